@@ -1,0 +1,16 @@
+// Command cline-hook is what Cline starts for each of its events:
+//
+//	cline-hook EVENT < payload
+//
+// It stores the payload in the spool, answers on standard output and leaves.
+// The event's name may be left out; then the payload tells it.
+package main
+
+import (
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/hookproc"
+)
+
+func main() {
+	hookproc.Main(hookproc.Host{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply})
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/zalando/go-keyring"
+	"golang.org/x/term"
+
+	"github.com/hookspan/hookspan/config"
+)
+
+func (a *app) configCmd() *cobra.Command {
+	var asJSON, all bool
+	cmd := &cobra.Command{
+		Use: "config", Short: "Print each setting, its value and where it came from",
+		Long: `Print each setting, the value in force and where it came from. Secrets are shown
+as stars. Settings come from the environment, else from the env file, else they
+have their default. A wrong value is named, with what is allowed; then the exit
+code is 1.`,
+		Args: takes(0, "no argument"),
+		RunE: func(*cobra.Command, []string) error {
+			settings := a.cfg.Settings()
+			problems := config.Problems(a.cfgErr)
+			if asJSON {
+				text := []string{}
+				for _, p := range problems {
+					text = append(text, p.Error())
+				}
+				err := a.printJSON(map[string]any{
+					"settings": settings, "problems": text, "destinations": a.destinations(),
+					"env_file": a.envFile(), "state_dir": a.cfg.StateDir,
+				})
+				if err == nil && len(problems) > 0 {
+					err = exitError(1)
+				}
+				return err
+			}
+			a.printf("env file     %s\n", a.envFile())
+			a.printf("state        %s\n", a.cfg.StateDir)
+			a.printf("destinations %s\n\n", strings.Join(a.destinations(), ", "))
+			w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+			hidden := 0
+			for _, s := range settings {
+				if s.Source == config.Default && s.Value == "" && !all {
+					hidden++
+					continue
+				}
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, printable(s.Value), s.Source)
+			}
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			if hidden > 0 {
+				a.printf("\n%d more are not set; --all lists them\n", hidden)
+			}
+			a.configProblems()
+			if len(problems) > 0 {
+				return exitError(1)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().BoolVar(&all, "all", false, "list settings that are not set, too")
+	return cmd
+}
+
+func (a *app) envFile() string {
+	if a.cfg.ConfigFile != "" {
+		return a.cfg.ConfigFile
+	}
+	return a.cfg.ConfigDir + string(os.PathSeparator) + "hookspan.env"
+}
+
+// printable keeps a value from steering the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+func (a *app) credentialsCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "credentials", Short: "Keep the Infinium secret in the system's keyring",
+		Args: takes(0, "set or delete"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.credentialsSetCmd(), a.credentialsDeleteCmd())
+	return cmd
+}
+
+func (a *app) credentialsSetCmd() *cobra.Command {
+	var id string
+	cmd := &cobra.Command{
+		Use: "set", Short: "Store the secret of an Infinium agent",
+		Long: `Store the secret of an Infinium agent in the system's keyring, where hookspan
+finds it by the agent's id. The secret is read from the terminal without being
+shown, or from standard input. INFINIUM_AGENT_SECRET, where it is set, wins.`,
+		Args: takes(0, "no argument; the secret is read from standard input"),
+		RunE: func(*cobra.Command, []string) error {
+			id, err := a.agentID(id)
+			if err != nil {
+				return err
+			}
+			secret, err := a.readSecret()
+			if err != nil {
+				return err
+			}
+			if err := keyring.Set(keyringService, id, secret); err != nil {
+				return hinted{
+					fmt.Errorf("store the secret in the system's keyring: %w", err),
+					"without a keyring, set INFINIUM_AGENT_SECRET in " + a.envFile() + " (mode 0600)",
+				}
+			}
+			a.printf("the secret of agent %s is in the system's keyring\n", id)
+			if a.cfg.InfiniumAgentID != id {
+				a.printf("now set INFINIUM_AGENT_ID=%s in %s\n", id, a.envFile())
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&id, "agent-id", "", "the agent's id; INFINIUM_AGENT_ID if not given")
+	return cmd
+}
+
+func (a *app) credentialsDeleteCmd() *cobra.Command {
+	var id string
+	cmd := &cobra.Command{
+		Use: "delete", Short: "Remove the secret of an Infinium agent",
+		Args: takes(0, "no argument"),
+		RunE: func(*cobra.Command, []string) error {
+			id, err := a.agentID(id)
+			if err != nil {
+				return err
+			}
+			err = keyring.Delete(keyringService, id)
+			if errors.Is(err, keyring.ErrNotFound) {
+				a.printf("the keyring holds no secret of agent %s\n", id)
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("remove the secret from the system's keyring: %w", err)
+			}
+			a.printf("the secret of agent %s is removed\n", id)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&id, "agent-id", "", "the agent's id; INFINIUM_AGENT_ID if not given")
+	return cmd
+}
+
+func (a *app) agentID(id string) (string, error) {
+	if id == "" {
+		id = a.cfg.InfiniumAgentID
+	}
+	if id == "" {
+		return "", hinted{errors.New("no agent id"), "give --agent-id, or set INFINIUM_AGENT_ID"}
+	}
+	return id, nil
+}
+
+// readSecret reads one line, unseen where it is typed.
+func (a *app) readSecret() (string, error) {
+	var line string
+	if f, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		_, _ = fmt.Fprint(a.stderr, "secret (not shown): ")
+		b, err := term.ReadPassword(int(f.Fd()))
+		_, _ = fmt.Fprintln(a.stderr)
+		if err != nil {
+			return "", fmt.Errorf("read the secret: %w", err)
+		}
+		line = string(b)
+	} else {
+		var err error
+		line, err = bufio.NewReader(io.LimitReader(a.stdin, 64<<10)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("read the secret: %w", err)
+		}
+	}
+	line = strings.TrimSpace(line)
+	if len(line) < 8 {
+		return "", fmt.Errorf("the secret has %d characters: want at least 8", len(line))
+	}
+	return line, nil
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// linger is how long a delivery in the background stays to try again a
+// destination that did not answer. Later hooks take it up after that.
+const linger = 2 * time.Minute
+
+type flushFlags struct {
+	wait, detached, asJSON bool
+	sessions               []string
+}
+
+func (a *app) flushCmd() *cobra.Command {
+	var f flushFlags
+	cmd := &cobra.Command{
+		Use:   "flush",
+		Short: "Deliver what is waiting, now",
+		Long: `Deliver the traces that are waiting to each destination, at once, whatever next
+try is stored. Hooks start this by themselves when a task ends; by hand it is for
+after an outage, or to see what a destination answers.`,
+		Args: takes(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.flush(cmd.Context(), f) },
+	}
+	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait for tasks that have only just ended and for deliveries under way")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
+	cmd.Flags().BoolVar(&f.detached, "detached", false, "run as hooks start it: silent, keeping to the stored next tries")
+	cmd.Flags().StringArrayVar(&f.sessions, "session", nil, "deliver only this session (host/key, as the spool's folders are named)")
+	_ = cmd.Flags().MarkHidden("detached")
+	return cmd
+}
+
+func (a *app) flush(ctx context.Context, f flushFlags) error {
+	keys, err := sessionKeys(f.sessions)
+	if err != nil {
+		return usageError{err, "flush"}
+	}
+	p, err := a.pipeline(ctx)
+	if err != nil {
+		a.log.Line("flush: " + err.Error())
+		return err
+	}
+	defer func() { _ = p.Close() }()
+	if f.detached {
+		return a.flushDetached(ctx, p, keys)
+	}
+	a.configProblems()
+	if bar := a.progress(p, keys); bar != nil {
+		defer func() { _ = bar.Finish() }()
+	}
+	results, err := p.Run(ctx, deliver.Pass{Force: true, Wait: f.wait, Sessions: keys})
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		a.housekeep(ctx, p)
+	}
+	return a.report(results, f.asJSON)
+}
+
+func sessionKeys(words []string) ([]spool.Key, error) {
+	var keys []spool.Key
+	for _, w := range words {
+		host, name, ok := strings.Cut(w, "/")
+		if !ok || host == "" || len(name) != 32 {
+			return nil, fmt.Errorf("session %q: want host/key, such as cline/0123456789abcdef0123456789abcdef", w)
+		}
+		keys = append(keys, spool.Key{Host: host, Name: name})
+	}
+	return keys, nil
+}
+
+// flushDetached delivers and, while a destination does not answer, tries again
+// at the stored times for as long as it lingers.
+func (a *app) flushDetached(ctx context.Context, p *pipeline, keys []spool.Key) error {
+	until := a.now().Add(linger)
+	for {
+		results, err := p.Run(ctx, deliver.Pass{Sessions: keys})
+		if err != nil {
+			a.log.Line("flush: " + err.Error())
+			return err
+		}
+		waiting := 0
+		for _, r := range results {
+			waiting += r.Waiting
+		}
+		next := a.now().Add(10 * time.Second)
+		if waiting == 0 || next.After(until) {
+			break
+		}
+		if err := a.sleep(ctx, next.Sub(a.now())); err != nil {
+			return err
+		}
+	}
+	if len(keys) == 0 {
+		a.housekeep(ctx, p)
+	}
+	return nil
+}
+
+// housekeep drops what is no longer needed; failing at it is worth a line, not
+// an error.
+func (a *app) housekeep(ctx context.Context, p *pipeline) {
+	if err := p.Housekeep(ctx, deliver.Limits{MaxBytes: a.cfg.SpoolMaxBytes}); err != nil {
+		a.log.Line("housekeeping: " + err.Error())
+	}
+	if p.store != nil && a.cfg.Retention > 0 {
+		if _, err := p.store.Prune(ctx, a.now().Add(-a.cfg.Retention)); err != nil {
+			a.log.Line("housekeeping: " + err.Error())
+		}
+	}
+}
+
+// progress shows a bar on a terminal when there is much to go through.
+func (a *app) progress(p *pipeline, keys []spool.Key) *progressbar.ProgressBar {
+	if a.terminal() == 0 {
+		return nil
+	}
+	n := len(keys)
+	if n == 0 {
+		all, err := p.Spool.Sessions()
+		if err != nil {
+			return nil
+		}
+		n = len(all)
+	}
+	n *= len(p.Destinations)
+	if n < 20 {
+		return nil
+	}
+	bar := progressbar.NewOptions(n, progressbar.OptionSetWriter(a.stderr),
+		progressbar.OptionSetDescription("delivering"), progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionShowCount())
+	p.Progress = func() { _ = bar.Add(1) }
+	return bar
+}
+
+func (a *app) report(results []deliver.Result, asJSON bool) error {
+	failed := false
+	for _, r := range results {
+		failed = failed || r.Waiting > 0 || r.Parked > 0
+	}
+	if asJSON {
+		if err := a.printJSON(results); err != nil {
+			return err
+		}
+	} else {
+		for _, r := range results {
+			a.printf("%-9s %s\n", r.Destination, summary(r))
+			for _, e := range r.Errors {
+				a.printf("%-9s   %s\n", "", e)
+			}
+		}
+		if len(results) == 0 {
+			a.printf("no destination: HOOKSPAN_EXPORTERS names none that is set up\n")
+		}
+	}
+	if failed {
+		return exitError(1)
+	}
+	return nil
+}
+
+func summary(r deliver.Result) string {
+	if r.Runs == 0 && r.Waiting == 0 && r.Parked == 0 {
+		return "nothing waiting"
+	}
+	s := fmt.Sprintf("%d traces, %d spans delivered", r.Runs, r.Spans)
+	if r.Waiting > 0 {
+		s += fmt.Sprintf("; %d waiting", r.Waiting)
+	}
+	if r.Parked > 0 {
+		s += fmt.Sprintf("; %d refused for good", r.Parked)
+	}
+	return s
+}

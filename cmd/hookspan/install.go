@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/install"
+)
+
+// preToolUseRisk is what the user must know before PreToolUse goes where
+// classic Cline reads it.
+const preToolUseRisk = `The PreToolUse hook goes into ~/.cline/hooks alone by default. Cline's classic core
+(VS Code, JetBrains, CLI 2) stops a task dead when any PreToolUse hook file exists
+in a folder it reads and a later tool reads a missing file, whatever the hook
+answers. Tool spans are right either way: without it their start is their end less
+the duration that Cline reports.`
+
+func (a *app) system() install.System {
+	return install.System{
+		GOOS: a.goos, Home: a.home, Getenv: a.getenv, StateDir: a.cfg.StateDir,
+		DocumentsDir: install.DocumentsDir(a.goos),
+	}
+}
+
+type installFlags struct {
+	dryRun, preToolUse, chain, force bool
+	project                          string
+	binary                           string
+}
+
+func (a *app) installCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "install", Short: "Install the hooks of a coding agent",
+		Args: takes(0, "the agent: cline"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var f installFlags
+	c := &cobra.Command{
+		Use:   "cline",
+		Short: "Let Cline report to hookspan",
+		Long: `Write hookspan's hook files into the folders from which Cline reads hooks on this
+system. A file that is not hookspan's is never touched; --chain has hookspan run it
+as well. hookspan uninstall cline undoes all of it.
+
+` + preToolUseRisk,
+		Args: takes(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.install(cmd.Context(), f) },
+	}
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
+	c.Flags().BoolVar(&f.preToolUse, "pre-tool-use", false, "install PreToolUse for classic Cline too (see above for the risk)")
+	c.Flags().BoolVar(&f.chain, "chain", false, "where a hook of yours is in the way, run it too and merge both answers")
+	c.Flags().BoolVar(&f.force, "force", false, "rewrite hook files of hookspan's that were edited")
+	c.Flags().StringVar(&f.project, "project", "", "install into this project's .clinerules/hooks in place of your own folders")
+	c.Flags().StringVar(&f.binary, "binary", "", "the cline-hook program; the one beside this program if not given")
+	_ = c.Flags().MarkHidden("binary")
+	cmd.AddCommand(c)
+	return cmd
+}
+
+func (a *app) install(ctx context.Context, f installFlags) error {
+	binary, err := a.hookBinary(f.binary)
+	if err != nil {
+		return err
+	}
+	o := install.Options{Binary: binary, PreToolUse: f.preToolUse, Chain: f.chain, Force: f.force}
+	if f.project != "" {
+		if o.Workspace, err = filepath.Abs(f.project); err != nil {
+			return fmt.Errorf("--project %q: %w", f.project, err)
+		}
+		if info, err := os.Stat(o.Workspace); err != nil || !info.IsDir() {
+			return usageError{fmt.Errorf("--project %q: not a folder", f.project), "install cline"}
+		}
+	}
+	plan, err := install.PlanCline(ctx, a.system(), o)
+	if err != nil {
+		return err
+	}
+	a.printf("%s", plan.Text())
+	if f.preToolUse {
+		a.printf("\n%s\n", preToolUseRisk)
+	}
+	foreign := len(plan.Foreign())
+	if foreign > 0 && !f.chain {
+		a.printf("\n%d hooks of yours stay as they are, and hookspan does not hear of their events.\n"+
+			"hookspan install cline --chain runs them as well and merges both answers.\n", foreign)
+	}
+	if f.dryRun {
+		a.printf("\nnothing was done (--dry-run)\n")
+		return nil
+	}
+	if err := install.Apply(plan); err != nil {
+		return err
+	}
+	if !plan.Changed() {
+		a.printf("\neverything is in place already\n")
+		return nil
+	}
+	a.printf("\ninstalled. Work with Cline as usual, then: hookspan list\n" +
+		"An editor window that is already open may need a reload to see new hooks.\n")
+	return nil
+}
+
+// hookBinary is the program the hook files will start.
+func (a *app) hookBinary(path string) (string, error) {
+	name := "cline-hook"
+	if a.goos == "windows" {
+		name += ".exe"
+	}
+	var err error
+	if path == "" {
+		path, err = hookproc.Sibling(name)
+	} else {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", hinted{
+			fmt.Errorf("the hook program %s is not there", path),
+			"hookspan and cline-hook belong in one folder: build both with `make build`, or go install both",
+		}
+	}
+	return path, nil
+}
+
+func (a *app) uninstallCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "uninstall", Short: "Remove the hooks of a coding agent",
+		Args: takes(0, "the agent: cline"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var dryRun, force bool
+	c := &cobra.Command{
+		Use:   "cline",
+		Short: "Remove hookspan's hooks from Cline and put chained ones back",
+		Long: `Remove exactly what hookspan install cline wrote, put chained hooks back as they
+were, and leave everything else. Traces and settings stay.`,
+		Args: takes(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			plan, err := install.PlanUninstall(cmd.Context(), a.system(), install.UninstallOptions{Force: force})
+			if err != nil {
+				return err
+			}
+			a.printf("%s", plan.Text())
+			if dryRun {
+				a.printf("\nnothing was done (--dry-run)\n")
+				return nil
+			}
+			if err := install.Apply(plan); err != nil {
+				return err
+			}
+			if !plan.Changed() {
+				a.printf("no hooks of hookspan's are installed\n")
+				return nil
+			}
+			a.printf("\nuninstalled. The traces so far are in %s\n", a.cfg.StateDir)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done and do nothing")
+	c.Flags().BoolVar(&force, "force", false, "remove hook files of hookspan's that were edited, too")
+	cmd.AddCommand(c)
+	return cmd
+}
+
+// hooks looks at the installed hooks.
+func (a *app) hooks(ctx context.Context) (*install.StatusReport, error) {
+	binary, err := a.hookBinary("")
+	var h hinted
+	if err != nil && !errors.As(err, &h) {
+		return nil, err
+	}
+	return install.Status(ctx, a.system(), install.Options{Binary: binary})
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/store"
+)
+
+func (a *app) listCmd() *cobra.Command {
+	var f store.Filter
+	var asJSON bool
+	var since time.Duration
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the traces on this machine, newest first",
+		Args: takes(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.Limit < 1 || f.Limit > 100_000 {
+				return usageError{fmt.Errorf("--limit %d: want 1 to 100000", f.Limit), "list"}
+			}
+			outcomes := []string{"", "completed", "cancelled", "interrupted", "failed", "abandoned"}
+			if !slices.Contains(outcomes, f.Outcome) {
+				return usageError{fmt.Errorf("--outcome %q: want one of %v", f.Outcome, outcomes[1:]), "list"}
+			}
+			if since > 0 {
+				f.Since = a.now().Add(-since)
+			}
+			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+				sums, err := s.List(ctx, f)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					if sums == nil {
+						sums = []store.Summary{}
+					}
+					return a.printJSON(sums)
+				}
+				if len(sums) == 0 {
+					a.printf("no traces yet\n")
+					a.printf("hint: hookspan install cline, then work as usual; hookspan doctor says what is missing\n")
+					return nil
+				}
+				return store.WriteList(a.stdout, sums, store.ListOptions{
+					Color: a.color(), Width: a.terminal(), Now: a.now(),
+				})
+			})
+		},
+	}
+	cmd.Flags().IntVarP(&f.Limit, "limit", "n", 20, "how many at the most")
+	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "only those that ended so: completed, cancelled, interrupted, failed, abandoned")
+	cmd.Flags().StringVar(&f.Session, "session", "", "only those of this session")
+	cmd.Flags().DurationVar(&since, "since", 0, "only those that began within this time, such as 24h")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func (a *app) showCmd() *cobra.Command {
+	var verbose, asJSON, ascii bool
+	cmd := &cobra.Command{
+		Use:   "show [ID]",
+		Short: "Show a trace as a tree, the newest if none is named",
+		Long: `Show what the agent did in one task: tools, requests to the model, subagents,
+errors, with durations, tokens and cost. ID is the beginning of a trace id, four
+digits or more, as hookspan list prints it.`,
+		Args: takes(1, "one trace id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id := ""
+			if len(args) > 0 {
+				id = args[0]
+			}
+			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+				t, err := s.Trace(ctx, id)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(t)
+				}
+				return t.Tree(a.stdout, store.TreeOptions{
+					Color: a.color(), Width: a.terminal(), Verbose: verbose, ASCII: ascii,
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show ids and whole previews")
+	cmd.Flags().BoolVar(&ascii, "ascii", false, "draw with ASCII characters alone")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// withStore opens the local store after bringing it up to date, so that a task
+// that ended without saying so shows as soon as somebody looks.
+func (a *app) withStore(ctx context.Context, f func(context.Context, *store.Store) error) error {
+	a.configProblems()
+	p, err := a.pipeline(ctx, config.ExporterStore)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Close() }()
+	if p.store == nil {
+		s, err := store.Open(ctx, a.cfg.StorePath())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = s.Close() }()
+		return f(ctx, s)
+	}
+	if _, err := p.Run(ctx, deliver.Pass{Force: true}); err != nil {
+		return err
+	}
+	return f(ctx, p.store)
+}

@@ -1,0 +1,18 @@
+// Command hookspan is what people type: it installs the hooks, shows the
+// traces, delivers them and says what is wrong.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	code := run(ctx, newApp(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) pauseCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "pause", Short: "Stop recording; the hooks stay installed",
+		Args: takes(0, "no argument"),
+		RunE: func(*cobra.Command, []string) error {
+			path := a.cfg.PausePath()
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				return fmt.Errorf("pause: %w", err)
+			}
+			f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+			if err != nil {
+				return fmt.Errorf("pause: %w", err)
+			}
+			if err := f.Close(); err != nil {
+				return fmt.Errorf("pause: %w", err)
+			}
+			a.printf("recording is paused; hookspan resume goes on with it\n")
+			return nil
+		},
+	}
+}
+
+func (a *app) resumeCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "resume", Short: "Go on recording after a pause",
+		Args: takes(0, "no argument"),
+		RunE: func(*cobra.Command, []string) error {
+			err := os.Remove(a.cfg.PausePath())
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				a.printf("recording was not paused\n")
+				return nil
+			case err != nil:
+				return fmt.Errorf("resume: %w", err)
+			}
+			a.printf("recording goes on\n")
+			return nil
+		},
+	}
+}
+
+func (a *app) paused() bool {
+	_, err := os.Lstat(a.cfg.PausePath())
+	return err == nil
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/zalando/go-keyring"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// pipeline is the way from the spool to the destinations, ready to run.
+type pipeline struct {
+	*deliver.Deliverer
+	store *store.Store
+	close []func() error
+}
+
+func (p *pipeline) Close() error {
+	var errs []error
+	for _, f := range slices.Backward(p.close) {
+		errs = append(errs, f())
+	}
+	return errors.Join(errs...)
+}
+
+// pipeline builds the way to the named destinations, or to all configured ones
+// when none is named. A destination that cannot be built takes part with its
+// error, so that its spans wait and the reason shows.
+func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
+	clean, err := a.redactor()
+	if err != nil {
+		return nil, err
+	}
+	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
+	if err != nil {
+		return nil, err
+	}
+	p := &pipeline{close: []func() error{sp.Close}}
+	p.Deliverer = &deliver.Deliverer{
+		Spool: sp, Sources: a.sources(), Map: a.mapping(clean),
+		SyncLog: a.cfg.SpoolSync != "never",
+		Now:     a.now, Sleep: a.sleep, Log: a.log.Line,
+	}
+	if clean != nil {
+		p.Redact = clean.Spans
+	}
+	for _, name := range a.destinations() {
+		if len(only) > 0 && !slices.Contains(only, name) {
+			continue
+		}
+		d := deliver.Destination{Name: name, Batch: 512}
+		d.Exporter, err = a.exporter(ctx, name, p)
+		if err != nil {
+			d.Exporter = broken{fmt.Errorf("%s: %w", name, err)}
+		}
+		if name == config.ExporterInfinium {
+			d.Batch = 0 // a run is one document there
+		}
+		if name == config.ExporterOTLP {
+			d.Timeout = a.cfg.OTLP().Timeout + time.Second
+		}
+		p.Destinations = append(p.Destinations, d)
+	}
+	return p, nil
+}
+
+// destinations are the configured ones, a secret from the keyring included.
+func (a *app) destinations() []string {
+	if a.cfg.InfiniumAgentID != "" && a.cfg.InfiniumAgentSecret == "" {
+		if s, err := keyringGet(a.cfg.InfiniumAgentID); err == nil {
+			a.cfg.InfiniumAgentSecret = config.Secret(s)
+		}
+	}
+	return a.cfg.Destinations()
+}
+
+func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.SpanExporter, error) {
+	switch name {
+	case config.ExporterStore:
+		if p.store == nil {
+			s, err := store.Open(ctx, a.cfg.StorePath())
+			if err != nil {
+				return nil, err
+			}
+			p.store = s
+			p.close = append(p.close, s.Close)
+		}
+		return p.store, nil
+	case config.ExporterOTLP:
+		o := a.cfg.OTLP()
+		return deliver.NewOTLP(ctx, deliver.OTLP{
+			Endpoint: o.Endpoint, Headers: o.Headers, JSON: o.Protocol == "http/json",
+			Gzip: o.Compression == "gzip", Timeout: o.Timeout, CA: o.Certificate,
+			Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: a.cfg.AllowInsecure,
+		})
+	case config.ExporterInfinium:
+		return infinium.New(a.infinium())
+	case config.ExporterFile:
+		return deliver.NewFile(ctx, a.cfg.FilePath)
+	}
+	return nil, fmt.Errorf("unknown destination %q", name)
+}
+
+func (a *app) infinium() infinium.Options {
+	return infinium.Options{
+		BaseURL: a.cfg.InfiniumBaseURL, AgentID: a.cfg.InfiniumAgentID,
+		AgentSecret:     string(a.cfg.InfiniumAgentSecret),
+		MaxInputPreview: a.cfg.MaxInput, MaxOutputPreview: a.cfg.MaxOutput,
+		AllowInsecure: a.cfg.AllowInsecure, Version: buildVersion(),
+	}
+}
+
+// broken stands for a destination that could not be built.
+type broken struct{ err error }
+
+func (b broken) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return b.err }
+func (b broken) Shutdown(context.Context) error                             { return nil }
+
+// redactor removes secrets; it is nil when the user switched that off.
+func (a *app) redactor() (*redact.Redactor, error) {
+	if !a.cfg.Redact {
+		return nil, nil
+	}
+	path, asked := a.cfg.RedactFile, a.cfg.Source("HOOKSPAN_REDACT_FILE") != config.Default
+	if path == "" {
+		path = filepath.Join(a.cfg.ConfigDir, "redact.rules")
+	}
+	f, err := os.Open(path) //nolint:gosec // The user's own settings name it.
+	if errors.Is(err, fs.ErrNotExist) && !asked {
+		return redact.New(nil), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("redaction rules: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	rules, err := redact.ParseRules(f)
+	if err != nil {
+		// Sending on without the user's rules would leak what they protect.
+		return nil, fmt.Errorf("redaction rules %s: %w", path, err)
+	}
+	return redact.New(rules), nil
+}
+
+func (a *app) mapping(clean *redact.Redactor) otelmap.Options {
+	o := otelmap.Options{
+		ServiceName: a.cfg.Service(), ScopeVersion: buildVersion(),
+		Capture:  otelmap.Capture(a.cfg.Capture),
+		MaxInput: a.cfg.MaxInput, MaxOutput: a.cfg.MaxOutput,
+		IdleTimeout: a.cfg.IdleTimeout,
+	}
+	if clean != nil {
+		o.Clean = func(s string, limit int) string {
+			if limit <= 0 {
+				return clean.String(s)
+			}
+			return clean.Preview(s, limit)
+		}
+	}
+	if name, err := os.Hostname(); err == nil {
+		o.Resource = append(o.Resource, otelmap.KeyHostName.String(name))
+	}
+	o.Resource = append(o.Resource, otelmap.KeyHostArch.String(runtime.GOARCH), otelmap.KeyOSType.String(a.goos))
+	for _, kv := range a.cfg.ResourceAttributes() {
+		o.Resource = append(o.Resource, attribute.String(kv.Key, kv.Value))
+	}
+	return o
+}
+
+func (a *app) sources() map[string]deliver.Source {
+	files := &llmusage.Finder{Home: a.home, Getenv: a.getenv, GOOS: a.goos}
+	return map[string]deliver.Source{
+		cline.Host: {
+			Decode: func(r *spool.Record) ([]hook.Event, error) {
+				return cline.Decode(cline.Raw{
+					Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset,
+					Cwd: r.Cwd, TraceParent: r.TraceParent,
+				})
+			},
+			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
+				switch f.Dialect {
+				case "sdk":
+					return files.SDK(ctx, session)
+				case "next":
+					return files.Next(ctx, session, f.Cwd)
+				default:
+					return files.Classic(ctx, session)
+				}
+			},
+		},
+	}
+}
+
+// keyringService is the name under which the system's keyring keeps secrets.
+const keyringService = "hookspan"
+
+// keyringGet asks the system's keyring. On a machine without one the question
+// can hang on a bus that nobody serves, so it gets two seconds.
+func keyringGet(user string) (string, error) {
+	type answer struct {
+		secret string
+		err    error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		s, err := keyring.Get(keyringService, user)
+		got <- answer{s, err}
+	}()
+	select {
+	case r := <-got:
+		return r.secret, r.err
+	case <-time.After(2 * time.Second):
+		return "", errors.New("the keyring did not answer")
+	}
+}
+
+// spansOf is the test trace's way through mapping and redaction.
+func (p *pipeline) clean(spans tracetest.SpanStubs) tracetest.SpanStubs {
+	if p.Redact == nil {
+		return spans
+	}
+	return p.Redact(spans)
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// status is what `hookspan status` tells.
+type status struct {
+	Recording    string              `json:"recording"`
+	Hooks        []install.Installed `json:"hooks"`
+	HooksHealthy bool                `json:"hooks_healthy"`
+	Sessions     int                 `json:"sessions"`
+	SpoolBytes   int64               `json:"spool_bytes"`
+	LastEvent    time.Time           `json:"last_event,omitzero"`
+	Destinations []destination       `json:"destinations"`
+	StateDir     string              `json:"state_dir"`
+	EnvFile      string              `json:"env_file"`
+	report       *install.StatusReport
+}
+
+// destination is how delivery stands, over all sessions in the spool.
+type destination struct {
+	Name string `json:"name"`
+	// Runs and Spans were delivered, out of the sessions still in the spool.
+	Runs     int64 `json:"runs"`
+	Spans    int64 `json:"spans"`
+	Rejected int64 `json:"rejected"`
+	// Behind counts the sessions with events that are not delivered, such as
+	// tasks under way; Failing those whose last try failed.
+	Behind    int              `json:"behind"`
+	Failing   int              `json:"failing"`
+	Parked    []deliver.Parked `json:"parked,omitempty"`
+	NextTry   time.Time        `json:"next_try,omitzero"`
+	LastError string           `json:"last_error,omitempty"`
+}
+
+func (a *app) statusCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "status", Short: "Say what is installed, recorded and delivered",
+		Args: takes(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := a.status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(st)
+			}
+			a.configProblems()
+			a.printStatus(st)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func (a *app) status(ctx context.Context) (*status, error) {
+	st := &status{StateDir: a.cfg.StateDir, EnvFile: a.envFile(), Recording: "on"}
+	switch {
+	case a.cfg.Off():
+		st.Recording = "off (HOOKSPAN_DISABLED or OTEL_SDK_DISABLED)"
+	case a.paused():
+		st.Recording = "paused"
+	}
+	r, err := a.hooks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st.report, st.HooksHealthy = r, r.Healthy()
+	for _, h := range r.Hooks {
+		if h.State != install.StateMissing || h.Wanted {
+			st.Hooks = append(st.Hooks, h)
+		}
+	}
+	for _, name := range a.destinations() {
+		st.Destinations = append(st.Destinations, destination{Name: name})
+	}
+	return st, a.spoolStatus(st)
+}
+
+func (a *app) spoolStatus(st *status) error {
+	if _, err := os.Lstat(a.cfg.SpoolDir()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sp.Close() }()
+	keys, err := sp.Sessions()
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if err := a.sessionStatus(sp, k, st); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) sessionStatus(sp *spool.Spool, k spool.Key, st *status) error {
+	s, err := sp.Session(k)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	size, err := s.Size()
+	if err != nil {
+		return err
+	}
+	st.Sessions++
+	st.SpoolBytes += size
+	if at, err := s.ModTime(); err == nil && at.After(st.LastEvent) {
+		st.LastEvent = at
+	}
+	for i := range st.Destinations {
+		d := &st.Destinations[i]
+		ds, err := deliver.ReadState(s, d.Name)
+		if err != nil {
+			return err
+		}
+		d.Runs += ds.Runs
+		d.Spans += ds.Spans
+		d.Rejected += ds.Rejected
+		d.Parked = append(d.Parked, ds.Parked...)
+		if ds.Offset < size {
+			d.Behind++
+		}
+		if ds.Attempts > 0 {
+			d.Failing++
+			d.LastError = ds.LastError
+			if d.NextTry.IsZero() || ds.NextTry.Before(d.NextTry) {
+				d.NextTry = ds.NextTry
+			}
+		}
+	}
+	return nil
+}
+
+func (a *app) printStatus(st *status) {
+	a.printf("recording    %s\n", st.Recording)
+	last := "none yet"
+	if !st.LastEvent.IsZero() {
+		last = st.LastEvent.Local().Format("2006-01-02 15:04:05")
+	}
+	a.printf("events       last %s; %d sessions, %s in the spool\n", last, st.Sessions, bytesText(st.SpoolBytes))
+	a.printf("state        %s\nenv file     %s\n\n", st.StateDir, st.EnvFile)
+	a.printf("%s\n", st.report.Text())
+	for _, d := range st.Destinations {
+		a.printf("%-12s %d traces, %d spans delivered", d.Name, d.Runs, d.Spans)
+		if d.Behind > 0 {
+			a.printf("; %d sessions under way or waiting", d.Behind)
+		}
+		if d.Rejected > 0 {
+			a.printf("; %d spans rejected", d.Rejected)
+		}
+		if n := len(d.Parked); n > 0 {
+			a.printf("; %d traces refused for good", n)
+		}
+		a.printf("\n")
+		if d.Failing > 0 {
+			a.printf("%-12s failing: %s\n", "", printable(d.LastError))
+			a.printf("%-12s next try %s, or now with: hookspan flush\n", "", d.NextTry.Local().Format("15:04:05"))
+		}
+		if n := len(d.Parked); n > 0 {
+			a.printf("%-12s refused: %s\n", "", printable(d.Parked[n-1].Error))
+		}
+	}
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// trial is what one destination answered to the test trace.
+type trial struct {
+	Destination string  `json:"destination"`
+	Target      string  `json:"target"`
+	OK          bool    `json:"ok"`
+	Answer      string  `json:"answer"`
+	Seconds     float64 `json:"seconds"`
+}
+
+func (a *app) testCmd() *cobra.Command {
+	var verbose, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "test",
+		Short: "Send a test trace to each destination and show what it answers",
+		Long: `Send a small test trace to each destination, once, and show what it answers. With
+-v the payload is printed first, exactly as it goes out; no secret is in it. The
+exit code is 1 when a destination did not take it.`,
+		Args: takes(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.test(cmd.Context(), verbose, asJSON) },
+	}
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the payloads")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
+	a.configProblems()
+	p, err := a.pipeline(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Close() }()
+	spans, id := a.testTrace(p)
+	if len(p.Destinations) == 0 {
+		return hinted{fmt.Errorf("no destination is set up"), "hookspan config shows the settings"}
+	}
+	if !asJSON {
+		a.printf("test trace %s, %d spans\n", id, len(spans))
+	}
+	trials := []trial{}
+	failed := false
+	for _, d := range p.Destinations {
+		if verbose && !asJSON {
+			if err := a.printPayload(ctx, d.Name, spans); err != nil {
+				return err
+			}
+		}
+		t := a.try(ctx, d, spans)
+		trials = append(trials, t)
+		failed = failed || !t.OK
+		if !asJSON {
+			mark := "ok"
+			if !t.OK {
+				mark = "FAILED"
+			}
+			a.printf("%-9s %-6s %s: %s (%.0f ms)\n", t.Destination, mark, t.Target, printable(t.Answer), t.Seconds*1000)
+		}
+	}
+	if asJSON {
+		if err := a.printJSON(trials); err != nil {
+			return err
+		}
+	}
+	if failed {
+		return exitError(1)
+	}
+	return nil
+}
+
+func (a *app) try(ctx context.Context, d deliver.Destination, spans tracetest.SpanStubs) trial {
+	t := trial{Destination: d.Name, Target: a.target(d.Name)}
+	start := a.now()
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	err := d.Exporter.ExportSpans(ctx, spans.Snapshots())
+	t.Seconds = a.now().Sub(start).Seconds()
+	if err != nil {
+		t.Answer = err.Error()
+		return t
+	}
+	t.OK, t.Answer = true, "taken"
+	if e, ok := d.Exporter.(*infinium.Exporter); ok {
+		for _, r := range e.Receipts() {
+			if r.InfiniumID != "" {
+				t.Answer = "taken as " + r.InfiniumID
+			}
+		}
+	}
+	return t
+}
+
+func (a *app) target(name string) string {
+	switch name {
+	case config.ExporterStore:
+		return a.cfg.StorePath()
+	case config.ExporterOTLP:
+		return a.cfg.OTLP().Endpoint
+	case config.ExporterInfinium:
+		return a.cfg.InfiniumBaseURL
+	case config.ExporterFile:
+		return a.cfg.FilePath
+	}
+	return ""
+}
+
+func (a *app) printPayload(ctx context.Context, name string, spans tracetest.SpanStubs) error {
+	var body []byte
+	var err error
+	if name == config.ExporterInfinium {
+		for _, t := range infinium.Traces(spans.Snapshots(), infinium.Limits{
+			InputPreview: a.cfg.MaxInput, OutputPreview: a.cfg.MaxOutput,
+		}) {
+			body, err = t.Encode()
+		}
+	} else {
+		body, err = deliver.EncodeJSON(ctx, spans.Snapshots())
+	}
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, body, "", "  "); err != nil {
+		return err
+	}
+	a.printf("--- payload for %s\n%s\n", name, out.String())
+	return nil
+}
+
+// testTrace maps a little made-up task as a real one would be mapped.
+func (a *app) testTrace(p *pipeline) (tracetest.SpanStubs, string) {
+	now := a.now()
+	session := "hookspan-test-" + strconv.FormatInt(now.UnixNano(), 36)
+	at := func(ms int) time.Time { return now.Add(time.Duration(ms-1000) * time.Millisecond) }
+	event := func(ms int, k hook.Kind, name string) hook.Event {
+		return hook.Event{
+			Host: cline.Host, Dialect: "classic", Kind: k, Name: name, Session: session,
+			Time: at(ms), StoredAt: at(ms), Hash: uint64(ms), //nolint:gosec // A small number.
+		}
+	}
+	begin := event(0, hook.KindRunStart, "TaskStart")
+	begin.Prompt = "hookspan test"
+	tool := event(600, hook.KindToolEnd, "PostToolUse")
+	tool.Tool = &hook.Tool{
+		Name: "execute_command", Input: `{"command":"echo hello"}`, Output: "hello",
+		Duration: 400 * time.Millisecond,
+	}
+	end := event(900, hook.KindRunComplete, "TaskComplete")
+	end.Result = "This trace was sent by `hookspan test`."
+
+	b := otelmap.NewBuilder(cline.Host, session, p.Map, otelmap.Carry{})
+	for _, e := range []hook.Event{begin, tool, end} {
+		b.Add(e)
+	}
+	run := b.Runs(now)[0]
+	return p.clean(b.Spans(run, nil)), b.TraceID(run)
+}

@@ -1,0 +1,200 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// checker turns a raw value into the form that env parses, or refuses it.
+type checker struct{ goos, home string }
+
+// check tests raw by the kind its tag names. Surrounding blanks never count.
+func (k checker) check(raw string, tag reflect.StructTag) (string, bool) {
+	raw = strings.TrimSpace(raw)
+	switch tag.Get("kind") {
+	case "text":
+		return raw, true
+	case "bool":
+		return checkBool(raw)
+	case "otelbool":
+		// The specification knows true, in any case, and nothing else; all
+		// other values mean false and shall be warned about.
+		low := strings.ToLower(raw)
+		return low, low == "true" || low == "false"
+	case "oneof", "protocol":
+		low := strings.ToLower(raw)
+		return low, slices.Contains(strings.Split(tag.Get("allowed"), ", "), low)
+	case "exporters":
+		return checkExporters(raw)
+	case "int":
+		n, err := strconv.Atoi(raw)
+		lo, _ := strconv.Atoi(tag.Get("min"))
+		hi, _ := strconv.Atoi(tag.Get("max"))
+		return strconv.Itoa(n), err == nil && lo <= n && n <= hi
+	case "millis":
+		n, err := strconv.Atoi(raw)
+		lo, _ := strconv.Atoi(tag.Get("min"))
+		hi, _ := strconv.Atoi(tag.Get("max"))
+		return strconv.Itoa(n) + "ms", err == nil && lo <= n && n <= hi
+	case "duration":
+		d, err := time.ParseDuration(raw)
+		lo, _ := time.ParseDuration(tag.Get("min"))
+		hi, _ := time.ParseDuration(tag.Get("max"))
+		return d.String(), err == nil && lo <= d && d <= hi
+	case "size":
+		n, ok := parseSize(raw)
+		lo, _ := parseSize(tag.Get("min"))
+		hi, _ := parseSize(tag.Get("max"))
+		return strconv.FormatInt(n, 10), ok && lo <= n && n <= hi
+	case "traceparent":
+		return raw, validTraceparent(raw)
+	case "path", "abspath":
+		p := k.expand(raw)
+		return p, p != "" && !hasControl(p) && (tag.Get("kind") == "path" || isAbs(k.goos, p))
+	case "url":
+		return raw, validURL(raw)
+	case "baseurl":
+		return strings.TrimRight(raw, "/"), validURL(raw) && !strings.ContainsAny(raw, "?#")
+	case "headers":
+		_, err := parseHeaders(raw)
+		return raw, err == nil
+	case "resource":
+		_, err := parsePairs(raw)
+		return raw, err == nil
+	case "id":
+		return raw, raw != "" && len(raw) <= 200 && !strings.ContainsFunc(raw, notID)
+	case "token":
+		return raw, raw != "" && !strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r > '~' })
+	}
+	return "", false
+}
+
+// expand replaces a leading ~/, which no shell does in an env file.
+func (k checker) expand(p string) string {
+	if rest, ok := strings.CutPrefix(p, "~/"); ok && k.home != "" {
+		return join(k.goos, k.home, rest)
+	}
+	return p
+}
+
+func notID(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.:", r))
+}
+
+func hasControl(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+func checkBool(raw string) (string, bool) {
+	switch strings.ToLower(raw) {
+	case "true", "1", "yes", "on":
+		return "true", true
+	case "false", "0", "no", "off":
+		return "false", true
+	}
+	return "", false
+}
+
+// The names of the destinations.
+const (
+	ExporterStore    = "store"
+	ExporterOTLP     = "otlp"
+	ExporterInfinium = "infinium"
+	ExporterFile     = "file"
+)
+
+func checkExporters(raw string) (string, bool) {
+	var out []string
+	for e := range strings.SplitSeq(strings.ToLower(raw), ",") {
+		e = strings.TrimSpace(e)
+		switch e {
+		case ExporterStore, ExporterOTLP, ExporterInfinium, ExporterFile:
+		default:
+			return "", false
+		}
+		if !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return strings.Join(out, ","), true
+}
+
+// parseSize reads bytes, or a number with B, KB, MB, GB, TB (powers of 1000)
+// or KiB, MiB, GiB, TiB (powers of 1024), in any case.
+func parseSize(s string) (int64, bool) {
+	digits := strings.TrimLeft(s, "0123456789")
+	number, unit := s[:len(s)-len(digits)], strings.ToLower(strings.TrimSpace(digits))
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	var factor int64
+	switch unit {
+	case "", "b":
+		factor = 1
+	case "kb":
+		factor = 1e3
+	case "mb":
+		factor = 1e6
+	case "gb":
+		factor = 1e9
+	case "tb":
+		factor = 1e12
+	case "kib":
+		factor = 1 << 10
+	case "mib":
+		factor = 1 << 20
+	case "gib":
+		factor = 1 << 30
+	case "tib":
+		factor = 1 << 40
+	default:
+		return 0, false
+	}
+	if n > (1<<62)/factor {
+		return 0, false
+	}
+	return n * factor, true
+}
+
+// validTraceparent follows W3C Trace Context, section 3.2: versions after 00
+// may carry more fields behind the four that are known.
+func validTraceparent(s string) bool {
+	if len(s) < 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' {
+		return false
+	}
+	version, trace, span, flags := s[:2], s[3:35], s[36:52], s[53:55]
+	for _, f := range []string{version, trace, span, flags} {
+		if strings.Trim(f, "0123456789abcdef") != "" {
+			return false
+		}
+	}
+	if version == "ff" || strings.Trim(trace, "0") == "" || strings.Trim(span, "0") == "" {
+		return false
+	}
+	return len(s) == 55 || version != "00" && s[55] == '-'
+}
+
+func validURL(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && !hasControl(raw)
+}
+
+// cleartext tells whether a URL's requests leave this machine unencrypted.
+func cleartext(raw string) bool {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return err != nil || !ip.Unmap().IsLoopback()
+}

@@ -1,0 +1,238 @@
+package config
+
+import (
+	"errors"
+	"reflect"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// Config is the whole configuration. Fields are plain values that may be
+// changed after Load, such as a secret taken from the keyring. The tags are
+// the reference: doc explains, allowed says what a value may be, kind names
+// the check (see checks in check.go), secret keeps a value out of all output.
+type Config struct {
+	Exporters   []string `group:"Destinations" env:"HOOKSPAN_EXPORTERS" kind:"exporters" allowed:"a comma list of store, otlp, infinium, file" doc:"Where traces go. Unset: store always, otlp when an OTLP endpoint is set, infinium when its id and secret are set, file when HOOKSPAN_FILE_PATH is set."`
+	FilePath    string   `env:"HOOKSPAN_FILE_PATH" kind:"abspath" allowed:"an absolute path" doc:"File that receives traces as OTLP JSON lines."`
+	Traceparent string   `env:"HOOKSPAN_TRACEPARENT" kind:"traceparent" allowed:"a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"Trace context that becomes the parent of each run."`
+
+	Disabled    bool          `group:"Recording" env:"HOOKSPAN_DISABLED" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Switches recording off."`
+	Capture     string        `env:"HOOKSPAN_CAPTURE" envDefault:"preview" kind:"oneof" allowed:"preview, none, full" doc:"How much of prompts, tool inputs and results goes onto spans."`
+	MaxInput    int           `env:"CONNECTOR_MAX_INPUT_PREVIEW" envDefault:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500)."`
+	MaxOutput   int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW" envDefault:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500)."`
+	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT" envDefault:"30m" kind:"duration" min:"1s" max:"8760h" allowed:"a duration such as 30m, from 1s to 8760h" doc:"How long a run may stay silent before it counts as abandoned."`
+
+	Redact     bool   `group:"Secrets in texts" env:"HOOKSPAN_REDACT" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Removes keys, tokens and passwords from every text before it is stored or sent."`
+	RedactFile string `env:"HOOKSPAN_REDACT_FILE" kind:"abspath" allowed:"an absolute path" doc:"File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists."`
+
+	MaxEventBytes int64         `group:"Local files" env:"HOOKSPAN_MAX_EVENT_BYTES" envDefault:"1MiB" kind:"size" min:"4KiB" max:"64MiB" allowed:"a size such as 512KiB, from 4KiB to 64MiB" doc:"Largest hook payload that is kept whole; in larger ones long texts are cut."`
+	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC" envDefault:"boundary" kind:"oneof" allowed:"boundary, always, never" doc:"When events are forced to disk: before a delivery, at every event, or whenever the system sees fit."`
+	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES" envDefault:"1GiB" kind:"size" min:"1MiB" max:"1TiB" allowed:"a size such as 1GiB, from 1MiB to 1TiB" doc:"Size of the event spool above which the oldest finished sessions are removed."`
+	Retention     time.Duration `env:"HOOKSPAN_RETENTION" envDefault:"720h" kind:"duration" min:"0s" max:"876000h" allowed:"a duration such as 720h, or 0 for ever" doc:"How long the local store keeps a trace; 0 keeps it for ever."`
+	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE" kind:"abspath" allowed:"an absolute path" doc:"Env file to read instead of hookspan.env in the configuration folder. Only read from the process environment."`
+
+	AllowInsecure bool `group:"Safety" env:"HOOKSPAN_ALLOW_INSECURE" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Lets credentials travel over cleartext http to hosts other than this one."`
+
+	InfiniumAgentID     string `group:"Infinium" env:"INFINIUM_AGENT_ID" kind:"id" allowed:"letters, digits and - _ . : up to 200 characters" doc:"The agent's id."`
+	InfiniumAgentSecret Secret `env:"INFINIUM_AGENT_SECRET" kind:"token" allowed:"printable ASCII without spaces" secret:"true" doc:"The agent's secret. Unset: taken from the system's keyring."`
+	InfiniumBaseURL     string `env:"INFINIUM_BASE_URL" envDefault:"https://platform.i42m.ai/api/v1" kind:"baseurl" allowed:"an http or https URL" doc:"Address of the Infinium API."`
+
+	OTLPEndpoint                string        `group:"OpenTelemetry" env:"OTEL_EXPORTER_OTLP_ENDPOINT" kind:"url" allowed:"an http or https URL such as http://localhost:4318" doc:"OTLP endpoint; /v1/traces is appended."`
+	OTLPTracesEndpoint          string        `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" kind:"url" allowed:"an http or https URL such as http://localhost:4318/v1/traces" doc:"OTLP endpoint for traces, used as it is."`
+	OTLPHeaders                 Secret        `env:"OTEL_EXPORTER_OTLP_HEADERS" kind:"headers" allowed:"name=value pairs with commas between them, values percent-encoded" secret:"true" doc:"Headers of each OTLP request."`
+	OTLPTracesHeaders           Secret        `env:"OTEL_EXPORTER_OTLP_TRACES_HEADERS" kind:"headers" allowed:"name=value pairs with commas between them, values percent-encoded" secret:"true" doc:"As OTEL_EXPORTER_OTLP_HEADERS, which it replaces."`
+	OTLPTimeout                 time.Duration `env:"OTEL_EXPORTER_OTLP_TIMEOUT" envDefault:"10000" kind:"millis" min:"1" max:"3600000" allowed:"milliseconds from 1 to 3600000" doc:"Longest wait for one OTLP request, in milliseconds."`
+	OTLPTracesTimeout           time.Duration `env:"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT" kind:"millis" min:"1" max:"3600000" allowed:"milliseconds from 1 to 3600000" doc:"As OTEL_EXPORTER_OTLP_TIMEOUT, which it replaces."`
+	OTLPCompression             string        `env:"OTEL_EXPORTER_OTLP_COMPRESSION" envDefault:"none" kind:"oneof" allowed:"none, gzip" doc:"Compression of OTLP requests."`
+	OTLPTracesCompression       string        `env:"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION" kind:"oneof" allowed:"none, gzip" doc:"As OTEL_EXPORTER_OTLP_COMPRESSION, which it replaces."`
+	OTLPProtocol                string        `env:"OTEL_EXPORTER_OTLP_PROTOCOL" envDefault:"http/protobuf" kind:"protocol" allowed:"http/protobuf, http/json" doc:"OTLP transport. grpc is not supported: name an endpoint that speaks OTLP over HTTP."`
+	OTLPTracesProtocol          string        `env:"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL" kind:"protocol" allowed:"http/protobuf, http/json" doc:"As OTEL_EXPORTER_OTLP_PROTOCOL, which it replaces."`
+	OTLPCertificate             string        `env:"OTEL_EXPORTER_OTLP_CERTIFICATE" kind:"path" allowed:"a path" doc:"PEM file with the certificates that the endpoint's own is checked against."`
+	OTLPTracesCertificate       string        `env:"OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE" kind:"path" allowed:"a path" doc:"As OTEL_EXPORTER_OTLP_CERTIFICATE, which it replaces."`
+	OTLPClientCertificate       string        `env:"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE" kind:"path" allowed:"a path" doc:"PEM file with the client's certificate."`
+	OTLPTracesClientCertificate string        `env:"OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE" kind:"path" allowed:"a path" doc:"As OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, which it replaces."`
+	OTLPClientKey               string        `env:"OTEL_EXPORTER_OTLP_CLIENT_KEY" kind:"path" allowed:"a path" doc:"PEM file with the client's private key."`
+	OTLPTracesClientKey         string        `env:"OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY" kind:"path" allowed:"a path" doc:"As OTEL_EXPORTER_OTLP_CLIENT_KEY, which it replaces."`
+	ServiceName                 string        `env:"OTEL_SERVICE_NAME" kind:"text" allowed:"any text" doc:"The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."`
+	Resource                    string        `env:"OTEL_RESOURCE_ATTRIBUTES" kind:"resource" allowed:"key=value pairs with commas between them, values percent-encoded" doc:"Attributes of the spans' resource."`
+	SDKDisabled                 bool          `env:"OTEL_SDK_DISABLED" envDefault:"false" kind:"otelbool" allowed:"true, false" doc:"Switches recording off, as HOOKSPAN_DISABLED does."`
+
+	// StateDir holds the spool, the local store and the log; ConfigDir holds
+	// the env file and the redaction rules. Both are absolute, or empty where
+	// no home folder is known, which is a problem Load names.
+	StateDir  string
+	ConfigDir string
+
+	goos string
+	// set has an entry for each variable whose value was right.
+	set map[string]setting
+	// wrong names the variables whose value was replaced by its default.
+	wrong map[string]bool
+}
+
+// setting is a checked value in the form env parses, and where it came from.
+type setting struct{ shown, source string }
+
+// Input is all that Load knows of the world.
+type Input struct {
+	// Environ is the process environment in the form of os.Environ. Of two
+	// entries with one name the first counts, as for os.Getenv.
+	Environ []string
+	// Home is the user's home folder; if empty, HOME (USERPROFILE on Windows)
+	// of Environ.
+	Home string
+	// GOOS is the operating system's name; if empty, runtime.GOOS.
+	GOOS string
+	// ReadFile reads the env file; if nil, none is read.
+	ReadFile func(string) ([]byte, error)
+}
+
+// Load fills a Config. The Config is never nil and always usable; the error,
+// if any, joins one *Problem for each wrong value (see Problems).
+func Load(in Input) (*Config, error) {
+	if in.GOOS == "" {
+		in.GOOS = runtime.GOOS
+	}
+	c := &Config{goos: in.GOOS, set: make(map[string]setting), wrong: make(map[string]bool)}
+	var errs []error
+	vars := environment(in.Environ, in.GOOS)
+	home := in.Home
+	if home == "" {
+		home = vars["HOME"]
+		if in.GOOS == "windows" {
+			home = vars["USERPROFILE"]
+		}
+	}
+	found := home
+	if !isAbs(in.GOOS, home) {
+		home = ""
+	}
+	c.StateDir, c.ConfigDir = stateDir(vars, home, in.GOOS), configDir(vars, home, in.GOOS)
+	if c.StateDir == "" || c.ConfigDir == "" {
+		errs = append(errs, &Problem{Variable: "HOME", Found: shorten(found), Source: Environment, Allowed: "an absolute path"})
+	}
+
+	ck := checker{goos: in.GOOS, home: home}
+	fileVars, path, problems := c.readFile(in.ReadFile, vars["HOOKSPAN_CONFIG_FILE"], ck)
+	errs = append(errs, problems...)
+
+	checked := make(map[string]string, len(vars))
+	t := reflect.TypeFor[Config]()
+	known := make(map[string]bool, t.NumField())
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		name := tag.Get("env")
+		if name == "" {
+			continue
+		}
+		known[name] = true
+		raw, source := vars[name], Environment
+		if raw == "" && name != "HOOKSPAN_CONFIG_FILE" {
+			raw, source = fileVars[name], path
+		}
+		if raw == "" {
+			if raw = tag.Get("envDefault"); raw != "" {
+				if v, ok := ck.check(raw, tag); ok {
+					checked[name] = v
+				}
+			}
+			continue
+		}
+		if v, ok := ck.check(raw, tag); ok {
+			checked[name] = v
+			c.set[name] = setting{shown: shownText(tag, v, raw), source: kindOfSource(source)}
+			continue
+		}
+		c.wrong[name] = true
+		errs = append(errs, &Problem{Variable: name, Found: foundText(tag, raw), Allowed: allowedText(tag, raw), Source: source})
+		if v, ok := ck.check(tag.Get("envDefault"), tag); ok {
+			checked[name] = v
+		}
+	}
+	errs = append(errs, unknown(fileVars, known, path)...)
+
+	// Every value has passed its check, so an error here is a defect of the
+	// tags; the tests load every default.
+	if err := env.ParseWithOptions(c, env.Options{Environment: checked}); err != nil {
+		errs = append(errs, err)
+	}
+	c.ConfigFile = path
+	if c.RedactFile == "" && c.ConfigDir != "" {
+		c.RedactFile = join(c.goos, c.ConfigDir, "redact.rules")
+	}
+	errs = append(errs, c.cross()...)
+	return c, errors.Join(errs...)
+}
+
+// cross names values that are right by themselves and wrong together.
+func (c *Config) cross() []error {
+	var errs []error
+	refuse := func(variable string) {
+		c.wrong[variable] = true
+		errs = append(errs, &Problem{
+			Variable: variable, Reason: "would send credentials over cleartext http",
+			Allowed: "https, a host of this machine, or HOOKSPAN_ALLOW_INSECURE=true", Source: c.where(variable),
+		})
+	}
+	if !c.AllowInsecure {
+		if name, u := c.otlpURL(); u != "" && cleartext(u) && (len(c.otlpHeaders()) > 0 || hasUserinfo(u)) {
+			refuse(name)
+		}
+		if cleartext(c.InfiniumBaseURL) {
+			refuse("INFINIUM_BASE_URL")
+		}
+	}
+	for _, e := range c.Exporters {
+		needs := map[string]string{ExporterFile: "HOOKSPAN_FILE_PATH", ExporterInfinium: "INFINIUM_AGENT_ID"}[e]
+		if needs == "" || c.wrong[needs] || c.Source(needs) != Default {
+			continue
+		}
+		errs = append(errs, &Problem{
+			Variable: needs, Reason: "not set, but HOOKSPAN_EXPORTERS names " + e,
+			Allowed: reflectTag(needs).Get("allowed"), Source: c.where("HOOKSPAN_EXPORTERS"),
+		})
+	}
+	return errs
+}
+
+// where is the source of a variable for a problem's text.
+func (c *Config) where(name string) string {
+	if c.Source(name) == File {
+		return c.ConfigFile
+	}
+	return Environment
+}
+
+func reflectTag(name string) reflect.StructTag {
+	t := reflect.TypeFor[Config]()
+	for i := range t.NumField() {
+		if t.Field(i).Tag.Get("env") == name {
+			return t.Field(i).Tag
+		}
+	}
+	return ""
+}
+
+// environment turns os.Environ into a map. Names are case-blind on Windows.
+func environment(environ []string, goos string) map[string]string {
+	m := make(map[string]string, len(environ))
+	for _, kv := range environ {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok || k == "" {
+			continue
+		}
+		if goos == "windows" {
+			k = strings.ToUpper(k)
+		}
+		if _, dup := m[k]; !dup {
+			m[k] = v
+		}
+	}
+	return m
+}
+
+// Off tells whether recording is switched off for this process.
+func (c *Config) Off() bool { return c.Disabled || c.SDKDisabled }

@@ -1,0 +1,19 @@
+// Package config holds every setting of hookspan: one struct, filled from the
+// process environment and from one env file.
+//
+// The package promises that Load always returns a usable Config: a wrong value
+// is replaced by its default and named in the error. A destination whose
+// address or protocol is wrong is left out of [Config.Destinations] rather
+// than sent somewhere else. Secrets show up neither in problems nor in
+// [Config.Settings].
+//
+// Precedence, for each variable by itself: process environment, env file,
+// default. A variable that is set to nothing counts as not set, as the
+// OpenTelemetry specification asks. The env file is
+// $XDG_CONFIG_HOME/hookspan/hookspan.env, or the file HOOKSPAN_CONFIG_FILE
+// names; it holds NAME=value lines, and a value with a # in it needs quotes.
+//
+// Not promised: that a named path exists or that an endpoint answers. Nothing
+// here touches files or network; the file is read through [Input].ReadFile.
+// Hook processes link this package, so it must stay free of net/http.
+package config

@@ -1,0 +1,78 @@
+package config
+
+import "strings"
+
+// The folders follow the XDG base directory specification, on macOS too, where
+// command line tools are looked for there. XDG variables must be absolute or
+// are ignored. Windows has its own two folders.
+
+func stateDir(vars map[string]string, home, goos string) string {
+	if goos == "windows" {
+		return base(goos, vars["XDG_STATE_HOME"], vars["LOCALAPPDATA"], home, "AppData", "Local")
+	}
+	return base(goos, vars["XDG_STATE_HOME"], "", home, ".local", "state")
+}
+
+func configDir(vars map[string]string, home, goos string) string {
+	if goos == "windows" {
+		return base(goos, vars["XDG_CONFIG_HOME"], vars["APPDATA"], home, "AppData", "Roaming")
+	}
+	return base(goos, vars["XDG_CONFIG_HOME"], "", home, ".config")
+}
+
+// base is the first absolute folder of xdg, native and the one below home.
+func base(goos, xdg, native, home string, below ...string) string {
+	for _, dir := range []string{xdg, native} {
+		if isAbs(goos, dir) {
+			return join(goos, dir, "hookspan")
+		}
+	}
+	if home == "" {
+		return ""
+	}
+	return join(goos, home, append(below, "hookspan")...)
+}
+
+// isAbs is filepath.IsAbs for a named system.
+func isAbs(goos, p string) bool {
+	if goos != "windows" {
+		return strings.HasPrefix(p, "/")
+	}
+	if strings.HasPrefix(p, `\\`) {
+		return true
+	}
+	return len(p) > 2 && p[1] == ':' && (p[2] == '\\' || p[2] == '/') &&
+		('a' <= p[0]|0x20 && p[0]|0x20 <= 'z')
+}
+
+// join is filepath.Join for a named system, for clean names.
+func join(goos, dir string, names ...string) string {
+	sep := "/"
+	if goos == "windows" {
+		sep = `\`
+		dir = strings.TrimRight(dir, `/\`)
+	} else {
+		dir = strings.TrimRight(dir, "/")
+	}
+	return dir + sep + strings.Join(names, sep)
+}
+
+// below is a name in the state folder, or empty where there is no such folder.
+func (c *Config) below(name string) string {
+	if c.StateDir == "" {
+		return ""
+	}
+	return join(c.goos, c.StateDir, name)
+}
+
+// SpoolDir is the folder of the sessions' event logs.
+func (c *Config) SpoolDir() string { return c.below("spool") }
+
+// StorePath is the local trace store's database file.
+func (c *Config) StorePath() string { return c.below("traces.db") }
+
+// LogPath is the file that hook processes log to.
+func (c *Config) LogPath() string { return c.below("hookspan.log") }
+
+// PausePath is the file whose existence pauses recording.
+func (c *Config) PausePath() string { return c.below("paused") }

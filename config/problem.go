@@ -1,0 +1,172 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+)
+
+// The values of Setting.Source. A Problem's Source is Environment or the env
+// file's path.
+const (
+	Default     = "default"
+	File        = "file"
+	Environment = "environment"
+)
+
+// masked stands for a secret in everything that is shown.
+const masked = "****"
+
+// Secret is a value that prints as stars. A conversion to string gives the
+// value itself.
+type Secret string
+
+// String returns stars, or nothing for an empty secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return masked
+}
+
+// GoString keeps the value out of %#v too.
+func (s Secret) GoString() string { return fmt.Sprintf("config.Secret(%q)", s.String()) }
+
+// MarshalText keeps the value out of JSON.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Problem is one wrong value or line. Its text names the variable, what was
+// found and where, and what is allowed.
+type Problem struct {
+	// Variable is the variable's name; empty for a line that is not one.
+	Variable string
+	// Found is the value, shortened, or stars for a secret.
+	Found string
+	// Reason replaces Found where the value alone does not say what is wrong.
+	Reason string
+	// Allowed says what the value may be.
+	Allowed string
+	// Source is Environment or the env file's path.
+	Source string
+	// Line is the line in the env file, from 1; 0 where it is not known.
+	Line int
+}
+
+// Error is the problem in one line, without secrets.
+func (p *Problem) Error() string {
+	in := p.Source
+	if in == Environment {
+		in = "the environment"
+	}
+	var b strings.Builder
+	switch {
+	case p.Line > 0:
+		fmt.Fprintf(&b, "%s: line %d: %s", p.Source, p.Line, p.Reason)
+	case p.Variable == "":
+		fmt.Fprintf(&b, "%s: %s", p.Source, p.Reason)
+	case p.Reason != "":
+		fmt.Fprintf(&b, "%s: %s (in %s)", p.Variable, p.Reason, in)
+	default:
+		fmt.Fprintf(&b, "%s: found %q in %s", p.Variable, p.Found, in)
+	}
+	if p.Allowed != "" {
+		b.WriteString(": allowed " + p.Allowed)
+	}
+	return b.String()
+}
+
+// Problems takes the error of Load apart.
+func Problems(err error) []*Problem {
+	var ps []*Problem
+	var walk func(error)
+	walk = func(err error) {
+		if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // The walk unwraps by itself.
+			for _, e := range many.Unwrap() {
+				walk(e)
+			}
+			return
+		}
+		if p, ok := err.(*Problem); ok { //nolint:errorlint // The walk unwraps by itself.
+			ps = append(ps, p)
+			return
+		}
+		if one := errors.Unwrap(err); one != nil {
+			walk(one)
+		}
+	}
+	walk(err)
+	return ps
+}
+
+// foundText is a wrong value as a problem may show it.
+func foundText(tag reflect.StructTag, raw string) string {
+	if tag.Get("secret") == "true" {
+		return masked
+	}
+	return shorten(hideUserinfo(raw))
+}
+
+// allowedText adds to the tag's text what a reader needs to go on.
+func allowedText(tag reflect.StructTag, raw string) string {
+	a := tag.Get("allowed")
+	if tag.Get("kind") == "protocol" && raw == "grpc" {
+		a += " (grpc is not supported; name an endpoint that speaks OTLP over HTTP, usually on port 4318)"
+	}
+	return a
+}
+
+// shownText is a right value as Settings shows it.
+func shownText(tag reflect.StructTag, checked, raw string) string {
+	if tag.Get("secret") == "true" {
+		return masked
+	}
+	switch tag.Get("kind") {
+	case "size", "duration", "millis":
+		return strings.TrimSpace(raw)
+	}
+	return hideUserinfo(checked)
+}
+
+func shorten(s string) string {
+	const most = 80
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}
+
+// hideUserinfo masks what stands before the @ of a URL. A text that does not
+// parse as a URL may hold a password all the same, with any character in it.
+func hideUserinfo(s string) string {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		return s
+	}
+	end := len(rest)
+	if validURL(s) {
+		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+			end = i
+		}
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if at < 0 {
+		return s
+	}
+	return scheme + "://" + masked + rest[at:]
+}
+
+func hasUserinfo(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && u.User != nil
+}
+
+func kindOfSource(source string) string {
+	if source == Environment {
+		return Environment
+	}
+	return File
+}

@@ -1,0 +1,116 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Setting is one variable as people see it.
+type Setting struct {
+	// Name is the variable's name.
+	Name string
+	// Value is the value in force, stars for a secret, empty for none.
+	Value string
+	// Source is Default, File or Environment.
+	Source string
+	// Doc explains the variable in a sentence or two.
+	Doc string
+}
+
+// Source tells where a variable's value in force came from: Default, File or
+// Environment. It is Default for a wrong value, which is not in force.
+func (c *Config) Source(name string) string {
+	return cmp.Or(c.set[name].source, Default)
+}
+
+// Settings lists every variable, sorted by name.
+func (c *Config) Settings() []Setting {
+	t := reflect.TypeFor[Config]()
+	var out []Setting
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		name := tag.Get("env")
+		if name == "" {
+			continue
+		}
+		s := Setting{Name: name, Value: tag.Get("envDefault"), Source: c.Source(name), Doc: tag.Get("doc")}
+		if s.Source != Default {
+			s.Value = c.set[name].shown
+		}
+		switch name {
+		case "HOOKSPAN_CONFIG_FILE":
+			s.Value = c.ConfigFile
+		case "HOOKSPAN_REDACT_FILE":
+			s.Value = c.RedactFile
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Reference is the Markdown page of all variables, made from the struct tags.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	t := reflect.TypeFor[Config]()
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		name := tag.Get("env")
+		if name == "" {
+			continue
+		}
+		if g := tag.Get("group"); g != "" {
+			fmt.Fprintf(&b, "\n## %s\n\n| Variable | Meaning | Allowed | Default |\n|---|---|---|---|\n", g)
+		}
+		def := "none"
+		if d := tag.Get("envDefault"); d != "" {
+			def = "`" + d + "`"
+		}
+		doc := tag.Get("doc")
+		if tag.Get("secret") == "true" {
+			doc += " Never shown."
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", name, cell(doc), cell(tag.Get("allowed")), def)
+	}
+	b.WriteString(referenceTail)
+	return b.String()
+}
+
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+const referenceHead = `# Configuration
+
+This page is made from the source; change ` + "`config/config.go`" + ` and run
+` + "`go test ./config -run TestReference -update`" + `.
+
+Every setting is an environment variable. For each variable by itself the process environment wins over the env file, and
+the env file over the default. A variable that is set to nothing counts as not set. ` + "`hookspan config`" + ` shows every value in
+force and where it came from.
+
+The env file is ` + "`$XDG_CONFIG_HOME/hookspan/hookspan.env`" + ` (` + "`~/.config/hookspan/hookspan.env`" + `; on Windows
+` + "`%APPDATA%\\hookspan\\hookspan.env`" + `). It is there because editors started from a desktop have no shell environment, and some
+agents keep variables from their hooks. It holds lines of the form ` + "`NAME=value`" + `; a value with ` + "`#`" + ` in it needs quotes. Paths
+may begin with ` + "`~/`" + `.
+
+A wrong value is named and its default used instead. A destination whose address or protocol is wrong gets nothing.
+`
+
+const referenceTail = `
+## Folders
+
+| Folder | Default | Windows | Contents |
+|---|---|---|---|
+| ` + "`$XDG_CONFIG_HOME/hookspan`" + ` | ` + "`~/.config/hookspan`" + ` | ` + "`%APPDATA%\\hookspan`" + ` | ` + "`hookspan.env`, `redact.rules`" + ` |
+| ` + "`$XDG_STATE_HOME/hookspan`" + ` | ` + "`~/.local/state/hookspan`" + ` | ` + "`%LOCALAPPDATA%\\hookspan`" + ` | ` + "`spool`, `traces.db`, `hookspan.log`" + ` |
+
+XDG variables that are not absolute paths are ignored.
+
+## Projects
+
+A project can switch recording off for itself with a file ` + "`.hookspan.env`" + ` that says ` + "`HOOKSPAN_DISABLED=true`" + `. Nothing else
+in that file has any effect.
+`

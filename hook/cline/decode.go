@@ -1,0 +1,252 @@
+package cline
+
+import (
+	"crypto/sha256"
+	"strconv"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// Names of the facts in Event.Attrs.
+const (
+	attrPromptInjected = "hookspan.prompt.injected"
+	attrCancelStatus   = "hookspan.cancel.status"
+	attrSessionEnd     = "hookspan.session_end.reason"
+	attrCompaction     = "hookspan.compaction."
+	attrNotification   = "hookspan.notification."
+)
+
+// subagentType is the AgentType of an agent of which only its parent is known.
+const subagentType = "subagent"
+
+// Raw is one stored payload with what was stored beside it.
+type Raw struct {
+	// Payload is what Cline wrote to the hook's standard input.
+	Payload []byte
+	// Event is the name the hook was started with.
+	Event string
+	// StoredAt is when the payload was stored.
+	StoredAt time.Time
+	// Offset is the payload's place in the session's log, in bytes.
+	Offset int64
+	// Cwd is the directory the hook ran in; it counts where the payload names
+	// no workspace.
+	Cwd string
+	// TraceParent is the W3C traceparent of the hook's environment.
+	TraceParent string
+}
+
+// decodeError says which payload could not be read, and why.
+type decodeError struct {
+	event string
+	size  int
+	cause error
+}
+
+// Error names the payload, the fault and where the bytes can be seen.
+func (e *decodeError) Error() string {
+	return "decode Cline payload of hook " + strconv.Quote(e.event) + " (" + strconv.Itoa(e.size) + " bytes): " +
+		e.cause.Error() + "; the payload is kept as it came, \"hookspan doctor\" shows it"
+}
+
+// Unwrap returns the fault itself.
+func (e *decodeError) Unwrap() error { return e.cause }
+
+// Decode turns a payload into events, at present always one.
+//
+// Hooks and members it does not know are no error: an unknown hook gives an
+// event of KindUnknown. A payload that is not a JSON object, or nests deeper
+// than 10,000 levels, gives an error and an event of KindUnknown with what
+// stands before the fault. That event has no session, as Peek gave none: the
+// log the payload lies in was chosen without it.
+func Decode(r Raw) ([]hook.Event, error) {
+	ev := hook.Event{
+		Host:        Host,
+		StoredAt:    r.StoredAt,
+		Offset:      r.Offset,
+		Hash:        hash(r.Payload),
+		Name:        documentedName(r.Event),
+		Cwd:         r.Cwd,
+		TraceParent: r.TraceParent,
+	}
+	payload := trim(r.Payload)
+	if len(payload) == 0 {
+		ev.Kind = kindOf(ev.Name, nil)
+		if ev.Kind == hook.KindToolStart || ev.Kind == hook.KindToolEnd {
+			ev.Tool = &hook.Tool{Duration: unknownDuration}
+		}
+		return []hook.Event{ev}, nil
+	}
+	var e envelope
+	err := e.open(payload)
+	e.common(&ev)
+	if err != nil {
+		return []hook.Event{ev}, &decodeError{r.Event, len(r.Payload), err}
+	}
+	turn := members(e.turn)
+	ev.Name = e.name(r.Event)
+	ev.Kind = kindOf(ev.Name, turn)
+	ev.Dialect = e.dialect()
+	e.identity(&ev)
+	e.body(&ev, turn)
+	return []hook.Event{ev}, nil
+}
+
+// common reads the members that every hook has.
+func (e *envelope) common(ev *hook.Event) {
+	ev.Time = instant(e.timestamp)
+	ev.HostVersion = text(e.clineVersion)
+	ev.User = known(e.userID)
+	if isString(e.model) {
+		ev.Model = known(e.model)
+	} else {
+		model := members(e.model)
+		ev.Provider, ev.Model = known(model.get("provider")), known(model.get("slug"))
+	}
+	roots, _ := elements(e.workspaceRoots)
+	for _, root := range roots {
+		if dir := text(present(root)); dir != "" {
+			ev.Cwd = dir
+			return
+		}
+	}
+	if dir := text(members(e.workspaceInfo).get("rootPath")); dir != "" {
+		ev.Cwd = dir
+	}
+}
+
+// identity reads who acts in which session.
+func (e *envelope) identity(ev *hook.Event) {
+	ev.Session = e.session()
+	ev.Agent = text(e.agentID)
+	ev.ParentAgent = text(e.parentAgentID)
+	if ev.Dialect == dialectSDK {
+		ev.Conversation = text(e.taskID)
+	}
+	if ev.ParentAgent == "" {
+		return
+	}
+	ev.AgentType = subagentType
+	if kind := known(e.agentType); kind != "" {
+		ev.AgentType = kind
+	}
+}
+
+// body reads what only this kind of hook has.
+func (e *envelope) body(ev *hook.Event, turn object) {
+	switch ev.Name {
+	case taskStart:
+		ev.Prompt = text(metadata(e.taskStart).get("initialTask"))
+	case userPromptSubmit:
+		ev.Prompt = text(members(e.prompt).get("prompt"))
+		// The SDK does not run this hook for what the user typed, only for
+		// texts it puts into the conversation itself.
+		if ev.Dialect == dialectSDK {
+			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
+		}
+	case preToolUse:
+		ev.Tool = e.toolStart(ev.Dialect)
+	case postToolUse:
+		ev.Tool = e.toolEnd(ev.Dialect, ev.Time)
+	case preCompact:
+		ev.Attrs = compactionAttrs(members(e.preCompact))
+	case notification:
+		body := members(e.notification)
+		ev.Message = text(body.get("message"))
+		ev.Attrs = notificationAttrs(body)
+	case taskComplete:
+		ev.Result = text(metadata(e.taskComplete).get("result"))
+		if ev.Result == "" {
+			ev.Result = text(turn.get("outputText"))
+		}
+		if ev.Kind == hook.KindRunCancel {
+			ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, turn.get("status"))
+		}
+	case taskCancel:
+		ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, metadata(e.taskCancel).get("completionStatus"))
+		ev.Message = text(e.reason)
+	case sessionShutdown:
+		ev.Attrs = textAttr(ev.Attrs, attrSessionEnd, e.reason)
+	}
+	if ev.Kind == hook.KindRunError {
+		e.runError(ev)
+	}
+}
+
+// runError reads the error a run failed with.
+func (e *envelope) runError(ev *hook.Event) {
+	failure := e.failure
+	if failure == nil {
+		failure = members(e.taskError).get("error")
+	}
+	if !isString(failure) {
+		o := members(failure)
+		ev.ErrorType = text(o.get("name"))
+		failure = o.get("message")
+	}
+	if message := text(failure); !hidden(message) {
+		ev.Message = message
+	}
+}
+
+// metadata is the taskMetadata of a task hook's body.
+func metadata(body []byte) object { return members(members(body).get("taskMetadata")) }
+
+// compactionAttrs lists the sizes of a compaction. Absent ones are left out
+// although proto3 leaves zero out: on the path where Cline compacts after an
+// error it does not know its token counts, and zero would be a false statement.
+func compactionAttrs(body object) []hook.Attr {
+	attrs := textAttr(nil, attrCompaction+"strategy", body.get("compactionStrategy"))
+	for _, field := range [...]struct{ wire, key string }{
+		{"contextSize", "context_size"},
+		{"messagesToCompact", "messages_to_compact"},
+		{"conversationLength", "conversation_length"},
+		{"estimatedTokens", "estimated_tokens"},
+		{"previousApiReqIndex", "previous_api_req_index"},
+		{"tokensIn", "tokens_in"},
+		{"tokensOut", "tokens_out"},
+		// Cline's names for these two hide that they count the prompt cache.
+		{"tokensInCache", "cache_write_tokens"},
+		{"tokensOutCache", "cache_read_tokens"},
+		{"deletedRangeStart", "deleted_range_start"},
+		{"deletedRangeEnd", "deleted_range_end"},
+	} {
+		if n, ok := number(body.get(field.wire)); ok {
+			attrs = append(attrs, hook.Attr{Key: attrCompaction + field.key, Value: n})
+		}
+	}
+	return attrs
+}
+
+// notificationAttrs lists what a notification says beside its text. The two
+// booleans are always there, because proto3 leaves false out.
+func notificationAttrs(body object) []hook.Attr {
+	action, _ := boolean(body.get("requiresUserAction"))
+	waiting, _ := boolean(body.get("waitingForUserInput"))
+	attrs := textAttr(nil, attrNotification+"event", body.get("event"))
+	attrs = textAttr(attrs, attrNotification+"source", body.get("source"))
+	attrs = textAttr(attrs, attrNotification+"source_type", body.get("sourceType"))
+	attrs = append(attrs,
+		hook.Attr{Key: attrNotification + "requires_user_action", Value: action},
+		hook.Attr{Key: attrNotification + "waiting_for_user_input", Value: waiting})
+	return textAttr(attrs, attrNotification+"severity", body.get("severity"))
+}
+
+// textAttr appends a text unless it is empty.
+func textAttr(attrs []hook.Attr, key string, raw []byte) []hook.Attr {
+	if value := text(raw); value != "" {
+		return append(attrs, hook.Attr{Key: key, Value: value})
+	}
+	return attrs
+}
+
+// hash is the first 8 bytes of SHA-256 over the payload, as a number.
+func hash(payload []byte) uint64 {
+	sum := sha256.Sum256(payload)
+	var h uint64
+	for _, b := range sum[:8] {
+		h = h<<8 | uint64(b)
+	}
+	return h
+}

@@ -1,0 +1,74 @@
+package cline
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fixture is one payload recorded from Cline, or from Cline's own hook code.
+type fixture struct {
+	// folder is the recording, relative to testdata; file the name in it.
+	folder, file string
+	raw          Raw
+}
+
+// storedAt is the receive time the tests give to all payloads.
+var storedAt = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
+
+// fixtures reads every recorded payload, in order of folder and file. Files are
+// named after the hook that received them: "003-PreToolUse.json" is the third
+// of a session, "PostToolUse.failed.json" a variant.
+func fixtures(t testing.TB) []fixture {
+	t.Helper()
+	var all []fixture
+	root := os.DirFS("testdata")
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name == "golden" || name == "fuzz" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		payload, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		folder, file := path.Split(name)
+		event, _, _ := strings.Cut(file, ".")
+		if _, after, ok := strings.Cut(event, "-"); ok {
+			event = after
+		}
+		all = append(all, fixture{
+			folder: strings.TrimSuffix(folder, "/"),
+			file:   file,
+			raw:    Raw{Payload: payload, Event: event, StoredAt: storedAt, Cwd: "/started/here"},
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 150 {
+		t.Fatalf("found %d recorded payloads, want all of them (more than 150)", len(all))
+	}
+	return all
+}
+
+// load returns one recorded payload.
+func load(t testing.TB, name string) Raw {
+	t.Helper()
+	for _, f := range fixtures(t) {
+		if path.Join(f.folder, f.file) == name {
+			return f.raw
+		}
+	}
+	t.Fatalf("no recorded payload %q", name)
+	return Raw{}
+}

@@ -1,0 +1,121 @@
+package cline
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// maxEmbeddedDepth bounds how deeply nested a text may be that is unfolded into
+// an input, so that the input itself stays far from the limit of JSON readers.
+const maxEmbeddedDepth = 100
+
+// mcpTool is the one classic tool with a parameter that is JSON by contract.
+const (
+	mcpTool      = "use_mcp_tool"
+	mcpArguments = "arguments"
+)
+
+// canonical writes a JSON value compactly and with sorted keys, keeping every
+// number's spelling. Equal values give equal texts.
+func canonical(raw []byte) string {
+	v, ok := parse(raw)
+	if !ok {
+		return ""
+	}
+	return encode(v)
+}
+
+// parameters is canonical for the tool parameters of the classic and the next
+// dialect, whose values are always strings: the host turns anything else into
+// JSON text. Such texts are unfolded again, so that an input reads, and
+// compares, like the one the model wrote.
+//
+// A parameter may also be a text that merely looks like JSON, the content of a
+// file for one. Three things keep it whole: parameters that hold text by their
+// tool's contract are never unfolded; others only if the text is exactly what
+// the host's JSON.stringify writes, so that at most the order of keys, which
+// has no meaning in JSON, is lost; and the rule looks at nothing but the value,
+// so the two ends of a call cannot differ.
+func parameters(tool string, raw []byte) string {
+	v, ok := parse(raw)
+	if !ok {
+		return ""
+	}
+	params, ok := v.(map[string]any)
+	if !ok {
+		return encode(v)
+	}
+	for key, value := range params {
+		s, isText := value.(string)
+		if !isText || holdsText(key) {
+			continue
+		}
+		if embedded, ok := unfold(s, tool == mcpTool && key == mcpArguments); ok {
+			params[key] = embedded
+		}
+	}
+	return encode(params)
+}
+
+// holdsText reports whether a parameter of this name is text in every tool of
+// Cline that has it: contents and edits of files, commands, messages.
+func holdsText(key string) bool {
+	switch key {
+	case "content", "diff", "patch", "old_text", "new_text", "old_str", "new_str", "insert_text",
+		"command", "text", "input", "prompt", "task", "systemPrompt", "summary", "question", "response", "result":
+		return true
+	}
+	return false
+}
+
+// unfold parses a text that holds a JSON object or array. Unless anyForm is
+// set, the text must be in the form JSON.stringify writes.
+func unfold(s string, anyForm bool) (any, bool) {
+	trimmed := strings.TrimLeft(s, " \t\r\n")
+	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
+		return nil, false
+	}
+	raw := []byte(s)
+	if !validWithin(raw, maxEmbeddedDepth) {
+		return nil, false
+	}
+	v, ok := parse(raw)
+	if !ok || anyForm {
+		return v, ok
+	}
+	// White space, doubled keys, half surrogates and needless escapes do not
+	// survive parsing and encoding. Each changes the length; the order of keys
+	// does not.
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil || compact.Len() != len(raw) {
+		return nil, false
+	}
+	return v, len(encode(v)) == len(raw)
+}
+
+// parse reads one JSON value, numbers as they are spelled.
+func parse(raw []byte) (any, bool) {
+	if len(raw) == 0 {
+		return nil, false
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, false
+	}
+	return v, true
+}
+
+// encode writes a parsed value compactly, with sorted keys and without the
+// escapes that only matter inside HTML.
+func encode(v any) string {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return ""
+	}
+	return string(bytes.TrimSuffix(out.Bytes(), []byte("\n")))
+}

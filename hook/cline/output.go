@@ -1,0 +1,207 @@
+package cline
+
+import "strings"
+
+// rendered is a tool's result as text.
+type rendered struct {
+	// text is the whole result.
+	text string
+	// lead is the part that would say so if the call had failed.
+	lead string
+	// failed reports that the result's structure says the call failed, err the
+	// message it gives.
+	failed bool
+	err    string
+}
+
+// hiddenObject is what JavaScript writes for an object it was made to print.
+const hiddenObject = "[object Object]"
+
+// hidden reports whether the host replaced a structure by JavaScript's word for
+// one, or a list of structures by a list of that word.
+func hidden(s string) bool {
+	rest, ok := strings.CutPrefix(s, hiddenObject)
+	for ok && rest != "" {
+		rest, ok = strings.CutPrefix(rest, ","+hiddenObject)
+	}
+	return ok
+}
+
+// render turns a tool's result into text.
+//
+// A structure becomes the texts inside it if its shape is known, else compact
+// JSON. A string stays as it is, for JSON in it may be what the tool returned;
+// only content blocks are looked for, which classic Cline sends as JSON text.
+// hostText says that the host turned structures into text here, so that the
+// other shapes count as well.
+func render(raw []byte, hostText bool) rendered {
+	switch {
+	case raw == nil:
+		return rendered{}
+	case !isString(raw):
+		if out, ok := structure(raw); ok {
+			return out
+		}
+		s := canonical(raw)
+		return rendered{text: s, lead: s}
+	}
+	s := unquote(raw)
+	if hidden(s) {
+		return rendered{}
+	}
+	plain := rendered{text: s, lead: s}
+	inner := trim([]byte(s))
+	if len(inner) == 0 || inner[0] != '[' && inner[0] != '{' || !validWithin(inner, maxEmbeddedDepth) {
+		return plain
+	}
+	if hostText {
+		if out, ok := structure(inner); ok {
+			return out
+		}
+		return plain
+	}
+	list, _ := elements(inner)
+	if out, ok := blocks(list); ok {
+		return out
+	}
+	return plain
+}
+
+// structure reads the shapes that stand for text.
+func structure(raw []byte) (rendered, bool) {
+	if list, ok := elements(raw); ok {
+		if out, ok := blocks(list); ok {
+			return out, true
+		}
+		return operations(list)
+	}
+	o := members(raw)
+	if len(o) == 1 && isString(o.get("error")) {
+		message := text(o.get("error"))
+		if hidden(message) {
+			message = ""
+		}
+		return rendered{text: message, lead: message, failed: true, err: message}, true
+	}
+	if content, ok := elements(o.get("content")); ok {
+		// The result of an MCP tool.
+		out, ok := blocks(content)
+		if bad, _ := boolean(o.get("isError")); ok && bad {
+			out.failed, out.err = true, out.text
+		}
+		return out, ok
+	}
+	return operations([][]byte{raw})
+}
+
+// blocks reads a list of content blocks. Only texts and images count as such:
+// a tool's own list may have a "type" in its elements too.
+func blocks(list [][]byte) (rendered, bool) {
+	if len(list) == 0 {
+		return rendered{}, false
+	}
+	var out rendered
+	parts := make([]string, 0, len(list))
+	for _, raw := range list {
+		o := members(raw)
+		switch text(o.get("type")) {
+		case "text":
+			if !isString(o.get("text")) {
+				return rendered{}, false
+			}
+			s := text(o.get("text"))
+			parts = append(parts, s)
+			if out.lead == "" && !heading(s) {
+				out.lead = s
+			}
+		case "image":
+			parts = append(parts, "[image]")
+		default:
+			return rendered{}, false
+		}
+	}
+	out.text = join(parts)
+	return out, true
+}
+
+// heading reports whether a block only announces the result in the next one,
+// as in "[read_file for 'a.ts'] Result:".
+func heading(s string) bool {
+	s = strings.TrimSpace(s)
+	return s == "" || strings.HasPrefix(s, "[") && strings.HasSuffix(s, "Result:") && !strings.Contains(s, "\n")
+}
+
+// operations reads the SDK's list of what one call did, such as the files it
+// read: each has a query, and a result, an error or both.
+func operations(list [][]byte) (rendered, bool) {
+	if len(list) == 0 {
+		return rendered{}, false
+	}
+	var out rendered
+	var parts, errs []string
+	for _, raw := range list {
+		o := members(raw)
+		result, failure := o.get("result"), text(o.get("error"))
+		success, said := boolean(o.get("success"))
+		if o.get("query") == nil || result == nil && failure == "" && !said {
+			return rendered{}, false
+		}
+		if hidden(failure) {
+			failure = ""
+		}
+		shown := operationText(result)
+		if said && !success || !said && failure != "" {
+			out.failed = true
+			errs = append(errs, reason(failure, shown))
+		}
+		if shown == "" {
+			shown = failure
+		}
+		parts = append(parts, shown)
+	}
+	out.text, out.err = join(parts), join(errs)
+	out.lead = out.text
+	return out, true
+}
+
+// operationText is the text of one operation's result, which is a string, a
+// list of content blocks or a structure of the tool's own.
+func operationText(result []byte) string {
+	switch {
+	case result == nil:
+		return ""
+	case isString(result):
+		return unquote(result)
+	}
+	if list, ok := elements(result); ok {
+		if out, ok := blocks(list); ok {
+			return out.text
+		}
+	}
+	return canonical(result)
+}
+
+// reason joins an operation's error with what it printed before it failed. The
+// SDK repeats the error in brackets as the first line of the output.
+func reason(failure, printed string) string {
+	if failure == "" {
+		return printed
+	}
+	rest := strings.TrimPrefix(printed, "["+failure+"]")
+	return join([]string{failure, strings.TrimSpace(rest)})
+}
+
+// join puts texts on lines of their own, leaving out empty ones.
+func join(parts []string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		if part == "" {
+			continue
+		}
+		if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}

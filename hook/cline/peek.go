@@ -1,0 +1,32 @@
+package cline
+
+import "github.com/hookspan/hookspan/hook"
+
+// Peek finds what a hook process must know of a payload before it can store
+// it. event is the name the hook was started with; it stands in where the
+// payload has none.
+//
+// Peek reads the payload once and never fails: of a payload that is not a JSON
+// object it says the started name and nothing else. An empty payload is what a
+// hook gets whose host dies while it starts; there the started name alone says
+// what happened.
+func Peek(payload []byte, event string) hook.Head {
+	payload = trim(payload)
+	if len(payload) == 0 {
+		name := documentedName(event)
+		kind := kindOf(name, nil)
+		return hook.Head{Name: name, Kind: kind, RunEnds: kind.Terminal()}
+	}
+	var e envelope
+	if err := e.open(payload); err != nil {
+		return hook.Head{Name: documentedName(event)}
+	}
+	name := e.name(event)
+	kind := kindOf(name, members(e.turn))
+	return hook.Head{
+		Session: e.session(),
+		Name:    name,
+		Kind:    kind,
+		RunEnds: kind.Terminal() && text(e.parentAgentID) == "",
+	}
+}

@@ -1,0 +1,51 @@
+package cline
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// neutralReply lets Cline go on and adds nothing.
+//
+// The single space is not decoration. An answer made of defaults leaves the row
+// of the hook in the chat at "Running" for ever, and a null member makes Cline
+// drop the answer as a whole. A space takes the ordinary way and is trimmed.
+const neutralReply = `{"cancel":false,"contextModification":" ","errorMessage":""}`
+
+// blank is the context of an answer that has none.
+const blank = " "
+
+// EncodeReply returns what a hook writes to its standard output: one JSON
+// object without a line end, in which no member is null.
+//
+// The error message goes out only with a cancellation. No dialect shows it
+// otherwise, and some versions of the SDK would hand it to the model as context.
+func EncodeReply(r hook.Reply) []byte {
+	context := r.Context
+	if strings.TrimSpace(context) == "" {
+		context = blank
+	}
+	if !r.Cancel {
+		r.ErrorMessage = ""
+		if context == blank {
+			return []byte(neutralReply)
+		}
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(struct {
+		Cancel              bool   `json:"cancel"`
+		ContextModification string `json:"contextModification"`
+		ErrorMessage        string `json:"errorMessage"`
+	}{r.Cancel, context, r.ErrorMessage})
+	if err != nil {
+		// A struct of a bool and two strings always encodes; if that ever
+		// fails, letting Cline go on is the answer that does no harm.
+		return []byte(neutralReply)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}

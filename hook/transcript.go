@@ -1,0 +1,115 @@
+package hook
+
+import "time"
+
+// Transcript is what a host's own files say about a session beyond its hook
+// events. Every member may be empty: files may be missing, late or elsewhere.
+type Transcript struct {
+	// Provider and Model name the model last used, as the host spells them.
+	Provider string
+	Model    string
+	// HostVersion is the agent's version.
+	HostVersion string
+	// HostApp is the program the agent runs in, such as "Visual Studio Code".
+	HostApp string
+	// Cwd is the session's working directory.
+	Cwd string
+	// Calls are the requests made to the model, by start time.
+	Calls []LLMCall
+	// Prompts are the texts the user submitted, by time.
+	Prompts []Prompt
+	// ToolResults are results by tool call, in the file's order. They stand in
+	// where a hook payload hid the text.
+	ToolResults []ToolResult
+	// Pending reports that the newest request has no usage yet, so that a
+	// later read may say more.
+	Pending bool
+	// Sources are the files read, for the person who asks where a figure comes
+	// from.
+	Sources []string
+}
+
+// CallKind tells a request from the sums a host keeps of requests it no longer
+// lists.
+type CallKind uint8
+
+// The kinds of call.
+const (
+	// CallRequest is one request to the model.
+	CallRequest CallKind = iota
+	// CallDeleted is the sum of requests removed by restoring a checkpoint.
+	CallDeleted
+	// CallSubagents is the sum of the requests of subagents that have no
+	// records of their own.
+	CallSubagents
+)
+
+// LLMCall is one request to a language model, or a host's sum of several.
+type LLMCall struct {
+	Kind CallKind
+	// ID is the host's identity of the call, stable over reads: a message id,
+	// else "req-" and the start in milliseconds.
+	ID string
+	// Agent is the subagent that made the call; empty for the lead agent.
+	Agent string
+	// Start and End bound the request. End is zero while it is under way.
+	Start time.Time
+	End   time.Time
+	// Provider and Model as the host spells them.
+	Provider string
+	Model    string
+	// Usage is nil when the host has not said, or never did.
+	Usage *Usage
+	// Error is the host's reason for a request that broke off
+	// ("user_cancelled", "streaming_failed", ...).
+	Error string
+	// Text is the reply's text.
+	Text string
+	// ToolCallIDs are the tool calls the reply asked for.
+	ToolCallIDs []string
+}
+
+// Usage is the token count and cost of a call, counted as the host counts.
+type Usage struct {
+	// Input is the host's own input count; whether it holds the cache counts
+	// differs by provider, see InputIncludesCache.
+	Input      int64
+	Output     int64
+	CacheRead  int64
+	CacheWrite int64
+	// InputIncludesCache reports that Input already holds CacheRead and
+	// CacheWrite.
+	InputIncludesCache bool
+	// CostUSD is nil when the host gives none.
+	CostUSD *float64
+}
+
+// TotalInput is the input count including cache reads and writes, which is
+// what gen_ai.usage.input_tokens means.
+func (u *Usage) TotalInput() int64 {
+	if u.InputIncludesCache {
+		return u.Input
+	}
+	return u.Input + u.CacheRead + u.CacheWrite
+}
+
+// Prompt is a text the user submitted.
+type Prompt struct {
+	At   time.Time
+	Text string
+}
+
+// ToolResult is what a tool gave back, from the host's files.
+type ToolResult struct {
+	// ID is the tool call id.
+	ID string
+	// Agent is the subagent that made the call; empty for the lead agent.
+	Agent string
+	// Name and Input are as in Tool.
+	Name  string
+	Input string
+	// Text is the result; Failed reports that it is an error.
+	Text   string
+	Failed bool
+	At     time.Time
+}

@@ -1,0 +1,185 @@
+package infinium
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Class says what kind of trouble an Error is.
+type Class string
+
+// The classes. All but ClassTooLarge, ClassAuth, ClassNotFound, ClassRejected
+// and ClassEncode can be tried again.
+const (
+	// ClassNetwork is a connection that could not be made or broke.
+	ClassNetwork Class = "network"
+	// ClassTimeout is an answer that did not come in time, or status 408.
+	ClassTimeout Class = "timeout"
+	// ClassCanceled is a request the caller gave up, and one never made because
+	// the context had ended or the exporter was shut down.
+	ClassCanceled Class = "canceled"
+	// ClassHalfAnswer is a success whose body broke off: the trace may or may
+	// not have been stored.
+	ClassHalfAnswer Class = "half answer"
+	// ClassRedirect is any 3xx; redirects are never followed.
+	ClassRedirect Class = "redirect"
+	// ClassLoginPage is a success that carries a web page, as captive portals
+	// and proxies send.
+	ClassLoginPage Class = "login page"
+	// ClassRateLimit is 429.
+	ClassRateLimit Class = "rate limit"
+	// ClassServer is 5xx and any status outside the known ranges.
+	ClassServer Class = "server"
+	// ClassAuth is 401 and 403.
+	ClassAuth Class = "auth"
+	// ClassNotFound is 404: no such agent.
+	ClassNotFound Class = "not found"
+	// ClassTooLarge is 413.
+	ClassTooLarge Class = "too large"
+	// ClassRejected is 400, 422 and every other 4xx.
+	ClassRejected Class = "rejected"
+	// ClassEncode is a trace that has no body within the size limit.
+	ClassEncode Class = "encode"
+)
+
+// Error is a trace that was not accepted, or a failed health check. It never
+// holds the agent's secret.
+type Error struct {
+	// Op is "send trace" or "check health".
+	Op string
+	// TraceID is the OpenTelemetry trace id in hex; empty for a health check.
+	TraceID string
+	// RootSpanID tells runs of one trace apart; empty for late spans.
+	RootSpanID string
+	// Host is the endpoint's host and port.
+	Host string
+	// Class is the kind of trouble.
+	Class Class
+	// Status is the HTTP status, 0 when no answer came.
+	Status int
+	// Said is what the server said, on one line and cut.
+	Said string
+	// Err is the cause below, nil when the answer itself is the failure.
+	Err error
+
+	after time.Duration
+	// unreached marks trouble that every further request would meet too.
+	unreached bool
+}
+
+// Retryable reports whether sending the same trace again later can succeed
+// without anything else changing, or after the user has mended the network or
+// the address.
+func (e *Error) Retryable() bool {
+	switch e.Class {
+	case ClassAuth, ClassNotFound, ClassTooLarge, ClassRejected, ClassEncode:
+		return false
+	}
+	return true
+}
+
+// RetryAfter is how long the server asked to wait, at most a day: its
+// Retry-After header, else one minute for status 429. Zero leaves the choice to
+// the caller.
+func (e *Error) RetryAfter() time.Duration { return e.after }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Error names the host, what it answered and what to do next.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("infinium: " + e.Op)
+	if e.TraceID != "" {
+		b.WriteString(" " + e.TraceID)
+	}
+	b.WriteString(": " + e.Host + ": ")
+	switch {
+	case e.Status != 0:
+		fmt.Fprintf(&b, "answered %d %s", e.Status, http.StatusText(e.Status))
+		if e.Class == ClassLoginPage {
+			b.WriteString(" with a web page")
+		}
+		if e.Class == ClassHalfAnswer {
+			b.WriteString(", then broke off")
+		}
+	default:
+		b.WriteString(string(e.Class))
+	}
+	if e.Said != "" {
+		fmt.Fprintf(&b, ": %q", e.Said)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + oneLine(e.Err.Error()))
+	}
+	if h := e.hint(); h != "" {
+		b.WriteString("; " + h)
+	}
+	return b.String()
+}
+
+func (e *Error) hint() string {
+	switch e.Class {
+	case ClassAuth:
+		return "check INFINIUM_AGENT_ID and INFINIUM_AGENT_SECRET"
+	case ClassNotFound:
+		return "check INFINIUM_AGENT_ID (no such agent there) and INFINIUM_BASE_URL"
+	case ClassTooLarge:
+		return "lower CONNECTOR_MAX_INPUT_PREVIEW and CONNECTOR_MAX_OUTPUT_PREVIEW, or ask what limits bodies below 950 kB on the way"
+	case ClassRejected:
+		if e.Status == http.StatusProxyAuthRequired {
+			return "give the proxy's credentials in HTTPS_PROXY"
+		}
+		return "the service refuses this trace as it is; it is not sent again unless asked for"
+	case ClassRedirect:
+		return "redirects are not followed, so that credentials go nowhere else; set INFINIUM_BASE_URL to the service's present address"
+	case ClassLoginPage:
+		return "a proxy or portal stands in between: sign in there, or set INFINIUM_BASE_URL to the service itself"
+	case ClassRateLimit:
+		return fmt.Sprintf("wait %s before trying again", e.after)
+	case ClassNetwork, ClassTimeout:
+		return "check the network and INFINIUM_BASE_URL, then try again"
+	case ClassServer, ClassHalfAnswer:
+		return "try again later"
+	}
+	return ""
+}
+
+// Failures returns every *Error within err, as ExportSpans joins them.
+func Failures(err error) []*Error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var out []*Error
+		for _, e := range joined.Unwrap() {
+			out = append(out, Failures(e)...)
+		}
+		return out
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return []*Error{e}
+	}
+	return nil
+}
+
+// join puts what can be tried again first: a caller that looks at one failure
+// alone (errors.As) then never parks a trace that could still be delivered.
+func join(failed []*Error) error {
+	slices.SortStableFunc(failed, func(x, y *Error) int {
+		switch {
+		case x.Retryable() == y.Retryable():
+			return 0
+		case x.Retryable():
+			return -1
+		}
+		return 1
+	})
+	errs := make([]error, len(failed))
+	for i, e := range failed {
+		errs[i] = e
+	}
+	return errors.Join(errs...)
+}

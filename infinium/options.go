@@ -1,0 +1,178 @@
+package infinium
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// DefaultBaseURL is the service's documented address.
+const DefaultBaseURL = "https://platform.i42m.ai/api/v1"
+
+// Defaults of the HTTP client.
+const (
+	requestTimeout = 30 * time.Second
+	maxAnswerBytes = 4 << 20
+)
+
+// Lengths the service's own client demands of the credentials.
+const (
+	minAgentID     = 3
+	minAgentSecret = 8
+)
+
+// Options configure an Exporter. AgentID and AgentSecret are required.
+//
+// Options print without the secret, whatever the verb.
+type Options struct {
+	// BaseURL is the address below which agents/{id}/trace stands. If empty,
+	// DefaultBaseURL.
+	BaseURL string
+	// AgentID and AgentSecret are the credentials, at least 3 and 8 characters
+	// of printable ASCII. White space around them is ignored.
+	AgentID     string
+	AgentSecret string `json:"-"`
+	// HTTPClient sends the requests. If nil, a client with a timeout of 30 s,
+	// TLS 1.2 or newer and the environment's proxy. A given client is copied,
+	// and the copy follows no redirects either.
+	HTTPClient *http.Client
+	// MaxInputPreview and MaxOutputPreview are in characters. If zero, what the
+	// service documents for each host: 200 and 300 for Cline, 500 and 500 for
+	// Claude Code.
+	MaxInputPreview  int
+	MaxOutputPreview int
+	// MaxAttempts bounds the tries of one trace within one ExportSpans. If
+	// zero, 1: the caller tries again.
+	MaxAttempts int
+	// AllowInsecure permits http:// to other machines.
+	AllowInsecure bool
+	// Version stands in the User-Agent header. If empty, "dev".
+	Version string
+	// Now is the clock Retry-After dates are measured by. If nil, time.Now.
+	Now func() time.Time
+	// Sleep waits between attempts and returns ctx's error when that ends
+	// first. If nil, a timer.
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// Format implements fmt.Formatter, so that no verb prints the secret.
+func (o Options) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, o.String())
+}
+
+// String describes the options without the secret.
+func (o Options) String() string {
+	secret := "unset"
+	if o.AgentSecret != "" {
+		secret = "set"
+	}
+	base := cmp.Or(o.BaseURL, DefaultBaseURL)
+	if u, err := url.Parse(base); err == nil {
+		base = u.Redacted()
+	} else {
+		base = "invalid"
+	}
+	return fmt.Sprintf("infinium.Options{BaseURL: %s, AgentID: %s, AgentSecret: %s}", base, o.AgentID, secret)
+}
+
+// endpoint checks the options and returns the agent's address,
+// {base}/agents/{id}.
+func (o *Options) endpoint() (*url.URL, error) {
+	base := strings.TrimRight(cmp.Or(strings.TrimSpace(o.BaseURL), DefaultBaseURL), "/")
+	u, err := url.Parse(base)
+	if err != nil {
+		// The parser's message repeats its input, which may hold a password.
+		return nil, errors.New("infinium: INFINIUM_BASE_URL is not a URL: want a form like " + DefaultBaseURL)
+	}
+	switch {
+	case u.User != nil:
+		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL for host %q holds a user name or password: want none, credentials go in INFINIUM_AGENT_ID and INFINIUM_AGENT_SECRET", u.Host)
+	case u.Hostname() == "" || u.Opaque != "":
+		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL %q names no host: want a form like %s", base, DefaultBaseURL)
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL for host %q has a query or fragment: want a plain address like %s", u.Host, DefaultBaseURL)
+	case u.Scheme == "http" && !o.AllowInsecure && !loopback(u.Hostname()):
+		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL %q would send the secret unencrypted: want https://, or http:// to this machine", base)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL %q has scheme %q: want https", base, u.Scheme)
+	}
+	if err := checkCredential("INFINIUM_AGENT_ID", o.AgentID, minAgentID); err != nil {
+		return nil, err
+	}
+	if err := checkCredential("INFINIUM_AGENT_SECRET", o.AgentSecret, minAgentSecret); err != nil {
+		return nil, err
+	}
+	u, err = url.Parse(base + "/agents/" + url.PathEscape(strings.TrimSpace(o.AgentID)))
+	if err != nil {
+		return nil, fmt.Errorf("infinium: INFINIUM_AGENT_ID %q does not fit in an address: %w", o.AgentID, err)
+	}
+	return u, nil
+}
+
+// checkCredential tells what is wrong without telling the value.
+func checkCredential(name, value string, least int) error {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return fmt.Errorf("infinium: %s is not set: copy it from the agent's page on the Infinium platform", name)
+	}
+	if len(value) < least {
+		return fmt.Errorf("infinium: %s has %d characters: want at least %d, check that it was copied whole", name, len(value), least)
+	}
+	for i := range len(value) {
+		if value[i] <= ' ' || value[i] > '~' {
+			return fmt.Errorf("infinium: %s has an unexpected character at position %d: want printable ASCII without spaces", name, i+1)
+		}
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// client returns the HTTP client to use, and whether it is our own.
+func (o *Options) client() (c *http.Client, own bool) {
+	if o.HTTPClient != nil {
+		given := *o.HTTPClient
+		c = &given
+	} else {
+		own = true
+		c = &http.Client{Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:   10 * time.Second,
+			ForceAttemptHTTP2:     true,
+			MaxIdleConns:          2,
+			IdleConnTimeout:       30 * time.Second,
+			ExpectContinueTimeout: time.Second,
+		}}
+	}
+	c.Timeout = cmp.Or(c.Timeout, requestTimeout)
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c, own
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,322 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// Destination is a place spans go to.
+type Destination struct {
+	// Name is "store", "otlp", "infinium" or "file".
+	Name string
+	// Exporter sends spans; an error of it may implement
+	// Retryable() bool and RetryAfter() time.Duration.
+	Exporter sdktrace.SpanExporter
+	// Batch is the largest number of spans in one call; if zero, a run goes
+	// whole.
+	Batch int
+	// Timeout bounds one call; if zero, 30 s.
+	Timeout time.Duration
+}
+
+// Deliverer moves sessions to destinations.
+type Deliverer struct {
+	Spool        *spool.Spool
+	Sources      map[string]Source
+	Map          otelmap.Options
+	Destinations []Destination
+	// Redact removes secrets from spans before any destination sees them; it
+	// must not change its argument. If nil, spans go as they are.
+	Redact func(tracetest.SpanStubs) tracetest.SpanStubs
+	// SyncLog makes the log durable before anything of it is sent.
+	SyncLog bool
+	// Now and Sleep are the clock. Sleep returns early with ctx's error.
+	Now   func() time.Time
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Log takes one line; if nil, it is dropped.
+	Log func(line string)
+	// Progress is called after each session a destination is through with; if
+	// nil, nothing is told. Calls may come from several goroutines.
+	Progress func()
+}
+
+// Pass says how one delivery treats what is not due by itself.
+type Pass struct {
+	// Force tries destinations at once, whatever next try is stored.
+	Force bool
+	// Wait waits for runs that have only just ended and for other processes
+	// that deliver the same sessions.
+	Wait bool
+	// Sessions limits the pass; empty means all.
+	Sessions []spool.Key
+}
+
+// Result is what a pass did for one destination.
+type Result struct {
+	Destination string `json:"destination"`
+	// Runs and Spans were delivered in this pass.
+	Runs  int `json:"runs"`
+	Spans int `json:"spans"`
+	// Waiting counts the runs that are due but not delivered, Parked those that
+	// were refused for good in this pass.
+	Waiting int `json:"waiting"`
+	Parked  int `json:"parked"`
+	// Errors are what went wrong, one line for each different text.
+	Errors []string `json:"errors,omitempty"`
+}
+
+func (r *Result) fail(err error) {
+	if t := err.Error(); !slices.Contains(r.Errors, t) {
+		r.Errors = append(r.Errors, t)
+	}
+}
+
+// Run delivers what is due and returns one result for each destination, in
+// their order. The error is about the spool itself; what a destination answered
+// stands in its result.
+func (d *Deliverer) Run(ctx context.Context, p Pass) ([]Result, error) {
+	keys := p.Sessions
+	if len(keys) == 0 {
+		var err error
+		if keys, err = d.Spool.Sessions(); err != nil {
+			return nil, fmt.Errorf("list sessions: %w", err)
+		}
+	}
+	cache := &cache{}
+	results := make([]Result, len(d.Destinations))
+	var wg sync.WaitGroup
+	for i := range d.Destinations {
+		results[i].Destination = d.Destinations[i].Name
+		wg.Go(func() { d.destination(ctx, &d.Destinations[i], keys, p, cache, &results[i]) })
+	}
+	wg.Wait()
+	return results, ctx.Err()
+}
+
+// destination takes one destination through the sessions. When it does not
+// answer, the rest of the sessions waits for a later pass: each would only
+// time out again.
+func (d *Deliverer) destination(ctx context.Context, dst *Destination, keys []spool.Key, p Pass, c *cache, res *Result) {
+	down := false
+	for _, k := range keys {
+		if ctx.Err() != nil {
+			res.fail(ctx.Err())
+			return
+		}
+		err := d.session(ctx, dst, k, p, c, res, down)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, errDown):
+			down = true
+		case err != nil:
+			res.fail(err)
+			d.logf("%s: %v", dst.Name, err)
+		}
+		if d.Progress != nil {
+			d.Progress()
+		}
+	}
+}
+
+// errDown reports that a destination did not take a run that should be tried
+// again.
+var errDown = errors.New("destination is down")
+
+// session delivers one session to one destination until nothing new has been
+// stored meanwhile. Another process that holds the session's lock does the same
+// and looks again before it leaves, so that nothing stays behind.
+func (d *Deliverer) session(ctx context.Context, dst *Destination, k spool.Key, p Pass, c *cache, res *Result, down bool) error {
+	s, err := d.Spool.Session(k)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	for {
+		unlock, ok, err := d.lock(ctx, s, dst.Name, p.Wait)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return nil
+		}
+		out, err := d.once(ctx, dst, s, p, c, res, down)
+		if uerr := unlock(); err == nil {
+			err = uerr
+		}
+		if err != nil || out == nil {
+			return err
+		}
+		if out.waiting > 0 && (p.Wait || len(p.Sessions) > 0) {
+			if err := d.Sleep(ctx, out.waiting); err != nil {
+				return err
+			}
+			continue
+		}
+		size, err := s.Size()
+		if err != nil {
+			return err
+		}
+		if size <= out.size {
+			return nil
+		}
+	}
+}
+
+func (d *Deliverer) lock(ctx context.Context, s *spool.Session, name string, wait bool) (func() error, bool, error) {
+	if wait {
+		unlock, err := s.Lock(ctx, name)
+		return unlock, err == nil, err
+	}
+	return s.TryLock(name)
+}
+
+// once delivers what is due now. It returns nil when there was nothing to read.
+func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session, p Pass, c *cache, res *Result, down bool) (*batch, error) {
+	st, err := ReadState(s, dst.Name)
+	if err != nil {
+		return nil, err
+	}
+	size, err := s.Size()
+	if err != nil {
+		return nil, err
+	}
+	if size <= st.Offset {
+		return nil, nil
+	}
+	out, err := c.get(ctx, d, s, st, size)
+	if err != nil {
+		return nil, err
+	}
+	st.Host, st.Session = out.host, out.session
+	if down || !p.Force && d.Now().Before(st.NextTry) && len(out.runs) > 0 {
+		res.Waiting += len(out.runs)
+		if st.LastError != "" {
+			res.fail(errors.New(st.LastError))
+		}
+		return nil, nil
+	}
+	sendErr := d.send(ctx, dst, out, st, res)
+	before := st.Offset
+	done := st.Done
+	st.Offset, st.Carry = out.boundary(func(id otelmap.RunID) bool { return done[id.String()] })
+	if st.Offset >= out.size {
+		st.Done = nil
+	}
+	if len(out.runs) > 0 || st.Offset != before {
+		if err := st.write(s, dst.Name); err != nil {
+			return nil, err
+		}
+	}
+	return out, sendErr
+}
+
+// send hands the runs to the exporter in order, up to the first that should be
+// tried again.
+func (d *Deliverer) send(ctx context.Context, dst *Destination, out *batch, st *State, res *Result) error {
+	for i := range out.runs {
+		r := &out.runs[i]
+		rejected, err := d.export(ctx, dst, r.spans)
+		if err != nil {
+			retry, after := classify(err)
+			if retry {
+				st.Attempts++
+				st.NextTry = d.Now().Add(backoff(st.Attempts, after))
+				st.LastError = err.Error()
+				res.Waiting += len(out.runs) - i
+				res.fail(err)
+				d.logf("%s: trace %s: %v; next try in %s", dst.Name, r.trace, err,
+					st.NextTry.Sub(d.Now()).Round(time.Second))
+				return errDown
+			}
+			st.park(Parked{Trace: r.trace, At: d.Now(), Spans: len(r.spans), Error: err.Error()})
+			res.Parked++
+			res.fail(err)
+			d.logf("%s: trace %s refused for good: %v", dst.Name, r.trace, err)
+		} else {
+			st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
+			st.Runs++
+			st.Spans += int64(len(r.spans)) - rejected
+			st.Rejected += rejected
+			res.Runs++
+			res.Spans += len(r.spans)
+			if rejected > 0 {
+				err := fmt.Errorf("trace %s: %d of %d spans rejected by the destination", r.trace, rejected, len(r.spans))
+				res.fail(err)
+				d.logf("%s: %v", dst.Name, err)
+			}
+		}
+		if st.Done == nil {
+			st.Done = make(map[string]bool)
+		}
+		st.Done[r.id.String()] = true
+	}
+	return nil
+}
+
+// export sends the spans of one run in batches. A partial success counts as
+// one: what was rejected must not be sent again.
+func (d *Deliverer) export(ctx context.Context, dst *Destination, spans tracetest.SpanStubs) (rejected int64, err error) {
+	size := dst.Batch
+	if size <= 0 {
+		size = len(spans)
+	}
+	for part := range slices.Chunk(spans, max(1, size)) {
+		n, err := d.exportPart(ctx, dst, part)
+		rejected += n
+		if err != nil {
+			return rejected, err
+		}
+	}
+	return rejected, nil
+}
+
+// exportPart sends one batch, in halves when the destination finds it too large.
+func (d *Deliverer) exportPart(ctx context.Context, dst *Destination, part tracetest.SpanStubs) (rejected int64, err error) {
+	err = d.call(ctx, dst, part)
+	var e *Error
+	switch {
+	case err == nil:
+		return 0, nil
+	case !errors.As(err, &e):
+		return 0, err
+	case e.Partial:
+		return e.Rejected, nil
+	case !e.TooLarge || len(part) == 1:
+		return 0, err
+	}
+	for half := range slices.Chunk(part, (len(part)+1)/2) {
+		n, err := d.exportPart(ctx, dst, half)
+		rejected += n
+		if err != nil {
+			return rejected, err
+		}
+	}
+	return rejected, nil
+}
+
+func (d *Deliverer) call(ctx context.Context, dst *Destination, part tracetest.SpanStubs) error {
+	timeout := dst.Timeout
+	if timeout <= 0 {
+		timeout = 30 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return dst.Exporter.ExportSpans(ctx, part.Snapshots())
+}
+
+func (d *Deliverer) logf(format string, args ...any) {
+	if d.Log != nil {
+		d.Log(fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,170 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/spool"
+)
+
+// keepDelivered is how long a session's log stays after its last event once
+// every destination has everything: a session that goes on within it keeps its
+// link to what came before.
+const keepDelivered = 24 * time.Hour
+
+// Limits bound the spool.
+type Limits struct {
+	// MaxBytes is the size of all logs together above which the oldest finished
+	// sessions are removed; if zero, there is no limit.
+	MaxBytes int64
+}
+
+// resting is a session as housekeeping sees it.
+type resting struct {
+	key       spool.Key
+	size      int64
+	last      time.Time
+	delivered bool
+}
+
+// Housekeep removes the logs of sessions that every destination has whole and
+// that have been silent for a day, and, when the logs together are too large,
+// the oldest finished sessions: delivered ones first. What is removed
+// undelivered is logged with its count; nothing is removed silently.
+func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
+	keys, err := d.Spool.Sessions()
+	if err != nil {
+		return fmt.Errorf("list sessions: %w", err)
+	}
+	now := d.Now()
+	var rest []resting
+	var total int64
+	var errs []error
+	for _, k := range keys {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r, err := d.look(k)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			errs = append(errs, err)
+			continue
+		}
+		if r.delivered && now.Sub(r.last) > keepDelivered {
+			if gone, err := d.remove(r); err != nil || gone {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		total += r.size
+		rest = append(rest, r)
+	}
+	if l.MaxBytes > 0 && total > l.MaxBytes {
+		errs = append(errs, d.evict(rest, total-l.MaxBytes, now))
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Deliverer) look(k spool.Key) (resting, error) {
+	s, err := d.Spool.Session(k)
+	if err != nil {
+		return resting{}, err
+	}
+	defer func() { _ = s.Close() }()
+	size, err := s.Size()
+	if err != nil {
+		return resting{}, err
+	}
+	last, err := s.ModTime()
+	if err != nil {
+		return resting{}, err
+	}
+	r := resting{key: k, size: size, last: last, delivered: true}
+	for i := range d.Destinations {
+		st, err := ReadState(s, d.Destinations[i].Name)
+		if err != nil {
+			return resting{}, err
+		}
+		r.delivered = r.delivered && st.Offset >= size
+	}
+	return r, nil
+}
+
+func (d *Deliverer) remove(r resting) (bool, error) {
+	s, err := d.Spool.Session(r.key)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = s.Close() }()
+	return s.Remove(r.size)
+}
+
+// evict removes sessions until excess bytes are gone.
+func (d *Deliverer) evict(rest []resting, excess int64, now time.Time) error {
+	slices.SortFunc(rest, func(x, y resting) int {
+		if x.delivered != y.delivered {
+			if x.delivered {
+				return -1
+			}
+			return 1
+		}
+		return x.last.Compare(y.last)
+	})
+	var errs []error
+	for _, r := range rest {
+		if excess <= 0 {
+			break
+		}
+		if now.Sub(r.last) <= d.idle() {
+			continue // still at work
+		}
+		events, err := d.count(r.key)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		gone, err := d.remove(r)
+		if err != nil || !gone {
+			errs = append(errs, err)
+			continue
+		}
+		excess -= r.size
+		what := "delivered"
+		if !r.delivered {
+			what = "NOT DELIVERED"
+		}
+		d.logf("spool over its limit: removed session %s, last event %s: %d events, %d bytes, %s",
+			r.key.Name, r.last.UTC().Format(time.RFC3339), events, r.size, what)
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Deliverer) idle() time.Duration {
+	if d.Map.IdleTimeout > 0 {
+		return d.Map.IdleTimeout
+	}
+	return 30 * time.Minute
+}
+
+func (d *Deliverer) count(k spool.Key) (n int, err error) {
+	s, err := d.Spool.Session(k)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = s.Close() }()
+	r, err := s.Reader(0)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = r.Close() }()
+	for r.Next() {
+		n++
+	}
+	return n, r.Err()
+}

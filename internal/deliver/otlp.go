@@ -1,0 +1,244 @@
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// maxAnswer bounds what is read of a destination's answer.
+const maxAnswer = 4 << 20
+
+// OTLP says where and how spans go over OTLP/HTTP.
+type OTLP struct {
+	// Endpoint is the whole URL, path included.
+	Endpoint string
+	Headers  map[string]string
+	// JSON sends OTLP/JSON in place of protobuf; Gzip compresses.
+	JSON bool
+	Gzip bool
+	// Timeout bounds one request; if zero, 10 s.
+	Timeout time.Duration
+	// CA, Cert and Key are PEM files; empty means the system's roots and no
+	// client certificate.
+	CA, Cert, Key string
+	// AllowInsecure lets headers, which may be credentials, go over cleartext
+	// to another machine.
+	AllowInsecure bool
+}
+
+// NewOTLP returns an exporter that makes one attempt per call and reports how
+// it failed as *Error. It follows no redirect, so that no span and no header
+// ever goes to a place that was not asked for.
+func NewOTLP(ctx context.Context, o OTLP) (sdktrace.SpanExporter, error) {
+	u, err := url.Parse(o.Endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("otlp endpoint %q: want a URL such as http://localhost:4318", o.Endpoint)
+	}
+	if u.Scheme == "http" && len(o.Headers) > 0 && !o.AllowInsecure && !loopback(u.Hostname()) {
+		return nil, fmt.Errorf("otlp endpoint %s: headers may hold credentials and would cross the network in cleartext: "+
+			"use https, or set HOOKSPAN_ALLOW_INSECURE=true", u.Redacted())
+	}
+	tlsConfig, err := o.tls()
+	if err != nil {
+		return nil, err
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 10 * time.Second
+	}
+	client := &http.Client{
+		Transport: &answers{endpoint: u.Redacted(), next: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig,
+			ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second,
+			TLSHandshakeTimeout: o.Timeout,
+		}},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       o.Timeout,
+	}
+	return otlptracehttp.New(ctx, otlpOptions(o, u, client)...)
+}
+
+func otlpOptions(o OTLP, u *url.URL, client *http.Client) []otlptracehttp.Option {
+	opts := []otlptracehttp.Option{
+		otlptracehttp.WithEndpointURL(u.String()),
+		otlptracehttp.WithHeaders(o.Headers),
+		otlptracehttp.WithTimeout(o.Timeout),
+		otlptracehttp.WithHTTPClient(client),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: false}),
+		otlptracehttp.WithCompression(otlptracehttp.NoCompression),
+		otlptracehttp.WithEncoding(otlptracehttp.EncodingProtobuf),
+	}
+	if o.Gzip {
+		opts = append(opts, otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
+	}
+	if o.JSON {
+		opts = append(opts, otlptracehttp.WithEncoding(otlptracehttp.EncodingJSON))
+	}
+	return opts
+}
+
+func (o OTLP) tls() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.CA != "" {
+		pem, err := os.ReadFile(o.CA)
+		if err != nil {
+			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE: %s holds no PEM certificate", o.CA)
+		}
+	}
+	if o.Cert != "" || o.Key != "" {
+		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+		if err != nil {
+			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and _CLIENT_KEY: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// answers is the transport that reads a destination's answer for what it means
+// to the spans, before the client turns it into a text.
+type answers struct {
+	endpoint string
+	next     http.RoundTripper
+}
+
+func (t *answers) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, &Error{Err: fmt.Errorf("otlp %s: %w", t.endpoint, err)}
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	_ = resp.Body.Close()
+	if err != nil {
+		return nil, &Error{Err: fmt.Errorf("otlp %s: the answer broke off: %w", t.endpoint, err)}
+	}
+	if err := t.read(resp, body); err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(nil))
+	resp.ContentLength = 0
+	return resp, nil
+}
+
+// read classifies an answer; nil means that the spans were taken.
+func (t *answers) read(resp *http.Response, body []byte) error {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	code := resp.StatusCode
+	say := func(hint string) error {
+		text := fmt.Sprintf("otlp %s: %s", t.endpoint, resp.Status)
+		if s := line(body); s != "" && kind != "text/html" {
+			text += ": " + s
+		}
+		if hint != "" {
+			text += " (" + hint + ")"
+		}
+		return errors.New(text)
+	}
+	switch {
+	case code >= 200 && code <= 299:
+		if kind == "text/html" {
+			return &Error{Err: say("a web page answered in place of an OTLP receiver: check the endpoint")}
+		}
+		return partial(kind, body)
+	case code >= 300 && code <= 399:
+		return &Error{Err: say(fmt.Sprintf("redirects are not followed: if %q is right, set it as the endpoint",
+			location(resp)))}
+	case code == http.StatusTooManyRequests, code >= 500:
+		return &Error{Err: say(""), After: retryAfter(resp.Header.Get("Retry-After"))}
+	case code == http.StatusRequestTimeout:
+		return &Error{Err: say("")}
+	case code == http.StatusRequestEntityTooLarge:
+		return &Error{Err: say(""), Permanent: true, TooLarge: true}
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		return &Error{Err: say("check OTEL_EXPORTER_OTLP_HEADERS"), Permanent: true}
+	case code == http.StatusNotFound, code == http.StatusMethodNotAllowed:
+		return &Error{Err: say("check the endpoint's path: OTEL_EXPORTER_OTLP_ENDPOINT gets /v1/traces appended, " +
+			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is"), Permanent: true}
+	default:
+		return &Error{Err: say(""), Permanent: true}
+	}
+}
+
+// partial reads a success's body for spans that were rejected. An answer that
+// cannot be read is still a success.
+func partial(kind string, body []byte) error {
+	var r coltracepb.ExportTraceServiceResponse
+	var err error
+	switch kind {
+	case "application/x-protobuf":
+		err = proto.Unmarshal(body, &r)
+	case "application/json":
+		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(body, &r)
+	default:
+		return nil
+	}
+	p := r.GetPartialSuccess()
+	if err != nil || p.GetRejectedSpans() == 0 {
+		return nil
+	}
+	return &Error{
+		Err:       fmt.Errorf("%d spans rejected: %s", p.GetRejectedSpans(), line([]byte(p.GetErrorMessage()))),
+		Permanent: true, Partial: true, Rejected: p.GetRejectedSpans(),
+	}
+}
+
+func location(resp *http.Response) string {
+	u, err := resp.Location()
+	if err != nil {
+		return ""
+	}
+	u.RawQuery = ""
+	return u.Redacted()
+}
+
+// retryAfter reads the header's two forms: seconds, or a date.
+func retryAfter(h string) time.Duration {
+	if n, err := strconv.Atoi(strings.TrimSpace(h)); err == nil && n > 0 {
+		return time.Duration(min(n, 86_400)) * time.Second
+	}
+	if at, err := http.ParseTime(h); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// line makes one short printable line of what a server said.
+func line(b []byte) string {
+	s := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(string(b[:min(len(b), 400)]), "?"))
+	return strings.Join(strings.Fields(s), " ")
+}

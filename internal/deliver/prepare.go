@@ -1,0 +1,185 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// Times around a run's end.
+const (
+	// settle is how long after a run's end its spans are made: hooks that run
+	// in parallel with the last one may still be writing.
+	settle = time.Second
+	// lateUsage is how long the last request's token count is awaited.
+	lateUsage = 2 * time.Second
+	// poll is the pause between two looks at the host's files.
+	poll = 200 * time.Millisecond
+)
+
+// Source reads one host's sessions.
+type Source struct {
+	// Decode turns a record of the spool into events.
+	Decode func(*spool.Record) ([]hook.Event, error)
+	// Transcript reads what the host's own files say about the session of these
+	// events. It may return both a transcript and an error. If nil, there is
+	// none.
+	Transcript func(ctx context.Context, session string, events Facts) (*hook.Transcript, error)
+}
+
+// Facts is what is known of a session from its events when its files are
+// looked for.
+type Facts struct {
+	// Dialect and Cwd are those of the newest event that has them.
+	Dialect string
+	Cwd     string
+}
+
+// batch is what a session holds for a destination that stands at one position.
+type batch struct {
+	host, session string
+	runs          []prepared
+	// next and carry are where the destination may continue once every run
+	// that done accepts has been answered for.
+	boundary func(done func(otelmap.RunID) bool) (int64, otelmap.Carry)
+	size     int64
+	// open reports that a run is under way, waiting that one has ended and is
+	// settling.
+	open    bool
+	waiting time.Duration
+	// last is when the newest event was stored.
+	last time.Time
+}
+
+// prepared is a run that has ended, ready to be sent.
+type prepared struct {
+	id    otelmap.RunID
+	trace string
+	spans tracetest.SpanStubs
+}
+
+// prepare reads a session from a position and maps the runs that have ended and
+// that the destination has not answered for.
+func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*batch, error) {
+	if err := d.syncLog(s); err != nil {
+		return nil, err
+	}
+	r, err := s.Reader(st.Offset)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+
+	src, ok := d.Sources[s.Key().Host]
+	if !ok {
+		return nil, fmt.Errorf("session %s: no reader for host %q in this hookspan: upgrade it", s.Key().Name, s.Key().Host)
+	}
+	out := &batch{host: s.Key().Host, session: st.Session}
+	var b *otelmap.Builder
+	var facts Facts
+	for r.Next() {
+		rec := r.Record()
+		if b == nil {
+			out.session = rec.Session
+			b = otelmap.NewBuilder(out.host, out.session, d.Map, st.Carry)
+		}
+		out.last = rec.At
+		events, err := src.Decode(rec)
+		if err != nil {
+			// The record stays in the log as it is; `hookspan doctor` shows it.
+			d.logf("session %s: event at %d: %v", s.Key().Name, rec.Offset, err)
+		}
+		for i := range events {
+			b.Add(events[i])
+			if events[i].Dialect != "" {
+				facts.Dialect = events[i].Dialect
+			}
+			if events[i].Cwd != "" {
+				facts.Cwd = events[i].Cwd
+			}
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, fmt.Errorf("read session %s: %w", s.Key().Name, err)
+	}
+	if dmg := r.Damage(); len(dmg) > 0 {
+		if err := s.Quarantine(dmg); err != nil {
+			d.logf("session %s: quarantine: %v", s.Key().Name, err)
+		}
+		d.logf("session %s: %d damaged places, first at %d: %s", s.Key().Name, len(dmg), dmg[0].Offset, dmg[0].Reason)
+	}
+	out.size = r.Offset()
+	if b == nil {
+		out.boundary = func(func(otelmap.RunID) bool) (int64, otelmap.Carry) { return out.size, st.Carry }
+		return out, nil
+	}
+	return out, d.mapRuns(ctx, b, st, src, facts, out)
+}
+
+// mapRuns fills the batch with the ended runs' spans.
+func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, src Source, facts Facts, out *batch) error {
+	now := d.Now()
+	var due []*otelmap.Run
+	for _, r := range b.Runs(now) {
+		switch {
+		case st.Done[r.ID.String()]:
+		case !r.Ended:
+			out.open = true
+		case now.Sub(r.EndedAt) < settle && now.Sub(r.EndedAt) >= 0:
+			out.waiting = settle - now.Sub(r.EndedAt)
+		default:
+			due = append(due, r)
+		}
+	}
+	out.boundary = func(done func(otelmap.RunID) bool) (int64, otelmap.Carry) {
+		return b.Boundary(done, out.size)
+	}
+	if len(due) == 0 {
+		return ctx.Err()
+	}
+	tr, err := d.transcript(ctx, src, out.session, facts, due[len(due)-1].EndedAt)
+	if err != nil {
+		d.logf("session %q of %s: no usage from the host's files: %v", out.session, out.host, err)
+	}
+	for _, r := range due {
+		spans := b.Spans(r, tr)
+		if d.Redact != nil {
+			spans = d.Redact(spans)
+		}
+		out.runs = append(out.runs, prepared{id: r.ID, trace: b.TraceID(r), spans: spans})
+	}
+	return ctx.Err()
+}
+
+// transcript reads the host's files, again while the newest request's usage is
+// missing and the run has only just ended.
+func (d *Deliverer) transcript(ctx context.Context, src Source, session string, facts Facts, ended time.Time) (*hook.Transcript, error) {
+	if src.Transcript == nil {
+		return nil, nil
+	}
+	for {
+		tr, err := src.Transcript(ctx, session, facts)
+		if tr == nil || !tr.Pending || d.Now().Sub(ended) >= lateUsage {
+			return tr, err
+		}
+		if d.Sleep(ctx, poll) != nil {
+			return tr, err
+		}
+	}
+}
+
+func (d *Deliverer) syncLog(s *spool.Session) error {
+	if !d.SyncLog {
+		return nil
+	}
+	if err := s.Sync(); err != nil {
+		return fmt.Errorf("sync session %s: %w", s.Key().Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package deliver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// stateVersion is the version of the delivery file. A file of another version
+// is refused rather than guessed at, since a wrong position loses spans.
+const stateVersion = 1
+
+// State is one destination's position in one session, kept beside the log as
+// delivery-<destination>.json.
+type State struct {
+	Version int    `json:"v"`
+	Host    string `json:"host"`
+	Session string `json:"session"`
+	// Offset is where reading starts; everything before it is done.
+	Offset int64 `json:"offset"`
+	// Carry is what the mapping must know of what stands before Offset.
+	Carry otelmap.Carry `json:"carry"`
+	// Done are the runs behind Offset that the destination has answered for.
+	Done map[string]bool `json:"done,omitempty"`
+	// Attempts counts the tries since the last success, NextTry is the earliest
+	// moment of the next one and LastError what the last one said.
+	Attempts  int       `json:"attempts,omitempty"`
+	NextTry   time.Time `json:"next_try,omitzero"`
+	LastError string    `json:"last_error,omitempty"`
+	// Runs and Spans count what was delivered, Rejected the spans that the
+	// destination refused in a partial success.
+	Runs     int64 `json:"runs"`
+	Spans    int64 `json:"spans"`
+	Rejected int64 `json:"rejected,omitempty"`
+	// Parked are the runs the destination refused for good.
+	Parked []Parked `json:"parked,omitempty"`
+}
+
+// Parked is a run that a destination refused for good, such as with a 4xx. It
+// is not sent again by itself; the local store still has it.
+type Parked struct {
+	Trace string    `json:"trace"`
+	At    time.Time `json:"at"`
+	Spans int       `json:"spans"`
+	Error string    `json:"error"`
+}
+
+// maxParked bounds the list; the oldest are dropped from it first.
+const maxParked = 200
+
+func stateFile(destination string) string { return "delivery-" + destination + ".json" }
+
+// ReadState returns a destination's position in a session; of one that has none
+// yet, the beginning.
+func ReadState(s *spool.Session, destination string) (*State, error) {
+	st := &State{Version: stateVersion}
+	b, err := s.ReadFile(stateFile(destination))
+	if errors.Is(err, fs.ErrNotExist) {
+		return st, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read delivery state of %q: %w", destination, err)
+	}
+	if err := json.Unmarshal(b, st); err != nil {
+		// The file is replaced atomically, so this is damage from outside.
+		// Starting anew sends spans again under the same ids, which is safe.
+		return &State{Version: stateVersion, LastError: "delivery state was unreadable: " + err.Error()}, nil
+	}
+	if st.Version != stateVersion {
+		return nil, fmt.Errorf("delivery state of %q has version %d, this hookspan knows %d: upgrade hookspan",
+			destination, st.Version, stateVersion)
+	}
+	return st, nil
+}
+
+func (st *State) write(s *spool.Session, destination string) error {
+	b, err := json.Marshal(st)
+	if err != nil {
+		return fmt.Errorf("encode delivery state of %q: %w", destination, err)
+	}
+	if err := s.WriteFile(stateFile(destination), b); err != nil {
+		return fmt.Errorf("write delivery state of %q: %w", destination, err)
+	}
+	return nil
+}
+
+func (st *State) park(p Parked) {
+	st.Parked = append(st.Parked, p)
+	if n := len(st.Parked) - maxParked; n > 0 {
+		st.Parked = st.Parked[n:]
+	}
+}

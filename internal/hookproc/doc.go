@@ -1,0 +1,12 @@
+// Package hookproc is the life of one hook process: read the payload, store it,
+// answer the agent, start a delivery if one is due, and leave.
+//
+// It promises the agent that nothing which fails here reaches it: standard
+// input is always drained, the answer is always one the host accepts, the exit
+// code is always 0, standard error stays silent. What went wrong is one line in
+// the log.
+//
+// An agent waits for this process at every step it takes, so the package must
+// not link anything that costs time at start: no network, no OpenTelemetry, no
+// database. A test over the dependencies of the hook binaries holds it to that.
+package hookproc

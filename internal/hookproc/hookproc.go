@@ -1,0 +1,195 @@
+package hookproc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/spool"
+)
+
+const (
+	// stdinDeadline is how long the agent may take to write the payload.
+	stdinDeadline = 5 * time.Second
+	// sweepEvery is how often a hook starts a look at all sessions: for runs
+	// that never reported an end and for destinations that were down.
+	sweepEvery = time.Minute
+)
+
+// Host is what the process must know of the agent that started it.
+type Host struct {
+	// Name is the host's name in the spool.
+	Name string
+	// Peek finds the session and the kind of an event; it never fails.
+	Peek func(payload []byte, event string) hook.Head
+	// Reply encodes an answer. If nil, the host expects none.
+	Reply func(hook.Reply) []byte
+}
+
+// Process is one hook call. Everything it touches comes in here.
+type Process struct {
+	Host    Host
+	Event   string // the name the hook was started with; may be empty
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Environ []string
+	Home    string
+	GOOS    string
+	Dir     string // working directory
+	PPID    int
+	Now     func() time.Time
+	// Spawn starts `hookspan args...` detached and does not wait.
+	Spawn func(args ...string) error
+}
+
+// Run lives the process's life. It never fails: what goes wrong is logged.
+func (p *Process) Run() {
+	var out reply
+	defer func() { p.answer(out) }()
+	log := logfile.Log{Who: p.Host.Name + "-hook", Now: p.Now}
+	defer func() {
+		if e := recover(); e != nil {
+			log.Line(fmt.Sprintf("%s: panic: %v", p.Event, e))
+		}
+	}()
+
+	cfg, cfgErr := config.Load(config.Input{
+		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: os.ReadFile,
+	})
+	log.Path = cfg.LogPath()
+	in := p.read(cfg.MaxEventBytes, log)
+	if p.off(cfg) {
+		out = p.chain(in, log)
+		return
+	}
+	if cfgErr != nil {
+		log.Line("configuration: " + oneLine(cfgErr))
+	}
+	head, err := p.store(cfg, in)
+	if err != nil {
+		log.Line(fmt.Sprintf("%s: event not stored: %v", p.Event, err))
+	}
+	out = p.chain(in, log)
+	p.answer(out)
+	out = reply{sent: true}
+	if err == nil {
+		p.deliver(cfg, head, log)
+	}
+}
+
+func (p *Process) read(limit int64, log logfile.Log) payload {
+	type result struct {
+		payload
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		in, err := readPayload(p.Stdin, int(limit))
+		done <- result{in, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			log.Line(fmt.Sprintf("%s: standard input broke off after %d bytes: %v", p.Event, len(r.data), r.err))
+		}
+		return r.payload
+	case <-time.After(stdinDeadline):
+		log.Line(fmt.Sprintf("%s: standard input was not closed within %s", p.Event, stdinDeadline))
+		return payload{}
+	}
+}
+
+// off reports that events are not to be stored: switched off, paused, or
+// switched off by the project.
+func (p *Process) off(cfg *config.Config) bool {
+	if cfg.Disabled || cfg.SDKDisabled {
+		return true
+	}
+	if _, err := os.Lstat(cfg.PausePath()); err == nil {
+		return true
+	}
+	return p.Dir != "" && config.ProjectDisabled(os.ReadFile, p.Dir)
+}
+
+func (p *Process) store(cfg *config.Config, in payload) (hook.Head, error) {
+	head := p.Host.Peek(in.data, p.Event)
+	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{Sync: cfg.SpoolSync == "always"})
+	if err != nil {
+		return head, err
+	}
+	defer func() { _ = sp.Close() }()
+	return head, sp.Append(&spool.Record{
+		Host: p.Host.Name, Session: head.Session, Event: p.name(head), At: p.Now(),
+		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
+		Payload: in.data, Raw: !in.json, Cut: in.cut,
+	})
+}
+
+// name is the event's name for the record: what the hook was started as, which
+// a payload that cannot be read does not tell.
+func (p *Process) name(head hook.Head) string {
+	if p.Event != "" {
+		return p.Event
+	}
+	return head.Name
+}
+
+// deliver starts a delivery when a run has ended, or when none has been started
+// for a while.
+func (p *Process) deliver(cfg *config.Config, head hook.Head, log logfile.Log) {
+	var err error
+	switch {
+	case head.RunEnds && head.Session != "":
+		k := spool.SessionKey(p.Host.Name, head.Session)
+		err = p.Spawn("flush", "--detached", "--session", k.Host+"/"+k.Name)
+	case p.sweepDue(cfg):
+		err = p.Spawn("flush", "--detached")
+	}
+	if err != nil {
+		log.Line(fmt.Sprintf("%s: delivery not started, the event waits in the spool: %v", p.Event, err))
+	}
+}
+
+func (p *Process) sweepDue(cfg *config.Config) bool {
+	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{})
+	if err != nil {
+		return false
+	}
+	defer func() { _ = sp.Close() }()
+	return sp.ClaimSweep(p.Now(), sweepEvery)
+}
+
+// oneLine joins the lines of an error.
+func oneLine(err error) string {
+	var multi interface{ Unwrap() []error }
+	if !errors.As(err, &multi) {
+		return err.Error()
+	}
+	s := ""
+	for i, e := range multi.Unwrap() {
+		if i > 0 {
+			s += "; "
+		}
+		s += e.Error()
+	}
+	return s
+}
+
+// Sibling is the path of another of hookspan's programs: the one beside this
+// program's file.
+func Sibling(name string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program's file: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	return filepath.Join(filepath.Dir(self), name), nil
+}

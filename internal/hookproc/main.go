@@ -1,0 +1,41 @@
+package hookproc
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// Main is the whole of a hook binary's main: it lives the life of one hook call
+// and exits with 0.
+func Main(h Host) {
+	debug.SetTraceback("crash")
+	harden()
+	// One event's garbage is never worth collecting; an oversized payload's is.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(24 << 20)
+
+	home, _ := os.UserHomeDir()
+	dir, _ := os.Getwd()
+	p := &Process{
+		Host: h, Stdin: os.Stdin, Stdout: os.Stdout, Environ: os.Environ(),
+		Home: home, GOOS: runtime.GOOS, Dir: dir, PPID: os.Getppid(), Now: time.Now,
+	}
+	if len(os.Args) > 1 {
+		p.Event = os.Args[1]
+	}
+	p.Spawn = func(args ...string) error {
+		name := "hookspan"
+		if p.GOOS == "windows" {
+			name += ".exe"
+		}
+		path, err := Sibling(name)
+		if err != nil {
+			return err
+		}
+		return Detach(path, args, p.Environ, home)
+	}
+	p.Run()
+	os.Exit(0)
+}

@@ -1,0 +1,38 @@
+//go:build !windows
+
+package hookproc
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// harden makes sure that no way for this process to die reads as a verdict: a
+// crash of the Go runtime ends by signal rather than with exit code 2, which
+// Claude Code takes for "block", and leaves no core file behind.
+func harden() {
+	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
+	signal.Ignore(syscall.SIGPIPE)
+}
+
+// Detach starts a program in a session of its own with nothing of ours open:
+// the agent waits until everyone who holds the hook's output has let go of it,
+// and ends a hook's whole process group when it shuts down.
+func Detach(path string, args, environ []string, dir string) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = null.Close() }()
+	fd := null.Fd()
+	_, err = syscall.ForkExec(path, append([]string{path}, args...), &syscall.ProcAttr{
+		Dir: dir, Env: environ, Files: []uintptr{fd, fd, fd},
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return fmt.Errorf("start %s: %w", path, err)
+	}
+	return nil
+}

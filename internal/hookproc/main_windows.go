@@ -1,0 +1,31 @@
+package hookproc
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// harden has nothing to do here: a crash leaves no core file, and a broken
+// pipe is an error like any other.
+func harden() {}
+
+// detachedProcess is DETACHED_PROCESS of the Windows API.
+const detachedProcess = 0x00000008
+
+// Detach starts a program without a console and with nothing of ours open.
+func Detach(path string, args, environ []string, dir string) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = null.Close() }()
+	p, err := os.StartProcess(path, append([]string{path}, args...), &os.ProcAttr{
+		Dir: dir, Env: environ, Files: []*os.File{null, null, null},
+		Sys: &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | detachedProcess, HideWindow: true},
+	})
+	if err != nil {
+		return fmt.Errorf("start %s: %w", path, err)
+	}
+	return p.Release()
+}

@@ -1,0 +1,59 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// documentsTimeout bounds the question to the system. A cold PowerShell takes
+// over a second.
+const documentsTimeout = 10 * time.Second
+
+// DocumentsDir returns the function that asks the running system for the user's
+// documents folder in the way Cline's editors do: xdg-user-dir on Linux and
+// other systems of its kind, PowerShell on Windows. It returns nil for macOS,
+// where the folder is always ~/Documents.
+//
+// The function answers "" where the system has no such program, as Cline falls
+// back to ~/Documents then, and an error when the program fails, gives no
+// answer in time or answers something other than an absolute path.
+func DocumentsDir(goos string) func(context.Context) (string, error) {
+	switch goos {
+	case "darwin", "ios":
+		return nil
+	case "windows":
+		return func(ctx context.Context) (string, error) {
+			return askDocuments(ctx, "powershell", "-NoProfile", "-NonInteractive", "-Command",
+				"[Console]::OutputEncoding = [Text.Encoding]::UTF8; [Environment]::GetFolderPath('MyDocuments')")
+		}
+	default:
+		return func(ctx context.Context) (string, error) {
+			return askDocuments(ctx, "xdg-user-dir", "DOCUMENTS")
+		}
+	}
+}
+
+func askDocuments(ctx context.Context, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, documentsTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	// A grandchild that holds the pipe open must not outlast the timeout.
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("run %s: %w", name, err)
+	}
+	dir := strings.TrimSpace(strings.TrimPrefix(string(out), "\ufeff"))
+	if dir != "" && !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("run %s: answered %q, want an absolute path", name, dir)
+	}
+	return dir, nil
+}

@@ -1,0 +1,130 @@
+package install
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestStatus(t *testing.T) {
+	const dir = "Documents/Cline/Hooks/"
+	tests := map[string]struct {
+		change func(t *testing.T, h *home)
+		state  State
+		reason string
+	}{
+		"installed": {func(*testing.T, *home) {}, StateOurs, ""},
+		"not executable": {func(t *testing.T, h *home) {
+			writeFile(t, h.path(dir+"TaskStart"), readFile(t, h.path(dir+"TaskStart")), 0o644)
+		}, StateStale, "not executable"},
+		"program gone": {func(t *testing.T, h *home) {
+			if err := os.Remove(h.binary()); err != nil {
+				t.Fatal(err)
+			}
+		}, StateStale, "is gone"},
+		"other program": {func(t *testing.T, h *home) {
+			writeFile(t, h.path(dir+"TaskStart"), string(render("linux", shim{Event: "TaskStart", Binary: "/bin/sh"})), 0o755)
+		}, StateStale, "starts /bin/sh"},
+		"other event": {func(t *testing.T, h *home) {
+			writeFile(t, h.path(dir+"TaskStart"), readFile(t, h.path(dir+"TaskCancel")), 0o755)
+		}, StateStale, "TaskCancel"},
+		"chained": {func(t *testing.T, h *home) {
+			h.uninstall(UninstallOptions{})
+			writeFile(t, h.path(dir+"TaskStart"), "#!/bin/sh\n", 0o755)
+			o := h.options()
+			o.Chain = true
+			h.install(o)
+		}, StateOurs, "also runs"},
+		"chained script gone": {func(t *testing.T, h *home) {
+			writeFile(t, h.path(dir+"TaskStart"), string(render("linux", shim{Event: "TaskStart", Binary: h.binary(), Chain: "/no/such"})), 0o755)
+		}, StateStale, "/no/such"},
+		"edited": {func(t *testing.T, h *home) {
+			writeFile(t, h.path(dir+"TaskStart"), readFile(t, h.path(dir+"TaskStart"))+"#", 0o755)
+		}, StateEdited, "edited since"},
+		"newer": {func(t *testing.T, h *home) {
+			writeFile(t, h.path(dir+"TaskStart"), "#!/bin/sh\n"+markerPrefix+"99 x\n", 0o755)
+		}, StateEdited, "newer"},
+		"foreign": {func(t *testing.T, h *home) { writeFile(t, h.path(dir+"TaskStart"), "mine", 0o755) }, StateForeign, ""},
+		"folder": {func(t *testing.T, h *home) {
+			if err := os.Remove(h.path(dir + "TaskStart")); err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, h.path(dir+"TaskStart/x"), "", 0o644)
+		}, StateForeign, "is a folder"},
+		"missing": {func(t *testing.T, h *home) {
+			if err := os.Remove(h.path(dir + "TaskStart")); err != nil {
+				t.Fatal(err)
+			}
+		}, StateMissing, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t, "linux", "-")
+			h.install(h.options())
+			tt.change(t, h)
+			before := tree(t, h.dir)
+			r, err := Status(t.Context(), h.sys, h.options())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameTree(t, "after looking", before, tree(t, h.dir))
+			if r.Healthy() != (tt.state == StateOurs) {
+				t.Errorf("healthy %v:\n%s", r.Healthy(), r.Text())
+			}
+			for _, got := range r.Hooks {
+				if got.Path != h.path(dir+"TaskStart") {
+					continue
+				}
+				if got.State != tt.state || !strings.Contains(got.Reason, tt.reason) || !got.Wanted {
+					t.Errorf("%+v, want %s with %q", got, tt.state, tt.reason)
+				}
+				if line := string(tt.state) + strings.Repeat(" ", 9-len(tt.state)) + "TaskStart"; !strings.Contains(r.Text(), line) {
+					t.Errorf("no line %q in:\n%s", line, r.Text())
+				}
+			}
+		})
+	}
+}
+
+func TestStatusOfNothing(t *testing.T) {
+	h := newHome(t, "linux", ".")
+	r, err := Status(t.Context(), h.sys, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Healthy() || r.Count(StateOurs) != 0 || r.Count(StateMissing) != 10+8+1 {
+		t.Errorf("ours %d, missing %d:\n%s", r.Count(StateOurs), r.Count(StateMissing), r.Text())
+	}
+}
+
+func TestStatusNamesTheRisk(t *testing.T) {
+	h := newHome(t, "linux", "-")
+	o := h.options()
+	o.PreToolUse = true
+	h.install(o)
+	writeFile(t, h.path(".cline/data/globalState.json"), `{"hooksEnabled":false}`, 0o600)
+	r, err := Status(t.Context(), h.sys, h.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.HooksOff || r.Healthy() || !strings.Contains(r.Text(), "dead") || !strings.Contains(r.Text(), "switched off") {
+		t.Errorf("report:\n%s", r.Text())
+	}
+	if n := r.Count(StateOurs); n != 11 || r.Count(StateMissing) != 0 {
+		t.Errorf("%d hooks, want 11:\n%s", n, r.Text())
+	}
+}
+
+func TestStatusFindsEarlierFolders(t *testing.T) {
+	h := newHome(t, "linux", "Old")
+	h.install(h.options())
+	h.sys.DocumentsDir = nil
+	r, err := Status(t.Context(), h.sys, h.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(h.dir, "Old", "Cline", "Hooks"); !strings.Contains(r.Text(), want) {
+		t.Errorf("%q is not shown:\n%s", want, r.Text())
+	}
+}

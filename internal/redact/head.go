@@ -1,0 +1,82 @@
+package redact
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+// headPattern derives from an expression the one that matches every beginning
+// of its matches, the longest first. It returns nil where that grows too big
+// for the regexp package, which happens to users' expressions only.
+func headPattern(before, pattern, after string) *regexp.Regexp {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	re, err := regexp.Compile(before + "(?:" + heads(parsed) + ")" + after)
+	if err != nil {
+		return nil
+	}
+	re.Longest()
+	return re
+}
+
+// heads writes the expression of all beginnings of re's matches. A group stays
+// a group, so that the secret's place is known in a beginning too.
+func heads(re *syntax.Regexp) string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		open, end := "", ""
+		for _, r := range re.Rune {
+			one := syntax.Regexp{Op: syntax.OpLiteral, Flags: re.Flags, Rune: []rune{r}}
+			open += "(?:" + one.String()
+			end += ")?"
+		}
+		return open + end
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return "(?:" + re.String() + ")?"
+	case syntax.OpCapture:
+		return "(" + heads(re.Sub[0]) + ")"
+	case syntax.OpQuest:
+		return heads(re.Sub[0])
+	case syntax.OpStar, syntax.OpPlus:
+		return repeated(re.Sub[0], -1)
+	case syntax.OpRepeat:
+		return repeated(re.Sub[0], re.Max)
+	case syntax.OpConcat:
+		out := heads(re.Sub[len(re.Sub)-1])
+		for i := len(re.Sub) - 2; i >= 0; i-- {
+			out = fmt.Sprintf("(?:(?:%s)%s|%s)", re.Sub[i], out, heads(re.Sub[i]))
+		}
+		return out
+	case syntax.OpAlternate:
+		alts := make([]string, len(re.Sub))
+		for i, sub := range re.Sub {
+			alts[i] = heads(sub)
+		}
+		return "(?:" + strings.Join(alts, "|") + ")"
+	default:
+		// Anchors and word boundaries take up no text, and what follows a cut
+		// is not known.
+		return ""
+	}
+}
+
+// repeated is the beginnings of up to most repetitions; -1 means any number.
+func repeated(sub *syntax.Regexp, most int) string {
+	single := sub.Op == syntax.OpCharClass || sub.Op == syntax.OpAnyChar || sub.Op == syntax.OpAnyCharNotNL ||
+		sub.Op == syntax.OpLiteral && len(sub.Rune) == 1
+	last := ""
+	if !single {
+		last = heads(sub)
+		if most > 0 {
+			most--
+		}
+	}
+	if most < 0 {
+		return fmt.Sprintf("(?:%s)*%s", sub, last)
+	}
+	return fmt.Sprintf("(?:%s){0,%d}%s", sub, most, last)
+}

@@ -1,0 +1,174 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// edge is how many bytes behind its own end Preview looks at, so that a secret
+// which the preview's end would split is seen whole.
+const edge = 8 << 10
+
+// Redactor removes secrets. It may be used by several goroutines at once.
+type Redactor struct {
+	// stages run one after the other, so that a key of a known form keeps its
+	// own name even where a telling name stands beside it.
+	stages []*scanner
+	user   []*rule
+}
+
+// New returns a Redactor with the built-in rules and the user's.
+func New(user []Rule) *Redactor {
+	r := &Redactor{stages: []*scanner{newScanner(tokenRules()), newScanner(contextRules())}}
+	for _, u := range user {
+		r.user = append(r.user, userRule(u))
+	}
+	return r
+}
+
+// String returns s without secrets. s is taken as whole: a key's beginning at
+// its very end, too short to be a key, stays.
+func (r *Redactor) String(s string) string { return r.redact(s, false) }
+
+// Tail is String for texts that somebody has cut. A beginning of a secret that
+// stands at the end of s or before a mark such as "..." is removed too.
+func (r *Redactor) Tail(s string) string { return r.redact(s, true) }
+
+// Preview returns s without secrets, cut to at most max runes, the last of
+// which is then "…"; max of zero or less means whole. Of a long text only a
+// window behind its beginning is looked at, so the cost does not grow with it.
+func (r *Redactor) Preview(s string, max int) string {
+	if max <= 0 {
+		return r.String(s)
+	}
+	end := 0
+	for n := 0; n < max && end < len(s); n++ {
+		_, size := utf8.DecodeRuneInString(s[end:])
+		end += size
+	}
+	window := s
+	if len(s) > end+edge {
+		end += edge
+		for end > 0 && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		window = s[:end]
+	}
+	cut := len(window) < len(s)
+	out := r.redact(window, cut)
+	keep := 0
+	for n := 0; n < max-1 && keep < len(out); n++ {
+		_, size := utf8.DecodeRuneInString(out[keep:])
+		keep += size
+	}
+	if !cut && (keep == len(out) || utf8.RuneCountInString(out[keep:]) == 1) {
+		return out
+	}
+	return out[:keep] + "…"
+}
+
+// redact repeats until nothing changes, which makes it idempotent. It comes to
+// an end since each round takes away text that is not a marker.
+func (r *Redactor) redact(s string, cut bool) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	for {
+		before := s
+		for _, st := range r.stages {
+			s = replace(s, cut, st.scan)
+		}
+		for _, u := range r.user {
+			s = replace(s, cut, u.scanAll)
+		}
+		if s == before {
+			return s
+		}
+	}
+}
+
+// span is a secret's place in a text.
+type span struct {
+	lo, hi int
+	rule   string
+}
+
+// A scan finds the secrets of one text in ascending order, without overlap.
+// cut says that the text's end may not be the end of what was written; any
+// beginnings of secrets before a cut mark are then wanted as well.
+type scan func(seg string, cut, last bool) []span
+
+// replace puts markers over what scan finds between the markers that are there
+// already. No scan sees a marker, so none is ever replaced.
+func replace(s string, cut bool, find scan) string {
+	var b strings.Builder
+	changed := false
+	rest := s
+	for {
+		lo, hi := nextMarker(rest)
+		seg := rest[:lo]
+		done := 0
+		for _, sp := range find(seg, cut, hi == lo) {
+			changed = true
+			b.WriteString(seg[done:sp.lo])
+			b.WriteString(markerHead + sp.rule + "]")
+			done = sp.hi
+		}
+		if !changed && hi == lo {
+			return s
+		}
+		b.WriteString(seg[done:])
+		if hi == lo {
+			return b.String()
+		}
+		b.WriteString(rest[lo:hi])
+		rest = rest[hi:]
+	}
+}
+
+const markerHead = "[REDACTED:"
+
+// nextMarker finds the first marker; lo and hi are len(s) if there is none.
+func nextMarker(s string) (lo, hi int) {
+	from := 0
+	for {
+		i := strings.Index(s[from:], markerHead)
+		if i < 0 {
+			return len(s), len(s)
+		}
+		lo = from + i
+		hi = lo + len(markerHead)
+		for hi < len(s) && isNameByte(s[hi]) {
+			hi++
+		}
+		if hi < len(s) && s[hi] == ']' && hi > lo+len(markerHead) {
+			return lo, hi + 1
+		}
+		from = lo + len(markerHead)
+	}
+}
+
+// isNameByte tells the characters of a rule's name.
+func isNameByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-'
+}
+
+// Rule is one pattern of secrets. What its first group takes part in, or else
+// the whole match, is the secret.
+type Rule struct {
+	// Name stands in the marker: lower case letters, digits and hyphens.
+	Name string
+	// Pattern matches the secret. The patterns of built-in rules are anchored
+	// at their beginning, since they are only tried where a quick test says so.
+	Pattern *regexp.Regexp
+}
+
+// Rules lists the built-in rules in the order in which they are tried.
+func Rules() []Rule {
+	var out []Rule
+	for _, set := range [][]*rule{tokenRules(), contextRules()} {
+		for _, r := range set {
+			out = append(out, Rule{Name: r.name, Pattern: regexp.MustCompile("^(?:" + r.pattern + ")")})
+		}
+	}
+	return out
+}

@@ -1,0 +1,265 @@
+package redact
+
+import (
+	"math/bits"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// rule is a Rule with what makes it quick and careful.
+type rule struct {
+	name string
+	// probes are tests of the four bytes at a possible match: plain bytes or
+	// classes such as [pousr]. A leading (?i) folds letters.
+	probes []string
+	// pattern is the match's expression, without an anchor.
+	pattern string
+	// left and right ask for the match not to go on as a word on that side.
+	left, right bool
+	// lead is how many bytes stand before the random part at least; if zero,
+	// four. Less than lead+headMin bytes are no beginning worth removing.
+	lead int
+	// ok decides on a match; nil means yes.
+	ok func(match) bool
+
+	re   func() *regexp.Regexp
+	head func() *regexp.Regexp
+}
+
+// match is a possible secret, as ok sees it.
+type match struct {
+	text string
+	// at is where the match begins; lo and hi bound the secret.
+	at, lo, hi int
+	// head says that the match is a beginning that the text's end cut off.
+	head bool
+}
+
+func (m match) value() string { return m.text[m.lo:m.hi] }
+
+// headMin is how much of a secret's random part may stand at a cut.
+const headMin = 5
+
+// compile puts off the work until a text asks for it: most rules never match.
+func (r *rule) compile() {
+	r.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:" + r.pattern + ")") })
+	r.head = sync.OnceValue(func() *regexp.Regexp { return headPattern("^", r.pattern, "") })
+	if r.lead == 0 {
+		r.lead = 4
+	}
+}
+
+// scanner tries many rules in one pass over a text. At each place it looks up
+// four bytes in four tables of bit sets; a bit that is in all four stands for
+// a probe that fits there. Ordinary text costs four loads a byte.
+type scanner struct {
+	groups []*group
+}
+
+type group struct {
+	tables [4][256]uint64
+	rules  [64]*rule
+	n      int
+}
+
+func newScanner(rules []*rule) *scanner {
+	s := &scanner{}
+	var g *group
+	for _, r := range rules {
+		r.compile()
+		for _, p := range r.probes {
+			if g == nil || g.n == 64 {
+				g = &group{}
+				s.groups = append(s.groups, g)
+			}
+			g.add(p, r)
+		}
+	}
+	return s
+}
+
+// add enters a probe. It is made of constants, so a wrong one is a defect that
+// every test finds.
+func (g *group) add(probe string, r *rule) {
+	fold := strings.HasPrefix(probe, "(?i)")
+	probe = strings.TrimPrefix(probe, "(?i)")
+	bit := uint64(1) << g.n
+	pos := 0
+	for i := 0; i < len(probe); pos++ {
+		class := probe[i : i+1]
+		i++
+		if class == "[" {
+			end := i + strings.IndexByte(probe[i:], ']')
+			class, i = probe[i:end], end+1
+		}
+		for _, c := range []byte(class) {
+			g.tables[pos][c] |= bit
+			if fold && 'a' <= c && c <= 'z' {
+				g.tables[pos][c-'a'+'A'] |= bit
+			}
+		}
+	}
+	for ; pos < 4; pos++ {
+		for c := range 256 {
+			g.tables[pos][c] |= bit
+		}
+	}
+	g.rules[g.n] = r
+	g.n++
+}
+
+// scan finds the secrets in seg. Where groups of probes find overlapping ones,
+// the union is removed under the name of the first.
+func (s *scanner) scan(seg string, cut, last bool) []span {
+	var out []span
+	for _, g := range s.groups {
+		out = merge(out, g.scan(seg, cut, last))
+	}
+	return out
+}
+
+func (g *group) scan(seg string, cut, last bool) []span {
+	var out []span
+	t0, t1, t2, t3 := &g.tables[0], &g.tables[1], &g.tables[2], &g.tables[3]
+	for i := 0; i+3 < len(seg); i++ {
+		hits := t0[seg[i]] & t1[seg[i+1]] & t2[seg[i+2]] & t3[seg[i+3]]
+		for ; hits != 0; hits &= hits - 1 {
+			r := g.rules[bits.TrailingZeros64(hits)]
+			sp, ok := r.at(seg, i, cut, last)
+			if ok {
+				out = append(out, sp)
+				i = max(i, sp.hi-1)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// at tries the rule at one place.
+func (r *rule) at(seg string, i int, cut, last bool) (span, bool) {
+	if r.left && !boundaryBefore(seg, i) {
+		return span{}, false
+	}
+	lo, hi, found := find(r.re(), seg, i)
+	found = found && !(r.right && hi < len(seg) && isWord(seg[hi])) &&
+		(r.ok == nil || r.ok(match{text: seg, at: i, lo: lo, hi: hi}))
+	if !cut || r.head() == nil {
+		return span{lo, hi, r.name}, found
+	}
+	// A beginning may reach further than a whole match does: the last line of
+	// a private key, say.
+	headLo, headHi, ok := find(r.head(), seg, i)
+	if !ok || found && headHi <= hi || headHi-i < r.lead+headMin || !cutAt(seg, headHi, last) ||
+		r.ok != nil && !r.ok(match{text: seg, at: i, lo: headLo, hi: headHi, head: true}) {
+		return span{lo, hi, r.name}, found
+	}
+	return span{headLo, headHi, r.name}, true
+}
+
+// find matches an anchored expression at i. It looks at a short stretch first,
+// because a regexp prepares for all the text it is given.
+func find(re *regexp.Regexp, seg string, i int) (lo, hi int, ok bool) {
+	for limit := 512; ; limit *= 8 {
+		end := min(len(seg), i+limit)
+		loc := re.FindStringSubmatchIndex(seg[i:end])
+		if end < len(seg) && (loc == nil && limit < 4096 || loc != nil && i+loc[1] > end-64) {
+			continue
+		}
+		if loc == nil {
+			return 0, 0, false
+		}
+		lo, hi := secretIn(loc)
+		return i + lo, i + hi, hi > lo
+	}
+}
+
+// secretIn is the place of the first group that takes part, or else of the
+// whole match.
+func secretIn(loc []int) (lo, hi int) {
+	for g := 2; g+1 < len(loc); g += 2 {
+		if loc[g] >= 0 {
+			return loc[g], loc[g+1]
+		}
+	}
+	return loc[0], loc[1]
+}
+
+// cutAt tells whether a text was cut at i: it ends there, or a mark says so.
+func cutAt(seg string, i int, last bool) bool {
+	// A match may have taken in dots that belong to the mark.
+	for i > 0 && i < len(seg) && seg[i] == '.' && seg[i-1] == '.' {
+		i--
+	}
+	rest := seg[i:]
+	if rest == "" {
+		return last
+	}
+	rest = strings.TrimLeft(rest, " \r\n\t")
+	for _, mark := range []string{"…", "...", "[...", "[trunc", "(trunc", "<trunc", "[output trunc", "[cut", "\\u2026"} {
+		if len(rest) >= len(mark) && strings.EqualFold(rest[:len(mark)], mark) {
+			return true
+		}
+	}
+	return rest == "" && last
+}
+
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+// boundaryBefore tells whether a word may begin at i. A letter before it may
+// be the end of an escape: \n and its like, %3D, \u003d, or of an ANSI colour.
+func boundaryBefore(s string, i int) bool {
+	if i == 0 || !isWord(s[i-1]) && s[i-1] != '-' {
+		return true
+	}
+	c := s[i-1]
+	if i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbf", c) >= 0 {
+		return true
+	}
+	if i >= 3 && s[i-3] == '%' && isHex(s[i-2]) && isHex(c) {
+		return true
+	}
+	if i >= 6 && s[i-6] == '\\' && s[i-5] == 'u' {
+		return isHex(s[i-4]) && isHex(s[i-3]) && isHex(s[i-2]) && isHex(c)
+	}
+	if c == 'm' {
+		j := i - 2
+		for j >= 0 && (s[j] == ';' || '0' <= s[j] && s[j] <= '9') {
+			j--
+		}
+		return j >= 0 && s[j] == '['
+	}
+	return false
+}
+
+// merge joins two ordered lists; overlapping spans become one.
+func merge(a, b []span) []span {
+	if len(a) == 0 {
+		return b
+	}
+	if len(b) == 0 {
+		return a
+	}
+	out := make([]span, 0, len(a)+len(b))
+	for len(a) > 0 || len(b) > 0 {
+		var next span
+		if len(b) == 0 || len(a) > 0 && a[0].lo <= b[0].lo {
+			next, a = a[0], a[1:]
+		} else {
+			next, b = b[0], b[1:]
+		}
+		if n := len(out); n > 0 && next.lo < out[n-1].hi {
+			out[n-1].hi = max(out[n-1].hi, next.hi)
+			continue
+		}
+		out = append(out, next)
+	}
+	return out
+}

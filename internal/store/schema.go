@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// applicationID stands in the header of every trace store ("hksp"), so that a
+// database of another program is never taken for one.
+const applicationID = 0x686b7370
+
+// migrations are the steps from each version of the schema to the next; the
+// version is kept in the header (PRAGMA user_version). A step that has been
+// released is never edited.
+//
+// origins holds each distinct resource and instrumentation scope once. spans
+// holds each span as JSON (see codec.go), with the columns that a summary is
+// made from beside it. traces holds one summary per trace, brought up to date
+// in the transaction that stores its spans. All times are nanoseconds since
+// 1970, 0 where there is none.
+var migrations = []string{
+	`CREATE TABLE origins (
+		id   INTEGER PRIMARY KEY,
+		body TEXT NOT NULL UNIQUE
+	) STRICT;
+	CREATE TABLE traces (
+		id            INTEGER PRIMARY KEY,
+		trace_id      TEXT NOT NULL UNIQUE,
+		host          TEXT NOT NULL DEFAULT '',
+		session       TEXT NOT NULL DEFAULT '',
+		title         TEXT NOT NULL DEFAULT '',
+		model         TEXT NOT NULL DEFAULT '',
+		directory     TEXT NOT NULL DEFAULT '',
+		outcome       TEXT NOT NULL DEFAULT '',
+		runs          INTEGER NOT NULL DEFAULT 0,
+		started       INTEGER NOT NULL DEFAULT 0,
+		ended         INTEGER NOT NULL DEFAULT 0,
+		spans         INTEGER NOT NULL DEFAULT 0,
+		tools         INTEGER NOT NULL DEFAULT 0,
+		tool_failures INTEGER NOT NULL DEFAULT 0,
+		input         INTEGER,
+		output        INTEGER,
+		cache_read    INTEGER,
+		cache_write   INTEGER,
+		cost          REAL
+	) STRICT;
+	CREATE INDEX traces_started ON traces (started, trace_id);
+	CREATE INDEX traces_session ON traces (session, started, trace_id);
+	CREATE INDEX traces_outcome ON traces (outcome, started, trace_id);
+	CREATE INDEX traces_ended   ON traces (ended);
+	CREATE TABLE spans (
+		trace       INTEGER NOT NULL REFERENCES traces (id),
+		span_id     TEXT NOT NULL,
+		parent_id   TEXT NOT NULL,
+		origin      INTEGER NOT NULL REFERENCES origins (id),
+		started     INTEGER NOT NULL,
+		ended       INTEGER NOT NULL,
+		role        INTEGER NOT NULL,
+		failed      INTEGER NOT NULL,
+		model       TEXT NOT NULL,
+		input       INTEGER,
+		output      INTEGER,
+		cache_read  INTEGER,
+		cache_write INTEGER,
+		cost        REAL,
+		body        TEXT NOT NULL,
+		PRIMARY KEY (trace, span_id)
+	) STRICT;
+	CREATE INDEX spans_roots ON spans (trace, started) WHERE role = 1;
+	CREATE INDEX spans_origin ON spans (origin);`,
+}
+
+// header is what a file says of itself.
+type header struct {
+	application int64
+	version     int
+	tables      int
+}
+
+// queryer is a connection or a transaction.
+type queryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func readHeader(ctx context.Context, q queryer) (header, error) {
+	var h header
+	if err := q.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&h.application); err != nil {
+		return h, err
+	}
+	if err := q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&h.version); err != nil {
+		return h, err
+	}
+	err := q.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&h.tables)
+	return h, err
+}
+
+// fresh reports a file that nobody has written to yet.
+func (h header) fresh() bool { return h.application == 0 && h.version == 0 && h.tables == 0 }
+
+// check refuses files that are not ours to change; known is the newest version
+// of the schema that this program understands.
+func (h header) check(path string, known int) error {
+	switch {
+	case h.fresh():
+		return nil
+	case h.application != applicationID:
+		return fmt.Errorf("trace store %q: %w: it is a SQLite database of another program "+
+			"(application id %d, want %d): give another path", path, ErrForeign, h.application, applicationID)
+	case h.version > known:
+		return fmt.Errorf("trace store %q: %w: the file has schema version %d, this program knows up to %d: "+
+			"update hookspan, or give another path", path, ErrNewer, h.version, known)
+	}
+	return nil
+}
+
+// migrate brings the schema up to date, in one transaction. Of several
+// processes that open a new file, one does it and the others find it done.
+func (s *Store) migrate(ctx context.Context, steps []string) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return s.wrap("begin migration", err)
+	}
+	defer rollback(tx)
+	h, err := readHeader(ctx, tx)
+	if err != nil {
+		return s.wrap("read header", err)
+	}
+	if err := h.check(s.path, len(steps)); err != nil {
+		return err
+	}
+	if h.version == len(steps) {
+		return nil
+	}
+	for v := h.version; v < len(steps); v++ {
+		if _, err := tx.ExecContext(ctx, steps[v]); err != nil {
+			return s.wrap(fmt.Sprintf("migrate the schema to version %d", v+1), err)
+		}
+	}
+	// PRAGMA takes no parameters; both values are numbers of our own.
+	for _, p := range []string{
+		fmt.Sprintf(`PRAGMA application_id = %d`, applicationID),
+		fmt.Sprintf(`PRAGMA user_version = %d`, len(steps)),
+	} {
+		if _, err := tx.ExecContext(ctx, p); err != nil {
+			return s.wrap("write header", err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return s.wrap("commit migration", err)
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"modernc.org/sqlite"
+)
+
+// busyTimeout is how long a statement waits for another process's lock. An
+// export holds it for milliseconds, so that even a hundred sessions that end at
+// once get their turn.
+const busyTimeout = 10 * time.Second
+
+// busyPause is the time between two tries of what SQLite itself does not wait
+// for.
+const busyPause = 10 * time.Millisecond
+
+// Store is an open trace store. All methods may be used from several
+// goroutines, and several processes may have one file open.
+type Store struct {
+	path string
+	db   *sql.DB
+}
+
+var _ sdktrace.SpanExporter = (*Store)(nil)
+
+// Open opens the store in the file path and makes it where it is missing: the
+// folder with mode 0700, the file with mode 0600. A file with wider permissions
+// is narrowed. It fails with ErrDamaged, ErrForeign or ErrNewer on a file that
+// it must not touch, and changes nothing in it.
+func Open(ctx context.Context, path string) (*Store, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("trace store %q: %w", path, err)
+	}
+	if err := makeFile(abs); err != nil {
+		return nil, err
+	}
+	connector, err := sqlite.NewConnector(dsn(abs))
+	if err != nil {
+		return nil, fmt.Errorf("trace store %q: %w", abs, err)
+	}
+	s := &Store{path: abs, db: sql.OpenDB(connector)}
+	s.db.SetMaxOpenConns(4)
+	if err := s.prepare(ctx); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	return s, nil
+}
+
+// makeFile creates the file before SQLite does, because SQLite would give it
+// the mode that the umask leaves; its -wal and -shm files take over the mode of
+// the file.
+func makeFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make folder of trace store %q: %w", path, err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("open trace store %q: %w", path, err)
+	}
+	err = narrow(f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("open trace store %q: %w", path, err)
+	}
+	return nil
+}
+
+func narrow(f *os.File) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !fi.Mode().IsRegular() {
+		return fmt.Errorf("it is a %v, want a regular file", fi.Mode().Type())
+	}
+	// Windows shows every writable file as 0666 and keeps access elsewhere.
+	if fi.Mode().Perm()&0o077 == 0 || filepath.Separator == '\\' {
+		return nil
+	}
+	return f.Chmod(fi.Mode().Perm() & 0o700)
+}
+
+// dsn is the SQLite URI of the file with what every connection needs.
+//
+// synchronous is FULL although write-ahead logging is consistent with NORMAL
+// too: an export that was acknowledged lets the spool drop its events, so that
+// a power cut must not take it back. An export is one transaction, hence one
+// fsync, in a process that nobody waits for. fullfsync makes that fsync reach
+// the disk on macOS and means nothing elsewhere.
+func dsn(path string) string {
+	p := filepath.ToSlash(path)
+	if !strings.HasPrefix(p, "/") {
+		p = "/" + p
+	}
+	q := url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {
+			fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
+			"synchronous(FULL)",
+			"fullfsync(1)",
+			"foreign_keys(1)",
+			"journal_size_limit(16777216)",
+		},
+		"_defensive": {"1"},
+		"_dqs":       {"0"},
+		"_error_rc":  {"1"},
+	}
+	return (&url.URL{Scheme: "file", Path: p, RawQuery: q.Encode(), OmitHost: false}).String()
+}
+
+// prepare looks at the file, and only when it is ours or new changes it: the
+// journal mode stands in the file's header.
+func (s *Store) prepare(ctx context.Context) error {
+	c, err := s.db.Conn(ctx)
+	if err != nil {
+		return s.wrap("open", err)
+	}
+	defer func() { _ = c.Close() }()
+
+	var h header
+	err = retryBusy(ctx, func() (err error) {
+		h, err = readHeader(ctx, c)
+		return err
+	})
+	if err != nil {
+		return s.wrap("read header", err)
+	}
+	if err := h.check(s.path, len(migrations)); err != nil {
+		return err
+	}
+	if h.fresh() {
+		// Only a database without tables can take this up; it lets Prune give
+		// space back.
+		if _, err := c.ExecContext(ctx, `PRAGMA auto_vacuum = INCREMENTAL`); err != nil {
+			return s.wrap("set up", err)
+		}
+	}
+	// Write-ahead logging lets readers and a writer work side by side. Where
+	// the file system cannot, SQLite stays with the rollback journal, which is
+	// slower and as safe. The switch needs the file for itself and does not
+	// wait for it.
+	err = retryBusy(ctx, func() error {
+		var mode string
+		return c.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode)
+	})
+	if err != nil {
+		return s.wrap("set journal mode", err)
+	}
+	if h.application == applicationID && h.version == len(migrations) {
+		return nil
+	}
+	return s.migrate(ctx, migrations)
+}
+
+// retryBusy runs f until it gives another error than "locked", up to
+// busyTimeout.
+func retryBusy(ctx context.Context, f func() error) error {
+	for tries := int(busyTimeout / busyPause); ; tries-- {
+		err := f()
+		if !busy(err) || tries <= 0 {
+			return err
+		}
+		t := time.NewTimer(busyPause)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return errors.Join(ctx.Err(), err)
+		case <-t.C:
+		}
+	}
+}
+
+// rollback ends a transaction that was not committed; after a commit it does
+// nothing. Its error adds nothing to the one that led here.
+func rollback(tx *sql.Tx) { _ = tx.Rollback() }
+
+// Path is the file, as an absolute path.
+func (s *Store) Path() string { return s.path }
+
+// Close gives the file back. Nothing is waiting to be written: every export was
+// complete when it returned.
+func (s *Store) Close() error {
+	if err := s.db.Close(); err != nil {
+		return s.wrap("close", err)
+	}
+	return nil
+}
+
+// Shutdown closes the store, as an SDK expects of an exporter.
+func (s *Store) Shutdown(context.Context) error { return s.Close() }
+
+// Stats are the figures of a store.
+type Stats struct {
+	// Path is the file.
+	Path string `json:"path"`
+	// SchemaVersion is the version of the tables.
+	SchemaVersion int `json:"schemaVersion"`
+	// Traces and Spans count what is stored.
+	Traces int64 `json:"traces"`
+	Spans  int64 `json:"spans"`
+	// Bytes is the size on disk, write-ahead log included.
+	Bytes int64 `json:"bytes"`
+	// Oldest and Newest are the starts of the oldest and the newest trace; zero
+	// in an empty store.
+	Oldest time.Time `json:"oldest,omitzero"`
+	Newest time.Time `json:"newest,omitzero"`
+}
+
+// Stats counts what is stored.
+func (s *Store) Stats(ctx context.Context) (Stats, error) {
+	st := Stats{Path: s.path}
+	var oldest, newest sql.NullInt64
+	err := s.db.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(spans), 0), min(started), max(started) FROM traces`).
+		Scan(&st.Traces, &st.Spans, &oldest, &newest)
+	if err == nil {
+		err = s.db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&st.SchemaVersion)
+	}
+	if err != nil {
+		return Stats{}, s.wrap("count traces", err)
+	}
+	st.Oldest, st.Newest = fromNanos(oldest.Int64), fromNanos(newest.Int64)
+	for _, suffix := range []string{"", "-wal"} {
+		fi, err := os.Stat(s.path + suffix)
+		switch {
+		case err == nil:
+			st.Bytes += fi.Size()
+		case !errors.Is(err, fs.ErrNotExist):
+			return Stats{}, fmt.Errorf("measure trace store: %w", err)
+		}
+	}
+	return st, nil
+}

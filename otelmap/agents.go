@@ -1,0 +1,108 @@
+package otelmap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// sortedAgents gives the run's subagents in the order in which they began.
+func (r *Run) sortedAgents() []*agent {
+	out := make([]*agent, 0, len(r.agents))
+	for _, a := range r.agents {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(x, y *agent) int {
+		if c := x.items[0].At().Compare(y.items[0].At()); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.id, y.id)
+	})
+	return out
+}
+
+// subagents adds the spans of the run's subagents, each below the tool call
+// that started it, with its own tools below it.
+func (m *mapping) subagents(lead []*call) {
+	calls := map[string][]*call{"": lead}
+	claimed := make(map[*call]bool)
+	agents := m.run.sortedAgents()
+	for _, a := range agents {
+		m.agents[a.id] = m.child("agent", a.id)
+	}
+	for _, a := range agents {
+		calls[a.id] = m.pair(a.items, a.id)
+	}
+	for _, a := range agents {
+		parent := m.spawner(a, calls, claimed)
+		m.agentSpan(a, parent)
+	}
+}
+
+// spawner is the span of the tool call that started the agent: the oldest call
+// of its parent that is under way when the agent begins and has not started
+// another. Without one it is the parent agent's own span.
+func (m *mapping) spawner(a *agent, calls map[string][]*call, claimed map[*call]bool) trace.SpanContext {
+	from := a.parent
+	if _, known := m.run.agents[from]; !known {
+		from = ""
+	}
+	begin := a.items[0].At()
+	var best *call
+	for _, c := range calls[from] {
+		if claimed[c] || c.start.After(begin) || c.end.Before(begin) {
+			continue
+		}
+		if best == nil || spawns(c) && !spawns(best) {
+			best = c
+		}
+	}
+	if best == nil {
+		return m.agents[from]
+	}
+	claimed[best] = true
+	return best.span
+}
+
+// spawns reports that a tool's name is one that starts agents.
+func spawns(c *call) bool {
+	n := strings.ToLower(c.tool().Name)
+	return strings.Contains(n, "agent") || strings.Contains(n, "team") || n == "task"
+}
+
+func (m *mapping) agentSpan(a *agent, parent trace.SpanContext) {
+	kind := a.kind
+	if kind == "" {
+		kind = "subagent"
+	}
+	at := attrs{
+		KeyOperation.String(OpInvokeAgent),
+		KeyAgentName.String(kind),
+		KeyAgentID.String(a.id),
+		KeyConversationID.String(m.session),
+	}
+	first, last := a.items[0], a.items[len(a.items)-1]
+	s := tracetest.SpanStub{
+		Name: OpInvokeAgent + " " + kind, SpanKind: trace.SpanKindInternal,
+		SpanContext: m.agents[a.id], Parent: parent,
+		StartTime: first.At(), EndTime: last.At(),
+	}
+	if a.ended != nil {
+		s.EndTime = a.ended.At()
+		at.str(KeyResult, a.ended.Result)
+	}
+	m.usage(&at, a.id)
+	s.Attributes = at
+	switch {
+	case a.ended == nil:
+		fail(&s, ErrorAbandoned, "the subagent never reported an end", s.EndTime)
+	case a.ended.Kind == hook.KindRunError:
+		fail(&s, cmp.Or(a.ended.ErrorType, ErrorRun), a.ended.Message, s.EndTime)
+	}
+	m.add(s)
+}

@@ -1,0 +1,161 @@
+package otelmap
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// clockStep is how far a timestamp may lie behind an earlier one in the log
+// before it counts as the clock having been set back rather than as events
+// that overtook one another.
+const clockStep = time.Minute
+
+// item is an event as the builder keeps it: texts are cleaned and cut on
+// arrival, so that memory depends on the previews and not on the payloads.
+type item struct {
+	hook.Event
+	// epoch counts the times the clock was set back before this event.
+	epoch int
+	// input is the hash of the whole tool input, which pairs the two ends of a
+	// call after the text itself has been cut.
+	input uint64
+}
+
+// identity is what the copies of one event have in common: Cline runs a global
+// and a workspace hook with one body, and its SDK runs every file that bears
+// the event's name.
+type identity struct {
+	name, tool string
+	time       int64
+	hash       uint64
+}
+
+// Builder collects one session's events and gives its runs.
+type Builder struct {
+	host, session string
+	opts          Options
+	carry         Carry
+	seed          maphash.Seed
+
+	items []*item
+	seen  map[identity]*item
+	// maxTime and epoch follow the clock in the order of the log.
+	maxTime time.Time
+	epoch   int
+	// unknown counts the events that no decoder understood.
+	unknown int
+	runs    []*Run
+}
+
+// NewBuilder returns a builder for a session that begins where c was taken; the
+// zero Carry means the session's beginning.
+func NewBuilder(host, session string, o Options, c Carry) *Builder {
+	return &Builder{
+		host: host, session: session, opts: o.withDefaults(host), carry: c,
+		seed: maphash.MakeSeed(), seen: make(map[identity]*item),
+	}
+}
+
+// Add takes the next event of the log. Events must be added in the order of
+// their offsets.
+func (b *Builder) Add(e hook.Event) {
+	if e.Kind == hook.KindUnknown {
+		b.unknown++
+		return
+	}
+	b.runs = nil
+	if !e.Time.IsZero() {
+		id := identity{name: e.Name, time: e.Time.UnixNano(), hash: e.Hash}
+		if e.Tool != nil {
+			id.tool = e.Tool.Name
+		}
+		if first, dup := b.seen[id]; dup {
+			if e.StoredAt.After(first.StoredAt) {
+				first.StoredAt = e.StoredAt
+			}
+			return
+		}
+		b.seen[id] = b.keep(e)
+		return
+	}
+	b.keep(e)
+}
+
+// Unknown returns how many events no decoder understood.
+func (b *Builder) Unknown() int { return b.unknown }
+
+func (b *Builder) keep(e hook.Event) *item {
+	it := &item{Event: e}
+	at := e.At()
+	switch {
+	case at.After(b.maxTime):
+		b.maxTime = at
+	case b.maxTime.Sub(at) > clockStep:
+		b.epoch++
+		b.maxTime = at
+	}
+	it.epoch = b.epoch
+	o := &b.opts
+	it.Prompt = o.text(e.Prompt, MaxTaskRunes)
+	it.Result = o.text(e.Result, MaxTaskRunes)
+	it.Message = o.text(e.Message, o.MaxOutput)
+	if e.Tool != nil {
+		t := *e.Tool
+		it.input = maphash.String(b.seed, t.Input)
+		t.Input = o.text(t.Input, o.MaxInput)
+		t.Output = o.text(t.Output, o.MaxOutput)
+		t.Error = o.text(t.Error, o.MaxOutput)
+		it.Tool = &t
+	}
+	b.items = append(b.items, it)
+	return it
+}
+
+// rank orders events of one instant: what belongs to the run that is open
+// comes before its end, and its end before the next run's beginning.
+func rank(k hook.Kind) int {
+	switch k {
+	case hook.KindToolStart:
+		return 1
+	case hook.KindToolEnd:
+		return 2
+	case hook.KindCompact, hook.KindNotification:
+		return 3
+	case hook.KindRunComplete:
+		return 4
+	case hook.KindRunError:
+		return 5
+	case hook.KindRunCancel:
+		return 6
+	case hook.KindSessionEnd:
+		return 7
+	case hook.KindRunStart, hook.KindRunResume:
+		return 8
+	default:
+		return 9
+	}
+}
+
+// sorted returns the items in the host's order. Hooks that run detached or in
+// parallel reach the log in any order, so the host's clock decides; a clock
+// that was set back starts a new epoch, within which it decides again.
+func (b *Builder) sorted() []*item {
+	s := slices.Clone(b.items)
+	slices.SortStableFunc(s, func(x, y *item) int {
+		if c := cmp.Compare(x.epoch, y.epoch); c != 0 {
+			return c
+		}
+		if c := x.At().Compare(y.At()); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(rank(x.Kind), rank(y.Kind)); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.Hash, y.Hash)
+	})
+	return s
+}

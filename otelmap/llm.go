@@ -1,0 +1,227 @@
+package otelmap
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// promptLead is how far a prompt in the host's files may precede the event that
+// opened its run: Cline writes the message before it calls the hook.
+const promptLead = 5 * time.Second
+
+// within reports whether an entry of the transcript made at that moment belongs
+// to the run: it comes after the previous run's end and not after this one's.
+// A run that opens the session takes all that precedes it; one that was met
+// under way takes nothing before it began, because that usage is not its own.
+func (m *mapping) within(at time.Time) bool {
+	if at.After(m.end) {
+		return false
+	}
+	if m.run.prev.Runs > 0 {
+		return at.After(m.run.prev.PrevEnd)
+	}
+	if k := m.run.from.Kind; k == hook.KindRunStart {
+		return true
+	}
+	return !at.Before(m.start.Add(-promptLead))
+}
+
+// window returns the requests to the model that belong to the run. Those of a
+// subagent go where the agent went, whenever they were made; those of an agent
+// that no hook reported go by time.
+func (m *mapping) window() []hook.LLMCall {
+	elsewhere := make(map[string]bool)
+	for _, id := range m.run.prev.Agents {
+		elsewhere[id] = true
+	}
+	for _, r := range m.runs {
+		for id := range r.agents {
+			elsewhere[id] = r != m.run
+		}
+	}
+	var out []hook.LLMCall
+	for _, c := range m.tr.Calls {
+		_, ours := m.run.agents[c.Agent]
+		if ours || !elsewhere[c.Agent] && m.within(c.Start) {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y hook.LLMCall) int {
+		if c := x.Start.Compare(y.Start); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.ID, y.ID)
+	})
+	return out
+}
+
+// chats adds one span for each request to the model.
+func (m *mapping) chats() {
+	seen := make(map[string]int)
+	for i := range m.calls {
+		c := &m.calls[i]
+		if c.Kind != hook.CallRequest {
+			continue
+		}
+		key := c.Agent + "/" + c.ID
+		key += "/" + strconv.Itoa(seen[key])
+		seen[key]++
+		m.chat(c, key)
+	}
+}
+
+func (m *mapping) chat(c *hook.LLMCall, key string) {
+	model := cmp.Or(c.Model, "unknown")
+	parent, ok := m.agents[c.Agent]
+	if !ok {
+		parent = m.root
+	}
+	start, end := c.Start, c.End
+	if start.Before(m.start) {
+		// The host notes the request's message before it calls the hook that
+		// opens the run.
+		start = m.start
+	}
+	if end.IsZero() {
+		end = latest(start, m.end)
+	}
+	a := attrs{KeyOperation.String(OpChat)}
+	a.str(KeyProvider, standardProvider(c.Provider))
+	a.str(KeyRequestModel, c.Model)
+	a.str(KeyResponseID, c.ID)
+	a.str(KeyHostProvider, c.Provider)
+	if u := c.Usage; u != nil {
+		a.num(KeyInputTokens, u.TotalInput())
+		a.num(KeyOutputTokens, u.Output)
+		a.num(KeyCacheReadTokens, u.CacheRead)
+		a.num(KeyCacheWriteTokens, u.CacheWrite)
+		a.num(KeyHostInputTokens, u.Input)
+		if u.CostUSD != nil {
+			a = append(a, KeyCost.Float64(*u.CostUSD))
+		}
+	}
+	a.str(KeyFinish, c.Error)
+	s := tracetest.SpanStub{
+		Name: OpChat + " " + model, SpanKind: trace.SpanKindClient,
+		SpanContext: m.child("chat", key), Parent: parent,
+		StartTime: start, EndTime: end, Attributes: a,
+	}
+	if c.Error != "" {
+		fail(&s, c.Error, "", latest(start, end))
+	}
+	m.add(s)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// usage adds the sums over the calls of one agent, or of the whole run when
+// agent is empty, and returns the events that explain what is in them but has
+// no span.
+func (m *mapping) usage(a *attrs, agent string) []sdktrace.Event {
+	var sum hook.Usage
+	var total, requests int64
+	var cost float64
+	var any, priced bool
+	var events []sdktrace.Event
+	for i := range m.calls {
+		c := &m.calls[i]
+		if agent != "" && c.Agent != agent {
+			continue
+		}
+		if c.Kind == hook.CallRequest {
+			requests++
+		}
+		u := c.Usage
+		if u == nil {
+			continue
+		}
+		any = true
+		total += u.TotalInput()
+		sum.Input += u.Input
+		sum.Output += u.Output
+		sum.CacheRead += u.CacheRead
+		sum.CacheWrite += u.CacheWrite
+		if u.CostUSD != nil {
+			priced = true
+			cost += *u.CostUSD
+		}
+		if c.Kind != hook.CallRequest {
+			events = append(events, usageEvent(c))
+		}
+	}
+	if requests > 0 {
+		a.num(KeyLLMRequests, requests)
+	}
+	if !any {
+		return events
+	}
+	a.num(KeyInputTokens, total)
+	a.num(KeyOutputTokens, sum.Output)
+	a.num(KeyCacheReadTokens, sum.CacheRead)
+	a.num(KeyCacheWriteTokens, sum.CacheWrite)
+	a.num(KeyHostInputTokens, sum.Input)
+	if priced {
+		*a = append(*a, KeyCost.Float64(cost))
+	}
+	return events
+}
+
+func usageEvent(c *hook.LLMCall) sdktrace.Event {
+	source := "deleted"
+	if c.Kind == hook.CallSubagents {
+		source = "subagents"
+	}
+	a := []attribute.KeyValue{
+		KeyUsageSource.String(source),
+		KeyInputTokens.Int64(c.Usage.TotalInput()),
+		KeyOutputTokens.Int64(c.Usage.Output),
+		KeyCacheReadTokens.Int64(c.Usage.CacheRead),
+		KeyCacheWriteTokens.Int64(c.Usage.CacheWrite),
+	}
+	if c.Usage.CostUSD != nil {
+		a = append(a, KeyCost.Float64(*c.Usage.CostUSD))
+	}
+	return sdktrace.Event{Name: EventUsage, Time: c.Start.UTC(), Attributes: a}
+}
+
+// transcriptResult finds the result of a call whose payload hid it. Results
+// with one key are taken in the order of the calls.
+func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
+	if m.results == nil {
+		m.results = make(map[resultKey][]*hook.ToolResult)
+		for i := range m.tr.ToolResults {
+			r := &m.tr.ToolResults[i]
+			if !r.At.IsZero() && !m.within(r.At) {
+				continue
+			}
+			for _, k := range m.resultKeys(r) {
+				m.results[k] = append(m.results[k], r)
+			}
+		}
+	}
+	it := c.post
+	agent := ""
+	if it.ParentAgent != "" {
+		agent = it.Agent
+	}
+	k := resultKey{agent: agent, toolKey: keyOf(it)}
+	if rs := m.results[k]; len(rs) > 0 {
+		m.results[k] = rs[1:]
+		return rs[0]
+	}
+	return nil
+}

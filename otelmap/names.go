@@ -1,0 +1,146 @@
+package otelmap
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+)
+
+// This file is the one table of every name that hookspan puts on a span, a
+// span event or a resource. Standard names follow the OpenTelemetry semantic
+// conventions v1.41 (GenAI); names of our own stand under "hookspan.".
+
+// SchemaURL is the version of the semantic conventions the spans follow.
+const SchemaURL = semconv.SchemaURL
+
+// ScopeName is the instrumentation scope of every span.
+const ScopeName = "github.com/hookspan/hookspan"
+
+// Values of gen_ai.operation.name; a span's operation tells what it is.
+const (
+	OpInvokeAgent = "invoke_agent"
+	OpExecuteTool = "execute_tool"
+	OpChat        = "chat"
+)
+
+// Standard attribute keys.
+const (
+	KeyOperation      = semconv.GenAIOperationNameKey
+	KeyAgentName      = semconv.GenAIAgentNameKey
+	KeyAgentID        = semconv.GenAIAgentIDKey
+	KeyConversationID = semconv.GenAIConversationIDKey
+	KeyProvider       = semconv.GenAIProviderNameKey
+	KeyRequestModel   = semconv.GenAIRequestModelKey
+	KeyResponseModel  = semconv.GenAIResponseModelKey
+	KeyResponseID     = semconv.GenAIResponseIDKey
+	KeyToolName       = semconv.GenAIToolNameKey
+	KeyToolType       = semconv.GenAIToolTypeKey
+	KeyToolCallID     = semconv.GenAIToolCallIDKey
+	// KeyToolArguments and KeyToolResult hold previews unless everything is
+	// captured.
+	KeyToolArguments = semconv.GenAIToolCallArgumentsKey
+	KeyToolResult    = semconv.GenAIToolCallResultKey
+	// KeyInputTokens includes cache reads and writes.
+	KeyInputTokens      = semconv.GenAIUsageInputTokensKey
+	KeyOutputTokens     = semconv.GenAIUsageOutputTokensKey
+	KeyCacheReadTokens  = semconv.GenAIUsageCacheReadInputTokensKey
+	KeyCacheWriteTokens = semconv.GenAIUsageCacheCreationInputTokensKey
+	KeyErrorType        = semconv.ErrorTypeKey
+	KeyWorkingDirectory = semconv.ProcessWorkingDirectoryKey
+	KeyServiceName      = semconv.ServiceNameKey
+	KeyServiceVersion   = semconv.ServiceVersionKey
+	KeyHostName         = semconv.HostNameKey
+	KeyHostArch         = semconv.HostArchKey
+	KeyOSType           = semconv.OSTypeKey
+
+	KeyExceptionType    = semconv.ExceptionTypeKey
+	KeyExceptionMessage = semconv.ExceptionMessageKey
+)
+
+// Keys of our own. All stand on the root span unless said otherwise.
+const (
+	// KeyHost is the agent program: "cline" or "claude-code".
+	KeyHost = attribute.Key("hookspan.host")
+	// KeyHostVersion is that program's version.
+	KeyHostVersion = attribute.Key("hookspan.host.version")
+	// KeyHostApp is the program the agent runs in, such as an editor.
+	KeyHostApp = attribute.Key("hookspan.host.app")
+	// KeyDialect is the wire form the events came in.
+	KeyDialect = attribute.Key("hookspan.dialect")
+	// KeyHostProvider is the model's provider as the host spells it; the
+	// standard key holds the standard spelling.
+	KeyHostProvider = attribute.Key("hookspan.host.provider")
+	// KeyOutcome is one of the Outcome values.
+	KeyOutcome = attribute.Key("hookspan.outcome")
+	// KeyTask is the run's first prompt, up to MaxTaskRunes.
+	KeyTask = attribute.Key("hookspan.task")
+	// KeyResult is the run's final text, up to MaxTaskRunes.
+	KeyResult = attribute.Key("hookspan.result")
+	// KeyCost is US dollars, on root and chat spans.
+	KeyCost = attribute.Key("hookspan.cost.usd")
+	// KeyHostInputTokens is the input count as the host counts it, with or
+	// without cache tokens, on root and chat spans.
+	KeyHostInputTokens = attribute.Key("hookspan.usage.host_input_tokens")
+	// KeyLLMRequests counts the run's requests to the model.
+	KeyLLMRequests = attribute.Key("hookspan.llm.requests")
+	// KeyToolCalls and KeyToolFailures count the run's tools.
+	KeyToolCalls    = attribute.Key("hookspan.tool.calls")
+	KeyToolFailures = attribute.Key("hookspan.tool.failures")
+	// KeyPermissionMode is the host's approval mode.
+	KeyPermissionMode = attribute.Key("hookspan.permission_mode")
+	// KeyUser is the host's opaque identity of the user.
+	KeyUser = attribute.Key("hookspan.user.id")
+	// KeyHostDuration is the host's own measure of a tool call, in
+	// milliseconds, on tool spans. On Cline classic it includes the time the
+	// user took to approve the call.
+	KeyHostDuration = attribute.Key("hookspan.tool.host_duration_ms")
+	// KeyClamped marks a span whose end was moved to its start because the
+	// host's clock ran backwards.
+	KeyClamped = attribute.Key("hookspan.clock_clamped")
+	// KeyFinish is the host's reason for a chat request that broke off.
+	KeyFinish = attribute.Key("hookspan.llm.finish")
+
+	// KeyText is the text of a prompt or notification, on span events.
+	KeyText = attribute.Key("hookspan.text")
+	// KeyPromptInjected marks a prompt that the host wrote, not the user.
+	KeyPromptInjected = "hookspan.prompt.injected"
+	// KeyUsageSource is "deleted" or "subagents", on usage events.
+	KeyUsageSource = attribute.Key("hookspan.usage.source")
+)
+
+// Names of span events. All but the exception stand on the root span.
+const (
+	EventPrompt       = "hookspan.prompt"
+	EventCompaction   = "hookspan.compaction"
+	EventNotification = "hookspan.notification"
+	EventUsage        = "hookspan.usage"
+	EventException    = "exception"
+)
+
+// The outcomes of a run.
+const (
+	OutcomeCompleted   = "completed"
+	OutcomeCancelled   = "cancelled"
+	OutcomeInterrupted = "interrupted"
+	OutcomeFailed      = "failed"
+	OutcomeAbandoned   = "abandoned"
+)
+
+// Values of error.type.
+const (
+	// ErrorTool is a failed tool on Cline (Infinium's name for it).
+	ErrorTool = "ToolError"
+	// ErrorToolFailure is a failed tool on Claude Code.
+	ErrorToolFailure = "ToolFailure"
+	// ErrorToolDenied is a call the user or a rule refused.
+	ErrorToolDenied = "ToolDenied"
+	// ErrorToolUnfinished is a call that never reported an end.
+	ErrorToolUnfinished = "ToolUnfinished"
+	// ErrorRun is a run that failed without saying why.
+	ErrorRun = "RunError"
+	// ErrorAbandoned is a run that never reported an end.
+	ErrorAbandoned = "RunAbandoned"
+)
+
+// MaxTaskRunes bounds the texts that stand whole on the root span. It is
+// Infinium's limit for a description.
+const MaxTaskRunes = 10_000

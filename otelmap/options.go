@@ -1,0 +1,116 @@
+package otelmap
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
+)
+
+// Capture says how much of prompts, tool inputs and results goes onto spans.
+type Capture string
+
+// The capture levels.
+const (
+	// CapturePreview cuts texts to the preview limits. The task's text and the
+	// final result stand on the root span up to MaxTaskRunes.
+	CapturePreview Capture = "preview"
+	// CaptureNone leaves every text out: names, times, counts and error types
+	// remain.
+	CaptureNone Capture = "none"
+	// CaptureFull keeps texts whole.
+	CaptureFull Capture = "full"
+)
+
+// DefaultIdleTimeout is how long a run may stay silent before it counts as
+// abandoned.
+const DefaultIdleTimeout = 30 * time.Minute
+
+// Options shape the mapping. The zero value works.
+type Options struct {
+	// ServiceName is the resource's service.name; if empty, the host's name.
+	ServiceName string
+	// Resource is added to every span's resource; it does not override
+	// service.name and service.version.
+	Resource []attribute.KeyValue
+	// ScopeVersion is the version of the instrumentation scope.
+	ScopeVersion string
+	// Capture is CapturePreview if empty.
+	Capture Capture
+	// MaxInput and MaxOutput are preview limits in runes; if zero, 200 and 300
+	// on Cline and 500 and 500 on Claude Code.
+	MaxInput  int
+	MaxOutput int
+	// Clean removes secrets from a text and cuts it to max runes, whole if max
+	// is zero or less. It must be pure. If nil, texts are only cut.
+	Clean func(text string, max int) string
+	// IdleTimeout is DefaultIdleTimeout if zero.
+	IdleTimeout time.Duration
+	// Traceparent is the W3C context that becomes the parent of every root
+	// whose events carry none of their own.
+	Traceparent string
+}
+
+func (o Options) withDefaults(host string) Options {
+	if o.Capture == "" {
+		o.Capture = CapturePreview
+	}
+	in, out := 200, 300
+	if host == "claude-code" {
+		in, out = 500, 500
+	}
+	if o.MaxInput == 0 {
+		o.MaxInput = in
+	}
+	if o.MaxOutput == 0 {
+		o.MaxOutput = out
+	}
+	if o.Clean == nil {
+		o.Clean = cut
+	}
+	if o.IdleTimeout == 0 {
+		o.IdleTimeout = DefaultIdleTimeout
+	}
+	if o.ServiceName == "" {
+		o.ServiceName = host
+	}
+	return o
+}
+
+// text cleans s for a span: at most limit runes, unless everything or nothing
+// is captured.
+func (o *Options) text(s string, limit int) string {
+	switch {
+	case s == "" || o.Capture == CaptureNone:
+		return ""
+	case o.Capture == CaptureFull:
+		limit = 0
+	}
+	return o.Clean(s, limit)
+}
+
+// preview shortens a text that has been cleaned already.
+func (o *Options) preview(s string, limit int) string {
+	if o.Capture == CaptureFull {
+		return s
+	}
+	return cut(s, limit)
+}
+
+// cut shortens s to max runes, the last of which is then an ellipsis.
+func cut(s string, limit int) string {
+	if limit <= 0 || len(s) <= limit {
+		return s
+	}
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == limit-1 {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}

@@ -1,0 +1,156 @@
+package otelmap
+
+import (
+	"cmp"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// rootSpan is the run's own span.
+func (m *mapping) rootSpan() tracetest.SpanStub {
+	r := m.run
+	provider, model := m.model()
+	events, task := m.rootEvents()
+	outcome := cmp.Or(r.Outcome, OutcomeAbandoned)
+
+	a := attrs{
+		KeyOperation.String(OpInvokeAgent),
+		KeyAgentName.String(m.host),
+		KeyConversationID.String(m.session),
+		KeyHost.String(m.host),
+		KeyOutcome.String(outcome),
+	}
+	a.str(KeyDialect, r.firstOf(func(it *item) string { return it.Dialect }))
+	a.str(KeyHostVersion, m.hostVersion())
+	a.str(KeyHostApp, m.tr.HostApp)
+	a.str(KeyProvider, standardProvider(provider))
+	a.str(KeyHostProvider, provider)
+	a.str(KeyRequestModel, model)
+	a.str(KeyWorkingDirectory, cmp.Or(r.firstOf(func(it *item) string { return it.Cwd }), m.tr.Cwd))
+	a.str(KeyUser, r.firstOf(func(it *item) string { return it.User }))
+	a.str(KeyPermissionMode, r.firstOf(func(it *item) string { return it.PermissionMode }))
+	a.str(KeyTask, task)
+	if r.terminal != nil {
+		a.str(KeyResult, r.terminal.Result)
+	}
+	m.toolCounts(&a)
+	events = append(events, m.usage(&a, "")...)
+
+	s := tracetest.SpanStub{
+		Name: OpInvokeAgent + " " + m.host, SpanKind: trace.SpanKindInternal,
+		SpanContext: m.root, StartTime: m.start, EndTime: m.end, Attributes: a,
+		Events: events,
+	}
+	if p, ok := r.parent(&m.opts); ok {
+		s.Parent = p
+	}
+	if l, ok := r.prev.link(); ok {
+		s.Links = []sdktrace.Link{{SpanContext: l}}
+	}
+	switch outcome {
+	case OutcomeFailed:
+		fail(&s, cmp.Or(r.terminal.ErrorType, ErrorRun), r.terminal.Message, m.end)
+	case OutcomeAbandoned:
+		fail(&s, ErrorAbandoned, "the run never reported an end", m.end)
+	}
+	slices.SortStableFunc(s.Events, func(x, y sdktrace.Event) int { return x.Time.Compare(y.Time) })
+	m.finish(&s)
+	return s
+}
+
+func (m *mapping) toolCounts(a *attrs) {
+	var calls, failures int64
+	for i := range m.spans {
+		for _, kv := range m.spans[i].Attributes {
+			if kv.Key == KeyOperation && kv.Value.AsString() == OpExecuteTool {
+				calls++
+				if m.spans[i].Status.Code == codes.Error {
+					failures++
+				}
+			}
+		}
+	}
+	a.num(KeyToolCalls, calls)
+	a.num(KeyToolFailures, failures)
+}
+
+// rootEvents gives what happened besides tools and requests, and the text the
+// run began with. Prompts come from the hooks; the SDK dialect reports only
+// injected ones, so that the user's own come from the session's file.
+func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
+	var typed int
+	items := slices.Concat(m.run.items, m.run.late)
+	for _, it := range items {
+		switch it.Kind {
+		case hook.KindPrompt:
+			injected := slices.Contains(it.Attrs, hook.Attr{Key: KeyPromptInjected, Value: true})
+			if !injected {
+				typed++
+				task = cmp.Or(task, it.Prompt)
+			}
+			events = append(events, m.event(EventPrompt, it, it.Prompt, m.opts.MaxInput))
+		case hook.KindRunStart, hook.KindRunResume:
+			task = cmp.Or(it.Prompt, task)
+		case hook.KindCompact:
+			events = append(events, m.event(EventCompaction, it, "", 0))
+		case hook.KindNotification:
+			events = append(events, m.event(EventNotification, it, it.Message, m.opts.MaxOutput))
+		}
+	}
+	if typed > 0 || m.opts.Capture == CaptureNone {
+		return events, task
+	}
+	for _, p := range m.tr.Prompts {
+		if !m.within(p.At) {
+			continue
+		}
+		text := m.opts.text(p.Text, MaxTaskRunes)
+		task = cmp.Or(task, text)
+		at := latest(p.At, m.start)
+		events = append(events, sdktrace.Event{
+			Name: EventPrompt, Time: at.UTC(),
+			Attributes: []attribute.KeyValue{KeyText.String(m.opts.preview(text, m.opts.MaxInput))},
+		})
+		typed++
+	}
+	if typed == 0 && task != "" {
+		events = append(events, sdktrace.Event{
+			Name: EventPrompt, Time: m.run.from.At().UTC(),
+			Attributes: []attribute.KeyValue{KeyText.String(m.opts.preview(task, m.opts.MaxInput))},
+		})
+	}
+	return events, task
+}
+
+func (m *mapping) event(name string, it *item, text string, limit int) sdktrace.Event {
+	var a attrs
+	a.str(KeyText, m.opts.preview(text, limit))
+	for _, f := range it.Attrs {
+		if kv, ok := m.opts.attr(f); ok {
+			a = append(a, kv)
+		}
+	}
+	return sdktrace.Event{Name: name, Time: it.At().UTC(), Attributes: a}
+}
+
+// link is the span context of the previous run's root.
+func (c Carry) link() (trace.SpanContext, bool) {
+	tid, err := trace.TraceIDFromHex(c.PrevTrace)
+	if err != nil {
+		return trace.SpanContext{}, false
+	}
+	sid, err := trace.SpanIDFromHex(c.PrevSpan)
+	if err != nil {
+		return trace.SpanContext{}, false
+	}
+	return trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: tid, SpanID: sid, TraceFlags: trace.FlagsSampled,
+	}), true
+}

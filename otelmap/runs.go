@@ -1,0 +1,343 @@
+package otelmap
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// cancelGrace is how long after a cancellation a completion still replaces it.
+// Cline fires both in parallel when a task ends by itself, in either order.
+const cancelGrace = 5 * time.Second
+
+// Carry is what must be known of a session before the point where a log is
+// read from. The zero value is the session's beginning.
+type Carry struct {
+	// PrevTrace and PrevSpan are the last run's root, in hex, to link to.
+	PrevTrace string `json:"prev_trace,omitempty"`
+	PrevSpan  string `json:"prev_span,omitempty"`
+	// PrevEnd is that run's end; requests to the model up to it are counted.
+	PrevEnd time.Time `json:"prev_end,omitzero"`
+	// Runs counts the runs so far.
+	Runs int `json:"runs,omitempty"`
+	// Agents are the newest subagents of those runs: their requests to the
+	// model were counted there, even those made while a later run was open.
+	Agents []string `json:"agents,omitempty"`
+}
+
+// carriedAgents bounds Carry.Agents.
+const carriedAgents = 64
+
+// Run is one trace: what the agent did between being asked and answering.
+type Run struct {
+	ID RunID
+	// Ended reports that nothing more can come: the run's end was reported and
+	// its agents have stopped, or it has been idle for too long.
+	Ended bool
+	// EndedAt is when the last of its events was stored.
+	EndedAt time.Time
+	// Outcome is one of the Outcome constants; of an open run, what it would be
+	// if nothing more came.
+	Outcome string
+	// First and Last are the offsets of the run's first and last event.
+	First, Last int64
+
+	items    []*item
+	terminal *item
+	late     []*item // events after the terminal that change nothing
+	from     *item   // the opening event
+	prev     Carry   // the carry before this run
+	agents   map[string]*agent
+	openSubs int
+}
+
+// agent is a subagent of a run.
+type agent struct {
+	id, parent, kind string
+	items            []*item
+	ended            *item
+}
+
+// Runs gives the session's runs in order. now decides which open runs have been
+// idle for too long.
+func (b *Builder) Runs(now time.Time) []*Run {
+	s := segmenter{b: b, carry: b.carry, subRuns: make(map[string]*Run)}
+	for _, it := range b.sorted() {
+		s.add(it)
+	}
+	for _, r := range s.runs {
+		idle := now.Sub(r.EndedAt) > b.opts.IdleTimeout
+		if r.terminal == nil && idle {
+			r.Outcome = OutcomeAbandoned
+		}
+		r.Ended = (r.terminal != nil || r.superseded()) && r.openSubs == 0 || idle
+	}
+	b.runs = s.runs
+	return s.runs
+}
+
+// superseded reports that another run began before this one's end was told.
+func (r *Run) superseded() bool { return r.terminal == nil && r.Outcome != "" }
+
+type segmenter struct {
+	b     *Builder
+	carry Carry
+	runs  []*Run
+	open  *Run
+	// subRuns finds the run of a subagent by its id.
+	subRuns map[string]*Run
+}
+
+func (s *segmenter) last() *Run {
+	if len(s.runs) == 0 {
+		return nil
+	}
+	return s.runs[len(s.runs)-1]
+}
+
+func (s *segmenter) add(it *item) {
+	if it.ParentAgent != "" {
+		s.addSub(it)
+		return
+	}
+	// A gap this long means that the host died or the user left. A later event
+	// opens a new run, so that the same log always gives the same runs whenever
+	// it is read.
+	if s.open != nil && it.At().Sub(s.open.lastAt()) > s.b.opts.IdleTimeout {
+		s.closeOpen(OutcomeAbandoned)
+	}
+	switch it.Kind {
+	case hook.KindRunStart, hook.KindRunResume:
+		if s.open != nil && s.open.opening() {
+			s.attach(s.open, it)
+			return
+		}
+		s.closeOpen(OutcomeAbandoned)
+		s.begin(it)
+	case hook.KindRunComplete, hook.KindRunCancel, hook.KindRunError:
+		s.end(it)
+	case hook.KindSessionEnd:
+		if s.open != nil {
+			s.terminate(s.open, it)
+			return
+		}
+		s.afterEnd(it)
+	case hook.KindNotification:
+		if s.open == nil {
+			s.afterEnd(it)
+			return
+		}
+		s.attach(s.open, it)
+	default:
+		if s.open == nil {
+			s.begin(it)
+			return
+		}
+		s.attach(s.open, it)
+	}
+}
+
+// addSub files an event of a subagent with the run that started the agent,
+// even while a later run is open.
+func (s *segmenter) addSub(it *item) {
+	r := s.subRuns[it.Agent]
+	if r == nil {
+		r = s.subRuns[it.ParentAgent]
+	}
+	if r == nil {
+		r = s.open
+	}
+	if r == nil {
+		r = s.last()
+	}
+	if r == nil {
+		// Only the subagent's events are here: they still make a run.
+		r = s.begin(it)
+		r.items = nil
+	}
+	s.subRuns[it.Agent] = r
+	a := r.agents[it.Agent]
+	if a == nil {
+		a = &agent{id: it.Agent, parent: it.ParentAgent, kind: it.AgentType}
+		if r.agents == nil {
+			r.agents = make(map[string]*agent)
+		}
+		r.agents[it.Agent] = a
+		r.openSubs++
+	}
+	r.touch(it)
+	a.items = append(a.items, it)
+	if it.Kind.Terminal() && a.ended == nil {
+		a.ended = it
+		r.openSubs--
+	}
+}
+
+func (s *segmenter) begin(it *item) *Run {
+	r := &Run{
+		ID:   runID(s.b.host, s.b.session, &it.Event),
+		from: it, prev: s.carry, First: it.Offset,
+	}
+	s.runs = append(s.runs, r)
+	s.open = r
+	s.carry.Runs++
+	s.attach(r, it)
+	return r
+}
+
+func (s *segmenter) attach(r *Run, it *item) {
+	r.items = append(r.items, it)
+	r.touch(it)
+}
+
+// end files a terminal event of the lead agent.
+func (s *segmenter) end(it *item) {
+	if s.open != nil {
+		s.terminate(s.open, it)
+		return
+	}
+	if r := s.last(); r != nil && r.terminal != nil &&
+		r.terminal.Kind == hook.KindRunCancel && it.Kind == hook.KindRunComplete &&
+		it.At().Sub(r.terminal.At()) <= cancelGrace {
+		// A cancellation never overwrites a completion, whichever came first.
+		r.late = append(r.late, r.terminal)
+		s.open = r
+		s.terminate(r, it)
+		return
+	}
+	if s.last() == nil && s.carry.Runs == 0 {
+		// The only thing known of this task is that it ended.
+		s.begin(it)
+		s.terminate(s.open, it)
+		return
+	}
+	s.afterEnd(it)
+}
+
+// afterEnd files an event that comes after its run's end and changes nothing.
+// Without that run at hand it is the echo of one delivered earlier.
+func (s *segmenter) afterEnd(it *item) {
+	if r := s.last(); r != nil {
+		r.late = append(r.late, it)
+		r.touch(it)
+	}
+}
+
+func (s *segmenter) terminate(r *Run, it *item) {
+	r.terminal = it
+	r.touch(it)
+	switch it.Kind {
+	case hook.KindRunComplete:
+		r.Outcome = OutcomeCompleted
+	case hook.KindRunCancel:
+		r.Outcome = OutcomeCancelled
+	case hook.KindRunError:
+		r.Outcome = OutcomeFailed
+	default:
+		r.Outcome = OutcomeInterrupted
+	}
+	s.leave(r)
+}
+
+// closeOpen ends the open run without a terminal event.
+func (s *segmenter) closeOpen(outcome string) {
+	if s.open == nil {
+		return
+	}
+	s.open.Outcome = outcome
+	s.leave(s.open)
+}
+
+func (s *segmenter) leave(r *Run) {
+	s.open = nil
+	s.carry = r.after(&s.b.opts)
+}
+
+// opening reports that nothing but the run's beginning has been seen, so that
+// another opening event (a resume beside a start) belongs to it.
+func (r *Run) opening() bool {
+	for _, it := range r.items {
+		if it.Kind != hook.KindRunStart && it.Kind != hook.KindRunResume {
+			return false
+		}
+	}
+	return len(r.items) == 1 && r.items[0].Kind != hook.KindUnknown
+}
+
+func (r *Run) touch(it *item) {
+	if it.StoredAt.After(r.EndedAt) {
+		r.EndedAt = it.StoredAt
+	}
+	r.First = min(r.First, it.Offset)
+	r.Last = max(r.Last, it.Offset)
+}
+
+// lastAt is the host's time of the newest event, subagents' included.
+func (r *Run) lastAt() time.Time {
+	t := r.from.At()
+	for _, it := range r.items[max(0, len(r.items)-1):] {
+		if it.At().After(t) {
+			t = it.At()
+		}
+	}
+	for _, a := range r.agents {
+		if at := a.items[len(a.items)-1].At(); at.After(t) {
+			t = at
+		}
+	}
+	return t
+}
+
+// Boundary returns the offset from which a later reader may start and the
+// carry it then needs: the end of the longest prefix of runs that are done, as
+// far as no event of another run stands before it. size is the offset behind
+// the last event that was added.
+func (b *Builder) Boundary(done func(RunID) bool, size int64) (int64, Carry) {
+	carry := b.carry
+	var keep int64 = -1
+	var rest []*Run
+	n := 0
+	for ; n < len(b.runs) && b.runs[n].Ended && done(b.runs[n].ID); n++ {
+		carry = b.runs[n].after(&b.opts)
+	}
+	rest = b.runs[n:]
+	if len(rest) == 0 {
+		return size, carry
+	}
+	for _, r := range rest {
+		if keep < 0 || r.First < keep {
+			keep = r.First
+		}
+	}
+	// Runs overlap in the log when a background agent outlives its run: then a
+	// done run's events stand behind the place where reading must start, and it
+	// has to be read whole again.
+	for n > 0 && slices.ContainsFunc(b.runs[:n], func(r *Run) bool { return r.Last >= keep }) {
+		n--
+		keep = min(keep, b.runs[n].First)
+	}
+	if n == 0 {
+		first := b.runs[0]
+		return min(keep, first.First), b.carry
+	}
+	return keep, b.runs[n-1].after(&b.opts)
+}
+
+// after is the carry behind a run.
+func (r *Run) after(o *Options) Carry {
+	sc := r.rootContext(o)
+	c := Carry{
+		PrevTrace: sc.TraceID().String(), PrevSpan: sc.SpanID().String(),
+		PrevEnd: r.lastAt(), Runs: r.prev.Runs + 1,
+	}
+	if r.terminal != nil {
+		c.PrevEnd = r.terminal.At()
+	}
+	c.Agents = slices.Clone(r.prev.Agents)
+	for _, a := range r.sortedAgents() {
+		c.Agents = append(c.Agents, a.id)
+	}
+	c.Agents = c.Agents[max(0, len(c.Agents)-carriedAgents):]
+	return c
+}

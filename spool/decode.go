@@ -1,0 +1,272 @@
+package spool
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"time"
+)
+
+// verdict is what stands between two separators.
+type verdict uint8
+
+const (
+	isRecord  verdict = iota // a whole record of this version
+	isUnknown                // a whole record of another version
+	isBad                    // neither
+)
+
+// The reasons for damage; they read well behind "damaged: ".
+const (
+	reasonGarbage   = "bytes that belong to no record"
+	reasonFrame     = "not the beginning of a record"
+	reasonTorn      = "record is not whole"
+	reasonChecksum  = "checksum does not match"
+	reasonMalformed = "checksum matches, but the members are malformed"
+	reasonTooLarge  = "larger than a record may be"
+	reasonTail      = "end of the log is not a whole record"
+)
+
+// parse finds the record at the start of seg, which stands behind a separator
+// and holds none. closed says that another separator follows, so that no more
+// of the record will come. The length counts the record's bytes in seg, line
+// feed included; what follows them belongs to no record. prev lends its
+// strings where they are equal, which spares most allocations.
+func parse(seg []byte, closed bool, prev *Record) (rec *Record, n int, v verdict, reason string) {
+	if !bytes.HasPrefix(seg, []byte(head[:len(`{"v":1,`)])) {
+		if n, ok := unknownVersion(seg, closed); ok {
+			return nil, n, isUnknown, ""
+		}
+		if bytes.HasPrefix([]byte(head), seg) {
+			return nil, 0, isBad, reasonTorn
+		}
+		return nil, 0, isBad, reasonFrame
+	}
+	want, ok := declared(seg)
+	if !ok {
+		return nil, 0, isBad, reasonFrame
+	}
+	end := wholeEnd(seg, closed, want)
+	if end < 0 {
+		end = prefixEnd(seg, want)
+	}
+	if end < 0 {
+		if bytes.HasSuffix(seg, []byte("}\n")) {
+			return nil, 0, isBad, reasonChecksum
+		}
+		return nil, 0, isBad, reasonTorn
+	}
+	rec = &Record{}
+	if err := rec.members(seg[bodyAt:end-1], prev); err != nil {
+		return nil, 0, isBad, reasonMalformed
+	}
+	if end < len(seg) && seg[end] == '\n' {
+		end++
+	}
+	return rec, end, isRecord, ""
+}
+
+// declared is the checksum that the record claims. Only the one spelling that
+// encode writes is taken, so that no flipped bit goes unnoticed.
+func declared(seg []byte) (uint32, bool) {
+	if len(seg) < bodyAt || string(seg[:len(head)]) != head || string(seg[len(head)+crcLen:bodyAt]) != headEnd {
+		return 0, false
+	}
+	digits := seg[len(head) : len(head)+crcLen]
+	if bytes.ContainsAny(digits, "ABCDEF") {
+		return 0, false
+	}
+	var sum [4]byte
+	if _, err := hex.Decode(sum[:], digits); err != nil {
+		return 0, false
+	}
+	return uint32(sum[0])<<24 | uint32(sum[1])<<16 | uint32(sum[2])<<8 | uint32(sum[3]), true
+}
+
+// wholeEnd tries the record that fills the segment, the usual case: the index
+// behind its closing brace, or -1. Without a line feed at the end of the log
+// the append may still be under way.
+func wholeEnd(seg []byte, closed bool, want uint32) int {
+	end := bytes.LastIndexByte(seg, '}') + 1
+	if end <= bodyAt || (!closed && (end == len(seg) || seg[end] != '\n')) {
+		return -1
+	}
+	if checksum(seg[bodyAt:end]) != want {
+		return -1
+	}
+	return end
+}
+
+// prefixEnd looks for a whole record with garbage behind it: the index behind
+// its closing brace, or -1. A payload may hold many lines that end in a brace,
+// so a match of 32 bits alone is not trusted: the bytes must be JSON as well.
+func prefixEnd(seg []byte, want uint32) int {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	var sum uint32
+	for at := bodyAt; ; {
+		i := bytes.Index(seg[at:], []byte("}\n"))
+		if i < 0 {
+			return -1
+		}
+		end := at + i + 1
+		sum = crc32.Update(sum, table, seg[at:end])
+		if sum == want && json.Valid(seg[:end]) {
+			return end
+		}
+		at = end
+	}
+}
+
+// unknownVersion is the length of a whole record of another version: an object
+// whose first member is "v", a number. Nothing else is known of it.
+func unknownVersion(seg []byte, closed bool) (int, bool) {
+	rest, ok := bytes.CutPrefix(seg, []byte(`{"v":`))
+	if !ok {
+		return 0, false
+	}
+	i := 0
+	for i < len(rest) && rest[i] >= '0' && rest[i] <= '9' {
+		i++
+	}
+	if i == 0 || i == len(rest) || string(rest[:i]) == "1" || (rest[i] != ',' && rest[i] != '}') {
+		return 0, false
+	}
+	dec := json.NewDecoder(bytes.NewReader(seg))
+	var object json.RawMessage
+	if err := dec.Decode(&object); err != nil {
+		return 0, false
+	}
+	n := int(dec.InputOffset())
+	if n < len(seg) && seg[n] == '\n' {
+		return n + 1, true
+	}
+	return n, closed
+}
+
+var errMembers = errors.New("malformed members")
+
+// members reads what the checksum covers, without the closing brace. The
+// payload is what remains behind its key: it is taken as bytes, never parsed.
+func (r *Record) members(b []byte, prev *Record) error {
+	for {
+		key, _, rest, ok := cutString(b)
+		if !ok || len(rest) == 0 || rest[0] != ':' {
+			return errMembers
+		}
+		rest = rest[1:]
+		switch string(key) {
+		case "payload":
+			r.Payload = bytes.Clone(rest)
+			return nil
+		case "raw":
+			text, escaped, tail, ok := cutString(rest)
+			if !ok || escaped || len(tail) > 0 {
+				return errMembers
+			}
+			payload, err := base64.StdEncoding.Strict().AppendDecode([]byte{}, text)
+			if err != nil {
+				return fmt.Errorf("raw payload: %w", err)
+			}
+			r.Payload, r.Raw = payload, true
+			return nil
+		}
+		var err error
+		if b, err = r.member(string(key), rest, prev); err != nil {
+			return err
+		}
+	}
+}
+
+// member reads one value and the comma behind it. Members this version does
+// not know are skipped, see the version rule in FORMAT.md.
+func (r *Record) member(key string, b []byte, prev *Record) ([]byte, error) {
+	if len(b) > 0 && b[0] == '"' {
+		text, escaped, rest, ok := cutString(b)
+		if !ok || len(rest) == 0 || rest[0] != ',' {
+			return nil, errMembers
+		}
+		return rest[1:], r.setString(key, text, escaped, prev)
+	}
+	token, rest, ok := bytes.Cut(b, []byte{','})
+	if !ok || len(token) == 0 || bytes.ContainsAny(token, "{[\"") {
+		return nil, errMembers
+	}
+	var err error
+	switch key {
+	case "ppid":
+		r.PPID, err = strconv.Atoi(string(token))
+	case "cut":
+		r.Cut, err = strconv.ParseInt(string(token), 10, 64)
+	}
+	return rest, err
+}
+
+func (r *Record) setString(key string, text []byte, escaped bool, prev *Record) error {
+	var field *string
+	var old string
+	name, encoded := key, false
+	if n := len(key) - len("64"); n > 0 && key[n:] == "64" {
+		name, encoded = key[:n], true
+	}
+	switch name {
+	case "host":
+		field, old = &r.Host, prev.Host
+	case "event":
+		field, old = &r.Event, prev.Event
+	case "session":
+		field, old = &r.Session, prev.Session
+	case "cwd":
+		field, old = &r.Cwd, prev.Cwd
+	case "traceparent":
+		field, old = &r.TraceParent, prev.TraceParent
+	case "at":
+		ns, err := strconv.ParseInt(string(text), 10, 64)
+		if err != nil {
+			return fmt.Errorf("receive time: %w", err)
+		}
+		r.At = time.Unix(0, ns).UTC()
+		return nil
+	default:
+		return nil
+	}
+	switch {
+	case encoded:
+		b, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
+		if err != nil {
+			return fmt.Errorf("member %q: %w", key, err)
+		}
+		*field = string(b)
+	case escaped:
+		quoted := append(append([]byte{'"'}, text...), '"')
+		if err := json.Unmarshal(quoted, field); err != nil {
+			return fmt.Errorf("member %q: %w", key, err)
+		}
+	case string(text) == old:
+		*field = old
+	default:
+		*field = string(text)
+	}
+	return nil
+}
+
+// cutString takes a JSON string off the front of b, without its quotes.
+func cutString(b []byte) (text []byte, escaped bool, rest []byte, ok bool) {
+	if len(b) == 0 || b[0] != '"' {
+		return nil, false, nil, false
+	}
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			return b[1:i], escaped, b[i+1:], true
+		case '\\':
+			escaped = true
+			i++
+		}
+	}
+	return nil, false, nil, false
+}

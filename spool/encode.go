@@ -1,0 +1,191 @@
+package spool
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// rs is the record separator of RFC 7464. JSON text cannot contain it.
+	rs = 0x1E
+	// head opens every record of this version; the checksum's eight digits
+	// follow, then headEnd, then what the checksum covers.
+	head    = `{"v":1,"crc":"`
+	headEnd = `",`
+	crcLen  = 8
+	bodyAt  = len(head) + crcLen + len(headEnd)
+)
+
+// MaxRecord is the size in bytes, from separator to line feed, above which
+// Append refuses a record and a Reader takes it for damage.
+const MaxRecord = 64 << 20
+
+// Record is one event as the hook process received it.
+type Record struct {
+	// Host is the agent: 1 to 32 bytes of a-z, 0-9 and "-".
+	Host string
+	// Session is the host's identity of the session, any bytes.
+	Session string
+	// Event is the hook's name: the one the process was started with, or the
+	// one found in the payload.
+	Event string
+	// At is when the hook process received the event, to the nanosecond; read
+	// back in UTC. The zero time is kept; others must lie between the years
+	// 1678 and 2262.
+	At time.Time
+	// Cwd is the hook process's working directory.
+	Cwd string
+	// TraceParent is the W3C traceparent of the hook process's environment.
+	TraceParent string
+	// PPID is the parent process.
+	PPID int
+	// Payload is what the host sent, byte for byte. It must be valid JSON
+	// unless Raw is set.
+	Payload []byte
+	// Raw marks a payload that is not JSON, or is empty.
+	Raw bool
+	// Cut is the payload's size in bytes before it was cut; 0 means whole.
+	Cut int64
+	// Offset and End are the record's place in the log, from its separator to
+	// behind its line feed. A Reader sets them, Append ignores them.
+	Offset, End int64
+}
+
+// checksum is CRC32-C, made for many calls: the standard library's first one
+// prepares the tables of its fast way, which takes above 100 µs.
+func checksum(b []byte) uint32 {
+	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
+}
+
+// oneShot is the size up to which checksumOnce is the quicker of the two in a
+// process that needs but one checksum.
+const oneShot = 32 << 10
+
+// checksumOnce is checksum for a hook process, whose first call is its last.
+// BenchmarkAppend does not show the difference, because it prepares once.
+func checksumOnce(b []byte) uint32 {
+	if len(b) > oneShot {
+		return checksum(b)
+	}
+	var table crc32.Table
+	for i := range table {
+		c := uint32(i) //nolint:gosec // At most 255.
+		for range 8 {
+			c = c>>1 ^ crc32.Castagnoli&-(c&1)
+		}
+		table[i] = c
+	}
+	return crc32.Checksum(b, &table)
+}
+
+// encode is the record's bytes, from separator to line feed.
+func encode(r *Record) ([]byte, error) {
+	if !validHost(r.Host) {
+		return nil, fmt.Errorf("host %q: want 1 to %d bytes of a-z, 0-9 and \"-\"", r.Host, maxHost)
+	}
+	raw := r.Raw || !embeddable(r.Payload)
+	size := len(r.Payload)
+	if raw {
+		size = base64.StdEncoding.EncodedLen(size)
+	}
+	// The strings are counted twice for their escapes; a guess that is too low
+	// costs one copy.
+	size += 256 + 2*(len(r.Session)+len(r.Event)+len(r.Cwd)+len(r.TraceParent))
+	b := make([]byte, 0, size)
+	b = append(b, rs)
+	b = append(b, head...)
+	crcAt := len(b)
+	b = append(b, "00000000"+headEnd...)
+	from := len(b)
+
+	b = appendMember(b, "host", r.Host)
+	b = appendMember(b, "event", r.Event)
+	b = appendMember(b, "session", r.Session)
+	if !r.At.IsZero() {
+		b = append(b, `"at":"`...)
+		b = strconv.AppendInt(b, r.At.UnixNano(), 10)
+		b = append(b, `",`...)
+	}
+	if r.Cwd != "" {
+		b = appendMember(b, "cwd", r.Cwd)
+	}
+	if r.TraceParent != "" {
+		b = appendMember(b, "traceparent", r.TraceParent)
+	}
+	b = appendNumber(b, "ppid", int64(r.PPID))
+	b = appendNumber(b, "cut", r.Cut)
+	if raw {
+		b = append(b, `"raw":"`...)
+		b = base64.StdEncoding.AppendEncode(b, r.Payload)
+		b = append(b, '"')
+	} else {
+		b = append(b, `"payload":`...)
+		b = append(b, r.Payload...)
+	}
+	b = append(b, '}')
+
+	sum := checksumOnce(b[from:])
+	hex.Encode(b[crcAt:crcAt+crcLen], []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+	b = append(b, '\n')
+	if len(b) > MaxRecord {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, len(b), MaxRecord)
+	}
+	return b, nil
+}
+
+// embeddable guards the frame, not the JSON: a payload that holds a separator
+// or nothing but blanks would harm what other readers make of the record.
+func embeddable(p []byte) bool {
+	return bytes.IndexByte(p, rs) < 0 && len(bytes.Trim(p, " \t\r\n")) > 0
+}
+
+func appendNumber(b []byte, key string, n int64) []byte {
+	if n == 0 {
+		return b
+	}
+	b = append(b, '"')
+	b = append(b, key...)
+	b = append(b, '"', ':')
+	b = strconv.AppendInt(b, n, 10)
+	return append(b, ',')
+}
+
+// appendMember writes a string member. JSON has no place for bytes that are
+// not UTF-8; such a value goes into a member of its own name with "64" behind.
+func appendMember(b []byte, key, value string) []byte {
+	b = append(b, '"')
+	b = append(b, key...)
+	if !utf8.ValidString(value) {
+		b = append(b, `64":"`...)
+		b = base64.StdEncoding.AppendEncode(b, []byte(value))
+		return append(b, `",`...)
+	}
+	b = append(b, `":"`...)
+	b = appendEscaped(b, value)
+	return append(b, `",`...)
+}
+
+func appendEscaped(b []byte, s string) []byte {
+	const digits = "0123456789abcdef"
+	done := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[done:i]...)
+		done = i + 1
+		if c < ' ' {
+			b = append(b, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+			continue
+		}
+		b = append(b, '\\', c)
+	}
+	return append(b, s[done:]...)
+}

@@ -1,0 +1,56 @@
+package spool
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// maxHost is the longest host name in bytes.
+const maxHost = 32
+
+// nameLen is the length of a session folder's name: 16 bytes in hex.
+const nameLen = 32
+
+// Key names a session's folder.
+type Key struct {
+	// Host is the agent, such as "cline": 1 to 32 bytes of a-z, 0-9 and "-".
+	Host string
+	// Name is the first 16 bytes of SHA-256 over the session id's bytes, in
+	// lower-case hex.
+	Name string
+}
+
+// String is the folder below the spool's own, with a slash.
+func (k Key) String() string { return k.Host + "/" + k.Name }
+
+// SessionKey is the key of a session. The id may be any bytes, none included:
+// only its hash ever reaches the file system. The host is taken as it is, and
+// the call that uses the key says whether it is allowed.
+func SessionKey(host, session string) Key {
+	sum := sha256.Sum256([]byte(session))
+	return Key{Host: host, Name: hex.EncodeToString(sum[:nameLen/2])}
+}
+
+func validHost(s string) bool {
+	if s == "" || len(s) > maxHost {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func validName(s string) bool {
+	if len(s) != nameLen {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'f') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}

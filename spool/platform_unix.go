@@ -1,0 +1,111 @@
+//go:build unix
+
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+const (
+	// appendMode opens a log for appending.
+	appendMode = os.O_WRONLY | os.O_APPEND
+	// syncMode opens a log so that it can be synced.
+	syncMode = os.O_RDONLY
+	// noBlock keeps the opening of a fifo from waiting for its other end.
+	noBlock = syscall.O_NONBLOCK
+)
+
+// checkOwner refuses what another user owns, or may change behind our back.
+func checkOwner(fi fs.FileInfo) error {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok && int64(st.Uid) != int64(os.Geteuid()) {
+		return fmt.Errorf("%w: owned by user %d, want user %d: run as its owner, or move it away",
+			ErrUnsafe, st.Uid, os.Geteuid())
+	}
+	if perm := fi.Mode().Perm(); perm&0o022 != 0 {
+		return fmt.Errorf("%w: mode %04o lets others write: chmod go-w, or move it away", ErrUnsafe, perm)
+	}
+	return nil
+}
+
+// links is the number of names the file has.
+func links(fi fs.FileInfo) uint64 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink)
+	}
+	return 1
+}
+
+// wrongMode reports that the mode is not what this package gives.
+func wrongMode(fi fs.FileInfo, want fs.FileMode) bool { return fi.Mode().Perm() != want }
+
+// tryLock takes an advisory lock on the open file without waiting.
+func tryLock(f *os.File, exclusive bool) (bool, error) {
+	how := syscall.LOCK_SH | syscall.LOCK_NB
+	if exclusive {
+		how = syscall.LOCK_EX | syscall.LOCK_NB
+	}
+	err := control(f, func(fd int) error { return syscall.Flock(fd, how) })
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func unlock(f *os.File) error {
+	return control(f, func(fd int) error { return syscall.Flock(fd, syscall.LOCK_UN) })
+}
+
+// writeOnce makes one write call. os.File would go on after a short one, and
+// another process's record could come to stand between the two halves.
+func writeOnce(f *os.File, b []byte) error {
+	n := 0
+	err := control(f, func(fd int) error {
+		var err error
+		n, err = syscall.Write(fd, b)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write %d bytes: %w", len(b), err)
+	}
+	if n < len(b) {
+		return fmt.Errorf("wrote %d of %d bytes: %w", n, len(b), io.ErrShortWrite)
+	}
+	return nil
+}
+
+func syncDir(d *os.Root) error {
+	f, err := d.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// control runs a system call on the file's descriptor, again when a signal
+// interrupts it.
+func control(f *os.File, call func(fd int) error) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var callErr error
+	err = conn.Control(func(fd uintptr) {
+		for {
+			callErr = call(int(fd))
+			if !errors.Is(callErr, syscall.EINTR) {
+				return
+			}
+		}
+	})
+	return errors.Join(err, callErr)
+}
+
+// notEmpty reports that a folder could not be removed for what is in it.
+func notEmpty(err error) bool {
+	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST)
+}

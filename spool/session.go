@@ -1,0 +1,165 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// Session is one session's folder. Its methods may be called from any number
+// of goroutines; those that change the folder want the lock of TryLock or Lock
+// to be held. After a Remove that succeeded they fail with fs.ErrNotExist.
+type Session struct {
+	key     Key
+	path    string
+	host    *os.Root
+	dir     *os.Root
+	removed atomic.Bool
+}
+
+// Key is the session's key.
+func (s *Session) Key() Key { return s.key }
+
+// Close closes the folder. It gives back no lock.
+func (s *Session) Close() error { return errors.Join(s.dir.Close(), s.host.Close()) }
+
+func (s *Session) wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s session %s of spool %q: %w", what, s.key, s.path, err)
+}
+
+// TryLock takes the session's lock of that name, one for each destination, so
+// that the caller is the only one to deliver there. ok is false when another
+// has it, in this process or elsewhere; it is given back by unlock or by the
+// process's end, whichever comes first. Appending needs no such lock and is not
+// held up by it. Names are as in WriteFile.
+func (s *Session) TryLock(name string) (unlock func() error, ok bool, err error) {
+	unlock, err = s.lock(name, func(f *os.File) error {
+		ok, err := tryLock(f, true)
+		if err == nil && !ok {
+			return errBusy
+		}
+		return err
+	})
+	if errors.Is(err, errBusy) {
+		return nil, false, nil
+	}
+	return unlock, err == nil, s.wrap("lock", err)
+}
+
+// Lock is TryLock that waits until the lock is free or ctx ends, whose error
+// it then wraps.
+func (s *Session) Lock(ctx context.Context, name string) (unlock func() error, err error) {
+	unlock, err = s.lock(name, func(f *os.File) error { return waitLock(ctx, f, true) })
+	return unlock, s.wrap("lock", err)
+}
+
+var errBusy = errors.New("locked by another")
+
+func (s *Session) lock(name string, take func(*os.File) error) (func() error, error) {
+	if err := validState(name); err != nil {
+		return nil, err
+	}
+	name += lockSuffix
+	for range attempts {
+		if s.removed.Load() {
+			return nil, fs.ErrNotExist
+		}
+		f, _, err := openFile(s.dir, name, os.O_RDWR, true)
+		if err != nil {
+			return nil, err
+		}
+		if err := take(f); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		// The one who had the lock may have removed the session.
+		named, err := isNamed(s.dir, name, f)
+		if named {
+			return func() error { return errors.Join(unlock(f), f.Close()) }, nil
+		}
+		if err := errors.Join(err, unlock(f), f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", name, errMoved)
+}
+
+// Sync makes what is in the log, and the log's name, last through a loss of
+// power. Without a log there is nothing to do.
+func (s *Session) Sync() error {
+	f, _, err := openFile(s.dir, logName, syncMode, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return s.wrap("sync", err)
+	}
+	return s.wrap("sync", errors.Join(syncData(f), f.Close(), syncDir(s.dir), syncDir(s.host)))
+}
+
+// Size is the log's size in bytes, 0 without a log.
+func (s *Session) Size() (int64, error) {
+	fi, err := s.dir.Lstat(logName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err == nil {
+		err = checkFile(fi)
+	}
+	if err != nil {
+		return 0, s.wrap("size of", err)
+	}
+	return fi.Size(), nil
+}
+
+// ModTime is the time of the last append, or of the folder's last change where
+// there is no log.
+func (s *Session) ModTime() (time.Time, error) {
+	fi, err := s.dir.Lstat(logName)
+	if errors.Is(err, fs.ErrNotExist) {
+		fi, err = s.dir.Stat(".")
+	}
+	if err != nil {
+		return time.Time{}, s.wrap("time of", err)
+	}
+	return fi.ModTime(), nil
+}
+
+// Reader reads the log from an offset on: 0, a Record's End or a Reader's
+// Offset. An offset behind the end is refused with ErrPastEnd. Without a log a
+// Reader from 0 finds nothing. The caller closes it.
+func (s *Session) Reader(offset int64) (*Reader, error) {
+	if offset < 0 {
+		return nil, s.wrap("read", fmt.Errorf("offset %d is negative", offset))
+	}
+	f, _, err := openFile(s.dir, logName, os.O_RDONLY, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		if offset > 0 {
+			return nil, s.wrap("read", fmt.Errorf("%w: offset %d, no log", ErrPastEnd, offset))
+		}
+		return newReader(noLog{}, 0, func() error { return nil }), nil
+	}
+	if err != nil {
+		return nil, s.wrap("read", err)
+	}
+	fi, err := f.Stat()
+	if err == nil && offset > fi.Size() {
+		err = fmt.Errorf("%w: offset %d, size %d", ErrPastEnd, offset, fi.Size())
+	}
+	if err != nil {
+		return nil, s.wrap("read", errors.Join(err, f.Close()))
+	}
+	return newReader(f, offset, f.Close), nil
+}
+
+// noLog reads as an empty file.
+type noLog struct{}
+
+func (noLog) ReadAt([]byte, int64) (int, error) { return 0, io.EOF }

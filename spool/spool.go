@@ -1,0 +1,226 @@
+package spool
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+)
+
+// The names in a session's folder and beside the host folders.
+const (
+	logName        = "events.json-seq"
+	lockSuffix     = ".lock"
+	quarantineName = "quarantine"
+	stampName      = "sweep.stamp"
+)
+
+// Options set how a Spool works. The zero value is ready for use.
+type Options struct {
+	// Sync makes every Append wait until its record is on the disk.
+	Sync bool
+	// LockWait is how long an Append waits for the removal of its session's
+	// log to end, which takes well under a millisecond unless the remover was
+	// stopped in the middle. If zero, two seconds.
+	LockWait time.Duration
+}
+
+// Spool is the folder of all sessions. Its methods may be called from any
+// number of goroutines.
+type Spool struct {
+	dir  string
+	root *os.Root
+	opts Options
+}
+
+// Open opens the spool in dir, making the folder, and those above it, where
+// they are missing. A dir that is a symbolic link, belongs to another user or
+// can be written by others is refused with ErrUnsafe.
+func Open(dir string, o Options) (*Spool, error) {
+	if o.LockWait <= 0 {
+		o.LockWait = 2 * time.Second
+	}
+	root, err := openRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open spool %q: %w", dir, err)
+	}
+	return &Spool{dir: dir, root: root, opts: o}, nil
+}
+
+// Close closes the spool's folder. Sessions opened from it stay open.
+func (s *Spool) Close() error { return s.root.Close() }
+
+// Append adds the record at the end of its session's log with one write call.
+// The error says that the record is not stored, or with Options.Sync that it
+// may not last; the log is as good as before either way, for a torn record
+// costs itself alone.
+func (s *Spool) Append(r *Record) error {
+	b, err := encode(r)
+	if err != nil {
+		return fmt.Errorf("append to spool %q: %w", s.dir, err)
+	}
+	key := SessionKey(r.Host, r.Session)
+	for range attempts {
+		err = s.append(key, b)
+		if !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("append to session %s of spool %q: %w", key, s.dir, err)
+	}
+	return nil
+}
+
+func (s *Spool) append(key Key, b []byte) (err error) {
+	host, newHost, err := openDir(s.root, key.Host, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, host.Close()) }()
+	dir, newDir, err := openDir(host, key.Name, true)
+	if err != nil {
+		return movedIfGone(err)
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	log, newLog, err := openFile(dir, logName, appendMode, true)
+	if err != nil {
+		return movedIfGone(err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.LockWait)
+	defer cancel()
+	if err := waitLock(ctx, log, false); err != nil {
+		return fmt.Errorf("lock %s: %w", logName, err)
+	}
+	defer func() { err = errors.Join(err, unlock(log)) }()
+	// Remove takes the lock exclusively and unlinks: what was opened before
+	// that would take the record with it.
+	named, err := isNamed(dir, logName, log)
+	if err != nil {
+		return err
+	}
+	if !named {
+		return errMoved
+	}
+	if err := writeOnce(log, b); err != nil {
+		return fmt.Errorf("%s: %w", logName, err)
+	}
+	if !s.opts.Sync {
+		return nil
+	}
+	if err := syncData(log); err != nil {
+		return fmt.Errorf("sync %s: %w", logName, err)
+	}
+	// A new name lasts once the folder that holds it does.
+	return errors.Join(syncIf(newLog, dir), syncIf(newDir, host), syncIf(newHost, s.root))
+}
+
+// movedIfGone turns "does not exist" into a lost race: the remover deleted the
+// folder after it had been opened.
+func movedIfGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", errMoved, err)
+	}
+	return err
+}
+
+func syncIf(created bool, d *os.Root) error {
+	if !created {
+		return nil
+	}
+	return syncDir(d)
+}
+
+// Sessions lists the sessions there are, sorted by host and name. Whatever
+// else lies in the spool's folder is passed over, and so is a host's folder
+// that cannot be read.
+func (s *Spool) Sessions() ([]Key, error) {
+	hosts, err := list(s.root, ".")
+	if err != nil {
+		return nil, fmt.Errorf("list spool %q: %w", s.dir, err)
+	}
+	var keys []Key
+	for _, host := range hosts {
+		if !host.IsDir() || !validHost(host.Name()) {
+			continue
+		}
+		entries, err := list(s.root, host.Name())
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if e.IsDir() && validName(e.Name()) {
+				keys = append(keys, Key{Host: host.Name(), Name: e.Name()})
+			}
+		}
+	}
+	slices.SortFunc(keys, func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Name, b.Name))
+	})
+	return keys, nil
+}
+
+// list reads the folder as far as it goes: entries that vanish meanwhile are
+// no error.
+func list(d *os.Root, name string) ([]fs.DirEntry, error) {
+	f, err := d.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	return entries, errors.Join(err, f.Close())
+}
+
+// Session opens a session's folder. The error wraps fs.ErrNotExist where there
+// is none, and ErrUnsafe where it is not a folder of ours.
+func (s *Spool) Session(k Key) (*Session, error) {
+	if !validHost(k.Host) || !validName(k.Name) {
+		return nil, fmt.Errorf("open session %q of spool %q: not a session's key", k, s.dir)
+	}
+	host, _, err := openDir(s.root, k.Host, false)
+	if err != nil {
+		return nil, fmt.Errorf("open session %s of spool %q: %w", k, s.dir, err)
+	}
+	dir, _, err := openDir(host, k.Name, false)
+	if err != nil {
+		return nil, fmt.Errorf("open session %s of spool %q: %w", k, s.dir, errors.Join(err, host.Close()))
+	}
+	return &Session{key: k, host: host, dir: dir, path: s.dir}, nil
+}
+
+// ClaimSweep reports whether the caller should look after all sessions now: it
+// is true for one caller per period, or a few when the clock jumps. The period
+// counts from the last claim, which the stamp file's time keeps; a stamp from
+// the future, left by a clock set back, counts as old. Any error is a no.
+func (s *Spool) ClaimSweep(now time.Time, every time.Duration) bool {
+	due := func() bool {
+		fi, err := s.root.Lstat(stampName)
+		if err != nil {
+			return errors.Is(err, fs.ErrNotExist)
+		}
+		age := now.Sub(fi.ModTime())
+		return age >= every || age < -every
+	}
+	if !due() {
+		return false
+	}
+	f, created, err := openFile(s.root, stampName, os.O_RDWR, true)
+	if err != nil {
+		return false
+	}
+	defer f.Close() //nolint:errcheck // Nothing was written to it.
+	if ok, err := tryLock(f, true); err != nil || !ok {
+		return false
+	}
+	defer unlock(f) //nolint:errcheck // Closing the file gives the lock back too.
+	// Whoever had the lock just before has claimed the period.
+	if !created && !due() {
+		return false
+	}
+	return s.root.Chtimes(stampName, now, now) == nil
+}

@@ -1,0 +1,281 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+)
+
+// maxState is the largest state file in bytes that is read back.
+const maxState = 64 << 20
+
+// The limits of a session's quarantine. Damage beyond them is still in the
+// log, for as long as the log is.
+const (
+	quarantineItem  = 1 << 20
+	quarantineBytes = 4 << 20
+	quarantineFiles = 256
+)
+
+// removeWait is how long Remove waits for appends under way.
+const removeWait = 50 * time.Millisecond
+
+// validState allows plain names that are not the spool's own.
+func validState(name string) error {
+	ok := name != "" && len(name) <= 64 && name[0] != '.'
+	for _, c := range []byte(name) {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("._-", c) >= 0)
+	}
+	if !ok {
+		return fmt.Errorf("name %q: want 1 to 64 bytes of a-z, 0-9, \".\", \"_\" and \"-\", no dot first", name)
+	}
+	if name == logName || strings.HasSuffix(name, lockSuffix) || name == quarantineName {
+		return fmt.Errorf("name %q: is the spool's own", name)
+	}
+	return nil
+}
+
+// ReadFile reads a state file of the session, such as "delivery.json". The
+// error wraps fs.ErrNotExist where there is none.
+func (s *Session) ReadFile(name string) ([]byte, error) {
+	b, err := s.readFile(name)
+	return b, s.wrap(fmt.Sprintf("read file %q of", name), err)
+}
+
+func (s *Session) readFile(name string) ([]byte, error) {
+	if err := validState(name); err != nil {
+		return nil, err
+	}
+	f, _, err := openFile(s.dir, name, os.O_RDONLY, false)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxState+1))
+	if err == nil && len(b) > maxState {
+		err = fmt.Errorf("larger than %d bytes", maxState)
+	}
+	return b, errors.Join(err, f.Close())
+}
+
+// WriteFile replaces a state file of the session: whoever reads it, and
+// whenever the power fails, there is the old content or the new one whole.
+// Names are 1 to 64 bytes of a-z, 0-9, ".", "_" and "-", without a dot first.
+func (s *Session) WriteFile(name string, b []byte) error {
+	err := validState(name)
+	if err == nil && s.removed.Load() {
+		err = fs.ErrNotExist
+	}
+	if err == nil {
+		err = replaceFile(s.dir, name, b)
+	}
+	return s.wrap(fmt.Sprintf("write file %q of", name), err)
+}
+
+// replaceFile writes beside the name and renames. The temporary name is drawn
+// so that two writers, who ought not to be, cannot mix their bytes.
+func replaceFile(d *os.Root, name string, b []byte) error {
+	temp := fmt.Sprintf(".%s.%016x.tmp", name, rand.Uint64())
+	f, err := d.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	if err := giveMode(f); err != nil {
+		return errors.Join(err, d.Remove(temp))
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = d.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, d.Remove(temp))
+	}
+	return nil
+}
+
+// Quarantine keeps a copy of each damaged stretch in the session's quarantine
+// folder, where it outlasts the log: see Remove. A stretch that is there
+// already is not written again. Of one stretch the first MiB is kept, of a
+// session 4 MiB in at most 256 files; the rest is passed over. The caller
+// holds the flusher's lock.
+func (s *Session) Quarantine(d []Damage) error {
+	if len(d) == 0 {
+		return nil
+	}
+	if s.removed.Load() {
+		return s.wrap("quarantine damage of", fs.ErrNotExist)
+	}
+	return s.wrap("quarantine damage of", s.quarantine(d))
+}
+
+func (s *Session) quarantine(damage []Damage) (err error) {
+	log, _, err := openFile(s.dir, logName, os.O_RDONLY, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	dir, _, err := openDir(s.dir, quarantineName, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	have, files, size, err := kept(dir)
+	if err != nil {
+		return err
+	}
+	for _, d := range damage {
+		if d.Length <= 0 || d.Offset < 0 {
+			return fmt.Errorf("damage at %d with length %d is no stretch", d.Offset, d.Length)
+		}
+		b := make([]byte, min(d.Length, quarantineItem))
+		if _, err := log.ReadAt(b, d.Offset); err != nil {
+			return fmt.Errorf("read %d bytes at %d: %w", len(b), d.Offset, err)
+		}
+		// The checksum is in the name because offsets start anew when a
+		// session goes on after its log was removed.
+		name := fmt.Sprintf("%016x-%08x.bin", d.Offset, checksum(b))
+		if have[name] || files >= quarantineFiles || size+int64(len(b)) > quarantineBytes {
+			continue
+		}
+		if err := replaceFile(dir, name, b); err != nil {
+			return err
+		}
+		have[name] = true
+		files++
+		size += int64(len(b))
+	}
+	return nil
+}
+
+func kept(dir *os.Root) (have map[string]bool, files int, size int64, err error) {
+	entries, err := list(dir, ".")
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	have = make(map[string]bool, len(entries))
+	for _, e := range entries {
+		fi, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		have[e.Name()] = true
+		size += fi.Size()
+	}
+	return have, len(have), size, nil
+}
+
+// Remove deletes the session's log and everything else in its folder, if the
+// log still has the size at which the caller looked at it. It reports false,
+// without an error, when the log has grown or is being appended to. The caller
+// holds the flusher's lock and decides that nothing in the log is needed.
+//
+// A quarantine outlasts its log: the folder then stays with nothing else in
+// it. Remove(0) of a session that has no log deletes that too.
+//
+// A record appended meanwhile goes into a new log, never into the removed one.
+func (s *Session) Remove(expectSize int64) (bool, error) {
+	ok, err := s.remove(expectSize)
+	return ok, s.wrap("remove", err)
+}
+
+func (s *Session) remove(expectSize int64) (ok bool, err error) {
+	if s.removed.Load() {
+		return false, fs.ErrNotExist
+	}
+	log, _, err := openFile(s.dir, logName, appendMode, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		if expectSize != 0 {
+			return false, nil
+		}
+		return s.removeRest(true)
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
+	defer cancel()
+	if err := waitLock(ctx, log, true); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return false, nil
+		}
+		return false, err
+	}
+	defer func() { err = errors.Join(err, unlock(log)) }()
+	named, err := isNamed(s.dir, logName, log)
+	if err != nil || !named {
+		return false, err
+	}
+	fi, err := log.Stat()
+	if err != nil || fi.Size() != expectSize {
+		return false, err
+	}
+	// State files speak of offsets in this log. They go first: a state that
+	// outlived its log would make a later log look delivered.
+	if err := s.removeState(); err != nil {
+		return false, err
+	}
+	if err := s.dir.Remove(logName); err != nil {
+		return false, err
+	}
+	return s.removeRest(false)
+}
+
+// removeState deletes all files but the spool's own.
+func (s *Session) removeState() error {
+	entries, err := list(s.dir, ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() || e.Name() == logName || strings.HasSuffix(e.Name(), lockSuffix) {
+			continue
+		}
+		if err := s.dir.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeRest deletes what is left once the log is gone. The folder stays when
+// something is in it, such as the log of an append that came meanwhile.
+func (s *Session) removeRest(all bool) (bool, error) {
+	if all {
+		if err := s.removeState(); err != nil {
+			return false, err
+		}
+		if err := s.dir.RemoveAll(quarantineName); err != nil {
+			return false, err
+		}
+	}
+	s.removed.Store(true)
+	entries, err := list(s.dir, ".")
+	if err != nil {
+		return true, err
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), lockSuffix) {
+			return true, nil
+		}
+		if err := s.dir.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return true, err
+		}
+	}
+	if err := s.host.Remove(s.key.Name); err != nil && !errors.Is(err, fs.ErrNotExist) && !notEmpty(err) {
+		return true, err
+	}
+	return true, nil
+}

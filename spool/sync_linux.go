@@ -1,0 +1,11 @@
+package spool
+
+import (
+	"os"
+	"syscall"
+)
+
+// syncData makes the file's bytes and its length durable.
+func syncData(f *os.File) error {
+	return control(f, syscall.Fdatasync)
+}

@@ -1,0 +1,295 @@
+package clinecli_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/clinecli"
+	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/clinecli/sink"
+)
+
+func TestMain(m *testing.M) {
+	if code, inner := clinecli.Inner(os.Stdin, os.Stdout, os.Stderr); inner {
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+// newHarness returns a harness for the test and its subtests.
+func newHarness(t *testing.T) *clinecli.Harness {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("drives the real Cline programs; left out by -short")
+	}
+	cache, err := clinecli.DefaultCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clinecli.NewHarness(cache, t.TempDir())
+}
+
+// do executes the run, or skips the test where this machine cannot.
+func do(t *testing.T, h *clinecli.Harness, run *clinecli.Run) *clinecli.Result {
+	t.Helper()
+	res, err := h.Do(t.Context(), t.TempDir(), run)
+	if errors.Is(err, clinecli.ErrNoNamespace) || errors.Is(err, clinecli.ErrNoProgram) {
+		t.Skipf("cannot drive Cline here: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			logResult(t, res)
+		}
+	})
+	return res
+}
+
+// logResult shows what happened, for the reader of a failed test.
+func logResult(t *testing.T, res *clinecli.Result) {
+	t.Helper()
+	for i, s := range res.Steps {
+		t.Logf("step %d: exit code %d %s, %s, timed out %v, %s\n%.4000s\n%.2000s", i, s.ExitCode, s.Signal, s.Took.Round(time.Millisecond), s.TimedOut, s.Error, s.Stdout, s.Stderr)
+	}
+	for _, r := range res.Requests {
+		t.Logf("request %d: status %d, complete %v, usage %+v", r.N, r.Status, r.Complete, r.Usage)
+	}
+	recs, err := res.Arena.Recorded()
+	if err != nil {
+		t.Log(err)
+	}
+	for _, r := range recs {
+		t.Logf("hook %s %s %.300s", r.At.Format("05.000"), r.Name, r.Payload)
+	}
+	for i := range res.Spans {
+		data, err := json.Marshal(&res.Spans[i])
+		t.Logf("span %s %v", data, err)
+	}
+}
+
+// canonical gives the names of the recorded hooks with what Cline leaves to
+// chance taken out: CLI 2 with -y fires TaskComplete and TaskCancel at the same
+// time in either order, fires TaskCancel once or twice, and may be gone before
+// a Notification; CLI 3 may be gone before SessionShutdown.
+func canonical(names []string) []string {
+	var out []string
+	for _, n := range names {
+		last := len(out) - 1
+		switch {
+		case n == "Notification" || n == "SessionShutdown":
+		case n == cancel && last >= 0 && out[last] == cancel:
+		case n == complete && last >= 0 && out[last] == cancel:
+			out = append(out[:last], complete, cancel)
+		default:
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func TestCanonicalOrder(t *testing.T) {
+	t.Parallel()
+	want := []string{start, cancel, resume, complete, cancel}
+	for _, in := range [][]string{
+		{start, cancel, cancel, "Notification", resume, cancel, complete, "Notification"},
+		{start, cancel, resume, complete, cancel, cancel},
+		{start, cancel, "SessionShutdown", resume, complete, "Notification", cancel},
+	} {
+		if diff := cmp.Diff(want, canonical(in)); diff != "" {
+			t.Errorf("canonical(%q) (-want +got):\n%s", in, diff)
+		}
+	}
+}
+
+// TestScenarios puts both programs through every scenario with hookspan
+// installed as a user installs it, and compares what Cline's own files, the
+// recorder beside hookspan, the model, the receivers and hookspan itself say.
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	bin := t.TempDir()
+	if err := clinecli.Build(t.Context(), bin); err != nil {
+		t.Fatal(err)
+	}
+	for name, sc := range scenarios() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own := len(sc.steps)
+			hookspan := func(args ...string) clinecli.Step {
+				return clinecli.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
+			}
+			steps := slices.Concat(sc.steps, []clinecli.Step{
+				hookspan("flush", "--wait"), hookspan("list", "--json"), hookspan("show", "--json"), hookspan("doctor"),
+			})
+			if !slices.ContainsFunc(sc.settings, func(s string) bool { return strings.HasPrefix(s, "HOOKSPAN_IDLE_TIMEOUT") }) {
+				// What the hooks start by themselves must deliver with no help.
+				steps = slices.Insert(steps, own, clinecli.Step{WaitTraces: len(sc.traces), Timeout: 30 * time.Second})
+			}
+			res := do(t, h, &clinecli.Run{
+				CLI: sc.cli, Script: sc.script, Env: sc.env, Steps: steps,
+				Setup: clinecli.InstallHookspan(t.Context(), bin, sc.settings...),
+			})
+			checkCline(t, &sc, res)
+			checkTraces(t, &sc, res)
+			checkOwnView(t, &sc, res.Steps[len(res.Steps)-4:])
+			if len(res.Killed) > 0 {
+				t.Errorf("processes outlived the run: %q", res.Killed)
+			}
+		})
+	}
+}
+
+// checkCline compares what Cline itself did and thought.
+func checkCline(t *testing.T, sc *scenario, res *clinecli.Result) {
+	t.Helper()
+	for i, want := range sc.exits {
+		if s := res.Steps[i]; s.ExitCode != want || s.TimedOut || s.Error != "" {
+			t.Errorf("step %d ended with code %d (timed out: %v, error: %q), want %d", i, s.ExitCode, s.TimedOut, s.Error, want)
+		}
+	}
+	names, err := res.Arena.RecordedNames()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sc.hooks, canonical(names)); diff != "" {
+		t.Errorf("hooks Cline called (-want +got):\n%s", diff)
+	}
+	rows, err := res.Arena.HookStatuses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sc.cli == clinecli.CLI2 && len(rows) == 0 {
+		t.Error("Cline's chat shows no hook")
+	}
+	for _, r := range rows {
+		if r.Status != "completed" {
+			t.Errorf("Cline's chat shows hook %s %s as %q, want completed", r.Hook, r.Tool, r.Status)
+		}
+	}
+	if sc.cline != nil {
+		sc.cline(t, res)
+	}
+}
+
+// checkTraces compares what was delivered with the scenario and the model.
+func checkTraces(t *testing.T, sc *scenario, res *clinecli.Result) {
+	t.Helper()
+	for _, s := range res.Strays {
+		t.Errorf("a receiver got what it does not know: %s", s)
+	}
+	traces, wrong := clinecli.Traces(res.Spans)
+	for _, w := range wrong {
+		t.Error(w)
+	}
+	if len(traces) != len(sc.traces) {
+		t.Fatalf("%d traces, want %d", len(traces), len(sc.traces))
+	}
+	for i, want := range sc.traces {
+		got := traces[i]
+		if got.Root == nil {
+			continue // Traces has said so.
+		}
+		t.Run(fmt.Sprintf("trace %d", i), func(t *testing.T) {
+			if got.Outcome() != want.outcome {
+				t.Errorf("outcome %q, want %q", got.Outcome(), want.outcome)
+			}
+			if isError := want.outcome == otelmap.OutcomeFailed || want.outcome == otelmap.OutcomeAbandoned; isError != (got.Root.Status == "Error") {
+				t.Errorf("status of the root is %s with outcome %s", got.Root.Status, got.Outcome())
+			}
+			if diff := cmp.Diff(want.tools, got.Tools()); diff != "" {
+				t.Errorf("tools (-want +got):\n%s", diff)
+			}
+			if task := got.Root.Attrs.String(string(otelmap.KeyTask)); task != want.prompt {
+				t.Errorf("task %q, want %q", task, want.prompt)
+			}
+			if svc := got.Root.Resource.String(string(otelmap.KeyServiceName)); svc != "cline" {
+				t.Errorf("service.name %q, want cline", svc)
+			}
+			for _, w := range got.CompareModel(requestsOf(res, want.step), want.lastOpen) {
+				t.Error(w)
+			}
+			if linked := i > 0 && slices.ContainsFunc(got.Root.Links, func(l sink.Link) bool {
+				return l.TraceID == traces[i-1].ID && l.SpanID == traces[i-1].Root.SpanID
+			}); linked != want.linked {
+				t.Errorf("links of the root %+v; linked to the run before: %v, want %v", got.Root.Links, linked, want.linked)
+			}
+		})
+	}
+	checkInfinium(t, len(traces), res)
+}
+
+// requestsOf are the model requests made during the step.
+func requestsOf(res *clinecli.Result, step int) []mockllm.Request {
+	from := 0
+	if step > 0 {
+		from = res.Steps[step-1].Requests
+	}
+	return res.Requests[from:res.Steps[step].Requests]
+}
+
+// checkInfinium wants a document for every trace, under the right credentials.
+func checkInfinium(t *testing.T, traces int, res *clinecli.Result) {
+	t.Helper()
+	if len(res.Posts) != traces {
+		t.Errorf("Infinium was sent %d documents, want %d", len(res.Posts), traces)
+	}
+	for _, p := range res.Posts {
+		if p.Agent != clinecli.InfiniumAgent || p.HeaderAgent != clinecli.InfiniumAgent || p.HeaderKey != clinecli.InfiniumSecret {
+			t.Errorf("document for %q was sent as %q with key %q", p.Agent, p.HeaderAgent, p.HeaderKey)
+		}
+		if len(p.Body) == 0 || p.Body[0] != '{' {
+			t.Errorf("document is no JSON object: %.200s", p.Body)
+		}
+	}
+}
+
+// checkOwnView compares what hookspan's own commands say. The steps are flush,
+// list, show and doctor.
+func checkOwnView(t *testing.T, sc *scenario, steps []clinecli.StepResult) {
+	t.Helper()
+	for i, name := range []string{"flush --wait", "list --json", "show --json"} {
+		if s := steps[i]; s.ExitCode != 0 {
+			t.Errorf("hookspan %s ended with code %d:\n%s%s", name, s.ExitCode, s.Stdout, s.Stderr)
+		}
+	}
+	var list []struct {
+		Outcome  string `json:"outcome"`
+		Title    string `json:"title"`
+		Tools    int    `json:"tools"`
+		Failures int    `json:"toolFailures"`
+	}
+	if err := json.Unmarshal([]byte(steps[1].Stdout), &list); err != nil {
+		t.Fatalf("hookspan list --json: %v\n%s", err, steps[1].Stdout)
+	}
+	slices.Reverse(list) // The list shows the newest first.
+	if len(list) != len(sc.traces) {
+		t.Fatalf("hookspan list shows %d traces, want %d", len(list), len(sc.traces))
+	}
+	for i, want := range sc.traces {
+		failures := 0
+		for _, tool := range want.tools {
+			if tool.Error != "" {
+				failures++
+			}
+		}
+		got := list[i]
+		if diff := cmp.Diff([]any{want.outcome, want.prompt, len(want.tools), failures}, []any{got.Outcome, got.Title, got.Tools, got.Failures}); diff != "" {
+			t.Errorf("hookspan list, trace %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if !json.Valid([]byte(steps[2].Stdout)) {
+		t.Errorf("hookspan show --json is no JSON:\n%.1000s", steps[2].Stdout)
+	}
+}

@@ -1,0 +1,181 @@
+package clinecli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+)
+
+// ErrNoNamespace is wrapped by errors of Do that mean that this machine gives
+// no network namespace, so that no run is possible.
+var ErrNoNamespace = errors.New("no network namespace of our own")
+
+// Harness runs the programs. It is safe for concurrent use.
+type Harness struct {
+	cache string
+	tmp   string
+
+	mu    sync.Mutex
+	ready map[CLI]*prepared
+}
+
+// prepared is what all runs of one program share: the command that starts it
+// and a home folder in which it is signed in at the scripted model.
+type prepared struct {
+	once    sync.Once
+	command []string
+	home    string
+	err     error
+}
+
+// NewHarness returns a harness that keeps its programs in the cache folder and
+// its temporary files in tmp. Neither is removed by it.
+func NewHarness(cache, tmp string) *Harness {
+	return &Harness{cache: cache, tmp: tmp, ready: make(map[CLI]*prepared)}
+}
+
+// installLimit bounds one installation from npm.
+const installLimit = 5 * time.Minute
+
+// authLimit bounds the program's own sign-in command.
+const authLimit = time.Minute
+
+// Do prepares an arena in dir, which must be empty, and executes the run there.
+// The error tells of the machinery alone: what became of the steps stands in
+// the result. Programs and home are prepared on first use.
+func (h *Harness) Do(ctx context.Context, dir string, run *Run) (*Result, error) {
+	p, err := h.prepare(ctx, run.CLI)
+	if err != nil {
+		return nil, err
+	}
+	a, err := newArena(dir, run.CLI)
+	if err != nil {
+		return nil, err
+	}
+	if err := copyTree(filepath.Join(p.home, ".cline"), filepath.Join(a.Home, ".cline")); err != nil {
+		return nil, fmt.Errorf("copy the signed-in home of %s: %w", run.CLI, err)
+	}
+	return execute(ctx, a, run, p.command)
+}
+
+func (h *Harness) prepare(ctx context.Context, cli CLI) (*prepared, error) {
+	h.mu.Lock()
+	p := h.ready[cli]
+	if p == nil {
+		p = new(prepared)
+		h.ready[cli] = p
+	}
+	h.mu.Unlock()
+	p.once.Do(func() {
+		// Others wait for this one, so the first caller's end must not undo it.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), installLimit+authLimit)
+		defer cancel()
+		p.err = h.signIn(ctx, cli, p)
+	})
+	return p, p.err
+}
+
+func (h *Harness) signIn(ctx context.Context, cli CLI, p *prepared) error {
+	cmd, err := Install(ctx, h.cache, cli)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(h.tmp, cli.String()+"-auth-")
+	if err != nil {
+		return fmt.Errorf("create a folder to sign %s in: %w", cli, err)
+	}
+	a, err := newArena(dir, cli)
+	if err != nil {
+		return err
+	}
+	provider := "openai"
+	if cli == CLI3 {
+		provider = "openai-compatible"
+	}
+	res, err := execute(ctx, a, &Run{CLI: cli, Steps: []Step{{
+		Args:    []string{"auth", "-p", provider, "-k", "sk-mock", "-m", mockllm.Model, "-b", ModelURL},
+		Timeout: authLimit,
+	}}}, cmd)
+	if err != nil {
+		return err
+	}
+	if s := res.Steps[0]; s.ExitCode != 0 || s.Error != "" {
+		return fmt.Errorf("sign %s in: exit code %d, %s\n%s%s", cli, s.ExitCode, s.Error, s.Stdout, s.Stderr)
+	}
+	p.command, p.home = cmd, a.Home
+	return nil
+}
+
+// execute does the run in a, with the program's command known.
+func execute(ctx context.Context, a *Arena, run *Run, command []string) (*Result, error) {
+	for k, v := range run.Env {
+		a.Env[k] = v
+	}
+	if run.Setup != nil {
+		if err := run.Setup(a); err != nil {
+			return nil, fmt.Errorf("set the run up: %w", err)
+		}
+	}
+	job := &job{Arena: a, Run: run, Command: command}
+	job.Run.Script = expand(run.Script, a)
+	return runInNamespace(ctx, job)
+}
+
+// expand replaces the words in the string arguments of scripted tool calls, at
+// any depth, without touching the caller's script.
+func expand(script []mockllm.Turn, a *Arena) []mockllm.Turn {
+	w := a.words()
+	var walk func(v any) any
+	walk = func(v any) any {
+		switch x := v.(type) {
+		case string:
+			return w.Replace(x)
+		case []string:
+			out := make([]any, len(x))
+			for i, e := range x {
+				out[i] = walk(e)
+			}
+			return out
+		case []any:
+			out := make([]any, len(x))
+			for i, e := range x {
+				out[i] = walk(e)
+			}
+			return out
+		case map[string]any:
+			out := make(map[string]any, len(x))
+			for k, e := range x {
+				out[k] = walk(e)
+			}
+			return out
+		}
+		return v
+	}
+	out := make([]mockllm.Turn, len(script))
+	for i, t := range script {
+		out[i] = t
+		out[i].Tools = make([]mockllm.ToolCall, len(t.Tools))
+		for j, c := range t.Tools {
+			args, _ := walk(c.Args).(map[string]any)
+			out[i].Tools[j] = mockllm.ToolCall{Name: c.Name, Args: args}
+		}
+	}
+	return out
+}
+
+func copyTree(from, to string) error {
+	if _, err := os.Stat(from); err != nil {
+		return err
+	}
+	// os.CopyFS refuses to overwrite, and newArena has made some of the tree.
+	if err := os.RemoveAll(to); err != nil {
+		return err
+	}
+	return os.CopyFS(to, os.DirFS(from))
+}

@@ -1,0 +1,311 @@
+package clinecli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/clinecli/sink"
+)
+
+// lingerLimit is how long processes a step left behind may go on after the last
+// step before they are killed; a detached delivery ends well within it.
+const lingerLimit = 10 * time.Second
+
+func (s *Step) limit() time.Duration {
+	if s.Timeout > 0 {
+		return s.Timeout
+	}
+	return time.Minute
+}
+
+// stage is the inner half at work.
+type stage struct {
+	job   *job
+	model *mockllm.Server
+	sink  *sink.Sink
+	marks chan struct{}
+}
+
+// perform does the job in the namespace the process is in.
+func perform(ctx context.Context, j *job) (res *Result, err error) {
+	// Children of children whose parents have gone come to this process, which
+	// can then wait for them and end them.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("become the reaper of orphans: %w", err)
+	}
+	s := &stage{job: j, model: mockllm.New(j.Run.Script), sink: new(sink.Sink), marks: make(chan struct{}, 1)}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for base, h := range map[string]http.Handler{ModelURL: s.model, OTLPURL: s.sink} {
+		stop, err := serve(ctx, &wg, base, h)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+	}
+	stop, err := s.readMarks(&wg)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+
+	res = new(Result)
+	for i := range j.Run.Steps {
+		r := s.step(ctx, &j.Run.Steps[i])
+		r.Requests = len(s.model.Requests())
+		res.Steps = append(res.Steps, r)
+	}
+	res.Killed, err = reapOrphans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res.Requests, res.Spans, res.Posts, res.Strays = s.model.Requests(), s.sink.Spans(), s.sink.Posts(), s.sink.Strays()
+	return res, nil
+}
+
+// serve answers on the address of base until stop is called.
+func serve(ctx context.Context, wg *sync.WaitGroup, base string, h http.Handler) (stop func(), err error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: %w", base, err)
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", u.Host)
+	if err != nil {
+		return nil, fmt.Errorf("listen for %s: %w", base, err)
+	}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	wg.Go(func() {
+		// Serve always returns an error; after Close it is ErrServerClosed.
+		_ = srv.Serve(l)
+	})
+	return func() { _ = srv.Close() }, nil
+}
+
+// readMarks makes the pipe of WordMark and passes on what is written to it.
+func (s *stage) readMarks(wg *sync.WaitGroup) (stop func(), err error) {
+	path := s.job.Arena.mark()
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		return nil, fmt.Errorf("make the pipe %q: %w", path, err)
+	}
+	// Open for both directions, so that neither this nor the reading ends when
+	// a writer comes and goes.
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the pipe %q: %w", path, err)
+	}
+	wg.Go(func() {
+		for sc := bufio.NewScanner(f); sc.Scan(); {
+			select {
+			case s.marks <- struct{}{}:
+			default: // The last mark has not been asked for yet.
+			}
+		}
+	})
+	return func() { _ = f.Close() }, nil
+}
+
+// step runs one command to its end.
+func (s *stage) step(ctx context.Context, st *Step) StepResult {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, st.limit())
+	defer cancel()
+	if st.WaitTraces > 0 {
+		r := StepResult{}
+		if err := s.sink.WaitRoots(ctx, st.WaitTraces); err != nil {
+			r.ExitCode, r.TimedOut, r.Error = -1, errors.Is(err, context.DeadlineExceeded), err.Error()
+		}
+		r.Took = time.Since(start)
+		return r
+	}
+	argv := st.Program
+	if len(argv) == 0 {
+		argv = s.job.Command
+	}
+	w := s.job.Arena.words()
+	argv = append([]string(nil), argv...)
+	session := ""
+	if slices.ContainsFunc(st.Args, mentionsSession) || st.ACP != nil && mentionsSession(st.ACP.Session) {
+		var err error
+		if session, err = newestSession(s.job.Arena); err != nil {
+			return StepResult{ExitCode: -1, Error: err.Error()}
+		}
+	}
+	for _, arg := range st.Args {
+		argv = append(argv, w.Replace(strings.ReplaceAll(arg, WordSession, session)))
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = s.job.Arena.Workspace
+	cmd.Env = s.job.Arena.Environ()
+	for k, v := range st.Env {
+		cmd.Env = append(cmd.Env, k+"="+w.Replace(v))
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if st.Stdin != "" {
+		cmd.Stdin = strings.NewReader(st.Stdin)
+	}
+	// A group of its own takes the signal as a terminal's foreground group
+	// takes Ctrl-C.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 2 * time.Second
+
+	var chat *conversation
+	if st.ACP != nil {
+		var err error
+		acp := *st.ACP
+		acp.Session = strings.ReplaceAll(acp.Session, WordSession, session)
+		if chat, err = newConversation(cmd, &acp, s.job.Arena.Workspace); err != nil {
+			return StepResult{ExitCode: -1, Error: err.Error()}
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		return StepResult{ExitCode: -1, Error: fmt.Sprintf("start %s: %v", argv[0], err)}
+	}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	var r StepResult
+	if st.Signal != nil {
+		wg.Go(func() { r.Signalled = s.send(st.Signal, cmd.Process.Pid, done) })
+	}
+	var chatErr error
+	if chat != nil {
+		chatErr = chat.hold(ctx)
+	}
+	waitErr := cmd.Wait()
+	close(done)
+	wg.Wait()
+
+	r.ExitCode, r.TimedOut, r.Took = cmd.ProcessState.ExitCode(), errors.Is(ctx.Err(), context.DeadlineExceeded), time.Since(start)
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		r.Signal = ws.Signal().String()
+	}
+	r.Stdout, r.Stderr = stdout.String(), stderr.String()
+	if chat != nil {
+		r.Stdout = chat.transcript()
+	}
+	var exit *exec.ExitError
+	if waitErr != nil && !errors.As(waitErr, &exit) {
+		r.Error = waitErr.Error()
+	}
+	if chatErr != nil {
+		r.Error = chatErr.Error()
+	}
+	return r
+}
+
+func mentionsSession(s string) bool { return strings.Contains(s, WordSession) }
+
+// send waits for the signal's condition and reports whether it was met before
+// the step was done.
+func (s *stage) send(sig *Signal, pid int, done <-chan struct{}) bool {
+	var met <-chan struct{}
+	switch {
+	case sig.When.Request > 0:
+		met = s.model.Seen(sig.When.Request)
+	case sig.When.Mark:
+		met = s.marks
+	}
+	select {
+	case <-met:
+		return syscall.Kill(-pid, sig.Number) == nil
+	case <-done:
+		return false
+	}
+}
+
+// newestSession is the name of the newest session in Cline's storage.
+func newestSession(a *Arena) (string, error) {
+	dir := filepath.Join(a.Home, ".cline", "data", "tasks")
+	if a.CLI == CLI3 {
+		dir = filepath.Join(a.Home, ".cline", "data", "sessions")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", fmt.Errorf("look for a session: %w", err)
+	}
+	// Both kinds of id begin with the start in milliseconds.
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entries[i].IsDir() {
+			return entries[i].Name(), nil
+		}
+	}
+	return "", fmt.Errorf("no session in %q", dir)
+}
+
+// reapOrphans waits for the processes the steps left behind and kills those
+// that stay beyond lingerLimit.
+func reapOrphans(ctx context.Context) (killed []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lingerLimit)
+	defer cancel()
+	gone := make(chan error, 1)
+	// No step runs any more, so nobody else waits for a child.
+	go func() {
+		for {
+			switch _, err := unix.Wait4(-1, nil, 0, nil); {
+			case errors.Is(err, unix.EINTR):
+			case errors.Is(err, unix.ECHILD):
+				gone <- nil
+				return
+			case err != nil:
+				gone <- fmt.Errorf("wait for orphans: %w", err)
+				return
+			}
+		}
+	}()
+	select {
+	case err := <-gone:
+		return nil, err
+	case <-ctx.Done():
+	}
+	// A killed process may hand its own children on, so go round until none is
+	// left.
+	for {
+		for _, pid := range children() {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			killed = append(killed, fmt.Sprintf("%d %s", pid, bytes.TrimSpace(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))))
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		select {
+		case err := <-gone:
+			return killed, err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// children are the pids of this process's children.
+func children() []int {
+	var out []int
+	paths, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, p := range paths {
+		data, err := os.ReadFile(p)
+		if err != nil {
+			continue
+		}
+		for _, f := range strings.Fields(string(data)) {
+			if pid, err := strconv.Atoi(f); err == nil {
+				out = append(out, pid)
+			}
+		}
+	}
+	return out
+}

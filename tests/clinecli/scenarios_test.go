@@ -1,0 +1,338 @@
+package clinecli_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/clinecli"
+	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+)
+
+// scenario is a task Cline is put through and what must come of it.
+type scenario struct {
+	cli clinecli.CLI
+	// env goes to every step, settings to hookspan's env file.
+	env      map[string]string
+	settings []string
+	script   []mockllm.Turn
+	// steps are the invocations of the CLI, exits their exit codes.
+	steps []clinecli.Step
+	exits []int
+	// hooks are the events Cline itself reported, as canonical gives them.
+	hooks []string
+	// traces are the expected ones in order.
+	traces []wantTrace
+	// cline checks Cline's own side further.
+	cline func(*testing.T, *clinecli.Result)
+}
+
+// wantTrace is one expected trace.
+type wantTrace struct {
+	outcome string
+	tools   []clinecli.Tool
+	// step is the step whose model requests belong to the trace.
+	step int
+	// lastOpen is as in Trace.CompareModel.
+	lastOpen bool
+	// prompt is the text the trace's title begins with.
+	prompt string
+	// linked says that the root links to the root of the trace before.
+	linked bool
+}
+
+// The names of Cline's hooks.
+const (
+	start    = "TaskStart"
+	resume   = "TaskResume"
+	prompt   = "UserPromptSubmit"
+	pre      = "PreToolUse"
+	post     = "PostToolUse"
+	compact  = "PreCompact"
+	complete = "TaskComplete"
+	cancel   = "TaskCancel"
+	failed   = "TaskError"
+)
+
+func call(name string, args ...any) mockllm.ToolCall {
+	m := make(map[string]any, len(args)/2)
+	for i := 0; i < len(args); i += 2 {
+		key, _ := args[i].(string)
+		m[key] = args[i+1]
+	}
+	return mockllm.ToolCall{Name: name, Args: m}
+}
+
+func turn(text string, calls ...mockllm.ToolCall) mockllm.Turn {
+	// As with real models, the usage comes when the first tool runs already.
+	return mockllm.Turn{Text: text, Tools: calls, Cached: 300, Tail: 100 * time.Millisecond}
+}
+
+// finish ends a task of the classic core.
+func finish(result string) mockllm.Turn {
+	return turn("Done.", call("attempt_completion", "result", result))
+}
+
+// shell is a command of the classic core that needs no approval.
+func shell(command string) mockllm.ToolCall {
+	return call("execute_command", "command", command, "requires_approval", "false")
+}
+
+func run(commands ...string) mockllm.ToolCall {
+	return call("run_commands", "commands", commands)
+}
+
+func read(path string) mockllm.ToolCall {
+	return call("read_files", "files", []any{map[string]any{"path": path}})
+}
+
+// untilCancelled runs until the recorder has seen the named hook, so that the
+// interrupt always meets a running command and nobody waits for its end.
+func untilCancelled(hook string) string {
+	return "echo running > " + clinecli.WordMark +
+		"; for i in $(seq 200); do ls " + clinecli.WordRecords + " | grep -q " + hook + " && break; sleep 0.1; done"
+}
+
+const stepLimit = 90 * time.Second
+
+func cliStep(args ...string) clinecli.Step {
+	return clinecli.Step{Args: args, Timeout: stepLimit}
+}
+
+func interrupted(s clinecli.Step) clinecli.Step {
+	s.Signal = &clinecli.Signal{Number: syscall.SIGINT, When: clinecli.Condition{Mark: true}}
+	return s
+}
+
+func tool(name string) clinecli.Tool { return clinecli.Tool{Name: name} }
+
+func toolError(name, kind string) clinecli.Tool { return clinecli.Tool{Name: name, Error: kind} }
+
+// scenarios gives every scenario by its name.
+func scenarios() map[string]scenario {
+	return map[string]scenario{
+		"classic/tools":          classicTools(),
+		"classic/denied":         classicDenied(),
+		"classic/interrupted":    classicInterrupted(),
+		"classic/provider error": classicProviderError(),
+		"classic/compaction":     classicCompaction(),
+		"sdk/tools":              sdkTools(),
+		"sdk/denied and resumed": sdkDenied(),
+		"sdk/subagent":           sdkSubagent(),
+		"sdk/provider error":     sdkProviderError(),
+		"sdk/interrupted":        sdkInterrupted(),
+	}
+}
+
+// classicTools has tools that work, a command that fails and a file that is not
+// there; the last one stops the task where a PreToolUse hook is installed.
+func classicTools() scenario {
+	return scenario{
+		cli: clinecli.CLI2,
+		script: []mockllm.Turn{
+			turn("Read.", call("read_file", "path", "src/login.js")),
+			turn("Write.", call("write_to_file", "path", "src/login.js", "content", "module.exports = (u, p) => Boolean(u && p)\n")),
+			turn("Test.", shell("echo FAIL; exit 1")),
+			turn("Look.", call("read_file", "path", "src/missing.js")),
+			turn("Test again.", shell("echo 42 passed")),
+			finish("All 42 tests pass."),
+		},
+		steps: []clinecli.Step{cliStep("-y", "--json", "fix the login")}, exits: []int{0},
+		hooks: []string{start, prompt, post, post, post, post, post, complete, cancel},
+		traces: []wantTrace{{
+			outcome: otelmap.OutcomeCompleted, lastOpen: true, prompt: "fix the login",
+			tools: []clinecli.Tool{
+				tool("read_file"), tool("write_to_file"), toolError("execute_command", otelmap.ErrorTool),
+				toolError("read_file", otelmap.ErrorTool), tool("execute_command"),
+			},
+		}},
+	}
+}
+
+// classicDenied answers Cline's questions over ACP, which is the one way to
+// deny a tool without a terminal.
+func classicDenied() scenario {
+	ask := func(c string) mockllm.ToolCall {
+		return call("execute_command", "command", c, "requires_approval", "true")
+	}
+	return scenario{
+		cli:    clinecli.CLI2,
+		script: []mockllm.Turn{turn("One.", ask("echo one")), turn("Two.", ask("echo two")), finish("Only two.")},
+		steps: []clinecli.Step{{
+			Args: []string{"--acp"}, Timeout: stepLimit,
+			ACP: &clinecli.ACP{Prompts: []string{"run both"}, Permissions: []string{"reject_once", "allow_once"}},
+		}},
+		exits: []int{0},
+		hooks: []string{start, prompt, post, post, complete, cancel},
+		traces: []wantTrace{{
+			outcome: otelmap.OutcomeCompleted, lastOpen: true, prompt: "run both",
+			tools: []clinecli.Tool{toolError("execute_command", otelmap.ErrorToolDenied), tool("execute_command")},
+		}},
+	}
+}
+
+// classicInterrupted is Ctrl-C while a command runs, and then the same task
+// taken up again. The interrupted command leaves no trace in the hooks: Cline
+// reports tools that returned, and PreToolUse is not installed.
+func classicInterrupted() scenario {
+	return scenario{
+		cli:    clinecli.CLI2,
+		script: []mockllm.Turn{turn("Long.", shell(untilCancelled(cancel))), finish("Taken up again.")},
+		steps: []clinecli.Step{
+			interrupted(cliStep("-y", "--json", "start something long")),
+			cliStep("-T", clinecli.WordSession, "-y", "--json", "go on"),
+		},
+		exits: []int{0, 0},
+		hooks: []string{start, prompt, cancel, resume, prompt, complete, cancel},
+		traces: []wantTrace{
+			{outcome: otelmap.OutcomeCancelled, prompt: "start something long"},
+			{outcome: otelmap.OutcomeCompleted, step: 1, lastOpen: true, prompt: "go on", linked: true},
+		},
+		cline: func(t *testing.T, r *clinecli.Result) {
+			t.Helper()
+			if !r.Steps[0].Signalled {
+				t.Error("the command was over before the interrupt")
+			}
+		},
+	}
+}
+
+// classicProviderError is a model that refuses every request. Cline asks four
+// times, waiting 2, 4 and 8 seconds, and then cancels the task.
+func classicProviderError() scenario {
+	return scenario{
+		cli:    clinecli.CLI2,
+		script: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}},
+		steps:  []clinecli.Step{cliStep("-y", "--json", "never answered")}, exits: []int{1},
+		hooks:  []string{start, prompt, cancel},
+		traces: []wantTrace{{outcome: otelmap.OutcomeCancelled, prompt: "never answered"}},
+		cline: func(t *testing.T, r *clinecli.Result) {
+			t.Helper()
+			if len(r.Requests) != 4 {
+				t.Errorf("Cline asked the model %d times, want 4", len(r.Requests))
+			}
+		},
+	}
+}
+
+// classicCompaction is a model whose context is full.
+func classicCompaction() scenario {
+	return scenario{
+		cli: clinecli.CLI2,
+		script: []mockllm.Turn{
+			turn("List.", call("list_files", "path", "src")),
+			turn("Read.", call("read_file", "path", "src/login.js")),
+			{
+				HTTPError: 400, Code: "context_length_exceeded",
+				Message: "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
+			},
+			finish("Fits now."),
+		},
+		steps: []clinecli.Step{cliStep("-y", "--json", "outgrow the context")}, exits: []int{0},
+		hooks: []string{start, prompt, post, post, compact, complete, cancel},
+		traces: []wantTrace{{
+			outcome: otelmap.OutcomeCompleted, lastOpen: true, prompt: "outgrow the context",
+			tools: []clinecli.Tool{tool("list_files"), tool("read_file")},
+		}},
+	}
+}
+
+// sdkTools has several tools in one turn, two of which fail although Cline says
+// that they succeeded.
+func sdkTools() scenario {
+	return scenario{
+		cli: clinecli.CLI3,
+		script: []mockllm.Turn{
+			turn("Read.", read("src/login.js")),
+			turn("Several.", run("echo FAIL; exit 1"), read("src/missing.js"), run("echo ok")),
+			turn("Done."),
+		},
+		steps: []clinecli.Step{cliStep("--json", "fix the login")}, exits: []int{0},
+		hooks: []string{start, pre, post, pre, pre, pre, post, post, post, complete},
+		traces: []wantTrace{{
+			outcome: otelmap.OutcomeCompleted, prompt: "fix the login",
+			tools: []clinecli.Tool{
+				tool("read_files"), toolError("run_commands", otelmap.ErrorTool),
+				toolError("read_files", otelmap.ErrorTool), tool("run_commands"),
+			},
+		}},
+	}
+}
+
+// sdkDenied denies a tool over ACP and takes the session up again in a second
+// process. ACP signs in by the environment alone. The command line's own
+// --id wants a terminal.
+func sdkDenied() scenario {
+	acp := func(a clinecli.ACP) clinecli.Step {
+		return clinecli.Step{Args: []string{"--acp"}, Timeout: stepLimit, ACP: &a}
+	}
+	return scenario{
+		cli: clinecli.CLI3,
+		env: map[string]string{"CLINE_API_KEY": "sk-mock", "CLINE_PROVIDER": "openai-compatible", "CLINE_MODEL": mockllm.Model},
+		script: []mockllm.Turn{
+			turn("One.", run("echo one")), turn("Two.", run("echo two")), turn("Only two."),
+			turn("Three.", run("echo three")), turn("And three."),
+		},
+		steps: []clinecli.Step{
+			acp(clinecli.ACP{Prompts: []string{"run both"}, Permissions: []string{"reject_once", "allow_once"}}),
+			acp(clinecli.ACP{Session: clinecli.WordSession, Prompts: []string{"go on"}, Permissions: []string{"allow_once"}}),
+		},
+		exits: []int{0, 0},
+		hooks: []string{start, pre, post, pre, post, complete, start, pre, post, complete},
+		traces: []wantTrace{
+			{
+				outcome: otelmap.OutcomeCompleted, prompt: "run both",
+				tools: []clinecli.Tool{toolError("run_commands", otelmap.ErrorToolDenied), tool("run_commands")},
+			},
+			{outcome: otelmap.OutcomeCompleted, step: 1, prompt: "go on", linked: true, tools: []clinecli.Tool{tool("run_commands")}},
+		},
+	}
+}
+
+// sdkSubagent has a subagent that uses a tool of its own.
+func sdkSubagent() scenario {
+	return scenario{
+		cli: clinecli.CLI3,
+		script: []mockllm.Turn{
+			turn("Delegate.", call("spawn_agent", "systemPrompt", "You are a helper", "task", "Run echo hi")),
+			turn("Working.", run("echo hi")),
+			turn("It says hi."),
+			turn("Done."),
+		},
+		steps: []clinecli.Step{cliStep("--json", "delegate it")}, exits: []int{0},
+		hooks: []string{start, pre, start, pre, post, complete, post, complete},
+		traces: []wantTrace{{
+			outcome: otelmap.OutcomeCompleted, prompt: "delegate it",
+			tools: []clinecli.Tool{tool("spawn_agent"), {Name: "run_commands", Under: "spawn_agent"}},
+		}},
+	}
+}
+
+// sdkProviderError is a model that refuses: this core asks once and fails.
+func sdkProviderError() scenario {
+	return scenario{
+		cli:    clinecli.CLI3,
+		script: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}},
+		steps:  []clinecli.Step{cliStep("--json", "never answered")}, exits: []int{1},
+		hooks:  []string{start, failed},
+		traces: []wantTrace{{outcome: otelmap.OutcomeFailed, prompt: "never answered"}},
+	}
+}
+
+// sdkInterrupted is Ctrl-C while a command runs. This core reports the aborted
+// tool, no end of the run, and a SessionShutdown whose payload is empty.
+func sdkInterrupted() scenario {
+	return scenario{
+		cli: clinecli.CLI3,
+		// The run has no end, so it ends by being idle.
+		settings: []string{"HOOKSPAN_IDLE_TIMEOUT=1s"},
+		script:   []mockllm.Turn{turn("Long.", run(untilCancelled("SessionShutdown")))},
+		steps:    []clinecli.Step{interrupted(cliStep("--json", "start something long"))}, exits: []int{0},
+		hooks: []string{start, pre, post},
+		traces: []wantTrace{{
+			outcome: otelmap.OutcomeAbandoned, prompt: "start something long",
+			tools: []clinecli.Tool{toolError("run_commands", otelmap.ErrorTool)},
+		}},
+	}
+}

@@ -1,0 +1,359 @@
+// Package golden_test holds the spans that recorded sessions give against what
+// a reader of their payloads expects. testdata/README.md says of each golden
+// file why it is right.
+package golden_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const (
+	payloads = "../../hook/cline/testdata"
+	storage  = "../../internal/llmusage/testdata"
+)
+
+// session is a recorded session and the host's files that belong to it.
+type session struct {
+	dir   string // below payloads
+	store string // below storage; empty where none was recorded
+}
+
+var sessions = []session{
+	{"classic-session", "classic/1795175957341"},
+	{"next-session", ""},
+	{"sdk-session", ""},
+	{"e2e-cli2/ok", "cli2/1795174833149"},
+	{"e2e-cli2/precompact", ""},
+	{"e2e-cli3/tools", "sdk/tools/1795174957841_0jeru"},
+	{"e2e-cli3/subagent", "sdk/subagent/1795175660887_ibxt7"},
+	{"e2e-cli3/provider-error", "sdk/provider-error/1795175034447_1mokh"},
+	{"e2e-cli3/sigint", ""},
+	{"e2e-cli3/yolo", ""},
+}
+
+func (s session) name() string { return strings.ReplaceAll(s.dir, "/", "-") }
+
+// events decodes the session's payloads in the order of arrival.
+func (s session) events(t testing.TB) []hook.Event {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(payloads, s.dir, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no payloads of %s: %v", s.dir, err)
+	}
+	var out []hook.Event
+	for i, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, event, _ := strings.Cut(strings.TrimSuffix(filepath.Base(f), ".json"), "-")
+		raw := cline.Raw{Payload: b, Event: event, Offset: int64(i), Cwd: "/home/dev/project"}
+		evs, err := cline.Decode(raw)
+		if err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		for _, e := range evs {
+			if e.Session == "" {
+				continue // stored, but of no session
+			}
+			e.StoredAt = e.At().Add(10 * time.Millisecond)
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// transcript reads the host's files as they would be found in a home folder.
+func (s session) transcript(t testing.TB, id string) *hook.Transcript {
+	t.Helper()
+	if s.store == "" {
+		return nil
+	}
+	home := t.TempDir()
+	f := &llmusage.Finder{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
+	kind, read := "tasks", f.Classic
+	if strings.HasPrefix(s.store, "sdk/") {
+		kind, read = "sessions", f.SDK
+	}
+	to := filepath.Join(home, ".cline", "data", kind, id)
+	if err := os.CopyFS(to, os.DirFS(filepath.Join(storage, s.store))); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := read(context.Background(), id)
+	if err != nil {
+		t.Fatalf("transcript of %s: %v", s.dir, err)
+	}
+	return tr
+}
+
+func build(events []hook.Event) (*otelmap.Builder, []*otelmap.Run) {
+	e := events[0]
+	b := otelmap.NewBuilder(e.Host, e.Session, otelmap.Options{ScopeVersion: "test"}, otelmap.Carry{})
+	last := time.Time{}
+	for _, e := range events {
+		b.Add(e)
+		if e.StoredAt.After(last) {
+			last = e.StoredAt
+		}
+	}
+	return b, b.Runs(last.Add(time.Hour))
+}
+
+// encode gives all runs of a session as OTLP JSON, one document a line.
+func encode(t testing.TB, b *otelmap.Builder, runs []*otelmap.Run, tr *hook.Transcript) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	for _, r := range runs {
+		doc, err := deliver.EncodeJSON(context.Background(), b.Spans(r, tr).Snapshots())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(doc)
+		out.WriteByte('\n')
+	}
+	return out.Bytes()
+}
+
+func TestRecordedSessions(t *testing.T) {
+	for _, s := range sessions {
+		t.Run(s.name(), func(t *testing.T) {
+			events := s.events(t)
+			tr := s.transcript(t, events[0].Session)
+			b, runs := build(events)
+			for _, r := range runs {
+				if !r.Ended {
+					t.Errorf("run %s has not ended", r.ID)
+				}
+				wellFormed(t, b.Spans(r, tr))
+			}
+			golden(t, s.name()+".otlp.json", indent(t, encode(t, b, runs, tr)))
+			golden(t, s.name()+".txt", outline(b, runs, tr))
+		})
+	}
+}
+
+// TestSameSpansWhateverTheOrder delivers each session again with its events
+// repeated and in other orders that the hosts can produce: hooks of one moment
+// run in parallel, and the SDK runs all but tool hooks detached.
+func TestSameSpansWhateverTheOrder(t *testing.T) {
+	for _, s := range sessions {
+		t.Run(s.name(), func(t *testing.T) {
+			events := s.events(t)
+			tr := s.transcript(t, events[0].Session)
+			b, runs := build(events)
+			want := encode(t, b, runs, tr)
+			rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // A repeatable shuffle.
+			for round := range 50 {
+				got := reorder(events, rng)
+				b, runs := build(got)
+				if diff := gocmp.Diff(string(want), string(encode(t, b, runs, tr))); diff != "" {
+					t.Fatalf("round %d: spans differ (-in order +reordered):\n%s", round, diff)
+				}
+			}
+		})
+	}
+}
+
+// reorder repeats some events and moves each by up to half a second, which is
+// more than any hook of the recordings was late.
+func reorder(events []hook.Event, rng *rand.Rand) []hook.Event {
+	type late struct {
+		e  hook.Event
+		at time.Time
+	}
+	var out []late
+	for _, e := range events {
+		for range 1 + rng.IntN(2) {
+			out = append(out, late{e, e.At().Add(time.Duration(rng.IntN(500)) * time.Millisecond)})
+		}
+	}
+	slices.SortStableFunc(out, func(x, y late) int { return x.at.Compare(y.at) })
+	evs := make([]hook.Event, len(out))
+	for i := range out {
+		evs[i] = out[i].e
+		evs[i].Offset = int64(i)
+	}
+	return evs
+}
+
+// TestTotalsAreTheHosts compares the sums over a session's runs with the totals
+// that Cline itself keeps.
+func TestTotalsAreTheHosts(t *testing.T) {
+	type totals struct {
+		Input, Output, CacheRead, CacheWrite, Requests int64
+		Cost                                           float64
+	}
+	tests := map[string]totals{
+		"classic-session": {5303, 2504, 176098, 17107, 10, 0.17044965},
+		// The last request got its usage after Cline had written its own total.
+		// The last request got its usage after Cline had written its own total.
+		"e2e-cli2-ok":             {6500 + 1600, 265 + 56, 1500 + 300, 0, 6, 0},
+		"e2e-cli3-tools":          {9800, 378, 2100, 0, 7, 0},
+		"e2e-cli3-subagent":       {2500 + 2500, 105 + 105, 600 + 600, 0, 4, 0},
+		"e2e-cli3-provider-error": {},
+	}
+	for _, s := range sessions {
+		want, ok := tests[s.name()]
+		if !ok {
+			continue
+		}
+		t.Run(s.name(), func(t *testing.T) {
+			events := s.events(t)
+			tr := s.transcript(t, events[0].Session)
+			b, runs := build(events)
+			var got totals
+			for _, r := range runs {
+				root := b.Spans(r, tr)[0]
+				for _, kv := range root.Attributes {
+					switch kv.Key {
+					case otelmap.KeyHostInputTokens:
+						got.Input += kv.Value.AsInt64()
+					case otelmap.KeyOutputTokens:
+						got.Output += kv.Value.AsInt64()
+					case otelmap.KeyCacheReadTokens:
+						got.CacheRead += kv.Value.AsInt64()
+					case otelmap.KeyCacheWriteTokens:
+						got.CacheWrite += kv.Value.AsInt64()
+					case otelmap.KeyLLMRequests:
+						got.Requests += kv.Value.AsInt64()
+					case otelmap.KeyCost:
+						got.Cost += kv.Value.AsFloat64()
+					}
+				}
+			}
+			if d := got.Cost - want.Cost; d < -1e-12 || d > 1e-12 {
+				t.Errorf("cost %.12f, want %.12f", got.Cost, want.Cost)
+			}
+			got.Cost = want.Cost
+			if got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// wellFormed checks what must hold for any run.
+func wellFormed(t *testing.T, spans tracetest.SpanStubs) {
+	t.Helper()
+	ids := map[string]bool{}
+	for _, s := range spans {
+		id := s.SpanContext.SpanID().String()
+		if ids[id] {
+			t.Errorf("span id %s of %q stands twice", id, s.Name)
+		}
+		ids[id] = true
+	}
+	for i, s := range spans {
+		if s.EndTime.Before(s.StartTime) {
+			t.Errorf("%q ends before it starts", s.Name)
+		}
+		if i > 0 && !ids[s.Parent.SpanID().String()] {
+			t.Errorf("%q has a parent that is not of its run", s.Name)
+		}
+		if s.SpanContext.TraceID() != spans[0].SpanContext.TraceID() {
+			t.Errorf("%q is of another trace", s.Name)
+		}
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", name, diff)
+	}
+}
+
+func indent(t *testing.T, lines []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	for line := range bytes.Lines(lines) {
+		if err := json.Indent(&out, line, "", " "); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.Bytes()
+}
+
+// outline is the form in which a person reviews a session.
+func outline(b *otelmap.Builder, runs []*otelmap.Run, tr *hook.Transcript) []byte {
+	var out bytes.Buffer
+	for i, r := range runs {
+		spans := b.Spans(r, tr)
+		root := spans[0]
+		fmt.Fprintf(&out, "run %d: %s, %d spans, starts %s\n", i+1, r.Outcome, len(spans),
+			root.StartTime.Format("15:04:05.000"))
+		if len(root.Links) > 0 {
+			fmt.Fprintf(&out, "  follows %s\n", root.Links[0].SpanContext.TraceID())
+		}
+		children(&out, spans, root, "  ", root.StartTime)
+	}
+	return out.Bytes()
+}
+
+func children(out *bytes.Buffer, spans tracetest.SpanStubs, s tracetest.SpanStub, pad string, zero time.Time) {
+	ms := func(t time.Time) int64 { return t.Sub(zero).Milliseconds() }
+	fmt.Fprintf(out, "%s%s  [%d..%d ms] %s %s\n", pad, s.Name, ms(s.StartTime), ms(s.EndTime),
+		s.Status.Code, s.Status.Description)
+	for _, kv := range s.Attributes {
+		if slices.Contains(quiet, kv.Key) {
+			continue
+		}
+		fmt.Fprintf(out, "%s    %s=%s\n", pad, kv.Key, kv.Value.Emit())
+	}
+	for _, e := range s.Events {
+		fmt.Fprintf(out, "%s    @%d %s", pad, ms(e.Time), e.Name)
+		for _, kv := range e.Attributes {
+			fmt.Fprintf(out, " %s=%s", strings.TrimPrefix(string(kv.Key), "hookspan."), kv.Value.Emit())
+		}
+		fmt.Fprintln(out)
+	}
+	kids := slices.DeleteFunc(slices.Clone(spans), func(c tracetest.SpanStub) bool {
+		return c.Parent.SpanID() != s.SpanContext.SpanID()
+	})
+	slices.SortStableFunc(kids, func(x, y tracetest.SpanStub) int {
+		return cmp.Compare(x.StartTime.UnixNano(), y.StartTime.UnixNano())
+	})
+	for _, c := range kids {
+		children(out, spans, c, pad+"  ", zero)
+	}
+}
+
+// quiet are attributes that say the same on every span of their kind.
+var quiet = []attribute.Key{
+	otelmap.KeyOperation, otelmap.KeyToolName, otelmap.KeyToolType, otelmap.KeyAgentName,
+	otelmap.KeyHost, otelmap.KeyHostProvider, otelmap.KeyUser, otelmap.KeyProvider,
+}
