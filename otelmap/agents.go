@@ -38,23 +38,26 @@ func (m *mapping) subagents(lead []*call) {
 	for _, a := range agents {
 		calls[a.id] = m.pair(a.items, a.id)
 	}
+	begun := map[string]bool{}
 	for _, a := range agents {
-		parent := m.spawner(a, calls, claimed)
-		m.agentSpan(a, parent)
+		// An agent that begins before the one said to have started it cannot be
+		// below it; without this, two agents could be each other's parents.
+		from := a.parent
+		if !begun[from] {
+			from = ""
+		}
+		m.agentSpan(a, m.spawner(a, from, calls[from], claimed))
+		begun[a.id] = true
 	}
 }
 
 // spawner is the span of the tool call that started the agent: the oldest call
 // of its parent that is under way when the agent begins and has not started
 // another. Without one it is the parent agent's own span.
-func (m *mapping) spawner(a *agent, calls map[string][]*call, claimed map[*call]bool) trace.SpanContext {
-	from := a.parent
-	if _, known := m.run.agents[from]; !known {
-		from = ""
-	}
+func (m *mapping) spawner(a *agent, from string, calls []*call, claimed map[*call]bool) trace.SpanContext {
 	begin := a.items[0].At()
 	var best *call
-	for _, c := range calls[from] {
+	for _, c := range calls {
 		if claimed[c] || c.start.After(begin) || c.end.Before(begin) {
 			continue
 		}

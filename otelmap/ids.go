@@ -25,6 +25,11 @@ func runID(host, session string, first *hook.Event) RunID {
 	if !first.Time.IsZero() {
 		identity = strconv.FormatInt(first.Time.UnixMilli(), 10)
 	}
+	if first.ParentAgent != "" {
+		// Of this run only a subagent was heard; the lead's own may begin in the
+		// same millisecond.
+		identity += "/" + first.Agent
+	}
 	return RunID(digest("run", host, session, identity))
 }
 

@@ -23,7 +23,7 @@ const promptLead = 5 * time.Second
 // A run that opens the session takes all that precedes it; one that was met
 // under way takes nothing before it began, because that usage is not its own.
 func (m *mapping) within(at time.Time) bool {
-	if at.After(m.end) {
+	if at.After(m.run.leadEnd()) {
 		return false
 	}
 	if m.run.prev.Runs > 0 {

@@ -273,13 +273,22 @@ func (r *Run) touch(it *item) {
 	r.Last = max(r.Last, it.Offset)
 }
 
+// leadEnd is when the run ended for its lead agent; subagents may go on.
+func (r *Run) leadEnd() time.Time {
+	if r.terminal != nil {
+		return r.terminal.At()
+	}
+	if n := len(r.items); n > 0 {
+		return r.items[n-1].At()
+	}
+	return r.lastAt()
+}
+
 // lastAt is the host's time of the newest event, subagents' included.
 func (r *Run) lastAt() time.Time {
 	t := r.from.At()
-	for _, it := range r.items[max(0, len(r.items)-1):] {
-		if it.At().After(t) {
-			t = it.At()
-		}
+	if n := len(r.items); n > 0 && r.items[n-1].At().After(t) {
+		t = r.items[n-1].At()
 	}
 	for _, a := range r.agents {
 		if at := a.items[len(a.items)-1].At(); at.After(t) {
@@ -329,10 +338,7 @@ func (r *Run) after(o *Options) Carry {
 	sc := r.rootContext(o)
 	c := Carry{
 		PrevTrace: sc.TraceID().String(), PrevSpan: sc.SpanID().String(),
-		PrevEnd: r.lastAt(), Runs: r.prev.Runs + 1,
-	}
-	if r.terminal != nil {
-		c.PrevEnd = r.terminal.At()
+		PrevEnd: r.leadEnd(), Runs: r.prev.Runs + 1,
 	}
 	c.Agents = slices.Clone(r.prev.Agents)
 	for _, a := range r.sortedAgents() {

@@ -1,0 +1,190 @@
+package otelmap
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// history draws a session as a host could report it: any event at any moment,
+// with or without its counterpart, lead agent and subagents alike.
+func history(t *rapid.T) []hook.Event {
+	kinds := []hook.Kind{
+		hook.KindRunStart, hook.KindRunResume, hook.KindPrompt, hook.KindToolStart, hook.KindToolStart,
+		hook.KindToolEnd, hook.KindToolEnd, hook.KindCompact, hook.KindNotification, hook.KindRunComplete,
+		hook.KindRunCancel, hook.KindRunError, hook.KindSessionEnd,
+	}
+	n := rapid.IntRange(1, 40).Draw(t, "events")
+	now := 0.0
+	var out []hook.Event
+	for i := range n {
+		// Now and then the user goes away for longer than a run may be silent.
+		now += rapid.SampledFrom([]float64{0.001, 0.2, 1, 30, 4000}).Draw(t, "pause")
+		k := rapid.SampledFrom(kinds).Draw(t, "kind")
+		e := ev(now, k)
+		if k == hook.KindToolStart || k == hook.KindToolEnd {
+			e = tool(now, k, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "tool"),
+				rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "id"))
+			if k == hook.KindToolEnd {
+				e.Tool.Status = hook.ToolStatus(rapid.IntRange(0, 2).Draw(t, "status")) //nolint:gosec // 0 to 2.
+				e.Tool.Duration = time.Duration(rapid.IntRange(-1, 5000).Draw(t, "ms")) * time.Millisecond
+			}
+		}
+		e.Hash = uint64(i) + 1 //nolint:gosec // Small.
+		if rapid.IntRange(0, 3).Draw(t, "who") == 0 {
+			h := e.Hash
+			e = sub(e, rapid.SampledFrom([]string{"p", "q"}).Draw(t, "agent"), rapid.SampledFrom([]string{"lead", "p"}).Draw(t, "parent"))
+			e.Hash = h
+		}
+		out = append(out, e)
+	}
+	return logged(out...)
+}
+
+func TestEveryHistoryGivesWholeTraces(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		events := history(rt)
+		b := build(Options{}, Carry{}, events)
+		runs := b.Runs(events[len(events)-1].Time.Add(time.Hour))
+		seen := map[RunID]bool{}
+		for _, r := range runs {
+			if !r.Ended {
+				rt.Errorf("run %s has not ended after an hour of silence", r.ID)
+			}
+			if seen[r.ID] {
+				rt.Errorf("run %s stands twice", r.ID)
+			}
+			seen[r.ID] = true
+			whole(rt, b, r)
+		}
+	})
+}
+
+func whole(rt *rapid.T, b *Builder, r *Run) {
+	spans := b.Spans(r, nil)
+	ids := map[string]bool{}
+	for _, s := range spans {
+		ids[s.SpanContext.SpanID().String()] = true
+	}
+	if len(ids) != len(spans) {
+		rt.Errorf("%d spans, %d ids", len(spans), len(ids))
+	}
+	for i, s := range spans {
+		if s.EndTime.Before(s.StartTime) || s.StartTime.IsZero() {
+			rt.Errorf("%q runs from %s to %s", s.Name, s.StartTime, s.EndTime)
+		}
+		if i > 0 && !ids[s.Parent.SpanID().String()] {
+			rt.Errorf("%q has no parent in its run", s.Name)
+		}
+	}
+	// No span is its own ancestor.
+	parent := map[string]string{}
+	for _, s := range spans {
+		parent[s.SpanContext.SpanID().String()] = s.Parent.SpanID().String()
+	}
+	for id := range ids {
+		steps := 0
+		for at := id; ids[at]; at = parent[at] {
+			if steps++; steps > len(spans) {
+				rt.Fatalf("span %s is its own ancestor", id)
+			}
+		}
+	}
+}
+
+func TestOrderAndRepetitionChangeNothing(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		events := history(rt)
+		after := events[len(events)-1].Time.Add(time.Hour)
+		want := all(build(Options{}, Carry{}, events), after)
+
+		type late struct {
+			e  hook.Event
+			at time.Time
+		}
+		var log []late
+		for _, e := range events {
+			for range rapid.IntRange(1, 2).Draw(rt, "copies") {
+				log = append(log, late{e, e.Time.Add(time.Duration(rapid.IntRange(0, 20_000).Draw(rt, "late")) * time.Millisecond)})
+			}
+		}
+		slices.SortStableFunc(log, func(x, y late) int { return x.at.Compare(y.at) })
+		shuffled := make([]hook.Event, len(log))
+		for i := range log {
+			shuffled[i] = log[i].e
+		}
+		got := all(build(Options{}, Carry{}, logged(shuffled...)), after)
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("spans differ (-in order +shuffled):\n%s", diff)
+		}
+	})
+}
+
+// TestReadingFromABoundaryIsReadingAll answers for some runs, starts again from
+// the boundary and wants the other runs unchanged.
+func TestReadingFromABoundaryIsReadingAll(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		events := history(rt)
+		after := events[len(events)-1].Time.Add(time.Hour)
+		b := build(Options{}, Carry{}, events)
+		runs := b.Runs(after)
+		done := map[RunID]bool{}
+		for _, r := range runs {
+			done[r.ID] = rapid.Bool().Draw(rt, "done")
+		}
+		size := int64(len(events) * 100)
+		off, carry := b.Boundary(func(id RunID) bool { return done[id] }, size)
+		rest := build(Options{}, carry, events[off/100:])
+		again := map[RunID]string{}
+		for _, r := range rest.Runs(after) {
+			again[r.ID] = fmt.Sprint(plain(rest.Spans(r, nil)))
+		}
+		for _, r := range runs {
+			got, there := again[r.ID]
+			switch {
+			case !there && !done[r.ID]:
+				rt.Errorf("run %s (%s) stands before the boundary %d but is not done", r.ID, r.Outcome, off)
+			case there && got != fmt.Sprint(plain(b.Spans(r, nil))):
+				rt.Errorf("run %s reads otherwise from the boundary %d:\n%s\n%s", r.ID, off, got, fmt.Sprint(plain(b.Spans(r, nil))))
+			}
+			delete(again, r.ID)
+		}
+		for id := range again {
+			rt.Errorf("run %s is there only from the boundary %d on", id, off)
+		}
+	})
+}
+
+func all(b *Builder, now time.Time) []string {
+	var out []string
+	for _, r := range b.Runs(now) {
+		out = append(out, r.ID.String()+" "+r.Outcome)
+		out = append(out, plain(b.Spans(r, nil))...)
+	}
+	return out
+}
+
+func BenchmarkMapping(b *testing.B) {
+	const calls = 1000
+	events := []hook.Event{ev(0, hook.KindRunStart)}
+	for i := range calls {
+		at := float64(i)
+		events = append(events, tool(at+1, hook.KindToolStart, "read_file", fmt.Sprint(i)),
+			tool(at+1.5, hook.KindToolEnd, "read_file", fmt.Sprint(i)))
+	}
+	events = logged(append(events, ev(calls+2, hook.KindRunComplete))...)
+	b.ReportAllocs()
+	for b.Loop() {
+		bu := build(Options{}, Carry{}, events)
+		for _, r := range bu.Runs(far) {
+			bu.Spans(r, nil)
+		}
+	}
+	b.ReportMetric(float64(len(events))*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
