@@ -61,8 +61,9 @@ type LLMCall struct {
 	// Usage is nil when the host has not said, or never did.
 	Usage *Usage
 	// Error is the host's reason for a request that broke off
-	// ("user_cancelled", "streaming_failed", ...).
-	Error string
+	// ("user_cancelled", "streaming_failed", ...), Message what it says of it.
+	Error   string
+	Message string
 	// Text is the reply's text.
 	Text string
 	// ToolCallIDs are the tool calls the reply asked for.

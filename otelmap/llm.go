@@ -110,13 +110,14 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 		}
 	}
 	a.str(KeyFinish, c.Error)
+	a.str(KeyText, m.opts.text(c.Text, m.opts.MaxOutput))
 	s := tracetest.SpanStub{
 		Name: OpChat + " " + model, SpanKind: trace.SpanKindClient,
 		SpanContext: m.child("chat", key), Parent: parent,
 		StartTime: start, EndTime: end, Attributes: a,
 	}
 	if c.Error != "" {
-		fail(&s, c.Error, "", latest(start, end))
+		fail(&s, c.Error, m.opts.text(c.Message, m.opts.MaxOutput), latest(start, end))
 	}
 	m.add(s)
 }

@@ -99,7 +99,8 @@ const (
 	// KeyFinish is the host's reason for a chat request that broke off.
 	KeyFinish = attribute.Key("hookspan.llm.finish")
 
-	// KeyText is the text of a prompt or notification, on span events.
+	// KeyText is the text of a prompt or notification, on span events, and of
+	// the model's reply, on chat spans.
 	KeyText = attribute.Key("hookspan.text")
 	// KeyPromptInjected marks a prompt that the host wrote, not the user.
 	KeyPromptInjected = "hookspan.prompt.injected"

@@ -74,6 +74,7 @@ type uiRequest struct {
 	counts    counts
 	cancelled bool
 	err       string
+	message   string
 	// lastSign is the newest row that comes while the request is under way,
 	// closed the first that only comes when it is over.
 	lastSign, closed time.Time
@@ -163,7 +164,10 @@ func (l *uiLog) addRequest(row *uiRow) {
 	if lenient(json.Unmarshal([]byte(row.Text), &u)) == nil {
 		req.counts = u.counts()
 		req.cancelled = u.CancelReason != ""
-		req.err = cmp.Or(u.CancelReason, u.StreamingFailedMessage)
+		req.err, req.message = u.CancelReason, u.StreamingFailedMessage
+		if req.err == "" && req.message != "" {
+			req.err = "streaming_failed" // what Cline calls it when it names a reason
+		}
 	}
 	l.requests = append(l.requests, req)
 }
@@ -248,6 +252,7 @@ func buildClassic(t *hook.Transcript, ui *uiLog, api *apiHistory, meta *taskMeta
 			Provider: req.model.ProviderID,
 			Model:    req.model.ModelID,
 			Error:    req.err,
+			Message:  req.message,
 		}
 		if reply != nil {
 			call.End = reply.at

@@ -264,21 +264,21 @@ func TestRowsOfOddKinds(t *testing.T) {
 		{"ts":15,"model_id":"b","model_provider_id":"openai"},{"ts":99,"model_id":"c","model_provider_id":"anthropic"}],
 		"environment_history":[{"ts":2,"host_name":"B","cline_version":"2"},{"ts":1,"host_name":"A","cline_version":"1"}]}`)
 	type call struct {
-		ID, Model, Error string
-		Input            int64
-		Includes         bool
-		End              int64
+		ID, Model, Error, Message string
+		Input                     int64
+		Includes                  bool
+		End                       int64
 	}
 	var got []call
 	for _, c := range tr.Calls {
-		got = append(got, call{c.ID, c.Provider + "/" + c.Model, c.Error, c.Usage.Input, c.Usage.InputIncludesCache, c.End.UnixMilli()})
+		got = append(got, call{c.ID, c.Provider + "/" + c.Model, c.Error, c.Message, c.Usage.Input, c.Usage.InputIncludesCache, c.End.UnixMilli()})
 	}
 	if diff := cmp.Diff([]call{
-		{"deleted-2", "litellm/a", "", 1, true, 2},
-		{"deleted-2-2", "litellm/a", "", 2, true, 2},
-		{"req-10", "litellm/a", "", 10, true, 10},
-		{"req-10-2", "litellm/a", "", 10, true, 10},
-		{"req-20", "openai/b", "cut off", 0, true, 35},
+		{"deleted-2", "litellm/a", "", "", 1, true, 2},
+		{"deleted-2-2", "litellm/a", "", "", 2, true, 2},
+		{"req-10", "litellm/a", "", "", 10, true, 10},
+		{"req-10-2", "litellm/a", "", "", 10, true, 10},
+		{"req-20", "openai/b", "streaming_failed", "cut off", 0, true, 35},
 	}, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
