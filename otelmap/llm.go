@@ -86,10 +86,11 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 		parent = m.root
 	}
 	start, end := c.Start, c.End
-	if start.Before(m.start) {
-		// The host notes the request's message before it calls the hook that
-		// opens the run.
-		start = m.start
+	// The host notes the request's message before it calls the hook that opens
+	// the run or the agent.
+	start = latest(start, m.start)
+	if a := m.run.agents[c.Agent]; a != nil {
+		start = latest(start, a.items[0].At())
 	}
 	if end.IsZero() {
 		end = latest(start, m.end)
