@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"reflect"
 	"runtime"
@@ -19,8 +20,8 @@ type Config struct {
 	FilePath    string   `env:"HOOKSPAN_FILE_PATH" kind:"abspath" allowed:"an absolute path" doc:"File that receives traces as OTLP JSON lines."`
 	Traceparent string   `env:"HOOKSPAN_TRACEPARENT" kind:"traceparent" allowed:"a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"Trace context that becomes the parent of each run."`
 
-	Disabled    bool          `group:"Recording" env:"HOOKSPAN_DISABLED" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Switches recording off."`
-	Capture     string        `env:"HOOKSPAN_CAPTURE" envDefault:"preview" kind:"oneof" allowed:"preview, none, full" doc:"How much of prompts, tool inputs and results goes onto spans."`
+	Disabled    bool          `group:"Recording" env:"HOOKSPAN_DISABLED" envDefault:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Switches recording off; a wrong value does so too."`
+	Capture     string        `env:"HOOKSPAN_CAPTURE" envDefault:"preview" whenWrong:"none" kind:"oneof" allowed:"preview, none, full" doc:"How much of prompts, tool inputs and results goes onto spans; a wrong value counts as none."`
 	MaxInput    int           `env:"CONNECTOR_MAX_INPUT_PREVIEW" envDefault:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500)."`
 	MaxOutput   int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW" envDefault:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500)."`
 	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT" envDefault:"30m" kind:"duration" min:"1s" max:"8760h" allowed:"a duration such as 30m, from 1s to 8760h" doc:"How long a run may stay silent before it counts as abandoned."`
@@ -148,7 +149,10 @@ func Load(in Input) (*Config, error) {
 		}
 		c.wrong[name] = true
 		errs = append(errs, &Problem{Variable: name, Found: foundText(tag, raw), Allowed: allowedText(tag, raw), Source: source})
-		if v, ok := ck.check(tag.Get("envDefault"), tag); ok {
+		// Where a mistake could let texts out that were meant to stay, the
+		// private side is taken in place of the default.
+		private := cmp.Or(tag.Get("whenWrong"), tag.Get("envDefault"))
+		if v, ok := ck.check(private, tag); ok {
 			checked[name] = v
 		}
 	}

@@ -2,7 +2,8 @@
 // process environment and from one env file.
 //
 // The package promises that Load always returns a usable Config: a wrong value
-// is replaced by its default and named in the error. A destination whose
+// is replaced by its default and named in the error; where the default could let
+// out what the user meant to keep, by the private value instead. A destination whose
 // address or protocol is wrong is left out of [Config.Destinations] rather
 // than sent somewhere else. Secrets show up neither in problems nor in
 // [Config.Settings].

@@ -37,8 +37,11 @@ func (c *Config) Settings() []Setting {
 			continue
 		}
 		s := Setting{Name: name, Value: tag.Get("envDefault"), Source: c.Source(name), Doc: tag.Get("doc")}
-		if s.Source != Default {
+		switch private := tag.Get("whenWrong"); {
+		case s.Source != Default:
 			s.Value = c.set[name].shown
+		case c.wrong[name] && private != "":
+			s.Value = private
 		}
 		switch name {
 		case "HOOKSPAN_CONFIG_FILE":

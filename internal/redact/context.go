@@ -11,7 +11,7 @@ func contextRules() []*rule {
 		{name: "url-password", probes: []string{"://"}, pattern: `://[^\s/?#:@"'<>\\]{0,100}:([^\s/@"'<>\\` + "`" + `]{3,})@`, lead: 4, ok: urlPassword},
 		{name: "auth-header", probes: []string{"(?i)auth"}, pattern: `(?i:authorization)` + quote + `[ \t]*[:=,][ \t]*` + quote + `(?i:bearer|basic|token|digest|apikey|bot)[ \t]+([A-Za-z0-9._~+/=-]{8,})`, lead: 15, ok: notPlaceholder},
 		{name: "bearer-token", probes: []string{"(?i)bear"}, pattern: `(?i:bearer)[ \t]+([A-Za-z0-9._~+/=-]{16,})`, left: true, lead: 7, ok: bearer},
-		{name: "curl-password", probes: []string{"curl"}, pattern: `curl[ \t][^\n|;&]{0,300}?(?:-u|--user)[ =]?["']?[^\s:'"\\]{1,80}:([^\s'"\\]{4,})`, left: true, lead: 5, ok: notPlaceholder},
+		{name: "curl-password", probes: []string{"curl"}, pattern: `curl[ \t][^\n|;&]{0,160}?(?:-u|--user)[ =]?["']?[^\s:'"\\]{1,80}:([^\s'"\\]{4,})`, left: true, lead: 5, ok: notPlaceholder},
 		{name: "assigned-secret", probes: []string{
 			"(?i)pass", "(?i)pwd", "(?i)secr", "(?i)toke", "(?i)api[_-]", "(?i)apik", "(?i)acce", "(?i)priv", "(?i)acco",
 			"(?i)encr", "(?i)sign", "(?i)agen", "(?i)auth", "(?i)cred",
@@ -46,7 +46,7 @@ func notPlaceholder(m match) bool { return !placeholder(m.value()) }
 func bearer(m match) bool {
 	v := m.value()
 	if m.head {
-		return !placeholder(v)
+		return !placeholder(v) && !words(v)
 	}
 	return hasDigit(v) && !placeholder(v)
 }
@@ -65,7 +65,7 @@ func assigned(m match) bool {
 	quoted := before != "" && strings.IndexByte("\"'`", before[len(before)-1]) >= 0
 	spaced := len(value) == len(name)
 
-	if spaced && !isFlag(m.text, m.at) {
+	if spaced && (!isFlag(m.text, m.at) || v[0] == '-') {
 		return false
 	}
 	if placeholder(v) || harmlessName(name) || looksLikeCode(v, quoted) {
@@ -74,9 +74,9 @@ func assigned(m match) bool {
 	full := nameStart(m.text, m.at) + name
 	env := !quoted && before == name+"=" && strings.ToUpper(full) == full && strings.ContainsAny(full, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	if m.head {
-		// What is there of the value may not look random yet. Prose such as
-		// "unexpected token: identifier" is spared.
-		return quoted || env || spaced || strings.HasSuffix(before, "=") || strings.Trim(v, "abcdefghijklmnopqrstuvwxyz.,;") != ""
+		// What is there of the value may not look random yet. Words are spared
+		// in prose ("unexpected token: identifier") and in program text.
+		return quoted || env || spaced || strings.HasSuffix(before, "=") || !words(v)
 	}
 	if !quoted && m.hi < len(m.text) && strings.IndexByte("([{<", m.text[m.hi]) >= 0 {
 		return false
@@ -109,6 +109,26 @@ func digitRuns(v string) int {
 		}
 	}
 	return n
+}
+
+// words tells names such as lru_cache and DHPrivateKey, whole or cut, from
+// random letters: their parts are longer.
+func words(v string) bool {
+	v = strings.TrimRight(v, ".,;:…")
+	parts, letters := 0, 0
+	for i := range len(v) {
+		c := v[i]
+		isUpper := 'A' <= c && c <= 'Z'
+		switch {
+		case '0' <= c && c <= '9':
+			return false
+		case isUpper && i > 0 && 'A' <= v[i-1] && v[i-1] <= 'Z':
+		case isUpper || i == 0 || !isWord(v[i-1]) || v[i-1] == '_':
+			parts++
+		}
+		letters++
+	}
+	return letters >= 3*parts
 }
 
 func identifier(v string) bool {
@@ -160,7 +180,7 @@ func placeholder(v string) bool {
 	if strings.Trim(low, "x*.-_#") == "" {
 		return true
 	}
-	for _, part := range []string{"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets."} {
+	for _, part := range []string{"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets."} {
 		if strings.Contains(low, part) {
 			return true
 		}

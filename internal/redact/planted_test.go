@@ -224,7 +224,8 @@ func TestTailOfTextCutAnywhere(t *testing.T) {
 			if start < 0 {
 				start = 0
 			}
-			for end := start; end <= len(text); end++ {
+			// Far inside a long secret one place is like the next.
+			for end := start; end <= len(text); end += 1 + (end-start)/100 {
 				for _, mark := range []string{"", "…", "...", "\n... [truncated]"} {
 					got := r.Tail(text[:end] + mark)
 					if l := leak(p, got); l != "" {

@@ -68,11 +68,14 @@ func (r *Redactor) Preview(s string, max int) string {
 	return out[:keep] + "…"
 }
 
-// redact repeats until nothing changes, which makes it idempotent. It comes to
-// an end since each round takes away text that is not a marker.
+// rounds bounds redact. Two are the rule; more than a few need a user's rule
+// that matches anew beside each marker, such as one anchored at the beginning.
+const rounds = 16
+
+// redact repeats until nothing changes, which makes it idempotent.
 func (r *Redactor) redact(s string, cut bool) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	for {
+	for range rounds {
 		before := s
 		for _, st := range r.stages {
 			s = replace(s, cut, st.scan)
@@ -81,9 +84,10 @@ func (r *Redactor) redact(s string, cut bool) string {
 			s = replace(s, cut, u.scanAll)
 		}
 		if s == before {
-			return s
+			break
 		}
 	}
+	return s
 }
 
 // span is a secret's place in a text.
@@ -152,8 +156,8 @@ func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-'
 }
 
-// Rule is one pattern of secrets. What its first group takes part in, or else
-// the whole match, is the secret.
+// Rule is one pattern of secrets. The secret is the whole match or, if there are
+// groups, what the first one that takes part matches.
 type Rule struct {
 	// Name stands in the marker: lower case letters, digits and hyphens.
 	Name string

@@ -5,7 +5,7 @@ package redact
 // one place the first wins.
 func tokenRules() []*rule {
 	return []*rule{
-		{name: "private-key", probes: []string{"----"}, pattern: privateKey, lead: 27},
+		{name: "private-key", probes: []string{"----"}, pattern: privateKey, lead: 27, reach: 1 << 10, grow: privateKeyEnd},
 		{name: "aws-access-key", probes: []string{"A[KS]IA", "ABIA", "ACCA"}, pattern: `A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}`, left: true, right: true},
 		{name: "github-token", probes: []string{"gh[pousr]_"}, pattern: `gh[pousr]_[A-Za-z0-9_]{36,}`},
 		{name: "github-pat", probes: []string{"gith"}, pattern: `github_pat_[A-Za-z0-9_]{22,}`, lead: 11},
@@ -28,14 +28,15 @@ func tokenRules() []*rule {
 		{name: "digitalocean-token", probes: []string{"do[opr]_"}, pattern: `do[opr]_v1_[a-f0-9]{64}`, lead: 7},
 		{name: "azure-key", probes: []string{"(?i)acco", "(?i)shar"}, pattern: `(?i:AccountKey|SharedAccessKey|SharedAccessSignature)=([A-Za-z0-9+/=%]{20,})`, lead: 11},
 		{name: "azure-signature", probes: []string{"sig="}, pattern: `sig=([A-Za-z0-9+/=%_-]{24,})`, left: true, ok: mixed},
-		{name: "jwt", probes: []string{"eyJ"}, pattern: `eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}`, lead: 3},
+		{name: "jwt", probes: []string{"eyJ"}, pattern: `eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}`, left: true, lead: 3, reach: 8 << 10},
 		{name: "telegram-token", probes: []string{":AA"}, pattern: `:(AA[A-Za-z0-9_-]{33,})`, lead: 3, ok: afterBotID},
-		{name: "discord-token", probes: []string{"[MNO][DTjz][AEIMQUYcgk][wxyz012345]"}, pattern: `[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`, left: true, ok: mixed},
+		{name: "discord-token", probes: []string{"[MNO][DTjz][AEIMQUYcgk][wxyz012345]"}, pattern: `[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`, left: true, lead: 25, ok: mixed},
 		{name: "discord-webhook", probes: []string{"disc"}, pattern: `discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([A-Za-z0-9_-]{40,})`, lead: 25},
 		{name: "shopify-token", probes: []string{"shp[acstp]"}, pattern: `shp(?:at|ca|pa|ss|tka)_[a-fA-F0-9]{32,}`, lead: 6},
 		{name: "databricks-token", probes: []string{"dapi"}, pattern: `dapi[a-f0-9]{32}(?:-\d)?`, left: true},
 		{name: "linear-key", probes: []string{"lin_"}, pattern: `lin_(?:api|oauth)_[A-Za-z0-9]{32,}`, lead: 8},
-		{name: "notion-token", probes: []string{"ntn_", "secr"}, pattern: `(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43,})`, left: true, lead: 4, ok: mixed},
+		{name: "notion-token", probes: []string{"ntn_"}, pattern: `ntn_[A-Za-z0-9]{40,}`, left: true, ok: mixed},
+		{name: "notion-token", probes: []string{"secr"}, pattern: `secret_[A-Za-z0-9]{43,}`, left: true, lead: 7, ok: func(m match) bool { return mixed(m) && !words(m.value()) }},
 		{name: "vercel-token", probes: []string{"verc", "vc[pcirak]_"}, pattern: `(?:vercel_blob_rw_[A-Za-z0-9]{8,}_|vc[pcirak]_)[A-Za-z0-9]{24,}`, left: true, ok: mixed},
 		{name: "cloudflare-token", probes: []string{"cf[uak]t", "cfk_", "v1.0"}, pattern: `(?:cf(?:ut|at|k)_[A-Za-z0-9_-]{40,}|v1\.0-[0-9a-f]{24}-[0-9a-f]{100,})`, left: true, lead: 5},
 		{name: "heroku-key", probes: []string{"HRKU"}, pattern: `HRKU-[A-Za-z0-9_-]{36,}`, lead: 5},
@@ -54,18 +55,6 @@ func tokenRules() []*rule {
 		{name: "age-key", probes: []string{"AGE-"}, pattern: `AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}`, lead: 16},
 	}
 }
-
-// privateKey is a PEM or PGP private key: armour, then lines of base64, with
-// whatever a file listing, a string literal or JSON puts between lines. The end
-// may be missing. A mention of the first line alone is no key.
-const privateKey = `-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----` +
-	`(?:` + between + `(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\r\n"\\]{0,80})*` +
-	`(?:` + between + `[A-Za-z0-9+/=]{16,})+` +
-	`(?:` + between + `[A-Za-z0-9+/=]{0,15}` + between + `-----END [A-Z0-9 ]{0,40}-----|` + between + `[A-Za-z0-9+/=]{1,15}\z)?`
-
-// between is what stands between the lines of a key: white space, escaped
-// line ends, quotes and the signs that join literals, line numbers.
-const between = `(?:[\s"'` + "`" + `+>|#,]|\\+[nrt]?|\d{1,6}[ \t]*[|:\t→])*`
 
 // mixed tells a random string from words: it holds a digit and a letter in one
 // stretch without separators. A beginning may be too short to show it.

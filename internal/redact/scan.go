@@ -20,8 +20,13 @@ type rule struct {
 	// lead is how many bytes stand before the random part at least; if zero,
 	// four. Less than lead+headMin bytes are no beginning worth removing.
 	lead int
+	// reach is how many bytes the expression may need to see; if zero, 256,
+	// which keeps regexp on its quicker way.
+	reach int
 	// ok decides on a match; nil means yes.
 	ok func(match) bool
+	// grow moves a match's end to where the secret ends; nil means it is there.
+	grow func(seg string, hi int, cut, last bool) int
 
 	re   func() *regexp.Regexp
 	head func() *regexp.Regexp
@@ -142,48 +147,67 @@ func (r *rule) at(seg string, i int, cut, last bool) (span, bool) {
 	if r.left && !boundaryBefore(seg, i) {
 		return span{}, false
 	}
-	lo, hi, found := find(r.re(), seg, i)
-	found = found && !(r.right && hi < len(seg) && isWord(seg[hi])) &&
-		(r.ok == nil || r.ok(match{text: seg, at: i, lo: lo, hi: hi}))
+	lo, hi, open, ok := r.find(r.re(), seg, i)
+	if ok && !(r.right && hi < len(seg) && isWord(seg[hi])) &&
+		(r.ok == nil || r.ok(match{text: seg, at: i, lo: lo, hi: hi})) {
+		if r.grow != nil {
+			hi = r.grow(seg, hi, cut, last)
+		} else if open {
+			hi = follow(seg, hi)
+		}
+		return span{lo, hi, r.name}, true
+	}
 	if !cut || r.head() == nil {
-		return span{lo, hi, r.name}, found
+		return span{}, false
 	}
-	// A beginning may reach further than a whole match does: the last line of
-	// a private key, say.
-	headLo, headHi, ok := find(r.head(), seg, i)
-	if !ok || found && headHi <= hi || headHi-i < r.lead+headMin || !cutAt(seg, headHi, last) ||
-		r.ok != nil && !r.ok(match{text: seg, at: i, lo: headLo, hi: headHi, head: true}) {
-		return span{lo, hi, r.name}, found
+	lo, hi, open, ok = r.find(r.head(), seg, i)
+	random := max(lo, i+r.lead)
+	if !ok || open || hi-random < headMin || fewLower(seg[random:hi]) || !cutAt(seg, hi, last) ||
+		r.ok != nil && !r.ok(match{text: seg, at: i, lo: lo, hi: hi, head: true}) {
+		return span{}, false
 	}
-	return span{headLo, headHi, r.name}, true
+	return span{lo, hi, r.name}, true
 }
 
-// find matches an anchored expression at i. It looks at a short stretch first,
-// because a regexp prepares for all the text it is given.
-func find(re *regexp.Regexp, seg string, i int) (lo, hi int, ok bool) {
-	for limit := 512; ; limit *= 8 {
-		end := min(len(seg), i+limit)
-		loc := re.FindStringSubmatchIndex(seg[i:end])
-		if end < len(seg) && (loc == nil && limit < 4096 || loc != nil && i+loc[1] > end-64) {
-			continue
-		}
-		if loc == nil {
-			return 0, 0, false
-		}
-		lo, hi := secretIn(loc)
-		return i + lo, i + hi, hi > lo
-	}
+// fewLower tells a few lower case letters, which are a word far more often than
+// the beginning of a key.
+func fewLower(v string) bool {
+	return len(v) < 8 && strings.Trim(v, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// secretIn is the place of the first group that takes part, or else of the
-// whole match.
+// find matches an anchored expression at i. It looks at a stretch of text only,
+// which bounds the cost of texts full of false beginnings; open says that the
+// match goes as far as that stretch, and the secret may go further.
+func (r *rule) find(re *regexp.Regexp, seg string, i int) (lo, hi int, open, ok bool) {
+	end := min(len(seg), i+max(r.reach, 256))
+	loc := re.FindStringSubmatchIndex(seg[i:end])
+	if loc == nil {
+		return 0, 0, false, false
+	}
+	lo, hi = secretIn(loc)
+	return i + lo, i + hi, i+hi == end && end < len(seg), hi > lo
+}
+
+// follow is the end of a long secret: where its characters end.
+func follow(seg string, i int) int {
+	for i < len(seg) && (isWord(seg[i]) || strings.IndexByte("+/=.-%~!@#$^&*?:", seg[i]) >= 0) {
+		i++
+	}
+	return i
+}
+
+// secretIn is the place of the first group that takes part, or of the whole
+// match of an expression without groups. It is empty where groups take no part.
 func secretIn(loc []int) (lo, hi int) {
+	if len(loc) == 2 {
+		return loc[0], loc[1]
+	}
 	for g := 2; g+1 < len(loc); g += 2 {
 		if loc[g] >= 0 {
 			return loc[g], loc[g+1]
 		}
 	}
-	return loc[0], loc[1]
+	return 0, 0
 }
 
 // cutAt tells whether a text was cut at i: it ends there, or a mark says so.

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const filePath = "/home/u/.config/hookspan/hookspan.env"
+
+func TestEnvFileProblems(t *testing.T) {
+	tests := []struct {
+		name, file string
+		want       []string
+		capture    string
+	}{
+		{"wrong line, the others count", "HOOKSPAN_CAPTURE\nHOOKSPAN_CAPTURE=none\n", []string{
+			filePath + ": line 1: missing =: allowed NAME=value, a value with blanks or # in quotes",
+		}, "none"},
+		{"two wrong lines", "# c\nHOOKSPAN_CAPTURE=full\nA='x\n\n=1", []string{
+			filePath + ": line 3: unmatched ': allowed NAME=value, a value with blanks or # in quotes",
+			filePath + ": line 5: empty key: allowed NAME=value, a value with blanks or # in quotes",
+		}, "full"},
+		{"wrong value", "HOOKSPAN_CAPTURE=x\n", []string{
+			`HOOKSPAN_CAPTURE: found "x" in ` + filePath + `: allowed preview, none, full`,
+		}, "none"},
+		{"misspelt name", "HOOKSPAN_CAPTUER=none\n", []string{
+			`HOOKSPAN_CAPTUER: no such variable (in ` + filePath + `): allowed the variables that hookspan config lists`,
+		}, "preview"},
+		{"file that names a file", "HOOKSPAN_CONFIG_FILE=/x\nHOOKSPAN_CAPTURE=none", []string{
+			`HOOKSPAN_CONFIG_FILE: has no effect in a file (in ` + filePath + `): allowed the process environment only`,
+		}, "none"},
+		{"others' names", "EDITOR=vi\nOTEL_BSP_MAX_QUEUE_SIZE=7\n", nil, "preview"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := Load(input(tt.file))
+			var got []string
+			for _, p := range Problems(err) {
+				got = append(got, p.Error())
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("problems (-want +got):\n%s", d)
+			}
+			if c.Capture != tt.capture {
+				t.Errorf("capture %q, want %q", c.Capture, tt.capture)
+			}
+		})
+	}
+}
+
+func TestConfigFileNamedByEnvironment(t *testing.T) {
+	read := func(p string) ([]byte, error) {
+		switch p {
+		case "/etc/h.env", "/home/u/h.env":
+			return []byte("HOOKSPAN_CAPTURE=full"), nil
+		case "/denied":
+			return nil, &fs.PathError{Op: "open", Path: p, Err: fs.ErrPermission}
+		case "/broken":
+			return nil, errors.New("broken")
+		}
+		return nil, fs.ErrNotExist
+	}
+	tests := []struct{ named, path, capture, problem string }{
+		{"/etc/h.env", "/etc/h.env", "full", ""},
+		{"~/h.env", "/home/u/h.env", "full", ""},
+		{"", filePath, "preview", ""},
+		{"/none", "/none", "preview", "/none: cannot be read: file does not exist: allowed a readable file of NAME=value lines"},
+		{"/denied", "/denied", "preview", "/denied: cannot be read: permission denied: allowed a readable file of NAME=value lines"},
+		{"/broken", "/broken", "preview", "/broken: cannot be read: broken: allowed a readable file of NAME=value lines"},
+		{"h.env", filePath, "preview", `HOOKSPAN_CONFIG_FILE: found "h.env" in the environment: allowed an absolute path`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.named, func(t *testing.T) {
+			c, err := Load(Input{Environ: []string{"HOOKSPAN_CONFIG_FILE=" + tt.named}, Home: "/home/u", GOOS: "linux", ReadFile: read})
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+			if d := cmp.Diff([]string{tt.path, tt.capture, tt.problem}, []string{c.ConfigFile, c.Capture, text}); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestProjectDisabled(t *testing.T) {
+	tests := []struct {
+		name, file string
+		want       bool
+	}{
+		{"no file", "", false},
+		{"off", "HOOKSPAN_DISABLED=true\n", true},
+		{"off in another form", "export HOOKSPAN_DISABLED = '1' # quiet", true},
+		{"on", "HOOKSPAN_DISABLED=false\n", false},
+		{"unknown value", "HOOKSPAN_DISABLED=maybe\n", false},
+		{"later line counts", "HOOKSPAN_DISABLED=true\nHOOKSPAN_DISABLED=false\n", false},
+		{"wrong lines beside it", "\x00\x01\n=\nHOOKSPAN_DISABLED=true\n'", true},
+		{"anything else", "HOOKSPAN_CAPTURE=none\nOTEL_SDK_DISABLED=true\nOTEL_EXPORTER_OTLP_ENDPOINT=https://evil.example\n", false},
+		{"very long line beside it", strings.Repeat("x", 1<<17) + "\nHOOKSPAN_DISABLED=true\n", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			read := func(p string) ([]byte, error) {
+				if p != "/work/p/.hookspan.env" || tt.file == "" {
+					return nil, fs.ErrNotExist
+				}
+				return []byte(tt.file), nil
+			}
+			for _, dir := range []string{"/work/p", "/work/p/"} {
+				if got := ProjectDisabled(read, dir); got != tt.want {
+					t.Errorf("%s: got %t, want %t", dir, got, tt.want)
+				}
+			}
+		})
+	}
+	if ProjectDisabled(nil, "/x") || ProjectDisabled(func(string) ([]byte, error) { return []byte("HOOKSPAN_DISABLED=1"), nil }, "") {
+		t.Error("disabled without a reader or a folder")
+	}
+}

@@ -1,0 +1,142 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The examples of the OTLP exporter specification, "Endpoint URLs for
+// OTLP/HTTP" and "Specifying headers via environment variables".
+func TestOTLPEndpoint(t *testing.T) {
+	const general, traces = "OTEL_EXPORTER_OTLP_ENDPOINT=", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="
+	tests := []struct {
+		name    string
+		environ []string
+		want    string
+	}{
+		{"not set", nil, ""},
+		{"general", []string{general + "http://collector:4318"}, "http://collector:4318/v1/traces"},
+		{"general ends in a slash", []string{general + "http://collector:4318/"}, "http://collector:4318/v1/traces"},
+		{"general with a path", []string{general + "http://collector:4318/mycollector/"}, "http://collector:4318/mycollector/v1/traces"},
+		{"general with a path without a slash", []string{general + "http://collector:4318/mycollector"}, "http://collector:4318/mycollector/v1/traces"},
+		{"general with a query", []string{general + "https://c.example/x?k=v"}, "https://c.example/x/v1/traces?k=v"},
+		{"traces as it is", []string{general + "http://collector:4318", traces + "https://example.com:4318/x/traces"}, "https://example.com:4318/x/traces"},
+		{"traces without a path", []string{traces + "http://collector:4318"}, "http://collector:4318/"},
+		{"scheme in capitals", []string{general + "HTTPS://c.example"}, "https://c.example/v1/traces"},
+		{"default when asked for", []string{"HOOKSPAN_EXPORTERS=otlp"}, "http://localhost:4318/v1/traces"},
+		{"empty is not set", []string{general, traces}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := load(t, input("", tt.environ...)).OTLP().Endpoint; got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOTLPTracesVariablesWin(t *testing.T) {
+	pre := "OTEL_EXPORTER_OTLP_"
+	c := load(t, input("",
+		pre+"ENDPOINT=https://a.example", pre+"TRACES_ENDPOINT=https://b.example/t",
+		pre+"HEADERS=a=1,b=2", pre+"TRACES_HEADERS=c=3",
+		pre+"TIMEOUT=1000", pre+"TRACES_TIMEOUT=2000",
+		pre+"COMPRESSION=gzip", pre+"TRACES_COMPRESSION=none",
+		pre+"PROTOCOL=http/protobuf", pre+"TRACES_PROTOCOL=http/json",
+		pre+"CERTIFICATE=/a", pre+"TRACES_CERTIFICATE=/b",
+		pre+"CLIENT_CERTIFICATE=/c", pre+"TRACES_CLIENT_CERTIFICATE=/d",
+		pre+"CLIENT_KEY=/e", pre+"TRACES_CLIENT_KEY=/f",
+	))
+	want := OTLP{
+		Endpoint: "https://b.example/t", Headers: map[string]string{"c": "3"}, Timeout: 2 * time.Second,
+		Compression: "none", Protocol: "http/json", Certificate: "/b", ClientCertificate: "/d", ClientKey: "/f",
+	}
+	if d := cmp.Diff(want, c.OTLP()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestParseHeaders(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       map[string]string
+		wrong      bool
+	}{
+		{"none", "", nil, false},
+		{"one", "api-key=key", map[string]string{"api-key": "key"}, false},
+		{"two", "api-key=key,other-config-value=value", map[string]string{"api-key": "key", "other-config-value": "value"}, false},
+		{"blanks around", " a = 1 , b = 2 ", map[string]string{"a": "1", "b": "2"}, false},
+		{"percent-encoded", "authorization=Basic%20dTpw%3D%3D", map[string]string{"authorization": "Basic dTpw=="}, false},
+		{"= in the value", "a=b=c==", map[string]string{"a": "b=c=="}, false},
+		{"+ stays", "a=b+c", map[string]string{"a": "b+c"}, false},
+		{"plain blank in the value", "Authorization=Bearer abc", map[string]string{"Authorization": "Bearer abc"}, false},
+		{"empty value", "a=", map[string]string{"a": ""}, false},
+		{"comma too many", "a=1,,b=2,", map[string]string{"a": "1", "b": "2"}, false},
+		{"no =", "abc", nil, true},
+		{"no name", "=v", nil, true},
+		{"bad escape", "a=%4", nil, true},
+		{"name with a blank", "a b=c", nil, true},
+		{"name with an escaped colon", "a%3A=c", nil, true},
+		{"line end in the value", "a=b%0Ac", nil, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := parseHeaders(tt.text)
+			if d := cmp.Diff(tt.want, got); d != "" || (err != nil) != tt.wrong {
+				t.Errorf("error %v, (-want +got):\n%s", err, d)
+			}
+		})
+	}
+}
+
+func TestService(t *testing.T) {
+	tests := []struct {
+		name    string
+		environ []string
+		want    string
+	}{
+		{"none", nil, ""},
+		{"from the resource", []string{"OTEL_RESOURCE_ATTRIBUTES=a=1,service.name=my%20svc"}, "my svc"},
+		{"own variable wins", []string{"OTEL_RESOURCE_ATTRIBUTES=service.name=x", "OTEL_SERVICE_NAME=y"}, "y"},
+	}
+	for _, tt := range tests {
+		if got := load(t, input("", tt.environ...)).Service(); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add("HOOKSPAN_CAPTURE=none\nOTEL_EXPORTER_OTLP_ENDPOINT=http://u:p@h\n", "a=b,c", "00-x")
+	f.Add("export A='\n=\n\"", "%", "1TiB")
+	f.Fuzz(func(t *testing.T, file, headers, value string) {
+		in := input(file+"\n", "OTEL_EXPORTER_OTLP_HEADERS="+headers, "HOOKSPAN_MAX_EVENT_BYTES="+value, "HOOKSPAN_TRACEPARENT="+value,
+			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+value, "OTEL_RESOURCE_ATTRIBUTES="+value, "HOOKSPAN_RETENTION="+value)
+		c, err := Load(in)
+		if c == nil {
+			t.Fatal("no Config")
+		}
+		if c.MaxEventBytes < 4<<10 || c.MaxEventBytes > 64<<20 || c.Retention < 0 || c.IdleTimeout <= 0 {
+			t.Errorf("out of range: %d %s %s", c.MaxEventBytes, c.Retention, c.IdleTimeout)
+		}
+		if err != nil && len(Problems(err)) == 0 {
+			t.Errorf("an error that is no problem: %v", err)
+		}
+		if o := c.OTLP(); o.Timeout <= 0 || strings.ContainsAny(strings.Join(values(o.Headers), ""), "\r\n") {
+			t.Errorf("unfit for a request: %+v", o)
+		}
+		c.Destinations()
+		c.Settings()
+	})
+}
+
+func values(m map[string]string) []string {
+	var out []string
+	for _, v := range m {
+		out = append(out, v)
+	}
+	return out
+}

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write docs/configuration.md")
+
+func TestReference(t *testing.T) {
+	const path = "../docs/configuration.md"
+	want := Reference()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // A page of the documentation.
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, strings.ReplaceAll(string(got), "\r\n", "\n")); d != "" {
+		t.Errorf("%s is not what the struct tags say; run go test ./config -run TestReference -update (-want +got):\n%s", path, d)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	c := load(t, input("HOOKSPAN_SPOOL_SYNC=ALWAYS\nINFINIUM_AGENT_ID=a-1\n",
+		"HOOKSPAN_MAX_EVENT_BYTES=512KiB", "INFINIUM_AGENT_SECRET=topsecret", "OTEL_EXPORTER_OTLP_ENDPOINT=https://user:topsecret@c.example/a@b",
+		"OTEL_EXPORTER_OTLP_TIMEOUT=500", "HOOKSPAN_EXPORTERS= otlp , store"))
+	settings := c.Settings()
+	if !slices.IsSortedFunc(settings, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("not sorted")
+	}
+	got := map[string]string{}
+	for _, s := range settings {
+		got[s.Name] = s.Value + " from " + s.Source
+		if s.Doc == "" {
+			t.Errorf("%s has no doc", s.Name)
+		}
+	}
+	for name, want := range map[string]string{
+		"HOOKSPAN_SPOOL_SYNC":         "always from file",
+		"INFINIUM_AGENT_ID":           "a-1 from file",
+		"HOOKSPAN_MAX_EVENT_BYTES":    "512KiB from environment",
+		"HOOKSPAN_SPOOL_MAX_BYTES":    "1GiB from default",
+		"INFINIUM_AGENT_SECRET":       "**** from environment",
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "https://****@c.example/a@b from environment",
+		"OTEL_EXPORTER_OTLP_TIMEOUT":  "500 from environment",
+		"OTEL_EXPORTER_OTLP_HEADERS":  " from default",
+		"HOOKSPAN_EXPORTERS":          "otlp,store from environment",
+		"HOOKSPAN_CONFIG_FILE":        "/home/u/.config/hookspan/hookspan.env from default",
+		"HOOKSPAN_REDACT_FILE":        "/home/u/.config/hookspan/redact.rules from default",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: got %q, want %q", name, got[name], want)
+		}
+	}
+}
+
+func TestSecretsAreNeverShown(t *testing.T) {
+	const secret = "t0psecret"
+	tests := []struct {
+		name    string
+		environ []string
+	}{
+		{"right values", []string{"INFINIUM_AGENT_SECRET=" + secret, "OTEL_EXPORTER_OTLP_HEADERS=k=" + secret, "OTEL_EXPORTER_OTLP_TRACES_HEADERS=k=" + secret}},
+		{"wrong values", []string{"INFINIUM_AGENT_SECRET=a b " + secret, "OTEL_EXPORTER_OTLP_HEADERS=" + secret, "OTEL_EXPORTER_OTLP_TRACES_HEADERS=%zz" + secret}},
+		{"in right URLs", []string{"INFINIUM_BASE_URL=https://u:" + secret + "@h/x", "OTEL_EXPORTER_OTLP_ENDPOINT=https://u:" + secret + "@h"}},
+		{"in wrong URLs", []string{"INFINIUM_BASE_URL=https://u:" + secret + "/%zz@h x", "OTEL_EXPORTER_OTLP_ENDPOINT=ftp://u:" + secret + "@h", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://u:" + secret + "@h:port"}},
+		{"in clear text", []string{"INFINIUM_BASE_URL=http://u:" + secret + "@h", "OTEL_EXPORTER_OTLP_ENDPOINT=http://u:" + secret + "@h"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := Load(input("", tt.environ...))
+			shown := fmt.Sprint(err) + fmt.Sprintf("%v %+v", c.Settings(), c.Settings())
+			for _, p := range Problems(err) {
+				shown += fmt.Sprintf("%+v", *p)
+			}
+			shown += fmt.Sprintf("%v %+v %#v %s %q", c.InfiniumAgentSecret, c.OTLPHeaders, c.OTLPTracesHeaders, c.OTLPHeaders, c.InfiniumAgentSecret)
+			b, jerr := json.Marshal(c.InfiniumAgentSecret)
+			if jerr != nil {
+				t.Fatal(jerr)
+			}
+			shown += string(b)
+			if strings.Contains(shown, secret) {
+				t.Errorf("%s", shown)
+			}
+			if !strings.Contains(shown, masked) {
+				t.Errorf("no mask in %s", shown)
+			}
+		})
+	}
+}
+
+func TestEverySettingIsDocumented(t *testing.T) {
+	page := Reference()
+	for _, s := range load(t, input("")).Settings() {
+		if strings.Count(page, "| `"+s.Name+"` |") != 1 {
+			t.Errorf("%s is not on the page once", s.Name)
+		}
+		if reflectTag(s.Name).Get("allowed") == "" || reflectTag(s.Name).Get("kind") == "" {
+			t.Errorf("%s has no allowed or kind tag", s.Name)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package redact
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// fake is 32 made-up characters that look random.
+var fake = strings.Repeat("q7Rt", 4) + strings.Repeat("Z2mK", 4)
+
+func TestOrdinaryTextIsLeftAlone(t *testing.T) {
+	for _, text := range []string{
+		`password = getPassword()`,
+		`password := os.Getenv("DB_PASSWORD")`,
+		`const token = await getToken(user2)`,
+		`token := lexer.next2()`,
+		`api_key = os.environ["OPENAI_API_KEY_2"]`,
+		`apiKey: process.env.API_KEY_V2`,
+		`export TOKEN=$GITHUB_TOKEN`,
+		`export TOKEN="${GITHUB_TOKEN:-none1}"`,
+		`password: ${{ secrets.DB_PASSWORD1 }}`,
+		`max_tokens: 4096, "input_tokens": 123456`,
+		`{"token_type": "bearer", "expires_in": 3600}`,
+		`PASSWORD_FILE=/run/secrets/db_password1`,
+		`TOKEN_URL=https://login.example.com/oauth2/v2.0/token`,
+		`secretName: my-app-secret-v2`,
+		`<password>`, `password=<your-password-1>`, `password: ********`, `password=xxxxxxxxxxxx`,
+		`"password": {"type": "string", "minLength": 8}`,
+		`type Token struct { Pos token.Pos1 }`,
+		`SyntaxError: Unexpected token: identifier2`,
+		`The secret: be kind to everyone you meet`,
+		`pip install scikit-learn sk-learn-contrib-lightning`,
+		`task-force-one-hundred-and-twenty-three, disk-usage-1234567890123456`,
+		`AKIA is the prefix of AWS keys, ghp_ that of GitHub's, sk-... OpenAI's`,
+		`-----BEGIN PRIVATE KEY----- is how a key begins`,
+		`if !strings.HasPrefix(s, "-----BEGIN RSA PRIVATE KEY-----") { return errors.New("not a key at all here") }`,
+		"-----BEGIN CERTIFICATE-----\n" + strings.Repeat("MIIB"+fake, 4) + "\n-----END CERTIFICATE-----",
+		`http://localhost:8080/path?x=1@2`, `ssh://git@github.com:22/x`, `postgres://user:password@localhost/db`,
+		`git commit 3f786850e387550fdab836ed7e6dc881de23001b`,
+		`sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`,
+		`id 550e8400-e29b-41d4-a716-446655440000, toolu_01A09q90qw90lq917835lq9`,
+		`Authorization: Bearer <token>`, `Authorization: Bearer $TOKEN`,
+		`the bearer of this letter`, `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUA`,
+		`hf_hub_download(repo_id="x")`, `r8_convert`, `SG.something`, `author: secretary2024group`,
+		`--token-file ./creds1.json --password-stdin`,
+		`[REDACTED:github-token]`, `password=[REDACTED:assigned-secret]`,
+	} {
+		r := New(nil)
+		if got := r.String(text); got != text {
+			t.Errorf("String changed\n%s\nto\n%s", text, got)
+		}
+	}
+}
+
+// TestTailLeavesWholeTextsAlone has texts that nobody cut: Tail sees all texts.
+func TestTailLeavesWholeTextsAlone(t *testing.T) {
+	r := New(nil)
+	for _, text := range []string{
+		"SyntaxError: Unexpected token: identifier", "Invalid password: wrong", "go test ./...", "see http://localhost:8080",
+		"it ended with a key-value", "implicit grants and Bearer tokens.", "if secret_password", "npm_confi", "call hf_hub_down", "see https://packages.example.org", "open disk-image", `password = getPassword()`, "password=[REDACTED:assigned-secret]", "x [REDACTED:jwt]", "export TOKEN=$GITHUB_TOKEN",
+		"gh", "ghp_", "AKIA", "sk-", "-----BEGIN", "https://github.com/a/b", "",
+	} {
+		if got := r.Tail(text); got != text {
+			t.Errorf("Tail changed %q to %q", text, got)
+		}
+	}
+}
+
+func TestString(t *testing.T) {
+	key := "gh" + "p_" + strings.Repeat("aB3d", 9)
+	tests := []struct{ name, text, want string }{
+		{"two keys", key + " " + key, "[REDACTED:github-token] [REDACTED:github-token]"},
+		{"key beside a marker", "[REDACTED:jwt]" + key, "[REDACTED:jwt][REDACTED:github-token]"},
+		{"known form beats telling name", "GITHUB_" + "TOKEN=" + key, "GITHUB_" + "TOKEN=[REDACTED:github-token]"},
+		{"key as a URL's user", "https://" + key + "@github.com/x", "https://[REDACTED:github-token]@github.com/x"},
+		{"key as a URL's password", "https://me:" + key + "@github.com/x", "https://me:[REDACTED:github-token]@github.com/x"},
+		{"short password in a URL", "redis://:" + "p4w@cache:6379", "redis://:[REDACTED:url-password]@cache:6379"},
+		{"single quotes in YAML", "api_" + "key: '" + fake + "'", "api_" + "key: '[REDACTED:assigned-secret]'"},
+		{"map index", `env["api_` + `key"] = "` + fake + `"`, `env["api_` + `key"] = "[REDACTED:assigned-secret]"`},
+		{"flag with =", "--api-" + "key=" + fake, "--api-" + "key=[REDACTED:assigned-secret]"},
+		{"flag with a blank", "--auth-" + "token " + fake, "--auth-" + "token [REDACTED:assigned-secret]"},
+		{"header", "x-agent-" + "key: " + fake, "x-agent-" + "key: [REDACTED:assigned-secret]"},
+		{"password with signs", "DB_" + "PASSWORD=tr0ub4dor&3", "DB_" + "PASSWORD=[REDACTED:assigned-secret]"},
+		{"digits only", "DB_" + "PASSWORD=8412769053", "DB_" + "PASSWORD=[REDACTED:assigned-secret]"},
+		{"marker that is not one", "[REDACTED:] [REDACTED:X] [REDACTED:a" + " " + key, "[REDACTED:] [REDACTED:X] [REDACTED:a [REDACTED:github-token]"},
+		{"secret longer than a stretch", "API_" + "TOKEN=" + strings.Repeat(fake, 400) + " z", "API_" + "TOKEN=[REDACTED:assigned-secret] z"},
+		{"invalid UTF-8", "a\xff" + key, "a\uFFFD[REDACTED:github-token]"},
+		{"private key with line numbers", " 1 | -----BEGIN " + "PRIVATE KEY-----\n 2 | " + fake + fake + "\n 3 | " + fake + "abc\n 4 | Zm9v\n 5 | -----END " + "PRIVATE KEY-----\n 6 | x", " 1 | [REDACTED:private-key]\n 6 | x"},
+		{"private key in joined literals", `"-----BEGIN ` + `PRIVATE KEY-----\n" +` + "\n\t\"" + fake + fake + `\n" +` + "\n\t\"Zm9v\\n\" +\n\t\"-----END " + "PRIVATE KEY-----\"", `"[REDACTED:private-key]"`},
+		{"encrypted private key", "-----BEGIN " + "RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n" + fake + "\n-----END " + "RSA PRIVATE KEY-----\n", "[REDACTED:private-key]\n"},
+		{"private key without an end", "-----BEGIN " + "PRIVATE KEY-----\n" + fake + "\n" + fake + "\n\nand so on", "[REDACTED:private-key]\n\nand so on"},
+	}
+	r := New(nil)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := r.String(tt.text)
+			if got != tt.want {
+				t.Errorf("\ngot  %s\nwant %s", got, tt.want)
+			}
+			if again := r.String(got); again != got {
+				t.Errorf("redacted again: %s", again)
+			}
+		})
+	}
+}
+
+// TestCostOfFalseBeginnings would take minutes if a false beginning could make
+// the rules look at all the text behind it.
+func TestCostOfFalseBeginnings(t *testing.T) {
+	r := New(nil)
+	for _, piece := range []string{"password=", "eyJ", " eyJaaaa", "://a:b", "AKIA", "sk-", "-----BEGIN PRIVATE KEY-----", "curl ", "Authorization: Bearer ", "[REDACTED:", "ghp_a "} {
+		text := strings.Repeat(piece, (64<<10)/len(piece))
+		if got := r.Tail(r.String(text)); !utf8.ValidString(got) {
+			t.Errorf("%q: not UTF-8", piece)
+		}
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	for _, p := range plant() {
+		f.Add(p.text(), 40)
+	}
+	f.Add("[REDACTED:x]password=[REDACTED:", 3)
+	f.Add("a\xff\x00://:\\u00", 0)
+	user, err := ParseRules(strings.NewReader("mine INT-([0-9]{6,8})\nany [a-z0-9]{20}\n"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	plain, withUser := New(nil), New(user)
+	f.Fuzz(func(t *testing.T, s string, max int) {
+		for _, r := range []*Redactor{plain, withUser} {
+			whole, tail := r.String(s), r.Tail(s)
+			if !utf8.ValidString(whole) || !utf8.ValidString(tail) {
+				t.Errorf("not UTF-8: %q %q", whole, tail)
+			}
+			if again := r.String(whole); again != whole {
+				t.Errorf("String again: %q to %q", whole, again)
+			}
+			if again := r.Tail(tail); again != tail {
+				t.Errorf("Tail again: %q to %q", tail, again)
+			}
+			p := r.Preview(s, max)
+			if !utf8.ValidString(p) || max > 0 && utf8.RuneCountInString(p) > max {
+				t.Errorf("Preview(%d): %q", max, p)
+			}
+			if max <= 0 && p != whole {
+				t.Errorf("Preview(%d) = %q, want %q", max, p, whole)
+			}
+		}
+	})
+}
