@@ -12,6 +12,7 @@
 //     equal to those that came in, apart from the three points below.
 //   - A file that is damaged, of another program or of a newer hookspan is never
 //     changed; the error names it and says what can be done.
+//   - What Prune removes is overwritten, not merely unlinked, within the file.
 //   - The text views print no control character, terminal escape or bidirectional
 //     override that came from a span.
 //

@@ -45,8 +45,8 @@ type column struct {
 }
 
 // WriteList writes one line for each trace, under a line of headings; nothing
-// at all for none. Where the view is too narrow for a title, the host, tool,
-// token and cost columns give way. The host has a column only where the traces
+// at all for none. Where the view is too narrow for a title, the cost, token,
+// tool and host columns give way, in this order. The host has a column only where the traces
 // are of several.
 func WriteList(w io.Writer, traces []Summary, o ListOptions) error {
 	if len(traces) == 0 {
@@ -94,7 +94,7 @@ func WriteList(w io.Writer, traces []Summary, o ListOptions) error {
 			}
 			_, _ = b.WriteString(cell + "  ")
 		}
-		_, _ = fmt.Fprintln(b, st.cut(clean(traces[i].Title), max(1, left)))
+		_, _ = fmt.Fprintln(b, st.cut(cmp.Or(clean(traces[i].Title), "-"), max(1, left)))
 	}
 	return b.Flush()
 }
@@ -137,13 +137,13 @@ func (st *style) columns(now time.Time) []column {
 			return st.symbols[m] + " " + st.cut(cmp.Or(clean(s.Outcome), "no root"), 12), colors[m]
 		}},
 		{name: "TIME", right: true, cell: func(s *Summary) (string, string) { return duration(s.Duration()), "" }},
-		{name: "TOOLS", rank: 3, right: true, cell: func(s *Summary) (string, string) {
+		{name: "TOOLS", rank: 2, right: true, cell: func(s *Summary) (string, string) {
 			if s.ToolFailures > 0 {
 				return fmt.Sprintf("%d (%d%s)", s.Tools, s.ToolFailures, st.symbols[markFailed]), ""
 			}
 			return fmt.Sprint(s.Tools), ""
 		}},
-		{name: "TOKENS", rank: 2, right: true, cell: func(s *Summary) (string, string) {
+		{name: "TOKENS", rank: 3, right: true, cell: func(s *Summary) (string, string) {
 			if s.Usage == nil {
 				return "-", sgrDim
 			}

@@ -78,7 +78,8 @@ func tree(spans tracetest.SpanStubs) []*node {
 	return tops
 }
 
-// breakCycles makes an orphan of one span in every ring of parents.
+// breakCycles makes an orphan of one span in every ring of parents; orphans get
+// a new parent afterwards.
 func breakCycles(nodes []*node) {
 	const walking, done = 1, 2
 	state := make(map[*node]int, len(nodes))
@@ -90,7 +91,7 @@ func breakCycles(nodes []*node) {
 			n = n.parent
 		}
 		if n != nil && state[n] == walking {
-			n.parent, n.orphan = nil, true
+			n.orphan = true
 		}
 		for _, m := range path {
 			state[m] = done

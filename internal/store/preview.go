@@ -11,8 +11,8 @@ import (
 // telling are the parameters that say most of a tool call, the most telling
 // first; the names are those of the tools of Cline and Claude Code.
 var telling = [...]string{
-	"command", "commands", "cmd", "file_path", "absolutePath", "path", "paths", "files", "notebook_path",
-	"url", "pattern", "regex", "query", "queries", "skill", "skill_name",
+	"command", "commands", "cmd", "url", "pattern", "regex", "query", "queries",
+	"file_path", "absolutePath", "path", "paths", "files", "notebook_path", "skill", "skill_name",
 	"tool_name", "uri", "question", "questions", "description", "prompt", "task", "action", "result", "response", "text",
 	"input", "content",
 }
@@ -44,15 +44,17 @@ func repair(s string) (any, bool) {
 	if json.Unmarshal([]byte(s), &v) == nil {
 		return v, true
 	}
-	open, inString := closers(s)
+	cut := strings.HasSuffix(s, "…")
+	s = strings.TrimSuffix(s, "…")
+	open, inString, escape := closers(s)
 	tail := open
 	if inString {
 		// An escape that was cut in two cannot be closed.
-		if i := strings.LastIndexByte(s[max(0, len(s)-12):], '\\'); i >= 0 {
-			at := max(0, len(s)-12) + i
-			if rest := strings.TrimSuffix(s[at:], "…"); rest == `\` || rest[1] == 'u' && len(rest) < 6 {
-				s = s[:at] + "…"
-			}
+		if escape >= 0 {
+			s = s[:escape]
+		}
+		if cut {
+			s += "…"
 		}
 		tail = `"` + open
 	}
@@ -63,7 +65,7 @@ func repair(s string) (any, bool) {
 	}
 	// Outside a string, what was cut is a number, a word or a bare comma.
 	if i := strings.LastIndexByte(s, ','); i > 0 && !inString {
-		open, inString = closers(s[:i])
+		open, inString, _ = closers(s[:i])
 		if !inString && json.Unmarshal([]byte(s[:i]+open), &v) == nil {
 			return v, true
 		}
@@ -71,14 +73,22 @@ func repair(s string) (any, bool) {
 	return nil, false
 }
 
-// closers gives the brackets that a piece of JSON leaves open, and whether it
-// ends inside a string.
-func closers(s string) (open string, inString bool) {
+// closers gives the brackets that a piece of JSON leaves open, whether it ends
+// inside a string, and where in the string an unfinished escape begins, else -1.
+func closers(s string) (open string, inString bool, escape int) {
 	var stack []byte
+	escape = -1
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case inString && c == '\\':
-			i++
+			size := 2
+			if strings.HasPrefix(s[i:], `\u`) {
+				size = 6
+			}
+			if i+size > len(s) {
+				escape = i
+			}
+			i += size - 1
 		case c == '"':
 			inString = !inString
 		case inString:
@@ -91,7 +101,7 @@ func closers(s string) (open string, inString bool) {
 		}
 	}
 	slices.Reverse(stack)
-	return string(stack), inString
+	return string(stack), inString, escape
 }
 
 // gist is the most telling text in a decoded value.

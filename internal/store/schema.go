@@ -78,20 +78,18 @@ type header struct {
 	tables      int
 }
 
-// queryer is a connection or a transaction.
-type queryer interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func readHeader(ctx context.Context, q queryer) (header, error) {
+// readHeader needs a transaction: between two statements of their own another
+// process could make the tables of a new file, and the file would look like
+// nobody's and full.
+func readHeader(ctx context.Context, tx *sql.Tx) (header, error) {
 	var h header
-	if err := q.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&h.application); err != nil {
+	if err := tx.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&h.application); err != nil {
 		return h, err
 	}
-	if err := q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&h.version); err != nil {
+	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&h.version); err != nil {
 		return h, err
 	}
-	err := q.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&h.tables)
+	err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&h.tables)
 	return h, err
 }
 

@@ -100,7 +100,8 @@ func narrow(f *os.File) error {
 // too: an export that was acknowledged lets the spool drop its events, so that
 // a power cut must not take it back. An export is one transaction, hence one
 // fsync, in a process that nobody waits for. fullfsync makes that fsync reach
-// the disk on macOS and means nothing elsewhere.
+// the disk on macOS and means nothing elsewhere. secure_delete overwrites what
+// is removed, because prompts and results are nobody's business once pruned.
 func dsn(path string) string {
 	p := filepath.ToSlash(path)
 	if !strings.HasPrefix(p, "/") {
@@ -112,6 +113,7 @@ func dsn(path string) string {
 			fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
 			"synchronous(FULL)",
 			"fullfsync(1)",
+			"secure_delete(1)",
 			"foreign_keys(1)",
 			"journal_size_limit(16777216)",
 		},
@@ -119,7 +121,7 @@ func dsn(path string) string {
 		"_dqs":       {"0"},
 		"_error_rc":  {"1"},
 	}
-	return (&url.URL{Scheme: "file", Path: p, RawQuery: q.Encode(), OmitHost: false}).String()
+	return (&url.URL{Scheme: "file", Path: p, RawQuery: q.Encode()}).String()
 }
 
 // prepare looks at the file, and only when it is ours or new changes it: the
@@ -132,8 +134,13 @@ func (s *Store) prepare(ctx context.Context) error {
 	defer func() { _ = c.Close() }()
 
 	var h header
-	err = retryBusy(ctx, func() (err error) {
-		h, err = readHeader(ctx, c)
+	err = retryBusy(ctx, func() error {
+		tx, err := c.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer rollback(tx)
+		h, err = readHeader(ctx, tx)
 		return err
 	})
 	if err != nil {

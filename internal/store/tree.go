@@ -356,38 +356,45 @@ func cutBytes(s string, n int) string {
 // problem writes what went wrong, on one line or, in a verbose view, whole.
 func (p *treePrinter) problem(n *node, below string) {
 	kind, message := n.problem()
-	if kind == "" && message == "" {
+	lines := []string{clean(cutBytes(message, maxPreview))}
+	if p.verbose {
+		lines = cleanLines(message)
+	}
+	switch kind = clean(kind); {
+	case kind == "" && message == "":
 		return
+	case kind != "" && lines[0] != "":
+		lines[0] = kind + ": " + lines[0]
+	case kind != "":
+		lines[0] = kind
 	}
 	sgr := sgrRed
 	if m := n.mark(); m == markDenied || m == markUnfinished {
 		sgr = sgrYellow
 	}
-	text := strings.TrimSuffix(clean(kind)+": ", ": ")
-	switch {
-	case p.verbose:
-		lines := cleanLines(message)
-		p.line(p.paint(sgrDim, below) + p.paint(sgr, strings.TrimSpace(p.colon(text)+lines[0])))
-		for _, l := range lines[1:] {
-			p.line(p.paint(sgrDim, below) + p.paint(sgr, l))
+	for _, l := range lines {
+		if !p.verbose {
+			l = p.cut(l, p.width-width(below))
 		}
-	default:
-		text = strings.TrimSuffix(p.colon(text)+clean(cutBytes(message, maxPreview)), ": ")
-		p.line(p.paint(sgrDim, below) + p.paint(sgr, p.cut(text, p.width-width(below))))
+		p.below(below, p.paint(sgr, l))
 	}
 }
 
-func (p *treePrinter) colon(kind string) string {
-	if kind == "" {
-		return ""
+// below writes a further line of a node, without white space at its end.
+func (p *treePrinter) below(lead, text string) {
+	if text == "" {
+		lead = strings.TrimRight(lead, " ")
 	}
-	return kind + ": "
+	p.line(p.paint(sgrDim, lead) + text)
 }
 
 // details writes what only a verbose view has.
 func (p *treePrinter) details(n *node, below string) {
 	if n.event != nil {
-		p.block(below, "text", attrs(n.event.Attributes).str(otelmap.KeyText))
+		// A short text stands whole on the event's own line.
+		if text := attrs(n.event.Attributes).str(otelmap.KeyText); len(text) > 40 || strings.Contains(text, "\n") {
+			p.block(below, "text", text)
+		}
 		return
 	}
 	if n.span == nil {
@@ -424,7 +431,7 @@ func (p *treePrinter) block(below, name, text string) {
 	}
 	label := padRight(name, 9)
 	for _, l := range cleanLines(text) {
-		p.line(p.paint(sgrDim, below+label) + l)
+		p.below(below+label, l)
 		label = strings.Repeat(" ", 9)
 	}
 }

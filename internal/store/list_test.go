@@ -1,0 +1,120 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+func sampleList() []Summary {
+	row := func(i int, ago, took time.Duration, outcome, title string) Summary {
+		s := Summary{
+			TraceID: fmt.Sprintf("%08x%024d", 0xabcdef00+i, i), Host: "cline", Title: title, Outcome: outcome,
+			Started: t0.Add(-ago), Ended: t0.Add(took - ago), Runs: 1,
+		}
+		return s
+	}
+	out := []Summary{
+		row(1, 20*time.Second, 15*time.Second, otelmap.OutcomeCompleted, "Add a health endpoint to the API server. It must answer within 50 ms."),
+		row(2, 5*time.Minute, 134*time.Second, otelmap.OutcomeFailed, "日本語のタスク 👩‍💻 を直す"),
+		row(3, 3*time.Hour, time.Hour, otelmap.OutcomeCancelled, "Fix it"),
+		row(4, 50*time.Hour, 0, otelmap.OutcomeAbandoned, ""),
+		row(5, 300*time.Hour, 25*time.Hour, "", "invoke_agent cline"),
+		row(6, -time.Hour, time.Second, otelmap.OutcomeInterrupted, "Out of the future"),
+		{TraceID: "00000000000000000000000000000007", Title: "execute_tool read_file"},
+	}
+	out[0].Tools, out[0].ToolFailures = 12, 3
+	out[0].Usage = &Usage{Input: 81_234, Output: 3_456, CostUSD: new(0.4321)}
+	out[1].Tools = 8
+	out[1].Usage = &Usage{Input: 900, Output: 12}
+	out[2].Usage = &Usage{Input: 12_000_000, Output: 340_000, CostUSD: new(38.5)}
+	out[3].Host = "claude-code"
+	return out
+}
+
+func listing(t *testing.T, s []Summary, o ListOptions) string {
+	t.Helper()
+	o.Location = time.UTC
+	var b bytes.Buffer
+	if err := WriteList(&b, s, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestListGolden(t *testing.T) {
+	for _, c := range []struct {
+		file   string
+		traces []Summary
+		o      ListOptions
+	}{
+		{"list.txt", sampleList(), ListOptions{Now: t0}},
+		{"list-absolute.txt", sampleList(), ListOptions{}},
+		{"list-wide.txt", sampleList(), ListOptions{Now: t0, Width: 160}},
+		{"list-narrow.txt", sampleList(), ListOptions{Now: t0, Width: 60}},
+		{"list-ascii.txt", sampleList(), ListOptions{Now: t0, ASCII: true}},
+		{"list-color.txt", sampleList(), ListOptions{Now: t0, Color: true}},
+		{"list-onehost.txt", sampleList()[:3], ListOptions{Now: t0}},
+	} {
+		t.Run(c.file, func(t *testing.T) { golden(t, c.file, listing(t, c.traces, c.o)) })
+	}
+}
+
+func TestListKeepsToItsWidth(t *testing.T) {
+	for w := 60; w <= 200; w += 7 {
+		for i, l := range strings.Split(listing(t, sampleList(), ListOptions{Now: t0, Width: w}), "\n") {
+			if got := width(l); got > w {
+				t.Errorf("width %d: line %d takes %d columns: %q", w, i+1, got, l)
+			}
+		}
+	}
+}
+
+func TestListOfNothingIsEmpty(t *testing.T) {
+	if got := listing(t, nil, ListOptions{}); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestColoursOnlyWhenAskedFor(t *testing.T) {
+	tr := stored(t, clineTrace().spans)
+	for name, text := range map[string]string{
+		"list": listing(t, sampleList(), ListOptions{}), "tree": draw(t, tr, TreeOptions{Verbose: true}),
+	} {
+		if strings.Contains(text, "\x1b") {
+			t.Errorf("%s has escapes", name)
+		}
+	}
+	// Colours must not move anything.
+	strip := strings.NewReplacer(sgrReset, "", sgrBold, "", sgrDim, "", sgrRed, "", sgrGreen, "", sgrYellow, "")
+	if got, want := strip.Replace(draw(t, tr, TreeOptions{Color: true})), draw(t, tr, TreeOptions{}); got != want {
+		t.Error("the tree with colours is another one")
+	}
+	if got, want := strip.Replace(listing(t, sampleList(), ListOptions{Color: true})), listing(t, sampleList(), ListOptions{}); got != want {
+		t.Error("the list with colours is another one")
+	}
+}
+
+func TestASCIIDrawsWithASCIIAlone(t *testing.T) {
+	b := newBuild("ascii")
+	root := b.root(strings.Repeat("long ", 50), otelmap.OutcomeCompleted, time.Second)
+	for range collapseAfter + 10 {
+		b.tool(root, "x", `{"command":"`+strings.Repeat("y", 200)+`"}`, 0, time.Second)
+	}
+	tr := stored(t, b.spans)
+	tr.Title = strings.ReplaceAll(tr.Title, "…", "")
+	for name, text := range map[string]string{
+		"tree": draw(t, tr, TreeOptions{ASCII: true}), "list": listing(t, []Summary{tr.Summary}, ListOptions{ASCII: true}),
+	} {
+		for _, r := range text {
+			if r > '~' {
+				t.Errorf("%s draws %q", name, r)
+				break
+			}
+		}
+	}
+}

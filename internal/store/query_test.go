@@ -1,0 +1,336 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// series stores n traces a minute apart, the sessions and outcomes in turn, and
+// gives their ids from the oldest to the newest.
+func series(t testing.TB, s *Store, n int) []string {
+	t.Helper()
+	var ids []string
+	all := newBuild("none").spans
+	outcomes := []string{otelmap.OutcomeCompleted, otelmap.OutcomeFailed, otelmap.OutcomeCancelled}
+	for i := range n {
+		b := newBuild(fmt.Sprint("series ", i))
+		from := time.Duration(i) * time.Minute
+		b.add(-1, "invoke_agent cline", from, from+time.Second,
+			otelmap.KeyOperation.String(otelmap.OpInvokeAgent),
+			otelmap.KeyHost.String([]string{"cline", "claude-code"}[i%2]),
+			otelmap.KeyConversationID.String(fmt.Sprint("session ", i%4)),
+			otelmap.KeyOutcome.String(outcomes[i%3]),
+			otelmap.KeyTask.String(fmt.Sprint("task ", i)))
+		ids = append(ids, b.id.String())
+		all = append(all, b.spans...)
+	}
+	export(t, s, all)
+	return ids
+}
+
+func TestList(t *testing.T) {
+	s := open(t)
+	series(t, s, 30)
+	for _, c := range []struct {
+		name   string
+		filter Filter
+		// want are the numbers of the traces.
+		want []int
+	}{
+		{"by default gives the newest twenty", Filter{}, down(29, 10, 1)},
+		{"gives as many as asked for", Filter{Limit: 3}, []int{29, 28, 27}},
+		{"gives all", Filter{Limit: -1}, down(29, 0, 1)},
+		{"leaves out the newest", Filter{Limit: 2, Offset: 3}, []int{26, 25}},
+		{"has nothing beyond the oldest", Filter{Offset: 30}, nil},
+		{"takes a negative offset for none", Filter{Limit: 1, Offset: -5}, []int{29}},
+		{"chooses by host", Filter{Host: "cline"}, down(28, 0, 2)},
+		{"chooses by session", Filter{Session: "session 3"}, down(27, 3, 4)},
+		{"chooses by outcome", Filter{Outcome: otelmap.OutcomeFailed}, down(28, 1, 3)},
+		{"chooses by start", Filter{Since: at(27 * time.Minute)}, []int{29, 28, 27}},
+		{"chooses by all at once", Filter{
+			Host: "claude-code", Session: "session 1", Outcome: otelmap.OutcomeFailed, Since: at(2 * time.Minute),
+		}, []int{25, 13}},
+		{"knows no other host", Filter{Host: "clin"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			list, err := s.List(t.Context(), c.filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int
+			for _, l := range list {
+				var n int
+				if _, err := fmt.Sscanf(l.Title, "task %d", &n); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, n)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("traces (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func down(from, to, step int) (out []int) {
+	for i := from; i >= to; i -= step {
+		out = append(out, i)
+	}
+	return out
+}
+
+// TestListUsesAnIndex holds List to work that does not grow with the store: the
+// rows come sorted out of an index.
+func TestListUsesAnIndex(t *testing.T) {
+	s := open(t)
+	series(t, s, 100)
+	for name, c := range map[string]struct {
+		filter Filter
+		index  string
+	}{
+		"all":        {Filter{}, "traces_started"},
+		"since":      {Filter{Since: t0}, "traces_started"},
+		"by host":    {Filter{Host: "cline"}, "traces_started"},
+		"by session": {Filter{Session: "session 1"}, "traces_session"},
+		"by outcome": {Filter{Outcome: "failed"}, "traces_outcome"},
+	} {
+		q, args := c.filter.query()
+		if plan := explain(t, s, q, args...); !strings.Contains(plan, c.index) || strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s: the plan is %q, want one by %s without sorting", name, plan, c.index)
+		}
+	}
+	if plan := explain(t, s, `SELECT id FROM traces WHERE ended < 1 ORDER BY ended LIMIT 1`); !strings.Contains(plan, "traces_ended") {
+		t.Errorf("prune: the plan is %q", plan)
+	}
+}
+
+func explain(t *testing.T, s *Store, q string, args ...any) string {
+	t.Helper()
+	rows, err := s.db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+q, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	var plan []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, detail)
+	}
+	return strings.Join(plan, "; ")
+}
+
+func TestTraceByPrefix(t *testing.T) {
+	s := open(t)
+	var ids []string
+	for i, hex := range []string{
+		"abcd0000000000000000000000000001", "abcd0000000000000000000000000002",
+		"abce0000000000000000000000000003", "00010000000000000000000000000004", "fffff000000000000000000000000005",
+	} {
+		id, err := trace.TraceIDFromHex(hex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newBuild("prefix")
+		b.id = id
+		b.root("task", otelmap.OutcomeCompleted, time.Second)
+		b.last().StartTime = at(time.Duration(i) * time.Minute)
+		export(t, s, b.spans)
+		ids = append(ids, hex)
+	}
+	for _, c := range []struct {
+		name, prefix string
+		want         string
+		err          error
+		says         string
+	}{
+		{name: "nothing means the newest", prefix: "", want: ids[4]},
+		{name: "four digits", prefix: "abce", want: ids[2]},
+		{name: "an odd number of digits", prefix: "abce000", want: ids[2]},
+		{name: "all digits", prefix: ids[1], want: ids[1]},
+		{name: "capitals", prefix: "ABCE", want: ids[2]},
+		{name: "the last digit", prefix: "ffff", want: ids[4]},
+		{name: "the first digits", prefix: "0001", want: ids[3]},
+		{name: "two that match", prefix: "abcd", err: ErrAmbiguous, says: ids[0]},
+		{name: "none that matches", prefix: "abcf", err: ErrNotFound, says: "abcf"},
+		{name: "three digits", prefix: "abc", says: "at least 4"},
+		{name: "a wildcard", prefix: "abc%", says: "hex"},
+		{name: "a word", prefix: "latest", says: "hex"},
+		{name: "too many digits", prefix: ids[0] + "0", says: "hex"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tr, err := s.Trace(t.Context(), c.prefix)
+			if c.want != "" {
+				if err != nil || tr.TraceID != c.want || len(tr.Spans) != 1 {
+					t.Fatalf("got %v, %v, want %s", tr, err, c.want)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("got %v, %v, want an error that says %q", tr, err, c.says)
+			}
+			if c.err != nil && !errors.Is(err, c.err) {
+				t.Errorf("got error %v, want %v", err, c.err)
+			}
+		})
+	}
+}
+
+func TestAnAmbiguousPrefixNamesTheNewest(t *testing.T) {
+	s := open(t)
+	for i := range 12 {
+		b := newBuild("ambiguous")
+		b.id = trace.TraceID{0: 0xaa, 1: 0xbb, 15: byte(i)}
+		b.root(fmt.Sprint("task ", i), otelmap.OutcomeCompleted, time.Second)
+		b.last().StartTime = at(time.Duration(i) * time.Minute)
+		export(t, s, b.spans)
+	}
+	_, err := s.Trace(t.Context(), "aabb")
+	var amb *AmbiguousError
+	if !errors.As(err, &amb) {
+		t.Fatalf("got %v", err)
+	}
+	var titles []string
+	for _, c := range amb.Candidates {
+		titles = append(titles, c.Title)
+	}
+	if !amb.More || len(titles) != 10 || titles[0] != "task 11" || titles[9] != "task 2" {
+		t.Errorf("candidates are %q, more: %v", titles, amb.More)
+	}
+	if !strings.HasSuffix(err.Error(), "task 2\n  and others") {
+		t.Errorf("error is %q", err)
+	}
+}
+
+func TestAnEmptyStoreHasNoNewest(t *testing.T) {
+	if _, err := open(t).Trace(t.Context(), ""); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v, want %v", err, ErrNotFound)
+	}
+}
+
+func TestPrune(t *testing.T) {
+	s := open(t)
+	// More than two batches, the oldest first.
+	const n = 2*pruneBatch + 50
+	ids := series(t, s, n)
+	size := func() int64 {
+		st, err := s.Stats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Bytes
+	}
+	before := size()
+	// Every trace ends one second after its start.
+	got, err := s.Prune(t.Context(), at(time.Second))
+	if got != 0 || err != nil {
+		t.Errorf("nothing ended before the first end: got %d, %v", got, err)
+	}
+	got, err = s.Prune(t.Context(), at((n-2)*time.Minute+time.Second))
+	if want := n - 2; got != want || err != nil {
+		t.Errorf("got %d, %v, want %d", got, err, want)
+	}
+	var left []string
+	for _, tr := range everything(t, s) {
+		left = append(left, tr.TraceID)
+		if len(tr.Spans) != 1 {
+			t.Errorf("trace %s has %d spans, want 1", tr.TraceID, len(tr.Spans))
+		}
+	}
+	slices.Reverse(left)
+	if d := cmp.Diff(ids[n-2:], left); d != "" {
+		t.Errorf("left are (-want +got):\n%s", d)
+	}
+	if after := size(); after > before/4 {
+		t.Errorf("the store has %d bytes, before it had %d", after, before)
+	}
+	// What was removed may come again.
+	series(t, s, 1)
+	if n := len(everything(t, s)); n != 3 {
+		t.Errorf("got %d traces, want 3", n)
+	}
+	var origins int
+	if _, err := s.Prune(t.Context(), at(24*365*time.Hour)); err != nil {
+		t.Error(err)
+	}
+	if err := s.db.QueryRowContext(t.Context(), `SELECT count(*) FROM origins`).Scan(&origins); err != nil || origins != 0 {
+		t.Errorf("%d resources are left, %v", origins, err)
+	}
+}
+
+func TestPrunedTextIsGoneFromTheDisk(t *testing.T) {
+	s := open(t)
+	b := newBuild("secret")
+	b.root("the needle in the haystack", otelmap.OutcomeCompleted, time.Second)
+	export(t, s, b.spans)
+	export(t, s, clineTrace().spans)
+	if _, err := s.Prune(t.Context(), at(10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(s.Path() + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), "the needle in the haystack") {
+			t.Errorf("the text is still in the file%s", suffix)
+		}
+	}
+	if n := len(everything(t, s)); n != 1 {
+		t.Errorf("got %d traces, want 1", n)
+	}
+}
+
+func TestPruneStopsWhenToldTo(t *testing.T) {
+	s := open(t)
+	series(t, s, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if n, err := s.Prune(ctx, at(time.Hour)); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %d, %v, want 0, %v", n, err, context.Canceled)
+	}
+}
+
+func BenchmarkList10kTraces(b *testing.B) {
+	s := open(b)
+	series(b, s, 10_000)
+	for _, c := range []struct {
+		name   string
+		filter Filter
+		want   int
+	}{
+		{"newest", Filter{}, DefaultLimit},
+		{"session", Filter{Session: "session 3"}, DefaultLimit},
+		{"host", Filter{Host: "cline"}, DefaultLimit},
+		{"no such host", Filter{Host: "none"}, 0},
+		{"all", Filter{Limit: -1}, 10_000},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				list, err := s.List(b.Context(), c.filter)
+				if err != nil || len(list) != c.want {
+					b.Fatalf("got %d, %v", len(list), err)
+				}
+			}
+		})
+	}
+}

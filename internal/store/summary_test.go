@@ -1,0 +1,137 @@
+package store
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+func TestSummaryOfATrace(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		name  string
+		build func(b *build)
+		want  Summary
+	}{
+		{"with a root that counts", func(b *build) {
+			*b = *clineTrace()
+		}, Summary{
+			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
+			Title:   "Add a health endpoint to the API server. It must answer within 50 ms.",
+			Outcome: otelmap.OutcomeCompleted, Runs: 1, Started: t0, Ended: at(134 * s), Spans: 16, Tools: 9, ToolFailures: 3,
+			Usage: &Usage{Input: 81_234, Output: 3_456, CacheRead: 60_000, CostUSD: new(0.4321)},
+		}},
+		{"with a root that does not count", func(b *build) {
+			root := b.root("", otelmap.OutcomeFailed, 9*s)
+			b.tool(root, "a", "", 0, s)
+			b.tool(root, "b", "", 0, s)
+			b.fail(otelmap.ErrorTool, "")
+			b.chat(root, 0, s, usageAttrs(10, 1, 4, 0.5)...)
+			b.chat(root, s, 2*s, usageAttrs(20, 2, 5, 0.25)...)
+			b.chat(root, s, 2*s)
+		}, Summary{
+			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
+			Title: "invoke_agent cline", Outcome: otelmap.OutcomeFailed, Runs: 1, Started: t0, Ended: at(9 * s),
+			Spans: 6, Tools: 2, ToolFailures: 1,
+			Usage: &Usage{Input: 30, Output: 3, CacheRead: 9, CostUSD: new(0.75)},
+		}},
+		{"without prices", func(b *build) {
+			root := b.root("task", otelmap.OutcomeCompleted, s)
+			b.chat(root, 0, s, otelmap.KeyInputTokens.Int64(5), otelmap.KeyOutputTokens.Int64(0))
+		}, Summary{
+			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
+			Title: "task", Outcome: otelmap.OutcomeCompleted, Runs: 1, Started: t0, Ended: at(s), Spans: 2,
+			Usage: &Usage{Input: 5},
+		}},
+		{"without a root", func(b *build) {
+			b.chat(99, 2*s, 3*s)
+			b.tool(99, "read_file", "", s, 2*s)
+		}, Summary{
+			Host: "cline", Title: "execute_tool read_file", Model: "claude-sonnet-4-5",
+			Started: at(s), Ended: at(3 * s), Spans: 2, Tools: 1,
+		}},
+		{"of two runs", func(b *build) {
+			one := usageAttrs(10, 1, 4, 0.5)
+			b.root("second", otelmap.OutcomeFailed, 9*s, append(one, otelmap.KeyToolCalls.Int64(2), otelmap.KeyToolFailures.Int64(1))...)
+			b.last().StartTime = at(5 * s)
+			b.root("first", otelmap.OutcomeCompleted, 3*s, append(one, otelmap.KeyToolCalls.Int64(3))...)
+		}, Summary{
+			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
+			Title: "first", Outcome: otelmap.OutcomeFailed, Runs: 2, Started: t0, Ended: at(9 * s), Spans: 2, Tools: 5, ToolFailures: 1,
+			Usage: &Usage{Input: 20, Output: 2, CacheRead: 8, CostUSD: new(1.0)},
+		}},
+		{"of two runs, one of which does not count", func(b *build) {
+			root := b.root("first", otelmap.OutcomeCompleted, s)
+			b.tool(root, "a", "", 0, s)
+			b.root("second", otelmap.OutcomeCompleted, 3*s, otelmap.KeyToolCalls.Int64(0))
+			b.last().StartTime = at(2 * s)
+		}, Summary{
+			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
+			Title: "first", Outcome: otelmap.OutcomeCompleted, Runs: 2, Started: t0, Ended: at(3 * s), Spans: 3, Tools: 1,
+		}},
+		{"of spans that are not ours", func(b *build) {
+			top := b.add(-1, "GET /", s, 2*s)
+			b.add(top, "SELECT", 0, 3*s, attribute.Int("gen_ai.operation.name", 7), attribute.String("gen_ai.usage.input_tokens", "7"))
+		}, Summary{
+			Host: "cline", Title: "GET /", Started: t0, Ended: at(3 * s), Spans: 2,
+		}},
+		{"with times missing and turned round", func(b *build) {
+			b.add(-1, "a", s, 2*s)
+			b.last().StartTime, b.last().EndTime = time.Time{}, time.Time{}
+			b.add(-1, "b", 5*s, 4*s)
+		}, Summary{
+			Host: "cline", Title: "a", Started: at(5 * s), Ended: at(5 * s), Spans: 2,
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBuild(c.name)
+			c.build(b)
+			c.want.TraceID = b.id.String()
+			tr := stored(t, b.spans)
+			if d := cmp.Diff(c.want, tr.Summary); d != "" {
+				t.Errorf("summary (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestTitleIsOneShortLine(t *testing.T) {
+	long := strings.Repeat("ä", maxTitle)
+	for _, c := range []struct{ in, want string }{
+		{"  a\n\n\tb  ", "a b"},
+		{long, long},
+		{long + "b", long[:2*(maxTitle-1)] + "…"},
+		{strings.Repeat(" ", 1000) + "late", "late"},
+	} {
+		if got := oneLine(c.in, maxTitle); got != c.want {
+			t.Errorf("oneLine(%.30q): got %.30q, want %.30q", c.in, got, c.want)
+		}
+	}
+	huge := oneLine(strings.Repeat("wörter ", 1_000_000), maxTitle)
+	if n := utf8.RuneCountInString(huge); n != maxTitle || !utf8.ValidString(huge) {
+		t.Errorf("a huge text gives %d runes", n)
+	}
+}
+
+func TestSummaryJSON(t *testing.T) {
+	s := Summary{TraceID: "00", Started: t0, Ended: t0.Add(1500 * time.Microsecond), Runs: 1, Usage: &Usage{Input: 1}}
+	got, err := json.Marshal([]Summary{s, {TraceID: "01"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"traceId":"00","runs":1,"started":"2026-03-04T10:15:00Z","ended":"2026-03-04T10:15:00.0015Z",` +
+		`"spans":0,"tools":0,"toolFailures":0,` +
+		`"usage":{"inputTokens":1,"outputTokens":0,"cacheReadTokens":0,"cacheWriteTokens":0},"durationMs":1},` +
+		`{"traceId":"01","runs":0,"spans":0,"tools":0,"toolFailures":0,"durationMs":0}]`
+	if d := cmp.Diff(want, string(got)); d != "" {
+		t.Errorf("JSON (-want +got):\n%s", d)
+	}
+}
