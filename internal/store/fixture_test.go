@@ -142,6 +142,7 @@ func (b *build) chat(parent int, from, to time.Duration, usage ...attribute.KeyV
 		otelmap.KeyOperation.String(otelmap.OpChat),
 		otelmap.KeyRequestModel.String("claude-sonnet-4-5"),
 		otelmap.KeyResponseID.String(fmt.Sprintf("msg_%02d", b.n)),
+		otelmap.KeyText.String("I will look at the tests first.\nThen the handler."),
 	}, usage...)...)
 	b.last().SpanKind = trace.SpanKindClient
 	return id

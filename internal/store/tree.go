@@ -45,7 +45,7 @@ type TreeOptions struct {
 func (t *Trace) Tree(w io.Writer, o TreeOptions) error {
 	p := &treePrinter{
 		w: bufio.NewWriter(w), style: newStyle(o.Color, o.ASCII, o.Location),
-		width: max(40, cmp.Or(max(o.Width, 0), defaultWidth)), verbose: o.Verbose, start: t.Started,
+		width: max(40, cmp.Or(max(o.Width, 0), defaultWidth)), verbose: o.Verbose, start: t.Started, model: t.Model,
 	}
 	p.header(t)
 	for _, top := range tree(t.Spans) {
@@ -61,6 +61,8 @@ type treePrinter struct {
 	width   int
 	verbose bool
 	start   time.Time
+	// model is the trace's own, which its requests need not repeat.
+	model string
 }
 
 func (p *treePrinter) line(s string) {
@@ -306,6 +308,9 @@ func (p *treePrinter) label(n *node) string {
 			return name
 		}
 	}
+	if roleOf(a) == roleChat && p.model != "" && a.str(otelmap.KeyRequestModel) == p.model {
+		return otelmap.OpChat
+	}
 	return cmp.Or(clean(n.span.Name), "unnamed")
 }
 
@@ -314,7 +319,9 @@ func (p *treePrinter) spanDetail(n *node) string {
 	switch roleOf(a) {
 	case roleTool:
 		return preview(a.str(otelmap.KeyToolArguments))
-	case roleChat, roleAgent:
+	case roleChat:
+		return p.join(p.usage(a.usage()), clean(cutBytes(a.str(otelmap.KeyText), maxPreview)))
+	case roleAgent:
 		return p.usage(a.usage())
 	}
 	return ""
