@@ -106,7 +106,7 @@ func (b *Builder) keep(e hook.Event) *item {
 	if e.Tool != nil {
 		t := *e.Tool
 		it.input = maphash.String(b.seed, t.Input)
-		t.Input = o.text(t.Input, o.MaxInput)
+		t.Input = o.arguments(t.Input)
 		t.Output = o.text(t.Output, o.MaxOutput)
 		t.Error = o.text(t.Error, o.MaxOutput)
 		it.Tool = &t

@@ -79,39 +79,74 @@ func TestRuns(t *testing.T) {
 		events []hook.Event
 		want   []want
 	}{
-		{"a task that completes", []hook.Event{ev(0, start), ev(1, ask), tool(2, post, "a", ""), ev(3, done)},
-			[]want{{"completed", 2}}},
-		{"a cancellation right after the completion does not overwrite it",
-			[]hook.Event{ev(0, start), ev(3, done), ev(3.001, cancel)}, []want{{"completed", 1}}},
-		{"a completion right after a cancellation replaces it",
-			[]hook.Event{ev(0, start), ev(3, cancel), ev(3.011, done)}, []want{{"completed", 1}}},
-		{"a completion long after a cancellation does not",
-			[]hook.Event{ev(0, start), ev(3, cancel), ev(30, done)}, []want{{"cancelled", 1}}},
-		{"two cancellations are one", []hook.Event{ev(0, start), ev(3, cancel), ev(3.2, cancel)},
-			[]want{{"cancelled", 1}}},
-		{"a notification after the end does not reopen",
-			[]hook.Event{ev(0, start), ev(3, done), ev(3.1, note), ev(9, note)}, []want{{"completed", 1}}},
-		{"feedback after the end is a run of its own",
+		{
+			"a task that completes",
+			[]hook.Event{ev(0, start), ev(1, ask), tool(2, post, "a", ""), ev(3, done)},
+			[]want{{"completed", 2}},
+		},
+		{
+			"a cancellation right after the completion does not overwrite it",
+			[]hook.Event{ev(0, start), ev(3, done), ev(3.001, cancel)},
+			[]want{{"completed", 1}},
+		},
+		{
+			"a completion right after a cancellation replaces it",
+			[]hook.Event{ev(0, start), ev(3, cancel), ev(3.011, done)},
+			[]want{{"completed", 1}},
+		},
+		{
+			"a completion long after a cancellation does not",
+			[]hook.Event{ev(0, start), ev(3, cancel), ev(30, done)},
+			[]want{{"cancelled", 1}},
+		},
+		{
+			"two cancellations are one",
+			[]hook.Event{ev(0, start), ev(3, cancel), ev(3.2, cancel)},
+			[]want{{"cancelled", 1}},
+		},
+		{
+			"a notification after the end does not reopen",
+			[]hook.Event{ev(0, start), ev(3, done), ev(3.1, note), ev(9, note)},
+			[]want{{"completed", 1}},
+		},
+		{
+			"feedback after the end is a run of its own",
 			[]hook.Event{ev(0, start), ev(3, done), ev(4, ask), ev(5, done)},
-			[]want{{"completed", 1}, {"completed", 1}}},
-		{"a tool after the end opens a run", []hook.Event{ev(0, start), ev(3, cancel), tool(4, post, "a", "")},
-			[]want{{"cancelled", 1}, {"abandoned", 2}}},
-		{"a run that another one interrupts is abandoned",
+			[]want{{"completed", 1}, {"completed", 1}},
+		},
+		{
+			"a tool after the end opens a run",
+			[]hook.Event{ev(0, start), ev(3, cancel), tool(4, post, "a", "")},
+			[]want{{"cancelled", 1}, {"abandoned", 2}},
+		},
+		{
+			"a run that another one interrupts is abandoned",
 			[]hook.Event{ev(0, start), ev(1, ask), ev(2, start), ev(3, done)},
-			[]want{{"abandoned", 1}, {"completed", 1}}},
-		{"a resume beside a start opens one run",
-			[]hook.Event{ev(0, start), ev(0.01, resume), ev(1, ask), ev(3, done)}, []want{{"completed", 1}}},
-		{"the session's end interrupts", []hook.Event{ev(0, start), tool(1, pre, "a", ""), ev(2, bye)},
-			[]want{{"interrupted", 2}}},
+			[]want{{"abandoned", 1}, {"completed", 1}},
+		},
+		{
+			"a resume beside a start opens one run",
+			[]hook.Event{ev(0, start), ev(0.01, resume), ev(1, ask), ev(3, done)},
+			[]want{{"completed", 1}},
+		},
+		{
+			"the session's end interrupts",
+			[]hook.Event{ev(0, start), tool(1, pre, "a", ""), ev(2, bye)},
+			[]want{{"interrupted", 2}},
+		},
 		{"an error fails the run", []hook.Event{ev(0, start), ev(2, fail)}, []want{{"failed", 1}}},
-		{"silence abandons, and what comes after it is a new run",
+		{
+			"silence abandons, and what comes after it is a new run",
 			[]hook.Event{ev(0, start), ev(1, ask), ev(3600, ask), ev(3601, done)},
-			[]want{{"abandoned", 1}, {"completed", 1}}},
+			[]want{{"abandoned", 1}, {"completed", 1}},
+		},
 		{"a task of which only the end was heard", []hook.Event{ev(0, done)}, []want{{"completed", 1}}},
 		{"notifications alone are no run", []hook.Event{ev(0, note), ev(1, bye)}, nil},
-		{"a clock that is set back does not turn the order round",
+		{
+			"a clock that is set back does not turn the order round",
 			[]hook.Event{ev(7200, start), tool(7201, pre, "a", ""), tool(10, post, "a", ""), ev(11, done), ev(12, ask), ev(13, done)},
-			[]want{{"completed", 2}, {"completed", 1}}},
+			[]want{{"completed", 2}, {"completed", 1}},
+		},
 		{"events that no decoder knows make nothing", []hook.Event{ev(0, hook.KindUnknown)}, nil},
 	}
 	for _, tt := range tests {
@@ -167,16 +202,28 @@ func TestPairing(t *testing.T) {
 		want   []string
 	}{
 		{"the two ends of a call", []hook.Event{tool(1, pre, "a", ""), tool(3, post, "a", "")}, []string{"a 1..3"}},
-		{"two equal calls in order", []hook.Event{tool(1, pre, "a", ""), tool(2, pre, "a", ""), tool(3, post, "a", ""), tool(4, post, "a", "")},
-			[]string{"a 1..3", "a 2..4"}},
-		{"parallel calls by id", []hook.Event{tool(1, pre, "a", "x"), tool(2, pre, "a", "y"), tool(3, post, "a", "y"), tool(4, post, "a", "x")},
-			[]string{"a 1..4", "a 2..3"}},
-		{"an id used again in a later reply", []hook.Event{tool(1, pre, "a", "x"), tool(2, post, "a", "x"), tool(3, pre, "a", "x"), tool(4, post, "a", "x")},
-			[]string{"a 1..2", "a 3..4"}},
+		{
+			"two equal calls in order",
+			[]hook.Event{tool(1, pre, "a", ""), tool(2, pre, "a", ""), tool(3, post, "a", ""), tool(4, post, "a", "")},
+			[]string{"a 1..3", "a 2..4"},
+		},
+		{
+			"parallel calls by id",
+			[]hook.Event{tool(1, pre, "a", "x"), tool(2, pre, "a", "y"), tool(3, post, "a", "y"), tool(4, post, "a", "x")},
+			[]string{"a 1..4", "a 2..3"},
+		},
+		{
+			"an id used again in a later reply",
+			[]hook.Event{tool(1, pre, "a", "x"), tool(2, post, "a", "x"), tool(3, pre, "a", "x"), tool(4, post, "a", "x")},
+			[]string{"a 1..2", "a 3..4"},
+		},
 		{"an end without a start, by the host's duration", []hook.Event{timed(tool(5, post, "a", ""), 2*time.Second)}, []string{"a 3..5"}},
 		{"an end without a start or a duration", []hook.Event{tool(5, post, "a", "")}, []string{"a 5..5"}},
-		{"a start without an end is over when the next event comes",
-			[]hook.Event{tool(1, pre, "a", ""), tool(4, pre, "b", ""), tool(5, post, "b", "")}, []string{"a 1..4 ToolUnfinished", "b 4..5"}},
+		{
+			"a start without an end is over when the next event comes",
+			[]hook.Event{tool(1, pre, "a", ""), tool(4, pre, "b", ""), tool(5, post, "b", "")},
+			[]string{"a 1..4 ToolUnfinished", "b 4..5"},
+		},
 		{"exact times win over the events'", []hook.Event{tool(1, pre, "a", "x"), exact(tool(9, post, "a", "x"), 2, 3)}, []string{"a 2..3"}},
 		{"a clock that ran backwards is clamped and marked", []hook.Event{tool(9, pre, "a", "x"), exact(tool(9.5, post, "a", "x"), 8, 7)}, []string{"a 8..8 clamped"}},
 	}
@@ -208,7 +255,7 @@ func TestPairing(t *testing.T) {
 func value(s tracetest.SpanStub, key string) string {
 	for _, kv := range s.Attributes {
 		if string(kv.Key) == key {
-			return kv.Value.Emit()
+			return kv.Value.String()
 		}
 	}
 	return ""
