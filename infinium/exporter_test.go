@@ -115,7 +115,8 @@ func TestFaults(t *testing.T) {
 		"bad gateway page":     {infiniumtest.Response{Status: 502, ContentType: "text/html", Body: "<html>nginx"}, outcome{ClassServer, 502, true, 0, 0}, []string{"502 Bad Gateway; try again"}},
 		"down with Retry-After": {
 			infiniumtest.Response{Status: 503, Header: http.Header{"Retry-After": {"120"}}},
-			outcome{ClassServer, 503, true, 2 * time.Minute, 0}, nil,
+			outcome{ClassServer, 503, true, 2 * time.Minute, 0},
+			nil,
 		},
 		"moved for good":       {infiniumtest.Redirect(301, elsewhere.URL()+"?token=t0k3n"), outcome{ClassRedirect, 301, true, 0, 0}, []string{elsewhere.URL(), "set INFINIUM_BASE_URL"}},
 		"redirect with body":   {infiniumtest.Redirect(307, elsewhere.URL()), outcome{ClassRedirect, 307, true, 0, 0}, []string{elsewhere.URL()}},

@@ -176,39 +176,48 @@ func TestTracesTexts(t *testing.T) {
 		want texts
 	}{
 		"Cline cuts by characters": {
-			root("cline", task(long), result(long)), Limits{},
+			root("cline", task(long), result(long)),
+			Limits{},
 			texts{strings.Repeat("ä", 30), cutTo(10_000), cutTo(200), cutTo(300)},
 		},
 		"Claude Code has longer previews and no task in its name": {
-			root("claude-code", task(long), result(long)), Limits{},
+			root("claude-code", task(long), result(long)),
+			Limits{},
 			texts{"Claude Code session (1 turn)", cutTo(10_000), cutTo(500), cutTo(500)},
 		},
 		"limits given hold for any host": {
-			root("claude-code", task(long), result(long)), Limits{InputPreview: 7, OutputPreview: 9},
+			root("claude-code", task(long), result(long)),
+			Limits{InputPreview: 7, OutputPreview: 9},
 			texts{"Claude Code session (1 turn)", cutTo(10_000), cutTo(7), cutTo(9)},
 		},
 		"turns are counted where the mapping counts them": {
-			root("claude-code", task("a"), keyTurns.Int64(3)), Limits{},
+			root("claude-code", task("a"), keyTurns.Int64(3)),
+			Limits{},
 			texts{"Claude Code session (3 turns)", "a", "a", ""},
 		},
 		"a name is one line": {
-			root("cline", task("Fix\n\tthe   bug")), Limits{},
+			root("cline", task("Fix\n\tthe   bug")),
+			Limits{},
 			texts{"Fix the bug", "Fix\n\tthe   bug", "Fix\n\tthe   bug", ""},
 		},
 		"nothing captured": {
-			root("cline"), Limits{},
+			root("cline"),
+			Limits{},
 			texts{"Cline task", "Cline task", "", ""},
 		},
 		"an injected prompt is not the task": {
-			injected("system"), Limits{},
+			injected("system"),
+			Limits{},
 			texts{"Cline task", "Cline task", "", ""},
 		},
 		"broken UTF-8 and NUL are replaced": {
-			root("cline", task("a\xffb\x00c")), Limits{},
+			root("cline", task("a\xffb\x00c")),
+			Limits{},
 			texts{"a\uFFFDb\uFFFDc", "a\uFFFDb\uFFFDc", "a\uFFFDb\uFFFDc", ""},
 		},
 		"a preview cut before is left alone": {
-			root("cline", result(cutTo(300))), Limits{},
+			root("cline", result(cutTo(300))),
+			Limits{},
 			texts{"Cline task", "Cline task", "", cutTo(300)},
 		},
 	}

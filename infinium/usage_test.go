@@ -21,12 +21,16 @@ func TestUsage(t *testing.T) {
 	}{
 		"nothing known": {attrs{provider, model}, nil, nil, map[string]string{}},
 		"the host's own count comes first": {
-			attrs{otelmap.KeyInputTokens.Int64(100), otelmap.KeyHostInputTokens.Int64(10), otelmap.KeyOutputTokens.Int64(1)}, nil,
-			&LLMUsage{PromptTokens: n(10), CompletionTokens: n(1), TotalTokens: n(11)}, map[string]string{},
+			attrs{otelmap.KeyInputTokens.Int64(100), otelmap.KeyHostInputTokens.Int64(10), otelmap.KeyOutputTokens.Int64(1)},
+			nil,
+			&LLMUsage{PromptTokens: n(10), CompletionTokens: n(1), TotalTokens: n(11)},
+			map[string]string{},
 		},
 		"the standard count stands in for it": {
-			attrs{otelmap.KeyInputTokens.Int64(100)}, nil,
-			&LLMUsage{PromptTokens: n(100), TotalTokens: n(100)}, map[string]string{},
+			attrs{otelmap.KeyInputTokens.Int64(100)},
+			nil,
+			&LLMUsage{PromptTokens: n(100), TotalTokens: n(100)},
+			map[string]string{},
 		},
 		"the root's totals are not added to the requests'": {
 			attrs{otelmap.KeyInputTokens.Int64(100), otelmap.KeyCacheReadTokens.Int64(7), otelmap.KeyLLMRequests.Int64(9), otelmap.KeyCost.Float64(1)},
@@ -44,17 +48,22 @@ func TestUsage(t *testing.T) {
 			nil, []attrs{{}}, &LLMUsage{Model: "m", APICallsCount: n(1)}, map[string]string{},
 		},
 		"zero is known": {
-			attrs{provider, model, otelmap.KeyInputTokens.Int64(0), otelmap.KeyCacheWriteTokens.Int64(0), otelmap.KeyCost.Float64(0)}, nil,
+			attrs{provider, model, otelmap.KeyInputTokens.Int64(0), otelmap.KeyCacheWriteTokens.Int64(0), otelmap.KeyCost.Float64(0)},
+			nil,
 			&LLMUsage{Provider: "openai-native", Model: "gpt-5", PromptTokens: n(0), TotalTokens: n(0)},
 			map[string]string{TagCacheWrites: "0", TagTotalCost: "0"},
 		},
 		"impossible figures are unknown": {
-			attrs{otelmap.KeyInputTokens.Int64(-1), otelmap.KeyCost.Float64(-2), otelmap.KeyOutputTokens.Int64(3)}, nil,
-			&LLMUsage{CompletionTokens: n(3), TotalTokens: n(3)}, map[string]string{},
+			attrs{otelmap.KeyInputTokens.Int64(-1), otelmap.KeyCost.Float64(-2), otelmap.KeyOutputTokens.Int64(3)},
+			nil,
+			&LLMUsage{CompletionTokens: n(3), TotalTokens: n(3)},
+			map[string]string{},
 		},
 		"a whole price keeps its zeros": {
-			attrs{otelmap.KeyInputTokens.Int64(1), otelmap.KeyCost.Float64(100)}, nil,
-			&LLMUsage{PromptTokens: n(1), TotalTokens: n(1)}, map[string]string{TagTotalCost: "100"},
+			attrs{otelmap.KeyInputTokens.Int64(1), otelmap.KeyCost.Float64(100)},
+			nil,
+			&LLMUsage{PromptTokens: n(1), TotalTokens: n(1)},
+			map[string]string{TagTotalCost: "100"},
 		},
 	}
 	for name, tt := range tests {

@@ -3,6 +3,7 @@ package spool
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
@@ -131,7 +132,7 @@ func encode(r *Record) ([]byte, error) {
 	b = append(b, '}')
 
 	sum := checksumOnce(b[from:])
-	hex.Encode(b[crcAt:crcAt+crcLen], []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+	hex.Encode(b[crcAt:crcAt+crcLen], binary.BigEndian.AppendUint32(nil, sum))
 	b = append(b, '\n')
 	if len(b) > MaxRecord {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, len(b), MaxRecord)

@@ -80,7 +80,7 @@ func (s *Session) WriteFile(name string, b []byte) error {
 // replaceFile writes beside the name and renames. The temporary name is drawn
 // so that two writers, who ought not to be, cannot mix their bytes.
 func replaceFile(d *os.Root, name string, b []byte) error {
-	temp := fmt.Sprintf(".%s.%016x.tmp", name, rand.Uint64())
+	temp := fmt.Sprintf(".%s.%016x.tmp", name, rand.Uint64()) //nolint:gosec // O_EXCL refuses a name that somebody guessed.
 	f, err := d.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return err

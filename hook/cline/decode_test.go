@@ -132,8 +132,10 @@ func TestCommonMembers(t *testing.T) {
 		name, payload string
 		want          facts
 	}{
-		{"all of them", `{"clineVersion":"4.0.12","userId":"u-1","model":{"provider":"anthropic","slug":"claude"},"workspaceRoots":["/a","/b"]}`,
-			facts{"4.0.12", "u-1", "anthropic", "claude", "/a"}},
+		{
+			"all of them", `{"clineVersion":"4.0.12","userId":"u-1","model":{"provider":"anthropic","slug":"claude"},"workspaceRoots":["/a","/b"]}`,
+			facts{"4.0.12", "u-1", "anthropic", "claude", "/a"},
+		},
 		{"none of them", `{}`, facts{Cwd: "/started/here"}},
 		{"unknown is not a name", `{"userId":"unknown","model":{"provider":"unknown","slug":"unknown"}}`, facts{Cwd: "/started/here"}},
 		{"workspace info where there are no roots", `{"workspaceRoots":[],"workspaceInfo":{"rootPath":"/i"}}`, facts{Cwd: "/i"}},
@@ -161,12 +163,18 @@ func TestWhoActs(t *testing.T) {
 	}{
 		{"classic", `{"hookName":"TaskStart","taskId":"1"}`, who{Session: "1"}},
 		{"next", `{"hookName":"TaskStart","taskId":"conv_1"}`, who{Session: "conv_1"}},
-		{"sdk lead", `{"hookName":"agent_start","taskId":"conv_1","sessionContext":{"rootSessionId":"s"},"agent_id":"a","parent_agent_id":null}`,
-			who{"s", "conv_1", "a", "", ""}},
-		{"sdk subagent", `{"hookName":"agent_start","taskId":"conv_2","sessionContext":{"rootSessionId":"s"},"agent_id":"b","parent_agent_id":"a"}`,
-			who{"s", "conv_2", "b", "a", "subagent"}},
-		{"sdk subagent that tells its type", `{"hookName":"agent_start","agent_id":"b","parent_agent_id":"a","agent_type":"teammate"}`,
-			who{"", "", "b", "a", "teammate"}},
+		{
+			"sdk lead", `{"hookName":"agent_start","taskId":"conv_1","sessionContext":{"rootSessionId":"s"},"agent_id":"a","parent_agent_id":null}`,
+			who{"s", "conv_1", "a", "", ""},
+		},
+		{
+			"sdk subagent", `{"hookName":"agent_start","taskId":"conv_2","sessionContext":{"rootSessionId":"s"},"agent_id":"b","parent_agent_id":"a"}`,
+			who{"s", "conv_2", "b", "a", "subagent"},
+		},
+		{
+			"sdk subagent that tells its type", `{"hookName":"agent_start","agent_id":"b","parent_agent_id":"a","agent_type":"teammate"}`,
+			who{"", "", "b", "a", "teammate"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -189,35 +197,62 @@ func TestBodies(t *testing.T) {
 		name, payload string
 		want          facts
 	}{
-		{"task start", `{"hookName":"TaskStart","taskStart":{"taskMetadata":{"initialTask":"fix it"}}}`,
-			facts{Kind: hook.KindRunStart, Prompt: "fix it"}},
-		{"prompt", `{"hookName":"UserPromptSubmit","userPromptSubmit":{"prompt":"go on"}}`,
-			facts{Kind: hook.KindPrompt, Prompt: "go on"}},
-		{"prompt the SDK put in", `{"hookName":"prompt_submit","userPromptSubmit":{"prompt":"[SYSTEM] go on"}}`,
-			facts{Kind: hook.KindPrompt, Prompt: "[SYSTEM] go on", Attrs: []hook.Attr{{Key: "hookspan.prompt.injected", Value: true}}}},
-		{"completion with metadata", `{"hookName":"TaskComplete","taskComplete":{"taskMetadata":{"result":"done"}}}`,
-			facts{Kind: hook.KindRunComplete, Result: "done"}},
-		{"completion of a turn", `{"hookName":"agent_end","turn":{"outputText":"done","status":"completed"},"taskComplete":{"taskMetadata":{}}}`,
-			facts{Kind: hook.KindRunComplete, Result: "done"}},
+		{
+			"task start", `{"hookName":"TaskStart","taskStart":{"taskMetadata":{"initialTask":"fix it"}}}`,
+			facts{Kind: hook.KindRunStart, Prompt: "fix it"},
+		},
+		{
+			"prompt", `{"hookName":"UserPromptSubmit","userPromptSubmit":{"prompt":"go on"}}`,
+			facts{Kind: hook.KindPrompt, Prompt: "go on"},
+		},
+		{
+			"prompt the SDK put in", `{"hookName":"prompt_submit","userPromptSubmit":{"prompt":"[SYSTEM] go on"}}`,
+			facts{Kind: hook.KindPrompt, Prompt: "[SYSTEM] go on", Attrs: []hook.Attr{{Key: "hookspan.prompt.injected", Value: true}}},
+		},
+		{
+			"completion with metadata", `{"hookName":"TaskComplete","taskComplete":{"taskMetadata":{"result":"done"}}}`,
+			facts{Kind: hook.KindRunComplete, Result: "done"},
+		},
+		{
+			"completion of a turn", `{"hookName":"agent_end","turn":{"outputText":"done","status":"completed"},"taskComplete":{"taskMetadata":{}}}`,
+			facts{Kind: hook.KindRunComplete, Result: "done"},
+		},
 		{"turn of unknown status", `{"hookName":"agent_end","turn":{"status":"paused"}}`, facts{Kind: hook.KindRunComplete}},
-		{"turn cancelled", `{"hookName":"agent_end","turn":{"outputText":"so far","status":"cancelled"}}`,
-			facts{Kind: hook.KindRunCancel, Result: "so far", Attrs: []hook.Attr{{Key: "hookspan.cancel.status", Value: "cancelled"}}}},
-		{"turn failed", `{"hookName":"agent_end","turn":{"status":"failed"},"error":{"name":"E","message":"m"}}`,
-			facts{Kind: hook.KindRunError, ErrorType: "E", Message: "m"}},
-		{"cancel", `{"hookName":"TaskCancel","taskCancel":{"taskMetadata":{"completionStatus":"abandoned"}}}`,
-			facts{Kind: hook.KindRunCancel, Attrs: []hook.Attr{{Key: "hookspan.cancel.status", Value: "abandoned"}}}},
-		{"abort with a reason", `{"hookName":"agent_abort","reason":"user interrupt","taskCancel":{"taskMetadata":{}}}`,
-			facts{Kind: hook.KindRunCancel, Message: "user interrupt"}},
-		{"error", `{"hookName":"agent_error","error":{"name":"Error","message":"529 overloaded","stack":"..."}}`,
-			facts{Kind: hook.KindRunError, ErrorType: "Error", Message: "529 overloaded"}},
-		{"error as a text", `{"hookName":"TaskError","error":"out of quota"}`,
-			facts{Kind: hook.KindRunError, Message: "out of quota"}},
-		{"error in a body", `{"hookName":"TaskError","taskError":{"error":{"name":"E","message":"m"}}}`,
-			facts{Kind: hook.KindRunError, ErrorType: "E", Message: "m"}},
+		{
+			"turn cancelled", `{"hookName":"agent_end","turn":{"outputText":"so far","status":"cancelled"}}`,
+			facts{Kind: hook.KindRunCancel, Result: "so far", Attrs: []hook.Attr{{Key: "hookspan.cancel.status", Value: "cancelled"}}},
+		},
+		{
+			"turn failed", `{"hookName":"agent_end","turn":{"status":"failed"},"error":{"name":"E","message":"m"}}`,
+			facts{Kind: hook.KindRunError, ErrorType: "E", Message: "m"},
+		},
+		{
+			"cancel", `{"hookName":"TaskCancel","taskCancel":{"taskMetadata":{"completionStatus":"abandoned"}}}`,
+			facts{Kind: hook.KindRunCancel, Attrs: []hook.Attr{{Key: "hookspan.cancel.status", Value: "abandoned"}}},
+		},
+		{
+			"abort with a reason", `{"hookName":"agent_abort","reason":"user interrupt","taskCancel":{"taskMetadata":{}}}`,
+			facts{Kind: hook.KindRunCancel, Message: "user interrupt"},
+		},
+		{
+			"error", `{"hookName":"agent_error","error":{"name":"Error","message":"529 overloaded","stack":"..."}}`,
+			facts{Kind: hook.KindRunError, ErrorType: "Error", Message: "529 overloaded"},
+		},
+		{
+			"error as a text", `{"hookName":"TaskError","error":"out of quota"}`,
+			facts{Kind: hook.KindRunError, Message: "out of quota"},
+		},
+		{
+			"error in a body", `{"hookName":"TaskError","taskError":{"error":{"name":"E","message":"m"}}}`,
+			facts{Kind: hook.KindRunError, ErrorType: "E", Message: "m"},
+		},
 		{"error that was hidden", `{"hookName":"TaskError","error":{"message":"[object Object]"}}`, facts{Kind: hook.KindRunError}},
-		{"shutdown", `{"hookName":"session_shutdown","reason":"exit"}`,
-			facts{Kind: hook.KindSessionEnd, Attrs: []hook.Attr{{Key: "hookspan.session_end.reason", Value: "exit"}}}},
-		{"notification with defaults left out", `{"hookName":"Notification","notification":{"event":"task_complete","source":"attempt_completion","message":"done","sourceType":"tool","severity":"info"}}`,
+		{
+			"shutdown", `{"hookName":"session_shutdown","reason":"exit"}`,
+			facts{Kind: hook.KindSessionEnd, Attrs: []hook.Attr{{Key: "hookspan.session_end.reason", Value: "exit"}}},
+		},
+		{
+			"notification with defaults left out", `{"hookName":"Notification","notification":{"event":"task_complete","source":"attempt_completion","message":"done","sourceType":"tool","severity":"info"}}`,
 			facts{Kind: hook.KindNotification, Message: "done", Attrs: []hook.Attr{
 				{Key: "hookspan.notification.event", Value: "task_complete"},
 				{Key: "hookspan.notification.source", Value: "attempt_completion"},
@@ -225,20 +260,25 @@ func TestBodies(t *testing.T) {
 				{Key: "hookspan.notification.requires_user_action", Value: false},
 				{Key: "hookspan.notification.waiting_for_user_input", Value: false},
 				{Key: "hookspan.notification.severity", Value: "info"},
-			}}},
-		{"compaction after an error knows no tokens", `{"hookName":"PreCompact","preCompact":{"contextSize":"5","compactionStrategy":"lastquarter","deletedRangeStart":2,"contextJsonPath":"/x"}}`,
+			}},
+		},
+		{
+			"compaction after an error knows no tokens", `{"hookName":"PreCompact","preCompact":{"contextSize":"5","compactionStrategy":"lastquarter","deletedRangeStart":2,"contextJsonPath":"/x"}}`,
 			facts{Kind: hook.KindCompact, Attrs: []hook.Attr{
 				{Key: "hookspan.compaction.strategy", Value: "lastquarter"},
 				{Key: "hookspan.compaction.context_size", Value: int64(5)},
 				{Key: "hookspan.compaction.deleted_range_start", Value: int64(2)},
-			}}},
-		{"compaction's cache counts", `{"hookName":"PreCompact","preCompact":{"tokensIn":1,"tokensOut":2,"tokensInCache":3,"tokensOutCache":4}}`,
+			}},
+		},
+		{
+			"compaction's cache counts", `{"hookName":"PreCompact","preCompact":{"tokensIn":1,"tokensOut":2,"tokensInCache":3,"tokensOutCache":4}}`,
 			facts{Kind: hook.KindCompact, Attrs: []hook.Attr{
 				{Key: "hookspan.compaction.tokens_in", Value: int64(1)},
 				{Key: "hookspan.compaction.tokens_out", Value: int64(2)},
 				{Key: "hookspan.compaction.cache_write_tokens", Value: int64(3)},
 				{Key: "hookspan.compaction.cache_read_tokens", Value: int64(4)},
-			}}},
+			}},
+		},
 		{"unknown hook", `{"hookName":"PreDream","preDream":{}}`, facts{}},
 		{"bodies of wrong types", `{"hookName":"TaskComplete","taskComplete":[],"turn":"x"}`, facts{Kind: hook.KindRunComplete}},
 	}

@@ -78,8 +78,10 @@ func TestPeek(t *testing.T) {
 		{name: "torn", event: "TaskComplete", payload: `{"taskId":"1","x":"`, want: hook.Head{Name: "TaskComplete"}},
 		{name: "an array", event: "TaskComplete", payload: `[{"taskId":"1"}]`, want: hook.Head{Name: "TaskComplete"}},
 		{name: "too deep", event: "TaskStart", payload: `{"taskId":"1","x":` + nested(1_000_000) + `}`, want: hook.Head{Name: "TaskStart"}},
-		{name: "wrong types", event: "TaskStart", payload: `{"taskId":{},"sessionContext":[],"hookName":[1],"turn":"x"}`,
-			want: hook.Head{Name: "TaskStart", Kind: hook.KindRunStart}},
+		{
+			name: "wrong types", event: "TaskStart", payload: `{"taskId":{},"sessionContext":[],"hookName":[1],"turn":"x"}`,
+			want: hook.Head{Name: "TaskStart", Kind: hook.KindRunStart},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -28,18 +28,22 @@ func EncodeReply(r hook.Reply) []byte {
 	if strings.TrimSpace(context) == "" {
 		context = blank
 	}
-	if !r.Cancel {
+	switch {
+	case !r.Cancel && context == blank:
+		return []byte(neutralReply)
+	case !r.Cancel:
 		r.ErrorMessage = ""
-		if context == blank {
-			return []byte(neutralReply)
-		}
+	case context == blank:
+		// The SDK takes the first of context and error message that is there
+		// for its reason: a space would hide the real one.
+		context = ""
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(struct {
 		Cancel              bool   `json:"cancel"`
-		ContextModification string `json:"contextModification"`
+		ContextModification string `json:"contextModification,omitempty"`
 		ErrorMessage        string `json:"errorMessage"`
 	}{r.Cancel, context, r.ErrorMessage})
 	if err != nil {

@@ -22,8 +22,10 @@ func TestEachMember(t *testing.T) {
 	}{
 		{name: "empty object", in: `{}`},
 		{name: "white space everywhere", in: " {\t\"a\" :\r\n1 , \"b\": [ ] } \n", want: []string{"a=1", "b=[ ]"}},
-		{name: "every kind of value", in: `{"s":"x","n":-1.5e+3,"t":true,"f":false,"z":null,"o":{"a":{}},"l":[1,[2,{"b":3}],[]]}`,
-			want: []string{`s="x"`, "n=-1.5e+3", "t=true", "f=false", "z=null", `o={"a":{}}`, `l=[1,[2,{"b":3}],[]]`}},
+		{
+			name: "every kind of value", in: `{"s":"x","n":-1.5e+3,"t":true,"f":false,"z":null,"o":{"a":{}},"l":[1,[2,{"b":3}],[]]}`,
+			want: []string{`s="x"`, "n=-1.5e+3", "t=true", "f=false", "z=null", `o={"a":{}}`, `l=[1,[2,{"b":3}],[]]`},
+		},
 		{name: "escaped key", in: `{"hook\u004eame":1}`, want: []string{"hookName=1"}},
 		{name: "equal keys in order", in: `{"a":1,"a":2}`, want: []string{"a=1", "a=2"}},
 		{name: "brackets inside strings", in: `{"a":"}]\"{","b":2}`, want: []string{`a="}]\"{"`, "b=2"}},

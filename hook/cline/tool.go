@@ -132,7 +132,9 @@ const (
 	saysExit    = "Command failed with exit code "
 	saysMissing = "Missing value for required parameter"
 	saysDenied  = "The user denied this operation"
-	saysBadJSON = "Invalid JSON argument used with "
+	// saysRejected is the SDK's wording when the user refuses a call.
+	saysRejected = "User rejected the tool call"
+	saysBadJSON  = "Invalid JSON argument used with "
 )
 
 // classify reads the verdict from a result's wording, and with it the part of
@@ -157,7 +159,7 @@ func classify(result string) (hook.ToolStatus, string) {
 // classifySDK tells a call that was refused from one that failed, by the
 // reasons the SDK's runtime gives for not running a tool.
 func classifySDK(message string) (hook.ToolStatus, string) {
-	if strings.HasPrefix(message, saysDenied) {
+	if strings.HasPrefix(message, saysDenied) || message == saysRejected {
 		return hook.ToolDenied, message
 	}
 	rest, named := strings.CutPrefix(message, "Tool ")
@@ -167,6 +169,7 @@ func classifySDK(message string) (hook.ToolStatus, string) {
 	for _, end := range [...]string{
 		" was not approved", " is disabled by policy", " was blocked by a runtime hook",
 		" requires approval but no approval callback is configured",
+		" requires approval in a TTY session",
 	} {
 		if strings.HasSuffix(rest, end) {
 			return hook.ToolDenied, message

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -55,8 +56,8 @@ type Deliverer struct {
 type Pass struct {
 	// Force tries destinations at once, whatever next try is stored.
 	Force bool
-	// Wait waits for runs that have only just ended and for other processes
-	// that deliver the same sessions.
+	// Wait waits for other processes that deliver the same sessions. Without
+	// it these sessions are left to them.
 	Wait bool
 	// Sessions limits the pass; empty means all.
 	Sessions []spool.Key
@@ -65,7 +66,8 @@ type Pass struct {
 // Result is what a pass did for one destination.
 type Result struct {
 	Destination string `json:"destination"`
-	// Runs and Spans were delivered in this pass.
+	// Runs and Spans were delivered in this pass; spans that the destination
+	// refused are not among them.
 	Runs  int `json:"runs"`
 	Spans int `json:"spans"`
 	// Waiting counts the runs that are due but not delivered, Parked those that
@@ -133,9 +135,20 @@ func (d *Deliverer) destination(ctx context.Context, dst *Destination, keys []sp
 // again.
 var errDown = errors.New("destination is down")
 
+// look is what one look at a session found.
+type look struct {
+	// size is the log's size before it was read.
+	size int64
+	// waiting is how long the last run still has to settle.
+	waiting time.Duration
+	// later reports that what is there must wait for its next try.
+	later bool
+}
+
 // session delivers one session to one destination until nothing new has been
-// stored meanwhile. Another process that holds the session's lock does the same
-// and looks again before it leaves, so that nothing stays behind.
+// stored meanwhile. Another process that finds the session's lock taken leaves,
+// so the holder owes it a look at what was stored while it held the lock,
+// settling runs included.
 func (d *Deliverer) session(ctx context.Context, dst *Destination, k spool.Key, p Pass, c *cache, res *Result, down bool) error {
 	s, err := d.Spool.Session(k)
 	if err != nil {
@@ -150,24 +163,26 @@ func (d *Deliverer) session(ctx context.Context, dst *Destination, k spool.Key, 
 		if !ok {
 			return nil
 		}
-		out, err := d.once(ctx, dst, s, p, c, res, down)
+		l, err := d.once(ctx, dst, s, p, c, res, down)
 		if uerr := unlock(); err == nil {
 			err = uerr
 		}
-		if err != nil || out == nil {
+		if err != nil || l.later {
 			return err
 		}
-		if out.waiting > 0 && (p.Wait || len(p.Sessions) > 0) {
-			if err := d.Sleep(ctx, out.waiting); err != nil {
+		if l.waiting > 0 {
+			if err := d.Sleep(ctx, l.waiting); err != nil {
 				return err
 			}
 			continue
 		}
+		// The size before reading is compared, not the place where reading
+		// ended: a torn end stays behind that for ever.
 		size, err := s.Size()
 		if err != nil {
 			return err
 		}
-		if size <= out.size {
+		if size <= l.size {
 			return nil
 		}
 	}
@@ -181,22 +196,22 @@ func (d *Deliverer) lock(ctx context.Context, s *spool.Session, name string, wai
 	return s.TryLock(name)
 }
 
-// once delivers what is due now. It returns nil when there was nothing to read.
-func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session, p Pass, c *cache, res *Result, down bool) (*batch, error) {
+// once delivers what is due now.
+func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session, p Pass, c *cache, res *Result, down bool) (look, error) {
 	st, err := ReadState(s, dst.Name)
 	if err != nil {
-		return nil, err
+		return look{}, err
 	}
 	size, err := s.Size()
 	if err != nil {
-		return nil, err
+		return look{}, err
 	}
 	if size <= st.Offset {
-		return nil, nil
+		return look{size: size}, nil
 	}
 	out, err := c.get(ctx, d, s, st, size)
 	if err != nil {
-		return nil, err
+		return look{}, err
 	}
 	st.Host, st.Session = out.host, out.session
 	if down || !p.Force && d.Now().Before(st.NextTry) && len(out.runs) > 0 {
@@ -204,7 +219,7 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 		if st.LastError != "" {
 			res.fail(errors.New(st.LastError))
 		}
-		return nil, nil
+		return look{later: true}, nil
 	}
 	sendErr := d.send(ctx, dst, out, st, res)
 	before := st.Offset
@@ -213,12 +228,14 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 	if st.Offset >= out.size {
 		st.Done = nil
 	}
+	// A run that reading from here did not meet lies before the position.
+	maps.DeleteFunc(st.Done, func(id string, _ bool) bool { return !out.known[id] })
 	if len(out.runs) > 0 || st.Offset != before {
 		if err := st.write(s, dst.Name); err != nil {
-			return nil, err
+			return look{}, err
 		}
 	}
-	return out, sendErr
+	return look{size: size, waiting: out.waiting}, sendErr
 }
 
 // send hands the runs to the exporter in order, up to the first that should be
@@ -226,35 +243,35 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 func (d *Deliverer) send(ctx context.Context, dst *Destination, out *batch, st *State, res *Result) error {
 	for i := range out.runs {
 		r := &out.runs[i]
-		rejected, err := d.export(ctx, dst, r.spans)
+		refused, err := d.export(ctx, dst, r.spans)
+		if retry, after := classify(err); err != nil && retry {
+			st.Attempts++
+			st.NextTry = d.Now().Add(backoff(st.Attempts, after))
+			st.LastError = err.Error()
+			res.Waiting += len(out.runs) - i
+			res.fail(err)
+			d.logf("%s: trace %s: %v; next try in %s", dst.Name, r.trace, err,
+				st.NextTry.Sub(d.Now()).Round(time.Second))
+			return errDown
+		}
+		if err == nil && refused.spans >= len(r.spans) {
+			err = refused.why
+		}
+		st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
 		if err != nil {
-			retry, after := classify(err)
-			if retry {
-				st.Attempts++
-				st.NextTry = d.Now().Add(backoff(st.Attempts, after))
-				st.LastError = err.Error()
-				res.Waiting += len(out.runs) - i
-				res.fail(err)
-				d.logf("%s: trace %s: %v; next try in %s", dst.Name, r.trace, err,
-					st.NextTry.Sub(d.Now()).Round(time.Second))
-				return errDown
-			}
 			st.park(Parked{Trace: r.trace, At: d.Now(), Spans: len(r.spans), Error: err.Error()})
 			res.Parked++
 			res.fail(err)
 			d.logf("%s: trace %s refused for good: %v", dst.Name, r.trace, err)
 		} else {
-			st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
-			st.Runs++
-			st.Spans += int64(len(r.spans)) - rejected
-			st.Rejected += rejected
+			st.delivered(len(r.spans), refused.spans)
 			res.Runs++
-			res.Spans += len(r.spans)
-			if rejected > 0 {
-				err := fmt.Errorf("trace %s: %d of %d spans rejected by the destination", r.trace, rejected, len(r.spans))
-				res.fail(err)
-				d.logf("%s: %v", dst.Name, err)
-			}
+			res.Spans += len(r.spans) - refused.spans
+		}
+		if err == nil && refused.spans > 0 {
+			err := fmt.Errorf("trace %s: %d of %d spans refused for good: %w", r.trace, refused.spans, len(r.spans), refused.why)
+			res.fail(err)
+			d.logf("%s: %v", dst.Name, err)
 		}
 		if st.Done == nil {
 			st.Done = make(map[string]bool)
@@ -264,45 +281,62 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, out *batch, st *
 	return nil
 }
 
-// export sends the spans of one run in batches. A partial success counts as
-// one: what was rejected must not be sent again.
-func (d *Deliverer) export(ctx context.Context, dst *Destination, spans tracetest.SpanStubs) (rejected int64, err error) {
+// refusal counts the spans of a run that a destination refused while it took
+// the others: sending them again cannot help.
+type refusal struct {
+	spans int
+	// why is what it said the first time.
+	why error
+}
+
+func (r *refusal) add(spans int, why error) {
+	r.spans += spans
+	if r.why == nil {
+		r.why = why
+	}
+}
+
+// export sends the spans of one run in batches.
+func (d *Deliverer) export(ctx context.Context, dst *Destination, spans tracetest.SpanStubs) (refused refusal, err error) {
 	size := dst.Batch
 	if size <= 0 {
 		size = len(spans)
 	}
 	for part := range slices.Chunk(spans, max(1, size)) {
-		n, err := d.exportPart(ctx, dst, part)
-		rejected += n
-		if err != nil {
-			return rejected, err
+		if err := d.exportPart(ctx, dst, part, &refused); err != nil {
+			return refused, err
 		}
 	}
-	return rejected, nil
+	return refused, nil
 }
 
-// exportPart sends one batch, in halves when the destination finds it too large.
-func (d *Deliverer) exportPart(ctx context.Context, dst *Destination, part tracetest.SpanStubs) (rejected int64, err error) {
-	err = d.call(ctx, dst, part)
+// exportPart sends one batch, in halves when the destination finds it too
+// large. A span that is too large by itself is refused without harm to the
+// others.
+func (d *Deliverer) exportPart(ctx context.Context, dst *Destination, part tracetest.SpanStubs, refused *refusal) error {
+	err := d.call(ctx, dst, part)
 	var e *Error
 	switch {
 	case err == nil:
-		return 0, nil
+		return nil
 	case !errors.As(err, &e):
-		return 0, err
+		return err
 	case e.Partial:
-		return e.Rejected, nil
-	case !e.TooLarge || len(part) == 1:
-		return 0, err
+		// What a server counts is not to be trusted with our own figures.
+		refused.add(int(min(max(e.Rejected, 0), int64(len(part)))), err)
+		return nil
+	case !e.TooLarge:
+		return err
+	case len(part) == 1:
+		refused.add(1, err)
+		return nil
 	}
 	for half := range slices.Chunk(part, (len(part)+1)/2) {
-		n, err := d.exportPart(ctx, dst, half)
-		rejected += n
-		if err != nil {
-			return rejected, err
+		if err := d.exportPart(ctx, dst, half, refused); err != nil {
+			return err
 		}
 	}
-	return rejected, nil
+	return nil
 }
 
 func (d *Deliverer) call(ctx context.Context, dst *Destination, part tracetest.SpanStubs) error {
@@ -312,7 +346,12 @@ func (d *Deliverer) call(ctx context.Context, dst *Destination, part tracetest.S
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return dst.Exporter.ExportSpans(ctx, part.Snapshots())
+	err := dst.Exporter.ExportSpans(ctx, part.Snapshots())
+	// What the client says around an error of ours names the endpoint twice.
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e
+	}
+	return err
 }
 
 func (d *Deliverer) logf(format string, args ...any) {

@@ -42,8 +42,9 @@ func EncodeJSON(ctx context.Context, spans []sdktrace.ReadOnlySpan) ([]byte, err
 // never is a time limit for what does not go over a network.
 const never = 24 * time.Hour
 
-// fileURL is the address under which the exporter believes to send.
-func fileURL() *url.URL { return &url.URL{Scheme: "http", Host: "file.invalid", Path: "/v1/traces"} }
+// fileURL is the address under which the exporter believes to send. With http
+// it would refuse to start where OTEL_EXPORTER_OTLP_CERTIFICATE is set.
+func fileURL() *url.URL { return &url.URL{Scheme: "https", Host: "file.invalid", Path: "/v1/traces"} }
 
 // writer is a transport that hands each request's body to a function.
 type writer func([]byte) error
@@ -73,6 +74,11 @@ func appendLine(path string, line []byte) (err error) {
 			err = cerr
 		}
 	}()
+	// Other processes deliver other sessions to the same file. Without the lock
+	// a line that is just being written would look torn.
+	if err := lockFile(f); err != nil {
+		return fmt.Errorf("lock %q: %w", path, err)
+	}
 	var out bytes.Buffer
 	if torn(f) {
 		out.WriteByte('\n')
@@ -83,6 +89,26 @@ func appendLine(path string, line []byte) (err error) {
 		return err
 	}
 	return f.Sync()
+}
+
+// The wait for other processes that append to the file, which takes them
+// milliseconds.
+const (
+	fileWait  = 5 * time.Second
+	filePause = 5 * time.Millisecond
+)
+
+func lockFile(f *os.File) error {
+	for waited := time.Duration(0); ; waited += filePause {
+		ok, err := tryLockFile(f)
+		if ok || err != nil {
+			return err
+		}
+		if waited >= fileWait {
+			return fmt.Errorf("another program has held the lock for %s", fileWait)
+		}
+		time.Sleep(filePause)
+	}
 }
 
 // torn reports that the file does not end with a line's end, as after a crash

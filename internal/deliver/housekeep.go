@@ -29,6 +29,8 @@ type resting struct {
 	size      int64
 	last      time.Time
 	delivered bool
+	// tail is what a dead process left at the log's end, empty if nothing.
+	tail []spool.Damage
 }
 
 // Housekeep removes the logs of sessions that every destination has whole and
@@ -48,7 +50,7 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r, err := d.look(k)
+		r, err := d.rests(k, now)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
@@ -71,7 +73,7 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 	return errors.Join(errs...)
 }
 
-func (d *Deliverer) look(k spool.Key) (resting, error) {
+func (d *Deliverer) rests(k spool.Key, now time.Time) (resting, error) {
 	s, err := d.Spool.Session(k)
 	if err != nil {
 		return resting{}, err
@@ -91,17 +93,63 @@ func (d *Deliverer) look(k spool.Key) (resting, error) {
 		if err != nil {
 			return resting{}, err
 		}
-		r.delivered = r.delivered && st.Offset >= size
+		if st.Offset >= size {
+			continue
+		}
+		if now.Sub(last) <= keepDelivered {
+			r.delivered = false
+			return r, nil
+		}
+		// After a day what is still no record at the log's end will never be
+		// one, and no position can pass it.
+		tail, ok, err := tornEnd(s, st.Offset)
+		if err != nil {
+			return resting{}, err
+		}
+		if !ok {
+			r.delivered = false
+			return r, nil
+		}
+		r.tail = []spool.Damage{tail}
 	}
 	return r, nil
 }
 
-func (d *Deliverer) remove(r resting) (bool, error) {
+// tornEnd reports that no record follows the offset, only a torn one.
+func tornEnd(s *spool.Session, offset int64) (tail spool.Damage, ok bool, err error) {
+	r, err := s.Reader(offset)
+	if err != nil {
+		return tail, false, err
+	}
+	defer func() { _ = r.Close() }()
+	if r.Next() || r.Err() != nil {
+		return tail, false, r.Err()
+	}
+	tail, ok = r.Tail()
+	return tail, ok && tail.Offset == offset, nil
+}
+
+// remove takes every destination's lock first: whoever delivers the session
+// now would write its position beside a later log, which would then look
+// delivered. It reports false when the session is in use.
+func (d *Deliverer) remove(r resting) (gone bool, err error) {
 	s, err := d.Spool.Session(r.key)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = s.Close() }()
+	for i := range d.Destinations {
+		unlock, ok, err := s.TryLock(d.Destinations[i].Name)
+		if err != nil || !ok {
+			return false, err
+		}
+		defer func() { err = errors.Join(err, unlock()) }()
+	}
+	if len(r.tail) > 0 {
+		if err := s.Quarantine(r.tail); err != nil {
+			return false, err
+		}
+	}
 	return s.Remove(r.size)
 }
 

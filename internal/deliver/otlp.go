@@ -85,6 +85,9 @@ func otlpOptions(o OTLP, u *url.URL, client *http.Client) []otlptracehttp.Option
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: false}),
 		otlptracehttp.WithCompression(otlptracehttp.NoCompression),
 		otlptracehttp.WithEncoding(otlptracehttp.EncodingProtobuf),
+		// The destination says what is too large for it, and gets less then.
+		// The client's own limit would fail the same run for ever.
+		otlptracehttp.WithMaxRequestSize(0),
 	}
 	if o.Gzip {
 		opts = append(opts, otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
@@ -154,9 +157,12 @@ func (t *answers) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *answers) read(resp *http.Response, body []byte) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	code := resp.StatusCode
+	// A portal need not say what its page is.
+	html := kind == "text/html" || kind == "application/xhtml+xml" ||
+		(kind == "" || kind == "text/plain") && strings.HasPrefix(http.DetectContentType(body), "text/html")
 	say := func(hint string) error {
 		text := fmt.Sprintf("otlp %s: %s", t.endpoint, resp.Status)
-		if s := line(body); s != "" && kind != "text/html" {
+		if s := line(body); s != "" && !html {
 			text += ": " + s
 		}
 		if hint != "" {
@@ -166,7 +172,7 @@ func (t *answers) read(resp *http.Response, body []byte) error {
 	}
 	switch {
 	case code >= 200 && code <= 299:
-		if kind == "text/html" {
+		if html {
 			return &Error{Err: say("a web page answered in place of an OTLP receiver: check the endpoint")}
 		}
 		return partial(kind, body)
@@ -221,13 +227,17 @@ func location(resp *http.Response) string {
 	return u.Redacted()
 }
 
+// maxRetryAfter bounds what a destination may ask for: a typing error in its
+// configuration must not silence it for a year.
+const maxRetryAfter = 24 * time.Hour
+
 // retryAfter reads the header's two forms: seconds, or a date.
 func retryAfter(h string) time.Duration {
 	if n, err := strconv.Atoi(strings.TrimSpace(h)); err == nil && n > 0 {
-		return time.Duration(min(n, 86_400)) * time.Second
+		return time.Duration(min(n, int(maxRetryAfter/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(h); err == nil {
-		return max(0, time.Until(at))
+		return min(max(0, time.Until(at)), maxRetryAfter)
 	}
 	return 0
 }

@@ -31,6 +31,9 @@ type Source struct {
 	// events. It may return both a transcript and an error. If nil, there is
 	// none.
 	Transcript func(ctx context.Context, session string, events Facts) (*hook.Transcript, error)
+	// End asks the host's own files whether a session is over whose hooks did
+	// not say so: hook.KindUnknown means no. If nil, only hooks tell.
+	End func(ctx context.Context, session string, events Facts) (hook.Kind, time.Time, error)
 }
 
 // Facts is what is known of a session from its events when its files are
@@ -49,12 +52,10 @@ type batch struct {
 	// that done accepts has been answered for.
 	boundary func(done func(otelmap.RunID) bool) (int64, otelmap.Carry)
 	size     int64
-	// open reports that a run is under way, waiting that one has ended and is
-	// settling.
-	open    bool
+	// known are the runs that reading met, done or not.
+	known map[string]bool
+	// waiting is how long a run that has ended still has to settle.
 	waiting time.Duration
-	// last is when the newest event was stored.
-	last time.Time
 }
 
 // prepared is a run that has ended, ready to be sent.
@@ -83,13 +84,13 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*
 	out := &batch{host: s.Key().Host, session: st.Session}
 	var b *otelmap.Builder
 	var facts Facts
+	var lastEvent hook.Event
 	for r.Next() {
 		rec := r.Record()
 		if b == nil {
 			out.session = rec.Session
 			b = otelmap.NewBuilder(out.host, out.session, d.Map, st.Carry)
 		}
-		out.last = rec.At
 		events, err := src.Decode(rec)
 		if err != nil {
 			// The record stays in the log as it is; `hookspan doctor` shows it.
@@ -97,6 +98,7 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*
 		}
 		for i := range events {
 			b.Add(events[i])
+			lastEvent = events[i]
 			if events[i].Dialect != "" {
 				facts.Dialect = events[i].Dialect
 			}
@@ -119,20 +121,41 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*
 		out.boundary = func(func(otelmap.RunID) bool) (int64, otelmap.Carry) { return out.size, st.Carry }
 		return out, nil
 	}
+	d.silentEnd(ctx, b, src, facts, out, lastEvent)
 	return out, d.mapRuns(ctx, b, st, src, facts, out)
+}
+
+// silentEnd closes an open run that is over by the host's own files, such as
+// one whose program was interrupted.
+func (d *Deliverer) silentEnd(ctx context.Context, b *otelmap.Builder, src Source, facts Facts, out *batch, last hook.Event) {
+	runs := b.Runs(d.Now())
+	if src.End == nil || len(runs) == 0 || runs[len(runs)-1].Ended {
+		return
+	}
+	kind, at, err := src.End(ctx, out.session, facts)
+	if err != nil {
+		d.logf("session %q of %s: %v", out.session, out.host, err)
+	}
+	if kind == hook.KindUnknown || at.Before(last.At()) {
+		return
+	}
+	b.Add(hook.Event{
+		Host: out.host, Dialect: facts.Dialect, Session: out.session, Kind: kind,
+		Name: "session file", Time: at, StoredAt: at, Offset: last.Offset,
+	})
 }
 
 // mapRuns fills the batch with the ended runs' spans.
 func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, src Source, facts Facts, out *batch) error {
 	now := d.Now()
 	var due []*otelmap.Run
+	out.known = make(map[string]bool)
 	for _, r := range b.Runs(now) {
+		out.known[r.ID.String()] = true
 		switch {
-		case st.Done[r.ID.String()]:
-		case !r.Ended:
-			out.open = true
+		case st.Done[r.ID.String()] || !r.Ended:
 		case now.Sub(r.EndedAt) < settle && now.Sub(r.EndedAt) >= 0:
-			out.waiting = settle - now.Sub(r.EndedAt)
+			out.waiting = max(out.waiting, settle-now.Sub(r.EndedAt))
 		default:
 			due = append(due, r)
 		}
@@ -158,10 +181,14 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 }
 
 // transcript reads the host's files, again while the newest request's usage is
-// missing and the run has only just ended.
+// missing and the run has only just ended. A run that seems to end in the
+// future, because the clock was set back, is waited for no longer.
 func (d *Deliverer) transcript(ctx context.Context, src Source, session string, facts Facts, ended time.Time) (*hook.Transcript, error) {
 	if src.Transcript == nil {
 		return nil, nil
+	}
+	if now := d.Now(); ended.After(now) {
+		ended = now
 	}
 	for {
 		tr, err := src.Transcript(ctx, session, facts)

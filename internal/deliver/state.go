@@ -32,8 +32,8 @@ type State struct {
 	Attempts  int       `json:"attempts,omitempty"`
 	NextTry   time.Time `json:"next_try,omitzero"`
 	LastError string    `json:"last_error,omitempty"`
-	// Runs and Spans count what was delivered, Rejected the spans that the
-	// destination refused in a partial success.
+	// Runs and Spans count what was delivered, Rejected the spans of these runs
+	// that the destination refused while it took the others.
 	Runs     int64 `json:"runs"`
 	Spans    int64 `json:"spans"`
 	Rejected int64 `json:"rejected,omitempty"`
@@ -87,6 +87,13 @@ func (st *State) write(s *spool.Session, destination string) error {
 		return fmt.Errorf("write delivery state of %q: %w", destination, err)
 	}
 	return nil
+}
+
+// delivered counts a run of which some spans may have been refused.
+func (st *State) delivered(spans, refused int) {
+	st.Runs++
+	st.Spans += int64(spans - refused)
+	st.Rejected += int64(refused)
 }
 
 func (st *State) park(p Parked) {

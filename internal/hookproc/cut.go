@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // rawHead is how much is kept of an oversized payload that is not JSON.
@@ -78,6 +79,8 @@ type cutter struct {
 
 	inString bool
 	escape   int // bytes of an escape sequence still to come
+	tail     int // bytes of a UTF-8 sequence still to come
+	unitAt   int // where the last character in out begins
 	emitted  int // bytes of this string in out
 	dropped  int // bytes of this string left out
 	allowed  int // bytes this string may have
@@ -92,15 +95,26 @@ func newCutter(limit int) *cutter {
 }
 
 func (c *cutter) write(b []byte) {
-	for _, ch := range b {
-		if c.full {
-			return
+	for len(b) > 0 && !c.full {
+		switch {
+		case !c.inString:
+			c.structure(b[0])
+			b = b[1:]
+		case c.dropped > 0 && c.escape == 0:
+			// Of a 100 MB string all but the beginning goes this way.
+			n := 0
+			for n < len(b) && b[n] != '"' && b[n] != '\\' {
+				n++
+			}
+			c.dropped += n
+			if b = b[n:]; len(b) == 0 {
+				return
+			}
+			fallthrough
+		default:
+			c.text(b[0])
+			b = b[1:]
 		}
-		if c.inString {
-			c.text(ch)
-			continue
-		}
-		c.structure(ch)
 	}
 }
 
@@ -114,11 +128,12 @@ func (c *cutter) structure(ch byte) {
 	}
 	switch ch {
 	case '"':
-		c.inString, c.emitted, c.dropped = true, 0, 0
+		c.inString, c.emitted, c.dropped, c.tail = true, 0, 0, 0
 		// A string may take an eighth of what is left, so that many long ones
 		// all keep their beginning.
 		c.allowed = max(64, c.room()/8)
 		c.out = append(c.out, ch)
+		c.unitAt = len(c.out)
 	case '{', '[':
 		c.stack = append(c.stack, ch+2) // '}' and ']' follow their openers by two
 		c.out = append(c.out, ch)
@@ -140,16 +155,24 @@ func (c *cutter) structure(ch byte) {
 
 func (c *cutter) mark(n int) { c.safe, c.depth = n, len(c.stack) }
 
+// text takes one byte of a string. A cut never splits a character: neither a
+// UTF-8 sequence nor an escape, nor the two escapes of a surrogate pair.
 func (c *cutter) text(ch byte) {
-	starts := c.escape == 0 && ch&0xC0 != 0x80
+	// A stray continuation byte is a character by itself, or a string of
+	// nothing else would have no place to cut at.
+	starts := c.escape == 0 && (c.tail == 0 || ch&0xC0 != 0x80)
 	if starts && ch == '"' {
 		c.endString()
 		return
 	}
-	if starts && c.dropped == 0 && (c.emitted >= c.allowed || c.room() <= 0) {
-		c.dropped = 1
-	} else if c.dropped > 0 {
+	if c.dropped > 0 {
 		c.dropped++
+	} else if starts {
+		if c.emitted >= c.allowed || c.room() <= 0 {
+			c.dropped = 1 + c.dropHighSurrogate()
+		} else {
+			c.unitAt = len(c.out)
+		}
 	}
 	switch {
 	case c.escape == 1 && ch == 'u':
@@ -159,10 +182,39 @@ func (c *cutter) text(ch byte) {
 	case ch == '\\':
 		c.escape = 1
 	}
+	if starts {
+		c.tail = sequenceTail(ch)
+	} else if c.tail > 0 {
+		c.tail--
+	}
 	if c.dropped == 0 {
 		c.out = append(c.out, ch)
 		c.emitted++
 	}
+}
+
+// dropHighSurrogate takes back the first half of a surrogate pair at the end of
+// out and returns its size.
+func (c *cutter) dropHighSurrogate() int {
+	u := c.out[c.unitAt:]
+	if len(u) != 6 || u[0] != '\\' || u[2]|0x20 != 'd' || !strings.ContainsRune("89abAB", rune(u[3])) {
+		return 0
+	}
+	c.out = c.out[:c.unitAt]
+	return len(u)
+}
+
+// sequenceTail is how many bytes follow the first byte of a UTF-8 sequence.
+func sequenceTail(first byte) int {
+	switch {
+	case first >= 0xF0:
+		return 3
+	case first >= 0xE0:
+		return 2
+	case first >= 0xC0:
+		return 1
+	}
+	return 0
 }
 
 func (c *cutter) endString() {

@@ -6,6 +6,10 @@
 // code is always 0, standard error stays silent. What went wrong is one line in
 // the log.
 //
+// It does not promise anything about what goes wrong before main: a GOMEMLIMIT
+// that is no size ends every Go program, this one too, with exit code 2. Nor
+// does it give the user's own hook script a payload above the limit whole.
+//
 // An agent waits for this process at every step it takes, so the package must
 // not link anything that costs time at start: no network, no OpenTelemetry, no
 // database. A test over the dependencies of the hook binaries holds it to that.

@@ -44,6 +44,9 @@ type Process struct {
 	Dir     string // working directory
 	PPID    int
 	Now     func() time.Time
+	// Deadline ends the wait for standard input; what has come by then is the
+	// payload. If nil, five seconds after Run begins.
+	Deadline <-chan time.Time
 	// Spawn starts `hookspan args...` detached and does not wait.
 	Spawn func(args ...string) error
 }
@@ -51,7 +54,12 @@ type Process struct {
 // Run lives the process's life. It never fails: what goes wrong is logged.
 func (p *Process) Run() {
 	var out reply
-	defer func() { p.answer(out) }()
+	defer func() {
+		// An encoder that panics leaves no answer to give; the host goes on
+		// without one.
+		defer func() { _ = recover() }()
+		p.answer(out)
+	}()
 	log := logfile.Log{Who: p.Host.Name + "-hook", Now: p.Now}
 	defer func() {
 		if e := recover(); e != nil {
@@ -71,7 +79,12 @@ func (p *Process) Run() {
 	if cfgErr != nil {
 		log.Line("configuration: " + oneLine(cfgErr))
 	}
-	head, err := p.store(cfg, in)
+	head := p.Host.Peek(in.data, p.Event)
+	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{Sync: cfg.SpoolSync == "always"})
+	if err == nil {
+		defer func() { _ = sp.Close() }()
+		err = p.store(cfg, sp, head, in)
+	}
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: event not stored: %v", p.Event, err))
 	}
@@ -79,30 +92,73 @@ func (p *Process) Run() {
 	p.answer(out)
 	out = reply{sent: true}
 	if err == nil {
-		p.deliver(cfg, head, log)
+		p.deliver(sp, head, log)
 	}
 }
 
 func (p *Process) read(limit int64, log logfile.Log) payload {
-	type result struct {
-		payload
-		err error
+	deadline := p.Deadline
+	if deadline == nil {
+		deadline = time.After(stdinDeadline)
 	}
-	done := make(chan result, 1)
-	go func() {
-		in, err := readPayload(p.Stdin, int(limit))
-		done <- result{in, err}
-	}()
+	in, err := readPayload(&timedReader{r: p.Stdin, deadline: deadline}, int(limit))
+	if err != nil {
+		log.Line(fmt.Sprintf("%s: standard input broke off after %d bytes: %v", p.Event, len(in.data), err))
+	}
+	return in
+}
+
+var errDeadline = errors.New("not closed in time")
+
+// timedReader reads until the deadline. Standard input is a pipe that cannot be
+// given one, so a read that hangs is left behind; the process ends soon after.
+// Such a read may still write to the slice it was given, behind the bytes that
+// count.
+type timedReader struct {
+	r        io.Reader
+	deadline <-chan time.Time
+	asked    chan []byte
+	got      chan readResult
+}
+
+type readResult struct {
+	n   int
+	err error
+}
+
+// Read implements io.Reader. After errDeadline it must not be called again.
+func (t *timedReader) Read(b []byte) (int, error) {
+	if t.asked == nil {
+		t.asked, t.got = make(chan []byte, 1), make(chan readResult, 1)
+		go t.serve()
+	}
+	t.asked <- b
 	select {
-	case r := <-done:
+	case r := <-t.got:
 		if r.err != nil {
-			log.Line(fmt.Sprintf("%s: standard input broke off after %d bytes: %v", p.Event, len(r.data), r.err))
+			close(t.asked)
 		}
-		return r.payload
-	case <-time.After(stdinDeadline):
-		log.Line(fmt.Sprintf("%s: standard input was not closed within %s", p.Event, stdinDeadline))
-		return payload{}
+		return r.n, r.err
+	case <-t.deadline:
+		return 0, errDeadline
 	}
+}
+
+func (t *timedReader) serve() {
+	for b := range t.asked {
+		t.got <- t.read(b)
+	}
+}
+
+// read turns a panic into an error: nobody recovers on this goroutine.
+func (t *timedReader) read(b []byte) (r readResult) {
+	defer func() {
+		if e := recover(); e != nil {
+			r = readResult{err: fmt.Errorf("panic: %v", e)}
+		}
+	}()
+	n, err := t.r.Read(b)
+	return readResult{n, err}
 }
 
 // off reports that events are not to be stored: switched off, paused, or
@@ -117,14 +173,8 @@ func (p *Process) off(cfg *config.Config) bool {
 	return p.Dir != "" && config.ProjectDisabled(os.ReadFile, p.Dir)
 }
 
-func (p *Process) store(cfg *config.Config, in payload) (hook.Head, error) {
-	head := p.Host.Peek(in.data, p.Event)
-	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{Sync: cfg.SpoolSync == "always"})
-	if err != nil {
-		return head, err
-	}
-	defer func() { _ = sp.Close() }()
-	return head, sp.Append(&spool.Record{
+func (p *Process) store(cfg *config.Config, sp *spool.Spool, head hook.Head, in payload) error {
+	return sp.Append(&spool.Record{
 		Host: p.Host.Name, Session: head.Session, Event: p.name(head), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
 		Payload: in.data, Raw: !in.json, Cut: in.cut,
@@ -142,27 +192,18 @@ func (p *Process) name(head hook.Head) string {
 
 // deliver starts a delivery when a run has ended, or when none has been started
 // for a while.
-func (p *Process) deliver(cfg *config.Config, head hook.Head, log logfile.Log) {
+func (p *Process) deliver(sp *spool.Spool, head hook.Head, log logfile.Log) {
 	var err error
 	switch {
 	case head.RunEnds && head.Session != "":
 		k := spool.SessionKey(p.Host.Name, head.Session)
 		err = p.Spawn("flush", "--detached", "--session", k.Host+"/"+k.Name)
-	case p.sweepDue(cfg):
+	case head.RunEnds || sp.ClaimSweep(p.Now(), sweepEvery):
 		err = p.Spawn("flush", "--detached")
 	}
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: delivery not started, the event waits in the spool: %v", p.Event, err))
 	}
-}
-
-func (p *Process) sweepDue(cfg *config.Config) bool {
-	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{})
-	if err != nil {
-		return false
-	}
-	defer func() { _ = sp.Close() }()
-	return sp.ClaimSweep(p.Now(), sweepEvery)
 }
 
 // oneLine joins the lines of an error.

@@ -11,11 +11,21 @@ import (
 
 // harden makes sure that no way for this process to die reads as a verdict: a
 // crash of the Go runtime ends by signal rather than with exit code 2, which
-// Claude Code takes for "block", and leaves no core file behind.
+// Claude Code takes for "block", and leaves no core file behind. The limit is
+// the soft one, which a program that this one starts can undo.
 func harden() {
-	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
+	var core syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_CORE, &core) == nil {
+		core.Cur = 0
+		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &core)
+	}
 	signal.Ignore(syscall.SIGPIPE)
 }
+
+// soften gives the programs that are started from here on SIGPIPE at its
+// default, which scripts count on: they inherit a signal that is ignored, but
+// not one that is caught. Catching from the start would cost every call 50 µs.
+func soften() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // Detach starts a program in a session of its own with nothing of ours open:
 // the agent waits until everyone who holds the hook's output has let go of it,

@@ -10,6 +10,9 @@ import (
 // pipe is an error like any other.
 func harden() {}
 
+// soften has nothing to undo.
+func soften() {}
+
 // detachedProcess is DETACHED_PROCESS of the Windows API.
 const detachedProcess = 0x00000008
 

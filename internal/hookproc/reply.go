@@ -1,12 +1,18 @@
 package hookproc
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"reflect"
 	"strings"
+	"syscall"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/logfile"
@@ -41,12 +47,23 @@ func (p *Process) chain(in payload, log logfile.Log) reply {
 	if script == "" || p.Host.Reply == nil {
 		return reply{}
 	}
-	cmd := exec.Command(script) //nolint:gosec,noctx // The user's own hook; the host limits its time.
-	cmd.Env, cmd.Dir = env, p.Dir
-	cmd.Stdin = bytes.NewReader(in.data)
-	// What the script says to the user goes where it went before.
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	soften()
+	run := func(argv ...string) ([]byte, error) {
+		cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec,noctx // The user's own hook; the host limits its time.
+		cmd.Env, cmd.Dir = env, p.Dir
+		cmd.Stdin = bytes.NewReader(in.data)
+		// What the script says to the user goes where it went before.
+		cmd.Stderr = os.Stderr
+		return cmd.Output()
+	}
+	argv := []string{script}
+	if p.GOOS == "windows" && strings.EqualFold(filepath.Ext(script), ".ps1") {
+		argv = []string{"powershell.exe", "-NoProfile", "-ExecutionPolicy", "Bypass", "-File", script}
+	}
+	out, err := run(argv...)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {
+		out, err = run(append(interpreter(script), script)...)
+	}
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: chained hook %s: %v", p.Event, script, err))
 		return reply{}
@@ -57,6 +74,24 @@ func (p *Process) chain(in payload, log logfile.Log) reply {
 		return reply{}
 	}
 	return reply{raw: merged}
+}
+
+// interpreter is what runs a script that the system does not start by itself,
+// for want of the executable bit or of a first line that says how: the program
+// of that line, else bash, as Cline's SDK does it.
+func interpreter(script string) []string {
+	f, err := os.Open(script) //nolint:gosec // The user's own hook.
+	if err != nil {
+		return []string{"bash"}
+	}
+	defer func() { _ = f.Close() }()
+	line, _ := bufio.NewReaderSize(f, 256).ReadSlice('\n')
+	if rest, ok := bytes.CutPrefix(line, []byte("#!")); ok {
+		if words := strings.Fields(string(rest)); len(words) > 0 {
+			return words
+		}
+	}
+	return []string{"bash"}
 }
 
 func takeVariable(environ []string, name string) (value string, rest []string) {
@@ -71,8 +106,8 @@ func takeVariable(environ []string, name string) (value string, rest []string) {
 }
 
 // merge lays the user's answer over our neutral one. A member that is null, as
-// scripts print it, keeps the neutral value: Cline drops a whole answer that
-// holds one.
+// scripts print it, or not of the type it should have, keeps the neutral value:
+// Cline drops a whole answer that holds one. Nothing printed is no answer.
 func merge(neutral, user []byte) ([]byte, error) {
 	var out, theirs map[string]any
 	if err := json.Unmarshal(neutral, &out); err != nil {
@@ -85,34 +120,65 @@ func merge(neutral, user []byte) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("its output holds no JSON object")
 	}
-	if err := json.Unmarshal(obj, &theirs); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(obj))
+	dec.UseNumber()
+	if err := dec.Decode(&theirs); err != nil {
 		return nil, err
 	}
 	for k, v := range theirs {
-		if v != nil && v != "" {
-			out[k] = v
+		if ours, known := out[k]; v == nil || v == "" || known && reflect.TypeOf(v) != reflect.TypeOf(ours) {
+			continue
 		}
+		out[k] = v
+	}
+	// Where a context is given, however blank, Cline's SDK does not look for
+	// the reason of a cancellation in the error message.
+	if context, _ := out["contextModification"].(string); out["cancel"] == true && strings.TrimSpace(context) == "" {
+		delete(out, "contextModification")
 	}
 	return json.Marshal(out)
 }
 
-// lastObject finds the answer in a script's output as Cline does: the whole of
-// it, else the last JSON object that begins a line.
+// controlPrefix marks the line with the answer for Cline's SDK.
+const controlPrefix = "HOOK_CONTROL\t"
+
+// lastObject finds the answer in a script's output as Cline does: the last line
+// marked as the answer, the whole output, or the last JSON object that begins a
+// line. It is nil where there is none.
 func lastObject(out []byte) []byte {
-	whole := bytes.TrimSpace(out)
-	if len(whole) > 0 && whole[0] == '{' && json.Valid(whole) {
-		return whole
+	var marked []byte
+	for line := range bytes.Lines(out) {
+		if obj, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte(controlPrefix)); ok && json.Valid(obj) {
+			marked = obj
+		}
+	}
+	if marked != nil {
+		return marked
 	}
 	for end := len(out); end > 0; {
 		i := bytes.LastIndexByte(out[:end], '\n') + 1
 		rest := bytes.TrimSpace(out[i:])
-		if len(rest) > 0 && rest[0] == '{' {
-			var obj json.RawMessage
-			if json.NewDecoder(bytes.NewReader(rest)).Decode(&obj) == nil {
-				return obj
-			}
+		if obj := firstObject(rest); obj != nil {
+			return obj
 		}
 		end = i - 1
 	}
 	return nil
+}
+
+// firstObject is the JSON object that text begins with, unless what follows
+// shows that it is a part of a larger one.
+func firstObject(text []byte) []byte {
+	if len(text) == 0 || text[0] != '{' {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	var obj json.RawMessage
+	if dec.Decode(&obj) != nil {
+		return nil
+	}
+	if rest := bytes.TrimSpace(text[dec.InputOffset():]); len(rest) > 0 && bytes.IndexByte([]byte(",]}"), rest[0]) >= 0 {
+		return nil
+	}
+	return obj
 }

@@ -90,9 +90,12 @@ func TestUninstallIsCareful(t *testing.T) {
 		"edited hook file is left": {
 			func(t *testing.T, h *home) {
 				writeFile(t, h.path(dir+"TaskStart"), readFile(t, h.path(dir+"TaskStart"))+"# mine\n", 0o755)
-			}, UninstallOptions{},
-			[]string{"Documents", "Documents/Cline", "Documents/Cline/Hooks", dir + "TaskStart",
-				".local", ".local/state", ".local/state/hookspan", ".local/state/hookspan/install.json"},
+			},
+			UninstallOptions{},
+			[]string{
+				"Documents", "Documents/Cline", "Documents/Cline/Hooks", dir + "TaskStart",
+				".local", ".local/state", ".local/state/hookspan", ".local/state/hookspan/install.json",
+			},
 			"edited since",
 		},
 		"edited hook file, forced": {
@@ -101,12 +104,16 @@ func TestUninstallIsCareful(t *testing.T) {
 			}, UninstallOptions{Force: true}, nil, "remove   TaskStart",
 		},
 		"replaced hook file is the user's": {
-			func(t *testing.T, h *home) { writeFile(t, h.path(dir+"TaskStart"), "#!/bin/sh\n", 0o755) }, UninstallOptions{},
-			[]string{"Documents", "Documents/Cline", "Documents/Cline/Hooks", dir + "TaskStart"}, "",
+			func(t *testing.T, h *home) { writeFile(t, h.path(dir+"TaskStart"), "#!/bin/sh\n", 0o755) },
+			UninstallOptions{},
+			[]string{"Documents", "Documents/Cline", "Documents/Cline/Hooks", dir + "TaskStart"},
+			"",
 		},
 		"file put beside": {
-			func(t *testing.T, h *home) { writeFile(t, h.path(".cline/settings"), "", 0o600) }, UninstallOptions{},
-			[]string{".cline", ".cline/settings"}, "",
+			func(t *testing.T, h *home) { writeFile(t, h.path(".cline/settings"), "", 0o600) },
+			UninstallOptions{},
+			[]string{".cline", ".cline/settings"},
+			"",
 		},
 		"hook file removed by hand": {
 			func(t *testing.T, h *home) {
@@ -127,12 +134,16 @@ func TestUninstallIsCareful(t *testing.T) {
 				if err := os.RemoveAll(h.path(".local")); err != nil {
 					t.Fatal(err)
 				}
-			}, UninstallOptions{},
-			[]string{"Documents", "Documents/Cline", "Documents/Cline/Hooks", ".cline", ".cline/hooks"}, "",
+			},
+			UninstallOptions{},
+			[]string{"Documents", "Documents/Cline", "Documents/Cline/Hooks", ".cline", ".cline/hooks"},
+			"",
 		},
 		"program gone": {
-			func(t *testing.T, h *home) { writeFile(t, h.binary()+"x", "", 0o600) }, UninstallOptions{},
-			[]string{"bin/cline-hookx"}, "",
+			func(t *testing.T, h *home) { writeFile(t, h.binary()+"x", "", 0o600) },
+			UninstallOptions{},
+			[]string{"bin/cline-hookx"},
+			"",
 		},
 	}
 	for name, tt := range tests {

@@ -41,7 +41,7 @@ func DocumentsDir(goos string) func(context.Context) (string, error) {
 func askDocuments(ctx context.Context, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, documentsTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // One of the two programs named above.
 	// A grandchild that holds the pipe open must not outlast the timeout.
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()

@@ -44,17 +44,25 @@ func TestWhereHooksGo(t *testing.T) {
 		want            []string
 	}{
 		"linux without xdg-user-dir": {"linux", "-", nil, false, in(names11(shared, "", "PreToolUse"), pre)},
-		"linux, xdg-user-dir says home": {"linux", ".", nil, false,
-			in(names11(shared, "", "PreToolUse"), names11("Cline/Hooks", "", "PreToolUse", "TaskError", "SessionShutdown"), pre)},
-		"linux, localised": {"linux", "文档", nil, false,
-			in(names11(shared, "", "PreToolUse"), names11("文档/Cline/Hooks", "", "PreToolUse", "TaskError", "SessionShutdown"), pre)},
+		"linux, xdg-user-dir says home": {
+			"linux", ".", nil, false,
+			in(names11(shared, "", "PreToolUse"), names11("Cline/Hooks", "", "PreToolUse", "TaskError", "SessionShutdown"), pre),
+		},
+		"linux, localised": {
+			"linux", "文档", nil, false,
+			in(names11(shared, "", "PreToolUse"), names11("文档/Cline/Hooks", "", "PreToolUse", "TaskError", "SessionShutdown"), pre),
+		},
 		"linux, xdg-user-dir says Documents": {"linux", "Documents/", nil, false, in(names11(shared, "", "PreToolUse"), pre)},
 		"linux with CLINE_DIR":               {"linux", "-", map[string]string{"CLINE_DIR": "elsewhere"}, false, in(names11(shared, "", "PreToolUse"), []string{"elsewhere/hooks", "PreToolUse"})},
-		"linux, PreToolUse everywhere": {"linux", "文档", nil, true,
-			in(names11(shared, ""), names11("文档/Cline/Hooks", "", "TaskError", "SessionShutdown"))},
+		"linux, PreToolUse everywhere": {
+			"linux", "文档", nil, true,
+			in(names11(shared, ""), names11("文档/Cline/Hooks", "", "TaskError", "SessionShutdown")),
+		},
 		"macos": {"darwin", "-", nil, false, in(names11(shared, "", "PreToolUse"), pre)},
-		"windows, documents redirected": {"windows", "OneDrive/Documents", nil, false,
-			in(names11(shared, ".ps1", "PreToolUse"), names11("OneDrive/Documents/Cline/Hooks", ".ps1", "PreToolUse", "TaskError", "SessionShutdown"), []string{sdk, "PreToolUse.ps1"})},
+		"windows, documents redirected": {
+			"windows", "OneDrive/Documents", nil, false,
+			in(names11(shared, ".ps1", "PreToolUse"), names11("OneDrive/Documents/Cline/Hooks", ".ps1", "PreToolUse", "TaskError", "SessionShutdown"), []string{sdk, "PreToolUse.ps1"}),
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -340,8 +348,10 @@ func TestPlanRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, []string{"points to nothing", "Documents"}},
-		"program missing": {func(_ *testing.T, h *home, o *Options) { o.Binary = h.path("gone") },
-			[]string{"gone", "install cline-hook"}},
+		"program missing": {
+			func(_ *testing.T, h *home, o *Options) { o.Binary = h.path("gone") },
+			[]string{"gone", "install cline-hook"},
+		},
 		"program relative":        {func(_ *testing.T, _ *home, o *Options) { o.Binary = "cline-hook" }, []string{"absolute"}},
 		"program not named":       {func(_ *testing.T, _ *home, o *Options) { o.Binary = "" }, []string{"absolute"}},
 		"program with line break": {func(_ *testing.T, _ *home, o *Options) { o.Binary = "/a\nb" }, []string{"control character"}},

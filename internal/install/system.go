@@ -223,7 +223,7 @@ func isLink(path string) bool {
 func resolve(path string) (string, error) {
 	rest := ""
 	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
-		info, err := os.Lstat(at)
+		_, err := os.Lstat(at)
 		switch {
 		case err == nil:
 			target, err := filepath.EvalSymlinks(at)
@@ -233,7 +233,8 @@ func resolve(path string) (string, error) {
 			if err != nil {
 				return "", fmt.Errorf("hook folder %q: %w", path, err)
 			}
-			if info, err = os.Stat(target); err != nil {
+			info, err := os.Stat(target)
+			if err != nil {
 				return "", fmt.Errorf("hook folder %q: %w", path, err)
 			}
 			if !info.IsDir() {

@@ -225,8 +225,10 @@ func TestPendingMeansTheNewestRequestMaySayMore(t *testing.T) {
 		{"usage there", []string{task, done, row(2500, "text", "hi", "")}, false, 2500},
 		{"newest has none", []string{task, done, row(3000, "api_req_started", `{"request":"b"}`, ""), row(3500, "text", "x", "")}, true, 0},
 		{"only an older one has none", []string{task, row(1500, "api_req_started", `{"request":"b"}`, ""), row(1600, "text", "x", ""), done}, false, 2000},
-		{"cancelled", []string{task, row(3000, "api_req_started", `{"request":"b","cancelReason":"user_cancelled"}`, ""),
-			row(3200, "hook_status", "{}", "")}, false, 3200},
+		{"cancelled", []string{
+			task, row(3000, "api_req_started", `{"request":"b","cancelReason":"user_cancelled"}`, ""),
+			row(3200, "hook_status", "{}", ""),
+		}, false, 3200},
 		{"its text is cut", []string{task, row(3000, "api_req_started", `{"request":"b`, "")}, true, 0},
 		{"usage of zero is usage", []string{task, row(3000, "api_req_started", `{"request":"b","tokensIn":0}`, "")}, false, 3000},
 	} {

@@ -21,27 +21,46 @@ func TestRepliesAreMatchedByPlaceAndTime(t *testing.T) {
 		history string
 		want    []window
 	}{
-		{"index rule", two, `[{"role":"user","ts":2001},{"role":"assistant","ts":2500,"content":"a"},
+		{
+			"index rule", two, `[{"role":"user","ts":2001},{"role":"assistant","ts":2500,"content":"a"},
 			{"role":"user","ts":3001},{"role":"assistant","ts":3500,"content":"b"}]`,
-			[]window{{Start: 2000, End: 2500, Text: "a"}, {Start: 3000, End: 3500, Text: "b"}}},
-		{"history cut in front: time decides", two, `[{"role":"assistant","ts":2500,"content":"a"},
+			[]window{{Start: 2000, End: 2500, Text: "a"}, {Start: 3000, End: 3500, Text: "b"}},
+		},
+		{
+			"history cut in front: time decides", two, `[{"role":"assistant","ts":2500,"content":"a"},
 			{"role":"user","ts":3001},{"role":"assistant","ts":3500,"content":"b"}]`,
-			[]window{{Start: 2000, End: 2500, Text: "a"}, {Start: 3000, End: 3500, Text: "b"}}},
-		{"the place holds the reply of a later request", []string{task, req(2000, "-1"), req(3000, "-1")},
+			[]window{{Start: 2000, End: 2500, Text: "a"}, {Start: 3000, End: 3500, Text: "b"}},
+		},
+		{
+			"the place holds the reply of a later request",
+			[]string{task, req(2000, "-1"), req(3000, "-1")},
 			`[{"role":"user","ts":3001},{"role":"assistant","ts":3500,"content":"b"}]`,
-			[]window{{Start: 2000, End: 2000}, {Start: 3000, End: 3500, Text: "b"}}},
-		{"a reply answers once", []string{task, req(2000, "-1"), req(2000, "-1")},
+			[]window{{Start: 2000, End: 2000}, {Start: 3000, End: 3500, Text: "b"}},
+		},
+		{
+			"a reply answers once",
+			[]string{task, req(2000, "-1"), req(2000, "-1")},
 			`[{"role":"user","ts":2001},{"role":"assistant","ts":2000,"content":"a"}]`,
-			[]window{{Start: 2000, End: 2000, Text: "a"}, {Start: 2000, End: 2000}}},
-		{"history without times: place decides, the rows give the end",
+			[]window{{Start: 2000, End: 2000, Text: "a"}, {Start: 2000, End: 2000}},
+		},
+		{
+			"history without times: place decides, the rows give the end",
 			[]string{task, req(2000, "-1"), row(2200, "text", "a", ""), row(2300, "tool", "{}", "")},
 			`[{"role":"user"},{"role":"assistant","content":[{"type":"text","text":"a"}]}]`,
-			[]window{{Start: 2000, End: 2300, Text: "a"}}},
-		{"the place holds a user message", []string{task, req(2000, "-1"), row(2200, "text", "a", "")},
+			[]window{{Start: 2000, End: 2300, Text: "a"}},
+		},
+		{
+			"the place holds a user message",
+			[]string{task, req(2000, "-1"), row(2200, "text", "a", "")},
 			`[{"role":"user","ts":2001},{"role":"user","ts":2100}]`,
-			[]window{{Start: 2000, End: 2200}}},
-		{"history is odd", []string{task, req(2000, "-1")}, `[1,null,"x",{"role":5,"content":{}}]`,
-			[]window{{Start: 2000, End: 2000}}},
+			[]window{{Start: 2000, End: 2200}},
+		},
+		{
+			"history is odd",
+			[]string{task, req(2000, "-1")},
+			`[1,null,"x",{"role":5,"content":{}}]`,
+			[]window{{Start: 2000, End: 2000}},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, windows(readRows(t, c.rows, c.history, "").Calls, 0)); diff != "" {

@@ -27,8 +27,11 @@ func TestTasksAreFoundInEveryPlaceClineWrites(t *testing.T) {
 	}
 	places := []place{
 		{"nightly", "linux", []string{".config", "Code", "User", "globalStorage", "saoudrizwan.cline-nightly"}, nil},
-		{"XDG_CONFIG_HOME", "linux", []string{"xdg", "Code", "User", "globalStorage", ext},
-			map[string][]string{"XDG_CONFIG_HOME": {"xdg"}}},
+		{
+			"XDG_CONFIG_HOME", "linux",
+			[]string{"xdg", "Code", "User", "globalStorage", ext},
+			map[string][]string{"XDG_CONFIG_HOME": {"xdg"}},
+		},
 		{"default beside XDG_CONFIG_HOME", "linux", linux("Code"), map[string][]string{"XDG_CONFIG_HOME": {"xdg"}}},
 		{"Flatpak", "linux", []string{".var", "app", "com.visualstudio.code", "config", "Code", "User", "globalStorage", ext}, nil},
 		{"VS Code server", "linux", server(".vscode-server"), nil},
@@ -38,12 +41,21 @@ func TestTasksAreFoundInEveryPlaceClineWrites(t *testing.T) {
 		{"VSCodium server on a Mac", "darwin", server(".vscodium-server"), nil},
 		{"server moved", "linux", server("srv"), map[string][]string{"VSCODE_AGENT_FOLDER": {"srv"}}},
 		{"code-server", "linux", []string{".local", "share", "code-server", "User", "globalStorage", ext}, nil},
-		{"code-server, XDG_DATA_HOME", "linux", []string{"share", "code-server", "User", "globalStorage", ext},
-			map[string][]string{"XDG_DATA_HOME": {"share"}}},
-		{"portable", "windows", []string{"stick", "user-data", "User", "globalStorage", ext},
-			map[string][]string{"VSCODE_PORTABLE": {"stick"}}},
-		{"APPDATA", "windows", []string{"moved", "Code", "User", "globalStorage", ext},
-			map[string][]string{"APPDATA": {"moved"}}},
+		{
+			"code-server, XDG_DATA_HOME", "linux",
+			[]string{"share", "code-server", "User", "globalStorage", ext},
+			map[string][]string{"XDG_DATA_HOME": {"share"}},
+		},
+		{
+			"portable", "windows",
+			[]string{"stick", "user-data", "User", "globalStorage", ext},
+			map[string][]string{"VSCODE_PORTABLE": {"stick"}},
+		},
+		{
+			"APPDATA", "windows",
+			[]string{"moved", "Code", "User", "globalStorage", ext},
+			map[string][]string{"APPDATA": {"moved"}},
+		},
 		{"CLI 2, JetBrains", "linux", []string{".cline", "data"}, nil},
 		{"CLI 2 on Windows", "windows", []string{".cline", "data"}, nil},
 		{"CLINE_DIR", "linux", []string{"cl", "data"}, map[string][]string{"CLINE_DIR": {"cl"}}},
@@ -105,8 +117,11 @@ func TestSessionsAreFoundByClinesOrderOfPreference(t *testing.T) {
 		{"default", []string{".cline", "data", "sessions"}, nil},
 		{"CLINE_DIR", []string{"c", "data", "sessions"}, map[string][]string{"CLINE_DIR": {"c"}}},
 		{"CLINE_DATA_DIR", []string{"d", "sessions"}, map[string][]string{"CLINE_DIR": {"c"}, "CLINE_DATA_DIR": {"d"}}},
-		{"CLINE_SESSION_DATA_DIR", []string{"s"},
-			map[string][]string{"CLINE_DIR": {"c"}, "CLINE_DATA_DIR": {"d"}, "CLINE_SESSION_DATA_DIR": {"s"}}},
+		{
+			"CLINE_SESSION_DATA_DIR",
+			[]string{"s"},
+			map[string][]string{"CLINE_DIR": {"c"}, "CLINE_DATA_DIR": {"d"}, "CLINE_SESSION_DATA_DIR": {"s"}},
+		},
 		{"default beside the others", []string{".cline", "data", "sessions"}, map[string][]string{"CLINE_DATA_DIR": {"d"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

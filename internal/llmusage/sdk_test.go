@@ -86,11 +86,15 @@ func TestSubagentsHaveCallsOfTheirOwn(t *testing.T) {
 		t.Errorf("sums (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]hook.ToolResult{
-		{ID: "call_1_0", Name: "spawn_agent", Input: `{"systemPrompt":"You are a helper","task":"Run echo hi"}`,
+		{
+			ID: "call_1_0", Name: "spawn_agent", Input: `{"systemPrompt":"You are a helper","task":"Run echo hi"}`,
 			Text: `{"text":"sub finished: hi","iterations":2,"finishReason":"completed","usage":{"inputTokens":2500,"outputTokens":105}}`,
-			At:   time.UnixMilli(1795175662523).UTC()},
-		{ID: "call_2_0", Agent: agent, Name: "run_commands", Input: `{"commands":["echo hi"]}`, Text: "hi\n",
-			At: time.UnixMilli(1795175662202).UTC()},
+			At:   time.UnixMilli(1795175662523).UTC(),
+		},
+		{
+			ID: "call_2_0", Agent: agent, Name: "run_commands", Input: `{"commands":["echo hi"]}`, Text: "hi\n",
+			At: time.UnixMilli(1795175662202).UTC(),
+		},
 	}, tr.ToolResults); diff != "" {
 		t.Errorf("tool results (-want +got):\n%s", diff)
 	}
@@ -123,17 +127,23 @@ func TestToolResultsOfASession(t *testing.T) {
 	}
 	if diff := cmp.Diff([]result{
 		{"call_1_0", "read_files", `{"files":[{"path":"src/login.js"}]}`, "1 | module.exports = (u, p) => true", false},
-		{"call_2_0", "run_commands", `{"commands":["echo FAIL tests; exit 1"]}`,
-			"[Command exited with code 1]\nFAIL tests\n", true},
-		{"call_2_1", "read_files", `{"files":[{"path":"src/missing.js"}]}`,
-			"Error reading file: ENOENT: no such file or directory, statx '/home/de", true},
+		{
+			"call_2_0", "run_commands", `{"commands":["echo FAIL tests; exit 1"]}`,
+			"[Command exited with code 1]\nFAIL tests\n", true,
+		},
+		{
+			"call_2_1", "read_files", `{"files":[{"path":"src/missing.js"}]}`,
+			"Error reading file: ENOENT: no such file or directory, statx '/home/de", true,
+		},
 		{"call_2_2", "run_commands", `{"commands":["sleep 1; echo slow ok"]}`, "slow ok\n", false},
 		{"call_2_3", "run_commands", `{"commands":["echo fast ok"]}`, "fast ok\n", false},
 		{"call_3_0", "search_codebase", `{"queries":["login"]}`, "No results found for pattern: login\nSearched 1 files.", false},
 		{"call_4_0", "read_files", `{"nope":1}`, "✖ Invalid input", true},
 		{"call_5_0", "does_not_exist", `{"a":1}`, "Tool call does_not_exist was rejected before execution: AI_NoSuchToolE", true},
-		{"call_6_0", "editor", `{"new_text":"Boolean(u && p)","old_text":"true","path":"src/login.js"}`,
-			"Edited /home/dev/project/src/login.js\n```diff\n-1: module.exports = (u,", false},
+		{
+			"call_6_0", "editor", `{"new_text":"Boolean(u && p)","old_text":"true","path":"src/login.js"}`,
+			"Edited /home/dev/project/src/login.js\n```diff\n-1: module.exports = (u,", false,
+		},
 	}, got); diff != "" {
 		t.Errorf("tool results (-want +got):\n%s", diff)
 	}

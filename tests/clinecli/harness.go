@@ -54,6 +54,9 @@ func (h *Harness) Do(ctx context.Context, dir string, run *Run) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, fmt.Errorf("folder of the run %q: %w", dir, err)
+	}
 	a, err := newArena(dir, run.CLI)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func sh(script string) clinecli.Step {
 func TestRunIsClosedOff(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	interrupted := sh("trap 'echo caught; exit 7' INT; echo ready > " + clinecli.WordMark + "; sleep 15 & wait $!")
+	interrupted := sh("trap 'kill $!; echo caught; exit 7' INT; echo ready > " + clinecli.WordMark + "; sleep 15 & wait $!")
 	interrupted.Signal = &clinecli.Signal{Number: syscall.SIGINT, When: clinecli.Condition{Mark: true}}
 	slow := sh("sleep 15")
 	slow.Timeout = 200 * time.Millisecond

@@ -32,10 +32,17 @@ type Recorded struct {
 	Payload json.RawMessage
 }
 
+// recordScript records the standard input of hook $hook in the folder $dir as
+// "time-pid-hook.json". The rename makes a record appear whole.
+const recordScript = `#!/bin/sh
+id=$(date +%s%N)-$$-$hook
+cat > "$dir/.$id"
+mv "$dir/.$id" "$dir/$id.json"
+`
+
 // RecordHooks installs a recorder for the named hooks in the workspace, where
-// both programs look. It works beside whatever is installed for the user, and
-// tells what the host really reported. With no names it records the hooks that
-// are safe for the arena's program.
+// both programs look. With no names it records the hooks that are safe for the
+// arena's program. The recorder answers that Cline may go on and says no more.
 func RecordHooks(a *Arena, names ...string) error {
 	if len(names) == 0 {
 		names = SDKHooks
@@ -48,17 +55,24 @@ func RecordHooks(a *Arena, names ...string) error {
 		return fmt.Errorf("create the hook folder: %w", err)
 	}
 	for _, name := range names {
-		// The rename makes a record appear whole. The answer is the one that
-		// Cline shows as "completed": a context of one space.
-		script := fmt.Sprintf(`#!/bin/sh
-id=$(date +%%s%%N)-$$-%[1]s
-cat > '%[2]s'/.$id
-mv '%[2]s'/.$id '%[2]s'/$id.json
-printf '{"cancel":false,"contextModification":" ","errorMessage":""}'
-`, name, a.Records)
+		script := strings.NewReplacer("$hook", name, "$dir", a.Records).Replace(recordScript) +
+			"printf '{\"cancel\":false}'\n"
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil { //nolint:gosec // A hook is executed.
 			return fmt.Errorf("write the recorder for %s: %w", name, err)
 		}
+	}
+	return nil
+}
+
+// recordBefore writes a program at path that records the hook named by its
+// first argument and then becomes the given program. It stands in the place of
+// that program where there must not be a second hook: Cline treats two hooks on
+// one event differently from one.
+func recordBefore(path, program, records string) error {
+	script := strings.NewReplacer("$hook", "$1", "$dir", records).Replace(recordScript) +
+		fmt.Sprintf("exec '%s' \"$@\" < '%s'/$id.json\n", program, records)
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil { //nolint:gosec // It is executed.
+		return fmt.Errorf("write the recorder in front of %q: %w", program, err)
 	}
 	return nil
 }

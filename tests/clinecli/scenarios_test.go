@@ -20,6 +20,12 @@ type scenario struct {
 	// steps are the invocations of the CLI, exits their exit codes.
 	steps []clinecli.Step
 	exits []int
+	// endless says that Cline reports no end of the run.
+	endless bool
+	// bare leaves out the recorder in front of cline-hook, so that everything is
+	// as a user has it; hooks is not compared then. beside has the recorder as a
+	// second hook of every event instead.
+	bare, beside bool
 	// hooks are the events Cline itself reported, as canonical gives them.
 	hooks []string
 	// traces are the expected ones in order.
@@ -87,9 +93,10 @@ func read(path string) mockllm.ToolCall {
 	return call("read_files", "files", []any{map[string]any{"path": path}})
 }
 
-// untilCancelled runs until the recorder has seen the named hook, so that the
-// interrupt always meets a running command and nobody waits for its end.
-func untilCancelled(hook string) string {
+// untilReported is a command that runs until the recorder has seen the named
+// hook, so that the interrupt always meets a running command and nobody waits
+// for its end.
+func untilReported(hook string) string {
 	return "echo running > " + clinecli.WordMark +
 		"; for i in $(seq 200); do ls " + clinecli.WordRecords + " | grep -q " + hook + " && break; sleep 0.1; done"
 }
@@ -113,16 +120,33 @@ func toolError(name, kind string) clinecli.Tool { return clinecli.Tool{Name: nam
 func scenarios() map[string]scenario {
 	return map[string]scenario{
 		"classic/tools":          classicTools(),
+		"classic/bare":           bare(classicTools()),
+		"classic/second hook":    beside(classicTools()),
 		"classic/denied":         classicDenied(),
 		"classic/interrupted":    classicInterrupted(),
+		"classic/resumed":        classicResumed(),
 		"classic/provider error": classicProviderError(),
 		"classic/compaction":     classicCompaction(),
 		"sdk/tools":              sdkTools(),
+		"sdk/bare":               bare(sdkSubagent()),
+		"sdk/second hook":        beside(sdkTools()),
 		"sdk/denied and resumed": sdkDenied(),
 		"sdk/subagent":           sdkSubagent(),
 		"sdk/provider error":     sdkProviderError(),
 		"sdk/interrupted":        sdkInterrupted(),
 	}
+}
+
+func bare(s scenario) scenario {
+	s.bare = true
+	return s
+}
+
+// beside is for users who have hooks of their own: Cline joins the answers of
+// two hooks, and has to end up as with one.
+func beside(s scenario) scenario {
+	s.beside = true
+	return s
 }
 
 // classicTools has tools that work, a command that fails and a file that is not
@@ -172,28 +196,49 @@ func classicDenied() scenario {
 	}
 }
 
-// classicInterrupted is Ctrl-C while a command runs, and then the same task
-// taken up again. The interrupted command leaves no trace in the hooks: Cline
-// reports tools that returned, and PreToolUse is not installed.
+// classicInterrupted is Ctrl-C while a command runs. The interrupted command
+// leaves no trace in the hooks: Cline reports tools that returned, and
+// PreToolUse is not installed.
 func classicInterrupted() scenario {
 	return scenario{
 		cli:    clinecli.CLI2,
-		script: []mockllm.Turn{turn("Long.", shell(untilCancelled(cancel))), finish("Taken up again.")},
+		script: []mockllm.Turn{turn("Long.", shell(untilReported(cancel)))},
+		steps:  []clinecli.Step{interrupted(cliStep("-y", "--json", "start something long"))},
+		exits:  []int{0},
+		hooks:  []string{start, prompt, cancel},
+		traces: []wantTrace{{outcome: otelmap.OutcomeCancelled, prompt: "start something long"}},
+		cline:  wasInterrupted,
+	}
+}
+
+// wasInterrupted checks that the interrupt met a running command.
+func wasInterrupted(t *testing.T, r *clinecli.Result) {
+	t.Helper()
+	if !r.Steps[0].Signalled {
+		t.Error("the command was over before the interrupt")
+	}
+}
+
+// classicResumed is a task that is taken up again after its completion, by a
+// second process.
+func classicResumed() scenario {
+	return scenario{
+		cli: clinecli.CLI2,
+		script: []mockllm.Turn{
+			turn("Run.", shell("echo one")), finish("First."), turn("Run.", shell("echo two")), finish("Second."),
+		},
 		steps: []clinecli.Step{
-			interrupted(cliStep("-y", "--json", "start something long")),
+			cliStep("-y", "--json", "begin"),
 			cliStep("-T", clinecli.WordSession, "-y", "--json", "go on"),
 		},
 		exits: []int{0, 0},
-		hooks: []string{start, prompt, cancel, resume, prompt, complete, cancel},
+		hooks: []string{start, prompt, post, complete, cancel, resume, prompt, post, complete, cancel},
 		traces: []wantTrace{
-			{outcome: otelmap.OutcomeCancelled, prompt: "start something long"},
-			{outcome: otelmap.OutcomeCompleted, step: 1, lastOpen: true, prompt: "go on", linked: true},
-		},
-		cline: func(t *testing.T, r *clinecli.Result) {
-			t.Helper()
-			if !r.Steps[0].Signalled {
-				t.Error("the command was over before the interrupt")
-			}
+			{outcome: otelmap.OutcomeCompleted, lastOpen: true, prompt: "begin", tools: []clinecli.Tool{tool("execute_command")}},
+			{
+				outcome: otelmap.OutcomeCompleted, step: 1, lastOpen: true, prompt: "go on", linked: true,
+				tools: []clinecli.Tool{tool("execute_command")},
+			},
 		},
 	}
 }
@@ -321,18 +366,19 @@ func sdkProviderError() scenario {
 }
 
 // sdkInterrupted is Ctrl-C while a command runs. This core reports the aborted
-// tool, no end of the run, and a SessionShutdown whose payload is empty.
+// tool, no end of the run, and a SessionShutdown whose payload is empty; that
+// the session was interrupted stands in its own file.
 func sdkInterrupted() scenario {
 	return scenario{
-		cli: clinecli.CLI3,
-		// The run has no end, so it ends by being idle.
-		settings: []string{"HOOKSPAN_IDLE_TIMEOUT=1s"},
-		script:   []mockllm.Turn{turn("Long.", run(untilCancelled("SessionShutdown")))},
-		steps:    []clinecli.Step{interrupted(cliStep("--json", "start something long"))}, exits: []int{0},
+		cli:     clinecli.CLI3,
+		endless: true,
+		script:  []mockllm.Turn{turn("Long.", run(untilReported("SessionShutdown")))},
+		steps:   []clinecli.Step{interrupted(cliStep("--json", "start something long"))}, exits: []int{0},
 		hooks: []string{start, pre, post},
 		traces: []wantTrace{{
-			outcome: otelmap.OutcomeAbandoned, prompt: "start something long",
+			outcome: otelmap.OutcomeInterrupted, prompt: "start something long",
 			tools: []clinecli.Tool{toolError("run_commands", otelmap.ErrorTool)},
 		}},
+		cline: wasInterrupted,
 	}
 }

@@ -1,0 +1,58 @@
+package deliver
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestBackoffDoublesUpToALimit(t *testing.T) {
+	for _, c := range []struct {
+		attempts int
+		asked    time.Duration
+		min, max time.Duration
+	}{
+		{0, 0, 4 * time.Second, 6 * time.Second},
+		{1, 0, 4 * time.Second, 6 * time.Second},
+		{2, 0, 8 * time.Second, 12 * time.Second},
+		{5, 0, 64 * time.Second, 96 * time.Second},
+		{8, 0, 512 * time.Second, 768 * time.Second},
+		{9, 0, 12 * time.Minute, 15 * time.Minute},
+		{1 << 40, 0, 12 * time.Minute, 15 * time.Minute},
+		{1, time.Second, 4 * time.Second, 6 * time.Second},
+		{1, time.Minute, time.Minute, time.Minute},
+		{100, time.Minute, 12 * time.Minute, 15 * time.Minute},
+		{100, 20 * time.Hour, 20 * time.Hour, 20 * time.Hour},
+	} {
+		spread := make(map[time.Duration]bool)
+		for range 200 {
+			d := backoff(c.attempts, c.asked)
+			if d < c.min || d > c.max {
+				t.Fatalf("%d attempts, %v asked: %v, want %v to %v", c.attempts, c.asked, d, c.min, c.max)
+			}
+			spread[d] = true
+		}
+		if c.asked == 0 && len(spread) < 20 {
+			t.Errorf("%d attempts: %d different waits of 200, want them spread", c.attempts, len(spread))
+		}
+	}
+}
+
+func TestAnErrorThatSaysNothingIsRetried(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		err   error
+		retry bool
+		after time.Duration
+	}{
+		{"unknown", errors.New("disk full"), true, 0},
+		{"transient", &Error{Err: errTest, After: time.Minute}, true, time.Minute},
+		{"permanent", &Error{Err: errTest, Permanent: true}, false, 0},
+		{"permanent, wrapped", fmt.Errorf("x: %w", errors.Join(errTest, &Error{Err: errTest, Permanent: true})), false, 0},
+	} {
+		if retry, after := classify(c.err); retry != c.retry || after != c.after {
+			t.Errorf("%s: retry %t after %v, want %t after %v", c.name, retry, after, c.retry, c.after)
+		}
+	}
+}

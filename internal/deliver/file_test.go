@@ -1,0 +1,224 @@
+package deliver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/internal/otlptest"
+)
+
+// childFile names the file that a copy of the test binary appends to.
+const (
+	childFile = "HOOKSPAN_TEST_CHILD_FILE"
+	childSeed = "HOOKSPAN_TEST_CHILD_SEED"
+	// perChild is how many lines each process appends.
+	perChild = 40
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childFile); path != "" {
+		os.Exit(child(path, os.Getenv(childSeed)))
+	}
+	os.Exit(m.Run())
+}
+
+// child appends spans whose ids tell the process and the line.
+func child(path, seed string) int {
+	e, err := NewFile(context.Background(), path)
+	if err != nil {
+		return 3
+	}
+	n, err := strconv.Atoi(seed)
+	if err != nil {
+		return 3
+	}
+	for i := range perChild {
+		s := sample()
+		s.SpanContext = s.SpanContext.WithSpanID([8]byte{byte(n), byte(i), 1})
+		s.Name = string(bytes.Repeat([]byte("n"), 4096))
+		if err := e.ExportSpans(context.Background(), stubs(s)); err != nil {
+			return 4
+		}
+	}
+	return 0
+}
+
+// fileSpans reads the file as a consumer would: each line is one request. bad
+// are the lines that are none.
+func fileSpans(t testing.TB, path string) (ids []otlptest.ID, bad []string) {
+	t.Helper()
+	f, err := os.Open(path) //nolint:gosec // A file of the test.
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		req, err := otlptest.DecodeJSON(lines.Bytes())
+		if err != nil {
+			bad = append(bad, lines.Text())
+			continue
+		}
+		for _, s := range otlptest.Flatten(req) {
+			ids = append(ids, s.ID)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return ids, bad
+}
+
+func TestFileHoldsOneRequestPerLine(t *testing.T) {
+	b, path := newBench(t), filepath.Join(t.TempDir(), "traces.jsonl")
+	k := b.append(recorded(t, "classic-session", "")...)
+	b.clock.Advance(time.Minute)
+	e, err := NewFile(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := b.deliverer(Destination{Name: "file", Exporter: e})
+	b.run(d, Pass{})
+	ids, bad := fileSpans(t, path)
+	if len(bad) != 0 {
+		t.Errorf("lines that are no request: %q", bad)
+	}
+	m := &memory{}
+	b.run(b.deliverer(Destination{Name: "memory", Exporter: m}), Pass{})
+	if len(ids) != len(m.ids()) {
+		t.Errorf("%d spans in the file, want %d", len(ids), len(m.ids()))
+	}
+	wantIDs(t, "memory", b.view(k, d.Map).ended(), m.ids())
+	if runtime.GOOS == "windows" {
+		return // Modes are not kept there.
+	}
+	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v (%v), want 0600", fi.Mode(), err)
+	}
+}
+
+func TestATornLineCostsItselfAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "traces.jsonl")
+	e, err := NewFile(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	export := func(id byte) {
+		s := sample()
+		s.SpanContext = s.SpanContext.WithSpanID([8]byte{id})
+		if err := e.ExportSpans(t.Context(), stubs(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	export(1)
+	export(2)
+	whole, err := os.ReadFile(path) //nolint:gosec // A file of the test.
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := 1; cut <= len(whole)/2; cut++ {
+		if err := os.WriteFile(path, whole[:len(whole)-cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		export(3)
+		ids, bad := fileSpans(t, path)
+		// Without its line's end alone the second line is whole again.
+		want, torn := []string{"01", "03"}, 1
+		if cut == 1 {
+			want, torn = []string{"01", "02", "03"}, 0
+		}
+		if cut == len(whole)/2 {
+			want, torn = []string{"01", "03"}, 0
+		}
+		if len(ids) != len(want) || len(bad) != torn {
+			t.Fatalf("%d bytes lost: spans %v, %d torn lines; want %v and %d", cut, ids, len(bad), want, torn)
+		}
+		for i := range ids {
+			if ids[i].Span[:2] != want[i] {
+				t.Fatalf("%d bytes lost: spans %v, want %v", cut, ids, want)
+			}
+		}
+	}
+}
+
+func TestTwoProcessesShareAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "traces.jsonl")
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var children []*exec.Cmd
+	for i := range 3 {
+		c := exec.CommandContext(t.Context(), exe) //nolint:gosec // This very test.
+		c.Env = append(os.Environ(), childFile+"="+path, childSeed+"="+strconv.Itoa(i+1))
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		children = append(children, c)
+	}
+	for _, c := range children {
+		if err := c.Wait(); err != nil {
+			t.Errorf("child: %v", err)
+		}
+	}
+	ids, bad := fileSpans(t, path)
+	seen := make(map[otlptest.ID]bool)
+	for _, id := range ids {
+		seen[id] = true
+	}
+	if len(bad) != 0 || len(ids) != 3*perChild || len(seen) != 3*perChild {
+		t.Errorf("%d spans, %d different, %d bad lines; want %d and none", len(ids), len(seen), len(bad), 3*perChild)
+	}
+}
+
+func TestAFileThatCannotBeWrittenIsTriedAgain(t *testing.T) {
+	for _, c := range []struct{ name, path string }{
+		{"a folder that is missing", filepath.Join(t.TempDir(), "none", "traces.jsonl")},
+		{"a folder in its place", t.TempDir()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, err := NewFile(t.Context(), c.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = e.ExportSpans(t.Context(), stubs(sample()))
+			if retry, _ := classify(err); err == nil || !retry {
+				t.Errorf("error %v, retried %t; want one that is retried", err, retry)
+			}
+		})
+	}
+	if _, err := NewFile(t.Context(), ""); err == nil {
+		t.Error("no path at all was taken")
+	}
+}
+
+func TestEncodeJSONGivesWhatTheFileGets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "traces.jsonl")
+	e, err := NewFile(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans := tracetest.SpanStubs{sample()}.Snapshots()
+	if err := e.ExportSpans(t.Context(), spans); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(path) //nolint:gosec // A file of the test.
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := EncodeJSON(t.Context(), spans)
+	if err != nil || string(got)+"\n" != string(want) {
+		t.Errorf("%q (%v), want %q", got, err, want)
+	}
+}

@@ -1,0 +1,281 @@
+package deliver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/spool"
+)
+
+// at sets when a session's log was last appended to.
+func (b *bench) at(k spool.Key, when time.Time) {
+	b.t.Helper()
+	if err := os.Chtimes(b.path(k, "events.json-seq"), when, when); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) there(k spool.Key) bool {
+	_, err := os.Lstat(b.path(k, "events.json-seq"))
+	return err == nil
+}
+
+func TestHousekeepingRemovesWhatEveryDestinationHas(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		age  time.Duration
+		// undone changes the session after both destinations had it.
+		undone func(t *testing.T, b *bench, k spool.Key)
+		gone   bool
+	}{
+		{name: "all have it, silent for a day", age: keepDelivered + time.Second, gone: true},
+		{name: "all have it, silent for less than a day", age: keepDelivered},
+		{name: "all have it, stored in the future", age: -time.Hour},
+		{
+			name: "one destination lacks it", age: 100 * keepDelivered,
+			undone: func(t *testing.T, b *bench, k spool.Key) {
+				if err := os.Remove(b.path(k, "delivery-otlp.json")); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		{
+			name: "a record came after", age: 100 * keepDelivered,
+			undone: func(t *testing.T, b *bench, k spool.Key) { b.append(oneRun(t, "")[0]) },
+		},
+		{
+			name: "a process died while it appended", age: keepDelivered + time.Second, gone: true,
+			undone: func(t *testing.T, b *bench, k spool.Key) { tear(t, b, k) },
+		},
+		{
+			name: "a process may be appending still", age: keepDelivered,
+			undone: func(t *testing.T, b *bench, k spool.Key) { tear(t, b, k) },
+		},
+		{
+			name: "a position is of another version", age: 100 * keepDelivered,
+			undone: func(t *testing.T, b *bench, k spool.Key) {
+				if err := os.WriteFile(b.path(k, "delivery-otlp.json"), []byte(`{"v":2}`), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			k := b.append(oneRun(t, "")...)
+			b.clock.Advance(time.Minute)
+			d := b.deliverer(Destination{Name: "store", Exporter: &memory{}}, Destination{Name: "otlp", Exporter: &memory{}})
+			b.run(d, Pass{})
+			if c.undone != nil {
+				c.undone(t, b, k)
+			}
+			b.at(k, b.clock.Now().Add(-c.age))
+			err := d.Housekeep(t.Context(), Limits{})
+			if bad := strings.Contains(c.name, "version"); (err != nil) != bad {
+				t.Errorf("error %v, want one: %t", err, bad)
+			}
+			if b.there(k) == c.gone {
+				t.Errorf("log is there: %t, want gone: %t", b.there(k), c.gone)
+			}
+		})
+	}
+}
+
+// tear appends half a record, as a process does that is killed in the middle.
+func tear(t testing.TB, b *bench, k spool.Key) {
+	t.Helper()
+	path := b.path(k, "events.json-seq")
+	whole, err := os.ReadFile(path) //nolint:gosec // A file of the test.
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(whole, whole[:100]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestATornEndIsKeptInQuarantine(t *testing.T) {
+	b := newBench(t)
+	k := b.append(oneRun(t, "")...)
+	b.clock.Advance(time.Minute)
+	d := b.deliverer(Destination{Name: "store", Exporter: &memory{}})
+	b.run(d, Pass{})
+	tear(t, b, k)
+	b.at(k, b.clock.Now().Add(-2*keepDelivered))
+	if err := d.Housekeep(t.Context(), Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := filepath.Glob(filepath.Join(b.dir, k.Host, k.Name, "quarantine", "*"))
+	if err != nil || len(kept) != 1 || b.there(k) {
+		t.Errorf("quarantine holds %q (%v), log is there: %t; want the torn end alone", kept, err, b.there(k))
+	}
+}
+
+func TestATornEndDoesNotHoldADeliveryForEver(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	k := b.append(oneRun(t, "")...)
+	tear(t, b, k)
+	b.clock.Advance(time.Minute)
+	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	if r := b.run(d, Pass{Wait: true})["store"]; r.Runs != 1 {
+		t.Errorf("pass: %s, want the run before the torn end", mustJSON(r))
+	}
+	if r := b.run(d, Pass{})["store"]; r.Runs != 0 || len(r.Errors) != 0 {
+		t.Errorf("second pass: %s, want nothing", mustJSON(r))
+	}
+	// What comes later is delivered as if nothing had happened.
+	k2 := b.append(recorded(t, "e2e-cli2/precompact", recorded(t, "e2e-cli2/ok", "")[0].Session)...)
+	if k2 != k {
+		t.Fatal("another session")
+	}
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{})
+	wantIDs(t, "store", b.view(k, d.Map).ended(), m.ids())
+	if len(b.logged("damaged")) == 0 {
+		t.Error("the torn record was passed over silently")
+	}
+}
+
+func TestHousekeepingLeavesASessionThatIsBeingDelivered(t *testing.T) {
+	for _, name := range []string{"store", "otlp"} {
+		for _, undelivered := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, over the limit %t", name, undelivered), func(t *testing.T) {
+				b := newBench(t)
+				k := b.append(oneRun(t, "")...)
+				b.clock.Advance(time.Minute)
+				d := b.deliverer(Destination{Name: "store", Exporter: &memory{}}, Destination{Name: "otlp", Exporter: &memory{}})
+				d.Map.IdleTimeout = time.Hour
+				l := Limits{MaxBytes: 1}
+				if !undelivered {
+					b.run(d, Pass{})
+					l = Limits{}
+				}
+				b.at(k, b.clock.Now().Add(-2*keepDelivered))
+				unlock, ok, err := b.session(k).TryLock(name)
+				if err != nil || !ok {
+					t.Fatalf("lock: %t, %v", ok, err)
+				}
+				if err := d.Housekeep(t.Context(), l); err != nil || !b.there(k) {
+					t.Errorf("error %v, log is there: %t; want it left alone", err, b.there(k))
+				}
+				if err := unlock(); err != nil {
+					t.Fatal(err)
+				}
+				if err := d.Housekeep(t.Context(), l); err != nil || b.there(k) {
+					t.Errorf("error %v, log is there: %t; want it removed once it is free", err, b.there(k))
+				}
+			})
+		}
+	}
+}
+
+func TestEvictionTakesTheOldestDeliveredFirst(t *testing.T) {
+	b := newBench(t)
+	d := b.deliverer(Destination{Name: "store", Exporter: &memory{}})
+	d.Map.IdleTimeout = 30 * time.Minute
+	names := make(map[spool.Key]string)
+	add := func(name, id string, delivered bool, age time.Duration) {
+		k := b.append(oneRun(t, id)...)
+		names[k] = name
+		b.clock.Advance(2 * time.Second)
+		if delivered {
+			b.run(d, Pass{Sessions: []spool.Key{k}})
+		}
+		b.at(k, b.clock.Now().Add(-age))
+	}
+	add("delivered, young", "1795174830001", true, 2*time.Hour)
+	add("delivered, old", "1795174830002", true, 4*time.Hour)
+	add("delivered, at work", "1795174830003", true, 10*time.Minute)
+	add("waiting, young", "1795174830004", false, 3*time.Hour)
+	add("waiting, old", "1795174830005", false, 20*time.Hour)
+	add("waiting, at work", "1795174830006", false, 10*time.Minute)
+	add("waiting, from the future", "1795174830007", false, -time.Hour)
+
+	var total int64
+	for k := range names {
+		total += b.size(k)
+	}
+	one := total / int64(len(names))
+	want := [][]string{
+		{},
+		{"delivered, old"},
+		{"delivered, young"},
+		{"waiting, old"},
+		{"waiting, young"},
+		{}, // What is at work stays, however large.
+		{},
+	}
+	for i, gone := range want {
+		before := left(b, names)
+		logged := len(b.logged("spool over its limit"))
+		limit := max(1, total-int64(i)*one+one/2)
+		if err := d.Housekeep(t.Context(), Limits{MaxBytes: limit}); err != nil {
+			t.Fatal(err)
+		}
+		after := left(b, names)
+		var removed []string
+		for _, n := range names {
+			if before[n] && !after[n] {
+				removed = append(removed, n)
+			}
+		}
+		if d := cmp.Diff(gone, append([]string{}, removed...)); d != "" {
+			t.Errorf("step %d removed (-want +got):\n%s", i, d)
+		}
+		lines := b.logged("spool over its limit")[logged:]
+		if len(lines) != len(gone) {
+			t.Fatalf("step %d logged %q, want one line for each session removed", i, lines)
+		}
+		for _, l := range lines {
+			if lost := strings.HasPrefix(gone[0], "waiting"); strings.Contains(l, "NOT DELIVERED") != lost || !strings.Contains(l, fmt.Sprintf("%d events", len(oneRun(t, "")))) {
+				t.Errorf("step %d logged %q for %q", i, l, gone[0])
+			}
+		}
+	}
+}
+
+func left(b *bench, names map[spool.Key]string) map[string]bool {
+	out := make(map[string]bool)
+	for k, n := range names {
+		if b.there(k) {
+			out[n] = true
+		}
+	}
+	return out
+}
+
+func TestASessionThatGoesOnAfterItsRemovalStartsAnew(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	recs := recorded(t, "classic-session", "")
+	k := b.append(recs[:19]...)
+	b.clock.Advance(time.Minute)
+	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	b.run(d, Pass{})
+	before := len(m.ids())
+	b.at(k, b.clock.Now().Add(-2*keepDelivered))
+	if err := d.Housekeep(t.Context(), Limits{}); err != nil || b.there(k) {
+		t.Fatalf("error %v, log is there: %t", err, b.there(k))
+	}
+	b.append(recs[21:]...)
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{})
+	want := b.view(k, d.Map).ended()
+	have := make(map[string]bool)
+	for _, id := range m.ids() {
+		have[id.Trace+id.Span] = true
+	}
+	for _, id := range want {
+		if !have[id.Trace+id.Span] {
+			t.Errorf("span %v of the new log is missing", id)
+		}
+	}
+	if before == 0 || len(want) == 0 || m.doubles() != 0 {
+		t.Errorf("%d spans before, %d after, %d doubles", before, len(want), m.doubles())
+	}
+}

@@ -1,0 +1,413 @@
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/otlptest"
+)
+
+func TestOTLPEncodings(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		json, gzip bool
+		kind, enc  string
+	}{
+		{"protobuf", false, false, otlptest.TypeProtobuf, ""},
+		{"protobuf, gzip", false, true, otlptest.TypeProtobuf, "gzip"},
+		{"json", true, false, otlptest.TypeJSON, ""},
+		{"json, gzip", true, true, otlptest.TypeJSON, "gzip"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, s := newBench(t), otlptest.New(t)
+			k := b.append(recorded(t, "sdk-session", "")...)
+			b.clock.Advance(time.Minute)
+			d := b.deliverer(otlpDestination(t, "otlp", OTLP{
+				Endpoint: s.URL(), JSON: c.json, Gzip: c.gzip, Headers: map[string]string{"x-team": "tools"},
+			}))
+			b.run(d, Pass{})
+			wantIDs(t, "otlp", b.view(k, d.Map).ended(), received(s))
+			for _, r := range s.Requests() {
+				if r.Err != nil || r.Header.Get("Content-Type") != c.kind || r.Header.Get("Content-Encoding") != c.enc || r.Header.Get("X-Team") != "tools" {
+					t.Errorf("request %v (%v), want type %q, encoding %q and the header", r.Header, r.Err, c.kind, c.enc)
+				}
+			}
+		})
+	}
+}
+
+func TestEncodingsCarryTheSameSpans(t *testing.T) {
+	b, x, y := newBench(t), otlptest.New(t), otlptest.New(t)
+	b.append(recorded(t, "classic-session", "")...)
+	b.clock.Advance(time.Minute)
+	// A receiver that gets both copies of a span tells whether they differ.
+	b.run(b.deliverer(otlpDestination(t, "json", OTLP{Endpoint: x.URL(), JSON: true})), Pass{})
+	b.run(b.deliverer(otlpDestination(t, "gzip", OTLP{Endpoint: x.URL(), Gzip: true})), Pass{})
+	b.run(b.deliverer(otlpDestination(t, "plain", OTLP{Endpoint: y.URL()})), Pass{})
+	if len(x.Spans()) == 0 || len(x.Spans()) != len(y.Spans()) {
+		t.Fatalf("%d and %d spans, want the same number", len(x.Spans()), len(y.Spans()))
+	}
+	for _, s := range x.Spans() {
+		if s.Count != 2 || s.Changed {
+			t.Errorf("span %v %q came %d times, differs %t; want twice the same", s.ID, s.Name, s.Count, s.Changed)
+		}
+	}
+}
+
+func TestOTLPRefusesToStart(t *testing.T) {
+	junk := filepath.Join(t.TempDir(), "junk.pem")
+	if err := os.WriteFile(junk, []byte("junk"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	secret := map[string]string{"authorization": "Bearer geheim"}
+	for _, c := range []struct {
+		name string
+		o    OTLP
+		says string // empty: starts
+	}{
+		{"no URL", OTLP{Endpoint: "localhost:4318"}, "http://localhost:4318"},
+		{"no host", OTLP{Endpoint: "http:///v1/traces"}, "want a URL"},
+		{"another scheme", OTLP{Endpoint: "grpc://localhost:4317"}, "want a URL"},
+		{"headers in cleartext to another machine", OTLP{Endpoint: "http://otel.example.com/v1/traces", Headers: secret}, "HOOKSPAN_ALLOW_INSECURE"},
+		{"headers in cleartext to a name that only looks local", OTLP{Endpoint: "http://localhost.example.com/v1/traces", Headers: secret}, "cleartext"},
+		{"headers in cleartext to an address that is not loopback", OTLP{Endpoint: "http://10.0.0.1/v1/traces", Headers: secret}, "cleartext"},
+		{"headers in cleartext to another machine, allowed", OTLP{Endpoint: "http://otel.example.com/v1/traces", Headers: secret, AllowInsecure: true}, ""},
+		{"cleartext to another machine without headers", OTLP{Endpoint: "http://otel.example.com/v1/traces"}, ""},
+		{"headers to localhost", OTLP{Endpoint: "http://LocalHost:4318/v1/traces", Headers: secret}, ""},
+		{"headers to 127.0.0.2", OTLP{Endpoint: "http://127.0.0.2:4318/v1/traces", Headers: secret}, ""},
+		{"headers to ::1", OTLP{Endpoint: "http://[::1]:4318/v1/traces", Headers: secret}, ""},
+		{"headers over TLS", OTLP{Endpoint: "https://otel.example.com/v1/traces", Headers: secret}, ""},
+		{"missing CA", OTLP{Endpoint: "https://otel.example.com", CA: junk + ".not"}, "OTEL_EXPORTER_OTLP_CERTIFICATE"},
+		{"CA that is none", OTLP{Endpoint: "https://otel.example.com", CA: junk}, "no PEM certificate"},
+		{"certificate without key", OTLP{Endpoint: "https://otel.example.com", Cert: junk}, "_CLIENT_KEY"},
+		{"user and password in the URL are not shown", OTLP{Endpoint: "http://u:geheim@otel.example.com", Headers: secret}, "cleartext"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := NewOTLP(t.Context(), c.o)
+			switch {
+			case c.says == "" && err != nil:
+				t.Errorf("error %v, want none", err)
+			case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
+				t.Errorf("error %v, want %q in it", err, c.says)
+			case err != nil && strings.Contains(err.Error(), "geheim"):
+				t.Errorf("error %v shows a secret", err)
+			}
+		})
+	}
+}
+
+func TestErrorsShowNoCredentials(t *testing.T) {
+	s := otlptest.New(t)
+	s.Always(otlptest.Status(503, "try later"))
+	url := strings.Replace(s.URL(), "http://", "http://user:geheim@", 1)
+	d := otlpDestination(t, "otlp", OTLP{Endpoint: url, Headers: map[string]string{"authorization": "geheim"}})
+	err := d.Exporter.ExportSpans(t.Context(), stubs(sample()))
+	if err == nil || strings.Contains(err.Error(), "geheim") {
+		t.Errorf("error %v, want one without the password", err)
+	}
+	s.Close()
+	if err = d.Exporter.ExportSpans(t.Context(), stubs(sample())); err == nil || strings.Contains(err.Error(), "geheim") {
+		t.Errorf("error %v, want one without the password", err)
+	}
+}
+
+func TestAnswersAreReadUpToALimit(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer otlptest.Answer
+		retry  bool
+		ok     bool
+	}{
+		{name: "a success that goes on and on", ok: true, answer: otlptest.Answer{
+			ContentType: "application/json", Body: strings.Repeat(" ", maxAnswer+1<<20),
+		}},
+		{name: "a failure that goes on and on", retry: true, answer: otlptest.Status(500, strings.Repeat("x", maxAnswer+1<<20))},
+		{name: "a refusal full of control characters", answer: otlptest.Status(400, "a\x1b[31m\r\nb\x00\xffc\x7f"+strings.Repeat("é", 1000))},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := otlptest.New(t)
+			s.Always(c.answer)
+			err := otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Exporter.ExportSpans(t.Context(), stubs(sample()))
+			if c.ok {
+				if err != nil {
+					t.Errorf("error %v, want success", err)
+				}
+				return
+			}
+			if retry, _ := classify(err); err == nil || retry != c.retry {
+				t.Fatalf("error %v, retried %t, want %t", err, retry, c.retry)
+			}
+			if text := err.Error(); len(text) > 1000 || strings.ContainsAny(text, "\x1b\r\n\x00\x7f") {
+				t.Errorf("error of %d bytes: %q, want one short clean line", len(text), text[:min(len(text), 1000)])
+			}
+		})
+	}
+}
+
+// endless is a destination whose answer never ends.
+type endless struct {
+	status int
+	read   int64
+	closed bool
+}
+
+func (e *endless) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: e.status, Header: http.Header{}, Body: e}, nil
+}
+
+func (e *endless) Read(p []byte) (int, error) { e.read += int64(len(p)); return len(p), nil }
+func (e *endless) Close() error               { e.closed = true; return nil }
+
+func TestAnEndlessAnswerIsLeft(t *testing.T) {
+	for _, status := range []int{200, 503} {
+		e := &endless{status: status}
+		resp, err := (&answers{next: e}).RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
+		if (err == nil) != (status == 200) || e.read > maxAnswer || !e.closed {
+			t.Errorf("status %d: error %v, %d bytes read, closed %t; want at most %d", status, err, e.read, e.closed, maxAnswer)
+		}
+		if resp != nil {
+			_ = resp.Body.Close()
+		}
+	}
+}
+
+func TestARequestAboveTheClientsOwnLimitIsSplit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("moves 70 MB")
+	}
+	s := otlptest.New(t)
+	s.SetMaxBytes(60 << 20)
+	big := sample()
+	big.Name = strings.Repeat("n", 35<<20)
+	other := big
+	other.SpanContext = other.SpanContext.WithSpanID([8]byte{9})
+	d := newBench(t).deliverer()
+	refused, err := d.export(t.Context(), &Destination{
+		Name: "otlp", Exporter: otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Exporter,
+	}, append(list(big), other))
+	if err != nil || refused.spans != 0 {
+		t.Fatalf("refused %d, error %v, want both spans taken", refused.spans, err)
+	}
+	if n := len(s.Spans()); n != 2 {
+		t.Errorf("%d spans were taken, want 2", n)
+	}
+}
+
+func TestPartialSuccessIsReadInEveryForm(t *testing.T) {
+	for _, c := range []struct {
+		name, kind, body string
+		rejected         int64
+	}{
+		{"number in a string, as JSON of protobuf has it", "application/json", `{"partialSuccess":{"rejectedSpans":"3","errorMessage":"no"}}`, 3},
+		{"plain number, a charset, members of the future", "application/json; charset=utf-8", `{"partialSuccess":{"rejectedSpans":3},"x":[1]}`, 3},
+		{"protobuf", "application/x-protobuf", "\x0a\x06\x08\x03\x12\x02no", 3},
+		{"empty", "application/json", "{}", 0},
+		{"a warning that rejects nothing", "application/json", `{"partialSuccess":{"errorMessage":"slow down"}}`, 0},
+		{"no body", "application/x-protobuf", "", 0},
+		{"what cannot be read", "application/json", "ok", 0},
+		{"another type", "text/plain", "ok", 0},
+		{"no type", "", "ok", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var e *Error
+			err := partial(strings.SplitN(c.kind, ";", 2)[0], []byte(c.body))
+			switch {
+			case c.rejected == 0 && err != nil:
+				t.Errorf("error %v, want success", err)
+			case c.rejected != 0 && (!errors.As(err, &e) || !e.Partial || e.Rejected != c.rejected || e.Retryable()):
+				t.Errorf("error %#v, want %d rejected for good", err, c.rejected)
+			}
+		})
+	}
+}
+
+func TestAPartialSuccessCannotMakeCountersLie(t *testing.T) {
+	for _, rejected := range []int64{-5, -1 << 63, 1<<63 - 1} {
+		e := newFaultEnv(t, false)
+		e.faulty.Always(otlptest.Partial(rejected, "?"))
+		e.run(e.d, Pass{})
+		st := e.state(e.key, "otlp")
+		if st.Spans < 0 || st.Rejected < 0 || st.Spans > int64(e.spans) || st.Rejected > int64(e.spans) {
+			t.Errorf("%d rejected: state %s", rejected, mustJSON(st))
+		}
+		if st.Runs+int64(len(st.Parked)) != int64(e.runs) {
+			t.Errorf("%d rejected: %d runs and %d parked, want %d in all", rejected, st.Runs, len(st.Parked), e.runs)
+		}
+	}
+}
+
+func FuzzPartial(f *testing.F) {
+	f.Add("application/json", []byte(`{"partialSuccess":{"rejectedSpans":"3"}}`))
+	f.Add("application/x-protobuf", []byte("\x0a\x02\x08\x03"))
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		var e *Error
+		if err := partial(kind, body); err != nil && (!errors.As(err, &e) || !e.Partial || e.Rejected == 0) {
+			t.Errorf("error %#v, want a partial success or none", err)
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	date := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
+	for _, c := range []struct {
+		name, header string
+		min, max     time.Duration
+	}{
+		{"none", "", 0, 0},
+		{"seconds", "120", 2 * time.Minute, 2 * time.Minute},
+		{"seconds with blanks", " 120 ", 2 * time.Minute, 2 * time.Minute},
+		{"zero", "0", 0, 0},
+		{"negative", "-5", 0, 0},
+		{"more than a day", "90000", 24 * time.Hour, 24 * time.Hour},
+		{"more than fits", "99999999999999999999999", 0, 0},
+		{"fraction", "1.5", 0, 0},
+		{"date", date(time.Hour), time.Hour / 2, time.Hour},
+		{"date in the past", date(-time.Hour), 0, 0},
+		{"date in a year", date(365 * 24 * time.Hour), 24 * time.Hour, 24 * time.Hour},
+		{"words", "later", 0, 0},
+	} {
+		if got := retryAfter(c.header); got < c.min || got > c.max {
+			t.Errorf("%s: %q gives %v, want %v to %v", c.name, c.header, got, c.min, c.max)
+		}
+	}
+}
+
+func TestTLS(t *testing.T) {
+	pki := newPKI(t)
+	for _, c := range []struct {
+		name string
+		o    OTLP
+		auth tls.ClientAuthType
+		max  uint16
+		says string // empty: delivered
+	}{
+		{name: "the system's roots do not know the CA", says: "certificate"},
+		{name: "own CA", o: OTLP{CA: pki.caFile}},
+		{name: "a client certificate is asked for and missing", o: OTLP{CA: pki.caFile}, auth: tls.RequireAndVerifyClientCert, says: "certificate"},
+		{
+			name: "own CA and client certificate", o: OTLP{CA: pki.caFile, Cert: pki.clientFile, Key: pki.keyFile},
+			auth: tls.RequireAndVerifyClientCert,
+		},
+		{name: "below TLS 1.2", o: OTLP{CA: pki.caFile}, max: tls.VersionTLS11, says: "version"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := otlptest.Start(otlptest.Options{TLS: &tls.Config{
+				Certificates: []tls.Certificate{pki.server}, ClientCAs: pki.pool, ClientAuth: c.auth,
+				MinVersion: tls.VersionTLS10, MaxVersion: c.max, //nolint:gosec // The old version is what is tested.
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.Close)
+			c.o.Endpoint = s.URL()
+			err = otlpDestination(t, "otlp", c.o).Exporter.ExportSpans(t.Context(), stubs(sample()))
+			if c.says == "" {
+				if err != nil || len(s.Spans()) != 1 {
+					t.Errorf("error %v, %d spans taken, want 1", err, len(s.Spans()))
+				}
+				return
+			}
+			retry, _ := classify(err)
+			if err == nil || !strings.Contains(err.Error(), c.says) || !retry {
+				t.Errorf("error %v, retried %t; want %q, retried once it is mended", err, retry, c.says)
+			}
+			if len(s.Requests()) != 0 {
+				t.Error("a request went out")
+			}
+		})
+	}
+}
+
+// pki is a certificate authority with a server and a client.
+type pki struct {
+	server                      tls.Certificate
+	pool                        *x509.CertPool
+	caFile, clientFile, keyFile string
+}
+
+func newPKI(t *testing.T) *pki {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serial := int64(0)
+	issue := func(name string, parent *x509.Certificate) (*x509.Certificate, []byte) {
+		serial++
+		c := &x509.Certificate{
+			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
+			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+			KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, BasicConstraintsValid: true, IsCA: parent == nil,
+		}
+		if parent == nil {
+			parent = c
+		}
+		der, err := x509.CreateCertificate(rand.Reader, c, parent, key.Public(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return parsed, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	}
+	ca, caPEM := issue("test CA", nil)
+	_, serverPEM := issue("server", ca)
+	_, clientPEM := issue("client", ca)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	p := &pki{pool: x509.NewCertPool()}
+	p.pool.AddCert(ca)
+	if p.server, err = tls.X509KeyPair(serverPEM, keyPEM); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, b := range map[string][]byte{"ca.pem": caPEM, "client.pem": clientPEM, "client.key": keyPEM} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.caFile, p.clientFile, p.keyFile = filepath.Join(dir, "ca.pem"), filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key")
+	return p
+}
+
+func TestFileDestinationIgnoresTheNetworksSettings(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", newPKI(t).caFile)
+	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	path := filepath.Join(t.TempDir(), "traces.jsonl")
+	e, err := NewFile(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.ExportSpans(t.Context(), stubs(sample())); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path) //nolint:gosec // A file of the test.
+	if err != nil || !bytes.HasPrefix(b, []byte(`{"resourceSpans"`)) {
+		t.Errorf("file holds %q (%v), want a line of OTLP/JSON", b, err)
+	}
+}

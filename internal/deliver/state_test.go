@@ -1,0 +1,101 @@
+package deliver
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+func TestStateSurvivesItsFile(t *testing.T) {
+	b := newBench(t)
+	k := b.append(oneRun(t, "")...)
+	s := b.session(k)
+	want := &State{
+		Version: stateVersion, Host: "cline", Session: "1", Offset: 12,
+		Carry: otelmap.Carry{PrevTrace: "a", Runs: 3, PrevEnd: began}, Done: map[string]bool{"x": true},
+		Attempts: 2, NextTry: began.Add(time.Minute), LastError: "boom", Runs: 1, Spans: 2, Rejected: 3,
+		Parked: []Parked{{Trace: "t", At: began, Spans: 4, Error: "no"}},
+	}
+	if err := want.write(s, "otlp"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadState(s, "otlp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("state (-want +got):\n%s", d)
+	}
+	if other, err := ReadState(s, "store"); err != nil || other.Offset != 0 {
+		t.Errorf("another destination's state %s (%v), want the beginning", mustJSON(other), err)
+	}
+}
+
+func TestADamagedStateStartsAnew(t *testing.T) {
+	for _, c := range []struct{ name, bytes, fails string }{
+		{"empty", "", ""},
+		{"cut", `{"v":1,"offset":70`, ""},
+		{"binary", "\x00\xff", ""},
+		{"wrong kind of member", `{"v":1,"offset":"far"}`, ""},
+		{"of a later version", `{"v":2,"offset":3}`, "upgrade hookspan"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			k := b.append(oneRun(t, "")...)
+			if err := os.WriteFile(b.path(k, "delivery-otlp.json"), []byte(c.bytes), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b.clock.Advance(time.Minute)
+			m, quiet := &memory{}, &memory{}
+			d := b.deliverer(Destination{Name: "otlp", Exporter: m}, Destination{Name: "store", Exporter: quiet})
+			r := b.run(d, Pass{})["otlp"]
+			wantIDs(t, "store", b.view(k, d.Map).ended(), quiet.ids())
+			if c.fails != "" {
+				if len(r.Errors) != 1 || !strings.Contains(r.Errors[0], c.fails) || len(m.ids()) != 0 {
+					t.Errorf("pass: %s, want an error with %q and nothing sent", mustJSON(r), c.fails)
+				}
+				return
+			}
+			wantIDs(t, "otlp", b.view(k, d.Map).ended(), m.ids())
+		})
+	}
+}
+
+func TestTheListOfParkedRunsIsBounded(t *testing.T) {
+	st := &State{}
+	for i := range maxParked + 5 {
+		st.park(Parked{Spans: i})
+	}
+	if len(st.Parked) != maxParked || st.Parked[0].Spans != 5 {
+		t.Errorf("%d parked, the first is number %d; want %d, the oldest dropped", len(st.Parked), st.Parked[0].Spans, maxParked)
+	}
+}
+
+func TestTheNotesOfDoneRunsDoNotPileUp(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	d := b.deliverer(Destination{Name: "otlp", Exporter: m})
+	recs := recorded(t, "classic-session", "")
+	most := 0
+	for i := range recs {
+		k := b.append(recs[i])
+		b.clock.Advance(time.Minute)
+		// Each run is delivered once the next one is open.
+		if e := recs[i].Event; e != "UserPromptSubmit" && e != "PreToolUse" {
+			continue
+		}
+		b.run(d, Pass{})
+		most = max(most, len(b.state(k, "otlp").Done))
+	}
+	if most != 1 {
+		t.Errorf("up to %d runs were noted as done at once, want the newest alone", most)
+	}
+	if st := b.state(spool.SessionKey(recs[0].Host, recs[0].Session), "otlp"); st.Runs < 3 || m.doubles() != 0 {
+		t.Errorf("%d runs delivered, %d spans twice; want at least 3 and none", st.Runs, m.doubles())
+	}
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/spool"
+)
+
+// session is the one whose events are measured.
+const session = "1776506405000"
+
+// contestant is one way of being called.
+type contestant struct {
+	name    string
+	argv    []string
+	env     []string
+	dir     string
+	payload []byte
+	// every is how many rounds pass from one turn to the next.
+	every int
+	// before runs ahead of each turn, outside the measured time.
+	before func() error
+	// ends marks a call that starts a delivery, which is ended right after.
+	ends bool
+	// base is what the ratio is taken to; nil for a base itself.
+	base *contestant
+
+	took []time.Duration
+	peak int // KiB, 0 if not measured
+}
+
+// field is everybody who takes part, and where.
+type field struct {
+	root        string
+	contestants []*contestant
+	noop        *contestant
+	servers     []*httptest.Server
+	home        string
+	spools      []*spool.Spool
+}
+
+func (f *field) program(name string) string {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(f.root, name)
+}
+
+func (f *field) close() {
+	for _, s := range f.servers {
+		s.CloseClientConnections()
+		s.Close()
+	}
+	for _, s := range f.spools {
+		_ = s.Close()
+	}
+}
+
+func newField(ctx context.Context, root string, stored int) (*field, error) {
+	f := &field{root: root, home: filepath.Join(root, "home")}
+	project := filepath.Join(root, "project")
+	for _, dir := range []string{f.home, project} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	shim, err := f.install(ctx)
+	if err != nil {
+		return nil, err
+	}
+	up, slow, refusing := f.serve(0), f.serve(3*time.Second), f.refusing()
+
+	event := payload("PostToolUse", `"postToolUse":{"toolName":"read_file","parameters":{"path":"main.go"},"success":true,"executionTimeMs":12,"result":"%s"}`)
+	done := payload("TaskComplete", `"taskComplete":{"taskMetadata":{"taskId":"`+session+`","result":"%s"}}`)
+	add := func(name string, argv ...string) *contestant {
+		c := &contestant{name: name, argv: argv, dir: project, payload: event, every: 1, base: f.noop}
+		c.env = append(f.environ(), "XDG_STATE_HOME="+filepath.Join(root, "state", fmt.Sprint(len(f.contestants))))
+		f.contestants = append(f.contestants, c)
+		return c
+	}
+	hook := f.program("cline-hook")
+
+	f.noop = add("a Go program that does nothing", f.program("noop"))
+	if sh, err := exec.LookPath("sh"); err == nil {
+		add("`sh -c :`", sh, "-c", ":")
+	}
+	if node, err := exec.LookPath("node"); err == nil {
+		add("`node -e 0`", node, "-e", "0").every = 10
+	}
+	first := add("cline-hook, first event of a session", hook, "PostToolUse")
+	turns := 0
+	first.before = func() error {
+		turns++
+		first.payload = bytes.ReplaceAll(event, []byte(session), fmt.Appendf(nil, "%d", 1776506405000+turns))
+		return nil
+	}
+	many := add(fmt.Sprintf("cline-hook, %d events stored", stored), hook, "PostToolUse")
+	if err := f.fill(many, stored); err != nil {
+		return nil, err
+	}
+	add("cline-hook by the installed hook file", shim, "PostToolUse")
+	for _, otlp := range []struct{ name, url string }{{"up", up}, {"refusing", refusing}, {"answering after 3 s", slow}} {
+		c := add("cline-hook, OTLP endpoint "+otlp.name, hook, "PostToolUse")
+		c.env = append(c.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+otlp.url)
+	}
+	if canEndStrays {
+		for _, otlp := range []struct{ name, url string }{{"", ""}, {", OTLP endpoint up", up}, {", OTLP endpoint answering after 3 s", slow}} {
+			c := add("cline-hook, end of a run"+otlp.name, hook, "TaskComplete")
+			c.payload, c.ends = done, true
+			if otlp.url != "" {
+				c.env = append(c.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+otlp.url)
+			}
+		}
+	} else {
+		fmt.Fprintln(os.Stderr, "bench: the end of a run is left out: this system does not tell who a hook has started")
+	}
+	return f, f.holdSweeps()
+}
+
+// environ is the environment of every contestant, but for its state folder.
+func (f *field) environ() []string {
+	env := []string{"HOME=" + f.home, "USERPROFILE=" + f.home, "XDG_CONFIG_HOME=" + filepath.Join(f.root, "config")}
+	for _, name := range []string{"PATH", "SYSTEMROOT", "TMPDIR", "TEMP"} {
+		if v := os.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// install lets hookspan install its hook files and returns the one for
+// PostToolUse.
+func (f *field) install(ctx context.Context) (string, error) {
+	cmd := exec.CommandContext(ctx, f.program("hookspan"), "install", "cline") //nolint:gosec // Built just now.
+	cmd.Env = append(f.environ(), "XDG_STATE_HOME="+filepath.Join(f.root, "state"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("hookspan install cline: %w\n%s", err, out)
+	}
+	shim := filepath.Join(f.home, "Documents", "Cline", "Hooks", "PostToolUse")
+	if _, err := os.Stat(shim); err != nil {
+		return "", fmt.Errorf("the hook file that hookspan installed: %w", err)
+	}
+	return shim, nil
+}
+
+// serve is an OTLP endpoint that takes everything after a while.
+func (f *field) serve(after time.Duration) string {
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-r.Context().Done():
+		}
+	}))
+	f.servers = append(f.servers, s)
+	return s.URL
+}
+
+// refusing is the address of a port that was free a moment ago.
+func (f *field) refusing() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // Closed at once.
+	if err != nil {
+		return "http://127.0.0.1:9"
+	}
+	defer func() { _ = l.Close() }()
+	return "http://" + l.Addr().String()
+}
+
+// state is a contestant's spool.
+func state(c *contestant) string {
+	for _, kv := range c.env {
+		if dir, ok := strings.CutPrefix(kv, "XDG_STATE_HOME="); ok {
+			return filepath.Join(dir, "hookspan", "spool")
+		}
+	}
+	return ""
+}
+
+// fill stores n events in the contestant's session.
+func (f *field) fill(c *contestant, n int) error {
+	sp, err := spool.Open(state(c), spool.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sp.Close() }()
+	small := []byte(`{"clineVersion":"3.89.2","hookName":"PostToolUse","timestamp":"1776506405123","taskId":"` + session + `","postToolUse":{"toolName":"read_file","parameters":{"path":"main.go"},"result":"package main","success":true,"executionTimeMs":12}}`)
+	for range n {
+		err := sp.Append(&spool.Record{Host: "cline", Session: session, Event: "PostToolUse", At: time.Now(), Cwd: c.dir, Payload: small})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdSweeps claims the minute's sweep in every spool, so that no call starts
+// one: that is a delivery like the one at the end of a run, which is measured
+// by itself.
+func (f *field) holdSweeps() error {
+	if f.spools == nil {
+		for _, c := range f.contestants {
+			sp, err := spool.Open(state(c), spool.Options{})
+			if err != nil {
+				return err
+			}
+			f.spools = append(f.spools, sp)
+		}
+	}
+	for _, sp := range f.spools {
+		// A claim in ten seconds' time counts from there.
+		sp.ClaimSweep(time.Now().Add(10*time.Second), 5*time.Second)
+	}
+	return nil
+}
+
+// payload is an event of 4 KB in the shape of classic Cline.
+func payload(name, body string) []byte {
+	head := `{"clineVersion":"3.89.2","hookName":"` + name + `","timestamp":"1776506405123","taskId":"` + session +
+		`","workspaceRoots":["/home/dev/project"],"userId":"u","model":{"provider":"anthropic","slug":"claude"},`
+	line := `	fmt.Println(\"a line of a file\")\n`
+	line = strings.ReplaceAll(line, "\t", `\t`)
+	fill := strings.Repeat(line, (4096-len(head)-len(body))/len(line))
+	return []byte(head + strings.Replace(body, "%s", fill, 1) + "}")
+}
+
+// memory takes each contestant's peak memory: the highest of a few calls.
+func (f *field) memory() error {
+	for _, c := range f.contestants {
+		if strings.Contains(c.name, "at once") {
+			continue
+		}
+		for range 5 {
+			if c.before != nil {
+				if err := c.before(); err != nil {
+					return err
+				}
+			}
+			peak, _, err := f.launch(c, strings.NewReader(string(c.payload)))
+			if errors.Is(err, errNotHere) {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			c.peak = max(c.peak, peak)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// crowd is how many hooks run at once where many do.
+const crowd = 64
+
+// call runs the contestant once. Its payload is in the pipe before it starts,
+// so that nothing but the call itself is measured.
+func (c *contestant) call() (took time.Duration, err error) {
+	stdin, fill, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	_, err = fill.Write(c.payload)
+	if err := errors.Join(err, fill.Close()); err != nil {
+		return 0, errors.Join(err, stdin.Close())
+	}
+	answer, stdout, err := os.Pipe()
+	if err != nil {
+		return 0, errors.Join(err, stdin.Close())
+	}
+	defer func() { err = errors.Join(err, answer.Close()) }()
+
+	begin := time.Now()
+	p, err := os.StartProcess(c.argv[0], c.argv, &os.ProcAttr{Dir: c.dir, Env: c.env, Files: []*os.File{stdin, stdout, stdout}})
+	if err := errors.Join(err, stdin.Close(), stdout.Close()); err != nil {
+		return 0, err
+	}
+	text, readErr := io.ReadAll(answer)
+	status, err := p.Wait()
+	took = time.Since(begin)
+	if err := errors.Join(readErr, err); err != nil {
+		return 0, err
+	}
+	if !status.Success() {
+		return 0, fmt.Errorf("%s: %s: %s", c.name, status, text)
+	}
+	if strings.Contains(c.name, "cline-hook") && !bytes.HasPrefix(text, []byte(`{"cancel":false,`)) {
+		return 0, fmt.Errorf("%s: answered %q", c.name, text)
+	}
+	return took, nil
+}
+
+// takeTurns lets everybody run once per round, in an order that is new each
+// time, so that nobody always comes behind the same neighbour.
+func (f *field) takeTurns(rounds int) error {
+	warm := 5
+	for round := range rounds + warm {
+		if err := f.holdSweeps(); err != nil {
+			return err
+		}
+		runtime.GC()
+		for _, i := range rand.Perm(len(f.contestants)) {
+			c := f.contestants[i]
+			if round%c.every != 0 {
+				continue
+			}
+			if c.before != nil {
+				if err := c.before(); err != nil {
+					return err
+				}
+			}
+			took, err := c.call()
+			if err != nil {
+				return err
+			}
+			if c.ends {
+				if err := endStrays(); err != nil {
+					return err
+				}
+			}
+			if round >= warm {
+				c.took = append(c.took, took)
+			}
+		}
+	}
+	return nil
+}
+
+// atOnce measures a crowd of each of two contestants, in turns.
+func (f *field) atOnce(rounds int) error {
+	noop := &contestant{name: fmt.Sprintf("a Go program that does nothing, %d at once", crowd)}
+	noop.argv, noop.env, noop.dir, noop.payload = f.noop.argv, f.noop.env, f.noop.dir, f.noop.payload
+	hook := &contestant{name: fmt.Sprintf("cline-hook, %d at once", crowd), base: noop}
+	hook.argv, hook.env, hook.dir, hook.payload = []string{f.program("cline-hook"), "PostToolUse"}, noop.env, noop.dir, noop.payload
+	for range rounds {
+		if err := f.holdSweeps(); err != nil {
+			return err
+		}
+		for _, c := range []*contestant{noop, hook} {
+			if err := c.crowd(); err != nil {
+				return err
+			}
+		}
+	}
+	f.contestants = append(f.contestants, noop, hook)
+	return nil
+}
+
+func (c *contestant) crowd() error {
+	type result struct {
+		took time.Duration
+		err  error
+	}
+	results := make(chan result, crowd)
+	for range crowd {
+		go func() {
+			took, err := c.call()
+			results <- result{took, err}
+		}()
+	}
+	var errs []error
+	for range crowd {
+		r := <-results
+		errs = append(errs, r.err)
+		c.took = append(c.took, r.took)
+	}
+	return errors.Join(errs...)
+}
+
+// errNotHere says that this system does not tell a process's peak memory.
+var errNotHere = errors.New("memory is not measured on this system")
+
+// launch runs the contestant through the program of that name, which says how
+// much memory it took, in KiB.
+func (f *field) launch(c *contestant, payload io.Reader) (peak int, took time.Duration, err error) {
+	if runtime.GOOS == "windows" {
+		return 0, 0, errNotHere
+	}
+	cmd := exec.Command(f.program("launch"), c.argv...) //nolint:gosec,noctx // Ends by itself.
+	cmd.Env, cmd.Dir, cmd.Stdin = c.env, c.dir, payload
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	begin := time.Now()
+	if err := cmd.Run(); err != nil {
+		return 0, 0, fmt.Errorf("%w: %s", err, &said)
+	}
+	took = time.Since(begin)
+	if c.ends {
+		if err := endStrays(); err != nil {
+			return 0, 0, err
+		}
+	}
+	peak, err = strconv.Atoi(strings.TrimSpace(said.String()))
+	if err != nil {
+		return 0, 0, fmt.Errorf("launch said %q, want a number", &said)
+	}
+	return peak, took, nil
+}
+
+// largeResult is the worst of a few calls with a payload of 100 MB.
+type largeResult struct {
+	took time.Duration
+	peak int
+}
+
+func (f *field) largePayload() (largeResult, error) {
+	line := []byte(`a line of a large file that some tool has read, 64 bytes of it\n`)
+	block := bytes.Repeat(line, 1024)
+	var worst largeResult
+	for range 3 {
+		var parts []io.Reader
+		parts = append(parts, strings.NewReader(`{"hookName":"PostToolUse","taskId":"`+session+`","postToolUse":{"result":"`))
+		for size := 0; size < 100<<20; size += len(block) {
+			parts = append(parts, bytes.NewReader(block))
+		}
+		parts = append(parts, strings.NewReader(`","success":true}}`))
+		c := &contestant{argv: []string{f.program("cline-hook"), "PostToolUse"}, env: f.noop.env, dir: f.noop.dir}
+		peak, took, err := f.launch(c, io.MultiReader(parts...))
+		if errors.Is(err, errNotHere) {
+			return worst, nil
+		}
+		if err != nil {
+			return worst, err
+		}
+		worst.took, worst.peak = max(worst.took, took), max(worst.peak, peak)
+	}
+	return worst, nil
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// quantile is the smallest value that at least the share q of all is not above.
+// It sorts what it is given.
+func quantile(all []time.Duration, q float64) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	at := int(q*float64(len(all))+0.999999) - 1
+	return all[min(max(at, 0), len(all)-1)]
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%.2f", d.Seconds()*1e3) }
+
+// ratio is the contestant's median to that of its base.
+func ratio(c *contestant) float64 {
+	if c.base == nil {
+		return 1
+	}
+	base := quantile(c.base.took, 0.5)
+	if base == 0 {
+		return 0
+	}
+	return float64(quantile(c.took, 0.5)) / float64(base)
+}
+
+// table is the result in Markdown.
+func table(contestants []*contestant) string {
+	var b strings.Builder
+	b.WriteString("| what runs | p50 ms | p95 ms | p99 ms | p50 to a no-op | peak MiB |\n|---|--:|--:|--:|--:|--:|\n")
+	for _, c := range contestants {
+		peak := "-"
+		if c.peak > 0 {
+			peak = fmt.Sprintf("%.1f", float64(c.peak)/1024)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.2f | %s |\n", c.name,
+			millis(quantile(c.took, 0.5)), millis(quantile(c.took, 0.95)), millis(quantile(c.took, 0.99)), ratio(c), peak)
+	}
+	return b.String()
+}
+
+// budget is one promise and what came of it.
+type budget struct {
+	what, found string
+	kept        bool
+	// busy says that a program that does nothing came out so slow at times that
+	// the machine must have been at other work.
+	busy bool
+}
+
+// budgets holds the results to what is promised for a hook call. A crowd and
+// the hook file's shell are shown and not promised.
+func budgets(contestants []*contestant, large largeResult, size int64) []budget {
+	const peakMost, largeMost = 16 << 10, 32 << 10 // KiB
+	var first, many, plain, end *contestant
+	worstRatio, worstTail, worstPeak := 0.0, time.Duration(0), 0
+	for _, c := range contestants {
+		switch {
+		case !strings.HasPrefix(c.name, "cline-hook") || strings.Contains(c.name, "at once"), strings.Contains(c.name, "hook file"):
+			continue
+		case strings.Contains(c.name, "first event"):
+			first = c
+		case strings.Contains(c.name, "stored"):
+			many = c
+		case c.ends && end == nil:
+			end = c
+		case strings.Contains(c.name, "endpoint up") && plain == nil:
+			plain = c
+		}
+		worstTail, worstPeak = max(worstTail, quantile(c.took, 0.99)), max(worstPeak, c.peak)
+		if !c.ends {
+			worstRatio = max(worstRatio, ratio(c))
+		}
+	}
+	tail := quantile(contestants[0].took, 0.99)
+	out := []budget{
+		{what: "p50 at most twice a no-op Go program", found: fmt.Sprintf("%.2f at worst", worstRatio), kept: worstRatio <= 2},
+		{
+			what: "p99 at most 10 ms", found: fmt.Sprintf("%s ms at worst, a no-op %s ms", millis(worstTail), millis(tail)),
+			kept: worstTail <= 10*time.Millisecond, busy: tail > 5*time.Millisecond,
+		},
+		{what: "memory at most 16 MiB", found: fmt.Sprintf("%.1f MiB at worst", float64(worstPeak)/1024), kept: worstPeak <= peakMost},
+		{
+			what: "100 MB in at most 1 s and 32 MiB", found: fmt.Sprintf("%s, %.1f MiB", large.took.Round(time.Millisecond), float64(large.peak)/1024),
+			kept: large.took <= time.Second && large.peak <= largeMost,
+		},
+		{what: "program at most 5 MB", found: fmt.Sprintf("%.2f MB", float64(size)/1e6), kept: size <= 5e6},
+	}
+	more := func(a, b *contestant) time.Duration { return quantile(b.took, 0.5) - quantile(a.took, 0.5) }
+	if first != nil && many != nil {
+		d := more(first, many)
+		out = append(out, budget{what: "flat in the number of stored events", found: millis(d) + " ms more with many, at p50", kept: d <= 200*time.Microsecond})
+	}
+	if plain != nil && end != nil {
+		d := more(plain, end)
+		out = append(out, budget{what: "at most 0.5 ms more at the end of a run", found: millis(d) + " ms more, at p50", kept: d <= 500*time.Microsecond})
+	}
+	return out
+}

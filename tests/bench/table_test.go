@@ -1,0 +1,108 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestQuantile(t *testing.T) {
+	hundred := make([]time.Duration, 100)
+	for i := range hundred {
+		hundred[i] = time.Duration(100 - i)
+	}
+	for _, tc := range []struct {
+		all  []time.Duration
+		q    float64
+		want time.Duration
+	}{
+		{nil, 0.5, 0},
+		{[]time.Duration{7}, 0.5, 7},
+		{[]time.Duration{7}, 0.99, 7},
+		{[]time.Duration{3, 1, 2}, 0.5, 2},
+		{[]time.Duration{4, 3, 1, 2}, 0.5, 2},
+		{hundred, 0.5, 50},
+		{hundred, 0.95, 95},
+		{hundred, 0.99, 99},
+		{hundred, 1, 100},
+	} {
+		if got := quantile(tc.all, tc.q); got != tc.want {
+			t.Errorf("quantile %v of %d values: %d, want %d", tc.q, len(tc.all), got, tc.want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	noop := &contestant{name: "nothing", took: []time.Duration{time.Millisecond}, peak: 2048}
+	hook := &contestant{name: "hook", took: []time.Duration{1500 * time.Microsecond}, base: noop}
+	want := strings.Join([]string{
+		"| what runs | p50 ms | p95 ms | p99 ms | p50 to a no-op | peak MiB |",
+		"|---|--:|--:|--:|--:|--:|",
+		"| nothing | 1.00 | 1.00 | 1.00 | 1.00 | 2.0 |",
+		"| hook | 1.50 | 1.50 | 1.50 | 1.50 | - |",
+		"",
+	}, "\n")
+	if d := cmp.Diff(want, table([]*contestant{noop, hook})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestBudgets breaks one promise at a time.
+func TestBudgets(t *testing.T) {
+	type results struct {
+		first, many, up, end, crowd time.Duration
+		tail, noopTail              time.Duration
+		peak                        int
+		large                       largeResult
+		size                        int64
+	}
+	const us = time.Microsecond
+	for name, tc := range map[string]struct {
+		change func(*results)
+		broken string
+	}{
+		"all kept":                    {change: func(*results) {}},
+		"a crowd is slow":             {change: func(r *results) { r.crowd = time.Second }},
+		"slow to a no-op":             {func(r *results) { r.up, r.end = 2100*us, 2100*us }, "p50 at most twice a no-op Go program"},
+		"slow at times":               {func(r *results) { r.tail = 11 * time.Millisecond }, "p99 at most 10 ms"},
+		"slow at times, like a no-op": {change: func(r *results) { r.tail, r.noopTail = 11*time.Millisecond, 6*time.Millisecond }},
+		"large":                       {func(r *results) { r.peak = 17 << 10 }, "memory at most 16 MiB"},
+		"slow on 100 MB":              {func(r *results) { r.large.took = 2 * time.Second }, "100 MB in at most 1 s and 32 MiB"},
+		"large on 100 MB":             {func(r *results) { r.large.peak = 33 << 10 }, "100 MB in at most 1 s and 32 MiB"},
+		"a large program":             {func(r *results) { r.size = 6e6 }, "program at most 5 MB"},
+		"slow with many":              {func(r *results) { r.many = 1900 * us }, "flat in the number of stored events"},
+		"slow at the end":             {func(r *results) { r.end = 2200 * us }, "at most 0.5 ms more at the end of a run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := results{
+				first: 1600 * us, many: 1600 * us, up: 1600 * us, end: 2000 * us, crowd: 1600 * us, tail: 3 * time.Millisecond,
+				noopTail: 2 * time.Millisecond, peak: 4 << 10, large: largeResult{took: time.Second / 5, peak: 10 << 10}, size: 3e6,
+			}
+			tc.change(&r)
+			noop := &contestant{name: "nothing"}
+			call := func(name string, p50, p99 time.Duration, base *contestant) *contestant {
+				return &contestant{name: name, took: []time.Duration{p50, p50, p50, p99}, peak: r.peak, base: base}
+			}
+			noop.took = []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond, r.noopTail}
+			end := call("cline-hook, end of a run", r.end, r.tail, noop)
+			end.ends = true
+			all := []*contestant{
+				noop, call("cline-hook, first event of a session", r.first, r.tail, noop),
+				call("cline-hook, 100000 events stored", r.many, r.tail, noop),
+				call("cline-hook, OTLP endpoint up", r.up, r.tail, noop), end,
+				call("cline-hook, 64 at once", r.crowd, r.crowd, noop),
+			}
+			var broken []string
+			for _, b := range budgets(all, r.large, r.size) {
+				if !b.kept && !b.busy {
+					broken = append(broken, b.what)
+				}
+			}
+			if got := strings.Join(broken, ", "); got != tc.broken {
+				t.Errorf("broken: %q, want %q", got, tc.broken)
+			}
+		})
+	}
+}

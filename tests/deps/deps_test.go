@@ -1,0 +1,357 @@
+// Package deps holds the programs and packages to what they may import.
+package deps
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/hookspan/hookspan"
+
+// banned says why the hook process does without a package. A path that ends in
+// a slash stands for everything below it too.
+var banned = map[string]string{
+	"net":                          "the hook process opens no socket, and resolver and dialler cost time at start",
+	"net/http/":                    "the hook process opens no socket; delivery is hookspan flush's work",
+	"net/rpc/":                     "the hook process opens no socket",
+	"crypto/tls/":                  "costs time at start and is of no use without a socket",
+	"crypto/x509/":                 "reads the system's roots; of no use without a socket",
+	"log/slog/":                    "a log line needs none of it; internal/logfile writes one",
+	"regexp/":                      "expressions are compiled at start, in every hook call; redaction happens on the way out",
+	"text/template/":               "keeps the linker from leaving out unused methods, which doubles the program",
+	"html/template/":               "as text/template",
+	"database/sql/":                "the hook process appends to a file; the store is filled by delivery",
+	"encoding/gob/":                "registers types at start",
+	"encoding/xml/":                "nothing here is XML",
+	"testing/":                     "registers flags and belongs into tests",
+	"flag":                         "registers flags at start; the hook process has none",
+	"plugin":                       "needs cgo",
+	"runtime/cgo":                  "links the C library, which costs time at start and breaks the static binary",
+	"os/user":                      "reads the user database; the environment says where home is",
+	"go.opentelemetry.io/":         "mapping and export are delivery's work",
+	"google.golang.org/":           "gRPC and Protocol Buffers register types at start",
+	"modernc.org/":                 "the store's SQLite, megabytes of it",
+	"zombiezen.com/":               "the store's SQLite",
+	"github.com/mattn/":            "the store's SQLite needs no cgo",
+	"github.com/spf13/":            "a command line parser for one argument",
+	"github.com/zalando/":          "the keyring is asked by delivery, and asks the user",
+	"github.com/schollz/":          "a progress bar",
+	module + "/otelmap/":           "mapping is delivery's work",
+	module + "/infinium/":          "opens sockets",
+	module + "/internal/redact/":   "compiles expressions at start; redaction happens on the way out",
+	module + "/internal/deliver/":  "delivery runs in a process of its own",
+	module + "/internal/store/":    "the store is filled by delivery",
+	module + "/internal/install/":  "nothing is installed by a hook call",
+	module + "/internal/bridge/":   "opens sockets",
+	module + "/internal/llmusage/": "reads the hosts' files, which may be large",
+}
+
+// hookPrograms are the commands that agents start for each event.
+func hookPrograms(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("../../cmd/*-hook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var programs []string
+	for _, dir := range found {
+		programs = append(programs, module+"/cmd/"+filepath.Base(dir))
+	}
+	if !slices.Contains(programs, module+"/cmd/cline-hook") {
+		t.Fatalf("cmd/cline-hook is not among %v", programs)
+	}
+	return programs
+}
+
+func TestHookProgramsStaySmall(t *testing.T) {
+	for _, program := range hookPrograms(t) {
+		for _, goos := range []string{"linux", "darwin", "windows"} {
+			t.Run(path.Base(program)+" on "+goos, func(t *testing.T) {
+				cmd := exec.Command("go", "list", "-deps", program)
+				cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+				out, err := cmd.Output()
+				if err != nil {
+					t.Fatalf("go list: %v", err)
+				}
+				deps := strings.Fields(string(out))
+				if !slices.Contains(deps, module+"/internal/hookproc") {
+					t.Fatalf("go list names %d packages, internal/hookproc is not among them", len(deps))
+				}
+				for _, dep := range deps {
+					if dep == "net" && slices.Contains(deps, "golang.org/x/sys/windows") {
+						// It names a type of net's; the linker leaves out the rest.
+						continue
+					}
+					if reason, ok := ban(dep); ok {
+						t.Errorf("%s is linked: %s", dep, reason)
+					}
+				}
+			})
+		}
+	}
+}
+
+func ban(dep string) (reason string, ok bool) {
+	for name, reason := range banned {
+		if dep == strings.TrimSuffix(name, "/") || strings.HasSuffix(name, "/") && strings.HasPrefix(dep, name) {
+			return reason, true
+		}
+	}
+	return "", false
+}
+
+func TestBan(t *testing.T) {
+	for dep, want := range map[string]bool{
+		"net": true, "net/http": true, "net/http/httptrace": true, "net/url": false, "net/netip": false,
+		"go.opentelemetry.io/otel": true, "modernc.org/sqlite": true, "regexp/syntax": true, "os": false,
+		module + "/internal/store": true, module + "/internal/logfile": false, module + "/spool": false,
+	} {
+		if _, got := ban(dep); got != want {
+			t.Errorf("%s banned: %v, want %v", dep, got, want)
+		}
+	}
+}
+
+// mayImport lists, for each package of ours that has such a rule, the packages
+// of ours it may import, by folder. "/..." takes in what lies below.
+var mayImport = map[string][]string{
+	"hook":             {},
+	"hook/...":         {"hook"},
+	"spool":            {},
+	"config":           {},
+	"internal/redact":  {},
+	"internal/logfile": {},
+	"otelmap":          {"hook"},
+	"internal/hookproc": {
+		"config", "hook", "spool", "internal/logfile", "internal/hookrun",
+	},
+}
+
+// strangers do not know one another; cmd wires them.
+var strangers = []string{"internal/bridge", "internal/hookrun", "internal/deliver", "internal/install"}
+
+// pure packages are functions of values. Where files of such a package have to
+// reach out, they stand here by name.
+var pure = map[string][]string{
+	"otelmap":         nil,
+	"hook":            nil,
+	"hook/...":        nil,
+	"internal/redact": nil,
+	"infinium":        infiniumEdge,
+}
+
+// infiniumEdge are the files of infinium that talk to the network; the mapping
+// is all the others.
+var infiniumEdge = []string{"answer.go", "error.go", "exporter.go", "options.go"}
+
+// impure are the packages that a pure one has no use for.
+var impure = []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "syscall", "path/filepath", "io/ioutil", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog"}
+
+// clocks are the functions of package time that ask for the time or wait.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+// sourceFile is a file of ours that is not a test.
+type sourceFile struct {
+	folder, name string
+	syntax       *ast.File
+	fset         *token.FileSet
+}
+
+// sources are all of this module's files that end up in a program.
+func sources(t *testing.T) []sourceFile {
+	t.Helper()
+	var files []sourceFile
+	root := filepath.Join("..", "..")
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(root, func(name string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			base := d.Name()
+			if rel != "." && (base[0] == '.' || base[0] == '_' || base == "testdata" || base == "node_modules" || rel == "bin" || rel == "dist") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
+			return nil
+		}
+		syntax, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files = append(files, sourceFile{path.Dir(rel), path.Base(rel), syntax, fset})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 20 {
+		t.Fatalf("found %d files only", len(files))
+	}
+	return files
+}
+
+func (f sourceFile) imports() []string {
+	var paths []string
+	for _, spec := range f.syntax.Imports {
+		if p, err := strconv.Unquote(spec.Path.Value); err == nil {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// ours are the imported folders of this module.
+func (f sourceFile) ours() []string {
+	var folders []string
+	for _, p := range f.imports() {
+		if folder, ok := strings.CutPrefix(p, module+"/"); ok {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// rule finds the entry for a folder: its own, or that of a folder above.
+func rule(rules map[string][]string, folder string) (value []string, ok bool) {
+	if v, ok := rules[folder]; ok {
+		return v, true
+	}
+	for above := path.Dir(folder); above != "."; above = path.Dir(above) {
+		if v, ok := rules[above+"/..."]; ok {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+func TestImportsRunDownwards(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, f := range sources(t) {
+		seen[f.folder] = true
+		if allowed, ok := rule(mayImport, f.folder); ok {
+			for _, dep := range f.ours() {
+				if !slices.Contains(allowed, dep) {
+					t.Errorf("%s/%s imports %s; of ours it may import %v", f.folder, f.name, dep, allowed)
+				}
+			}
+		}
+		for _, dep := range f.ours() {
+			if strings.HasPrefix(dep, "cmd/") && !strings.HasPrefix(f.folder, "cmd/") || strings.HasPrefix(dep, "tests/") && !strings.HasPrefix(f.folder, "tests/") {
+				t.Errorf("%s/%s imports %s, which lies above it", f.folder, f.name, dep)
+			}
+			if f.folder != dep && slices.Contains(strangers, f.folder) && slices.Contains(strangers, dep) {
+				t.Errorf("%s/%s imports %s; only cmd knows both", f.folder, f.name, dep)
+			}
+		}
+	}
+	for folder := range mayImport {
+		if !seen[folder] && !strings.HasSuffix(folder, "/...") {
+			t.Errorf("there is a rule for %s and no such package", folder)
+		}
+	}
+}
+
+func TestPurePackages(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, f := range sources(t) {
+		exempt, ok := rule(pure, f.folder)
+		if !ok {
+			continue
+		}
+		seen[f.folder] = true
+		if slices.Contains(exempt, f.name) {
+			continue
+		}
+		for _, dep := range f.imports() {
+			if slices.Contains(impure, dep) {
+				t.Errorf("%s/%s imports %s; the package is pure", f.folder, f.name, dep)
+			}
+		}
+		for _, call := range clockCalls(f.syntax) {
+			t.Errorf("%s: time.%s; the package is pure, the time comes in as a value", f.fset.Position(call.Pos()), call.Sel.Name)
+		}
+		for _, d := range f.syntax.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+				t.Errorf("%s: an init function", f.fset.Position(fn.Pos()))
+			}
+		}
+	}
+	for folder := range pure {
+		if !seen[folder] && !strings.HasSuffix(folder, "/...") {
+			t.Errorf("there is a rule for %s and no such package", folder)
+		}
+	}
+}
+
+// clockCalls finds the uses of a clock, under whatever name time is imported.
+func clockCalls(file *ast.File) []*ast.SelectorExpr {
+	name := ""
+	for _, spec := range file.Imports {
+		if spec.Path.Value == `"time"` {
+			name = "time"
+			if spec.Name != nil {
+				name = spec.Name.Name
+			}
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	var found []*ast.SelectorExpr
+	ast.Inspect(file, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := sel.X.(*ast.Ident); ok && x.Name == name && slices.Contains(clocks, sel.Sel.Name) {
+			found = append(found, sel)
+		}
+		return true
+	})
+	return found
+}
+
+func TestClockCalls(t *testing.T) {
+	for src, want := range map[string]int{
+		"package p\nimport \"time\"\nvar x = time.Now()":                    1,
+		"package p\nimport \"time\"\nvar x = time.Now":                      1,
+		"package p\nimport t \"time\"\nfunc f() { t.Sleep(1); t.Since(x) }": 2,
+		"package p\nimport \"time\"\nvar x = time.Unix(0, 0)":               0,
+		"package p\nvar x = time.Now()":                                     0,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "p.go", src, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(clockCalls(file)); got != want {
+			t.Errorf("%d clocks in %q, want %d", got, src, want)
+		}
+	}
+}
+
+// TestHookprocIsReachedFromCmdOnly keeps the hook process's life out of
+// libraries: it ends the process.
+func TestHookprocIsReachedFromCmdOnly(t *testing.T) {
+	for _, f := range sources(t) {
+		if slices.Contains(f.ours(), "internal/hookproc") && !strings.HasPrefix(f.folder, "cmd/") {
+			t.Errorf("%s/%s imports internal/hookproc, which only commands may", f.folder, f.name)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestSpansPageNamesEveryConstant reads the constants of otelmap/names.go and
+// looks for the value of each on the page.
+func TestSpansPageNamesEveryConstant(t *testing.T) {
+	text := page(t, "docs/spans.md")
+	standard := conventions(t)
+	names := constants(parseFile(t, "otelmap/names.go"), standard)
+	if len(names) < 40 {
+		t.Fatalf("found only %d constants in otelmap/names.go", len(names))
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		value := names[name]
+		switch {
+		case value == "":
+			t.Errorf("%s: its value cannot be read; write it as a string, attribute.Key or a name of semconv", name)
+		case !mentions(text, value):
+			t.Errorf("%s: docs/spans.md does not mention `%s`", name, value)
+		}
+	}
+}
+
+// constants returns the values of a file's constants that name an attribute, an
+// event, an outcome or an error; a value that is written in a form this does
+// not know is empty.
+func constants(f *ast.File, standard map[string]string) map[string]string {
+	out := make(map[string]string)
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.CONST {
+			continue
+		}
+		for _, s := range g.Specs {
+			v, ok := s.(*ast.ValueSpec)
+			if !ok {
+				continue
+			}
+			for i, n := range v.Names {
+				for _, prefix := range []string{"Key", "Event", "Outcome", "Error"} {
+					if strings.HasPrefix(n.Name, prefix) && i < len(v.Values) {
+						out[n.Name] = value(v.Values[i], standard)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// value reads "text", attribute.Key("text") and semconv.Name.
+func value(e ast.Expr, standard map[string]string) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		s, err := strconv.Unquote(e.Value)
+		if err != nil {
+			return ""
+		}
+		return s
+	case *ast.CallExpr:
+		if len(e.Args) == 1 {
+			return value(e.Args[0], standard)
+		}
+	case *ast.SelectorExpr:
+		return standard[e.Sel.Name]
+	}
+	return ""
+}
+
+// conventions reads the keys of the semantic conventions from their source, in
+// the version that otelmap imports.
+func conventions(t *testing.T) map[string]string {
+	t.Helper()
+	path := ""
+	for _, i := range parseImports(t, "otelmap/names.go") {
+		if strings.Contains(i, "/semconv/") {
+			path = i
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", path)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("find the source of %q: %v", path, err)
+	}
+	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no source of %q: %v", path, err)
+	}
+	keys := make(map[string]string)
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.CONST {
+				continue
+			}
+			for _, s := range g.Specs {
+				if v, ok := s.(*ast.ValueSpec); ok && len(v.Names) == 1 && len(v.Values) == 1 {
+					keys[v.Names[0].Name] = value(v.Values[0], nil)
+				}
+			}
+		}
+	}
+	return keys
+}
+
+// TestSpansPageNamesEveryRecordedAttribute looks on the page for each attribute
+// and event of the spans that the recorded sessions give.
+func TestSpansPageNamesEveryRecordedAttribute(t *testing.T) {
+	text := page(t, "docs/spans.md")
+	seen := make(map[string]bool)
+	files, err := filepath.Glob(filepath.Join(root, "tests", "golden", "testdata", "*.otlp.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded sessions: %v", err)
+	}
+	for _, name := range files {
+		if err := names(name, seen); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	if len(seen) < 30 {
+		t.Fatalf("found only %d names in %d recorded sessions", len(seen), len(files))
+	}
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		if mentions(text, name) {
+			continue
+		}
+		// Families are written as their prefix and their members.
+		i := strings.LastIndexByte(name, '.')
+		if !mentions(text, name[:i+1]) || !mentions(text, name[i+1:]) {
+			t.Errorf("docs/spans.md does not mention `%s`", name)
+		}
+	}
+}
+
+// otlp is as much of an OTLP JSON document as bears names.
+type otlp struct {
+	ResourceSpans []struct {
+		Resource   struct{ Attributes []keyed }
+		ScopeSpans []struct {
+			Spans []struct {
+				Attributes []keyed
+				Events     []struct {
+					Name       string
+					Attributes []keyed
+				}
+			}
+		}
+	}
+}
+
+type keyed struct{ Key string }
+
+func names(path string, into map[string]bool) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	add := func(kvs []keyed) {
+		for _, kv := range kvs {
+			into[kv.Key] = true
+		}
+	}
+	for dec := json.NewDecoder(f); ; {
+		var doc otlp
+		if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		for _, r := range doc.ResourceSpans {
+			add(r.Resource.Attributes)
+			for _, s := range r.ScopeSpans {
+				for _, sp := range s.Spans {
+					add(sp.Attributes)
+					for _, e := range sp.Events {
+						into[e.Name] = true
+						add(e.Attributes)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestEveryGoldenFileIsExplained holds the list of golden files against the
+// sentences about them.
+func TestEveryGoldenFileIsExplained(t *testing.T) {
+	text := page(t, "tests/golden/testdata/README.md")
+	files, err := fs.Glob(os.DirFS(filepath.Join(root, "tests", "golden", "testdata")), "*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	for _, name := range files {
+		for _, word := range []string{name, strings.TrimSuffix(name, ".txt") + ".otlp.json"} {
+			if _, err := os.Stat(filepath.Join(root, "tests", "golden", "testdata", word)); err != nil {
+				t.Error(err)
+			}
+		}
+		if short := strings.TrimSuffix(name, ".txt"); !mentions(text, short) {
+			t.Errorf("tests/golden/testdata/README.md says nothing of `%s`", short)
+		}
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if word, ok := strings.CutPrefix(line, "- `"); ok {
+			word, _, _ = strings.Cut(word, "`")
+			if !slices.Contains(files, word+".txt") {
+				t.Errorf("tests/golden/testdata/README.md speaks of `%s`, which is not there", word)
+			}
+		}
+	}
+}
