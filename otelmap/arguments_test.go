@@ -16,8 +16,10 @@ func TestArgumentsKeepWhatIsShort(t *testing.T) {
 		want        string
 	}{
 		{"short enough", `{"path":"a.go"}`, 200, `{"path":"a.go"}`},
-		{"the path stays beside the content", `{"content":"` + long + `","path":"src/a.go"}`, 60,
-			`{"content":"` + strings.Repeat("x", 27) + `…","path":"src/a.go"}`},
+		{
+			"the path stays beside the content", `{"content":"` + long + `","path":"src/a.go"}`, 60,
+			`{"content":"` + strings.Repeat("x", 27) + `…","path":"src/a.go"}`,
+		},
 		{"in lists as well", `{"files":["` + long + `","b"]}`, 40, `{"files":["` + strings.Repeat("x", 21) + `…","b"]}`},
 		{"no JSON", long, 20, strings.Repeat("x", 19) + "…"},
 		{"too many values", "[" + strings.Repeat(`"aaaaaaaaaaaaaaaa",`, 50) + "1]", 30, `["aaaaaaaaaaaaaaaa","aaaaaaaa…`},

@@ -59,7 +59,7 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 			continue
 		}
 		if r.delivered && now.Sub(r.last) > keepDelivered {
-			if gone, err := d.remove(r); err != nil || gone {
+			if gone, err := d.retire(r); err != nil || gone {
 				errs = append(errs, err)
 				continue
 			}
@@ -71,6 +71,15 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 		errs = append(errs, d.evict(rest, total-l.MaxBytes, now))
 	}
 	return errors.Join(errs...)
+}
+
+// retire removes a session that everybody has. Events that a newer hookspan
+// wrote were read over here and may have reached nobody: they keep the log.
+func (d *Deliverer) retire(r resting) (gone bool, err error) {
+	if _, newer, err := d.count(r.key); err != nil || newer > 0 {
+		return false, err
+	}
+	return d.remove(r)
 }
 
 func (d *Deliverer) rests(k spool.Key, now time.Time) (resting, error) {
@@ -172,7 +181,7 @@ func (d *Deliverer) evict(rest []resting, excess int64, now time.Time) error {
 		if now.Sub(r.last) <= d.idle() {
 			continue // still at work
 		}
-		events, err := d.count(r.key)
+		events, newer, err := d.count(r.key)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -188,7 +197,7 @@ func (d *Deliverer) evict(rest []resting, excess int64, now time.Time) error {
 			what = "NOT DELIVERED"
 		}
 		d.logf("spool over its limit: removed session %s, last event %s: %d events, %d bytes, %s",
-			r.key.Name, r.last.UTC().Format(time.RFC3339), events, r.size, what)
+			r.key.Name, r.last.UTC().Format(time.RFC3339), events+newer, r.size, what)
 	}
 	return errors.Join(errs...)
 }
@@ -200,19 +209,21 @@ func (d *Deliverer) idle() time.Duration {
 	return 30 * time.Minute
 }
 
-func (d *Deliverer) count(k spool.Key) (n int, err error) {
+// count returns how many records a session has, and how many more of a version
+// that this hookspan does not know.
+func (d *Deliverer) count(k spool.Key) (n, newer int, err error) {
 	s, err := d.Spool.Session(k)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() { _ = s.Close() }()
 	r, err := s.Reader(0)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() { _ = r.Close() }()
 	for r.Next() {
 		n++
 	}
-	return n, r.Err()
+	return n, r.Unknown(), r.Err()
 }

@@ -58,6 +58,20 @@ func TestHousekeepingRemovesWhatEveryDestinationHas(t *testing.T) {
 			undone: func(t *testing.T, b *bench, k spool.Key) { tear(t, b, k) },
 		},
 		{
+			name: "a newer hookspan wrote to it", age: 100 * keepDelivered,
+			undone: func(t *testing.T, b *bench, k spool.Key) {
+				path := b.path(k, "events.json-seq")
+				whole, err := os.ReadFile(path) //nolint:gosec // A file of the test.
+				if err != nil {
+					t.Fatal(err)
+				}
+				newer := strings.Replace(string(whole), `{"v":1,`, `{"v":9,`, 1)
+				if err := os.WriteFile(path, []byte(newer), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		{
 			name: "a position is of another version", age: 100 * keepDelivered,
 			undone: func(t *testing.T, b *bench, k spool.Key) {
 				if err := os.WriteFile(b.path(k, "delivery-otlp.json"), []byte(`{"v":2}`), 0o600); err != nil {
