@@ -162,7 +162,7 @@ func (m *mapping) usage(a *attrs, agent string) []sdktrace.Event {
 			cost += *u.CostUSD
 		}
 		if c.Kind != hook.CallRequest {
-			events = append(events, usageEvent(c))
+			events = append(events, usageEvent(c, latest(c.Start, m.start)))
 		}
 	}
 	if requests > 0 {
@@ -182,7 +182,8 @@ func (m *mapping) usage(a *attrs, agent string) []sdktrace.Event {
 	return events
 }
 
-func usageEvent(c *hook.LLMCall) sdktrace.Event {
+// usageEvent tells of usage that has no span of its own.
+func usageEvent(c *hook.LLMCall, at time.Time) sdktrace.Event {
 	source := "deleted"
 	if c.Kind == hook.CallSubagents {
 		source = "subagents"
@@ -197,7 +198,7 @@ func usageEvent(c *hook.LLMCall) sdktrace.Event {
 	if c.Usage.CostUSD != nil {
 		a = append(a, KeyCost.Float64(*c.Usage.CostUSD))
 	}
-	return sdktrace.Event{Name: EventUsage, Time: c.Start.UTC(), Attributes: a}
+	return sdktrace.Event{Name: EventUsage, Time: at.UTC(), Attributes: a}
 }
 
 // transcriptResult finds the result of a call whose payload hid it. Results

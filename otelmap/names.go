@@ -71,6 +71,10 @@ const (
 	KeyHostProvider = attribute.Key("hookspan.host.provider")
 	// KeyOutcome is one of the Outcome values.
 	KeyOutcome = attribute.Key("hookspan.outcome")
+	// KeyCancelStatus and KeySessionEndReason are the host's word for how a
+	// cancelled or interrupted run ended.
+	KeyCancelStatus     = attribute.Key("hookspan.cancel.status")
+	KeySessionEndReason = attribute.Key("hookspan.session_end.reason")
 	// KeyTask is the run's first prompt, up to MaxTaskRunes.
 	KeyTask = attribute.Key("hookspan.task")
 	// KeyResult is the run's final text, up to MaxTaskRunes.

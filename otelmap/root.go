@@ -39,6 +39,11 @@ func (m *mapping) rootSpan() tracetest.SpanStub {
 	a.str(KeyTask, task)
 	if r.terminal != nil {
 		a.str(KeyResult, r.terminal.Result)
+		for _, f := range r.terminal.Attrs {
+			if kv, ok := m.opts.attr(f); ok {
+				a = append(a, kv)
+			}
+		}
 	}
 	m.toolCounts(&a)
 	events = append(events, m.usage(&a, "")...)

@@ -210,7 +210,6 @@ func TestTotalsAreTheHosts(t *testing.T) {
 	tests := map[string]totals{
 		"classic-session": {5303, 2504, 176098, 17107, 10, 0.17044965},
 		// The last request got its usage after Cline had written its own total.
-		// The last request got its usage after Cline had written its own total.
 		"e2e-cli2-ok":             {6500 + 1600, 265 + 56, 1500 + 300, 0, 6, 0},
 		"e2e-cli3-tools":          {9800, 378, 2100, 0, 7, 0},
 		"e2e-cli3-subagent":       {2500 + 2500, 105 + 105, 600 + 600, 0, 4, 0},
@@ -332,12 +331,12 @@ func children(out *bytes.Buffer, spans tracetest.SpanStubs, s tracetest.SpanStub
 		if slices.Contains(quiet, kv.Key) {
 			continue
 		}
-		fmt.Fprintf(out, "%s    %s=%s\n", pad, kv.Key, kv.Value.Emit())
+		fmt.Fprintf(out, "%s    %s=%s\n", pad, kv.Key, kv.Value.String())
 	}
 	for _, e := range s.Events {
 		fmt.Fprintf(out, "%s    @%d %s", pad, ms(e.Time), e.Name)
 		for _, kv := range e.Attributes {
-			fmt.Fprintf(out, " %s=%s", strings.TrimPrefix(string(kv.Key), "hookspan."), kv.Value.Emit())
+			fmt.Fprintf(out, " %s=%s", strings.TrimPrefix(string(kv.Key), "hookspan."), kv.Value.String())
 		}
 		fmt.Fprintln(out)
 	}
