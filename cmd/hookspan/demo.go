@@ -102,9 +102,11 @@ func (a *app) demo(ctx context.Context) (err error) {
 func (a *app) demoApp(dir string) *app {
 	b := *a
 	b.home = dir
-	b.environ = []string{"HOME=" + dir, "USERPROFILE=" + dir, "PATH=" + a.getenv("PATH"),
+	b.environ = []string{
+		"HOME=" + dir, "USERPROFILE=" + dir, "PATH=" + a.getenv("PATH"),
 		"XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"),
-		"LOCALAPPDATA=" + filepath.Join(dir, "state"), "APPDATA=" + filepath.Join(dir, "config")}
+		"LOCALAPPDATA=" + filepath.Join(dir, "state"), "APPDATA=" + filepath.Join(dir, "config"),
+	}
 	b.cfg, b.cfgErr = config.Load(config.Input{Environ: b.environ, Home: dir, GOOS: b.goos})
 	b.log.Path = b.cfg.LogPath()
 	return &b
@@ -139,7 +141,7 @@ func demoEvent(ctx context.Context, hook, name string, environ []string, dir str
 	}
 	event := strings.TrimSuffix(filepath.Base(name), ".json")
 	_, event, _ = strings.Cut(event, "-")
-	cmd := exec.CommandContext(ctx, hook, event)
+	cmd := exec.CommandContext(ctx, hook, event) //nolint:gosec // The program beside this one.
 	cmd.Env, cmd.Dir, cmd.Stdin = environ, dir, bytes.NewReader(b)
 	return cmd.Run()
 }

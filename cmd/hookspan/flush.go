@@ -84,6 +84,13 @@ func sessionKeys(words []string) ([]spool.Key, error) {
 // flushDetached delivers and, while a destination does not answer, tries again
 // at the stored times for as long as it lingers.
 func (a *app) flushDetached(ctx context.Context, p *pipeline, keys []spool.Key) error {
+	if len(keys) == 0 {
+		// The hook of a program that is being interrupted comes before that
+		// program's last words in its own files.
+		if err := a.sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
 	until := a.now().Add(linger)
 	for {
 		results, err := p.Run(ctx, deliver.Pass{Sessions: keys})

@@ -206,6 +206,16 @@ func (a *app) sources() map[string]deliver.Source {
 					return files.Classic(ctx, session)
 				}
 			},
+			End: func(ctx context.Context, session string, f deliver.Facts) (hook.Kind, time.Time, error) {
+				if f.Dialect != "sdk" {
+					return hook.KindUnknown, time.Time{}, nil
+				}
+				kind, at, err := files.SDKEnd(ctx, session)
+				if errors.Is(err, llmusage.ErrNotFound) {
+					err = nil // another program's session, or one kept elsewhere
+				}
+				return kind, at, err
+			},
 		},
 	}
 }
