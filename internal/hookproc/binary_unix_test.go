@@ -70,7 +70,7 @@ func program(t testing.TB, name string) string {
 		if built.dir, built.err = os.MkdirTemp("", "hookproc"); built.err != nil {
 			return
 		}
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", built.dir+"/",
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", built.dir+"/",
 			"github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/tests/bench/launch")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -93,7 +93,7 @@ func program(t testing.TB, name string) string {
 // command is the hook binary in the call's world.
 func (c *call) command(payload io.Reader, event string) *exec.Cmd {
 	c.t.Helper()
-	cmd := exec.Command(program(c.t, "cline-hook"), event)
+	cmd := exec.CommandContext(c.t.Context(), program(c.t, "cline-hook"), event)
 	cmd.Env = append(slices.Clone(c.Environ), "HOME="+c.path("home"))
 	cmd.Dir, cmd.Stdin = c.Dir, payload
 	return cmd
@@ -206,7 +206,7 @@ func TestBinaryCrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newBinaryCall(t)
-	cmd := exec.Command(self)
+	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env, cmd.Dir, cmd.Stdin = append(slices.Clone(c.Environ), roleVariable+"=crash"), c.Dir, strings.NewReader(toolEvent)
 	err = cmd.Run()
 	var exit *exec.ExitError

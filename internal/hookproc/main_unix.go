@@ -37,10 +37,12 @@ func Detach(path string, args, environ []string, dir string) error {
 	}
 	defer func() { _ = null.Close() }()
 	fd := null.Fd()
-	_, err = syscall.ForkExec(path, append([]string{path}, args...), &syscall.ProcAttr{
+	attr := &syscall.ProcAttr{
 		Dir: dir, Env: environ, Files: []uintptr{fd, fd, fd},
 		Sys: &syscall.SysProcAttr{Setsid: true},
-	})
+	}
+	// The program is hookspan itself, found beside this one.
+	_, err = syscall.ForkExec(path, append([]string{path}, args...), attr) //nolint:gosec // As said.
 	if err != nil {
 		return fmt.Errorf("start %s: %w", path, err)
 	}

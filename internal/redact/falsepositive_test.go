@@ -12,7 +12,7 @@ import (
 // TestOrdinarySourceIsLeftAlone runs over Go's own source, tests included. Left
 // out are the folders that hold keys and credentials on purpose.
 func TestOrdinarySourceIsLeftAlone(t *testing.T) {
-	out, err := exec.Command("go", "env", "GOROOT").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
 	if err != nil {
 		t.Skipf("no go command to ask for the source: %v", err)
 	}

@@ -43,7 +43,7 @@ func parseRule(line string) (Rule, error) {
 	if i := strings.IndexAny(line, " \t"); i >= 0 {
 		name, pattern = line[:i], strings.TrimSpace(line[i:])
 	}
-	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !isNameByte(byte(r)) }) {
+	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !isNameByte(byte(r)) }) { //nolint:gosec // At most 0x7f here.
 		return Rule{}, fmt.Errorf("rule name %q: allowed lower case letters, digits and hyphens", name)
 	}
 	if pattern == "" {

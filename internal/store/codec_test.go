@@ -108,7 +108,7 @@ func fullSpan(t *testing.T) tracetest.SpanStub {
 		Status:            sdktrace.Status{Code: codes.Error, Description: "it broke"},
 		DroppedAttributes: 5, DroppedEvents: 6, DroppedLinks: math.MaxUint32, ChildSpanCount: 7,
 		Resource:             resource.NewWithAttributes("https://example.com/schema", attribute.String("service.name", "x"), attribute.Int64Slice("r", nil)),
-		InstrumentationScope: scope, InstrumentationLibrary: scope,
+		InstrumentationScope: scope, InstrumentationLibrary: scope, //nolint:staticcheck // The codec carries it as well.
 	}
 }
 

@@ -106,7 +106,8 @@ func upsert(ctx context.Context, tx *sql.Tx, rows []row) (err error) {
 		f := &r.facts
 		args := append([]any{
 			trace, r.span.SpanID, r.span.ParentSpanID, origin,
-			int64(r.span.Start), int64(r.span.End), int(f.role), f.failed, f.model,
+			int64(r.span.Start), int64(r.span.End), //nolint:gosec // Nanoseconds up to the year 2262.
+			int(f.role), f.failed, f.model,
 		}, f.usage.columns()...)
 		res, err := stmt.ExecContext(ctx, append(args, r.body)...)
 		if err != nil {

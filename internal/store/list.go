@@ -94,7 +94,7 @@ func WriteList(w io.Writer, traces []Summary, o ListOptions) error {
 			}
 			_, _ = b.WriteString(cell + "  ")
 		}
-		_, _ = fmt.Fprintln(b, st.cut(cmp.Or(clean(traces[i].Title), "-"), max(1, left)))
+		_, _ = fmt.Fprintln(b, st.cut(cmp.Or(clean(traces[i].Title), "-"), max(1, left))) //nolint:gosec // One row for each trace.
 	}
 	return b.Flush()
 }

@@ -55,7 +55,7 @@ func (f Filter) query() (string, []any) {
 		add(`host = ?`, f.Host)
 	}
 	if !f.Since.IsZero() {
-		add(`started >= ?`, int64(nanos(f.Since)))
+		add(`started >= ?`, int64(nanos(f.Since))) //nolint:gosec // Up to the year 2262.
 	}
 	q := `SELECT ` + summaryColumns + ` FROM traces`
 	if len(where) > 0 {
@@ -81,7 +81,8 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Summary, error) {
 
 func summaries(ctx context.Context, q interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}, query string, args ...any) (_ []Summary, err error) {
+}, query string, args ...any,
+) (_ []Summary, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -176,7 +177,7 @@ func checkPrefix(p string) error {
 // transactions: when it fails half-way, what it has removed stays removed and
 // is counted.
 func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
-	limit := int64(nanos(before))
+	limit := int64(nanos(before)) //nolint:gosec // Up to the year 2262.
 	total := 0
 	for {
 		n, err := s.pruneSome(ctx, limit)

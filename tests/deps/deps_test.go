@@ -76,7 +76,7 @@ func TestHookProgramsStaySmall(t *testing.T) {
 	for _, program := range hookPrograms(t) {
 		for _, goos := range []string{"linux", "darwin", "windows"} {
 			t.Run(path.Base(program)+" on "+goos, func(t *testing.T) {
-				cmd := exec.Command("go", "list", "-deps", program)
+				cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", program)
 				cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 				out, err := cmd.Output()
 				if err != nil {

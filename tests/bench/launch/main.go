@@ -22,7 +22,7 @@ func main() {
 
 func run(argv []string) error {
 	if len(argv) == 0 {
-		return fmt.Errorf("no program named: want launch PROGRAM ARGS...")
+		return fmt.Errorf("no program named: want launch PROGRAM and its words")
 	}
 	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 )
 
-func post(t *testing.T, ctx context.Context, url, body string) *http.Response {
+// post asks the model and returns the answer's body, which the test's end closes.
+func post(t *testing.T, ctx context.Context, url, body string) io.ReadCloser {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
@@ -27,7 +28,7 @@ func post(t *testing.T, ctx context.Context, url, body string) *http.Response {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = resp.Body.Close() })
-	return resp
+	return resp.Body
 }
 
 const (
@@ -69,7 +70,7 @@ func TestAnswerForms(t *testing.T) {
 					Finish string `json:"finish_reason"`
 				} `json:"choices"`
 			}
-			if err := json.NewDecoder(post(t, t.Context(), srv.URL, tt.body).Body).Decode(&got); err != nil {
+			if err := json.NewDecoder(post(t, t.Context(), srv.URL, tt.body)).Decode(&got); err != nil {
 				t.Fatal(err)
 			}
 			c := got.Choices[0]
@@ -87,7 +88,7 @@ func TestStreamCarriesTextCallsAndUsage(t *testing.T) {
 	var text, finish, id string
 	var prompt int64
 	done := false
-	sc := bufio.NewScanner(post(t, t.Context(), srv.URL, streamed).Body)
+	sc := bufio.NewScanner(post(t, t.Context(), srv.URL, streamed))
 	for sc.Scan() {
 		data, ok := strings.CutPrefix(sc.Text(), "data: ")
 		if !ok {
@@ -136,7 +137,7 @@ func TestLogHoldsEveryRequestInOrder(t *testing.T) {
 	srv := httptest.NewServer(m)
 	t.Cleanup(srv.Close)
 	for range 4 {
-		if _, err := io.Copy(io.Discard, post(t, t.Context(), srv.URL, plain).Body); err != nil {
+		if _, err := io.Copy(io.Discard, post(t, t.Context(), srv.URL, plain)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -159,10 +160,10 @@ func TestClientThatLeavesIsLoggedAsIncomplete(t *testing.T) {
 	srv := httptest.NewServer(m)
 	t.Cleanup(srv.Close)
 	ctx, cancel := context.WithCancel(t.Context())
-	resp := post(t, ctx, srv.URL, plain)
+	answer := post(t, ctx, srv.URL, plain)
 	<-m.Seen(1)
 	cancel()
-	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+	if _, err := io.Copy(io.Discard, answer); err == nil {
 		t.Error("a hung answer ended by itself")
 	}
 	srv.Close()
