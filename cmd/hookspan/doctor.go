@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -99,18 +101,28 @@ func (a *app) examineHooks(st *status) []finding {
 	if st.Recording != "on" {
 		out = append(out, finding{"problem", "recording is " + st.Recording, "hookspan resume, or unset the variable"})
 	}
+	var missing []string
 	for _, h := range st.Hooks {
-		text := h.Event + " in " + h.Folder.Path + " is " + string(h.State)
+		text := h.Event + " in " + filepath.Dir(h.Path) + " is " + string(h.State)
 		if h.Reason != "" {
 			text += ": " + h.Reason
 		}
 		switch h.State {
-		case "ours":
-		case "foreign":
+		case install.StateOurs:
+		case install.StateMissing:
+			missing = append(missing, h.Event)
+		case install.StateForeign:
 			out = append(out, finding{"note", text, "hookspan install cline --chain runs your hook and hookspan's"})
 		default:
 			out = append(out, finding{"problem", text, "hookspan install cline"})
 		}
+	}
+	if n := len(missing); n > 0 {
+		text := "Cline's hooks are not installed"
+		if n < len(st.Hooks) {
+			text = "hooks are missing: " + strings.Join(missing, ", ")
+		}
+		out = append(out, finding{"problem", text, "hookspan install cline"})
 	}
 	if st.HooksHealthy {
 		out = append(out, finding{"ok", "Cline's hooks are installed", ""})

@@ -17,16 +17,26 @@ import (
 
 // status is what `hookspan status` tells.
 type status struct {
-	Recording    string              `json:"recording"`
-	Hooks        []install.Installed `json:"hooks"`
-	HooksHealthy bool                `json:"hooks_healthy"`
-	Sessions     int                 `json:"sessions"`
-	SpoolBytes   int64               `json:"spool_bytes"`
-	LastEvent    time.Time           `json:"last_event,omitzero"`
-	Destinations []destination       `json:"destinations"`
-	StateDir     string              `json:"state_dir"`
-	EnvFile      string              `json:"env_file"`
+	Recording    string        `json:"recording"`
+	Hooks        []hookFile    `json:"hooks"`
+	HooksHealthy bool          `json:"hooks_healthy"`
+	Sessions     int           `json:"sessions"`
+	SpoolBytes   int64         `json:"spool_bytes"`
+	LastEvent    time.Time     `json:"last_event,omitzero"`
+	Destinations []destination `json:"destinations"`
+	StateDir     string        `json:"state_dir"`
+	EnvFile      string        `json:"env_file"`
 	report       *install.StatusReport
+}
+
+// hookFile is one hook in one folder that Cline reads.
+type hookFile struct {
+	Event string `json:"event"`
+	Path  string `json:"path"`
+	// State is one of install's states; Reason says what is wrong with it.
+	State   install.State `json:"state"`
+	Reason  string        `json:"reason,omitempty"`
+	Chained string        `json:"chained,omitempty"`
 }
 
 // destination is how delivery stands, over all sessions in the spool.
@@ -82,7 +92,7 @@ func (a *app) status(ctx context.Context) (*status, error) {
 	st.report, st.HooksHealthy = r, r.Healthy()
 	for _, h := range r.Hooks {
 		if h.State != install.StateMissing || h.Wanted {
-			st.Hooks = append(st.Hooks, h)
+			st.Hooks = append(st.Hooks, hookFile{h.Event, h.Path, h.State, h.Reason, h.Chained})
 		}
 	}
 	for _, name := range a.destinations() {
