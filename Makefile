@@ -7,7 +7,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 export CGO_ENABLED = 0
 
-.PHONY: all build test demo bench fuzz fmt lint clean install
+.PHONY: all build setup test demo bench fuzz fmt lint clean install
 
 all: build
 
@@ -20,7 +20,11 @@ install: build ## into GOBIN, side by side
 demo: build ## a recorded Cline task through the real hook
 	./bin/hookspan demo
 
-test: build ## everything that proves the promises
+setup: ## what the tests use beyond Go: Cline's CLIs from npm, a keyring
+	$(GO) run ./tests/clinecli/setup
+	./tests/setup.sh
+
+test: setup ## everything that proves the promises
 	$(GO) vet ./...
 	$(GO) test -timeout 14m ./...
 

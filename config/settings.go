@@ -11,13 +11,13 @@ import (
 // Setting is one variable as people see it.
 type Setting struct {
 	// Name is the variable's name.
-	Name string
+	Name string `json:"name"`
 	// Value is the value in force, stars for a secret, empty for none.
-	Value string
+	Value string `json:"value"`
 	// Source is Default, File or Environment.
-	Source string
+	Source string `json:"source"`
 	// Doc explains the variable in a sentence or two.
-	Doc string
+	Doc string `json:"doc"`
 }
 
 // Source tells where a variable's value in force came from: Default, File or

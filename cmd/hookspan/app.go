@@ -22,9 +22,6 @@ import (
 	"github.com/hookspan/hookspan/internal/logfile"
 )
 
-// version is set at link time by the release build.
-var version = ""
-
 // app is everything a command touches: its words, its streams, the environment
 // and the clock.
 type app struct {
@@ -79,7 +76,14 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // run executes one command line and maps its error to an exit code: 0 for
 // success, 1 for a failure, 64 for wrong usage. It is never 2, which an agent
 // that runs it as a hook could take for a verdict.
-func run(ctx context.Context, a *app) int {
+func run(ctx context.Context, a *app) (code int) {
+	// A crash that nobody catches would end in exit code 2.
+	defer func() {
+		if e := recover(); e != nil {
+			_, _ = fmt.Fprintf(a.stderr, "hookspan: internal error: %v\n%s", e, debug.Stack())
+			code = 1
+		}
+	}()
 	a.cfg, a.cfgErr = config.Load(config.Input{
 		Environ: a.environ, Home: a.home, GOOS: a.goos, ReadFile: os.ReadFile,
 	})
@@ -98,32 +102,34 @@ func run(ctx context.Context, a *app) int {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := root.ExecuteContext(ctx)
+	return a.exitCode(ctx, root.ExecuteContext(ctx))
+}
+
+func (a *app) exitCode(ctx context.Context, err error) int {
 	var code exitError
-	var usage usageError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &code):
 		return int(code)
+	case ctx.Err() != nil:
+		a.warnf("interrupted")
+		return 130
 	}
-	_, _ = fmt.Fprintf(a.stderr, "hookspan: %v\n", err)
+	a.warnf("%s", printable(err.Error()))
 	var h hinted
 	if errors.As(err, &h) {
-		_, _ = fmt.Fprintf(a.stderr, "hint: %s\n", h.hint)
+		a.hint(h.hint)
 	}
+	var usage usageError
 	if errors.As(err, &usage) {
-		_, _ = fmt.Fprintf(a.stderr, "hint: hookspan %s --help\n", usage.command)
+		a.hint(usage.hint())
 		return 64
 	}
 	return 1
 }
 
-// usageError is a command line that cannot be meant.
-type usageError struct {
-	error
-	command string
-}
+func (a *app) hint(text string) { _, _ = fmt.Fprintf(a.stderr, "hint: %s\n", text) }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -136,37 +142,30 @@ this machine and delivered to the destinations you name.
   hookspan install cline    let Cline report to hookspan
   hookspan list             the tasks so far
   hookspan show             the newest one, as a tree`,
-		SilenceUsage: true, SilenceErrors: true,
-		Args: cobra.ArbitraryArgs,
+		SilenceUsage: true, SilenceErrors: true, DisableFlagsInUseLine: true,
+		CompletionOptions:          cobra.CompletionOptions{DisableDefaultCmd: true},
+		SuggestionsMinimumDistance: 2,
+		Version:                    a.versionText(),
+		Args:                       cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q", args[0]), ""}
+				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{err, strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "hookspan"), " ")}
+		return usageError{errors.New(flagError(err)), cmd}
 	})
+	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		a.installCmd(), a.uninstallCmd(), a.statusCmd(), a.doctorCmd(), a.testCmd(),
 		a.listCmd(), a.showCmd(), a.flushCmd(), a.pauseCmd(), a.resumeCmd(),
-		a.configCmd(), a.credentialsCmd(), a.demoCmd(), a.versionCmd(),
+		a.configCmd(), a.credentialsCmd(), a.demoCmd(), a.versionCmd(), a.completionCmd(),
 	)
+	noFiles(root)
 	return root
-}
-
-// takes checks a command's number of words.
-func takes(most int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) <= most {
-			return nil
-		}
-		return usageError{
-			fmt.Errorf("%s: %q is too much: want %s", cmd.Name(), args[most], what),
-			strings.TrimPrefix(cmd.CommandPath(), "hookspan "),
-		}
-	}
 }
 
 func (a *app) printf(format string, args ...any) {
@@ -219,31 +218,4 @@ func (a *app) configProblems() {
 	for _, p := range config.Problems(a.cfgErr) {
 		a.warnf("%v", p)
 	}
-}
-
-func (a *app) versionCmd() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "version", Short: "Print the version", Args: takes(0, "no argument"),
-		RunE: func(*cobra.Command, []string) error {
-			v := buildVersion()
-			if asJSON {
-				return a.printJSON(map[string]string{"version": v, "go": runtime.Version(), "os": a.goos, "arch": runtime.GOARCH})
-			}
-			a.printf("hookspan %s (%s, %s/%s)\n", v, runtime.Version(), a.goos, runtime.GOARCH)
-			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	return cmd
-}
-
-func buildVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
 }

@@ -26,7 +26,9 @@ have their default. A wrong value is named, with what is allowed; then the exit
 code is 1.`,
 		Args: takes(0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
+			destinations := a.destinations()
 			settings := a.cfg.Settings()
+			a.keyringSetting(settings)
 			problems := config.Problems(a.cfgErr)
 			if asJSON {
 				text := []string{}
@@ -34,7 +36,7 @@ code is 1.`,
 					text = append(text, p.Error())
 				}
 				err := a.printJSON(map[string]any{
-					"settings": settings, "problems": text, "destinations": a.destinations(),
+					"settings": settingsJSON(settings), "problems": text, "destinations": destinations,
 					"env_file": a.envFile(), "state_dir": a.cfg.StateDir,
 				})
 				if err == nil && len(problems) > 0 {
@@ -44,7 +46,7 @@ code is 1.`,
 			}
 			a.printf("env file     %s\n", a.envFile())
 			a.printf("state        %s\n", a.cfg.StateDir)
-			a.printf("destinations %s\n\n", strings.Join(a.destinations(), ", "))
+			a.printf("destinations %s\n\n", strings.Join(destinations, ", "))
 			w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
 			hidden := 0
 			for _, s := range settings {
@@ -72,6 +74,35 @@ code is 1.`,
 	return cmd
 }
 
+// settingJSON is a setting for another program to read.
+type settingJSON struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+	Doc    string `json:"doc"`
+}
+
+func settingsJSON(settings []config.Setting) []settingJSON {
+	out := make([]settingJSON, len(settings))
+	for i, s := range settings {
+		out[i] = settingJSON(s)
+	}
+	return out
+}
+
+// keyringSetting says of the secret that it came from the keyring.
+func (a *app) keyringSetting(settings []config.Setting) {
+	const name = "INFINIUM_AGENT_SECRET"
+	if a.cfg.InfiniumAgentSecret == "" || a.cfg.Source(name) != config.Default {
+		return
+	}
+	for i := range settings {
+		if settings[i].Name == name {
+			settings[i].Value, settings[i].Source = a.cfg.InfiniumAgentSecret.String(), "keyring"
+		}
+	}
+}
+
 func (a *app) envFile() string {
 	if a.cfg.ConfigFile != "" {
 		return a.cfg.ConfigFile
@@ -90,13 +121,8 @@ func printable(s string) string {
 }
 
 func (a *app) credentialsCmd() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "credentials", Short: "Keep the Infinium secret in the system's keyring",
-		Args: takes(0, "set or delete"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.credentialsSetCmd(), a.credentialsDeleteCmd())
-	return cmd
+	return group("credentials", "Keep the Infinium secret in the system's keyring",
+		a.credentialsSetCmd(), a.credentialsDeleteCmd())
 }
 
 func (a *app) credentialsSetCmd() *cobra.Command {
@@ -117,10 +143,7 @@ shown, or from standard input. INFINIUM_AGENT_SECRET, where it is set, wins.`,
 				return err
 			}
 			if err := keyring.Set(keyringService, id, secret); err != nil {
-				return hinted{
-					fmt.Errorf("store the secret in the system's keyring: %w", err),
-					"without a keyring, set INFINIUM_AGENT_SECRET in " + a.envFile() + " (mode 0600)",
-				}
+				return a.noKeyring("store the secret in", err)
 			}
 			a.printf("the secret of agent %s is in the system's keyring\n", id)
 			if a.cfg.InfiniumAgentID != id {
@@ -149,7 +172,7 @@ func (a *app) credentialsDeleteCmd() *cobra.Command {
 				return nil
 			}
 			if err != nil {
-				return fmt.Errorf("remove the secret from the system's keyring: %w", err)
+				return a.noKeyring("remove the secret from", err)
 			}
 			a.printf("the secret of agent %s is removed\n", id)
 			return nil
@@ -157,6 +180,13 @@ func (a *app) credentialsDeleteCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&id, "agent-id", "", "the agent's id; INFINIUM_AGENT_ID if not given")
 	return cmd
+}
+
+func (a *app) noKeyring(what string, err error) error {
+	return hinted{
+		fmt.Errorf("%s the system's keyring: %w", what, err),
+		"where there is no keyring, INFINIUM_AGENT_SECRET in " + a.envFile() + " (mode 0600) holds the secret",
+	}
 }
 
 func (a *app) agentID(id string) (string, error) {

@@ -31,7 +31,7 @@ func (a *app) flushCmd() *cobra.Command {
 try is stored. Hooks start this by themselves when a task ends; by hand it is for
 after an outage, or to see what a destination answers.`,
 		Args: takes(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.flush(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.flush(cmd, f) },
 	}
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait for tasks that have only just ended and for deliveries under way")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
@@ -41,10 +41,11 @@ after an outage, or to see what a destination answers.`,
 	return cmd
 }
 
-func (a *app) flush(ctx context.Context, f flushFlags) error {
+func (a *app) flush(cmd *cobra.Command, f flushFlags) error {
+	ctx := cmd.Context()
 	keys, err := sessionKeys(f.sessions)
 	if err != nil {
-		return usageError{err, "flush"}
+		return usageError{err, cmd}
 	}
 	p, err := a.pipeline(ctx)
 	if err != nil {
@@ -95,7 +96,7 @@ func (a *app) flushDetached(ctx context.Context, p *pipeline, keys []spool.Key) 
 	for {
 		results, err := p.Run(ctx, deliver.Pass{Sessions: keys})
 		if err != nil {
-			a.log.Line("flush: " + err.Error())
+			p.Log("flush: " + err.Error())
 			return err
 		}
 		waiting := 0
@@ -120,11 +121,11 @@ func (a *app) flushDetached(ctx context.Context, p *pipeline, keys []spool.Key) 
 // an error.
 func (a *app) housekeep(ctx context.Context, p *pipeline) {
 	if err := p.Housekeep(ctx, deliver.Limits{MaxBytes: a.cfg.SpoolMaxBytes}); err != nil {
-		a.log.Line("housekeeping: " + err.Error())
+		p.Log("housekeeping: " + err.Error())
 	}
 	if p.store != nil && a.cfg.Retention > 0 {
 		if _, err := p.store.Prune(ctx, a.now().Add(-a.cfg.Retention)); err != nil {
-			a.log.Line("housekeeping: " + err.Error())
+			p.Log("housekeeping: " + err.Error())
 		}
 	}
 }
@@ -154,9 +155,11 @@ func (a *app) progress(p *pipeline, keys []spool.Key) *progressbar.ProgressBar {
 }
 
 func (a *app) report(results []deliver.Result, asJSON bool) error {
-	failed := false
+	waiting, parked, broken := 0, 0, false
 	for _, r := range results {
-		failed = failed || r.Waiting > 0 || r.Parked > 0
+		waiting += r.Waiting
+		parked += r.Parked
+		broken = broken || len(r.Errors) > 0
 	}
 	if asJSON {
 		if err := a.printJSON(results); err != nil {
@@ -166,14 +169,20 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 		for _, r := range results {
 			a.printf("%-9s %s\n", r.Destination, summary(r))
 			for _, e := range r.Errors {
-				a.printf("%-9s   %s\n", "", e)
+				a.printf("%-9s   %s\n", "", printable(e))
 			}
 		}
 		if len(results) == 0 {
-			a.printf("no destination: HOOKSPAN_EXPORTERS names none that is set up\n")
+			a.printf("no destination is set up; hookspan config shows the settings\n")
+		}
+		if waiting > 0 {
+			a.hint("what waits is kept, and later hooks try again; once it is mended: hookspan flush")
+		}
+		if parked > 0 {
+			a.hint("what was refused is not sent again, the local store has it: hookspan list; once it is mended: hookspan test")
 		}
 	}
-	if failed {
+	if waiting > 0 || parked > 0 || broken {
 		return exitError(1)
 	}
 	return nil
@@ -183,12 +192,15 @@ func summary(r deliver.Result) string {
 	if r.Runs == 0 && r.Waiting == 0 && r.Parked == 0 {
 		return "nothing waiting"
 	}
-	s := fmt.Sprintf("%d traces, %d spans delivered", r.Runs, r.Spans)
+	var parts []string
+	if r.Runs > 0 {
+		parts = append(parts, fmt.Sprintf("%s, %s delivered", plural(r.Runs, "trace"), plural(r.Spans, "span")))
+	}
 	if r.Waiting > 0 {
-		s += fmt.Sprintf("; %d waiting", r.Waiting)
+		parts = append(parts, plural(r.Waiting, "trace")+" waiting")
 	}
 	if r.Parked > 0 {
-		s += fmt.Sprintf("; %d refused for good", r.Parked)
+		parts = append(parts, plural(r.Parked, "trace")+" refused for good")
 	}
-	return s
+	return strings.Join(parts, "; ")
 }

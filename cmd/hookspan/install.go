@@ -35,11 +35,6 @@ type installFlags struct {
 }
 
 func (a *app) installCmd() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "install", Short: "Install the hooks of a coding agent",
-		Args: takes(0, "the agent: cline"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
 	var f installFlags
 	c := &cobra.Command{
 		Use:   "cline",
@@ -50,7 +45,7 @@ as well. hookspan uninstall cline undoes all of it.
 
 ` + preToolUseRisk,
 		Args: takes(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.install(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.install(cmd, f) },
 	}
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
 	c.Flags().BoolVar(&f.preToolUse, "pre-tool-use", false, "install PreToolUse for classic Cline too (see above for the risk)")
@@ -59,25 +54,28 @@ as well. hookspan uninstall cline undoes all of it.
 	c.Flags().StringVar(&f.project, "project", "", "install into this project's .clinerules/hooks in place of your own folders")
 	c.Flags().StringVar(&f.binary, "binary", "", "the cline-hook program; the one beside this program if not given")
 	_ = c.Flags().MarkHidden("binary")
-	cmd.AddCommand(c)
-	return cmd
+	_ = c.MarkFlagDirname("project")
+	return group("install AGENT", "Install the hooks of a coding agent", c)
 }
 
-func (a *app) install(ctx context.Context, f installFlags) error {
+func (a *app) install(cmd *cobra.Command, f installFlags) error {
 	binary, err := a.hookBinary(f.binary)
 	if err != nil {
 		return err
 	}
 	o := install.Options{Binary: binary, PreToolUse: f.preToolUse, Chain: f.chain, Force: f.force}
-	if f.project != "" {
+	if cmd.Flags().Changed("project") {
+		if f.project == "" {
+			return wrongUsage(cmd, "--project: want the project's folder")
+		}
 		if o.Workspace, err = filepath.Abs(f.project); err != nil {
 			return fmt.Errorf("--project %q: %w", f.project, err)
 		}
 		if info, err := os.Stat(o.Workspace); err != nil || !info.IsDir() {
-			return usageError{fmt.Errorf("--project %q: not a folder", f.project), "install cline"}
+			return wrongUsage(cmd, "--project %q: not a folder", f.project)
 		}
 	}
-	plan, err := install.PlanCline(ctx, a.system(), o)
+	plan, err := install.PlanCline(cmd.Context(), a.system(), o)
 	if err != nil {
 		return err
 	}
@@ -87,8 +85,8 @@ func (a *app) install(ctx context.Context, f installFlags) error {
 	}
 	foreign := len(plan.Foreign())
 	if foreign > 0 && !f.chain {
-		a.printf("\n%d hooks of yours stay as they are, and hookspan does not hear of their events.\n"+
-			"hookspan install cline --chain runs them as well and merges both answers.\n", foreign)
+		a.printf("\n%s of yours in the way: left as found, so hookspan does not hear of these events there.\n"+
+			"hookspan install cline --chain runs yours as well and merges both answers.\n", plural(foreign, "hook"))
 	}
 	if f.dryRun {
 		a.printf("\nnothing was done (--dry-run)\n")
@@ -101,8 +99,7 @@ func (a *app) install(ctx context.Context, f installFlags) error {
 		a.printf("\neverything is in place already\n")
 		return nil
 	}
-	a.printf("\ninstalled. Work with Cline as usual, then: hookspan list\n" +
-		"An editor window that is already open may need a reload to see new hooks.\n")
+	a.printf("\ninstalled. Work with Cline as usual, then: hookspan list\n")
 	return nil
 }
 
@@ -131,11 +128,6 @@ func (a *app) hookBinary(path string) (string, error) {
 }
 
 func (a *app) uninstallCmd() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "uninstall", Short: "Remove the hooks of a coding agent",
-		Args: takes(0, "the agent: cline"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
 	var dryRun, force bool
 	c := &cobra.Command{
 		Use:   "cline",
@@ -148,6 +140,10 @@ were, and leave everything else. Traces and settings stay.`,
 			if err != nil {
 				return err
 			}
+			if len(plan.Actions) == 0 {
+				a.printf("no hooks of hookspan's are installed\n")
+				return nil
+			}
 			a.printf("%s", plan.Text())
 			if dryRun {
 				a.printf("\nnothing was done (--dry-run)\n")
@@ -157,7 +153,6 @@ were, and leave everything else. Traces and settings stay.`,
 				return err
 			}
 			if !plan.Changed() {
-				a.printf("no hooks of hookspan's are installed\n")
 				return nil
 			}
 			a.printf("\nuninstalled. The traces so far are in %s\n", a.cfg.StateDir)
@@ -166,8 +161,7 @@ were, and leave everything else. Traces and settings stay.`,
 	}
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done and do nothing")
 	c.Flags().BoolVar(&force, "force", false, "remove hook files of hookspan's that were edited, too")
-	cmd.AddCommand(c)
-	return cmd
+	return group("uninstall AGENT", "Remove the hooks of a coding agent", c)
 }
 
 // hooks looks at the installed hooks.

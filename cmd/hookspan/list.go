@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,11 +24,14 @@ func (a *app) listCmd() *cobra.Command {
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.Limit < 1 || f.Limit > 100_000 {
-				return usageError{fmt.Errorf("--limit %d: want 1 to 100000", f.Limit), "list"}
+				return wrongUsage(cmd, "--limit %d: want 1 to 100000", f.Limit)
 			}
 			outcomes := []string{"", "completed", "cancelled", "interrupted", "failed", "abandoned"}
 			if !slices.Contains(outcomes, f.Outcome) {
-				return usageError{fmt.Errorf("--outcome %q: want one of %v", f.Outcome, outcomes[1:]), "list"}
+				return wrongUsage(cmd, "--outcome %q: want one of %s", f.Outcome, strings.Join(outcomes[1:], ", "))
+			}
+			if since < 0 {
+				return wrongUsage(cmd, "--since %s: want a time of more than 0", since)
 			}
 			if since > 0 {
 				f.Since = a.now().Add(-since)
@@ -43,8 +48,12 @@ func (a *app) listCmd() *cobra.Command {
 					return a.printJSON(sums)
 				}
 				if len(sums) == 0 {
+					if f.Outcome != "" || f.Session != "" || since > 0 {
+						a.printf("no trace is like that\n")
+						return nil
+					}
 					a.printf("no traces yet\n")
-					a.printf("hint: hookspan install cline, then work as usual; hookspan doctor says what is missing\n")
+					a.hint(noTraces)
 					return nil
 				}
 				return store.WriteList(a.stdout, sums, store.ListOptions{
@@ -78,7 +87,7 @@ digits or more, as hookspan list prints it.`,
 			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
 				t, err := s.Trace(ctx, id)
 				if err != nil {
-					return err
+					return a.noSuchTrace(ctx, s, id, err)
 				}
 				if asJSON {
 					return a.printJSON(t)
@@ -93,6 +102,23 @@ digits or more, as hookspan list prints it.`,
 	cmd.Flags().BoolVar(&ascii, "ascii", false, "draw with ASCII characters alone")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
+}
+
+// noTraces is what to do where there is none yet.
+const noTraces = "hookspan install cline, then work as usual; hookspan doctor says what is missing"
+
+// noSuchTrace says why the trace that was asked for cannot be shown.
+func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err error) error {
+	if any, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(any) == 0 {
+		return hinted{errors.New("no traces yet"), noTraces}
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return hinted{fmt.Errorf("no trace begins with %q", id), "hookspan list prints the ids"}
+	case errors.Is(err, store.ErrAmbiguous):
+		return hinted{err, "give more digits"}
+	}
+	return err
 }
 
 // withStore opens the local store after bringing it up to date, so that a task

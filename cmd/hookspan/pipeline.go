@@ -59,7 +59,7 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 	p.Deliverer = &deliver.Deliverer{
 		Spool: sp, Sources: a.sources(), Map: a.mapping(clean),
 		SyncLog: a.cfg.SpoolSync != "never",
-		Now:     a.now, Sleep: a.sleep, Log: a.log.Line,
+		Now:     a.now, Sleep: a.sleep, Log: a.logLine(clean),
 	}
 	if clean != nil {
 		p.Redact = clean.Spans
@@ -82,6 +82,15 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		p.Destinations = append(p.Destinations, d)
 	}
 	return p, nil
+}
+
+// logLine writes to the log without secrets: a line may quote a payload, or a
+// folder that stands in one.
+func (a *app) logLine(clean *redact.Redactor) func(string) {
+	if clean == nil {
+		return a.log.Line
+	}
+	return func(line string) { a.log.Line(clean.String(line)) }
 }
 
 // destinations are the configured ones, a secret from the keyring included.

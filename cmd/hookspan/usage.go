@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// usageError is a command line that cannot be meant.
+type usageError struct {
+	error
+	command *cobra.Command
+}
+
+func (u usageError) Unwrap() error { return u.error }
+
+func (u usageError) hint() string { return u.command.CommandPath() + " --help" }
+
+// wrongUsage says what is wrong with the words given to a command.
+func wrongUsage(cmd *cobra.Command, format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...), cmd}
+}
+
+// unknownCommand names the command that may have been meant.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	text := fmt.Sprintf("unknown command %q", word)
+	if path := cmd.CommandPath(); cmd.HasParent() {
+		text += " for " + path
+	}
+	if like := cmd.SuggestionsFor(word); len(like) > 0 {
+		text += fmt.Sprintf(": did you mean %s?", strings.Join(like, " or "))
+	}
+	return usageError{errors.New(text), cmd}
+}
+
+// takes checks a command's number of words.
+func takes(most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= most {
+			return nil
+		}
+		return wrongUsage(cmd, "%s: unexpected %q: it takes %s", cmd.Name(), args[most], what)
+	}
+}
+
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, DisableFlagsInUseLine: true,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// flagError puts what the flag parser says of a wrong value into words that do
+// not need Go to be understood.
+func flagError(err error) string {
+	text := err.Error()
+	for tail, want := range map[string]string{
+		": strconv.ParseInt: ":   "want a whole number",
+		": strconv.ParseBool: ":  "want true or false",
+		": time: ":               "want a time such as 30m or 24h",
+		": strconv.ParseFloat: ": "want a number",
+	} {
+		if head, _, ok := strings.Cut(text, tail); ok {
+			return head + ": " + want
+		}
+	}
+	return text
+}
+
+func helpCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Explain a command", DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(cmd.Root(), strings.Join(args, " "))
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
+
+// completionShells are the shells that completions can be written for.
+var completionShells = []string{"bash", "zsh", "fish", "powershell"}
+
+func (a *app) completionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "completion SHELL", Short: "Print the completion script for a shell",
+		Long: `Print the script that lets a shell complete hookspan's commands and flags.
+SHELL is ` + strings.Join(completionShells, ", ") + `.
+
+  bash:  hookspan completion bash > ~/.local/share/bash-completion/completions/hookspan
+  zsh:   hookspan completion zsh > "${fpath[1]}/_hookspan"
+  fish:  hookspan completion fish > ~/.config/fish/completions/hookspan.fish`,
+		DisableFlagsInUseLine: true,
+		ValidArgs:             completionShells,
+		Args:                  takes(1, "one shell"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			shell := ""
+			if len(args) > 0 {
+				shell = args[0]
+			}
+			root := cmd.Root()
+			switch shell {
+			case "bash":
+				return root.GenBashCompletionV2(a.stdout, true)
+			case "zsh":
+				return root.GenZshCompletion(a.stdout)
+			case "fish":
+				return root.GenFishCompletion(a.stdout, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(a.stdout)
+			}
+			return wrongUsage(cmd, "completion: shell %q: want one of %s", shell, strings.Join(completionShells, ", "))
+		},
+	}
+}
+
+// noFiles keeps shells from offering file names where no command takes any.
+func noFiles(cmd *cobra.Command) {
+	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	for _, c := range cmd.Commands() {
+		noFiles(c)
+	}
+}
