@@ -25,6 +25,11 @@ func Main(h Host) {
 	if len(os.Args) > 1 {
 		p.Event = os.Args[1]
 	}
+	if p.Event == "--help" || p.Event == "-h" {
+		_, _ = os.Stdout.WriteString("usage: " + h.Name + "-hook EVENT < payload\n" +
+			"An agent starts this for each of its events. People use hookspan: hookspan --help\n")
+		os.Exit(0)
+	}
 	p.Spawn = func(args ...string) error {
 		name := "hookspan"
 		if p.GOOS == "windows" {
