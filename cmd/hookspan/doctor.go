@@ -51,7 +51,7 @@ The exit code is 1 when there is a problem.`,
 				for _, f := range found {
 					a.printf("%-8s %s\n", f.Level, printable(f.Text))
 					if f.Hint != "" {
-						a.printf("%-8s hint: %s\n", "", f.Hint)
+						a.printf("%-8s hint: %s\n", "", printable(f.Hint))
 					}
 				}
 			}
@@ -77,12 +77,13 @@ func (a *app) examine(ctx context.Context) []finding {
 		add("ok", "cline-hook is beside hookspan", "")
 	}
 	for _, p := range config.Problems(a.cfgErr) {
-		add("problem", p.Error(), "until then the default is in force")
+		add("problem", p.Error(), "hookspan config shows what is in force in its place")
 	}
 	if a.cfgErr == nil {
 		add("ok", "every setting is valid", "")
 	}
-	if _, err := a.redactor(); err != nil {
+	clean, err := a.redactor()
+	if err != nil {
 		add("problem", err.Error(), "until it is mended nothing is delivered")
 	}
 	st, err := a.status(ctx)
@@ -93,36 +94,26 @@ func (a *app) examine(ctx context.Context) []finding {
 	out = append(out, a.examineHooks(st)...)
 	out = append(out, a.examineDelivery(st)...)
 	out = append(out, a.examineSpool()...)
-	return append(out, a.examineLog()...)
+	out = append(out, a.examineLog()...)
+	if clean != nil {
+		for i := range out {
+			// Some quote a payload, or a folder that stands in one.
+			out[i].Text, out[i].Hint = clean.String(out[i].Text), clean.String(out[i].Hint)
+		}
+	}
+	return out
 }
 
 func (a *app) examineHooks(st *status) []finding {
 	var out []finding
-	if st.Recording != "on" {
-		out = append(out, finding{"problem", "recording is " + st.Recording, "hookspan resume, or unset the variable"})
+	switch {
+	case a.paused():
+		out = append(out, finding{"problem", "recording is paused", "hookspan resume"})
+	case st.Recording != recordingOn:
+		out = append(out, finding{"problem", "recording is " + st.Recording, "unset the variable; hookspan config says where it is set"})
 	}
-	var missing []string
-	for _, h := range st.Hooks {
-		text := h.Event + " in " + filepath.Dir(h.Path) + " is " + string(h.State)
-		if h.Reason != "" {
-			text += ": " + h.Reason
-		}
-		switch h.State {
-		case install.StateOurs:
-		case install.StateMissing:
-			missing = append(missing, h.Event)
-		case install.StateForeign:
-			out = append(out, finding{"note", text, "hookspan install cline --chain runs your hook and hookspan's"})
-		default:
-			out = append(out, finding{"problem", text, "hookspan install cline"})
-		}
-	}
-	if n := len(missing); n > 0 {
-		text := "Cline's hooks are not installed"
-		if n < len(st.Hooks) {
-			text = "hooks are missing: " + strings.Join(missing, ", ")
-		}
-		out = append(out, finding{"problem", text, "hookspan install cline"})
+	for _, f := range st.report.Folders {
+		out = append(out, examineFolder(st, f)...)
 	}
 	if st.HooksHealthy {
 		out = append(out, finding{"ok", "Cline's hooks are installed", ""})
@@ -133,17 +124,59 @@ func (a *app) examineHooks(st *status) []finding {
 	return out
 }
 
+// examineFolder tells what is not as it should be in one folder, all events
+// that are in the same state in one sentence.
+func examineFolder(st *status, f install.Folder) []finding {
+	var order []string
+	events := map[string][]string{}
+	state := map[string]install.State{}
+	for _, h := range st.Hooks {
+		if filepath.Dir(h.Path) != f.Path || h.State == install.StateOurs {
+			continue
+		}
+		what := string(h.State)
+		if h.Reason != "" {
+			what += ": " + h.Reason
+		}
+		if events[what] == nil {
+			order = append(order, what)
+		}
+		events[what] = append(events[what], h.Event)
+		state[what] = h.State
+	}
+	var out []finding
+	for _, what := range order {
+		n := plural(len(events[what]), "hook")
+		if len(events[what]) <= 3 {
+			n = strings.Join(events[what], ", ")
+		}
+		x := finding{"problem", n + " in " + f.Path + ": " + what, "hookspan install cline"}
+		switch state[what] {
+		case install.StateForeign:
+			x.Level, x.Hint = "note", "hookspan install cline --chain runs your hook and hookspan's"
+		case install.StateEdited:
+			x.Hint = "hookspan install cline --force writes it anew"
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
 func (a *app) examineDelivery(st *status) []finding {
 	var out []finding
 	if len(st.Destinations) == 0 {
-		out = append(out, finding{"problem", "no destination is set up", "unset HOOKSPAN_EXPORTERS, or see hookspan config"})
+		out = append(out, finding{"problem", "no destination is set up", "hookspan config shows the settings; without HOOKSPAN_EXPORTERS the local store is always there"})
 	}
 	for _, d := range st.Destinations {
 		switch {
 		case d.Failing > 0:
-			out = append(out, finding{"problem", d.Name + ": " + d.LastError, "hookspan flush tries again at once"})
+			out = append(out, finding{"problem", d.Name + ": " + d.LastError, "once it is mended, hookspan flush delivers what waits"})
 		case len(d.Parked) > 0:
-			out = append(out, finding{"problem", d.Name + ": refused for good: " + d.Parked[len(d.Parked)-1].Error, "the local store still has the trace: hookspan show " + d.Parked[len(d.Parked)-1].Trace})
+			p := d.Parked[len(d.Parked)-1]
+			out = append(out, finding{
+				"problem", d.Name + ": " + plural(len(d.Parked), "trace") + " refused for good, the last: " + p.Error,
+				"it is not sent again, the local store has it: hookspan show " + p.Trace[:min(8, len(p.Trace))],
+			})
 		default:
 			out = append(out, finding{"ok", d.Name + ": no delivery is failing", ""})
 		}
@@ -178,7 +211,7 @@ func (a *app) examineSpool() []finding {
 // spoolCounts counts what is odd in the spool.
 type spoolCounts struct {
 	events, raw, cut, undecoded, damaged, newer int
-	example                                     string
+	rawExample, undecodedExample                string
 }
 
 func (c *spoolCounts) session(sp *spool.Spool, k spool.Key) error {
@@ -202,10 +235,10 @@ func (c *spoolCounts) session(sp *spool.Spool, k spool.Key) error {
 		switch {
 		case rec.Raw && len(rec.Payload) > 0:
 			c.raw++
-			c.example = rec.Event + ", " + string(rec.Payload[:min(len(rec.Payload), 60)])
+			c.rawExample = rec.Event + ", " + string(rec.Payload[:min(len(rec.Payload), 60)])
 		case err != nil:
 			c.undecoded++
-			c.example = err.Error()
+			c.undecodedExample = err.Error()
 		}
 	}
 	c.damaged += len(r.Damage())
@@ -215,17 +248,17 @@ func (c *spoolCounts) session(sp *spool.Spool, k spool.Key) error {
 
 func (c *spoolCounts) findings() []finding {
 	var out []finding
-	add := func(n int, what, hint string) {
+	add := func(n int, what, is, hint string) {
 		if n > 0 {
-			out = append(out, finding{"note", plural(n, what), hint})
+			out = append(out, finding{"note", plural(n, what) + " " + is, hint})
 		}
 	}
-	out = append(out, finding{"ok", plural(c.events, "event") + " readable in the spool", ""})
-	add(c.raw, "event", "payloads that are not JSON are kept as they came; the last: "+printable(c.example))
-	add(c.undecoded, "event", "kept, but of a form this hookspan does not know: "+printable(c.example))
-	add(c.damaged, "damaged place", "the records around them are whole; what was damaged is kept in quarantine")
-	add(c.newer, "event", "written by a newer hookspan, kept untouched: upgrade to read them")
-	add(c.cut, "event", "larger than HOOKSPAN_MAX_EVENT_BYTES, stored with long texts cut")
+	out = append(out, finding{"ok", plural(c.events, "event") + " in the spool", ""})
+	add(c.raw, "event", "of a form that is not JSON", "kept as they came; the last: "+printable(c.rawExample))
+	add(c.undecoded, "event", "of a form this hookspan does not know", "kept as they came; the last: "+printable(c.undecodedExample))
+	add(c.damaged, "damaged place", "in the spool", "the records around are whole; what was damaged is kept in quarantine")
+	add(c.newer, "event", "written by a newer hookspan", "kept untouched: upgrade to read them")
+	add(c.cut, "event", "larger than HOOKSPAN_MAX_EVENT_BYTES", "stored with long texts cut")
 	return out
 }
 

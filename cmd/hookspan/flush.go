@@ -28,7 +28,7 @@ func (a *app) flushCmd() *cobra.Command {
 		Use:   "flush",
 		Short: "Deliver what is waiting, now",
 		Long: `Deliver the traces that are waiting to each destination, at once, whatever next
-try is stored. Hooks start this by themselves when a task ends; by hand it is for
+try is stored, and once more what a destination refused before. Hooks start this by themselves when a task ends; by hand it is for
 after an outage, or to see what a destination answers.`,
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.flush(cmd, f) },

@@ -109,7 +109,7 @@ const noTraces = "hookspan install cline, then work as usual; hookspan doctor sa
 
 // noSuchTrace says why the trace that was asked for cannot be shown.
 func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err error) error {
-	if any, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(any) == 0 {
+	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
 		return hinted{errors.New("no traces yet"), noTraces}
 	}
 	switch {

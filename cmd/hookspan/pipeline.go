@@ -64,6 +64,16 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 	if clean != nil {
 		p.Redact = clean.Spans
 	}
+	p.Stored = func(ctx context.Context, trace string) (tracetest.SpanStubs, error) {
+		if p.store == nil {
+			return nil, errors.New("the local store is switched off")
+		}
+		t, err := p.store.Trace(ctx, trace)
+		if err != nil {
+			return nil, err
+		}
+		return t.Spans, nil
+	}
 	for _, name := range a.destinations() {
 		if len(only) > 0 && !slices.Contains(only, name) {
 			continue

@@ -39,6 +39,9 @@ type hookFile struct {
 	Chained string        `json:"chained,omitempty"`
 }
 
+// recordingOn is status.Recording when events are stored.
+const recordingOn = "on"
+
 // destination is how delivery stands, over all sessions in the spool.
 type destination struct {
 	Name string `json:"name"`
@@ -78,7 +81,7 @@ func (a *app) statusCmd() *cobra.Command {
 }
 
 func (a *app) status(ctx context.Context) (*status, error) {
-	st := &status{StateDir: a.cfg.StateDir, EnvFile: a.envFile(), Recording: "on"}
+	st := &status{StateDir: a.cfg.StateDir, EnvFile: a.envFile(), Recording: recordingOn}
 	switch {
 	case a.cfg.Off():
 		st.Recording = "off (HOOKSPAN_DISABLED or OTEL_SDK_DISABLED)"
@@ -162,33 +165,45 @@ func (a *app) sessionStatus(sp *spool.Spool, k spool.Key, st *status) error {
 }
 
 func (a *app) printStatus(st *status) {
-	a.printf("recording    %s\n", st.Recording)
-	last := "none yet"
-	if !st.LastEvent.IsZero() {
-		last = st.LastEvent.Local().Format("2006-01-02 15:04:05")
+	recording := st.Recording
+	if a.paused() {
+		recording += "; hookspan resume goes on with it"
 	}
-	a.printf("events       last %s; %d sessions, %s in the spool\n", last, st.Sessions, bytesText(st.SpoolBytes))
+	a.printf("recording    %s\n", recording)
+	if st.LastEvent.IsZero() {
+		a.printf("events       none yet\n")
+	} else {
+		a.printf("events       last %s; %s, %s in the spool\n", st.LastEvent.Local().Format("2006-01-02 15:04:05"),
+			plural(st.Sessions, "session"), bytesText(st.SpoolBytes))
+	}
 	a.printf("state        %s\nenv file     %s\n\n", st.StateDir, st.EnvFile)
 	a.printf("%s\n", st.report.Text())
-	for _, d := range st.Destinations {
-		a.printf("%-12s %d traces, %d spans delivered", d.Name, d.Runs, d.Spans)
-		if d.Behind > 0 {
-			a.printf("; %d sessions under way or waiting", d.Behind)
-		}
-		if d.Rejected > 0 {
-			a.printf("; %d spans rejected", d.Rejected)
-		}
-		if n := len(d.Parked); n > 0 {
-			a.printf("; %d traces refused for good", n)
-		}
-		a.printf("\n")
-		if d.Failing > 0 {
-			a.printf("%-12s failing: %s\n", "", printable(d.LastError))
-			a.printf("%-12s next try %s, or now with: hookspan flush\n", "", d.NextTry.Local().Format("15:04:05"))
-		}
-		if n := len(d.Parked); n > 0 {
-			a.printf("%-12s refused: %s\n", "", printable(d.Parked[n-1].Error))
-		}
+	for i := range st.Destinations {
+		a.printDestination(&st.Destinations[i])
+	}
+	if len(st.Destinations) == 0 {
+		a.printf("no destination is set up; hookspan config shows the settings\n")
+	}
+}
+
+func (a *app) printDestination(d *destination) {
+	a.printf("%-12s %s, %s delivered", d.Name, plural(int(d.Runs), "trace"), plural(int(d.Spans), "span"))
+	if d.Behind > 0 {
+		a.printf("; %s under way or waiting", plural(d.Behind, "session"))
+	}
+	if d.Rejected > 0 {
+		a.printf("; %s rejected", plural(int(d.Rejected), "span"))
+	}
+	if n := len(d.Parked); n > 0 {
+		a.printf("; %s refused for good", plural(n, "trace"))
+	}
+	a.printf("\n")
+	if d.Failing > 0 {
+		a.printf("%-12s failing: %s\n", "", printable(d.LastError))
+		a.printf("%-12s next try %s, or now with: hookspan flush\n", "", d.NextTry.Local().Format("2006-01-02 15:04:05"))
+	}
+	if n := len(d.Parked); n > 0 {
+		a.printf("%-12s refused: %s\n", "", printable(d.Parked[n-1].Error))
 	}
 }
 

@@ -56,13 +56,13 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 		return hinted{fmt.Errorf("no destination is set up"), "hookspan config shows the settings"}
 	}
 	if !asJSON {
-		a.printf("test trace %s, %d spans\n", id, len(spans))
+		a.printf("test trace %s, %s\n", id, plural(len(spans), "span"))
 	}
 	trials := []trial{}
 	failed := false
 	for _, d := range p.Destinations {
-		if verbose && !asJSON {
-			if err := a.printPayload(ctx, d.Name, spans); err != nil {
+		if verbose {
+			if err := a.printPayload(ctx, d.Name, spans, asJSON); err != nil {
 				return err
 			}
 		}
@@ -83,6 +83,9 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 		}
 	}
 	if failed {
+		if !asJSON {
+			a.hint("hookspan config shows the settings in force and where each came from")
+		}
 		return exitError(1)
 	}
 	return nil
@@ -124,7 +127,7 @@ func (a *app) target(name string) string {
 	return ""
 }
 
-func (a *app) printPayload(ctx context.Context, name string, spans tracetest.SpanStubs) error {
+func (a *app) printPayload(ctx context.Context, name string, spans tracetest.SpanStubs, asJSON bool) error {
 	var body []byte
 	var err error
 	if name == config.ExporterInfinium {
@@ -143,8 +146,12 @@ func (a *app) printPayload(ctx context.Context, name string, spans tracetest.Spa
 	if err := json.Indent(&out, body, "", "  "); err != nil {
 		return err
 	}
-	a.printf("--- payload for %s\n%s\n", name, out.String())
-	return nil
+	to := a.stdout
+	if asJSON {
+		to = a.stderr // the answers alone are for the other program
+	}
+	_, err = fmt.Fprintf(to, "--- payload for %s\n%s\n", name, out.String())
+	return err
 }
 
 // testTrace maps a little made-up task as a real one would be mapped.

@@ -40,6 +40,9 @@ type Deliverer struct {
 	// Redact removes secrets from spans before any destination sees them; it
 	// must not change its argument. If nil, spans go as they are.
 	Redact func(tracetest.SpanStubs) tracetest.SpanStubs
+	// Stored reads a trace back from the local store, for what a destination
+	// refused and is to be sent again. If nil, that is not sent again.
+	Stored func(ctx context.Context, trace string) (tracetest.SpanStubs, error)
 	// SyncLog makes the log durable before anything of it is sent.
 	SyncLog bool
 	// Now and Sleep are the clock. Sleep returns early with ctx's error.
@@ -54,7 +57,8 @@ type Deliverer struct {
 
 // Pass says how one delivery treats what is not due by itself.
 type Pass struct {
-	// Force tries destinations at once, whatever next try is stored.
+	// Force tries destinations at once, whatever next try is stored, and sends
+	// again what they refused for good.
 	Force bool
 	// Wait waits for other processes that deliver the same sessions. Without
 	// it these sessions are left to them.
@@ -206,6 +210,11 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 	if err != nil {
 		return look{}, err
 	}
+	if p.Force && !down {
+		if err := d.resend(ctx, dst, s, st, res); err != nil {
+			return look{}, err
+		}
+	}
 	if size <= st.Offset {
 		return look{size: size}, nil
 	}
@@ -244,6 +253,11 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, out *batch, st *
 	for i := range out.runs {
 		r := &out.runs[i]
 		refused, err := d.export(ctx, dst, r.spans)
+		if err != nil && ctx.Err() != nil {
+			// The one who asked went away: that says nothing of the destination.
+			res.Waiting += len(out.runs) - i
+			return ctx.Err()
+		}
 		if retry, after := classify(err); err != nil && retry {
 			st.Attempts++
 			st.NextTry = d.Now().Add(backoff(st.Attempts, after))

@@ -42,7 +42,7 @@ type State struct {
 }
 
 // Parked is a run that a destination refused for good, such as with a 4xx. It
-// is not sent again by itself; the local store still has it.
+// is not sent again by itself, only when a person asks for it.
 type Parked struct {
 	Trace string    `json:"trace"`
 	At    time.Time `json:"at"`
