@@ -462,3 +462,21 @@ func TestCleanSeesWholeTexts(t *testing.T) {
 		t.Errorf("the head of a secret is left: %q", got)
 	}
 }
+
+func TestEventsThatComeAgainAreNothingNew(t *testing.T) {
+	events := logged(ev(0, hook.KindRunStart), tool(1, hook.KindToolEnd, "a", ""), ev(2, hook.KindRunComplete))
+	b := build(Options{}, Carry{}, events)
+	b.Runs(far)
+	all := func(RunID) bool { return true }
+	_, carry := b.Boundary(all, 300)
+
+	again := build(Options{}, carry, append(slices.Clone(events), prompt(5, "new"), ev(6, hook.KindRunComplete)))
+	runs := again.Runs(far)
+	if len(runs) != 2 || !runs[0].Repeated || runs[1].Repeated {
+		t.Fatalf("%d runs, repeated %v and %v: want the first alone to be a repetition", len(runs), runs[0].Repeated, runs[len(runs)-1].Repeated)
+	}
+	off, _ := again.Boundary(all, 500)
+	if off != 500 {
+		t.Errorf("a repetition holds the position at %d", off)
+	}
+}

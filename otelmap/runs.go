@@ -24,10 +24,13 @@ type Carry struct {
 	// Agents are the newest subagents of those runs: their requests to the
 	// model were counted there, even those made while a later run was open.
 	Agents []string `json:"agents,omitempty"`
+	// Recent are the newest of those runs: when their events come again, there
+	// is nothing new in them.
+	Recent []string `json:"recent,omitempty"`
 }
 
-// carriedAgents bounds Carry.Agents.
-const carriedAgents = 64
+// carried bounds Carry.Agents and Carry.Recent.
+const carried = 64
 
 // Run is one trace: what the agent did between being asked and answering.
 type Run struct {
@@ -35,6 +38,9 @@ type Run struct {
 	// Ended reports that nothing more can come: the run's end was reported and
 	// its agents have stopped, or it has been idle for too long.
 	Ended bool
+	// Repeated reports that the run ended before the place where reading began:
+	// its events have come again.
+	Repeated bool
 	// EndedAt is when the last of its events was stored.
 	EndedAt time.Time
 	// Outcome is one of the Outcome constants; of an open run, what it would be
@@ -71,6 +77,7 @@ func (b *Builder) Runs(now time.Time) []*Run {
 		if r.terminal == nil && idle {
 			r.Outcome = OutcomeAbandoned
 		}
+		r.Repeated = slices.Contains(b.carry.Recent, r.ID.String())
 		r.Ended = (r.terminal != nil || r.superseded()) && r.openSubs == 0 || idle
 	}
 	b.runs = s.runs
@@ -307,7 +314,7 @@ func (b *Builder) Boundary(done func(RunID) bool, size int64) (int64, Carry) {
 	var keep int64 = -1
 	var rest []*Run
 	n := 0
-	for ; n < len(b.runs) && b.runs[n].Ended && done(b.runs[n].ID); n++ {
+	for ; n < len(b.runs) && b.runs[n].Ended && (b.runs[n].Repeated || done(b.runs[n].ID)); n++ {
 		carry = b.runs[n].after(&b.opts)
 	}
 	rest = b.runs[n:]
@@ -344,6 +351,8 @@ func (r *Run) after(o *Options) Carry {
 	for _, a := range r.sortedAgents() {
 		c.Agents = append(c.Agents, a.id)
 	}
-	c.Agents = c.Agents[max(0, len(c.Agents)-carriedAgents):]
+	c.Agents = c.Agents[max(0, len(c.Agents)-carried):]
+	c.Recent = append(slices.Clone(r.prev.Recent), r.ID.String())
+	c.Recent = c.Recent[max(0, len(c.Recent)-carried):]
 	return c
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ code is 1.`,
 					text = append(text, p.Error())
 				}
 				err := a.printJSON(map[string]any{
-					"settings": settingsJSON(settings), "problems": text, "destinations": destinations,
+					"settings": settings, "problems": text, "destinations": destinations,
 					"env_file": a.envFile(), "state_dir": a.cfg.StateDir,
 				})
 				if err == nil && len(problems) > 0 {
@@ -46,7 +47,7 @@ code is 1.`,
 			}
 			a.printf("env file     %s\n", a.envFile())
 			a.printf("state        %s\n", a.cfg.StateDir)
-			a.printf("destinations %s\n\n", strings.Join(destinations, ", "))
+			a.printf("destinations %s\n\n", cmp.Or(strings.Join(destinations, ", "), "none"))
 			w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
 			hidden := 0
 			for _, s := range settings {
@@ -74,23 +75,8 @@ code is 1.`,
 	return cmd
 }
 
-// settingJSON is a setting for another program to read.
-type settingJSON struct {
-	Name   string `json:"name"`
-	Value  string `json:"value"`
-	Source string `json:"source"`
-	Doc    string `json:"doc"`
-}
-
-func settingsJSON(settings []config.Setting) []settingJSON {
-	out := make([]settingJSON, len(settings))
-	for i, s := range settings {
-		out[i] = settingJSON(s)
-	}
-	return out
-}
-
-// keyringSetting says of the secret that it came from the keyring.
+// keyringSetting shows the secret that the system's keyring gave, of which the
+// configuration does not know.
 func (a *app) keyringSetting(settings []config.Setting) {
 	const name = "INFINIUM_AGENT_SECRET"
 	if a.cfg.InfiniumAgentSecret == "" || a.cfg.Source(name) != config.Default {

@@ -175,7 +175,7 @@ func (a *app) examineDelivery(st *status) []finding {
 			p := d.Parked[len(d.Parked)-1]
 			out = append(out, finding{
 				"problem", d.Name + ": " + plural(len(d.Parked), "trace") + " refused for good, the last: " + p.Error,
-				"it is not sent again, the local store has it: hookspan show " + p.Trace[:min(8, len(p.Trace))],
+				"it is not sent again by itself; once it is mended, hookspan flush does",
 			})
 		default:
 			out = append(out, finding{"ok", d.Name + ": no delivery is failing", ""})

@@ -28,8 +28,10 @@ func (a *app) flushCmd() *cobra.Command {
 		Use:   "flush",
 		Short: "Deliver what is waiting, now",
 		Long: `Deliver the traces that are waiting to each destination, at once, whatever next
-try is stored, and once more what a destination refused before. Hooks start this by themselves when a task ends; by hand it is for
-after an outage, or to see what a destination answers.`,
+try is stored, and once more what a destination refused before. Hooks start a
+delivery by themselves when a task ends; by hand it is for after an outage, after
+mending a setting, or to see what a destination answers. The exit code is 1 when
+something still waits or was refused.`,
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.flush(cmd, f) },
 	}
@@ -57,6 +59,9 @@ func (a *app) flush(cmd *cobra.Command, f flushFlags) error {
 		return a.flushDetached(ctx, p, keys)
 	}
 	a.configProblems()
+	if len(p.Destinations) == 0 {
+		return noDestination()
+	}
 	if bar := a.progress(p, keys); bar != nil {
 		defer func() { _ = bar.Finish() }()
 	}
@@ -172,14 +177,11 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 				a.printf("%-9s   %s\n", "", printable(e))
 			}
 		}
-		if len(results) == 0 {
-			a.printf("no destination is set up; hookspan config shows the settings\n")
-		}
 		if waiting > 0 {
 			a.hint("what waits is kept, and later hooks try again; once it is mended: hookspan flush")
 		}
 		if parked > 0 {
-			a.hint("what was refused is not sent again, the local store has it: hookspan list; once it is mended: hookspan test")
+			a.hint("what was refused is kept and not sent again by itself; once it is mended: hookspan flush")
 		}
 	}
 	if waiting > 0 || parked > 0 || broken {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -35,7 +36,7 @@ func (a *app) testCmd() *cobra.Command {
 		Short: "Send a test trace to each destination and show what it answers",
 		Long: `Send a small test trace to each destination, once, and show what it answers. With
 -v the payload is printed first, exactly as it goes out; no secret is in it. The
-exit code is 1 when a destination did not take it.`,
+exit code is 1 when a destination did not take it, or a setting is wrong.`,
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.test(cmd.Context(), verbose, asJSON) },
 	}
@@ -53,13 +54,14 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 	defer func() { _ = p.Close() }()
 	spans, id := a.testTrace(p)
 	if len(p.Destinations) == 0 {
-		return hinted{fmt.Errorf("no destination is set up"), "hookspan config shows the settings"}
+		return noDestination()
 	}
 	if !asJSON {
 		a.printf("test trace %s, %s\n", id, plural(len(spans), "span"))
 	}
 	trials := []trial{}
-	failed := false
+	// A destination that a wrong setting keeps from being set up is not tried.
+	failed := a.cfgErr != nil
 	for _, d := range p.Destinations {
 		if verbose {
 			if err := a.printPayload(ctx, d.Name, spans, asJSON); err != nil {
@@ -91,6 +93,10 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 	return nil
 }
 
+func noDestination() error {
+	return hinted{errors.New("no destination is set up"), "hookspan config shows the settings"}
+}
+
 func (a *app) try(ctx context.Context, d deliver.Destination, spans tracetest.SpanStubs) trial {
 	t := trial{Destination: d.Name, Target: a.target(d.Name)}
 	start := a.now()
@@ -100,6 +106,10 @@ func (a *app) try(ctx context.Context, d deliver.Destination, spans tracetest.Sp
 	t.Seconds = a.now().Sub(start).Seconds()
 	if err != nil {
 		t.Answer = err.Error()
+		// What the client says around an error of ours names the endpoint twice.
+		if e := (*deliver.Error)(nil); errors.As(err, &e) {
+			t.Answer = e.Error()
+		}
 		return t
 	}
 	t.OK, t.Answer = true, "taken"

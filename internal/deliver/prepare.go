@@ -153,7 +153,7 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 	for _, r := range b.Runs(now) {
 		out.known[r.ID.String()] = true
 		switch {
-		case st.Done[r.ID.String()] || !r.Ended:
+		case st.Done[r.ID.String()] || r.Repeated || !r.Ended:
 		case now.Sub(r.EndedAt) < settle && now.Sub(r.EndedAt) >= 0:
 			out.waiting = max(out.waiting, settle-now.Sub(r.EndedAt))
 		default:

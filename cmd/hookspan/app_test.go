@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// newTestApp is the program with a home folder of its own and nothing around.
+func newTestApp(t *testing.T, args ...string) (a *app, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	home := t.TempDir()
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	a = newApp(args, strings.NewReader(""), stdout, stderr, []string{"HOME=" + home, "USERPROFILE=" + home})
+	a.home, a.goos = home, runtime.GOOS
+	return a, stdout, stderr
+}
+
+func TestACrashIsNoVerdict(t *testing.T) {
+	a, _, stderr := newTestApp(t, "list", "--since", "1h")
+	a.now = func() time.Time { panic("no clock") }
+	if code := run(context.Background(), a); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	if !strings.Contains(stderr.String(), "hookspan: internal error: no clock") {
+		t.Errorf("said %q", stderr)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	a, _, stderr := newTestApp(t, "flush")
+	if code := run(ctx, a); code != 130 || stderr.String() != "hookspan: interrupted\n" {
+		t.Errorf("exit code %d and %q, want 130", code, stderr)
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"plain", "a b é 漢", "a b é 漢"},
+		{"escape", "\x1b[2Jx", "?[2Jx"},
+		{"line ends", "a\r\nb", "a??b"},
+		{"C1 control", "\u009b2J", "?2J"},
+		{"delete", "\x7f", "?"},
+	} {
+		if got := printable(tt.text); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestPlural(t *testing.T) {
+	for n, want := range map[int]string{0: "0 traces", 1: "1 trace", 2: "2 traces"} {
+		if got := plural(n, "trace"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/infinium/infiniumtest"
+	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/otlptest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"hookspan": main,
+		"cline-hook": func() {
+			hookproc.Main(hookproc.Host{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply})
+		},
+	})
+}
+
+// TestScripts runs one script for each promise of the command line. The hook
+// that play starts has no hookspan beside it and so starts no delivery: nothing
+// happens behind a script's back unless it puts the two side by side.
+func TestScripts(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the scripts expect hook files in the form of shell scripts")
+	}
+	source, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata/script",
+		RequireUniqueNames: true,
+		Setup:              func(e *testscript.Env) error { return setup(e, source) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"alone": alone, "exits": exits, "fake": fake, "play": play, "took": took,
+		},
+	})
+}
+
+// setup gives a script a home folder of its own, a documents folder whatever
+// this machine says, and no keyring.
+func setup(e *testscript.Env, source string) error {
+	home := filepath.Join(e.WorkDir, "home")
+	for name, value := range map[string]string{
+		"HOME":     home,
+		"STATE":    filepath.Join(home, ".local", "state", "hookspan"),
+		"SETTINGS": filepath.Join(home, ".config", "hookspan", "hookspan.env"),
+		"SESSIONS": filepath.Join(source, "..", "..", "hook", "cline", "testdata"),
+		// Nobody answers there.
+		"DBUS_SESSION_BUS_ADDRESS": "unix:path=" + filepath.Join(e.WorkDir, "no-bus"),
+	} {
+		e.Setenv(name, value)
+	}
+	if err := os.MkdirAll(filepath.Join(home, ".config", "hookspan"), 0o700); err != nil {
+		return err
+	}
+	bin := filepath.Join(e.WorkDir, ".bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		return err
+	}
+	e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
+	f := &fakes{}
+	e.Values[fakesKey{}] = f
+	e.Defer(f.close)
+	const documents = "#!/bin/sh\necho \"$HOME/Documents\"\n"
+	return os.WriteFile(filepath.Join(bin, "xdg-user-dir"), []byte(documents), 0o700) //nolint:gosec // A program.
+}
+
+// alone copies a program into a folder where it has none beside it, and puts
+// that folder first: alone PROGRAM.
+func alone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: alone PROGRAM")
+	}
+	to, err := copyAlone(ts, args[0])
+	ts.Check(err)
+	ts.Setenv("PATH", filepath.Dir(to)+string(os.PathListSeparator)+ts.Getenv("PATH"))
+}
+
+func copyAlone(ts *testscript.TestScript, program string) (string, error) {
+	to := filepath.Join(ts.Getenv("WORK"), ".alone-"+program, program)
+	if _, err := os.Stat(to); err == nil {
+		return to, nil
+	}
+	from, err := find(ts.Getenv("PATH"), program)
+	if err != nil {
+		return "", err
+	}
+	if from, err = filepath.EvalSymlinks(from); err != nil {
+		return "", err
+	}
+	if err := os.Mkdir(filepath.Dir(to), 0o700); err != nil {
+		return "", err
+	}
+	if os.Link(from, to) == nil {
+		return to, nil
+	}
+	b, err := os.ReadFile(from) //nolint:gosec // The test's own program.
+	if err != nil {
+		return "", err
+	}
+	return to, os.WriteFile(to, b, 0o700) //nolint:gosec // A program.
+}
+
+// exits runs a program and checks its exit code: exits CODE PROGRAM [WORD...].
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM [WORD...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+type fakesKey struct{}
+
+// fakes are the receivers of one script.
+type fakes struct {
+	otlp     *otlptest.Server
+	infinium *infiniumtest.Server
+}
+
+func (f *fakes) close() {
+	if f.otlp != nil {
+		f.otlp.Close()
+	}
+	if f.infinium != nil {
+		f.infinium.Close()
+	}
+}
+
+// fake starts a receiver and puts its address into OTLP or INFINIUM; with a
+// status it answers with that from now on: fake otlp|infinium [STATUS].
+func fake(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: fake otlp|infinium [STATUS]")
+	}
+	f := ts.Value(fakesKey{}).(*fakes)
+	status := 0
+	if len(args) == 2 {
+		var err error
+		status, err = strconv.Atoi(args[1])
+		ts.Check(err)
+	}
+	switch args[0] {
+	case "otlp":
+		if f.otlp == nil {
+			f.otlp = otlptest.New()
+			ts.Setenv("OTLP", f.otlp.URL())
+		}
+		f.otlp.Reset()
+		if status != 0 {
+			f.otlp.Always(otlptest.Status(status, "as the script says"))
+		}
+	case "infinium":
+		if f.infinium == nil {
+			f.infinium = infiniumtest.New()
+			ts.Setenv("INFINIUM", f.infinium.URL())
+		}
+		f.infinium.Reset()
+		if status != 0 {
+			f.infinium.Always(infiniumtest.Status(status, "as the script says"))
+		}
+	default:
+		ts.Fatalf("no receiver %q", args[0])
+	}
+}
+
+// took checks how many spans or traces a receiver has: took otlp|infinium N.
+func took(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: took otlp|infinium N")
+	}
+	f := ts.Value(fakesKey{}).(*fakes)
+	n := 0
+	switch {
+	case args[0] == "otlp" && f.otlp != nil:
+		n = len(f.otlp.Spans())
+	case args[0] == "infinium" && f.infinium != nil:
+		n = len(f.infinium.Traces())
+	}
+	if strconv.Itoa(n) != args[1] {
+		ts.Fatalf("%s took %d, want %s", args[0], n, args[1])
+	}
+}
+
+// play gives the payloads of a recorded session to hook processes; with & they
+// start deliveries as they do in life: play [&] SESSION.
+func play(ts *testscript.TestScript, neg bool, args []string) {
+	live := len(args) == 2 && args[0] == "&"
+	if neg || len(args) != 1 && !live {
+		ts.Fatalf("usage: play [&] SESSION")
+	}
+	files, err := filepath.Glob(filepath.Join(ts.Getenv("SESSIONS"), args[len(args)-1], "*.json"))
+	ts.Check(err)
+	if len(files) == 0 {
+		ts.Fatalf("no payloads of %s", args[len(args)-1])
+	}
+	hook, err := find(ts.Getenv("PATH"), "cline-hook")
+	if !live && err == nil {
+		hook, err = copyAlone(ts, "cline-hook")
+	}
+	ts.Check(err)
+	for _, f := range files {
+		ts.Check(playOne(ts, hook, f))
+	}
+}
+
+func playOne(ts *testscript.TestScript, hook, file string) error {
+	_, event, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), "-")
+	in, err := os.Open(file) //nolint:gosec // The test's own data.
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	cmd := exec.CommandContext(context.Background(), hook, event) //nolint:gosec // The program is ours.
+	cmd.Stdin, cmd.Dir = in, ts.MkAbs(".")
+	for _, name := range []string{"HOME", "PATH", "HOOKSPAN_DISABLED"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), `{"cancel":false`) {
+		return fmt.Errorf("cline-hook %s: %w, said %q", event, err, out)
+	}
+	return nil
+}
+
+func find(path, program string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		if full := filepath.Join(dir, program); dir != "" {
+			if _, err := os.Stat(full); err == nil {
+				return full, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("no %s in %s", program, path)
+}

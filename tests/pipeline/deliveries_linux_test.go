@@ -1,0 +1,84 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// canAwait says that a delivery that a hook has started can be waited for.
+const canAwait = true
+
+// adopt makes orphans below this process its children: a delivery becomes one
+// in the moment its hook ends.
+func adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
+// awaitDeliveries waits for the deliveries that hooks of this home folder have
+// started.
+func awaitDeliveries(home string) error { return deliveries(home, nil) }
+
+// endDeliveries ends those that linger because a destination is down.
+func endDeliveries(home string) error {
+	return deliveries(home, func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) })
+}
+
+func deliveries(home string, first func(pid int) error) error {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || !isDelivery(pid, home) {
+			continue
+		}
+		if first != nil {
+			if err := first(pid); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("end delivery %d: %w", pid, err)
+			}
+		}
+		for {
+			_, err := syscall.Wait4(pid, nil, 0, nil)
+			if err == nil || errors.Is(err, syscall.ECHILD) {
+				break
+			}
+			if !errors.Is(err, syscall.EINTR) {
+				return fmt.Errorf("wait for delivery %d: %w", pid, err)
+			}
+		}
+	}
+	return nil
+}
+
+// isDelivery looks at a process's parent, its words and its environment.
+func isDelivery(pid int, home string) bool {
+	dir := "/proc/" + strconv.Itoa(pid)
+	stat, err := os.ReadFile(dir + "/stat")
+	if err != nil {
+		return false
+	}
+	// pid (name) state ppid; the name may hold blanks and brackets.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 || string(fields[1]) != strconv.Itoa(os.Getpid()) {
+		return false
+	}
+	holds := func(file, want string) bool {
+		b, err := os.ReadFile(dir + "/" + file) //nolint:gosec // A file of /proc.
+		return err == nil && slices.Contains(splitNul(b), want)
+	}
+	return holds("cmdline", "--detached") && holds("environ", "HOME="+home)
+}
+
+func splitNul(b []byte) []string {
+	var out []string
+	for part := range bytes.SplitSeq(b, []byte{0}) {
+		out = append(out, string(part))
+	}
+	return out
+}
