@@ -1,0 +1,48 @@
+package deliver
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestTheFormatsExampleIsRead holds FORMAT.md to the program: its example has
+// every member and no other.
+func TestTheFormatsExampleIsRead(t *testing.T) {
+	b, err := os.ReadFile("FORMAT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(b), "```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	d := json.NewDecoder(strings.NewReader(example))
+	d.DisallowUnknownFields()
+	var st State
+	if err := d.Decode(&st); err != nil {
+		t.Fatal(err)
+	}
+	if st.Version != stateVersion {
+		t.Errorf("the example has version %d, want %d", st.Version, stateVersion)
+	}
+	again, err := json.Marshal(st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got map[string]any
+	if err := json.Unmarshal([]byte(example), &want); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(again, &got); err != nil {
+		t.Fatal(err)
+	}
+	delete(want, "rejected") // left out when 0
+	for name := range want {
+		if _, ok := got[name]; !ok {
+			t.Errorf("%s of the example is lost", name)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d members written, the example has %d", len(got), len(want))
+	}
+}
