@@ -9,9 +9,10 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// clockStep is how far a timestamp may lie behind an earlier one in the log
-// before it counts as the clock having been set back rather than as events
-// that overtook one another.
+// clockStep is how far an event may have been stored before an earlier one in
+// the log, by this machine's clock, before it counts as the clock having been
+// set back. The host's own timestamps do not tell: a detached hook may be late
+// by any time, as when the machine slept.
 const clockStep = time.Minute
 
 // item is an event as the builder keeps it: texts are cleaned and cut on
@@ -43,9 +44,9 @@ type Builder struct {
 
 	items []*item
 	seen  map[identity]*item
-	// maxTime and epoch follow the clock in the order of the log.
-	maxTime time.Time
-	epoch   int
+	// maxStored and epoch follow the clock in the order of the log.
+	maxStored time.Time
+	epoch     int
 	// unknown counts the events that no decoder understood.
 	unknown int
 	runs    []*Run
@@ -90,13 +91,12 @@ func (b *Builder) Unknown() int { return b.unknown }
 
 func (b *Builder) keep(e hook.Event) *item {
 	it := &item{Event: e}
-	at := e.At()
-	switch {
-	case at.After(b.maxTime):
-		b.maxTime = at
-	case b.maxTime.Sub(at) > clockStep:
+	switch at := e.StoredAt; {
+	case at.After(b.maxStored):
+		b.maxStored = at
+	case b.maxStored.Sub(at) > clockStep:
 		b.epoch++
-		b.maxTime = at
+		b.maxStored = at
 	}
 	it.epoch = b.epoch
 	o := &b.opts

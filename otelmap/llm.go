@@ -20,19 +20,25 @@ const promptLead = 5 * time.Second
 
 // within reports whether an entry of the transcript made at that moment belongs
 // to the run: it comes after the previous run's end and not after this one's.
-// A run that opens the session takes all that precedes it; one that was met
-// under way takes nothing before it began, because that usage is not its own.
+// Where the previous run told no end, or the clock was set back since, the run
+// begins with its own first event, and a run that tells no end goes on until
+// the next one begins. What came before the session's first run is not its own:
+// the hooks may have been installed, or the log removed, in the middle.
 func (m *mapping) within(at time.Time) bool {
-	if at.After(m.run.leadEnd()) {
+	r := m.run
+	after := m.start.Add(-promptLead)
+	if end := r.prev.PrevEnd; !end.IsZero() && !end.After(m.start) {
+		after = end
+	}
+	switch {
+	case !at.After(after):
 		return false
+	case r.terminal != nil:
+		return !at.After(r.terminal.At())
+	case r.next != nil:
+		return at.Before(r.next.from.At().Add(-promptLead))
 	}
-	if m.run.prev.Runs > 0 {
-		return at.After(m.run.prev.PrevEnd)
-	}
-	if k := m.run.from.Kind; k == hook.KindRunStart {
-		return true
-	}
-	return !at.Before(m.start.Add(-promptLead))
+	return true
 }
 
 // window returns the requests to the model that belong to the run. Those of a
@@ -50,8 +56,8 @@ func (m *mapping) window() []hook.LLMCall {
 	}
 	var out []hook.LLMCall
 	for _, c := range m.tr.Calls {
-		_, ours := m.run.agents[c.Agent]
-		if ours || !elsewhere[c.Agent] && m.within(c.Start) {
+		a, ours := m.run.agents[c.Agent]
+		if ours && a.spans(c.Start) || !ours && !elsewhere[c.Agent] && m.within(c.Start) {
 			out = append(out, c)
 		}
 	}
@@ -62,6 +68,14 @@ func (m *mapping) window() []hook.LLMCall {
 		return cmp.Compare(x.ID, y.ID)
 	})
 	return out
+}
+
+// spans reports whether the agent was at work then.
+func (a *agent) spans(at time.Time) bool {
+	if at.Before(a.items[0].At().Add(-promptLead)) {
+		return false
+	}
+	return a.ended == nil || !at.After(a.ended.At())
 }
 
 // chats adds one span for each request to the model.

@@ -8,8 +8,13 @@ import (
 )
 
 // cancelGrace is how long after a cancellation a completion still replaces it.
-// Cline fires both in parallel when a task ends by itself, in either order.
-const cancelGrace = 5 * time.Second
+// Cline fires both in parallel when a task ends by itself, in either order,
+// up to some 60 ms apart; a run is delivered once it has been still for as long
+// as this.
+const cancelGrace = time.Second
+
+// openingGrace is how far two opening events of one run may lie apart.
+const openingGrace = 5 * time.Second
 
 // Carry is what must be known of a session before the point where a log is
 // read from. The zero value is the session's beginning.
@@ -17,7 +22,8 @@ type Carry struct {
 	// PrevTrace and PrevSpan are the last run's root, in hex, to link to.
 	PrevTrace string `json:"prev_trace,omitempty"`
 	PrevSpan  string `json:"prev_span,omitempty"`
-	// PrevEnd is that run's end; requests to the model up to it are counted.
+	// PrevEnd is that run's end, up to which requests to the model are counted;
+	// zero for a run that did not tell its end.
 	PrevEnd time.Time `json:"prev_end,omitzero"`
 	// Runs counts the runs so far.
 	Runs int `json:"runs,omitempty"`
@@ -53,6 +59,7 @@ type Run struct {
 	terminal *item
 	late     []*item // events after the terminal that change nothing
 	from     *item   // the opening event
+	next     *Run    // the run after this one, if it has begun
 	prev     Carry   // the carry before this run
 	agents   map[string]*agent
 	openSubs int
@@ -114,9 +121,12 @@ func (s *segmenter) add(it *item) {
 	if s.open != nil && it.At().Sub(s.open.lastAt()) > s.b.opts.IdleTimeout {
 		s.closeOpen(OutcomeAbandoned)
 	}
+	if s.open == nil && s.echo(it) {
+		return
+	}
 	switch it.Kind {
 	case hook.KindRunStart, hook.KindRunResume:
-		if s.open != nil && s.open.opening() {
+		if s.open != nil && s.open.opening(it) {
 			s.attach(s.open, it)
 			return
 		}
@@ -145,10 +155,28 @@ func (s *segmenter) add(it *item) {
 	}
 }
 
+// echo reports that an event is a late one of a run that was delivered and is
+// not read any more. An event that lies further back than events can be late is
+// none: then the clock was set back.
+func (s *segmenter) echo(it *item) bool {
+	switch it.Kind {
+	case hook.KindRunStart, hook.KindRunResume, hook.KindPrompt:
+		return false
+	}
+	late := s.b.carry.PrevEnd.Sub(it.At())
+	return len(s.runs) == 0 && late >= 0 && late < clockStep && !s.b.carry.PrevEnd.IsZero()
+}
+
 // addSub files an event of a subagent with the run that started the agent,
 // even while a later run is open.
 func (s *segmenter) addSub(it *item) {
 	r := s.subRuns[it.Agent]
+	if r == nil && it.Kind != hook.KindRunStart && slices.Contains(s.b.carry.Agents, it.Agent) {
+		return // its run was delivered when it had been silent for too long
+	}
+	if r != nil && it.Kind == hook.KindRunStart && r.agents[it.Agent].ended != nil {
+		r = nil // an agent that is asked again works for the run that asks
+	}
 	if r == nil {
 		r = s.subRuns[it.ParentAgent]
 	}
@@ -173,6 +201,10 @@ func (s *segmenter) addSub(it *item) {
 		r.agents[it.Agent] = a
 		r.openSubs++
 	}
+	if a.ended != nil && it.Kind == hook.KindRunStart {
+		a.ended = nil
+		r.openSubs++
+	}
 	r.touch(it)
 	a.items = append(a.items, it)
 	if it.Kind.Terminal() && a.ended == nil {
@@ -185,6 +217,9 @@ func (s *segmenter) begin(it *item) *Run {
 	r := &Run{
 		ID:   runID(s.b.host, s.b.session, &it.Event),
 		from: it, prev: s.carry, First: it.Offset,
+	}
+	if last := s.last(); last != nil {
+		last.next = r
 	}
 	s.runs = append(s.runs, r)
 	s.open = r
@@ -263,13 +298,12 @@ func (s *segmenter) leave(r *Run) {
 
 // opening reports that nothing but the run's beginning has been seen, so that
 // another opening event (a resume beside a start) belongs to it.
-func (r *Run) opening() bool {
-	for _, it := range r.items {
-		if it.Kind != hook.KindRunStart && it.Kind != hook.KindRunResume {
-			return false
-		}
+func (r *Run) opening(it *item) bool {
+	if len(r.items) != 1 || it.At().Sub(r.items[0].At()) > openingGrace {
+		return false
 	}
-	return len(r.items) == 1 && r.items[0].Kind != hook.KindUnknown
+	k := r.items[0].Kind
+	return k == hook.KindRunStart || k == hook.KindRunResume
 }
 
 func (r *Run) touch(it *item) {
@@ -278,17 +312,6 @@ func (r *Run) touch(it *item) {
 	}
 	r.First = min(r.First, it.Offset)
 	r.Last = max(r.Last, it.Offset)
-}
-
-// leadEnd is when the run ended for its lead agent; subagents may go on.
-func (r *Run) leadEnd() time.Time {
-	if r.terminal != nil {
-		return r.terminal.At()
-	}
-	if n := len(r.items); n > 0 {
-		return r.items[n-1].At()
-	}
-	return r.lastAt()
 }
 
 // lastAt is the host's time of the newest event, subagents' included.
@@ -345,7 +368,10 @@ func (r *Run) after(o *Options) Carry {
 	sc := r.rootContext(o)
 	c := Carry{
 		PrevTrace: sc.TraceID().String(), PrevSpan: sc.SpanID().String(),
-		PrevEnd: r.leadEnd(), Runs: r.prev.Runs + 1,
+		Runs: r.prev.Runs + 1,
+	}
+	if r.terminal != nil {
+		c.PrevEnd = r.terminal.At()
 	}
 	c.Agents = slices.Clone(r.prev.Agents)
 	for _, a := range r.sortedAgents() {

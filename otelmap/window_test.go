@@ -1,0 +1,144 @@
+package otelmap
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// used gives the host's input tokens of each run: call n has 10 to the n.
+func used(b *Builder, tr *hook.Transcript) []string {
+	var out []string
+	for _, r := range b.Runs(far) {
+		out = append(out, value(b.Spans(r, tr)[0], string(KeyHostInputTokens)))
+	}
+	return out
+}
+
+func calls(secs ...float64) *hook.Transcript {
+	tr := &hook.Transcript{}
+	n := int64(1)
+	for _, s := range secs {
+		tr.Calls = append(tr.Calls, hook.LLMCall{
+			ID: "c", Start: ev(s, 0).Time, End: ev(s+0.1, 0).Time, Model: "m", Usage: &hook.Usage{Input: n},
+		})
+		n *= 10
+	}
+	return tr
+}
+
+func TestWhichRunARequestBelongsTo(t *testing.T) {
+	const start, ask, done = hook.KindRunStart, hook.KindPrompt, hook.KindRunComplete
+	tests := []struct {
+		name   string
+		carry  Carry
+		events []hook.Event
+		calls  []float64
+		want   []string
+	}{
+		{"each to its own", Carry{}, []hook.Event{ev(0, start), ev(10, done), ev(20, ask), ev(30, done)},
+			[]float64{1, 9, 21}, []string{"11", "100"}},
+		{"one between two runs to the later", Carry{}, []hook.Event{ev(0, start), ev(10, done), ev(60, ask), ev(70, done)},
+			[]float64{1, 12, 61}, []string{"1", "110"}},
+		{"none of a session that went on before its first run here", Carry{}, []hook.Event{ev(1000, start), ev(1010, done)},
+			[]float64{1, 500, 1001}, []string{"100"}},
+		{"one after the last event of a run that told no end", Carry{},
+			[]hook.Event{ev(0, start), ev(1, ask), ev(100, start), ev(110, done)}, []float64{0.5, 40, 101}, []string{"11", "100"}},
+		{"one after the last event of all", Carry{}, []hook.Event{ev(0, start), ev(1, ask)}, []float64{0.5, 40}, []string{"11"}},
+		{"none of a run whose end was not told and that is not read any more", Carry{Runs: 1},
+			[]hook.Event{ev(100, ask), ev(110, done)}, []float64{40, 101}, []string{"10"}},
+		{"each to its own after the clock was set back", Carry{},
+			[]hook.Event{ev(7200, start), ev(7210, done), ev(100, ask), ev(110, done)}, []float64{7201, 101}, []string{"1", "10"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := build(Options{}, tt.carry, logged(tt.events...))
+			if diff := cmp.Diff(tt.want, used(b, calls(tt.calls...))); diff != "" {
+				t.Errorf("tokens by run differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestResumeLongAfterAStartIsARunOfItsOwn(t *testing.T) {
+	b := build(Options{}, Carry{}, logged(ev(0, hook.KindRunStart), ev(600, hook.KindRunResume), ev(610, hook.KindRunComplete)))
+	runs := b.Runs(far)
+	if len(runs) != 2 || runs[0].Outcome != OutcomeAbandoned || runs[1].Outcome != OutcomeCompleted {
+		t.Errorf("%d runs, want an abandoned and a completed one", len(runs))
+	}
+}
+
+// after gives the carry behind runs that have been delivered.
+func after(t *testing.T, events ...hook.Event) Carry {
+	t.Helper()
+	b := build(Options{}, Carry{}, logged(events...))
+	b.Runs(far)
+	_, c := b.Boundary(func(RunID) bool { return true }, int64(len(events)*100))
+	return c
+}
+
+func TestALateEventOfADeliveredRunIsAnEcho(t *testing.T) {
+	carry := after(t, ev(0, hook.KindRunStart), ev(10, hook.KindRunComplete))
+	late := tool(9, hook.KindToolEnd, "a", "")
+	b := build(Options{}, carry, logged(late, prompt(20, "next"), ev(30, hook.KindRunComplete)))
+	if runs := b.Runs(far); len(runs) != 1 || runs[0].Outcome != OutcomeCompleted {
+		t.Errorf("%d runs, want the next one alone", len(runs))
+	}
+	// After a step of the clock it is an event like any other.
+	long := ev(0, hook.KindRunStart)
+	carry.PrevEnd = long.Time.Add(24 * time.Hour)
+	if runs := build(Options{}, carry, logged(late)).Runs(far); len(runs) != 1 {
+		t.Errorf("%d runs after the clock was set back, want 1", len(runs))
+	}
+}
+
+func TestAHookThatIsLateIsNoStepOfTheClock(t *testing.T) {
+	events := []hook.Event{ev(0, hook.KindRunStart), ev(200, hook.KindRunStart), ev(10, hook.KindRunComplete), ev(210, hook.KindRunComplete)}
+	events[2].StoredAt = events[1].StoredAt.Add(time.Second) // it was stored 190 s late
+	var got []string
+	for _, r := range build(Options{}, Carry{}, logged(events...)).Runs(far) {
+		got = append(got, r.Outcome)
+	}
+	if diff := cmp.Diff([]string{OutcomeCompleted, OutcomeCompleted}, got); diff != "" {
+		t.Errorf("outcomes differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnAgentThatIsAskedAgainWorksForTheRunThatAsks(t *testing.T) {
+	mate := func(from float64) []hook.Event {
+		return []hook.Event{
+			sub(ev(from, hook.KindRunStart), "mate", "lead"), sub(tool(from+1, hook.KindToolEnd, "x", ""), "mate", "lead"),
+			sub(ev(from+2, hook.KindRunComplete), "mate", "lead"),
+		}
+	}
+	events := slices.Concat(
+		[]hook.Event{ev(0, hook.KindRunStart)}, mate(1), []hook.Event{ev(4, hook.KindRunComplete), prompt(10, "more")},
+		mate(11), []hook.Event{ev(14, hook.KindRunComplete)})
+	tr := &hook.Transcript{}
+	for i, at := range []float64{1.5, 11.5} {
+		tr.Calls = append(tr.Calls, hook.LLMCall{
+			ID: "c", Agent: "mate", Start: ev(at, 0).Time, End: ev(at+0.1, 0).Time, Usage: &hook.Usage{Input: []int64{1, 10}[i]},
+		})
+	}
+	b := build(Options{}, Carry{}, logged(events...))
+	if diff := cmp.Diff([]string{"1", "10"}, used(b, tr)); diff != "" {
+		t.Errorf("tokens by run differ (-want +got):\n%s", diff)
+	}
+	for _, r := range b.Runs(far) {
+		if n := len(b.Spans(r, tr)); n != 4 {
+			t.Errorf("%d spans in a run, want its root, the agent, a tool and a request", n)
+		}
+	}
+}
+
+func TestAnAgentOutlivingItsDeliveredRunJoinsNoOther(t *testing.T) {
+	carry := Carry{Runs: 1, Agents: []string{"ag"}}
+	b := build(Options{}, carry, logged(prompt(10, "next"), sub(tool(11, hook.KindToolEnd, "x", ""), "ag", "lead"), ev(12, hook.KindRunComplete)))
+	if n := len(b.Spans(b.Runs(far)[0], nil)); n != 1 {
+		t.Errorf("%d spans in the next run, want its root alone", n)
+	}
+}
