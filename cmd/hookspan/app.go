@@ -19,6 +19,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/logfile"
 )
 
@@ -85,7 +86,7 @@ func run(ctx context.Context, a *app) (code int) {
 		}
 	}()
 	a.cfg, a.cfgErr = config.Load(config.Input{
-		Environ: a.environ, Home: a.home, GOOS: a.goos, ReadFile: os.ReadFile,
+		Environ: a.environ, Home: a.home, GOOS: a.goos, ReadFile: hookproc.ReadSettings,
 	})
 	a.log = logfile.Log{Path: a.cfg.LogPath(), Who: "hookspan"}
 	// The exporter would read these by itself, past the env file and the checks.

@@ -68,7 +68,7 @@ func (p *Process) Run() {
 	}()
 
 	cfg, cfgErr := config.Load(config.Input{
-		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: os.ReadFile,
+		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings,
 	})
 	log.Path = cfg.LogPath()
 	in := p.read(cfg.MaxEventBytes, log)
@@ -170,13 +170,14 @@ func (p *Process) off(cfg *config.Config) bool {
 	if _, err := os.Lstat(cfg.PausePath()); err == nil {
 		return true
 	}
-	return p.Dir != "" && config.ProjectDisabled(os.ReadFile, p.Dir)
+	return p.Dir != "" && config.ProjectDisabled(readProject, p.Dir)
 }
 
 func (p *Process) store(cfg *config.Config, sp *spool.Spool, head hook.Head, in payload) error {
 	return sp.Append(&spool.Record{
 		Host: p.Host.Name, Session: head.Session, Event: p.name(head), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
+		Settings: cfg.Capture + "/" + cfg.Fingerprint(),
 		Payload: in.data, Raw: !in.json, Cut: in.cut,
 	})
 }
