@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -53,6 +55,11 @@ func (a *app) demo(ctx context.Context) (err error) {
 		return fmt.Errorf("demo: %w", err)
 	}
 	b := a.demoApp(dir)
+	if hook, err = demoHook(hook, dir); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	// A reader who has seen enough, such as head, must not leave the folder behind.
+	signal.Ignore(syscall.SIGPIPE)
 
 	names, err := fs.Glob(demoFiles, "demo/session/*.json")
 	if err != nil {
@@ -96,6 +103,17 @@ func (a *app) demo(ctx context.Context) (err error) {
 	}
 	a.printf("\nFor your own tasks: hookspan install cline\n")
 	return nil
+}
+
+// demoHook copies the hook program to where hookspan is not beside it: here the
+// demo itself delivers, and nothing must go on once it has ended.
+func demoHook(hook, dir string) (string, error) {
+	b, err := os.ReadFile(hook) //nolint:gosec // The program beside this one.
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, filepath.Base(hook))
+	return path, os.WriteFile(path, b, 0o700) //nolint:gosec // A program has to be run.
 }
 
 // demoApp is this program as it would run with dir for a home.

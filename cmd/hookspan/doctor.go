@@ -4,17 +4,21 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -74,8 +78,9 @@ func (a *app) examine(ctx context.Context) []finding {
 		errors.As(err, &h)
 		add("problem", err.Error(), h.hint)
 	} else {
-		add("ok", "cline-hook is beside hookspan", "")
+		out = append(out, a.examineProgram(ctx))
 	}
+	out = append(out, a.examineState(ctx)...)
 	for _, p := range config.Problems(a.cfgErr) {
 		add("problem", p.Error(), "hookspan config shows what is in force in its place")
 	}
@@ -102,6 +107,50 @@ func (a *app) examine(ctx context.Context) []finding {
 		}
 	}
 	return out
+}
+
+// examineProgram runs the hook program, which may be damaged or made for
+// another machine.
+func (a *app) examineProgram(ctx context.Context) finding {
+	path, err := a.hookBinary("")
+	if err != nil {
+		return finding{"problem", err.Error(), ""}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := exec.CommandContext(ctx, path, "--help").Run(); err != nil { //nolint:gosec // Our own program.
+		return finding{"problem", fmt.Sprintf("cline-hook does not run: %s: %v", path, err), "build or install it again"}
+	}
+	return finding{"ok", "cline-hook is beside hookspan and runs", ""}
+}
+
+// examineState tries what every event and every trace needs: to write to the
+// state folder, and to read the local store.
+func (a *app) examineState(ctx context.Context) []finding {
+	dir := a.cfg.StateDir
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil // the first event makes it
+	}
+	f, err := os.CreateTemp(dir, ".doctor-")
+	if err == nil {
+		_, err = f.Write(make([]byte, 64<<10))
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	if err != nil {
+		return []finding{{"problem", "the state folder cannot be written to, so events are lost: " + err.Error(), "free space, or set it right: " + dir}}
+	}
+	if _, err := os.Stat(a.cfg.StorePath()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	s, err := store.Open(ctx, a.cfg.StorePath())
+	if err == nil {
+		_, err = s.List(ctx, store.Filter{Limit: 1})
+		err = errors.Join(err, s.Close())
+	}
+	if err != nil {
+		return []finding{{"problem", err.Error(), "move the file away; events that are still in the spool are not lost, traces in it are"}}
+	}
+	return []finding{{"ok", "the state folder can be written to and the local store can be read", ""}}
 }
 
 func (a *app) examineHooks(st *status) []finding {
@@ -256,7 +305,7 @@ func (c *spoolCounts) findings() []finding {
 	out = append(out, finding{"ok", plural(c.events, "event") + " in the spool", ""})
 	add(c.raw, "event", "of a form that is not JSON", "kept as they came; the last: "+printable(c.rawExample))
 	add(c.undecoded, "event", "of a form this hookspan does not know", "kept as they came; the last: "+printable(c.undecodedExample))
-	add(c.damaged, "damaged place", "in the spool", "the records around are whole; what was damaged is kept in quarantine")
+	add(c.damaged, "damaged place", "in the spool", "the records around are whole; the damaged bytes stay in the log")
 	add(c.newer, "event", "written by a newer hookspan", "kept untouched: upgrade to read them")
 	add(c.cut, "event", "larger than HOOKSPAN_MAX_EVENT_BYTES", "stored with long texts cut")
 	return out

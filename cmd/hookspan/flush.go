@@ -13,9 +13,10 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// linger is how long a delivery in the background stays to try again a
-// destination that did not answer. Later hooks take it up after that.
-const linger = 2 * time.Minute
+// linger is how long a sweep in the background stays to try again a destination
+// that did not answer. It is shorter than the time between two sweeps, so that
+// they do not add up; later hooks take over after that.
+const linger = 45 * time.Second
 
 type flushFlags struct {
 	wait, detached, asJSON bool
@@ -87,8 +88,8 @@ func sessionKeys(words []string) ([]spool.Key, error) {
 	return keys, nil
 }
 
-// flushDetached delivers and, while a destination does not answer, tries again
-// at the stored times for as long as it lingers.
+// flushDetached delivers. A sweep tries a destination that does not answer
+// again, at the stored times, for as long as it lingers.
 func (a *app) flushDetached(ctx context.Context, p *pipeline, keys []spool.Key) error {
 	if len(keys) == 0 {
 		// The hook of a program that is being interrupted comes before that
@@ -109,7 +110,7 @@ func (a *app) flushDetached(ctx context.Context, p *pipeline, keys []spool.Key) 
 			waiting += r.Waiting
 		}
 		next := a.now().Add(10 * time.Second)
-		if waiting == 0 || next.After(until) {
+		if waiting == 0 || len(keys) > 0 || next.After(until) {
 			break
 		}
 		if err := a.sleep(ctx, next.Sub(a.now())); err != nil {

@@ -18,8 +18,9 @@ import (
 const preToolUseRisk = `The PreToolUse hook goes into ~/.cline/hooks alone by default. Cline's classic core
 (VS Code, JetBrains, CLI 2) stops a task dead when any PreToolUse hook file exists
 in a folder it reads and a later tool reads a missing file, whatever the hook
-answers. Tool spans are right either way: without it their start is their end less
-the duration that Cline reports.`
+answers. Without it a tool's span begins at its end less the duration that Cline
+reports, which includes the time you took to approve it, and a call that never
+returns has no span.`
 
 func (a *app) system() install.System {
 	return install.System{
@@ -100,6 +101,12 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 		return nil
 	}
 	a.printf("\ninstalled. Work with Cline as usual, then: hookspan list\n")
+	switch {
+	case a.paused():
+		a.printf("Recording is paused: hookspan resume goes on with it.\n")
+	case a.cfg.Off():
+		a.printf("Recording is switched off by HOOKSPAN_DISABLED or OTEL_SDK_DISABLED.\n")
+	}
 	return nil
 }
 

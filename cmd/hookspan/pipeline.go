@@ -110,7 +110,14 @@ func (a *app) destinations() []string {
 			a.cfg.InfiniumAgentSecret = config.Secret(s)
 		}
 	}
-	return a.cfg.Destinations()
+	names := a.cfg.Destinations()
+	half := (a.cfg.InfiniumAgentID != "") != (a.cfg.InfiniumAgentSecret != "")
+	if half && len(a.cfg.Exporters) == 0 {
+		// Somebody wants traces there, and a keyring may only be locked: they
+		// wait, and the reason shows, in place of being passed over.
+		names = append(names, config.ExporterInfinium)
+	}
+	return names
 }
 
 func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.SpanExporter, error) {
@@ -133,6 +140,12 @@ func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.
 			Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: a.cfg.AllowInsecure,
 		})
 	case config.ExporterInfinium:
+		switch {
+		case a.cfg.InfiniumAgentID == "":
+			return nil, errors.New("INFINIUM_AGENT_SECRET is set and INFINIUM_AGENT_ID is not")
+		case a.cfg.InfiniumAgentSecret == "":
+			return nil, errors.New("no secret of this agent: set INFINIUM_AGENT_SECRET, or run hookspan credentials set")
+		}
 		return infinium.New(a.infinium())
 	case config.ExporterFile:
 		return deliver.NewFile(ctx, a.cfg.FilePath)
@@ -216,14 +229,18 @@ func (a *app) sources() map[string]deliver.Source {
 				})
 			},
 			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
+				read := files.Classic
 				switch f.Dialect {
 				case "sdk":
-					return files.SDK(ctx, session)
+					read = files.SDK
 				case "next":
-					return files.Next(ctx, session, f.Cwd)
-				default:
-					return files.Classic(ctx, session)
+					read = func(ctx context.Context, id string) (*hook.Transcript, error) { return files.Next(ctx, id, f.Cwd) }
 				}
+				tr, err := read(ctx, session)
+				if errors.Is(err, llmusage.ErrNotFound) {
+					return tr, nil // kept elsewhere, or not at all: nothing to mend
+				}
+				return tr, err
 			},
 			End: func(ctx context.Context, session string, f deliver.Facts) (hook.Kind, time.Time, error) {
 				if f.Dialect != "sdk" {

@@ -325,7 +325,7 @@ func (p *Plan) warn(sys System, o Options) error {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("hooks are switched off in Cline's settings (%q): switch on Hooks in Cline, or nothing is recorded", path))
 	}
 	if o.PreToolUse {
-		p.Warnings = append(p.Warnings, "with a PreToolUse hook, Cline in editors and the CLI 2 can stop a task dead when a later tool fails, such as reading a missing file; tool spans are complete without it")
+		p.Warnings = append(p.Warnings, "with a PreToolUse hook, Cline in editors and the CLI 2 can stop a task dead when a later tool fails, such as reading a missing file; without it only the time before a call and calls that never return are missing")
 	}
 	if slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Op == OpCreate || a.Op == OpChain }) {
 		p.Warnings = append(p.Warnings, "editor windows that are open may not see new hooks until they are reloaded (Developer: Reload Window)")

@@ -64,10 +64,10 @@ func TestSecretLivesInTheKeyring(t *testing.T) {
 		{"set", "the secret of agent agent-1 is in the system's keyring", "a-secret-of"},
 		{"found", "destinations store, infinium", "a-secret-of"},
 		{"found", "keyring", ""},
-		{"other", "destinations store\n", "infinium\n"},
+		{"other", "destinations store, infinium\n", "keyring"},
 		{"delete", "the secret of agent agent-1 is removed", ""},
 		{"again", "the keyring holds no secret of agent agent-1", ""},
-		{"gone", "destinations store\n", "keyring"},
+		{"gone", "destinations store, infinium\n", "keyring"},
 	} {
 		got := part(tt.part)
 		if !strings.Contains(got, tt.has) {
