@@ -86,6 +86,18 @@ func (b *Builder) Add(e hook.Event) {
 	b.keep(e)
 }
 
+// Tighten lowers how much of the events to come, and of the host's files, is
+// captured. It never raises it: a session whose user wanted less in one place
+// gets less in all.
+func (b *Builder) Tighten(c Capture) {
+	if c.openness() == 0 {
+		c = CaptureNone
+	}
+	if c.Stricter(b.opts.Capture) {
+		b.opts.Capture = c
+	}
+}
+
 // Unknown returns how many events no decoder understood.
 func (b *Builder) Unknown() int { return b.unknown }
 

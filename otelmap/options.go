@@ -22,6 +22,20 @@ const (
 	CaptureFull Capture = "full"
 )
 
+// Stricter reports that c lets less text out than other does. What is no level
+// counts as letting nothing out.
+func (c Capture) Stricter(other Capture) bool { return c.openness() < other.openness() }
+
+func (c Capture) openness() int {
+	switch c {
+	case CaptureFull:
+		return 2
+	case CapturePreview:
+		return 1
+	}
+	return 0
+}
+
 // DefaultIdleTimeout is how long a run may stay silent before it counts as
 // abandoned.
 const DefaultIdleTimeout = 30 * time.Minute

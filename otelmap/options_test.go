@@ -1,0 +1,33 @@
+package otelmap
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+func TestTightenOnlyTightens(t *testing.T) {
+	for _, tt := range []struct {
+		from, to Capture
+		text     bool
+	}{
+		{CapturePreview, CaptureNone, false},
+		{CaptureFull, CapturePreview, true},
+		{CaptureNone, CaptureFull, false},
+		{CapturePreview, "nonsense", false},
+	} {
+		b := NewBuilder("cline", "s", Options{Capture: tt.from}, Carry{})
+		b.Tighten(tt.to)
+		e := prompt(1, strings.Repeat("x", 50_000))
+		b.Add(e)
+		b.Add(ev(2, hook.KindRunComplete))
+		got := value(b.Spans(b.Runs(far)[0], nil)[0], string(KeyTask))
+		if (got != "") != tt.text {
+			t.Errorf("%s tightened to %s: text %t, want %t", tt.from, tt.to, got != "", tt.text)
+		}
+		if len(got) >= 50_000 {
+			t.Errorf("%s tightened to %s: the whole text is there", tt.from, tt.to)
+		}
+	}
+}
