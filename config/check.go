@@ -53,9 +53,9 @@ func (k checker) check(raw string, tag reflect.StructTag) (string, bool) {
 		return strconv.FormatInt(n, 10), ok && lo <= n && n <= hi
 	case "traceparent":
 		return raw, validTraceparent(raw)
-	case "path", "abspath":
+	case "abspath":
 		p := k.expand(raw)
-		return p, p != "" && !hasControl(p) && (tag.Get("kind") == "path" || isAbs(k.goos, p))
+		return p, p != "" && !hasControl(p) && isAbs(k.goos, p)
 	case "url":
 		return raw, validURL(raw)
 	case "baseurl":

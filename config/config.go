@@ -16,7 +16,7 @@ import (
 // the reference: doc explains, allowed says what a value may be, kind names
 // the check (see checks in check.go), secret keeps a value out of all output.
 type Config struct {
-	Exporters   []string `group:"Destinations" env:"HOOKSPAN_EXPORTERS" kind:"exporters" allowed:"a comma list of store, otlp, infinium, file" doc:"Where traces go. Unset: store always, otlp when an OTLP endpoint is set, infinium when its id and secret are set, file when HOOKSPAN_FILE_PATH is set."`
+	Exporters   []string `group:"Destinations" env:"HOOKSPAN_EXPORTERS" whenWrong:"store" kind:"exporters" allowed:"a comma list of store, otlp, infinium, file" doc:"Where traces go. Unset: store always, otlp when an OTLP endpoint is set, infinium when its id and secret are set, file when HOOKSPAN_FILE_PATH is set. A wrong value counts as store."`
 	FilePath    string   `env:"HOOKSPAN_FILE_PATH" kind:"abspath" allowed:"an absolute path" doc:"File that receives traces as OTLP JSON lines."`
 	Traceparent string   `env:"HOOKSPAN_TRACEPARENT" kind:"traceparent" allowed:"a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"Trace context that becomes the parent of each run."`
 
@@ -29,7 +29,7 @@ type Config struct {
 	Redact     bool   `group:"Secrets in texts" env:"HOOKSPAN_REDACT" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Removes keys, tokens and passwords from every text before it is stored or sent."`
 	RedactFile string `env:"HOOKSPAN_REDACT_FILE" kind:"abspath" allowed:"an absolute path" doc:"File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists."`
 
-	MaxEventBytes int64         `group:"Local files" env:"HOOKSPAN_MAX_EVENT_BYTES" envDefault:"1MiB" kind:"size" min:"4KiB" max:"64MiB" allowed:"a size such as 512KiB, from 4KiB to 64MiB" doc:"Largest hook payload that is kept whole; in larger ones long texts are cut."`
+	MaxEventBytes int64         `group:"Local files" env:"HOOKSPAN_MAX_EVENT_BYTES" envDefault:"1MiB" kind:"size" min:"4KiB" max:"32MiB" allowed:"a size such as 512KiB, from 4KiB to 32MiB" doc:"Largest hook payload that is kept whole; in larger ones long texts are cut."`
 	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC" envDefault:"boundary" kind:"oneof" allowed:"boundary, always, never" doc:"When events are forced to disk: before a delivery, at every event, or whenever the system sees fit."`
 	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES" envDefault:"1GiB" kind:"size" min:"1MiB" max:"1TiB" allowed:"a size such as 1GiB, from 1MiB to 1TiB" doc:"Size of the event spool above which the oldest finished sessions are removed."`
 	Retention     time.Duration `env:"HOOKSPAN_RETENTION" envDefault:"720h" kind:"duration" min:"0s" max:"876000h" allowed:"a duration such as 720h, or 0 for ever" doc:"How long the local store keeps a trace; 0 keeps it for ever."`
@@ -51,12 +51,12 @@ type Config struct {
 	OTLPTracesCompression       string        `env:"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION" kind:"oneof" allowed:"none, gzip" doc:"As OTEL_EXPORTER_OTLP_COMPRESSION, which it replaces."`
 	OTLPProtocol                string        `env:"OTEL_EXPORTER_OTLP_PROTOCOL" envDefault:"http/protobuf" kind:"protocol" allowed:"http/protobuf, http/json" doc:"OTLP transport. grpc is not supported: name an endpoint that speaks OTLP over HTTP."`
 	OTLPTracesProtocol          string        `env:"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL" kind:"protocol" allowed:"http/protobuf, http/json" doc:"As OTEL_EXPORTER_OTLP_PROTOCOL, which it replaces."`
-	OTLPCertificate             string        `env:"OTEL_EXPORTER_OTLP_CERTIFICATE" kind:"path" allowed:"a path" doc:"PEM file with the certificates that the endpoint's own is checked against."`
-	OTLPTracesCertificate       string        `env:"OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE" kind:"path" allowed:"a path" doc:"As OTEL_EXPORTER_OTLP_CERTIFICATE, which it replaces."`
-	OTLPClientCertificate       string        `env:"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE" kind:"path" allowed:"a path" doc:"PEM file with the client's certificate."`
-	OTLPTracesClientCertificate string        `env:"OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE" kind:"path" allowed:"a path" doc:"As OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, which it replaces."`
-	OTLPClientKey               string        `env:"OTEL_EXPORTER_OTLP_CLIENT_KEY" kind:"path" allowed:"a path" doc:"PEM file with the client's private key."`
-	OTLPTracesClientKey         string        `env:"OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY" kind:"path" allowed:"a path" doc:"As OTEL_EXPORTER_OTLP_CLIENT_KEY, which it replaces."`
+	OTLPCertificate             string        `env:"OTEL_EXPORTER_OTLP_CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the certificates that the endpoint's own is checked against."`
+	OTLPTracesCertificate       string        `env:"OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"As OTEL_EXPORTER_OTLP_CERTIFICATE, which it replaces."`
+	OTLPClientCertificate       string        `env:"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the client's certificate."`
+	OTLPTracesClientCertificate string        `env:"OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"As OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, which it replaces."`
+	OTLPClientKey               string        `env:"OTEL_EXPORTER_OTLP_CLIENT_KEY" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the client's private key."`
+	OTLPTracesClientKey         string        `env:"OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY" kind:"abspath" allowed:"an absolute path" doc:"As OTEL_EXPORTER_OTLP_CLIENT_KEY, which it replaces."`
 	ServiceName                 string        `env:"OTEL_SERVICE_NAME" kind:"text" allowed:"any text" doc:"The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."`
 	Resource                    string        `env:"OTEL_RESOURCE_ATTRIBUTES" kind:"resource" allowed:"key=value pairs with commas between them, values percent-encoded" doc:"Attributes of the spans' resource."`
 	SDKDisabled                 bool          `env:"OTEL_SDK_DISABLED" envDefault:"false" kind:"otelbool" allowed:"true, false" doc:"Switches recording off, as HOOKSPAN_DISABLED does."`
@@ -68,10 +68,16 @@ type Config struct {
 	ConfigDir string
 
 	goos string
+	// own is what Fingerprint is made of, as NAME=value.
+	own []string
 	// set has an entry for each variable whose value was right.
 	set map[string]setting
 	// wrong names the variables whose value was replaced by its default.
 	wrong map[string]bool
+	// unread and noRules are what Protected answers: the env file that could
+	// not be found or read, and a wrong name of the file with the rules.
+	unread, noRules *Problem
+	read            func(string) ([]byte, error)
 }
 
 // setting is a checked value in the form env parses, and where it came from.
@@ -97,9 +103,14 @@ func Load(in Input) (*Config, error) {
 	if in.GOOS == "" {
 		in.GOOS = runtime.GOOS
 	}
-	c := &Config{goos: in.GOOS, set: make(map[string]setting), wrong: make(map[string]bool)}
+	c := &Config{goos: in.GOOS, read: in.ReadFile, set: make(map[string]setting), wrong: make(map[string]bool)}
 	var errs []error
 	vars := environment(in.Environ, in.GOOS)
+	for name, value := range vars {
+		if countsForFingerprint(name, value) {
+			c.own = append(c.own, name+"="+value)
+		}
+	}
 	home := in.Home
 	if home == "" {
 		home = vars["HOME"]
@@ -148,7 +159,14 @@ func Load(in Input) (*Config, error) {
 			continue
 		}
 		c.wrong[name] = true
-		errs = append(errs, &Problem{Variable: name, Found: foundText(tag, raw), Allowed: allowedText(tag, raw), Source: source})
+		p := &Problem{Variable: name, Found: foundText(tag, raw), Allowed: allowedText(tag, raw), Source: source}
+		errs = append(errs, p)
+		switch name {
+		case "HOOKSPAN_CONFIG_FILE":
+			c.unread = p
+		case "HOOKSPAN_REDACT_FILE":
+			c.noRules = p
+		}
 		// Where a mistake could let texts out that were meant to stay, the
 		// private side is taken in place of the default.
 		private := cmp.Or(tag.Get("whenWrong"), tag.Get("envDefault"))

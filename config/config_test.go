@@ -79,14 +79,14 @@ func TestEachVariable(t *testing.T) {
 		{"HOOKSPAN_IDLE_TIMEOUT", func(c *Config) any { return c.IdleTimeout }, map[string]any{"5m": 5 * time.Minute, "1h30m": 90 * time.Minute}, []string{"30", "0", "-5m", "999ms", "9000h"}, ""},
 		{"HOOKSPAN_REDACT", func(c *Config) any { return c.Redact }, map[string]any{"false": false, "true": true}, []string{"never"}, ""},
 		{"HOOKSPAN_REDACT_FILE", func(c *Config) any { return c.RedactFile }, map[string]any{"/etc/rules": "/etc/rules"}, []string{"rules"}, ""},
-		{"HOOKSPAN_MAX_EVENT_BYTES", func(c *Config) any { return c.MaxEventBytes }, map[string]any{"1048576": int64(1 << 20), "1MiB": int64(1 << 20), "512KiB": int64(512 << 10), "64 mib": int64(64 << 20), "5MB": int64(5e6), "4096": int64(4096)}, []string{"4095", "65MiB", "1 M", "MiB", "-1MiB", "1.5MiB", "9999999999TiB"}, ""},
+		{"HOOKSPAN_MAX_EVENT_BYTES", func(c *Config) any { return c.MaxEventBytes }, map[string]any{"1048576": int64(1 << 20), "1MiB": int64(1 << 20), "512KiB": int64(512 << 10), "32 mib": int64(32 << 20), "5MB": int64(5e6), "4096": int64(4096)}, []string{"4095", "33MiB", "64MiB", "1 M", "MiB", "-1MiB", "1.5MiB", "9999999999TiB"}, ""},
 		{"HOOKSPAN_SPOOL_SYNC", func(c *Config) any { return c.SpoolSync }, map[string]any{"always": "always", "never": "never", "boundary": "boundary"}, []string{"sometimes"}, ""},
 		{"HOOKSPAN_SPOOL_MAX_BYTES", func(c *Config) any { return c.SpoolMaxBytes }, map[string]any{"2GiB": int64(2 << 30), "1TiB": int64(1 << 40)}, []string{"1KiB", "2TiB"}, ""},
 		{"HOOKSPAN_RETENTION", func(c *Config) any { return c.Retention }, map[string]any{"0": time.Duration(0), "24h": 24 * time.Hour}, []string{"-1h", "30d", "7"}, ""},
 		{"HOOKSPAN_ALLOW_INSECURE", func(c *Config) any { return c.AllowInsecure }, map[string]any{"true": true}, []string{"si"}, ""},
 		{"INFINIUM_AGENT_ID", func(c *Config) any { return c.InfiniumAgentID }, map[string]any{"0199-ab": "0199-ab"}, []string{"a/b", "a b", strings.Repeat("a", 201)}, ""},
 		{"INFINIUM_AGENT_SECRET", func(c *Config) any { return string(c.InfiniumAgentSecret) }, map[string]any{"s3cret!": "s3cret!"}, []string{"two words", "bad\x01"}, masked},
-		{"INFINIUM_BASE_URL", func(c *Config) any { return c.InfiniumBaseURL }, map[string]any{"https://i.example/api/v1/": "https://i.example/api/v1", "http://localhost:8080": "http://localhost:8080"}, []string{"i.example", "ftp://i.example", "https://i.example?x=1", "https://"}, ""},
+		{"INFINIUM_BASE_URL", func(c *Config) any { return c.InfiniumBaseURL }, map[string]any{"https://i.example/api/v1/": "https://i.example/api/v1", "http://localhost:8080": "http://localhost:8080"}, []string{"i.example", "ftp://i.example", "https://"}, ""},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT", func(c *Config) any { return c.OTLPEndpoint }, map[string]any{"http://localhost:4318": "http://localhost:4318"}, []string{"localhost:4318", "grpc://x:1", "http://", "http://a b"}, ""},
 		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", func(c *Config) any { return c.OTLPTracesEndpoint }, map[string]any{"https://h/x": "https://h/x"}, []string{"/v1/traces"}, ""},
 		{"OTEL_EXPORTER_OTLP_HEADERS", func(c *Config) any { return c.OTLP().Headers }, map[string]any{"api-key=abc,x=a%20b": map[string]string{"api-key": "abc", "x": "a b"}}, []string{"abc", "=v", "a=%zz", "a b=c", "a=b%0d%0aInjected: 1"}, masked},
@@ -97,7 +97,7 @@ func TestEachVariable(t *testing.T) {
 		{"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", func(c *Config) any { return c.OTLP().Compression }, map[string]any{"gzip": "gzip"}, []string{"br"}, ""},
 		{"OTEL_EXPORTER_OTLP_PROTOCOL", func(c *Config) any { return c.OTLP().Protocol }, map[string]any{"http/json": "http/json", "http/protobuf": "http/protobuf"}, []string{"http"}, ""},
 		{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", func(c *Config) any { return c.OTLP().Protocol }, map[string]any{"http/json": "http/json"}, []string{"json"}, ""},
-		{"OTEL_EXPORTER_OTLP_CERTIFICATE", func(c *Config) any { return c.OTLP().Certificate }, map[string]any{"ca.pem": "ca.pem", "~/ca.pem": "/home/u/ca.pem"}, []string{"a\x01b"}, ""},
+		{"OTEL_EXPORTER_OTLP_CERTIFICATE", func(c *Config) any { return c.OTLP().Certificate }, map[string]any{"/etc/ca.pem": "/etc/ca.pem", "~/ca.pem": "/home/u/ca.pem"}, []string{"a\x01b", "ca.pem"}, ""},
 		{"OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", func(c *Config) any { return c.OTLP().Certificate }, map[string]any{"/t.pem": "/t.pem"}, []string{"a\x01b"}, ""},
 		{"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", func(c *Config) any { return c.OTLP().ClientCertificate }, map[string]any{"/c.pem": "/c.pem"}, []string{"a\x01b"}, ""},
 		{"OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE", func(c *Config) any { return c.OTLP().ClientCertificate }, map[string]any{"/c.pem": "/c.pem"}, []string{"a\x01b"}, ""},
@@ -183,7 +183,7 @@ func TestPrecedence(t *testing.T) {
 
 // private are the values that a wrong one gives where the default would be the
 // more talkative side.
-var private = map[string]any{"HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true}
+var private = map[string]any{"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true}
 
 func TestAWrongValueShowsAsWhatItGives(t *testing.T) {
 	c, _ := Load(input("", "HOOKSPAN_CAPTURE=x"))
@@ -223,6 +223,7 @@ func TestCrossChecks(t *testing.T) {
 		{"file without path", []string{"HOOKSPAN_EXPORTERS=file,store"}, "store", "HOOKSPAN_FILE_PATH: not set, but HOOKSPAN_EXPORTERS names file (in the environment): allowed an absolute path"},
 		{"infinium without id", []string{"HOOKSPAN_EXPORTERS=infinium"}, "", "INFINIUM_AGENT_ID: not set"},
 		{"otlp without endpoint", []string{"HOOKSPAN_EXPORTERS=otlp"}, "otlp", ""},
+		{"a wrong list of exporters opens nothing", []string{"HOOKSPAN_EXPORTERS=stor", "HOOKSPAN_FILE_PATH=/f", "INFINIUM_AGENT_ID=a", "INFINIUM_AGENT_SECRET=b", "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"}, "store", "HOOKSPAN_EXPORTERS: found"},
 		{"all automatic", []string{"HOOKSPAN_FILE_PATH=/f", "INFINIUM_AGENT_ID=a", "INFINIUM_AGENT_SECRET=b", "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"}, "store otlp infinium file", ""},
 		{"only what is named", []string{"HOOKSPAN_EXPORTERS=infinium", "INFINIUM_AGENT_ID=a", "INFINIUM_AGENT_SECRET=b", "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"}, "infinium", ""},
 	}

@@ -29,7 +29,8 @@ func (c *Config) readFile(read func(string) ([]byte, error), named string, k che
 		if errors.Is(err, fs.ErrNotExist) && !asked {
 			return nil, path, nil
 		}
-		return nil, path, []error{&Problem{Source: path, Reason: "cannot be read: " + reason(err), Allowed: "a readable file of NAME=value lines"}}
+		c.unread = &Problem{Source: path, Reason: "cannot be read: " + reason(err), Allowed: "a readable file of NAME=value lines"}
+		return nil, path, []error{c.unread}
 	}
 	vars, errs := parseFile(data, path)
 	return vars, path, errs

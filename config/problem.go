@@ -106,7 +106,7 @@ func foundText(tag reflect.StructTag, raw string) string {
 	if tag.Get("secret") == "true" {
 		return masked
 	}
-	return shorten(hideUserinfo(raw))
+	return shorten(showURL(tag, raw))
 }
 
 // allowedText adds to the tag's text what a reader needs to go on.
@@ -127,7 +127,50 @@ func shownText(tag reflect.StructTag, checked, raw string) string {
 	case "size", "duration", "millis":
 		return strings.TrimSpace(raw)
 	}
-	return hideUserinfo(checked)
+	return showURL(tag, checked)
+}
+
+// showURL masks what may be a secret in a text that is, or should be, a URL:
+// its userinfo, the values of its query and its fragment.
+func showURL(tag reflect.StructTag, s string) string {
+	if kind := tag.Get("kind"); kind != "url" && kind != "baseurl" {
+		return hideUserinfo(s)
+	}
+	if !strings.Contains(s, "://") {
+		// Not a URL, but perhaps one whose scheme was left out.
+		if at := strings.LastIndexByte(s, '@'); at >= 0 {
+			s = masked + s[at:]
+		}
+	}
+	return hideQuery(hideUserinfo(s))
+}
+
+// hideQuery masks what stands behind the = of each part of a query, a part
+// without one as a whole, and the fragment.
+func hideQuery(s string) string {
+	i := strings.IndexAny(s, "?#")
+	if i < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.WriteString(s[:i])
+	for rest := s[i:]; rest != ""; {
+		b.WriteByte(rest[0])
+		fragment := rest[0] == '#'
+		part := rest[1:]
+		rest = ""
+		if end := strings.IndexAny(part, "&;#"); end >= 0 && !fragment {
+			part, rest = part[:end], part[end:]
+		}
+		name, _, pair := strings.Cut(part, "=")
+		switch {
+		case pair && !fragment:
+			b.WriteString(name + "=" + masked)
+		case part != "":
+			b.WriteString(masked)
+		}
+	}
+	return b.String()
 }
 
 func shorten(s string) string {

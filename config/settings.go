@@ -99,7 +99,8 @@ The env file is ` + "`$XDG_CONFIG_HOME/hookspan/hookspan.env`" + ` (` + "`~/.con
 agents keep variables from their hooks. It holds lines of the form ` + "`NAME=value`" + `; a value with ` + "`#`" + ` in it needs quotes. Paths
 may begin with ` + "`~/`" + `.
 
-A wrong value is named and its default used instead. A destination whose address or protocol is wrong gets nothing.
+A wrong value is named and its default used instead. A destination whose address or protocol is wrong gets nothing. Nothing
+is delivered while the name of the env file or of the file with more patterns is wrong, or such a file cannot be read.
 `
 
 const referenceTail = `

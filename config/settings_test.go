@@ -75,6 +75,8 @@ func TestSecretsAreNeverShown(t *testing.T) {
 		{"wrong values", []string{"INFINIUM_AGENT_SECRET=a b " + secret, "OTEL_EXPORTER_OTLP_HEADERS=" + secret, "OTEL_EXPORTER_OTLP_TRACES_HEADERS=%zz" + secret}},
 		{"in right URLs", []string{"INFINIUM_BASE_URL=https://u:" + secret + "@h/x", "OTEL_EXPORTER_OTLP_ENDPOINT=https://u:" + secret + "@h"}},
 		{"in wrong URLs", []string{"INFINIUM_BASE_URL=https://u:" + secret + "/%zz@h x", "OTEL_EXPORTER_OTLP_ENDPOINT=ftp://u:" + secret + "@h", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://u:" + secret + "@h:port"}},
+		{"in right queries", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://h/x?token=" + secret + "&b=" + secret, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://h?" + secret + ";k=a?" + secret + "#a=" + secret}},
+		{"in wrong queries", []string{"INFINIUM_BASE_URL=https://h/x?token=" + secret, "OTEL_EXPORTER_OTLP_ENDPOINT=h/x?token=" + secret, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=u:" + secret + "@h:4318"}},
 		{"in clear text", []string{"INFINIUM_BASE_URL=http://u:" + secret + "@h", "OTEL_EXPORTER_OTLP_ENDPOINT=http://u:" + secret + "@h"}},
 	}
 	for _, tt := range tests {
@@ -108,6 +110,25 @@ func TestEverySettingIsDocumented(t *testing.T) {
 		}
 		if reflectTag(s.Name).Get("allowed") == "" || reflectTag(s.Name).Get("kind") == "" {
 			t.Errorf("%s has no allowed or kind tag", s.Name)
+		}
+	}
+}
+
+func TestURLsAreShownWithoutTheirSecrets(t *testing.T) {
+	tests := []struct{ raw, want string }{
+		{"https://c.example/v1", "https://c.example/v1"},
+		{"https://u:p@c.example/v1?a=b&c=d", "https://****@c.example/v1?a=****&c=****"},
+		{"https://c.example/?key", "https://c.example/?****"},
+		{"https://c.example/?a=&b", "https://c.example/?a=****&****"},
+		{"https://c.example/?a=b;c=d#e=f&g", "https://c.example/?a=****;c=****#****"},
+		{"https://c.example/?", "https://c.example/?"},
+		{"u:p@c.example", "****@c.example"},
+		{"c.example?a=b@c", "****@c"},
+	}
+	tag := reflectTag("OTEL_EXPORTER_OTLP_ENDPOINT")
+	for _, tt := range tests {
+		if got := showURL(tag, tt.raw); got != tt.want {
+			t.Errorf("%s: shown as %s, want %s", tt.raw, got, tt.want)
 		}
 	}
 }

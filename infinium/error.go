@@ -87,6 +87,15 @@ func (e *Error) Retryable() bool {
 // the caller.
 func (e *Error) RetryAfter() time.Duration { return e.after }
 
+// Answered reports that the service itself answered, and with a failure that
+// may be of this trace alone (500, 501, 505 to 599): other traces may be tried
+// at once. 502 and 504 are a gateway's word that nothing answered behind it, 503
+// says that the service is overloaded.
+func (e *Error) Answered() bool {
+	s := e.Status
+	return e.Class == ClassServer && (s == 500 || s == 501 || s >= 505 && s <= 599)
+}
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

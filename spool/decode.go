@@ -224,6 +224,13 @@ func (r *Record) setString(key string, text []byte, escaped bool, prev *Record) 
 		field, old = &r.Cwd, prev.Cwd
 	case "traceparent":
 		field, old = &r.TraceParent, prev.TraceParent
+	case "settings":
+		// A word that no writer of this package wrote counts as none.
+		if encoded || escaped || len(text) > MaxSettings || !validSettings(string(text)) {
+			r.Settings = ""
+			return nil
+		}
+		field, old = &r.Settings, prev.Settings
 	case "at":
 		ns, err := strconv.ParseInt(string(text), 10, 64)
 		if err != nil {

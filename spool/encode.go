@@ -27,6 +27,10 @@ const (
 // Append refuses a record and a Reader takes it for damage.
 const MaxRecord = 64 << 20
 
+// MaxSettings is the size of Record.Settings in bytes above which it is left
+// out.
+const MaxSettings = 64
+
 // Record is one event as the hook process received it.
 type Record struct {
 	// Host is the agent: 1 to 32 bytes of a-z, 0-9 and "-".
@@ -44,6 +48,11 @@ type Record struct {
 	Cwd string
 	// TraceParent is the W3C traceparent of the hook process's environment.
 	TraceParent string
+	// Settings is a short word by which the caller tells apart the settings in
+	// force, opaque here: at most MaxSettings bytes of printable ASCII without
+	// quotes and backslashes. Another value is left out, for it is worth less
+	// than the event.
+	Settings string
 	// PPID is the parent process.
 	PPID int
 	// Payload is what the host sent, byte for byte. It must be valid JSON
@@ -121,6 +130,9 @@ func encode(r *Record) ([]byte, error) {
 	}
 	b = appendNumber(b, "ppid", int64(r.PPID))
 	b = appendNumber(b, "cut", r.Cut)
+	if r.Settings != "" && validSettings(r.Settings) {
+		b = appendMember(b, "settings", r.Settings)
+	}
 	if raw {
 		b = append(b, `"raw":"`...)
 		b = base64.StdEncoding.AppendEncode(b, r.Payload)
@@ -138,6 +150,19 @@ func encode(r *Record) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, len(b), MaxRecord)
 	}
 	return b, nil
+}
+
+// validSettings tells the words that may stand in a record without an escape.
+func validSettings(s string) bool {
+	if len(s) > MaxSettings {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // embeddable guards the frame, not the JSON: a payload that holds a separator

@@ -70,6 +70,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 			Event:       text.Draw(t, "event"),
 			Cwd:         text.Draw(t, "cwd"),
 			TraceParent: text.Draw(t, "traceparent"),
+			Settings:    rapid.StringMatching(`[ !#-\[\]-~]{0,64}`).Draw(t, "settings"),
 			PPID:        rapid.IntMin(0).Draw(t, "ppid"),
 			Cut:         rapid.Int64Min(0).Draw(t, "cut"),
 			Raw:         rapid.Bool().Draw(t, "raw"),
@@ -160,6 +161,38 @@ func TestChecksums(t *testing.T) {
 	for _, n := range []int{0, 1, 4096, oneShot - 1, oneShot, oneShot + 1} {
 		if a, b := checksum(long[:n]), checksumOnce(long[:n]); a != b {
 			t.Errorf("%d bytes: %08x and %08x", n, a, b)
+		}
+	}
+}
+
+// TestSettings has the word kept or left out; the event is stored either way.
+func TestSettings(t *testing.T) {
+	long := strings.Repeat("x", MaxSettings)
+	for given, want := range map[string]string{
+		"": "", "preview/": "preview/", "none/0123456789abcdef": "none/0123456789abcdef", " ~": " ~", long: long,
+		long + "x": "", `a"b`: "", `a\b`: "", "a\n": "", "\x7f": "", "ü": "", "\xff": "",
+	} {
+		log := frame(t, Record{Host: "cline", Session: "s", Settings: given, Payload: []byte("{}")})
+		got := readAll(t, log)
+		if len(got.records) != 1 || got.records[0].Settings != want {
+			t.Errorf("%q: read back %+v, want %q", given, got.records, want)
+		}
+		if bytes.Contains(log, []byte("settings")) != (want != "") {
+			t.Errorf("%q: written as %q", given, log)
+		}
+	}
+}
+
+// TestSettingsOfOtherWriters reads what this package would not have written.
+func TestSettingsOfOtherWriters(t *testing.T) {
+	for member, want := range map[string]string{
+		`"settings":"a"`: "a", `"settings":"\u0061"`: "", `"settings64":"YQ=="`: "", `"settings":7`: "", `"settings":null`: "",
+		`"settings":"` + strings.Repeat("x", MaxSettings+1) + `"`: "", `"settings":"ü"`: "", `"settings":"a","settings":"ü"`: "",
+	} {
+		var r Record
+		body := []byte(`"host":"cline",` + member + `,"payload":{}`)
+		if err := r.members(body, &Record{Settings: "a"}); err != nil || r.Settings != want || string(r.Payload) != "{}" {
+			t.Errorf("%s: read as %+v, %v; want %q", member, r, err, want)
 		}
 	}
 }

@@ -39,13 +39,14 @@ type app struct {
 	cfg    *config.Config
 	cfgErr error
 	log    logfile.Log
+	// byHand reports that a person asked for a delivery.
+	byHand bool
 }
 
 func newApp(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) *app {
-	home, _ := os.UserHomeDir()
 	return &app{
 		args: args, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ,
-		home: home, goos: runtime.GOOS, now: time.Now, sleep: sleep,
+		home: hookproc.Home(), goos: runtime.GOOS, now: time.Now, sleep: sleep,
 	}
 }
 

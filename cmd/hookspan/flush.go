@@ -19,8 +19,8 @@ import (
 const linger = 45 * time.Second
 
 type flushFlags struct {
-	wait, detached, asJSON bool
-	sessions               []string
+	wait, detached, asJSON, elsewhere bool
+	sessions                          []string
 }
 
 func (a *app) flushCmd() *cobra.Command {
@@ -40,6 +40,7 @@ something still waits or was refused.`,
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
 	cmd.Flags().BoolVar(&f.detached, "detached", false, "run as hooks start it: silent, keeping to the stored next tries")
 	cmd.Flags().StringArrayVar(&f.sessions, "session", nil, "deliver only this session (host/key, as the spool's folders are named)")
+	cmd.Flags().BoolVar(&f.elsewhere, "other-settings", false, "deliver sessions that were recorded under other environment variables, too")
 	_ = cmd.Flags().MarkHidden("detached")
 	return cmd
 }
@@ -50,6 +51,7 @@ func (a *app) flush(cmd *cobra.Command, f flushFlags) error {
 	if err != nil {
 		return usageError{err, cmd}
 	}
+	a.byHand = !f.detached
 	p, err := a.pipeline(ctx)
 	if err != nil {
 		a.log.Line("flush: " + err.Error())
@@ -66,7 +68,7 @@ func (a *app) flush(cmd *cobra.Command, f flushFlags) error {
 	if bar := a.progress(p, keys); bar != nil {
 		defer func() { _ = bar.Finish() }()
 	}
-	results, err := p.Run(ctx, deliver.Pass{Force: true, Wait: f.wait, Sessions: keys})
+	results, err := p.Run(ctx, deliver.Pass{Force: true, Wait: f.wait, Elsewhere: f.elsewhere, Sessions: keys})
 	if err != nil {
 		return err
 	}
@@ -161,8 +163,9 @@ func (a *app) progress(p *pipeline, keys []spool.Key) *progressbar.ProgressBar {
 }
 
 func (a *app) report(results []deliver.Result, asJSON bool) error {
-	waiting, parked, broken := 0, 0, false
+	waiting, parked, elsewhere, broken := 0, 0, 0, false
 	for _, r := range results {
+		elsewhere += r.Elsewhere
 		waiting += r.Waiting
 		parked += r.Parked
 		broken = broken || len(r.Errors) > 0
@@ -178,6 +181,9 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 				a.printf("%-9s   %s\n", "", printable(e))
 			}
 		}
+		if elsewhere > 0 {
+			a.hint("a hook started where they were recorded delivers them; --other-settings does so here, with the settings of here")
+		}
 		if waiting > 0 {
 			a.hint("what waits is kept, and later hooks try again; once it is mended: hookspan flush")
 		}
@@ -192,10 +198,16 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 }
 
 func summary(r deliver.Result) string {
-	if r.Runs == 0 && r.Waiting == 0 && r.Parked == 0 {
-		return "nothing waiting"
-	}
 	var parts []string
+	if r.Busy > 0 {
+		parts = append(parts, plural(r.Busy, "session")+" being delivered by another process (--wait waits for it)")
+	}
+	if r.Elsewhere > 0 {
+		parts = append(parts, plural(r.Elsewhere, "session")+" recorded under other environment variables")
+	}
+	if r.Runs == 0 && r.Waiting == 0 && r.Parked == 0 {
+		return strings.Join(append([]string{"nothing waiting"}, parts...), "; ")
+	}
 	if r.Runs > 0 {
 		parts = append(parts, fmt.Sprintf("%s, %s delivered", plural(r.Runs, "trace"), plural(r.Spans, "span")))
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zalando/go-keyring"
@@ -47,6 +48,10 @@ func (p *pipeline) Close() error {
 // when none is named. A destination that cannot be built takes part with its
 // error, so that its spans wait and the reason shows.
 func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
+	if err := a.cfg.Protected(); err != nil {
+		// What protects the texts could not be read: nothing may go out.
+		return nil, err
+	}
 	clean, err := a.redactor()
 	if err != nil {
 		return nil, err
@@ -61,6 +66,7 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		SyncLog: a.cfg.SpoolSync != "never",
 		Now:     a.now, Sleep: a.sleep, Log: a.logLine(clean),
 	}
+	p.Judge = a.judge
 	if clean != nil {
 		p.Redact = clean.Spans
 	}
@@ -78,7 +84,7 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		if len(only) > 0 && !slices.Contains(only, name) {
 			continue
 		}
-		d := deliver.Destination{Name: name, Batch: 512}
+		d := deliver.Destination{Name: name, Batch: 512, Local: name == config.ExporterStore}
 		d.Exporter, err = a.exporter(ctx, name, p)
 		if err != nil {
 			d.Exporter = broken{fmt.Errorf("%s: %w", name, err)}
@@ -101,6 +107,19 @@ func (a *app) logLine(clean *redact.Redactor) func(string) {
 		return a.log.Line
 	}
 	return func(line string) { a.log.Line(clean.String(line)) }
+}
+
+// judge reads a record's settings, a capture level and the fingerprint of the
+// environment its hook ran in, as the hook process writes them. A person who
+// asks for a delivery means what was recorded without any such variable, too;
+// a hook of another project does not.
+func (a *app) judge(settings string) (otelmap.Capture, bool) {
+	capture, fingerprint, ok := strings.Cut(settings, "/")
+	if !ok {
+		return otelmap.Capture(a.cfg.Capture), true
+	}
+	same := fingerprint == a.cfg.Fingerprint() || a.byHand && fingerprint == ""
+	return otelmap.Capture(capture), same
 }
 
 // destinations are the configured ones, a secret from the keyring included.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -128,13 +129,23 @@ func (a *app) target(name string) string {
 	case config.ExporterStore:
 		return a.cfg.StorePath()
 	case config.ExporterOTLP:
-		return a.cfg.OTLP().Endpoint
+		return place(a.cfg.OTLP().Endpoint)
 	case config.ExporterInfinium:
 		return a.cfg.InfiniumBaseURL
 	case config.ExporterFile:
 		return a.cfg.FilePath
 	}
 	return ""
+}
+
+// place is an endpoint without what may be a credential in it.
+func place(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "an endpoint that is no URL"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
 
 func (a *app) printPayload(ctx context.Context, name string, spans tracetest.SpanStubs, asJSON bool) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +23,9 @@ type Destination struct {
 	// Exporter sends spans; an error of it may implement
 	// Retryable() bool and RetryAfter() time.Duration.
 	Exporter sdktrace.SpanExporter
+	// Local reports that what goes there stays on this machine, in the user's own
+	// files.
+	Local bool
 	// Batch is the largest number of spans in one call; if zero, a run goes
 	// whole.
 	Batch int
@@ -40,6 +42,11 @@ type Deliverer struct {
 	// Redact removes secrets from spans before any destination sees them; it
 	// must not change its argument. If nil, spans go as they are.
 	Redact func(tracetest.SpanStubs) tracetest.SpanStubs
+	// Judge tells of a record's settings how much may be captured of it and
+	// whether this process has the same: two projects may send to two places, and
+	// what was recorded for one must not go to the other because a hook of that
+	// one started the delivery. If nil, all have the same.
+	Judge func(settings string) (capture otelmap.Capture, same bool)
 	// Stored reads a trace back from the local store, for what a destination
 	// refused and is to be sent again. If nil, that is not sent again.
 	Stored func(ctx context.Context, trace string) (tracetest.SpanStubs, error)
@@ -63,6 +70,8 @@ type Pass struct {
 	// Wait waits for other processes that deliver the same sessions. Without
 	// it these sessions are left to them.
 	Wait bool
+	// Elsewhere delivers sessions that were recorded under other settings, too.
+	Elsewhere bool
 	// Sessions limits the pass; empty means all.
 	Sessions []spool.Key
 }
@@ -77,7 +86,11 @@ type Result struct {
 	// Waiting counts the runs that are due but not delivered, Parked those that
 	// were refused for good in this pass.
 	Waiting int `json:"waiting"`
-	Parked  int `json:"parked"`
+	// Elsewhere counts the sessions that wait for a process with their settings,
+	// Busy those that another process is delivering now.
+	Elsewhere int `json:"elsewhere,omitempty"`
+	Busy      int `json:"busy,omitempty"`
+	Parked    int `json:"parked"`
 	// Errors are what went wrong, one line for each different text.
 	Errors []string `json:"errors,omitempty"`
 }
@@ -112,7 +125,8 @@ func (d *Deliverer) Run(ctx context.Context, p Pass) ([]Result, error) {
 
 // destination takes one destination through the sessions. When it does not
 // answer, the rest of the sessions waits for a later pass: each would only
-// time out again.
+// time out again. A run that it answers with a failure holds up its own session
+// alone.
 func (d *Deliverer) destination(ctx context.Context, dst *Destination, keys []spool.Key, p Pass, c *cache, res *Result) {
 	down := false
 	for _, k := range keys {
@@ -122,7 +136,7 @@ func (d *Deliverer) destination(ctx context.Context, dst *Destination, keys []sp
 		}
 		err := d.session(ctx, dst, k, p, c, res, down)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, errWaits):
 		case errors.Is(err, errDown):
 			down = true
 		case err != nil:
@@ -135,9 +149,12 @@ func (d *Deliverer) destination(ctx context.Context, dst *Destination, keys []sp
 	}
 }
 
-// errDown reports that a destination did not take a run that should be tried
-// again.
-var errDown = errors.New("destination is down")
+// A destination did not take a run that should be tried again: errDown is its
+// own state, errWaits may be the run's.
+var (
+	errDown  = errors.New("destination is down")
+	errWaits = errors.New("a run waits for its next try")
+)
 
 // look is what one look at a session found.
 type look struct {
@@ -159,15 +176,24 @@ func (d *Deliverer) session(ctx context.Context, dst *Destination, k spool.Key, 
 		return err
 	}
 	defer func() { _ = s.Close() }()
+	// What is refused again is not asked for a second time in one pass.
+	resend := p.Force && !down
 	for {
 		unlock, ok, err := d.lock(ctx, s, dst.Name, p.Wait)
 		if err != nil {
 			return err
 		}
 		if !ok {
+			res.Busy++
 			return nil
 		}
-		l, err := d.once(ctx, dst, s, p, c, res, down)
+		if resend {
+			resend, err = false, d.resend(ctx, dst, s, res)
+		}
+		var l look
+		if err == nil {
+			l, err = d.once(ctx, dst, s, p, c, res, down)
+		}
 		if uerr := unlock(); err == nil {
 			err = uerr
 		}
@@ -210,17 +236,27 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 	if err != nil {
 		return look{}, err
 	}
-	if p.Force && !down {
-		if err := d.resend(ctx, dst, s, st, res); err != nil {
+	if size < st.Offset {
+		d.logf("%s: session %s: the log has %d bytes, %d were delivered: it was cut or made anew and is read from its start",
+			dst.Name, s.Key().Name, size, st.Offset)
+		st.restart()
+		if err := st.write(s, dst.Name); err != nil {
 			return look{}, err
 		}
 	}
-	if size <= st.Offset {
+	if size == st.Offset {
 		return look{size: size}, nil
 	}
 	out, err := c.get(ctx, d, s, st, size)
 	if err != nil {
 		return look{}, err
+	}
+	if out.elsewhere && !dst.Local && !p.Elsewhere {
+		if len(out.runs) == 0 {
+			return look{size: size, waiting: out.waiting}, nil
+		}
+		res.Elsewhere++
+		return look{later: true}, nil
 	}
 	st.Host, st.Session = out.host, out.session
 	if down || !p.Force && d.Now().Before(st.NextTry) && len(out.runs) > 0 {
@@ -230,15 +266,9 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 		}
 		return look{later: true}, nil
 	}
-	sendErr := d.send(ctx, dst, out, st, res)
 	before := st.Offset
-	done := st.Done
-	st.Offset, st.Carry = out.boundary(func(id otelmap.RunID) bool { return done[id.String()] })
-	if st.Offset >= out.size {
-		st.Done = nil
-	}
-	// A run that reading from here did not meet lies before the position.
-	maps.DeleteFunc(st.Done, func(id string, _ bool) bool { return !out.known[id] })
+	sendErr := d.send(ctx, dst, s, out, st, res)
+	st.advance(out)
 	if len(out.runs) > 0 || st.Offset != before {
 		if err := st.write(s, dst.Name); err != nil {
 			return look{}, err
@@ -248,9 +278,17 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 }
 
 // send hands the runs to the exporter in order, up to the first that should be
-// tried again.
-func (d *Deliverer) send(ctx context.Context, dst *Destination, out *batch, st *State, res *Result) error {
+// tried again. Each answer is noted before the next run goes, so that a process
+// that is killed sends one run again and not all of them; the caller notes the
+// last.
+func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session, out *batch, st *State, res *Result) error {
 	for i := range out.runs {
+		if i > 0 {
+			st.advance(out)
+			if err := st.write(s, dst.Name); err != nil {
+				return err
+			}
+		}
 		r := &out.runs[i]
 		refused, err := d.export(ctx, dst, r.spans)
 		if err != nil && ctx.Err() != nil {
@@ -266,6 +304,9 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, out *batch, st *
 			res.fail(err)
 			d.logf("%s: trace %s: %v; next try in %s", dst.Name, r.trace, err,
 				st.NextTry.Sub(d.Now()).Round(time.Second))
+			if answered(err) {
+				return errWaits
+			}
 			return errDown
 		}
 		if err == nil && refused.spans >= len(r.spans) {
@@ -273,7 +314,7 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, out *batch, st *
 		}
 		st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
 		if err != nil {
-			st.park(Parked{Trace: r.trace, At: d.Now(), Spans: len(r.spans), Error: err.Error()})
+			st.park(Parked{Trace: r.trace, Root: r.root, At: d.Now(), Spans: len(r.spans), Error: err.Error()})
 			res.Parked++
 			res.fail(err)
 			d.logf("%s: trace %s refused for good: %v", dst.Name, r.trace, err)

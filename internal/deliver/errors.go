@@ -26,12 +26,18 @@ type Error struct {
 	Rejected int64
 	// TooLarge reports that fewer spans at a time may be taken.
 	TooLarge bool
+	// RunOnly reports a failure that may lie in what was sent.
+	RunOnly bool
 }
 
 func (e *Error) Error() string             { return e.Err.Error() }
 func (e *Error) Unwrap() error             { return e.Err }
 func (e *Error) Retryable() bool           { return !e.Permanent }
 func (e *Error) RetryAfter() time.Duration { return e.After }
+
+// Answered reports that the destination itself answered, and with a failure
+// that may be of these spans alone: others may be tried at once.
+func (e *Error) Answered() bool { return e.RunOnly }
 
 // classified is what the loop asks of an exporter's error. An error that does
 // not say is retried: losing is worse than repeating.
@@ -46,6 +52,25 @@ func classify(err error) (retry bool, after time.Duration) {
 		return c.Retryable(), c.RetryAfter()
 	}
 	return true, 0
+}
+
+// answerer is an error that tells trouble with one run from a destination that
+// is down. Of an error that does not say, the destination is: without an answer
+// every further run would only time out too.
+type answerer interface {
+	Answered() bool
+}
+
+func answered(err error) bool {
+	var a answerer
+	return errors.As(err, &a) && a.Answered()
+}
+
+// ofTheRun reports a status that may come of what was sent, such as a handler
+// that breaks on one trace. 502 and 504 are a gateway's word that it had no
+// answer from behind it, 503 says of itself that it is overloaded.
+func ofTheRun(status int) bool {
+	return status == 500 || status == 501 || status >= 505 && status <= 599
 }
 
 // backoff is the wait before the try after attempts failures: doubled each

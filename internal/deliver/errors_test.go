@@ -56,3 +56,25 @@ func TestAnErrorThatSaysNothingIsRetried(t *testing.T) {
 		}
 	}
 }
+
+func TestAFailureThatMayBeOfTheRunAlone(t *testing.T) {
+	for status := 500; status <= 600; status++ {
+		want := status != 502 && status != 503 && status != 504 && status != 600
+		if got := ofTheRun(status); got != want {
+			t.Errorf("%d: of the run %t, want %t", status, got, want)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"unknown", errTest, false},
+		{"no answer", &Error{Err: errTest}, false},
+		{"answered, wrapped", fmt.Errorf("x: %w", &Error{Err: errTest, RunOnly: true}), true},
+	} {
+		if got := answered(c.err); got != c.want {
+			t.Errorf("%s: %t, want %t", c.name, got, c.want)
+		}
+	}
+}

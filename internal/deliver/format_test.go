@@ -3,8 +3,11 @@ package deliver
 import (
 	"encoding/json"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestTheFormatsExampleIsRead holds FORMAT.md to the program: its example has
@@ -35,6 +38,14 @@ func TestTheFormatsExampleIsRead(t *testing.T) {
 	}
 	if err := json.Unmarshal(again, &got); err != nil {
 		t.Fatal(err)
+	}
+	wantParked := want["parked"].([]any)[0].(map[string]any)
+	gotParked := got["parked"].([]any)[0].(map[string]any)
+	if d := cmp.Diff(wantParked, gotParked); d != "" {
+		t.Errorf("parked run (-example +written):\n%s", d)
+	}
+	if n := reflect.TypeFor[Parked]().NumField(); len(wantParked) != n {
+		t.Errorf("the example's parked run has %d members, want all %d", len(wantParked), n)
 	}
 	delete(want, "rejected") // left out when 0
 	for name := range want {

@@ -16,6 +16,11 @@ import (
 // link to what came before.
 const keepDelivered = 24 * time.Hour
 
+// keepParked is how long a session stays for the sake of runs that a
+// destination refused: its delivery file is the only note of them, and a wrong
+// key is not always mended within a day.
+const keepParked = 30 * 24 * time.Hour
+
 // Limits bound the spool.
 type Limits struct {
 	// MaxBytes is the size of all logs together above which the oldest finished
@@ -29,14 +34,17 @@ type resting struct {
 	size      int64
 	last      time.Time
 	delivered bool
+	// parked reports refused runs that may still be sent again on request.
+	parked bool
 	// tail is what a dead process left at the log's end, empty if nothing.
 	tail []spool.Damage
 }
 
-// Housekeep removes the logs of sessions that every destination has whole and
-// that have been silent for a day, and, when the logs together are too large,
-// the oldest finished sessions: delivered ones first. What is removed
-// undelivered is logged with its count; nothing is removed silently.
+// Housekeep removes the logs of sessions that every destination has whole, also
+// one that only another process is set up for, and that have been silent for a
+// day; what a destination refused keeps them for a month. When the logs together
+// are too large, the oldest finished sessions go: delivered ones first. What is
+// removed undelivered is logged with its count; nothing is removed silently.
 func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 	keys, err := d.Spool.Sessions()
 	if err != nil {
@@ -58,7 +66,7 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 			errs = append(errs, err)
 			continue
 		}
-		if r.delivered && now.Sub(r.last) > keepDelivered {
+		if r.delivered && !r.parked && now.Sub(r.last) > keepDelivered {
 			if gone, err := d.retire(r); err != nil || gone {
 				errs = append(errs, err)
 				continue
@@ -96,14 +104,25 @@ func (d *Deliverer) rests(k spool.Key, now time.Time) (resting, error) {
 	if err != nil {
 		return resting{}, err
 	}
-	r := resting{key: k, size: size, last: last, delivered: true}
-	for i := range d.Destinations {
-		st, err := ReadState(s, d.Destinations[i].Name)
+	// With no destination at all nobody has anything.
+	r := resting{key: k, size: size, last: last, delivered: len(d.Destinations) > 0}
+	for _, name := range d.names() {
+		st, err := d.owed(s, name)
 		if err != nil {
 			return resting{}, err
 		}
-		if st.Offset >= size {
+		if st == nil {
 			continue
+		}
+		r.parked = r.parked || slices.ContainsFunc(st.Parked, func(p Parked) bool { return now.Sub(p.At) < keepParked })
+		// A position behind the end is that of a log that was cut: what has come
+		// since was not delivered.
+		if st.Offset == size {
+			continue
+		}
+		if st.Offset > size {
+			r.delivered = false
+			return r, nil
 		}
 		if now.Sub(last) <= keepDelivered {
 			r.delivered = false
@@ -122,6 +141,31 @@ func (d *Deliverer) rests(k spool.Key, now time.Time) (resting, error) {
 		r.tail = []spool.Damage{tail}
 	}
 	return r, nil
+}
+
+// names are the destinations of this process, then all others there can be.
+func (d *Deliverer) names() []string {
+	var names []string
+	for i := range d.Destinations {
+		names = append(names, d.Destinations[i].Name)
+	}
+	for _, n := range destinationNames {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// owed returns a destination's position, nil of one that this process does not
+// deliver to and that never had anything of the session.
+func (d *Deliverer) owed(s *spool.Session, name string) (*State, error) {
+	if !slices.ContainsFunc(d.Destinations, func(dst Destination) bool { return dst.Name == name }) {
+		if _, err := s.ReadFile(stateFile(name)); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return ReadState(s, name)
 }
 
 // tornEnd reports that no record follows the offset, only a torn one.
@@ -147,8 +191,8 @@ func (d *Deliverer) remove(r resting) (gone bool, err error) {
 		return false, err
 	}
 	defer func() { _ = s.Close() }()
-	for i := range d.Destinations {
-		unlock, ok, err := s.TryLock(d.Destinations[i].Name)
+	for _, name := range d.names() {
+		unlock, ok, err := s.TryLock(name)
 		if err != nil || !ok {
 			return false, err
 		}

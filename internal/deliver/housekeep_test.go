@@ -293,3 +293,67 @@ func TestASessionThatGoesOnAfterItsRemovalStartsAnew(t *testing.T) {
 		t.Errorf("%d spans before, %d after, %d doubles", before, len(want), m.doubles())
 	}
 }
+
+func TestHousekeepingSeesWhatIsOwedToOthers(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		// tried are the destinations that an earlier process had, of which otlp
+		// was down; sweeps are those of the process that sweeps.
+		tried, sweeps []string
+		gone          bool
+	}{
+		{"all are set up here", []string{"store"}, []string{"store"}, true},
+		{"one that is owed is not set up here", []string{"store", "otlp"}, []string{"store"}, false},
+		{"one that has all is not set up here", []string{"store", "file"}, []string{"store"}, true},
+		{"none is set up here", nil, nil, false},
+		{"none is set up here, and another has all", []string{"store"}, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			k := b.append(oneRun(t, "")...)
+			b.clock.Advance(time.Minute)
+			process := func(names []string) *Deliverer {
+				var dsts []Destination
+				for _, n := range names {
+					m := &memory{}
+					if n == "otlp" {
+						m.before = fail(&Error{Err: errTest})
+					}
+					dsts = append(dsts, Destination{Name: n, Exporter: m})
+				}
+				return b.deliverer(dsts...)
+			}
+			b.run(process(c.tried), Pass{})
+			b.at(k, b.clock.Now().Add(-100*keepDelivered))
+			if err := process(c.sweeps).Housekeep(t.Context(), Limits{}); err != nil || b.there(k) == c.gone {
+				t.Errorf("error %v, log is there: %t, want gone: %t", err, b.there(k), c.gone)
+			}
+		})
+	}
+}
+
+func TestARefusedRunIsKeptForAMonth(t *testing.T) {
+	b := newBench(t)
+	k := b.append(oneRun(t, "")...)
+	b.clock.Advance(time.Minute)
+	m := &memory{before: fail(&Error{Err: errTest, Permanent: true})}
+	d := b.deliverer(Destination{Name: "otlp", Exporter: m})
+	b.run(d, Pass{})
+	b.at(k, b.clock.Now())
+	elsewhere := b.deliverer(Destination{Name: "store", Exporter: &memory{}})
+	b.run(elsewhere, Pass{})
+	for _, c := range []struct {
+		age  time.Duration
+		gone bool
+	}{{25 * time.Hour, false}, {keepParked - time.Hour, false}, {keepParked + time.Hour, true}} {
+		b.clock.Advance(began.Add(time.Minute + c.age).Sub(b.clock.Now()))
+		for _, d := range []*Deliverer{elsewhere, d} {
+			if err := d.Housekeep(t.Context(), Limits{}); err != nil || b.there(k) == c.gone {
+				t.Errorf("after %v: error %v, log is there: %t, want gone: %t", c.age, err, b.there(k), c.gone)
+			}
+			if c.gone {
+				break
+			}
+		}
+	}
+}

@@ -51,11 +51,18 @@ type OTLP struct {
 func NewOTLP(ctx context.Context, o OTLP) (sdktrace.SpanExporter, error) {
 	u, err := url.Parse(o.Endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("otlp endpoint %q: want a URL such as http://localhost:4318", o.Endpoint)
+		shown := o.Endpoint
+		if strings.ContainsAny(shown, "@?") {
+			// Which part of it is a password only a URL could tell.
+			shown = "(not shown: it may hold credentials)"
+		}
+		return nil, fmt.Errorf("otlp endpoint %q: want a URL such as http://localhost:4318", shown)
 	}
-	if u.Scheme == "http" && len(o.Headers) > 0 && !o.AllowInsecure && !loopback(u.Hostname()) {
-		return nil, fmt.Errorf("otlp endpoint %s: headers may hold credentials and would cross the network in cleartext: "+
-			"use https, or set HOOKSPAN_ALLOW_INSECURE=true", u.Redacted())
+	bare := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
+	secrets := len(o.Headers) > 0 || u.User != nil || u.RawQuery != ""
+	if u.Scheme == "http" && secrets && !o.AllowInsecure && !loopback(u.Hostname()) {
+		return nil, fmt.Errorf("otlp endpoint %s: headers, user and query may hold credentials and would cross the network "+
+			"in cleartext: use https, or set HOOKSPAN_ALLOW_INSECURE=true", bare)
 	}
 	tlsConfig, err := o.tls()
 	if err != nil {
@@ -65,15 +72,18 @@ func NewOTLP(ctx context.Context, o OTLP) (sdktrace.SpanExporter, error) {
 		o.Timeout = 10 * time.Second
 	}
 	client := &http.Client{
-		Transport: &answers{endpoint: u.Redacted(), next: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig,
-			ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second,
-			TLSHandshakeTimeout: o.Timeout,
-		}},
+		Transport: &answers{
+			endpoint: bare.String(), query: u.RawQuery, user: u.User, secrets: scrubber(u, o.Headers),
+			next: &http.Transport{
+				Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig,
+				ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second,
+				TLSHandshakeTimeout: o.Timeout,
+			},
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       o.Timeout,
 	}
-	return otlptracehttp.New(ctx, otlpOptions(o, u, client)...)
+	return otlptracehttp.New(ctx, otlpOptions(o, bare, client)...)
 }
 
 func otlpOptions(o OTLP, u *url.URL, client *http.Client) []otlptracehttp.Option {
@@ -131,30 +141,52 @@ func loopback(host string) bool {
 // answers is the transport that reads a destination's answer for what it means
 // to the spans, before the client turns it into a text.
 type answers struct {
+	// endpoint is the URL as errors show it: without user and query.
 	endpoint string
-	next     http.RoundTripper
+	// query and user are the parts of the URL that the client leaves out.
+	query string
+	user  *url.Userinfo
+	// secrets removes credentials from a text; if nil, there are none.
+	secrets *strings.Replacer
+	next    http.RoundTripper
 }
 
 func (t *answers) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.next.RoundTrip(req)
+	resp, err := t.next.RoundTrip(t.whole(req))
 	if err != nil {
-		return nil, &Error{Err: fmt.Errorf("otlp %s: %w", t.endpoint, err)}
+		return nil, &Error{Err: t.scrubbed(fmt.Errorf("otlp %s: %w", t.endpoint, err))}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	_ = resp.Body.Close()
 	if err != nil {
-		return nil, &Error{Err: fmt.Errorf("otlp %s: the answer broke off: %w", t.endpoint, err)}
+		return nil, &Error{Err: t.scrubbed(fmt.Errorf("otlp %s: the answer broke off: %w", t.endpoint, err))}
 	}
-	if err := t.read(resp, body); err != nil {
-		return nil, err
+	if e := t.read(resp, body); e != nil {
+		e.Err = t.scrubbed(e.Err)
+		return nil, e
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(nil))
 	resp.ContentLength = 0
 	return resp, nil
 }
 
+// whole gives the request the parts of the URL that the client leaves out. A
+// transport must not change its argument.
+func (t *answers) whole(req *http.Request) *http.Request {
+	if t.query == "" && t.user == nil {
+		return req
+	}
+	req = req.Clone(req.Context())
+	req.URL.RawQuery = t.query
+	if t.user != nil && req.Header.Get("Authorization") == "" {
+		password, _ := t.user.Password()
+		req.SetBasicAuth(t.user.Username(), password)
+	}
+	return req
+}
+
 // read classifies an answer; nil means that the spans were taken.
-func (t *answers) read(resp *http.Response, body []byte) error {
+func (t *answers) read(resp *http.Response, body []byte) *Error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	code := resp.StatusCode
 	// A portal need not say what its page is.
@@ -162,7 +194,7 @@ func (t *answers) read(resp *http.Response, body []byte) error {
 		(kind == "" || kind == "text/plain") && strings.HasPrefix(http.DetectContentType(body), "text/html")
 	say := func(hint string) error {
 		text := fmt.Sprintf("otlp %s: %s", t.endpoint, resp.Status)
-		if s := line(body); s != "" && !html {
+		if s := line(t.scrub(string(body))); s != "" && !html {
 			text += ": " + s
 		}
 		if hint != "" {
@@ -175,12 +207,12 @@ func (t *answers) read(resp *http.Response, body []byte) error {
 		if html {
 			return &Error{Err: say("a web page answered in place of an OTLP receiver: check the endpoint")}
 		}
-		return partial(kind, body)
+		return t.partial(kind, body)
 	case code >= 300 && code <= 399:
 		return &Error{Err: say(fmt.Sprintf("redirects are not followed: if %q is right, set it as the endpoint",
 			location(resp)))}
 	case code == http.StatusTooManyRequests, code >= 500:
-		return &Error{Err: say(""), After: retryAfter(resp.Header.Get("Retry-After"))}
+		return &Error{Err: say(""), After: retryAfter(resp.Header.Get("Retry-After")), RunOnly: ofTheRun(code)}
 	case code == http.StatusRequestTimeout:
 		return &Error{Err: say("")}
 	case code == http.StatusRequestEntityTooLarge:
@@ -197,7 +229,7 @@ func (t *answers) read(resp *http.Response, body []byte) error {
 
 // partial reads a success's body for spans that were rejected. An answer that
 // cannot be read is still a success.
-func partial(kind string, body []byte) error {
+func (t *answers) partial(kind string, body []byte) *Error {
 	var r coltracepb.ExportTraceServiceResponse
 	var err error
 	switch kind {
@@ -213,7 +245,7 @@ func partial(kind string, body []byte) error {
 		return nil
 	}
 	return &Error{
-		Err:       fmt.Errorf("%d spans rejected: %s", p.GetRejectedSpans(), line([]byte(p.GetErrorMessage()))),
+		Err:       fmt.Errorf("%d spans rejected: %s", p.GetRejectedSpans(), line(t.scrub(p.GetErrorMessage()))),
 		Permanent: true, Partial: true, Rejected: p.GetRejectedSpans(),
 	}
 }
@@ -243,12 +275,12 @@ func retryAfter(h string) time.Duration {
 }
 
 // line makes one short printable line of what a server said.
-func line(b []byte) string {
+func line(text string) string {
 	s := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(string(b[:min(len(b), 400)]), "?"))
+	}, strings.ToValidUTF8(text[:min(len(text), 400)], "?"))
 	return strings.Join(strings.Fields(s), " ")
 }

@@ -10,7 +10,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"math/big"
 	"net"
 	"net/http"
@@ -90,6 +89,11 @@ func TestOTLPRefusesToStart(t *testing.T) {
 		{"headers in cleartext to an address that is not loopback", OTLP{Endpoint: "http://10.0.0.1/v1/traces", Headers: secret}, "cleartext"},
 		{"headers in cleartext to another machine, allowed", OTLP{Endpoint: "http://otel.example.com/v1/traces", Headers: secret, AllowInsecure: true}, ""},
 		{"cleartext to another machine without headers", OTLP{Endpoint: "http://otel.example.com/v1/traces"}, ""},
+		{"a user in cleartext to another machine", OTLP{Endpoint: "http://u:geheim@otel.example.com/v1/traces"}, "cleartext"},
+		{"a query in cleartext to another machine", OTLP{Endpoint: "http://otel.example.com/v1/traces?token=geheim"}, "cleartext"},
+		{"a user and a query to localhost", OTLP{Endpoint: "http://u:geheim@localhost:4318/v1/traces?token=geheim"}, ""},
+		{"another scheme with a password", OTLP{Endpoint: "grpc://u:geheim@otel.example.com?token=geheim"}, "want a URL"},
+		{"no URL at all, with a password", OTLP{Endpoint: "u:geheim@otel.example.com"}, "want a URL"},
 		{"headers to localhost", OTLP{Endpoint: "http://LocalHost:4318/v1/traces", Headers: secret}, ""},
 		{"headers to 127.0.0.2", OTLP{Endpoint: "http://127.0.0.2:4318/v1/traces", Headers: secret}, ""},
 		{"headers to ::1", OTLP{Endpoint: "http://[::1]:4318/v1/traces", Headers: secret}, ""},
@@ -226,13 +230,12 @@ func TestPartialSuccessIsReadInEveryForm(t *testing.T) {
 		{"no type", "", "ok", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var e *Error
-			err := partial(strings.SplitN(c.kind, ";", 2)[0], []byte(c.body))
+			e := (&answers{}).partial(strings.SplitN(c.kind, ";", 2)[0], []byte(c.body))
 			switch {
-			case c.rejected == 0 && err != nil:
-				t.Errorf("error %v, want success", err)
-			case c.rejected != 0 && (!errors.As(err, &e) || !e.Partial || e.Rejected != c.rejected || e.Retryable()):
-				t.Errorf("error %#v, want %d rejected for good", err, c.rejected)
+			case c.rejected == 0 && e != nil:
+				t.Errorf("error %v, want success", e)
+			case c.rejected != 0 && (e == nil || !e.Partial || e.Rejected != c.rejected || e.Retryable()):
+				t.Errorf("error %#v, want %d rejected for good", e, c.rejected)
 			}
 		})
 	}
@@ -257,9 +260,8 @@ func FuzzPartial(f *testing.F) {
 	f.Add("application/json", []byte(`{"partialSuccess":{"rejectedSpans":"3"}}`))
 	f.Add("application/x-protobuf", []byte("\x0a\x02\x08\x03"))
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
-		var e *Error
-		if err := partial(kind, body); err != nil && (!errors.As(err, &e) || !e.Partial || e.Rejected == 0) {
-			t.Errorf("error %#v, want a partial success or none", err)
+		if e := (&answers{}).partial(kind, body); e != nil && (!e.Partial || e.Rejected == 0) {
+			t.Errorf("error %#v, want a partial success or none", e)
 		}
 	})
 }
@@ -409,5 +411,38 @@ func TestFileDestinationIgnoresTheNetworksSettings(t *testing.T) {
 	b, err := os.ReadFile(path) //nolint:gosec // A file of the test.
 	if err != nil || !bytes.HasPrefix(b, []byte(`{"resourceSpans"`)) {
 		t.Errorf("file holds %q (%v), want a line of OTLP/JSON", b, err)
+	}
+}
+
+func TestTheWholeURLIsSent(t *testing.T) {
+	const path = "/v1/traces"
+	for _, c := range []struct {
+		name, user, query string
+		headers           map[string]string
+		auth              string
+	}{
+		{name: "a query", query: "?api_token=q1w2&x=a%2Fb"},
+		{name: "user and password", user: "user:p%40w@", auth: "Basic dXNlcjpwQHc="},
+		{name: "a user alone", user: "token@", auth: "Basic dG9rZW46"},
+		{
+			name: "the header goes before the user", user: "user:pw@", query: "?a=b",
+			headers: map[string]string{"authorization": "Bearer x"}, auth: "Bearer x",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var uri, auth string
+			s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				uri, auth = r.RequestURI, r.Header.Get("Authorization")
+			}))
+			defer s.Close()
+			url := strings.Replace(s.URL, "http://", "http://"+c.user, 1) + path + c.query
+			d := otlpDestination(t, "otlp", OTLP{Endpoint: url, Headers: c.headers})
+			if err := d.Exporter.ExportSpans(t.Context(), stubs(sample())); err != nil {
+				t.Fatal(err)
+			}
+			if uri != path+c.query || auth != c.auth {
+				t.Errorf("asked for %q with %q, want %q with %q", uri, auth, path+c.query, c.auth)
+			}
+		})
 	}
 }

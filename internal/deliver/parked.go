@@ -3,6 +3,10 @@ package deliver
 import (
 	"context"
 	"errors"
+	"slices"
+
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hookspan/hookspan/spool"
 )
@@ -11,15 +15,19 @@ import (
 // asks for it: the cause, such as a wrong key, may have been mended. The spans
 // come from the local store, since the session's log has moved on. What is
 // refused again stays parked.
-func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Session, st *State, res *Result) error {
+func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Session, res *Result) error {
+	st, err := ReadState(s, dst.Name)
+	if err != nil {
+		return err
+	}
 	if d.Stored == nil || len(st.Parked) == 0 {
 		return nil
 	}
 	var left []Parked
 	var down error
-	sent := false
-	for i, p := range st.Parked {
-		spans, err := d.Stored(ctx, p.Trace)
+	parked := st.Parked
+	for i, p := range parked {
+		spans, err := d.stored(ctx, p)
 		if err != nil {
 			d.logf("%s: trace %s cannot be sent again: %v", dst.Name, p.Trace, err)
 			left = append(left, p)
@@ -28,8 +36,13 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 		refused, err := d.export(ctx, dst, spans)
 		if retry, _ := classify(err); err != nil && retry {
 			res.fail(err)
-			res.Waiting += len(st.Parked) - i
-			left, down = append(left, st.Parked[i:]...), errDown
+			if answered(err) {
+				res.Waiting++
+				left = append(left, p)
+				continue
+			}
+			res.Waiting += len(parked) - i
+			left, down = append(left, parked[i:]...), errDown
 			break
 		}
 		if err == nil && refused.spans >= len(spans) {
@@ -42,14 +55,54 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 			res.fail(err)
 			continue
 		}
-		sent = true
 		st.delivered(len(spans), refused.spans)
 		res.Runs++
 		res.Spans += len(spans) - refused.spans
+		st.Parked = slices.Concat(left, parked[i+1:])
+		if err := st.write(s, dst.Name); err != nil {
+			return err
+		}
 	}
-	if sent || len(left) > 0 {
+	if len(left) > 0 {
 		st.Parked = left
 		return errors.Join(down, st.write(s, dst.Name))
 	}
 	return down
+}
+
+// stored reads a refused run back, without the other runs of its trace: these
+// may have been accepted, and a destination that makes a new document of each
+// request would hold them twice.
+func (d *Deliverer) stored(ctx context.Context, p Parked) (tracetest.SpanStubs, error) {
+	spans, err := d.Stored(ctx, p.Trace)
+	if err != nil || p.Root == "" {
+		return spans, err
+	}
+	if spans = subtree(spans, p.Root); len(spans) == 0 {
+		return nil, errors.New("the local store no longer has the run")
+	}
+	return spans, nil
+}
+
+// subtree are the spans that are the root or have it above them.
+func subtree(spans tracetest.SpanStubs, root string) tracetest.SpanStubs {
+	parents := make(map[trace.SpanID]trace.SpanID, len(spans))
+	for i := range spans {
+		parents[spans[i].SpanContext.SpanID()] = spans[i].Parent.SpanID()
+	}
+	var out tracetest.SpanStubs
+	for i := range spans {
+		id, ok := spans[i].SpanContext.SpanID(), true
+		// No chain is longer than there are spans, unless it is a ring.
+		for range len(spans) {
+			if !ok || id.String() == root {
+				break
+			}
+			id, ok = parents[id]
+		}
+		if ok && id.String() == root {
+			out = append(out, spans[i])
+		}
+	}
+	return out
 }

@@ -78,3 +78,108 @@ type exporter func(context.Context, []sdktrace.ReadOnlySpan) error
 
 func (f exporter) ExportSpans(ctx context.Context, s []sdktrace.ReadOnlySpan) error { return f(ctx, s) }
 func (exporter) Shutdown(context.Context) error                                     { return nil }
+
+// TestOneRunOfASharedTraceIsSentAgainAlone has runs that were started in one
+// context, of which a destination took some.
+func TestOneRunOfASharedTraceIsSentAgainAlone(t *testing.T) {
+	b := newBench(t)
+	recs := recorded(t, "classic-session", "")
+	for i := range recs {
+		recs[i].TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	}
+	k := b.append(recs...)
+	b.clock.Advance(time.Minute)
+	kept := &memory{}
+	picky, calls := &memory{}, 0
+	picky.before = func(context.Context, []sdktrace.ReadOnlySpan) error {
+		if calls++; calls%2 == 0 {
+			return &Error{Err: errTest, Permanent: true}
+		}
+		return nil
+	}
+	d := b.deliverer(Destination{Name: "store", Exporter: kept}, Destination{Name: "infinium", Exporter: picky})
+	d.Stored = func(context.Context, string) (tracetest.SpanStubs, error) {
+		return slices.Collect(maps.Values(kept.spans)), nil
+	}
+	b.run(d, Pass{})
+	st := b.state(k, "infinium")
+	if len(st.Parked) == 0 || st.Runs == 0 || st.Parked[0].Root == "" {
+		t.Fatalf("state %s, want runs taken and runs refused, with their roots", mustJSON(st))
+	}
+	picky.before = nil
+	if r := b.run(d, Pass{Force: true})["infinium"]; r.Runs != len(st.Parked) {
+		t.Errorf("sent again: %s, want %d runs", mustJSON(r), len(st.Parked))
+	}
+	wantIDs(t, "infinium", b.view(k, d.Map).ended(), picky.ids())
+	if n := picky.doubles(); n != 0 {
+		t.Errorf("%d spans of runs that were taken came again", n)
+	}
+	if again := b.state(k, "infinium"); len(again.Parked) != 0 {
+		t.Errorf("state %s, want none parked", mustJSON(again))
+	}
+}
+
+func TestARunThatTheStoreLostStaysParked(t *testing.T) {
+	b, m := newBench(t), &memory{before: fail(&Error{Err: errTest, Permanent: true})}
+	k := b.append(oneRun(t, "")...)
+	b.clock.Advance(time.Minute)
+	d := b.deliverer(Destination{Name: "otlp", Exporter: m})
+	d.Stored = func(context.Context, string) (tracetest.SpanStubs, error) { return list(sample()), nil }
+	b.run(d, Pass{})
+	m.before, m.calls = nil, 0
+	b.run(d, Pass{Force: true})
+	if n := len(b.state(k, "otlp").Parked); n != 1 || m.calls != 0 || len(b.logged("no longer has the run")) != 1 {
+		t.Errorf("%d parked, %d calls, log %q; want the run kept and nothing sent", n, m.calls, b.log)
+	}
+}
+
+func TestAskingForARefusedRunHappensOncePerPass(t *testing.T) {
+	b, calls := newBench(t), 0
+	k := b.append(oneRun(t, "")...)
+	b.clock.Advance(time.Minute)
+	var stored tracetest.SpanStubs
+	d := b.deliverer(Destination{Name: "otlp", Exporter: exporter(func(_ context.Context, s []sdktrace.ReadOnlySpan) error {
+		if calls++; len(stored) == 0 {
+			stored = tracetest.SpanStubsFromReadOnlySpans(s)
+		}
+		return &Error{Err: errTest, Permanent: true}
+	})})
+	d.Stored = func(context.Context, string) (tracetest.SpanStubs, error) { return stored, nil }
+	b.run(d, Pass{})
+	// Another run has only just ended: the pass looks a second time once it has
+	// settled.
+	if b.append(recorded(t, "classic-session", oneRun(t, "")[0].Session)...) != k {
+		t.Fatal("another session")
+	}
+	runs, _ := b.view(k, d.Map).count()
+	calls = 0
+	b.run(d, Pass{Force: true})
+	if len(b.clock.Slept()) == 0 || calls != runs {
+		t.Errorf("%d calls, want one for each of %d runs, the refused one among them", calls, runs)
+	}
+}
+
+func TestAFailureOfOneRefusedRunLeavesTheOthersTheirTurn(t *testing.T) {
+	b := newBench(t)
+	k := b.append(recorded(t, "classic-session", "")...)
+	b.clock.Advance(time.Minute)
+	kept := &memory{}
+	answer, calls := error(&Error{Err: errTest, Permanent: true}), 0
+	d := b.deliverer(Destination{Name: "store", Exporter: kept}, Destination{Name: "otlp", Exporter: exporter(
+		func(context.Context, []sdktrace.ReadOnlySpan) error { calls++; return answer })})
+	d.Stored = func(context.Context, string) (tracetest.SpanStubs, error) {
+		return slices.Collect(maps.Values(kept.spans)), nil
+	}
+	b.run(d, Pass{})
+	parked := len(b.state(k, "otlp").Parked)
+	for _, c := range []struct {
+		err   error
+		calls int
+	}{{&Error{Err: errTest}, 1}, {&Error{Err: errTest, RunOnly: true}, parked}} {
+		answer, calls = c.err, 0
+		r := b.run(d, Pass{Force: true})["otlp"]
+		if calls != c.calls || r.Waiting != parked || len(b.state(k, "otlp").Parked) != parked {
+			t.Errorf("answered %t: %d calls, %s; want %d calls and %d waiting", answered(c.err), calls, mustJSON(r), c.calls, parked)
+		}
+	}
+}

@@ -52,6 +52,8 @@ type batch struct {
 	// that done accepts has been answered for.
 	boundary func(done func(otelmap.RunID) bool) (int64, otelmap.Carry)
 	size     int64
+	// elsewhere reports that some of it was recorded under other settings.
+	elsewhere bool
 	// known are the runs that reading met, done or not.
 	known map[string]bool
 	// waiting is how long a run that has ended still has to settle.
@@ -62,6 +64,8 @@ type batch struct {
 type prepared struct {
 	id    otelmap.RunID
 	trace string
+	// root is the id of the run's root span.
+	root  string
 	spans tracetest.SpanStubs
 }
 
@@ -91,12 +95,22 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*
 			out.session = rec.Session
 			b = otelmap.NewBuilder(out.host, out.session, d.Map, st.Carry)
 		}
+		if d.Judge != nil {
+			capture, same := d.Judge(rec.Settings)
+			b.Tighten(capture)
+			out.elsewhere = out.elsewhere || !same
+		}
 		events, err := src.Decode(rec)
 		if err != nil {
 			// The record stays in the log as it is; `hookspan doctor` shows it.
 			d.logf("session %s: event at %d: %v", s.Key().Name, rec.Offset, err)
 		}
 		for i := range events {
+			if events[i].Session == "" {
+				// Of what session it is nobody can say: no run is made of it. It
+				// stays in the log, where `hookspan doctor` shows it.
+				continue
+			}
 			b.Add(events[i])
 			lastEvent = events[i]
 			if events[i].Dialect != "" {
@@ -172,10 +186,11 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 	}
 	for _, r := range due {
 		spans := b.Spans(r, tr)
+		root := spans[0].SpanContext.SpanID().String()
 		if d.Redact != nil {
 			spans = d.Redact(spans)
 		}
-		out.runs = append(out.runs, prepared{id: r.ID, trace: b.TraceID(r), spans: spans})
+		out.runs = append(out.runs, prepared{id: r.ID, trace: b.TraceID(r), root: root, spans: spans})
 	}
 	return ctx.Err()
 }

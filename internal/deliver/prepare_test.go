@@ -203,3 +203,29 @@ func TestAHostWithoutReaderIsNotLost(t *testing.T) {
 		t.Errorf("pass: %s, want an error that names the host and no position", mustJSON(r))
 	}
 }
+
+func TestAnEventWithoutSessionMakesNoRun(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	k := b.append(recorded(t, "classic-session", "")...)
+	b.clock.Advance(time.Hour)
+	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d.Map.IdleTimeout = time.Minute
+	src := d.Sources[cline.Host]
+	src.Decode = func(r *spool.Record) ([]hook.Event, error) {
+		events, err := decode(r)
+		for i := range events {
+			events[i].Session = ""
+		}
+		return events, err
+	}
+	d.Sources[cline.Host] = src
+	if r := b.run(d, Pass{})["store"]; r.Runs != 0 || len(m.ids()) != 0 {
+		t.Errorf("pass: %s, want no run", mustJSON(r))
+	}
+	if at := b.state(k, "store").Offset; at != b.size(k) {
+		t.Errorf("position %d, want the log's end %d", at, b.size(k))
+	}
+	if !b.there(k) {
+		t.Error("the events are gone")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"time"
 
 	"github.com/hookspan/hookspan/otelmap"
@@ -44,7 +45,11 @@ type State struct {
 // Parked is a run that a destination refused for good, such as with a 4xx. It
 // is not sent again by itself, only when a person asks for it.
 type Parked struct {
-	Trace string    `json:"trace"`
+	Trace string `json:"trace"`
+	// Root is the run's root span: runs that were started in one context share
+	// a trace. Empty in files of earlier versions, whose runs stand for the
+	// whole trace.
+	Root  string    `json:"root,omitempty"`
 	At    time.Time `json:"at"`
 	Spans int       `json:"spans"`
 	Error string    `json:"error"`
@@ -52,6 +57,10 @@ type Parked struct {
 
 // maxParked bounds the list; the oldest are dropped from it first.
 const maxParked = 200
+
+// destinationNames are all that a hookspan may have kept a state for. A process
+// whose settings or keyring lack one of them must still see what is owed to it.
+var destinationNames = []string{"store", "otlp", "infinium", "file"}
 
 func stateFile(destination string) string { return "delivery-" + destination + ".json" }
 
@@ -88,6 +97,20 @@ func (st *State) write(s *spool.Session, destination string) error {
 	}
 	return nil
 }
+
+// advance moves the position past the runs that were answered for.
+func (st *State) advance(out *batch) {
+	done := st.Done
+	st.Offset, st.Carry = out.boundary(func(id otelmap.RunID) bool { return done[id.String()] })
+	if st.Offset >= out.size {
+		st.Done = nil
+	}
+	// A run that reading from here did not meet lies before the position.
+	maps.DeleteFunc(st.Done, func(id string, _ bool) bool { return !out.known[id] })
+}
+
+// restart begins the log anew and keeps what was counted and refused.
+func (st *State) restart() { st.Offset, st.Carry, st.Done = 0, otelmap.Carry{}, nil }
 
 // delivered counts a run of which some spans may have been refused.
 func (st *State) delivered(spans, refused int) {

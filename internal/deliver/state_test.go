@@ -99,3 +99,57 @@ func TestTheNotesOfDoneRunsDoNotPileUp(t *testing.T) {
 		t.Errorf("%d runs delivered, %d spans twice; want at least 3 and none", st.Runs, m.doubles())
 	}
 }
+
+func TestALogThatWasCutIsReadFromItsStart(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		size int64
+		// more is stored after the cut.
+		more bool
+	}{
+		{"cut", 4096, false},
+		{"cut, and goes on", 4096, true},
+		{"empty", 0, false},
+		{"made anew", 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, m := newBench(t), &memory{}
+			recs := recorded(t, "classic-session", "")
+			k := b.append(recs...)
+			b.clock.Advance(time.Minute)
+			d := b.deliverer(Destination{Name: "store", Exporter: m})
+			b.run(d, Pass{})
+			before := b.state(k, "store")
+			before.Parked = []Parked{{Trace: "t", At: b.clock.Now().Add(-2 * keepParked), Spans: 1, Error: "no"}}
+			if err := before.write(b.session(k), "store"); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(b.path(k, "events.json-seq"), c.size); err != nil {
+				t.Fatal(err)
+			}
+			if c.more {
+				b.append(oneRun(t, recs[0].Session)...)
+				b.clock.Advance(time.Minute)
+			}
+			if size := b.size(k); size >= before.Offset {
+				t.Fatalf("the log has %d bytes again", size)
+			}
+			if b.at(k, b.clock.Now().Add(-2*keepDelivered)); d.Housekeep(t.Context(), Limits{}) != nil || !b.there(k) {
+				t.Fatal("housekeeping took the cut log for delivered")
+			}
+			r := b.run(d, Pass{})["store"]
+			runs, _ := b.view(k, d.Map).count()
+			if r.Runs != runs || c.more && runs == 0 {
+				t.Errorf("pass: %s, want %d runs", mustJSON(r), runs)
+			}
+			st := b.state(k, "store")
+			if st.Offset > b.size(k) || st.Runs != before.Runs+int64(runs) || len(st.Parked) != 1 {
+				t.Errorf("state %s, want a position within %d, and the counters and the parked run kept", mustJSON(st), b.size(k))
+			}
+			b.run(d, Pass{})
+			if n := len(b.logged("cut or made anew")); n != 1 {
+				t.Errorf("%d lines on the cut, want 1", n)
+			}
+		})
+	}
+}

@@ -3,8 +3,10 @@
 package hookproc
 
 import (
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -117,6 +119,111 @@ func (c *call) has(variable string) bool {
 // does not read fails.
 func largePayload(c *call) {
 	c.Stdin = strings.NewReader(`{"taskId":"17","x":"` + strings.Repeat("x", 900_000) + `"}`)
+}
+
+// TestChainGetsThePayloadWhole gives payloads around the limit, of which the
+// event keeps the beginnings only.
+func TestChainGetsThePayloadWhole(t *testing.T) {
+	const script = "#!/bin/sh\ncat >\"$XDG_STATE_HOME/seen\"; ls -A \"$XDG_STATE_HOME/hookspan\" >\"$XDG_STATE_HOME/left\"\n"
+	for name, tc := range map[string]struct {
+		size int
+		mode os.FileMode
+		with func(c *call)
+		cut  bool
+	}{
+		"at the limit":               {size: 4096, mode: 0o755},
+		"one above":                  {size: 4097, mode: 0o755},
+		"far above":                  {size: 3 << 20, mode: 0o755},
+		"the first start is refused": {size: 3 << 20, mode: 0o644},
+		"switched off":               {size: 9000, mode: 0o755, with: func(c *call) { c.setenv("HOOKSPAN_DISABLED", "1") }},
+		"no state folder so far": {size: 9000, mode: 0o755, with: func(c *call) {
+			must(c.t, os.RemoveAll(c.path("state/hookspan")))
+		}},
+		"the state folder is a file": {size: 9000, mode: 0o755, cut: true, with: func(c *call) {
+			must(c.t, os.RemoveAll(c.path("state/hookspan")))
+			c.write("state/hookspan", "")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCall(t)
+			c.script(script, tc.mode)
+			c.setenv("HOOKSPAN_MAX_EVENT_BYTES", "4KiB")
+			if tc.with != nil {
+				tc.with(c)
+			}
+			payload := `{"taskId":"17","x":"`
+			payload += strings.Repeat("x", tc.size-len(payload)-len(`"}`)) + `"}`
+			c.Stdin = strings.NewReader(payload)
+			c.Run()
+			seen, err := os.ReadFile(c.path("state/seen"))
+			if err != nil || tc.cut != (string(seen) != payload) {
+				t.Errorf("the script saw %d bytes %.40q, %v; want %d, cut: %t", len(seen), seen, err, len(payload), tc.cut)
+			}
+			if tc.cut {
+				return
+			}
+			left, err := os.ReadFile(c.path("state/left"))
+			if err != nil || strings.Contains(string(left), ".chain-") {
+				t.Errorf("while the script ran, the state folder held %q, %v", left, err)
+			}
+			if log := c.log(); log != "" {
+				t.Errorf("log %q", log)
+			}
+		})
+	}
+}
+
+// TestSpill follows the file through its life.
+func TestSpill(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := &spill{dir: dir}
+	if r, err := s.stdin([]byte("small")); err != nil || readAllOf(t, r) != "small" {
+		t.Errorf("a payload up to the limit: %v", err)
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		t.Error("a payload up to the limit made a folder")
+	}
+	for _, part := range []string{"la", "rge"} {
+		if n, err := s.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatalf("write: %d, %v", n, err)
+		}
+	}
+	fi, err := s.file.Stat()
+	must(t, err)
+	if fi.Mode() != 0o600 {
+		t.Errorf("mode %v, want 0600", fi.Mode())
+	}
+	if !strings.HasPrefix(filepath.Base(s.file.Name()), ".") || filepath.Dir(s.file.Name()) != dir {
+		t.Errorf("file %s, want a name with a dot in %s", s.file.Name(), dir)
+	}
+	for range 2 {
+		if r, err := s.stdin([]byte("la")); err != nil || readAllOf(t, r) != "large" {
+			t.Errorf("a payload above the limit: %v", err)
+		}
+	}
+	// Closed early, the file takes no more: what is left is the cut payload.
+	must(t, s.file.Close())
+	_, _ = s.Write([]byte("!"))
+	if r, err := s.stdin([]byte("la")); err == nil || readAllOf(t, r) != "la" {
+		t.Errorf("a file that fails: error %v, want one and the cut payload", err)
+	}
+	s.close()
+
+	// A file that keeps its name while it is open, as on Windows.
+	s = &spill{dir: dir}
+	s.file, err = os.CreateTemp(dir, ".chain-*")
+	must(t, err)
+	s.close()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func readAllOf(t *testing.T, r io.Reader) string {
+	t.Helper()
+	b, err := io.ReadAll(r)
+	must(t, err)
+	return string(b)
 }
 
 // TestChainStoresFirst has the script look for the event in the log.

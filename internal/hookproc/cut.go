@@ -22,9 +22,9 @@ type payload struct {
 
 // readPayload drains r. A payload of up to limit bytes is kept as it is; of a
 // larger one the long strings are cut while it streams by, so that memory
-// depends on limit alone and the structure stays. On a read error the payload
-// is what came before it.
-func readPayload(r io.Reader, limit int) (payload, error) {
+// depends on limit alone and the structure stays; over gets all of its bytes, and
+// nothing of a smaller one. On a read error the payload is what came before it.
+func readPayload(r io.Reader, limit int, over io.Writer) (payload, error) {
 	buf := make([]byte, 0, 8<<10)
 	for {
 		if len(buf) == cap(buf) {
@@ -44,6 +44,7 @@ func readPayload(r io.Reader, limit int) (payload, error) {
 	}
 	c := newCutter(limit)
 	c.write(buf)
+	_, _ = over.Write(buf)
 	head := append([]byte(nil), buf[:min(len(buf), rawHead, limit)]...)
 	size := int64(len(buf))
 	buf = buf[:cap(buf)]
@@ -51,6 +52,7 @@ func readPayload(r io.Reader, limit int) (payload, error) {
 		n, err := r.Read(buf)
 		size += int64(n)
 		c.write(buf[:n])
+		_, _ = over.Write(buf[:n])
 		if err == nil {
 			continue
 		}

@@ -46,7 +46,7 @@ func TestReadPayloadSmall(t *testing.T) {
 		"garbage, the limit": {strings.Repeat("\xff", limit), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := readPayload(strings.NewReader(tc.in), limit)
+			got, err := readPayload(strings.NewReader(tc.in), limit, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestReadPayloadLarge(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := readPayload(tc.in, tc.limit)
+			got, err := readPayload(tc.in, tc.limit, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +188,7 @@ func TestReadPayloadLargeThatIsNotJSON(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var seen bytes.Buffer
-			got, err := readPayload(io.TeeReader(in.in, &seen), bigLimit)
+			got, err := readPayload(io.TeeReader(in.in, &seen), bigLimit, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestReadPayloadThatBreaksOff(t *testing.T) {
 	for name, size := range map[string]int{"small": 20, "large": 3 << 20} {
 		t.Run(name, func(t *testing.T) {
 			head := `{"taskId":"1","x":"` + strings.Repeat("x", size)
-			got, err := readPayload(io.MultiReader(strings.NewReader(head), iotest.ErrReader(broken)), bigLimit)
+			got, err := readPayload(io.MultiReader(strings.NewReader(head), iotest.ErrReader(broken)), bigLimit, io.Discard)
 			if !errors.Is(err, broken) {
 				t.Errorf("error %v, want the reader's", err)
 			}
@@ -230,7 +230,7 @@ func TestReadPayloadMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			got, err := readPayload(in, bigLimit)
+			got, err := readPayload(in, bigLimit, io.Discard)
 			runtime.ReadMemStats(&after)
 			if err != nil || got.cut < size {
 				t.Fatalf("cut %d, error %v", got.cut, err)
@@ -298,7 +298,7 @@ func TestCutProperties(t *testing.T) {
 		}
 		limit := rapid.IntRange(128, len(text)-1).Draw(t, "limit")
 		chunk := rapid.IntRange(1, 700).Draw(t, "chunk")
-		got, err := readPayload(chunks{bytes.NewReader(text), chunk}, limit)
+		got, err := readPayload(chunks{bytes.NewReader(text), chunk}, limit, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -385,11 +385,11 @@ func FuzzReadPayload(f *testing.F) {
 		if limit < 128 || limit > 1<<16 {
 			limit = 128
 		}
-		whole, err := readPayload(bytes.NewReader(in), limit)
+		whole, err := readPayload(bytes.NewReader(in), limit, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		bytewise, err := readPayload(iotest.OneByteReader(bytes.NewReader(in)), limit)
+		bytewise, err := readPayload(iotest.OneByteReader(bytes.NewReader(in)), limit, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -420,7 +420,7 @@ func BenchmarkReadPayload(b *testing.B) {
 			b.SetBytes(int64(len(in)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := readPayload(bytes.NewReader(in), bigLimit); err != nil {
+				if _, err := readPayload(bytes.NewReader(in), bigLimit, io.Discard); err != nil {
 					b.Fatal(err)
 				}
 			}

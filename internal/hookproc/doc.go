@@ -8,7 +8,8 @@
 //
 // It does not promise anything about what goes wrong before main: a GOMEMLIMIT
 // that is no size ends every Go program, this one too, with exit code 2. Nor
-// does it give the user's own hook script a payload above the limit whole.
+// does the user's own hook script get a payload above the limit whole where the
+// state folder takes no file; the log says so then.
 //
 // An agent waits for this process at every step it takes, so the package must
 // not link anything that costs time at start: no network, no OpenTelemetry, no

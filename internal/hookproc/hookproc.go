@@ -49,6 +49,8 @@ type Process struct {
 	Deadline <-chan time.Time
 	// Spawn starts `hookspan args...` detached and does not wait.
 	Spawn func(args ...string) error
+
+	stateDir string // known from Run on; may be empty
 }
 
 // Run lives the process's life. It never fails: what goes wrong is logged.
@@ -71,9 +73,15 @@ func (p *Process) Run() {
 		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings,
 	})
 	log.Path = cfg.LogPath()
-	in := p.read(cfg.MaxEventBytes, log)
+	p.stateDir = cfg.StateDir
+	var over *spill
+	if p.chained() {
+		over = &spill{dir: cfg.StateDir}
+		defer over.close()
+	}
+	in := p.read(cfg.MaxEventBytes, over, log)
 	if p.off(cfg) {
-		out = p.chain(in, log)
+		out = p.chain(in, over, log)
 		return
 	}
 	if cfgErr != nil {
@@ -88,7 +96,7 @@ func (p *Process) Run() {
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: event not stored: %v", p.Event, err))
 	}
-	out = p.chain(in, log)
+	out = p.chain(in, over, log)
 	p.answer(out)
 	out = reply{sent: true}
 	if err == nil {
@@ -96,12 +104,12 @@ func (p *Process) Run() {
 	}
 }
 
-func (p *Process) read(limit int64, log logfile.Log) payload {
+func (p *Process) read(limit int64, over *spill, log logfile.Log) payload {
 	deadline := p.Deadline
 	if deadline == nil {
 		deadline = time.After(stdinDeadline)
 	}
-	in, err := readPayload(&timedReader{r: p.Stdin, deadline: deadline}, int(limit))
+	in, err := readPayload(&timedReader{r: p.Stdin, deadline: deadline}, int(limit), over)
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: standard input broke off after %d bytes: %v", p.Event, len(in.data), err))
 	}
@@ -178,7 +186,7 @@ func (p *Process) store(cfg *config.Config, sp *spool.Spool, head hook.Head, in 
 		Host: p.Host.Name, Session: head.Session, Event: p.name(head), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
 		Settings: cfg.Capture + "/" + cfg.Fingerprint(),
-		Payload: in.data, Raw: !in.json, Cut: in.cut,
+		Payload:  in.data, Raw: !in.json, Cut: in.cut,
 	})
 }
 

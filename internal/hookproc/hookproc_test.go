@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -317,7 +318,7 @@ func TestRun(t *testing.T) {
 			if d := cmp.Diff(answer, c.stdout.String()); d != "" {
 				t.Errorf("answer (-want +got):\n%s", d)
 			}
-			if d := cmp.Diff(want, c.records(), cmpopts.EquateEmpty()); d != "" {
+			if d := cmp.Diff(want, c.records(), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(spool.Record{}, "Settings")); d != "" {
 				t.Errorf("stored (-want +got):\n%s", d)
 			}
 			log := c.log()
@@ -328,6 +329,26 @@ func TestRun(t *testing.T) {
 				t.Errorf("started %v", c.spawned)
 			}
 		})
+	}
+}
+
+func TestRunStoresTheSettings(t *testing.T) {
+	for name, tc := range map[string]struct {
+		environ []string
+		want    string // expression
+	}{
+		"nothing is set":    {nil, "^preview/$"},
+		"capture":           {[]string{"HOOKSPAN_CAPTURE=none"}, "^none/[0-9a-f]{16}$"},
+		"a wrong capture":   {[]string{"HOOKSPAN_CAPTURE=x"}, "^none/[0-9a-f]{16}$"},
+		"another setting":   {[]string{"OTEL_SERVICE_NAME=s"}, "^preview/[0-9a-f]{16}$"},
+		"a chain, a parent": {[]string{"HOOKSPAN_CHAIN=/nowhere", "HOOKSPAN_TRACEPARENT=x"}, "^preview/$"},
+	} {
+		c := newCall(t)
+		c.Environ = append(c.Environ, tc.environ...)
+		c.Run()
+		if got := c.records(); len(got) != 1 || !regexp.MustCompile(tc.want).MatchString(got[0].Settings) {
+			t.Errorf("%s: stored %+v, want settings %s", name, got, tc.want)
+		}
 	}
 }
 
@@ -484,7 +505,7 @@ func TestDefaultDeadline(t *testing.T) {
 		t.Errorf("standard input is waited for %s, want 5s", stdinDeadline)
 	}
 	p := &Process{Stdin: strings.NewReader("{}")}
-	if in := p.read(4096, logfile.Log{}); string(in.data) != "{}" || !in.json {
+	if in := p.read(4096, nil, logfile.Log{}); string(in.data) != "{}" || !in.json {
 		t.Errorf("read %q without a deadline of its own", in.data)
 	}
 }

@@ -16,7 +16,7 @@ func Main(h Host) {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(24 << 20)
 
-	home, _ := os.UserHomeDir()
+	home := Home()
 	dir, _ := os.Getwd()
 	p := &Process{
 		Host: h, Stdin: os.Stdin, Stdout: os.Stdout, Environ: os.Environ(),
@@ -39,8 +39,31 @@ func Main(h Host) {
 		if err != nil {
 			return err
 		}
-		return Detach(path, args, p.Environ, home)
+		return Detach(path, args, withHome(p.Environ, p.GOOS, home), startFolder(p.stateDir))
 	}
 	p.Run()
 	os.Exit(0)
+}
+
+// Home is the user's home folder: what the environment says, or where it says
+// nothing, the user's entry in the system's user database. It is empty where
+// neither is known.
+func Home() string {
+	if home, err := os.UserHomeDir(); err == nil {
+		return home
+	}
+	return loginHome()
+}
+
+// withHome is the environment with the home folder in it, so that a program
+// that is started finds the same folders.
+func withHome(environ []string, goos, home string) []string {
+	name := "HOME"
+	if goos == "windows" {
+		name = "USERPROFILE"
+	}
+	if value, rest := takeVariable(environ, name); value == "" && home != "" {
+		return append(rest, name+"="+home)
+	}
+	return environ
 }

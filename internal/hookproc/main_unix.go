@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -26,6 +28,31 @@ func harden() {
 // default, which scripts count on: they inherit a signal that is ignored, but
 // not one that is caught. Catching from the start would cost every call 50 µs.
 func soften() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
+// loginHome is the home folder in the user database's file. os/user would ask
+// the C library where cgo is on; people whom only that knows have HOME set.
+func loginHome() string {
+	passwd, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		return ""
+	}
+	return passwdHome(string(passwd), os.Getuid())
+}
+
+// passwdHome is the home folder of the first entry with the uid, see passwd(5).
+func passwdHome(passwd string, uid int) string {
+	for line := range strings.Lines(passwd) {
+		f := strings.Split(strings.TrimRight(line, "\r\n"), ":")
+		if len(f) == 7 && f[2] == strconv.Itoa(uid) {
+			return f[5]
+		}
+	}
+	return ""
+}
+
+// startFolder is where a delivery starts: a folder that is always there, and
+// that can be unmounted or deleted never.
+func startFolder(string) string { return "/" }
 
 // Detach starts a program in a session of its own with nothing of ours open:
 // the agent waits until everyone who holds the hook's output has let go of it,

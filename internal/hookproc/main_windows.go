@@ -13,6 +13,13 @@ func harden() {}
 // soften has nothing to undo.
 func soften() {}
 
+// loginHome is not known: Windows sets USERPROFILE for every process.
+func loginHome() string { return "" }
+
+// startFolder is where a delivery starts: the state folder, which is there once
+// an event is stored. If it is empty, the hook's own folder.
+func startFolder(state string) string { return state }
+
 // detachedProcess is DETACHED_PROCESS of the Windows API.
 const detachedProcess = 0x00000008
 

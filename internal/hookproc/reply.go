@@ -40,18 +40,29 @@ func (p *Process) answer(r reply) {
 	_, _ = p.Stdout.Write(append(out, '\n'))
 }
 
+// chained tells whether the shim names a hook of the user's own.
+func (p *Process) chained() bool {
+	script, _ := takeVariable(p.Environ, chainVariable)
+	return script != "" && p.Host.Reply != nil
+}
+
 // chain runs the user's own hook, if the shim names one, with the same payload,
-// and gives its answer. The event is stored by then, whatever the script does.
-func (p *Process) chain(in payload, log logfile.Log) reply {
-	script, env := takeVariable(p.Environ, chainVariable)
-	if script == "" || p.Host.Reply == nil {
+// whole even where the event's is cut, and gives its answer. The event is
+// stored by then, whatever the script does.
+func (p *Process) chain(in payload, over *spill, log logfile.Log) reply {
+	if !p.chained() {
 		return reply{}
 	}
+	script, env := takeVariable(p.Environ, chainVariable)
 	soften()
 	run := func(argv ...string) ([]byte, error) {
 		cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec,noctx // The user's own hook; the host limits its time.
 		cmd.Env, cmd.Dir = env, p.Dir
-		cmd.Stdin = bytes.NewReader(in.data)
+		stdin, err := over.stdin(in.data)
+		if err != nil {
+			log.Line(fmt.Sprintf("%s: chained hook %s: %v", p.Event, script, err))
+		}
+		cmd.Stdin = stdin
 		// What the script says to the user goes where it went before.
 		cmd.Stderr = os.Stderr
 		return cmd.Output()

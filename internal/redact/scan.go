@@ -221,12 +221,31 @@ func cutAt(seg string, i int, last bool) bool {
 		return last
 	}
 	rest = strings.TrimLeft(rest, " \r\n\t")
-	for _, mark := range []string{"…", "...", "[...", "[trunc", "(trunc", "<trunc", "[output trunc", "[cut", "\\u2026"} {
-		if len(rest) >= len(mark) && strings.EqualFold(rest[:len(mark)], mark) {
-			return true
+	return markAt(rest) > 0 || rest == "" && last
+}
+
+// markAt is the length of the cut mark that text begins with, or 0.
+func markAt(text string) int {
+	for _, mark := range [...]string{"…", "...", "[...", "[trunc", "(trunc", "<trunc", "[output trunc", "[cut", "\\u2026"} {
+		if len(text) >= len(mark) && strings.EqualFold(text[:len(mark)], mark) {
+			return len(mark)
 		}
 	}
-	return rest == "" && last
+	return 0
+}
+
+// nextMark finds the first cut mark in seg from i on; lo is -1 if there is
+// none.
+func nextMark(seg string, i int) (lo, hi int) {
+	for ; i < len(seg); i++ {
+		switch seg[i] {
+		case '.', '[', '(', '<', '\\', "…"[0]:
+			if n := markAt(seg[i:]); n > 0 {
+				return i, i + n
+			}
+		}
+	}
+	return -1, -1
 }
 
 func isWord(c byte) bool {

@@ -69,31 +69,62 @@ func userRule(u Rule) *rule {
 	}
 }
 
-// scanAll finds the matches of a user's rule, and a beginning of one at the end
-// of a cut text. An expression that starts with fixed text is told by that;
-// the beginning of another must be long and mixed, or else the last word of
-// every cut text might be one.
+// scanAll finds the matches of a user's rule, and the beginnings of some before
+// each cut mark and at the end of a cut text.
 func (r *rule) scanAll(seg string, cut, last bool) []span {
-	var out []span
-	done := 0
-	for _, loc := range r.re().FindAllStringSubmatchIndex(seg, -1) {
+	var whole, heads []span
+	matches := r.re().FindAllStringSubmatchIndex(seg, -1)
+	for _, loc := range matches {
 		if lo, hi := secretIn(loc); hi > lo {
-			out = append(out, span{lo, hi, r.name})
-			done = loc[1]
+			whole = append(whole, span{lo, hi, r.name})
 		}
 	}
-	if !cut || !last || r.head() == nil {
-		return out
+	if !cut || r.head() == nil {
+		return whole
 	}
-	rest := seg[done:]
-	loc := r.head().FindStringSubmatchIndex(rest)
+	// A beginning is looked for behind the mark before it, so that each stretch
+	// of text is looked at once; behind the last match, which is removed.
+	done, from := 0, 0
+	for {
+		lo, hi := nextMark(seg, from)
+		end := lo
+		if lo < 0 {
+			end = len(seg)
+		}
+		for len(matches) > 0 && matches[0][0] < end {
+			if a, b := secretIn(matches[0]); b > a {
+				done = matches[0][1]
+			}
+			matches = matches[1:]
+		}
+		if lo < 0 {
+			break
+		}
+		if from = max(from, done); from < lo {
+			heads = r.appendHead(heads, strings.TrimRight(seg[from:lo], " \r\n\t"), from)
+		}
+		from = hi
+	}
+	if last {
+		// Dots may belong to the secret, so the marks count for nothing here.
+		heads = merge(heads, r.appendHead(nil, seg[done:], done))
+	}
+	return merge(whole, heads)
+}
+
+// appendHead adds the beginning of a match at the end of text, which stands at
+// the offset. An expression that starts with fixed text is told by that; the
+// beginning of another must be long and mixed, or else the last word before
+// every cut might be one.
+func (r *rule) appendHead(out []span, text string, offset int) []span {
+	loc := r.head().FindStringSubmatchIndex(text)
 	if loc == nil {
 		return out
 	}
 	lo, hi := secretIn(loc)
-	whole := match{text: rest, at: loc[0], lo: loc[0], hi: loc[1]}
+	whole := match{text: text, at: loc[0], lo: loc[0], hi: loc[1]}
 	if hi <= lo || loc[1]-loc[0] < r.lead+headMin || r.lead < 3 && (hi-lo < 12 || !mixed(whole)) {
 		return out
 	}
-	return append(out, span{done + lo, done + hi, r.name})
+	return append(out, span{offset + lo, offset + hi, r.name})
 }

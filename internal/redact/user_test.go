@@ -74,6 +74,82 @@ func TestUserRules(t *testing.T) {
 	}
 }
 
+// TestUserRulesBeforeCutMarks has beginnings of secrets in the middle of texts,
+// where somebody cut a part of them.
+func TestUserRulesBeforeCutMarks(t *testing.T) {
+	rules, err := ParseRules(strings.NewReader("staff INT-[0-9]{8}\ngroup card=([0-9]{12})\nlong [a-z0-9]{24}\ndots KEY:[a-z.]{12}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := New(rules)
+	tests := []struct{ name, text, tail string }{
+		{"payload limit", `{"a":"INT-12345… [123 bytes cut]","b":1}`, `{"a":"[REDACTED:staff]… [123 bytes cut]","b":1}`},
+		{"dots", "a INT-12345... b", "a [REDACTED:staff]... b"},
+		{"ellipsis", "a INT-12345… b", "a [REDACTED:staff]… b"},
+		{"escaped ellipsis", `a INT-12345\u2026 b`, `a [REDACTED:staff]\u2026 b`},
+		{"words, blanks in front", "a INT-12345\n\n[Truncated: 12 lines] b", "a [REDACTED:staff]\n\n[Truncated: 12 lines] b"},
+		{"brackets", "INT-12345<truncated>INT-54321(truncated) b", "[REDACTED:staff]<truncated>[REDACTED:staff](truncated) b"},
+		{"many, and the end", "INT-12345… x INT-23456… INT-12345678 y… INT-34567", "[REDACTED:staff]… x [REDACTED:staff]… [REDACTED:staff] y… [REDACTED:staff]"},
+		{"the group only", "card=123456789… b", "card=[REDACTED:group]… b"},
+		{"without fixed text, mixed", "it is a1b2c3d4e5f6g7… b", "it is [REDACTED:long]… b"},
+		{"behind a match", "it is abcdefgh1234567890abcdefzz9… b abcdefgh1234567890abcdefzz9", "it is [REDACTED:long]zz9… b [REDACTED:long]zz9"},
+		{"a word is no beginning", "it is straightforward… b", "it is straightforward… b"},
+		{"too short a beginning", "a INT-12… b", "a INT-12… b"},
+		{"not at the mark", "a INT-12345 and… b", "a INT-12345 and… b"},
+		{"not a mark", "a INT-12345 [x] b. c.. d", "a INT-12345 [x] b. c.. d"},
+		{"a match around a mark", "KEY:abc...defghi b", "[REDACTED:dots] b"},
+		{"a beginning around a mark", "x KEY:abc...def", "x [REDACTED:dots]"},
+		{"beside a marker", "[REDACTED:x]INT-12345… b[REDACTED:y]", "[REDACTED:x][REDACTED:staff]… b[REDACTED:y]"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := r.Tail(tt.text); got != tt.tail {
+				t.Errorf("Tail: got %q, want %q", got, tt.tail)
+			}
+			if got := r.Tail(tt.tail); got != tt.tail {
+				t.Errorf("Tail again: got %q, want %q", got, tt.tail)
+			}
+		})
+	}
+}
+
+// TestNextMark finds what cutAt takes for a mark, and nothing else.
+func TestNextMark(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "abc": "", "a.b..c": "", "a…b": "…", "a....b": "...", "a [cut] b": "[cut", "a [ cut": "", "é(TRUNCATED)": "(TRUNC",
+		`\u2025 \u2026`: `\u2026`, "[Output truncated]": "[Output trunc", "–": "",
+	} {
+		lo, hi := nextMark(text, 0)
+		if got := ""; lo >= 0 {
+			got = text[lo:hi]
+			if got != want || !cutAt(text, lo, false) {
+				t.Errorf("%q: found %q, want %q", text, got, want)
+			}
+			continue
+		}
+		if want != "" {
+			t.Errorf("%q: found nothing, want %q", text, want)
+		}
+	}
+}
+
+// BenchmarkUserRulesManyMarks is the text that asks for the most.
+func BenchmarkUserRulesManyMarks(b *testing.B) {
+	rules, err := ParseRules(strings.NewReader("corp CORP-[A-Z0-9]{32}\n"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := New(rules)
+	for name, text := range map[string]string{"marks": strings.Repeat("CORP-A…", 20_000), "none": strings.Repeat("CORP-A, ", 20_000)} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				r.Tail(text)
+			}
+		})
+	}
+}
+
 func TestHeadPatternMatchesEveryBeginning(t *testing.T) {
 	tests := []struct{ pattern, match string }{
 		{"abc", "abc"},

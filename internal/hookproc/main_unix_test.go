@@ -1,0 +1,56 @@
+//go:build !windows
+
+package hookproc
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPasswdHome(t *testing.T) {
+	const passwd = "root:x:0:0:root:/root:/bin/sh\n# comment\nshort:x:7:7\n" +
+		"dev:x:1000:1000:A, B:/home/dev:/bin/bash\ntwin:x:1000:1000::/home/twin:/bin/sh\n+::::::\nlast:x:12:12::/last:"
+	for uid, want := range map[int]string{0: "/root", 1000: "/home/dev", 12: "/last", 7: "", 100: "", -1: ""} {
+		if got := passwdHome(passwd, uid); got != want {
+			t.Errorf("uid %d: %q, want %q", uid, got, want)
+		}
+	}
+}
+
+func TestHome(t *testing.T) {
+	t.Setenv("HOME", "/from/the/environment")
+	if got := Home(); got != "/from/the/environment" {
+		t.Errorf("got %q, want HOME", got)
+	}
+	passwd, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("HOME", "")
+	want := passwdHome(string(passwd), os.Getuid())
+	if got := Home(); got != want || os.Getuid() == 0 && !strings.HasPrefix(got, "/") {
+		t.Errorf("got %q without HOME, want %q", got, want)
+	}
+}
+
+func TestWithHome(t *testing.T) {
+	for name, tc := range map[string]struct {
+		environ []string
+		goos    string
+		home    string
+		want    []string
+	}{
+		"set":              {[]string{"A=b", "HOME=/h"}, "linux", "/h", []string{"A=b", "HOME=/h"}},
+		"not set":          {[]string{"A=b"}, "linux", "/p", []string{"A=b", "HOME=/p"}},
+		"set to nothing":   {[]string{"HOME=", "A=b"}, "linux", "/p", []string{"A=b", "HOME=/p"}},
+		"not known":        {[]string{"A=b"}, "linux", "", []string{"A=b"}},
+		"not set, Windows": {[]string{"A=b"}, "windows", `C:\h`, []string{"A=b", `USERPROFILE=C:\h`}},
+	} {
+		if d := cmp.Diff(tc.want, withHome(tc.environ, tc.goos, tc.home)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
