@@ -24,9 +24,11 @@ setup: ## what the tests use beyond Go: Cline's CLIs from npm, a keyring
 	$(GO) run ./tests/clinecli/setup
 	./tests/setup.sh
 
+# Nothing is taken from the cache: tests that build and start the programs do
+# not show the go command what they depend on.
 test: setup ## everything that proves the promises
 	$(GO) vet ./...
-	$(GO) test -timeout 14m ./...
+	$(GO) test -count=1 -timeout 14m ./...
 
 bench: build ## the hook's budget, then the packages' benchmarks
 	$(GO) run ./tests/bench
