@@ -83,7 +83,7 @@ func unknown(vars map[string]string, known map[string]bool, path string) []error
 		switch {
 		case name == "HOOKSPAN_CONFIG_FILE":
 			names = append(names, name)
-		case strings.HasPrefix(name, "HOOKSPAN_") && !known[name]:
+		case ours(name) && !known[name]:
 			names = append(names, name)
 		}
 	}
@@ -97,6 +97,11 @@ func unknown(vars map[string]string, known map[string]bool, path string) []error
 		errs = append(errs, p)
 	}
 	return errs
+}
+
+// ours reports that no other program has variables of such a name.
+func ours(name string) bool {
+	return strings.HasPrefix(name, "HOOKSPAN_") || strings.HasPrefix(name, "INFINIUM_") || strings.HasPrefix(name, "CONNECTOR_MAX_")
 }
 
 // ProjectDisabled tells whether the project in dir switches recording off by a

@@ -40,19 +40,49 @@ func TestWhichRunARequestBelongsTo(t *testing.T) {
 		calls  []float64
 		want   []string
 	}{
-		{"each to its own", Carry{}, []hook.Event{ev(0, start), ev(10, done), ev(20, ask), ev(30, done)},
-			[]float64{1, 9, 21}, []string{"11", "100"}},
-		{"one between two runs to the later", Carry{}, []hook.Event{ev(0, start), ev(10, done), ev(60, ask), ev(70, done)},
-			[]float64{1, 12, 61}, []string{"1", "110"}},
-		{"none of a session that went on before its first run here", Carry{}, []hook.Event{ev(1000, start), ev(1010, done)},
-			[]float64{1, 500, 1001}, []string{"100"}},
-		{"one after the last event of a run that told no end", Carry{},
-			[]hook.Event{ev(0, start), ev(1, ask), ev(100, start), ev(110, done)}, []float64{0.5, 40, 101}, []string{"11", "100"}},
+		{
+			"each to its own",
+			Carry{},
+			[]hook.Event{ev(0, start), ev(10, done), ev(20, ask), ev(30, done)},
+			[]float64{1, 9, 21},
+			[]string{"11", "100"},
+		},
+		{
+			"one between two runs to the later",
+			Carry{},
+			[]hook.Event{ev(0, start), ev(10, done), ev(60, ask), ev(70, done)},
+			[]float64{1, 12, 61},
+			[]string{"1", "110"},
+		},
+		{
+			"none of a session that went on before its first run here",
+			Carry{},
+			[]hook.Event{ev(1000, start), ev(1010, done)},
+			[]float64{1, 500, 1001},
+			[]string{"100"},
+		},
+		{
+			"one after the last event of a run that told no end",
+			Carry{},
+			[]hook.Event{ev(0, start), ev(1, ask), ev(100, start), ev(110, done)},
+			[]float64{0.5, 40, 101},
+			[]string{"11", "100"},
+		},
 		{"one after the last event of all", Carry{}, []hook.Event{ev(0, start), ev(1, ask)}, []float64{0.5, 40}, []string{"11"}},
-		{"none of a run whose end was not told and that is not read any more", Carry{Runs: 1},
-			[]hook.Event{ev(100, ask), ev(110, done)}, []float64{40, 101}, []string{"10"}},
-		{"each to its own after the clock was set back", Carry{},
-			[]hook.Event{ev(7200, start), ev(7210, done), ev(100, ask), ev(110, done)}, []float64{7201, 101}, []string{"1", "10"}},
+		{
+			"none of a run whose end was not told and that is not read any more",
+			Carry{Runs: 1},
+			[]hook.Event{ev(100, ask), ev(110, done)},
+			[]float64{40, 101},
+			[]string{"10"},
+		},
+		{
+			"each to its own after the clock was set back",
+			Carry{},
+			[]hook.Event{ev(7200, start), ev(7210, done), ev(100, ask), ev(110, done)},
+			[]float64{7201, 101},
+			[]string{"1", "10"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -50,6 +50,9 @@ type Deliverer struct {
 	// Stored reads a trace back from the local store, for what a destination
 	// refused and is to be sent again. If nil, that is not sent again.
 	Stored func(ctx context.Context, trace string) (tracetest.SpanStubs, error)
+	// KeepRefused leaves what a destination refused for good in the log and tries
+	// it again now and then, for when there is no local store to send it from.
+	KeepRefused bool
 	// SyncLog makes the log durable before anything of it is sent.
 	SyncLog bool
 	// Now and Sleep are the clock. Sleep returns early with ctx's error.
@@ -296,7 +299,13 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 			res.Waiting += len(out.runs) - i
 			return ctx.Err()
 		}
-		if retry, after := classify(err); err != nil && retry {
+		retry, after := classify(err)
+		if err != nil && !retry && d.KeepRefused {
+			// Without a local store the log is the only copy: it must not be
+			// passed, and the cause may be mended.
+			retry, after = true, maxBackoff
+		}
+		if err != nil && retry {
 			st.Attempts++
 			st.NextTry = d.Now().Add(backoff(st.Attempts, after))
 			st.LastError = err.Error()

@@ -183,3 +183,22 @@ func TestAFailureOfOneRefusedRunLeavesTheOthersTheirTurn(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutALocalStoreWhatIsRefusedWaits(t *testing.T) {
+	b := newBench(t)
+	k := b.append(oneRun(t, "")...)
+	b.clock.Advance(time.Minute)
+	var answer error = &Error{Err: errors.New("401 Unauthorized"), Permanent: true}
+	d := b.deliverer(Destination{Name: "otlp", Exporter: exporter(func(context.Context, []sdktrace.ReadOnlySpan) error { return answer })})
+	d.KeepRefused = true
+	if r := b.run(d, Pass{})["otlp"]; r.Waiting != 1 || r.Parked != 0 {
+		t.Errorf("a 401: %+v, want one run waiting", r)
+	}
+	if st := b.state(k, "otlp"); st.Offset != 0 || st.NextTry.Sub(b.clock.Now()) < maxBackoff {
+		t.Errorf("position %d, next try in %s: want 0 and at least %s", st.Offset, st.NextTry.Sub(b.clock.Now()), maxBackoff)
+	}
+	answer = nil
+	if r := b.run(d, Pass{Force: true})["otlp"]; r.Runs != 1 {
+		t.Errorf("mended: %+v", r)
+	}
+}
