@@ -105,12 +105,12 @@ func TestProjectDisabled(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			read := func(p string) ([]byte, error) {
-				if p != "/work/p/.hookspan.env" || tt.file == "" {
+				if p != "/home/u/p/.hookspan.env" || tt.file == "" {
 					return nil, fs.ErrNotExist
 				}
 				return []byte(tt.file), nil
 			}
-			for _, dir := range []string{"/work/p", "/work/p/"} {
+			for _, dir := range []string{"/home/u/p", "/home/u/p/"} {
 				if got := ProjectDisabled(read, dir); got != tt.want {
 					t.Errorf("%s: got %t, want %t", dir, got, tt.want)
 				}
