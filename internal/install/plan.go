@@ -202,7 +202,9 @@ func planHook(goos string, f Folder, event string, want bool, o Options) (*Actio
 		return a, nil
 	}
 	if !cur.missing() && !cur.file() {
-		return nil, fmt.Errorf("hook file %q: %s, want a regular file or nothing: move it away and install again", path, describe(cur))
+		// One odd entry is no reason to do without the other hooks.
+		a.Op, a.Reason = OpForeign, describe(cur)+": move it away and install again"
+		return a, nil
 	}
 	s := shim{Event: event, Binary: o.Binary, Chain: chainTarget(goos, side)}
 	if s.Chain != "" {

@@ -332,14 +332,45 @@ func TestLinkedFolders(t *testing.T) {
 	})
 }
 
+func TestAFolderInAHooksPlaceLeavesTheOthersAlone(t *testing.T) {
+	h := newHome(t, "linux", "-")
+	inTheWay := h.path("Documents/Cline/Hooks/TaskStart/x")
+	writeFile(t, inTheWay, "mine", 0o644)
+	o := h.options()
+	o.Chain = true // there is no script that could be chained
+	plan, err := PlanCline(t.Context(), h.sys, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Apply(plan); err != nil {
+		t.Fatal(err)
+	}
+	foreign := plan.Foreign()
+	if len(foreign) != 1 || foreign[0].Event != "TaskStart" || !strings.Contains(foreign[0].Reason, "is a folder: move it away") {
+		t.Errorf("left alone: %+v, want TaskStart with a reason", foreign)
+	}
+	if b, err := os.ReadFile(inTheWay); err != nil || string(b) != "mine" {
+		t.Errorf("what is in it: %q, %v", b, err)
+	}
+	if _, err := os.Stat(h.path("Documents/Cline/Hooks/TaskComplete")); err != nil {
+		t.Errorf("another hook: %v", err)
+	}
+	if plan, err = PlanUninstall(t.Context(), h.sys, UninstallOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Apply(plan); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(inTheWay); err != nil || string(b) != "mine" {
+		t.Errorf("after uninstalling: %q, %v", b, err)
+	}
+}
+
 func TestPlanRefuses(t *testing.T) {
 	tests := map[string]struct {
 		prepare func(t *testing.T, h *home, o *Options)
 		want    []string
 	}{
-		"hook file is a folder": {func(t *testing.T, h *home, _ *Options) {
-			writeFile(t, h.path("Documents/Cline/Hooks/TaskStart/x"), "", 0o644)
-		}, []string{"Hooks/TaskStart", "is a folder", "move it away"}},
 		"hook folder is a file": {func(t *testing.T, h *home, _ *Options) {
 			writeFile(t, h.path("Documents/Cline"), "", 0o644)
 		}, []string{"Documents/Cline\" is a file", "move the file away"}},
