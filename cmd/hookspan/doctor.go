@@ -330,6 +330,9 @@ func (a *app) examineLog() []finding {
 	sc := bufio.NewScanner(f)
 	sc.Buffer(nil, 1<<20)
 	for sc.Scan() {
+		if strings.Contains(sc.Text(), ": configuration: ") {
+			continue // every hook says it; what is wrong now stands further up
+		}
 		if last = append(last, sc.Text()); len(last) > 3 {
 			last = last[1:]
 		}
