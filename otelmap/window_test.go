@@ -115,8 +115,12 @@ func TestALateEventOfADeliveredRunIsAnEcho(t *testing.T) {
 	carry := after(t, ev(0, hook.KindRunStart), ev(10, hook.KindRunComplete))
 	late := tool(9, hook.KindToolEnd, "a", "")
 	b := build(Options{}, carry, logged(late, prompt(20, "next"), ev(30, hook.KindRunComplete)))
-	if runs := b.Runs(far); len(runs) != 1 || runs[0].Outcome != OutcomeCompleted {
-		t.Errorf("%d runs, want the next one alone", len(runs))
+	runs := b.Runs(far)
+	if len(runs) != 1 || runs[0].Outcome != OutcomeCompleted {
+		t.Fatalf("%d runs, want the next one alone", len(runs))
+	}
+	if n := len(b.Spans(runs[0], nil)); n != 1 {
+		t.Errorf("%d spans in the next run, want its root alone", n)
 	}
 	// After a step of the clock it is an event like any other.
 	long := ev(0, hook.KindRunStart)
