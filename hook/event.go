@@ -33,11 +33,23 @@ const (
 	KindRunError
 	// KindSessionEnd says that the host's process or window is closing.
 	KindSessionEnd
+	// KindSessionStart says that the host has begun, resumed, cleared or
+	// compacted its conversation. It opens no run.
+	KindSessionStart
+	// KindPermission is the host asking the user whether a tool may run. Its
+	// Tool has a name and an input and mostly no id.
+	KindPermission
+	// KindNote is any other moment that is worth a line in the trace.
+	KindNote
+	// KindAside is a moment that is known and takes no part in any trace, such
+	// as a piece of streamed text.
+	KindAside
 )
 
 var kindNames = [...]string{
 	"unknown", "run_start", "run_resume", "prompt", "tool_start", "tool_end",
 	"compact", "notification", "run_complete", "run_cancel", "run_error", "session_end",
+	"session_start", "permission", "note", "aside",
 }
 
 // String returns the kind's name in snake case.
@@ -64,7 +76,13 @@ const (
 	ToolFailed
 	// ToolDenied was refused by the user or by a rule and never ran.
 	ToolDenied
+	// ToolCancelled was stopped by the user while it ran.
+	ToolCancelled
 )
+
+// ParentUnknown is the ParentAgent of a subagent whose host does not say which
+// agent started it.
+const ParentUnknown = "?"
 
 // Event is one moment an agent's hook reported.
 //
@@ -86,6 +104,13 @@ type Event struct {
 	// Conversation is the host's finer identity within the session, where it
 	// has one (Cline's SDK dialect: the conversation of one agent).
 	Conversation string
+	// Turn is the host's identity of the run the event belongs to, where it has
+	// one (Claude Code's prompt id). A subagent's events carry the turn that
+	// started it.
+	Turn string
+	// Key tells repeats of the event: of equal keys in one session only the
+	// first counts. Empty where the host gives nothing to tell a repeat by.
+	Key string
 	// Agent identifies the agent that acts, where the host tells agents apart.
 	Agent string
 	// ParentAgent identifies the agent that started this one; empty for the
@@ -116,6 +141,8 @@ type Event struct {
 	User string
 	// PermissionMode is the host's approval mode.
 	PermissionMode string
+	// Transcript is the path of the session's file, where the host names it.
+	Transcript string
 	// TraceParent is a W3C traceparent found in the hook's environment.
 	TraceParent string
 
@@ -127,7 +154,7 @@ type Event struct {
 	Message string
 	// ErrorType is the host's class of a run's error.
 	ErrorType string
-	// Tool is set for KindToolStart and KindToolEnd.
+	// Tool is set for KindToolStart, KindToolEnd and KindPermission.
 	Tool *Tool
 	// Attrs are further facts of the moment, in a stable order (compaction
 	// sizes, notification source, ...).
@@ -153,6 +180,8 @@ type Tool struct {
 	Input string
 	// Output is the result's text. Empty when the host hid it.
 	Output string
+	// Agent is the subagent that the call started, where its end tells.
+	Agent string
 	// Status is how the call ended; meaningful on KindToolEnd alone.
 	Status ToolStatus
 	// Error is the failure's message.

@@ -14,6 +14,8 @@ type Transcript struct {
 	HostApp string
 	// Cwd is the session's working directory.
 	Cwd string
+	// Session is the session's identity, where the files tell it.
+	Session string
 	// Calls are the requests made to the model, by start time.
 	Calls []LLMCall
 	// Prompts are the texts the user submitted, by time.
@@ -21,8 +23,13 @@ type Transcript struct {
 	// ToolResults are results by tool call, in the file's order. They stand in
 	// where a hook payload hid the text.
 	ToolResults []ToolResult
-	// Pending reports that the newest request has no usage yet, so that a
-	// later read may say more.
+	// Agents are the subagents the files tell of, by start time.
+	Agents []Agent
+	// Ends are the ends of turns, by time.
+	Ends []TurnEnd
+	// Pending reports that the newest request has no usage yet, or that the
+	// files have not caught up with the last turn's end, so that a later read
+	// may say more.
 	Pending bool
 	// Sources are the files read, for the person who asks where a figure comes
 	// from.
@@ -50,6 +57,10 @@ type LLMCall struct {
 	// ID is the host's identity of the call, stable over reads: a message id,
 	// else "req-" and the start in milliseconds.
 	ID string
+	// RequestID is the provider's identity of the request.
+	RequestID string
+	// Turn is the turn the call was made for, as in Event.
+	Turn string
 	// Agent is the subagent that made the call; empty for the lead agent.
 	Agent string
 	// Start and End bound the request. End is zero while it is under way.
@@ -58,6 +69,9 @@ type LLMCall struct {
 	// Provider and Model as the host spells them.
 	Provider string
 	Model    string
+	// FinishReason is why the model stopped, as the host spells it
+	// ("end_turn", "tool_use", "max_tokens", ...).
+	FinishReason string
 	// Usage is nil when the host has not said, or never did.
 	Usage *Usage
 	// Error is the host's reason for a request that broke off
@@ -98,6 +112,42 @@ func (u *Usage) TotalInput() int64 {
 type Prompt struct {
 	At   time.Time
 	Text string
+	// Turn is the turn it opened, as in Event.
+	Turn string
+	// Injected reports that the host wrote it, not the user.
+	Injected bool
+}
+
+// Agent is a subagent of a session.
+type Agent struct {
+	ID   string
+	Type string
+	// CallID is the tool call that started it, ParentAgent the agent that made
+	// this call: empty for the lead agent, or where CallID is.
+	CallID      string
+	ParentAgent string
+	// Turn is the turn it was started in.
+	Turn string
+	// Task is what it was asked to do, Result its last words.
+	Task   string
+	Result string
+	// Start and End are its first and last moment. End is zero while it works.
+	Start time.Time
+	End   time.Time
+}
+
+// TurnEnd is how a turn ended, or went on.
+type TurnEnd struct {
+	Turn string
+	At   time.Time
+	// Kind is KindRunComplete or KindRunError; KindSessionEnd for a turn the
+	// user interrupted; KindRunResume where the host meant to stop and one of
+	// the user's own hooks made it go on, so that the turn has not ended.
+	Kind Kind
+	// Result is the final text, Message and ErrorType are as in Event.
+	Result    string
+	Message   string
+	ErrorType string
 }
 
 // ToolResult is what a tool gave back, from the host's files.
@@ -106,11 +156,15 @@ type ToolResult struct {
 	ID string
 	// Agent is the subagent that made the call; empty for the lead agent.
 	Agent string
+	// Turn is the turn the call was made in, as in Event.
+	Turn string
 	// Name and Input are as in Tool.
 	Name  string
 	Input string
-	// Text is the result; Failed reports that it is an error.
+	// Text is the result, Status how the call ended.
 	Text   string
-	Failed bool
-	At     time.Time
+	Status ToolStatus
+	// Asked is when the model asked for the call, At when the result came.
+	Asked time.Time
+	At    time.Time
 }

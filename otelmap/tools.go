@@ -96,8 +96,8 @@ func (m *mapping) toolSpan(c *call, agent string, seen map[string]int) {
 	if c.post != nil && result == "" && m.opts.Capture != CaptureNone {
 		if r := m.transcriptResult(c); r != nil {
 			result = m.opts.text(r.Text, m.opts.MaxOutput)
-			if r.Failed && status == hook.ToolOK {
-				status = hook.ToolFailed
+			if status == hook.ToolOK {
+				status = r.Status
 			}
 			if status == hook.ToolFailed && errText == "" {
 				errText = result

@@ -291,15 +291,18 @@ func (l *messageLog) addUser(c content, at time.Time) {
 		}
 		text, failed := resultText(b.Content)
 		use := l.tools[b.ToolUseID]
-		l.results = append(l.results, hook.ToolResult{
-			ID:     b.ToolUseID,
-			Agent:  l.agent,
-			Name:   cmp.Or(b.Name, use.Name),
-			Input:  canonicalJSON(use.Input),
-			Text:   text,
-			Failed: failed || b.IsError,
-			At:     at,
-		})
+		r := hook.ToolResult{
+			ID:    b.ToolUseID,
+			Agent: l.agent,
+			Name:  cmp.Or(b.Name, use.Name),
+			Input: canonicalJSON(use.Input),
+			Text:  text,
+			At:    at,
+		}
+		if failed || b.IsError {
+			r.Status = hook.ToolFailed
+		}
+		l.results = append(l.results, r)
 	}
 	if text := promptText(c.text()); text != "" {
 		l.prompts = append(l.prompts, hook.Prompt{At: at, Text: text})

@@ -123,7 +123,7 @@ func TestToolResultsOfASession(t *testing.T) {
 		if len(r.Text) > 70 {
 			r.Text = r.Text[:70]
 		}
-		got = append(got, result{r.ID, r.Name, r.Input, r.Text, r.Failed})
+		got = append(got, result{r.ID, r.Name, r.Input, r.Text, r.Status == hook.ToolFailed})
 	}
 	if diff := cmp.Diff([]result{
 		{"call_1_0", "read_files", `{"files":[{"path":"src/login.js"}]}`, "1 | module.exports = (u, p) => true", false},
