@@ -30,7 +30,6 @@ func (r *Run) sortedAgents() []*agent {
 // that started it, with its own tools below it.
 func (m *mapping) subagents(lead []*call) {
 	calls := map[string][]*call{"": lead}
-	claimed := make(map[*call]bool)
 	agents := m.run.sortedAgents()
 	for _, a := range agents {
 		m.agents[a.id] = m.child("agent", a.id)
@@ -39,7 +38,13 @@ func (m *mapping) subagents(lead []*call) {
 		calls[a.id] = m.pair(a.items, a.id)
 	}
 	begun := map[string]bool{}
+	claimed := m.claims(agents, calls)
 	for _, a := range agents {
+		if c := m.named(a, begun, calls); c != nil {
+			m.agentSpan(a, c.span)
+			begun[a.id] = true
+			continue
+		}
 		// An agent that begins before the one said to have started it cannot be
 		// below it; without this, two agents could be each other's parents.
 		from := a.parent
@@ -49,6 +54,22 @@ func (m *mapping) subagents(lead []*call) {
 		m.agentSpan(a, m.spawner(a, from, calls[from], claimed))
 		begun[a.id] = true
 	}
+}
+
+// claims are the calls that are said to have started an agent: no other can be
+// theirs by time.
+func (m *mapping) claims(agents []*agent, calls map[string][]*call) map[*call]bool {
+	claimed := make(map[*call]bool)
+	everyone := make(map[string]bool)
+	for _, a := range agents {
+		everyone[a.id] = true
+	}
+	for _, a := range agents {
+		if c := m.named(a, everyone, calls); c != nil {
+			claimed[c] = true
+		}
+	}
+	return claimed
 }
 
 // spawner is the span of the tool call that started the agent: the oldest call
@@ -65,17 +86,48 @@ func (m *mapping) spawner(a *agent, from string, calls []*call, claimed map[*cal
 			best = c
 		}
 	}
-	if best == nil {
+	if best == nil || a.parent == hook.ParentUnknown && !spawns(best) {
 		return m.agents[from]
 	}
 	claimed[best] = true
 	return best.span
 }
 
+// named finds the call that is said to have started the agent, by its own
+// result or by the host's files, among the calls of agents that had begun by
+// then.
+func (m *mapping) named(a *agent, begun map[string]bool, calls map[string][]*call) *call {
+	id := ""
+	if t := m.transcriptAgent(a.id); t != nil {
+		id = t.CallID
+	}
+	for owner, list := range calls {
+		if owner != "" && !begun[owner] {
+			continue
+		}
+		for _, c := range list {
+			if c.post != nil && c.post.Tool.Agent == a.id || id != "" && c.tool().ID == id {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
 // spawns reports that a tool's name is one that starts agents.
 func spawns(c *call) bool {
 	n := strings.ToLower(c.tool().Name)
 	return strings.Contains(n, "agent") || strings.Contains(n, "team") || n == "task"
+}
+
+// transcriptAgent is what the host's files say of an agent.
+func (m *mapping) transcriptAgent(id string) *hook.Agent {
+	for i := range m.tr.Agents {
+		if m.tr.Agents[i].ID == id {
+			return &m.tr.Agents[i]
+		}
+	}
+	return nil
 }
 
 func (m *mapping) agentSpan(a *agent, parent trace.SpanContext) {
@@ -95,9 +147,13 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanContext) {
 		SpanContext: m.agents[a.id], Parent: parent,
 		StartTime: first.At(), EndTime: last.At(),
 	}
+	if t := m.transcriptAgent(a.id); t != nil {
+		at.str(KeyTask, m.opts.text(t.Task, m.opts.MaxInput))
+	}
 	if a.ended != nil {
 		s.EndTime = a.ended.At()
 		at.str(KeyResult, a.ended.Result)
+		at.facts(&m.opts, a.ended)
 	}
 	m.usage(&at, a.id)
 	s.Attributes = at

@@ -44,12 +44,18 @@ type Builder struct {
 
 	items []*item
 	seen  map[identity]*item
+	// keys are the events seen that have a key of their own.
+	keys map[string]*item
 	// maxStored and epoch follow the clock in the order of the log.
 	maxStored time.Time
 	epoch     int
 	// unknown counts the events that no decoder understood.
 	unknown int
 	runs    []*Run
+	// after is the carry behind the last run and what was heard of the session
+	// since, over that its end was heard.
+	after Carry
+	over  bool
 }
 
 // NewBuilder returns a builder for a session that begins where c was taken; the
@@ -57,18 +63,33 @@ type Builder struct {
 func NewBuilder(host, session string, o Options, c Carry) *Builder {
 	return &Builder{
 		host: host, session: session, opts: o.withDefaults(host), carry: c,
-		seed: maphash.MakeSeed(), seen: make(map[identity]*item),
+		seed: maphash.MakeSeed(), seen: make(map[identity]*item), keys: make(map[string]*item),
 	}
 }
 
 // Add takes the next event of the log. Events must be added in the order of
 // their offsets.
 func (b *Builder) Add(e hook.Event) {
-	if e.Kind == hook.KindUnknown {
+	switch e.Kind {
+	case hook.KindUnknown:
 		b.unknown++
+		return
+	case hook.KindAside:
 		return
 	}
 	b.runs = nil
+	if e.Key != "" {
+		switch first, dup := b.keys[e.Key]; {
+		case !dup:
+			b.keys[e.Key] = b.keep(e)
+		case e.StoredAt.Before(first.StoredAt):
+			// The earliest counts, whichever copy came into the log first.
+			earlier := b.clean(e)
+			earlier.epoch, earlier.Offset = first.epoch, first.Offset
+			*first = *earlier
+		}
+		return
+	}
 	if !e.Time.IsZero() {
 		id := identity{name: e.Name, time: e.Time.UnixNano(), hash: e.Hash}
 		if e.Tool != nil {
@@ -102,7 +123,7 @@ func (b *Builder) Tighten(c Capture) {
 func (b *Builder) Unknown() int { return b.unknown }
 
 func (b *Builder) keep(e hook.Event) *item {
-	it := &item{Event: e}
+	it := b.clean(e)
 	switch at := e.StoredAt; {
 	case at.After(b.maxStored):
 		b.maxStored = at
@@ -111,6 +132,13 @@ func (b *Builder) keep(e hook.Event) *item {
 		b.maxStored = at
 	}
 	it.epoch = b.epoch
+	b.items = append(b.items, it)
+	return it
+}
+
+// clean is the event with its texts cleaned and cut.
+func (b *Builder) clean(e hook.Event) *item {
+	it := &item{Event: e}
 	o := &b.opts
 	it.Prompt = o.text(e.Prompt, MaxTaskRunes)
 	it.Result = o.text(e.Result, MaxTaskRunes)
@@ -123,7 +151,6 @@ func (b *Builder) keep(e hook.Event) *item {
 		t.Error = o.text(t.Error, o.MaxOutput)
 		it.Tool = &t
 	}
-	b.items = append(b.items, it)
 	return it
 }
 
@@ -133,9 +160,9 @@ func rank(k hook.Kind) int {
 	switch k {
 	case hook.KindToolStart:
 		return 1
-	case hook.KindToolEnd:
+	case hook.KindPermission, hook.KindToolEnd:
 		return 2
-	case hook.KindCompact, hook.KindNotification:
+	case hook.KindCompact, hook.KindNotification, hook.KindNote:
 		return 3
 	case hook.KindRunComplete:
 		return 4
@@ -145,10 +172,12 @@ func rank(k hook.Kind) int {
 		return 6
 	case hook.KindSessionEnd:
 		return 7
-	case hook.KindRunStart, hook.KindRunResume:
+	case hook.KindSessionStart:
 		return 8
-	default:
+	case hook.KindRunStart, hook.KindRunResume:
 		return 9
+	default:
+		return 10
 	}
 }
 

@@ -21,6 +21,9 @@ func (id RunID) String() string { return hex.EncodeToString(id[:]) }
 
 // runID derives the id of the run that first begins.
 func runID(host, session string, first *hook.Event) RunID {
+	if first.Turn != "" {
+		return turnRunID(host, session, first.Turn)
+	}
 	identity := "stored:" + strconv.FormatInt(first.StoredAt.UnixNano(), 10)
 	if !first.Time.IsZero() {
 		identity = strconv.FormatInt(first.Time.UnixMilli(), 10)
@@ -31,6 +34,17 @@ func runID(host, session string, first *hook.Event) RunID {
 		identity += "/" + first.Agent
 	}
 	return RunID(digest("run", host, session, identity))
+}
+
+// turnRunID derives the id of a turn's run from the host's own id of the turn.
+func turnRunID(host, session, turn string) RunID {
+	return RunID(digest("turn", host, session, turn))
+}
+
+// continuedRunID derives the id of a later part of a turn that was split. Its
+// first event's stored time is all that tells the parts apart.
+func continuedRunID(host, session string, first *hook.Event) RunID {
+	return RunID(digest("turn", host, session, first.Turn, strconv.FormatInt(first.StoredAt.UnixNano(), 10)))
 }
 
 // spanID derives a span's id from its run, what it is and its key within the

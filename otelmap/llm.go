@@ -41,6 +41,27 @@ func (m *mapping) within(at time.Time) bool {
 	return true
 }
 
+// holds reports whether an entry of the transcript belongs to the run: by the
+// turn where the host gives it, else by time. at is when the entry was complete.
+// The time counts for a turn, too: a session that was forked begins with a copy
+// of the other's entries, all under the turn of its own first prompt; and a turn
+// may be split over several runs.
+func (m *mapping) holds(turn string, at time.Time) bool {
+	r := m.run
+	if turn == "" || r.turn == "" {
+		return m.within(at)
+	}
+	switch {
+	case turn != r.turn:
+		return false
+	case at.Before(r.from.At()):
+		return false
+	case r.next != nil && r.next.turn == r.turn:
+		return at.Before(r.next.from.At())
+	}
+	return true
+}
+
 // window returns the requests to the model that belong to the run. Those of a
 // subagent go where the agent went, whenever they were made; those of an agent
 // that no hook reported go by time.
@@ -57,7 +78,7 @@ func (m *mapping) window() []hook.LLMCall {
 	var out []hook.LLMCall
 	for _, c := range m.tr.Calls {
 		a, ours := m.run.agents[c.Agent]
-		if ours && a.spans(c.Start) || !ours && !elsewhere[c.Agent] && m.within(c.Start) {
+		if ours && a.spans(c.Start) || !ours && !elsewhere[c.Agent] && m.holds(c.Turn, done(&c)) {
 			out = append(out, c)
 		}
 	}
@@ -68,6 +89,15 @@ func (m *mapping) window() []hook.LLMCall {
 		return cmp.Compare(x.ID, y.ID)
 	})
 	return out
+}
+
+// done is when a request was answered, as far as that is known. Where a host
+// gives no turns, its beginning places it.
+func done(c *hook.LLMCall) time.Time {
+	if c.Turn == "" || c.End.IsZero() {
+		return c.Start
+	}
+	return c.End
 }
 
 // spans reports whether the agent was at work then.
@@ -113,6 +143,10 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 	a.str(KeyProvider, standardProvider(c.Provider))
 	a.str(KeyRequestModel, c.Model)
 	a.str(KeyResponseID, c.ID)
+	a.str(KeyRequestID, c.RequestID)
+	if r := finishReason(c.FinishReason); r != "" {
+		a = append(a, KeyFinishReasons.StringSlice([]string{r}))
+	}
 	a.str(KeyHostProvider, c.Provider)
 	if u := c.Usage; u != nil {
 		a.num(KeyInputTokens, u.TotalInput())
@@ -135,6 +169,22 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 		fail(&s, c.Error, m.opts.text(c.Message, m.opts.MaxOutput), latest(start, end))
 	}
 	m.add(s)
+}
+
+// finishReason is the conventions' word for why the model stopped; a reason they
+// have none for stays as the host spells it.
+func finishReason(host string) string {
+	switch host {
+	case "end_turn", "stop_sequence":
+		return "stop"
+	case "max_tokens", "model_context_window_exceeded":
+		return "length"
+	case "tool_use":
+		return "tool_call"
+	case "refusal":
+		return "content_filter"
+	}
+	return host
 }
 
 func latest(a, b time.Time) time.Time {
@@ -222,7 +272,7 @@ func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 		m.results = make(map[resultKey][]*hook.ToolResult)
 		for i := range m.tr.ToolResults {
 			r := &m.tr.ToolResults[i]
-			if !r.At.IsZero() && !m.within(r.At) {
+			if !r.At.IsZero() && !m.holds(r.Turn, r.At) {
 				continue
 			}
 			for _, k := range m.resultKeys(r) {
@@ -231,6 +281,9 @@ func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 		}
 	}
 	it := c.post
+	if it == nil {
+		it = c.pre
+	}
 	agent := ""
 	if it.ParentAgent != "" {
 		agent = it.Agent

@@ -44,6 +44,7 @@ const (
 	KeyOutputTokens     = semconv.GenAIUsageOutputTokensKey
 	KeyCacheReadTokens  = semconv.GenAIUsageCacheReadInputTokensKey
 	KeyCacheWriteTokens = semconv.GenAIUsageCacheCreationInputTokensKey
+	KeyFinishReasons    = semconv.GenAIResponseFinishReasonsKey
 	KeyErrorType        = semconv.ErrorTypeKey
 	KeyWorkingDirectory = semconv.ProcessWorkingDirectoryKey
 	KeyServiceName      = semconv.ServiceNameKey
@@ -75,6 +76,13 @@ const (
 	// cancelled or interrupted run ended.
 	KeyCancelStatus     = attribute.Key("hookspan.cancel.status")
 	KeySessionEndReason = attribute.Key("hookspan.session_end.reason")
+	// KeyPromptID is the host's identity of the turn that is the run.
+	KeyPromptID = attribute.Key("hookspan.prompt.id")
+	// KeySessionSource says how the session began just before the run:
+	// "startup", "resume", "clear", "compact" or "fork".
+	KeySessionSource = attribute.Key("hookspan.session.source")
+	// KeyTurns is the number of turns a root covers, where several are joined.
+	KeyTurns = attribute.Key("hookspan.turns")
 	// KeyTask is the run's first prompt, up to MaxTaskRunes.
 	KeyTask = attribute.Key("hookspan.task")
 	// KeyResult is the run's final text, up to MaxTaskRunes.
@@ -100,20 +108,30 @@ const (
 	// KeyClamped marks a span whose end was moved to its start because the
 	// host's clock ran backwards.
 	KeyClamped = attribute.Key("hookspan.clock_clamped")
+	// KeyRequestID is the provider's identity of a chat request.
+	KeyRequestID = attribute.Key("hookspan.llm.request_id")
 	// KeyFinish is the host's reason for a chat request that broke off.
 	KeyFinish = attribute.Key("hookspan.llm.finish")
 
 	// KeyText is the text of a prompt or notification, on span events, and of
 	// the model's reply, on chat spans.
 	KeyText = attribute.Key("hookspan.text")
+	// KeyEventName is the host's name of the hook that a note tells of.
+	KeyEventName = attribute.Key("hookspan.event.name")
+	// KeyStopBlocked marks the note of an end that one of the user's own hooks
+	// turned into going on.
+	KeyStopBlocked = "hookspan.stop.blocked"
 	// KeyPromptInjected marks a prompt that the host wrote, not the user.
 	KeyPromptInjected = "hookspan.prompt.injected"
 	// KeyUsageSource is "deleted" or "subagents", on usage events.
 	KeyUsageSource = attribute.Key("hookspan.usage.source")
 )
 
-// Names of span events. All but the exception stand on the root span.
+// Names of span events. All but the exception and the permission request, which
+// stands on the tool's span, stand on the root span.
 const (
+	EventNote         = "hookspan.note"
+	EventPermission   = "hookspan.permission_request"
 	EventPrompt       = "hookspan.prompt"
 	EventCompaction   = "hookspan.compaction"
 	EventNotification = "hookspan.notification"
@@ -138,6 +156,8 @@ const (
 	ErrorToolFailure = "ToolFailure"
 	// ErrorToolDenied is a call the user or a rule refused.
 	ErrorToolDenied = "ToolDenied"
+	// ErrorToolCancelled is a call the user stopped while it ran.
+	ErrorToolCancelled = "ToolCancelled"
 	// ErrorToolUnfinished is a call that never reported an end.
 	ErrorToolUnfinished = "ToolUnfinished"
 	// ErrorRun is a run that failed without saying why.

@@ -50,20 +50,24 @@ func history(t *rapid.T) []hook.Event {
 func TestEveryHistoryGivesWholeTraces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := history(rt)
-		b := build(Options{}, Carry{}, events)
-		runs := b.Runs(events[len(events)-1].Time.Add(time.Hour))
-		seen := map[RunID]bool{}
-		for _, r := range runs {
-			if !r.Ended {
-				rt.Errorf("run %s has not ended after an hour of silence", r.ID)
-			}
-			if seen[r.ID] {
-				rt.Errorf("run %s stands twice", r.ID)
-			}
-			seen[r.ID] = true
-			whole(rt, b, r)
-		}
+		checkWhole(rt, build(Options{}, Carry{}, events), events[len(events)-1].Time.Add(time.Hour))
 	})
+}
+
+// checkWhole wants every run ended, once and with whole traces. now is an hour
+// after the last event.
+func checkWhole(rt *rapid.T, b *Builder, now time.Time) {
+	seen := map[RunID]bool{}
+	for _, r := range b.Runs(now) {
+		if !r.Ended {
+			rt.Errorf("run %s has not ended after an hour of silence", r.ID)
+		}
+		if seen[r.ID] {
+			rt.Errorf("run %s stands twice", r.ID)
+		}
+		seen[r.ID] = true
+		whole(rt, b, r)
+	}
 }
 
 func whole(rt *rapid.T, b *Builder, r *Run) {
@@ -131,34 +135,39 @@ func TestOrderAndRepetitionChangeNothing(t *testing.T) {
 func TestReadingFromABoundaryIsReadingAll(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := history(rt)
-		after := events[len(events)-1].Time.Add(time.Hour)
-		b := build(Options{}, Carry{}, events)
-		runs := b.Runs(after)
-		done := map[RunID]bool{}
-		for _, r := range runs {
-			done[r.ID] = rapid.Bool().Draw(rt, "done")
-		}
-		size := int64(len(events) * 100)
-		off, carry := b.Boundary(func(id RunID) bool { return done[id] }, size)
-		rest := build(Options{}, carry, events[off/100:])
-		again := map[RunID]string{}
-		for _, r := range rest.Runs(after) {
-			again[r.ID] = fmt.Sprint(plain(rest.Spans(r, nil)))
-		}
-		for _, r := range runs {
-			got, there := again[r.ID]
-			switch {
-			case !there && !done[r.ID]:
-				rt.Errorf("run %s (%s) stands before the boundary %d but is not done", r.ID, r.Outcome, off)
-			case there && got != fmt.Sprint(plain(b.Spans(r, nil))):
-				rt.Errorf("run %s reads otherwise from the boundary %d:\n%s\n%s", r.ID, off, got, fmt.Sprint(plain(b.Spans(r, nil))))
-			}
-			delete(again, r.ID)
-		}
-		for id := range again {
-			rt.Errorf("run %s is there only from the boundary %d on", id, off)
-		}
+		readOn(rt, events, events[len(events)-1].Time.Add(time.Hour), func(c Carry, events []hook.Event) *Builder {
+			return build(Options{}, c, events)
+		})
 	})
+}
+
+func readOn(rt *rapid.T, events []hook.Event, after time.Time, build func(Carry, []hook.Event) *Builder) {
+	b := build(Carry{}, events)
+	runs := b.Runs(after)
+	done := map[RunID]bool{}
+	for _, r := range runs {
+		done[r.ID] = rapid.Bool().Draw(rt, "done")
+	}
+	size := int64(len(events) * 100)
+	off, carry := b.Boundary(func(id RunID) bool { return done[id] }, size)
+	rest := build(carry, events[off/100:])
+	again := map[RunID]string{}
+	for _, r := range rest.Runs(after) {
+		again[r.ID] = fmt.Sprint(plain(rest.Spans(r, nil)))
+	}
+	for _, r := range runs {
+		got, there := again[r.ID]
+		switch {
+		case !there && !done[r.ID]:
+			rt.Errorf("run %s (%s) stands before the boundary %d but is not done", r.ID, r.Outcome, off)
+		case there && got != fmt.Sprint(plain(b.Spans(r, nil))):
+			rt.Errorf("run %s reads otherwise from the boundary %d:\n%s\n%s", r.ID, off, got, fmt.Sprint(plain(b.Spans(r, nil))))
+		}
+		delete(again, r.ID)
+	}
+	for id := range again {
+		rt.Errorf("run %s is there only from the boundary %d on", id, off)
+	}
 }
 
 func all(b *Builder, now time.Time) []string {

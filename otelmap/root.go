@@ -18,7 +18,7 @@ func (m *mapping) rootSpan() tracetest.SpanStub {
 	r := m.run
 	provider, model := m.model()
 	events, task := m.rootEvents()
-	outcome := cmp.Or(r.Outcome, OutcomeAbandoned)
+	outcome, failure := m.outcome()
 
 	a := attrs{
 		KeyOperation.String(OpInvokeAgent),
@@ -36,14 +36,15 @@ func (m *mapping) rootSpan() tracetest.SpanStub {
 	a.str(KeyWorkingDirectory, cmp.Or(r.firstOf(func(it *item) string { return it.Cwd }), m.tr.Cwd))
 	a.str(KeyUser, r.firstOf(func(it *item) string { return it.User }))
 	a.str(KeyPermissionMode, r.firstOf(func(it *item) string { return it.PermissionMode }))
+	a.str(KeyPromptID, r.turn)
+	a.str(KeySessionSource, r.source)
 	a.str(KeyTask, task)
+	if m.ending != nil {
+		a.str(KeyResult, m.opts.text(m.ending.Result, MaxTaskRunes))
+	}
 	if r.terminal != nil {
 		a.str(KeyResult, r.terminal.Result)
-		for _, f := range r.terminal.Attrs {
-			if kv, ok := m.opts.attr(f); ok {
-				a = append(a, kv)
-			}
-		}
+		a.facts(&m.opts, r.terminal)
 	}
 	m.toolCounts(&a)
 	events = append(events, m.usage(&a, "")...)
@@ -61,13 +62,53 @@ func (m *mapping) rootSpan() tracetest.SpanStub {
 	}
 	switch outcome {
 	case OutcomeFailed:
-		fail(&s, cmp.Or(r.terminal.ErrorType, ErrorRun), r.terminal.Message, m.end)
+		fail(&s, cmp.Or(failure.ErrorType, ErrorRun), failure.Message, m.end)
 	case OutcomeAbandoned:
 		fail(&s, ErrorAbandoned, "the run never reported an end", m.end)
 	}
 	slices.SortStableFunc(s.Events, func(x, y sdktrace.Event) int { return x.Time.Compare(y.Time) })
 	m.finish(&s)
 	return s
+}
+
+// outcome is how the run ended, and of a failure what was said of it: by the
+// hooks, else by the host's files.
+func (m *mapping) outcome() (string, hook.TurnEnd) {
+	if t := m.run.terminal; t != nil {
+		return m.run.Outcome, hook.TurnEnd{ErrorType: t.ErrorType, Message: t.Message}
+	}
+	if e := m.ending; e != nil {
+		switch e.Kind {
+		case hook.KindRunComplete:
+			return OutcomeCompleted, *e
+		case hook.KindRunError:
+			failure := *e
+			failure.Message = m.opts.text(e.Message, m.opts.MaxOutput)
+			return OutcomeFailed, failure
+		case hook.KindSessionEnd:
+			return OutcomeInterrupted, *e
+		}
+	}
+	return cmp.Or(m.run.Outcome, m.silence()), hook.TurnEnd{}
+}
+
+// ending is the end of the run's turn in the host's files, for a run whose hooks
+// told none.
+func (r *Run) ending(tr *hook.Transcript) *hook.TurnEnd {
+	if r.terminal != nil || r.turn == "" {
+		return nil
+	}
+	start := r.from.At()
+	for i := len(tr.Ends) - 1; i >= 0; i-- {
+		e := &tr.Ends[i]
+		if e.Turn == r.turn && e.Kind != hook.KindRunResume && !e.At.Before(start) {
+			if r.next != nil && r.next.turn == r.turn && e.At.After(r.next.from.At()) {
+				continue
+			}
+			return e
+		}
+	}
+	return nil
 }
 
 func (m *mapping) toolCounts(a *attrs) {
@@ -107,18 +148,26 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 			events = append(events, m.event(EventCompaction, it, "", 0))
 		case hook.KindNotification:
 			events = append(events, m.event(EventNotification, it, it.Message, m.opts.MaxOutput))
+		case hook.KindNote, hook.KindSessionStart:
+			e := m.event(EventNote, it, it.Message, m.opts.MaxOutput)
+			e.Attributes = append(e.Attributes, KeyEventName.String(it.Name))
+			events = append(events, e)
 		}
 	}
 	if typed > 0 || m.opts.Capture == CaptureNone {
 		return events, task
 	}
 	for _, p := range m.tr.Prompts {
-		if !m.within(p.At) {
+		at := p.At
+		if p.Turn != "" {
+			at = at.Add(promptLead)
+		}
+		if !m.holds(p.Turn, at) {
 			continue
 		}
 		text := m.opts.text(p.Text, MaxTaskRunes)
 		task = cmp.Or(task, text)
-		at := latest(p.At, m.start)
+		at = latest(p.At, m.start)
 		events = append(events, sdktrace.Event{
 			Name: EventPrompt, Time: at.UTC(),
 			Attributes: []attribute.KeyValue{KeyText.String(m.opts.preview(text, m.opts.MaxInput))},
@@ -137,11 +186,7 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 func (m *mapping) event(name string, it *item, text string, limit int) sdktrace.Event {
 	var a attrs
 	a.str(KeyText, m.opts.preview(text, limit))
-	for _, f := range it.Attrs {
-		if kv, ok := m.opts.attr(f); ok {
-			a = append(a, kv)
-		}
-	}
+	a.facts(&m.opts, it)
 	return sdktrace.Event{Name: name, Time: it.At().UTC(), Attributes: a}
 }
 

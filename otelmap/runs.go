@@ -33,6 +33,13 @@ type Carry struct {
 	// Recent are the newest of those runs: when their events come again, there
 	// is nothing new in them.
 	Recent []string `json:"recent,omitempty"`
+	// Silent are those of Recent that were given up because nothing came of
+	// them: what comes of their turns later is news.
+	Silent []string `json:"silent,omitempty"`
+	// Source and Model are what the newest start of the session said; Source
+	// stays until a run has taken it.
+	Source string `json:"source,omitempty"`
+	Model  string `json:"model,omitempty"`
 }
 
 // carried bounds Carry.Agents and Carry.Recent.
@@ -63,6 +70,20 @@ type Run struct {
 	prev     Carry   // the carry before this run
 	agents   map[string]*agent
 	openSubs int
+
+	// turn is the host's identity of the run, of hosts that number their turns.
+	turn string
+	// stopped is an end after which the turn went on.
+	stopped *item
+	// source is how the session began just before the run, and model what its
+	// start named.
+	source, model string
+	// lastModel is what the newest start of the session named by the run's end.
+	lastModel string
+	// silent reports that the run was closed because nothing came of it.
+	silent bool
+	// continues reports that the run is a later part of a turn that was split.
+	continues bool
 }
 
 // agent is a subagent of a run.
@@ -75,20 +96,35 @@ type agent struct {
 // Runs gives the session's runs in order. now decides which open runs have been
 // idle for too long.
 func (b *Builder) Runs(now time.Time) []*Run {
-	s := segmenter{b: b, carry: b.carry, subRuns: make(map[string]*Run)}
+	s := segmenter{b: b, carry: b.carry, subRuns: make(map[string]*Run), turns: make(map[string]*Run)}
+	add := s.add
+	if b.turns() {
+		add = s.addTurn
+	}
 	for _, it := range b.sorted() {
-		s.add(it)
+		add(it)
 	}
 	for _, r := range s.runs {
 		idle := now.Sub(r.EndedAt) > b.opts.IdleTimeout
-		if r.terminal == nil && idle {
-			r.Outcome = OutcomeAbandoned
+		if idle || r.superseded() {
+			r.settle()
+		}
+		if r.terminal == nil && idle && r.Outcome == "" {
+			r.Outcome, r.silent = b.silence(), true
 		}
 		r.Repeated = slices.Contains(b.carry.Recent, r.ID.String())
 		r.Ended = (r.terminal != nil || r.superseded()) && r.openSubs == 0 || idle
 	}
-	b.runs = s.runs
+	b.runs, b.after, b.over = s.runs, s.carry, s.over
 	return s.runs
+}
+
+// silence is the outcome of a run that fell silent.
+func (b *Builder) silence() string {
+	if b.turns() {
+		return OutcomeInterrupted
+	}
+	return OutcomeAbandoned
 }
 
 // superseded reports that another run began before this one's end was told.
@@ -99,8 +135,13 @@ type segmenter struct {
 	carry Carry
 	runs  []*Run
 	open  *Run
-	// subRuns finds the run of a subagent by its id.
-	subRuns map[string]*Run
+	// subRuns finds the run of a subagent by its id, turns the newest run of a
+	// turn.
+	subRuns, turns map[string]*Run
+	// started is the oldest start of the session that no run has taken yet.
+	started *item
+	// over reports that the session's end was the last that was heard of it.
+	over bool
 }
 
 func (s *segmenter) last() *Run {
@@ -177,6 +218,9 @@ func (s *segmenter) addSub(it *item) {
 	if r != nil && it.Kind == hook.KindRunStart && r.agents[it.Agent].ended != nil {
 		r = nil // an agent that is asked again works for the run that asks
 	}
+	if r == nil && it.Turn != "" {
+		r = s.turns[it.Turn]
+	}
 	if r == nil {
 		r = s.subRuns[it.ParentAgent]
 	}
@@ -217,6 +261,9 @@ func (s *segmenter) begin(it *item) *Run {
 	r := &Run{
 		ID:   runID(s.b.host, s.b.session, &it.Event),
 		from: it, prev: s.carry, First: it.Offset,
+	}
+	if s.b.turns() {
+		s.beginTurn(r, it)
 	}
 	if last := s.last(); last != nil {
 		last.next = r
@@ -293,6 +340,7 @@ func (s *segmenter) closeOpen(outcome string) {
 
 func (s *segmenter) leave(r *Run) {
 	s.open = nil
+	r.lastModel = s.carry.Model
 	s.carry = r.after(&s.b.opts)
 }
 
@@ -342,6 +390,7 @@ func (b *Builder) Boundary(done func(RunID) bool, size int64) (int64, Carry) {
 	}
 	rest = b.runs[n:]
 	if len(rest) == 0 {
+		carry.Source, carry.Model = b.after.Source, b.after.Model
 		return size, carry
 	}
 	for _, r := range rest {
@@ -373,6 +422,7 @@ func (r *Run) after(o *Options) Carry {
 	if r.terminal != nil {
 		c.PrevEnd = r.terminal.At()
 	}
+	c.Model = r.lastModel
 	c.Agents = slices.Clone(r.prev.Agents)
 	for _, a := range r.sortedAgents() {
 		c.Agents = append(c.Agents, a.id)
@@ -380,5 +430,10 @@ func (r *Run) after(o *Options) Carry {
 	c.Agents = c.Agents[max(0, len(c.Agents)-carried):]
 	c.Recent = append(slices.Clone(r.prev.Recent), r.ID.String())
 	c.Recent = c.Recent[max(0, len(c.Recent)-carried):]
+	c.Silent = slices.Clone(r.prev.Silent)
+	if r.silent {
+		c.Silent = append(c.Silent, r.ID.String())
+	}
+	c.Silent = slices.DeleteFunc(c.Silent, func(id string) bool { return !slices.Contains(c.Recent, id) })
 	return c
 }

@@ -1,6 +1,7 @@
 package otelmap
 
 import (
+	"cmp"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -29,8 +30,10 @@ type mapping struct {
 	agents map[string]trace.SpanContext
 	calls  []hook.LLMCall
 	spans  tracetest.SpanStubs
-	// start and end bound the run.
+	// start and end bound the run, ending is what the host's files say of its
+	// end, nil where the hooks said it or nobody did.
 	start, end time.Time
+	ending     *hook.TurnEnd
 	results    map[resultKey][]*hook.ToolResult
 }
 
@@ -62,6 +65,10 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
 		agents: make(map[string]trace.SpanContext),
 	}
 	m.start, m.end = r.bounds()
+	m.ending = r.ending(tr)
+	if m.ending != nil {
+		m.end = latest(m.end, m.ending.At)
+	}
 	m.agents[""] = m.root
 	m.res = m.resource()
 	m.calls = m.window()
@@ -185,9 +192,12 @@ func (m *mapping) model() (provider, model string) {
 		}
 	}
 	for _, c := range m.calls {
-		if c.Model != "" {
+		if c.Model != "" && c.Agent == "" {
 			return c.Provider, c.Model
 		}
+	}
+	if m.turns() {
+		return cmp.Or(m.tr.Provider, "anthropic"), cmp.Or(m.run.model, m.tr.Model)
 	}
 	return m.tr.Provider, m.tr.Model
 }
@@ -229,6 +239,22 @@ type attrs []attribute.KeyValue
 func (a *attrs) str(k attribute.Key, v string) {
 	if v != "" {
 		*a = append(*a, k.String(v))
+	}
+}
+
+// facts adds what the events say besides their own members; of a fact that both
+// ends of a call tell, the first.
+func (a *attrs) facts(o *Options, items ...*item) {
+	for _, it := range items {
+		if it == nil {
+			continue
+		}
+		for _, f := range it.Attrs {
+			kv, ok := o.attr(f)
+			if ok && !slices.ContainsFunc(*a, func(have attribute.KeyValue) bool { return have.Key == kv.Key }) {
+				*a = append(*a, kv)
+			}
+		}
 	}
 }
 

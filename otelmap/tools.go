@@ -17,6 +17,8 @@ type call struct {
 	// end: tools of one agent that run one after another are over when the next
 	// event comes.
 	next *item
+	// asked is the host's question whether the call may run.
+	asked *item
 	// key is the call's identity within its agent.
 	key  string
 	span trace.SpanContext
@@ -69,13 +71,51 @@ func (m *mapping) pair(items []*item, agent string) []*call {
 				continue
 			}
 			calls = append(calls, &call{post: it})
+		case hook.KindPermission:
+			if c := askedAbout(calls, it); c != nil {
+				c.asked = it
+			}
 		}
 	}
+	calls = append(calls, m.unheard(calls, agent)...)
 	seen := make(map[string]int)
 	for _, c := range calls {
 		m.toolSpan(c, agent, seen)
 	}
 	return calls
+}
+
+// unheard are the calls of an agent that stand in the host's files and that no
+// hook told of: some hosts run none for a tool that does not exist or an input
+// that is not valid.
+func (m *mapping) unheard(calls []*call, agent string) []*call {
+	if !m.turns() {
+		return nil
+	}
+	heard := make(map[string]bool)
+	for _, c := range calls {
+		heard[c.tool().ID] = true
+	}
+	var out []*call
+	for i := range m.tr.ToolResults {
+		r := &m.tr.ToolResults[i]
+		if r.Agent != agent || r.ID == "" || heard[r.ID] || r.Asked.IsZero() || !m.holds(r.Turn, r.At) {
+			continue
+		}
+		heard[r.ID] = true
+		e := hook.Event{
+			Kind: hook.KindToolEnd, StoredAt: r.At, Agent: agent,
+			Tool: &hook.Tool{
+				ID: r.ID, Name: r.Name, Input: r.Input, Output: r.Text, Status: r.Status,
+				Started: r.Asked, Ended: r.At, Duration: -1,
+			},
+		}
+		if agent != "" {
+			e.ParentAgent = hook.ParentUnknown
+		}
+		out = append(out, &call{post: m.clean(e)})
+	}
+	return out
 }
 
 // toolSpan gives the call its identity and times and adds its span.
@@ -91,19 +131,7 @@ func (m *mapping) toolSpan(c *call, agent string, seen map[string]int) {
 	seen[base]++
 	c.span = m.child("tool", c.key)
 	m.toolTimes(c)
-
-	result, errText, status := t.Output, t.Error, t.Status
-	if c.post != nil && result == "" && m.opts.Capture != CaptureNone {
-		if r := m.transcriptResult(c); r != nil {
-			result = m.opts.text(r.Text, m.opts.MaxOutput)
-			if status == hook.ToolOK {
-				status = r.Status
-			}
-			if status == hook.ToolFailed && errText == "" {
-				errText = result
-			}
-		}
-	}
+	out := m.toolOutcome(c)
 
 	a := attrs{
 		KeyOperation.String(OpExecuteTool),
@@ -112,28 +140,113 @@ func (m *mapping) toolSpan(c *call, agent string, seen map[string]int) {
 	}
 	a.str(KeyToolCallID, t.ID)
 	a.str(KeyToolArguments, t.Input)
-	a.str(KeyToolResult, result)
+	a.str(KeyToolResult, out.result)
 	if c.post != nil && t.Duration >= 0 {
 		a.num(KeyHostDuration, t.Duration.Milliseconds())
 	}
+	a.facts(&m.opts, c.pre, c.post)
 	s := tracetest.SpanStub{
 		Name: OpExecuteTool + " " + t.Name, SpanKind: trace.SpanKindInternal,
 		SpanContext: c.span, Parent: m.agents[m.agentOf(c)],
 		StartTime: c.start, EndTime: c.end, Attributes: a,
 	}
-	at := c.end
-	if at.Before(c.start) {
-		at = c.start
+	if c.asked != nil {
+		s.Events = append(s.Events, m.event(EventPermission, c.asked, "", 0))
 	}
-	switch {
-	case c.post == nil:
-		fail(&s, ErrorToolUnfinished, "the tool never reported an end", at)
-	case status == hook.ToolDenied:
-		fail(&s, ErrorToolDenied, errText, at)
-	case status == hook.ToolFailed:
-		fail(&s, m.toolError(), errText, at)
+	if out.failure != "" {
+		fail(&s, out.failure, out.message, latest(c.start, c.end))
 	}
 	m.add(s)
+}
+
+// askedAbout is the call that the host asks the user about. It gives no id, and
+// may spell the input otherwise than where the call began (a path made
+// absolute), so that the tool must tell where the input does not.
+func askedAbout(calls []*call, it *item) *call {
+	var named *call
+	for _, c := range calls {
+		if c.pre == nil || c.post != nil || c.asked != nil {
+			continue
+		}
+		switch {
+		case it.Tool.ID != "":
+			if it.Tool.ID == c.pre.Tool.ID {
+				return c
+			}
+		case it.Tool.Name != c.pre.Tool.Name:
+		case it.input == c.pre.input:
+			return c
+		case named == nil:
+			named = c
+		}
+	}
+	return named
+}
+
+// toolOutcome is what came of a call. An empty failure is success.
+type toolOutcome struct {
+	result, failure, message string
+}
+
+// toolOutcome asks the end's event, and the host's files where that is missing
+// or hides the text.
+func (m *mapping) toolOutcome(c *call) toolOutcome {
+	var out toolOutcome
+	var status hook.ToolStatus
+	if c.post != nil {
+		out.result, out.message, status = c.post.Tool.Output, c.post.Tool.Error, c.post.Tool.Status
+	}
+	known := c.post != nil
+	if c.post == nil || out.result == "" && m.opts.Capture != CaptureNone {
+		if r := m.transcriptResult(c); r != nil {
+			out.result = m.opts.text(r.Text, m.opts.MaxOutput)
+			if status == hook.ToolOK {
+				status = r.Status
+			}
+			if c.post == nil {
+				known = true
+				c.end = latest(c.start, r.At)
+			}
+		}
+	}
+	if !known {
+		return m.unreported(c)
+	}
+	if status == hook.ToolCancelled && c.post == nil && c.asked != nil {
+		// The host's files hold one and the same refusal for a call that ran when
+		// the user broke off and for one that the user rejected when asked.
+		status = hook.ToolDenied
+	}
+	if status != hook.ToolOK && out.message == "" {
+		out.message = out.result
+	}
+	switch status {
+	case hook.ToolDenied:
+		out.failure = ErrorToolDenied
+	case hook.ToolCancelled:
+		out.failure = ErrorToolCancelled
+	case hook.ToolFailed:
+		out.failure = m.toolError()
+	}
+	return out
+}
+
+// unreported is the outcome of a call of which only the beginning is known.
+func (m *mapping) unreported(c *call) toolOutcome {
+	switch {
+	case !m.turns():
+	case c.asked != nil:
+		return toolOutcome{failure: ErrorToolDenied, message: "the user was asked and the tool never ran"}
+	case m.interrupted():
+		return toolOutcome{failure: ErrorToolCancelled, message: "the turn was interrupted while the tool ran"}
+	}
+	return toolOutcome{failure: ErrorToolUnfinished, message: "the tool never reported an end"}
+}
+
+// interrupted reports that the user broke the run off.
+func (m *mapping) interrupted() bool {
+	outcome, _ := m.outcome()
+	return outcome == OutcomeInterrupted
 }
 
 func (m *mapping) toolError() string {
@@ -162,7 +275,9 @@ func (m *mapping) toolTimes(c *call) {
 	case c.post == nil:
 		c.start = c.pre.At()
 		c.end = m.end
-		if c.next != nil {
+		// Tools of one turn run at the same time, so that the next event says
+		// nothing of this call.
+		if c.next != nil && !m.turns() {
 			c.end = c.next.At()
 		}
 	case !c.post.Tool.Started.IsZero():

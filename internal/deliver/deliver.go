@@ -31,6 +31,10 @@ type Destination struct {
 	Batch int
 	// Timeout bounds one call; if zero, 30 s.
 	Timeout time.Duration
+	// Join makes one run of a session's runs, each with its root first. If set,
+	// the runs of a session go together once the session is over, those of a
+	// session that goes on afterwards again together.
+	Join func(runs []tracetest.SpanStubs) tracetest.SpanStubs
 }
 
 // Deliverer moves sessions to destinations.
@@ -269,6 +273,9 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 		}
 		return look{later: true}, nil
 	}
+	if dst.Join != nil && len(out.runs) > 0 && !out.over {
+		return look{size: size, waiting: out.waiting}, nil
+	}
 	before := st.Offset
 	sendErr := d.send(ctx, dst, s, out, st, res)
 	st.advance(out)
@@ -285,18 +292,22 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 // that is killed sends one run again and not all of them; the caller notes the
 // last.
 func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session, out *batch, st *State, res *Result) error {
-	for i := range out.runs {
+	runs := out.runs
+	if dst.Join != nil {
+		runs = join(runs, dst.Join)
+	}
+	for i := range runs {
 		if i > 0 {
 			st.advance(out)
 			if err := st.write(s, dst.Name); err != nil {
 				return err
 			}
 		}
-		r := &out.runs[i]
+		r := &runs[i]
 		refused, err := d.export(ctx, dst, r.spans)
 		if err != nil && ctx.Err() != nil {
 			// The one who asked went away: that says nothing of the destination.
-			res.Waiting += len(out.runs) - i
+			res.Waiting += len(runs) - i
 			return ctx.Err()
 		}
 		retry, after := classify(err)
@@ -309,9 +320,9 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 			st.Attempts++
 			st.NextTry = d.Now().Add(backoff(st.Attempts, after))
 			st.LastError = err.Error()
-			res.Waiting += len(out.runs) - i
+			res.Waiting += len(runs) - i
 			res.fail(err)
-			d.logf("%s: trace %s: %v; next try in %s", dst.Name, r.trace, err,
+			d.logf("%s: trace %s: %v; next try in %s", dst.Name, r.Trace, err,
 				st.NextTry.Sub(d.Now()).Round(time.Second))
 			if answered(err) {
 				return errWaits
@@ -323,26 +334,57 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 		}
 		st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
 		if err != nil {
-			st.park(Parked{Trace: r.trace, Root: r.root, At: d.Now(), Spans: len(r.spans), Error: err.Error()})
+			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: len(r.spans), Error: err.Error()})
 			res.Parked++
 			res.fail(err)
-			d.logf("%s: trace %s refused for good: %v", dst.Name, r.trace, err)
+			d.logf("%s: trace %s refused for good: %v", dst.Name, r.Trace, err)
 		} else {
 			st.delivered(len(r.spans), refused.spans)
 			res.Runs++
 			res.Spans += len(r.spans) - refused.spans
 		}
 		if err == nil && refused.spans > 0 {
-			err := fmt.Errorf("trace %s: %d of %d spans refused for good: %w", r.trace, refused.spans, len(r.spans), refused.why)
+			err := fmt.Errorf("trace %s: %d of %d spans refused for good: %w", r.Trace, refused.spans, len(r.spans), refused.why)
 			res.fail(err)
 			d.logf("%s: %v", dst.Name, err)
 		}
 		if st.Done == nil {
 			st.Done = make(map[string]bool)
 		}
-		st.Done[r.id.String()] = true
+		for _, id := range r.ids {
+			st.Done[id.String()] = true
+		}
 	}
 	return nil
+}
+
+// join makes one run of all.
+func join(runs []prepared, with func([]tracetest.SpanStubs) tracetest.SpanStubs) []prepared {
+	if len(runs) == 0 {
+		return runs
+	}
+	one := prepared{Ref: runs[0].Ref}
+	spans := make([]tracetest.SpanStubs, len(runs))
+	for i := range runs {
+		one.ids = append(one.ids, runs[i].ids...)
+		if i > 0 {
+			one.joined = append(one.joined, runs[i].Ref)
+		}
+		spans[i] = runs[i].spans
+	}
+	one.spans = with(spans)
+	return []prepared{one}
+}
+
+// Send exports the spans of one run outside any session's log, such as those of
+// an import, and returns how many of them were refused for good. An error may
+// implement Retryable() bool: then it can be tried again.
+func (d *Deliverer) Send(ctx context.Context, dst *Destination, spans tracetest.SpanStubs) (refused int, err error) {
+	r, err := d.export(ctx, dst, spans)
+	if err == nil && r.spans >= len(spans) {
+		err = r.why
+	}
+	return r.spans, err
 }
 
 // refusal counts the spans of a run that a destination refused while it took

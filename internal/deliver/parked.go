@@ -27,7 +27,7 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 	var down error
 	parked := st.Parked
 	for i, p := range parked {
-		spans, err := d.stored(ctx, p)
+		spans, err := d.stored(ctx, dst, p)
 		if err != nil {
 			d.logf("%s: trace %s cannot be sent again: %v", dst.Name, p.Trace, err)
 			left = append(left, p)
@@ -73,15 +73,42 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 // stored reads a refused run back, without the other runs of its trace: these
 // may have been accepted, and a destination that makes a new document of each
 // request would hold them twice.
-func (d *Deliverer) stored(ctx context.Context, p Parked) (tracetest.SpanStubs, error) {
-	spans, err := d.Stored(ctx, p.Trace)
-	if err != nil || p.Root == "" {
-		return spans, err
+func (d *Deliverer) stored(ctx context.Context, dst *Destination, p Parked) (tracetest.SpanStubs, error) {
+	var runs []tracetest.SpanStubs
+	for _, ref := range append([]Ref{p.Ref}, p.Joined...) {
+		spans, err := d.Stored(ctx, ref.Trace)
+		if err != nil {
+			return nil, err
+		}
+		if ref.Root != "" {
+			if spans = subtree(spans, ref.Root); len(spans) == 0 {
+				return nil, errors.New("the local store no longer has the run")
+			}
+		}
+		runs = append(runs, spans)
 	}
-	if spans = subtree(spans, p.Root); len(spans) == 0 {
-		return nil, errors.New("the local store no longer has the run")
+	if dst.Join != nil {
+		for i := range runs {
+			rootFirst(runs[i])
+		}
+		return dst.Join(runs), nil
 	}
-	return spans, nil
+	return slices.Concat(runs...), nil
+}
+
+// rootFirst puts the run's root before its other spans, as the mapping does: the
+// one span whose parent is not among them.
+func rootFirst(spans tracetest.SpanStubs) {
+	own := make(map[trace.SpanID]bool, len(spans))
+	for i := range spans {
+		own[spans[i].SpanContext.SpanID()] = true
+	}
+	i := slices.IndexFunc(spans, func(s tracetest.SpanStub) bool { return !own[s.Parent.SpanID()] })
+	if i > 0 {
+		root := spans[i]
+		copy(spans[1:i+1], spans[:i])
+		spans[0] = root
+	}
 }
 
 // subtree are the spans that are the root or have it above them.

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -39,9 +40,21 @@ type Source struct {
 // Facts is what is known of a session from its events when its files are
 // looked for.
 type Facts struct {
-	// Dialect and Cwd are those of the newest event that has them.
-	Dialect string
-	Cwd     string
+	// Dialect, Cwd and Transcript are those of the newest event that has them;
+	// Transcript is the path of the session's file, as the host names it.
+	Dialect    string
+	Cwd        string
+	Transcript string
+	// Since is the moment from which on the files are of interest: the beginning
+	// of the oldest run that is due. Zero means all.
+	Since time.Time
+}
+
+// note takes what an event says.
+func (f *Facts) note(e *hook.Event) {
+	f.Dialect = cmp.Or(e.Dialect, f.Dialect)
+	f.Cwd = cmp.Or(e.Cwd, f.Cwd)
+	f.Transcript = cmp.Or(e.Transcript, f.Transcript)
 }
 
 // batch is what a session holds for a destination that stands at one position.
@@ -58,15 +71,18 @@ type batch struct {
 	known map[string]bool
 	// waiting is how long a run that has ended still has to settle.
 	waiting time.Duration
+	// over reports that the session has come to its end.
+	over bool
 }
 
 // prepared is a run that has ended, ready to be sent.
 type prepared struct {
-	id    otelmap.RunID
-	trace string
-	// root is the id of the run's root span.
-	root  string
-	spans tracetest.SpanStubs
+	// ids are the runs it holds.
+	ids []otelmap.RunID
+	Ref
+	// joined are the further runs it holds.
+	joined []Ref
+	spans  tracetest.SpanStubs
 }
 
 // prepare reads a session from a position and maps the runs that have ended and
@@ -113,12 +129,7 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*
 			}
 			b.Add(events[i])
 			lastEvent = events[i]
-			if events[i].Dialect != "" {
-				facts.Dialect = events[i].Dialect
-			}
-			if events[i].Cwd != "" {
-				facts.Cwd = events[i].Cwd
-			}
+			facts.note(&events[i])
 		}
 	}
 	if err := r.Err(); err != nil {
@@ -161,9 +172,40 @@ func (d *Deliverer) silentEnd(ctx context.Context, b *otelmap.Builder, src Sourc
 
 // mapRuns fills the batch with the ended runs' spans.
 func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, src Source, facts Facts, out *batch) error {
+	out.boundary = func(done func(otelmap.RunID) bool) (int64, otelmap.Carry) {
+		return b.Boundary(done, out.size)
+	}
+	due := d.due(b, st, out)
+	if len(due) == 0 {
+		return ctx.Err()
+	}
+	facts.Since = begun(due)
+	tr, err := d.transcript(ctx, src, out.session, facts, due[len(due)-1].EndedAt)
+	if err != nil {
+		d.logf("session %q of %s: no usage from the host's files: %v", out.session, out.host, err)
+	}
+	if tr != nil && b.GoOn(tr.Ends) {
+		due = d.due(b, st, out)
+	}
+	for _, r := range due {
+		spans := b.Spans(r, tr)
+		root := spans[0].SpanContext.SpanID().String()
+		if d.Redact != nil {
+			spans = d.Redact(spans)
+		}
+		out.runs = append(out.runs, prepared{
+			ids: []otelmap.RunID{r.ID}, Ref: Ref{Trace: b.TraceID(r), Root: root}, spans: spans,
+		})
+	}
+	return ctx.Err()
+}
+
+// due are the runs that can be sent now. It notes in the batch which runs there
+// are and how long those that are settling still take.
+func (d *Deliverer) due(b *otelmap.Builder, st *State, out *batch) []*otelmap.Run {
 	now := d.Now()
 	var due []*otelmap.Run
-	out.known = make(map[string]bool)
+	out.known, out.waiting = make(map[string]bool), 0
 	for _, r := range b.Runs(now) {
 		out.known[r.ID.String()] = true
 		switch {
@@ -174,25 +216,23 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 			due = append(due, r)
 		}
 	}
-	out.boundary = func(done func(otelmap.RunID) bool) (int64, otelmap.Carry) {
-		return b.Boundary(done, out.size)
-	}
-	if len(due) == 0 {
-		return ctx.Err()
-	}
-	tr, err := d.transcript(ctx, src, out.session, facts, due[len(due)-1].EndedAt)
-	if err != nil {
-		d.logf("session %q of %s: no usage from the host's files: %v", out.session, out.host, err)
-	}
-	for _, r := range due {
-		spans := b.Spans(r, tr)
-		root := spans[0].SpanContext.SpanID().String()
-		if d.Redact != nil {
-			spans = d.Redact(spans)
+	out.over = b.Over(now)
+	return due
+}
+
+// fileLead is how far what a host writes to its files may precede the hook that
+// reports the same.
+const fileLead = 10 * time.Second
+
+// begun is the moment from which on the host's files may tell of these runs.
+func begun(runs []*otelmap.Run) time.Time {
+	first := runs[0].Begun()
+	for _, r := range runs[1:] {
+		if at := r.Begun(); at.Before(first) {
+			first = at
 		}
-		out.runs = append(out.runs, prepared{id: r.ID, trace: b.TraceID(r), root: root, spans: spans})
 	}
-	return ctx.Err()
+	return first.Add(-fileLead)
 }
 
 // transcript reads the host's files, again while the newest request's usage is

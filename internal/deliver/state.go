@@ -45,14 +45,21 @@ type State struct {
 // Parked is a run that a destination refused for good, such as with a 4xx. It
 // is not sent again by itself, only when a person asks for it.
 type Parked struct {
+	Ref
+	// Joined are the further runs that went with it as one.
+	Joined []Ref     `json:"joined,omitempty"`
+	At     time.Time `json:"at"`
+	Spans  int       `json:"spans"`
+	Error  string    `json:"error"`
+}
+
+// Ref names a run.
+type Ref struct {
 	Trace string `json:"trace"`
 	// Root is the run's root span: runs that were started in one context share
 	// a trace. Empty in files of earlier versions, whose runs stand for the
 	// whole trace.
-	Root  string    `json:"root,omitempty"`
-	At    time.Time `json:"at"`
-	Spans int       `json:"spans"`
-	Error string    `json:"error"`
+	Root string `json:"root,omitempty"`
 }
 
 // maxParked bounds the list; the oldest are dropped from it first.

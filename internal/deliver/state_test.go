@@ -20,7 +20,7 @@ func TestStateSurvivesItsFile(t *testing.T) {
 		Version: stateVersion, Host: "cline", Session: "1", Offset: 12,
 		Carry: otelmap.Carry{PrevTrace: "a", Runs: 3, PrevEnd: began}, Done: map[string]bool{"x": true},
 		Attempts: 2, NextTry: began.Add(time.Minute), LastError: "boom", Runs: 1, Spans: 2, Rejected: 3,
-		Parked: []Parked{{Trace: "t", At: began, Spans: 4, Error: "no"}},
+		Parked: []Parked{{Ref: Ref{Trace: "t"}, At: began, Spans: 4, Error: "no"}},
 	}
 	if err := want.write(s, "otlp"); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestALogThatWasCutIsReadFromItsStart(t *testing.T) {
 			d := b.deliverer(Destination{Name: "store", Exporter: m})
 			b.run(d, Pass{})
 			before := b.state(k, "store")
-			before.Parked = []Parked{{Trace: "t", At: b.clock.Now().Add(-2 * keepParked), Spans: 1, Error: "no"}}
+			before.Parked = []Parked{{Ref: Ref{Trace: "t"}, At: b.clock.Now().Add(-2 * keepParked), Spans: 1, Error: "no"}}
 			if err := before.write(b.session(k), "store"); err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,283 @@
+package otelmap
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// Claude Code numbers its turns: a prompt opens one, Stop or StopFailure ends
+// it, and the events between carry the prompt's id. This file sorts the events
+// of such a host into runs. It differs from the other hosts in this:
+//
+//   - An interrupted turn reports no end: the next prompt or the session's end
+//     closes it.
+//   - A subagent in the background outlives its turn, whose end is then not the
+//     run's.
+//   - A hook of the user's may turn an end into going on; then the turn has
+//     several ends, of which the last one counts.
+
+// turns reports that the host numbers its turns.
+func (b *Builder) turns() bool { return b.host == "claude-code" }
+
+// addTurn files an event.
+func (s *segmenter) addTurn(it *item) {
+	if it.Kind == hook.KindSessionStart {
+		s.startSession(it)
+		return
+	}
+	if it.ParentAgent != "" {
+		s.addTurnAgent(it)
+		return
+	}
+	if s.open != nil && it.At().Sub(s.open.lastAt()) > s.b.opts.IdleTimeout {
+		s.open.silent = true
+		s.closeOpen(s.b.silence())
+	}
+	switch it.Kind {
+	case hook.KindPrompt, hook.KindRunStart, hook.KindRunResume:
+		s.over = false
+		if s.open != nil && it.Turn != "" && s.open.turn == it.Turn {
+			// Something of the turn was heard before its prompt.
+			s.attach(s.open, it)
+			return
+		}
+		s.closeOpen(OutcomeInterrupted)
+		s.begin(it)
+	case hook.KindRunComplete, hook.KindRunCancel, hook.KindRunError:
+		s.endTurn(it)
+	case hook.KindSessionEnd:
+		s.endSession(it)
+	case hook.KindNotification, hook.KindNote, hook.KindCompact:
+		s.note(it)
+	default:
+		s.work(it)
+	}
+}
+
+// startSession notes how the session goes on. A program that starts has no turn
+// open; one that has compacted its conversation goes on with the turn it is in.
+func (s *segmenter) startSession(it *item) {
+	s.over = false
+	if it.Model != "" {
+		s.carry.Model = it.Model
+	}
+	source := text(it.Attrs, string(KeySessionSource))
+	if source == "compact" && s.open != nil {
+		s.attach(s.open, it)
+		return
+	}
+	s.closeOpen(OutcomeInterrupted)
+	s.carry.Source = source
+	if s.started == nil {
+		s.started = it
+	}
+}
+
+// addTurnAgent files an event of a subagent. An agent of which nothing but its
+// end is heard and whose type has no name is one of the host's own for a side
+// question: no work of the turn's.
+func (s *segmenter) addTurnAgent(it *item) {
+	if it.Kind.Terminal() && it.AgentType == "" && s.subRuns[it.Agent] == nil {
+		return
+	}
+	if s.turns[it.Turn] == nil && it.Kind != hook.KindRunStart && s.delivered(it) &&
+		s.subRuns[it.Agent] == nil {
+		return
+	}
+	s.addSub(it)
+}
+
+// beginTurn gives a new run what only turns have. A turn that was open before,
+// or was delivered already, goes on in a run of its own.
+func (s *segmenter) beginTurn(r *Run, it *item) {
+	r.turn = it.Turn
+	if it.Turn != "" {
+		if s.turns[it.Turn] != nil || it.Kind != hook.KindPrompt && s.known(it) {
+			r.continues = true
+			r.ID = continuedRunID(s.b.host, s.b.session, &it.Event)
+		}
+		s.turns[it.Turn] = r
+	}
+	r.model = s.carry.Model
+	r.source, s.carry.Source = s.carry.Source, ""
+	if s.started != nil {
+		r.First = min(r.First, s.started.Offset)
+		s.started = nil
+	}
+}
+
+// known reports that a run of the event's turn ended before the place where
+// reading began.
+func (s *segmenter) known(it *item) bool {
+	return it.Turn != "" && slices.Contains(s.b.carry.Recent, turnRunID(s.b.host, s.b.session, it.Turn).String())
+}
+
+// delivered reports that nothing more is expected of a known turn.
+func (s *segmenter) delivered(it *item) bool {
+	return s.known(it) && !slices.Contains(s.b.carry.Silent, turnRunID(s.b.host, s.b.session, it.Turn).String())
+}
+
+// runOf is the run an event of the lead agent belongs to, nil if there is none
+// yet.
+func (s *segmenter) runOf(it *item) *Run {
+	if it.Turn == "" {
+		if s.open != nil {
+			return s.open
+		}
+		return s.last()
+	}
+	// What comes of a turn after a run of it was closed for its silence makes a
+	// run of its own, so that the same log gives the same runs whenever it is
+	// read.
+	if r := s.turns[it.Turn]; r != nil && !r.silent {
+		return r
+	}
+	if s.open != nil && s.open.turn == "" {
+		return s.open
+	}
+	return nil
+}
+
+// work files an event that only a working agent makes.
+func (s *segmenter) work(it *item) {
+	r := s.runOf(it)
+	switch {
+	case r == nil && it.Kind != hook.KindToolStart && s.delivered(it):
+		// A late copy of what was delivered.
+	case r == nil:
+		s.closeOpen(OutcomeInterrupted)
+		s.begin(it)
+	default:
+		if r.terminal != nil && it.Kind == hook.KindToolStart && s.last() == r {
+			// The turn goes on although an end was reported.
+			r.stopped, r.terminal, r.Outcome = r.terminal, nil, ""
+			s.open = r
+		}
+		s.attach(r, it)
+	}
+}
+
+// note files an event that may stand anywhere, also beside no turn at all: some
+// of the host's own commands have an id and open no turn.
+func (s *segmenter) note(it *item) {
+	r := s.runOf(it)
+	if r == nil && !s.delivered(it) {
+		r = s.last()
+	}
+	switch {
+	case r == nil:
+	case r == s.open:
+		s.attach(r, it)
+	default:
+		r.late = append(r.late, it)
+		r.touch(it)
+	}
+}
+
+// endTurn files the lead agent's report that it has stopped.
+func (s *segmenter) endTurn(it *item) {
+	r := s.runOf(it)
+	if r == nil {
+		if it.Key != "" && s.delivered(it) {
+			return // a copy of the end that was delivered
+		}
+		s.closeOpen(OutcomeInterrupted)
+		r = s.begin(it)
+	}
+	if r.terminal != nil && it.Key != "" && r.terminal.Kind == it.Kind {
+		r.late = append(r.late, it)
+		r.touch(it)
+		return
+	}
+	if r != s.open && s.last() != r {
+		r.late = append(r.late, it)
+		r.touch(it)
+		return
+	}
+	s.terminate(r, it)
+}
+
+// endSession closes what is open: the turn, and the agents in the background
+// that end with the program they run in.
+func (s *segmenter) endSession(it *item) {
+	s.over = true
+	if s.open != nil {
+		s.terminate(s.open, it)
+	} else if r := s.last(); r != nil {
+		r.touch(it)
+	}
+	for _, r := range s.runs {
+		r.openSubs = 0
+	}
+}
+
+// settle gives a run that fell silent after going on the end it had reported.
+func (r *Run) settle() {
+	if r.terminal == nil && r.stopped != nil {
+		r.terminal, r.stopped = r.stopped, nil
+		r.Outcome = OutcomeCompleted
+		if r.terminal.Kind == hook.KindRunError {
+			r.Outcome = OutcomeFailed
+		}
+	}
+}
+
+// Over reports that the session has come to its end, or has been silent for so
+// long that it counts as ended. It tells of the events that Runs was last asked
+// for.
+func (b *Builder) Over(now time.Time) bool {
+	if b.over {
+		return true
+	}
+	for _, it := range b.items {
+		if now.Sub(it.StoredAt) <= b.opts.IdleTimeout {
+			return false
+		}
+	}
+	return true
+}
+
+// Begun is the moment of the run's first event.
+func (r *Run) Begun() time.Time {
+	start, _ := r.bounds()
+	return start
+}
+
+// GoOn takes from the host's files which ends of turns were none, because a hook
+// of the user's made the agent go on, and reports whether that changes the runs.
+func (b *Builder) GoOn(ends []hook.TurnEnd) bool {
+	changed := false
+	for _, e := range ends {
+		if e.Kind != hook.KindRunResume {
+			continue
+		}
+		var stop *item
+		for _, it := range b.items {
+			if it.Kind == hook.KindRunComplete && it.ParentAgent == "" && it.Turn == e.Turn &&
+				!it.At().After(e.At) && (stop == nil || it.At().After(stop.At())) {
+				stop = it
+			}
+		}
+		if stop != nil {
+			stop.Kind, stop.Message = hook.KindNote, stop.Result
+			stop.Attrs = append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true})
+			changed = true
+		}
+	}
+	if changed {
+		b.runs = nil
+	}
+	return changed
+}
+
+// text is the value of a fact that is a string.
+func text(attrs []hook.Attr, key string) string {
+	for _, a := range attrs {
+		if s, ok := a.Value.(string); ok && a.Key == key {
+			return s
+		}
+	}
+	return ""
+}

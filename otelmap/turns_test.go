@@ -1,0 +1,552 @@
+package otelmap
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// turnEv is an event of Claude Code: the host gives no time, but the turn.
+func turnEv(sec float64, k hook.Kind, turn string) hook.Event {
+	e := ev(sec, k)
+	e.Host, e.Dialect, e.Turn = "claude-code", "claude", turn
+	e.Time, e.StoredAt = time.Time{}, e.Time
+	return e
+}
+
+func turnTool(sec float64, k hook.Kind, turn, name, id string) hook.Event {
+	e := turnEv(sec, k, turn)
+	e.Tool = &hook.Tool{ID: id, Name: name, Input: `{"path":"` + id + `"}`, Duration: -1}
+	if k == hook.KindToolEnd {
+		e.Tool.Output = "done " + id
+	}
+	e.Key = k.String() + "/" + id
+	return e
+}
+
+func turnPrompt(sec float64, turn string) hook.Event {
+	e := turnEv(sec, hook.KindPrompt, turn)
+	e.Prompt = "do " + turn
+	if turn != "" {
+		e.Key = "prompt/" + turn
+	}
+	return e
+}
+
+func turnStop(sec float64, turn string) hook.Event {
+	e := turnEv(sec, hook.KindRunComplete, turn)
+	e.Result, e.Key = "did "+turn, "stop/"+turn
+	return e
+}
+
+// again is a Stop that follows one which a hook of the user's did not let pass.
+func again(e hook.Event) hook.Event {
+	e.Key = ""
+	return e
+}
+
+func asAgent(e hook.Event, id, kind string) hook.Event {
+	e.Agent, e.ParentAgent, e.AgentType = id, hook.ParentUnknown, kind
+	return e
+}
+
+func session(sec float64, source, model string) hook.Event {
+	e := turnEv(sec, hook.KindSessionStart, "")
+	e.Model = model
+	e.Attrs = []hook.Attr{{Key: string(KeySessionSource), Value: source}}
+	return e
+}
+
+func buildTurns(c Carry, events []hook.Event) *Builder {
+	b := NewBuilder("claude-code", "s", Options{}, c)
+	for _, e := range events {
+		b.Add(e)
+	}
+	return b
+}
+
+// outline gives each run as "outcome: span, span(error), ...".
+func outline(b *Builder, runs []*Run, tr *hook.Transcript) []string {
+	var out []string
+	for _, r := range runs {
+		var spans []string
+		for _, s := range b.Spans(r, tr)[1:] {
+			name := s.Name
+			for _, a := range s.Attributes {
+				if a.Key == KeyToolCallID {
+					name += "#" + a.Value.AsString()
+				}
+				if a.Key == KeyErrorType {
+					name += "!" + a.Value.AsString()
+				}
+			}
+			spans = append(spans, name)
+		}
+		outcome := r.Outcome
+		for _, a := range b.Spans(r, tr)[0].Attributes {
+			if a.Key == KeyOutcome {
+				outcome = a.Value.AsString()
+			}
+		}
+		if !r.Ended {
+			outcome += " (open)"
+		}
+		out = append(out, outcome+": "+strings.Join(spans, ", "))
+	}
+	return out
+}
+
+func TestTurns(t *testing.T) {
+	const (
+		pre, post  = hook.KindToolStart, hook.KindToolEnd
+		bye, note  = hook.KindSessionEnd, hook.KindNotification
+		start, end = hook.KindRunStart, hook.KindRunComplete
+	)
+	failure := turnEv(3, hook.KindRunError, "p1")
+	failure.ErrorType, failure.Message = "rate_limit", "too many"
+	permission := turnTool(1.5, hook.KindPermission, "p1", "Write", "")
+	permission.Tool.Input, permission.Key = `{"path":"/abs"}`, ""
+	denied := turnTool(2, post, "p1", "Bash", "a")
+	denied.Tool.Status, denied.Tool.Error = hook.ToolDenied, "blocked by a rule"
+
+	tests := []struct {
+		name   string
+		events []hook.Event
+		want   []string
+	}{
+		{
+			"a prompt opens a turn and Stop ends it",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(2, post, "p1", "Bash", "a"), turnStop(3, "p1")},
+			[]string{"completed: execute_tool Bash#a"},
+		},
+		{
+			"every prompt has a run of its own",
+			[]hook.Event{turnPrompt(0, "p1"), turnStop(3, "p1"), turnPrompt(4, "p2"), turnStop(5, "p2")},
+			[]string{"completed: ", "completed: "},
+		},
+		{
+			"the next prompt closes an interrupted turn, whose running tool was cancelled",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnPrompt(4, "p2"), turnStop(5, "p2")},
+			[]string{"interrupted: execute_tool Bash#a!ToolCancelled", "completed: "},
+		},
+		{
+			"the session's end closes an interrupted turn",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnEv(4, bye, "p1")},
+			[]string{"interrupted: execute_tool Bash#a!ToolCancelled"},
+		},
+		{
+			"a program that starts again closes the turn of one that died",
+			[]hook.Event{turnPrompt(0, "p1"), session(9, "resume", ""), turnPrompt(10, "p2"), turnStop(11, "p2")},
+			[]string{"interrupted: ", "completed: "},
+		},
+		{
+			"idling closes a turn as interrupted",
+			[]hook.Event{turnPrompt(0, "p1")},
+			[]string{"interrupted: "},
+		},
+		{
+			"an error of the model's service fails the turn",
+			[]hook.Event{turnPrompt(0, "p1"), failure, turnEv(4, bye, "p1")},
+			[]string{"failed: "},
+		},
+		{
+			"a tool that the user was asked about and that never ran was denied, though the question spells its input otherwise",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "b"), turnTool(1.2, pre, "p1", "Write", "a"), permission,
+				turnTool(2, post, "p1", "Bash", "b"), turnStop(3, "p1")},
+			[]string{"completed: execute_tool Bash#b, execute_tool Write#a!ToolDenied"},
+		},
+		{
+			"a rule's refusal ends the call",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), denied, turnStop(3, "p1")},
+			[]string{"completed: execute_tool Bash#a!ToolDenied"},
+		},
+		{
+			"events that come twice count once",
+			[]hook.Event{turnPrompt(0, "p1"), turnPrompt(0.01, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(1.01, pre, "p1", "Bash", "a"),
+				turnTool(2, post, "p1", "Bash", "a"), turnTool(2.01, post, "p1", "Bash", "a"), turnStop(3, "p1"), turnStop(3.01, "p1")},
+			[]string{"completed: execute_tool Bash#a"},
+		},
+		{
+			"parallel tools are paired by their ids",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(1.1, pre, "p1", "Bash", "b"),
+				turnTool(2, post, "p1", "Bash", "b"), turnTool(2.1, post, "p1", "Bash", "a"), turnStop(3, "p1")},
+			[]string{"completed: execute_tool Bash#a, execute_tool Bash#b"},
+		},
+		{
+			"work after a Stop that was not let pass belongs to the turn",
+			[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1"), turnTool(2, pre, "p1", "Bash", "a"), turnTool(3, post, "p1", "Bash", "a"),
+				again(turnStop(4, "p1"))},
+			[]string{"completed: execute_tool Bash#a"},
+		},
+		{
+			"a turn that goes on after its Stop and falls silent ended with it",
+			[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1"), turnTool(2, pre, "p1", "Bash", "a"), turnTool(3, post, "p1", "Bash", "a"),
+				turnPrompt(5, "p2"), turnStop(6, "p2")},
+			[]string{"completed: execute_tool Bash#a", "completed: "},
+		},
+		{
+			"a tool's end that is stored after the Stop does not open the turn again",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnStop(2, "p1"), turnTool(2.01, post, "p1", "Bash", "a"),
+				turnPrompt(5, "p2"), turnStop(6, "p2")},
+			[]string{"completed: execute_tool Bash#a", "completed: "},
+		},
+		{
+			"a waiting notification after the end changes nothing",
+			[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1"), turnEv(61, note, "p1"), turnEv(62, bye, "p1")},
+			[]string{"completed: "},
+		},
+		{
+			"a command of the host's own opens no turn",
+			[]hook.Event{turnEv(0, hook.KindCompact, "q"), turnEv(1, bye, "q")},
+			nil,
+		},
+		{
+			"of a turn whose beginning nobody heard, what was heard counts",
+			[]hook.Event{turnTool(1, pre, "p1", "Bash", "a"), turnTool(2, post, "p1", "Bash", "a"), turnStop(3, "p1")},
+			[]string{"completed: execute_tool Bash#a"},
+		},
+		{
+			"a turn that wakes after it was given up goes on in a run of its own",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(4000, post, "p1", "Bash", "a"), turnStop(4001, "p1")},
+			[]string{"interrupted: execute_tool Bash#a!ToolCancelled", "completed: execute_tool Bash#a"},
+		},
+		{
+			"payloads of old versions have no ids and are paired by what they say",
+			[]hook.Event{turnPrompt(0, ""), turnTool(1, pre, "", "Bash", ""), turnTool(2, post, "", "Bash", ""), again(turnStop(3, "")),
+				turnPrompt(4, ""), again(turnStop(5, ""))},
+			[]string{"completed: execute_tool Bash", "completed: "},
+		},
+		{
+			"a foreground subagent is below the call that started it",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"),
+				asAgent(turnTool(1.2, pre, "p1", "Bash", "b"), "x", "Explore"), asAgent(turnTool(1.3, post, "p1", "Bash", "b"), "x", "Explore"),
+				asAgent(turnEv(1.4, end, "p1"), "x", "Explore"), turnTool(2, post, "p1", "Agent", "a"), turnStop(3, "p1")},
+			[]string{"completed: execute_tool Agent#a, invoke_agent Explore, execute_tool Bash#b"},
+		},
+		{
+			"a side question of the host's is no subagent",
+			[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1"), asAgent(turnEv(1.4, end, "p1"), "btw", "")},
+			[]string{"completed: "},
+		},
+		{
+			"a subagent's end without its beginning is one",
+			[]hook.Event{turnPrompt(0, "p1"), asAgent(turnEv(0.5, end, "p1"), "x", "Explore"), turnStop(1, "p1")},
+			[]string{"completed: invoke_agent Explore"},
+		},
+		{
+			"a background agent belongs to the turn that started it while the next one runs",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"),
+				turnTool(1.2, post, "p1", "Agent", "a"), turnStop(2, "p1"), turnPrompt(3, "p2"),
+				asAgent(turnTool(3.1, pre, "p2", "Bash", "b"), "x", "Explore"), turnTool(3.2, pre, "p2", "Read", "c"),
+				asAgent(turnTool(3.3, post, "p2", "Bash", "b"), "x", "Explore"), turnTool(3.4, post, "p2", "Read", "c"),
+				asAgent(turnEv(3.5, end, "p2"), "x", "Explore"), turnStop(4, "p2")},
+			[]string{"completed: execute_tool Agent#a, invoke_agent Explore, execute_tool Bash#b", "completed: execute_tool Read#c"},
+		},
+		{
+			"a background agent ends with the program it runs in",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"),
+				turnTool(1.2, post, "p1", "Agent", "a"), turnStop(2, "p1"), turnEv(3, bye, "p1")},
+			[]string{"completed: execute_tool Agent#a, invoke_agent Explore!RunAbandoned"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := buildTurns(Carry{}, logged(tt.events...))
+			runs := b.Runs(far)
+			if diff := cmp.Diff(tt.want, outline(b, runs, nil)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestATurnIsOpenUntilItsAgentsHaveStopped(t *testing.T) {
+	events := logged(
+		turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Agent", "a"),
+		asAgent(turnEv(1.1, hook.KindRunStart, "p1"), "x", "Explore"),
+		turnTool(1.2, hook.KindToolEnd, "p1", "Agent", "a"), turnStop(2, "p1"),
+		turnPrompt(3, "p2"), turnStop(4, "p2"),
+		asAgent(turnEv(5, hook.KindRunComplete, "p1"), "x", "Explore"),
+	)
+	soon := epoch.Add(10 * time.Second)
+	b := buildTurns(Carry{}, events[:7])
+	want := []string{
+		"completed (open): execute_tool Agent#a, invoke_agent Explore!RunAbandoned", "completed: ",
+	}
+	if diff := cmp.Diff(want, outline(b, b.Runs(soon), nil)); diff != "" {
+		t.Errorf("while the agent works (-want +got):\n%s", diff)
+	}
+	first := b.Runs(soon)[1]
+	offset, _ := b.Boundary(func(id RunID) bool { return id == first.ID }, 700)
+	if offset != 0 {
+		t.Errorf("reading may go on at %d although the first turn is open", offset)
+	}
+	b = buildTurns(Carry{}, events)
+	want[0] = "completed: execute_tool Agent#a, invoke_agent Explore"
+	if diff := cmp.Diff(want, outline(b, b.Runs(soon), nil)); diff != "" {
+		t.Errorf("after it has stopped (-want +got):\n%s", diff)
+	}
+}
+
+// TestReadingOnFromABoundary: what was delivered is not read again, and what
+// comes of it later makes no run.
+func TestReadingOnFromABoundary(t *testing.T) {
+	first := logged(session(0, "startup", "m1"), turnPrompt(1, "p1"), turnStop(2, "p1"), turnEv(3, hook.KindSessionEnd, "p1"),
+		session(4, "resume", "m2"))
+	b := buildTurns(Carry{}, first)
+	runs := b.Runs(epoch.Add(10 * time.Second))
+	if got := rootAttr(b, runs[0], string(KeySessionSource)); got != "startup" {
+		t.Errorf("first run's session source is %q", got)
+	}
+	offset, carry := b.Boundary(func(RunID) bool { return true }, 500)
+	if offset != 500 || carry.Source != "resume" || carry.Model != "m2" {
+		t.Fatalf("boundary %d, carry %+v", offset, carry)
+	}
+	late := []hook.Event{turnEv(5, hook.KindNotification, "p1"), turnStop(5.1, "p1"), turnTool(5.2, hook.KindToolEnd, "p1", "Bash", "a")}
+	b = buildTurns(carry, append(late, turnPrompt(6, "p2"), turnStop(7, "p2")))
+	runs = b.Runs(epoch.Add(20 * time.Second))
+	if diff := cmp.Diff([]string{"completed: "}, outline(b, runs, nil)); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	if got := rootAttr(b, runs[0], string(KeySessionSource)); got != "resume" {
+		t.Errorf("second run's session source is %q", got)
+	}
+	if got := rootAttr(b, runs[0], string(KeyRequestModel)); got != "m2" {
+		t.Errorf("second run's model is %q", got)
+	}
+	if links := b.Spans(runs[0], nil)[0].Links; len(links) != 1 || links[0].SpanContext.TraceID().String() != carry.PrevTrace {
+		t.Errorf("links: %+v", links)
+	}
+	// The turn goes on after its end was delivered, as when a hook of the user's
+	// took minutes to refuse the end.
+	b = buildTurns(carry, []hook.Event{turnTool(8, hook.KindToolStart, "p1", "Bash", "b"), turnTool(9, hook.KindToolEnd, "p1", "Bash", "b"),
+		again(turnStop(10, "p1"))})
+	runs = b.Runs(epoch.Add(20 * time.Second))
+	if diff := cmp.Diff([]string{"completed: execute_tool Bash#b"}, outline(b, runs, nil)); diff != "" {
+		t.Fatalf("a turn that goes on (-want +got):\n%s", diff)
+	}
+	if runs[0].Repeated || runs[0].ID.String() == carry.Recent[0] {
+		t.Error("the turn's second run has the first one's id")
+	}
+}
+
+func rootAttr(b *Builder, r *Run, key string) string {
+	for _, a := range b.Spans(r, nil)[0].Attributes {
+		if string(a.Key) == key {
+			return a.Value.AsString()
+		}
+	}
+	return ""
+}
+
+func TestTheHostsFilesFillInWhatNoHookTold(t *testing.T) {
+	at := func(sec float64) time.Time { return turnEv(sec, hook.KindNote, "").StoredAt }
+	usage := &hook.Usage{Input: 5, Output: 7}
+	tr := &hook.Transcript{
+		Ends: []hook.TurnEnd{{Turn: "p1", At: at(9), Kind: hook.KindSessionEnd}},
+		ToolResults: []hook.ToolResult{
+			{ID: "run", Turn: "p1", Name: "Bash", Status: hook.ToolCancelled, Text: "the user does not want this", Asked: at(1), At: at(8)},
+			{ID: "rule", Turn: "p1", Name: "Bash", Status: hook.ToolDenied, Text: "not allowed", Asked: at(2), At: at(3)},
+			{ID: "nope", Turn: "p1", Name: "Nope", Status: hook.ToolFailed, Text: "no such tool", Asked: at(3), At: at(4)},
+			{ID: "old", Turn: "p1", Name: "Old", Asked: at(-50), At: at(-40)},
+		},
+		Calls: []hook.LLMCall{
+			{ID: "copied", Turn: "p1", Start: at(-30), End: at(-20), Model: "m", Usage: usage},
+			{ID: "m1", RequestID: "req_1", Turn: "p1", Start: at(0.9), End: at(1), Model: "m", Usage: usage, FinishReason: "tool_use"},
+			{ID: "other", Turn: "p0", Start: at(1), End: at(2), Model: "m", Usage: usage},
+		},
+	}
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "run"),
+		turnTool(2, hook.KindToolStart, "p1", "Bash", "rule"), turnPrompt(20, "p2"), turnStop(21, "p2")))
+	got := outline(b, b.Runs(far), tr)
+	want := "interrupted: chat m, execute_tool Bash#run!ToolCancelled, execute_tool Bash#rule!ToolDenied, execute_tool Nope#nope!ToolFailure"
+	if got[0] != want {
+		t.Errorf("got  %s\nwant %s", got[0], want)
+	}
+	root := b.Spans(b.Runs(far)[0], tr)[0]
+	if !root.EndTime.Equal(at(9)) {
+		t.Errorf("the turn ends at %v, the host's files say %v", root.EndTime, at(9))
+	}
+
+	// The hook of the end was lost; the host's files know it.
+	tr.Ends = []hook.TurnEnd{{Turn: "p1", At: at(9), Kind: hook.KindRunComplete, Result: "all done"}}
+	b = buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnPrompt(20, "p2"), turnStop(21, "p2")))
+	runs := b.Runs(far)
+	attrs := b.Spans(runs[0], tr)[0].Attributes
+	if !slices.Contains(attrs, KeyOutcome.String(OutcomeCompleted)) || !slices.Contains(attrs, KeyResult.String("all done")) {
+		t.Errorf("root: %v", attrs)
+	}
+}
+
+func TestAnEndThatAHookOfTheUsersRefused(t *testing.T) {
+	events := logged(turnPrompt(0, "p1"), turnStop(1, "p1"))
+	b := buildTurns(Carry{}, events)
+	now := epoch.Add(5 * time.Second)
+	if !b.Runs(now)[0].Ended {
+		t.Fatal("the turn has not ended before the host's files are read")
+	}
+	refused := []hook.TurnEnd{{Turn: "p1", Kind: hook.KindRunResume, At: epoch.Add(2 * time.Second)}}
+	if !b.GoOn(refused) || b.Runs(now)[0].Ended {
+		t.Error("the turn has ended although its end was refused")
+	}
+	if b.GoOn(refused) {
+		t.Error("the same refusal counts again")
+	}
+	b.Add(again(turnStop(4, "p1")))
+	runs := b.Runs(now)
+	if len(runs) != 1 || !runs[0].Ended || runs[0].Outcome != OutcomeCompleted {
+		t.Errorf("after the second end: %v", outline(b, runs, nil))
+	}
+	blocked := 0
+	for _, e := range b.Spans(runs[0], nil)[0].Events {
+		if e.Name == EventNote && slices.Contains(e.Attributes, KeyEventName.String("run_complete")) {
+			blocked++
+		}
+	}
+	if blocked != 1 {
+		t.Errorf("the refused end stands %d times among the root's events", blocked)
+	}
+}
+
+func TestOver(t *testing.T) {
+	soon := epoch.Add(10 * time.Second)
+	for name, tt := range map[string]struct {
+		events []hook.Event
+		now    time.Time
+		want   bool
+	}{
+		"a session that goes on":        {[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1")}, soon, false},
+		"after its end":                 {[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1"), turnEv(2, hook.KindSessionEnd, "p1")}, soon, true},
+		"resumed after its end":         {[]hook.Event{turnEv(2, hook.KindSessionEnd, ""), session(3, "resume", "")}, soon, false},
+		"silent for a long time":        {[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1")}, far, true},
+		"another prompt after its end":  {[]hook.Event{turnEv(2, hook.KindSessionEnd, ""), turnPrompt(3, "p1")}, soon, false},
+		"a notification after its end ": {[]hook.Event{turnEv(2, hook.KindSessionEnd, ""), turnEv(3, hook.KindNotification, "")}, soon, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := buildTurns(Carry{}, logged(tt.events...))
+			b.Runs(tt.now)
+			if got := b.Over(tt.now); got != tt.want {
+				t.Errorf("over: %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// turnHistory draws a session of Claude Code: prompts with ids of their own, or
+// none at all in old versions; between them any event of the turn, with or
+// without its counterpart; now and then one of the turn before, or one that
+// comes twice; agents that outlive the turn that started them.
+func turnHistory(t *rapid.T) []hook.Event {
+	var out []hook.Event
+	old := rapid.IntRange(0, 4).Draw(t, "version") == 0
+	turns, now := 0, 0.0
+	name := func(n int) string {
+		if old || n == 0 {
+			return ""
+		}
+		return "p" + strconv.Itoa(n)
+	}
+	agentTurn := map[string]string{}
+	for i := range rapid.IntRange(1, 40).Draw(t, "events") {
+		now += rapid.SampledFrom([]float64{0.001, 0.2, 1, 30, 4000}).Draw(t, "pause")
+		k := rapid.SampledFrom([]hook.Kind{
+			hook.KindPrompt, hook.KindPrompt, hook.KindToolStart, hook.KindToolStart, hook.KindToolEnd, hook.KindToolEnd,
+			hook.KindRunComplete, hook.KindRunComplete, hook.KindRunError, hook.KindSessionEnd, hook.KindSessionStart,
+			hook.KindNotification, hook.KindNote, hook.KindCompact, hook.KindPermission,
+		}).Draw(t, "kind")
+		if k == hook.KindPrompt {
+			turns++
+		}
+		turn := name(turns)
+		e := turnEv(now, k, turn)
+		switch k {
+		case hook.KindPrompt:
+			e = turnPrompt(now, turn)
+		case hook.KindToolStart, hook.KindToolEnd, hook.KindPermission:
+			id := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "id") + turn
+			if old {
+				id = ""
+			}
+			e = turnTool(now, k, turn, rapid.SampledFrom([]string{"Bash", "Agent"}).Draw(t, "tool"), id)
+			if id == "" || k == hook.KindPermission {
+				e.Key = ""
+			}
+			if k == hook.KindToolEnd && turns > 1 && rapid.IntRange(0, 9).Draw(t, "late") == 0 {
+				e.Turn = name(turns - 1)
+			}
+		case hook.KindRunComplete:
+			e = turnStop(now, turn)
+			if old || rapid.IntRange(0, 5).Draw(t, "again") == 0 {
+				e = again(e)
+			}
+		case hook.KindSessionStart:
+			e = session(now, rapid.SampledFrom([]string{"startup", "resume", "compact"}).Draw(t, "source"), "m")
+		}
+		working := k == hook.KindToolStart || k == hook.KindToolEnd || k == hook.KindRunComplete || k == hook.KindNote
+		if working && !old && turns > 0 && rapid.IntRange(0, 2).Draw(t, "who") == 0 {
+			id := rapid.SampledFrom([]string{"q", "r"}).Draw(t, "agent")
+			if _, begun := agentTurn[id]; !begun {
+				agentTurn[id] = turn
+				e = turnEv(now, hook.KindRunStart, turn)
+				e.Key = "start/" + id
+			}
+			e.Turn = agentTurn[id]
+			e = asAgent(e, id, "Explore")
+			if e.Key != "" {
+				e.Key += "/" + id
+			}
+		}
+		e.Hash = uint64(i) + 1 //nolint:gosec // Small.
+		out = append(out, e)
+	}
+	return logged(out...)
+}
+
+func TestEveryHistoryOfTurnsGivesWholeTraces(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		events := turnHistory(rt)
+		last := events[len(events)-1].StoredAt
+		b := buildTurns(Carry{}, events)
+		checkWhole(rt, b, last.Add(time.Hour))
+
+		// The same events in another order of the log give the same spans.
+		perm := rapid.Permutation(events).Draw(rt, "order")
+		if clockWasSetBack(perm) {
+			return
+		}
+		other := buildTurns(Carry{}, logged(perm...))
+		if diff := cmp.Diff(all(b, far), all(other, far)); diff != "" {
+			rt.Errorf("another order of the log gives other spans:\n%s", diff)
+		}
+	})
+}
+
+func TestReadingTurnsFromABoundaryIsReadingAll(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		// A repeat is known by its key as long as the first is read, too.
+		seen := map[string]bool{}
+		events := logged(slices.DeleteFunc(turnHistory(rt), func(e hook.Event) bool {
+			again := e.Key != "" && seen[e.Key]
+			seen[e.Key] = true
+			return again
+		})...)
+		readOn(rt, events, events[len(events)-1].StoredAt.Add(time.Hour), buildTurns)
+	})
+}
+
+// clockWasSetBack reports that the order means a step of the clock.
+func clockWasSetBack(events []hook.Event) bool {
+	var newest time.Time
+	return slices.ContainsFunc(events, func(e hook.Event) bool {
+		back := newest.Sub(e.StoredAt) > clockStep
+		newest = latest(newest, e.StoredAt)
+		return back
+	})
+}
