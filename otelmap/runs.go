@@ -212,14 +212,15 @@ func (s *segmenter) echo(it *item) bool {
 // even while a later run is open.
 func (s *segmenter) addSub(it *item) {
 	r := s.subRuns[it.Agent]
-	if r == nil && it.Kind != hook.KindRunStart && slices.Contains(s.b.carry.Agents, it.Agent) {
+	asking := s.turns[it.Turn]
+	if r == nil && asking == nil && it.Kind != hook.KindRunStart && slices.Contains(s.b.carry.Agents, it.Agent) {
 		return // its run was delivered when it had been silent for too long
 	}
-	if r != nil && it.Kind == hook.KindRunStart && r.agents[it.Agent].ended != nil {
+	if r != nil && r.agents[it.Agent].ended != nil && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
 		r = nil // an agent that is asked again works for the run that asks
 	}
-	if r == nil && it.Turn != "" {
-		r = s.turns[it.Turn]
+	if r == nil {
+		r = asking
 	}
 	if r == nil {
 		r = s.subRuns[it.ParentAgent]
@@ -251,9 +252,13 @@ func (s *segmenter) addSub(it *item) {
 	}
 	r.touch(it)
 	a.items = append(a.items, it)
-	if it.Kind.Terminal() && a.ended == nil {
+	switch {
+	case !it.Kind.Terminal():
+	case a.ended == nil:
 		a.ended = it
 		r.openSubs--
+	case s.b.turns():
+		a.ended = it // a hook of the user's had made it go on
 	}
 }
 

@@ -250,6 +250,13 @@ func TestTurns(t *testing.T) {
 			[]string{"completed: execute_tool Agent#a, invoke_agent Explore, execute_tool Bash#b", "completed: execute_tool Read#c"},
 		},
 		{
+			"an agent that is asked again works for the turn that asks",
+			[]hook.Event{turnPrompt(0, "p1"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"), asAgent(turnEv(1.4, end, "p1"), "x", "Explore"),
+				turnStop(2, "p1"), turnPrompt(3, "p2"), asAgent(turnTool(3.1, pre, "p2", "Bash", "b"), "x", "Explore"),
+				asAgent(turnTool(3.2, post, "p2", "Bash", "b"), "x", "Explore"), asAgent(turnEv(3.4, end, "p2"), "x", "Explore"), turnStop(4, "p2")},
+			[]string{"completed: invoke_agent Explore", "completed: invoke_agent Explore, execute_tool Bash#b"},
+		},
+		{
 			"a background agent ends with the program it runs in",
 			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"),
 				turnTool(1.2, post, "p1", "Agent", "a"), turnStop(2, "p1"), turnEv(3, bye, "p1")},

@@ -1,11 +1,10 @@
 package cline
 
 import (
-	"crypto/sha256"
-	"strconv"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
 // Names of the facts in Event.Attrs.
@@ -37,22 +36,6 @@ type Raw struct {
 	TraceParent string
 }
 
-// decodeError says which payload could not be read, and why.
-type decodeError struct {
-	event string
-	size  int
-	cause error
-}
-
-// Error names the payload, the fault and where the bytes can be seen.
-func (e *decodeError) Error() string {
-	return "decode Cline payload of hook " + strconv.Quote(e.event) + " (" + strconv.Itoa(e.size) + " bytes): " +
-		e.cause.Error() + "; the payload is kept as it came, \"hookspan doctor\" shows it"
-}
-
-// Unwrap returns the fault itself.
-func (e *decodeError) Unwrap() error { return e.cause }
-
 // Decode turns a payload into events, at present always one.
 //
 // Hooks and members it does not know are no error: an unknown hook gives an
@@ -65,16 +48,16 @@ func Decode(r Raw) ([]hook.Event, error) {
 		Host:        Host,
 		StoredAt:    r.StoredAt,
 		Offset:      r.Offset,
-		Hash:        hash(r.Payload),
+		Hash:        wire.Hash(r.Payload),
 		Name:        documentedName(r.Event),
 		Cwd:         r.Cwd,
 		TraceParent: r.TraceParent,
 	}
-	payload := trim(r.Payload)
+	payload := wire.Trim(r.Payload)
 	if len(payload) == 0 {
 		ev.Kind = kindOf(ev.Name, nil)
 		if ev.Kind == hook.KindToolStart || ev.Kind == hook.KindToolEnd {
-			ev.Tool = &hook.Tool{Duration: unknownDuration}
+			ev.Tool = &hook.Tool{Duration: wire.UnknownDuration}
 		}
 		return []hook.Event{ev}, nil
 	}
@@ -82,9 +65,9 @@ func Decode(r Raw) ([]hook.Event, error) {
 	err := e.open(payload)
 	e.common(&ev)
 	if err != nil {
-		return []hook.Event{ev}, &decodeError{r.Event, len(r.Payload), err}
+		return []hook.Event{ev}, &wire.DecodeError{Agent: "Cline", Event: r.Event, Size: len(r.Payload), Cause: err}
 	}
-	turn := members(e.turn)
+	turn := wire.Members(e.turn)
 	ev.Name = e.name(r.Event)
 	ev.Kind = kindOf(ev.Name, turn)
 	ev.Dialect = e.dialect()
@@ -95,23 +78,23 @@ func Decode(r Raw) ([]hook.Event, error) {
 
 // common reads the members that every hook has.
 func (e *envelope) common(ev *hook.Event) {
-	ev.Time = instant(e.timestamp)
-	ev.HostVersion = text(e.clineVersion)
+	ev.Time = wire.Instant(e.timestamp)
+	ev.HostVersion = wire.Text(e.clineVersion)
 	ev.User = known(e.userID)
-	if isString(e.model) {
+	if wire.IsString(e.model) {
 		ev.Model = known(e.model)
 	} else {
-		model := members(e.model)
-		ev.Provider, ev.Model = known(model.get("provider")), known(model.get("slug"))
+		model := wire.Members(e.model)
+		ev.Provider, ev.Model = known(model.Get("provider")), known(model.Get("slug"))
 	}
-	roots, _ := elements(e.workspaceRoots)
+	roots, _ := wire.Elements(e.workspaceRoots)
 	for _, root := range roots {
-		if dir := text(present(root)); dir != "" {
+		if dir := wire.Text(wire.Present(root)); dir != "" {
 			ev.Cwd = dir
 			return
 		}
 	}
-	if dir := text(members(e.workspaceInfo).get("rootPath")); dir != "" {
+	if dir := wire.Text(wire.Members(e.workspaceInfo).Get("rootPath")); dir != "" {
 		ev.Cwd = dir
 	}
 }
@@ -119,10 +102,10 @@ func (e *envelope) common(ev *hook.Event) {
 // identity reads who acts in which session.
 func (e *envelope) identity(ev *hook.Event) {
 	ev.Session = e.session()
-	ev.Agent = text(e.agentID)
-	ev.ParentAgent = text(e.parentAgentID)
+	ev.Agent = wire.Text(e.agentID)
+	ev.ParentAgent = wire.Text(e.parentAgentID)
 	if ev.Dialect == dialectSDK {
-		ev.Conversation = text(e.taskID)
+		ev.Conversation = wire.Text(e.taskID)
 	}
 	if ev.ParentAgent == "" {
 		return
@@ -134,12 +117,12 @@ func (e *envelope) identity(ev *hook.Event) {
 }
 
 // body reads what only this kind of hook has.
-func (e *envelope) body(ev *hook.Event, turn object) {
+func (e *envelope) body(ev *hook.Event, turn wire.Object) {
 	switch ev.Name {
 	case taskStart:
-		ev.Prompt = text(metadata(e.taskStart).get("initialTask"))
+		ev.Prompt = wire.Text(metadata(e.taskStart).Get("initialTask"))
 	case userPromptSubmit:
-		ev.Prompt = text(members(e.prompt).get("prompt"))
+		ev.Prompt = wire.Text(wire.Members(e.prompt).Get("prompt"))
 		// The SDK does not run this hook for what the user typed, only for
 		// texts it puts into the conversation itself.
 		if ev.Dialect == dialectSDK {
@@ -150,22 +133,22 @@ func (e *envelope) body(ev *hook.Event, turn object) {
 	case postToolUse:
 		ev.Tool = e.toolEnd(ev.Dialect, ev.Time)
 	case preCompact:
-		ev.Attrs = compactionAttrs(members(e.preCompact))
+		ev.Attrs = compactionAttrs(wire.Members(e.preCompact))
 	case notification:
-		body := members(e.notification)
-		ev.Message = text(body.get("message"))
+		body := wire.Members(e.notification)
+		ev.Message = wire.Text(body.Get("message"))
 		ev.Attrs = notificationAttrs(body)
 	case taskComplete:
-		ev.Result = text(metadata(e.taskComplete).get("result"))
+		ev.Result = wire.Text(metadata(e.taskComplete).Get("result"))
 		if ev.Result == "" {
-			ev.Result = text(turn.get("outputText"))
+			ev.Result = wire.Text(turn.Get("outputText"))
 		}
 		if ev.Kind == hook.KindRunCancel {
-			ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, turn.get("status"))
+			ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, turn.Get("status"))
 		}
 	case taskCancel:
-		ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, metadata(e.taskCancel).get("completionStatus"))
-		ev.Message = text(e.reason)
+		ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, metadata(e.taskCancel).Get("completionStatus"))
+		ev.Message = wire.Text(e.reason)
 	case sessionShutdown:
 		ev.Attrs = textAttr(ev.Attrs, attrSessionEnd, e.reason)
 	}
@@ -178,27 +161,27 @@ func (e *envelope) body(ev *hook.Event, turn object) {
 func (e *envelope) runError(ev *hook.Event) {
 	failure := e.failure
 	if failure == nil {
-		failure = members(e.taskError).get("error")
+		failure = wire.Members(e.taskError).Get("error")
 	}
-	if !isString(failure) {
-		o := members(failure)
-		ev.ErrorType = text(o.get("name"))
-		failure = o.get("message")
+	if !wire.IsString(failure) {
+		o := wire.Members(failure)
+		ev.ErrorType = wire.Text(o.Get("name"))
+		failure = o.Get("message")
 	}
-	if message := text(failure); !hidden(message) {
+	if message := wire.Text(failure); !hidden(message) {
 		ev.Message = message
 	}
 }
 
 // metadata is the taskMetadata of a task hook's body.
-func metadata(body []byte) object { return members(members(body).get("taskMetadata")) }
+func metadata(body []byte) wire.Object { return wire.Members(wire.Members(body).Get("taskMetadata")) }
 
 // compactionAttrs lists the sizes of a compaction. Absent ones are left out
 // although proto3 leaves zero out: on the path where Cline compacts after an
 // error it does not know its token counts, and zero would be a false statement.
-func compactionAttrs(body object) []hook.Attr {
-	attrs := textAttr(nil, attrCompaction+"strategy", body.get("compactionStrategy"))
-	for _, field := range [...]struct{ wire, key string }{
+func compactionAttrs(body wire.Object) []hook.Attr {
+	attrs := textAttr(nil, attrCompaction+"strategy", body.Get("compactionStrategy"))
+	for _, field := range [...]struct{ sent, key string }{
 		{"contextSize", "context_size"},
 		{"messagesToCompact", "messages_to_compact"},
 		{"conversationLength", "conversation_length"},
@@ -212,7 +195,7 @@ func compactionAttrs(body object) []hook.Attr {
 		{"deletedRangeStart", "deleted_range_start"},
 		{"deletedRangeEnd", "deleted_range_end"},
 	} {
-		if n, ok := number(body.get(field.wire)); ok {
+		if n, ok := wire.Int(body.Get(field.sent)); ok {
 			attrs = append(attrs, hook.Attr{Key: attrCompaction + field.key, Value: n})
 		}
 	}
@@ -221,32 +204,22 @@ func compactionAttrs(body object) []hook.Attr {
 
 // notificationAttrs lists what a notification says beside its text. The two
 // booleans are always there, because proto3 leaves false out.
-func notificationAttrs(body object) []hook.Attr {
-	action, _ := boolean(body.get("requiresUserAction"))
-	waiting, _ := boolean(body.get("waitingForUserInput"))
-	attrs := textAttr(nil, attrNotification+"event", body.get("event"))
-	attrs = textAttr(attrs, attrNotification+"source", body.get("source"))
-	attrs = textAttr(attrs, attrNotification+"source_type", body.get("sourceType"))
+func notificationAttrs(body wire.Object) []hook.Attr {
+	action, _ := wire.Bool(body.Get("requiresUserAction"))
+	waiting, _ := wire.Bool(body.Get("waitingForUserInput"))
+	attrs := textAttr(nil, attrNotification+"event", body.Get("event"))
+	attrs = textAttr(attrs, attrNotification+"source", body.Get("source"))
+	attrs = textAttr(attrs, attrNotification+"source_type", body.Get("sourceType"))
 	attrs = append(attrs,
 		hook.Attr{Key: attrNotification + "requires_user_action", Value: action},
 		hook.Attr{Key: attrNotification + "waiting_for_user_input", Value: waiting})
-	return textAttr(attrs, attrNotification+"severity", body.get("severity"))
+	return textAttr(attrs, attrNotification+"severity", body.Get("severity"))
 }
 
 // textAttr appends a text unless it is empty.
 func textAttr(attrs []hook.Attr, key string, raw []byte) []hook.Attr {
-	if value := text(raw); value != "" {
+	if value := wire.Text(raw); value != "" {
 		return append(attrs, hook.Attr{Key: key, Value: value})
 	}
 	return attrs
-}
-
-// hash is the first 8 bytes of SHA-256 over the payload, as a number.
-func hash(payload []byte) uint64 {
-	sum := sha256.Sum256(payload)
-	var h uint64
-	for _, b := range sum[:8] {
-		h = h<<8 | uint64(b)
-	}
-	return h
 }

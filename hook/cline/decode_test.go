@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -93,16 +94,9 @@ func TestDecodeKeepsWhatWasStoredBesideThePayload(t *testing.T) {
 		Host: "cline", Dialect: "classic", Kind: hook.KindRunStart, Name: "TaskStart", Session: "1",
 		StoredAt: storedAt, Offset: 4711, Cwd: "/w", TraceParent: parent,
 	}}
-	want[0].Hash = events[0].Hash // TestHash checks the value
+	want[0].Hash = wire.Hash([]byte(`{"taskId":"1"}`))
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
-	}
-}
-
-func TestHash(t *testing.T) {
-	// SHA-256 of "abc" begins ba7816bf 8f01cfea (FIPS 180-2, B.1).
-	if got := hash([]byte("abc")); got != 0xba7816bf8f01cfea {
-		t.Errorf("hash = %x", got)
 	}
 }
 
@@ -308,11 +302,11 @@ func TestDecodeOfWhatIsNoPayload(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.fault) || !strings.Contains(err.Error(), `hook "TaskStart"`) {
 				t.Errorf("error %v\nwant one that says %s", err, tt.fault)
 			}
-			var fault *syntaxError
+			var fault *wire.SyntaxError
 			if !errors.As(err, &fault) {
-				t.Errorf("%v wraps no syntaxError", err)
+				t.Errorf("%v wraps no SyntaxError", err)
 			}
-			want := []hook.Event{{Host: "cline", Name: "TaskStart", StoredAt: storedAt, Offset: 9, Hash: hash([]byte(tt.payload)), Cwd: "/w"}}
+			want := []hook.Event{{Host: "cline", Name: "TaskStart", StoredAt: storedAt, Offset: 9, Hash: wire.Hash([]byte(tt.payload)), Cwd: "/w"}}
 			if strings.Contains(tt.payload, "4.0.12") {
 				want[0].HostVersion, want[0].Cwd = "4.0.12", "/a"
 			}
@@ -325,12 +319,12 @@ func TestDecodeOfWhatIsNoPayload(t *testing.T) {
 
 // The deepest values a payload can hold pass through every reader of values.
 func TestDecodeOfTheDeepestPayload(t *testing.T) {
-	deep := nested(maxDepth - 2)
+	deep := nested(wire.MaxDepth - 2)
 	for _, payload := range []string{
 		`{"hookName":"tool_result","tool_result":{"input":` + deep + `,"output":` + deep + `,"error":` + deep + `}}`,
 		`{"hookName":"PostToolUse","postToolUse":{"toolName":` + deep + `,"parameters":` + deep + `,"result":` + deep + `}}`,
 		`{"hookName":"PostToolUse","postToolUse":{"parameters":{"a":"` + deep + `"},"result":"` + deep + `"}}`,
-		`{"timestamp":` + nested(maxDepth-1) + `,"model":` + nested(maxDepth-1) + `,"workspaceRoots":` + nested(maxDepth-1) + `}`,
+		`{"timestamp":` + nested(wire.MaxDepth-1) + `,"model":` + nested(wire.MaxDepth-1) + `,"workspaceRoots":` + nested(wire.MaxDepth-1) + `}`,
 	} {
 		r := Raw{Payload: []byte(payload), StoredAt: storedAt}
 		events, err := Decode(r)
@@ -376,7 +370,7 @@ func checkEvents(t *testing.T, r Raw, events []hook.Event, err error) {
 			if tool.Input != "" && !json.Valid([]byte(tool.Input)) {
 				t.Fatalf("input %q is not JSON", tool.Input)
 			}
-			if tool.Duration < unknownDuration {
+			if tool.Duration < wire.UnknownDuration {
 				t.Fatalf("duration %v", tool.Duration)
 			}
 			if tool.Status == hook.ToolOK && tool.Error != "" {

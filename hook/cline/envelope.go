@@ -1,10 +1,10 @@
 package cline
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
 // Host is the name of Cline in every event.
@@ -41,10 +41,10 @@ func EventNames() []string {
 	}
 }
 
-// documentedName maps the name on the wire to the documented one. Names it does
-// not know stay as they are.
-func documentedName(wire string) string {
-	switch wire {
+// documentedName maps the name that was sent to the documented one. Names it
+// does not know stay as they are.
+func documentedName(sent string) string {
+	switch sent {
 	case "agent_start":
 		return taskStart
 	case "agent_resume":
@@ -64,13 +64,13 @@ func documentedName(wire string) string {
 	case "session_shutdown":
 		return sessionShutdown
 	}
-	return wire
+	return sent
 }
 
 // kindOf says what the hook of a documented name means. turn is the payload's
 // member of that name: the SDK reports a turn that did not complete by the same
 // hook as one that did.
-func kindOf(name string, turn object) hook.Kind {
+func kindOf(name string, turn wire.Object) hook.Kind {
 	switch name {
 	case taskStart:
 		return hook.KindRunStart
@@ -87,7 +87,7 @@ func kindOf(name string, turn object) hook.Kind {
 	case notification:
 		return hook.KindNotification
 	case taskComplete:
-		switch text(turn.get("status")) {
+		switch wire.Text(turn.Get("status")) {
 		case "aborted", "cancelled", "canceled":
 			return hook.KindRunCancel
 		case "failed", "error":
@@ -119,9 +119,9 @@ type envelope struct {
 // open reads the outermost object of a payload. After an error the envelope
 // holds what came before the fault.
 func (e *envelope) open(payload []byte) error {
-	return eachMember(payload, func(key, value []byte) {
+	return wire.EachMember(payload, func(key, value []byte) {
 		if at := e.slot(key); at != nil {
-			*at = present(value)
+			*at = wire.Present(value)
 		}
 	})
 }
@@ -189,8 +189,8 @@ func (e *envelope) slot(key []byte) *[]byte {
 // name is the hook's documented name: the payload's, else the one the hook was
 // started with.
 func (e *envelope) name(started string) string {
-	if wire := text(e.hookName); wire != "" {
-		return documentedName(wire)
+	if sent := wire.Text(e.hookName); sent != "" {
+		return documentedName(sent)
 	}
 	return documentedName(started)
 }
@@ -200,8 +200,8 @@ func (e *envelope) sdk() bool {
 	if e.sessionContext != nil || e.agentID != nil {
 		return true
 	}
-	wire := text(e.hookName)
-	return strings.Contains(wire, "_") && strings.ToLower(wire) == wire
+	sent := wire.Text(e.hookName)
+	return strings.Contains(sent, "_") && strings.ToLower(sent) == sent
 }
 
 // dialect tells the wire form by shape alone: one installation of the extension
@@ -210,11 +210,11 @@ func (e *envelope) dialect() string {
 	if e.sdk() {
 		return dialectSDK
 	}
-	if strings.HasPrefix(text(e.taskID), "conv_") {
+	if strings.HasPrefix(wire.Text(e.taskID), "conv_") {
 		return dialectNext
 	}
-	model := members(e.model)
-	if text(model.get("provider")) == "unknown" && text(model.get("slug")) == "unknown" {
+	model := wire.Members(e.model)
+	if wire.Text(model.Get("provider")) == "unknown" && wire.Text(model.Get("slug")) == "unknown" {
 		return dialectNext
 	}
 	return dialectClassic
@@ -224,15 +224,9 @@ func (e *envelope) dialect() string {
 // the task is only one agent's conversation.
 func (e *envelope) session() string {
 	if e.sdk() {
-		if root := text(members(e.sessionContext).get("rootSessionId")); root != "" {
+		if root := wire.Text(wire.Members(e.sessionContext).Get("rootSessionId")); root != "" {
 			return root
 		}
 	}
-	return text(e.taskID)
-}
-
-// trim removes a byte order mark and surrounding white space.
-func trim(payload []byte) []byte {
-	payload = bytes.TrimPrefix(payload, []byte("\ufeff"))
-	return bytes.Trim(payload, " \t\r\n")
+	return wire.Text(e.taskID)
 }

@@ -72,3 +72,8 @@ func load(t testing.TB, name string) Raw {
 	t.Fatalf("no recorded payload %q", name)
 	return Raw{}
 }
+
+// nested is an array in an array and so on, depth times.
+func nested(depth int) string {
+	return strings.Repeat("[", depth) + strings.Repeat("]", depth)
+}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
 // maxEmbeddedDepth bounds how deeply nested a text may be that is unfolded into
@@ -16,19 +18,9 @@ const (
 	mcpArguments = "arguments"
 )
 
-// canonical writes a JSON value compactly and with sorted keys, keeping every
-// number's spelling. Equal values give equal texts.
-func canonical(raw []byte) string {
-	v, ok := parse(raw)
-	if !ok {
-		return ""
-	}
-	return encode(v)
-}
-
-// parameters is canonical for the tool parameters of the classic and the next
-// dialect, whose values are always strings: the host turns anything else into
-// JSON text. Such texts are unfolded again, so that an input reads, and
+// parameters is wire.Canonical for the tool parameters of the classic and the
+// next dialect, whose values are always strings: the host turns anything else
+// into JSON text. Such texts are unfolded again, so that an input reads, and
 // compares, like the one the model wrote.
 //
 // A parameter may also be a text that merely looks like JSON, the content of a
@@ -38,13 +30,13 @@ func canonical(raw []byte) string {
 // has no meaning in JSON, is lost; and the rule looks at nothing but the value,
 // so the two ends of a call cannot differ.
 func parameters(tool string, raw []byte) string {
-	v, ok := parse(raw)
+	v, ok := wire.Parse(raw)
 	if !ok {
 		return ""
 	}
 	params, ok := v.(map[string]any)
 	if !ok {
-		return encode(v)
+		return wire.Encode(v)
 	}
 	for key, value := range params {
 		s, isText := value.(string)
@@ -55,7 +47,7 @@ func parameters(tool string, raw []byte) string {
 			params[key] = embedded
 		}
 	}
-	return encode(params)
+	return wire.Encode(params)
 }
 
 // holdsText reports whether a parameter of this name is text in every tool of
@@ -77,10 +69,10 @@ func unfold(s string, anyForm bool) (any, bool) {
 		return nil, false
 	}
 	raw := []byte(s)
-	if !validWithin(raw, maxEmbeddedDepth) {
+	if !wire.ValidWithin(raw, maxEmbeddedDepth) {
 		return nil, false
 	}
-	v, ok := parse(raw)
+	v, ok := wire.Parse(raw)
 	if !ok || anyForm {
 		return v, ok
 	}
@@ -91,31 +83,5 @@ func unfold(s string, anyForm bool) (any, bool) {
 	if err := json.Compact(&compact, raw); err != nil || compact.Len() != len(raw) {
 		return nil, false
 	}
-	return v, len(encode(v)) == len(raw)
-}
-
-// parse reads one JSON value, numbers as they are spelled.
-func parse(raw []byte) (any, bool) {
-	if len(raw) == 0 {
-		return nil, false
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, false
-	}
-	return v, true
-}
-
-// encode writes a parsed value compactly, with sorted keys and without the
-// escapes that only matter inside HTML.
-func encode(v any) string {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return ""
-	}
-	return string(bytes.TrimSuffix(out.Bytes(), []byte("\n")))
+	return v, len(wire.Encode(v)) == len(raw)
 }

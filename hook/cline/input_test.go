@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
 func TestParameters(t *testing.T) {
@@ -78,10 +80,10 @@ func jsonValue(depth int) *rapid.Generator[any] {
 func TestParametersGiveBackWhatTheHostTurnedIntoText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := jsonValue(3).Draw(t, "value")
-		spelled := encode(value)
-		params := encode(map[string]any{"p": spelled})
+		spelled := wire.Encode(value)
+		params := wire.Encode(map[string]any{"p": spelled})
 		got := parameters("some_tool", []byte(params))
-		want := encode(map[string]any{"p": value})
+		want := wire.Encode(map[string]any{"p": value})
 		if !strings.HasPrefix(spelled, "{") && !strings.HasPrefix(spelled, "[") {
 			want = params
 		}
@@ -99,12 +101,12 @@ func FuzzParameters(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		s = strings.ToValidUTF8(s, "")
-		params := encode(map[string]any{"p": s})
+		params := wire.Encode(map[string]any{"p": s})
 		got := parameters("some_tool", []byte(params))
 		if again := parameters("some_tool", []byte(params)); again != got {
 			t.Fatalf("a second time %s, first %s", again, got)
 		}
-		if canonical([]byte(got)) != got {
+		if wire.Canonical([]byte(got)) != got {
 			t.Fatalf("%s is not canonical", got)
 		}
 		if got == params {
@@ -114,7 +116,7 @@ func FuzzParameters(f *testing.F) {
 		if err := json.Unmarshal([]byte(got), &unfolded); err != nil {
 			t.Fatal(err)
 		}
-		if canonical([]byte(s)) != string(unfolded.P) {
+		if wire.Canonical([]byte(s)) != string(unfolded.P) {
 			t.Fatalf("%s was unfolded to %s", s, unfolded.P)
 		}
 	})

@@ -1,6 +1,10 @@
 package cline
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hookspan/hookspan/hook/internal/wire"
+)
 
 // rendered is a tool's result as text.
 type rendered struct {
@@ -38,20 +42,20 @@ func render(raw []byte, hostText bool) rendered {
 	switch {
 	case raw == nil:
 		return rendered{}
-	case !isString(raw):
+	case !wire.IsString(raw):
 		if out, ok := structure(raw); ok {
 			return out
 		}
-		s := canonical(raw)
+		s := wire.Canonical(raw)
 		return rendered{text: s, lead: s}
 	}
-	s := unquote(raw)
+	s := wire.Unquote(raw)
 	if hidden(s) {
 		return rendered{}
 	}
 	plain := rendered{text: s, lead: s}
-	inner := trim([]byte(s))
-	if len(inner) == 0 || inner[0] != '[' && inner[0] != '{' || !validWithin(inner, maxEmbeddedDepth) {
+	inner := wire.Trim([]byte(s))
+	if len(inner) == 0 || inner[0] != '[' && inner[0] != '{' || !wire.ValidWithin(inner, maxEmbeddedDepth) {
 		return plain
 	}
 	if hostText {
@@ -60,7 +64,7 @@ func render(raw []byte, hostText bool) rendered {
 		}
 		return plain
 	}
-	list, _ := elements(inner)
+	list, _ := wire.Elements(inner)
 	if out, ok := blocks(list); ok {
 		return out
 	}
@@ -69,24 +73,24 @@ func render(raw []byte, hostText bool) rendered {
 
 // structure reads the shapes that stand for text.
 func structure(raw []byte) (rendered, bool) {
-	if list, ok := elements(raw); ok {
+	if list, ok := wire.Elements(raw); ok {
 		if out, ok := blocks(list); ok {
 			return out, true
 		}
 		return operations(list)
 	}
-	o := members(raw)
-	if len(o) == 1 && isString(o.get("error")) {
-		message := text(o.get("error"))
+	o := wire.Members(raw)
+	if len(o) == 1 && wire.IsString(o.Get("error")) {
+		message := wire.Text(o.Get("error"))
 		if hidden(message) {
 			message = ""
 		}
 		return rendered{text: message, lead: message, failed: true, err: message}, true
 	}
-	if content, ok := elements(o.get("content")); ok {
+	if content, ok := wire.Elements(o.Get("content")); ok {
 		// The result of an MCP tool.
 		out, ok := blocks(content)
-		if bad, _ := boolean(o.get("isError")); ok && bad {
+		if bad, _ := wire.Bool(o.Get("isError")); ok && bad {
 			out.failed, out.err = true, out.text
 		}
 		return out, ok
@@ -103,13 +107,13 @@ func blocks(list [][]byte) (rendered, bool) {
 	var out rendered
 	parts := make([]string, 0, len(list))
 	for _, raw := range list {
-		o := members(raw)
-		switch text(o.get("type")) {
+		o := wire.Members(raw)
+		switch wire.Text(o.Get("type")) {
 		case "text":
-			if !isString(o.get("text")) {
+			if !wire.IsString(o.Get("text")) {
 				return rendered{}, false
 			}
-			s := text(o.get("text"))
+			s := wire.Text(o.Get("text"))
 			parts = append(parts, s)
 			if out.lead == "" && !heading(s) {
 				out.lead = s
@@ -120,7 +124,7 @@ func blocks(list [][]byte) (rendered, bool) {
 			return rendered{}, false
 		}
 	}
-	out.text = join(parts)
+	out.text = wire.Lines(parts)
 	return out, true
 }
 
@@ -140,10 +144,10 @@ func operations(list [][]byte) (rendered, bool) {
 	var out rendered
 	var parts, errs []string
 	for _, raw := range list {
-		o := members(raw)
-		result, failure := o.get("result"), text(o.get("error"))
-		success, said := boolean(o.get("success"))
-		if o.get("query") == nil || result == nil && failure == "" && !said {
+		o := wire.Members(raw)
+		result, failure := o.Get("result"), wire.Text(o.Get("error"))
+		success, said := wire.Bool(o.Get("success"))
+		if o.Get("query") == nil || result == nil && failure == "" && !said {
 			return rendered{}, false
 		}
 		if hidden(failure) {
@@ -159,7 +163,7 @@ func operations(list [][]byte) (rendered, bool) {
 		}
 		parts = append(parts, shown)
 	}
-	out.text, out.err = join(parts), join(errs)
+	out.text, out.err = wire.Lines(parts), wire.Lines(errs)
 	out.lead = out.text
 	return out, true
 }
@@ -170,15 +174,15 @@ func operationText(result []byte) string {
 	switch {
 	case result == nil:
 		return ""
-	case isString(result):
-		return unquote(result)
+	case wire.IsString(result):
+		return wire.Unquote(result)
 	}
-	if list, ok := elements(result); ok {
+	if list, ok := wire.Elements(result); ok {
 		if out, ok := blocks(list); ok {
 			return out.text
 		}
 	}
-	return canonical(result)
+	return wire.Canonical(result)
 }
 
 // reason joins an operation's error with what it printed before it failed. The
@@ -188,20 +192,5 @@ func reason(failure, printed string) string {
 		return printed
 	}
 	rest := strings.TrimPrefix(printed, "["+failure+"]")
-	return join([]string{failure, strings.TrimSpace(rest)})
-}
-
-// join puts texts on lines of their own, leaving out empty ones.
-func join(parts []string) string {
-	var b strings.Builder
-	for _, part := range parts {
-		if part == "" {
-			continue
-		}
-		if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
-			b.WriteByte('\n')
-		}
-		b.WriteString(part)
-	}
-	return b.String()
+	return wire.Lines([]string{failure, strings.TrimSpace(rest)})
 }

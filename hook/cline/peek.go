@@ -1,6 +1,9 @@
 package cline
 
-import "github.com/hookspan/hookspan/hook"
+import (
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/internal/wire"
+)
 
 // Peek finds what a hook process must know of a payload before it can store
 // it. event is the name the hook was started with; it stands in where the
@@ -11,7 +14,7 @@ import "github.com/hookspan/hookspan/hook"
 // hook gets whose host dies while it starts; there the started name alone says
 // what happened.
 func Peek(payload []byte, event string) hook.Head {
-	payload = trim(payload)
+	payload = wire.Trim(payload)
 	if len(payload) == 0 {
 		name := documentedName(event)
 		kind := kindOf(name, nil)
@@ -22,11 +25,11 @@ func Peek(payload []byte, event string) hook.Head {
 		return hook.Head{Name: documentedName(event)}
 	}
 	name := e.name(event)
-	kind := kindOf(name, members(e.turn))
+	kind := kindOf(name, wire.Members(e.turn))
 	return hook.Head{
 		Session: e.session(),
 		Name:    name,
 		Kind:    kind,
-		RunEnds: kind.Terminal() && text(e.parentAgentID) == "",
+		RunEnds: kind.Terminal() && wire.Text(e.parentAgentID) == "",
 	}
 }

@@ -5,28 +5,29 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
 // toolStart reads the beginning of a tool call.
 func (e *envelope) toolStart(dialect string) *hook.Tool {
-	body, call := members(e.preToolUse), members(e.toolCall)
-	t := &hook.Tool{Duration: unknownDuration}
+	body, call := wire.Members(e.preToolUse), wire.Members(e.toolCall)
+	t := &hook.Tool{Duration: wire.UnknownDuration}
 	nameTool(t, dialect, body, call)
 	return t
 }
 
 // toolEnd reads the end of a tool call that was reported at the given moment.
 func (e *envelope) toolEnd(dialect string, at time.Time) *hook.Tool {
-	body, call := members(e.postToolUse), members(e.toolResult)
-	t := &hook.Tool{Duration: unknownDuration}
+	body, call := wire.Members(e.postToolUse), wire.Members(e.toolResult)
+	t := &hook.Tool{Duration: wire.UnknownDuration}
 	nameTool(t, dialect, body, call)
 	timeTool(t, dialect, body, call, at)
 
 	var out rendered
-	if output := call.get("output"); output != nil {
+	if output := call.Get("output"); output != nil {
 		out = render(output, false)
 	} else {
-		out = render(body.get("result"), dialect == dialectSDK)
+		out = render(body.Get("result"), dialect == dialectSDK)
 	}
 	t.Output = out.text
 	e.judge(t, dialect, body, call, out)
@@ -34,17 +35,17 @@ func (e *envelope) toolEnd(dialect string, at time.Time) *hook.Tool {
 }
 
 // nameTool reads what both ends of a call have in common.
-func nameTool(t *hook.Tool, dialect string, body, call object) {
-	t.ID = text(call.get("id"))
-	t.Name = text(body.get("toolName", "tool"))
+func nameTool(t *hook.Tool, dialect string, body, call wire.Object) {
+	t.ID = wire.Text(call.Get("id"))
+	t.Name = wire.Text(body.Get("toolName", "tool"))
 	if t.Name == "" {
-		t.Name = text(call.get("name"))
+		t.Name = wire.Text(call.Get("name"))
 	}
-	if input := call.get("input"); input != nil {
-		t.Input = canonical(input)
+	if input := call.Get("input"); input != nil {
+		t.Input = wire.Canonical(input)
 		return
 	}
-	params := body.get("parameters")
+	params := body.Get("parameters")
 	if params == nil && body != nil && dialect != dialectSDK {
 		// proto3 leaves out a map without entries.
 		params = []byte("{}")
@@ -53,18 +54,18 @@ func nameTool(t *hook.Tool, dialect string, body, call object) {
 }
 
 // timeTool reads how long a call took, and when, where the dialect knows.
-func timeTool(t *hook.Tool, dialect string, body, call object, at time.Time) {
-	measured := call.get("durationMs")
+func timeTool(t *hook.Tool, dialect string, body, call wire.Object, at time.Time) {
+	measured := call.Get("durationMs")
 	if measured == nil {
-		measured = body.get("executionTimeMs", "durationMs")
+		measured = body.Get("executionTimeMs", "durationMs")
 	}
 	if measured != nil || body != nil && dialect != dialectSDK {
 		t.Duration = millis(measured)
 	}
 	switch dialect {
 	case dialectSDK:
-		t.Started, t.Ended = instant(call.get("startedAt")), instant(call.get("endedAt"))
-		if t.Duration == unknownDuration && !t.Started.IsZero() && t.Ended.After(t.Started) {
+		t.Started, t.Ended = wire.Instant(call.Get("startedAt")), wire.Instant(call.Get("endedAt"))
+		if t.Duration == wire.UnknownDuration && !t.Started.IsZero() && t.Ended.After(t.Started) {
 			t.Duration = t.Ended.Sub(t.Started)
 		}
 	case dialectNext:
@@ -74,7 +75,7 @@ func timeTool(t *hook.Tool, dialect string, body, call object, at time.Time) {
 		if at.IsZero() || t.Duration < 0 {
 			return
 		}
-		if started := plausible(at.Add(-t.Duration)); !started.IsZero() {
+		if started := wire.Plausible(at.Add(-t.Duration)); !started.IsZero() {
 			t.Started, t.Ended = started, at
 		}
 	}
@@ -83,16 +84,16 @@ func timeTool(t *hook.Tool, dialect string, body, call object, at time.Time) {
 // judge decides how a call ended. In the classic and next dialects the host
 // says success for calls that failed or were denied, so there the wording of
 // the result comes first.
-func (e *envelope) judge(t *hook.Tool, dialect string, body, call object, out rendered) {
+func (e *envelope) judge(t *hook.Tool, dialect string, body, call wire.Object, out rendered) {
 	failed, message := out.failed, out.err
-	if cause := call.get("error"); cause != nil {
+	if cause := call.Get("error"); cause != nil {
 		failed = true
 		if message == "" {
 			message = render(cause, true).text
 		}
 	}
 	if e.postToolUse != nil {
-		success, said := boolean(body.get("success"))
+		success, said := wire.Bool(body.Get("success"))
 		// Absent means false where proto3 leaves false out, and nothing else
 		// where it does not.
 		if !success && (said || dialect != dialectSDK) {

@@ -124,13 +124,15 @@ func TestBan(t *testing.T) {
 // mayImport lists, for each package of ours that has such a rule, the packages
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
-	"hook":             {},
-	"hook/...":         {"hook"},
-	"spool":            {},
-	"config":           {},
-	"internal/redact":  {},
-	"internal/logfile": {},
-	"otelmap":          {"hook"},
+	"hook":              {},
+	"hook/...":          {"hook", "hook/internal/wire"},
+	"hook/internal/...": {},
+	"spool":             {},
+	"config":            {},
+	"internal/redact":   {},
+	"internal/logfile":  {},
+	"otelmap":           {"hook"},
+	"internal/importer": {"hook", "otelmap", "spool", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/hookrun",
 	},

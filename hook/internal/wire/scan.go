@@ -1,24 +1,27 @@
-package cline
+package wire
 
 import (
 	"bytes"
 	"strconv"
 )
 
-// maxDepth is how deeply a payload's values may nest. It equals the limit of
+// MaxDepth is how many levels deep a payload may nest. It equals the limit of
 // encoding/json, so that a payload accepted here can be read there.
-const maxDepth = 10_000
+const MaxDepth = 10_000
 
-// syntaxError says where bytes stop being the JSON that was expected.
-type syntaxError struct {
-	offset int
-	found  string
-	want   string
+// SyntaxError says where bytes stop being the JSON that was expected.
+type SyntaxError struct {
+	// Offset is the place of the fault in bytes, counted from 0.
+	Offset int
+	// Found is what stands there, quoted, or "the end".
+	Found string
+	// Want is what is allowed there.
+	Want string
 }
 
 // Error names the place, what stands there and what is allowed.
-func (e *syntaxError) Error() string {
-	return "byte " + strconv.Itoa(e.offset) + ": found " + e.found + ", want " + e.want
+func (e *SyntaxError) Error() string {
+	return "byte " + strconv.Itoa(e.Offset) + ": found " + e.Found + ", want " + e.Want
 }
 
 // scanner checks JSON text in one pass without building values. encoding/json
@@ -35,12 +38,12 @@ type scanner struct {
 	open []byte
 }
 
-// eachMember calls visit for every member of the object that data holds, in
+// EachMember calls visit for every member of the object that data holds, in
 // order. The key is without quotes and unescaped; both slices may alias data.
-// It returns an error when data is not one JSON object and white space; members
-// before the fault have been visited by then.
-func eachMember(data []byte, visit func(key, value []byte)) error {
-	s := scanner{data: data, limit: maxDepth - 1}
+// It returns a *SyntaxError when data is not one JSON object and white space;
+// members before the fault have been visited by then.
+func EachMember(data []byte, visit func(key, value []byte)) error {
+	s := scanner{data: data, limit: MaxDepth - 1}
 	s.space()
 	if s.peek() != '{' {
 		return s.unexpected("a JSON object")
@@ -80,9 +83,9 @@ func eachMember(data []byte, visit func(key, value []byte)) error {
 	}
 }
 
-// eachElement is eachMember for an array.
-func eachElement(data []byte, visit func(value []byte)) error {
-	s := scanner{data: data, limit: maxDepth - 1}
+// EachElement is EachMember for an array.
+func EachElement(data []byte, visit func(value []byte)) error {
+	s := scanner{data: data, limit: MaxDepth - 1}
 	s.space()
 	if s.peek() != '[' {
 		return s.unexpected("a JSON array")
@@ -113,9 +116,9 @@ func eachElement(data []byte, visit func(value []byte)) error {
 	}
 }
 
-// validWithin reports whether data is one JSON value that nests no deeper than
+// ValidWithin reports whether data is one JSON value that nests no deeper than
 // limit.
-func validWithin(data []byte, limit int) bool {
+func ValidWithin(data []byte, limit int) bool {
 	s := scanner{data: data, limit: limit}
 	s.space()
 	return s.value() == nil && s.end() == nil
@@ -126,7 +129,7 @@ func memberKey(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
 	}
-	return []byte(unquote(quoted))
+	return []byte(Unquote(quoted))
 }
 
 // value moves past the value at pos.
@@ -224,7 +227,7 @@ func (s *scanner) closeValue() (more bool, err error) {
 
 func (s *scanner) push(bracket byte) error {
 	if len(s.open) >= s.limit {
-		return &syntaxError{s.pos, "a value nested too deeply", "at most " + strconv.Itoa(maxDepth) + " levels"}
+		return &SyntaxError{s.pos, "a value nested too deeply", "at most " + strconv.Itoa(MaxDepth) + " levels"}
 	}
 	s.open = append(s.open, bracket)
 	s.pos++
@@ -410,5 +413,5 @@ func (s *scanner) unexpected(want string) error {
 	if s.pos < len(s.data) {
 		found = strconv.Quote(string(s.data[s.pos : s.pos+1]))
 	}
-	return &syntaxError{s.pos, found, want}
+	return &SyntaxError{s.pos, found, want}
 }

@@ -1,4 +1,4 @@
-package cline
+package wire
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func TestEachMember(t *testing.T) {
 		{name: "equal keys in order", in: `{"a":1,"a":2}`, want: []string{"a=1", "a=2"}},
 		{name: "brackets inside strings", in: `{"a":"}]\"{","b":2}`, want: []string{`a="}]\"{"`, "b=2"}},
 		{name: "bytes that are not UTF-8", in: "{\"a\":\"\xff\xfe\"}", want: []string{"a=\"\xff\xfe\""}},
-		{name: "deepest legal nesting", in: `{"a":` + nested(maxDepth-1) + `}`, want: []string{"a=" + nested(maxDepth-1)}},
+		{name: "deepest legal nesting", in: `{"a":` + nested(MaxDepth-1) + `}`, want: []string{"a=" + nested(MaxDepth-1)}},
 		{name: "nothing", in: ``, fault: "byte 0: found the end, want a JSON object"},
 		{name: "an array", in: `[1]`, fault: `byte 0: found "[", want a JSON object`},
 		{name: "something after the object", in: `{"a":1} x`, want: []string{"a=1"}, fault: `byte 8: found "x", want nothing after the value`},
@@ -44,17 +44,17 @@ func TestEachMember(t *testing.T) {
 		{name: "minus alone", in: `{"a":-}`, fault: `byte 6: found "}", want a digit`},
 		{name: "leading zero", in: `{"a":01}`, want: []string{"a=0"}, fault: `byte 6: found "1", want ',' or '}' after a member`},
 		{name: "mismatched brackets", in: `{"a":[1}`, fault: `byte 7: found "}", want ',' or ']' after an element`},
-		{name: "too deep", in: `{"a":` + nested(maxDepth) + `}`, fault: `byte 10004: found a value nested too deeply, want at most 10000 levels`},
+		{name: "too deep", in: `{"a":` + nested(MaxDepth) + `}`, fault: `byte 10004: found a value nested too deeply, want at most 10000 levels`},
 		{name: "a million levels", in: `{"a":` + nested(1_000_000) + `}`, fault: `byte 10004: found a value nested too deeply, want at most 10000 levels`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			err := eachMember([]byte(tt.in), func(key, value []byte) { got = append(got, string(key)+"="+string(value)) })
+			err := EachMember([]byte(tt.in), func(key, value []byte) { got = append(got, string(key)+"="+string(value)) })
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("members (-want +got):\n%s", diff)
 			}
-			var fault *syntaxError
+			var fault *SyntaxError
 			switch {
 			case tt.fault == "" && err != nil:
 				t.Errorf("error %v, want none", err)
@@ -70,13 +70,13 @@ func TestScannerSeesEveryByteOfAString(t *testing.T) {
 	for at := range 24 {
 		for _, special := range []string{"\x00", "\x1f", `\q`, "\n"} {
 			in := `{"a":"` + strings.Repeat("x", at) + special + strings.Repeat("\u00e9", 12) + `"}`
-			if err := eachMember([]byte(in), func(_, _ []byte) {}); err == nil {
+			if err := EachMember([]byte(in), func(_, _ []byte) {}); err == nil {
 				t.Errorf("%q is accepted", in)
 			}
 		}
 		for _, legal := range []string{"\x7f", " ", "!", "#", "[", "]", "\u20ac", `\"`, `\\`} {
 			in := `{"a":"` + strings.Repeat("x", at) + legal + strings.Repeat("\u00e9", 12) + `"}`
-			if err := eachMember([]byte(in), func(_, _ []byte) {}); err != nil {
+			if err := EachMember([]byte(in), func(_, _ []byte) {}); err != nil {
 				t.Errorf("%q: %v", in, err)
 			}
 		}
@@ -88,7 +88,7 @@ func TestEachElement(t *testing.T) {
 		`[]`: nil, ` [ 1 , "a,b", [2,3], {"c":4} ] `: {"1", `"a,b"`, "[2,3]", `{"c":4}`},
 	} {
 		var got []string
-		if err := eachElement([]byte(in), func(v []byte) { got = append(got, string(v)) }); err != nil {
+		if err := EachElement([]byte(in), func(v []byte) { got = append(got, string(v)) }); err != nil {
 			t.Errorf("%s: %v", in, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -96,7 +96,7 @@ func TestEachElement(t *testing.T) {
 		}
 	}
 	for _, in := range []string{``, `{}`, `[`, `[1,]`, `[1 2]`, `[1]]`} {
-		if err := eachElement([]byte(in), func([]byte) {}); err == nil {
+		if err := EachElement([]byte(in), func([]byte) {}); err == nil {
 			t.Errorf("%q is accepted", in)
 		}
 	}
@@ -112,14 +112,14 @@ func FuzzScanner(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if got, want := validWithin(data, maxDepth), json.Valid(data); got != want {
+		if got, want := ValidWithin(data, MaxDepth), json.Valid(data); got != want {
 			t.Fatalf("valid = %v, encoding/json says %v", got, want)
 		}
 		got := map[string]string{}
-		err := eachMember(data, func(key, value []byte) { got[string(key)] = string(value) })
+		err := EachMember(data, func(key, value []byte) { got[string(key)] = string(value) })
 		object := json.Valid(data) && bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
 		if (err == nil) != object {
-			t.Fatalf("eachMember: %v; is an object: %v", err, object)
+			t.Fatalf("EachMember: %v; is an object: %v", err, object)
 		}
 		if !object || !json.Valid([]byte(strings.ToValidUTF8(string(data), ""))) || strings.ToValidUTF8(string(data), "") != string(data) {
 			return

@@ -1,0 +1,18 @@
+// Command claude-hook is what Claude Code starts for each of its events:
+//
+//	claude-hook EVENT < payload
+//
+// It stores the payload in the spool and leaves. Claude Code is answered with
+// nothing: what a hook prints may become context for the model, and any exit
+// code but 0 is shown to the user or blocks what was about to happen. The
+// event's name may be left out; then the payload tells it.
+package main
+
+import (
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/hookproc"
+)
+
+func main() {
+	hookproc.Main(hookproc.Host{Name: claude.Host, Peek: claude.Peek})
+}

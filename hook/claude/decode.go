@@ -1,0 +1,183 @@
+package claude
+
+import (
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/internal/wire"
+)
+
+// Raw is one stored payload with what was stored beside it.
+type Raw struct {
+	// Payload is what Claude Code wrote to the hook's standard input.
+	Payload []byte
+	// Event is the name the hook was started with.
+	Event string
+	// StoredAt is when the payload was stored.
+	StoredAt time.Time
+	// Offset is the payload's place in the session's log, in bytes.
+	Offset int64
+	// Cwd is the directory the hook ran in; it counts where the payload names
+	// none.
+	Cwd string
+	// TraceParent is the W3C traceparent of the hook's environment.
+	TraceParent string
+}
+
+// Decode turns a payload into events, at present always one.
+//
+// Hooks and members it does not know are no error: an unknown hook gives an
+// event of KindUnknown. A payload that is not a JSON object, or nests deeper
+// than 10,000 levels, gives an error and an event of KindUnknown with what
+// stands before the fault. That event has no session, as Peek gave none: the
+// log the payload lies in was chosen without it.
+func Decode(r Raw) ([]hook.Event, error) {
+	ev := hook.Event{
+		Host:        Host,
+		Name:        r.Event,
+		StoredAt:    r.StoredAt,
+		Offset:      r.Offset,
+		Hash:        wire.Hash(r.Payload),
+		Cwd:         r.Cwd,
+		TraceParent: r.TraceParent,
+	}
+	payload := wire.Trim(r.Payload)
+	if len(payload) == 0 {
+		ev.Kind = kindOf(ev.Name, false)
+		if hasTool(ev.Kind) {
+			ev.Tool = &hook.Tool{Duration: wire.UnknownDuration}
+		}
+		return []hook.Event{ev}, nil
+	}
+	o, err := wire.Open(payload)
+	p := members{o}
+	if cwd := p.text("cwd"); cwd != "" {
+		ev.Cwd = cwd
+	}
+	ev.PermissionMode = p.text("permission_mode")
+	ev.Transcript = p.text("transcript_path")
+	if err != nil {
+		return []hook.Event{ev}, &wire.DecodeError{Agent: "Claude Code", Event: r.Event, Size: len(r.Payload), Cause: err}
+	}
+	if said := p.text("hook_event_name"); said != "" {
+		ev.Name = said
+	}
+	ev.Dialect = dialect
+	ev.Session = p.text("session_id")
+	ev.Turn = p.text("prompt_id")
+	ev.Agent, ev.AgentType = p.text("agent_id"), p.text("agent_type")
+	if ev.Agent != "" {
+		ev.ParentAgent = hook.ParentUnknown
+	}
+	ev.Kind = kindOf(ev.Name, ev.Agent != "")
+	p.body(&ev)
+	return []hook.Event{ev}, nil
+}
+
+// members are those of one payload.
+type members struct{ wire.Object }
+
+func (p members) text(name string) string { return wire.Text(p.Get(name)) }
+
+func (p members) isTrue(name string) bool {
+	value, _ := wire.Bool(p.Get(name))
+	return value
+}
+
+// body reads what only this kind of hook has.
+func (p members) body(ev *hook.Event) {
+	switch ev.Name {
+	case userPromptSubmit:
+		ev.Prompt = p.text("prompt")
+		ev.Key = key(userPromptSubmit, ev.Turn)
+		if injected(ev.Prompt) {
+			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
+		}
+	case preToolUse, postToolUse, postToolUseFailure, permissionDenied:
+		p.tool(ev)
+		ev.Key = key(ev.Name, ev.Tool.ID)
+	case permissionRequest:
+		p.tool(ev)
+	case subagentStart:
+		ev.Key = agentKey(subagentStart, ev)
+	case subagentStop:
+		p.agentStop(ev)
+	case stop:
+		// Old versions ran the Stop hooks of a subagent under that name.
+		if ev.Agent != "" {
+			p.agentStop(ev)
+			break
+		}
+		p.turnStop(ev)
+	case stopFailure:
+		ev.ErrorType = p.text("error")
+		ev.Message = p.text("last_assistant_message")
+		if ev.Message == "" {
+			ev.Message = p.text("error_details")
+		}
+	case notification, elicitation:
+		ev.Message = p.text("message")
+	case postCompact:
+		ev.Message = p.text("compact_summary")
+	case sessionStart:
+		ev.Model = p.text("model")
+	}
+	ev.Attrs = p.attrs(ev.Name, ev.Attrs)
+}
+
+// injected reports whether Claude Code wrote the prompt and not the user: the
+// report of a background task that has ended opens a turn of its own. Other
+// prompts of its own cannot be told from typed ones.
+func injected(prompt string) bool {
+	prompt = strings.TrimSpace(prompt)
+	return strings.HasPrefix(prompt, "<task-notification>") && strings.HasSuffix(prompt, "</task-notification>")
+}
+
+// turnStop reads the end of a turn. Where one of the user's own hooks has made
+// Claude Code go on, stop_hook_active is true and the turn may stop more than
+// once, so that only the first stop can be told from a repeat.
+func (p members) turnStop(ev *hook.Event) {
+	ev.Result = p.text("last_assistant_message")
+	if active, said := wire.Bool(p.Get("stop_hook_active")); said && !active {
+		ev.Key = key(stop, ev.Turn)
+	}
+	if p.isTrue("stop_hook_active") {
+		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrStopHookActive, Value: true})
+	}
+	if tasks, _ := wire.Elements(p.Get("background_tasks")); len(tasks) > 0 {
+		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrBackgroundTasks, Value: int64(len(tasks))})
+	}
+	if level := wire.Text(wire.Members(p.Get("effort")).Get("level")); level != "" {
+		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrEffort, Value: level})
+	}
+}
+
+// agentStop reads the end of a subagent, or the note that some subagent ended.
+func (p members) agentStop(ev *hook.Event) {
+	ev.Result = p.text("last_assistant_message")
+	if !p.isTrue("stop_hook_active") {
+		ev.Key = agentKey(subagentStop, ev)
+	}
+	if transcript := p.text("agent_transcript_path"); transcript != "" {
+		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrAgentTranscript, Value: transcript})
+	}
+}
+
+// key tells repeats of an event by the identity it has, and tells none by one
+// it has not.
+func key(name, id string) string {
+	if id == "" {
+		return ""
+	}
+	return name + "/" + id
+}
+
+// agentKey tells repeats of a subagent's beginning or end. An agent that is
+// asked again in a later turn begins and ends again.
+func agentKey(name string, ev *hook.Event) string {
+	if ev.Turn == "" {
+		return key(name, ev.Agent)
+	}
+	return key(name, ev.Agent) + "/" + ev.Turn
+}

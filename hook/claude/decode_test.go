@@ -1,0 +1,495 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/internal/wire"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// decodeOne decodes a payload that must be legal and give one event.
+func decodeOne(t testing.TB, payload, event string) hook.Event {
+	t.Helper()
+	events, err := Decode(Raw{Payload: []byte(payload), Event: event, StoredAt: storedAt, Cwd: "/started/here"})
+	if err != nil {
+		t.Fatalf("Decode(%s): %v", payload, err)
+	}
+	if len(events) != 1 {
+		t.Fatalf("Decode(%s) gave %d events, want 1", payload, len(events))
+	}
+	return events[0]
+}
+
+// golden is an event as the golden files show it.
+type golden struct {
+	File string
+	Kind string
+	hook.Event
+}
+
+// TestGolden decodes every payload and compares with the golden file of its
+// collection.
+func TestGolden(t *testing.T) {
+	collections := map[string][]golden{}
+	for _, f := range fixtures(t) {
+		events, err := Decode(f.raw)
+		if err != nil {
+			t.Fatalf("%s/%s: %v", f.folder, f.file, err)
+		}
+		checkEvents(t, f.raw, events, err)
+		for _, ev := range events {
+			collections[f.folder] = append(collections[f.folder], golden{f.file, ev.Kind.String(), ev})
+		}
+	}
+	for folder, events := range collections {
+		t.Run(folder, func(t *testing.T) {
+			var out bytes.Buffer
+			enc := json.NewEncoder(&out)
+			enc.SetEscapeHTML(false)
+			enc.SetIndent("", "  ")
+			if err := enc.Encode(events); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join("testdata", "golden", strings.ReplaceAll(folder, "/", "-")+".json")
+			if *update {
+				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), out.String()); diff != "" {
+				t.Errorf("%s (-want +got); -update writes it anew:\n%s", file, diff)
+			}
+		})
+	}
+}
+
+func TestDecodeKeepsWhatWasStoredBesideThePayload(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	payload := []byte(`{"session_id":"s"}`)
+	events, err := Decode(Raw{Payload: payload, Event: "SessionStart", StoredAt: storedAt, Offset: 4711, Cwd: "/w", TraceParent: parent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []hook.Event{{
+		Host: "claude-code", Dialect: "claude", Kind: hook.KindSessionStart, Name: "SessionStart", Session: "s",
+		StoredAt: storedAt, Offset: 4711, Hash: wire.Hash(payload), Cwd: "/w", TraceParent: parent,
+	}}
+	if diff := cmp.Diff(want, events); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// The payload is one of the hooks reference's own examples.
+func TestDocumentedForm(t *testing.T) {
+	payload := `{
+		"session_id": "abc123", "transcript_path": "/Users/dev/.claude/projects/p/abc123.jsonl", "cwd": "/Users/dev/p",
+		"permission_mode": "default", "hook_event_name": "PostToolUse", "tool_name": "Write",
+		"tool_input": {"file_path": "/path/to/file.txt", "content": "file content"},
+		"tool_response": {"filePath": "/path/to/file.txt", "success": true},
+		"tool_use_id": "toolu_01ABC123", "duration_ms": 12}`
+	want := hook.Event{
+		Host: "claude-code", Dialect: "claude", Kind: hook.KindToolEnd, Name: "PostToolUse", Session: "abc123",
+		Key: "PostToolUse/toolu_01ABC123", StoredAt: storedAt, Hash: wire.Hash([]byte(payload)), Cwd: "/Users/dev/p",
+		PermissionMode: "default", Transcript: "/Users/dev/.claude/projects/p/abc123.jsonl",
+		Tool: &hook.Tool{
+			ID: "toolu_01ABC123", Name: "Write", Input: `{"content":"file content","file_path":"/path/to/file.txt"}`,
+			Output: "/path/to/file.txt", Duration: 12 * time.Millisecond,
+		},
+	}
+	if diff := cmp.Diff(want, decodeOne(t, payload, "")); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+}
+
+// The order of a payload's members is not fixed, and members of future versions
+// may stand between them.
+func TestOrderOfMembersHasNoMeaning(t *testing.T) {
+	for _, f := range fixtures(t) {
+		events, err := Decode(f.raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var turned []string
+		err = wire.EachMember(f.raw.Payload, func(key, value []byte) {
+			turned = append(turned, `"of_the_future":{"session_id":"x"}`, `"`+string(key)+`":`+string(value))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Reverse(turned)
+		r := f.raw
+		r.Payload = []byte("{" + strings.Join(turned, ",") + "}")
+		again, err := Decode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again[0].Hash = events[0].Hash
+		if diff := cmp.Diff(events, again); diff != "" {
+			t.Errorf("%s/%s turned round (-as sent +turned):\n%s", f.folder, f.file, diff)
+		}
+		checkHead(t, r, again)
+	}
+}
+
+func TestWhoActs(t *testing.T) {
+	type who struct{ Session, Turn, Agent, Parent, Type, Cwd, Mode string }
+	tests := []struct {
+		name, payload string
+		want          who
+	}{
+		{
+			"lead", `{"hook_event_name":"Stop","session_id":"s","prompt_id":"p","cwd":"/c","permission_mode":"plan"}`,
+			who{Session: "s", Turn: "p", Cwd: "/c", Mode: "plan"},
+		},
+		{"lead of a chosen type", `{"hook_event_name":"Stop","session_id":"s","agent_type":"reviewer"}`, who{Session: "s", Type: "reviewer", Cwd: "/started/here"}},
+		{
+			"subagent", `{"hook_event_name":"PreToolUse","session_id":"s","prompt_id":"p","agent_id":"a","agent_type":"Explore"}`,
+			who{Session: "s", Turn: "p", Agent: "a", Parent: "?", Type: "Explore", Cwd: "/started/here"},
+		},
+		{"subagent of no type", `{"hook_event_name":"SubagentStop","session_id":"s","agent_id":"a","agent_type":""}`, who{Session: "s", Agent: "a", Parent: "?", Cwd: "/started/here"}},
+		{"nobody", `{"hook_event_name":"Stop"}`, who{Cwd: "/started/here"}},
+		{"wrong types", `{"session_id":[],"prompt_id":{},"agent_id":{},"agent_type":[],"cwd":{},"permission_mode":[1],"transcript_path":{}}`, who{Cwd: "/started/here"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ev := decodeOne(t, tt.payload, "")
+			got := who{ev.Session, ev.Turn, ev.Agent, ev.ParentAgent, ev.AgentType, ev.Cwd, ev.PermissionMode}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBodies(t *testing.T) {
+	type facts struct {
+		Kind                                           hook.Kind
+		Key, Model, Prompt, Result, Message, ErrorType string
+		Attrs                                          []hook.Attr
+	}
+	tests := []struct {
+		name, payload string
+		want          facts
+	}{
+		{
+			"session start", `{"hook_event_name":"SessionStart","source":"startup","model":"claude-sonnet-5"}`,
+			facts{Kind: hook.KindSessionStart, Model: "claude-sonnet-5", Attrs: []hook.Attr{{Key: "hookspan.session.source", Value: "startup"}}},
+		},
+		{
+			"session resumed", `{"hook_event_name":"SessionStart","source":"resume","session_title":"T","seconds_since_last_response":2.5,"context_tokens":466,"prompt_cache_likely_expired":false,"estimated_cache_write_usd":1}`,
+			facts{Kind: hook.KindSessionStart, Attrs: []hook.Attr{
+				{Key: "hookspan.session.source", Value: "resume"},
+				{Key: "hookspan.session.title", Value: "T"},
+				{Key: "hookspan.session.seconds_since_last_response", Value: int64(2)},
+				{Key: "hookspan.session.context_tokens", Value: int64(466)},
+				{Key: "hookspan.session.prompt_cache_likely_expired", Value: false},
+				{Key: "hookspan.session.estimated_cache_write_usd", Value: 1.0},
+			}},
+		},
+		{
+			"figures of no meaning are left out", `{"hook_event_name":"SessionStart","context_tokens":null,"seconds_since_last_response":"soon","prompt_cache_likely_expired":1,"estimated_cache_write_usd":{}}`,
+			facts{Kind: hook.KindSessionStart},
+		},
+		{
+			"prompt", `{"hook_event_name":"UserPromptSubmit","prompt_id":"p","prompt":"go on"}`,
+			facts{Kind: hook.KindPrompt, Prompt: "go on", Key: "UserPromptSubmit/p"},
+		},
+		{"prompt of an old version", `{"hook_event_name":"UserPromptSubmit","prompt":"go on"}`, facts{Kind: hook.KindPrompt, Prompt: "go on"}},
+		{
+			"prompt that a background task gave", `{"hook_event_name":"UserPromptSubmit","prompt":"<task-notification>\n<result>x</result>\n</task-notification>\n"}`,
+			facts{
+				Kind: hook.KindPrompt, Prompt: "<task-notification>\n<result>x</result>\n</task-notification>\n",
+				Attrs: []hook.Attr{{Key: "hookspan.prompt.injected", Value: true}},
+			},
+		},
+		{
+			"prompt about such a prompt", `{"hook_event_name":"UserPromptSubmit","prompt":"<task-notification> is what?"}`,
+			facts{Kind: hook.KindPrompt, Prompt: "<task-notification> is what?"},
+		},
+		{
+			"command", `{"hook_event_name":"UserPromptExpansion","prompt_id":"p","expansion_type":"mcp_prompt","command_name":"c","command_args":"","prompt":"/c"}`,
+			facts{Kind: hook.KindNote, Attrs: []hook.Attr{{Key: "hookspan.command.name", Value: "c"}, {Key: "hookspan.command.type", Value: "mcp_prompt"}}},
+		},
+		{
+			"stop", `{"hook_event_name":"Stop","prompt_id":"p","stop_hook_active":false,"last_assistant_message":"done","background_tasks":[],"session_crons":[{}],"effort":{"level":"high"}}`,
+			facts{Kind: hook.KindRunComplete, Key: "Stop/p", Result: "done", Attrs: []hook.Attr{{Key: "hookspan.effort", Value: "high"}}},
+		},
+		{
+			"stop with work in the background", `{"hook_event_name":"Stop","prompt_id":"p","stop_hook_active":false,"background_tasks":[{"id":"1"},{"id":"2"}]}`,
+			facts{Kind: hook.KindRunComplete, Key: "Stop/p", Attrs: []hook.Attr{{Key: "hookspan.background_tasks", Value: int64(2)}}},
+		},
+		{
+			"stop once more", `{"hook_event_name":"Stop","prompt_id":"p","stop_hook_active":true}`,
+			facts{Kind: hook.KindRunComplete, Attrs: []hook.Attr{{Key: "hookspan.stop_hook_active", Value: true}}},
+		},
+		{"stop that does not say whether once more", `{"hook_event_name":"Stop","prompt_id":"p"}`, facts{Kind: hook.KindRunComplete}},
+		{"stop without a prompt", `{"hook_event_name":"Stop","stop_hook_active":false}`, facts{Kind: hook.KindRunComplete}},
+		{
+			"a subagent's own stop", `{"hook_event_name":"Stop","prompt_id":"p","agent_id":"a","stop_hook_active":false,"last_assistant_message":"done","effort":{"level":"high"}}`,
+			facts{Kind: hook.KindRunComplete, Key: "SubagentStop/a/p", Result: "done"},
+		},
+		{"subagent start", `{"hook_event_name":"SubagentStart","agent_id":"a"}`, facts{Kind: hook.KindRunStart, Key: "SubagentStart/a"}},
+		{
+			"subagent start in a turn", `{"hook_event_name":"SubagentStart","agent_id":"a","prompt_id":"p"}`,
+			facts{Kind: hook.KindRunStart, Key: "SubagentStart/a/p"},
+		},
+		{"subagent start without its name", `{"hook_event_name":"SubagentStart"}`, facts{Kind: hook.KindNote}},
+		{
+			"subagent stop", `{"hook_event_name":"SubagentStop","agent_id":"a","stop_hook_active":false,"agent_transcript_path":"/t","last_assistant_message":"done"}`,
+			facts{Kind: hook.KindRunComplete, Key: "SubagentStop/a", Result: "done", Attrs: []hook.Attr{{Key: "hookspan.agent.transcript", Value: "/t"}}},
+		},
+		{"subagent stop that does not say whether once more", `{"hook_event_name":"SubagentStop","agent_id":"a"}`, facts{Kind: hook.KindRunComplete, Key: "SubagentStop/a"}},
+		{"subagent stop once more", `{"hook_event_name":"SubagentStop","agent_id":"a","stop_hook_active":true}`, facts{Kind: hook.KindRunComplete}},
+		{"subagent stop of an old version", `{"hook_event_name":"SubagentStop","stop_hook_active":false}`, facts{Kind: hook.KindNote}},
+		{
+			"stop failure", `{"hook_event_name":"StopFailure","error":"rate_limit","error_details":"429","last_assistant_message":"API Error"}`,
+			facts{Kind: hook.KindRunError, ErrorType: "rate_limit", Message: "API Error", Attrs: []hook.Attr{{Key: "hookspan.error.details", Value: "429"}}},
+		},
+		{
+			"stop failure without a message", `{"hook_event_name":"StopFailure","prompt_id":"p","error":"unknown","error_details":"429"}`,
+			facts{Kind: hook.KindRunError, ErrorType: "unknown", Message: "429", Attrs: []hook.Attr{{Key: "hookspan.error.details", Value: "429"}}},
+		},
+		{
+			"session end", `{"hook_event_name":"SessionEnd","prompt_id":"p","reason":"clear"}`,
+			facts{Kind: hook.KindSessionEnd, Attrs: []hook.Attr{{Key: "hookspan.session_end.reason", Value: "clear"}}},
+		},
+		{
+			"notification", `{"hook_event_name":"Notification","message":"m","title":"t","notification_type":"idle_prompt"}`,
+			facts{Kind: hook.KindNotification, Message: "m", Attrs: []hook.Attr{
+				{Key: "hookspan.notification.event", Value: "idle_prompt"}, {Key: "hookspan.notification.title", Value: "t"},
+			}},
+		},
+		{
+			"compaction", `{"hook_event_name":"PreCompact","trigger":"manual","custom_instructions":"keep"}`,
+			facts{Kind: hook.KindCompact, Attrs: []hook.Attr{
+				{Key: "hookspan.compaction.trigger", Value: "manual"}, {Key: "hookspan.compaction.custom_instructions", Value: "keep"},
+			}},
+		},
+		{
+			"compaction done", `{"hook_event_name":"PostCompact","trigger":"auto","compact_summary":"sum"}`,
+			facts{Kind: hook.KindNote, Message: "sum", Attrs: []hook.Attr{{Key: "hookspan.compaction.trigger", Value: "auto"}}},
+		},
+		{
+			"model switch", `{"hook_event_name":"PostModelSwitch","from_model":"a","to_model":"b","source":"auto"}`,
+			facts{Kind: hook.KindNote, Attrs: []hook.Attr{
+				{Key: "hookspan.model.from", Value: "a"}, {Key: "hookspan.model.to", Value: "b"}, {Key: "hookspan.model.source", Value: "auto"},
+			}},
+		},
+		{
+			"task", `{"hook_event_name":"TaskCompleted","task_id":7,"task_subject":"s"}`,
+			facts{Kind: hook.KindNote, Attrs: []hook.Attr{{Key: "hookspan.task.id", Value: "7"}, {Key: "hookspan.task.subject", Value: "s"}}},
+		},
+		{
+			"elicitation", `{"hook_event_name":"Elicitation","mcp_server_name":"gh","mode":"form","message":"Which?"}`,
+			facts{Kind: hook.KindNote, Message: "Which?", Attrs: []hook.Attr{
+				{Key: "hookspan.elicitation.server", Value: "gh"}, {Key: "hookspan.elicitation.mode", Value: "form"},
+			}},
+		},
+		{
+			"elicitation's result", `{"hook_event_name":"ElicitationResult","mcp_server_name":"gh","action":"accept","content":{"token":"x"}}`,
+			facts{Kind: hook.KindNote, Attrs: []hook.Attr{
+				{Key: "hookspan.elicitation.server", Value: "gh"}, {Key: "hookspan.elicitation.action", Value: "accept"},
+			}},
+		},
+		{"aside", `{"hook_event_name":"MessageDisplay","delta":"x","message_id":"1"}`, facts{Kind: hook.KindAside}},
+		{"unknown hook", `{"hook_event_name":"PreDream","prompt":"x","message":"y"}`, facts{}},
+		{
+			"wrong types", `{"hook_event_name":"Stop","stop_hook_active":"perhaps","background_tasks":{},"effort":"high","last_assistant_message":[]}`,
+			facts{Kind: hook.KindRunComplete},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ev := decodeOne(t, tt.payload, "")
+			got := facts{Kind: ev.Kind, Key: ev.Key, Model: ev.Model, Prompt: ev.Prompt, Result: ev.Result, Message: ev.Message, ErrorType: ev.ErrorType, Attrs: ev.Attrs}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecodeOfWhatIsNoPayload(t *testing.T) {
+	const known = `{"session_id":"s","transcript_path":"/t","cwd":"/a","permission_mode":"plan","agent_id":"a","prompt_id":"p"`
+	tests := []struct{ name, payload, fault string }{
+		{"text", "hello", `byte 0: found "h", want a JSON object`},
+		{"a number", "42", `byte 0: found "4", want a JSON object`},
+		{"torn", known + `,"tool_input":{`, "found the end, want a quoted key"},
+		{"two payloads", known + `}{}`, `found "{", want nothing after the value`},
+		{"zero bytes", "\x00\x00", `byte 0: found "\x00", want a JSON object`},
+		{"a million levels", known + `,"x":` + nested(1_000_000) + `}`, "nested too deeply"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := Raw{Payload: []byte(tt.payload), Event: "Stop", StoredAt: storedAt, Cwd: "/w", Offset: 9}
+			events, err := Decode(r)
+			if err == nil || !strings.Contains(err.Error(), tt.fault) || !strings.HasPrefix(err.Error(), `decode Claude Code payload of hook "Stop"`) {
+				t.Errorf("error %v\nwant one that says %s", err, tt.fault)
+			}
+			var fault *wire.SyntaxError
+			if !errors.As(err, &fault) {
+				t.Errorf("%v wraps no SyntaxError", err)
+			}
+			want := []hook.Event{{Host: "claude-code", Name: "Stop", StoredAt: storedAt, Offset: 9, Hash: wire.Hash(r.Payload), Cwd: "/w"}}
+			if strings.HasPrefix(tt.payload, known) {
+				want[0].Cwd, want[0].PermissionMode, want[0].Transcript = "/a", "plan", "/t"
+			}
+			if diff := cmp.Diff(want, events); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			checkEvents(t, r, events, err)
+		})
+	}
+}
+
+// The deepest values a payload can hold pass through every reader of values.
+func TestDecodeOfTheDeepestPayload(t *testing.T) {
+	deep := nested(wire.MaxDepth - 2)
+	for _, tool := range []string{"Bash", "Read", "Grep", "Edit", "WebFetch", "Agent", "mcp__x__y"} {
+		for _, response := range []string{
+			deep, `{"content":` + nested(wire.MaxDepth-3) + `,"structuredPatch":` + nested(wire.MaxDepth-3) + `,"filenames":` + nested(wire.MaxDepth-3) + `}`,
+		} {
+			r := Raw{Payload: []byte(`{"hook_event_name":"PostToolUse","tool_name":"` + tool + `","tool_input":` + deep + `,"tool_response":` + response + `}`)}
+			events, err := Decode(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkEvents(t, r, events, err)
+			if events[0].Tool.Input != deep {
+				t.Errorf("the input of %s is not what was sent", tool)
+			}
+		}
+	}
+	for _, name := range EventNames() {
+		r := Raw{Payload: []byte(`{"hook_event_name":"` + name + `","agent_id":` + deep + `,"effort":` + deep + `,"background_tasks":` + deep + `,"mcp_server":` + deep + `,"error":` + deep + `}`)}
+		events, err := Decode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkEvents(t, r, events, err)
+	}
+}
+
+func TestDecodeOfAnEmptyPayload(t *testing.T) {
+	for _, payload := range []string{"", " \r\n", "\ufeff", "\ufeff\n"} {
+		for event, want := range map[string]hook.Kind{
+			"SessionEnd": hook.KindSessionEnd, "Stop": hook.KindRunComplete, "PostToolUse": hook.KindToolEnd,
+			"PermissionRequest": hook.KindPermission, "SubagentStart": hook.KindNote, "Other": hook.KindUnknown,
+		} {
+			ev := decodeOne(t, payload, event)
+			if ev.Kind != want || ev.Session != "" || ev.Dialect != "" || ev.Key != "" {
+				t.Errorf("%q as %s: kind %v, session %q, dialect %q, key %q; want %v and nothing", payload, event, ev.Kind, ev.Session, ev.Dialect, ev.Key, want)
+			}
+			r := Raw{Payload: []byte(payload), Event: event}
+			checkEvents(t, r, []hook.Event{ev}, nil)
+		}
+	}
+}
+
+// checkEvents holds what every decoded event must be, whatever the payload.
+func checkEvents(t *testing.T, r Raw, events []hook.Event, err error) {
+	t.Helper()
+	checkHead(t, r, events)
+	ev := &events[0]
+	texts := []string{
+		ev.Session, ev.Turn, ev.Agent, ev.ParentAgent, ev.AgentType, ev.Model, ev.Prompt, ev.Result, ev.Message,
+		ev.ErrorType, ev.PermissionMode, ev.Transcript, ev.Cwd, ev.Name, ev.Key,
+	}
+	if hasTool(ev.Kind) != (ev.Tool != nil) {
+		t.Fatalf("kind %v with tool %v", ev.Kind, ev.Tool)
+	}
+	if tool := ev.Tool; tool != nil {
+		texts = append(texts, tool.ID, tool.Name, tool.Input, tool.Output, tool.Error, tool.Agent)
+		if tool.Input != "" && !json.Valid([]byte(tool.Input)) {
+			t.Fatalf("input %q is not JSON", tool.Input)
+		}
+		if tool.Duration < wire.UnknownDuration {
+			t.Fatalf("duration %v", tool.Duration)
+		}
+		if tool.Status == hook.ToolOK && tool.Error != "" {
+			t.Fatalf("error %q of a call that went well", tool.Error)
+		}
+	}
+	for _, a := range ev.Attrs {
+		if s, ok := a.Value.(string); ok {
+			texts = append(texts, s)
+		}
+		if a.Key == "" || a.Value == nil || a.Value == "" {
+			t.Fatalf("attribute %q = %v", a.Key, a.Value)
+		}
+	}
+	for _, s := range texts {
+		if !utf8.ValidString(s) {
+			t.Fatalf("text %q is not UTF-8", s)
+		}
+	}
+	if (ev.Agent != "") != (ev.ParentAgent != "") {
+		t.Fatalf("agent %q with parent %q", ev.Agent, ev.ParentAgent)
+	}
+	if ev.Kind == hook.KindRunStart && ev.ParentAgent == "" {
+		t.Fatal("a run opens that is no subagent's")
+	}
+	if strings.HasSuffix(ev.Key, "/") {
+		t.Fatalf("key %q tells nothing", ev.Key)
+	}
+	if !ev.Time.IsZero() {
+		t.Fatalf("time %v, and the host sends none", ev.Time)
+	}
+	if err != nil && ev.Kind != hook.KindUnknown {
+		t.Fatalf("kind %v with error %v", ev.Kind, err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, fx := range fixtures(f) {
+		f.Add(fx.raw.Payload, fx.raw.Event)
+	}
+	f.Add([]byte("\ufeff{}"), "Stop")
+	f.Add([]byte(`{"hook_event_name":"PostToolUse","tool_name":"mcp__a__b","tool_response":[{"type":"text","text":1}]}`), "")
+	f.Add([]byte(`{"hook_event_name":"PostToolUse","tool_name":"Write","tool_response":{"structuredPatch":[{"lines":[1,null,{}]}]}}`), "")
+	f.Fuzz(func(t *testing.T, payload []byte, event string) {
+		r := Raw{Payload: payload, Event: strings.ToValidUTF8(event, ""), StoredAt: storedAt}
+		events, err := Decode(r)
+		checkEvents(t, r, events, err)
+		again, _ := Decode(r)
+		if diff := cmp.Diff(events, again); diff != "" {
+			t.Fatalf("a second time (-first +second):\n%s", diff)
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for name, size := range map[string]int{"1KiB": 0, "4KiB": 4 << 10, "1MiB": 1 << 20} {
+		r := sized(b, size)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(r.Payload)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Decode(r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,189 @@
+package claude
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hookspan/hookspan/hook/internal/wire"
+)
+
+// output turns a tool's response into the text a person would read. o are the
+// members of raw, none where it is no object.
+//
+// The responses of Claude Code's own tools are structures of which a part is
+// shown; they are read by the tool's name, since a tool of an MCP server may
+// use the same members for something else. Lists of content blocks become the
+// texts inside them, a string stays as it is, and any other value becomes
+// compact JSON.
+func output(tool string, raw []byte, o wire.Object) string {
+	if wire.IsString(raw) {
+		return wire.Unquote(raw)
+	}
+	if list, ok := wire.Elements(raw); ok {
+		if s, ok := blocks(list); ok {
+			return s
+		}
+		return wire.Canonical(raw)
+	}
+	if s, ok := builtin(tool, o); ok {
+		return s
+	}
+	// Agents and some MCP tools wrap their blocks.
+	if list, ok := wire.Elements(o.Get("content")); ok {
+		if s, ok := blocks(list); ok {
+			return s
+		}
+	}
+	return wire.Canonical(raw)
+}
+
+// builtin reads the responses of Claude Code's own tools. It reports false for
+// a shape it does not know.
+func builtin(tool string, o wire.Object) (string, bool) {
+	switch tool {
+	case toolBash, toolPowerShell:
+		return shell(o)
+	case "Read":
+		return readFile(o)
+	case "Glob", "Grep":
+		return found(o)
+	case "Edit", "MultiEdit", "Write", "NotebookEdit":
+		return edit(o)
+	case "WebFetch":
+		return stringMember(o, "result")
+	}
+	return "", false
+}
+
+// stringMember is a member that must be a string.
+func stringMember(o wire.Object, name string) (string, bool) {
+	raw := o.Get(name)
+	if !wire.IsString(raw) {
+		return "", false
+	}
+	return wire.Unquote(raw), true
+}
+
+// shell is what a command printed. Claude Code puts both of the command's
+// streams into stdout; stderr holds notices of the tool itself.
+func shell(o wire.Object) (string, bool) {
+	stdout, ok := stringMember(o, "stdout")
+	stderr, also := stringMember(o, "stderr")
+	if !ok && !also {
+		return "", false
+	}
+	if image, _ := wire.Bool(o.Get("isImage")); image {
+		stdout = imageMark
+	}
+	return wire.Lines([]string{stdout, stderr}), true
+}
+
+// readFile is a file's text. Files that are no text come in base64.
+func readFile(o wire.Object) (string, bool) {
+	switch kind := wire.Text(o.Get("type")); kind {
+	case "text":
+		return stringMember(wire.Members(o.Get("file")), "content")
+	case "image", "pdf":
+		return "[" + kind + "]", true
+	}
+	return "", false
+}
+
+// found is what a search printed, else the files it found.
+func found(o wire.Object) (string, bool) {
+	if content, ok := stringMember(o, "content"); ok && content != "" {
+		return content, true
+	}
+	names, ok := wire.Elements(o.Get("filenames"))
+	if !ok {
+		return "", false
+	}
+	return wire.Lines(texts(names)), true
+}
+
+// edit is the change that was made to a file, as in a unified diff, else the
+// file's name. The file as it was, and as it is, stand in the response too, and
+// are left out: they are long, and the call's input says the same.
+func edit(o wire.Object) (string, bool) {
+	hunks, _ := wire.Elements(o.Get("structuredPatch"))
+	var parts []string
+	for _, raw := range hunks {
+		hunk := wire.Members(raw)
+		lines, _ := wire.Elements(hunk.Get("lines"))
+		if len(lines) == 0 {
+			continue
+		}
+		parts = append(parts, hunkHeader(hunk))
+		for _, line := range lines {
+			parts = append(parts, wire.Text(line))
+		}
+	}
+	if len(parts) > 0 {
+		return strings.Join(parts, "\n"), true
+	}
+	for _, name := range [...]string{"filePath", "notebook_path"} {
+		if file, ok := stringMember(o, name); ok {
+			return file, true
+		}
+	}
+	return "", o.Get("originalFile") != nil
+}
+
+// hunkHeader says where a hunk of a patch belongs.
+func hunkHeader(hunk wire.Object) string {
+	side := func(sign, start, lines string) string {
+		from, _ := wire.Int(hunk.Get(start))
+		n, _ := wire.Int(hunk.Get(lines))
+		return sign + strconv.FormatInt(from, 10) + "," + strconv.FormatInt(n, 10)
+	}
+	return "@@ " + side("-", "oldStart", "oldLines") + " " + side("+", "newStart", "newLines") + " @@"
+}
+
+// texts are the texts of a list's elements.
+func texts(list [][]byte) []string {
+	all := make([]string, 0, len(list))
+	for _, raw := range list {
+		all = append(all, wire.Text(wire.Present(raw)))
+	}
+	return all
+}
+
+// imageMark stands for a picture.
+const imageMark = "[image]"
+
+// blocks reads a list of content blocks, of Claude's API or of the Model
+// Context Protocol. It reports false where an element is none: a tool's own
+// list may have a "type" in its elements too.
+func blocks(list [][]byte) (string, bool) {
+	if len(list) == 0 {
+		return "", false
+	}
+	parts := make([]string, 0, len(list))
+	for _, raw := range list {
+		s, ok := block(wire.Members(raw))
+		if !ok {
+			return "", false
+		}
+		parts = append(parts, s)
+	}
+	return wire.Lines(parts), true
+}
+
+// block is the text of one content block, or a mark for one that has none.
+func block(o wire.Object) (string, bool) {
+	switch kind := wire.Text(o.Get("type")); kind {
+	case "text":
+		return stringMember(o, "text")
+	case "image", "audio", "document":
+		return "[" + kind + "]", true
+	case "resource_link":
+		return stringMember(o, "uri")
+	case "resource":
+		inner := wire.Members(o.Get("resource"))
+		if s, ok := stringMember(inner, "text"); ok {
+			return s, true
+		}
+		return stringMember(inner, "uri")
+	}
+	return "", false
+}

@@ -1,0 +1,83 @@
+package claude
+
+import (
+	"strings"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/internal/wire"
+)
+
+// Tools by their names on the wire, as far as something hangs on the name.
+const (
+	toolAgent = "Agent"
+	// toolTask is the name of Agent until version 2.1.63.
+	toolTask       = "Task"
+	toolBash       = "Bash"
+	toolPowerShell = "PowerShell"
+)
+
+// hasTool reports whether events of the kind have a Tool.
+func hasTool(k hook.Kind) bool {
+	return k == hook.KindToolStart || k == hook.KindToolEnd || k == hook.KindPermission
+}
+
+// tool reads one end of a tool call, or the question whether it may run.
+func (p members) tool(ev *hook.Event) {
+	t := &hook.Tool{
+		ID:       p.text("tool_use_id"),
+		Name:     p.text("tool_name"),
+		Input:    wire.Canonical(p.Get("tool_input")),
+		Duration: wire.Millis(p.Get("duration_ms")),
+	}
+	ev.Tool = t
+	switch ev.Name {
+	case preToolUse:
+		if server := p.mcpServer(t.Name); server != "" {
+			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrMCPServer, Value: server})
+		}
+	case postToolUse:
+		p.response(ev, t)
+	case postToolUseFailure:
+		t.Status, t.Error = hook.ToolFailed, p.text("error")
+		if p.isTrue("is_interrupt") {
+			t.Status = hook.ToolCancelled
+		}
+	case permissionDenied:
+		t.Status, t.Error = hook.ToolDenied, p.text("reason")
+	}
+}
+
+// response reads what a call gave back that went well.
+func (p members) response(ev *hook.Event, t *hook.Tool) {
+	raw := p.Get("tool_response")
+	o := wire.Members(raw)
+	t.Output = output(t.Name, raw, o)
+	switch t.Name {
+	case toolBash, toolPowerShell:
+		if stopped, _ := wire.Bool(o.Get("interrupted")); stopped {
+			t.Status = hook.ToolCancelled
+		}
+	case toolAgent, toolTask:
+		t.Agent = wire.Text(o.Get("agentId"))
+		if status := wire.Text(o.Get("status")); status != "" {
+			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrAgentStatus, Value: status})
+		}
+	}
+}
+
+// mcpServer is the MCP server a tool belongs to: what the payload says (from
+// version 2.1.274 on), else the middle of the tool's name, mcp__server__tool.
+func (p members) mcpServer(tool string) string {
+	if name := wire.Text(wire.Members(p.Get("mcp_server")).Get("name")); name != "" {
+		return name
+	}
+	rest, ok := strings.CutPrefix(tool, "mcp__")
+	if !ok {
+		return ""
+	}
+	server, _, ok := strings.Cut(rest, "__")
+	if !ok {
+		return ""
+	}
+	return server
+}

@@ -1,0 +1,142 @@
+package wire
+
+import (
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestInstant(t *testing.T) {
+	want := time.Date(2026, 4, 18, 10, 0, 5, 123e6, time.UTC)
+	tests := []struct {
+		name, in string
+		want     time.Time
+	}{
+		{"milliseconds as text", `"1776506405123"`, want},
+		{"milliseconds as number", `1776506405123`, want},
+		{"milliseconds with a fraction", `1776506405123.9`, want},
+		{"ISO 8601 in UTC", `"2026-04-18T10:00:05.123Z"`, want},
+		{"ISO 8601 elsewhere", `"2026-04-18T12:00:05.123+02:00"`, want},
+		{"ISO 8601 without fraction", `"2026-04-18T10:00:05Z"`, want.Truncate(time.Second)},
+		{"no zone", `"2026-04-18T10:00:05"`, time.Time{}},
+		{"a word", `"yesterday"`, time.Time{}},
+		{"empty", `""`, time.Time{}},
+		{"zero", `0`, time.Time{}},
+		{"before 1970", `-5`, time.Time{}},
+		{"beyond OpenTelemetry's nanoseconds", `9300000000000`, time.Time{}},
+		{"beyond int64", `1e300`, time.Time{}},
+		{"not a number", `"NaN"`, time.Time{}},
+		{"an Object", `{"ms":1}`, time.Time{}},
+		{"a boolean", `true`, time.Time{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Instant([]byte(tt.in)); !got.Equal(tt.want) || got.Location() != time.UTC {
+				t.Errorf("Instant(%s) = %v, want %v", tt.in, got, tt.want)
+			}
+		})
+	}
+	if got := Instant(nil); !got.IsZero() {
+		t.Errorf("Instant(nil) = %v", got)
+	}
+}
+
+func TestMillis(t *testing.T) {
+	for in, want := range map[string]time.Duration{
+		`427`: 427 * time.Millisecond, `"427"`: 427 * time.Millisecond, `1.5`: time.Millisecond, `0`: 0,
+		`-1`: UnknownDuration, `"soon"`: UnknownDuration, `[]`: UnknownDuration, `9223372036854775807`: UnknownDuration,
+	} {
+		if got := Millis([]byte(in)); got != want {
+			t.Errorf("Millis(%s) = %v, want %v", in, got, want)
+		}
+	}
+	if got := Millis(nil); got != UnknownDuration {
+		t.Errorf("Millis(nil) = %v, want %v", got, UnknownDuration)
+	}
+}
+
+func TestFloat(t *testing.T) {
+	for in, want := range map[string]float64{`0.244`: 0.244, `"1.5"`: 1.5, `-2`: -2, `1e3`: 1000} {
+		if got, ok := Float([]byte(in)); !ok || got != want {
+			t.Errorf("Float(%s) = %v, %v; want %v", in, got, ok, want)
+		}
+	}
+	for _, in := range []string{``, `"NaN"`, `"Inf"`, `1e999`, `true`, `[1]`, `"much"`} {
+		if got, ok := Float([]byte(in)); ok {
+			t.Errorf("Float(%s) = %v, want none", in, got)
+		}
+	}
+}
+
+func TestInt(t *testing.T) {
+	for in, want := range map[string]int64{`"42"`: 42, `7.9`: 7, `-3`: -3, `9223372036854775807`: 9223372036854775807} {
+		if got, ok := Int([]byte(in)); !ok || got != want {
+			t.Errorf("Int(%s) = %v, %v; want %v", in, got, ok, want)
+		}
+	}
+	for _, in := range []string{``, `"NaN"`, `9223372036854775808`, `false`, `{}`, `"soon"`} {
+		if got, ok := Int([]byte(in)); ok {
+			t.Errorf("Int(%s) = %v, want none", in, got)
+		}
+	}
+}
+
+func TestBool(t *testing.T) {
+	for in, want := range map[string][2]bool{
+		`true`: {true, true}, `"true"`: {true, true}, `false`: {false, true}, `"false"`: {false, true},
+		``: {}, `1`: {}, `"True"`: {}, `[true]`: {},
+	} {
+		if value, ok := Bool([]byte(in)); value != want[0] || ok != want[1] {
+			t.Errorf("Bool(%s) = %v, %v; want %v, %v", in, value, ok, want[0], want[1])
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	for in, want := range map[string]string{
+		`"plain"`: "plain", `"a\n\u00e9\ud83d\ude00"`: "a\n\u00e9\U0001f600", `"\ud800"`: "\ufffd", "\"\xff\"": "\ufffd",
+		`12.50`: "12.50", `true`: "true", `{"a":1}`: "", `["a"]`: "",
+	} {
+		got := Text([]byte(in))
+		if got != want || !utf8.ValidString(got) {
+			t.Errorf("Text(%s) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestObjectGet(t *testing.T) {
+	o := Members([]byte(`{"success":true,"Success":false,"twice":1,"twice":2,"gone":3,"gone":null,"b":4}`))
+	tests := []struct {
+		name  string
+		names []string
+		want  string
+	}{
+		{"exact case", []string{"success"}, "true"},
+		{"case variant is another key", []string{"SUCCESS"}, ""},
+		{"last of equal keys", []string{"twice"}, "2"},
+		{"null is absent", []string{"gone"}, ""},
+		{"first present name", []string{"a", "gone", "b", "twice"}, "4"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := string(o.Get(tt.names...)); got != tt.want {
+				t.Errorf("Get(%q) = %q, want %q", tt.names, got, tt.want)
+			}
+		})
+	}
+	for _, in := range []string{``, `[]`, `"{}"`, `{"a"`} {
+		if o := Members([]byte(in)); o != nil {
+			t.Errorf("Members(%q) = %v, want none", in, o)
+		}
+	}
+}
+
+func TestOpenKeepsWhatCameBeforeAFault(t *testing.T) {
+	o, err := Open([]byte(`{"a":1,"b":null,"c":`))
+	if err == nil {
+		t.Error("a torn object opens without an error")
+	}
+	if got := string(o.Get("a")); got != "1" || len(o) != 2 {
+		t.Errorf("a is %q of %d members, want 1 of 2", got, len(o))
+	}
+}
