@@ -108,6 +108,12 @@ const (
 	ExporterFile     = "file"
 )
 
+// The values of InfiniumGranularity.
+const (
+	GranularityTurn    = "turn"
+	GranularitySession = "session"
+)
+
 func checkExporters(raw string) (string, bool) {
 	var out []string
 	for e := range strings.SplitSeq(strings.ToLower(raw), ",") {

@@ -40,6 +40,7 @@ type Config struct {
 	InfiniumAgentID     string `group:"Infinium" env:"INFINIUM_AGENT_ID" kind:"id" allowed:"letters, digits and - _ . : up to 200 characters" doc:"The agent's id."`
 	InfiniumAgentSecret Secret `env:"INFINIUM_AGENT_SECRET" kind:"token" allowed:"printable ASCII without spaces" secret:"true" doc:"The agent's secret. Unset: taken from the system's keyring."`
 	InfiniumBaseURL     string `env:"INFINIUM_BASE_URL" envDefault:"https://platform.i42m.ai/api/v1" kind:"baseurl" allowed:"an http or https URL" doc:"Address of the Infinium API."`
+	InfiniumGranularity string `env:"HOOKSPAN_INFINIUM_GRANULARITY" envDefault:"turn" kind:"oneof" allowed:"turn, session" doc:"What one Infinium trace holds: turn sends each run by itself when it ends (for Claude Code a run is one turn), session sends all runs of a session as one when the session ends."`
 
 	OTLPEndpoint                string        `group:"OpenTelemetry" env:"OTEL_EXPORTER_OTLP_ENDPOINT" kind:"url" allowed:"an http or https URL such as http://localhost:4318" doc:"OTLP endpoint; /v1/traces is appended."`
 	OTLPTracesEndpoint          string        `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" kind:"url" allowed:"an http or https URL such as http://localhost:4318/v1/traces" doc:"OTLP endpoint for traces, used as it is."`

@@ -2,6 +2,7 @@ package infinium
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,10 +14,6 @@ import (
 
 	"github.com/hookspan/hookspan/otelmap"
 )
-
-// keyTurns is the number of turns a root covers, where a mapping puts several
-// into one run; one turn when absent.
-const keyTurns = attribute.Key("hookspan.turns")
 
 // Bounds of texts that have no documented limit, in characters.
 const (
@@ -104,11 +101,7 @@ func (r *run) texts(t *Trace, st *style) {
 		}
 	}
 	if st.claude {
-		turns := int64(1)
-		if n := count(attrs, keyTurns); n != nil && *n > 1 {
-			turns = *n
-		}
-		t.Name = "Claude Code session (" + plural(turns, "turn") + ")"
+		t.Name = "Claude Code session (" + plural(turnsOf(attrs), "turn") + ")"
 	} else {
 		t.Name, _ = firstRunes(oneLine(prompt), MaxClineNameRunes)
 		t.Name = cmp.Or(strings.TrimSpace(t.Name), "Cline task")
@@ -193,6 +186,7 @@ func (r *run) steps(st *style) ([]Step, []ErrorDetail) {
 		switch {
 		case n.isRoot:
 			all = append(all, prompts(n, st)...)
+			all = append(all, failedTurns(n, st)...)
 			continue
 		case n.op == otelmap.OpExecuteTool:
 			m.step = toolStep(n, st)
@@ -241,6 +235,22 @@ func prompts(root *node, st *style) []moment {
 		}
 		s.Description = cmp.Or(s.Description, "User prompt")
 		out = append(out, moment{at: ev.Time, step: s})
+	}
+	return out
+}
+
+// failedTurns are the errors of the turns before the last of a joined session.
+func failedTurns(root *node, st *style) []moment {
+	var out []moment
+	for _, ev := range root.Events() {
+		if ev.Name != otelmap.EventTurnFailed {
+			continue
+		}
+		kind, message := text(ev.Attributes, otelmap.KeyExceptionType), text(ev.Attributes, otelmap.KeyExceptionMessage)
+		e := st.detail(kind, otelmap.ErrorRun, message)
+		e.Recoverable = false
+		// A turn's end comes after all that happened in it.
+		out = append(out, moment{at: ev.Time, depth: math.MaxInt, err: e})
 	}
 	return out
 }
@@ -324,18 +334,26 @@ func failureOf(n *node, st *style) *ErrorDetail {
 	return failure(n, st.errorType, st)
 }
 
-// failure says how a span failed: the exception's message, else the status,
-// else what the tool gave back.
+// failure says how a span failed; kind is its type where it tells none.
 func failure(n *node, kind string, st *style) *ErrorDetail {
-	a := n.Attributes()
-	var message string
-	for _, ev := range n.Events() {
+	own, message := cause(n.Attributes(), n.Events(), n.Status())
+	return st.detail(own, kind, message)
+}
+
+// cause is a span's error type and the exception's message, else the status,
+// else what the tool gave back.
+func cause(attrs []attribute.KeyValue, events []sdktrace.Event, status sdktrace.Status) (kind, message string) {
+	for _, ev := range events {
 		if ev.Name == otelmap.EventException {
 			message = cmp.Or(text(ev.Attributes, otelmap.KeyExceptionMessage), message)
 		}
 	}
-	message = cmp.Or(message, clean(n.Status().Description), text(a, otelmap.KeyToolResult))
-	kind = word(text(a, otelmap.KeyErrorType), kind)
+	message = cmp.Or(message, clean(status.Description), text(attrs, otelmap.KeyToolResult))
+	return text(attrs, otelmap.KeyErrorType), message
+}
+
+func (st *style) detail(kind, otherwise, message string) *ErrorDetail {
+	kind = word(kind, otherwise)
 	return &ErrorDetail{
 		ErrorType:   kind,
 		Message:     cmp.Or(cut(message, st.limits.OutputPreview), kind),

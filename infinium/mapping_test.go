@@ -32,7 +32,7 @@ func TestTracesGolden(t *testing.T) {
 		l.spans[0].Attributes = append(l.spans[0].Attributes, otelmap.KeyOutputTokens.Int64(7))
 		return l
 	}
-	for name, tr := range map[string]*tree{"cline": clineRun(), "claude": claudeRun(), "late": late()} {
+	for name, tr := range map[string]*tree{"cline": clineRun(), "claude": claudeRun(), "late": late(), "session": {spans: Session(sessionRuns())}} {
 		t.Run(name, func(t *testing.T) {
 			traces := Traces(tr.snapshots(), Limits{})
 			if len(traces) != 1 {
@@ -191,7 +191,7 @@ func TestTracesTexts(t *testing.T) {
 			texts{"Claude Code session (1 turn)", cutTo(10_000), cutTo(7), cutTo(9)},
 		},
 		"turns are counted where the mapping counts them": {
-			root("claude-code", task("a"), keyTurns.Int64(3)),
+			root("claude-code", task("a"), otelmap.KeyTurns.Int64(3)),
 			Limits{},
 			texts{"Claude Code session (3 turns)", "a", "a", ""},
 		},
@@ -313,7 +313,7 @@ func TestMappingIsPure(t *testing.T) {
 		"net/http": "the mapping opens no connection", "math/rand": "equal spans give equal bytes",
 		"math/rand/v2": "equal spans give equal bytes", "context": "the mapping never waits",
 	}
-	for _, file := range []string{"schema.go", "group.go", "mapping.go", "usage.go", "preview.go", "encode.go"} {
+	for _, file := range []string{"schema.go", "group.go", "mapping.go", "session.go", "usage.go", "preview.go", "encode.go"} {
 		src, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

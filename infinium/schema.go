@@ -21,8 +21,9 @@ type Trace struct {
 	OutputSummary string `json:"output_summary,omitempty"`
 	// Steps are what happened, oldest first.
 	Steps []Step `json:"steps,omitempty"`
-	// Errors repeat the steps' errors in order; the run's own error, if any,
-	// comes last.
+	// Errors repeat the steps' errors in order, with those of the earlier turns
+	// of a joined session at their ends; the run's own error, if any, comes
+	// last.
 	Errors []ErrorDetail `json:"errors,omitempty"`
 	// LLMUsage is nil when no token count is known.
 	LLMUsage *LLMUsage `json:"llm_usage,omitempty"`
@@ -105,6 +106,9 @@ const ErrorTruncated = "Truncated"
 
 // Keys of Environment.CustomTags.
 const (
+	// TagFramework repeats Environment.Framework: the connectors' pages list it
+	// among the tags.
+	TagFramework         = "framework"
 	TagModel             = "model"
 	TagModelProvider     = "model_provider"
 	TagSessionID         = "session_id"

@@ -19,14 +19,14 @@ func (r *run) usage() *LLMUsage {
 	u.Provider, u.Model = word(provider, ""), word(model, "")
 	if r.root != nil {
 		a := r.root.Attributes()
-		u.PromptTokens = promptTokens(a)
+		u.PromptTokens = promptTokens(r.host(), a)
 		u.CompletionTokens = count(a, otelmap.KeyOutputTokens)
 		u.APICallsCount = count(a, otelmap.KeyLLMRequests)
 	}
 	if u.PromptTokens == nil && u.CompletionTokens == nil {
 		for n := range r.chats {
 			a := n.Attributes()
-			u.PromptTokens = sum(u.PromptTokens, promptTokens(a))
+			u.PromptTokens = sum(u.PromptTokens, promptTokens(r.host(), a))
 			u.CompletionTokens = sum(u.CompletionTokens, count(a, otelmap.KeyOutputTokens))
 		}
 	}
@@ -43,10 +43,11 @@ func (r *run) usage() *LLMUsage {
 	return &u
 }
 
-// promptTokens is the input count as the host counts it, because that is the
-// figure Infinium's own connector sends.
-func promptTokens(a []attribute.KeyValue) *int64 {
-	if n := count(a, otelmap.KeyHostInputTokens); n != nil {
+// promptTokens is the input count: of Cline as it counts itself, because that is
+// the figure Infinium's own connector sends; of Claude Code, which counts what
+// came from the cache apart, with the cache.
+func promptTokens(host string, a []attribute.KeyValue) *int64 {
+	if n := count(a, otelmap.KeyHostInputTokens); n != nil && !styleOf(host, Limits{}).claude {
 		return n
 	}
 	return count(a, otelmap.KeyInputTokens)
@@ -106,6 +107,7 @@ func (r *run) tags(st *style) map[string]string {
 			tags[key] = cut(value, maxTagRunes)
 		}
 	}
+	put(TagFramework, st.framework)
 	put(TagTraceID, r.traceID.String())
 	provider, model := r.model()
 	if st.claude {
@@ -149,7 +151,7 @@ func (r *run) putUsage(put func(key, value string), root []attribute.KeyValue) {
 	reads := count(root, otelmap.KeyCacheReadTokens)
 	writes := count(root, otelmap.KeyCacheWriteTokens)
 	cost := amount(root, otelmap.KeyCost)
-	if promptTokens(root) == nil && count(root, otelmap.KeyOutputTokens) == nil {
+	if promptTokens(r.host(), root) == nil && count(root, otelmap.KeyOutputTokens) == nil {
 		for n := range r.chats {
 			a := n.Attributes()
 			reads = sum(reads, count(a, otelmap.KeyCacheReadTokens))

@@ -124,6 +124,10 @@ func (m *mapping) chats() {
 }
 
 func (m *mapping) chat(c *hook.LLMCall, key string) {
+	if c.Model == "" && m.turns() {
+		// A request that failed was for the model of the others.
+		_, c.Model = m.model()
+	}
 	model := cmp.Or(c.Model, "unknown")
 	parent, ok := m.agents[c.Agent]
 	if !ok {

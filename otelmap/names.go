@@ -130,6 +130,9 @@ const (
 // Names of span events. All but the exception and the permission request, which
 // stands on the tool's span, stand on the root span.
 const (
+	// EventTurnFailed stands on the root of a session whose turns were joined,
+	// for each turn before the last that failed.
+	EventTurnFailed   = "hookspan.turn_failed"
 	EventNote         = "hookspan.note"
 	EventPermission   = "hookspan.permission_request"
 	EventPrompt       = "hookspan.prompt"

@@ -137,9 +137,14 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 		switch it.Kind {
 		case hook.KindPrompt:
 			injected := slices.Contains(it.Attrs, hook.Attr{Key: KeyPromptInjected, Value: true})
-			if !injected {
+			switch {
+			case !injected:
 				typed++
 				task = cmp.Or(task, it.Prompt)
+			case m.turns():
+				// The host's own prompt opened the turn; its message says it shortly.
+				typed++
+				task = cmp.Or(task, it.Message, it.Prompt)
 			}
 			events = append(events, m.event(EventPrompt, it, it.Prompt, m.opts.MaxInput))
 		case hook.KindRunStart, hook.KindRunResume:

@@ -93,6 +93,7 @@ func (p members) body(ev *hook.Event) {
 		ev.Key = key(userPromptSubmit, ev.Turn)
 		if injected(ev.Prompt) {
 			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
+			ev.Message = summary(ev.Prompt)
 		}
 	case preToolUse, postToolUse, postToolUseFailure, permissionDenied:
 		p.tool(ev)
@@ -132,6 +133,16 @@ func (p members) body(ev *hook.Event) {
 func injected(prompt string) bool {
 	prompt = strings.TrimSpace(prompt)
 	return strings.HasPrefix(prompt, "<task-notification>") && strings.HasSuffix(prompt, "</task-notification>")
+}
+
+// summary is what a report of Claude Code's own says in one sentence.
+func summary(prompt string) string {
+	_, rest, _ := strings.Cut(prompt, "<summary>")
+	text, _, found := strings.Cut(rest, "</summary>")
+	if !found {
+		return ""
+	}
+	return strings.TrimSpace(text)
 }
 
 // turnStop reads the end of a turn. Where one of the user's own hooks has made

@@ -1,8 +1,11 @@
 package infiniumtest
 
 import (
+	"maps"
 	"net/http"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/faultserver"
 )
 
 // Response is how the server answers one request to send a trace. The zero
@@ -41,22 +44,19 @@ func Status(code int, message string) Response {
 // retryAfter is empty.
 func RateLimited(retryAfter string) Response {
 	r := Status(http.StatusTooManyRequests, "rate limit exceeded")
-	if retryAfter != "" {
-		r.Header = http.Header{"Retry-After": {retryAfter}}
-	}
+	r.Header = faultserver.RetryAfter(retryAfter)
 	return r
 }
 
 // Redirect leads the sender elsewhere; code is a 3xx.
 func Redirect(code int, location string) Response {
-	return Response{Status: code, Header: http.Header{"Location": {location}}, NoBody: true}
+	return Response{Status: code, Header: faultserver.Location(location), NoBody: true}
 }
 
 // LoginPage is a success with a web page, as a captive portal sends it.
 func LoginPage() Response {
 	return Response{
-		Status: http.StatusOK, ContentType: "text/html; charset=utf-8",
-		Body: "<!DOCTYPE html><html><title>Sign in</title><form>...</form></html>",
+		Status: http.StatusOK, ContentType: faultserver.LoginPageType, Body: faultserver.LoginPage,
 	}
 }
 
@@ -74,15 +74,21 @@ func (r *Response) stores() bool {
 	return !r.CloseBefore && (r.Status == 0 || r.Status >= 200 && r.Status < 300) && r.ContentType == ""
 }
 
-func (r *Response) apply(h http.Header) {
-	for k, vs := range r.Header {
-		h[http.CanonicalHeaderKey(k)] = vs
+// answer is the response in the form that goes out.
+func (r *Response) answer() faultserver.Answer {
+	a := faultserver.Answer{
+		Status: r.Status, Header: make(http.Header),
+		Fault: faultserver.Fault{Delay: r.Delay, Hang: r.Hang, CloseBefore: r.CloseBefore, CloseHalfway: r.CloseHalfway},
+	}
+	maps.Copy(a.Header, r.Header)
+	if r.NoBody {
+		return a
 	}
 	kind := r.ContentType
 	if kind == "" {
 		kind = "application/json"
 	}
-	if !r.NoBody {
-		h.Set("Content-Type", kind)
-	}
+	a.Header.Set("Content-Type", kind)
+	a.Body = []byte(r.Body)
+	return a
 }

@@ -3,6 +3,8 @@ package otlptest
 import (
 	"fmt"
 	"net/http"
+
+	"github.com/hookspan/hookspan/internal/faultserver"
 )
 
 // Answer is how the server answers one request. The zero value is the normal
@@ -47,23 +49,18 @@ func Status(code int, text string) Answer {
 // when after is empty.
 func Wait(code int, after string) Answer {
 	a := Status(code, http.StatusText(code))
-	if after != "" {
-		a.Header = http.Header{"Retry-After": {after}}
-	}
+	a.Header = faultserver.RetryAfter(after)
 	return a
 }
 
 // Redirect leads the sender elsewhere; code is a 3xx.
 func Redirect(code int, location string) Answer {
-	return Answer{Status: code, Header: http.Header{"Location": {location}}}
+	return Answer{Status: code, Header: faultserver.Location(location)}
 }
-
-// loginPage is what captive portals and proxies send.
-const loginPage = "<!DOCTYPE html><html><head><title>Sign in</title></head><body><form></form></body></html>"
 
 // LoginPage is a success that carries a web page and takes nothing.
 func LoginPage() Answer {
-	return Answer{ContentType: "text/html; charset=utf-8", Body: loginPage, Refuse: true}
+	return Answer{ContentType: faultserver.LoginPageType, Body: faultserver.LoginPage, Refuse: true}
 }
 
 // Partial is a partial success that leaves out the last rejected spans.

@@ -38,28 +38,45 @@ const (
 
 // session is a recorded session and the host's files that belong to it.
 type session struct {
-	dir   string // below payloads
+	dir   string // below payloads, or of Claude Code below claudePayloads
 	store string // below storage; empty where none was recorded
+	// claude reports that it is one of Claude Code.
+	claude bool
 }
 
 var sessions = []session{
-	{"classic-session", "classic/1795175957341"},
-	{"next-session", ""},
-	{"sdk-session", ""},
-	{"e2e-cli2/ok", "cli2/1795174833149"},
-	{"e2e-cli2/precompact", ""},
-	{"e2e-cli3/tools", "sdk/tools/1795174957841_0jeru"},
-	{"e2e-cli3/subagent", "sdk/subagent/1795175660887_ibxt7"},
-	{"e2e-cli3/provider-error", "sdk/provider-error/1795175034447_1mokh"},
-	{"e2e-cli3/sigint", ""},
-	{"e2e-cli3/yolo", ""},
+	{"classic-session", "classic/1795175957341", false},
+	{"next-session", "", false},
+	{"sdk-session", "", false},
+	{"e2e-cli2/ok", "cli2/1795174833149", false},
+	{"e2e-cli2/precompact", "", false},
+	{"e2e-cli3/tools", "sdk/tools/1795174957841_0jeru", false},
+	{"e2e-cli3/subagent", "sdk/subagent/1795175660887_ibxt7", false},
+	{"e2e-cli3/provider-error", "sdk/provider-error/1795175034447_1mokh", false},
+	{"e2e-cli3/sigint", "", false},
+	{"e2e-cli3/yolo", "", false},
+	{"session.ndjson", "claude/2.1.240", true},
+	{"e2e/tools-resume", "claude/tools-resume", true},
+	{"e2e/subagent", "claude/subagent", true},
+	{"e2e/background-subagent", "claude/background-subagent", true},
+	{"e2e/interrupt", "claude/interrupt", true},
+	{"e2e/api-error", "claude/api-error", true},
 }
 
-func (s session) name() string { return strings.ReplaceAll(s.dir, "/", "-") }
+func (s session) name() string {
+	name := strings.ReplaceAll(strings.TrimSuffix(s.dir, ".ndjson"), "/", "-")
+	if s.claude {
+		name = "claude-" + strings.TrimPrefix(name, "e2e-")
+	}
+	return name
+}
 
 // events decodes the session's payloads in the order of arrival.
 func (s session) events(t testing.TB) []hook.Event {
 	t.Helper()
+	if s.claude {
+		return s.claudeEvents(t)
+	}
 	files, err := filepath.Glob(filepath.Join(payloads, s.dir, "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no payloads of %s: %v", s.dir, err)
@@ -95,6 +112,16 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 	}
 	home := t.TempDir()
 	f := &llmusage.Finder{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
+	if s.claude {
+		if err := os.CopyFS(filepath.Join(home, ".claude"), os.DirFS(filepath.Join(storage, s.store))); err != nil {
+			t.Fatal(err)
+		}
+		tr, err := f.Claude(context.Background(), llmusage.ClaudeQuery{Session: id})
+		if err != nil {
+			t.Fatalf("transcript of %s: %v", s.dir, err)
+		}
+		return tr
+	}
 	kind, read := "tasks", f.Classic
 	if strings.HasPrefix(s.store, "sdk/") {
 		kind, read = "sessions", f.SDK
@@ -187,7 +214,11 @@ func reorder(events []hook.Event, rng *rand.Rand) []hook.Event {
 	}
 	var out []late
 	for _, e := range events {
-		for range 1 + rng.IntN(2) {
+		copies := 2
+		if e.Time.IsZero() && e.Key == "" {
+			copies = 1 // nothing tells such an event from another
+		}
+		for range 1 + rng.IntN(copies) {
 			out = append(out, late{e, e.At().Add(time.Duration(rng.IntN(500)) * time.Millisecond)})
 		}
 	}
