@@ -160,9 +160,9 @@ func rank(k hook.Kind) int {
 	switch k {
 	case hook.KindToolStart:
 		return 1
-	case hook.KindPermission, hook.KindToolEnd:
+	case hook.KindToolEnd:
 		return 2
-	case hook.KindCompact, hook.KindNotification, hook.KindNote:
+	case hook.KindCompact, hook.KindNotification:
 		return 3
 	case hook.KindRunComplete:
 		return 4
@@ -172,12 +172,10 @@ func rank(k hook.Kind) int {
 		return 6
 	case hook.KindSessionEnd:
 		return 7
-	case hook.KindSessionStart:
-		return 8
 	case hook.KindRunStart, hook.KindRunResume:
-		return 9
+		return 8
 	default:
-		return 10
+		return 9
 	}
 }
 
@@ -192,6 +190,10 @@ func (b *Builder) sorted() []*item {
 		}
 		if c := x.At().Compare(y.At()); c != 0 {
 			return c
+		}
+		if b.turns() {
+			// All times are stored ones, and the log is in that order.
+			return cmp.Compare(x.Offset, y.Offset)
 		}
 		if c := cmp.Compare(rank(x.Kind), rank(y.Kind)); c != 0 {
 			return c

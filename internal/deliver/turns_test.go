@@ -1,0 +1,205 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// said is a payload of Claude Code; more are further members.
+func said(event, turn, more string) spool.Record {
+	p := fmt.Sprintf(`{"session_id":"s1","transcript_path":"/t/s1.jsonl","cwd":"/w","hook_event_name":%q`, event)
+	if turn != "" {
+		p += fmt.Sprintf(`,"prompt_id":%q`, turn)
+	}
+	if more != "" {
+		p += "," + more
+	}
+	return spool.Record{Host: claude.Host, Session: "s1", Event: event, Payload: []byte(p + "}")}
+}
+
+func turn(id string) []spool.Record {
+	return []spool.Record{
+		said("UserPromptSubmit", id, `"prompt":"do it"`),
+		said("PreToolUse", id, fmt.Sprintf(`"tool_name":"Bash","tool_input":{},"tool_use_id":"t-%s"`, id)),
+		said("PostToolUse", id, fmt.Sprintf(`"tool_name":"Bash","tool_input":{},"tool_use_id":"t-%s","tool_response":"ok"`, id)),
+		said("Stop", id, `"stop_hook_active":false,"last_assistant_message":"done"`),
+	}
+}
+
+// claudeDeliverer delivers sessions of Claude Code, whose files say what tr does.
+func (b *bench) claudeDeliverer(tr func(Facts) *hook.Transcript, dsts ...Destination) *Deliverer {
+	d := b.deliverer(dsts...)
+	d.Map.IdleTimeout = 30 * time.Minute
+	d.Sources[claude.Host] = Source{
+		Decode: func(r *spool.Record) ([]hook.Event, error) {
+			return claude.Decode(claude.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd})
+		},
+		Transcript: func(_ context.Context, _ string, f Facts) (*hook.Transcript, error) {
+			if tr == nil {
+				return nil, nil
+			}
+			return tr(f), nil
+		},
+	}
+	return d
+}
+
+// joined keeps the first run's root and hangs nothing anew: what it gets shows
+// which runs went together.
+type joined struct {
+	taken  [][]string // the turns of each export
+	refuse error
+}
+
+func (j *joined) join(runs []tracetest.SpanStubs) tracetest.SpanStubs { return slices.Concat(runs...) }
+
+func (j *joined) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if j.refuse != nil {
+		return j.refuse
+	}
+	var turns []string
+	for _, s := range spans {
+		for _, a := range s.Attributes() {
+			if a.Key == "hookspan.prompt.id" {
+				turns = append(turns, a.Value.AsString())
+			}
+		}
+	}
+	j.taken = append(j.taken, turns)
+	return nil
+}
+func (*joined) Shutdown(context.Context) error { return nil }
+
+func TestTheTurnsOfASessionGoTogetherWhenItIsOver(t *testing.T) {
+	b := newBench(t)
+	whole, single := &joined{}, &joined{}
+	d := b.claudeDeliverer(nil,
+		Destination{Name: "infinium", Exporter: whole, Join: whole.join}, Destination{Name: "otlp", Exporter: single})
+	deliver := func(recs ...spool.Record) {
+		b.append(recs...)
+		b.clock.Advance(time.Minute)
+		b.run(d, Pass{})
+	}
+	deliver(turn("p1")...)
+	deliver(turn("p2")...)
+	if len(whole.taken) != 0 || len(single.taken) != 2 {
+		t.Fatalf("while the session goes on: %v together, %v singly", whole.taken, single.taken)
+	}
+	deliver(said("SessionEnd", "p2", `"reason":"other"`))
+	b.run(d, Pass{})
+	if diff := cmp.Diff([][]string{{"p1", "p2"}}, whole.taken); diff != "" {
+		t.Fatalf("after its end (-want +got):\n%s", diff)
+	}
+	deliver(said("SessionStart", "", `"source":"resume"`))
+	deliver(turn("p3")...)
+	if len(whole.taken) != 1 {
+		t.Fatalf("resumed: %v", whole.taken)
+	}
+	// Nobody says goodbye: the silence does.
+	b.clock.Advance(time.Hour)
+	b.run(d, Pass{})
+	if diff := cmp.Diff([][]string{{"p1", "p2"}, {"p3"}}, whole.taken); diff != "" {
+		t.Errorf("after a long silence (-want +got):\n%s", diff)
+	}
+	k := spool.SessionKey(claude.Host, "s1")
+	if st := b.state(k, "infinium"); st.Offset != b.size(k) {
+		t.Errorf("position %d of %d", st.Offset, b.size(k))
+	}
+}
+
+func TestARefusedSessionIsSentAgainAsOne(t *testing.T) {
+	b := newBench(t)
+	kept := &memory{}
+	whole := &joined{refuse: &Error{Err: errors.New("401 Unauthorized"), Permanent: true}}
+	d := b.claudeDeliverer(nil,
+		Destination{Name: "store", Exporter: kept}, Destination{Name: "infinium", Exporter: whole, Join: whole.join})
+	d.Stored = func(_ context.Context, trace string) (tracetest.SpanStubs, error) {
+		var out tracetest.SpanStubs
+		for id, s := range kept.spans {
+			if id.Trace == trace {
+				out = append(out, s)
+			}
+		}
+		return out, nil
+	}
+	k := b.append(slices.Concat(turn("p1"), turn("p2"), []spool.Record{said("SessionEnd", "p2", "")})...)
+	b.clock.Advance(time.Minute)
+	if r := b.run(d, Pass{})["infinium"]; r.Parked != 1 {
+		t.Fatalf("refused: %+v", r)
+	}
+	if p := b.state(k, "infinium").Parked; len(p) != 1 || len(p[0].Joined) != 1 {
+		t.Fatalf("noted as refused: %+v", p)
+	}
+	whole.refuse = nil
+	b.run(d, Pass{Force: true})
+	if diff := cmp.Diff([][]string{{"p1", "p2"}}, whole.taken); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestATurnWhoseEndWasRefusedWaitsForTheNextEnd(t *testing.T) {
+	b := newBench(t)
+	dst := &joined{}
+	var asked []Facts
+	var refusedAt time.Time
+	d := b.claudeDeliverer(func(f Facts) *hook.Transcript {
+		asked = append(asked, f)
+		return &hook.Transcript{Ends: []hook.TurnEnd{{Turn: "p1", Kind: hook.KindRunResume, At: refusedAt}}}
+	}, Destination{Name: "otlp", Exporter: dst})
+	start := b.clock.Now()
+	b.append(turn("p1")...)
+	refusedAt = b.clock.Now().Add(time.Second)
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{})
+	if len(dst.taken) != 0 {
+		t.Fatalf("sent although a hook of the user's made the agent go on: %v", dst.taken)
+	}
+	if len(asked) == 0 || asked[0].Transcript != "/t/s1.jsonl" || !asked[0].Since.Equal(start.Add(-fileLead)) {
+		t.Errorf("the host's files were asked for %+v", asked)
+	}
+	b.append(said("Stop", "p1", `"stop_hook_active":true`))
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{})
+	if diff := cmp.Diff([][]string{{"p1"}}, dst.taken); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestATurnIsSentWhenItsBackgroundAgentHasStopped(t *testing.T) {
+	b := newBench(t)
+	dst := &joined{}
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: dst})
+	const agent = `"agent_id":"a1","agent_type":"Explore"`
+	recs := turn("p1")
+	recs = slices.Insert(recs, 3, said("SubagentStart", "p1", agent))
+	b.append(recs...)
+	b.append(turn("p2")...)
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{})
+	if diff := cmp.Diff([][]string{{"p2"}}, dst.taken); diff != "" {
+		t.Fatalf("while the agent works (-want +got):\n%s", diff)
+	}
+	b.append(said("SubagentStop", "p1", agent+`,"stop_hook_active":false`))
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{})
+	b.run(d, Pass{Force: true})
+	if diff := cmp.Diff([][]string{{"p2"}, {"p1"}}, dst.taken); diff != "" {
+		t.Errorf("after it has stopped (-want +got):\n%s", diff)
+	}
+	k := spool.SessionKey(claude.Host, "s1")
+	if st := b.state(k, "otlp"); st.Offset != b.size(k) || len(st.Done) != 0 {
+		t.Errorf("position %d of %d, done %v", st.Offset, b.size(k), st.Done)
+	}
+}
