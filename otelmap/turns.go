@@ -245,6 +245,16 @@ func (r *Run) Begun() time.Time {
 	return start
 }
 
+// Follow ties the session's first run to the turn of another session that it
+// goes on from. traceparent is the context that turn was started in, if any.
+func (b *Builder) Follow(session, turn, traceparent string) {
+	r := &Run{ID: turnRunID(b.host, session, turn), from: &item{Event: hook.Event{TraceParent: traceparent}}}
+	r.items = []*item{r.from}
+	sc := r.rootContext(&b.opts)
+	b.carry.PrevTrace, b.carry.PrevSpan = sc.TraceID().String(), sc.SpanID().String()
+	b.runs = nil
+}
+
 // GoOn takes from the host's files which ends of turns were none, because a hook
 // of the user's made the agent go on, and reports whether that changes the runs.
 func (b *Builder) GoOn(ends []hook.TurnEnd) bool {

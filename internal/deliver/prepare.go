@@ -32,6 +32,9 @@ type Source struct {
 	// events. It may return both a transcript and an error. If nil, there is
 	// none.
 	Transcript func(ctx context.Context, session string, events Facts) (*hook.Transcript, error)
+	// Origin names the session that this one was forked from, and the turn after
+	// which. If nil, forks are not followed.
+	Origin func(ctx context.Context, session string, events Facts) (origin, turn string, err error)
 	// End asks the host's own files whether a session is over whose hooks did
 	// not say so: hook.KindUnknown means no. If nil, only hooks tell.
 	End func(ctx context.Context, session string, events Facts) (hook.Kind, time.Time, error)
@@ -105,6 +108,7 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*
 	var b *otelmap.Builder
 	var facts Facts
 	var lastEvent hook.Event
+	var began beginning
 	for r.Next() {
 		rec := r.Record()
 		if b == nil {
@@ -130,6 +134,7 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*
 			b.Add(events[i])
 			lastEvent = events[i]
 			facts.note(&events[i])
+			began.note(rec, &events[i])
 		}
 	}
 	if err := r.Err(); err != nil {
@@ -145,6 +150,9 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*
 	if b == nil {
 		out.boundary = func(func(otelmap.RunID) bool) (int64, otelmap.Carry) { return out.size, st.Carry }
 		return out, nil
+	}
+	if st.Carry.Runs == 0 {
+		d.follow(ctx, b, s, src, began, facts, out.session)
 	}
 	d.silentEnd(ctx, b, src, facts, out, lastEvent)
 	return out, d.mapRuns(ctx, b, st, src, facts, out)

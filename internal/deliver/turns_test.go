@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -201,5 +202,71 @@ func TestATurnIsSentWhenItsBackgroundAgentHasStopped(t *testing.T) {
 	k := spool.SessionKey(claude.Host, "s1")
 	if st := b.state(k, "otlp"); st.Offset != b.size(k) || len(st.Done) != 0 {
 		t.Errorf("position %d of %d, done %v", st.Offset, b.size(k), st.Done)
+	}
+}
+
+func TestASessionFollowsTheOneItCameFrom(t *testing.T) {
+	as := func(session string, ppid int, recs ...spool.Record) []spool.Record {
+		for i := range recs {
+			recs[i].Session, recs[i].PPID = session, ppid
+			recs[i].Payload = bytes.ReplaceAll(recs[i].Payload, []byte(`"s1"`), []byte(`"`+session+`"`))
+		}
+		return recs
+	}
+	start := func(source string) spool.Record { return said("SessionStart", "", `"source":"`+source+`"`) }
+	clear := said("SessionEnd", "p1", `"reason":"clear"`)
+	tests := []struct {
+		name   string
+		other  []spool.Record
+		pause  time.Duration
+		began  string
+		follow bool
+	}{
+		{"cleared by the same program", append(turn("p1"), clear), time.Second, "clear", true},
+		{"cleared by the same program long ago", append(turn("p1"), clear), time.Hour, "clear", false},
+		{"not cleared but left", append(turn("p1"), said("SessionEnd", "p1", `"reason":"other"`)), time.Second, "clear", false},
+		{"started anew", append(turn("p1"), clear), time.Second, "startup", false},
+		{"forked", turn("p1"), time.Second, "fork", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			kept := &memory{}
+			d := b.claudeDeliverer(nil, Destination{Name: "store", Exporter: kept})
+			src := d.Sources[claude.Host]
+			src.Origin = func(_ context.Context, session string, f Facts) (string, string, error) {
+				if session != "new" || f.Transcript != "/t/s1.jsonl" {
+					t.Errorf("asked for the origin of %q with %+v", session, f)
+				}
+				return "old", "p1", nil
+			}
+			d.Sources[claude.Host] = src
+			b.append(as("other", 1, append(turn("p0"), clear)...)...)
+			b.append(as("old", 7, tt.other...)...)
+			b.clock.Advance(tt.pause)
+			b.append(as("new", 7, append([]spool.Record{start(tt.began)}, turn("p2")...)...)...)
+			b.clock.Advance(time.Minute)
+			b.run(d, Pass{})
+			roots := map[string]tracetest.SpanStub{}
+			for _, s := range kept.spans {
+				if !s.Parent.IsValid() {
+					for _, a := range s.Attributes {
+						if a.Key == "gen_ai.conversation.id" {
+							roots[a.Value.AsString()] = s
+						}
+					}
+				}
+			}
+			links := roots["new"].Links
+			if !tt.follow {
+				if len(links) != 0 {
+					t.Errorf("linked to %v", links)
+				}
+				return
+			}
+			if len(links) != 1 || !links[0].SpanContext.Equal(roots["old"].SpanContext) {
+				t.Errorf("links %v, want the root %v", links, roots["old"].SpanContext)
+			}
+		})
 	}
 }
