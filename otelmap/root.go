@@ -74,7 +74,7 @@ func (m *mapping) rootSpan() tracetest.SpanStub {
 // outcome is how the run ended, and of a failure what was said of it: by the
 // hooks, else by the host's files.
 func (m *mapping) outcome() (string, hook.TurnEnd) {
-	if t := m.run.terminal; t != nil {
+	if t := m.run.terminal; t != nil && m.ending == nil {
 		return m.run.Outcome, hook.TurnEnd{ErrorType: t.ErrorType, Message: t.Message}
 	}
 	if e := m.ending; e != nil {
@@ -93,9 +93,10 @@ func (m *mapping) outcome() (string, hook.TurnEnd) {
 }
 
 // ending is the end of the run's turn in the host's files, for a run whose hooks
-// told none.
+// told none: Claude Code does not wait for the hook of a failure when it leaves,
+// so that only the session's end may have been heard.
 func (r *Run) ending(tr *hook.Transcript) *hook.TurnEnd {
-	if r.terminal != nil || r.turn == "" {
+	if r.turn == "" || r.terminal != nil && r.terminal.Kind != hook.KindSessionEnd {
 		return nil
 	}
 	start := r.from.At()

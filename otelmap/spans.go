@@ -66,7 +66,7 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
 	}
 	m.start, m.end = r.bounds()
 	m.ending = r.ending(tr)
-	if m.ending != nil {
+	if m.ending != nil && r.terminal == nil {
 		m.end = latest(m.end, m.ending.At)
 	}
 	m.agents[""] = m.root

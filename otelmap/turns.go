@@ -257,29 +257,48 @@ func (b *Builder) Follow(session, turn, traceparent string) {
 
 // GoOn takes from the host's files which ends of turns were none, because a hook
 // of the user's made the agent go on, and reports whether that changes the runs.
+//
+// The clocks of the two do not decide: the hooks of one event run at the same
+// time, so that the refusal may be written before our own hook has stored the
+// end. A turn's first refusal is that of its first end, and so on.
 func (b *Builder) GoOn(ends []hook.TurnEnd) bool {
-	changed := false
-	for _, e := range ends {
-		if e.Kind != hook.KindRunResume {
+	stops := make(map[string][]*item)
+	began := make(map[string]time.Time)
+	for _, it := range b.sorted() {
+		if it.Turn == "" || it.ParentAgent != "" {
 			continue
 		}
-		var stop *item
-		for _, it := range b.items {
-			if it.Kind == hook.KindRunComplete && it.ParentAgent == "" && it.Turn == e.Turn &&
-				!it.At().After(e.At) && (stop == nil || it.At().After(stop.At())) {
-				stop = it
-			}
+		if _, known := began[it.Turn]; !known {
+			began[it.Turn] = it.At()
 		}
-		if stop != nil {
-			stop.Kind, stop.Message = hook.KindNote, stop.Result
-			stop.Attrs = append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true})
-			changed = true
+		if it.Kind == hook.KindRunComplete || blocked(it) {
+			stops[it.Turn] = append(stops[it.Turn], it)
 		}
+	}
+	changed := false
+	for _, e := range ends {
+		list := stops[e.Turn]
+		if e.Kind != hook.KindRunResume || len(list) == 0 || e.At.Before(began[e.Turn]) {
+			continue
+		}
+		stop := list[0]
+		stops[e.Turn] = list[1:]
+		if blocked(stop) {
+			continue
+		}
+		stop.Kind, stop.Message = hook.KindNote, stop.Result
+		stop.Attrs = append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true})
+		changed = true
 	}
 	if changed {
 		b.runs = nil
 	}
 	return changed
+}
+
+// blocked reports that the event was an end that a hook of the user's refused.
+func blocked(it *item) bool {
+	return slices.Contains(it.Attrs, hook.Attr{Key: KeyStopBlocked, Value: true})
 }
 
 // text is the value of a fact that is a string.

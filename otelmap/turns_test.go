@@ -382,6 +382,14 @@ func TestTheHostsFilesFillInWhatNoHookTold(t *testing.T) {
 		t.Errorf("the turn ends at %v, the host's files say %v", root.EndTime, at(9))
 	}
 
+	// Of a failure only the session's end was heard.
+	tr.Ends = []hook.TurnEnd{{Turn: "p1", At: at(2), Kind: hook.KindRunError, ErrorType: "rate_limit", Message: "too many"}}
+	b = buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnEv(3, hook.KindSessionEnd, "p1")))
+	failed := b.Spans(b.Runs(far)[0], tr)[0]
+	if !slices.Contains(failed.Attributes, KeyErrorType.String("rate_limit")) || failed.Status.Description != "too many" {
+		t.Errorf("a failure whose hook was not waited for: %v %v", failed.Status, failed.Attributes)
+	}
+
 	// The hook of the end was lost; the host's files know it.
 	tr.Ends = []hook.TurnEnd{{Turn: "p1", At: at(9), Kind: hook.KindRunComplete, Result: "all done"}}
 	b = buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnPrompt(20, "p2"), turnStop(21, "p2")))

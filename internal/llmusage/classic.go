@@ -22,8 +22,9 @@ const (
 	metadataFile = "task_metadata.json"
 )
 
-// readClassic reads one task's folder.
-func (f *Finder) readClassic(ctx context.Context, dir string) (*hook.Transcript, error) {
+// readClassic reads one task's folder; whole asks for the tool calls and the
+// ends of runs as well, which hooks tell of where there are any.
+func (f *Finder) readClassic(ctx context.Context, dir string, whole bool) (*hook.Transcript, error) {
 	var (
 		ui   uiLog
 		api  apiHistory
@@ -49,12 +50,21 @@ func (f *Finder) readClassic(ctx context.Context, dir string) (*hook.Transcript,
 	path = filepath.Join(dir, historyFile)
 	read(historyFile, f.decodeFile(ctx, path, f.maxFileBytes(), readTries, func(r io.Reader) error {
 		api = apiHistory{}
+		if whole {
+			api.tools = &classicTools{}
+		}
 		return api.decode(ctx, r)
 	}))
 	path = filepath.Join(dir, metadataFile)
 	read(metadataFile, f.readSmall(ctx, path, readTries, &meta, func() { meta = taskMetadata{} }))
 
 	buildClassic(&t, &ui, &api, &meta)
+	if whole {
+		t.Ends = ui.ends
+		if api.tools != nil {
+			t.ToolResults = api.tools.calls
+		}
+	}
 	return &t, errors.Join(errs...)
 }
 
@@ -63,6 +73,7 @@ type uiLog struct {
 	requests []*uiRequest
 	sums     []hook.LLMCall
 	prompts  []hook.Prompt
+	ends     []hook.TurnEnd
 }
 
 // uiRequest is one row api_req_started and what the rows after it tell of its
@@ -93,6 +104,7 @@ type uiRow struct {
 	Say       string     `json:"say"`
 	Ask       string     `json:"ask"`
 	Text      string     `json:"text"`
+	Partial   bool       `json:"partial"`
 	ModelInfo *modelInfo `json:"modelInfo"`
 	Index     *float64   `json:"conversationHistoryIndex"`
 }
@@ -142,6 +154,12 @@ func (l *uiLog) add(row *uiRow, first bool) {
 	case "deleted_api_reqs", "subagent_usage":
 		if !first {
 			l.addSum(row)
+		}
+		l.follow(row)
+	case "completion_result":
+		// While its text is still coming in, nothing has ended.
+		if !row.Partial {
+			l.ends = append(l.ends, hook.TurnEnd{At: row.TS.time(), Kind: hook.KindRunComplete, Result: row.Text})
 		}
 		l.follow(row)
 	case "task", "user_feedback":

@@ -16,6 +16,8 @@ import (
 // sees it. User messages keep their place and nothing else.
 type apiHistory struct {
 	messages []apiMessage
+	// tools gathers the tool calls; if nil, nobody asked for them.
+	tools *classicTools
 }
 
 // apiMessage is one message; only an assistant's has more than its role.
@@ -49,6 +51,11 @@ func (h *apiHistory) decode(ctx context.Context, r io.Reader) error {
 			content := decodeContent(m.Content)
 			msg.text = stripToolXML(content.text())
 			msg.toolIDs = content.toolIDs()
+			if h.tools != nil {
+				h.tools.reply(content, msg.at)
+			}
+		} else if h.tools != nil {
+			h.tools.answer(decodeContent(m.Content), m.TS.time())
 		}
 		h.messages = append(h.messages, msg)
 		return nil

@@ -6,17 +6,28 @@
 // Cline keeps these files in two forms. The classic form is one folder per
 // task in the editor's storage (ui_messages.json and its neighbours); the SDK
 // form is one folder per session below ~/.cline (a manifest and one
-// messages file per agent). Finder knows where both may lie.
+// messages file per agent). Claude Code keeps one transcript per session and per
+// subagent below ~/.claude/projects. Finder knows where all of them may lie.
 //
 // The package promises:
 //   - Sums over Transcript.Calls equal what Cline itself shows for the same
-//     files, deleted requests and subagents included.
+//     files, deleted requests and subagents included, and what Claude Code
+//     notes of a session, but for the limits of prices.json (see below).
 //   - Reading twice gives the same calls under the same ids; a later read adds
 //     to an earlier one.
-//   - An id from a hook payload never leads outside the folders Cline writes.
-//   - Large files are streamed: memory follows the largest single message and
-//     the texts that are kept, not the file.
+//   - An id from a hook payload never leads outside the folders the agents
+//     write. A path from one (ClaudeQuery.Path) is read if it is a regular
+//     file named after the session.
+//   - Large files are streamed: memory follows the largest single message, the
+//     calls and the texts that are kept, not the file. Claude Code's are read from where
+//     the news begin, so that the cost follows what is new.
 //   - Nothing is written, locked or left open.
+//
+// Claude Code's costs are tokens at list price where a row gives no cost. The
+// dearer tier of requests over 200,000 tokens, the fast mode and searches on
+// the web are not modelled, and a model that is not in prices.json has no cost.
+// A fork's own sum counts the answers it has copied; they are the other
+// session's calls here.
 //
 // It does not promise that the files are there (ErrNotFound), that they are
 // complete (Transcript.Pending), or that a request's end is exact: where Cline

@@ -95,6 +95,18 @@ func checkID(noun, id string) error {
 // transcript holds what could be read and stands beside the error. Missing
 // neighbours of ui_messages.json are no error: the transcript is then poorer.
 func (f *Finder) Classic(ctx context.Context, taskID string) (*hook.Transcript, error) {
+	return f.classic(ctx, taskID, false)
+}
+
+// ClassicHistory reads what Classic reads and the task's tool calls
+// (ToolResults, those without an answer with a zero At) and completions (Ends)
+// beside it, which stand in for hooks where there were none. All texts of the
+// conversation are kept in memory. Errors are as for Classic.
+func (f *Finder) ClassicHistory(ctx context.Context, taskID string) (*hook.Transcript, error) {
+	return f.classic(ctx, taskID, true)
+}
+
+func (f *Finder) classic(ctx context.Context, taskID string, whole bool) (*hook.Transcript, error) {
 	if err := checkID("task id", taskID); err != nil {
 		return nil, err
 	}
@@ -118,7 +130,7 @@ func (f *Finder) Classic(ctx context.Context, taskID string) (*hook.Transcript, 
 		return nil, fmt.Errorf("task %q: %w: no %s in %s", taskID, ErrNotFound,
 			filepath.Join("tasks", taskID, uiFile), places(roots))
 	}
-	return f.readClassic(ctx, dir)
+	return f.readClassic(ctx, dir, whole)
 }
 
 // SDK reads the session's folder below the SDK's session folder: the manifest,
