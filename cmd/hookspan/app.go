@@ -163,7 +163,7 @@ this machine and delivered to the destinations you name.
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		a.installCmd(), a.uninstallCmd(), a.statusCmd(), a.doctorCmd(), a.testCmd(),
-		a.listCmd(), a.showCmd(), a.flushCmd(), a.pauseCmd(), a.resumeCmd(),
+		a.listCmd(), a.showCmd(), a.flushCmd(), a.importCmd(), a.pauseCmd(), a.resumeCmd(),
 		a.configCmd(), a.credentialsCmd(), a.demoCmd(), a.versionCmd(), a.completionCmd(),
 	)
 	noFiles(root)

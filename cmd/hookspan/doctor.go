@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
@@ -73,12 +73,9 @@ func (a *app) examine(ctx context.Context) []finding {
 	var out []finding
 	add := func(level, text, hint string) { out = append(out, finding{level, text, hint}) }
 
-	if _, err := a.hookBinary(""); err != nil {
-		var h hinted
-		errors.As(err, &h)
-		add("problem", err.Error(), h.hint)
-	} else {
-		out = append(out, a.examineProgram(ctx))
+	st, statusErr := a.status(ctx)
+	for _, program := range st.programs() {
+		out = append(out, a.examineProgram(ctx, program))
 	}
 	out = append(out, a.examineState(ctx)...)
 	for _, p := range config.Problems(a.cfgErr) {
@@ -91,9 +88,8 @@ func (a *app) examine(ctx context.Context) []finding {
 	if err != nil {
 		add("problem", err.Error(), "until it is mended nothing is delivered")
 	}
-	st, err := a.status(ctx)
-	if err != nil {
-		add("problem", err.Error(), "")
+	if statusErr != nil {
+		add("problem", statusErr.Error(), "")
 		return out
 	}
 	out = append(out, a.examineHooks(st)...)
@@ -109,19 +105,35 @@ func (a *app) examine(ctx context.Context) []finding {
 	return out
 }
 
-// examineProgram runs the hook program, which may be damaged or made for
+// programs are the hook programs that this machine needs: those of the agents
+// that have hooks of hookspan's. Where none has, it is the one for Cline, so that
+// a machine without any is told of.
+func (st *status) programs() []string {
+	var out []string
+	if st == nil || st.report.Anywhere() || !st.claude.Present() {
+		out = append(out, "cline-hook")
+	}
+	if st != nil && st.claude.Present() {
+		out = append(out, "claude-hook")
+	}
+	return out
+}
+
+// examineProgram runs a hook program, which may be missing, damaged or made for
 // another machine.
-func (a *app) examineProgram(ctx context.Context) finding {
-	path, err := a.hookBinary("")
+func (a *app) examineProgram(ctx context.Context, program string) finding {
+	path, err := a.hookProgram(program, "")
 	if err != nil {
-		return finding{"problem", err.Error(), ""}
+		var h hinted
+		errors.As(err, &h)
+		return finding{"problem", err.Error(), h.hint}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := exec.CommandContext(ctx, path, "--help").Run(); err != nil { //nolint:gosec // Our own program.
-		return finding{"problem", fmt.Sprintf("cline-hook does not run: %s: %v", path, err), "build or install it again"}
+		return finding{"problem", fmt.Sprintf("%s does not run: %s: %v", program, path, err), "build or install it again"}
 	}
-	return finding{"ok", "cline-hook is beside hookspan and runs", ""}
+	return finding{"ok", program + " is beside hookspan and runs", ""}
 }
 
 // examineState tries what every event and every trace needs: to write to the
@@ -161,14 +173,103 @@ func (a *app) examineHooks(st *status) []finding {
 	case st.Recording != recordingOn:
 		out = append(out, finding{"problem", "recording is " + st.Recording, "unset the variable; hookspan config says where it is set"})
 	}
-	for _, f := range st.report.Folders {
-		out = append(out, examineFolder(st, f)...)
+	out = append(out, examineCline(st)...)
+	return append(out, examineClaude(st.claude)...)
+}
+
+// examineCline looks at Cline's hooks. Where another agent has hooks and Cline
+// none, Cline is not used; where Cline has some, a folder of another project, or
+// the user's, needs none.
+func examineCline(st *status) []finding {
+	if !st.report.Anywhere() && st.claude.Present() {
+		return nil
 	}
-	if st.HooksHealthy {
+	var out []finding
+	for _, f := range st.report.Folders {
+		if st.present(f) || !st.report.Anywhere() {
+			out = append(out, examineFolder(st, f)...)
+		}
+	}
+	if st.report.Healthy() {
 		out = append(out, finding{"ok", "Cline's hooks are installed", ""})
 	}
 	for _, w := range st.report.Warnings {
 		out = append(out, finding{"note", w, ""})
+	}
+	return out
+}
+
+// present reports that the user, or the project that a folder belongs to, has
+// hooks of hookspan's in Cline's folders.
+func (st *status) present(f install.Folder) bool {
+	for _, h := range st.report.Hooks {
+		if h.Folder == f {
+			return st.report.Present(h.Workspace)
+		}
+	}
+	return false
+}
+
+// examineClaude looks at the hooks in Claude Code's settings. Settings without
+// any are the user's own business.
+func examineClaude(r *install.ClaudeReport) []finding {
+	if !r.Present() {
+		return nil
+	}
+	var out []finding
+	for i := range r.Settings {
+		if s := &r.Settings[i]; s.Present() {
+			out = append(out, examineSettings(s)...)
+		}
+	}
+	for _, why := range r.Off {
+		out = append(out, finding{"problem", why, "Claude Code runs hooks again once that setting is gone"})
+	}
+	if r.Healthy() {
+		out = append(out, finding{"ok", "Claude Code's hooks are installed", ""})
+	}
+	for _, w := range r.Warnings {
+		out = append(out, finding{"note", w, ""})
+	}
+	if r.Telemetry != "" {
+		out = append(out, finding{
+			"note", "Claude Code sends telemetry of its own too (CLAUDE_CODE_ENABLE_TELEMETRY in " + r.Telemetry + ")",
+			"its spans and hookspan's have different scope names; a backend that gets both shows tokens and costs twice",
+		})
+	}
+	return out
+}
+
+// examineSettings tells what is not as it should be in one settings file.
+func examineSettings(s *install.ClaudeSettings) []finding {
+	hint := "hookspan install claude"
+	if s.Scope != install.ScopeUser {
+		hint += " --scope " + string(s.Scope) + " --project " + s.Project
+	}
+	if s.Err != nil {
+		return []finding{{"problem", s.Err.Error(), "Claude Code runs no hooks from a file that it cannot read: mend it, then " + hint}}
+	}
+	var out []finding
+	for _, state := range []install.State{install.StateStale, install.StateMissing, install.StateEdited} {
+		only := *s
+		only.Hooks = nil
+		for _, h := range s.Hooks {
+			if h.State == state {
+				only.Hooks = append(only.Hooks, h)
+			}
+		}
+		x := finding{Level: "problem", Hint: hint}
+		if state == install.StateMissing && s.Count(state) == len(s.Hooks) {
+			x.Hint += "; or, if you have taken the hooks out, hookspan uninstall claude"
+		}
+		if state == install.StateEdited {
+			x.Level, x.Hint = "note", hint+" --force writes it anew"
+		}
+		for _, line := range only.Lines() {
+			_, what, _ := strings.Cut(line, " ")
+			x.Text = string(state) + " in " + s.Path + ": " + strings.TrimSpace(what)
+			out = append(out, x)
+		}
 	}
 	return out
 }
@@ -200,6 +301,9 @@ func examineFolder(st *status, f install.Folder) []finding {
 			n = strings.Join(events[what], ", ")
 		}
 		x := finding{"problem", n + " in " + f.Path + ": " + what, "hookspan install cline"}
+		if !st.report.Anywhere() {
+			x.Hint += ", or hookspan install claude: no agent reports to hookspan yet"
+		}
 		switch state[what] {
 		case install.StateForeign:
 			x.Level, x.Hint = "note", "hookspan install cline --chain runs your hook and hookspan's"
@@ -236,7 +340,7 @@ func (a *app) examineDelivery(st *status) []finding {
 // examineSpool looks for events that could not be read.
 func (a *app) examineSpool() []finding {
 	if _, err := os.Lstat(a.cfg.SpoolDir()); errors.Is(err, fs.ErrNotExist) {
-		return []finding{{"note", "no event has been stored yet", "work with Cline once; if this stays, reload the editor's window"}}
+		return []finding{{"note", "no event has been stored yet", "work with your agent once; if this stays with Cline, reload the editor's window"}}
 	}
 	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
 	if err != nil {
@@ -249,8 +353,9 @@ func (a *app) examineSpool() []finding {
 	}
 	var out []finding
 	var c spoolCounts
+	sources := a.sources()
 	for _, k := range keys {
-		if err := c.session(sp, k); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := c.session(sp, k, sources[k.Host].Decode); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			out = append(out, finding{"problem", err.Error(), ""})
 		}
 	}
@@ -263,7 +368,9 @@ type spoolCounts struct {
 	rawExample, undecodedExample                string
 }
 
-func (c *spoolCounts) session(sp *spool.Spool, k spool.Key) error {
+// session counts one session's events. decode reads an event of its host, and is
+// nil for a host that this hookspan does not know.
+func (c *spoolCounts) session(sp *spool.Spool, k spool.Key, decode func(*spool.Record) ([]hook.Event, error)) error {
 	s, err := sp.Session(k)
 	if err != nil {
 		return err
@@ -280,7 +387,10 @@ func (c *spoolCounts) session(sp *spool.Spool, k spool.Key) error {
 		if rec.Cut > 0 {
 			c.cut++
 		}
-		_, err := cline.Decode(cline.Raw{Payload: rec.Payload, Event: rec.Event, StoredAt: rec.At})
+		err := fmt.Errorf("%s: the agent %q is not known", rec.Event, k.Host)
+		if decode != nil {
+			_, err = decode(rec)
+		}
 		switch {
 		case rec.Raw && len(rec.Payload) > 0:
 			c.raw++

@@ -25,7 +25,8 @@ returns has no span.`
 func (a *app) system() install.System {
 	return install.System{
 		GOOS: a.goos, Home: a.home, Getenv: a.getenv, StateDir: a.cfg.StateDir,
-		DocumentsDir: install.DocumentsDir(a.goos),
+		DocumentsDir:  install.DocumentsDir(a.goos),
+		ClaudeVersion: install.ClaudeVersion, ClaudeManagedDir: install.ClaudeManagedDir(a.goos),
 	}
 }
 
@@ -56,7 +57,7 @@ as well. hookspan uninstall cline undoes all of it.
 	c.Flags().StringVar(&f.binary, "binary", "", "the cline-hook program; the one beside this program if not given")
 	_ = c.Flags().MarkHidden("binary")
 	_ = c.MarkFlagDirname("project")
-	return group("install AGENT", "Install the hooks of a coding agent", c)
+	return group("install AGENT", "Install the hooks of a coding agent", c, a.installClaudeCmd())
 }
 
 func (a *app) install(cmd *cobra.Command, f installFlags) error {
@@ -101,18 +102,27 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 		return nil
 	}
 	a.printf("\ninstalled. Work with Cline as usual, then: hookspan list\n")
+	a.printRecording()
+	return nil
+}
+
+// printRecording says what keeps installed hooks from recording.
+func (a *app) printRecording() {
 	switch {
 	case a.paused():
 		a.printf("Recording is paused: hookspan resume goes on with it.\n")
 	case a.cfg.Off():
 		a.printf("Recording is switched off by HOOKSPAN_DISABLED or OTEL_SDK_DISABLED.\n")
 	}
-	return nil
 }
 
-// hookBinary is the program the hook files will start.
-func (a *app) hookBinary(path string) (string, error) {
-	name := "cline-hook"
+// hookBinary is the program that Cline's hook files will start.
+func (a *app) hookBinary(path string) (string, error) { return a.hookProgram("cline-hook", path) }
+
+// hookProgram is the program that an agent's hooks will start: the one of that
+// name beside this program, if no path is given.
+func (a *app) hookProgram(program, path string) (string, error) {
+	name := program
 	if a.goos == "windows" {
 		name += ".exe"
 	}
@@ -128,7 +138,7 @@ func (a *app) hookBinary(path string) (string, error) {
 	if _, err := os.Stat(path); err != nil {
 		return "", hinted{
 			fmt.Errorf("the hook program %s is not there", path),
-			"hookspan and cline-hook belong in one folder: build both with `make build`, or go install both",
+			fmt.Sprintf("hookspan and %s belong in one folder: build both with `make build`, or go install both", program),
 		}
 	}
 	return path, nil
@@ -168,7 +178,7 @@ were, and leave everything else. Traces and settings stay.`,
 	}
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done and do nothing")
 	c.Flags().BoolVar(&force, "force", false, "remove hook files of hookspan's that were edited, too")
-	return group("uninstall AGENT", "Remove the hooks of a coding agent", c)
+	return group("uninstall AGENT", "Remove the hooks of a coding agent", c, a.uninstallClaudeCmd())
 }
 
 // hooks looks at the installed hooks.

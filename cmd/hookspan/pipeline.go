@@ -19,6 +19,7 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
@@ -88,6 +89,9 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		}
 		if name == config.ExporterInfinium {
 			d.Batch = 0 // a run is one document there
+			if a.cfg.InfiniumGranularity == config.GranularitySession {
+				d.Join = infinium.Session
+			}
 		}
 		if name == config.ExporterOTLP {
 			d.Timeout = a.cfg.OTLP().Timeout + time.Second
@@ -240,6 +244,17 @@ func (a *app) mapping(clean *redact.Redactor) otelmap.Options {
 func (a *app) sources() map[string]deliver.Source {
 	files := &llmusage.Finder{Home: a.home, Getenv: a.getenv, GOOS: a.goos}
 	return map[string]deliver.Source{
+		claude.Host: {
+			Decode: func(r *spool.Record) ([]hook.Event, error) {
+				return claude.Decode(claude.Raw{
+					Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset,
+					Cwd: r.Cwd, TraceParent: r.TraceParent,
+				})
+			},
+			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
+				return known(files.Claude(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript, Since: f.Since}))
+			},
+		},
 		cline.Host: {
 			Decode: func(r *spool.Record) ([]hook.Event, error) {
 				return cline.Decode(cline.Raw{
@@ -255,11 +270,7 @@ func (a *app) sources() map[string]deliver.Source {
 				case "next":
 					read = func(ctx context.Context, id string) (*hook.Transcript, error) { return files.Next(ctx, id, f.Cwd) }
 				}
-				tr, err := read(ctx, session)
-				if errors.Is(err, llmusage.ErrNotFound) {
-					return tr, nil // kept elsewhere, or not at all: nothing to mend
-				}
-				return tr, err
+				return known(read(ctx, session))
 			},
 			End: func(ctx context.Context, session string, f deliver.Facts) (hook.Kind, time.Time, error) {
 				if f.Dialect != "sdk" {
@@ -273,6 +284,15 @@ func (a *app) sources() map[string]deliver.Source {
 			},
 		},
 	}
+}
+
+// known is what a reader found; files that are kept elsewhere, or not at all, are
+// nothing to mend.
+func known(tr *hook.Transcript, err error) (*hook.Transcript, error) {
+	if errors.Is(err, llmusage.ErrNotFound) {
+		return tr, nil
+	}
+	return tr, err
 }
 
 // keyringService is the name under which the system's keyring keeps secrets.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium/infiniumtest"
 	"github.com/hookspan/hookspan/internal/hookproc"
@@ -25,6 +26,9 @@ func TestMain(m *testing.M) {
 		"hookspan": main,
 		"cline-hook": func() {
 			hookproc.Main(hookproc.Host{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply})
+		},
+		"claude-hook": func() {
+			hookproc.Main(hookproc.Host{Name: claude.Host, Peek: claude.Peek})
 		},
 	})
 }
@@ -45,13 +49,13 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup:              func(e *testscript.Env) error { return setup(e, source) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"alone": alone, "exits": exits, "fake": fake, "play": play, "took": took,
+			"alone": alone, "exits": exits, "fake": fake, "home": home, "play": play, "took": took,
 		},
 	})
 }
 
-// setup gives a script a home folder of its own, a documents folder whatever
-// this machine says, and no keyring.
+// setup gives a script a home folder of its own, a documents folder and a Claude
+// Code whatever this machine has, and no keyring.
 func setup(e *testscript.Env, source string) error {
 	home := filepath.Join(e.WorkDir, "home")
 	for name, value := range map[string]string{
@@ -59,6 +63,7 @@ func setup(e *testscript.Env, source string) error {
 		"STATE":    filepath.Join(home, ".local", "state", "hookspan"),
 		"SETTINGS": filepath.Join(home, ".config", "hookspan", "hookspan.env"),
 		"SESSIONS": filepath.Join(source, "..", "..", "hook", "cline", "testdata"),
+		"FILES":    filepath.Join(source, "..", "..", "internal", "llmusage", "testdata"),
 		// Nobody answers there.
 		"DBUS_SESSION_BUS_ADDRESS": "unix:path=" + filepath.Join(e.WorkDir, "no-bus"),
 	} {
@@ -75,8 +80,15 @@ func setup(e *testscript.Env, source string) error {
 	f := &fakes{}
 	e.Values[fakesKey{}] = f
 	e.Defer(f.close)
-	const documents = "#!/bin/sh\necho \"$HOME/Documents\"\n"
-	return os.WriteFile(filepath.Join(bin, "xdg-user-dir"), []byte(documents), 0o700) //nolint:gosec // A program.
+	for name, text := range map[string]string{
+		"xdg-user-dir": "#!/bin/sh\necho \"$HOME/Documents\"\n",
+		"claude":       "#!/bin/sh\necho \"${CLAUDE_VERSION:-2.1.329} (Claude Code)\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o700); err != nil { //nolint:gosec // A program.
+			return err
+		}
+	}
+	return nil
 }
 
 // alone copies a program into a folder where it has none beside it, and puts
@@ -203,6 +215,18 @@ func took(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(n) != args[1] {
 		ts.Fatalf("%s took %d, want %s", args[0], n, args[1])
 	}
+}
+
+// home puts recorded files of an agent where the agent keeps them: home
+// cline|claude FROM TO.
+func home(ts *testscript.TestScript, neg bool, args []string) {
+	folders := map[string]string{"cline": filepath.Join(".cline", "data"), "claude": ".claude"}
+	if neg || len(args) != 3 || folders[args[0]] == "" {
+		ts.Fatalf("usage: home cline|claude FROM TO")
+	}
+	from := filepath.Join(ts.Getenv("FILES"), filepath.FromSlash(args[1]))
+	to := filepath.Join(ts.Getenv("HOME"), folders[args[0]], filepath.FromSlash(args[2]))
+	ts.Check(os.CopyFS(to, os.DirFS(from)))
 }
 
 // play gives the payloads of a recorded session to hook processes; with & they

@@ -17,8 +17,13 @@ import (
 
 // status is what `hookspan status` tells.
 type status struct {
-	Recording    string        `json:"recording"`
-	Hooks        []hookFile    `json:"hooks"`
+	Recording string     `json:"recording"`
+	Hooks     []hookFile `json:"hooks"`
+	// Claude are the settings files of Claude Code that exist or were installed
+	// into.
+	Claude []claudeFile `json:"claude,omitempty"`
+	// HooksHealthy reports that an agent has hooks of hookspan's, and that those
+	// of each agent that has any are as they should be.
 	HooksHealthy bool          `json:"hooks_healthy"`
 	Sessions     int           `json:"sessions"`
 	SpoolBytes   int64         `json:"spool_bytes"`
@@ -27,6 +32,19 @@ type status struct {
 	StateDir     string        `json:"state_dir"`
 	EnvFile      string        `json:"env_file"`
 	report       *install.StatusReport
+	claude       *install.ClaudeReport
+}
+
+// claudeFile is how the events stand in one settings file of Claude Code.
+type claudeFile struct {
+	Scope   install.Scope `json:"scope"`
+	Path    string        `json:"path"`
+	Ours    int           `json:"ours"`
+	Stale   int           `json:"stale"`
+	Edited  int           `json:"edited"`
+	Missing int           `json:"missing"`
+	// Error says why the file cannot be read as settings.
+	Error string `json:"error,omitempty"`
 }
 
 // hookFile is one hook in one folder that Cline reads.
@@ -92,7 +110,23 @@ func (a *app) status(ctx context.Context) (*status, error) {
 	if err != nil {
 		return nil, err
 	}
-	st.report, st.HooksHealthy = r, r.Healthy()
+	st.report = r
+	if st.claude, err = a.claudeHooks(ctx); err != nil {
+		return nil, err
+	}
+	st.HooksHealthy = (r.Anywhere() || st.claude.Present()) &&
+		(!r.Anywhere() || r.Healthy()) && (!st.claude.Present() || st.claude.Healthy())
+	for i := range st.claude.Settings {
+		s := &st.claude.Settings[i]
+		f := claudeFile{
+			Scope: s.Scope, Path: s.Path, Ours: s.Count(install.StateOurs), Stale: s.Count(install.StateStale),
+			Edited: s.Count(install.StateEdited), Missing: s.Count(install.StateMissing),
+		}
+		if s.Err != nil {
+			f.Error = s.Err.Error()
+		}
+		st.Claude = append(st.Claude, f)
+	}
 	for _, h := range r.Hooks {
 		if h.State != install.StateMissing || h.Wanted {
 			st.Hooks = append(st.Hooks, hookFile{h.Event, h.Path, h.State, h.Reason, h.Chained})
@@ -177,7 +211,12 @@ func (a *app) printStatus(st *status) {
 			plural(st.Sessions, "session"), bytesText(st.SpoolBytes))
 	}
 	a.printf("state        %s\nenv file     %s\n\n", st.StateDir, st.EnvFile)
-	a.printf("%s\n", st.report.Text())
+	if st.report.Anywhere() || !st.claude.Present() {
+		a.printf("%s\n", st.report.Text())
+	}
+	if text := st.claude.Text(); text != "" {
+		a.printf("%s\n", text)
+	}
 	for i := range st.Destinations {
 		a.printDestination(&st.Destinations[i])
 	}

@@ -57,29 +57,29 @@ func Apply(p *Plan) error {
 	if !p.Changed() && len(p.forget) == 0 && !slices.ContainsFunc(p.Folders, func(f Folder) bool { return p.uses(f.Path) }) {
 		return nil
 	}
-	stateCreated, unlock, err := p.lock()
+	stateCreated, unlock, err := lockState(p.stateDir, p.uninstall)
 	if err != nil {
 		return fmt.Errorf("state folder %q: %w", p.stateDir, err)
 	}
 	return errors.Join(p.apply(stateCreated), unlock())
 }
 
-// lock keeps other installs out until the returned function is called, and says
-// which folders it had to create for that. Undoing creates none: without a state
-// folder there is no record to take back.
-func (p *Plan) lock() (created []string, unlock func() error, err error) {
+// lockState keeps other installs out until the returned function is called, and
+// says which folders it had to create for that. Undoing creates none: without a
+// state folder there is no record to take back.
+func lockState(stateDir string, undo bool) (created []string, unlock func() error, err error) {
 	none := func() error { return nil }
-	if p.stateDir == "" {
+	if stateDir == "" {
 		return nil, none, nil
 	}
-	if !p.uninstall {
-		created = missingDirs(p.stateDir)
-		if err := os.MkdirAll(p.stateDir, 0o700); err != nil {
+	if !undo {
+		created = missingDirs(stateDir)
+		if err := os.MkdirAll(stateDir, 0o700); err != nil {
 			return nil, nil, err
 		}
 	}
-	unlock, err = lockDir(p.stateDir)
-	if p.uninstall && errors.Is(err, fs.ErrNotExist) {
+	unlock, err = lockDir(stateDir)
+	if undo && errors.Is(err, fs.ErrNotExist) {
 		return nil, none, nil
 	}
 	return created, unlock, err
@@ -190,9 +190,9 @@ func (a Action) run(goos string) error {
 	}
 	switch a.Op {
 	case OpCreate:
-		return writeNew(a.Path, a.Content)
+		return writeNew(a.Path, a.Content, hookMode)
 	case OpUpdate:
-		return replace(a.Path, a.Content)
+		return replace(a.Path, a.Content, hookMode)
 	case OpChain:
 		return a.chain()
 	case OpRemove:
@@ -254,7 +254,7 @@ func (a Action) chain() error {
 	case err != nil:
 		return undo(moveAside(a))
 	}
-	if err := replace(a.Path, a.Content); err != nil {
+	if err := replace(a.Path, a.Content, hookMode); err != nil {
 		return undo(errors.Join(err, os.Remove(a.Chained)))
 	}
 	return nil
@@ -276,7 +276,7 @@ func moveAside(a Action) error {
 	if err := os.Rename(a.Path, a.Chained); err != nil {
 		return err
 	}
-	if err := writeNew(a.Path, a.Content); err != nil {
+	if err := writeNew(a.Path, a.Content, hookMode); err != nil {
 		return errors.Join(err, os.Rename(a.Chained, a.Path))
 	}
 	return nil
@@ -317,9 +317,9 @@ func removeEmpty(dir string) error {
 	return err
 }
 
-// writeNew creates a hook file and never overwrites one.
-func writeNew(path string, data []byte) error {
-	temp, err := writeTemp(filepath.Dir(path), data, hookMode)
+// writeNew creates a file and never overwrites one.
+func writeNew(path string, data []byte, mode fs.FileMode) error {
+	temp, err := writeTemp(filepath.Dir(path), data, mode)
 	if err != nil {
 		return err
 	}
@@ -340,9 +340,9 @@ func writeNew(path string, data []byte) error {
 	return nil
 }
 
-// replace puts a hook file in the place of what is there.
-func replace(path string, data []byte) error {
-	temp, err := writeTemp(filepath.Dir(path), data, hookMode)
+// replace puts a file in the place of what is there.
+func replace(path string, data []byte, mode fs.FileMode) error {
+	temp, err := writeTemp(filepath.Dir(path), data, mode)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package install edits the folders Cline reads its hooks from: it plans, shows,
-// applies and undoes.
+// Package install edits the folders Cline reads its hooks from and the settings
+// files Claude Code reads its hooks from: it plans, shows, applies and undoes.
 //
 // It promises four things. Planning writes nothing. A file that does not carry
 // hookspan's marker, or that was edited since hookspan wrote it, is never
@@ -8,6 +8,12 @@
 // both run at the same moment. Uninstalling leaves the folders as they were:
 // hookspan's own files go, chained scripts return with their bytes and mode,
 // and folders that installing created go when nothing else is in them.
+//
+// For Claude Code's settings the same holds byte by byte: an install adds entries
+// and changes nothing else, neither order nor layout nor the spelling of a
+// number, and an uninstall takes them out again, so that the bytes are the
+// former ones where nothing else has changed since. Settings that Claude Code
+// could not read are refused, with line and column.
 //
 // It does not promise that Cline runs what is installed: hooks can be switched
 // off in Cline's settings, and a window that is already open may keep the list
@@ -25,4 +31,9 @@
 // a task dead, whatever it answers, so PreToolUse goes into ~/.cline/hooks
 // alone unless it is asked for. An event never goes into two folders that one
 // dialect reads.
+//
+// Claude Code adds up the hooks of the user's, the project's and the user's own
+// project settings, and runs equal ones once. An install goes into one of them,
+// the user's by default. An entry is known as ours by the program it starts,
+// claude-hook with an event's name or nothing after it.
 package install

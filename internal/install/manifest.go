@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // manifestName is the file in the state folder that remembers what the hook
@@ -21,8 +22,9 @@ const manifestVersion = 1
 type manifest struct {
 	Version int `json:"version"`
 	// StateCreated are the folders created to hold this file, outermost first.
-	StateCreated []string         `json:"state_created,omitempty"`
-	Folders      []manifestFolder `json:"folders"`
+	StateCreated []string           `json:"state_created,omitempty"`
+	Folders      []manifestFolder   `json:"folders"`
+	Settings     []manifestSettings `json:"settings,omitempty"`
 }
 
 // manifestFolder is a hook folder that was installed into.
@@ -33,6 +35,20 @@ type manifestFolder struct {
 	Workspace string `json:"workspace,omitempty"`
 	// Created are the folders that installing created, outermost first.
 	Created []string `json:"created,omitempty"`
+}
+
+// manifestSettings is a settings file of Claude Code that was installed into.
+type manifestSettings struct {
+	Path  string `json:"path"`
+	Scope Scope  `json:"scope"`
+	// Project is the project the file belongs to, empty for the user's.
+	Project string `json:"project,omitempty"`
+	// Created are the folders that installing created, outermost first;
+	// CreatedFile says that it created the file too.
+	Created     []string `json:"created,omitempty"`
+	CreatedFile bool     `json:"created_file,omitempty"`
+	// Empty is what stood in the containers that hooks were put into.
+	Empty emptied `json:"empty,omitempty"`
 }
 
 // readManifest returns an empty manifest where there is none.
@@ -88,10 +104,53 @@ func (m *manifest) drop(path string) {
 	m.Folders = slices.DeleteFunc(m.Folders, func(f manifestFolder) bool { return f.Path == path })
 }
 
+// settings finds what is recorded of a settings file.
+func (m *manifest) settings(path string) (manifestSettings, bool) {
+	for _, s := range m.Settings {
+		if s.Path == path {
+			return s, true
+		}
+	}
+	return manifestSettings{}, false
+}
+
+// addSettings records a settings file. What an earlier install found and created
+// stays on record.
+func (m *manifest) addSettings(s manifestSettings) {
+	if have, ok := m.settings(s.Path); ok {
+		s.Created = union(have.Created, s.Created)
+		s.CreatedFile = s.CreatedFile || have.CreatedFile
+	}
+	m.dropSettings(s.Path)
+	m.Settings = append(m.Settings, s)
+	slices.SortFunc(m.Settings, func(a, b manifestSettings) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// dropSettings forgets a settings file.
+func (m *manifest) dropSettings(path string) {
+	m.Settings = slices.DeleteFunc(m.Settings, func(s manifestSettings) bool { return s.Path == path })
+}
+
+// inherit hands the folders that were created for a forgotten file on to those
+// that still lie in them.
+func (m *manifest) inherit(gone manifestSettings) {
+	for i := range m.Settings {
+		s := &m.Settings[i]
+		for _, dir := range gone.Created {
+			if strings.HasPrefix(s.Path, dir+string(filepath.Separator)) {
+				s.Created = union(s.Created, []string{dir})
+			}
+		}
+	}
+}
+
+// bare reports that there is nothing to remember.
+func (m *manifest) bare() bool { return len(m.Folders) == 0 && len(m.Settings) == 0 }
+
 // write replaces the file, or removes it when it would record nothing.
 func (m *manifest) write(stateDir string) error {
 	path := filepath.Join(stateDir, manifestName)
-	if len(m.Folders) == 0 {
+	if m.bare() {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("install record %q: %w", path, err)
 		}

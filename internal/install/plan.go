@@ -130,7 +130,7 @@ func withReason(reason string) string {
 // is something else than that, and when a folder to be changed cannot be
 // written to. A file that is not ours is no failure; see Plan.Foreign.
 func PlanCline(ctx context.Context, sys System, o Options) (*Plan, error) {
-	if err := sys.checkBinary(o.Binary); err != nil {
+	if err := sys.checkBinary(o.Binary, "cline-hook"); err != nil {
 		return nil, err
 	}
 	folders, warnings, err := sys.folders(ctx, o.Workspace)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -33,6 +34,8 @@ type Installed struct {
 	// Folder is the hook folder, Path the hook file in it.
 	Folder Folder
 	Path   string
+	// Workspace is the project the folder belongs to, empty for the user's.
+	Workspace string
 	// Event is the hook's name.
 	Event string
 	// State is how it stands, and Reason what is wrong with it.
@@ -71,15 +74,29 @@ func (r *StatusReport) Count(s State) int {
 	return n
 }
 
-// Healthy reports that every hook a default install puts somewhere is there and
-// works, and that Cline runs hooks.
+// Present reports that hooks of hookspan's are in the folders of a project, or
+// with an empty one in the user's.
+func (r *StatusReport) Present(workspace string) bool {
+	return slices.ContainsFunc(r.Hooks, func(h Installed) bool {
+		return h.Workspace == workspace && (h.State == StateOurs || h.State == StateStale || h.State == StateEdited)
+	})
+}
+
+// Anywhere reports that hooks of hookspan's are in any folder.
+func (r *StatusReport) Anywhere() bool {
+	return slices.ContainsFunc(r.Hooks, func(h Installed) bool { return r.Present(h.Workspace) })
+}
+
+// Healthy reports that hooks are installed for the user or for a project, that
+// every hook which that puts somewhere is there and works, and that Cline runs
+// hooks.
 func (r *StatusReport) Healthy() bool {
 	for _, h := range r.Hooks {
-		if h.Wanted && h.State != StateOurs {
+		if h.Wanted && h.State != StateOurs && r.Present(h.Workspace) {
 			return false
 		}
 	}
-	return !r.HooksOff
+	return r.Anywhere() && !r.HooksOff
 }
 
 // Text shows the report: a line for each folder, one for each hook in it that is
@@ -115,8 +132,13 @@ func Status(ctx context.Context, sys System, o Options) (*StatusReport, error) {
 	}
 	preShared := false
 	for _, f := range r.Folders {
+		workspace := o.Workspace
+		if i := slices.IndexFunc(m.Folders, func(rec manifestFolder) bool { return rec.Path == f.Path }); i >= 0 {
+			workspace = m.Folders[i].Workspace
+		}
 		for _, ev := range hookEvents() {
 			h := inspect(sys.GOOS, f, ev.name, o.Binary)
+			h.Workspace = workspace
 			h.Wanted = wanted(f, ev, false, preShared) || h.State == StateOurs || h.State == StateStale
 			if ev.name == preToolUse && f.Role == RoleShared && h.Wanted {
 				preShared = true

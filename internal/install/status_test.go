@@ -128,3 +128,32 @@ func TestStatusFindsEarlierFolders(t *testing.T) {
 		t.Errorf("%q is not shown:\n%s", want, r.Text())
 	}
 }
+
+// TestStatusOfAProjectAlone is content with hooks in one project and none of the
+// user's own.
+func TestStatusOfAProjectAlone(t *testing.T) {
+	h := newHome(t, "linux", "-")
+	project := h.path("src/project")
+	writeFile(t, filepath.Join(project, "x"), "", 0o644)
+	status := func() *StatusReport {
+		t.Helper()
+		r, err := Status(t.Context(), h.sys, Options{Binary: h.binary()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := status(); r.Anywhere() || r.Healthy() {
+		t.Errorf("before installing: present %v, healthy %v", r.Anywhere(), r.Healthy())
+	}
+	o := h.options()
+	o.Workspace = project
+	h.install(o)
+	if r := status(); !r.Present(project) || r.Present("") || !r.Anywhere() || !r.Healthy() {
+		t.Errorf("a project's hooks alone: healthy %v\n%s", r.Healthy(), r.Text())
+	}
+	writeFile(t, filepath.Join(project, ".clinerules/hooks/TaskStart"), "", 0o644)
+	if r := status(); r.Healthy() {
+		t.Errorf("healthy with one gone:\n%s", r.Text())
+	}
+}

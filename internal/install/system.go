@@ -30,6 +30,13 @@ type System struct {
 	// answer means that there is none besides Home/Documents. If nil, it is
 	// taken to be so.
 	DocumentsDir func(context.Context) (string, error)
+	// ClaudeVersion asks Claude Code for its version, in the words of
+	// "claude --version". An empty answer means that it is not known. If nil,
+	// it is not.
+	ClaudeVersion func(context.Context) (string, error)
+	// ClaudeManagedDir is the folder of the settings that an organisation sets
+	// for Claude Code. If empty, none are looked at.
+	ClaudeManagedDir string
 }
 
 // Options say what to install.
@@ -268,22 +275,23 @@ func (s System) hooksOff() (string, bool) {
 	return path, !*state.HooksEnabled
 }
 
-// checkBinary refuses a program that hook files could not start.
-func (s System) checkBinary(path string) error {
+// checkBinary refuses a program that hooks could not start. name is the one
+// that is wanted.
+func (s System) checkBinary(path, name string) error {
 	switch {
 	case path == "":
-		return errors.New("hook program: no path given, want the absolute path of cline-hook")
+		return fmt.Errorf("hook program: no path given, want the absolute path of %s", name)
 	case !filepath.IsAbs(path):
-		return fmt.Errorf("hook program %q: want an absolute path: Cline starts hooks in the project's folder", path)
+		return fmt.Errorf("hook program %q: want an absolute path: hooks are started in the project's folder", path)
 	case strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return fmt.Errorf("hook program %q: the path holds a control character: install hookspan elsewhere", path)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("hook program %q: %w: install cline-hook beside hookspan", path, err)
+		return fmt.Errorf("hook program %q: %w: install %s beside hookspan", path, err, name)
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("hook program %q: not a regular file, want the cline-hook program", path)
+		return fmt.Errorf("hook program %q: not a regular file, want the %s program", path, name)
 	}
 	if s.GOOS != "windows" && info.Mode()&0o111 == 0 {
 		return fmt.Errorf("hook program %q: mode %v, want it executable: chmod +x it", path, info.Mode().Perm())

@@ -38,7 +38,7 @@ func PlanUninstall(ctx context.Context, sys System, o UninstallOptions) (*Plan, 
 			return nil, err
 		}
 	}
-	if len(p.forget) == len(m.Folders) {
+	if len(p.forget) == len(m.Folders) && len(m.Settings) == 0 {
 		// The last one out takes the folders that only held the record.
 		gone[filepath.Join(sys.StateDir, manifestName)] = true
 		first := len(p.Actions)

@@ -1,0 +1,263 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// Session is one of the host's sessions on this machine.
+type Session struct {
+	// ID is the host's identity of the session.
+	ID string
+	// Dialect is one of the constants of this package.
+	Dialect string
+	// Path is the session's file, for the person who reads of it.
+	Path string
+	// ModTime is when the file was last written.
+	ModTime time.Time
+	// Cwd is the working directory, where it is known without reading.
+	Cwd string
+	// Read reads what the files tell. With an error the session is not imported.
+	Read func(ctx context.Context) (*hook.Transcript, error)
+}
+
+// Known tells of the runs that are stored on this machine.
+type Known interface {
+	// Conversation gives the roots of one session's runs.
+	Conversation(ctx context.Context, session string) ([]store.Root, error)
+	// Beside gives the roots of the runs under way in a place.
+	Beside(ctx context.Context, p store.Place) ([]store.Root, error)
+}
+
+// Importer sends the runs of the past.
+type Importer struct {
+	// Host is the agent: HostCline or HostClaude.
+	Host string
+	// Deliverer lends its mapping, redaction, destinations, spool and clock. Of
+	// the destinations the local store must be the last: a trace in it counts as
+	// one that the others have, too.
+	Deliverer *deliver.Deliverer
+	// Known is the local store. If nil, nothing is known, and each import sends
+	// everything.
+	Known Known
+	// Off reports that the project in a directory does not want to be recorded;
+	// if nil, none says so.
+	Off func(dir string) bool
+	// Since leaves out what ended before it; if zero, nothing.
+	Since time.Time
+	// DryRun sends nothing.
+	DryRun bool
+	// Progress is called after each session; if nil, nothing is told.
+	Progress func()
+}
+
+// Run imports the sessions, one after another, and says what became of them.
+// What goes wrong with a session or a destination stands in the report; the
+// error is about the store, the spool or ctx, and ends the import. The report
+// then tells how far it came.
+func (im *Importer) Run(ctx context.Context, sessions []Session) (*Report, error) {
+	rep := newReport(im.Host, im.DryRun, im.Deliverer.Destinations)
+	for i := range sessions {
+		if err := ctx.Err(); err != nil {
+			return rep, err
+		}
+		if err := im.session(ctx, &sessions[i], rep); err != nil {
+			return rep, err
+		}
+		if im.Progress != nil {
+			im.Progress()
+		}
+	}
+	return rep, ctx.Err()
+}
+
+// session imports one session.
+func (im *Importer) session(ctx context.Context, s *Session, rep *Report) error {
+	if s.ModTime.Before(im.Since) {
+		return nil
+	}
+	if im.off(s.Cwd) {
+		rep.Skipped.SwitchedOff++
+		return nil
+	}
+	tr, err := s.Read(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil || tr == nil:
+		rep.unreadable(s, err)
+		return nil
+	}
+	rep.Sessions++
+	if tr.Cwd == "" {
+		tr.Cwd = s.Cwd
+	} else if tr.Cwd != s.Cwd && im.off(tr.Cwd) {
+		rep.Skipped.SwitchedOff++
+		return nil
+	}
+	tr.Session = s.ID
+	b := otelmap.NewBuilder(im.Host, s.ID, im.Deliverer.Map, otelmap.Carry{})
+	for _, e := range Events(im.Host, s.Dialect, tr) {
+		b.Add(e)
+	}
+	return im.runs(ctx, s, tr, b, rep)
+}
+
+func (im *Importer) off(dir string) bool { return dir != "" && im.Off != nil && im.Off(dir) }
+
+// runs sends those of a session's runs that are due.
+func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b *otelmap.Builder, rep *Report) error {
+	now := im.Deliverer.Now()
+	runs := b.Runs(now)
+	if len(runs) == 0 {
+		return nil
+	}
+	seen, err := im.seen(ctx, s)
+	if err != nil {
+		return err
+	}
+	if seen.err != nil {
+		rep.unreadable(s, seen.err)
+		return nil
+	}
+	for _, r := range runs {
+		seen.ours[b.TraceID(r)] = true
+	}
+	// A destination that takes a session as one waits for its end.
+	joint := im.joint()
+	over := b.Over(now)
+	var due []tracetest.SpanStubs
+	for i, r := range runs {
+		last := i == len(runs)-1
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if r.EndedAt.Before(im.Since) {
+			rep.Skipped.TooOld++
+			continue
+		}
+		if !r.Ended || joint && !over || last && tr.Pending && now.Sub(r.EndedAt) < im.idle() {
+			rep.Skipped.Open++
+			continue
+		}
+		spans := b.Spans(r, tr)
+		why, err := seen.judge(ctx, &spans[0], r.EndedAt)
+		switch {
+		case err != nil:
+			return err
+		case why == isStored:
+			rep.Skipped.AlreadyThere++
+			continue
+		case why == isCaptured:
+			rep.Skipped.Captured++
+			continue
+		}
+		seen.add(&spans[0])
+		rep.found(s.ID, spans)
+		if im.DryRun {
+			continue
+		}
+		if im.Deliverer.Redact != nil {
+			spans = im.Deliverer.Redact(spans)
+		}
+		if joint {
+			due = append(due, spans)
+			continue
+		}
+		if err := im.send(ctx, []tracetest.SpanStubs{spans}, rep); err != nil {
+			return err
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	return im.send(ctx, due, rep)
+}
+
+func (im *Importer) idle() time.Duration {
+	if t := im.Deliverer.Map.IdleTimeout; t > 0 {
+		return t
+	}
+	return otelmap.DefaultIdleTimeout
+}
+
+// joint reports that a destination takes a session's runs as one.
+func (im *Importer) joint() bool {
+	for i := range im.Deliverer.Destinations {
+		if im.Deliverer.Destinations[i].Join != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// storeName is the destination that says what need not be sent again.
+const storeName = "store"
+
+// send hands runs to the destinations. The local store gets a run only when
+// every other has answered for it, so that the next import finds what is left.
+func (im *Importer) send(ctx context.Context, runs []tracetest.SpanStubs, rep *Report) error {
+	answered := true
+	for i := range im.Deliverer.Destinations {
+		dst, res := &im.Deliverer.Destinations[i], &rep.Destinations[i]
+		if dst.Name == storeName && !answered {
+			res.Waiting += len(runs)
+			continue
+		}
+		group := runs
+		if dst.Join != nil {
+			group = []tracetest.SpanStubs{dst.Join(runs)}
+		}
+		for _, spans := range group {
+			if err := im.sendOne(ctx, dst, spans, res); err != nil {
+				return err
+			}
+		}
+		answered = answered && !res.down
+	}
+	return nil
+}
+
+// sendOne sends one run to one destination. The error is ctx's alone.
+func (im *Importer) sendOne(ctx context.Context, dst *deliver.Destination, spans tracetest.SpanStubs, res *Delivered) error {
+	if res.down {
+		res.Waiting++
+		return nil
+	}
+	refused, err := im.Deliverer.Send(ctx, dst, spans)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		res.Waiting++
+		return ctx.Err()
+	case err != nil && refused < len(spans) && retryable(err):
+		res.down = true
+		res.Waiting++
+		res.fail(err)
+	case err != nil:
+		res.Refused++
+		res.fail(fmt.Errorf("trace %s: %w", spans[0].SpanContext.TraceID(), err))
+	default:
+		res.Runs++
+		res.Spans += len(spans) - refused
+		if refused > 0 {
+			res.fail(fmt.Errorf("trace %s: %d of %d spans refused for good", spans[0].SpanContext.TraceID(), refused, len(spans)))
+		}
+	}
+	return nil
+}
+
+// retryable reports that sending the same again can help; an error that does
+// not say is tried again, as deliver does.
+func retryable(err error) bool {
+	var r interface{ Retryable() bool }
+	return !errors.As(err, &r) || r.Retryable()
+}

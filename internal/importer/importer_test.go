@@ -1,0 +1,505 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// remote is a destination that answers as it is told.
+type remote struct {
+	spans tracetest.SpanStubs
+	err   error
+	// before is called with each export.
+	before func()
+}
+
+func (r *remote) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if r.before != nil {
+		r.before()
+	}
+	if r.err != nil {
+		return r.err
+	}
+	r.spans = append(r.spans, tracetest.SpanStubsFromReadOnlySpans(spans)...)
+	return nil
+}
+
+func (r *remote) Shutdown(context.Context) error { return nil }
+
+// traces are the ids of the roots that were taken.
+func (r *remote) traces() []string {
+	var out []string
+	for _, s := range r.spans {
+		if !s.Parent.IsValid() {
+			out = append(out, s.SpanContext.TraceID().String())
+		}
+	}
+	return out
+}
+
+// world is a machine with a spool and a store.
+type world struct {
+	*testing.T
+	store *store.Store
+	spool *spool.Spool
+	now   time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	dir := t.TempDir()
+	st, err := store.Open(t.Context(), filepath.Join(dir, "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp, err := spool.Open(filepath.Join(dir, "spool"), spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(st.Close(), sp.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return &world{T: t, store: st, spool: sp, now: at(1_000_000)}
+}
+
+// importer sends to the given destinations and the store last.
+func (w *world) importer(host string, remotes ...deliver.Destination) *Importer {
+	return &Importer{
+		Host: host, Known: w.store,
+		Deliverer: &deliver.Deliverer{
+			Spool: w.spool, Now: func() time.Time { return w.now },
+			Sources: map[string]deliver.Source{HostCline: {Decode: func(r *spool.Record) ([]hook.Event, error) {
+				return []hook.Event{{StoredAt: r.At, Time: at(60)}, {}}, nil
+			}}},
+			Destinations: append(slices.Clone(remotes), deliver.Destination{Name: "store", Exporter: w.store, Local: true}),
+		},
+	}
+}
+
+func (w *world) run(im *Importer, sessions ...Session) *Report {
+	w.Helper()
+	rep, err := im.Run(w.Context(), sessions)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return rep
+}
+
+// capture stores spans as the delivery of hook events would have.
+func (w *world) capture(e ...hook.Event) {
+	w.Helper()
+	b := otelmap.NewBuilder(e[0].Host, e[0].Session, otelmap.Options{}, otelmap.Carry{})
+	for i := range e {
+		b.Add(e[i])
+	}
+	for _, r := range b.Runs(w.now) {
+		if err := w.store.ExportSpans(w.Context(), b.Spans(r, nil).Snapshots()); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// log stores an event of a session in the spool.
+func (w *world) log(host, session string, when time.Time) {
+	w.Helper()
+	if err := w.spool.Append(&spool.Record{Host: host, Session: session, At: when, Event: "x", Payload: []byte("{}")}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// of is a session with the given transcript.
+func of(id, dialect string, tr *hook.Transcript) Session {
+	return Session{
+		ID: id, Dialect: dialect, Path: "/files/" + id, ModTime: at(0),
+		Read: func(context.Context) (*hook.Transcript, error) { return tr, nil },
+	}
+}
+
+// turns is a Claude Code session with a turn each minute.
+func turns(n int) *hook.Transcript {
+	tr := &hook.Transcript{Cwd: "/home/dev/project"}
+	for i := range n {
+		id := string(rune('a' + i))
+		tr.Prompts = append(tr.Prompts, hook.Prompt{At: at(60 * i), Text: "do " + id, Turn: id})
+		tr.ToolResults = append(tr.ToolResults, hook.ToolResult{ID: "t" + id, Turn: id, Name: "Bash", Asked: at(60*i + 1), At: at(60*i + 2)})
+		tr.Ends = append(tr.Ends, hook.TurnEnd{At: at(60*i + 3), Turn: id, Kind: hook.KindRunComplete})
+	}
+	return tr
+}
+
+// tasks is a classic task of Cline with a run each minute.
+func tasks(n int) *hook.Transcript {
+	tr := turns(n)
+	for i := range n {
+		tr.Prompts[i].Turn, tr.ToolResults[i].Turn, tr.Ends[i].Turn = "", "", ""
+	}
+	return tr
+}
+
+// permanent is an answer that trying again does not change.
+func permanent() error { return &deliver.Error{Err: errors.New("400 bad"), Permanent: true} }
+
+func TestASecondImportSendsNothing(t *testing.T) {
+	for _, c := range []struct {
+		name, host, dialect string
+		tr                  *hook.Transcript
+	}{
+		{"claude", HostClaude, DialectClaude, turns(3)},
+		{"cline classic", HostCline, DialectClassic, tasks(3)},
+		{"cline sdk", HostCline, DialectSDK, tasks(3)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, r := newWorld(t), &remote{}
+			im := w.importer(c.host, deliver.Destination{Name: "otlp", Exporter: r})
+			first := w.run(im, of("s", c.dialect, c.tr))
+			if first.Runs == 0 || len(r.traces()) != first.Runs || !first.Complete() {
+				t.Fatalf("first import: %+v, otlp has %v", first, r.traces())
+			}
+			want := slices.Clone(r.spans)
+			again := w.run(im, of("s", c.dialect, c.tr))
+			if again.Runs != 0 || again.Skipped.AlreadyThere != first.Runs {
+				t.Errorf("second import: %+v", again)
+			}
+			if len(r.spans) != len(want) {
+				t.Errorf("the second import sent %d spans", len(r.spans)-len(want))
+			}
+		})
+	}
+}
+
+func TestTheStoreComesLast(t *testing.T) {
+	w, r := newWorld(t), &remote{}
+	r.before = func() {
+		roots, err := w.store.Conversation(t.Context(), "s")
+		if err != nil {
+			t.Error(err)
+		}
+		if len(roots) > len(r.traces()) {
+			t.Errorf("the store has %d runs, the remote destination %d", len(roots), len(r.traces()))
+		}
+	}
+	w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: r}), of("s", DialectClaude, turns(3)))
+	if n := len(r.traces()); n != 3 {
+		t.Errorf("%d traces, want 3", n)
+	}
+}
+
+func TestADestinationThatIsDown(t *testing.T) {
+	w := newWorld(t)
+	down, up := &remote{err: errors.New("connection refused")}, &remote{}
+	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: down}, deliver.Destination{Name: "infinium", Exporter: up})
+	tries := 0
+	down.before = func() { tries++ }
+	rep := w.run(im, of("s", DialectClaude, turns(3)))
+	want := []Delivered{
+		{Destination: "otlp", Waiting: 3, Errors: []string{"connection refused"}},
+		{Destination: "infinium", Runs: 3, Spans: 6},
+		{Destination: "store", Waiting: 3},
+	}
+	if d := cmp.Diff(want, rep.Destinations, cmpopts.IgnoreUnexported(Delivered{})); d != "" {
+		t.Errorf("destinations (-want +got):\n%s", d)
+	}
+	if tries != 1 {
+		t.Errorf("a destination that is down was tried %d times", tries)
+	}
+	if rep.Complete() {
+		t.Error("the import counts as complete")
+	}
+	before := down.traces()
+	down.err = nil
+	rep = w.run(im, of("s", DialectClaude, turns(3)))
+	if rep.Runs != 3 || len(down.traces()) != len(before)+3 || !rep.Complete() {
+		t.Errorf("after the outage: %+v", rep)
+	}
+	if d := cmp.Diff(up.traces()[:3], up.traces()[3:]); d != "" {
+		t.Errorf("sent again under other ids:\n%s", d)
+	}
+}
+
+func TestWhatIsRefusedForGoodHoldsNothingUp(t *testing.T) {
+	w, r := newWorld(t), &remote{err: permanent()}
+	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: r})
+	rep := w.run(im, of("s", DialectClaude, turns(2)))
+	if d := rep.Destinations; d[0].Refused != 2 || len(d[0].Errors) != 2 || d[1].Runs != 2 {
+		t.Errorf("destinations %+v", d)
+	}
+	if rep := w.run(im, of("s", DialectClaude, turns(2))); rep.Skipped.AlreadyThere != 2 {
+		t.Errorf("the second import sends what was refused: %+v", rep)
+	}
+}
+
+func TestWhatHooksToldOfIsLeftOut(t *testing.T) {
+	cline := func(when int, kind hook.Kind) hook.Event {
+		return hook.Event{Host: HostCline, Dialect: "classic", Session: "s", Kind: kind, Time: at(when), StoredAt: at(when), Cwd: "/home/dev/project"}
+	}
+	for _, c := range []struct {
+		name    string
+		host    string
+		session Session
+		captured,
+		logged func(*world)
+		want Skipped
+		runs int
+	}{
+		{
+			name: "a turn under the same id", host: HostClaude, session: of("s", DialectClaude, turns(3)),
+			captured: func(w *world) {
+				w.capture(
+					hook.Event{Host: HostClaude, Session: "s", Turn: "b", Kind: hook.KindPrompt, Key: "UserPromptSubmit/b", StoredAt: at(61)},
+					hook.Event{Host: HostClaude, Session: "s", Turn: "b", Kind: hook.KindRunComplete, StoredAt: at(64)},
+				)
+			},
+			want: Skipped{AlreadyThere: 1}, runs: 2,
+		},
+		{
+			name: "a turn under the same id in somebody's trace", host: HostClaude, session: of("s", DialectClaude, turns(3)),
+			captured: func(w *world) {
+				const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+				w.capture(
+					hook.Event{Host: HostClaude, Session: "s", Turn: "b", Kind: hook.KindPrompt, TraceParent: parent, StoredAt: at(61)},
+					hook.Event{Host: HostClaude, Session: "s", Turn: "b", Kind: hook.KindRunComplete, StoredAt: at(64)},
+				)
+			},
+			want: Skipped{AlreadyThere: 1}, runs: 2,
+		},
+		{
+			name: "a run of Cline's at the same time", host: HostCline, session: of("s", DialectClassic, tasks(3)),
+			captured: func(w *world) { w.capture(cline(61, hook.KindRunStart), cline(63, hook.KindRunComplete)) },
+			want:     Skipped{Captured: 1}, runs: 2,
+		},
+		{
+			name: "a run of another session", host: HostCline, session: of("other", DialectClassic, tasks(3)),
+			captured: func(w *world) { w.capture(cline(61, hook.KindRunStart), cline(63, hook.KindRunComplete)) },
+			runs:     3,
+		},
+		{
+			name: "a run that an editor's hooks know by another session", host: HostCline, session: of("1_s", DialectSDK, tasks(3)),
+			captured: func(w *world) {
+				for _, k := range []hook.Event{cline(61, hook.KindRunStart)} {
+					k.Session, k.Dialect = "conv_1_x", "next"
+					end := k
+					end.Kind, end.Time, end.StoredAt = hook.KindRunComplete, at(63), at(63)
+					w.capture(k, end)
+				}
+			},
+			want: Skipped{Captured: 1}, runs: 2,
+		},
+		{
+			name: "what happened since the log's first event", host: HostClaude, session: of("s", DialectClaude, turns(3)),
+			logged: func(w *world) { w.log(HostClaude, "s", at(60)); w.log(HostClaude, "s", at(200)) },
+			want:   Skipped{Captured: 2}, runs: 1,
+		},
+		{
+			name: "a log whose first event came late", host: HostCline, session: of("s", DialectClassic, tasks(3)),
+			logged: func(w *world) { w.log(HostCline, "s", at(600)) },
+			want:   Skipped{Captured: 2}, runs: 1,
+		},
+		{
+			name: "a log of another session", host: HostClaude, session: of("s", DialectClaude, turns(3)),
+			logged: func(w *world) { w.log(HostClaude, "t", at(0)) },
+			runs:   3,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			for _, f := range []func(*world){c.captured, c.logged} {
+				if f != nil {
+					f(w)
+				}
+			}
+			rep := w.run(w.importer(c.host), c.session)
+			if d := cmp.Diff(c.want, rep.Skipped); d != "" || rep.Runs != c.runs {
+				t.Errorf("%d runs, want %d; skipped (-want +got):\n%s", rep.Runs, c.runs, d)
+			}
+			if rep := w.run(w.importer(c.host), c.session); rep.Runs != 0 {
+				t.Errorf("the second import sends %d runs", rep.Runs)
+			}
+		})
+	}
+}
+
+// TestRunsOfOneSessionMayOverlap imports what an import that was cut off left,
+// where the agent of the first turn worked on during the second.
+func TestRunsOfOneSessionMayOverlap(t *testing.T) {
+	tr := turns(2)
+	tr.Agents = []hook.Agent{{ID: "bg", Turn: "a", Start: at(2), End: at(90)}}
+	w := newWorld(t)
+	whole := &remote{}
+	im := w.importer(HostClaude)
+	im.Deliverer.Destinations[0].Exporter = whole
+	w.run(im, of("s", DialectClaude, tr))
+	roots := whole.traces()
+	if len(roots) != 2 {
+		t.Fatalf("traces %v, want 2", roots)
+	}
+	for _, s := range whole.spans {
+		if s.SpanContext.TraceID().String() == roots[0] {
+			if err := w.store.ExportSpans(t.Context(), tracetest.SpanStubs{s}.Snapshots()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rep := w.run(w.importer(HostClaude), of("s", DialectClaude, tr))
+	if rep.Runs != 1 || rep.Skipped.AlreadyThere != 1 {
+		t.Errorf("the rest of an import: %+v", rep)
+	}
+}
+
+func TestWhatIsNotOverIsLeftOut(t *testing.T) {
+	open := turns(2)
+	open.Ends = open.Ends[:1]
+	pending := turns(2)
+	pending.Pending = true
+	for _, c := range []struct {
+		name string
+		tr   *hook.Transcript
+		now  time.Time
+		runs int
+	}{
+		{"a turn without an end, a minute ago", open, at(120), 1},
+		{"a turn without an end, an hour ago", open, at(3700), 2},
+		{"an end of which the files have not told all", pending, at(120), 1},
+		{"an end of which the files will never tell all", pending, at(3700), 2},
+		{"all told", turns(2), at(120), 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.now = c.now
+			rep := w.run(w.importer(HostClaude), of("s", DialectClaude, c.tr))
+			if rep.Runs != c.runs || rep.Skipped.Open != 2-c.runs {
+				t.Errorf("%+v, want %d runs", rep, c.runs)
+			}
+		})
+	}
+}
+
+// TestTwoRunsOfOneID imports a prompt and an end of one millisecond that have no
+// turn: each makes a run, and the one would overwrite the other.
+func TestTwoRunsOfOneID(t *testing.T) {
+	w, r := newWorld(t), &remote{}
+	rep := w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: r}), of("s", DialectClaude, &hook.Transcript{
+		Prompts: []hook.Prompt{{At: at(0), Text: "go"}},
+		Ends:    []hook.TurnEnd{{At: at(0), Kind: hook.KindRunComplete}},
+	}))
+	if len(r.traces()) != 1 || rep.Runs != 1 || rep.Skipped.AlreadyThere != 1 {
+		t.Errorf("traces %v; %+v", r.traces(), rep)
+	}
+}
+
+func TestOneSessionHarmsNoOther(t *testing.T) {
+	w := newWorld(t)
+	broken := of("broken", DialectClaude, nil)
+	broken.Read = func(context.Context) (*hook.Transcript, error) { return turns(1), os.ErrPermission }
+	seen := 0
+	im := w.importer(HostClaude)
+	im.Progress = func() { seen++ }
+	rep := w.run(im, broken, of("empty", DialectClaude, &hook.Transcript{}), of("s", DialectClaude, turns(2)))
+	want := []Unreadable{{Session: "broken", Path: "/files/broken", Error: "permission denied"}}
+	if d := cmp.Diff(want, rep.Unreadable); d != "" {
+		t.Errorf("unreadable (-want +got):\n%s", d)
+	}
+	if rep.Runs != 2 || rep.Sessions != 2 || seen != 3 || rep.Complete() {
+		t.Errorf("%+v, progress %d", rep, seen)
+	}
+}
+
+func TestSinceAndDryRunAndProjects(t *testing.T) {
+	w, r := newWorld(t), &remote{}
+	dst := deliver.Destination{Name: "otlp", Exporter: r}
+	im := w.importer(HostClaude, dst)
+	im.Since = at(60)
+	late := of("s", DialectClaude, turns(3))
+	late.ModTime = at(500)
+	im.DryRun = true
+	rep := w.run(im, late, of("old", DialectClaude, turns(3)))
+	want := &Report{
+		Host: HostClaude, DryRun: true, Sessions: 1, NewSessions: 1, Runs: 2, Spans: 4,
+		First: at(60), Last: at(123), Skipped: Skipped{TooOld: 1},
+	}
+	if d := cmp.Diff(want, rep, cmpopts.IgnoreUnexported(Report{})); d != "" {
+		t.Errorf("dry run (-want +got):\n%s", d)
+	}
+	if len(r.spans) != 0 {
+		t.Errorf("a dry run sent %d spans", len(r.spans))
+	}
+	im.DryRun, im.Since = false, time.Time{}
+	im.Off = func(dir string) bool { return dir == "/home/dev/project" }
+	told := late
+	told.Cwd = "/home/dev/project"
+	told.Read = func(context.Context) (*hook.Transcript, error) {
+		t.Error("the files of a project that does not want it were read")
+		return nil, nil
+	}
+	rep = w.run(im, late, told)
+	if rep.Runs != 0 || rep.Skipped.SwitchedOff != 2 {
+		t.Errorf("projects that switched recording off: %+v", rep)
+	}
+}
+
+func TestSpansAreRedacted(t *testing.T) {
+	w, r := newWorld(t), &remote{}
+	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: r})
+	im.Deliverer.Redact = func(spans tracetest.SpanStubs) tracetest.SpanStubs {
+		out := slices.Clone(spans)
+		for i := range out {
+			out[i].Name = "redacted"
+		}
+		return out
+	}
+	w.run(im, of("s", DialectClaude, turns(1)))
+	for _, s := range r.spans {
+		if s.Name != "redacted" {
+			t.Errorf("span %q was sent as it is", s.Name)
+		}
+	}
+	if len(r.spans) == 0 {
+		t.Error("nothing was sent")
+	}
+}
+
+func TestADestinationThatTakesASessionAsOne(t *testing.T) {
+	w, r := newWorld(t), &remote{}
+	joined := 0
+	im := w.importer(HostClaude, deliver.Destination{
+		Name: "infinium", Exporter: r,
+		Join: func(runs []tracetest.SpanStubs) tracetest.SpanStubs { joined = len(runs); return runs[0] },
+	})
+	w.now = at(200)
+	if rep := w.run(im, of("s", DialectClaude, turns(3))); rep.Runs != 0 || rep.Skipped.Open != 3 {
+		t.Errorf("a session that may go on: %+v", rep)
+	}
+	w.now = at(10_000)
+	rep := w.run(im, of("s", DialectClaude, turns(3)))
+	if joined != 3 || rep.Destinations[0].Runs != 1 || rep.Destinations[1].Runs != 3 {
+		t.Errorf("%d joined; %+v", joined, rep.Destinations)
+	}
+}
+
+func TestTheImportEndsWithItsContext(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &remote{before: cancel}
+	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: r})
+	rep, err := im.Run(ctx, []Session{of("s", DialectClaude, turns(3)), of("t", DialectClaude, turns(3))})
+	if !errors.Is(err, context.Canceled) || len(r.traces()) > 1 || rep == nil {
+		t.Errorf("error %v after %d traces", err, len(r.traces()))
+	}
+}

@@ -1,0 +1,191 @@
+package importer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// home is a home folder with copies of recorded files: folder by its place
+// below the home.
+func home(t *testing.T, files map[string]string) *llmusage.Finder {
+	t.Helper()
+	f := &llmusage.Finder{Home: t.TempDir(), GOOS: "linux", Now: func() time.Time { return at(1_000_000) }}
+	for to, from := range files {
+		if err := os.CopyFS(filepath.Join(f.Home, filepath.FromSlash(to)), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// payloads are the events of a recorded session's hooks. Claude Code's carry no
+// time, so theirs are begin and a step for each.
+func payloads(t *testing.T, dir string, begin time.Time) []hook.Event {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no payloads in %s: %v", dir, err)
+	}
+	var out []hook.Event
+	for i, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, event, _ := strings.Cut(strings.TrimSuffix(filepath.Base(name), ".json"), "-")
+		var events []hook.Event
+		if begin.IsZero() {
+			events, err = cline.Decode(cline.Raw{Payload: b, Event: event, Offset: int64(i)})
+		} else {
+			stored := begin.Add(time.Duration(i) * 10 * time.Millisecond)
+			events, err = claude.Decode(claude.Raw{Payload: b, Event: event, Offset: int64(i), StoredAt: stored})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if e.StoredAt.IsZero() {
+				e.StoredAt = e.At()
+			}
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// built gives the runs of events that are long past.
+func built(events []hook.Event) (*otelmap.Builder, []*otelmap.Run) {
+	b := otelmap.NewBuilder(events[0].Host, events[0].Session, otelmap.Options{}, otelmap.Carry{})
+	for _, e := range events {
+		b.Add(e)
+	}
+	return b, b.Runs(events[len(events)-1].StoredAt.Add(24 * time.Hour))
+}
+
+// TestClaudeIDsAreThoseOfHooks imports recorded sessions of Claude Code and
+// holds the ids of all runs, subagents and tools against those that the hooks of
+// the same sessions give.
+func TestClaudeIDsAreThoseOfHooks(t *testing.T) {
+	if HostClaude != claude.Host {
+		t.Fatalf("HostClaude is %q, the decoder's %q", HostClaude, claude.Host)
+	}
+	spans := func(events []hook.Event, tr *hook.Transcript) []string {
+		b, runs := built(events)
+		var out []string
+		for _, r := range runs {
+			for i, s := range b.Spans(r, tr) {
+				name := s.Name
+				if strings.HasPrefix(name, "chat") {
+					continue // hooks tell of none; they come of the same files
+				}
+				if i == 0 {
+					name += " " + r.Outcome
+				}
+				out = append(out, fmt.Sprintf("%s %s %s", s.SpanContext.TraceID(), s.SpanContext.SpanID(), name))
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	for _, scenario := range []string{"api-error", "background-subagent", "interrupt", "subagent", "tools-resume"} {
+		t.Run(scenario, func(t *testing.T) {
+			f := home(t, map[string]string{".claude/projects": claudeFiles(scenario)})
+			found, err := f.ClaudeSessions(t.Context())
+			if err != nil || len(found) != 1 {
+				t.Fatalf("sessions %v, error %v", found, err)
+			}
+			tr, err := f.Claude(t.Context(), llmusage.ClaudeQuery{Session: found[0].Session, Path: found[0].Path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(tr.Prompts) == 0 {
+				t.Fatal("the transcript has no prompt")
+			}
+			hooks := payloads(t, filepath.Join("..", "..", "hook", "claude", "testdata", "e2e", scenario), tr.Prompts[0].At)
+			if d := cmp.Diff(spans(hooks, tr), spans(Events(HostClaude, DialectClaude, tr), tr)); d != "" {
+				t.Errorf("spans (-hooks +import):\n%s", d)
+			}
+		})
+	}
+}
+
+func claudeFiles(scenario string) string {
+	return filepath.Join("..", "llmusage", "testdata", "claude", scenario, "projects")
+}
+
+// TestClineRunsAreThoseOfHooks imports recorded sessions of Cline: as many runs
+// as their hooks give, with the same ends and tasks, each sharing time with the
+// one the hooks gave, so that none is imported twice.
+func TestClineRunsAreThoseOfHooks(t *testing.T) {
+	for _, c := range []struct {
+		name, dialect, session, from, hooks string
+	}{
+		{"classic", DialectClassic, "1795175957341", "classic/1795175957341", "classic-session"},
+		{"the command line 2", DialectClassic, "1795174833149", "cli2/1795174833149", "e2e-cli2/ok"},
+		{"the SDK, tools", DialectSDK, "1795174957841_0jeru", "sdk/tools/1795174957841_0jeru", "e2e-cli3/tools"},
+		{"the SDK, a subagent", DialectSDK, "1795175660887_ibxt7", "sdk/subagent/1795175660887_ibxt7", "e2e-cli3/subagent"},
+		{"the SDK, a provider that fails", DialectSDK, "1795175034447_1mokh", "sdk/provider-error/1795175034447_1mokh", "e2e-cli3/provider-error"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			kind := "tasks"
+			if c.dialect == DialectSDK {
+				kind = "sessions"
+			}
+			f := home(t, map[string]string{
+				".cline/data/" + kind + "/" + c.session: filepath.Join("..", "llmusage", "testdata", filepath.FromSlash(c.from)),
+			})
+			read := f.ClassicHistory
+			if c.dialect == DialectSDK {
+				read = f.SDKHistory
+			}
+			tr, err := read(t.Context(), c.session)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr.Session = c.session
+			hb, hooks := built(payloads(t, filepath.Join("..", "..", "hook", "cline", "testdata", filepath.FromSlash(c.hooks)), time.Time{}))
+			b, runs := built(Events(HostCline, c.dialect, tr))
+			if len(runs) != len(hooks) {
+				t.Fatalf("%d runs, by hooks %d", len(runs), len(hooks))
+			}
+			for i := range runs {
+				got, want := b.Spans(runs[i], tr)[0], hb.Spans(hooks[i], tr)[0]
+				if runs[i].Outcome != hooks[i].Outcome {
+					t.Errorf("run %d is %s, by hooks %s", i, runs[i].Outcome, hooks[i].Outcome)
+				}
+				if got.StartTime.After(want.EndTime) || want.StartTime.After(got.EndTime) {
+					t.Errorf("run %d lasts from %s to %s, by hooks from %s to %s", i, got.StartTime, got.EndTime, want.StartTime, want.EndTime)
+				}
+				for _, k := range []string{string(otelmap.KeyTask), string(otelmap.KeyResult), string(otelmap.KeyInputTokens), string(otelmap.KeyCost)} {
+					if g, w := attr(got.Attributes, k), attr(want.Attributes, k); g != w && w != "" {
+						t.Errorf("run %d: %s is %q, by hooks %q", i, k, g, w)
+					}
+				}
+			}
+		})
+	}
+}
+
+// attr is an attribute's value as text, empty where there is none.
+func attr(kvs []attribute.KeyValue, key string) string {
+	for _, kv := range kvs {
+		if string(kv.Key) == key {
+			return kv.Value.String()
+		}
+	}
+	return ""
+}

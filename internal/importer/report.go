@@ -1,0 +1,127 @@
+package importer
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/internal/deliver"
+)
+
+// Report is what an import did, or would do. Its JSON is stable: members may be
+// added, never renamed or given another meaning.
+type Report struct {
+	Host   string `json:"host"`
+	DryRun bool   `json:"dryRun"`
+	// Sessions counts the sessions that were read.
+	Sessions int `json:"sessions"`
+	// NewSessions, Runs and Spans count what was due to be sent: it has not been
+	// imported before, nor captured by hooks. First and Last bound it.
+	NewSessions int       `json:"newSessions"`
+	Runs        int       `json:"runs"`
+	Spans       int       `json:"spans"`
+	First       time.Time `json:"first,omitzero"`
+	Last        time.Time `json:"last,omitzero"`
+	// Skipped counts what was left out.
+	Skipped Skipped `json:"skipped"`
+	// Destinations are in the order in which they were sent to.
+	Destinations []Delivered `json:"destinations,omitempty"`
+	// Unreadable are the sessions that could not be read.
+	Unreadable []Unreadable `json:"unreadable,omitempty"`
+
+	newest string
+}
+
+// Skipped counts the runs that were left out, by reason.
+type Skipped struct {
+	// AlreadyThere are in the local store under the same id.
+	AlreadyThere int `json:"alreadyThere"`
+	// Captured were told of by hooks, or are being told of.
+	Captured int `json:"captured"`
+	// Open are not over yet.
+	Open int `json:"open"`
+	// TooOld ended before the time that was asked for, in sessions that went on
+	// after it.
+	TooOld int `json:"tooOld"`
+	// SwitchedOff counts sessions, not runs: their project does not want to be
+	// recorded.
+	SwitchedOff int `json:"switchedOffSessions"`
+}
+
+// Delivered is what went to one destination.
+type Delivered struct {
+	Destination string `json:"destination"`
+	// Runs and Spans were taken; where a destination takes a session as one, a
+	// run is a session.
+	Runs  int `json:"runs"`
+	Spans int `json:"spans"`
+	// Waiting were not sent because the destination, or another one before the
+	// local store, did not take what should be tried again.
+	Waiting int `json:"waiting"`
+	// Refused were refused for good.
+	Refused int `json:"refused"`
+	// Errors are what went wrong, one line for each different text, at most ten.
+	Errors []string `json:"errors,omitempty"`
+
+	down bool
+}
+
+// Unreadable is a session that could not be read.
+type Unreadable struct {
+	Session string `json:"session"`
+	Path    string `json:"path"`
+	Error   string `json:"error"`
+}
+
+// maxErrors bounds the errors that are kept of one destination.
+const maxErrors = 10
+
+func newReport(host string, dry bool, dsts []deliver.Destination) *Report {
+	rep := &Report{Host: host, DryRun: dry}
+	if dry {
+		return rep
+	}
+	rep.Destinations = make([]Delivered, len(dsts))
+	for i := range dsts {
+		rep.Destinations[i].Destination = dsts[i].Name
+	}
+	return rep
+}
+
+// Complete reports that nothing failed: no session, no destination.
+func (r *Report) Complete() bool {
+	return len(r.Unreadable) == 0 && !slices.ContainsFunc(r.Destinations, func(d Delivered) bool {
+		return d.Waiting > 0 || d.Refused > 0 || len(d.Errors) > 0
+	})
+}
+
+// found counts a run that is due.
+func (r *Report) found(session string, spans tracetest.SpanStubs) {
+	if r.newest != session {
+		r.newest = session
+		r.NewSessions++
+	}
+	r.Runs++
+	r.Spans += len(spans)
+	if start := spans[0].StartTime; r.First.IsZero() || start.Before(r.First) {
+		r.First = start
+	}
+	if end := spans[0].EndTime; end.After(r.Last) {
+		r.Last = end
+	}
+}
+
+func (r *Report) unreadable(s *Session, err error) {
+	if err == nil {
+		err = errors.New("nothing was read")
+	}
+	r.Unreadable = append(r.Unreadable, Unreadable{Session: s.ID, Path: s.Path, Error: err.Error()})
+}
+
+func (d *Delivered) fail(err error) {
+	if t := err.Error(); len(d.Errors) < maxErrors && !slices.Contains(d.Errors, t) {
+		d.Errors = append(d.Errors, t)
+	}
+}

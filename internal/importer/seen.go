@@ -1,0 +1,163 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// verdict is why a run is not imported.
+type verdict uint8
+
+const (
+	isNew verdict = iota
+	// isStored is a run that the local store has.
+	isStored
+	// isCaptured is a run of which hooks have told, or are telling.
+	isCaptured
+)
+
+// nextSessions begin the identities under which Cline's SDK inside an editor
+// reports to hooks; its files name the same work by another one.
+const nextSessions = "conv_"
+
+// seen is what is known of a session before its import.
+type seen struct {
+	known Known
+	host  string
+	// next reports that hooks know the session by another identity.
+	next  bool
+	roots []store.Root
+	// ours are the traces that the runs of these files have; where two of them
+	// share a moment, because an agent in the background outlived its turn, they
+	// are two runs all the same.
+	ours map[string]bool
+	// err is why the session's log could not be read.
+	err error
+	// captured is the moment of the first event of the session's log; zero
+	// without a log.
+	captured time.Time
+}
+
+func (im *Importer) seen(ctx context.Context, s *Session) (*seen, error) {
+	out := &seen{
+		known: im.Known, host: im.Host, ours: make(map[string]bool),
+		next: im.Host == HostCline && s.Dialect == DialectSDK,
+	}
+	var err error
+	if im.Known != nil {
+		if out.roots, err = im.Known.Conversation(ctx, s.ID); err != nil {
+			return nil, err
+		}
+	}
+	out.captured, out.err = im.firstEvent(spool.SessionKey(im.Host, s.ID))
+	return out, nil
+}
+
+// judge compares a run with what is known. Roots are told by their span's id,
+// which is the same whatever trace the run was made part of; a run that hooks
+// told of under another id is told by its time.
+func (s *seen) judge(ctx context.Context, root *tracetest.SpanStub, ended time.Time) (verdict, error) {
+	id := root.SpanContext.SpanID().String()
+	for _, r := range s.roots {
+		if r.Span == id {
+			return isStored, nil
+		}
+	}
+	for _, r := range s.roots {
+		if !s.ours[r.Trace] && overlap(r, root) {
+			return isCaptured, nil
+		}
+	}
+	if !s.captured.IsZero() && !ended.Before(s.captured) {
+		return isCaptured, nil
+	}
+	dir := directory(root)
+	if !s.next || s.known == nil || dir == "" {
+		return isNew, nil
+	}
+	roots, err := s.known.Beside(ctx, store.Place{
+		Host: s.host, Directory: dir, Sessions: nextSessions, From: root.StartTime, To: root.EndTime,
+	})
+	if err != nil {
+		return isNew, err
+	}
+	for _, r := range roots {
+		if overlap(r, root) {
+			return isCaptured, nil
+		}
+	}
+	return isNew, nil
+}
+
+// add notes a run that is due. Of two that begin in one millisecond and have no
+// identity of the host's, and hence one id, the first counts.
+func (s *seen) add(root *tracetest.SpanStub) {
+	s.roots = append(s.roots, store.Root{
+		Trace: root.SpanContext.TraceID().String(), Span: root.SpanContext.SpanID().String(),
+		Start: root.StartTime, End: root.EndTime,
+	})
+}
+
+// overlap reports that two runs of one session share a moment. One agent does
+// one thing at a time, so that they are the same run; that one ends in the
+// millisecond in which the next begins is no overlap.
+func overlap(r store.Root, root *tracetest.SpanStub) bool {
+	if r.Start.Equal(root.StartTime) {
+		return true
+	}
+	return r.Start.Before(root.EndTime) && root.StartTime.Before(r.End)
+}
+
+// directory is the run's working directory.
+func directory(root *tracetest.SpanStub) string {
+	for _, kv := range root.Attributes {
+		if kv.Key == otelmap.KeyWorkingDirectory && kv.Value.Type() == attribute.STRING {
+			return kv.Value.AsString()
+		}
+	}
+	return ""
+}
+
+// firstEvent is the moment of the first whole record of a session's log: the
+// host's own where the event gives it, for a hook may be late. Zero without one.
+func (im *Importer) firstEvent(key spool.Key) (at time.Time, err error) {
+	s, err := im.Deliverer.Spool.Session(key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	r, err := s.Reader(0)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if r.Next() {
+		at = r.Record().At
+		if decode := im.Deliverer.Sources[key.Host].Decode; decode != nil {
+			// What cannot be read as an event was stored all the same.
+			events, _ := decode(r.Record())
+			for i := range events {
+				if t := events[i].At(); !t.IsZero() && t.Before(at) {
+					at = t
+				}
+			}
+		}
+	}
+	if err := r.Err(); err != nil {
+		return time.Time{}, fmt.Errorf("read session %s: %w", key, err)
+	}
+	return at, nil
+}

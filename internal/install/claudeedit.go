@@ -1,0 +1,310 @@
+package install
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// emptied records what stood between the brackets of a container that was empty
+// before hooks were put into it: "" for the settings themselves, "hooks", and
+// "hooks/EVENT". Taking the hooks out puts it back.
+type emptied map[string]string
+
+const hooksKey = "hooks"
+
+func eventPath(event string) string { return hooksKey + "/" + event }
+
+// Change is what an edit does for one event of a settings file.
+type Change struct {
+	// Op is OpCreate, OpUpdate, OpKeep, OpForeign or OpRemove.
+	Op Op
+	// Event is the event's name.
+	Event string
+	// Reason says why, for people; it is empty where the operation says enough.
+	Reason string
+}
+
+// settingsEdit is a settings text under change.
+type settingsEdit struct {
+	text  []byte
+	style style
+	root  *node
+	empty emptied
+}
+
+// openSettings reads a settings text. It must be an object.
+func openSettings(text []byte, empty emptied) (*settingsEdit, error) {
+	root, err := parseJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	if !root.is(text, '{') {
+		return nil, fmt.Errorf("found %s, want an object", root.kind(text))
+	}
+	e := &settingsEdit{text: text, style: detectStyle(text, root), root: root, empty: emptied{}}
+	for k, v := range empty {
+		e.empty[k] = v
+	}
+	return e, nil
+}
+
+// set takes a changed text. What this package writes is valid.
+func (e *settingsEdit) set(text []byte) error {
+	root, err := parseJSON(text)
+	if err != nil {
+		return fmt.Errorf("edit settings: %w", err)
+	}
+	e.text, e.root = text, root
+	return nil
+}
+
+// check refuses hooks of a shape that Claude Code does not read.
+func (e *settingsEdit) check() error {
+	hooks := e.root.get(hooksKey)
+	if hooks == nil {
+		return nil
+	}
+	if !hooks.is(e.text, '{') {
+		return e.shapeError(hooksKey, hooks, "an object of events")
+	}
+	for i, m := range hooks.items {
+		if hooks.member(m.key) == i && !m.value.is(e.text, '[') {
+			return e.shapeError("hooks."+m.key, m.value, "an array of groups")
+		}
+	}
+	return nil
+}
+
+func (e *settingsEdit) shapeError(name string, n *node, want string) error {
+	line, column := position(e.text, n.start)
+	return fmt.Errorf("line %d, column %d: %s is %s, want %s", line, column, name, n.kind(e.text), want)
+}
+
+// found is a handler of ours and where it stands.
+type found struct {
+	handler
+	event   string
+	matcher string
+	// list is the event's array, group one of its elements, handlers the
+	// group's "hooks".
+	list, handlers   *node
+	group, at, index int
+}
+
+// node is the handler's own text.
+func (f found) node() *node { return f.handlers.items[f.at].value }
+
+// find lists the handlers of ours in the order of the text. What is not of the
+// shape that Claude Code reads holds none.
+func (e *settingsEdit) find() []found {
+	hooks := e.root.get(hooksKey)
+	if !hooks.is(e.text, '{') {
+		return nil
+	}
+	var out []found
+	for i, m := range hooks.items {
+		if hooks.member(m.key) != i || !m.value.is(e.text, '[') {
+			continue
+		}
+		for g, group := range m.value.items {
+			if !group.value.is(e.text, '{') {
+				continue
+			}
+			handlers := group.value.get(hooksKey)
+			if !handlers.is(e.text, '[') {
+				continue
+			}
+			var matcher string
+			if n := group.value.get("matcher"); n != nil {
+				_ = json.Unmarshal(n.raw(e.text), &matcher)
+			}
+			for at, el := range handlers.items {
+				if h, ok := parseHandler(e.text, el.value); ok && h.ours() {
+					out = append(out, found{
+						handler: h, event: m.key, matcher: matcher,
+						list: m.value, handlers: handlers, group: g, at: at, index: len(out),
+					})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// drop takes a handler out, then what became empty by it.
+func (e *settingsEdit) drop(f found) error {
+	switch hooks := e.root.get(hooksKey); {
+	case len(f.handlers.items) > 1:
+		return e.set(cut(e.text, f.handlers, f.at))
+	case len(f.list.items) > 1:
+		return e.set(cut(e.text, f.list, f.group))
+	case e.restorable(eventPath(f.event)):
+		return e.restore(f.list, eventPath(f.event))
+	case len(hooks.items) > 1:
+		return e.set(cut(e.text, hooks, hooks.member(f.event)))
+	case e.restorable(hooksKey):
+		return e.restore(hooks, hooksKey)
+	case len(e.root.items) > 1 || !e.restorable(""):
+		return e.set(cut(e.text, e.root, e.root.member(hooksKey)))
+	default:
+		return e.restore(e.root, "")
+	}
+}
+
+func (e *settingsEdit) restorable(path string) bool {
+	_, ok := e.empty[path]
+	return ok
+}
+
+// restore empties a container and puts back the white space it had.
+func (e *settingsEdit) restore(c *node, path string) error {
+	return e.set(splice(e.text, c.start+1, c.end-1, e.empty[path]))
+}
+
+// note records that a container is empty.
+func (e *settingsEdit) note(path string, c *node) {
+	if len(c.items) == 0 {
+		e.empty[path] = c.inner(e.text)
+	}
+}
+
+// install brings every event's handler to what is wished. It changes nothing
+// where all is as it should be.
+func (e *settingsEdit) install(w wish) ([]Change, error) {
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	changes, err := e.mend(w)
+	if err != nil {
+		return nil, err
+	}
+	for _, ev := range claudeEvents() {
+		i := slices.IndexFunc(changes, func(c Change) bool { return c.Event == ev.name && c.Op != OpRemove })
+		if i >= 0 || !w.has(ev) {
+			continue
+		}
+		c := Change{Op: OpCreate, Event: ev.name}
+		if j := slices.IndexFunc(changes, func(c Change) bool { return c.Event == ev.name }); j >= 0 {
+			// Taken out above to be written anew.
+			c.Op, c.Reason = OpUpdate, changes[j].Reason
+			changes = slices.Delete(changes, j, j+1)
+		}
+		changes = append(changes, c)
+		if err := e.create(w, ev); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+// mend goes through the handlers that are there, one change at a time, since
+// each moves what comes after it.
+func (e *settingsEdit) mend(w wish) ([]Change, error) {
+	var changes []Change
+	settled := map[string]bool{}
+	for {
+		all := e.find()
+		i := slices.IndexFunc(all, func(f found) bool { return !settled[f.event] })
+		if i < 0 {
+			return changes, nil
+		}
+		event := all[i].event
+		best := e.best(w, all, event)
+		if j := slices.IndexFunc(all, func(f found) bool { return f.event == event && f.index != best.index }); j >= 0 {
+			if err := e.drop(all[j]); err != nil {
+				return nil, err
+			}
+			changes = append(changes, Change{Op: OpRemove, Event: event, Reason: "stood there twice"})
+			continue
+		}
+		settled[event] = true
+		c, err := e.mendOne(w, best)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+}
+
+// best is the handler to keep where an event has several.
+func (e *settingsEdit) best(w wish, all []found, event string) found {
+	rank := func(f found) int {
+		state, _ := w.judge(f.handler, f.event, f.matcher)
+		r := slices.Index([]State{StateOurs, StateStale, StateEdited}, state)
+		if f.matcher != "" {
+			r += 3
+		}
+		return r
+	}
+	var mine []found
+	for _, f := range all {
+		if f.event == event {
+			mine = append(mine, f)
+		}
+	}
+	return slices.MinFunc(mine, func(a, b found) int { return rank(a) - rank(b) })
+}
+
+// mendOne brings one handler to what is wished.
+func (e *settingsEdit) mendOne(w wish, f found) (Change, error) {
+	state, reason := w.judge(f.handler, f.event, f.matcher)
+	c := Change{Op: OpKeep, Event: f.event, Reason: reason}
+	ev, known := claudeEventNamed(f.event)
+	switch {
+	case !known:
+		c.Op = OpRemove
+		return c, e.drop(f)
+	case state == StateOurs:
+		return c, nil
+	case state == StateEdited && !w.force:
+		c.Op, c.Reason = OpForeign, reason+"; it stays as it is (--force takes it over)"
+		return c, nil
+	case w.force && f.matcher != "" && f.matcher != "*":
+		// The matcher may be there for a handler of the user's beside it.
+		c.Op = OpRemove
+		return c, e.drop(f)
+	case w.force:
+		c.Op = OpUpdate
+		return c, e.set(e.style.put(e.text, f.node(), w.render(ev, "", nil)))
+	}
+	c.Op = OpUpdate
+	return c, e.set(e.style.put(e.text, f.node(), w.render(ev, f.timeout, f.extras)))
+}
+
+// create adds an event's group.
+func (e *settingsEdit) create(w wish, ev claudeEvent) error {
+	hooks := e.root.get(hooksKey)
+	if hooks == nil {
+		e.note("", e.root)
+		all := object{{ev.name, array{w.group(ev)}}}
+		return e.set(e.style.addMember(e.text, e.root, field{hooksKey, all}))
+	}
+	list := hooks.get(ev.name)
+	if list == nil {
+		e.note(hooksKey, hooks)
+		return e.set(e.style.addMember(e.text, hooks, field{ev.name, array{w.group(ev)}}))
+	}
+	e.note(eventPath(ev.name), list)
+	return e.set(e.style.addElement(e.text, list, w.group(ev)))
+}
+
+// uninstall takes every handler of ours out.
+func (e *settingsEdit) uninstall() ([]Change, error) {
+	var changes []Change
+	for all := e.find(); len(all) > 0; all = e.find() {
+		// From the end, so that what was added last goes first.
+		f := all[len(all)-1]
+		if err := e.drop(f); err != nil {
+			return nil, err
+		}
+		changes = append(changes, Change{Op: OpRemove, Event: f.event})
+	}
+	slices.Reverse(changes)
+	return changes, nil
+}
+
+// blank reports that the settings hold nothing at all.
+func (e *settingsEdit) blank() bool {
+	return len(e.root.items) == 0
+}

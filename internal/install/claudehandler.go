@@ -1,0 +1,248 @@
+package install
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// claudeHook is the base name of the program by which a handler is known as
+// ours.
+const claudeHook = "claude-hook"
+
+// form is how a handler names its program.
+type form uint8
+
+const (
+	// formAny stands for either where the version of Claude Code is not known.
+	formAny form = iota
+	// formExec has the program in "command" and its words in "args". No shell
+	// is between.
+	formExec
+	// formShell has a command line for a shell in "command".
+	formShell
+)
+
+// handler is what a settings file says of one command that a hook starts.
+type handler struct {
+	// program is the command's first word, words those after it.
+	program string
+	words   []string
+	form    form
+	async   bool
+	// timeout is the timeout's text, empty without one.
+	timeout string
+	// extras are the other members, in their order.
+	extras object
+}
+
+// parseHandler reads an element of a group's "hooks". It reports false for one
+// that starts no command.
+func parseHandler(text []byte, n *node) (handler, bool) {
+	var h handler
+	if !n.is(text, '{') {
+		return h, false
+	}
+	var command string
+	hasType := false
+	for i, m := range n.items {
+		if n.member(m.key) != i {
+			continue // an earlier double, which JSON.parse drops
+		}
+		raw := m.value.raw(text)
+		var err error
+		switch m.key {
+		case "type":
+			hasType = string(raw) == `"command"`
+		case "command":
+			err = json.Unmarshal(raw, &command)
+		case "args":
+			h.form = formExec
+			err = json.Unmarshal(raw, &h.words)
+		case "async":
+			err = json.Unmarshal(raw, &h.async)
+		case "timeout":
+			h.timeout = string(raw)
+		default:
+			h.extras = append(h.extras, field{m.key, rawJSON(raw)})
+		}
+		if err != nil {
+			return h, false
+		}
+	}
+	h.program = command
+	if h.form != formExec {
+		h.form = formShell
+		h.program, h.words = "", nil
+		words := shellWords(command)
+		for len(words) > 1 && (words[0] == "exec" || assignment(words[0])) {
+			words = words[1:]
+		}
+		if len(words) > 0 {
+			h.program, h.words = words[0], words[1:]
+		}
+	}
+	return h, hasType && h.program != ""
+}
+
+// ours reports that the handler starts claude-hook as hookspan does: with an
+// event's name or nothing. One with flags is somebody's own, such as one that
+// posts to a bridge.
+func (h handler) ours() bool {
+	name := path.Base(strings.ReplaceAll(h.program, `\`, "/"))
+	return (name == claudeHook || name == claudeHook+".exe") &&
+		!slices.ContainsFunc(h.words, func(w string) bool { return strings.HasPrefix(w, "-") })
+}
+
+// assignment reports a word that sets a variable for the command after it.
+func assignment(word string) bool {
+	name, _, ok := strings.Cut(word, "=")
+	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+}
+
+// shellWords splits a command line as a shell would, without expanding anything.
+// A backslash quotes only what would need it, so that an unquoted path of
+// Windows stays one.
+func shellWords(line string) []string {
+	var words []string
+	var b strings.Builder
+	in, quote := false, byte(0)
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			in, quote = true, c
+		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
+			if in {
+				words = append(words, b.String())
+				b.Reset()
+			}
+			in = false
+		case c == '\\' && quote != '\'' && i+1 < len(line) && strings.IndexByte(" \t'\"\\$`", line[i+1]) >= 0:
+			i++
+			in = true
+			b.WriteByte(line[i])
+		default:
+			in = true
+			b.WriteByte(c)
+		}
+	}
+	if in {
+		words = append(words, b.String())
+	}
+	return words
+}
+
+// plain reports that a shell takes the path as it stands for one word. Only then
+// does a Claude Code that knows no "args" start the right program: it gives
+// "command" to a shell.
+func plain(path string) bool {
+	return !strings.ContainsFunc(path, func(r rune) bool {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r >= 0xa0:
+			return false
+		}
+		return !strings.ContainsRune("/._-+@:,%", r)
+	})
+}
+
+// wish is what a handler should be.
+type wish struct {
+	binary string
+	// form is the form that Claude Code is known to run, else formAny.
+	form form
+	// version is Claude Code's, if known.
+	version version
+	known   bool
+	force   bool
+}
+
+// newWish decides on the form.
+func newWish(binary string, v version, known, force bool) wish {
+	w := wish{binary: binary, version: v, known: known, force: force}
+	switch {
+	case known && v.has(execFormSince):
+		w.form = formExec
+	case known:
+		w.form = formShell
+	}
+	return w
+}
+
+// has reports that Claude Code has the event, as far as is known.
+func (w wish) has(ev claudeEvent) bool { return !w.known || w.version.has(ev.since) }
+
+// render writes an event's handler. A timeout and other members that the user
+// has set go in again.
+func (w wish) render(ev claudeEvent, timeout string, extras object) object {
+	f := w.form
+	if f == formAny {
+		f = formShell
+		if plain(w.binary) {
+			f = formExec
+		}
+	}
+	o := object{{"type", "command"}}
+	if f == formExec {
+		o = append(o, field{"command", w.binary}, field{"args", array{ev.name}})
+	} else {
+		o = append(o, field{"command", quoteShell(w.binary) + " " + ev.name})
+	}
+	if timeout == "" {
+		o = append(o, field{"timeout", claudeTimeout})
+	} else {
+		o = append(o, field{"timeout", rawJSON(timeout)})
+	}
+	if ev.async {
+		o = append(o, field{"async", true})
+	}
+	return append(o, extras...)
+}
+
+// group writes what stands in an event's list.
+func (w wish) group(ev claudeEvent) object {
+	return object{{"hooks", array{w.render(ev, "", nil)}}}
+}
+
+// judge says how a handler of ours stands under an event, and what is not as it
+// should be. A zero binary is not compared.
+func (w wish) judge(h handler, event, matcher string) (State, string) {
+	ev, ok := claudeEventNamed(event)
+	switch {
+	case !ok:
+		return StateStale, "is an event that hookspan does not record"
+	case w.binary != "" && h.program != w.binary:
+		return StateStale, "starts " + h.program
+	case w.form == formExec && h.form != formExec:
+		return StateStale, "goes through a shell, which Claude Code no longer needs"
+	case w.form == formShell && h.form != formShell:
+		return StateStale, "has args, which Claude Code knows since " + execFormSince
+	case !slices.Equal(h.words, []string{event}):
+		return StateStale, fmt.Sprintf("reports %q", strings.Join(h.words, " "))
+	case h.async != ev.async:
+		return StateStale, fmt.Sprintf("has async %v", h.async)
+	case h.timeout == "":
+		return StateStale, "has no timeout"
+	case matcher != "" && matcher != "*":
+		return StateEdited, fmt.Sprintf("has the matcher %q, so that not all of it is recorded", matcher)
+	case len(h.extras) > 0:
+		return StateEdited, "has been given " + h.extras.keys()
+	case h.timeout != fmt.Sprint(claudeTimeout):
+		return StateEdited, "has another timeout"
+	}
+	return StateOurs, ""
+}
+
+func (o object) keys() string {
+	names := make([]string, len(o))
+	for i, f := range o {
+		names[i] = f.key
+	}
+	return strings.Join(names, ", ")
+}

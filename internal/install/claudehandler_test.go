@@ -1,0 +1,93 @@
+package install
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWhoseHandlerItIs(t *testing.T) {
+	tests := map[string]struct {
+		text    string
+		ours    bool
+		program string
+		words   []string
+	}{
+		"exec form":          {`{"type":"command","command":"/a b/claude-hook","args":["Stop"]}`, true, "/a b/claude-hook", []string{"Stop"}},
+		"shell form":         {`{"type":"command","command":"'/it'\\''s/claude-hook' Stop"}`, true, "/it's/claude-hook", []string{"Stop"}},
+		"double quotes":      {`{"type":"command","command":"\"/a b/claude-hook\"  Stop "}`, true, "/a b/claude-hook", []string{"Stop"}},
+		"quoted space":       {`{"type":"command","command":"/a\\ b/claude-hook Stop"}`, true, "/a b/claude-hook", []string{"Stop"}},
+		"Windows path":       {`{"type":"command","command":"C:\\hooks\\claude-hook.exe Stop"}`, true, `C:\hooks\claude-hook.exe`, []string{"Stop"}},
+		"variable and exec":  {`{"type":"command","command":"GOMEMLIMIT= exec '/x/claude-hook' Stop"}`, true, "/x/claude-hook", []string{"Stop"}},
+		"name alone":         {`{"type":"command","command":"claude-hook"}`, true, "claude-hook", nil},
+		"last double counts": {`{"type":"command","command":"x","command":"claude-hook"}`, true, "claude-hook", nil},
+		"flags":              {`{"type":"command","command":"claude-hook --port 3043"}`, false, "claude-hook", []string{"--port", "3043"}},
+		"flags in args":      {`{"type":"command","command":"claude-hook","args":["--port","3043"]}`, false, "claude-hook", []string{"--port", "3043"}},
+		"interpreter":        {`{"type":"command","command":"node claude-hook"}`, false, "node", []string{"claude-hook"}},
+		"longer name":        {`{"type":"command","command":"/x/my-claude-hook Stop"}`, false, "/x/my-claude-hook", []string{"Stop"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			root, err := parseJSON([]byte(tt.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, ok := parseHandler([]byte(tt.text), root)
+			if !ok || h.ours() != tt.ours || h.program != tt.program || len(h.words) != len(tt.words) {
+				t.Fatalf("read %+v, %v; ours %v", h, ok, h.ours())
+			}
+			if diff := cmp.Diff(tt.words, h.words, cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
+				t.Errorf("words (-want +got):\n%s", diff)
+			}
+		})
+	}
+	for _, text := range []string{
+		`null`, `{}`, `{"command":"claude-hook"}`, `{"type":"http","command":"claude-hook"}`, `{"type":"command"}`,
+		`{"type":"command","command":""}`, `{"type":"command","command":7}`, `{"type":"command","command":"claude-hook","args":"Stop"}`,
+		`{"type":"command","command":"claude-hook","async":"yes"}`,
+	} {
+		root, err := parseJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h, ok := parseHandler([]byte(text), root); ok {
+			t.Errorf("%s taken for a command: %+v", text, h)
+		}
+	}
+}
+
+func TestFormOfAHandler(t *testing.T) {
+	const simple, hard = "/opt/hookspan-1.0/bin/claude-hook", "/home/it's me/claude-hook"
+	exec := func(path string) object {
+		return object{{"type", "command"}, {"command", path}, {"args", array{"Stop"}}, {"timeout", 10}}
+	}
+	shell := func(line string) object {
+		return object{{"type", "command"}, {"command", line}, {"timeout", 10}}
+	}
+	tests := map[string]struct {
+		binary, version string
+		want            object
+	}{
+		"new":                   {simple, "2.1.139", exec(simple)},
+		"new, odd path":         {hard, "2.1.329", exec(hard)},
+		"old":                   {simple, "2.1.138", shell("'" + simple + "' Stop")},
+		"old, odd path":         {hard, "1.0.0", shell(`'/home/it'\''s me/claude-hook' Stop`)},
+		"unknown":               {simple, "", exec(simple)},
+		"unknown, odd path":     {hard, "", shell(`'/home/it'\''s me/claude-hook' Stop`)},
+		"unknown, other script": {"/opt/工具/claude-hook", "", exec("/opt/工具/claude-hook")},
+		"unknown, Windows":      {`C:\hookspan\claude-hook.exe`, "", shell(`'C:\hookspan\claude-hook.exe' Stop`)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			v, known := parseVersion(tt.version)
+			got := newWish(tt.binary, v, known, false).render(claudeEvent{name: "Stop"}, "", nil)
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(field{})); diff != "" {
+				t.Errorf("handler (-want +got):\n%s", diff)
+			}
+		})
+	}
+	got := newWish(simple, version{2, 1, 329}, true, false).render(claudeEvent{name: "Stop", async: true}, "", nil)
+	if diff := cmp.Diff(append(exec(simple), field{"async", true}), got, cmp.AllowUnexported(field{})); diff != "" {
+		t.Errorf("in the background (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,252 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ClaudeHook is one event's hook in one settings file.
+type ClaudeHook struct {
+	// Event is the event's name.
+	Event string
+	// State is how it stands, and Reason what is wrong with it.
+	State  State
+	Reason string
+	// Program is what the entry starts, empty without one.
+	Program string
+}
+
+// ClaudeSettings is how hookspan's hooks stand in one settings file.
+type ClaudeSettings struct {
+	// Scope says for whom the file counts.
+	Scope Scope
+	// Path is the file as Claude Code names it.
+	Path string
+	// Project is the folder of the project it belongs to, empty for the user's.
+	Project string
+	// Recorded reports that an install put hooks here, or that a file which
+	// cannot be read as settings names claude-hook.
+	Recorded bool
+	// Hooks are the events that hookspan records and the entries of ours beside
+	// them. It is empty where Err is set.
+	Hooks []ClaudeHook
+	// Err says why the file cannot be read as settings.
+	Err error
+}
+
+// Count returns how many events are in a state.
+func (s *ClaudeSettings) Count(state State) int {
+	n := 0
+	for _, h := range s.Hooks {
+		if h.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// Present reports that hooks of hookspan's are in the file, or should be.
+func (s *ClaudeSettings) Present() bool {
+	return s.Recorded || slices.ContainsFunc(s.Hooks, func(h ClaudeHook) bool { return h.State != StateMissing })
+}
+
+// Healthy reports that every event's hook is there and works.
+func (s *ClaudeSettings) Healthy() bool {
+	return s.Err == nil && len(s.Hooks) > 0 && s.Count(StateStale)+s.Count(StateMissing) == 0
+}
+
+// ClaudeReport is how Claude Code's hooks stand.
+type ClaudeReport struct {
+	// Settings are the files that exist or that were installed into.
+	Settings []ClaudeSettings
+	// Off says why Claude Code runs no hooks, each a sentence without a final
+	// stop. It is empty where it runs them.
+	Off []string
+	// Telemetry says where Claude Code's own telemetry is switched on, empty
+	// where it is not.
+	Telemetry string
+	// Warnings are what else the user should know, in the same form as Off.
+	Warnings []string
+}
+
+// Present reports that Claude Code has hooks of hookspan's.
+func (r *ClaudeReport) Present() bool {
+	return slices.ContainsFunc(r.Settings, func(s ClaudeSettings) bool { return s.Present() })
+}
+
+// Healthy reports that hooks are installed, that all those of each file that has
+// any work, and that Claude Code runs hooks.
+func (r *ClaudeReport) Healthy() bool {
+	for _, s := range r.Settings {
+		if s.Present() && !s.Healthy() {
+			return false
+		}
+	}
+	return r.Present() && len(r.Off) == 0
+}
+
+// Text shows the report: a line for each file and for each state that events in
+// it are in, then what keeps hooks from running.
+func (r *ClaudeReport) Text() string {
+	var b strings.Builder
+	for _, s := range r.Settings {
+		fmt.Fprintf(&b, "%s (%s)\n", s.Path, s.Scope.Readers())
+		switch {
+		case s.Err != nil:
+			fmt.Fprintf(&b, "  %v\n", s.Err)
+		case !s.Present():
+			b.WriteString("  no hooks of hookspan's\n")
+		default:
+			for _, l := range s.Lines() {
+				fmt.Fprintf(&b, "  %s\n", l)
+			}
+		}
+	}
+	for _, w := range slices.Concat(r.Off, r.Warnings) {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	return b.String()
+}
+
+// Lines tells the states of the file's events, those in the same state for the
+// same reason in one line.
+func (s *ClaudeSettings) Lines() []string {
+	var changes []Change
+	for _, h := range s.Hooks {
+		changes = append(changes, Change{Op: Op(h.State), Event: h.Event, Reason: h.Reason})
+	}
+	return summary(changes)
+}
+
+// ClaudeStatus looks at Claude Code's settings files: the user's, those of
+// o.Project and those installed into. o.Binary, if set, is the program that the
+// hooks should start. It writes nothing and fails only when it cannot tell where
+// to look.
+func ClaudeStatus(ctx context.Context, sys System, o ClaudeOptions) (*ClaudeReport, error) {
+	m, err := readManifest(sys.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	files, err := sys.claudeFiles(m, o.Project)
+	if err != nil {
+		return nil, err
+	}
+	r := &ClaudeReport{}
+	for _, f := range files {
+		if f.project != "" && !fileExists(f.project) {
+			continue // a project that is gone needs no hooks
+		}
+		_, recorded := m.settings(f.path)
+		s := ClaudeSettings{Scope: f.scope, Path: f.path, Project: f.project, Recorded: recorded}
+		found, err := readSettings(f.path)
+		switch {
+		case err != nil:
+			s.Err = err
+		case !found.exists && !recorded:
+			continue
+		case found.exists:
+			s.inspect(found.data, o.Binary)
+		default:
+			s.inspect([]byte("{}"), o.Binary)
+		}
+		if s.Err != nil && bytes.Contains(found.data, []byte(claudeHook)) {
+			s.Recorded = true
+		}
+		r.Settings = append(r.Settings, s)
+	}
+	r.excuse(ctx, sys)
+	if !r.Present() {
+		return r, nil
+	}
+	for _, project := range r.projects() {
+		for _, why := range sys.claudeOff(project) {
+			if !slices.Contains(r.Off, why) {
+				r.Off = append(r.Off, why)
+			}
+		}
+		if r.Telemetry == "" {
+			r.Telemetry = sys.claudeTelemetry(project)
+		}
+	}
+	return r, nil
+}
+
+// projects lists the projects with hooks of ours; "" stands for all projects.
+func (r *ClaudeReport) projects() []string {
+	var out []string
+	for _, s := range r.Settings {
+		if s.Present() && !slices.Contains(out, s.Project) {
+			out = append(out, s.Project)
+		}
+	}
+	return out
+}
+
+// inspect judges the hooks in a settings text.
+func (s *ClaudeSettings) inspect(text []byte, binary string) {
+	e, err := openSettings(text, nil)
+	if err == nil {
+		err = e.check()
+	}
+	if err != nil {
+		s.Err = fmt.Errorf("settings %q: %w", s.Path, err)
+		return
+	}
+	w := wish{binary: binary}
+	seen := map[string]bool{}
+	byEvent := map[string]ClaudeHook{}
+	var strays []ClaudeHook
+	for _, f := range e.find() {
+		h := ClaudeHook{Event: f.event, Program: f.program}
+		h.State, h.Reason = w.judge(f.handler, f.event, f.matcher)
+		if _, ok := claudeEventNamed(f.event); !ok {
+			strays = append(strays, h)
+			continue
+		}
+		if (h.State == StateOurs || h.State == StateEdited) && filepath.IsAbs(f.program) && !fileExists(f.program) {
+			h.State, h.Reason = StateStale, "the program "+f.program+" is gone"
+		}
+		if seen[f.event] {
+			h.State, h.Reason = StateStale, "stands there twice"
+		}
+		seen[f.event] = true
+		byEvent[f.event] = h
+	}
+	for _, ev := range claudeEvents() {
+		h, ok := byEvent[ev.name]
+		if !ok {
+			h = ClaudeHook{Event: ev.name, State: StateMissing}
+		}
+		s.Hooks = append(s.Hooks, h)
+	}
+	s.Hooks = append(s.Hooks, strays...)
+}
+
+// excuse takes the events off that are missing because Claude Code does not have
+// them. It asks for the version only where that can matter.
+func (r *ClaudeReport) excuse(ctx context.Context, sys System) {
+	late := func(h ClaudeHook) bool {
+		ev, ok := claudeEventNamed(h.Event)
+		return ok && h.State == StateMissing && ev.since != ""
+	}
+	if !slices.ContainsFunc(r.Settings, func(s ClaudeSettings) bool {
+		return s.Present() && slices.ContainsFunc(s.Hooks, late)
+	}) {
+		return
+	}
+	v, known, _ := sys.claudeVersion(ctx)
+	if !known {
+		return
+	}
+	for i := range r.Settings {
+		s := &r.Settings[i]
+		s.Hooks = slices.DeleteFunc(s.Hooks, func(h ClaudeHook) bool {
+			ev, _ := claudeEventNamed(h.Event)
+			return late(h) && !v.has(ev.since)
+		})
+	}
+}
