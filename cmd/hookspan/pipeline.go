@@ -254,6 +254,13 @@ func (a *app) sources() map[string]deliver.Source {
 			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
 				return known(files.Claude(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript, Since: f.Since}))
 			},
+			Origin: func(ctx context.Context, session string, f deliver.Facts) (string, string, error) {
+				origin, turn, err := files.ClaudeOrigin(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript})
+				if errors.Is(err, llmusage.ErrNotFound) {
+					err = nil
+				}
+				return origin, turn, err
+			},
 		},
 		cline.Host: {
 			Decode: func(r *spool.Record) ([]hook.Event, error) {

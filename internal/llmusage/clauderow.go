@@ -27,8 +27,8 @@ type claudeRow struct {
 	apiError                           bool
 	errorName, errorType               []byte
 	agentType                          []byte
-	// forked is set on a row copied from another session.
-	forked bool
+	// forkedFrom is set on a row copied from another session.
+	forkedFrom []byte
 
 	// Of a tool's result.
 	result, denial, decision, feedback []byte
@@ -92,7 +92,7 @@ func (r *claudeRow) parse(line []byte) bool {
 		case "attributionAgent":
 			r.agentType = value
 		case "forkedFrom":
-			r.forked = len(value) > 0 && value[0] != 'n'
+			r.forkedFrom = value
 		case "toolUseResult":
 			r.result = value
 		case "toolDenialKind":
@@ -119,7 +119,15 @@ func (r *claudeRow) is(kind string) bool {
 // requestSessionId does, on answers alone.
 func (r *claudeRow) copied(session string) bool {
 	asker := rawString(r.requestSession)
-	return r.forked || asker != "" && asker != session
+	return len(r.forkedFrom) > 0 && r.forkedFrom[0] != 'n' || asker != "" && asker != session
+}
+
+// copiedFrom is the session the row was copied from, as far as the row says.
+func (r *claudeRow) copiedFrom(session string) string {
+	if asker := rawString(r.requestSession); asker != "" && asker != session {
+		return asker
+	}
+	return rawString(member(r.forkedFrom, "sessionId"))
 }
 
 // messageContent is what stands in a row's message.
