@@ -54,10 +54,10 @@ func (m *mapping) holds(turn string, at time.Time) bool {
 	switch {
 	case turn != r.turn:
 		return false
-	case at.Before(r.from.At()):
+	case at.Before(r.from.At().Truncate(time.Millisecond)): // the files have no finer times
 		return false
 	case r.next != nil && r.next.turn == r.turn:
-		return at.Before(r.next.from.At())
+		return at.Before(r.next.from.At().Truncate(time.Millisecond))
 	}
 	return true
 }
@@ -142,6 +142,9 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 	}
 	if end.IsZero() {
 		end = latest(start, m.end)
+	}
+	if d := start.Sub(end); d > 0 && d < time.Millisecond {
+		end = start // no clock ran backwards: the files have no finer times
 	}
 	a := attrs{KeyOperation.String(OpChat)}
 	a.str(KeyProvider, standardProvider(c.Provider))

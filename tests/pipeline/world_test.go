@@ -29,7 +29,7 @@ const (
 	neutral  = `{"cancel":false,"contextModification":" ","errorMessage":""}` + "\n"
 )
 
-// programs is the folder of the two binaries, built once for all tests.
+// programs is the folder of the binaries, built once for all tests.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -50,7 +50,7 @@ func build(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(programs)) }()
 	cmd := exec.CommandContext(context.Background(), "go", "build", "-o", programs+string(os.PathSeparator), //nolint:gosec // The programs are ours.
-		"github.com/hookspan/hookspan/cmd/hookspan", "github.com/hookspan/hookspan/cmd/cline-hook")
+		"github.com/hookspan/hookspan/cmd/hookspan", "github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/cmd/claude-hook")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("build the programs: %w\n%s", err, out)
