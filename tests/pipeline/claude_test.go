@@ -113,18 +113,25 @@ func (s claudeSession) rows(t *testing.T) []step {
 // timestamp is a row's moment, which is when it is written.
 var timestamp = regexp.MustCompile(`"timestamp": ?"[^"]*"`)
 
-// play does what Claude Code did, now: what took minutes takes a moment.
-func (w *world) playClaude(s claudeSession, copies int) {
+// playClaude does what Claude Code did, now: what took minutes takes a moment.
+// Each event goes to so many hooks at once; alter, if not nil, is what becomes
+// of payloads and rows.
+func (w *world) playClaude(s claudeSession, copies int, alter func([]byte) []byte) {
 	w.t.Helper()
+	if alter == nil {
+		alter = func(b []byte) []byte { return b }
+	}
 	w.metaFiles(s)
 	for _, st := range s.steps(w.t) {
 		if st.row != nil {
+			st.row = alter(st.row)
 			w.row(st)
 			continue
 		}
+		payload := alter(st.payload)
 		done := make(chan error, copies)
 		for range copies {
-			go func() { done <- w.tryClaudeHook(st.event, st.payload) }()
+			go func() { done <- w.tryClaudeHook(st.event, payload) }()
 		}
 		for range copies {
 			if err := <-done; err != nil {
@@ -225,7 +232,7 @@ func TestClaudeSessions(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.playClaude(s, 1)
+			w.playClaude(s, 1, nil)
 			w.settle()
 			w.holdsClaude(t, s)
 			w.adds(t, "a second flush", 0)
@@ -242,7 +249,7 @@ func TestEveryClaudeEventTwice(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.playClaude(s, 2)
+			w.playClaude(s, 2, nil)
 			w.settle()
 			w.adds(t, "a second flush", 0)
 			ids := map[string]int{}

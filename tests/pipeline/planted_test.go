@@ -22,6 +22,9 @@ var identity = []string{
 	"eventVersion", "severity", "ulid", "type", "say", "ask", "role", "tool_use_id", "sessionId", "session_id",
 	"started_at", "ended_at", "messages_path", "parent_session_id", "agentId", "parentAgentId", "source",
 	"sourceType", "success", "ts", "finishReason", "subagentId", "kind", "category",
+	// Of Claude Code.
+	"hook_event_name", "prompt_id", "promptId", "uuid", "parentUuid", "requestId", "requestRef", "tool_name", "stop_reason",
+	"subtype", "timestamp", "version", "toolUseID", "sourceToolAssistantUUID", "hash", "notification_type",
 }
 
 // planter puts a text of its own behind every text of a payload.
@@ -136,7 +139,7 @@ func (w *world) traces() map[string]string {
 		}
 		if d.IsDir() {
 			// The events as they came, Cline's own files, the settings.
-			if n := d.Name(); n == "spool" || n == ".cline" || n == ".config" {
+			if n := d.Name(); n == "spool" || n == ".cline" || n == ".claude" || n == ".config" {
 				return fs.SkipDir
 			}
 			return nil
@@ -182,6 +185,9 @@ func (w *world) playPlanted(next func(field string) string) *planter {
 			w.hook(e.name, p.document(w.t, e.payload))
 		}
 	}
+	for _, s := range claudeSessions {
+		w.playClaude(s, 1, func(b []byte) []byte { return p.document(w.t, b) })
+	}
 	w.settle()
 	for name, r := range w.flush() {
 		if r.Waiting != 0 || r.Parked != 0 {
@@ -213,7 +219,8 @@ func TestPlantedKeysGoNowhere(t *testing.T) {
 				if len(used) < len(all) {
 					t.Fatalf("%d of %d keys were planted", len(used), len(all))
 				}
-				for _, f := range []string{"prompt", "command", "path", "result", "message", "workspaceRoots", "userId", "slug", "text", "contextRawPath", "model"} {
+				for _, f := range []string{"prompt", "command", "path", "result", "message", "workspaceRoots", "userId", "slug", "text", "contextRawPath", "model",
+					"stdout", "cwd", "agent_type", "last_assistant_message", "error", "toolUseResult", "lastPrompt"} {
 					if p.fields[f] == 0 {
 						t.Errorf("no field %q was planted; there are %v", f, p.fields)
 					}
