@@ -11,7 +11,7 @@ export CGO_ENABLED = 0
 
 all: build
 
-build: ## the two programs, into bin/
+build: ## the three programs, into bin/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 install: build ## into GOBIN, side by side
@@ -20,8 +20,8 @@ install: build ## into GOBIN, side by side
 demo: build ## a recorded Cline task through the real hook
 	./bin/hookspan demo
 
-setup: ## what the tests use beyond Go: Cline's CLIs from npm, a keyring
-	$(GO) run ./tests/clinecli/setup
+setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring
+	$(GO) run ./tests/internal/setup
 	./tests/setup.sh
 
 # Nothing is taken from the cache: tests that build and start the programs do

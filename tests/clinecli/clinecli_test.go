@@ -12,10 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/clinecli"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
-	"github.com/hookspan/hookspan/tests/clinecli/sink"
+	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
 func TestMain(m *testing.M) {
@@ -31,7 +29,7 @@ func newHarness(t *testing.T) *clinecli.Harness {
 	if testing.Short() {
 		t.Skip("drives the real Cline programs; left out by -short")
 	}
-	cache, err := clinecli.DefaultCache()
+	cache, err := rig.DefaultCache()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +40,7 @@ func newHarness(t *testing.T) *clinecli.Harness {
 func do(t *testing.T, h *clinecli.Harness, run *clinecli.Run) *clinecli.Result {
 	t.Helper()
 	res, err := h.Do(t.Context(), t.ArtifactDir(), run)
-	if errors.Is(err, clinecli.ErrNoNamespace) || errors.Is(err, clinecli.ErrNoProgram) {
+	if errors.Is(err, rig.ErrNoNamespace) || errors.Is(err, rig.ErrNoProgram) {
 		t.Skipf("cannot drive Cline here: %v", err)
 	}
 	if err != nil {
@@ -65,7 +63,7 @@ func logResult(t *testing.T, res *clinecli.Result) {
 	for _, r := range res.Requests {
 		t.Logf("request %d: status %d, complete %v, usage %+v", r.N, r.Status, r.Complete, r.Usage)
 	}
-	recs, err := res.Arena.Recorded()
+	recs, err := clinecli.Recorded(res.Arena)
 	if err != nil {
 		t.Log(err)
 	}
@@ -119,28 +117,28 @@ func TestScenarios(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	bin := t.TempDir()
-	if err := clinecli.Build(t.Context(), bin); err != nil {
+	if err := rig.Build(t.Context(), bin, "cline-hook"); err != nil {
 		t.Fatal(err)
 	}
 	for name, sc := range scenarios() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			hookspan := func(args ...string) clinecli.Step {
-				return clinecli.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
+			hookspan := func(args ...string) rig.Step {
+				return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
 			}
 			// What the hooks start by themselves must deliver with no help, but for a
 			// run without an end, for which somebody has to look again.
-			deliver := clinecli.Step{WaitTraces: len(sc.traces), Timeout: 30 * time.Second}
+			deliver := rig.Step{WaitTraces: len(sc.traces), Timeout: 30 * time.Second}
 			if sc.endless {
 				deliver = sh("for i in $(seq 100); do " + bin + "/hookspan flush --wait && [ \"$(" + bin + "/hookspan list --json)\" != '[]' ] && exit; sleep 0.1; done; exit 1")
 			}
-			steps := slices.Concat(sc.steps, []clinecli.Step{
+			steps := slices.Concat(sc.steps, []rig.Step{
 				deliver, hookspan("flush", "--wait"), hookspan("list", "--json"), hookspan("show", "--json"), hookspan("doctor"),
 			})
 			res := do(t, h, &clinecli.Run{
 				CLI: sc.cli, Script: sc.script, Env: sc.env, Steps: steps,
-				Setup: func(a *clinecli.Arena) error {
-					return clinecli.Hookspan{Bin: bin, Settings: sc.settings, Record: !sc.bare && !sc.beside, Beside: sc.beside}.Setup(t.Context(), a)
+				Setup: func(a *rig.Arena) error {
+					return clinecli.Hookspan{Bin: bin, Settings: sc.settings, Record: !sc.bare && !sc.beside, Beside: sc.beside}.Setup(t.Context(), a, sc.cli)
 				},
 			})
 			checkCline(t, &sc, res)
@@ -162,7 +160,7 @@ func checkCline(t *testing.T, sc *scenario, res *clinecli.Result) {
 		}
 	}
 	if !sc.bare {
-		names, err := res.Arena.RecordedNames()
+		names, err := clinecli.RecordedNames(res.Arena)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +168,7 @@ func checkCline(t *testing.T, sc *scenario, res *clinecli.Result) {
 			t.Errorf("hooks Cline called (-want +got):\n%s", diff)
 		}
 	}
-	rows, err := res.Arena.HookStatuses()
+	rows, err := clinecli.HookStatuses(res.Arena)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +177,7 @@ func checkCline(t *testing.T, sc *scenario, res *clinecli.Result) {
 	}
 	// With -y CLI 2 may be gone before it has written how the hooks at the end of
 	// a task ended; over ACP it stays.
-	leaves := slices.ContainsFunc(sc.steps, func(s clinecli.Step) bool { return slices.Contains(s.Args, "-y") })
+	leaves := slices.ContainsFunc(sc.steps, func(s rig.Step) bool { return slices.Contains(s.Args, "-y") })
 	for _, r := range rows {
 		// Two hooks of one event are joined without blank answers, so that the row
 		// of a silent hook of the user's stays as it would without hookspan's.
@@ -197,12 +195,12 @@ func checkCline(t *testing.T, sc *scenario, res *clinecli.Result) {
 
 // checkTraces compares what was delivered with the scenario and the model, and
 // returns it.
-func checkTraces(t *testing.T, sc *scenario, res *clinecli.Result) []*clinecli.Trace {
+func checkTraces(t *testing.T, sc *scenario, res *clinecli.Result) []*rig.Trace {
 	t.Helper()
 	for _, s := range res.Strays {
 		t.Errorf("a receiver got what it does not know: %s", s)
 	}
-	traces, wrong := clinecli.Traces(res.Spans)
+	traces, wrong := rig.Traces(res.Spans)
 	for _, w := range wrong {
 		t.Error(w)
 	}
@@ -215,63 +213,38 @@ func checkTraces(t *testing.T, sc *scenario, res *clinecli.Result) []*clinecli.T
 			continue // Traces has said so.
 		}
 		t.Run(fmt.Sprintf("trace %d", i), func(t *testing.T) {
-			if got.Outcome() != want.outcome {
-				t.Errorf("outcome %q, want %q", got.Outcome(), want.outcome)
-			}
-			if isError := want.outcome == otelmap.OutcomeFailed || want.outcome == otelmap.OutcomeAbandoned; isError != (got.Root.Status == "Error") {
-				t.Errorf("status of the root is %s with outcome %s", got.Root.Status, got.Outcome())
+			wrong := got.CompareOutcome(want.outcome, want.prompt, "cline")
+			wrong = append(wrong, got.CompareTokens(tokensOf(res, want.step), want.lastOpen)...)
+			for _, w := range wrong {
+				t.Error(w)
 			}
 			if diff := cmp.Diff(want.tools, got.Tools()); diff != "" {
 				t.Errorf("tools (-want +got):\n%s", diff)
 			}
-			if task := got.Root.Attrs.String(string(otelmap.KeyTask)); task != want.prompt {
-				t.Errorf("task %q, want %q", task, want.prompt)
-			}
-			if svc := got.Root.Resource.String(string(otelmap.KeyServiceName)); svc != "cline" {
-				t.Errorf("service.name %q, want cline", svc)
-			}
-			for _, w := range got.CompareModel(requestsOf(res, want.step), want.lastOpen) {
-				t.Error(w)
-			}
-			if linked := i > 0 && slices.ContainsFunc(got.Root.Links, func(l sink.Link) bool {
-				return l.TraceID == traces[i-1].ID && l.SpanID == traces[i-1].Root.SpanID
-			}); linked != want.linked {
+			if linked := i > 0 && got.LinksTo(traces[i-1]); linked != want.linked {
 				t.Errorf("links of the root %+v; linked to the run before: %v, want %v", got.Root.Links, linked, want.linked)
 			}
 		})
 	}
-	checkInfinium(t, len(traces), res)
+	for _, w := range rig.CheckInfinium(res.Posts, len(traces)) {
+		t.Error(w)
+	}
 	return traces
 }
 
-// requestsOf are the model requests made during the step.
-func requestsOf(res *clinecli.Result, step int) []mockllm.Request {
+// tokensOf are the counts of the requests that the model answered during the
+// step.
+func tokensOf(res *clinecli.Result, step int) []rig.Tokens {
 	from := 0
 	if step > 0 {
 		from = res.Steps[step-1].Requests
 	}
-	return res.Requests[from:res.Steps[step].Requests]
-}
-
-// checkInfinium wants a document for every trace, under the right credentials.
-func checkInfinium(t *testing.T, traces int, res *clinecli.Result) {
-	t.Helper()
-	if len(res.Posts) != traces {
-		t.Errorf("Infinium was sent %d documents, want %d", len(res.Posts), traces)
-	}
-	for _, p := range res.Posts {
-		if p.Agent != clinecli.InfiniumAgent || p.HeaderAgent != clinecli.InfiniumAgent || p.HeaderKey != clinecli.InfiniumSecret {
-			t.Errorf("document for %q was sent as %q with key %q", p.Agent, p.HeaderAgent, p.HeaderKey)
-		}
-		if len(p.Body) == 0 || p.Body[0] != '{' {
-			t.Errorf("document is no JSON object: %.200s", p.Body)
-		}
-	}
+	return clinecli.Tokens(res.Requests[from:res.Steps[step].Requests])
 }
 
 // checkOwnView compares what hookspan's own commands say. The steps are the
 // delivery by itself, flush, list, show and doctor.
-func checkOwnView(t *testing.T, sc *scenario, traces []*clinecli.Trace, steps []clinecli.StepResult) {
+func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.StepResult) {
 	t.Helper()
 	for i, name := range []string{"delivery", "flush --wait", "list --json", "show --json", "doctor"} {
 		if name == "doctor" && !sc.bare {
@@ -281,65 +254,17 @@ func checkOwnView(t *testing.T, sc *scenario, traces []*clinecli.Trace, steps []
 			t.Errorf("%s ended with code %d: %s\n%s%s", name, s.ExitCode, s.Error, s.Stdout, s.Stderr)
 		}
 	}
-	var list []struct {
-		Outcome  string `json:"outcome"`
-		Title    string `json:"title"`
-		Tools    int    `json:"tools"`
-		Failures int    `json:"toolFailures"`
-	}
-	if err := json.Unmarshal([]byte(steps[2].Stdout), &list); err != nil {
-		t.Fatalf("hookspan list --json: %v\n%s", err, steps[2].Stdout)
-	}
-	slices.Reverse(list) // The list shows the newest first.
-	if len(list) != len(sc.traces) {
-		t.Fatalf("hookspan list shows %d traces, want %d", len(list), len(sc.traces))
-	}
-	for i, want := range sc.traces {
-		failures := 0
-		for _, tool := range want.tools {
+	want := make([]rig.Listed, len(sc.traces))
+	for i, tr := range sc.traces {
+		want[i] = rig.Listed{Outcome: tr.outcome, Title: tr.prompt, Tools: len(tr.tools)}
+		for _, tool := range tr.tools {
 			if tool.Error != "" {
-				failures++
-			}
-		}
-		got := list[i]
-		if diff := cmp.Diff([]any{want.outcome, want.prompt, len(want.tools), failures}, []any{got.Outcome, got.Title, got.Tools, got.Failures}); diff != "" {
-			t.Errorf("hookspan list, trace %d (-want +got):\n%s", i, diff)
-		}
-	}
-	checkShown(t, traces[len(traces)-1], steps[3].Stdout)
-}
-
-// checkShown compares the newest trace as hookspan shows it with the one that
-// was delivered.
-func checkShown(t *testing.T, want *clinecli.Trace, shown string) {
-	t.Helper()
-	var show struct {
-		ResourceSpans []struct {
-			ScopeSpans []struct {
-				Spans []struct {
-					TraceID string `json:"traceId"`
-					SpanID  string `json:"spanId"`
-				} `json:"spans"`
-			} `json:"scopeSpans"`
-		} `json:"resourceSpans"`
-	}
-	if err := json.Unmarshal([]byte(shown), &show); err != nil {
-		t.Fatalf("hookspan show --json: %v\n%.1000s", err, shown)
-	}
-	var got, delivered []string
-	for _, rs := range show.ResourceSpans {
-		for _, ss := range rs.ScopeSpans {
-			for _, s := range ss.Spans {
-				got = append(got, s.TraceID+"/"+s.SpanID)
+				want[i].Failures++
 			}
 		}
 	}
-	for _, s := range want.Spans {
-		delivered = append(delivered, s.TraceID+"/"+s.SpanID)
-	}
-	slices.Sort(got)
-	slices.Sort(delivered)
-	if diff := cmp.Diff(delivered, got); diff != "" {
-		t.Errorf("spans hookspan shows (-delivered +shown):\n%s", diff)
+	wrong := rig.CheckList(steps[2].Stdout, want)
+	for _, w := range append(wrong, rig.CheckShown(steps[3].Stdout, traces[len(traces)-1])...) {
+		t.Error(w)
 	}
 }

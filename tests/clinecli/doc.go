@@ -1,15 +1,5 @@
 // Package clinecli drives the real Cline command line programs from npm, end to
-// end and without a network: CLI 2 (the classic core) and CLI 3 (the SDK core)
-// run a task against a scripted model, their hooks run whatever was installed,
-// and what came out of all of it is handed back as one Result.
-//
-// Every run has a network namespace of its own in which only loopback exists.
-// The process that calls Harness.Do starts itself again inside that namespace
-// (see Inner); there it brings loopback up, serves the model and the receivers
-// of traces, and runs the steps of the Run. The file system is shared, so the
-// caller reads the files of a run directly.
-//
-// The package promises that nothing a run starts outlives it, and that no step
-// waits for time to pass where it can wait for an event. It works on Linux
-// alone; elsewhere it compiles and Do returns ErrNoNamespace.
+// end and without a network: CLI 2 (the classic core) and CLI 3 (the SDK core).
+// It is what tests/internal/rig leaves open: the programs, their home folders,
+// their hooks and their own files. What that package promises holds here.
 package clinecli

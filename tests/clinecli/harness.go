@@ -2,7 +2,7 @@ package clinecli
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,11 +10,8 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/rig"
 )
-
-// ErrNoNamespace is wrapped by errors of Do that mean that this machine gives
-// no network namespace, so that no run is possible.
-var ErrNoNamespace = errors.New("no network namespace of our own")
 
 // Harness runs the programs. It is safe for concurrent use.
 type Harness struct {
@@ -53,9 +50,6 @@ func (h *Harness) Do(ctx context.Context, dir string, run *Run) (*Result, error)
 	p, err := h.prepare(ctx, run.CLI)
 	if err != nil {
 		return nil, err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, fmt.Errorf("folder of the run %q: %w", dir, err)
 	}
 	a, err := newArena(dir, run.CLI)
 	if err != nil {
@@ -101,8 +95,8 @@ func (h *Harness) signIn(ctx context.Context, cli CLI, p *prepared) error {
 	if cli == CLI3 {
 		provider = "openai-compatible"
 	}
-	res, err := execute(ctx, a, &Run{CLI: cli, Steps: []Step{{
-		Args:    []string{"auth", "-p", provider, "-k", "sk-mock", "-m", mockllm.Model, "-b", ModelURL},
+	res, err := execute(ctx, a, &Run{CLI: cli, Steps: []rig.Step{{
+		Args:    []string{"auth", "-p", provider, "-k", "sk-mock", "-m", mockllm.Model, "-b", rig.ModelURL + "/v1"},
 		Timeout: authLimit,
 	}}}, cmd)
 	if err != nil {
@@ -116,7 +110,7 @@ func (h *Harness) signIn(ctx context.Context, cli CLI, p *prepared) error {
 }
 
 // execute does the run in a, with the program's command known.
-func execute(ctx context.Context, a *Arena, run *Run, command []string) (*Result, error) {
+func execute(ctx context.Context, a *rig.Arena, run *Run, command []string) (*Result, error) {
 	for k, v := range run.Env {
 		a.Env[k] = v
 	}
@@ -125,60 +119,17 @@ func execute(ctx context.Context, a *Arena, run *Run, command []string) (*Result
 			return nil, fmt.Errorf("set the run up: %w", err)
 		}
 	}
-	job := &job{Arena: a, Run: run, Command: command}
-	job.Run.Script = expand(run.Script, a)
-	return runInNamespace(ctx, job)
-}
-
-// expand replaces the words in the string arguments of scripted tool calls, at
-// any depth, without touching the caller's script.
-func expand(script []mockllm.Turn, a *Arena) []mockllm.Turn {
-	w := a.words()
-	var walk func(v any) any
-	walk = func(v any) any {
-		switch x := v.(type) {
-		case string:
-			return w.Replace(x)
-		case []string:
-			out := make([]any, len(x))
-			for i, e := range x {
-				out[i] = walk(e)
-			}
-			return out
-		case []any:
-			out := make([]any, len(x))
-			for i, e := range x {
-				out[i] = walk(e)
-			}
-			return out
-		case map[string]any:
-			out := make(map[string]any, len(x))
-			for k, e := range x {
-				out[k] = walk(e)
-			}
-			return out
-		}
-		return v
+	script, err := json.Marshal(run.Script)
+	if err != nil {
+		return nil, fmt.Errorf("encode the model's script: %w", err)
 	}
-	out := make([]mockllm.Turn, len(script))
-	for i, t := range script {
-		out[i] = t
-		out[i].Tools = make([]mockllm.ToolCall, len(t.Tools))
-		for j, c := range t.Tools {
-			args, _ := walk(c.Args).(map[string]any)
-			out[i].Tools[j] = mockllm.ToolCall{Name: c.Name, Args: args}
-		}
+	res, err := rig.Execute(ctx, a, &rig.Run{Command: command, Script: script, Steps: run.Steps})
+	if err != nil {
+		return nil, err
 	}
-	return out
-}
-
-func copyTree(from, to string) error {
-	if _, err := os.Stat(from); err != nil {
-		return err
+	out := &Result{Result: res}
+	if err := json.Unmarshal(res.Log, &out.Requests); err != nil {
+		return nil, fmt.Errorf("decode the model's log: %w", err)
 	}
-	// os.CopyFS refuses to overwrite, and newArena has made some of the tree.
-	if err := os.RemoveAll(to); err != nil {
-		return err
-	}
-	return os.CopyFS(to, os.DirFS(from))
+	return out, nil
 }

@@ -1,14 +1,16 @@
 package clinecli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
 // Hook names, as the hook files are called.
@@ -21,32 +23,13 @@ var (
 	SDKHooks = []string{"TaskStart", "TaskResume", "TaskCancel", "TaskComplete", "TaskError", "PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionShutdown"}
 )
 
-// Recorded is one hook call as the recorder saw it.
-type Recorded struct {
-	// At is the host's own timestamp, or when the hook process had started where
-	// the payload has none.
-	At time.Time
-	// Name is the hook file's name.
-	Name string
-	// Payload is its standard input.
-	Payload json.RawMessage
-}
-
-// recordScript records the standard input of hook $hook in the folder $dir as
-// "time-pid-hook.json". The rename makes a record appear whole.
-const recordScript = `#!/bin/sh
-id=$(date +%s%N)-$$-$hook
-cat > "$dir/.$id"
-mv "$dir/.$id" "$dir/$id.json"
-`
-
 // RecordHooks installs a recorder for the named hooks in the workspace, where
 // both programs look. With no names it records the hooks that are safe for the
-// arena's program. The recorder answers that Cline may go on and says no more.
-func RecordHooks(a *Arena, names ...string) error {
+// program. The recorder answers that Cline may go on and says no more.
+func RecordHooks(a *rig.Arena, cli CLI, names ...string) error {
 	if len(names) == 0 {
 		names = SDKHooks
-		if a.CLI == CLI2 {
+		if cli == CLI2 {
 			names = ClassicHooks
 		}
 	}
@@ -55,61 +38,62 @@ func RecordHooks(a *Arena, names ...string) error {
 		return fmt.Errorf("create the hook folder: %w", err)
 	}
 	for _, name := range names {
-		script := strings.NewReplacer("$hook", name, "$dir", a.Records).Replace(recordScript) +
-			"printf '{\"cancel\":false}'\n"
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil { //nolint:gosec // A hook is executed.
-			return fmt.Errorf("write the recorder for %s: %w", name, err)
+		if err := a.WriteRecorder(filepath.Join(dir, name), name, "printf '{\"cancel\":false}'\n"); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// recordBefore writes a program at path that records the hook named by its
-// first argument and then becomes the given program. It stands in the place of
-// that program where there must not be a second hook: Cline treats two hooks on
-// one event differently from one.
-func recordBefore(path, program, records string) error {
-	script := strings.NewReplacer("$hook", "$1", "$dir", records).Replace(recordScript) +
-		fmt.Sprintf("exec '%s' \"$@\" < '%s'/$id.json\n", program, records)
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil { //nolint:gosec // It is executed.
-		return fmt.Errorf("write the recorder in front of %q: %w", program, err)
+// Hookspan says how hookspan is installed for a run.
+type Hookspan struct {
+	// Bin is the folder where rig.Build put the programs.
+	Bin string
+	// Settings are further lines NAME=value of hookspan's env file.
+	Settings []string
+	// Record puts a recorder in front of cline-hook, in the place of that program:
+	// Cline treats two hooks on one event differently from one.
+	Record bool
+	// Beside installs a second hook for every event, a recorder in the
+	// workspace, see RecordHooks.
+	Beside bool
+}
+
+// Setup lets hookspan install itself for Cline.
+func (i Hookspan) Setup(ctx context.Context, a *rig.Arena, cli CLI) error {
+	args := []string{"cline"}
+	if i.Record {
+		front := filepath.Join(a.Dir, "cline-hook")
+		then := fmt.Sprintf("exec '%s' \"$@\" < '%s'/$id.json\n", filepath.Join(i.Bin, "cline-hook"), a.Records)
+		if err := a.WriteRecorder(front, "", then); err != nil {
+			return err
+		}
+		args = append(args, "--binary", front)
+	}
+	if err := a.InstallHookspan(ctx, i.Bin, i.Settings, args...); err != nil {
+		return err
+	}
+	if i.Beside {
+		return RecordHooks(a, cli)
 	}
 	return nil
 }
 
-// Recorded reads what the recorder got, in the order of the host's timestamps:
-// CLI 3 starts hooks without waiting, so that they arrive in any order.
-func (a *Arena) Recorded() ([]Recorded, error) {
-	entries, err := os.ReadDir(a.Records)
+// Recorded returns the recorded hook calls in the order of the host's
+// timestamps: CLI 3 starts hooks without waiting, so that they arrive in any
+// order. A payload without a timestamp counts as of when its hook had started.
+func Recorded(a *rig.Arena) ([]rig.Recorded, error) {
+	recs, err := a.Recorded()
 	if err != nil {
-		return nil, fmt.Errorf("read the records: %w", err)
+		return nil, err
 	}
-	var out []Recorded
-	for _, e := range entries {
-		base, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok || strings.HasPrefix(base, ".") {
-			continue
+	for i := range recs {
+		if at, ok := hostTime(recs[i].Payload); ok {
+			recs[i].At = at
 		}
-		parts := strings.SplitN(base, "-", 3)
-		if len(parts) != 3 {
-			return nil, fmt.Errorf("record %q: name is not time-pid-hook", e.Name())
-		}
-		ns, err := strconv.ParseInt(parts[0], 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("record %q: %w", e.Name(), err)
-		}
-		data, err := os.ReadFile(filepath.Join(a.Records, e.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("read record %q: %w", e.Name(), err)
-		}
-		at, ok := hostTime(data)
-		if !ok {
-			at = time.Unix(0, ns)
-		}
-		out = append(out, Recorded{At: at, Name: parts[2], Payload: data})
 	}
-	slices.SortStableFunc(out, func(x, y Recorded) int { return x.At.Compare(y.At) })
-	return out, nil
+	slices.SortStableFunc(recs, func(x, y rig.Recorded) int { return x.At.Compare(y.At) })
+	return recs, nil
 }
 
 // hostTime is the payload's timestamp: milliseconds in a string on CLI 2, ISO
@@ -129,8 +113,8 @@ func hostTime(payload []byte) (time.Time, bool) {
 }
 
 // RecordedNames are the names of the recorded hooks, in the same order.
-func (a *Arena) RecordedNames() ([]string, error) {
-	recs, err := a.Recorded()
+func RecordedNames(a *rig.Arena) ([]string, error) {
+	recs, err := Recorded(a)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +142,7 @@ type uiMessage struct {
 
 // HookStatuses reads the hook rows of every task of CLI 2 in the order of the
 // file.
-func (a *Arena) HookStatuses() ([]HookStatus, error) {
+func HookStatuses(a *rig.Arena) ([]HookStatus, error) {
 	paths, err := filepath.Glob(filepath.Join(a.Home, ".cline", "data", "tasks", "*", "ui_messages.json"))
 	if err != nil {
 		return nil, err

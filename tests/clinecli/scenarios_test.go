@@ -8,6 +8,7 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/clinecli"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
 // scenario is a task Cline is put through and what must come of it.
@@ -18,7 +19,7 @@ type scenario struct {
 	settings []string
 	script   []mockllm.Turn
 	// steps are the invocations of the CLI, exits their exit codes.
-	steps []clinecli.Step
+	steps []rig.Step
 	exits []int
 	// endless says that Cline reports no end of the run.
 	endless bool
@@ -37,7 +38,7 @@ type scenario struct {
 // wantTrace is one expected trace.
 type wantTrace struct {
 	outcome string
-	tools   []clinecli.Tool
+	tools   []rig.Tool
 	// step is the step whose model requests belong to the trace.
 	step int
 	// lastOpen is as in Trace.CompareModel.
@@ -97,24 +98,24 @@ func read(path string) mockllm.ToolCall {
 // hook, so that the interrupt always meets a running command and nobody waits
 // for its end.
 func untilReported(hook string) string {
-	return "echo running > " + clinecli.WordMark +
-		"; for i in $(seq 200); do ls " + clinecli.WordRecords + " | grep -q " + hook + " && break; sleep 0.1; done"
+	return "echo running > " + rig.WordMark +
+		"; for i in $(seq 200); do ls " + rig.WordRecords + " | grep -q " + hook + " && break; sleep 0.1; done"
 }
 
 const stepLimit = 90 * time.Second
 
-func cliStep(args ...string) clinecli.Step {
-	return clinecli.Step{Args: args, Timeout: stepLimit}
+func cliStep(args ...string) rig.Step {
+	return rig.Step{Args: args, Timeout: stepLimit}
 }
 
-func interrupted(s clinecli.Step) clinecli.Step {
-	s.Signal = &clinecli.Signal{Number: syscall.SIGINT, When: clinecli.Condition{Mark: true}}
+func interrupted(s rig.Step) rig.Step {
+	s.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
 	return s
 }
 
-func tool(name string) clinecli.Tool { return clinecli.Tool{Name: name} }
+func tool(name string) rig.Tool { return rig.Tool{Name: name} }
 
-func toolError(name, kind string) clinecli.Tool { return clinecli.Tool{Name: name, Error: kind} }
+func toolError(name, kind string) rig.Tool { return rig.Tool{Name: name, Error: kind} }
 
 // scenarios gives every scenario by its name.
 func scenarios() map[string]scenario {
@@ -162,11 +163,11 @@ func classicTools() scenario {
 			turn("Test again.", shell("echo 42 passed")),
 			finish("All 42 tests pass."),
 		},
-		steps: []clinecli.Step{cliStep("-y", "--json", "fix the login")}, exits: []int{0},
+		steps: []rig.Step{cliStep("-y", "--json", "fix the login")}, exits: []int{0},
 		hooks: []string{start, prompt, post, post, post, post, post, complete, cancel},
 		traces: []wantTrace{{
 			outcome: otelmap.OutcomeCompleted, lastOpen: true, prompt: "fix the login",
-			tools: []clinecli.Tool{
+			tools: []rig.Tool{
 				tool("read_file"), tool("write_to_file"), toolError("execute_command", otelmap.ErrorTool),
 				toolError("read_file", otelmap.ErrorTool), tool("execute_command"),
 			},
@@ -183,15 +184,15 @@ func classicDenied() scenario {
 	return scenario{
 		cli:    clinecli.CLI2,
 		script: []mockllm.Turn{turn("One.", ask("echo one")), turn("Two.", ask("echo two")), finish("Only two.")},
-		steps: []clinecli.Step{{
+		steps: []rig.Step{{
 			Args: []string{"--acp"}, Timeout: stepLimit,
-			ACP: &clinecli.ACP{Prompts: []string{"run both"}, Permissions: []string{"reject_once", "allow_once"}},
+			ACP: &rig.ACP{Prompts: []string{"run both"}, Permissions: []string{"reject_once", "allow_once"}},
 		}},
 		exits: []int{0},
 		hooks: []string{start, prompt, post, post, complete, cancel},
 		traces: []wantTrace{{
 			outcome: otelmap.OutcomeCompleted, lastOpen: true, prompt: "run both",
-			tools: []clinecli.Tool{toolError("execute_command", otelmap.ErrorToolDenied), tool("execute_command")},
+			tools: []rig.Tool{toolError("execute_command", otelmap.ErrorToolDenied), tool("execute_command")},
 		}},
 	}
 }
@@ -203,7 +204,7 @@ func classicInterrupted() scenario {
 	return scenario{
 		cli:    clinecli.CLI2,
 		script: []mockllm.Turn{turn("Long.", shell(untilReported(cancel)))},
-		steps:  []clinecli.Step{interrupted(cliStep("-y", "--json", "start something long"))},
+		steps:  []rig.Step{interrupted(cliStep("-y", "--json", "start something long"))},
 		exits:  []int{0},
 		hooks:  []string{start, prompt, cancel},
 		traces: []wantTrace{{outcome: otelmap.OutcomeCancelled, prompt: "start something long"}},
@@ -227,17 +228,17 @@ func classicResumed() scenario {
 		script: []mockllm.Turn{
 			turn("Run.", shell("echo one")), finish("First."), turn("Run.", shell("echo two")), finish("Second."),
 		},
-		steps: []clinecli.Step{
+		steps: []rig.Step{
 			cliStep("-y", "--json", "begin"),
-			cliStep("-T", clinecli.WordSession, "-y", "--json", "go on"),
+			cliStep("-T", rig.WordSession, "-y", "--json", "go on"),
 		},
 		exits: []int{0, 0},
 		hooks: []string{start, prompt, post, complete, cancel, resume, prompt, post, complete, cancel},
 		traces: []wantTrace{
-			{outcome: otelmap.OutcomeCompleted, lastOpen: true, prompt: "begin", tools: []clinecli.Tool{tool("execute_command")}},
+			{outcome: otelmap.OutcomeCompleted, lastOpen: true, prompt: "begin", tools: []rig.Tool{tool("execute_command")}},
 			{
 				outcome: otelmap.OutcomeCompleted, step: 1, lastOpen: true, prompt: "go on", linked: true,
-				tools: []clinecli.Tool{tool("execute_command")},
+				tools: []rig.Tool{tool("execute_command")},
 			},
 		},
 	}
@@ -249,7 +250,7 @@ func classicProviderError() scenario {
 	return scenario{
 		cli:    clinecli.CLI2,
 		script: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}},
-		steps:  []clinecli.Step{cliStep("-y", "--json", "never answered")}, exits: []int{1},
+		steps:  []rig.Step{cliStep("-y", "--json", "never answered")}, exits: []int{1},
 		hooks:  []string{start, prompt, cancel},
 		traces: []wantTrace{{outcome: otelmap.OutcomeCancelled, prompt: "never answered"}},
 		cline: func(t *testing.T, r *clinecli.Result) {
@@ -274,11 +275,11 @@ func classicCompaction() scenario {
 			},
 			finish("Fits now."),
 		},
-		steps: []clinecli.Step{cliStep("-y", "--json", "outgrow the context")}, exits: []int{0},
+		steps: []rig.Step{cliStep("-y", "--json", "outgrow the context")}, exits: []int{0},
 		hooks: []string{start, prompt, post, post, compact, complete, cancel},
 		traces: []wantTrace{{
 			outcome: otelmap.OutcomeCompleted, lastOpen: true, prompt: "outgrow the context",
-			tools: []clinecli.Tool{tool("list_files"), tool("read_file")},
+			tools: []rig.Tool{tool("list_files"), tool("read_file")},
 		}},
 	}
 }
@@ -293,11 +294,11 @@ func sdkTools() scenario {
 			turn("Several.", run("echo FAIL; exit 1"), read("src/missing.js"), run("echo ok")),
 			turn("Done."),
 		},
-		steps: []clinecli.Step{cliStep("--json", "fix the login")}, exits: []int{0},
+		steps: []rig.Step{cliStep("--json", "fix the login")}, exits: []int{0},
 		hooks: []string{start, pre, post, pre, pre, pre, post, post, post, complete},
 		traces: []wantTrace{{
 			outcome: otelmap.OutcomeCompleted, prompt: "fix the login",
-			tools: []clinecli.Tool{
+			tools: []rig.Tool{
 				tool("read_files"), toolError("run_commands", otelmap.ErrorTool),
 				toolError("read_files", otelmap.ErrorTool), tool("run_commands"),
 			},
@@ -309,8 +310,8 @@ func sdkTools() scenario {
 // process. ACP signs in by the environment alone. The command line's own
 // --id wants a terminal.
 func sdkDenied() scenario {
-	acp := func(a clinecli.ACP) clinecli.Step {
-		return clinecli.Step{Args: []string{"--acp"}, Timeout: stepLimit, ACP: &a}
+	acp := func(a rig.ACP) rig.Step {
+		return rig.Step{Args: []string{"--acp"}, Timeout: stepLimit, ACP: &a}
 	}
 	return scenario{
 		cli: clinecli.CLI3,
@@ -319,18 +320,18 @@ func sdkDenied() scenario {
 			turn("One.", run("echo one")), turn("Two.", run("echo two")), turn("Only two."),
 			turn("Three.", run("echo three")), turn("And three."),
 		},
-		steps: []clinecli.Step{
-			acp(clinecli.ACP{Prompts: []string{"run both"}, Permissions: []string{"reject_once", "allow_once"}}),
-			acp(clinecli.ACP{Session: clinecli.WordSession, Prompts: []string{"go on"}, Permissions: []string{"allow_once"}}),
+		steps: []rig.Step{
+			acp(rig.ACP{Prompts: []string{"run both"}, Permissions: []string{"reject_once", "allow_once"}}),
+			acp(rig.ACP{Session: rig.WordSession, Prompts: []string{"go on"}, Permissions: []string{"allow_once"}}),
 		},
 		exits: []int{0, 0},
 		hooks: []string{start, pre, post, pre, post, complete, start, pre, post, complete},
 		traces: []wantTrace{
 			{
 				outcome: otelmap.OutcomeCompleted, prompt: "run both",
-				tools: []clinecli.Tool{toolError("run_commands", otelmap.ErrorToolDenied), tool("run_commands")},
+				tools: []rig.Tool{toolError("run_commands", otelmap.ErrorToolDenied), tool("run_commands")},
 			},
-			{outcome: otelmap.OutcomeCompleted, step: 1, prompt: "go on", linked: true, tools: []clinecli.Tool{tool("run_commands")}},
+			{outcome: otelmap.OutcomeCompleted, step: 1, prompt: "go on", linked: true, tools: []rig.Tool{tool("run_commands")}},
 		},
 	}
 }
@@ -345,11 +346,11 @@ func sdkSubagent() scenario {
 			turn("It says hi."),
 			turn("Done."),
 		},
-		steps: []clinecli.Step{cliStep("--json", "delegate it")}, exits: []int{0},
+		steps: []rig.Step{cliStep("--json", "delegate it")}, exits: []int{0},
 		hooks: []string{start, pre, start, pre, post, complete, post, complete},
 		traces: []wantTrace{{
 			outcome: otelmap.OutcomeCompleted, prompt: "delegate it",
-			tools: []clinecli.Tool{tool("spawn_agent"), {Name: "run_commands", Under: "spawn_agent"}},
+			tools: []rig.Tool{tool("spawn_agent"), {Name: "run_commands", Under: "spawn_agent"}},
 		}},
 	}
 }
@@ -359,7 +360,7 @@ func sdkProviderError() scenario {
 	return scenario{
 		cli:    clinecli.CLI3,
 		script: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}},
-		steps:  []clinecli.Step{cliStep("--json", "never answered")}, exits: []int{1},
+		steps:  []rig.Step{cliStep("--json", "never answered")}, exits: []int{1},
 		hooks:  []string{start, failed},
 		traces: []wantTrace{{outcome: otelmap.OutcomeFailed, prompt: "never answered"}},
 	}
@@ -373,11 +374,11 @@ func sdkInterrupted() scenario {
 		cli:     clinecli.CLI3,
 		endless: true,
 		script:  []mockllm.Turn{turn("Long.", run(untilReported("SessionShutdown")))},
-		steps:   []clinecli.Step{interrupted(cliStep("--json", "start something long"))}, exits: []int{0},
+		steps:   []rig.Step{interrupted(cliStep("--json", "start something long"))}, exits: []int{0},
 		hooks: []string{start, pre, post},
 		traces: []wantTrace{{
 			outcome: otelmap.OutcomeInterrupted, prompt: "start something long",
-			tools: []clinecli.Tool{toolError("run_commands", otelmap.ErrorTool)},
+			tools: []rig.Tool{toolError("run_commands", otelmap.ErrorTool)},
 		}},
 		cline: wasInterrupted,
 	}

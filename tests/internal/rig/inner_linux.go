@@ -1,9 +1,10 @@
-package clinecli
+package rig
 
 import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -21,8 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
-	"github.com/hookspan/hookspan/tests/clinecli/sink"
+	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
 // lingerLimit is how long processes a step left behind may go on after the last
@@ -39,19 +39,23 @@ func (s *Step) limit() time.Duration {
 // stage is the inner half at work.
 type stage struct {
 	job   *job
-	model *mockllm.Server
+	model Model
 	sink  *sink.Sink
 	marks chan struct{}
 }
 
 // perform does the job in the namespace the process is in.
-func perform(ctx context.Context, j *job) (res *Result, err error) {
+func perform(ctx context.Context, j *job, newModel NewModel) (res *Result, err error) {
 	// Children of children whose parents have gone come to this process, which
 	// can then wait for them and end them.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("become the reaper of orphans: %w", err)
 	}
-	s := &stage{job: j, model: mockllm.New(j.Run.Script), sink: new(sink.Sink), marks: make(chan struct{}, 1)}
+	model, err := newModel(j.Run.Script)
+	if err != nil {
+		return nil, fmt.Errorf("make the model: %w", err)
+	}
+	s := &stage{job: j, model: model, sink: new(sink.Sink), marks: make(chan struct{}, 1)}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for base, h := range map[string]http.Handler{ModelURL: s.model, OTLPURL: s.sink} {
@@ -70,14 +74,17 @@ func perform(ctx context.Context, j *job) (res *Result, err error) {
 	res = new(Result)
 	for i := range j.Run.Steps {
 		r := s.step(ctx, &j.Run.Steps[i])
-		r.Requests = len(s.model.Requests())
+		r.Requests = len(s.model.Log())
 		res.Steps = append(res.Steps, r)
 	}
 	res.Killed, err = reapOrphans(ctx)
 	if err != nil {
 		return nil, err
 	}
-	res.Requests, res.Spans, res.Posts, res.Strays = s.model.Requests(), s.sink.Spans(), s.sink.Posts(), s.sink.Strays()
+	if res.Log, err = json.Marshal(s.model.Log()); err != nil {
+		return nil, fmt.Errorf("encode the model's log: %w", err)
+	}
+	res.Spans, res.Posts, res.Strays = s.sink.Spans(), s.sink.Posts(), s.sink.Strays()
 	return res, nil
 }
 
@@ -137,14 +144,14 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 	}
 	argv := st.Program
 	if len(argv) == 0 {
-		argv = s.job.Command
+		argv = s.job.Run.Command
 	}
 	w := s.job.Arena.words()
 	argv = append([]string(nil), argv...)
 	session := ""
 	if slices.ContainsFunc(st.Args, mentionsSession) || st.ACP != nil && mentionsSession(st.ACP.Session) {
 		var err error
-		if session, err = newestSession(s.job.Arena); err != nil {
+		if session, err = s.job.Arena.newestSession(); err != nil {
 			return StepResult{ExitCode: -1, Error: err.Error()}
 		}
 	}
@@ -230,25 +237,6 @@ func (s *stage) send(sig *Signal, pid int, done <-chan struct{}) bool {
 	case <-done:
 		return false
 	}
-}
-
-// newestSession is the name of the newest session in Cline's storage.
-func newestSession(a *Arena) (string, error) {
-	dir := filepath.Join(a.Home, ".cline", "data", "tasks")
-	if a.CLI == CLI3 {
-		dir = filepath.Join(a.Home, ".cline", "data", "sessions")
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", fmt.Errorf("look for a session: %w", err)
-	}
-	// Both kinds of id begin with the start in milliseconds.
-	for i := len(entries) - 1; i >= 0; i-- {
-		if entries[i].IsDir() {
-			return entries[i].Name(), nil
-		}
-	}
-	return "", fmt.Errorf("no session in %q", dir)
 }
 
 // reapOrphans waits for the processes the steps left behind and kills those

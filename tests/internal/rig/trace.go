@@ -1,4 +1,4 @@
-package clinecli
+package rig
 
 import (
 	"cmp"
@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
-	"github.com/hookspan/hookspan/tests/clinecli/sink"
+	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
 // Trace is the received spans of one trace, each once.
@@ -127,39 +126,38 @@ func (t *Trace) Tools() []Tool {
 	return out
 }
 
-// Tokens is a token count as spans carry it. Input includes what came from the
-// cache.
+// Tokens is a token count as spans carry it. Input includes what came from and
+// went into the cache.
 type Tokens struct {
-	Input, Output, CacheRead int64
+	Input, Output, CacheRead, CacheWrite int64
 }
 
-// tokensOf reads the counts of a span; ok is false where it has none.
-func tokensOf(s *sink.Span) (tk Tokens, ok bool) {
+// TokensOf reads the counts of a span; ok is false where it has none.
+func TokensOf(s *sink.Span) (tk Tokens, ok bool) {
 	in, okIn := s.Attrs.Int(string(otelmap.KeyInputTokens))
 	out, okOut := s.Attrs.Int(string(otelmap.KeyOutputTokens))
-	cache, _ := s.Attrs.Int(string(otelmap.KeyCacheReadTokens))
-	return Tokens{in, out, cache}, okIn || okOut
+	read, _ := s.Attrs.Int(string(otelmap.KeyCacheReadTokens))
+	write, _ := s.Attrs.Int(string(otelmap.KeyCacheWriteTokens))
+	return Tokens{Input: in, Output: out, CacheRead: read, CacheWrite: write}, okIn || okOut
 }
 
-// CompareModel compares the trace's chat spans and the sums on its root with
-// the requests the model really answered for it. It returns what differs, one
-// line each.
+// Plus returns the sum of both counts.
+func (t Tokens) Plus(u Tokens) Tokens {
+	return Tokens{t.Input + u.Input, t.Output + u.Output, t.CacheRead + u.CacheRead, t.CacheWrite + u.CacheWrite}
+}
+
+// CompareTokens compares the trace's chat spans and the sums on its root with
+// the counts of the requests that the model really answered for it, in order.
+// It returns what differs, one line each.
 //
 // lastOpen says that the host may end before it has written the usage of its
 // last answer, as Cline's classic core does: then that one may have no counts,
 // and the sums may lack it.
-func (t *Trace) CompareModel(requests []mockllm.Request, lastOpen bool) (wrong []string) {
-	var want []Tokens
-	for _, r := range requests {
-		if r.Usage != nil && r.Complete {
-			want = append(want, Tokens{r.Usage.Prompt, r.Usage.Completion, r.Usage.Cached})
-		}
-	}
-	chats := t.Operation(otelmap.OpChat)
+func (t *Trace) CompareTokens(want []Tokens, lastOpen bool) (wrong []string) {
 	var got []Tokens
-	for _, s := range chats {
+	for _, s := range t.Operation(otelmap.OpChat) {
 		// A request that failed has no counts, or zeros where the host writes them.
-		if tk, ok := tokensOf(s); ok && tk != (Tokens{}) {
+		if tk, ok := TokensOf(s); ok && tk != (Tokens{}) {
 			got = append(got, tk)
 		}
 	}
@@ -169,15 +167,50 @@ func (t *Trace) CompareModel(requests []mockllm.Request, lastOpen bool) (wrong [
 	if !slices.Equal(want, got) {
 		wrong = append(wrong, fmt.Sprintf("tokens of the chat spans: model answered %+v, spans say %+v", want, got))
 	}
+	return append(wrong, t.CompareSum(want)...)
+}
+
+// CompareSum compares the sums on the trace's root with the counts of its
+// requests. It returns what differs, one line each.
+func (t *Trace) CompareSum(want []Tokens) (wrong []string) {
 	if t.Root == nil {
-		return append(wrong, "no root to compare sums on")
+		return []string{"no root to compare sums on"}
 	}
 	var sum Tokens
 	for _, tk := range want {
-		sum.Input, sum.Output, sum.CacheRead = sum.Input+tk.Input, sum.Output+tk.Output, sum.CacheRead+tk.CacheRead
+		sum = sum.Plus(tk)
 	}
-	if total, _ := tokensOf(t.Root); total != sum {
+	if total, _ := TokensOf(t.Root); total != sum {
 		wrong = append(wrong, fmt.Sprintf("sums on the root: want %+v, got %+v", sum, total))
 	}
 	return wrong
+}
+
+// CompareOutcome compares the root's outcome and status, its task and the name
+// of the service with what they are to be. It returns what differs, one line
+// each.
+func (t *Trace) CompareOutcome(outcome, task, service string) (wrong []string) {
+	if t.Root == nil {
+		return []string{"no root to compare the outcome of"}
+	}
+	if t.Outcome() != outcome {
+		wrong = append(wrong, fmt.Sprintf("outcome %q, want %q", t.Outcome(), outcome))
+	}
+	if isError := outcome == otelmap.OutcomeFailed || outcome == otelmap.OutcomeAbandoned; isError != (t.Root.Status == "Error") {
+		wrong = append(wrong, fmt.Sprintf("status of the root is %s with outcome %s", t.Root.Status, t.Outcome()))
+	}
+	if got := t.Root.Attrs.String(string(otelmap.KeyTask)); got != task {
+		wrong = append(wrong, fmt.Sprintf("task %q, want %q", got, task))
+	}
+	if got := t.Root.Resource.String(string(otelmap.KeyServiceName)); got != service {
+		wrong = append(wrong, fmt.Sprintf("service.name %q, want %q", got, service))
+	}
+	return wrong
+}
+
+// LinksTo reports whether the trace's root links to the root of the other.
+func (t *Trace) LinksTo(other *Trace) bool {
+	return t.Root != nil && other.Root != nil && slices.ContainsFunc(t.Root.Links, func(l sink.Link) bool {
+		return l.TraceID == other.ID && l.SpanID == other.Root.SpanID
+	})
 }

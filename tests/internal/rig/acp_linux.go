@@ -1,4 +1,4 @@
-package clinecli
+package rig
 
 import (
 	"bufio"

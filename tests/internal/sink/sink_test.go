@@ -19,7 +19,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hookspan/hookspan/tests/clinecli/sink"
+	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
 func TestSpansComeAsTheSDKSentThem(t *testing.T) {
@@ -108,5 +108,27 @@ func TestInfiniumBodiesAndStraysAreKept(t *testing.T) {
 	}
 	if n := len(s.Strays()); n != 3 {
 		t.Errorf("%d strays, want 3: %q", n, s.Strays())
+	}
+}
+
+func TestDecodeReadsAnOTLPDocument(t *testing.T) {
+	t.Parallel()
+	got, err := sink.Decode([]byte(`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"x"}}]},"scopeSpans":[{"scope":{"name":"s"},
+		"spans":[{"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"b7ad6b7169203331","parentSpanId":"00f067aa0ba902b7","name":"n","kind":3,
+		"startTimeUnixNano":"5","endTimeUnixNano":"6","status":{"code":2},"unknown":1,"links":[{"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"b7ad6b7169203331"}]}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const trace = "0af7651916cd43dd8448eb211c80319c"
+	want := []sink.Span{{
+		TraceID: trace, SpanID: "b7ad6b7169203331", ParentID: "00f067aa0ba902b7", Name: "n", Kind: "Client", Status: "Error",
+		Start: time.Unix(0, 5).UTC(), End: time.Unix(0, 6).UTC(), Attrs: sink.Attrs{}, Resource: sink.Attrs{"service.name": "x"}, Scope: "s",
+		Links: []sink.Link{{TraceID: trace, SpanID: "b7ad6b7169203331", Attrs: sink.Attrs{}}},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+	if _, err := sink.Decode([]byte("[]")); err == nil {
+		t.Error("an array was taken for an OTLP document")
 	}
 }

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"encoding/base64"
 	"encoding/hex"
 	"time"
 
@@ -68,13 +69,15 @@ func (a Attrs) Int(key string) (int64, bool) {
 // Root reports whether the span has no parent.
 func (s *Span) Root() bool { return s.ParentID == "" }
 
-func flatten(req *collectorpb.ExportTraceServiceRequest) []Span {
+// flatten lists the request's spans. id writes an id of the wire form that the
+// request had.
+func flatten(req *collectorpb.ExportTraceServiceRequest, id func([]byte) string) []Span {
 	var out []Span
 	for _, rs := range req.GetResourceSpans() {
 		res := attrs(rs.GetResource().GetAttributes())
 		for _, ss := range rs.GetScopeSpans() {
 			for _, sp := range ss.GetSpans() {
-				out = append(out, flattenSpan(sp, res, ss.GetScope().GetName()))
+				out = append(out, flattenSpan(sp, res, ss.GetScope().GetName(), id))
 			}
 		}
 	}
@@ -92,10 +95,10 @@ var (
 	}
 )
 
-func flattenSpan(sp *tracepb.Span, res Attrs, scope string) Span {
+func flattenSpan(sp *tracepb.Span, res Attrs, scope string, id func([]byte) string) Span {
 	s := Span{
-		TraceID: hex.EncodeToString(sp.GetTraceId()), SpanID: hex.EncodeToString(sp.GetSpanId()),
-		ParentID: hex.EncodeToString(sp.GetParentSpanId()), Name: sp.GetName(), Kind: kinds[sp.GetKind()],
+		TraceID: id(sp.GetTraceId()), SpanID: id(sp.GetSpanId()),
+		ParentID: id(sp.GetParentSpanId()), Name: sp.GetName(), Kind: kinds[sp.GetKind()],
 		Start: nanos(sp.GetStartTimeUnixNano()), End: nanos(sp.GetEndTimeUnixNano()),
 		Status: statuses[sp.GetStatus().GetCode()], StatusMessage: sp.GetStatus().GetMessage(),
 		Attrs: attrs(sp.GetAttributes()), Resource: res, Scope: scope,
@@ -105,11 +108,15 @@ func flattenSpan(sp *tracepb.Span, res Attrs, scope string) Span {
 	}
 	for _, l := range sp.GetLinks() {
 		s.Links = append(s.Links, Link{
-			TraceID: hex.EncodeToString(l.GetTraceId()), SpanID: hex.EncodeToString(l.GetSpanId()), Attrs: attrs(l.GetAttributes()),
+			TraceID: id(l.GetTraceId()), SpanID: id(l.GetSpanId()), Attrs: attrs(l.GetAttributes()),
 		})
 	}
 	return s
 }
+
+// jsonID undoes what a JSON decoder made of an id: OTLP/JSON writes ids in hex,
+// and protobuf's own JSON form takes every bytes field for base64.
+func jsonID(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 
 func nanos(n uint64) time.Time {
 	return time.Unix(0, int64(n)).UTC() //nolint:gosec // A span's time fits until the year 2262.

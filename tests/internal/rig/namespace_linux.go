@@ -1,4 +1,4 @@
-package clinecli
+package rig
 
 import (
 	"bytes"
@@ -18,13 +18,6 @@ import (
 
 // innerVar is set in the environment of the inner half.
 const innerVar = "HOOKSPAN_TESTS_INNER"
-
-// job is what the inner half reads on its standard input.
-type job struct {
-	Arena   *Arena   `json:"arena"`
-	Run     *Run     `json:"run"`
-	Command []string `json:"command"`
-}
 
 // overhead is what a run may take beyond the sum of its steps' limits.
 const overhead = 30 * time.Second
@@ -94,12 +87,9 @@ func namespaceAttr() *syscall.SysProcAttr {
 const exitNoLoopback = 3
 
 // Inner does the inner half's work if this process was started as one, and
-// reports whether it was. A program that calls Harness.Do calls it first thing:
-//
-//	if code, inner := clinecli.Inner(os.Stdin, os.Stdout, os.Stderr); inner {
-//		os.Exit(code)
-//	}
-func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
+// reports whether it was. A program that calls Execute calls it first thing and
+// exits with the code if it was.
+func Inner(stdin io.Reader, stdout, stderr io.Writer, newModel NewModel) (code int, inner bool) {
 	if os.Getenv(innerVar) == "" {
 		return 0, false
 	}
@@ -114,7 +104,7 @@ func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
 		_, _ = fmt.Fprintf(stderr, "decode the run: %v\n", err)
 		return 1, true
 	}
-	res, err := perform(ctx, &j)
+	res, err := perform(ctx, &j, newModel)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 		return 1, true

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package clinecli
+package rig
 
 import (
 	"context"
@@ -9,17 +9,10 @@ import (
 	"runtime"
 )
 
-// job is one run, ready to be executed.
-type job struct {
-	Arena   *Arena
-	Run     *Run
-	Command []string
-}
-
 func runInNamespace(context.Context, *job) (*Result, error) {
 	return nil, fmt.Errorf("%s has none: %w", runtime.GOOS, ErrNoNamespace)
 }
 
 // Inner reports whether this process is the inner half of a run. Off Linux it
 // never is.
-func Inner(io.Reader, io.Writer, io.Writer) (code int, inner bool) { return 0, false }
+func Inner(io.Reader, io.Writer, io.Writer, NewModel) (code int, inner bool) { return 0, false }

@@ -8,6 +8,7 @@ package sink
 import (
 	"compress/gzip"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -127,7 +128,11 @@ func (s *Sink) otlp(w http.ResponseWriter, r *http.Request, body []byte) {
 		s.stray(w, r, http.StatusBadRequest, fmt.Errorf("decode OTLP request of %d bytes: %w", len(body), err))
 		return
 	}
-	spans := flatten(&req)
+	id := hex.EncodeToString
+	if asJSON {
+		id = jsonID
+	}
+	spans := flatten(&req, id)
 	s.mu.Lock()
 	s.spans = append(s.spans, spans...)
 	if s.grown != nil {
@@ -144,6 +149,15 @@ func (s *Sink) otlp(w http.ResponseWriter, r *http.Request, body []byte) {
 	// partial success.
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	w.WriteHeader(http.StatusOK)
+}
+
+// Decode reads the spans of one OTLP/JSON document.
+func Decode(doc []byte) ([]Span, error) {
+	var req collectorpb.ExportTraceServiceRequest
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(doc, &req); err != nil {
+		return nil, fmt.Errorf("decode an OTLP/JSON document of %d bytes: %w", len(doc), err)
+	}
+	return flatten(&req, jsonID), nil
 }
 
 func (s *Sink) infinium(w http.ResponseWriter, r *http.Request, agent string, body []byte) {

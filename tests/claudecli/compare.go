@@ -1,0 +1,209 @@
+package claudecli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/sink"
+)
+
+// WantTool is what must have come of one tool call, beyond what the model's log
+// says of it.
+type WantTool struct {
+	// Error is error.type; empty for a tool that worked.
+	Error string
+	// Text is a part of the call's result or error.
+	Text string
+	// Under is the index, among the trace's calls, of the call whose subagent
+	// made this one; negative for the lead agent.
+	Under int
+}
+
+// trace is a received trace with its spans at hand.
+type trace struct {
+	*rig.Trace
+
+	byID map[string]*sink.Span
+}
+
+// CompareModel compares a trace with the requests that the model answered for
+// it and with what must have come of their tool calls, in the order of the log.
+// It returns what differs, one line each.
+func CompareModel(t *rig.Trace, requests []mockanthropic.Request, want []WantTool) (wrong []string) {
+	tr := &trace{Trace: t, byID: make(map[string]*sink.Span, len(t.Spans))}
+	for _, s := range t.Spans {
+		tr.byID[s.SpanID] = s
+	}
+	wrong = append(wrong, tr.tools(requests, want)...)
+	return append(wrong, tr.chats(requests)...)
+}
+
+// calls are the calls of the requests, in order.
+func calls(requests []mockanthropic.Request) []mockanthropic.ToolCall {
+	var out []mockanthropic.ToolCall
+	for _, r := range requests {
+		out = append(out, r.Calls...)
+	}
+	return out
+}
+
+func (t *trace) tools(requests []mockanthropic.Request, want []WantTool) (wrong []string) {
+	results := make(map[string]mockanthropic.ToolResult)
+	for _, r := range requests {
+		for _, x := range r.Results {
+			results[x.ID] = x
+		}
+	}
+	spans := make(map[string]*sink.Span)
+	for _, s := range t.Operation(otelmap.OpExecuteTool) {
+		id := s.Attrs.String(string(otelmap.KeyToolCallID))
+		if spans[id] != nil {
+			wrong = append(wrong, fmt.Sprintf("call %q has two spans", id))
+		}
+		spans[id] = s
+	}
+	asked := calls(requests)
+	if len(asked) != len(want) || len(spans) != len(want) {
+		wrong = append(wrong, fmt.Sprintf("the model asked for %d tools, %d have a span, want %d", len(asked), len(spans), len(want)))
+	}
+	for i, c := range asked[:min(len(asked), len(want))] {
+		s := spans[c.ID]
+		if s == nil {
+			wrong = append(wrong, fmt.Sprintf("call %s of %s has no span", c.ID, c.Name))
+			continue
+		}
+		under := ""
+		if k := want[i].Under; k >= 0 {
+			under = asked[k].ID
+		}
+		for _, w := range t.tool(s, c, results[c.ID], want[i], under) {
+			wrong = append(wrong, fmt.Sprintf("call %s of %s: %s", c.ID, c.Name, w))
+		}
+	}
+	return append(wrong, order(requests, spans)...)
+}
+
+// tool compares one call's span. under is the id of the call whose subagent made
+// it.
+func (t *trace) tool(s *sink.Span, c mockanthropic.ToolCall, result mockanthropic.ToolResult, want WantTool, under string) (wrong []string) {
+	differ := func(what, got, want string) {
+		if got != want {
+			wrong = append(wrong, fmt.Sprintf("%s %q, want %q", what, got, want))
+		}
+	}
+	differ("name", s.Attrs.String(string(otelmap.KeyToolName)), c.Name)
+	differ("error.type", s.Attrs.String(string(otelmap.KeyErrorType)), want.Error)
+	status := "Unset"
+	if want.Error != "" {
+		status = "Error"
+	}
+	differ("status", s.Status, status)
+	differ("call of the subagent it is under", t.callAbove(s), under)
+	if result.ID != "" && result.IsError != (want.Error != "") {
+		wrong = append(wrong, fmt.Sprintf("the agent told the model is_error %v, want %v", result.IsError, want.Error != ""))
+	}
+	if !strings.Contains(result.Text, want.Text) && result.ID != "" {
+		wrong = append(wrong, fmt.Sprintf("the agent told the model %q, want %q in it", result.Text, want.Text))
+	}
+	said := s.StatusMessage + "\n" + s.Attrs.String(string(otelmap.KeyToolResult))
+	if !strings.Contains(said, want.Text) {
+		wrong = append(wrong, fmt.Sprintf("result and error say %q, want %q in it", said, want.Text))
+	}
+	args := s.Attrs.String(string(otelmap.KeyToolArguments))
+	for k, v := range c.Input {
+		if text, ok := v.(string); ok && (!strings.Contains(args, k) || !strings.Contains(args, strings.Trim(text, "./"))) && !strings.ContainsAny(text, "\"\\<>&") {
+			wrong = append(wrong, fmt.Sprintf("arguments %q lack %s %q", args, k, text))
+		}
+	}
+	return wrong
+}
+
+// callAbove is the id of the tool call whose subagent the span belongs to, empty
+// for the lead agent.
+func (t *trace) callAbove(s *sink.Span) string {
+	for p := t.byID[s.ParentID]; p != nil; p = t.byID[p.ParentID] {
+		if id := p.Attrs.String(string(otelmap.KeyToolCallID)); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// order wants the tools of one answer to start after those of the answers
+// before it, as far as they are of one part of the script.
+func order(requests []mockanthropic.Request, spans map[string]*sink.Span) (wrong []string) {
+	last := make(map[string]*sink.Span)
+	for _, r := range requests {
+		newest := last[r.Part]
+		for _, c := range r.Calls {
+			s := spans[c.ID]
+			if s == nil {
+				continue
+			}
+			if old := last[r.Part]; old != nil && s.Start.Before(old.Start) {
+				wrong = append(wrong, fmt.Sprintf("call %s starts before a call of an earlier answer", c.ID))
+			}
+			if newest == nil || newest.Start.Before(s.Start) {
+				newest = s
+			}
+		}
+		last[r.Part] = newest
+	}
+	return wrong
+}
+
+// finishReasons are the semantic conventions' words for the model's.
+var finishReasons = map[string]string{"end_turn": "stop", "tool_use": "tool_call"}
+
+// chats compares the chat spans, found by the message's id, and the sums on the
+// root.
+func (t *trace) chats(requests []mockanthropic.Request) (wrong []string) {
+	spans := make(map[string]*sink.Span)
+	for _, s := range t.Operation(otelmap.OpChat) {
+		id := s.Attrs.String(string(otelmap.KeyResponseID))
+		if _, counted := rig.TokensOf(s); counted && spans[id] != nil {
+			wrong = append(wrong, fmt.Sprintf("message %q has two spans", id))
+		}
+		spans[id] = s
+	}
+	var all []rig.Tokens
+	for _, r := range requests {
+		if r.Usage == nil || !r.Complete {
+			continue
+		}
+		u := r.Usage
+		want := rig.Tokens{Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+		all = append(all, want)
+		s := spans[r.ID]
+		if s == nil {
+			wrong = append(wrong, fmt.Sprintf("message %s has no span", r.ID))
+			continue
+		}
+		delete(spans, r.ID)
+		if got, _ := rig.TokensOf(s); got != want {
+			wrong = append(wrong, fmt.Sprintf("message %s: tokens %+v, want %+v", r.ID, got, want))
+		}
+		if got := s.Attrs.String(string(otelmap.KeyRequestID)); got != r.RequestID {
+			wrong = append(wrong, fmt.Sprintf("message %s: request id %q, want %q", r.ID, got, r.RequestID))
+		}
+		if got := s.Attrs.String(string(otelmap.KeyText)); got != r.Text {
+			wrong = append(wrong, fmt.Sprintf("message %s: text %q, want %q", r.ID, got, r.Text))
+		}
+		if got, _ := s.Attrs[string(otelmap.KeyFinishReasons)].([]any); !slices.Equal(got, []any{finishReasons[r.Finish]}) {
+			wrong = append(wrong, fmt.Sprintf("message %s: finish reasons %v, want %s", r.ID, got, finishReasons[r.Finish]))
+		}
+		if got, want := t.callAbove(s) != "", r.Part == mockanthropic.PartSub; got != want {
+			wrong = append(wrong, fmt.Sprintf("message %s is under a subagent: %v, want %v", r.ID, got, want))
+		}
+	}
+	for id, s := range spans {
+		if tk, counted := rig.TokensOf(s); counted && tk != (rig.Tokens{}) {
+			wrong = append(wrong, fmt.Sprintf("message %q with %+v is not one the model answered in full", id, tk))
+		}
+	}
+	return append(wrong, t.CompareSum(all)...)
+}

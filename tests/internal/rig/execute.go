@@ -1,0 +1,66 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ErrNoNamespace is wrapped by errors of Execute that mean that this machine
+// gives no network namespace, so that no run is possible.
+var ErrNoNamespace = errors.New("no network namespace of our own")
+
+// job is what the inner half reads on its standard input.
+type job struct {
+	Arena *Arena `json:"arena"`
+	Run   *Run   `json:"run"`
+}
+
+// Execute does the run in a. The error tells of the machinery alone: what
+// became of the steps stands in the result.
+func Execute(ctx context.Context, a *Arena, run *Run) (*Result, error) {
+	script, err := expand(run.Script, a)
+	if err != nil {
+		return nil, err
+	}
+	expanded := *run
+	expanded.Script = script
+	return runInNamespace(ctx, &job{Arena: a, Run: &expanded})
+}
+
+// expand replaces the words in the strings of a script, at any depth.
+func expand(script json.RawMessage, a *Arena) (json.RawMessage, error) {
+	if len(script) == 0 {
+		return json.RawMessage("null"), nil
+	}
+	d := json.NewDecoder(bytes.NewReader(script))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("decode the model's script: %w", err)
+	}
+	w := a.words()
+	var walk func(v any) any
+	walk = func(v any) any {
+		switch x := v.(type) {
+		case string:
+			return w.Replace(x)
+		case []any:
+			for i := range x {
+				x[i] = walk(x[i])
+			}
+		case map[string]any:
+			for k := range x {
+				x[k] = walk(x[k])
+			}
+		}
+		return v
+	}
+	out, err := json.Marshal(walk(v))
+	if err != nil {
+		return nil, fmt.Errorf("encode the model's script: %w", err)
+	}
+	return out, nil
+}

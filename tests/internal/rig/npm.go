@@ -1,0 +1,104 @@
+package rig
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+)
+
+// ErrNoProgram is wrapped by errors of Install that mean "not on this machine":
+// no npm, or no build of the program for this platform.
+var ErrNoProgram = errors.New("the agent's program is not available")
+
+// Program is an agent's program, pinned by an npm lock file.
+type Program struct {
+	// Name names the program in messages and in the cache folder.
+	Name string
+	// Manifest holds package.json and package-lock.json.
+	Manifest fs.FS
+	// Platforms are the platforms the lock file has a program for, as
+	// GOOS/GOARCH; empty means all.
+	Platforms []string
+}
+
+var manifestFiles = [...]string{"package.json", "package-lock.json"}
+
+// DefaultCache is the folder the programs are installed in.
+func DefaultCache() (string, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the cache folder for the agents' programs: %w", err)
+	}
+	return filepath.Join(base, "hookspan-tests"), nil
+}
+
+// Install makes sure that the program is in the cache folder and returns the
+// folder it is in, which has a node_modules. What is already there is not
+// touched and costs no network. The folder's name holds a hash of the lock
+// file, so that a new lock is a new installation.
+//
+// Several processes may install at once: each works in a folder of its own and
+// renames it into place; the first one wins and the others drop theirs.
+func (p Program) Install(ctx context.Context, cache string) (dir string, err error) {
+	if here := runtime.GOOS + "/" + runtime.GOARCH; len(p.Platforms) > 0 && !slices.Contains(p.Platforms, here) {
+		return "", fmt.Errorf("install %s: pinned for %v, this is %s: %w", p.Name, p.Platforms, here, ErrNoProgram)
+	}
+	files := make(map[string][]byte, len(manifestFiles))
+	hash := sha256.New()
+	for _, name := range manifestFiles {
+		data, err := fs.ReadFile(p.Manifest, name)
+		if err != nil {
+			return "", fmt.Errorf("read the manifest of %s: %w", p.Name, err)
+		}
+		files[name] = data
+		hash.Write(data)
+	}
+	dir = filepath.Join(cache, p.Name+"-"+hex.EncodeToString(hash.Sum(nil))[:16])
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("look for %s: %w", p.Name, err)
+	}
+	return dir, p.install(ctx, dir, files)
+}
+
+func (p Program) install(ctx context.Context, dir string, files map[string][]byte) error {
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return fmt.Errorf("install %s: %w: %w", p.Name, err, ErrNoProgram)
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return fmt.Errorf("create the cache folder for %s: %w", p.Name, err)
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-")
+	if err != nil {
+		return fmt.Errorf("create a folder to install %s in: %w", p.Name, err)
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(work, name), data, 0o644); err != nil {
+			return fmt.Errorf("write the manifest of %s: %w", p.Name, err)
+		}
+	}
+	// No install script is needed: none of the programs builds anything.
+	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	cmd.Dir = work
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm ci for %s: %w\n%s", p.Name, err, out)
+	}
+	if err := os.Rename(work, dir); err != nil {
+		if _, statErr := os.Stat(dir); statErr == nil {
+			return nil // Another process was faster.
+		}
+		return fmt.Errorf("put %s into place: %w", p.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package rig
+
+import (
+	"encoding/json"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/hookspan/hookspan/tests/internal/sink"
+)
+
+// Addresses inside a run's network namespace. Each run has the whole loopback
+// to itself, so they can be the same for all.
+const (
+	// ModelURL is the base URL of the scripted model, with no path.
+	ModelURL = "http://127.0.0.1:18080"
+	// OTLPURL is the base URL of the OTLP/HTTP receiver.
+	OTLPURL = "http://127.0.0.1:14318"
+	// InfiniumURL is the base URL of the stand-in for Infinium.
+	InfiniumURL = OTLPURL + "/api/v1"
+)
+
+// Words that are replaced in step arguments, step environments and all strings
+// of the model's script.
+const (
+	// WordMark is a pipe: a line written to it meets Condition.Mark. A tool
+	// command says with it that it is running.
+	WordMark = "{{MARK}}"
+	// WordWorkspace is the folder the agent works in.
+	WordWorkspace = "{{WORKSPACE}}"
+	// WordHome is the user's home folder.
+	WordHome = "{{HOME}}"
+	// WordRecords is the folder of the recorder hook, see Arena.Recorded.
+	WordRecords = "{{RECORDS}}"
+	// WordSession is the newest session in Arena.Sessions, resolved when the
+	// step starts. It stands in step arguments and in ACP.Session.
+	WordSession = "{{SESSION}}"
+)
+
+// Model is a scripted model at work. It is safe for concurrent use.
+type Model interface {
+	http.Handler
+	// Seen returns a channel that is closed once request n, from 1, has arrived.
+	Seen(n int) <-chan struct{}
+	// Log is a copy of what was asked so far, in the order of arrival. Its
+	// entries are encoded as JSON.
+	Log() []any
+}
+
+// NewModel makes the model of a run from Run.Script.
+type NewModel func(script json.RawMessage) (Model, error)
+
+// Run describes one run: a script for the model, and the commands to execute
+// one after the other.
+type Run struct {
+	// Command starts the agent.
+	Command []string `json:"command"`
+	// Script is what the model answers, in the form the agent's model reads.
+	Script json.RawMessage `json:"script"`
+	// Steps are executed in order; a failing step does not stop the rest.
+	Steps []Step `json:"steps"`
+}
+
+// Step is one command.
+type Step struct {
+	// Program is the command to run; empty means Run.Command.
+	Program []string `json:"program,omitempty"`
+	// WaitTraces, if not zero, makes the step run no command but end once that
+	// many traces have come to the OTLP receiver in the run.
+	WaitTraces int `json:"wait_traces,omitempty"`
+	// Args are added to the program.
+	Args []string `json:"args"`
+	// Env is added to the environment of this step.
+	Env map[string]string `json:"env,omitempty"`
+	// Stdin is the standard input; empty means none.
+	Stdin string `json:"stdin,omitempty"`
+	// ACP, if set, talks to the agent as an editor does instead of leaving its
+	// standard input empty.
+	ACP *ACP `json:"acp,omitempty"`
+	// Signal, if set, is sent to the step's process group once.
+	Signal *Signal `json:"signal,omitempty"`
+	// Timeout ends the step with SIGKILL. If zero, one minute.
+	Timeout time.Duration `json:"timeout,omitempty"`
+}
+
+// Signal is a signal and the condition that releases it.
+type Signal struct {
+	Number syscall.Signal `json:"number"`
+	When   Condition      `json:"when"`
+}
+
+// Condition is met by the first of its non-zero members.
+type Condition struct {
+	// Request is met when the model has been asked that many times in the run.
+	Request int `json:"request,omitempty"`
+	// Mark is met when a line was written to WordMark.
+	Mark bool `json:"mark,omitempty"`
+}
+
+// ACP is a conversation over the Agent Client Protocol: the one way to answer
+// an agent's questions without a terminal.
+type ACP struct {
+	// Session, if set, is the session to load; WordSession stands for the newest
+	// one. Without it a new session is started.
+	Session string `json:"session,omitempty"`
+	// Prompts are submitted one after the other in one session.
+	Prompts []string `json:"prompts"`
+	// Permissions are the kinds of option chosen for each request for
+	// permission in turn ("allow_once", "reject_once", ...); the last one is
+	// used for all further requests.
+	Permissions []string `json:"permissions"`
+}
+
+// Result is everything that came out of a run.
+type Result struct {
+	Arena *Arena `json:"arena"`
+	// Steps answer Run.Steps, in order.
+	Steps []StepResult `json:"steps"`
+	// Log is the model's log, an array.
+	Log json.RawMessage `json:"log"`
+	// Spans, Posts and Strays are what the receivers got.
+	Spans  []sink.Span `json:"spans"`
+	Posts  []sink.Post `json:"posts"`
+	Strays []string    `json:"strays"`
+	// Killed lists processes that outlived the last step by more than
+	// lingerLimit and were killed, as "pid command line".
+	Killed []string `json:"killed"`
+}
+
+// StepResult is how a step ended.
+type StepResult struct {
+	// ExitCode is -1 when a signal ended the process; Signal names it then.
+	ExitCode int    `json:"exit_code"`
+	Signal   string `json:"signal,omitempty"`
+	// TimedOut reports that Step.Timeout passed; Signalled that Step.Signal was
+	// sent.
+	TimedOut  bool   `json:"timed_out,omitempty"`
+	Signalled bool   `json:"signalled,omitempty"`
+	Stdout    string `json:"stdout"`
+	Stderr    string `json:"stderr"`
+	// Error says why the step could not be run or, for ACP, what went wrong in
+	// the conversation.
+	Error string        `json:"error,omitempty"`
+	Took  time.Duration `json:"took"`
+	// Requests is the length of the model's log when the step ended.
+	Requests int `json:"requests"`
+}
