@@ -14,5 +14,9 @@ import (
 )
 
 func main() {
-	hookproc.Main(hookproc.Host{Name: claude.Host, Peek: claude.Peek})
+	hookproc.Main(hookproc.Host{
+		Name: claude.Host, Program: "claude-hook", Peek: claude.Peek,
+		// The folder a hook runs in follows the model's cd, this does not.
+		ProjectVariable: "CLAUDE_PROJECT_DIR",
+	})
 }

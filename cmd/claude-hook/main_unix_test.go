@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -25,19 +26,17 @@ type stored struct {
 	Host, Session, Event string
 	Raw                  bool
 	Cut                  int64
+	Call                 string // the payload's tool_use_id
 }
 
 // TestClaudeHookSaysNothing starts the program as Claude Code does. Whatever
 // comes, both outputs stay empty, the exit code is 0, and the event is kept.
 func TestClaudeHookSaysNothing(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "claude-hook")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := built(t)
 	large := fmt.Sprintf(`{"session_id":"s1","hook_event_name":"PostToolUse","tool_name":"Bash","tool_response":{"stdout":"%s"},"tool_use_id":"t1"}`,
 		strings.Repeat("a line of text\\n", 5<<20/16))
+	many := fmt.Sprintf(`{"session_id":"s1","hook_event_name":"PostToolUse","tool_name":"Glob","tool_response":{"filenames":[%s""]},"tool_use_id":"t2"}`,
+		strings.Repeat(`"/w/some/file.go",`, 5<<20/18))
 	for name, tc := range map[string]struct {
 		payload string
 		args    []string
@@ -50,19 +49,16 @@ func TestClaudeHookSaysNothing(t *testing.T) {
 		"nothing":                {"", []string{"SessionEnd"}, nil, stored{Event: "SessionEnd", Raw: true}},
 		"a torn payload":         {stopEvent[:60], []string{"Stop"}, nil, stored{Event: "Stop", Raw: true}},
 		"garbage":                {strings.Repeat("\xff\x00", 1000), []string{"PreToolUse"}, nil, stored{Event: "PreToolUse", Raw: true}},
-		"5 MB":                   {large, []string{"PostToolUse"}, nil, stored{Session: "s1", Event: "PostToolUse", Cut: int64(len(large))}},
+		"5 MB":                   {large, []string{"PostToolUse"}, nil, stored{Session: "s1", Event: "PostToolUse", Cut: int64(len(large)), Call: "t1"}},
+		"5 MB of short texts":    {many, []string{"PostToolUse"}, nil, stored{Session: "s1", Event: "PostToolUse", Cut: int64(len(many)), Call: "t2"}},
 		"5 MB of garbage":        {strings.Repeat("garbage ", 5<<20/8), []string{"PostToolUse"}, nil, stored{Event: "PostToolUse", Raw: true, Cut: 5 << 20}},
 		"a script of the user's": {stopEvent, []string{"Stop"}, []string{"HOOKSPAN_CHAIN=/bin/echo"}, stored{Session: "s1", Event: "Stop"}},
 		"wrong settings":         {stopEvent, []string{"Stop"}, []string{"HOOKSPAN_CAPTURE=x", "GOGC=x"}, stored{Session: "s1", Event: "Stop"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			cmd := exec.CommandContext(t.Context(), program, tc.args...)
-			cmd.Dir = root
-			cmd.Env = append([]string{
-				"HOME=" + root, "XDG_STATE_HOME=" + filepath.Join(root, "state"), "XDG_CONFIG_HOME=" + filepath.Join(root, "config"),
-			}, tc.environ...)
-			cmd.Stdin = strings.NewReader(tc.payload)
+			cmd := command(t, program, root, tc.payload, tc.args...)
+			cmd.Env = append(cmd.Env, tc.environ...)
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			if err := cmd.Run(); err != nil {
@@ -72,17 +68,67 @@ func TestClaudeHookSaysNothing(t *testing.T) {
 				t.Errorf("stdout %q, stderr %q; want nothing", &stdout, &stderr)
 			}
 			tc.want.Host = claude.Host
-			if diff := cmp.Diff([]stored{tc.want}, events(t, filepath.Join(root, "state", "hookspan", "spool"))); diff != "" {
+			if diff := cmp.Diff([]stored{tc.want}, events(t, root)); diff != "" {
 				t.Errorf("stored (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// events are all that the spool in dir holds.
-func events(t *testing.T, dir string) []stored {
+// TestClaudeHookKeepsTheProjectsWill switches recording off in the project,
+// which is not where the model has moved to.
+func TestClaudeHookKeepsTheProjectsWill(t *testing.T) {
+	program := built(t)
+	for variable, want := range map[string]int{"CLAUDE_PROJECT_DIR": 0, "OTHER_DIR": 1} {
+		root, project := t.TempDir(), t.TempDir()
+		if err := os.WriteFile(filepath.Join(project, ".hookspan.env"), []byte("HOOKSPAN_DISABLED=true\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := command(t, program, root, stopEvent, "Stop")
+		cmd.Env = append(cmd.Env, variable+"="+project)
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s: ends with %v, output %q", variable, err, out)
+		}
+		if got := events(t, root); len(got) != want {
+			t.Errorf("%s names the project: %d events stored, want %d", variable, len(got), want)
+		}
+	}
+}
+
+func TestClaudeHookHelp(t *testing.T) {
+	out, err := command(t, built(t), t.TempDir(), "", "--help").CombinedOutput()
+	if want := "usage: claude-hook EVENT < payload\n"; err != nil || !strings.HasPrefix(string(out), want) {
+		t.Errorf("ends with %v, output %q, want it to begin with %q", err, out, want)
+	}
+}
+
+// built is the program's file.
+func built(t *testing.T) string {
 	t.Helper()
-	sp, err := spool.Open(dir, spool.Options{})
+	program := filepath.Join(t.TempDir(), "claude-hook")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// command is the program with its folders in root.
+func command(t *testing.T, program, root, payload string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir, cmd.Stdin = root, strings.NewReader(payload)
+	cmd.Env = []string{
+		"HOME=" + root, "XDG_STATE_HOME=" + filepath.Join(root, "state"), "XDG_CONFIG_HOME=" + filepath.Join(root, "config"),
+	}
+	return cmd
+}
+
+// events are all that the spool below root holds.
+func events(t *testing.T, root string) []stored {
+	t.Helper()
+	sp, err := spool.Open(filepath.Join(root, "state", "hookspan", "spool"), spool.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +149,13 @@ func events(t *testing.T, dir string) []stored {
 		}
 		for r.Next() {
 			rec := r.Record()
-			all = append(all, stored{rec.Host, rec.Session, rec.Event, rec.Raw, rec.Cut})
+			var p struct {
+				Call string `json:"tool_use_id"`
+			}
+			if err := json.Unmarshal(rec.Payload, &p); err != nil && !rec.Raw {
+				t.Error(err)
+			}
+			all = append(all, stored{rec.Host, rec.Session, rec.Event, rec.Raw, rec.Cut, p.Call})
 		}
 		if err := errors.Join(r.Err(), r.Close(), s.Close()); err != nil || len(r.Damage()) > 0 {
 			t.Errorf("read %s: %v, damage %v", k, err, r.Damage())

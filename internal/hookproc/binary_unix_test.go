@@ -219,6 +219,73 @@ func TestBinaryCrash(t *testing.T) {
 	}
 }
 
+// TestBinarySignals sends a signal while the payload is still being written.
+// What a terminal sends to all in it must not cost the event.
+func TestBinarySignals(t *testing.T) {
+	// More than a pipe holds: once it is written, the hook is reading.
+	payload := `{"taskId":"17","x":"` + strings.Repeat("x", 256<<10) + `"}`
+	for _, tc := range []struct {
+		signal   syscall.Signal
+		survives bool
+	}{{syscall.SIGINT, true}, {syscall.SIGHUP, true}, {syscall.SIGTERM, false}} {
+		t.Run(tc.signal.String(), func(t *testing.T) {
+			c := newBinaryCall(t)
+			cmd := c.command(nil, "PostToolUse")
+			stdin, err := cmd.StdinPipe()
+			must(t, err)
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			must(t, cmd.Start())
+			_, err = io.WriteString(stdin, payload[:len(payload)-1])
+			must(t, err)
+			must(t, cmd.Process.Signal(tc.signal))
+			if !tc.survives {
+				var exit *exec.ExitError
+				if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != tc.signal {
+					t.Errorf("ends with %v, want to be ended by the signal", err)
+				}
+				return
+			}
+			// To a process that has ended this fails, which Wait tells better.
+			_, _ = io.WriteString(stdin, payload[len(payload)-1:])
+			_ = stdin.Close()
+			err = cmd.Wait()
+			if err != nil || stdout.String() != neutral+"\n" || stderr.Len() > 0 {
+				t.Errorf("ends with %v, stdout %q, stderr %q", err, &stdout, &stderr)
+			}
+			if r := c.records(); len(r) != 1 || string(r[0].Payload) != payload {
+				t.Errorf("%d events stored, want the one, whole", len(r))
+			}
+		})
+	}
+}
+
+// TestBinaryChainSignals has the script report which signals reach it. A shell
+// cannot catch one that was ignored when it started.
+func TestBinaryChainSignals(t *testing.T) {
+	for name, tc := range map[string]struct{ before, want string }{
+		"started with the defaults": {"", "int\nhup\n"},
+		"started by nohup":          {"trap '' HUP; ", "int\n"},
+		"started with both ignored": {"trap '' HUP INT; ", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newBinaryCall(t)
+			c.script("#!/bin/sh\ntrap 'echo int >&2' INT\ntrap 'echo hup >&2' HUP\nkill -INT $$\nkill -HUP $$\n", 0o755)
+			cmd := c.command(strings.NewReader(toolEvent), "")
+			cmd.Args = []string{"sh", "-c", tc.before + `exec "$0" PostToolUse`, cmd.Path}
+			cmd.Path = "/bin/sh"
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			if err := cmd.Run(); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tc.want, stderr.String()); d != "" {
+				t.Errorf("signals (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
 // TestBinaryChain has the script report what it inherits.
 func TestBinaryChain(t *testing.T) {
 	c := newBinaryCall(t)
@@ -250,6 +317,7 @@ func TestBinaryMemory(t *testing.T) {
 		{"4 KB", stream(`{"taskId":"1","x":"`, "x", 4096, `"}`), 16 << 10},
 		{"1 MB, kept whole", stream(`{"taskId":"1","x":"`, "x", mb-100, `"}`), 32 << 10},
 		{"100 MB in one string", stream(`{"taskId":"1","x":"`, "some text\\n", 10*mb, `"}`), 32 << 10},
+		{"100 MB in members of members", stream(`{"taskId":"1","x":{`, `"0123456789":[],`, 100*mb/16, `"":0}}`), 32 << 10},
 		{"100 MB in short strings", stream(`{"taskId":"1","x":[`, `"0123456789abc",`, 100*mb/16, `""]}`), 32 << 10},
 		{"100 MB of garbage", stream("", "garbage.", 100*mb/8, ""), 32 << 10},
 	} {

@@ -71,7 +71,7 @@ func TestReadPayloadLarge(t *testing.T) {
 			in: stream(`{"a":"`, "x", 4097-8, `"}`), size: 4097, limit: 4096,
 			check: func(t *testing.T, v any) {
 				s := v.(map[string]any)["a"].(string)
-				want := strings.Repeat("x", 505) + "… [3584 bytes cut]"
+				want := strings.Repeat("x", 320) + "… [3769 bytes cut]"
 				if d := cmp.Diff(want, s); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}
@@ -87,7 +87,7 @@ func TestReadPayloadLarge(t *testing.T) {
 					t.Errorf("members: %v", cmp.Diff(nil, o))
 				}
 				text, note, ok := strings.Cut(result, "… [")
-				if !ok || note != fmt.Sprintf("%d bytes cut]", 20*mb-len(text)) || len(text) < 100_000 {
+				if !ok || note != fmt.Sprintf("%d bytes cut]", 20*mb-len(text)) || len(text) < 96_000 {
 					t.Errorf("%d bytes kept, note %q", len(text), note)
 				}
 			},
@@ -107,11 +107,26 @@ func TestReadPayloadLarge(t *testing.T) {
 			},
 		},
 		"many short strings lose the last ones": {
-			in: stream(`{"k":[`, `"abcdefgh",`, 400_000, `""]}`), limit: bigLimit, size: 6 + 400_000*11 + 4,
+			in: stream(`{"k":[`, `"abcdefgh",`, 400_000, `""],"l":true}`), limit: bigLimit, size: 6 + 400_000*11 + 13,
 			check: func(t *testing.T, v any) {
-				l := v.(map[string]any)["k"].([]any)
-				if len(l) < 90_000 || l[len(l)-1] != "abcdefgh" {
-					t.Errorf("%d strings, last %q", len(l), l[len(l)-1])
+				o := v.(map[string]any)
+				l := o["k"].([]any)
+				if len(l) < 40_000 || l[len(l)-1] != "abcdefgh" || o["l"] != true {
+					t.Errorf("%d strings, last %q; behind them %v", len(l), l[len(l)-1], o["l"])
+				}
+			},
+		},
+		"a number that is too long goes with its name": {
+			in: stream(`{"a":`, "7", 2*mb, `,"b":{"c":"`+strings.Repeat("d", 100)+`","e":1}}`), limit: bigLimit, size: 5 + 2*mb + 120,
+			want: `{"b":{"c":"` + strings.Repeat("d", 100) + `","e":1}}`,
+		},
+		"a list of lists": {
+			in: stream(`[`, `["a",{"b":["]"]}],`, 200_000, `"end"]`), limit: bigLimit, size: 1 + 200_000*18 + 6,
+			check: func(t *testing.T, v any) {
+				l := v.([]any)
+				want := []any{"a", map[string]any{"b": []any{"]"}}}
+				if len(l) < 40_000 || cmp.Diff(want, l[0]) != "" || cmp.Diff(want, l[10_000]) != "" {
+					t.Errorf("%d lists, first %v", len(l), l[0])
 				}
 			},
 		},
@@ -128,7 +143,7 @@ func TestReadPayloadLarge(t *testing.T) {
 					}
 					l, ok = l[0].([]any)
 				}
-				if depth < 1900 {
+				if depth < 500 {
 					t.Errorf("%d levels left", depth)
 				}
 			},
@@ -226,6 +241,8 @@ func TestReadPayloadMemory(t *testing.T) {
 		"short strings":    stream(`[`, `"0123456789abc",`, size/16, `""]`),
 		"garbage":          stream("", "garbage.", size/8, ""),
 		"stray UTF-8 tail": stream(`"`, "\x80\x81\x82\x83", size/4, `"`),
+		"open lists":       stream(`{"a":{"b":[`, "[", size, ""),
+		"members":          stream(`{`, `"0123456789":{},`, size/16, `"":0}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -380,6 +397,7 @@ func FuzzReadPayload(f *testing.F) {
 		strings.Repeat(" ", 200) + `{"a" : tru e}`, `{}` + strings.Repeat("x", 200), strings.Repeat(`"\u12`, 60),
 	} {
 		f.Add([]byte(s), 128)
+		f.Add([]byte(`{"s":1,"b":`+s+`,"l":[`+strings.Repeat(`"x",{"y":[]},`, 200)+`0],"e":"f"}`), 1024)
 	}
 	f.Fuzz(func(t *testing.T, in []byte, limit int) {
 		if limit < 128 || limit > 1<<16 {
@@ -404,6 +422,20 @@ func FuzzReadPayload(f *testing.F) {
 		}
 		if first := bytes.TrimLeft(in, " \t\r\n"); json.Valid(in) && !whole.json && bytes.IndexByte([]byte(`{["`), first[0]) >= 0 {
 			t.Fatalf("valid JSON became %q", whole.data)
+		} else if whole.json && whole.cut > 0 && json.Valid(in) && first[0] == '{' {
+			ms, kept := members(t, in), 0
+			for _, m := range ms {
+				if m.short() {
+					kept += 2*len(m.name) + len(m.value) + len(`"":,`)
+				}
+			}
+			// What is set aside for them at this limit, but for the little that
+			// is not worth trying.
+			if aside := max((limit-cutNote)/8, min(4<<10, (limit-cutNote)/4)); kept <= aside-minText {
+				if problem := lost(ms, members(t, whole.data)); problem != "" {
+					t.Fatalf("%s\nin:  %q\nout: %q", problem, in, whole.data)
+				}
+			}
 		}
 	})
 }
@@ -415,6 +447,8 @@ func BenchmarkReadPayload(b *testing.B) {
 		"16MB/string": []byte(`{"a":"` + strings.Repeat("x", 16<<20) + `"}`),
 		"16MB/lines":  []byte(`{"a":"` + strings.Repeat(`some text of a line\n`, 16<<20/21) + `"}`),
 		"16MB/list":   []byte(`[` + strings.Repeat(`{"a":"b","c":12},`, 16<<20/17) + `0]`),
+		"16MB/patch":  []byte(`{"r":{"p":[` + strings.Repeat(`"+\tfmt.Println(\"hello\", x)",`, 16<<20/31) + `0]},"e":1}`),
+		"16MB/short":  []byte(`{` + strings.Repeat(`"a":"12345",`, 16<<20/12) + `"e":1}`),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(in)))

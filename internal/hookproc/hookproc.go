@@ -26,10 +26,24 @@ const (
 type Host struct {
 	// Name is the host's name in the spool.
 	Name string
+	// Program is the hook program's name, for its log lines and its help. If
+	// empty, Name and "-hook".
+	Program string
+	// ProjectVariable is the environment variable in which the host gives the
+	// project's folder, where the folder the hook runs in may be another. If
+	// empty, the host has none.
+	ProjectVariable string
 	// Peek finds the session and the kind of an event; it never fails.
 	Peek func(payload []byte, event string) hook.Head
 	// Reply encodes an answer. If nil, the host expects none.
 	Reply func(hook.Reply) []byte
+}
+
+func (h Host) program() string {
+	if h.Program != "" {
+		return h.Program
+	}
+	return h.Name + "-hook"
 }
 
 // Process is one hook call. Everything it touches comes in here.
@@ -49,6 +63,9 @@ type Process struct {
 	Deadline <-chan time.Time
 	// Spawn starts `hookspan args...` detached and does not wait.
 	Spawn func(args ...string) error
+	// Soften gives the programs that are started from here on the signals that
+	// this one ignores. If nil, there are none.
+	Soften func()
 
 	stateDir string // known from Run on; may be empty
 }
@@ -62,7 +79,7 @@ func (p *Process) Run() {
 		defer func() { _ = recover() }()
 		p.answer(out)
 	}()
-	log := logfile.Log{Who: p.Host.Name + "-hook", Now: p.Now}
+	log := logfile.Log{Who: p.Host.program(), Now: p.Now}
 	defer func() {
 		if e := recover(); e != nil {
 			log.Line(fmt.Sprintf("%s: panic: %v", p.Event, e))
@@ -178,7 +195,14 @@ func (p *Process) off(cfg *config.Config) bool {
 	if _, err := os.Lstat(cfg.PausePath()); err == nil {
 		return true
 	}
-	return p.Dir != "" && config.ProjectDisabled(readProject, p.Dir)
+	if config.ProjectDisabled(readProject, p.Dir) {
+		return true
+	}
+	if p.Host.ProjectVariable == "" {
+		return false
+	}
+	project, _ := takeVariable(p.Environ, p.Host.ProjectVariable)
+	return project != p.Dir && config.ProjectDisabled(readProject, project)
 }
 
 func (p *Process) store(cfg *config.Config, sp *spool.Spool, head hook.Head, in payload) error {

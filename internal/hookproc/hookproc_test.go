@@ -184,7 +184,7 @@ func TestRun(t *testing.T) {
 			},
 			stored: func(r *spool.Record) {
 				r.Cut = 9022
-				r.Payload = []byte(`{"taskId":"17","x":"` + strings.Repeat("x", 503) + "… [8497 bytes cut]" + `"}`)
+				r.Payload = []byte(`{"taskId":"17","x":"` + strings.Repeat("x", 320) + "… [8680 bytes cut]" + `"}`)
 			},
 		},
 
@@ -224,6 +224,29 @@ func TestRun(t *testing.T) {
 		},
 		"switched off by the project": {
 			with: func(c *call) { c.write("project/.hookspan.env", "HOOKSPAN_DISABLED=true\n") },
+		},
+		"switched off by the project that the host names": {
+			with: func(c *call) {
+				c.Host.ProjectVariable = "HOST_PROJECT"
+				c.setenv("HOST_PROJECT", c.path("project"))
+				c.write("project/.hookspan.env", "HOOKSPAN_DISABLED=true\n")
+				c.Dir = c.path("config")
+			},
+		},
+		"switched off by the folder, not by the project that the host names": {
+			with: func(c *call) {
+				c.Host.ProjectVariable = "HOST_PROJECT"
+				c.setenv("HOST_PROJECT", c.path("config"))
+				c.write("project/.hookspan.env", "HOOKSPAN_DISABLED=true\n")
+			},
+		},
+		"a project named in a variable that is not the host's": {
+			with: func(c *call) {
+				c.Host.ProjectVariable = "HOST_PROJECT"
+				c.setenv("OTHER_PROJECT", c.path("config"))
+				c.write("config/.hookspan.env", "HOOKSPAN_DISABLED=true\n")
+			},
+			stored: same,
 		},
 		"switched off and wrong values": {
 			with: func(c *call) { c.setenv("HOOKSPAN_DISABLED", "1"); c.setenv("HOOKSPAN_CAPTURE", "everything") },
@@ -329,6 +352,18 @@ func TestRun(t *testing.T) {
 				t.Errorf("started %v", c.spawned)
 			}
 		})
+	}
+}
+
+func TestRunNamesTheProgram(t *testing.T) {
+	for program, want := range map[string]string{"": " cline-hook: ", "other": " other: "} {
+		c := newCall(t)
+		c.Host.Program = program
+		c.setenv("HOOKSPAN_CAPTURE", "everything")
+		c.Run()
+		if log := c.log(); !strings.Contains(log, want) {
+			t.Errorf("program %q: log %q, want %q in it", program, log, want)
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // and exits with 0.
 func Main(h Host) {
 	debug.SetTraceback("crash")
-	harden()
+	soften := harden()
 	// One event's garbage is never worth collecting; an oversized payload's is.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(24 << 20)
@@ -21,12 +21,13 @@ func Main(h Host) {
 	p := &Process{
 		Host: h, Stdin: os.Stdin, Stdout: os.Stdout, Environ: os.Environ(),
 		Home: home, GOOS: runtime.GOOS, Dir: dir, PPID: os.Getppid(), Now: time.Now,
+		Soften: soften,
 	}
 	if len(os.Args) > 1 {
 		p.Event = os.Args[1]
 	}
 	if p.Event == "--help" || p.Event == "-h" {
-		_, _ = os.Stdout.WriteString("usage: " + h.Name + "-hook EVENT < payload\n" +
+		_, _ = os.Stdout.WriteString("usage: " + h.program() + " EVENT < payload\n" +
 			"An agent starts this for each of its events. People use hookspan: hookspan --help\n")
 		os.Exit(0)
 	}

@@ -14,20 +14,34 @@ import (
 // harden makes sure that no way for this process to die reads as a verdict: a
 // crash of the Go runtime ends by signal rather than with exit code 2, which
 // Claude Code takes for "block", and leaves no core file behind. The limit is
-// the soft one, which a program that this one starts can undo.
-func harden() {
+// the soft one, which a program that this one starts can undo. Nor does it die
+// of what a terminal sends to everyone in it, when the user presses Ctrl-C or
+// closes it: the agent may go on, or tell its hooks of its end, and that event
+// is not to be lost. A hook ends by itself soon enough, and by SIGTERM at once.
+//
+// The function returned gives the programs that are started from then on those
+// signals at their default, which scripts count on: they inherit a signal that
+// is ignored, but not one that is caught. Catching from the start would cost
+// every call 50 µs. A signal that was ignored before, as nohup has it, stays so.
+func harden() (soften func()) {
 	var core syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_CORE, &core) == nil {
 		core.Cur = 0
 		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &core)
 	}
-	signal.Ignore(syscall.SIGPIPE)
+	ours := make([]os.Signal, 0, 3)
+	for _, sig := range [...]os.Signal{syscall.SIGPIPE, syscall.SIGINT, syscall.SIGHUP} {
+		if !signal.Ignored(sig) {
+			ours = append(ours, sig)
+		}
+	}
+	signal.Ignore(ours...)
+	return func() {
+		if len(ours) > 0 {
+			signal.Notify(make(chan os.Signal, 1), ours...)
+		}
+	}
 }
-
-// soften gives the programs that are started from here on SIGPIPE at its
-// default, which scripts count on: they inherit a signal that is ignored, but
-// not one that is caught. Catching from the start would cost every call 50 µs.
-func soften() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // loginHome is the home folder in the user database's file. os/user would ask
 // the C library where cgo is on; people whom only that knows have HOME set.

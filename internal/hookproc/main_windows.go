@@ -3,15 +3,20 @@ package hookproc
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"syscall"
 )
 
-// harden has nothing to do here: a crash leaves no core file, and a broken
-// pipe is an error like any other.
-func harden() {}
-
-// soften has nothing to undo.
-func soften() {}
+// harden makes sure that Ctrl-C, which goes to everyone in a console, does not
+// end this process: the agent may go on, and the event is not to be lost. The
+// signal is caught, since one that is ignored still ends a Go program here.
+// There is nothing more to do: a crash leaves no core file, and a broken pipe is
+// an error like any other. Programs started from here inherit nothing of it, so
+// the function returned is nil.
+func harden() (soften func()) {
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	return nil
+}
 
 // loginHome is not known: Windows sets USERPROFILE for every process.
 func loginHome() string { return "" }
