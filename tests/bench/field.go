@@ -115,6 +115,8 @@ func newField(ctx context.Context, root string, stored int) (*field, error) {
 		c := add("cline-hook, OTLP endpoint "+otlp.name, hook, "PostToolUse")
 		c.env = append(c.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+otlp.url)
 	}
+	claude := add("claude-hook, a tool's result", f.program("claude-hook"), "PostToolUse")
+	claude.payload = claudePayload("PostToolUse", `"tool_name":"Read","tool_input":{"file_path":"/p/main.go"},"tool_use_id":"toolu_01","duration_ms":12,"tool_response":{"type":"text","file":{"content":"%s"}}`)
 	if canEndStrays {
 		for _, otlp := range []struct{ name, url string }{{"", ""}, {", OTLP endpoint up", up}, {", OTLP endpoint answering after 3 s", slow}} {
 			c := add("cline-hook, end of a run"+otlp.name, hook, "TaskComplete")
@@ -123,6 +125,8 @@ func newField(ctx context.Context, root string, stored int) (*field, error) {
 				c.env = append(c.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+otlp.url)
 			}
 		}
+		c := add("claude-hook, end of a turn", f.program("claude-hook"), "Stop")
+		c.payload, c.ends = claudePayload("Stop", `"stop_hook_active":false,"last_assistant_message":"%s"`), true
 	} else {
 		fmt.Fprintln(os.Stderr, "bench: the end of a run is left out: this system does not tell who a hook has started")
 	}
@@ -228,8 +232,18 @@ func (f *field) holdSweeps() error {
 
 // payload is an event of 4 KB in the shape of classic Cline.
 func payload(name, body string) []byte {
-	head := `{"clineVersion":"3.89.2","hookName":"` + name + `","timestamp":"1776506405123","taskId":"` + session +
-		`","workspaceRoots":["/home/dev/project"],"userId":"u","model":{"provider":"anthropic","slug":"claude"},`
+	return filled(`{"clineVersion":"3.89.2","hookName":"`+name+`","timestamp":"1776506405123","taskId":"`+session+
+		`","workspaceRoots":["/home/dev/project"],"userId":"u","model":{"provider":"anthropic","slug":"claude"},`, body)
+}
+
+// claudePayload is an event of 4 KB as Claude Code sends it.
+func claudePayload(name, body string) []byte {
+	return filled(`{"session_id":"7c1f0e52-9a4d-4b63-8f21-5d0b6a2e9c17","prompt_id":"19ba522e-0cb4-59e1-ac09-dbd7dc62e300",`+
+		`"transcript_path":"/p/7c1f0e52-9a4d-4b63-8f21-5d0b6a2e9c17.jsonl","cwd":"/p","permission_mode":"default","hook_event_name":"`+name+`",`, body)
+}
+
+// filled puts a text into the body that makes the payload 4 KB long.
+func filled(head, body string) []byte {
 	line := `	fmt.Println(\"a line of a file\")\n`
 	line = strings.ReplaceAll(line, "\t", `\t`)
 	fill := strings.Repeat(line, (4096-len(head)-len(body))/len(line))

@@ -116,6 +116,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 func build(ctx context.Context, dir string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+string(filepath.Separator), //nolint:gosec // Its own folder.
 		"github.com/hookspan/hookspan/cmd/cline-hook",
+		"github.com/hookspan/hookspan/cmd/claude-hook",
 		"github.com/hookspan/hookspan/cmd/hookspan",
 		"github.com/hookspan/hookspan/tests/bench/noop",
 		"github.com/hookspan/hookspan/tests/bench/launch",

@@ -51,6 +51,9 @@ func (c *contestant) call() (took time.Duration, err error) {
 	if strings.Contains(c.name, "cline-hook") && !bytes.HasPrefix(text, []byte(`{"cancel":false,`)) {
 		return 0, fmt.Errorf("%s: answered %q", c.name, text)
 	}
+	if strings.Contains(c.name, "claude-hook") && len(text) > 0 {
+		return 0, fmt.Errorf("%s: said %q, must be silent", c.name, text)
+	}
 	return took, nil
 }
 

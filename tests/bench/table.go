@@ -64,7 +64,7 @@ func budgets(contestants []*contestant, large largeResult, size int64) []budget 
 	worstRatio, worstTail, worstPeak := 0.0, time.Duration(0), 0
 	for _, c := range contestants {
 		switch {
-		case !strings.HasPrefix(c.name, "cline-hook") || strings.Contains(c.name, "at once"), strings.Contains(c.name, "hook file"):
+		case !strings.HasPrefix(c.name, "cline-hook") && !strings.HasPrefix(c.name, "claude-hook"), strings.Contains(c.name, "at once"), strings.Contains(c.name, "hook file"):
 			continue
 		case strings.Contains(c.name, "first event"):
 			first = c
