@@ -166,9 +166,9 @@ func (s *segmenter) note(it *item) {
 	if r == nil && !s.delivered(it) {
 		r = s.last()
 	}
-	switch {
-	case r == nil:
-	case r == s.open:
+	switch r {
+	case nil:
+	case s.open:
 		s.attach(r, it)
 	default:
 		r.late = append(r.late, it)

@@ -158,8 +158,10 @@ func TestTurns(t *testing.T) {
 		},
 		{
 			"a tool that the user was asked about and that never ran was denied, though the question spells its input otherwise",
-			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "b"), turnTool(1.2, pre, "p1", "Write", "a"), permission,
-				turnTool(2, post, "p1", "Bash", "b"), turnStop(3, "p1")},
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "b"), turnTool(1.2, pre, "p1", "Write", "a"), permission,
+				turnTool(2, post, "p1", "Bash", "b"), turnStop(3, "p1"),
+			},
 			[]string{"completed: execute_tool Bash#b, execute_tool Write#a!ToolDenied"},
 		},
 		{
@@ -169,32 +171,42 @@ func TestTurns(t *testing.T) {
 		},
 		{
 			"events that come twice count once",
-			[]hook.Event{turnPrompt(0, "p1"), turnPrompt(0.01, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(1.01, pre, "p1", "Bash", "a"),
-				turnTool(2, post, "p1", "Bash", "a"), turnTool(2.01, post, "p1", "Bash", "a"), turnStop(3, "p1"), turnStop(3.01, "p1")},
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnPrompt(0.01, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(1.01, pre, "p1", "Bash", "a"),
+				turnTool(2, post, "p1", "Bash", "a"), turnTool(2.01, post, "p1", "Bash", "a"), turnStop(3, "p1"), turnStop(3.01, "p1"),
+			},
 			[]string{"completed: execute_tool Bash#a"},
 		},
 		{
 			"parallel tools are paired by their ids",
-			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(1.1, pre, "p1", "Bash", "b"),
-				turnTool(2, post, "p1", "Bash", "b"), turnTool(2.1, post, "p1", "Bash", "a"), turnStop(3, "p1")},
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(1.1, pre, "p1", "Bash", "b"),
+				turnTool(2, post, "p1", "Bash", "b"), turnTool(2.1, post, "p1", "Bash", "a"), turnStop(3, "p1"),
+			},
 			[]string{"completed: execute_tool Bash#a, execute_tool Bash#b"},
 		},
 		{
 			"work after a Stop that was not let pass belongs to the turn",
-			[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1"), turnTool(2, pre, "p1", "Bash", "a"), turnTool(3, post, "p1", "Bash", "a"),
-				again(turnStop(4, "p1"))},
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnStop(1, "p1"), turnTool(2, pre, "p1", "Bash", "a"), turnTool(3, post, "p1", "Bash", "a"),
+				again(turnStop(4, "p1")),
+			},
 			[]string{"completed: execute_tool Bash#a"},
 		},
 		{
 			"a turn that goes on after its Stop and falls silent ended with it",
-			[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1"), turnTool(2, pre, "p1", "Bash", "a"), turnTool(3, post, "p1", "Bash", "a"),
-				turnPrompt(5, "p2"), turnStop(6, "p2")},
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnStop(1, "p1"), turnTool(2, pre, "p1", "Bash", "a"), turnTool(3, post, "p1", "Bash", "a"),
+				turnPrompt(5, "p2"), turnStop(6, "p2"),
+			},
 			[]string{"completed: execute_tool Bash#a", "completed: "},
 		},
 		{
 			"a tool's end that is stored after the Stop does not open the turn again",
-			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnStop(2, "p1"), turnTool(2.01, post, "p1", "Bash", "a"),
-				turnPrompt(5, "p2"), turnStop(6, "p2")},
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnStop(2, "p1"), turnTool(2.01, post, "p1", "Bash", "a"),
+				turnPrompt(5, "p2"), turnStop(6, "p2"),
+			},
 			[]string{"completed: execute_tool Bash#a", "completed: "},
 		},
 		{
@@ -219,15 +231,19 @@ func TestTurns(t *testing.T) {
 		},
 		{
 			"payloads of old versions have no ids and are paired by what they say",
-			[]hook.Event{turnPrompt(0, ""), turnTool(1, pre, "", "Bash", ""), turnTool(2, post, "", "Bash", ""), again(turnStop(3, "")),
-				turnPrompt(4, ""), again(turnStop(5, ""))},
+			[]hook.Event{
+				turnPrompt(0, ""), turnTool(1, pre, "", "Bash", ""), turnTool(2, post, "", "Bash", ""), again(turnStop(3, "")),
+				turnPrompt(4, ""), again(turnStop(5, "")),
+			},
 			[]string{"completed: execute_tool Bash", "completed: "},
 		},
 		{
 			"a foreground subagent is below the call that started it",
-			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"),
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"),
 				asAgent(turnTool(1.2, pre, "p1", "Bash", "b"), "x", "Explore"), asAgent(turnTool(1.3, post, "p1", "Bash", "b"), "x", "Explore"),
-				asAgent(turnEv(1.4, end, "p1"), "x", "Explore"), turnTool(2, post, "p1", "Agent", "a"), turnStop(3, "p1")},
+				asAgent(turnEv(1.4, end, "p1"), "x", "Explore"), turnTool(2, post, "p1", "Agent", "a"), turnStop(3, "p1"),
+			},
 			[]string{"completed: execute_tool Agent#a, invoke_agent Explore, execute_tool Bash#b"},
 		},
 		{
@@ -242,24 +258,30 @@ func TestTurns(t *testing.T) {
 		},
 		{
 			"a background agent belongs to the turn that started it while the next one runs",
-			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"),
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"),
 				turnTool(1.2, post, "p1", "Agent", "a"), turnStop(2, "p1"), turnPrompt(3, "p2"),
 				asAgent(turnTool(3.1, pre, "p2", "Bash", "b"), "x", "Explore"), turnTool(3.2, pre, "p2", "Read", "c"),
 				asAgent(turnTool(3.3, post, "p2", "Bash", "b"), "x", "Explore"), turnTool(3.4, post, "p2", "Read", "c"),
-				asAgent(turnEv(3.5, end, "p2"), "x", "Explore"), turnStop(4, "p2")},
+				asAgent(turnEv(3.5, end, "p2"), "x", "Explore"), turnStop(4, "p2"),
+			},
 			[]string{"completed: execute_tool Agent#a, invoke_agent Explore, execute_tool Bash#b", "completed: execute_tool Read#c"},
 		},
 		{
 			"an agent that is asked again works for the turn that asks",
-			[]hook.Event{turnPrompt(0, "p1"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"), asAgent(turnEv(1.4, end, "p1"), "x", "Explore"),
+			[]hook.Event{
+				turnPrompt(0, "p1"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"), asAgent(turnEv(1.4, end, "p1"), "x", "Explore"),
 				turnStop(2, "p1"), turnPrompt(3, "p2"), asAgent(turnTool(3.1, pre, "p2", "Bash", "b"), "x", "Explore"),
-				asAgent(turnTool(3.2, post, "p2", "Bash", "b"), "x", "Explore"), asAgent(turnEv(3.4, end, "p2"), "x", "Explore"), turnStop(4, "p2")},
+				asAgent(turnTool(3.2, post, "p2", "Bash", "b"), "x", "Explore"), asAgent(turnEv(3.4, end, "p2"), "x", "Explore"), turnStop(4, "p2"),
+			},
 			[]string{"completed: invoke_agent Explore", "completed: invoke_agent Explore, execute_tool Bash#b"},
 		},
 		{
 			"a background agent ends with the program it runs in",
-			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"),
-				turnTool(1.2, post, "p1", "Agent", "a"), turnStop(2, "p1"), turnEv(3, bye, "p1")},
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), asAgent(turnEv(1.1, start, "p1"), "x", "Explore"),
+				turnTool(1.2, post, "p1", "Agent", "a"), turnStop(2, "p1"), turnEv(3, bye, "p1"),
+			},
 			[]string{"completed: execute_tool Agent#a, invoke_agent Explore!RunAbandoned"},
 		},
 	}
@@ -333,8 +355,10 @@ func TestReadingOnFromABoundary(t *testing.T) {
 	}
 	// The turn goes on after its end was delivered, as when a hook of the user's
 	// took minutes to refuse the end.
-	b = buildTurns(carry, []hook.Event{turnTool(8, hook.KindToolStart, "p1", "Bash", "b"), turnTool(9, hook.KindToolEnd, "p1", "Bash", "b"),
-		again(turnStop(10, "p1"))})
+	b = buildTurns(carry, []hook.Event{
+		turnTool(8, hook.KindToolStart, "p1", "Bash", "b"), turnTool(9, hook.KindToolEnd, "p1", "Bash", "b"),
+		again(turnStop(10, "p1")),
+	})
 	runs = b.Runs(epoch.Add(20 * time.Second))
 	if diff := cmp.Diff([]string{"completed: execute_tool Bash#b"}, outline(b, runs, nil)); diff != "" {
 		t.Fatalf("a turn that goes on (-want +got):\n%s", diff)

@@ -219,8 +219,10 @@ func TestPlantedKeysGoNowhere(t *testing.T) {
 				if len(used) < len(all) {
 					t.Fatalf("%d of %d keys were planted", len(used), len(all))
 				}
-				for _, f := range []string{"prompt", "command", "path", "result", "message", "workspaceRoots", "userId", "slug", "text", "contextRawPath", "model",
-					"stdout", "cwd", "agent_type", "last_assistant_message", "error", "toolUseResult", "lastPrompt"} {
+				for _, f := range []string{
+					"prompt", "command", "path", "result", "message", "workspaceRoots", "userId", "slug", "text", "contextRawPath", "model",
+					"stdout", "cwd", "agent_type", "last_assistant_message", "error", "toolUseResult", "lastPrompt",
+				} {
 					if p.fields[f] == 0 {
 						t.Errorf("no field %q was planted; there are %v", f, p.fields)
 					}

@@ -83,20 +83,3 @@ func (a *Arena) mark() string { return filepath.Join(a.Dir, "mark") }
 func (a *Arena) words() *strings.Replacer {
 	return strings.NewReplacer(WordMark, a.mark(), WordWorkspace, a.Workspace, WordHome, a.Home, WordRecords, a.Records)
 }
-
-// newestSession is the name of the newest folder in Sessions.
-func (a *Arena) newestSession() (string, error) {
-	if a.Sessions == "" {
-		return "", fmt.Errorf("%s stands in a step, and the agent's sessions cannot be told by age", WordSession)
-	}
-	entries, err := os.ReadDir(a.Sessions)
-	if err != nil {
-		return "", fmt.Errorf("look for a session: %w", err)
-	}
-	for _, e := range slices.Backward(entries) {
-		if e.IsDir() {
-			return e.Name(), nil
-		}
-	}
-	return "", fmt.Errorf("no session in %q", a.Sessions)
-}
