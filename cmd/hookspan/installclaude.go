@@ -68,9 +68,9 @@ func (a *app) installClaudeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "claude",
 		Short: "Let Claude Code report to hookspan",
-		Long: `Add hookspan's hooks to Claude Code's settings. Your own hooks, all other settings
-and the layout of the file stay as they are; the file as it was is kept beside it.
-hookspan uninstall claude takes the hooks out again, to the byte.
+		Long: `Add hookspan's hooks to Claude Code's settings; --dry-run shows the lines. Your own
+hooks, all other settings and the layout of the file stay as they are; the file as it
+was is kept beside it. hookspan uninstall claude takes the hooks out again, to the byte.
 
   --scope user      ~/.claude/settings.json, for all your projects (the default)
   --scope project   .claude/settings.json in the project, which others may share
@@ -108,7 +108,9 @@ func (a *app) installClaude(cmd *cobra.Command, f claudeFlags) error {
 		return err
 	}
 	a.printf("%s", plan.Text())
-	a.printDiff(plan.Diff())
+	if f.dryRun {
+		a.printDiff(plan.Diff())
+	}
 	if n := len(plan.Edited()); n > 0 {
 		a.printf("\n%s of hookspan's edited since: left as found. --force writes them anew.\n", plural(n, "hook"))
 	}
@@ -163,8 +165,8 @@ func (a *app) uninstallClaude(ctx context.Context, o install.ClaudeOptions, dryR
 		return nil
 	}
 	a.printf("%s", plan.Text())
-	a.printDiff(plan.Diff())
 	if dryRun {
+		a.printDiff(plan.Diff())
 		a.printf("\nnothing was done (--dry-run)\n")
 		return nil
 	}

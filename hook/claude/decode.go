@@ -93,7 +93,7 @@ func (p members) body(ev *hook.Event) {
 		ev.Key = key(userPromptSubmit, ev.Turn)
 		if injected(ev.Prompt) {
 			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
-			ev.Message = summary(ev.Prompt)
+			ev.Message = Summary(ev.Prompt)
 		}
 	case preToolUse, postToolUse, postToolUseFailure, permissionDenied:
 		p.tool(ev)
@@ -135,8 +135,9 @@ func injected(prompt string) bool {
 	return strings.HasPrefix(prompt, "<task-notification>") && strings.HasSuffix(prompt, "</task-notification>")
 }
 
-// summary is what a report of Claude Code's own says in one sentence.
-func summary(prompt string) string {
+// Summary is what a prompt of Claude Code's own, such as the report that a
+// background task has ended, says in one sentence; empty where it says none.
+func Summary(prompt string) string {
 	_, rest, _ := strings.Cut(prompt, "<summary>")
 	text, _, found := strings.Cut(rest, "</summary>")
 	if !found {

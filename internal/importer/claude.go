@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
 )
 
 // claude makes the events of Claude Code's hooks, with the keys that a hook's
@@ -75,7 +76,7 @@ func (b *builder) claudePrompts() {
 			Key: key("UserPromptSubmit", p.Turn),
 		}
 		if p.Injected {
-			e.Attrs = injectedAttr()
+			e.Attrs, e.Message = injectedAttr(), claude.Summary(p.Text)
 		}
 		b.add(p.At, e)
 	}

@@ -132,7 +132,7 @@ var mayImport = map[string][]string{
 	"internal/redact":   {},
 	"internal/logfile":  {},
 	"otelmap":           {"hook"},
-	"internal/importer": {"hook", "otelmap", "spool", "internal/deliver", "internal/store"},
+	"internal/importer": {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/hookrun",
 	},
