@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -185,9 +186,18 @@ func examineCline(st *status) []finding {
 		return nil
 	}
 	var out []finding
+	nobody := !st.report.Anywhere()
+	if nobody {
+		out = append(out, finding{"problem", "no agent has hookspan's hooks, so nothing is recorded", "hookspan install cline, or hookspan install claude"})
+	}
 	for _, f := range st.report.Folders {
-		if st.present(f) || !st.report.Anywhere() {
-			out = append(out, examineFolder(st, f)...)
+		found := examineFolder(st, f)
+		if nobody {
+			// That hooks are missing has been said.
+			found = slices.DeleteFunc(found, func(x finding) bool { return x.Level == "problem" })
+		}
+		if st.present(f) || nobody {
+			out = append(out, found...)
 		}
 	}
 	if st.report.Healthy() {
@@ -301,9 +311,6 @@ func examineFolder(st *status, f install.Folder) []finding {
 			n = strings.Join(events[what], ", ")
 		}
 		x := finding{"problem", n + " in " + f.Path + ": " + what, "hookspan install cline"}
-		if !st.report.Anywhere() {
-			x.Hint += ", or hookspan install claude: no agent reports to hookspan yet"
-		}
 		switch state[what] {
 		case install.StateForeign:
 			x.Level, x.Hint = "note", "hookspan install cline --chain runs your hook and hookspan's"
