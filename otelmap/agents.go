@@ -155,13 +155,17 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanContext) {
 		at.str(KeyResult, a.ended.Result)
 		at.facts(&m.opts, a.ended)
 	}
+	if i := slices.IndexFunc(m.calls, func(c hook.LLMCall) bool { return c.Agent == a.id && c.Model != "" }); i >= 0 {
+		at.str(KeyProvider, standardProvider(m.calls[i].Provider))
+		at.str(KeyRequestModel, m.calls[i].Model)
+	}
 	m.usage(&at, a.id)
 	s.Attributes = at
 	switch {
 	case a.ended == nil:
 		fail(&s, ErrorAbandoned, "the subagent never reported an end", s.EndTime)
 	case a.ended.Kind == hook.KindRunError:
-		fail(&s, cmp.Or(a.ended.ErrorType, ErrorRun), a.ended.Message, s.EndTime)
+		fail(&s, cmp.Or(class(a.ended.ErrorType), ErrorRun), a.ended.Message, s.EndTime)
 	}
 	m.add(s)
 }

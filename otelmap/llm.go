@@ -146,10 +146,13 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 	if d := start.Sub(end); d > 0 && d < time.Millisecond {
 		end = start // no clock ran backwards: the files have no finer times
 	}
-	a := attrs{KeyOperation.String(OpChat)}
+	a := attrs{KeyOperation.String(OpChat), KeyConversationID.String(m.session)}
 	a.str(KeyProvider, standardProvider(c.Provider))
 	a.str(KeyRequestModel, c.Model)
-	a.str(KeyResponseID, c.ID)
+	if c.Error == "" || c.RequestID != "" || !m.turns() {
+		// A failure of which no answer came has an id that nobody else knows.
+		a.str(KeyResponseID, c.ID)
+	}
 	a.str(KeyRequestID, c.RequestID)
 	if r := finishReason(c.FinishReason); r != "" {
 		a = append(a, KeyFinishReasons.StringSlice([]string{r}))
@@ -165,7 +168,7 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 			a = append(a, KeyCost.Float64(*u.CostUSD))
 		}
 	}
-	a.str(KeyFinish, c.Error)
+	a.str(KeyFinish, class(c.Error))
 	a.str(KeyText, m.opts.text(c.Text, m.opts.MaxOutput))
 	s := tracetest.SpanStub{
 		Name: OpChat + " " + model, SpanKind: trace.SpanKindClient,
@@ -173,7 +176,7 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 		StartTime: start, EndTime: end, Attributes: a,
 	}
 	if c.Error != "" {
-		fail(&s, c.Error, m.opts.text(c.Message, m.opts.MaxOutput), latest(start, end))
+		fail(&s, cmp.Or(class(c.Error), ErrorOther), m.opts.text(c.Message, m.opts.MaxOutput), latest(start, end))
 	}
 	m.add(s)
 }

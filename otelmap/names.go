@@ -165,6 +165,9 @@ const (
 	ErrorToolUnfinished = "ToolUnfinished"
 	// ErrorRun is a run that failed without saying why.
 	ErrorRun = "RunError"
+	// ErrorOther is a request to the model that failed without a class of error;
+	// the conventions' own word.
+	ErrorOther = "_OTHER"
 	// ErrorAbandoned is a run that never reported an end.
 	ErrorAbandoned = "RunAbandoned"
 )

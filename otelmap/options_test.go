@@ -31,3 +31,14 @@ func TestTightenOnlyTightens(t *testing.T) {
 		}
 	}
 }
+
+func TestClassOfError(t *testing.T) {
+	for s, want := range map[string]string{
+		"rate_limit": "rate_limit", "Error": "Error", "net/http.Timeout": "net/http.Timeout", "": "",
+		"the key sk-123 is wrong": "", "line\nbreak": "", "é": "", strings.Repeat("x", 101): "",
+	} {
+		if got := class(s); got != want {
+			t.Errorf("class(%q) = %q, want %q", s, got, want)
+		}
+	}
+}

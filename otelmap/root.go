@@ -62,7 +62,7 @@ func (m *mapping) rootSpan() tracetest.SpanStub {
 	}
 	switch outcome {
 	case OutcomeFailed:
-		fail(&s, cmp.Or(failure.ErrorType, ErrorRun), failure.Message, m.end)
+		fail(&s, cmp.Or(class(failure.ErrorType), ErrorRun), failure.Message, m.end)
 	case OutcomeAbandoned:
 		fail(&s, ErrorAbandoned, "the run never reported an end", m.end)
 	}
@@ -75,7 +75,11 @@ func (m *mapping) rootSpan() tracetest.SpanStub {
 // hooks, else by the host's files.
 func (m *mapping) outcome() (string, hook.TurnEnd) {
 	if t := m.run.terminal; t != nil && m.ending == nil {
-		return m.run.Outcome, hook.TurnEnd{ErrorType: t.ErrorType, Message: t.Message}
+		failure := hook.TurnEnd{ErrorType: t.ErrorType, Message: t.Message}
+		if m.turns() && (failure.ErrorType == "unknown" || failure.ErrorType == "") {
+			failure.ErrorType = cmp.Or(m.requestError(), failure.ErrorType)
+		}
+		return m.run.Outcome, failure
 	}
 	if e := m.ending; e != nil {
 		switch e.Kind {
@@ -90,6 +94,17 @@ func (m *mapping) outcome() (string, hook.TurnEnd) {
 		}
 	}
 	return cmp.Or(m.run.Outcome, m.silence()), hook.TurnEnd{}
+}
+
+// requestError is the kind of error that the lead agent's last request broke off
+// with, which a host may know better than the hook it ran.
+func (m *mapping) requestError() string {
+	for i := len(m.calls) - 1; i >= 0; i-- {
+		if c := &m.calls[i]; c.Agent == "" && c.Kind == hook.CallRequest {
+			return c.Error
+		}
+	}
+	return ""
 }
 
 // ending is the end of the run's turn in the host's files, for a run whose hooks
@@ -147,7 +162,11 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 				typed++
 				task = cmp.Or(task, it.Message, it.Prompt)
 			}
-			events = append(events, m.event(EventPrompt, it, it.Prompt, m.opts.MaxInput))
+			text := it.Prompt
+			if injected && m.turns() && m.opts.Capture != CaptureFull {
+				text = cmp.Or(it.Message, text)
+			}
+			events = append(events, m.event(EventPrompt, it, text, m.opts.MaxInput))
 		case hook.KindRunStart, hook.KindRunResume:
 			task = cmp.Or(it.Prompt, task)
 		case hook.KindCompact:

@@ -233,6 +233,23 @@ func fail(s *tracetest.SpanStub, kind, message string, at time.Time) {
 	s.Events = append(s.Events, sdktrace.Event{Name: EventException, Time: at.UTC(), Attributes: ev})
 }
 
+// class is a host's word for a kind of error, if it is a word: error.type has few
+// values, and a sentence in its place is what capture levels are about.
+func class(s string) string {
+	const longest = 100
+	for _, r := range s {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-', r == '.', r == ':', r == '/':
+		default:
+			return ""
+		}
+	}
+	if len(s) > longest {
+		return ""
+	}
+	return s
+}
+
 // attrs collects attributes and leaves empty ones out.
 type attrs []attribute.KeyValue
 

@@ -135,6 +135,7 @@ func (m *mapping) toolSpan(c *call, agent string, seen map[string]int) {
 
 	a := attrs{
 		KeyOperation.String(OpExecuteTool),
+		KeyConversationID.String(m.session),
 		KeyToolName.String(t.Name),
 		KeyToolType.String("function"),
 	}
@@ -217,6 +218,14 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 		// the user broke off and for one that the user rejected when asked.
 		status = hook.ToolDenied
 	}
+	// What the host's files hold of these is an instruction to the model.
+	switch {
+	case c.post != nil:
+	case status == hook.ToolCancelled:
+		out.message = messageCancelled
+	case status == hook.ToolDenied && c.asked != nil:
+		out.message = messageDenied
+	}
 	if status != hook.ToolOK && out.message == "" {
 		out.message = out.result
 	}
@@ -231,14 +240,20 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 	return out
 }
 
+// What is said of calls whose host says nothing fit for people.
+const (
+	messageDenied    = "the user was asked, and the tool never ran"
+	messageCancelled = "the turn was interrupted while the tool ran"
+)
+
 // unreported is the outcome of a call of which only the beginning is known.
 func (m *mapping) unreported(c *call) toolOutcome {
 	switch {
 	case !m.turns():
 	case c.asked != nil:
-		return toolOutcome{failure: ErrorToolDenied, message: "the user was asked and the tool never ran"}
+		return toolOutcome{failure: ErrorToolDenied, message: messageDenied}
 	case m.interrupted():
-		return toolOutcome{failure: ErrorToolCancelled, message: "the turn was interrupted while the tool ran"}
+		return toolOutcome{failure: ErrorToolCancelled, message: messageCancelled}
 	}
 	return toolOutcome{failure: ErrorToolUnfinished, message: "the tool never reported an end"}
 }

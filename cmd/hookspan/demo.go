@@ -101,7 +101,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 	if err := t.Tree(a.stdout, store.TreeOptions{Color: a.color(), Width: a.terminal()}); err != nil {
 		return err
 	}
-	a.printf("\nFor your own tasks: hookspan install cline\n")
+	a.printf("\nFor your own tasks: hookspan install cline, hookspan install claude\n")
 	return nil
 }
 

@@ -223,10 +223,15 @@ func (st *status) present(f install.Folder) bool {
 // examineClaude looks at the hooks in Claude Code's settings. Settings without
 // any are the user's own business.
 func examineClaude(r *install.ClaudeReport) []finding {
-	if !r.Present() {
-		return nil
-	}
 	var out []finding
+	if !r.Present() {
+		for _, s := range r.Settings {
+			if s.Err != nil {
+				out = append(out, finding{"note", s.Err.Error(), "Claude Code ignores a file that it cannot read; hookspan install claude would refuse it"})
+			}
+		}
+		return out
+	}
 	for i := range r.Settings {
 		if s := &r.Settings[i]; s.Present() {
 			out = append(out, examineSettings(s)...)

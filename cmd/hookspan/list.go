@@ -105,7 +105,7 @@ digits or more, as hookspan list prints it.`,
 }
 
 // noTraces is what to do where there is none yet.
-const noTraces = "hookspan install cline, then work as usual; hookspan doctor says what is missing"
+const noTraces = "hookspan install cline, or hookspan install claude, then work as usual; hookspan doctor says what is missing"
 
 // noSuchTrace says why the trace that was asked for cannot be shown.
 func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err error) error {

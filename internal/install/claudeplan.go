@@ -201,7 +201,9 @@ func PlanClaude(ctx context.Context, sys System, o ClaudeOptions) (*ClaudePlan, 
 	}
 	e.record.CreatedFile = e.Before == nil
 	e.record.Created = missingDirs(filepath.Dir(e.target))
-	if e.Changed() && e.Before != nil && !fileExists(backupPath(e.Path)) {
+	// A file that an earlier install made has nothing of the user's to go back to.
+	earlier, _ := m.settings(file.path)
+	if e.Changed() && e.Before != nil && !earlier.CreatedFile && !fileExists(backupPath(e.Path)) {
 		e.Backup = backupPath(e.Path)
 	}
 	p.Settings = []SettingsEdit{*e}

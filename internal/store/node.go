@@ -142,7 +142,7 @@ func (n *node) mark() mark {
 		return outcomeMark(o)
 	}
 	switch a.str(otelmap.KeyErrorType) {
-	case otelmap.ErrorToolDenied:
+	case otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled:
 		return markDenied
 	case otelmap.ErrorToolUnfinished, otelmap.ErrorAbandoned:
 		return markUnfinished

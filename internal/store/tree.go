@@ -51,6 +51,7 @@ func (t *Trace) Tree(w io.Writer, o TreeOptions) error {
 	for _, top := range tree(t.Spans) {
 		p.node(top, "", "")
 	}
+	p.answer(t)
 	return p.w.Flush()
 }
 
@@ -100,6 +101,34 @@ func (p *treePrinter) header(t *Trace) {
 		}
 	}
 	p.line("")
+}
+
+// answer writes how the agent closed, which is what most people look for. A
+// verbose view has it at the root.
+func (p *treePrinter) answer(t *Trace) {
+	result := ""
+	for i := range t.Spans {
+		a := attrs(t.Spans[i].Attributes)
+		if a.str(otelmap.KeyOutcome) != "" {
+			result = cmp.Or(a.str(otelmap.KeyResult), result)
+		}
+	}
+	if p.verbose || result == "" {
+		return
+	}
+	p.line("")
+	const most = 4
+	lines := cleanLines(cutBytes(result, maxPreview))
+	for i, l := range lines[:min(len(lines), most)] {
+		lead := padRight("", 8)
+		if i == 0 {
+			lead = padRight("answer", 8)
+		}
+		if i == most-1 && len(lines) > most {
+			l += " " + p.ellipsis
+		}
+		p.line(p.paint(sgrDim, lead) + p.cut(l, p.width-8))
+	}
 }
 
 // join puts the parts that are not empty on one line.
@@ -422,11 +451,16 @@ func (p *treePrinter) details(n *node, below string) {
 		{"call", otelmap.KeyToolCallID},
 		{"agent", otelmap.KeyAgentID},
 		{"response", otelmap.KeyResponseID},
+		{"request", otelmap.KeyRequestID},
 		{"task", otelmap.KeyTask},
 		{"input", otelmap.KeyToolArguments},
 		{"result", otelmap.KeyToolResult},
+		{"text", otelmap.KeyText},
 		{"result", otelmap.KeyResult},
 	} {
+		if f.key == otelmap.KeyToolResult && a.str(f.key) == n.span.Status.Description {
+			continue // stands above as what went wrong
+		}
 		p.block(below, f.name, a.str(f.key))
 	}
 }

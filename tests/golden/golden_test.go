@@ -385,5 +385,5 @@ func children(out *bytes.Buffer, spans tracetest.SpanStubs, s tracetest.SpanStub
 // quiet are attributes that say the same on every span of their kind.
 var quiet = []attribute.Key{
 	otelmap.KeyOperation, otelmap.KeyToolName, otelmap.KeyToolType, otelmap.KeyAgentName,
-	otelmap.KeyHost, otelmap.KeyHostProvider, otelmap.KeyUser, otelmap.KeyProvider,
+	otelmap.KeyHost, otelmap.KeyHostProvider, otelmap.KeyUser, otelmap.KeyProvider, otelmap.KeyConversationID,
 }

@@ -211,7 +211,8 @@ func TestCaptureNone(t *testing.T) {
 		w.playPlanted(func(field string) string {
 			switch field {
 			case "workspaceRoots", "rootPath", "hint", "userId", "provider", "slug", "model", "modelId", "cwd", "workspace_root",
-				"providerId", "modelProviderId", "host_name", "host_version", "version", "cancelReason":
+				"providerId", "modelProviderId", "host_name", "host_version", "version", "cancelReason",
+				"permission_mode", "agent_type", "agentType":
 				return "" // where and with what, not what was said
 			}
 			return mark + strings.ToLower(field)
