@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +17,7 @@ import (
 func (a *app) listCmd() *cobra.Command {
 	var f store.Filter
 	var asJSON bool
-	var since time.Duration
+	var since string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the traces on this machine, newest first",
 		Args: takes(0, "no argument"),
@@ -30,11 +29,9 @@ func (a *app) listCmd() *cobra.Command {
 			if !slices.Contains(outcomes, f.Outcome) {
 				return wrongUsage(cmd, "--outcome %q: want one of %s", f.Outcome, strings.Join(outcomes[1:], ", "))
 			}
-			if since < 0 {
-				return wrongUsage(cmd, "--since %s: want a time of more than 0", since)
-			}
-			if since > 0 {
-				f.Since = a.now().Add(-since)
+			var err error
+			if f.Since, err = sinceWhen(since, a.now()); err != nil {
+				return usageError{err, cmd}
 			}
 			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
 				sums, err := s.List(ctx, f)
@@ -48,7 +45,7 @@ func (a *app) listCmd() *cobra.Command {
 					return a.printJSON(sums)
 				}
 				if len(sums) == 0 {
-					if f.Outcome != "" || f.Session != "" || since > 0 {
+					if f.Outcome != "" || f.Session != "" || since != "" {
 						a.printf("no trace is like that\n")
 						return nil
 					}
@@ -65,7 +62,7 @@ func (a *app) listCmd() *cobra.Command {
 	cmd.Flags().IntVarP(&f.Limit, "limit", "n", 20, "how many at the most")
 	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "only those that ended so: completed, cancelled, interrupted, failed, abandoned")
 	cmd.Flags().StringVar(&f.Session, "session", "", "only those of this session")
-	cmd.Flags().DurationVar(&since, "since", 0, "only those that began within this time, such as 24h")
+	cmd.Flags().StringVar(&since, "since", "", "only those that began since then: 30d, 24h, or a day such as 2026-01-31")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }

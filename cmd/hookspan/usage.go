@@ -31,6 +31,14 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	}
 	if like := cmd.SuggestionsFor(word); len(like) > 0 {
 		text += fmt.Sprintf(": did you mean %s?", strings.Join(like, " or "))
+	} else if cmd.HasParent() {
+		var names []string
+		for _, c := range cmd.Commands() {
+			if !c.Hidden {
+				names = append(names, c.Name())
+			}
+		}
+		text += ": want one of " + strings.Join(names, ", ")
 	}
 	return usageError{errors.New(text), cmd}
 }
