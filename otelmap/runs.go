@@ -82,8 +82,6 @@ type Run struct {
 	lastModel string
 	// silent reports that the run was closed because nothing came of it.
 	silent bool
-	// continues reports that the run is a later part of a turn that was split.
-	continues bool
 }
 
 // agent is a subagent of a run.

@@ -95,7 +95,6 @@ func (s *segmenter) beginTurn(r *Run, it *item) {
 	r.turn = it.Turn
 	if it.Turn != "" {
 		if s.turns[it.Turn] != nil || it.Kind != hook.KindPrompt && s.known(it) {
-			r.continues = true
 			r.ID = continuedRunID(s.b.host, s.b.session, &it.Event)
 		}
 		s.turns[it.Turn] = r

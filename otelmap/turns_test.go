@@ -296,6 +296,183 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+func TestASessionThatCompactsGoesOnWithItsTurn(t *testing.T) {
+	b := buildTurns(Carry{}, logged(session(0, "startup", "m"), turnPrompt(1, "p1"), session(2, "compact", "m2"),
+		turnTool(3, hook.KindToolStart, "p1", "Bash", "a"), turnTool(4, hook.KindToolEnd, "p1", "Bash", "a"), turnStop(5, "p1"),
+		turnPrompt(6, "p2"), turnStop(7, "p2")))
+	runs := b.Runs(far)
+	if diff := cmp.Diff([]string{"completed: execute_tool Bash#a", "completed: "}, outline(b, runs, nil)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := rootAttr(b, runs[0], string(KeySessionSource)); got != "startup" {
+		t.Errorf("the first run's source is %q", got)
+	}
+	if got := rootAttr(b, runs[1], string(KeySessionSource)); got != "" {
+		t.Errorf("the second run's source is %q, although nothing began before it", got)
+	}
+	if got := rootAttr(b, runs[1], string(KeyRequestModel)); got != "m2" {
+		t.Errorf("the second run's model is %q", got)
+	}
+	notes := 0
+	for _, e := range b.Spans(runs[0], nil)[0].Events {
+		if e.Name == EventNote {
+			notes++
+		}
+	}
+	if notes != 1 {
+		t.Errorf("the compaction stands %d times among the root's events", notes)
+	}
+}
+
+// TestWhatIsStillOpen looks at sessions a few seconds after their last event.
+func TestWhatIsStillOpen(t *testing.T) {
+	const pre, post = hook.KindToolStart, hook.KindToolEnd
+	started := asAgent(turnEv(1.1, hook.KindRunStart, "p1"), "x", "Explore")
+	for name, tt := range map[string]struct {
+		events []hook.Event
+		want   []string
+	}{
+		"a turn that goes on after its Stop": {
+			[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1"), turnTool(2, pre, "p1", "Bash", "a"), turnTool(3, post, "p1", "Bash", "a")},
+			[]string{"interrupted (open): execute_tool Bash#a"},
+		},
+		"a tool's end after the Stop": {
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnStop(2, "p1"), turnTool(3, post, "p1", "Bash", "a")},
+			[]string{"completed: execute_tool Bash#a"},
+		},
+		"a background agent": {
+			[]hook.Event{turnPrompt(0, "p1"), started, turnStop(2, "p1")},
+			[]string{"completed (open): invoke_agent Explore!RunAbandoned"},
+		},
+		"a background agent after the program has gone": {
+			[]hook.Event{turnPrompt(0, "p1"), started, turnStop(2, "p1"), turnEv(3, hook.KindSessionEnd, "p1")},
+			[]string{"completed: invoke_agent Explore!RunAbandoned"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := buildTurns(Carry{}, logged(tt.events...))
+			if diff := cmp.Diff(tt.want, outline(b, b.Runs(epoch.Add(8*time.Second)), nil)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReadingGoesOnAtTheFirstStartThatNoRunHasTaken(t *testing.T) {
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnStop(1, "p1"), session(2, "resume", "m1"), session(3, "resume", ""), turnPrompt(4, "p2")))
+	runs := b.Runs(epoch.Add(5 * time.Second))
+	if offset, _ := b.Boundary(func(id RunID) bool { return id == runs[0].ID }, 500); offset != 200 {
+		t.Errorf("reading goes on at %d, the session's start stands at 200", offset)
+	}
+}
+
+func TestATurnThatIsSplitSharesItsRequestsOut(t *testing.T) {
+	at := func(sec float64) time.Time { return turnEv(sec, hook.KindNote, "").StoredAt }
+	tr := &hook.Transcript{Calls: []hook.LLMCall{
+		{ID: "m1", Turn: "p1", Model: "first", Start: at(0.5), End: at(1)},
+		{ID: "m2", Turn: "p1", Model: "second", Start: at(4000.5), End: at(4000.8)},
+	}}
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
+		turnTool(4000, hook.KindToolEnd, "p1", "Bash", "a"), turnStop(4001, "p1")))
+	want := []string{"interrupted: chat first, execute_tool Bash#a!ToolCancelled", "completed: execute_tool Bash#a, chat second"}
+	if diff := cmp.Diff(want, outline(b, b.Runs(far), tr)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestACallWithoutAnEndLastsUntilTheTurnIsOver(t *testing.T) {
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
+		turnTool(2, hook.KindToolStart, "p1", "Bash", "b"), turnTool(3, hook.KindToolEnd, "p1", "Bash", "b"), turnEv(9, hook.KindSessionEnd, "p1")))
+	s := b.Spans(b.Runs(far)[0], nil)[1]
+	if want := turnEv(9, hook.KindNote, "").StoredAt; !s.EndTime.Equal(want) {
+		t.Errorf("%s ends at %v, want %v: other calls ran beside it", s.Name, s.EndTime, want)
+	}
+}
+
+func TestACallThatTheUserRefusedWhenAsked(t *testing.T) {
+	asked := turnTool(1.5, hook.KindPermission, "p1", "Bash", "")
+	asked.Key = ""
+	tr := &hook.Transcript{ToolResults: []hook.ToolResult{{
+		ID: "a", Turn: "p1", Name: "Bash", Status: hook.ToolCancelled, Text: "rejected",
+		Asked: turnEv(1, hook.KindNote, "").StoredAt, At: turnEv(2, hook.KindNote, "").StoredAt,
+	}}}
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"), asked, turnPrompt(4, "p2")))
+	if got, want := outline(b, b.Runs(far), tr)[0], "interrupted: execute_tool Bash#a!ToolDenied"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestWhoStartedAnAgent has two agents that begin at once and one that another
+// agent started: their calls' results name them, or the host's files do.
+func TestWhoStartedAnAgent(t *testing.T) {
+	const pre, post, start, end = hook.KindToolStart, hook.KindToolEnd, hook.KindRunStart, hook.KindRunComplete
+	call := func(e hook.Event, agent string) hook.Event {
+		e.Tool.Agent = agent
+		return e
+	}
+	events := func(named bool) []hook.Event {
+		name := func(id string) string {
+			if named {
+				return id
+			}
+			return ""
+		}
+		return logged(
+			turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a0"), turnTool(1.1, pre, "p1", "Agent", "a1"),
+			asAgent(turnEv(1.2, start, "p1"), "second", "Explore"), asAgent(turnEv(1.3, start, "p1"), "first", "Plan"),
+			asAgent(turnTool(1.4, pre, "p1", "Agent", "a2"), "first", "Plan"), asAgent(turnEv(1.5, start, "p1"), "nested", "Nest"),
+			asAgent(turnEv(1.6, end, "p1"), "nested", "Nest"), asAgent(call(turnTool(1.7, post, "p1", "Agent", "a2"), name("nested")), "first", "Plan"),
+			asAgent(turnEv(2, end, "p1"), "first", "Plan"), asAgent(turnEv(2.1, end, "p1"), "second", "Explore"),
+			call(turnTool(3, post, "p1", "Agent", "a0"), name("first")), call(turnTool(3.1, post, "p1", "Agent", "a1"), name("second")),
+			turnStop(4, "p1"))
+	}
+	files := &hook.Transcript{Agents: []hook.Agent{{ID: "first", CallID: "a0"}, {ID: "second", CallID: "a1"}, {ID: "nested", CallID: "a2"}}}
+	for name, tt := range map[string]struct {
+		events []hook.Event
+		tr     *hook.Transcript
+	}{
+		"the results name them":      {events(true), nil},
+		"the host's files name them": {events(false), files},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := buildTurns(Carry{}, tt.events)
+			spans := b.Spans(b.Runs(far)[0], tt.tr)
+			byID := map[string]string{}
+			for _, s := range spans {
+				for _, a := range s.Attributes {
+					if a.Key == KeyToolCallID {
+						byID[s.SpanContext.SpanID().String()] = a.Value.AsString()
+					}
+				}
+			}
+			got := map[string]string{}
+			for _, s := range spans[1:] {
+				if strings.HasPrefix(s.Name, OpInvokeAgent) {
+					got[s.Name] = byID[s.Parent.SpanID().String()]
+				}
+			}
+			want := map[string]string{"invoke_agent Explore": "a1", "invoke_agent Plan": "a0", "invoke_agent Nest": "a2"}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("agents below calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAnAgentThatNoCallStarted: one tool after another is under way when it
+// begins, and none of them starts agents.
+func TestAnAgentThatNoCallStarted(t *testing.T) {
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
+		asAgent(turnEv(1.2, hook.KindRunStart, "p1"), "x", "Explore"), asAgent(turnEv(1.3, hook.KindRunComplete, "p1"), "x", "Explore"),
+		turnTool(2, hook.KindToolEnd, "p1", "Bash", "a"), turnStop(4, "p1")))
+	spans := b.Spans(b.Runs(far)[0], nil)
+	for _, s := range spans[1:] {
+		if s.Name == "invoke_agent Explore" && s.Parent.SpanID() != spans[0].SpanContext.SpanID() {
+			t.Error("the agent stands below a Bash call")
+		}
+	}
+}
+
 func TestATurnIsOpenUntilItsAgentsHaveStopped(t *testing.T) {
 	events := logged(
 		turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Agent", "a"),
@@ -437,6 +614,10 @@ func TestAnEndThatAHookOfTheUsersRefused(t *testing.T) {
 	}
 	if b.GoOn(refused) {
 		t.Error("the same refusal counts again")
+	}
+	later := buildTurns(Carry{}, logged(turnTool(8, hook.KindToolStart, "p1", "Bash", "a"), again(turnStop(10, "p1"))))
+	if later.GoOn(refused) {
+		t.Error("a refusal from before the place where reading began refuses a later end")
 	}
 	b.Add(again(turnStop(4, "p1")))
 	runs := b.Runs(now)
