@@ -31,6 +31,9 @@ type Transcript struct {
 	// files have not caught up with the last turn's end, so that a later read
 	// may say more.
 	Pending bool
+	// Undecided reports that the last turn has stopped and that the host will yet
+	// say whether it stays so: hooks of the user's may make it go on.
+	Undecided bool
 	// Sources are the files read, for the person who asks where a figure comes
 	// from.
 	Sources []string

@@ -15,6 +15,10 @@ import (
 // by any time, as when the machine slept.
 const clockStep = time.Minute
 
+// repeatWithin is how far two copies of one event may have been stored apart,
+// where nothing else tells that they are copies.
+const repeatWithin = 2 * time.Second
+
 // item is an event as the builder keeps it: texts are cleaned and cut on
 // arrival, so that memory depends on the previews and not on the payloads.
 type item struct {
@@ -44,8 +48,10 @@ type Builder struct {
 
 	items []*item
 	seen  map[identity]*item
-	// keys are the events seen that have a key of their own.
+	// keys are the events seen that have a key of their own, near those of a
+	// turn's host that have none.
 	keys map[string]*item
+	near map[identity]*item
 	// maxStored and epoch follow the clock in the order of the log.
 	maxStored time.Time
 	epoch     int
@@ -63,7 +69,7 @@ type Builder struct {
 func NewBuilder(host, session string, o Options, c Carry) *Builder {
 	return &Builder{
 		host: host, session: session, opts: o.withDefaults(host), carry: c,
-		seed: maphash.MakeSeed(), seen: make(map[identity]*item), keys: make(map[string]*item),
+		seed: maphash.MakeSeed(), seen: make(map[identity]*item), keys: make(map[string]*item), near: make(map[identity]*item),
 	}
 }
 
@@ -79,15 +85,22 @@ func (b *Builder) Add(e hook.Event) {
 	}
 	b.runs = nil
 	if e.Key != "" {
-		switch first, dup := b.keys[e.Key]; {
-		case !dup:
-			b.keys[e.Key] = b.keep(e)
-		case e.StoredAt.Before(first.StoredAt):
-			// The earliest counts, whichever copy came into the log first.
-			earlier := b.clean(e)
-			earlier.epoch, earlier.Offset = first.epoch, first.Offset
-			*first = *earlier
+		if first, dup := b.keys[e.Key]; dup {
+			b.again(first, e)
+			return
 		}
+		b.keys[e.Key] = b.keep(e)
+		return
+	}
+	if b.turns() && e.Kind != hook.KindToolStart && e.Kind != hook.KindToolEnd {
+		// Nothing tells this event from another but that two hooks store the
+		// same one at once.
+		id := identity{name: e.Name, hash: e.Hash}
+		if first, dup := b.near[id]; dup && e.StoredAt.Sub(first.StoredAt).Abs() <= repeatWithin {
+			b.again(first, e)
+			return
+		}
+		b.near[id] = b.keep(e)
 		return
 	}
 	if !e.Time.IsZero() {
@@ -105,6 +118,16 @@ func (b *Builder) Add(e hook.Event) {
 		return
 	}
 	b.keep(e)
+}
+
+// again notes that an event has come again: the earliest counts, whichever copy
+// came into the log first.
+func (b *Builder) again(first *item, e hook.Event) {
+	if e.StoredAt.Before(first.StoredAt) {
+		earlier := b.clean(e)
+		earlier.epoch, earlier.Offset = first.epoch, first.Offset
+		*first = *earlier
+	}
 }
 
 // Tighten lowers how much of the events to come, and of the host's files, is

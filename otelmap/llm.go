@@ -46,20 +46,34 @@ func (m *mapping) within(at time.Time) bool {
 // The time counts for a turn, too: a session that was forked begins with a copy
 // of the other's entries, all under the turn of its own first prompt; and a turn
 // may be split over several runs.
-func (m *mapping) holds(turn string, at time.Time) bool {
+func (m *mapping) holds(agent, turn string, at time.Time) bool {
 	r := m.run
 	if turn == "" || r.turn == "" {
 		return m.within(at)
 	}
+	// The files have no finer times than milliseconds.
+	since := r.from.At().Truncate(time.Millisecond)
+	if m.laterPart() && !r.prev.PrevEnd.IsZero() {
+		// What came between the end of a turn's earlier part and the first that
+		// the hooks told of this one is this one's.
+		since = r.prev.PrevEnd.Truncate(time.Millisecond).Add(time.Millisecond)
+	}
 	switch {
-	case turn != r.turn:
+	case turn != r.turn, at.Before(since):
 		return false
-	case at.Before(r.from.At().Truncate(time.Millisecond)): // the files have no finer times
-		return false
+	case agent != "":
+		return true // it may work on in the background
+	case r.terminal != nil:
+		return !at.After(r.terminal.At())
 	case r.next != nil && r.next.turn == r.turn:
 		return at.Before(r.next.from.At().Truncate(time.Millisecond))
 	}
 	return true
+}
+
+// laterPart reports that an earlier part of the run's turn is a run of its own.
+func (m *mapping) laterPart() bool {
+	return m.run.turn != "" && m.run.ID != turnRunID(m.host, m.session, m.run.turn)
 }
 
 // window returns the requests to the model that belong to the run. Those of a
@@ -78,7 +92,7 @@ func (m *mapping) window() []hook.LLMCall {
 	var out []hook.LLMCall
 	for _, c := range m.tr.Calls {
 		a, ours := m.run.agents[c.Agent]
-		if ours && a.spans(c.Start) || !ours && !elsewhere[c.Agent] && m.holds(c.Turn, done(&c)) {
+		if ours && a.spans(c.Start) || !ours && !elsewhere[c.Agent] && m.holds(c.Agent, c.Turn, done(&c)) {
 			out = append(out, c)
 		}
 	}
@@ -282,7 +296,7 @@ func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 		m.results = make(map[resultKey][]*hook.ToolResult)
 		for i := range m.tr.ToolResults {
 			r := &m.tr.ToolResults[i]
-			if !r.At.IsZero() && !m.holds(r.Turn, r.At) {
+			if !r.At.IsZero() && !m.holds(r.Agent, r.Turn, r.At) {
 				continue
 			}
 			for _, k := range m.resultKeys(r) {

@@ -3,6 +3,7 @@ package otelmap
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -114,7 +115,7 @@ func (r *Run) ending(tr *hook.Transcript) *hook.TurnEnd {
 	if r.turn == "" || r.terminal != nil && r.terminal.Kind != hook.KindSessionEnd {
 		return nil
 	}
-	start := r.from.At()
+	start := r.from.At().Truncate(time.Millisecond) // the files have no finer times
 	for i := len(tr.Ends) - 1; i >= 0; i-- {
 		e := &tr.Ends[i]
 		if e.Turn == r.turn && e.Kind != hook.KindRunResume && !e.At.Before(start) {
@@ -187,7 +188,7 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 		if p.Turn != "" {
 			at = at.Add(promptLead)
 		}
-		if !m.holds(p.Turn, at) {
+		if !m.holds("", p.Turn, at) {
 			continue
 		}
 		text := m.opts.text(p.Text, MaxTaskRunes)

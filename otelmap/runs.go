@@ -69,7 +69,6 @@ type Run struct {
 	next     *Run    // the run after this one, if it has begun
 	prev     Carry   // the carry before this run
 	agents   map[string]*agent
-	openSubs int
 
 	// turn is the host's identity of the run, of hosts that number their turns.
 	turn string
@@ -89,6 +88,18 @@ type agent struct {
 	id, parent, kind string
 	items            []*item
 	ended            *item
+	// gone reports that it ended without saying so.
+	gone bool
+}
+
+// working reports that one of the run's agents has not stopped.
+func (r *Run) working() bool {
+	for _, a := range r.agents {
+		if a.ended == nil && !a.gone {
+			return true
+		}
+	}
+	return false
 }
 
 // Runs gives the session's runs in order. now decides which open runs have been
@@ -111,7 +122,7 @@ func (b *Builder) Runs(now time.Time) []*Run {
 			r.Outcome, r.silent = b.silence(), true
 		}
 		r.Repeated = slices.Contains(b.carry.Recent, r.ID.String())
-		r.Ended = (r.terminal != nil || r.superseded()) && r.openSubs == 0 || idle
+		r.Ended = (r.terminal != nil || r.superseded()) && !r.working() || idle
 	}
 	b.runs, b.after, b.over = s.runs, s.carry, s.over
 	return s.runs
@@ -211,7 +222,8 @@ func (s *segmenter) echo(it *item) bool {
 func (s *segmenter) addSub(it *item) {
 	r := s.subRuns[it.Agent]
 	asking := s.turns[it.Turn]
-	if r == nil && asking == nil && it.Kind != hook.KindRunStart && slices.Contains(s.b.carry.Agents, it.Agent) {
+	working := it.Kind == hook.KindRunStart || it.Kind == hook.KindToolStart && s.b.turns()
+	if r == nil && asking == nil && !working && slices.Contains(s.b.carry.Agents, it.Agent) {
 		return // its run was delivered when it had been silent for too long
 	}
 	if r != nil && r.agents[it.Agent].ended != nil && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
@@ -242,21 +254,15 @@ func (s *segmenter) addSub(it *item) {
 			r.agents = make(map[string]*agent)
 		}
 		r.agents[it.Agent] = a
-		r.openSubs++
 	}
-	if a.ended != nil && it.Kind == hook.KindRunStart {
-		a.ended = nil
-		r.openSubs++
+	if it.Kind == hook.KindRunStart {
+		a.ended, a.gone = nil, false
 	}
 	r.touch(it)
 	a.items = append(a.items, it)
-	switch {
-	case !it.Kind.Terminal():
-	case a.ended == nil:
+	// On a host with turns a hook of the user's may have made it go on before.
+	if it.Kind.Terminal() && (a.ended == nil || s.b.turns()) {
 		a.ended = it
-		r.openSubs--
-	case s.b.turns():
-		a.ended = it // a hook of the user's had made it go on
 	}
 }
 

@@ -72,6 +72,9 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
 	m.agents[""] = m.root
 	m.res = m.resource()
 	m.calls = m.window()
+	if m.laterPart() && len(m.calls) > 0 && m.calls[0].Start.Before(m.start) {
+		m.start = latest(m.calls[0].Start, r.prev.PrevEnd)
+	}
 
 	lead := m.pair(r.items, "")
 	m.subagents(lead)

@@ -99,7 +99,7 @@ func (m *mapping) unheard(calls []*call, agent string) []*call {
 	var out []*call
 	for i := range m.tr.ToolResults {
 		r := &m.tr.ToolResults[i]
-		if r.Agent != agent || r.ID == "" || heard[r.ID] || r.Asked.IsZero() || !m.holds(r.Turn, r.At) {
+		if r.Agent != agent || r.ID == "" || heard[r.ID] || r.Asked.IsZero() || !m.holds(r.Agent, r.Turn, r.At) {
 			continue
 		}
 		heard[r.ID] = true

@@ -43,7 +43,7 @@ func (s *segmenter) addTurn(it *item) {
 			s.attach(s.open, it)
 			return
 		}
-		s.closeOpen(OutcomeInterrupted)
+		s.breakOff()
 		s.begin(it)
 	case hook.KindRunComplete, hook.KindRunCancel, hook.KindRunError:
 		s.endTurn(it)
@@ -68,11 +68,29 @@ func (s *segmenter) startSession(it *item) {
 		s.attach(s.open, it)
 		return
 	}
-	s.closeOpen(OutcomeInterrupted)
+	s.breakOff()
 	s.carry.Source = source
 	if s.started == nil {
 		s.started = it
 	}
+}
+
+// breakOff closes the open turn as one that the user interrupted. With it go the
+// agents that it was waiting for: the call that starts one in the background
+// reports its end at once, any other call never will.
+func (s *segmenter) breakOff() {
+	if r := s.open; r != nil {
+		background := make(map[string]bool)
+		for it := range r.all {
+			if it.Kind == hook.KindToolEnd && it.Tool != nil {
+				background[it.Tool.Agent] = true
+			}
+		}
+		for id, a := range r.agents {
+			a.gone = a.gone || a.ended == nil && !background[id]
+		}
+	}
+	s.closeOpen(OutcomeInterrupted)
 }
 
 // addTurnAgent files an event of a subagent. An agent of which nothing but its
@@ -82,7 +100,7 @@ func (s *segmenter) addTurnAgent(it *item) {
 	if it.Kind.Terminal() && it.AgentType == "" && s.subRuns[it.Agent] == nil {
 		return
 	}
-	if s.turns[it.Turn] == nil && it.Kind != hook.KindRunStart && s.delivered(it) &&
+	if s.turns[it.Turn] == nil && it.Kind != hook.KindRunStart && it.Kind != hook.KindToolStart && s.delivered(it) &&
 		s.subRuns[it.Agent] == nil {
 		return
 	}
@@ -208,7 +226,9 @@ func (s *segmenter) endSession(it *item) {
 		r.touch(it)
 	}
 	for _, r := range s.runs {
-		r.openSubs = 0
+		for _, a := range r.agents {
+			a.gone = a.gone || a.ended == nil
+		}
 	}
 }
 

@@ -57,6 +57,12 @@ func asAgent(e hook.Event, id, kind string) hook.Event {
 	return e
 }
 
+// backgrounded is the end of a call that left an agent working.
+func backgrounded(e hook.Event, agent string) hook.Event {
+	e.Tool.Agent = agent
+	return e
+}
+
 func session(sec float64, source, model string) hook.Event {
 	e := turnEv(sec, hook.KindSessionStart, "")
 	e.Model = model
@@ -178,6 +184,11 @@ func TestTurns(t *testing.T) {
 			[]string{"completed: execute_tool Bash#a"},
 		},
 		{
+			"what has no key counts once if it comes twice at once",
+			[]hook.Event{turnPrompt(0, "p1"), same(turnEv(1, note, "p1")), same(turnEv(1.5, note, "p1")), same(turnEv(9, note, "p1")), turnStop(10, "p1")},
+			[]string{"completed: "},
+		},
+		{
 			"parallel tools are paired by their ids",
 			[]hook.Event{
 				turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(1.1, pre, "p1", "Bash", "b"),
@@ -296,6 +307,69 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// same gives events one payload.
+func same(e hook.Event) hook.Event {
+	e.Hash = 7
+	return e
+}
+
+func TestRepeatsWithoutAKey(t *testing.T) {
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), same(turnEv(1, hook.KindNotification, "p1")),
+		same(turnEv(1.5, hook.KindNotification, "p1")), same(turnEv(9, hook.KindNotification, "p1")), turnStop(10, "p1")))
+	n := 0
+	for _, e := range b.Spans(b.Runs(far)[0], nil)[0].Events {
+		if e.Name == EventNotification {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d notifications, want the one that came twice at once, and the later one", n)
+	}
+}
+
+// TestAPromptTypedMeanwhile comes under the id of the turn that is open.
+func TestAPromptTypedMeanwhile(t *testing.T) {
+	second := turnPrompt(2, "p1")
+	second.Prompt, second.Key = "and this", "prompt/p1/2"
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"), second,
+		turnTool(3, hook.KindToolEnd, "p1", "Bash", "a"), turnStop(4, "p1")))
+	runs := b.Runs(far)
+	if diff := cmp.Diff([]string{"completed: execute_tool Bash#a"}, outline(b, runs, nil)); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	var prompts []string
+	for _, e := range b.Spans(runs[0], nil)[0].Events {
+		if e.Name == EventPrompt {
+			prompts = append(prompts, e.Attributes[0].Value.AsString())
+		}
+	}
+	if diff := cmp.Diff([]string{"do p1", "and this"}, prompts); diff != "" {
+		t.Errorf("prompts (-want +got):\n%s", diff)
+	}
+}
+
+// TestALaterPartOfATurnHasItsFirstRequest: the request stands in the host's files
+// before the first event that the hooks tell of the part.
+func TestALaterPartOfATurnHasItsFirstRequest(t *testing.T) {
+	at := func(sec float64) time.Time { return turnEv(sec, hook.KindNote, "").StoredAt }
+	tr := &hook.Transcript{Calls: []hook.LLMCall{
+		{ID: "m1", Turn: "p1", Model: "first", Start: at(0.5), End: at(0.9)},
+		{ID: "m2", Turn: "p1", Model: "second", Start: at(70), End: at(71)},
+	}}
+	events := logged(turnPrompt(0, "p1"), turnStop(1, "p1"), turnTool(72, hook.KindToolStart, "p1", "Bash", "a"),
+		turnTool(73, hook.KindToolEnd, "p1", "Bash", "a"), again(turnStop(74, "p1")))
+	b := buildTurns(Carry{}, events[:2])
+	runs := b.Runs(epoch.Add(65 * time.Second))
+	if got := outline(b, runs, tr)[0]; got != "completed: chat first" {
+		t.Errorf("first part: %s", got)
+	}
+	offset, carry := b.Boundary(func(RunID) bool { return true }, 200)
+	b = buildTurns(carry, events[offset/100:])
+	if got := outline(b, b.Runs(far), tr)[0]; got != "completed: chat second, execute_tool Bash#a" {
+		t.Errorf("later part: %s", got)
+	}
+}
+
 func TestASessionThatCompactsGoesOnWithItsTurn(t *testing.T) {
 	b := buildTurns(Carry{}, logged(session(0, "startup", "m"), turnPrompt(1, "p1"), session(2, "compact", "m2"),
 		turnTool(3, hook.KindToolStart, "p1", "Bash", "a"), turnTool(4, hook.KindToolEnd, "p1", "Bash", "a"), turnStop(5, "p1"),
@@ -342,6 +416,28 @@ func TestWhatIsStillOpen(t *testing.T) {
 		},
 		"a background agent": {
 			[]hook.Event{turnPrompt(0, "p1"), started, turnStop(2, "p1")},
+			[]string{"completed (open): invoke_agent Explore!RunAbandoned"},
+		},
+		"an agent that reports its end after the program's": {
+			[]hook.Event{
+				turnPrompt(0, "p1"), started, turnStop(2, "p1"), turnEv(3, hook.KindSessionEnd, "p1"),
+				asAgent(turnEv(3.1, hook.KindRunComplete, "p1"), "x", "Explore"),
+			},
+			[]string{"completed: invoke_agent Explore"},
+		},
+		"an agent that the broken off turn was waiting for": {
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), started, turnPrompt(3, "p2")},
+			[]string{"interrupted: execute_tool Agent#a!ToolCancelled, invoke_agent Explore!RunAbandoned", "interrupted (open): "},
+		},
+		"an agent in the background of a turn that was broken off": {
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), started, backgrounded(turnTool(1.2, post, "p1", "Agent", "a"), "x"), turnPrompt(3, "p2")},
+			[]string{"interrupted (open): execute_tool Agent#a, invoke_agent Explore!RunAbandoned", "interrupted (open): "},
+		},
+		"an agent that begins again in its turn": {
+			[]hook.Event{
+				turnPrompt(0, "p1"), started, asAgent(turnEv(1.3, hook.KindRunComplete, "p1"), "x", "Explore"), turnStop(2, "p1"),
+				asAgent(turnEv(4, hook.KindRunStart, "p1"), "x", "Explore"),
+			},
 			[]string{"completed (open): invoke_agent Explore!RunAbandoned"},
 		},
 		"a background agent after the program has gone": {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -90,7 +91,7 @@ func (p members) body(ev *hook.Event) {
 	switch ev.Name {
 	case userPromptSubmit:
 		ev.Prompt = p.text("prompt")
-		ev.Key = key(userPromptSubmit, ev.Turn)
+		ev.Key = PromptKey(ev.Turn, ev.Prompt)
 		if injected(ev.Prompt) {
 			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
 			ev.Message = Summary(ev.Prompt)
@@ -100,8 +101,6 @@ func (p members) body(ev *hook.Event) {
 		ev.Key = key(ev.Name, ev.Tool.ID)
 	case permissionRequest:
 		p.tool(ev)
-	case subagentStart:
-		ev.Key = agentKey(subagentStart, ev)
 	case subagentStop:
 		p.agentStop(ev)
 	case stop:
@@ -168,9 +167,6 @@ func (p members) turnStop(ev *hook.Event) {
 // agentStop reads the end of a subagent, or the note that some subagent ended.
 func (p members) agentStop(ev *hook.Event) {
 	ev.Result = p.text("last_assistant_message")
-	if !p.isTrue("stop_hook_active") {
-		ev.Key = agentKey(subagentStop, ev)
-	}
 	if transcript := p.text("agent_transcript_path"); transcript != "" {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrAgentTranscript, Value: transcript})
 	}
@@ -185,11 +181,11 @@ func key(name, id string) string {
 	return name + "/" + id
 }
 
-// agentKey tells repeats of a subagent's beginning or end. An agent that is
-// asked again in a later turn begins and ends again.
-func agentKey(name string, ev *hook.Event) string {
-	if ev.Turn == "" {
-		return key(name, ev.Agent)
+// PromptKey is the Event.Key of a prompt: what the user types while Claude Code
+// works comes under the id of the turn it is added to.
+func PromptKey(turn, prompt string) string {
+	if turn == "" {
+		return ""
 	}
-	return key(name, ev.Agent) + "/" + ev.Turn
+	return key(userPromptSubmit, turn) + "/" + strconv.FormatUint(wire.Hash([]byte(prompt)), 16)
 }

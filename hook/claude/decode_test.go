@@ -213,7 +213,7 @@ func TestBodies(t *testing.T) {
 		},
 		{
 			"prompt", `{"hook_event_name":"UserPromptSubmit","prompt_id":"p","prompt":"go on"}`,
-			facts{Kind: hook.KindPrompt, Prompt: "go on", Key: "UserPromptSubmit/p"},
+			facts{Kind: hook.KindPrompt, Prompt: "go on", Key: "UserPromptSubmit/p/b5013eb1c1b2db1f"},
 		},
 		{"prompt of an old version", `{"hook_event_name":"UserPromptSubmit","prompt":"go on"}`, facts{Kind: hook.KindPrompt, Prompt: "go on"}},
 		{
@@ -247,19 +247,19 @@ func TestBodies(t *testing.T) {
 		{"stop without a prompt", `{"hook_event_name":"Stop","stop_hook_active":false}`, facts{Kind: hook.KindRunComplete}},
 		{
 			"a subagent's own stop", `{"hook_event_name":"Stop","prompt_id":"p","agent_id":"a","stop_hook_active":false,"last_assistant_message":"done","effort":{"level":"high"}}`,
-			facts{Kind: hook.KindRunComplete, Key: "SubagentStop/a/p", Result: "done"},
+			facts{Kind: hook.KindRunComplete, Result: "done"},
 		},
-		{"subagent start", `{"hook_event_name":"SubagentStart","agent_id":"a"}`, facts{Kind: hook.KindRunStart, Key: "SubagentStart/a"}},
+		{"subagent start", `{"hook_event_name":"SubagentStart","agent_id":"a"}`, facts{Kind: hook.KindRunStart}},
 		{
 			"subagent start in a turn", `{"hook_event_name":"SubagentStart","agent_id":"a","prompt_id":"p"}`,
-			facts{Kind: hook.KindRunStart, Key: "SubagentStart/a/p"},
+			facts{Kind: hook.KindRunStart},
 		},
 		{"subagent start without its name", `{"hook_event_name":"SubagentStart"}`, facts{Kind: hook.KindNote}},
 		{
 			"subagent stop", `{"hook_event_name":"SubagentStop","agent_id":"a","stop_hook_active":false,"agent_transcript_path":"/t","last_assistant_message":"done"}`,
-			facts{Kind: hook.KindRunComplete, Key: "SubagentStop/a", Result: "done", Attrs: []hook.Attr{{Key: "hookspan.agent.transcript", Value: "/t"}}},
+			facts{Kind: hook.KindRunComplete, Result: "done", Attrs: []hook.Attr{{Key: "hookspan.agent.transcript", Value: "/t"}}},
 		},
-		{"subagent stop that does not say whether once more", `{"hook_event_name":"SubagentStop","agent_id":"a"}`, facts{Kind: hook.KindRunComplete, Key: "SubagentStop/a"}},
+		{"subagent stop that does not say whether once more", `{"hook_event_name":"SubagentStop","agent_id":"a"}`, facts{Kind: hook.KindRunComplete}},
 		{"subagent stop once more", `{"hook_event_name":"SubagentStop","agent_id":"a","stop_hook_active":true}`, facts{Kind: hook.KindRunComplete}},
 		{"subagent stop of an old version", `{"hook_event_name":"SubagentStop","stop_hook_active":false}`, facts{Kind: hook.KindNote}},
 		{

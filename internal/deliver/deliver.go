@@ -254,6 +254,9 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 	if size == st.Offset {
 		return look{size: size}, nil
 	}
+	if dst.Join != nil && d.goesOn(s, st.Offset, size) {
+		return look{size: size}, nil
+	}
 	out, err := c.get(ctx, d, s, st, size)
 	if err != nil {
 		return look{}, err
@@ -273,7 +276,8 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 		}
 		return look{later: true}, nil
 	}
-	if dst.Join != nil && len(out.runs) > 0 && !out.over {
+	if dst.Join != nil && len(out.runs) > 0 && (!out.over || out.waiting > 0) {
+		// All of the session goes at once: also what is still settling.
 		return look{size: size, waiting: out.waiting}, nil
 	}
 	before := st.Offset
@@ -356,24 +360,6 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 		}
 	}
 	return nil
-}
-
-// join makes one run of all.
-func join(runs []prepared, with func([]tracetest.SpanStubs) tracetest.SpanStubs) []prepared {
-	if len(runs) == 0 {
-		return runs
-	}
-	one := prepared{Ref: runs[0].Ref}
-	spans := make([]tracetest.SpanStubs, len(runs))
-	for i := range runs {
-		one.ids = append(one.ids, runs[i].ids...)
-		if i > 0 {
-			one.joined = append(one.joined, runs[i].Ref)
-		}
-		spans[i] = runs[i].spans
-	}
-	one.spans = with(spans)
-	return []prepared{one}
 }
 
 // Send exports the spans of one run outside any session's log, such as those of

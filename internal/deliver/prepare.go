@@ -20,6 +20,10 @@ const (
 	settle = time.Second
 	// lateUsage is how long the last request's token count is awaited.
 	lateUsage = 2 * time.Second
+	// undecided is how long it is awaited whether an end stands: the user's own
+	// hooks may be looking at it, such as one that runs the tests first. What is
+	// decided later makes a run of its own.
+	undecided = time.Minute
 	// poll is the pause between two looks at the host's files.
 	poll = 200 * time.Millisecond
 )
@@ -244,7 +248,8 @@ func begun(runs []*otelmap.Run) time.Time {
 }
 
 // transcript reads the host's files, again while the newest request's usage is
-// missing and the run has only just ended. A run that seems to end in the
+// missing, or while it is undecided whether the run's end stands, and the run has
+// only just ended. A run that seems to end in the
 // future, because the clock was set back, is waited for no longer.
 func (d *Deliverer) transcript(ctx context.Context, src Source, session string, facts Facts, ended time.Time) (*hook.Transcript, error) {
 	if src.Transcript == nil {
@@ -255,10 +260,15 @@ func (d *Deliverer) transcript(ctx context.Context, src Source, session string, 
 	}
 	for {
 		tr, err := src.Transcript(ctx, session, facts)
-		if tr == nil || !tr.Pending || d.Now().Sub(ended) >= lateUsage {
+		waited := d.Now().Sub(ended)
+		switch {
+		case tr == nil, waited >= undecided:
+			return tr, err
+		case tr.Undecided:
+		case !tr.Pending, waited >= lateUsage:
 			return tr, err
 		}
-		if d.Sleep(ctx, poll) != nil {
+		if d.Sleep(ctx, max(poll, waited/10)) != nil {
 			return tr, err
 		}
 	}

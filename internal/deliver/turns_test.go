@@ -98,7 +98,9 @@ func TestTheTurnsOfASessionGoTogetherWhenItIsOver(t *testing.T) {
 	if len(whole.taken) != 0 || len(single.taken) != 2 {
 		t.Fatalf("while the session goes on: %v together, %v singly", whole.taken, single.taken)
 	}
-	deliver(said("SessionEnd", "p2", `"reason":"other"`))
+	// The last turn is still settling when the session's end starts a delivery.
+	b.append(said("SessionEnd", "p2", `"reason":"other"`))
+	b.run(d, Pass{})
 	b.run(d, Pass{})
 	if diff := cmp.Diff([][]string{{"p1", "p2"}}, whole.taken); diff != "" {
 		t.Fatalf("after its end (-want +got):\n%s", diff)
@@ -147,6 +149,35 @@ func TestARefusedSessionIsSentAgainAsOne(t *testing.T) {
 	b.run(d, Pass{Force: true})
 	if diff := cmp.Diff([][]string{{"p1", "p2"}}, whole.taken); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAnEndIsAwaitedWhileItIsUndecided(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		after time.Duration // when the host writes that the end stands; 0 for never
+		want  time.Duration // how long was waited at least
+	}{
+		{"decided after a while", 20 * time.Second, 20 * time.Second},
+		{"never decided", 0, undecided},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			dst := &joined{}
+			stopped := b.clock.Now()
+			d := b.claudeDeliverer(func(Facts) *hook.Transcript {
+				waits := tt.after == 0 || b.clock.Now().Sub(stopped) < tt.after
+				return &hook.Transcript{Pending: waits, Undecided: waits}
+			}, Destination{Name: "otlp", Exporter: dst})
+			b.append(turn("p1")...)
+			b.run(d, Pass{})
+			if diff := cmp.Diff([][]string{{"p1"}}, dst.taken); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if waited := b.clock.Now().Sub(stopped); waited < tt.want || waited > tt.want+10*time.Second {
+				t.Errorf("waited %s, want about %s", waited, tt.want)
+			}
+		})
 	}
 }
 

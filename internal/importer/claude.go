@@ -58,12 +58,12 @@ func (b *builder) claudePrompts() {
 	}
 	// Without a turn the moment tells one prompt from another.
 	type identity struct {
-		turn string
-		at   time.Time
+		turn, text string
+		at         time.Time
 	}
 	seen := make(map[identity]bool)
 	for _, p := range b.tr.Prompts {
-		id := identity{turn: p.Turn}
+		id := identity{turn: p.Turn, text: p.Text}
 		if p.Turn == "" {
 			id.at = p.At
 		}
@@ -73,7 +73,7 @@ func (b *builder) claudePrompts() {
 		seen[id] = true
 		e := hook.Event{
 			Kind: hook.KindPrompt, Name: "UserPromptSubmit", Turn: p.Turn, Prompt: p.Text,
-			Key: key("UserPromptSubmit", p.Turn),
+			Key: claude.PromptKey(p.Turn, p.Text),
 		}
 		if p.Injected {
 			e.Attrs, e.Message = injectedAttr(), claude.Summary(p.Text)

@@ -68,7 +68,7 @@ func TestEvents(t *testing.T) {
 				}},
 				Ends: []hook.TurnEnd{{Turn: "p1", At: at(3), Kind: hook.KindRunComplete, Result: "done"}},
 			},
-			want: `0 prompt turn=p1 key=UserPromptSubmit/p1 prompt=go
+			want: `0 prompt turn=p1 key=UserPromptSubmit/p1/4cd0e21a9a0795a1 prompt=go
 1 tool_start turn=p1 key=PreToolUse/t1 tool=t1/Bash/{}
 2 tool_end turn=p1 key=PostToolUse/t1 tool=t1/Bash/{} status=1 output=Exit code 3 started= failure=Exit code 3
 3 run_complete turn=p1 key=Stop/p1 result=done
@@ -91,7 +91,7 @@ func TestEvents(t *testing.T) {
 					{Turn: "p2", At: at(7), Kind: hook.KindRunError, ErrorType: "server_error", Message: "500"},
 				},
 			},
-			want: `0 prompt turn=p1 key=UserPromptSubmit/p1 prompt=go
+			want: `0 prompt turn=p1 key=UserPromptSubmit/p1/4cd0e21a9a0795a1 prompt=go
 1 tool_start turn=p1 key=PreToolUse/t1 tool=t1/Agent/
 1 run_start turn=p1 key=SubagentStart/a1 agent=a1 parent=? type=helper prompt=look
 2 tool_end turn=p1 key=PostToolUse/t1 tool=t1/Agent/ status=0 output= started=a1 failure=
@@ -99,18 +99,18 @@ func TestEvents(t *testing.T) {
 3 run_complete turn=p1 key=Stop/p1 result=delegated
 4 tool_end turn=p1 key=PostToolUse/t2 agent=a1 parent=? type=helper tool=t2/Read/ status=0 output= started= failure=
 5 run_complete turn=p1 key=SubagentStop/a1 agent=a1 parent=? type=helper result=seen
-6 prompt turn=p2 key=UserPromptSubmit/p2 prompt=<reminder> hookspan.prompt.injected=true
+6 prompt turn=p2 key=UserPromptSubmit/p2/d9e8aef31db12ebc prompt=<reminder> hookspan.prompt.injected=true
 7 run_error turn=p2 error=server_error message=500
 `,
 		},
 		{
-			name: "of the prompts of one turn the user's counts", host: HostClaude, dialect: DialectClaude,
+			name: "of the prompts of one turn the user's count", host: HostClaude, dialect: DialectClaude,
 			tr: hook.Transcript{Prompts: []hook.Prompt{
 				{At: at(0), Text: "reminder", Turn: "p1", Injected: true},
 				{At: at(1), Text: "mine", Turn: "p1"},
 				{At: at(2), Text: "more", Turn: "p1"},
 			}},
-			want: "1 prompt turn=p1 key=UserPromptSubmit/p1 prompt=mine\n",
+			want: "1 prompt turn=p1 key=UserPromptSubmit/p1/3fd30542fe3f61b1 prompt=mine\n2 prompt turn=p1 key=UserPromptSubmit/p1/187897ce0afcf20b prompt=more\n",
 		},
 		{
 			name: "an interrupted turn, one that went on, and moments that are not known", host: HostClaude, dialect: DialectClaude,

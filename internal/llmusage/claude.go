@@ -188,7 +188,7 @@ func (r *claudeReader) read(ctx context.Context, path string, q ClaudeQuery) (*h
 		return log
 	}
 	readLog(path, "")
-	open := b.ends.open
+	open, undecided := b.ends.open, b.ends.waiting && !b.ends.told && b.ends.last.Kind == hook.KindRunComplete
 	b.ends.flush()
 	last := b.lastTime
 	for i := range agents {
@@ -212,6 +212,9 @@ func (r *claudeReader) read(ctx context.Context, path string, q ClaudeQuery) (*h
 	}
 	dropBefore(t, q.Since)
 	t.Pending = open && r.now.Sub(last) < pendingAge
+	// Since that version, as far as is known, it writes down each stop and what
+	// the hooks said of it.
+	t.Undecided = t.Pending && undecided && !olderThan(b.version, 2, 1, 172)
 	return t, errors.Join(errs...)
 }
 

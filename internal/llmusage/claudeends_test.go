@@ -89,6 +89,45 @@ func TestClaudeEndsOfTurns(t *testing.T) {
 	}
 }
 
+func TestClaudeEndIsUndecidedUntilTheHostTells(t *testing.T) {
+	version := func(v string) string { return `"version":"` + v + `"` }
+	prompt := func(v string) string { return userRow("p1", 0, "go", version(v)) }
+	for _, tt := range []struct {
+		name string
+		rows []string
+		want bool
+	}{
+		{"the hooks have not answered", []string{prompt("2.1.329"), answerRow("m1", 1, "done", "end_turn")}, true},
+		{"they have", []string{prompt("2.1.329"), answerRow("m1", 1, "done", "end_turn"), summaryRow(2)}, false},
+		{"one has refused", []string{prompt("2.1.329"), answerRow("m1", 1, "done", "end_turn"), userRow("p1", 2, "Stop hook feedback:\nno", `"isMeta":true`)}, false},
+		{"of a version that may not tell", []string{prompt("2.0.1"), answerRow("m1", 1, "done", "end_turn")}, false},
+		{"a tool is under way", []string{prompt("2.1.329"), answerRow("m1", 1, "tool:t1", "tool_use")}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFinder(t)
+			f.Now = func() time.Time { return sec(60) }
+			if got := readLinesWith(t, f, tt.rows...).Undecided; got != tt.want {
+				t.Errorf("undecided is %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestClaudePromptsTypedMeanwhile are put before the model within the turn.
+func TestClaudePromptsTypedMeanwhile(t *testing.T) {
+	queued := func(at int, more string) string {
+		return crow("attachment", at, `"attachment":{"type":"queued_command","prompt":"and this"`+more+`}`)
+	}
+	got := readLines(t, userRow("p1", 0, "go"), queued(2, ""), queued(3, `,"commandMode":"prompt"`), queued(4, `,"commandMode":"bash"`),
+		crow("attachment", 5, `"attachment":{"type":"other","prompt":"no"}`)).Prompts
+	want := []hook.Prompt{
+		{At: sec(0), Text: "go", Turn: "p1"}, {At: sec(2), Text: "and this", Turn: "p1"}, {At: sec(3), Text: "and this", Turn: "p1"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("prompts (-want +got):\n%s", diff)
+	}
+}
+
 func TestClaudePrompts(t *testing.T) {
 	for _, tt := range []struct {
 		name string

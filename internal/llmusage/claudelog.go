@@ -136,6 +136,9 @@ func (l *claudeLog) add(r *claudeRow) {
 	case r.is("api-request"):
 		l.requests.add(claudeRequest{id: rawString(r.id), model: rawString(member(r.params, "model")), at: r.at})
 		return
+	case r.is("attachment"):
+		l.addQueued(r)
+		return
 	default:
 		return
 	}
@@ -169,6 +172,21 @@ func (l *claudeLog) add(r *claudeRow) {
 	}
 	if l.b.texts.over() {
 		l.b.texts.shrink(l.b.calls.list, l.b.results, l.b.prompts, l.b.ends.found)
+	}
+}
+
+// addQueued takes in what the user typed while the agent was at work: it is put
+// before the model within the turn, as an attachment.
+func (l *claudeLog) addQueued(r *claudeRow) {
+	if !l.lead(r) || rawString(member(r.attachment, "type")) != "queued_command" ||
+		rawString(r.session) != l.b.session || r.at.IsZero() {
+		return
+	}
+	if mode := rawString(member(r.attachment, "commandMode")); mode != "" && mode != "prompt" {
+		return
+	}
+	if text := rawString(member(r.attachment, "prompt")); text != "" {
+		l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.keep(text), Turn: l.turn})
 	}
 }
 

@@ -19,7 +19,7 @@ type claudeRow struct {
 	session, agent, prompt, uuid []byte
 	version, cwd, mode           []byte
 	source, origin               []byte
-	message                      []byte
+	message, attachment          []byte
 
 	// Of a model's answer. requestSession names the session that asked for it,
 	// where this one is a fork and has copied the row.
@@ -75,6 +75,8 @@ func (r *claudeRow) parse(line []byte) bool {
 			r.origin = value
 		case "message":
 			r.message = value
+		case "attachment":
+			r.attachment = value
 		case "requestId":
 			r.request = value
 		case "requestRef":

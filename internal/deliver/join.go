@@ -1,0 +1,65 @@
+package deliver
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// lastWords is how much of a log's end is looked at for the session's end.
+const lastWords = 256 << 10
+
+// goesOn reports that a session is surely not over, by a look at the end of its
+// log alone: a destination that gets whole sessions need not read, at the end of
+// each turn, all that there is so far.
+func (d *Deliverer) goesOn(s *spool.Session, offset, size int64) bool {
+	src, known := d.Sources[s.Key().Host]
+	if !known {
+		return false
+	}
+	// Reading may begin within a record: the reader finds the next.
+	r, err := s.Reader(max(offset, size-lastWords))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = r.Close() }()
+	over := false
+	var last time.Time
+	for r.Next() {
+		last = r.Record().At
+		events, err := src.Decode(r.Record())
+		if err != nil {
+			continue
+		}
+		for i := range events {
+			switch events[i].Kind {
+			case hook.KindSessionEnd:
+				over = true
+			case hook.KindPrompt, hook.KindSessionStart, hook.KindRunStart, hook.KindRunResume:
+				over = over && events[i].ParentAgent != ""
+			}
+		}
+	}
+	return !over && d.Now().Sub(last) <= d.idle()
+}
+
+// join makes one run of all.
+func join(runs []prepared, with func([]tracetest.SpanStubs) tracetest.SpanStubs) []prepared {
+	if len(runs) == 0 {
+		return runs
+	}
+	one := prepared{Ref: runs[0].Ref}
+	spans := make([]tracetest.SpanStubs, len(runs))
+	for i := range runs {
+		one.ids = append(one.ids, runs[i].ids...)
+		if i > 0 {
+			one.joined = append(one.joined, runs[i].Ref)
+		}
+		spans[i] = runs[i].spans
+	}
+	one.spans = with(spans)
+	return []prepared{one}
+}
