@@ -140,6 +140,9 @@ type Settings struct {
 	Deny []string
 	// BlockStop has a further hook on Stop refuse the first stop with this reason.
 	BlockStop string
+	// BlockAfter is how many seconds that hook thinks about it, as one does that
+	// runs the tests.
+	BlockAfter int
 }
 
 type handler struct {
@@ -164,7 +167,7 @@ func (s Settings) Write(a *rig.Arena) error {
 	}
 	if s.BlockStop != "" {
 		blocked := filepath.Join(a.Dir, "blocked")
-		script := fmt.Sprintf("mkdir '%s' 2>/dev/null || exit 0; echo '%s' >&2; exit 2", blocked, s.BlockStop)
+		script := fmt.Sprintf("mkdir '%s' 2>/dev/null || exit 0; sleep %d; echo '%s' >&2; exit 2", blocked, s.BlockAfter, s.BlockStop)
 		hooks["Stop"] = append(hooks["Stop"], group{Hooks: []handler{{Type: "command", Command: "sh", Args: []string{"-c", script}}}})
 	}
 	data, err := json.MarshalIndent(map[string]any{"hooks": hooks, "permissions": map[string]any{"deny": append([]string{}, s.Deny...)}}, "", "  ")

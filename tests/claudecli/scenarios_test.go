@@ -108,7 +108,8 @@ func scenarios() map[string]scenario {
 		"background subagent": background(),
 		"api error":           apiError(),
 		"interrupted tool":    interruptedTool(),
-		"blocked stop":        blockedStop(),
+		"blocked stop":        blockedStop(0),
+		"stop blocked late":   blockedStop(5),
 		"twenty tools":        twentyTools(),
 		"denied tool":         deniedTool(),
 	}
@@ -251,10 +252,11 @@ func interruptedTool() scenario {
 	}
 }
 
-// blockedStop has a hook of the user's that makes Claude Code go on once.
-func blockedStop() scenario {
+// blockedStop has a hook of the user's that makes Claude Code go on once, so many
+// seconds after the answer that seemed to be the last.
+func blockedStop(after int) scenario {
 	return scenario{
-		settings: claudecli.Settings{BlockStop: "go on"},
+		settings: claudecli.Settings{BlockStop: "go on", BlockAfter: after},
 		script: mockanthropic.Script{Main: []mockanthropic.Turn{
 			turn("First answer."), turn("Going on.", bash("echo more")), turn("Second answer."),
 		}},
