@@ -86,7 +86,7 @@ func without(v any) any {
 }
 
 func TestInstallIntoSettings(t *testing.T) {
-	full := newWish(testHook, version{2, 1, 329}, true, false)
+	full := newWish("linux", testHook, version{2, 1, 329}, true, false)
 	data, err := os.ReadFile("testdata/claude/settings.json")
 	if err != nil {
 		t.Fatal(err)
@@ -145,10 +145,10 @@ func TestInstallIntoSettings(t *testing.T) {
 }
 
 func TestInstalledText(t *testing.T) {
-	w := newWish(testHook, version{1, 0, 100}, true, false)
+	w := newWish("linux", testHook, version{1, 0, 100}, true, false)
 	got, _, _ := installText(t, "{\n  \"model\": \"opus\"\n}\n", w, nil)
 	want := "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        \"hooks\": [\n          {\n" +
-		"            \"type\": \"command\",\n            \"command\": \"'/opt/hookspan/claude-hook' SessionStart\",\n            \"timeout\": 10\n" +
+		"            \"type\": \"command\",\n            \"command\": \"GOMEMLIMIT= exec '/opt/hookspan/claude-hook' SessionStart\",\n            \"timeout\": 10\n" +
 		"          }\n        ]\n      }\n    ],\n    \"UserPromptSubmit\": [\n"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("text:\n%s\nwant it to begin with:\n%s", got, want)
@@ -164,13 +164,13 @@ func TestInstalledText(t *testing.T) {
 }
 
 func TestMendingEntries(t *testing.T) {
-	exec := newWish(testHook, version{2, 1, 329}, true, false)
-	shell := newWish(testHook, version{2, 1, 100}, true, false)
-	unknown := newWish(testHook, version{}, false, false)
-	forced := newWish(testHook, version{2, 1, 329}, true, true)
+	exec := newWish("linux", testHook, version{2, 1, 329}, true, false)
+	shell := newWish("linux", testHook, version{2, 1, 100}, true, false)
+	unknown := newWish("linux", testHook, version{}, false, false)
+	forced := newWish("linux", testHook, version{2, 1, 329}, true, true)
 	const (
-		good   = `{"type":"command","command":"/opt/hookspan/claude-hook","args":["Stop"],"timeout":10}`
-		goodSh = `{"type":"command","command":"'/opt/hookspan/claude-hook' Stop","timeout":10}`
+		good   = `{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","/opt/hookspan/claude-hook","Stop"],"timeout":10}`
+		goodSh = `{"type":"command","command":"GOMEMLIMIT= exec '/opt/hookspan/claude-hook' Stop","timeout":10}`
 		guard  = `{"type":"command","command":"guard.sh"}`
 	)
 	tests := map[string]struct {
@@ -188,7 +188,9 @@ func TestMendingEntries(t *testing.T) {
 		"either, unknown":    {unknown, `{"hooks":[` + goodSh + `]}`, `{"hooks":[` + goodSh + `]}`, OpKeep, ""},
 		"other event":        {exec, `{"hooks":[` + strings.Replace(good, "Stop", "SessionEnd", 1) + `]}`, `{"hooks":[` + good + `]}`, OpUpdate, `reports "SessionEnd"`},
 		"in the background":  {exec, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"async":true}]}`, `{"hooks":[` + good + `]}`, OpUpdate, "has async true"},
-		"without a timeout":  {exec, `{"hooks":[{"type":"command","command":"/opt/hookspan/claude-hook","args":["Stop"]}]}`, `{"hooks":[` + good + `]}`, OpUpdate, "has no timeout"},
+		"without a guard":    {exec, `{"hooks":[{"type":"command","command":"/opt/hookspan/claude-hook","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, OpUpdate, "malformed GOMEMLIMIT"},
+		"shell, no guard":    {unknown, `{"hooks":[{"type":"command","command":"'/opt/hookspan/claude-hook' Stop","timeout":10}]}`, `{"hooks":[` + goodSh + `]}`, OpUpdate, "malformed GOMEMLIMIT"},
+		"without a timeout":  {exec, `{"hooks":[` + strings.Replace(good, `,"timeout":10`, "", 1) + `]}`, `{"hooks":[` + good + `]}`, OpUpdate, "has no timeout"},
 		"double":             {exec, `{"hooks":[` + good + `]},{"hooks":[` + good + `]}`, `{"hooks":[` + good + `]}`, OpKeep, ""},
 		"double in a group":  {exec, `{"hooks":[` + goodSh + `,` + good + `]}`, `{"hooks":[` + good + `]}`, OpKeep, ""},
 		"beside the user's":  {exec, `{"hooks":[` + goodSh + `,` + guard + `]}`, `{"hooks":[` + good + `,` + guard + `]}`, OpUpdate, "shell"},
@@ -196,7 +198,7 @@ func TestMendingEntries(t *testing.T) {
 		"matcher":            {exec, `{"matcher":"Bash","hooks":[` + good + `]}`, `{"matcher":"Bash","hooks":[` + good + `]}`, OpForeign, `the matcher "Bash"`},
 		"matcher, forced":    {forced, `{"matcher":"Bash","hooks":[` + guard + `,` + good + `]}`, `{"matcher":"Bash","hooks":[` + guard + `]},{"hooks":[` + good + `]}`, OpUpdate, `the matcher "Bash"`},
 		"more members":       {exec, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, OpForeign, "has been given statusMessage"},
-		"more, other place":  {exec, `{"hooks":[{"if":"Bash(*)","type":"command","command":"/old/claude-hook","timeout":7.50}]}`, `{"hooks":[{"type":"command","command":"/opt/hookspan/claude-hook","args":["Stop"],"timeout":7.50,"if":"Bash(*)"}]}`, OpUpdate, "starts /old"},
+		"more, other place":  {exec, `{"hooks":[{"if":"Bash(*)","type":"command","command":"/old/claude-hook","timeout":7.50}]}`, `{"hooks":[{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","/opt/hookspan/claude-hook","Stop"],"timeout":7.50,"if":"Bash(*)"}]}`, OpUpdate, "starts /old"},
 		"other timeout":      {exec, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, OpForeign, "another timeout"},
 		"timeout, forced":    {forced, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + good + `]}`, OpUpdate, "another timeout"},
 		"a bridge's handler": {exec, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]}`, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]},{"hooks":[` + good + `]}`, OpCreate, ""},
@@ -219,7 +221,7 @@ func TestMendingEntries(t *testing.T) {
 }
 
 func TestEventsNotRecordedLoseTheirHook(t *testing.T) {
-	w := newWish(testHook, version{}, false, false)
+	w := newWish("linux", testHook, version{}, false, false)
 	text := `{"hooks":{"WorktreeCreate":[{"hooks":[{"type":"command","command":"/x/claude-hook","args":["WorktreeCreate"]}]}],"MessageDisplay":[{"hooks":[{"type":"command","command":"claude-hook"},{"type":"command","command":"mine"}]}]}}`
 	got, _, _ := installText(t, text, w, nil)
 	if !strings.HasPrefix(got, `{"hooks":{"MessageDisplay":[{"hooks":[{"type":"command","command":"mine"}]}],"SessionStart":`) {
@@ -251,7 +253,7 @@ func TestShapesThatAreRefused(t *testing.T) {
 // TestUninstallAfterOtherEdits takes hooks out of settings that the user went on
 // with, and that Claude Code wrote anew.
 func TestUninstallAfterOtherEdits(t *testing.T) {
-	w := newWish(testHook, version{}, false, false)
+	w := newWish("linux", testHook, version{}, false, false)
 	const before = "{\n\t\"a\": 1,\n\t\"hooks\": {}\n}\n"
 	text, _, empty := installText(t, before, w, nil)
 	t.Run("a hook behind ours", func(t *testing.T) {
@@ -353,7 +355,7 @@ func oddSettings(t *rapid.T) string {
 func drawWish(t *rapid.T, label string) wish {
 	known := rapid.Bool().Draw(t, label+" known")
 	v := rapid.SampledFrom([]version{{1, 0, 0}, {2, 1, 80}, {2, 1, 329}}).Draw(t, label+" version")
-	return newWish(testHook, v, known, rapid.Bool().Draw(t, label+" force"))
+	return newWish("linux", testHook, v, known, rapid.Bool().Draw(t, label+" force"))
 }
 
 // TestUninstallGivesTheBytesBack installs into settings of any layout, more than
@@ -388,7 +390,7 @@ func FuzzInstallSettings(f *testing.F) {
 			return
 		}
 		mine := len(e.find())
-		w := newWish(testHook, version{2, 1, 329}, true, false)
+		w := newWish("linux", testHook, version{2, 1, 329}, true, false)
 		if _, err := e.install(w); err != nil {
 			if err := e.check(); err == nil {
 				t.Fatalf("refused without a reason: %v", err)

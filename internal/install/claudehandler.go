@@ -12,6 +12,15 @@ import (
 // ours.
 const claudeHook = "claude-hook"
 
+// Under a GOMEMLIMIT that it cannot read, such as 1GB, a Go program ends with
+// exit code 2 before its first line runs, and Claude Code takes that code for
+// "block". So the hook is started without that variable, which is of no use to
+// it.
+const (
+	envProgram = "/usr/bin/env"
+	guard      = "GOMEMLIMIT="
+)
+
 // form is how a handler names its program.
 type form uint8
 
@@ -31,6 +40,8 @@ type handler struct {
 	program string
 	words   []string
 	form    form
+	// guarded reports that the program starts without GOMEMLIMIT.
+	guarded bool
 	async   bool
 	// timeout is the timeout's text, empty without one.
 	timeout string
@@ -73,16 +84,21 @@ func parseHandler(text []byte, n *node) (handler, bool) {
 		}
 	}
 	h.program = command
-	if h.form != formExec {
+	words := append([]string{command}, h.words...)
+	switch {
+	case h.form != formExec:
 		h.form = formShell
-		h.program, h.words = "", nil
-		words := shellWords(command)
-		for len(words) > 1 && (words[0] == "exec" || assignment(words[0])) {
-			words = words[1:]
-		}
-		if len(words) > 0 {
-			h.program, h.words = words[0], words[1:]
-		}
+		words = shellWords(command)
+	case path.Base(command) == "env" && len(h.words) > 0:
+		words = h.words
+	}
+	for len(words) > 1 && (words[0] == "exec" || assignment(words[0])) {
+		h.guarded = h.guarded || words[0] == guard
+		words = words[1:]
+	}
+	h.program, h.words = "", nil
+	if len(words) > 0 {
+		h.program, h.words = words[0], words[1:]
 	}
 	return h, hasType && h.program != ""
 }
@@ -155,6 +171,9 @@ func plain(path string) bool {
 // wish is what a handler should be.
 type wish struct {
 	binary string
+	// guarded asks for a program that starts without GOMEMLIMIT, which takes a
+	// system with env or a POSIX shell.
+	guarded bool
 	// form is the form that Claude Code is known to run, else formAny.
 	form form
 	// version is Claude Code's, if known.
@@ -164,8 +183,8 @@ type wish struct {
 }
 
 // newWish decides on the form.
-func newWish(binary string, v version, known, force bool) wish {
-	w := wish{binary: binary, version: v, known: known, force: force}
+func newWish(goos, binary string, v version, known, force bool) wish {
+	w := wish{binary: binary, guarded: goos != "windows", version: v, known: known, force: force}
 	switch {
 	case known && v.has(execFormSince):
 		w.form = formExec
@@ -183,15 +202,22 @@ func (w wish) has(ev claudeEvent) bool { return !w.known || w.version.has(ev.sin
 func (w wish) render(ev claudeEvent, timeout string, extras object) object {
 	f := w.form
 	if f == formAny {
+		// A shell is what any version has; env by itself would be told nothing by
+		// a version that knows no "args".
 		f = formShell
-		if plain(w.binary) {
+		if !w.guarded && plain(w.binary) {
 			f = formExec
 		}
 	}
 	o := object{{"type", "command"}}
-	if f == formExec {
+	switch {
+	case f == formExec && w.guarded:
+		o = append(o, field{"command", envProgram}, field{"args", array{guard, w.binary, ev.name}})
+	case f == formExec:
 		o = append(o, field{"command", w.binary}, field{"args", array{ev.name}})
-	} else {
+	case w.guarded:
+		o = append(o, field{"command", guard + " exec " + quoteShell(w.binary) + " " + ev.name})
+	default:
 		o = append(o, field{"command", quoteShell(w.binary) + " " + ev.name})
 	}
 	if timeout == "" {
@@ -225,6 +251,8 @@ func (w wish) judge(h handler, event, matcher string) (State, string) {
 		return StateStale, "has args, which Claude Code knows since " + execFormSince
 	case !slices.Equal(h.words, []string{event}):
 		return StateStale, fmt.Sprintf("reports %q", strings.Join(h.words, " "))
+	case w.guarded && !h.guarded:
+		return StateStale, "would block Claude Code under a malformed GOMEMLIMIT"
 	case h.async != ev.async:
 		return StateStale, fmt.Sprintf("has async %v", h.async)
 	case h.timeout == "":

@@ -18,6 +18,9 @@ func TestWhoseHandlerItIs(t *testing.T) {
 		"double quotes":      {`{"type":"command","command":"\"/a b/claude-hook\"  Stop "}`, true, "/a b/claude-hook", []string{"Stop"}},
 		"quoted space":       {`{"type":"command","command":"/a\\ b/claude-hook Stop"}`, true, "/a b/claude-hook", []string{"Stop"}},
 		"Windows path":       {`{"type":"command","command":"C:\\hooks\\claude-hook.exe Stop"}`, true, `C:\hooks\claude-hook.exe`, []string{"Stop"}},
+		"env":                {`{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","/a b/claude-hook","Stop"]}`, true, "/a b/claude-hook", []string{"Stop"}},
+		"env by itself":      {`{"type":"command","command":"/usr/bin/env"}`, false, "/usr/bin/env", nil},
+		"env of another":     {`{"type":"command","command":"env","args":["A=1","mine","Stop"]}`, false, "mine", []string{"Stop"}},
 		"variable and exec":  {`{"type":"command","command":"GOMEMLIMIT= exec '/x/claude-hook' Stop"}`, true, "/x/claude-hook", []string{"Stop"}},
 		"name alone":         {`{"type":"command","command":"claude-hook"}`, true, "claude-hook", nil},
 		"last double counts": {`{"type":"command","command":"x","command":"claude-hook"}`, true, "claude-hook", nil},
@@ -58,35 +61,41 @@ func TestWhoseHandlerItIs(t *testing.T) {
 
 func TestFormOfAHandler(t *testing.T) {
 	const simple, hard = "/opt/hookspan-1.0/bin/claude-hook", "/home/it's me/claude-hook"
-	exec := func(path string) object {
+	bare := func(path string) object {
 		return object{{"type", "command"}, {"command", path}, {"args", array{"Stop"}}, {"timeout", 10}}
+	}
+	exec := func(path string) object {
+		return object{{"type", "command"}, {"command", "/usr/bin/env"}, {"args", array{"GOMEMLIMIT=", path, "Stop"}}, {"timeout", 10}}
 	}
 	shell := func(line string) object {
 		return object{{"type", "command"}, {"command", line}, {"timeout", 10}}
 	}
+	const onWindows, plainWindows = `C:\hookspan\claude-hook.exe`, `C:/hookspan/claude-hook.exe`
 	tests := map[string]struct {
-		binary, version string
-		want            object
+		goos, binary, version string
+		want                  object
 	}{
-		"new":                   {simple, "2.1.139", exec(simple)},
-		"new, odd path":         {hard, "2.1.329", exec(hard)},
-		"old":                   {simple, "2.1.138", shell("'" + simple + "' Stop")},
-		"old, odd path":         {hard, "1.0.0", shell(`'/home/it'\''s me/claude-hook' Stop`)},
-		"unknown":               {simple, "", exec(simple)},
-		"unknown, odd path":     {hard, "", shell(`'/home/it'\''s me/claude-hook' Stop`)},
-		"unknown, other script": {"/opt/工具/claude-hook", "", exec("/opt/工具/claude-hook")},
-		"unknown, Windows":      {`C:\hookspan\claude-hook.exe`, "", shell(`'C:\hookspan\claude-hook.exe' Stop`)},
+		"new":                       {"linux", simple, "2.1.139", exec(simple)},
+		"new, odd path":             {"darwin", hard, "2.1.329", exec(hard)},
+		"old":                       {"linux", simple, "2.1.138", shell("GOMEMLIMIT= exec '" + simple + "' Stop")},
+		"old, odd path":             {"linux", hard, "1.0.0", shell(`GOMEMLIMIT= exec '/home/it'\''s me/claude-hook' Stop`)},
+		"unknown":                   {"linux", simple, "", shell("GOMEMLIMIT= exec '" + simple + "' Stop")},
+		"new, Windows":              {"windows", onWindows, "2.1.329", bare(onWindows)},
+		"old, Windows":              {"windows", onWindows, "2.0.0", shell(`'` + onWindows + `' Stop`)},
+		"unknown, Windows":          {"windows", onWindows, "", shell(`'` + onWindows + `' Stop`)},
+		"unknown, simple, Windows":  {"windows", plainWindows, "", bare(plainWindows)},
+		"unknown, another, Windows": {"windows", "C:/工具/claude-hook.exe", "", bare("C:/工具/claude-hook.exe")},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			v, known := parseVersion(tt.version)
-			got := newWish(tt.binary, v, known, false).render(claudeEvent{name: "Stop"}, "", nil)
+			got := newWish(tt.goos, tt.binary, v, known, false).render(claudeEvent{name: "Stop"}, "", nil)
 			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(field{})); diff != "" {
 				t.Errorf("handler (-want +got):\n%s", diff)
 			}
 		})
 	}
-	got := newWish(simple, version{2, 1, 329}, true, false).render(claudeEvent{name: "Stop", async: true}, "", nil)
+	got := newWish("linux", simple, version{2, 1, 329}, true, false).render(claudeEvent{name: "Stop", async: true}, "", nil)
 	if diff := cmp.Diff(append(exec(simple), field{"async", true}), got, cmp.AllowUnexported(field{})); diff != "" {
 		t.Errorf("in the background (-want +got):\n%s", diff)
 	}

@@ -191,7 +191,7 @@ func PlanClaude(ctx context.Context, sys System, o ClaudeOptions) (*ClaudePlan, 
 	if warning != "" {
 		p.Warnings = append(p.Warnings, warning)
 	}
-	w := newWish(o.Binary, v, known, o.Force)
+	w := newWish(sys.GOOS, o.Binary, v, known, o.Force)
 	e, err := planSettings(file, m, func(e *settingsEdit) ([]Change, error) { return e.install(w) })
 	if err != nil {
 		return nil, err

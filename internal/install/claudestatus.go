@@ -149,9 +149,9 @@ func ClaudeStatus(ctx context.Context, sys System, o ClaudeOptions) (*ClaudeRepo
 		case !found.exists && !recorded:
 			continue
 		case found.exists:
-			s.inspect(found.data, o.Binary)
+			s.inspect(sys.GOOS, found.data, o.Binary)
 		default:
-			s.inspect([]byte("{}"), o.Binary)
+			s.inspect(sys.GOOS, []byte("{}"), o.Binary)
 		}
 		if s.Err != nil && bytes.Contains(found.data, []byte(claudeHook)) {
 			s.Recorded = true
@@ -187,7 +187,7 @@ func (r *ClaudeReport) projects() []string {
 }
 
 // inspect judges the hooks in a settings text.
-func (s *ClaudeSettings) inspect(text []byte, binary string) {
+func (s *ClaudeSettings) inspect(goos string, text []byte, binary string) {
 	e, err := openSettings(text, nil)
 	if err == nil {
 		err = e.check()
@@ -196,7 +196,7 @@ func (s *ClaudeSettings) inspect(text []byte, binary string) {
 		s.Err = fmt.Errorf("settings %q: %w", s.Path, err)
 		return
 	}
-	w := wish{binary: binary}
+	w := wish{binary: binary, guarded: goos != "windows"}
 	seen := map[string]bool{}
 	byEvent := map[string]ClaudeHook{}
 	var strays []ClaudeHook

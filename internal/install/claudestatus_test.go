@@ -46,7 +46,7 @@ func TestClaudeStatus(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := claudeHome(t, "")
+			h := claudeHome(t, newClaude)
 			writeFile(t, h.path("src/project/x"), "", 0o600)
 			h.installClaude(h.claude(ScopeUser))
 			tt.change(t, h)

@@ -101,17 +101,18 @@ func hooks(more map[string]int) map[string]int {
 // scenarios gives every scenario by its name.
 func scenarios() map[string]scenario {
 	return map[string]scenario{
-		"tools":               toolsScenario(),
-		"second turn":         secondTurn(),
-		"subagent":            subagent(),
-		"nested subagents":    nested(),
-		"background subagent": background(),
-		"api error":           apiError(),
-		"interrupted tool":    interruptedTool(),
-		"blocked stop":        blockedStop(0),
-		"stop blocked late":   blockedStop(5),
-		"twenty tools":        twentyTools(),
-		"denied tool":         deniedTool(),
+		"tools":                toolsScenario(),
+		"second turn":          secondTurn(),
+		"subagent":             subagent(),
+		"nested subagents":     nested(),
+		"background subagent":  background(),
+		"api error":            apiError(),
+		"interrupted tool":     interruptedTool(),
+		"blocked stop":         blockedStop(0),
+		"stop blocked late":    blockedStop(5),
+		"malformed GOMEMLIMIT": malformedLimit(),
+		"twenty tools":         twentyTools(),
+		"denied tool":          deniedTool(),
 	}
 }
 
@@ -266,6 +267,14 @@ func blockedStop(after int) scenario {
 			label: "one", outcome: otelmap.OutcomeCompleted, title: "do all of it", blocked: true, tools: []claudecli.WantTool{ok("more")},
 		}},
 	}
+}
+
+// malformedLimit runs Claude Code in an environment in which no Go program
+// starts: the hooks must not be what makes it stop.
+func malformedLimit() scenario {
+	s := toolsScenario()
+	s.steps[0].Env = map[string]string{"GOMEMLIMIT": "1GB"}
+	return s
 }
 
 // twentyTools has as many tools at once.
