@@ -23,7 +23,7 @@ const (
 	// undecided is how long it is awaited whether an end stands: the user's own
 	// hooks may be looking at it, such as one that runs the tests first. What is
 	// decided later makes a run of its own.
-	undecided = time.Minute
+	undecided = 30 * time.Second
 	// poll is the pause between two looks at the host's files.
 	poll = 200 * time.Millisecond
 )
