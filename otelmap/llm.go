@@ -51,15 +51,18 @@ func (m *mapping) holds(agent, turn string, at time.Time) bool {
 	if turn == "" || r.turn == "" {
 		return m.within(at)
 	}
+	if turn != r.turn {
+		return false
+	}
 	// The files have no finer times than milliseconds.
 	since := r.from.At().Truncate(time.Millisecond)
-	if m.laterPart() && !r.prev.PrevEnd.IsZero() {
+	if m.laterPart && !r.prev.PrevEnd.IsZero() {
 		// What came between the end of a turn's earlier part and the first that
 		// the hooks told of this one is this one's.
 		since = r.prev.PrevEnd.Truncate(time.Millisecond).Add(time.Millisecond)
 	}
 	switch {
-	case turn != r.turn, at.Before(since):
+	case at.Before(since):
 		return false
 	case agent != "":
 		return true // it may work on in the background
@@ -69,11 +72,6 @@ func (m *mapping) holds(agent, turn string, at time.Time) bool {
 		return at.Before(r.next.from.At().Truncate(time.Millisecond))
 	}
 	return true
-}
-
-// laterPart reports that an earlier part of the run's turn is a run of its own.
-func (m *mapping) laterPart() bool {
-	return m.run.turn != "" && m.run.ID != turnRunID(m.host, m.session, m.run.turn)
 }
 
 // window returns the requests to the model that belong to the run. Those of a

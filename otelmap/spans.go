@@ -34,7 +34,10 @@ type mapping struct {
 	// end, nil where the hooks said it or nobody did.
 	start, end time.Time
 	ending     *hook.TurnEnd
-	results    map[resultKey][]*hook.ToolResult
+	// laterPart reports that an earlier part of the run's turn is a run of its
+	// own.
+	laterPart bool
+	results   map[resultKey][]*hook.ToolResult
 }
 
 // resultKey finds a tool result in the transcript.
@@ -71,8 +74,9 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
 	}
 	m.agents[""] = m.root
 	m.res = m.resource()
+	m.laterPart = r.turn != "" && r.ID != turnRunID(b.host, b.session, r.turn)
 	m.calls = m.window()
-	if m.laterPart() && len(m.calls) > 0 && m.calls[0].Start.Before(m.start) {
+	if m.laterPart && len(m.calls) > 0 && m.calls[0].Start.Before(m.start) {
 		m.start = latest(m.calls[0].Start, r.prev.PrevEnd)
 	}
 
@@ -114,9 +118,11 @@ func (r *Run) rootContext(o *Options) trace.SpanContext {
 	})
 }
 
-// TraceID is the trace the run belongs to, as 32 hex digits.
-func (b *Builder) TraceID(r *Run) string {
-	return r.rootContext(&b.opts).TraceID().String()
+// Root names the run's root span: the trace it belongs to, as 32 hex digits, and
+// the span, as 16.
+func (b *Builder) Root(r *Run) (traceID, spanID string) {
+	sc := r.rootContext(&b.opts)
+	return sc.TraceID().String(), sc.SpanID().String()
 }
 
 // bounds are the run's first and last moment.

@@ -201,5 +201,6 @@ func (a *app) testTrace(p *pipeline) (tracetest.SpanStubs, string) {
 		b.Add(e)
 	}
 	run := b.Runs(now)[0]
-	return p.clean(b.Spans(run, nil)), b.TraceID(run)
+	trace, _ := b.Root(run)
+	return p.clean(b.Spans(run, nil)), trace
 }

@@ -308,7 +308,8 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 			}
 		}
 		r := &runs[i]
-		refused, err := d.export(ctx, dst, r.spans)
+		spans := r.spans()
+		refused, err := d.export(ctx, dst, spans)
 		if err != nil && ctx.Err() != nil {
 			// The one who asked went away: that says nothing of the destination.
 			res.Waiting += len(runs) - i
@@ -333,22 +334,22 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 			}
 			return errDown
 		}
-		if err == nil && refused.spans >= len(r.spans) {
+		if err == nil && refused.spans >= len(spans) {
 			err = refused.why
 		}
 		st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
 		if err != nil {
-			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: len(r.spans), Error: err.Error()})
+			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: len(spans), Error: err.Error()})
 			res.Parked++
 			res.fail(err)
 			d.logf("%s: trace %s refused for good: %v", dst.Name, r.Trace, err)
 		} else {
-			st.delivered(len(r.spans), refused.spans)
+			st.delivered(len(spans), refused.spans)
 			res.Runs++
-			res.Spans += len(r.spans) - refused.spans
+			res.Spans += len(spans) - refused.spans
 		}
 		if err == nil && refused.spans > 0 {
-			err := fmt.Errorf("trace %s: %d of %d spans refused for good: %w", r.Trace, refused.spans, len(r.spans), refused.why)
+			err := fmt.Errorf("trace %s: %d of %d spans refused for good: %w", r.Trace, refused.spans, len(spans), refused.why)
 			res.fail(err)
 			d.logf("%s: %v", dst.Name, err)
 		}

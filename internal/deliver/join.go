@@ -58,8 +58,9 @@ func join(runs []prepared, with func([]tracetest.SpanStubs) tracetest.SpanStubs)
 		if i > 0 {
 			one.joined = append(one.joined, runs[i].Ref)
 		}
-		spans[i] = runs[i].spans
+		spans[i] = runs[i].spans()
 	}
-	one.spans = with(spans)
+	all := with(spans)
+	one.spans = func() tracetest.SpanStubs { return all }
 	return []prepared{one}
 }

@@ -89,7 +89,8 @@ type prepared struct {
 	Ref
 	// joined are the further runs it holds.
 	joined []Ref
-	spans  tracetest.SpanStubs
+	// spans maps it, the root first.
+	spans func() tracetest.SpanStubs
 }
 
 // prepare reads a session from a position and maps the runs that have ended and
@@ -200,16 +201,29 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 		due = d.due(b, st, out)
 	}
 	for _, r := range due {
-		spans := b.Spans(r, tr)
-		root := spans[0].SpanContext.SpanID().String()
-		if d.Redact != nil {
-			spans = d.Redact(spans)
+		p := prepared{ids: []otelmap.RunID{r.ID}, spans: func() tracetest.SpanStubs { return d.spans(b, r, tr) }}
+		p.Trace, p.Root = b.Root(r)
+		if len(due) <= mappedOnce {
+			spans := p.spans()
+			p.spans = func() tracetest.SpanStubs { return spans }
 		}
-		out.runs = append(out.runs, prepared{
-			ids: []otelmap.RunID{r.ID}, Ref: Ref{Trace: b.TraceID(r), Root: root}, spans: spans,
-		})
+		out.runs = append(out.runs, p)
 	}
 	return ctx.Err()
+}
+
+// mappedOnce is how many runs of a session are mapped once for all destinations.
+// Of more, as after an outage, each destination maps one at a time: memory then
+// holds the events, and the spans of one run.
+const mappedOnce = 8
+
+// spans maps a run and removes the secrets.
+func (d *Deliverer) spans(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript) tracetest.SpanStubs {
+	spans := b.Spans(r, tr)
+	if d.Redact != nil {
+		spans = d.Redact(spans)
+	}
+	return spans
 }
 
 // due are the runs that can be sent now. It notes in the batch which runs there

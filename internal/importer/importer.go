@@ -130,7 +130,8 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 		return nil
 	}
 	for _, r := range runs {
-		seen.ours[b.TraceID(r)] = true
+		trace, _ := b.Root(r)
+		seen.ours[trace] = true
 	}
 	// A destination that takes a session as one waits for its end.
 	joint := im.joint()
