@@ -37,7 +37,9 @@ func ClaudeVersion(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("run claude --version: %w", err)
 	}
-	return strings.TrimSpace(string(out)), nil
+	// Whatever else it prints is nothing to show.
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return line[:min(len(line), 100)], nil
 }
 
 // version is a version of Claude Code: three numbers.

@@ -241,6 +241,44 @@ func TestClaudeSessions(t *testing.T) {
 	}
 }
 
+// TestOneInfiniumTraceForASession has the turns wait for the session's end, at
+// Infinium alone.
+func TestOneInfiniumTraceForASession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "HOOKSPAN_INFINIUM_GRANULARITY=session")
+	w.playClaude(claudeSessions[0], 1, nil)
+	w.settle()
+	w.adds(t, "a second flush", 0)
+	traces := w.infiniumTraces()
+	if len(traces) != 1 {
+		t.Fatalf("infinium has %d traces, want one", len(traces))
+	}
+	var got struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Steps       []struct {
+			Action string `json:"action"`
+		} `json:"steps"`
+	}
+	decodeJSON(t, []byte(traces[0]), &got)
+	if got.Name != "Claude Code session (3 turns)" || got.Description != "Fix the login bug in auth.go and add a regression test" {
+		t.Errorf("name %q, description %q", got.Name, got.Description)
+	}
+	actions := map[string]int{}
+	for _, s := range got.Steps {
+		actions[s.Action]++
+	}
+	want := map[string]int{
+		"user_prompt": 3, "tool_use:Read": 2, "tool_use:Grep": 2, "tool_use:Bash": 3, "tool_use:Agent": 1, "tool_use:Edit": 1, "subagent:Explore": 1,
+	}
+	if diff := gocmp.Diff(want, actions); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	if roots := len(w.otlp.Spans()); roots != 23 {
+		t.Errorf("otlp has %d spans, want those of the three turns, 23", roots)
+	}
+}
+
 // TestEveryClaudeEventTwice has hooks in two settings files that start two
 // programs. What makes spans counts once; a notification has nothing by which a
 // second one would be known.
