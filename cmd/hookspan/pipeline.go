@@ -245,12 +245,7 @@ func (a *app) sources() map[string]deliver.Source {
 	files := &llmusage.Finder{Home: a.home, Getenv: a.getenv, GOOS: a.goos}
 	return map[string]deliver.Source{
 		claude.Host: {
-			Decode: func(r *spool.Record) ([]hook.Event, error) {
-				return claude.Decode(claude.Raw{
-					Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset,
-					Cwd: r.Cwd, TraceParent: r.TraceParent,
-				})
-			},
+			Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(stored(r)) },
 			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
 				return known(files.Claude(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript, Since: f.Since}))
 			},
@@ -263,12 +258,7 @@ func (a *app) sources() map[string]deliver.Source {
 			},
 		},
 		cline.Host: {
-			Decode: func(r *spool.Record) ([]hook.Event, error) {
-				return cline.Decode(cline.Raw{
-					Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset,
-					Cwd: r.Cwd, TraceParent: r.TraceParent,
-				})
-			},
+			Decode: func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(stored(r)) },
 			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
 				read := files.Classic
 				switch f.Dialect {
@@ -290,6 +280,14 @@ func (a *app) sources() map[string]deliver.Source {
 				return kind, at, err
 			},
 		},
+	}
+}
+
+// stored is what the decoders need of a record.
+func stored(r *spool.Record) hook.Raw {
+	return hook.Raw{
+		Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset,
+		Cwd: r.Cwd, TraceParent: r.TraceParent,
 	}
 }
 

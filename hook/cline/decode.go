@@ -1,8 +1,6 @@
 package cline
 
 import (
-	"time"
-
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/internal/wire"
 )
@@ -19,22 +17,8 @@ const (
 // subagentType is the AgentType of an agent of which only its parent is known.
 const subagentType = "subagent"
 
-// Raw is one stored payload with what was stored beside it.
-type Raw struct {
-	// Payload is what Cline wrote to the hook's standard input.
-	Payload []byte
-	// Event is the name the hook was started with.
-	Event string
-	// StoredAt is when the payload was stored.
-	StoredAt time.Time
-	// Offset is the payload's place in the session's log, in bytes.
-	Offset int64
-	// Cwd is the directory the hook ran in; it counts where the payload names
-	// no workspace.
-	Cwd string
-	// TraceParent is the W3C traceparent of the hook's environment.
-	TraceParent string
-}
+// Raw is a payload as it was stored.
+type Raw = hook.Raw
 
 // Decode turns a payload into events, at present always one.
 //
