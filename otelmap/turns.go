@@ -39,7 +39,8 @@ func (s *segmenter) addTurn(it *item) {
 	case hook.KindPrompt, hook.KindRunStart, hook.KindRunResume:
 		s.over = false
 		if s.open != nil && it.Turn != "" && s.open.turn == it.Turn {
-			// Something of the turn was heard before its prompt.
+			// Typed while the agent was at work, or heard after something else of
+			// the turn.
 			s.attach(s.open, it)
 			return
 		}
