@@ -87,6 +87,9 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		if err != nil {
 			d.Exporter = broken{fmt.Errorf("%s: %w", name, err)}
 		}
+		if name == config.ExporterStore {
+			d.Batch = 8192 // each call sums its traces up anew, by all of their spans
+		}
 		if name == config.ExporterInfinium {
 			d.Batch = 0 // a run is one document there
 			if a.cfg.InfiniumGranularity == config.GranularitySession {
