@@ -17,7 +17,10 @@ const clockStep = time.Minute
 
 // repeatWithin is how far two copies of one event may have been stored apart,
 // where nothing else tells that they are copies.
-const repeatWithin = 2 * time.Second
+const (
+	repeatWithin      = 2 * time.Second
+	repeatedEndWithin = 200 * time.Millisecond
+)
 
 // item is an event as the builder keeps it: texts are cleaned and cut on
 // arrival, so that memory depends on the previews and not on the payloads.
@@ -95,8 +98,12 @@ func (b *Builder) Add(e hook.Event) {
 	if b.turns() && e.Kind != hook.KindToolStart && e.Kind != hook.KindToolEnd {
 		// Nothing tells this event from another but that two hooks store the
 		// same one at once.
-		id := identity{name: e.Name, hash: e.Hash}
-		if first, dup := b.near[id]; dup && e.StoredAt.Sub(first.StoredAt).Abs() <= repeatWithin {
+		id, within := identity{name: e.Name, hash: e.Hash}, repeatWithin
+		if e.Kind == hook.KindRunComplete {
+			// Of ends that are refused one after another, each counts.
+			within = repeatedEndWithin
+		}
+		if first, dup := b.near[id]; dup && e.StoredAt.Sub(first.StoredAt).Abs() <= within {
 			b.again(first, e)
 			return
 		}

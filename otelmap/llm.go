@@ -64,9 +64,9 @@ func (m *mapping) holds(agent, turn string, at time.Time) bool {
 	switch {
 	case at.Before(since):
 		return false
-	case agent != "":
+	case r.agents[agent] != nil:
 		return true // it may work on in the background
-	case r.terminal != nil:
+	case r.terminal != nil && agent == "":
 		return !at.After(r.terminal.At())
 	case r.next != nil && r.next.turn == r.turn:
 		return at.Before(r.next.from.At().Truncate(time.Millisecond))

@@ -232,6 +232,9 @@ func (s *segmenter) addSub(it *item) {
 	if r == nil {
 		r = asking
 	}
+	if r == nil && it.Turn != "" {
+		r = s.beginForAgent(it)
+	}
 	if r == nil {
 		r = s.subRuns[it.ParentAgent]
 	}

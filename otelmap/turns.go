@@ -69,7 +69,7 @@ func (s *segmenter) startSession(it *item) {
 		s.attach(s.open, it)
 		return
 	}
-	s.breakOff()
+	s.closeOpen(OutcomeInterrupted)
 	s.carry.Source = source
 	if s.started == nil {
 		s.started = it
@@ -106,6 +106,22 @@ func (s *segmenter) addTurnAgent(it *item) {
 		return
 	}
 	s.addSub(it)
+}
+
+// beginForAgent opens a run for a turn of which a subagent is heard first. Where
+// the turn was delivered before, it is a later part of that turn that lasts as
+// long as its agents work; in any case another turn that is open stays so.
+func (s *segmenter) beginForAgent(it *item) *Run {
+	open, later := s.open, s.known(it)
+	r := s.begin(it)
+	r.items = nil
+	if later {
+		r.Outcome = OutcomeCompleted
+	}
+	if open != nil || later {
+		s.open = open
+	}
+	return r
 }
 
 // beginTurn gives a new run what only turns have. A turn that was open before,

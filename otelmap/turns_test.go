@@ -476,6 +476,40 @@ func TestATurnThatIsSplitSharesItsRequestsOut(t *testing.T) {
 	}
 }
 
+// TestAnAgentThatWorksOnAfterItsTurnWasDelivered makes a later part of that
+// turn, whatever other turn is open.
+func TestAnAgentThatWorksOnAfterItsTurnWasDelivered(t *testing.T) {
+	events := logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Agent", "a"),
+		asAgent(turnEv(1.1, hook.KindRunStart, "p1"), "x", "Explore"),
+		backgrounded(turnTool(1.2, hook.KindToolEnd, "p1", "Agent", "a"), "x"), turnStop(2, "p1"),
+		turnPrompt(4000, "p2"),
+		asAgent(turnTool(4002, hook.KindToolStart, "p1", "Bash", "b"), "x", "Explore"),
+		asAgent(turnTool(4003, hook.KindToolEnd, "p1", "Bash", "b"), "x", "Explore"),
+		turnStop(4004, "p2"),
+		asAgent(turnEv(4010, hook.KindRunComplete, "p1"), "x", "Explore"))
+	b := buildTurns(Carry{}, events[:5])
+	b.Runs(epoch.Add(3900 * time.Second))
+	offset, carry := b.Boundary(func(RunID) bool { return true }, 500)
+	b = buildTurns(carry, events[offset/100:])
+	at := epoch.Add(4001 * time.Second)
+	tr := &hook.Transcript{Calls: []hook.LLMCall{{ID: "m1", Agent: "x", Turn: "p1", Model: "m", Start: at, End: at.Add(time.Second)}}}
+	want := []string{"completed: ", "completed: invoke_agent Explore, execute_tool Bash#b, chat m"}
+	if diff := cmp.Diff(want, outline(b, b.Runs(far), tr)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestARequestOfAnAgentThatNoHookNamedCountsInOnePartOfItsTurn(t *testing.T) {
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
+		turnTool(4000, hook.KindToolStart, "p1", "Bash", "b"), turnTool(4001, hook.KindToolEnd, "p1", "Bash", "b"), turnStop(4002, "p1")))
+	at := epoch.Add(4000 * time.Second).Add(100 * time.Millisecond)
+	tr := &hook.Transcript{Calls: []hook.LLMCall{{ID: "m1", Agent: "quiet", Turn: "p1", Model: "m", Start: at, End: at.Add(time.Second)}}}
+	want := []string{"interrupted: execute_tool Bash#a!ToolCancelled", "completed: execute_tool Bash#b, chat m"}
+	if diff := cmp.Diff(want, outline(b, b.Runs(far), tr)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestACallWithoutAnEndLastsUntilTheTurnIsOver(t *testing.T) {
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
 		turnTool(2, hook.KindToolStart, "p1", "Bash", "b"), turnTool(3, hook.KindToolEnd, "p1", "Bash", "b"), turnEv(9, hook.KindSessionEnd, "p1")))

@@ -193,7 +193,7 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 		return ctx.Err()
 	}
 	facts.Since = begun(due)
-	tr, err := d.transcript(ctx, src, out.session, facts, due[len(due)-1].EndedAt)
+	tr, err := d.transcript(ctx, src, out, facts, due[len(due)-1].EndedAt)
 	if err != nil {
 		d.logf("session %q of %s: no usage from the host's files: %v", out.session, out.host, err)
 	}
@@ -262,10 +262,10 @@ func begun(runs []*otelmap.Run) time.Time {
 }
 
 // transcript reads the host's files, again while the newest request's usage is
-// missing, or while it is undecided whether the run's end stands, and the run has
-// only just ended. A run that seems to end in the
-// future, because the clock was set back, is waited for no longer.
-func (d *Deliverer) transcript(ctx context.Context, src Source, session string, facts Facts, ended time.Time) (*hook.Transcript, error) {
+// missing, or while it is undecided whether the end of a session that goes on
+// stands, and the run has only just ended. A run that seems to end in the future,
+// because the clock was set back, is waited for no longer.
+func (d *Deliverer) transcript(ctx context.Context, src Source, out *batch, facts Facts, ended time.Time) (*hook.Transcript, error) {
 	if src.Transcript == nil {
 		return nil, nil
 	}
@@ -273,12 +273,12 @@ func (d *Deliverer) transcript(ctx context.Context, src Source, session string, 
 		ended = now
 	}
 	for {
-		tr, err := src.Transcript(ctx, session, facts)
+		tr, err := src.Transcript(ctx, out.session, facts)
 		waited := d.Now().Sub(ended)
 		switch {
 		case tr == nil, waited >= undecided:
 			return tr, err
-		case tr.Undecided:
+		case tr.Undecided && !out.over:
 		case !tr.Pending, waited >= lateUsage:
 			return tr, err
 		}

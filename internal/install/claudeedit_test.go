@@ -148,7 +148,7 @@ func TestInstalledText(t *testing.T) {
 	w := newWish("linux", testHook, version{1, 0, 100}, true, false)
 	got, _, _ := installText(t, "{\n  \"model\": \"opus\"\n}\n", w, nil)
 	want := "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        \"hooks\": [\n          {\n" +
-		"            \"type\": \"command\",\n            \"command\": \"GOMEMLIMIT= exec '/opt/hookspan/claude-hook' SessionStart\",\n            \"timeout\": 10\n" +
+		"            \"type\": \"command\",\n            \"command\": \"GOMEMLIMIT= GODEBUG= exec '/opt/hookspan/claude-hook' SessionStart\",\n            \"timeout\": 10\n" +
 		"          }\n        ]\n      }\n    ],\n    \"UserPromptSubmit\": [\n"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("text:\n%s\nwant it to begin with:\n%s", got, want)
@@ -169,8 +169,8 @@ func TestMendingEntries(t *testing.T) {
 	unknown := newWish("linux", testHook, version{}, false, false)
 	forced := newWish("linux", testHook, version{2, 1, 329}, true, true)
 	const (
-		good   = `{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","/opt/hookspan/claude-hook","Stop"],"timeout":10}`
-		goodSh = `{"type":"command","command":"GOMEMLIMIT= exec '/opt/hookspan/claude-hook' Stop","timeout":10}`
+		good   = `{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/opt/hookspan/claude-hook","Stop"],"timeout":10}`
+		goodSh = `{"type":"command","command":"GOMEMLIMIT= GODEBUG= exec '/opt/hookspan/claude-hook' Stop","timeout":10}`
 		guard  = `{"type":"command","command":"guard.sh"}`
 	)
 	tests := map[string]struct {
@@ -198,7 +198,7 @@ func TestMendingEntries(t *testing.T) {
 		"matcher":            {exec, `{"matcher":"Bash","hooks":[` + good + `]}`, `{"matcher":"Bash","hooks":[` + good + `]}`, OpForeign, `the matcher "Bash"`},
 		"matcher, forced":    {forced, `{"matcher":"Bash","hooks":[` + guard + `,` + good + `]}`, `{"matcher":"Bash","hooks":[` + guard + `]},{"hooks":[` + good + `]}`, OpUpdate, `the matcher "Bash"`},
 		"more members":       {exec, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, OpForeign, "has been given statusMessage"},
-		"more, other place":  {exec, `{"hooks":[{"if":"Bash(*)","type":"command","command":"/old/claude-hook","timeout":7.50}]}`, `{"hooks":[{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","/opt/hookspan/claude-hook","Stop"],"timeout":7.50,"if":"Bash(*)"}]}`, OpUpdate, "starts /old"},
+		"more, other place":  {exec, `{"hooks":[{"if":"Bash(*)","type":"command","command":"/old/claude-hook","timeout":7.50}]}`, `{"hooks":[{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/opt/hookspan/claude-hook","Stop"],"timeout":7.50,"if":"Bash(*)"}]}`, OpUpdate, "starts /old"},
 		"other timeout":      {exec, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, OpForeign, "another timeout"},
 		"timeout, forced":    {forced, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + good + `]}`, OpUpdate, "another timeout"},
 		"a bridge's handler": {exec, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]}`, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]},{"hooks":[` + good + `]}`, OpCreate, ""},

@@ -12,14 +12,13 @@ import (
 // ours.
 const claudeHook = "claude-hook"
 
-// Under a GOMEMLIMIT that it cannot read, such as 1GB, a Go program ends with
-// exit code 2 before its first line runs, and Claude Code takes that code for
-// "block". So the hook is started without that variable, which is of no use to
-// it.
-const (
-	envProgram = "/usr/bin/env"
-	guard      = "GOMEMLIMIT="
-)
+// Under a GOMEMLIMIT that it cannot read, such as 1GB, or a GODEBUG that asks for
+// what it has not, a Go program ends with exit code 2 before its first line runs,
+// and Claude Code takes that code for "block". So the hook is started without
+// these variables, which are of no use to it.
+const envProgram = "/usr/bin/env"
+
+func guards() []string { return []string{"GOMEMLIMIT=", "GODEBUG="} }
 
 // form is how a handler names its program.
 type form uint8
@@ -40,7 +39,7 @@ type handler struct {
 	program string
 	words   []string
 	form    form
-	// guarded reports that the program starts without GOMEMLIMIT.
+	// guarded reports that the program starts without what guards names.
 	guarded bool
 	async   bool
 	// timeout is the timeout's text, empty without one.
@@ -92,10 +91,12 @@ func parseHandler(text []byte, n *node) (handler, bool) {
 	case path.Base(command) == "env" && len(h.words) > 0:
 		words = h.words
 	}
+	open := guards()
 	for len(words) > 1 && (words[0] == "exec" || assignment(words[0])) {
-		h.guarded = h.guarded || words[0] == guard
+		open = slices.DeleteFunc(open, func(g string) bool { return g == words[0] })
 		words = words[1:]
 	}
+	h.guarded = len(open) == 0
 	h.program, h.words = "", nil
 	if len(words) > 0 {
 		h.program, h.words = words[0], words[1:]
@@ -171,8 +172,8 @@ func plain(path string) bool {
 // wish is what a handler should be.
 type wish struct {
 	binary string
-	// guarded asks for a program that starts without GOMEMLIMIT, which takes a
-	// system with env or a POSIX shell.
+	// guarded asks for a program that starts without what guards names, which
+	// takes a system with env or a POSIX shell.
 	guarded bool
 	// form is the form that Claude Code is known to run, else formAny.
 	form form
@@ -212,11 +213,11 @@ func (w wish) render(ev claudeEvent, timeout string, extras object) object {
 	o := object{{"type", "command"}}
 	switch {
 	case f == formExec && w.guarded:
-		o = append(o, field{"command", envProgram}, field{"args", array{guard, w.binary, ev.name}})
+		o = append(o, field{"command", envProgram}, field{"args", w.guardedArgs(ev)})
 	case f == formExec:
 		o = append(o, field{"command", w.binary}, field{"args", array{ev.name}})
 	case w.guarded:
-		o = append(o, field{"command", guard + " exec " + quoteShell(w.binary) + " " + ev.name})
+		o = append(o, field{"command", strings.Join(guards(), " ") + " exec " + quoteShell(w.binary) + " " + ev.name})
 	default:
 		o = append(o, field{"command", quoteShell(w.binary) + " " + ev.name})
 	}
@@ -229,6 +230,14 @@ func (w wish) render(ev claudeEvent, timeout string, extras object) object {
 		o = append(o, field{"async", true})
 	}
 	return append(o, extras...)
+}
+
+func (w wish) guardedArgs(ev claudeEvent) array {
+	var a array
+	for _, g := range guards() {
+		a = append(a, g)
+	}
+	return append(a, w.binary, ev.name)
 }
 
 // group writes what stands in an event's list.
@@ -252,7 +261,7 @@ func (w wish) judge(h handler, event, matcher string) (State, string) {
 	case !slices.Equal(h.words, []string{event}):
 		return StateStale, fmt.Sprintf("reports %q", strings.Join(h.words, " "))
 	case w.guarded && !h.guarded:
-		return StateStale, "would block Claude Code under a malformed GOMEMLIMIT"
+		return StateStale, "would block Claude Code under a malformed GOMEMLIMIT or GODEBUG"
 	case h.async != ev.async:
 		return StateStale, fmt.Sprintf("has async %v", h.async)
 	case h.timeout == "":

@@ -18,10 +18,10 @@ func TestWhoseHandlerItIs(t *testing.T) {
 		"double quotes":      {`{"type":"command","command":"\"/a b/claude-hook\"  Stop "}`, true, "/a b/claude-hook", []string{"Stop"}},
 		"quoted space":       {`{"type":"command","command":"/a\\ b/claude-hook Stop"}`, true, "/a b/claude-hook", []string{"Stop"}},
 		"Windows path":       {`{"type":"command","command":"C:\\hooks\\claude-hook.exe Stop"}`, true, `C:\hooks\claude-hook.exe`, []string{"Stop"}},
-		"env":                {`{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","/a b/claude-hook","Stop"]}`, true, "/a b/claude-hook", []string{"Stop"}},
+		"env":                {`{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/a b/claude-hook","Stop"]}`, true, "/a b/claude-hook", []string{"Stop"}},
 		"env by itself":      {`{"type":"command","command":"/usr/bin/env"}`, false, "/usr/bin/env", nil},
 		"env of another":     {`{"type":"command","command":"env","args":["A=1","mine","Stop"]}`, false, "mine", []string{"Stop"}},
-		"variable and exec":  {`{"type":"command","command":"GOMEMLIMIT= exec '/x/claude-hook' Stop"}`, true, "/x/claude-hook", []string{"Stop"}},
+		"variable and exec":  {`{"type":"command","command":"GOMEMLIMIT= GODEBUG= exec '/x/claude-hook' Stop"}`, true, "/x/claude-hook", []string{"Stop"}},
 		"name alone":         {`{"type":"command","command":"claude-hook"}`, true, "claude-hook", nil},
 		"last double counts": {`{"type":"command","command":"x","command":"claude-hook"}`, true, "claude-hook", nil},
 		"flags":              {`{"type":"command","command":"claude-hook --port 3043"}`, false, "claude-hook", []string{"--port", "3043"}},
@@ -65,7 +65,7 @@ func TestFormOfAHandler(t *testing.T) {
 		return object{{"type", "command"}, {"command", path}, {"args", array{"Stop"}}, {"timeout", 10}}
 	}
 	exec := func(path string) object {
-		return object{{"type", "command"}, {"command", "/usr/bin/env"}, {"args", array{"GOMEMLIMIT=", path, "Stop"}}, {"timeout", 10}}
+		return object{{"type", "command"}, {"command", "/usr/bin/env"}, {"args", array{"GOMEMLIMIT=", "GODEBUG=", path, "Stop"}}, {"timeout", 10}}
 	}
 	shell := func(line string) object {
 		return object{{"type", "command"}, {"command", line}, {"timeout", 10}}
@@ -77,9 +77,9 @@ func TestFormOfAHandler(t *testing.T) {
 	}{
 		"new":                       {"linux", simple, "2.1.139", exec(simple)},
 		"new, odd path":             {"darwin", hard, "2.1.329", exec(hard)},
-		"old":                       {"linux", simple, "2.1.138", shell("GOMEMLIMIT= exec '" + simple + "' Stop")},
-		"old, odd path":             {"linux", hard, "1.0.0", shell(`GOMEMLIMIT= exec '/home/it'\''s me/claude-hook' Stop`)},
-		"unknown":                   {"linux", simple, "", shell("GOMEMLIMIT= exec '" + simple + "' Stop")},
+		"old":                       {"linux", simple, "2.1.138", shell("GOMEMLIMIT= GODEBUG= exec '" + simple + "' Stop")},
+		"old, odd path":             {"linux", hard, "1.0.0", shell(`GOMEMLIMIT= GODEBUG= exec '/home/it'\''s me/claude-hook' Stop`)},
+		"unknown":                   {"linux", simple, "", shell("GOMEMLIMIT= GODEBUG= exec '" + simple + "' Stop")},
 		"new, Windows":              {"windows", onWindows, "2.1.329", bare(onWindows)},
 		"old, Windows":              {"windows", onWindows, "2.0.0", shell(`'` + onWindows + `' Stop`)},
 		"unknown, Windows":          {"windows", onWindows, "", shell(`'` + onWindows + `' Stop`)},

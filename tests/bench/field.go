@@ -118,7 +118,7 @@ func newField(ctx context.Context, root string, stored int) (*field, error) {
 	claude := add("claude-hook, a tool's result", f.program("claude-hook"), "PostToolUse")
 	claude.payload = claudePayload("PostToolUse", `"tool_name":"Read","tool_input":{"file_path":"/p/main.go"},"tool_use_id":"toolu_01","duration_ms":12,"tool_response":{"type":"text","file":{"content":"%s"}}`)
 	if env, err := exec.LookPath("env"); err == nil {
-		add("claude-hook by the installed entry", env, "GOMEMLIMIT=", f.program("claude-hook"), "PostToolUse").payload = claude.payload
+		add("claude-hook by the installed entry", env, "GOMEMLIMIT=", "GODEBUG=", f.program("claude-hook"), "PostToolUse").payload = claude.payload
 	}
 	if canEndStrays {
 		for _, otlp := range []struct{ name, url string }{{"", ""}, {", OTLP endpoint up", up}, {", OTLP endpoint answering after 3 s", slow}} {
