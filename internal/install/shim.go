@@ -26,6 +26,17 @@ const neutralReply = `{"cancel":false,"contextModification":" ","errorMessage":"
 // chainVariable tells the hook process which script to run as well.
 const chainVariable = "HOOKSPAN_CHAIN"
 
+// startFunction becomes the program it is given, or comes back.
+const startFunction = `start() {
+  [ -n "$KSH_VERSION" ] || exec "$@"
+  "$@"; code=$?
+  case $code in 126|127) ;; *) trap - EXIT; exit $code ;; esac
+}
+`
+
+// startHook opens the line that names the event.
+const startHook = `[ -x "$hook" ] && start "$hook" `
+
 // shim is what a hook file says.
 type shim struct {
 	// Version is the marker's version, 0 when rendering the current one.
@@ -60,8 +71,10 @@ func render(goos string, s shim) []byte {
 // forks nothing. The trap answers for every way of not getting there: a program
 // that is gone, and one that cannot be started because it is being replaced. A
 // shell other than bash exits when exec fails, which runs the trap; bash skips
-// the trap then, unless execfail lets it go on to the end of the file. (busybox
-// runs a program it cannot make out as a script; nothing helps against that.)
+// the trap then, unless execfail lets it go on to the end of the file; ksh93
+// skips it always, so a ksh starts the program as a child (126 and 127 are a
+// shell's own codes for a program it could not start). (busybox runs a program
+// it cannot make out as a script; nothing helps against that.)
 func renderShell(s shim) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "#!/bin/sh\n%s%d%s\n", markerPrefix, shimVersion, markerRest)
@@ -71,10 +84,11 @@ func renderShell(s shim) []byte {
 	}
 	b.WriteString("[ -n \"$BASH_VERSION\" ] && shopt -s execfail 2>/dev/null\n")
 	fmt.Fprintf(&b, "trap 'cat >/dev/null 2>&1; echo %s; exit 0' EXIT\n", strings.ReplaceAll(quoteShell(neutralReply), "'", `'\''`))
-	fmt.Fprintf(&b, "[ -x \"$hook\" ] && exec \"$hook\" %s\n", s.Event)
+	b.WriteString(startFunction)
+	fmt.Fprintf(&b, "%s%s\n", startHook, s.Event)
 	if s.Chain != "" {
 		// Without hookspan the user's script runs as it did before it.
-		fmt.Fprintf(&b, "[ -x \"$%s\" ] && exec \"$%s\"\n", chainVariable, chainVariable)
+		fmt.Fprintf(&b, "[ -x \"$%s\" ] && start \"$%s\"\n", chainVariable, chainVariable)
 	}
 	return b.Bytes()
 }
@@ -155,7 +169,7 @@ func (s *shim) readShell(line string) {
 	if v, ok := strings.CutPrefix(line, "export "+chainVariable+"="); ok {
 		s.Chain = unquoteShell(v)
 	}
-	if v, ok := strings.CutPrefix(line, `[ -x "$hook" ] && exec "$hook" `); ok {
+	if v, ok := strings.CutPrefix(line, startHook); ok {
 		s.Event = v
 	}
 }

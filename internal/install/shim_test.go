@@ -25,8 +25,13 @@ hook='/opt/it'\''s here/cline-hook'
 export HOOKSPAN_CHAIN='/home/u/.hookspan-chained/TaskStart'
 [ -n "$BASH_VERSION" ] && shopt -s execfail 2>/dev/null
 trap 'cat >/dev/null 2>&1; echo '\''{"cancel":false,"contextModification":" ","errorMessage":""}'\''; exit 0' EXIT
-[ -x "$hook" ] && exec "$hook" TaskStart
-[ -x "$HOOKSPAN_CHAIN" ] && exec "$HOOKSPAN_CHAIN"
+start() {
+  [ -n "$KSH_VERSION" ] || exec "$@"
+  "$@"; code=$?
+  case $code in 126|127) ;; *) trap - EXIT; exit $code ;; esac
+}
+[ -x "$hook" ] && start "$hook" TaskStart
+[ -x "$HOOKSPAN_CHAIN" ] && start "$HOOKSPAN_CHAIN"
 `},
 		"powershell": {"windows", "\ufeff" + strings.ReplaceAll(`# hookspan:cline-hook v1 - managed by "hookspan install cline"; removed by "hookspan uninstall cline".
 $hook = '/opt/it''s here/cline-hook'
