@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/hookspan/hookspan/internal/jsontext"
 )
 
 // emptied records what stood between the brackets of a container that was empty
@@ -28,21 +30,21 @@ type Change struct {
 // settingsEdit is a settings text under change.
 type settingsEdit struct {
 	text  []byte
-	style style
-	root  *node
+	style jsontext.Style
+	root  *jsontext.Node
 	empty emptied
 }
 
 // openSettings reads a settings text. It must be an object.
 func openSettings(text []byte, empty emptied) (*settingsEdit, error) {
-	root, err := parseJSON(text)
+	root, err := jsontext.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	if !root.is(text, '{') {
-		return nil, fmt.Errorf("found %s, want an object", root.kind(text))
+	if !root.Is(text, '{') {
+		return nil, fmt.Errorf("found %s, want an object", root.Kind(text))
 	}
-	e := &settingsEdit{text: text, style: detectStyle(text, root), root: root, empty: emptied{}}
+	e := &settingsEdit{text: text, style: jsontext.DetectStyle(text, root), root: root, empty: emptied{}}
 	for k, v := range empty {
 		e.empty[k] = v
 	}
@@ -51,7 +53,7 @@ func openSettings(text []byte, empty emptied) (*settingsEdit, error) {
 
 // set takes a changed text. What this package writes is valid.
 func (e *settingsEdit) set(text []byte) error {
-	root, err := parseJSON(text)
+	root, err := jsontext.Parse(text)
 	if err != nil {
 		return fmt.Errorf("edit settings: %w", err)
 	}
@@ -61,24 +63,24 @@ func (e *settingsEdit) set(text []byte) error {
 
 // check refuses hooks of a shape that Claude Code does not read.
 func (e *settingsEdit) check() error {
-	hooks := e.root.get(hooksKey)
+	hooks := e.root.Get(hooksKey)
 	if hooks == nil {
 		return nil
 	}
-	if !hooks.is(e.text, '{') {
+	if !hooks.Is(e.text, '{') {
 		return e.shapeError(hooksKey, hooks, "an object of events")
 	}
-	for i, m := range hooks.items {
-		if hooks.member(m.key) == i && !m.value.is(e.text, '[') {
-			return e.shapeError("hooks."+m.key, m.value, "an array of groups")
+	for i, m := range hooks.Items {
+		if hooks.Member(m.Key) == i && !m.Value.Is(e.text, '[') {
+			return e.shapeError("hooks."+m.Key, m.Value, "an array of groups")
 		}
 	}
 	return nil
 }
 
-func (e *settingsEdit) shapeError(name string, n *node, want string) error {
-	line, column := position(e.text, n.start)
-	return fmt.Errorf("line %d, column %d: %s is %s, want %s", line, column, name, n.kind(e.text), want)
+func (e *settingsEdit) shapeError(name string, n *jsontext.Node, want string) error {
+	line, column := jsontext.Position(e.text, n.Start)
+	return fmt.Errorf("line %d, column %d: %s is %s, want %s", line, column, name, n.Kind(e.text), want)
 }
 
 // found is a handler of ours and where it stands.
@@ -88,42 +90,42 @@ type found struct {
 	matcher string
 	// list is the event's array, group one of its elements, handlers the
 	// group's "hooks".
-	list, handlers   *node
+	list, handlers   *jsontext.Node
 	group, at, index int
 }
 
 // node is the handler's own text.
-func (f found) node() *node { return f.handlers.items[f.at].value }
+func (f found) node() *jsontext.Node { return f.handlers.Items[f.at].Value }
 
 // find lists the handlers of ours in the order of the text. What is not of the
 // shape that Claude Code reads holds none.
 func (e *settingsEdit) find() []found {
-	hooks := e.root.get(hooksKey)
-	if !hooks.is(e.text, '{') {
+	hooks := e.root.Get(hooksKey)
+	if !hooks.Is(e.text, '{') {
 		return nil
 	}
 	var out []found
-	for i, m := range hooks.items {
-		if hooks.member(m.key) != i || !m.value.is(e.text, '[') {
+	for i, m := range hooks.Items {
+		if hooks.Member(m.Key) != i || !m.Value.Is(e.text, '[') {
 			continue
 		}
-		for g, group := range m.value.items {
-			if !group.value.is(e.text, '{') {
+		for g, group := range m.Value.Items {
+			if !group.Value.Is(e.text, '{') {
 				continue
 			}
-			handlers := group.value.get(hooksKey)
-			if !handlers.is(e.text, '[') {
+			handlers := group.Value.Get(hooksKey)
+			if !handlers.Is(e.text, '[') {
 				continue
 			}
 			var matcher string
-			if n := group.value.get("matcher"); n != nil {
-				_ = json.Unmarshal(n.raw(e.text), &matcher)
+			if n := group.Value.Get("matcher"); n != nil {
+				_ = json.Unmarshal(n.Raw(e.text), &matcher)
 			}
-			for at, el := range handlers.items {
-				if h, ok := parseHandler(e.text, el.value); ok && h.ours() {
+			for at, el := range handlers.Items {
+				if h, ok := parseHandler(e.text, el.Value); ok && h.ours() {
 					out = append(out, found{
-						handler: h, event: m.key, matcher: matcher,
-						list: m.value, handlers: handlers, group: g, at: at, index: len(out),
+						handler: h, event: m.Key, matcher: matcher,
+						list: m.Value, handlers: handlers, group: g, at: at, index: len(out),
 					})
 				}
 			}
@@ -134,19 +136,19 @@ func (e *settingsEdit) find() []found {
 
 // drop takes a handler out, then what became empty by it.
 func (e *settingsEdit) drop(f found) error {
-	switch hooks := e.root.get(hooksKey); {
-	case len(f.handlers.items) > 1:
-		return e.set(cut(e.text, f.handlers, f.at))
-	case len(f.list.items) > 1:
-		return e.set(cut(e.text, f.list, f.group))
+	switch hooks := e.root.Get(hooksKey); {
+	case len(f.handlers.Items) > 1:
+		return e.set(jsontext.Cut(e.text, f.handlers, f.at))
+	case len(f.list.Items) > 1:
+		return e.set(jsontext.Cut(e.text, f.list, f.group))
 	case e.restorable(eventPath(f.event)):
 		return e.restore(f.list, eventPath(f.event))
-	case len(hooks.items) > 1:
-		return e.set(cut(e.text, hooks, hooks.member(f.event)))
+	case len(hooks.Items) > 1:
+		return e.set(jsontext.Cut(e.text, hooks, hooks.Member(f.event)))
 	case e.restorable(hooksKey):
 		return e.restore(hooks, hooksKey)
-	case len(e.root.items) > 1 || !e.restorable(""):
-		return e.set(cut(e.text, e.root, e.root.member(hooksKey)))
+	case len(e.root.Items) > 1 || !e.restorable(""):
+		return e.set(jsontext.Cut(e.text, e.root, e.root.Member(hooksKey)))
 	default:
 		return e.restore(e.root, "")
 	}
@@ -158,14 +160,14 @@ func (e *settingsEdit) restorable(path string) bool {
 }
 
 // restore empties a container and puts back the white space it had.
-func (e *settingsEdit) restore(c *node, path string) error {
-	return e.set(splice(e.text, c.start+1, c.end-1, e.empty[path]))
+func (e *settingsEdit) restore(c *jsontext.Node, path string) error {
+	return e.set(jsontext.Splice(e.text, c.Start+1, c.End-1, e.empty[path]))
 }
 
 // note records that a container is empty.
-func (e *settingsEdit) note(path string, c *node) {
-	if len(c.items) == 0 {
-		e.empty[path] = c.inner(e.text)
+func (e *settingsEdit) note(path string, c *jsontext.Node) {
+	if len(c.Items) == 0 {
+		e.empty[path] = c.Inner(e.text)
 	}
 }
 
@@ -266,27 +268,27 @@ func (e *settingsEdit) mendOne(w wish, f found) (Change, error) {
 		return c, e.drop(f)
 	case w.force:
 		c.Op = OpUpdate
-		return c, e.set(e.style.put(e.text, f.node(), w.render(ev, "", nil)))
+		return c, e.set(e.style.Put(e.text, f.node(), w.render(ev, "", nil)))
 	}
 	c.Op = OpUpdate
-	return c, e.set(e.style.put(e.text, f.node(), w.render(ev, f.timeout, f.extras)))
+	return c, e.set(e.style.Put(e.text, f.node(), w.render(ev, f.timeout, f.extras)))
 }
 
 // create adds an event's group.
 func (e *settingsEdit) create(w wish, ev claudeEvent) error {
-	hooks := e.root.get(hooksKey)
+	hooks := e.root.Get(hooksKey)
 	if hooks == nil {
 		e.note("", e.root)
-		all := object{{ev.name, array{w.group(ev)}}}
-		return e.set(e.style.addMember(e.text, e.root, field{hooksKey, all}))
+		all := jsontext.Object{{Key: ev.name, Value: jsontext.Array{w.group(ev)}}}
+		return e.set(e.style.AddMember(e.text, e.root, jsontext.Field{Key: hooksKey, Value: all}))
 	}
-	list := hooks.get(ev.name)
+	list := hooks.Get(ev.name)
 	if list == nil {
 		e.note(hooksKey, hooks)
-		return e.set(e.style.addMember(e.text, hooks, field{ev.name, array{w.group(ev)}}))
+		return e.set(e.style.AddMember(e.text, hooks, jsontext.Field{Key: ev.name, Value: jsontext.Array{w.group(ev)}}))
 	}
 	e.note(eventPath(ev.name), list)
-	return e.set(e.style.addElement(e.text, list, w.group(ev)))
+	return e.set(e.style.AddElement(e.text, list, w.group(ev)))
 }
 
 // uninstall takes every handler of ours out.
@@ -306,5 +308,5 @@ func (e *settingsEdit) uninstall() ([]Change, error) {
 
 // blank reports that the settings hold nothing at all.
 func (e *settingsEdit) blank() bool {
-	return len(e.root.items) == 0
+	return len(e.root.Items) == 0
 }

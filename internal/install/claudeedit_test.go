@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/hookspan/hookspan/internal/jsontext"
 )
 
 const testHook = "/opt/hookspan/claude-hook"
@@ -49,7 +51,7 @@ func uninstallText(t failer, text string, empty emptied) string {
 // decode reads a text with its numbers as they are spelled.
 func decode(t failer, text string) any {
 	t.Helper()
-	dec := json.NewDecoder(strings.NewReader(strings.TrimPrefix(text, byteOrderMark)))
+	dec := json.NewDecoder(strings.NewReader(strings.TrimPrefix(text, jsontext.ByteOrderMark)))
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
@@ -104,7 +106,7 @@ func TestInstallIntoSettings(t *testing.T) {
 		"hooks not last":    "{\n  \"hooks\": {},\n  \"x\": 1\n}",
 		"hooks twice":       `{"hooks":{"Stop":[]},"a":1,"hooks":{}}`,
 		"escaped key":       `{"h\u006foks":{"St\u006fp":[]}}`,
-		"mark":              byteOrderMark + "{\n  \"a\": 1\n}\n",
+		"mark":              jsontext.ByteOrderMark + "{\n  \"a\": 1\n}\n",
 		"odd groups":        `{"hooks":{"Stop":[1,null,"x",{"hooks":{}},{"hooks":[null,{"type":"command"}]}]}}`,
 	}
 	for name, text := range tests {
@@ -308,7 +310,7 @@ func oddValue(t *rapid.T, depth int) string {
 }
 
 func oddMember(t *rapid.T, key, value string) string {
-	return quoteJSON(key) + space(t) + ":" + space(t) + value
+	return jsontext.Quote(key) + space(t) + ":" + space(t) + value
 }
 
 func oddContainer(t *rapid.T, open, end string, parts []string) string {
@@ -348,7 +350,7 @@ func oddSettings(t *rapid.T) string {
 		at := rapid.IntRange(0, len(members)).Draw(t, "at")
 		members = slices.Insert(members, at, oddMember(t, "hooks", oddContainer(t, "{", "}", events)))
 	}
-	mark := rapid.SampledFrom([]string{"", "", byteOrderMark}).Draw(t, "mark")
+	mark := rapid.SampledFrom([]string{"", "", jsontext.ByteOrderMark}).Draw(t, "mark")
 	return mark + space(t) + oddContainer(t, "{", "}", members) + space(t)
 }
 

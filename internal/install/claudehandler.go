@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/jsontext"
 )
 
 // claudeHook is the base name of the program by which a handler is known as
@@ -45,25 +47,25 @@ type handler struct {
 	// timeout is the timeout's text, empty without one.
 	timeout string
 	// extras are the other members, in their order.
-	extras object
+	extras jsontext.Object
 }
 
 // parseHandler reads an element of a group's "hooks". It reports false for one
 // that starts no command.
-func parseHandler(text []byte, n *node) (handler, bool) {
+func parseHandler(text []byte, n *jsontext.Node) (handler, bool) {
 	var h handler
-	if !n.is(text, '{') {
+	if !n.Is(text, '{') {
 		return h, false
 	}
 	var command string
 	hasType := false
-	for i, m := range n.items {
-		if n.member(m.key) != i {
+	for i, m := range n.Items {
+		if n.Member(m.Key) != i {
 			continue // an earlier double, which JSON.parse drops
 		}
-		raw := m.value.raw(text)
+		raw := m.Value.Raw(text)
 		var err error
-		switch m.key {
+		switch m.Key {
 		case "type":
 			hasType = string(raw) == `"command"`
 		case "command":
@@ -76,7 +78,7 @@ func parseHandler(text []byte, n *node) (handler, bool) {
 		case "timeout":
 			h.timeout = string(raw)
 		default:
-			h.extras = append(h.extras, field{m.key, rawJSON(raw)})
+			h.extras = append(h.extras, jsontext.Field{Key: m.Key, Value: jsontext.Raw(raw)})
 		}
 		if err != nil {
 			return h, false
@@ -200,7 +202,7 @@ func (w wish) has(ev claudeEvent) bool { return !w.known || w.version.has(ev.sin
 
 // render writes an event's handler. A timeout and other members that the user
 // has set go in again.
-func (w wish) render(ev claudeEvent, timeout string, extras object) object {
+func (w wish) render(ev claudeEvent, timeout string, extras jsontext.Object) jsontext.Object {
 	f := w.form
 	if f == formAny {
 		// A shell is what any version has; env by itself would be told nothing by
@@ -210,30 +212,30 @@ func (w wish) render(ev claudeEvent, timeout string, extras object) object {
 			f = formExec
 		}
 	}
-	o := object{{"type", "command"}}
+	o := jsontext.Object{{Key: "type", Value: "command"}}
 	switch {
 	case f == formExec && w.guarded:
-		o = append(o, field{"command", envProgram}, field{"args", w.guardedArgs(ev)})
+		o = append(o, jsontext.Field{Key: "command", Value: envProgram}, jsontext.Field{Key: "args", Value: w.guardedArgs(ev)})
 	case f == formExec:
-		o = append(o, field{"command", w.binary}, field{"args", array{ev.name}})
+		o = append(o, jsontext.Field{Key: "command", Value: w.binary}, jsontext.Field{Key: "args", Value: jsontext.Array{ev.name}})
 	case w.guarded:
-		o = append(o, field{"command", strings.Join(guards(), " ") + " exec " + quoteShell(w.binary) + " " + ev.name})
+		o = append(o, jsontext.Field{Key: "command", Value: strings.Join(guards(), " ") + " exec " + quoteShell(w.binary) + " " + ev.name})
 	default:
-		o = append(o, field{"command", quoteShell(w.binary) + " " + ev.name})
+		o = append(o, jsontext.Field{Key: "command", Value: quoteShell(w.binary) + " " + ev.name})
 	}
 	if timeout == "" {
-		o = append(o, field{"timeout", claudeTimeout})
+		o = append(o, jsontext.Field{Key: "timeout", Value: claudeTimeout})
 	} else {
-		o = append(o, field{"timeout", rawJSON(timeout)})
+		o = append(o, jsontext.Field{Key: "timeout", Value: jsontext.Raw(timeout)})
 	}
 	if ev.async {
-		o = append(o, field{"async", true})
+		o = append(o, jsontext.Field{Key: "async", Value: true})
 	}
 	return append(o, extras...)
 }
 
-func (w wish) guardedArgs(ev claudeEvent) array {
-	var a array
+func (w wish) guardedArgs(ev claudeEvent) jsontext.Array {
+	var a jsontext.Array
 	for _, g := range guards() {
 		a = append(a, g)
 	}
@@ -241,8 +243,8 @@ func (w wish) guardedArgs(ev claudeEvent) array {
 }
 
 // group writes what stands in an event's list.
-func (w wish) group(ev claudeEvent) object {
-	return object{{"hooks", array{w.render(ev, "", nil)}}}
+func (w wish) group(ev claudeEvent) jsontext.Object {
+	return jsontext.Object{{Key: "hooks", Value: jsontext.Array{w.render(ev, "", nil)}}}
 }
 
 // judge says how a handler of ours stands under an event, and what is not as it
@@ -269,17 +271,17 @@ func (w wish) judge(h handler, event, matcher string) (State, string) {
 	case matcher != "" && matcher != "*":
 		return StateEdited, fmt.Sprintf("has the matcher %q, so that not all of it is recorded", matcher)
 	case len(h.extras) > 0:
-		return StateEdited, "has been given " + h.extras.keys()
+		return StateEdited, "has been given " + keys(h.extras)
 	case h.timeout != fmt.Sprint(claudeTimeout):
 		return StateEdited, "has another timeout"
 	}
 	return StateOurs, ""
 }
 
-func (o object) keys() string {
+func keys(o jsontext.Object) string {
 	names := make([]string, len(o))
 	for i, f := range o {
-		names[i] = f.key
+		names[i] = f.Key
 	}
 	return strings.Join(names, ", ")
 }

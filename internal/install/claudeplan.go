@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/hookspan/hookspan/internal/jsontext"
 )
 
 // backupSuffix ends the name of the copy that the first install makes of a
@@ -162,7 +164,7 @@ func long(text []byte) bool {
 
 func pretty(text []byte) []byte {
 	var b bytes.Buffer
-	if json.Indent(&b, bytes.TrimPrefix(text, []byte(byteOrderMark)), "", "  ") != nil {
+	if json.Indent(&b, bytes.TrimPrefix(text, []byte(jsontext.ByteOrderMark)), "", "  ") != nil {
 		return text
 	}
 	return b.Bytes()

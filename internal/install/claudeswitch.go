@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/jsontext"
 )
 
 // ClaudeManagedDir is the folder in which an organisation's settings for Claude
@@ -37,7 +39,7 @@ func readSwitches(path string) claudeSwitches {
 		return out
 	}
 	var raw map[string]json.RawMessage
-	if json.Unmarshal(bytes.TrimPrefix(f.data, []byte(byteOrderMark)), &raw) != nil {
+	if json.Unmarshal(bytes.TrimPrefix(f.data, []byte(jsontext.ByteOrderMark)), &raw) != nil {
 		return out
 	}
 	// Each by itself: one of a wrong type must not hide the others.
