@@ -6,6 +6,10 @@
 // agent_id, are read by the same code; what they do not say stays empty. Claude
 // Code is answered with nothing, so there is no encoder.
 //
+// The package also reads the other direction, what hooks answer: [Judge] and
+// [JudgeHTTP] say what one hook made of an event, [Merge] what all of them did,
+// by the rules of the hooks reference as of version 2.1.295.
+//
 // The package promises that no payload makes it panic or overflow the stack,
 // that the same bytes always give the same event, that the two ends of one tool
 // call carry byte-equal inputs, and that [Peek] and [Decode] name the same
@@ -16,7 +20,8 @@
 // or to drop doubles; that needs more than one event. Claude Code sends no
 // timestamp, no version and no token counts, so those are never set. Object
 // keys are matched in their exact case, and of equal keys the last one counts,
-// as in JavaScript.
+// as in JavaScript. A verdict says what hooks ask for, not what a host can do
+// about it.
 //
 // The members are those of Claude Code's hooks reference
 // (https://code.claude.com/docs/en/hooks) and of payloads recorded from version

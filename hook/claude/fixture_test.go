@@ -37,7 +37,7 @@ func fixtures(t testing.TB) []fixture {
 			return err
 		}
 		if d.IsDir() {
-			if name == "golden" || name == "fuzz" {
+			if name == "golden" || name == "fuzz" || name == "tables" {
 				return fs.SkipDir
 			}
 			return nil

@@ -138,6 +138,7 @@ var mayImport = map[string][]string{
 	"internal/redact":   {},
 	"internal/logfile":  {},
 	"internal/jsontext": {},
+	"internal/hookfile": {"internal/jsontext"},
 	"otelmap":           {"hook"},
 	"internal/importer": {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
 	"internal/hookproc": {

@@ -1,0 +1,193 @@
+package claude
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/hookspan/hookspan/hook/internal/wire"
+)
+
+// shape is what the output of a hook is taken for.
+type shape uint8
+
+const (
+	shapeEmpty shape = iota
+	shapePlain
+	shapeObject
+	// shapeBroken is what was to be an object and is none.
+	shapeBroken
+)
+
+// trimOutput takes white space off, and the mark that programs on Windows put
+// before UTF-8, as JavaScript's trim does.
+func trimOutput(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
+}
+
+// shapeOf tells JSON from text, by what it begins and ends with. Several JSON
+// values on lines of their own are text, unless one of them means to answer.
+// text must be trimmed.
+func shapeOf(text string) shape {
+	switch {
+	case text == "":
+		return shapeEmpty
+	case text[0] != '{' || text[len(text)-1] != '}':
+		return shapePlain
+	}
+	if o, err := openAnswer([]byte(text)); err == nil && o != nil {
+		return shapeObject
+	}
+	lines := 0
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		lines++
+		if !wire.ValidWithin([]byte(line), wire.MaxDepth) {
+			return shapeBroken
+		}
+		if o, err := openAnswer([]byte(line)); err == nil && o.answers() {
+			return shapeBroken
+		}
+	}
+	if lines < 2 {
+		return shapeBroken
+	}
+	return shapePlain
+}
+
+// answer are the members of the object that a hook printed. Unlike in a
+// payload, null is a value of its own here: Claude Code refuses it.
+type answer map[string][]byte
+
+func openAnswer(data []byte) (answer, error) {
+	a := make(answer)
+	err := wire.EachMember(data, func(key, value []byte) { a[string(key)] = value })
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// answerKeys are the top-level members that Claude Code acts on.
+func answerKeys() []string {
+	return []string{"continue", "stopReason", "suppressOutput", "systemMessage", "decision", "reason", hookSpecificOutput, "async"}
+}
+
+const hookSpecificOutput = "hookSpecificOutput"
+
+// answers reports that a member is there that Claude Code acts on.
+func (a answer) answers() bool {
+	return slices.ContainsFunc(answerKeys(), func(key string) bool { return a[key] != nil })
+}
+
+// isAsync reports that a hook goes on by itself. It may say so in the first of
+// several lines.
+func isAsync(text string) bool {
+	line, _, _ := strings.Cut(text, "\n")
+	for _, s := range []string{text, strings.TrimSpace(line)} {
+		if a, err := openAnswer([]byte(s)); err == nil && string(a["async"]) == "true" {
+			return true
+		}
+	}
+	return false
+}
+
+// reader takes members out of an answer and keeps the first that has a value
+// which Claude Code does not allow.
+type reader struct{ err error }
+
+func (r *reader) fail(name string, raw []byte, want string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%s is %s, want %s", name, describe(raw), want)
+	}
+}
+
+// describe names a value for people, short.
+func describe(raw []byte) string {
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	}
+	const most = 40
+	if len(raw) > most {
+		return strings.ToValidUTF8(string(raw[:most]), "") + "..."
+	}
+	return string(raw)
+}
+
+func (r *reader) text(o answer, name string) string {
+	raw := o[name]
+	switch {
+	case raw == nil:
+		return ""
+	case !wire.IsString(raw):
+		r.fail(name, raw, "a string")
+		return ""
+	}
+	return wire.Unquote(raw)
+}
+
+func (r *reader) truth(o answer, name string) (value, ok bool) {
+	switch raw := o[name]; string(raw) {
+	case "":
+		return false, false
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	default:
+		r.fail(name, raw, "true or false")
+		return false, false
+	}
+}
+
+func (r *reader) object(o answer, name string) answer {
+	raw := o[name]
+	if raw == nil {
+		return nil
+	}
+	inner, err := openAnswer(raw)
+	if err != nil {
+		r.fail(name, raw, "an object")
+		return nil
+	}
+	return inner
+}
+
+// oneOf reads a string out of a list.
+func (r *reader) oneOf(o answer, name string, allowed []Decision) Decision {
+	raw := o[name]
+	if raw == nil {
+		return NoDecision
+	}
+	if wire.IsString(raw) {
+		if said := Decision(wire.Unquote(raw)); slices.Contains(allowed, said) {
+			return said
+		}
+	}
+	r.fail(name, raw, "one of "+joinDecisions(allowed))
+	return NoDecision
+}
+
+func joinDecisions(all []Decision) string {
+	names := make([]string, len(all))
+	for i, d := range all {
+		names[i] = string(d)
+	}
+	return strings.Join(names, ", ")
+}
+
+// raw is a JSON value of the hook's, the caller's to keep, with U+FFFD for bytes
+// that are not UTF-8.
+func (a answer) raw(name string) []byte {
+	if a[name] == nil {
+		return nil
+	}
+	return bytes.ToValidUTF8(bytes.Clone(a[name]), []byte("\ufffd"))
+}

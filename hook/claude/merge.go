@@ -1,0 +1,66 @@
+package claude
+
+import "strings"
+
+// rank orders decisions by how much they hold back.
+func (d Decision) rank() int {
+	switch d {
+	case Deny, Block:
+		return 4
+	case Defer:
+		return 3
+	case Ask:
+		return 2
+	case Allow:
+		return 1
+	}
+	return 0
+}
+
+// Merge makes one verdict of those of all hooks of an event, which come in the
+// order of the configuration.
+//
+// Of decisions the most careful counts: deny or block, then defer, ask, allow.
+// The reasons are all those that were given for it, a line each. One hook that
+// asks to stop is enough. Of several new inputs the last in the order of the
+// configuration counts, where Claude Code takes the one whose hook ended last,
+// so that the same hooks always give the same input; the same holds for new
+// outputs. A denied call has no new input. All texts are kept, in order.
+func Merge(event string, vs []Verdict) Verdict {
+	var m Verdict
+	for _, v := range vs {
+		if v.Decision.rank() > m.Decision.rank() {
+			m.Decision = v.Decision
+		}
+	}
+	var reasons, stopReasons []string
+	for _, v := range vs {
+		if v.Decision.rank() == m.Decision.rank() && v.Reason != "" && m.Decision != NoDecision {
+			reasons = append(reasons, v.Reason)
+		}
+		if v.Stop {
+			m.Stop = true
+			if v.StopReason != "" {
+				stopReasons = append(stopReasons, v.StopReason)
+			}
+		}
+		if v.UpdatedInput != nil {
+			m.UpdatedInput = v.UpdatedInput
+		}
+		if v.UpdatedOutput != nil {
+			m.UpdatedOutput = v.UpdatedOutput
+		}
+		m.Context = append(m.Context, v.Context...)
+		m.Feedback = append(m.Feedback, v.Feedback...)
+		m.SystemMessages = append(m.SystemMessages, v.SystemMessages...)
+		m.Errors = append(m.Errors, v.Errors...)
+		m.Ignored = append(m.Ignored, v.Ignored...)
+	}
+	m.Reason = strings.Join(reasons, "\n")
+	m.StopReason = strings.Join(stopReasons, "\n")
+	if m.Decision == Deny || m.Decision == Block {
+		m.Decision = rulesOf(event).word()
+		m.UpdatedInput = nil
+	}
+	return m
+}

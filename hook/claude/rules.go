@@ -1,0 +1,97 @@
+package claude
+
+// blocking says what an event makes of exit code 2, and so of a hook that fails
+// under onFailure "block".
+type blocking uint8
+
+const (
+	// blocksNothing events do not look at the exit code.
+	blocksNothing blocking = iota
+	// blocksNotice events show what stands on the error stream to the user.
+	blocksNotice
+	// blocksFeedback events give it to the model: what happened, happened.
+	blocksFeedback
+	// blocksDeny events deny a tool call.
+	blocksDeny
+	// blocksEvent events stop what is about to happen.
+	blocksEvent
+)
+
+// rules are what Claude Code makes of what the hooks of one event answer.
+type rules struct {
+	exit blocking
+	// plain reports that text on the output stream is context for the model.
+	plain bool
+	// context reports that the event has additionalContext, output that it has
+	// updatedToolOutput.
+	context, output bool
+	// decision reports that the event has the top-level decision "block".
+	decision bool
+	// permission are the values of permissionDecision, none where the event has
+	// no such member.
+	permission []Decision
+	// silent events ignore whatever their hooks print.
+	silent bool
+	// anyExit events take every exit code other than 0 for 2.
+	anyExit bool
+	// failsOpen events ignore onFailure: Claude Code would have to mend the hook
+	// that keeps it working.
+	failsOpen bool
+	// deniesOnFailure events ignore exit code 2 and heed onFailure.
+	deniesOnFailure bool
+	// blocksOnTimeout events are blocked by a hook that takes too long.
+	blocksOnTimeout bool
+}
+
+// rulesOf is the one table of what the events' hooks can do, after the tables
+// "exit code 2 behavior per event" and "decision control" of Claude Code's hooks
+// reference. An event that it does not name can be told nothing.
+func rulesOf(event string) rules {
+	switch event {
+	case preToolUse:
+		return rules{exit: blocksDeny, context: true, decision: true, permission: []Decision{Allow, Deny, Ask, Defer}}
+	case permissionRequest:
+		return rules{deniesOnFailure: true}
+	case postToolUse:
+		return rules{exit: blocksFeedback, context: true, output: true, decision: true}
+	case postToolUseFailure:
+		return rules{exit: blocksFeedback, context: true, decision: true}
+	case "PostToolBatch":
+		return rules{exit: blocksEvent, context: true, decision: true}
+	case userPromptSubmit, userPromptExpansion:
+		return rules{exit: blocksEvent, plain: true, context: true, decision: true}
+	case sessionStart:
+		return rules{exit: blocksNotice, plain: true, context: true}
+	case stop, subagentStop:
+		return rules{exit: blocksEvent, context: true, decision: true, failsOpen: true}
+	case preCompact, "ConfigChange", taskCreated:
+		return rules{exit: blocksEvent, decision: true}
+	case taskCompleted, "TeammateIdle":
+		return rules{exit: blocksEvent, failsOpen: true}
+	case elicitation, elicitationResult:
+		return rules{exit: blocksEvent}
+	case "PreModelSwitch":
+		return rules{exit: blocksEvent, permission: []Decision{Allow, Deny, Ask}, blocksOnTimeout: true}
+	case "WorktreeCreate":
+		return rules{exit: blocksEvent, anyExit: true}
+	case postModelSwitch:
+		return rules{exit: blocksNotice, plain: true, context: true}
+	case subagentStart:
+		return rules{exit: blocksNotice, context: true}
+	case sessionEnd, postCompact, "CwdChanged", "FileChanged":
+		return rules{exit: blocksNotice}
+	case "Setup":
+		return rules{context: true}
+	case notification, stopFailure, "InstructionsLoaded":
+		return rules{silent: true}
+	}
+	return rules{}
+}
+
+// word is what the event calls a denial.
+func (r rules) word() Decision {
+	if r.exit == blocksDeny || r.deniesOnFailure {
+		return Deny
+	}
+	return Block
+}

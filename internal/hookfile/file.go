@@ -1,0 +1,67 @@
+package hookfile
+
+import "time"
+
+// The handler types. Only TypeCommand and TypeHTTP run here.
+const (
+	TypeCommand = "command"
+	TypeHTTP    = "http"
+)
+
+// File is what a hooks.json says.
+type File struct {
+	// Path is the file's absolute path.
+	Path string
+	// Disabled is the file's disableAllHooks.
+	Disabled bool
+	// Handlers are the handlers that can run, in the file's order.
+	Handlers []Handler
+	// Problems are what in the file will not work, in the file's order.
+	Problems []Problem
+}
+
+// Handler is one hook.
+type Handler struct {
+	// Event is Claude's name of the event, Matcher the group's matcher; empty
+	// matches everything.
+	Event, Matcher string
+	// Type is TypeCommand or TypeHTTP.
+	Type string
+	// Command is the shell line, or with Args the program of the exec form.
+	Command string
+	// Args are the exec form's arguments; nil means shell form, an empty slice
+	// exec form without arguments.
+	Args []string
+	// Shell is "bash" or "powershell"; empty means the system's own.
+	Shell string
+	// URL, Headers and AllowedEnvVars belong to TypeHTTP.
+	URL            string
+	Headers        map[string]string
+	AllowedEnvVars []string
+	// Timeout is the handler's own time limit; 0 means the default.
+	Timeout time.Duration
+	// If is a permission rule such as "Bash(rm *)"; empty means always.
+	If string
+	// Async handlers are not waited for.
+	Async, AsyncRewake bool
+	// Once handlers run once per session.
+	Once bool
+	// BlockOnFailure is onFailure "block".
+	BlockOnFailure bool
+	// File and Line say where the handler stands.
+	File string
+	Line int
+}
+
+// Problem is something in the file that will not work as written.
+type Problem struct {
+	Path         string
+	Line, Column int
+	// Event and Matcher say which calls are concerned; Event is empty where all
+	// are.
+	Event, Matcher string
+	// Text names what was found, what is allowed and what to do.
+	Text string
+	// Dropped reports that a handler does not run because of it.
+	Dropped bool
+}
