@@ -44,12 +44,16 @@ const (
 	// KindAside is a moment that is known and takes no part in any trace, such
 	// as a piece of streamed text.
 	KindAside
+	// KindHookRuns tells which hooks of the user's own ran for an event before
+	// it, and what was answered. No host reports it: hookspan writes it into the
+	// log itself. It opens, ends and continues no run.
+	KindHookRuns
 )
 
 var kindNames = [...]string{
 	"unknown", "run_start", "run_resume", "prompt", "tool_start", "tool_end",
 	"compact", "notification", "run_complete", "run_cancel", "run_error", "session_end",
-	"session_start", "permission", "note", "aside",
+	"session_start", "permission", "note", "aside", "hook_runs",
 }
 
 // String returns the kind's name in snake case.
@@ -159,6 +163,14 @@ type Event struct {
 	// Attrs are further facts of the moment, in a stable order (compaction
 	// sizes, notification source, ...).
 	Attrs []Attr
+
+	// HookRuns are set for KindHookRuns alone, and so are About and Answer: the
+	// runs in the order in which they are configured.
+	HookRuns []HookRun `json:",omitempty"`
+	// About is the Hash of the event that the hooks ran for.
+	About uint64 `json:",omitempty"`
+	// Answer is what the host was told after they ran.
+	Answer *HookAnswer `json:",omitempty"`
 }
 
 // At is the event's moment: the host's time, else the stored one.
@@ -194,6 +206,65 @@ type Tool struct {
 	Duration time.Duration
 }
 
+// Values of HookRun.Status.
+const (
+	// HookOK ended by itself without a fault; it may have denied something.
+	HookOK = "ok"
+	// HookError failed without deciding anything.
+	HookError = "error"
+	// HookTimeout was stopped at its time limit.
+	HookTimeout = "timeout"
+	// HookNotStarted could not be started.
+	HookNotStarted = "not_started"
+	// HookAsync was started and not waited for.
+	HookAsync = "async"
+)
+
+// NoExit is the HookRun.Exit of a run that has no exit code: one that was not
+// waited for, not started or stopped, and any that is no program.
+const NoExit = -1
+
+// HookRun is one run of a hook of the user's own.
+type HookRun struct {
+	// Event is the name of the event that the hook is configured for, Tool that
+	// of the tool; both as the hook knows them, which the host may call
+	// otherwise. One call of the host may be several for its hooks.
+	Event, Tool string
+	// Matcher is the condition that the call met; empty where there is none.
+	Matcher string
+	// Command is the command line, or the address of a hook that is asked over
+	// HTTP.
+	Command string
+	// Source is the file that names the hook.
+	Source string
+	// Started is when it began, Duration how long it took.
+	Started  time.Time
+	Duration time.Duration
+	// Exit is the exit code, NoExit where there is none.
+	Exit int
+	// Status is one of the constants above.
+	Status string
+	// Decision is the hook's own word, such as "deny"; empty where it decided
+	// nothing. Reason is why.
+	Decision, Reason string
+}
+
+// HookAnswer is what the host was told after the user's hooks ran.
+type HookAnswer struct {
+	// Cancelled reports that the host was asked to stop.
+	Cancelled bool
+	// SoftDenied reports that a tool call was denied without stopping the run: its
+	// input was replaced by one that fails.
+	SoftDenied bool
+	// InputChanged reports that a hook changed the call's input.
+	InputChanged bool
+	// By is the command of the hook that decided, Reason what it said.
+	By, Reason string
+}
+
+// Denies reports that what the hooks ran for was not to happen.
+func (a *HookAnswer) Denies() bool { return a != nil && (a.Cancelled || a.SoftDenied) }
+
 // Attr is a named fact: Value is a string, int64, float64 or bool.
 type Attr struct {
 	Key   string
@@ -208,6 +279,10 @@ type Reply struct {
 	Context string
 	// ErrorMessage tells the user why something was stopped.
 	ErrorMessage string
+	// OverrideInput is the tool input, as JSON, that replaces the call's. Only
+	// Cline's SDK dialect takes one, before a tool runs; empty leaves the input
+	// as it is.
+	OverrideInput string
 }
 
 // Head is what a hook process must know of a payload before it can store it.
@@ -221,4 +296,6 @@ type Head struct {
 	// RunEnds reports that a run of the session's lead agent ends here, so that
 	// delivery is due.
 	RunEnds bool
+	// Dirs are the session's project folders, as far as the payload names them.
+	Dirs []string
 }

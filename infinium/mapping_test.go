@@ -268,6 +268,16 @@ func TestTracesErrors(t *testing.T) {
 			tool(func(s *tracetest.SpanStub) { fail(s, otelmap.ErrorTool, strings.Repeat("x", 999)) }),
 			[]ErrorDetail{{"ToolError", strings.Repeat("x", 299) + "…", true}},
 		},
+		"a call that one of the user's hooks denied": {
+			tool(func(s *tracetest.SpanStub) {
+				s.Attributes = append(s.Attributes, otelmap.KeyHookDeniedBy.String("./guard.sh"))
+				s.Events = append(s.Events, sdktrace.Event{Name: otelmap.EventHook, Time: s.StartTime, Attributes: []attribute.KeyValue{
+					otelmap.KeyHookCommand.String("./guard.sh"), otelmap.KeyHookDecision.String("deny"), otelmap.KeyHookReason.String("not on main"),
+				}})
+				fail(s, otelmap.ErrorToolDenied, "denied by ./guard.sh: not on main")
+			}),
+			[]ErrorDetail{{"ToolDenied", "denied by ./guard.sh: not on main", true}},
+		},
 		"a request that broke off":     {request("streaming_failed"), []ErrorDetail{{"streaming_failed", "request to the model broke off: streaming_failed", true}}},
 		"a request the user broke off": {request("user_cancelled"), nil},
 	}

@@ -55,6 +55,12 @@ type Builder struct {
 	// turn's host that have none.
 	keys map[string]*item
 	near map[identity]*item
+	// hooks are the records of the user's hooks, by the hash of the event that
+	// they are about, ran what came of them when Runs was last asked.
+	hooks map[uint64][]*hook.Event
+	ran   map[*item]*hook.Event
+	// partial reports that reading began in the middle of the log.
+	partial bool
 	// maxStored and epoch follow the clock in the order of the log.
 	maxStored time.Time
 	epoch     int
@@ -84,6 +90,9 @@ func (b *Builder) Add(e hook.Event) {
 		b.unknown++
 		return
 	case hook.KindAside:
+		return
+	case hook.KindHookRuns:
+		b.addHooks(e)
 		return
 	}
 	b.runs = nil

@@ -123,13 +123,43 @@ const (
 	KeyStopBlocked = "hookspan.stop.blocked"
 	// KeyPromptInjected marks a prompt that the host wrote, not the user.
 	KeyPromptInjected = "hookspan.prompt.injected"
+	// KeyHookEvent and KeyHookTool are the event and the tool that one of the
+	// user's own hooks ran for, by the names the hook knows; like the keys below
+	// they stand on span events.
+	KeyHookEvent = attribute.Key("hookspan.hook.event")
+	KeyHookTool  = attribute.Key("hookspan.hook.tool")
+	// KeyHookMatcher is the condition that the event met.
+	KeyHookMatcher = attribute.Key("hookspan.hook.matcher")
+	// KeyHookCommand is a preview of what ran, KeyHookSource the file that names
+	// it.
+	KeyHookCommand = attribute.Key("hookspan.hook.command")
+	KeyHookSource  = attribute.Key("hookspan.hook.source")
+	// KeyHookDuration is in milliseconds.
+	KeyHookDuration = attribute.Key("hookspan.hook.duration_ms")
+	// KeyHookExitCode is absent where there is none.
+	KeyHookExitCode = attribute.Key("hookspan.hook.exit_code")
+	// KeyHookStatus is "ok", "error", "timeout", "not_started" or "async".
+	KeyHookStatus = attribute.Key("hookspan.hook.status")
+	// KeyHookDecision is the hook's own word, such as "deny"; KeyHookReason why.
+	KeyHookDecision = attribute.Key("hookspan.hook.decision")
+	KeyHookReason   = attribute.Key("hookspan.hook.reason")
+	// KeyHookDeniedBy is the command of the hook that denied the call, and
+	// KeyHookInputChanged says that one changed its input. Both stand on tool
+	// spans.
+	KeyHookDeniedBy     = attribute.Key("hookspan.hook.denied_by")
+	KeyHookInputChanged = attribute.Key("hookspan.hook.input_changed")
+	// KeyHookStoppedBy is the command of the hook that asked the host to stop.
+	KeyHookStoppedBy = attribute.Key("hookspan.hook.stopped_by")
 	// KeyUsageSource is "deleted" or "subagents", on usage events.
 	KeyUsageSource = attribute.Key("hookspan.usage.source")
 )
 
-// Names of span events. All but the exception and the permission request, which
-// stands on the tool's span, stand on the root span.
+// Names of span events. All stand on the root span but the exception, and the
+// permission request and the user's hooks of a tool call, which stand on the
+// tool's span.
 const (
+	// EventHook is a run of one of the user's own hooks.
+	EventHook = "hookspan.hook"
 	// EventTurnFailed stands on the root of a session whose turns were joined,
 	// for each turn before the last that failed.
 	EventTurnFailed   = "hookspan.turn_failed"

@@ -1,12 +1,13 @@
 package otelmap
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
@@ -47,10 +48,46 @@ func history(t *rapid.T) []hook.Event {
 	return logged(out...)
 }
 
+// hooked is a history in which the user's hooks ran for some of the events, once
+// or in two copies of one hook file, and were recorded at once or later.
+func hooked(t *rapid.T) []hook.Event {
+	type entry struct {
+		e  hook.Event
+		at float64
+	}
+	var log []entry
+	for i, e := range history(t) {
+		log = append(log, entry{e, float64(i)})
+		for n := range rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "hook files") {
+			answer := hook.HookAnswer{By: fmt.Sprint("guard", n), Reason: "no"}
+			switch rapid.IntRange(0, 3).Draw(t, "answer") {
+			case 0:
+				answer.Cancelled = true
+			case 1:
+				answer.SoftDenied = true
+			}
+			rec := ranFirst(e, rapid.IntRange(0, 3).Draw(t, "ms"), answer)
+			rec.Hash = uint64(1)<<40 + uint64(i)<<8 + uint64(n) //nolint:gosec // Small.
+			log = append(log, entry{rec, float64(i) + rapid.SampledFrom([]float64{0.1, 0.2, 2.5}).Draw(t, "recorded")})
+		}
+	}
+	slices.SortStableFunc(log, func(x, y entry) int { return cmp.Compare(x.at, y.at) })
+	out := make([]hook.Event, len(log))
+	for i := range log {
+		out[i] = log[i].e
+	}
+	return logged(out...)
+}
+
+// last is the time of the newest event.
+func last(events []hook.Event) time.Time {
+	return slices.MaxFunc(events, func(x, y hook.Event) int { return x.StoredAt.Compare(y.StoredAt) }).StoredAt
+}
+
 func TestEveryHistoryGivesWholeTraces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		events := history(rt)
-		checkWhole(rt, build(Options{}, Carry{}, events), events[len(events)-1].Time.Add(time.Hour))
+		events := hooked(rt)
+		checkWhole(rt, build(Options{}, Carry{}, events), last(events).Add(time.Hour))
 	})
 }
 
@@ -104,8 +141,8 @@ func whole(rt *rapid.T, b *Builder, r *Run) {
 
 func TestOrderAndRepetitionChangeNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		events := history(rt)
-		after := events[len(events)-1].Time.Add(time.Hour)
+		events := hooked(rt)
+		after := last(events).Add(time.Hour)
 		want := all(build(Options{}, Carry{}, events), after)
 
 		type late struct {
@@ -115,7 +152,7 @@ func TestOrderAndRepetitionChangeNothing(t *testing.T) {
 		var log []late
 		for _, e := range events {
 			for range rapid.IntRange(1, 2).Draw(rt, "copies") {
-				log = append(log, late{e, e.Time.Add(time.Duration(rapid.IntRange(0, 20_000).Draw(rt, "late")) * time.Millisecond)})
+				log = append(log, late{e, e.At().Add(time.Duration(rapid.IntRange(0, 20_000).Draw(rt, "late")) * time.Millisecond)})
 			}
 		}
 		slices.SortStableFunc(log, func(x, y late) int { return x.at.Compare(y.at) })
@@ -124,7 +161,7 @@ func TestOrderAndRepetitionChangeNothing(t *testing.T) {
 			shuffled[i] = log[i].e
 		}
 		got := all(build(Options{}, Carry{}, logged(shuffled...)), after)
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := gocmp.Diff(want, got); diff != "" {
 			rt.Fatalf("spans differ (-in order +shuffled):\n%s", diff)
 		}
 	})
@@ -134,8 +171,8 @@ func TestOrderAndRepetitionChangeNothing(t *testing.T) {
 // the boundary and wants the other runs unchanged.
 func TestReadingFromABoundaryIsReadingAll(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		events := history(rt)
-		readOn(rt, events, events[len(events)-1].Time.Add(time.Hour), func(c Carry, events []hook.Event) *Builder {
+		events := hooked(rt)
+		readOn(rt, events, last(events).Add(time.Hour), func(c Carry, events []hook.Event) *Builder {
 			return build(Options{}, c, events)
 		})
 	})

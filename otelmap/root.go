@@ -48,7 +48,9 @@ func (m *mapping) rootSpan() tracetest.SpanStub {
 		a.facts(&m.opts, r.terminal)
 	}
 	m.toolCounts(&a)
+	a.str(KeyHookStoppedBy, m.stoppedBy())
 	events = append(events, m.usage(&a, "")...)
+	events = append(events, m.rootHooks()...)
 
 	s := tracetest.SpanStub{
 		Name: OpInvokeAgent + " " + m.host, SpanKind: trace.SpanKindInternal,

@@ -113,7 +113,9 @@ func (b *Builder) Runs(now time.Time) []*Run {
 	for _, it := range b.sorted() {
 		add(it)
 	}
+	b.ran = b.matchHooks()
 	for _, r := range s.runs {
+		b.touchHooks(r)
 		idle := now.Sub(r.EndedAt) > b.opts.IdleTimeout
 		if idle || r.superseded() {
 			r.settle()

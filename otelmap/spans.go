@@ -72,6 +72,9 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
 	if m.ending != nil && r.terminal == nil {
 		m.end = latest(m.end, m.ending.At)
 	}
+	if r.terminal == nil {
+		m.end = latest(m.end, m.hooksEnd())
+	}
 	m.agents[""] = m.root
 	m.res = m.resource()
 	m.laterPart = r.turn != "" && r.ID != turnRunID(b.host, b.session, r.turn)
@@ -98,8 +101,12 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
 	return append(tracetest.SpanStubs{root}, m.spans...)
 }
 
-// parent is the context the run was started in, if any.
+// parent is the context the run was started in, if any: of its events, the
+// first says so first, even where it is a subagent's.
 func (r *Run) parent(o *Options) (trace.SpanContext, bool) {
+	if sc, ok := parseTraceparent(r.from.TraceParent); ok {
+		return sc, true
+	}
 	for _, it := range r.items {
 		if sc, ok := parseTraceparent(it.TraceParent); ok {
 			return sc, true

@@ -47,9 +47,21 @@ func keyOf(it *item) toolKey {
 	return toolKey{name: it.Tool.Name, input: it.input}
 }
 
-// pair matches the starts and ends of one agent's tools and adds their spans
-// below parent. Calls with one key are matched in order.
+// pair matches the starts and ends of one agent's tools and adds their spans.
 func (m *mapping) pair(items []*item, agent string) []*call {
+	calls := match(items)
+	calls = append(calls, m.unheard(calls, agent)...)
+	seen := make(map[string]int)
+	for _, c := range calls {
+		c.identify(agent, seen)
+		m.toolSpan(c)
+	}
+	return calls
+}
+
+// match finds the calls of one agent, in the order in which they are first
+// heard of. Calls with one key are matched in order.
+func match(items []*item) []*call {
 	var calls []*call
 	waiting := make(map[toolKey][]*call)
 	for i, it := range items {
@@ -77,12 +89,21 @@ func (m *mapping) pair(items []*item, agent string) []*call {
 			}
 		}
 	}
-	calls = append(calls, m.unheard(calls, agent)...)
-	seen := make(map[string]int)
-	for _, c := range calls {
-		m.toolSpan(c, agent, seen)
-	}
 	return calls
+}
+
+// identify gives the call its key. What is heard of the call, or of others,
+// later does not change it.
+func (c *call) identify(agent string, seen map[string]int) {
+	t := c.tool()
+	// Some models number their calls anew in every reply, so that an id is the
+	// call's only together with its ordinal.
+	base := t.ID
+	if base == "" {
+		base = "name:" + t.Name
+	}
+	c.key = agent + "/" + base + "/" + strconv.Itoa(seen[base])
+	seen[base]++
 }
 
 // unheard are the calls of an agent that stand in the host's files and that no
@@ -118,20 +139,16 @@ func (m *mapping) unheard(calls []*call, agent string) []*call {
 	return out
 }
 
-// toolSpan gives the call its identity and times and adds its span.
-func (m *mapping) toolSpan(c *call, agent string, seen map[string]int) {
+// toolSpan gives the call its times and adds its span.
+func (m *mapping) toolSpan(c *call) {
 	t := c.tool()
-	// Some models number their calls anew in every reply, so that an id is the
-	// call's only together with its ordinal.
-	base := t.ID
-	if base == "" {
-		base = "name:" + t.Name
-	}
-	c.key = agent + "/" + base + "/" + strconv.Itoa(seen[base])
-	seen[base]++
 	c.span = m.child("tool", c.key)
 	m.toolTimes(c)
 	out := m.toolOutcome(c)
+	input := t.Input
+	if out.denied != nil {
+		input = c.pre.Tool.Input // what the other end has may be what took its place
+	}
 
 	a := attrs{
 		KeyOperation.String(OpExecuteTool),
@@ -140,12 +157,13 @@ func (m *mapping) toolSpan(c *call, agent string, seen map[string]int) {
 		KeyToolType.String("function"),
 	}
 	a.str(KeyToolCallID, t.ID)
-	a.str(KeyToolArguments, t.Input)
+	a.str(KeyToolArguments, input)
 	a.str(KeyToolResult, out.result)
 	if c.post != nil && t.Duration >= 0 {
 		a.num(KeyHostDuration, t.Duration.Milliseconds())
 	}
 	a.facts(&m.opts, c.pre, c.post)
+	m.hookFacts(&a, c, out.denied)
 	s := tracetest.SpanStub{
 		Name: OpExecuteTool + " " + t.Name, SpanKind: trace.SpanKindInternal,
 		SpanContext: c.span, Parent: m.agents[m.agentOf(c)],
@@ -154,6 +172,7 @@ func (m *mapping) toolSpan(c *call, agent string, seen map[string]int) {
 	if c.asked != nil {
 		s.Events = append(s.Events, m.event(EventPermission, c.asked, "", 0))
 	}
+	s.Events = append(s.Events, m.callHooks(c)...)
 	if out.failure != "" {
 		fail(&s, out.failure, out.message, latest(c.start, c.end))
 	}
@@ -187,11 +206,16 @@ func askedAbout(calls []*call, it *item) *call {
 // toolOutcome is what came of a call. An empty failure is success.
 type toolOutcome struct {
 	result, failure, message string
+	// denied is the record of the user's hooks that denied the call, or nil.
+	denied *hook.Event
 }
 
 // toolOutcome asks the end's event, and the host's files where that is missing
 // or hides the text.
 func (m *mapping) toolOutcome(c *call) toolOutcome {
+	if rec := m.denial(c); rec != nil {
+		return m.deniedCall(c, rec)
+	}
 	var out toolOutcome
 	var status hook.ToolStatus
 	if c.post != nil {

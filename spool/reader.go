@@ -125,6 +125,19 @@ func (r *Reader) Close() error {
 	return r.close()
 }
 
+// toRecord moves on to the next separator. What is passed over is no damage: the
+// Reader starts in the middle of something. An error shows at Next.
+func (r *Reader) toRecord() {
+	for r.r < r.w || r.fill() {
+		if i := bytes.IndexByte(r.buf[r.r:r.w], rs); i >= 0 {
+			r.advance(i)
+			break
+		}
+		r.advance(r.w - r.r)
+	}
+	r.settled = r.pos
+}
+
 // segment is the window from a separator to the next one, which closes it, or
 // to the end of the log, or to the limit.
 func (r *Reader) segment() (seg []byte, closed, tooLarge bool) {

@@ -159,6 +159,25 @@ func (s *Session) Reader(offset int64) (*Reader, error) {
 	return newReader(f, offset, f.Close), nil
 }
 
+// Tail is a Reader of the last records of the log alone, those that begin within
+// its last limit bytes. first reports that these are all there are: the Reader
+// starts at the log's beginning.
+func (s *Session) Tail(limit int64) (r *Reader, first bool, err error) {
+	size, err := s.Size()
+	if err != nil {
+		return nil, false, err
+	}
+	// The log may be gone by now, or another: then the offset is as good as any,
+	// or past its end.
+	offset := max(0, size-max(0, limit))
+	r, err = s.Reader(offset)
+	if err != nil || offset == 0 {
+		return r, err == nil, err
+	}
+	r.toRecord()
+	return r, false, nil
+}
+
 // noLog reads as an empty file.
 type noLog struct{}
 

@@ -410,3 +410,63 @@ func TestQuarantineOutlastsTheLog(t *testing.T) {
 		t.Errorf("folder is still there: %v", err)
 	}
 }
+
+// TestTailIsTheEndOfTheLog begins at, before and within each record.
+func TestTailIsTheEndOfTheLog(t *testing.T) {
+	_, s, ses := oneRecord(t)
+	appendAll(t, s,
+		Record{Host: "cline", Session: "s", Payload: []byte(`{"n":2}`)},
+		Record{Host: "cline", Session: "s", Payload: []byte("not JSON \x1e"), Raw: true},
+		Record{Host: "cline", Session: "s", Payload: []byte(`"` + strings.Repeat("x", 2*window) + `"`)})
+	size, err := ses.Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(limit int64) (out []*Record, first bool) {
+		t.Helper()
+		r, first, err := ses.Tail(limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r.Next() {
+			out = append(out, r.Record())
+		}
+		torn, isTorn := r.Tail()
+		if r.Err() != nil || len(r.Damage()) > 0 || isTorn || r.Offset() != size {
+			t.Fatalf("last %d bytes: error %v, damage %v, torn %v, offset %d of %d", limit, r.Err(), r.Damage(), torn, r.Offset(), size)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out, first
+	}
+	all, first := read(size + 1)
+	if len(all) != 4 || !first {
+		t.Fatalf("%d records of 4, from the first: %v", len(all), first)
+	}
+	for _, from := range []int64{0, 1, all[0].End - 1, all[0].End, all[0].End + 1, all[1].End, all[2].Offset + 1, all[2].End, all[3].Offset + 1, all[3].Offset + window, size - 1, size} {
+		i := slices.IndexFunc(all, func(r *Record) bool { return r.Offset >= from })
+		var want []*Record
+		if i >= 0 {
+			want = all[i:]
+		}
+		got, first := read(size - from)
+		if d := cmp.Diff(want, got); d != "" || first != (from == 0) {
+			t.Errorf("from %d: first %v, records (-want +got):\n%s", from, first, d)
+		}
+	}
+	if got, _ := read(-1); len(got) > 0 {
+		t.Errorf("a limit below zero gives %d records", len(got))
+	}
+}
+
+func TestTailWithoutALog(t *testing.T) {
+	dir, _, ses := oneRecord(t)
+	if err := os.Remove(filepath.Join(dir, ses.Key().Host, ses.Key().Name, logName)); err != nil {
+		t.Fatal(err)
+	}
+	r, first, err := ses.Tail(10)
+	if err != nil || !first || r.Next() || r.Err() != nil {
+		t.Errorf("without a log: first %v, %v", first, err)
+	}
+}

@@ -28,6 +28,9 @@ type Raw = hook.Raw
 // stands before the fault. That event has no session, as Peek gave none: the
 // log the payload lies in was chosen without it.
 func Decode(r Raw) ([]hook.Event, error) {
+	if r.Event == HookRunsEvent {
+		return decodeHookRuns(r)
+	}
 	ev := hook.Event{
 		Host:        Host,
 		StoredAt:    r.StoredAt,
@@ -71,15 +74,8 @@ func (e *envelope) common(ev *hook.Event) {
 		model := wire.Members(e.model)
 		ev.Provider, ev.Model = known(model.Get("provider")), known(model.Get("slug"))
 	}
-	roots, _ := wire.Elements(e.workspaceRoots)
-	for _, root := range roots {
-		if dir := wire.Text(wire.Present(root)); dir != "" {
-			ev.Cwd = dir
-			return
-		}
-	}
-	if dir := wire.Text(wire.Members(e.workspaceInfo).Get("rootPath")); dir != "" {
-		ev.Cwd = dir
+	if roots := e.roots(); len(roots) > 0 {
+		ev.Cwd = roots[0]
 	}
 }
 

@@ -230,3 +230,21 @@ func (e *envelope) session() string {
 	}
 	return wire.Text(e.taskID)
 }
+
+// roots are the folders the session works in, the main one first.
+func (e *envelope) roots() []string {
+	list, _ := wire.Elements(e.workspaceRoots)
+	var dirs []string
+	for _, root := range list {
+		if dir := wire.Text(wire.Present(root)); dir != "" {
+			dirs = append(dirs, dir)
+		}
+	}
+	if dirs != nil {
+		return dirs
+	}
+	if dir := wire.Text(wire.Members(e.workspaceInfo).Get("rootPath")); dir != "" {
+		return []string{dir}
+	}
+	return nil
+}

@@ -14,6 +14,9 @@ import (
 // hook gets whose host dies while it starts; there the started name alone says
 // what happened.
 func Peek(payload []byte, event string) hook.Head {
+	if event == HookRunsEvent {
+		return peekHookRuns(payload)
+	}
 	payload = wire.Trim(payload)
 	if len(payload) == 0 {
 		name := documentedName(event)
@@ -31,5 +34,6 @@ func Peek(payload []byte, event string) hook.Head {
 		Name:    name,
 		Kind:    kind,
 		RunEnds: kind.Terminal() && wire.Text(e.parentAgentID) == "",
+		Dirs:    e.roots(),
 	}
 }

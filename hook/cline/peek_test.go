@@ -74,6 +74,14 @@ func TestPeek(t *testing.T) {
 			name: "empty payload at shutdown", event: "SessionShutdown", payload: "",
 			want: hook.Head{Name: "SessionShutdown", Kind: hook.KindSessionEnd, RunEnds: true},
 		},
+		{
+			name: "folders, the main one first", event: "TaskStart", payload: `{"taskId":"1","workspaceRoots":["/a","",7,"/b"]}`,
+			want: hook.Head{Session: "1", Name: "TaskStart", Kind: hook.KindRunStart, Dirs: []string{"/a", "7", "/b"}},
+		},
+		{
+			name: "folder of the SDK", event: "TaskStart", payload: `{"taskId":"1","workspaceRoots":[],"workspaceInfo":{"rootPath":"/a"}}`,
+			want: hook.Head{Session: "1", Name: "TaskStart", Kind: hook.KindRunStart, Dirs: []string{"/a"}},
+		},
 		{name: "not JSON", event: "TaskComplete", payload: "hello", want: hook.Head{Name: "TaskComplete"}},
 		{name: "torn", event: "TaskComplete", payload: `{"taskId":"1","x":"`, want: hook.Head{Name: "TaskComplete"}},
 		{name: "an array", event: "TaskComplete", payload: `[{"taskId":"1"}]`, want: hook.Head{Name: "TaskComplete"}},
@@ -115,7 +123,12 @@ func checkHead(t *testing.T, r Raw, events []hook.Event) {
 		Session: ev.Session, Name: ev.Name, Kind: ev.Kind,
 		RunEnds: ev.Kind.Terminal() && ev.ParentAgent == "",
 	}
-	if diff := cmp.Diff(want, Peek(r.Payload, r.Event)); diff != "" {
+	got := Peek(r.Payload, r.Event)
+	if len(got.Dirs) > 0 && got.Dirs[0] != ev.Cwd {
+		t.Errorf("Peek's first folder is %q, Decode's working directory %q", got.Dirs[0], ev.Cwd)
+	}
+	got.Dirs = nil
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("Peek differs from Decode (-decode +peek):\n%s", diff)
 	}
 }

@@ -23,13 +23,22 @@ const blank = " "
 //
 // The error message goes out only with a cancellation. No dialect shows it
 // otherwise, and some versions of the SDK would hand it to the model as context.
+// An input that replaces the call's goes out only without a cancellation; one
+// that is not JSON becomes a cancellation, for the call must not run as it was.
 func EncodeReply(r hook.Reply) []byte {
 	context := r.Context
 	if strings.TrimSpace(context) == "" {
 		context = blank
 	}
+	if r.OverrideInput != "" && !json.Valid([]byte(r.OverrideInput)) {
+		r = hook.Reply{Cancel: true, ErrorMessage: "hookspan: the tool input that a hook gave is not JSON"}
+		context = blank
+	}
+	if r.Cancel {
+		r.OverrideInput = ""
+	}
 	switch {
-	case !r.Cancel && context == blank:
+	case !r.Cancel && context == blank && r.OverrideInput == "":
 		return []byte(neutralReply)
 	case !r.Cancel:
 		r.ErrorMessage = ""
@@ -45,9 +54,11 @@ func EncodeReply(r hook.Reply) []byte {
 		Cancel              bool   `json:"cancel"`
 		ContextModification string `json:"contextModification,omitempty"`
 		ErrorMessage        string `json:"errorMessage"`
-	}{r.Cancel, context, r.ErrorMessage})
+		// A raw message that is nil counts as empty.
+		OverrideInput json.RawMessage `json:"overrideInput,omitempty"`
+	}{r.Cancel, context, r.ErrorMessage, json.RawMessage(r.OverrideInput)})
 	if err != nil {
-		// A struct of a bool and two strings always encodes; if that ever
+		// A struct of a bool, strings and valid JSON always encodes; if that ever
 		// fails, letting Cline go on is the answer that does no harm.
 		return []byte(neutralReply)
 	}

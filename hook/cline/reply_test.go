@@ -20,6 +20,22 @@ func TestEncodeReply(t *testing.T) {
 		{"cancel without a reason", hook.Reply{Cancel: true}, `{"cancel":true,"errorMessage":""}`},
 		{"cancel with context", hook.Reply{Cancel: true, Context: "c", ErrorMessage: "e"}, `{"cancel":true,"contextModification":"c","errorMessage":"e"}`},
 		{"error message without cancel", hook.Reply{ErrorMessage: "e"}, `{"cancel":false,"contextModification":" ","errorMessage":""}`},
+		{
+			"another input",
+			hook.Reply{OverrideInput: `{"commands":["a && <b>"]}`, ErrorMessage: "e"},
+			`{"cancel":false,"contextModification":" ","errorMessage":"","overrideInput":{"commands":["a && <b>"]}}`,
+		},
+		{
+			"another input and context",
+			hook.Reply{Context: "c", OverrideInput: `["ls"]`},
+			`{"cancel":false,"contextModification":"c","errorMessage":"","overrideInput":["ls"]}`,
+		},
+		{"another input for a call that is stopped", hook.Reply{Cancel: true, ErrorMessage: "no", OverrideInput: `{}`}, `{"cancel":true,"errorMessage":"no"}`},
+		{
+			"another input that is not JSON",
+			hook.Reply{Context: "c", OverrideInput: `{"a"`},
+			`{"cancel":true,"errorMessage":"hookspan: the tool input that a hook gave is not JSON"}`,
+		},
 		{"bytes that are not UTF-8", hook.Reply{Context: "a\xff"}, `{"cancel":false,"contextModification":"a\ufffd","errorMessage":""}`},
 	}
 	for _, tt := range tests {

@@ -132,6 +132,9 @@ func (n *node) descendants() int {
 
 func (n *node) mark() mark {
 	if n.event != nil {
+		if n.event.Name == otelmap.EventHook && denies(n.event.Attributes) {
+			return markFailed
+		}
 		return markEvent
 	}
 	if n.span == nil {
@@ -154,6 +157,15 @@ func (n *node) mark() mark {
 		return markUnfinished
 	}
 	return markOK
+}
+
+// denies reports that one of the user's hooks said no.
+func denies(a attrs) bool {
+	switch a.str(otelmap.KeyHookDecision) {
+	case "deny", "block":
+		return true
+	}
+	return false
 }
 
 func outcomeMark(outcome string) mark {

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -287,7 +289,7 @@ func (p *treePrinter) own(n *node, lead string) {
 		}
 	}
 	if n.event != nil {
-		p.dimRow(lead, p.symbol(markEvent), label, detail, offset)
+		p.columns(lead, p.symbol(n.mark()), label, sgrDim, detail, offset, eventTook(n.event))
 		return
 	}
 	p.row(lead, p.symbol(n.mark()), label, detail, offset, took)
@@ -297,10 +299,6 @@ func (p *treePrinter) own(n *node, lead string) {
 // right. label and detail must be clean.
 func (p *treePrinter) row(lead, symbol, label, detail, offset, took string) {
 	p.columns(lead, symbol, label, "", detail, offset, took)
-}
-
-func (p *treePrinter) dimRow(lead, symbol, label, detail, offset string) {
-	p.columns(lead, symbol, label, sgrDim, detail, offset, "")
 }
 
 func (p *treePrinter) columns(lead, symbol, label, labelSGR, detail, offset, took string) {
@@ -366,12 +364,44 @@ func (p *treePrinter) eventDetail(n *node) string {
 	if n.event.Name == otelmap.EventUsage {
 		return p.join(clean(a.str(otelmap.KeyUsageSource)), p.usage(a.usage()))
 	}
+	if n.event.Name == otelmap.EventHook {
+		return p.hookDetail(a)
+	}
 	for _, kv := range n.event.Attributes {
 		if kv.Key != otelmap.KeyText {
 			parts = append(parts, shortKey(kv.Key, n.event.Name)+"="+clean(cutBytes(kv.Value.String(), maxPreview)))
 		}
 	}
 	return p.join(parts...)
+}
+
+// hookDetail is what one of the user's own hooks was asked about and said; that
+// all went well goes without saying.
+func (p *treePrinter) hookDetail(a attrs) string {
+	text := func(k attribute.Key) string { return clean(cutBytes(a.str(k), maxPreview)) }
+	said, status := text(otelmap.KeyHookDecision), text(otelmap.KeyHookStatus)
+	if reason := text(otelmap.KeyHookReason); said != "" && reason != "" {
+		said += ": " + reason
+	} else {
+		said = cmp.Or(said, reason)
+	}
+	switch status {
+	case hook.HookOK:
+		status = ""
+	case hook.HookError:
+		if code, ok := a.num(otelmap.KeyHookExitCode); ok {
+			status = fmt.Sprintf("%s, exit code %d", status, code)
+		}
+	}
+	return p.join(text(otelmap.KeyHookEvent), text(otelmap.KeyHookCommand), status, said)
+}
+
+// eventTook is how long an event took, of the few that have a length.
+func eventTook(e *sdktrace.Event) string {
+	if ms, ok := attrs(e.Attributes).num(otelmap.KeyHookDuration); ok {
+		return duration(time.Duration(ms) * time.Millisecond)
+	}
+	return ""
 }
 
 // shortKey leaves out of an attribute's name what the event's name says.
@@ -426,6 +456,14 @@ func (p *treePrinter) below(lead, text string) {
 
 // details writes what only a verbose view has.
 func (p *treePrinter) details(n *node, below string) {
+	if n.event != nil && n.event.Name == otelmap.EventHook {
+		a := attrs(n.event.Attributes)
+		p.block(below, "matcher", a.str(otelmap.KeyHookMatcher))
+		p.block(below, "command", a.str(otelmap.KeyHookCommand))
+		p.block(below, "source", a.str(otelmap.KeyHookSource))
+		p.block(below, "reason", a.str(otelmap.KeyHookReason))
+		return
+	}
 	if n.event != nil {
 		// A short text stands whole on the event's own line.
 		if text := attrs(n.event.Attributes).str(otelmap.KeyText); len(text) > 40 || strings.Contains(text, "\n") {

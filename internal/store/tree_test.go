@@ -65,6 +65,39 @@ func TestTreeKeepsToItsWidth(t *testing.T) {
 	}
 }
 
+// hooked is a call that one of the user's own hooks denied.
+func hooked() *build {
+	const s, ms = time.Second, time.Millisecond
+	run := func(more ...attribute.KeyValue) []attribute.KeyValue {
+		return append([]attribute.KeyValue{
+			otelmap.KeyHookEvent.String("PreToolUse"), otelmap.KeyHookMatcher.String("Bash|Write"),
+			otelmap.KeyHookSource.String("/p/.cline/hooks.json"),
+		}, more...)
+	}
+	b := newBuild("hooked")
+	root := b.root("task", otelmap.OutcomeCancelled, 9*s)
+	b.event(root, otelmap.EventHook, ms, otelmap.KeyHookEvent.String("SessionStart"),
+		otelmap.KeyHookCommand.String("notes.sh"), otelmap.KeyHookStatus.String("ok"),
+		otelmap.KeyHookExitCode.Int(0), otelmap.KeyHookDuration.Int64(40))
+	call := b.tool(root, "execute_command", `{"command":"git push"}`, s, 2*s)
+	b.event(call, otelmap.EventHook, s+ms, run(otelmap.KeyHookCommand.String("./guard.sh"),
+		otelmap.KeyHookStatus.String("ok"), otelmap.KeyHookExitCode.Int(2), otelmap.KeyHookDuration.Int64(1200),
+		otelmap.KeyHookDecision.String("deny"), otelmap.KeyHookReason.String("not on\nmain"))...)
+	b.event(call, otelmap.EventHook, s+2*ms, run(otelmap.KeyHookCommand.String("lint"),
+		otelmap.KeyHookStatus.String("error"), otelmap.KeyHookExitCode.Int(1), otelmap.KeyHookDuration.Int64(0))...)
+	b.event(call, otelmap.EventHook, s+3*ms, run(otelmap.KeyHookCommand.String("bg"), otelmap.KeyHookStatus.String("async"))...)
+	b.event(call, otelmap.EventHook, s+4*ms, run(otelmap.KeyHookCommand.String("gone"),
+		otelmap.KeyHookStatus.String("not_started"), otelmap.KeyHookReason.String("no such file"))...)
+	b.fail(otelmap.ErrorToolDenied, "denied by ./guard.sh: not on main")
+	return b
+}
+
+func TestTreeShowsTheUsersHooks(t *testing.T) {
+	tr := stored(t, hooked().spans)
+	golden(t, "hooks.txt", draw(t, tr, TreeOptions{}))
+	golden(t, "hooks-verbose.txt", draw(t, tr, TreeOptions{Verbose: true}))
+}
+
 // lines gives the tree without its header.
 func lines(text string) []string {
 	_, body, _ := strings.Cut(text, "\n\n")

@@ -155,14 +155,18 @@ func encode(t testing.TB, b *otelmap.Builder, runs []*otelmap.Run, tr *hook.Tran
 	t.Helper()
 	var out bytes.Buffer
 	for _, r := range runs {
-		doc, err := deliver.EncodeJSON(context.Background(), b.Spans(r, tr).Snapshots())
-		if err != nil {
-			t.Fatal(err)
-		}
-		out.Write(doc)
-		out.WriteByte('\n')
+		out.Write(encodeSpans(t, b.Spans(r, tr)))
 	}
 	return out.Bytes()
+}
+
+func encodeSpans(t testing.TB, spans tracetest.SpanStubs) []byte {
+	t.Helper()
+	doc, err := deliver.EncodeJSON(context.Background(), spans.Snapshots())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(doc, '\n')
 }
 
 func TestRecordedSessions(t *testing.T) {
