@@ -142,7 +142,7 @@ func Status(ctx context.Context, sys System, o Options) (*StatusReport, error) {
 			h.Wanted = wanted(f, ev, false, preShared) || h.State == StateOurs || h.State == StateStale
 			if ev.name == preToolUse && f.Role == RoleShared && h.Wanted {
 				preShared = true
-				r.Warnings = append(r.Warnings, fmt.Sprintf("a PreToolUse hook in %q can stop a task of Cline in editors dead; install without --pre-tool-use to move it", f.Path))
+				r.Warnings = append(r.Warnings, fmt.Sprintf("a PreToolUse hook in %q can stop a task of Cline in editors dead; install cline --pre-tool-use=false moves it to the SDK's folder, and hooks of your own before tool calls then run there only", f.Path))
 			}
 			r.Hooks = append(r.Hooks, h)
 		}

@@ -131,6 +131,7 @@ func TestBan(t *testing.T) {
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
 	"hook":              {},
+	"hook/claudeform":   {"hook", "hook/cline", "hook/claude", "hook/internal/wire"},
 	"hook/...":          {"hook", "hook/internal/wire"},
 	"hook/internal/...": {},
 	"spool":             {},

@@ -1,0 +1,195 @@
+package claudeform
+
+import (
+	"strings"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/internal/wire"
+)
+
+// outcome is how one element of a call ended.
+type outcome struct {
+	failed bool
+	// text is the result, err the message of a failure.
+	text, err string
+	// hidden tells that Cline did not let the result through.
+	hidden bool
+}
+
+// hiddenObject is what JavaScript writes for a structure it was made to print.
+const hiddenObject = "[object Object]"
+
+// outcomes gives each element that is reported its own result. Cline reports
+// one for the whole call, and the SDK inside it one for each element; where the
+// two do not fit together, every element gets the whole.
+func (c *Call) outcomes(body wire.Object) []outcome {
+	t := c.event.Tool
+	ended := c.ended()
+	if len(ended) == 0 {
+		return nil
+	}
+	all := outcome{failed: t.Status != hook.ToolOK, text: t.Output, err: t.Error}
+	result := wire.Text(wire.Members(body.Get("postToolUse")).Get("result"))
+	all.hidden = t.Output == "" && strings.HasPrefix(result, hiddenObject)
+	if strings.HasPrefix(all.text, hiddenObject) {
+		all.text, all.hidden = "", true
+	}
+	if c.Dialect != dialectSDK {
+		all.text = headless(all.text)
+	}
+	out := make([]outcome, len(ended))
+	parts := operations(body, result)
+	for i := range out {
+		out[i] = all
+		if len(parts) == len(out) && len(parts) > 1 {
+			out[i] = parts[i]
+		}
+	}
+	return out
+}
+
+// headless is a result without the line by which classic Cline announces one
+// that has several parts, as in "[read_file for 'a.ts'] Result:".
+func headless(result string) string {
+	head, rest, ok := strings.Cut(result, "\n")
+	if ok && strings.HasPrefix(head, "[") && strings.HasSuffix(head, "] Result:") {
+		return rest
+	}
+	return result
+}
+
+// operations reads the SDK's list of what a call did.
+func operations(body wire.Object, result string) []outcome {
+	raw := wire.Members(body.Get("tool_result")).Get("output")
+	if raw == nil {
+		if inner := wire.Trim([]byte(result)); wire.ValidWithin(inner, maxEmbedded) {
+			raw = inner
+		}
+	}
+	list, _ := wire.Elements(raw)
+	var all []outcome
+	for _, one := range list {
+		o := wire.Members(one)
+		if o.Get("query") == nil {
+			return nil
+		}
+		r := outcome{text: operationText(o.Get("result")), err: wire.Text(o.Get("error"))}
+		success, said := wire.Bool(o.Get("success"))
+		r.failed = said && !success || !said && r.err != ""
+		if strings.HasPrefix(r.err, hiddenObject) {
+			r.err = ""
+		}
+		if strings.HasPrefix(r.text, hiddenObject) {
+			r.text, r.hidden = "", true
+		}
+		if r.failed {
+			rest := strings.TrimPrefix(r.text, "["+r.err+"]")
+			r.err = wire.Lines([]string{r.err, strings.TrimSpace(rest)})
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// operationText is a result that is a text, a list of texts or a structure.
+func operationText(raw []byte) string {
+	if raw == nil {
+		return ""
+	}
+	if wire.IsString(raw) {
+		return wire.Unquote(raw)
+	}
+	list, _ := wire.Elements(raw)
+	var parts []string
+	for _, block := range list {
+		o := wire.Members(block)
+		switch {
+		case wire.Text(o.Get("type")) == "text":
+			parts = append(parts, wire.Text(o.Get("text")))
+		case wire.Text(o.Get("type")) == "image":
+			parts = append(parts, "[image]")
+		default:
+			return wire.Canonical(raw)
+		}
+	}
+	if len(parts) > 0 {
+		return wire.Lines(parts)
+	}
+	return wire.Canonical(raw)
+}
+
+// printed is what a command wrote, without what classic Cline says before it.
+// The words differ between its terminals.
+func printed(result string) string {
+	for _, says := range [...]string{"Command executed successfully (exit code 0).", "Command executed."} {
+		rest, ok := strings.CutPrefix(result, says)
+		if !ok {
+			continue
+		}
+		if out, ok := strings.CutPrefix(rest, "\nOutput:\n"); ok || rest == "" {
+			return out
+		}
+	}
+	return result
+}
+
+// response is the tool_response of an element that ended well.
+func (r outcome) response(el endedElement) any {
+	switch el.tool {
+	case toolWrite, toolEdit:
+		return object{{"filePath", el.input.str("file_path")}, {"success", true}}
+	}
+	if r.hidden {
+		return object{}
+	}
+	switch el.tool {
+	case toolBash:
+		return object{
+			{"stdout", r.said(el)}, {"stderr", ""}, {"interrupted", false}, {"isImage", false},
+		}
+	case toolAgent:
+		if said := wire.Members([]byte(r.text)).Get("text"); wire.IsString(said) {
+			return wire.Unquote(said)
+		}
+	}
+	return r.text
+}
+
+// said is what the model was told of an element that ended well.
+func (r outcome) said(el endedElement) string {
+	if el.tool == toolBash {
+		return printed(r.text)
+	}
+	if s, ok := r.response(el).(string); ok {
+		return s
+	}
+	return r.text
+}
+
+// message is the error of an element that failed. Claude's commands say their
+// exit code in the first line, and hooks read it there.
+func (r outcome) message(tool string) string {
+	said := r.err
+	if said == "" {
+		said = r.text
+	}
+	if said == "" {
+		return "the tool failed, and Cline does not say why"
+	}
+	if tool != toolBash {
+		return said
+	}
+	for _, prefix := range [...]string{"Command failed with exit code ", "Command exited with code "} {
+		rest, ok := strings.CutPrefix(said, prefix)
+		if !ok {
+			continue
+		}
+		line, output, more := strings.Cut(rest, "\n")
+		line = strings.TrimSuffix(line, ".")
+		if !more {
+			return "Exit code " + line
+		}
+		return "Exit code " + line + "\n" + strings.TrimPrefix(output, "Output:\n")
+	}
+	return said
+}
