@@ -139,6 +139,7 @@ var mayImport = map[string][]string{
 	"internal/redact":   {},
 	"internal/logfile":  {},
 	"internal/jsontext": {},
+	"internal/bridge":   {"hook/cline"},
 	"internal/hookfile": {"internal/jsontext"},
 	"otelmap":           {"hook"},
 	"internal/importer": {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},

@@ -1,0 +1,133 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Client posts events to bridges on this machine.
+type Client struct {
+	// Ports are the bridges; each gets every event.
+	Ports []int
+	// Route is the path; if empty, Cline's.
+	Route string
+}
+
+// maxAnswer is how much of an answer is read, in bytes.
+const maxAnswer = 64 << 10
+
+// Post gives the events to every bridge, in their order, until the context
+// ends. It reports for each event whether a bridge took it, and what went wrong
+// with any bridge. A bridge that fails on an event gets none of the later ones.
+func (c *Client) Post(ctx context.Context, events ...[]byte) (taken []bool, err error) {
+	// No proxy, no redirect, and nothing kept open: the process ends soon.
+	transport := &http.Transport{
+		DialContext: (&net.Dialer{}).DialContext, DisableKeepAlives: len(events) == 1, DisableCompression: true,
+		MaxResponseHeaderBytes: maxAnswer,
+	}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	counts, errs := make([]int, len(c.Ports)), make([]error, len(c.Ports))
+	var wg sync.WaitGroup
+	for i, port := range c.Ports {
+		wg.Go(func() {
+			for _, e := range events {
+				if errs[i] = c.post(ctx, client, port, e); errs[i] != nil {
+					return
+				}
+				counts[i]++
+			}
+		})
+	}
+	wg.Wait()
+	taken = make([]bool, len(events))
+	for _, n := range counts {
+		for i := range n {
+			taken[i] = true
+		}
+	}
+	return taken, errors.Join(errs...)
+}
+
+func (c *Client) post(ctx context.Context, client *http.Client, port int, event []byte) error {
+	route := c.Route
+	if route == "" {
+		route = Cline.Route()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address("127.0.0.1", port)+route, bytes.NewReader(event))
+	if err != nil {
+		return fmt.Errorf("bridge on port %d: %w", port, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("bridge on port %d: %w", port, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	// The status alone counts; what follows it is read for the connection's sake.
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
+		return fmt.Errorf("bridge on port %d: found status %d, want 200 or 201", port, resp.StatusCode)
+	}
+	return nil
+}
+
+// PostTimeout is the time that scripts of the family give all bridges together.
+const PostTimeout = 5 * time.Second
+
+// Deliver posts the events, and what no bridge takes within the limit goes to
+// the file, if there is one, together with why. Without ports all goes to the
+// file. If limit is zero, PostTimeout. The error says that events are lost.
+func Deliver(ctx context.Context, ports []int, limit time.Duration, file *FileStore, events ...[]byte) error {
+	if limit <= 0 {
+		limit = PostTimeout
+	}
+	rest := events
+	var perr error
+	if len(ports) > 0 {
+		pctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		taken, err := (&Client{Ports: ports}).Post(pctx, events...)
+		rest, perr = nil, err
+		for i, e := range events {
+			if !taken[i] {
+				rest = append(rest, e)
+			}
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	if file == nil {
+		return fmt.Errorf("%d of %d events lost: %w", len(rest), len(events), perr)
+	}
+	// The end of the caller's patience with bridges is not that with the file.
+	wctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fileWait)
+	defer cancel()
+	if err := file.Append(wctx, rest...); err != nil {
+		return fmt.Errorf("%d of %d events lost: %w", len(rest), len(events), errors.Join(perr, err))
+	}
+	if perr != nil {
+		_ = file.LogError(wctx, "http_send_failed", perr, map[string]any{"path": Cline.Route(), "dataLength": size(rest)})
+	}
+	return nil
+}
+
+// fileWait is how long the file's other writers are waited for.
+const fileWait = 10 * time.Second
+
+func size(events [][]byte) (n int) {
+	for _, e := range events {
+		n += len(e)
+	}
+	return n
+}

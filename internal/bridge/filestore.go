@@ -1,0 +1,401 @@
+package bridge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	// maxStoredEvents and maxStoredBytes bound the file of events.
+	maxStoredEvents = 10_000
+	maxStoredBytes  = 50 << 20
+	// maxStoredErrors and maxErrorBytes bound the file of errors.
+	maxStoredErrors = 1_000
+	maxErrorBytes   = 5 << 20
+	// previewRunes is how much of a payload that is no JSON an error quotes.
+	previewRunes = 200
+	// isoMillis is the form of JavaScript's Date.toISOString.
+	isoMillis = "2006-01-02T15:04:05.000Z"
+)
+
+// FileStore keeps events in the files that the agent-hooks family reads:
+// AGENT-hook-events.json and AGENT-hook-events-errors.json in one folder, each a
+// JSON array. Any number of processes may write to them at once.
+type FileStore struct {
+	// Dir is the folder, made where it is missing.
+	Dir string
+	// Agent begins the files' names.
+	Agent Provider
+	// Now is the clock. If nil, time.Now.
+	Now func() time.Time
+	// MaxEvents and MaxBytes are the number and the size above which the oldest
+	// events are dropped, down to nine tenths. If zero, 10,000 and 50 MiB.
+	MaxEvents int
+	MaxBytes  int
+}
+
+// EventsPath is the file of events.
+func (s *FileStore) EventsPath() string {
+	return filepath.Join(s.Dir, string(s.Agent)+"-hook-events.json")
+}
+
+// ErrorsPath is the file of errors.
+func (s *FileStore) ErrorsPath() string {
+	return filepath.Join(s.Dir, string(s.Agent)+"-hook-events-errors.json")
+}
+
+// Take implements Sink.
+func (s *FileStore) Take(ctx context.Context, e *Event) (bool, error) {
+	if e.Provider != s.Agent {
+		return false, nil
+	}
+	err := s.Append(ctx, e.Body)
+	return err == nil, err
+}
+
+// problem is one entry of the file of errors.
+type problem struct {
+	context string
+	err     error
+	more    any
+}
+
+// Append adds events at the end, in this order; what is no JSON object is kept
+// as text. An event that is larger than the file may be is left out, which the
+// file of errors tells. The error says that the events are not stored.
+func (s *FileStore) Append(ctx context.Context, events ...[]byte) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var notes []problem
+	old, broken, err := s.load(s.EventsPath())
+	if err != nil {
+		return err
+	}
+	if broken != nil {
+		notes = append(notes, *broken)
+	}
+	now := s.now()
+	most := cmp.Or(s.MaxBytes, maxStoredBytes)
+	for _, payload := range events {
+		if len(payload) > most/2 {
+			notes = append(notes, problem{
+				"event_too_large", fmt.Errorf("event has %d bytes, want at most %d: left out", len(payload), most/2),
+				map[string]any{"rawDataPreview": preview(payload)},
+			})
+			continue
+		}
+		text, err := stamp(payload, now)
+		if err != nil {
+			notes = append(notes, problem{"json_parse_error", err, map[string]any{"rawDataPreview": preview(payload)}})
+		}
+		old = append(old, text)
+	}
+	kept, dropped := trim(old, cmp.Or(s.MaxEvents, maxStoredEvents), most)
+	if dropped > 0 {
+		notes = append(notes, problem{
+			"events_dropped", fmt.Errorf("the file is full: the %d oldest events are dropped", dropped),
+			map[string]any{"dropped": dropped, "kept": len(kept)},
+		})
+	}
+	if err := s.write(s.EventsPath(), kept); err != nil {
+		return err
+	}
+	// The events are safe; that a note of it is not is nobody's loss.
+	_ = s.note(notes)
+	return nil
+}
+
+// LogError adds an entry to the file of errors. more is what else there is to
+// say, for encoding/json.
+func (s *FileStore) LogError(ctx context.Context, about string, err error, more any) error {
+	unlock, lerr := s.lock(ctx)
+	if lerr != nil {
+		return lerr
+	}
+	defer unlock()
+	return s.note([]problem{{about, err, more}})
+}
+
+func (s *FileStore) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
+}
+
+func (s *FileStore) lock(ctx context.Context) (unlock func(), err error) {
+	if s.Dir == "" {
+		return nil, errors.New("event folder: no home folder is known, name one")
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("event folder: %w", err)
+	}
+	unlock, err = lockFolder(ctx, s.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("lock event folder %q: %w", s.Dir, err)
+	}
+	return unlock, nil
+}
+
+// note writes entries to the file of errors; the lock is held.
+func (s *FileStore) note(notes []problem) error {
+	if len(notes) == 0 {
+		return nil
+	}
+	old, broken, err := s.load(s.ErrorsPath())
+	if err != nil {
+		return err
+	}
+	if broken != nil {
+		notes = append(notes, *broken)
+	}
+	now := s.now()
+	for _, n := range notes {
+		text, err := encode(map[string]any{
+			"timestamp": now.UTC().Format(isoMillis), "context": n.context,
+			"error":          map[string]any{"message": n.err.Error(), "name": "Error", "code": code(n.err)},
+			"additionalData": n.more, "__hook_error_logged": now.UnixMilli(),
+		})
+		if err != nil {
+			return fmt.Errorf("error entry %q: %w", n.context, err)
+		}
+		old = append(old, indent(text))
+	}
+	old, _ = trim(old, maxStoredErrors, maxErrorBytes)
+	return s.write(s.ErrorsPath(), old)
+}
+
+// load reads the elements of a file's array, each as its text. What cannot be
+// read is moved aside, and then the problem tells where to. A single value that
+// is no array counts as an array of one.
+func (s *FileStore) load(path string) (elements [][]byte, broken *problem, err error) {
+	b, err := os.ReadFile(path)
+	var why error
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, nil
+	case err != nil:
+		why = err
+	default:
+		b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
+		if len(b) == 0 {
+			return nil, nil, nil
+		}
+		if json.Valid(b) {
+			return split(b), nil, nil
+		}
+		why = errors.New("it is no JSON")
+	}
+	aside := fmt.Sprintf("%s.unreadable-%d", path, s.now().UnixNano())
+	if _, err := os.Lstat(aside); !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("events %q cannot be read (%w), and %q is in the way", path, why, aside)
+	}
+	if err := os.Rename(path, aside); err != nil {
+		return nil, nil, fmt.Errorf("events %q cannot be read (%w) nor moved aside: %w", path, why, err)
+	}
+	return nil, &problem{
+		"fallback_file_read_error", fmt.Errorf("the file could not be read and was moved aside: %w", why),
+		map[string]any{"file": path, "movedTo": aside},
+	}, nil
+}
+
+// write puts a new file in the place of the old one in one instant. A symbolic
+// link stays one.
+func (s *FileStore) write(path string, elements [][]byte) (err error) {
+	mode := fs.FileMode(0o600)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+		if info, err := os.Stat(path); err == nil {
+			mode = info.Mode().Perm()
+		}
+	}
+	removeStale(path)
+	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix(path)+"*")
+	if err != nil {
+		return fmt.Errorf("events %q: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("events %q: %w", path, err), os.Remove(f.Name()))
+		}
+	}()
+	size := 4
+	for _, e := range elements {
+		size += len(e) + 4
+	}
+	out := bytes.NewBuffer(make([]byte, 0, size))
+	out.WriteString("[")
+	for i, e := range elements {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString("\n  ")
+		out.Write(e)
+	}
+	if len(elements) > 0 {
+		out.WriteByte('\n')
+	}
+	out.WriteByte(']')
+	_, err = f.Write(out.Bytes())
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func tempPrefix(path string) string { return "." + filepath.Base(path) + ".tmp-" }
+
+// removeStale removes what a killed writer left; the lock says that no other
+// one is at work.
+func removeStale(path string) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), tempPrefix(path)) {
+			_ = os.Remove(filepath.Join(filepath.Dir(path), e.Name()))
+		}
+	}
+}
+
+// stamp is an event as it stands in the file. The error says why it is kept as
+// text.
+func stamp(payload []byte, now time.Time) ([]byte, error) {
+	var members []byte
+	body := bytes.TrimSpace(bytes.TrimPrefix(payload, []byte("\ufeff")))
+	err := notObject(body)
+	if err == nil {
+		members = bytes.TrimSpace(body[1 : len(body)-1])
+	} else {
+		raw, eerr := encode(strings.ToValidUTF8(string(payload), "\ufffd"))
+		if eerr != nil {
+			return nil, eerr
+		}
+		members = append([]byte(`"__hook_raw":`), raw...)
+	}
+	out := bytes.NewBuffer(make([]byte, 0, len(members)+96))
+	out.WriteByte('{')
+	out.Write(members)
+	if len(members) > 0 {
+		out.WriteByte(',')
+	}
+	fmt.Fprintf(out, `"__hook_timestamp":%q,"__hook_received":%d}`, now.UTC().Format(isoMillis), now.UnixMilli())
+	return indent(bytes.ToValidUTF8(out.Bytes(), []byte("\ufffd"))), err
+}
+
+// notObject says why a text is no JSON object.
+func notObject(body []byte) error {
+	if len(body) > 0 && body[0] == '{' && json.Valid(body) {
+		return nil
+	}
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		return err
+	}
+	return errors.New("the event is no JSON object")
+}
+
+// indent lays a valid value out as an element of the array.
+func indent(text []byte) []byte {
+	var out bytes.Buffer
+	if json.Indent(&out, text, "  ", "  ") != nil {
+		return text
+	}
+	return out.Bytes()
+}
+
+// encode writes a value without the escapes that only matter inside HTML.
+func encode(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// split cuts a valid JSON array into its elements' texts.
+func split(b []byte) [][]byte {
+	if b[0] != '[' {
+		return [][]byte{indent(b)}
+	}
+	var elements [][]byte
+	depth, from := 0, 1
+	add := func(to int) {
+		if e := bytes.TrimSpace(b[from:to]); len(e) > 0 {
+			elements = append(elements, e)
+		}
+		from = to + 1
+	}
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			for i++; b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				add(i)
+			}
+		case ',':
+			if depth == 1 {
+				add(i)
+			}
+		}
+	}
+	return elements
+}
+
+// trim drops the oldest elements of a file that has grown beyond its bounds. It
+// goes down to nine tenths, so that not every further event drops one more.
+func trim(elements [][]byte, most, bytes int) (kept [][]byte, dropped int) {
+	size := 0
+	for _, e := range elements {
+		size += len(e) + 4
+	}
+	if len(elements) <= most && size <= bytes {
+		return elements, 0
+	}
+	for dropped < len(elements)-1 && (len(elements)-dropped > most-most/10 || size > bytes-bytes/10) {
+		size -= len(elements[dropped]) + 4
+		dropped++
+	}
+	return elements[dropped:], dropped
+}
+
+// preview is the beginning of a payload, as the file of errors quotes it.
+func preview(payload []byte) string {
+	text := []rune(strings.ToValidUTF8(string(payload[:min(len(payload), 4*previewRunes)]), "\ufffd"))
+	return string(text[:min(len(text), previewRunes)])
+}
+
+// code names an error as Node does, as far as the family's readers know it.
+func code(err error) string {
+	switch {
+	case refused(err):
+		return "ECONNREFUSED"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return "ETIMEDOUT"
+	case errors.Is(err, fs.ErrPermission):
+		return "EACCES"
+	}
+	return ""
+}

@@ -1,0 +1,144 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrTaken reports that another program listens on the port.
+var ErrTaken = errors.New("the port is taken")
+
+// wsaAddrInUse is what Windows says for EADDRINUSE.
+const wsaAddrInUse = syscall.Errno(10048)
+
+// anyPort is how often a free port is looked for that both addresses have.
+const anyPort = 8
+
+// Listen listens on 127.0.0.1 and on ::1, so that clients reach the bridge
+// whichever of them localhost is for them. Port 0 means any free one. The error
+// wraps ErrTaken where either is taken: half of the clients would reach another
+// program. A machine without IPv6 has one listener.
+func Listen(ctx context.Context, port int) ([]net.Listener, error) {
+	for range anyPort {
+		all, err := listen(ctx, port)
+		if port != 0 || !errors.Is(err, ErrTaken) {
+			return all, err
+		}
+	}
+	return listen(ctx, port)
+}
+
+func listen(ctx context.Context, port int) ([]net.Listener, error) {
+	var lc net.ListenConfig
+	v4, err := lc.Listen(ctx, "tcp4", address("127.0.0.1", port))
+	if err != nil {
+		return nil, listenError(port, err)
+	}
+	port = v4.Addr().(*net.TCPAddr).Port
+	v6, err := lc.Listen(ctx, "tcp6", address("::1", port))
+	switch {
+	case err == nil:
+		return []net.Listener{v4, v6}, nil
+	case inUse(err):
+		return nil, errors.Join(listenError(port, err), v4.Close())
+	}
+	return []net.Listener{v4}, nil
+}
+
+func address(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
+
+func inUse(err error) bool {
+	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddrInUse)
+}
+
+func listenError(port int, err error) error {
+	if inUse(err) {
+		err = fmt.Errorf("%w: %w", ErrTaken, err)
+	}
+	return fmt.Errorf("listen on port %d: %w", port, err)
+}
+
+// Serve serves the listeners until the context ends, lets requests under way
+// finish, and closes the listeners. It returns nil after that.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	srv := &http.Server{
+		Handler: s, ReadHeaderTimeout: min(5*time.Second, s.opts.ReadTimeout), ReadTimeout: s.opts.ReadTimeout,
+		// From the end of the header on: the body's time is part of it.
+		WriteTimeout: s.opts.ReadTimeout + 30*time.Second, IdleTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
+		DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
+	}
+	// Each listener keeps one slot for the connection that it waits for.
+	slots := make(chan struct{}, s.opts.Connections+len(listeners))
+	ended := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { ended <- srv.Serve(&limited{Listener: l, slots: slots, closed: make(chan struct{})}) }()
+	}
+	var err error
+	left := len(listeners)
+	select {
+	case <-ctx.Done():
+	case err = <-ended:
+		left--
+		err = fmt.Errorf("serve events: %w", err)
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
+	defer cancel()
+	if srv.Shutdown(grace) != nil {
+		_ = srv.Close()
+	}
+	for range left {
+		<-ended
+	}
+	return err
+}
+
+// limited accepts a connection only when there is a slot for it. The system
+// keeps those that wait, a few hundred of them.
+type limited struct {
+	net.Listener
+	slots  chan struct{}
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Accept implements net.Listener.
+func (l *limited) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &slotConn{Conn: c, free: sync.OnceFunc(func() { <-l.slots })}, nil
+}
+
+// Close implements net.Listener.
+func (l *limited) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// slotConn gives its slot back when it is closed.
+type slotConn struct {
+	net.Conn
+	free func()
+}
+
+// Close implements net.Conn.
+func (c *slotConn) Close() error {
+	defer c.free()
+	return c.Conn.Close()
+}

@@ -1,0 +1,357 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// DefaultPort is where claude-hook and its kin look for a bridge.
+	DefaultPort = 3043
+	// MaxBody is the size in bytes above which an event is refused.
+	MaxBody = 50 << 20
+	// smallBody is the size in bytes up to which bodies are read side by side.
+	smallBody = 1 << 20
+	// largeBodies is how many larger ones are in memory at a time.
+	largeBodies = 2
+)
+
+// Sink takes events. It may be called from any number of goroutines, and again
+// for an event that it or another sink has failed on. Whether it took the event
+// is its own choice; an error says that it wanted to and could not.
+type Sink interface {
+	Take(ctx context.Context, e *Event) (took bool, err error)
+}
+
+// Options set how a Server works. The zero value is ready for use.
+type Options struct {
+	// Recorder takes each event first, and what it took is counted. If nil,
+	// nothing is recorded.
+	Recorder Sink
+	// Sinks take each event after that, in this order.
+	Sinks []Sink
+	// Version is the program's, for the status.
+	Version string
+	// MaxBody is the largest body in bytes. If zero, MaxBody.
+	MaxBody int64
+	// Memory is how many events are remembered. If zero, 10,000.
+	Memory int
+	// Window is how long equal bytes without an identity count as one event.
+	// If zero, ten seconds.
+	Window time.Duration
+	// ReadTimeout is the time for a whole request. If zero, 30 s.
+	ReadTimeout time.Duration
+	// Connections is how many are served at a time. If zero, 256.
+	Connections int
+	// Grace is how long requests under way may take when the server ends. If
+	// zero, five seconds.
+	Grace time.Duration
+	// Now is the clock. If nil, time.Now.
+	Now func() time.Time
+	// Fault hears of what went wrong inside; if nil, nobody does.
+	Fault func(error)
+}
+
+// counts are one provider's numbers.
+type counts struct {
+	processed, repeated, recorded, failed, refused atomic.Int64
+}
+
+// Server takes events over HTTP.
+type Server struct {
+	opts    Options
+	started time.Time
+	seen    memory
+	large   chan struct{}
+	counts  map[Provider]*counts
+	strays  atomic.Int64 // requests that no route took
+}
+
+// New returns a server that listens nowhere yet.
+func New(o Options) *Server {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = MaxBody
+	}
+	if o.Memory <= 0 {
+		o.Memory = defaultMemory
+	}
+	if o.Window <= 0 {
+		o.Window = defaultWindow
+	}
+	if o.ReadTimeout <= 0 {
+		o.ReadTimeout = 30 * time.Second
+	}
+	if o.Connections <= 0 {
+		o.Connections = 256
+	}
+	if o.Grace <= 0 {
+		o.Grace = 5 * time.Second
+	}
+	return &Server{
+		opts: o, started: o.Now(), large: make(chan struct{}, largeBodies),
+		seen:   memory{size: o.Memory, window: o.Window, now: o.Now},
+		counts: map[Provider]*counts{Claude: {}, Cline: {}},
+	}
+}
+
+// refusal is an answer other than 200.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := sameMachine(r); err != nil {
+		s.strays.Add(1)
+		s.refuse(w, err)
+		return
+	}
+	switch r.URL.Path {
+	case "/health":
+		if s.allowed(w, r, http.MethodGet, http.MethodHead) {
+			reply(w, http.StatusOK, s.health())
+		}
+	case Claude.Route():
+		s.route(w, r, Claude)
+	case Cline.Route():
+		s.route(w, r, Cline)
+	default:
+		s.strays.Add(1)
+		reply(w, http.StatusNotFound, map[string]any{
+			"success": false, "error": "Not found",
+			"message": "Unknown endpoint: want " + Claude.Route() + ", " + Cline.Route() + " or /health",
+		})
+	}
+}
+
+// sameMachine refuses what a web page could have sent. A page that had its
+// name's address changed to 127.0.0.1 sends its own name as Host; any other page
+// has an origin.
+func sameMachine(r *http.Request) *refusal {
+	if !loopbackName(r.Host) {
+		return &refusal{http.StatusForbidden, fmt.Sprintf("host %q: want localhost, 127.0.0.1 or [::1]", r.Host)}
+	}
+	if _, ok := r.Header["Origin"]; ok {
+		return &refusal{http.StatusForbidden, "requests of web pages are refused"}
+	}
+	return nil
+}
+
+// loopbackName tells the names of this machine's loopback addresses, with any
+// port or none.
+func loopbackName(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+		if len(name) > 2 && name[0] == '[' && name[len(name)-1] == ']' {
+			name = name[1 : len(name)-1]
+		}
+	}
+	return name == "127.0.0.1" || name == "::1" || strings.EqualFold(name, "localhost")
+}
+
+func (s *Server) allowed(w http.ResponseWriter, r *http.Request, methods ...string) bool {
+	for _, m := range methods {
+		if r.Method == m {
+			return true
+		}
+	}
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	s.strays.Add(1)
+	s.refuse(w, &refusal{http.StatusMethodNotAllowed, fmt.Sprintf("method %q: want %s", r.Method, strings.Join(methods, " or "))})
+	return false
+}
+
+func (s *Server) route(w http.ResponseWriter, r *http.Request, p Provider) {
+	if !s.allowed(w, r, http.MethodPost, http.MethodGet, http.MethodHead) {
+		return
+	}
+	if r.Method != http.MethodPost {
+		reply(w, http.StatusOK, s.status(p))
+		return
+	}
+	begun, c := s.opts.Now(), s.counts[p]
+	repeated, err := s.post(w, r, p)
+	var no *refusal
+	switch {
+	case err == nil:
+	case errors.As(err, &no):
+		c.refused.Add(1)
+		s.refuse(w, no)
+		return
+	default:
+		c.failed.Add(1)
+		if s.opts.Fault != nil {
+			s.opts.Fault(err)
+		}
+		s.refuse(w, &refusal{http.StatusInternalServerError, "the event was not stored"})
+		return
+	}
+	answer := map[string]any{
+		"success": true, "provider": p, "message": "Event processed",
+		"duration": s.opts.Now().Sub(begun).Milliseconds(),
+	}
+	if repeated {
+		answer["repeated"] = true
+	}
+	reply(w, http.StatusOK, answer)
+}
+
+// post takes one event in.
+func (s *Server) post(w http.ResponseWriter, r *http.Request, p Provider) (repeated bool, err error) {
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return false, &refusal{http.StatusUnsupportedMediaType, fmt.Sprintf("content encoding %q: want none", enc)}
+	}
+	body, release, err := s.read(w, r)
+	defer release()
+	if err != nil {
+		return false, err
+	}
+	e, err := ParseEvent(p, body)
+	if err != nil {
+		return false, &refusal{http.StatusBadRequest, err.Error()}
+	}
+	e.Received = s.opts.Now()
+	c, repeated, err := s.seen.take(r.Context(), e.key)
+	if err != nil {
+		return false, fmt.Errorf("event %q: its copy is still being stored: %w", e.Name, err)
+	}
+	if repeated {
+		s.counts[p].repeated.Add(1)
+		return true, nil
+	}
+	ok := false
+	defer func() { s.seen.settle(c, ok) }()
+	// The event is stored to the end even if its sender hangs up meanwhile.
+	if err := s.give(context.WithoutCancel(r.Context()), e); err != nil {
+		return false, err
+	}
+	ok = true
+	s.counts[p].processed.Add(1)
+	return false, nil
+}
+
+func (s *Server) give(ctx context.Context, e *Event) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("event %q: panic: %v\n%s", e.Name, v, debug.Stack())
+		}
+	}()
+	if s.opts.Recorder != nil {
+		if e.Recorded, err = s.opts.Recorder.Take(ctx, e); err != nil {
+			return fmt.Errorf("record event %q: %w", e.Name, err)
+		}
+		if e.Recorded {
+			s.counts[e.Provider].recorded.Add(1)
+		}
+	}
+	for _, sink := range s.opts.Sinks {
+		if _, err := sink.Take(ctx, e); err != nil {
+			return fmt.Errorf("event %q: %w", e.Name, err)
+		}
+	}
+	return nil
+}
+
+// read reads a body whole. Large ones wait for one another, so that memory is
+// bounded; release ends that and must be called in any case.
+func (s *Server) read(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+	release = func() {}
+	tooLarge := &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is too large, want up to %d bytes", s.opts.MaxBody)}
+	if r.ContentLength > s.opts.MaxBody {
+		w.Header().Set("Connection", "close")
+		return nil, release, tooLarge
+	}
+	in := http.MaxBytesReader(w, r.Body, s.opts.MaxBody)
+	body, err = io.ReadAll(io.LimitReader(in, smallBody+1))
+	if err == nil && len(body) > smallBody {
+		select {
+		case s.large <- struct{}{}:
+			release = func() { <-s.large }
+		case <-r.Context().Done():
+			return nil, release, &refusal{http.StatusServiceUnavailable, "other large events are being read"}
+		}
+		var rest []byte
+		rest, err = io.ReadAll(in)
+		body = append(body, rest...)
+	}
+	var over *http.MaxBytesError
+	switch {
+	case err == nil:
+		return body, release, nil
+	case errors.As(err, &over):
+		return nil, release, tooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, release, &refusal{http.StatusRequestTimeout, "the body did not come in time"}
+	}
+	return nil, release, &refusal{http.StatusBadRequest, "the body broke off"}
+}
+
+// Status is what GET on a route tells.
+type Status struct {
+	Provider Provider `json:"provider"`
+	Status   string   `json:"status"`
+	// Processed are the events that every sink has; Repeated came again and
+	// were taken once.
+	Processed int64 `json:"processedEvents"`
+	Repeated  int64 `json:"repeatedEvents"`
+	// Recorded are those of the processed ones that the recorder took.
+	Recorded int64 `json:"recordedEvents"`
+	// Failed could not be stored, Refused were no events.
+	Failed  int64 `json:"failedEvents"`
+	Refused int64 `json:"refusedRequests"`
+}
+
+func (s *Server) status(p Provider) Status {
+	c := s.counts[p]
+	return Status{
+		Provider: p, Status: "ready", Processed: c.processed.Load(), Repeated: c.repeated.Load(),
+		Recorded: c.recorded.Load(), Failed: c.failed.Load(), Refused: c.refused.Load(),
+	}
+}
+
+func (s *Server) health() map[string]any {
+	return map[string]any{
+		"status": "ok", "service": "hookspan-bridge", "version": s.opts.Version,
+		"uptimeSeconds":   int64(s.opts.Now().Sub(s.started).Seconds()),
+		"recording":       s.opts.Recorder != nil,
+		"refusedRequests": s.strays.Load(),
+		"providers":       []Status{s.status(Claude), s.status(Cline)},
+	}
+}
+
+func (s *Server) refuse(w http.ResponseWriter, r *refusal) {
+	reply(w, r.status, map[string]any{"success": false, "error": r.text})
+}
+
+// reply writes an answer; that the other side no longer listens is its own
+// business.
+func reply(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, `{"success":false}`, http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n'))
+}
