@@ -35,6 +35,13 @@ type Config struct {
 	Retention     time.Duration `env:"HOOKSPAN_RETENTION" envDefault:"720h" kind:"duration" min:"0s" max:"876000h" allowed:"a duration such as 720h, or 0 for ever" doc:"How long the local store keeps a trace; 0 keeps it for ever."`
 	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE" kind:"abspath" allowed:"an absolute path" doc:"Env file to read instead of hookspan.env in the configuration folder. Only read from the process environment."`
 
+	Hooks           bool   `group:"Hooks of your own on Cline" env:"HOOKSPAN_HOOKS" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Runs the Claude-format hooks in hooks.json when Cline works."`
+	HooksOnError    string `env:"HOOKSPAN_HOOKS_ON_ERROR" envDefault:"allow" whenWrong:"deny" kind:"oneof" allowed:"allow, deny" doc:"What becomes of a tool call or a prompt that your hooks could not be asked about: a hooks.json that cannot be read, a matcher that is no expression. A wrong value counts as deny."`
+	HooksStrictExit bool   `env:"HOOKSPAN_HOOKS_STRICT_EXIT" envDefault:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Makes every exit code of a hook other than 0 block; in Claude Code only 2 does. A wrong value counts as true."`
+	HooksSoftDeny   bool   `env:"HOOKSPAN_HOOKS_SOFT_DENY" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Lets Cline's SDK (CLI 3) go on after a denied command: the command is replaced by one that prints the reason and fails. Otherwise a denied call stops the task."`
+	HooksAsk        string `env:"HOOKSPAN_HOOKS_ASK" envDefault:"host" whenWrong:"deny" kind:"oneof" allowed:"host, deny" doc:"What a hook's ask or defer means: host leaves it to Cline's own approval, deny denies. A wrong value counts as deny."`
+	HooksDebug      bool   `env:"HOOKSPAN_HOOKS_DEBUG" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Writes each decision about your hooks into the log: which matchers fit, what ran, what it answered."`
+
 	AllowInsecure bool `group:"Safety" env:"HOOKSPAN_ALLOW_INSECURE" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Lets credentials travel over cleartext http to hosts other than this one."`
 
 	InfiniumAgentID     string `group:"Infinium" env:"INFINIUM_AGENT_ID" kind:"id" allowed:"letters, digits and - _ . : up to 200 characters" doc:"The agent's id."`

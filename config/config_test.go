@@ -83,6 +83,12 @@ func TestEachVariable(t *testing.T) {
 		{"HOOKSPAN_SPOOL_SYNC", func(c *Config) any { return c.SpoolSync }, map[string]any{"always": "always", "never": "never", "boundary": "boundary"}, []string{"sometimes"}, ""},
 		{"HOOKSPAN_SPOOL_MAX_BYTES", func(c *Config) any { return c.SpoolMaxBytes }, map[string]any{"2GiB": int64(2 << 30), "1TiB": int64(1 << 40)}, []string{"1KiB", "2TiB"}, ""},
 		{"HOOKSPAN_RETENTION", func(c *Config) any { return c.Retention }, map[string]any{"0": time.Duration(0), "24h": 24 * time.Hour}, []string{"-1h", "30d", "7"}, ""},
+		{"HOOKSPAN_HOOKS", func(c *Config) any { return c.Hooks }, map[string]any{"false": false, "on": true}, []string{"never"}, ""},
+		{"HOOKSPAN_HOOKS_ON_ERROR", func(c *Config) any { return c.HooksOnError }, map[string]any{"allow": "allow", "Deny": "deny"}, []string{"block"}, ""},
+		{"HOOKSPAN_HOOKS_STRICT_EXIT", func(c *Config) any { return c.HooksStrictExit }, map[string]any{"true": true, "false": false}, []string{"2"}, ""},
+		{"HOOKSPAN_HOOKS_SOFT_DENY", func(c *Config) any { return c.HooksSoftDeny }, map[string]any{"true": true}, []string{"soft"}, ""},
+		{"HOOKSPAN_HOOKS_ASK", func(c *Config) any { return c.HooksAsk }, map[string]any{"host": "host", "deny": "deny"}, []string{"allow"}, ""},
+		{"HOOKSPAN_HOOKS_DEBUG", func(c *Config) any { return c.HooksDebug }, map[string]any{"true": true}, []string{"loud"}, ""},
 		{"HOOKSPAN_ALLOW_INSECURE", func(c *Config) any { return c.AllowInsecure }, map[string]any{"true": true}, []string{"si"}, ""},
 		{"INFINIUM_AGENT_ID", func(c *Config) any { return c.InfiniumAgentID }, map[string]any{"0199-ab": "0199-ab"}, []string{"a/b", "a b", strings.Repeat("a", 201)}, ""},
 		{"INFINIUM_AGENT_SECRET", func(c *Config) any { return string(c.InfiniumAgentSecret) }, map[string]any{"s3cret!": "s3cret!"}, []string{"two words", "bad\x01"}, masked},
@@ -183,8 +189,9 @@ func TestPrecedence(t *testing.T) {
 }
 
 // private are the values that a wrong one gives where the default would be the
-// more talkative side.
-var private = map[string]any{"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true}
+// more talkative, or the more lenient, side.
+var private = map[string]any{"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true,
+	"HOOKSPAN_HOOKS_ON_ERROR": "deny", "HOOKSPAN_HOOKS_STRICT_EXIT": true, "HOOKSPAN_HOOKS_ASK": "deny"}
 
 func TestAWrongValueShowsAsWhatItGives(t *testing.T) {
 	c, _ := Load(input("", "HOOKSPAN_CAPTURE=x"))

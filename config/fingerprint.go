@@ -16,7 +16,8 @@ var fingerprinted = [...]string{"HOOKSPAN_", "OTEL_", "INFINIUM_", "CONNECTOR_"}
 // hex digits of SHA-256 over the variables whose names begin with HOOKSPAN_,
 // OTEL_, INFINIUM_ or CONNECTOR_, or nothing where none is set. It says nothing
 // of the env file. HOOKSPAN_CHAIN and HOOKSPAN_TRACEPARENT do not count: one
-// belongs to the hook, the other to the single event.
+// belongs to the hook, the other to the single event. Nor do those about the
+// user's own hooks, which change nothing in a trace's delivery.
 func (c *Config) Fingerprint() string {
 	if len(c.own) == 0 {
 		return ""
@@ -32,7 +33,7 @@ func (c *Config) Fingerprint() string {
 // countsForFingerprint tells the variables that Fingerprint is made of. One that
 // is set to nothing counts as not set.
 func countsForFingerprint(name, value string) bool {
-	if value == "" || name == "HOOKSPAN_CHAIN" || name == "HOOKSPAN_TRACEPARENT" {
+	if value == "" || name == "HOOKSPAN_CHAIN" || name == "HOOKSPAN_TRACEPARENT" || strings.HasPrefix(name, "HOOKSPAN_HOOKS") {
 		return false
 	}
 	for _, prefix := range fingerprinted {

@@ -7,10 +7,15 @@
 package main
 
 import (
+	"path/filepath"
+
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/hookproc"
 )
 
 func main() {
-	hookproc.Main(hookproc.Host{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply})
+	hookproc.Main(hookproc.Host{
+		Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply,
+		HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR",
+	})
 }

@@ -165,7 +165,8 @@ this machine and delivered to the destinations you name.
 	root.AddCommand(
 		a.installCmd(), a.uninstallCmd(), a.statusCmd(), a.doctorCmd(), a.testCmd(),
 		a.listCmd(), a.showCmd(), a.flushCmd(), a.importCmd(), a.pauseCmd(), a.resumeCmd(),
-		a.configCmd(), a.credentialsCmd(), a.demoCmd(), a.versionCmd(), a.completionCmd(),
+		a.configCmd(), a.credentialsCmd(), a.hooksCmd(), a.demoCmd(), a.versionCmd(), a.completionCmd(),
+		a.bridgeCmd(), a.clineHookCmd(), a.runHooksCmd(),
 	)
 	noFiles(root)
 	return root

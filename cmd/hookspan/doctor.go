@@ -94,6 +94,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		return out
 	}
 	out = append(out, a.examineHooks(st)...)
+	out = append(out, a.examineOwnHooks(st)...)
 	out = append(out, a.examineDelivery(st)...)
 	out = append(out, a.examineSpool()...)
 	out = append(out, a.examineLog()...)
@@ -454,6 +455,9 @@ func (a *app) examineLog() []finding {
 	for sc.Scan() {
 		if strings.Contains(sc.Text(), ": configuration: ") {
 			continue // every hook says it; what is wrong now stands further up
+		}
+		if isHookStep(sc.Text()) {
+			continue
 		}
 		if last = append(last, sc.Text()); len(last) > 3 {
 			last = last[1:]

@@ -128,6 +128,9 @@ func (a *app) flushDetached(ctx context.Context, p *pipeline, keys []spool.Key) 
 // housekeep drops what is no longer needed; failing at it is worth a line, not
 // an error.
 func (a *app) housekeep(ctx context.Context, p *pipeline) {
+	if err := a.forgetHooks(); err != nil {
+		p.Log("housekeeping: " + err.Error())
+	}
 	if err := p.Housekeep(ctx, deliver.Limits{MaxBytes: a.cfg.SpoolMaxBytes}); err != nil {
 		p.Log("housekeeping: " + err.Error())
 	}

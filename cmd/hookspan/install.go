@@ -50,7 +50,7 @@ as well. hookspan uninstall cline undoes all of it.
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.install(cmd, f) },
 	}
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
-	c.Flags().BoolVar(&f.preToolUse, "pre-tool-use", false, "install PreToolUse for classic Cline too (see above for the risk)")
+	c.Flags().BoolVar(&f.preToolUse, "pre-tool-use", false, "install PreToolUse for classic Cline too (see above for the risk); where hooks of your own need it, it stays until --pre-tool-use=false")
 	c.Flags().BoolVar(&f.chain, "chain", false, "where a hook of yours is in the way, run it too and merge both answers")
 	c.Flags().BoolVar(&f.force, "force", false, "rewrite hook files of hookspan's that were edited")
 	c.Flags().StringVar(&f.project, "project", "", "install into this project's .clinerules/hooks in place of your own folders")
@@ -77,11 +77,21 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 			return wrongUsage(cmd, "--project %q: not a folder", f.project)
 		}
 	}
+	needed := false
+	if !cmd.Flags().Changed("pre-tool-use") {
+		if needed, err = a.guardInPlace(cmd.Context(), o.Workspace); err != nil {
+			return err
+		}
+		o.PreToolUse = needed
+	}
 	plan, err := install.PlanCline(cmd.Context(), a.system(), o)
 	if err != nil {
 		return err
 	}
 	a.printf("%s", plan.Text())
+	if needed {
+		a.printf("\nPreToolUse stays in place for Cline in editors and the CLI 2: hooks of yours need it\n(hookspan hooks list). --pre-tool-use=false takes it away.\n")
+	}
 	if f.preToolUse {
 		a.printf("\n%s\n", preToolUseRisk)
 	}

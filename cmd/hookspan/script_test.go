@@ -25,7 +25,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"hookspan": main,
 		"cline-hook": func() {
-			hookproc.Main(hookproc.Host{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply})
+			hookproc.Main(hookproc.Host{
+				Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply,
+				HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR",
+			})
 		},
 		"claude-hook": func() {
 			hookproc.Main(hookproc.Host{Name: claude.Host, Peek: claude.Peek})
@@ -49,7 +52,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup:              func(e *testscript.Env) error { return setup(e, source) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"alone": alone, "exits": exits, "fake": fake, "home": home, "play": play, "took": took,
+			"alone": alone, "bridge": bridgeCommand, "exits": exits, "fake": fake, "home": home, "play": play, "post": post, "took": took,
 		},
 	})
 }
@@ -80,6 +83,9 @@ func setup(e *testscript.Env, source string) error {
 	f := &fakes{}
 	e.Values[fakesKey{}] = f
 	e.Defer(f.close)
+	b := &runningBridge{}
+	e.Values[bridgeKey{}] = b
+	e.Defer(b.kill)
 	for name, text := range map[string]string{
 		"xdg-user-dir": "#!/bin/sh\necho \"$HOME/Documents\"\n",
 		"claude":       "#!/bin/sh\necho \"${CLAUDE_VERSION:-2.1.329} (Claude Code)\"\n",

@@ -29,10 +29,12 @@ type status struct {
 	SpoolBytes   int64         `json:"spool_bytes"`
 	LastEvent    time.Time     `json:"last_event,omitzero"`
 	Destinations []destination `json:"destinations"`
-	StateDir     string        `json:"state_dir"`
-	EnvFile      string        `json:"env_file"`
-	report       *install.StatusReport
-	claude       *install.ClaudeReport
+	// OwnHooks are the files with hooks of the user's own.
+	OwnHooks []ownHooks `json:"own_hooks,omitempty"`
+	StateDir string     `json:"state_dir"`
+	EnvFile  string     `json:"env_file"`
+	report   *install.StatusReport
+	claude   *install.ClaudeReport
 }
 
 // claudeFile is how the events stand in one settings file of Claude Code.
@@ -132,6 +134,7 @@ func (a *app) status(ctx context.Context) (*status, error) {
 			st.Hooks = append(st.Hooks, hookFile{h.Event, h.Path, h.State, h.Reason, h.Chained})
 		}
 	}
+	st.OwnHooks = a.ownHooks()
 	for _, name := range a.destinations() {
 		st.Destinations = append(st.Destinations, destination{Name: name})
 	}
@@ -211,6 +214,7 @@ func (a *app) printStatus(st *status) {
 			plural(st.Sessions, "session"), bytesText(st.SpoolBytes))
 	}
 	a.printf("state        %s\nenv file     %s\n\n", st.StateDir, st.EnvFile)
+	a.printOwnHooks(st.OwnHooks)
 	if st.report.Anywhere() || !st.claude.Present() {
 		a.printf("%s\n", st.report.Text())
 	}

@@ -17,6 +17,10 @@
 // does the user's own hook script get a payload above the limit whole where the
 // state folder takes no file; the log says so then.
 //
+// The user's Claude-format hooks run in a program of their own, which is started
+// only where a file configures some; it costs a call without hooks a look at one
+// file per folder.
+//
 // An agent waits for this process at every step it takes, so the package must
 // not link anything that costs time at start: no network, no OpenTelemetry, no
 // database. A test over the dependencies of the hook binaries holds it to that.

@@ -37,6 +37,13 @@ type Host struct {
 	Peek func(payload []byte, event string) hook.Head
 	// Reply encodes an answer. If nil, the host expects none.
 	Reply func(hook.Reply) []byte
+	// HooksFile is the file with the user's Claude-format hooks, relative to a
+	// project's folder and to the home folder. If empty, the host gets none run.
+	HooksFile string
+	// HooksVariable is the environment variable with the folder in which the
+	// user's own HooksFile lies in place of the one in the home folder. If empty,
+	// there is none.
+	HooksVariable string
 }
 
 func (h Host) program() string {
@@ -63,6 +70,9 @@ type Process struct {
 	Deadline <-chan time.Time
 	// Spawn starts `hookspan args...` detached and does not wait.
 	Spawn func(args ...string) error
+	// RunHooks runs `hookspan args...` with that standard input and returns what
+	// it prints.
+	RunHooks func(stdin io.Reader, args ...string) ([]byte, error)
 	// Soften gives the programs that are started from here on the signals that
 	// this one ignores. If nil, there are none.
 	Soften func()
@@ -91,20 +101,27 @@ func (p *Process) Run() {
 	})
 	log.Path = cfg.LogPath()
 	p.stateDir = cfg.StateDir
+	hooked := cfg.Hooks && p.hooked(p.Dir)
 	var over *spill
-	if p.chained() {
+	if p.chained() || hooked {
 		over = &spill{dir: cfg.StateDir}
 		defer over.close()
 	}
 	in := p.read(cfg.MaxEventBytes, over, log)
+	head := p.Host.Peek(in.data, p.Event)
+	hooked = hooked || cfg.Hooks && p.hooked(head.Dirs...)
+	ask := func(stored bool) reply {
+		theirs := p.startHooks(hooked, stored, in, over)
+		own := p.chain(in, over, log)
+		return p.both(own, theirs(), head, cfg, log)
+	}
 	if p.off(cfg) {
-		out = p.chain(in, over, log)
+		out = ask(false)
 		return
 	}
 	if cfgErr != nil {
 		log.Line("configuration: " + oneLine(cfgErr))
 	}
-	head := p.Host.Peek(in.data, p.Event)
 	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{Sync: cfg.SpoolSync == "always"})
 	if err == nil {
 		defer func() { _ = sp.Close() }()
@@ -113,7 +130,7 @@ func (p *Process) Run() {
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: event not stored: %v", p.Event, err))
 	}
-	out = p.chain(in, over, log)
+	out = ask(err == nil)
 	p.answer(out)
 	out = reply{sent: true}
 	if err == nil {

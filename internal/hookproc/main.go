@@ -1,6 +1,7 @@
 package hookproc
 
 import (
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -10,6 +11,8 @@ import (
 // Main is the whole of a hook binary's main: it lives the life of one hook call
 // and exits with 0.
 func Main(h Host) {
+	// Before anything that the other program would inherit.
+	handOver(h)
 	debug.SetTraceback("crash")
 	soften := harden()
 	// One event's garbage is never worth collecting; an oversized payload's is.
@@ -32,18 +35,29 @@ func Main(h Host) {
 		os.Exit(0)
 	}
 	p.Spawn = func(args ...string) error {
-		name := "hookspan"
-		if p.GOOS == "windows" {
-			name += ".exe"
-		}
-		path, err := Sibling(name)
+		path, err := Sibling(executable(p.GOOS))
 		if err != nil {
 			return err
 		}
 		return Detach(path, args, withHome(p.Environ, p.GOOS, home), startFolder(p.stateDir))
 	}
+	p.RunHooks = func(stdin io.Reader, args ...string) ([]byte, error) {
+		path, err := Sibling(executable(p.GOOS))
+		if err != nil {
+			return nil, err
+		}
+		return runLimited(path, args, withHome(p.Environ, p.GOOS, home), p.Dir, stdin)
+	}
 	p.Run()
 	os.Exit(0)
+}
+
+// executable is the name of hookspan's main program.
+func executable(goos string) string {
+	if goos == "windows" {
+		return "hookspan.exe"
+	}
+	return "hookspan"
 }
 
 // Home is the user's home folder: what the environment says, or where it says

@@ -3,6 +3,7 @@
 package hookproc
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -72,9 +73,33 @@ func startFolder(string) string { return "/" }
 // the agent waits until everyone who holds the hook's output has let go of it,
 // and ends a hook's whole process group when it shuts down.
 func Detach(path string, args, environ []string, dir string) error {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	_, err := detach(path, args, environ, dir)
+	return err
+}
+
+// DetachReaped is Detach for a process that lives on. Without it, each program
+// that has ended would stay in the process table until this one ends.
+func DetachReaped(path string, args, environ []string, dir string) error {
+	pid, err := detach(path, args, environ, dir)
 	if err != nil {
 		return err
+	}
+	// It ends when the program does, or with this process.
+	go func() {
+		var status syscall.WaitStatus
+		for {
+			if _, err := syscall.Wait4(pid, &status, 0, nil); !errors.Is(err, syscall.EINTR) {
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+func detach(path string, args, environ []string, dir string) (pid int, err error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
 	}
 	defer func() { _ = null.Close() }()
 	fd := null.Fd()
@@ -83,9 +108,9 @@ func Detach(path string, args, environ []string, dir string) error {
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	}
 	// The program is hookspan itself, found beside this one.
-	_, err = syscall.ForkExec(path, append([]string{path}, args...), attr) //nolint:gosec // As said.
+	pid, err = syscall.ForkExec(path, append([]string{path}, args...), attr) //nolint:gosec // As said.
 	if err != nil {
-		return fmt.Errorf("start %s: %w", path, err)
+		return 0, fmt.Errorf("start %s: %w", path, err)
 	}
-	return nil
+	return pid, nil
 }

@@ -4,8 +4,13 @@ package hookproc
 
 import (
 	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -52,5 +57,33 @@ func TestWithHome(t *testing.T) {
 		if d := cmp.Diff(tc.want, withHome(tc.environ, tc.goos, tc.home)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
+	}
+}
+
+// TestAProcessThatLivesOnKeepsNoDeadChildren starts a program that ends at once:
+// its entry in the process table goes.
+func TestAProcessThatLivesOnKeepsNoDeadChildren(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "pid")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := DetachReaped("/bin/sh", []string{"-c", "echo $$ > " + fifo}, nil, "/"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil; runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatal("the program has ended and is still there")
+		}
+	}
+	if err := DetachReaped("/nowhere/program", nil, nil, "/"); err == nil {
+		t.Error("no error for a program that is not there")
 	}
 }

@@ -44,3 +44,8 @@ func Detach(path string, args, environ []string, dir string) error {
 	}
 	return p.Release()
 }
+
+// DetachReaped is Detach for a process that lives on, which is the same here.
+func DetachReaped(path string, args, environ []string, dir string) error {
+	return Detach(path, args, environ, dir)
+}

@@ -59,12 +59,13 @@ func (s *spill) stdin(data []byte) (io.Reader, error) {
 		return bytes.NewReader(data), nil
 	}
 	if s.err == nil {
-		_, s.err = s.file.Seek(0, io.SeekStart)
+		var info os.FileInfo
+		if info, s.err = s.file.Stat(); s.err == nil {
+			// Two programs may read it at once.
+			return io.NewSectionReader(s.file, 0, info.Size()), nil
+		}
 	}
-	if s.err != nil {
-		return bytes.NewReader(data), fmt.Errorf("payload is cut, keep it whole: %w", s.err)
-	}
-	return s.file, nil
+	return bytes.NewReader(data), fmt.Errorf("payload is cut, keep it whole: %w", s.err)
 }
 
 func (s *spill) close() {

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/bridge"
+	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// bridgeClosing is how long the bridge's lines may take to be written when it
+// ends.
+const bridgeClosing = 2 * time.Second
+
+type bridgeFlags struct {
+	port          int
+	record, quiet bool
+	dir           string
+}
+
+func (a *app) bridgeCmd() *cobra.Command {
+	var f bridgeFlags
+	c := &cobra.Command{
+		Use:   "bridge",
+		Short: "Take hook events that scripts post to this machine",
+		Long: `Listen on 127.0.0.1 and ::1 for hook events, as scripts of the agent-hooks family
+post them, and print one line of JSON for each. It runs until it is interrupted.
+
+  POST /claude-hook, /cline-hook   one event; 200 once it is stored
+  GET  /claude-hook, /cline-hook   how many there were
+  GET  /health                     all of it
+
+Only programs on this machine reach it; what a web page sends is refused. An event
+that comes twice is taken once.
+
+  hookspan bridge --record         keep Claude Code's events as its own hooks would
+  hookspan bridge --dir DIR        keep the last events in JSON files as well`,
+		Args: takes(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.bridge(cmd, f) },
+	}
+	c.Flags().IntVar(&f.port, "port", bridge.DefaultPort, "the port; 0 takes any free one")
+	c.Flags().BoolVar(&f.record, "record", false, "record Claude Code's events, and Cline's own, for traces")
+	c.Flags().BoolVar(&f.quiet, "quiet", false, "print no line per event")
+	c.Flags().StringVar(&f.dir, "dir", "", "folder that keeps the last events, as cline-hook-events.json and claude-hook-events.json")
+	_ = c.MarkFlagDirname("dir")
+	return c
+}
+
+func (a *app) bridge(cmd *cobra.Command, f bridgeFlags) error {
+	if f.port < 0 || f.port > 65535 {
+		return wrongUsage(cmd, "--port %d: want 0 to 65535", f.port)
+	}
+	if cmd.Flags().Changed("dir") && f.dir == "" {
+		return wrongUsage(cmd, "--dir: want a folder")
+	}
+	o := bridge.Options{Version: buildVersion(), Now: a.now, Fault: func(err error) { a.warnf("%s", printable(err.Error())) }}
+	if f.record {
+		a.configProblems()
+		r, err := a.newRecorder()
+		if err != nil {
+			return err
+		}
+		o.Recorder = r
+	}
+	if f.dir != "" {
+		dir, err := filepath.Abs(a.tilde(f.dir))
+		if err != nil {
+			return fmt.Errorf("--dir %q: %w", f.dir, err)
+		}
+		for _, agent := range []bridge.Provider{bridge.Claude, bridge.Cline} {
+			o.Sinks = append(o.Sinks, &bridge.FileStore{Dir: dir, Agent: agent, Now: a.now})
+		}
+	}
+	ctx := cmd.Context()
+	listeners, err := bridge.Listen(ctx, f.port)
+	switch {
+	case errors.Is(err, bridge.ErrTaken):
+		return hinted{err, fmt.Sprintf("%s names the program; --port N takes another port, which the hooks must then name too", a.whoListens(f.port))}
+	case err != nil:
+		return err
+	}
+	if !f.quiet {
+		lines := bridge.NewLines(a.stdout)
+		o.Sinks = append(o.Sinks, lines)
+		defer func() {
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), bridgeClosing)
+			defer cancel()
+			_ = lines.Close(end)
+		}()
+	}
+	a.warnf("listening on %s", listening(listeners))
+	return bridge.New(o).Serve(ctx, listeners...)
+}
+
+// listening names the addresses for people.
+func listening(listeners []net.Listener) string {
+	var all []string
+	for _, l := range listeners {
+		all = append(all, "http://"+l.Addr().String())
+	}
+	return strings.Join(all, " and ")
+}
+
+// whoListens is the command that names the program on a port.
+func (a *app) whoListens(port int) string {
+	switch a.goos {
+	case "windows":
+		return fmt.Sprintf("netstat -ano | findstr :%d", port)
+	case "darwin":
+		return fmt.Sprintf("lsof -nP -iTCP:%d -sTCP:LISTEN", port)
+	}
+	return fmt.Sprintf("ss -ltnp 'sport = :%d'", port)
+}
+
+// tilde is a path with the home folder in place of the ~ that no shell replaced.
+func (a *app) tilde(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && a.home != "" {
+		return filepath.Join(a.home, rest)
+	}
+	return path
+}
+
+// recorder stores events that came over the bridge as the agents' own hooks do.
+type recorder struct {
+	app     *app
+	spool   *spool.Spool
+	self    string
+	environ []string
+
+	mu sync.Mutex
+	// fromCline are sessions whose Claude-format events Cline's hooks post. It
+	// is emptied when it has grown large; the spool knows most of them anyway.
+	fromCline map[string]bool
+}
+
+// maxSessions is how many sessions a recorder keeps in mind.
+const maxSessions = 10_000
+
+func (a *app) newRecorder() (*recorder, error) {
+	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program's file: %w", err)
+	}
+	r := &recorder{app: a, spool: sp, self: self, fromCline: make(map[string]bool)}
+	for _, kv := range a.environ {
+		// The project is each event's own.
+		if !strings.HasPrefix(kv, "CLAUDE_PROJECT_DIR=") {
+			r.environ = append(r.environ, kv)
+		}
+	}
+	return r, nil
+}
+
+// Take implements bridge.Sink. It leaves Claude-format events of Cline's alone:
+// cline-hook has stored the event that they were made from.
+func (r *recorder) Take(_ context.Context, e *bridge.Event) (bool, error) {
+	host := hookproc.Host{Name: claude.Host, Program: "claude-hook", Peek: claude.Peek}
+	switch {
+	case e.Provider == bridge.Cline && e.Native:
+		host = hookproc.Host{Name: cline.Host, Peek: cline.Peek}
+	case e.Provider == bridge.Cline:
+		r.remember(e.Session)
+		return false, nil
+	case e.Native || e.Name == "":
+		return false, nil
+	default:
+		fromCline, err := r.cline(e.Session)
+		if err != nil || fromCline {
+			return false, err
+		}
+	}
+	p := &hookproc.Process{
+		Host: host, Event: e.Name, Stdin: bytes.NewReader(e.Body), Stdout: io.Discard, Environ: r.environ,
+		Home: r.app.home, GOOS: r.app.goos, Dir: e.Cwd, Now: r.app.now, Spawn: r.spawn,
+	}
+	return p.Record()
+}
+
+func (r *recorder) remember(session string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.fromCline) >= maxSessions {
+		clear(r.fromCline)
+	}
+	r.fromCline[session] = true
+}
+
+// cline reports whether the session is one of Cline's, though the event came by
+// Claude Code's route: a claude-hook in Cline's hooks.json posts there.
+func (r *recorder) cline(session string) (bool, error) {
+	r.mu.Lock()
+	known := r.fromCline[session]
+	r.mu.Unlock()
+	if known {
+		return true, nil
+	}
+	s, err := r.spool.Session(spool.SessionKey(cline.Host, session))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	r.remember(session)
+	return true, s.Close()
+}
+
+func (r *recorder) spawn(args ...string) error {
+	dir := "/"
+	if r.app.goos == "windows" {
+		dir = r.app.cfg.StateDir
+	}
+	return hookproc.DetachReaped(r.self, args, r.environ, dir)
+}

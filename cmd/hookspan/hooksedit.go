@@ -1,0 +1,298 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/hookrun"
+)
+
+// maxHookTimeout is the longest time limit that hooks add writes, in seconds.
+// Cline's own limits are far below.
+const maxHookTimeout = 86_400
+
+type hooksAddFlags struct {
+	project              projectFlag
+	event, matcher, rule string
+	url                  string
+	timeout              float64
+	async                bool
+	dryRun, noInstall    bool
+}
+
+func (a *app) hooksAddCmd() *cobra.Command {
+	var f hooksAddFlags
+	cmd := &cobra.Command{
+		Use:   "add --event EVENT [--matcher MATCHER] -- COMMAND",
+		Short: "Add a hook to hooks.json",
+		Long: `Add a hook to your own hooks.json, or with --project to that of a project, which is
+then trusted if nothing else was in it. COMMAND in one word is a line for the shell;
+several words are a program and its arguments. EVENT is Claude Code's name:
+` + strings.Join(hookfile.Events(), ", ") + `.
+
+  hookspan hooks add --event PreToolUse --matcher Bash -- ~/guard.sh
+  hookspan hooks add --event PostToolUse --matcher 'Edit|Write' --timeout 20 -- 'make fmt >&2'
+
+Adding the same hook twice changes nothing. Where Cline has no hook file of
+hookspan's for the event yet, it is installed, unless --no-install is given.
+
+` + editorsRisk,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksAdd(cmd, f, args) },
+	}
+	f.project.register(cmd, "add to this project's .cline/hooks.json in place of your own file")
+	cmd.Flags().StringVar(&f.event, "event", "", "the event that starts the hook")
+	cmd.Flags().StringVar(&f.matcher, "matcher", "", "only for these tools: a name, several with |, or an expression; all if not given")
+	cmd.Flags().StringVar(&f.rule, "if", "", "only for calls that this permission rule fits, such as 'Bash(rm *)'")
+	cmd.Flags().Float64Var(&f.timeout, "timeout", 0, "time limit in seconds; 60 if not given")
+	cmd.Flags().BoolVar(&f.async, "async", false, "do not wait for the hook; it can then decide nothing")
+	cmd.Flags().StringVar(&f.url, "url", "", "in place of COMMAND: POST the event to this address")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
+	cmd.Flags().BoolVar(&f.noInstall, "no-install", false, "do not install hook files into Cline's folders")
+	_ = cmd.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(hookfile.Events(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// handler checks the words against one another before anything is touched.
+func (f *hooksAddFlags) handler(cmd *cobra.Command, args []string) (hookfile.Handler, error) {
+	h := hookfile.Handler{Event: f.event, Matcher: f.matcher, If: f.rule, Async: f.async, Type: hookfile.TypeCommand}
+	switch {
+	case f.event == "":
+		return h, wrongUsage(cmd, "--event: want one of %s", strings.Join(hookfile.Events(), ", "))
+	case !slices.Contains(hookfile.Events(), f.event):
+		return h, wrongUsage(cmd, "--event %q: Cline gives none of that name: want one of %s", f.event, strings.Join(hookfile.Events(), ", "))
+	case f.url != "" && len(args) > 0:
+		return h, wrongUsage(cmd, "--url and a command: a hook is one of the two")
+	case f.url != "":
+		h.Type, h.URL = hookfile.TypeHTTP, f.url
+	case len(args) == 0:
+		return h, wrongUsage(cmd, "no command: want it after --, such as -- ~/guard.sh")
+	case len(args) == 1:
+		h.Command = args[0]
+	default:
+		words := make([]string, len(args))
+		for i, word := range args {
+			words[i] = shellWord(word)
+		}
+		h.Command = strings.Join(words, " ")
+	}
+	if h.URL == "" && strings.TrimSpace(h.Command) == "" {
+		return h, wrongUsage(cmd, "the command is empty")
+	}
+	if cmd.Flags().Changed("timeout") && !(f.timeout > 0 && f.timeout <= maxHookTimeout) {
+		return h, wrongUsage(cmd, "--timeout %v: want seconds, more than 0 and at most %d", f.timeout, maxHookTimeout)
+	}
+	h.Timeout = time.Duration(f.timeout * float64(time.Second))
+	if err := hookrun.CheckMatcher(h.Event, h.Matcher); err != nil {
+		return h, usageError{fmt.Errorf("--matcher: %w", err), cmd}
+	}
+	if h.If != "" {
+		if err := hookrun.CheckIf(h.If); err != nil {
+			return h, usageError{fmt.Errorf("--if: %w", err), cmd}
+		}
+	}
+	return h, nil
+}
+
+// checkHandler writes the hook into an empty file and reads that, which says
+// whatever will not work.
+func checkHandler(h hookfile.Handler) ([]hookfile.Problem, error) {
+	text, _, err := hookfile.Add(nil, h)
+	if err != nil {
+		return nil, err
+	}
+	f, err := hookfile.Parse("", text)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.Handlers) == 0 {
+		for _, p := range f.Problems {
+			return nil, fmt.Errorf("the hook would not run: %s", p.Text)
+		}
+	}
+	return f.Problems, nil
+}
+
+func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error {
+	h, err := f.handler(cmd, args)
+	if err != nil {
+		return err
+	}
+	dir, err := f.project.folder(cmd, false)
+	if err != nil {
+		return err
+	}
+	problems, err := checkHandler(h)
+	if err != nil {
+		return usageError{err, cmd}
+	}
+	path, project, err := a.hooksPath(dir)
+	if err != nil {
+		return err
+	}
+	file, err := openHooks(path, project)
+	if err != nil {
+		return err
+	}
+	after, _, err := hookfile.Add(file.data, h)
+	if err != nil {
+		return fmt.Errorf("hooks file %q: %w: nothing was done to it", path, err)
+	}
+	for _, p := range problems {
+		a.printf("note: %s\n", printable(p.Text))
+	}
+	if text := a.doubtProgram(plainProgram(h.Command), dir); text != "" {
+		a.printf("note: %s\n", printable(text))
+	}
+	if _, err := a.saveHooks(file, after, true, f.dryRun); err != nil {
+		return err
+	}
+	if err := a.hookFiles(cmd.Context(), dir, []hookfile.Handler{h}, f.dryRun, f.noInstall); err != nil {
+		return err
+	}
+	a.printHooksNext(f.dryRun)
+	return nil
+}
+
+// printHooksNext says what keeps hooks from running, and how to try them.
+func (a *app) printHooksNext(dryRun bool) {
+	if !a.cfg.Hooks {
+		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
+	}
+	if !dryRun {
+		a.hint("hookspan hooks test tries it without Cline")
+	}
+}
+
+type hooksRemoveFlags struct {
+	project        projectFlag
+	event, matcher string
+	dryRun         bool
+}
+
+func (a *app) hooksRemoveCmd() *cobra.Command {
+	var f hooksRemoveFlags
+	cmd := &cobra.Command{
+		Use:   "remove NUMBER | --event EVENT [--matcher MATCHER] [COMMAND]",
+		Short: "Remove hooks from hooks.json",
+		Long: `Remove the hook with the number that hooks list shows, or all of an event, with a
+matcher or a command if given, from your own hooks.json or with --project from that of
+a project. What goes is shown; the file as it was is kept beside it. Cline's own hook
+files stay: hookspan uninstall cline removes them.`,
+		Args: takes(1, "one number, or the command of a hook"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksRemove(cmd, f, args) },
+	}
+	f.project.register(cmd, "the project's folder")
+	cmd.Flags().StringVar(&f.event, "event", "", "hooks of this event")
+	cmd.Flags().StringVar(&f.matcher, "matcher", "", "hooks with exactly this matcher")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
+	return cmd
+}
+
+func (a *app) hooksRemove(cmd *cobra.Command, f hooksRemoveFlags, args []string) error {
+	if f.event == "" {
+		number, err := 0, error(nil)
+		if len(args) == 1 {
+			number, err = strconv.Atoi(args[0])
+		}
+		switch {
+		case cmd.Flags().Changed("matcher"):
+			return wrongUsage(cmd, "--matcher: goes with --event")
+		case len(args) == 0:
+			return wrongUsage(cmd, "which hook: want the number that hookspan hooks list shows, or --event")
+		case err != nil:
+			return wrongUsage(cmd, "%q: want the number that hookspan hooks list shows, or --event with a command", args[0])
+		}
+		return a.removeNumber(cmd, f, number)
+	}
+	dir, err := f.project.folder(cmd, false)
+	if err != nil {
+		return err
+	}
+	path, project, err := a.hooksPath(dir)
+	if err != nil {
+		return err
+	}
+	return a.removeFrom(path, project, f.dryRun, func(h hookfile.Handler) bool {
+		switch {
+		case h.Event != f.event,
+			cmd.Flags().Changed("matcher") && matcherText(h.Matcher) != matcherText(f.matcher),
+			len(args) == 1 && hookCommand(h) != args[0]:
+			return false
+		}
+		return true
+	})
+}
+
+// removeNumber removes the hook that hooks list shows under a number.
+func (a *app) removeNumber(cmd *cobra.Command, f hooksRemoveFlags, number int) error {
+	dir, err := f.project.folder(cmd, true)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, s := range a.hookSources(dir) {
+		if s.File == nil {
+			continue
+		}
+		for i := range s.File.Handlers {
+			if n++; n != number {
+				continue
+			}
+			one := s.File.Handlers[i]
+			return a.removeFrom(s.Path, s.Project, f.dryRun, func(h hookfile.Handler) bool { return sameHook(one, h) })
+		}
+	}
+	return wrongUsage(cmd, "%d: there %s; hookspan hooks list shows them with their numbers", number, isOrAre(n))
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is 1 hook"
+	}
+	return "are " + strconv.Itoa(n) + " hooks"
+}
+
+// sameHook reports that two entries do the same for the same calls: they run once,
+// so one number stands for both.
+func sameHook(a, b hookfile.Handler) bool {
+	return a.Event == b.Event && a.Matcher == b.Matcher && a.Type == b.Type && a.Command == b.Command &&
+		slices.Equal(a.Args, b.Args) && a.URL == b.URL && a.If == b.If && a.Timeout == b.Timeout && a.Async == b.Async
+}
+
+func (a *app) removeFrom(path string, project, dryRun bool, match func(hookfile.Handler) bool) error {
+	file, err := openHooks(path, project)
+	if err != nil {
+		return err
+	}
+	if !file.exists {
+		a.printf("no hook is like that: there is no %s\n", path)
+		return nil
+	}
+	after, removed, err := hookfile.Remove(file.data, match)
+	if err != nil {
+		return fmt.Errorf("hooks file %q: %w: nothing was done to it", path, err)
+	}
+	if len(removed) == 0 {
+		a.printf("no hook in %s is like that\n", path)
+		a.hint("hookspan hooks list shows them" + ifProject(project, path))
+		return nil
+	}
+	for _, h := range removed {
+		a.printf("remove   %s\n", printable(hookfile.Describe(h)))
+	}
+	_, err = a.saveHooks(file, after, false, dryRun)
+	return err
+}
+
+func ifProject(project bool, path string) string {
+	if !project {
+		return ""
+	}
+	return ": hookspan hooks list --project " + shellWord(projectOf(path))
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/hookspan/hookspan/internal/hookfile"
+)
+
+// hooksBackup ends the name of the copy that is kept of a hooks.json as it was
+// before its latest change.
+const hooksBackup = ".hookspan-backup"
+
+// maxHooksFile is the largest hooks.json that is edited, in bytes; a larger one
+// is not read when hooks run.
+const maxHooksFile = 4 << 20
+
+// hooksFile is a hooks.json that is to be edited or trusted.
+type hooksFile struct {
+	path string
+	// target is where the bytes are: the user's own file may be a link, into a
+	// folder of dotfiles.
+	target  string
+	project bool
+	exists  bool
+	mode    fs.FileMode
+	data    []byte
+	parsed  *hookfile.File
+}
+
+// openHooks reads a hooks.json. One that is not there is an empty one; one that
+// is no JSON object is an error, and so is a project's that is a link.
+func openHooks(path string, project bool) (*hooksFile, error) {
+	f := &hooksFile{path: path, target: path, project: project, mode: 0o600}
+	if project {
+		f.mode = 0o644
+	}
+	if err := f.follow(); err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(f.target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.parsed = &hookfile.File{Path: path}
+		return f, nil
+	case err != nil:
+		return nil, fmt.Errorf("hooks file %q: %w", path, err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("hooks file %q: found %s, want a file: move it away", path, kindOf(info))
+	case info.Size() > maxHooksFile:
+		return nil, fmt.Errorf("hooks file %q: found %d bytes, want at most %d", path, info.Size(), maxHooksFile)
+	}
+	if f.data, err = os.ReadFile(f.target); err != nil {
+		return nil, fmt.Errorf("hooks file %q: %w", path, err)
+	}
+	f.exists, f.mode = true, info.Mode().Perm()
+	if len(bytes.TrimSpace(f.data)) == 0 {
+		f.parsed = &hookfile.File{Path: path}
+		return f, nil
+	}
+	if f.parsed, err = hookfile.Parse(path, f.data); err != nil {
+		return nil, hinted{err, "nothing was done to the file: mend it at that place and run this again"}
+	}
+	return f, nil
+}
+
+// kindOf names what is no file.
+func kindOf(info fs.FileInfo) string {
+	if info.IsDir() {
+		return "a folder"
+	}
+	return "a special file"
+}
+
+// follow finds what the user's own file is a link to. In a project nothing may be
+// a link: whoever wrote the project could have it lead anywhere.
+func (f *hooksFile) follow() error {
+	for _, path := range []string{filepath.Dir(f.path), f.path} {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			continue // what else is wrong shows when it is read
+		}
+		if f.project {
+			return fmt.Errorf("hooks file %q: %q is a link, which a project's may not be: put the file itself there", f.path, path)
+		}
+		target, err := filepath.EvalSymlinks(f.path)
+		if errors.Is(err, fs.ErrNotExist) && path != f.path {
+			return nil // the folder is a link, the file is not there yet
+		}
+		if err != nil {
+			return fmt.Errorf("hooks file %q: the link leads nowhere: create its target or remove the link: %w", f.path, err)
+		}
+		f.target = target
+	}
+	return nil
+}
+
+// diff shows what would change, in the unified form.
+func (f *hooksFile) diff(after []byte) string {
+	d := diff.Diff(f.path, f.data, f.path, after)
+	// The first line repeats the names.
+	if at := bytes.IndexByte(d, '\n'); at >= 0 {
+		d = d[at+1:]
+	}
+	return string(d)
+}
+
+// write puts the new text in place in one instant and keeps the old one beside
+// it. A file that has changed since it was read is left alone.
+func (f *hooksFile) write(after []byte) error {
+	now, err := os.ReadFile(f.target)
+	if f.exists && (err != nil || !bytes.Equal(now, f.data)) || !f.exists && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("hooks file %q: changed since it was read: nothing was done to it, run it again", f.path)
+	}
+	dir := filepath.Dir(f.target)
+	mode := fs.FileMode(0o700)
+	if f.project {
+		mode = 0o755
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return fmt.Errorf("hooks file %q: %w", f.path, err)
+	}
+	if f.exists {
+		if err := replaceFile(f.target+hooksBackup, f.data, f.mode); err != nil {
+			return fmt.Errorf("backup of hooks file %q: %w", f.path, err)
+		}
+	}
+	if err := replaceFile(f.target, after, f.mode); err != nil {
+		return fmt.Errorf("hooks file %q: %w", f.path, err)
+	}
+	return nil
+}
+
+// replaceFile writes a file beside another and moves it into its place.
+func replaceFile(path string, data []byte, mode fs.FileMode) error {
+	temp := filepath.Join(filepath.Dir(path), ".hookspan-"+rand.Text()+".tmp")
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	// The umask may have taken bits from the mode.
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return nil
+}
+
+// saveHooks shows the change of a hooks.json and makes it. It reports whether
+// something was changed.
+//
+// A project's file that the user trusted stays trusted, since the change is
+// theirs; so is one whose every hook is of their making. One with hooks in it
+// that they have not trusted is not, whatever they add to it.
+func (a *app) saveHooks(f *hooksFile, after []byte, theirs, dryRun bool) (bool, error) {
+	if f.exists && bytes.Equal(f.data, after) {
+		a.printf("%s: nothing to change\n", f.path)
+		return false, nil
+	}
+	a.printf("%s\n", f.path)
+	a.printDiff(f.diff(after))
+	if dryRun {
+		a.printf("\nnothing was done (--dry-run)\n")
+		return false, nil
+	}
+	trusted := f.project && (f.exists && a.trust().Trusted(f.path, f.data) || theirs && f.bare())
+	if err := f.write(after); err != nil {
+		return false, err
+	}
+	if f.project || f.exists {
+		a.printf("\n")
+	}
+	switch {
+	case !f.project:
+	case trusted:
+		if err := a.trust().Add(f.path, after); err != nil {
+			return true, fmt.Errorf("%s is written; its hooks do not run yet: %w", f.path, err)
+		}
+		a.printf("It is trusted, since what is in it is yours: its hooks run when you work in this project.\n")
+	default:
+		a.printf("It is not trusted, so its hooks do not run.\n")
+		a.hint("read what it runs, then: hookspan hooks trust " + shellWord(projectOf(f.path)))
+	}
+	if f.exists {
+		a.printf("The file as it was: %s\n", f.target+hooksBackup)
+	}
+	return true, nil
+}
+
+// bare reports that the file holds no hook, not even one that does not run here.
+func (f *hooksFile) bare() bool { return len(f.parsed.Handlers) == 0 && len(f.parsed.Problems) == 0 }

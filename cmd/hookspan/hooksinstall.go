@@ -1,0 +1,152 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/install"
+)
+
+const preToolUse = "PreToolUse"
+
+// editorsRisk is what the user must know of a hook that runs before tool calls.
+const editorsRisk = `A hook on PreToolUse needs Cline's PreToolUse hook file. In VS Code, JetBrains and the
+CLI 2 (Cline's classic core) that has a price: a task stops dead when a later tool
+reads a missing file, whatever any hook answers. To take the hook file back:
+hookspan install cline --pre-tool-use=false. The CLI 3 has no such fault.`
+
+// preToolUseHeard says where hookspan hears of calls before they run: in the
+// folders that every Cline reads or the editors do, and in that of the SDK. At
+// least one hook of hookspan's, for whatever event, makes it any.
+func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, anything bool) {
+	for _, h := range r.Hooks {
+		if h.State != install.StateOurs && h.State != install.StateStale || h.Workspace != "" && h.Workspace != project {
+			continue
+		}
+		anything = true
+		if h.Event != preToolUse {
+			continue
+		}
+		switch h.Folder.Role {
+		case install.RoleSDK:
+			sdk = true
+		case install.RoleEditors:
+			editors = true
+		default:
+			editors, sdk = true, true
+		}
+	}
+	return editors, sdk, anything
+}
+
+// preToolUseForeign reports that another PreToolUse hook file is where Cline in
+// editors reads it.
+func preToolUseForeign(r *install.StatusReport, project string) bool {
+	return slices.ContainsFunc(r.Hooks, func(h install.Installed) bool {
+		return h.Event == preToolUse && h.State == install.StateForeign && h.Folder.Role != install.RoleSDK &&
+			(h.Workspace == "" || h.Workspace == project)
+	})
+}
+
+// guards reports a hook that runs before tool calls.
+func guards(handlers []hookfile.Handler) bool {
+	return slices.ContainsFunc(handlers, func(h hookfile.Handler) bool { return h.Event == preToolUse })
+}
+
+// trustedGuards reports that one of the files that count has a hook that runs
+// before tool calls.
+func trustedGuards(s clinehooks.Sources) bool { return guards(s.Handlers()) }
+
+// guardInPlace reports that a hook of the user's runs before tool calls, and that
+// Cline in editors has the hook file for it.
+func (a *app) guardInPlace(ctx context.Context, project string) (bool, error) {
+	if !trustedGuards(a.hookSources(cmp.Or(project, here()))) {
+		return false, nil
+	}
+	report, err := a.hooks(ctx)
+	if err != nil {
+		return false, err
+	}
+	editors, _, _ := preToolUseHeard(report, project)
+	return editors, nil
+}
+
+// hookFiles sees to the hook files that Cline needs for new hooks of the user's.
+func (a *app) hookFiles(ctx context.Context, project string, added []hookfile.Handler, dryRun, leave bool) error {
+	err := a.installHookFiles(ctx, project, added, dryRun, leave)
+	if err != nil && !dryRun {
+		return fmt.Errorf("hooks.json is as it should be, but Cline's hook files are not: %w", err)
+	}
+	return err
+}
+
+// installHookFiles installs the hook files where they are missing, and says so.
+func (a *app) installHookFiles(ctx context.Context, project string, added []hookfile.Handler, dryRun, leave bool) error {
+	report, err := a.hooks(ctx)
+	if err != nil {
+		return err
+	}
+	guard := guards(added)
+	editors, _, anything := preToolUseHeard(report, project)
+	if anything && (editors || !guard) {
+		return nil
+	}
+	if leave {
+		what, command := "Cline has no hook file of hookspan's, so no hook of yours runs.", "hookspan install cline"
+		if anything {
+			what = "Cline in editors and the CLI 2 have no PreToolUse hook file of hookspan's: there nothing of yours runs before tool calls."
+		}
+		if guard {
+			command += " --pre-tool-use"
+		}
+		a.printf("\n%s\n", what)
+		a.hint(command)
+		return nil
+	}
+	binary, err := a.hookBinary("")
+	if err != nil {
+		return err
+	}
+	o := install.Options{Binary: binary, PreToolUse: guard || editors}
+	if project != "" && report.Present(project) && !report.Present("") {
+		// This project alone reports to hookspan, and so it shall stay.
+		o.Workspace = project
+	}
+	plan, err := install.PlanCline(ctx, a.system(), o)
+	if err != nil {
+		return err
+	}
+	a.printf("\n")
+	if guard {
+		a.printf("%s\n\n", editorsRisk)
+		// The plan warns of the same.
+		plan.Warnings = slices.DeleteFunc(plan.Warnings, func(w string) bool { return strings.HasPrefix(w, "with a PreToolUse hook") })
+	}
+	a.printf("%s", plan.Text())
+	inWay := slices.ContainsFunc(plan.Foreign(), func(x install.Action) bool { return !guard || x.Event == preToolUse })
+	if inWay {
+		a.printf("\nA hook file of yours is in the way there: your new hook does not run through it.\n")
+		a.hint("hookspan install cline --chain runs both" + map[bool]string{true: "; with --pre-tool-use for this hook"}[guard])
+	}
+	if dryRun {
+		a.printf("\nno hook file was written (--dry-run)\n")
+		return nil
+	}
+	if err := install.Apply(plan); err != nil {
+		return err
+	}
+	if plan.Changed() {
+		a.printf("\nCline's hook files are installed.\n")
+		a.printRecording()
+	}
+	return nil
+}
+
+// projectOf is the folder of the project that a hooks.json belongs to.
+func projectOf(path string) string { return filepath.Dir(filepath.Dir(path)) }

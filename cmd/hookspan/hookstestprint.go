@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/claudeform"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/hookrun"
+)
+
+// What a test shows of long texts, unless --debug asks for all.
+const (
+	shownLines = 8
+	shownRunes = 200
+)
+
+// hookPrinter shows what a test of hooks finds.
+type hookPrinter struct {
+	*app
+	dryRun, debug bool
+}
+
+// event shows what Cline reports, and what it is for hooks.
+func (p hookPrinter) event(raw hook.Raw, c *claudeform.Call) {
+	what := c.Name
+	if c.Tool != "" {
+		what += " of " + c.Tool
+	}
+	p.printf("%s, as %s reports it\n", printable(what), dialectText(c.Dialect))
+	if p.debug {
+		p.text("  payload  ", string(raw.Payload))
+	}
+	for i, e := range c.Events {
+		p.printf("  %s", printable(e.Name))
+		if e.Tool != "" {
+			p.printf(" %s %s", printable(e.Tool), p.short(string(e.Input)))
+		}
+		p.printf("\n")
+		if p.debug && p.dryRun {
+			p.text(fmt.Sprintf("  stdin %d  ", i+1), string(e.Payload))
+		}
+	}
+	if len(c.Events) == 0 {
+		p.printf("  Claude Code has no such event, so it starts no hook\n")
+	}
+}
+
+func dialectText(d string) string {
+	switch d {
+	case sdkDialect:
+		return "Cline's SDK (CLI 3)"
+	case nextDialect:
+		return "Cline's next core (VS Code 4.1)"
+	}
+	return "Cline's classic core (VS Code to 3.x, JetBrains, CLI 2)"
+}
+
+// choice shows which hooks the event starts, and why.
+func (p hookPrinter) choice(sources clinehooks.Sources, matches []hookrun.Match, c *claudeform.Call) {
+	p.printf("\nhooks\n")
+	if len(sources) == 0 {
+		p.printf("  there is no hooks.json\n")
+		p.hint("hookspan hooks add makes one")
+		return
+	}
+	if !p.cfg.Hooks {
+		p.printf("  HOOKSPAN_HOOKS is false: Cline's events start none; this test does\n")
+	}
+	several := len(c.Events) > 1
+	for _, m := range matches {
+		verb := "skips"
+		if m.Matched {
+			verb = "runs"
+		}
+		p.printf("  %-6s %s: %s\n", verb, printable(hookPlace(m.Handler)), printable(hookCommand(m.Handler)))
+		why := m.Why
+		if several && m.Event < len(c.Events) {
+			e := c.Events[m.Event]
+			why = fmt.Sprintf("event %d, %s %s: %s", m.Event+1, e.Name, e.Tool, why)
+		}
+		p.printf("         %s\n", printable(why))
+	}
+	if len(matches) == 0 {
+		p.printf("  none for this event\n")
+	}
+	for _, text := range sources.Problems() {
+		p.printf("  note: %s\n", printable(text))
+	}
+	for _, s := range sources {
+		if s.File != nil && s.File.Disabled {
+			p.printf("  note: %s: disableAllHooks is set\n", printable(s.Path))
+		}
+	}
+}
+
+func hookPlace(h hookfile.Handler) string { return fmt.Sprintf("%s:%d", h.File, h.Line) }
+
+// runs shows what each hook did.
+func (p hookPrinter) runs(o *clinehooks.Outcome) {
+	if len(o.Result.Runs) == 0 {
+		return
+	}
+	p.printf("\nwhat they did\n")
+	for i := range o.Result.Runs {
+		r := &o.Result.Runs[i]
+		p.printf("  %s\n", printable(hookCommand(r.Handler)))
+		p.printf("    %s\n", p.ended(r))
+		if p.debug && o.Call != nil && r.Event < len(o.Call.Events) {
+			p.text("    stdin    ", string(o.Call.Events[r.Event].Payload))
+		}
+		if !r.Async {
+			p.text("    stdout   ", r.Output.Stdout)
+			p.text("    stderr   ", r.Output.Stderr)
+		}
+		for j, line := range verdictLines(r.Verdict) {
+			head := "    verdict  "
+			if j > 0 {
+				head = "             "
+			}
+			p.text(head, line)
+		}
+	}
+}
+
+// ended says how a run ended.
+func (p hookPrinter) ended(r *hookrun.Run) string {
+	took := durationText(r.Duration.Round(time.Millisecond))
+	switch {
+	case r.Async && r.Err == "":
+		return "started and not waited for"
+	case r.Output.TimedOut:
+		return "stopped at its time limit after " + took + ": the call goes on as if there were no hook"
+	case r.Err != "":
+		return "failed: " + printable(r.Err)
+	case r.Handler.Type == hookfile.TypeHTTP:
+		return "answered in " + took
+	}
+	return fmt.Sprintf("exit %d, %s", r.Output.Exit, took)
+}
+
+// verdictLines say what a hook decided.
+func verdictLines(v claude.Verdict) []string {
+	var out []string
+	add := func(what, text string) {
+		if strings.TrimSpace(text) != "" {
+			what += ": " + text
+		}
+		out = append(out, what)
+	}
+	if v.Decision != claude.NoDecision {
+		add(string(v.Decision), v.Reason)
+	}
+	if v.Stop {
+		add("stop the agent", v.StopReason)
+	}
+	if v.UpdatedInput != nil {
+		add("other input", string(v.UpdatedInput))
+	}
+	if v.UpdatedOutput != nil {
+		add("other output", string(v.UpdatedOutput))
+	}
+	for _, s := range v.Context {
+		add("for the model", s)
+	}
+	for _, s := range v.Feedback {
+		if s != v.Reason {
+			add("for the model", s)
+		}
+	}
+	for _, s := range v.SystemMessages {
+		add("for you", s)
+	}
+	for _, s := range v.Errors {
+		add("error", s)
+	}
+	for _, s := range v.Ignored {
+		add("ignored", s)
+	}
+	if out == nil {
+		out = []string{"no objection"}
+	}
+	return out
+}
+
+// answer shows what Cline is told, and what it makes of it.
+func (p hookPrinter) answer(o *clinehooks.Outcome) {
+	p.printf("\nanswer to Cline\n")
+	p.text("  ", string(cline.EncodeReply(o.Answer.Reply)))
+	p.printf("  %s\n", printable(clineDoes(o)))
+	for _, s := range o.Answer.Pending {
+		p.text("  kept for the session's next event that can carry it: ", s)
+	}
+	// What hooks chose for has been said.
+	said := map[string]bool{}
+	for _, text := range o.Sources.Problems() {
+		said[text] = true
+	}
+	for _, text := range o.Problems {
+		if !said[text] {
+			p.printf("  note: %s\n", printable(text))
+			said[text] = true
+		}
+	}
+}
+
+// clineDoes says in one sentence what Cline does on the answer.
+func clineDoes(o *clinehooks.Outcome) string {
+	r := o.Answer.Reply
+	kind := hook.KindUnknown
+	if o.Call != nil {
+		kind = o.Call.Kind
+	}
+	switch {
+	case r.Cancel && kind == hook.KindToolStart:
+		return "Cline does not run the tool, stops the task and shows: " + oneLine(r.ErrorMessage)
+	case r.Cancel && kind == hook.KindPrompt:
+		return "Cline does not take the prompt, stops the task and shows: " + oneLine(r.ErrorMessage)
+	case r.Cancel:
+		return "Cline stops the task and shows: " + oneLine(r.ErrorMessage)
+	case o.Answer.Soft:
+		return "Cline runs a command that prints the reason and fails in place of the one that was denied; the task goes on."
+	case r.OverrideInput != "":
+		return "Cline runs the tool with the input that a hook gave."
+	case strings.TrimSpace(r.Context) != "":
+		return "Cline goes on and gives the model what the hooks say."
+	case len(o.Answer.Pending) > 0:
+		return "Cline goes on; the model does not hear of it yet."
+	}
+	return "Cline goes on as if there were no hook."
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// text shows a text below its head, indented by its length, and no more of it
+// than is good unless all was asked for.
+func (p hookPrinter) text(head, text string) {
+	text = strings.TrimRight(text, "\r\n")
+	if text == "" {
+		return
+	}
+	lines := strings.Split(text, "\n")
+	left := 0
+	if !p.debug && len(lines) > shownLines {
+		left = len(lines) - shownLines
+		lines = lines[:shownLines]
+	}
+	for _, line := range lines {
+		p.printf("%s%s\n", head, p.short(line))
+		head = strings.Repeat(" ", utf8.RuneCountInString(head))
+	}
+	if left > 0 {
+		p.printf("%s(%s more; --debug shows all)\n", head, plural(left, "line"))
+	}
+}
+
+// short is one line of a text, laid out on one line where it is JSON.
+func (p hookPrinter) short(s string) string {
+	var b bytes.Buffer
+	if json.Valid([]byte(s)) && json.Compact(&b, []byte(s)) == nil {
+		s = b.String()
+	}
+	if n := utf8.RuneCountInString(s); !p.debug && n > shownRunes {
+		return printable(string([]rune(s)[:shownRunes])) + fmt.Sprintf("... (%d characters)", n)
+	}
+	return printable(strings.ReplaceAll(s, "\t", "    "))
+}

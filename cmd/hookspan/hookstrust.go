@@ -1,0 +1,200 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/hookfile"
+)
+
+func (a *app) hooksTrustCmd() *cobra.Command {
+	var list, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "trust [FILE|FOLDER]",
+		Short: "Let a project's hooks run",
+		Long: `Show what the hooks in a project's .cline/hooks.json run, and let them run from now
+on: this file, with this content. After a change it takes your trust again. Without
+an argument it is the project of the working directory. What the commands in it
+start may change without that being noticed: trust projects whose authors you trust.`,
+		Args: takes(1, "one file or folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case list && len(args) > 0:
+				return wrongUsage(cmd, "--list: takes no file")
+			case asJSON && !list:
+				return wrongUsage(cmd, "--json: goes with --list")
+			case list:
+				return a.listTrusted(asJSON)
+			}
+			return a.trustHooks(cmd, args)
+		},
+		ValidArgsFunction: folderCompletion,
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "list the files that are trusted")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
+	return cmd
+}
+
+func (a *app) hooksUntrustCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "untrust [FILE|FOLDER]",
+		Short: "Let a project's hooks run no longer",
+		Args:  takes(1, "one file or folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := a.projectHooks(cmd, args)
+			if err != nil {
+				return err
+			}
+			was, err := a.trust().Remove(path)
+			if err != nil {
+				return err
+			}
+			if !was {
+				a.printf("%s was not trusted\n", path)
+				return nil
+			}
+			a.printf("%s is trusted no longer: its hooks do not run\n", path)
+			return nil
+		},
+		ValidArgsFunction: folderCompletion,
+	}
+}
+
+func folderCompletion(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// projectHooks is the hooks.json of a project, by its own name or its folder's.
+func (a *app) projectHooks(cmd *cobra.Command, args []string) (string, error) {
+	name := "."
+	if len(args) > 0 {
+		name = args[0]
+	}
+	if name == "" {
+		return "", wrongUsage(cmd, "\"\": want a project's folder or its hooks.json")
+	}
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return "", fmt.Errorf("%q: %w", name, err)
+	}
+	own := filepath.Join(".cline", hookfile.Name)
+	if project := projectOf(dir); filepath.Join(project, own) == dir {
+		dir = project
+	} else if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return "", wrongUsage(cmd, "%q: Cline's hooks of a project stand in its %s and nowhere else", name, own)
+	}
+	path, project, err := a.hooksPath(dir)
+	if err != nil {
+		return "", err
+	}
+	if !project {
+		return "", wrongUsage(cmd, "%s is your own file: it needs no trust", path)
+	}
+	return path, nil
+}
+
+// trustHooks trusts the bytes that it has shown, and no others.
+func (a *app) trustHooks(cmd *cobra.Command, args []string) error {
+	path, err := a.projectHooks(cmd, args)
+	if err != nil {
+		return err
+	}
+	if err := ownFile(path); err != nil {
+		return err
+	}
+	f, err := openHooks(path, true)
+	if err != nil {
+		return err
+	}
+	if !f.exists {
+		return hinted{
+			fmt.Errorf("%s: there is no such file", path),
+			"hookspan hooks add --project FOLDER makes one",
+		}
+	}
+	if _, err := hookfile.Parse(path, f.data); err != nil {
+		return hinted{err, "nothing was trusted: mend the file first"}
+	}
+	a.printf("%s\n", printable(path))
+	if f.parsed.Disabled {
+		a.printf("  disableAllHooks is set: none of these runs as long as it is\n")
+	}
+	for _, h := range f.parsed.Handlers {
+		a.printf("  line %d: %s\n", h.Line, printable(hookfile.Describe(h)))
+	}
+	for _, p := range f.parsed.Problems {
+		a.printf("  note: line %d: %s\n", p.Line, printable(p.Text))
+	}
+	if a.trust().Trusted(path, f.data) {
+		a.printf("trusted already\n")
+		return nil
+	}
+	if err := a.trust().Add(path, f.data); err != nil {
+		return err
+	}
+	a.printf("trusted: %s when you work in %s\n", runsText(len(f.parsed.Handlers)), printable(projectOf(path)))
+	if !a.cfg.Hooks {
+		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
+	}
+	return nil
+}
+
+func runsText(n int) string {
+	if n == 1 {
+		return "this hook runs"
+	}
+	return fmt.Sprintf("these %d hooks run", n)
+}
+
+// ownFile refuses a file that somebody else may change behind the user's back. A
+// file that is not there is for others to tell.
+func ownFile(path string) error {
+	for _, p := range []string{filepath.Dir(path), path} {
+		info, err := os.Lstat(p)
+		if err != nil {
+			return nil
+		}
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%s: is a link, which could lead elsewhere tomorrow: only the file itself can be trusted", p)
+		case !mine(info):
+			return fmt.Errorf("%s: belongs to somebody else, who could change it: not trusted", p)
+		}
+	}
+	return nil
+}
+
+type trustedFile struct {
+	Path string `json:"path"`
+	// Standing is "trusted", "changed" or "missing".
+	Standing string `json:"standing"`
+}
+
+func (a *app) listTrusted(asJSON bool) error {
+	out := []trustedFile{}
+	for _, f := range a.trust().List() {
+		standing := "trusted"
+		data, err := os.ReadFile(f.Path)
+		switch {
+		case err != nil:
+			standing = "missing"
+		case !a.trust().Trusted(f.Path, data):
+			standing = "changed"
+		}
+		out = append(out, trustedFile{f.Path, standing})
+	}
+	if asJSON {
+		return a.printJSON(out)
+	}
+	if len(out) == 0 {
+		a.printf("no project's hooks are trusted\n")
+	}
+	for _, f := range out {
+		a.printf("%-8s %s\n", f.Standing, printable(f.Path))
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// maxHookPayload is the largest payload that hooks are run for, in bytes: it is
+// held in memory several times over.
+const maxHookPayload = 32 << 20
+
+// hooksDir is where is kept what hooks need to be remembered.
+func (a *app) hooksDir() string {
+	if a.cfg.StateDir == "" {
+		return ""
+	}
+	return filepath.Join(a.cfg.StateDir, "hooks")
+}
+
+// hookProblems is the list of what went wrong with the user's hooks of late.
+func (a *app) hookProblems() clinehooks.Problems {
+	return clinehooks.Problems{Path: filepath.Join(a.hooksDir(), "problems.jsonl")}
+}
+
+// trust is the list of project files whose hooks the user lets run.
+func (a *app) trust() hookfile.Trust {
+	return hookfile.Trust{Path: filepath.Join(a.cfg.ConfigDir, "trusted-hooks.json")}
+}
+
+// clineHooks runs the user's hooks as the settings say.
+func (a *app) clineHooks() *clinehooks.Hooks {
+	h := &clinehooks.Hooks{
+		Dir: a.hooksDir(), Home: a.home, ClineDir: a.getenv("CLINE_DIR"), GOOS: a.goos,
+		Environ: a.environ, Trust: a.trust(), Now: a.now,
+		Settings: clinehooks.Settings{
+			DenyOnError: a.cfg.HooksOnError == "deny", StrictExit: a.cfg.HooksStrictExit,
+			SoftDeny: a.cfg.HooksSoftDeny, AskDenies: a.cfg.HooksAsk == "deny",
+		},
+	}
+	if a.cfg.HooksDebug {
+		h.Trace = func(format string, args ...any) { a.log.Line("hooks: " + fmt.Sprintf(format, args...)) }
+	}
+	return h
+}
+
+// runHooksCmd is what cline-hook starts where a file with hooks exists. It prints
+// the answer for Cline and exits with 0, or fails with nothing printed.
+func (a *app) runHooksCmd() *cobra.Command {
+	var host, event, about string
+	cmd := &cobra.Command{
+		Use: "run-hooks", Short: "Run the user's hooks for the event on standard input", Hidden: true,
+		Args: takes(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if host != cline.Host {
+				return wrongUsage(cmd, "--host %q: want %s", host, cline.Host)
+			}
+			return a.runHooks(cmd.Context(), event, about)
+		},
+	}
+	cmd.Flags().StringVar(&host, "host", cline.Host, "the agent")
+	cmd.Flags().StringVar(&event, "event", "", "the name the hook was started with")
+	cmd.Flags().StringVar(&about, "about", "", "the stored event's hash; without it no record is stored")
+	return cmd
+}
+
+func (a *app) runHooks(ctx context.Context, event, about string) error {
+	payload, err := io.ReadAll(io.LimitReader(a.stdin, maxHookPayload+1))
+	if err == nil && len(payload) > maxHookPayload {
+		_, _ = io.Copy(io.Discard, a.stdin)
+		err = fmt.Errorf("the payload has more than %d bytes", maxHookPayload)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: read the payload: %w", event, err)
+	}
+	dir, _ := filepath.Abs(".")
+	raw := hook.Raw{Payload: payload, Event: event, StoredAt: a.now(), Cwd: dir, TraceParent: a.cfg.Traceparent}
+	h := a.clineHooks()
+	if about != "" {
+		h.Parent = func(raw hook.Raw) string { return a.spanOf(raw, about) }
+	}
+	out := h.Run(ctx, raw)
+	for _, text := range a.hookProblems().Note(a.now(), out.Problems...) {
+		a.log.Line("hooks: " + text)
+	}
+	if about != "" {
+		// The verdict stands, whatever becomes of the record.
+		if err := a.recordHooks(raw, about, out); err != nil {
+			a.log.Line(fmt.Sprintf("hooks: %s: what they did is not in the trace: %v", event, err))
+		}
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\n", cline.EncodeReply(out.Answer.Reply))
+	return err
+}
+
+// spanOf is the traceparent of the stored event's span, so that spans of the
+// hooks' own join the trace. It is empty where that is not known: the hooks run
+// all the same.
+func (a *app) spanOf(raw hook.Raw, about string) string {
+	hash, err := strconv.ParseUint(about, 16, 64)
+	if err != nil {
+		return "" // recordHooks says so
+	}
+	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
+	if err != nil {
+		a.log.Line(fmt.Sprintf("hooks: %s: no TRACEPARENT: %v", raw.Event, err))
+		return ""
+	}
+	defer func() { _ = sp.Close() }()
+	// Texts have no part in where an event belongs.
+	o := otelmap.Options{Capture: otelmap.CaptureNone, IdleTimeout: a.cfg.IdleTimeout}
+	parent, err := clinehooks.Parent(sp, cline.Peek(raw.Payload, raw.Event).Session, hash, o)
+	if err != nil {
+		a.log.Line(fmt.Sprintf("hooks: %s: no TRACEPARENT: %v", raw.Event, err))
+	}
+	return parent
+}
+
+// recordHooks stores what the hooks did beside the event they ran for.
+func (a *app) recordHooks(raw hook.Raw, about string, out clinehooks.Outcome) error {
+	hash, err := strconv.ParseUint(about, 16, 64)
+	if err != nil {
+		return fmt.Errorf("--about %q: want 16 hex digits", about)
+	}
+	payload, err := out.Record(hash)
+	if payload == nil || err != nil {
+		return err
+	}
+	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{Sync: a.cfg.SpoolSync == "always"})
+	if err != nil {
+		return err
+	}
+	return errors.Join(sp.Append(&spool.Record{
+		Host: cline.Host, Session: out.Call.Session, Event: cline.HookRunsEvent, At: a.now(), Cwd: raw.Cwd,
+		TraceParent: raw.TraceParent, Settings: a.cfg.Capture + "/" + a.cfg.Fingerprint(), Payload: payload,
+	}), sp.Close())
+}
+
+// forgetHooks removes what is remembered for sessions long past.
+func (a *app) forgetHooks() error {
+	const kept = 7 * 24 * time.Hour
+	return clinehooks.Sweep(a.hooksDir(), a.now().Add(-kept))
+}

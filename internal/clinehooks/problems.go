@@ -1,0 +1,101 @@
+package clinehooks
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// maxProblems is how many problems are remembered.
+const maxProblems = 50
+
+// repeatAfter is how long a problem that comes again is not logged again.
+const repeatAfter = time.Hour
+
+// Noted is something about the user's hooks that did not go as they wanted.
+type Noted struct {
+	// First and Last are when it happened first and last.
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	// Told is when it was last told.
+	Told time.Time `json:"told"`
+	// Count is how often it happened.
+	Count int `json:"count"`
+	// Text says what, in one line.
+	Text string `json:"text"`
+}
+
+// Problems is the list of what went wrong of late. Two processes that write it
+// at once may lose one line of it, never the list.
+type Problems struct{ Path string }
+
+// List returns what is noted, the latest last. A file that cannot be read holds
+// nothing.
+func (p Problems) List() []Noted {
+	data, err := os.ReadFile(p.Path)
+	if err != nil {
+		return nil
+	}
+	var out []Noted
+	for line := range bytes.Lines(data) {
+		var n Noted
+		if json.Unmarshal(line, &n) == nil && n.Text != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Note adds texts and returns those that are new, or have not been heard of for
+// an hour, which are the ones worth a line in the log.
+func (p Problems) Note(now time.Time, texts ...string) []string {
+	if len(texts) == 0 {
+		return nil
+	}
+	list := p.List()
+	var fresh []string
+	for _, text := range texts {
+		n := Noted{First: now, Last: now, Told: now, Count: 1, Text: text}
+		rest := list[:0:0]
+		for _, old := range list {
+			if old.Text != text {
+				rest = append(rest, old)
+				continue
+			}
+			n.First, n.Count = old.First, old.Count+1
+			if now.Sub(old.Told) < repeatAfter {
+				n.Told = old.Told
+			}
+		}
+		if n.Told.Equal(now) {
+			fresh = append(fresh, text)
+		}
+		list = append(rest, n)
+	}
+	p.write(list[max(0, len(list)-maxProblems):])
+	return fresh
+}
+
+// write replaces the file; failing at it loses a note to the user and nothing
+// else.
+func (p Problems) write(list []Noted) {
+	var b bytes.Buffer
+	for _, n := range list {
+		line, err := json.Marshal(n)
+		if err != nil {
+			continue
+		}
+		b.Write(append(line, '\n'))
+	}
+	dir := filepath.Dir(p.Path)
+	if os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	temp := filepath.Join(dir, ".problems-"+rand.Text())
+	if os.WriteFile(temp, b.Bytes(), 0o600) != nil || os.Rename(temp, p.Path) != nil {
+		_ = os.Remove(temp)
+	}
+}

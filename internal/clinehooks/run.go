@@ -1,0 +1,234 @@
+package clinehooks
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claudeform"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// The time in which all hooks of one event have to be done: below the host's own
+// limit, so that their verdict is heard. Cline's classic and next cores end a
+// hook after 30 s, its SDK after 120 s.
+const (
+	editorBudget = 25 * time.Second
+	sdkBudget    = 110 * time.Second
+)
+
+// sessionEnd is Claude's event that comes once, where Cline reports a task that
+// was given up and then its session's end.
+const sessionEnd = "SessionEnd"
+
+// sdkDialect is the wire form of Cline's SDK.
+const sdkDialect = "sdk"
+
+// Settings are the user's choices.
+type Settings struct {
+	// DenyOnError denies what hooks could not be asked about.
+	DenyOnError bool
+	// StrictExit makes every exit code other than 0 block.
+	StrictExit bool
+	// SoftDeny and AskDenies are as in claudeform.Options.
+	SoftDeny, AskDenies bool
+}
+
+// Hooks runs the user's hooks. Its methods may be used by several processes at
+// once.
+type Hooks struct {
+	// Dir is the folder for what is remembered; empty remembers nothing.
+	Dir string
+	// Home is the home folder, ClineDir the environment's CLINE_DIR.
+	Home, ClineDir string
+	GOOS           string
+	// Environ is the environment that hooks get.
+	Environ  []string
+	Trust    hookfile.Trust
+	Settings Settings
+	// Parent gives the traceparent of the span that an event belongs to; nil, or
+	// an empty answer, leaves the environment's own. It is asked only where a
+	// hook is to run.
+	Parent func(raw hook.Raw) string
+	// Client sends http handlers' requests; nil means hookrun's own.
+	Client *http.Client
+	// Trace hears of each decision; nil means nobody does.
+	Trace func(format string, args ...any)
+	Now   func() time.Time
+}
+
+// Outcome is what became of one event.
+type Outcome struct {
+	// Call is the event in Claude's form; nil where nothing was asked.
+	Call *claudeform.Call
+	// Sources are the files that counted.
+	Sources Sources
+	// Repeated reports that this is a copy of an event that the hooks run, or
+	// ran, for already.
+	Repeated bool
+	Result   hookrun.Result
+	Answer   claudeform.Answer
+	// Problems are what went wrong or cannot be had, one line each.
+	Problems []string
+
+	event hook.Event
+}
+
+// Run runs the hooks for one event. It never fails: what goes wrong stands in
+// the outcome's problems, and the answer is then the neutral one, or a refusal
+// where the user's settings want that.
+func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
+	started := h.Now()
+	events, err := cline.Decode(raw)
+	if err != nil || len(events) == 0 {
+		return h.refuse(Outcome{}, hook.KindUnknown, fmt.Sprintf("%s: hooks were not run: the payload cannot be read: %v", raw.Event, err))
+	}
+	ev := events[0]
+	head := cline.Peek(raw.Payload, raw.Event)
+	roots := head.Dirs
+	if len(roots) == 0 && raw.Cwd != "" {
+		roots = []string{raw.Cwd}
+	}
+	out := Outcome{event: ev, Sources: Find(h.Home, h.ClineDir, roots, h.Trust)}
+	out.Problems = out.Sources.Problems()
+	m, err := h.memory(ev.Session)
+	if err != nil {
+		out.Problems = append(out.Problems, fmt.Sprintf("nothing can be remembered for hooks: %v", err))
+	}
+	if h.Dir != "" && !m.claim(ev.Name, raw.Payload) {
+		out.Repeated = true
+		return out
+	}
+	c := claudeform.Context{Home: h.Home, GOOS: h.GOOS}
+	if h.Dir != "" {
+		c.TranscriptPath = m.transcript()
+		c.Seen = ev.Kind == hook.KindRunStart && ev.ParentAgent == "" && m.seen()
+	}
+	call, err := claudeform.FromCline(raw, c)
+	if err != nil {
+		return h.refuse(out, ev.Kind, fmt.Sprintf("%s: hooks were not run: %v", ev.Name, err))
+	}
+	out.Call = call
+	if h.Dir != "" {
+		if ev.ParentAgent == "" && !m.goesOn(ev.Kind) {
+			call.Events = slices.DeleteFunc(call.Events, func(e claudeform.Event) bool { return e.Name == sessionEnd })
+		}
+		if err := m.write(call.Rows()); err != nil {
+			out.Problems = append(out.Problems, fmt.Sprintf("transcript for hooks: %v", err))
+		}
+	}
+	if broken := out.Sources.Broken(); len(broken) > 0 && h.Settings.DenyOnError {
+		return h.deny(out, ev.Kind, broken[0].Error())
+	}
+	h.ask(ctx, &out, m, raw, roots, started)
+	if ev.Kind.Terminal() && h.Dir != "" {
+		m.forgetClaims()
+	}
+	return out
+}
+
+// ask runs the handlers and reads their verdicts.
+func (h *Hooks) ask(ctx context.Context, out *Outcome, m memory, raw hook.Raw, roots []string, started time.Time) {
+	events := make([]hookrun.Event, 0, len(out.Call.Events))
+	for _, e := range out.Call.Events {
+		events = append(events, hookrun.Event{Name: e.Name, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload})
+	}
+	handlers := out.Sources.Handlers()
+	if len(events) > 0 && len(handlers) > 0 {
+		r := h.runner(out.Call, m, raw, roots, started)
+		if h.Parent != nil && called(r, handlers, events) {
+			r.Env = below(r.Env, h.Parent(raw))
+		}
+		out.Result = r.Run(ctx, handlers, events)
+		out.Problems = append(out.Problems, complaints(out.Result)...)
+		out.Answer = out.Call.Answer(out.Result.Verdicts, claudeform.Options{
+			SoftDeny: h.Settings.SoftDeny, AskDenies: h.Settings.AskDenies,
+		})
+		out.Problems = append(out.Problems, out.Answer.Notes...)
+	}
+	if h.Dir == "" {
+		return
+	}
+	if err := m.keep(out.Answer.Pending); err != nil {
+		out.Problems = append(out.Problems, fmt.Sprintf("text of a hook for the model is lost: %v", err))
+	}
+	if out.Call.Carries() && !out.Answer.Reply.Cancel {
+		if waiting := m.take(); len(waiting) > 0 {
+			if text := out.Answer.Reply.Context; strings.TrimSpace(text) != "" {
+				waiting = append(waiting, text)
+			}
+			out.Answer.Reply.Context = strings.Join(waiting, "\n\n")
+		}
+	}
+}
+
+func (h *Hooks) runner(c *claudeform.Call, m memory, raw hook.Raw, roots []string, started time.Time) *hookrun.Runner {
+	budget := editorBudget
+	if c.Dialect == sdkDialect {
+		budget = sdkBudget
+	}
+	r := &hookrun.Runner{
+		Dir: raw.Cwd, ProjectDir: c.Cwd, Home: h.Home, GOOS: h.GOOS, Env: h.Environ,
+		Budget: budget - h.Now().Sub(started), StrictExit: h.Settings.StrictExit, DenyOnError: h.Settings.DenyOnError,
+		Client: h.Client, Trace: h.Trace,
+	}
+	if len(roots) > 0 {
+		r.ProjectDir = roots[0]
+	}
+	if h.Dir != "" {
+		r.EnvFile, r.Claim = m.envFile(), m.once
+	}
+	return r
+}
+
+// refuse notes why the hooks were not asked, and denies what can be denied where
+// the user wants that.
+func (h *Hooks) refuse(out Outcome, kind hook.Kind, why string) Outcome {
+	out.Problems = append(out.Problems, why)
+	return h.deny(out, kind, why)
+}
+
+func (h *Hooks) deny(out Outcome, kind hook.Kind, why string) Outcome {
+	if h.Settings.DenyOnError && (kind == hook.KindToolStart || kind == hook.KindPrompt) {
+		out.Answer.Reply = hook.Reply{Cancel: true, ErrorMessage: why + " (HOOKSPAN_HOOKS_ON_ERROR=deny)"}
+	}
+	return out
+}
+
+// complaints are what went wrong with the runs, one line each.
+func complaints(res hookrun.Result) []string {
+	var out []string
+	for _, r := range res.Runs {
+		where := fmt.Sprintf("%s:%d: %s hook %q: ", r.Handler.File, r.Handler.Line, r.Handler.Event, title(r.Handler))
+		if r.Err != "" {
+			out = append(out, where+r.Err)
+		}
+		for _, e := range r.Verdict.Errors {
+			if e != r.Err {
+				out = append(out, where+e)
+			}
+		}
+		for _, ignored := range r.Verdict.Ignored {
+			out = append(out, where+ignored)
+		}
+	}
+	return out
+}
+
+// memory is the session's own. Without a folder it is of no use.
+func (h *Hooks) memory(session string) (memory, error) {
+	if h.Dir == "" {
+		return memory{}, nil
+	}
+	k := spool.SessionKey(cline.Host, session)
+	m := memory{dir: filepath.Join(h.Dir, k.Host, k.Name), now: h.Now}
+	return m, m.open()
+}

@@ -1,0 +1,351 @@
+//go:build !windows
+
+package clinehooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/hookfile"
+)
+
+// world is a home, a project and the hooks in them.
+type world struct {
+	*Hooks
+	t    *testing.T
+	root string
+	n    int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, root: t.TempDir()}
+	w.Hooks = &Hooks{
+		Dir: w.path("state/hooks"), Home: w.path("home"), GOOS: "linux",
+		Environ: []string{"PATH=" + os.Getenv("PATH"), "OUT=" + w.path("out"), "TRACEPARENT=old"},
+		Trust:   hookfile.Trust{Path: w.path("config/trusted-hooks.json")},
+		Now:     func() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) },
+	}
+	for _, dir := range []string{"home/.cline", "project/.cline", "state", "config", "out"} {
+		if err := os.MkdirAll(w.path(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.root, filepath.FromSlash(name)) }
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(w.path(name), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// hook is a hooks.json with one command on an event.
+func hookFile(event, matcher, command string) string {
+	b, _ := json.Marshal(map[string]any{"hooks": map[string]any{event: []any{map[string]any{
+		"matcher": matcher, "hooks": []any{map[string]any{"type": "command", "command": command, "timeout": 20}},
+	}}}})
+	return string(b)
+}
+
+// event is a classic payload of its own moment.
+func (w *world) event(name, body string) hook.Raw {
+	w.n++
+	payload := fmt.Sprintf(`{"clineVersion":"3.89.2","hookName":%q,"timestamp":"%d","taskId":"17","workspaceRoots":[%q]%s}`,
+		name, 1776506405123+w.n, w.path("project"), body)
+	return hook.Raw{Payload: []byte(payload), Event: name, Cwd: w.path("project"), StoredAt: w.Now()}
+}
+
+func (w *world) command(line string) hook.Raw {
+	params, _ := json.Marshal(map[string]string{"command": line})
+	return w.event("PreToolUse", `,"preToolUse":{"toolName":"execute_command","parameters":`+string(params)+`}`)
+}
+
+func (w *world) run(raw hook.Raw) Outcome {
+	w.t.Helper()
+	return w.Run(context.Background(), raw)
+}
+
+const deny = `cat >/dev/null; echo "not here" >&2; exit 2`
+
+func TestADeniedCallStopsTheTask(t *testing.T) {
+	w := newWorld(t)
+	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "Bash", deny))
+	out := w.run(w.command("rm -rf /"))
+	if diff := cmp.Diff(hook.Reply{Cancel: true, ErrorMessage: "not here"}, out.Answer.Reply); diff != "" || len(out.Problems) > 0 {
+		t.Errorf("reply (-want +got):\n%sproblems %q", diff, out.Problems)
+	}
+	payload, err := out.Record(42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := cline.Decode(hook.Raw{Payload: payload, Event: cline.HookRunsEvent})
+	if err != nil || len(events) != 1 {
+		t.Fatalf("record %s: %v", payload, err)
+	}
+	ev := events[0]
+	want := &hook.HookAnswer{Cancelled: true, By: deny, Reason: "not here"}
+	if diff := cmp.Diff(want, ev.Answer); diff != "" || ev.About != 42 || ev.Session != "17" {
+		t.Errorf("record about %d of %q, answer (-want +got):\n%s", ev.About, ev.Session, diff)
+	}
+	if len(ev.HookRuns) != 1 {
+		t.Fatalf("runs: %+v", ev.HookRuns)
+	}
+	r := ev.HookRuns[0]
+	r.Started, r.Duration = time.Time{}, 0
+	if diff := cmp.Diff(hook.HookRun{
+		Event: "PreToolUse", Tool: "Bash", Matcher: "Bash", Command: deny, Source: w.path("home/.cline/hooks.json"),
+		Exit: 2, Status: hook.HookOK, Decision: "deny", Reason: "not here",
+	}, r); diff != "" {
+		t.Errorf("run (-want +got):\n%s", diff)
+	}
+}
+
+func TestACopyOfAnEventRunsNoHookAgain(t *testing.T) {
+	w := newWorld(t)
+	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "Bash", `cat >/dev/null; echo x >>"$OUT/ran"; exit 2`))
+	raw := w.command("ls")
+	first, second, next := w.run(raw), w.run(raw), w.run(w.command("ls"))
+	if !first.Answer.Reply.Cancel || second.Answer.Reply.Cancel || !second.Repeated || !next.Answer.Reply.Cancel {
+		t.Errorf("cancelled: %v, %v, %v; want the first of the two copies and the next event", first.Answer.Reply.Cancel, second.Answer.Reply.Cancel, next.Answer.Reply.Cancel)
+	}
+	if ran, _ := os.ReadFile(w.path("out/ran")); string(ran) != "x\nx\n" {
+		t.Errorf("the hook ran %d times, want 2", len(ran)/2)
+	}
+}
+
+func TestAProjectsHooksTakeTrust(t *testing.T) {
+	w := newWorld(t)
+	file := w.path("project/.cline/hooks.json")
+	text := hookFile("PreToolUse", "", deny)
+	w.write("project/.cline/hooks.json", text)
+	out := w.run(w.command("ls"))
+	if out.Answer.Reply.Cancel || len(out.Problems) != 1 || !strings.Contains(out.Problems[0], "hookspan hooks trust") {
+		t.Errorf("untrusted: reply %+v, problems %q", out.Answer.Reply, out.Problems)
+	}
+	if err := w.Trust.Add(file, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if out := w.run(w.command("ls")); !out.Answer.Reply.Cancel || len(out.Problems) > 0 {
+		t.Errorf("trusted: reply %+v, problems %q", out.Answer.Reply, out.Problems)
+	}
+	w.write("project/.cline/hooks.json", text+"\n")
+	if out := w.run(w.command("ls")); out.Answer.Reply.Cancel {
+		t.Error("an edit does not revoke the trust")
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	w.write("elsewhere", text+"\n")
+	if err := os.Symlink(w.path("elsewhere"), file); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Trust.Add(file, []byte(text+"\n")); err != nil {
+		t.Fatal(err)
+	}
+	if out := w.run(w.command("ls")); out.Answer.Reply.Cancel {
+		t.Error("a project's file that is a link counts")
+	}
+}
+
+func TestSwitchingHooksOff(t *testing.T) {
+	off := func(text string) string { return strings.Replace(text, "{", `{"disableAllHooks":true,`, 1) }
+	w := newWorld(t)
+	user := hookFile("PreToolUse", "", `cat >/dev/null; echo user >&2; exit 2`)
+	project := off(hookFile("PreToolUse", "", `cat >/dev/null; echo project >&2; exit 2`))
+	w.write("home/.cline/hooks.json", user)
+	w.write("project/.cline/hooks.json", project)
+	if err := w.Trust.Add(w.path("project/.cline/hooks.json"), []byte(project)); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.run(w.command("ls")).Answer.Reply.ErrorMessage; got != "user" {
+		t.Errorf("a project that switches hooks off: denied by %q, want by the user's own alone", got)
+	}
+	w.write("home/.cline/hooks.json", off(user))
+	if out := w.run(w.command("ls")); out.Answer.Reply.Cancel || len(out.Result.Runs) > 0 {
+		t.Errorf("a user who switches hooks off: %+v", out.Answer.Reply)
+	}
+}
+
+func TestAFileThatCannotBeRead(t *testing.T) {
+	for name, tc := range map[string]struct {
+		deny   bool
+		raw    func(w *world) hook.Raw
+		cancel bool
+	}{
+		"the call goes on":     {false, func(w *world) hook.Raw { return w.command("ls") }, false},
+		"the call is denied":   {true, func(w *world) hook.Raw { return w.command("ls") }, true},
+		"the prompt is denied": {true, func(w *world) hook.Raw { return w.event("UserPromptSubmit", `,"userPromptSubmit":{"prompt":"x"}`) }, true},
+		"a result is not denied": {true, func(w *world) hook.Raw {
+			return w.event("PostToolUse", `,"postToolUse":{"toolName":"read_file","success":true}`)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Settings.DenyOnError = tc.deny
+			w.write("home/.cline/hooks.json", "{\n  \"hooks\": }\n")
+			out := w.run(tc.raw(w))
+			if out.Answer.Reply.Cancel != tc.cancel {
+				t.Errorf("reply %+v, want cancel %v", out.Answer.Reply, tc.cancel)
+			}
+			where := w.path("home/.cline/hooks.json") + `": line 2, column 12: `
+			if len(out.Problems) != 1 || !strings.Contains(out.Problems[0], where) {
+				t.Errorf("problems %q, want one at %s", out.Problems, where)
+			}
+			if tc.cancel && !strings.Contains(out.Answer.Reply.ErrorMessage, where) {
+				t.Errorf("reason %q does not name %s", out.Answer.Reply.ErrorMessage, where)
+			}
+		})
+	}
+}
+
+func TestAPayloadThatIsNoEvent(t *testing.T) {
+	w := newWorld(t)
+	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", deny))
+	out := w.run(hook.Raw{Payload: []byte("hello"), Event: "PreToolUse"})
+	if out.Answer.Reply.Cancel || len(out.Problems) != 1 {
+		t.Errorf("reply %+v, problems %q", out.Answer.Reply, out.Problems)
+	}
+	if b, err := out.Record(1); b != nil || err != nil {
+		t.Errorf("record %s, %v", b, err)
+	}
+}
+
+// TestContextThatAnEventCannotCarry comes with the session's next tool event.
+func TestContextThatAnEventCannotCarry(t *testing.T) {
+	w := newWorld(t)
+	w.write("home/.cline/hooks.json", `{"hooks":{
+		"Stop":[{"hooks":[{"type":"command","command":"cat >/dev/null; echo '{\"decision\":\"block\",\"reason\":\"run the tests\"}'"}]}],
+		"PostToolUse":[{"hooks":[{"type":"command","command":"cat >/dev/null; echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PostToolUse\",\"additionalContext\":\"and lint\"}}'"}]}]}}`)
+	done := w.run(w.event("TaskComplete", `,"taskComplete":{"taskMetadata":{"result":"done"}}`))
+	if done.Answer.Reply.Cancel || done.Answer.Reply.Context != "" || len(done.Problems) != 1 {
+		t.Errorf("end: reply %+v, problems %q", done.Answer.Reply, done.Problems)
+	}
+	post := func() string {
+		return w.run(w.event("PostToolUse", `,"postToolUse":{"toolName":"execute_command","parameters":{"command":"ls"},"result":"x","success":true}`)).Answer.Reply.Context
+	}
+	if got := post(); got != "run the tests\n\nand lint" {
+		t.Errorf("next tool: context %q", got)
+	}
+	if got := post(); got != "and lint" {
+		t.Errorf("the one after: context %q", got)
+	}
+}
+
+func TestWhatHooksGet(t *testing.T) {
+	w := newWorld(t)
+	w.Parent = func(hook.Raw) string { return "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" }
+	save := `cat >"$OUT/$(date +%N)"; { echo "$CLAUDE_PROJECT_DIR"; pwd; echo "$TRACEPARENT"; cat "$(ls "$OUT"/../state/hooks/cline/*/transcript.jsonl)"; } >"$OUT/saw"`
+	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", save))
+	w.run(w.event("UserPromptSubmit", `,"userPromptSubmit":{"prompt":"list the files"}`))
+	w.run(w.command("ls"))
+	saw, err := os.ReadFile(w.path("out/saw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(saw)), "\n")
+	if len(lines) != 5 {
+		t.Fatalf("saw %q", saw)
+	}
+	if diff := cmp.Diff([]string{w.path("project"), w.path("project"), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, lines[:3]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for i, want := range []string{"list the files", "tool_use"} {
+		if row := lines[3+i]; !json.Valid([]byte(row)) || !strings.Contains(row, want) {
+			t.Errorf("transcript row %d: %s, want JSON with %q", i, row, want)
+		}
+	}
+}
+
+func TestOnlyHooksThatRunAskForAParent(t *testing.T) {
+	w := newWorld(t)
+	asked := 0
+	w.Parent = func(hook.Raw) string { asked++; return "" }
+	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "Read", "cat >/dev/null"))
+	w.run(w.command("ls"))
+	if asked != 0 {
+		t.Error("asked where no hook fits the event")
+	}
+	w.run(w.event("PreToolUse", `,"preToolUse":{"toolName":"read_file","parameters":{"path":"a"}}`))
+	if asked != 1 {
+		t.Errorf("asked %d times, want once", asked)
+	}
+}
+
+func TestASessionStartsOnceForHooks(t *testing.T) {
+	w := newWorld(t)
+	w.write("home/.cline/hooks.json", `{"hooks":{"SessionStart":[{"hooks":[
+		{"type":"command","command":"cat >>\"$OUT/sources\"; echo >>\"$OUT/sources\""},
+		{"type":"command","once":true,"command":"cat >/dev/null; echo x >>\"$OUT/once\""}]}]}}`)
+	for range 2 {
+		w.run(w.event("TaskStart", `,"taskStart":{"taskMetadata":{"initialTask":"x"}}`))
+	}
+	data, err := os.ReadFile(w.path("out/sources"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sources []string
+	for line := range strings.Lines(string(data)) {
+		var ev struct{ Source string }
+		if json.Unmarshal([]byte(line), &ev) == nil {
+			sources = append(sources, ev.Source)
+		}
+	}
+	if diff := cmp.Diff([]string{"startup"}, sources); diff != "" {
+		t.Errorf("sources (-want +got):\n%s", diff)
+	}
+	if once, _ := os.ReadFile(w.path("out/once")); string(once) != "x\n" {
+		t.Errorf("a hook that runs once ran %d times", len(once)/2)
+	}
+}
+
+func TestASessionEndsOnceForHooks(t *testing.T) {
+	w := newWorld(t)
+	w.write("home/.cline/hooks.json", hookFile("SessionEnd", "", "echo end >> \"$OUT/ends\""))
+	sdk := func(name string) hook.Raw {
+		w.n++
+		return hook.Raw{Event: name, Cwd: w.path("project"), StoredAt: w.Now(), Payload: fmt.Appendf(nil,
+			`{"clineVersion":"3.0.57","hookName":%q,"timestamp":"2026-08-01T12:00:%02dZ","taskId":"17","workspaceRoots":[%q]}`,
+			name, w.n, w.path("project"))}
+	}
+	for i, step := range []struct {
+		event string
+		ends  int
+	}{
+		{"agent_start", 0}, {"agent_abort", 1}, {"session_shutdown", 1}, {"agent_start", 1}, {"session_shutdown", 2},
+	} {
+		w.run(sdk(step.event))
+		out, _ := os.ReadFile(w.path("out/ends"))
+		if got := strings.Count(string(out), "end"); got != step.ends {
+			t.Errorf("step %d, %s: the hook ran %d times so far, want %d", i, step.event, got, step.ends)
+		}
+	}
+}
+
+func TestWithoutAFolderNothingIsRemembered(t *testing.T) {
+	w := newWorld(t)
+	w.Dir = ""
+	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", deny))
+	raw := w.command("ls")
+	for range 2 {
+		if out := w.run(raw); !out.Answer.Reply.Cancel {
+			t.Errorf("reply %+v, problems %q", out.Answer.Reply, out.Problems)
+		}
+	}
+	if left, err := os.ReadDir(w.path("state")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

@@ -1,0 +1,137 @@
+package clinehooks
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/hookspan/hookspan/internal/hookfile"
+)
+
+// maxHooksFile is the largest hooks.json that is read, in bytes.
+const maxHooksFile = 4 << 20
+
+// Source is one file that configures hooks.
+type Source struct {
+	// Path is the file's absolute path.
+	Path string
+	// Project reports that it belongs to a project, which it takes the user's
+	// trust to run hooks for.
+	Project bool
+	// Trusted reports that its hooks run.
+	Trusted bool
+	// File is what it says; nil where Err is set.
+	File *hookfile.File
+	// Err is why it cannot be read.
+	Err error
+	// Data are its bytes.
+	Data []byte
+}
+
+// Sources are the files that count for a session, the user's own first.
+type Sources []Source
+
+// Find reads the files with hooks: the user's own and those of the session's
+// project folders. A file that does not exist is not among them.
+func Find(home, clineDir string, roots []string, trust hookfile.Trust) Sources {
+	user, projects := hookfile.Files(home, clineDir, roots)
+	var out Sources
+	add := func(path string, project bool) {
+		if path == "" {
+			return
+		}
+		data, err := read(path, project)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		s := Source{Path: path, Project: project, Data: data, Err: err, Trusted: !project}
+		if err == nil {
+			s.Trusted = !project || trust.Trusted(path, data)
+			s.File, s.Err = hookfile.Parse(path, data)
+		}
+		out = append(out, s)
+	}
+	add(user, false)
+	for _, path := range projects {
+		add(path, true)
+	}
+	return out
+}
+
+// read reads a regular file of ordinary size. A project's may be no link, which
+// could lead to a device that never ends.
+func read(path string, project bool) ([]byte, error) {
+	look := os.Stat
+	if project {
+		look = os.Lstat
+	}
+	info, err := look(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, fmt.Errorf("%s: is a link, which a project's may not be: put the file itself there", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: is no regular file: move it away", path)
+	}
+	if info.Size() > maxHooksFile {
+		return nil, fmt.Errorf("%s: has %d bytes, want at most %d", path, info.Size(), maxHooksFile)
+	}
+	f, err := os.Open(path) //nolint:gosec // Hooks lie where they lie.
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxHooksFile))
+}
+
+// Handlers are the hooks that run, in configuration order. disableAllHooks of
+// the user's own file switches all of them off; that of a project's file only its
+// own, so that no project can switch off a guard of the user's.
+func (s Sources) Handlers() []hookfile.Handler {
+	var out []hookfile.Handler
+	for _, src := range s {
+		switch {
+		case src.File == nil || !src.Trusted:
+		case src.File.Disabled && !src.Project:
+			return nil
+		case !src.File.Disabled:
+			out = append(out, src.File.Handlers...)
+		}
+	}
+	return out
+}
+
+// Broken are the files whose hooks should run and cannot be read.
+func (s Sources) Broken() []error {
+	var out []error
+	for _, src := range s {
+		// Of a project's file nobody knows whether its content is trusted.
+		if src.Err != nil && !src.Project {
+			out = append(out, src.Err)
+		}
+	}
+	return out
+}
+
+// Problems are what in the files will not work, one line each.
+func (s Sources) Problems() []string {
+	var out []string
+	for _, src := range s {
+		switch {
+		case src.Err != nil:
+			out = append(out, src.Err.Error())
+			continue
+		case !src.Trusted:
+			out = append(out, fmt.Sprintf("%s: its hooks do not run: you have not trusted this content: read it, then hookspan hooks trust", src.Path))
+			continue
+		}
+		for _, p := range src.File.Problems {
+			out = append(out, fmt.Sprintf("%s:%d:%d: %s", p.Path, p.Line, p.Column, p.Text))
+		}
+	}
+	return out
+}

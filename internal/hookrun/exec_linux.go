@@ -1,0 +1,328 @@
+package hookrun
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// nursery knows the hooks of one call of Run. On Linux it makes this process the
+// reaper of orphans, so that a process which forks twice stays a descendant.
+//
+// Whose descendant a process is, is told by three signs, since each can be lost:
+//
+//   - the mark in its environment, which survives fork, exec and setsid, and is
+//     lost only where a program starts another with an environment of its own;
+//   - its session or group, which is that of the hook until it leaves both;
+//   - the chain of its parents, up to one that has either sign. Where the parents
+//     have ended, the orphan is our child: it belongs to the hook that ran when
+//     it was born, if only one did; else it is left alone.
+//
+// A hook that is waited for is ended by the kernel when this process is (see
+// prctl(2), PR_SET_PDEATHSIG), so that one that is killed leaves no hook which
+// nobody limits. That signal goes to the hook itself and not to what that has
+// started. To the kernel the parent is the thread that started the hook, so they
+// are all started by one that stays until the last has ended.
+type nursery struct {
+	mu     sync.Mutex
+	all    []*family
+	starts chan func()
+	thread sync.WaitGroup
+}
+
+// relatives are the processes of a family that were seen, with their start, since
+// ids are used again.
+type relatives map[int]uint64
+
+// family is a hook and everything that it has started.
+type family struct {
+	nursery *nursery
+	mark    string
+	pid     int
+	life    lifetime
+	found   relatives
+}
+
+// lifetime is when a hook ran, in ticks since the system's start, as /proc tells
+// the start of processes. end is 0 while it runs.
+type lifetime struct{ begin, end uint64 }
+
+func newNursery() *nursery { return &nursery{} }
+
+// close ends the thread, once all hooks that are waited for have ended.
+func (n *nursery) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.starts != nil {
+		close(n.starts)
+		n.thread.Wait()
+	}
+}
+
+// begin starts a hook and notes its birth. It does one at a time, so that no
+// child of ours is seen that is not noted yet.
+func (n *nursery) begin(f *family, cmd *exec.Cmd, detached bool) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	// Where the kernel refuses, orphans go to the system's own reaper, and those
+	// without a mark are not found.
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	start := cmd.Start
+	if !detached {
+		start = func() error { return n.startBound(cmd) }
+	}
+	if err := start(); err != nil {
+		return err
+	}
+	f.pid, f.found = cmd.Process.Pid, relatives{}
+	if s, ok := readStat(f.pid); ok {
+		f.life.begin = s.start
+	}
+	n.all = append(n.all, f)
+	return nil
+}
+
+// startBound starts a hook that ends with this process.
+func (n *nursery) startBound(cmd *exec.Cmd) error {
+	if n.starts == nil {
+		n.starts = make(chan func())
+		n.thread.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for start := range n.starts {
+				start()
+			}
+		})
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	done := make(chan error)
+	n.starts <- func() { done <- cmd.Start() }
+	return <-done
+}
+
+// end notes that the hook itself has ended. What it left behind may still be
+// printing.
+func (n *nursery) end(f *family) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if f.life.end == 0 {
+		f.life.end = ticks() + 1
+	}
+}
+
+// others tells of the process with this id and birth: is it another hook, and
+// which hooks ran at that time.
+func (n *nursery) others(f *family, pid int, birth uint64) (hook, alone bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	alone = true
+	for _, o := range n.all {
+		if o == f {
+			continue
+		}
+		if o.pid == pid {
+			return true, false
+		}
+		if o.life.begin <= birth && (o.life.end == 0 || birth <= o.life.end) {
+			alone = false
+		}
+	}
+	return false, alone
+}
+
+// signalRelatives sends to all members that are alive. known is false where the
+// system does not tell of its processes.
+func (f *family) signalRelatives(s syscall.Signal) (alive, known bool) {
+	procs := readProcesses()
+	if procs == nil {
+		return false, false
+	}
+	f.look(procs)
+	for pid, start := range f.found {
+		p, ok := procs[pid]
+		switch {
+		case !ok || p.start != start:
+			delete(f.found, pid)
+		case !p.dead:
+			alive = true
+			_ = syscall.Kill(pid, s)
+		case p.parent == os.Getpid() && pid != f.pid:
+			// An orphan that was left to us. The hook itself is waited for.
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
+	}
+	return alive, true
+}
+
+// look adds the members of the family to those found.
+func (f *family) look(procs map[int]stat) {
+	self := os.Getpid()
+	for pid, p := range procs {
+		if _, ok := f.found[pid]; ok || pid == self || p.start < f.life.begin {
+			continue
+		}
+		if pid == f.pid || p.group == f.pid || p.session == f.pid || f.marked(pid) {
+			f.found[pid] = p.start
+		}
+	}
+	f.followParents(procs)
+	own, err := os.Readlink("/proc/self/exe")
+	for pid, p := range procs {
+		if _, ok := f.found[pid]; ok || p.parent != self || p.start < f.life.begin || f.life.end != 0 && p.start > f.life.end {
+			continue
+		}
+		hook, alone := f.nursery.others(f, pid, p.start)
+		if hook || !alone || p.session == self || p.group == unix.Getpgrp() {
+			continue
+		}
+		// Our own program may have been started by us, to do its own work.
+		if exe, e := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe")); err == nil && e == nil && exe == own {
+			continue
+		}
+		f.found[pid] = p.start
+	}
+	f.followParents(procs)
+}
+
+// followParents adds the children of those found, and theirs.
+func (f *family) followParents(procs map[int]stat) {
+	for more := true; more; {
+		more = false
+		for pid, p := range procs {
+			_, known := f.found[pid]
+			_, parent := f.found[p.parent]
+			if parent && !known {
+				f.found[pid], more = p.start, true
+			}
+		}
+	}
+}
+
+// stopHolders ends what holds one of these pipes, and nothing else of the family.
+func (f *family) stopHolders(pipes ...*os.File) {
+	names := map[string]bool{}
+	for _, p := range pipes {
+		if info, err := p.Stat(); err == nil {
+			if st, ok := info.Sys().(*syscall.Stat_t); ok {
+				names["pipe:["+strconv.FormatUint(st.Ino, 10)+"]"] = true
+			}
+		}
+	}
+	f.end(func(s syscall.Signal) bool {
+		// A hook that is being started holds all our files until it runs.
+		f.nursery.mu.Lock()
+		defer f.nursery.mu.Unlock()
+		alive := false
+		for pid, p := range readProcesses() {
+			if pid != os.Getpid() && p.start >= f.life.begin && !p.dead && holds(pid, names) {
+				alive = true
+				_ = syscall.Kill(pid, s)
+			}
+		}
+		return alive
+	})
+}
+
+// holds reports whether a process has one of the files open.
+func holds(pid int, names map[string]bool) bool {
+	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false // another user's
+	}
+	for _, e := range entries {
+		if name, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && names[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// marked reports whether a process has the family's mark.
+func (f *family) marked(pid int) bool {
+	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	return err == nil && bytes.Contains(env, []byte(markVariable+"="+f.mark))
+}
+
+// stat is what /proc/PID/stat tells of a process.
+type stat struct {
+	parent, group, session int
+	start                  uint64
+	dead                   bool
+}
+
+// readProcesses reads all processes, nil where that is not possible.
+func readProcesses() map[int]stat {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = dir.Close() }()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil
+	}
+	out := make(map[int]stat, len(names))
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if s, ok := readStat(pid); ok {
+			out[pid] = s
+		}
+	}
+	return out
+}
+
+func readStat(pid int) (stat, bool) {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return stat{}, false
+	}
+	return parseStat(data)
+}
+
+// parseStat reads proc(5)'s stat. The program's name, which may hold anything,
+// stands in brackets before the fields that matter.
+func parseStat(data []byte) (stat, bool) {
+	i := bytes.LastIndexByte(data, ')')
+	if i < 0 {
+		return stat{}, false
+	}
+	fields := bytes.Fields(data[i+1:])
+	if len(fields) < 20 {
+		return stat{}, false
+	}
+	var s stat
+	for n, to := range map[int]*int{1: &s.parent, 2: &s.group, 3: &s.session} {
+		v, err := strconv.Atoi(string(fields[n]))
+		if err != nil {
+			return stat{}, false
+		}
+		*to = v
+	}
+	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
+	if err != nil {
+		return stat{}, false
+	}
+	s.start, s.dead = start, fields[0][0] == 'Z' || fields[0][0] == 'X'
+	return s, true
+}
+
+// ticks is the time since the system's start in /proc's unit, which is 10 ms to
+// every program that looks.
+func ticks() uint64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {
+		return 0
+	}
+	return uint64(t.Nano()) / 10_000_000 //nolint:gosec // the system started in the past
+}
