@@ -14,17 +14,18 @@ import (
 func (b *Builder) Partial() { b.partial = true }
 
 // Place gives the span that will tell of an event that was added: of an event of
-// a tool call the call's span, of any other the run's root span. It is for
-// programs that want their own spans below it while the run is still open.
+// a tool call the call's span, of any other the run's root span; and that root
+// span. It is for programs that want their own spans below it while the run is
+// still open.
 //
 // What is added later does not change the answer as long as the log is in the
 // host's order and the run's first event says in what context the run was
 // started. ok is false where the event was not added, belongs to no run, or the
 // run's beginning is not known.
-func (b *Builder) Place(about *hook.Event) (sc trace.SpanContext, ok bool) {
+func (b *Builder) Place(about *hook.Event) (sc, root trace.SpanContext, ok bool) {
 	it := b.find(about)
 	if it == nil {
-		return sc, false
+		return sc, root, false
 	}
 	runs := b.Runs(it.StoredAt)
 	for i := len(runs) - 1; i >= 0; i-- {
@@ -34,15 +35,15 @@ func (b *Builder) Place(about *hook.Event) (sc trace.SpanContext, ok bool) {
 			continue
 		}
 		if b.partial && !begins(runs[:i+1]) {
-			return sc, false
+			return sc, root, false
 		}
-		sc = r.rootContext(&b.opts)
+		root = r.rootContext(&b.opts)
 		if c := callOf(items, it, agent); c != nil {
-			sc = sc.WithSpanID(r.ID.spanID("tool", c.key))
+			return root.WithSpanID(r.ID.spanID("tool", c.key)), root, true
 		}
-		return sc, true
+		return root, root, true
 	}
-	return sc, false
+	return sc, root, false
 }
 
 // Traceparent writes a span's context as a W3C traceparent header.

@@ -122,7 +122,7 @@ func (a *app) spanOf(raw hook.Raw, about string) string {
 	defer func() { _ = sp.Close() }()
 	// Texts have no part in where an event belongs.
 	o := otelmap.Options{Capture: otelmap.CaptureNone, IdleTimeout: a.cfg.IdleTimeout}
-	parent, err := clinehooks.Parent(sp, cline.Peek(raw.Payload, raw.Event).Session, hash, o)
+	parent, err := clinehooks.Parent(sp, a.hooksDir(), cline.Peek(raw.Payload, raw.Event).Session, hash, o)
 	if err != nil {
 		a.log.Line(fmt.Sprintf("hooks: %s: no TRACEPARENT: %v", raw.Event, err))
 	}

@@ -1,6 +1,7 @@
 package clinehooks
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,5 +116,20 @@ func TestSweepRemovesWhatIsLongPast(t *testing.T) {
 	}
 	if err := Sweep(filepath.Join(dir, "none"), time.Now()); err != nil {
 		t.Errorf("a folder that is not there: %v", err)
+	}
+}
+
+func TestClaimsOfALongSessionAreForgotten(t *testing.T) {
+	m := memory{dir: t.TempDir(), now: func() time.Time { return time.Now().Add(2 * claimsFor) }}
+	if err := m.open(); err != nil {
+		t.Fatal(err)
+	}
+	const events = 1000
+	for i := range events {
+		m.claim("PreToolUse", fmt.Append(nil, i))
+	}
+	left, err := filepath.Glob(filepath.Join(m.dir, "claim-*"))
+	if err != nil || len(left) == 0 || len(left) > events/2 {
+		t.Errorf("%d claims are left of %d, %v", len(left), events, err)
 	}
 }

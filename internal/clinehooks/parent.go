@@ -1,11 +1,16 @@
 package clinehooks
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
@@ -15,8 +20,9 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// The user's agent waits while an event's span is looked for. The end of the
-// session's log is read, firstLook bytes at first and four times as many each
+// The user's agent waits while an event's span is looked for, and most of the
+// time goes into decoding. So the end of the session's log is read, firstLook
+// bytes of it; only where that does not tell even the run, four times as many each
 // further time, up to parentTail.
 const (
 	firstLook  = 256 << 10
@@ -24,11 +30,14 @@ const (
 )
 
 // Parent is the traceparent of the span that an event of the session will have:
-// the call's, else the run's root. about is the hash of the event's payload as it
-// was stored. The answer is empty where that span cannot be known: the event is
-// not among the newest of the log, or its run began too far back.
-func Parent(sp *spool.Spool, session string, about uint64, o otelmap.Options) (string, error) {
-	s, err := sp.Session(spool.SessionKey(cline.Host, session))
+// the call's, or the run's root for any other event and for a call that comes
+// late in a long run. about is the hash of the event's payload as it was stored.
+// dir is the folder for what is remembered, as in Hooks; empty remembers nothing.
+// The answer is empty where the span cannot be known: the event is not among the
+// newest of the log, or its run began too far back.
+func Parent(sp *spool.Spool, dir, session string, about uint64, o otelmap.Options) (string, error) {
+	k := spool.SessionKey(cline.Host, session)
+	s, err := sp.Session(k)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -36,18 +45,50 @@ func Parent(sp *spool.Spool, session string, about uint64, o otelmap.Options) (s
 		return "", err
 	}
 	defer func() { _ = s.Close() }()
+	l := lookup{session: session, about: about, o: o}
+	if dir != "" {
+		l.file = filepath.Join(dir, k.Host, k.Name, "run")
+	}
+	return l.find(s)
+}
+
+// lookup looks for the span of one event.
+type lookup struct {
+	session string
+	about   uint64
+	o       otelmap.Options
+	file    string // where the run is remembered; empty for nowhere
+}
+
+// knownRun is what an earlier look-up has found.
+type knownRun struct {
+	// Root is the root span's traceparent; empty if it could not be known.
+	Root string `json:"root"`
+	// Offset is that of a record in the log that belongs to the run.
+	Offset int64 `json:"offset"`
+	// At is when that was stored.
+	At time.Time `json:"at"`
+}
+
+func (l *lookup) find(s *spool.Session) (string, error) {
+	run := l.recall()
+	var newest *spool.Record
 	for limit := int64(firstLook); limit <= parentTail; limit *= 4 {
 		records, whole, err := tail(s, limit)
 		if err != nil {
 			return "", fmt.Errorf("look for the event's span: %w", err)
 		}
+		if len(records) == 0 && !whole {
+			continue
+		}
 		if whole || bounded(records) {
-			b := otelmap.NewBuilder(cline.Host, session, o, otelmap.Carry{})
+			b := otelmap.NewBuilder(cline.Host, l.session, l.o, otelmap.Carry{})
 			if !whole {
 				b.Partial()
 			}
-			if ev := add(b, records, about); ev != nil {
-				if sc, ok := b.Place(ev); ok {
+			if ev := add(b, records, l.about); ev != nil {
+				if sc, root, ok := b.Place(ev); ok {
+					l.remember(run, otelmap.Traceparent(root), records[len(records)-1])
 					return otelmap.Traceparent(sc), nil
 				}
 			}
@@ -55,8 +96,66 @@ func Parent(sp *spool.Spool, session string, about uint64, o otelmap.Options) (s
 		if whole {
 			return "", nil
 		}
+		newest = records[len(records)-1]
+		if l.goesOn(run, records) {
+			l.remember(run, run.Root, newest)
+			return run.Root, nil
+		}
+	}
+	if newest != nil {
+		l.remember(run, "", newest)
 	}
 	return "", nil
+}
+
+// recall returns what an earlier look-up has found, or what fits no record.
+func (l *lookup) recall() knownRun {
+	run := knownRun{Offset: -1}
+	if l.file == "" {
+		return run
+	}
+	data, err := os.ReadFile(l.file)
+	if err != nil || json.Unmarshal(data, &run) != nil {
+		return knownRun{Offset: -1}
+	}
+	return run
+}
+
+// remember notes the run that the newest record belongs to, where it is time:
+// writing takes longer than finding. Failing at it costs the next look-up time.
+func (l *lookup) remember(run knownRun, root string, newest *spool.Record) {
+	const step = firstLook / 2
+	since := newest.Offset
+	if run.Offset >= 0 && run.Offset <= newest.Offset && run.Root == root {
+		since -= run.Offset
+	}
+	if l.file == "" || since < step || boundary(newest) {
+		return
+	}
+	if b, err := json.Marshal(knownRun{Root: root, Offset: newest.Offset, At: newest.At}); err == nil {
+		_ = replace(l.file, b)
+	}
+}
+
+// goesOn reports that the run that was found earlier has gone on to the newest of
+// the records: nothing has begun or ended since, and it was never silent so long
+// that it counts as ended.
+func (l *lookup) goesOn(run knownRun, records []*spool.Record) bool {
+	at := slices.IndexFunc(records, func(r *spool.Record) bool { return r.Offset == run.Offset && r.At.Equal(run.At) })
+	if at < 0 {
+		return false
+	}
+	idle := cmp.Or(l.o.IdleTimeout, otelmap.DefaultIdleTimeout)
+	last, rest := run.At, records[at+1:]
+	for i, r := range rest {
+		// The end of the run is the last that belongs to it.
+		ends := cline.Peek(nil, r.Event).Kind.Terminal() && i == len(rest)-1
+		if r.At.Sub(last) > idle || boundary(r) && !ends {
+			return false
+		}
+		last = r.At
+	}
+	return true
 }
 
 // tail reads the last records of a log and reports whether they are all.
@@ -71,13 +170,14 @@ func tail(s *spool.Session, limit int64) (records []*spool.Record, whole bool, e
 	return records, whole, errors.Join(r.Err(), r.Close())
 }
 
-// bounded reports that a run may begin or end among the records, by their names
-// alone, which spares decoding those of a run that began before them all.
-func bounded(records []*spool.Record) bool {
-	return slices.ContainsFunc(records, func(r *spool.Record) bool {
-		kind := cline.Peek(nil, r.Event).Kind
-		return kind == hook.KindRunStart || kind == hook.KindRunResume || kind.Terminal()
-	})
+// bounded reports that a run may begin or end among the records, which spares
+// decoding those of a run that began before them all.
+func bounded(records []*spool.Record) bool { return slices.ContainsFunc(records, boundary) }
+
+// boundary reports that a run may begin or end with the record, by its name alone.
+func boundary(r *spool.Record) bool {
+	kind := cline.Peek(nil, r.Event).Kind
+	return kind == hook.KindRunStart || kind == hook.KindRunResume || kind.Terminal()
 }
 
 // add gives b the records' events and returns the one with that hash.

@@ -21,6 +21,8 @@ type recording struct {
 	spool *spool.Spool
 	b     *otelmap.Builder
 	n     int
+	later time.Duration // what has passed beside the events
+	dir   string        // for what is remembered; empty remembers nothing
 }
 
 func newRecording(t testing.TB) *recording {
@@ -37,7 +39,7 @@ func newRecording(t testing.TB) *recording {
 func (r *recording) add(name, body string) hook.Event {
 	r.t.Helper()
 	r.n++
-	at := time.UnixMilli(1776506405123 + int64(r.n)*10)
+	at := time.UnixMilli(1776506405123 + int64(r.n)*10).Add(r.later)
 	payload := fmt.Appendf(nil, `{"clineVersion":"3.89.2","hookName":%q,"timestamp":"%d","taskId":"17","workspaceRoots":["/home/dev/project"]%s}`,
 		name, at.UnixMilli(), body)
 	if err := r.spool.Append(&spool.Record{Host: cline.Host, Session: "17", Event: name, At: at, Payload: payload}); err != nil {
@@ -70,7 +72,7 @@ func (r *recording) calls(n int, result string) {
 
 func (r *recording) parent(about uint64) string {
 	r.t.Helper()
-	got, err := Parent(r.spool, "17", about, otelmap.Options{Capture: otelmap.CaptureNone})
+	got, err := Parent(r.spool, r.dir, "17", about, otelmap.Options{Capture: otelmap.CaptureNone})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -80,11 +82,108 @@ func (r *recording) parent(about uint64) string {
 // place is where a reader of the whole log has the event.
 func (r *recording) place(ev hook.Event) string {
 	r.t.Helper()
-	sc, ok := r.b.Place(&ev)
+	own, _ := r.places(ev)
+	return own
+}
+
+func (r *recording) places(ev hook.Event) (own, root string) {
+	r.t.Helper()
+	sc, rc, ok := r.b.Place(&ev)
 	if !ok {
 		r.t.Fatalf("%s has no place", ev.Name)
 	}
-	return otelmap.Traceparent(sc)
+	return otelmap.Traceparent(sc), otelmap.Traceparent(rc)
+}
+
+// TestParentInALongRun asks at every event, as hooks do: for the call's span as
+// long as the run is short, then for the run's, and never for another run's.
+func TestParentInALongRun(t *testing.T) {
+	const done = `,"taskComplete":{"taskMetadata":{"result":"y"}}`
+	large := strings.Repeat("x", firstLook/8)
+	for name, steps := range map[string]func(r *recording, ask func(hook.Event)){
+		"one run": func(r *recording, ask func(hook.Event)) {
+			ask(r.start())
+			for range 200 {
+				ask(r.call("PreToolUse", ""))
+				ask(r.call("PostToolUse", `,"success":true,"result":"`+large+`"`))
+			}
+			ask(r.add("TaskComplete", done))
+			ask(r.add("UserPromptSubmit", ""))
+			ask(r.call("PreToolUse", ""))
+		},
+		"an end nobody asked about": func(r *recording, ask func(hook.Event)) {
+			ask(r.start())
+			for range 3 {
+				for range 12 {
+					ask(r.call("PreToolUse", ""))
+					ask(r.call("PostToolUse", `,"success":true,"result":"`+large+`"`))
+				}
+				r.add("TaskComplete", done)
+				r.add("UserPromptSubmit", "")
+				r.calls(12, large)
+			}
+		},
+		"a long silence": func(r *recording, ask func(hook.Event)) {
+			ask(r.start())
+			for range 3 {
+				for range 12 {
+					ask(r.call("PreToolUse", ""))
+					ask(r.call("PostToolUse", `,"success":true,"result":"`+large+`"`))
+				}
+				r.later += 2 * otelmap.DefaultIdleTimeout
+			}
+		},
+		"a run that began too far back": func(r *recording, ask func(hook.Event)) {
+			r.start()
+			r.calls(200, large)
+			for range 20 {
+				ask(r.call("PreToolUse", ""))
+				ask(r.call("PostToolUse", `,"success":true,"result":"`+large+`"`))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRecording(t)
+			r.dir = t.TempDir()
+			exact, ofRun, none := 0, 0, 0
+			steps(r, func(ev hook.Event) {
+				own, root := r.places(ev)
+				switch got := r.parent(ev.Hash); got {
+				case own:
+					exact++
+				case root:
+					ofRun++
+				case "":
+					none++
+				default:
+					t.Fatalf("event %d, %s: got %s, want %s or %s", r.n, ev.Name, got, own, root)
+				}
+			})
+			t.Logf("the call's span %d times, the run's %d times, none %d times", exact, ofRun, none)
+			if far := strings.Contains(name, "far back"); far != (none > 0) || far != (exact == 0) || !far && ofRun == 0 {
+				t.Error("that is not what was expected")
+			}
+		})
+	}
+}
+
+// TestParentOfAnotherLog takes what is remembered for what it is: of a log that is
+// there no more.
+func TestParentOfAnotherLog(t *testing.T) {
+	dir := t.TempDir()
+	var last string
+	for _, later := range []time.Duration{0, time.Second} {
+		r := newRecording(t)
+		r.dir, r.later = dir, later
+		r.start()
+		r.calls(200, strings.Repeat("x", firstLook/64))
+		ev := r.call("PreToolUse", "")
+		_, root := r.places(ev)
+		if got := r.parent(ev.Hash); got == last || got != r.place(ev) && got != root {
+			t.Errorf("got %q, of which the former log's is %q", got, last)
+		}
+		last = root
+	}
 }
 
 func TestParentIsTheSpanOfTheEvent(t *testing.T) {
@@ -171,10 +270,13 @@ func BenchmarkParent(b *testing.B) {
 		r.start()
 		r.calls(n/2-1, strings.Repeat(`line of output\n`, 5))
 		ev := r.call("PreToolUse", "")
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				r.parent(ev.Hash)
-			}
-		})
+		for _, dir := range []string{"", b.TempDir()} {
+			b.Run(fmt.Sprintf("%d/remembered=%t", n, dir != ""), func(b *testing.B) {
+				r.dir = dir
+				for b.Loop() {
+					r.parent(ev.Hash)
+				}
+			})
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -90,12 +91,22 @@ func (p Problems) write(list []Noted) {
 		}
 		b.Write(append(line, '\n'))
 	}
-	dir := filepath.Dir(p.Path)
-	if os.MkdirAll(dir, 0o700) != nil {
-		return
+	_ = replace(p.Path, b.Bytes())
+}
+
+// replace writes a file in one instant.
+func replace(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
-	temp := filepath.Join(dir, ".problems-"+rand.Text())
-	if os.WriteFile(temp, b.Bytes(), 0o600) != nil || os.Rename(temp, p.Path) != nil {
-		_ = os.Remove(temp)
+	temp := filepath.Join(dir, ".temp-"+rand.Text())
+	err := os.WriteFile(temp, data, 0o600)
+	if err == nil {
+		err = os.Rename(temp, path)
 	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return nil
 }

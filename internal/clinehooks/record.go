@@ -90,6 +90,13 @@ func (o *Outcome) answered() hook.HookAnswer {
 			return a
 		}
 	}
+	// An input, or a question, that Cline has no way to take is why, else.
+	for i := range o.Result.Runs {
+		if r := &o.Result.Runs[i]; r.Verdict.UpdatedInput != nil || r.Verdict.Decision == claude.Ask || r.Verdict.Decision == claude.Defer {
+			a.By = title(r.Handler)
+			return a
+		}
+	}
 	return a
 }
 

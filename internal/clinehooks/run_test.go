@@ -114,6 +114,39 @@ func TestADeniedCallStopsTheTask(t *testing.T) {
 	}
 }
 
+func TestARecordSaysWhoDenied(t *testing.T) {
+	for name, tc := range map[string]struct{ output, reason string }{
+		"a hook that denies": {
+			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"not here"}}`,
+			"not here",
+		},
+		"a hook whose input the host cannot take": {
+			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"ls"}}}`,
+			"a hook changed the input of Bash",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			command := "printf %s '" + tc.output + "'"
+			w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", command))
+			raw := w.command("rm -rf build")
+			out := w.run(raw)
+			payload, err := out.Record(7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events, err := cline.Decode(hook.Raw{Payload: payload, Event: cline.HookRunsEvent})
+			if err != nil || len(events) != 1 || events[0].Answer == nil {
+				t.Fatalf("%s: %v, %+v", payload, err, events)
+			}
+			a := events[0].Answer
+			if !a.Cancelled || a.By != command || !strings.HasPrefix(a.Reason, tc.reason) {
+				t.Errorf("the record says %+v, want it denied by %q because of %q", a, command, tc.reason)
+			}
+		})
+	}
+}
+
 func TestACopyOfAnEventRunsNoHookAgain(t *testing.T) {
 	w := newWorld(t)
 	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "Bash", `cat >/dev/null; echo x >>"$OUT/ran"; exit 2`))
