@@ -21,6 +21,9 @@ import (
 // session is the one whose events are measured.
 const session = "1776506405000"
 
+// stamp is when they happened, in milliseconds.
+const stamp = "1776506405123"
+
 // contestant is one way of being called.
 type contestant struct {
 	name    string
@@ -34,6 +37,9 @@ type contestant struct {
 	before func() error
 	// ends marks a call that starts a delivery, which is ended right after.
 	ends bool
+	// hooks says that hooks of the user's run in the call: its cost is shown and
+	// not promised.
+	hooks bool
 	// base is what the ratio is taken to; nil for a base itself.
 	base *contestant
 
@@ -86,7 +92,7 @@ func newField(ctx context.Context, root string, stored int) (*field, error) {
 	done := payload("TaskComplete", `"taskComplete":{"taskMetadata":{"taskId":"`+session+`","result":"%s"}}`)
 	add := func(name string, argv ...string) *contestant {
 		c := &contestant{name: name, argv: argv, dir: project, payload: event, every: 1, base: f.noop}
-		c.env = append(f.environ(), "XDG_STATE_HOME="+filepath.Join(root, "state", fmt.Sprint(len(f.contestants))))
+		c.env = append(f.environ(f.home), "XDG_STATE_HOME="+filepath.Join(root, "state", fmt.Sprint(len(f.contestants))))
 		f.contestants = append(f.contestants, c)
 		return c
 	}
@@ -120,6 +126,9 @@ func newField(ctx context.Context, root string, stored int) (*field, error) {
 	if env, err := exec.LookPath("env"); err == nil {
 		add("claude-hook by the installed entry", env, "GOMEMLIMIT=", "GODEBUG=", f.program("claude-hook"), "PostToolUse").payload = claude.payload
 	}
+	if err := f.addHooks(add); err != nil {
+		return nil, err
+	}
 	if canEndStrays {
 		for _, otlp := range []struct{ name, url string }{{"", ""}, {", OTLP endpoint up", up}, {", OTLP endpoint answering after 3 s", slow}} {
 			c := add("cline-hook, end of a run"+otlp.name, hook, "TaskComplete")
@@ -136,9 +145,10 @@ func newField(ctx context.Context, root string, stored int) (*field, error) {
 	return f, f.holdSweeps()
 }
 
-// environ is the environment of every contestant, but for its state folder.
-func (f *field) environ() []string {
-	env := []string{"HOME=" + f.home, "USERPROFILE=" + f.home, "XDG_CONFIG_HOME=" + filepath.Join(f.root, "config")}
+// environ is the environment of a contestant with that home folder, but for its
+// state folder.
+func (f *field) environ(home string) []string {
+	env := []string{"HOME=" + home, "USERPROFILE=" + home, "XDG_CONFIG_HOME=" + filepath.Join(f.root, "config")}
 	for _, name := range []string{"PATH", "SYSTEMROOT", "TMPDIR", "TEMP"} {
 		if v := os.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
@@ -151,7 +161,7 @@ func (f *field) environ() []string {
 // PostToolUse.
 func (f *field) install(ctx context.Context) (string, error) {
 	cmd := exec.CommandContext(ctx, f.program("hookspan"), "install", "cline") //nolint:gosec // Built just now.
-	cmd.Env = append(f.environ(), "XDG_STATE_HOME="+filepath.Join(f.root, "state"))
+	cmd.Env = append(f.environ(f.home), "XDG_STATE_HOME="+filepath.Join(f.root, "state"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("hookspan install cline: %w\n%s", err, out)
 	}
@@ -203,7 +213,7 @@ func (f *field) fill(c *contestant, n int) error {
 		return err
 	}
 	defer func() { _ = sp.Close() }()
-	small := []byte(`{"clineVersion":"3.89.2","hookName":"PostToolUse","timestamp":"1776506405123","taskId":"` + session + `","postToolUse":{"toolName":"read_file","parameters":{"path":"main.go"},"result":"package main","success":true,"executionTimeMs":12}}`)
+	small := []byte(`{"clineVersion":"3.89.2","hookName":"PostToolUse","timestamp":"` + stamp + `","taskId":"` + session + `","postToolUse":{"toolName":"read_file","parameters":{"path":"main.go"},"result":"package main","success":true,"executionTimeMs":12}}`)
 	for range n {
 		err := sp.Append(&spool.Record{Host: "cline", Session: session, Event: "PostToolUse", At: time.Now(), Cwd: c.dir, Payload: small})
 		if err != nil {
@@ -235,7 +245,7 @@ func (f *field) holdSweeps() error {
 
 // payload is an event of 4 KB in the shape of classic Cline.
 func payload(name, body string) []byte {
-	return filled(`{"clineVersion":"3.89.2","hookName":"`+name+`","timestamp":"1776506405123","taskId":"`+session+
+	return filled(`{"clineVersion":"3.89.2","hookName":"`+name+`","timestamp":"`+stamp+`","taskId":"`+session+
 		`","workspaceRoots":["/home/dev/project"],"userId":"u","model":{"provider":"anthropic","slug":"claude"},`, body)
 }
 

@@ -71,6 +71,9 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := f.takeTurns(o.rounds); err != nil {
 		return err
 	}
+	if err := f.checkHooks(); err != nil {
+		return err
+	}
 	if err := f.atOnce(max(3, o.rounds/crowd)); err != nil {
 		return err
 	}
@@ -95,6 +98,9 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	say("%s\n", table(f.contestants))
 	say("A payload of 100 MB: %s and %.1f MiB at most. The program: %.2f MB.\n\n",
 		large.took.Round(time.Millisecond), float64(large.peak)/1024, float64(hook.Size())/1e6)
+	for _, line := range hooksCost(f.contestants) {
+		say("- hooks: %s\n", line)
+	}
 	broken := false
 	for _, b := range budgets(f.contestants, large, hook.Size()) {
 		verdict := "kept"

@@ -56,15 +56,16 @@ type budget struct {
 	busy bool
 }
 
-// budgets holds the results to what is promised for a hook call. A crowd, and
-// what an installed hook puts before the program, are shown and not promised.
+// budgets holds the results to what is promised for a hook call. A crowd, what
+// an installed hook puts before the program, and calls in which hooks of the
+// user's run are shown and not promised.
 func budgets(contestants []*contestant, large largeResult, size int64) []budget {
 	const peakMost, largeMost = 16 << 10, 32 << 10 // KiB
 	var first, many, plain, end *contestant
 	worstRatio, worstTail, worstPeak := 0.0, time.Duration(0), 0
 	for _, c := range contestants {
 		switch {
-		case !strings.HasPrefix(c.name, "cline-hook") && !strings.HasPrefix(c.name, "claude-hook"), strings.Contains(c.name, "at once"), strings.Contains(c.name, "installed"):
+		case c.hooks, !strings.HasPrefix(c.name, "cline-hook") && !strings.HasPrefix(c.name, "claude-hook"), strings.Contains(c.name, "at once"), strings.Contains(c.name, "installed"):
 			continue
 		case strings.Contains(c.name, "first event"):
 			first = c

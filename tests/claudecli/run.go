@@ -67,13 +67,16 @@ func (m model) Log() []any {
 // Inner does the inner half's work if this process was started as one, and
 // reports whether it was; see rig.Inner.
 func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
-	return rig.Inner(stdin, stdout, stderr, func(script json.RawMessage) (rig.Model, error) {
-		var s mockanthropic.Script
-		if err := json.Unmarshal(script, &s); err != nil {
-			return nil, fmt.Errorf("decode the script: %w", err)
-		}
-		return model{mockanthropic.New(s)}, nil
-	})
+	return rig.Inner(stdin, stdout, stderr, NewModel)
+}
+
+// NewModel makes the model that plays a Run's script; it is a rig.NewModel.
+func NewModel(script json.RawMessage) (rig.Model, error) {
+	var s mockanthropic.Script
+	if err := json.Unmarshal(script, &s); err != nil {
+		return nil, fmt.Errorf("decode the script: %w", err)
+	}
+	return model{mockanthropic.New(s)}, nil
 }
 
 // Do prepares an arena in dir, which must be empty, and executes the run there

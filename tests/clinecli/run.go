@@ -48,13 +48,16 @@ func (m model) Log() []any {
 // Inner does the inner half's work if this process was started as one, and
 // reports whether it was; see rig.Inner.
 func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
-	return rig.Inner(stdin, stdout, stderr, func(script json.RawMessage) (rig.Model, error) {
-		var turns []mockllm.Turn
-		if err := json.Unmarshal(script, &turns); err != nil {
-			return nil, fmt.Errorf("decode the script: %w", err)
-		}
-		return model{mockllm.New(turns)}, nil
-	})
+	return rig.Inner(stdin, stdout, stderr, NewModel)
+}
+
+// NewModel makes the model that plays a Run's script; it is a rig.NewModel.
+func NewModel(script json.RawMessage) (rig.Model, error) {
+	var turns []mockllm.Turn
+	if err := json.Unmarshal(script, &turns); err != nil {
+		return nil, fmt.Errorf("decode the script: %w", err)
+	}
+	return model{mockllm.New(turns)}, nil
 }
 
 // newArena makes the folders of a run below dir.

@@ -100,6 +100,9 @@ type Request struct {
 	Tools  []string `json:"tools,omitempty"`
 	// Results are the tool results that are new in the request.
 	Results []ToolResult `json:"results,omitempty"`
+	// Heard are the texts since the model's last answer, those of tool results
+	// included: what the user and hooks have to say.
+	Heard []string `json:"heard,omitempty"`
 
 	// ID and RequestID are the identities of the answer, Text and Calls what it
 	// said, Finish why it ended.
@@ -191,7 +194,7 @@ func (s *Server) begin(b *body) (Request, Turn) {
 	defer s.mu.Unlock()
 	n := len(s.log) + 1
 	req := Request{
-		N: n, Start: time.Now(), Model: b.Model, Stream: b.Stream, Results: b.results(),
+		N: n, Start: time.Now(), Model: b.Model, Stream: b.Stream, Results: b.results(), Heard: b.heard(),
 		ID: fmt.Sprintf("msg_mock_%d", n), RequestID: fmt.Sprintf("req_mock_%d", n),
 	}
 	for _, t := range b.Tools {

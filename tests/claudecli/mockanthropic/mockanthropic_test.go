@@ -97,15 +97,16 @@ func TestScriptIsPlayedAndLogged(t *testing.T) {
 		{
 			N: 1, Part: "main", Label: "a", ID: "msg_mock_1", RequestID: "req_mock_1", Text: "look", Finish: "tool_use", Status: 200,
 			Calls: []mockanthropic.ToolCall{{ID: "toolu_mock_1_0", Name: "Bash", Input: map[string]any{"command": strings.Repeat("x", 50)}}},
-			Usage: &mockanthropic.Usage{Input: 101, CacheWrite: 23, CacheRead: 307, Output: 41},
+			Usage: &mockanthropic.Usage{Input: 101, CacheWrite: 23, CacheRead: 307, Output: 41}, Heard: []string{"hi"},
 		},
 		{
 			N: 2, Part: "sub", ID: "msg_mock_2", RequestID: "req_mock_2", Text: "sub", Finish: "end_turn", Status: 200,
-			Usage: &mockanthropic.Usage{Input: 102, CacheWrite: 26, CacheRead: 314, Output: 42},
+			Usage: &mockanthropic.Usage{Input: 102, CacheWrite: 26, CacheRead: 314, Output: 42}, Heard: []string{"look at the house"},
 		},
 		{
 			N: 3, Part: "main", Turn: 1, ID: "msg_mock_3", RequestID: "req_mock_3", Status: 529,
 			Results: []mockanthropic.ToolResult{{ID: "t1", Text: "one", IsError: true}, {ID: "t2", Text: "two"}},
+			Heard:   []string{"one", "two"},
 		},
 	}
 	ignore := cmpopts.IgnoreFields(mockanthropic.Request{}, "Start", "End", "Model", "Tools", "Complete")

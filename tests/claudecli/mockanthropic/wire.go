@@ -70,16 +70,36 @@ func (b *body) first() string {
 	return ""
 }
 
-// results are the tool results since the model's last answer.
-func (b *body) results() []ToolResult {
+// latest are the messages since the model's last answer.
+func (b *body) latest() []message {
 	from := 0
 	for i, m := range b.Messages {
 		if m.Role == "assistant" {
-			from = i
+			from = i + 1
 		}
 	}
+	return b.Messages[from:]
+}
+
+// heard are the texts since the model's last answer.
+func (b *body) heard() []string {
+	var out []string
+	for _, m := range b.latest() {
+		for _, x := range blocks(m.Content) {
+			for _, t := range []string{x.Text, text(blocks(x.Content))} {
+				if t != "" {
+					out = append(out, t)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// results are the tool results since the model's last answer.
+func (b *body) results() []ToolResult {
 	var out []ToolResult
-	for _, m := range b.Messages[from:] {
+	for _, m := range b.latest() {
 		for _, x := range blocks(m.Content) {
 			if x.Type == "tool_result" {
 				out = append(out, ToolResult{ID: x.ToolUseID, Text: text(blocks(x.Content)), IsError: x.IsError})

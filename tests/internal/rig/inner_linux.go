@@ -164,7 +164,11 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 	for k, v := range st.Env {
 		cmd.Env = append(cmd.Env, k+"="+w.Replace(v))
 	}
-	var stdout, stderr bytes.Buffer
+	var stderr bytes.Buffer
+	var stdout watched
+	if st.Signal != nil {
+		stdout.watch(st.Signal.When.Output)
+	}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if st.Stdin != "" {
 		cmd.Stdin = strings.NewReader(st.Stdin)
@@ -191,7 +195,7 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 	var wg sync.WaitGroup
 	var r StepResult
 	if st.Signal != nil {
-		wg.Go(func() { r.Signalled = s.send(st.Signal, cmd.Process.Pid, done) })
+		wg.Go(func() { r.Signalled = s.send(st.Signal, cmd.Process.Pid, stdout.seen, done) })
 	}
 	var chatErr error
 	if chat != nil {
@@ -205,7 +209,7 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		r.Signal = ws.Signal().String()
 	}
-	r.Stdout, r.Stderr = stdout.String(), stderr.String()
+	r.Stdout, r.Stderr = stdout.all.String(), stderr.String()
 	if chat != nil {
 		r.Stdout = chat.transcript()
 	}
@@ -221,10 +225,41 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 
 func mentionsSession(s string) bool { return strings.Contains(s, WordSession) }
 
+// watched keeps what is written to it and tells when a text is among it. One
+// goroutine may write. The buffer is no embedded one: its ReadFrom would go past
+// Write.
+type watched struct {
+	all  bytes.Buffer
+	text []byte
+	seen chan struct{} // closed when text has come; nil without one
+	from int           // what lies before was searched
+}
+
+func (w *watched) watch(text string) {
+	if text != "" {
+		w.text, w.seen = []byte(text), make(chan struct{})
+	}
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.all.Write(p)
+	if w.text == nil {
+		return n, err
+	}
+	all := w.all.Bytes()
+	if bytes.Contains(all[w.from:], w.text) {
+		close(w.seen)
+		w.text = nil
+	}
+	// The text's beginning may have come, its end not.
+	w.from = max(0, len(all)-len(w.text))
+	return n, err
+}
+
 // send waits for the signal's condition and reports whether it was met before
-// the step was done.
-func (s *stage) send(sig *Signal, pid int, done <-chan struct{}) bool {
-	var met <-chan struct{}
+// the step was done. said is closed once the output of When.Output has come.
+func (s *stage) send(sig *Signal, pid int, said, done <-chan struct{}) bool {
+	met := said
 	switch {
 	case sig.When.Request > 0:
 		met = s.model.Seen(sig.When.Request)

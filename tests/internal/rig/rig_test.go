@@ -47,6 +47,9 @@ func TestRunIsClosedOff(t *testing.T) {
 	t.Parallel()
 	interrupted := sh("trap 'kill $!; echo caught; exit 7' INT; echo ready > " + rig.WordMark + "; sleep 15 & wait $!")
 	interrupted.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
+	// Written in two parts, so that neither holds all of the text.
+	said := sh("trap 'kill $!; exit 8' INT; printf are; sleep 0.05; echo ' you'; sleep 15 & wait $!")
+	said.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Output: "re yo"}}
 	slow := sh("sleep 15")
 	slow.Timeout = 200 * time.Millisecond
 	a, err := rig.NewArena(t.TempDir())
@@ -61,6 +64,7 @@ func TestRunIsClosedOff(t *testing.T) {
 		// Leaves a process behind in a session of its own.
 		sh("setsid sh -c 'echo $$ > " + rig.WordRecords + "/left; exec sleep 60' </dev/null >/dev/null 2>&1 &"),
 		sh("echo " + rig.WordSession),
+		said,
 	}})
 	if errors.Is(err, rig.ErrNoNamespace) {
 		t.Skipf("no run is possible here: %v", err)
@@ -72,7 +76,7 @@ func TestRunIsClosedOff(t *testing.T) {
 	for i, s := range res.Steps {
 		got[i] = strings.TrimSpace(s.Stdout)
 	}
-	want := []string{"1", "caught", "", a.Home + "\n" + a.Workspace, "", ""}
+	want := []string{"1", "caught", "", a.Home + "\n" + a.Workspace, "", "", "are you"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("output of the steps (-want +got):\n%s", diff)
 	}
@@ -81,6 +85,9 @@ func TestRunIsClosedOff(t *testing.T) {
 	}
 	if s := res.Steps[2]; !s.TimedOut || s.Signal != "killed" {
 		t.Errorf("slow step: timed out %v by signal %q, want true, killed", s.TimedOut, s.Signal)
+	}
+	if s := res.Steps[6]; s.ExitCode != 8 || !s.Signalled {
+		t.Errorf("step that said what was waited for: code %d, signalled %v, want 8, true", s.ExitCode, s.Signalled)
 	}
 	if s := res.Steps[5]; !strings.Contains(s.Error, "cannot be told by age") {
 		t.Errorf("a session where there are none: error %q", s.Error)

@@ -95,6 +95,9 @@ type Condition struct {
 	Request int `json:"request,omitempty"`
 	// Mark is met when a line was written to WordMark.
 	Mark bool `json:"mark,omitempty"`
+	// Output is met when the command has written this to its standard output; not
+	// for a step with ACP.
+	Output string `json:"output,omitempty"`
 }
 
 // ACP is a conversation over the Agent Client Protocol: the one way to answer
