@@ -190,8 +190,10 @@ func TestPrecedence(t *testing.T) {
 
 // private are the values that a wrong one gives where the default would be the
 // more talkative, or the more lenient, side.
-var private = map[string]any{"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true,
-	"HOOKSPAN_HOOKS_ON_ERROR": "deny", "HOOKSPAN_HOOKS_STRICT_EXIT": true, "HOOKSPAN_HOOKS_ASK": "deny"}
+var private = map[string]any{
+	"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true,
+	"HOOKSPAN_HOOKS_ON_ERROR": "deny", "HOOKSPAN_HOOKS_STRICT_EXIT": true, "HOOKSPAN_HOOKS_ASK": "deny",
+}
 
 func TestAWrongValueShowsAsWhatItGives(t *testing.T) {
 	c, _ := Load(input("", "HOOKSPAN_CAPTURE=x"))
