@@ -67,7 +67,7 @@ func recorder(h Handler) bool {
 	words := append([]string{h.Command}, h.Args...)
 	switch {
 	case h.Args == nil:
-		words = splitWords(h.Command)
+		words = Words(h.Command)
 	case path.Base(h.Command) == "env" && len(h.Args) > 0:
 		words = h.Args
 	}
@@ -84,10 +84,10 @@ func recorder(h Handler) bool {
 		(len(words) == 1 || !strings.HasPrefix(words[1], "-"))
 }
 
-// splitWords splits a command line as a shell would, without expanding anything.
+// Words splits a command line as a shell would, without expanding anything.
 // A backslash quotes only what would need it, so that a path of Windows stays
 // one.
-func splitWords(line string) []string {
+func Words(line string) []string {
 	var words []string
 	var b strings.Builder
 	quote, in := byte(0), false

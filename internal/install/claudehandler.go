@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/hookfile"
 	"github.com/hookspan/hookspan/internal/jsontext"
 )
 
@@ -89,7 +90,7 @@ func parseHandler(text []byte, n *jsontext.Node) (handler, bool) {
 	switch {
 	case h.form != formExec:
 		h.form = formShell
-		words = shellWords(command)
+		words = hookfile.Words(command)
 	case path.Base(command) == "env" && len(h.words) > 0:
 		words = h.words
 	}
@@ -121,41 +122,6 @@ func assignment(word string) bool {
 	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
-}
-
-// shellWords splits a command line as a shell would, without expanding anything.
-// A backslash quotes only what would need it, so that an unquoted path of
-// Windows stays one.
-func shellWords(line string) []string {
-	var words []string
-	var b strings.Builder
-	in, quote := false, byte(0)
-	for i := 0; i < len(line); i++ {
-		c := line[i]
-		switch {
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote == 0 && (c == '\'' || c == '"'):
-			in, quote = true, c
-		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
-			if in {
-				words = append(words, b.String())
-				b.Reset()
-			}
-			in = false
-		case c == '\\' && quote != '\'' && i+1 < len(line) && strings.IndexByte(" \t'\"\\$`", line[i+1]) >= 0:
-			i++
-			in = true
-			b.WriteByte(line[i])
-		default:
-			in = true
-			b.WriteByte(c)
-		}
-	}
-	if in {
-		words = append(words, b.String())
-	}
-	return words
 }
 
 // plain reports that a shell takes the path as it stands for one word. Only then
