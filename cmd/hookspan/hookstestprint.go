@@ -227,7 +227,7 @@ func clineDoes(o *clinehooks.Outcome) string {
 	case r.Cancel:
 		return "Cline stops the task and shows: " + oneLine(r.ErrorMessage)
 	case o.Answer.Soft:
-		return "Cline runs a command that prints the reason and fails in place of the one that was denied; the task goes on."
+		return "Cline makes a call that says the reason and fails, in place of the one that was denied; the task goes on."
 	case r.OverrideInput != "":
 		return "Cline runs the tool with the input that a hook gave."
 	case strings.TrimSpace(r.Context) != "":

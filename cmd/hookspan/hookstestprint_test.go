@@ -25,7 +25,7 @@ func TestWhatClineDoes(t *testing.T) {
 		{"denied call", hook.KindToolStart, claudeform.Answer{Reply: hook.Reply{Cancel: true, ErrorMessage: "no\n such"}}, "Cline does not run the tool, stops the task and shows: no such"},
 		{"refused prompt", hook.KindPrompt, claudeform.Answer{Reply: hook.Reply{Cancel: true, ErrorMessage: "no"}}, "Cline does not take the prompt, stops the task and shows: no"},
 		{"stopped", hook.KindToolEnd, claudeform.Answer{Reply: hook.Reply{Cancel: true, ErrorMessage: "no"}}, "Cline stops the task and shows: no"},
-		{"softly denied", hook.KindToolStart, claudeform.Answer{Soft: true, Reply: hook.Reply{OverrideInput: "{}"}}, "Cline runs a command that prints the reason and fails in place of the one that was denied; the task goes on."},
+		{"softly denied", hook.KindToolStart, claudeform.Answer{Soft: true, Reply: hook.Reply{OverrideInput: "{}"}}, "Cline makes a call that says the reason and fails, in place of the one that was denied; the task goes on."},
 		{"other input", hook.KindToolStart, claudeform.Answer{Reply: hook.Reply{OverrideInput: "{}"}}, "Cline runs the tool with the input that a hook gave."},
 		{"a text", hook.KindToolEnd, claudeform.Answer{Reply: hook.Reply{Context: "lint"}}, "Cline goes on and gives the model what the hooks say."},
 		{"a text for later", hook.KindRunComplete, claudeform.Answer{Pending: []string{"lint"}}, "Cline goes on; the model does not hear of it yet."},

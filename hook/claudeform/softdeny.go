@@ -50,6 +50,9 @@ func (a *answering) softDenial(reason string) string {
 		return wire.Encode(object{{"commands", []any{softCommand(reason)}}})
 	case "read_files":
 		return wire.Encode(object{{"files", []any{object{{"path", softPath(reason)}}}}})
+	case "editor":
+		// A text to replace has to be read first.
+		return wire.Encode(object{{"path", softPath(reason)}, {"old_text", reason}, {"new_text", reason}})
 	}
 	a.note("a denied call of %s stops the task: there is no input with which it only says why", c.Tool)
 	return ""
@@ -97,7 +100,7 @@ func softDenied(w whole) bool {
 		reason, also := strings.CutSuffix(reason, softAfter)
 		// Without a quote in it there is nothing but the text.
 		return ok && also && !strings.Contains(reason, "'")
-	case toolRead:
+	case toolRead, toolEdit:
 		return strings.HasPrefix(el.input.str("file_path"), nowhere+deniedBy)
 	}
 	return false

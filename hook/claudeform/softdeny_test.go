@@ -73,8 +73,10 @@ func TestASoftlyDeniedCommandOnlySaysWhy(t *testing.T) {
 
 // The end of a call that was denied so is no end for hooks, whatever the reason.
 func TestASoftDenialIsRecognised(t *testing.T) {
-	for _, tool := range []string{"run_commands", "read_files"} {
-		c := call(t, pre(t, "sdk", tool, `["a","b"]`), here)
+	for tool, input := range map[string]string{
+		"run_commands": `["a","b"]`, "read_files": `["a","b"]`, "editor": `{"path":"a","new_text":"x"}`,
+	} {
+		c := call(t, pre(t, "sdk", tool, input), here)
 		for _, reason := range nasty {
 			a := c.Answer(denied(reason), Options{SoftDeny: true})
 			raw := payload(t, "sdk", "tool_result", map[string]any{"tool_result": map[string]any{
@@ -87,20 +89,37 @@ func TestASoftDenialIsRecognised(t *testing.T) {
 	}
 }
 
-func TestASoftlyDeniedReadNamesAFileThatCannotBe(t *testing.T) {
-	c := call(t, pre(t, "sdk", "read_files", `["a"]`), here)
-	for _, reason := range nasty {
-		a := c.Answer(denied(reason), Options{SoftDeny: true})
-		var in struct{ Files []struct{ Path string } }
-		if err := json.Unmarshal([]byte(a.Reply.OverrideInput), &in); err != nil || len(in.Files) != 1 || a.Reply.Cancel {
-			t.Fatalf("reply %+v, %v", a.Reply, err)
-		}
-		name := in.Files[0].Path
-		if !strings.HasPrefix(name, nowhere+deniedBy) || strings.Count(name, "/") != 3 || strings.ContainsAny(name, "\\\x00\n") {
-			t.Errorf("path %q", name)
-		}
-		if cleaned := (place{cwd: "/w"}).abs(name); cleaned != name {
-			t.Errorf("%q is another path than it says: %q", name, cleaned)
+func TestASoftlyDeniedCallNamesAFileThatCannotBe(t *testing.T) {
+	for tool, input := range map[string]string{
+		"read_files": `["a"]`, "editor": `{"path":"a","new_text":"x"}`,
+	} {
+		c := call(t, pre(t, "sdk", tool, input), here)
+		for _, reason := range nasty {
+			a := c.Answer(denied(reason), Options{SoftDeny: true})
+			type file struct {
+				Path    string
+				OldText string `json:"old_text"`
+			}
+			var in struct {
+				file
+				Files []file
+			}
+			if err := json.Unmarshal([]byte(a.Reply.OverrideInput), &in); err != nil || a.Reply.Cancel || !a.Soft {
+				t.Fatalf("%s: answer %+v, %v", tool, a, err)
+			}
+			name := in.Path
+			switch {
+			case tool == "read_files" && len(in.Files) == 1:
+				name = in.Files[0].Path
+			case in.OldText == "":
+				t.Errorf("%s: %s would make a file", tool, a.Reply.OverrideInput)
+			}
+			if !strings.HasPrefix(name, nowhere+deniedBy) || strings.Count(name, "/") != 3 || strings.ContainsAny(name, "\\\x00\n") {
+				t.Errorf("%s: path %q", tool, name)
+			}
+			if cleaned := (place{cwd: "/w"}).abs(name); cleaned != name {
+				t.Errorf("%s: %q is another path than it says: %q", tool, name, cleaned)
+			}
 		}
 	}
 }
@@ -116,7 +135,7 @@ func TestWhereACallCannotBeDeniedSoftlyTheTaskStops(t *testing.T) {
 		{"classic", call(t, pre(t, "classic", "execute_command", `{"command":"x"}`), here), "only the SDK's"},
 		{"next", call(t, pre(t, "next", "run_commands", `{"commands":["x"]}`), here), "only the SDK's"},
 		{"windows", call(t, pre(t, "sdk", "run_commands", `["x"]`), windows), "Windows"},
-		{"another tool", call(t, pre(t, "sdk", "editor", `{"path":"a","new_text":"x"}`), here), "call of editor"},
+		{"another tool", call(t, pre(t, "sdk", "apply_patch", `{"input":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}`), here), "call of apply_patch"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -82,7 +82,7 @@ func plans(bin string) map[string]plan {
 			withUntrusted(going(hookscli.CLI3, true)), trusting(hookscli.Phase{Rows: rows("project")}, bin),
 		}},
 		"cli3":             {cli: clinecli.CLI3, phases: []hookscli.Phase{stopping("exit-two")}},
-		"cli3 json-deny":   {cli: clinecli.CLI3, soft: true, phases: []hookscli.Phase{stopping("json-deny")}},
+		"cli3 json-deny":   {cli: clinecli.CLI3, phases: []hookscli.Phase{stopping("json-deny")}},
 		"cli3 read-secret": {cli: clinecli.CLI3, phases: []hookscli.Phase{stopping("read-secret")}},
 		"cli2": {cli: clinecli.CLI2, phases: []hookscli.Phase{
 			withUntrusted(going(hookscli.CLI2, false)), trusting(stopping("project"), bin),
