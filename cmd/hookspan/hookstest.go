@@ -186,7 +186,7 @@ func (a *app) recordedPayload(cmd *cobra.Command, f hooksTestFlags, dir string) 
 	}
 	raw := hook.Raw{Payload: payload, Event: f.event, StoredAt: a.now(), Cwd: dir, TraceParent: a.cfg.Traceparent}
 	head := cline.Peek(payload, f.event)
-	if head.Kind == hook.KindUnknown {
+	if head.Kind == hook.KindUnknown || !json.Valid(payload) {
 		return hook.Raw{}, hinted{
 			fmt.Errorf("--input %s: no event of Cline's that hookspan knows", f.file),
 			"want the JSON object that Cline gives its hooks; --event names the hook where it does not",

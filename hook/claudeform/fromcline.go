@@ -42,21 +42,31 @@ func FromCline(raw hook.Raw, c Context) (*Call, error) {
 	if len(events) == 0 {
 		return &Call{goos: c.GOOS}, err
 	}
-	ev := events[0]
+	if err != nil {
+		return newCall(&events[0], c), err
+	}
+	return FromDecoded(&events[0], raw, c), nil
+}
+
+// FromDecoded is FromCline for an event that was decoded already, without an
+// error, from raw.
+func FromDecoded(ev *hook.Event, raw hook.Raw, c Context) *Call {
+	out := newCall(ev, c)
+	body, _ := wire.Open(wire.Trim(raw.Payload))
+	out.Roots = cline.Peek(raw.Payload, raw.Event).Dirs
+	out.translate(body, c)
+	return out
+}
+
+func newCall(ev *hook.Event, c Context) *Call {
 	out := &Call{
 		Dialect: ev.Dialect, Name: ev.Name, Session: ev.Session, Kind: ev.Kind,
-		Cwd: ev.Cwd, event: ev, goos: c.GOOS,
+		Cwd: ev.Cwd, event: *ev, goos: c.GOOS,
 	}
 	if ev.Tool != nil {
 		out.Tool, out.ToolID = ev.Tool.Name, ev.Tool.ID
 	}
-	if err != nil {
-		return out, err
-	}
-	body, _ := wire.Open(wire.Trim(raw.Payload))
-	out.Roots = cline.Peek(raw.Payload, raw.Event).Dirs
-	out.translate(body, c)
-	return out, nil
+	return out
 }
 
 // translate finds the events.

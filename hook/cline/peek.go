@@ -10,9 +10,9 @@ import (
 // payload has none.
 //
 // Peek reads the payload once and never fails: of a payload that is not a JSON
-// object it says the started name and nothing else. An empty payload is what a
-// hook gets whose host dies while it starts; there the started name alone says
-// what happened.
+// object it says the started name and what that tells, but never that a run ends.
+// An empty payload is what a hook gets whose host dies while it starts; there the
+// started name alone says that, too.
 func Peek(payload []byte, event string) hook.Head {
 	if event == HookRunsEvent {
 		return peekHookRuns(payload)
@@ -25,7 +25,8 @@ func Peek(payload []byte, event string) hook.Head {
 	}
 	var e envelope
 	if err := e.open(payload); err != nil {
-		return hook.Head{Name: documentedName(event)}
+		name := documentedName(event)
+		return hook.Head{Name: name, Kind: kindOf(name, nil)}
 	}
 	name := e.name(event)
 	kind := kindOf(name, wire.Members(e.turn))

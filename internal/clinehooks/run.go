@@ -87,12 +87,12 @@ type Outcome struct {
 // where the user's settings want that.
 func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	started := h.Now()
+	head := cline.Peek(raw.Payload, raw.Event)
 	events, err := cline.Decode(raw)
 	if err != nil || len(events) == 0 {
-		return h.refuse(Outcome{}, hook.KindUnknown, fmt.Sprintf("%s: hooks were not run: the payload cannot be read: %v", raw.Event, err))
+		return h.refuse(head.Kind, fmt.Sprintf("%s: hooks were not run: the payload cannot be read: %v", raw.Event, err))
 	}
 	ev := events[0]
-	head := cline.Peek(raw.Payload, raw.Event)
 	roots := head.Dirs
 	if len(roots) == 0 && raw.Cwd != "" {
 		roots = []string{raw.Cwd}
@@ -112,10 +112,7 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 		c.TranscriptPath = m.transcript()
 		c.Seen = ev.Kind == hook.KindRunStart && ev.ParentAgent == "" && m.seen()
 	}
-	call, err := claudeform.FromCline(raw, c)
-	if err != nil {
-		return h.refuse(out, ev.Kind, fmt.Sprintf("%s: hooks were not run: %v", ev.Name, err))
-	}
+	call := claudeform.FromDecoded(&ev, raw, c)
 	out.Call = call
 	if h.Dir != "" {
 		if ev.ParentAgent == "" && !m.goesOn(ev.Kind) {
@@ -191,9 +188,8 @@ func (h *Hooks) runner(c *claudeform.Call, m memory, raw hook.Raw, roots []strin
 
 // refuse notes why the hooks were not asked, and denies what can be denied where
 // the user wants that.
-func (h *Hooks) refuse(out Outcome, kind hook.Kind, why string) Outcome {
-	out.Problems = append(out.Problems, why)
-	return h.deny(out, kind, why)
+func (h *Hooks) refuse(kind hook.Kind, why string) Outcome {
+	return h.deny(Outcome{Problems: []string{why}}, kind, why)
 }
 
 func (h *Hooks) deny(out Outcome, kind hook.Kind, why string) Outcome {

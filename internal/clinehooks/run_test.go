@@ -246,14 +246,29 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 }
 
 func TestAPayloadThatIsNoEvent(t *testing.T) {
-	w := newWorld(t)
-	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", deny))
-	out := w.run(hook.Raw{Payload: []byte("hello"), Event: "PreToolUse"})
-	if out.Answer.Reply.Cancel || len(out.Problems) != 1 {
-		t.Errorf("reply %+v, problems %q", out.Answer.Reply, out.Problems)
-	}
-	if b, err := out.Record(1); b != nil || err != nil {
-		t.Errorf("record %s, %v", b, err)
+	for name, tc := range map[string]struct {
+		event       string
+		deny, stops bool
+	}{
+		"a call goes on":                 {"PreToolUse", false, false},
+		"a call is denied if wanted":     {"PreToolUse", true, true},
+		"the SDK's call as well":         {"tool_call", true, true},
+		"a prompt as well":               {"UserPromptSubmit", true, true},
+		"the end of a call goes on":      {"PostToolUse", true, false},
+		"an event of no known name also": {"Whatever", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Settings.DenyOnError = tc.deny
+			w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", deny))
+			out := w.run(hook.Raw{Payload: []byte(`{"preToolUse":{"toolName":`), Event: tc.event})
+			if out.Answer.Reply.Cancel != tc.stops || len(out.Problems) != 1 {
+				t.Errorf("reply %+v, problems %q", out.Answer.Reply, out.Problems)
+			}
+			if b, err := out.Record(1); b != nil || err != nil {
+				t.Errorf("record %s, %v", b, err)
+			}
+		})
 	}
 }
 

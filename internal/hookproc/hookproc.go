@@ -101,7 +101,7 @@ func (p *Process) Run() {
 	})
 	log.Path = cfg.LogPath()
 	p.stateDir = cfg.StateDir
-	hooked := cfg.Hooks && p.hooked(p.Dir)
+	hooked := cfg.Hooks && (p.hooked() || p.hookedIn(p.Dir))
 	var over *spill
 	if p.chained() || hooked {
 		over = &spill{dir: cfg.StateDir}
@@ -109,7 +109,9 @@ func (p *Process) Run() {
 	}
 	in := p.read(cfg.MaxEventBytes, over, log)
 	head := p.Host.Peek(in.data, p.Event)
-	hooked = hooked || cfg.Hooks && p.hooked(head.Dirs...)
+	for _, dir := range head.Dirs {
+		hooked = hooked || cfg.Hooks && dir != p.Dir && p.hookedIn(dir)
+	}
 	ask := func(stored bool) reply {
 		theirs := p.startHooks(hooked, stored, in, over)
 		own := p.chain(in, over, log)

@@ -29,30 +29,32 @@ const (
 	maxAnswer = 4 << 20
 )
 
-// hooked tells whether the user, or one of these projects, has a file with
-// Claude-format hooks. It is all that a call costs for which there are none.
-func (p *Process) hooked(projects ...string) bool {
-	if p.Host.HooksFile == "" {
+// hooked tells whether the user has a file with Claude-format hooks. With
+// hookedIn it is all that a call costs for which there are none.
+func (p *Process) hooked() bool {
+	file := p.userHooks()
+	if file == "" {
 		return false
 	}
-	if file := p.userHooks(); file != "" {
-		if _, err := os.Lstat(file); err == nil {
-			return true
-		}
-	}
-	for _, dir := range projects {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if _, err := os.Lstat(filepath.Join(dir, p.Host.HooksFile)); err == nil {
-			return true
-		}
-	}
-	return false
+	_, err := os.Lstat(file)
+	return err == nil
 }
 
-// userHooks is the path of the user's own file; empty where no home is known.
+// hookedIn tells the same of a project.
+func (p *Process) hookedIn(dir string) bool {
+	if p.Host.HooksFile == "" || !filepath.IsAbs(dir) {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(dir, p.Host.HooksFile))
+	return err == nil
+}
+
+// userHooks is the path of the user's own file; empty where the host has none, or
+// no home is known.
 func (p *Process) userHooks() string {
+	if p.Host.HooksFile == "" {
+		return ""
+	}
 	if p.Host.HooksVariable != "" {
 		if dir, _ := takeVariable(p.Environ, p.Host.HooksVariable); dir != "" {
 			return filepath.Join(dir, filepath.Base(p.Host.HooksFile))
