@@ -133,6 +133,23 @@ func TestParentInALongRun(t *testing.T) {
 				r.later += 2 * otelmap.DefaultIdleTimeout
 			}
 		},
+		// With a subagent among the newest events nothing can be told from a part.
+		"a run with a subagent after another": func(r *recording, ask func(hook.Event)) {
+			const lead, sub = `,"agent_id":"lead","parent_agent_id":null`, `,"agent_id":"sub","parent_agent_id":"lead"`
+			call := func(agent, result string) {
+				ask(r.add("tool_call", agent+`,"tool_call":{"id":"x","name":"run_commands","input":{"commands":["ls"]}}`))
+				ask(r.add("tool_result", agent+`,"tool_result":{"id":"x","name":"run_commands","output":"`+result+`"}`))
+			}
+			ask(r.add("agent_start", lead))
+			for range 12 {
+				call(lead, large)
+			}
+			r.add("agent_end", lead)
+			r.add("agent_start", lead)
+			r.add("agent_start", sub)
+			call(sub, "x")
+			call(lead, "x")
+		},
 		"a run that began too far back": func(r *recording, ask func(hook.Event)) {
 			r.start()
 			r.calls(200, large)

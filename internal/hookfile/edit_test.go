@@ -318,7 +318,7 @@ func FuzzAddThenRemove(f *testing.F) {
 			before = parse(t, string(data))
 		}
 		if slices.ContainsFunc(before.Handlers, ours) {
-			t.Skip("it is there already")
+			t.Skip("the drawn hook is in the drawn file already")
 		}
 		after := parse(t, string(out))
 		if !changed || len(after.Handlers) != len(before.Handlers)+1 {

@@ -86,6 +86,14 @@ func TestHooksOfTheUsersAreAsked(t *testing.T) {
 			with:   func(c *call) { c.hooksFile("home/.cline"); c.setenv("HOOKSPAN_HOOKS", "false") },
 			answer: denied, want: neutral,
 		},
+		"switched off, of a folder the payload names": {
+			with: func(c *call) {
+				c.hooksFile("other/.cline")
+				c.setenv("HOOKSPAN_HOOKS", "false")
+				c.Stdin = strings.NewReader(`{"hookName":"PostToolUse","taskId":"1","workspaceRoots":["` + filepath.ToSlash(c.path("other")) + `"]}`)
+			},
+			answer: denied, want: neutral,
+		},
 		"also where nothing is recorded": {
 			with:   func(c *call) { c.hooksFile("home/.cline"); c.setenv("HOOKSPAN_DISABLED", "true") },
 			answer: denied, asked: unstored, want: denied,
