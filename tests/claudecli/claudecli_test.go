@@ -3,7 +3,6 @@ package claudecli_test
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -37,12 +36,7 @@ func do(t *testing.T, run *claudecli.Run) *claudecli.Result {
 		t.Fatal(err)
 	}
 	res, err := claudecli.Do(t.Context(), cache, t.ArtifactDir(), run)
-	if errors.Is(err, rig.ErrNoNamespace) || errors.Is(err, rig.ErrNoProgram) {
-		t.Skipf("cannot drive Claude Code here: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, "Claude Code", err)
 	t.Cleanup(func() {
 		if t.Failed() {
 			logResult(t, res)
@@ -54,9 +48,6 @@ func do(t *testing.T, run *claudecli.Run) *claudecli.Result {
 // logResult shows what happened, for the reader of a failed test.
 func logResult(t *testing.T, res *claudecli.Result) {
 	t.Helper()
-	for i, s := range res.Steps {
-		t.Logf("step %d: exit code %d %s, %s, timed out %v, %s\n%.4000s\n%.2000s", i, s.ExitCode, s.Signal, s.Took.Round(time.Millisecond), s.TimedOut, s.Error, s.Stdout, s.Stderr)
-	}
 	for _, r := range res.Requests {
 		t.Logf("request %d: %s turn %d, status %d, complete %v, usage %+v, calls %+v, results %+v", r.N, r.Part, r.Turn, r.Status, r.Complete, r.Usage, r.Calls, r.Results)
 	}
@@ -64,13 +55,7 @@ func logResult(t *testing.T, res *claudecli.Result) {
 	if err != nil {
 		t.Log(err)
 	}
-	for _, r := range recs {
-		t.Logf("hook %s %s %.400s", r.At.Format("05.000"), r.Name, r.Payload)
-	}
-	for i := range res.Spans {
-		data, err := json.Marshal(&res.Spans[i])
-		t.Logf("span %s %v", data, err)
-	}
+	res.Report(t, recs)
 }
 
 // payload is what tests read of a recorded hook call.

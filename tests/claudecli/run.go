@@ -53,17 +53,6 @@ type Result struct {
 	Requests []mockanthropic.Request
 }
 
-// model is the scripted model as the rig wants it.
-type model struct{ *mockanthropic.Server }
-
-func (m model) Log() []any {
-	var out []any
-	for _, r := range m.Requests() {
-		out = append(out, r)
-	}
-	return out
-}
-
 // Inner does the inner half's work if this process was started as one, and
 // reports whether it was; see rig.Inner.
 func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
@@ -76,7 +65,7 @@ func NewModel(script json.RawMessage) (rig.Model, error) {
 	if err := json.Unmarshal(script, &s); err != nil {
 		return nil, fmt.Errorf("decode the script: %w", err)
 	}
-	return model{mockanthropic.New(s)}, nil
+	return mockanthropic.New(s), nil
 }
 
 // Do prepares an arena in dir, which must be empty, and executes the run there
@@ -96,19 +85,11 @@ func Do(ctx context.Context, cache, dir string, run *Run) (*Result, error) {
 			return nil, fmt.Errorf("set the run up: %w", err)
 		}
 	}
-	script, err := json.Marshal(run.Script)
-	if err != nil {
-		return nil, fmt.Errorf("encode the model's script: %w", err)
-	}
-	res, err := rig.Execute(ctx, a, &rig.Run{Command: command, Script: script, Steps: run.Steps})
+	res, requests, err := rig.Play[mockanthropic.Request](ctx, a, command, run.Script, run.Steps)
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Result: res}
-	if err := json.Unmarshal(res.Log, &out.Requests); err != nil {
-		return nil, fmt.Errorf("decode the model's log: %w", err)
-	}
-	return out, nil
+	return &Result{Result: res, Requests: requests}, nil
 }
 
 // newArena makes the folders of a run below dir.

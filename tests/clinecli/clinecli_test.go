@@ -1,8 +1,6 @@
 package clinecli_test
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,12 +38,7 @@ func newHarness(t *testing.T) *clinecli.Harness {
 func do(t *testing.T, h *clinecli.Harness, run *clinecli.Run) *clinecli.Result {
 	t.Helper()
 	res, err := h.Do(t.Context(), t.ArtifactDir(), run)
-	if errors.Is(err, rig.ErrNoNamespace) || errors.Is(err, rig.ErrNoProgram) {
-		t.Skipf("cannot drive Cline here: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, "Cline", err)
 	t.Cleanup(func() {
 		if t.Failed() {
 			logResult(t, res)
@@ -57,9 +50,6 @@ func do(t *testing.T, h *clinecli.Harness, run *clinecli.Run) *clinecli.Result {
 // logResult shows what happened, for the reader of a failed test.
 func logResult(t *testing.T, res *clinecli.Result) {
 	t.Helper()
-	for i, s := range res.Steps {
-		t.Logf("step %d: exit code %d %s, %s, timed out %v, %s\n%.4000s\n%.2000s", i, s.ExitCode, s.Signal, s.Took.Round(time.Millisecond), s.TimedOut, s.Error, s.Stdout, s.Stderr)
-	}
 	for _, r := range res.Requests {
 		t.Logf("request %d: status %d, complete %v, usage %+v", r.N, r.Status, r.Complete, r.Usage)
 	}
@@ -67,13 +57,7 @@ func logResult(t *testing.T, res *clinecli.Result) {
 	if err != nil {
 		t.Log(err)
 	}
-	for _, r := range recs {
-		t.Logf("hook %s %s %.300s", r.At.Format("05.000"), r.Name, r.Payload)
-	}
-	for i := range res.Spans {
-		data, err := json.Marshal(&res.Spans[i])
-		t.Logf("span %s %v", data, err)
-	}
+	res.Report(t, recs)
 }
 
 // canonical gives the names of the recorded hooks with what Cline leaves to

@@ -2,7 +2,6 @@ package clinecli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,17 +118,9 @@ func execute(ctx context.Context, a *rig.Arena, run *Run, command []string) (*Re
 			return nil, fmt.Errorf("set the run up: %w", err)
 		}
 	}
-	script, err := json.Marshal(run.Script)
-	if err != nil {
-		return nil, fmt.Errorf("encode the model's script: %w", err)
-	}
-	res, err := rig.Execute(ctx, a, &rig.Run{Command: command, Script: script, Steps: run.Steps})
+	res, requests, err := rig.Play[mockllm.Request](ctx, a, command, run.Script, run.Steps)
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Result: res}
-	if err := json.Unmarshal(res.Log, &out.Requests); err != nil {
-		return nil, fmt.Errorf("decode the model's log: %w", err)
-	}
-	return out, nil
+	return &Result{Result: res, Requests: requests}, nil
 }

@@ -34,17 +34,6 @@ type Result struct {
 	Requests []mockllm.Request
 }
 
-// model is the scripted model as the rig wants it.
-type model struct{ *mockllm.Server }
-
-func (m model) Log() []any {
-	var out []any
-	for _, r := range m.Requests() {
-		out = append(out, r)
-	}
-	return out
-}
-
 // Inner does the inner half's work if this process was started as one, and
 // reports whether it was; see rig.Inner.
 func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
@@ -57,7 +46,7 @@ func NewModel(script json.RawMessage) (rig.Model, error) {
 	if err := json.Unmarshal(script, &turns); err != nil {
 		return nil, fmt.Errorf("decode the script: %w", err)
 	}
-	return model{mockllm.New(turns)}, nil
+	return mockllm.New(turns), nil
 }
 
 // newArena makes the folders of a run below dir.

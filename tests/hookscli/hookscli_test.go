@@ -2,7 +2,6 @@ package hookscli_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,12 +100,7 @@ func plans(bin string) map[string]plan {
 // done hands a run's result out, or skips the test where this machine cannot.
 func done(t *testing.T, d *hookscli.Done, err error) *hookscli.Done {
 	t.Helper()
-	if errors.Is(err, rig.ErrNoNamespace) || errors.Is(err, rig.ErrNoProgram) {
-		t.Skipf("cannot drive the agents here: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, "the agents", err)
 	t.Cleanup(func() {
 		if t.Failed() {
 			logDone(t, d)

@@ -15,8 +15,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
 // Script is what the model says. A request whose first user message holds
@@ -120,14 +121,12 @@ type Request struct {
 	Complete bool `json:"complete"`
 }
 
-// Server plays a script. It is an http.Handler, safe for concurrent use.
+// Server plays a script. It is a rig.Model, safe for concurrent use.
 type Server struct {
-	script Script
+	rig.Journal[Request]
 
-	mu      sync.Mutex
-	log     []*Request
-	used    map[string]int
-	arrived map[int]chan struct{}
+	script Script
+	used   map[string]int // turns of each part
 }
 
 // New returns a server that plays the script. An empty part answers every
@@ -138,33 +137,7 @@ func New(script Script) *Server {
 			*part = []Turn{{Text: "ok"}}
 		}
 	}
-	return &Server{script: script, used: make(map[string]int), arrived: make(map[int]chan struct{})}
-}
-
-// Requests returns a copy of the log in the order of arrival.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make([]Request, len(s.log))
-	for i, r := range s.log {
-		out[i] = *r
-	}
-	return out
-}
-
-// Seen returns a channel that is closed once request n, from 1, has arrived.
-func (s *Server) Seen(n int) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ch, ok := s.arrived[n]
-	if !ok {
-		ch = make(chan struct{})
-		if len(s.log) >= n {
-			close(ch)
-		}
-		s.arrived[n] = ch
-	}
-	return ch
+	return &Server{script: script, used: make(map[string]int)}
 }
 
 // ServeHTTP answers POST /v1/messages with the next turn and everything else,
@@ -179,20 +152,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusUnprocessableEntity, errorBody("", fmt.Sprintf("mock: request is not JSON: %v", err)))
 		return
 	}
-	req, turn := s.begin(&b)
+	entry, req, turn := s.begin(&b)
 	status, complete := s.answer(r.Context(), w, req, turn)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	logged := s.log[req.N-1]
-	logged.End, logged.Status, logged.Complete = time.Now(), status, complete
+	s.Change(entry, func(e *Request) { e.End, e.Status, e.Complete = time.Now(), status, complete })
 }
 
-// begin logs the request and picks its turn. The request it returns is the
-// caller's own.
-func (s *Server) begin(b *body) (Request, Turn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := len(s.log) + 1
+// begin logs the request and picks its turn. The request it returns beside the
+// entry is the caller's own.
+func (s *Server) begin(b *body) (entry *Request, req Request, turn Turn) {
+	entry = s.Add(func(n int) *Request {
+		req, turn = s.next(n, b)
+		logged := req
+		return &logged
+	})
+	return entry, req, turn
+}
+
+// next is the n-th request and its turn.
+func (s *Server) next(n int, b *body) (Request, Turn) {
 	req := Request{
 		N: n, Start: time.Now(), Model: b.Model, Stream: b.Stream, Results: b.results(), Heard: b.heard(),
 		ID: fmt.Sprintf("msg_mock_%d", n), RequestID: fmt.Sprintf("req_mock_%d", n),
@@ -219,11 +196,6 @@ func (s *Server) begin(b *body) (Request, Turn) {
 			c.ID = fmt.Sprintf("toolu_mock_%d_%d", n, i)
 			req.Calls, req.Finish = append(req.Calls, c), "tool_use"
 		}
-	}
-	logged := req
-	s.log = append(s.log, &logged)
-	if ch, ok := s.arrived[n]; ok {
-		close(ch)
 	}
 	return req, turn
 }

@@ -14,8 +14,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
 // Model is the one model the server lists.
@@ -111,13 +112,11 @@ func CallID(n, i int) string { return fmt.Sprintf("call_%d_%d", n, i) }
 // keepMessages is how many of a request's messages the log keeps.
 const keepMessages = 3
 
-// Server plays a script. It is an http.Handler, safe for concurrent use.
+// Server plays a script. It is a rig.Model, safe for concurrent use.
 type Server struct {
-	script []Turn
+	rig.Journal[Request]
 
-	mu      sync.Mutex
-	log     []*Request
-	arrived map[int]chan struct{}
+	script []Turn
 }
 
 // New returns a server that plays the script. An empty script answers every
@@ -126,37 +125,7 @@ func New(script []Turn) *Server {
 	if len(script) == 0 {
 		script = []Turn{{Text: "ok"}}
 	}
-	return &Server{script: script, arrived: make(map[int]chan struct{})}
-}
-
-// Requests returns a copy of the log in the order of arrival.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make([]Request, len(s.log))
-	for i, r := range s.log {
-		out[i] = *r
-	}
-	return out
-}
-
-// Seen returns a channel that is closed once request n, from 1, has arrived.
-func (s *Server) Seen(n int) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.seen(n)
-}
-
-func (s *Server) seen(n int) chan struct{} {
-	ch, ok := s.arrived[n]
-	if !ok {
-		ch = make(chan struct{})
-		s.arrived[n] = ch
-		if len(s.log) >= n {
-			close(ch)
-		}
-	}
-	return ch
+	return &Server{script: script}
 }
 
 // body is what the server reads of a completion request.
@@ -186,37 +155,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req, turn := s.begin(&b)
 	status, usage, complete := s.answer(r.Context(), w, &b, req, turn)
-	s.mu.Lock()
-	req.End, req.Status, req.Usage, req.Complete = time.Now(), status, usage, complete
-	s.mu.Unlock()
+	s.Change(req, func(e *Request) { e.End, e.Status, e.Usage, e.Complete = time.Now(), status, usage, complete })
 }
 
 // begin logs the request and picks its turn.
 func (s *Server) begin(b *body) (*Request, *Turn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	req := &Request{N: len(s.log) + 1, Start: time.Now(), Stream: b.Stream, Native: len(b.Tools) > 0}
-	req.Turn = min(req.N, len(s.script)) - 1
-	for _, t := range b.Tools {
-		req.Tools = append(req.Tools, t.Function.Name)
-	}
-	req.Last = b.Messages[max(0, len(b.Messages)-keepMessages):]
-	turn := &s.script[req.Turn]
-	req.Calls = turn.Tools
-	s.log = append(s.log, req)
-	if ch := s.seen(req.N); !isClosed(ch) {
-		close(ch)
-	}
+	var turn *Turn
+	req := s.Add(func(n int) *Request {
+		req := &Request{N: n, Start: time.Now(), Stream: b.Stream, Native: len(b.Tools) > 0}
+		req.Turn = min(n, len(s.script)) - 1
+		for _, t := range b.Tools {
+			req.Tools = append(req.Tools, t.Function.Name)
+		}
+		req.Last = b.Messages[max(0, len(b.Messages)-keepMessages):]
+		turn = &s.script[req.Turn]
+		req.Calls = turn.Tools
+		return req
+	})
 	return req, turn
-}
-
-func isClosed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
-	}
 }
 
 func (s *Server) answer(ctx context.Context, w http.ResponseWriter, b *body, req *Request, t *Turn) (status int, usage *Usage, complete bool) {
