@@ -7,7 +7,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 export CGO_ENABLED = 0
 
-.PHONY: all build setup test demo bench fuzz fmt lint clean install
+.PHONY: all build setup test soak demo bench fuzz fmt lint clean install
 
 all: build
 
@@ -29,6 +29,10 @@ setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring
 test: setup ## everything that proves the promises
 	$(GO) vet ./...
 	$(GO) test -count=1 -timeout 14m ./...
+
+SOAKTIME ?= 85m
+soak: setup ## the long form of the tables of faults; writes their results into docs/
+	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security -soak -publish
 
 bench: build ## the hook's budget, then the packages' benchmarks
 	$(GO) run ./tests/bench

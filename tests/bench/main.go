@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
 func main() {
@@ -94,7 +96,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			_, err = fmt.Fprintf(out, format, args...)
 		}
 	}
-	say("%s, %s, %d rounds of a 4 KB event\n\n", machine(), runtime.Version(), o.rounds)
+	say("%s, %s, %d rounds of a 4 KB event\n\n", proof.Machine(), runtime.Version(), o.rounds)
 	say("%s\n", table(f.contestants))
 	say("A payload of 100 MB: %s and %.1f MiB at most. The program: %.2f MB.\n\n",
 		large.took.Round(time.Millisecond), float64(large.peak)/1024, float64(hook.Size())/1e6)

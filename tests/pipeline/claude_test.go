@@ -17,6 +17,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/tests/internal/lab"
 )
 
 const claudePayloads = "../../hook/claude/testdata"
@@ -44,7 +45,7 @@ type step struct {
 }
 
 // steps are what Claude Code did in the session, in its order.
-func (s claudeSession) steps(t *testing.T) []step {
+func (s claudeSession) steps(t testing.TB) []step {
 	t.Helper()
 	out := s.rows(t)
 	if strings.HasSuffix(s.payloads, ".ndjson") {
@@ -79,7 +80,7 @@ func (s claudeSession) steps(t *testing.T) []step {
 }
 
 // rows are the transcripts' rows. One without a time follows the one before it.
-func (s claudeSession) rows(t *testing.T) []step {
+func (s claudeSession) rows(t testing.TB) []step {
 	t.Helper()
 	var out []step
 	root := filepath.Join(storage, s.files)
@@ -117,12 +118,12 @@ var timestamp = regexp.MustCompile(`"timestamp": ?"[^"]*"`)
 // Each event goes to so many hooks at once; alter, if not nil, is what becomes
 // of payloads and rows.
 func (w *world) playClaude(s claudeSession, copies int, alter func([]byte) []byte) {
-	w.t.Helper()
+	w.T.Helper()
 	if alter == nil {
 		alter = func(b []byte) []byte { return b }
 	}
 	w.metaFiles(s)
-	for _, st := range s.steps(w.t) {
+	for _, st := range s.steps(w.T) {
 		if st.row != nil {
 			st.row = alter(st.row)
 			w.row(st)
@@ -135,7 +136,7 @@ func (w *world) playClaude(s claudeSession, copies int, alter func([]byte) []byt
 		}
 		for range copies {
 			if err := <-done; err != nil {
-				w.t.Fatal(err)
+				w.T.Fatal(err)
 			}
 		}
 	}
@@ -143,49 +144,49 @@ func (w *world) playClaude(s claudeSession, copies int, alter func([]byte) []byt
 
 // metaFiles copies what Claude Code notes of each subagent.
 func (w *world) metaFiles(s claudeSession) {
-	w.t.Helper()
+	w.T.Helper()
 	root := filepath.Join(storage, s.files)
 	files, err := filepath.Glob(filepath.Join(root, "projects", "*", "*", "subagents", "*.meta.json"))
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	for _, f := range files {
 		name, err := filepath.Rel(root, f)
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
 		text, err := os.ReadFile(f)
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
-		w.write(filepath.Join(".claude", name), string(text))
+		w.Write(filepath.Join(".claude", name), string(text))
 	}
 }
 
 func (w *world) row(st step) {
-	w.t.Helper()
-	path := filepath.Join(w.home, st.file)
+	w.T.Helper()
+	path := filepath.Join(w.Home, st.file)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	now := `"timestamp":"` + time.Now().UTC().Format("2006-01-02T15:04:05.000Z") + `"`
 	row := timestamp.ReplaceAll(st.row, []byte(now))
 	if _, err := f.Write(append(row, '\n')); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
 // tryClaudeHook gives a payload to a hook process as Claude Code does: silence
 // is what it must answer.
 func (w *world) tryClaudeHook(event string, payload []byte) error {
-	cmd := w.program("claude-hook", event)
+	cmd := w.Program("claude-hook", event)
 	cmd.Stdin = bytes.NewReader(payload)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -197,15 +198,15 @@ func (w *world) tryClaudeHook(event string, payload []byte) error {
 
 // holdsClaude compares every destination with the golden spans but for times:
 // the payloads have none, and these were played in a moment.
-func (w *world) holdsClaude(t *testing.T, s claudeSession) {
+func (w *world) holdsClaude(t testing.TB, s claudeSession) {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join("..", "golden", "testdata", s.name+".otlp.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden := decode(t, doc)
+	golden := lab.Decode(t, doc)
 	want := timeless(golden)
-	for name, spans := range map[string][]otlptest.Span{"otlp": w.otlp.Spans(), "store": w.stored(), "file": w.filed()} {
+	for name, spans := range map[string][]otlptest.Span{"otlp": w.OTLP.Spans(), "store": w.Stored(), "file": w.Filed()} {
 		if diff := gocmp.Diff(want, timeless(spans)); diff != "" {
 			t.Errorf("%s differs (-golden +got):\n%s", name, diff)
 		}
@@ -233,7 +234,7 @@ func TestClaudeSessions(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.playClaude(s, 1, nil)
-			w.settle()
+			w.Settle()
 			w.holdsClaude(t, s)
 			w.adds(t, "a second flush", 0)
 			w.quiet(t)
@@ -247,7 +248,7 @@ func TestOneInfiniumTraceForASession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "HOOKSPAN_INFINIUM_GRANULARITY=session")
 	w.playClaude(claudeSessions[0], 1, nil)
-	w.settle()
+	w.Settle()
 	w.adds(t, "a second flush", 0)
 	traces := w.infiniumTraces()
 	if len(traces) != 1 {
@@ -274,7 +275,7 @@ func TestOneInfiniumTraceForASession(t *testing.T) {
 	if diff := gocmp.Diff(want, actions); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
-	if roots := len(w.otlp.Spans()); roots != 23 {
+	if roots := len(w.OTLP.Spans()); roots != 23 {
 		t.Errorf("otlp has %d spans, want those of the three turns, 23", roots)
 	}
 }
@@ -288,17 +289,17 @@ func TestEveryClaudeEventTwice(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.playClaude(s, 2, nil)
-			w.settle()
+			w.Settle()
 			w.adds(t, "a second flush", 0)
 			ids := map[string]int{}
-			for _, sp := range w.otlp.Spans() {
+			for _, sp := range w.OTLP.Spans() {
 				ids[sp.Span]++
 			}
 			doc, err := os.ReadFile(filepath.Join("..", "golden", "testdata", s.name+".otlp.json"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := decode(t, doc)
+			golden := lab.Decode(t, doc)
 			for i := range golden {
 				if ids[golden[i].Span] == 0 {
 					t.Errorf("span %q is missing", golden[i].Name)
@@ -312,7 +313,7 @@ func TestEveryClaudeEventTwice(t *testing.T) {
 	}
 }
 
-func eventName(t *testing.T, payload []byte) string {
+func eventName(t testing.TB, payload []byte) string {
 	t.Helper()
 	var e struct {
 		Name string `json:"hook_event_name"`
@@ -321,7 +322,7 @@ func eventName(t *testing.T, payload []byte) string {
 	return e.Name
 }
 
-func decodeJSON(t *testing.T, data []byte, v any) {
+func decodeJSON(t testing.TB, data []byte, v any) {
 	t.Helper()
 	if err := json.Unmarshal(data, v); err != nil {
 		t.Fatal(err)
@@ -329,7 +330,7 @@ func decodeJSON(t *testing.T, data []byte, v any) {
 }
 
 // lines are the lines of a file, which may be long.
-func lines(t *testing.T, path string) [][]byte {
+func lines(t testing.TB, path string) [][]byte {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/infinium/infiniumtest"
 	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/tests/internal/lab"
 )
 
 // TestOutage has two destinations down when the task ends. The others are not
@@ -20,46 +21,46 @@ import (
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.otlp.Always(otlptest.Status(503, "down"))
-	w.infinium.Always(infiniumtest.CloseBefore())
+	w.OTLP.Always(otlptest.Status(503, "down"))
+	w.Infinium.Always(infiniumtest.CloseBefore())
 	s := sessions[0]
 	s.install(w)
-	w.play(recording(t, s.dir))
+	w.Play(lab.Recording(t, payloads, s.dir))
 	// The hook's own delivery has met the outage and lingers to try again.
-	if err := w.otlp.Wait(t.Context(), 1); err != nil {
+	if err := w.OTLP.Wait(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.infinium.Wait(t.Context(), 1); err != nil {
+	if err := w.Infinium.Wait(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := endDeliveries(w.home); err != nil {
+	if err := lab.EndDeliveries(w.Home); err != nil {
 		t.Fatal(err)
 	}
-	for name, r := range w.flush() {
+	for name, r := range w.Flush() {
 		down := name == "otlp" || name == "infinium"
 		if down != (r.Waiting > 0) || down != (len(r.Errors) > 0) || r.Parked != 0 {
 			t.Errorf("while two are down: %s: %+v", name, r)
 		}
 	}
 	want := rows(s.golden(t, true))
-	if diff := gocmp.Diff(want, rows(w.stored())); diff != "" {
+	if diff := gocmp.Diff(want, rows(w.Stored())); diff != "" {
 		t.Errorf("the store was held up (-golden +got):\n%s", diff)
 	}
-	if n := len(w.otlp.Spans()) + len(w.infinium.Traces()); n != 0 {
+	if n := len(w.OTLP.Spans()) + len(w.Infinium.Traces()); n != 0 {
 		t.Fatalf("%d spans and traces were taken during the outage", n)
 	}
 
-	w.otlp.Reset()
-	w.infinium.Reset()
-	for name, r := range w.flush() {
+	w.OTLP.Reset()
+	w.Infinium.Reset()
+	for name, r := range w.Flush() {
 		if r.Waiting != 0 || r.Parked != 0 {
 			t.Errorf("after the outage: %s: %+v", name, r)
 		}
 	}
-	if diff := gocmp.Diff(want, rows(w.otlp.Spans())); diff != "" {
+	if diff := gocmp.Diff(want, rows(w.OTLP.Spans())); diff != "" {
 		t.Errorf("after the outage: otlp differs (-golden +got):\n%s", diff)
 	}
-	if n := len(w.infinium.Traces()); n != 4 {
+	if n := len(w.Infinium.Traces()); n != 4 {
 		t.Errorf("after the outage: infinium has %d traces, want 4", n)
 	}
 }
@@ -72,54 +73,54 @@ func TestKilledHooks(t *testing.T) {
 	w := newWorld(t)
 	s := sessions[0]
 	s.install(w)
-	for _, e := range recording(t, s.dir) {
+	for _, e := range lab.Recording(t, payloads, s.dir) {
 		w.killInPayload(e)
 		w.killAfterAnswer(e)
 	}
-	w.settle()
-	w.flush()
+	w.Settle()
+	w.Flush()
 	w.holds(t, "after every hook was killed", rows(s.golden(t, true)))
 	w.adds(t, "a second flush", 0)
 	w.quiet(t)
 }
 
 // killInPayload kills a hook that has got half of its payload.
-func (w *world) killInPayload(e event) {
-	w.t.Helper()
-	cmd := w.program("cline-hook", e.name)
+func (w *world) killInPayload(e lab.Event) {
+	w.T.Helper()
+	cmd := w.Program("cline-hook", e.Name)
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	if _, err := in.Write(e.payload[:len(e.payload)/2]); err != nil {
-		w.t.Fatal(err)
+	if _, err := in.Write(e.Payload[:len(e.Payload)/2]); err != nil {
+		w.T.Fatal(err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if err := cmd.Wait(); err == nil {
-		w.t.Fatal("the hook was not killed")
+		w.T.Fatal("the hook was not killed")
 	}
 }
 
 // killAfterAnswer kills a hook as soon as its answer has been read.
-func (w *world) killAfterAnswer(e event) {
-	w.t.Helper()
-	cmd := w.program("cline-hook", e.name)
-	cmd.Stdin = bytes.NewReader(e.payload)
+func (w *world) killAfterAnswer(e lab.Event) {
+	w.T.Helper()
+	cmd := w.Program("cline-hook", e.Name)
+	cmd.Stdin = bytes.NewReader(e.Payload)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	answer, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || answer != neutral {
-		w.t.Fatalf("%s: answered %q, %v", e.name, answer, err)
+		w.T.Fatalf("%s: answered %q, %v", e.Name, answer, err)
 	}
 	// It may have ended by itself by now.
 	_ = cmd.Process.Kill()
@@ -131,12 +132,12 @@ func TestTraceparent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-	for _, e := range recording(t, "e2e-cli2/ok") {
-		w.hook(e.name, e.payload, "HOOKSPAN_TRACEPARENT=00-"+trace+"-"+parent+"-01")
+	for _, e := range lab.Recording(t, payloads, "e2e-cli2/ok") {
+		w.Hook(e.Name, e.Payload, "HOOKSPAN_TRACEPARENT=00-"+trace+"-"+parent+"-01")
 	}
-	w.settle()
+	w.Settle()
 	roots := 0
-	for _, s := range w.otlp.Spans() {
+	for _, s := range w.OTLP.Spans() {
 		if s.Trace != trace {
 			t.Errorf("span %q is of trace %s, want %s", s.Name, s.Trace, trace)
 		}
@@ -155,15 +156,15 @@ func TestTraceparent(t *testing.T) {
 func TestHooksDoNotCareForOTLPVariables(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "HOOKSPAN_RETENTION=for ever")
-	w.environ = append(w.environ, "OTEL_TRACES_EXPORTER=console", "OTEL_EXPORTER_OTLP_INSECURE=maybe",
+	w.Environ = append(w.Environ, "OTEL_TRACES_EXPORTER=console", "OTEL_EXPORTER_OTLP_INSECURE=maybe",
 		"OTEL_BSP_SCHEDULE_DELAY=x", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=1", "OTEL_SERVICE_NAME=mine",
 		"OTEL_RESOURCE_ATTRIBUTES=team=a%20b")
 	s := sessions[3]
 	s.install(w)
-	w.play(recording(t, s.dir))
-	w.settle()
+	w.Play(lab.Recording(t, payloads, s.dir))
+	w.Settle()
 	w.holds(t, "with other programs' variables", rows(s.golden(t, true)))
-	for _, span := range w.otlp.Spans() {
+	for _, span := range w.OTLP.Spans() {
 		got := map[string]string{}
 		for _, a := range span.Resource.GetAttributes() {
 			got[a.GetKey()] = a.GetValue().GetStringValue()
@@ -172,7 +173,7 @@ func TestHooksDoNotCareForOTLPVariables(t *testing.T) {
 			t.Fatalf("resource %v, want service.name and team from the environment", got)
 		}
 	}
-	if _, said, code := w.hookspan("config"); code != 1 || !strings.Contains(said, "HOOKSPAN_RETENTION") {
+	if _, said, code := w.Hookspan("config"); code != 1 || !strings.Contains(said, "HOOKSPAN_RETENTION") {
 		t.Errorf("hookspan config said %q with code %d", said, code)
 	}
 }
@@ -181,11 +182,11 @@ func TestHooksDoNotCareForOTLPVariables(t *testing.T) {
 func TestPrivateFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.play(recording(t, "e2e-cli2/ok"))
-	w.settle()
+	w.Play(lab.Recording(t, payloads, "e2e-cli2/ok"))
+	w.Settle()
 	n := 0
-	err := filepath.Walk(filepath.Join(w.home, ".local"), func(path string, info os.FileInfo, err error) error {
-		if err == nil && strings.HasPrefix(path, w.state()) {
+	err := filepath.Walk(filepath.Join(w.Home, ".local"), func(path string, info os.FileInfo, err error) error {
+		if err == nil && strings.HasPrefix(path, w.State()) {
 			n++
 			if info.Mode().Perm()&0o077 != 0 {
 				t.Errorf("%s has mode %v: others can read it", path, info.Mode())
@@ -196,7 +197,7 @@ func TestPrivateFiles(t *testing.T) {
 	if err != nil || n < 5 {
 		t.Errorf("%d files looked at: %v", n, err)
 	}
-	if info, err := os.Stat(w.file()); err != nil || info.Mode().Perm()&0o077 != 0 {
+	if info, err := os.Stat(w.File()); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("the file destination has mode %v (%v)", info.Mode(), err)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/tests/internal/lab"
 )
 
 // identity are the members that say what an event is and to what it belongs.
@@ -34,7 +36,7 @@ type planter struct {
 	fields map[string]int
 }
 
-func (p *planter) document(t *testing.T, b []byte) []byte {
+func (p *planter) document(t testing.TB, b []byte) []byte {
 	t.Helper()
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -45,7 +47,7 @@ func (p *planter) document(t *testing.T, b []byte) []byte {
 	return encode(t, p.value("", v))
 }
 
-func encode(t *testing.T, v any) []byte {
+func encode(t testing.TB, v any) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -106,34 +108,34 @@ var planted = []session{sessions[0], sessions[1], sessions[2], sessions[3], sess
 // plantFiles puts the files that Cline kept of a session into the home folder,
 // planted like the payloads.
 func (s session) plantFiles(w *world, p *planter) {
-	w.t.Helper()
+	w.T.Helper()
 	if s.files == "" {
 		return
 	}
 	files, err := filepath.Glob(filepath.Join(storage, s.files, "*.json"))
 	if err != nil || len(files) == 0 {
-		w.t.Fatalf("no files of %s: %v", s.dir, err)
+		w.T.Fatalf("no files of %s: %v", s.dir, err)
 	}
 	for _, f := range files {
 		b, err := os.ReadFile(f) //nolint:gosec // The test's own data.
 		if err != nil {
-			w.t.Fatal(err)
+			w.T.Fatal(err)
 		}
-		w.write(filepath.Join(filepath.FromSlash(s.home), filepath.Base(f)), string(p.document(w.t, b)))
+		w.Write(filepath.Join(filepath.FromSlash(s.home), filepath.Base(f)), string(p.document(w.T, b)))
 	}
 }
 
 // traces is everything that leaves the spool, by the place it has come to.
 func (w *world) traces() map[string]string {
-	w.t.Helper()
+	w.T.Helper()
 	out := map[string]string{}
-	for i, r := range w.otlp.Requests() {
+	for i, r := range w.OTLP.Requests() {
 		out["otlp request "+strconv.Itoa(i)] = string(r.Body)
 	}
-	for i, r := range w.infinium.Requests() {
+	for i, r := range w.Infinium.Requests() {
 		out["infinium request "+strconv.Itoa(i)] = string(r.Body)
 	}
-	err := filepath.WalkDir(w.home, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(w.Home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -148,17 +150,17 @@ func (w *world) traces() map[string]string {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		out[strings.TrimPrefix(path, w.home)] = string(b)
+		out[strings.TrimPrefix(path, w.Home)] = string(b)
 		return err
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	for _, s := range w.stored() {
+	for _, s := range w.Stored() {
 		out["stored span "+s.Span] = s.Proto.String()
 	}
 	roots := []string{}
-	for _, s := range w.otlp.Spans() {
+	for _, s := range w.OTLP.Spans() {
 		if s.Parent == "" {
 			roots = append(roots, s.Trace)
 		}
@@ -168,7 +170,7 @@ func (w *world) traces() map[string]string {
 		commands = append(commands, []string{"show", id}, []string{"show", "-v", id}, []string{"show", "--json", id})
 	}
 	for _, c := range commands {
-		stdout, stderr, _ := w.hookspan(c...)
+		stdout, stderr, _ := w.Hookspan(c...)
 		out["hookspan "+strings.Join(c, " ")] = stdout + stderr
 	}
 	return out
@@ -177,21 +179,21 @@ func (w *world) traces() map[string]string {
 // playPlanted plays the planted sessions with four rounds each, so that a field
 // meets other keys every time, and delivers everything.
 func (w *world) playPlanted(next func(field string) string) *planter {
-	w.t.Helper()
+	w.T.Helper()
 	p := &planter{next: next, fields: map[string]int{}}
 	for _, s := range planted {
 		s.plantFiles(w, p)
-		for _, e := range recording(w.t, s.dir) {
-			w.hook(e.name, p.document(w.t, e.payload))
+		for _, e := range lab.Recording(w.T, payloads, s.dir) {
+			w.Hook(e.Name, p.document(w.T, e.Payload))
 		}
 	}
 	for _, s := range claudeSessions {
-		w.playClaude(s, 1, func(b []byte) []byte { return p.document(w.t, b) })
+		w.playClaude(s, 1, func(b []byte) []byte { return p.document(w.T, b) })
 	}
-	w.settle()
-	for name, r := range w.flush() {
+	w.Settle()
+	for name, r := range w.Flush() {
 		if r.Waiting != 0 || r.Parked != 0 {
-			w.t.Errorf("%s: %+v", name, r)
+			w.T.Errorf("%s: %+v", name, r)
 		}
 	}
 	return p

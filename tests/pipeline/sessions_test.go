@@ -13,6 +13,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/tests/internal/lab"
 )
 
 // session is a recorded session and the files that Cline kept of it.
@@ -39,12 +40,12 @@ var sessions = []session{
 func (s session) name() string { return strings.ReplaceAll(s.dir, "/", "-") }
 
 func (s session) install(w *world) {
-	w.t.Helper()
+	w.T.Helper()
 	if s.files == "" {
 		return
 	}
-	if err := os.CopyFS(filepath.Join(w.home, filepath.FromSlash(s.home)), os.DirFS(filepath.Join(storage, s.files))); err != nil {
-		w.t.Fatal(err)
+	if err := os.CopyFS(filepath.Join(w.Home, filepath.FromSlash(s.home)), os.DirFS(filepath.Join(storage, s.files))); err != nil {
+		w.T.Fatal(err)
 	}
 }
 
@@ -76,13 +77,13 @@ func rows(spans []otlptest.Span) []row {
 
 // golden are the spans of the session's golden file; ended leaves out the runs
 // that no event of the recording ended.
-func (s session) golden(t *testing.T, ended bool) []otlptest.Span {
+func (s session) golden(t testing.TB, ended bool) []otlptest.Span {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "golden", "testdata", s.name()+".otlp.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := decode(t, b)
+	all := lab.Decode(t, b)
 	abandoned := map[string]bool{}
 	for i := range all {
 		for _, a := range all[i].Proto.GetAttributes() {
@@ -101,9 +102,9 @@ func TestRecordedSessions(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			s.install(w)
-			events := recording(t, s.dir)
-			w.play(events)
-			w.settle()
+			events := lab.Recording(t, payloads, s.dir)
+			w.Play(events)
+			w.Settle()
 			want := rows(s.golden(t, true))
 			w.holds(t, "after the hooks' own deliveries", want)
 			if all := rows(s.golden(t, false)); len(all) > len(want) {
@@ -125,15 +126,15 @@ func TestEveryEventTwice(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			s.install(w)
-			for _, e := range recording(t, s.dir) {
+			for _, e := range lab.Recording(t, payloads, s.dir) {
 				second := make(chan error, 1)
-				go func() { second <- w.tryHook(e.name, e.payload) }()
-				w.hook(e.name, e.payload)
+				go func() { second <- w.TryHook(e.Name, e.Payload) }()
+				w.Hook(e.Name, e.Payload)
 				if err := <-second; err != nil {
 					t.Fatal(err)
 				}
 			}
-			w.settle()
+			w.Settle()
 			w.holds(t, "after two hooks for each event", rows(s.golden(t, true)))
 			w.adds(t, "a second flush", 0)
 			w.quiet(t)
@@ -150,19 +151,19 @@ func TestTheSamePayloadsAfterDelivery(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			s.install(w)
-			events := recording(t, s.dir)
-			w.play(events)
-			w.settle()
-			otlp, stored, filed := ids(w.otlp.Spans()), ids(w.stored()), ids(w.filed())
-			w.play(events)
-			w.settle()
-			if diff := gocmp.Diff(otlp, ids(w.otlp.Spans())); diff != "" {
+			events := lab.Recording(t, payloads, s.dir)
+			w.Play(events)
+			w.Settle()
+			otlp, stored, filed := ids(w.OTLP.Spans()), ids(w.Stored()), ids(w.Filed())
+			w.Play(events)
+			w.Settle()
+			if diff := gocmp.Diff(otlp, ids(w.OTLP.Spans())); diff != "" {
 				t.Errorf("otlp has other spans (-once +twice):\n%s", diff)
 			}
-			if diff := gocmp.Diff(stored, ids(w.stored())); diff != "" {
+			if diff := gocmp.Diff(stored, ids(w.Stored())); diff != "" {
 				t.Errorf("the store has other spans (-once +twice):\n%s", diff)
 			}
-			if diff := gocmp.Diff(filed, ids(w.filed())); diff != "" {
+			if diff := gocmp.Diff(filed, ids(w.Filed())); diff != "" {
 				t.Errorf("the file has other spans (-once +twice):\n%s", diff)
 			}
 			w.quiet(t)
@@ -186,23 +187,23 @@ func ids(spans []otlptest.Span) []otlptest.ID {
 // counts as abandoned when it has been silent for the shortest time that can be
 // set and is longer than any silence within the recordings.
 func (w *world) idle(n int) {
-	w.t.Helper()
-	w.environ = append(w.environ, "HOOKSPAN_IDLE_TIMEOUT=4s")
+	w.T.Helper()
+	w.Environ = append(w.Environ, "HOOKSPAN_IDLE_TIMEOUT=4s")
 	for tick := time.Tick(200 * time.Millisecond); ; {
-		w.flush()
-		if len(w.otlp.Spans()) >= n && len(w.stored()) >= n && len(w.filed()) >= n {
+		w.Flush()
+		if len(w.OTLP.Spans()) >= n && len(w.Stored()) >= n && len(w.Filed()) >= n {
 			return
 		}
 		select {
 		case <-tick:
-		case <-w.t.Context().Done():
-			w.t.Fatal("the run without an end was never delivered")
+		case <-w.T.Context().Done():
+			w.T.Fatal("the run without an end was never delivered")
 		}
 	}
 }
 
 // quiet looks for trouble in the log.
-func (w *world) quiet(t *testing.T) {
+func (w *world) quiet(t testing.TB) {
 	t.Helper()
 	for _, word := range []string{"panic", "refused", "not stored", "damaged"} {
 		if log := w.log(); strings.Contains(log, word) {
@@ -212,17 +213,17 @@ func (w *world) quiet(t *testing.T) {
 }
 
 // holds compares every destination with the spans it should have.
-func (w *world) holds(t *testing.T, when string, want []row) {
+func (w *world) holds(t testing.TB, when string, want []row) {
 	t.Helper()
 	for _, got := range []struct {
 		name  string
 		spans []otlptest.Span
-	}{{"otlp", w.otlp.Spans()}, {"store", w.stored()}, {"file", w.filed()}} {
+	}{{"otlp", w.OTLP.Spans()}, {"store", w.Stored()}, {"file", w.Filed()}} {
 		if diff := gocmp.Diff(want, rows(got.spans)); diff != "" {
 			t.Errorf("%s: %s differs (-golden +got):\n%s", when, got.name, diff)
 		}
 	}
-	for _, s := range w.otlp.Spans() {
+	for _, s := range w.OTLP.Spans() {
 		if s.Changed {
 			t.Errorf("%s: otlp: span %s of %q came with two contents", when, s.Span, s.Name)
 		}
@@ -237,15 +238,15 @@ func (w *world) holds(t *testing.T, when string, want []row) {
 }
 
 // adds flushes once more and counts what that sends.
-func (w *world) adds(t *testing.T, when string, want int) {
+func (w *world) adds(t testing.TB, when string, want int) {
 	t.Helper()
-	requests := len(w.otlp.Requests()) + len(w.infinium.Requests())
-	for name, r := range w.flush() {
+	requests := len(w.OTLP.Requests()) + len(w.Infinium.Requests())
+	for name, r := range w.Flush() {
 		if r.Runs != want || r.Waiting != 0 || r.Parked != 0 {
 			t.Errorf("%s: %s: %+v, want %d runs", when, name, r, want)
 		}
 	}
-	if n := len(w.otlp.Requests()) + len(w.infinium.Requests()) - requests; n != want {
+	if n := len(w.OTLP.Requests()) + len(w.Infinium.Requests()) - requests; n != want {
 		t.Errorf("%s: %d requests, want %d", when, n, want)
 	}
 }
@@ -253,9 +254,9 @@ func (w *world) adds(t *testing.T, when string, want int) {
 // infiniumTraces are the different traces that Infinium keeps.
 func (w *world) infiniumTraces() []string {
 	var ids []string
-	for _, r := range w.infinium.Requests() {
+	for _, r := range w.Infinium.Requests() {
 		if !r.Stored {
-			w.t.Errorf("infinium refused a trace with %d", r.Status)
+			w.T.Errorf("infinium refused a trace with %d", r.Status)
 		}
 		if body := string(r.Body); !slices.Contains(ids, body) {
 			ids = append(ids, body)
@@ -265,9 +266,9 @@ func (w *world) infiniumTraces() []string {
 }
 
 func (w *world) log() string {
-	b, err := os.ReadFile(filepath.Join(w.state(), "hookspan.log"))
+	b, err := os.ReadFile(filepath.Join(w.State(), "hookspan.log"))
 	if err != nil && !os.IsNotExist(err) {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return string(b)
 }

@@ -1,11 +1,11 @@
-package main
+package proof
 
 import (
 	"fmt"
 	"runtime"
 )
 
-// machine names what the numbers depend on.
-func machine() string {
+// Machine names what the numbers depend on.
+func Machine() string {
 	return fmt.Sprintf("%d cores, %s/%s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 }

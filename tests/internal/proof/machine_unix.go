@@ -1,6 +1,6 @@
 //go:build !windows
 
-package main
+package proof
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine names what the numbers depend on.
-func machine() string {
+// Machine names what the numbers depend on.
+func Machine() string {
 	kernel := ""
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {

@@ -1,4 +1,4 @@
-package pipeline_test
+package lab
 
 import (
 	"bytes"
@@ -12,19 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canAwait says that a delivery that a hook has started can be waited for.
-const canAwait = true
+// CanAwait says that a delivery that a hook has started can be waited for.
+const CanAwait = true
 
 // adopt makes orphans below this process its children: a delivery becomes one
 // in the moment its hook ends.
 func adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// awaitDeliveries waits for the deliveries that hooks of this home folder have
+// AwaitDeliveries waits for the deliveries that hooks of this home folder have
 // started.
-func awaitDeliveries(home string) error { return deliveries(home, nil) }
+func AwaitDeliveries(home string) error { return deliveries(home, nil) }
 
-// endDeliveries ends those that linger because a destination is down.
-func endDeliveries(home string) error {
+// EndDeliveries ends those that linger because a destination is down.
+func EndDeliveries(home string) error {
 	return deliveries(home, func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) })
 }
 

@@ -1,0 +1,18 @@
+package fault_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hookspan/hookspan/tests/internal/lab"
+	"github.com/hookspan/hookspan/tests/internal/proof"
+)
+
+func TestMain(m *testing.M) { lab.Main(m) }
+
+// TestFaults is the table: one line for each file of rows.
+func TestFaults(t *testing.T) {
+	proof.Run(t, "docs/reliability.md", "faults", slices.Concat(
+		stormRows,
+	))
+}

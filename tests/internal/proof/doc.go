@@ -1,0 +1,13 @@
+// Package proof runs tables of attempts to break a promise and writes what came
+// of them into the documentation.
+//
+// A Row is one way to break something: it makes a number of trials and says of
+// each what was wrong. `go test` runs each row with its short number, `-soak`
+// with its long one, and `-publish` writes the results between two marks in a
+// Markdown file, so that no figure there is typed by hand:
+//
+//	go test ./tests/fault -soak -publish
+//
+// It promises that a row that could not run says why, in the test's output and in
+// the table, and that a row that makes fewer trials than it is meant to fails.
+package proof

@@ -1,0 +1,197 @@
+package proof
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	soak    = flag.Bool("soak", false, "make each row's long number of trials")
+	publish = flag.Bool("publish", false, "write the results into the documentation")
+	only    = flag.String("row", "", "run only the rows whose name holds this")
+)
+
+// Soak reports that the long numbers are asked for, for tests beside a table.
+func Soak() bool { return *soak }
+
+// Row is one way to break a promise.
+type Row struct {
+	// Name says what is done to the program, Rule what must come of it. Both
+	// stand in the table.
+	Name, Rule string
+	// Short and Long are the numbers of trials; a Long of 0 means Short. A row
+	// whose number is not known before, such as one for each system call, has a
+	// Short of 0 and any number above 0 will do.
+	Short, Long int
+	// Run makes the trials.
+	Run func(t *testing.T, r *Result)
+}
+
+// Result is what came of a row. Its methods may be called from any number of
+// goroutines.
+type Result struct {
+	// N is the number of trials to make, 0 for as many as there are.
+	N int
+
+	t       *testing.T
+	mu      sync.Mutex
+	trials  int
+	broken  int
+	notes   []string
+	skipped string
+	took    time.Duration
+}
+
+// Trial counts n trials.
+func (r *Result) Trial(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trials += n
+}
+
+// shown bounds how many broken trials of a row are told in words.
+const shown = 20
+
+// Break says that a trial broke the rule. The row goes on.
+func (r *Result) Break(format string, args ...any) {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken++
+	if r.broken <= shown {
+		r.t.Errorf(format, args...)
+	}
+}
+
+// Note adds a figure to the row's line, such as how many doubles were counted.
+func (r *Result) Note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// Skip ends the row because this machine cannot make its trials.
+func (r *Result) Skip(format string, args ...any) {
+	r.t.Helper()
+	r.mu.Lock()
+	r.skipped = fmt.Sprintf(format, args...)
+	r.mu.Unlock()
+	r.t.Skip("cannot run here: " + r.skipped)
+}
+
+// Run makes every row a subtest, in the table's order, and publishes the table
+// if that was asked for: it replaces the part named table of the Markdown file
+// doc, a path from the module's root.
+func Run(t *testing.T, doc, table string, rows []Row) {
+	t.Helper()
+	seen := make(map[string]bool)
+	results := make([]*Result, len(rows))
+	for i := range rows {
+		row := &rows[i]
+		if seen[row.Name] {
+			t.Fatalf("two rows are named %q", row.Name)
+		}
+		seen[row.Name] = true
+		results[i] = &Result{}
+		if !strings.Contains(row.Name, *only) {
+			continue
+		}
+		t.Run(row.Name, func(t *testing.T) { results[i].run(t, row) })
+	}
+	if !*publish {
+		return
+	}
+	if *only != "" {
+		t.Fatal("-publish with -row would leave rows out: run the whole table")
+	}
+	if err := Publish(doc, table, render(rows, results)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *Result) run(t *testing.T, row *Row) {
+	r.t, r.N = t, row.Short
+	if *soak && row.Long > 0 {
+		r.N = row.Long
+	}
+	began := time.Now()
+	defer func() { r.took = time.Since(began) }()
+	row.Run(t, r)
+	switch {
+	case r.trials == 0:
+		t.Error("no trial was made")
+	case r.trials < r.N:
+		t.Errorf("%d trials were made, want %d", r.trials, r.N)
+	}
+	if r.broken > shown {
+		t.Errorf("and %d more", r.broken-shown)
+	}
+	line := fmt.Sprintf("%d trials, %d broken", r.trials, r.broken)
+	if len(r.notes) > 0 {
+		line += "; " + strings.Join(r.notes, "; ")
+	}
+	t.Log(line)
+}
+
+// render is the table in Markdown.
+func render(rows []Row, results []*Result) string {
+	var b strings.Builder
+	kind := "short run"
+	if *soak {
+		kind = "long run"
+	}
+	fmt.Fprintf(&b, "%s of %s, %s\n\n", strings.ToUpper(kind[:1])+kind[1:], time.Now().UTC().Format(time.DateOnly), Machine())
+	b.WriteString("| What is done | What must come of it | Trials | Broken | |\n|---|---|--:|--:|---|\n")
+	for i, row := range rows {
+		r := results[i]
+		if r.skipped != "" {
+			fmt.Fprintf(&b, "| %s | %s | not run | | %s |\n", row.Name, row.Rule, r.skipped)
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %s |\n", row.Name, row.Rule, thousands(r.trials), r.broken, strings.Join(r.notes, "; "))
+	}
+	return b.String()
+}
+
+// thousands writes a number with a comma for each three digits.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// root is the module's folder, seen from a test's package two levels below it.
+const root = "../.."
+
+// Publish replaces the part of a Markdown file between the lines
+// "<!-- begin NAME -->" and "<!-- end NAME -->".
+func Publish(doc, name, body string) error {
+	path := filepath.Join(root, filepath.FromSlash(doc))
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	text, err := replace(string(old), name, body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doc, err)
+	}
+	return os.WriteFile(path, []byte(text), 0o644) //nolint:gosec // A page that everybody reads.
+}
+
+func replace(text, name, body string) (string, error) {
+	begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->"
+	head, rest, found := strings.Cut(text, begin)
+	_, tail, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return "", fmt.Errorf("no part between %q and %q to write the results into", strings.TrimSpace(begin), end)
+	}
+	return head + begin + "\n" + strings.TrimSpace(body) + "\n\n" + end + tail, nil
+}
