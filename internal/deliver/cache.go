@@ -3,15 +3,20 @@ package deliver
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/hookspan/hookspan/spool"
 )
 
-// cacheSize is how many sessions' batches are kept. Destinations go through
-// the sessions in one order and mostly stand at one position, so that few are
-// enough for each to be read and mapped once.
-const cacheSize = 4
+// cacheSize is how many batches are kept, and cacheBytes how much of the logs they
+// may have been made from together, the newest apart. Destinations go through the
+// sessions in one order and mostly stand at one position, so that few are enough
+// for each to be read and mapped once.
+const (
+	cacheSize  = 4
+	cacheBytes = defaultWindow
+)
 
 // cache shares what was read and mapped between the destinations of one pass.
 type cache struct {
@@ -20,26 +25,34 @@ type cache struct {
 }
 
 type entry struct {
-	key  string
-	once sync.Once
-	out  *batch
-	err  error
+	key string
+	// bytes is how much of a log was read for it, 0 before.
+	bytes int64
+	once  sync.Once
+	out   *batch
+	err   error
 }
 
 // get returns the batch for a destination's position, made once for all
 // destinations that share it.
-func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *State, size int64) (*batch, error) {
+func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *State, size int64, whole bool) (*batch, error) {
 	position, err := json.Marshal(struct {
 		Key    spool.Key
 		Offset int64
 		Size   int64
 		Done   map[string]bool
-	}{s.Key(), st.Offset, size, st.Done})
+		Whole  bool
+	}{s.Key(), st.Offset, size, st.Done, whole})
 	if err != nil {
 		return nil, err
 	}
 	e := c.entry(string(position))
-	e.once.Do(func() { e.out, e.err = d.prepare(ctx, s, st) })
+	e.once.Do(func() {
+		e.out, e.err = d.prepare(ctx, s, st, whole)
+		if e.err == nil {
+			c.note(e, e.out.size-st.Offset)
+		}
+	})
 	if e.err == nil && e.out.waiting > 0 {
 		// Runs that are settling are ready on the next look.
 		c.forget(e)
@@ -61,6 +74,23 @@ func (c *cache) entry(key string) *entry {
 		c.entries = c.entries[1:]
 	}
 	return e
+}
+
+// note drops the oldest batches, for memory depends on what they were made from.
+func (c *cache) note(e *entry, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.bytes = bytes
+	var older int64
+	for i := len(c.entries) - 1; i >= 0; i-- {
+		if c.entries[i] == e {
+			continue
+		}
+		if older += c.entries[i].bytes; older > cacheBytes {
+			c.entries = slices.Delete(c.entries, 0, i+1)
+			return
+		}
+	}
 }
 
 func (c *cache) forget(old *entry) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -59,6 +60,10 @@ type Deliverer struct {
 	KeepRefused bool
 	// SyncLog makes the log durable before anything of it is sent.
 	SyncLog bool
+	// Window is how much of a log is read before what has ended in it is
+	// delivered, in bytes; if zero, 4 MiB. More is read where no run has ended in
+	// as much.
+	Window int64
 	// Now and Sleep are the clock. Sleep returns early with ctx's error.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
@@ -91,7 +96,8 @@ type Result struct {
 	Runs  int `json:"runs"`
 	Spans int `json:"spans"`
 	// Waiting counts the runs that are due but not delivered, Parked those that
-	// were refused for good in this pass.
+	// were refused for good in this pass. A pass that is not forced does not read
+	// a session whose next try is not due, and counts it as one run.
 	Waiting int `json:"waiting"`
 	// Elsewhere counts the sessions that wait for a process with their settings,
 	// Busy those that another process is delivering now.
@@ -171,6 +177,8 @@ type look struct {
 	waiting time.Duration
 	// later reports that what is there must wait for its next try.
 	later bool
+	// more reports that only a part of the log was read.
+	more bool
 }
 
 // session delivers one session to one destination until nothing new has been
@@ -206,6 +214,9 @@ func (d *Deliverer) session(ctx context.Context, dst *Destination, k spool.Key, 
 		}
 		if err != nil || l.later {
 			return err
+		}
+		if l.more {
+			continue
 		}
 		if l.waiting > 0 {
 			if err := d.Sleep(ctx, l.waiting); err != nil {
@@ -257,7 +268,16 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 	if dst.Join != nil && d.goesOn(s, st.Offset, size) {
 		return look{size: size}, nil
 	}
-	out, err := c.get(ctx, d, s, st, size)
+	if !p.Force && d.Now().Before(st.NextTry) {
+		// Reading what cannot be sent would make each turn cost more than the one
+		// before for as long as the destination is down.
+		res.Waiting++
+		if st.LastError != "" {
+			res.fail(errors.New(st.LastError))
+		}
+		return look{later: true}, nil
+	}
+	out, err := c.get(ctx, d, s, st, size, dst.Join != nil)
 	if err != nil {
 		return look{}, err
 	}
@@ -269,12 +289,12 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 		return look{later: true}, nil
 	}
 	st.Host, st.Session = out.host, out.session
-	if down || !p.Force && d.Now().Before(st.NextTry) && len(out.runs) > 0 {
+	if down {
 		res.Waiting += len(out.runs)
 		if st.LastError != "" {
 			res.fail(errors.New(st.LastError))
 		}
-		return look{later: true}, nil
+		return look{later: true}, d.countRest(ctx, dst, s, st, out, res)
 	}
 	if dst.Join != nil && len(out.runs) > 0 && (!out.over || out.waiting > 0) {
 		// All of the session goes at once: also what is still settling.
@@ -288,7 +308,27 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 			return look{}, err
 		}
 	}
-	return look{size: size, waiting: out.waiting}, sendErr
+	if sendErr != nil {
+		return look{}, errors.Join(sendErr, d.countRest(ctx, dst, s, st, out, res))
+	}
+	return look{size: size, waiting: out.waiting, more: out.more}, nil
+}
+
+// countRest counts the runs that wait behind the part of the log that was read,
+// as if all before had been answered for.
+func (d *Deliverer) countRest(ctx context.Context, dst *Destination, s *spool.Session, st *State, out *batch, res *Result) error {
+	scratch := *st
+	scratch.Done = maps.Clone(st.Done)
+	for out.more && ctx.Err() == nil {
+		scratch.answered(out.runs)
+		scratch.advance(out)
+		var err error
+		if out, err = d.prepare(ctx, s, &scratch, dst.Join != nil); err != nil {
+			return err
+		}
+		res.Waiting += len(out.runs)
+	}
+	return nil
 }
 
 // send hands the runs to the exporter in order, up to the first that should be
@@ -353,12 +393,7 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 			res.fail(err)
 			d.logf("%s: %v", dst.Name, err)
 		}
-		if st.Done == nil {
-			st.Done = make(map[string]bool)
-		}
-		for _, id := range r.ids {
-			st.Done[id.String()] = true
-		}
+		st.answered(runs[i : i+1])
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -80,6 +81,8 @@ type batch struct {
 	waiting time.Duration
 	// over reports that the session has come to its end.
 	over bool
+	// more reports that the log goes on behind what was read.
+	more bool
 }
 
 // prepared is a run that has ended, ready to be sent.
@@ -93,11 +96,21 @@ type prepared struct {
 	spans func() tracetest.SpanStubs
 }
 
+// defaultWindow is how much of a log is read at once. Memory depends on it, and
+// on the longest run.
+const defaultWindow = 4 << 20
+
 // prepare reads a session from a position and maps the runs that have ended and
-// that the destination has not answered for.
-func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*batch, error) {
+// that the destination has not answered for. Unless the whole log is asked for,
+// it stops behind a part of it in which such runs are found: what has ended by
+// the last event of a part is what a delivery at that moment would have found.
+func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, whole bool) (*batch, error) {
 	if err := d.syncLog(s); err != nil {
 		return nil, err
+	}
+	src, ok := d.Sources[s.Key().Host]
+	if !ok {
+		return nil, fmt.Errorf("session %s: no reader for host %q in this hookspan: upgrade it", s.Key().Name, s.Key().Host)
 	}
 	r, err := s.Reader(st.Offset)
 	if err != nil {
@@ -105,41 +118,15 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*
 	}
 	defer func() { _ = r.Close() }()
 
-	src, ok := d.Sources[s.Key().Host]
-	if !ok {
-		return nil, fmt.Errorf("session %s: no reader for host %q in this hookspan: upgrade it", s.Key().Name, s.Key().Host)
-	}
 	out := &batch{host: s.Key().Host, session: st.Session}
-	var b *otelmap.Builder
-	var facts Facts
-	var lastEvent hook.Event
-	var began beginning
-	for r.Next() {
-		rec := r.Record()
-		if b == nil {
-			out.session = rec.Session
-			b = otelmap.NewBuilder(out.host, out.session, d.Map, st.Carry)
+	p := part{d: d, key: s.Key(), src: src, out: out, carry: st.Carry}
+	for limit := cmp.Or(d.Window, defaultWindow); ; limit *= 2 {
+		if whole {
+			limit = math.MaxInt64
 		}
-		if d.Judge != nil {
-			capture, same := d.Judge(rec.Settings)
-			b.Tighten(capture)
-			out.elsewhere = out.elsewhere || !same
-		}
-		events, err := src.Decode(rec)
-		if err != nil {
-			// The record stays in the log as it is; `hookspan doctor` shows it.
-			d.logf("session %s: event at %d: %v", s.Key().Name, rec.Offset, err)
-		}
-		for i := range events {
-			if events[i].Session == "" {
-				// Of what session it is nobody can say: no run is made of it. It
-				// stays in the log, where `hookspan doctor` shows it.
-				continue
-			}
-			b.Add(events[i])
-			lastEvent = events[i]
-			facts.note(&events[i])
-			began.note(rec, &events[i])
+		out.more = p.read(r, st.Offset, limit)
+		if !out.more || len(d.due(p.b, st, out, p.at)) > 0 {
+			break
 		}
 	}
 	if err := r.Err(); err != nil {
@@ -152,15 +139,77 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*
 		d.logf("session %s: %d damaged places, first at %d: %s", s.Key().Name, len(dmg), dmg[0].Offset, dmg[0].Reason)
 	}
 	out.size = r.Offset()
-	if b == nil {
+	if p.b == nil {
 		out.boundary = func(func(otelmap.RunID) bool) (int64, otelmap.Carry) { return out.size, st.Carry }
 		return out, nil
 	}
 	if st.Carry.Runs == 0 {
-		d.follow(ctx, b, s, src, began, facts, out.session)
+		d.follow(ctx, p.b, s, src, p.began, p.facts, out.session)
 	}
-	d.silentEnd(ctx, b, src, facts, out, lastEvent)
-	return out, d.mapRuns(ctx, b, st, src, facts, out)
+	now := p.at
+	if !out.more {
+		now = d.Now()
+		d.silentEnd(ctx, p.b, src, p.facts, out, p.last)
+	}
+	return out, d.mapRuns(ctx, p.b, st, src, p.facts, out, now)
+}
+
+// part is what was read of a log.
+type part struct {
+	d     *Deliverer
+	key   spool.Key
+	src   Source
+	out   *batch
+	carry otelmap.Carry
+	b     *otelmap.Builder
+	facts Facts
+	began beginning
+	last  hook.Event
+	// at is when the last record was stored.
+	at time.Time
+}
+
+// read goes on until as much as limit was read since the offset from. It reports
+// that there is more.
+func (p *part) read(r *spool.Reader, from, limit int64) bool {
+	for r.Offset()-from < limit {
+		if !r.Next() {
+			return false
+		}
+		p.add(r.Record())
+	}
+	return true
+}
+
+func (p *part) add(rec *spool.Record) {
+	if p.b == nil {
+		p.out.session = rec.Session
+		p.b = otelmap.NewBuilder(p.out.host, p.out.session, p.d.Map, p.carry)
+	}
+	if p.d.Judge != nil {
+		capture, same := p.d.Judge(rec.Settings)
+		p.b.Tighten(capture)
+		p.out.elsewhere = p.out.elsewhere || !same
+	}
+	if !rec.At.IsZero() {
+		p.at = rec.At
+	}
+	events, err := p.src.Decode(rec)
+	if err != nil {
+		// The record stays in the log as it is; `hookspan doctor` shows it.
+		p.d.logf("session %s: event at %d: %v", p.key.Name, rec.Offset, err)
+	}
+	for i := range events {
+		if events[i].Session == "" {
+			// Of what session it is nobody can say: no run is made of it. It
+			// stays in the log, where `hookspan doctor` shows it.
+			continue
+		}
+		p.b.Add(events[i])
+		p.last = events[i]
+		p.facts.note(&events[i])
+		p.began.note(rec, &events[i])
+	}
 }
 
 // silentEnd closes an open run that is over by the host's own files, such as
@@ -184,11 +233,11 @@ func (d *Deliverer) silentEnd(ctx context.Context, b *otelmap.Builder, src Sourc
 }
 
 // mapRuns fills the batch with the ended runs' spans.
-func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, src Source, facts Facts, out *batch) error {
+func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, src Source, facts Facts, out *batch, now time.Time) error {
 	out.boundary = func(done func(otelmap.RunID) bool) (int64, otelmap.Carry) {
 		return b.Boundary(done, out.size)
 	}
-	due := d.due(b, st, out)
+	due := d.due(b, st, out, now)
 	if len(due) == 0 {
 		return ctx.Err()
 	}
@@ -198,7 +247,7 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 		d.logf("session %q of %s: no usage from the host's files: %v", out.session, out.host, err)
 	}
 	if tr != nil && b.GoOn(tr.Ends) {
-		due = d.due(b, st, out)
+		due = d.due(b, st, out, now)
 	}
 	for _, r := range due {
 		p := prepared{ids: []otelmap.RunID{r.ID}, spans: func() tracetest.SpanStubs { return d.spans(b, r, tr) }}
@@ -226,25 +275,35 @@ func (d *Deliverer) spans(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcrip
 	return spans
 }
 
-// due are the runs that can be sent now. It notes in the batch which runs there
-// are and how long those that are settling still take.
-func (d *Deliverer) due(b *otelmap.Builder, st *State, out *batch) []*otelmap.Run {
-	now := d.Now()
-	var due []*otelmap.Run
+// due are the runs that can be sent at a moment. It notes in the batch which runs
+// there are and, at the log's end, how long those that are settling still take.
+// A part without any event has none.
+func (d *Deliverer) due(b *otelmap.Builder, st *State, out *batch, now time.Time) []*otelmap.Run {
 	out.known, out.waiting = make(map[string]bool), 0
+	if b == nil {
+		return nil
+	}
+	var due []*otelmap.Run
 	for _, r := range b.Runs(now) {
 		out.known[r.ID.String()] = true
+		quiet := now.Sub(r.EndedAt)
 		switch {
 		case st.Done[r.ID.String()] || r.Repeated || !r.Ended:
-		case now.Sub(r.EndedAt) < settle && now.Sub(r.EndedAt) >= 0:
-			out.waiting = max(out.waiting, settle-now.Sub(r.EndedAt))
+		case out.more && quiet > -clockStep && quiet < settle:
+			// What belongs to it may stand behind what was read.
+		case quiet < settle && quiet >= 0:
+			out.waiting = max(out.waiting, settle-quiet)
 		default:
 			due = append(due, r)
 		}
 	}
-	out.over = b.Over(now)
+	out.over = !out.more && b.Over(now)
 	return due
 }
+
+// clockStep is how far back a clock must have been set for an end in the future
+// to be none that other processes have yet to write about.
+const clockStep = time.Minute
 
 // fileLead is how far what a host writes to its files may precede the hook that
 // reports the same.

@@ -116,6 +116,18 @@ func (st *State) advance(out *batch) {
 	maps.DeleteFunc(st.Done, func(id string, _ bool) bool { return !out.known[id] })
 }
 
+// answered notes that the destination has answered for the runs.
+func (st *State) answered(runs []prepared) {
+	if st.Done == nil {
+		st.Done = make(map[string]bool)
+	}
+	for i := range runs {
+		for _, id := range runs[i].ids {
+			st.Done[id.String()] = true
+		}
+	}
+}
+
 // restart begins the log anew and keeps what was counted and refused.
 func (st *State) restart() { st.Offset, st.Carry, st.Done = 0, otelmap.Carry{}, nil }
 

@@ -1,0 +1,155 @@
+package deliver
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// stamped are the records with the times at which their hooks ran.
+func stamped(t tb, recs []spool.Record) []spool.Record {
+	t.Helper()
+	for i := range recs {
+		recs[i].At = began
+		events, err := decode(&recs[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		recs[i].At = events[0].At().Add(3 * time.Millisecond)
+	}
+	return recs
+}
+
+// days are turns of Claude Code's, one a minute, of which some start an agent
+// that works on while the next turn is open, and some have a tool whose end is
+// stored after that of the turn.
+func days() []spool.Record {
+	const agent = `"agent_id":"a%d","agent_type":"Explore"`
+	var out []spool.Record
+	at := began.Add(-24 * time.Hour)
+	for n := range 40 {
+		recs := turn(fmt.Sprintf("p%d", n))
+		if n%7 == 2 {
+			recs = append(recs[:3:3], said("SubagentStart", fmt.Sprintf("p%d", n), fmt.Sprintf(agent, n)), recs[3])
+		}
+		if n%7 == 4 {
+			recs = append(recs, said("SubagentStop", fmt.Sprintf("p%d", n-2), fmt.Sprintf(agent, n-2)+`,"stop_hook_active":false`))
+		}
+		if n%5 == 1 && len(recs) == 4 {
+			recs = []spool.Record{recs[0], recs[1], recs[3], recs[2]}
+		}
+		for i := range recs {
+			recs[i].At = at.Add(time.Duration(i) * 100 * time.Millisecond)
+		}
+		out = append(out, recs...)
+		at = at.Add(time.Minute)
+	}
+	return out
+}
+
+// TestALogReadInPartsGivesTheSameSpans delivers sessions in parts of every size,
+// down to single records.
+func TestALogReadInPartsGivesTheSameSpans(t *testing.T) {
+	sessions := map[string][]spool.Record{claude.Host: days()}
+	for _, folder := range []string{"classic-session", "next-session", "sdk-session", "e2e-cli2/ok", "e2e-cli3/tools", "e2e-cli3/subagent"} {
+		sessions[folder] = stamped(t, recorded(t, folder, ""))
+	}
+	for name, recs := range sessions {
+		t.Run(name, func(t *testing.T) {
+			deliver := func(window int64) (map[otlptest.ID]string, int) {
+				b, m := newBench(t), &memory{}
+				b.keep(recs)
+				d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: m})
+				d.Map.IdleTimeout = time.Hour
+				d.Window = window
+				b.clock.Advance(time.Minute)
+				b.run(d, Pass{})
+				k := spool.SessionKey(recs[0].Host, recs[0].Session)
+				if d := m.doubles(); d != 0 {
+					t.Errorf("parts of %d bytes: %d spans were sent twice", window, d)
+				}
+				if st := b.state(k, "otlp"); window > 0 && len(m.ids()) > 0 && st.Offset == 0 {
+					t.Errorf("parts of %d bytes: the position is still at the start", window)
+				}
+				spans := make(map[otlptest.ID]string)
+				for id, s := range m.spans {
+					spans[id] = mustJSON(s)
+				}
+				return spans, m.calls
+			}
+			want, _ := deliver(1 << 40)
+			if len(want) == 0 {
+				t.Fatal("the session gave no span")
+			}
+			for _, window := range []int64{1, 700, 3000, 20_000} {
+				got, _ := deliver(window)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("parts of %d bytes: spans (-whole +parts):\n%s", window, diff)
+				}
+			}
+		})
+	}
+}
+
+// keep stores records at their own times.
+func (b *bench) keep(recs []spool.Record) {
+	b.t.Helper()
+	for i := range recs {
+		if err := b.spool.Append(&recs[i]); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// TestAPartIsReadOnlyOnce reads a long session in parts: memory depends on the
+// part, and time on what is new.
+func TestAPartIsReadOnlyOnce(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	recs := days()
+	b.keep(recs)
+	b.clock.Advance(time.Minute)
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: m})
+	d.Window = 2000
+	read := 0
+	src := d.Sources[claude.Host]
+	src.Decode = hooked(src.Decode, func() { read++ })
+	src.Transcript = nil
+	d.Sources[claude.Host] = src
+	b.run(d, Pass{})
+	// Where an agent works on, the turns around it are read together.
+	if most := 5 * len(recs); read > most {
+		t.Errorf("%d records were decoded of %d, want at most %d", read, len(recs), most)
+	}
+}
+
+// TestWhatWaitsIsCountedBehindThePartThatWasRead keeps the figures of a command
+// exact while a destination is down, and does not read in the background what
+// cannot be sent.
+func TestWhatWaitsIsCountedBehindThePartThatWasRead(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	recs := days()
+	b.keep(recs)
+	b.clock.Advance(time.Minute)
+	m.before = fail(&Error{Err: errTest})
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: m})
+	d.Window = 1000
+	read := 0
+	src := d.Sources[claude.Host]
+	decode := src.Decode
+	src.Decode = func(r *spool.Record) ([]hook.Event, error) { read++; return decode(r) }
+	d.Sources[claude.Host] = src
+	if r := b.run(d, Pass{Force: true})["otlp"]; r.Waiting != 40 || r.Runs != 0 {
+		t.Errorf("by hand: %s, want 40 runs waiting", mustJSON(r))
+	}
+	read = 0
+	if r := b.run(d, Pass{})["otlp"]; r.Waiting != 1 || read != 0 || len(r.Errors) != 1 {
+		t.Errorf("in the background: %s and %d records read, want it waiting, its error, and none", mustJSON(r), read)
+	}
+}
