@@ -1,9 +1,11 @@
 package otelmap
 
 import (
-	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -28,21 +30,24 @@ func (o *Options) arguments(input string) string {
 	if !ok {
 		return o.text(input, o.MaxInput)
 	}
-	clean := o.Clean(compact(clip(v, o.MaxInput+argumentWindow)), 0)
+	whole := compact(v, o.MaxInput+argumentWindow)
+	clean := o.Clean(whole, 0)
 	if utf8.RuneCountInString(clean) <= o.MaxInput {
 		return clean
 	}
-	if v, ok = decode(clean); !ok {
-		return cut(clean, o.MaxInput)
+	if clean != whole {
+		if v, ok = decode(clean); !ok {
+			return cut(clean, o.MaxInput)
+		}
 	}
 	// The longest values that fit: one rune more for each and they would not.
 	most := shortest + sort.Search(max(0, o.MaxInput-shortest), func(n int) bool {
-		return utf8.RuneCountInString(compact(clip(v, shortest+n))) > o.MaxInput
+		return width(v, shortest+n, o.MaxInput) > o.MaxInput
 	}) - 1
 	if most < shortest {
 		return cut(clean, o.MaxInput)
 	}
-	return compact(clip(v, most))
+	return compact(v, most)
 }
 
 // decode reads JSON and leaves numbers as they are written.
@@ -53,34 +58,137 @@ func decode(s string) (any, bool) {
 	return v, d.Decode(&v) == nil
 }
 
-// clip cuts every text in a decoded value to keep runes.
-func clip(v any, keep int) any {
+// compact writes a decoded value as JSON on one line, every text in it cut to
+// keep runes.
+func compact(v any, keep int) string { return string(appendValue(nil, v, keep)) }
+
+func appendValue(b []byte, v any, keep int) []byte {
 	switch v := v.(type) {
 	case string:
-		return cut(v, keep)
+		return appendText(b, cut(v, keep))
+	case json.Number:
+		return append(b, v...)
+	case bool:
+		return strconv.AppendBool(b, v)
 	case []any:
-		out := make([]any, len(v))
+		b = append(b, '[')
 		for i := range v {
-			out[i] = clip(v[i], keep)
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendValue(b, v[i], keep)
 		}
-		return out
+		return append(b, ']')
 	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k := range v {
-			out[k] = clip(v[k], keep)
+		b = append(b, '{')
+		for i, k := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendText(b, k), ':')
+			b = appendValue(b, v[k], keep)
 		}
-		return out
+		return append(b, '}')
 	}
-	return v
+	return append(b, "null"...)
 }
 
-// compact writes a decoded value as JSON on one line.
-func compact(v any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return ""
+// appendText writes a JSON string with no more escapes than JavaScript needs.
+func appendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r < ' ' || r == '\u2028' || r == '\u2029':
+			if at := strings.IndexRune(controls, r); at >= 0 {
+				b = append(b, '\\', letters[at])
+				break
+			}
+			const hex = "0123456789abcdef"
+			b = append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+		case r == utf8.RuneError:
+			if strings.HasPrefix(s[i:], "\ufffd") {
+				b = append(b, "\ufffd"...)
+				break
+			}
+			b = append(b, `\ufffd`...)
+		default:
+			b = utf8.AppendRune(b, r)
+		}
 	}
-	return string(bytes.TrimRight(b.Bytes(), "\n"))
+	return append(b, '"')
 }
+
+// The control characters that have an escape of their own, and its letter.
+const controls, letters = "\b\f\n\r\t", "bfnrt"
+
+// width is the length of compact's text in runes, or some number above limit.
+// It allocates nothing, for it is asked several times for each event.
+func width(v any, keep, limit int) int {
+	switch v := v.(type) {
+	case string:
+		return textWidth(v, keep, limit)
+	case json.Number:
+		return len(v)
+	case bool:
+		if v {
+			return len("true")
+		}
+		return len("false")
+	case []any:
+		n := max(2, len(v)+1)
+		for i := range v {
+			if n > limit {
+				break
+			}
+			n += width(v[i], keep, limit)
+		}
+		return n
+	case map[string]any:
+		n := max(2, 2*len(v)+1)
+		for k := range v {
+			if n > limit {
+				break
+			}
+			n += textWidth(k, 0, limit) + width(v[k], keep, limit)
+		}
+		return n
+	}
+	return len("null")
+}
+
+// textWidth is the length of a text in runes with its quotes and escapes, once
+// it was cut to keep runes.
+func textWidth(s string, keep, limit int) int {
+	n, runes, before := 2, 0, 0
+	for i := 0; i < len(s); {
+		if runes++; keep > 0 && runes > keep {
+			return before + 1
+		}
+		before = n
+		if c := s[i]; c < utf8.RuneSelf {
+			n += int(asciiWidth[c])
+			i++
+		} else {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 {
+				n += 5
+			}
+			n++
+			i += size
+		}
+		if n > limit && runes != keep {
+			return n
+		}
+	}
+	return n
+}
+
+// asciiWidth is what appendText makes of each byte below utf8.RuneSelf.
+var asciiWidth = func() (w [utf8.RuneSelf]uint8) {
+	for c := range w {
+		w[c] = uint8(len(appendText(nil, string(rune(c)))) - len(`""`)) //nolint:gosec // 1 to 6.
+	}
+	return w
+}()

@@ -64,6 +64,9 @@ type Builder struct {
 	// maxStored and epoch follow the clock in the order of the log.
 	maxStored time.Time
 	epoch     int
+	// inputs are the newest tool inputs and what became of them: the end of a call
+	// brings the input again that its start had.
+	inputs [8]struct{ input, arguments string }
 	// unknown counts the events that no decoder understood.
 	unknown int
 	runs    []*Run
@@ -155,6 +158,7 @@ func (b *Builder) Tighten(c Capture) {
 	}
 	if c.Stricter(b.opts.Capture) {
 		b.opts.Capture = c
+		clear(b.inputs[:])
 	}
 }
 
@@ -185,12 +189,28 @@ func (b *Builder) clean(e hook.Event) *item {
 	if e.Tool != nil {
 		t := *e.Tool
 		it.input = maphash.String(b.seed, t.Input)
-		t.Input = o.arguments(t.Input)
+		t.Input = b.arguments(t.Input, it.input)
 		t.Output = o.text(t.Output, o.MaxOutput)
 		t.Error = o.text(t.Error, o.MaxOutput)
 		it.Tool = &t
 	}
 	return it
+}
+
+// longInput is the size in bytes from which an input is not remembered.
+const longInput = 16 << 10
+
+// arguments is Options.arguments with a memory.
+func (b *Builder) arguments(input string, hash uint64) string {
+	seen := &b.inputs[hash%uint64(len(b.inputs))]
+	if seen.input == input {
+		return seen.arguments
+	}
+	out := b.opts.arguments(input)
+	if len(input) < longInput {
+		seen.input, seen.arguments = input, out
+	}
+	return out
 }
 
 // rank orders events of one instant: what belongs to the run that is open

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/hookspan/hookspan/hook"
 )
 
@@ -62,7 +64,9 @@ type Run struct {
 	// First and Last are the offsets of the run's first and last event.
 	First, Last int64
 
-	items    []*item
+	items []*item
+	// context is the context that the run was started in, if any event said so.
+	context  trace.SpanContext
 	terminal *item
 	late     []*item // events after the terminal that change nothing
 	from     *item   // the opening event
@@ -279,6 +283,7 @@ func (s *segmenter) begin(it *item) *Run {
 	if s.b.turns() {
 		s.beginTurn(r, it)
 	}
+	r.context, _ = parseTraceparent(it.TraceParent)
 	if last := s.last(); last != nil {
 		last.next = r
 	}
@@ -291,6 +296,9 @@ func (s *segmenter) begin(it *item) *Run {
 
 func (s *segmenter) attach(r *Run, it *item) {
 	r.items = append(r.items, it)
+	if !r.context.IsValid() {
+		r.context, _ = parseTraceparent(it.TraceParent)
+	}
 	r.touch(it)
 }
 
@@ -395,15 +403,17 @@ func (r *Run) lastAt() time.Time {
 // far as no event of another run stands before it. size is the offset behind
 // the last event that was added.
 func (b *Builder) Boundary(done func(RunID) bool, size int64) (int64, Carry) {
-	carry := b.carry
 	var keep int64 = -1
-	var rest []*Run
 	n := 0
-	for ; n < len(b.runs) && b.runs[n].Ended && (b.runs[n].Repeated || done(b.runs[n].ID)); n++ {
-		carry = b.runs[n].after(&b.opts)
+	for n < len(b.runs) && b.runs[n].Ended && (b.runs[n].Repeated || done(b.runs[n].ID)) {
+		n++
 	}
-	rest = b.runs[n:]
+	rest := b.runs[n:]
 	if len(rest) == 0 {
+		carry := b.carry
+		if n > 0 {
+			carry = b.runs[n-1].after(&b.opts)
+		}
 		carry.Source, carry.Model = b.after.Source, b.after.Model
 		return size, carry
 	}

@@ -104,13 +104,8 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
 // parent is the context the run was started in, if any: of its events, the
 // first says so first, even where it is a subagent's.
 func (r *Run) parent(o *Options) (trace.SpanContext, bool) {
-	if sc, ok := parseTraceparent(r.from.TraceParent); ok {
-		return sc, true
-	}
-	for _, it := range r.items {
-		if sc, ok := parseTraceparent(it.TraceParent); ok {
-			return sc, true
-		}
+	if r.context.IsValid() {
+		return r.context, true
 	}
 	return parseTraceparent(o.Traceparent)
 }

@@ -284,8 +284,8 @@ func (r *Run) Begun() time.Time {
 // Follow ties the session's first run to the turn of another session that it
 // goes on from. traceparent is the context that turn was started in, if any.
 func (b *Builder) Follow(session, turn, traceparent string) {
-	r := &Run{ID: turnRunID(b.host, session, turn), from: &item{Event: hook.Event{TraceParent: traceparent}}}
-	r.items = []*item{r.from}
+	r := &Run{ID: turnRunID(b.host, session, turn)}
+	r.context, _ = parseTraceparent(traceparent)
 	sc := r.rootContext(&b.opts)
 	b.carry.PrevTrace, b.carry.PrevSpan = sc.TraceID().String(), sc.SpanID().String()
 	b.runs = nil

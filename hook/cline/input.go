@@ -30,6 +30,9 @@ const (
 // has no meaning in JSON, is lost; and the rule looks at nothing but the value,
 // so the two ends of a call cannot differ.
 func parameters(tool string, raw []byte) string {
+	if !unfolds(raw) {
+		return wire.Canonical(raw)
+	}
 	v, ok := wire.Parse(raw)
 	if !ok {
 		return ""
@@ -48,6 +51,18 @@ func parameters(tool string, raw []byte) string {
 		}
 	}
 	return wire.Encode(params)
+}
+
+// unfolds reports that one of the parameters may be a text to unfold.
+func unfolds(raw []byte) (may bool) {
+	err := wire.EachMember(raw, func(key, value []byte) {
+		if may || value[0] != '"' || holdsText(string(key)) {
+			return
+		}
+		first := bytes.TrimLeft(value[1:], " \t\r\n")[0]
+		may = first == '{' || first == '[' || first == '\\'
+	})
+	return may || err != nil
 }
 
 // holdsText reports whether a parameter of this name is text in every tool of

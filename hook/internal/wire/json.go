@@ -5,16 +5,6 @@ import (
 	"encoding/json"
 )
 
-// Canonical writes a JSON value compactly and with sorted keys, keeping every
-// number's spelling. Equal values give equal texts; what is not JSON gives "".
-func Canonical(raw []byte) string {
-	v, ok := Parse(raw)
-	if !ok {
-		return ""
-	}
-	return Encode(v)
-}
-
 // Parse reads one JSON value, numbers as json.Number, as they are spelled.
 func Parse(raw []byte) (any, bool) {
 	if len(raw) == 0 {
