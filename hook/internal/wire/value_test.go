@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+	"encoding/json"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -139,4 +141,24 @@ func TestOpenKeepsWhatCameBeforeAFault(t *testing.T) {
 	if got := string(o.Get("a")); got != "1" || len(o) != 2 {
 		t.Errorf("a is %q of %d members, want 1 of 2", got, len(o))
 	}
+}
+
+// FuzzUnquote holds Unquote to the library.
+func FuzzUnquote(f *testing.F) {
+	for _, seed := range []string{`a`, `\n\"\\\/\b\f\r\t`, `\u00e9\ud83d\ude00`, `\ud83dx`, `\ud83d\u0041`, `\ude00`, `\ud83d\ud83d\ude00`, `\uD83D\u`, "\xff\\n", "\x01", `"`, `\`, `\x`, `\u+123`, `\u12`, `é\n` + "\u2028"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, inner string) {
+		raw := []byte(`"` + inner + `"`)
+		var want string
+		if json.Unmarshal(raw, &want) != nil {
+			want = ""
+			if !bytes.Contains(raw, []byte(`\`)) {
+				return // what is not JSON and has no escape is taken as it is
+			}
+		}
+		if got := Unquote(raw); got != want {
+			t.Fatalf("Unquote(%q) = %q, want %q", raw, got, want)
+		}
+	})
 }
