@@ -58,6 +58,8 @@ func parts() []part {
 	return []part{
 		{"hooks", hookCalls},
 		{"flush", backlogs},
+		{"turns", turns},
+		{"transcripts", transcripts},
 	}
 }
 
@@ -159,6 +161,7 @@ func build(ctx context.Context, dir string) error {
 		"github.com/hookspan/hookspan/tests/bench/launch",
 		"github.com/hookspan/hookspan/tests/bench/receiver",
 		"github.com/hookspan/hookspan/tests/bench/plainloop",
+		"github.com/hookspan/hookspan/tests/bench/transcript",
 	)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
