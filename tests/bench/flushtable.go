@@ -48,23 +48,28 @@ func backlogs(ctx context.Context, f *field, o options) (_ report, err error) {
 
 func flushTable(rows []*delivery, plains []*plain) string {
 	var b strings.Builder
-	b.WriteString("| backlog | log MB | to | s | CPU s | events/s | spans/s | spans in a request | peak MiB | spans/s to the plain loop |\n" +
-		"|---|--:|---|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| backlog | log MB | to | s | events/s | spans/s | to the plain loop | spans in a request | CPU s | spans per CPU s | peak MiB |\n" +
+		"|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, d := range rows {
+		fmt.Fprintf(&b, "| %s events, %s | %.0f | %s |", power(d.session.Events()), d.shape, float64(d.logSize)/1e6, d.destinations())
+		if d.stopped {
+			fmt.Fprintf(&b, " stopped after %.0f | - | - | - | - | %.2f | - | %s |\n", d.took.Seconds(), d.cpu.Seconds(), mebi(d.peak))
+			continue
+		}
 		request := "-"
 		if d.requests > 0 {
 			request = fmt.Sprintf("%.0f", float64(d.session.Spans())/float64(d.requests))
 		}
-		fmt.Fprintf(&b, "| %s events, %s | %.0f | %s | %.2f | %.2f | %s | %s | %s | %s | %s |\n", power(d.session.Events()), d.shape,
-			float64(d.logSize)/1e6, d.destinations(), d.took.Seconds(), d.cpu.Seconds(), rounded(d.events()), rounded(d.spans()),
-			request, mebi(d.peak), percent(d.spans()/plains[0].wallSecond))
+		fmt.Fprintf(&b, " %.2f | %s | %s | %s | %s | %.2f | %s | %s |\n", d.took.Seconds(), rounded(d.events()), rounded(d.spans()),
+			percent(d.spans()/plains[0].wallSecond), request, d.cpu.Seconds(), rounded(float64(d.session.Spans())/d.cpu.Seconds()), mebi(d.peak))
 	}
-	b.WriteString("\n| beside it | spans in a request | spans/s | with the program's start | peak MiB |\n|---|--:|--:|--:|--:|\n")
+	b.WriteString("\n| beside it | spans in a request | spans/s | with the program's start | spans per CPU s | peak MiB |\n|---|--:|--:|--:|--:|--:|\n")
 	for _, p := range plains {
 		if p.spans == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %.0f | %s | %s | %s |\n", p.name, float64(p.spans)/float64(p.requests), rounded(p.perSecond), rounded(p.wallSecond), mebi(p.peak))
+		fmt.Fprintf(&b, "| %s | %.0f | %s | %s | %s | %s |\n", p.name, float64(p.spans)/float64(p.requests), rounded(p.perSecond), rounded(p.wallSecond),
+			rounded(p.cpuSecond), mebi(p.peak))
 	}
 	return b.String()
 }
@@ -88,6 +93,9 @@ func percent(share float64) string {
 
 // rounded writes a rate with three digits and commas.
 func rounded(rate float64) string {
+	if math.IsNaN(rate) || math.IsInf(rate, 0) {
+		return "-"
+	}
 	n := int64(rate)
 	step := int64(1)
 	for n/step >= 1000 {
@@ -105,13 +113,16 @@ func rounded(rate float64) string {
 // nothing else.
 func flushBudgets(rows []*delivery, plains []*plain) []budget {
 	var out []budget
-	worst := 0
+	worst, stopped := 0, 0
 	var whole float64
 	for _, d := range rows {
 		if d.session.Events() == 1_000_000 {
 			worst = max(worst, d.peak)
+			if d.stopped {
+				stopped++
+			}
 		}
-		if d.to == "otlp" && d.session.Turn == turnEvents && plains[0].wallSecond > 0 {
+		if d.to == "otlp" && !d.stopped && d.session.Turn == turnEvents && plains[0].wallSecond > 0 {
 			// The largest of classic Cline stands for all.
 			if d.session.Dialect == rows[0].session.Dialect {
 				whole = d.spans() / plains[0].wallSecond
@@ -119,7 +130,7 @@ func flushBudgets(rows []*delivery, plains []*plain) []budget {
 		}
 	}
 	if worst > 0 {
-		out = append(out, budget{what: "10^6 events in at most 128 MiB", found: mebi(worst) + " MiB at worst", kept: worst <= 128<<10})
+		out = append(out, budget{what: "10^6 events in at most 128 MiB", found: fmt.Sprintf("%s MiB at worst, %d stopped", mebi(worst), stopped), kept: worst <= 128<<10 && stopped == 0})
 	}
 	if whole > 0 {
 		out = append(out, budget{what: "from the log to OTLP at 90 % of a plain loop's spans", found: percent(whole), kept: whole >= 0.9})

@@ -58,6 +58,7 @@ func parts() []part {
 	return []part{
 		{"hooks", hookCalls},
 		{"flush", backlogs},
+		{"stages", stages},
 		{"turns", turns},
 		{"transcripts", transcripts},
 	}

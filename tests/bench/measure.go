@@ -132,19 +132,13 @@ func (c *contestant) crowd() error {
 	return errors.Join(errs...)
 }
 
-// canLaunch says that this system tells what a process took.
-const canLaunch = runtime.GOOS != "windows"
-
-// errNotHere says that this system does not tell a process's peak memory.
-var errNotHere = errors.New("memory is not measured on this system")
-
 // launch runs the contestant through the program of that name, which says how
 // much memory it took, in KiB.
 func (f *field) launch(c *contestant, payload io.Reader) (peak int, took time.Duration, err error) {
 	if !canLaunch {
 		return 0, 0, errNotHere
 	}
-	u, err := f.measured(c, payload)
+	u, err := f.measured(c, payload, 0)
 	if err == nil && c.ends {
 		err = endStrays()
 	}

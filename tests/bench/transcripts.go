@@ -36,7 +36,7 @@ func transcripts(_ context.Context, f *field, _ options) (report, error) {
 	} {
 		c := &contestant{name: "transcript, " + row.name, dir: f.root, env: f.environ(f.home)}
 		c.argv = append([]string{f.program("transcript"), path, turnSession}, row.args...)
-		u, err := f.measured(c, nil)
+		u, err := f.measured(c, nil, 0)
 		if err != nil {
 			return report{}, err
 		}
