@@ -49,11 +49,14 @@ type contestant struct {
 
 // field is everybody who takes part, and where.
 type field struct {
+	// root is a folder for what is measured, programs that of the binaries.
 	root        string
+	programs    string
 	contestants []*contestant
 	noop        *contestant
 	servers     []*httptest.Server
 	home        string
+	project     string
 	spools      []*spool.Spool
 }
 
@@ -61,37 +64,40 @@ func (f *field) program(name string) string {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	return filepath.Join(f.root, name)
+	return filepath.Join(f.programs, name)
 }
 
-func (f *field) close() {
+func (f *field) close() error {
 	for _, s := range f.servers {
 		s.CloseClientConnections()
 		s.Close()
 	}
+	var errs []error
 	for _, s := range f.spools {
-		_ = s.Close()
+		errs = append(errs, s.Close())
 	}
+	return errors.Join(append(errs, os.RemoveAll(f.root))...)
 }
 
-func newField(ctx context.Context, root string, stored int) (*field, error) {
-	f := &field{root: root, home: filepath.Join(root, "home")}
-	project := filepath.Join(root, "project")
-	for _, dir := range []string{f.home, project} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, err
-		}
-	}
+// newField has folders and no contestants.
+func newField(root, programs string) (*field, error) {
+	f := &field{root: root, programs: programs, home: filepath.Join(root, "home"), project: filepath.Join(root, "project")}
+	return f, errors.Join(os.Mkdir(f.root, 0o700), os.Mkdir(f.home, 0o700), os.Mkdir(f.project, 0o700))
+}
+
+// callHooks adds the contestants of the table of hook calls.
+func (f *field) callHooks(ctx context.Context, stored int) error {
+	root := f.root
 	shim, err := f.install(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	up, slow, refusing := f.serve(0), f.serve(3*time.Second), f.refusing()
 
 	event := payload("PostToolUse", `"postToolUse":{"toolName":"read_file","parameters":{"path":"main.go"},"success":true,"executionTimeMs":12,"result":"%s"}`)
 	done := payload("TaskComplete", `"taskComplete":{"taskMetadata":{"taskId":"`+session+`","result":"%s"}}`)
 	add := func(name string, argv ...string) *contestant {
-		c := &contestant{name: name, argv: argv, dir: project, payload: event, every: 1, base: f.noop}
+		c := &contestant{name: name, argv: argv, dir: f.project, payload: event, every: 1, base: f.noop}
 		c.env = append(f.environ(f.home), "XDG_STATE_HOME="+filepath.Join(root, "state", fmt.Sprint(len(f.contestants))))
 		f.contestants = append(f.contestants, c)
 		return c
@@ -114,7 +120,7 @@ func newField(ctx context.Context, root string, stored int) (*field, error) {
 	}
 	many := add(fmt.Sprintf("cline-hook, %d events stored", stored), hook, "PostToolUse")
 	if err := f.fill(many, stored); err != nil {
-		return nil, err
+		return err
 	}
 	add("cline-hook by the installed hook file", shim, "PostToolUse")
 	for _, otlp := range []struct{ name, url string }{{"up", up}, {"refusing", refusing}, {"answering after 3 s", slow}} {
@@ -127,7 +133,7 @@ func newField(ctx context.Context, root string, stored int) (*field, error) {
 		add("claude-hook by the installed entry", env, "GOMEMLIMIT=", "GODEBUG=", f.program("claude-hook"), "PostToolUse").payload = claude.payload
 	}
 	if err := f.addHooks(add); err != nil {
-		return nil, err
+		return err
 	}
 	if canEndStrays {
 		for _, otlp := range []struct{ name, url string }{{"", ""}, {", OTLP endpoint up", up}, {", OTLP endpoint answering after 3 s", slow}} {
@@ -142,7 +148,7 @@ func newField(ctx context.Context, root string, stored int) (*field, error) {
 	} else {
 		fmt.Fprintln(os.Stderr, "bench: the end of a run is left out: this system does not tell who a hook has started")
 	}
-	return f, f.holdSweeps()
+	return f.holdSweeps()
 }
 
 // environ is the environment of a contestant with that home folder, but for its

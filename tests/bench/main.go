@@ -1,11 +1,13 @@
-// Command bench measures what a hook call costs, as the agent that waits for it
-// sees it: from the start of the process until its output is closed and it has
-// ended. All contestants take turns in one run, so that their ratios to a
-// program that does nothing hold whatever else the machine is busy with.
+// Command bench measures what hookspan costs, part by part: what a hook call
+// costs the agent that waits for it, how fast a backlog is delivered, and how far
+// each of that is from what the machine allows.
 //
-//	go run ./tests/bench [-n 300] [-only NAME] [-check]
+//	go run ./tests/bench [-part hooks,flush] [-n 300] [-most 1000000] [-only NAME] [-check] [-publish]
 //
-// It prints a Markdown table. With -check it fails when a budget is broken.
+// It prints Markdown tables. All that is compared with each other takes turns in
+// one run, so that the ratios hold whatever else the machine is busy with. With
+// -check it fails when a budget is broken, with -publish it writes the tables
+// into docs/performance.md; run it from the module's folder for that.
 package main
 
 import (
@@ -26,29 +28,59 @@ import (
 )
 
 func main() {
-	var o options
-	flag.IntVar(&o.rounds, "n", 300, "how often each contestant runs")
-	flag.IntVar(&o.stored, "stored", 100_000, "events in the session that has many")
-	flag.StringVar(&o.only, "only", "", "leave out the contestants whose name does not hold this, but for the no-op")
-	flag.BoolVar(&o.check, "check", false, "fail when a budget is broken")
-	flag.Parse()
-	if err := run(context.Background(), o, os.Stdout); err != nil {
+	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
 	}
 }
 
 type options struct {
-	rounds, stored int
+	rounds, most   int
 	only           string
-	check          bool
+	check, publish bool
+}
+
+// part is one table.
+type part struct {
+	// name is what -part calls it; the marks in the page bear it, too.
+	name string
+	run  func(context.Context, *field, options) (report, error)
+}
+
+// report is what came of a part: what the page shows, and the promises it is held
+// to.
+type report struct {
+	text    string
+	budgets []budget
+}
+
+func parts() []part {
+	return []part{
+		{"hooks", hookCalls},
+		{"flush", backlogs},
+		{"stages", stages},
+		{"turns", turns},
+		{"transcripts", transcripts},
+	}
+}
+
+func partNames() string {
+	var names []string
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	return strings.Join(names, ", ")
 }
 
 var errBudget = errors.New("a budget is broken")
 
-func run(ctx context.Context, o options, out io.Writer) (err error) {
-	if o.rounds < 1 || flag.NArg() > 0 {
-		return fmt.Errorf("-n %d and %d arguments: want at least one round and no argument", o.rounds, flag.NArg())
+// page is where the tables stand.
+const page = "docs/performance.md"
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	o, chosen, err := parse(args)
+	if err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "hookspan-bench")
 	if err != nil {
@@ -61,73 +93,76 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := adopt(); err != nil {
 		return err
 	}
-	f, err := newField(ctx, dir, o.stored)
-	if err != nil {
-		return err
-	}
-	defer f.close()
-	f.contestants = slices.DeleteFunc(f.contestants, func(c *contestant) bool {
-		return c != f.noop && !strings.Contains(c.name, o.only)
-	})
-
-	if err := f.takeTurns(o.rounds); err != nil {
-		return err
-	}
-	if err := f.checkHooks(); err != nil {
-		return err
-	}
-	if err := f.atOnce(max(3, o.rounds/crowd)); err != nil {
-		return err
-	}
-	if err := f.memory(); err != nil {
-		return err
-	}
-	large, err := f.largePayload()
-	if err != nil {
-		return err
-	}
-	hook, err := os.Stat(f.program("cline-hook"))
-	if err != nil {
-		return err
-	}
-
-	say := func(format string, args ...any) {
-		if err == nil {
-			_, err = fmt.Fprintf(out, format, args...)
-		}
-	}
-	say("%s, %s, %d rounds of a 4 KB event\n\n", proof.Machine(), runtime.Version(), o.rounds)
-	say("%s\n", table(f.contestants))
-	say("A payload of 100 MB: %s and %.1f MiB at most. The program: %.2f MB.\n\n",
-		large.took.Round(time.Millisecond), float64(large.peak)/1024, float64(hook.Size())/1e6)
-	for _, line := range hooksCost(f.contestants) {
-		say("- hooks: %s\n", line)
-	}
 	broken := false
-	for _, b := range budgets(f.contestants, large, hook.Size()) {
-		verdict := "kept"
-		switch {
-		case b.busy:
-			verdict = "not to be told, the machine is busy"
-		case !b.kept:
-			verdict, broken = "BROKEN", true
+	for _, p := range chosen {
+		f, err := newField(filepath.Join(dir, p.name), dir)
+		if err != nil {
+			return err
 		}
-		say("- %s: %s (%s)\n", b.what, verdict, b.found)
+		r, err := p.run(ctx, f, o)
+		if err := errors.Join(err, f.close()); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		text := fmt.Sprintf("%s, %s, %s\n\n%s", time.Now().UTC().Format(time.DateOnly), proof.Machine(), runtime.Version(), r.text)
+		if _, err := fmt.Fprintf(out, "%s\n%s\n", text, verdicts(r.budgets)); err != nil {
+			return err
+		}
+		broken = broken || slices.ContainsFunc(r.budgets, budget.broken)
+		if o.publish {
+			if err := proof.PublishAt(".", page, p.name, text); err != nil {
+				return err
+			}
+		}
 	}
-	if broken && o.check && err == nil {
+	if broken && o.check {
 		return errBudget
 	}
-	return err
+	return nil
+}
+
+// parse reads the command line into options and the parts to run.
+func parse(args []string) (o options, chosen []part, err error) {
+	var names string
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.IntVar(&o.rounds, "n", 300, "how often each contestant among the hook calls runs")
+	fs.IntVar(&o.most, "most", 1_000_000, "events in the largest backlog")
+	fs.StringVar(&o.only, "only", "", "leave out the rows whose name does not hold this, but for those that others are compared with")
+	fs.StringVar(&names, "part", "", "run these parts alone, with commas between: "+partNames())
+	fs.BoolVar(&o.check, "check", false, "fail when a budget is broken")
+	fs.BoolVar(&o.publish, "publish", false, "write the tables into "+page)
+	if err := fs.Parse(args); err != nil {
+		return o, nil, err
+	}
+	if o.rounds < 1 || o.most < 10_000 || fs.NArg() > 0 {
+		return o, nil, fmt.Errorf("-n %d, -most %d and %d arguments: want at least one round, 10000 events and no argument", o.rounds, o.most, fs.NArg())
+	}
+	if o.publish && (o.only != "" || o.most < 1_000_000) {
+		return o, nil, errors.New("-publish with -only or a smaller -most would leave rows out: run the whole part")
+	}
+	if names == "" {
+		return o, parts(), nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(parts(), func(p part) bool { return p.name == name })
+		if i < 0 {
+			return o, nil, fmt.Errorf("-part %q: want %s", name, partNames())
+		}
+		chosen = append(chosen, parts()[i])
+	}
+	return o, chosen, nil
 }
 
 // build makes the programs as a release is made.
 func build(ctx context.Context, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+string(filepath.Separator), //nolint:gosec // Its own folder.
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+string(filepath.Separator),
 		"github.com/hookspan/hookspan/cmd/cline-hook",
 		"github.com/hookspan/hookspan/cmd/claude-hook",
 		"github.com/hookspan/hookspan/cmd/hookspan",
 		"github.com/hookspan/hookspan/tests/bench/noop",
 		"github.com/hookspan/hookspan/tests/bench/launch",
+		"github.com/hookspan/hookspan/tests/bench/receiver",
+		"github.com/hookspan/hookspan/tests/bench/plainloop",
+		"github.com/hookspan/hookspan/tests/bench/transcript",
 	)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

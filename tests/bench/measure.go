@@ -7,9 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -134,34 +132,17 @@ func (c *contestant) crowd() error {
 	return errors.Join(errs...)
 }
 
-// errNotHere says that this system does not tell a process's peak memory.
-var errNotHere = errors.New("memory is not measured on this system")
-
 // launch runs the contestant through the program of that name, which says how
 // much memory it took, in KiB.
 func (f *field) launch(c *contestant, payload io.Reader) (peak int, took time.Duration, err error) {
-	if runtime.GOOS == "windows" {
+	if !canLaunch {
 		return 0, 0, errNotHere
 	}
-	cmd := exec.Command(f.program("launch"), c.argv...) //nolint:gosec,noctx // Ends by itself.
-	cmd.Env, cmd.Dir, cmd.Stdin = c.env, c.dir, payload
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	begin := time.Now()
-	if err := cmd.Run(); err != nil {
-		return 0, 0, fmt.Errorf("%w: %s", err, &said)
+	u, err := f.measured(c, payload, 0)
+	if err == nil && c.ends {
+		err = endStrays()
 	}
-	took = time.Since(begin)
-	if c.ends {
-		if err := endStrays(); err != nil {
-			return 0, 0, err
-		}
-	}
-	peak, err = strconv.Atoi(strings.TrimSpace(said.String()))
-	if err != nil {
-		return 0, 0, fmt.Errorf("launch said %q, want a number", &said)
-	}
-	return peak, took, nil
+	return u.peak, u.took, err
 }
 
 // largeResult is the worst of a few calls with a payload of 100 MB.

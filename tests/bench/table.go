@@ -56,6 +56,24 @@ type budget struct {
 	busy bool
 }
 
+func (b budget) broken() bool { return !b.kept && !b.busy }
+
+// verdicts says of each promise whether it was kept.
+func verdicts(budgets []budget) string {
+	var b strings.Builder
+	for _, p := range budgets {
+		verdict := "kept"
+		switch {
+		case p.busy:
+			verdict = "not to be told, the machine is busy"
+		case !p.kept:
+			verdict = "BROKEN"
+		}
+		fmt.Fprintf(&b, "- %s: %s (%s)\n", p.what, verdict, p.found)
+	}
+	return b.String()
+}
+
 // budgets holds the results to what is promised for a hook call. A crowd, what
 // an installed hook puts before the program, and calls in which hooks of the
 // user's run are shown and not promised.

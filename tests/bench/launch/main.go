@@ -1,9 +1,14 @@
 //go:build !windows
 
-// Command launch runs a program and prints its peak memory in KiB, of the
-// system's own accounting, on standard error. It stands between a measuring
-// program and the measured one, because a process starts out with the peak of
-// the one it was started from.
+// Command launch runs a program and prints on standard error, as the last line,
+// its peak memory in KiB and the processor time it took in microseconds, of the
+// system's own accounting. It stands between a measuring program and the measured
+// one, because a process starts out with the peak of the one it was started from.
+//
+//	launch DURATION PROGRAM WORDS...
+//
+// A program that runs for longer than that is killed, and the exit code is 3; 0
+// means any time.
 package main
 
 import (
@@ -11,25 +16,44 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 )
 
+// tooLong is the exit code of a program that was stopped.
+const tooLong = 3
+
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	stopped, err := run(os.Args[1:])
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "launch: %v\n", err)
 		os.Exit(1)
 	}
+	if stopped {
+		os.Exit(tooLong)
+	}
 }
 
-func run(argv []string) error {
-	if len(argv) == 0 {
-		return fmt.Errorf("no program named: want launch PROGRAM and its words")
+func run(argv []string) (stopped bool, err error) {
+	if len(argv) < 2 {
+		return false, fmt.Errorf("no program named: want launch DURATION PROGRAM and its words")
 	}
+	most, err := time.ParseDuration(argv[0])
+	if err != nil {
+		return false, err
+	}
+	argv = argv[1:]
 	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
 	if err != nil {
-		return fmt.Errorf("start %s: %w", argv[0], err)
+		return false, fmt.Errorf("start %s: %w", argv[0], err)
+	}
+	if most > 0 {
+		// Until it is waited for below, nobody else can have its number.
+		timer := time.AfterFunc(most, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+		defer timer.Stop()
 	}
 	var status syscall.WaitStatus
 	var used syscall.Rusage
+	begin := time.Now()
 	for {
 		_, err = syscall.Wait4(pid, &status, 0, &used)
 		if err != syscall.EINTR { //nolint:errorlint // A system call's own number.
@@ -37,15 +61,17 @@ func run(argv []string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("wait for %s: %w", argv[0], err)
+		return false, fmt.Errorf("wait for %s: %w", argv[0], err)
 	}
-	if status.ExitStatus() != 0 {
-		return fmt.Errorf("%s ended with code %d, signal %d", argv[0], status.ExitStatus(), status.Signal())
+	stopped = status.Signaled() && most > 0 && time.Since(begin) >= most
+	if status.ExitStatus() != 0 && !stopped {
+		return false, fmt.Errorf("%s ended with code %d, signal %d", argv[0], status.ExitStatus(), status.Signal())
 	}
 	peak := used.Maxrss
 	if runtime.GOOS == "darwin" {
 		peak >>= 10 // Bytes there, KiB elsewhere.
 	}
-	fmt.Fprintln(os.Stderr, peak)
-	return nil
+	cpu := (int64(used.Utime.Sec)+int64(used.Stime.Sec))*1e6 + int64(used.Utime.Usec) + int64(used.Stime.Usec)
+	fmt.Fprintln(os.Stderr, peak, cpu)
+	return stopped, nil
 }

@@ -173,7 +173,11 @@ const root = "../.."
 
 // Publish replaces the part of a Markdown file between the lines
 // "<!-- begin NAME -->" and "<!-- end NAME -->".
-func Publish(doc, name, body string) error {
+func Publish(doc, name, body string) error { return PublishAt(root, doc, name, body) }
+
+// PublishAt is Publish for a program that is started elsewhere: root is the
+// module's folder, seen from there.
+func PublishAt(root, doc, name, body string) error {
 	path := filepath.Join(root, filepath.FromSlash(doc))
 	old, err := os.ReadFile(path)
 	if err != nil {

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+)
+
+// loopRounds is how often each plain loop runs: one before each of so many
+// deliveries, that all have the same luck.
+const loopRounds = 3
+
+// backlogs measures `hookspan flush` over backlogs of many events, beside a plain
+// loop that sends as many spans.
+func backlogs(ctx context.Context, f *field, o options) (_ report, err error) {
+	r, err := f.receiver(ctx)
+	if err != nil {
+		return report{}, err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	var rows []*delivery
+	for _, d := range deliveries(o.most) {
+		if strings.Contains(d.name(), o.only) {
+			rows = append(rows, d)
+		}
+	}
+	plains := plainLoops()
+	for i, d := range rows {
+		if i < loopRounds {
+			for _, p := range plains {
+				if err := f.loop(ctx, p, min(o.most, 400_000), r); err != nil {
+					return report{}, err
+				}
+			}
+		}
+		begin := time.Now()
+		if err := f.flush(ctx, d, r); err != nil {
+			return report{}, err
+		}
+		fmt.Fprintf(os.Stderr, "bench: %s: %s of %s\n", d.name(), d.took.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
+	}
+	return report{flushTable(rows, plains), flushBudgets(rows, plains)}, nil
+}
+
+func flushTable(rows []*delivery, plains []*plain) string {
+	var b strings.Builder
+	b.WriteString("| backlog | log MB | to | s | events/s | spans/s | to the plain loop | spans in a request | CPU s | spans per CPU s | peak MiB |\n" +
+		"|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	for _, d := range rows {
+		fmt.Fprintf(&b, "| %s events, %s | %.0f | %s |", power(d.session.Events()), d.shape, float64(d.logSize)/1e6, d.destinations())
+		if d.stopped {
+			fmt.Fprintf(&b, " stopped after %.0f | - | - | - | - | %.2f | - | %s |\n", d.took.Seconds(), d.cpu.Seconds(), mebi(d.peak))
+			continue
+		}
+		request := "-"
+		if d.requests > 0 {
+			request = fmt.Sprintf("%.0f", float64(d.session.Spans())/float64(d.requests))
+		}
+		fmt.Fprintf(&b, " %.2f | %s | %s | %s | %s | %.2f | %s | %s |\n", d.took.Seconds(), rounded(d.events()), rounded(d.spans()),
+			percent(d.spans()/plains[0].wallSecond), request, d.cpu.Seconds(), rounded(float64(d.session.Spans())/d.cpu.Seconds()), mebi(d.peak))
+	}
+	b.WriteString("\n| beside it | spans in a request | spans/s | with the program's start | spans per CPU s | peak MiB |\n|---|--:|--:|--:|--:|--:|\n")
+	for _, p := range plains {
+		if p.spans == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %.0f | %s | %s | %s | %s |\n", p.name, float64(p.spans)/float64(p.requests), rounded(p.perSecond), rounded(p.wallSecond),
+			rounded(p.cpuSecond), mebi(p.peak))
+	}
+	return b.String()
+}
+
+func (d *delivery) events() float64 { return float64(d.session.Events()) / d.took.Seconds() }
+func (d *delivery) spans() float64  { return float64(d.session.Spans()) / d.took.Seconds() }
+
+func mebi(kib int) string {
+	if kib == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", float64(kib)/1024)
+}
+
+func percent(share float64) string {
+	if math.IsNaN(share) || math.IsInf(share, 0) {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f %%", share*100)
+}
+
+// rounded writes a rate with three digits and commas.
+func rounded(rate float64) string {
+	if math.IsNaN(rate) || math.IsInf(rate, 0) {
+		return "-"
+	}
+	n := int64(rate)
+	step := int64(1)
+	for n/step >= 1000 {
+		step *= 10
+	}
+	s := fmt.Sprint((n + step/2) / step * step)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// flushBudgets holds the deliveries to what is promised: memory that does not
+// follow the backlog, and an export that is hardly slower than a program that does
+// nothing else.
+func flushBudgets(rows []*delivery, plains []*plain) []budget {
+	var out []budget
+	worst, stopped := 0, 0
+	var whole float64
+	for _, d := range rows {
+		if d.session.Events() == 1_000_000 {
+			worst = max(worst, d.peak)
+			if d.stopped {
+				stopped++
+			}
+		}
+		if d.to == "otlp" && !d.stopped && d.session.Turn == turnEvents && plains[0].wallSecond > 0 {
+			// The largest of classic Cline stands for all.
+			if d.session.Dialect == rows[0].session.Dialect {
+				whole = d.spans() / plains[0].wallSecond
+			}
+		}
+	}
+	if worst > 0 {
+		out = append(out, budget{what: "10^6 events in at most 128 MiB", found: fmt.Sprintf("%s MiB at worst, %d stopped", mebi(worst), stopped), kept: worst <= 128<<10 && stopped == 0})
+	}
+	if whole > 0 {
+		out = append(out, budget{what: "from the log to OTLP at 90 % of a plain loop's spans", found: percent(whole), kept: whole >= 0.9})
+	}
+	if export, deliver := plains[2], plains[3]; export.perSecond > 0 {
+		share := deliver.perSecond / export.perSecond
+		out = append(out, budget{what: "the exporter alone at 90 % of otlptracehttp", found: percent(share), kept: share >= 0.9})
+	}
+	return out
+}

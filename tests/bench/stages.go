@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/tests/bench/backlog"
+	"github.com/hookspan/hookspan/tests/bench/way"
+)
+
+// stageTime is about how long each step is measured.
+const stageTime = time.Second
+
+// stageTurns is the number of turns that go through each step.
+const stageTurns = 200
+
+// stages measures each step of an event's way from the log to a destination alone,
+// on one core: the first that is worth making quicker is the largest.
+func stages(ctx context.Context, f *field, _ options) (_ report, err error) {
+	costs, session, err := f.stageCosts(ctx, stageTime)
+	if err != nil {
+		return report{}, err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d events of classic Cline on one core, a span for each two of them\n\n", session.Events())
+	b.WriteString("| step | ns/event | events/s | heap B/event | objects/event |\n|---|--:|--:|--:|--:|\n")
+	line := func(name string, c way.Cost) {
+		fmt.Fprintf(&b, "| %s | %.0f | %s | %.0f | %.1f |\n", name, c.Time, rounded(1e9/c.Time), c.Bytes, c.Allocs)
+	}
+	var otelmap, delivery way.Cost
+	for _, c := range costs {
+		line(c.name, c.Cost)
+		switch c.kind {
+		case way.Otelmap:
+			otelmap, delivery = sum(otelmap, c.Cost), sum(delivery, c.Cost)
+		case way.Delivery:
+			delivery = sum(delivery, c.Cost)
+		case way.Destination, way.Limit:
+		}
+	}
+	line("**otelmap, its three steps**", otelmap)
+	line("**all up to the destination**", delivery)
+	rate := 1e9 / otelmap.Time
+	return report{b.String(), []budget{{what: "mapping at 200,000 events/s on one core", found: rounded(rate), kept: rate >= 200_000}}}, nil
+}
+
+// stageCost is what one step came to.
+type stageCost struct {
+	name string
+	kind way.Kind
+	way.Cost
+}
+
+func (f *field) stageCosts(ctx context.Context, long time.Duration) (costs []stageCost, s backlog.Session, err error) {
+	s = backlog.Session{Dialect: backlog.Classic, Turns: stageTurns, Turn: turnEvents, End: time.Now().Add(-time.Minute)}
+	dir := filepath.Join(f.root, "way")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, s, err
+	}
+	w, err := way.New(ctx, dir, s)
+	if err != nil {
+		return nil, s, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	for _, stage := range w.All {
+		c, err := w.Measure(stage, long)
+		if err != nil {
+			return nil, s, err
+		}
+		costs = append(costs, stageCost{stage.Name, stage.Kind, c})
+	}
+	return costs, s, nil
+}
+
+func sum(a, b way.Cost) way.Cost {
+	return way.Cost{Time: a.Time + b.Time, Bytes: a.Bytes + b.Bytes, Allocs: a.Allocs + b.Allocs}
+}
