@@ -22,6 +22,8 @@ const (
 type cache struct {
 	mu      sync.Mutex
 	entries []*entry
+	// ahead are those that read what will be asked for next.
+	ahead sync.WaitGroup
 }
 
 type entry struct {
@@ -53,8 +55,9 @@ func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *Sta
 			c.note(e, e.out.size-st.Offset)
 		}
 	})
-	if e.err == nil && e.out.waiting > 0 {
-		// Runs that are settling are ready on the next look.
+	if e.err != nil || e.out.waiting > 0 {
+		// Runs that are settling are ready on the next look, and an error may be
+		// gone.
 		c.forget(e)
 	}
 	return e.out, e.err

@@ -133,6 +133,7 @@ func (d *Deliverer) Run(ctx context.Context, p Pass) ([]Result, error) {
 		wg.Go(func() { d.destination(ctx, &d.Destinations[i], keys, p, cache, &results[i]) })
 	}
 	wg.Wait()
+	cache.ahead.Wait()
 	return results, ctx.Err()
 }
 
@@ -300,6 +301,9 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 		// All of the session goes at once: also what is still settling.
 		return look{size: size, waiting: out.waiting}, nil
 	}
+	if out.more {
+		d.readAhead(ctx, dst, s, st, out, c, size)
+	}
 	before := st.Offset
 	sendErr := d.send(ctx, dst, s, out, st, res)
 	st.advance(out)
@@ -312,6 +316,25 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 		return look{}, errors.Join(sendErr, d.countRest(ctx, dst, s, st, out, res))
 	}
 	return look{size: size, waiting: out.waiting, more: out.more}, nil
+}
+
+// readAhead prepares the part of the log behind the one that is being sent, at
+// the position that sending it without a fault leads to.
+func (d *Deliverer) readAhead(ctx context.Context, dst *Destination, s *spool.Session, st *State, out *batch, c *cache, size int64) {
+	next := *st
+	next.Done = maps.Clone(st.Done)
+	next.answered(out.runs)
+	next.advance(out)
+	c.ahead.Go(func() {
+		// The session is closed when its destination is through with it.
+		s, err := d.Spool.Session(s.Key())
+		if err != nil {
+			return
+		}
+		defer func() { _ = s.Close() }()
+		// An error comes again when the part is asked for.
+		_, _ = c.get(ctx, d, s, &next, size, dst.Join != nil)
+	})
 }
 
 // countRest counts the runs that wait behind the part of the log that was read,
@@ -331,17 +354,23 @@ func (d *Deliverer) countRest(ctx context.Context, dst *Destination, s *spool.Se
 	return nil
 }
 
+// noteEvery is how old the note of what was answered for may be when the next run
+// goes. A note waits for the disk, ten times as long as a destination nearby takes
+// for a run.
+const noteEvery = 50 * time.Millisecond
+
 // send hands the runs to the exporter in order, up to the first that should be
-// tried again. Each answer is noted before the next run goes, so that a process
-// that is killed sends one run again and not all of them; the caller notes the
-// last.
+// tried again. Answers are noted on the way, so that a process that is killed
+// sends few runs again, of a slow destination one; the caller notes the last.
 func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session, out *batch, st *State, res *Result) error {
 	runs := out.runs
 	if dst.Join != nil {
 		runs = join(runs, dst.Join)
 	}
+	noted := d.Now()
 	for i := range runs {
-		if i > 0 {
+		if now := d.Now(); i > 0 && now.Sub(noted).Abs() >= noteEvery {
+			noted = now
 			st.advance(out)
 			if err := st.write(s, dst.Name); err != nil {
 				return err

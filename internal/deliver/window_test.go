@@ -124,7 +124,7 @@ func TestAPartIsReadOnlyOnce(t *testing.T) {
 	d.Sources[claude.Host] = src
 	b.run(d, Pass{})
 	// Where an agent works on, the turns around it are read together.
-	if most := 5 * len(recs); read > most {
+	if most := 2 * len(recs); read > most {
 		t.Errorf("%d records were decoded of %d, want at most %d", read, len(recs), most)
 	}
 }
