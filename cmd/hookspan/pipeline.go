@@ -250,7 +250,7 @@ func (a *app) sources() map[string]deliver.Source {
 		claude.Host: {
 			Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(stored(r)) },
 			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
-				return known(files.Claude(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript, Since: f.Since}))
+				return known(files.Claude(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript, Since: f.Since, Until: f.Until}))
 			},
 			Origin: func(ctx context.Context, session string, f deliver.Facts) (string, string, error) {
 				origin, turn, err := files.ClaudeOrigin(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript})

@@ -56,6 +56,8 @@ type Facts struct {
 	// Since is the moment from which on the files are of interest: the beginning
 	// of the oldest run that is due. Zero means all.
 	Since time.Time
+	// Until is the moment up to which they are; zero means now.
+	Until time.Time
 }
 
 // note takes what an event says.
@@ -242,6 +244,9 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 		return ctx.Err()
 	}
 	facts.Since = begun(due)
+	if out.more {
+		facts.Until = now.Add(undecided)
+	}
 	tr, err := d.transcript(ctx, src, out, facts, due[len(due)-1].EndedAt)
 	if err != nil {
 		d.logf("session %q of %s: no usage from the host's files: %v", out.session, out.host, err)

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -151,5 +152,32 @@ func TestWhatWaitsIsCountedBehindThePartThatWasRead(t *testing.T) {
 	read = 0
 	if r := b.run(d, Pass{})["otlp"]; r.Waiting != 1 || read != 0 || len(r.Errors) != 1 {
 		t.Errorf("in the background: %s and %d records read, want it waiting, its error, and none", mustJSON(r), read)
+	}
+}
+
+// TestTheFilesAreAskedForAPartAlone bounds what is read of the host's files for a
+// part of a long log.
+func TestTheFilesAreAskedForAPartAlone(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	recs := days()
+	b.keep(recs)
+	b.clock.Advance(time.Minute)
+	var asked []Facts
+	d := b.claudeDeliverer(func(f Facts) *hook.Transcript {
+		asked = append(asked, f)
+		return nil
+	}, Destination{Name: "otlp", Exporter: m})
+	d.Window = 2000
+	b.run(d, Pass{})
+	slices.SortFunc(asked, func(x, y Facts) int { return x.Since.Compare(y.Since) })
+	if len(asked) < 3 {
+		t.Fatalf("the files were asked %d times", len(asked))
+	}
+	for i, f := range asked {
+		if last := i == len(asked)-1; last != f.Until.IsZero() {
+			t.Errorf("part %d of %d: asked up to %v", i, len(asked), f.Until)
+		} else if !last && (f.Until.Before(asked[i+1].Since.Add(fileLead)) || f.Until.After(f.Since.Add(time.Hour))) {
+			t.Errorf("part %d: asked from %v up to %v; the next part begins at %v", i, f.Since, f.Until, asked[i+1].Since)
+		}
 	}
 }

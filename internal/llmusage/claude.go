@@ -39,6 +39,9 @@ type ClaudeQuery struct {
 	// Since leaves out what was over before it, and with it the reading of that
 	// part of the files. If zero, everything is read.
 	Since time.Time
+	// Until lets reading stop where rows are later than this, by a margin. If
+	// zero, it goes on to the end.
+	Until time.Time
 }
 
 // Claude reads a session of Claude Code: its transcript and those of its
@@ -178,7 +181,7 @@ func (r *claudeReader) read(ctx context.Context, path string, q ClaudeQuery) (*h
 	t := &hook.Transcript{Session: q.Session}
 	readLog := func(path, agent string) *claudeLog {
 		log := &claudeLog{b: b, agent: agent}
-		if err := r.readFile(ctx, path, q.Since, log); err != nil {
+		if err := r.readFile(ctx, path, q, log); err != nil {
 			errs = append(errs, err)
 			if errors.Is(err, ErrNotFound) {
 				return log
@@ -218,8 +221,8 @@ func (r *claudeReader) read(ctx context.Context, path string, q ClaudeQuery) (*h
 	return t, errors.Join(errs...)
 }
 
-// readFile gives the rows of a file to the log, from where Since asks for.
-func (r *claudeReader) readFile(ctx context.Context, path string, since time.Time, log *claudeLog) error {
+// readFile gives the rows of a file to the log, as far as the query asks for them.
+func (r *claudeReader) readFile(ctx context.Context, path string, q ClaudeQuery, log *claudeLog) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return wrapRead(path, err)
@@ -233,8 +236,11 @@ func (r *claudeReader) readFile(ctx context.Context, path string, since time.Tim
 	}
 	defer func() { _ = file.Close() }() // read only
 	// What is appended from here on is for the next reading.
-	size := info.Size()
-	start, err := r.sinceStart(ctx, file, size, since, log.agent != "")
+	size, err := r.untilEnd(ctx, file, info.Size(), q.Until)
+	if err != nil {
+		return wrapRead(path, err)
+	}
+	start, err := r.sinceStart(ctx, file, size, q.Since, log.agent != "")
 	if err != nil {
 		return wrapRead(path, err)
 	}

@@ -189,3 +189,79 @@ func (r *claudeReader) sinceStart(ctx context.Context, file io.ReaderAt, size in
 		}
 	}
 }
+
+// untilEnd returns where reading may end to see everything up to a moment: a row
+// behind which, as far as some rows in succession prove it, all are later. It
+// looks the place up and reads little of the file.
+func (r *claudeReader) untilEnd(ctx context.Context, file io.ReaderAt, size int64, until time.Time) (int64, error) {
+	if until.IsZero() {
+		return size, nil
+	}
+	limit := until.Add(sinceSlack)
+	lo, hi := int64(0), size
+	for hi-lo > untilStep {
+		at, later, err := r.laterFrom(ctx, file, lo+(hi-lo)/2, hi, limit)
+		if err != nil {
+			return 0, err
+		}
+		if later {
+			hi = at
+		} else {
+			lo += (hi - lo) / 2
+		}
+	}
+	return hi, nil
+}
+
+// untilStep is how many bytes more than needed may be read.
+const untilStep = 256 << 10
+
+// laterFrom reports whether the first rows behind a place are all later than a
+// moment, and where the first of them begins.
+func (r *claudeReader) laterFrom(ctx context.Context, file io.ReaderAt, from, end int64, limit time.Time) (at int64, later bool, err error) {
+	lines := bufio.NewReaderSize(io.NewSectionReader(file, from, end-from), 16<<10)
+	// The place lies within a row.
+	skipped, err := discardLine(lines)
+	at = from + skipped
+	if err != nil {
+		return at, false, untilEOF(err)
+	}
+	rows := newLineReader(lines, r.maxLine)
+	var row claudeRow
+	for timed := 0; timed < sinceProof; {
+		if err := ctx.Err(); err != nil {
+			return at, false, err
+		}
+		line, err := rows.next()
+		if err != nil {
+			return at, false, untilEOF(err)
+		}
+		if !row.parse(line) || row.at.IsZero() {
+			continue
+		}
+		if !row.at.After(limit) {
+			return at, false, nil
+		}
+		timed++
+	}
+	return at, true, nil
+}
+
+// untilEOF takes the end of a file for a place behind which nothing is proven.
+func untilEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return fmt.Errorf("look up a moment: %w", err)
+}
+
+// discardLine reads up to the next line's beginning and counts the bytes.
+func discardLine(r *bufio.Reader) (n int64, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		n += int64(len(part))
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return n, err
+		}
+	}
+}

@@ -2,9 +2,11 @@ package llmusage
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +112,56 @@ func TestClaudeSinceGivesWhatTheWholeGives(t *testing.T) {
 			rt.Errorf("since %v (-whole +since):\n%s", since, diff)
 		}
 	})
+}
+
+// What is read up to a moment is what the file held by then, and little of the
+// file is read for it.
+func TestClaudeUntilReadsNoFurther(t *testing.T) {
+	f := newFinder(t)
+	path := claudePath(f)
+	const turns = 4000
+	text := turnsOf(turns)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r := claudeReader{block: 4096, maxLine: maxClaudeLine}
+	for _, turn := range []int{0, 1, 7, 1000, 1999, turns - 1, turns + 50} {
+		until := sec(100*turn + 50)
+		file := &countingReader{r: bytes.NewReader([]byte(text))}
+		end, err := r.untilEnd(t.Context(), file, int64(len(text)), until)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end < int64(len(text)) && text[end-1] != '\n' {
+			t.Errorf("turn %d: reading ends within a row: %.100q", turn, text[end:])
+		}
+		if needed := int64(strings.LastIndex(text, fmt.Sprintf(`"promptId":"p%d"`, min(turn, turns-1)))); end < needed || end > needed+untilStep+20_000 && end < int64(len(text))-untilStep {
+			t.Errorf("turn %d: reading ends at %d, the turn at about %d", turn, end, needed)
+		}
+		if file.n > int64(len(text))/10 {
+			t.Errorf("turn %d: %d bytes of %d were read to find it", turn, file.n, len(text))
+		}
+		since := sec(100*max(0, turn-1) + 1)
+		tr := readClaude(t, f, ClaudeQuery{Session: claudeSession, Path: path, Since: since, Until: until})
+		want := readClaude(t, f, ClaudeQuery{Session: claudeSession, Path: path, Since: since})
+		late := func(at time.Time) bool { return at.After(until) }
+		want.Calls = slices.DeleteFunc(want.Calls, func(c hook.LLMCall) bool { return late(c.Start) })
+		tr.Calls = slices.DeleteFunc(tr.Calls, func(c hook.LLMCall) bool { return late(c.Start) })
+		want.Prompts = slices.DeleteFunc(want.Prompts, func(p hook.Prompt) bool { return late(p.At) })
+		tr.Prompts = slices.DeleteFunc(tr.Prompts, func(p hook.Prompt) bool { return late(p.At) })
+		if diff := cmp.Diff(want.Calls, tr.Calls) + cmp.Diff(want.Prompts, tr.Prompts); diff != "" {
+			t.Errorf("turn %d (-whole +until):\n%s", turn, diff)
+		}
+		if turn > 0 && turn < turns && len(tr.Calls) == 0 {
+			t.Errorf("turn %d: no call", turn)
+		}
+	}
+	// Single rows that keep a later time prove nothing.
+	odd := strings.Replace(text, summaryRow(100*2000+10), strings.Repeat(summaryRow(100*9000)+"\n", sinceProof-1)+summaryRow(100*2000+10), 1)
+	end, err := r.untilEnd(t.Context(), bytes.NewReader([]byte(odd)), int64(len(odd)), sec(100*3000))
+	if err != nil || end < int64(strings.Index(odd, `"promptId":"p3000"`)) {
+		t.Errorf("amid odd rows reading ends at %d (%v)", end, err)
+	}
 }
 
 // countingReader counts what is read.
