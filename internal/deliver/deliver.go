@@ -368,23 +368,27 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 		runs = join(runs, dst.Join)
 	}
 	noted := d.Now()
-	for i := range runs {
-		if now := d.Now(); i > 0 && now.Sub(noted).Abs() >= noteEvery {
+	q := queue{runs: runs, most: dst.Batch}
+	for q.next() {
+		if now := d.Now(); q.at > 0 && now.Sub(noted).Abs() >= noteEvery {
 			noted = now
 			st.advance(out)
 			if err := st.write(s, dst.Name); err != nil {
 				return err
 			}
 		}
-		r := &runs[i]
-		spans := r.spans()
-		refused, err := d.export(ctx, dst, spans)
+		r, left := &runs[q.at], len(runs)-q.at
+		refused, err := d.export(ctx, dst, q.spans)
 		if err != nil && ctx.Err() != nil {
 			// The one who asked went away: that says nothing of the destination.
-			res.Waiting += len(runs) - i
+			res.Waiting += left
 			return ctx.Err()
 		}
 		retry, after := classify(err)
+		if q.n > 1 && (refused.spans > 0 || err != nil && (!retry || answered(err))) {
+			q.part()
+			continue
+		}
 		if err != nil && !retry && d.KeepRefused {
 			// Without a local store the log is the only copy: it must not be
 			// passed, and the cause may be mended.
@@ -394,7 +398,7 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 			st.Attempts++
 			st.NextTry = d.Now().Add(backoff(st.Attempts, after))
 			st.LastError = err.Error()
-			res.Waiting += len(runs) - i
+			res.Waiting += left
 			res.fail(err)
 			d.logf("%s: trace %s: %v; next try in %s", dst.Name, r.Trace, err,
 				st.NextTry.Sub(d.Now()).Round(time.Second))
@@ -403,26 +407,26 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 			}
 			return errDown
 		}
-		if err == nil && refused.spans >= len(spans) {
+		if err == nil && refused.spans >= len(q.spans) {
 			err = refused.why
 		}
 		st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
 		if err != nil {
-			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: len(spans), Error: err.Error()})
+			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: len(q.spans), Error: err.Error()})
 			res.Parked++
 			res.fail(err)
 			d.logf("%s: trace %s refused for good: %v", dst.Name, r.Trace, err)
 		} else {
-			st.delivered(len(spans), refused.spans)
-			res.Runs++
-			res.Spans += len(spans) - refused.spans
+			st.delivered(q.n, len(q.spans), refused.spans)
+			res.Runs += q.n
+			res.Spans += len(q.spans) - refused.spans
 		}
 		if err == nil && refused.spans > 0 {
-			err := fmt.Errorf("trace %s: %d of %d spans refused for good: %w", r.Trace, refused.spans, len(spans), refused.why)
+			err := fmt.Errorf("trace %s: %d of %d spans refused for good: %w", r.Trace, refused.spans, len(q.spans), refused.why)
 			res.fail(err)
 			d.logf("%s: %v", dst.Name, err)
 		}
-		st.answered(runs[i : i+1])
+		st.answered(runs[q.at : q.at+q.n])
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 			res.fail(err)
 			continue
 		}
-		st.delivered(len(spans), refused.spans)
+		st.delivered(1, len(spans), refused.spans)
 		res.Runs++
 		res.Spans += len(spans) - refused.spans
 		st.Parked = slices.Concat(left, parked[i+1:])

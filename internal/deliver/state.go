@@ -131,9 +131,9 @@ func (st *State) answered(runs []prepared) {
 // restart begins the log anew and keeps what was counted and refused.
 func (st *State) restart() { st.Offset, st.Carry, st.Done = 0, otelmap.Carry{}, nil }
 
-// delivered counts a run of which some spans may have been refused.
-func (st *State) delivered(spans, refused int) {
-	st.Runs++
+// delivered counts runs of which some spans may have been refused.
+func (st *State) delivered(runs, spans, refused int) {
+	st.Runs += int64(runs)
 	st.Spans += int64(spans - refused)
 	st.Rejected += int64(refused)
 }

@@ -1,0 +1,114 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+)
+
+func TestShortRunsGoTogether(t *testing.T) {
+	runsOf := func(sizes ...int) (runs []prepared, mapped map[int]int) {
+		mapped = make(map[int]int)
+		for i, n := range sizes {
+			runs = append(runs, prepared{spans: func() tracetest.SpanStubs {
+				mapped[i]++
+				out := make(tracetest.SpanStubs, n, n+3)
+				for k := range out {
+					out[k].Name = fmt.Sprintf("%d/%d", i, k)
+				}
+				return out
+			}})
+		}
+		return runs, mapped
+	}
+	for _, c := range []struct {
+		name  string
+		sizes []int
+		most  int
+		// alone are the places at which the answer asks for each by itself.
+		part map[int]bool
+		want []string
+	}{
+		{"none", nil, 10, nil, nil},
+		{"whole runs where no number is set", []int{2, 3, 1}, 0, nil, []string{"0+1:2", "1+1:3", "2+1:1"}},
+		{"up to the number", []int{4, 4, 2, 5, 6, 1}, 10, nil, []string{"0+3:10", "3+1:5", "4+2:7"}},
+		{"one that has more", []int{4, 25, 4}, 10, nil, []string{"0+1:4", "1+1:25", "2+1:4"}},
+		{"parted", []int{1, 1, 1, 1, 1, 1}, 3, map[int]bool{0: true}, []string{"0+3:3", "0+1:1", "1+1:1", "2+1:1", "3+3:3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			runs, mapped := runsOf(c.sizes...)
+			q := queue{runs: runs, most: c.most}
+			var got []string
+			parted := false
+			for q.next() {
+				got = append(got, fmt.Sprintf("%d+%d:%d", q.at, q.n, len(q.spans)))
+				if c.part[q.at] && q.n > 1 {
+					parted = true
+					q.part()
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for i, n := range mapped {
+				if n != 1 && !parted {
+					t.Errorf("run %d was mapped %d times", i, n)
+				}
+			}
+		})
+	}
+}
+
+// TestOneRunAmongOthersIsRefused has a destination that refuses one run for good,
+// or fails at it, wherever it stands among short runs.
+func TestOneRunAmongOthersIsRefused(t *testing.T) {
+	for _, answer := range []*Error{{Err: errTest, Permanent: true}, {Err: errTest, RunOnly: true}} {
+		for bad := range 5 {
+			b, m := newBench(t), &memory{}
+			recs := days()[:6*4]
+			b.keep(recs)
+			b.clock.Advance(time.Minute)
+			d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: m, Batch: 100})
+			d.Map.IdleTimeout = 48 * time.Hour
+			var refused string
+			m.before = func(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+				traces := make(map[string]bool)
+				for _, s := range spans {
+					traces[s.SpanContext().TraceID().String()] = true
+				}
+				if refused == "" && len(traces) > bad {
+					n := 0
+					for _, s := range spans {
+						if !s.Parent().IsValid() {
+							if n == bad {
+								refused = s.SpanContext().TraceID().String()
+							}
+							n++
+						}
+					}
+				}
+				if traces[refused] {
+					return answer
+				}
+				return nil
+			}
+			r := b.run(d, Pass{})["otlp"]
+			for id := range m.spans {
+				if id.Trace == refused {
+					t.Errorf("a span of the refused run was taken")
+				}
+			}
+			if answer.Permanent && (r.Parked != 1 || r.Waiting != 0 || m.doubles() != 0) {
+				t.Errorf("run %d refused: %s, want it parked alone", bad, mustJSON(r))
+			}
+			if !answer.Permanent && (r.Parked != 0 || r.Runs != bad || r.Runs+r.Waiting != 5) {
+				t.Errorf("run %d failed: %s, want %d delivered and the rest waiting", bad, mustJSON(r), bad)
+			}
+		}
+	}
+}
