@@ -61,6 +61,7 @@ func parts() []part {
 		{"stages", stages},
 		{"turns", turns},
 		{"transcripts", transcripts},
+		{"limits", limits},
 	}
 }
 
