@@ -18,7 +18,7 @@ func hookCalls(ctx context.Context, f *field, o options) (r report, err error) {
 	f.contestants = slices.DeleteFunc(f.contestants, func(c *contestant) bool {
 		return c != f.noop && !strings.Contains(c.name, o.only)
 	})
-	if err := f.takeTurns(o.rounds); err != nil {
+	if err := f.takeTurns(ctx, o.rounds); err != nil {
 		return r, err
 	}
 	if err := f.checkHooks(); err != nil {
@@ -33,10 +33,10 @@ func hookCalls(ctx context.Context, f *field, o options) (r report, err error) {
 	if err != nil {
 		return r, err
 	}
-	if err := f.memory(); err != nil {
+	if err := f.memory(ctx); err != nil {
 		return r, err
 	}
-	large, err := f.largePayload()
+	large, err := f.largePayload(ctx)
 	if err != nil {
 		return r, err
 	}

@@ -273,7 +273,7 @@ func filled(head, body string) []byte {
 }
 
 // memory takes each contestant's peak memory: the highest of a few calls.
-func (f *field) memory() error {
+func (f *field) memory(ctx context.Context) error {
 	for _, c := range f.contestants {
 		if strings.Contains(c.name, "at once") || strings.Contains(c.name, "cold") || c.missing {
 			continue
@@ -284,7 +284,7 @@ func (f *field) memory() error {
 					return err
 				}
 			}
-			peak, _, err := f.launch(c, strings.NewReader(string(c.payload)))
+			peak, _, err := f.launch(ctx, c, strings.NewReader(string(c.payload)))
 			if errors.Is(err, errNotHere) {
 				return nil
 			}

@@ -119,7 +119,7 @@ func (f *field) flush(ctx context.Context, d *delivery, r *receiver) (err error)
 		name: d.name(), argv: []string{f.program("hookspan"), "flush", "--wait", "--json"}, dir: root,
 		env: append(f.environ(root), "XDG_CONFIG_HOME="+filepath.Join(root, "config"), "XDG_STATE_HOME="+filepath.Join(root, "state")),
 	}
-	u, err := f.measured(c, nil, longest)
+	u, err := f.measured(ctx, c, nil, longest)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,8 @@ type receiver struct {
 }
 
 func (f *field) receiver(ctx context.Context) (_ *receiver, err error) {
-	cmd := exec.CommandContext(ctx, f.program("receiver"))
+	// It ends with its input.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), f.program("receiver"))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -248,7 +249,7 @@ func (f *field) loop(ctx context.Context, p *plain, events int, r *receiver) err
 		f.program("plainloop"), "-endpoint", r.url + "/v1/traces", "-way", p.way,
 		"-turns", fmt.Sprint(events / turnEvents), "-turn", fmt.Sprint(turnEvents), "-batch", fmt.Sprint(p.batch),
 	}}
-	u, err := f.measured(c, nil, longest)
+	u, err := f.measured(ctx, c, nil, longest)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func BenchmarkDelivery(b *testing.B) {
 		b.Fatal(err)
 	}
 	f := &field{programs: dir}
-	r, err := f.receiver(context.WithoutCancel(b.Context())) // It is ended by its input.
+	r, err := f.receiver(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -25,7 +25,7 @@ const limitEvents = 100_000
 // the start of a process, one write, the encoding, a request over loopback.
 func limits(ctx context.Context, f *field, o options) (_ report, err error) {
 	var t limitTable
-	if err := f.startLimit(&t, o.rounds); err != nil {
+	if err := f.startLimit(ctx, &t, o.rounds); err != nil {
 		return report{}, err
 	}
 	if err := f.writeLimit(&t, max(1000, o.rounds)); err != nil {
@@ -48,14 +48,14 @@ func (t *limitTable) add(path, unit, least string, limit, ours float64) {
 }
 
 // startLimit holds a hook call against the start of a Go program.
-func (f *field) startLimit(t *limitTable, rounds int) error {
+func (f *field) startLimit(ctx context.Context, t *limitTable, rounds int) error {
 	for _, name := range []string{"noop", "cline-hook"} {
 		c := &contestant{name: name, argv: []string{f.program(name), "PostToolUse"}, dir: f.project, every: 1}
 		c.payload = payload("PostToolUse", `"postToolUse":{"toolName":"read_file","parameters":{"path":"main.go"},"success":true,"executionTimeMs":12,"result":"%s"}`)
 		c.env = append(f.environ(f.home), "XDG_STATE_HOME="+filepath.Join(f.root, "state", name))
 		f.contestants = append(f.contestants, c)
 	}
-	if err := f.takeTurns(rounds); err != nil {
+	if err := f.takeTurns(ctx, rounds); err != nil {
 		return err
 	}
 	p50 := func(i int) float64 { return quantile(f.contestants[i].took, 0.5).Seconds() * 1e3 }

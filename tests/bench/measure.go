@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -58,9 +59,12 @@ func (c *contestant) call() (took time.Duration, err error) {
 
 // takeTurns lets everybody run once per round, in an order that is new each
 // time, so that nobody always comes behind the same neighbour.
-func (f *field) takeTurns(rounds int) error {
+func (f *field) takeTurns(ctx context.Context, rounds int) error {
 	warm := 5
 	for round := range rounds + warm {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err := f.holdSweeps(); err != nil {
 			return err
 		}
@@ -174,11 +178,11 @@ func (f *field) cold() (how string, err error) {
 
 // launch runs the contestant through the program of that name, which says how
 // much memory it took, in KiB.
-func (f *field) launch(c *contestant, payload io.Reader) (peak int, took time.Duration, err error) {
+func (f *field) launch(ctx context.Context, c *contestant, payload io.Reader) (peak int, took time.Duration, err error) {
 	if !canLaunch {
 		return 0, 0, errNotHere
 	}
-	u, err := f.measured(c, payload, 0)
+	u, err := f.measured(ctx, c, payload, 0)
 	if err == nil && c.ends {
 		err = endStrays()
 	}
@@ -191,7 +195,7 @@ type largeResult struct {
 	peak int
 }
 
-func (f *field) largePayload() (largeResult, error) {
+func (f *field) largePayload(ctx context.Context) (largeResult, error) {
 	line := []byte(`a line of a large file that some tool has read, 64 bytes of it\n`)
 	block := bytes.Repeat(line, 1024)
 	var worst largeResult
@@ -203,7 +207,7 @@ func (f *field) largePayload() (largeResult, error) {
 		}
 		parts = append(parts, strings.NewReader(`","success":true}}`))
 		c := &contestant{argv: []string{f.program("cline-hook"), "PostToolUse"}, env: f.noop.env, dir: f.noop.dir}
-		peak, took, err := f.launch(c, io.MultiReader(parts...))
+		peak, took, err := f.launch(ctx, c, io.MultiReader(parts...))
 		if errors.Is(err, errNotHere) {
 			return worst, nil
 		}

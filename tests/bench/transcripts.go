@@ -16,7 +16,7 @@ const transcriptSize = 1 << 30
 
 // transcripts measures how Claude Code's own file of a long session is read: what
 // is new since the last turn, and the whole of it.
-func transcripts(_ context.Context, f *field, _ options) (report, error) {
+func transcripts(ctx context.Context, f *field, _ options) (report, error) {
 	path := filepath.Join(f.root, turnSession+".jsonl")
 	prompts, last, err := writeTranscript(path, transcriptSize)
 	if err != nil {
@@ -36,7 +36,7 @@ func transcripts(_ context.Context, f *field, _ options) (report, error) {
 	} {
 		c := &contestant{name: "transcript, " + row.name, dir: f.root, env: f.environ(f.home)}
 		c.argv = append([]string{f.program("transcript"), path, turnSession}, row.args...)
-		u, err := f.measured(c, nil, 0)
+		u, err := f.measured(ctx, c, nil, 0)
 		if err != nil {
 			return report{}, err
 		}

@@ -8,12 +8,13 @@
 //	launch DURATION PROGRAM WORDS...
 //
 // A program that runs for longer than that is killed, and the exit code is 3; 0
-// means any time.
+// means any time. A signal to end kills it, too.
 package main
 
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"syscall"
 	"time"
@@ -51,6 +52,12 @@ func run(argv []string) (stopped bool, err error) {
 		timer := time.AfterFunc(most, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 		defer timer.Stop()
 	}
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		<-end
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}()
 	var status syscall.WaitStatus
 	var used syscall.Rusage
 	begin := time.Now()
