@@ -130,14 +130,14 @@ func flushBudgets(rows []*delivery, plains []*plain) []budget {
 		}
 	}
 	if worst > 0 {
-		out = append(out, budget{what: "10^6 events in at most 128 MiB", found: fmt.Sprintf("%s MiB at worst, %d stopped", mebi(worst), stopped), kept: worst <= 128<<10 && stopped == 0})
+		out = append(out, budget{what: "a delivery of 10^6 events takes at most 128 MiB", found: fmt.Sprintf("%s MiB at worst, %d stopped", mebi(worst), stopped), kept: worst <= 128<<10 && stopped == 0})
 	}
 	if whole > 0 {
-		out = append(out, budget{what: "from the log to OTLP at 90 % of a plain loop's spans", found: percent(whole), kept: whole >= 0.9})
+		out = append(out, budget{what: "from the log to OTLP go at least 90 % of a plain loop's spans", found: percent(whole), kept: whole >= 0.9})
 	}
 	if export, deliver := plains[2], plains[3]; export.perSecond > 0 {
 		share := deliver.perSecond / export.perSecond
-		out = append(out, budget{what: "the exporter alone at 90 % of otlptracehttp", found: percent(share), kept: share >= 0.9})
+		out = append(out, budget{what: "the exporter alone sends at least 90 % of what otlptracehttp does", found: percent(share), kept: share >= 0.9})
 	}
 	return out
 }

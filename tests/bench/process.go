@@ -36,7 +36,7 @@ type usage struct {
 func (f *field) measured(ctx context.Context, c *contestant, stdin io.Reader, most time.Duration) (u usage, err error) {
 	argv := c.argv
 	if canLaunch {
-		argv = append([]string{f.program("launch"), most.String()}, argv...)
+		argv = append([]string{f.program("launch"), "-most", most.String()}, argv...)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	if canLaunch {

@@ -68,15 +68,15 @@ func TestBudgets(t *testing.T) {
 		"all kept":                        {change: func(*results) {}},
 		"the first and the last are slow": {change: func(r *results) { r.first, r.up, r.end = 3*time.Millisecond, 1600*us, 2100*us }},
 		"a crowd is slow":                 {change: func(r *results) { r.crowd = time.Second }},
-		"slow to a no-op":                 {func(r *results) { r.up, r.end = 1700*us, 1700*us }, "p50 at most 1.6 times a no-op Go program"},
-		"slow at times":                   {func(r *results) { r.tail = 11 * time.Millisecond }, "p99 at most 10 ms"},
+		"slow to a no-op":                 {func(r *results) { r.up, r.end = 1700*us, 1700*us }, "a hook call costs at most 1.6 times a Go program that does nothing, at p50"},
+		"slow at times":                   {func(r *results) { r.tail = 11 * time.Millisecond }, "and at most 10 ms at p99"},
 		"slow at times, like a no-op":     {change: func(r *results) { r.tail, r.noopTail = 11*time.Millisecond, 6*time.Millisecond }},
-		"large":                           {func(r *results) { r.peak = 17 << 10 }, "memory at most 16 MiB"},
-		"slow on 100 MB":                  {func(r *results) { r.large.took = 2 * time.Second }, "100 MB in at most 1 s and 32 MiB"},
-		"large on 100 MB":                 {func(r *results) { r.large.peak = 33 << 10 }, "100 MB in at most 1 s and 32 MiB"},
-		"a large program":                 {func(r *results) { r.size = 6e6 }, "program at most 5 MB"},
-		"slow with many":                  {func(r *results) { r.few, r.many = 1300*us, 1550*us }, "flat in the number of stored events"},
-		"slow at the end":                 {func(r *results) { r.end = 2200 * us }, "at most 0.5 ms more at the end of a run"},
+		"large":                           {func(r *results) { r.peak = 17 << 10 }, "and at most 16 MiB of memory"},
+		"slow on 100 MB":                  {func(r *results) { r.large.took = 2 * time.Second }, "a payload of 100 MB takes at most 1 s and 32 MiB"},
+		"large on 100 MB":                 {func(r *results) { r.large.peak = 33 << 10 }, "a payload of 100 MB takes at most 1 s and 32 MiB"},
+		"a large program":                 {func(r *results) { r.size = 6e6 }, "the hook program has at most 5 MB"},
+		"slow with many":                  {func(r *results) { r.few, r.many = 1300*us, 1550*us }, "a hook call does not grow with the number of stored events"},
+		"slow at the end":                 {func(r *results) { r.end = 2200 * us }, "at the end of a run it costs at most 0.5 ms more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := results{
