@@ -29,18 +29,17 @@ func TestPagesHaveAPlaceForEachTable(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                          partNames(),
-		"-part flush,hooks -n 5":    "flush, hooks",
-		"-most 10000":               partNames(),
-		"-publish":                  partNames(),
-		"-part flush -publish":      "flush",
-		"-n 0":                      "",
-		"-most 9999":                "",
-		"-part nothing":             "",
-		"-publish -most 100000":     "",
-		"-publish -only 10^4":       "",
-		"a word":                    "",
-		"-part flush,hooks -n five": "",
+		"":                       partNames(),
+		"-part flush,hooks -n 5": "flush, hooks",
+		"-most 10000":            partNames(),
+		"-publish":               partNames(),
+		"-part flush -publish":   "flush",
+		"-n 0":                   "",
+		"-most 9999":             "",
+		"-part nothing":          "",
+		"-publish -most 100000":  "",
+		"-publish -only 10^4":    "",
+		"a word":                 "",
 	} {
 		_, chosen, err := parse(strings.Fields(args))
 		var names []string

@@ -88,6 +88,9 @@ func turnsReport(took [][]time.Duration) report {
 	}}}
 }
 
+// eventTime is how long a hook's event takes.
+const eventTime = 10 * time.Millisecond
+
 // turnBench is a session that goes on.
 type turnBench struct {
 	d          *deliver.Deliverer
@@ -203,7 +206,7 @@ func (t *turnWriter) answer(i int, block map[string]any, stop string) {
 
 // event adds a record to the log, if there is one.
 func (t *turnWriter) event(name string, more map[string]any) {
-	t.s.now = t.s.now.Add(10 * time.Millisecond)
+	t.s.now = t.s.now.Add(eventTime)
 	if t.s.spool == nil {
 		return
 	}
