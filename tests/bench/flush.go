@@ -25,7 +25,7 @@ const turnEvents = 100
 const batchSpans = 512
 
 // longest is how long a delivery may take before it is stopped.
-const longest = 100 * time.Second
+const longest = time.Minute
 
 // delivery is one backlog that is delivered to some destinations by a process
 // that is started for it.
@@ -41,6 +41,7 @@ type delivery struct {
 	took, cpu time.Duration
 	peak      int // KiB, 0 if not measured
 	requests  int64
+	bytes     int64 // received
 	// stopped says that it took too long and was not carried through.
 	stopped bool
 }
@@ -128,7 +129,7 @@ func (f *field) flush(ctx context.Context, d *delivery, r *receiver) (err error)
 	if err != nil {
 		return err
 	}
-	d.requests = got.requests
+	d.requests, d.bytes = got.requests, got.bytes
 	if d.stopped {
 		return nil
 	}
@@ -226,6 +227,7 @@ type plain struct {
 	perSecond  float64 // spans, from the first made to the last answer
 	wallSecond float64 // spans, the program's start included
 	cpuSecond  float64 // spans for each second of processor time
+	bytes      int64   // received
 	peak       int
 }
 
@@ -264,6 +266,7 @@ func (f *field) loop(ctx context.Context, p *plain, events int, r *receiver) err
 	if got.spans != int64(p.spans) || p.spans == 0 {
 		return fmt.Errorf("%s: the receiver got %d spans, want %d", p.name, got.spans, p.spans)
 	}
+	p.bytes = got.bytes
 	// The best of several runs counts: each is short.
 	p.perSecond = max(p.perSecond, float64(p.spans)/seconds)
 	p.wallSecond = max(p.wallSecond, float64(p.spans)/u.took.Seconds())
