@@ -79,11 +79,11 @@ func TestTurns(t *testing.T) {
 		t.Error(err)
 	}
 	took := [][]time.Duration{{9}, {10}, {10}, {11}}
-	if b := turnsReport(took).budgets; !b[0].kept {
+	if b := turnsReport(took, took).budgets; !b[0].kept {
 		t.Errorf("a tenth more is broken: %+v", b)
 	}
 	took[3][0] = 12
-	if b := turnsReport(took).budgets; b[0].kept {
+	if b := turnsReport(took, took).budgets; b[0].kept {
 		t.Errorf("a fifth more is kept: %+v", b)
 	}
 }
