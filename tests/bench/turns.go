@@ -84,8 +84,11 @@ func turnsReport(took, cpu [][]time.Duration) report {
 		last = quantile(took[i], 0.5).Seconds() / early
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %.2f |\n", name, millis(quantile(took[i], 0.5)), millis(quantile(took[i], 0.95)), millis(quantile(cpu[i], 0.5)), last)
 	}
+	// Both wait for the disk, which others may be using.
+	used := quantile(cpu[len(ages)-1], 0.5).Seconds() / quantile(cpu[1], 0.5).Seconds()
 	return report{b.String(), []budget{{
-		what: "turn 1,000 costs within 10 % of what the first but one does", found: fmt.Sprintf("%.2f times", last), kept: last <= 1.1,
+		what: "turn 1,000 costs within 10 % of what the first but one does", found: fmt.Sprintf("%.2f times, %.2f by processor time", last, used),
+		kept: last <= 1.1, busy: quantile(took[1], 0.95) > 3*quantile(took[1], 0.5),
 	}}}
 }
 
