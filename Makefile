@@ -7,7 +7,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 export CGO_ENABLED = 0
 
-.PHONY: all build setup test soak demo bench fuzz fmt lint clean install
+.PHONY: all build setup test soak demo bench gobench fuzz fmt lint clean install
 
 all: build
 
@@ -34,8 +34,10 @@ SOAKTIME ?= 85m
 soak: setup ## the long form of the tables of faults; writes their results into docs/
 	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security -soak -publish
 
-bench: build ## the hook's budget, then the packages' benchmarks
-	$(GO) run ./tests/bench
+bench: ## what everything costs, beside the least it can; BENCH=-publish writes it into docs/
+	$(GO) run ./tests/bench $(BENCH)
+
+gobench: ## the packages' own benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 FUZZTIME ?= 20s

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -332,8 +331,8 @@ func TestBinaryMemory(t *testing.T) {
 				t.Fatalf("%v: %s", err, &stderr)
 			}
 			took := time.Since(begin)
-			peak, err := strconv.Atoi(strings.TrimSpace(stderr.String()))
-			if err != nil {
+			var peak int
+			if _, err := fmt.Sscan(stderr.String(), &peak); err != nil {
 				t.Fatalf("launch says %q", &stderr)
 			}
 			t.Logf("%.1f MiB at most, %s", float64(peak)/1024, took.Round(100*time.Microsecond))

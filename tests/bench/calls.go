@@ -12,25 +12,31 @@ import (
 // hookCalls measures what a hook call costs, as the agent that waits for it sees
 // it: from the start of the process until its output is closed and it has ended.
 func hookCalls(ctx context.Context, f *field, o options) (r report, err error) {
-	if err := f.callHooks(ctx, 100_000); err != nil {
+	if err := f.callHooks(ctx, o.most); err != nil {
 		return r, err
 	}
 	f.contestants = slices.DeleteFunc(f.contestants, func(c *contestant) bool {
 		return c != f.noop && !strings.Contains(c.name, o.only)
 	})
-	if err := f.takeTurns(o.rounds); err != nil {
+	if err := f.takeTurns(ctx, o.rounds); err != nil {
 		return r, err
 	}
 	if err := f.checkHooks(); err != nil {
 		return r, err
 	}
-	if err := f.atOnce(max(3, o.rounds/crowd)); err != nil {
+	for _, crowd := range crowds {
+		if err := f.atOnce(crowd, max(3, o.rounds/crowd)); err != nil {
+			return r, err
+		}
+	}
+	how, err := f.cold()
+	if err != nil {
 		return r, err
 	}
-	if err := f.memory(); err != nil {
+	if err := f.memory(ctx); err != nil {
 		return r, err
 	}
-	large, err := f.largePayload()
+	large, err := f.largePayload(ctx)
 	if err != nil {
 		return r, err
 	}
@@ -40,6 +46,7 @@ func hookCalls(ctx context.Context, f *field, o options) (r report, err error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d calls with an event of 4 KB each\n\n%s\n", o.rounds, table(f.contestants))
+	fmt.Fprintf(&b, "Cold cache: %s.\n\n", how)
 	fmt.Fprintf(&b, "A payload of 100 MB: %s and %.1f MiB at most. The program: %.2f MB.\n\n",
 		large.took.Round(time.Millisecond), float64(large.peak)/1024, float64(hook.Size())/1e6)
 	for _, line := range hooksCost(f.contestants) {

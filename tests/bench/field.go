@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/tests/bench/backlog"
 )
 
 // session is the one whose events are measured.
@@ -42,6 +43,11 @@ type contestant struct {
 	hooks bool
 	// base is what the ratio is taken to; nil for a base itself.
 	base *contestant
+	// apart says that the call is shown and its ratio to a program that does
+	// nothing is not promised.
+	apart bool
+	// missing says that the program is not on this machine.
+	missing bool
 
 	took []time.Duration
 	peak int // KiB, 0 if not measured
@@ -85,8 +91,9 @@ func newField(root, programs string) (*field, error) {
 	return f, errors.Join(os.Mkdir(f.root, 0o700), os.Mkdir(f.home, 0o700), os.Mkdir(f.project, 0o700))
 }
 
-// callHooks adds the contestants of the table of hook calls.
-func (f *field) callHooks(ctx context.Context, stored int) error {
+// callHooks adds the contestants of the table of hook calls; the largest session
+// has so many events.
+func (f *field) callHooks(ctx context.Context, most int) error {
 	root := f.root
 	shim, err := f.install(ctx)
 	if err != nil {
@@ -105,22 +112,34 @@ func (f *field) callHooks(ctx context.Context, stored int) error {
 	hook := f.program("cline-hook")
 
 	f.noop = add("a Go program that does nothing", f.program("noop"))
-	if sh, err := exec.LookPath("sh"); err == nil {
-		add("`sh -c :`", sh, "-c", ":")
-	}
-	if node, err := exec.LookPath("node"); err == nil {
-		add("`node -e 0`", node, "-e", "0").every = 10
+	for _, other := range []struct {
+		name  string
+		argv  []string
+		every int // More where it is slow.
+	}{
+		{"`sh -c :`", []string{"sh", "-c", ":"}, 1},
+		{"`python3 -c 'import json'`", []string{"python3", "-c", "import json"}, 10},
+		{"`node -e 0`", []string{"node", "-e", "0"}, 10},
+	} {
+		path, err := exec.LookPath(other.argv[0])
+		c := add(other.name, append([]string{path}, other.argv[1:]...)...)
+		c.every, c.missing = other.every, err != nil
 	}
 	first := add("cline-hook, first event of a session", hook, "PostToolUse")
 	turns := 0
+	first.apart = true
 	first.before = func() error {
 		turns++
 		first.payload = bytes.ReplaceAll(event, []byte(session), fmt.Appendf(nil, "%d", 1776506405000+turns))
 		return nil
 	}
-	many := add(fmt.Sprintf("cline-hook, %d events stored", stored), hook, "PostToolUse")
-	if err := f.fill(many, stored); err != nil {
-		return err
+	for _, stored := range []int{1000, most} {
+		s := backlog.Session{Dialect: backlog.Classic, Turns: stored / turnEvents, Turn: turnEvents, End: time.Now()}
+		c := add(fmt.Sprintf("cline-hook, %s events stored", power(stored)), hook, "PostToolUse")
+		c.payload = bytes.ReplaceAll(event, []byte(session), []byte(s.ID()))
+		if _, err := s.Write(state(c)); err != nil {
+			return err
+		}
 	}
 	add("cline-hook by the installed hook file", shim, "PostToolUse")
 	for _, otlp := range []struct{ name, url string }{{"up", up}, {"refusing", refusing}, {"answering after 3 s", slow}} {
@@ -138,13 +157,14 @@ func (f *field) callHooks(ctx context.Context, stored int) error {
 	if canEndStrays {
 		for _, otlp := range []struct{ name, url string }{{"", ""}, {", OTLP endpoint up", up}, {", OTLP endpoint answering after 3 s", slow}} {
 			c := add("cline-hook, end of a run"+otlp.name, hook, "TaskComplete")
-			c.payload, c.ends = done, true
+			c.payload, c.ends, c.apart = done, true, true
 			if otlp.url != "" {
 				c.env = append(c.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+otlp.url)
 			}
 		}
 		c := add("claude-hook, end of a turn", f.program("claude-hook"), "Stop")
-		c.payload, c.ends = claudePayload("Stop", `"stop_hook_active":false,"last_assistant_message":"%s"`), true
+		c.ends, c.apart = true, true
+		c.payload = claudePayload("Stop", `"stop_hook_active":false,"last_assistant_message":"%s"`)
 	} else {
 		fmt.Fprintln(os.Stderr, "bench: the end of a run is left out: this system does not tell who a hook has started")
 	}
@@ -212,23 +232,6 @@ func state(c *contestant) string {
 	return ""
 }
 
-// fill stores n events in the contestant's session.
-func (f *field) fill(c *contestant, n int) error {
-	sp, err := spool.Open(state(c), spool.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = sp.Close() }()
-	small := []byte(`{"clineVersion":"3.89.2","hookName":"PostToolUse","timestamp":"` + stamp + `","taskId":"` + session + `","postToolUse":{"toolName":"read_file","parameters":{"path":"main.go"},"result":"package main","success":true,"executionTimeMs":12}}`)
-	for range n {
-		err := sp.Append(&spool.Record{Host: "cline", Session: session, Event: "PostToolUse", At: time.Now(), Cwd: c.dir, Payload: small})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // holdSweeps claims the minute's sweep in every spool, so that no call starts
 // one: that is a delivery like the one at the end of a run, which is measured
 // by itself.
@@ -270,9 +273,9 @@ func filled(head, body string) []byte {
 }
 
 // memory takes each contestant's peak memory: the highest of a few calls.
-func (f *field) memory() error {
+func (f *field) memory(ctx context.Context) error {
 	for _, c := range f.contestants {
-		if strings.Contains(c.name, "at once") {
+		if strings.Contains(c.name, "at once") || strings.Contains(c.name, "cold") || c.missing {
 			continue
 		}
 		for range 5 {
@@ -281,7 +284,7 @@ func (f *field) memory() error {
 					return err
 				}
 			}
-			peak, _, err := f.launch(c, strings.NewReader(string(c.payload)))
+			peak, _, err := f.launch(ctx, c, strings.NewReader(string(c.payload)))
 			if errors.Is(err, errNotHere) {
 				return nil
 			}

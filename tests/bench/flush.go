@@ -25,7 +25,7 @@ const turnEvents = 100
 const batchSpans = 512
 
 // longest is how long a delivery may take before it is stopped.
-const longest = 100 * time.Second
+const longest = time.Minute
 
 // delivery is one backlog that is delivered to some destinations by a process
 // that is started for it.
@@ -41,6 +41,7 @@ type delivery struct {
 	took, cpu time.Duration
 	peak      int // KiB, 0 if not measured
 	requests  int64
+	bytes     int64 // received
 	// stopped says that it took too long and was not carried through.
 	stopped bool
 }
@@ -119,7 +120,7 @@ func (f *field) flush(ctx context.Context, d *delivery, r *receiver) (err error)
 		name: d.name(), argv: []string{f.program("hookspan"), "flush", "--wait", "--json"}, dir: root,
 		env: append(f.environ(root), "XDG_CONFIG_HOME="+filepath.Join(root, "config"), "XDG_STATE_HOME="+filepath.Join(root, "state")),
 	}
-	u, err := f.measured(c, nil, longest)
+	u, err := f.measured(ctx, c, nil, longest)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (f *field) flush(ctx context.Context, d *delivery, r *receiver) (err error)
 	if err != nil {
 		return err
 	}
-	d.requests = got.requests
+	d.requests, d.bytes = got.requests, got.bytes
 	if d.stopped {
 		return nil
 	}
@@ -172,7 +173,8 @@ type receiver struct {
 }
 
 func (f *field) receiver(ctx context.Context) (_ *receiver, err error) {
-	cmd := exec.CommandContext(ctx, f.program("receiver"))
+	// It ends with its input.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), f.program("receiver"))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -225,6 +227,7 @@ type plain struct {
 	perSecond  float64 // spans, from the first made to the last answer
 	wallSecond float64 // spans, the program's start included
 	cpuSecond  float64 // spans for each second of processor time
+	bytes      int64   // received
 	peak       int
 }
 
@@ -248,7 +251,7 @@ func (f *field) loop(ctx context.Context, p *plain, events int, r *receiver) err
 		f.program("plainloop"), "-endpoint", r.url + "/v1/traces", "-way", p.way,
 		"-turns", fmt.Sprint(events / turnEvents), "-turn", fmt.Sprint(turnEvents), "-batch", fmt.Sprint(p.batch),
 	}}
-	u, err := f.measured(c, nil, longest)
+	u, err := f.measured(ctx, c, nil, longest)
 	if err != nil {
 		return err
 	}
@@ -263,6 +266,7 @@ func (f *field) loop(ctx context.Context, p *plain, events int, r *receiver) err
 	if got.spans != int64(p.spans) || p.spans == 0 {
 		return fmt.Errorf("%s: the receiver got %d spans, want %d", p.name, got.spans, p.spans)
 	}
+	p.bytes = got.bytes
 	// The best of several runs counts: each is short.
 	p.perSecond = max(p.perSecond, float64(p.spans)/seconds)
 	p.wallSecond = max(p.wallSecond, float64(p.spans)/u.took.Seconds())

@@ -30,7 +30,7 @@ func BenchmarkDelivery(b *testing.B) {
 		b.Fatal(err)
 	}
 	f := &field{programs: dir}
-	r, err := f.receiver(context.WithoutCancel(b.Context())) // It is ended by its input.
+	r, err := f.receiver(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -119,5 +119,70 @@ func TestDeliveriesAreTold(t *testing.T) {
 	}
 	if all := strings.Join(names, "; "); !strings.HasPrefix(all, "10^4 events, classic Cline, to otlp; ") || !strings.Contains(all, "10^6 events, classic Cline, to store and otlp") {
 		t.Errorf("the rows are %s", all)
+	}
+}
+
+// TestFlushBudgets breaks one promise at a time.
+func TestFlushBudgets(t *testing.T) {
+	const whole, alone = "from the log to OTLP go at least 90 % of a plain loop's spans", "the exporter alone sends at least 90 % of what otlptracehttp does"
+	const memory = "a delivery of 10^6 events takes at most 128 MiB"
+	for name, tc := range map[string]struct {
+		change func(rows []*delivery, plains []*plain)
+		broken string
+	}{
+		"all kept":            {func([]*delivery, []*plain) {}, ""},
+		"a small one is slow": {func(rows []*delivery, _ []*plain) { rows[0].took *= 10 }, ""},
+		"slow":                {func(rows []*delivery, _ []*plain) { rows[1].took = 8 * time.Second }, whole},
+		"large":               {func(rows []*delivery, _ []*plain) { rows[2].peak = 129 << 10 }, memory},
+		"stopped":             {func(rows []*delivery, _ []*plain) { rows[2].stopped = true }, memory},
+		"a slow exporter":     {func(_ []*delivery, plains []*plain) { plains[3].perSecond = 89_000 }, alone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			row := func(turns int, to string, took time.Duration) *delivery {
+				s := backlog.Session{Dialect: backlog.Classic, Turns: turns, Turn: turnEvents}
+				return &delivery{session: s, shape: "classic Cline", to: to, took: took, peak: 64 << 10}
+			}
+			// 490,000 spans in 5 s are 98,000 a second.
+			rows := []*delivery{row(100, "otlp", time.Second), row(10_000, "otlp", 5*time.Second), row(10_000, "store", time.Minute)}
+			plains := plainLoops()
+			for _, p := range plains {
+				p.perSecond, p.wallSecond = 100_000, 100_000
+			}
+			tc.change(rows, plains)
+			var broken []string
+			for _, b := range flushBudgets(rows, plains) {
+				if b.broken() {
+					broken = append(broken, b.what)
+				}
+			}
+			if got := strings.Join(broken, "; "); got != tc.broken {
+				t.Errorf("broken: %q, want %q", got, tc.broken)
+			}
+		})
+	}
+}
+
+// TestDeliveriesAreChecked: figures of spans that did not arrive are worth nothing.
+func TestDeliveriesAreChecked(t *testing.T) {
+	s := backlog.Session{Dialect: backlog.Classic, Turns: 1, Turn: 100} // 49 spans
+	for name, tc := range map[string]struct {
+		to, said string
+		received int64
+		ok       bool
+	}{
+		"all":                   {"otlp", `[{"destination":"otlp","runs":1,"spans":49}]`, 49, true},
+		"both":                  {"", `[{"destination":"store","spans":49},{"destination":"otlp","spans":49}]`, 49, true},
+		"the store alone":       {"store", `[{"destination":"store","spans":49}]`, 0, true},
+		"one is missing":        {"otlp", `[{"destination":"otlp","runs":1,"spans":48}]`, 48, false},
+		"one did not arrive":    {"otlp", `[{"destination":"otlp","runs":1,"spans":49}]`, 48, false},
+		"nobody took part":      {"otlp", `[]`, 0, false},
+		"another took part":     {"otlp", `[{"destination":"otlp","spans":49},{"destination":"store","spans":49}]`, 49, false},
+		"sent behind our backs": {"store", `[{"destination":"store","spans":49}]`, 49, false},
+		"no answer":             {"otlp", ``, 49, false},
+	} {
+		d := &delivery{session: s, to: tc.to}
+		if err := d.check([]byte(tc.said), counts{spans: tc.received}); (err == nil) != tc.ok {
+			t.Errorf("%s: %v, want it taken: %v", name, err, tc.ok)
+		}
 	}
 }

@@ -18,17 +18,22 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
 func main() {
-	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
+	// Who stops it wants its programs ended and its files removed.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
 	}
@@ -61,6 +66,7 @@ func parts() []part {
 		{"stages", stages},
 		{"turns", turns},
 		{"transcripts", transcripts},
+		{"limits", limits},
 	}
 }
 
@@ -73,9 +79,6 @@ func partNames() string {
 }
 
 var errBudget = errors.New("a budget is broken")
-
-// page is where the tables stand.
-const page = "docs/performance.md"
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	o, chosen, err := parse(args)
@@ -93,31 +96,59 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := adopt(); err != nil {
 		return err
 	}
-	broken := false
+	var all []budget
 	for _, p := range chosen {
 		f, err := newField(filepath.Join(dir, p.name), dir)
 		if err != nil {
 			return err
 		}
+		begin := time.Now()
 		r, err := p.run(ctx, f, o)
 		if err := errors.Join(err, f.close()); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		text := fmt.Sprintf("%s, %s, %s\n\n%s", time.Now().UTC().Format(time.DateOnly), proof.Machine(), runtime.Version(), r.text)
-		if _, err := fmt.Fprintf(out, "%s\n%s\n", text, verdicts(r.budgets)); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %s took %s\n", p.name, time.Since(begin).Round(time.Second))
+		all = append(all, r.budgets...)
+		if err := o.show(out, p.name, r.text); err != nil {
 			return err
 		}
-		broken = broken || slices.ContainsFunc(r.budgets, budget.broken)
-		if o.publish {
-			if err := proof.PublishAt(".", page, p.name, text); err != nil {
-				return err
-			}
+	}
+	if len(chosen) == len(parts()) {
+		// Some of the promises alone would look like all of them.
+		err = o.show(out, promises, verdicts(all))
+		if err == nil && o.publish {
+			err = proof.PublishAt(".", "README.md", promises, dated(verdicts(all)))
 		}
+	} else {
+		_, err = fmt.Fprintln(out, verdicts(all))
 	}
-	if broken && o.check {
-		return errBudget
+	if err == nil && o.check && slices.ContainsFunc(all, budget.broken) {
+		err = errBudget
 	}
-	return nil
+	return err
+}
+
+// page is where the tables stand, promises the name of the part that has the
+// verdicts.
+const (
+	page     = "docs/performance.md"
+	promises = "promises"
+)
+
+// dated puts before a table what its figures depend on.
+func dated(text string) string {
+	return fmt.Sprintf("%s, %s, %s\n\n%s", time.Now().UTC().Format(time.DateOnly), proof.Machine(), runtime.Version(), text)
+}
+
+// show prints a part and writes it into the page if that was asked for.
+func (o options) show(out io.Writer, name, text string) error {
+	if _, err := fmt.Fprintf(out, "%s\n", dated(text)); err != nil {
+		return err
+	}
+	if !o.publish {
+		return nil
+	}
+	return proof.PublishAt(".", page, name, dated(text))
 }
 
 // parse reads the command line into options and the parts to run.

@@ -2,18 +2,20 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 )
 
-// crowd is how many hooks run at once where many do.
-const crowd = 64
+// crowds are how many hooks run at once where many do.
+var crowds = []int{16, 64}
 
 // call runs the contestant once. Its payload is in the pipe before it starts,
 // so that nothing but the call itself is measured.
@@ -57,16 +59,19 @@ func (c *contestant) call() (took time.Duration, err error) {
 
 // takeTurns lets everybody run once per round, in an order that is new each
 // time, so that nobody always comes behind the same neighbour.
-func (f *field) takeTurns(rounds int) error {
+func (f *field) takeTurns(ctx context.Context, rounds int) error {
 	warm := 5
 	for round := range rounds + warm {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err := f.holdSweeps(); err != nil {
 			return err
 		}
 		runtime.GC()
 		for _, i := range rand.Perm(len(f.contestants)) {
 			c := f.contestants[i]
-			if round%c.every != 0 {
+			if c.missing || round%c.every != 0 {
 				continue
 			}
 			if c.before != nil {
@@ -91,18 +96,22 @@ func (f *field) takeTurns(rounds int) error {
 	return nil
 }
 
+// another is a contestant that runs the same as c, and a base of its own.
+func (c *contestant) another(name string) *contestant {
+	return &contestant{name: name, argv: c.argv, env: c.env, dir: c.dir, payload: c.payload, apart: true}
+}
+
 // atOnce measures a crowd of each of two contestants, in turns.
-func (f *field) atOnce(rounds int) error {
-	noop := &contestant{name: fmt.Sprintf("a Go program that does nothing, %d at once", crowd)}
-	noop.argv, noop.env, noop.dir, noop.payload = f.noop.argv, f.noop.env, f.noop.dir, f.noop.payload
-	hook := &contestant{name: fmt.Sprintf("cline-hook, %d at once", crowd), base: noop}
-	hook.argv, hook.env, hook.dir, hook.payload = []string{f.program("cline-hook"), "PostToolUse"}, noop.env, noop.dir, noop.payload
+func (f *field) atOnce(crowd, rounds int) error {
+	noop := f.noop.another(fmt.Sprintf("a Go program that does nothing, %d at once", crowd))
+	hook := f.noop.another(fmt.Sprintf("cline-hook, %d at once", crowd))
+	hook.argv, hook.base = []string{f.program("cline-hook"), "PostToolUse"}, noop
 	for range rounds {
 		if err := f.holdSweeps(); err != nil {
 			return err
 		}
 		for _, c := range []*contestant{noop, hook} {
-			if err := c.crowd(); err != nil {
+			if err := c.crowd(crowd); err != nil {
 				return err
 			}
 		}
@@ -111,20 +120,20 @@ func (f *field) atOnce(rounds int) error {
 	return nil
 }
 
-func (c *contestant) crowd() error {
+func (c *contestant) crowd(n int) error {
 	type result struct {
 		took time.Duration
 		err  error
 	}
-	results := make(chan result, crowd)
-	for range crowd {
+	results := make(chan result, n)
+	for range n {
 		go func() {
 			took, err := c.call()
 			results <- result{took, err}
 		}()
 	}
 	var errs []error
-	for range crowd {
+	for range n {
 		r := <-results
 		errs = append(errs, r.err)
 		c.took = append(c.took, r.took)
@@ -132,13 +141,48 @@ func (c *contestant) crowd() error {
 	return errors.Join(errs...)
 }
 
+// coldRounds is how often each contestant runs from the disk.
+const coldRounds = 30
+
+// cold measures calls whose program and files have to be read from the disk, and
+// says how the system's memory was made to forget them.
+func (f *field) cold() (how string, err error) {
+	noop := f.noop.another("a Go program that does nothing, cold cache")
+	hook := f.noop.another("cline-hook, cold cache")
+	hook.argv, hook.base = []string{f.program("cline-hook"), "PostToolUse"}, noop
+	files := []string{noop.argv[0], hook.argv[0]}
+	if log, err := filepath.Glob(filepath.Join(state(hook), "*", "*", "*")); err == nil {
+		files = append(files, log...)
+	}
+	how, forget, err := forgetter(files)
+	if err != nil {
+		noop.missing, hook.missing = true, true
+		f.contestants = append(f.contestants, noop, hook)
+		return err.Error(), nil //nolint:nilerr // The table tells.
+	}
+	for range coldRounds {
+		for _, c := range []*contestant{noop, hook} {
+			if err := errors.Join(f.holdSweeps(), forget()); err != nil {
+				return how, err
+			}
+			took, err := c.call()
+			if err != nil {
+				return how, err
+			}
+			c.took = append(c.took, took)
+		}
+	}
+	f.contestants = append(f.contestants, noop, hook)
+	return how, nil
+}
+
 // launch runs the contestant through the program of that name, which says how
 // much memory it took, in KiB.
-func (f *field) launch(c *contestant, payload io.Reader) (peak int, took time.Duration, err error) {
+func (f *field) launch(ctx context.Context, c *contestant, payload io.Reader) (peak int, took time.Duration, err error) {
 	if !canLaunch {
 		return 0, 0, errNotHere
 	}
-	u, err := f.measured(c, payload, 0)
+	u, err := f.measured(ctx, c, payload, 0)
 	if err == nil && c.ends {
 		err = endStrays()
 	}
@@ -151,7 +195,7 @@ type largeResult struct {
 	peak int
 }
 
-func (f *field) largePayload() (largeResult, error) {
+func (f *field) largePayload(ctx context.Context) (largeResult, error) {
 	line := []byte(`a line of a large file that some tool has read, 64 bytes of it\n`)
 	block := bytes.Repeat(line, 1024)
 	var worst largeResult
@@ -163,7 +207,7 @@ func (f *field) largePayload() (largeResult, error) {
 		}
 		parts = append(parts, strings.NewReader(`","success":true}}`))
 		c := &contestant{argv: []string{f.program("cline-hook"), "PostToolUse"}, env: f.noop.env, dir: f.noop.dir}
-		peak, took, err := f.launch(c, io.MultiReader(parts...))
+		peak, took, err := f.launch(ctx, c, io.MultiReader(parts...))
 		if errors.Is(err, errNotHere) {
 			return worst, nil
 		}

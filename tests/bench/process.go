@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -31,12 +33,16 @@ type usage struct {
 
 // measured runs the contestant through the program launch, where there is one,
 // and stops it after that long; 0 means never.
-func (f *field) measured(c *contestant, stdin io.Reader, most time.Duration) (u usage, err error) {
+func (f *field) measured(ctx context.Context, c *contestant, stdin io.Reader, most time.Duration) (u usage, err error) {
 	argv := c.argv
 	if canLaunch {
-		argv = append([]string{f.program("launch"), most.String()}, argv...)
+		argv = append([]string{f.program("launch"), "-most", most.String()}, argv...)
 	}
-	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // Ends by itself.
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	if canLaunch {
+		// It passes that on.
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	}
 	var stdout, stderr bytes.Buffer
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.env, c.dir, stdin, &stdout, &stderr
 	begin := time.Now()

@@ -46,7 +46,7 @@ func stages(ctx context.Context, f *field, _ options) (_ report, err error) {
 	line("**otelmap, its three steps**", otelmap)
 	line("**all up to the destination**", delivery)
 	rate := 1e9 / otelmap.Time
-	return report{b.String(), []budget{{what: "mapping at 200,000 events/s on one core", found: rounded(rate), kept: rate >= 200_000}}}, nil
+	return report{b.String(), []budget{{what: "events are mapped to spans at 200,000 a second or more, on one core", found: rounded(rate), kept: rate >= 200_000}}}, nil
 }
 
 // stageCost is what one step came to.

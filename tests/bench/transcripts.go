@@ -16,7 +16,7 @@ const transcriptSize = 1 << 30
 
 // transcripts measures how Claude Code's own file of a long session is read: what
 // is new since the last turn, and the whole of it.
-func transcripts(_ context.Context, f *field, _ options) (report, error) {
+func transcripts(ctx context.Context, f *field, _ options) (report, error) {
 	path := filepath.Join(f.root, turnSession+".jsonl")
 	prompts, last, err := writeTranscript(path, transcriptSize)
 	if err != nil {
@@ -36,7 +36,7 @@ func transcripts(_ context.Context, f *field, _ options) (report, error) {
 	} {
 		c := &contestant{name: "transcript, " + row.name, dir: f.root, env: f.environ(f.home)}
 		c.argv = append([]string{f.program("transcript"), path, turnSession}, row.args...)
-		u, err := f.measured(c, nil, 0)
+		u, err := f.measured(ctx, c, nil, 0)
 		if err != nil {
 			return report{}, err
 		}
@@ -67,7 +67,7 @@ func writeTranscript(path string, size int64) (turns int, last time.Time, err er
 	w := bufio.NewWriterSize(f, 1<<20)
 	s := &turnBench{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), transcript: path}
 	for done := int64(0); done < size && err == nil; turns++ {
-		last = s.now
+		last = s.now.Add(eventTime) // That of its first row.
 		t := &turnWriter{s: s, transcript: w, prompt: fmt.Sprintf("prompt-%d", turns), text: strings.Repeat("a line of the file\n", 1000)}
 		t.write()
 		done, err = done+t.wrote, t.err

@@ -70,8 +70,8 @@ func (s Session) host() string {
 	return cline.Host
 }
 
-// id is the session's own name, of the kind its host gives.
-func (s Session) id() string {
+// ID is the session's own name, of the kind its host gives.
+func (s Session) ID() string {
 	switch s.Dialect {
 	case Claude:
 		return "7c1f0e52-9a4d-4b63-8f21-5d0b6a2e9c17"
@@ -83,13 +83,13 @@ func (s Session) id() string {
 }
 
 // Key is where the session stands in a spool.
-func (s Session) Key() spool.Key { return spool.SessionKey(s.host(), s.id()) }
+func (s Session) Key() spool.Key { return spool.SessionKey(s.host(), s.ID()) }
 
 // Records are the session's events, in order. A record is valid until the next.
 func (s Session) Records() iter.Seq[*spool.Record] {
 	return func(yield func(*spool.Record) bool) {
 		w := writer{s: s, at: s.End.Add(-pace * time.Duration(s.Events()-1))}
-		rec := &spool.Record{Host: s.host(), Session: s.id(), Cwd: "/home/dev/project", PPID: 4711, Settings: "preview/"}
+		rec := &spool.Record{Host: s.host(), Session: s.ID(), Cwd: "/home/dev/project", PPID: 4711, Settings: "preview/"}
 		for e := range w.events() {
 			rec.Event, rec.At, rec.Payload = e.name, e.at, e.payload
 			if !yield(rec) {

@@ -86,7 +86,7 @@ func stored(t *testing.T, dir string, key spool.Key) (all []spool.Record, end in
 
 func mapped(t *testing.T, s Session, records []spool.Record) (spans, runs int) {
 	t.Helper()
-	b := otelmap.NewBuilder(s.host(), s.id(), otelmap.Options{}, otelmap.Carry{})
+	b := otelmap.NewBuilder(s.host(), s.ID(), otelmap.Options{}, otelmap.Carry{})
 	decode := cline.Decode
 	if s.Dialect == Claude {
 		decode = claude.Decode

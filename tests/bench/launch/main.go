@@ -5,15 +5,16 @@
 // system's own accounting. It stands between a measuring program and the measured
 // one, because a process starts out with the peak of the one it was started from.
 //
-//	launch DURATION PROGRAM WORDS...
+//	launch [-most DURATION] PROGRAM WORDS...
 //
-// A program that runs for longer than that is killed, and the exit code is 3; 0
-// means any time.
+// A program that runs for longer than that is killed, and the exit code is 3. A
+// signal to end kills it, too.
 package main
 
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"syscall"
 	"time"
@@ -34,14 +35,16 @@ func main() {
 }
 
 func run(argv []string) (stopped bool, err error) {
-	if len(argv) < 2 {
-		return false, fmt.Errorf("no program named: want launch DURATION PROGRAM and its words")
+	var most time.Duration
+	if len(argv) > 1 && argv[0] == "-most" {
+		if most, err = time.ParseDuration(argv[1]); err != nil {
+			return false, err
+		}
+		argv = argv[2:]
 	}
-	most, err := time.ParseDuration(argv[0])
-	if err != nil {
-		return false, err
+	if len(argv) == 0 {
+		return false, fmt.Errorf("no program named: want launch PROGRAM and its words")
 	}
-	argv = argv[1:]
 	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		return false, fmt.Errorf("start %s: %w", argv[0], err)
@@ -51,6 +54,12 @@ func run(argv []string) (stopped bool, err error) {
 		timer := time.AfterFunc(most, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 		defer timer.Stop()
 	}
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		<-end
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}()
 	var status syscall.WaitStatus
 	var used syscall.Rusage
 	begin := time.Now()

@@ -29,11 +29,11 @@ func (w *Stages) Measure(s Stage, long time.Duration) (c Cost, err error) {
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		at := cpuTime()
+		at := CPUTime()
 		if err := s.Run(); err != nil {
 			return c, errors.Join(errors.New(s.Name), err)
 		}
-		took = append(took, cpuTime()-at)
+		took = append(took, CPUTime()-at)
 		runtime.ReadMemStats(&after)
 		c.Bytes = float64(after.TotalAlloc-before.TotalAlloc) / events
 		c.Allocs = float64(after.Mallocs-before.Mallocs) / events

@@ -63,7 +63,7 @@ func Judge(settings string) (capture otelmap.Capture, same bool) {
 func Turn(events int) (tracetest.SpanStubs, error) {
 	s := backlog.Session{Dialect: backlog.Classic, Turns: 1, Turn: events, End: time.Now().Add(-time.Minute)}
 	clean := redact.New(nil)
-	b := otelmap.NewBuilder(s.Key().Host, "1795175957341", Mapping(clean), otelmap.Carry{})
+	b := otelmap.NewBuilder(s.Key().Host, s.ID(), Mapping(clean), otelmap.Carry{})
 	offset := int64(0)
 	for rec := range s.Records() {
 		rec.Offset = offset
