@@ -15,5 +15,6 @@ func TestAttacks(t *testing.T) {
 	proof.Run(t, "docs/security.md", "attacks", slices.Concat(
 		nameRows,
 		bridgeRows,
+		redirectRows,
 	))
 }
