@@ -270,7 +270,7 @@ func proxiedLoopback(t *testing.T, r *proof.Result) {
 	}
 	for _, host := range []string{"127.0.0.1", "LOCALHOST", "[::ffff:127.0.0.1]"} {
 		w.Write(filepath.Join(".cline", "hooks.json"), fmt.Sprintf(`{"hooks":{"PreToolUse":[{"hooks":[{"type":"http","url":"http://%s:9/hook"}]}]}}`, host))
-		call := clineEvent(t, "hooked", "PreToolUse", object{"preToolUse": object{"toolName": "read_file", "parameters": object{"path": "a"}}})
+		call := clineEvent(t, "hooked", "PreToolUse", object{"preToolUse": object{"toolName": "read_file", "parameters": object{"path": host}}})
 		if err := w.TryHook("PreToolUse", call.Payload); err != nil {
 			r.Break("http hook on %s: %v", host, err)
 		}

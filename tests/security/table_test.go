@@ -16,5 +16,7 @@ func TestAttacks(t *testing.T) {
 		nameRows,
 		bridgeRows,
 		redirectRows,
+		cleartextRows,
+		tlsRows,
 	))
 }
