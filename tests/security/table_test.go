@@ -18,5 +18,6 @@ func TestAttacks(t *testing.T) {
 		redirectRows,
 		cleartextRows,
 		tlsRows,
+		terminalRows,
 	))
 }
