@@ -19,5 +19,6 @@ func TestAttacks(t *testing.T) {
 		cleartextRows,
 		tlsRows,
 		terminalRows,
+		projectRows,
 	))
 }

@@ -23,7 +23,7 @@ var terminalRows = []proof.Row{
 		Name: "escape sequences (CSI, OSC 8 and 52, DCS), C1 bytes, CR, BEL, backspaces, bidirectional overrides, U+2028 in payloads, " +
 			"answers of servers, hooks, settings and folders, in every command that shows them",
 		Rule:  "none of them reaches standard output or error; each text is shown; JSON stays JSON",
-		Short: 200, Run: steered,
+		Short: 90, Long: 500, Run: steered,
 	},
 	{
 		Name:  "the same in what is logged",
@@ -98,18 +98,22 @@ func shows(trace string) [][]string {
 
 func steered(t *testing.T, r *proof.Result) {
 	shown, silent := 0, map[string]bool{}
-	for i, s := range steers {
-		if !proof.Soak() && i%2 == 1 && i != 9 && i != 13 && i != 15 {
-			continue
-		}
+	texts := steers
+	if !proof.Soak() {
+		// The short run has them all, in three texts.
+		third := len(steers) / 3
+		texts = []string{strings.Join(steers[:third], " "), strings.Join(steers[third:2*third], " "), strings.Join(steers[2*third:], " ")}
+	}
+	for i, s := range texts {
 		w := lab.New(t, "OTEL_SERVICE_NAME="+quoted(s), "OTEL_RESOURCE_ATTRIBUTES=k%1b%5b31m=v%1b%5b31m%e2%80%ae", "HOOKSPAN_MISSPELT="+quoted(s))
 		// A folder whose name it is, where a name may be so.
-		work := filepath.Join(w.Home, "work-"+strings.Map(func(c rune) rune {
+		name := strings.Map(func(c rune) rune {
 			if c == 0 || c == '/' {
 				return '_'
 			}
 			return c
-		}, s))
+		}, s)
+		work := filepath.Join(w.Home, "work-"+name[:min(len(name), 200)])
 		if err := os.MkdirAll(filepath.Join(work, ".cline"), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +140,7 @@ func steered(t *testing.T, r *proof.Result) {
 			clineEvent(t, s, "TaskCancel", object{"taskCancel": object{"taskMetadata": object{"taskId": s, "completionStatus": s}}}),
 		})
 		claude(t, w, s)
-		w.Settle()
+		endSweeps(t, w)
 		hostile := func(code int) {
 			h := http.Header{"Location": {"http://evil.example/" + strings.Map(headerFit, s)}, "X": {strings.Map(headerFit, s)}}
 			w.OTLP.Always(otlptest.Answer{Status: code, ContentType: "text/plain", Body: s, Header: h, Refuse: true})
