@@ -144,9 +144,10 @@ func projects(t *testing.T, r *proof.Result) {
 			}
 			claudeIn(t, w, r, dir, session)
 			endSweeps(t, w)
-			w.Hookspan("flush")
 			commands := [][]string{{"doctor"}, {"config"}, {"status"}, {"list"}, {"hooks", "list"}, {"hooks", "check"}}
-			if !proof.Soak() {
+			if proof.Soak() {
+				commands = append(commands, []string{"flush"})
+			} else {
 				commands = commands[:2]
 			}
 			for _, command := range commands {
@@ -167,6 +168,10 @@ func projects(t *testing.T, r *proof.Result) {
 			}
 			r.Trial(n)
 		}
+	}
+	w.Hookspan("flush")
+	for _, said := range p.Visits() {
+		r.Break("went elsewhere: %.300q", said)
 	}
 	// The row's own measure: with the user's word for it each of these would do
 	// something.

@@ -167,9 +167,9 @@ func steered(t *testing.T, r *proof.Result) {
 			if strings.Contains(what, "--json") && stdout != "" && !json.Valid([]byte(stdout)) {
 				r.Break("hookspan %q with %.30q: no JSON: %.300q", what, s, stdout)
 			}
-			for line := range strings.Lines(stderr) {
+			for line := range strings.Lines(stdout + stderr) {
 				if strings.HasPrefix(line, "hookspan: forged") || strings.HasPrefix(line, "hint: run evil") {
-					r.Break("hookspan %q with %.30q: a line is forged: %q", what, s, stderr)
+					r.Break("hookspan %q with %.30q: a line is forged: %q", what, s, line)
 				}
 			}
 			if strings.Contains(stdout+stderr, mark) {
