@@ -35,7 +35,14 @@ var listens = regexp.MustCompile(`listening on http://127\.0\.0\.1:([0-9]+)`)
 // startBridge starts one on a free port. It is ended with the test at the latest.
 func startBridge(t *testing.T, w *lab.World, args ...string) *bridge {
 	t.Helper()
+	return startBridgeAs(t, w, func(*exec.Cmd) {}, args...)
+}
+
+// startBridgeAs is startBridge with a change to how the program is started.
+func startBridgeAs(t *testing.T, w *lab.World, change func(*exec.Cmd), args ...string) *bridge {
+	t.Helper()
 	b := &bridge{cmd: w.Program("hookspan", append([]string{"bridge", "--port", "0", "--quiet"}, args...)...), errs: &bytes.Buffer{}, done: make(chan struct{})}
+	change(b.cmd)
 	// The test's end asks it to stop, as Ctrl-C does.
 	b.cmd.Cancel = func() error { return b.cmd.Process.Signal(os.Interrupt) }
 	pipe, err := b.cmd.StderrPipe()

@@ -20,5 +20,7 @@ func TestAttacks(t *testing.T) {
 		tlsRows,
 		terminalRows,
 		projectRows,
+		modeRows,
+		injectRows,
 	))
 }
