@@ -22,5 +22,6 @@ func TestAttacks(t *testing.T) {
 		projectRows,
 		modeRows,
 		injectRows,
+		buildRows,
 	))
 }

@@ -103,18 +103,18 @@ func impostors(t *testing.T, r *proof.Result) {
 	right, _ := sign(t, leaf(nil), ca)
 	type shape struct {
 		name string
-		tls  tls.Config
+		tls  *tls.Config
 		good bool
 	}
 	bad := func(name string, parent *authority, change func(*x509.Certificate)) shape {
 		c, _ := sign(t, leaf(change), parent)
-		return shape{name, tls.Config{Certificates: []tls.Certificate{c}}, false}
+		return shape{name, &tls.Config{Certificates: []tls.Certificate{c}}, false}
 	}
 	old := func(name string, version uint16) shape {
-		return shape{name, tls.Config{Certificates: []tls.Certificate{right}, MinVersion: tls.VersionTLS10, MaxVersion: version}, false} //nolint:gosec // That is the point.
+		return shape{name, &tls.Config{Certificates: []tls.Certificate{right}, MinVersion: tls.VersionTLS10, MaxVersion: version}, false} //nolint:gosec // That is the point.
 	}
 	shapes := []shape{
-		{"a right one", tls.Config{Certificates: []tls.Certificate{right}}, true},
+		{"a right one", &tls.Config{Certificates: []tls.Certificate{right}}, true},
 		bad("signed by itself", nil, nil),
 		bad("signed by a stranger", stranger, nil),
 		bad("signed by one between who is not shown", between, nil),
@@ -139,7 +139,7 @@ func impostors(t *testing.T, r *proof.Result) {
 	for _, s := range shapes {
 		asked := 0
 		server, err := faultserver.Start(faultserver.Options[faultserver.Answer, faultserver.Incoming]{
-			Name: s.name, MaxRead: 1 << 20, TLS: &s.tls,
+			Name: s.name, MaxRead: 1 << 20, TLS: s.tls,
 			Read: func(in faultserver.Incoming) *faultserver.Incoming { return &in },
 			// The trace stays waiting for the next shape.
 			Choose: func(*faultserver.Incoming, func() (faultserver.Answer, bool)) faultserver.Answer {
