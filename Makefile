@@ -5,17 +5,21 @@
 GO       ?= go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
+
+# The same sources give the same bytes, whatever folder, cache or checkout they
+# are built in: the version alone says where they came from.
+BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all build setup test soak demo bench gobench fuzz fmt lint clean install
+.PHONY: all build setup test soak reproducible sbom demo bench gobench fuzz fmt lint clean install
 
 all: build
 
 build: ## the three programs, into bin/
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	$(GO) build $(BUILD) -o bin/ ./cmd/...
 
 install: build ## into GOBIN, side by side
-	$(GO) install -trimpath -ldflags '$(LDFLAGS)' ./cmd/...
+	$(GO) install $(BUILD) ./cmd/...
 
 demo: build ## a recorded Cline task through the real hook
 	./bin/hookspan demo
@@ -33,6 +37,13 @@ test: setup ## everything that proves the promises
 SOAKTIME ?= 85m
 soak: setup ## the long form of the tables of faults; writes their results into docs/
 	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security -soak -publish
+
+reproducible: ## builds the programs twice with cold caches, in unlike places, and compares them
+	$(GO) test -count=1 -timeout 30m ./tests/security -soak -row 'built twice' -v
+
+sbom: build ## dist/hookspan.cdx.json: what the three programs are made of, as CycloneDX
+	@mkdir -p dist
+	$(GO) -C internal/tools run ./sbom -version '$(VERSION)' $(addprefix $(CURDIR)/bin/,cline-hook claude-hook hookspan) > dist/hookspan.cdx.json
 
 bench: ## what everything costs, beside the least it can; BENCH=-publish writes it into docs/
 	$(GO) run ./tests/bench $(BENCH)

@@ -143,6 +143,16 @@ func loopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
+// proxy is the environment's, and none for this machine: the standard library
+// knows "localhost" in that spelling alone, and would give the secret to a proxy
+// for another.
+func proxy(req *http.Request) (*url.URL, error) {
+	if loopback(req.URL.Hostname()) {
+		return nil, nil
+	}
+	return http.ProxyFromEnvironment(req)
+}
+
 // client returns the HTTP client to use, and whether it is our own.
 func (o *Options) client() (c *http.Client, own bool) {
 	if o.HTTPClient != nil {
@@ -151,7 +161,7 @@ func (o *Options) client() (c *http.Client, own bool) {
 	} else {
 		own = true
 		c = &http.Client{Transport: &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
+			Proxy:                 proxy,
 			DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 			TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:   10 * time.Second,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,7 +132,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 	return 1
 }
 
-func (a *app) hint(text string) { _, _ = fmt.Fprintf(a.stderr, "hint: %s\n", text) }
+func (a *app) hint(text string) { _, _ = fmt.Fprintf(a.stderr, "hint: %s\n", printable(text)) }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -173,19 +174,24 @@ this machine and delivered to the destinations you name.
 }
 
 func (a *app) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.stdout, format, args...)
+	_, _ = io.WriteString(a.stdout, screened(fmt.Sprintf(format, args...)))
 }
 
 func (a *app) warnf(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.stderr, "hookspan: "+format+"\n", args...)
+	_, _ = fmt.Fprintf(a.stderr, "hookspan: %s\n", printable(fmt.Sprintf(format, args...)))
 }
 
 // printJSON writes v for another program to read.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := a.stdout.Write(screenedJSON(b.Bytes()))
+	return err
 }
 
 // terminal returns the width of the terminal that standard output is, or 0.

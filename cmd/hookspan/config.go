@@ -96,16 +96,6 @@ func (a *app) envFile() string {
 	return a.cfg.ConfigDir + string(os.PathSeparator) + "hookspan.env"
 }
 
-// printable keeps a value from steering the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, s)
-}
-
 func (a *app) credentialsCmd() *cobra.Command {
 	return group("credentials", "Keep the Infinium secret in the system's keyring",
 		a.credentialsSetCmd(), a.credentialsDeleteCmd())

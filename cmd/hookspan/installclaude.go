@@ -203,7 +203,8 @@ func (a *app) printDiff(text string) {
 			a.printf("%s\n", shown)
 			continue
 		}
-		a.printf("\x1b[%sm%s\x1b[0m\n", code, shown)
+		// Around printf, which lets no colour through.
+		_, _ = fmt.Fprintf(a.stdout, "\x1b[%sm%s\x1b[0m\n", code, shown)
 	}
 }
 

@@ -7,9 +7,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/hookspan/hookspan/internal/hookproc"
 )
 
 func main() {
+	hookproc.OwnFiles()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	code := run(ctx, newApp(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))

@@ -171,7 +171,7 @@ func (a *app) printPayload(ctx context.Context, name string, spans tracetest.Spa
 	if asJSON {
 		to = a.stderr // the answers alone are for the other program
 	}
-	_, err = fmt.Fprintf(to, "--- payload for %s\n%s\n", name, out.String())
+	_, err = fmt.Fprintf(to, "--- payload for %s\n%s\n", name, screenedJSON(out.Bytes()))
 	return err
 }
 

@@ -117,6 +117,11 @@ func (r *refusal) Error() string { return r.text }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(r.TransferEncoding) > 0 {
+		// It may have had a length as well, which net/http does not tell; RFC 9112,
+		// section 6.1, has such a connection closed.
+		w.Header().Set("Connection", "close")
+	}
 	if err := sameMachine(r); err != nil {
 		s.strays.Add(1)
 		s.refuse(w, err)
@@ -133,6 +138,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.route(w, r, Cline)
 	default:
 		s.strays.Add(1)
+		w.Header().Set("Connection", "close")
 		reply(w, http.StatusNotFound, map[string]any{
 			"success": false, "error": "Not found",
 			"message": "Unknown endpoint: want " + Claude.Route() + ", " + Cline.Route() + " or /health",
@@ -147,7 +153,11 @@ func sameMachine(r *http.Request) *refusal {
 	if !loopbackName(r.Host) {
 		return &refusal{http.StatusForbidden, fmt.Sprintf("host %q: want localhost, 127.0.0.1 or [::1]", r.Host)}
 	}
-	if _, ok := r.Header["Origin"]; ok {
+	_, origin := r.Header["Origin"]
+	// A page's images and links have no origin, but browsers say where any
+	// request comes from; "none" is a person who types the address.
+	site := r.Header.Get("Sec-Fetch-Site")
+	if origin || site != "" && site != "none" {
 		return &refusal{http.StatusForbidden, "requests of web pages are refused"}
 	}
 	return nil
@@ -275,7 +285,6 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (body []byte, rele
 	release = func() {}
 	tooLarge := &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is too large, want up to %d bytes", s.opts.MaxBody)}
 	if r.ContentLength > s.opts.MaxBody {
-		w.Header().Set("Connection", "close")
 		return nil, release, tooLarge
 	}
 	in := http.MaxBytesReader(w, r.Body, s.opts.MaxBody)
@@ -336,7 +345,10 @@ func (s *Server) health() map[string]any {
 	}
 }
 
+// refuse answers and ends the connection: where a request is not as it should
+// be, what follows it may be a part of it.
 func (s *Server) refuse(w http.ResponseWriter, r *refusal) {
+	w.Header().Set("Connection", "close")
 	reply(w, r.status, map[string]any{"success": false, "error": r.text})
 }
 

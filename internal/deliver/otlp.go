@@ -75,7 +75,7 @@ func NewOTLP(ctx context.Context, o OTLP) (sdktrace.SpanExporter, error) {
 		Transport: &answers{
 			endpoint: bare.String(), query: u.RawQuery, user: u.User, secrets: scrubber(u, o.Headers),
 			next: &http.Transport{
-				Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig,
+				Proxy: proxy, TLSClientConfig: tlsConfig,
 				ForceAttemptHTTP2: true, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second,
 				TLSHandshakeTimeout: o.Timeout,
 			},
@@ -136,6 +136,16 @@ func loopback(host string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
+}
+
+// proxy is the environment's, and none for this machine. The standard library
+// leaves out "localhost" in that spelling alone; another would give a proxy the
+// credentials that may go in cleartext because they do not leave the machine.
+func proxy(req *http.Request) (*url.URL, error) {
+	if loopback(req.URL.Hostname()) {
+		return nil, nil
+	}
+	return http.ProxyFromEnvironment(req)
 }
 
 // answers is the transport that reads a destination's answer for what it means

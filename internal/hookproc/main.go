@@ -13,6 +13,7 @@ import (
 func Main(h Host) {
 	// Before anything that the other program would inherit.
 	handOver(h)
+	OwnFiles()
 	debug.SetTraceback("crash")
 	soften := harden()
 	// One event's garbage is never worth collecting; an oversized payload's is.

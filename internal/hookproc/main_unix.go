@@ -44,6 +44,13 @@ func harden() (soften func()) {
 	}
 }
 
+// OwnFiles takes out of the umask what would keep this program's owner from the
+// files and folders that it makes, its database among them. What it says of the
+// group and of others stays.
+func OwnFiles() {
+	syscall.Umask(syscall.Umask(0o077) &^ 0o700)
+}
+
 // loginHome is the home folder in the user database's file. os/user would ask
 // the C library where cgo is on; people whom only that knows have HOME set.
 func loginHome() string {

@@ -49,3 +49,6 @@ func Detach(path string, args, environ []string, dir string) error {
 func DetachReaped(path string, args, environ []string, dir string) error {
 	return Detach(path, args, environ, dir)
 }
+
+// OwnFiles does nothing: Windows has no umask.
+func OwnFiles() {}

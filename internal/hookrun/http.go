@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -30,7 +32,7 @@ func (b *batch) post(ctx context.Context, h hookfile.Handler, e Event) outcome {
 	if client == nil {
 		// Not shared: a hook's program asks once and ends.
 		t := &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+			Proxy: proxy, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 			DisableKeepAlives: true, ForceAttemptHTTP2: true,
 		}
 		defer t.CloseIdleConnections()
@@ -53,6 +55,17 @@ func (b *batch) post(ctx context.Context, h hookfile.Handler, e Event) outcome {
 		return failure(fmt.Errorf("answered with more than %d bytes", maxOutput))
 	}
 	return outcome{Output: claude.OutputHTTP(e.Name, resp.StatusCode, body)}
+}
+
+// proxy is the environment's, and none for this machine. The standard library
+// leaves out "localhost" in that spelling alone.
+func proxy(req *http.Request) (*url.URL, error) {
+	host := req.URL.Hostname()
+	ip, err := netip.ParseAddr(host)
+	if strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback() {
+		return nil, nil
+	}
+	return http.ProxyFromEnvironment(req)
 }
 
 // late is the outcome of a request that failed.

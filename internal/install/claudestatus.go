@@ -94,22 +94,33 @@ func (r *ClaudeReport) Healthy() bool {
 func (r *ClaudeReport) Text() string {
 	var b strings.Builder
 	for _, s := range r.Settings {
-		fmt.Fprintf(&b, "%s (%s)\n", s.Path, s.Scope.Readers())
+		fmt.Fprintf(&b, "%s (%s)\n", line(s.Path), s.Scope.Readers())
 		switch {
 		case s.Err != nil:
-			fmt.Fprintf(&b, "  %v\n", s.Err)
+			fmt.Fprintf(&b, "  %s\n", line(s.Err.Error()))
 		case !s.Present():
 			b.WriteString("  no hooks of hookspan's\n")
 		default:
 			for _, l := range s.Lines() {
-				fmt.Fprintf(&b, "  %s\n", l)
+				fmt.Fprintf(&b, "  %s\n", line(l))
 			}
 		}
 	}
 	for _, w := range slices.Concat(r.Off, r.Warnings) {
-		fmt.Fprintf(&b, "warning: %s\n", w)
+		fmt.Fprintf(&b, "warning: %s\n", line(w))
 	}
 	return b.String()
+}
+
+// line keeps what a file or a folder is called, or holds, from ending the line
+// that it is told in.
+func line(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 // Lines tells the states of the file's events, those in the same state for the

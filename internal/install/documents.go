@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -33,9 +34,23 @@ func DocumentsDir(goos string) func(context.Context) (string, error) {
 		}
 	default:
 		return func(ctx context.Context) (string, error) {
+			if err := evaluable(os.Getenv("HOME"), os.Getenv("XDG_CONFIG_HOME")); err != nil {
+				return "", err
+			}
 			return askDocuments(ctx, "xdg-user-dir", "DOCUMENTS")
 		}
 	}
+}
+
+// evaluable refuses folders that xdg-user-dir must not be asked with: it is a
+// script that has a shell evaluate their names.
+func evaluable(folders ...string) error {
+	for _, dir := range folders {
+		if strings.ContainsAny(dir, "$`;&|<>(){}[]*?\"'\\\n") {
+			return fmt.Errorf("xdg-user-dir is not asked: it would run what stands in the folder's name %q", dir)
+		}
+	}
+	return nil
 }
 
 func askDocuments(ctx context.Context, name string, args ...string) (string, error) {

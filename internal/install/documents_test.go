@@ -59,3 +59,14 @@ func TestDocumentsDirOnMacOSIsFixed(t *testing.T) {
 		t.Error("macOS is asked")
 	}
 }
+
+func TestEvaluable(t *testing.T) {
+	for dir, want := range map[string]bool{
+		"": true, "/home/u": true, "/home/u v": true, "/home/é-1.2_~#": true,
+		"/home/$(id)": false, "/home/`id`": false, "/home/a;id": false, "/home/it's": false, "/home/a\nb": false, `/home/a\b`: false, "/home/*": false,
+	} {
+		if err := evaluable("/home/u", dir); (err == nil) != want {
+			t.Errorf("%q: %v", dir, err)
+		}
+	}
+}

@@ -385,6 +385,7 @@ func TestPlanRefuses(t *testing.T) {
 		},
 		"program relative":        {func(_ *testing.T, _ *home, o *Options) { o.Binary = "cline-hook" }, []string{"absolute"}},
 		"program not named":       {func(_ *testing.T, _ *home, o *Options) { o.Binary = "" }, []string{"absolute"}},
+		"program not in UTF-8":    {func(_ *testing.T, _ *home, o *Options) { o.Binary = "/a\xff" }, []string{"no UTF-8"}},
 		"program with line break": {func(_ *testing.T, _ *home, o *Options) { o.Binary = "/a\nb" }, []string{"control character"}},
 		"program is a folder":     {func(_ *testing.T, h *home, o *Options) { o.Binary = h.dir }, []string{"regular file"}},
 		"program not executable":  {func(t *testing.T, h *home, o *Options) { writeFile(t, h.binary(), "", 0o600) }, []string{"chmod"}},

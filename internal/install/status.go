@@ -104,16 +104,16 @@ func (r *StatusReport) Healthy() bool {
 func (r *StatusReport) Text() string {
 	var b strings.Builder
 	for _, f := range r.Folders {
-		fmt.Fprintf(&b, "%s (%s)\n", f.Path, f.Readers())
+		fmt.Fprintf(&b, "%s (%s)\n", line(f.Path), f.Readers())
 		for _, h := range r.Hooks {
 			if h.Folder != f || h.State == StateMissing && !h.Wanted {
 				continue
 			}
-			fmt.Fprintf(&b, "  %-8s %s%s\n", h.State, filepath.Base(h.Path), withReason(h.Reason))
+			fmt.Fprintf(&b, "  %-8s %s%s\n", h.State, filepath.Base(h.Path), line(withReason(h.Reason)))
 		}
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", w)
+		fmt.Fprintf(&b, "warning: %s\n", line(w))
 	}
 	return b.String()
 }

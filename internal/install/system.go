@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // System is the machine whose hook folders are edited. Files are the real ones
@@ -285,6 +286,9 @@ func (s System) checkBinary(path, name string) error {
 		return fmt.Errorf("hook program %q: want an absolute path: hooks are started in the project's folder", path)
 	case strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return fmt.Errorf("hook program %q: the path holds a control character: install hookspan elsewhere", path)
+	case !utf8.ValidString(path):
+		// JSON settings cannot name it.
+		return fmt.Errorf("hook program %q: the path is no UTF-8: install hookspan elsewhere", path)
 	}
 	info, err := os.Stat(path)
 	if err != nil {

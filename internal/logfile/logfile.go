@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // maxSize is the size in bytes beyond which a log is moved to a second file,
@@ -25,8 +26,8 @@ type Log struct {
 	Now func() time.Time
 }
 
-// Line appends one line. Control characters in it are replaced, since what is
-// logged may quote a payload.
+// Line appends one line. Control characters in it are replaced, and those that
+// hide text or turn it round, since what is logged may quote a payload.
 func (l Log) Line(text string) {
 	if l.Path == "" {
 		return
@@ -36,7 +37,7 @@ func (l Log) Line(text string) {
 		now = l.Now
 	}
 	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
+		if (r < ' ' || r > '~') && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return ' '
 		}
 		return r

@@ -1,4 +1,4 @@
-// Module tools pins the programs that "make lint" runs, so that what they need
+// Module tools pins the programs that "make lint" and "make sbom" run, so that what they need
 // stays out of the product's go.mod. Nothing here is linked into hookspan.
 module github.com/hookspan/hookspan/internal/tools
 
@@ -9,6 +9,9 @@ tool (
 	golang.org/x/vuln/cmd/govulncheck
 	mvdan.cc/gofumpt
 )
+
+// Read by the bill of materials in sbom.
+require github.com/CycloneDX/cyclonedx-go v0.12.0
 
 require (
 	4d63.com/gocheckcompilerdirectives v1.4.0 // indirect

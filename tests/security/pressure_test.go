@@ -1,0 +1,230 @@
+package security_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hookspan/hookspan/tests/internal/lab"
+	"github.com/hookspan/hookspan/tests/internal/proof"
+)
+
+// mostResident is the memory in bytes that a bridge may have used under any
+// number of bodies at the limit: two are read at a time.
+const mostResident = 500 << 20
+
+// maxBody is what the bridge takes at the most (docs/bridge.md).
+const maxBody = 50 << 20
+
+func hugeBodies(t *testing.T, r *proof.Result) {
+	w := lab.New(t)
+	b := startBridge(t, w)
+	block := bytes.Repeat([]byte("x"), 1<<20)
+	// send gives the bridge up to n megabytes; a bridge that has refused closes.
+	send := func(head string, n int, chunked bool) string {
+		c := b.dial(t)
+		defer c.Close() //nolint:errcheck // A test.
+		answer := make(chan string, 1)
+		go func() {
+			out, _ := io.ReadAll(c)
+			answer <- string(out)
+		}()
+		_, err := io.WriteString(c, "POST /claude-hook HTTP/1.1\r\nHost: localhost\r\n"+head+"\r\n\r\n")
+		for i := 0; err == nil && i < n; i++ {
+			if chunked {
+				_, err = fmt.Fprintf(c, "%x\r\n%s\r\n", len(block), block)
+			} else {
+				_, err = c.Write(block)
+			}
+		}
+		return <-answer
+	}
+	shapes := []func() string{
+		func() string { return send("Content-Length: "+strconv.Itoa(maxBody+1), 0, false) },
+		func() string { return send("Content-Length: "+strconv.Itoa(maxBody+1), maxBody>>20+1, false) },
+		func() string { return send("Content-Length: 9223372036854775807", 4, false) },
+		func() string { return send("Transfer-Encoding: chunked", maxBody>>20+1, true) },
+		func() string { return send("Transfer-Encoding: chunked", 10*maxBody>>20, true) },
+		func() string {
+			return send("Expect: 100-continue\r\nContent-Length: "+strconv.Itoa(maxBody+1), 0, false)
+		},
+	}
+	var wg sync.WaitGroup
+	for i := range r.N {
+		wg.Go(func() {
+			if raw := shapes[i%len(shapes)](); status(raw) != http.StatusRequestEntityTooLarge {
+				r.Break("body %d was answered %.200q", i, raw)
+			}
+			r.Trial(1)
+		})
+		if i%len(shapes) == len(shapes)-1 {
+			wg.Wait()
+		}
+	}
+	wg.Wait()
+	if got := status(b.raw(t, request("", "Host: localhost"))); got != http.StatusOK {
+		r.Break("after that an honest event was answered %d", got)
+	}
+	peak := b.peak(t, r)
+	if peak > mostResident {
+		r.Break("the bridge used %d MB, want up to %d", peak>>20, mostResident>>20)
+	}
+	r.Note("peak %d MB", peak>>20)
+}
+
+// peak is the most memory the bridge has had.
+func (b *bridge) peak(t *testing.T, r *proof.Result) int {
+	t.Helper()
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", b.cmd.Process.Pid))
+	if err != nil {
+		r.Skip("%v", err)
+	}
+	defer f.Close() //nolint:errcheck // Read only.
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		if rest, ok := strings.CutPrefix(sc.Text(), "VmHWM:"); ok {
+			n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(rest), " kB"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	t.Fatal("no VmHWM")
+	return 0
+}
+
+// sockets are the inodes of the bridge's sockets.
+func (b *bridge) sockets(r *proof.Result) map[string]bool {
+	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", b.cmd.Process.Pid))
+	if err != nil || len(links) == 0 {
+		r.Skip("no /proc/PID/fd here")
+	}
+	out := make(map[string]bool)
+	for _, l := range links {
+		target, _ := os.Readlink(l)
+		if inode, ok := strings.CutPrefix(target, "socket:["); ok {
+			out[strings.TrimSuffix(inode, "]")] = true
+		}
+	}
+	return out
+}
+
+// served is how many connections a bridge serves, with one more for each of its
+// two listeners, which accept before they wait; and the listeners themselves.
+const served = 256 + 2 + 2
+
+func idlers(t *testing.T, r *proof.Result) {
+	w := lab.New(t)
+	b := startBridge(t, w)
+	starts := []string{
+		"", "P", "POST /claude-hook HTTP/1.1\r\n", "POST /claude-hook HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+		"GET /health HTTP/1.1\r\nHost: localhost\r\n",
+	}
+	if proof.Soak() {
+		// These have half a minute.
+		starts = append(starts,
+			"POST /claude-hook HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{",
+			"POST /claude-hook HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{",
+			"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	}
+	most := 0
+	var wg sync.WaitGroup
+	for i := range r.N {
+		c := b.dial(t)
+		if _, err := io.WriteString(c, starts[i%len(starts)]); err != nil {
+			t.Fatal(err)
+		}
+		if i%50 == 49 {
+			most = max(most, len(b.sockets(r)))
+		}
+		wg.Go(func() {
+			defer c.Close() //nolint:errcheck // A test.
+			if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+				r.Break("connection %d is still open", i)
+			}
+			r.Trial(1)
+		})
+	}
+	// Connections are accepted in their order: when this one is answered, all
+	// before it have been, and without a limit all are open.
+	if got := status(b.raw(t, request("", "Host: localhost"))); got != http.StatusOK {
+		r.Break("beside them an honest event was answered %d", got)
+	}
+	most = max(most, len(b.sockets(r)))
+	wg.Wait()
+	if most > served {
+		r.Break("%d sockets were open at a time, want up to %d", most, served)
+	}
+	r.Note("%d sockets at a time", most)
+}
+
+// listening are the local addresses of the bridge's listening sockets as the
+// kernel writes them: hexadecimal, each four bytes in the machine's order.
+func (b *bridge) listening(t *testing.T, r *proof.Result) (out []string) {
+	t.Helper()
+	inodes := b.sockets(r)
+	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", b.cmd.Process.Pid, table))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			// sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode
+			const listen = "0A"
+			f := strings.Fields(line)
+			if len(f) > 9 && inodes[f[9]] && (f[3] == listen || strings.HasPrefix(table, "udp")) {
+				out = append(out, f[1])
+			}
+		}
+	}
+	return out
+}
+
+func bindings(t *testing.T, r *proof.Result) {
+	w := lab.New(t)
+	b := startBridge(t, w)
+	port := fmt.Sprintf(":%04X", b.Port)
+	allowed := map[string]bool{"0100007F" + port: true, "00000000000000000000000001000000" + port: true}
+	all := b.listening(t, r)
+	for _, address := range all {
+		if !allowed[address] {
+			r.Break("listens on %s", address)
+		}
+		r.Trial(1)
+	}
+	if len(all) == 0 {
+		r.Break("no listening socket was found")
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := 0
+	for _, a := range addrs {
+		n, ok := a.(*net.IPNet)
+		if !ok || n.IP.IsLoopback() || n.IP.IsLinkLocalUnicast() {
+			continue
+		}
+		others++
+		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", net.JoinHostPort(n.IP.String(), strconv.Itoa(b.Port)))
+		if err == nil {
+			_ = c.Close()
+			r.Break("%s answers", n.IP)
+		}
+		r.Trial(1)
+	}
+	r.Note("%d listening sockets, %d other addresses tried", len(all), others)
+}
