@@ -96,9 +96,6 @@ type prepared struct {
 // prepare reads a session from a position and maps the runs that have ended and
 // that the destination has not answered for.
 func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*batch, error) {
-	if err := d.syncLog(s); err != nil {
-		return nil, err
-	}
 	r, err := s.Reader(st.Offset)
 	if err != nil {
 		return nil, err
@@ -144,6 +141,11 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State) (*
 	}
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("read session %s: %w", s.Key().Name, err)
+	}
+	// After the reading, so that no position comes to stand behind what lasts: a
+	// log that lost its end would grow past it again.
+	if err := d.syncLog(s); err != nil {
+		return nil, err
 	}
 	if dmg := r.Damage(); len(dmg) > 0 {
 		if err := s.Quarantine(dmg); err != nil {

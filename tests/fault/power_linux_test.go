@@ -89,7 +89,7 @@ type knowledge struct {
 
 // crashes plays the work and draws n states of the disk, spread over all moments.
 func (w *powerWork) crashes(t *testing.T, n int, scratch string, yield func(*diskState)) {
-	fs := powerfs.New(w.home)
+	fs := powerfs.New(w.home, powerFolders...)
 	l := &learner{w: w, scratch: filepath.Join(scratch, "live"), k: &knowledge{
 		written: map[string]bool{}, lasting: map[string][]string{}, counted: map[string]map[string]bool{},
 	}}

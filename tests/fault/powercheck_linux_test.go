@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,11 +25,7 @@ const byProgram = 100
 // lets the sessions go on, delivers, and compares with what must be there.
 func (s *diskState) examine(t *testing.T, r *proof.Result, home string) {
 	defer func() { _ = os.RemoveAll(home) }()
-	err := materialise(home, s.tree)
-	if err == nil {
-		err = os.MkdirAll(filepath.Join(home, path.Dir(powerFile)), 0o700)
-	}
-	if err != nil {
+	if err := materialise(home, s.tree); err != nil {
 		t.Error(err)
 		return
 	}

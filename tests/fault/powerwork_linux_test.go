@@ -28,6 +28,9 @@ const (
 	powerMarks = "marks"
 )
 
+// powerFolders are there before the work begins; all else the programs make.
+var powerFolders = []string{powerMarks, filepath.Dir(powerFile)}
+
 // The marks by which the recording tells what the outside world knew when: a
 // file is written when a hook answers, or made when hooks have exited, or when
 // a delivery begins or has ended.
@@ -110,7 +113,7 @@ const (
 // that is removed because it is old, and then goes on.
 func powerScript(t *testing.T) []byte {
 	s := &script{t: t}
-	s.line(`umask 077; mkdir "$HOME/%s" "$HOME/out"`, powerMarks)
+	s.line("umask 077")
 	s.hooks("cline-hook", nextPayloads, 1, 4)
 	s.hooks("claude-hook", claudePayloads, 1, 4)
 	s.atOnce("cline-hook", nextPayloads, 5, 10)
@@ -146,6 +149,11 @@ func recordWork(t *testing.T, sync string) *powerWork {
 	}
 	put(".config/hookspan/hookspan.env", powerSettings(home, sync))
 	put("work.sh", string(powerScript(t)))
+	for _, dir := range powerFolders {
+		if err := os.Mkdir(filepath.Join(home, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	trace := filepath.Join(t.TempDir(), "trace")
 	cmd := exec.CommandContext(t.Context(), "strace", append(powerfs.StraceArgs(trace), "sh", "work.sh")...) //nolint:gosec // A script of ours.
 	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
@@ -174,7 +182,7 @@ func powerSettings(home, sync string) string {
 // was misread, and the work to what it is for.
 func (w *powerWork) check(t *testing.T) {
 	t.Helper()
-	fs := powerfs.New(w.home)
+	fs := powerfs.New(w.home, powerFolders...)
 	removed := 0
 	for i, o := range w.ops {
 		if err := fs.Apply(o); err != nil {

@@ -55,8 +55,16 @@ type move struct {
 	node     *node
 }
 
-// New is a file system in which the folder top is all there is, and lasts.
-func New(top string) *FS { return &FS{top: top, root: newDir()} }
+// New is a file system that holds the folder top and these folders in it, which
+// last.
+func New(top string, folders ...string) *FS {
+	f := &FS{top: top, root: newDir()}
+	for _, name := range folders {
+		n := newDir()
+		f.root.names[name], f.root.now[name] = n, n
+	}
+	return f
+}
 
 func newDir() *node {
 	return &node{dir: true, names: make(map[string]*node), now: make(map[string]*node)}
