@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/powerfs"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
@@ -43,12 +42,7 @@ func cutPower(t *testing.T, r *proof.Result, mode string) {
 		r.Skip("strace cannot record system calls: %v %.100s", err, out)
 	}
 	w := recordWork(t, mode)
-	scratch := t.TempDir()
-	if dir, err := os.MkdirTemp("/dev/shm", "hookspan-power-"); err == nil {
-		// What is synced there costs nothing.
-		t.Cleanup(func() { _ = os.RemoveAll(dir) })
-		scratch = dir
-	}
+	scratch := scratchDir(t)
 	jobs := make(chan *diskState)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -198,30 +192,6 @@ func countedSpans(t *testing.T, home, destination, session string) (map[string]b
 		return ids, err
 	}
 	return filedSpans(t, filepath.Join(home, powerFile), session)
-}
-
-// filedSpans are the spans in the whole lines of the file, of one session or, if
-// that is empty, of all. Lines that are not whole are passed over: a reader of
-// such a file does so.
-func filedSpans(t *testing.T, path, session string) (map[string]bool, error) {
-	b, err := os.ReadFile(path) //nolint:gosec // The test's own.
-	if err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
-	ids := make(map[string]bool)
-	for line := range strings.Lines(string(b)) {
-		if !json.Valid([]byte(line)) {
-			continue
-		}
-		for _, s := range lab.Decode(t, []byte(line)) {
-			for _, kv := range s.Proto.GetAttributes() {
-				if kv.GetKey() == "gen_ai.conversation.id" && (session == "" || kv.GetValue().GetStringValue() == session) {
-					ids[s.Trace+"/"+s.Span] = true
-				}
-			}
-		}
-	}
-	return ids, nil
 }
 
 // materialise makes the tree in a folder.

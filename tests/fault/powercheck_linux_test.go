@@ -122,7 +122,7 @@ func (s *diskState) undelivered(t *testing.T, home string, must map[string]bool)
 		}
 	}
 	state, file := filepath.Join(home, powerState), filepath.Join(home, powerFile)
-	if _, err := deliverAll(t.Context(), state, file, powerNow); err != nil {
+	if err := deliverAll(t.Context(), state, file, powerNow); err != nil {
 		return append(problems, fmt.Sprintf("delivery: %v", err))
 	}
 	stored, integrity, err := storedSpans(t.Context(), filepath.Join(state, "traces.db"), "")
@@ -170,7 +170,7 @@ func (s *diskState) goOn(dir string) (map[spool.Key]map[string]bool, error) {
 			key := spool.SessionKey(host, id)
 			added := make(map[string]bool)
 			for run := range s.rng.IntN(4) {
-				for i, p := range laterRun(host, id, run, s.rng.IntN(400)) {
+				for i, p := range laterRun(host, id, run, s.rng.IntN(400), powerNow.Add(-90*time.Minute)) {
 					rec := &spool.Record{
 						Host: host, Session: id, Event: p.Name, Payload: p.Payload, Cwd: "/home/dev/project",
 						At: powerNow.Add(-90 * time.Minute).Add(time.Duration(run*10+i) * time.Second),
@@ -188,45 +188,6 @@ func (s *diskState) goOn(dir string) (map[spool.Key]map[string]bool, error) {
 		}
 	}
 	return later, sp.Close()
-}
-
-// laterRun is a run of after the loss of power. Its size is drawn, so that the
-// log comes to any length.
-func laterRun(host, session string, run, size int) []lab.Event {
-	at := powerNow.Add(-90 * time.Minute).UnixMilli()
-	fill := strings.Repeat("x", size)
-	var out []lab.Event
-	add := func(name, rest string) {
-		n := int64(run*10 + len(out))
-		head := fmt.Sprintf(`{"clineVersion":"4.1.13","hookName":%q,"timestamp":"%d","taskId":%q,"userId":"u",`, name, at+n*1000, session)
-		if host == "claude-code" {
-			head = fmt.Sprintf(`{"hook_event_name":%q,"session_id":%q,"cwd":"/home/dev/project","prompt_id":"later-%d",`, name, session, run)
-		}
-		out = append(out, lab.Event{Name: name, Payload: []byte(head + rest + "}")})
-	}
-	if host == "claude-code" {
-		tool := fmt.Sprintf(`"tool_name":"Bash","tool_input":{"command":"echo %s"},"tool_use_id":"toolu_later_%d"`, fill, run)
-		add("UserPromptSubmit", `"prompt":"go on `+fill+`"`)
-		add("PreToolUse", tool)
-		add("PostToolUse", tool+`,"tool_response":{"stdout":"ok"}`)
-		add("Stop", `"stop_hook_active":false`)
-		return out
-	}
-	tool := fmt.Sprintf(`"toolName":"read_file","parameters":{"path":"later-%d-%s"}`, run, fill)
-	add("TaskStart", `"taskStart":{"taskMetadata":{"taskId":"`+session+`","ulid":"","initialTask":"go on"}}`)
-	add("PreToolUse", `"preToolUse":{`+tool+`}`)
-	add("PostToolUse", `"postToolUse":{`+tool+`,"result":"ok","success":true,"executionTimeMs":3}`)
-	add("TaskComplete", `"taskComplete":{"taskMetadata":{"taskId":"`+session+`","ulid":"","result":"done"}}`)
-	return out
-}
-
-func readKey(dir string, key spool.Key) (l logRead, err error) {
-	s, done, err := openSession(dir, key)
-	if err != nil {
-		return l, err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	return readLog(s)
 }
 
 // flushByProgram delivers by hand.

@@ -3,9 +3,13 @@ package fault_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
+	"testing"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -17,6 +21,7 @@ import (
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/tests/internal/lab"
 )
 
 // decoders read the two hosts' records as the programs do.
@@ -32,6 +37,21 @@ func raw(r *spool.Record) hook.Raw {
 	}
 }
 
+// The places below the home folder.
+const (
+	powerState = ".local/state/hookspan"
+	powerSpool = powerState + "/spool"
+	powerFile  = "out/traces.jsonl"
+	powerMarks = "marks"
+)
+
+// powerSettings keep what was recorded on another day: nothing is old.
+func powerSettings(home, sync string) string {
+	return "HOOKSPAN_EXPORTERS=store,file\nHOOKSPAN_FILE_PATH=" + filepath.Join(home, powerFile) +
+		"\nHOOKSPAN_IDLE_TIMEOUT=8760h\nHOOKSPAN_RETENTION=0\nHOOKSPAN_SPOOL_SYNC=" + sync +
+		"\nOTEL_RESOURCE_ATTRIBUTES=host.name=laptop\n"
+}
+
 // logRead is what a session's log holds.
 type logRead struct {
 	records []*spool.Record
@@ -41,8 +61,7 @@ type logRead struct {
 	unknown int
 }
 
-// openSession opens a session of the spool in dir. What is closed by the second
-// value is both.
+// openSession opens a session of the spool in dir; the function closes both.
 func openSession(dir string, k spool.Key) (*spool.Session, func() error, error) {
 	sp, err := spool.Open(dir, spool.Options{})
 	if err != nil {
@@ -98,47 +117,44 @@ func spanID(s tracetest.SpanStub) string {
 	return s.SpanContext.TraceID().String() + "/" + s.SpanContext.SpanID().String()
 }
 
-// delivered is what came of deliverAll.
-type delivered struct {
-	// lines are what the Deliverer logged.
-	lines []string
-}
-
-// deliverAll delivers the spool below a state folder to its store and to a file,
-// as `hookspan flush` does by hand, at a moment of its own.
-func deliverAll(ctx context.Context, state, file string, now time.Time) (d delivered, err error) {
-	sp, err := spool.Open(filepath.Join(state, "spool"), spool.Options{})
-	if err != nil {
-		return d, err
-	}
-	defer func() { err = errors.Join(err, sp.Close()) }()
-	st, err := store.Open(ctx, filepath.Join(state, "traces.db"))
-	if err != nil {
-		return d, err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
-	lines, err := deliver.NewFile(ctx, file)
-	if err != nil {
-		return d, err
-	}
+// deliverer delivers at a moment of its own.
+func deliverer(sp *spool.Spool, now time.Time, to ...deliver.Destination) *deliver.Deliverer {
 	sources := make(map[string]deliver.Source)
 	for host, decode := range decoders {
 		sources[host] = deliver.Source{Decode: decode}
 	}
-	all := &deliver.Deliverer{
-		Spool: sp, Sources: sources, SyncLog: true,
-		Destinations: []deliver.Destination{{Name: "store", Exporter: st, Local: true}, {Name: "file", Exporter: lines}},
-		Now:          func() time.Time { return now },
-		Sleep:        func(context.Context, time.Duration) error { return errors.New("a delivery at leisure waits for nothing") },
-		Log:          func(line string) { d.lines = append(d.lines, line) },
+	return &deliver.Deliverer{
+		Spool: sp, Sources: sources, SyncLog: true, Destinations: to,
+		Now:   func() time.Time { return now },
+		Sleep: func(context.Context, time.Duration) error { return errors.New("nothing is to be waited for") },
 	}
+}
+
+// deliverAll delivers the spool below a state folder to its store and to a file,
+// as `hookspan flush` does by hand, at a moment of its own.
+func deliverAll(ctx context.Context, state, file string, now time.Time) (err error) {
+	sp, err := spool.Open(filepath.Join(state, "spool"), spool.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sp.Close()) }()
+	st, err := store.Open(ctx, filepath.Join(state, "traces.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	lines, err := deliver.NewFile(ctx, file)
+	if err != nil {
+		return err
+	}
+	all := deliverer(sp, now, deliver.Destination{Name: "store", Exporter: st, Local: true}, deliver.Destination{Name: "file", Exporter: lines})
 	results, err := all.Run(ctx, deliver.Pass{Force: true, Wait: true, Elsewhere: true})
 	for _, r := range results {
 		if r.Waiting > 0 || r.Parked > 0 || len(r.Errors) > 0 {
 			err = errors.Join(err, fmt.Errorf("%s: %d waiting, %d refused: %v", r.Destination, r.Waiting, r.Parked, r.Errors))
 		}
 	}
-	return d, err
+	return err
 }
 
 // storedSpans looks into a trace store without the program that made it: the
@@ -168,4 +184,68 @@ func storedSpans(ctx context.Context, path, session string) (ids map[string]bool
 		ids[trace+"/"+span] = true
 	}
 	return ids, integrity, rows.Err()
+}
+
+// filedSpans are the spans in the whole lines of the file, of one session or, if
+// that is empty, of all. Lines that are not whole are passed over: a reader of
+// such a file does so.
+func filedSpans(t *testing.T, path, session string) (map[string]bool, error) {
+	b, err := os.ReadFile(path) //nolint:gosec // The test's own.
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	ids := make(map[string]bool)
+	for line := range strings.Lines(string(b)) {
+		if !json.Valid([]byte(line)) {
+			continue
+		}
+		for _, s := range lab.Decode(t, []byte(line)) {
+			for _, kv := range s.Proto.GetAttributes() {
+				if kv.GetKey() == "gen_ai.conversation.id" && (session == "" || kv.GetValue().GetStringValue() == session) {
+					ids[s.Trace+"/"+s.Span] = true
+				}
+			}
+		}
+	}
+	return ids, nil
+}
+
+// readKey reads the log of a session of the spool in dir.
+func readKey(dir string, key spool.Key) (l logRead, err error) {
+	s, done, err := openSession(dir, key)
+	if err != nil {
+		return l, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	return readLog(s)
+}
+
+// laterRun is a run that comes after some trouble with its log. Its size may be
+// drawn, so that the log comes to any length.
+func laterRun(host, session string, run, size int, from time.Time) []lab.Event {
+	at := from.UnixMilli()
+	fill := strings.Repeat("x", size)
+	var out []lab.Event
+	add := func(name, rest string) {
+		n := int64(run*10 + len(out))
+		head := fmt.Sprintf(`{"clineVersion":"4.1.13","hookName":%q,"timestamp":"%d","taskId":%q,"userId":"u",`, name, at+n*1000, session)
+		if host == "claude-code" {
+			head = fmt.Sprintf(`{"hook_event_name":%q,"session_id":%q,"cwd":"/home/dev/project","prompt_id":"later-%d",`, name, session, run)
+		}
+		out = append(out, lab.Event{Name: name, Payload: []byte(head + rest + "}")})
+	}
+	if host == "claude-code" {
+		tool := fmt.Sprintf(`"tool_name":"Bash","tool_input":{"command":"echo %s"},"tool_use_id":"toolu_later_%d"`, fill, run)
+		add("UserPromptSubmit", `"prompt":"go on `+fill+`"`)
+		add("PreToolUse", tool)
+		add("PostToolUse", tool+`,"tool_response":{"stdout":"ok"}`)
+		add("Stop", `"stop_hook_active":false`)
+		return out
+	}
+	tool := fmt.Sprintf(`"toolName":"read_file","parameters":{"path":"later-%d-%s"}`, run, fill)
+	add("TaskStart", `"taskStart":{"taskMetadata":{"taskId":"`+session+`","ulid":"","initialTask":"go on"}}`)
+	add("PreToolUse", `"preToolUse":{`+tool+`}`)
+	add("PostToolUse", `"postToolUse":{`+tool+`,"result":"ok","success":true,"executionTimeMs":3}`)
+	add("TaskComplete", `"taskComplete":{"taskMetadata":{"taskId":"`+session+`","ulid":"","result":"done"}}`)
+	return out
 }

@@ -20,14 +20,6 @@ type powerWork struct {
 	ops  []powerfs.Op
 }
 
-// The places below the home folder.
-const (
-	powerState = ".local/state/hookspan"
-	powerSpool = powerState + "/spool"
-	powerFile  = "out/traces.jsonl"
-	powerMarks = "marks"
-)
-
 // powerFolders are there before the work begins; all else the programs make.
 var powerFolders = []string{powerMarks, filepath.Dir(powerFile)}
 
@@ -170,12 +162,6 @@ func recordWork(t *testing.T, sync string) *powerWork {
 	}
 	w.check(t)
 	return w
-}
-
-// powerSettings keep what was recorded on another day: nothing is old.
-func powerSettings(home, sync string) string {
-	return "HOOKSPAN_EXPORTERS=store,file\nHOOKSPAN_FILE_PATH=" + filepath.Join(home, powerFile) +
-		"\nHOOKSPAN_IDLE_TIMEOUT=8760h\nHOOKSPAN_RETENTION=0\nHOOKSPAN_SPOOL_SYNC=" + sync + "\n"
 }
 
 // check holds the model to what is really there after the work, so that no call
