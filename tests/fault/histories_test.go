@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,11 +42,13 @@ func history(d histories.Dialect, name string) proof.Row {
 }
 
 func drawHistories(t *testing.T, r *proof.Result, d histories.Dialect) {
-	old := flag.Lookup("rapid.checks").Value.String()
-	if err := flag.Set("rapid.checks", strconv.Itoa(r.N)); err != nil {
-		t.Fatal(err)
+	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(r.N), "rapid.nofailfile": "true"} {
+		old := flag.Lookup(name).Value.String()
+		if err := flag.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = flag.Set(name, old) }()
 	}
-	defer func() { _ = flag.Set("rapid.checks", old) }()
 	defer func() {
 		if t.Failed() {
 			r.Break("a drawn session breaks the rule")
@@ -72,6 +75,11 @@ func checkHistory(rt *rapid.T, d histories.Dialect, records []hook.Raw) int {
 	if len(events) == 0 {
 		return 0
 	}
+	defer func() {
+		if rt.Failed() {
+			rt.Logf("%s", listed(events))
+		}
+	}()
 	// Longer than any run may be silent, whatever the clock was set by.
 	now = now.Add(24 * time.Hour)
 	b := mapHistory(events, 0, otelmap.Carry{})
@@ -108,6 +116,19 @@ func decodeHistory(rt *rapid.T, d histories.Dialect, raw hook.Raw) []hook.Event 
 		rt.Fatalf("%s %s: %v", raw.Event, raw.Payload, err)
 	}
 	return slices.DeleteFunc(events, func(e hook.Event) bool { return e.Session == "" })
+}
+
+// listed tells of the events, in the order of the log.
+func listed(events []hook.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		fmt.Fprintf(&b, "\n%5d %s stored %s, %s, turn %q, agent %q", e.Offset, e.At().Format("15:04:05.000"),
+			e.StoredAt.Format("15:04:05.000"), e.Name, e.Turn, e.Agent)
+		if e.Tool != nil {
+			fmt.Fprintf(&b, ", %s %q %s", e.Tool.Name, e.Tool.ID, e.Tool.Input)
+		}
+	}
+	return b.String()
 }
 
 // mapHistory maps the events from an offset on.

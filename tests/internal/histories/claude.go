@@ -1,6 +1,9 @@
 package histories
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 const claudeSession = "764ec3b4-c2f4-4826-ac4c-af76d495ab41"
 
@@ -11,6 +14,7 @@ func (s *story) claudeTurn() {
 	}
 	s.turn++
 	s.claude("UserPromptSubmit", "", fmt.Sprintf(`"prompt":"turn %d"`, s.turn))
+	s.think(500 * time.Millisecond)
 	for range s.int("steps", 0, 6) {
 		switch s.pick("step", "tools", "tools", "tools", "compact", "note", "agent", "background") {
 		case "tools":
@@ -35,6 +39,7 @@ func (s *story) claudeTurn() {
 	case "failure":
 		s.claude("StopFailure", "", `"error":"rate_limit","last_assistant_message":"API Error: 429"`)
 	}
+	s.think(500 * time.Millisecond)
 	if s.one("session ends", 4) {
 		s.claude("SessionEnd", "", fmt.Sprintf(`"reason":%q`, s.pick("reason", "other", "clear", "logout")))
 	}
@@ -83,7 +88,9 @@ func (s *story) claudeAgent(background bool) {
 		s.claude("Stop", "", fmt.Sprintf(`"stop_hook_active":false,"background_tasks":[{"id":%q,"type":"subagent","status":"running"}]`, id))
 		if s.one("and the next begins", 2) {
 			s.turn++
+			s.think(500 * time.Millisecond)
 			s.claude("UserPromptSubmit", "", fmt.Sprintf(`"prompt":"turn %d"`, s.turn))
+			s.think(500 * time.Millisecond)
 		}
 	}
 	next := s.turn

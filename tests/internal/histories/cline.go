@@ -18,6 +18,7 @@ const (
 func (s *story) clineTurn() {
 	s.turn++
 	s.clineBegin()
+	s.think(100 * time.Millisecond)
 	for range s.int("steps", 0, 6) {
 		switch s.pick("step", "tools", "tools", "tools", "compact", "note", "agent") {
 		case "tools":

@@ -59,6 +59,9 @@ func Draw(t *rapid.T, d Dialect) []hook.Raw {
 			s.clineTurn()
 		}
 		if s.one("clock", 8) {
+			// No hook is under way: one that has read the time and not yet stored it
+			// would stand between the times.
+			s.think(time.Second)
 			s.shift += time.Duration(s.int("set by minutes", -180, 180)) * time.Minute
 		}
 	}
@@ -81,6 +84,10 @@ func (s *story) pause() {
 		s.now += 2 * time.Hour
 	}
 }
+
+// think is the time that a model takes to answer, or a person to ask: turns do
+// not begin and end in one moment.
+func (s *story) think(least time.Duration) { s.now += least }
 
 func (s *story) send(event, payload string) {
 	s.out = append(s.out, sent{event, payload, began.Add(s.now + s.shift), s.now})
