@@ -222,9 +222,9 @@ func (s *Session) remove(expectSize int64) (ok bool, err error) {
 	if err != nil || fi.Size() != expectSize {
 		return false, err
 	}
-	// State files speak of offsets in this log. They go first, for good: a state
-	// that outlived its log would make a later log look delivered.
-	if err := errors.Join(s.removeState(), syncDir(s.dir)); err != nil {
+	// State files speak of offsets in this log. They go first: a state that
+	// outlived its log would make a later log look delivered.
+	if err := s.removeState(); err != nil {
 		return false, err
 	}
 	if err := s.dir.Remove(logName); err != nil {
