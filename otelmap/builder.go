@@ -26,6 +26,8 @@ const (
 // arrival, so that memory depends on the previews and not on the payloads.
 type item struct {
 	hook.Event
+	// last is the offset of the event's last copy in the log.
+	last int64
 	// epoch counts the times the clock was set back before this event.
 	epoch int
 	// input is the hash of the whole tool input, which pairs the two ends of a
@@ -128,6 +130,7 @@ func (b *Builder) Add(e hook.Event) {
 			id.tool = e.Tool.Name
 		}
 		if first, dup := b.seen[id]; dup {
+			first.last = max(first.last, e.Offset)
 			if e.StoredAt.After(first.StoredAt) {
 				first.StoredAt = e.StoredAt
 			}
@@ -142,9 +145,10 @@ func (b *Builder) Add(e hook.Event) {
 // again notes that an event has come again: the earliest counts, whichever copy
 // came into the log first.
 func (b *Builder) again(first *item, e hook.Event) {
+	first.last = max(first.last, e.Offset)
 	if e.StoredAt.Before(first.StoredAt) {
 		earlier := b.clean(e)
-		earlier.epoch, earlier.Offset = first.epoch, first.Offset
+		earlier.epoch, earlier.Offset, earlier.last = first.epoch, first.Offset, first.last
 		*first = *earlier
 	}
 }
@@ -181,7 +185,7 @@ func (b *Builder) keep(e hook.Event) *item {
 
 // clean is the event with its texts cleaned and cut.
 func (b *Builder) clean(e hook.Event) *item {
-	it := &item{Event: e}
+	it := &item{Event: e, last: e.Offset}
 	o := &b.opts
 	it.Prompt = o.text(e.Prompt, MaxTaskRunes)
 	it.Result = o.text(e.Result, MaxTaskRunes)

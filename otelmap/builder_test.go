@@ -480,3 +480,27 @@ func TestEventsThatComeAgainAreNothingNew(t *testing.T) {
 		t.Errorf("a repetition holds the position at %d", off)
 	}
 }
+
+// TestRunsThatBeginInOneMoment has a run of which only the end was heard, in the
+// millisecond in which the next one begins.
+func TestRunsThatBeginInOneMoment(t *testing.T) {
+	b := build(Options{}, Carry{}, logged(ev(1, hook.KindRunComplete), ev(1, hook.KindRunStart), ev(2, hook.KindRunComplete)))
+	runs := b.Runs(far)
+	if len(runs) != 2 || runs[0].ID == runs[1].ID {
+		t.Errorf("%d runs, want two with ids of their own", len(runs))
+	}
+}
+
+// TestABoundaryStandsBeforeTheLastCopy has an event of the first run come again
+// when the second has begun.
+func TestABoundaryStandsBeforeTheLastCopy(t *testing.T) {
+	start := ev(0, hook.KindRunStart)
+	events := logged(start, ev(1, hook.KindRunCancel), ev(2, hook.KindRunResume), start, ev(3, hook.KindRunComplete))
+	b := build(Options{}, Carry{}, events)
+	runs := b.Runs(far)
+	off, carry := b.Boundary(func(id RunID) bool { return id == runs[0].ID }, 500)
+	again := build(Options{}, carry, events[off/100:]).Runs(far)
+	if len(runs) != 2 || len(again) == 0 || again[len(again)-1].ID != runs[1].ID || again[len(again)-1].Repeated {
+		t.Errorf("%d runs, from %d on %d, want the second among them", len(runs), off, len(again))
+	}
+}

@@ -27,6 +27,11 @@ func runID(host, session string, first *hook.Event) RunID {
 	identity := "stored:" + strconv.FormatInt(first.StoredAt.UnixNano(), 10)
 	if !first.Time.IsZero() {
 		identity = strconv.FormatInt(first.Time.UnixMilli(), 10)
+		if !opening(first.Kind) {
+			// Its beginning was not heard, and the next run may begin in the same
+			// millisecond.
+			identity += "/" + first.Name
+		}
 	}
 	if first.ParentAgent != "" {
 		// Of this run only a subagent was heard; the lead's own may begin in the
@@ -34,6 +39,11 @@ func runID(host, session string, first *hook.Event) RunID {
 		identity += "/" + first.Agent
 	}
 	return RunID(digest("run", host, session, identity))
+}
+
+// opening reports that a host's run begins with such an event.
+func opening(k hook.Kind) bool {
+	return k == hook.KindRunStart || k == hook.KindRunResume || k == hook.KindPrompt
 }
 
 // turnRunID derives the id of a turn's run from the host's own id of the turn.

@@ -381,7 +381,7 @@ func (r *Run) touch(it *item) {
 		r.EndedAt = it.StoredAt
 	}
 	r.First = min(r.First, it.Offset)
-	r.Last = max(r.Last, it.Offset)
+	r.Last = max(r.Last, it.last)
 }
 
 // lastAt is the host's time of the newest event, subagents' included.

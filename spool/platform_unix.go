@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -84,6 +85,29 @@ func syncDir(d *os.Root) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// syncAbove makes the folder's name last, and the names of those above it, up to
+// the first that is another user's: makeRoot may have made them.
+func syncAbove(dir string) error {
+	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
+		f, err := os.Open(parent) //nolint:gosec // Nothing is read from it.
+		if err != nil {
+			return nil //nolint:nilerr // Without the right to look into it we made no name there that could be found again.
+		}
+		fi, err := f.Stat()
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+		err = errors.Join(f.Sync(), f.Close())
+		if st, ok := fi.Sys().(*syscall.Stat_t); ok && int64(st.Uid) != int64(os.Geteuid()) {
+			return nil // It may be no folder that can be synced, such as an automounter's.
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // control runs a system call on the file's descriptor, again when a signal

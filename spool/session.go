@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 )
@@ -91,8 +92,8 @@ func (s *Session) lock(name string, take func(*os.File) error) (func() error, er
 	return nil, fmt.Errorf("%s: %w", name, errMoved)
 }
 
-// Sync makes what is in the log, and the log's name, last through a loss of
-// power. Without a log there is nothing to do.
+// Sync makes what is in the log, the log's name and those of the folders above it
+// last through a loss of power. Without a log there is nothing to do.
 func (s *Session) Sync() error {
 	f, _, err := openFile(s.dir, logName, syncMode, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +102,8 @@ func (s *Session) Sync() error {
 	if err != nil {
 		return s.wrap("sync", err)
 	}
-	return s.wrap("sync", errors.Join(syncData(f), f.Close(), syncDir(s.dir), syncDir(s.host)))
+	return s.wrap("sync", errors.Join(syncData(f), f.Close(), syncDir(s.dir), syncDir(s.host),
+		syncAbove(filepath.Join(s.path, s.key.Host))))
 }
 
 // Size is the log's size in bytes, 0 without a log.
@@ -157,6 +159,26 @@ func (s *Session) Reader(offset int64) (*Reader, error) {
 		return nil, s.wrap("read", errors.Join(err, f.Close()))
 	}
 	return newReader(f, offset, f.Close), nil
+}
+
+// checked is how much of the log before an offset Check looks at, a block of most
+// file systems.
+const checked = 4096
+
+// Check is a checksum of the last bytes of the log before an offset, as 8 hex
+// digits. A log that has another there has been cut since, such as by a loss of
+// power, and has grown again: the offset is worth nothing.
+func (s *Session) Check(offset int64) (string, error) {
+	r, err := s.Reader(offset)
+	if err != nil {
+		return "", err
+	}
+	b := make([]byte, min(offset, checked))
+	_, err = r.src.ReadAt(b, offset-int64(len(b)))
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return fmt.Sprintf("%08x", checksum(b)), s.wrap("read", errors.Join(err, r.Close()))
 }
 
 // Tail is a Reader of the last records of the log alone, those that begin within

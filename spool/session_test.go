@@ -470,3 +470,36 @@ func TestTailWithoutALog(t *testing.T) {
 		t.Errorf("without a log: first %v, %v", first, err)
 	}
 }
+
+func TestCheckTellsALogThatGrewAgain(t *testing.T) {
+	dir, s, ses := oneRecord(t)
+	log := filepath.Join(dir, ses.Key().Host, ses.Key().Name, logName)
+	appendAll(t, s, Record{Host: "cline", Session: "s", Payload: []byte(`"` + strings.Repeat("x", 2*checked) + `"`)})
+	size, err := ses.Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(offset int64) string {
+		t.Helper()
+		sum, err := ses.Check(offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	first, second := check(30), check(size)
+	appendAll(t, s, Record{Host: "cline", Session: "s", Payload: []byte(`1`)})
+	if check(30) != first || check(size) != second {
+		t.Error("what stands behind the offset changes the checksum")
+	}
+	if err := os.Truncate(log, size-10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ses.Check(size); !errors.Is(err, ErrPastEnd) {
+		t.Errorf("behind the end: %v, want %v", err, ErrPastEnd)
+	}
+	appendAll(t, s, Record{Host: "cline", Session: "s", Payload: []byte(`2`)})
+	if check(30) != first || check(size) == second {
+		t.Error("another record at the offset does not change the checksum, or one elsewhere does")
+	}
+}

@@ -77,17 +77,17 @@ func (s *Spool) Append(r *Record) error {
 }
 
 func (s *Spool) append(key Key, b []byte) (err error) {
-	host, newHost, err := openDir(s.root, key.Host, true)
+	host, _, err := openDir(s.root, key.Host, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, host.Close()) }()
-	dir, newDir, err := openDir(host, key.Name, true)
+	dir, _, err := openDir(host, key.Name, true)
 	if err != nil {
 		return movedIfGone(err)
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	log, newLog, err := openFile(dir, logName, appendMode, true)
+	log, _, err := openFile(dir, logName, appendMode, true)
 	if err != nil {
 		return movedIfGone(err)
 	}
@@ -107,6 +107,11 @@ func (s *Spool) append(key Key, b []byte) (err error) {
 	if !named {
 		return errMoved
 	}
+	if s.opts.Sync {
+		if err := s.syncFirst(log); err != nil {
+			return fmt.Errorf("sync folders above: %w", err)
+		}
+	}
 	if err := writeOnce(log, b); err != nil {
 		return fmt.Errorf("%s: %w", logName, err)
 	}
@@ -116,8 +121,19 @@ func (s *Spool) append(key Key, b []byte) (err error) {
 	if err := syncData(log); err != nil {
 		return fmt.Errorf("sync %s: %w", logName, err)
 	}
-	// A new name lasts once the folder that holds it does.
-	return errors.Join(syncIf(newLog, dir), syncIf(newDir, host), syncIf(newHost, s.root))
+	// A name lasts once the folder that holds it does. Who made it may have died
+	// before that, or not have been asked for it.
+	return errors.Join(syncDir(dir), syncDir(host), syncDir(s.root))
+}
+
+// syncFirst makes the names above the spool last before a log's first record:
+// whoever finds a record there relies on that.
+func (s *Spool) syncFirst(log *os.File) error {
+	fi, err := log.Stat()
+	if err != nil || fi.Size() > 0 {
+		return err
+	}
+	return syncAbove(s.dir)
 }
 
 // movedIfGone turns "does not exist" into a lost race: the remover deleted the
@@ -127,13 +143,6 @@ func movedIfGone(err error) error {
 		return fmt.Errorf("%w: %w", errMoved, err)
 	}
 	return err
-}
-
-func syncIf(created bool, d *os.Root) error {
-	if !created {
-		return nil
-	}
-	return syncDir(d)
 }
 
 // Sessions lists the sessions there are, sorted by host and name. Whatever

@@ -255,7 +255,11 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 	if err != nil {
 		return look{}, err
 	}
-	if size < st.Offset {
+	follows, err := st.follows(s, size)
+	if err != nil {
+		return look{}, err
+	}
+	if !follows {
 		d.logf("%s: session %s: the log has %d bytes, %d were delivered: it was cut or made anew and is read from its start",
 			dst.Name, s.Key().Name, size, st.Offset)
 		st.restart()

@@ -79,6 +79,9 @@ func appendLine(path string, line []byte) (err error) {
 	if err := lockFile(f); err != nil {
 		return fmt.Errorf("lock %q: %w", path, err)
 	}
+	if err := syncName(f); err != nil {
+		return fmt.Errorf("sync the folder of %q: %w", path, err)
+	}
 	var out bytes.Buffer
 	if torn(f) {
 		out.WriteByte('\n')

@@ -5,6 +5,7 @@ package deliver
 import (
 	"errors"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,4 +16,18 @@ import (
 func tryLockFile(f *os.File) (bool, error) {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	return !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR), nil
+}
+
+// syncName makes an empty file's name last before the first line is written:
+// whoever finds a line there relies on that.
+func syncName(f *os.File) error {
+	fi, err := f.Stat()
+	if err != nil || fi.Size() > 0 {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(f.Name()))
+	if err != nil {
+		return nil //nolint:nilerr // A folder of the user's that may be passed through and not read.
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }

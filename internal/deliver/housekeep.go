@@ -115,14 +115,18 @@ func (d *Deliverer) rests(k spool.Key, now time.Time) (resting, error) {
 			continue
 		}
 		r.parked = r.parked || slices.ContainsFunc(st.Parked, func(p Parked) bool { return now.Sub(p.At) < keepParked })
-		// A position behind the end is that of a log that was cut: what has come
-		// since was not delivered.
-		if st.Offset == size {
-			continue
+		// A log that was cut is not the one of the position, whatever its size: what
+		// has come since was not delivered.
+		follows, err := st.follows(s, size)
+		if err != nil {
+			return resting{}, err
 		}
-		if st.Offset > size {
+		if !follows {
 			r.delivered = false
 			return r, nil
+		}
+		if st.Offset == size {
+			continue
 		}
 		if now.Sub(last) <= keepDelivered {
 			r.delivered = false

@@ -107,9 +107,6 @@ const defaultWindow = 4 << 20
 // it stops behind a part of it in which such runs are found: what has ended by
 // the last event of a part is what a delivery at that moment would have found.
 func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, whole bool) (*batch, error) {
-	if err := d.syncLog(s); err != nil {
-		return nil, err
-	}
 	src, ok := d.Sources[s.Key().Host]
 	if !ok {
 		return nil, fmt.Errorf("session %s: no reader for host %q in this hookspan: upgrade it", s.Key().Name, s.Key().Host)
@@ -133,6 +130,11 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, wh
 	}
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("read session %s: %w", s.Key().Name, err)
+	}
+	// After the reading, so that no position comes to stand behind what lasts: a
+	// log that lost its end would grow past it again.
+	if err := d.syncLog(s); err != nil {
+		return nil, err
 	}
 	if dmg := r.Damage(); len(dmg) > 0 {
 		if err := s.Quarantine(dmg); err != nil {

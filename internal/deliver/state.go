@@ -24,6 +24,10 @@ type State struct {
 	Session string `json:"session"`
 	// Offset is where reading starts; everything before it is done.
 	Offset int64 `json:"offset"`
+	// Check is the log's checksum at Offset: a log that was not synced can lose
+	// its end with the power, and grow past Offset again. Empty in files of
+	// earlier versions.
+	Check string `json:"check,omitempty"`
 	// Carry is what the mapping must know of what stands before Offset.
 	Carry otelmap.Carry `json:"carry"`
 	// Done are the runs behind Offset that the destination has answered for.
@@ -95,6 +99,13 @@ func ReadState(s *spool.Session, destination string) (*State, error) {
 }
 
 func (st *State) write(s *spool.Session, destination string) error {
+	st.Check = ""
+	if st.Offset > 0 {
+		var err error
+		if st.Check, err = s.Check(st.Offset); err != nil && !errors.Is(err, spool.ErrPastEnd) {
+			return fmt.Errorf("write delivery state of %q: %w", destination, err)
+		}
+	}
 	b, err := json.Marshal(st)
 	if err != nil {
 		return fmt.Errorf("encode delivery state of %q: %w", destination, err)
@@ -126,6 +137,19 @@ func (st *State) answered(runs []prepared) {
 			st.Done[id.String()] = true
 		}
 	}
+}
+
+// follows reports that the log is still the one that was read up to the
+// position.
+func (st *State) follows(s *spool.Session, size int64) (bool, error) {
+	if size < st.Offset || st.Check == "" {
+		return size >= st.Offset, nil
+	}
+	check, err := s.Check(st.Offset)
+	if errors.Is(err, spool.ErrPastEnd) {
+		return false, nil
+	}
+	return check == st.Check, err
 }
 
 // restart begins the log anew and keeps what was counted and refused.

@@ -153,3 +153,31 @@ func TestALogThatWasCutIsReadFromItsStart(t *testing.T) {
 		})
 	}
 }
+
+// TestALogThatLostItsEndAndGrewAgain stores as much after the loss as it took.
+func TestALogThatLostItsEndAndGrewAgain(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	recs := recorded(t, "classic-session", "")
+	k := b.append(recs...)
+	b.clock.Advance(time.Minute)
+	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	b.run(d, Pass{})
+	before := b.state(k, "store").Offset
+	if before == 0 {
+		t.Fatal("nothing was delivered")
+	}
+	if err := os.Truncate(b.path(k, "events.json-seq"), 4096); err != nil {
+		t.Fatal(err)
+	}
+	for b.size(k) < before {
+		b.append(oneRun(t, recs[0].Session)...)
+	}
+	if b.at(k, b.clock.Now().Add(-2*keepDelivered)); d.Housekeep(t.Context(), Limits{}) != nil || !b.there(k) {
+		t.Fatal("housekeeping took the log for delivered")
+	}
+	b.clock.Advance(time.Minute)
+	runs, _ := b.view(k, d.Map).count()
+	if r := b.run(d, Pass{})["store"]; r.Runs != runs || runs == 0 {
+		t.Errorf("pass: %s, want %d runs", mustJSON(r), runs)
+	}
+}

@@ -150,6 +150,10 @@ func (s *Store) prepare(ctx context.Context) error {
 		return err
 	}
 	if h.fresh() {
+		// SQLite syncs no more than the folder that the file is in.
+		if err := syncFolders(s.path); err != nil {
+			return s.wrap("sync folders of", err)
+		}
 		// Only a database without tables can take this up; it lets Prune give
 		// space back.
 		if _, err := c.ExecContext(ctx, `PRAGMA auto_vacuum = INCREMENTAL`); err != nil {
