@@ -123,7 +123,9 @@ func (l *ledger) check(t testing.TB, r *proof.Result, records []*spool.Record) (
 	t.Helper()
 	seen = make(map[int]int)
 	for _, rec := range records {
-		seen[number(t, rec.Payload)]++
+		if !unread(rec) {
+			seen[number(t, rec.Payload)]++
+		}
 	}
 	for n, acked := range l.acked {
 		if seen[n] > 1 || acked && seen[n] == 0 {
@@ -132,6 +134,10 @@ func (l *ledger) check(t testing.TB, r *proof.Result, records []*spool.Record) (
 	}
 	return seen
 }
+
+// unread tells a hook's note that it was started but could not read its standard
+// input.
+func unread(rec *spool.Record) bool { return rec.Raw && len(rec.Payload) == 0 }
 
 // stored reads the whole spool: its records, and how many stretches of damage
 // and torn ends lie between them.
@@ -190,6 +196,7 @@ func endRuns(t testing.TB, w *lab.World, l *ledger) {
 	defer func() { _ = sp.Close() }()
 	eachSession(t, w, func(k spool.Key, records []*spool.Record, _ int) {
 		i := slices.IndexFunc(agents, func(a agent) bool { return a.name == k.Host })
+		records = slices.DeleteFunc(records, unread)
 		if len(records) == 0 || records[len(records)-1].Event == agents[i].end {
 			return
 		}
@@ -265,7 +272,7 @@ func deliverAll(t testing.TB, r *proof.Result, w *lab.World, l *ledger) {
 	records, _ := stored(t, w)
 	calls := 0
 	for _, rec := range records {
-		if rec.Event == "PreToolUse" {
+		if rec.Event == "PreToolUse" && !unread(rec) {
 			calls++
 		}
 	}

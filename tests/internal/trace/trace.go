@@ -23,7 +23,8 @@ import (
 	"time"
 )
 
-// Call is the Nth use of a system call in a process, counted from 1.
+// Call is the Nth use of a system call in a process, counted from 1. A read or a
+// write of an eventfd has a name of its own, "write eventfd".
 type Call struct {
 	Name string
 	N    int
@@ -70,7 +71,7 @@ type Ending struct {
 
 // patience is how long a process may take that is not known to hang: much
 // longer than anything under test, also on a machine with other work.
-const patience = 60 * time.Second
+const patience = 20 * time.Second
 
 const maxStdin = 32 << 10
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -194,6 +195,9 @@ func (t *tracee) call(tid int, th *thread) error {
 		return unix.PtraceSetRegs(tid, &regs)
 	}
 	name := callName(regs.Orig_rax)
+	if (name == "read" || name == "write") && t.wakes(regs.Rdi) {
+		name += " eventfd"
+	}
 	t.end.Calls[name]++
 	if t.fault == nil {
 		return nil
@@ -213,6 +217,13 @@ func (t *tracee) call(tid int, th *thread) error {
 	// A number that no call has is not made.
 	regs.Orig_rax = ^uint64(0)
 	return unix.PtraceSetRegs(tid, &regs)
+}
+
+// wakes reports that the descriptor is an eventfd, by which the Go runtime wakes
+// its own threads: no disk stands behind it.
+func (t *tracee) wakes(fd uint64) bool {
+	target, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", t.pid, fd))
+	return err == nil && strings.HasPrefix(target, "anon_inode:")
 }
 
 // abandon ends a process that cannot be followed any more.
