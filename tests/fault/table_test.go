@@ -13,6 +13,6 @@ func TestMain(m *testing.M) { lab.Main(m) }
 // TestFaults is the table: one line for each file of rows.
 func TestFaults(t *testing.T) {
 	proof.Run(t, "docs/reliability.md", "faults", slices.Concat(
-		stormRows, killHookRows, errnoRows,
+		stormRows, killHookRows, killFlushRows, killRandomRows, errnoRows, flushersRows,
 	))
 }
