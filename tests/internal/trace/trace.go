@@ -71,7 +71,7 @@ type Ending struct {
 
 // patience is how long a process may take that is not known to hang: much
 // longer than anything under test, also on a machine with other work.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 const maxStdin = 32 << 10
 
