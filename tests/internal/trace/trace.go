@@ -35,7 +35,8 @@ func (c Call) String() string { return fmt.Sprintf("%s %d", c.Name, c.N) }
 // Fault is what is done at a call.
 type Fault struct {
 	At Call
-	// Errno is what the call returns. If zero, the process is killed.
+	// Errno is what the call returns without having been made; a close is made
+	// all the same. If zero, the process is killed.
 	Errno syscall.Errno
 	// Lasts reports of every later call by its name whether it fails, too. If
 	// nil, none does.
