@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -123,9 +124,20 @@ func typeName(m fs.FileMode) string {
 	return "special file"
 }
 
+// lstat looks at a name in d, again when a signal interrupts it, as file systems
+// over a network do: of what package os does, only os.Root's look gives up then.
+func lstat(d *os.Root, name string) (fs.FileInfo, error) {
+	for {
+		fi, err := d.Lstat(name)
+		if !errors.Is(err, syscall.EINTR) {
+			return fi, err
+		}
+	}
+}
+
 // isStill reports that the open folder is the one that was looked at.
 func isStill(d *os.Root, looked fs.FileInfo) bool {
-	fi, err := d.Stat(".")
+	fi, err := lstat(d, ".")
 	return err == nil && os.SameFile(fi, looked)
 }
 
@@ -134,7 +146,7 @@ func isStill(d *os.Root, looked fs.FileInfo) bool {
 // again afterwards, because it may have changed in between.
 func openDir(parent *os.Root, name string, create bool) (d *os.Root, created bool, err error) {
 	for range attempts {
-		fi, err := parent.Lstat(name)
+		fi, err := lstat(parent, name)
 		if errors.Is(err, fs.ErrNotExist) && create {
 			if err := parent.Mkdir(name, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 				return nil, false, err
@@ -173,7 +185,7 @@ func openDir(parent *os.Root, name string, create bool) (d *os.Root, created boo
 // openFile opens a regular file of ours in d, with the same care.
 func openFile(d *os.Root, name string, mode int, create bool) (f *os.File, created bool, err error) {
 	for range attempts {
-		fi, err := d.Lstat(name)
+		fi, err := lstat(d, name)
 		if errors.Is(err, fs.ErrNotExist) && create {
 			// O_EXCL, because without it a link planted here would be followed.
 			f, err := d.OpenFile(name, mode|noBlock|os.O_CREATE|os.O_EXCL, fileMode)
@@ -228,7 +240,7 @@ func giveMode(f *os.File) error {
 
 // isNamed reports that the open file is still the one its name means.
 func isNamed(d *os.Root, name string, f *os.File) (bool, error) {
-	named, err := d.Lstat(name)
+	named, err := lstat(d, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

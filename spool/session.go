@@ -108,7 +108,7 @@ func (s *Session) Sync() error {
 
 // Size is the log's size in bytes, 0 without a log.
 func (s *Session) Size() (int64, error) {
-	fi, err := s.dir.Lstat(logName)
+	fi, err := lstat(s.dir, logName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -124,9 +124,9 @@ func (s *Session) Size() (int64, error) {
 // ModTime is the time of the last append, or of the folder's last change where
 // there is no log.
 func (s *Session) ModTime() (time.Time, error) {
-	fi, err := s.dir.Lstat(logName)
+	fi, err := lstat(s.dir, logName)
 	if errors.Is(err, fs.ErrNotExist) {
-		fi, err = s.dir.Stat(".")
+		fi, err = lstat(s.dir, ".")
 	}
 	if err != nil {
 		return time.Time{}, s.wrap("time of", err)

@@ -208,7 +208,7 @@ func (s *Spool) Session(k Key) (*Session, error) {
 // the future, left by a clock set back, counts as old. Any error is a no.
 func (s *Spool) ClaimSweep(now time.Time, every time.Duration) bool {
 	due := func() bool {
-		fi, err := s.root.Lstat(stampName)
+		fi, err := lstat(s.root, stampName)
 		if err != nil {
 			return errors.Is(err, fs.ErrNotExist)
 		}

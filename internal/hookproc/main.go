@@ -16,6 +16,13 @@ func Main(h Host) {
 	OwnFiles()
 	debug.SetTraceback("crash")
 	soften := harden()
+	if !startPoller() {
+		// Nothing can be opened: the event cannot be stored, nor can the log say
+		// so. There is no deadline either, so that the answer comes first.
+		(&Process{Host: h, Stdout: os.Stdout}).answer(reply{})
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}
 	// One event's garbage is never worth collecting; an oversized payload's is.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(24 << 20)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // harden makes sure that no way for this process to die reads as a verdict: a
@@ -49,6 +50,21 @@ func harden() (soften func()) {
 // group and of others stays.
 func OwnFiles() {
 	syscall.Umask(syscall.Umask(0o077) &^ 0o700)
+}
+
+// startPoller starts what the Go runtime waits for files and timers with, and
+// reports false where there are no descriptors left for it. The runtime does so
+// at the first file or timer otherwise, and ends the process, with a traceback on
+// standard error, where that fails.
+func startPoller() bool {
+	// A pipe takes as many descriptors as the poller does.
+	var pipe [2]int
+	if err := syscall.Pipe(pipe[:]); err != nil {
+		return !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE)
+	}
+	_, _ = syscall.Close(pipe[0]), syscall.Close(pipe[1])
+	time.AfterFunc(time.Hour, func() {}).Stop()
+	return true
 }
 
 // loginHome is the home folder in the user database's file. os/user would ask

@@ -122,7 +122,7 @@ func (s *diskState) undelivered(t *testing.T, home string, must map[string]bool)
 		}
 	}
 	state, file := filepath.Join(home, powerState), filepath.Join(home, powerFile)
-	if err := deliverAll(t.Context(), state, file, powerNow); err != nil {
+	if err := deliverState(t.Context(), state, file, powerNow); err != nil {
 		return append(problems, fmt.Sprintf("delivery: %v", err))
 	}
 	stored, integrity, err := storedSpans(t.Context(), filepath.Join(state, "traces.db"), "")

@@ -13,6 +13,7 @@ func TestMain(m *testing.M) { lab.Main(m) }
 // TestFaults is the table: one line for each file of rows.
 func TestFaults(t *testing.T) {
 	proof.Run(t, "docs/reliability.md", "faults", slices.Concat(
-		stormRows, powerRows, tornRows, upgradeRows, historyRows,
+		stormRows, killHookRows, killFlushRows, killRandomRows, errnoRows, flushersRows,
+		powerRows, tornRows, upgradeRows, historyRows,
 	))
 }

@@ -1,0 +1,294 @@
+package fault_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/tests/internal/lab"
+	"github.com/hookspan/hookspan/tests/internal/proof"
+	"github.com/hookspan/hookspan/tests/internal/trace"
+)
+
+// agent is a host as the rows play it. Each of its payloads holds a number, by
+// which the event is found again.
+type agent struct {
+	name, program string
+	// answer is what its hook prints.
+	answer string
+	// tool and end are the hooks of a tool call and of the end of a run.
+	tool, end string
+	payload   func(hook, session string, n int) []byte
+}
+
+var agents = []agent{
+	{"cline", "cline-hook", lab.Neutral, "PreToolUse", "TaskComplete", func(hook, session string, n int) []byte {
+		if hook == "PreToolUse" {
+			return preToolUse(session, n)
+		}
+		return fmt.Appendf(nil, `{"clineVersion":"3.38.0","hookName":%q,"timestamp":"%d","taskId":%q,"workspaceRoots":["/home/dev/project"],"userId":"u","taskComplete":{"taskMetadata":{"taskId":%q,"ulid":"01K5","result":"src/%d.go","command":""}}}`,
+			hook, 1795175957341+n, session, session, n)
+	}},
+	{"claude-code", "claude-hook", "", "PreToolUse", "Stop", func(hook, session string, n int) []byte {
+		if hook == "PreToolUse" {
+			return fmt.Appendf(nil, `{"session_id":%q,"prompt_id":"p1","cwd":"/home/dev/project","hook_event_name":%q,"tool_name":"Read","tool_input":{"file_path":"src/%d.go"},"tool_use_id":"toolu_%d"}`,
+				session, hook, n, n)
+		}
+		// A stop that says otherwise counts once for each prompt.
+		return fmt.Appendf(nil, `{"session_id":%q,"prompt_id":"p1","cwd":"/home/dev/project","hook_event_name":%q,"stop_hook_active":true,"last_assistant_message":"src/%d.go"}`,
+			session, hook, n)
+	}},
+}
+
+var numbered = regexp.MustCompile(`src/(\d+)\.go`)
+
+// number is the one that a payload of any agent holds.
+func number(t testing.TB, payload []byte) int {
+	t.Helper()
+	m := numbered.FindSubmatch(payload)
+	if m == nil {
+		t.Fatalf("a stored payload without a number: %.200q", payload)
+	}
+	n, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// traced is the agent's hook program for trace.Run.
+func (a *agent) traced(w *lab.World, hook, session string, n int) trace.Program {
+	return trace.Program{
+		Path: filepath.Join(lab.Programs, a.program), Args: []string{hook}, Env: w.Environ, Dir: w.Work,
+		Stdin: a.payload(hook, session, n),
+	}
+}
+
+// hook starts the agent's hook program undisturbed and holds it to its promises.
+func (a *agent) hook(w *lab.World, hook, session string, n int) error {
+	cmd := w.Program(a.program, hook)
+	cmd.Stdin = bytes.NewReader(a.payload(hook, session, n))
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil || out.String() != a.answer || errs.Len() > 0 {
+		return fmt.Errorf("%s %s: %w, answered %q, said %q", a.program, hook, err, out.String(), errs.String())
+	}
+	return nil
+}
+
+// acknowledged tells whether a hook that may have been killed has answered. What
+// it printed must be the whole answer or nothing.
+func (a *agent) acknowledged(end *trace.Ending) (bool, error) {
+	out := string(end.Stdout)
+	if len(end.Stderr) > 0 || out != "" && out != a.answer {
+		return false, fmt.Errorf("answered %q, said %q", out, end.Stderr)
+	}
+	if a.answer == "" {
+		return end.Code == 0, nil
+	}
+	return out == a.answer, nil
+}
+
+// ledger is what became of the events that were sent.
+type ledger struct {
+	next  int
+	acked map[int]bool
+}
+
+// number is that of the next event, which counts as not answered for.
+func (l *ledger) number() int {
+	if l.acked == nil {
+		l.acked = make(map[int]bool)
+	}
+	l.next++
+	l.acked[l.next] = false
+	return l.next
+}
+
+// check holds what is stored against what was answered for. It returns how often
+// each event is stored.
+func (l *ledger) check(t testing.TB, r *proof.Result, records []*spool.Record) (seen map[int]int) {
+	t.Helper()
+	seen = make(map[int]int)
+	for _, rec := range records {
+		if !unread(rec) {
+			seen[number(t, rec.Payload)]++
+		}
+	}
+	for n, acked := range l.acked {
+		if seen[n] > 1 || acked && seen[n] == 0 {
+			r.Break("event %d, answered for: %t, is stored %d times", n, acked, seen[n])
+		}
+	}
+	return seen
+}
+
+// unread tells a hook's note that it was started but could not read its standard
+// input.
+func unread(rec *spool.Record) bool { return rec.Raw && len(rec.Payload) == 0 }
+
+// stored reads the whole spool: its records, and how many stretches of damage
+// and torn ends lie between them.
+func stored(t testing.TB, w *lab.World) (records []*spool.Record, damage int) {
+	t.Helper()
+	eachSession(t, w, func(_ spool.Key, recs []*spool.Record, broken int) {
+		records = append(records, recs...)
+		damage += broken
+	})
+	return records, damage
+}
+
+func eachSession(t testing.TB, w *lab.World, f func(k spool.Key, records []*spool.Record, broken int)) {
+	t.Helper()
+	sp, err := spool.Open(filepath.Join(w.State(), "spool"), spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sp.Close() }()
+	keys, err := sp.Sessions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range keys {
+		s, err := sp.Session(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rd, err := s.Reader(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var records []*spool.Record
+		for rd.Next() {
+			records = append(records, rd.Record())
+		}
+		broken := len(rd.Damage())
+		if _, torn := rd.Tail(); torn {
+			broken++
+		}
+		if err := errors.Join(rd.Err(), rd.Close(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		f(k, records, broken)
+	}
+}
+
+// endRuns ends every run that is open, as a hook would, but without the delivery
+// that a hook would start.
+func endRuns(t testing.TB, w *lab.World, l *ledger) {
+	t.Helper()
+	sp, err := spool.Open(filepath.Join(w.State(), "spool"), spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sp.Close() }()
+	eachSession(t, w, func(k spool.Key, records []*spool.Record, _ int) {
+		i := slices.IndexFunc(agents, func(a agent) bool { return a.name == k.Host })
+		records = slices.DeleteFunc(records, unread)
+		if len(records) == 0 || records[len(records)-1].Event == agents[i].end {
+			return
+		}
+		last := *records[len(records)-1]
+		n := l.number()
+		last.Event, last.Payload = agents[i].end, agents[i].payload(agents[i].end, last.Session, n)
+		if err := sp.Append(&last); err != nil {
+			t.Fatal(err)
+		}
+		l.acked[n] = true
+	})
+}
+
+// holdSweeps keeps hooks from starting a look at all sessions for a minute.
+func holdSweeps(t testing.TB, w *lab.World) {
+	t.Helper()
+	dir := filepath.Join(w.State(), "spool")
+	stamp := filepath.Join(dir, "sweep.stamp")
+	now := time.Now()
+	err := os.Chtimes(stamp, now, now)
+	if errors.Is(err, os.ErrNotExist) {
+		err = errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(stamp, nil, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// documented are the files that may lie in the state folder: see spool/FORMAT.md
+// and the page on files in docs.
+var documented = regexp.MustCompile(`^(` + strings.Join([]string{
+	`hookspan\.log(\.1)?`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code)`,
+	`spool/[a-z-]+/[0-9a-f]{32}`,
+	`spool/[a-z-]+/[0-9a-f]{32}/(events\.json-seq|[a-z]+\.lock|delivery-[a-z]+\.json|quarantine)`,
+	`spool/[a-z-]+/[0-9a-f]{32}/quarantine/[0-9a-f]{16}-[0-9a-f]{8}\.bin`,
+}, "|") + `)$`)
+
+// strays are the files below the state folder that nobody speaks of. inMaking
+// counts those that a dead process may leave behind, by the format.
+func strays(t testing.TB, w *lab.World) (names []string, inMaking int) {
+	t.Helper()
+	err := filepath.WalkDir(w.State(), func(path string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(w.State(), path)
+		name = filepath.ToSlash(name)
+		switch {
+		case name == "." || documented.MatchString(name):
+		case strings.HasPrefix(filepath.Base(name), ".") && strings.HasSuffix(name, ".tmp"):
+			inMaking++
+		default:
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return names, inMaking
+}
+
+// deliverAll ends all runs, delivers, and checks that each destination has a
+// span of each stored tool call.
+func deliverAll(t testing.TB, r *proof.Result, w *lab.World, l *ledger) {
+	t.Helper()
+	endRuns(t, w, l)
+	for name, res := range w.Flush() {
+		if len(res.Errors) > 0 || res.Waiting > 0 || res.Parked > 0 {
+			r.Break("delivery to %s: %+v", name, res)
+		}
+	}
+	records, _ := stored(t, w)
+	calls := 0
+	for _, rec := range records {
+		if rec.Event == "PreToolUse" && !unread(rec) {
+			calls++
+		}
+	}
+	for name, spans := range map[string][]otlptest.Span{"otlp": w.OTLP.Spans(), "store": w.Stored(), "file": w.Filed()} {
+		got := make(map[otlptest.ID]int)
+		for _, s := range spans {
+			if strings.HasPrefix(s.Name, "execute_tool ") {
+				got[s.ID]++
+			}
+		}
+		if len(got) != calls {
+			r.Break("%s has spans of %d tool calls, %d are stored", name, len(got), calls)
+		}
+	}
+	l.check(t, r, records)
+	if names, _ := strays(t, w); len(names) > 0 {
+		r.Break("files that nobody speaks of: %s", cmp.Diff([]string(nil), names))
+	}
+}
