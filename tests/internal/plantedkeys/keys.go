@@ -1,4 +1,11 @@
-package pipeline_test
+// Package plantedkeys makes secrets in the forms of real ones, puts them into
+// payloads, and finds them, or pieces of them, in what came out.
+//
+// A piece is any eight characters in a row of a key's random part: fewer give
+// nobody a head start, and texts hold them by chance. Nothing here is a secret,
+// and every run makes the same keys. Their parts are put together at run time,
+// so that no secret scanner takes this package for a leak.
+package plantedkeys
 
 import (
 	"math/rand/v2"
@@ -15,28 +22,56 @@ const (
 	b64   = alnum + "+/"
 )
 
-// key is a made-up secret in the form of a real one. Its parts are put together
-// at run time, so that no secret scanner takes this file for a leak.
-type key struct {
-	// before is what leads to it, random what must never be seen, after what
+// Key is a made-up secret in the form of a real one.
+type Key struct {
+	// Before is what leads to it, Random what must never be seen, After what
 	// follows.
-	before, random, after string
+	Before, Random, After string
 }
 
-func (k key) text() string { return k.before + k.random + k.after }
+// Text is the key with what stands around it.
+func (k Key) Text() string { return k.Before + k.Random + k.After }
 
-// leak is the first stretch of eight random characters that stands in s.
-func (k key) leak(s string) string {
-	for i := 0; i+8 <= len(k.random); i++ {
-		if piece := k.random[i : i+8]; strings.Contains(s, piece) {
+// Piece is how many characters in a row count as a part of a key.
+const Piece = 8
+
+// Leak is the first piece of the key that stands in s, or nothing.
+func (k Key) Leak(s string) string {
+	for i := 0; i+Piece <= len(k.Random); i++ {
+		if piece := k.Random[i : i+Piece]; strings.Contains(s, piece) {
 			return piece
 		}
 	}
 	return ""
 }
 
-// keys are the secrets that the tests plant, the same ones in every run.
-func keys() []key {
+// Finder looks for the pieces of many keys at once.
+type Finder map[string]int
+
+// NewFinder knows the keys by their place in the list.
+func NewFinder(keys []Key) Finder {
+	f := Finder{}
+	for i, k := range keys {
+		for j := 0; j+Piece <= len(k.Random); j++ {
+			f[k.Random[j:j+Piece]] = i
+		}
+	}
+	return f
+}
+
+// Find returns the first piece in s, the key's place in the list, and what stands
+// around it. The place is -1 where there is none.
+func (f Finder) Find(s string) (key int, around string) {
+	for i := 0; i+Piece <= len(s); i++ {
+		if k, ok := f[s[i:i+Piece]]; ok {
+			return k, s[max(0, i-80):min(len(s), i+60)]
+		}
+	}
+	return -1, ""
+}
+
+// Keys are the secrets to plant, at least one of each issuer's form.
+func Keys() []Key {
 	rng := rand.New(rand.NewPCG(23, 42)) //nolint:gosec // Nothing here is secret.
 	// Each stretch of four has a digit in it, as nearly all stretches of real
 	// keys are mixed.
@@ -50,15 +85,15 @@ func keys() []key {
 		}
 		return string(b)
 	}
-	pem := func(kind string) key {
-		return key{
+	pem := func(kind string) Key {
+		return Key{
 			"-----BEGIN " + kind + "-----\n",
 			r(b64, 64) + "\n" + r(b64, 64) + "\n" + r(b64, 30) + "==",
 			"\n-----END " + kind + "-----",
 		}
 	}
 	jwt := "ey" + "JhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."
-	return []key{
+	return []Key{
 		{"AK" + "IA", r(upper+digit, 16), ""},
 		{"AS" + "IA", r(upper+digit, 16), ""},
 		{"aws_secret_" + "access_key = ", r(b64, 40), ""},
