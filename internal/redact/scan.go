@@ -263,6 +263,10 @@ func boundaryBefore(s string, i int) bool {
 		return true
 	}
 	c := s[i-1]
+	if c == '-' {
+		// Within a word it joins; at a line's beginning it is a diff's, or a list's.
+		return boundaryOfLine(s, i-1)
+	}
 	if i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbf", c) >= 0 {
 		return true
 	}
@@ -280,6 +284,14 @@ func boundaryBefore(s string, i int) bool {
 		return j >= 0 && s[j] == '['
 	}
 	return false
+}
+
+// boundaryOfLine tells whether a line, or a quoted text, begins at i.
+func boundaryOfLine(s string, i int) bool {
+	if i == 0 || strings.IndexByte("\n\r\"'`", s[i-1]) >= 0 {
+		return true
+	}
+	return i >= 2 && s[i-2] == '\\' && (s[i-1] == 'n' || s[i-1] == 'r')
 }
 
 // merge joins two ordered lists; overlapping spans become one.

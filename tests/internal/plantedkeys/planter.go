@@ -29,6 +29,9 @@ type Planter struct {
 	Fields map[string]int
 	// Names plants a member of that name into every object, too.
 	Names bool
+	// All plants into the members that say what an event is, too: it may then be
+	// taken for another, or for none.
+	All bool
 }
 
 // Document plants into one JSON document. What is none stays as it is.
@@ -83,7 +86,7 @@ func (p *Planter) value(field string, v any) any {
 }
 
 func (p *Planter) text(field, s string) string {
-	if s == "" || slices.Contains(identity, field) {
+	if s == "" || !p.All && slices.Contains(identity, field) {
 		return s
 	}
 	// JSON within a text, as tools' parameters have it, stays JSON.
