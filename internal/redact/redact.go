@@ -20,7 +20,7 @@ type Redactor struct {
 
 // New returns a Redactor with the built-in rules and the user's.
 func New(user []Rule) *Redactor {
-	r := &Redactor{stages: []*scanner{newScanner(tokenRules()), newScanner(contextRules())}}
+	r := &Redactor{stages: []*scanner{newScanner(append(tokenRules(), serviceRules()...)), newScanner(contextRules())}}
 	for _, u := range user {
 		r.user = append(r.user, userRule(u))
 	}
@@ -169,7 +169,7 @@ type Rule struct {
 // Rules lists the built-in rules in the order in which they are tried.
 func Rules() []Rule {
 	var out []Rule
-	for _, set := range [][]*rule{tokenRules(), contextRules()} {
+	for _, set := range [][]*rule{tokenRules(), serviceRules(), contextRules()} {
 		for _, r := range set {
 			out = append(out, Rule{Name: r.name, Pattern: regexp.MustCompile("^(?:" + r.pattern + ")")})
 		}

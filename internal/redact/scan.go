@@ -23,6 +23,9 @@ type rule struct {
 	// reach is how many bytes the expression may need to see; if zero, 256,
 	// which keeps regexp on its quicker way.
 	reach int
+	// back is how many characters of words, dots and ~ before a match belong to the
+	// secret too, for keys that are known by something in their middle.
+	back int
 	// ok decides on a match; nil means yes.
 	ok func(match) bool
 	// grow moves a match's end to where the secret ends; nil means it is there.
@@ -63,6 +66,9 @@ type scanner struct {
 }
 
 type group struct {
+	// pairs has a bit for each two bytes that a probe may begin with, so that most
+	// places cost one load.
+	pairs  [1 << 16 / 64]uint64
 	tables [4][256]uint64
 	rules  [64]*rule
 	n      int
@@ -110,6 +116,14 @@ func (g *group) add(probe string, r *rule) {
 			g.tables[pos][c] |= bit
 		}
 	}
+	for a := range 256 {
+		for b := range 256 {
+			if g.tables[0][a]&g.tables[1][b]&bit != 0 {
+				pair := a<<8 | b
+				g.pairs[pair>>6] |= 1 << (pair & 63)
+			}
+		}
+	}
 	g.rules[g.n] = r
 	g.n++
 }
@@ -127,12 +141,20 @@ func (s *scanner) scan(seg string, cut, last bool) []span {
 func (g *group) scan(seg string, cut, last bool) []span {
 	var out []span
 	t0, t1, t2, t3 := &g.tables[0], &g.tables[1], &g.tables[2], &g.tables[3]
+	done := 0
 	for i := 0; i+3 < len(seg); i++ {
+		if pair := uint(seg[i])<<8 | uint(seg[i+1]); g.pairs[pair>>6]&(1<<(pair&63)) == 0 {
+			continue
+		}
 		hits := t0[seg[i]] & t1[seg[i+1]] & t2[seg[i+2]] & t3[seg[i+3]]
 		for ; hits != 0; hits &= hits - 1 {
 			r := g.rules[bits.TrailingZeros64(hits)]
 			sp, ok := r.at(seg, i, cut, last)
 			if ok {
+				for n := 0; n < r.back && sp.lo > done && inKey(seg[sp.lo-1]); n++ {
+					sp.lo--
+				}
+				done = sp.hi
 				out = append(out, sp)
 				i = max(i, sp.hi-1)
 				break
@@ -255,6 +277,9 @@ func isWord(c byte) bool {
 func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
 }
+
+// inKey tells what stands in the middle of a key.
+func inKey(c byte) bool { return isWord(c) || c == '~' || c == '.' }
 
 // boundaryBefore tells whether a word may begin at i. A letter before it may
 // be the end of an escape: \n and its like, %3D, \u003d, or of an ANSI colour.
