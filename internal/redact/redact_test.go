@@ -74,6 +74,8 @@ func TestString(t *testing.T) {
 		{"line removed in a diff", "@@ -1 +1 @@\n-AK" + "IA7Q2W8E4R6T1Y3U5I\n+x", "@@ -1 +1 @@\n-[REDACTED:aws-access-key]\n+x"},
 		{"diff in JSON", `"@@\n-sb` + `p_` + strings.Repeat("a1b2c3d4", 5) + `\n"`, `"@@\n-[REDACTED:supabase-token]\n"`},
 		{"command line removed in a diff", "-curl -s -u admin:q7RtZ2mK https://h.example", "-curl -s -u admin:[REDACTED:curl-password] https://h.example"},
+		{"key known by its end", "key a1B2c3_" + fake[:29] + "_mmk.", "key [REDACTED:maxmind-key]."},
+		{"key known by its middle", "x=Zm9vYmFyYmF6MT.atlas" + "v1." + fake + fake, "x=[REDACTED:hashicorp-token]"},
 		{"key beside a marker", "[REDACTED:jwt]" + key, "[REDACTED:jwt][REDACTED:github-token]"},
 		{"known form beats telling name", "GITHUB_" + "TOKEN=" + key, "GITHUB_" + "TOKEN=[REDACTED:github-token]"},
 		{"key as a URL's user", "https://" + key + "@github.com/x", "https://[REDACTED:github-token]@github.com/x"},

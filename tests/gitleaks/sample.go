@@ -20,39 +20,46 @@ const (
 // name is empty where the rule asks for none, and whole says
 // that the secret is all of a text, its surroundings included.
 func (r *Rule) Sample(rng *rand.Rand) (name, secret string, whole bool) {
-	re := r.Regex.String()
-	fold := strings.HasPrefix(re, "(?i)")
-	flags := ""
-	if fold {
-		flags = "(?i)"
-	}
-	body := strings.TrimPrefix(re, "(?i)")
+	// Half of the secrets that a rule finds in any case have capitals.
+	body := r.Regex.String()
+	g := generator{rng, strings.Contains(body, "(?i") && rng.IntN(2) == 0}
+	body = strings.TrimPrefix(body, "(?i)")
 	if rest, ok := strings.CutPrefix(body, namePrefix); ok {
 		names, value, ok := strings.Cut(rest, operator)
 		if ok && strings.HasSuffix(value, secretEnd) {
 			names = strings.TrimPrefix(strings.TrimSuffix(names, ")"), nameInner)
 			names = strings.TrimSuffix(strings.TrimSuffix(names, strings.TrimPrefix(nameSuffix, ")")), ")")
-			return generate("(?i)(?"+names+")", rng), generate(flags+strings.TrimSuffix(value, secretEnd), rng), false
+			return g.text("(?" + names + ")"), g.text(strings.TrimSuffix(value, secretEnd)), false
 		}
 	}
 	if value, ok := strings.CutSuffix(body, secretEnd); ok {
 		body = value
 	}
-	text := generate(flags+body, rng)
+	text := g.text(body)
 	if len(r.Keywords) > 0 && strings.Trim(r.Keywords[0], "abcdefghijklmnopqrstuvwxyz") == "" {
 		name = r.Keywords[0]
 	}
 	return name, text, strings.ContainsAny(text, " \n\t=:'\"<")
 }
 
-// generate makes a text that the expression matches, of printable characters.
-func generate(expression string, rng *rand.Rand) string {
-	re, err := syntax.Parse(expression, syntax.Perl)
+// generator makes random texts that expressions match.
+type generator struct {
+	rng *rand.Rand
+	// capitals lets letters of either case stand for those of one.
+	capitals bool
+}
+
+// sensitive takes the flags away, which would lose how a fixed part is written.
+var sensitive = strings.NewReplacer("(?i)", "", "(?i:", "(?:", "(?-i:", "(?:")
+
+// text makes one of printable characters.
+func (g *generator) text(expression string) string {
+	re, err := syntax.Parse(sensitive.Replace(expression), syntax.Perl)
 	if err != nil {
 		panic(err) // It is a part of one that was compiled.
 	}
 	var b strings.Builder
-	write(&b, re, rng)
+	g.write(&b, re)
 	return b.String()
 }
 
@@ -60,50 +67,46 @@ func generate(expression string, rng *rand.Rand) string {
 // any of them.
 const printable = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_+/=.!#%~ \n"
 
-func write(b *strings.Builder, re *syntax.Regexp, rng *rand.Rand) {
+func (g *generator) write(b *strings.Builder, re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpLiteral:
-		text := string(re.Rune)
-		if re.Flags&syntax.FoldCase != 0 {
-			text = strings.ToLower(text)
-		}
-		b.WriteString(text)
+		b.WriteString(string(re.Rune))
 	case syntax.OpCharClass:
-		b.WriteRune(pick(re.Rune, rng))
+		b.WriteRune(g.pick(re.Rune))
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		// One alone is a dot that was not escaped, nearly everywhere; many are
 		// what stands between two parts, see repeat.
 		b.WriteByte('.')
 	case syntax.OpConcat, syntax.OpCapture:
 		for _, sub := range re.Sub {
-			write(b, sub, rng)
+			g.write(b, sub)
 		}
 	case syntax.OpAlternate:
-		write(b, re.Sub[rng.IntN(len(re.Sub))], rng)
+		g.write(b, re.Sub[g.rng.IntN(len(re.Sub))])
 	case syntax.OpQuest:
-		repeat(b, re.Sub[0], 0, 1, rng)
+		g.repeat(b, re.Sub[0], 0, 1)
 	case syntax.OpStar:
-		repeat(b, re.Sub[0], 0, 4, rng)
+		g.repeat(b, re.Sub[0], 0, 4)
 	case syntax.OpPlus:
-		repeat(b, re.Sub[0], 1, 8, rng)
+		g.repeat(b, re.Sub[0], 1, 8)
 	case syntax.OpRepeat:
 		most := re.Max
 		if most < 0 || most > re.Min+24 {
 			most = re.Min + 24
 		}
-		repeat(b, re.Sub[0], re.Min, most, rng)
+		g.repeat(b, re.Sub[0], re.Min, most)
 	default:
 		// Boundaries and ends take up no text.
 	}
 }
 
-func repeat(b *strings.Builder, re *syntax.Regexp, least, most int, rng *rand.Rand) {
-	for range least + rng.IntN(most-least+1) {
+func (g *generator) repeat(b *strings.Builder, re *syntax.Regexp, least, most int) {
+	for range least + g.rng.IntN(most-least+1) {
 		switch {
 		case re.Op != syntax.OpAnyChar && re.Op != syntax.OpAnyCharNotNL:
-			write(b, re, rng)
+			g.write(b, re)
 		case least > 1:
-			b.WriteByte(printable[rng.IntN(62)])
+			b.WriteByte(printable[g.rng.IntN(62)])
 		case re.Op == syntax.OpAnyChar:
 			b.WriteByte('\n')
 		default:
@@ -114,7 +117,7 @@ func repeat(b *strings.Builder, re *syntax.Regexp, least, most int, rng *rand.Ra
 
 // pick takes any character of a class, a printable one where there is one. Of
 // white space it takes a blank.
-func pick(ranges []rune, rng *rand.Rand) rune {
+func (g *generator) pick(ranges []rune) rune {
 	var have []rune
 	for _, c := range printable {
 		for i := 0; i+1 < len(ranges); i += 2 {
@@ -127,7 +130,11 @@ func pick(ranges []rune, rng *rand.Rand) rune {
 	if len(have) == 0 {
 		return ranges[0]
 	}
-	return have[rng.IntN(len(have))]
+	c := have[g.rng.IntN(len(have))]
+	if g.capitals && 'a' <= c && c <= 'z' && g.rng.IntN(2) == 0 {
+		c += 'A' - 'a'
+	}
+	return c
 }
 
 // texts are the ways in which gitleaks' own samples of a secret are written: {i}
