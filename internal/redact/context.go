@@ -100,6 +100,9 @@ func assigned(m match) bool {
 	if !quoted && !element && m.hi < len(m.text) && strings.IndexByte("([{<", m.text[m.hi]) >= 0 {
 		return false
 	}
+	if quoted && strings.ContainsAny(v, "();{") && m.hi < len(m.text) && strings.IndexByte(" \t\r\n", m.text[m.hi]) >= 0 {
+		return false // What was taken for the opening quote closes a text.
+	}
 	v = strings.TrimRight(v, ".,;:")
 	letters, digits, symbols := count(v)
 	pass := len(name) > 0 && name[0]|0x20 == 'p'
@@ -107,7 +110,7 @@ func assigned(m match) bool {
 	case sign == "," && !random(v) && digitRuns(v) < 2:
 		return false
 	case digits == 0 && symbols == 0:
-		return upperLower(v) && (len(v) >= 20 && entropy(v) >= 3.9 || len(v) >= 16 && random(v))
+		return upperLower(v) && (len(v) >= 20 && entropy(v) >= 3.9 && !words(v) || len(v) >= 16 && random(v))
 	case letters == 0:
 		return pass && len(v) >= 8 && (env || quoted)
 	case digits == 0:
@@ -228,12 +231,13 @@ func looksLikeCode(v string, quoted bool) bool {
 	// those of a sentence or of a cut.
 	v = strings.TrimRight(v, ".,;:")
 	if strings.Contains(v, ".") {
-		for part := range strings.SplitSeq(v, ".") {
-			if len(part) >= 8 && (digitRuns(part) > 2 || random(v)) {
+		chain := strings.Contains(strings.TrimRight(v, "="), "=") // a.b = c.d = e
+		for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == '.' || r == '=' }) {
+			if len(part) >= 8 && (digitRuns(part) > 2 || random(part) || !chain && random(v)) {
 				return false
 			}
 		}
-		return strings.Trim(v, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,;") == ""
+		return strings.Trim(v, alphanumeric+"_.,;=") == ""
 	}
 	return false
 }

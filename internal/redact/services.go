@@ -25,7 +25,8 @@ func serviceRules() []*rule {
 		{name: "duffel-token", probes: []string{"duff"}, pattern: `duffel_(?:test|live)_[A-Za-z0-9_=-]{40,}`, lead: 12},
 		{name: "dynatrace-token", probes: []string{"dt0c", "dt0s"}, pattern: `dt0[cs][0-9]{2}\.[A-Za-z0-9]{8,}\.[A-Za-z0-9]{64}`, lead: 7},
 		{name: "easypost-key", probes: []string{"EZ[AT]K"}, pattern: `EZ[AT]K[A-Za-z0-9]{54}`, left: true},
-		{name: "facebook-token", probes: []string{"EAA[MC]", "[0123456789][0123456789][0123456789][|%]"}, pattern: `(?:EAA[MC][A-Za-z0-9]{60,}|[0-9]{3}[|%][A-Za-z0-9_-]{27,40})`, ok: facebook},
+		{name: "facebook-token", probes: []string{"EAA[MC]"}, pattern: `EAA[MC][A-Za-z0-9]{60,}`, left: true, ok: mixed},
+		{name: "facebook-token", probes: []string{"[0123456789][0123456789][0123456789][|%]"}, pattern: `[0-9]{3}[|%][A-Za-z0-9_-]{27,40}`, right: true, ok: facebook},
 		{name: "flutterwave-key", probes: []string{"FLW[SP]"}, pattern: `FLW(?:SECK|PUBK)(?:_TEST|_LIVE)?-[A-Za-z0-9]{12,}(?:-[Xx])?`, lead: 8},
 		{name: "fly-token", probes: []string{"fo1_", "fm[12]"}, pattern: `(?:fo1_[A-Za-z0-9_-]{43}|fm[12][ar]?_[A-Za-z0-9+/]{60,}={0,3})`, left: true},
 		{name: "frameio-token", probes: []string{"fio-"}, pattern: `fio-u-[A-Za-z0-9_=-]{60,}`, lead: 6},
@@ -78,9 +79,6 @@ const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 
 // facebook tells an app's token, which its number begins, from other digits.
 func facebook(m match) bool {
-	if strings.HasPrefix(m.value(), "EAA") {
-		return true
-	}
 	n := 0
 	for i := m.at - 1; i >= 0 && '0' <= m.text[i] && m.text[i] <= '9'; i-- {
 		n++

@@ -23,6 +23,7 @@ var mayStay = map[string]struct {
 	"discord-client-id":      {1, digitsAlone},
 	"private-key":            {1, "what is made after it has no base64 behind its first line; keys as programs write them are planted"},
 	"kubernetes-secret-yaml": {1, "the values have names of their own choice; those with a telling one, or a form of their own, are found"},
+	"curl-auth-user":         {0.6, "gitleaks takes the user's name for a part of the secret; it stays"},
 	"confluent-access-token": {0.05, oneCase},
 	"dropbox-api-token":      {0.15, oneCase},
 	"finicity-client-secret": {0.05, oneCase},

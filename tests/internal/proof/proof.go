@@ -56,7 +56,7 @@ func (r *Result) Trial(n int) {
 }
 
 // shown bounds how many broken trials of a row are told in words.
-const shown = 400
+const shown = 20
 
 // Break says that a trial broke the rule. The row goes on.
 func (r *Result) Break(format string, args ...any) {
