@@ -278,7 +278,7 @@ func TestTailOfTextCutAnywhere(t *testing.T) {
 			}
 			// Far inside a long secret one place is like the next.
 			for end := start; end <= len(text); end += 1 + (end-start)/100 {
-				for _, mark := range []string{"", "…", "...", "\n... [truncated]"} {
+				for _, mark := range []string{"", "…", "...", "\n... [truncated]", "… [40032 bytes cut]\", and more\""} {
 					got := r.Tail(text[:end] + mark)
 					if l := leak(p, got); l != "" {
 						t.Fatalf("%d %s, %s, mark %q: %q stayed in %q", i, p.rule, name, mark, l, got)

@@ -183,6 +183,9 @@ func (r *rule) at(seg string, i int, cut, last bool) (span, bool) {
 		return span{}, false
 	}
 	lo, hi, open, ok = r.find(r.head(), seg, i)
+	if mark, _ := nextMark(seg[:hi], lo); ok && mark > lo {
+		hi, open = mark, false // A password may hold any sign, a mark's too.
+	}
 	random := max(lo, i+r.lead)
 	if !ok || open || hi-random < headMin || fewLower(seg[random:hi]) || !cutAt(seg, hi, last) ||
 		r.ok != nil && !r.ok(match{text: seg, at: i, lo: lo, hi: hi, head: true}) {

@@ -166,12 +166,7 @@ func decodeAll(host string, in []lab.Event) []hook.Event {
 func mapped(clean *redact.Redactor, capture otelmap.Capture, host string, events []hook.Event, tr func(session string) *hook.Transcript) tracetest.SpanStubs {
 	o := otelmap.Options{Capture: capture, ScopeVersion: "test"}
 	if clean != nil {
-		o.Clean = func(s string, limit int) string {
-			if limit <= 0 {
-				return clean.String(s)
-			}
-			return clean.Preview(s, limit)
-		}
+		o.Clean = clean.Preview
 	}
 	var names []string
 	last := time.Time{}
