@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/infiniumtest"
 	"github.com/hookspan/hookspan/internal/deliver"
@@ -69,4 +68,3 @@ func credentialsSaid(t *testing.T, r *proof.Result) {
 		}
 	}
 }
-
