@@ -67,7 +67,10 @@ func serviceRules() []*rule {
 }
 
 // odd spares words at a cut that begin as a key does.
-func odd(m match) bool { return !m.head || !words(m.value()[3:]) }
+func odd(m match) bool {
+	v := m.value()
+	return !m.head || !words(v[3:]) && (hasDigit(v) || random(v))
+}
 
 // maxmind tells a licence key, which its end gives away, from other names.
 func maxmind(m match) bool {

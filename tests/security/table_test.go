@@ -13,6 +13,6 @@ func TestMain(m *testing.M) { lab.Main(m) }
 // TestAttacks is the table: one line for each file of rows.
 func TestAttacks(t *testing.T) {
 	proof.Run(t, "docs/security.md", "attacks", slices.Concat(
-		secretRows, gitleaksRows, saidRows, cutRows, ordinaryRows,
+		secretRows, gitleaksRows, saidRows, cutRows, ordinaryRows, programRows,
 	))
 }
