@@ -240,6 +240,21 @@ var printed = map[string]func(*rand.Rand) string{
 			return fmt.Sprintf("goroutine %d [running]:\nexample.org/m/auth.(*Token).Verify(0xc000%06x, {0x%x, 0x2})\n\t/home/dev/m/auth/token.go:%d +0x%x\nError: invalid token at position %d: expected identifier", i, rng.IntN(1<<24), rng.Uint64(), i, rng.IntN(4096), i)
 		})
 	},
+	"settings": func(rng *rand.Rand) string {
+		return lines(30, func(i int) string {
+			return fmt.Sprintf("max_tokens: %d\n\"token_type\": \"bearer\", \"expires_in\": 3600\nPASSWORD_FILE=/run/secrets/db_password%d\n"+
+				"TOKEN_URL=https://login.example.com/oauth2/v%d.0/token\nsecretName: my-app-secret-v%d\npassword: ${{ secrets.DB_PASSWORD_%d }}\n"+
+				"api_key = os.environ[\"OPENAI_API_KEY_%d\"]\nexport GITHUB_TOKEN=$(gh auth token --hostname h%d)\nDB_PASSWORD=********\n"+
+				"access_key_id: ${AWS_ACCESS_KEY_ID}\nPASSWORD_HASH=bcrypt\nx-api-key: <your-key-%d>\n", rng.IntN(9999), i, i, i, i, i, i, i)
+		})
+	},
+	"source of a login": func(rng *rand.Rand) string {
+		return lines(30, func(i int) string {
+			return fmt.Sprintf("const password = await getPassword(user%d);\nlet accessToken: string = this.tokens.current%d;\nprivateKey := keys.Private(%d)\n"+
+				"if (secretKey === undefined || tokenProvider.isExpired%d()) throw new InvalidTokenError('token expired');\n"+
+				"self.auth_token = kwargs.pop('auth_token_%d', None)\n<input type=\"password\" name=\"password-confirmation-%d\">\n", i, i, i, i, i, i)
+		})
+	},
 	"public keys": func(rng *rand.Rand) string {
 		return lines(10, func(i int) string {
 			b := make([]byte, 300)
