@@ -117,8 +117,11 @@ func (g *group) add(probe string, r *rule) {
 		}
 	}
 	for a := range 256 {
+		if g.tables[0][a]&bit == 0 {
+			continue
+		}
 		for b := range 256 {
-			if g.tables[0][a]&g.tables[1][b]&bit != 0 {
+			if g.tables[1][b]&bit != 0 {
 				pair := a<<8 | b
 				g.pairs[pair>>6] |= 1 << (pair & 63)
 			}
@@ -179,7 +182,7 @@ func (r *rule) at(seg string, i int, cut, last bool) (span, bool) {
 		}
 		return span{lo, hi, r.name}, true
 	}
-	if !cut || r.head() == nil {
+	if !cut || !r.cutNear(seg, i) || r.head() == nil {
 		return span{}, false
 	}
 	lo, hi, open, ok = r.find(r.head(), seg, i)
@@ -192,6 +195,18 @@ func (r *rule) at(seg string, i int, cut, last bool) (span, bool) {
 		return span{}, false
 	}
 	return span{lo, hi, r.name}, true
+}
+
+// cutNear tells whether the text ends, or a mark stands, where a beginning at i
+// may reach: looking for one is the dearest part.
+func (r *rule) cutNear(seg string, i int) bool {
+	const mark = 16 // No mark is longer.
+	end := i + max(r.reach, 256) + mark
+	if end >= len(seg) {
+		return true
+	}
+	lo, _ := nextMark(seg[:end], i)
+	return lo >= 0
 }
 
 // fewLower tells a few lower case letters, which are a word far more often than
