@@ -132,14 +132,15 @@ func keysAtCutter(t *testing.T, r *proof.Result) {
 // keptOf is how many bytes of an event's longest text are kept.
 func keptOf(t *testing.T, host hookproc.Host, e lab.Event) int {
 	t.Helper()
-	for _, rec := range recorded(t, host, []lab.Event{e}) {
-		var v any
-		if err := json.Unmarshal(rec.Payload, &v); err != nil {
-			t.Fatal(err)
-		}
-		return longest(v)
+	recs := recorded(t, host, []lab.Event{e})
+	if len(recs) != 1 {
+		t.Fatalf("%d records of one event", len(recs))
 	}
-	return 0
+	var v any
+	if err := json.Unmarshal(recs[0].Payload, &v); err != nil {
+		t.Fatal(err)
+	}
+	return longest(v)
 }
 
 // longest is the place of the first mark of a cut in a decoded value.
