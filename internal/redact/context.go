@@ -117,6 +117,8 @@ func assigned(m match) bool {
 		return (env || quoted) && pass && len(v) >= 8 && entropy(v) >= 2.8 && strings.ContainsAny(v, "!@#$%^&*?~")
 	case upperLower(v) && random(v):
 		return true
+	case symbols == 0 && digits > 0 && len(v) >= 20 && !upperLower(v) && entropy(v) >= 3.3:
+		return true
 	case env || spaced:
 		return len(v) >= 8 && entropy(v) >= 2.5
 	case quoted:
@@ -209,7 +211,7 @@ func placeholder(v string) bool {
 		return true
 	}
 	for _, part := range []string{"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets."} {
-		if strings.Contains(low, part) && !(part[0] == '%' && random(v)) {
+		if strings.Contains(low, part) && !(strings.IndexByte("%x*.", part[0]) >= 0 && random(v)) {
 			return true
 		}
 	}

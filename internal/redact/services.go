@@ -35,7 +35,7 @@ func serviceRules() []*rule {
 		{name: "grafana-token", probes: []string{"eyJr"}, pattern: `eyJrIjoi[A-Za-z0-9]{60,}={0,3}`, left: true, lead: 8, reach: 1 << 10},
 		{name: "grafana-token", probes: []string{"glc_"}, pattern: `glc_[A-Za-z0-9+/]{32,}={0,3}`, left: true},
 		{name: "harness-key", probes: []string{"[ps]at."}, pattern: `[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}`, left: true, ok: odd},
-		{name: "infracost-key", probes: []string{"ico-"}, pattern: `ico-[A-Za-z0-9]{32}`, left: true, right: true, ok: mixed},
+		{name: "infracost-key", probes: []string{"ico-"}, pattern: `ico-[A-Za-z0-9]{32}`, left: true, right: true},
 		{name: "intra42-secret", probes: []string{"s-s4"}, pattern: `s-s4t2(?:ud|af)-[A-Fa-f0-9]{64}`, lead: 9},
 		{name: "jwt", probes: []string{"ZXlK"}, pattern: `ZXlK[A-Za-z0-9/+_-]{40,}={0,2}`, left: true, reach: 8 << 10},
 		{name: "jwt", probes: []string{"ey"}, pattern: `ey[A-Za-z0-9_-]{16,}\.ey[A-Za-z0-9/+_-]{16,}(?:\.[A-Za-z0-9/+_-]*={0,2})?`, left: true, lead: 3, reach: 8 << 10, ok: odd},
