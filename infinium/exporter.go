@@ -263,16 +263,34 @@ func (e *Exporter) broken(ctx context.Context, err error) *Error {
 	return fail
 }
 
-// scrub removes the secret from a text of the server's: an echo must not carry
-// it into a log.
+// piece is how many bytes of the secret in a row are too many for a log.
+const piece = 8
+
+// scrub removes the secret, and its pieces, from a text of the server's: an echo
+// must not carry it into a log, and a server may repeat the beginning alone.
 func (e *Exporter) scrub(s string) string {
-	return strings.ReplaceAll(s, e.secret, "[secret]")
+	s = strings.ReplaceAll(s, e.secret, "[secret]")
+	var b strings.Builder
+	done, end := 0, 0
+	for i := 0; i+piece <= len(s); i++ {
+		if !strings.Contains(e.secret, s[i:i+piece]) {
+			continue
+		}
+		if i >= end {
+			b.WriteString(s[done:i])
+			b.WriteString("[secret]")
+		}
+		end = i + piece
+		done = end
+	}
+	return b.String() + s[done:]
 }
 
 // scrubbed keeps the cause unless its text holds the secret.
 func (e *Exporter) scrubbed(err error) error {
-	if s := err.Error(); strings.Contains(s, e.secret) {
-		return errors.New(e.scrub(s))
+	text := err.Error()
+	if s := e.scrub(text); s != text {
+		return errors.New(s)
 	}
 	return err
 }

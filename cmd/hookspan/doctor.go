@@ -101,7 +101,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	if clean != nil {
 		for i := range out {
 			// Some quote a payload, or a folder that stands in one.
-			out[i].Text, out[i].Hint = clean.String(out[i].Text), clean.String(out[i].Hint)
+			out[i].Text, out[i].Hint = clean.Tail(out[i].Text), clean.Tail(out[i].Hint)
 		}
 	}
 	return out

@@ -113,7 +113,7 @@ func (a *app) logLine(clean *redact.Redactor) func(string) {
 	if clean == nil {
 		return a.log.Line
 	}
-	return func(line string) { a.log.Line(clean.String(line)) }
+	return func(line string) { a.log.Line(clean.Tail(line)) }
 }
 
 // judge reads a record's settings, a capture level and the fingerprint of the
@@ -227,12 +227,7 @@ func (a *app) mapping(clean *redact.Redactor) otelmap.Options {
 		IdleTimeout: a.cfg.IdleTimeout,
 	}
 	if clean != nil {
-		o.Clean = func(s string, limit int) string {
-			if limit <= 0 {
-				return clean.String(s)
-			}
-			return clean.Preview(s, limit)
-		}
+		o.Clean = clean.Preview
 	}
 	if name, err := os.Hostname(); err == nil {
 		o.Resource = append(o.Resource, otelmap.KeyHostName.String(name))

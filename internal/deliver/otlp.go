@@ -157,7 +157,7 @@ type answers struct {
 	query string
 	user  *url.Userinfo
 	// secrets removes credentials from a text; if nil, there are none.
-	secrets *strings.Replacer
+	secrets *credentials
 	next    http.RoundTripper
 }
 

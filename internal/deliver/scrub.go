@@ -17,7 +17,7 @@ const minSecret = 6
 // of its headers and of the URL's query, and the URL's password. Servers echo
 // these, as in "unknown API key: ...", and errors go to the log, to the delivery
 // state and to the terminal.
-func scrubber(u *url.URL, headers map[string]string) *strings.Replacer {
+func scrubber(u *url.URL, headers map[string]string) *credentials {
 	var secrets []string
 	add := func(values ...string) {
 		for _, v := range values {
@@ -56,10 +56,49 @@ func scrubber(u *url.URL, headers map[string]string) *strings.Replacer {
 	// The replacer takes the first that fits: a value within another comes later.
 	slices.SortFunc(secrets, func(x, y string) int { return cmp.Compare(len(y), len(x)) })
 	var pairs []string
+	pieces := make(map[string]bool)
 	for _, s := range secrets {
-		pairs = append(pairs, s, "****")
+		pairs = append(pairs, s, stars)
+		for i := 0; i+piece <= len(s); i++ {
+			// What goes over a blank holds a word beside the credential.
+			if p := s[i : i+piece]; !strings.Contains(p, " ") {
+				pieces[p] = true
+			}
+		}
 	}
-	return strings.NewReplacer(pairs...)
+	return &credentials{strings.NewReplacer(pairs...), pieces}
+}
+
+// stars stand for a credential, piece is how many of its bytes in a row are too
+// many: servers repeat the beginning of a key that they do not know, or its end.
+const (
+	stars = "****"
+	piece = 8
+)
+
+// credentials are what a text is rid of: whole, and in pieces.
+type credentials struct {
+	whole  *strings.Replacer
+	pieces map[string]bool
+}
+
+// Replace returns the text with stars in the place of credentials.
+func (c *credentials) Replace(text string) string {
+	text = c.whole.Replace(text)
+	var b strings.Builder
+	done, end := 0, 0
+	for i := 0; i+piece <= len(text); i++ {
+		if !c.pieces[text[i:i+piece]] {
+			continue
+		}
+		if i >= end {
+			b.WriteString(text[done:i])
+			b.WriteString(stars)
+		}
+		end = i + piece
+		done = end
+	}
+	return b.String() + text[done:]
 }
 
 func (t *answers) scrub(text string) string {

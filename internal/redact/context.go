@@ -11,7 +11,8 @@ func contextRules() []*rule {
 		{name: "url-password", probes: []string{"://"}, pattern: `://[^\s/?#:@"'<>\\]{0,100}:([^\s/@"'<>\\` + "`" + `]{3,})@`, lead: 4, ok: urlPassword},
 		{name: "auth-header", probes: []string{"(?i)auth"}, pattern: `(?i:authorization)` + quote + `[ \t]*[:=,][ \t]*` + quote + `(?i:bearer|basic|token|digest|apikey|bot)[ \t]+([A-Za-z0-9._~+/=-]{8,})`, lead: 15, ok: notPlaceholder},
 		{name: "bearer-token", probes: []string{"(?i)bear"}, pattern: `(?i:bearer)[ \t]+([A-Za-z0-9._~+/=-]{16,})`, left: true, lead: 7, ok: bearer},
-		{name: "curl-password", probes: []string{"curl"}, pattern: `curl[ \t][^\n|;&]{0,160}?(?:-u|--user)[ =]?["']?[^\s:'"\\]{1,80}:([^\s'"\\]{4,})`, left: true, lead: 5, ok: notPlaceholder},
+		{name: "curl-password", probes: []string{"curl"}, pattern: `curl[\s\\][^|;&]{0,160}?(?:-u|--user)[ \t=]*["']?(?:[^\s:\\]{0,80}:["']?([^\s'"\\]{4,})|([^\s:'"\\]{10,100}):)`, left: true, lead: 5, ok: curlUser},
+		{name: "header-secret", probes: []string{"-H", "--he"}, pattern: `(?:-H|--header)[ \t=]*\\*["'](?i:[A-Za-z0-9_-]{0,40}(?:key|token|auth|secret|cookie|session)[A-Za-z0-9_-]{0,40}):[ \t]*([^\s"'\\]{8,})`, lead: 4, ok: notPlaceholder},
 		{name: "assigned-secret", probes: []string{
 			"(?i)pass", "(?i)pwd", "(?i)secr", "(?i)toke", "(?i)api[_-]", "(?i)apik", "(?i)acce", "(?i)priv", "(?i)acco",
 			"(?i)encr", "(?i)sign", "(?i)agen", "(?i)auth", "(?i)cred",
@@ -20,21 +21,30 @@ func contextRules() []*rule {
 }
 
 // quote is a quotation mark, or none, escaped any number of times.
-const quote = "(?:\\\\*[\"'`])?"
+const quote = "(?:\\\\*[\"'`]){0,3}"
 
 // assignment is a telling name, a sign of assignment and a value, as JSON, env
 // files, shell, YAML, command lines and program text write them.
 const assignment = `(?i:password|passwd|passphrase|passwort|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key|` +
 	`encryption[_-]?key|signing[_-]?key|agent[_-]?key|auth[_-]?key|credentials?)` +
 	`[A-Za-z0-9_-]{0,32}` + quote + `\]?` +
-	`(?:[ \t]*(?::=|=>|=|:)[ \t]*|[ \t]+)` +
-	`(?:[rbuf]?\\*["'` + "`" + `]([^"'` + "`" + `\\\s]{6,})|([A-Za-z0-9_+/=.~!@#$%^&*?:-]{6,}))`
+	`(?:,?(?:\s|\\+n)*\\*["']?value\\*["']?|:?[ \t]*(?:string|String|str))?(?:[ \t]*(?:[:?.+]{0,3}=>?|:|,|\|\||\?\?)[ \t]*|[ \t]+|(?:>|\\+u003[eE])(?:\s|\\+[nrt])*)` +
+	`(?:[rbuf]?(?:\\*["'` + "`" + `]){1,3}([^"'` + "`" + `\\\s]{6,})|([A-Za-z0-9_+/=.~!@#$%^&*?:-]{6,}))`
 
 // urlPassword leaves the passwords of examples alone. In a beginning the value
 // may be a port instead, which has five digits at most.
 func urlPassword(m match) bool {
 	v := m.value()
 	if m.head && strings.Trim(v, "0123456789") == "" && len(v) <= 5 {
+		return false
+	}
+	return notPlaceholder(m)
+}
+
+// curlUser takes a user's name for a secret where no password follows: so keys
+// are given that need none.
+func curlUser(m match) bool {
+	if !m.head && m.hi < len(m.text) && m.text[m.hi] == ':' && !hasDigit(m.value()) {
 		return false
 	}
 	return notPlaceholder(m)
@@ -57,40 +67,58 @@ func bearer(m match) bool {
 func assigned(m match) bool {
 	v := m.value()
 	before := m.text[m.at:m.lo]
-	value := strings.TrimRight(before, "\"'`\\ \t")
-	if len(value) > 0 && strings.ContainsAny(value[len(value)-1:], "rbuf") && strings.ContainsAny(before[len(value):], "\"'`") {
-		value = strings.TrimRight(value[:len(value)-1], " \t")
+	name := before[:len(before)-len(strings.TrimLeft(before, nameBytes))]
+	sign := before[len(name):]
+	quoted := strings.IndexByte("\"'`", sign[len(sign)-1]) >= 0
+	nameQuoted := strings.IndexByte("\"'`\\", sign[0]) >= 0
+	if quoted {
+		sign = strings.TrimRight(strings.TrimRight(sign, "\"'`\\"), "rbuf")
 	}
-	name := strings.TrimRight(value, "=:> \t]\"'`\\")
-	quoted := before != "" && strings.IndexByte("\"'`", before[len(before)-1]) >= 0
-	spaced := len(value) == len(name)
+	sign = strings.Trim(sign, "\"'`\\] \t\r\n")
+	spaced := sign == ""
+	element := sign != "" && (sign[0] == '>' || strings.HasPrefix(sign, "u003"))
 
-	if spaced && (!isFlag(m.text, m.at) || v[0] == '-') {
+	switch {
+	case spaced && (!isFlag(m.text, m.at) || v[0] == '-'):
 		return false
+	case sign == "," && !(quoted && nameQuoted):
+		// Arguments and lists are everywhere: this is a call with a name and a value.
+		return false
+	case element && strings.HasSuffix(name, "-"):
+		return false // an arrow of C or PHP
 	}
 	if placeholder(v) || harmlessName(name) || looksLikeCode(v, quoted) {
 		return false
 	}
 	full := nameStart(m.text, m.at) + name
-	env := !quoted && before == name+"=" && strings.ToUpper(full) == full && strings.ContainsAny(full, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	env := strings.TrimRight(before, "'\"") == name+"=" && strings.ToUpper(full) == full && strings.ContainsAny(full, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	if m.head {
 		// What is there of the value may not look random yet. Words are spared
 		// in prose ("unexpected token: identifier") and in program text.
 		return quoted || env || spaced || strings.HasSuffix(before, "=") || !words(v)
 	}
-	if !quoted && m.hi < len(m.text) && strings.IndexByte("([{<", m.text[m.hi]) >= 0 {
+	if !quoted && !element && m.hi < len(m.text) && strings.IndexByte("([{<", m.text[m.hi]) >= 0 {
 		return false
+	}
+	if quoted && strings.ContainsAny(v, "();{") && m.hi < len(m.text) && strings.IndexByte(" \t\r\n", m.text[m.hi]) >= 0 {
+		return false // What was taken for the opening quote closes a text.
 	}
 	v = strings.TrimRight(v, ".,;:")
 	letters, digits, symbols := count(v)
 	pass := len(name) > 0 && name[0]|0x20 == 'p'
 	switch {
+	case sign == "," && !random(v) && digitRuns(v) < 2:
+		return false
 	case digits == 0 && symbols == 0:
-		return len(v) >= 20 && upperLower(v) && entropy(v) >= 3.9
+		return upperLower(v) && (len(v) >= 20 && entropy(v) >= 3.9 && !words(v) || len(v) >= 16 && random(v))
 	case letters == 0:
 		return pass && len(v) >= 8 && (env || quoted)
 	case digits == 0:
 		return (env || quoted) && pass && len(v) >= 8 && entropy(v) >= 2.8 && strings.ContainsAny(v, "!@#$%^&*?~")
+	case upperLower(v) && random(v):
+		return true
+	case symbols == 0 && digits > 0 && len(v) >= 20 && !upperLower(v) && entropy(v) >= 3.3:
+		return true
 	case env || spaced:
 		return len(v) >= 8 && entropy(v) >= 2.5
 	case quoted:
@@ -99,6 +127,8 @@ func assigned(m match) bool {
 		return len(v) >= 12 && entropy(v) >= 3.0 && (digitRuns(v) > 2 || symbols > 0 && digits >= 2 && !identifier(v))
 	}
 }
+
+const nameBytes = alphanumeric + "_-"
 
 // digitRuns counts the stretches of digits; names in programs have one or two.
 func digitRuns(v string) int {
@@ -181,7 +211,7 @@ func placeholder(v string) bool {
 		return true
 	}
 	for _, part := range []string{"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets."} {
-		if strings.Contains(low, part) {
+		if strings.Contains(low, part) && !(strings.IndexByte("%x*.", part[0]) >= 0 && random(v)) {
 			return true
 		}
 	}
@@ -196,19 +226,20 @@ func looksLikeCode(v string, quoted bool) bool {
 	if quoted {
 		return false
 	}
-	if strings.Contains(v, "::") || strings.HasPrefix(v, "=") || strings.HasPrefix(v, ":") || strings.HasPrefix(v, "&") || strings.HasPrefix(v, "*") {
+	if strings.Contains(v, "::") || strings.HasPrefix(v, "=") && !random(v) || strings.HasPrefix(v, ":") || strings.HasPrefix(v, "&") || strings.HasPrefix(v, "*") {
 		return true
 	}
 	// a.b.c is a selector unless a part of it looks random. Dots at the end are
 	// those of a sentence or of a cut.
 	v = strings.TrimRight(v, ".,;:")
 	if strings.Contains(v, ".") {
-		for part := range strings.SplitSeq(v, ".") {
-			if digitRuns(part) > 2 && len(part) >= 8 {
+		chain := strings.Contains(strings.TrimRight(v, "="), "=") // a.b = c.d = e
+		for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == '.' || r == '=' }) {
+			if len(part) >= 8 && (digitRuns(part) > 2 || random(part) || !chain && random(v)) {
 				return false
 			}
 		}
-		return strings.Trim(v, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,;") == ""
+		return strings.Trim(v, alphanumeric+"_.,;=") == ""
 	}
 	return false
 }

@@ -11,8 +11,9 @@
 //   - texts without secrets come back as they are.
 //
 // It does not promise to find a secret that looks like ordinary text and has
-// no telling name beside it, one that is encoded or split, or the rest of a
-// secret whose beginning is missing. Source code must stay readable, so a
+// no telling name beside it, one that is encoded or split, the rest of a secret
+// whose beginning is missing, or the beginning of one that only its middle or
+// its end gives away. Source code must stay readable, so a
 // value beside a telling name is only removed if it looks random.
 //
 // Everything here is a function of its arguments. Only delivery links this

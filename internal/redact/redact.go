@@ -20,7 +20,7 @@ type Redactor struct {
 
 // New returns a Redactor with the built-in rules and the user's.
 func New(user []Rule) *Redactor {
-	r := &Redactor{stages: []*scanner{newScanner(tokenRules()), newScanner(contextRules())}}
+	r := &Redactor{stages: []*scanner{newScanner(append(tokenRules(), serviceRules()...)), newScanner(contextRules())}}
 	for _, u := range user {
 		r.user = append(r.user, userRule(u))
 	}
@@ -35,12 +35,12 @@ func (r *Redactor) String(s string) string { return r.redact(s, false) }
 // stands at the end of s or before a mark such as "..." is removed too.
 func (r *Redactor) Tail(s string) string { return r.redact(s, true) }
 
-// Preview returns s without secrets, cut to at most max runes, the last of
-// which is then "…"; max of zero or less means whole. Of a long text only a
-// window behind its beginning is looked at, so the cost does not grow with it.
+// Preview is Tail, cut to at most max runes, the last of which is then "…"; max
+// of zero or less means whole. Of a long text only a window behind its beginning
+// is looked at, so the cost does not grow with it.
 func (r *Redactor) Preview(s string, max int) string {
 	if max <= 0 {
-		return r.String(s)
+		return r.Tail(s)
 	}
 	end := 0
 	for n := 0; n < max && end < len(s); n++ {
@@ -56,7 +56,9 @@ func (r *Redactor) Preview(s string, max int) string {
 		window = s[:end]
 	}
 	cut := len(window) < len(s)
-	out := r.redact(window, cut)
+	// Somebody may have cut the text before: a part of a secret that stays now is
+	// not known for one later, when its beginning is gone.
+	out := r.redact(window, true)
 	keep := 0
 	for n := 0; n < max-1 && keep < len(out); n++ {
 		_, size := utf8.DecodeRuneInString(out[keep:])
@@ -169,7 +171,7 @@ type Rule struct {
 // Rules lists the built-in rules in the order in which they are tried.
 func Rules() []Rule {
 	var out []Rule
-	for _, set := range [][]*rule{tokenRules(), contextRules()} {
+	for _, set := range [][]*rule{tokenRules(), serviceRules(), contextRules()} {
 		for _, r := range set {
 			out = append(out, Rule{Name: r.name, Pattern: regexp.MustCompile("^(?:" + r.pattern + ")")})
 		}

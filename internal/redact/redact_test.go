@@ -59,7 +59,7 @@ func TestTailLeavesWholeTextsAlone(t *testing.T) {
 	for _, text := range []string{
 		"SyntaxError: Unexpected token: identifier", "Invalid password: wrong", "go test ./...", "see http://localhost:8080",
 		"it ended with a key-value", "implicit grants and Bearer tokens.", "if secret_password", "npm_confi", "call hf_hub_down", "see https://packages.example.org", "open disk-image", `password = getPassword()`, "password=[REDACTED:assigned-secret]", "x [REDACTED:jwt]", "export TOKEN=$GITHUB_TOKEN",
-		"gh", "ghp_", "AKIA", "sk-", "-----BEGIN", "https://github.com/a/b", "",
+		"var PathJoin = pathJoin", "on the patTern", "scan sc_something", "gh", "ghp_", "AKIA", "sk-", "-----BEGIN", "https://github.com/a/b", "",
 	} {
 		if got := r.Tail(text); got != text {
 			t.Errorf("Tail changed %q to %q", text, got)
@@ -71,6 +71,11 @@ func TestString(t *testing.T) {
 	key := "gh" + "p_" + strings.Repeat("aB3d", 9)
 	tests := []struct{ name, text, want string }{
 		{"two keys", key + " " + key, "[REDACTED:github-token] [REDACTED:github-token]"},
+		{"line removed in a diff", "@@ -1 +1 @@\n-AK" + "IA7Q2W8E4R6T1Y3U5I\n+x", "@@ -1 +1 @@\n-[REDACTED:aws-access-key]\n+x"},
+		{"diff in JSON", `"@@\n-sb` + `p_` + strings.Repeat("a1b2c3d4", 5) + `\n"`, `"@@\n-[REDACTED:supabase-token]\n"`},
+		{"command line removed in a diff", "-curl -s -u admin:q7RtZ2mK https://h.example", "-curl -s -u admin:[REDACTED:curl-password] https://h.example"},
+		{"key known by its end", "key a1B2c3_" + fake[:29] + "_mmk.", "key [REDACTED:maxmind-key]."},
+		{"key known by its middle", "x=Zm9vYmFyYmF6MT.atlas" + "v1." + fake + fake, "x=[REDACTED:hashicorp-token]"},
 		{"key beside a marker", "[REDACTED:jwt]" + key, "[REDACTED:jwt][REDACTED:github-token]"},
 		{"known form beats telling name", "GITHUB_" + "TOKEN=" + key, "GITHUB_" + "TOKEN=[REDACTED:github-token]"},
 		{"key as a URL's user", "https://" + key + "@github.com/x", "https://[REDACTED:github-token]@github.com/x"},
@@ -144,8 +149,8 @@ func FuzzRedact(f *testing.F) {
 			if !utf8.ValidString(p) || max > 0 && utf8.RuneCountInString(p) > max {
 				t.Errorf("Preview(%d): %q", max, p)
 			}
-			if max <= 0 && p != whole {
-				t.Errorf("Preview(%d) = %q, want %q", max, p, whole)
+			if max <= 0 && p != tail {
+				t.Errorf("Preview(%d) = %q, want %q", max, p, tail)
 			}
 		}
 	})

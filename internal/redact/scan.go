@@ -23,6 +23,9 @@ type rule struct {
 	// reach is how many bytes the expression may need to see; if zero, 256,
 	// which keeps regexp on its quicker way.
 	reach int
+	// back is how many characters of words, dots and ~ before a match belong to the
+	// secret too, for keys that are known by something in their middle.
+	back int
 	// ok decides on a match; nil means yes.
 	ok func(match) bool
 	// grow moves a match's end to where the secret ends; nil means it is there.
@@ -63,6 +66,9 @@ type scanner struct {
 }
 
 type group struct {
+	// pairs has a bit for each two bytes that a probe may begin with, so that most
+	// places cost one load.
+	pairs  [1 << 16 / 64]uint64
 	tables [4][256]uint64
 	rules  [64]*rule
 	n      int
@@ -110,6 +116,17 @@ func (g *group) add(probe string, r *rule) {
 			g.tables[pos][c] |= bit
 		}
 	}
+	for a := range 256 {
+		if g.tables[0][a]&bit == 0 {
+			continue
+		}
+		for b := range 256 {
+			if g.tables[1][b]&bit != 0 {
+				pair := a<<8 | b
+				g.pairs[pair>>6] |= 1 << (pair & 63)
+			}
+		}
+	}
 	g.rules[g.n] = r
 	g.n++
 }
@@ -127,12 +144,20 @@ func (s *scanner) scan(seg string, cut, last bool) []span {
 func (g *group) scan(seg string, cut, last bool) []span {
 	var out []span
 	t0, t1, t2, t3 := &g.tables[0], &g.tables[1], &g.tables[2], &g.tables[3]
+	done := 0
 	for i := 0; i+3 < len(seg); i++ {
+		if pair := uint(seg[i])<<8 | uint(seg[i+1]); g.pairs[pair>>6]&(1<<(pair&63)) == 0 {
+			continue
+		}
 		hits := t0[seg[i]] & t1[seg[i+1]] & t2[seg[i+2]] & t3[seg[i+3]]
 		for ; hits != 0; hits &= hits - 1 {
 			r := g.rules[bits.TrailingZeros64(hits)]
 			sp, ok := r.at(seg, i, cut, last)
 			if ok {
+				for n := 0; n < r.back && sp.lo > done && inKey(seg[sp.lo-1]); n++ {
+					sp.lo--
+				}
+				done = sp.hi
 				out = append(out, sp)
 				i = max(i, sp.hi-1)
 				break
@@ -157,16 +182,31 @@ func (r *rule) at(seg string, i int, cut, last bool) (span, bool) {
 		}
 		return span{lo, hi, r.name}, true
 	}
-	if !cut || r.head() == nil {
+	if !cut || !r.cutNear(seg, i) || r.head() == nil {
 		return span{}, false
 	}
 	lo, hi, open, ok = r.find(r.head(), seg, i)
+	if mark, _ := nextMark(seg[:hi], lo); ok && mark > lo {
+		hi, open = mark, false // A password may hold any sign, a mark's too.
+	}
 	random := max(lo, i+r.lead)
 	if !ok || open || hi-random < headMin || fewLower(seg[random:hi]) || !cutAt(seg, hi, last) ||
 		r.ok != nil && !r.ok(match{text: seg, at: i, lo: lo, hi: hi, head: true}) {
 		return span{}, false
 	}
 	return span{lo, hi, r.name}, true
+}
+
+// cutNear tells whether the text ends, or a mark stands, where a beginning at i
+// may reach: looking for one is the dearest part.
+func (r *rule) cutNear(seg string, i int) bool {
+	const mark = 16 // No mark is longer.
+	end := i + max(r.reach, 256) + mark
+	if end >= len(seg) {
+		return true
+	}
+	lo, _ := nextMark(seg[:end], i)
+	return lo >= 0
 }
 
 // fewLower tells a few lower case letters, which are a word far more often than
@@ -256,6 +296,9 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
 }
 
+// inKey tells what stands in the middle of a key.
+func inKey(c byte) bool { return isWord(c) || c == '~' || c == '.' }
+
 // boundaryBefore tells whether a word may begin at i. A letter before it may
 // be the end of an escape: \n and its like, %3D, \u003d, or of an ANSI colour.
 func boundaryBefore(s string, i int) bool {
@@ -263,6 +306,10 @@ func boundaryBefore(s string, i int) bool {
 		return true
 	}
 	c := s[i-1]
+	if c == '-' {
+		// Within a word it joins; at a line's beginning it is a diff's, or a list's.
+		return boundaryOfLine(s, i-1)
+	}
 	if i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbf", c) >= 0 {
 		return true
 	}
@@ -280,6 +327,14 @@ func boundaryBefore(s string, i int) bool {
 		return j >= 0 && s[j] == '['
 	}
 	return false
+}
+
+// boundaryOfLine tells whether a line, or a quoted text, begins at i.
+func boundaryOfLine(s string, i int) bool {
+	if i == 0 || strings.IndexByte("\n\r\"'`", s[i-1]) >= 0 {
+		return true
+	}
+	return i >= 2 && s[i-2] == '\\' && (s[i-1] == 'n' || s[i-1] == 'r')
 }
 
 // merge joins two ordered lists; overlapping spans become one.

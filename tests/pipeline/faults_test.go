@@ -219,7 +219,7 @@ func TestCaptureNone(t *testing.T) {
 			return mark + strings.ToLower(field)
 		})
 		out := map[string]string{}
-		for place, text := range w.traces() {
+		for place, text := range w.Outputs() {
 			if i := strings.Index(text, mark); i >= 0 {
 				out[place] = text[max(0, i-100):min(len(text), i+60)]
 			}

@@ -23,5 +23,6 @@ func TestAttacks(t *testing.T) {
 		modeRows,
 		injectRows,
 		buildRows,
+		secretRows, gitleaksRows, saidRows, cutRows, ordinaryRows, programRows,
 	))
 }

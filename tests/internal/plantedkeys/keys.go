@@ -1,4 +1,11 @@
-package pipeline_test
+// Package plantedkeys makes secrets in the forms of real ones, puts them into
+// payloads, and finds them, or pieces of them, in what came out.
+//
+// A piece is any eight characters in a row of a key's random part: fewer give
+// nobody a head start, and texts hold them by chance. Nothing here is a secret,
+// and every run makes the same keys. Their parts are put together at run time,
+// so that no secret scanner takes this package for a leak.
+package plantedkeys
 
 import (
 	"math/rand/v2"
@@ -15,28 +22,56 @@ const (
 	b64   = alnum + "+/"
 )
 
-// key is a made-up secret in the form of a real one. Its parts are put together
-// at run time, so that no secret scanner takes this file for a leak.
-type key struct {
-	// before is what leads to it, random what must never be seen, after what
+// Key is a made-up secret in the form of a real one.
+type Key struct {
+	// Before is what leads to it, Random what must never be seen, After what
 	// follows.
-	before, random, after string
+	Before, Random, After string
 }
 
-func (k key) text() string { return k.before + k.random + k.after }
+// Text is the key with what stands around it.
+func (k Key) Text() string { return k.Before + k.Random + k.After }
 
-// leak is the first stretch of eight random characters that stands in s.
-func (k key) leak(s string) string {
-	for i := 0; i+8 <= len(k.random); i++ {
-		if piece := k.random[i : i+8]; strings.Contains(s, piece) {
+// Piece is how many characters in a row count as a part of a key.
+const Piece = 8
+
+// Leak is the first piece of the key that stands in s, or nothing.
+func (k Key) Leak(s string) string {
+	for i := 0; i+Piece <= len(k.Random); i++ {
+		if piece := k.Random[i : i+Piece]; strings.Contains(s, piece) {
 			return piece
 		}
 	}
 	return ""
 }
 
-// keys are the secrets that the tests plant, the same ones in every run.
-func keys() []key {
+// Finder looks for the pieces of many keys at once.
+type Finder map[string]int
+
+// NewFinder knows the keys by their place in the list.
+func NewFinder(keys []Key) Finder {
+	f := Finder{}
+	for i, k := range keys {
+		for j := 0; j+Piece <= len(k.Random); j++ {
+			f[k.Random[j:j+Piece]] = i
+		}
+	}
+	return f
+}
+
+// Find returns the first piece in s, the key's place in the list, and what stands
+// around it. The place is -1 where there is none.
+func (f Finder) Find(s string) (key int, around string) {
+	for i := 0; i+Piece <= len(s); i++ {
+		if k, ok := f[s[i:i+Piece]]; ok {
+			return k, s[max(0, i-80):min(len(s), i+60)]
+		}
+	}
+	return -1, ""
+}
+
+// Keys are the secrets to plant, at least one of each issuer's form.
+func Keys() []Key {
 	rng := rand.New(rand.NewPCG(23, 42)) //nolint:gosec // Nothing here is secret.
 	// Each stretch of four has a digit in it, as nearly all stretches of real
 	// keys are mixed.
@@ -50,15 +85,15 @@ func keys() []key {
 		}
 		return string(b)
 	}
-	pem := func(kind string) key {
-		return key{
+	pem := func(kind string) Key {
+		return Key{
 			"-----BEGIN " + kind + "-----\n",
 			r(b64, 64) + "\n" + r(b64, 64) + "\n" + r(b64, 30) + "==",
 			"\n-----END " + kind + "-----",
 		}
 	}
 	jwt := "ey" + "JhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."
-	return []key{
+	return []Key{
 		{"AK" + "IA", r(upper+digit, 16), ""},
 		{"AS" + "IA", r(upper+digit, 16), ""},
 		{"aws_secret_" + "access_key = ", r(b64, 40), ""},
@@ -129,5 +164,52 @@ func keys() []key {
 		{"https://x.blob.core.windows.net/c?sv=2024-01-01&" + "sig=", r(alnum, 43) + "%3D", ""},
 		{"1/" + "/0", r(word, 60), ""},
 		{"curl -s -u admin:", r(alnum, 16), " https://h.example"},
+		{"A3-", r(upper+digit, 6) + "-" + r(upper+digit, 6) + "-" + r(upper+digit, 5) + "-" + r(upper+digit, 5) + "-" + r(upper+digit, 5) + "-" + r(upper+digit, 5), ""},
+		{"ops_" + "eyJ", r(b64, 250), ""},
+		{"p8" + "e-", r(alnum, 32), ""},
+		{"pa" + "t", r(alnum, 14) + "." + r(hex, 64), ""},
+		{"LT" + "AI", r(alnum, 20), ""},
+		{"AK" + "Cp", r(alnum, 69), ""},
+		{"sc_", r(alnum, 12) + "." + r(alnum, 5) + ".acc_" + r(alnum, 20) + "." + r(alnum, 60), ""},
+		{"AB" + "SK", r(b64, 120), ""},
+		{"aB3" + "4Q~", r(alnum+"_~.-", 32), ""},
+		{"4b" + "1d", r(alnum, 38), ""},
+		{"CLOJ" + "ARS_", r(alnum, 60), ""},
+		{"dn" + "key-", r(word, 26) + "-" + r(word, 52), ""},
+		{"dp" + ".pt.", r(alnum, 43), ""},
+		{"duffel_" + "live_", r(word, 43), ""},
+		{"dt0" + "c01.", r(alnum, 24) + "." + r(alnum, 64), ""},
+		{"EZ" + "AK", r(alnum, 54), ""},
+		{"EAA" + "M", r(alnum, 120), ""},
+		{"FLW" + "SECK_TEST-", r(hex, 32) + "-X", ""},
+		{"fo" + "1_", r(word, 43), ""},
+		{"fio" + "-u-", r(word, 64), ""},
+		{"GR13" + "48941", r(word, 20), ""},
+		{"eyJ" + "rIjoi", r(alnum, 90), ""},
+		{"pat" + ".", r(word, 22) + "." + r(alnum, 24) + "." + r(alnum, 20), ""},
+		{"ico" + "-", r(alnum, 32), ""},
+		{"s-s4" + "t2ud-", r(hex, 64), ""},
+		{"ZXl" + "K", r(b64, 120), ""},
+		{"NR" + "AK-", r(upper+digit, 27), ""},
+		{"AP" + "I-", r(upper+digit, 26), ""},
+		{"sha256" + "~", r(word, 43), ""},
+		{"pscale_" + "tkn_", r(word, 43), ""},
+		{"PM" + "AK-", r(hex, 24) + "-" + r(hex, 34), ""},
+		{"pn" + "u_", r(alnum, 36), ""},
+		{"pu" + "l-", r(hex, 40), ""},
+		{"rd" + "me_", r(lower+digit, 70), ""},
+		{"ruby" + "gems_", r(hex, 48), ""},
+		{"tk-" + "us-", r(word, 48), ""},
+		{"xkey" + "sib-", r(hex, 64) + "-" + r(alnum, 16), ""},
+		{"sm_" + "aat_", r(alnum, 16), ""},
+		{"shippo_" + "live_", r(hex, 40), ""},
+		{"sg" + "p_", r(hex, 40), ""},
+		{"EAA" + "A", r(word, 60), ""},
+		{"https://x.webhook." + "office.com/webhookb2/", r(hex, 8) + "-" + r(hex, 28) + "@" + r(hex, 36) + "/IncomingWebhook/" + r(hex, 32) + "/" + r(hex, 36), ""},
+		{"AAAAAAAAAA" + "AAAAAAAAAAAA", r(alnum, 90), ""},
+		{"tf" + "p_", r(word, 59), ""},
+		{"Zm9vYmFyYmF6MT." + "atlasv1.", r(word, 67), ""},
+		{"AQ" + "VN", r(word, 36), ""},
+		{`curl -H "X-Api-` + "Key: ", r(alnum, 32), `"`},
 	}
 }

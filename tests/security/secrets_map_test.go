@@ -1,0 +1,219 @@
+package security_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/internal/lab"
+)
+
+const (
+	clinePayloads  = "../../hook/cline/testdata"
+	claudePayloads = "../../hook/claude/testdata"
+	hostFiles      = "../../internal/llmusage/testdata"
+)
+
+// recording is a recorded session and the host's own files of it.
+type recording struct {
+	payloads, files string
+	claude          bool
+}
+
+// recordings are of each dialect, with every kind of event.
+var recordings = []recording{
+	{"classic-session", "classic/1795175957341", false},
+	{"next-session", "", false},
+	{"sdk-session", "", false},
+	{"e2e-cli2/ok", "cli2/1795174833149", false},
+	{"e2e-cli2/precompact", "", false},
+	{"e2e-cli3/tools", "sdk/tools/1795174957841_0jeru", false},
+	{"e2e-cli3/subagent", "sdk/subagent/1795175660887_ibxt7", false},
+	{"e2e-cli3/provider-error", "sdk/provider-error/1795175034447_1mokh", false},
+	{"e2e-cli3/sigint", "", false},
+	{"e2e-cli3/yolo", "", false},
+	{"session.ndjson", "claude/2.1.240", true},
+	{"e2e/tools-resume", "claude/tools-resume", true},
+	{"e2e/subagent", "claude/subagent", true},
+	{"e2e/background-subagent", "claude/background-subagent", true},
+	{"e2e/interrupt", "claude/interrupt", true},
+	{"e2e/api-error", "claude/api-error", true},
+}
+
+func (s recording) host() string {
+	if s.claude {
+		return claude.Host
+	}
+	return cline.Host
+}
+
+// events are the payloads in the order of arrival.
+func (s recording) events(t testing.TB) []lab.Event {
+	t.Helper()
+	if !s.claude {
+		return lab.Recording(t, clinePayloads, s.payloads)
+	}
+	if !strings.HasSuffix(s.payloads, ".ndjson") {
+		return lab.Recording(t, claudePayloads, s.payloads)
+	}
+	b, err := os.ReadFile(filepath.Join(claudePayloads, s.payloads))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []lab.Event
+	for dec := json.NewDecoder(bytes.NewReader(b)); dec.More(); {
+		var line struct{ Payload json.RawMessage }
+		if err := dec.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, lab.Event{Payload: line.Payload})
+	}
+	return out
+}
+
+// transcript reads the host's files, altered, as they would lie in a home folder.
+func (s recording) transcript(t testing.TB, session string, alter func([]byte) []byte) *hook.Transcript {
+	t.Helper()
+	if s.files == "" {
+		return nil
+	}
+	home := t.TempDir()
+	f := &llmusage.Finder{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
+	to, read := ".claude", func(ctx context.Context, id string) (*hook.Transcript, error) {
+		return f.Claude(ctx, llmusage.ClaudeQuery{Session: id})
+	}
+	switch {
+	case s.claude:
+	case strings.HasPrefix(s.files, "sdk/"):
+		to, read = filepath.Join(".cline", "data", "sessions", session), f.SDK
+	default:
+		to, read = filepath.Join(".cline", "data", "tasks", session), f.Classic
+	}
+	root := filepath.Join(hostFiles, filepath.FromSlash(s.files))
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		lines := bytes.SplitAfter(b, []byte("\n"))
+		if !strings.HasSuffix(path, ".jsonl") {
+			lines = [][]byte{b}
+		}
+		var out []byte
+		for _, line := range lines {
+			out = append(append(out, alter(bytes.TrimSuffix(line, []byte("\n")))...), line[len(bytes.TrimSuffix(line, []byte("\n"))):]...)
+		}
+		path = filepath.Join(home, to, name)
+		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, out, 0o600))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := read(t.Context(), session)
+	if err != nil && !errors.Is(err, llmusage.ErrNotFound) && tr == nil {
+		// What was planted may have made the files unreadable.
+		t.Logf("transcript of %s: %v", s.payloads, err)
+	}
+	return tr
+}
+
+// decodeAll turns payloads into events, one a second.
+func decodeAll(host string, in []lab.Event) []hook.Event {
+	var out []hook.Event
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for i, e := range in {
+		at = at.Add(time.Second)
+		raw := hook.Raw{Payload: e.Payload, Event: e.Name, StoredAt: at, Offset: int64(i), Cwd: "/home/dev/project"}
+		// An event that does not decode is stored and gives no span.
+		var evs []hook.Event
+		if host == claude.Host {
+			evs, _ = claude.Decode(raw)
+		} else {
+			evs, _ = cline.Decode(raw)
+		}
+		out = append(out, evs...)
+	}
+	return out
+}
+
+// mapped makes the spans that delivery hands to every destination. Events of
+// several sessions make runs of their own.
+func mapped(clean *redact.Redactor, capture otelmap.Capture, host string, events []hook.Event, tr func(session string) *hook.Transcript) tracetest.SpanStubs {
+	o := otelmap.Options{Capture: capture, ScopeVersion: "test"}
+	if clean != nil {
+		o.Clean = clean.Preview
+	}
+	var names []string
+	last := time.Time{}
+	for i := range events {
+		if e := &events[i]; !slices.Contains(names, e.Session) {
+			names = append(names, e.Session)
+		}
+		if at := events[i].StoredAt; at.After(last) {
+			last = at
+		}
+	}
+	var out tracetest.SpanStubs
+	for _, name := range names {
+		b := otelmap.NewBuilder(host, name, o, otelmap.Carry{})
+		for i := range events {
+			if events[i].Session == name {
+				b.Add(events[i])
+			}
+		}
+		transcript := tr(name)
+		for _, r := range b.Runs(last.Add(24 * time.Hour)) {
+			out = append(out, b.Spans(r, transcript)...)
+		}
+	}
+	if clean != nil {
+		out = clean.Spans(out)
+	}
+	return out
+}
+
+func noTranscript(string) *hook.Transcript { return nil }
+
+// sent is what the destinations get of the spans: the store, the file and an OTLP
+// receiver the same attributes, Infinium a form of its own.
+func sent(t testing.TB, spans tracetest.SpanStubs) string {
+	t.Helper()
+	doc, err := deliver.EncodeJSON(t.Context(), spans.Snapshots())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []string{string(doc)}
+	for _, tr := range infinium.Traces(spans.Snapshots(), infinium.Limits{}) {
+		b, err := tr.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, string(b))
+	}
+	return strings.Join(out, "\n")
+}
