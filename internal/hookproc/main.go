@@ -48,8 +48,21 @@ func Main(h Host) {
 		}
 		return runLimited(path, args, withHome(p.Environ, p.GOOS, home), p.Dir, stdin)
 	}
-	p.Run()
+	if !spare() {
+		p.starve()
+	} else {
+		p.Run()
+	}
 	os.Exit(0)
+}
+
+// starve answers, and stores nothing, where there is next to no descriptor to
+// be had: the Go runtime gives up, with a stack trace, as soon as it gets none
+// for a file or a timer of ours. So there is no log line, and nothing that ends
+// the wait for standard input either, which is why the answer goes out first.
+func (p *Process) starve() {
+	p.answer(reply{})
+	_, _ = io.Copy(io.Discard, p.Stdin)
 }
 
 // executable is the name of hookspan's main program.

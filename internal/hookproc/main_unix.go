@@ -44,6 +44,20 @@ func harden() (soften func()) {
 	}
 }
 
+// spare tells whether three more descriptors are to be had: one for a file, and
+// those that the Go runtime takes at the first file or timer. Standard input is
+// always open, since the runtime opens the null device where it was not.
+func spare() bool {
+	for range 3 {
+		fd, err := syscall.Dup(0)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = syscall.Close(fd) }()
+	}
+	return true
+}
+
 // loginHome is the home folder in the user database's file. os/user would ask
 // the C library where cgo is on; people whom only that knows have HOME set.
 func loginHome() string {

@@ -56,7 +56,8 @@ func build(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(Programs)) }()
 	cmd := exec.CommandContext(context.Background(), "go", "build", "-o", Programs+string(os.PathSeparator), //nolint:gosec // The programs are ours.
-		"github.com/hookspan/hookspan/cmd/hookspan", "github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/cmd/claude-hook")
+		"github.com/hookspan/hookspan/cmd/hookspan", "github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/cmd/claude-hook",
+		"github.com/hookspan/hookspan/tests/internal/lab/launch")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("build the programs: %w\n%s", err, out)
