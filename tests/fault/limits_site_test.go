@@ -3,7 +3,9 @@ package fault_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -190,7 +192,7 @@ func (s *site) finish(what string) {
 func (s *site) delivered(what string) {
 	s.t.Helper()
 	want := slices.Sorted(maps.Keys(s.stored))
-	for name, spans := range map[string][]otlptest.Span{"otlp": s.OTLP.Spans(), "store": s.Stored(), "file": s.Filed()} {
+	for name, spans := range map[string][]otlptest.Span{"otlp": s.OTLP.Spans(), "store": s.Stored(), "file": s.filed()} {
 		got := make(map[int]bool)
 		for i := range spans {
 			if n, ok := spanNumber(&spans[i]); ok {
@@ -201,6 +203,22 @@ func (s *site) delivered(what string) {
 			s.r.Break("%s: tool calls at %s (-stored +delivered):\n%s", what, name, diff)
 		}
 	}
+}
+
+// filed are the spans of the file's whole lines. Of a line that was written in
+// part the next delivery writes another.
+func (s *site) filed() (all []otlptest.Span) {
+	s.t.Helper()
+	b, err := os.ReadFile(s.File())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.t.Fatal(err)
+	}
+	for line := range bytes.Lines(b) {
+		if json.Valid(line) {
+			all = append(all, lab.Decode(s.t, line)...)
+		}
+	}
+	return all
 }
 
 var numbered = regexp.MustCompile(`src/(\d+)\.go`)

@@ -157,14 +157,16 @@ func (s *site) recover(what string) {
 	}
 }
 
-// flush delivers while something is wrong: it may fail and must say so.
-func (s *site) flush(what string, launch ...string) {
+// flush delivers while something is wrong: it may fail and must say so. It
+// returns the exit code.
+func (s *site) flush(what string, launch ...string) int {
 	s.t.Helper()
 	s.r.Trial(1)
 	o := s.Call(lab.Call{Program: "hookspan", Args: []string{"flush", "--wait"}, Launch: launch})
 	if o.Code != 0 && (o.Code < 0 || o.Out+o.Err == "") {
 		s.r.Break("%s: hookspan flush: %s, printed %.300q, said %.2000q; want exit code 0, or another and a reason", what, o.State, o.Out, o.Err)
 	}
+	return o.Code
 }
 
 func fileSizeFlush(t *testing.T, r *proof.Result) {
