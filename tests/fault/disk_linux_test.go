@@ -61,7 +61,7 @@ func smallDisk(t *testing.T, r *proof.Result, options string) *site {
 	if err := os.Mkdir(w.Work, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return &site{World: w, t: t, r: r, stored: map[int]int{}}
+	return &site{World: w, t: t, r: r, session: "site", stored: map[int]int{}}
 }
 
 // leave fills the disk up to a number of free pages and returns what frees it.
@@ -159,7 +159,7 @@ func fullDiskFirst(t *testing.T, r *proof.Result) {
 	for _, o := range options {
 		for i := range agents {
 			lab.Mount(t, w.State(), o)
-			s := &site{World: w, t: t, r: r, stored: map[int]int{}}
+			s := &site{World: w, t: t, r: r, session: "site", stored: map[int]int{}}
 			// It may start a delivery, which finds the disk full as well.
 			for range 2 {
 				a := &agents[i]

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,27 +30,36 @@ type agent struct {
 	program, host string
 	// answer is what its hook prints.
 	answer string
-	// tool is the payload of the tool call of a number, end that of a run's end.
-	tool func(session string, n int) []byte
-	end  func(session string) []byte
-	// ended is the event's name of that.
-	ended string
+	// began and ended are the events around a run, of which tool calls are part.
+	began, ended string
+	payload      func(event, session, turn string, n int) []byte
 }
 
-var agents = []agent{{
-	program: "cline-hook", host: cline.Host, answer: lab.Neutral, tool: preToolUse, ended: "TaskComplete",
-	end: func(session string) []byte {
-		return fmt.Appendf(nil, `{"clineVersion":"3.38.0","hookName":"TaskComplete","timestamp":"1795175999999","taskId":%q,"workspaceRoots":["/home/dev/project"],"userId":"u","taskComplete":{"taskMetadata":{"taskId":%[1]q,"result":"done"}}}`, session)
-	},
-}, {
-	program: "claude-hook", host: claude.Host, ended: "Stop",
-	tool: func(session string, n int) []byte {
-		return fmt.Appendf(nil, `{"session_id":%q,"prompt_id":"p","cwd":"/home/dev/project","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"src/%d.go"},"tool_use_id":"toolu_%d"}`, session, n, n)
-	},
-	end: func(session string) []byte {
-		return fmt.Appendf(nil, `{"session_id":%q,"prompt_id":"p","cwd":"/home/dev/project","hook_event_name":"Stop","stop_hook_active":false}`, session)
-	},
-}}
+var agents = []agent{
+	{program: "cline-hook", host: cline.Host, answer: lab.Neutral, began: "TaskResume", ended: "TaskComplete", payload: clinePayload},
+	{program: "claude-hook", host: claude.Host, began: "UserPromptSubmit", ended: "Stop", payload: claudePayload},
+}
+
+func clinePayload(event, session, turn string, n int) []byte {
+	if event == "PreToolUse" {
+		return preToolUse(session, n)
+	}
+	return fmt.Appendf(nil, `{"clineVersion":"3.38.0","hookName":%q,"timestamp":"%d","taskId":%q,"workspaceRoots":["/home/dev/project"],"userId":"u",%q:{"taskMetadata":{"taskId":%[3]q,"result":%[5]q}}}`,
+		event, 1795175957341+n, session, strings.ToLower(event[:1])+event[1:], turn)
+}
+
+func claudePayload(event, session, turn string, n int) []byte {
+	b := fmt.Appendf(nil, `{"session_id":%q,"prompt_id":%q,"cwd":"/home/dev/project","hook_event_name":%q`, session, turn, event)
+	switch event {
+	case "PreToolUse":
+		b = fmt.Appendf(b, `,"tool_name":"Read","tool_input":{"file_path":"src/%d.go"},"tool_use_id":"toolu_%d"`, n, n)
+	case "UserPromptSubmit":
+		b = fmt.Appendf(b, `,"prompt":"read %s"`, turn)
+	case "Stop":
+		b = append(b, `,"stop_hook_active":false`...)
+	}
+	return append(b, '}')
+}
 
 // site is a machine on which each agent has a session whose tool calls are
 // numbered.
@@ -58,11 +68,18 @@ type site struct {
 	t *testing.T
 	r *proof.Result
 	n int
+	// session is the id of the sessions that calls are made for.
+	session string
 	// stored are the numbers that were in the log when it was last looked at.
 	stored map[int]int
+	// aside counts what was put aside.
+	aside int
+	// marked is the log's size at the last mark.
+	marked int64
 }
 
-const siteSession = "site"
+// openTurn is the turn that calls belong to.
+const openTurn = "open"
 
 func newSite(t *testing.T, r *proof.Result, settings ...string) *site {
 	t.Helper()
@@ -71,10 +88,19 @@ func newSite(t *testing.T, r *proof.Result, settings ...string) *site {
 
 func siteOf(t *testing.T, r *proof.Result, w *lab.World) *site {
 	t.Helper()
-	s := &site{World: w, t: t, r: r, stored: map[int]int{}}
+	s := &site{World: w, t: t, r: r, session: "site", stored: map[int]int{}}
 	s.quiet()
 	return s
 }
+
+func (s *site) ok(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *site) spoolDir() string { return filepath.Join(s.State(), "spool") }
 
 // quiet keeps the next hooks from starting a delivery.
 func (s *site) quiet() {
@@ -87,7 +113,7 @@ func (s *site) quiet() {
 // call is a hook's call with the next tool call's payload.
 func (s *site) call(a *agent) lab.Call {
 	s.n++
-	return lab.Call{Program: a.program, Args: []string{"PreToolUse"}, Stdin: bytes.NewReader(a.tool(siteSession, s.n))}
+	return lab.Call{Program: a.program, Args: []string{"PreToolUse"}, Stdin: bytes.NewReader(a.payload("PreToolUse", s.session, openTurn, s.n))}
 }
 
 // try makes a call that something is wrong with and holds the hook to its
@@ -145,22 +171,33 @@ func (s *site) holds(what string) bool {
 
 // said is what the log holds, for a message.
 func (s *site) said() string {
-	b, err := os.ReadFile(filepath.Join(s.State(), "hookspan.log"))
+	b, err := os.ReadFile(s.log())
 	if err != nil {
 		return fmt.Sprintf("; %v", err)
 	}
 	return fmt.Sprintf("; the log: %.600s", b[max(0, len(b)-600):])
 }
 
-// tells holds the log or the doctor to a word about what is wrong.
+// mark is where the log begins for tells.
+func (s *site) mark() {
+	s.marked = 0
+	if info, err := os.Stat(s.log()); err == nil {
+		s.marked = info.Size()
+	}
+}
+
+func (s *site) log() string { return filepath.Join(s.State(), "hookspan.log") }
+
+// tells holds the log since the last mark, or the doctor, to a word about what
+// is wrong.
 func (s *site) tells(what, word string) {
 	s.t.Helper()
-	b, err := os.ReadFile(filepath.Join(s.State(), "hookspan.log"))
-	if err == nil && bytes.Contains(b, []byte(word)) {
+	b, err := os.ReadFile(s.log())
+	if err == nil && bytes.Contains(b[min(s.marked, int64(len(b))):], []byte(word)) {
 		return
 	}
 	o := s.Call(lab.Call{Program: "hookspan", Args: []string{"doctor"}})
-	if !bytes.Contains([]byte(o.Out+o.Err), []byte(word)) {
+	if !strings.Contains(o.Out+o.Err, word) {
 		s.r.Break("%s: neither the log nor hookspan doctor says %q:\n%s\n%s\n%s", what, word, b, o.Out, o.Err)
 	}
 }
@@ -171,13 +208,9 @@ func (s *site) finish(what string) {
 	s.t.Helper()
 	s.quiet()
 	for i := range agents {
-		a := &agents[i]
-		s.must(what+", afterwards", a)
-		c := lab.Call{Program: a.program, Args: []string{a.ended}, Stdin: bytes.NewReader(a.end(siteSession))}
-		if err := s.Call(c).Neutral(a.answer); err != nil {
-			s.r.Break("%s, the end: %s: %v", what, a.program, err)
-		}
+		s.must(what+", afterwards", &agents[i])
 	}
+	s.end()
 	s.Settle()
 	for name, res := range s.Flush() {
 		if res.Waiting+res.Parked > 0 || len(res.Errors) > 0 {
@@ -188,17 +221,45 @@ func (s *site) finish(what string) {
 	s.delivered(what)
 }
 
+// end ends the sessions' runs.
+func (s *site) end() {
+	s.t.Helper()
+	for i := range agents {
+		a := &agents[i]
+		c := lab.Call{Program: a.program, Args: []string{a.ended}, Stdin: bytes.NewReader(a.payload(a.ended, s.session, openTurn, s.n))}
+		if err := s.Call(c).Neutral(a.answer); err != nil {
+			s.r.Break("the end of %s: %s: %v", s.session, a.program, err)
+		}
+	}
+}
+
+// arrived are the tool calls that a destination has.
+func (s *site) arrived(destination string) map[int]bool {
+	s.t.Helper()
+	var spans []otlptest.Span
+	switch destination {
+	case "otlp":
+		spans = s.OTLP.Spans()
+	case "store":
+		spans = s.Stored()
+	case "file":
+		spans = s.filed()
+	}
+	got := make(map[int]bool)
+	for i := range spans {
+		if n, ok := spanNumber(&spans[i]); ok {
+			got[n] = true
+		}
+	}
+	return got
+}
+
 // delivered compares the destinations with the log.
 func (s *site) delivered(what string) {
 	s.t.Helper()
 	want := slices.Sorted(maps.Keys(s.stored))
-	for name, spans := range map[string][]otlptest.Span{"otlp": s.OTLP.Spans(), "store": s.Stored(), "file": s.filed()} {
-		got := make(map[int]bool)
-		for i := range spans {
-			if n, ok := spanNumber(&spans[i]); ok {
-				got[n] = true
-			}
-		}
+	for _, name := range []string{"otlp", "store", "file"} {
+		got := s.arrived(name)
 		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(got))); diff != "" {
 			s.r.Break("%s: tool calls at %s (-stored +delivered):\n%s", what, name, diff)
 		}

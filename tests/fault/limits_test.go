@@ -89,7 +89,7 @@ func fileSizeHook(t *testing.T, r *proof.Result) {
 	torn := 0
 	for trial := range r.N {
 		a := &agents[trial%len(agents)]
-		log := filepath.Join(s.State(), "spool", spool.SessionKey(a.host, siteSession).String(), "events.json-seq")
+		log := filepath.Join(s.State(), "spool", spool.SessionKey(a.host, s.session).String(), "events.json-seq")
 		info, err := os.Stat(log)
 		if err != nil {
 			t.Fatal(err)
@@ -120,9 +120,18 @@ func fileSizeHook(t *testing.T, r *proof.Result) {
 	}
 }
 
-// backlog stores sessions that have ended an hour ago, one for each agent, with
-// a few tool calls each.
+// backlog stores runs that have ended an hour ago, in new sessions.
 func (s *site) backlog() {
+	s.t.Helper()
+	old := s.session
+	s.session = fmt.Sprintf("backlog-%d", s.n)
+	s.run()
+	s.session = old
+}
+
+// run stores a run that has ended an hour ago for each agent, with a few tool
+// calls.
+func (s *site) run() {
 	s.t.Helper()
 	sp, err := spool.Open(filepath.Join(s.State(), "spool"), spool.Options{})
 	if err != nil {
@@ -130,20 +139,21 @@ func (s *site) backlog() {
 	}
 	defer func() { _ = sp.Close() }()
 	for i := range agents {
-		a := &agents[i]
-		session := fmt.Sprintf("backlog-%d", s.n)
-		put := func(event string, payload []byte) {
-			rec := &spool.Record{Host: a.host, Session: session, Event: event, At: time.Now().Add(-time.Hour), Payload: payload}
+		a, turn := &agents[i], fmt.Sprintf("turn-%d", s.n)
+		put := func(event string) {
+			payload := a.payload(event, s.session, turn, s.n)
+			rec := &spool.Record{Host: a.host, Session: s.session, Event: event, At: time.Now().Add(-time.Hour), Payload: payload}
 			if err := sp.Append(rec); err != nil {
 				s.t.Fatal(err)
 			}
 		}
+		put(a.began)
 		for range 3 {
 			s.n++
-			put("PreToolUse", a.tool(session, s.n))
+			put("PreToolUse")
 			s.stored[s.n] = 1
 		}
-		put(a.ended, a.end(session))
+		put(a.ended)
 	}
 }
 

@@ -16,5 +16,7 @@ func TestFaults(t *testing.T) {
 		stormRows,
 		diskRows,
 		limitRows,
+		payloadRows,
+		placeRows,
 	))
 }
