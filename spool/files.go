@@ -33,16 +33,17 @@ var (
 	errMoved = errors.New("removed and created anew too often")
 )
 
-// makeRoot makes the folder and those above it. The mode is set again after
-// each, because the umask may have taken bits that the next step needs.
-func makeRoot(dir string) error {
+// MakeDir makes a folder that is to hold the user's own data, and those above it
+// that are missing, for the user alone. The mode is set again after each, because
+// the umask may have taken bits that the next step needs.
+func MakeDir(dir string) error {
 	err := os.Mkdir(dir, dirMode)
 	if errors.Is(err, fs.ErrNotExist) {
 		parent := filepath.Dir(dir)
 		if parent == dir {
 			return err
 		}
-		if err := makeRoot(parent); err != nil {
+		if err := MakeDir(parent); err != nil {
 			return err
 		}
 		err = os.Mkdir(dir, dirMode)
@@ -67,7 +68,7 @@ func makeRoot(dir string) error {
 func openRoot(dir string) (*os.Root, error) {
 	fi, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := makeRoot(dir); err != nil {
+		if err := MakeDir(dir); err != nil {
 			return nil, err
 		}
 		fi, err = os.Lstat(dir)

@@ -74,6 +74,12 @@ func appendLine(path string, line []byte) (err error) {
 			err = cerr
 		}
 	}()
+	// The umask may have taken what the next line needs.
+	if fi, err := f.Stat(); err == nil && fi.Mode().IsRegular() && fi.Mode().Perm()&0o600 != 0o600 {
+		if err := f.Chmod(fi.Mode().Perm() | 0o600); err != nil {
+			return fmt.Errorf("set mode of %q: %w", path, err)
+		}
+	}
 	// Other processes deliver other sessions to the same file. Without the lock
 	// a line that is just being written would look torn.
 	if err := lockFile(f); err != nil {

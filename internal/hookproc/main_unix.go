@@ -17,7 +17,7 @@ import (
 // Claude Code takes for "block", and leaves no core file behind. The limit is
 // the soft one, which a program that this one starts can undo. Nor does it die
 // of what a terminal sends to everyone in it, when the user presses Ctrl-C or
-// closes it: the agent may go on, or tell its hooks of its end, and that event
+// Ctrl-\ (which makes a Go program print its stacks) or closes it: the agent may go on, or tell its hooks of its end, and that event
 // is not to be lost. A hook ends by itself soon enough, and by SIGTERM at once.
 //
 // The function returned gives the programs that are started from then on those
@@ -30,8 +30,8 @@ func harden() (soften func()) {
 		core.Cur = 0
 		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &core)
 	}
-	ours := make([]os.Signal, 0, 3)
-	for _, sig := range [...]os.Signal{syscall.SIGPIPE, syscall.SIGINT, syscall.SIGHUP} {
+	ours := make([]os.Signal, 0, 4)
+	for _, sig := range [...]os.Signal{syscall.SIGPIPE, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(sig) {
 			ours = append(ours, sig)
 		}

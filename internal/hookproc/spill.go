@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/hookspan/hookspan/spool"
 )
 
 // spill keeps a payload above the limit whole for the user's own hook: in a
@@ -40,7 +42,7 @@ func (s *spill) create() {
 		s.err = errors.New("no state folder is known")
 		return
 	}
-	if s.err = os.MkdirAll(s.dir, 0o700); s.err != nil {
+	if s.err = spool.MakeDir(s.dir); s.err != nil {
 		return
 	}
 	// The mode is 0600, and the name is nobody else's.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/spool"
 )
 
 // maxSize is the size in bytes beyond which a log is moved to a second file,
@@ -42,19 +44,24 @@ func (l Log) Line(text string) {
 		return r
 	}, text)
 	line := now().UTC().Format("2006-01-02T15:04:05.000Z") + " " + l.Who + ": " + text + "\n"
-	if info, err := os.Lstat(l.Path); err == nil {
+	info, err := os.Lstat(l.Path)
+	if err == nil {
 		if !info.Mode().IsRegular() {
 			return
 		}
 		if info.Size() > maxSize {
 			_ = os.Rename(l.Path, l.Path+".1")
 		}
-	} else if os.MkdirAll(filepath.Dir(l.Path), 0o700) != nil {
+	} else if spool.MakeDir(filepath.Dir(l.Path)) != nil {
 		return
 	}
-	f, err := os.OpenFile(l.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
+	f, openErr := os.OpenFile(l.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if openErr != nil {
 		return
+	}
+	if err != nil {
+		// The umask may have taken what the next line needs.
+		_ = f.Chmod(0o600)
 	}
 	_, _ = f.WriteString(line)
 	_ = f.Close()

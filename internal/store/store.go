@@ -79,6 +79,7 @@ func makeFile(path string) error {
 	return nil
 }
 
+// narrow gives the file to the user alone, who gets what the umask took.
 func narrow(f *os.File) error {
 	fi, err := f.Stat()
 	if err != nil {
@@ -88,10 +89,11 @@ func narrow(f *os.File) error {
 		return fmt.Errorf("it is a %v, want a regular file", fi.Mode().Type())
 	}
 	// Windows shows every writable file as 0666 and keeps access elsewhere.
-	if fi.Mode().Perm()&0o077 == 0 || filepath.Separator == '\\' {
+	want := fi.Mode().Perm()&0o700 | 0o600
+	if fi.Mode().Perm() == want || filepath.Separator == '\\' {
 		return nil
 	}
-	return f.Chmod(fi.Mode().Perm() & 0o700)
+	return f.Chmod(want)
 }
 
 // dsn is the SQLite URI of the file with what every connection needs.

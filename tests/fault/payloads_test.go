@@ -55,7 +55,9 @@ var shapes = []struct {
 	{"a list of short strings", true, func(n int) io.Reader {
 		return around(`{"taskId":"big","session_id":"big","x":["a"`, `,"\u00e4\n"`, n, `]}`)
 	}},
-	{"escapes", true, func(n int) io.Reader { return around(`{"taskId":"big","session_id":"big","x":"`, `\u0000\ud83d\ude00\\`, n, `"}`) }},
+	{"escapes", true, func(n int) io.Reader {
+		return around(`{"taskId":"big","session_id":"big","x":"`, `\u0000\ud83d\ude00\\`, n, `"}`)
+	}},
 	{"one number", true, func(n int) io.Reader { return around(`{"taskId":"big","session_id":"big","x":1`, "7", n, `}`) }},
 	{"blanks", false, func(n int) io.Reader { return around("", " \n", n, "") }},
 }

@@ -18,5 +18,6 @@ func TestFaults(t *testing.T) {
 		limitRows,
 		payloadRows,
 		placeRows,
+		streamRows,
 	))
 }
