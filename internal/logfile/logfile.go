@@ -5,12 +5,12 @@
 package logfile
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/hookspan/hookspan/spool"
 )
 
 // maxSize is the size in bytes beyond which a log is moved to a second file,
@@ -52,7 +52,7 @@ func (l Log) Line(text string) {
 		if info.Size() > maxSize {
 			_ = os.Rename(l.Path, l.Path+".1")
 		}
-	} else if spool.MakeDir(filepath.Dir(l.Path)) != nil {
+	} else if makeDir(filepath.Dir(l.Path)) != nil {
 		return
 	}
 	f, openErr := os.OpenFile(l.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -65,4 +65,24 @@ func (l Log) Line(text string) {
 	}
 	_, _ = f.WriteString(line)
 	_ = f.Close()
+}
+
+// makeDir makes a folder and those above it for the user alone, whatever the
+// umask: what it takes, the next step needs.
+func makeDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if parent := filepath.Dir(dir); parent != dir {
+		if err := makeDir(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil // by another process
+		}
+		return err
+	}
+	return os.Chmod(dir, 0o700) //nolint:gosec // A folder.
 }

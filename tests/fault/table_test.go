@@ -14,8 +14,10 @@ func TestMain(m *testing.M) { lab.Main(m) }
 func TestFaults(t *testing.T) {
 	proof.Run(t, "docs/reliability.md", "faults", slices.Concat(
 		stormRows,
+		clockRows,
 		diskRows,
 		limitRows,
+		outageRows,
 		payloadRows,
 		placeRows,
 		streamRows,
