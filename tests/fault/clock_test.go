@@ -49,7 +49,8 @@ func wrongClocks(t *testing.T, r *proof.Result) {
 	}
 	local, inStore := h.localStore()
 	d := h.deliverer(local, deliver.Destination{Name: "otlp", Exporter: otlp, Batch: 512})
-	want := make(map[int]bool)
+	// want are the tool calls, with the word for what their session's times were.
+	want := make(map[int]string)
 	n := 0
 	for trial := range r.N {
 		a := &agents[trial%len(agents)]
@@ -64,23 +65,29 @@ func wrongClocks(t *testing.T, r *proof.Result) {
 			at = time.Time{}
 		}
 		garbage := rnd.IntN(3) == 0
+		story := a.host
 		put := func(event string, number int) {
-			payload := a.payload(event, session, "turn", number)
+			payload, host := a.payload(event, session, "turn", number), "right"
 			if garbage {
-				payload = restamp(payload, stamps[rnd.IntN(len(stamps))])
+				host = stamps[rnd.IntN(len(stamps))]
+				payload = restamp(payload, host)
 			}
+			story += fmt.Sprintf("; %s at %q, stored %s", event, host, at)
 			h.record(&spool.Record{Host: a.host, Session: session, Event: event, At: at, Payload: payload})
 			if next := at.Add(jumps[rnd.IntN(len(jumps))]); next.After(earliest) && next.Before(latest) {
 				at = next
 			}
 		}
+		first := n
 		put(a.began, n)
 		for range 1 + rnd.IntN(4) {
 			put("PreToolUse", n)
-			want[n] = true
 			n++
 		}
 		put(a.ended, n)
+		for i := first; i < n; i++ {
+			want[i] = story
+		}
 		r.Trial(1)
 	}
 	// Ours jumps too, and then a day passes after which every run is over.
@@ -89,7 +96,7 @@ func wrongClocks(t *testing.T, r *proof.Result) {
 		h.run(d)
 	}
 	h.mu.Lock()
-	h.now = latest.Add(-time.Hour)
+	h.now = latest.Add(24 * time.Hour)
 	h.mu.Unlock()
 	for name, res := range h.run(d) {
 		if res.Waiting+res.Parked > 0 || len(res.Errors) > 0 {
@@ -119,7 +126,7 @@ func restamp(payload []byte, stamp string) []byte {
 	return payload
 }
 
-func checkClocks(r *proof.Result, spans []otlptest.Span, want map[int]bool) {
+func checkClocks(r *proof.Result, spans []otlptest.Span, want map[int]string) {
 	there := make(map[otlptest.ID]bool)
 	for i := range spans {
 		there[spans[i].ID] = true
@@ -138,7 +145,7 @@ func checkClocks(r *proof.Result, spans []otlptest.Span, want map[int]bool) {
 			delete(want, n)
 		}
 	}
-	for n := range want {
-		r.Break("tool call %d has not come", n)
+	for n, story := range want {
+		r.Break("tool call %d has not come: %s", n, story)
 	}
 }

@@ -220,8 +220,13 @@ func weekOutage(t *testing.T, r *proof.Result) {
 		answer otlptest.Answer
 		passes int
 	}{
-		{otlptest.Status(503, "down"), 12}, {otlptest.CloseBefore(), 6}, {otlptest.Answer{Hang: true, Refuse: true}, 3},
-		{otlptest.Wait(429, "3600"), 6}, {otlptest.Status(500, "boom"), 2}, {otlptest.LoginPage(), 4}, {otlptest.Status(503, "down"), 4},
+		{otlptest.Status(503, "down"), 12},
+		{otlptest.CloseBefore(), 6},
+		{otlptest.Answer{Hang: true, Refuse: true}, 3},
+		{otlptest.Wait(429, "3600"), 6},
+		{otlptest.Status(500, "boom"), 2},
+		{otlptest.LoginPage(), 4},
+		{otlptest.Status(503, "down"), 4},
 	}
 	var peak uint64
 	passes := 0

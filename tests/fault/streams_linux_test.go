@@ -371,8 +371,11 @@ func surroundings(t *testing.T, r *proof.Result) {
 			env    []string
 		}{
 			{launch: []string{"lost"}},
-			{env: []string{"PATH="}}, {env: []string{"PATH=/nowhere:.", "PWD=/nowhere", "OLDPWD=x", "SHELL=/nowhere", "TMPDIR=/nowhere", "LANG=x", "TZ=/nowhere"}},
-			{launch: []string{"umask=0777"}}, {launch: []string{"umask=0"}}, {launch: []string{"umask=0277"}},
+			{env: []string{"PATH="}},
+			{env: []string{"PATH=/nowhere:.", "PWD=/nowhere", "OLDPWD=x", "SHELL=/nowhere", "TMPDIR=/nowhere", "LANG=x", "TZ=/nowhere"}},
+			{launch: []string{"umask=0777"}},
+			{launch: []string{"umask=0"}},
+			{launch: []string{"umask=0277"}},
 			// The first thing to be written is a line of the log.
 			{launch: []string{"umask=0777"}, env: []string{"HOOKSPAN_RETENTION=x"}},
 			{launch: []string{"umask=0", "lost"}, env: []string{"HOOKSPAN_RETENTION=x", "PATH="}},

@@ -14,6 +14,7 @@ func TestMain(m *testing.M) { lab.Main(m) }
 func TestFaults(t *testing.T) {
 	proof.Run(t, "docs/reliability.md", "faults", slices.Concat(
 		stormRows,
+		capRows,
 		clockRows,
 		diskRows,
 		limitRows,
