@@ -54,7 +54,7 @@ func (d *numbersGot) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpa
 			continue
 		}
 		for _, kv := range stub.Attributes {
-			if n, ok := numberIn([]byte(kv.Value.Emit())); ok {
+			if n, ok := numberIn([]byte(kv.Value.String())); ok {
 				d.got[n] = true
 			}
 		}
