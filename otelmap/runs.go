@@ -369,6 +369,11 @@ func (s *segmenter) leave(r *Run) {
 // opening reports that nothing but the run's beginning has been seen, so that
 // another opening event (a resume beside a start) belongs to it.
 func (r *Run) opening(it *item) bool {
+	// Of one instant the start comes after what it started. Another run would
+	// have the same identity, and its spans would take the place of this one's.
+	if len(r.items) > 0 && !opens(r.items[0]) && r.items[0].At().Equal(it.At()) && r.lastAt().Equal(it.At()) {
+		return true
+	}
 	if len(r.items) != 1 || it.At().Sub(r.items[0].At()) > openingGrace {
 		return false
 	}

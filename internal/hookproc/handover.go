@@ -45,12 +45,16 @@ func handOver(h Host) {
 	if h.program() != handsOverAs || !handsOver(args) {
 		return
 	}
+	by := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(orders[:], arg) })
+	if by < 0 && !spare() {
+		(&Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout}).starve()
+		os.Exit(0)
+	}
 	path, err := Sibling(executable(runtime.GOOS))
 	if err == nil {
 		argv := append([]string{path, handsOverAs}, args...)
 		err = become(path, argv, withHome(os.Environ(), runtime.GOOS, Home()))
 	}
-	by := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(orders[:], arg) })
 	switch {
 	case by >= 0 && (args[by] == "--help" || args[by] == "-h"):
 		return

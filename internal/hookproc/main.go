@@ -16,11 +16,8 @@ func Main(h Host) {
 	OwnFiles()
 	debug.SetTraceback("crash")
 	soften := harden()
-	if !startPoller() {
-		// Nothing can be opened: the event cannot be stored, nor can the log say
-		// so. There is no deadline either, so that the answer comes first.
-		(&Process{Host: h, Stdout: os.Stdout}).answer(reply{})
-		_, _ = io.Copy(io.Discard, os.Stdin)
+	if !spare() {
+		(&Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout}).starve()
 		os.Exit(0)
 	}
 	// One event's garbage is never worth collecting; an oversized payload's is.
@@ -58,6 +55,15 @@ func Main(h Host) {
 	}
 	p.Run()
 	os.Exit(0)
+}
+
+// starve answers, and stores nothing, where there is next to no descriptor to
+// be had: the Go runtime gives up, with a stack trace, as soon as it gets none
+// for a file or a timer of ours. So there is no log line, and nothing that ends
+// the wait for standard input either, which is why the answer goes out first.
+func (p *Process) starve() {
+	p.answer(reply{})
+	_, _ = io.Copy(io.Discard, p.Stdin)
 }
 
 // executable is the name of hookspan's main program.

@@ -18,8 +18,9 @@ import (
 // Claude Code takes for "block", and leaves no core file behind. The limit is
 // the soft one, which a program that this one starts can undo. Nor does it die
 // of what a terminal sends to everyone in it, when the user presses Ctrl-C or
-// closes it: the agent may go on, or tell its hooks of its end, and that event
-// is not to be lost. A hook ends by itself soon enough, and by SIGTERM at once.
+// Ctrl-\ (of which a Go program prints its stacks) or closes it: the agent may go
+// on, or tell its hooks of its end, and that event is not to be lost. A hook ends
+// by itself soon enough, and by SIGTERM at once.
 //
 // The function returned gives the programs that are started from then on those
 // signals at their default, which scripts count on: they inherit a signal that
@@ -31,8 +32,8 @@ func harden() (soften func()) {
 		core.Cur = 0
 		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &core)
 	}
-	ours := make([]os.Signal, 0, 3)
-	for _, sig := range [...]os.Signal{syscall.SIGPIPE, syscall.SIGINT, syscall.SIGHUP} {
+	ours := make([]os.Signal, 0, 4)
+	for _, sig := range [...]os.Signal{syscall.SIGPIPE, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(sig) {
 			ours = append(ours, sig)
 		}
@@ -52,14 +53,20 @@ func OwnFiles() {
 	syscall.Umask(syscall.Umask(0o077) &^ 0o700)
 }
 
-// startPoller starts what the Go runtime waits for files and timers with, and
-// reports false where there are no descriptors left for it. The runtime does so
-// at the first file or timer otherwise, and ends the process, with a traceback on
-// standard error, where that fails.
-func startPoller() bool {
-	// A pipe takes as many descriptors as the poller does.
+// spare tells whether three more descriptors are to be had, one for a file and
+// two that the Go runtime takes to wait for files and timers, and makes it take
+// them now. It does so at the first file or timer otherwise, and where that fails
+// ends the process with a traceback on standard error. Standard input is always
+// open, since the runtime opens the null device where it was not.
+func spare() bool {
+	fd, err := syscall.Dup(0)
+	if err != nil {
+		return false
+	}
 	var pipe [2]int
-	if err := syscall.Pipe(pipe[:]); err != nil {
+	err = syscall.Pipe(pipe[:])
+	_ = syscall.Close(fd)
+	if err != nil {
 		return !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE)
 	}
 	_, _ = syscall.Close(pipe[0]), syscall.Close(pipe[1])

@@ -18,8 +18,8 @@ func harden() (soften func()) {
 	return nil
 }
 
-// startPoller has nothing to do: there is no limit of descriptors to run into.
-func startPoller() bool { return true }
+// spare tells whether there are handles to be had, which no limit is set to.
+func spare() bool { return true }
 
 // loginHome is not known: Windows sets USERPROFILE for every process.
 func loginHome() string { return "" }

@@ -59,6 +59,11 @@ func hookFileName(goos, event string) string {
 	return event
 }
 
+// malformed are the variables that end a Go program before its first line where
+// they hold what it cannot read: GOMEMLIMIT=1GB does, with exit code 2. They are of
+// no use to the hook, nor to what it starts.
+var malformed = []string{"GOMEMLIMIT", "GODEBUG"}
+
 // render writes the hook file's text.
 func render(goos string, s shim) []byte {
 	if goos == "windows" {
@@ -84,6 +89,7 @@ func renderShell(s shim) []byte {
 	}
 	b.WriteString("[ -n \"$BASH_VERSION\" ] && shopt -s execfail 2>/dev/null\n")
 	fmt.Fprintf(&b, "trap 'cat >/dev/null 2>&1; echo %s; exit 0' EXIT\n", strings.ReplaceAll(quoteShell(neutralReply), "'", `'\''`))
+	fmt.Fprintf(&b, "unset %s\n", strings.Join(malformed, " "))
 	b.WriteString(startFunction)
 	fmt.Fprintf(&b, "%s%s\n", startHook, s.Event)
 	if s.Chain != "" {
@@ -114,6 +120,9 @@ func renderPowerShell(s shim) []byte {
 	line("  $start.Arguments = '%s'", s.Event)
 	line("  $start.UseShellExecute = $false")
 	line("  $start.RedirectStandardInput = $true")
+	for _, name := range malformed {
+		line("  $start.EnvironmentVariables.Remove('%s')", name)
+	}
 	line("  $process = [System.Diagnostics.Process]::Start($start)")
 	line("}")
 	line("if ($process) {")

@@ -25,6 +25,7 @@ hook='/opt/it'\''s here/cline-hook'
 export HOOKSPAN_CHAIN='/home/u/.hookspan-chained/TaskStart'
 [ -n "$BASH_VERSION" ] && shopt -s execfail 2>/dev/null
 trap 'cat >/dev/null 2>&1; echo '\''{"cancel":false,"contextModification":" ","errorMessage":""}'\''; exit 0' EXIT
+unset GOMEMLIMIT GODEBUG
 start() {
   [ -n "$KSH_VERSION" ] || exec "$@"
   "$@"; code=$?
@@ -45,6 +46,8 @@ if (Test-Path -LiteralPath $hook -PathType Leaf) {
   $start.Arguments = 'TaskStart'
   $start.UseShellExecute = $false
   $start.RedirectStandardInput = $true
+  $start.EnvironmentVariables.Remove('GOMEMLIMIT')
+  $start.EnvironmentVariables.Remove('GODEBUG')
   $process = [System.Diagnostics.Process]::Start($start)
 }
 if ($process) {

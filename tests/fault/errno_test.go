@@ -14,7 +14,7 @@ import (
 )
 
 // errnoRows have the system calls of the hooks fail.
-var errnoRows = []proof.Row{errnoHook(&agents[0]), errnoHook(&agents[1]), noMemory(&agents[0]), noMemory(&agents[1])}
+var errnoRows = []proof.Row{errnoHook(&hosts[0]), errnoHook(&hosts[1]), noMemory(&hosts[0]), noMemory(&hosts[1])}
 
 // The errors of a disk, of rights and of limits.
 const (
@@ -91,7 +91,7 @@ func everyFault(calls map[string]int, can map[string][]syscall.Errno, trial func
 	})
 }
 
-func errnoHook(a *agent) proof.Row {
+func errnoHook(a *host) proof.Row {
 	return proof.Row{
 		Name: "Every error that a system call of " + a.program + " can return",
 		Rule: "the answer is neutral, nothing else is said, the exit code is 0; earlier events are untouched, later hooks work; an interruption costs no event",
@@ -114,7 +114,7 @@ func errnoHook(a *agent) proof.Row {
 	}
 }
 
-func errnoInSituation(t *testing.T, r *proof.Result, a *agent, s *situation) {
+func errnoInSituation(t *testing.T, r *proof.Result, a *host, s *situation) {
 	w := lab.New(t, "HOOKSPAN_EXPORTERS=store,otlp,file")
 	var l ledger
 	hook := a.tool
@@ -170,7 +170,7 @@ func errnoInSituation(t *testing.T, r *proof.Result, a *agent, s *situation) {
 }
 
 // noMemory are failures of calls that the Go runtime makes for itself.
-func noMemory(a *agent) proof.Row {
+func noMemory(a *host) proof.Row {
 	can := map[string][]syscall.Errno{
 		"mmap": {syscall.ENOMEM}, "munmap": {syscall.ENOMEM}, "madvise": {syscall.ENOMEM, syscall.EAGAIN},
 		"clone": {syscall.EAGAIN, syscall.ENOMEM}, "epoll_create1": {files, syscall.ENOMEM},

@@ -22,9 +22,9 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/trace"
 )
 
-// agent is a host as the rows play it. Each of its payloads holds a number, by
+// host is an agent as the rows play it. Each of its payloads holds a number, by
 // which the event is found again.
-type agent struct {
+type host struct {
 	name, program string
 	// answer is what its hook prints.
 	answer string
@@ -33,7 +33,7 @@ type agent struct {
 	payload   func(hook, session string, n int) []byte
 }
 
-var agents = []agent{
+var hosts = []host{
 	{"cline", "cline-hook", lab.Neutral, "PreToolUse", "TaskComplete", func(hook, session string, n int) []byte {
 		if hook == "PreToolUse" {
 			return preToolUse(session, n)
@@ -69,7 +69,7 @@ func number(t testing.TB, payload []byte) int {
 }
 
 // traced is the agent's hook program for trace.Run.
-func (a *agent) traced(w *lab.World, hook, session string, n int) trace.Program {
+func (a *host) traced(w *lab.World, hook, session string, n int) trace.Program {
 	return trace.Program{
 		Path: filepath.Join(lab.Programs, a.program), Args: []string{hook}, Env: w.Environ, Dir: w.Work,
 		Stdin: a.payload(hook, session, n),
@@ -77,7 +77,7 @@ func (a *agent) traced(w *lab.World, hook, session string, n int) trace.Program 
 }
 
 // hook starts the agent's hook program undisturbed and holds it to its promises.
-func (a *agent) hook(w *lab.World, hook, session string, n int) error {
+func (a *host) hook(w *lab.World, hook, session string, n int) error {
 	cmd := w.Program(a.program, hook)
 	cmd.Stdin = bytes.NewReader(a.payload(hook, session, n))
 	var out, errs bytes.Buffer
@@ -90,7 +90,7 @@ func (a *agent) hook(w *lab.World, hook, session string, n int) error {
 
 // acknowledged tells whether a hook that may have been killed has answered. What
 // it printed must be the whole answer or nothing.
-func (a *agent) acknowledged(end *trace.Ending) (bool, error) {
+func (a *host) acknowledged(end *trace.Ending) (bool, error) {
 	out := string(end.Stdout)
 	if len(end.Stderr) > 0 || out != "" && out != a.answer {
 		return false, fmt.Errorf("answered %q, said %q", out, end.Stderr)
@@ -195,14 +195,14 @@ func endRuns(t testing.TB, w *lab.World, l *ledger) {
 	}
 	defer func() { _ = sp.Close() }()
 	eachSession(t, w, func(k spool.Key, records []*spool.Record, _ int) {
-		i := slices.IndexFunc(agents, func(a agent) bool { return a.name == k.Host })
+		i := slices.IndexFunc(hosts, func(a host) bool { return a.name == k.Host })
 		records = slices.DeleteFunc(records, unread)
-		if len(records) == 0 || records[len(records)-1].Event == agents[i].end {
+		if len(records) == 0 || records[len(records)-1].Event == hosts[i].end {
 			return
 		}
 		last := *records[len(records)-1]
 		n := l.number()
-		last.Event, last.Payload = agents[i].end, agents[i].payload(agents[i].end, last.Session, n)
+		last.Event, last.Payload = hosts[i].end, hosts[i].payload(hosts[i].end, last.Session, n)
 		if err := sp.Append(&last); err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func newBacklog(t *testing.T, begun bool) *backlog {
 		want: make(map[otlptest.ID]bool), old: make(map[otlptest.ID]bool), seen: make(map[otlptest.ID]int),
 	}
 	var l ledger
-	run := func(a *agent, session string, tools int) {
+	run := func(a *host, session string, tools int) {
 		for range tools {
 			holdSweeps(t, b.w)
 			if err := a.hook(b.w, a.tool, session, l.number()); err != nil {
@@ -65,15 +65,15 @@ func newBacklog(t *testing.T, begun bool) *backlog {
 		endRuns(t, b.w, &l)
 	}
 	if begun {
-		run(&agents[0], "first", 2)
+		run(&hosts[0], "first", 2)
 		b.w.Flush()
 		for _, s := range b.w.OTLP.Spans() {
 			b.old[s.ID] = true
 		}
 	}
-	run(&agents[0], "first", 2)
-	run(&agents[0], "first", 1)
-	run(&agents[1], "second", 2)
+	run(&hosts[0], "first", 2)
+	run(&hosts[0], "first", 1)
+	run(&hosts[1], "second", 2)
 	b.save(t)
 	b.w.Flush()
 	for _, s := range b.w.OTLP.Spans() {

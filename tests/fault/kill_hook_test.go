@@ -15,7 +15,7 @@ import (
 )
 
 // killHookRows kill a hook before each of its system calls.
-var killHookRows = []proof.Row{killHook(&agents[0]), killHook(&agents[1])}
+var killHookRows = []proof.Row{killHook(&hosts[0]), killHook(&hosts[1])}
 
 // situation is what a hook meets.
 type situation struct {
@@ -84,7 +84,7 @@ func everyCall(calls map[string]int, trial func(trace.Call) (hit bool)) {
 	}
 }
 
-func killHook(a *agent) proof.Row {
+func killHook(a *host) proof.Row {
 	return proof.Row{
 		Name: "SIGKILL at every system call of " + a.program,
 		Rule: "an event that was answered for is there, whole, once; earlier events are untouched, later hooks work, all is delivered",
@@ -113,7 +113,7 @@ func killHook(a *agent) proof.Row {
 	}
 }
 
-func killInSituation(t *testing.T, r *proof.Result, a *agent, s *situation) (note string) {
+func killInSituation(t *testing.T, r *proof.Result, a *host, s *situation) (note string) {
 	w := lab.New(t, "HOOKSPAN_EXPORTERS=store,otlp,file")
 	var l ledger
 	hook := a.tool

@@ -94,9 +94,9 @@ func killCrowd(t *testing.T, r *proof.Result, sum *crowd, kills int) {
 		mu.Lock()
 		n := l.number()
 		mu.Unlock()
-		a := &agents[n%len(agents)]
+		a := &hosts[n%len(hosts)]
 		hook := a.tool
-		if n%64 < len(agents) {
+		if n%64 < len(hosts) {
 			hook = a.end
 		}
 		cmd := w.Program(a.program, hook)

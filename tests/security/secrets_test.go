@@ -102,7 +102,7 @@ func keysAtLimits(t *testing.T, r *proof.Result) {
 	cuts := 0
 	trial := func(k plantedkeys.Key, limit, at int) {
 		text := filler(limit-at) + k.Text() + " and " + filler(700)
-		for _, task := range []task{classicTask, claudeTask} {
+		for _, task := range []shortTask{classicTask, claudeTask} {
 			events := decodeAll(task.host, task.events(text))
 			got := sent(t, mapped(clean, otelmap.CapturePreview, task.host, events, noTranscript))
 			if l := k.Leak(got); l != "" {
@@ -156,13 +156,13 @@ func asJSON(v any) []byte {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// task is a short session that holds one text in every place of its own.
-type task struct {
+// shortTask is a session that holds one text in every place of its own.
+type shortTask struct {
 	host   string
 	events func(text string) []lab.Event
 }
 
-var classicTask = task{"cline", func(text string) []lab.Event {
+var classicTask = shortTask{"cline", func(text string) []lab.Event {
 	return []lab.Event{
 		clineOf("TaskStart", 1, map[string]any{"taskStart": map[string]any{"taskMetadata": map[string]any{"taskId": "17", "ulid": "01", "initialTask": text}}}),
 		clineOf("UserPromptSubmit", 2, map[string]any{"userPromptSubmit": map[string]any{"prompt": text, "attachments": []string{}}}),
@@ -180,7 +180,7 @@ var classicTask = task{"cline", func(text string) []lab.Event {
 	}
 }}
 
-var claudeTask = task{"claude-code", func(text string) []lab.Event {
+var claudeTask = shortTask{"claude-code", func(text string) []lab.Event {
 	return []lab.Event{
 		claudeEvent("UserPromptSubmit", map[string]any{"prompt": text}),
 		claudeEvent("PreToolUse", map[string]any{"tool_name": "Bash", "tool_use_id": "t1", "tool_input": map[string]any{"command": text, "description": text}}),

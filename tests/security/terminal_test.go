@@ -139,7 +139,7 @@ func steered(t *testing.T, r *proof.Result) {
 			{Name: "PreToolUse", Payload: []byte(s)},
 			clineEvent(t, s, "TaskCancel", object{"taskCancel": object{"taskMetadata": object{"taskId": s, "completionStatus": s}}}),
 		})
-		claude(t, w, s)
+		claudeSession(t, w, s)
 		endSweeps(t, w)
 		hostile := func(code int) {
 			h := http.Header{"Location": {"http://evil.example/" + strings.Map(headerFit, s)}, "X": {strings.Map(headerFit, s)}}
@@ -186,8 +186,8 @@ func steered(t *testing.T, r *proof.Result) {
 	r.Note("%d outputs show the text", shown)
 }
 
-// claude gives Claude Code's hook a session full of a text.
-func claude(t *testing.T, w *lab.World, s string) {
+// claudeSession gives Claude Code's hook a session full of a text.
+func claudeSession(t *testing.T, w *lab.World, s string) {
 	t.Helper()
 	for _, e := range []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure", "Notification", "Stop", "SessionEnd"} {
 		cmd := w.Program("claude-hook", e)

@@ -55,8 +55,13 @@ func build(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(Programs)) }()
+	// Some are started as another user.
+	if err := os.Chmod(Programs, 0o755); err != nil { //nolint:gosec // As said.
+		return 0, err
+	}
 	cmd := exec.CommandContext(context.Background(), "go", "build", "-o", Programs+string(os.PathSeparator), //nolint:gosec // The programs are ours.
-		"github.com/hookspan/hookspan/cmd/hookspan", "github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/cmd/claude-hook")
+		"github.com/hookspan/hookspan/cmd/hookspan", "github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/cmd/claude-hook",
+		"github.com/hookspan/hookspan/tests/internal/lab/launch")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("build the programs: %w\n%s", err, out)

@@ -1,0 +1,151 @@
+package fault_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/tests/internal/proof"
+)
+
+// clockRows let time go wrong.
+var clockRows = []proof.Row{{
+	Name:  "clocks that jump, stand still or are garbage, the host's and ours",
+	Rule:  "every tool call comes once, every span ends, none ends before it begins, every parent is there",
+	Short: 300, Long: 20_000,
+	Run: wrongClocks,
+}}
+
+// jumps are what the clock may do between two events.
+var jumps = []time.Duration{
+	0, 0, 0, 1, time.Millisecond, time.Second, -time.Second, time.Minute, -time.Minute, 20 * time.Minute, -20 * time.Minute,
+	24 * time.Hour, -24 * time.Hour, 10 * 365 * 24 * time.Hour, -10 * 365 * 24 * time.Hour,
+}
+
+// stamps are what a host may write for the time.
+var stamps = []string{
+	"", "0", "-1", "1", "x", "1795175957341", "1795175957341", "1795175957341.5", "1e99", "-9223372036854775808", "9223372036854775807",
+	"99999999999999999999999", "1795175957", "1795175957341000", "1795175957341000000", "2026-11-20T12:00:00Z", "NaN", "253402300799999", "8640000000000000",
+}
+
+var (
+	earliest = time.Unix(0, -1<<63)
+	latest   = time.Unix(0, 1<<63-1)
+)
+
+func wrongClocks(t *testing.T, r *proof.Result) {
+	rnd := rand.New(rand.NewPCG(9, 10)) //nolint:gosec // Drawn, and the same each time.
+	h := newHall(t, t.TempDir())
+	server := otlptest.New(t)
+	otlp, err := deliver.NewOTLP(t.Context(), deliver.OTLP{Endpoint: server.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, inStore := h.localStore()
+	d := h.deliverer(local, deliver.Destination{Name: "otlp", Exporter: otlp, Batch: 512})
+	// want are the tool calls, with the word for what their session's times were.
+	want := make(map[int]string)
+	n := 0
+	for trial := range r.N {
+		a := &agents[trial%len(agents)]
+		session := fmt.Sprintf("clock-%d", trial)
+		at := midday.Add(-time.Hour)
+		switch rnd.IntN(12) {
+		case 0:
+			at = earliest
+		case 1:
+			at = latest
+		case 2:
+			at = time.Time{}
+		}
+		garbage := rnd.IntN(3) == 0
+		story := a.host
+		put := func(event string, number int) {
+			payload, host := a.payload(event, session, "turn", number), "right"
+			if garbage {
+				host = stamps[rnd.IntN(len(stamps))]
+				payload = restamp(payload, host)
+			}
+			story += fmt.Sprintf("; %s at %q, stored %s", event, host, at)
+			h.record(&spool.Record{Host: a.host, Session: session, Event: event, At: at, Payload: payload})
+			if next := at.Add(jumps[rnd.IntN(len(jumps))]); next.After(earliest) && next.Before(latest) {
+				at = next
+			}
+		}
+		first := n
+		put(a.began, n)
+		for range 1 + rnd.IntN(4) {
+			put("PreToolUse", n)
+			n++
+		}
+		put(a.ended, n)
+		for i := first; i < n; i++ {
+			want[i] = story
+		}
+		r.Trial(1)
+	}
+	// Ours jumps too, and then a day passes after which every run is over.
+	for _, jump := range []time.Duration{time.Minute, -48 * time.Hour, 100 * 365 * 24 * time.Hour} {
+		h.advance(jump)
+		h.run(d)
+	}
+	h.mu.Lock()
+	h.now = latest.Add(24 * time.Hour)
+	h.mu.Unlock()
+	for name, res := range h.run(d) {
+		if res.Waiting+res.Parked > 0 || len(res.Errors) > 0 {
+			r.Break("%s: %+v", name, res)
+		}
+	}
+	checkClocks(r, server.Spans(), want)
+	got, _ := received(server)
+	if diff := cmp.Diff(inStore(), got); diff != "" {
+		r.Break("spans (-store +otlp):\n%.2000s", diff)
+	}
+}
+
+// restamp puts another time into a payload of Cline's.
+func restamp(payload []byte, stamp string) []byte {
+	const member = `"timestamp":"`
+	s := string(payload)
+	for i := 0; i+len(member) < len(s); i++ {
+		if s[i:i+len(member)] == member {
+			end := i + len(member)
+			for s[end] != '"' {
+				end++
+			}
+			return []byte(s[:i+len(member)] + stamp + s[end:])
+		}
+	}
+	return payload
+}
+
+func checkClocks(r *proof.Result, spans []otlptest.Span, want map[int]string) {
+	there := make(map[otlptest.ID]bool)
+	for i := range spans {
+		there[spans[i].ID] = true
+	}
+	for i := range spans {
+		s := &spans[i]
+		start, end := s.Proto.GetStartTimeUnixNano(), s.Proto.GetEndTimeUnixNano()
+		// What lies before 1970 is 0 in OTLP, begin and end.
+		if end < start || end == 0 && start > 0 {
+			r.Break("span %q of %s goes from %d to %d", s.Name, s.Trace, start, end)
+		}
+		if s.Parent != "" && !there[otlptest.ID{Trace: s.Trace, Span: s.Parent}] {
+			r.Break("span %q of %s has a parent %s that is not there", s.Name, s.Trace, s.Parent)
+		}
+		if n, ok := spanNumber(s); ok {
+			delete(want, n)
+		}
+	}
+	for n, story := range want {
+		r.Break("tool call %d has not come: %s", n, story)
+	}
+}

@@ -1,0 +1,241 @@
+package fault_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/hookspan/hookspan/tests/internal/lab"
+	"github.com/hookspan/hookspan/tests/internal/proof"
+)
+
+// diskRows fill the disk, which is a small file system in memory.
+var diskRows = []proof.Row{
+	{
+		Name:  "a disk that is full or nearly so (hook)",
+		Rule:  "each hook answers neutrally and exits with 0; earlier events are whole, and so are those once there is room",
+		Short: 120, Long: 3000,
+		Run: fullDiskHook,
+	},
+	{
+		Name:  "a disk that is full before the first event, of bytes or of files",
+		Rule:  "the hook answers neutrally and exits with 0; once there is room events are stored and delivered",
+		Short: 2 * (9 + 12) * 2,
+		Run:   fullDiskFirst,
+	},
+	{
+		Name:  "a disk that is full or nearly so during a delivery",
+		Rule:  "nothing is lost; with room again a delivery brings everything to every destination, the store included",
+		Short: 30, Long: 600,
+		Run: fullDiskFlush,
+	},
+	{
+		Name:  "a state folder that is mounted read-only",
+		Rule:  "hooks answer neutrally; a delivery fails in words or sends; afterwards all is delivered",
+		Short: 12,
+		Run:   readOnlyDisk,
+	},
+}
+
+const page = 4 << 10
+
+// smallDisk makes the user's home a file system of its own.
+func smallDisk(t *testing.T, r *proof.Result, options string) *site {
+	t.Helper()
+	if err := lab.Namespace(); err != nil {
+		r.Skip("a small file system cannot be mounted: %v", err)
+	}
+	w := lab.New(t)
+	name := filepath.Join(".config", "hookspan", "hookspan.env")
+	env, err := os.ReadFile(filepath.Join(w.Home, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab.Mount(t, w.Home, options)
+	w.Write(name, string(env))
+	if err := os.Mkdir(w.Work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &site{World: w, t: t, r: r, session: "site", stored: map[int]int{}}
+}
+
+// leave fills the disk up to a number of free pages and returns what frees it.
+func (s *site) leave(pages int) (empty func()) {
+	s.t.Helper()
+	name := filepath.Join(s.Home, "ballast")
+	f, err := os.Create(name) //nolint:gosec // The test's own disk.
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var size int64
+	for chunk := 64 * page; chunk >= page; {
+		n, err := f.Write(make([]byte, chunk))
+		size += int64(n)
+		switch {
+		case errors.Is(err, syscall.ENOSPC):
+			chunk /= 2
+		case err != nil:
+			s.t.Fatal(err)
+		}
+	}
+	if err := errors.Join(f.Truncate(max(0, size-int64(pages)*page)), f.Close()); err != nil {
+		s.t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(name); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+func fullDiskHook(t *testing.T, r *proof.Result) {
+	s := smallDisk(t, r, "size=4m")
+	s.quiet()
+	rnd := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // Drawn, and the same each time.
+	stored, lost := 0, 0
+	const each = 12
+	for first := 0; first < r.N; first += each {
+		pages := first / each % 4
+		empty := s.leave(pages)
+		for range each {
+			a := &agents[rnd.IntN(len(agents))]
+			what := fmt.Sprintf("%d pages left", pages)
+			c := s.call(a)
+			// Between a tenth of a page and two of them.
+			c.Stdin = io.MultiReader(c.Stdin, blanks(rnd.IntN(2*page)))
+			s.try(what, a, c)
+			if s.holds(what) {
+				stored++
+			} else {
+				lost++
+			}
+		}
+		o := s.Call(lab.Call{Program: "hookspan", Args: []string{"doctor"}})
+		if pages == 0 && o.Code != 1 {
+			r.Break("hookspan doctor finds nothing wrong with a full disk:\n%s%s", o.Out, o.Err)
+		}
+		empty()
+		s.quiet()
+		for i := range agents {
+			s.must("with room again", &agents[i])
+		}
+	}
+	s.finish("full disk")
+	r.Note("%d events were stored, %d had no room", stored, lost)
+	if stored == 0 || lost == 0 {
+		r.Break("%d events were stored and %d not: the disk is not full to the right degree", stored, lost)
+	}
+}
+
+// blanks make a payload longer, which JSON allows at its end.
+func blanks(n int) io.Reader { return io.LimitReader(blank{}, int64(n)) }
+
+type blank struct{}
+
+func (blank) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
+}
+
+func fullDiskFirst(t *testing.T, r *proof.Result) {
+	if err := lab.Namespace(); err != nil {
+		r.Skip("a small file system cannot be mounted: %v", err)
+	}
+	w := lab.New(t)
+	var options []string
+	for pages := range 9 {
+		options = append(options, fmt.Sprintf("size=%d", max(1, pages*page)))
+	}
+	for files := range 12 {
+		options = append(options, fmt.Sprintf("nr_inodes=%d", files+1))
+	}
+	for _, o := range options {
+		for i := range agents {
+			lab.Mount(t, w.State(), o)
+			s := &site{World: w, t: t, r: r, session: "site", stored: map[int]int{}}
+			// It may start a delivery, which finds the disk full as well.
+			for range 2 {
+				a := &agents[i]
+				s.try(o, a, s.call(a))
+			}
+			if _, err := os.Stat(filepath.Join(w.State(), "spool")); err == nil {
+				s.look(o)
+			}
+			if err := syscall.Mount("tmpfs", w.State(), "tmpfs", syscall.MS_REMOUNT, "size=4m,nr_inodes=1000"); err != nil {
+				t.Fatal(err)
+			}
+			s.quiet()
+			s.must(o+", with room again", &agents[i])
+			s.recover(o)
+			if err := lab.EndDeliveries(w.Home); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Unmount(w.State(), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func fullDiskFlush(t *testing.T, r *proof.Result) {
+	s := smallDisk(t, r, "size=64m")
+	rnd := rand.New(rand.NewPCG(7, 8)) //nolint:gosec // Drawn, and the same each time.
+	failed := 0
+	for trial := range r.N {
+		s.backlog()
+		pages := rnd.IntN(128)
+		if trial%4 == 0 {
+			pages = trial / 4 % 16
+		}
+		what := fmt.Sprintf("trial %d, %d pages left", trial, pages)
+		empty := s.leave(pages)
+		if s.flush(what) != 0 {
+			failed++
+		}
+		s.look(what)
+		empty()
+		s.recover(what)
+		if trial%16 == 0 {
+			s.delivered(what)
+		}
+	}
+	s.delivered("full disk")
+	r.Note("%d deliveries could not be completed at first", failed)
+	if failed == 0 || failed == r.N {
+		r.Break("%d of %d deliveries failed: the disk is not full to the right degree", failed, r.N)
+	}
+}
+
+func readOnlyDisk(t *testing.T, r *proof.Result) {
+	s := smallDisk(t, r, "size=16m")
+	s.quiet()
+	for round := range 3 {
+		what := fmt.Sprintf("read-only, round %d", round)
+		for i := range agents {
+			s.must(what+", before", &agents[i])
+		}
+		s.backlog()
+		if err := lab.ReadOnly(s.Home, true); err != nil {
+			t.Fatal(err)
+		}
+		for i := range agents {
+			s.try(what, &agents[i], s.call(&agents[i]))
+		}
+		s.flush(what)
+		s.flush(what)
+		s.look(what)
+		s.tells(what, "read-only file system")
+		if err := lab.ReadOnly(s.Home, false); err != nil {
+			t.Fatal(err)
+		}
+		s.recover(what)
+	}
+	s.finish("read-only")
+}
