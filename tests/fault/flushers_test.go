@@ -70,8 +70,8 @@ func killedUnanswered(t *testing.T, r *proof.Result) {
 		r.Skip("%v", err)
 	}
 	b := newBacklog(t, true)
-	// Each run is a request of its own.
-	const requests = 3
+	// Each session is a request of its own.
+	const requests = 2
 	more := 0
 	for i := range r.N {
 		b.restore(t)
