@@ -7,6 +7,9 @@
 // Markdown file, so that no figure there is typed by hand:
 //
 //	go test ./tests/fault -soak -publish
+//	go test ./tests/fault -soak -publish -row SIGKILL
+//
+// Rows that were left out keep their lines.
 //
 // It promises that a row that could not run says why, in the test's output and in
 // the table, and that a row that makes fewer trials than it is meant to fails.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -107,10 +108,8 @@ func Run(t *testing.T, doc, table string, rows []Row) {
 	if !*publish {
 		return
 	}
-	if *only != "" {
-		t.Fatal("-publish with -row would leave rows out: run the whole table")
-	}
-	if err := Publish(doc, table, render(rows, results)); err != nil {
+	err := publishAt(root, doc, table, func(old string) string { return render(rows, results, old) })
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -139,22 +138,36 @@ func (r *Result) run(t *testing.T, row *Row) {
 	t.Log(line)
 }
 
-// render is the table in Markdown.
-func render(rows []Row, results []*Result) string {
-	var b strings.Builder
-	kind := "short run"
-	if *soak {
-		kind = "long run"
+const tableHead = "| What is done | What must come of it | Run | Trials | Broken | |\n|---|---|---|--:|--:|---|\n"
+
+// render is the table in Markdown. Of a row that was not run this time, the line
+// of the old table stays: the long form of all of them takes more than an hour.
+func render(rows []Row, results []*Result, old string) string {
+	kept := make(map[string]string)
+	for line := range strings.Lines(old) {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok && strings.HasPrefix(line, "| ") {
+			kept[name] = line
+		}
 	}
-	fmt.Fprintf(&b, "%s of %s, %s\n\n", strings.ToUpper(kind[:1])+kind[1:], time.Now().UTC().Format(time.DateOnly), Machine())
-	b.WriteString("| What is done | What must come of it | Trials | Broken | |\n|---|---|--:|--:|---|\n")
+	kind := "short"
+	if *soak {
+		kind = "long"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Last run on %s: %s, %s.\n\n", time.Now().UTC().Format(time.DateOnly), Machine(), runtime.Version())
+	b.WriteString(tableHead)
 	for i, row := range rows {
 		r := results[i]
-		if r.skipped != "" {
-			fmt.Fprintf(&b, "| %s | %s | not run | | %s |\n", row.Name, row.Rule, r.skipped)
-			continue
+		switch {
+		case r.skipped != "":
+			fmt.Fprintf(&b, "| %s | %s | not run | | | %s |\n", row.Name, row.Rule, r.skipped)
+		case r.trials > 0:
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s |\n", row.Name, row.Rule, kind, thousands(r.trials), r.broken, strings.Join(r.notes, "; "))
+		case kept[row.Name] != "":
+			b.WriteString(kept[row.Name])
+		default:
+			fmt.Fprintf(&b, "| %s | %s | not run yet | | | |\n", row.Name, row.Rule)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %s |\n", row.Name, row.Rule, thousands(r.trials), r.broken, strings.Join(r.notes, "; "))
 	}
 	return b.String()
 }
@@ -171,13 +184,13 @@ func thousands(n int) string {
 // root is the module's folder, seen from a test's package two levels below it.
 const root = "../.."
 
-// Publish replaces the part of a Markdown file between the lines
-// "<!-- begin NAME -->" and "<!-- end NAME -->".
-func Publish(doc, name, body string) error { return PublishAt(root, doc, name, body) }
-
-// PublishAt is Publish for a program that is started elsewhere: root is the
-// module's folder, seen from there.
+// PublishAt replaces the part of a Markdown file between the lines
+// "<!-- begin NAME -->" and "<!-- end NAME -->". root is the module's folder.
 func PublishAt(root, doc, name, body string) error {
+	return publishAt(root, doc, name, func(string) string { return body })
+}
+
+func publishAt(root, doc, name string, body func(old string) string) error {
 	path := filepath.Join(root, filepath.FromSlash(doc))
 	old, err := os.ReadFile(path)
 	if err != nil {
@@ -190,12 +203,12 @@ func PublishAt(root, doc, name, body string) error {
 	return os.WriteFile(path, []byte(text), 0o644) //nolint:gosec // A page that everybody reads.
 }
 
-func replace(text, name, body string) (string, error) {
+func replace(text, name string, body func(old string) string) (string, error) {
 	begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->"
 	head, rest, found := strings.Cut(text, begin)
-	_, tail, closed := strings.Cut(rest, end)
+	old, tail, closed := strings.Cut(rest, end)
 	if !found || !closed {
 		return "", fmt.Errorf("no part between %q and %q to write the results into", strings.TrimSpace(begin), end)
 	}
-	return head + begin + "\n" + strings.TrimSpace(body) + "\n\n" + end + tail, nil
+	return head + begin + "\n" + strings.TrimSpace(body(old)) + "\n\n" + end + tail, nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestReplace(t *testing.T) {
-	got, err := replace("a\n<!-- begin x -->\nold\n<!-- end x -->\nb\n", "x", "| new |\n")
+	got, err := replace("a\n<!-- begin x -->\nold\n<!-- end x -->\nb\n", "x", with("| new |\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -16,22 +16,26 @@ func TestReplace(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("page (-want +got):\n%s", diff)
 	}
-	again, err := replace(got, "x", "| new |\n")
+	again, err := replace(got, "x", with("| new |\n"))
 	if err != nil || again != got {
 		t.Errorf("a second time the page became %q (%v)", again, err)
 	}
 	for _, page := range []string{"", "<!-- begin x -->\n", "<!-- end x -->", "<!-- begin y -->\n<!-- end y -->"} {
-		if _, err := replace(page, "x", "new"); err == nil {
+		if _, err := replace(page, "x", with("new")); err == nil {
 			t.Errorf("page %q was taken", page)
 		}
 	}
 }
 
+func with(body string) func(string) string { return func(string) string { return body } }
+
 func TestTableTellsWhatWasNotRun(t *testing.T) {
-	rows := []Row{{Name: "one", Rule: "holds"}, {Name: "two", Rule: "holds, too"}}
-	got := render(rows, []*Result{{trials: 1234567, broken: 2, notes: []string{"3 doubles"}}, {skipped: "no strace"}})
-	_, table, _ := strings.Cut(got, "|---|---|--:|--:|---|\n")
-	want := "| one | holds | 1,234,567 | 2 | 3 doubles |\n| two | holds, too | not run | | no strace |\n"
+	rows := []Row{{Name: "one", Rule: "holds"}, {Name: "two", Rule: "holds, too"}, {Name: "three", Rule: "holds"}, {Name: "four", Rule: "holds"}}
+	old := "| three | held | long | 7 | 0 | kept |\n| gone | held | long | 7 | 0 | |\n"
+	got := render(rows, []*Result{{trials: 1234567, broken: 2, notes: []string{"3 doubles"}}, {skipped: "no tracer"}, {}, {}}, old)
+	_, table, _ := strings.Cut(got, tableHead)
+	want := "| one | holds | short | 1,234,567 | 2 | 3 doubles |\n| two | holds, too | not run | | | no tracer |\n" +
+		"| three | held | long | 7 | 0 | kept |\n| four | holds | not run yet | | | |\n"
 	if diff := cmp.Diff(want, table); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
