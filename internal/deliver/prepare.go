@@ -124,12 +124,20 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, wh
 			limit = math.MaxInt64
 		}
 		out.more = p.read(r, st.Offset, limit)
-		if !out.more || len(d.due(p.b, st, out, p.at)) > 0 {
+		if err := r.Err(); err != nil {
+			return nil, fmt.Errorf("read session %s: %w", s.Key().Name, err)
+		}
+		out.size = r.Offset()
+		if out.more && len(d.due(p.b, st, out, p.at)) == 0 {
+			continue
+		}
+		if err := d.mapPart(ctx, &p, s, st); err != nil {
+			return nil, err
+		}
+		// What the host's files say may open a run again.
+		if !out.more || len(out.runs) > 0 {
 			break
 		}
-	}
-	if err := r.Err(); err != nil {
-		return nil, fmt.Errorf("read session %s: %w", s.Key().Name, err)
 	}
 	// After the reading, so that no position comes to stand behind what lasts: a
 	// log that lost its end would grow past it again.
@@ -142,20 +150,26 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, wh
 		}
 		d.logf("session %s: %d damaged places, first at %d: %s", s.Key().Name, len(dmg), dmg[0].Offset, dmg[0].Reason)
 	}
-	out.size = r.Offset()
+	return out, nil
+}
+
+// mapPart maps what was read so far.
+func (d *Deliverer) mapPart(ctx context.Context, p *part, s *spool.Session, st *State) error {
+	out := p.out
 	if p.b == nil {
 		out.boundary = func(func(otelmap.RunID) bool) (int64, otelmap.Carry) { return out.size, st.Carry }
-		return out, nil
+		return nil
 	}
-	if st.Carry.Runs == 0 {
-		d.follow(ctx, p.b, s, src, p.began, p.facts, out.session)
+	if st.Carry.Runs == 0 && !p.followed {
+		p.followed = true
+		d.follow(ctx, p.b, s, p.src, p.began, p.facts, out.session)
 	}
 	now := p.at
 	if !out.more {
 		now = d.Now()
-		d.silentEnd(ctx, p.b, src, p.facts, out, p.last)
+		d.silentEnd(ctx, p.b, p.src, p.facts, out, p.last)
 	}
-	return out, d.mapRuns(ctx, p.b, st, src, p.facts, out, now)
+	return d.mapRuns(ctx, p.b, st, p.src, p.facts, out, now)
 }
 
 // part is what was read of a log.
@@ -169,6 +183,8 @@ type part struct {
 	facts Facts
 	began beginning
 	last  hook.Event
+	// followed says that the session it came from has been looked for.
+	followed bool
 	// at is when the last record was stored.
 	at time.Time
 }

@@ -181,3 +181,30 @@ func TestTheFilesAreAskedForAPartAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestAPartWhoseOnlyEndWasRefused has the host's files say that the one end in a
+// part was none: the part alone has nothing to send, and reading goes on.
+func TestAPartWhoseOnlyEndWasRefused(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	const agent = `"agent_id":"a1","agent_type":"Explore"`
+	older, last := turn("p0"), turn("p1")
+	recs := slices.Concat(older[:3], []spool.Record{said("SubagentStart", "p0", agent), older[3]}, last)
+	refused := len(recs) - 1
+	recs = append(recs, said("SubagentStop", "p0", agent+`,"stop_hook_active":false`),
+		said("PreToolUse", "p1", `"tool_name":"Bash","tool_input":{},"tool_use_id":"more"`), last[3])
+	at := b.clock.Now().Add(-time.Hour)
+	for i := range recs {
+		recs[i].At = at.Add(time.Duration(i) * 10 * time.Second)
+	}
+	b.keep(recs[:refused+2])
+	part := b.size(spool.SessionKey(recs[0].Host, recs[0].Session))
+	b.keep(recs[refused+2:])
+	d := b.claudeDeliverer(func(Facts) *hook.Transcript {
+		return &hook.Transcript{Ends: []hook.TurnEnd{{Kind: hook.KindRunResume, Turn: "p1", At: recs[refused].At.Add(time.Second)}}}
+	}, Destination{Name: "otlp", Exporter: m})
+	d.Window = part
+	r := b.run(d, Pass{})["otlp"]
+	if r.Runs != 2 || len(m.ids()) != 6 || m.doubles() != 0 {
+		t.Errorf("pass: %s, %d spans, %d doubles; want two runs of three", mustJSON(r), len(m.ids()), m.doubles())
+	}
+}
