@@ -71,6 +71,7 @@ type Run struct {
 	late     []*item // events after the terminal that change nothing
 	from     *item   // the opening event
 	next     *Run    // the run after this one, if it has begun
+	beside   *Run    // the run that stayed open when this one began
 	prev     Carry   // the carry before this run
 	agents   map[string]*agent
 
@@ -430,7 +431,9 @@ func (b *Builder) Boundary(done func(RunID) bool, size int64) (int64, Carry) {
 	// Runs overlap in the log when a background agent outlives its run: then a
 	// done run's events stand behind the place where reading must start, and it
 	// has to be read whole again.
-	for n > 0 && slices.ContainsFunc(b.runs[:n], func(r *Run) bool { return r.Last >= keep }) {
+	for n > 0 && slices.ContainsFunc(b.runs[:n], func(r *Run) bool {
+		return r.Last >= keep || slices.ContainsFunc(b.runs[n:], func(later *Run) bool { return later.beside == r })
+	}) {
 		n--
 		keep = min(keep, b.runs[n].First)
 	}

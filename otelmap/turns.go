@@ -114,7 +114,7 @@ func (s *segmenter) addTurnAgent(it *item) {
 func (s *segmenter) beginForAgent(it *item) *Run {
 	open, later := s.open, s.known(it)
 	r := s.begin(it)
-	r.items = nil
+	r.items, r.beside = nil, open
 	if later {
 		r.Outcome = OutcomeCompleted
 	}
@@ -137,7 +137,7 @@ func (s *segmenter) beginTurn(r *Run, it *item) {
 	r.model = s.carry.Model
 	r.source, s.carry.Source = s.carry.Source, ""
 	if s.started != nil {
-		r.First = min(r.First, s.started.Offset)
+		r.First, r.Last = min(r.First, s.started.Offset), max(r.Last, s.started.last)
 		s.started = nil
 	}
 }

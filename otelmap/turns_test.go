@@ -900,3 +900,44 @@ func clockWasSetBack(events []hook.Event) bool {
 		return back
 	})
 }
+
+// TestReadingGoesOnWhereTheRunsCannotDiffer has what decides over a later run stand
+// in an earlier one, which was answered for: that one is read again.
+func TestReadingGoesOnWhereTheRunsCannotDiffer(t *testing.T) {
+	start := session(0, "startup", "")
+	copied := start
+	copied.StoredAt = start.StoredAt.Add(time.Second)
+	for name, events := range map[string][]hook.Event{
+		"a run that began while another was open": {
+			turnPrompt(0, "t1"), turnTool(1, hook.KindToolStart, "t1", "Read", "a"),
+			asAgent(turnEv(2, hook.KindRunStart, "t2"), "ag", "Explore"), asAgent(turnEv(3, hook.KindRunComplete, "t2"), "ag", "Explore"),
+			turnTool(7200, hook.KindToolEnd, "t2", "Read", "b"),
+		},
+		"a copy of the session's start behind the next prompt": {
+			start, turnPrompt(0.1, "t1"), turnPrompt(0.5, "t2"), copied,
+			turnTool(2, hook.KindToolEnd, "t2", "Read", "a"), turnStop(7200, "t2"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events = logged(events...)
+			whole := buildTurns(Carry{}, events)
+			want := whole.Runs(far)
+			off, carry := whole.Boundary(func(id RunID) bool { return id == want[0].ID }, int64(len(events))*100)
+			b := buildTurns(carry, events[off/100:])
+			var got []RunID
+			for _, r := range b.Runs(far) {
+				got = append(got, r.ID)
+			}
+			for _, r := range want[1:] {
+				if !slices.Contains(got, r.ID) {
+					t.Errorf("run %s is not read from %d on, which gives %v", r.ID, off, got)
+				}
+			}
+			for _, id := range got {
+				if !slices.ContainsFunc(want, func(r *Run) bool { return r.ID == id }) {
+					t.Errorf("run %s is there only from %d on", id, off)
+				}
+			}
+		})
+	}
+}
