@@ -82,7 +82,7 @@ type Builder struct {
 // zero Carry means the session's beginning.
 func NewBuilder(host, session string, o Options, c Carry) *Builder {
 	return &Builder{
-		host: host, session: session, opts: o.withDefaults(host), carry: c,
+		host: host, session: session, opts: o.withDefaults(host), carry: c, maxStored: c.Stored,
 		seed: maphash.MakeSeed(), seen: make(map[identity]*item), keys: make(map[string]*item), near: make(map[identity]*item),
 	}
 }

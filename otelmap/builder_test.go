@@ -504,3 +504,20 @@ func TestABoundaryStandsBeforeTheLastCopy(t *testing.T) {
 		t.Errorf("%d runs, from %d on %d, want the second among them", len(runs), off, len(again))
 	}
 }
+
+// TestAClockThatIsSetBackMakesNoEcho has the clock set back by half a minute from
+// the end of a run that was delivered, after something late of it.
+func TestAClockThatIsSetBackMakesNoEcho(t *testing.T) {
+	events := logged(ev(0, hook.KindRunStart), ev(100, hook.KindRunComplete), ev(190, hook.KindNotification),
+		tool(70, hook.KindToolStart, "read_file", "a"), ev(71, hook.KindRunComplete))
+	whole := build(Options{}, Carry{}, events)
+	runs := whole.Runs(far)
+	if len(runs) != 2 {
+		t.Fatalf("%d runs, want two", len(runs))
+	}
+	off, carry := whole.Boundary(func(id RunID) bool { return id == runs[0].ID }, 500)
+	again := build(Options{}, carry, events[off/100:]).Runs(far)
+	if len(again) != 1 || again[0].ID != runs[1].ID {
+		t.Errorf("from %d on there are %d runs, want the second alone", off, len(again))
+	}
+}

@@ -27,6 +27,9 @@ type Carry struct {
 	// PrevEnd is that run's end, up to which requests to the model are counted;
 	// zero for a run that did not tell its end.
 	PrevEnd time.Time `json:"prev_end,omitzero"`
+	// Stored is when the newest of the events so far was stored: what was stored
+	// long before it comes after the clock was set back.
+	Stored time.Time `json:"stored,omitzero"`
 	// Runs counts the runs so far.
 	Runs int `json:"runs,omitempty"`
 	// Agents are the newest subagents of those runs: their requests to the
@@ -221,7 +224,7 @@ func (s *segmenter) echo(it *item) bool {
 		return false
 	}
 	late := s.b.carry.PrevEnd.Sub(it.At())
-	return len(s.runs) == 0 && late >= 0 && late < clockStep && !s.b.carry.PrevEnd.IsZero()
+	return len(s.runs) == 0 && it.epoch == 0 && late >= 0 && late < clockStep && !s.b.carry.PrevEnd.IsZero()
 }
 
 // addSub files an event of a subagent with the run that started the agent,
@@ -453,6 +456,9 @@ func (r *Run) after(o *Options) Carry {
 	}
 	if r.terminal != nil {
 		c.PrevEnd = r.terminal.At()
+	}
+	if c.Stored = r.prev.Stored; r.EndedAt.After(c.Stored) {
+		c.Stored = r.EndedAt
 	}
 	c.Model = r.lastModel
 	c.Agents = slices.Clone(r.prev.Agents)

@@ -72,9 +72,9 @@ type site struct {
 	// stored are the numbers that were in the log when it was last looked at.
 	stored map[int]int
 	// aside counts what was put aside.
-	aside int
+	aside int //nolint:unused // Its rows run on Linux alone.
 	// marked is the log's size at the last mark.
-	marked int64
+	marked int64 //nolint:unused // Its rows run on Linux alone.
 }
 
 // openTurn is the turn that calls belong to.
@@ -178,7 +178,7 @@ func (s *site) said() string {
 }
 
 // mark is where the log begins for tells.
-func (s *site) mark() {
+func (s *site) mark() { //nolint:unused // Its rows run on Linux alone.
 	s.marked = 0
 	if info, err := os.Stat(s.log()); err == nil {
 		s.marked = info.Size()
@@ -189,7 +189,7 @@ func (s *site) log() string { return filepath.Join(s.State(), "hookspan.log") }
 
 // tells holds the log since the last mark, or the doctor, to a word about what
 // is wrong.
-func (s *site) tells(what, word string) {
+func (s *site) tells(what, word string) { //nolint:unused // Its rows run on Linux alone.
 	s.t.Helper()
 	b, err := os.ReadFile(s.log())
 	if err == nil && bytes.Contains(b[min(s.marked, int64(len(b))):], []byte(word)) {

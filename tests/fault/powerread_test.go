@@ -132,7 +132,7 @@ func deliverer(sp *spool.Spool, now time.Time, to ...deliver.Destination) *deliv
 
 // deliverState delivers the spool below a state folder to its store and to a file,
 // as `hookspan flush` does by hand, at a moment of its own.
-func deliverState(ctx context.Context, state, file string, now time.Time) (err error) {
+func deliverState(ctx context.Context, state, file string, now time.Time) (err error) { //nolint:unused // Its rows run on Linux alone.
 	sp, err := spool.Open(filepath.Join(state, "spool"), spool.Options{})
 	if err != nil {
 		return err

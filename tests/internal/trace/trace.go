@@ -72,9 +72,9 @@ type Ending struct {
 
 // patience is how long a process may take that is not known to hang: much
 // longer than anything under test, also on a machine with other work.
-const patience = 60 * time.Second
+const patience = 60 * time.Second //nolint:unused // The tracer runs on Linux alone.
 
-const maxStdin = 32 << 10
+const maxStdin = 32 << 10 //nolint:unused // The tracer runs on Linux alone.
 
 // ErrUnavailable is wrapped by the error of a machine that allows no tracing.
 var ErrUnavailable = errors.New("processes cannot be traced here")
