@@ -168,7 +168,7 @@ func textWidth(s string, keep, limit int) int {
 		}
 		before = n
 		if c := s[i]; c < utf8.RuneSelf {
-			n += int(asciiWidth[c])
+			n += asciiWidth(c)
 			i++
 		} else {
 			r, size := utf8.DecodeRuneInString(s[i:])
@@ -185,10 +185,16 @@ func textWidth(s string, keep, limit int) int {
 	return n
 }
 
-// asciiWidth is what appendText makes of each byte below utf8.RuneSelf.
-var asciiWidth = func() (w [utf8.RuneSelf]uint8) {
-	for c := range w {
-		w[c] = uint8(len(appendText(nil, string(rune(c)))) - len(`""`)) //nolint:gosec // 1 to 6.
+// asciiWidth is the length of what appendText makes of a byte below
+// utf8.RuneSelf.
+func asciiWidth(c byte) int {
+	switch {
+	case c == '"' || c == '\\':
+		return 2
+	case c >= ' ':
+		return 1
+	case strings.IndexByte(controls, c) >= 0:
+		return 2
 	}
-	return w
-}()
+	return 6
+}

@@ -521,3 +521,14 @@ func TestAClockThatIsSetBackMakesNoEcho(t *testing.T) {
 		t.Errorf("from %d on there are %d runs, want the second alone", off, len(again))
 	}
 }
+
+// TestAStartBehindItsFirstTool has the first tool of a run bear the millisecond of
+// the run's start, before which it is then put.
+func TestAStartBehindItsFirstTool(t *testing.T) {
+	for _, start := range []hook.Kind{hook.KindRunStart, hook.KindRunResume} {
+		b := build(Options{}, Carry{}, logged(ev(1, start), tool(1, hook.KindToolStart, "read_file", "a"), ev(2, hook.KindRunComplete)))
+		if runs := b.Runs(far); len(runs) != 1 || len(b.Spans(runs[0], nil)) != 2 {
+			t.Errorf("%v: %d runs, want one of two spans", start, len(runs))
+		}
+	}
+}

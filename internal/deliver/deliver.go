@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -96,8 +95,9 @@ type Result struct {
 	Runs  int `json:"runs"`
 	Spans int `json:"spans"`
 	// Waiting counts the runs that are due but not delivered, Parked those that
-	// were refused for good in this pass. A pass that is not forced does not read
-	// a session whose next try is not due, and counts it as one run.
+	// were refused for good in this pass. A pass that is not forced counts a
+	// session whose next try is not due as one run, and of a long log that was not
+	// taken the runs in its first part alone.
 	Waiting int `json:"waiting"`
 	// Elsewhere counts the sessions that wait for a process with their settings,
 	// Busy those that another process is delivering now.
@@ -299,7 +299,7 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 		if st.LastError != "" {
 			res.fail(errors.New(st.LastError))
 		}
-		return look{later: true}, d.countRest(ctx, dst, s, st, out, res)
+		return look{later: true}, d.countRest(ctx, dst, s, p, st, out, res)
 	}
 	if dst.Join != nil && len(out.runs) > 0 && (!out.over || out.waiting > 0) {
 		// All of the session goes at once: also what is still settling.
@@ -317,45 +317,9 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 		}
 	}
 	if sendErr != nil {
-		return look{}, errors.Join(sendErr, d.countRest(ctx, dst, s, st, out, res))
+		return look{}, errors.Join(sendErr, d.countRest(ctx, dst, s, p, st, out, res))
 	}
 	return look{size: size, waiting: out.waiting, more: out.more}, nil
-}
-
-// readAhead prepares the part of the log behind the one that is being sent, at
-// the position that sending it without a fault leads to.
-func (d *Deliverer) readAhead(ctx context.Context, dst *Destination, s *spool.Session, st *State, out *batch, c *cache, size int64) {
-	next := *st
-	next.Done = maps.Clone(st.Done)
-	next.answered(out.runs)
-	next.advance(out)
-	c.ahead.Go(func() {
-		// The session is closed when its destination is through with it.
-		s, err := d.Spool.Session(s.Key())
-		if err != nil {
-			return
-		}
-		defer func() { _ = s.Close() }()
-		// An error comes again when the part is asked for.
-		_, _ = c.get(ctx, d, s, &next, size, dst.Join != nil)
-	})
-}
-
-// countRest counts the runs that wait behind the part of the log that was read,
-// as if all before had been answered for.
-func (d *Deliverer) countRest(ctx context.Context, dst *Destination, s *spool.Session, st *State, out *batch, res *Result) error {
-	scratch := *st
-	scratch.Done = maps.Clone(st.Done)
-	for out.more && ctx.Err() == nil {
-		scratch.answered(out.runs)
-		scratch.advance(out)
-		var err error
-		if out, err = d.prepare(ctx, s, &scratch, dst.Join != nil); err != nil {
-			return err
-		}
-		res.Waiting += len(out.runs)
-	}
-	return nil
 }
 
 // noteEvery is how old the note of what was answered for may be when the next run

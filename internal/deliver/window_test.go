@@ -146,6 +146,9 @@ func TestWhatWaitsIsCountedBehindThePartThatWasRead(t *testing.T) {
 	decode := src.Decode
 	src.Decode = func(r *spool.Record) ([]hook.Event, error) { read++; return decode(r) }
 	d.Sources[claude.Host] = src
+	if r := b.run(d, Pass{})["otlp"]; r.Waiting == 0 || read > len(recs)/2 {
+		t.Errorf("a hook's delivery: %s, %d records read of %d, want something waiting and the first part alone", mustJSON(r), read, len(recs))
+	}
 	if r := b.run(d, Pass{Force: true})["otlp"]; r.Waiting != 40 || r.Runs != 0 {
 		t.Errorf("by hand: %s, want 40 runs waiting", mustJSON(r))
 	}

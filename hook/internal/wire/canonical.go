@@ -9,8 +9,8 @@ import (
 // Canonical writes a JSON value compactly and with sorted keys, keeping every
 // number's spelling. Equal values give equal texts; what is not JSON gives "".
 func Canonical(raw []byte) string {
-	// Nearly all values can be copied piece by piece, which costs a quarter of
-	// building them and writing them anew.
+	// Nearly all values can be copied piece by piece, without building them and
+	// writing them anew.
 	c := copier{scanner: scanner{data: raw}, out: make([]byte, 0, len(raw))}
 	if c.value(copiedDepth) && c.end() == nil {
 		return string(c.out)

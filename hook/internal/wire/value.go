@@ -101,9 +101,9 @@ func Unquote(raw []byte) string {
 	return s
 }
 
-// unescape writes what stands between a string's quotes without its escapes, at
-// a tenth of the library's cost: most of a payload is the text of a file or of a
-// program. It reports false for what is no JSON string.
+// unescape writes what stands between a string's quotes without its escapes, in
+// one pass where the library takes three: most of a payload is the text of a file
+// or of a program. It reports false for what is no JSON string.
 func unescape(s []byte) ([]byte, bool) {
 	out := make([]byte, 0, len(s))
 	from := 0
