@@ -87,10 +87,11 @@ func syncDir(d *os.Root) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// syncAbove makes the folder's name last, and the names of those above it, up to
-// the first that is another user's: makeRoot may have made them.
-func syncAbove(dir string) error {
-	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
+// SyncAbove makes the name of a file or folder last through a loss of power, and
+// the names of the folders above it, up to the first that is another user's:
+// whoever made it may have made them.
+func SyncAbove(path string) error {
+	for parent := filepath.Dir(path); parent != path; path, parent = parent, filepath.Dir(parent) {
 		f, err := os.Open(parent) //nolint:gosec // Nothing is read from it.
 		if err != nil {
 			return nil //nolint:nilerr // Without the right to look into it we made no name there that could be found again.

@@ -71,7 +71,8 @@ func writeOnce(f *os.File, b []byte) error {
 // syncDir has nothing to do: NTFS journals its folders.
 func syncDir(*os.Root) error { return nil }
 
-func syncAbove(string) error { return nil }
+// SyncAbove has nothing to do, as syncDir.
+func SyncAbove(string) error { return nil }
 
 func control(f *os.File, call func(windows.Handle) error) error {
 	conn, err := f.SyscallConn()

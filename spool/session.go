@@ -103,7 +103,7 @@ func (s *Session) Sync() error {
 		return s.wrap("sync", err)
 	}
 	return s.wrap("sync", errors.Join(syncData(f), f.Close(), syncDir(s.dir), syncDir(s.host),
-		syncAbove(filepath.Join(s.path, s.key.Host))))
+		SyncAbove(filepath.Join(s.path, s.key.Host))))
 }
 
 // Size is the log's size in bytes, 0 without a log.

@@ -133,7 +133,7 @@ func (s *Spool) syncFirst(log *os.File) error {
 	if err != nil || fi.Size() > 0 {
 		return err
 	}
-	return syncAbove(s.dir)
+	return SyncAbove(s.dir)
 }
 
 // movedIfGone turns "does not exist" into a lost race: the remover deleted the

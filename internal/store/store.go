@@ -14,6 +14,8 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"modernc.org/sqlite"
+
+	"github.com/hookspan/hookspan/spool"
 )
 
 // busyTimeout is how long a statement waits for another process's lock. An
@@ -151,7 +153,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	}
 	if h.fresh() {
 		// SQLite syncs no more than the folder that the file is in.
-		if err := syncFolders(s.path); err != nil {
+		if err := spool.SyncAbove(s.path); err != nil {
 			return s.wrap("sync folders of", err)
 		}
 		// Only a database without tables can take this up; it lets Prune give
