@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all build setup test soak reproducible sbom demo bench gobench fuzz fmt lint clean install
+.PHONY: all build collector collector-sources setup test soak reproducible sbom demo bench gobench fuzz fmt lint clean install
 
 all: build
 
@@ -20,6 +20,15 @@ build: ## the three programs, into bin/
 
 install: build ## into GOBIN, side by side
 	$(GO) install $(BUILD) ./cmd/...
+
+# Modules of their own: what they need must not become a need of hookspan.
+collector: ## a Collector with what collector-config/ uses and the Infinium exporter, into bin/
+	$(GO) -C collector-config/distribution build -trimpath -buildvcs=false -ldflags '-s -w' -o $(CURDIR)/bin/hookspan-collector .
+
+BUILDER = go.opentelemetry.io/collector/cmd/builder@v0.158.0
+collector-sources: ## writes collector-config/distribution from collector-config/builder.yaml
+	cd collector-config && $(GO) run $(BUILDER) --config builder.yaml --skip-compilation
+	gofmt -w collector-config/distribution
 
 demo: build ## a recorded Cline task through the real hook
 	./bin/hookspan demo
