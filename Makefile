@@ -22,6 +22,7 @@ install: build ## into GOBIN, side by side
 	$(GO) install $(BUILD) ./cmd/...
 
 # Modules of their own: what they need must not become a need of hookspan.
+EXPORTER = infinium/infiniumexporter
 collector: ## a Collector with what collector-config/ uses and the Infinium exporter, into bin/
 	$(GO) -C collector-config/distribution build -trimpath -buildvcs=false -ldflags '-s -w' -o $(CURDIR)/bin/hookspan-collector .
 
@@ -39,8 +40,10 @@ setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring
 
 # Nothing is taken from the cache: tests that build and start the programs do
 # not show the go command what they depend on.
-test: setup ## everything that proves the promises
+test: setup collector ## everything that proves the promises
 	$(GO) vet ./...
+	$(GO) -C $(EXPORTER) vet ./...
+	$(GO) -C $(EXPORTER) test -count=1 -timeout 5m ./...
 	$(GO) test -count=1 -timeout 14m ./...
 
 SOAKTIME ?= 85m
@@ -79,7 +82,8 @@ lint: ## formatting, linters on three systems, known vulnerabilities
 	@odd=$$($(TOOL) gofumpt -l .) || exit 1; [ -z "$$odd" ] || \
 	  { echo "not formatted ('make fmt' mends it):"; echo "$$odd"; exit 1; }
 	@linter=$$($(TOOL) -n golangci-lint) || exit 1; for os in linux darwin windows; do \
-	  echo "golangci-lint, $$os"; GOOS=$$os "$$linter" run || exit 1; done
+	  echo "golangci-lint, $$os"; GOOS=$$os "$$linter" run || exit 1; \
+	  (cd $(EXPORTER) && GOOS=$$os "$$linter" run) || exit 1; done
 	@said=$$($(TOOL) govulncheck ./... 2>&1); rc=$$?; case "$$rc $$said" in \
 	  "1 "*"fetching vulnerabilities"*) echo "govulncheck: skipped, the vulnerability database cannot be reached" ;; \
 	  *) echo "$$said"; exit $$rc ;; esac
