@@ -118,7 +118,7 @@ func (e *tracesExporter) push(ctx context.Context, td ptrace.Traces) error {
 		return consumererror.NewPermanent(fmt.Errorf("%d of %d spans were refused: %w", len(out.items), td.SpanCount(), final))
 	}
 	// The text alone: a permanent error within would end the retries.
-	err := consumererror.NewTraces(fmt.Errorf("%d of %d spans were not accepted: %s", len(again), td.SpanCount(), first.Error()), merged(again)) //nolint:errorlint // see above
+	err := consumererror.NewTraces(fmt.Errorf("%d of %d spans were not accepted: %s", len(again), td.SpanCount(), first.Error()), merged(again))
 	if after > 0 {
 		return exporterhelper.NewThrottleRetry(err, after)
 	}

@@ -136,6 +136,7 @@ func TestATroubleOfTheServiceKeepsTheTrace(t *testing.T) {
 					}
 				}
 				time.Sleep(time.Hour)
+				synctest.Wait()
 				seen := s.traces()
 				if len(seen) != 3 {
 					t.Errorf("%d requests, want two that fail and one", len(seen))
@@ -369,6 +370,7 @@ func TestRequestsKeepToTheRate(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		// A burst of 20, then 10 a second.
 		if took := s.at[len(s.at)-1].Sub(s.at[0]); len(s.at) != 120 || took != 10*time.Second {
 			t.Errorf("%d requests in %s, want 120 in 10 s", len(s.at), took)

@@ -16,7 +16,7 @@ func NewFactory() exporter.Factory {
 }
 
 func createTraces(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Traces, error) {
-	e, err := newExporter(set, cfg.(*Config)) //nolint:errorlint,forcetypeassert // the Collector gives back what defaultConfig made
+	e, err := newExporter(set, cfg.(*Config))
 	if err != nil {
 		return nil, err
 	}

@@ -301,7 +301,7 @@ func (g *gatherer) send(r *round) map[pcommon.SpanID]error {
 func itemsOf(run infinium.Run) []*item {
 	items := make([]*item, len(run.Spans))
 	for i, s := range run.Spans {
-		items[i] = s.(*converted).item //nolint:errorlint,forcetypeassert // made by send
+		items[i] = s.(*converted).item
 	}
 	return items
 }

@@ -226,6 +226,7 @@ func TestSpansThatDoNotComeAgainAreForgotten(t *testing.T) {
 			t.Errorf("%d traces remembered, want 1", n)
 		}
 		time.Sleep(time.Hour + time.Second)
+		synctest.Wait()
 		if n := g.waiting(); n != 0 {
 			t.Errorf("%d traces remembered after their time, want 0", n)
 		}
@@ -339,6 +340,7 @@ func TestAPushThatIsGivenUpEnds(t *testing.T) {
 			t.Errorf("%v, want %v", out.errs, context.DeadlineExceeded)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if len(d.runs) != 1 {
 			t.Errorf("sent %v, want what was brought", d.runs)
 		}

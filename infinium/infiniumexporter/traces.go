@@ -1,6 +1,7 @@
 package infiniumexporter
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 	"time"
 
@@ -78,9 +79,7 @@ func split(td ptrace.Traces) []part {
 				b, _ := marshal.MarshalTraces(scratch)
 				it.hash = maphash.Bytes(seed, b)
 				if it.key.IsEmpty() {
-					for i := range it.key {
-						it.key[i] = byte(it.hash >> (8 * i))
-					}
+					binary.BigEndian.PutUint64(it.key[:], it.hash)
 				}
 				i, ok := at[s.TraceID()]
 				if !ok {
@@ -134,7 +133,7 @@ func convert(it *item) *converted {
 		StartTime: instant(s.StartTimestamp()), EndTime: instant(s.EndTimestamp()),
 		Attributes: attributes(s.Attributes()),
 		Status:     sdktrace.Status{Code: code(s.Status().Code()), Description: s.Status().Message()},
-		SpanContext: spanContext(s.TraceID(), s.SpanID(), s.TraceState(), trace.TraceFlags(s.Flags()&0xff), //nolint:gosec // masked to a byte
+		SpanContext: spanContext(s.TraceID(), s.SpanID(), s.TraceState(), trace.TraceFlags(s.Flags()&0xff),
 			false),
 		DroppedAttributes: int(s.DroppedAttributesCount()),
 		DroppedEvents:     int(s.DroppedEventsCount()),
@@ -152,7 +151,7 @@ func convert(it *item) *converted {
 	}
 	for _, l := range s.Links().All() {
 		stub.Links = append(stub.Links, sdktrace.Link{
-			SpanContext: spanContext(l.TraceID(), l.SpanID(), l.TraceState(), trace.TraceFlags(l.Flags()&0xff), //nolint:gosec // masked to a byte
+			SpanContext: spanContext(l.TraceID(), l.SpanID(), l.TraceState(), trace.TraceFlags(l.Flags()&0xff),
 				remote(l.Flags())),
 			Attributes: attributes(l.Attributes()), DroppedAttributeCount: int(l.DroppedAttributesCount()),
 		})
