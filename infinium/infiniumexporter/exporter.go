@@ -31,7 +31,8 @@ type tracesExporter struct {
 }
 
 func newExporter(set exporter.Settings, c *Config) (*tracesExporter, error) {
-	client, err := infinium.New(c.options(cmp.Or(set.BuildInfo.Version, "dev")))
+	// The version is the Collector's, which is no version of hookspan's.
+	client, err := infinium.New(c.options("collector-" + cmp.Or(set.BuildInfo.Version, "dev")))
 	if err != nil {
 		return nil, renamed(err)
 	}

@@ -95,7 +95,7 @@ func TestATraceArrivesOverHTTP(t *testing.T) {
 		t.Fatalf("stored %v, want one trace with one step", traces)
 	}
 	agent := srv.Requests()[0].Header.Get("User-Agent")
-	if !strings.HasPrefix(agent, "hookspan/") {
+	if !strings.HasPrefix(agent, "hookspan/collector-") {
 		t.Errorf("User-Agent %q", agent)
 	}
 }
@@ -168,6 +168,42 @@ func TestATroubleOfTheServiceKeepsTheTrace(t *testing.T) {
 	}
 }
 
+// TestPartsThatComeAgainAtTheirOwnTimesAreSentWhole has retries that are further
+// apart than a trace is waited for.
+func TestPartsThatComeAgainAtTheirOwnTimesAreSentWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const parts = 12
+		s := &service{answer: func(n int, _ map[string]any) *http.Response {
+			if n == 1 {
+				return says(500, "")
+			}
+			return nil
+		}}
+		c := testConfig()
+		c.Retry.InitialInterval, c.Retry.MaxInterval, c.WaitWithoutRoot = 5*time.Minute, 5*time.Minute, 4*time.Second
+		w := start(t, c, s, nil)
+		for i := range uint64(parts) {
+			td := newRequest().tool(1, i+2, 1)
+			if i == 0 {
+				td.root(1, 1)
+			}
+			if err := w.ConsumeTraces(context.Background(), td.Traces); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		seen := s.traces()
+		if len(seen) != 2 || steps(seen[len(seen)-1]) != parts {
+			t.Errorf("%d requests, the last with %d steps, want 2 with %d", len(seen), steps(seen[len(seen)-1]), parts)
+		}
+		if n := w.count(t, "otelcol_exporter_infinium_repeated_spans", ""); n == 0 {
+			t.Error("no part came by itself: the test shows nothing")
+		}
+		w.stop(t)
+	})
+}
+
 // TestAPauseIsForAllTraces: after 429 no other trace is tried either.
 func TestAPauseIsForAllTraces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -196,6 +232,23 @@ func TestAPauseIsForAllTraces(t *testing.T) {
 		}
 		w.stop(t)
 	})
+}
+
+// TestTroubleOnTheWayIsMetOnce: what any run would meet is not tried with each.
+func TestTroubleOnTheWayIsMetOnce(t *testing.T) {
+	for _, tt := range []struct{ status, requests int }{{401, 1}, {502, 1}, {500, 3}} {
+		t.Run(fmt.Sprint(tt.status), func(t *testing.T) {
+			s := &service{answer: func(int, map[string]any) *http.Response { return says(tt.status, "") }}
+			c := testConfig()
+			c.Wait = 0
+			w := start(t, c, s, nil)
+			err := w.push(t.Context(), newRequest().root(1, 1).root(1, 2).root(1, 3).Traces)
+			if err == nil || !strings.Contains(err.Error(), "3 of 3 spans") || len(s.traces()) != tt.requests {
+				t.Errorf("%d requests, want %d; %v", len(s.traces()), tt.requests, err)
+			}
+			w.stop(t)
+		})
+	}
 }
 
 func TestAnErrorCarriesWhatWasNotAccepted(t *testing.T) {
@@ -348,6 +401,9 @@ func TestARefusedTraceCanBeSentAgainByHand(t *testing.T) {
 		if err := w.push(t.Context(), newRequest().root(1, 1).tool(1, 2, 1).Traces); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if n := w.gatherer.waiting(); n != 0 {
+		t.Errorf("%d traces are still held", n)
 	}
 	w.stop(t)
 	if n := len(s.traces()); n != 2 {

@@ -291,6 +291,44 @@ func TestWhatComesWhileATraceIsOnItsWay(t *testing.T) {
 	})
 }
 
+// TestWhatCameWhileATraceFailedIsSentWithIt: both parts wait, so both are sent.
+func TestWhatCameWhileATraceFailedIsSentWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, d := newDesk(time.Second, time.Minute)
+		g.keep = func(error) time.Duration { return time.Minute }
+		release := make(chan struct{})
+		d.fail = func(n int, _ string) error {
+			if n == 1 {
+				return errors.New("no")
+			}
+			return nil
+		}
+		g.deliver = func(ctx context.Context, run infinium.Run) error {
+			<-release
+			return d.deliver(ctx, run)
+		}
+		var first, second refused
+		var wg sync.WaitGroup
+		wg.Go(func() { first = g.push(context.Background(), newRequest().root(1, 1).tool(1, 2, 1).Traces) })
+		time.Sleep(2 * time.Second)
+		wg.Go(func() { second = g.push(context.Background(), newRequest().tool(1, 3, 1).Traces) })
+		synctest.Wait()
+		close(release)
+		wg.Wait()
+		if len(first.items) != 2 || len(second.items) != 0 {
+			t.Errorf("%d and %d spans refused, want the 2 of the first push", len(first.items), len(second.items))
+		}
+		if out := g.push(context.Background(), merged(first.items)); len(out.items) != 0 {
+			t.Errorf("refused again: %v", out.errs)
+		}
+		want := []string{"2s trace 1 root 1: 1 2", "3s trace 1 root 1: 1 2 3"}
+		if diff := cmp.Diff(want, d.runs); diff != "" {
+			t.Errorf("sent (-want +got):\n%s", diff)
+		}
+		g.close()
+	})
+}
+
 func TestStoppingSendsWhatWaits(t *testing.T) {
 	for _, durable := range []bool{false, true} {
 		t.Run(fmt.Sprintf("durable %v", durable), func(t *testing.T) {
