@@ -387,14 +387,19 @@ func TestAPushThatIsGivenUpEnds(t *testing.T) {
 }
 
 func TestTheMemoryOfSentSpansIsBounded(t *testing.T) {
-	m := newMemory(10)
-	for i := range uint64(100) {
+	const most = 100
+	m := newMemory(most)
+	for i := range uint64(400) {
 		m.add(traceOf(i/4), i)
 	}
-	if m.spans > 10 || len(m.byID) > 4 || m.order.Len() != len(m.byID) {
-		t.Errorf("%d spans of %d traces (%d in order), want at most 10", m.spans, len(m.byID), m.order.Len())
+	held := 0
+	for e := m.order.Front(); e != nil; e = e.Next() {
+		held += len(e.Value.(*sentTrace).hashes) + traceCost
 	}
-	if !m.has(traceOf(24), 99) || m.has(traceOf(0), 0) {
+	if m.spans != held || held > most || len(m.byID) != m.order.Len() {
+		t.Errorf("%d spans counted, %d held, of %d traces (%d in order), want at most %d", m.spans, held, len(m.byID), m.order.Len(), most)
+	}
+	if !m.has(traceOf(99), 399) || m.has(traceOf(0), 0) {
 		t.Error("the last is forgotten, or the first is not")
 	}
 }

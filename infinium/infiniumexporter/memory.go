@@ -11,10 +11,13 @@ import (
 // spans; what fell out counts as new again. It is not safe for concurrent use.
 type memory struct {
 	most  int // spans
-	spans int
+	spans int // held, with what the traces themselves cost
 	order *list.List // of *sentTrace, the last sent in front
 	byID  map[pcommon.TraceID]*list.Element
 }
+
+// traceCost is what a trace takes beside its spans, in spans.
+const traceCost = 8
 
 type sentTrace struct {
 	id     pcommon.TraceID
@@ -39,6 +42,7 @@ func (m *memory) add(id pcommon.TraceID, hash uint64) {
 	if !ok {
 		e = m.order.PushFront(&sentTrace{id: id, hashes: make(map[uint64]struct{})})
 		m.byID[id] = e
+		m.spans += traceCost
 	}
 	m.order.MoveToFront(e)
 	t := e.Value.(*sentTrace)
@@ -49,7 +53,7 @@ func (m *memory) add(id pcommon.TraceID, hash uint64) {
 	for m.spans > m.most {
 		e := m.order.Back()
 		t := e.Value.(*sentTrace)
-		m.spans -= len(t.hashes)
+		m.spans -= len(t.hashes) + traceCost
 		delete(m.byID, t.id)
 		m.order.Remove(e)
 	}

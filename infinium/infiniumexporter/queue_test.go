@@ -139,6 +139,23 @@ func TestAServiceThatFailsForLongCostsNoMemory(t *testing.T) {
 	}
 }
 
+// TestWhatIsRememberedIsSmall fills the memory of sent spans in different ways.
+func TestWhatIsRememberedIsSmall(t *testing.T) {
+	for _, perTrace := range []uint64{1, 10, 500} {
+		before := heap()
+		m := newMemory(rememberedSpans)
+		for i := range uint64(rememberedSpans + 100_000) {
+			m.add(traceOf(i/perTrace), i)
+		}
+		grown := heap() - before
+		t.Logf("%d spans a trace: %d traces in %.1f MB", perTrace, len(m.byID), float64(grown)/1e6)
+		if grown > 60e6 {
+			t.Errorf("%d spans a trace: %d bytes, want at most 60 MB", perTrace, grown)
+		}
+		runtime.KeepAlive(m)
+	}
+}
+
 // TestASwitchedOffMachineLosesNothing takes what is on disk in the middle of
 // everything and begins anew with it.
 func TestASwitchedOffMachineLosesNothing(t *testing.T) {
