@@ -401,9 +401,9 @@ func TestARefusedTraceCanBeSentAgainByHand(t *testing.T) {
 		if err := w.push(t.Context(), newRequest().root(1, 1).tool(1, 2, 1).Traces); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if n := w.gatherer.waiting(); n != 0 {
-		t.Errorf("%d traces are still held", n)
+		if n := w.gatherer.waiting(); n != 0 {
+			t.Errorf("%d traces are still held", n)
+		}
 	}
 	w.stop(t)
 	if n := len(s.traces()); n != 2 {

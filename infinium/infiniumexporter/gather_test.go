@@ -105,6 +105,12 @@ func TestSpansOfATraceBecomeOne(t *testing.T) {
 		{"a repetition with a late span", []send{
 			{0, newRequest().root(1, 1).tool(1, 2, 1)}, {10 * s, newRequest().tool(1, 3, 1).tool(1, 2, 1)},
 		}, []string{"2s trace 1 root 1: 1 2", "40s trace 1 late: 3"}},
+		{"a changed span, then the first version again", []send{
+			{0, newRequest().root(1, 1)}, {s, changed(newRequest().root(1, 1))}, {10 * s, newRequest().root(1, 1)},
+		}, []string{"3s trace 1 root 1: 1"}},
+		{"a changed span after it was sent", []send{
+			{0, newRequest().root(1, 1)}, {10 * s, changed(newRequest().root(1, 1))},
+		}, []string{"2s trace 1 root 1: 1", "12s trace 1 root 1: 1"}},
 		{"spans without ids", []send{
 			{0, newRequest().tool(1, 0, 1).tool(1, 0, 1).root(1, 1)},
 		}, []string{"2s trace 1 root 1: 0 1"}},
@@ -135,6 +141,12 @@ func TestSpansOfATraceBecomeOne(t *testing.T) {
 			})
 		})
 	}
+}
+
+// changed gives the request's first span something that it had not.
+func changed(r *request) *request {
+	r.spans.At(0).Attributes().PutStr("hookspan.result", "done")
+	return r
 }
 
 // drip is a span each second.
@@ -406,8 +418,7 @@ func TestTheMemoryOfSentSpansIsBounded(t *testing.T) {
 
 // TestARepetitionMustBeExact: a span that changed is sent again.
 func TestARepetitionMustBeExact(t *testing.T) {
-	a, b := newRequest().root(1, 1), newRequest().root(1, 1)
-	b.spans.At(0).Attributes().PutStr("hookspan.result", "done")
+	a, b := newRequest().root(1, 1), changed(newRequest().root(1, 1))
 	hash := func(td ptrace.Traces) uint64 { return split(td)[0].items[0].hash }
 	if hash(a.Traces) != hash(newRequest().root(1, 1).Traces) {
 		t.Error("equal spans differ")

@@ -10,8 +10,8 @@ import (
 // is not shown twice. It holds the traces that were sent last, up to a number of
 // spans; what fell out counts as new again. It is not safe for concurrent use.
 type memory struct {
-	most  int // spans
-	spans int // held, with what the traces themselves cost
+	most  int        // spans
+	spans int        // held, with what the traces themselves cost
 	order *list.List // of *sentTrace, the last sent in front
 	byID  map[pcommon.TraceID]*list.Element
 }
