@@ -264,7 +264,8 @@ func queue(ctx context.Context, b *bench, o options) (string, error) {
 	if err := b.agentQueue(ctx, "http://"+nowhere, o.tasks/2, line); err != nil {
 		return "", err
 	}
-	return t.String(), b.gatewayQueue(ctx, "http://"+nowhere, o.tasks, line)
+	err = b.gatewayQueue(ctx, "http://"+nowhere, o.tasks, line)
+	return t.String(), err
 }
 
 func (b *bench) agentQueue(ctx context.Context, nowhere string, tasks int, line func(down, keeps string, spans int, used, long int64)) (err error) {
