@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -62,7 +63,15 @@ func newBench(ctx context.Context, dir string) (_ *bench, err error) {
 
 func (b *bench) close() error { return b.ports.Close() }
 
-func (b *bench) program(name string) string { return filepath.Join(b.dir, name) }
+func (b *bench) program(name string) string { return filepath.Join(b.dir, name+exe()) }
+
+// exe is how the names of programs end.
+func exe() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
+}
 
 // folder makes a folder of its own for something.
 func (b *bench) folder(name string) (string, error) {
