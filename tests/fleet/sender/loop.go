@@ -78,14 +78,14 @@ func newLoop(ctx context.Context, endpoint string, recorded [][]byte, size int) 
 // family puts parents before their children.
 func family(spans []*tracepb.Span) []span {
 	var out []span
-	at := make(map[string]int)
-	known := make(map[string]bool)
+	at := make(map[trace.SpanID]int)
+	known := make(map[trace.SpanID]bool)
 	for _, s := range spans {
-		known[string(s.GetSpanId())] = true
+		known[spanID(s.GetSpanId())] = true
 	}
 	for len(out) < len(spans) {
 		for _, s := range spans {
-			id, parent := string(s.GetSpanId()), string(s.GetParentSpanId())
+			id, parent := spanID(s.GetSpanId()), spanID(s.GetParentSpanId())
 			_, done := at[id]
 			above, ready := at[parent]
 			if done || known[parent] && !ready {
@@ -99,6 +99,12 @@ func family(spans []*tracepb.Span) []span {
 		}
 	}
 	return out
+}
+
+// spanID is all zeros for an id that is not there.
+func spanID(b []byte) (id trace.SpanID) {
+	copy(id[:], b)
+	return id
 }
 
 func like(s *tracepb.Span, parent int) span {
