@@ -17,6 +17,9 @@ import (
 	"strings"
 	"time"
 
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/hookspan/hookspan/tests/fleet/crowd"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
@@ -35,8 +38,11 @@ type bench struct {
 	bytes    int
 	// kinds are the recordings' names, spans and events.
 	kinds []kind
-	n     int
-	first int
+	// marked are the captured spans' events and links.
+	marked int
+	facts  facts
+	n      int
+	first  int
 }
 
 type kind struct {
@@ -107,6 +113,11 @@ func (b *bench) capture(ctx context.Context) error {
 		size := 0
 		for _, body := range requests {
 			size += len(body)
+			n, err := marks(body)
+			if err != nil {
+				return err
+			}
+			b.marked += n
 		}
 		b.kinds = append(b.kinds, kind{rec.Name, r.Spans, r.Events, size})
 		b.captured.Sessions++
@@ -131,6 +142,25 @@ func (b *bench) capture(ctx context.Context) error {
 func (b *bench) spansPerTask() float64 {
 	return float64(b.captured.Spans) / float64(b.captured.Sessions)
 }
+
+// marks counts the events and links of a request's spans.
+func marks(body []byte) (n int, err error) {
+	var req collectorpb.ExportTraceServiceRequest
+	if err := proto.Unmarshal(body, &req); err != nil {
+		return 0, err
+	}
+	for _, rs := range req.GetResourceSpans() {
+		for _, ss := range rs.GetScopeSpans() {
+			for _, s := range ss.GetSpans() {
+				n += len(s.GetEvents()) + len(s.GetLinks())
+			}
+		}
+	}
+	return n, nil
+}
+
+// marks are the events and links of a span, on average.
+func (b *bench) marks() float64 { return float64(b.marked) / float64(b.captured.Spans) }
 
 // backend is the process behind the gateways.
 type backend struct {
@@ -213,8 +243,6 @@ type sent struct {
 	cpu     time.Duration
 	peakKiB int64
 }
-
-func (s *sent) rate() float64 { return float64(s.spans) / s.seconds }
 
 // hookspan sends by the load generator.
 func (b *bench) hookspan(ctx context.Context, side, developers, sessions int, endpoints []string, more ...string) (s sent, err error) {

@@ -57,6 +57,7 @@ func costs(ctx context.Context, b *bench, o options) (string, error) {
 		who := "one gateway"
 		if c.n > 1 {
 			who = fmt.Sprintf("%d gateways together", c.n)
+			b.facts.gateway = took.Seconds() / float64(spans)
 		}
 		line(who, c.what, took, spans)
 	}
@@ -84,6 +85,9 @@ func (b *bench) flushCosts(ctx context.Context, line func(who, what string, took
 			return err
 		}
 		line("`hookspan flush`", c.what, s.cpu, s.spans)
+		if c.more != nil && c.more[0] == "-exporters" {
+			b.facts.flush = s.cpu.Seconds() / float64(c.developers*c.sessions)
+		}
 	}
 	return nil
 }
@@ -215,7 +219,9 @@ func memory(ctx context.Context, b *bench, o options) (string, error) {
 		each := "-"
 		if tasks == 0 {
 			idle = p
+			b.facts.idle = p * (1 << 20)
 		} else {
+			b.facts.held = (p - idle) * (1 << 20) / float64(spans)
 			each = rounded((p - idle) * (1 << 20) / float64(spans))
 		}
 		fmt.Fprintf(&t, "| %d | %d | %.0f | %s |\n", tasks, spans, p, each)
@@ -252,11 +258,13 @@ func (b *bench) holding(ctx context.Context, tasks int) (mib float64, spans int,
 func queue(ctx context.Context, b *bench, o options) (string, error) {
 	var t strings.Builder
 	t.WriteString("| what is out of reach | what keeps the spans | spans | bytes a span | of the file, a span |\n|---|---|--:|--:|--:|\n")
-	line := func(down, keeps string, spans int, used, long int64) {
+	line := func(down, keeps string, fact *float64, spans int, used, long int64) {
+		// The larger of the two is what has to be there.
+		*fact = float64(max(used, long)) / float64(spans)
 		fmt.Fprintf(&t, "| %s | %s | %d | %d | %d |\n", down, keeps, spans, used/int64(spans), long/int64(spans))
 		progress("%s: %d bytes a span, the file %d", keeps, used/int64(spans), long/int64(spans))
 	}
-	line("everything", "hookspan's log of events, on the developer's machine", b.captured.Spans, b.captured.SpoolBytes, b.captured.SpoolBytes)
+	line("everything", "hookspan's log of events, on the developer's machine", &b.facts.spool, b.captured.Spans, b.captured.SpoolBytes, b.captured.SpoolBytes)
 	nowhere, err := b.ports.Next()
 	if err != nil {
 		return "", err
@@ -268,7 +276,7 @@ func queue(ctx context.Context, b *bench, o options) (string, error) {
 	return t.String(), err
 }
 
-func (b *bench) agentQueue(ctx context.Context, nowhere string, tasks int, line func(down, keeps string, spans int, used, long int64)) (err error) {
+func (b *bench) agentQueue(ctx context.Context, nowhere string, tasks int, line func(down, keeps string, fact *float64, spans int, used, long int64)) (err error) {
 	fleetSide, remote := sides()
 	a, endpoint, dir, err := b.agent(ctx, remote, nowhere)
 	if err != nil {
@@ -283,11 +291,11 @@ func (b *bench) agentQueue(ctx context.Context, nowhere string, tasks int, line 
 	if err != nil {
 		return err
 	}
-	line("the gateways", "the queue of the Collector beside the agent", s.spans, used, long)
+	line("the gateways", "the queue of the Collector beside the agent", &b.facts.agentQueue, s.spans, used, long)
 	return nil
 }
 
-func (b *bench) gatewayQueue(ctx context.Context, nowhere string, tasks int, line func(down, keeps string, spans int, used, long int64)) (err error) {
+func (b *bench) gatewayQueue(ctx context.Context, nowhere string, tasks int, line func(down, keeps string, fact *float64, spans int, used, long int64)) (err error) {
 	fleetSide, remote := sides()
 	g, err := b.gateways(ctx, remote, 1, "BACKEND_ENDPOINT="+nowhere, "KEEP_PERCENT=100")
 	if err != nil {
@@ -316,6 +324,6 @@ func (b *bench) gatewayQueue(ctx context.Context, nowhere string, tasks int, lin
 	if err != nil {
 		return err
 	}
-	line("the backend", "a gateway's queue, all kept", s.spans, last, long)
+	line("the backend", "a gateway's queue, all kept", &b.facts.gatewayQueue, s.spans, last, long)
 	return nil
 }

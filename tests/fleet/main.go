@@ -4,7 +4,7 @@
 // outage costs on disk. Beside it the same spans come from a plain loop of
 // otlptracehttp.
 //
-//	go run ./tests/fleet [-part rates,costs,memory,queue] [-developers 10,100,1000] [-tasks 4000] [-publish]
+//	go run ./tests/fleet [-part rates,costs,memory,queue,plan] [-developers 10,100,1000] [-tasks 4000] [-publish]
 //
 // It prints Markdown tables, and what it is at on standard error. With -publish
 // it writes the tables into docs/scale.md; run it from the module's folder for
@@ -55,7 +55,7 @@ type part struct {
 }
 
 func parts() []part {
-	return []part{{"rates", rates}, {"costs", costs}, {"memory", memory}, {"queue", queue}}
+	return []part{{"rates", rates}, {"costs", costs}, {"memory", memory}, {"queue", queue}, {"plan", plan}}
 }
 
 const page = "docs/scale.md"
@@ -65,9 +65,9 @@ var crowds = []int{10, 100, 1000}
 func parse(args []string) (o options, chosen []part, err error) {
 	var names, developers string
 	fs := flag.NewFlagSet("fleet", flag.ContinueOnError)
-	fs.StringVar(&names, "part", "rates,costs,memory,queue", "the parts to run")
+	fs.StringVar(&names, "part", "rates,costs,memory,queue,plan", "the parts to run")
 	fs.StringVar(&developers, "developers", "10,100,1000", "how many developers, one after the other")
-	fs.IntVar(&o.tasks, "tasks", 4000, "tasks that the plain loop and the replay send, each time")
+	fs.IntVar(&o.tasks, "tasks", 4500, "tasks that the plain loop and the replay send, each time")
 	fs.BoolVar(&o.publish, "publish", false, "write the tables into "+page)
 	if err := fs.Parse(args); err != nil {
 		return o, nil, err
@@ -82,7 +82,7 @@ func parse(args []string) (o options, chosen []part, err error) {
 	for name := range strings.SplitSeq(names, ",") {
 		i := slices.IndexFunc(parts(), func(p part) bool { return p.name == name })
 		if i < 0 {
-			return o, nil, fmt.Errorf("-part %q: want rates, costs, memory, queue", name)
+			return o, nil, fmt.Errorf("-part %q: want rates, costs, memory, queue, plan", name)
 		}
 		chosen = append(chosen, parts()[i])
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,11 +34,28 @@ var ways = []struct{ way, name string }{
 // measured is one line of the table.
 type measured struct {
 	sent
+	// rates are the rounds' spans per second.
+	rates      []float64
 	gatewayCPU time.Duration
 	peaks      []float64
 }
 
+// rate is that of the middle round: the others may have met somebody else's work.
+func (m *measured) rate() float64 { return median(m.rates) }
+
+// cost is the gateways' processor time for a span.
+func (m *measured) cost() float64 { return m.gatewayCPU.Seconds() / float64(m.spans) }
+
+func median(all []float64) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	all = slices.Sorted(slices.Values(all))
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+}
+
 func (m *measured) add(s sent, cpu time.Duration) {
+	m.rates = append(m.rates, float64(s.spans)/s.seconds)
 	m.spans += s.spans
 	m.requests += s.requests
 	m.seconds += s.seconds
@@ -53,13 +71,14 @@ type cell struct {
 }
 
 // rounds is how often what is compared takes its turn.
-const rounds = 2
+const rounds = 3
 
 // rates measures spans per second until the last one has been taken by the
 // gateway that keeps it.
 func rates(ctx context.Context, b *bench, o options) (string, error) {
-	var out strings.Builder
-	fmt.Fprintf(&out, "A task has %.1f spans on average, of %d bytes each in OTLP. %d deliveries, or connections of the plain loop, are under way at once.\n",
+	var head, out strings.Builder
+	head.WriteString("| to the plain loop by tasks | gateways | hookspan's requests, replayed | the same by the gateways' CPU | `hookspan flush`, a process for each task |\n|---|--:|--:|--:|--:|\n")
+	fmt.Fprintf(&out, "\nA task has %.1f spans on average, of %d bytes each in OTLP. %d deliveries, or connections of the plain loop, are under way at once.\n",
 		b.spansPerTask(), b.bytes/b.captured.Spans, atOnce)
 	for _, s := range settings() {
 		fmt.Fprintf(&out, "\n**%s**\n\n", strings.ToUpper(s.name[:1])+s.name[1:])
@@ -78,8 +97,9 @@ func rates(ctx context.Context, b *bench, o options) (string, error) {
 			}
 		}
 		out.WriteString(ratesTable(cells))
+		head.WriteString(summary(s.name, cells))
 	}
-	return out.String(), nil
+	return head.String() + out.String(), nil
 }
 
 // sessionsOf is how many sessions each developer has, so that few developers
@@ -131,16 +151,38 @@ func (b *bench) cell(ctx context.Context, s setting, developers, n, tasks int) (
 	if err := g.counted(ctx, spans); err != nil {
 		return nil, err
 	}
-	task := c.by["task"].rate()
-	progress("%s: %d developers, %d gateways: to the plain loop by tasks: hookspan flush %s, its requests %s", s.name, developers, n,
-		percent(c.by["tasks"].rate()/task), percent(c.by["replay"].rate()/task))
+	progress("%s: %d developers, %d gateways: to the plain loop by tasks: hookspan flush %s, its requests %s, by the gateways' CPU %s", s.name, developers, n,
+		percent(c.share("tasks", "task")), percent(c.share("replay", "task")), percent(c.thrift("replay")))
 	return c, nil
+}
+
+// share is the one's rate to the other's.
+func (c *cell) share(way, of string) float64 { return c.by[way].rate() / c.by[of].rate() }
+
+// thrift is how many spans the gateways take from it for the processor time in
+// which they take one from the plain loop by tasks.
+func (c *cell) thrift(way string) float64 { return c.by["task"].cost() / c.by[way].cost() }
+
+// summary holds what hookspan sends against the plain loop by tasks, in the
+// middle of the fleets of all sizes.
+func summary(name string, cells []*cell) string {
+	var b strings.Builder
+	for _, gateways := range []int{1, 2} {
+		var flush, replay, thrift []float64
+		for _, c := range cells {
+			if c.gateways == gateways {
+				flush, replay, thrift = append(flush, c.share("tasks", "task")), append(replay, c.share("replay", "task")), append(thrift, c.thrift("replay"))
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s |\n", name, gateways, percent(median(replay)), percent(median(thrift)), percent(median(flush)))
+	}
+	return b.String()
 }
 
 func ratesTable(cells []*cell) string {
 	var b strings.Builder
-	b.WriteString("| developers | gateways | who sends | to the plain loop by tasks | by 512 | spans/s | spans in a request | gateways' CPU busy | gateways' CPU ms per 1,000 spans | peak MiB of a gateway so far | peak MiB of `hookspan flush` |\n" +
-		"|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| developers | gateways | who sends | to the plain loop by tasks | by the gateways' CPU | to the loop by 512 | spans/s | spans in a request | gateways' CPU busy | gateways' CPU ms per 1,000 spans | peak MiB of a gateway so far | peak MiB of `hookspan flush` |\n" +
+		"|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, c := range cells {
 		for _, w := range ways {
 			m := c.by[w.way]
@@ -148,8 +190,8 @@ func ratesTable(cells []*cell) string {
 			if m.peakKiB > 0 {
 				own = fmt.Sprintf("%.0f", float64(m.peakKiB)/1024)
 			}
-			fmt.Fprintf(&b, "| %d | %d | %s | %s | %s | %s | %.0f | %s | %.1f | %s | %s |\n", c.developers, c.gateways, w.name,
-				percent(m.rate()/c.by["task"].rate()), percent(m.rate()/c.by["loop"].rate()), rounded(m.rate()),
+			fmt.Fprintf(&b, "| %d | %d | %s | %s | %s | %s | %s | %.0f | %s | %.1f | %s | %s |\n", c.developers, c.gateways, w.name,
+				percent(c.share(w.way, "task")), percent(c.thrift(w.way)), percent(c.share(w.way, "loop")), rounded(m.rate()),
 				float64(m.spans)/float64(m.requests), percent(m.gatewayCPU.Seconds()/m.seconds), perThousand(m.gatewayCPU, m.spans), megabytes(m.peaks), own)
 		}
 	}
