@@ -37,10 +37,10 @@ var shippedConfigs = []shippedConfig{
 		"BACKEND_ENDPOINT": "http://127.0.0.1:1", "GATEWAY_SERVICE": "gateways.example.invalid", "GATEWAY_NAME": "gateways-0",
 	}},
 	{files: []string{"gateway.yaml", "infinium.yaml"}, env: map[string]string{
-		"BACKEND_ENDPOINT": "http://127.0.0.1:1", "INFINIUM_AGENT_ID": "agent", "INFINIUM_AGENT_SECRET": "secret",
+		"BACKEND_ENDPOINT": "http://127.0.0.1:1", "INFINIUM_AGENT_ID": "agent", "INFINIUM_AGENT_SECRET": "secret-of-a-test",
 	}},
 	{files: []string{"gateway.yaml", "infinium.yaml", "archive.yaml", "kubernetes.yaml", "examples/langfuse.yaml", "examples/prometheus.yaml"}, env: map[string]string{
-		"INFINIUM_AGENT_ID": "agent", "INFINIUM_AGENT_SECRET": "secret", "ARCHIVE_DIRECTORY": "DIR/archive",
+		"INFINIUM_AGENT_ID": "agent", "INFINIUM_AGENT_SECRET": "secret-of-a-test", "ARCHIVE_DIRECTORY": "DIR/archive",
 		"GATEWAY_SERVICE": "gateways.example.invalid", "GATEWAY_NAME": "gateways-0", "LANGFUSE_AUTH": "eDp5", "PROMETHEUS_ENDPOINT": "http://127.0.0.1:1",
 	}},
 	{files: []string{"agent.yaml", "examples/jaeger.yaml"}},

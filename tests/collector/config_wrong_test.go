@@ -69,10 +69,10 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{name: "a key to balance by that is none", files: gateway, overlay: "exporters::load_balancing::routing_key: tracid", want: []string{`"load_balancing"`, "tracid"}},
 		{name: "one port for two", files: gateway, env: []string{"GATEWAY_PEER_LISTEN=LISTEN"}, want: []string{"LISTEN", "in use"}},
 		{name: "a file that is not there", files: gateway, overlay: "processors::redaction: ${file:./none.yaml}", want: []string{"none.yaml"}},
-		{name: "no agent of Infinium", files: infinium, env: []string{"INFINIUM_AGENT_ID-", "INFINIUM_AGENT_SECRET=s"}, want: []string{"infinium", "agent_id"}},
-		{name: "no secret of Infinium", files: infinium, env: []string{"INFINIUM_AGENT_ID=a", "INFINIUM_AGENT_SECRET-"}, want: []string{"infinium", "agent_secret"}},
-		{name: "an address of Infinium that is none", files: infinium, env: []string{"INFINIUM_AGENT_ID=a", "INFINIUM_AGENT_SECRET=s", "INFINIUM_BASE_URL=platform"}, want: []string{"infinium", "base_url", `"platform"`}},
-		{name: "a misspelt key of Infinium", files: infinium, overlay: "exporters::infinium::agent: a", env: []string{"INFINIUM_AGENT_ID=a", "INFINIUM_AGENT_SECRET=s"}, want: []string{`"infinium"`, "invalid keys: agent"}},
+		{name: "no agent of Infinium", files: infinium, env: []string{"INFINIUM_AGENT_ID-", "INFINIUM_AGENT_SECRET=secret-of-a-test"}, want: []string{"infinium", "agent_id"}},
+		{name: "no secret of Infinium", files: infinium, env: []string{"INFINIUM_AGENT_ID=agent", "INFINIUM_AGENT_SECRET-"}, want: []string{"infinium", "agent_secret"}},
+		{name: "an address of Infinium that is none", files: infinium, env: []string{"INFINIUM_AGENT_ID=agent", "INFINIUM_AGENT_SECRET=secret-of-a-test", "INFINIUM_BASE_URL=platform"}, want: []string{"infinium", "base_url", `"platform"`}},
+		{name: "a misspelt key of Infinium", files: infinium, overlay: "exporters::infinium::agent: a", env: []string{"INFINIUM_AGENT_ID=agent", "INFINIUM_AGENT_SECRET=secret-of-a-test"}, want: []string{`"infinium"`, "invalid keys: agent"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
