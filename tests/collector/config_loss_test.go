@@ -151,3 +151,23 @@ func TestARequestAboveTheLimit(t *testing.T) {
 		t.Errorf("status %d, want 400", status)
 	}
 }
+
+// A gateway that is asked to stop decides what waits for a decision, and its
+// queue holds what has not been sent.
+func TestAGatewayThatStopsLosesNothing(t *testing.T) {
+	t.Parallel()
+	to := newBackend(t)
+	g := newGate(t, to, http.StatusServiceUnavailable)
+	s := startShipped(t, shippedConfig{[]string{"gateway.yaml"}, map[string]string{"BACKEND_ENDPOINT": g.URL}},
+		keepAll, quickRetry, "yaml:processors::tail_sampling: {decision_wait: 10m, decision_wait_after_root_received: 10m}")
+	sent := recordedSpans(t)
+	hand(t, s.listen, sent...)
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.open()
+	if err := s.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	samePassed(t, spansByID(t, sent...), to)
+}
