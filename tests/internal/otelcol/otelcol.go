@@ -22,6 +22,9 @@ type Options struct {
 	Binary string
 	// Dir is the working folder and has the log in it; it must exist.
 	Dir string
+	// Args come before the configurations: of another program than a Collector,
+	// such as the backend that one sends to.
+	Args []string
 	// Configs are merged in this order: paths of files, or "yaml:" and the text
 	// of one, to set what differs in a test.
 	Configs []string
@@ -67,7 +70,7 @@ func (c *Collector) Restart(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	var args []string
+	args := slices.Clone(c.o.Args)
 	for _, config := range c.o.Configs {
 		args = append(args, "--config", config)
 	}
