@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/tests/fleet/crowd"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
 
-// remote is the side of what does not stand with the developers, where cores can
-// be told apart, fleetSide that of what does.
+// sides are those of what stands with the developers and of the rest, apart where
+// that can be.
 func sides() (fleetSide, remote int) {
 	if apartReason() != "" {
 		return -1, -1
@@ -35,6 +36,10 @@ func costs(ctx context.Context, b *bench, o options) (string, error) {
 		progress("%s, %s: %.1f ms per 1,000 spans", who, what, ms)
 	}
 	if err := b.flushCosts(ctx, line); err != nil {
+		return "", err
+	}
+	idle, err := b.idleFlush(ctx)
+	if err != nil {
 		return "", err
 	}
 	if err := b.agentCost(ctx, o.tasks/4, line); err != nil {
@@ -61,6 +66,7 @@ func costs(ctx context.Context, b *bench, o options) (string, error) {
 		}
 		line(who, c.what, took, spans)
 	}
+	fmt.Fprintf(&t, "\nA `hookspan flush` that finds nothing to deliver takes %.1f ms of processor time.\n", idle.Seconds()*1e3)
 	return t.String(), nil
 }
 
@@ -90,6 +96,34 @@ func (b *bench) flushCosts(ctx context.Context, line func(who, what string, took
 		}
 	}
 	return nil
+}
+
+// idleFlushes is how many of them are measured.
+const idleFlushes = 100
+
+// idleFlush is the processor time of a delivery that finds nothing.
+func (b *bench) idleFlush(ctx context.Context) (time.Duration, error) {
+	fleetSide, _ := sides()
+	dir, err := b.folder("idle")
+	if err != nil {
+		return 0, err
+	}
+	d, err := crowd.Settle(dir, 0, crowd.Settings{Endpoints: []string{"http://127.0.0.1:1"}, Exporters: "otlp"})
+	if err != nil {
+		return 0, err
+	}
+	var sum time.Duration
+	err = pinned(fleetSide, func() error {
+		for range idleFlushes {
+			got, err := d.Flush(ctx, b.program("hookspan"))
+			if err != nil {
+				return err
+			}
+			sum += got.CPU
+		}
+		return nil
+	})
+	return sum / idleFlushes, err
 }
 
 // agentCost is that of a Collector beside the agent that sends on to a backend.
