@@ -26,7 +26,7 @@ const help = `Usage: loadgen -endpoint URL[,URL...] [flags]
 
 Plays many developers on this machine. Each has a home folder of its own below a
 temporary folder, with a spool that holds sessions recorded of real agents (Cline
-classic and SDK, Claude Code; 6 to 25 spans each) under fresh ids, and the agents' own
+classic and SDK, Claude Code; 12 to 23 spans each) under fresh ids, and the agents' own
 files of them. Then each session is delivered by a "hookspan flush" process of its
 own, as when a task ends, some of them at the same time.
 
