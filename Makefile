@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all build collector collector-sources setup test soak reproducible sbom demo bench gobench fuzz fmt lint clean install
+.PHONY: all build collector collector-sources setup test soak reproducible sbom demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -59,6 +59,9 @@ sbom: build ## dist/hookspan.cdx.json: what the three programs are made of, as C
 
 bench: ## what everything costs, beside the least it can; BENCH=-publish writes it into docs/
 	$(GO) run ./tests/bench $(BENCH)
+
+bench-fleet: ## spans per second from many developers to gateways; BENCH=-publish writes it into docs/
+	$(GO) run ./tests/fleet $(BENCH)
 
 gobench: ## the packages' own benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -36,7 +36,7 @@ func heads(re *syntax.Regexp) string {
 		}
 		return open + end
 	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		return "(?:" + re.String() + ")?"
+		return "(?:" + source(re) + ")?"
 	case syntax.OpCapture:
 		return "(" + heads(re.Sub[0]) + ")"
 	case syntax.OpQuest:
@@ -48,7 +48,7 @@ func heads(re *syntax.Regexp) string {
 	case syntax.OpConcat:
 		out := heads(re.Sub[len(re.Sub)-1])
 		for i := len(re.Sub) - 2; i >= 0; i-- {
-			out = fmt.Sprintf("(?:(?:%s)%s|%s)", re.Sub[i], out, heads(re.Sub[i]))
+			out = fmt.Sprintf("(?:(?:%s)%s|%s)", source(re.Sub[i]), out, heads(re.Sub[i]))
 		}
 		return out
 	case syntax.OpAlternate:
@@ -76,7 +76,58 @@ func repeated(sub *syntax.Regexp, most int) string {
 		}
 	}
 	if most < 0 {
-		return fmt.Sprintf("(?:%s)*%s", sub, last)
+		return fmt.Sprintf("(?:%s)*%s", source(sub), last)
 	}
-	return fmt.Sprintf("(?:%s){0,%d}%s", sub, most, last)
+	return fmt.Sprintf("(?:%s){0,%d}%s", source(sub), most, last)
+}
+
+// source is re.String() without its price: to write a class that leaves some
+// signs out, as [^x] does, that looks at the letter case of each sign of Unicode,
+// and does so for every expression above it again.
+func source(re *syntax.Regexp) string {
+	var b strings.Builder
+	switch re.Op {
+	case syntax.OpCharClass:
+		if len(re.Rune) == 0 {
+			return re.String() // Matches nothing.
+		}
+		b.WriteByte('[')
+		for i := 0; i < len(re.Rune); i += 2 {
+			fmt.Fprintf(&b, `\x{%x}-\x{%x}`, re.Rune[i], re.Rune[i+1])
+		}
+		b.WriteByte(']')
+	case syntax.OpCapture:
+		b.WriteString("(" + source(re.Sub[0]) + ")")
+	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:
+		b.WriteString("(?:" + source(re.Sub[0]) + ")" + times(re))
+		if re.Flags&syntax.NonGreedy != 0 {
+			b.WriteByte('?')
+		}
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			b.WriteString(source(sub))
+		}
+	case syntax.OpAlternate:
+		for i, sub := range re.Sub {
+			b.WriteString([]string{"(?:", "|"}[min(i, 1)] + source(sub))
+		}
+		b.WriteByte(')')
+	default:
+		return re.String()
+	}
+	return b.String()
+}
+
+func times(re *syntax.Regexp) string {
+	switch {
+	case re.Op == syntax.OpStar:
+		return "*"
+	case re.Op == syntax.OpPlus:
+		return "+"
+	case re.Op == syntax.OpQuest:
+		return "?"
+	case re.Max < 0:
+		return fmt.Sprintf("{%d,}", re.Min)
+	}
+	return fmt.Sprintf("{%d,%d}", re.Min, re.Max)
 }

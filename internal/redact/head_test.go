@@ -1,0 +1,61 @@
+package redact
+
+import (
+	"regexp/syntax"
+	"testing"
+)
+
+func TestSourceMeansWhatTheExpressionDoes(t *testing.T) {
+	patterns := []string{
+		`[^x]*?`, `(?i)[^a-f]+k`, `(?i:key)=(?P<name>[a-z]+)`, `(?s)a.b`, `(?m)^a$`, `\Aa\z`, `\bfoo\B`, `a{2}b{2,}c{2,3}?`, `(?:ab|cd*|)e`,
+		`[^\x00-\x{10FFFF}]`, `[]^\\-]`, `(?:)`, `(?U)a+b`, `ſ(?i)ſ`,
+	}
+	for _, s := range New(nil).stages {
+		for _, g := range s.groups {
+			for _, r := range g.rules[:g.n] {
+				patterns = append(patterns, r.pattern)
+			}
+		}
+	}
+	for _, pattern := range patterns {
+		parsed, err := syntax.Parse(pattern, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := program(t, source(parsed)), program(t, parsed.String()); got != want {
+			t.Errorf("%s is written as %s and means\n%s\nwant\n%s", pattern, source(parsed), got, want)
+		}
+	}
+}
+
+func program(t *testing.T, pattern string) string {
+	t.Helper()
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		t.Fatalf("%s: %v", pattern, err)
+	}
+	p, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		t.Fatalf("%s: %v", pattern, err)
+	}
+	return p.String()
+}
+
+// BenchmarkHeadPattern is what a process pays once for each rule that comes near
+// a text's end.
+func BenchmarkHeadPattern(b *testing.B) {
+	for _, s := range New(nil).stages {
+		for _, g := range s.groups {
+			for _, r := range g.rules[:g.n] {
+				if r.name != "url-password" && r.name != "curl-password" && r.name != "private-key" {
+					continue
+				}
+				b.Run(r.name, func(b *testing.B) {
+					for b.Loop() {
+						headPattern("^", r.pattern, "")
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,5 @@
+package main
+
+import "io/fs"
+
+func blocks(info fs.FileInfo) int64 { return info.Size() }
