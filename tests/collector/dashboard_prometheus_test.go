@@ -1,0 +1,288 @@
+package collector_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/tests/internal/lab"
+	"github.com/hookspan/hookspan/tests/internal/otelcol"
+	"github.com/hookspan/hookspan/tests/internal/rig"
+)
+
+// scrape is how often the test's Prometheus asks, flush how often its gateways
+// bring what they count of spans up to date.
+const (
+	scrape = 500 * time.Millisecond
+	flush  = "yaml:connectors: {span_metrics: {metrics_flush_interval: 200ms}}"
+)
+
+// observed is two gateways and the Prometheus that scrapes them.
+type observed struct {
+	t        *testing.T
+	gateways []*otelcol.Collector
+	listens  []string
+	// base is Prometheus' address, began the moment before the first scrape.
+	base  string
+	began time.Time
+}
+
+// prometheusProgram is where the machine has it, or where tests/setup.sh has
+// unpacked it. Without one the test is skipped.
+func prometheusProgram(t *testing.T) string {
+	t.Helper()
+	if path, err := exec.LookPath("prometheus"); err == nil {
+		return path
+	}
+	cache, err := rig.DefaultCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(cache, "prometheus", "usr", "bin", "prometheus")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("no prometheus on this machine: tests/setup.sh brings it where apt-get has it")
+	}
+	return path
+}
+
+func observe(t *testing.T) *observed {
+	t.Helper()
+	program := prometheusProgram(t)
+	binary, err := collector()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports, err := otelcol.OpenPorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ports.Close() })
+	port := func() string {
+		t.Helper()
+		address, err := ports.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return address
+	}
+	start := func(o otelcol.Options) *otelcol.Collector {
+		t.Helper()
+		c, err := otelcol.Start(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := c.Kill(); err != nil {
+				t.Error(err)
+			}
+		})
+		return c
+	}
+
+	o := &observed{t: t, began: time.Now()}
+	backend := otlptest.New(t)
+	config, err := otelcol.Config("gateway.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	peers, metrics := []string{port(), port()}, []string{port(), port()}
+	for i := range peers {
+		dir, health, listen := t.TempDir(), port(), port()
+		o.listens = append(o.listens, listen)
+		o.gateways = append(o.gateways, start(otelcol.Options{
+			Binary: binary, Dir: dir, Configs: []string{config, flush},
+			Env: []string{
+				"GATEWAY_NAME=gateway-" + strconv.Itoa(i+1), "GATEWAY_HEALTH=" + health, "GATEWAY_LISTEN=" + listen,
+				"GATEWAY_PEER_LISTEN=" + peers[i], "GATEWAY_PEERS=[" + strings.Join(peers, ",") + "]", "GATEWAY_METRICS=" + metrics[i],
+				"BACKEND_ENDPOINT=" + strings.TrimSuffix(backend.URL(), otlptest.Path), "QUEUE_DIRECTORY=" + filepath.Join(dir, "queue"),
+			},
+			Ready: []string{"http://" + health, listen, peers[i], metrics[i]},
+		}))
+	}
+
+	dir, address := t.TempDir(), port()
+	file := filepath.Join(dir, "prometheus.yml")
+	if err := os.WriteFile(file, exampleScrape(t, metrics), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.base = "http://" + address
+	start(otelcol.Options{
+		Binary: program, Dir: dir, Ready: []string{o.base + "/-/ready"},
+		Args: []string{
+			"--config.file=" + file, "--storage.tsdb.path=" + filepath.Join(dir, "data"),
+			"--web.listen-address=" + address, "--log.level=warn",
+		},
+	})
+	return o
+}
+
+// exampleScrape is the example for Prometheus with these gateways in it.
+func exampleScrape(t *testing.T, gateways []string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(grafana(t, "prometheus.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for old, now := range map[string]string{
+		`["127.0.0.1:9464"]`:   "[" + strings.Join(gateways, ",") + "]",
+		"scrape_interval: 15s": "scrape_interval: " + scrape.String(),
+	} {
+		if bytes.Count(b, []byte(old)) != 1 {
+			t.Fatalf("prometheus.yml should have %q once", old)
+		}
+		b = bytes.ReplaceAll(b, []byte(old), []byte(now))
+	}
+	return b
+}
+
+// send gives a request to one of the gateways, whichever of them its traces
+// belong to. Right after a start a gateway may not have reached its peer yet: it
+// then refuses all of the request, or, where its traces belong to two, half.
+func (o *observed) send(gateway int, doc []byte) {
+	o.t.Helper()
+	var last string
+	if !until(o.t.Context(), 30*time.Second, func() bool {
+		req, err := http.NewRequestWithContext(o.t.Context(), http.MethodPost, "http://"+o.listens[gateway]+otlptest.Path, bytes.NewReader(doc))
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			last = err.Error()
+			return false
+		}
+		body, err := io.ReadAll(resp.Body)
+		last = fmt.Sprintf("%s %s %v", resp.Status, body, errors.Join(err, resp.Body.Close()))
+		return resp.StatusCode == http.StatusOK
+	}) {
+		o.t.Fatalf("gateway %d takes nothing: %s", gateway, last)
+	}
+}
+
+// deliver plays a recorded session of Cline through the real hooks and lets
+// hookspan send it to a gateway. The spans are those that it has stored.
+func (o *observed) deliver(gateway int) []otlptest.Span {
+	o.t.Helper()
+	w := lab.New(o.t, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://"+o.listens[gateway]+otlptest.Path)
+	home := filepath.Join(w.Home, ".cline", "data", "tasks", "1795175957341")
+	if err := os.CopyFS(home, os.DirFS(filepath.Join("..", "..", "internal", "llmusage", "testdata", "classic", "1795175957341"))); err != nil {
+		o.t.Fatal(err)
+	}
+	w.Play(lab.Recording(o.t, "..", "..", "hook", "cline", "testdata", "classic-session"))
+	w.Settle()
+	for name, r := range w.Flush() {
+		if len(r.Errors) > 0 || r.Waiting > 0 || r.Parked > 0 {
+			o.t.Fatalf("delivery to %s: %+v", name, r)
+		}
+	}
+	if n := len(w.OTLP.Spans()); n > 0 {
+		o.t.Fatalf("%d spans went past the gateway", n)
+	}
+	return w.Stored()
+}
+
+// series is one line of an answer: its labels, and its value at each step.
+type series struct {
+	Labels map[string]string `json:"metric"`
+	Value  [2]any            `json:"value"`
+	Values [][2]any          `json:"values"`
+}
+
+// last is the value of an instant query's line.
+func (s *series) last() float64 { return number(s.Value) }
+
+// sum is what all steps of a line add up to.
+func (s *series) sum() (sum float64) {
+	for _, v := range s.Values {
+		sum += number(v)
+	}
+	return sum
+}
+
+func number(point [2]any) float64 {
+	text, _ := point[1].(string)
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(fmt.Sprintf("a value of Prometheus is %v: %v", point, err))
+	}
+	return f
+}
+
+// ask is one call of Prometheus' API, the answer's data in into.
+func (o *observed) ask(ctx context.Context, path string, form url.Values, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, o.base+"/api/v1/"+path+"?"+form.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req) //nolint:gosec // Our own server on loopback.
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var answer struct {
+		Status, Error string
+		Data          json.RawMessage
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return err
+	}
+	if answer.Status != "success" {
+		return fmt.Errorf("prometheus answers %s: %s", resp.Status, answer.Error)
+	}
+	return json.Unmarshal(answer.Data, into)
+}
+
+// instant asks as a panel of single values does: what is, over the time shown.
+func (o *observed) instant(expr string, shown time.Duration) ([]series, error) {
+	var data struct{ Result []series }
+	err := o.ask(o.t.Context(), "query", url.Values{"query": {asGrafana(expr, shown, shown)}}, &data)
+	return data.Result, err
+}
+
+// over asks as a panel with a time axis does. Like Grafana it puts the steps on
+// multiples of their distance.
+func (o *observed) over(expr string, from, to time.Time, step time.Duration) ([]series, error) {
+	var data struct{ Result []series }
+	err := o.ask(o.t.Context(), "query_range", url.Values{
+		"query": {asGrafana(expr, to.Sub(from), step)},
+		"start": {strconv.FormatInt(from.Truncate(step).Unix(), 10)}, "end": {strconv.FormatInt(to.Truncate(step).Unix(), 10)},
+		"step": {strconv.FormatFloat(step.Seconds(), 'f', -1, 64)},
+	}, &data)
+	return data.Result, err
+}
+
+// asGrafana puts in what Grafana puts in where "All" is chosen everywhere.
+func asGrafana(expr string, shown, step time.Duration) string {
+	seconds := func(d time.Duration) string { return strconv.Itoa(max(1, int(d.Seconds()))) + "s" }
+	return strings.NewReplacer("$__range", seconds(shown), "$__interval", seconds(step),
+		"$agent", ".*", "$model", ".*", "$tool", ".*").Replace(expr)
+}
+
+var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
+
+// values are the choices that a variable offers.
+func (o *observed) values(v *boardVariable) ([]string, error) {
+	m := labelValues.FindStringSubmatch(v.Definition)
+	if m == nil {
+		return nil, fmt.Errorf("%q is not of the form label_values(METRIC, LABEL)", v.Definition)
+	}
+	var out []string
+	err := o.ask(o.t.Context(), "label/"+m[2]+"/values", url.Values{"match[]": {asGrafana(m[1], 0, 0)}}, &out)
+	return out, err
+}
