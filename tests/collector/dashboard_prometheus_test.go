@@ -278,11 +278,15 @@ var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
 
 // values are the choices that a variable offers.
 func (o *observed) values(v *boardVariable) ([]string, error) {
-	m := labelValues.FindStringSubmatch(v.Definition)
+	query, err := v.ask()
+	if err != nil {
+		return nil, err
+	}
+	m := labelValues.FindStringSubmatch(query)
 	if m == nil {
-		return nil, fmt.Errorf("%q is not of the form label_values(METRIC, LABEL)", v.Definition)
+		return nil, fmt.Errorf("%q is not of the form label_values(METRIC, LABEL)", query)
 	}
 	var out []string
-	err := o.ask(o.t.Context(), "label/"+m[2]+"/values", url.Values{"match[]": {asGrafana(m[1], 0, 0)}}, &out)
+	err = o.ask(o.t.Context(), "label/"+m[2]+"/values", url.Values{"match[]": {asGrafana(m[1], 0, 0)}}, &out)
 	return out, err
 }

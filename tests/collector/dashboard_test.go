@@ -38,12 +38,18 @@ type dashboard struct {
 type boardVariable struct {
 	Name       string          `json:"name"`
 	Type       string          `json:"type"`
-	Definition string          `json:"definition"`
 	Query      json.RawMessage `json:"query"`
 	Datasource *boardSource    `json:"datasource"`
 	Current    struct {
 		Value any `json:"value"`
 	} `json:"current"`
+}
+
+// ask is the query of a variable of type query.
+func (v *boardVariable) ask() (string, error) {
+	var q struct{ Query string }
+	err := json.Unmarshal(v.Query, &q)
+	return q.Query, err
 }
 
 type boardSource struct {
