@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,7 +37,10 @@ const (
 type observed struct {
 	t        *testing.T
 	gateways []*otelcol.Collector
+	options  []otelcol.Options
 	listens  []string
+	// targets are what Prometheus calls the gateways.
+	targets []string
 	// base is Prometheus' address, began the moment before the first scrape.
 	base  string
 	began time.Time
@@ -80,20 +84,6 @@ func observe(t *testing.T) *observed {
 		}
 		return address
 	}
-	start := func(o otelcol.Options) *otelcol.Collector {
-		t.Helper()
-		c, err := otelcol.Start(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Kill(); err != nil {
-				t.Error(err)
-			}
-		})
-		return c
-	}
-
 	o := &observed{t: t, began: time.Now()}
 	backend := otlptest.New(t)
 	config, err := otelcol.Config("gateway.yaml")
@@ -104,16 +94,18 @@ func observe(t *testing.T) *observed {
 	for i := range peers {
 		dir, health, listen := t.TempDir(), port(), port()
 		o.listens = append(o.listens, listen)
-		o.gateways = append(o.gateways, start(otelcol.Options{
+		o.options = append(o.options, otelcol.Options{
 			Binary: binary, Dir: dir, Configs: []string{config, flush},
 			Env: []string{
-				"GATEWAY_NAME=gateway-" + strconv.Itoa(i+1), "GATEWAY_HEALTH=" + health, "GATEWAY_LISTEN=" + listen,
+				"GATEWAY_HEALTH=" + health, "GATEWAY_LISTEN=" + listen,
 				"GATEWAY_PEER_LISTEN=" + peers[i], "GATEWAY_PEERS=[" + strings.Join(peers, ",") + "]", "GATEWAY_METRICS=" + metrics[i],
 				"BACKEND_ENDPOINT=" + strings.TrimSuffix(backend.URL(), otlptest.Path), "QUEUE_DIRECTORY=" + filepath.Join(dir, "queue"),
 			},
 			Ready: []string{"http://" + health, listen, peers[i], metrics[i]},
-		}))
+		})
 	}
+	o.targets = metrics
+	o.start("first start")
 
 	dir, address := t.TempDir(), port()
 	file := filepath.Join(dir, "prometheus.yml")
@@ -121,7 +113,7 @@ func observe(t *testing.T) *observed {
 		t.Fatal(err)
 	}
 	o.base = "http://" + address
-	start(otelcol.Options{
+	o.run(otelcol.Options{
 		Binary: program, Dir: dir, Ready: []string{o.base + "/-/ready"},
 		Args: []string{
 			"--config.file=" + file, "--storage.tsdb.path=" + filepath.Join(dir, "data"),
@@ -129,6 +121,31 @@ func observe(t *testing.T) *observed {
 		},
 	})
 	return o
+}
+
+// run starts a program and ends it with the test.
+func (o *observed) run(options otelcol.Options) *otelcol.Collector {
+	o.t.Helper()
+	c, err := otelcol.Start(o.t.Context(), options)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.t.Cleanup(func() {
+		if err := c.Kill(); err != nil {
+			o.t.Error(err)
+		}
+	})
+	return c
+}
+
+// start starts the gateways, each under a name that says which start it is.
+func (o *observed) start(name string) {
+	o.t.Helper()
+	o.gateways = nil
+	for i, options := range o.options {
+		options.Env = append(slices.Clone(options.Env), fmt.Sprintf("GATEWAY_NAME=gateway %d, %s", i+1, name))
+		o.gateways = append(o.gateways, o.run(options))
+	}
 }
 
 // exampleScrape is the example for Prometheus with these gateways in it.

@@ -164,6 +164,46 @@ func TestDashboardCanBeImported(t *testing.T) {
 	}
 }
 
+// added is the form of "what was added in a window", which docs/dashboards.md
+// explains: one series and one window, several times.
+var (
+	added    = regexp.MustCompile(`\(\n  increase\((?s:.*?)\n\)`)
+	selector = regexp.MustCompile(`\w+\{[^}]*\}`)
+)
+
+// TestDashboardAsksForOneSeriesAtATime looks for a query whose parts are of
+// different series or different windows: one that was changed in part.
+func TestDashboardAsksForOneSeriesAtATime(t *testing.T) {
+	d, _ := readDashboard(t)
+	forms := 0
+	for _, p := range d.charts() {
+		for _, q := range p.Targets {
+			for _, form := range added.FindAllString(q.Expr, -1) {
+				forms++
+				x := selector.FindString(form)
+				rest := strings.ReplaceAll(form, x, "x")
+				at := regexp.MustCompile(`^\(\n  increase\(x(\[.*?)\)`).FindStringSubmatch(rest)
+				if at == nil {
+					t.Errorf("%v, query %s: %s", &p, q.RefID, form)
+					continue
+				}
+				before := "[1d] offset " + strings.Trim(at[1], "[]")
+				if strings.Contains(at[1], " offset -") {
+					before = "[1d]"
+				}
+				want := fmt.Sprintf("(\n  increase(x%[1]s) and resets(x%[1]s) > 0\n"+
+					"  or last_over_time(x%[1]s) - (last_over_time(x%[2]s) <= last_over_time(x%[1]s))\n  or last_over_time(x%[1]s)\n)", at[1], before)
+				if rest != want {
+					t.Errorf("%v, query %s, where x is %s:\n%s\nwant\n%s", &p, q.RefID, x, rest, want)
+				}
+			}
+		}
+	}
+	if forms < 40 {
+		t.Errorf("only %d queries of the form that was looked for", forms)
+	}
+}
+
 var variableUse = regexp.MustCompile(`\$\{?(\w+)`)
 
 // TestDashboardPanelsAreComplete holds each panel to what a reader needs, and

@@ -169,6 +169,7 @@ func TestDashboardShowsWhatTheSpansSay(t *testing.T) {
 	o := observe(t)
 
 	var sent []otlptest.Span
+	var again [][]byte
 	goldens, err := filepath.Glob(filepath.Join("..", "golden", "testdata", "*.otlp.json"))
 	if err != nil || len(goldens) < 10 {
 		t.Fatalf("%d golden files: %v", len(goldens), err)
@@ -183,6 +184,7 @@ func TestDashboardShowsWhatTheSpansSay(t *testing.T) {
 		for _, trace := range byTrace(t, doc, "machine-"+strconv.Itoa(i)) {
 			o.send(i%2, trace)
 			sent = append(sent, lab.Decode(t, trace)...)
+			again = append(again, trace)
 		}
 	}
 	sent = append(sent, o.deliver(0)...)
@@ -194,6 +196,20 @@ func TestDashboardShowsWhatTheSpansSay(t *testing.T) {
 	t.Run("quantiles", func(t *testing.T) { o.holdsQuantiles(t, &d, sent) })
 	t.Run("two gateways", func(t *testing.T) { o.holdsGateways(t, &d, want) })
 	t.Run("variables", func(t *testing.T) { o.holdsVariables(t, &d, want) })
+	t.Run("a new start", func(t *testing.T) {
+		for _, g := range o.gateways {
+			if err := g.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o.start("second start")
+		// The same again: a series that begins anew looks as it did before.
+		for i, doc := range again {
+			o.send(i%2, doc)
+			sent = append(sent, lab.Decode(t, doc)...)
+		}
+		o.holdsValues(t, &d, tallied(sent))
+	})
 }
 
 // byTrace takes OTLP/JSON documents apart, and names the machine.
@@ -263,6 +279,7 @@ var near = cmpopts.EquateApprox(1e-9, 0)
 // holdsValues waits until each panel shows what the spans say. It cannot be said
 // when a scrape has brought the last of it, only that one has to.
 func (o *observed) holdsValues(t *testing.T, d *dashboard, want tally) {
+	deadline := time.Now().Add(20 * time.Second)
 	for _, s := range shown {
 		p, q := d.find(t, s.panel, s.ref)
 		expected := want[s.tally]
@@ -273,7 +290,7 @@ func (o *observed) holdsValues(t *testing.T, d *dashboard, want tally) {
 			t.Errorf("%v: the sessions say nothing of %s", p, s.tally)
 		}
 		var diff string
-		if !until(t.Context(), 20*time.Second, func() bool {
+		if !until(t.Context(), time.Until(deadline), func() bool {
 			got, err := o.lines(p, q, time.Hour, s.labels)
 			diff = gocmp.Diff(expected, got, near)
 			if err != nil {
@@ -392,13 +409,13 @@ func (o *observed) holdsQuantiles(t *testing.T, d *dashboard, sent []otlptest.Sp
 // holdsGateways makes sure that both had a share, and that the shares add up.
 func (o *observed) holdsGateways(t *testing.T, d *dashboard, want tally) {
 	p, q := d.find(t, "Spans measured", "")
-	got, err := o.lines(p, q, time.Hour, []string{"gateway"})
+	got, err := o.lines(p, q, time.Hour, []string{"instance"})
 	sum := 0.0
 	for _, v := range got {
 		sum += v
 	}
-	if err != nil || len(got) != 2 || got["gateway-1"] <= 0 || got["gateway-2"] <= 0 || sum != want["spans"][""] {
-		t.Errorf("%v: %v, %v; want a share for gateway-1 and gateway-2, %v together", p, err, got, want["spans"][""])
+	if err != nil || len(got) != 2 || got[o.targets[0]] <= 0 || got[o.targets[1]] <= 0 || sum != want["spans"][""] {
+		t.Errorf("%v: %v, %v; want a share for each of %v, %v together", p, err, got, o.targets, want["spans"][""])
 	}
 }
 

@@ -60,7 +60,7 @@ const pick = (o, keys) => Object.fromEntries(keys.map((k) => [k, o[k]]));
 function increments(span, gateway, longer, larger) {
   const { a, job } = span;
   const out = [];
-  const add = (name, labels, by) => by > 0 && out.push([`${name}{${underscored({ gateway, job, ...labels })}}`, by]);
+  const add = (name, labels, by) => by > 0 && out.push([`${name}{${underscored({ gateway, job, instance: `${gateway}:9464`, ...labels })}}`, by]);
   const dimensions = pick(a, [
     'gen_ai.operation.name', 'gen_ai.agent.name', 'gen_ai.tool.name', 'gen_ai.request.model', 'error.type', 'hookspan.outcome',
   ]);
