@@ -263,3 +263,23 @@ func (f *fleet) settled(r *proof.Result) verdict {
 	}
 	return v
 }
+
+// check breaks the rule for what is lost.
+func (v *verdict) check(r *proof.Result) {
+	for i, s := range v.lost {
+		if i == 3 {
+			r.Break("and %d more of %d spans are lost", len(v.lost)-i, v.want)
+			return
+		}
+		r.Break("span %v %q is lost", s.ID, s.Name)
+	}
+}
+
+// figures are what a row's note tells of it.
+func (f *fleet) figures(v verdict) string {
+	sessions := 0
+	for _, m := range f.machines {
+		sessions += m.sessions
+	}
+	return fmt.Sprintf("%d spans of %d sessions, of which %d came once more", v.want, sessions, v.again)
+}

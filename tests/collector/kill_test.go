@@ -3,6 +3,7 @@ package collector_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -29,47 +30,40 @@ func killUnderLoad(t *testing.T, r *proof.Result) {
 	f.startAll()
 	stop := f.load(r)
 	killed := make(map[string]int)
-	var overlapping int
+	var down []*process
+	overlapping := 0
 	for n := 0; n < r.N; {
 		// By how much has come, or by time: neither alone reaches every moment.
 		limit, have := time.Duration(rnd.Int64N(int64(2*time.Second))), f.archive.total(t)
 		more := rnd.IntN(400)
 		until(t.Context(), limit, func() bool { return f.archive.total(t) >= have+more })
-		victims := []*process{f.pick(rnd)}
-		if rnd.IntN(4) == 0 {
-			if second := f.pick(rnd); second != victims[0] {
-				victims = append(victims, second)
-				overlapping++
+		// Some stay away while others are killed, so that queues are full then.
+		down = slices.DeleteFunc(down, func(p *process) bool {
+			if rnd.IntN(2) == 0 {
+				return false
 			}
-		}
-		for _, p := range victims {
-			if err := p.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			killed[p.name]++
-			n++
-			r.Trial(1)
-		}
-		// Away for a while, in which the others go on.
-		until(t.Context(), time.Duration(rnd.Int64N(int64(time.Second))), func() bool { return false })
-		for _, p := range victims {
 			p.start(t)
+			return true
+		})
+		p := f.pick(rnd)
+		if !p.Running() {
+			continue
 		}
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if down = append(down, p); len(down) > 1 {
+			overlapping++
+		}
+		killed[p.name]++
+		n++
+		r.Trial(1)
 	}
+	f.startAll()
 	stop()
 	v := f.settled(r)
-	for i, s := range v.lost {
-		if i == 5 {
-			r.Break("and %d more of %d spans are lost", len(v.lost)-i, v.want)
-			break
-		}
-		r.Break("span %v %q is lost", s.ID, s.Name)
-	}
-	sessions := 0
-	for _, m := range f.machines {
-		sessions += m.sessions
-	}
-	r.Note("%s; %d times two at once; %d spans of %d sessions, %d copies came again", counted(killed), overlapping, v.want, sessions, v.again)
+	v.check(r)
+	r.Note("%s, %d of them while another was down; %s", counted(killed), overlapping, f.figures(v))
 }
 
 func counted(m map[string]int) string {
@@ -109,7 +103,7 @@ func (f *fleet) load(r *proof.Result) (stop func()) {
 					return
 				default:
 				}
-				for range 3 {
+				for range 10 {
 					if err := m.store(); err != nil {
 						r.Break("machine %s: %v", m.name, err)
 						return
