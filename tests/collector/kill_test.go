@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
@@ -20,9 +19,7 @@ var killRows = []proof.Row{{
 }}
 
 func killUnderLoad(t *testing.T, r *proof.Result) {
-	if !lab.CanAwait {
-		r.Skip("the deliveries that hooks start can be ended on Linux alone")
-	}
+	needsLab(r)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // No secret hangs on it.
@@ -92,10 +89,8 @@ func (f *fleet) load(r *proof.Result) (stop func()) {
 	f.t.Helper()
 	done := make(chan struct{})
 	var wg sync.WaitGroup
+	f.firstSessions()
 	for _, m := range f.machines {
-		for range recordings {
-			m.hooks()
-		}
 		wg.Go(func() {
 			for {
 				select {

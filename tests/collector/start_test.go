@@ -132,7 +132,9 @@ func (l *lone) start() *otelcol.Collector {
 }
 
 // refuse makes the backend answer that it is overloaded.
-func (l *lone) refuse() { l.backend.Always(otlptest.Status(http.StatusServiceUnavailable, "overloaded")) }
+func (l *lone) refuse() {
+	l.backend.Always(otlptest.Status(http.StatusServiceUnavailable, "overloaded"))
+}
 
 const queuedRequests = 8
 
