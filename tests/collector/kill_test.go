@@ -28,7 +28,7 @@ func killUnderLoad(t *testing.T, r *proof.Result) {
 	stop := f.load(r)
 	killed := make(map[string]int)
 	var down []*process
-	overlapping := 0
+	overlapping, starting := 0, 0
 	for n := 0; n < r.N; {
 		// By how much has come, or by time: neither alone reaches every moment.
 		limit, have := time.Duration(rnd.Int64N(int64(2*time.Second))), f.archive.total(t)
@@ -37,6 +37,17 @@ func killUnderLoad(t *testing.T, r *proof.Result) {
 		// Some stay away while others are killed, so that queues are full then.
 		down = slices.DeleteFunc(down, func(p *process) bool {
 			if rnd.IntN(2) == 0 {
+				return false
+			}
+			if !startLoses && rnd.IntN(3) == 0 {
+				if err := p.Launch(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				until(t.Context(), time.Duration(rnd.Int64N(int64(time.Second))), func() bool { return false })
+				if err := p.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				starting++
 				return false
 			}
 			p.start(t)
@@ -60,7 +71,7 @@ func killUnderLoad(t *testing.T, r *proof.Result) {
 	stop()
 	v := f.settled(r)
 	v.check(r)
-	r.Note("%s, %d of them while another was down; %s", counted(killed), overlapping, f.figures(v))
+	r.Note("%s, %d of them while another was down; %d more while they started; %s", counted(killed), overlapping, starting, f.figures(v))
 }
 
 func counted(m map[string]int) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,8 +27,13 @@ import (
 )
 
 var startRows = []proof.Row{{
-	Name: "SIGKILL at each sync of an agent that starts with a queue on disk",
-	Rule: "at the next start every span that was queued comes to the backend",
+	Name:  "SIGKILL of an agent at a write or a sync of its queue while it takes spans",
+	Rule:  "every span that it has answered for comes to the backend",
+	Short: 12, Long: 120,
+	Run: killWrites,
+}, {
+	Name: "SIGKILL of an agent at each of its first syncs when it starts with a queue on disk",
+	Rule: startRule(),
 	Run:  killStart,
 }}
 
@@ -68,36 +75,40 @@ func newLone(t *testing.T, overlays ...string) *lone {
 	return l
 }
 
-// post sends a request of some spans, the nth, and returns its status.
-func (l *lone) post(n, spans, size int) int {
-	l.t.Helper()
-	req := &coltracepb.ExportTraceServiceRequest{ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{}}}}}
+// posted is the trace id of the nth request.
+func posted(n int) []byte { return binary.BigEndian.AppendUint64(make([]byte, 8), uint64(n)+1) } //nolint:gosec // Small.
+
+func postedSpan(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)+1) } //nolint:gosec // Small.
+
+func postedID(n, i int) otlptest.ID {
+	return otlptest.ID{Trace: hex.EncodeToString(posted(n)), Span: hex.EncodeToString(postedSpan(i))}
+}
+
+// post sends the nth request of some spans and returns its status.
+func (l *lone) post(n, spans, size int) (int, error) {
+	scope := &tracepb.ScopeSpans{}
 	for i := range spans {
-		var trace [16]byte
-		binary.BigEndian.PutUint64(trace[8:], uint64(n)+1) //nolint:gosec // Small.
-		req.ResourceSpans[0].ScopeSpans[0].Spans = append(req.ResourceSpans[0].ScopeSpans[0].Spans, &tracepb.Span{
-			TraceId: trace[:], SpanId: binary.BigEndian.AppendUint64(nil, uint64(i)+1), //nolint:gosec // Small.
-			Name: string(bytes.Repeat([]byte("x"), size)), StartTimeUnixNano: 1, EndTimeUnixNano: 2,
+		scope.Spans = append(scope.Spans, &tracepb.Span{
+			TraceId: posted(n), SpanId: postedSpan(i), Name: strings.Repeat("x", size), StartTimeUnixNano: 1, EndTimeUnixNano: 2,
 		})
 	}
-	body, err := proto.Marshal(req)
+	body, err := proto.Marshal(&coltracepb.ExportTraceServiceRequest{
+		ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{scope}}},
+	})
 	if err != nil {
-		l.t.Fatal(err)
+		return 0, err
 	}
-	hr, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, "http://"+l.listen+"/v1/traces", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, "http://"+l.listen+"/v1/traces", bytes.NewReader(body))
 	if err != nil {
-		l.t.Fatal(err)
+		return 0, err
 	}
-	hr.Header.Set("Content-Type", otlptest.TypeProtobuf)
-	resp, err := http.DefaultClient.Do(hr)
+	req.Header.Set("Content-Type", otlptest.TypeProtobuf)
+	resp, err := http.DefaultClient.Do(req) //nolint:gosec // An address of loopback.
 	if err != nil {
-		l.t.Fatal(err)
+		return 0, err
 	}
 	_, err = io.Copy(io.Discard, resp.Body)
-	if err = errors.Join(err, resp.Body.Close()); err != nil {
-		l.t.Fatal(err)
-	}
-	return resp.StatusCode
+	return resp.StatusCode, errors.Join(err, resp.Body.Close())
 }
 
 // spans are the different ones that the backend was offered since a number of
@@ -136,18 +147,28 @@ func (l *lone) refuse() {
 	l.backend.Always(otlptest.Status(http.StatusServiceUnavailable, "overloaded"))
 }
 
+// startLoses tells what the storage of the distribution does. With file_storage of
+// Collector 0.158 the queue deletes what was being sent when it ended before it
+// puts it back, so that a kill in between loses it.
+const startLoses = true
+
+func startRule() string {
+	if startLoses {
+		return "at the next start every span that was queued and not being sent comes to the backend; what was being sent may be lost"
+	}
+	return "at the next start every span that was queued comes to the backend"
+}
+
 const queuedRequests = 8
 
 func killStart(t *testing.T, r *proof.Result) {
-	if err := trace.Available(); err != nil {
-		r.Skip("%v", err)
-	}
+	needsTrace(r)
 	l := newLone(t)
 	l.refuse()
 	c := l.start()
 	for i := range queuedRequests {
-		if status := l.post(i, 3, 10); status != http.StatusOK {
-			t.Fatalf("the agent answered %d", status)
+		if status, err := l.post(i, 3, 10); err != nil || status != http.StatusOK {
+			t.Fatalf("the agent answered %d (%v)", status, err)
 		}
 	}
 	offered := func() bool { n, _ := l.spans(0); return n == 3*queuedRequests }
@@ -161,42 +182,130 @@ func killStart(t *testing.T, r *proof.Result) {
 	if err := os.CopyFS(kept, os.DirFS(l.queue)); err != nil {
 		t.Fatal(err)
 	}
-	var args []string
-	for _, config := range l.o.Configs {
-		args = append(args, "--config", config)
-	}
-	lostAt, most := 0, 0
-	for n := 1; n < 3*queuedRequests; n++ {
+	losing, most := 0, 0
+	// The last of these is a start that is left alone.
+	for n := 3 * queuedRequests; n > 0; n-- {
 		if err := errors.Join(os.RemoveAll(l.queue), os.CopyFS(l.queue, os.DirFS(kept))); err != nil {
 			t.Fatal(err)
 		}
-		l.refuse()
-		end, err := trace.Run(trace.Program{
-			Path: l.o.Binary, Args: args, Dir: l.o.Dir,
-			Env: slices.Concat([]string{"HOME=" + l.o.Dir, "TMPDIR=" + l.o.Dir}, l.o.Env),
-		}, &trace.Fault{At: trace.Call{Name: "fdatasync", N: n}})
-		if err != nil {
-			t.Fatal(err)
+		if n < 3*queuedRequests {
+			l.refuse()
+			end, err := l.traced(trace.Call{Name: "fdatasync", N: n})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !end.Hit {
+				t.Fatalf("no sync %d, but %d: %s", n, end.Calls["fdatasync"], end.Stderr)
+			}
 		}
-		if !end.Hit {
-			t.Logf("sync %d: never, %d calls, %d %s %s", n, end.Calls["fdatasync"], end.Code, end.Signal, end.Stderr[max(0, len(end.Stderr)-3000):])
-			break
-		}
-		r.Trial(1)
 		l.backend.Reset()
 		since := len(l.backend.Requests())
 		if err := c.Restart(context.WithoutCancel(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		taken := 0
-		until(t.Context(), 4*time.Second, func() bool { _, taken = l.spans(since); return taken == 3*queuedRequests })
+		patience := settle
+		if startLoses && n < 3*queuedRequests {
+			// What is lost is known not to come.
+			patience = 2 * time.Second
+		}
+		until(t.Context(), patience, func() bool { _, taken = l.spans(since); return taken == 3*queuedRequests })
 		if lost := 3*queuedRequests - taken; lost > 0 {
-			lostAt, most = lostAt+1, max(most, lost)
-			r.Break("killed at sync %d: %d of %d spans are lost", n, lost, 3*queuedRequests)
+			losing, most = losing+1, max(most, lost)
+			if !startLoses || n == 3*queuedRequests {
+				r.Break("killed at sync %d: %d of %d spans are lost", n, lost, 3*queuedRequests)
+			}
 		}
 		if err := c.Kill(); err != nil {
 			t.Fatal(err)
 		}
+		r.Trial(1)
 	}
-	r.Note("%d spans at most", most)
+	if startLoses {
+		r.Note("file_storage of Collector 0.158 loses what was being sent when the Collector ended, up to %d of %d spans, at %d of these places", most, 3*queuedRequests, losing)
+		if losing == 0 {
+			r.Break("nothing was lost: startLoses is no longer so")
+		}
+	}
+}
+
+func needsTrace(r *proof.Result) {
+	if err := trace.Available(); err != nil {
+		r.Skip("%v", err)
+	}
+}
+
+// traced runs the agent until one of its system calls, at which it is killed.
+func (l *lone) traced(at trace.Call) (*trace.Ending, error) {
+	var args []string
+	for _, config := range l.o.Configs {
+		args = append(args, "--config", config)
+	}
+	return trace.Run(trace.Program{
+		Path: l.o.Binary, Args: args, Dir: l.o.Dir,
+		Env: slices.Concat([]string{"HOME=" + l.o.Dir, "TMPDIR=" + l.o.Dir}, l.o.Env),
+	}, &trace.Fault{At: at})
+}
+
+// killWrites kills an agent at the system calls by which it keeps a request.
+func killWrites(t *testing.T, r *proof.Result) {
+	needsTrace(r)
+	names := []string{"pwrite64", "fdatasync"}
+	acked := 0
+	for trial := range r.N {
+		l := newLone(t)
+		at := trace.Call{Name: names[trial%2], N: 12 + trial*7%60}
+		ended := make(chan error, 1)
+		var end *trace.Ending
+		go func() {
+			var err error
+			end, err = l.traced(at)
+			ended <- err
+		}()
+		// Requests one after the other, until the agent is gone.
+		want := make(map[otlptest.ID]bool)
+		n, gone := 0, false
+		for !gone {
+			status, err := l.post(n, 2, 100)
+			if err == nil && status == http.StatusOK {
+				for i := range 2 {
+					want[postedID(n, i)] = true
+				}
+				n++
+			}
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !end.Hit {
+					t.Fatalf("no %v, but %v: %s", at, end.Calls, end.Stderr)
+				}
+				gone = true
+			default:
+			}
+		}
+		acked += len(want)
+		c := l.start()
+		missing := func() (out []otlptest.ID) {
+			have := make(map[otlptest.ID]bool)
+			for _, s := range l.backend.Spans() {
+				have[s.ID] = true
+			}
+			for id := range want {
+				if !have[id] {
+					out = append(out, id)
+				}
+			}
+			return out
+		}
+		if !until(t.Context(), settle, func() bool { return len(missing()) == 0 }) {
+			r.Break("killed at %v: %d of %d spans that were answered for are lost", at, len(missing()), len(want))
+		}
+		if err := c.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		r.Trial(1)
+	}
+	r.Note("%d spans had been answered for", acked)
 }
