@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/infinium/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
 var killRows = []proof.Row{{
 	Name:  "SIGKILL of an agent, a gateway or the backend at a random moment under load, and its restart",
-	Rule:  "every span of every event that a hook has answered for comes to the backend, under its ids and with its content",
+	Rule:  "every span of every event that a hook has answered for comes to the backend, under its ids and with its content; every run comes to Infinium",
 	Short: 12, Long: 200,
 	Run: killUnderLoad,
 }}
@@ -23,7 +24,8 @@ func killUnderLoad(t *testing.T, r *proof.Result) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // No secret hangs on it.
-	f := newFleet(t, knobs{machines: 2})
+	platform := infiniumtest.New(t)
+	f := newFleet(t, knobs{machines: 2, gateway: infiniumConfig(platform)})
 	f.startAll()
 	stop := f.load(r)
 	killed := make(map[string]int)
@@ -71,7 +73,8 @@ func killUnderLoad(t *testing.T, r *proof.Result) {
 	stop()
 	v := f.settled(r)
 	v.check(r)
-	r.Note("%s, %d of them while another was down; %d more while they started; %s", counted(killed), overlapping, starting, f.figures(v))
+	onPlatform := f.infinium(r, platform)
+	r.Note("%s, %d of them while another was down; %d more while they started; %s; %s", counted(killed), overlapping, starting, f.figures(v), onPlatform)
 }
 
 func counted(m map[string]int) string {
