@@ -66,14 +66,19 @@ type knobs struct {
 // is as shipped.
 const quick = `{initial_interval: 100ms, max_interval: 1s}`
 
+// often makes a queue's file smaller whenever there is something to gain, so that
+// kills meet that, too.
+const often = `{on_rebound: true, directory: "%[1]s", rebound_needed_threshold_mib: 1, rebound_trigger_threshold_mib: 1, check_interval: 200ms, cleanup_on_start: true}`
+
 const agentOverlay = `yaml:
-receivers: {otlp: {protocols: {http: {endpoint: "%s"}}}}
+receivers: {otlp: {protocols: {http: {endpoint: "%[2]s"}}}}
 exporters: {otlp_http: {retry_on_failure: ` + quick + `}}
+extensions: {file_storage: {compaction: ` + often + `}}
 `
 
 // gatewayOverlay adds a pipeline that keeps every span, whatever is sampled.
 const gatewayOverlay = `yaml:
-extensions: {file_storage: {directory: "%[1]s", create_directory: true, directory_permissions: "0700", fsync: true}}
+extensions: {file_storage: {directory: "%[1]s", create_directory: true, directory_permissions: "0700", fsync: true, compaction: ` + often + `}}
 processors: {tail_sampling: {decision_wait: 2s}}
 exporters:
   otlp_http: {retry_on_failure: ` + quick + `}
@@ -134,7 +139,7 @@ func newFleet(t *testing.T, k knobs) *fleet {
 		listen, dir := f.port(), t.TempDir()
 		f.agents = append(f.agents, f.process(fmt.Sprintf("agent %d", i), otelcol.Options{
 			Binary: binary, Dir: dir,
-			Configs: configs(shipped(t, "agent.yaml"), fmt.Sprintf(agentOverlay, listen), k.agent),
+			Configs: configs(shipped(t, "agent.yaml"), fmt.Sprintf(agentOverlay, filepath.Join(dir, "queue"), listen), k.agent),
 			Env: []string{
 				"BACKEND_ENDPOINT=http://" + listens[i%len(listens)], "BACKEND_AUTHORIZATION=", "QUEUE_DIRECTORY=" + filepath.Join(dir, "queue"),
 			},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -74,7 +75,12 @@ func killUnderLoad(t *testing.T, r *proof.Result) {
 	v := f.settled(r)
 	v.check(r)
 	onPlatform := f.infinium(r, platform)
-	r.Note("%s, %d of them while another was down; %d more while they started; %s; %s", counted(killed), overlapping, starting, f.figures(v), onPlatform)
+	compactions := 0
+	for _, p := range f.all() {
+		compactions += strings.Count(p.Log(), "finished compaction")
+	}
+	r.Note("%s, %d of them while another was down; %d more while they started; queue files were made smaller %d times; %s; %s",
+		counted(killed), overlapping, starting, compactions, f.figures(v), onPlatform)
 }
 
 func counted(m map[string]int) string {

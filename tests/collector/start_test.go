@@ -65,7 +65,7 @@ func newLone(t *testing.T, overlays ...string) *lone {
 	l.queue = filepath.Join(dir, "queue")
 	l.o = otelcol.Options{
 		Binary: binary, Dir: dir,
-		Configs: configs(append([]string{shipped(t, "agent.yaml"), fmt.Sprintf(agentOverlay, l.listen)}, overlays...)...),
+		Configs: configs(append([]string{shipped(t, "agent.yaml"), fmt.Sprintf(agentOverlay, l.queue, l.listen)}, overlays...)...),
 		Env: []string{
 			"BACKEND_ENDPOINT=" + l.backend.URL()[:len(l.backend.URL())-len(otlptest.Path)],
 			"BACKEND_AUTHORIZATION=", "QUEUE_DIRECTORY=" + l.queue,
