@@ -45,6 +45,9 @@ type Options struct {
 	// TLS 1.2 or newer and the environment's proxy. A given client is copied,
 	// and the copy follows no redirects either.
 	HTTPClient *http.Client
+	// Timeout bounds one request, unless HTTPClient has a timeout of its own. If
+	// zero, 30 s.
+	Timeout time.Duration
 	// MaxInputPreview and MaxOutputPreview are in characters. If zero, what the
 	// service documents for each host: 200 and 300 for Cline, 500 and 500 for
 	// Claude Code.
@@ -171,7 +174,7 @@ func (o *Options) client() (c *http.Client, own bool) {
 			ExpectContinueTimeout: time.Second,
 		}}
 	}
-	c.Timeout = cmp.Or(c.Timeout, requestTimeout)
+	c.Timeout = cmp.Or(c.Timeout, o.Timeout, requestTimeout)
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c, own
 }

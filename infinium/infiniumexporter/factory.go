@@ -6,24 +6,29 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
-	"go.opentelemetry.io/collector/pdata/ptrace"
-
-	"github.com/hookspan/hookspan/infinium"
 )
 
 // NewFactory returns the factory of the exporter "infinium".
 func NewFactory() exporter.Factory {
 	return exporter.NewFactory(
-		component.MustNewType("infinium"),
-		func() component.Config { return &Config{} },
+		component.MustNewType("infinium"), defaultConfig,
 		exporter.WithTraces(createTraces, component.StabilityLevelBeta))
 }
 
-// Config is the exporter's section of a Collector's configuration.
-type Config struct{}
-
-var _ = infinium.DefaultBaseURL
-
 func createTraces(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Traces, error) {
-	return exporterhelper.NewTraces(ctx, set, cfg, func(context.Context, ptrace.Traces) error { return nil })
+	e, err := newExporter(set, cfg.(*Config))
+	if err != nil {
+		return nil, err
+	}
+	c := e.config
+	e.Traces, err = exporterhelper.NewTraces(ctx, set, cfg, e.push,
+		exporterhelper.WithStart(e.start),
+		// A push waits for its traces; the time limit is each request's.
+		exporterhelper.WithTimeout(exporterhelper.TimeoutConfig{}),
+		exporterhelper.WithRetry(c.Retry),
+		exporterhelper.WithQueue(c.Queue))
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }

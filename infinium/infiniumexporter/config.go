@@ -1,0 +1,136 @@
+package infiniumexporter
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configopaque"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+
+	"github.com/hookspan/hookspan/infinium"
+)
+
+// Config is the exporter's section of a Collector's configuration. README.md
+// describes the settings.
+type Config struct {
+	// BaseURL is the address below which agents/{id}/trace stands.
+	BaseURL string `mapstructure:"base_url"`
+	// AgentID and AgentSecret are the credentials of the agent on the platform.
+	AgentID     string              `mapstructure:"agent_id"`
+	AgentSecret configopaque.String `mapstructure:"agent_secret"`
+	// AllowInsecure permits http:// to other machines.
+	AllowInsecure bool `mapstructure:"allow_insecure"`
+
+	// MaxInputPreview and MaxOutputPreview are in characters; zero is what
+	// Infinium documents for each host.
+	MaxInputPreview  int `mapstructure:"max_input_preview"`
+	MaxOutputPreview int `mapstructure:"max_output_preview"`
+
+	// Timeout bounds one request.
+	Timeout time.Duration `mapstructure:"timeout"`
+	// RequestsPerSecond bounds the requests, with bursts of twice as many. Zero
+	// is no limit.
+	RequestsPerSecond float64 `mapstructure:"requests_per_second"`
+
+	// Wait is how long after the last span of a trace whose root has come the
+	// trace is sent.
+	Wait time.Duration `mapstructure:"wait"`
+	// WaitWithoutRoot is how long after its first span any trace is sent.
+	WaitWithoutRoot time.Duration `mapstructure:"wait_without_root"`
+
+	// ParkedDirectory is where traces go that Infinium refuses as they are. If
+	// empty, they are named in the log and dropped.
+	ParkedDirectory string `mapstructure:"parked_directory"`
+
+	Queue configoptional.Optional[exporterhelper.QueueBatchConfig] `mapstructure:"sending_queue"`
+	Retry configretry.BackOffConfig                                `mapstructure:"retry_on_failure"`
+
+	_ struct{}
+}
+
+// maxTimeout keeps a time that was written in the wrong unit from stopping
+// everything for hours.
+const (
+	maxTimeout = 10 * time.Minute
+	maxWait    = time.Hour
+)
+
+// consumers is the default number of pushes at once. A push takes as long as
+// its trace is waited for and answered: at the 10 requests a second that the
+// service allows, 2 s of waiting occupy 20, answers of some seconds as many
+// again, and the rest is for traces whose root is late, which wait 30 s each.
+const consumers = 100
+
+func defaultConfig() component.Config {
+	queue := exporterhelper.NewDefaultQueueConfig()
+	queue.NumConsumers = consumers
+	retry := configretry.NewDefaultBackOffConfig()
+	// A trace is given up by nothing but a full queue, of which its sender learns.
+	retry.MaxElapsedTime = 0
+	return &Config{
+		BaseURL:           infinium.DefaultBaseURL,
+		Timeout:           30 * time.Second,
+		RequestsPerSecond: 10,
+		Wait:              2 * time.Second,
+		WaitWithoutRoot:   30 * time.Second,
+		Queue:             configoptional.Some(queue),
+		Retry:             retry,
+	}
+}
+
+var _ component.Config = (*Config)(nil)
+
+// Validate reports every setting that is wrong, by its name. The sections
+// sending_queue and retry_on_failure check themselves.
+func (c *Config) Validate() error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.MaxInputPreview < 0 {
+		wrong("max_input_preview: found %d, want 0 (the default) or more characters", c.MaxInputPreview)
+	}
+	if c.MaxOutputPreview < 0 {
+		wrong("max_output_preview: found %d, want 0 (the default) or more characters", c.MaxOutputPreview)
+	}
+	if c.Timeout <= 0 || c.Timeout > maxTimeout {
+		wrong("timeout: found %s, want more than 0 and at most %s", c.Timeout, maxTimeout)
+	}
+	if r := c.RequestsPerSecond; r < 0 || math.IsNaN(r) || math.IsInf(r, 0) || r > 10_000 {
+		wrong("requests_per_second: found %v, want 0 (no limit) to 10000; Infinium documents 10", r)
+	}
+	if c.Wait < 0 || c.Wait > maxWait {
+		wrong("wait: found %s, want 0 (send at once) to %s", c.Wait, maxWait)
+	}
+	if c.WaitWithoutRoot < c.Wait || c.WaitWithoutRoot > maxWait {
+		wrong("wait_without_root: found %s, want at least wait (%s) and at most %s", c.WaitWithoutRoot, c.Wait, maxWait)
+	}
+	// The address and the credentials are checked by who uses them.
+	o := c.options("")
+	o.MaxInputPreview, o.MaxOutputPreview = 0, 0
+	if _, err := infinium.New(o); err != nil {
+		errs = append(errs, renamed(err))
+	}
+	return errors.Join(errs...)
+}
+
+// renamed is an error of package infinium in the words of this configuration.
+func renamed(err error) error {
+	const own = "infinium: "
+	text := inSettings(err.Error())
+	if len(text) > len(own) && text[:len(own)] == own {
+		text = text[len(own):]
+	}
+	return errors.New(text)
+}
+
+func (c *Config) options(version string) infinium.Options {
+	return infinium.Options{
+		BaseURL: c.BaseURL, AgentID: c.AgentID, AgentSecret: string(c.AgentSecret),
+		Timeout: c.Timeout, AllowInsecure: c.AllowInsecure, Version: version,
+		MaxInputPreview: c.MaxInputPreview, MaxOutputPreview: c.MaxOutputPreview,
+	}
+}

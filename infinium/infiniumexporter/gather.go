@@ -1,0 +1,386 @@
+package infiniumexporter
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/hookspan/hookspan/infinium"
+)
+
+// gatherer makes one trace of the spans that arrive in several requests. Each
+// push waits until what it brought has been answered, so whatever stands before
+// it (a queue on disk, a sender) still has everything that is here.
+//
+// Of each trace one group exists. It collects in a round; when the round is due
+// it is sent, and what comes meanwhile collects in the next one. What was not
+// accepted goes back into the next round and stays there while its pushes may
+// come again, so that a trace whose parts are tried again at different times
+// is still sent whole.
+type gatherer struct {
+	// wait is how long after its last new span a trace with a root is sent,
+	// limit how long after its first any trace is.
+	wait, limit time.Duration
+	// keep is how long spans that were not accepted are remembered for their
+	// pushes to come again.
+	keep func(err error) time.Duration
+	// durable means that a push that fails during shutdown comes again after
+	// the next start.
+	durable bool
+	// deliver answers one run: nil when it was accepted. It is called for one run
+	// of a trace at a time, and for many traces at once.
+	deliver func(ctx context.Context, run infinium.Run) error
+	// repeated is told of spans that were accepted before.
+	repeated func(spans int)
+
+	ctx    context.Context // of deliveries
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	groups   map[pcommon.TraceID]*group
+	sent     *memory
+	stopping bool
+	closed   bool
+}
+
+// rememberedSpans bounds the memory of what was sent.
+const rememberedSpans = 500_000
+
+func newGatherer(wait, limit time.Duration) *gatherer {
+	g := &gatherer{
+		wait: wait, limit: limit,
+		keep:     func(error) time.Duration { return 0 },
+		repeated: func(int) {},
+		groups:   make(map[pcommon.TraceID]*group),
+		sent:     newMemory(rememberedSpans),
+	}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	return g
+}
+
+// errStopping is the answer to spans that are better kept than sent when the
+// Collector stops.
+var errStopping = errors.New("the Collector stops while the trace is not whole; it is sent after the next start")
+
+// group is what is known of one trace that has something to send.
+type group struct {
+	id pcommon.TraceID
+	// sending is the round on its way, nil when there is none.
+	sending *round
+	// next is the round that collects, nil when it is empty.
+	next *round
+	// timer ends the wait of next; alarm tells its calls from those of timers
+	// that were replaced.
+	timer *time.Timer
+	alarm int
+}
+
+// round is spans that are sent together.
+type round struct {
+	entries []*entry
+	byKey   map[pcommon.SpanID]*entry
+	rooted  bool
+	// first and last are when the first and the last new span came.
+	first, last time.Time
+	// waiters is how many pushes wait for it; without any it is only remembered,
+	// until the time given.
+	waiters int
+	until   time.Time
+
+	done chan struct{}
+	// failed holds the spans that were not accepted; read it after done.
+	failed map[pcommon.SpanID]error
+}
+
+// entry is a span in a round, with the hashes of all versions that were given.
+type entry struct {
+	*item
+	hashes []uint64
+}
+
+func newRound() *round {
+	return &round{byKey: make(map[pcommon.SpanID]*entry), done: make(chan struct{})}
+}
+
+func (r *round) holds(it *item) bool {
+	e, ok := r.byKey[it.key]
+	return ok && slices.Contains(e.hashes, it.hash)
+}
+
+func (r *round) add(it *item, hashes []uint64) {
+	r.rooted = r.rooted || infinium.IsRoot(convert(it))
+	if e, ok := r.byKey[it.key]; ok {
+		e.item = it
+		e.hashes = append(e.hashes, hashes...)
+		return
+	}
+	e := &entry{item: it, hashes: hashes}
+	r.byKey[it.key] = e
+	r.entries = append(r.entries, e)
+}
+
+// refused are spans that Infinium did not take, each with its error.
+type refused struct {
+	items []*item
+	errs  []error
+}
+
+// push brings a request's spans and returns when each was answered. What ctx
+// ends before its answer is returned as refused; it is sent all the same.
+func (g *gatherer) push(ctx context.Context, td ptrace.Traces) refused {
+	type ticket struct {
+		*item
+		*round
+	}
+	var tickets []ticket
+	var rounds []*round
+	parts := split(td)
+	g.mu.Lock()
+	for _, p := range parts {
+		repeated := 0
+		joined := make(map[*round]bool)
+		for _, it := range p.items {
+			if g.sent.has(p.trace, it.hash) {
+				repeated++
+				continue
+			}
+			r := g.join(p.trace, it)
+			tickets = append(tickets, ticket{it, r})
+			if !joined[r] {
+				joined[r] = true
+				r.waiters++
+				rounds = append(rounds, r)
+			}
+		}
+		if repeated > 0 {
+			g.repeated(repeated)
+		}
+		if grp := g.groups[p.trace]; grp != nil {
+			g.arm(grp)
+		}
+	}
+	g.mu.Unlock()
+
+	for _, r := range rounds {
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+		}
+	}
+	var out refused
+	for _, t := range tickets {
+		var err error
+		select {
+		case <-t.done:
+			err = t.failed[t.key]
+		default:
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			out.items = append(out.items, t.item)
+			out.errs = append(out.errs, err)
+		}
+	}
+	return out
+}
+
+// join puts a span where it belongs and returns the round that answers it.
+func (g *gatherer) join(id pcommon.TraceID, it *item) *round {
+	grp := g.groups[id]
+	if grp == nil {
+		grp = &group{id: id}
+		g.groups[id] = grp
+	}
+	if grp.sending != nil && grp.sending.holds(it) {
+		return grp.sending
+	}
+	if grp.next == nil {
+		grp.next = newRound()
+		grp.next.first = time.Now()
+	}
+	if !grp.next.holds(it) {
+		grp.next.last = time.Now()
+		grp.next.add(it, []uint64{it.hash})
+	}
+	return grp.next
+}
+
+// arm sets the group's timer by what it holds now. A round on its way is waited
+// for first, so that a trace is never sent twice at once.
+func (g *gatherer) arm(grp *group) {
+	if grp.timer != nil {
+		grp.timer.Stop()
+	}
+	grp.alarm++
+	r := grp.next
+	if r == nil || grp.sending != nil || g.closed {
+		return
+	}
+	alarm := grp.alarm
+	grp.timer = time.AfterFunc(time.Until(g.due(r)), func() { g.fire(grp, alarm) })
+}
+
+// due is when a round's wait is over.
+func (g *gatherer) due(r *round) time.Time {
+	end := r.first.Add(g.limit)
+	switch {
+	case g.stopping:
+		return time.Time{}
+	case r.waiters == 0:
+		return r.until
+	case r.rooted && r.last.Add(g.wait).Before(end):
+		return r.last.Add(g.wait)
+	}
+	return end
+}
+
+// fire sends the group's round, or forgets one that nobody came back for.
+func (g *gatherer) fire(grp *group, alarm int) {
+	g.mu.Lock()
+	if grp.alarm != alarm || g.closed {
+		g.mu.Unlock()
+		return
+	}
+	r := grp.next
+	grp.next = nil
+	if r.waiters == 0 {
+		delete(g.groups, grp.id)
+		g.mu.Unlock()
+		return
+	}
+	grp.sending = r
+	kept := g.stopping && g.durable && !r.rooted
+	g.wg.Add(1)
+	g.mu.Unlock()
+	defer g.wg.Done()
+
+	if kept {
+		r.failed = make(map[pcommon.SpanID]error)
+		for _, e := range r.entries {
+			r.failed[e.key] = errStopping
+		}
+	} else {
+		r.failed = g.send(r)
+	}
+	g.answer(grp, r)
+}
+
+// send delivers the round's runs and returns the spans of those that were not
+// accepted.
+func (g *gatherer) send(r *round) map[pcommon.SpanID]error {
+	spans := make([]sdktrace.ReadOnlySpan, len(r.entries))
+	for i, e := range r.entries {
+		spans[i] = convert(e.item)
+	}
+	failed := make(map[pcommon.SpanID]error)
+	var down error
+	for _, run := range infinium.Runs(spans) {
+		err := down
+		if err == nil {
+			err = g.deliver(g.ctx, run)
+		}
+		if err != nil {
+			if everywhere(err) {
+				down = err
+			}
+			for _, it := range itemsOf(run) {
+				failed[it.key] = err
+			}
+		}
+	}
+	return failed
+}
+
+func itemsOf(run infinium.Run) []*item {
+	items := make([]*item, len(run.Spans))
+	for i, s := range run.Spans {
+		items[i] = s.(*converted).item
+	}
+	return items
+}
+
+// answer ends a round: it remembers what was accepted, keeps what was not for
+// the pushes that bring it again, and lets the waiting pushes go.
+func (g *gatherer) answer(grp *group, r *round) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	defer close(r.done)
+	grp.sending = nil
+	again := newRound()
+	var keep time.Duration
+	for _, e := range r.entries {
+		err := r.failed[e.key]
+		if err == nil {
+			for _, h := range e.hashes {
+				g.sent.add(grp.id, h)
+			}
+			continue
+		}
+		if k := g.keep(err); k > 0 && !g.stopping {
+			keep = max(keep, k)
+			again.add(e.item, e.hashes)
+		}
+	}
+	if len(again.entries) > 0 {
+		again.first, again.last, again.until = r.first, r.last, time.Now().Add(keep)
+		if grp.next == nil {
+			grp.next = again
+		} else {
+			grp.next.follow(again)
+		}
+	}
+	if grp.next == nil {
+		delete(g.groups, grp.id)
+		return
+	}
+	g.arm(grp)
+}
+
+// follow puts an earlier round's spans before those of r. Where both have one,
+// the later version stays.
+func (r *round) follow(earlier *round) {
+	later := r.entries
+	r.entries, r.byKey = earlier.entries, earlier.byKey
+	r.rooted = r.rooted || earlier.rooted
+	r.first = earlier.first
+	for _, e := range later {
+		r.add(e.item, e.hashes)
+	}
+}
+
+// stop sends what waits at once, and what comes from now on as it comes. It
+// returns without waiting for the answers, which the pushes get.
+func (g *gatherer) stop() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stopping = true
+	for _, grp := range g.groups {
+		g.arm(grp)
+	}
+}
+
+// close breaks off what is on its way and returns when nothing runs any more.
+func (g *gatherer) close() {
+	g.mu.Lock()
+	g.closed = true
+	for _, grp := range g.groups {
+		g.arm(grp)
+	}
+	g.mu.Unlock()
+	g.cancel()
+	g.wg.Wait()
+}
+
+// waiting is how many traces are here.
+func (g *gatherer) waiting() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return int64(len(g.groups))
+}

@@ -1,0 +1,222 @@
+package infiniumexporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+
+	"github.com/hookspan/hookspan/infinium"
+)
+
+// maxRequests bounds the requests on their way at once: as many as the service's
+// own client may send in a burst.
+const maxRequests = 20
+
+// sender sends one run after another and decides what an answer means for the
+// run: accepted, kept for another try, or parked.
+type sender struct {
+	export func(context.Context, []sdktrace.ReadOnlySpan) error
+	limits infinium.Limits
+	rate   *rate.Limiter
+	slots  chan struct{}
+	// park writes a refused trace into a file and returns its name; nil where
+	// no folder is set.
+	park func(name string, td ptrace.Traces) (string, error)
+	tel  *telemetry
+	log  *zap.Logger
+
+	mu       sync.Mutex
+	stopping bool
+	// pause is the service's wish to be left alone, for all traces.
+	pause      *refusal
+	pauseUntil time.Time
+	// trouble is the class of the last failure, empty after a success.
+	trouble infinium.Class
+}
+
+func newLimiter(perSecond float64) *rate.Limiter {
+	if perSecond == 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	// The service's documents allow bursts of two seconds' requests.
+	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(math.Ceil(2*perSecond))))
+}
+
+// refusal is the error of a run that was not accepted.
+type refusal struct {
+	err error
+	// after is how long the service asked to wait, zero if it did not.
+	after time.Duration
+	// final marks a run that nothing here will send again; parked one of these
+	// that is kept in a file.
+	final, parked bool
+	// whole marks trouble that other runs would meet too.
+	whole bool
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// everywhere reports trouble that is not of one run alone.
+func everywhere(err error) bool {
+	var r *refusal
+	return errors.As(err, &r) && r.whole
+}
+
+// deliver sends a run and returns nil when it was accepted.
+func (s *sender) deliver(ctx context.Context, run infinium.Run) error {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return &refusal{err: ctx.Err(), whole: true}
+	}
+	if run.Root == nil && len(infinium.Traces(run.Spans, s.limits)) == 0 {
+		s.tel.trace(ctx, "empty", run)
+		s.log.Debug("Spans without their run's root, and nothing in them that Infinium shows.",
+			zap.Stringer("trace_id", run.TraceID), zap.Int("spans", len(run.Spans)))
+		return nil
+	}
+	if r := s.paused(); r != nil {
+		return r
+	}
+	if err := s.rate.Wait(ctx); err != nil {
+		return &refusal{err: fmt.Errorf("waiting for requests_per_second: %w", err), whole: true}
+	}
+	err := s.export(ctx, run.Spans)
+	if err == nil {
+		s.tel.trace(ctx, "accepted", run)
+		s.accepted()
+		return nil
+	}
+	fails := infinium.Failures(err)
+	if len(fails) == 0 {
+		return &refusal{err: err, whole: true}
+	}
+	fail := fails[0]
+	if ofTrace(fail) {
+		return s.refuse(ctx, run, fail)
+	}
+	r := &refusal{err: errors.New(inSettings(fail.Error())), after: fail.RetryAfter(), whole: !fail.Answered()}
+	s.tel.trace(ctx, "failed", run)
+	s.failed(fail, r)
+	return r
+}
+
+// ofTrace reports a refusal that is about the trace: sending it again as it is
+// cannot help. Every other failure, 401, 403 and 404 among them, is about the
+// way there or the agent, so that any trace would meet it; those traces are kept
+// until somebody has renewed the key or mended the address.
+func ofTrace(e *infinium.Error) bool {
+	switch e.Class {
+	case infinium.ClassTooLarge, infinium.ClassEncode:
+		return true
+	case infinium.ClassRejected:
+		switch e.Status {
+		case http.StatusPaymentRequired, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired, http.StatusGone:
+			return false
+		}
+		return true
+	}
+	return false
+}
+
+// refuse parks a run that Infinium will not take, or names it and gives it up.
+func (s *sender) refuse(ctx context.Context, run infinium.Run, fail *infinium.Error) error {
+	root := "late"
+	if run.Root != nil {
+		root = run.Root.SpanContext().SpanID().String()
+	}
+	fields := []zap.Field{
+		zap.Stringer("trace_id", run.TraceID), zap.String("root_span_id", root), zap.Int("spans", len(run.Spans)),
+		zap.String("class", string(fail.Class)), zap.Int("status", fail.Status), zap.String("error", inSettings(fail.Error())),
+	}
+	if s.park == nil {
+		s.tel.trace(ctx, "dropped", run)
+		s.log.Error("Infinium refuses this trace as it is: it is dropped. Set parked_directory to keep such traces.", fields...)
+		return &refusal{err: errors.New(inSettings(fail.Error())), final: true}
+	}
+	file, err := s.park(run.TraceID.String()+"-"+root, merged(itemsOf(run)))
+	if err != nil {
+		s.log.Error("Infinium refuses this trace as it is, and it could not be parked: it is kept and tried again.",
+			append(fields, zap.NamedError("parked_directory", err))...)
+		return &refusal{err: fmt.Errorf("park a refused trace: %w", err)}
+	}
+	s.tel.trace(ctx, "parked", run)
+	s.log.Error("Infinium refuses this trace as it is: it is parked and not sent again. When the cause is mended, post the file to an OTLP receiver.",
+		append(fields, zap.String("file", file))...)
+	// No success: were it remembered as sent, the file could not be sent again.
+	return &refusal{err: errors.New(inSettings(fail.Error())), final: true, parked: true}
+}
+
+// paused returns the failure to give while the service wants to be left alone,
+// or while the Collector stops and the service has failed already.
+func (s *sender) paused() *refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pause == nil {
+		return nil
+	}
+	left := time.Until(s.pauseUntil)
+	if left <= 0 && !s.stopping {
+		s.pause = nil
+		return nil
+	}
+	r := *s.pause
+	r.after = max(left, 0)
+	return &r
+}
+
+func (s *sender) failed(fail *infinium.Error, r *refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := r.after > 0 && (fail.Class == infinium.ClassRateLimit || fail.Status == http.StatusServiceUnavailable)
+	if r.whole && (asked || s.stopping) {
+		s.pause, s.pauseUntil = r, time.Now().Add(r.after)
+	}
+	if s.trouble != fail.Class {
+		s.trouble = fail.Class
+		s.log.Warn("Infinium does not take traces. They are kept and sent again; when the queue is full, senders are refused.",
+			zap.String("class", string(fail.Class)), zap.Int("status", fail.Status), zap.Error(r.err))
+	}
+}
+
+func (s *sender) accepted() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trouble != "" {
+		s.trouble = ""
+		s.log.Info("Infinium takes traces again.")
+	}
+}
+
+// stop makes one failure of the service enough: what is left over is answered
+// without waiting for a time limit each.
+func (s *sender) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopping = true
+}
+
+// inSettings puts this component's settings in the place of the variables that
+// package infinium knows.
+func inSettings(text string) string { return settings.Replace(text) }
+
+var settings = strings.NewReplacer(
+	"INFINIUM_BASE_URL", "base_url",
+	"INFINIUM_AGENT_ID", "agent_id",
+	"INFINIUM_AGENT_SECRET", "agent_secret",
+	"CONNECTOR_MAX_INPUT_PREVIEW", "max_input_preview",
+	"CONNECTOR_MAX_OUTPUT_PREVIEW", "max_output_preview",
+	"; the service refuses this trace as it is; it is not sent again unless asked for", "",
+)
