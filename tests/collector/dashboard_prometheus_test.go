@@ -26,11 +26,11 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
-// scrape is how often the test's Prometheus asks, flush how often its gateways
+// scrapeEvery is how often the test's Prometheus asks, flushOften how often its gateways
 // bring what they count of spans up to date.
 const (
-	scrape = 500 * time.Millisecond
-	flush  = "yaml:connectors: {span_metrics: {metrics_flush_interval: 200ms}}"
+	scrapeEvery = 500 * time.Millisecond
+	flushOften  = "yaml:connectors: {span_metrics: {metrics_flush_interval: 200ms}}"
 )
 
 // observed is two gateways and the Prometheus that scrapes them.
@@ -64,7 +64,7 @@ func prometheusProgram(t *testing.T) string {
 	return path
 }
 
-func observe(t *testing.T) *observed {
+func observeGateways(t *testing.T) *observed {
 	t.Helper()
 	program := prometheusProgram(t)
 	binary, err := collector()
@@ -95,7 +95,7 @@ func observe(t *testing.T) *observed {
 		dir, health, listen := t.TempDir(), port(), port()
 		o.listens = append(o.listens, listen)
 		o.options = append(o.options, otelcol.Options{
-			Binary: binary, Dir: dir, Configs: []string{config, flush},
+			Binary: binary, Dir: dir, Configs: []string{config, flushOften},
 			Env: []string{
 				"GATEWAY_HEALTH=" + health, "GATEWAY_LISTEN=" + listen,
 				"GATEWAY_PEER_LISTEN=" + peers[i], "GATEWAY_PEERS=[" + strings.Join(peers, ",") + "]", "GATEWAY_METRICS=" + metrics[i],
@@ -151,13 +151,13 @@ func (o *observed) start(name string) {
 // exampleScrape is the example for Prometheus with these gateways in it.
 func exampleScrape(t *testing.T, gateways []string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(grafana(t, "prometheus.yml"))
+	b, err := os.ReadFile(grafanaFile(t, "prometheus.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for old, now := range map[string]string{
 		`["127.0.0.1:9464"]`:   "[" + strings.Join(gateways, ",") + "]",
-		"scrape_interval: 15s": "scrape_interval: " + scrape.String(),
+		"scrape_interval: 15s": "scrape_interval: " + scrapeEvery.String(),
 	} {
 		if bytes.Count(b, []byte(old)) != 1 {
 			t.Fatalf("prometheus.yml should have %q once", old)
@@ -214,25 +214,25 @@ func (o *observed) deliver(gateway int) []otlptest.Span {
 	return w.Stored()
 }
 
-// series is one line of an answer: its labels, and its value at each step.
-type series struct {
+// promLine is one line of an answer: its labels, and its value at each step.
+type promLine struct {
 	Labels map[string]string `json:"metric"`
 	Value  [2]any            `json:"value"`
 	Values [][2]any          `json:"values"`
 }
 
 // last is the value of an instant query's line.
-func (s *series) last() float64 { return number(s.Value) }
+func (s *promLine) last() float64 { return pointValue(s.Value) }
 
 // sum is what all steps of a line add up to.
-func (s *series) sum() (sum float64) {
+func (s *promLine) sum() (sum float64) {
 	for _, v := range s.Values {
-		sum += number(v)
+		sum += pointValue(v)
 	}
 	return sum
 }
 
-func number(point [2]any) float64 {
+func pointValue(point [2]any) float64 {
 	text, _ := point[1].(string)
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -266,16 +266,16 @@ func (o *observed) ask(ctx context.Context, path string, form url.Values, into a
 }
 
 // instant asks as a panel of single values does: what is, over the time shown.
-func (o *observed) instant(expr string, shown time.Duration) ([]series, error) {
-	var data struct{ Result []series }
+func (o *observed) instant(expr string, shown time.Duration) ([]promLine, error) {
+	var data struct{ Result []promLine }
 	err := o.ask(o.t.Context(), "query", url.Values{"query": {asGrafana(expr, shown, shown)}}, &data)
 	return data.Result, err
 }
 
 // over asks as a panel with a time axis does. Like Grafana it puts the steps on
 // multiples of their distance.
-func (o *observed) over(expr string, from, to time.Time, step time.Duration) ([]series, error) {
-	var data struct{ Result []series }
+func (o *observed) over(expr string, from, to time.Time, step time.Duration) ([]promLine, error) {
+	var data struct{ Result []promLine }
 	err := o.ask(o.t.Context(), "query_range", url.Values{
 		"query": {asGrafana(expr, to.Sub(from), step)},
 		"start": {strconv.FormatInt(from.Truncate(step).Unix(), 10)}, "end": {strconv.FormatInt(to.Truncate(step).Unix(), 10)},
@@ -291,7 +291,7 @@ func asGrafana(expr string, shown, step time.Duration) string {
 		"$agent", ".*", "$model", ".*", "$tool", ".*").Replace(expr)
 }
 
-var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
+var labelValuesForm = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
 
 // values are the choices that a variable offers.
 func (o *observed) values(v *boardVariable) ([]string, error) {
@@ -299,7 +299,7 @@ func (o *observed) values(v *boardVariable) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := labelValues.FindStringSubmatch(query)
+	m := labelValuesForm.FindStringSubmatch(query)
 	if m == nil {
 		return nil, fmt.Errorf("%q is not of the form label_values(METRIC, LABEL)", query)
 	}

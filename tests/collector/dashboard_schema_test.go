@@ -13,10 +13,10 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
-// types is the head of the file that the dashboard is written into as a value of
+// grafanaTypes is the head of the file that the dashboard is written into as a value of
 // Grafana's own types. The compiler then says what is missing, misspelt or of
 // another type. Their enums become the words and numbers that stand in JSON.
-const types = `import type { Dashboard, Panel, RowPanel, VariableModel } from '@grafana/schema';
+const grafanaTypes = `import type { Dashboard, Panel, RowPanel, VariableModel } from '@grafana/schema';
 import type { Options as stat } from '@grafana/schema/dist/esm/raw/composable/stat/panelcfg/x/StatPanelCfg_types.gen';
 import type { Options as table, FieldConfig as tableField } from '@grafana/schema/dist/esm/raw/composable/table/panelcfg/x/TablePanelCfg_types.gen';
 import type { Options as timeseries, FieldConfig as timeseriesField } from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen';
@@ -35,11 +35,13 @@ type Kind<K extends string, Options, Field> = Omit<Plain<Panel>, 'type' | 'optio
   };
 };
 type row = Plain<RowPanel>;
+// Grafana writes the definition, and has no type for it.
+type variable = Plain<VariableModel> & { definition?: string };
 `
 
-// faults are what the compiler has to see: else it would look at less than is
+// boardFaults are what the compiler has to see: else it would look at less than is
 // thought.
-var faults = [][2]string{
+var boardFaults = [][2]string{
 	{`"schemaVersion": 42`, `"schemaVersion": "42"`},
 	{`"graphTooltip": 1`, `"graphTooltip": 7`},
 	{`"drawStyle": "bars"`, `"drawStyle": "barz"`},
@@ -56,30 +58,30 @@ var faults = [][2]string{
 func TestDashboardIsOfGrafanasTypes(t *testing.T) {
 	_, raw := readDashboard(t)
 	all := map[string][]byte{"dashboard.ts": raw}
-	for i, fault := range faults {
+	for i, fault := range boardFaults {
 		broken := strings.Replace(string(raw), fault[0], fault[1], 1)
 		if broken == string(raw) {
 			t.Fatalf("the dashboard has no %s to be broken", fault[0])
 		}
 		all[fmt.Sprintf("fault%d.ts", i)] = []byte(broken)
 	}
-	complaints := compile(t, all)
+	complaints := compileBoards(t, all)
 	for line := range strings.Lines(complaints) {
 		if !strings.Contains(line, "fault") && !strings.HasPrefix(line, " ") {
 			t.Error(line)
 		}
 	}
-	for i, fault := range faults {
+	for i, fault := range boardFaults {
 		if !strings.Contains(complaints, fmt.Sprintf("fault%d.ts(", i)) {
 			t.Errorf("the compiler does not see %s in place of %s", fault[1], fault[0])
 		}
 	}
 }
 
-// compile writes dashboards as programs and returns what the compiler says.
-func compile(t *testing.T, dashboards map[string][]byte) string {
+// compileBoards writes dashboards as programs and returns what the compiler says.
+func compileBoards(t *testing.T, dashboards map[string][]byte) string {
 	t.Helper()
-	compiler, modules := typescript(t)
+	compiler, modules := boardCompiler(t)
 	// Modules are looked for from the file upwards.
 	dir, err := os.MkdirTemp(modules, "check-")
 	if err != nil {
@@ -92,7 +94,7 @@ func compile(t *testing.T, dashboards map[string][]byte) string {
 	})
 	args := []string{compiler, "--noEmit", "--strict", "--skipLibCheck", "--pretty", "false", "--module", "nodenext", "--moduleResolution", "nodenext"}
 	for name, raw := range dashboards {
-		program, err := asProgram(raw)
+		program, err := boardProgram(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,13 +112,13 @@ func compile(t *testing.T, dashboards map[string][]byte) string {
 	return string(out)
 }
 
-func typescript(t *testing.T) (compiler, modules string) {
+func boardCompiler(t *testing.T) (compiler, modules string) {
 	t.Helper()
 	cache, err := rig.DefaultCache()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := rig.Program{Name: "grafana-schema", Manifest: os.DirFS(grafana(t, "schema"))}.Install(t.Context(), cache)
+	dir, err := rig.Program{Name: "grafana-schema", Manifest: os.DirFS(grafanaFile(t, "schema"))}.Install(t.Context(), cache)
 	if errors.Is(err, rig.ErrNoProgram) {
 		t.Skip(err)
 	}
@@ -126,8 +128,8 @@ func typescript(t *testing.T) (compiler, modules string) {
 	return filepath.Join(dir, "node_modules", "typescript", "lib", "tsc.js"), dir
 }
 
-// asProgram gives each panel the type of its kind, and the rest Dashboard's.
-func asProgram(raw []byte) (string, error) {
+// boardProgram gives each panel the type of its kind, and the rest Dashboard's.
+func boardProgram(raw []byte) (string, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return "", err
@@ -148,10 +150,10 @@ func asProgram(raw []byte) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString(types)
+	b.WriteString(grafanaTypes)
 	fmt.Fprintf(&b, "const dashboard: Plain<Dashboard> = %s;\n", rest)
 	for i, v := range templating.List {
-		fmt.Fprintf(&b, "const variable%d: Plain<VariableModel> = %s;\n", i, v)
+		fmt.Fprintf(&b, "const variable%d: variable = %s;\n", i, v)
 	}
 	for i, p := range panels {
 		var kind struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
 
-// dashboard is what these tests read of the dashboard's JSON; schema_test.go
+// dashboard is what these tests read of the dashboard's JSON; dashboard_schema_test.go
 // holds all of it against Grafana's own types.
 type dashboard struct {
 	Inputs []struct {
@@ -85,10 +85,10 @@ type boardTarget struct {
 	Format     string       `json:"format"`
 }
 
-const throughVariable = "${datasource}"
+const boardDatasource = "${datasource}"
 
-// grafana is the path of a file of collector-config/grafana.
-func grafana(t *testing.T, name string) string {
+// grafanaFile is the path of a file of collector-config/grafana.
+func grafanaFile(t *testing.T, name string) string {
 	t.Helper()
 	root, err := otelcol.Root()
 	if err != nil {
@@ -99,7 +99,7 @@ func grafana(t *testing.T, name string) string {
 
 func readDashboard(t *testing.T) (d dashboard, raw []byte) {
 	t.Helper()
-	raw, err := os.ReadFile(grafana(t, "hookspan.json"))
+	raw, err := os.ReadFile(grafanaFile(t, "hookspan.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,19 +156,19 @@ func TestDashboardCanBeImported(t *testing.T) {
 			if v.Type != "datasource" || string(v.Query) != `"prometheus"` || v.Current.Value != input {
 				t.Errorf("variable datasource: %+v", v)
 			}
-		case v.Type != "query" || v.Datasource == nil || v.Datasource.UID != throughVariable:
-			t.Errorf("variable %s: type %s, data source %+v; want a query to %s", v.Name, v.Type, v.Datasource, throughVariable)
+		case v.Type != "query" || v.Datasource == nil || v.Datasource.UID != boardDatasource:
+			t.Errorf("variable %s: type %s, data source %+v; want a query to %s", v.Name, v.Type, v.Datasource, boardDatasource)
 		case !bytes.Contains(raw, []byte("$"+v.Name)):
 			t.Errorf("variable %s is not used", v.Name)
 		}
 	}
 }
 
-// added is the form of "what was added in a window", which docs/dashboards.md
+// addedForm is the form of "what was added in a window", which docs/dashboards.md
 // explains: one series and one window, several times.
 var (
-	added    = regexp.MustCompile(`\(\n  increase\((?s:.*?)\n\)`)
-	selector = regexp.MustCompile(`\w+\{[^}]*\}`)
+	addedForm   = regexp.MustCompile(`\(\n  increase\((?s:.*?)\n\)`)
+	oneSelector = regexp.MustCompile(`\w+\{[^}]*\}`)
 )
 
 // TestDashboardAsksForOneSeriesAtATime looks for a query whose parts are of
@@ -178,9 +178,9 @@ func TestDashboardAsksForOneSeriesAtATime(t *testing.T) {
 	forms := 0
 	for _, p := range d.charts() {
 		for _, q := range p.Targets {
-			for _, form := range added.FindAllString(q.Expr, -1) {
+			for _, form := range addedForm.FindAllString(q.Expr, -1) {
 				forms++
-				x := selector.FindString(form)
+				x := oneSelector.FindString(form)
 				rest := strings.ReplaceAll(form, x, "x")
 				at := regexp.MustCompile(`^\(\n  increase\(x(\[.*?)\)`).FindStringSubmatch(rest)
 				if at == nil {
@@ -246,12 +246,12 @@ func TestDashboardPanelsAreComplete(t *testing.T) {
 		if p.FieldConfig.Defaults.Unit == "" {
 			t.Errorf("%v has no unit", p)
 		}
-		if p.Datasource == nil || p.Datasource.UID != throughVariable || len(p.Targets) == 0 {
-			t.Errorf("%v: data source %+v and %d queries; want %s and one at least", p, p.Datasource, len(p.Targets), throughVariable)
+		if p.Datasource == nil || p.Datasource.UID != boardDatasource || len(p.Targets) == 0 {
+			t.Errorf("%v: data source %+v and %d queries; want %s and one at least", p, p.Datasource, len(p.Targets), boardDatasource)
 		}
 		refs := map[string]bool{}
 		for _, q := range p.Targets {
-			if q.Datasource == nil || q.Datasource.UID != throughVariable || q.RefID == "" || refs[q.RefID] || q.Instant == q.Range {
+			if q.Datasource == nil || q.Datasource.UID != boardDatasource || q.RefID == "" || refs[q.RefID] || q.Instant == q.Range {
 				t.Errorf("%v, query %q: data source %+v, instant %v, range %v", p, q.RefID, q.Datasource, q.Instant, q.Range)
 			}
 			refs[q.RefID] = true

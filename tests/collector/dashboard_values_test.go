@@ -23,18 +23,18 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/lab"
 )
 
-// tally is what spans add up to, by the panel that is to show it and, where the
+// boardTally is what spans add up to, by the panel that is to show it and, where the
 // panel has several lines, by the line.
-type tally map[string]map[string]float64
+type boardTally map[string]map[string]float64
 
-func (t tally) add(panel, line string, v float64) {
+func (t boardTally) add(panel, line string, v float64) {
 	if t[panel] == nil {
 		t[panel] = map[string]float64{}
 	}
 	t[panel][line] += v
 }
 
-func attributes(kvs []*commonpb.KeyValue) map[string]*commonpb.AnyValue {
+func spanAttributes(kvs []*commonpb.KeyValue) map[string]*commonpb.AnyValue {
 	out := map[string]*commonpb.AnyValue{}
 	for _, kv := range kvs {
 		out[kv.GetKey()] = kv.GetValue()
@@ -42,12 +42,12 @@ func attributes(kvs []*commonpb.KeyValue) map[string]*commonpb.AnyValue {
 	return out
 }
 
-// tallied reckons by the words of docs/spans.md.
-func tallied(spans []otlptest.Span) tally {
-	t := tally{}
+// boardTallied reckons by the words of docs/spans.md.
+func boardTallied(spans []otlptest.Span) boardTally {
+	t := boardTally{}
 	for i := range spans {
-		a := attributes(spans[i].Proto.GetAttributes())
-		agent := attributes(spans[i].Resource.GetAttributes())["service.name"].GetStringValue()
+		a := spanAttributes(spans[i].Proto.GetAttributes())
+		agent := spanAttributes(spans[i].Resource.GetAttributes())["service.name"].GetStringValue()
 		failed := a["error.type"].GetStringValue()
 		in, out := float64(a["gen_ai.usage.input_tokens"].GetIntValue()), float64(a["gen_ai.usage.output_tokens"].GetIntValue())
 		t.add("spans", "", 1)
@@ -96,9 +96,9 @@ func tallied(spans []otlptest.Span) tally {
 	return t
 }
 
-// shown says which query of which panel has to show which tally. A panel with a
+// boardShown says which query of which panel has to show which tally. A panel with a
 // time axis shows it in parts that add up.
-var shown = []struct {
+var boardShown = []struct {
 	panel, ref, tally string
 	// line names a line of the answer by its labels, in their order.
 	labels []string
@@ -130,7 +130,7 @@ var shown = []struct {
 // lines asks one query of a panel and adds up each line of the answer.
 func (o *observed) lines(p *boardPanel, q *boardTarget, window time.Duration, labels []string) (map[string]float64, error) {
 	out := map[string]float64{}
-	name := func(s *series) string {
+	name := func(s *promLine) string {
 		var parts []string
 		for _, l := range labels {
 			parts = append(parts, s.Labels[l])
@@ -152,7 +152,7 @@ func (o *observed) lines(p *boardPanel, q *boardTarget, window time.Duration, la
 }
 
 // stepped asks a query with a time axis from before the first span until now.
-func (o *observed) stepped(p *boardPanel, q *boardTarget) ([]series, error) {
+func (o *observed) stepped(p *boardPanel, q *boardTarget) ([]promLine, error) {
 	now := time.Now()
 	if p.Interval == "1d" {
 		return o.over(q.Expr, now.Add(-13*24*time.Hour), now, 24*time.Hour)
@@ -166,7 +166,7 @@ func (o *observed) stepped(p *boardPanel, q *boardTarget) ([]series, error) {
 // into a Prometheus and asks it every query of the dashboard.
 func TestDashboardShowsWhatTheSpansSay(t *testing.T) {
 	d, _ := readDashboard(t)
-	o := observe(t)
+	o := observeGateways(t)
 
 	var sent []otlptest.Span
 	var again [][]byte
@@ -181,14 +181,14 @@ func TestDashboardShowsWhatTheSpansSay(t *testing.T) {
 		}
 		// One trace to a request, so that what is refused is refused whole. Each
 		// session is of another machine, which must not come between its numbers.
-		for _, trace := range byTrace(t, doc, "machine-"+strconv.Itoa(i)) {
+		for _, trace := range boardTraces(t, doc, "machine-"+strconv.Itoa(i)) {
 			o.send(i%2, trace)
 			sent = append(sent, lab.Decode(t, trace)...)
 			again = append(again, trace)
 		}
 	}
 	sent = append(sent, o.deliver(0)...)
-	want := tallied(sent)
+	want := boardTallied(sent)
 
 	t.Run("values", func(t *testing.T) { o.holdsValues(t, &d, want) })
 	t.Run("every query answers", func(t *testing.T) { o.holdsAnswers(t, &d) })
@@ -208,12 +208,12 @@ func TestDashboardShowsWhatTheSpansSay(t *testing.T) {
 			o.send(i%2, doc)
 			sent = append(sent, lab.Decode(t, doc)...)
 		}
-		o.holdsValues(t, &d, tallied(sent))
+		o.holdsValues(t, &d, boardTallied(sent))
 	})
 }
 
-// byTrace takes OTLP/JSON documents apart, and names the machine.
-func byTrace(t *testing.T, doc []byte, machine string) [][]byte {
+// boardTraces takes OTLP/JSON documents apart, and names the machine.
+func boardTraces(t *testing.T, doc []byte, machine string) [][]byte {
 	t.Helper()
 	type scope struct {
 		Scope json.RawMessage  `json:"scope"`
@@ -273,14 +273,14 @@ func (d *dashboard) find(t *testing.T, panel, ref string) (*boardPanel, *boardTa
 	return nil, nil
 }
 
-// near holds sums of floats against one another, and sums of counts exactly.
-var near = cmpopts.EquateApprox(1e-9, 0)
+// boardNear holds sums of floats against one another, and sums of counts exactly.
+var boardNear = cmpopts.EquateApprox(1e-9, 0)
 
 // holdsValues waits until each panel shows what the spans say. It cannot be said
 // when a scrape has brought the last of it, only that one has to.
-func (o *observed) holdsValues(t *testing.T, d *dashboard, want tally) {
+func (o *observed) holdsValues(t *testing.T, d *dashboard, want boardTally) {
 	deadline := time.Now().Add(20 * time.Second)
-	for _, s := range shown {
+	for _, s := range boardShown {
 		p, q := d.find(t, s.panel, s.ref)
 		expected := want[s.tally]
 		if s.as != "" {
@@ -292,7 +292,7 @@ func (o *observed) holdsValues(t *testing.T, d *dashboard, want tally) {
 		var diff string
 		if !until(t.Context(), time.Until(deadline), func() bool {
 			got, err := o.lines(p, q, time.Hour, s.labels)
-			diff = gocmp.Diff(expected, got, near)
+			diff = gocmp.Diff(expected, got, boardNear)
 			if err != nil {
 				diff = err.Error()
 			}
@@ -309,7 +309,7 @@ func (o *observed) holdsAnswers(t *testing.T, d *dashboard) {
 	for _, p := range d.charts() {
 		for i := range p.Targets {
 			q := &p.Targets[i]
-			var got []series
+			var got []promLine
 			var err error
 			if q.Instant {
 				got, err = o.instant(q.Expr, time.Hour)
@@ -333,7 +333,7 @@ func (o *observed) holdsAnswers(t *testing.T, d *dashboard) {
 }
 
 // holdsShares holds panels that divide against the same division here.
-func (o *observed) holdsShares(t *testing.T, d *dashboard, want tally) {
+func (o *observed) holdsShares(t *testing.T, d *dashboard, want boardTally) {
 	for _, s := range []struct {
 		panel string
 		want  float64
@@ -345,7 +345,7 @@ func (o *observed) holdsShares(t *testing.T, d *dashboard, want tally) {
 	} {
 		p, q := d.find(t, s.panel, "")
 		got, err := o.lines(p, q, time.Hour, nil)
-		if diff := gocmp.Diff(map[string]float64{"": s.want}, got, near); diff != "" || err != nil {
+		if diff := gocmp.Diff(map[string]float64{"": s.want}, got, boardNear); diff != "" || err != nil {
 			t.Errorf("%v: %v (-spans +panel):\n%s", p, err, diff)
 		}
 	}
@@ -355,7 +355,7 @@ func (o *observed) holdsShares(t *testing.T, d *dashboard, want tally) {
 	}
 	p, q := d.find(t, "Cost per run and day", "")
 	got, err := o.lines(p, q, time.Hour, []string{"job"})
-	if diff := gocmp.Diff(wanted, got, near); diff != "" || err != nil {
+	if diff := gocmp.Diff(wanted, got, boardNear); diff != "" || err != nil {
 		t.Errorf("%v: %v (-spans +panel):\n%s", p, err, diff)
 	}
 }
@@ -365,7 +365,7 @@ func (o *observed) holdsShares(t *testing.T, d *dashboard, want tally) {
 func (o *observed) holdsQuantiles(t *testing.T, d *dashboard, sent []otlptest.Span) {
 	durations := map[string][]float64{}
 	for i := range sent {
-		a := attributes(sent[i].Proto.GetAttributes())
+		a := spanAttributes(sent[i].Proto.GetAttributes())
 		if a["gen_ai.operation.name"].GetStringValue() == "execute_tool" {
 			tool := a["gen_ai.tool.name"].GetStringValue()
 			took := sent[i].Proto.GetEndTimeUnixNano() - sent[i].Proto.GetStartTimeUnixNano()
@@ -407,7 +407,7 @@ func (o *observed) holdsQuantiles(t *testing.T, d *dashboard, sent []otlptest.Sp
 }
 
 // holdsGateways makes sure that both had a share, and that the shares add up.
-func (o *observed) holdsGateways(t *testing.T, d *dashboard, want tally) {
+func (o *observed) holdsGateways(t *testing.T, d *dashboard, want boardTally) {
 	p, q := d.find(t, "Spans measured", "")
 	got, err := o.lines(p, q, time.Hour, []string{"instance"})
 	sum := 0.0
@@ -419,7 +419,7 @@ func (o *observed) holdsGateways(t *testing.T, d *dashboard, want tally) {
 	}
 }
 
-func (o *observed) holdsVariables(t *testing.T, d *dashboard, want tally) {
+func (o *observed) holdsVariables(t *testing.T, d *dashboard, want boardTally) {
 	choices := map[string][]string{
 		"agent": slices.Sorted(maps.Keys(want["runs by agent"])),
 		"model": slices.Sorted(maps.Keys(want["requests"])),
