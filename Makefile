@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all build collector collector-sources setup test soak reproducible sbom demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all build collector collector-sources setup test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -49,6 +49,11 @@ test: setup collector ## everything that proves the promises
 SOAKTIME ?= 85m
 soak: setup ## the long form of the tables of faults; writes their results into docs/
 	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security -soak -publish
+
+# npm brings Grafana's components, half a gigabyte. It also needs node, and
+# Debian's packages chromium and prometheus.
+screenshots: ## docs/images/dashboard-*.png, the dashboard drawn over made-up history
+	cd collector-config/grafana/render && npm ci --ignore-scripts --no-audit --no-fund && npm run screenshots
 
 reproducible: ## builds the programs twice with cold caches, in unlike places, and compares them
 	$(GO) test -count=1 -timeout 30m ./tests/security -soak -row 'built twice' -v

@@ -1,15 +1,53 @@
 #!/bin/sh
-# Installs what some tests use where it is at hand: a keyring to keep a secret
-# in. Without it those tests say so and are skipped.
+# Brings what some tests use where it is at hand: a keyring to keep a secret in,
+# and a Prometheus. Without one, its tests say so and are skipped.
 set -eu
-if command -v gnome-keyring-daemon >/dev/null && command -v dbus-run-session >/dev/null; then
-	exit 0
-fi
-if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-	echo "setup: no keyring on this machine (packages dbus and gnome-keyring): its test will be skipped"
-	exit 0
-fi
 export DEBIAN_FRONTEND=noninteractive
-if ! { apt-get update && apt-get install -y --no-install-recommends dbus gnome-keyring; } >/dev/null 2>&1; then
-	echo "setup: apt-get could not install dbus and gnome-keyring: the keyring's test will be skipped"
-fi
+
+# The package lists may be missing or out of date; only root can mend that.
+updated=
+update() {
+	if [ -z "$updated" ] && [ "$(id -u)" = 0 ]; then
+		updated=1
+		apt-get update >/dev/null 2>&1 || true
+	fi
+}
+
+bring_keyring() {
+	if command -v gnome-keyring-daemon >/dev/null && command -v dbus-run-session >/dev/null; then
+		return
+	fi
+	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+		echo "setup: no keyring on this machine (packages dbus and gnome-keyring): its test will be skipped"
+		return
+	fi
+	update
+	if ! apt-get install -y --no-install-recommends dbus gnome-keyring >/dev/null 2>&1; then
+		echo "setup: apt-get could not install dbus and gnome-keyring: the keyring's test will be skipped"
+	fi
+}
+
+# The package is unpacked, not installed: an installed one would start a service.
+# That needs no root either.
+bring_prometheus() {
+	cache=${XDG_CACHE_HOME:-$HOME/.cache}/hookspan-tests
+	if command -v prometheus >/dev/null || [ -x "$cache/prometheus/usr/bin/prometheus" ]; then
+		return
+	fi
+	if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
+		echo "setup: no prometheus on this machine: the dashboard's queries will not be asked"
+		return
+	fi
+	update
+	mkdir -p "$cache"
+	work=$(mktemp -d "$cache/.prometheus-XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	if (cd "$work" && apt-get download prometheus && dpkg-deb -x prometheus_*.deb unpacked) >/dev/null 2>&1; then
+		mv "$work/unpacked" "$cache/prometheus"
+	else
+		echo "setup: apt-get could not download prometheus: the dashboard's queries will not be asked"
+	fi
+}
+
+bring_keyring
+bring_prometheus

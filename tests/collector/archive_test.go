@@ -29,6 +29,13 @@ import (
 
 const archiveWord = "serve-archive"
 
+// refuseSuffix makes the name of a file that holds a path: requests to it are kept
+// below offered, and answered as if the backend were overloaded.
+const (
+	refuseSuffix = ".refuse"
+	offered      = "/offered"
+)
+
 const maxFrame = 256 << 20
 
 // serveArchive is the process: "serve-archive ADDRESS FILE".
@@ -49,12 +56,14 @@ func serveArchive(args []string) error {
 	if err != nil {
 		return fmt.Errorf("archive %q: %w", path, err)
 	}
-	a := &archiveServer{f: f}
+	a := &archiveServer{f: f, refuse: path + refuseSuffix}
 	s := &http.Server{Addr: address, Handler: a, ReadHeaderTimeout: time.Minute}
 	return s.ListenAndServe()
 }
 
 type archiveServer struct {
+	refuse string
+
 	mu sync.Mutex
 	f  *os.File
 }
@@ -73,9 +82,18 @@ func (a *archiveServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	path := r.URL.Path
+	refused, err := os.ReadFile(a.refuse)
+	refuse := err == nil && string(refused) == path
+	if refuse {
+		path = offered + path
+	}
 	plain, err := proto.Marshal(req)
 	if err == nil {
-		err = a.keep(r.URL.Path, plain)
+		err = a.keep(path, plain)
+	}
+	if err == nil && refuse {
+		err = errors.New("overloaded")
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)

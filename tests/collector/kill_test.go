@@ -3,73 +3,84 @@ package collector_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/internal/lab"
+	"github.com/hookspan/hookspan/infinium/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
 var killRows = []proof.Row{{
 	Name:  "SIGKILL of an agent, a gateway or the backend at a random moment under load, and its restart",
-	Rule:  "every span of every event that a hook has answered for comes to the backend, under its ids and with its content",
+	Rule:  "every span of every event that a hook has answered for comes to the backend, under its ids and with its content; every run comes to Infinium",
 	Short: 12, Long: 200,
 	Run: killUnderLoad,
 }}
 
 func killUnderLoad(t *testing.T, r *proof.Result) {
-	if !lab.CanAwait {
-		r.Skip("the deliveries that hooks start can be ended on Linux alone")
-	}
+	needsLab(r)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // No secret hangs on it.
-	f := newFleet(t, knobs{machines: 2})
+	platform := infiniumtest.New(t)
+	f := newFleet(t, knobs{machines: 2, gateway: infiniumConfig(platform)})
 	f.startAll()
 	stop := f.load(r)
 	killed := make(map[string]int)
-	var overlapping int
+	var down []*process
+	overlapping, starting := 0, 0
 	for n := 0; n < r.N; {
 		// By how much has come, or by time: neither alone reaches every moment.
 		limit, have := time.Duration(rnd.Int64N(int64(2*time.Second))), f.archive.total(t)
 		more := rnd.IntN(400)
 		until(t.Context(), limit, func() bool { return f.archive.total(t) >= have+more })
-		victims := []*process{f.pick(rnd)}
-		if rnd.IntN(4) == 0 {
-			if second := f.pick(rnd); second != victims[0] {
-				victims = append(victims, second)
-				overlapping++
+		// Some stay away while others are killed, so that queues are full then.
+		down = slices.DeleteFunc(down, func(p *process) bool {
+			if rnd.IntN(2) == 0 {
+				return false
 			}
-		}
-		for _, p := range victims {
-			if err := p.Kill(); err != nil {
-				t.Fatal(err)
+			if !startLoses && rnd.IntN(3) == 0 {
+				if err := p.Launch(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				until(t.Context(), time.Duration(rnd.Int64N(int64(time.Second))), func() bool { return false })
+				if err := p.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				starting++
+				return false
 			}
-			killed[p.name]++
-			n++
-			r.Trial(1)
-		}
-		// Away for a while, in which the others go on.
-		until(t.Context(), time.Duration(rnd.Int64N(int64(time.Second))), func() bool { return false })
-		for _, p := range victims {
 			p.start(t)
+			return true
+		})
+		p := f.pick(rnd)
+		if !p.Running() {
+			continue
 		}
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if down = append(down, p); len(down) > 1 {
+			overlapping++
+		}
+		killed[p.name]++
+		n++
+		r.Trial(1)
 	}
+	f.startAll()
 	stop()
 	v := f.settled(r)
-	for i, s := range v.lost {
-		if i == 5 {
-			r.Break("and %d more of %d spans are lost", len(v.lost)-i, v.want)
-			break
-		}
-		r.Break("span %v %q is lost", s.ID, s.Name)
+	v.check(r)
+	onPlatform := f.infinium(r, platform)
+	compactions := 0
+	for _, p := range f.all() {
+		compactions += strings.Count(p.Log(), "finished compaction")
 	}
-	sessions := 0
-	for _, m := range f.machines {
-		sessions += m.sessions
-	}
-	r.Note("%s; %d times two at once; %d spans of %d sessions, %d copies came again", counted(killed), overlapping, v.want, sessions, v.again)
+	r.Note("%s, %d of them while another was down; %d more while they started; queue files were made smaller %d times; %s; %s",
+		counted(killed), overlapping, starting, compactions, f.figures(v), onPlatform)
 }
 
 func counted(m map[string]int) string {
@@ -98,10 +109,8 @@ func (f *fleet) load(r *proof.Result) (stop func()) {
 	f.t.Helper()
 	done := make(chan struct{})
 	var wg sync.WaitGroup
+	f.firstSessions()
 	for _, m := range f.machines {
-		for range recordings {
-			m.hooks()
-		}
 		wg.Go(func() {
 			for {
 				select {
@@ -109,7 +118,7 @@ func (f *fleet) load(r *proof.Result) (stop func()) {
 					return
 				default:
 				}
-				for range 3 {
+				for range 10 {
 					if err := m.store(); err != nil {
 						r.Break("machine %s: %v", m.name, err)
 						return

@@ -65,8 +65,7 @@ type machine struct {
 	sessions int
 }
 
-// newMachine makes one whose hookspan sends to an address. Its first sessions
-// come through real hooks, one of each recording.
+// newMachine makes one whose hookspan sends to an address.
 func newMachine(t *testing.T, name, endpoint string) *machine {
 	t.Helper()
 	m := &machine{
@@ -99,18 +98,21 @@ func (m *machine) next() played {
 	return r.play(m.t, fmt.Sprintf("17951759%s%04d", m.name, m.sessions))
 }
 
+// open is for store, once hooks have stored something.
+func (m *machine) open() error {
+	m.like = m.Records(m.t)[0]
+	sp, err := spool.Open(filepath.Join(m.State(), "spool"), spool.Options{})
+	if err != nil {
+		return err
+	}
+	m.spool = sp
+	m.t.Cleanup(func() { _ = sp.Close() })
+	return nil
+}
+
 // store stores a session as hooks would have, without their processes: what has
 // to be many comes by this way.
 func (m *machine) store() error {
-	if m.spool == nil {
-		m.like = m.Records(m.t)[0]
-		sp, err := spool.Open(filepath.Join(m.State(), "spool"), spool.Options{})
-		if err != nil {
-			return err
-		}
-		m.spool = sp
-		m.t.Cleanup(func() { _ = sp.Close() })
-	}
 	p := m.next()
 	for _, e := range p.events {
 		rec := &spool.Record{
@@ -131,6 +133,17 @@ func (m *machine) flush() error {
 		return errors.New("hookspan flush: " + o.State + ": " + o.Err)
 	}
 	return nil
+}
+
+// undelivered delivers and says what is left, if anything.
+func (m *machine) undelivered() string {
+	m.t.Helper()
+	for _, res := range m.Flush() {
+		if len(res.Errors) > 0 || res.Waiting > 0 || res.Parked > 0 || res.Busy > 0 {
+			return fmt.Sprintf("%+v", res)
+		}
+	}
+	return ""
 }
 
 // stored are the spans of everything that hooks have answered for. Every session

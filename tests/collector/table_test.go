@@ -29,6 +29,6 @@ var collector = sync.OnceValues(func() (string, error) {
 // TestCollectors is the table: one line for each file of rows.
 func TestCollectors(t *testing.T) {
 	proof.Run(t, "docs/reliability.md", "collectors", slices.Concat(
-		killRows,
+		killRows, startRows, outageRows, sampledRows, tornRows, fileRows,
 	))
 }

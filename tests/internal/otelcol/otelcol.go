@@ -60,6 +60,15 @@ func Start(ctx context.Context, o Options) (*Collector, error) {
 // still runs. Where it does not come up it is killed, and the error tells the end
 // of its log.
 func (c *Collector) Restart(ctx context.Context) error {
+	if err := c.Launch(ctx); err != nil {
+		return err
+	}
+	return c.Await(ctx)
+}
+
+// Launch is the first half of Restart: it does not wait until the Collector
+// answers, so that it can be killed while it starts. Await is the second.
+func (c *Collector) Launch(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.kill(); err != nil {
@@ -87,6 +96,17 @@ func (c *Collector) Restart(ctx context.Context) error {
 		c.err = cmd.Wait()
 		close(ended)
 	}()
+	return nil
+}
+
+// Await waits until a Collector that was launched answers. Where it does not, it
+// is killed, and the error tells the end of its log.
+func (c *Collector) Await(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cmd == nil {
+		return errors.New("wait for the Collector: it does not run")
+	}
 	if err := c.awaitReady(ctx); err != nil {
 		return errors.Join(fmt.Errorf("%w; its log ends with:\n%s", err, tail(c.Log())), c.kill())
 	}
