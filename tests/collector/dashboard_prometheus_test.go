@@ -105,7 +105,7 @@ func observeGateways(t *testing.T) *observed {
 		})
 	}
 	o.targets = metrics
-	o.start("first start")
+	o.start()
 
 	dir, address := t.TempDir(), port()
 	file := filepath.Join(dir, "prometheus.yml")
@@ -138,12 +138,12 @@ func (o *observed) run(options otelcol.Options) *otelcol.Collector {
 	return c
 }
 
-// start starts the gateways, each under a name that says which start it is.
-func (o *observed) start(name string) {
+// start starts the gateways, each under the name it always has.
+func (o *observed) start() {
 	o.t.Helper()
 	o.gateways = nil
 	for i, options := range o.options {
-		options.Env = append(slices.Clone(options.Env), fmt.Sprintf("GATEWAY_NAME=gateway %d, %s", i+1, name))
+		options.Env = append(slices.Clone(options.Env), fmt.Sprintf("GATEWAY_NAME=gateway %d", i+1))
 		o.gateways = append(o.gateways, o.run(options))
 	}
 }

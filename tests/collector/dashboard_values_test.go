@@ -202,7 +202,7 @@ func TestDashboardShowsWhatTheSpansSay(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		o.start("second start")
+		o.start()
 		// The same again: a series that begins anew looks as it did before.
 		for i, doc := range again {
 			o.send(i%2, doc)
