@@ -21,10 +21,15 @@ var sampledRows = []proof.Row{{
 // killSampling counts sessions, half of which meet each of the two kills.
 func killSampling(t *testing.T, r *proof.Result) {
 	needsLab(r)
-	// With as many consumers as there are requests, everything that was decided on
+	// What is kept is for other tests to hold against the shipped policies: the
+	// recordings have failed spans, no failed runs. With as many consumers as there are requests, everything that was decided on
 	// is offered to a backend that refuses it.
 	f := newFleet(t, knobs{machines: 2, gateway: `yaml:
-processors: {tail_sampling: {decision_wait: 4s}}
+processors:
+  tail_sampling:
+    decision_wait: 4s
+    decision_wait_after_root_received: 4s
+    policies: [{name: failed, type: status_code, status_code: {status_codes: [ERROR]}}]
 exporters: {otlp_http: {sending_queue: {storage: file_storage, num_consumers: 1000}, retry_on_failure: {max_elapsed_time: 0s}}}
 `})
 	refuse := f.archive.file + refuseSuffix

@@ -207,7 +207,7 @@ func killStart(t *testing.T, r *proof.Result) {
 		patience := settle
 		if startLoses && n < 3*queuedRequests {
 			// What is lost is known not to come.
-			patience = 2 * time.Second
+			patience = time.Second
 		}
 		until(t.Context(), patience, func() bool { _, taken = l.spans(since); return taken == 3*queuedRequests })
 		if lost := 3*queuedRequests - taken; lost > 0 {
