@@ -21,9 +21,10 @@ var sampledRows = []proof.Row{{
 // killSampling counts sessions, half of which meet each of the two kills.
 func killSampling(t *testing.T, r *proof.Result) {
 	needsLab(r)
-	// What is kept is for other tests to hold against the shipped policies: the
-	// recordings have failed spans, no failed runs. With as many consumers as there are requests, everything that was decided on
-	// is offered to a backend that refuses it.
+	// What the shipped policies keep is for other tests: here it is what holds a
+	// failed span, because the recordings have no failed run. With as many
+	// consumers as there are requests, everything that was decided on is offered
+	// to a backend that refuses it.
 	f := newFleet(t, knobs{machines: 2, gateway: `yaml:
 processors:
   tail_sampling:
