@@ -22,7 +22,7 @@ install: build ## into GOBIN, side by side
 	$(GO) install $(BUILD) ./cmd/...
 
 # Modules of their own: what they need must not become a need of hookspan.
-EXPORTER = infinium/infiniumexporter
+COMPONENTS = infinium/infiniumexporter collector-config/queuestorage
 collector: ## a Collector with what collector-config/ uses and the Infinium exporter, into bin/
 	$(GO) -C collector-config/distribution build -trimpath -buildvcs=false -ldflags '-s -w' -o $(CURDIR)/bin/hookspan-collector .
 
@@ -42,13 +42,13 @@ setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring
 # not show the go command what they depend on.
 test: setup collector ## everything that proves the promises
 	$(GO) vet ./...
-	$(GO) -C $(EXPORTER) vet ./...
-	$(GO) -C $(EXPORTER) test -count=1 -timeout 5m ./...
+	for dir in $(COMPONENTS); do \
+	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 5m ./... || exit 1; done
 	$(GO) test -count=1 -timeout 14m ./...
 
 SOAKTIME ?= 85m
 soak: setup ## the long form of the tables of faults; writes their results into docs/
-	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security -soak -publish
+	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security ./tests/collector -soak -publish
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and
 # Debian's packages chromium and prometheus.
@@ -90,8 +90,8 @@ lint: ## formatting, linters on three systems, known vulnerabilities
 	@odd=$$($(TOOL) gofumpt -l .) || exit 1; [ -z "$$odd" ] || \
 	  { echo "not formatted ('make fmt' mends it):"; echo "$$odd"; exit 1; }
 	@linter=$$($(TOOL) -n golangci-lint) || exit 1; for os in linux darwin windows; do \
-	  echo "golangci-lint, $$os"; GOOS=$$os "$$linter" run || exit 1; \
-	  (cd $(EXPORTER) && GOOS=$$os "$$linter" run) || exit 1; done
+	  echo "golangci-lint, $$os"; for dir in . $(COMPONENTS); do \
+	  (cd $$dir && GOOS=$$os "$$linter" run) || exit 1; done; done
 	@said=$$($(TOOL) govulncheck ./... 2>&1); rc=$$?; case "$$rc $$said" in \
 	  "1 "*"fetching vulnerabilities"*) echo "govulncheck: skipped, the vulnerability database cannot be reached" ;; \
 	  *) echo "$$said"; exit $$rc ;; esac

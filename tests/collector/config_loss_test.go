@@ -73,7 +73,7 @@ func TestAFullQueueRefusesAndDrains(t *testing.T) {
 		name, overlay string
 		size          int
 	}{
-		{"of requests", "yaml:exporters::otlp_http::sending_queue: {queue_size: 20, num_consumers: 1}", 10},
+		{"of requests", "yaml:exporters::otlp_http::sending_queue: {sizer: requests, queue_size: 20, num_consumers: 1}", 10},
 		{"of bytes", "yaml:extensions::file_storage: {max_size: 4194304, compaction: {rebound_needed_threshold_mib: 2, rebound_trigger_threshold_mib: 1}}", 100_000},
 	} {
 		for _, files := range [][]string{{"agent.yaml"}, {"gateway.yaml"}} {

@@ -30,7 +30,7 @@ var outageRows = []proof.Row{
 // fullQueue counts the sessions that are stored once a queue is full.
 func fullQueue(t *testing.T, r *proof.Result) {
 	needsLab(r)
-	f := newFleet(t, knobs{machines: 2, agent: "yaml:\nexporters: {otlp_http: {sending_queue: {queue_size: 20}}}"})
+	f := newFleet(t, knobs{machines: 2, agent: "yaml:\nexporters: {otlp_http: {sending_queue: {sizer: requests, queue_size: 20}}}"})
 	f.startAll()
 	f.firstSessions()
 	if err := f.gateways[1].Kill(); err != nil {
