@@ -2,6 +2,7 @@ package collector_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -34,6 +35,12 @@ func newGate(t *testing.T, to *backend, status int) *gate {
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if status := g.status.Load(); status != 0 {
 			g.refused.Add(1)
+			if status == silent {
+				// That the client has gone is seen only behind the body.
+				_, _ = io.Copy(io.Discard, r.Body)
+				<-r.Context().Done()
+				return
+			}
 			w.WriteHeader(int(status))
 			return
 		}
@@ -42,6 +49,9 @@ func newGate(t *testing.T, to *backend, status int) *gate {
 	t.Cleanup(g.Close)
 	return g
 }
+
+// silent is the status of a gate that takes requests and answers none.
+const silent = -1
 
 func (g *gate) open() { g.status.Store(0) }
 
@@ -74,7 +84,8 @@ func TestAFullQueueRefusesAndDrains(t *testing.T) {
 		size          int
 	}{
 		{"of requests", "yaml:exporters::otlp_http::sending_queue: {sizer: requests, queue_size: 20, num_consumers: 1}", 10},
-		{"of bytes", "yaml:extensions::file_storage: {max_size: 4194304, compaction: {rebound_needed_threshold_mib: 2, rebound_trigger_threshold_mib: 1}}", 100_000},
+		{"of bytes", "yaml:exporters::otlp_http::sending_queue: {sizer: bytes, queue_size: 1000000, num_consumers: 1}", 100_000},
+		{"of the file's bytes", "yaml:extensions::file_storage: {max_size: 4194304, compaction: {rebound_needed_threshold_mib: 2, rebound_trigger_threshold_mib: 1}}", 100_000},
 	} {
 		for _, files := range [][]string{{"agent.yaml"}, {"gateway.yaml"}} {
 			t.Run(c.name+" "+files[0], func(t *testing.T) {
@@ -170,4 +181,42 @@ func TestAGatewayThatStopsLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	samePassed(t, spansByID(t, sent...), to)
+}
+
+// An agent that is asked to stop while its backend takes nothing has all of its
+// queue at the next start.
+func TestAnAgentThatStopsKeepsItsQueue(t *testing.T) {
+	t.Parallel()
+	const requests = 100
+	for _, c := range []struct {
+		backend string
+		status  int
+	}{
+		{"overloaded", http.StatusServiceUnavailable},
+		{"silent", silent},
+	} {
+		t.Run(c.backend, func(t *testing.T) {
+			t.Parallel()
+			to := newBackend(t)
+			g := newGate(t, to, c.status)
+			s := startShipped(t, shippedConfig{[]string{"agent.yaml"}, map[string]string{"BACKEND_ENDPOINT": g.URL}},
+				quickRetry, "yaml:exporters::otlp_http: {timeout: 1s, sending_queue: {batch: {flush_timeout: 10ms, min_size: 1, max_size: 5}}}")
+			for n := range requests {
+				if status := post(t, "http://"+s.listen+"/v1/traces", body(t, numbered(n, 10))); status != http.StatusOK {
+					t.Fatalf("request %d: status %d", n, status)
+				}
+			}
+			if !until(t.Context(), patience, func() bool { return g.refused.Load() > 0 }) {
+				t.Fatal("the agent has tried nothing")
+			}
+			if err := s.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			g.open()
+			if err := s.Restart(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			to.await(t, requests)
+		})
+	}
 }
