@@ -60,14 +60,8 @@ func newBench(ctx context.Context, dir string) (_ *bench, err error) {
 	if b.collector, err = otelcol.Build(ctx, dir); err != nil {
 		return nil, err
 	}
-	if err := b.capture(ctx); err != nil {
-		return nil, err
-	}
-	b.ports, err = otelcol.OpenPorts()
-	return b, err
+	return b, b.capture(ctx)
 }
-
-func (b *bench) close() error { return b.ports.Close() }
 
 func (b *bench) program(name string) string { return filepath.Join(b.dir, name+exe()) }
 

@@ -28,6 +28,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hookspan/hookspan/tests/internal/otelcol"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
@@ -113,9 +114,8 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.close()) }()
 	for _, p := range chosen {
-		text, err := p.run(ctx, b, o)
+		text, err := b.run(ctx, p, o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
@@ -131,6 +131,15 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		progress("%s done, %s since the start", p.name, time.Since(begin).Round(time.Second))
 	}
 	return nil
+}
+
+// run gives a part ports of its own: a block holds enough for one.
+func (b *bench) run(ctx context.Context, p part, o options) (text string, err error) {
+	if b.ports, err = otelcol.OpenPorts(); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, b.ports.Close()) }()
+	return p.run(ctx, b, o)
 }
 
 func progress(format string, args ...any) {
