@@ -185,7 +185,7 @@ func (b *bench) agent(ctx context.Context, side int, to string) (a *otelcol.Coll
 // await waits until as many spans have come.
 func (be *backend) await(ctx context.Context, want int) error {
 	return until(ctx, fmt.Sprintf("%d spans at the backend", want), func() (bool, error) {
-		_, spans, _, err := be.counts(ctx)
+		spans, err := be.spans(ctx)
 		if err == nil && spans > int64(want) {
 			err = fmt.Errorf("%d spans came to the backend, want %d", spans, want)
 		}
@@ -201,7 +201,7 @@ const quiet = 8 * time.Second
 func (be *backend) rest(ctx context.Context) error {
 	last, since := int64(-1), time.Now()
 	return until(ctx, "an end of what comes to the backend", func() (bool, error) {
-		_, spans, _, err := be.counts(ctx)
+		spans, err := be.spans(ctx)
 		if spans != last {
 			last, since = spans, time.Now()
 		}

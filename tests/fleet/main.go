@@ -152,7 +152,7 @@ func build(ctx context.Context, dir string) error {
 		"github.com/hookspan/hookspan/cmd/hookspan",
 		"github.com/hookspan/hookspan/tests/fleet/loadgen",
 		"github.com/hookspan/hookspan/tests/fleet/sender",
-		"github.com/hookspan/hookspan/tests/fleet/backend",
+		"github.com/hookspan/hookspan/tests/bench/receiver",
 	)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
