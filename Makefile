@@ -47,7 +47,7 @@ test: setup collector ## everything that proves the promises
 	$(GO) test -count=1 -timeout 14m ./...
 
 SOAKTIME ?= 85m
-soak: setup ## the long form of the tables of faults; writes their results into docs/
+soak: setup collector ## the long form of the tables of faults; writes their results into docs/
 	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security ./tests/collector -soak -publish
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and

@@ -3,9 +3,9 @@
 //
 // It has two halves. The mapping (schema.go, group.go, mapping.go, usage.go,
 // preview.go, encode.go) is a pure function from finished spans to the trace form
-// that Infinium documents for its Cline and Claude Code connectors; session.go
-// joins the runs of a session beforehand, for who wants one trace of all its
-// turns. The edge
+// that Infinium documents for its Cline and Claude Code connectors; runs.go sorts
+// spans into runs beforehand, for who sends them one by one, and session.go joins
+// the runs of a session, for who wants one trace of all its turns. The edge
 // (options.go, exporter.go, answer.go, error.go) sends that form over HTTP.
 //
 // Promised: one request per run; the same spans always give the same bytes; a

@@ -195,18 +195,7 @@ func startShipped(t *testing.T, c shippedConfig, more ...string) started {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ports, err := otelcol.OpenPorts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ports.Close() })
-	next := func() string {
-		address, err := ports.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return address
-	}
+	next := addresses(t)
 	dir := t.TempDir()
 	s := started{dir: dir, listen: next()}
 	o := otelcol.Options{Binary: binary, Dir: dir, Configs: c.paths(t), Env: c.environ(dir), Ready: []string{s.listen}}

@@ -71,19 +71,7 @@ func observeGateways(t *testing.T) *observed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ports, err := otelcol.OpenPorts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ports.Close() })
-	port := func() string {
-		t.Helper()
-		address, err := ports.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return address
-	}
+	port := addresses(t)
 	o := &observed{t: t, began: time.Now()}
 	backend := otlptest.New(t)
 	config, err := otelcol.Config("gateway.yaml")

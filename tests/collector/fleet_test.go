@@ -31,7 +31,7 @@ type fleet struct {
 	agents, gateways []*process
 	backend          *process
 	archive          *archive
-	ports            *otelcol.Ports
+	port             func() string
 }
 
 // process is a program of the fleet with its name.
@@ -104,11 +104,7 @@ func newFleet(t *testing.T, k knobs) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{t: t}
-	if f.ports, err = otelcol.OpenPorts(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.ports.Close() })
+	f := &fleet{t: t, port: addresses(t)}
 
 	address := f.port()
 	dir := t.TempDir()
@@ -130,7 +126,7 @@ func newFleet(t *testing.T, k knobs) *fleet {
 			Env: []string{
 				"GATEWAY_HEALTH=" + health, "GATEWAY_LISTEN=" + listens[i], "GATEWAY_PEER_LISTEN=" + peers[i],
 				"GATEWAY_PEERS=[" + strings.Join(peers, ",") + "]", "GATEWAY_METRICS=" + f.port(),
-				"BACKEND_ENDPOINT=" + backend + "/sampled", "BACKEND_AUTHORIZATION=", "QUEUE_DIRECTORY=" + filepath.Join(dir, "queue"),
+				"BACKEND_ENDPOINT=" + backend + "/sampled", "QUEUE_DIRECTORY=" + filepath.Join(dir, "queue"),
 			},
 			Ready: []string{"http://" + health, listens[i], peers[i]},
 		}))
@@ -141,7 +137,7 @@ func newFleet(t *testing.T, k knobs) *fleet {
 			Binary: binary, Dir: dir,
 			Configs: configs(shipped(t, "agent.yaml"), fmt.Sprintf(agentOverlay, filepath.Join(dir, "queue"), listen), k.agent),
 			Env: []string{
-				"BACKEND_ENDPOINT=http://" + listens[i%len(listens)], "BACKEND_AUTHORIZATION=", "QUEUE_DIRECTORY=" + filepath.Join(dir, "queue"),
+				"BACKEND_ENDPOINT=http://" + listens[i%len(listens)], "QUEUE_DIRECTORY=" + filepath.Join(dir, "queue"),
 			},
 			Ready: []string{listen},
 		}))
@@ -167,15 +163,6 @@ func shipped(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-func (f *fleet) port() string {
-	f.t.Helper()
-	address, err := f.ports.Next()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return address
 }
 
 func (f *fleet) process(name string, o otelcol.Options) *process {

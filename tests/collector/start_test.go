@@ -52,15 +52,7 @@ func newLone(t *testing.T, overlays ...string) *lone {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ports, err := otelcol.OpenPorts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ports.Close() })
-	l := &lone{t: t, backend: otlptest.New(t)}
-	if l.listen, err = ports.Next(); err != nil {
-		t.Fatal(err)
-	}
+	l := &lone{t: t, backend: otlptest.New(t), listen: addresses(t)()}
 	dir := t.TempDir()
 	l.queue = filepath.Join(dir, "queue")
 	l.o = otelcol.Options{
@@ -68,7 +60,7 @@ func newLone(t *testing.T, overlays ...string) *lone {
 		Configs: configs(append([]string{shipped(t, "agent.yaml"), fmt.Sprintf(agentOverlay, l.queue, l.listen)}, overlays...)...),
 		Env: []string{
 			"BACKEND_ENDPOINT=" + l.backend.URL()[:len(l.backend.URL())-len(otlptest.Path)],
-			"BACKEND_AUTHORIZATION=", "QUEUE_DIRECTORY=" + l.queue,
+			"QUEUE_DIRECTORY=" + l.queue,
 		},
 		Ready: []string{l.listen},
 	}

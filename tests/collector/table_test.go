@@ -26,6 +26,24 @@ var collector = sync.OnceValues(func() (string, error) {
 	return otelcol.Build(context.Background(), lab.Programs)
 })
 
+// addresses hands out free addresses of loopback for a test.
+func addresses(t *testing.T) (next func() string) {
+	t.Helper()
+	ports, err := otelcol.OpenPorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ports.Close() })
+	return func() string {
+		t.Helper()
+		address, err := ports.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return address
+	}
+}
+
 // TestCollectors is the table: one line for each file of rows.
 func TestCollectors(t *testing.T) {
 	proof.Run(t, "docs/reliability.md", "collectors", slices.Concat(
