@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,19 +22,19 @@ type Config struct {
 	Traceparent string   `env:"HOOKSPAN_TRACEPARENT" kind:"traceparent" allowed:"a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"Trace context that becomes the parent of each run."`
 
 	Disabled    bool          `group:"Recording" env:"HOOKSPAN_DISABLED" envDefault:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Switches recording off; a wrong value does so too."`
-	Capture     string        `env:"HOOKSPAN_CAPTURE" envDefault:"preview" whenWrong:"none" kind:"oneof" allowed:"preview, none, full" doc:"How much of prompts, tool inputs and results goes onto spans; a wrong value counts as none."`
+	Capture     string        `env:"HOOKSPAN_CAPTURE" envDefault:"preview" whenWrong:"none" kind:"oneof" allowed:"preview, none, full" doc:"How much of prompts, tool inputs and results goes onto spans; a wrong value counts as none. The environment may ask for less than the env file, not for more."`
 	MaxInput    int           `env:"CONNECTOR_MAX_INPUT_PREVIEW" envDefault:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500)."`
 	MaxOutput   int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW" envDefault:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500)."`
 	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT" envDefault:"30m" kind:"duration" min:"1s" max:"8760h" allowed:"a duration such as 30m, from 1s to 8760h" doc:"How long a run may stay silent before it counts as abandoned."`
 
-	Redact     bool   `group:"Secrets in texts" env:"HOOKSPAN_REDACT" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Removes keys and tokens of well-known forms, and random-looking values beside a telling name, from every text before it is stored or sent."`
-	RedactFile string `env:"HOOKSPAN_REDACT_FILE" kind:"abspath" allowed:"an absolute path" doc:"File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists."`
+	Redact     bool   `group:"Secrets in texts" env:"HOOKSPAN_REDACT" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Removes keys and tokens of well-known forms, and random-looking values beside a telling name, from every text before it is stored or sent. false counts in the env file alone."`
+	RedactFile string `env:"HOOKSPAN_REDACT_FILE" kind:"abspath" allowed:"an absolute path" doc:"File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists. One that the environment names is added to these."`
 
 	MaxEventBytes int64         `group:"Local files" env:"HOOKSPAN_MAX_EVENT_BYTES" envDefault:"1MiB" kind:"size" min:"4KiB" max:"32MiB" allowed:"a size such as 512KiB, from 4KiB to 32MiB" doc:"Largest hook payload that is kept whole; in larger ones long texts are cut."`
 	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC" envDefault:"boundary" kind:"oneof" allowed:"boundary, always, never" doc:"When events are forced to disk: before a delivery, at every event, or whenever the system sees fit."`
 	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES" envDefault:"1GiB" kind:"size" min:"1MiB" max:"1TiB" allowed:"a size such as 1GiB, from 1MiB to 1TiB" doc:"Size of the event spool above which the oldest finished sessions are removed."`
 	Retention     time.Duration `env:"HOOKSPAN_RETENTION" envDefault:"720h" kind:"duration" min:"0s" max:"876000h" allowed:"a duration such as 720h, or 0 for ever" doc:"How long the local store keeps a trace; 0 keeps it for ever."`
-	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE" kind:"abspath" allowed:"an absolute path" doc:"Env file to read instead of hookspan.env in the configuration folder. Only read from the process environment."`
+	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE" kind:"abspath" allowed:"an absolute path" doc:"Env file to read instead of hookspan.env in the configuration folder, of which HOOKSPAN_CAPTURE, HOOKSPAN_REDACT, HOOKSPAN_REDACT_FILE and the lengths of previews still hold. Only read from the process environment."`
 
 	Hooks           bool   `group:"Hooks of your own on Cline" env:"HOOKSPAN_HOOKS" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Runs the Claude-format hooks in hooks.json when Cline works."`
 	HooksOnError    string `env:"HOOKSPAN_HOOKS_ON_ERROR" envDefault:"allow" whenWrong:"deny" kind:"oneof" allowed:"allow, deny" doc:"What becomes of a tool call or a prompt that your hooks could not be asked about: a hooks.json that cannot be read, a matcher that is no expression. A wrong value counts as deny."`
@@ -42,7 +43,7 @@ type Config struct {
 	HooksAsk        string `env:"HOOKSPAN_HOOKS_ASK" envDefault:"host" whenWrong:"deny" kind:"oneof" allowed:"host, deny" doc:"What a hook's ask or defer means: host leaves it to Cline's own approval, deny denies. A wrong value counts as deny."`
 	HooksDebug      bool   `env:"HOOKSPAN_HOOKS_DEBUG" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Writes each decision about your hooks into the log: which matchers fit, what ran, what it answered."`
 
-	AllowInsecure bool `group:"Safety" env:"HOOKSPAN_ALLOW_INSECURE" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Lets credentials travel over cleartext http to hosts other than this one."`
+	AllowInsecure bool `group:"Safety" env:"HOOKSPAN_ALLOW_INSECURE" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Lets credentials travel over cleartext http to hosts other than this one. For credentials of the env file and the keyring it counts in the env file alone."`
 
 	InfiniumAgentID     string `group:"Infinium" env:"INFINIUM_AGENT_ID" kind:"id" allowed:"letters, digits and - _ . : up to 200 characters" doc:"The agent's id."`
 	InfiniumAgentSecret Secret `env:"INFINIUM_AGENT_SECRET" kind:"token" allowed:"printable ASCII without spaces" secret:"true" doc:"The agent's secret. Unset: taken from the system's keyring."`
@@ -82,6 +83,12 @@ type Config struct {
 	set map[string]setting
 	// wrong names the variables whose value was replaced by its default.
 	wrong map[string]bool
+	// sides are the values that the user and the environment give by themselves,
+	// refused the destinations that are off because of who gave what.
+	sides   sides
+	refused map[string]*Problem
+	// ownFile is the env file in the configuration folder.
+	ownFile string
 	// unread and noRules are what Protected answers: the env file that could
 	// not be found or read, and a wrong name of the file with the rules.
 	unread, noRules *Problem
@@ -89,7 +96,10 @@ type Config struct {
 }
 
 // setting is a checked value in the form env parses, and where it came from.
-type setting struct{ shown, source string }
+type setting struct {
+	shown, source string
+	from          side
+}
 
 // Input is all that Load knows of the world.
 type Input struct {
@@ -111,7 +121,7 @@ func Load(in Input) (*Config, error) {
 	if in.GOOS == "" {
 		in.GOOS = runtime.GOOS
 	}
-	c := &Config{goos: in.GOOS, read: in.ReadFile, set: make(map[string]setting), wrong: make(map[string]bool)}
+	c := &Config{goos: in.GOOS, read: in.ReadFile, set: make(map[string]setting), wrong: make(map[string]bool), sides: make(sides)}
 	var errs []error
 	vars := environment(in.Environ, in.GOOS)
 	for name, value := range vars {
@@ -136,7 +146,7 @@ func Load(in Input) (*Config, error) {
 	}
 
 	ck := checker{goos: in.GOOS, home: home}
-	fileVars, path, problems := c.readFile(in.ReadFile, vars["HOOKSPAN_CONFIG_FILE"], ck)
+	files, problems := c.readFiles(in.ReadFile, vars["HOOKSPAN_CONFIG_FILE"], ck)
 	errs = append(errs, problems...)
 
 	checked := make(map[string]string, len(vars))
@@ -149,43 +159,26 @@ func Load(in Input) (*Config, error) {
 			continue
 		}
 		known[name] = true
-		raw, source := vars[name], Environment
-		if raw == "" && name != "HOOKSPAN_CONFIG_FILE" {
-			raw, source = fileVars[name], path
-		}
-		if raw == "" {
-			if raw = tag.Get("envDefault"); raw != "" {
-				if v, ok := ck.check(raw, tag); ok {
-					checked[name] = v
-				}
+		v, ok, problems := c.choose(name, tag, files.candidates(name, vars[name]), ck)
+		errs = append(errs, problems...)
+		if !ok {
+			// Where a mistake could let texts out that were meant to stay, the
+			// private side is taken in place of the default.
+			v = tag.Get("envDefault")
+			if c.wrong[name] {
+				v = cmp.Or(tag.Get("whenWrong"), v)
 			}
-			continue
+			if v, ok = ck.check(v, tag); !ok {
+				continue
+			}
 		}
-		if v, ok := ck.check(raw, tag); ok {
-			checked[name] = v
-			c.set[name] = setting{shown: shownText(tag, v, raw), source: kindOfSource(source)}
-			continue
-		}
-		c.wrong[name] = true
-		p := &Problem{Variable: name, Found: foundText(tag, raw), Allowed: allowedText(tag, raw), Source: source}
-		errs = append(errs, p)
-		switch name {
-		case "HOOKSPAN_CONFIG_FILE":
-			c.unread = p
-		case "HOOKSPAN_REDACT_FILE":
-			c.noRules = p
-		}
-		// Where a mistake could let texts out that were meant to stay, the
-		// private side is taken in place of the default.
-		private := cmp.Or(tag.Get("whenWrong"), tag.Get("envDefault"))
-		if v, ok := ck.check(private, tag); ok {
-			checked[name] = v
-		}
+		checked[name] = v
 	}
-	errs = append(errs, unknown(fileVars, known, path)...)
+	errs = append(errs, unknown(files.vars(), vars, known, c.ConfigFile)...)
 
 	// Every value has passed its check, so an error here is a defect of the
 	// tags; the tests load every default.
+	path := c.ConfigFile
 	if err := env.ParseWithOptions(c, env.Options{Environment: checked}); err != nil {
 		errs = append(errs, err)
 	}
@@ -195,6 +188,56 @@ func Load(in Input) (*Config, error) {
 	}
 	errs = append(errs, c.cross()...)
 	return c, errors.Join(errs...)
+}
+
+// choose takes the first right value of a variable's candidates that does not
+// loosen what the user's own settings ask for. It reports false where none is
+// left, or where the first of them is wrong.
+func (c *Config) choose(name string, tag reflect.StructTag, from []candidate, ck checker) (value string, ok bool, problems []error) {
+	for _, in := range from {
+		if in.raw == "" {
+			continue
+		}
+		if v, right := ck.check(in.raw, tag); right {
+			c.sides.add(name, in.from, v)
+		} else if in.from == mine {
+			c.sides.add(name, mine, tag.Get("whenWrong"))
+		}
+	}
+	for _, in := range from {
+		if in.raw == "" {
+			continue
+		}
+		v, right := ck.check(in.raw, tag)
+		if right && in.from == outer {
+			if than, loosens := c.loosens(name, v); loosens {
+				problems = append(problems, c.refusal(name, than, in))
+				continue
+			}
+		}
+		switch {
+		case ok: // only the rules of the user's own are looked at behind those from outside
+		case right:
+			c.set[name] = setting{shown: shownText(tag, v, in.raw), source: kindOfSource(in.source), from: in.from}
+			value, ok = v, true
+		default:
+			c.wrong[name] = true
+		}
+		if !right {
+			p := &Problem{Variable: name, Found: foundText(tag, in.raw), Allowed: allowedText(tag, in.raw), Source: in.source}
+			problems = append(problems, p)
+			switch name {
+			case "HOOKSPAN_CONFIG_FILE":
+				c.unread = p
+			case "HOOKSPAN_REDACT_FILE":
+				c.noRules = p
+			}
+		}
+		if name != "HOOKSPAN_REDACT_FILE" {
+			break
+		}
+	}
+	return value, ok, problems
 }
 
 // cross names values that are right by themselves and wrong together.
@@ -207,13 +250,17 @@ func (c *Config) cross() []error {
 			Allowed: "https, a host of this machine, or HOOKSPAN_ALLOW_INSECURE=true", Source: c.where(variable),
 		})
 	}
-	if !c.AllowInsecure {
-		if name, u := c.otlpURL(); u != "" && cleartext(u) && (len(c.otlpHeaders()) > 0 || hasUserinfo(u)) {
-			refuse(name)
+	c.refused = map[string]*Problem{ExporterOTLP: c.otlpMixed(), ExporterInfinium: c.infiniumMixed()}
+	for _, name := range []string{ExporterOTLP, ExporterInfinium} {
+		if p := c.refused[name]; p != nil && (len(c.Exporters) == 0 || slices.Contains(c.Exporters, name)) {
+			errs = append(errs, p)
 		}
-		if cleartext(c.InfiniumBaseURL) {
-			refuse("INFINIUM_BASE_URL")
-		}
+	}
+	if name, u := c.otlpURL(); !c.otlpInsecure() && cleartext(u) && c.otlpSends() {
+		refuse(name)
+	}
+	if !c.InfiniumInsecure() && cleartext(c.InfiniumBaseURL) {
+		refuse("INFINIUM_BASE_URL")
 	}
 	for _, e := range c.Exporters {
 		needs := map[string]string{ExporterFile: "HOOKSPAN_FILE_PATH", ExporterInfinium: "INFINIUM_AGENT_ID"}[e]

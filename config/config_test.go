@@ -77,7 +77,7 @@ func TestEachVariable(t *testing.T) {
 		{"CONNECTOR_MAX_INPUT_PREVIEW", func(c *Config) any { return c.MaxInput }, map[string]any{"0": 0, "500": 500, "1000000": 1000000}, []string{"-1", "1000001", "many", "1.5", "99999999999999999999"}, ""},
 		{"CONNECTOR_MAX_OUTPUT_PREVIEW", func(c *Config) any { return c.MaxOutput }, map[string]any{"7": 7}, []string{"-7"}, ""},
 		{"HOOKSPAN_IDLE_TIMEOUT", func(c *Config) any { return c.IdleTimeout }, map[string]any{"5m": 5 * time.Minute, "1h30m": 90 * time.Minute}, []string{"30", "0", "-5m", "999ms", "9000h"}, ""},
-		{"HOOKSPAN_REDACT", func(c *Config) any { return c.Redact }, map[string]any{"false": false, "true": true}, []string{"never"}, ""},
+		{"HOOKSPAN_REDACT", func(c *Config) any { return c.Redact }, map[string]any{"true": true, "on": true}, []string{"never"}, ""},
 		{"HOOKSPAN_REDACT_FILE", func(c *Config) any { return c.RedactFile }, map[string]any{"/etc/rules": "/etc/rules"}, []string{"rules"}, ""},
 		{"HOOKSPAN_MAX_EVENT_BYTES", func(c *Config) any { return c.MaxEventBytes }, map[string]any{"1048576": int64(1 << 20), "1MiB": int64(1 << 20), "512KiB": int64(512 << 10), "32 mib": int64(32 << 20), "5MB": int64(5e6), "4096": int64(4096)}, []string{"4095", "33MiB", "64MiB", "1 M", "MiB", "-1MiB", "1.5MiB", "9999999999TiB"}, ""},
 		{"HOOKSPAN_SPOOL_SYNC", func(c *Config) any { return c.SpoolSync }, map[string]any{"always": "always", "never": "never", "boundary": "boundary"}, []string{"sometimes"}, ""},
@@ -162,16 +162,16 @@ func TestEachVariable(t *testing.T) {
 }
 
 func TestPrecedence(t *testing.T) {
-	const file = "HOOKSPAN_CAPTURE=none\nHOOKSPAN_SPOOL_SYNC=never\nOTHER_PROGRAM=1\n"
+	const file = "HOOKSPAN_CAPTURE=full\nHOOKSPAN_SPOOL_SYNC=never\nOTHER_PROGRAM=1\n"
 	tests := []struct {
 		name, file   string
 		environ      []string
 		want, source string
 	}{
 		{"default", "", nil, "preview", Default},
-		{"file", file, nil, "none", File},
-		{"environment over file", file, []string{"HOOKSPAN_CAPTURE=full"}, "full", Environment},
-		{"empty environment counts as unset", file, []string{"HOOKSPAN_CAPTURE="}, "none", File},
+		{"file", file, nil, "full", File},
+		{"environment over file", file, []string{"HOOKSPAN_CAPTURE=none"}, "none", Environment},
+		{"empty environment counts as unset", file, []string{"HOOKSPAN_CAPTURE="}, "full", File},
 		{"first of two entries", "", []string{"HOOKSPAN_CAPTURE=full", "HOOKSPAN_CAPTURE=none"}, "full", Environment},
 		{"later of two lines", "HOOKSPAN_CAPTURE=none\nHOOKSPAN_CAPTURE=full\n", nil, "full", File},
 		{"names are case-bound", "", []string{"hookspan_capture=full"}, "preview", Default},

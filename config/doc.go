@@ -14,6 +14,12 @@
 // $XDG_CONFIG_HOME/hookspan/hookspan.env, or the file HOOKSPAN_CONFIG_FILE
 // names; it holds NAME=value lines, and a value with a # in it needs quotes.
 //
+// The environment is set by more than the user. A credential goes only to an
+// address from the same side, the user's (env file, keyring, defaults) or the
+// environment's; else the destination is off, see [Config.Refused]. The
+// environment may keep or show less of the texts than the env file says, never
+// more. A file that HOOKSPAN_CONFIG_FILE names is on the environment's side.
+//
 // Not promised: that a named path exists or that an endpoint answers. Nothing
 // here touches files or network; the file is read through [Input].ReadFile.
 // Hook processes link this package, so it must stay free of net/http.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -10,30 +11,75 @@ import (
 	"github.com/hashicorp/go-envparse"
 )
 
-// readFile reads the env file and returns its variables, its path and what was
-// wrong with it. A missing file is wrong only where it was asked for by name.
-func (c *Config) readFile(read func(string) ([]byte, error), named string, k checker) (map[string]string, string, []error) {
-	path := ""
+// envFiles are the variables of the env files.
+type envFiles struct {
+	// own is the file in the configuration folder; named is another one, which
+	// HOOKSPAN_CONFIG_FILE names and which then counts in its place, or nil.
+	own, named         map[string]string
+	ownPath, namedPath string
+}
+
+// vars are those of the file that counts.
+func (f envFiles) vars() map[string]string {
+	if f.named != nil {
+		return f.named
+	}
+	return f.own
+}
+
+// candidates are what may give a variable its value, the first first. What the
+// user's own file says of the texts holds beside another file, too.
+func (f envFiles) candidates(name, environ string) []candidate {
+	out := []candidate{{environ, Environment, outer}}
+	if name == "HOOKSPAN_CONFIG_FILE" {
+		return out
+	}
+	if f.named != nil {
+		out = append(out, candidate{f.named[name], f.namedPath, outer})
+		switch name {
+		case "HOOKSPAN_CAPTURE", "HOOKSPAN_REDACT", "HOOKSPAN_REDACT_FILE", "CONNECTOR_MAX_INPUT_PREVIEW", "CONNECTOR_MAX_OUTPUT_PREVIEW":
+		default:
+			return out
+		}
+	}
+	return append(out, candidate{f.own[name], f.ownPath, mine})
+}
+
+// readFiles reads the env files and says what was wrong with them. A missing file
+// is wrong only where it was asked for by name. It sets ConfigFile to the file
+// that counts.
+func (c *Config) readFiles(read func(string) ([]byte, error), named string, k checker) (f envFiles, errs []error) {
 	if c.ConfigDir != "" {
-		path = join(c.goos, c.ConfigDir, "hookspan.env")
+		f.ownPath = join(c.goos, c.ConfigDir, "hookspan.env")
 	}
-	asked := false
-	if p, ok := k.check(named, reflectTag("HOOKSPAN_CONFIG_FILE")); ok {
-		path, asked = p, true
+	c.ownFile, c.ConfigFile = f.ownPath, f.ownPath
+	p, asked := k.check(named, reflectTag("HOOKSPAN_CONFIG_FILE"))
+	if asked && p != f.ownPath {
+		f.namedPath, c.ConfigFile = p, p
+		f.named, errs = c.readFile(read, p, true)
+		if f.named == nil {
+			f.named = map[string]string{}
+		}
+		asked = false
 	}
+	var problems []error
+	f.own, problems = c.readFile(read, f.ownPath, asked)
+	return f, append(errs, problems...)
+}
+
+func (c *Config) readFile(read func(string) ([]byte, error), path string, asked bool) (map[string]string, []error) {
 	if read == nil || path == "" {
-		return nil, path, nil
+		return nil, nil
 	}
 	data, err := read(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && !asked {
-			return nil, path, nil
+			return nil, nil
 		}
 		c.unread = &Problem{Source: path, Reason: "cannot be read: " + reason(err), Allowed: "a readable file of NAME=value lines"}
-		return nil, path, []error{c.unread}
+		return nil, []error{c.unread}
 	}
-	vars, errs := parseFile(data, path)
-	return vars, path, errs
+	return parseFile(data, path)
 }
 
 // reason leaves out the path that a file error repeats.
@@ -75,28 +121,72 @@ func parseFile(data []byte, path string) (map[string]string, []error) {
 }
 
 // unknown names the file's variables that bear our prefix and mean nothing,
-// which are most often misspelt. Other programs' variables are no business of
-// ours.
-func unknown(vars map[string]string, known map[string]bool, path string) []error {
-	var names []string
-	for name := range vars {
+// which are most often misspelt, and those of the environment that are nearly
+// one of ours. Other programs' variables are no business of ours.
+func unknown(file, environ map[string]string, known map[string]bool, path string) []error {
+	var problems []*Problem
+	for name := range file {
 		switch {
 		case name == "HOOKSPAN_CONFIG_FILE":
-			names = append(names, name)
+			problems = append(problems, &Problem{Variable: name, Reason: "has no effect in a file", Source: path, Allowed: "the process environment only"})
 		case ours(name) && !known[name]:
-			names = append(names, name)
+			problems = append(problems, noSuch(known, name, path))
 		}
 	}
-	slices.Sort(names)
-	var errs []error
-	for _, name := range names {
-		p := &Problem{Variable: name, Reason: "no such variable", Source: path, Allowed: "the variables that hookspan config lists"}
-		if name == "HOOKSPAN_CONFIG_FILE" {
-			p.Reason, p.Allowed = "has no effect in a file", "the process environment only"
+	for name, value := range environ {
+		if value == "" || !ours(name) || known[name] || name == "HOOKSPAN_CHAIN" {
+			continue
 		}
-		errs = append(errs, p)
+		if p := noSuch(known, name, Environment); p.Allowed == "" {
+			problems = append(problems, p)
+		}
+	}
+	slices.SortFunc(problems, func(a, b *Problem) int {
+		return cmp.Or(cmp.Compare(a.Variable, b.Variable), cmp.Compare(a.Source, b.Source))
+	})
+	errs := make([]error, len(problems))
+	for i, p := range problems {
+		errs[i] = p
 	}
 	return errs
+}
+
+// noSuch is the problem with a variable that means nothing. It asks for the one
+// that the name is nearest to, or, where none is near, says what is allowed.
+func noSuch(known map[string]bool, name, source string) *Problem {
+	p := &Problem{Variable: name, Reason: "no such variable", Source: source, Allowed: "the variables that hookspan config --all lists"}
+	const most = 2
+	best, least := "", most+1
+	for k := range known {
+		if d := distance(name, k); d < least || d == least && d <= most && k < best {
+			best, least = k, d
+		}
+	}
+	if best != "" {
+		p.Reason, p.Allowed = "no such variable, did you mean "+best+"?", ""
+	}
+	return p
+}
+
+// distance is the number of letters to put in, take out or change to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		above := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := above
+			if a[i] != b[j] {
+				change++
+			}
+			above = row[j+1]
+			row[j+1] = min(change, row[j]+1, above+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // ours reports that no other program has variables of such a name.

@@ -28,7 +28,10 @@ func TestEnvFileProblems(t *testing.T) {
 			`HOOKSPAN_CAPTURE: found "x" in ` + filePath + `: allowed preview, none, full`,
 		}, "none"},
 		{"misspelt name", "HOOKSPAN_CAPTUER=none\n", []string{
-			`HOOKSPAN_CAPTUER: no such variable (in ` + filePath + `): allowed the variables that hookspan config lists`,
+			`HOOKSPAN_CAPTUER: no such variable, did you mean HOOKSPAN_CAPTURE? (in ` + filePath + `)`,
+		}, "preview"},
+		{"unknown name", "HOOKSPAN_COLOUR=none\n", []string{
+			`HOOKSPAN_COLOUR: no such variable (in ` + filePath + `): allowed the variables that hookspan config --all lists`,
 		}, "preview"},
 		{"file that names a file", "HOOKSPAN_CONFIG_FILE=/x\nHOOKSPAN_CAPTURE=none", []string{
 			`HOOKSPAN_CONFIG_FILE: has no effect in a file (in ` + filePath + `): allowed the process environment only`,

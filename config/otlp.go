@@ -25,14 +25,17 @@ type OTLP struct {
 	Protocol string
 	// Certificate, ClientCertificate and ClientKey are PEM files, or empty.
 	Certificate, ClientCertificate, ClientKey string
+	// AllowInsecure lets credentials go over cleartext http.
+	AllowInsecure bool
 }
 
 // OTLP returns the effective OTLP export. Endpoint is empty when none is set
 // (unless HOOKSPAN_EXPORTERS names otlp: then it is the specification's
-// default, port 4318 of this machine) and when endpoint or protocol are wrong.
+// default, port 4318 of this machine), when endpoint or protocol are wrong, and
+// when the destination is refused (see Refused).
 func (c *Config) OTLP() OTLP {
 	_, endpoint := c.otlpURL()
-	if c.otlpWrong() {
+	if c.otlpWrong() || c.refused[ExporterOTLP] != nil {
 		endpoint = ""
 	}
 	return OTLP{
@@ -44,23 +47,36 @@ func (c *Config) OTLP() OTLP {
 		Certificate:       cmp.Or(c.OTLPTracesCertificate, c.OTLPCertificate),
 		ClientCertificate: cmp.Or(c.OTLPTracesClientCertificate, c.OTLPClientCertificate),
 		ClientKey:         cmp.Or(c.OTLPTracesClientKey, c.OTLPClientKey),
+		AllowInsecure:     c.otlpInsecure(),
 	}
 }
 
+// The variables with the OTLP address.
+const (
+	otlpEndpoint       = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	otlpTracesEndpoint = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+)
+
 // otlpURL returns the effective URL and the variable it came from.
 func (c *Config) otlpURL() (variable, endpoint string) {
-	raw, variable := c.OTLPTracesEndpoint, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	return otlpAddress(c.OTLPTracesEndpoint, c.OTLPEndpoint, slices.Contains(c.Exporters, ExporterOTLP))
+}
+
+// otlpAddress is the URL that the two variables give, and which of them counts.
+// If asked, there is one without them.
+func otlpAddress(traces, general string, asked bool) (variable, endpoint string) {
+	raw, variable := traces, otlpTracesEndpoint
 	if raw == "" {
-		raw, variable = c.OTLPEndpoint, "OTEL_EXPORTER_OTLP_ENDPOINT"
+		raw, variable = general, otlpEndpoint
 	}
-	if raw == "" && slices.Contains(c.Exporters, ExporterOTLP) {
+	if raw == "" && asked {
 		raw = "http://localhost:4318"
 	}
 	u, err := url.Parse(raw)
 	if raw == "" || err != nil {
 		return variable, ""
 	}
-	if variable == "OTEL_EXPORTER_OTLP_ENDPOINT" {
+	if variable == otlpEndpoint {
 		return variable, u.JoinPath("v1", "traces").String()
 	}
 	if u.Path == "" {
@@ -75,7 +91,7 @@ func (c *Config) otlpWrong() bool {
 	counts := func(traces, general string) bool {
 		return c.wrong[traces] || c.wrong[general] && c.Source(traces) == Default
 	}
-	return counts("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") ||
+	return counts(otlpTracesEndpoint, otlpEndpoint) ||
 		counts("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 }
 
@@ -89,8 +105,8 @@ func (c *Config) otlpHeaders() map[string]string {
 
 // Destinations lists where traces go, in a fixed order: store, otlp, infinium,
 // file. It reads the fields as they are now, so that a secret from the keyring
-// counts once it is put in. A destination that lacks its address, or whose
-// address is wrong, is left out.
+// counts once it is put in. A destination that lacks its address, whose address is
+// wrong, or that is refused (see Refused) is left out.
 func (c *Config) Destinations() []string {
 	wanted := func(name string, automatic bool) bool {
 		if len(c.Exporters) == 0 {
@@ -105,7 +121,7 @@ func (c *Config) Destinations() []string {
 	if endpoint := c.OTLP().Endpoint; endpoint != "" && wanted(ExporterOTLP, true) {
 		out = append(out, ExporterOTLP)
 	}
-	if c.InfiniumAgentID != "" && c.InfiniumAgentSecret != "" && !c.wrong["INFINIUM_BASE_URL"] && wanted(ExporterInfinium, true) {
+	if c.InfiniumAgentID != "" && c.InfiniumAgentSecret != "" && !c.wrong["INFINIUM_BASE_URL"] && c.refused[ExporterInfinium] == nil && wanted(ExporterInfinium, true) {
 		out = append(out, ExporterInfinium)
 	}
 	if c.FilePath != "" && wanted(ExporterFile, true) {

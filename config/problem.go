@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -200,11 +199,6 @@ func hideUserinfo(s string) string {
 		return s
 	}
 	return scheme + "://" + masked + rest[at:]
-}
-
-func hasUserinfo(raw string) bool {
-	u, err := url.Parse(raw)
-	return err == nil && u.User != nil
 }
 
 func kindOfSource(source string) string {

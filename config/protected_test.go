@@ -27,7 +27,12 @@ func TestProtected(t *testing.T) {
 		{"relative rules, in the file", nil, map[string]string{"/c/hookspan/hookspan.env": "HOOKSPAN_REDACT_FILE=r\n"}, "HOOKSPAN_REDACT_FILE: found \"r\""},
 		{"rules that are missing", []string{"HOOKSPAN_REDACT_FILE=/r"}, nil, "/r: cannot be read: file does not exist"},
 		{"rules that are denied", []string{"HOOKSPAN_REDACT_FILE=/r"}, map[string]string{"/r": denied}, "/r: cannot be read: permission denied"},
-		{"relative rules, and none wanted", []string{"HOOKSPAN_REDACT_FILE=r", "HOOKSPAN_REDACT=false"}, nil, ""},
+		{"relative rules, and none wanted", []string{"HOOKSPAN_REDACT_FILE=r"}, map[string]string{"/c/hookspan/hookspan.env": "HOOKSPAN_REDACT=false\n"}, ""},
+		{"relative rules, and the environment wants none", []string{"HOOKSPAN_REDACT_FILE=r", "HOOKSPAN_REDACT=false"}, nil, "HOOKSPAN_REDACT_FILE: found \"r\""},
+		{"rules by name beside the default ones, which are denied", []string{"HOOKSPAN_REDACT_FILE=/r"}, map[string]string{"/r": "a b\n", "/c/hookspan/redact.rules": denied}, "/c/hookspan/redact.rules: cannot be read: permission denied"},
+		{"rules by name beside those that the file names, which are missing", []string{"HOOKSPAN_REDACT_FILE=/r"}, map[string]string{"/r": "a b\n", "/c/hookspan/hookspan.env": "HOOKSPAN_REDACT_FILE=/own\n"}, "/own: cannot be read: file does not exist"},
+		{"rules by name beside those that the file names wrongly", []string{"HOOKSPAN_REDACT_FILE=/r"}, map[string]string{"/r": "a b\n", "/c/hookspan/hookspan.env": "HOOKSPAN_REDACT_FILE=own\n"}, "HOOKSPAN_REDACT_FILE: found \"own\""},
+		{"an env file by name beside the user's own, which is denied", []string{"HOOKSPAN_CONFIG_FILE=/e"}, map[string]string{"/e": "A=b\n", "/c/hookspan/hookspan.env": denied}, "/c/hookspan/hookspan.env: cannot be read: permission denied"},
 		{"other wrong values", []string{"HOOKSPAN_CAPTURE=x", "HOOKSPAN_EXPORTERS=x"}, nil, ""},
 	}
 	for _, tt := range tests {

@@ -47,7 +47,11 @@ func (c *Config) Settings() []Setting {
 		case "HOOKSPAN_CONFIG_FILE":
 			s.Value = c.ConfigFile
 		case "HOOKSPAN_REDACT_FILE":
-			s.Value = c.RedactFile
+			var paths []string
+			for _, f := range c.RedactFiles() {
+				paths = append(paths, f.Path)
+			}
+			s.Value = strings.Join(paths, ", ")
 		}
 		out = append(out, s)
 	}
@@ -99,8 +103,20 @@ The env file is ` + "`$XDG_CONFIG_HOME/hookspan/hookspan.env`" + ` (` + "`~/.con
 agents keep variables from their hooks. It holds lines of the form ` + "`NAME=value`" + `; a value with ` + "`#`" + ` in it needs quotes. Paths
 may begin with ` + "`~/`" + `.
 
+A project, or the program that starts an agent, can set the environment, too. Hence:
+
+- A credential goes only to an address from the same place: headers, a client key or the agent's secret of the env file, or of
+  the keyring, do not go to an address of the environment, nor the other way round. Else the destination is off, and
+  ` + "`hookspan config`" + `, ` + "`status`" + ` and ` + "`doctor`" + ` say why. The same address in both is fine, so is a default address, and an address
+  without a credential.
+- The environment alone does not let a credential of the env file go over cleartext http, and does not choose the certificates
+  that its server is checked by.
+- The environment may lower ` + "`HOOKSPAN_CAPTURE`" + ` and the lengths of previews that the env file asks for, not raise them.
+  ` + "`HOOKSPAN_REDACT=false`" + ` counts in the env file alone. Patterns that the environment names are added to yours.
+- A file that ` + "`HOOKSPAN_CONFIG_FILE`" + ` names counts as the environment in all of this.
+
 A wrong value is named and its default used instead. A destination whose address or protocol is wrong gets nothing. Nothing
-is delivered while the name of the env file or of the file with more patterns is wrong, or such a file cannot be read.
+is delivered while the name of the env file or of a file with more patterns is wrong, or such a file cannot be read.
 `
 
 const referenceTail = `

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -131,14 +130,14 @@ func (a *app) judge(settings string) (otelmap.Capture, bool) {
 
 // destinations are the configured ones, a secret from the keyring included.
 func (a *app) destinations() []string {
-	if a.cfg.InfiniumAgentID != "" && a.cfg.InfiniumAgentSecret == "" {
+	if a.cfg.InfiniumAgentID != "" && a.cfg.InfiniumAgentSecret == "" && a.cfg.Refused(config.ExporterInfinium) == nil {
 		if s, err := keyringGet(a.cfg.InfiniumAgentID); err == nil {
 			a.cfg.InfiniumAgentSecret = config.Secret(s)
 		}
 	}
 	names := a.cfg.Destinations()
 	half := (a.cfg.InfiniumAgentID != "") != (a.cfg.InfiniumAgentSecret != "")
-	if half && len(a.cfg.Exporters) == 0 {
+	if half && a.cfg.Refused(config.ExporterInfinium) == nil && len(a.cfg.Exporters) == 0 {
 		// Somebody wants traces there, and a keyring may only be locked: they
 		// wait, and the reason shows, in place of being passed over.
 		names = append(names, config.ExporterInfinium)
@@ -163,7 +162,7 @@ func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.
 		return deliver.NewOTLP(ctx, deliver.OTLP{
 			Endpoint: o.Endpoint, Headers: o.Headers, JSON: o.Protocol == "http/json",
 			Gzip: o.Compression == "gzip", Timeout: o.Timeout, CA: o.Certificate,
-			Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: a.cfg.AllowInsecure,
+			Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: o.AllowInsecure,
 		})
 	case config.ExporterInfinium:
 		switch {
@@ -184,7 +183,7 @@ func (a *app) infinium() infinium.Options {
 		BaseURL: a.cfg.InfiniumBaseURL, AgentID: a.cfg.InfiniumAgentID,
 		AgentSecret:     string(a.cfg.InfiniumAgentSecret),
 		MaxInputPreview: a.cfg.MaxInput, MaxOutputPreview: a.cfg.MaxOutput,
-		AllowInsecure: a.cfg.AllowInsecure, Version: buildVersion(),
+		AllowInsecure: a.cfg.InfiniumInsecure(), Version: buildVersion(),
 	}
 }
 
@@ -199,13 +198,23 @@ func (a *app) redactor() (*redact.Redactor, error) {
 	if !a.cfg.Redact {
 		return nil, nil
 	}
-	path, asked := a.cfg.RedactFile, a.cfg.Source("HOOKSPAN_REDACT_FILE") != config.Default
-	if path == "" {
-		path = filepath.Join(a.cfg.ConfigDir, "redact.rules")
+	var rules []redact.Rule
+	for _, f := range a.cfg.RedactFiles() {
+		more, err := readRules(f)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, more...)
 	}
-	f, err := os.Open(path) //nolint:gosec // The user's own settings name it.
-	if errors.Is(err, fs.ErrNotExist) && !asked {
-		return redact.New(nil), nil
+	return redact.New(rules), nil
+}
+
+// readRules reads the user's rules. Sending on without them would leak what they
+// protect.
+func readRules(in config.RulesFile) ([]redact.Rule, error) {
+	f, err := os.Open(in.Path) //nolint:gosec // The user's own settings name it.
+	if errors.Is(err, fs.ErrNotExist) && !in.Named {
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("redaction rules: %w", err)
@@ -213,10 +222,9 @@ func (a *app) redactor() (*redact.Redactor, error) {
 	defer func() { _ = f.Close() }()
 	rules, err := redact.ParseRules(f)
 	if err != nil {
-		// Sending on without the user's rules would leak what they protect.
-		return nil, fmt.Errorf("redaction rules %s: %w", path, err)
+		return nil, fmt.Errorf("redaction rules %s: %w", in.Path, err)
 	}
-	return redact.New(rules), nil
+	return rules, nil
 }
 
 func (a *app) mapping(clean *redact.Redactor) otelmap.Options {

@@ -116,7 +116,7 @@ func redirects(t *testing.T, r *proof.Result) {
 		c := credentials[name]
 		w := finished(t, p, "OTEL_EXPORTER_OTLP_HEADERS="+c.headers, "OTEL_EXPORTER_OTLP_PROTOCOL="+c.protocol)
 		endpoint := strings.Replace(w.OTLP.URL(), "http://", "http://"+at(c.user), 1) + c.query
-		w.Environ = append(w.Environ, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+endpoint)
+		w.Set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + endpoint)
 		n := 0
 		for _, code := range moved {
 			for _, to := range elsewhere(p.Port) {
@@ -259,8 +259,8 @@ func proxiedLoopback(t *testing.T, r *proof.Result) {
 	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "LocalHost", "127.0.0.2", "127.255.255.254", "[::ffff:127.0.0.1]", "[::1]", "localhost."} {
 		otlp := strings.Replace(w.OTLP.URL(), "127.0.0.1", host, 1)
 		inf := strings.Replace(w.Infinium.URL(), "127.0.0.1", host, 1)
+		w.Set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+otlp, "INFINIUM_BASE_URL="+inf)
 		w.Environ = append(slices.Clone(env),
-			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+otlp, "INFINIUM_BASE_URL="+inf,
 			"HTTP_PROXY="+proxy, "HTTPS_PROXY="+proxy, "http_proxy="+proxy, "https_proxy="+proxy, "ALL_PROXY="+proxy, "all_proxy="+proxy)
 		w.Hookspan("flush", "--other-settings")
 		for _, said := range p.Visits() {
@@ -280,7 +280,8 @@ func proxiedLoopback(t *testing.T, r *proof.Result) {
 		r.Trial(1)
 	}
 	// The row's own measure: what is not on this machine does go through it.
-	w.Environ = append(slices.Clone(env), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://collector.example/v1/traces", "HTTP_PROXY="+proxy, "HOOKSPAN_ALLOW_INSECURE=true")
+	w.Set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://collector.example/v1/traces", "HOOKSPAN_ALLOW_INSECURE=true")
+	w.Environ = append(slices.Clone(env), "HTTP_PROXY="+proxy)
 	out, errs, _ := w.Hookspan("flush", "--other-settings")
 	if len(p.Visits()) == 0 {
 		r.Break("the proxy was not asked for another machine's address, so it would not have been for this one: %s%s", out, errs)

@@ -21,7 +21,7 @@ func TestAttacks(t *testing.T) {
 		terminalRows,
 		projectRows,
 		modeRows,
-		injectRows,
+		injectRows, environRows,
 		buildRows,
 		secretRows, gitleaksRows, saidRows, cutRows, ordinaryRows, programRows,
 	))

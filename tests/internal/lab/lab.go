@@ -126,6 +126,17 @@ func (w *World) Write(name, text string) {
 	}
 }
 
+// Set adds settings to the env file; the last of one name counts.
+func (w *World) Set(settings ...string) {
+	w.T.Helper()
+	name := filepath.Join(".config", "hookspan", "hookspan.env")
+	text, err := os.ReadFile(filepath.Join(w.Home, name))
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.Write(name, string(text)+strings.Join(settings, "\n")+"\n")
+}
+
 func (w *World) Program(name string, args ...string) *exec.Cmd {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
