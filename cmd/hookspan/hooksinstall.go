@@ -134,6 +134,10 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		a.printf("\nA hook file of yours is in the way there: your new hook does not run through it.\n")
 		a.hint("hookspan install cline --chain runs both" + map[bool]string{true: "; with --pre-tool-use for this hook"}[guard])
 	}
+	if slices.ContainsFunc(plan.Edited(), func(x install.Action) bool { return !guard || x.Event == preToolUse }) {
+		a.printf("\nA hook file of hookspan's there was edited, so it is left as found.\n")
+		a.hint("hookspan install cline --force writes it anew" + map[bool]string{true: "; with --pre-tool-use for this hook"}[guard])
+	}
 	if dryRun {
 		a.printf("\nno hook file was written (--dry-run)\n")
 		return nil

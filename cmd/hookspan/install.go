@@ -73,8 +73,8 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 		if o.Workspace, err = filepath.Abs(f.project); err != nil {
 			return fmt.Errorf("--project %q: %w", f.project, err)
 		}
-		if info, err := os.Stat(o.Workspace); err != nil || !info.IsDir() {
-			return wrongUsage(cmd, "--project %q: not a folder", f.project)
+		if err := mustBeFolder(cmd, f.project, o.Workspace); err != nil {
+			return err
 		}
 	}
 	needed := false
@@ -100,6 +100,13 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 		a.printf("\n%s of yours in the way: left as found, so hookspan does not hear of these events there.\n"+
 			"hookspan install cline --chain runs yours as well and merges both answers.\n", plural(foreign, "hook"))
 	}
+	if n := len(plan.Edited()); n > 0 {
+		were, them := "was", "it"
+		if n > 1 {
+			were, them = "were", "them"
+		}
+		a.printf("\n%s of hookspan's %s edited: left as found.\nhookspan install cline --force writes %s anew.\n", plural(n, "hook file"), were, them)
+	}
 	if f.dryRun {
 		a.printf("\nnothing was done (--dry-run)\n")
 		return nil
@@ -113,6 +120,14 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 	}
 	a.printf("\ninstalled. Work with Cline as usual, then: hookspan list\n")
 	a.printRecording()
+	return nil
+}
+
+// mustBeFolder refuses a --project that is no folder: installing would make it.
+func mustBeFolder(cmd *cobra.Command, given, path string) error {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return wrongUsage(cmd, "--project %q: not a folder: want the folder of a project that exists", given)
+	}
 	return nil
 }
 

@@ -57,10 +57,7 @@ func (f *claudeFlags) options(cmd *cobra.Command) (install.ClaudeOptions, error)
 	if err != nil {
 		return o, fmt.Errorf("project folder: %w", err)
 	}
-	if info, err := os.Stat(o.Project); err != nil || !info.IsDir() {
-		return o, wrongUsage(cmd, "--project %q: not a folder", f.project)
-	}
-	return o, nil
+	return o, mustBeFolder(cmd, f.project, o.Project)
 }
 
 func (a *app) installClaudeCmd() *cobra.Command {

@@ -19,7 +19,7 @@ func eventPath(event string) string { return hooksKey + "/" + event }
 
 // Change is what an edit does for one event of a settings file.
 type Change struct {
-	// Op is OpCreate, OpUpdate, OpKeep, OpForeign or OpRemove.
+	// Op is OpCreate, OpUpdate, OpKeep, OpEdited or OpRemove.
 	Op Op
 	// Event is the event's name.
 	Event string
@@ -260,7 +260,7 @@ func (e *settingsEdit) mendOne(w wish, f found) (Change, error) {
 	case state == StateOurs:
 		return c, nil
 	case state == StateEdited && !w.force:
-		c.Op, c.Reason = OpForeign, reason+"; it stays as it is (--force takes it over)"
+		c.Op, c.Reason = OpEdited, reason+"; it stays as it is (--force takes it over)"
 		return c, nil
 	case w.force && f.matcher != "" && f.matcher != "*":
 		// The matcher may be there for a handler of the user's beside it.

@@ -69,7 +69,7 @@ func (p *ClaudePlan) Edited() []Change {
 	var out []Change
 	for _, e := range p.Settings {
 		for _, c := range e.Changes {
-			if c.Op == OpForeign {
+			if c.Op == OpEdited {
 				out = append(out, c)
 			}
 		}

@@ -444,7 +444,7 @@ func TestPlanTextNamesEditedEntries(t *testing.T) {
 	writeFile(t, path, strings.Replace(readFile(t, path), `"timeout": 10`, `"timeout": 99`, 1), 0o600)
 	p := h.installClaude(h.claude(ScopeUser))
 	want := path + " (read by your Claude Code in every project)\n" +
-		"  foreign  SessionStart: has another timeout; it stays as it is (--force takes it over)\n" +
+		"  edited   SessionStart: has another timeout; it stays as it is (--force takes it over)\n" +
 		"  keep     20 events\nnothing to change\n"
 	if diff := cmp.Diff(want, p.Text()); diff != "" || len(p.Edited()) != 1 {
 		t.Errorf("plan (-want +got):\n%s", diff)

@@ -12,7 +12,8 @@ import (
 // Op is what an action does.
 type Op string
 
-// The operations. Keep and Foreign do nothing and stand in a plan to be shown.
+// The operations. Keep, Foreign and Edited do nothing and are in a plan to be
+// shown.
 const (
 	// OpCreate writes a hook file where there is none.
 	OpCreate Op = "create"
@@ -20,8 +21,11 @@ const (
 	OpUpdate Op = "update"
 	// OpKeep leaves a hook file of ours that is as it should be.
 	OpKeep Op = "keep"
-	// OpForeign leaves a file that is not ours, or that was edited.
+	// OpForeign leaves a file that is not ours.
 	OpForeign Op = "foreign"
+	// OpEdited leaves a hook file of ours that was edited, or one of a newer
+	// hookspan.
+	OpEdited Op = "edited"
 	// OpChain moves the user's script into the sidecar folder and writes a
 	// hook file that has it run as well.
 	OpChain Op = "chain"
@@ -34,7 +38,7 @@ const (
 )
 
 // writes reports that the operation changes files.
-func (o Op) writes() bool { return o != OpKeep && o != OpForeign }
+func (o Op) writes() bool { return o != OpKeep && o != OpForeign && o != OpEdited }
 
 // Action is one step of a plan.
 type Action struct {
@@ -82,8 +86,14 @@ func (p *Plan) Changed() bool {
 }
 
 // Foreign lists the actions that leave a file alone that is not ours.
-func (p *Plan) Foreign() []Action {
-	return slices.DeleteFunc(slices.Clone(p.Actions), func(a Action) bool { return a.Op != OpForeign })
+func (p *Plan) Foreign() []Action { return p.only(OpForeign) }
+
+// Edited lists the actions that leave a hook file of ours alone because it was
+// edited.
+func (p *Plan) Edited() []Action { return p.only(OpEdited) }
+
+func (p *Plan) only(op Op) []Action {
+	return slices.DeleteFunc(slices.Clone(p.Actions), func(a Action) bool { return a.Op != op })
 }
 
 // Text shows the plan: a line for each folder and each action, then the
@@ -151,7 +161,7 @@ func PlanCline(ctx context.Context, sys System, o Options) (*Plan, error) {
 			}
 			p.Actions = append(p.Actions, *a)
 			changed = changed || a.Op.writes()
-			if ev.name == preToolUse && f.Role == RoleShared && o.PreToolUse && a.Op != OpForeign {
+			if ev.name == preToolUse && f.Role == RoleShared && o.PreToolUse && a.Op != OpForeign && a.Op != OpEdited {
 				preShared = true
 			}
 		}
@@ -236,7 +246,7 @@ func (a *Action) refresh(goos string, have, want shim, force bool) {
 	a.Content = render(goos, want)
 	switch {
 	case have.Edited && !force:
-		a.Op, a.Content, a.Reason = OpForeign, nil, editedReason(have)
+		a.Op, a.Content, a.Reason = OpEdited, nil, editedReason(have)
 	case have.Edited:
 		a.Op, a.Reason = OpUpdate, "was edited; --force rewrites it"
 	case have.Binary != want.Binary:

@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,10 +158,14 @@ func TestForeignFileIsNamedAndLeft(t *testing.T) {
 			before := tree(t, h.dir)
 			p := h.install(h.options())
 			a := p.find(t, h.path(rel))
-			if a.Op != OpForeign || a.Reason == "" || len(p.Foreign()) != 1 {
-				t.Errorf("action on a foreign file: %s %q", a.Op, a.Reason)
+			op, list := OpForeign, p.Foreign()
+			if strings.Contains(name, "edited") {
+				op, list = OpEdited, p.Edited()
 			}
-			if !strings.Contains(p.Text(), "foreign  PostToolUse: ") {
+			if a.Op != op || a.Reason == "" || len(list) != 1 || len(p.Foreign())+len(p.Edited()) != 1 {
+				t.Errorf("action on a file to be left: %s %q", a.Op, a.Reason)
+			}
+			if !strings.Contains(p.Text(), fmt.Sprintf("%-8s PostToolUse: ", op)) {
 				t.Errorf("the text does not name the file:\n%s", p.Text())
 			}
 			if got, want := tree(t, h.dir)[rel], before[rel]; got != want {

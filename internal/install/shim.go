@@ -156,7 +156,9 @@ func parseShim(goos string, data []byte) (shim, bool) {
 			s.readShell(line)
 		}
 	}
-	s.Edited = s.Version != shimVersion || !bytes.Equal(render(goos, s), data)
+	// What is behind the event's name on its line would be rendered with it.
+	notLetter := func(r rune) bool { return !('a' <= r|0x20 && r|0x20 <= 'z') }
+	s.Edited = s.Version != shimVersion || strings.ContainsFunc(s.Event, notLetter) || !bytes.Equal(render(goos, s), data)
 	return s, true
 }
 

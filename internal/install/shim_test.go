@@ -110,6 +110,7 @@ func TestShimOwnership(t *testing.T) {
 	}{
 		"as written":                {own, true, false},
 		"line added":                {own + "echo hello\n", true, true},
+		"line made longer":          {strings.TrimSuffix(own, "\n") + " # mine\n", true, true},
 		"line removed":              {strings.Replace(own, "[ -n", "# [ -n", 1), true, true},
 		"windows line ends":         {strings.ReplaceAll(own, "\n", "\r\n"), true, true},
 		"newer version":             {strings.Replace(own, "hook v1", "hook v2", 1), true, true},

@@ -145,7 +145,7 @@ func planRemoval(goos, path, event string, force bool) (*Action, error) {
 func (a *Action) plainRemoval(have shim, force bool) {
 	switch {
 	case have.Edited && !force:
-		a.Op, a.Reason = OpForeign, editedReason(have)
+		a.Op, a.Reason = OpEdited, editedReason(have)
 	case a.side.file():
 		a.Op, a.Chained, a.Reason = OpRestore, a.side.path, "your script returns from "+a.side.path
 	default:
