@@ -119,7 +119,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		a.warnf("interrupted")
 		return 130
 	}
-	a.warnf("%s", printable(err.Error()))
+	a.warnf("%s", message(err))
 	var h hinted
 	if errors.As(err, &h) {
 		a.hint(h.hint)
@@ -130,6 +130,21 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		return 64
 	}
 	return 1
+}
+
+// message is an error's text with the errors that are joined in it behind one
+// another, which Join puts on lines of their own.
+func message(err error) string {
+	text := err.Error()
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return text
+	}
+	var lines, parts []string
+	for _, e := range joined.Unwrap() {
+		lines, parts = append(lines, e.Error()), append(parts, message(e))
+	}
+	return strings.Replace(text, strings.Join(lines, "\n"), strings.Join(parts, "; "), 1)
 }
 
 func (a *app) hint(text string) { _, _ = fmt.Fprintf(a.stderr, "hint: %s\n", printable(text)) }

@@ -109,11 +109,20 @@ func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err er
 	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
 		return hinted{errors.New("no traces yet"), noTraces}
 	}
+	var several *store.AmbiguousError
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return hinted{fmt.Errorf("no trace begins with %q", id), "hookspan list prints the ids"}
-	case errors.Is(err, store.ErrAmbiguous):
-		return hinted{err, "give more digits"}
+	case errors.As(err, &several):
+		a.warnf("several traces begin with %q:", id)
+		for _, c := range several.Candidates {
+			_, _ = fmt.Fprintf(a.stderr, "  %s  %s\n", printable(c.TraceID), printable(c.Title))
+		}
+		if several.More {
+			_, _ = fmt.Fprintf(a.stderr, "  and others\n")
+		}
+		a.hint("give more digits")
+		return exitError(1)
 	}
 	return err
 }

@@ -15,9 +15,9 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -35,7 +35,8 @@ func (a *app) testCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test",
 		Short: "Send a test trace to each destination and show what it answers",
-		Long: `Send a small test trace to each destination, once, and show what it answers. With
+		Long: `Send a small test trace to each destination, once, and show what it answers. It
+bears the agent's name "hookspan"; from the local store it is removed again. With
 -v the payload is printed first, exactly as it goes out; no secret is in it. The
 exit code is 1 when a destination did not take it, or a setting is wrong.`,
 		Args: takes(0, "no argument"),
@@ -70,6 +71,9 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 			}
 		}
 		t := a.try(ctx, d, spans)
+		if t.OK && d.Name == config.ExporterStore {
+			t.readBack(ctx, p.store, id, len(spans))
+		}
 		trials = append(trials, t)
 		failed = failed || !t.OK
 		if !asJSON {
@@ -124,6 +128,20 @@ func (a *app) try(ctx context.Context, d deliver.Destination, spans tracetest.Sp
 	return t
 }
 
+// readBack looks for the test trace in the local store and removes it: it is no
+// task, and nobody wants it in a list.
+func (t *trial) readBack(ctx context.Context, s *store.Store, id string, spans int) {
+	got, err := s.Trace(ctx, id)
+	if err == nil && len(got.Spans) != spans {
+		err = fmt.Errorf("%d of %d spans can be read back", len(got.Spans), spans)
+	}
+	if err = errors.Join(err, s.Remove(ctx, id)); err != nil {
+		t.OK, t.Answer = false, err.Error()
+		return
+	}
+	t.Answer = "taken, read back and removed again"
+}
+
 func (a *app) target(name string) string {
 	switch name {
 	case config.ExporterStore:
@@ -175,6 +193,10 @@ func (a *app) printPayload(ctx context.Context, name string, spans tracetest.Spa
 	return err
 }
 
+// testHost is the agent of a test trace, so that no one takes it for a task of a
+// real one.
+const testHost = "hookspan"
+
 // testTrace maps a little made-up task as a real one would be mapped.
 func (a *app) testTrace(p *pipeline) (tracetest.SpanStubs, string) {
 	now := a.now()
@@ -182,7 +204,7 @@ func (a *app) testTrace(p *pipeline) (tracetest.SpanStubs, string) {
 	at := func(ms int) time.Time { return now.Add(time.Duration(ms-1000) * time.Millisecond) }
 	event := func(ms int, k hook.Kind, name string) hook.Event {
 		return hook.Event{
-			Host: cline.Host, Dialect: "classic", Kind: k, Name: name, Session: session,
+			Host: testHost, Dialect: "classic", Kind: k, Name: name, Session: session,
 			Time: at(ms), StoredAt: at(ms), Hash: uint64(ms), //nolint:gosec // A small number.
 		}
 	}
@@ -196,7 +218,7 @@ func (a *app) testTrace(p *pipeline) (tracetest.SpanStubs, string) {
 	end := event(900, hook.KindRunComplete, "TaskComplete")
 	end.Result = "This trace was sent by `hookspan test`."
 
-	b := otelmap.NewBuilder(cline.Host, session, p.Map, otelmap.Carry{})
+	b := otelmap.NewBuilder(testHost, session, p.Map, otelmap.Carry{})
 	for _, e := range []hook.Event{begin, tool, end} {
 		b.Add(e)
 	}
