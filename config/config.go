@@ -5,7 +5,6 @@ import (
 	"errors"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -252,7 +251,7 @@ func (c *Config) cross() []error {
 	}
 	c.refused = map[string]*Problem{ExporterOTLP: c.otlpMixed(), ExporterInfinium: c.infiniumMixed()}
 	for _, name := range []string{ExporterOTLP, ExporterInfinium} {
-		if p := c.refused[name]; p != nil && (len(c.Exporters) == 0 || slices.Contains(c.Exporters, name)) {
+		if p := c.Refused(name); p != nil {
 			errs = append(errs, p)
 		}
 	}

@@ -214,6 +214,11 @@ func (c *Config) otlpInsecure() bool {
 	return c.insecure(from...)
 }
 
-// Refused is why a destination is off although its address is set: the *Problem
-// that Load named, or nil.
-func (c *Config) Refused(exporter string) *Problem { return c.refused[exporter] }
+// Refused is why a destination that is wanted is off although its address is set:
+// the *Problem that Load named, or nil.
+func (c *Config) Refused(exporter string) *Problem {
+	if len(c.Exporters) > 0 && !slices.Contains(c.Exporters, exporter) {
+		return nil
+	}
+	return c.refused[exporter]
+}

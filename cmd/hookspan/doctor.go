@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -35,10 +34,11 @@ type finding struct {
 func (a *app) doctorCmd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Look for what keeps traces from appearing",
+		Use: "doctor", Short: "Diagnose problems that keep traces from appearing",
 		Long: `Look at the hooks, the settings, the spool, the log and the state of delivery, and
 say what is wrong and what to do about it. Nothing is sent; hookspan test does that.
-The exit code is 1 when there is a problem.`,
+Of each destination it says when it was tried last and what came of it. The exit
+code is 1 when there is a problem.`,
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := a.examine(cmd.Context())
@@ -80,24 +80,25 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	out = append(out, a.examineState(ctx)...)
 	for _, p := range config.Problems(a.cfgErr) {
-		add("problem", p.Error(), "hookspan config shows what is in force in its place")
+		add("problem", p.Error(), "set it right; hookspan config shows what is in force in its place")
 	}
 	if a.cfgErr == nil {
 		add("ok", "every setting is valid", "")
 	}
 	clean, err := a.redactor()
 	if err != nil {
-		add("problem", err.Error(), "until it is mended nothing is delivered")
+		add("problem", message(err), "nothing is delivered until that file is right")
 	}
 	if statusErr != nil {
-		add("problem", statusErr.Error(), "")
+		add("problem", message(statusErr), "nothing more can be looked at until that is readable")
 		return out
 	}
 	out = append(out, a.examineHooks(st)...)
 	out = append(out, a.examineOwnHooks(st)...)
 	out = append(out, a.examineDelivery(st)...)
+	out = append(out, a.examineStripped(st)...)
 	out = append(out, a.examineSpool()...)
-	out = append(out, a.examineLog()...)
+	out = append(out, a.examineLog(st)...)
 	if clean != nil {
 		for i := range out {
 			// Some quote a payload, or a folder that stands in one.
@@ -173,10 +174,18 @@ func (a *app) examineHooks(st *status) []finding {
 	case a.paused():
 		out = append(out, finding{"problem", "recording is paused", "hookspan resume"})
 	case st.Recording != recordingOn:
-		out = append(out, finding{"problem", "recording is " + st.Recording, "unset the variable; hookspan config says where it is set"})
+		out = append(out, finding{"problem", "recording is " + st.Recording, recordingHint(st.Recording)})
 	}
 	out = append(out, examineCline(st)...)
 	return append(out, examineClaude(st.claude)...)
+}
+
+// recordingHint says how to have events recorded again.
+func recordingHint(why string) string {
+	if strings.Contains(why, ".hookspan.env") {
+		return "take the line out of that file, if you want this project's tasks"
+	}
+	return "unset the variable; hookspan config says where it is set"
 }
 
 // examineCline looks at Cline's hooks. Where another agent has hooks and Cline
@@ -328,28 +337,6 @@ func examineFolder(st *status, f install.Folder) []finding {
 	return out
 }
 
-func (a *app) examineDelivery(st *status) []finding {
-	var out []finding
-	if len(st.Destinations) == 0 {
-		out = append(out, finding{"problem", "no destination is set up", "hookspan config shows the settings; without HOOKSPAN_EXPORTERS the local store is always there"})
-	}
-	for _, d := range st.Destinations {
-		switch {
-		case d.Failing > 0:
-			out = append(out, finding{"problem", d.Name + ": " + d.LastError, "once it is mended, hookspan flush delivers what waits"})
-		case len(d.Parked) > 0:
-			p := d.Parked[len(d.Parked)-1]
-			out = append(out, finding{
-				"problem", d.Name + ": " + plural(len(d.Parked), "trace") + " refused for good, the last: " + p.Error,
-				"it is not sent again by itself; once it is mended, hookspan flush does",
-			})
-		default:
-			out = append(out, finding{"ok", d.Name + ": no delivery is failing", ""})
-		}
-	}
-	return out
-}
-
 // examineSpool looks for events that could not be read.
 func (a *app) examineSpool() []finding {
 	if _, err := os.Lstat(a.cfg.SpoolDir()); errors.Is(err, fs.ErrNotExist) {
@@ -357,19 +344,19 @@ func (a *app) examineSpool() []finding {
 	}
 	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
 	if err != nil {
-		return []finding{{"problem", err.Error(), ""}}
+		return []finding{{"problem", message(err), "events are lost until the spool can be opened"}}
 	}
 	defer func() { _ = sp.Close() }()
 	keys, err := sp.Sessions()
 	if err != nil {
-		return []finding{{"problem", err.Error(), ""}}
+		return []finding{{"problem", message(err), "nothing is delivered until the spool can be read"}}
 	}
 	var out []finding
 	var c spoolCounts
 	sources := a.sources()
 	for _, k := range keys {
 		if err := c.session(sp, k, sources[k.Host].Decode); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			out = append(out, finding{"problem", err.Error(), ""})
+			out = append(out, finding{"problem", message(err), "this session is not delivered; the others are"})
 		}
 	}
 	return append(out, c.findings()...)
@@ -440,32 +427,4 @@ func plural(n int, what string) string {
 		s += "s"
 	}
 	return s
-}
-
-// examineLog shows the newest lines of the log.
-func (a *app) examineLog() []finding {
-	f, err := os.Open(a.cfg.LogPath())
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }()
-	var last []string
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 1<<20)
-	for sc.Scan() {
-		if strings.Contains(sc.Text(), ": configuration: ") {
-			continue // every hook says it; what is wrong now stands further up
-		}
-		if isHookStep(sc.Text()) {
-			continue
-		}
-		if last = append(last, sc.Text()); len(last) > 3 {
-			last = last[1:]
-		}
-	}
-	var out []finding
-	for _, l := range last {
-		out = append(out, finding{"note", "log: " + strings.TrimSpace(l), ""})
-	}
-	return out
 }

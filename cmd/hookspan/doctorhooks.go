@@ -1,13 +1,18 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/hookfile"
 )
 
 // shownHookProblems is how many problems of late are shown.
@@ -83,7 +88,11 @@ func (a *app) examineOwnHooks(st *status) []finding {
 		out = append(out, finding{"note", "hooks of your own are switched off by HOOKSPAN_HOOKS", "hookspan config says where it is set"})
 	}
 	for _, s := range sources {
-		out = append(out, examineHooksFile(s)...)
+		found, gone := examineHooksFile(s), a.goneGuards(s)
+		if len(gone) > 0 {
+			found = slices.DeleteFunc(found, func(x finding) bool { return x.Level == "ok" })
+		}
+		out = append(out, append(found, gone...)...)
 	}
 	guard := trustedGuards(sources)
 	editors, _, anything := preToolUseHeard(st.report, dir)
@@ -138,6 +147,52 @@ func examineHooksFile(s clinehooks.Source) []finding {
 	return out
 }
 
+// goneGuards looks for hooks whose program, or script, is not there any more. Only
+// what a line names by a plain path can be known.
+func (a *app) goneGuards(s clinehooks.Source) []finding {
+	if s.Err != nil || !s.Trusted {
+		return nil
+	}
+	var out []finding
+	for i := range s.File.Handlers {
+		h := &s.File.Handlers[i]
+		for _, path := range handlerFiles(h) {
+			if rest, ok := strings.CutPrefix(path, "~/"); ok {
+				path = filepath.Join(a.home, rest)
+			}
+			if _, err := os.Stat(path); filepath.IsAbs(path) && errors.Is(err, fs.ErrNotExist) {
+				out = append(out, finding{
+					"problem", fmt.Sprintf("%s:%d: %s: %s is not there, so this hook decides nothing", h.File, h.Line, h.Event, path),
+					"put the file back, or take the hook out of " + s.Path,
+				})
+			}
+		}
+	}
+	return out
+}
+
+// handlerFiles are the files that a hook's line names by a plain path: its
+// program, or the script that it gives an interpreter.
+func handlerFiles(h *hookfile.Handler) []string {
+	words := strings.Fields(h.Command)
+	switch {
+	case h.Type != hookfile.TypeCommand || len(words) == 0:
+		return nil
+	case h.Args != nil:
+		words = append([]string{h.Command}, h.Args...)
+	}
+	if slices.Contains([]string{"sh", "bash", "zsh", "dash", "python", "python3", "node", "ruby", "perl"}, words[0]) {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	if path := plainProgram(words[0]); path != "" {
+		return []string{path}
+	}
+	return nil
+}
+
 // isHookStep reports a line of the log that tells what the user's hooks did: a
 // step, which HOOKSPAN_HOOKS_DEBUG asks for, or a problem, of which
 // recentHookProblems tells.
@@ -150,6 +205,7 @@ func isHookStep(line string) bool {
 func (a *app) recentHookProblems() []finding {
 	list := a.hookProblems().List()
 	var out []finding
+	list = slices.DeleteFunc(list, func(n clinehooks.Noted) bool { return a.now().Sub(n.Last) > logDay })
 	for _, n := range list[max(0, len(list)-shownHookProblems):] {
 		text := "hooks: " + n.Text + " (" + n.Last.Local().Format(time.DateTime)
 		if n.Count > 1 {

@@ -67,6 +67,7 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		Now:     a.now, Sleep: a.sleep, Log: a.logLine(clean),
 	}
 	p.Judge = a.judge
+	a.noteAnswers(p, clean)
 	if clean != nil {
 		p.Redact = clean.Spans
 	}
@@ -84,7 +85,7 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		d := deliver.Destination{Name: name, Batch: 512, Local: name == config.ExporterStore}
 		d.Exporter, err = a.exporter(ctx, name, p)
 		if err != nil {
-			d.Exporter = broken{fmt.Errorf("%s: %w", name, err)}
+			d.Exporter = broken{notSetUp{fmt.Errorf("%s: %w", name, err)}}
 		}
 		if name == config.ExporterStore {
 			d.Batch = 8192 // each call sums its traces up anew, by all of their spans
@@ -169,7 +170,7 @@ func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.
 		case a.cfg.InfiniumAgentID == "":
 			return nil, errors.New("INFINIUM_AGENT_SECRET is set and INFINIUM_AGENT_ID is not")
 		case a.cfg.InfiniumAgentSecret == "":
-			return nil, errors.New("no secret of this agent: set INFINIUM_AGENT_SECRET, or run hookspan credentials set")
+			return nil, fmt.Errorf("no secret of agent %s: set INFINIUM_AGENT_SECRET, or run hookspan credentials set", a.cfg.InfiniumAgentID)
 		}
 		return infinium.New(a.infinium())
 	case config.ExporterFile:
@@ -187,7 +188,7 @@ func (a *app) infinium() infinium.Options {
 	}
 }
 
-// broken stands for a destination that could not be built.
+// broken stands for a destination that could not be set up.
 type broken struct{ err error }
 
 func (b broken) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return b.err }

@@ -1,17 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -65,6 +71,17 @@ const recordingOn = "on"
 // destination is how delivery stands, over all sessions in the spool.
 type destination struct {
 	Name string `json:"name"`
+	// Off says why the destination gets nothing, Fault why it cannot be set up.
+	Off   string `json:"off,omitempty"`
+	Fault string `json:"fault,omitempty"`
+	// Target is its address, Tried and Taken are when something was sent there
+	// last and when it was taken last, and Error is what came of the last try.
+	Target string    `json:"target,omitempty"`
+	Tried  time.Time `json:"tried,omitzero"`
+	Taken  time.Time `json:"taken,omitzero"`
+	Error  string    `json:"error,omitempty"`
+	// Stored counts what is in the local store, imported traces included.
+	Stored *storeCounts `json:"stored,omitempty"`
 	// Runs and Spans were delivered, out of the sessions still in the spool.
 	Runs     int64 `json:"runs"`
 	Spans    int64 `json:"spans"`
@@ -76,12 +93,21 @@ type destination struct {
 	Parked    []deliver.Parked `json:"parked,omitempty"`
 	NextTry   time.Time        `json:"next_try,omitzero"`
 	LastError string           `json:"last_error,omitempty"`
+	// elsewhere is the address that was tried last, where it is not Target.
+	elsewhere string
+}
+
+// storeCounts are the figures of the local store.
+type storeCounts struct {
+	Traces int64     `json:"traces"`
+	Spans  int64     `json:"spans"`
+	Newest time.Time `json:"newest,omitzero"`
 }
 
 func (a *app) statusCmd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "status", Short: "Say what is installed, recorded and delivered",
+		Use: "status", Short: "Show what is installed, recorded and delivered",
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.status(cmd.Context())
@@ -107,6 +133,8 @@ func (a *app) status(ctx context.Context) (*status, error) {
 		st.Recording = "off (HOOKSPAN_DISABLED or OTEL_SDK_DISABLED)"
 	case a.paused():
 		st.Recording = "paused"
+	case hookproc.ProjectOff(here()):
+		st.Recording = "off in this project (HOOKSPAN_DISABLED in " + filepath.Join(here(), ".hookspan.env") + ")"
 	}
 	r, err := a.hooks(ctx)
 	if err != nil {
@@ -130,15 +158,56 @@ func (a *app) status(ctx context.Context) (*status, error) {
 		st.Claude = append(st.Claude, f)
 	}
 	for _, h := range r.Hooks {
-		if h.State != install.StateMissing || h.Wanted {
+		if h.State != install.StateMissing || h.Wanted && r.Anywhere() {
 			st.Hooks = append(st.Hooks, hookFile{h.Event, h.Path, h.State, h.Reason, h.Chained})
 		}
 	}
 	st.OwnHooks = a.ownHooks()
 	for _, name := range a.destinations() {
-		st.Destinations = append(st.Destinations, destination{Name: name})
+		st.Destinations = append(st.Destinations, a.destination(ctx, name))
+	}
+	for _, name := range []string{config.ExporterOTLP, config.ExporterInfinium} {
+		if p := a.cfg.Refused(name); p != nil {
+			st.Destinations = append(st.Destinations, destination{Name: name, Off: p.Error()})
+		}
 	}
 	return st, a.spoolStatus(st)
+}
+
+// destination is what is known of a destination without its sessions.
+func (a *app) destination(ctx context.Context, name string) destination {
+	d := destination{Name: name, Target: a.target(name)}
+	if name == config.ExporterStore {
+		d.Stored = a.storeCounts(ctx)
+		return d
+	}
+	if _, err := a.exporter(ctx, name, nil); err != nil {
+		d.Fault = message(err)
+		return d
+	}
+	last, other := a.answered(name)
+	if d.elsewhere = other; last != nil {
+		d.Tried, d.Taken, d.Error = last.Tried, last.Taken, last.Error
+	}
+	return d
+}
+
+// storeCounts counts the local store, or gives nil where there is none or it cannot be
+// read, of which doctor tells.
+func (a *app) storeCounts(ctx context.Context) *storeCounts {
+	if _, err := os.Stat(a.cfg.StorePath()); err != nil {
+		return &storeCounts{}
+	}
+	s, err := store.Open(ctx, a.cfg.StorePath())
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = s.Close() }()
+	got, err := s.Stats(ctx)
+	if err != nil {
+		return nil
+	}
+	return &storeCounts{got.Traces, got.Spans, got.Newest}
 }
 
 func (a *app) spoolStatus(st *status) error {
@@ -215,8 +284,11 @@ func (a *app) printStatus(st *status) {
 	}
 	a.printf("state        %s\nenv file     %s\n\n", st.StateDir, st.EnvFile)
 	a.printOwnHooks(st.OwnHooks)
-	if st.report.Anywhere() || !st.claude.Present() {
+	switch {
+	case st.report.Anywhere():
 		a.printf("%s\n", st.report.Text())
+	case !st.claude.Present():
+		a.printf("no agent has hookspan's hooks: hookspan install cline, or hookspan install claude\n\n")
 	}
 	if text := st.claude.Text(); text != "" {
 		a.printf("%s\n", text)
@@ -230,24 +302,72 @@ func (a *app) printStatus(st *status) {
 }
 
 func (a *app) printDestination(d *destination) {
-	a.printf("%-12s %s, %s delivered", d.Name, plural(int(d.Runs), "trace"), plural(int(d.Spans), "span"))
+	line := func(name, format string, args ...any) {
+		a.printf("%-12s %s\n", name, printable(fmt.Sprintf(format, args...)))
+	}
+	if why := cmp.Or(d.Off, d.Fault); why != "" {
+		line(d.Name, "off: %s", why)
+	} else {
+		line(d.Name, "%s", strings.Join(append([]string{a.standing(d)}, d.counts()...), "; "))
+	}
+	if d.Failing > 0 {
+		if d.Error == "" && d.Fault == "" && d.elsewhere == "" {
+			line("", "failing: %s", d.LastError)
+		}
+		line("", "next try %s, or now with: hookspan flush", d.NextTry.Local().Format(time.DateTime))
+	}
+	if n := len(d.Parked); n > 0 {
+		line("", "rejected %s: %s", a.ago(d.Parked[n-1].At), d.Parked[n-1].Error)
+	}
+}
+
+// standing says how the last try went.
+func (a *app) standing(d *destination) string {
+	switch {
+	case d.Name == config.ExporterStore && d.Stored == nil:
+		return "cannot be read: hookspan doctor"
+	case d.Stored != nil && d.Stored.Traces == 0:
+		return "no traces yet"
+	case d.Stored != nil:
+		return fmt.Sprintf("%s, %s on this machine, imported ones included; the newest began %s",
+			plural(int(d.Stored.Traces), "trace"), plural(int(d.Stored.Spans), "span"), a.ago(d.Stored.Newest))
+	case d.Error != "":
+		return fmt.Sprintf("failing: tried %s: %s", a.ago(d.Tried), d.said())
+	case !d.Tried.IsZero():
+		return fmt.Sprintf("taken %s at %s", a.ago(d.Taken), d.Target)
+	case d.elsewhere != "":
+		return fmt.Sprintf("not tried yet at %s (last at %s): hookspan test", d.Target, d.elsewhere)
+	case d.Runs > 0 || d.Failing > 0:
+		return d.Target
+	}
+	return fmt.Sprintf("not tried yet at %s: hookspan test", d.Target)
+}
+
+// said is what came of the last try, and where.
+func (d *destination) said() string {
+	text := strings.TrimPrefix(strings.TrimPrefix(d.Error, d.Name+": "), d.Name+" ")
+	if !strings.Contains(text, d.Target) {
+		text += " (" + d.Target + ")"
+	}
+	return text
+}
+
+// counts are the sessions, traces and spans of the spool.
+func (d *destination) counts() []string {
+	var out []string
+	if d.Runs > 0 && d.Stored == nil {
+		out = append(out, fmt.Sprintf("%s, %s of the sessions in the spool delivered", plural(int(d.Runs), "trace"), plural(int(d.Spans), "span")))
+	}
 	if d.Behind > 0 {
-		a.printf("; %s under way or waiting", plural(d.Behind, "session"))
+		out = append(out, plural(d.Behind, "session")+" under way or waiting")
 	}
 	if d.Rejected > 0 {
-		a.printf("; %s rejected", plural(int(d.Rejected), "span"))
+		out = append(out, plural(int(d.Rejected), "span")+" rejected")
 	}
 	if n := len(d.Parked); n > 0 {
-		a.printf("; %s refused for good", plural(n, "trace"))
+		out = append(out, plural(n, "trace")+" rejected, kept here")
 	}
-	a.printf("\n")
-	if d.Failing > 0 {
-		a.printf("%-12s failing: %s\n", "", printable(d.LastError))
-		a.printf("%-12s next try %s, or now with: hookspan flush\n", "", d.NextTry.Local().Format("2006-01-02 15:04:05"))
-	}
-	if n := len(d.Parked); n > 0 {
-		a.printf("%-12s refused: %s\n", "", printable(d.Parked[n-1].Error))
-	}
+	return out
 }
 
 func bytesText(n int64) string {

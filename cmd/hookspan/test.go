@@ -70,7 +70,7 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 				return err
 			}
 		}
-		t := a.try(ctx, d, spans)
+		t := a.try(ctx, p, d, spans)
 		if t.OK && d.Name == config.ExporterStore {
 			t.readBack(ctx, p.store, id, len(spans))
 		}
@@ -102,19 +102,20 @@ func noDestination() error {
 	return hinted{errors.New("no destination is set up"), "hookspan config shows the settings"}
 }
 
-func (a *app) try(ctx context.Context, d deliver.Destination, spans tracetest.SpanStubs) trial {
+func (a *app) try(ctx context.Context, p *pipeline, d deliver.Destination, spans tracetest.SpanStubs) trial {
 	t := trial{Destination: d.Name, Target: a.target(d.Name)}
 	start := a.now()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	err := d.Exporter.ExportSpans(ctx, spans.Snapshots())
 	t.Seconds = a.now().Sub(start).Seconds()
+	// What the client says around an error of ours names the endpoint twice.
+	if e := (*deliver.Error)(nil); errors.As(err, &e) {
+		err = e
+	}
+	p.Answered(d.Name, err)
 	if err != nil {
-		t.Answer = err.Error()
-		// What the client says around an error of ours names the endpoint twice.
-		if e := (*deliver.Error)(nil); errors.As(err, &e) {
-			t.Answer = e.Error()
-		}
+		t.Answer = message(err)
 		return t
 	}
 	t.OK, t.Answer = true, "taken"

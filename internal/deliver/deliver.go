@@ -68,6 +68,10 @@ type Deliverer struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Log takes one line; if nil, it is dropped.
 	Log func(line string)
+	// Answered is called after each call of an exporter with its error, or nil,
+	// unless the caller went away meanwhile; if nil, nothing is reported. Calls
+	// may come from several goroutines.
+	Answered func(destination string, err error)
 	// Progress is called after each session a destination is through with; if
 	// nil, nothing is told. Calls may come from several goroutines.
 	Progress func()
@@ -473,12 +477,15 @@ func (d *Deliverer) call(ctx context.Context, dst *Destination, part tracetest.S
 	if timeout <= 0 {
 		timeout = 30 * time.Second
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := dst.Exporter.ExportSpans(ctx, part.Snapshots())
+	err := dst.Exporter.ExportSpans(within, part.Snapshots())
 	// What the client says around an error of ours names the endpoint twice.
 	if e := (*Error)(nil); errors.As(err, &e) {
-		return e
+		err = e
+	}
+	if d.Answered != nil && (err == nil || ctx.Err() == nil) {
+		d.Answered(dst.Name, err)
 	}
 	return err
 }

@@ -214,15 +214,18 @@ func (p *Process) off(cfg *config.Config) bool {
 	if _, err := os.Lstat(cfg.PausePath()); err == nil {
 		return true
 	}
-	if config.ProjectDisabled(readProject, p.Dir) {
+	if ProjectOff(p.Dir) {
 		return true
 	}
 	if p.Host.ProjectVariable == "" {
 		return false
 	}
 	project, _ := takeVariable(p.Environ, p.Host.ProjectVariable)
-	return project != p.Dir && config.ProjectDisabled(readProject, project)
+	return project != p.Dir && ProjectOff(project)
 }
+
+// ProjectOff reports that the project in dir switches recording off for itself.
+func ProjectOff(dir string) bool { return config.ProjectDisabled(readProject, dir) }
 
 func (p *Process) store(cfg *config.Config, sp *spool.Spool, head hook.Head, in payload) error {
 	return sp.Append(&spool.Record{

@@ -69,6 +69,9 @@ type ClaudeReport struct {
 	// Telemetry says where Claude Code's own telemetry is switched on, empty
 	// where it is not.
 	Telemetry string
+	// Endpoint says which settings file sets an OTLP endpoint in its env, which
+	// Claude Code keeps from its hooks; empty where none does.
+	Endpoint string
 	// Warnings are what else the user should know, in the same form as Off.
 	Warnings []string
 }
@@ -181,6 +184,9 @@ func ClaudeStatus(ctx context.Context, sys System, o ClaudeOptions) (*ClaudeRepo
 		}
 		if r.Telemetry == "" {
 			r.Telemetry = sys.claudeTelemetry(project)
+		}
+		if r.Endpoint == "" {
+			r.Endpoint = sys.claudeEndpoint(project)
 		}
 	}
 	return r, nil

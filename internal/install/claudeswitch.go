@@ -116,6 +116,19 @@ func (s System) claudeTelemetry(project string) string {
 	return ""
 }
 
+// claudeEndpoint says which settings file sets an OTLP endpoint, or "".
+func (s System) claudeEndpoint(project string) string {
+	for _, path := range s.settingsOf(project) {
+		env := readSwitches(path).Env
+		for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
+			if v, ok := env[name]; ok && v != "" {
+				return fmt.Sprintf("%q", path)
+			}
+		}
+	}
+	return ""
+}
+
 func truthy(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "1", "true", "yes", "on":

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+)
+
+// examineDelivery says of each destination when it was tried last and what came
+// of it.
+func (a *app) examineDelivery(st *status) []finding {
+	var out []finding
+	if len(st.Destinations) == 0 {
+		out = append(out, finding{"problem", "no destination is set up", "hookspan config shows the settings; without HOOKSPAN_EXPORTERS the local store is always there"})
+	}
+	for i := range st.Destinations {
+		d := &st.Destinations[i]
+		switch {
+		case d.Off != "":
+			continue // a wrong setting, which has been named
+		case d.Fault != "":
+			out = append(out, finding{"problem", d.Name + " gets nothing: " + d.Fault, "what is for it waits; set that right, then run 'hookspan test'"})
+		default:
+			out = append(out, a.examineAnswer(d))
+		}
+		if n := len(d.Parked); n > 0 {
+			last := d.Parked[n-1]
+			hint := "fix the cause, then run 'hookspan flush': it sends them again"
+			if d.Taken.After(last.At) {
+				hint = d.Name + " has taken others since: 'hookspan flush' sends these again"
+			}
+			out = append(out, finding{
+				"problem", fmt.Sprintf("%s: %s rejected, kept here, the last %s: %s", d.Name, plural(n, "trace"), a.ago(last.At), last.Error), hint,
+			})
+		}
+	}
+	return out
+}
+
+// examineAnswer judges a destination by its last answer.
+func (a *app) examineAnswer(d *destination) finding {
+	waits := ""
+	if d.Failing > 0 {
+		waits = "; " + plural(d.Failing, "session") + " wait"
+		if d.Failing == 1 {
+			waits += "s"
+		}
+		waits += ", next try " + d.NextTry.Local().Format(time.DateTime)
+	}
+	retry := "fix the cause, then run 'hookspan test'"
+	if d.Failing > 0 {
+		retry = "fix the cause, then run 'hookspan flush'"
+	}
+	text := d.Name + ": "
+	switch {
+	case d.Name == config.ExporterStore && d.Failing > 0:
+		return finding{"problem", text + d.LastError + waits, retry}
+	case d.Stored != nil:
+		return finding{"ok", text + a.standing(d), ""}
+	case d.Error != "":
+		text += fmt.Sprintf("tried %s: %s", a.ago(d.Tried), d.said())
+		if d.Taken.IsZero() {
+			text += "; it has never taken anything"
+		} else {
+			text += "; taken last " + a.ago(d.Taken)
+		}
+		return finding{"problem", text + waits, retry}
+	case !d.Tried.IsZero():
+		return finding{"ok", text + a.standing(d) + waits, ""}
+	case d.elsewhere != "":
+		return finding{
+			"note", fmt.Sprintf("%s%s is not tried yet: the last try was at %s%s", text, d.Target, d.elsewhere, waits),
+			"run 'hookspan test'; 'hookspan flush' sends what waits",
+		}
+	case d.Failing > 0:
+		return finding{"problem", text + d.LastError + waits, retry}
+	case d.Runs > 0:
+		return finding{"ok", text + a.standing(d), ""}
+	}
+	return finding{"note", text + d.Target + " is not tried yet", "run 'hookspan test'"}
+}
+
+// examineStripped looks for settings that Claude Code keeps from its hooks.
+func (a *app) examineStripped(st *status) []finding {
+	if !st.claude.Present() {
+		return nil
+	}
+	const general, traces = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	hint := "set it in " + a.envFile()
+	set := false
+	for _, name := range []string{traces, general} {
+		switch a.cfg.Source(name) {
+		case config.Environment:
+			return []finding{{
+				"problem", name + " is set in the environment alone: Claude Code removes OTEL_* from what it gives its hooks, so its traces do not go there by themselves", hint,
+			}}
+		case config.File:
+			set = true
+		}
+	}
+	where := st.claude.Endpoint
+	if set || where == "" {
+		return nil
+	}
+	level := "problem"
+	if st.claude.Telemetry != "" {
+		level = "note" // it is for Claude Code's own telemetry, perhaps for that alone
+	}
+	return []finding{{level, "the OTLP endpoint in the env of " + where + " does not reach hookspan: Claude Code removes OTEL_* from what it gives its hooks", hint}}
+}

@@ -1,0 +1,99 @@
+package deliver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Answer is what a destination answered last, at one of its addresses.
+type Answer struct {
+	// Target is the address, without a credential.
+	Target string `json:"target"`
+	// Tried is when something was sent there last, Taken when it was taken last;
+	// zero if never.
+	Tried time.Time `json:"tried"`
+	Taken time.Time `json:"taken,omitzero"`
+	// Error is what came of the last try, empty where it was taken.
+	Error string `json:"error,omitempty"`
+}
+
+// Failed reports that the last try was not taken.
+func (a *Answer) Failed() bool { return a.Error != "" }
+
+// answersVersion is the version of the file, see FORMAT.md.
+const answersVersion = 1
+
+// maxTargets bounds how many addresses are kept: projects may have their own.
+const maxTargets = 8
+
+type answersFile struct {
+	Version int      `json:"v"`
+	Answers []Answer `json:"answers"`
+}
+
+func answersPath(dir, destination string) string {
+	return filepath.Join(dir, "answers-"+destination+".json")
+}
+
+// Answers are the last answers of a destination that are noted in dir, one for
+// each address, the newest first. A file that is missing, damaged or of another
+// version says nothing: it is for people, and nothing depends on it.
+func Answers(dir, destination string) ([]Answer, error) {
+	b, err := os.ReadFile(answersPath(dir, destination))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the answers of %q: %w", destination, err)
+	}
+	var f answersFile
+	if json.Unmarshal(b, &f) != nil || f.Version != answersVersion {
+		return nil, nil
+	}
+	return f.Answers, nil
+}
+
+// NoteAnswer notes in dir what a destination answered, in place of what it
+// answered at this address before. Of two processes that note at once the later
+// one counts.
+func NoteAnswer(dir, destination string, a Answer) error {
+	all, err := Answers(dir, destination)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(all, func(o Answer) bool { return o.Target == a.Target }); i >= 0 {
+		if a.Taken.IsZero() {
+			a.Taken = all[i].Taken
+		}
+		all = slices.Delete(all, i, i+1)
+	}
+	all = append([]Answer{a}, all...)
+	b, err := json.Marshal(answersFile{answersVersion, all[:min(len(all), maxTargets)]})
+	if err != nil {
+		return err
+	}
+	return replaceFile(answersPath(dir, destination), b)
+}
+
+// replaceFile puts a new file of mode 0600 in the place of path.
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".answers-*")
+	if err != nil {
+		return fmt.Errorf("note an answer: %w", err)
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("note an answer: %w", err)
+	}
+	return nil
+}
