@@ -78,12 +78,12 @@ func previewSize(value string) int {
 // refusal is the problem with a value that loosens.
 func (c *Config) refusal(name, than string, in candidate) *Problem {
 	p := &Problem{
-		Variable: name, Source: in.source, Allowed: "the same or less, or set it in " + c.ownFile,
+		Variable: name, Source: in.source, Allowed: "the same or less; more can be set in the env file alone",
 		Reason: fmt.Sprintf("%q keeps more of the texts than %q in %s, which stays in force", shorten(in.raw), than, c.ownFile),
 	}
 	if name == "HOOKSPAN_REDACT" {
 		p.Reason = fmt.Sprintf("%q counts in the env file alone, so secrets are still removed", shorten(in.raw))
-		p.Allowed = "true, or set it in " + c.ownFile
+		p.Allowed = "true"
 	}
 	return p
 }
@@ -184,7 +184,7 @@ func (c *Config) mixed(exporter, address, credential, in string) *Problem {
 	p := &Problem{
 		Variable: address, Source: c.where(address),
 		Reason:  fmt.Sprintf("may not get the credential in %s of %s, so %s is off", credential, in, exporter),
-		Allowed: "address and credential from one place: set both in " + c.ownFile + ", or both in the environment",
+		Allowed: "address and credential from one place, both in the env file or both in the environment",
 	}
 	if c.from(address) == mine {
 		p.Variable, p.Source = credential, c.where(credential)

@@ -56,7 +56,7 @@ func TestACredentialGoesToAnAddressFromTheSameSource(t *testing.T) {
 		{"OTLP: an address of the environment over the file's, no credential", []string{endpoint}, []string{elsewhere}, "otlp", nil},
 		{"OTLP: the environment sends the file's headers elsewhere", []string{endpoint, headers}, []string{elsewhere}, "", []string{
 			"OTEL_EXPORTER_OTLP_ENDPOINT: may not get the credential in OTEL_EXPORTER_OTLP_HEADERS of " + ownPath + ", so otlp is off (in the environment)",
-			"set both in " + ownPath,
+			": allowed address and credential from one place, both in the env file or both in the environment",
 		}},
 		{"OTLP: the same by the variable for traces", []string{endpoint, headers}, []string{evil}, "", []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: may not get"}},
 		{"OTLP: the same where the file has headers for traces", []string{endpoint, "OTEL_EXPORTER_OTLP_TRACES_HEADERS=api-key=k"}, []string{elsewhere}, "", []string{"in OTEL_EXPORTER_OTLP_TRACES_HEADERS of " + ownPath}},
@@ -177,12 +177,12 @@ func TestTheEnvironmentMayTightenAndNotLoosen(t *testing.T) {
 	}{
 		{"capture: tighter", lns("HOOKSPAN_CAPTURE=full"), nil, lns("HOOKSPAN_CAPTURE=preview"), capture, "preview", 0, ""},
 		{"capture: none", lns("HOOKSPAN_CAPTURE=preview"), nil, lns("HOOKSPAN_CAPTURE=none"), capture, "none", 0, ""},
-		{"capture: full over none", lns("HOOKSPAN_CAPTURE=none"), nil, lns("HOOKSPAN_CAPTURE=full"), capture, "none", 1, `HOOKSPAN_CAPTURE: "full" keeps more of the texts than "none" in ` + ownPath + ", which stays in force (in the environment): allowed the same or less, or set it in " + ownPath},
+		{"capture: full over none", lns("HOOKSPAN_CAPTURE=none"), nil, lns("HOOKSPAN_CAPTURE=full"), capture, "none", 1, `HOOKSPAN_CAPTURE: "full" keeps more of the texts than "none" in ` + ownPath + ", which stays in force (in the environment): allowed the same or less; more can be set in the env file alone"},
 		{"capture: preview over none", lns("HOOKSPAN_CAPTURE=none"), nil, lns("HOOKSPAN_CAPTURE=preview"), capture, "none", 1, ""},
 		{"capture: full over preview", lns("HOOKSPAN_CAPTURE=preview"), nil, lns("HOOKSPAN_CAPTURE=FULL"), capture, "preview", 1, ""},
 		{"capture: the file says nothing", nil, nil, lns("HOOKSPAN_CAPTURE=full"), capture, "full", 0, ""},
 		{"capture: the file is wrong, which counts as none", lns("HOOKSPAN_CAPTURE=x"), nil, lns("HOOKSPAN_CAPTURE=full"), capture, "none", 2, ""},
-		{"redact: switched off by the environment", nil, nil, lns("HOOKSPAN_REDACT=off"), redact, true, 1, `HOOKSPAN_REDACT: "off" counts in the env file alone, so secrets are still removed (in the environment): allowed true, or set it in ` + ownPath},
+		{"redact: switched off by the environment", nil, nil, lns("HOOKSPAN_REDACT=off"), redact, true, 1, `HOOKSPAN_REDACT: "off" counts in the env file alone, so secrets are still removed (in the environment): allowed true`},
 		{"redact: the file says so, too", lns("HOOKSPAN_REDACT=true"), nil, lns("HOOKSPAN_REDACT=false"), redact, true, 1, ""},
 		{"redact: switched off by the file", lns("HOOKSPAN_REDACT=false"), nil, nil, redact, false, 0, ""},
 		{"redact: switched off by both", lns("HOOKSPAN_REDACT=no"), nil, lns("HOOKSPAN_REDACT=false"), redact, false, 0, ""},

@@ -168,7 +168,7 @@ func (a *app) status(ctx context.Context) (*status, error) {
 	}
 	for _, name := range []string{config.ExporterOTLP, config.ExporterInfinium} {
 		if p := a.cfg.Refused(name); p != nil {
-			st.Destinations = append(st.Destinations, destination{Name: name, Off: p.Error()})
+			st.Destinations = append(st.Destinations, destination{Name: name, Off: p.Variable + ": " + p.Reason})
 		}
 	}
 	return st, a.spoolStatus(st)
