@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/config"
@@ -27,8 +28,11 @@ func (a *app) examineDelivery(st *status) []finding {
 		if n := len(d.Parked); n > 0 {
 			last := d.Parked[n-1]
 			hint := "fix the cause, then run 'hookspan flush': it sends them again"
-			if d.Taken.After(last.At) {
+			switch {
+			case d.Taken.After(last.At):
 				hint = d.Name + " has taken others since: 'hookspan flush' sends these again"
+			case d.elsewhere != "":
+				hint = "the address has changed since: 'hookspan flush' sends them to " + d.Target
 			}
 			out = append(out, finding{
 				"problem", fmt.Sprintf("%s: %s rejected, kept here, the last %s: %s", d.Name, plural(n, "trace"), a.ago(last.At), last.Error), hint,
@@ -83,7 +87,7 @@ func (a *app) examineAnswer(d *destination) finding {
 
 // examineStripped looks for settings that Claude Code keeps from its hooks.
 func (a *app) examineStripped(st *status) []finding {
-	if !st.claude.Present() {
+	if !st.claude.Present() || len(a.cfg.Exporters) > 0 && !slices.Contains(a.cfg.Exporters, config.ExporterOTLP) {
 		return nil
 	}
 	const general, traces = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
