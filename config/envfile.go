@@ -155,10 +155,9 @@ func unknown(file, environ map[string]string, known map[string]bool, path string
 // that the name is nearest to, or, where none is near, says what is allowed.
 func noSuch(known map[string]bool, name, source string) *Problem {
 	p := &Problem{Variable: name, Reason: "no such variable", Source: source, Allowed: "the variables that hookspan config --all lists"}
-	const most = 2
-	best, least := "", most+1
+	best, least := "", 2*fewLetters+1
 	for k := range known {
-		if d := distance(name, k); d < least || d == least && d <= most && k < best {
+		if d, ok := near(name, k); ok && (d < least || d == least && k < best) {
 			best, least = k, d
 		}
 	}
@@ -168,25 +167,19 @@ func noSuch(known map[string]bool, name, source string) *Problem {
 	return p
 }
 
-// distance is the number of letters to put in, take out or change to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+// fewLetters is how many letters of each of two names may differ, in one place.
+const fewLetters = 2
+
+// near reports that two names differ in a few letters in one place, and in how
+// many.
+func near(a, b string) (letters int, ok bool) {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
 	}
-	for i := range len(a) {
-		above := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := above
-			if a[i] != b[j] {
-				change++
-			}
-			above = row[j+1]
-			row[j+1] = min(change, row[j]+1, above+1)
-		}
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	return row[len(b)]
+	return len(a) + len(b), max(len(a), len(b)) <= fewLetters
 }
 
 // ours reports that no other program has variables of such a name.

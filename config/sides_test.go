@@ -39,7 +39,7 @@ func TestACredentialGoesToAnAddressFromTheSameSource(t *testing.T) {
 		key       = "OTEL_EXPORTER_OTLP_CLIENT_KEY=/k.pem"
 		ca        = "OTEL_EXPORTER_OTLP_CERTIFICATE=/ca.pem"
 		id        = "INFINIUM_AGENT_ID=a-1"
-		secret    = "INFINIUM_AGENT_SECRET=s3cret-s3cret" //nolint:gosec // A made-up one.
+		secret    = "INFINIUM_AGENT_SECRET=s3cret-s3cret"
 		base      = "INFINIUM_BASE_URL=https://mine.example/api"
 		evilBase  = "INFINIUM_BASE_URL=https://evil.example/api"
 	)
@@ -127,7 +127,7 @@ func TestCleartextIsLetThroughByTheCredentialsOwnSource(t *testing.T) {
 		allow    = "HOOKSPAN_ALLOW_INSECURE=true"
 		forbid   = "HOOKSPAN_ALLOW_INSECURE=false"
 		id       = "INFINIUM_AGENT_ID=a-1"
-		secret   = "INFINIUM_AGENT_SECRET=s3cret-s3cret" //nolint:gosec // A made-up one.
+		secret   = "INFINIUM_AGENT_SECRET=s3cret-s3cret"
 		base     = "INFINIUM_BASE_URL=http://c.example/api"
 	)
 	tests := []struct {
@@ -277,13 +277,17 @@ func TestAMisspeltVariableOfTheEnvironmentIsNamed(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
+func TestNamesThatAreNear(t *testing.T) {
 	for _, tt := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"abc", "abc", 0}, {"abc", "ac", 1}, {"abc", "xbc", 1}, {"ab", "ba", 2}, {"", "abc", 3}} {
-		if got := distance(tt.a, tt.b); got != tt.want {
-			t.Errorf("%q to %q: got %d, want %d", tt.a, tt.b, got, tt.want)
+		a, b    string
+		letters int
+		near    bool
+	}{
+		{"abc", "abc", 0, true}, {"abc", "ac", 1, true}, {"abc", "abcd", 1, true}, {"abc", "axc", 2, true}, {"abc", "acb", 4, true},
+		{"abcd", "a", 3, false}, {"", "abc", 3, false}, {"aXbcdYe", "abcde", 5, false},
+	} {
+		if n, ok := near(tt.a, tt.b); ok != tt.near || ok && n != tt.letters {
+			t.Errorf("%q and %q: got %d, %t; want %d, %t", tt.a, tt.b, n, ok, tt.letters, tt.near)
 		}
 	}
 }

@@ -23,9 +23,6 @@ type Answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Failed reports that the last try was not taken.
-func (a *Answer) Failed() bool { return a.Error != "" }
-
 // answersVersion is the version of the file, see FORMAT.md.
 const answersVersion = 1
 
@@ -83,7 +80,7 @@ func NoteAnswer(dir, destination string, a Answer) error {
 
 // replaceFile puts a new file of mode 0600 in the place of path.
 func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".answers-*")
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.tmp")
 	if err != nil {
 		return fmt.Errorf("note an answer: %w", err)
 	}
