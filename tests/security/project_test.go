@@ -185,6 +185,10 @@ func projects(t *testing.T, r *proof.Result) {
 	if _, err := os.Lstat(ran); err != nil {
 		r.Break("a trusted hook did not run (%v)", err)
 	}
+	// Redaction stays on all the same, and rules that are named must be there.
+	if err := os.WriteFile(filepath.Join(canary, "file"), []byte("nothing NOTHING\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	w.Environ = append(w.Environ, "HOOKSPAN_CONFIG_FILE="+outsideEnv)
 	w.Play(task(t, "misled", "prompt", "read_file", "a", "b"))
 	endSweeps(t, w)
