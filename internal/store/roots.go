@@ -31,9 +31,9 @@ type Root struct {
 }
 
 // Conversation gives the roots of the runs of one session of the host's, by
-// their start, those that Prune removed last; none for a session that is not known. A trace whose id came from
-// outside may hold runs of several sessions; it counts for the one that List
-// shows.
+// their start, those that Prune removed last; none for a session that is not
+// known. A trace whose id came from outside may hold runs of several sessions; it
+// counts for the one that List shows.
 func (s *Store) Conversation(ctx context.Context, session string) ([]Root, error) {
 	out, err := s.roots(ctx, ofSession, session)
 	if err != nil {
