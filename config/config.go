@@ -32,7 +32,7 @@ type Config struct {
 	MaxEventBytes int64         `group:"Local files" env:"HOOKSPAN_MAX_EVENT_BYTES" envDefault:"1MiB" kind:"size" min:"4KiB" max:"32MiB" allowed:"a size such as 512KiB, from 4KiB to 32MiB" doc:"Largest hook payload that is kept whole; in larger ones long texts are cut."`
 	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC" envDefault:"boundary" kind:"oneof" allowed:"boundary, always, never" doc:"When events are forced to disk: before a delivery, at every event, or whenever the system sees fit."`
 	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES" envDefault:"1GiB" kind:"size" min:"1MiB" max:"1TiB" allowed:"a size such as 1GiB, from 1MiB to 1TiB" doc:"Size of the event spool above which the oldest finished sessions are removed."`
-	Retention     time.Duration `env:"HOOKSPAN_RETENTION" envDefault:"720h" kind:"duration" min:"0s" max:"876000h" allowed:"a duration such as 720h, or 0 for ever" doc:"How long the local store keeps a trace; 0 keeps it for ever."`
+	Retention     time.Duration `env:"HOOKSPAN_RETENTION" envDefault:"720h" kind:"duration" min:"0s" max:"876000h" allowed:"a duration such as 720h, or 0 for ever" doc:"How long the local store keeps a trace, from its end or from when it was stored (imported), whichever is later; 0 keeps it for ever."`
 	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE" kind:"abspath" allowed:"an absolute path" doc:"Env file to read instead of hookspan.env in the configuration folder. Only read from the process environment."`
 
 	Hooks           bool   `group:"Hooks of your own on Cline" env:"HOOKSPAN_HOOKS" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Runs the Claude-format hooks in hooks.json when Cline works."`

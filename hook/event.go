@@ -298,4 +298,7 @@ type Head struct {
 	RunEnds bool
 	// Dirs are the session's project folders, as far as the payload names them.
 	Dirs []string
+	// Agent is the agent that sent the payload, by a short name such as "codex",
+	// where it is another than the one the hook was installed for; else empty.
+	Agent string
 }

@@ -94,6 +94,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		return out
 	}
 	out = append(out, a.examineHooks(st)...)
+	out = append(out, a.examineOtherAgents()...)
 	out = append(out, a.examineOwnHooks(st)...)
 	out = append(out, a.examineDelivery(st)...)
 	out = append(out, a.examineSpool()...)

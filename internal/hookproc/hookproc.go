@@ -33,8 +33,12 @@ type Host struct {
 	// project's folder, where the folder the hook runs in may be another. If
 	// empty, the host has none.
 	ProjectVariable string
-	// Peek finds the session and the kind of an event; it never fails.
+	// Peek finds the session and the kind of an event; it never fails. An event
+	// of another agent is not stored.
 	Peek func(payload []byte, event string) hook.Head
+	// Silence is what another agent that runs this host's hook is answered. If
+	// nil, nothing.
+	Silence func(agent string) []byte
 	// Reply encodes an answer. If nil, the host expects none.
 	Reply func(hook.Reply) []byte
 	// HooksFile is the file with the user's Claude-format hooks, relative to a
@@ -109,6 +113,11 @@ func (p *Process) Run() {
 	}
 	in := p.read(cfg.MaxEventBytes, over, log)
 	head := p.Host.Peek(in.data, p.Event)
+	if head.Agent != "" {
+		p.leaveAlone(head, cfg, log)
+		out.sent = true
+		return
+	}
 	for _, dir := range head.Dirs {
 		hooked = hooked || cfg.Hooks && dir != p.Dir && p.hookedIn(dir)
 	}
