@@ -14,6 +14,9 @@ type File struct {
 	Path string
 	// Disabled is the file's disableAllHooks.
 	Disabled bool
+	// Env are the variables that hooks get besides their environment, in the
+	// file's order.
+	Env []Variable
 	// Handlers are the handlers that can run, in the file's order.
 	Handlers []Handler
 	// Problems are what in the file will not work, in the file's order.
