@@ -151,7 +151,7 @@ func (a *app) recentHookProblems() []finding {
 	list := a.hookProblems().List()
 	var out []finding
 	for _, n := range list[max(0, len(list)-shownHookProblems):] {
-		text := "hooks: " + n.Text + " (" + n.Last.Local().Format(time.DateTime)
+		text := "hooks: " + a.clean(n.Text) + " (" + n.Last.Local().Format(time.DateTime)
 		if n.Count > 1 {
 			text += ", " + strconv.Itoa(n.Count) + " times"
 		}

@@ -284,7 +284,7 @@ func (a *app) removeFrom(path string, project, dryRun bool, match func(hookfile.
 		return nil
 	}
 	for _, h := range removed {
-		a.printf("remove   %s\n", printable(hookfile.Describe(h)))
+		a.printf("remove   %s\n", printable(a.clean(hookfile.Describe(h))))
 	}
 	_, err = a.saveHooks(file, after, false, dryRun)
 	return err

@@ -134,14 +134,14 @@ func (a *app) importFile(path string, settings, to []byte) (after []byte, added 
 	for _, h := range file.Handlers {
 		var changed bool
 		if to, changed, err = hookfile.Add(to, h); err != nil {
-			return nil, nil, fmt.Errorf("settings %q, line %d: %s: %w", path, h.Line, hookfile.Describe(h), err)
+			return nil, nil, fmt.Errorf("settings %q, line %d: %s: %w", path, h.Line, a.clean(hookfile.Describe(h)), err)
 		}
 		if !changed {
 			double++
 			continue
 		}
 		added = append(added, h)
-		a.printf("  add      %s\n", printable(hookfile.Describe(h)))
+		a.printf("  add      %s\n", printable(a.clean(hookfile.Describe(h))))
 	}
 	if double > 0 {
 		a.printf("  keep     %s there already\n", plural(double, "hook"))
