@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -173,6 +174,7 @@ type hooksRemoveFlags struct {
 	project        projectFlag
 	event, matcher string
 	dryRun         bool
+	noInstall      bool
 }
 
 func (a *app) hooksRemoveCmd() *cobra.Command {
@@ -182,8 +184,9 @@ func (a *app) hooksRemoveCmd() *cobra.Command {
 		Short: "Remove hooks from hooks.json",
 		Long: `Remove the hook with the number that hooks list shows, or all of an event, with a
 matcher or a command if given, from your own hooks.json or with --project from that of
-a project. What goes is shown; the file as it was is kept beside it. Cline's own hook
-files stay: hookspan uninstall cline removes them.`,
+a project. What goes is shown; the file as it was is kept beside it. A PreToolUse hook
+file of Cline's that was installed for your hooks goes with the last hook that needs
+it. The others stay: hookspan uninstall cline removes them.`,
 		Args: takes(1, "one number, or the command of a hook"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksRemove(cmd, f, args) },
 	}
@@ -191,6 +194,7 @@ files stay: hookspan uninstall cline removes them.`,
 	cmd.Flags().StringVar(&f.event, "event", "", "hooks of this event")
 	cmd.Flags().StringVar(&f.matcher, "matcher", "", "hooks with exactly this matcher")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
+	cmd.Flags().BoolVar(&f.noInstall, "no-install", false, "leave the hook files in Cline's folders as they are")
 	return cmd
 }
 
@@ -218,7 +222,7 @@ func (a *app) hooksRemove(cmd *cobra.Command, f hooksRemoveFlags, args []string)
 	if err != nil {
 		return err
 	}
-	return a.removeFrom(path, project, f.dryRun, func(h hookfile.Handler) bool {
+	return a.removeFrom(cmd.Context(), path, project, f, func(h hookfile.Handler) bool {
 		switch {
 		case h.Event != f.event,
 			cmd.Flags().Changed("matcher") && matcherText(h.Matcher) != matcherText(f.matcher),
@@ -245,7 +249,7 @@ func (a *app) removeNumber(cmd *cobra.Command, f hooksRemoveFlags, number int) e
 				continue
 			}
 			one := s.File.Handlers[i]
-			return a.removeFrom(s.Path, s.Project, f.dryRun, func(h hookfile.Handler) bool { return sameHook(one, h) })
+			return a.removeFrom(cmd.Context(), s.Path, s.Project, f, func(h hookfile.Handler) bool { return sameHook(one, h) })
 		}
 	}
 	return wrongUsage(cmd, "%d: there %s; hookspan hooks list shows them with their numbers", number, isOrAre(n))
@@ -265,7 +269,7 @@ func sameHook(a, b hookfile.Handler) bool {
 		slices.Equal(a.Args, b.Args) && a.URL == b.URL && a.If == b.If && a.Timeout == b.Timeout && a.Async == b.Async
 }
 
-func (a *app) removeFrom(path string, project, dryRun bool, match func(hookfile.Handler) bool) error {
+func (a *app) removeFrom(ctx context.Context, path string, project bool, f hooksRemoveFlags, match func(hookfile.Handler) bool) error {
 	file, err := openHooks(path, project)
 	if err != nil {
 		return err
@@ -286,8 +290,10 @@ func (a *app) removeFrom(path string, project, dryRun bool, match func(hookfile.
 	for _, h := range removed {
 		a.printf("remove   %s\n", printable(a.clean(hookfile.Describe(h))))
 	}
-	_, err = a.saveHooks(file, after, false, dryRun)
-	return err
+	if changed, err := a.saveHooks(file, after, false, f.dryRun); err != nil || !changed || !guards(removed) {
+		return err
+	}
+	return a.releaseHookFiles(ctx, f.noInstall)
 }
 
 func ifProject(project bool, path string) string {

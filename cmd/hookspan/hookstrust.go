@@ -68,7 +68,7 @@ func (a *app) hooksUntrustCmd() *cobra.Command {
 				return nil
 			}
 			a.printf("%s is trusted no longer: its hooks do not run\n", path)
-			return nil
+			return a.releaseHookFiles(cmd.Context(), false)
 		},
 		ValidArgsFunction: folderCompletion,
 	}
