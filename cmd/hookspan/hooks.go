@@ -133,6 +133,8 @@ type listedProblem struct {
 	Text   string `json:"text"`
 	// Dropped reports that a hook does not run because of it.
 	Dropped bool `json:"dropped,omitempty"`
+	// Mistake reports what nobody can have meant.
+	Mistake bool `json:"mistake,omitempty"`
 }
 
 func (a *app) hooksListCmd() *cobra.Command {
@@ -196,31 +198,11 @@ func (a *app) listHooks(sources clinehooks.Sources) listedHooks {
 				n++
 				f.Hooks = append(f.Hooks, a.listHandler(n, h))
 			}
-			for _, p := range s.File.Problems {
-				l.Problems = append(l.Problems, listedProblem{s.Path, p.Line, p.Column, p.Text, p.Dropped})
-			}
-			l.Problems = append(l.Problems, matcherProblems(s.File)...)
+			l.Problems = append(l.Problems, a.checkSource(s, sources)...)
 		}
 		l.Files = append(l.Files, f)
 	}
 	return l
-}
-
-// matcherProblems are the matchers and rules that hookrun cannot evaluate.
-func matcherProblems(f *hookfile.File) []listedProblem {
-	var out []listedProblem
-	for _, h := range f.Handlers {
-		if err := hookrun.CheckMatcher(h.Event, h.Matcher); err != nil {
-			out = append(out, listedProblem{Path: f.Path, Line: h.Line, Text: h.Event + ": " + err.Error()})
-		}
-		if h.If == "" {
-			continue
-		}
-		if err := hookrun.CheckIf(h.If); err != nil {
-			out = append(out, listedProblem{Path: f.Path, Line: h.Line, Text: h.Event + ": " + err.Error()})
-		}
-	}
-	return out
 }
 
 func (p listedProblem) String() string {

@@ -102,7 +102,7 @@ func (f *hooksAddFlags) handler(cmd *cobra.Command, args []string) (hookfile.Han
 
 // checkHandler writes the hook into an empty file and reads that, which says
 // whatever will not work.
-func checkHandler(h hookfile.Handler) ([]hookfile.Problem, error) {
+func (a *app) checkHandler(h hookfile.Handler, project string) ([]hookfile.Problem, error) {
 	text, _, err := hookfile.Add(nil, h)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func checkHandler(h hookfile.Handler) ([]hookfile.Problem, error) {
 			return nil, fmt.Errorf("the hook would not run: %s", p.Text)
 		}
 	}
-	return f.Problems, nil
+	return a.checkHooks(f, project, a.hookSources(project)), nil
 }
 
 func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error {
@@ -128,7 +128,7 @@ func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	problems, err := checkHandler(h)
+	problems, err := a.checkHandler(h, dir)
 	if err != nil {
 		return usageError{err, cmd}
 	}
@@ -146,9 +146,6 @@ func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error
 	}
 	for _, p := range problems {
 		a.printf("note: %s\n", printable(p.Text))
-	}
-	if text := a.doubtProgram(plainProgram(h.Command), dir); text != "" {
-		a.printf("note: %s\n", printable(text))
 	}
 	if _, err := a.saveHooks(file, after, true, f.dryRun); err != nil {
 		return err

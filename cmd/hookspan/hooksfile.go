@@ -199,5 +199,8 @@ func (a *app) saveHooks(f *hooksFile, after []byte, theirs, dryRun bool) (bool, 
 	return true, nil
 }
 
-// bare reports that the file holds no hook, not even one that does not run here.
-func (f *hooksFile) bare() bool { return len(f.parsed.Handlers) == 0 && len(f.parsed.Problems) == 0 }
+// bare reports that the file holds no hook, not even one that does not run here,
+// and gives none a variable.
+func (f *hooksFile) bare() bool {
+	return len(f.parsed.Handlers) == 0 && len(f.parsed.Problems) == 0 && len(f.parsed.Env) == 0
+}

@@ -10,7 +10,7 @@ import (
 
 // showHooks prints all that a file with hooks starts and sets, for a decision
 // whether to trust it. Secrets alone are left out.
-func (a *app) showHooks(f *hookfile.File) {
+func (a *app) showHooks(f *hookfile.File, problems []hookfile.Problem) {
 	if f.Disabled {
 		a.printf("  disableAllHooks is set: none of these runs as long as it is\n")
 	}
@@ -23,8 +23,8 @@ func (a *app) showHooks(f *hookfile.File) {
 	for _, h := range f.Handlers {
 		a.showHook(h)
 	}
-	for _, p := range f.Problems {
-		a.printf("  note: line %d: %s\n", p.Line, printable(a.clean(p.Text)))
+	for _, p := range problems {
+		a.printf("  note: line %d: %s\n", p.Line, printable(p.Text))
 	}
 }
 

@@ -130,7 +130,7 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 		return hinted{err, "nothing was trusted: mend the file first"}
 	}
 	a.printf("%s\n", printable(path))
-	a.showHooks(f.parsed)
+	a.showHooks(f.parsed, a.checkHooks(f.parsed, projectOf(path), a.hookSources("")))
 	if a.trust().Trusted(path, f.data) {
 		a.printf("trusted already\n")
 		return nil

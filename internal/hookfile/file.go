@@ -17,6 +17,9 @@ type File struct {
 	// Env are the variables that hooks get besides their environment, in the
 	// file's order.
 	Env []Variable
+	// Denied counts the rules of "permissions.deny", which Claude Code applies and
+	// nothing does here; DeniedLine is where the list begins.
+	Denied, DeniedLine int
 	// Handlers are the handlers that can run, in the file's order.
 	Handlers []Handler
 	// Problems are what in the file will not work, in the file's order.
@@ -67,4 +70,6 @@ type Problem struct {
 	Text string
 	// Dropped reports that a handler does not run because of it.
 	Dropped bool
+	// Mistake reports what nobody can have meant as it is written.
+	Mistake bool
 }

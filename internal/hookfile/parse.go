@@ -61,6 +61,7 @@ type reading struct {
 	root     *jsontext.Node
 	disabled bool
 	vars     []Variable
+	denied   *jsontext.Node
 	places   []place
 	problems []found
 	// doubled are the events that stand in the file several times.
@@ -182,6 +183,11 @@ func (r *reading) top() {
 		}
 	}
 	r.env(members[envKey])
+	if n := r.root.Get("permissions"); n.Is(r.text, '{') {
+		if n = n.Get("deny"); n.Is(r.text, '[') && len(n.Items) > 0 {
+			r.denied = n
+		}
+	}
 	hooks := members[hooksKey]
 	switch {
 	case hooks == nil:
@@ -287,6 +293,10 @@ func (r *reading) str(n *jsontext.Node) string {
 // finish makes the result. Lines are counted in one pass over the text.
 func (r *reading) finish() *File {
 	f := &File{Path: r.path, Disabled: r.disabled, Env: r.vars}
+	if r.denied != nil {
+		f.Denied = len(r.denied.Items)
+		f.DeniedLine, _ = jsontext.Position(r.text, r.denied.Start)
+	}
 	slices.SortStableFunc(r.problems, func(a, b found) int { return a.at - b.at })
 	c := cursor{text: r.text, line: 1, column: 1}
 	for _, p := range r.problems {

@@ -33,6 +33,23 @@ func CheckMatcher(event, text string) error {
 	return err
 }
 
+// MatcherNames are the names that a matcher lists; plain is false for an
+// expression, for one that fits everything, and for one that cannot be evaluated.
+func MatcherNames(event, text string) (names []string, plain bool) {
+	m, err := compileMatcher(event, text)
+	return m.names, err == nil && !m.all && m.re == nil
+}
+
+// MatcherFits reports whether a matcher fits a name.
+func MatcherFits(event, text, subject string) (bool, error) {
+	m, err := compileMatcher(event, text)
+	if err != nil {
+		return false, err
+	}
+	_, ok, err := m.fits([]string{subject})
+	return ok, err
+}
+
 // withoutMatcher are the events on which Claude Code ignores matchers.
 func withoutMatcher(event string) bool {
 	switch event {

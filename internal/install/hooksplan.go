@@ -42,7 +42,9 @@ func PlanWithoutHooks(ctx context.Context, sys System, o Options) (*Plan, error)
 	forHooks := func(a Action) bool {
 		return slices.ContainsFunc(m.Folders, func(f manifestFolder) bool { return f.Path == a.folder && f.ForHooks })
 	}
-	stays := func(a Action) bool { return a.Op == OpForeign || (a.Op == OpRemove || a.Op == OpRestore) && !forHooks(a) }
+	stays := func(a Action) bool {
+		return a.Op == OpForeign || (a.Op == OpRemove || a.Op == OpRestore) && !forHooks(a)
+	}
 	if slices.ContainsFunc(p.Actions, stays) {
 		p.Actions = p.Foreign()
 	}
