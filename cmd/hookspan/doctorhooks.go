@@ -126,11 +126,11 @@ func (a *app) examineHooksFile(s clinehooks.Source, all clinehooks.Sources) []fi
 	}
 	// A hook that is not for Cline may be there on purpose; a mistake never is.
 	for _, p := range a.checkSource(s, all) {
+		level := "note"
 		if p.Mistake {
-			out = append(out, finding{"problem", p.String(), "the hook does not do its work: correct it, then hookspan hooks test"})
-		} else {
-			out = append(out, finding{"note", p.String(), ""})
+			level = "problem"
 		}
+		out = append(out, finding{level, p.String(), ""})
 	}
 	if len(out) == 0 {
 		out = append(out, finding{"ok", plural(len(s.File.Handlers), "hook") + " of your own in " + s.Path, ""})

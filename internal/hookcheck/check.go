@@ -99,6 +99,21 @@ func (c *checker) noteOnce(key, format string, args ...any) {
 	c.out[at].Text = fmt.Sprintf("%s (and %d more of the hooks)", text, count)
 }
 
+// mistakeOnce is noteOnce for mistakes.
+func (c *checker) mistakeOnce(key, format string, args ...any) {
+	c.noteOnce(key, format, args...)
+	c.out[c.once[key]].Mistake = true
+}
+
+// short is a matcher to be quoted.
+func short(matcher string) string {
+	const most = 80
+	if r := []rune(matcher); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return matcher
+}
+
 // values are what a matcher meets on the events that have no tool, all that Cline
 // ever gives.
 func values(event string) []string {
@@ -122,6 +137,7 @@ func values(event string) []string {
 // matcher checks whether the matcher fits anything that can come.
 func (c *checker) matcher() {
 	event, matcher := c.handler.Event, c.handler.Matcher
+	quoted := short(matcher)
 	if err := hookrun.CheckMatcher(event, matcher); err != nil {
 		c.mistake("%v", err)
 		return
@@ -144,22 +160,30 @@ func (c *checker) matcher() {
 		case tool:
 			c.noTools(never, all)
 		case all:
-			c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs: write that, or no matcher", matcher, event, or(subjects))
+			c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs: write that, or no matcher", quoted, event, or(subjects))
 		default:
-			c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs for %s: leave that out, or use another event for it", matcher, event, or(subjects), or(never))
+			c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs for %s: leave that out, or use another event for it", quoted, event, or(subjects), or(never))
 		}
 		return
 	}
 	if name, ok := permissionRule(matcher, subjects); ok {
-		c.mistake("matcher %q holds a permission rule, which fits no tool as a matcher: write \"matcher\": %q, and the rule as \"if\" of the hook", matcher, name)
+		c.mistake("matcher %q holds a permission rule, which fits no tool as a matcher: write \"matcher\": %q, and the rule as \"if\" of the hook", quoted, name)
+		return
+	}
+	if tool && (strings.Contains(matcher, "==") || strings.Contains(matcher, "&&")) {
+		so := "never runs"
+		if fits(event, matcher, subjects) {
+			so = "runs for other tools, too"
+		}
+		c.mistake("matcher %q is a condition, and a matcher is the tool's name or an expression for it, so the hook %s: write the name, and look at tool_input in the hook or in its \"if\"", quoted, so)
 		return
 	}
 	// Which servers there are is not known.
-	if fits(event, matcher, subjects) || tool && strings.Contains(matcher, "_") {
+	if fits(event, matcher, subjects) || tool && (strings.Contains(matcher, "__") || strings.Contains(matcher, "mcp")) {
 		return
 	}
 	if !tool {
-		c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs: write that, or no matcher", matcher, event, or(subjects))
+		c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs: write that, or no matcher", quoted, event, or(subjects))
 		return
 	}
 	lower := make([]string, len(subjects))
@@ -167,10 +191,10 @@ func (c *checker) matcher() {
 		lower[i] = strings.ToLower(s)
 	}
 	if fits(event, strings.ToLower(matcher), lower) {
-		c.mistake("matcher %q fits no tool of Cline's, so the hook never runs: upper and lower case count, as in \"Bash\"", matcher)
+		c.mistake("matcher %q fits no tool of Cline's, so the hook never runs: upper and lower case count, as in \"Bash\"", quoted)
 		return
 	}
-	c.note("matcher %q fits no tool of Cline's, so the hook never runs: name one that hookspan hooks test --tool knows, or remove the hook", matcher)
+	c.note("matcher %q fits no tool of Cline's, so the hook never runs: name one that hookspan hooks test --tool knows, or remove the hook", quoted)
 }
 
 // noTools says of names in a matcher that no tool has them. Where others of the

@@ -87,6 +87,8 @@ func TestMatchersThatFitNothing(t *testing.T) {
 		{"PreToolUse", "mcp__github", []string{`!1 PreToolUse: matcher "mcp__github" fits no tool, so the hook never runs: write "mcp__github__.*" for all tools of the server`}},
 		{"PreToolUse", "Bash|mcp__github", []string{`!1 PreToolUse: matcher "mcp__github" fits no tool: write "mcp__github__.*"`}},
 		{"PreToolUse", "attempt_completion", []string{`1 PreToolUse: matcher "attempt_completion" fits no call that hooks hear of, so the hook never runs: use the event Stop`}},
+		{"PreToolUse", `tool == "Bash" && tool_input.command matches "git push"`, []string{`!1 PreToolUse: matcher "tool == \"Bash\" && tool_input.command matches \"git push\"" is a condition, and a matcher is the tool's name`}},
+		{"PreToolUse", `tool == "Edit" || tool == "Write"`, []string{`!1 PreToolUse: matcher "tool == \"Edit\" || tool == \"Write\"" is a condition, and a matcher is the tool's name or an expression for it, so the hook runs for other tools, too: `}},
 		{"PreToolUse", "(", []string{`!1 PreToolUse: matcher "(" is no JavaScript regular expression`}},
 		{"SessionStart", "startup|resume", nil},
 		{"SessionStart", "^start", nil},
@@ -122,7 +124,7 @@ func TestLinesThatTheShellDoesNotRead(t *testing.T) {
 		`jq . <<< "$x"`:                      "<<<",
 		`diff <(ls a) b`:                     "<( )",
 		`a=(1 2); true`:                      "an array",
-		`source "$X/env"`:                      "source",
+		`source "$X/env"`:                    "source",
 		`true &> /dev/null`:                  "&>",
 		`true &>> /dev/null`:                 "&>>",
 		`true |& cat`:                        "|&",
@@ -192,6 +194,7 @@ func TestProgramsThatAreMissing(t *testing.T) {
 		{"not executable", home + "/plain.sh", nil, false, "!1 Stop: " + home + "/plain.sh is not executable, and a hook that cannot be started decides nothing: chmod +x "},
 		{"a script need not be executable", "sh " + home + "/plain.sh", nil, false, ""},
 		{"a missing script", "sh -x " + home + "/gone.sh", nil, false, "!1 Stop: " + home + "/gone.sh" + missing},
+		{"a missing script behind a runner", "uv run " + home + "/gone.py", nil, false, "!1 Stop: " + home + "/gone.py" + missing},
 		{"no script", "sh -c './gone.sh'", nil, false, ""},
 		{"a folder", home, nil, false, "!1 Stop: " + home + " is a folder"},
 		{"relative, for all projects", "./own.sh", nil, false, "1 Stop: ./own.sh is sought in the folder where Cline works: for a hook of all your projects write the whole path"},
@@ -216,7 +219,7 @@ func TestProgramsThatAreMissing(t *testing.T) {
 			if tt.args != nil {
 				hook["args"] = tt.args
 			}
-			if tt.name == "a script need not be executable" || tt.name == "a missing script" || tt.name == "no script" {
+			if tt.name == "a script need not be executable" || strings.HasPrefix(tt.name, "a missing script") || tt.name == "no script" {
 				p.Path = "" // where sh is does not matter
 			}
 			got := check(t, p, "Stop", "", hook)
@@ -246,7 +249,7 @@ func TestVariablesOfPluginsAreSaidOnce(t *testing.T) {
 		many = append(many, fmt.Sprintf("echo %d ${CLAUDE_PLUGIN_ROOT}/x", i))
 	}
 	wants(t, checkText(t, Place{}, file("", many...)),
-		`1 Stop: $CLAUDE_PLUGIN_ROOT is set for plugins of Claude Code only and empty here: set it under "env" in this file, or write the path itself (and 32 more of the hooks)`)
+		`1 Stop: $CLAUDE_PLUGIN_ROOT is set for plugins of Claude Code only and empty here: set it under "env" in hooks.json, or write the path itself (and 32 more of the hooks)`)
 	wants(t, checkText(t, Place{}, file("", "echo $CLAUDE_PLUGIN_ROOT $CLAUDE_PLUGIN_ROOT")),
 		`1 Stop: $CLAUDE_PLUGIN_ROOT is set for plugins`)
 	wants(t, checkText(t, Place{}, file(`"env":{"CLAUDE_PLUGIN_ROOT":"/p"},`, many...)))
@@ -254,6 +257,19 @@ func TestVariablesOfPluginsAreSaidOnce(t *testing.T) {
 	wants(t, checkText(t, Place{}, file("", `echo "${CLAUDE_PLUGIN_ROOT:-$HOME}"`, `CLAUDE_PLUGIN_ROOT=/p; echo $CLAUDE_PLUGIN_ROOT`, `echo '$CLAUDE_PLUGIN_ROOT'`, "true # $CLAUDE_PLUGIN_ROOT")))
 	wants(t, check(t, Place{}, "Stop", "", map[string]any{"command": "echo", "args": []string{"${CLAUDE_PLUGIN_ROOT}/x"}}),
 		`1 Stop: $CLAUDE_PLUGIN_ROOT is for plugins of Claude Code, and without a shell nothing replaces it`)
+}
+
+func TestAProgramThatManyHooksLackIsSaidOnce(t *testing.T) {
+	hook := `{"type":"command","command":"uvv run x"},`
+	wants(t, checkText(t, Place{Path: "/nowhere", Shell: "bash"}, `{"hooks":{"Stop":[{"hooks":[`+strings.TrimSuffix(strings.Repeat(hook, 3), ",")+`]}]}}`),
+		`!1 Stop: program "uvv" is not on PATH, and a hook that cannot be started decides nothing: install it, or write its whole path (and 2 more of the hooks)`)
+}
+
+func TestALongMatcherIsCut(t *testing.T) {
+	got := check(t, Place{}, "PreToolUse", "tool == "+strings.Repeat("x", 500), map[string]any{"command": "true"})
+	if len(got) != 1 || len(got[0]) > 350 || !strings.Contains(got[0], "...") {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestSettingsThatDoNothingHere(t *testing.T) {

@@ -99,15 +99,15 @@ func (c *checker) variables(f *syntax.File) {
 			if n.Param == nil || n.Exp != nil || !slices.Contains(pluginVariables[:], n.Param.Value) || c.set(f, n.Param.Value) {
 				break
 			}
-			c.noteOnce(n.Param.Value, "$%s is set for plugins of Claude Code only and empty here: set it under \"env\" in this file, or write the path itself", n.Param.Value)
+			c.noteOnce(n.Param.Value, "$%s is set for plugins of Claude Code only and empty here: set it under \"env\" in hooks.json, or write the path itself", n.Param.Value)
 		case *syntax.Redirect:
 			// The word of a redirection to the file, such as >>"$CLAUDE_ENV_FILE".
 			if n.Op != syntax.RdrIn && n.Word != nil && mentions(n.Word, "CLAUDE_ENV_FILE") {
-				c.noteOnce("CLAUDE_ENV_FILE", "writes to CLAUDE_ENV_FILE, which nothing reads on Cline: set the variables under \"env\" in this file")
+				c.noteOnce("CLAUDE_ENV_FILE", "writes to CLAUDE_ENV_FILE, which nothing reads on Cline: set the variables under \"env\" in hooks.json")
 			}
 		case *syntax.CallExpr:
 			if len(n.Args) > 1 && n.Args[0].Lit() == "tee" && mentions(n, "CLAUDE_ENV_FILE") {
-				c.noteOnce("CLAUDE_ENV_FILE", "writes to CLAUDE_ENV_FILE, which nothing reads on Cline: set the variables under \"env\" in this file")
+				c.noteOnce("CLAUDE_ENV_FILE", "writes to CLAUDE_ENV_FILE, which nothing reads on Cline: set the variables under \"env\" in hooks.json")
 			}
 		}
 		return true
@@ -230,7 +230,7 @@ func (c *checker) word(w *syntax.Word) (string, bool) {
 }
 
 // scriptPrograms take the path of a script as their first argument.
-var scriptPrograms = []string{"sh", "bash", "zsh", "dash", "python", "python3", "node", "bun", "ruby", "perl", "php", "source", "."}
+var scriptPrograms = []string{"sh", "bash", "zsh", "dash", "python", "python3", "uv", "node", "bun", "ruby", "perl", "php", "source", "."}
 
 // program checks that a program is there, and the script that it is to run.
 func (c *checker) program(words []string) {
@@ -241,7 +241,7 @@ func (c *checker) program(words []string) {
 	if strings.Contains(name, "/") {
 		c.script(name, true)
 	} else if !shellKnows(name) && c.place.Path != "" && !onPath(name, c.path()) {
-		c.mistake("program %q is not on PATH, and a hook that cannot be started decides nothing: install it, or write its whole path", name)
+		c.mistakeOnce("program "+name, "program %q is not on PATH, and a hook that cannot be started decides nothing: install it, or write its whole path", name)
 		return
 	}
 	if !slices.Contains(scriptPrograms, path.Base(name)) {
@@ -249,6 +249,8 @@ func (c *checker) program(words []string) {
 	}
 	for _, arg := range words[1:] {
 		switch {
+		case arg == "run" && (name == "uv" || name == "bun"):
+			continue
 		case arg == "-c" || arg == "-e" || arg == "-m" || arg == "--eval" || arg == "-p" || arg == "run" || arg == "-":
 			return
 		case strings.HasPrefix(arg, "-"):
