@@ -154,7 +154,7 @@ func (a *app) importFile(path, project string, settings, to []byte) (after []byt
 		a.printf("  no hook that can run on Cline\n")
 	}
 	if len(file.Handlers) > 0 {
-		if to, err = a.importEnv(path, file.Env, to); err != nil {
+		if to, err = a.importEnv(path, project, file.Env, to); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -176,13 +176,16 @@ func (a *app) importFile(path, project string, settings, to []byte) (after []byt
 }
 
 // importEnv adds the variables of a settings file to the text of a hooks.json.
-func (a *app) importEnv(path string, vars []hookfile.Variable, to []byte) ([]byte, error) {
+func (a *app) importEnv(path, project string, vars []hookfile.Variable, to []byte) ([]byte, error) {
 	to, added, kept, err := hookfile.AddEnv(to, vars)
 	if err != nil {
 		return nil, fmt.Errorf("settings %q: %w", path, err)
 	}
 	if len(added) > 0 {
 		a.printf("  add      env: %s\n", printable(strings.Join(added, ", ")))
+		if project != "" {
+			a.printf("  note: the project's hooks.json will hold these values: keep it out of version control if one of them is a secret\n")
+		}
 	}
 	if len(kept) > 0 {
 		a.printf("  keep     env: %s, with another value there\n", printable(strings.Join(kept, ", ")))
