@@ -133,7 +133,7 @@ type listedProblem struct {
 	Text   string `json:"text"`
 	// Dropped reports that a hook does not run because of it.
 	Dropped bool `json:"dropped,omitempty"`
-	// Mistake reports what nobody can have meant.
+	// Mistake reports an error in the file, not a limit of Cline.
 	Mistake bool `json:"mistake,omitempty"`
 }
 

@@ -67,7 +67,7 @@ type checker struct {
 	once map[string]int
 }
 
-// note says what will not work as its author may have meant it.
+// note reports what does not work on Cline.
 func (c *checker) note(format string, args ...any) {
 	c.out = append(c.out, hookfile.Problem{
 		Path: c.file.Path, Line: c.handler.Line, Event: c.handler.Event, Matcher: c.handler.Matcher,
@@ -75,7 +75,7 @@ func (c *checker) note(format string, args ...any) {
 	})
 }
 
-// mistake says what nobody can have meant.
+// mistake reports an error in the file.
 func (c *checker) mistake(format string, args ...any) {
 	c.note(format, args...)
 	c.out[len(c.out)-1].Mistake = true

@@ -36,6 +36,8 @@ func (c *checker) command() {
 	}
 	switch {
 	case h.Type != hookfile.TypeCommand:
+	case h.Args != nil && c.place.GOOS == "windows":
+		// Programs there have endings that are not written.
 	case h.Args != nil:
 		words := make([]string, 0, 1+len(h.Args))
 		for _, s := range append([]string{h.Command}, h.Args...) {

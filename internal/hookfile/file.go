@@ -70,6 +70,6 @@ type Problem struct {
 	Text string
 	// Dropped reports that a handler does not run because of it.
 	Dropped bool
-	// Mistake reports what nobody can have meant as it is written.
+	// Mistake reports an error in the file, not a limit of Cline.
 	Mistake bool
 }
