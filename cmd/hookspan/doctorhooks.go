@@ -83,7 +83,7 @@ func (a *app) examineOwnHooks(st *status) []finding {
 		out = append(out, finding{"note", "hooks of your own are switched off by HOOKSPAN_HOOKS", "hookspan config says where it is set"})
 	}
 	for _, s := range sources {
-		out = append(out, examineHooksFile(s)...)
+		out = append(out, a.examineHooksFile(s, sources)...)
 	}
 	guard := trustedGuards(sources)
 	editors, _, anything := preToolUseHeard(st.report, dir)
@@ -110,7 +110,7 @@ func (a *app) examineOwnHooks(st *status) []finding {
 }
 
 // examineHooksFile tells what in one hooks.json does not work.
-func examineHooksFile(s clinehooks.Source) []finding {
+func (a *app) examineHooksFile(s clinehooks.Source, all clinehooks.Sources) []finding {
 	switch {
 	case s.Err != nil:
 		return []finding{{"problem", s.Err.Error(), "no hook in it runs: mend it; hookspan hooks list shows whether it can be read"}}
@@ -124,13 +124,13 @@ func examineHooksFile(s clinehooks.Source) []finding {
 	if s.File.Disabled {
 		out = append(out, finding{"note", s.Path + ": disableAllHooks is set, so its hooks do not run", ""})
 	}
-	// A hook of a kind that is not for Cline may stand there on purpose; one
-	// whose condition nobody can read never does.
-	for _, p := range s.File.Problems {
-		out = append(out, finding{"note", listedProblem{p.Path, p.Line, p.Column, p.Text, p.Dropped}.String(), ""})
-	}
-	for _, p := range matcherProblems(s.File) {
-		out = append(out, finding{"problem", p.String(), "the hook never runs: mend it, then hookspan hooks test"})
+	// A hook that is not for Cline may be there on purpose; a mistake never is.
+	for _, p := range a.checkSource(s, all) {
+		level := "note"
+		if p.Mistake {
+			level = "problem"
+		}
+		out = append(out, finding{level, p.String(), ""})
 	}
 	if len(out) == 0 {
 		out = append(out, finding{"ok", plural(len(s.File.Handlers), "hook") + " of your own in " + s.Path, ""})
@@ -151,7 +151,7 @@ func (a *app) recentHookProblems() []finding {
 	list := a.hookProblems().List()
 	var out []finding
 	for _, n := range list[max(0, len(list)-shownHookProblems):] {
-		text := "hooks: " + n.Text + " (" + n.Last.Local().Format(time.DateTime)
+		text := "hooks: " + a.clean(n.Text) + " (" + n.Last.Local().Format(time.DateTime)
 		if n.Count > 1 {
 			text += ", " + strconv.Itoa(n.Count) + " times"
 		}

@@ -113,7 +113,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	if err != nil {
 		return err
 	}
-	o := install.Options{Binary: binary, PreToolUse: guard || editors}
+	o := install.Options{Binary: binary, PreToolUse: guard || editors, ForHooks: guard}
 	if project != "" && report.Present(project) && !report.Present("") {
 		// This project alone reports to hookspan, and so it shall stay.
 		o.Workspace = project
@@ -146,6 +146,70 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		a.printRecording()
 	}
 	return nil
+}
+
+// guardsOf are the projects' folders that have a guard, an empty name for the
+// user's own file. Of a project's file that the user trusts, or did before it
+// changed, every guard counts: it may run again.
+func (a *app) guardsOf() map[string]bool {
+	out := map[string]bool{}
+	note := func(project string) {
+		for _, s := range a.hookSources(project) {
+			if s.File != nil && s.Project == (project != "") && guards(s.File.Handlers) {
+				out[project] = true
+			}
+		}
+	}
+	note("")
+	for _, f := range a.trust().List() {
+		note(projectOf(f.Path))
+	}
+	return out
+}
+
+// releaseHookFiles takes PreToolUse hook files away that were installed for hooks
+// of the user's and that none needs any more, and says so.
+func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
+	projects, err := install.ForHooks(a.system())
+	if err != nil || len(projects) == 0 {
+		return err
+	}
+	needed := a.guardsOf()
+	for _, project := range projects {
+		if needed[""] || needed[project] || project == "" && len(needed) > 0 {
+			continue
+		}
+		if leave {
+			a.printf("\nNo hook of yours runs before tool calls any more; Cline's PreToolUse hook file stays (--no-install).\n")
+			a.hint("hookspan install cline --pre-tool-use=false takes it away" + map[bool]string{true: "; with --project " + shellWord(project)}[project != ""])
+			continue
+		}
+		if err := a.releaseFrom(ctx, project); err != nil {
+			return fmt.Errorf("hooks.json is as it should be, but Cline's PreToolUse hook file is still there: %w", err)
+		}
+	}
+	return nil
+}
+
+// releaseFrom takes PreToolUse out of the folders of a project, or with an empty
+// one of the user.
+func (a *app) releaseFrom(ctx context.Context, project string) error {
+	binary, err := a.hookBinary("")
+	if err != nil {
+		return err
+	}
+	plan, err := install.PlanWithoutHooks(ctx, a.system(), install.Options{Binary: binary, Workspace: project})
+	if err != nil {
+		return err
+	}
+	if !plan.Changed() {
+		for _, x := range plan.Foreign() {
+			a.printf("\nNo hook of yours runs before tool calls any more, but %s stays: it %s\n", printable(x.Path), printable(x.Reason))
+		}
+		return nil
+	}
+	a.printf("\nNo hook of yours runs before tool calls any more, so the PreToolUse hook file that was\ninstalled for that goes.\n\n%s", plan.Text())
+	return install.Apply(plan)
 }
 
 // projectOf is the folder of the project that a hooks.json belongs to.

@@ -29,6 +29,11 @@ type hookPrinter struct {
 	dryRun, debug bool
 }
 
+// printf prints without secrets.
+func (p hookPrinter) printf(format string, args ...any) {
+	p.app.printf("%s", p.clean(fmt.Sprintf(format, args...)))
+}
+
 // event shows what Cline reports, and what it is for hooks.
 func (p hookPrinter) event(raw hook.Raw, c *claudeform.Call) {
 	what := c.Name
@@ -243,7 +248,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // text shows a text below its head, indented by its length, and no more of it
 // than is good unless all was asked for.
 func (p hookPrinter) text(head, text string) {
-	text = strings.TrimRight(text, "\r\n")
+	text = strings.TrimRight(p.clean(text), "\r\n")
 	if text == "" {
 		return
 	}
@@ -268,6 +273,7 @@ func (p hookPrinter) short(s string) string {
 	if json.Valid([]byte(s)) && json.Compact(&b, []byte(s)) == nil {
 		s = b.String()
 	}
+	s = p.clean(s) // a part of a secret may not look like one
 	if n := utf8.RuneCountInString(s); !p.debug && n > shownRunes {
 		return printable(string([]rune(s)[:shownRunes])) + fmt.Sprintf("... (%d characters)", n)
 	}

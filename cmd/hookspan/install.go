@@ -82,7 +82,7 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 		if needed, err = a.guardInPlace(cmd.Context(), o.Workspace); err != nil {
 			return err
 		}
-		o.PreToolUse = needed
+		o.PreToolUse, o.ForHooks = needed, needed
 	}
 	plan, err := install.PlanCline(cmd.Context(), a.system(), o)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -41,6 +42,23 @@ func (a *app) trust() hookfile.Trust {
 	return hookfile.Trust{Path: filepath.Join(a.cfg.ConfigDir, "trusted-hooks.json")}
 }
 
+// clean removes the secrets from a text of the user's hooks: their commands, their
+// addresses, and what they print. What is printed and what is logged is read by
+// others, so the built-in rules apply even where traces are not redacted.
+func (a *app) clean(text string) string {
+	if a.cleaner == nil {
+		r, err := a.redactor()
+		if err != nil || r == nil {
+			r = redact.New(nil)
+		}
+		a.cleaner = r
+	}
+	return a.cleaner.String(text)
+}
+
+// logHooks logs a line about the user's hooks.
+func (a *app) logHooks(text string) { a.log.Line("hooks: " + a.clean(text)) }
+
 // clineHooks runs the user's hooks as the settings say.
 func (a *app) clineHooks() *clinehooks.Hooks {
 	h := &clinehooks.Hooks{
@@ -52,7 +70,7 @@ func (a *app) clineHooks() *clinehooks.Hooks {
 		},
 	}
 	if a.cfg.HooksDebug {
-		h.Trace = func(format string, args ...any) { a.log.Line("hooks: " + fmt.Sprintf(format, args...)) }
+		h.Trace = func(format string, args ...any) { a.logHooks(fmt.Sprintf(format, args...)) }
 	}
 	return h
 }
@@ -93,13 +111,16 @@ func (a *app) runHooks(ctx context.Context, event, about string) error {
 		h.Parent = func(raw hook.Raw) string { return a.spanOf(raw, about) }
 	}
 	out := h.Run(ctx, raw)
+	for i, text := range out.Problems {
+		out.Problems[i] = a.clean(text)
+	}
 	for _, text := range a.hookProblems().Note(a.now(), out.Problems...) {
-		a.log.Line("hooks: " + text)
+		a.logHooks(text)
 	}
 	if about != "" {
 		// The verdict stands, whatever becomes of the record.
 		if err := a.recordHooks(raw, about, out); err != nil {
-			a.log.Line(fmt.Sprintf("hooks: %s: what they did is not in the trace: %v", event, err))
+			a.logHooks(fmt.Sprintf("%s: what they did is not in the trace: %v", event, err))
 		}
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s\n", cline.EncodeReply(out.Answer.Reply))
@@ -116,7 +137,7 @@ func (a *app) spanOf(raw hook.Raw, about string) string {
 	}
 	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
 	if err != nil {
-		a.log.Line(fmt.Sprintf("hooks: %s: no TRACEPARENT: %v", raw.Event, err))
+		a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", raw.Event, err))
 		return ""
 	}
 	defer func() { _ = sp.Close() }()
@@ -124,7 +145,7 @@ func (a *app) spanOf(raw hook.Raw, about string) string {
 	o := otelmap.Options{Capture: otelmap.CaptureNone, IdleTimeout: a.cfg.IdleTimeout}
 	parent, err := clinehooks.Parent(sp, a.hooksDir(), cline.Peek(raw.Payload, raw.Event).Session, hash, o)
 	if err != nil {
-		a.log.Line(fmt.Sprintf("hooks: %s: no TRACEPARENT: %v", raw.Event, err))
+		a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", raw.Event, err))
 	}
 	return parent
 }

@@ -12,7 +12,10 @@ import (
 type element struct {
 	tool    string
 	aliases []string
-	input   object
+	// twin is the tool's name in Cline's other dialects where twinOf does not
+	// know it.
+	twin  string
+	input object
 	// value is the element as Cline has it, back the value for another input in
 	// Claude's form. back is nil where Cline has no way to say it.
 	value any

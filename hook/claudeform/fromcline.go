@@ -1,6 +1,7 @@
 package claudeform
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
@@ -201,7 +202,7 @@ func (c *Call) tool(ctx Context, name string, el element, index int, id string, 
 	if c.Tool != el.tool {
 		subjects = append(subjects, c.Tool)
 	}
-	if twin := twinOf(c.Tool, el.tool); twin != "" {
+	if twin := cmp.Or(el.twin, twinOf(c.Tool, el.tool)); twin != "" {
 		subjects = append(subjects, twin)
 	}
 	c.add(ctx, name, fields, subjects...)

@@ -1,6 +1,8 @@
 package claudeform
 
 import (
+	"crypto/sha1" //nolint:gosec // Cline's SDK names tools by it; nothing rests on it.
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -137,7 +139,7 @@ func twinOf(tool, claude string) string {
 			return twins[0]
 		}
 	}
-	mcp, isMCP := strings.CutPrefix(claude, "mcp__")
+	_, isMCP := strings.CutPrefix(claude, mcpPrefix)
 	switch {
 	case tool == "write_to_file", tool == "replace_in_file":
 		return "editor"
@@ -145,9 +147,7 @@ func twinOf(tool, claude string) string {
 		return "write_to_file"
 	case tool == "editor":
 		return "replace_in_file"
-	case tool == mcpByName && isMCP:
-		return mcp
-	case isMCP:
+	case tool != mcpByName && isMCP:
 		return mcpByName
 	}
 	return ""
@@ -156,6 +156,9 @@ func twinOf(tool, claude string) string {
 // mcpByName is the one classic tool for all tools of MCP servers. The SDK has a
 // tool of its own for each, with the server's name before "__".
 const mcpByName = "use_mcp_tool"
+
+// mcpPrefix begins Claude's names of tools of MCP servers.
+const mcpPrefix = "mcp__"
 
 // elements takes a call apart. A call of which no hook hears has none.
 func (p place) elements(tool string, input any) whole {
@@ -222,10 +225,13 @@ func plain(tool string, input any) whole {
 	if server, _, ok := strings.Cut(tool, "__"); ok && server != "" {
 		known = true
 		if server != "mcp" {
-			name = "mcp__" + tool
+			name = mcpPrefix + tool
 		}
 	}
 	w := shown(name, input)
+	if plainName, ok := withoutHash(tool); ok && strings.HasPrefix(name, mcpPrefix) {
+		w.elements[0].aliases = []string{mcpPrefix + strings.TrimPrefix(plainName, mcpPrefix)}
+	}
 	w.unknown = !known
 	return w
 }
@@ -284,12 +290,73 @@ func (p place) subagents(params map[string]any) whole {
 	return w
 }
 
-// mcpTool is a call by way of Cline's one tool for all MCP servers.
+// mcpPart is a server's or a tool's name as Claude Code writes it in the name of
+// an MCP tool.
+func mcpPart(name string) string {
+	return strings.Map(func(r rune) rune {
+		if plainInName(r) {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// plainInName reports a character that names of tools may have.
+func plainInName(r rune) bool {
+	return r == '_' || r == '-' || r >= '0' && r <= '9' || r < utf8.RuneSelf && isLetter(byte(r))
+}
+
+// The form of the names that Cline's SDK gives the tools of MCP servers.
+const (
+	longestSDKName = 64
+	sdkHashLength  = 8
+)
+
+// sdkName is the name that Cline's SDK gives a tool of an MCP server. Where the
+// plain name is too long or has other characters, each run of these becomes "_",
+// and the head of the plain name's hash follows.
+func sdkName(server, tool string) string {
+	raw := server + "__" + tool
+	var b strings.Builder
+	replaced := false
+	for _, r := range raw {
+		switch {
+		case plainInName(r):
+			b.WriteRune(r)
+		case !replaced:
+			b.WriteByte('_')
+		}
+		replaced = !plainInName(r)
+	}
+	name := b.String()
+	if name == raw && len(raw) <= longestSDKName {
+		return raw
+	}
+	sum := sha1.Sum([]byte(raw)) //nolint:gosec // As above.
+	return name[:min(len(name), longestSDKName-1-sdkHashLength)] + "_" + hex.EncodeToString(sum[:])[:sdkHashLength]
+}
+
+// withoutHash takes what looks like the hash of sdkName off a name.
+func withoutHash(name string) (string, bool) {
+	at := len(name) - sdkHashLength - 1
+	if at <= 0 || name[at] != '_' || strings.Trim(name[at+1:], "0123456789abcdef") != "" {
+		return name, false
+	}
+	return name[:at], true
+}
+
+// mcpTool is a call by way of Cline's one tool for all MCP servers. A matcher
+// may have been written for the name that the SDK gives the tool.
 func mcpTool(params map[string]any) element {
 	server, _ := pick(params, "server_name")
 	name, _ := pick(params, "tool_name")
 	args := parsed(params["arguments"])
-	el := element{tool: "mcp__" + text(server) + "__" + text(name), value: params}
+	el := element{tool: mcpPrefix + mcpPart(text(server)) + "__" + mcpPart(text(name)), value: params}
+	sdk := sdkName(text(server), text(name))
+	el.twin = sdk
+	if mcpPrefix+sdk != el.tool {
+		el.aliases = []string{mcpPrefix + sdk}
+	}
 	given, ok := args.(map[string]any)
 	switch {
 	case ok:

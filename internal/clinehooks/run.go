@@ -141,6 +141,7 @@ func (h *Hooks) ask(ctx context.Context, out *Outcome, m memory, raw hook.Raw, r
 	handlers := out.Sources.Handlers()
 	if len(events) > 0 && len(handlers) > 0 {
 		r := h.runner(out.Call, m, raw, roots, started)
+		r.Env = out.Sources.Environ(r.Env)
 		if h.Parent != nil && called(r, handlers, events) {
 			r.Env = below(r.Env, h.Parent(raw))
 		}

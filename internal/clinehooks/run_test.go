@@ -160,6 +160,50 @@ func TestACopyOfAnEventRunsNoHookAgain(t *testing.T) {
 	}
 }
 
+// The variables of trusted files reach all hooks, a project's over the user's,
+// and nothing of hookspan's can be set by them.
+func TestHooksGetTheVariablesOfTrustedFiles(t *testing.T) {
+	const show = `cat >/dev/null; env >"$OUT/env"`
+	withEnv := func(file, env string) string { return strings.Replace(file, "{", `{"env":`+env+`,`, 1) }
+	w := newWorld(t)
+	w.Environ = append(w.Environ, "BOTH=outside", "ONLY=outside")
+	w.write("home/.cline/hooks.json", withEnv(hookFile("PreToolUse", "Bash", show),
+		`{"BOTH":"user","MINE":"a b$HOME","COUNT":3,"HOOKSPAN_HOOKS":"false","OTEL_X":"1","infinium_agent_id":"x","CLAUDE_PROJECT_DIR":"/x","TRACEPARENT":"file"}`))
+	project := withEnv(hookFile("Stop", "", "true"), `{"BOTH":"project","THEIRS":"1"}`)
+	w.write("project/.cline/hooks.json", project)
+	w.Parent = func(hook.Raw) string { return "span" }
+	environ := func() map[string]string {
+		t.Helper()
+		w.run(w.command("ls"))
+		out, err := os.ReadFile(w.path("out/env"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for line := range strings.Lines(string(out)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			switch strings.ToUpper(name) {
+			case "BOTH", "ONLY", "MINE", "COUNT", "THEIRS", "HOOKSPAN_HOOKS", "OTEL_X", "INFINIUM_AGENT_ID", "CLAUDE_PROJECT_DIR", "TRACEPARENT":
+				got[name] = value
+			}
+		}
+		return got
+	}
+	want := map[string]string{
+		"BOTH": "user", "ONLY": "outside", "MINE": "a b$HOME", "COUNT": "3", "CLAUDE_PROJECT_DIR": w.path("project"), "TRACEPARENT": "span",
+	}
+	if diff := cmp.Diff(want, environ()); diff != "" {
+		t.Errorf("the project is not trusted (-want +got):\n%s", diff)
+	}
+	if err := w.Trust.Add(w.path("project/.cline/hooks.json"), []byte(project)); err != nil {
+		t.Fatal(err)
+	}
+	want["BOTH"], want["THEIRS"] = "project", "1"
+	if diff := cmp.Diff(want, environ()); diff != "" {
+		t.Errorf("the project is trusted (-want +got):\n%s", diff)
+	}
+}
+
 func TestAProjectsHooksTakeTrust(t *testing.T) {
 	w := newWorld(t)
 	file := w.path("project/.cline/hooks.json")

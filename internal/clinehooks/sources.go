@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
 )
@@ -100,6 +101,22 @@ func (s Sources) Handlers() []hookfile.Handler {
 			return nil
 		case !src.File.Disabled:
 			out = append(out, src.File.Handlers...)
+		}
+	}
+	return out
+}
+
+// Environ is an environment with the variables that trusted files give to all
+// hooks. Of one name the last counts, so a project's file overrides the user's.
+// It is for the processes of hooks alone.
+func (s Sources) Environ(base []string) []string {
+	out := slices.Clone(base)
+	for _, src := range s {
+		if src.File == nil || !src.Trusted {
+			continue
+		}
+		for _, v := range src.File.Env {
+			out = append(out, v.Name+"="+v.Value)
 		}
 	}
 	return out

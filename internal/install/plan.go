@@ -72,6 +72,7 @@ type Plan struct {
 	stateDir  string
 	workspace string
 	uninstall bool
+	forHooks  bool
 	// forget are folders that hold nothing of ours once an uninstall is done.
 	forget []string
 }
@@ -137,7 +138,7 @@ func PlanCline(ctx context.Context, sys System, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Folders: folders, Warnings: warnings, goos: sys.GOOS, stateDir: sys.StateDir, workspace: o.Workspace}
+	p := &Plan{Folders: folders, Warnings: warnings, goos: sys.GOOS, stateDir: sys.StateDir, workspace: o.Workspace, forHooks: o.ForHooks}
 	preShared := false
 	for _, f := range folders {
 		changed := false

@@ -47,6 +47,9 @@ type Options struct {
 	// PreToolUse puts the PreToolUse hook into every folder, also those that
 	// the classic dialect reads. There it can stop a task dead.
 	PreToolUse bool
+	// ForHooks says that PreToolUse is there for the user's hooks alone, so that
+	// it can go when none needs it any more; see PlanWithoutHooks.
+	ForHooks bool
 	// Chain moves a file of the user's that is in the way aside and has the
 	// hook process run it too.
 	Chain bool
