@@ -39,7 +39,7 @@ type Place struct {
 // Check returns what in a file will not work, with its own problems, in the order
 // of the file.
 func Check(f *hookfile.File, p Place) []hookfile.Problem {
-	c := checker{place: p, file: f, out: slices.Clone(f.Problems), once: map[string]int{}}
+	c := checker{place: p, file: f, out: slices.Clone(f.Problems), once: map[string]*repeated{}}
 	if f.Denied > 0 {
 		c.out = append(c.out, hookfile.Problem{
 			Path: f.Path, Line: f.DeniedLine,
@@ -63,8 +63,8 @@ type checker struct {
 	file    *hookfile.File
 	handler hookfile.Handler
 	out     []hookfile.Problem
-	// once has the indices in out of what is said once for the whole file.
-	once map[string]int
+	// once has what is reported once for the whole file.
+	once map[string]*repeated
 }
 
 // note reports what does not work on Cline.
@@ -84,25 +84,30 @@ func (c *checker) mistake(format string, args ...any) {
 // noteOnce is note for what concerns many hooks of a file: further ones are
 // counted.
 func (c *checker) noteOnce(key, format string, args ...any) {
-	at, said := c.once[key]
-	if !said {
-		c.once[key] = len(c.out)
+	r := c.once[key]
+	if r == nil {
 		c.note(format, args...)
+		at := len(c.out) - 1
+		c.once[key] = &repeated{at: at, text: c.out[at].Text}
 		return
 	}
-	text, count := c.out[at].Text, 1
-	if i := strings.LastIndex(text, " (and "); i >= 0 {
-		if _, err := fmt.Sscanf(text[i:], " (and %d more of the hooks)", &count); err == nil {
-			text, count = text[:i], count+1
-		}
-	}
-	c.out[at].Text = fmt.Sprintf("%s (and %d more of the hooks)", text, count)
+	r.more++
+	c.out[r.at].Text = fmt.Sprintf("%s (and %d more of the hooks)", r.text, r.more)
+}
+
+// repeated is a finding that holds for more than one hook.
+type repeated struct {
+	// at is its index in the findings.
+	at   int
+	text string
+	// more counts the hooks behind the first.
+	more int
 }
 
 // mistakeOnce is noteOnce for mistakes.
 func (c *checker) mistakeOnce(key, format string, args ...any) {
 	c.noteOnce(key, format, args...)
-	c.out[c.once[key]].Mistake = true
+	c.out[c.once[key].at].Mistake = true
 }
 
 // short is a matcher to be quoted.
