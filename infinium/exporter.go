@@ -240,9 +240,6 @@ func broken(ctx context.Context, err error) *Error {
 	var out *outbound.Error
 	if errors.As(err, &out) {
 		fail.unreached = out.Unreached || out.WrongProtocol()
-		if out.Kind == outbound.Switched {
-			fail.Class, fail.Status = ClassServer, http.StatusSwitchingProtocols
-		}
 	}
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):

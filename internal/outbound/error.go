@@ -191,7 +191,7 @@ func (a *attempt) protocol(e *Error) {
 		e.text = "the server speaks HTTP/2 without TLS at this port, as gRPC does, and no HTTP/1.1: take the port for HTTP"
 	case secure && string(first[:5]) == "HTTP/":
 		e.Kind = WantsHTTP
-		e.text = "the server does not speak TLS at this port, and the address begins with https://: write http://"
+		e.text = "the server speaks HTTP without TLS at this port, and the address begins with https://: write http://, or the port that has TLS"
 	case secure:
 		e.Kind = NotHTTP
 		e.text = "the server does not speak TLS at this port, and the address begins with https://"
