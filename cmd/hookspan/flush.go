@@ -48,7 +48,8 @@ func (a *app) flushCmd() *cobra.Command {
 try is stored, and once more what a destination refused before. Hooks start a
 delivery by themselves when a task ends; by hand it is for after an outage, after
 mending a setting, or to see what a destination answers. The exit code is 1 when
-something still waits or was refused.`,
+something still waits or was refused. A signal ends it at once, and so does an
+hour: what is left is kept.`,
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.flush(cmd, f) },
 	}

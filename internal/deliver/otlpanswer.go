@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -70,7 +71,7 @@ func (t *answers) broken(err error) *Error {
 	switch {
 	case !errors.As(err, &e):
 	case e.Kind == outbound.WantsHTTP2:
-		hint = t.grpc()
+		hint = t.grpc("http")
 	case e.WrongProtocol():
 		hint = "; the endpoint is set by OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	case t.endpoint.Port() == grpcPort && !e.Unreached:
@@ -86,13 +87,9 @@ const (
 )
 
 // grpc says what to set where a gRPC server was met.
-func (t *answers) grpc() string {
-	u := *t.endpoint
-	u.Host, u.Path, u.RawPath = u.Hostname()+":"+httpPort, "", ""
-	if strings.Contains(t.endpoint.Hostname(), ":") {
-		u.Host = "[" + t.endpoint.Hostname() + "]:" + httpPort
-	}
-	return "; hookspan sends OTLP over HTTP, which mostly has port " + httpPort + ": set OTEL_EXPORTER_OTLP_ENDPOINT=" + u.String()
+func (t *answers) grpc(scheme string) string {
+	return "; hookspan sends OTLP over HTTP, which mostly has port " + httpPort +
+		": set OTEL_EXPORTER_OTLP_ENDPOINT=" + scheme + "://" + net.JoinHostPort(t.endpoint.Hostname(), httpPort)
 }
 
 // read classifies an answer, of which broken says why the body is not whole; nil
@@ -115,7 +112,7 @@ func (t *answers) read(resp *http.Response, body []byte, broken error) *Error {
 	var e *outbound.Error
 	switch {
 	case strings.HasPrefix(kind, "application/grpc"):
-		return &Error{Err: fmt.Errorf("otlp %s: %s: a gRPC server answered%s", t.endpoint, resp.Status, t.grpc())}
+		return &Error{Err: fmt.Errorf("otlp %s: %s: a gRPC server answered%s", t.endpoint, resp.Status, t.grpc(t.endpoint.Scheme))}
 	case errors.As(broken, &e) && e.Kind == outbound.TooLong:
 		// Of a failure the status counts, of a success the whole of it.
 		if success {

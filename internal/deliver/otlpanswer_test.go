@@ -150,7 +150,7 @@ func TestErrorsSayWhatIsWrongWithTheAddress(t *testing.T) {
 		}
 	}
 	u := &url.URL{Scheme: "http", Host: "[::1]:4317", Path: "/v1/traces"}
-	if got, want := (&answers{endpoint: u}).grpc(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://[::1]:4318"; !strings.HasSuffix(got, want) {
+	if got, want := (&answers{endpoint: u}).grpc(u.Scheme), "OTEL_EXPORTER_OTLP_ENDPOINT=http://[::1]:4318"; !strings.HasSuffix(got, want) {
 		t.Errorf("advice %q, want %q", got, want)
 	}
 	u = &url.URL{Scheme: "http", Host: "127.0.0.1:4317"}

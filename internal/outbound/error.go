@@ -188,7 +188,7 @@ func (a *attempt) protocol(e *Error) {
 		}
 	case isSettings(first):
 		e.Kind = WantsHTTP2
-		e.text = "the server speaks HTTP/2 without TLS at this port, as gRPC does, and no HTTP/1.1: take the port for HTTP"
+		e.text = "the server speaks HTTP/2 without TLS at this port, as gRPC does, and no HTTP/1.1"
 	case secure && string(first[:5]) == "HTTP/":
 		e.Kind = WantsHTTP
 		e.text = "the server speaks HTTP without TLS at this port, and the address begins with https://: write http://, or the port that has TLS"

@@ -315,17 +315,24 @@ func TestPurePackages(t *testing.T) {
 	}
 }
 
-// clockCalls finds the uses of a clock, under whatever name time is imported.
-func clockCalls(file *ast.File) []*ast.SelectorExpr {
-	name := ""
+// importedAs is the name by which a file knows a package of the standard library;
+// empty where it does not.
+func importedAs(file *ast.File, pkg string) string {
 	for _, spec := range file.Imports {
-		if spec.Path.Value == `"time"` {
-			name = "time"
-			if spec.Name != nil {
-				name = spec.Name.Name
-			}
+		switch {
+		case spec.Path.Value != strconv.Quote(pkg):
+		case spec.Name != nil:
+			return spec.Name.Name
+		default:
+			return path.Base(pkg)
 		}
 	}
+	return ""
+}
+
+// clockCalls finds the uses of a clock, under whatever name time is imported.
+func clockCalls(file *ast.File) []*ast.SelectorExpr {
+	name := importedAs(file, "time")
 	if name == "" {
 		return nil
 	}
@@ -393,15 +400,7 @@ func TestRequestsGoThroughOneClient(t *testing.T) {
 // transport around another, as in http.Client{Transport: x}, is no client of its
 // own.
 func bareRequests(file *ast.File) []ast.Node {
-	name := ""
-	for _, spec := range file.Imports {
-		if spec.Path.Value == `"net/http"` {
-			name = "http"
-			if spec.Name != nil {
-				name = spec.Name.Name
-			}
-		}
-	}
+	name := importedAs(file, "net/http")
 	of := func(n ast.Expr, names []string) bool {
 		sel, ok := n.(*ast.SelectorExpr)
 		if !ok {
