@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -63,12 +62,7 @@ func TestAnswersThatTookTheSpans(t *testing.T) {
 		{"a warning that rejects nothing", jsonType, `{"partialSuccess":{"errorMessage":"slow down"}}`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header()["Content-Type"] = []string{c.kind}
-				_, _ = w.Write([]byte(c.body))
-			}))
-			defer s.Close()
-			_, err := export(t, s.URL+"/v1/traces")
+			_, err := export(t, answering(t, c.kind, c.body))
 			switch {
 			case c.rejected == 0 && err != nil:
 				t.Errorf("error %v, want success", err)
@@ -101,12 +95,7 @@ func TestAnswersThatTookNothing(t *testing.T) {
 		{"a gRPC server's refusal, in a 200 without a body", "application/grpc", "", "gRPC server"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header()["Content-Type"] = []string{c.kind}
-				_, _ = w.Write([]byte(c.body))
-			}))
-			defer s.Close()
-			text, err := export(t, s.URL+"/v1/traces")
+			text, err := export(t, answering(t, c.kind, c.body))
 			if err == nil || !err.Retryable() || err.Answered() || !strings.Contains(text, c.says) {
 				t.Errorf("error %q (%#v), want %q and the spans to wait", text, err, c.says)
 			}
@@ -115,6 +104,18 @@ func TestAnswersThatTookNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// answering is the address of a server that answers 200 with the body, of which
+// kind is the content type.
+func answering(t *testing.T, kind, body string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Type"] = []string{kind}
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/v1/traces"
 }
 
 // export sends one span and returns the exporter's error, if any.
@@ -189,25 +190,19 @@ func asError(err error) *Error {
 	return e
 }
 
-// grpcServer behaves as a gRPC server does towards a client of HTTP/1.1: it sends
-// its settings, finds no HTTP/2 preface and goes.
+// grpcServer answers as a gRPC server does a client of HTTP/1.1: with the settings
+// of HTTP/2, then with the connection's end.
 func grpcServer(t *testing.T) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = c.Read(make([]byte, 24))
-			_, _ = c.Write([]byte("\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x05\x00\x00\x40\x00"))
-			_ = c.Close()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
 		}
-	}()
-	return "http://" + l.Addr().String() + "/v1/traces"
+		_, _ = c.Write([]byte("\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x05\x00\x00\x40\x00"))
+		_ = c.Close()
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/v1/traces"
 }
