@@ -3,7 +3,6 @@ package clinehooks
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,8 +57,6 @@ type Hooks struct {
 	// an empty answer, leaves the environment's own. It is asked only where a
 	// hook is to run.
 	Parent func(raw hook.Raw) string
-	// Client sends http handlers' requests; nil means hookrun's own.
-	Client *http.Client
 	// Trace hears of each decision; nil means nobody does.
 	Trace func(format string, args ...any)
 	Now   func() time.Time
@@ -176,7 +173,7 @@ func (h *Hooks) runner(c *claudeform.Call, m memory, raw hook.Raw, roots []strin
 	r := &hookrun.Runner{
 		Dir: raw.Cwd, ProjectDir: c.Cwd, Home: h.Home, GOOS: h.GOOS, Env: h.Environ,
 		Budget: budget - h.Now().Sub(started), StrictExit: h.Settings.StrictExit, DenyOnError: h.Settings.DenyOnError,
-		Client: h.Client, Trace: h.Trace,
+		Trace: h.Trace,
 	}
 	if len(roots) > 0 {
 		r.ProjectDir = roots[0]

@@ -2,7 +2,6 @@ package hookrun
 
 import (
 	"encoding/json"
-	"net/http"
 	"time"
 
 	"github.com/hookspan/hookspan/hook/claude"
@@ -43,8 +42,6 @@ type Runner struct {
 	DenyOnError bool
 	// Claim reports whether a once handler of this key may run; nil means yes.
 	Claim func(key string) bool
-	// Client sends http handlers' requests; nil means one of the package's own.
-	Client *http.Client
 	// Trace hears of each decision, for people who look for a fault; nil means
 	// nobody does.
 	Trace func(format string, args ...any)

@@ -16,6 +16,7 @@ func TestAttacks(t *testing.T) {
 		nameRows,
 		bridgeRows,
 		redirectRows,
+		endlessRows,
 		cleartextRows,
 		tlsRows,
 		terminalRows,
