@@ -137,13 +137,13 @@ func (e *envelope) body(ev *hook.Event, turn wire.Object) {
 	}
 }
 
-// prompt reads a prompt as it was typed. Classic Cline sends just that.
+// prompt reads a prompt as it was typed. Classic Cline sends just that, and the
+// SDK's own hooks get none that was typed.
 func prompt(dialect string, raw []byte) string {
 	text := wire.Text(raw)
-	if dialect == dialectClassic {
-		return text
+	if dialect == dialectNext {
+		text, _ = PromptText(text)
 	}
-	text, _ = PromptText(text)
 	return text
 }
 

@@ -69,6 +69,7 @@ var migrations = []string{
 	) STRICT;
 	CREATE INDEX spans_roots ON spans (trace, started) WHERE role = 1;
 	CREATE INDEX spans_origin ON spans (origin);`,
+	`ALTER TABLE traces ADD COLUMN tools_unknown INTEGER NOT NULL DEFAULT 0`,
 }
 
 // header is what a file says of itself.
