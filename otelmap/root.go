@@ -221,7 +221,7 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 // begins without one, as when a task is resumed without a word; a host's turns
 // each have a prompt of their own.
 func (m *mapping) sessionTask() string {
-	if m.turns() {
+	if m.turns() || m.opts.Capture == CaptureNone {
 		return ""
 	}
 	task := m.run.prev.Task

@@ -133,7 +133,9 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 	if strings.HasPrefix(id, "conv_") {
 		// A conversation, of which the session is to be found.
 		folder = filepath.Base(s.store)
-		read = func(ctx context.Context, id string) (*hook.Transcript, error) { return f.Next(ctx, id, "/home/dev/project") }
+		read = func(ctx context.Context, id string) (*hook.Transcript, error) {
+			return f.Next(ctx, id, "/home/dev/project")
+		}
 	}
 	to := filepath.Join(home, ".cline", "data", kind, folder)
 	if err := os.CopyFS(to, os.DirFS(filepath.Join(storage, s.store))); err != nil {
