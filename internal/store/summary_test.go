@@ -126,7 +126,7 @@ func TestUnknownOutcomesAreNeitherSuccessesNorFailures(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
 	}
-	if text := draw(t, tr, TreeOptions{}); !strings.Contains(text, "3 tools (1 failed, 1 of unknown outcome)") || strings.Contains(text, "✓ execute_command") {
+	if text := draw(t, tr, TreeOptions{}); !strings.Contains(text, "3 tools (1 failed, 1 unknown)") || strings.Contains(text, "✓ execute_command") {
 		t.Errorf("the counts of:\n%s", text)
 	}
 }

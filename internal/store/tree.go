@@ -89,7 +89,7 @@ func (p *treePrinter) header(t *Trace) {
 			not = append(not, fmt.Sprintf("%d failed", t.ToolFailures))
 		}
 		if t.ToolsUnknown > 0 {
-			not = append(not, fmt.Sprintf("%d of unknown outcome", t.ToolsUnknown))
+			not = append(not, fmt.Sprintf("%d unknown", t.ToolsUnknown))
 		}
 		tools := plural(t.Tools, "tool")
 		if not != nil {
