@@ -96,13 +96,13 @@ const (
 	// KeyLLMRequests counts the run's requests to the model.
 	KeyLLMRequests = attribute.Key("hookspan.llm.requests")
 	// KeyToolCalls and KeyToolFailures count the run's tools, KeyToolUnknown those
-	// of which nothing tells how they ended; it is absent where there are none.
+	// of unknown outcome; it is absent where there are none.
 	KeyToolCalls    = attribute.Key("hookspan.tool.calls")
 	KeyToolFailures = attribute.Key("hookspan.tool.failures")
 	KeyToolUnknown  = attribute.Key("hookspan.tool.unknown")
-	// KeyToolOutcome is ToolOutcomeUnknown on the span of a tool call of which
-	// nothing tells how it ended, and absent on all others: error.type marks
-	// those that failed.
+	// KeyToolOutcome is ToolOutcomeUnknown on the span of a tool call whose end
+	// nothing reports, and absent on all others: error.type marks those that
+	// failed.
 	KeyToolOutcome = attribute.Key("hookspan.tool.outcome")
 	// KeyPermissionMode is the host's approval mode.
 	KeyPermissionMode = attribute.Key("hookspan.permission_mode")

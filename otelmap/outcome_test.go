@@ -22,12 +22,12 @@ func TestUnknownOutcomes(t *testing.T) {
 		err     string
 		unknown string
 	}{
-		{"nothing tells", hook.ToolUnknown, nil, "unknown", "", "1"},
-		{"the files tell no more", hook.ToolUnknown, file(hook.ToolUnknown), "unknown", "", "1"},
-		{"the files tell a success", hook.ToolUnknown, file(hook.ToolOK), "", "", ""},
-		{"the files tell a failure", hook.ToolUnknown, file(hook.ToolFailed), "", ErrorTool, ""},
-		{"the hook tells a success", hook.ToolOK, file(hook.ToolUnknown), "", "", ""},
-		{"the hook tells a failure", hook.ToolFailed, file(hook.ToolOK), "", ErrorTool, ""},
+		{"nothing reports it", hook.ToolUnknown, nil, "unknown", "", "1"},
+		{"the files do not report it", hook.ToolUnknown, file(hook.ToolUnknown), "unknown", "", "1"},
+		{"the files report a success", hook.ToolUnknown, file(hook.ToolOK), "", "", ""},
+		{"the files report a failure", hook.ToolUnknown, file(hook.ToolFailed), "", ErrorTool, ""},
+		{"the hook reports a success", hook.ToolOK, file(hook.ToolUnknown), "", "", ""},
+		{"the hook reports a failure", hook.ToolFailed, file(hook.ToolOK), "", ErrorTool, ""},
 	} {
 		for _, capture := range []Capture{CapturePreview, CaptureNone} {
 			t.Run(c.name+" with "+string(capture), func(t *testing.T) {

@@ -4,8 +4,8 @@ import "strings"
 
 // PromptText is what the user typed of a message in the form of Cline's SDK,
 // which is also that of the next dialect: without the element and the notices
-// that Cline puts around it. The text is empty where the user asked Cline to go
-// on and typed nothing, for which Cline writes a text itself.
+// that Cline puts around it. The text is empty where the user asked Cline to
+// continue and typed nothing, for which Cline sends a fixed text.
 //
 // asked is false for a message that Cline wrote to steer the model, which comes
 // back as it is.
@@ -25,10 +25,12 @@ func PromptText(message string) (text string, asked bool) {
 		inner = text
 	}
 	text = userCommand(withoutNotices(inner))
-	// What Cline sends when a task is resumed, or a plan approved, without a word
-	// (sdk-followup-coordinator.ts, sdk-user-message-mapping.ts).
-	if strings.HasPrefix(text, "[TASK RESUMPTION]") ||
-		text == "The user approved switching to act mode. Continue with the approved plan now." {
+	// The texts for a task that is resumed, and for a plan that is approved
+	// (sdk-followup-coordinator.ts, sdk-user-message-mapping.ts). A prompt that
+	// merely begins like one was typed, and a guard must see it.
+	switch text {
+	case "[TASK RESUMPTION] Please continue where you left off.",
+		"The user approved switching to act mode. Continue with the approved plan now.":
 		return "", true
 	}
 	return text, true

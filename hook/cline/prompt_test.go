@@ -19,7 +19,8 @@ func TestPromptText(t *testing.T) {
 		{"nothing", "  ", ""},
 		{"only an image", `<user_input mode="act"></user_input>`, ""},
 		{"resumed without a word", `<user_input mode="act">[TASK RESUMPTION] Please continue where you left off.</user_input>`, ""},
-		{"resumed, not wrapped", "[TASK RESUMPTION] This task was interrupted 2 minutes ago.", ""},
+		{"resumed, not wrapped", "[TASK RESUMPTION] Please continue where you left off.", ""},
+		{"typed, with the same beginning", `<user_input mode="act">[TASK RESUMPTION] Please continue where you left off. And push.</user_input>`, "[TASK RESUMPTION] Please continue where you left off. And push."},
 		{"plan approved without a word", `<user_input mode="act"><mode_notice>switched</mode_notice>The user approved switching to act mode. Continue with the approved plan now.</user_input>`, ""},
 
 		{"tags in the middle", `Explain <user_input mode="act">x</user_input> to me`, `Explain <user_input mode="act">x</user_input> to me`},
@@ -51,7 +52,7 @@ func TestDecodeGivesThePromptThatWasTyped(t *testing.T) {
 	for _, c := range []struct{ name, task, model, body, want string }{
 		{"next, prompt", "conv_1_a", "unknown", `"userPromptSubmit":{"prompt":"` + wrapped + `"}`, "Fix it"},
 		{"next, task", "conv_1_a", "unknown", `"taskStart":{"taskMetadata":{"initialTask":"` + wrapped + `"}}`, "Fix it"},
-		{"next, resumed", "conv_1_a", "unknown", `"userPromptSubmit":{"prompt":"[TASK RESUMPTION] Please continue."}`, ""},
+		{"next, resumed", "conv_1_a", "unknown", `"userPromptSubmit":{"prompt":"[TASK RESUMPTION] Please continue where you left off."}`, ""},
 		{"classic, prompt", "1795175957341", "m", `"userPromptSubmit":{"prompt":"` + wrapped + `"}`, `<user_input mode="act">Fix it</user_input>`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

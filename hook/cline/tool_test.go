@@ -79,7 +79,7 @@ func TestStatusByTheWordingOfTheResult(t *testing.T) {
 }
 
 // TestOutcomeOfCommands has the wordings of CommandOrchestrator.ts. An editor's
-// terminal tells no exit code.
+// terminal gives no exit code.
 func TestOutcomeOfCommands(t *testing.T) {
 	tests := []struct {
 		name, tool, result string

@@ -81,7 +81,7 @@ func (r *StatusReport) Count(s State) int {
 // with an empty one in the user's.
 func (r *StatusReport) Present(workspace string) bool {
 	return slices.ContainsFunc(r.Hooks, func(h Installed) bool {
-		return h.Workspace == workspace && (h.State != StateMissing && h.State != StateForeign)
+		return h.Workspace == workspace && h.State != StateMissing && h.State != StateForeign
 	})
 }
 

@@ -229,7 +229,7 @@ func (r *claudeRow) injected() bool {
 	return true
 }
 
-// unwrap returns what stands inside the first element of that name. The last
+// unwrap returns the content of the first element of that name. The last
 // end tag counts, as the text inside may quote one.
 func unwrap(text, tag string) (string, bool) {
 	start := strings.Index(text, "<"+tag)

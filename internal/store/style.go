@@ -14,7 +14,7 @@ const (
 	markDenied
 	markUnfinished
 	markEvent
-	// markUnknown is a call that has ended, and nothing tells how.
+	// markUnknown is a call that has ended with an unknown outcome.
 	markUnknown
 )
 

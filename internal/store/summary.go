@@ -41,9 +41,9 @@ type Summary struct {
 	// Spans counts the stored spans.
 	Spans int `json:"spans"`
 	// Tools counts the tool calls, ToolFailures those of them that failed, were
-	// denied or never finished. ToolsUnknown, as far as a root span says it, counts
-	// those that ended without anything telling how; they are neither successes
-	// nor failures.
+	// denied or never finished. ToolsUnknown counts those of
+	// unknown outcome, which are neither successes nor failures; only a root span
+	// says it.
 	Tools        int `json:"tools"`
 	ToolFailures int `json:"toolFailures"`
 	ToolsUnknown int `json:"toolsUnknown,omitempty"`
