@@ -82,7 +82,13 @@ const (
 	ToolDenied
 	// ToolCancelled was stopped by the user while it ran.
 	ToolCancelled
+	// ToolUnknown has returned, and the host does not say how it ended.
+	ToolUnknown
 )
+
+// Failed reports that a call did not do what it was asked to. Of one that ended
+// in an unknown way that is not known, nor is the opposite.
+func (s ToolStatus) Failed() bool { return s != ToolOK && s != ToolUnknown }
 
 // ParentUnknown is the ParentAgent of a subagent whose host does not say which
 // agent started it.

@@ -323,6 +323,8 @@ func examineFolder(st *status, f install.Folder) []finding {
 			x.Level, x.Hint = "note", "hookspan install cline --chain runs your hook and hookspan's"
 		case install.StateEdited:
 			x.Hint = "hookspan install cline --force writes it anew"
+		case install.StateOff:
+			x.Hint = "switch it on in Cline's Hooks tab, or run hookspan install cline"
 		}
 		out = append(out, x)
 	}

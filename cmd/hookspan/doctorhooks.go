@@ -102,7 +102,7 @@ func (a *app) examineOwnHooks(st *status) []finding {
 		})
 	case guard && !editors:
 		out = append(out, finding{
-			"problem", "hooks of yours run before tool calls (PreToolUse), but not in Cline in editors and the CLI 2: these have no PreToolUse hook file of hookspan's",
+			"problem", "hooks of yours run before tool calls (PreToolUse), but not in Cline in editors and the CLI 2: these have no PreToolUse hook file of hookspan's that is switched on",
 			"hookspan install cline --pre-tool-use; its --help says what that costs there",
 		})
 	}

@@ -16,17 +16,21 @@ import (
 const preToolUse = "PreToolUse"
 
 // editorsRisk is what the user must know of a hook that runs before tool calls.
-const editorsRisk = `A hook on PreToolUse needs Cline's PreToolUse hook file. In VS Code, JetBrains and the
-CLI 2 (Cline's classic core) that has a price: a task stops dead when a later tool
-reads a missing file, whatever any hook answers. To take the hook file back:
-hookspan install cline --pre-tool-use=false. The CLI 3 has no such fault.`
+const editorsRisk = `A hook on PreToolUse needs Cline's PreToolUse hook file. In Cline's classic core that
+has a price. VS Code: a call that a hook denies stops the task and leaves Cline stuck:
+New Task and Resume do nothing until the window is reloaded. CLI 2: a task stops dead
+when a later tool reads a missing file, whatever any hook answers; in VS Code that was
+not seen. To take the hook file back: hookspan install cline --pre-tool-use=false.
+The CLI 3 has neither fault.`
 
-// preToolUseHeard says where hookspan hears of calls before they run: in the
-// folders that every Cline reads or the editors do, and in that of the SDK. At
-// least one hook of hookspan's, for whatever event, makes it any.
+// preToolUseHeard reports where hookspan receives calls before they run: in the
+// folders that every Cline reads or the editors do, and in those of the SDK. At
+// least one hook of hookspan's, for whatever event, makes it anything. A hook that
+// is switched off in Cline's Hooks tab still runs on the SDK.
 func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, anything bool) {
 	for _, h := range r.Hooks {
-		if h.State != install.StateOurs && h.State != install.StateStale || h.Workspace != "" && h.Workspace != project {
+		runs := h.State == install.StateOurs || h.State == install.StateStale
+		if !runs && h.State != install.StateOff || h.Workspace != "" && h.Workspace != project {
 			continue
 		}
 		anything = true
@@ -34,12 +38,12 @@ func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, any
 			continue
 		}
 		switch h.Folder.Role {
-		case install.RoleSDK:
+		case install.RoleSDK, install.RoleSDKDocuments:
 			sdk = true
 		case install.RoleEditors:
-			editors = true
+			editors = editors || runs
 		default:
-			editors, sdk = true, true
+			editors, sdk = editors || runs, true
 		}
 	}
 	return editors, sdk, anything
@@ -49,7 +53,8 @@ func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, any
 // editors reads it.
 func preToolUseForeign(r *install.StatusReport, project string) bool {
 	return slices.ContainsFunc(r.Hooks, func(h install.Installed) bool {
-		return h.Event == preToolUse && h.State == install.StateForeign && h.Folder.Role != install.RoleSDK &&
+		return h.Event == preToolUse && h.State == install.StateForeign &&
+			h.Folder.Role != install.RoleSDK && h.Folder.Role != install.RoleSDKDocuments &&
 			(h.Workspace == "" || h.Workspace == project)
 	})
 }

@@ -220,17 +220,20 @@ func (p hookPrinter) answer(o *clinehooks.Outcome) {
 // clineDoes says in one sentence what Cline does on the answer.
 func clineDoes(o *clinehooks.Outcome) string {
 	r := o.Answer.Reply
-	kind := hook.KindUnknown
+	kind, shows := hook.KindUnknown, "stops the task and shows: "
 	if o.Call != nil {
 		kind = o.Call.Kind
+		if d := o.Call.Dialect; d == nextDialect || d == sdkDialect {
+			shows = "stops the task and does not show the reason, which the trace has: "
+		}
 	}
 	switch {
 	case r.Cancel && kind == hook.KindToolStart:
-		return "Cline does not run the tool, stops the task and shows: " + oneLine(r.ErrorMessage)
+		return "Cline does not run the tool, " + shows + oneLine(r.ErrorMessage)
 	case r.Cancel && kind == hook.KindPrompt:
-		return "Cline does not take the prompt, stops the task and shows: " + oneLine(r.ErrorMessage)
+		return "Cline does not take the prompt, " + shows + oneLine(r.ErrorMessage)
 	case r.Cancel:
-		return "Cline stops the task and shows: " + oneLine(r.ErrorMessage)
+		return "Cline " + shows + oneLine(r.ErrorMessage)
 	case o.Answer.Soft:
 		return "Cline makes a call that says the reason and fails, in place of the one that was denied; the task goes on."
 	case r.OverrideInput != "":

@@ -135,8 +135,8 @@ func (c *Call) injected() bool {
 	if c.Dialect != dialectSDK {
 		return false
 	}
-	prompt := strings.TrimSpace(c.event.Prompt)
-	return strings.HasPrefix(prompt, "<hook_context") || strings.HasPrefix(prompt, "[SYSTEM]")
+	_, asked := cline.PromptText(c.event.Prompt)
+	return !asked
 }
 
 // started adds the beginning of a session.

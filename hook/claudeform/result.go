@@ -3,7 +3,6 @@ package claudeform
 import (
 	"strings"
 
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
@@ -28,7 +27,7 @@ func (c *Call) outcomes(body wire.Object) []outcome {
 	if len(ended) == 0 {
 		return nil
 	}
-	all := outcome{failed: t.Status != hook.ToolOK, text: t.Output, err: t.Error}
+	all := outcome{failed: t.Status.Failed(), text: t.Output, err: t.Error}
 	result := wire.Text(wire.Members(body.Get("postToolUse")).Get("result"))
 	all.hidden = t.Output == "" && strings.HasPrefix(result, hiddenObject)
 	if strings.HasPrefix(all.text, hiddenObject) {

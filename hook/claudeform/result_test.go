@@ -98,6 +98,7 @@ func TestResultsOfClassic(t *testing.T) {
 		{"command without output", "classic", "execute_command", `{"command":"x"}`, "Command executed.", true, []string{`PostToolUse|{"stdout":"","stderr":"","interrupted":false,"isImage":false}|||5`}},
 		{"command that runs on", "classic", "execute_command", `{"command":"x"}`, "Command executed. It runs on.", true, []string{`PostToolUse|{"stdout":"Command executed. It runs on.","stderr":"","interrupted":false,"isImage":false}|||5`}},
 		{"command that failed, success true", "classic", "execute_command", `{"command":"x"}`, "Command failed with exit code 2.\nOutput:\nbad", true, []string{`PostToolUseFailure||"Exit code 2\nbad"|false|5`}},
+		{"command that was cancelled", "classic", "execute_command", `{"command":"x"}`, "Command cancelled. \nOutput captured before cancellation:\nhalf", true, []string{`PostToolUseFailure||"Command cancelled. \nOutput captured before cancellation:\nhalf"|true|5`}},
 		{"success left out", "classic", "read_file", `{"path":"a"}`, "no", false, []string{`PostToolUseFailure||"no"|false|5`}},
 		{"denied", "classic", "execute_command", `{"command":"x"}`, "The user denied this operation.", true, nil},
 		{"text", "classic", "search_files", `{"regex":"x"}`, "Found 0 results.", true, []string{`PostToolUse|"Found 0 results."|||5`}},

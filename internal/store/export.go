@@ -226,12 +226,12 @@ func refresh(ctx context.Context, tx *sql.Tx, id int64, traceID string, now time
 	s := summarize(traceID, t, roots, first)
 	args := append([]any{
 		s.Host, s.Session, s.Title, s.Model, s.Directory, s.Outcome, s.Runs,
-		t.started, t.ended, s.Spans, s.Tools, s.ToolFailures,
+		t.started, t.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolsUnknown,
 	}, s.Usage.columns()...)
 	args = append(args, int64(nanos(now))) //nolint:gosec // Up to the year 2262.
 	_, err = tx.ExecContext(ctx, `
 		UPDATE traces SET host = ?, session = ?, title = ?, model = ?, directory = ?, outcome = ?, runs = ?,
-			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?,
+			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?, tools_unknown = ?,
 			input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, stored = ?
 		WHERE id = ?`, append(args, id)...)
 	return err

@@ -155,8 +155,15 @@ func (st *style) columns(now time.Time) []column {
 		}},
 		{name: "TIME", right: true, cell: func(s *Summary) (string, string) { return duration(s.Duration()), "" }},
 		{name: "TOOLS", right: true, cell: func(s *Summary) (string, string) {
+			var not []string
 			if s.ToolFailures > 0 {
-				return fmt.Sprintf("%d (%d%s)", s.Tools, s.ToolFailures, st.symbols[markFailed]), ""
+				not = append(not, fmt.Sprint(s.ToolFailures, st.symbols[markFailed]))
+			}
+			if s.ToolsUnknown > 0 {
+				not = append(not, fmt.Sprint(s.ToolsUnknown, st.symbols[markUnknown]))
+			}
+			if not != nil {
+				return fmt.Sprintf("%d (%s)", s.Tools, strings.Join(not, " ")), ""
 			}
 			return fmt.Sprint(s.Tools), ""
 		}},

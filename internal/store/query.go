@@ -34,7 +34,7 @@ type Filter struct {
 }
 
 const summaryColumns = `trace_id, host, session, title, model, directory, outcome, runs, started, ended, spans,
-	tools, tool_failures, input, output, cache_read, cache_write, cost`
+	tools, tool_failures, tools_unknown, input, output, cache_read, cache_write, cost`
 
 // where is the condition of a filter. Only what is asked for stands in it, so
 // that the planner can choose the index that fits.
@@ -111,7 +111,7 @@ func summaries(ctx context.Context, q interface {
 		var usage usageColumns
 		if err := rows.Scan(append([]any{
 			&t.TraceID, &t.Host, &t.Session, &t.Title, &t.Model, &t.Directory, &t.Outcome, &t.Runs,
-			&started, &ended, &t.Spans, &t.Tools, &t.ToolFailures,
+			&started, &ended, &t.Spans, &t.Tools, &t.ToolFailures, &t.ToolsUnknown,
 		}, usage.targets()...)...); err != nil {
 			return nil, err
 		}

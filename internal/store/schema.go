@@ -71,9 +71,11 @@ var migrations = []string{
 	CREATE INDEX spans_origin ON spans (origin);`,
 
 	// stored is when a span of the trace was last stored or changed; 0 in what
-	// version 1 stored. removed holds what Prune has removed: the runs, without
+	// version 1 stored. tools_unknown counts the calls whose outcome nothing
+	// reports. removed holds what Prune has removed: the runs, without
 	// any text.
 	`ALTER TABLE traces ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE traces ADD COLUMN tools_unknown INTEGER NOT NULL DEFAULT 0;
 	DROP INDEX traces_ended;
 	CREATE INDEX traces_kept ON traces (max(ended, stored));
 	CREATE TABLE removed (
