@@ -298,4 +298,6 @@ type Head struct {
 	RunEnds bool
 	// Dirs are the session's project folders, as far as the payload names them.
 	Dirs []string
+	// Patience is how long the host waits for a hook's answer; 0 means 30 s.
+	Patience time.Duration
 }

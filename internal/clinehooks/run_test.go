@@ -17,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/hookrun"
 )
 
 // world is a home, a project and the hooks in them.
@@ -213,6 +214,13 @@ func TestSwitchingHooksOff(t *testing.T) {
 	}
 }
 
+func onError(deny bool) hookrun.OnError {
+	if deny {
+		return hookrun.OnErrorDeny
+	}
+	return ""
+}
+
 func TestAFileThatCannotBeRead(t *testing.T) {
 	for name, tc := range map[string]struct {
 		deny   bool
@@ -228,7 +236,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.Settings.DenyOnError = tc.deny
+			w.Settings.OnError = onError(tc.deny)
 			w.write("home/.cline/hooks.json", "{\n  \"hooks\": }\n")
 			out := w.run(tc.raw(w))
 			if out.Answer.Reply.Cancel != tc.cancel {
@@ -259,7 +267,7 @@ func TestAPayloadThatIsNoEvent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.Settings.DenyOnError = tc.deny
+			w.Settings.OnError = onError(tc.deny)
 			w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", deny))
 			out := w.run(hook.Raw{Payload: []byte(`{"preToolUse":{"toolName":`), Event: tc.event})
 			if out.Answer.Reply.Cancel != tc.stops || len(out.Problems) != 1 {

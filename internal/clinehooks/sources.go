@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/hookrun"
 )
 
 // maxHooksFile is the largest hooks.json that is read, in bytes.
@@ -109,8 +110,9 @@ func (s Sources) Handlers() []hookfile.Handler {
 func (s Sources) Broken() []error {
 	var out []error
 	for _, src := range s {
-		// Of a project's file nobody knows whether its content is trusted.
-		if src.Err != nil && !src.Project {
+		// Of a project's file it is not known whether its content is trusted. It may
+		// be, where only a descriptor to read it was missing.
+		if src.Err != nil && (!src.Project || hookrun.Exhausted(src.Err)) {
 			out = append(out, src.Err)
 		}
 	}
