@@ -48,7 +48,7 @@ func formOf(tool string) (form, bool) {
 		f.params = append(f.params[:1:1], param{claude: "timeout", cline: []string{"timeout"}, kind: seconds})
 		return f, true
 	case "search_files":
-		return form{tool: toolGrep, fixed: object{{"output_mode", "content"}}, params: []param{
+		return form{tool: toolGrep, fixed: object{{"output_mode", "content"}}, indifferent: []string{"output_mode"}, params: []param{
 			{claude: "pattern", cline: []string{"regex"}, required: true},
 			{claude: "path", cline: pathNames, kind: asPath},
 			{claude: "glob", cline: []string{"file_pattern"}},
@@ -94,8 +94,9 @@ func skillForm(names ...string) form {
 // task, so that another one changes nothing.
 var agentForm = form{
 	tool: toolAgent, aliases: []string{aliasTask}, harmless: []string{"description"},
-	fixed:  object{{"subagent_type", generalPurpose}},
-	params: []param{{claude: "prompt", cline: []string{"task"}, required: true}},
+	indifferent: []string{"description"},
+	fixed:       object{{"subagent_type", generalPurpose}},
+	params:      []param{{claude: "prompt", cline: []string{"task"}, required: true}},
 }
 
 var fetchForm = form{tool: toolFetch, params: []param{
