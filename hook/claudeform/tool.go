@@ -14,6 +14,7 @@ const (
 	toolBash  = "Bash"
 	toolEdit  = "Edit"
 	toolFetch = "WebFetch"
+	toolGlob  = "Glob"
 	toolGrep  = "Grep"
 	toolRead  = "Read"
 	toolSkill = "Skill"
@@ -387,13 +388,13 @@ func (p place) listFiles(params map[string]any) element {
 	if v, _ := pick(params, "recursive"); text(v) == "true" {
 		pattern = "**/*"
 	}
-	el := element{tool: "Glob", aliases: []string{aliasLS}, value: params, input: object{{"pattern", pattern}}}
+	el := element{tool: toolGlob, aliases: []string{aliasLS}, value: params, input: object{{"pattern", pattern}}}
 	if v, _ := pick(params, pathNames...); v != nil {
 		el.input = append(el.input, field{"path", p.abs(text(v))})
 	}
 	forward := el.input
 	el.back = func(updated map[string]any) (any, []string, error) {
-		f := form{tool: "Glob", params: []param{{claude: "path", cline: pathNames, kind: asPath}}, fixed: forward[:1]}
+		f := form{tool: toolGlob, params: []param{{claude: "path", cline: pathNames, kind: asPath}}, fixed: forward[:1]}
 		out, notes, err := f.back(params, forward, updated)
 		return out, notes, err
 	}
