@@ -102,6 +102,9 @@ func (b *batch) schedule(limit context.Context, events []Event) {
 			}
 			first[key] = n
 		}
+		if b.denied {
+			break
+		}
 		b.current, b.own = n, 0
 		b.begin(limit, n, e)
 	}
@@ -132,7 +135,7 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 			b.trace("%s:%d: %s: skip: it ran in this session already", d.Handler.File, d.Handler.Line, d.Handler.Event)
 			continue
 		}
-		t := &task{run: &Run{Handler: d.Handler, Event: n}, event: e}
+		t := &task{run: &Run{Handler: d.Handler, Event: n, Async: d.Handler.Async || d.Handler.AsyncRewake}, event: e}
 		b.runs = append(b.runs, t.run)
 		if !inTime {
 			t.run.Started = time.Now()
@@ -221,7 +224,6 @@ func (b *batch) run(limit context.Context, t *task) {
 	if timeout == 0 {
 		timeout = 60 * time.Second
 	}
-	run.Async = h.Async || h.AsyncRewake
 	run.Started = time.Now()
 	b.trace("%s:%d: %s: start, time limit %v", h.File, h.Line, h.Event, timeout)
 	end, bounded := limit.Deadline()
