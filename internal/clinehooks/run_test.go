@@ -5,10 +5,12 @@ package clinehooks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -250,6 +252,50 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 				t.Errorf("reason %q does not name %s", out.Answer.Reply.ErrorMessage, where)
 			}
 		})
+	}
+}
+
+func TestWhatDeniesWhereHooksCannotBeAsked(t *testing.T) {
+	few := &os.PathError{Op: "open", Path: "hooks.json", Err: syscall.EMFILE}
+	for name, tc := range map[string]struct {
+		kind   hook.Kind
+		err    error
+		denied map[hookrun.OnError]bool
+	}{
+		"no descriptor for a call":   {hook.KindToolStart, few, map[hookrun.OnError]bool{"": true, hookrun.OnErrorLimits: true, hookrun.OnErrorDeny: true}},
+		"a mistake in the file":      {hook.KindToolStart, errNoEvent, map[hookrun.OnError]bool{hookrun.OnErrorDeny: true}},
+		"no descriptor for a prompt": {hook.KindPrompt, few, map[hookrun.OnError]bool{hookrun.OnErrorDeny: true}},
+		"no descriptor for a result": {hook.KindToolEnd, few, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, policy := range []hookrun.OnError{"", hookrun.OnErrorLimits, hookrun.OnErrorAllow, hookrun.OnErrorDeny} {
+				h := &Hooks{Settings: Settings{OnError: policy}}
+				if got := h.deny(Outcome{}, tc.kind, tc.err).Answer.Reply.Cancel; got != tc.denied[policy] {
+					t.Errorf("on error %q: denied %t", policy, got)
+				}
+			}
+		})
+	}
+	w := newWorld(t)
+	sources := Sources{{Path: w.path("project/.cline/hooks.json"), Project: true, Err: few}, {Path: "x", Project: true, Err: errNoEvent}}
+	if got := sources.Broken(); len(got) != 1 || !errors.Is(got[0], few) {
+		t.Errorf("broken: %v, want the project's file that may be trusted", got)
+	}
+}
+
+func TestTheTimeForHooksBeginsWhenTheHostStartsToWait(t *testing.T) {
+	w := newWorld(t)
+	now := w.Now()
+	for name, tc := range map[string]struct{ began, want time.Time }{
+		"not told":          {time.Time{}, now},
+		"some seconds ago":  {now.Add(-4 * time.Second), now.Add(-4 * time.Second)},
+		"long ago":          {now.Add(-time.Hour), now.Add(-maxAhead)},
+		"a clock set back":  {now.Add(time.Hour), now},
+		"this very instant": {now, now},
+	} {
+		if w.Began = tc.began; !w.started().Equal(tc.want) {
+			t.Errorf("%s: %v, want %v", name, w.started(), tc.want)
+		}
 	}
 }
 
