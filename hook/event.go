@@ -307,4 +307,6 @@ type Head struct {
 	// Agent is the agent that sent the payload, by a short name such as "codex",
 	// where it is another than the one the hook was installed for; else empty.
 	Agent string
+	// Patience is how long the host waits for a hook's answer; 0 means 30 s.
+	Patience time.Duration
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/hookrun"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -65,7 +66,7 @@ func (a *app) clineHooks() *clinehooks.Hooks {
 		Dir: a.hooksDir(), Home: a.home, ClineDir: a.getenv("CLINE_DIR"), GOOS: a.goos,
 		Environ: a.environ, Trust: a.trust(), Now: a.now,
 		Settings: clinehooks.Settings{
-			DenyOnError: a.cfg.HooksOnError == "deny", StrictExit: a.cfg.HooksStrictExit,
+			OnError: hookrun.OnError(a.cfg.HooksOnError), StrictExit: a.cfg.HooksStrictExit,
 			SoftDeny: a.cfg.HooksSoftDeny, AskDenies: a.cfg.HooksAsk == "deny",
 		},
 	}
@@ -79,6 +80,7 @@ func (a *app) clineHooks() *clinehooks.Hooks {
 // the answer for Cline and exits with 0, or fails with nothing printed.
 func (a *app) runHooksCmd() *cobra.Command {
 	var host, event, about string
+	var began int64
 	cmd := &cobra.Command{
 		Use: "run-hooks", Short: "Run the user's hooks for the event on standard input", Hidden: true,
 		Args: takes(0, "no argument"),
@@ -86,16 +88,17 @@ func (a *app) runHooksCmd() *cobra.Command {
 			if host != cline.Host {
 				return wrongUsage(cmd, "--host %q: want %s", host, cline.Host)
 			}
-			return a.runHooks(cmd.Context(), event, about)
+			return a.runHooks(cmd.Context(), event, about, began)
 		},
 	}
 	cmd.Flags().StringVar(&host, "host", cline.Host, "the agent")
 	cmd.Flags().StringVar(&event, "event", "", "the name the hook was started with")
+	cmd.Flags().Int64Var(&began, "began", 0, "when the agent started the hook, in ms since 1970; without it, now")
 	cmd.Flags().StringVar(&about, "about", "", "the stored event's hash; without it no record is stored")
 	return cmd
 }
 
-func (a *app) runHooks(ctx context.Context, event, about string) error {
+func (a *app) runHooks(ctx context.Context, event, about string, began int64) error {
 	payload, err := io.ReadAll(io.LimitReader(a.stdin, maxHookPayload+1))
 	if err == nil && len(payload) > maxHookPayload {
 		_, _ = io.Copy(io.Discard, a.stdin)
@@ -107,6 +110,9 @@ func (a *app) runHooks(ctx context.Context, event, about string) error {
 	dir, _ := filepath.Abs(".")
 	raw := hook.Raw{Payload: payload, Event: event, StoredAt: a.now(), Cwd: dir, TraceParent: a.cfg.Traceparent}
 	h := a.clineHooks()
+	if began > 0 {
+		h.Began = time.UnixMilli(began)
+	}
 	if about != "" {
 		h.Parent = func(raw hook.Raw) string { return a.spanOf(raw, about) }
 	}

@@ -241,7 +241,7 @@ func (c *Call) toolEnd(body wire.Object, ctx Context) {
 			name = postToolUseFailure
 			more = append(more, field{"error", r.message(el.tool)}, field{"is_interrupt", t.Status == hook.ToolCancelled})
 		} else {
-			more = append(more, field{"tool_response", r.response(el)})
+			more = append(more, field{"tool_response", r.response(el, t.Duration)})
 		}
 		if t.Duration >= 0 {
 			more = append(more, field{"duration_ms", t.Duration.Milliseconds()})

@@ -132,39 +132,6 @@ func printed(result string) string {
 	return result
 }
 
-// response is the tool_response of an element that ended well.
-func (r outcome) response(el endedElement) any {
-	switch el.tool {
-	case toolWrite, toolEdit:
-		return object{{"filePath", el.input.str("file_path")}, {"success", true}}
-	}
-	if r.hidden {
-		return object{}
-	}
-	switch el.tool {
-	case toolBash:
-		return object{
-			{"stdout", r.said(el)}, {"stderr", ""}, {"interrupted", false}, {"isImage", false},
-		}
-	case toolAgent:
-		if said := wire.Members([]byte(r.text)).Get("text"); wire.IsString(said) {
-			return wire.Unquote(said)
-		}
-	}
-	return r.text
-}
-
-// said is what the model was told of an element that ended well.
-func (r outcome) said(el endedElement) string {
-	if el.tool == toolBash {
-		return printed(r.text)
-	}
-	if s, ok := r.response(el).(string); ok {
-		return s
-	}
-	return r.text
-}
-
 // message is the error of an element that failed. Claude's commands say their
 // exit code in the first line, and hooks read it there.
 func (r outcome) message(tool string) string {

@@ -16,6 +16,7 @@ const (
 	toolBash  = "Bash"
 	toolEdit  = "Edit"
 	toolFetch = "WebFetch"
+	toolGlob  = "Glob"
 	toolGrep  = "Grep"
 	toolRead  = "Read"
 	toolSkill = "Skill"
@@ -50,7 +51,7 @@ func formOf(tool string) (form, bool) {
 		f.params = append(f.params[:1:1], param{claude: "timeout", cline: []string{"timeout"}, kind: seconds})
 		return f, true
 	case "search_files":
-		return form{tool: toolGrep, fixed: object{{"output_mode", "content"}}, params: []param{
+		return form{tool: toolGrep, fixed: object{{"output_mode", "content"}}, indifferent: []string{"output_mode"}, params: []param{
 			{claude: "pattern", cline: []string{"regex"}, required: true},
 			{claude: "path", cline: pathNames, kind: asPath},
 			{claude: "glob", cline: []string{"file_pattern"}},
@@ -96,8 +97,9 @@ func skillForm(names ...string) form {
 // task, so that another one changes nothing.
 var agentForm = form{
 	tool: toolAgent, aliases: []string{aliasTask}, harmless: []string{"description"},
-	fixed:  object{{"subagent_type", generalPurpose}},
-	params: []param{{claude: "prompt", cline: []string{"task"}, required: true}},
+	indifferent: []string{"description"},
+	fixed:       object{{"subagent_type", generalPurpose}},
+	params:      []param{{claude: "prompt", cline: []string{"task"}, required: true}},
 }
 
 var fetchForm = form{tool: toolFetch, params: []param{
@@ -453,13 +455,13 @@ func (p place) listFiles(params map[string]any) element {
 	if v, _ := pick(params, "recursive"); text(v) == "true" {
 		pattern = "**/*"
 	}
-	el := element{tool: "Glob", aliases: []string{aliasLS}, value: params, input: object{{"pattern", pattern}}}
+	el := element{tool: toolGlob, aliases: []string{aliasLS}, value: params, input: object{{"pattern", pattern}}}
 	if v, _ := pick(params, pathNames...); v != nil {
 		el.input = append(el.input, field{"path", p.abs(text(v))})
 	}
 	forward := el.input
 	el.back = func(updated map[string]any) (any, []string, error) {
-		f := form{tool: "Glob", params: []param{{claude: "path", cline: pathNames, kind: asPath}}, fixed: forward[:1]}
+		f := form{tool: toolGlob, params: []param{{claude: "path", cline: pathNames, kind: asPath}}, fixed: forward[:1]}
 		out, notes, err := f.back(params, forward, updated)
 		return out, notes, err
 	}

@@ -5,10 +5,12 @@ package clinehooks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/hookrun"
 )
 
 // world is a home, a project and the hooks in them.
@@ -257,6 +260,13 @@ func TestSwitchingHooksOff(t *testing.T) {
 	}
 }
 
+func onError(deny bool) hookrun.OnError {
+	if deny {
+		return hookrun.OnErrorDeny
+	}
+	return ""
+}
+
 func TestAFileThatCannotBeRead(t *testing.T) {
 	for name, tc := range map[string]struct {
 		deny   bool
@@ -272,7 +282,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.Settings.DenyOnError = tc.deny
+			w.Settings.OnError = onError(tc.deny)
 			w.write("home/.cline/hooks.json", "{\n  \"hooks\": }\n")
 			out := w.run(tc.raw(w))
 			if out.Answer.Reply.Cancel != tc.cancel {
@@ -286,6 +296,50 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 				t.Errorf("reason %q does not name %s", out.Answer.Reply.ErrorMessage, where)
 			}
 		})
+	}
+}
+
+func TestWhatDeniesWhereHooksCannotBeAsked(t *testing.T) {
+	few := &os.PathError{Op: "open", Path: "hooks.json", Err: syscall.EMFILE}
+	for name, tc := range map[string]struct {
+		kind   hook.Kind
+		err    error
+		denied map[hookrun.OnError]bool
+	}{
+		"no descriptor for a call":   {hook.KindToolStart, few, map[hookrun.OnError]bool{"": true, hookrun.OnErrorLimits: true, hookrun.OnErrorDeny: true}},
+		"a mistake in the file":      {hook.KindToolStart, errNoEvent, map[hookrun.OnError]bool{hookrun.OnErrorDeny: true}},
+		"no descriptor for a prompt": {hook.KindPrompt, few, map[hookrun.OnError]bool{hookrun.OnErrorDeny: true}},
+		"no descriptor for a result": {hook.KindToolEnd, few, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, policy := range []hookrun.OnError{"", hookrun.OnErrorLimits, hookrun.OnErrorAllow, hookrun.OnErrorDeny} {
+				h := &Hooks{Settings: Settings{OnError: policy}}
+				if got := h.deny(Outcome{}, tc.kind, tc.err).Answer.Reply.Cancel; got != tc.denied[policy] {
+					t.Errorf("on error %q: denied %t", policy, got)
+				}
+			}
+		})
+	}
+	w := newWorld(t)
+	sources := Sources{{Path: w.path("project/.cline/hooks.json"), Project: true, Err: few}, {Path: "x", Project: true, Err: errNoEvent}}
+	if got := sources.Broken(); len(got) != 1 || !errors.Is(got[0], few) {
+		t.Errorf("broken: %v, want the project's file that may be trusted", got)
+	}
+}
+
+func TestTheTimeForHooksBeginsWhenTheHostStartsToWait(t *testing.T) {
+	w := newWorld(t)
+	now := w.Now()
+	for name, tc := range map[string]struct{ began, want time.Time }{
+		"not told":          {time.Time{}, now},
+		"some seconds ago":  {now.Add(-4 * time.Second), now.Add(-4 * time.Second)},
+		"long ago":          {now.Add(-time.Hour), now.Add(-maxAhead)},
+		"a clock set back":  {now.Add(time.Hour), now},
+		"this very instant": {now, now},
+	} {
+		if w.Began = tc.began; !w.started().Equal(tc.want) {
+			t.Errorf("%s: %v, want %v", name, w.started(), tc.want)
+		}
 	}
 }
 
@@ -303,7 +357,7 @@ func TestAPayloadThatIsNoEvent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.Settings.DenyOnError = tc.deny
+			w.Settings.OnError = onError(tc.deny)
 			w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", deny))
 			out := w.run(hook.Raw{Payload: []byte(`{"preToolUse":{"toolName":`), Event: tc.event})
 			if out.Answer.Reply.Cancel != tc.stops || len(out.Problems) != 1 {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/hookrun"
 )
 
 // maxHooksFile is the largest hooks.json that is read, in bytes.
@@ -126,8 +127,9 @@ func (s Sources) Environ(base []string) []string {
 func (s Sources) Broken() []error {
 	var out []error
 	for _, src := range s {
-		// Of a project's file nobody knows whether its content is trusted.
-		if src.Err != nil && !src.Project {
+		// Of a project's file it is not known whether its content is trusted. It may
+		// be, where only a descriptor to read it was missing.
+		if src.Err != nil && (!src.Project || hookrun.Exhausted(src.Err)) {
 			out = append(out, src.Err)
 		}
 	}

@@ -28,7 +28,7 @@ func (b *batch) post(ctx context.Context, h hookfile.Handler, e Event) outcome {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	// Not shared: a hook's program asks once and ends.
-	client := outbound.New(outbound.Options{Once: true, MaxAnswer: maxOutput, Secrets: outbound.NewSecrets(req.URL, secrets)})
+	client := outbound.New(outbound.Options{Base: b.base, Once: true, MaxAnswer: maxOutput, Secrets: outbound.NewSecrets(req.URL, secrets)})
 	defer client.Close()
 	a, err := client.Do(req)
 	if err == nil {

@@ -23,7 +23,7 @@ func TestAttacks(t *testing.T) {
 		projectRows,
 		modeRows,
 		injectRows,
-		buildRows,
+		guardRows, buildRows,
 		secretRows, gitleaksRows, saidRows, cutRows, ordinaryRows, programRows,
 	))
 }
