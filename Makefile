@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all build collector collector-sources setup test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all build collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -37,6 +37,14 @@ demo: build ## a recorded Cline task through the real hook
 setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring
 	$(GO) run ./tests/internal/setup
 	./tests/setup.sh
+
+# Formatting by gofmt, since building gofumpt takes minutes the first time.
+# Results are taken from the cache where nothing has changed.
+check: ## for each save: formatting, vet, the packages' own tests
+	@odd=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); [ -z "$$odd" ] || \
+	  { echo "not formatted ('make fmt' fixes it):"; echo "$$odd"; exit 1; }
+	$(GO) vet ./...
+	$(GO) test $$($(GO) list ./... | grep -v /tests/)
 
 # Nothing is taken from the cache: tests that build and start the programs do
 # not show the go command what they depend on.

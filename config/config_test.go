@@ -84,7 +84,7 @@ func TestEachVariable(t *testing.T) {
 		{"HOOKSPAN_SPOOL_MAX_BYTES", func(c *Config) any { return c.SpoolMaxBytes }, map[string]any{"2GiB": int64(2 << 30), "1TiB": int64(1 << 40)}, []string{"1KiB", "2TiB"}, ""},
 		{"HOOKSPAN_RETENTION", func(c *Config) any { return c.Retention }, map[string]any{"0": time.Duration(0), "24h": 24 * time.Hour}, []string{"-1h", "30d", "7"}, ""},
 		{"HOOKSPAN_HOOKS", func(c *Config) any { return c.Hooks }, map[string]any{"false": false, "on": true}, []string{"never"}, ""},
-		{"HOOKSPAN_HOOKS_ON_ERROR", func(c *Config) any { return c.HooksOnError }, map[string]any{"allow": "allow", "Deny": "deny"}, []string{"block"}, ""},
+		{"HOOKSPAN_HOOKS_ON_ERROR", func(c *Config) any { return c.HooksOnError }, map[string]any{"allow": "allow", "Deny": "deny", "limits": "limits"}, []string{"block"}, ""},
 		{"HOOKSPAN_HOOKS_STRICT_EXIT", func(c *Config) any { return c.HooksStrictExit }, map[string]any{"true": true, "false": false}, []string{"2"}, ""},
 		{"HOOKSPAN_HOOKS_SOFT_DENY", func(c *Config) any { return c.HooksSoftDeny }, map[string]any{"true": true}, []string{"soft"}, ""},
 		{"HOOKSPAN_HOOKS_ASK", func(c *Config) any { return c.HooksAsk }, map[string]any{"host": "host", "deny": "deny"}, []string{"allow"}, ""},

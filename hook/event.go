@@ -82,7 +82,13 @@ const (
 	ToolDenied
 	// ToolCancelled was stopped by the user while it ran.
 	ToolCancelled
+	// ToolUnknown has returned, and the host does not say how it ended.
+	ToolUnknown
 )
+
+// Failed reports that a call did not do what it was asked to. Of one that ended
+// in an unknown way that is not known, nor is the opposite.
+func (s ToolStatus) Failed() bool { return s != ToolOK && s != ToolUnknown }
 
 // ParentUnknown is the ParentAgent of a subagent whose host does not say which
 // agent started it.
@@ -298,4 +304,9 @@ type Head struct {
 	RunEnds bool
 	// Dirs are the session's project folders, as far as the payload names them.
 	Dirs []string
+	// Agent is the agent that sent the payload, by a short name such as "codex",
+	// where it is another than the one the hook was installed for; else empty.
+	Agent string
+	// Patience is how long the host waits for a hook's answer; 0 means 30 s.
+	Patience time.Duration
 }

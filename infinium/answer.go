@@ -4,21 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"mime"
+	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/outbound"
 )
 
-// Waiting times.
-const (
-	// defaultRateWait is what Infinium's own client waits after a 429 without a
-	// Retry-After header.
-	defaultRateWait = 60 * time.Second
-	maxRetryAfter   = 24 * time.Hour
-)
+// defaultRateWait is what Infinium's own client waits after a 429 without a
+// Retry-After header.
+const defaultRateWait = 60 * time.Second
 
 // Texts of answers, in characters.
 const (
@@ -38,32 +34,24 @@ type Receipt struct {
 	Status int
 }
 
-// answer is what came back, as far as it could be read.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	// broken is the error that ended the body early.
-	broken error
-}
-
-// failure classifies an answer; nil is success: any 2xx, whatever its body,
-// except a web page or a body that broke off. The server's words pass through
-// scrub before they are cut.
-func (a *answer) failure(now time.Time, scrub func(string) string) *Error {
-	e := &Error{Status: a.status}
-	switch s := a.status; {
+// refused classifies an answer; nil is success: any 2xx, whatever its body,
+// except a web page or a body that broke off. The server's words are rid of
+// secrets before they are cut.
+func refused(a *outbound.Answer, now time.Time, secrets *outbound.Secrets) *Error {
+	e := &Error{Status: a.Status}
+	page := outbound.IsPage(a.Header, a.Body)
+	switch s := a.Status; {
 	case s >= 200 && s < 300:
-		if a.isPage() {
+		if page {
 			e.Class, e.unreached = ClassLoginPage, true
 			return e
 		}
-		if a.broken != nil {
-			return &Error{Status: s, Class: ClassHalfAnswer, Err: a.broken}
+		if e := (*outbound.Error)(nil); errors.As(a.Err, &e) && e.Kind != outbound.TooLong {
+			return &Error{Status: s, Class: ClassHalfAnswer, Err: a.Err}
 		}
 		return nil
 	case s >= 300 && s < 400:
-		e.Class, e.Said, e.unreached = ClassRedirect, target(a.header.Get("Location"), scrub), true
+		e.Class, e.Said, e.unreached = ClassRedirect, target(a.Header.Get("Location"), secrets), true
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
 		e.Class, e.unreached = ClassAuth, true
 	case s == http.StatusNotFound:
@@ -80,10 +68,10 @@ func (a *answer) failure(now time.Time, scrub func(string) string) *Error {
 		e.Class = ClassServer
 	}
 	// The markup of an error page says nothing on one line.
-	if e.Class != ClassRedirect && !a.isPage() {
-		e.Said = said(a.body, scrub)
+	if e.Class != ClassRedirect && !page {
+		e.Said = said(a.Body, secrets)
 	}
-	wait, given := retryAfter(a.header.Get("Retry-After"), now)
+	wait, given := outbound.RetryAfter(a.Header, now)
 	switch {
 	case given && e.Retryable():
 		e.after = wait
@@ -93,47 +81,15 @@ func (a *answer) failure(now time.Time, scrub func(string) string) *Error {
 	return e
 }
 
-// isPage reports a web page. Portals are known to leave the content type out.
-func (a *answer) isPage() bool {
-	kind, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
-	if err == nil && (kind == "text/html" || kind == "application/xhtml+xml") {
-		return true
-	}
-	start := strings.ToLower(string(a.body[:min(len(a.body), 200)]))
-	start = strings.TrimLeft(start, "\ufeff \t\r\n")
-	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
-}
-
 // target names where a redirect leads; queries may hold tokens and are left
 // out.
-func target(location string, scrub func(string) string) string {
+func target(location string, secrets *outbound.Secrets) string {
 	u, err := url.Parse(location)
 	if err != nil || location == "" {
 		return ""
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return "Location: " + cut(oneLine(clean(scrub(u.String()))), maxSaidRunes)
-}
-
-// retryAfter reads seconds or an HTTP date (RFC 9110 section 10.2.3); a moment
-// that has passed is zero. It reports false when the header says nothing.
-func retryAfter(value string, now time.Time) (time.Duration, bool) {
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return 0, false
-	}
-	if strings.Trim(value, "0123456789") == "" {
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || n > int64(maxRetryAfter/time.Second) {
-			return maxRetryAfter, true
-		}
-		return time.Duration(n) * time.Second, true
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0, false
-	}
-	return min(max(at.Sub(now), 0), maxRetryAfter), true
+	return "Location: " + outbound.Line(secrets.Clean(u.String()), maxSaidRunes)
 }
 
 // members reads the top level of a JSON object; anything else has none.
@@ -167,11 +123,11 @@ func receiptID(body []byte) string {
 	m := members(body)
 	data := members(m["data"])
 	id := cmp.Or(member(m, "traceId", "trace_id"), member(data, "traceId", "trace_id", "task_id"))
-	return cut(oneLine(clean(id)), maxReceiptRunes)
+	return outbound.Line(id, maxReceiptRunes)
 }
 
 // said is the server's own words: the message of a JSON error, else the body.
-func said(body []byte, scrub func(string) string) string {
+func said(body []byte, secrets *outbound.Secrets) string {
 	m := members(body)
 	s := cmp.Or(
 		member(m, "error", "message", "detail"),
@@ -180,6 +136,5 @@ func said(body []byte, scrub func(string) string) string {
 	if s == "" {
 		s = string(body)
 	}
-	s, _ = firstRunes(scrub(s), 8*maxSaidRunes)
-	return cut(oneLine(clean(s)), maxSaidRunes)
+	return outbound.Line(secrets.Clean(s[:min(len(s), 16*maxSaidRunes)]), maxSaidRunes)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/hookspan/hookspan/internal/outbound"
 )
 
 func TestReceiptID(t *testing.T) {
@@ -34,47 +36,17 @@ func TestReceiptID(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 4, 18, 10, 0, 0, 0, time.UTC)
-	tests := map[string]struct {
-		value string
-		want  time.Duration
-		given bool
-	}{
-		"absent":            {"", 0, false},
-		"seconds":           {"7", 7 * time.Second, true},
-		"spaces":            {" 7 ", 7 * time.Second, true},
-		"zero":              {"0", 0, true},
-		"a day at most":     {"9999999", 24 * time.Hour, true},
-		"beyond any number": {"99999999999999999999999", 24 * time.Hour, true},
-		"a date":            {"Sat, 18 Apr 2026 10:02:00 GMT", 2 * time.Minute, true},
-		"a date gone by":    {"Sat, 18 Apr 2026 09:00:00 GMT", 0, true},
-		"a distant date":    {"Sat, 18 Apr 2099 09:00:00 GMT", 24 * time.Hour, true},
-		"negative":          {"-1", 0, false},
-		"a fraction":        {"1.5", 0, false},
-		"nonsense":          {"soon", 0, false},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, given := retryAfter(tt.value, now)
-			if got != tt.want || given != tt.given {
-				t.Errorf("got %s, %t; want %s, %t", got, given, tt.want, tt.given)
-			}
-		})
-	}
-}
-
 func FuzzAnswer(f *testing.F) {
 	f.Add(200, "application/json", `{"traceId":"x"}`, "1")
 	f.Add(429, "text/plain", `{"error":{"message":"slow"}}`, "Sat, 18 Apr 2026 10:02:00 GMT")
 	f.Add(500, "text/html", "\xef\xbb\xbf <HTML>", "-1")
 	f.Add(307, "", "secret-test-0001", "99999999999999999999")
 	f.Fuzz(func(t *testing.T, status int, kind, body, after string) {
-		a := &answer{status: status, body: []byte(body), header: http.Header{
+		a := &outbound.Answer{Status: status, Body: []byte(body), Header: http.Header{
 			"Content-Type": {kind}, "Retry-After": {after}, "Location": {after + body},
 		}}
-		e := a.failure(time.Unix(1_776_500_000, 0), func(s string) string { return s })
-		id := receiptID(a.body)
+		e := refused(a, time.Unix(1_776_500_000, 0), nil)
+		id := receiptID(a.Body)
 		if !utf8.ValidString(id) || strings.ContainsAny(id, "\n\r\x00") || utf8.RuneCountInString(id) > maxReceiptRunes {
 			t.Fatalf("receipt %q", id)
 		}
@@ -84,7 +56,7 @@ func FuzzAnswer(f *testing.F) {
 			}
 			return
 		}
-		if e.after < 0 || e.after > maxRetryAfter || !utf8.ValidString(e.Said) || strings.ContainsAny(e.Error(), "\n\r") {
+		if e.after < 0 || e.after > outbound.MaxRetryAfter || !utf8.ValidString(e.Said) || strings.ContainsAny(e.Error(), "\n\r") {
 			t.Fatalf("%+v", e)
 		}
 	})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/hookspan/hookspan/internal/outbound"
 )
 
 // Operations of an Error.
@@ -31,8 +32,8 @@ type Exporter struct {
 	id        string
 	secret    string
 	userAgent string
-	client    *http.Client
-	own       bool
+	client    *outbound.Client
+	secrets   *outbound.Secrets
 	limits    Limits
 	attempts  int
 	now       func() time.Time
@@ -62,13 +63,14 @@ func New(o Options) (*Exporter, error) {
 		agent:     agent,
 		id:        strings.TrimSpace(o.AgentID),
 		secret:    strings.TrimSpace(o.AgentSecret),
+		secrets:   outbound.NewSecrets(nil, map[string]string{keyHeader: o.AgentSecret}),
 		userAgent: "hookspan/" + cmp.Or(oneLine(o.Version), "dev"),
 		limits:    Limits{InputPreview: o.MaxInputPreview, OutputPreview: o.MaxOutputPreview},
 		attempts:  max(o.MaxAttempts, 1),
 		now:       o.Now,
 		sleep:     o.Sleep,
 	}
-	e.client, e.own = o.client()
+	e.client = o.client(e.secrets)
 	if e.now == nil {
 		e.now = time.Now
 	}
@@ -146,9 +148,7 @@ func (e *Exporter) Shutdown(context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true
-	if e.own {
-		e.client.CloseIdleConnections()
-	}
+	e.client.Close()
 	return nil
 }
 
@@ -161,10 +161,10 @@ func (e *Exporter) Health(ctx context.Context) (string, error) {
 		fail.Op, fail.Host = opHealth, e.agent.Host
 		return "", fail
 	}
-	m := members(a.body)
+	m := members(a.Body)
 	data := members(m["data"])
 	name := cmp.Or(member(m, "agentName", "agent_name"), member(data, "agentName", "agent_name"), member(m, "status"), "ok")
-	return cut(oneLine(e.scrub(clean(name))), maxReceiptRunes), nil
+	return outbound.Line(e.secrets.Clean(name), maxReceiptRunes), nil
 }
 
 // send delivers one run, in as many attempts as are allowed.
@@ -178,7 +178,7 @@ func (e *Exporter) send(ctx context.Context, t *Trace) (Receipt, *Error) {
 		if fail == nil {
 			return Receipt{
 				TraceID: t.TraceID, RootSpanID: t.RootSpanID,
-				InfiniumID: e.scrub(receiptID(a.body)), Status: a.status,
+				InfiniumID: e.secrets.Clean(receiptID(a.Body)), Status: a.Status,
 			}, nil
 		}
 		if attempt >= e.attempts || !soon(fail.Class) || ctx.Err() != nil {
@@ -205,9 +205,9 @@ func soon(c Class) bool {
 }
 
 // do makes one request and classifies its outcome; an answer is a success.
-func (e *Exporter) do(ctx context.Context, method, what string, body []byte) (*answer, *Error) {
+func (e *Exporter) do(ctx context.Context, method, what string, body []byte) (*outbound.Answer, *Error) {
 	if err := ctx.Err(); err != nil {
-		return nil, e.broken(ctx, err)
+		return nil, broken(ctx, err)
 	}
 	var payload io.Reader = http.NoBody
 	if body != nil {
@@ -215,82 +215,37 @@ func (e *Exporter) do(ctx context.Context, method, what string, body []byte) (*a
 	}
 	req, err := http.NewRequestWithContext(ctx, method, e.agent.String()+"/"+what, payload)
 	if err != nil {
-		return nil, &Error{Class: ClassEncode, Err: e.scrubbed(err)}
+		return nil, &Error{Class: ClassEncode, Err: e.secrets.CleanError(err)}
 	}
 	req.Header.Set("x-agent-id", e.id)
-	req.Header.Set("x-agent-key", e.secret)
+	req.Header.Set(keyHeader, e.secret)
 	req.Header.Set("User-Agent", e.userAgent)
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := e.client.Do(req)
+	a, err := e.client.Do(req)
 	if err != nil {
-		return nil, e.broken(ctx, err)
+		return nil, broken(ctx, err)
 	}
-	defer func() { _ = res.Body.Close() }()
-	a := &answer{status: res.StatusCode, header: res.Header}
-	// What lies beyond the cap is not read: the connection is given up instead.
-	a.body, a.broken = io.ReadAll(io.LimitReader(res.Body, maxAnswerBytes))
-	if a.broken != nil {
-		a.broken = e.scrubbed(a.broken)
-	}
-	if fail := a.failure(e.now(), e.scrub); fail != nil {
+	if fail := refused(a, e.now(), e.secrets); fail != nil {
 		return nil, fail
 	}
 	return a, nil
 }
 
 // broken classifies a request without an answer.
-func (e *Exporter) broken(ctx context.Context, err error) *Error {
-	fail := &Error{Class: ClassNetwork}
-	var timeout interface{ Timeout() bool }
+func broken(ctx context.Context, err error) *Error {
+	fail := &Error{Class: ClassNetwork, Err: err}
+	var out *outbound.Error
+	if errors.As(err, &out) {
+		fail.unreached = out.Unreached || out.WrongProtocol()
+	}
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		fail.Class = ClassCanceled
-	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded) || out != nil && out.Kind == outbound.Timeout:
 		fail.Class = ClassTimeout
 	}
-	var op *net.OpError
-	var dns *net.DNSError
-	fail.unreached = errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns)
-	// The URL in url.Error's text repeats what Host tells.
-	var ue *url.Error
-	if errors.As(err, &ue) {
-		err = ue.Err
-	}
-	fail.Err = e.scrubbed(err)
 	return fail
-}
-
-// piece is how many bytes of the secret in a row are too many for a log.
-const piece = 8
-
-// scrub removes the secret, and its pieces, from a text of the server's: an echo
-// must not carry it into a log, and a server may repeat the beginning alone.
-func (e *Exporter) scrub(s string) string {
-	s = strings.ReplaceAll(s, e.secret, "[secret]")
-	var b strings.Builder
-	done, end := 0, 0
-	for i := 0; i+piece <= len(s); i++ {
-		if !strings.Contains(e.secret, s[i:i+piece]) {
-			continue
-		}
-		if i >= end {
-			b.WriteString(s[done:i])
-			b.WriteString("[secret]")
-		}
-		end = i + piece
-		done = end
-	}
-	return b.String() + s[done:]
-}
-
-// scrubbed keeps the cause unless its text holds the secret.
-func (e *Exporter) scrubbed(err error) error {
-	text := err.Error()
-	if s := e.scrub(text); s != text {
-		return errors.New(s)
-	}
-	return err
 }

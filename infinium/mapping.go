@@ -269,6 +269,10 @@ func toolStep(n *node, st *style) *Step {
 	if st.claude {
 		s.Action += ":" + name
 	}
+	if text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown {
+		// A step without an error reads as a success, and has no other member.
+		s.Description += " (outcome unknown)"
+	}
 	st.preview(s, text(a, otelmap.KeyToolArguments), text(a, otelmap.KeyToolResult))
 	return s
 }

@@ -232,6 +232,23 @@ func TestTracesTexts(t *testing.T) {
 	}
 }
 
+func TestStepOfUnknownOutcomeSaysSo(t *testing.T) {
+	tr := smallRun(7)
+	s := tr.tool(3, 1, "execute_command", 300, 400, `{"command":"npm test"}`, "Command executed.")
+	s.Attributes = append(s.Attributes, otelmap.KeyToolOutcome.String(otelmap.ToolOutcomeUnknown))
+	steps := Traces(tr.snapshots(), Limits{})[0].Steps
+	var got []string
+	for _, step := range steps[len(steps)-2:] {
+		if step.Error != nil {
+			t.Errorf("%s has the error %v", step.Description, step.Error)
+		}
+		got = append(got, step.Description)
+	}
+	if d := cmp.Diff([]string{"Tool: read_file", "Tool: execute_command (outcome unknown)"}, got); d != "" {
+		t.Errorf("steps (-want +got):\n%s", d)
+	}
+}
+
 func TestTracesErrors(t *testing.T) {
 	tool := func(change func(*tracetest.SpanStub)) *tree {
 		tr := smallRun(1)

@@ -3,26 +3,25 @@ package infinium
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/outbound"
 )
 
 // DefaultBaseURL is the service's documented address.
 const DefaultBaseURL = "https://platform.i42m.ai/api/v1"
 
-// Defaults of the HTTP client.
-const (
-	requestTimeout = 30 * time.Second
-	maxAnswerBytes = 4 << 20
-)
+// requestTimeout bounds one request where the options do not say.
+const requestTimeout = 30 * time.Second
+
+// keyHeader is the header with the agent's secret.
+const keyHeader = "x-agent-key"
 
 // Lengths the service's own client demands of the credentials.
 const (
@@ -42,8 +41,8 @@ type Options struct {
 	AgentID     string
 	AgentSecret string `json:"-"`
 	// HTTPClient sends the requests. If nil, a client with a timeout of 30 s,
-	// TLS 1.2 or newer and the environment's proxy. A given client is copied,
-	// and the copy follows no redirects either.
+	// TLS 1.2 or newer and the environment's proxy. A given client is copied;
+	// the copy follows no redirects either, and bounds answers in the same way.
 	HTTPClient *http.Client
 	// Timeout bounds one request, unless HTTPClient has a timeout of its own. If
 	// zero, 30 s.
@@ -103,7 +102,7 @@ func (o *Options) endpoint() (*url.URL, error) {
 		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL %q names no host: want a form like %s", base, DefaultBaseURL)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL for host %q has a query or fragment: want a plain address like %s", u.Host, DefaultBaseURL)
-	case u.Scheme == "http" && !o.AllowInsecure && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !o.AllowInsecure && !outbound.Loopback(u.Hostname()):
 		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL %q would send the secret unencrypted: want https://, or http:// to this machine", base)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL %q has scheme %q: want https", base, u.Scheme)
@@ -138,45 +137,11 @@ func checkCredential(name, value string, least int) error {
 	return nil
 }
 
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
-}
-
-// proxy is the environment's, and none for this machine: the standard library
-// knows "localhost" in that spelling alone, and would give the secret to a proxy
-// for another.
-func proxy(req *http.Request) (*url.URL, error) {
-	if loopback(req.URL.Hostname()) {
-		return nil, nil
-	}
-	return http.ProxyFromEnvironment(req)
-}
-
-// client returns the HTTP client to use, and whether it is our own.
-func (o *Options) client() (c *http.Client, own bool) {
-	if o.HTTPClient != nil {
-		given := *o.HTTPClient
-		c = &given
-	} else {
-		own = true
-		c = &http.Client{Transport: &http.Transport{
-			Proxy:                 proxy,
-			DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:   10 * time.Second,
-			ForceAttemptHTTP2:     true,
-			MaxIdleConns:          2,
-			IdleConnTimeout:       30 * time.Second,
-			ExpectContinueTimeout: time.Second,
-		}}
-	}
-	c.Timeout = cmp.Or(c.Timeout, o.Timeout, requestTimeout)
-	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return c, own
+// client returns the HTTP client to use.
+func (o *Options) client(secrets *outbound.Secrets) *outbound.Client {
+	return outbound.New(outbound.Options{
+		Base: o.HTTPClient, Timeout: cmp.Or(o.Timeout, requestTimeout), Secrets: secrets,
+	})
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/infinium/infiniumtest"
 )
 
 const testSecret = "s3cr3t-value-0001"
@@ -80,15 +82,14 @@ func TestNothingPrintsTheSecret(t *testing.T) {
 	}
 }
 
-func TestClientDefaults(t *testing.T) {
-	c, own := (&Options{}).client()
-	tr, ok := c.Transport.(*http.Transport)
-	if !ok || !own || tr.TLSClientConfig.MinVersion < 0x0303 || tr.Proxy == nil || c.Timeout != 30*time.Second {
-		t.Errorf("client %+v, own %t", c, own)
+func TestAGivenClientIsCopied(t *testing.T) {
+	s := infiniumtest.New(t)
+	s.Script(infiniumtest.Redirect(307, "/elsewhere"))
+	given := &http.Client{Timeout: time.Minute}
+	if err := exporter(t, s, func(o *Options) { o.HTTPClient = given }).ExportSpans(t.Context(), runs(1)); err == nil || len(s.Requests()) != 1 {
+		t.Errorf("error %v after %d requests, want a redirect that is not followed", err, len(s.Requests()))
 	}
-	given := &http.Client{Timeout: time.Second}
-	c, own = (&Options{HTTPClient: given}).client()
-	if own || c == given || given.CheckRedirect != nil || c.CheckRedirect == nil || c.Timeout != time.Second {
-		t.Errorf("a given client is to be copied and the copy follow no redirects: %+v", c)
+	if given.CheckRedirect != nil || given.Transport != nil || given.Timeout != time.Minute {
+		t.Errorf("the caller's client was changed: %+v", given)
 	}
 }

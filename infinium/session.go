@@ -244,7 +244,8 @@ func model(runs []tracetest.SpanStubs) []attribute.KeyValue {
 // summed reports whether joined roots add the attribute up.
 func summed(k attribute.Key) bool {
 	switch k {
-	case otelmap.KeyHostInputTokens, otelmap.KeyCost, otelmap.KeyLLMRequests, otelmap.KeyToolCalls, otelmap.KeyToolFailures:
+	case otelmap.KeyHostInputTokens, otelmap.KeyCost, otelmap.KeyLLMRequests, otelmap.KeyToolCalls, otelmap.KeyToolFailures,
+		otelmap.KeyToolUnknown:
 		return true
 	}
 	return strings.HasPrefix(string(k), "gen_ai.usage.")

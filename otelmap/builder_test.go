@@ -172,11 +172,12 @@ func TestRuns(t *testing.T) {
 func wellFormed(t testing.TB, spans tracetest.SpanStubs) {
 	t.Helper()
 	ids := map[string]bool{}
+	starts := map[string]time.Time{}
 	for _, s := range spans {
 		if id := s.SpanContext.SpanID().String(); ids[id] {
 			t.Errorf("span id %s of %q stands twice", id, s.Name)
 		} else {
-			ids[id] = true
+			ids[id], starts[id] = true, s.StartTime
 		}
 	}
 	for i, s := range spans {
@@ -186,6 +187,44 @@ func wellFormed(t testing.TB, spans tracetest.SpanStubs) {
 		if i > 0 && !ids[s.Parent.SpanID().String()] {
 			t.Errorf("%q has no parent in its run", s.Name)
 		}
+		if s.StartTime.Before(starts[s.Parent.SpanID().String()]) {
+			t.Errorf("%q begins at %s, before its parent", s.Name, s.StartTime)
+		}
+	}
+}
+
+// A call that takes longer than the idle timeout opens a run with its end.
+func TestNoSpanBeginsBeforeItsParentAfterASilence(t *testing.T) {
+	long := func(e hook.Event, d time.Duration) hook.Event { e.Tool.Duration = d; return e }
+	for name, c := range map[string]struct {
+		events []hook.Event
+		began  float64
+	}{
+		"the lead's call": {
+			[]hook.Event{
+				ev(0, hook.KindRunStart), tool(1, hook.KindToolStart, "make", "c1"),
+				long(tool(4001, hook.KindToolEnd, "make", "c1"), 4000*time.Second), ev(4002, hook.KindRunComplete),
+			}, 1,
+		},
+		"a subagent's call": {
+			[]hook.Event{
+				ev(0, hook.KindRunStart), ev(1, hook.KindRunComplete), ev(4000, hook.KindRunStart),
+				sub(long(tool(4001, hook.KindToolEnd, "make", "c1"), 3000*time.Second), "p", "lead"), ev(4002, hook.KindRunComplete),
+			}, 1001,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := build(Options{}, Carry{}, logged(c.events...))
+			runs := b.Runs(far)
+			if len(runs) != 2 {
+				t.Fatalf("%d runs, want 2", len(runs))
+			}
+			spans := b.Spans(runs[1], nil)
+			wellFormed(t, spans)
+			if want := ev(c.began, 0).Time; !spans[0].StartTime.Equal(want) {
+				t.Errorf("the run begins at %s, want %s", spans[0].StartTime, want)
+			}
+		})
 	}
 }
 

@@ -259,7 +259,7 @@ func (m *mapping) hookEvents(it *item) []sdktrace.Event {
 // spite of them was not denied: the host did not heed the answer, or came too
 // late to read it, and that must show.
 func (m *mapping) denial(c *call) *hook.Event {
-	if c.pre == nil || c.post != nil && c.post.Tool.Status == hook.ToolOK {
+	if c.pre == nil || c.post != nil && !c.post.Tool.Status.Failed() {
 		return nil
 	}
 	if rec := m.ran[c.pre]; rec != nil && rec.Answer.Denies() {

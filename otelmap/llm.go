@@ -149,6 +149,9 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 	// The host notes the request's message before it calls the hook that opens
 	// the run or the agent.
 	start = latest(start, m.start)
+	if asked := m.run.asked(); c.Agent == "" && !m.turns() && (end.IsZero() || !end.Before(asked)) {
+		start = latest(start, asked)
+	}
 	if a := m.run.agents[c.Agent]; a != nil {
 		start = latest(start, a.items[0].At())
 	}

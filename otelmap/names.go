@@ -83,7 +83,8 @@ const (
 	KeySessionSource = attribute.Key("hookspan.session.source")
 	// KeyTurns is the number of turns a root covers, where several are joined.
 	KeyTurns = attribute.Key("hookspan.turns")
-	// KeyTask is the run's first prompt, up to MaxTaskRunes.
+	// KeyTask is the run's first prompt, up to MaxTaskRunes; of a run of Cline
+	// that begins without one, a preview of the session's first.
 	KeyTask = attribute.Key("hookspan.task")
 	// KeyResult is the run's final text, up to MaxTaskRunes.
 	KeyResult = attribute.Key("hookspan.result")
@@ -94,9 +95,15 @@ const (
 	KeyHostInputTokens = attribute.Key("hookspan.usage.host_input_tokens")
 	// KeyLLMRequests counts the run's requests to the model.
 	KeyLLMRequests = attribute.Key("hookspan.llm.requests")
-	// KeyToolCalls and KeyToolFailures count the run's tools.
+	// KeyToolCalls and KeyToolFailures count the run's tools, KeyToolUnknown those
+	// of unknown outcome; it is absent where there are none.
 	KeyToolCalls    = attribute.Key("hookspan.tool.calls")
 	KeyToolFailures = attribute.Key("hookspan.tool.failures")
+	KeyToolUnknown  = attribute.Key("hookspan.tool.unknown")
+	// KeyToolOutcome is ToolOutcomeUnknown on the span of a tool call whose end
+	// nothing reports, and absent on all others: error.type marks those that
+	// failed.
+	KeyToolOutcome = attribute.Key("hookspan.tool.outcome")
 	// KeyPermissionMode is the host's approval mode.
 	KeyPermissionMode = attribute.Key("hookspan.permission_mode")
 	// KeyUser is the host's opaque identity of the user.
@@ -180,6 +187,9 @@ const (
 	OutcomeFailed      = "failed"
 	OutcomeAbandoned   = "abandoned"
 )
+
+// ToolOutcomeUnknown is the value of KeyToolOutcome.
+const ToolOutcomeUnknown = "unknown"
 
 // Values of error.type.
 const (

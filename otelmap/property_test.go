@@ -110,8 +110,10 @@ func checkWhole(rt *rapid.T, b *Builder, now time.Time) {
 func whole(rt *rapid.T, b *Builder, r *Run) {
 	spans := b.Spans(r, nil)
 	ids := map[string]bool{}
+	starts := map[string]time.Time{}
 	for _, s := range spans {
 		ids[s.SpanContext.SpanID().String()] = true
+		starts[s.SpanContext.SpanID().String()] = s.StartTime
 	}
 	if len(ids) != len(spans) {
 		rt.Errorf("%d spans, %d ids", len(spans), len(ids))
@@ -122,6 +124,9 @@ func whole(rt *rapid.T, b *Builder, r *Run) {
 		}
 		if i > 0 && !ids[s.Parent.SpanID().String()] {
 			rt.Errorf("%q has no parent in its run", s.Name)
+		}
+		if s.StartTime.Before(starts[s.Parent.SpanID().String()]) {
+			rt.Errorf("%q begins at %s, before its parent", s.Name, s.StartTime)
 		}
 	}
 	// No span is its own ancestor.

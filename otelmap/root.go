@@ -19,6 +19,7 @@ func (m *mapping) rootSpan() tracetest.SpanStub {
 	r := m.run
 	provider, model := m.model()
 	events, task := m.rootEvents()
+	task = cmp.Or(task, m.sessionTask())
 	outcome, failure := m.outcome()
 
 	a := attrs{
@@ -131,19 +132,25 @@ func (r *Run) ending(tr *hook.Transcript) *hook.TurnEnd {
 }
 
 func (m *mapping) toolCounts(a *attrs) {
-	var calls, failures int64
+	var calls, failures, unknown int64
 	for i := range m.spans {
 		for _, kv := range m.spans[i].Attributes {
-			if kv.Key == KeyOperation && kv.Value.AsString() == OpExecuteTool {
+			switch {
+			case kv.Key == KeyOperation && kv.Value.AsString() == OpExecuteTool:
 				calls++
 				if m.spans[i].Status.Code == codes.Error {
 					failures++
 				}
+			case kv.Key == KeyToolOutcome:
+				unknown++
 			}
 		}
 	}
 	a.num(KeyToolCalls, calls)
 	a.num(KeyToolFailures, failures)
+	if unknown > 0 {
+		a.num(KeyToolUnknown, unknown)
+	}
 }
 
 // rootEvents gives what happened besides tools and requests, and the text the
@@ -155,7 +162,7 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 	for _, it := range items {
 		switch it.Kind {
 		case hook.KindPrompt:
-			injected := slices.Contains(it.Attrs, hook.Attr{Key: KeyPromptInjected, Value: true})
+			injected := it.injected()
 			switch {
 			case !injected:
 				typed++
@@ -196,10 +203,9 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 		text := m.opts.text(p.Text, MaxTaskRunes)
 		task = cmp.Or(task, text)
 		at = latest(p.At, m.start)
-		events = append(events, sdktrace.Event{
-			Name: EventPrompt, Time: at.UTC(),
-			Attributes: []attribute.KeyValue{KeyText.String(m.opts.preview(text, m.opts.MaxInput))},
-		})
+		var a attrs
+		a.str(KeyText, m.opts.preview(text, m.opts.MaxInput))
+		events = append(events, sdktrace.Event{Name: EventPrompt, Time: at.UTC(), Attributes: a})
 		typed++
 	}
 	if typed == 0 && task != "" {
@@ -209,6 +215,39 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 		})
 	}
 	return events, task
+}
+
+// sessionTask is a preview of the session's first prompt. It names a run that
+// begins without one, as when a task is resumed without a word; a host's turns
+// each have a prompt of their own.
+func (m *mapping) sessionTask() string {
+	if m.turns() || m.opts.Capture == CaptureNone {
+		return ""
+	}
+	task := m.run.prev.Task
+	for i := 0; task == "" && i < len(m.tr.Prompts); i++ {
+		task = m.opts.text(m.tr.Prompts[i].Text, m.opts.MaxInput)
+	}
+	return task
+}
+
+// injected reports a prompt that the host wrote, not the user.
+func (it *item) injected() bool {
+	return slices.Contains(it.Attrs, hook.Attr{Key: KeyPromptInjected, Value: true})
+}
+
+// asked is the moment of the user's prompt that the run begins with, zero where
+// no hook reported one before the agent was at work.
+func (r *Run) asked() time.Time {
+	for _, it := range r.items {
+		switch {
+		case it.Kind == hook.KindPrompt && !it.injected():
+			return it.At()
+		case it.Kind == hook.KindPrompt, it.Tool != nil:
+			return time.Time{}
+		}
+	}
+	return time.Time{}
 }
 
 func (m *mapping) event(name string, it *item, text string, limit int) sdktrace.Event {

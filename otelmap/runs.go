@@ -41,6 +41,9 @@ type Carry struct {
 	// Silent are those of Recent that were given up because nothing came of
 	// them: what comes of their turns later is news.
 	Silent []string `json:"silent,omitempty"`
+	// Task is a preview of the session's first prompt that a hook reported, on
+	// hosts without turns: it names a run that begins without one.
+	Task string `json:"task,omitempty"`
 	// Source and Model are what the newest start of the session said; Source
 	// stays until a run has taken it.
 	Source string `json:"source,omitempty"`
@@ -461,6 +464,14 @@ func (r *Run) after(o *Options) Carry {
 		c.Stored = r.EndedAt
 	}
 	c.Model = r.lastModel
+	if c.Task = r.prev.Task; c.Task == "" && r.turn == "" {
+		c.Task = cut(r.firstOf(func(it *item) string {
+			if it.injected() || it.ParentAgent != "" {
+				return ""
+			}
+			return it.Prompt
+		}), o.MaxInput)
+	}
 	c.Agents = slices.Clone(r.prev.Agents)
 	for _, a := range r.sortedAgents() {
 		c.Agents = append(c.Agents, a.id)

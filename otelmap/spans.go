@@ -86,6 +86,7 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
 	lead := m.pair(r.items, "")
 	m.subagents(lead)
 	m.chats()
+	m.cover()
 	root := m.rootSpan()
 
 	slices.SortStableFunc(m.spans, func(x, y tracetest.SpanStub) int {
@@ -99,6 +100,25 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
 		return slices.Compare(xs[:], ys[:])
 	})
 	return append(tracetest.SpanStubs{root}, m.spans...)
+}
+
+// cover lets no span begin after its children. Of a call that took longer than
+// the idle timeout only the end is in the run that it opens: it began before.
+func (m *mapping) cover() {
+	at := make(map[trace.SpanID]*tracetest.SpanStub, len(m.spans))
+	for i := range m.spans {
+		at[m.spans[i].SpanContext.SpanID()] = &m.spans[i]
+	}
+	for i := range m.spans {
+		s := &m.spans[i]
+		if s.StartTime.Before(m.start) {
+			m.start = s.StartTime
+		}
+		for up := at[s.Parent.SpanID()]; up != nil && s.StartTime.Before(up.StartTime); up = at[s.Parent.SpanID()] {
+			up.StartTime = s.StartTime
+			s = up
+		}
+	}
 }
 
 // parent is the context the run was started in, if any: of its events, the

@@ -1,6 +1,7 @@
 package otelmap
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -159,6 +160,9 @@ func (m *mapping) toolSpan(c *call) {
 	a.str(KeyToolCallID, t.ID)
 	a.str(KeyToolArguments, input)
 	a.str(KeyToolResult, out.result)
+	if out.unknown {
+		a.str(KeyToolOutcome, ToolOutcomeUnknown)
+	}
 	if c.post != nil && t.Duration >= 0 {
 		a.num(KeyHostDuration, t.Duration.Milliseconds())
 	}
@@ -203,15 +207,17 @@ func askedAbout(calls []*call, it *item) *call {
 	return named
 }
 
-// toolOutcome is what came of a call. An empty failure is success.
+// toolOutcome is what came of a call. An empty failure is success, unless the
+// outcome is unknown.
 type toolOutcome struct {
 	result, failure, message string
+	unknown                  bool
 	// denied is the record of the user's hooks that denied the call, or nil.
 	denied *hook.Event
 }
 
 // toolOutcome asks the end's event, and the host's files where that is missing
-// or hides the text.
+// or hides the text or how the call ended.
 func (m *mapping) toolOutcome(c *call) toolOutcome {
 	if rec := m.denial(c); rec != nil {
 		return m.deniedCall(c, rec)
@@ -222,10 +228,10 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 		out.result, out.message, status = c.post.Tool.Output, c.post.Tool.Error, c.post.Tool.Status
 	}
 	known := c.post != nil
-	if c.post == nil || out.result == "" && m.opts.Capture != CaptureNone {
+	if c.post == nil || status == hook.ToolUnknown || out.result == "" && m.opts.Capture != CaptureNone {
 		if r := m.transcriptResult(c); r != nil {
-			out.result = m.opts.text(r.Text, m.opts.MaxOutput)
-			if status == hook.ToolOK {
+			out.result = cmp.Or(out.result, m.opts.text(r.Text, m.opts.MaxOutput))
+			if !status.Failed() && r.Status != hook.ToolUnknown || c.post == nil {
 				status = r.Status
 			}
 			if c.post == nil {
@@ -250,10 +256,12 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 	case status == hook.ToolDenied && c.asked != nil:
 		out.message = messageDenied
 	}
-	if status != hook.ToolOK && out.message == "" {
+	if status.Failed() && out.message == "" {
 		out.message = out.result
 	}
 	switch status {
+	case hook.ToolUnknown:
+		out.unknown = true
 	case hook.ToolDenied:
 		out.failure = ErrorToolDenied
 	case hook.ToolCancelled:

@@ -5,17 +5,20 @@
 // It stores the payload in the spool and leaves. Claude Code is answered with
 // nothing: what a hook prints may become context for the model, and any exit
 // code but 0 is shown to the user or blocks what was about to happen. The
-// event's name may be left out; then the payload tells it.
+// event's name may be left out; then the payload tells it. Other agents run
+// Claude Code's hooks, too; of theirs nothing is stored.
 package main
 
 import (
+	"os"
+
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/hookproc"
 )
 
 func main() {
 	hookproc.Main(hookproc.Host{
-		Name: claude.Host, Program: "claude-hook", Peek: claude.Peek,
+		Name: claude.Host, Program: "claude-hook", Peek: claude.PeekIn(os.Getenv), Silence: claude.Silence,
 		// The folder a hook runs in follows the model's cd, this does not.
 		ProjectVariable: "CLAUDE_PROJECT_DIR",
 	})

@@ -75,6 +75,48 @@ func TestClaudeHookSaysNothing(t *testing.T) {
 	}
 }
 
+// TestClaudeHookLeavesOtherAgentsAlone starts the program as other agents do that
+// have taken over Claude Code's entries.
+func TestClaudeHookLeavesOtherAgentsAlone(t *testing.T) {
+	program := built(t)
+	const copilot = `{"hook_event_name":"Stop","session_id":"s1","timestamp":"2026-11-22T14:11:00.000Z","cwd":"/w"}`
+	for name, tc := range map[string]struct {
+		payload string
+		environ []string
+		out     string
+		events  int
+	}{
+		"Codex":           {`{"session_id":"s1","turn_id":"t","transcript_path":null,"hook_event_name":"Stop"}`, nil, "", 0},
+		"Qwen Code":       {`{"session_id":"s1","prompt_id":"s1########1","hook_event_name":"Stop"}`, nil, "{}\n", 0},
+		"Copilot":         {copilot, nil, "", 0},
+		"by environment":  {`{"session_id":"s1","transcript_path":"/t/s1","hook_event_name":"Stop"}`, []string{"GEMINI_SESSION_ID=s1"}, "", 0},
+		"another session": {`{"session_id":"s1","transcript_path":"/t/s1","hook_event_name":"Stop"}`, []string{"GEMINI_SESSION_ID=s2"}, "", 2},
+		"Claude Code in their terminal": {
+			`{"session_id":"s1","transcript_path":"/h/.claude/projects/-w/s1.jsonl","hook_event_name":"Stop"}`,
+			[]string{"COPILOT_CLI=1", "GEMINI_SESSION_ID=s1", "QWEN_CODE_SESSION_ID=s1"}, "", 2,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			for range 2 {
+				cmd := command(t, program, root, tc.payload, "Stop")
+				cmd.Env = append(cmd.Env, tc.environ...)
+				if out, err := cmd.CombinedOutput(); err != nil || string(out) != tc.out {
+					t.Errorf("ends with %v, output %q, want %q", err, out, tc.out)
+				}
+			}
+			if got := events(t, root); len(got) != tc.events {
+				t.Errorf("stored %v, want %d events", got, tc.events)
+			}
+			log, _ := os.ReadFile(filepath.Join(root, "state", "hookspan", "hookspan.log"))
+			lines := strings.Count(string(log), "it is not recorded (said once)")
+			if want := 1 - min(1, tc.events); lines != want {
+				t.Errorf("the log says so %d times, want %d: %s", lines, want, log)
+			}
+		})
+	}
+}
+
 // TestClaudeHookKeepsTheProjectsWill switches recording off in the project,
 // which is not where the model has moved to.
 func TestClaudeHookKeepsTheProjectsWill(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/redact"
 )
 
 // app is everything a command touches: its words, its streams, the environment
@@ -40,6 +41,8 @@ type app struct {
 	cfg    *config.Config
 	cfgErr error
 	log    logfile.Log
+	// cleaner removes secrets from what hooks' commands hold and print; see clean.
+	cleaner *redact.Redactor
 	// byHand reports that a person asked for a delivery.
 	byHand bool
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/config"
 )
 
 // newTestApp is the program with a home folder of its own and nothing around.
@@ -15,7 +17,7 @@ func newTestApp(t *testing.T, args ...string) (a *app, stdout, stderr *bytes.Buf
 	home := t.TempDir()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	a = newApp(args, strings.NewReader(""), stdout, stderr, []string{"HOME=" + home, "USERPROFILE=" + home})
-	a.home, a.goos = home, runtime.GOOS
+	a.home, a.goos, a.cfg = home, runtime.GOOS, &config.Config{}
 	return a, stdout, stderr
 }
 

@@ -94,6 +94,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		return out
 	}
 	out = append(out, a.examineHooks(st)...)
+	out = append(out, a.examineOtherAgents()...)
 	out = append(out, a.examineOwnHooks(st)...)
 	out = append(out, a.examineDelivery(st)...)
 	out = append(out, a.examineStripped(st)...)
@@ -331,6 +332,8 @@ func examineFolder(st *status, f install.Folder) []finding {
 			x.Level, x.Hint = "note", "hookspan install cline --chain runs your hook and hookspan's"
 		case install.StateEdited:
 			x.Hint = "hookspan install cline --force writes it anew"
+		case install.StateOff:
+			x.Hint = "switch it on in Cline's Hooks tab, or run hookspan install cline"
 		}
 		out = append(out, x)
 	}

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookfile"
 )
 
 // shownHookProblems is how many problems of late are shown.
@@ -88,11 +84,7 @@ func (a *app) examineOwnHooks(st *status) []finding {
 		out = append(out, finding{"note", "hooks of your own are switched off by HOOKSPAN_HOOKS", "hookspan config says where it is set"})
 	}
 	for _, s := range sources {
-		found, gone := examineHooksFile(s), a.goneGuards(s)
-		if len(gone) > 0 {
-			found = slices.DeleteFunc(found, func(x finding) bool { return x.Level == "ok" })
-		}
-		out = append(out, append(found, gone...)...)
+		out = append(out, a.examineHooksFile(s, sources)...)
 	}
 	guard := trustedGuards(sources)
 	editors, _, anything := preToolUseHeard(st.report, dir)
@@ -111,7 +103,7 @@ func (a *app) examineOwnHooks(st *status) []finding {
 		})
 	case guard && !editors:
 		out = append(out, finding{
-			"problem", "hooks of yours run before tool calls (PreToolUse), but not in Cline in editors and the CLI 2: these have no PreToolUse hook file of hookspan's",
+			"problem", "hooks of yours run before tool calls (PreToolUse), but not in Cline in editors and the CLI 2: these have no PreToolUse hook file of hookspan's that is switched on",
 			"hookspan install cline --pre-tool-use; its --help says what that costs there",
 		})
 	}
@@ -119,7 +111,7 @@ func (a *app) examineOwnHooks(st *status) []finding {
 }
 
 // examineHooksFile tells what in one hooks.json does not work.
-func examineHooksFile(s clinehooks.Source) []finding {
+func (a *app) examineHooksFile(s clinehooks.Source, all clinehooks.Sources) []finding {
 	switch {
 	case s.Err != nil:
 		return []finding{{"problem", s.Err.Error(), "no hook in it runs: mend it; hookspan hooks list shows whether it can be read"}}
@@ -133,64 +125,18 @@ func examineHooksFile(s clinehooks.Source) []finding {
 	if s.File.Disabled {
 		out = append(out, finding{"note", s.Path + ": disableAllHooks is set, so its hooks do not run", ""})
 	}
-	// A hook of a kind that is not for Cline may stand there on purpose; one
-	// whose condition nobody can read never does.
-	for _, p := range s.File.Problems {
-		out = append(out, finding{"note", listedProblem{p.Path, p.Line, p.Column, p.Text, p.Dropped}.String(), ""})
-	}
-	for _, p := range matcherProblems(s.File) {
-		out = append(out, finding{"problem", p.String(), "the hook never runs: mend it, then hookspan hooks test"})
+	// A hook that is not for Cline may be there on purpose; a mistake never is.
+	for _, p := range a.checkSource(s, all) {
+		level := "note"
+		if p.Mistake {
+			level = "problem"
+		}
+		out = append(out, finding{level, p.String(), ""})
 	}
 	if len(out) == 0 {
 		out = append(out, finding{"ok", plural(len(s.File.Handlers), "hook") + " of your own in " + s.Path, ""})
 	}
 	return out
-}
-
-// goneGuards looks for hooks whose program, or script, is not there any more. Only
-// what a line names by a plain path can be known.
-func (a *app) goneGuards(s clinehooks.Source) []finding {
-	if s.Err != nil || !s.Trusted {
-		return nil
-	}
-	var out []finding
-	for i := range s.File.Handlers {
-		h := &s.File.Handlers[i]
-		for _, path := range handlerFiles(h) {
-			if rest, ok := strings.CutPrefix(path, "~/"); ok {
-				path = filepath.Join(a.home, rest)
-			}
-			if _, err := os.Stat(path); filepath.IsAbs(path) && errors.Is(err, fs.ErrNotExist) {
-				out = append(out, finding{
-					"problem", fmt.Sprintf("%s:%d: %s: %s is not there, so this hook decides nothing", h.File, h.Line, h.Event, path),
-					"put the file back, or take the hook out of " + s.Path,
-				})
-			}
-		}
-	}
-	return out
-}
-
-// handlerFiles are the files that a hook's line names by a plain path: its
-// program, or the script that it gives an interpreter.
-func handlerFiles(h *hookfile.Handler) []string {
-	words := strings.Fields(h.Command)
-	switch {
-	case h.Type != hookfile.TypeCommand || len(words) == 0:
-		return nil
-	case h.Args != nil:
-		words = append([]string{h.Command}, h.Args...)
-	}
-	if slices.Contains([]string{"sh", "bash", "zsh", "dash", "python", "python3", "node", "ruby", "perl"}, words[0]) {
-		words = words[1:]
-	}
-	if len(words) == 0 {
-		return nil
-	}
-	if path := plainProgram(words[0]); path != "" {
-		return []string{path}
-	}
-	return nil
 }
 
 // isHookStep reports a line of the log that tells what the user's hooks did: a
@@ -207,7 +153,7 @@ func (a *app) recentHookProblems() []finding {
 	var out []finding
 	list = slices.DeleteFunc(list, func(n clinehooks.Noted) bool { return a.now().Sub(n.Last) > logDay })
 	for _, n := range list[max(0, len(list)-shownHookProblems):] {
-		text := "hooks: " + n.Text + " (" + n.Last.Local().Format(time.DateTime)
+		text := "hooks: " + a.clean(n.Text) + " (" + n.Last.Local().Format(time.DateTime)
 		if n.Count > 1 {
 			text += ", " + strconv.Itoa(n.Count) + " times"
 		}

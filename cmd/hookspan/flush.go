@@ -3,7 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -17,6 +21,18 @@ import (
 // that did not answer. It is shorter than the time between two sweeps, so that
 // they do not add up; later hooks take over after that.
 const linger = 45 * time.Second
+
+// The time that one flush may take: what is left then is kept, and the next one
+// goes on with it. A destination that is slow for each of many sessions must not
+// hold a process, and those that later tasks start, without end.
+const (
+	detachedLimit = 10 * time.Minute
+	byHandLimit   = time.Hour
+)
+
+// endGrace is how long what does not look at its context, such as a disk that
+// hangs, is waited for after a signal or the limit.
+const endGrace = 2 * time.Second
 
 type flushFlags struct {
 	wait, detached, asJSON, elsewhere bool
@@ -32,7 +48,8 @@ func (a *app) flushCmd() *cobra.Command {
 try is stored, and once more what a destination refused before. Hooks start a
 delivery by themselves when a task ends; by hand it is for after an outage, after
 mending a setting, or to see what a destination answers. The exit code is 1 when
-something still waits or was refused.`,
+something still waits or was refused. A signal ends it at once, and so does an
+hour: what is left is kept.`,
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.flush(cmd, f) },
 	}
@@ -46,12 +63,58 @@ something still waits or was refused.`,
 }
 
 func (a *app) flush(cmd *cobra.Command, f flushFlags) error {
-	ctx := cmd.Context()
 	keys, err := sessionKeys(f.sessions)
 	if err != nil {
 		return usageError{err, cmd}
 	}
-	a.byHand = !f.detached
+	limit := byHandLimit
+	if a.byHand = !f.detached; f.detached {
+		limit = detachedLimit
+	}
+	// A second signal does not wait for anything.
+	defer context.AfterFunc(cmd.Context(), func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
+	ctx, cancel := context.WithTimeout(cmd.Context(), limit)
+	defer cancel()
+	err = promptly(ctx, endGrace, func() error { return a.flushAll(ctx, f, keys) })
+	switch {
+	case cmd.Context().Err() != nil:
+		a.log.Line("flush: ended by a signal; what is left is kept")
+	case ctx.Err() != nil:
+		err = hinted{fmt.Errorf("flush: stopped after %s; what is left is kept", limit), "run hookspan flush again"}
+		a.log.Line(err.Error())
+	}
+	return err
+}
+
+// promptly returns f's error, or that of the context if f does not end within the
+// grace after it. The process is to end then: that frees f's locks, and what f
+// has not noted as delivered is delivered again.
+func promptly(ctx context.Context, grace time.Duration, f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if e := recover(); e != nil {
+				done <- fmt.Errorf("internal error: %v\n%s", e, debug.Stack())
+			}
+		}()
+		done <- f()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-t.C:
+		return ctx.Err()
+	}
+}
+
+func (a *app) flushAll(ctx context.Context, f flushFlags, keys []spool.Key) error {
 	p, err := a.pipeline(ctx)
 	if err != nil {
 		a.log.Line("flush: " + err.Error())
@@ -104,7 +167,9 @@ func (a *app) flushDetached(ctx context.Context, p *pipeline, keys []spool.Key) 
 	for {
 		results, err := p.Run(ctx, deliver.Pass{Sessions: keys})
 		if err != nil {
-			p.Log("flush: " + err.Error())
+			if ctx.Err() == nil {
+				p.Log("flush: " + err.Error())
+			}
 			return err
 		}
 		waiting := 0

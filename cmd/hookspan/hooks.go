@@ -123,6 +123,7 @@ type listedHandler struct {
 	Why string `json:"why,omitempty"`
 
 	what, notes string
+	handler     hookfile.Handler
 }
 
 type listedProblem struct {
@@ -132,6 +133,8 @@ type listedProblem struct {
 	Text   string `json:"text"`
 	// Dropped reports that a hook does not run because of it.
 	Dropped bool `json:"dropped,omitempty"`
+	// Mistake reports an error in the file, not a limit of Cline.
+	Mistake bool `json:"mistake,omitempty"`
 }
 
 func (a *app) hooksListCmd() *cobra.Command {
@@ -152,7 +155,7 @@ of it, or Claude Code's.`,
 			if err != nil {
 				return err
 			}
-			l := listHooks(a.hookSources(dir))
+			l := a.listHooks(a.hookSources(dir))
 			if tool != "" {
 				if err := a.onlyFor(&l, tool, dir); err != nil {
 					return err
@@ -174,7 +177,7 @@ of it, or Claude Code's.`,
 	return cmd
 }
 
-func listHooks(sources clinehooks.Sources) listedHooks {
+func (a *app) listHooks(sources clinehooks.Sources) listedHooks {
 	l := listedHooks{Files: []listedFile{}}
 	n := 0
 	for _, s := range sources {
@@ -193,33 +196,13 @@ func listHooks(sources clinehooks.Sources) listedHooks {
 			f.Disabled = s.File.Disabled
 			for _, h := range s.File.Handlers {
 				n++
-				f.Hooks = append(f.Hooks, listHandler(n, h))
+				f.Hooks = append(f.Hooks, a.listHandler(n, h))
 			}
-			for _, p := range s.File.Problems {
-				l.Problems = append(l.Problems, listedProblem{s.Path, p.Line, p.Column, p.Text, p.Dropped})
-			}
-			l.Problems = append(l.Problems, matcherProblems(s.File)...)
+			l.Problems = append(l.Problems, a.checkSource(s, sources)...)
 		}
 		l.Files = append(l.Files, f)
 	}
 	return l
-}
-
-// matcherProblems are the matchers and rules that hookrun cannot evaluate.
-func matcherProblems(f *hookfile.File) []listedProblem {
-	var out []listedProblem
-	for _, h := range f.Handlers {
-		if err := hookrun.CheckMatcher(h.Event, h.Matcher); err != nil {
-			out = append(out, listedProblem{Path: f.Path, Line: h.Line, Text: h.Event + ": " + err.Error()})
-		}
-		if h.If == "" {
-			continue
-		}
-		if err := hookrun.CheckIf(h.If); err != nil {
-			out = append(out, listedProblem{Path: f.Path, Line: h.Line, Text: h.Event + ": " + err.Error()})
-		}
-	}
-	return out
 }
 
 func (p listedProblem) String() string {
@@ -233,11 +216,14 @@ func (p listedProblem) String() string {
 	return at + ": " + p.Text
 }
 
-func listHandler(n int, h hookfile.Handler) listedHandler {
+func (a *app) listHandler(n int, h hookfile.Handler) listedHandler {
 	out := listedHandler{
-		Number: n, Line: h.Line, Event: h.Event, Matcher: h.Matcher, Type: h.Type, Command: h.Command, Args: h.Args,
-		URL: h.URL, TimeoutSeconds: h.Timeout.Seconds(), If: h.If, Async: h.Async || h.AsyncRewake, Once: h.Once,
-		what: hookCommand(h),
+		Number: n, Line: h.Line, Event: h.Event, Matcher: h.Matcher, Type: h.Type, Command: a.clean(h.Command),
+		URL: a.clean(h.URL), TimeoutSeconds: h.Timeout.Seconds(), If: h.If, Async: h.Async || h.AsyncRewake, Once: h.Once,
+		what: a.clean(hookCommand(h)), handler: h,
+	}
+	for _, arg := range h.Args {
+		out.Args = append(out.Args, a.clean(arg))
 	}
 	var notes []string
 	if h.If != "" {
@@ -298,7 +284,8 @@ func (a *app) onlyFor(l *listedHooks, tool, dir string) error {
 		f := &l.Files[i]
 		kept := f.Hooks[:0]
 		for _, h := range f.Hooks {
-			plain := hookfile.Handler{Event: h.Event, Matcher: h.Matcher, Type: h.Type, Command: h.Command, URL: h.URL}
+			plain := h.handler
+			plain.If = ""
 			for _, m := range r.Select([]hookfile.Handler{plain}, events) {
 				if m.Matched {
 					h.Why = m.Why

@@ -1,46 +1,48 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/hookspan/hookspan/hook/claudeform"
+	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/hookcheck"
+	"github.com/hookspan/hookspan/internal/hookfile"
 )
 
-// plainProgram is the program that a shell line starts, where that is written out
-// as a path; else it is empty.
-func plainProgram(line string) string {
-	words := strings.Fields(line)
-	if len(words) == 0 || !strings.ContainsAny(words[0], `/\`) || strings.ContainsAny(words[0], "'\"$`&|;<>()*?[]={}!#") {
-		return ""
+// checkHooks says what in a file with hooks will not work, without the secrets in
+// it. project is the folder of the project whose hooks they are, empty for the
+// user's own. others are the files that count besides.
+func (a *app) checkHooks(f *hookfile.File, project string, others clinehooks.Sources) []hookfile.Problem {
+	place := hookcheck.Place{
+		Project: project, Home: a.home, GOOS: a.goos, Path: a.getenv("PATH"), Tools: claudeform.ToolNames(),
 	}
-	return words[0]
+	if sh, err := filepath.EvalSymlinks("/bin/sh"); err == nil {
+		place.Shell = filepath.Base(sh)
+	}
+	if a.goos == "darwin" {
+		place.Shell = "bash" // by the name of sh
+	}
+	for _, kv := range others.Environ(nil) {
+		name, value, _ := strings.Cut(kv, "=")
+		place.Env = append([]hookfile.Variable{{Name: name, Value: value}}, place.Env...)
+	}
+	list := hookcheck.Check(f, place)
+	for i := range list {
+		list[i].Text = a.clean(list[i].Text)
+	}
+	return list
 }
 
-// doubtProgram says why a new hook's program is not likely to be started, or
-// nothing. project is the folder of the project that it is for, if it is for one.
-func (a *app) doubtProgram(program, project string) string {
-	path := program
-	switch rest, ofHome := strings.CutPrefix(program, "~/"); {
-	case program == "":
-		return ""
-	case ofHome:
-		path = filepath.Join(a.home, rest)
-	case strings.HasPrefix(program, "~"):
-		return "" // where another user's home is, the shell knows
-	case filepath.IsAbs(program):
-	case project == "":
-		return program + " is sought in the folder where Cline works: for a hook of all your projects write the whole path"
-	default:
-		path = filepath.Join(project, program)
+// checkSource is checkHooks for a file that is in its place.
+func (a *app) checkSource(s clinehooks.Source, all clinehooks.Sources) []listedProblem {
+	project := ""
+	if s.Project {
+		project = projectOf(s.Path)
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return path + ": there is no such program yet, and a hook that cannot be started decides nothing"
-	case info.IsDir():
-		return path + " is a folder, and a hook that cannot be started decides nothing"
-	case a.goos != "windows" && info.Mode()&0o111 == 0:
-		return path + " is not executable, and a hook that cannot be started decides nothing: chmod +x " + shellWord(path)
+	var out []listedProblem
+	for _, p := range a.checkHooks(s.File, project, all) {
+		out = append(out, listedProblem{Path: p.Path, Line: p.Line, Column: p.Column, Text: p.Text, Dropped: p.Dropped, Mistake: p.Mistake})
 	}
-	return ""
+	return out
 }

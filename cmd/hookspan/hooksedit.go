@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -101,7 +102,7 @@ func (f *hooksAddFlags) handler(cmd *cobra.Command, args []string) (hookfile.Han
 
 // checkHandler writes the hook into an empty file and reads that, which says
 // whatever will not work.
-func checkHandler(h hookfile.Handler) ([]hookfile.Problem, error) {
+func (a *app) checkHandler(h hookfile.Handler, project string) ([]hookfile.Problem, error) {
 	text, _, err := hookfile.Add(nil, h)
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func checkHandler(h hookfile.Handler) ([]hookfile.Problem, error) {
 			return nil, fmt.Errorf("the hook would not run: %s", p.Text)
 		}
 	}
-	return f.Problems, nil
+	return a.checkHooks(f, project, a.hookSources(project)), nil
 }
 
 func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error {
@@ -127,7 +128,7 @@ func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	problems, err := checkHandler(h)
+	problems, err := a.checkHandler(h, dir)
 	if err != nil {
 		return usageError{err, cmd}
 	}
@@ -145,9 +146,6 @@ func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error
 	}
 	for _, p := range problems {
 		a.printf("note: %s\n", printable(p.Text))
-	}
-	if text := a.doubtProgram(plainProgram(h.Command), dir); text != "" {
-		a.printf("note: %s\n", printable(text))
 	}
 	if _, err := a.saveHooks(file, after, true, f.dryRun); err != nil {
 		return err
@@ -173,6 +171,7 @@ type hooksRemoveFlags struct {
 	project        projectFlag
 	event, matcher string
 	dryRun         bool
+	noInstall      bool
 }
 
 func (a *app) hooksRemoveCmd() *cobra.Command {
@@ -182,8 +181,9 @@ func (a *app) hooksRemoveCmd() *cobra.Command {
 		Short: "Remove hooks from hooks.json",
 		Long: `Remove the hook with the number that hooks list shows, or all of an event, with a
 matcher or a command if given, from your own hooks.json or with --project from that of
-a project. What goes is shown; the file as it was is kept beside it. Cline's own hook
-files stay: hookspan uninstall cline removes them.`,
+a project. What goes is shown; the file as it was is kept beside it. A PreToolUse hook
+file of Cline's that was installed for your hooks goes with the last hook that needs
+it. The others stay: hookspan uninstall cline removes them.`,
 		Args: takes(1, "one number, or the command of a hook"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksRemove(cmd, f, args) },
 	}
@@ -191,6 +191,7 @@ files stay: hookspan uninstall cline removes them.`,
 	cmd.Flags().StringVar(&f.event, "event", "", "hooks of this event")
 	cmd.Flags().StringVar(&f.matcher, "matcher", "", "hooks with exactly this matcher")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
+	cmd.Flags().BoolVar(&f.noInstall, "no-install", false, "leave the hook files in Cline's folders as they are")
 	return cmd
 }
 
@@ -218,7 +219,7 @@ func (a *app) hooksRemove(cmd *cobra.Command, f hooksRemoveFlags, args []string)
 	if err != nil {
 		return err
 	}
-	return a.removeFrom(path, project, f.dryRun, func(h hookfile.Handler) bool {
+	return a.removeFrom(cmd.Context(), path, project, f, func(h hookfile.Handler) bool {
 		switch {
 		case h.Event != f.event,
 			cmd.Flags().Changed("matcher") && matcherText(h.Matcher) != matcherText(f.matcher),
@@ -245,7 +246,7 @@ func (a *app) removeNumber(cmd *cobra.Command, f hooksRemoveFlags, number int) e
 				continue
 			}
 			one := s.File.Handlers[i]
-			return a.removeFrom(s.Path, s.Project, f.dryRun, func(h hookfile.Handler) bool { return sameHook(one, h) })
+			return a.removeFrom(cmd.Context(), s.Path, s.Project, f, func(h hookfile.Handler) bool { return sameHook(one, h) })
 		}
 	}
 	return wrongUsage(cmd, "%d: there %s; hookspan hooks list shows them with their numbers", number, isOrAre(n))
@@ -265,7 +266,7 @@ func sameHook(a, b hookfile.Handler) bool {
 		slices.Equal(a.Args, b.Args) && a.URL == b.URL && a.If == b.If && a.Timeout == b.Timeout && a.Async == b.Async
 }
 
-func (a *app) removeFrom(path string, project, dryRun bool, match func(hookfile.Handler) bool) error {
+func (a *app) removeFrom(ctx context.Context, path string, project bool, f hooksRemoveFlags, match func(hookfile.Handler) bool) error {
 	file, err := openHooks(path, project)
 	if err != nil {
 		return err
@@ -284,10 +285,12 @@ func (a *app) removeFrom(path string, project, dryRun bool, match func(hookfile.
 		return nil
 	}
 	for _, h := range removed {
-		a.printf("remove   %s\n", printable(hookfile.Describe(h)))
+		a.printf("remove   %s\n", printable(a.clean(hookfile.Describe(h))))
 	}
-	_, err = a.saveHooks(file, after, false, dryRun)
-	return err
+	if changed, err := a.saveHooks(file, after, false, f.dryRun); err != nil || !changed || !guards(removed) {
+		return err
+	}
+	return a.releaseHookFiles(ctx, f.noInstall)
 }
 
 func ifProject(project bool, path string) string {

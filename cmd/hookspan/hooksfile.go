@@ -102,9 +102,10 @@ func (f *hooksFile) follow() error {
 	return nil
 }
 
-// diff shows what would change, in the unified form.
-func (f *hooksFile) diff(after []byte) string {
-	d := diff.Diff(f.path, f.data, f.path, after)
+// diff shows what would change, in the unified form. shown is a text as it is
+// shown.
+func (f *hooksFile) diff(after []byte, shown func([]byte) []byte) string {
+	d := diff.Diff(f.path, shown(f.data), f.path, shown(after))
 	// The first line repeats the names.
 	if at := bytes.IndexByte(d, '\n'); at >= 0 {
 		d = d[at+1:]
@@ -169,7 +170,7 @@ func (a *app) saveHooks(f *hooksFile, after []byte, theirs, dryRun bool) (bool, 
 		return false, nil
 	}
 	a.printf("%s\n", f.path)
-	a.printDiff(f.diff(after))
+	a.printDiff(f.diff(after, func(text []byte) []byte { return []byte(a.clean(string(hookfile.HideEnv(text)))) }))
 	if dryRun {
 		a.printf("\nnothing was done (--dry-run)\n")
 		return false, nil
@@ -198,5 +199,8 @@ func (a *app) saveHooks(f *hooksFile, after []byte, theirs, dryRun bool) (bool, 
 	return true, nil
 }
 
-// bare reports that the file holds no hook, not even one that does not run here.
-func (f *hooksFile) bare() bool { return len(f.parsed.Handlers) == 0 && len(f.parsed.Problems) == 0 }
+// bare reports that the file holds no hook, not even one that does not run here,
+// and gives none a variable.
+func (f *hooksFile) bare() bool {
+	return len(f.parsed.Handlers) == 0 && len(f.parsed.Problems) == 0 && len(f.parsed.Env) == 0
+}

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +30,7 @@ func (a *app) hooksImportCmd() *cobra.Command {
 those of the project's .claude/settings.json and settings.local.json to the
 project's. Claude Code's files stay as they are. What will not work on Cline is said,
 and hooks that are there already are left out, as are those that report to hookspan.
+The variables of "env" come with the hooks; their values are not shown.
 
 A project's file is not trusted by that: read what it runs, then hookspan hooks trust.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksImport(cmd, f, args) },
@@ -82,7 +86,7 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 		}
 		read++
 		var added []hookfile.Handler
-		if after, added, err = a.importFile(file, data, after); err != nil {
+		if after, added, err = a.importFile(file, dir, data, after); err != nil {
 			return err
 		}
 		found = append(found, added...)
@@ -93,7 +97,7 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 			"name the file: hookspan hooks import claude FILE",
 		}
 	}
-	if len(found) == 0 {
+	if bytes.Equal(after, to.data) {
 		a.printf("nothing to add to %s\n", path)
 		return nil
 	}
@@ -124,7 +128,7 @@ func readClaudeSettings(path string) ([]byte, error) {
 
 // importFile adds the hooks of one settings file to the text of a hooks.json, and
 // says what becomes of them.
-func (a *app) importFile(path string, settings, to []byte) (after []byte, added []hookfile.Handler, err error) {
+func (a *app) importFile(path, project string, settings, to []byte) (after []byte, added []hookfile.Handler, err error) {
 	file, notes, err := hookfile.Import(settings, path)
 	if err != nil {
 		return nil, nil, err
@@ -134,14 +138,14 @@ func (a *app) importFile(path string, settings, to []byte) (after []byte, added 
 	for _, h := range file.Handlers {
 		var changed bool
 		if to, changed, err = hookfile.Add(to, h); err != nil {
-			return nil, nil, fmt.Errorf("settings %q, line %d: %s: %w", path, h.Line, hookfile.Describe(h), err)
+			return nil, nil, fmt.Errorf("settings %q, line %d: %s: %w", path, h.Line, a.clean(hookfile.Describe(h)), err)
 		}
 		if !changed {
 			double++
 			continue
 		}
 		added = append(added, h)
-		a.printf("  add      %s\n", printable(hookfile.Describe(h)))
+		a.printf("  add      %s\n", printable(a.clean(hookfile.Describe(h))))
 	}
 	if double > 0 {
 		a.printf("  keep     %s there already\n", plural(double, "hook"))
@@ -149,11 +153,51 @@ func (a *app) importFile(path string, settings, to []byte) (after []byte, added 
 	if len(file.Handlers) == 0 {
 		a.printf("  no hook that can run on Cline\n")
 	}
+	if len(file.Handlers) > 0 {
+		if to, err = a.importEnv(path, project, file.Env, to); err != nil {
+			return nil, nil, err
+		}
+	}
 	for _, n := range notes {
 		a.printf("  note: %s\n", printable(n))
 	}
-	for _, p := range matcherProblems(file) {
-		a.printf("  note: line %d: %s\n", p.Line, printable(p.Text))
+	if from := a.claudeProject(path); project == "" && from != "" {
+		a.printf("  note: the file is that of the project %s, and its hooks will run in all your projects: "+
+			"hookspan hooks import claude --project %s keeps them there\n", printable(from), printable(shellWord(from)))
+	}
+	for _, p := range a.checkHooks(file, project, a.hookSources(project)) {
+		where := "line " + strconv.Itoa(p.Line)
+		if p.Column > 0 {
+			where += ", column " + strconv.Itoa(p.Column)
+		}
+		a.printf("  note: %s: %s\n", where, printable(p.Text))
 	}
 	return to, added, nil
+}
+
+// importEnv adds the variables of a settings file to the text of a hooks.json.
+func (a *app) importEnv(path, project string, vars []hookfile.Variable, to []byte) ([]byte, error) {
+	to, added, kept, err := hookfile.AddEnv(to, vars)
+	if err != nil {
+		return nil, fmt.Errorf("settings %q: %w", path, err)
+	}
+	if len(added) > 0 {
+		a.printf("  add      env: %s\n", printable(strings.Join(added, ", ")))
+		if project != "" {
+			a.printf("  note: the project's hooks.json will hold these values: keep it out of version control if one of them is a secret\n")
+		}
+	}
+	if len(kept) > 0 {
+		a.printf("  keep     env: %s, with another value there\n", printable(strings.Join(kept, ", ")))
+	}
+	return to, nil
+}
+
+// claudeProject is the project whose settings of Claude Code a file is, or empty.
+func (a *app) claudeProject(path string) string {
+	full, err := filepath.Abs(path)
+	if dir := filepath.Dir(full); err == nil && filepath.Base(dir) == ".claude" && !slices.Contains(a.claudeSettings(""), full) {
+		return filepath.Dir(dir)
+	}
+	return ""
 }

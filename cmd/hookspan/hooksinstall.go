@@ -16,17 +16,21 @@ import (
 const preToolUse = "PreToolUse"
 
 // editorsRisk is what the user must know of a hook that runs before tool calls.
-const editorsRisk = `A hook on PreToolUse needs Cline's PreToolUse hook file. In VS Code, JetBrains and the
-CLI 2 (Cline's classic core) that has a price: a task stops dead when a later tool
-reads a missing file, whatever any hook answers. To take the hook file back:
-hookspan install cline --pre-tool-use=false. The CLI 3 has no such fault.`
+const editorsRisk = `A hook on PreToolUse needs Cline's PreToolUse hook file. In Cline's classic core that
+has a price. VS Code: a call that a hook denies stops the task and leaves Cline stuck:
+New Task and Resume do nothing until the window is reloaded. CLI 2: a task stops dead
+when a later tool reads a missing file, whatever any hook answers; in VS Code that was
+not seen. To take the hook file back: hookspan install cline --pre-tool-use=false.
+The CLI 3 has neither fault.`
 
-// preToolUseHeard says where hookspan hears of calls before they run: in the
-// folders that every Cline reads or the editors do, and in that of the SDK. At
-// least one hook of hookspan's, for whatever event, makes it any.
+// preToolUseHeard reports where hookspan receives calls before they run: in the
+// folders that every Cline reads or the editors do, and in those of the SDK. At
+// least one hook of hookspan's, for whatever event, makes it anything. A hook that
+// is switched off in Cline's Hooks tab still runs on the SDK.
 func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, anything bool) {
 	for _, h := range r.Hooks {
-		if h.State != install.StateOurs && h.State != install.StateStale || h.Workspace != "" && h.Workspace != project {
+		runs := h.State == install.StateOurs || h.State == install.StateStale
+		if !runs && h.State != install.StateOff || h.Workspace != "" && h.Workspace != project {
 			continue
 		}
 		anything = true
@@ -34,12 +38,12 @@ func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, any
 			continue
 		}
 		switch h.Folder.Role {
-		case install.RoleSDK:
+		case install.RoleSDK, install.RoleSDKDocuments:
 			sdk = true
 		case install.RoleEditors:
-			editors = true
+			editors = editors || runs
 		default:
-			editors, sdk = true, true
+			editors, sdk = editors || runs, true
 		}
 	}
 	return editors, sdk, anything
@@ -49,7 +53,8 @@ func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, any
 // editors reads it.
 func preToolUseForeign(r *install.StatusReport, project string) bool {
 	return slices.ContainsFunc(r.Hooks, func(h install.Installed) bool {
-		return h.Event == preToolUse && h.State == install.StateForeign && h.Folder.Role != install.RoleSDK &&
+		return h.Event == preToolUse && h.State == install.StateForeign &&
+			h.Folder.Role != install.RoleSDK && h.Folder.Role != install.RoleSDKDocuments &&
 			(h.Workspace == "" || h.Workspace == project)
 	})
 }
@@ -113,7 +118,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	if err != nil {
 		return err
 	}
-	o := install.Options{Binary: binary, PreToolUse: guard || editors}
+	o := install.Options{Binary: binary, PreToolUse: guard || editors, ForHooks: guard}
 	if project != "" && report.Present(project) && !report.Present("") {
 		// This project alone reports to hookspan, and so it shall stay.
 		o.Workspace = project
@@ -150,6 +155,70 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		a.printRecording()
 	}
 	return nil
+}
+
+// guardsOf are the projects' folders that have a guard, an empty name for the
+// user's own file. Of a project's file that the user trusts, or did before it
+// changed, every guard counts: it may run again.
+func (a *app) guardsOf() map[string]bool {
+	out := map[string]bool{}
+	note := func(project string) {
+		for _, s := range a.hookSources(project) {
+			if s.File != nil && s.Project == (project != "") && guards(s.File.Handlers) {
+				out[project] = true
+			}
+		}
+	}
+	note("")
+	for _, f := range a.trust().List() {
+		note(projectOf(f.Path))
+	}
+	return out
+}
+
+// releaseHookFiles takes PreToolUse hook files away that were installed for hooks
+// of the user's and that none needs any more, and says so.
+func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
+	projects, err := install.ForHooks(a.system())
+	if err != nil || len(projects) == 0 {
+		return err
+	}
+	needed := a.guardsOf()
+	for _, project := range projects {
+		if needed[""] || needed[project] || project == "" && len(needed) > 0 {
+			continue
+		}
+		if leave {
+			a.printf("\nNo hook of yours runs before tool calls any more; Cline's PreToolUse hook file stays (--no-install).\n")
+			a.hint("hookspan install cline --pre-tool-use=false takes it away" + map[bool]string{true: "; with --project " + shellWord(project)}[project != ""])
+			continue
+		}
+		if err := a.releaseFrom(ctx, project); err != nil {
+			return fmt.Errorf("hooks.json is as it should be, but Cline's PreToolUse hook file is still there: %w", err)
+		}
+	}
+	return nil
+}
+
+// releaseFrom takes PreToolUse out of the folders of a project, or with an empty
+// one of the user.
+func (a *app) releaseFrom(ctx context.Context, project string) error {
+	binary, err := a.hookBinary("")
+	if err != nil {
+		return err
+	}
+	plan, err := install.PlanWithoutHooks(ctx, a.system(), install.Options{Binary: binary, Workspace: project})
+	if err != nil {
+		return err
+	}
+	if !plan.Changed() {
+		for _, x := range slices.Concat(plan.Foreign(), plan.Edited()) {
+			a.printf("\nNo hook of yours runs before tool calls any more, but %s stays: it %s\n", printable(x.Path), printable(x.Reason))
+		}
+		return nil
+	}
+	a.printf("\nNo hook of yours runs before tool calls any more, so the PreToolUse hook file that was\ninstalled for that goes.\n\n%s", plan.Text())
+	return install.Apply(plan)
 }
 
 // projectOf is the folder of the project that a hooks.json belongs to.

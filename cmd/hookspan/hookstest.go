@@ -231,7 +231,7 @@ func (a *app) tryHooks(ctx context.Context, raw hook.Raw, dryRun, debug bool) er
 	if h.Trace = nil; debug {
 		a.printf("\nsteps\n")
 		// The runner tells one at a time.
-		h.Trace = func(format string, args ...any) { a.printf("  %s\n", printable(fmt.Sprintf(format, args...))) }
+		h.Trace = func(format string, args ...any) { p.printf("  %s\n", printable(fmt.Sprintf(format, args...))) }
 	}
 	out := h.Run(ctx, raw)
 	// Before anything else is printed, since whoever reads it may be gone.

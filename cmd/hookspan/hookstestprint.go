@@ -29,6 +29,11 @@ type hookPrinter struct {
 	dryRun, debug bool
 }
 
+// printf prints without secrets.
+func (p hookPrinter) printf(format string, args ...any) {
+	p.app.printf("%s", p.clean(fmt.Sprintf(format, args...)))
+}
+
 // event shows what Cline reports, and what it is for hooks.
 func (p hookPrinter) event(raw hook.Raw, c *claudeform.Call) {
 	what := c.Name
@@ -215,17 +220,20 @@ func (p hookPrinter) answer(o *clinehooks.Outcome) {
 // clineDoes says in one sentence what Cline does on the answer.
 func clineDoes(o *clinehooks.Outcome) string {
 	r := o.Answer.Reply
-	kind := hook.KindUnknown
+	kind, shows := hook.KindUnknown, "stops the task and shows: "
 	if o.Call != nil {
 		kind = o.Call.Kind
+		if d := o.Call.Dialect; d == nextDialect || d == sdkDialect {
+			shows = "stops the task and does not show the reason, which the trace has: "
+		}
 	}
 	switch {
 	case r.Cancel && kind == hook.KindToolStart:
-		return "Cline does not run the tool, stops the task and shows: " + oneLine(r.ErrorMessage)
+		return "Cline does not run the tool, " + shows + oneLine(r.ErrorMessage)
 	case r.Cancel && kind == hook.KindPrompt:
-		return "Cline does not take the prompt, stops the task and shows: " + oneLine(r.ErrorMessage)
+		return "Cline does not take the prompt, " + shows + oneLine(r.ErrorMessage)
 	case r.Cancel:
-		return "Cline stops the task and shows: " + oneLine(r.ErrorMessage)
+		return "Cline " + shows + oneLine(r.ErrorMessage)
 	case o.Answer.Soft:
 		return "Cline makes a call that says the reason and fails, in place of the one that was denied; the task goes on."
 	case r.OverrideInput != "":
@@ -243,7 +251,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // text shows a text below its head, indented by its length, and no more of it
 // than is good unless all was asked for.
 func (p hookPrinter) text(head, text string) {
-	text = strings.TrimRight(text, "\r\n")
+	text = strings.TrimRight(p.clean(text), "\r\n")
 	if text == "" {
 		return
 	}
@@ -268,6 +276,7 @@ func (p hookPrinter) short(s string) string {
 	if json.Valid([]byte(s)) && json.Compact(&b, []byte(s)) == nil {
 		s = b.String()
 	}
+	s = p.clean(s) // a part of a secret may not look like one
 	if n := utf8.RuneCountInString(s); !p.debug && n > shownRunes {
 		return printable(string([]rune(s)[:shownRunes])) + fmt.Sprintf("... (%d characters)", n)
 	}

@@ -38,6 +38,14 @@ func TestWhatClineDoes(t *testing.T) {
 			}
 		})
 	}
+	denied := claudeform.Answer{Reply: hook.Reply{Cancel: true, ErrorMessage: "no"}}
+	for _, dialect := range []string{nextDialect, sdkDialect} {
+		o := &clinehooks.Outcome{Call: &claudeform.Call{Kind: hook.KindToolStart, Dialect: dialect}, Answer: denied}
+		const want = "Cline does not run the tool, stops the task and does not show the reason, which the trace has: no"
+		if got := clineDoes(o); got != want {
+			t.Errorf("%s: got %q, want %q", dialect, got, want)
+		}
+	}
 }
 
 func TestVerdictLines(t *testing.T) {

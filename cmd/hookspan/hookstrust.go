@@ -1,25 +1,32 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
 )
 
 func (a *app) hooksTrustCmd() *cobra.Command {
-	var list, asJSON bool
+	var list, asJSON, yes bool
 	cmd := &cobra.Command{
 		Use:   "trust [FILE|FOLDER]",
 		Short: "Let a project's hooks run",
-		Long: `Show what the hooks in a project's .cline/hooks.json run, and let them run from now
-on: this file, with this content. After a change it takes your trust again. Without
-an argument it is the project of the working directory. What the commands in it
-start may change without that being noticed: trust projects whose authors you trust.`,
+		Long: `Show all that a project's .cline/hooks.json runs and sets, ask, and let it run from
+now on: this file, with this content. After a change it takes your trust again.
+Without an argument it is the project of the working directory. Secrets are left out
+of what is shown. What the commands in the file start may change without that being
+noticed: trust projects whose authors you trust. Without a terminal to ask on, --yes
+is the answer.`,
 		Args: takes(1, "one file or folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -27,15 +34,18 @@ start may change without that being noticed: trust projects whose authors you tr
 				return wrongUsage(cmd, "--list: takes no file")
 			case asJSON && !list:
 				return wrongUsage(cmd, "--json: goes with --list")
+			case list && yes:
+				return wrongUsage(cmd, "--yes: does not go with --list")
 			case list:
 				return a.listTrusted(asJSON)
 			}
-			return a.trustHooks(cmd, args)
+			return a.trustHooks(cmd, args, yes)
 		},
 		ValidArgsFunction: folderCompletion,
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list the files that are trusted")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
+	cmd.Flags().BoolVar(&yes, "yes", false, "trust without asking")
 	return cmd
 }
 
@@ -58,7 +68,7 @@ func (a *app) hooksUntrustCmd() *cobra.Command {
 				return nil
 			}
 			a.printf("%s is trusted no longer: its hooks do not run\n", path)
-			return nil
+			return a.releaseHookFiles(cmd.Context(), false)
 		},
 		ValidArgsFunction: folderCompletion,
 	}
@@ -98,7 +108,7 @@ func (a *app) projectHooks(cmd *cobra.Command, args []string) (string, error) {
 }
 
 // trustHooks trusts the bytes that it has shown, and no others.
-func (a *app) trustHooks(cmd *cobra.Command, args []string) error {
+func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 	path, err := a.projectHooks(cmd, args)
 	if err != nil {
 		return err
@@ -120,34 +130,58 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string) error {
 		return hinted{err, "nothing was trusted: mend the file first"}
 	}
 	a.printf("%s\n", printable(path))
-	if f.parsed.Disabled {
-		a.printf("  disableAllHooks is set: none of these runs as long as it is\n")
-	}
-	for _, h := range f.parsed.Handlers {
-		a.printf("  line %d: %s\n", h.Line, printable(hookfile.Describe(h)))
-	}
-	for _, p := range f.parsed.Problems {
-		a.printf("  note: line %d: %s\n", p.Line, printable(p.Text))
-	}
+	a.showHooks(f.parsed, a.checkHooks(f.parsed, projectOf(path), a.hookSources("")))
 	if a.trust().Trusted(path, f.data) {
 		a.printf("trusted already\n")
 		return nil
 	}
+	if err := a.consent(path, yes); err != nil {
+		return err
+	}
 	if err := a.trust().Add(path, f.data); err != nil {
 		return err
 	}
-	a.printf("trusted: %s when you work in %s\n", runsText(len(f.parsed.Handlers)), printable(projectOf(path)))
+	a.printf("trusted: %s when you work in %s\n", runsText(f.parsed), printable(projectOf(path)))
 	if !a.cfg.Hooks {
 		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
 	}
 	return nil
 }
 
-func runsText(n int) string {
-	if n == 1 {
-		return "this hook runs"
+// consent asks whether what was shown may run. Without a terminal to ask on, the
+// user has to have said so.
+func (a *app) consent(path string, yes bool) error {
+	if yes {
+		return nil
 	}
-	return fmt.Sprintf("these %d hooks run", n)
+	in, ok := a.stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return hinted{
+			errors.New("nothing was trusted: there is no terminal to ask on"),
+			"read what it runs, then: hookspan hooks trust --yes " + shellWord(projectOf(path)),
+		}
+	}
+	a.printf("Let this run when you work in %s? [y/N] ", printable(projectOf(path)))
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was trusted")
+}
+
+func runsText(f *hookfile.File) string {
+	switch n := len(f.Handlers); {
+	case n == 0 && len(f.Env) > 0:
+		return "your hooks get its variables"
+	case n == 1:
+		return "this hook runs"
+	default:
+		return fmt.Sprintf("these %d hooks run", n)
+	}
 }
 
 // ownFile refuses a file that somebody else may change behind the user's back. A

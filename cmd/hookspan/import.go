@@ -24,9 +24,10 @@ import (
 var importAgents = []string{"claude", "cline"}
 
 type importFlags struct {
-	since          string
-	sessions, to   []string
-	dryRun, asJSON bool
+	since         string
+	sessions, to  []string
+	dryRun, again bool
+	asJSON        bool
 }
 
 func (a *app) importCmd() *cobra.Command {
@@ -40,8 +41,14 @@ is ` + strings.Join(importAgents, " or ") + `.
 
 A run that is on this machine already is left out, whether an earlier import or
 hooks told of it, and so is one that is not over yet. An import that was cut off
-is taken up by the next. The exit code is 1 when a session could not be read or a
-destination did not take everything.`,
+is taken up by the next.
+
+The local store keeps what was imported for HOOKSPAN_RETENTION, counted from the
+import. For a year after it has removed a run, an import leaves the run out, so
+that no destination gets it twice; --again imports it all the same.
+
+The exit code is 1 when a session could not be read or a destination did not take
+everything.`,
 		ValidArgs: importAgents,
 		Args:      takes(1, "one agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,6 +65,7 @@ destination did not take everything.`,
 	cmd.Flags().StringVar(&f.since, "since", "", "only what ended since then: 30d, 12h, or a day such as 2026-01-31")
 	cmd.Flags().StringArrayVar(&f.sessions, "session", nil, "only this session, by the agent's own id (may be repeated)")
 	cmd.Flags().StringSliceVar(&f.to, "to", nil, "only to these of the configured destinations, separated by commas")
+	cmd.Flags().BoolVar(&f.again, "again", false, "import, too, what the local store has removed after HOOKSPAN_RETENTION")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "send nothing, say what would be sent")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
 	return cmd
@@ -86,7 +94,7 @@ func (a *app) importFrom(cmd *cobra.Command, agent string, f importFlags) error 
 		return noDestination()
 	}
 	im := &importer.Importer{
-		Deliverer: p.Deliverer, Since: since, DryRun: f.dryRun,
+		Deliverer: p.Deliverer, Since: since, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Off: func(dir string) bool { return config.ProjectDisabled(hookproc.ReadSettings, dir) },
 	}
 	if im.Known, err = p.ledger(); err != nil {
@@ -279,6 +287,7 @@ func (a *app) importSummary(rep *importer.Report) {
 	}{
 		{rep.Skipped.AlreadyThere, "already there"},
 		{rep.Skipped.Captured, "captured by hooks"},
+		{rep.Skipped.Removed, "removed after HOOKSPAN_RETENTION (--again imports them)"},
 		{rep.Skipped.Open, "still open"},
 		{rep.Skipped.TooOld, "ended before --since"},
 	} {
@@ -303,12 +312,24 @@ func (a *app) importSummary(rep *importer.Report) {
 			a.printf("%-9s   %s\n", "", printable(e))
 		}
 	}
+	if !rep.KeptUntil.IsZero() {
+		a.printf("%-9s until %s on this machine: HOOKSPAN_RETENTION is %s, counted from the import\n", "kept",
+			rep.KeptUntil.Local().Format(time.DateOnly), days(a.cfg.Retention))
+	}
 	for _, u := range rep.Unreadable {
 		a.warnf("session %s was not imported: %s", printable(filepath.Base(u.Session)), printable(u.Error))
 	}
 	if waiting > 0 {
 		a.hint("what waits is not kept; once it is mended, the same import sends what is left")
 	}
+}
+
+// days is a duration in days where it is whole ones.
+func days(d time.Duration) string {
+	if d%(24*time.Hour) == 0 {
+		return plural(int(d/(24*time.Hour)), "day")
+	}
+	return d.String()
 }
 
 func importSent(d importer.Delivered) string {

@@ -15,12 +15,12 @@ import (
 
 // preToolUseRisk is what the user must know before PreToolUse goes where
 // classic Cline reads it.
-const preToolUseRisk = `The PreToolUse hook goes into ~/.cline/hooks alone by default. Cline's classic core
-(VS Code, JetBrains, CLI 2) stops a task dead when any PreToolUse hook file exists
-in a folder it reads and a later tool reads a missing file, whatever the hook
-answers. Without it a tool's span begins at its end less the duration that Cline
-reports, which includes the time you took to approve it, and a call that never
-returns has no span.`
+const preToolUseRisk = `The PreToolUse hook goes into ~/.cline/hooks alone by default. Where Cline's classic
+core reads it, it has a price. CLI 2: a task stops dead when a later tool reads a
+missing file, whatever the hook answers; in VS Code that was not seen. VS Code: a call
+that a hook denies leaves Cline stuck until the window is reloaded. Without it a tool's
+span begins at its end less the duration that Cline reports, which includes the time
+you took to approve it, and a call that never returns has no span.`
 
 func (a *app) system() install.System {
 	return install.System{
@@ -82,7 +82,7 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 		if needed, err = a.guardInPlace(cmd.Context(), o.Workspace); err != nil {
 			return err
 		}
-		o.PreToolUse = needed
+		o.PreToolUse, o.ForHooks = needed, needed
 	}
 	plan, err := install.PlanCline(cmd.Context(), a.system(), o)
 	if err != nil {

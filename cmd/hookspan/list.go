@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,14 +17,23 @@ import (
 
 func (a *app) listCmd() *cobra.Command {
 	var f store.Filter
-	var asJSON bool
+	var all, asJSON bool
 	var since string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the traces on this machine, newest first",
+		Long: `List the traces on this machine, newest first: the newest ` + strconv.Itoa(store.DefaultLimit) + `, with --json all of
+them, or as many as -n says. Where traces are left out, standard error says how
+many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.Limit < 1 || f.Limit > 100_000 {
-				return wrongUsage(cmd, "--limit %d: want 1 to 100000", f.Limit)
+			limited := cmd.Flags().Changed("limit")
+			switch {
+			case f.Limit < 0:
+				return wrongUsage(cmd, "--limit %d: want 1 or more, or 0 for all", f.Limit)
+			case all && limited && f.Limit > 0:
+				return wrongUsage(cmd, "--all and --limit %d: want one of them", f.Limit)
+			case all || f.Limit == 0 || asJSON && !limited:
+				f.Limit = -1
 			}
 			outcomes := []string{"", "completed", "cancelled", "interrupted", "failed", "abandoned"}
 			if !slices.Contains(outcomes, f.Outcome) {
@@ -33,11 +43,12 @@ func (a *app) listCmd() *cobra.Command {
 			if f.Since, err = sinceWhen(since, a.now()); err != nil {
 				return usageError{err, cmd}
 			}
-			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) (err error) {
 				sums, err := s.List(ctx, f)
 				if err != nil {
 					return err
 				}
+				defer func() { err = errors.Join(err, a.leftOut(ctx, s, f, len(sums))) }()
 				if asJSON {
 					if sums == nil {
 						sums = []store.Summary{}
@@ -46,7 +57,7 @@ func (a *app) listCmd() *cobra.Command {
 				}
 				if len(sums) == 0 {
 					if f.Outcome != "" || f.Session != "" || since != "" {
-						a.printf("no trace is like that\n")
+						a.printf("no traces match\n")
 						return nil
 					}
 					a.printf("no traces yet\n")
@@ -59,12 +70,26 @@ func (a *app) listCmd() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVarP(&f.Limit, "limit", "n", 20, "how many at the most")
+	cmd.Flags().IntVarP(&f.Limit, "limit", "n", store.DefaultLimit, "how many at most; 0 for all, as without it with --json")
+	cmd.Flags().BoolVar(&all, "all", false, "all traces")
 	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "only those that ended so: completed, cancelled, interrupted, failed, abandoned")
 	cmd.Flags().StringVar(&f.Session, "session", "", "only those of this session")
 	cmd.Flags().StringVar(&since, "since", "", "only those that began since then: 30d, 24h, or a day such as 2026-01-31")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
+}
+
+// leftOut says on standard error that a limit left traces out: standard output
+// may be read by a program.
+func (a *app) leftOut(ctx context.Context, s *store.Store, f store.Filter, shown int) error {
+	if f.Limit < 0 || shown < f.Limit {
+		return nil
+	}
+	n, err := s.Count(ctx, f)
+	if err == nil && n > shown {
+		a.hint(fmt.Sprintf("%d of %s; --all lists every one", shown, plural(n, "trace")))
+	}
+	return err
 }
 
 func (a *app) showCmd() *cobra.Command {

@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,6 +15,8 @@ import (
 
 func main() {
 	hookproc.OwnFiles()
+	// net/http logs what a server sends unasked; errors say it here.
+	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	code := run(ctx, newApp(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))

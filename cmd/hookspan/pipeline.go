@@ -154,6 +154,7 @@ func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.
 			if err != nil {
 				return nil, err
 			}
+			s.Now = a.now
 			p.store = s
 			p.close = append(p.close, s.Close)
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -41,18 +43,35 @@ func (a *app) trust() hookfile.Trust {
 	return hookfile.Trust{Path: filepath.Join(a.cfg.ConfigDir, "trusted-hooks.json")}
 }
 
+// clean removes the secrets from a text of the user's hooks: their commands, their
+// addresses, and what they print. What is printed and what is logged is read by
+// others, so the built-in rules apply even where traces are not redacted.
+func (a *app) clean(text string) string {
+	if a.cleaner == nil {
+		r, err := a.redactor()
+		if err != nil || r == nil {
+			r = redact.New(nil)
+		}
+		a.cleaner = r
+	}
+	return a.cleaner.String(text)
+}
+
+// logHooks logs a line about the user's hooks.
+func (a *app) logHooks(text string) { a.log.Line("hooks: " + a.clean(text)) }
+
 // clineHooks runs the user's hooks as the settings say.
 func (a *app) clineHooks() *clinehooks.Hooks {
 	h := &clinehooks.Hooks{
 		Dir: a.hooksDir(), Home: a.home, ClineDir: a.getenv("CLINE_DIR"), GOOS: a.goos,
 		Environ: a.environ, Trust: a.trust(), Now: a.now,
 		Settings: clinehooks.Settings{
-			DenyOnError: a.cfg.HooksOnError == "deny", StrictExit: a.cfg.HooksStrictExit,
+			OnError: hookrun.OnError(a.cfg.HooksOnError), StrictExit: a.cfg.HooksStrictExit,
 			SoftDeny: a.cfg.HooksSoftDeny, AskDenies: a.cfg.HooksAsk == "deny",
 		},
 	}
 	if a.cfg.HooksDebug {
-		h.Trace = func(format string, args ...any) { a.log.Line("hooks: " + fmt.Sprintf(format, args...)) }
+		h.Trace = func(format string, args ...any) { a.logHooks(fmt.Sprintf(format, args...)) }
 	}
 	return h
 }
@@ -61,6 +80,7 @@ func (a *app) clineHooks() *clinehooks.Hooks {
 // the answer for Cline and exits with 0, or fails with nothing printed.
 func (a *app) runHooksCmd() *cobra.Command {
 	var host, event, about string
+	var began int64
 	cmd := &cobra.Command{
 		Use: "run-hooks", Short: "Run the user's hooks for the event on standard input", Hidden: true,
 		Args: takes(0, "no argument"),
@@ -68,16 +88,17 @@ func (a *app) runHooksCmd() *cobra.Command {
 			if host != cline.Host {
 				return wrongUsage(cmd, "--host %q: want %s", host, cline.Host)
 			}
-			return a.runHooks(cmd.Context(), event, about)
+			return a.runHooks(cmd.Context(), event, about, began)
 		},
 	}
 	cmd.Flags().StringVar(&host, "host", cline.Host, "the agent")
 	cmd.Flags().StringVar(&event, "event", "", "the name the hook was started with")
+	cmd.Flags().Int64Var(&began, "began", 0, "when the agent started the hook, in ms since 1970; without it, now")
 	cmd.Flags().StringVar(&about, "about", "", "the stored event's hash; without it no record is stored")
 	return cmd
 }
 
-func (a *app) runHooks(ctx context.Context, event, about string) error {
+func (a *app) runHooks(ctx context.Context, event, about string, began int64) error {
 	payload, err := io.ReadAll(io.LimitReader(a.stdin, maxHookPayload+1))
 	if err == nil && len(payload) > maxHookPayload {
 		_, _ = io.Copy(io.Discard, a.stdin)
@@ -89,17 +110,23 @@ func (a *app) runHooks(ctx context.Context, event, about string) error {
 	dir, _ := filepath.Abs(".")
 	raw := hook.Raw{Payload: payload, Event: event, StoredAt: a.now(), Cwd: dir, TraceParent: a.cfg.Traceparent}
 	h := a.clineHooks()
+	if began > 0 {
+		h.Began = time.UnixMilli(began)
+	}
 	if about != "" {
 		h.Parent = func(raw hook.Raw) string { return a.spanOf(raw, about) }
 	}
 	out := h.Run(ctx, raw)
+	for i, text := range out.Problems {
+		out.Problems[i] = a.clean(text)
+	}
 	for _, text := range a.hookProblems().Note(a.now(), out.Problems...) {
-		a.log.Line("hooks: " + text)
+		a.logHooks(text)
 	}
 	if about != "" {
 		// The verdict stands, whatever becomes of the record.
 		if err := a.recordHooks(raw, about, out); err != nil {
-			a.log.Line(fmt.Sprintf("hooks: %s: what they did is not in the trace: %v", event, err))
+			a.logHooks(fmt.Sprintf("%s: what they did is not in the trace: %v", event, err))
 		}
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s\n", cline.EncodeReply(out.Answer.Reply))
@@ -116,7 +143,7 @@ func (a *app) spanOf(raw hook.Raw, about string) string {
 	}
 	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
 	if err != nil {
-		a.log.Line(fmt.Sprintf("hooks: %s: no TRACEPARENT: %v", raw.Event, err))
+		a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", raw.Event, err))
 		return ""
 	}
 	defer func() { _ = sp.Close() }()
@@ -124,7 +151,7 @@ func (a *app) spanOf(raw hook.Raw, about string) string {
 	o := otelmap.Options{Capture: otelmap.CaptureNone, IdleTimeout: a.cfg.IdleTimeout}
 	parent, err := clinehooks.Parent(sp, a.hooksDir(), cline.Peek(raw.Payload, raw.Event).Session, hash, o)
 	if err != nil {
-		a.log.Line(fmt.Sprintf("hooks: %s: no TRACEPARENT: %v", raw.Event, err))
+		a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", raw.Event, err))
 	}
 	return parent
 }

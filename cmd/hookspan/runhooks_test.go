@@ -57,13 +57,13 @@ func newMachine(t *testing.T) *machine {
 }
 
 // hookspan runs the program on this machine.
-func (m *machine) hookspan(stdin io.Reader, args ...string) ([]byte, error) {
+func (m *machine) hookspan(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	a := newApp(args, stdin, &stdout, &stderr, m.environ)
 	a.home, a.goos = m.home, "linux"
 	a.now = func() time.Time { return m.now }
 	a.sleep = func(context.Context, time.Duration) error { return nil }
-	if code := run(m.t.Context(), a); code != 0 {
+	if code := run(ctx, a); code != 0 {
 		return nil, fmt.Errorf("%s: exit code %d, %s", args, code, &stderr)
 	}
 	return stdout.Bytes(), nil
@@ -105,7 +105,7 @@ func (m *machine) play(event string, payload []byte) []string {
 func (m *machine) delivered() (names map[string]string, hooks map[string]int) {
 	m.t.Helper()
 	m.now = m.now.Add(time.Hour)
-	if _, err := m.hookspan(strings.NewReader(""), "flush", "--wait"); err != nil {
+	if _, err := m.hookspan(m.t.Context(), strings.NewReader(""), "flush", "--wait"); err != nil {
 		m.t.Fatal(err)
 	}
 	cfg, err := config.Load(config.Input{Environ: m.environ, Home: m.home, GOOS: "linux", ReadFile: hookproc.ReadSettings})

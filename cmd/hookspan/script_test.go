@@ -31,7 +31,9 @@ func TestMain(m *testing.M) {
 			})
 		},
 		"claude-hook": func() {
-			hookproc.Main(hookproc.Host{Name: claude.Host, Peek: claude.Peek})
+			hookproc.Main(hookproc.Host{
+				Name: claude.Host, Program: "claude-hook", Peek: claude.PeekIn(os.Getenv), Silence: claude.Silence,
+			})
 		},
 	})
 }

@@ -14,30 +14,43 @@ import (
 //
 // Peek reads the payload once and never fails: of a payload that is not a JSON
 // object it says the started name and nothing else. Of an empty payload the
-// started name alone says what happened.
+// started name alone says what happened. Where the payload is another agent's,
+// it names that one.
 func Peek(payload []byte, event string) hook.Head {
-	payload = wire.Trim(payload)
-	if len(payload) == 0 {
-		return head("", event, false)
-	}
-	var name, session, agent []byte
-	err := wire.EachMember(payload, func(key, value []byte) {
-		switch string(key) {
-		case "hook_event_name":
-			name = wire.Present(value)
-		case "session_id":
-			session = wire.Present(value)
-		case "agent_id":
-			agent = wire.Present(value)
+	return PeekIn(func(string) string { return "" })(payload, event)
+}
+
+// PeekIn is Peek for a hook process with an environment, which names the agent
+// where the payload leaves it open.
+func PeekIn(getenv func(string) string) func(payload []byte, event string) hook.Head {
+	return func(payload []byte, event string) hook.Head {
+		payload = wire.Trim(payload)
+		if len(payload) == 0 {
+			return head("", event, false)
 		}
-	})
-	if err != nil {
-		return hook.Head{Name: event}
+		var from sender
+		var agent []byte
+		err := wire.EachMember(payload, func(key, value []byte) {
+			if string(key) == "agent_id" {
+				agent = wire.Present(value)
+			}
+			from.note(key, value)
+		})
+		if err != nil {
+			return hook.Head{Name: event}
+		}
+		if said := wire.Text(from.event); said != "" {
+			event = said
+		}
+		h := head(wire.Text(from.session), event, wire.Text(agent) != "")
+		if h.Agent = from.agent(); h.Agent == "" {
+			h.Agent = from.startedBy(getenv)
+		}
+		if h.Agent == Host {
+			h.Agent = ""
+		}
+		return h
 	}
-	if said := wire.Text(name); said != "" {
-		event = said
-	}
-	return head(wire.Text(session), event, wire.Text(agent) != "")
 }
 
 func head(session, name string, inAgent bool) hook.Head {

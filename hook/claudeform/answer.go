@@ -302,6 +302,12 @@ func (a *answering) override() (string, error) {
 				why = err.Error()
 			}
 		}
+		if differ, same := el.unchanged(updated); same && c.Dialect != dialectSDK {
+			if len(differ) > 0 {
+				a.note("a hook changed %s of %s, which this Cline cannot take; the call is the same otherwise, and runs", strings.Join(differ, ", "), el.tool)
+			}
+			continue
+		}
 		faults = append(faults, fmt.Sprintf("a hook changed the input of %s, which this Cline cannot take (%s); use this input instead: %s",
 			el.tool, why, wire.Encode(updated)))
 	}

@@ -126,6 +126,52 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+func TestAnInputThatChangesNothingForClassic(t *testing.T) {
+	diff := strings.Join([]string{"------- SEARCH", "a", "=======", "b", "+++++++ REPLACE", ""}, "\n")
+	for name, tt := range map[string]struct {
+		tool, in, updated string
+		runs              bool
+		notes             string
+	}{
+		"a time limit":                  {"execute_command", `{"command":"rm x"}`, `{"command":"rm x","run_in_background":false,"timeout":5000}`, true, "timeout of Bash"},
+		"another time limit":            {"execute_command", `{"command":"rm x","timeout":"30"}`, `{"command":"rm x","timeout":5000}`, true, "timeout of Bash"},
+		"no time limit":                 {"execute_command", `{"command":"rm x","timeout":"30"}`, `{"command":"rm x"}`, true, "timeout of Bash"},
+		"a description":                 {"execute_command", `{"command":"rm x"}`, `{"command":"rm x","description":"removes x"}`, true, "description of Bash"},
+		"in the background":             {"execute_command", `{"command":"rm x"}`, `{"command":"rm x","run_in_background":true}`, true, "run_in_background of Bash"},
+		"without what hookspan added":   {"execute_command", `{"command":"rm x","requires_approval":"true"}`, `{"command":"rm x"}`, true, ""},
+		"another command":               {"execute_command", `{"command":"rm x"}`, `{"command":"rm -i x","timeout":5000}`, false, ""},
+		"no command":                    {"execute_command", `{"command":"rm x"}`, `{"timeout":5000}`, false, ""},
+		"a member that Cline lacks":     {"execute_command", `{"command":"rm x"}`, `{"command":"rm x","sandbox":true}`, false, ""},
+		"an edit, once":                 {"replace_in_file", `{"path":"a","diff":` + quoted(diff) + `}`, `{"file_path":"/w/a","old_string":"a","new_string":"b"}`, true, ""},
+		"an edit of all occurrences":    {"replace_in_file", `{"path":"a","diff":` + quoted(diff) + `}`, `{"file_path":"/w/a","old_string":"a","new_string":"b","replace_all":true}`, true, "replace_all of Edit"},
+		"another edit":                  {"replace_in_file", `{"path":"a","diff":` + quoted(diff) + `}`, `{"file_path":"/w/a","old_string":"a","new_string":"c"}`, false, ""},
+		"a search, in another form":     {"search_files", `{"path":".","regex":"x"}`, `{"pattern":"x","path":"/w","output_mode":"files_with_matches"}`, true, "output_mode of Grep"},
+		"a search elsewhere":            {"search_files", `{"path":".","regex":"x"}`, `{"pattern":"x","path":"/w/src","output_mode":"content"}`, false, ""},
+		"a tool's own description":      {"use_mcp_tool", `{"server_name":"s","tool_name":"t","arguments":"{\"description\":\"a\"}"}`, `{"description":"b"}`, false, ""},
+		"the same with other blanks":    {"use_mcp_tool", `{"server_name":"s","tool_name":"t","arguments":"{\"a\": 1}"}`, `{"a":1}`, true, ""},
+		"a file of the same name":       {"write_to_file", `{"path":"./a","content":"x"}`, `{"content":"x","file_path":"/w/a"}`, true, ""},
+		"a file with another content":   {"write_to_file", `{"path":"a","content":"x"}`, `{"file_path":"/w/a","content":"y"}`, false, ""},
+		"a Read of fewer lines":         {"read_file", `{"path":"a"}`, `{"file_path":"/w/a","limit":10}`, false, ""},
+		"a list in place of what it is": {"list_files", `{"path":"a"}`, `{"path":"/w/a"}`, true, ""},
+		"a list of everything below it": {"list_files", `{"path":"a"}`, `{"path":"/w/a","pattern":"**/*"}`, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := call(t, pre(t, "classic", tt.tool, tt.in), here).Answer([]claude.Verdict{{UpdatedInput: json.RawMessage(tt.updated)}}, Options{})
+			if a.Reply.Cancel == tt.runs || a.Reply.OverrideInput != "" {
+				t.Errorf("reply %+v, want it to run: %v", a.Reply, tt.runs)
+			}
+			if notes := strings.Join(a.Notes, "\n"); !strings.Contains(notes, tt.notes) || tt.notes == "" && notes != "" {
+				t.Errorf("notes %q, want %q", notes, tt.notes)
+			}
+		})
+	}
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
 // Texts that wait go with the events after which they surely arrive.
 func TestEventsThatCarryWhatWaits(t *testing.T) {
 	tests := []struct {

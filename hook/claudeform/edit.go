@@ -29,7 +29,7 @@ func (p place) editor(params map[string]any) element {
 	if v, _ := pick(params, "replace_all"); v != nil {
 		all = text(v) == "true"
 	}
-	f.fixed = object{{"replace_all", all}}
+	f.fixed, f.indifferent = object{{"replace_all", all}}, replaceAll
 	for _, name := range lineParams {
 		if v, _ := pick(params, name); v != nil {
 			f.params = append(f.params, param{claude: name, cline: []string{name}, kind: asIs, sticky: true})
@@ -43,6 +43,7 @@ func (p place) editor(params map[string]any) element {
 	el.input = append(el.input[:1:1], append(object{{"old_string", ""}}, el.input[1:]...)...)
 	forward := el.input
 	f.fixed = append(f.fixed, field{"old_string", ""})
+	el.added = f.fixed
 	el.back = func(updated map[string]any) (any, []string, error) {
 		out, notes, err := f.back(params, forward, updated)
 		return out, notes, err
@@ -50,12 +51,15 @@ func (p place) editor(params map[string]any) element {
 	return el
 }
 
+// replaceAll says how often Claude's Edit replaces. Cline's tools replace once.
+var replaceAll = []string{"replace_all"}
+
 // change is one old and one new text.
 type change struct{ from, to string }
 
 // edit is a change in Claude's form.
 func (p place) edit(file string, c change) element {
-	el := element{tool: toolEdit}
+	el := element{tool: toolEdit, added: object{{"replace_all", false}}, indifferent: replaceAll}
 	if file != "" {
 		el.input = object{{"file_path", p.abs(file)}}
 	}

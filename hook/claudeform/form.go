@@ -12,11 +12,48 @@ import (
 type element struct {
 	tool    string
 	aliases []string
-	input   object
+	// twin is the tool's name in Cline's other dialects where twinOf does not
+	// know it.
+	twin  string
+	input object
 	// value is the element as Cline has it, back the value for another input in
 	// Claude's form. back is nil where Cline has no way to say it.
 	value any
 	back  func(updated map[string]any) (value any, notes []string, err error)
+	// added are members of the input that Cline's call does not have, and
+	// indifferent those that say how Claude Code carries the call out rather than
+	// what it does.
+	added       object
+	indifferent []string
+}
+
+// unchanged reports whether another input in Claude's form is the same call for
+// Cline, and which indifferent members differ.
+func (el element) unchanged(updated map[string]any) (differ []string, ok bool) {
+	rest := maps.Clone(updated)
+	for _, f := range el.added {
+		if _, given := rest[f.key]; !given {
+			rest[f.key] = f.value
+		}
+	}
+	for _, key := range el.indifferent {
+		before, had := el.input.get(key)
+		now, given := rest[key]
+		if had != given || had && !equal(before, now) {
+			differ = append(differ, key)
+		}
+		if delete(rest, key); had {
+			rest[key] = before
+		}
+	}
+	if equal(el.input, rest) {
+		return differ, true
+	}
+	if el.back == nil {
+		return nil, false
+	}
+	value, _, err := el.back(rest)
+	return differ, err == nil && equal(value, el.value)
 }
 
 // kind says how a parameter's value differs between the two.
@@ -53,6 +90,8 @@ type form struct {
 	// harmless are members of Claude's that a hook may change without an effect
 	// on what the call does.
 	harmless []string
+	// indifferent are as in element.
+	indifferent []string
 }
 
 // errNoPlace says that Cline has no parameter for what a hook asks for.
@@ -60,7 +99,7 @@ var errNoPlace = errors.New("cline has no parameter for it")
 
 // element reads a tool's parameters by its form.
 func (p place) element(f form, raw map[string]any) element {
-	el := element{tool: f.tool, aliases: f.aliases, value: raw}
+	el := element{tool: f.tool, aliases: f.aliases, value: raw, added: f.fixed, indifferent: f.indifferent}
 	for _, pa := range f.params {
 		v, _ := pick(raw, pa.cline...)
 		if v == nil {

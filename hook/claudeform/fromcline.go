@@ -1,6 +1,7 @@
 package claudeform
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
@@ -134,8 +135,8 @@ func (c *Call) injected() bool {
 	if c.Dialect != dialectSDK {
 		return false
 	}
-	prompt := strings.TrimSpace(c.event.Prompt)
-	return strings.HasPrefix(prompt, "<hook_context") || strings.HasPrefix(prompt, "[SYSTEM]")
+	_, asked := cline.PromptText(c.event.Prompt)
+	return !asked
 }
 
 // started adds the beginning of a session.
@@ -201,7 +202,7 @@ func (c *Call) tool(ctx Context, name string, el element, index int, id string, 
 	if c.Tool != el.tool {
 		subjects = append(subjects, c.Tool)
 	}
-	if twin := twinOf(c.Tool, el.tool); twin != "" {
+	if twin := cmp.Or(el.twin, twinOf(c.Tool, el.tool)); twin != "" {
 		subjects = append(subjects, twin)
 	}
 	c.add(ctx, name, fields, subjects...)
@@ -240,7 +241,7 @@ func (c *Call) toolEnd(body wire.Object, ctx Context) {
 			name = postToolUseFailure
 			more = append(more, field{"error", r.message(el.tool)}, field{"is_interrupt", t.Status == hook.ToolCancelled})
 		} else {
-			more = append(more, field{"tool_response", r.response(el)})
+			more = append(more, field{"tool_response", r.response(el, t.Duration)})
 		}
 		if t.Duration >= 0 {
 			more = append(more, field{"duration_ms", t.Duration.Milliseconds()})

@@ -52,6 +52,8 @@ func TestEvents(t *testing.T) {
 		{"resume", "classic", "TaskResume", map[string]any{"taskResume": meta()}, seen, []string{"resume"}, classic + `"hook_event_name":"SessionStart","source":"resume","model":"claude-x"}`},
 		{"resume, sdk", "sdk", "agent_resume", nil, seen, []string{"resume"}, sdk + `"hook_event_name":"SessionStart","source":"resume"}`},
 		{"prompt", "classic", "UserPromptSubmit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "a <b> && c"}}, here, nil, classic + `"hook_event_name":"UserPromptSubmit","prompt":"a <b> && c"}`},
+		{"prompt, next", "next", "UserPromptSubmit", map[string]any{"userPromptSubmit": map[string]any{"prompt": `<user_input mode="act">delete it</user_input>`}}, here, nil, next + `"hook_event_name":"UserPromptSubmit","prompt":"delete it"}`},
+		{"resumed without a word, next", "next", "UserPromptSubmit", map[string]any{"userPromptSubmit": map[string]any{"prompt": `<user_input mode="act">[TASK RESUMPTION] Please continue where you left off.</user_input>`}}, here, nil, next + `"hook_event_name":"UserPromptSubmit","prompt":""}`},
 		{"prompt, sdk", "sdk", "prompt_submit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "use [SYSTEM]"}}, here, nil, sdk + `"hook_event_name":"UserPromptSubmit","prompt":"use [SYSTEM]"}`},
 		{"prompt of the host's", "sdk", "prompt_submit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "[SYSTEM] go on"}}, here, nil, ""},
 		{"text of a hook's", "sdk", "prompt_submit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "\n<hook_context source=\"x\">y</hook_context>"}}, here, nil, ""},

@@ -146,7 +146,8 @@ func readEntries(input any) []map[string]any {
 // commandForm is one command of run_commands that is a shell's text.
 var commandForm = form{
 	tool: toolBash, fixed: object{{"run_in_background", false}}, harmless: []string{"description", "timeout"},
-	params: []param{{claude: "command", cline: []string{"command"}, required: true}},
+	indifferent: []string{"description", "timeout", "run_in_background"},
+	params:      []param{{claude: "command", cline: []string{"command"}, required: true}},
 }
 
 // runCommands is one Bash for each command. They are never joined: a hook that

@@ -3,7 +3,6 @@ package claudeform
 import (
 	"strings"
 
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
@@ -28,7 +27,7 @@ func (c *Call) outcomes(body wire.Object) []outcome {
 	if len(ended) == 0 {
 		return nil
 	}
-	all := outcome{failed: t.Status != hook.ToolOK, text: t.Output, err: t.Error}
+	all := outcome{failed: t.Status.Failed(), text: t.Output, err: t.Error}
 	result := wire.Text(wire.Members(body.Get("postToolUse")).Get("result"))
 	all.hidden = t.Output == "" && strings.HasPrefix(result, hiddenObject)
 	if strings.HasPrefix(all.text, hiddenObject) {
@@ -131,39 +130,6 @@ func printed(result string) string {
 		}
 	}
 	return result
-}
-
-// response is the tool_response of an element that ended well.
-func (r outcome) response(el endedElement) any {
-	switch el.tool {
-	case toolWrite, toolEdit:
-		return object{{"filePath", el.input.str("file_path")}, {"success", true}}
-	}
-	if r.hidden {
-		return object{}
-	}
-	switch el.tool {
-	case toolBash:
-		return object{
-			{"stdout", r.said(el)}, {"stderr", ""}, {"interrupted", false}, {"isImage", false},
-		}
-	case toolAgent:
-		if said := wire.Members([]byte(r.text)).Get("text"); wire.IsString(said) {
-			return wire.Unquote(said)
-		}
-	}
-	return r.text
-}
-
-// said is what the model was told of an element that ended well.
-func (r outcome) said(el endedElement) string {
-	if el.tool == toolBash {
-		return printed(r.text)
-	}
-	if s, ok := r.response(el).(string); ok {
-		return s
-	}
-	return r.text
 }
 
 // message is the error of an element that failed. Claude's commands say their

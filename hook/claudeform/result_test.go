@@ -38,24 +38,28 @@ func TestResultsOfTheSDK(t *testing.T) {
 		{
 			"each file its own", "read_files", `["a","b"]`,
 			`{"output":[{"query":"a","result":[{"type":"text","text":"1 | x"}],"success":true},{"query":"b","result":"","error":"ENOENT","success":false}]}`,
-			[]string{`PostToolUse|"1 | x"|||`, `PostToolUseFailure||"ENOENT"|false|`},
+			[]string{`PostToolUse|{"type":"text","file":{"filePath":"/w/a","content":"x","numLines":1,"startLine":1,"totalLines":1}}|||`, `PostToolUseFailure||"ENOENT"|false|`},
 		},
 		{
 			"fewer results than files", "read_files", `["a","b"]`, `{"output":[{"query":"a","result":"x","success":true}]}`,
-			[]string{`PostToolUse|"x"|||`, `PostToolUse|"x"|||`},
+			[]string{`PostToolUse|{"type":"text","file":{"filePath":"/w/a","content":"x","numLines":1,"startLine":1}}|||`, `PostToolUse|{"type":"text","file":{"filePath":"/w/b","content":"x","numLines":1,"startLine":1}}|||`},
 		},
 		{
 			"one that failed as a whole", "run_commands", `["a","b"]`, `{"output":{"error":"spawn ENOENT"},"error":"[object Object]"}`,
 			[]string{`PostToolUseFailure||"spawn ENOENT"|false|`, `PostToolUseFailure||"spawn ENOENT"|false|`},
 		},
-		{"a file that was edited", "editor", `{"path":"a","old_text":"x","new_text":"y"}`, `{"output":{"query":"edit:a","result":"Edited","success":true}}`, []string{`PostToolUse|{"filePath":"/w/a","success":true}|||`}},
-		{"a file that was written", "editor", `{"path":"a","new_text":"y"}`, `{"output":"ok"}`, []string{`PostToolUse|{"filePath":"/w/a","success":true}|||`}},
-		{"an agent", "spawn_agent", `{"task":"x"}`, `{"output":{"text":"found it","iterations":2}}`, []string{`PostToolUse|"found it"|||`}},
-		{"an MCP tool", "s__t", `{}`, `{"output":{"content":[{"type":"text","text":"12"}]}}`, []string{`PostToolUse|"12"|||`}},
+		{"a file that was edited", "editor", `{"path":"a","old_text":"x","new_text":"y"}`, `{"output":{"query":"edit:a","result":"Edited","success":true}}`, []string{`PostToolUse|{"filePath":"/w/a","oldString":"x","newString":"y","replaceAll":false,"success":true}|||`}},
+		{"a file that was written", "editor", `{"path":"a","new_text":"y"}`, `{"output":"ok"}`, []string{`PostToolUse|{"filePath":"/w/a","content":"y","success":true}|||`}},
+		{"an agent", "spawn_agent", `{"task":"x"}`, `{"output":{"text":"found it","iterations":2}}`, []string{`PostToolUse|{"status":"completed","prompt":"x","agentType":"general-purpose","content":[{"type":"text","text":"found it"}]}|||`}},
+		{"an MCP tool", "s__t", `{}`, `{"output":{"content":[{"type":"text","text":"12"}]}}`, []string{`PostToolUse|[{"type":"text","text":"12"}]|||`}},
 		{
 			"structures and pictures", "read_files", `["a","b","c"]`,
 			`{"output":[{"query":"a","result":[{"type":"text","text":"x"},{"type":"image","data":"y"}],"success":true},{"query":"b","result":{"k":[1]},"success":true},{"query":"c","success":true}]}`,
-			[]string{`PostToolUse|"x\n[image]"|||`, `PostToolUse|"{\"k\":[1]}"|||`, `PostToolUse|""|||`},
+			[]string{
+				`PostToolUse|{"type":"text","file":{"filePath":"/w/a","content":"x\n[image]","numLines":2,"startLine":1}}|||`,
+				`PostToolUse|{"type":"text","file":{"filePath":"/w/b","content":"{\"k\":[1]}","numLines":1,"startLine":1}}|||`,
+				`PostToolUse|{"type":"text","file":{"filePath":"/w/c","content":"","numLines":1,"startLine":1}}|||`,
+			},
 		},
 		{
 			"hidden parts", "run_commands", `["a","b"]`,
@@ -64,7 +68,7 @@ func TestResultsOfTheSDK(t *testing.T) {
 		},
 		{
 			"a list that is no list of results", "read_files", `["a","b"]`, `{"output":[{"type":"text","text":"x"},{"type":"text","text":"y"}]}`,
-			[]string{`PostToolUse|"x\ny"|||`, `PostToolUse|"x\ny"|||`},
+			[]string{`PostToolUse|{"type":"text","file":{"filePath":"/w/a","content":"x\ny","numLines":2,"startLine":1}}|||`, `PostToolUse|{"type":"text","file":{"filePath":"/w/b","content":"x\ny","numLines":2,"startLine":1}}|||`},
 		},
 		{"refused by the user", "run_commands", `["a"]`, `{"output":{"error":"User rejected the tool call"},"error":"x"}`, nil},
 		{"denied softly", "run_commands", `{"commands":["printf 'Denied by a hook: it\\047s no\\n' >&2; exit 1"]}`, `{"output":[{"query":"x","result":"","error":"Command exited with code 1","success":false}]}`, nil},
@@ -98,11 +102,12 @@ func TestResultsOfClassic(t *testing.T) {
 		{"command without output", "classic", "execute_command", `{"command":"x"}`, "Command executed.", true, []string{`PostToolUse|{"stdout":"","stderr":"","interrupted":false,"isImage":false}|||5`}},
 		{"command that runs on", "classic", "execute_command", `{"command":"x"}`, "Command executed. It runs on.", true, []string{`PostToolUse|{"stdout":"Command executed. It runs on.","stderr":"","interrupted":false,"isImage":false}|||5`}},
 		{"command that failed, success true", "classic", "execute_command", `{"command":"x"}`, "Command failed with exit code 2.\nOutput:\nbad", true, []string{`PostToolUseFailure||"Exit code 2\nbad"|false|5`}},
+		{"command that was cancelled", "classic", "execute_command", `{"command":"x"}`, "Command cancelled. \nOutput captured before cancellation:\nhalf", true, []string{`PostToolUseFailure||"Command cancelled. \nOutput captured before cancellation:\nhalf"|true|5`}},
 		{"success left out", "classic", "read_file", `{"path":"a"}`, "no", false, []string{`PostToolUseFailure||"no"|false|5`}},
 		{"denied", "classic", "execute_command", `{"command":"x"}`, "The user denied this operation.", true, nil},
-		{"text", "classic", "search_files", `{"regex":"x"}`, "Found 0 results.", true, []string{`PostToolUse|"Found 0 results."|||5`}},
+		{"text", "classic", "search_files", `{"regex":"x"}`, "Found 0 results.", true, []string{`PostToolUse|{"mode":"content","numFiles":0,"filenames":[],"content":"","numLines":0}|||5`}},
 		{"hidden", "next", "run_commands", `{"commands":["x"]}`, "[object Object],[object Object]", true, []string{`PostToolUse|{}|||5`}},
-		{"hidden, a file", "next", "editor", `{"path":"a","new_text":"x"}`, "[object Object]", true, []string{`PostToolUse|{"filePath":"/w/a","success":true}|||5`}},
+		{"hidden, a file", "next", "editor", `{"path":"a","new_text":"x"}`, "[object Object]", true, []string{`PostToolUse|{"filePath":"/w/a","content":"x","success":true}|||5`}},
 		{"hidden failure", "next", "run_commands", `{"commands":["x"]}`, "[object Object]", false, []string{`PostToolUseFailure||"the tool failed, and Cline does not say why"|false|5`}},
 	}
 	for _, tt := range tests {

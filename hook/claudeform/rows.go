@@ -50,7 +50,7 @@ func (c *Call) Rows() [][]byte {
 
 // resultRow is the end of a call.
 func (c *Call) resultRow(i int, el endedElement, r outcome) []byte {
-	said, structure := r.said(el), r.response(el)
+	said, structure := r.said(el), r.response(el, c.event.Tool.Duration)
 	if r.failed {
 		said = r.message(el.tool)
 		structure = "Error: " + said

@@ -1,6 +1,8 @@
 package claudeform
 
 import (
+	"crypto/sha1" //nolint:gosec // Cline's SDK names tools by it; nothing rests on it.
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -14,6 +16,7 @@ const (
 	toolBash  = "Bash"
 	toolEdit  = "Edit"
 	toolFetch = "WebFetch"
+	toolGlob  = "Glob"
 	toolGrep  = "Grep"
 	toolRead  = "Read"
 	toolSkill = "Skill"
@@ -48,7 +51,7 @@ func formOf(tool string) (form, bool) {
 		f.params = append(f.params[:1:1], param{claude: "timeout", cline: []string{"timeout"}, kind: seconds})
 		return f, true
 	case "search_files":
-		return form{tool: toolGrep, fixed: object{{"output_mode", "content"}}, params: []param{
+		return form{tool: toolGrep, fixed: object{{"output_mode", "content"}}, indifferent: []string{"output_mode"}, params: []param{
 			{claude: "pattern", cline: []string{"regex"}, required: true},
 			{claude: "path", cline: pathNames, kind: asPath},
 			{claude: "glob", cline: []string{"file_pattern"}},
@@ -94,8 +97,9 @@ func skillForm(names ...string) form {
 // task, so that another one changes nothing.
 var agentForm = form{
 	tool: toolAgent, aliases: []string{aliasTask}, harmless: []string{"description"},
-	fixed:  object{{"subagent_type", generalPurpose}},
-	params: []param{{claude: "prompt", cline: []string{"task"}, required: true}},
+	indifferent: []string{"description"},
+	fixed:       object{{"subagent_type", generalPurpose}},
+	params:      []param{{claude: "prompt", cline: []string{"task"}, required: true}},
 }
 
 var fetchForm = form{tool: toolFetch, params: []param{
@@ -137,7 +141,7 @@ func twinOf(tool, claude string) string {
 			return twins[0]
 		}
 	}
-	mcp, isMCP := strings.CutPrefix(claude, "mcp__")
+	_, isMCP := strings.CutPrefix(claude, mcpPrefix)
 	switch {
 	case tool == "write_to_file", tool == "replace_in_file":
 		return "editor"
@@ -145,9 +149,7 @@ func twinOf(tool, claude string) string {
 		return "write_to_file"
 	case tool == "editor":
 		return "replace_in_file"
-	case tool == mcpByName && isMCP:
-		return mcp
-	case isMCP:
+	case tool != mcpByName && isMCP:
 		return mcpByName
 	}
 	return ""
@@ -156,6 +158,9 @@ func twinOf(tool, claude string) string {
 // mcpByName is the one classic tool for all tools of MCP servers. The SDK has a
 // tool of its own for each, with the server's name before "__".
 const mcpByName = "use_mcp_tool"
+
+// mcpPrefix begins Claude's names of tools of MCP servers.
+const mcpPrefix = "mcp__"
 
 // elements takes a call apart. A call of which no hook hears has none.
 func (p place) elements(tool string, input any) whole {
@@ -222,10 +227,13 @@ func plain(tool string, input any) whole {
 	if server, _, ok := strings.Cut(tool, "__"); ok && server != "" {
 		known = true
 		if server != "mcp" {
-			name = "mcp__" + tool
+			name = mcpPrefix + tool
 		}
 	}
 	w := shown(name, input)
+	if plainName, ok := withoutHash(tool); ok && strings.HasPrefix(name, mcpPrefix) {
+		w.elements[0].aliases = []string{mcpPrefix + strings.TrimPrefix(plainName, mcpPrefix)}
+	}
 	w.unknown = !known
 	return w
 }
@@ -284,12 +292,73 @@ func (p place) subagents(params map[string]any) whole {
 	return w
 }
 
-// mcpTool is a call by way of Cline's one tool for all MCP servers.
+// mcpPart is a server's or a tool's name as Claude Code writes it in the name of
+// an MCP tool.
+func mcpPart(name string) string {
+	return strings.Map(func(r rune) rune {
+		if plainInName(r) {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// plainInName reports a character that names of tools may have.
+func plainInName(r rune) bool {
+	return r == '_' || r == '-' || r >= '0' && r <= '9' || r < utf8.RuneSelf && isLetter(byte(r))
+}
+
+// The form of the names that Cline's SDK gives the tools of MCP servers.
+const (
+	longestSDKName = 64
+	sdkHashLength  = 8
+)
+
+// sdkName is the name that Cline's SDK gives a tool of an MCP server. Where the
+// plain name is too long or has other characters, each run of these becomes "_",
+// and the head of the plain name's hash follows.
+func sdkName(server, tool string) string {
+	raw := server + "__" + tool
+	var b strings.Builder
+	replaced := false
+	for _, r := range raw {
+		switch {
+		case plainInName(r):
+			b.WriteRune(r)
+		case !replaced:
+			b.WriteByte('_')
+		}
+		replaced = !plainInName(r)
+	}
+	name := b.String()
+	if name == raw && len(raw) <= longestSDKName {
+		return raw
+	}
+	sum := sha1.Sum([]byte(raw)) //nolint:gosec // As above.
+	return name[:min(len(name), longestSDKName-1-sdkHashLength)] + "_" + hex.EncodeToString(sum[:])[:sdkHashLength]
+}
+
+// withoutHash takes what looks like the hash of sdkName off a name.
+func withoutHash(name string) (string, bool) {
+	at := len(name) - sdkHashLength - 1
+	if at <= 0 || name[at] != '_' || strings.Trim(name[at+1:], "0123456789abcdef") != "" {
+		return name, false
+	}
+	return name[:at], true
+}
+
+// mcpTool is a call by way of Cline's one tool for all MCP servers. A matcher
+// may have been written for the name that the SDK gives the tool.
 func mcpTool(params map[string]any) element {
 	server, _ := pick(params, "server_name")
 	name, _ := pick(params, "tool_name")
 	args := parsed(params["arguments"])
-	el := element{tool: "mcp__" + text(server) + "__" + text(name), value: params}
+	el := element{tool: mcpPrefix + mcpPart(text(server)) + "__" + mcpPart(text(name)), value: params}
+	sdk := sdkName(text(server), text(name))
+	el.twin = sdk
+	if mcpPrefix+sdk != el.tool {
+		el.aliases = []string{mcpPrefix + sdk}
+	}
 	given, ok := args.(map[string]any)
 	switch {
 	case ok:
@@ -386,13 +455,13 @@ func (p place) listFiles(params map[string]any) element {
 	if v, _ := pick(params, "recursive"); text(v) == "true" {
 		pattern = "**/*"
 	}
-	el := element{tool: "Glob", aliases: []string{aliasLS}, value: params, input: object{{"pattern", pattern}}}
+	el := element{tool: toolGlob, aliases: []string{aliasLS}, value: params, input: object{{"pattern", pattern}}}
 	if v, _ := pick(params, pathNames...); v != nil {
 		el.input = append(el.input, field{"path", p.abs(text(v))})
 	}
 	forward := el.input
 	el.back = func(updated map[string]any) (any, []string, error) {
-		f := form{tool: "Glob", params: []param{{claude: "path", cline: pathNames, kind: asPath}}, fixed: forward[:1]}
+		f := form{tool: toolGlob, params: []param{{claude: "path", cline: pathNames, kind: asPath}}, fixed: forward[:1]}
 		out, notes, err := f.back(params, forward, updated)
 		return out, notes, err
 	}

@@ -1,6 +1,8 @@
 package claudeform
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,6 +143,39 @@ func TestDescriptionOfAnAgentIsShort(t *testing.T) {
 	long := "ééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé" // 61
 	c := call(t, pre(t, "sdk", "spawn_agent", `{"task":"`+long+`"}`), here)
 	diffLines(t, lines(c), []string{`Agent,Task,spawn_agent,use_subagents {"prompt":"` + long + `","description":"` + long[:120] + `","subagent_type":"general-purpose"}`})
+}
+
+// One matcher fits the tool of an MCP server on every Cline, in the form of Claude
+// Code's name or of the SDK's.
+func TestMCPToolAnswersToOneNameOnEveryCline(t *testing.T) {
+	for name, tt := range map[string]struct {
+		server, tool, sdk string
+		want              []string
+	}{
+		"plain":         {"my-hub", "get_issue", "my-hub__get_issue", []string{"mcp__my-hub__get_issue"}},
+		"spaces":        {"My Server", "do it", "My_Server__do_it_ecbcd495", []string{"mcp__My_Server__do_it", "mcp__My_Server__do_it_ecbcd495", "My_Server__do_it_ecbcd495"}},
+		"a package":     {"@acme/tools.v2", "run", "_acme_tools_v2__run_05a4bb69", []string{"mcp___acme_tools_v2__run"}},
+		"other letters": {"Größe", "é", "Gr_e____08ff6dc7", nil},
+		"long": {
+			strings.Repeat("s", 40), strings.Repeat("t", 40), strings.Repeat("s", 40) + "__" + strings.Repeat("t", 13) + "_5b6f0c72",
+			[]string{"mcp__" + strings.Repeat("s", 40) + "__" + strings.Repeat("t", 13) + "_5b6f0c72"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := sdkName(tt.server, tt.tool); got != tt.sdk {
+				t.Errorf("the SDK's name is %q, want %q", got, tt.sdk)
+			}
+			classic := call(t, pre(t, "classic", "use_mcp_tool", `{"server_name":"`+tt.server+`","tool_name":"`+tt.tool+`"}`), here)
+			sdk := call(t, pre(t, "sdk", tt.sdk, `{}`), here)
+			for _, want := range append(tt.want, "use_mcp_tool") {
+				for _, c := range []*Call{classic, sdk} {
+					if !slices.Contains(c.Events[0].Subjects, want) {
+						t.Errorf("%s: subjects %q lack %q", c.Dialect, c.Events[0].Subjects, want)
+					}
+				}
+			}
+		})
+	}
 }
 
 // A guard that names a tool of one dialect runs for the same tool of the others.

@@ -100,9 +100,9 @@ func (e *envelope) identity(ev *hook.Event) {
 func (e *envelope) body(ev *hook.Event, turn wire.Object) {
 	switch ev.Name {
 	case taskStart:
-		ev.Prompt = wire.Text(metadata(e.taskStart).Get("initialTask"))
+		ev.Prompt = prompt(ev.Dialect, metadata(e.taskStart).Get("initialTask"))
 	case userPromptSubmit:
-		ev.Prompt = wire.Text(wire.Members(e.prompt).Get("prompt"))
+		ev.Prompt = prompt(ev.Dialect, wire.Members(e.prompt).Get("prompt"))
 		// The SDK does not run this hook for what the user typed, only for
 		// texts it puts into the conversation itself.
 		if ev.Dialect == dialectSDK {
@@ -135,6 +135,16 @@ func (e *envelope) body(ev *hook.Event, turn wire.Object) {
 	if ev.Kind == hook.KindRunError {
 		e.runError(ev)
 	}
+}
+
+// prompt reads a prompt as it was typed. Classic Cline sends just that, and the
+// SDK's own hooks get none that was typed.
+func prompt(dialect string, raw []byte) string {
+	text := wire.Text(raw)
+	if dialect == dialectNext {
+		text, _ = PromptText(text)
+	}
+	return text
 }
 
 // runError reads the error a run failed with.

@@ -40,7 +40,7 @@ func TestDialectOfEveryRecording(t *testing.T) {
 		switch {
 		case len(f.raw.Payload) == 0:
 			want = ""
-		case strings.HasPrefix(f.folder, "next"):
+		case strings.HasPrefix(f.folder, "next"), strings.HasPrefix(f.folder, "vscode-next"):
 			want = dialectNext
 		case strings.HasPrefix(f.folder, "sdk"), strings.HasPrefix(f.folder, "e2e-cli3"):
 			want = dialectSDK

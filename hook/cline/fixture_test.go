@@ -36,6 +36,9 @@ func fixtures(t testing.TB) []fixture {
 			}
 			return nil
 		}
+		if path.Ext(name) != ".json" {
+			return nil
+		}
 		payload, err := fs.ReadFile(root, name)
 		if err != nil {
 			return err

@@ -16,6 +16,9 @@ type rendered struct {
 	// message it gives.
 	failed bool
 	err    string
+	// hidden reports that the host replaced the result by its word for a
+	// structure.
+	hidden bool
 }
 
 // hiddenObject is what JavaScript writes for an object it was made to print.
@@ -51,7 +54,7 @@ func render(raw []byte, hostText bool) rendered {
 	}
 	s := wire.Unquote(raw)
 	if hidden(s) {
-		return rendered{}
+		return rendered{hidden: true}
 	}
 	plain := rendered{text: s, lead: s}
 	inner := wire.Trim([]byte(s))

@@ -1,9 +1,15 @@
 package cline
 
 import (
+	"time"
+
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/internal/wire"
 )
+
+// sdkPatience is how long Cline's SDK waits for a hook. The other cores wait as
+// long as Head.Patience says by default.
+const sdkPatience = 120 * time.Second
 
 // Peek finds what a hook process must know of a payload before it can store
 // it. event is the name the hook was started with; it stands in where the
@@ -24,9 +30,14 @@ func Peek(payload []byte, event string) hook.Head {
 		return hook.Head{Name: name, Kind: kind, RunEnds: kind.Terminal()}
 	}
 	var e envelope
-	if err := e.open(payload); err != nil {
+	err := e.open(payload)
+	var patience time.Duration
+	if e.sdk() {
+		patience = sdkPatience
+	}
+	if err != nil {
 		name := documentedName(event)
-		return hook.Head{Name: name, Kind: kindOf(name, nil)}
+		return hook.Head{Name: name, Kind: kindOf(name, nil), Patience: patience}
 	}
 	name := e.name(event)
 	kind := kindOf(name, wire.Members(e.turn))
@@ -36,5 +47,7 @@ func Peek(payload []byte, event string) hook.Head {
 		Kind:    kind,
 		RunEnds: kind.Terminal() && wire.Text(e.parentAgentID) == "",
 		Dirs:    e.roots(),
+
+		Patience: patience,
 	}
 }

@@ -28,22 +28,22 @@ func TestPeek(t *testing.T) {
 		{
 			name: "sdk session is the root session", event: "TaskComplete",
 			payload: `{"hookName":"agent_end","taskId":"conv_1","sessionContext":{"rootSessionId":"s1"},"agent_id":"a","parent_agent_id":null}`,
-			want:    hook.Head{Session: "s1", Name: "TaskComplete", Kind: hook.KindRunComplete, RunEnds: true},
+			want:    hook.Head{Session: "s1", Name: "TaskComplete", Kind: hook.KindRunComplete, RunEnds: true, Patience: sdkPatience},
 		},
 		{
 			name: "sdk without a root session", event: "TaskStart",
 			payload: `{"hookName":"agent_start","taskId":"conv_1","sessionContext":{}}`,
-			want:    hook.Head{Session: "conv_1", Name: "TaskStart", Kind: hook.KindRunStart},
+			want:    hook.Head{Session: "conv_1", Name: "TaskStart", Kind: hook.KindRunStart, Patience: sdkPatience},
 		},
 		{
 			name: "the end of a subagent ends no run", event: "TaskComplete",
 			payload: `{"hookName":"agent_end","taskId":"conv_2","sessionContext":{"rootSessionId":"s1"},"agent_id":"b","parent_agent_id":"a"}`,
-			want:    hook.Head{Session: "s1", Name: "TaskComplete", Kind: hook.KindRunComplete},
+			want:    hook.Head{Session: "s1", Name: "TaskComplete", Kind: hook.KindRunComplete, Patience: sdkPatience},
 		},
 		{
 			name: "a turn that was aborted", event: "TaskComplete",
 			payload: `{"hookName":"agent_end","sessionContext":{"rootSessionId":"s1"},"turn":{"status":"aborted"}}`,
-			want:    hook.Head{Session: "s1", Name: "TaskComplete", Kind: hook.KindRunCancel, RunEnds: true},
+			want:    hook.Head{Session: "s1", Name: "TaskComplete", Kind: hook.KindRunCancel, RunEnds: true, Patience: sdkPatience},
 		},
 		{
 			name: "payload's name wins over the started one", event: "PreToolUse",
@@ -88,7 +88,7 @@ func TestPeek(t *testing.T) {
 		{name: "too deep", event: "TaskStart", payload: `{"taskId":"1","x":` + nested(1_000_000) + `}`, want: hook.Head{Name: "TaskStart", Kind: hook.KindRunStart}},
 		{
 			name: "wrong types", event: "TaskStart", payload: `{"taskId":{},"sessionContext":[],"hookName":[1],"turn":"x"}`,
-			want: hook.Head{Name: "TaskStart", Kind: hook.KindRunStart},
+			want: hook.Head{Name: "TaskStart", Kind: hook.KindRunStart, Patience: sdkPatience},
 		},
 	}
 	for _, tt := range tests {
@@ -122,6 +122,9 @@ func checkHead(t *testing.T, r Raw, events []hook.Event) {
 	want := hook.Head{
 		Session: ev.Session, Name: ev.Name, Kind: ev.Kind,
 		RunEnds: ev.Kind.Terminal() && ev.ParentAgent == "",
+	}
+	if ev.Dialect == dialectSDK {
+		want.Patience = sdkPatience
 	}
 	got := Peek(r.Payload, r.Event)
 	if len(got.Dirs) > 0 && got.Dirs[0] != ev.Cwd {

@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -101,21 +102,23 @@ func (e *envelope) judge(t *hook.Tool, dialect string, body, call wire.Object, o
 		}
 	}
 	verdict, reason := hook.ToolOK, ""
-	if dialect == dialectSDK {
+	switch {
+	case dialect != dialectSDK:
+		verdict, reason = Outcome(t.Name, out.lead)
+		if verdict == hook.ToolOK && out.hidden {
+			// The tool returned; whether its command failed is in what it returned.
+			verdict = hook.ToolUnknown
+		}
+	case failed:
 		// Here a result is told from an error by structure, and what a tool
 		// prints may read like anything; only errors are looked at.
-		if failed {
-			verdict, reason = classifySDK(message)
-		}
-	} else {
-		verdict, reason = classify(out.lead)
+		verdict, reason = classifySDK(message)
 	}
-	switch {
-	case verdict != hook.ToolOK:
-		t.Status = verdict
-	case failed:
+	t.Status = verdict
+	if failed && !verdict.Failed() {
 		t.Status = hook.ToolFailed
-	default:
+	}
+	if !t.Status.Failed() {
 		return
 	}
 	for _, candidate := range [...]string{reason, message, out.text} {
@@ -126,33 +129,46 @@ func (e *envelope) judge(t *hook.Tool, dialect string, body, call wire.Object, o
 	}
 }
 
-// The beginnings of results by which classic Cline reports a call that did not
-// do what it was asked to.
+// saysDenied and saysRejected begin the results of calls that the user refused;
+// the latter is the SDK's wording.
 const (
-	saysFailed  = "The tool execution failed with the following error:"
-	saysExit    = "Command failed with exit code "
-	saysMissing = "Missing value for required parameter"
-	saysDenied  = "The user denied this operation"
-	// saysRejected is the SDK's wording when the user refuses a call.
+	saysDenied   = "The user denied this operation"
 	saysRejected = "User rejected the tool call"
-	saysBadJSON  = "Invalid JSON argument used with "
 )
 
-// classify reads the verdict from a result's wording, and with it the part of
+// Outcome reads from the wording of a result how a call of classic Cline ended,
+// which its hooks and its files say nowhere else, and of a failure the part of
 // the text that says why.
-func classify(result string) (hook.ToolStatus, string) {
+//
+// In the terminal of an editor, the default, a command ends without an exit code,
+// and one that runs on has none yet: how these end is unknown. The wordings
+// of commands are those of CommandOrchestrator.ts.
+func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
+	const saysFailed = "The tool execution failed with the following error:"
 	s := strings.TrimSpace(result)
+	begins := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(s, w) })
+	}
 	switch {
-	case strings.HasPrefix(s, saysDenied):
+	case begins(saysDenied):
 		return hook.ToolDenied, s
-	case strings.HasPrefix(s, saysFailed):
+	case begins(saysFailed):
 		return hook.ToolFailed, innerError(s[len(saysFailed):])
-	case strings.HasPrefix(s, saysExit):
+	case begins("Command failed with exit code "):
 		return hook.ToolFailed, s
-	case strings.HasPrefix(s, saysMissing), strings.HasPrefix(s, saysBadJSON):
+	case begins("Missing value for required parameter", "Invalid JSON argument used with "):
 		// A reminder of how tools are called follows, for the model.
 		line, _, _ := strings.Cut(s, "\n")
 		return hook.ToolFailed, strings.TrimSpace(line)
+	case tool != "execute_command":
+	case begins("Command terminated by signal "):
+		return hook.ToolFailed, s
+	case begins("Command cancelled."):
+		return hook.ToolCancelled, s
+	case s == "Command executed.", begins("Command executed.\n",
+		"Command is still running in the user's terminal.", "Command is running in the background.",
+		"Command execution timed out after ", "Command timed out after "):
+		return hook.ToolUnknown, ""
 	}
 	return hook.ToolOK, ""
 }

@@ -78,6 +78,38 @@ func TestStatusByTheWordingOfTheResult(t *testing.T) {
 	}
 }
 
+// TestOutcomeOfCommands has the wordings of CommandOrchestrator.ts. An editor's
+// terminal gives no exit code.
+func TestOutcomeOfCommands(t *testing.T) {
+	tests := []struct {
+		name, tool, result string
+		status             hook.ToolStatus
+	}{
+		{"exit code 0", "execute_command", "Command executed successfully (exit code 0).\nOutput:\nok", hook.ToolOK},
+		{"exit code 1", "execute_command", "Command failed with exit code 1.\nOutput:\nno", hook.ToolFailed},
+		{"killed", "execute_command", "Command terminated by signal SIGKILL.\nOutput:\nhalf", hook.ToolFailed},
+		{"cancelled by the user", "execute_command", "Command cancelled. \nOutput captured before cancellation:\nhalf", hook.ToolCancelled},
+		{"no exit code", "execute_command", "Command executed.\nOutput:\nFAIL", hook.ToolUnknown},
+		{"no exit code and no output", "execute_command", "Command executed.", hook.ToolUnknown},
+		{"no exit code and a log", "execute_command", "Command executed.\nFull output saved to: /tmp/x", hook.ToolUnknown},
+		{"runs on", "execute_command", "Command is still running in the user's terminal.\n\nYou will be updated", hook.ToolUnknown},
+		{"runs on in the background", "execute_command", "Command is running in the background. You can proceed with other tasks.\n", hook.ToolUnknown},
+		{"waited for long enough", "execute_command", "Command execution timed out after 30 seconds. ", hook.ToolUnknown},
+		{"waited for long enough, in the background", "execute_command", "Command timed out after 30 seconds. Running in background.\n", hook.ToolUnknown},
+		{"other words", "execute_command", "Command executed. It runs on.", hook.ToolOK},
+		{"a file that says so", "read_file", "Command executed.\nOutput:\nFAIL", hook.ToolOK},
+		{"a file that says cancelled", "read_file", "Command cancelled. x", hook.ToolOK},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tool := decodeOne(t, post(dialectClassic, `{"toolName":"`+tt.tool+`","success":true,"result":`+quoted(t, tt.result)+`}`), "").Tool
+			if tool.Status != tt.status || (tool.Error == "") == tt.status.Failed() {
+				t.Errorf("status %v, error %q; want %v", tool.Status, tool.Error, tt.status)
+			}
+		})
+	}
+}
+
 func TestStatusByStructure(t *testing.T) {
 	tests := []struct {
 		name, payload string
@@ -94,7 +126,8 @@ func TestStatusByStructure(t *testing.T) {
 		{"classic: success under another case is not success", post(dialectClassic, `{"toolName":"t","Success":true}`), hook.ToolFailed, "", ""},
 		{"classic: exact case wins", post(dialectClassic, `{"toolName":"t","success":true,"Success":false}`), hook.ToolOK, "", ""},
 		{"next: absent success is false", post(dialectNext, `{"toolName":"t","result":"[object Object]"}`), hook.ToolFailed, "", ""},
-		{"next: hidden result", post(dialectNext, `{"toolName":"t","success":true,"result":"[object Object],[object Object]"}`), hook.ToolOK, "", ""},
+		{"next: hidden result", post(dialectNext, `{"toolName":"t","success":true,"result":"[object Object],[object Object]"}`), hook.ToolUnknown, "", ""},
+		{"next: a result that is a text", post(dialectNext, `{"toolName":"t","success":true,"result":"fine"}`), hook.ToolOK, "", "fine"},
 		{"sdk: success", post(dialectSDK, `"tool_result":{"output":"fine"},"postToolUse":{"success":true}`), hook.ToolOK, "", "fine"},
 		{"sdk: absent success says nothing", post(dialectSDK, `"tool_result":{"output":"fine"},"postToolUse":{}`), hook.ToolOK, "", "fine"},
 		{"sdk: success false", post(dialectSDK, `"tool_result":{"output":"bad"},"postToolUse":{"success":false}`), hook.ToolFailed, "bad", "bad"},
@@ -267,8 +300,9 @@ func TestBothEndsOfEveryRecordedCallAgree(t *testing.T) {
 			begun[c]--
 		}
 	}
-	// The user denied the one, and Cline runs no PreToolUse hook for the other.
-	want := map[string]int{"replace_in_file": 1, "use_subagents": 1}
+	// The user denied the one, Cline runs no PreToolUse hook for the next, and
+	// vscode-classic has none.
+	want := map[string]int{"replace_in_file": 1, "use_subagents": 1, "execute_command": 5, "read_file": 1}
 	if diff := cmp.Diff(want, unpaired); diff != "" {
 		t.Errorf("ends without a beginning (-want +got):\n%s", diff)
 	}

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/outbound"
 )
 
 // Client posts events to bridges on this machine.
@@ -27,15 +27,9 @@ const maxAnswer = 64 << 10
 // ends. It reports for each event whether a bridge took it, and what went wrong
 // with any bridge. A bridge that fails on an event gets none of the later ones.
 func (c *Client) Post(ctx context.Context, events ...[]byte) (taken []bool, err error) {
-	// No proxy, no redirect, and nothing kept open: the process ends soon.
-	transport := &http.Transport{
-		DialContext: (&net.Dialer{}).DialContext, DisableKeepAlives: len(events) == 1, DisableCompression: true,
-		MaxResponseHeaderBytes: maxAnswer,
-	}
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}
+	// The process ends soon: nothing is kept open.
+	client := outbound.New(outbound.Options{Once: len(events) == 1, MaxAnswer: maxAnswer})
+	defer client.Close()
 	counts, errs := make([]int, len(c.Ports)), make([]error, len(c.Ports))
 	var wg sync.WaitGroup
 	for i, port := range c.Ports {
@@ -58,7 +52,7 @@ func (c *Client) Post(ctx context.Context, events ...[]byte) (taken []bool, err 
 	return taken, errors.Join(errs...)
 }
 
-func (c *Client) post(ctx context.Context, client *http.Client, port int, event []byte) error {
+func (c *Client) post(ctx context.Context, client *outbound.Client, port int, event []byte) error {
 	route := c.Route
 	if route == "" {
 		route = Cline.Route()
@@ -68,15 +62,13 @@ func (c *Client) post(ctx context.Context, client *http.Client, port int, event 
 		return fmt.Errorf("bridge on port %d: %w", port, err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(req)
+	a, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("bridge on port %d: %w", port, err)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	// The status alone counts; what follows it is read for the connection's sake.
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
-		return fmt.Errorf("bridge on port %d: found status %d, want 200 or 201", port, resp.StatusCode)
+	// The status alone counts.
+	if a.Status != http.StatusOK && a.Status != http.StatusCreated {
+		return fmt.Errorf("bridge on port %d: found status %d, want 200 or 201", port, a.Status)
 	}
 	return nil
 }

@@ -14,8 +14,6 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/hookfile"
-	"github.com/hookspan/hookspan/internal/hookrun"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -202,11 +200,6 @@ func add(b *otelmap.Builder, records []*spool.Record, about uint64) *hook.Event 
 		}
 	}
 	return found
-}
-
-// called reports that one of the handlers is to run.
-func called(r *hookrun.Runner, handlers []hookfile.Handler, events []hookrun.Event) bool {
-	return slices.ContainsFunc(r.Select(handlers, events), func(m hookrun.Match) bool { return m.Matched })
 }
 
 // below is the environment in which further spans go below that one. What

@@ -1,9 +1,10 @@
 package clinehooks
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,8 +35,8 @@ const sdkDialect = "sdk"
 
 // Settings are the user's choices.
 type Settings struct {
-	// DenyOnError denies what hooks could not be asked about.
-	DenyOnError bool
+	// OnError says what becomes of what hooks did not answer for.
+	OnError hookrun.OnError
 	// StrictExit makes every exit code other than 0 block.
 	StrictExit bool
 	// SoftDeny and AskDenies are as in claudeform.Options.
@@ -58,11 +59,11 @@ type Hooks struct {
 	// an empty answer, leaves the environment's own. It is asked only where a
 	// hook is to run.
 	Parent func(raw hook.Raw) string
-	// Client sends http handlers' requests; nil means hookrun's own.
-	Client *http.Client
 	// Trace hears of each decision; nil means nobody does.
 	Trace func(format string, args ...any)
 	Now   func() time.Time
+	// Began is when the host started waiting; if zero, when Run is called.
+	Began time.Time
 }
 
 // Outcome is what became of one event.
@@ -86,11 +87,12 @@ type Outcome struct {
 // the outcome's problems, and the answer is then the neutral one, or a refusal
 // where the user's settings want that.
 func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
-	started := h.Now()
+	started := h.started()
 	head := cline.Peek(raw.Payload, raw.Event)
 	events, err := cline.Decode(raw)
 	if err != nil || len(events) == 0 {
-		return h.refuse(head.Kind, fmt.Sprintf("%s: hooks were not run: the payload cannot be read: %v", raw.Event, err))
+		err = fmt.Errorf("%s: hooks were not run: the payload cannot be read: %w", raw.Event, cmp.Or(err, errNoEvent))
+		return h.deny(Outcome{Problems: []string{err.Error()}}, head.Kind, err)
 	}
 	ev := events[0]
 	roots := head.Dirs
@@ -122,8 +124,10 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 			out.Problems = append(out.Problems, fmt.Sprintf("transcript for hooks: %v", err))
 		}
 	}
-	if broken := out.Sources.Broken(); len(broken) > 0 && h.Settings.DenyOnError {
-		return h.deny(out, ev.Kind, broken[0].Error())
+	if broken := out.Sources.Broken(); len(broken) > 0 {
+		if denied := h.deny(out, ev.Kind, broken[0]); denied.Answer.Reply.Cancel {
+			return denied
+		}
 	}
 	h.ask(ctx, &out, m, raw, roots, started)
 	if ev.Kind.Terminal() && h.Dir != "" {
@@ -141,7 +145,8 @@ func (h *Hooks) ask(ctx context.Context, out *Outcome, m memory, raw hook.Raw, r
 	handlers := out.Sources.Handlers()
 	if len(events) > 0 && len(handlers) > 0 {
 		r := h.runner(out.Call, m, raw, roots, started)
-		if h.Parent != nil && called(r, handlers, events) {
+		r.Env = out.Sources.Environ(r.Env)
+		if h.Parent != nil && r.Calls(handlers, events) {
 			r.Env = below(r.Env, h.Parent(raw))
 		}
 		out.Result = r.Run(ctx, handlers, events)
@@ -174,8 +179,8 @@ func (h *Hooks) runner(c *claudeform.Call, m memory, raw hook.Raw, roots []strin
 	}
 	r := &hookrun.Runner{
 		Dir: raw.Cwd, ProjectDir: c.Cwd, Home: h.Home, GOOS: h.GOOS, Env: h.Environ,
-		Budget: budget - h.Now().Sub(started), StrictExit: h.Settings.StrictExit, DenyOnError: h.Settings.DenyOnError,
-		Client: h.Client, Trace: h.Trace,
+		Budget: budget - h.Now().Sub(started), StrictExit: h.Settings.StrictExit, OnError: h.Settings.OnError,
+		Trace: h.Trace,
 	}
 	if len(roots) > 0 {
 		r.ProjectDir = roots[0]
@@ -186,17 +191,33 @@ func (h *Hooks) runner(c *claudeform.Call, m memory, raw hook.Raw, roots []strin
 	return r
 }
 
-// refuse notes why the hooks were not asked, and denies what can be denied where
-// the user wants that.
-func (h *Hooks) refuse(kind hook.Kind, why string) Outcome {
-	return h.deny(Outcome{Problems: []string{why}}, kind, why)
-}
-
-func (h *Hooks) deny(out Outcome, kind hook.Kind, why string) Outcome {
-	if h.Settings.DenyOnError && (kind == hook.KindToolStart || kind == hook.KindPrompt) {
-		out.Answer.Reply = hook.Reply{Cancel: true, ErrorMessage: why + " (HOOKSPAN_HOOKS_ON_ERROR=deny)"}
+// deny denies what can be denied where hooks could not be asked because of that
+// error and the settings want that.
+func (h *Hooks) deny(out Outcome, kind hook.Kind, why error) Outcome {
+	wanted := h.Settings.OnError == hookrun.OnErrorDeny && (kind == hook.KindToolStart || kind == hook.KindPrompt) ||
+		h.Settings.OnError != hookrun.OnErrorAllow && kind == hook.KindToolStart && hookrun.Exhausted(why)
+	if wanted {
+		out.Answer.Reply = hook.Reply{Cancel: true, ErrorMessage: fmt.Sprintf("%v (HOOKSPAN_HOOKS_ON_ERROR=%s)",
+			why, cmp.Or(h.Settings.OnError, hookrun.OnErrorLimits))}
 	}
 	return out
+}
+
+var errNoEvent = errors.New("it holds no event")
+
+// maxAhead is the longest time that Began is believed to lie back: a clock can be
+// set in between.
+const maxAhead = 10 * time.Second
+
+// started is when the time for all hooks begins.
+func (h *Hooks) started() time.Time {
+	now := h.Now()
+	if ahead := now.Sub(h.Began); h.Began.IsZero() || ahead < 0 {
+		return now
+	} else if ahead > maxAhead {
+		return now.Add(-maxAhead)
+	}
+	return h.Began
 }
 
 // complaints are what went wrong with the runs, one line each.

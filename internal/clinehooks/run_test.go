@@ -5,10 +5,12 @@ package clinehooks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/hookrun"
 )
 
 // world is a home, a project and the hooks in them.
@@ -160,6 +163,50 @@ func TestACopyOfAnEventRunsNoHookAgain(t *testing.T) {
 	}
 }
 
+// The variables of trusted files reach all hooks, a project's over the user's,
+// and nothing of hookspan's can be set by them.
+func TestHooksGetTheVariablesOfTrustedFiles(t *testing.T) {
+	const show = `cat >/dev/null; env >"$OUT/env"`
+	withEnv := func(file, env string) string { return strings.Replace(file, "{", `{"env":`+env+`,`, 1) }
+	w := newWorld(t)
+	w.Environ = append(w.Environ, "BOTH=outside", "ONLY=outside")
+	w.write("home/.cline/hooks.json", withEnv(hookFile("PreToolUse", "Bash", show),
+		`{"BOTH":"user","MINE":"a b$HOME","COUNT":3,"HOOKSPAN_HOOKS":"false","OTEL_X":"1","infinium_agent_id":"x","CLAUDE_PROJECT_DIR":"/x","TRACEPARENT":"file"}`))
+	project := withEnv(hookFile("Stop", "", "true"), `{"BOTH":"project","THEIRS":"1"}`)
+	w.write("project/.cline/hooks.json", project)
+	w.Parent = func(hook.Raw) string { return "span" }
+	environ := func() map[string]string {
+		t.Helper()
+		w.run(w.command("ls"))
+		out, err := os.ReadFile(w.path("out/env"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for line := range strings.Lines(string(out)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			switch strings.ToUpper(name) {
+			case "BOTH", "ONLY", "MINE", "COUNT", "THEIRS", "HOOKSPAN_HOOKS", "OTEL_X", "INFINIUM_AGENT_ID", "CLAUDE_PROJECT_DIR", "TRACEPARENT":
+				got[name] = value
+			}
+		}
+		return got
+	}
+	want := map[string]string{
+		"BOTH": "user", "ONLY": "outside", "MINE": "a b$HOME", "COUNT": "3", "CLAUDE_PROJECT_DIR": w.path("project"), "TRACEPARENT": "span",
+	}
+	if diff := cmp.Diff(want, environ()); diff != "" {
+		t.Errorf("the project is not trusted (-want +got):\n%s", diff)
+	}
+	if err := w.Trust.Add(w.path("project/.cline/hooks.json"), []byte(project)); err != nil {
+		t.Fatal(err)
+	}
+	want["BOTH"], want["THEIRS"] = "project", "1"
+	if diff := cmp.Diff(want, environ()); diff != "" {
+		t.Errorf("the project is trusted (-want +got):\n%s", diff)
+	}
+}
+
 func TestAProjectsHooksTakeTrust(t *testing.T) {
 	w := newWorld(t)
 	file := w.path("project/.cline/hooks.json")
@@ -213,6 +260,13 @@ func TestSwitchingHooksOff(t *testing.T) {
 	}
 }
 
+func onError(deny bool) hookrun.OnError {
+	if deny {
+		return hookrun.OnErrorDeny
+	}
+	return ""
+}
+
 func TestAFileThatCannotBeRead(t *testing.T) {
 	for name, tc := range map[string]struct {
 		deny   bool
@@ -228,7 +282,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.Settings.DenyOnError = tc.deny
+			w.Settings.OnError = onError(tc.deny)
 			w.write("home/.cline/hooks.json", "{\n  \"hooks\": }\n")
 			out := w.run(tc.raw(w))
 			if out.Answer.Reply.Cancel != tc.cancel {
@@ -242,6 +296,50 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 				t.Errorf("reason %q does not name %s", out.Answer.Reply.ErrorMessage, where)
 			}
 		})
+	}
+}
+
+func TestWhatDeniesWhereHooksCannotBeAsked(t *testing.T) {
+	few := &os.PathError{Op: "open", Path: "hooks.json", Err: syscall.EMFILE}
+	for name, tc := range map[string]struct {
+		kind   hook.Kind
+		err    error
+		denied map[hookrun.OnError]bool
+	}{
+		"no descriptor for a call":   {hook.KindToolStart, few, map[hookrun.OnError]bool{"": true, hookrun.OnErrorLimits: true, hookrun.OnErrorDeny: true}},
+		"a mistake in the file":      {hook.KindToolStart, errNoEvent, map[hookrun.OnError]bool{hookrun.OnErrorDeny: true}},
+		"no descriptor for a prompt": {hook.KindPrompt, few, map[hookrun.OnError]bool{hookrun.OnErrorDeny: true}},
+		"no descriptor for a result": {hook.KindToolEnd, few, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, policy := range []hookrun.OnError{"", hookrun.OnErrorLimits, hookrun.OnErrorAllow, hookrun.OnErrorDeny} {
+				h := &Hooks{Settings: Settings{OnError: policy}}
+				if got := h.deny(Outcome{}, tc.kind, tc.err).Answer.Reply.Cancel; got != tc.denied[policy] {
+					t.Errorf("on error %q: denied %t", policy, got)
+				}
+			}
+		})
+	}
+	w := newWorld(t)
+	sources := Sources{{Path: w.path("project/.cline/hooks.json"), Project: true, Err: few}, {Path: "x", Project: true, Err: errNoEvent}}
+	if got := sources.Broken(); len(got) != 1 || !errors.Is(got[0], few) {
+		t.Errorf("broken: %v, want the project's file that may be trusted", got)
+	}
+}
+
+func TestTheTimeForHooksBeginsWhenTheHostStartsToWait(t *testing.T) {
+	w := newWorld(t)
+	now := w.Now()
+	for name, tc := range map[string]struct{ began, want time.Time }{
+		"not told":          {time.Time{}, now},
+		"some seconds ago":  {now.Add(-4 * time.Second), now.Add(-4 * time.Second)},
+		"long ago":          {now.Add(-time.Hour), now.Add(-maxAhead)},
+		"a clock set back":  {now.Add(time.Hour), now},
+		"this very instant": {now, now},
+	} {
+		if w.Began = tc.began; !w.started().Equal(tc.want) {
+			t.Errorf("%s: %v, want %v", name, w.started(), tc.want)
+		}
 	}
 }
 
@@ -259,7 +357,7 @@ func TestAPayloadThatIsNoEvent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.Settings.DenyOnError = tc.deny
+			w.Settings.OnError = onError(tc.deny)
 			w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", deny))
 			out := w.run(hook.Raw{Payload: []byte(`{"preToolUse":{"toolName":`), Event: tc.event})
 			if out.Answer.Reply.Cancel != tc.stops || len(out.Problems) != 1 {

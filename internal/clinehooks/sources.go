@@ -6,8 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/hookrun"
 )
 
 // maxHooksFile is the largest hooks.json that is read, in bytes.
@@ -105,12 +107,29 @@ func (s Sources) Handlers() []hookfile.Handler {
 	return out
 }
 
+// Environ is an environment with the variables that trusted files give to all
+// hooks. Of one name the last counts, so a project's file overrides the user's.
+// It is for the processes of hooks alone.
+func (s Sources) Environ(base []string) []string {
+	out := slices.Clone(base)
+	for _, src := range s {
+		if src.File == nil || !src.Trusted {
+			continue
+		}
+		for _, v := range src.File.Env {
+			out = append(out, v.Name+"="+v.Value)
+		}
+	}
+	return out
+}
+
 // Broken are the files whose hooks should run and cannot be read.
 func (s Sources) Broken() []error {
 	var out []error
 	for _, src := range s {
-		// Of a project's file nobody knows whether its content is trusted.
-		if src.Err != nil && !src.Project {
+		// Of a project's file it is not known whether its content is trusted. It may
+		// be, where only a descriptor to read it was missing.
+		if src.Err != nil && (!src.Project || hookrun.Exhausted(src.Err)) {
 			out = append(out, src.Err)
 		}
 	}

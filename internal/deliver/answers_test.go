@@ -64,11 +64,11 @@ func TestAnswersAreNotedByAddress(t *testing.T) {
 	}
 }
 
-// answering is an exporter that gives one error, or none.
-type answering struct{ err error }
+// oneAnswer is an exporter that gives one error, or none.
+type oneAnswer struct{ err error }
 
-func (a answering) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return a.err }
-func (a answering) Shutdown(context.Context) error                             { return nil }
+func (a oneAnswer) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return a.err }
+func (a oneAnswer) Shutdown(context.Context) error                             { return nil }
 
 func TestEachAnswerIsReported(t *testing.T) {
 	refused := errors.New("401 Unauthorized")
@@ -76,7 +76,7 @@ func TestEachAnswerIsReported(t *testing.T) {
 	var got []string
 	d := &Deliverer{Answered: func(name string, err error) { got = append(got, fmt.Sprint(name, ": ", err)) }}
 	send := func(ctx context.Context, err error) {
-		_, _ = d.Send(ctx, &Destination{Name: "otlp", Exporter: answering{err}}, make(tracetest.SpanStubs, 1))
+		_, _ = d.Send(ctx, &Destination{Name: "otlp", Exporter: oneAnswer{err}}, make(tracetest.SpanStubs, 1))
 	}
 	send(ctx, nil)
 	send(ctx, refused)

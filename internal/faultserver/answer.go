@@ -19,6 +19,8 @@ type Fault struct {
 	CloseBefore bool
 	// CloseHalfway closes the connection within the body of the answer.
 	CloseHalfway bool
+	// Endless is what goes out in place of the answer; if nil, the answer does.
+	Endless *Endless
 }
 
 // Answer is what goes out. The zero value is an empty 200.

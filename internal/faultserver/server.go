@@ -212,6 +212,10 @@ func (s *Server[A, R]) serve(w http.ResponseWriter, r *http.Request) {
 	if a.Sent != nil && !a.CloseBefore {
 		s.Locked(a.Sent)
 	}
+	if a.Endless != nil {
+		a.Endless.write(w, s.stop)
+		return
+	}
 	a.write(w)
 }
 

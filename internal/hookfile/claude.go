@@ -10,7 +10,7 @@ import (
 // Import reads the hooks of a settings.json of Claude Code, for use on Cline.
 // Entries of hookspan's own are left out: they report Claude Code's events. once
 // is dropped, since Claude Code ignores it in settings files. notes say, one line
-// each, what will not be as it is there; the Problems of the file are among them.
+// each, what else will not be as it is there, besides the Problems of the file.
 func Import(settings []byte, path string) (*File, []string, error) {
 	r, err := read(path, withoutMark(settings))
 	if err != nil {
@@ -23,9 +23,6 @@ func Import(settings []byte, path string) (*File, []string, error) {
 	}
 	own := r.dropRecorders()
 	f := r.finish()
-	for _, p := range f.Problems {
-		notes = append(notes, fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, p.Text))
-	}
 	if own > 0 {
 		notes = append(notes, fmt.Sprintf("left out what hookspan itself has there to record Claude Code: %d of the hooks", own))
 	}

@@ -14,6 +14,12 @@ type File struct {
 	Path string
 	// Disabled is the file's disableAllHooks.
 	Disabled bool
+	// Env are the variables that hooks get besides their environment, in the
+	// file's order.
+	Env []Variable
+	// Denied counts the rules of "permissions.deny", which Claude Code applies and
+	// nothing does here; DeniedLine is where the list begins.
+	Denied, DeniedLine int
 	// Handlers are the handlers that can run, in the file's order.
 	Handlers []Handler
 	// Problems are what in the file will not work, in the file's order.
@@ -64,4 +70,6 @@ type Problem struct {
 	Text string
 	// Dropped reports that a handler does not run because of it.
 	Dropped bool
+	// Mistake reports an error in the file, not a limit of Cline.
+	Mistake bool
 }

@@ -146,7 +146,6 @@ func (m *hook) command(h *Handler) {
 		h.Async = true
 		m.problem(m.members["asyncRewake"].Start, false, "Cline cannot be woken up: the hook runs in the background, and what it says is not heard")
 	}
-	m.plugin("command", append([]string{h.Command}, h.Args...)...)
 }
 
 func (m *hook) http(h *Handler) {
@@ -163,7 +162,6 @@ func (m *hook) http(h *Handler) {
 	if m.event == sessionStart {
 		m.lose(m.node, "http hooks do not run on SessionStart, as in Claude Code: use a command")
 	}
-	m.plugin("url", h.URL)
 }
 
 // headers reads the headers of a request. Without them a server may take it for
@@ -182,18 +180,6 @@ func (m *hook) headers(h *Handler, n *jsontext.Node) {
 			continue
 		}
 		h.Headers[key] = m.str(value)
-	}
-}
-
-// plugin notes variables that only plugins of Claude Code have.
-func (m *hook) plugin(key string, texts ...string) {
-	for _, variable := range [...]string{"CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"} {
-		for _, s := range texts {
-			if strings.Contains(s, variable) {
-				m.problem(m.members[key].Start, false, "$%s is set for plugins of Claude Code only and empty here: write the path itself", variable)
-				break
-			}
-		}
 	}
 }
 

@@ -32,7 +32,7 @@ func (e *SyntaxError) Error() string {
 }
 
 // Parse reads a hooks.json, or a settings.json of Claude Code: keys other than
-// "hooks" and "disableAllHooks" are left alone. path is for the result only. The
+// "hooks", "env", "permissions" and "disableAllHooks" are left alone. path is for the result only. The
 // only error is a *[SyntaxError]; all else that is wrong is among the Problems.
 func Parse(path string, data []byte) (*File, error) {
 	r, err := read(path, withoutMark(data))
@@ -60,6 +60,8 @@ type reading struct {
 	text     []byte
 	root     *jsontext.Node
 	disabled bool
+	vars     []Variable
+	denied   *jsontext.Node
 	places   []place
 	problems []found
 	// doubled are the events that stand in the file several times.
@@ -161,7 +163,9 @@ func name(key string) string {
 
 // top reads the file's own members.
 func (r *reading) top() {
-	members := r.lasts(r.root, func(key string) (bool, bool) { return key == hooksKey || key == disableKey, key == hooksKey })
+	members := r.lasts(r.root, func(key string) (bool, bool) {
+		return key == hooksKey || key == disableKey || key == envKey, key == hooksKey
+	})
 	for _, m := range r.root.Items {
 		if known(m.Key) {
 			r.event = m.Key
@@ -176,6 +180,12 @@ func (r *reading) top() {
 		case "false":
 		default:
 			r.wrong(disableKey, n, "true or false; hooks run", false)
+		}
+	}
+	r.env(members[envKey])
+	if n := r.root.Get("permissions"); n.Is(r.text, '{') {
+		if n = n.Get("deny"); n.Is(r.text, '[') && len(n.Items) > 0 {
+			r.denied = n
 		}
 	}
 	hooks := members[hooksKey]
@@ -282,7 +292,11 @@ func (r *reading) str(n *jsontext.Node) string {
 
 // finish makes the result. Lines are counted in one pass over the text.
 func (r *reading) finish() *File {
-	f := &File{Path: r.path, Disabled: r.disabled}
+	f := &File{Path: r.path, Disabled: r.disabled, Env: r.vars}
+	if r.denied != nil {
+		f.Denied = len(r.denied.Items)
+		f.DeniedLine, _ = jsontext.Position(r.text, r.denied.Start)
+	}
 	slices.SortStableFunc(r.problems, func(a, b found) int { return a.at - b.at })
 	c := cursor{text: r.text, line: 1, column: 1}
 	for _, p := range r.problems {

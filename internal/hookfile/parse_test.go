@@ -164,7 +164,6 @@ func TestProblems(t *testing.T) {
 		"odd onFailure":    {in("Stop", `{"type":"command","command":"x","onFailure":"deny"}`), `2:45 Stop onFailure is "deny", want "block" or "continue"; taken for "continue"`, []string{"x", "good"}},
 		"if on no tool":    {in("Stop", `{"type":"command","command":"x","if":"Bash(rm *)"}`), `2:38 Stop LOST a hook with "if" runs on tool events only, as in Claude Code, and so never on "Stop": take the "if" out`, nil},
 		"if of a list":     {in("PreToolUse", `{"type":"command","command":"x","if":[]}`), `2:38 PreToolUse LOST "if" is an array, want a string`, nil},
-		"plugin":           {in("Stop", `{"type":"command","command":"${CLAUDE_PLUGIN_ROOT}/x"}`), `2:29 Stop $CLAUDE_PLUGIN_ROOT is set for plugins of Claude Code only and empty here: write the path itself`, []string{"${CLAUDE_PLUGIN_ROOT}/x", "good"}},
 		"member twice":     {in("Stop", `{"type":"command","command":"x","command":"y"}`), `2:19 Stop "command" stands here a second time further down, and only the last one counts: join them`, []string{"y", "good"}},
 		"no url":           {in("Stop", `{"type":"http"}`), `2:1 Stop LOST the hook has no "url", want an address that begins with http:// or https://`, nil},
 		"odd url":          {in("Stop", `{"type":"http","url":"localhost:1/x"}`), `2:22 Stop LOST the url is "localhost:1/x", want an address that begins with http:// or https://`, nil},

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -262,6 +263,11 @@ func TestBinarySignals(t *testing.T) {
 // TestBinaryChainSignals has the script report which signals reach it. A shell
 // cannot catch one that was ignored when it started.
 func TestBinaryChainSignals(t *testing.T) {
+	// What is caught here has its default in the programs started below, also
+	// where these tests themselves were started with it ignored.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP, syscall.SIGINT)
+	defer signal.Stop(caught)
 	for name, tc := range map[string]struct{ before, want string }{
 		"started with the defaults": {"", "int\nhup\n"},
 		"started by nohup":          {"trap '' HUP; ", "int\n"},

@@ -18,6 +18,8 @@ type payload struct {
 	json bool
 	// cut is the size in bytes before cutting, 0 for a payload kept whole.
 	cut int64
+	// err is why reading it ended early; nil where it did not.
+	err error
 }
 
 // readPayload drains r. A payload of up to limit bytes is kept as it is; a

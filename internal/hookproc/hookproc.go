@@ -1,6 +1,7 @@
 package hookproc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,8 +34,12 @@ type Host struct {
 	// project's folder, where the folder the hook runs in may be another. If
 	// empty, the host has none.
 	ProjectVariable string
-	// Peek finds the session and the kind of an event; it never fails.
+	// Peek finds the session and the kind of an event; it never fails. An event
+	// of another agent is not stored.
 	Peek func(payload []byte, event string) hook.Head
+	// Silence is what another agent that runs this host's hook is answered. If
+	// nil, nothing.
+	Silence func(agent string) []byte
 	// Reply encodes an answer. If nil, the host expects none.
 	Reply func(hook.Reply) []byte
 	// HooksFile is the file with the user's Claude-format hooks, relative to a
@@ -70,14 +75,15 @@ type Process struct {
 	Deadline <-chan time.Time
 	// Spawn starts `hookspan args...` detached and does not wait.
 	Spawn func(args ...string) error
-	// RunHooks runs `hookspan args...` with that standard input and returns what
-	// it prints.
-	RunHooks func(stdin io.Reader, args ...string) ([]byte, error)
+	// RunHooks runs `hookspan args...` with that standard input, ends it with ctx,
+	// and returns what it prints.
+	RunHooks func(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error)
 	// Soften gives the programs that are started from here on the signals that
 	// this one ignores. If nil, there are none.
 	Soften func()
 
-	stateDir string // known from Run on; may be empty
+	began    time.Time // when Run began
+	stateDir string    // known from Run on; may be empty
 }
 
 // Run lives the process's life. It never fails: what goes wrong is logged.
@@ -100,7 +106,7 @@ func (p *Process) Run() {
 		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings,
 	})
 	log.Path = cfg.LogPath()
-	p.stateDir = cfg.StateDir
+	p.stateDir, p.began = cfg.StateDir, p.Now()
 	hooked := cfg.Hooks && (p.hooked() || p.hookedIn(p.Dir))
 	var over *spill
 	if p.chained() || hooked {
@@ -109,11 +115,16 @@ func (p *Process) Run() {
 	}
 	in := p.read(cfg.MaxEventBytes, over, log)
 	head := p.Host.Peek(in.data, p.Event)
+	if head.Agent != "" {
+		p.leaveAlone(head, cfg, log)
+		out.sent = true
+		return
+	}
 	for _, dir := range head.Dirs {
 		hooked = hooked || cfg.Hooks && dir != p.Dir && p.hookedIn(dir)
 	}
 	ask := func(stored bool) reply {
-		theirs := p.startHooks(hooked, stored, in, over)
+		theirs := p.startHooks(hooked, stored, in, head, over)
 		own := p.chain(in, over, log)
 		return p.both(own, theirs(), head, cfg, log)
 	}
@@ -147,7 +158,8 @@ func (p *Process) read(limit int64, over *spill, log logfile.Log) payload {
 	}
 	in, err := readPayload(&timedReader{r: p.Stdin, deadline: deadline}, int(limit), over)
 	if err != nil {
-		log.Line(fmt.Sprintf("%s: standard input broke off after %d bytes: %v", p.Event, len(in.data), err))
+		in.err = fmt.Errorf("standard input broke off after %d bytes: %w", len(in.data), err)
+		log.Line(fmt.Sprintf("%s: %v", p.Event, in.err))
 	}
 	return in
 }

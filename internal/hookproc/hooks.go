@@ -2,6 +2,7 @@ package hookproc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,9 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,10 +25,14 @@ import (
 )
 
 const (
-	// hooksLimit ends the program that runs the user's hooks, should it not end
-	// by itself: it keeps to the host's own limits, of which two minutes is the
-	// longest.
-	hooksLimit = 118 * time.Second
+	// margin is how much earlier than the host gives up the program that runs the
+	// user's hooks is ended, should it not end by itself: the answer has to get
+	// there.
+	margin = 2 * time.Second
+	// patience is how long the host waits where it does not say so.
+	patience = 30 * time.Second
+	// killed is how long a program that was ended is waited for.
+	killed = 500 * time.Millisecond
 	// maxAnswer is the largest answer in bytes that is taken from it.
 	maxAnswer = 4 << 20
 )
@@ -75,23 +83,33 @@ type theirs struct {
 
 // startHooks starts running the user's hooks; the function returned waits for
 // their answer. The event is stored by then, whatever they do.
-func (p *Process) startHooks(hooked, stored bool, in payload, over *spill) func() theirs {
+func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, over *spill) func() theirs {
 	if !hooked || p.RunHooks == nil {
 		return func() theirs { return theirs{} }
 	}
+	failed := func(err error) func() theirs {
+		return func() theirs { return theirs{asked: true, err: err} }
+	}
+	if in.err != nil && !in.json {
+		return failed(in.err)
+	}
 	stdin, err := over.stdin(in.data)
 	if err != nil {
-		return func() theirs { return theirs{asked: true, err: err} }
+		return failed(err)
 	}
 	if p.Soften != nil {
 		p.Soften()
 	}
-	args := []string{"run-hooks", "--host", p.Host.Name, "--event", p.Event}
+	args := []string{
+		"run-hooks", "--host", p.Host.Name, "--event", p.Event, "--began", strconv.FormatInt(p.began.UnixMilli(), 10),
+	}
 	if stored {
 		// The hooks' own record says which event it is about by this.
 		sum := sha256.Sum256(in.data)
 		args = append(args, "--about", hex.EncodeToString(sum[:8]))
 	}
+	limit := cmp.Or(head.Patience, patience) - margin
+	ctx, cancel := context.WithTimeout(context.Background(), limit-p.Now().Sub(p.began))
 	done := make(chan theirs, 1)
 	go func() {
 		defer func() {
@@ -99,11 +117,32 @@ func (p *Process) startHooks(hooked, stored bool, in payload, over *spill) func(
 				done <- theirs{asked: true, err: fmt.Errorf("panic: %v", e)}
 			}
 		}()
-		out, err := p.RunHooks(stdin, args...)
+		out, err := p.RunHooks(ctx, stdin, args...)
+		if err != nil && ctx.Err() != nil {
+			err = errOverdue
+		}
 		done <- theirs{asked: true, answer: out, err: err}
 	}()
-	return func() theirs { return <-done }
+	return func() theirs {
+		defer cancel()
+		select {
+		case t := <-done:
+			return t
+		case <-ctx.Done():
+		}
+		// What hangs in the kernel cannot be ended, and is not waited for.
+		timer := time.NewTimer(killed)
+		defer timer.Stop()
+		select {
+		case t := <-done:
+			return t
+		case <-timer.C:
+			return theirs{asked: true, err: errOverdue}
+		}
+	}
 }
+
+var errOverdue = errors.New("they were not done when the agent's time for them was up")
 
 // both lays the answer of the user's Claude-format hooks beside that of their
 // own Cline hook. Where the former cannot be had, the call goes on, or what can
@@ -113,26 +152,77 @@ func (p *Process) both(own reply, t theirs, head hook.Head, cfg *config.Config, 
 		return own
 	}
 	answer := bytes.TrimSpace(t.answer)
-	if t.err == nil && !json.Valid(answer) {
-		t.err = fmt.Errorf("answered %.60q, want JSON", answer)
+	if t.err == nil && (!json.Valid(answer) || answer[0] != '{') {
+		t.err = fmt.Errorf("answered %.60q, want a JSON object", answer)
 	}
 	if t.err != nil {
 		log.Line(fmt.Sprintf("%s: your hooks were not run: %v", p.Event, t.err))
-		guarded := head.Kind == hook.KindToolStart || head.Kind == hook.KindPrompt
-		if !guarded || cfg.HooksOnError != "deny" {
+		if head.Kind == hook.KindToolStart && cfg.HooksOnError != onErrorDeny && !p.mayGuard(head, cfg) {
 			return own
 		}
-		answer = p.Host.Reply(hook.Reply{Cancel: true, ErrorMessage: "hookspan could not run your hooks: " + t.err.Error()})
+		out := p.unasked(t.err, head, cfg)
+		if out.raw == nil {
+			return own
+		}
+		answer = out.raw
 	}
 	if own.raw == nil {
 		return reply{raw: answer}
 	}
 	joined, err := join(own.raw, answer)
 	if err != nil {
-		log.Line(fmt.Sprintf("%s: your hooks' answer: %v", p.Event, err))
-		return own
+		log.Line(fmt.Sprintf("%s: your own hook's answer: %v", p.Event, err))
+		return reply{raw: answer}
 	}
 	return reply{raw: joined}
+}
+
+// The values of HOOKSPAN_HOOKS_ON_ERROR that matter here.
+const (
+	onErrorAllow = "allow"
+	onErrorDeny  = "deny"
+)
+
+// unasked is the answer where the user's hooks could not be run: a guard that
+// cannot be asked denies a tool call, unless the user wants otherwise; a prompt
+// is denied where the user wants that.
+func (p *Process) unasked(why error, head hook.Head, cfg *config.Config) reply {
+	switch {
+	case p.Host.Reply == nil:
+		return reply{}
+	case head.Kind == hook.KindToolStart && cfg.HooksOnError != onErrorAllow:
+	case head.Kind == hook.KindPrompt && cfg.HooksOnError == onErrorDeny:
+	default:
+		return reply{}
+	}
+	text := fmt.Sprintf("hookspan could not run your hooks, so this is denied: %v. See hookspan doctor; "+
+		"HOOKSPAN_HOOKS_ON_ERROR=allow lets calls go on without hooks", why)
+	return reply{raw: p.Host.Reply(hook.Reply{Cancel: true, ErrorMessage: text})}
+}
+
+// mayGuard reports whether one of the files may hold a hook for tool calls. A
+// file is searched, not parsed, which takes no other program; one that cannot be
+// read may hold one. A project's counts where the user trusts any.
+func (p *Process) mayGuard(head hook.Head, cfg *config.Config) bool {
+	names := func(data []byte, err error) bool {
+		if err != nil {
+			return !errors.Is(err, fs.ErrNotExist)
+		}
+		// The name may be written with escapes.
+		return bytes.Contains(data, []byte("PreToolUse")) || bytes.Contains(data, []byte(`\u`))
+	}
+	if file := p.userHooks(); file != "" && names(ReadSettings(file)) {
+		return true
+	}
+	return trusts(cfg) && slices.ContainsFunc(append([]string{p.Dir}, head.Dirs...), func(dir string) bool {
+		return filepath.IsAbs(dir) && names(readProject(filepath.Join(dir, p.Host.HooksFile)))
+	})
+}
+
+// trusts reports whether there is a list of project files that the user trusts.
+func trusts(cfg *config.Config) bool {
+	_, err := os.Lstat(filepath.Join(cfg.ConfigDir, "trusted-hooks.json"))
+	return err == nil || !errors.Is(err, fs.ErrNotExist)
 }
 
 // join makes one answer of two, as Cline does with those of two hook files: one
@@ -185,11 +275,9 @@ func texts(sep string, values ...any) string {
 	return strings.Join(parts, sep)
 }
 
-// runLimited runs one of hookspan's programs within hooksLimit and returns what
+// runLimited runs one of hookspan's programs, ends it with ctx and returns what
 // it prints.
-func runLimited(path string, args, environ []string, dir string, stdin io.Reader) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), hooksLimit)
-	defer cancel()
+func runLimited(ctx context.Context, path string, args, environ []string, dir string, stdin io.Reader) ([]byte, error) {
 	_, environ = takeVariable(environ, chainVariable)
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // hookspan itself.
 	cmd.Env, cmd.Dir, cmd.Stdin = environ, dir, stdin

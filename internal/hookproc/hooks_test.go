@@ -2,6 +2,7 @@ package hookproc
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,6 +12,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
 )
 
 // hooks gives the call's host a file of hooks, and in place of the program that
@@ -18,7 +23,7 @@ import (
 func (c *call) hooks(answer string, err error) *[]string {
 	c.Host.HooksFile, c.Host.HooksVariable = filepath.Join(".cline", "hooks.json"), "CLINE_DIR"
 	var started []string
-	c.RunHooks = func(stdin io.Reader, args ...string) ([]byte, error) {
+	c.RunHooks = func(_ context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 		payload, readErr := io.ReadAll(stdin)
 		if readErr != nil {
 			c.t.Error(readErr)
@@ -34,10 +39,11 @@ func (c *call) hooksFile(dir string) {
 	if err := os.MkdirAll(c.path(dir), 0o700); err != nil {
 		c.t.Fatal(err)
 	}
-	c.write(dir+"/hooks.json", "{}")
+	c.write(dir+"/hooks.json", guardFile)
 }
 
 const (
+	guardFile   = `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"guard"}]}]}}`
 	startEvent  = `{"clineVersion":"3.89.2","hookName":"PreToolUse","timestamp":"1776506405123","taskId":"17","preToolUse":{"toolName":"read_file"}}`
 	denied      = `{"cancel":true,"errorMessage":"no"}`
 	withContext = `{"cancel":false,"contextModification":"careful","errorMessage":""}`
@@ -46,8 +52,8 @@ const (
 func TestHooksOfTheUsersAreAsked(t *testing.T) {
 	sum := sha256.Sum256([]byte(toolEvent))
 	about := hex.EncodeToString(sum[:8])
-	asked := []string{"run-hooks", "--host", "cline", "--event", "PostToolUse", "--about", about, toolEvent}
-	unstored := slices.Concat(asked[:5], asked[7:])
+	asked := []string{"run-hooks", "--host", "cline", "--event", "PostToolUse", "--began", "1785585600000", "--about", about, toolEvent}
+	unstored := slices.Concat(asked[:7], asked[9:])
 	for name, tc := range map[string]struct {
 		with   func(c *call)
 		answer string
@@ -104,7 +110,11 @@ func TestHooksOfTheUsersAreAsked(t *testing.T) {
 		},
 		"that answer no JSON": {
 			with: func(c *call) { c.hooksFile("home/.cline") }, answer: "panic: x",
-			asked: asked, want: neutral, log: `answered "panic: x", want JSON`,
+			asked: asked, want: neutral, log: `answered "panic: x", want a JSON object`,
+		},
+		"that answer another kind of JSON": {
+			with: func(c *call) { c.hooksFile("home/.cline") }, answer: "null",
+			asked: asked, want: neutral, log: `answered "null", want a JSON object`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,18 +135,48 @@ func TestHooksOfTheUsersAreAsked(t *testing.T) {
 	}
 }
 
-func TestWhatHooksCouldNotBeAskedAbout(t *testing.T) {
+func TestHooksThatCouldNotBeRun(t *testing.T) {
+	const promptEvent = `{"clineVersion":"3.89.2","hookName":"UserPromptSubmit","timestamp":"1776506405123","taskId":"17","userPromptSubmit":{"prompt":"x"}}`
+	denial := func(why string) string {
+		return `{"cancel":true,"errorMessage":"hookspan could not run your hooks, so this is denied: ` + why +
+			`. See hookspan doctor; HOOKSPAN_HOOKS_ON_ERROR=allow lets calls go on without hooks"}`
+	}
+	trust := func(c *call) { c.write("config/hookspan/trusted-hooks.json", "{}") }
 	for name, tc := range map[string]struct {
-		event, onError, want string
+		event, onError string
+		file, project  string
+		answer         string
+		err            error
+		with           func(c *call)
+		want           string
 	}{
-		"a tool call goes on":                  {startEvent, "", neutral},
-		"a tool call is denied where asked":    {startEvent, "deny", `{"cancel":true,"errorMessage":"hookspan could not run your hooks: gone"}`},
-		"a call that has run cannot be denied": {toolEvent, "deny", neutral},
+		"a tool call is denied":                          {event: startEvent, file: guardFile, err: errors.New("gone"), want: denial("gone")},
+		"a tool call goes on where that is wanted":       {event: startEvent, file: guardFile, onError: "allow", err: errors.New("gone"), want: neutral},
+		"a call that has run cannot be denied":           {event: toolEvent, file: guardFile, onError: "deny", err: errors.New("gone"), want: neutral},
+		"a prompt goes on":                               {event: promptEvent, file: guardFile, err: errors.New("gone"), want: neutral},
+		"a prompt is denied where that is wanted":        {event: promptEvent, file: guardFile, onError: "deny", err: errors.New("gone"), want: denial("gone")},
+		"an answer that is none":                         {event: startEvent, file: guardFile, answer: "[]", want: denial(`answered \"[]\", want a JSON object`)},
+		"no answer":                                      {event: startEvent, file: guardFile, want: denial(`answered \"\", want a JSON object`)},
+		"a file without hooks for tool calls":            {event: startEvent, file: `{"hooks":{"PostToolUse":[]}}`, err: errors.New("gone"), want: neutral},
+		"such a file where every failure denies":         {event: startEvent, file: `{"hooks":{"PostToolUse":[]}}`, onError: "deny", err: errors.New("gone"), want: denial("gone")},
+		"a file that may spell the event with escapes":   {event: startEvent, file: `{"hooks":{"\u0050reToolUse":[]}}`, err: errors.New("gone"), want: denial("gone")},
+		"a project's file where no project is trusted":   {event: startEvent, project: guardFile, err: errors.New("gone"), want: neutral},
+		"a project's file where projects are trusted":    {event: startEvent, project: guardFile, with: trust, err: errors.New("gone"), want: denial("gone")},
+		"a project without hooks where they are trusted": {event: startEvent, project: `{}`, with: trust, err: errors.New("gone"), want: neutral},
+		"no file at all":                                 {event: startEvent, err: errors.New("gone"), want: neutral},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCall(t)
-			c.hooks("", errors.New("gone"))
-			c.hooksFile("home/.cline")
+			c.hooks(tc.answer, tc.err)
+			for dir, text := range map[string]string{"home/.cline": tc.file, "project/.cline": tc.project} {
+				if text != "" {
+					c.hooksFile(dir)
+					c.write(dir+"/hooks.json", text)
+				}
+			}
+			if tc.with != nil {
+				tc.with(c)
+			}
 			c.Stdin = strings.NewReader(tc.event)
 			if tc.onError != "" {
 				c.setenv("HOOKSPAN_HOOKS_ON_ERROR", tc.onError)
@@ -144,6 +184,71 @@ func TestWhatHooksCouldNotBeAskedAbout(t *testing.T) {
 			c.Run()
 			if got := c.stdout.String(); got != tc.want+"\n" {
 				t.Errorf("answer %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestHooksThatDoNotAnswerInTime(t *testing.T) {
+	c := newCall(t)
+	c.hooks("", nil)
+	c.hooksFile("home/.cline")
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	c.RunHooks = func(context.Context, io.Reader, ...string) ([]byte, error) {
+		<-release
+		return nil, nil
+	}
+	c.Host.Peek = func(payload []byte, event string) hook.Head {
+		head := clineHost.Peek(payload, event)
+		head.Patience = margin + 10*time.Millisecond
+		return head
+	}
+	c.Stdin = strings.NewReader(startEvent)
+	c.Run()
+	if got := c.stdout.String(); !strings.Contains(got, `"cancel":true`) || !strings.Contains(got, errOverdue.Error()) {
+		t.Errorf("answer %q, want it denied because of the time", got)
+	}
+}
+
+func TestACallWhosePayloadBreaksOffIsDenied(t *testing.T) {
+	c := newCall(t)
+	started := c.hooks(neutral, nil)
+	c.hooksFile("home/.cline")
+	c.Event = "PreToolUse"
+	c.Stdin = io.MultiReader(strings.NewReader(startEvent[:60]), iotest.ErrReader(errors.New("reset")))
+	c.Run()
+	if got := c.stdout.String(); !strings.Contains(got, `"cancel":true`) || !strings.Contains(got, "broke off after 60 bytes: reset") {
+		t.Errorf("answer %q, want it denied with the reason", got)
+	}
+	if len(*started) > 0 {
+		t.Errorf("hooks were run for a part of the payload: %q", *started)
+	}
+}
+
+func TestCallsWithoutDescriptors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		event  string
+		with   func(c *call)
+		denied bool
+	}{
+		"a tool call":                     {"PreToolUse", func(c *call) { c.hooksFile("home/.cline") }, true},
+		"the end of one":                  {"PostToolUse", func(c *call) { c.hooksFile("home/.cline") }, false},
+		"no event's name":                 {"", func(c *call) { c.hooksFile("home/.cline") }, false},
+		"no file":                         {"PreToolUse", func(*call) {}, false},
+		"a project's file":                {"PreToolUse", func(c *call) { c.hooksFile("project/.cline") }, false},
+		"hooks switched off":              {"PreToolUse", func(c *call) { c.hooksFile("home/.cline"); c.setenv("HOOKSPAN_HOOKS", "false") }, false},
+		"calls that are to go on":         {"PreToolUse", func(c *call) { c.hooksFile("home/.cline"); c.setenv("HOOKSPAN_HOOKS_ON_ERROR", "allow") }, false},
+		"a project's file, trusting some": {"PreToolUse", func(c *call) { c.hooksFile("project/.cline"); c.write("config/hookspan/trusted-hooks.json", "{}") }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCall(t)
+			c.hooks("", nil)
+			c.Event = tc.event
+			tc.with(c)
+			c.starve()
+			if got := strings.Contains(c.stdout.String(), `"cancel":true`); got != tc.denied {
+				t.Errorf("answer %q, want denied %t", c.stdout.String(), tc.denied)
 			}
 		})
 	}
@@ -169,7 +274,7 @@ func TestAPanicWhileHooksRunIsNoVerdict(t *testing.T) {
 	c := newCall(t)
 	c.hooks("", nil)
 	c.hooksFile("home/.cline")
-	c.RunHooks = func(io.Reader, ...string) ([]byte, error) { panic("boom") }
+	c.RunHooks = func(context.Context, io.Reader, ...string) ([]byte, error) { panic("boom") }
 	c.Run()
 	if got := c.stdout.String(); got != neutral+"\n" || !strings.Contains(c.log(), "boom") {
 		t.Errorf("answer %q, log %q", got, c.log())

@@ -1,11 +1,16 @@
 package hookproc
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
 )
 
 // Main is the whole of a hook binary's main: it lives the life of one hook call
@@ -17,7 +22,7 @@ func Main(h Host) {
 	debug.SetTraceback("crash")
 	soften := harden()
 	if !spare() {
-		(&Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout}).starve()
+		starving(h).starve()
 		os.Exit(0)
 	}
 	// One event's garbage is never worth collecting; an oversized payload's is.
@@ -46,25 +51,48 @@ func Main(h Host) {
 		}
 		return Detach(path, args, withHome(p.Environ, p.GOOS, home), startFolder(p.stateDir))
 	}
-	p.RunHooks = func(stdin io.Reader, args ...string) ([]byte, error) {
+	p.RunHooks = func(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 		path, err := Sibling(executable(p.GOOS))
 		if err != nil {
 			return nil, err
 		}
-		return runLimited(path, args, withHome(p.Environ, p.GOOS, home), p.Dir, stdin)
+		return runLimited(ctx, path, args, withHome(p.Environ, p.GOOS, home), p.Dir, stdin)
 	}
 	p.Run()
 	os.Exit(0)
 }
 
+// starving is a process that takes no descriptor to make.
+func starving(h Host) *Process {
+	p := &Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout, Environ: os.Environ(), GOOS: runtime.GOOS}
+	p.Home, _ = os.UserHomeDir()
+	p.Dir, _ = os.Getwd()
+	if len(os.Args) > 1 {
+		p.Event = os.Args[1]
+	}
+	return p
+}
+
 // starve answers, and stores nothing, where there is next to no descriptor to
 // be had: the Go runtime gives up, with a stack trace, as soon as it gets none
 // for a file or a timer of ours. So there is no log line, and nothing that ends
-// the wait for standard input either, which is why the answer goes out first.
+// the wait for standard input either, which is why the answer goes out first. It
+// denies a tool call where there is a file with hooks, which cannot be read.
 func (p *Process) starve() {
-	p.answer(reply{})
+	cfg, _ := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS})
+	head := hook.Head{}
+	if p.Host.Peek != nil {
+		head = p.Host.Peek(nil, p.Event)
+	}
+	out := reply{}
+	if cfg.Hooks && (p.hooked() || p.hookedIn(p.Dir) && trusts(cfg)) {
+		out = p.unasked(errNoDescriptors, head, cfg)
+	}
+	p.answer(out)
 	_, _ = io.Copy(io.Discard, p.Stdin)
 }
+
+var errNoDescriptors = errors.New("no file descriptors are left")
 
 // executable is the name of hookspan's main program.
 func executable(goos string) string {

@@ -7,13 +7,19 @@
 //   - A matcher means what it means in Claude Code, JavaScript's regular
 //     expressions included. One that cannot be evaluated neither matches nor
 //     passes in silence: it is an error among the runs.
-//   - Every handler that is called for runs to its end, side by side with the
-//     others; a verdict never stops one. Verdicts are merged in the order of the
-//     configuration, so the same hooks always say the same.
+//   - Every handler of an event runs to its end, side by side with the others; a
+//     verdict never stops one. Verdicts are merged in the order of the
+//     configuration, so the same hooks always say the same. Of several events, as
+//     of a call that does many things, no further one is begun once one is denied,
+//     and their handlers share a few processes per core.
+//   - A PreToolUse event that handlers could not be asked about to the end, for
+//     want of resources or of time for all of them, is denied, unless OnError says
+//     otherwise.
 //   - Run returns when the last handler has ended, or shortly (0.5 s) after its
-//     time limit. What a handler has started by then is gone with it. Only what a
-//     handler left behind when it ended by itself stays, and only if it holds
-//     none of the handler's output.
+//     time limit; one that cannot be ended is left behind 2 s after that. What a
+//     handler has started by then is gone with it. Only what a handler left behind
+//     when it ended by itself stays, and only if it holds none of the handler's
+//     output.
 //   - When the process itself is told to end (ctx) the hooks are stopped in the
 //     same way. When it is killed, each hook ends with it on Linux and Windows;
 //     what that has started, on Windows alone.

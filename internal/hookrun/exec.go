@@ -3,7 +3,6 @@ package hookrun
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -62,16 +61,6 @@ func (b *batch) command(ctx context.Context, h hookfile.Handler, e Event) outcom
 	default:
 		o.Exit = out.state.ExitCode()
 	}
-	return o
-}
-
-// stopped is the outcome of a handler that did not end in time. What it printed
-// is no verdict.
-func stopped(ctx context.Context, o outcome) outcome {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return failure(errors.New("cancelled"))
-	}
-	o.TimedOut = true
 	return o
 }
 

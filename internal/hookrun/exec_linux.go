@@ -31,10 +31,13 @@ import (
 // started. To the kernel the parent is the thread that started the hook, so they
 // are all started by one that stays until the last has ended.
 type nursery struct {
+	// mu is held while a hook is started, which can hang in the kernel.
 	mu     sync.Mutex
-	all    []*family
 	starts chan func()
 	thread sync.WaitGroup
+	// noting guards all and the lives in it. A hook that ends takes no other lock.
+	noting sync.Mutex
+	all    []*family
 }
 
 // relatives are the processes of a family that were seen, with their start, since
@@ -81,6 +84,8 @@ func (n *nursery) begin(f *family, cmd *exec.Cmd, detached bool) error {
 	if err := start(); err != nil {
 		return err
 	}
+	n.noting.Lock()
+	defer n.noting.Unlock()
 	f.pid, f.found = cmd.Process.Pid, relatives{}
 	if s, ok := readStat(f.pid); ok {
 		f.life.begin = s.start
@@ -110,8 +115,8 @@ func (n *nursery) startBound(cmd *exec.Cmd) error {
 // end notes that the hook itself has ended. What it left behind may still be
 // printing.
 func (n *nursery) end(f *family) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.noting.Lock()
+	defer n.noting.Unlock()
 	if f.life.end == 0 {
 		f.life.end = ticks() + 1
 	}
@@ -122,6 +127,8 @@ func (n *nursery) end(f *family) {
 func (n *nursery) others(f *family, pid int, birth uint64) (hook, alone bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.noting.Lock()
+	defer n.noting.Unlock()
 	alone = true
 	for _, o := range n.all {
 		if o == f {

@@ -169,22 +169,29 @@ func TestTimeLimit(t *testing.T) {
 	w := newWorld(t)
 	for name, tc := range map[string]struct {
 		limit, fallback, budget time.Duration
+		// all reports that it is the limit of all hooks together.
+		all bool
 	}{
 		"of the hook":     {limit: 20 * time.Millisecond, fallback: time.Hour, budget: time.Hour},
-		"of all hooks":    {fallback: 20 * time.Millisecond},
-		"of the call":     {limit: time.Hour, budget: 20 * time.Millisecond},
-		"is over already": {budget: -1},
+		"of each hook":    {fallback: 20 * time.Millisecond},
+		"of the call":     {limit: time.Hour, budget: 20 * time.Millisecond, all: true},
+		"is over already": {budget: -1, all: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w.DefaultTimeout, w.Budget = tc.fallback, tc.budget
 			h := shell("trap '' TERM; echo early; while :; do sleep 1000; done")
 			h.Timeout = tc.limit
-			run := w.one(t.Context(), t, h, "{}")
-			w.gone(t)
-			if !run.Output.TimedOut || run.Verdict.Decision != claude.NoDecision || len(run.Verdict.Errors) == 0 {
-				t.Errorf("%+v, %+v; want it timed out without a decision", run.Output, run.Verdict)
+			for policy, denied := range map[OnError]bool{"": tc.all, OnErrorLimits: tc.all, OnErrorAllow: false, OnErrorDeny: true} {
+				w.DefaultTimeout, w.Budget, w.OnError = tc.fallback, tc.budget, policy
+				run := w.one(t.Context(), t, h, "{}")
+				w.gone(t)
+				if !run.Output.TimedOut || len(run.Verdict.Errors) == 0 {
+					t.Errorf("on error %q: %+v, %+v; want it timed out", policy, run.Output, run.Verdict)
+				}
+				if (run.Verdict.Decision == claude.Deny) != denied {
+					t.Errorf("on error %q: %+v; want denied %t", policy, run.Verdict, denied)
+				}
 			}
-			h.BlockOnFailure = true
+			w.OnError, h.BlockOnFailure = OnErrorAllow, true
 			if run := w.one(t.Context(), t, h, "{}"); run.Verdict.Decision != claude.Deny {
 				t.Errorf("%+v; want it denied", run.Verdict)
 			}

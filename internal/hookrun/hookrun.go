@@ -24,6 +24,24 @@ type Event struct {
 	Payload []byte
 }
 
+// OnError says what becomes of an event that hooks can deny and did not answer
+// for. The zero value is OnErrorLimits.
+type OnError string
+
+// The choices.
+const (
+	// OnErrorLimits denies a PreToolUse event whose hooks were not run to their
+	// end for want of resources or of time for all of them. A hook that ran and
+	// failed, that took longer than its own time limit, or whose program is not
+	// there, denies nothing, as in Claude Code.
+	OnErrorLimits OnError = "limits"
+	// OnErrorAllow denies none of these.
+	OnErrorAllow OnError = "allow"
+	// OnErrorDeny denies all of these, also a prompt, and a call whose matcher
+	// cannot be evaluated.
+	OnErrorDeny OnError = "deny"
+)
+
 // Runner runs handlers. The zero value of a field means what its comment says.
 type Runner struct {
 	// Dir is where the hooks run, ProjectDir their CLAUDE_PROJECT_DIR.
@@ -39,15 +57,16 @@ type Runner struct {
 	Budget time.Duration
 	// StrictExit makes every exit code other than 0 block.
 	StrictExit bool
-	// DenyOnError makes PreToolUse calls whose matcher cannot be evaluated denied.
-	DenyOnError bool
+	// OnError says what becomes of an event whose hooks did not say anything.
+	OnError OnError
 	// Claim reports whether a once handler of this key may run; nil means yes.
 	Claim func(key string) bool
-	// Client sends http handlers' requests; nil means one of the package's own.
-	Client *http.Client
-	// Trace hears of each decision, for people who look for a fault; nil means
-	// nobody does.
+	// Trace is called for each decision, for people who look for a fault; nil
+	// means no calls.
 	Trace func(format string, args ...any)
+
+	// base is the client with which tests answer the requests of http handlers.
+	base *http.Client
 }
 
 // Run is one run of a handler.

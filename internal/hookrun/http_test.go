@@ -108,7 +108,7 @@ func TestResponse(t *testing.T) {
 		"nobody listens":     {url: closed.URL, err: "refused"},
 		"no address":         {url: "http://%zz", err: "request to"},
 		"an old TLS":         {url: old.URL, err: "protocol version"},
-		"no certificate":     {url: strings.Replace(old.URL, "https", "http", 1), err: "400"},
+		"no TLS to TLS":      {url: strings.Replace(old.URL, "https", "http", 1), err: "write https://"},
 		"a scheme not known": {url: "ftp://localhost", err: "unsupported protocol scheme"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestAsyncRequestGivesNoVerdict(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"decision":"block"}`) }))
 	h := post(s.URL)
 	h.Async = true
-	if run := runOne(t.Context(), t, &Runner{Client: s.Client()}, h, "{}"); run.Err != "" || run.Verdict.Decision != claude.NoDecision {
+	if run := runOne(t.Context(), t, &Runner{}, h, "{}"); run.Err != "" || run.Verdict.Decision != claude.NoDecision {
 		t.Errorf("%+v", run)
 	}
 	s.Close()

@@ -6,55 +6,53 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/hookfile"
 )
 
-// preToolUse is the event that DenyOnError is about.
-const preToolUse = "PreToolUse"
+// The events that can be denied.
+const (
+	preToolUse = "PreToolUse"
+	userPrompt = "UserPromptSubmit"
+)
 
-// Run runs the handlers that the events call for, all of them side by side, and
-// returns when the last one has ended or was stopped. Handlers come in the order
-// of the configuration. Cancelling ctx stops all of them as at their time limit.
+// Run runs the handlers that the events call for and returns when the last one
+// has ended or was given up. Handlers come in the order of the configuration.
+// Cancelling ctx stops all of them as at their time limit.
+//
+// The handlers of one event run side by side. Of further events as many handlers
+// are started as there is room for; once an event is denied, none of a later event
+// is started. Of several PreToolUse events that differ in their payload alone, the
+// first stands for all.
 //
 // While handlers run, Run on Linux takes over the orphans of this process (it
 // becomes their reaper), because hooks that are stopped must not leave any.
 func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []Event) Result {
-	b := &batch{Runner: r, nursery: newNursery()}
-	defer b.nursery.close()
-	for _, d := range r.decide(handlers, events) {
-		b.trace("%s", d)
-		if d.err != nil {
-			b.refuse(d)
+	limit, stop := r.limit(ctx)
+	defer stop()
+	b := r.newBatch(handlers)
+	b.schedule(limit, events)
+	if !b.leftBehind.Load() {
+		// What was left behind may hold the nursery.
+		b.nursery.close()
+	}
+	res := Result{Runs: make([]Run, 0, len(b.runs)), Verdicts: make([]claude.Verdict, len(events))}
+	said := make([][]claude.Verdict, len(events))
+	for _, run := range b.runs {
+		res.Runs = append(res.Runs, *run)
+		said[run.Event] = append(said[run.Event], run.Verdict)
+	}
+	for i, e := range events {
+		if first, ok := b.twins[i]; ok {
+			res.Verdicts[i] = res.Verdicts[first]
 			continue
 		}
-		if d.Matched {
-			b.add(d, events[d.Event])
+		v := claude.Merge(e.Name, said[i])
+		if len(said[i]) > 0 {
+			b.trace("%s: verdict of %d hooks: %q %s", e.Name, len(said[i]), v.Decision, v.Reason)
 		}
-	}
-	limit := b.limits(ctx)
-	defer limit.stop()
-	var wg sync.WaitGroup
-	for i := range b.tasks {
-		wg.Go(func() { b.run(limit, b.tasks[i]) })
-	}
-	wg.Wait()
-	res := Result{Runs: b.runs}
-	for i, e := range events {
-		var vs []claude.Verdict
-		for _, run := range b.runs {
-			if run.Event == i {
-				vs = append(vs, run.Verdict)
-			}
-		}
-		v := claude.Merge(e.Name, vs)
-		if len(vs) > 0 {
-			b.trace("%s: verdict of %d hooks: %q %s", e.Name, len(vs), v.Decision, v.Reason)
-		}
-		res.Verdicts = append(res.Verdicts, v)
+		res.Verdicts[i] = v
 	}
 	return res
 }
@@ -64,13 +62,27 @@ func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []
 // handlers within one; handlers of other events are left out.
 func (r *Runner) Select(handlers []hookfile.Handler, events []Event) []Match {
 	var out []Match
-	for _, d := range r.decide(handlers, events) {
-		out = append(out, d.Match)
+	d := newDecider(r, handlers)
+	for n, e := range events {
+		for _, found := range d.decide(n, e) {
+			out = append(out, found.Match)
+		}
 	}
 	return out
 }
 
-// decision is a match, or the reason why nobody can tell.
+// Calls reports whether one of the handlers would run.
+func (r *Runner) Calls(handlers []hookfile.Handler, events []Event) bool {
+	d := newDecider(r, handlers)
+	for n, e := range events {
+		if slices.ContainsFunc(d.decide(n, e), func(found decision) bool { return found.Matched }) {
+			return true
+		}
+	}
+	return false
+}
+
+// decision is a match, or the reason why it cannot be told.
 type decision struct {
 	Match
 	err error
@@ -84,55 +96,86 @@ func (d decision) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s: %s", d.Handler.File, d.Handler.Line, d.Handler.Event, what, d.Why)
 }
 
-// decide tries all handlers on all events.
-func (r *Runner) decide(handlers []hookfile.Handler, events []Event) []decision {
-	type compiled struct {
-		matcher matcher
-		rule    rule
-		bad     error // of the matcher
-		badRule error
-	}
-	made := make([]compiled, len(handlers))
+// decider tries handlers on events.
+type decider struct {
+	runner   *Runner
+	handlers []hookfile.Handler
+	compiled []compiled
+}
+
+// compiled is what of a handler decides whether it runs.
+type compiled struct {
+	matcher matcher
+	rule    rule
+	bad     error // of the matcher
+	badRule error
+	// tried are the results of the matcher by subjects: the operations of a call
+	// have the same ones, and an expression can take a while.
+	tried map[string]trial
+}
+
+type trial struct {
+	subject string
+	ok      bool
+	err     error
+}
+
+func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
+	d := &decider{runner: r, handlers: handlers, compiled: make([]compiled, len(handlers))}
 	for i, h := range handlers {
-		c := &made[i]
+		c := &d.compiled[i]
+		c.tried = map[string]trial{}
 		c.matcher, c.bad = compileMatcher(h.Event, h.Matcher)
 		if h.If != "" {
 			c.rule, c.badRule = parseRule(h.If)
 		}
 	}
+	return d
+}
+
+func (c *compiled) try(subjects []string) trial {
+	if c.bad != nil {
+		return trial{err: c.bad}
+	}
+	key := strings.Join(subjects, "\x00")
+	t, ok := c.tried[key]
+	if !ok {
+		t.subject, t.ok, t.err = c.matcher.fits(subjects)
+		c.tried[key] = t
+	}
+	return t
+}
+
+// decide tries all handlers on the event with that index.
+func (d *decider) decide(n int, e Event) []decision {
 	var out []decision
-	for n, e := range events {
-		seen := map[string]bool{}
-		for i, h := range handlers {
-			if h.Event != e.Name {
-				continue
-			}
-			d := decision{Match: Match{Handler: h, Event: n}}
-			var subject string
-			d.err = made[i].bad
-			if d.err == nil {
-				subject, d.Matched, d.err = made[i].matcher.fits(e.Subjects)
-			}
-			switch {
-			case d.err != nil:
-				d.Why = d.err.Error()
-			case !d.Matched && subject != "":
-				d.Why = fmt.Sprintf("matcher %q excludes %s", h.Matcher, subject)
-			case !d.Matched:
-				d.Why = fmt.Sprintf("matcher %q fits none of %s", h.Matcher, strings.Join(e.Subjects, ", "))
-			default:
-				d.Why = whyMatcher(made[i].matcher, h.Matcher, subject)
-				if h.If != "" {
-					d.tryRule(r.scope(), made[i].rule, made[i].badRule, e)
-				}
-			}
-			if key := identity(h); d.Matched && seen[key] {
-				d.Matched, d.Why = false, "the same hook runs for this event already"
-			} else if d.Matched {
-				seen[key] = true
-			}
-			out = append(out, d)
+	seen := map[string]bool{}
+	for i, h := range d.handlers {
+		if h.Event != e.Name {
+			continue
 		}
+		c := &d.compiled[i]
+		t := c.try(e.Subjects)
+		found := decision{Match: Match{Handler: h, Event: n, Matched: t.ok}, err: t.err}
+		switch {
+		case t.err != nil:
+			found.Why = t.err.Error()
+		case !t.ok && t.subject != "":
+			found.Why = fmt.Sprintf("matcher %q excludes %s", h.Matcher, t.subject)
+		case !t.ok:
+			found.Why = fmt.Sprintf("matcher %q fits none of %s", h.Matcher, strings.Join(e.Subjects, ", "))
+		default:
+			found.Why = whyMatcher(c.matcher, h.Matcher, t.subject)
+			if h.If != "" {
+				found.tryRule(d.runner.scope(), c.rule, c.badRule, e)
+			}
+		}
+		if key := identity(h); found.Matched && seen[key] {
+			found.Matched, found.Why = false, "the same hook runs for this event already"
+		} else if found.Matched {
+			seen[key] = true
+		}
+		out = append(out, found)
 	}
 	return out
 }
@@ -172,134 +215,23 @@ func identity(h hookfile.Handler) string {
 	return string(key)
 }
 
-// batch is one call of Run.
-type batch struct {
-	*Runner
-	nursery *nursery
-	runs    []Run
-	tasks   []task
-
-	tracing sync.Mutex
-}
-
-// task is a run that is to be done.
-type task struct {
-	run   int
-	event Event
-}
-
-func (b *batch) trace(format string, args ...any) {
-	if b.Trace == nil {
-		return
-	}
-	b.tracing.Lock()
-	defer b.tracing.Unlock()
-	b.Trace(format, args...)
-}
-
-// refuse notes a handler of which nobody can tell whether it is called for.
-func (b *batch) refuse(d decision) {
-	run := Run{Handler: d.Handler, Event: d.Event, Err: d.err.Error()}
-	run.Verdict.Errors = []string{run.Err}
-	if b.DenyOnError && d.Handler.Event == preToolUse {
-		run.Verdict.Decision, run.Verdict.Reason = claude.Deny, "a hook cannot be asked: "+run.Err
-	}
-	b.runs = append(b.runs, run)
-}
-
-func (b *batch) add(d decision, e Event) {
-	if d.Handler.Once && b.Claim != nil && !b.Claim(identity(d.Handler)) {
-		b.trace("%s:%d: %s: skip: it ran in this session already", d.Handler.File, d.Handler.Line, d.Handler.Event)
-		return
-	}
-	b.tasks = append(b.tasks, task{run: len(b.runs), event: e})
-	b.runs = append(b.runs, Run{Handler: d.Handler, Event: d.Event})
-}
-
-// limit is the time that all handlers have together.
-type limit struct {
-	context.Context
-	stop context.CancelFunc
-}
-
-func (b *batch) limits(ctx context.Context) limit {
-	if b.Budget == 0 {
-		c, stop := context.WithCancel(ctx)
-		return limit{c, stop}
-	}
-	c, stop := context.WithTimeout(ctx, b.Budget)
-	return limit{c, stop}
-}
-
-// run does one task and fills its run.
-func (b *batch) run(ctx context.Context, t task) {
-	run := &b.runs[t.run]
-	h := run.Handler
-	timeout := h.Timeout
-	if timeout == 0 {
-		timeout = b.DefaultTimeout
-	}
-	if timeout == 0 {
-		timeout = 60 * time.Second
-	}
-	run.Async = h.Async || h.AsyncRewake
-	run.Started = time.Now()
-	b.trace("%s:%d: %s: start, time limit %v", h.File, h.Line, h.Event, timeout)
-	defer func() {
-		run.Duration = time.Since(run.Started)
-		b.trace("%s:%d: %s: end after %v: exit %d, failed %t, timed out %t, verdict %q %s", h.File, h.Line, h.Event,
-			run.Duration.Round(time.Millisecond), run.Output.Exit, run.Output.Failed, run.Output.TimedOut,
-			run.Verdict.Decision, run.Err)
-	}()
-	if run.Async && h.Type == hookfile.TypeCommand {
-		if err := b.detach(h, t.event); err != nil {
-			run.Err = err.Error()
-			run.Verdict.Errors = []string{run.Err}
-		}
-		return
-	}
-	// An http hook cannot be left behind by a program that ends: it is waited for
-	// and its verdict is not heard.
-	ctx, stop := context.WithTimeout(ctx, timeout)
-	defer stop()
-	o := b.do(ctx, h, t.event)
-	o.Event, o.BlockOnFailure, o.StrictExit = t.event.Name, h.BlockOnFailure, b.StrictExit
-	if run.Async {
-		run.Err = o.problem()
-		return
-	}
-	run.Output = o.Output
-	run.Verdict = claude.Judge(o.Output)
-	run.Err = o.note
-	if (o.Failed || o.TimedOut) && len(run.Verdict.Errors) > 0 {
-		run.Err = run.Verdict.Errors[0]
-	}
-}
-
-// do runs a handler that is waited for.
-func (b *batch) do(ctx context.Context, h hookfile.Handler, e Event) outcome {
-	switch h.Type {
-	case hookfile.TypeHTTP:
-		return b.post(ctx, h, e)
-	case hookfile.TypeCommand:
-		return b.command(ctx, h, e)
-	}
-	return failure(fmt.Errorf("handler type %q does not run here; use %s", h.Type,
-		strings.Join(slices.Sorted(slices.Values([]string{hookfile.TypeCommand, hookfile.TypeHTTP})), " or ")))
-}
-
 // outcome is what a handler left behind. note tells what else went wrong.
 type outcome struct {
 	claude.Output
 	note string
+	// Exhausted reports that an error says that the handler could not be started for want of
+	// resources.
+	exhausted bool
+	// cancelled reports that Run was told to end.
+	cancelled bool
 }
 
 // failure is the outcome of a handler that could not be run.
 func failure(err error) outcome {
-	return outcome{Output: claude.Output{Failed: true, Stderr: err.Error()}}
+	return outcome{Output: claude.Output{Failed: true, Stderr: err.Error()}, exhausted: Exhausted(err)}
 }
 
-// problem says what went wrong with a run whose verdict nobody hears.
+// problem says what went wrong with a run whose verdict is not used.
 func (o outcome) problem() string {
 	switch {
 	case o.TimedOut:

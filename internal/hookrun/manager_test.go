@@ -74,7 +74,9 @@ func TestRunsAreInOrder(t *testing.T) {
 	form.Command = "true"
 	hooks := []hookfile.Handler{b, stop, a, again, other, form, on("Stop", "", "echo a"), on(preToolUse, "Edit", "echo never")}
 	both := Event{Name: preToolUse, Subjects: []string{"Bash", "execute_command"}, Payload: []byte("{}")}
-	events := []Event{both, {Name: "Stop", Payload: []byte("{}")}, both, {Name: "SessionEnd"}}
+	second := both
+	second.Input = []byte(`{"command":"other"}`)
+	events := []Event{both, {Name: "Stop", Payload: []byte("{}")}, second, {Name: "SessionEnd"}}
 	want := []string{"0 b", "0 a", "0 a", "0", "1 stop", "1 a", "2 b", "2 a", "2 a", "2"}
 	for range 3 {
 		res := w.Run(t.Context(), hooks, events)
@@ -127,8 +129,8 @@ func TestMatcherThatCannotBeEvaluated(t *testing.T) {
 			call := toolCall("{}")
 			call.Subjects = []string{strings.Repeat("a", 200) + "!"}
 			hooks := []hookfile.Handler{on(preToolUse, matcher, "echo never"), on(preToolUse, "", "echo fine")}
-			for _, deny := range []bool{false, true} {
-				w.DenyOnError = deny
+			for policy, deny := range map[OnError]bool{"": false, OnErrorLimits: false, OnErrorAllow: false, OnErrorDeny: true} {
+				w.OnError = policy
 				res := w.Run(t.Context(), hooks, []Event{call})
 				if d := cmp.Diff([]string{"0", "0 fine"}, answers(res)); d != "" {
 					t.Fatalf("(-want +got):\n%s", d)
@@ -138,7 +140,7 @@ func TestMatcherThatCannotBeEvaluated(t *testing.T) {
 					t.Errorf("%+v, %+v; want the error and no run", bad, v)
 				}
 				if (v.Decision == claude.Deny) != deny || deny && !strings.Contains(v.Reason, bad.Err) {
-					t.Errorf("deny on error %t: %+v", deny, v)
+					t.Errorf("on error %q: %+v", policy, v)
 				}
 			}
 			// Another event goes on in any case.

@@ -33,6 +33,23 @@ func CheckMatcher(event, text string) error {
 	return err
 }
 
+// MatcherNames are the names that a matcher lists; plain is false for an
+// expression, for one that fits everything, and for one that cannot be evaluated.
+func MatcherNames(event, text string) (names []string, plain bool) {
+	m, err := compileMatcher(event, text)
+	return m.names, err == nil && !m.all && m.re == nil
+}
+
+// MatcherFits reports whether a matcher fits a name.
+func MatcherFits(event, text, subject string) (bool, error) {
+	m, err := compileMatcher(event, text)
+	if err != nil {
+		return false, err
+	}
+	_, ok, err := m.fits([]string{subject})
+	return ok, err
+}
+
 // withoutMatcher are the events on which Claude Code ignores matchers.
 func withoutMatcher(event string) bool {
 	switch event {
@@ -49,6 +66,7 @@ func compileMatcher(event, text string) (matcher, error) {
 	if withoutMatcher(event) || text == "" || text == "*" {
 		return matcher{all: true}, nil
 	}
+	text = mcpMatcher(text)
 	// Two events take fewer characters for a list, and only | between names.
 	also, separators := "_- ,|", ",|"
 	if event == "StopFailure" || event == "FileChanged" {
@@ -85,6 +103,42 @@ func compileMatcher(event, text string) (matcher, error) {
 	}
 	return matcher{}, fmt.Errorf("matcher %q is no JavaScript regular expression: %w; "+
 		"use names with | between them, \"*\", or mend the expression", text, err)
+}
+
+// mcpMatcher writes a matcher for tools of MCP servers as their names are written:
+// characters that no such name has stand for the "_" that takes their place. So
+// mcp__My Server__do_it fits what the server "My Server" does.
+func mcpMatcher(text string) string {
+	if !strings.Contains(text, "mcp__") {
+		return text
+	}
+	const other = " @/&#"
+	const escaped = other + ".+()"
+	var b strings.Builder
+	class := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\' && i+1 < len(text):
+			i++
+			if strings.IndexByte(escaped, text[i]) < 0 || class {
+				b.WriteByte(c)
+				b.WriteByte(text[i])
+				continue
+			}
+			c = '_'
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == ' ' && (i == 0 || i+1 == len(text) || strings.IndexByte(" ,|", text[i-1]) >= 0 || strings.IndexByte(" ,|", text[i+1]) >= 0):
+			// Around a name in a list.
+		case strings.IndexByte(other, c) >= 0:
+			c = '_'
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }
 
 // foreignGroup returns the beginning of the first group that other engines have

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -143,7 +144,8 @@ func (r rule) covers(tool string) bool {
 // fits reports whether the call of a tool is one that the rule is about. What
 // cannot be told fits: the hook then looks for itself.
 func (r rule) fits(s scope, e Event) (ok bool, why string) {
-	if !r.covers(e.Tool) {
+	// A tool of an MCP server has a name on each Cline.
+	if !r.covers(e.Tool) && !slices.ContainsFunc(e.Subjects, func(s string) bool { return strings.HasPrefix(s, "mcp__") && r.covers(s) }) {
 		return false, fmt.Sprintf("the rule is about %s, the tool is %s", r.tool, e.Tool)
 	}
 	if r.pattern == "" {

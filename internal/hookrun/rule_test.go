@@ -141,6 +141,25 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// A rule may name a tool of an MCP server as either Cline calls it.
+func TestRuleFitsAnotherNameOfAnMCPTool(t *testing.T) {
+	e := Event{
+		Name: preToolUse, Tool: "mcp__My_Server__do_it_ecbcd495", Input: json.RawMessage("{}"),
+		Subjects: []string{"mcp__My_Server__do_it_ecbcd495", "mcp__My_Server__do_it", "use_mcp_tool"},
+	}
+	for text, want := range map[string]bool{
+		"mcp__My_Server__do_it": true, "mcp__My_Server__do_it_ecbcd495": true, "mcp__My_Server": true, "mcp__other__do_it": false,
+	} {
+		r, err := parseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, why := r.fits(testScope, e); got != want {
+			t.Errorf("%s: %t, %s", text, got, why)
+		}
+	}
+}
+
 func TestRulePathsOnWindows(t *testing.T) {
 	s := scope{dir: `C:\ws`, project: `C:\ws`, home: `C:\Users\me`, goos: "windows"}
 	for pattern, want := range map[string]map[string]bool{

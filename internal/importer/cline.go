@@ -73,7 +73,8 @@ func (b *builder) sdk() {
 	tr := b.tr
 	open, ended := false, false
 	for i, p := range tr.Prompts {
-		if !open {
+		// A session that is resumed without a word had stopped.
+		if !open || p.Text == "" {
 			b.add(p.At, hook.Event{Kind: hook.KindRunStart, Name: "TaskStart", Prompt: p.Text})
 		}
 		b.add(p.At, b.prompt(p))

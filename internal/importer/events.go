@@ -127,7 +127,7 @@ func (b *builder) tools(name func(*hook.ToolResult) (start, end hook.Event), bou
 		b.add(asked, b.agent(start, r.Agent))
 
 		call.Output, call.Status = r.Text, r.Status
-		if r.Status != hook.ToolOK {
+		if r.Status.Failed() {
 			call.Error = r.Text
 		}
 		call.Agent = b.started(r)

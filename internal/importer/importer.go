@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -54,6 +55,10 @@ type Importer struct {
 	Off func(dir string) bool
 	// Since leaves out what ended before it; if zero, nothing.
 	Since time.Time
+	// Again imports what the local store had and has removed.
+	Again bool
+	// Retention is how long the local store keeps a trace; if zero, for ever.
+	Retention time.Duration
 	// DryRun sends nothing.
 	DryRun bool
 	// Progress is called after each session; if nil, nothing is told.
@@ -77,7 +82,18 @@ func (im *Importer) Run(ctx context.Context, sessions []Session) (*Report, error
 			im.Progress()
 		}
 	}
+	rep.KeptUntil = im.keptUntil(rep)
 	return rep, ctx.Err()
+}
+
+// keptUntil is when the local store may remove what was imported into it; zero
+// where it never does, or has nothing of it.
+func (im *Importer) keptUntil(rep *Report) time.Time {
+	stored := slices.ContainsFunc(im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Name == storeName })
+	if im.Retention <= 0 || rep.Runs == 0 || !stored {
+		return time.Time{}
+	}
+	return im.Deliverer.Now().Add(im.Retention)
 }
 
 // session imports one session.
@@ -160,6 +176,9 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 			continue
 		case why == isCaptured:
 			rep.Skipped.Captured++
+			continue
+		case why == isRemoved:
+			rep.Skipped.Removed++
 			continue
 		}
 		seen.add(&spans[0])

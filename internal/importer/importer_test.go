@@ -77,7 +77,9 @@ func newWorld(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	return &world{T: t, store: st, spool: sp, now: at(1_000_000)}
+	w := &world{T: t, store: st, spool: sp, now: at(1_000_000)}
+	st.Now = func() time.Time { return w.now }
+	return w
 }
 
 // importer sends to the given destinations and the store last.
@@ -180,6 +182,91 @@ func TestASecondImportSendsNothing(t *testing.T) {
 			}
 			if len(r.spans) != len(want) {
 				t.Errorf("the second import sent %d spans", len(r.spans)-len(want))
+			}
+		})
+	}
+}
+
+// prune does what follows a delivery.
+func (w *world) prune(retention time.Duration) int {
+	w.Helper()
+	n, err := w.store.Prune(w.Context(), w.now.Add(-retention))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return n
+}
+
+func TestOldSessionsAreKeptForTheRetentionFromTheirImport(t *testing.T) {
+	const retention = 30 * 24 * time.Hour
+	for _, c := range []struct {
+		name, host, dialect string
+		tr                  *hook.Transcript
+	}{
+		{"claude", HostClaude, DialectClaude, turns(3)},
+		{"cline classic", HostCline, DialectClassic, tasks(3)},
+		{"cline sdk", HostCline, DialectSDK, tasks(3)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, r := newWorld(t), &remote{}
+			w.now = at(0).Add(10 * retention)
+			im := w.importer(c.host, deliver.Destination{Name: "otlp", Exporter: r})
+			im.Retention = retention
+			first := w.run(im, of("s", c.dialect, c.tr))
+			until := w.now.Add(retention)
+			if first.Runs != 3 || !first.KeptUntil.Equal(until) {
+				t.Fatalf("first import: %+v, want one kept until %v", first, until)
+			}
+			if n := w.prune(retention); n != 0 {
+				t.Errorf("the delivery after the import removed %d traces", n)
+			}
+			w.now = until
+			if n := w.prune(retention); n != 0 {
+				t.Errorf("%d traces were removed while they were to be kept", n)
+			}
+			w.now = until.Add(1)
+			if n := w.prune(retention); n != 3 {
+				t.Errorf("%d traces were removed at the end of the retention, want 3", n)
+			}
+			sent := len(r.spans)
+			again := w.run(im, of("s", c.dialect, c.tr))
+			if again.Runs != 0 || again.Skipped.Removed != 3 || !again.KeptUntil.IsZero() || len(r.spans) != sent {
+				t.Errorf("a later import: %+v, sent %d spans", again, len(r.spans)-sent)
+			}
+			im.Again = true
+			if asked := w.run(im, of("s", c.dialect, c.tr)); asked.Runs != 3 || len(r.spans) != 2*sent {
+				t.Errorf("asked for what was removed: %+v, sent %d spans", asked, len(r.spans)-sent)
+			}
+			// What is there is not sent again, however asked.
+			if once := w.run(im, of("s", c.dialect, c.tr)); once.Skipped.AlreadyThere != 3 || once.Runs != 0 {
+				t.Errorf("asked twice: %+v", once)
+			}
+		})
+	}
+}
+
+func TestWhatHooksReportedIsNotImportedAfterItsRemoval(t *testing.T) {
+	run := func(session string) []hook.Event {
+		return []hook.Event{
+			{Host: HostCline, Session: session, Kind: hook.KindRunStart, Name: "TaskStart", Time: at(0), Prompt: "do a", Cwd: "/home/dev/project"},
+			{Host: HostCline, Session: session, Kind: hook.KindRunComplete, Name: "TaskComplete", Time: at(5)},
+		}
+	}
+	for name, c := range map[string]struct{ session, dialect string }{
+		"the same session":             {"s", DialectClassic},
+		"a session under another name": {"conv_1", DialectSDK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r := newWorld(t), &remote{}
+			w.now = at(0)
+			w.capture(run(c.session)...)
+			w.now = at(1_000_000)
+			if n := w.prune(time.Hour); n != 1 {
+				t.Fatalf("%d traces were removed", n)
+			}
+			rep := w.run(w.importer(HostCline, deliver.Destination{Name: "otlp", Exporter: r}), of("s", c.dialect, tasks(1)))
+			if rep.Runs != 0 || rep.Skipped.Removed != 1 || len(r.spans) != 0 {
+				t.Errorf("got %+v, sent %d spans", rep, len(r.spans))
 			}
 		})
 	}

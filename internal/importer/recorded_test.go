@@ -180,6 +180,32 @@ func TestClineRunsAreThoseOfHooks(t *testing.T) {
 	}
 }
 
+// TestRunsOfEditorsAreNamedByWhatWasTyped imports a session of Cline's SDK in
+// an editor, whose prompts are wrapped, and which is resumed without a word. The
+// tasks are those of the golden files vscode-next and vscode-next-resumed.
+func TestRunsOfEditorsAreNamedByWhatWasTyped(t *testing.T) {
+	const session = "1795341600000_k3v9x"
+	f := home(t, map[string]string{
+		".cline/data/sessions/" + session: filepath.Join("..", "llmusage", "testdata", "sdk", "vscode-next", session),
+	})
+	tr, err := f.SDKHistory(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.Session = session
+	b, runs := built(Events(HostCline, DialectSDK, tr))
+	var tasks []string
+	for _, r := range runs {
+		root := b.Spans(r, tr)[0]
+		tasks = append(tasks, attr(root.Attributes, string(otelmap.KeyTask)))
+	}
+	const first = "Fix the login validation bug"
+	want := []string{first, `Wrap the answer in <user_input mode="act"> tags`, first}
+	if d := cmp.Diff(want, tasks); d != "" {
+		t.Errorf("tasks (-want +got):\n%s", d)
+	}
+}
+
 // attr is an attribute's value as text, empty where there is none.
 func attr(kvs []attribute.KeyValue, key string) string {
 	for _, kv := range kvs {

@@ -24,6 +24,9 @@ type Report struct {
 	Spans       int       `json:"spans"`
 	First       time.Time `json:"first,omitzero"`
 	Last        time.Time `json:"last,omitzero"`
+	// KeptUntil is when the local store may remove what was due; zero where it
+	// never does.
+	KeptUntil time.Time `json:"keptUntil,omitzero"`
 	// Skipped counts what was left out.
 	Skipped Skipped `json:"skipped"`
 	// Destinations are in the order in which they were sent to.
@@ -40,6 +43,9 @@ type Skipped struct {
 	AlreadyThere int `json:"alreadyThere"`
 	// Captured were told of by hooks, or are being told of.
 	Captured int `json:"captured"`
+	// Removed were in the local store until it removed them at the end of the
+	// retention.
+	Removed int `json:"removed"`
 	// Open are not over yet.
 	Open int `json:"open"`
 	// TooOld ended before the time that was asked for, in sessions that went on

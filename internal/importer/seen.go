@@ -22,8 +22,10 @@ const (
 	isNew verdict = iota
 	// isStored is a run that the local store has.
 	isStored
-	// isCaptured is a run of which hooks have told, or are telling.
+	// isCaptured is a run that hooks reported, or are reporting.
 	isCaptured
+	// isRemoved is a run that the local store had until the retention ended.
+	isRemoved
 )
 
 // nextSessions begin the identities under which Cline's SDK inside an editor
@@ -34,6 +36,8 @@ const nextSessions = "conv_"
 type seen struct {
 	known Known
 	host  string
+	// again imports what the local store has removed.
+	again bool
 	// next reports that hooks know the session by another identity.
 	next  bool
 	roots []store.Root
@@ -50,7 +54,7 @@ type seen struct {
 
 func (im *Importer) seen(ctx context.Context, s *Session) (*seen, error) {
 	out := &seen{
-		known: im.Known, host: im.Host, ours: make(map[string]bool),
+		known: im.Known, host: im.Host, again: im.Again, ours: make(map[string]bool),
 		next: im.Host == HostCline && s.Dialect == DialectSDK,
 	}
 	var err error
@@ -68,15 +72,12 @@ func (im *Importer) seen(ctx context.Context, s *Session) (*seen, error) {
 // told of under another id is told by its time.
 func (s *seen) judge(ctx context.Context, root *tracetest.SpanStub, ended time.Time) (verdict, error) {
 	id := root.SpanContext.SpanID().String()
-	for _, r := range s.roots {
-		if r.Span == id {
-			return isStored, nil
-		}
+	if v := s.match(s.roots, isStored, func(r store.Root) bool { return r.Span == id }); v != isNew {
+		return v, nil
 	}
-	for _, r := range s.roots {
-		if !s.ours[r.Trace] && overlap(r, root) {
-			return isCaptured, nil
-		}
+	same := func(r store.Root) bool { return !s.ours[r.Trace] && overlap(r, root) }
+	if v := s.match(s.roots, isCaptured, same); v != isNew {
+		return v, nil
 	}
 	if !s.captured.IsZero() && !ended.Before(s.captured) {
 		return isCaptured, nil
@@ -91,12 +92,22 @@ func (s *seen) judge(ctx context.Context, root *tracetest.SpanStub, ended time.T
 	if err != nil {
 		return isNew, err
 	}
+	return s.match(roots, isCaptured, func(r store.Root) bool { return overlap(r, root) }), nil
+}
+
+// match gives the verdict on a run that one of the roots is: found where the
+// store has it. What the store has comes before what it has removed.
+func (s *seen) match(roots []store.Root, found verdict, is func(store.Root) bool) verdict {
 	for _, r := range roots {
-		if overlap(r, root) {
-			return isCaptured, nil
+		switch {
+		case r.Removed && s.again || !is(r):
+		case r.Removed:
+			return isRemoved
+		default:
+			return found
 		}
 	}
-	return isNew, nil
+	return isNew
 }
 
 // add notes a run that is due. Of two that begin in one millisecond and have no

@@ -104,10 +104,8 @@ func (p *Plan) apply(stateCreated []string) error {
 	if err := run(steps, 0, late, p.goos); err != nil {
 		return err
 	}
-	if p.uninstall {
-		if err := p.unrecord(); err != nil {
-			return err
-		}
+	if err := p.unrecord(); err != nil {
+		return err
 	}
 	return run(steps, late, len(steps), p.goos)
 }
@@ -138,6 +136,19 @@ func (p *Plan) record(stateCreated []string) error {
 		create = append(create, f.Path)
 		m.add(manifestFolder{Path: f.Path, Role: f.Role, Workspace: p.workspace, Created: missingDirs(f.Path)})
 	}
+	for _, a := range p.Actions {
+		if a.Event != preToolUse || p.uninstall {
+			continue
+		}
+		switch a.Op {
+		case OpCreate, OpChain:
+			m.mark(a.folder, p.forHooks)
+		case OpKeep, OpUpdate:
+			if !p.forHooks {
+				m.mark(a.folder, false)
+			}
+		}
+	}
 	if p.stateDir != "" {
 		if err := m.write(p.stateDir); err != nil {
 			return err
@@ -158,9 +169,10 @@ func (p *Plan) uses(folder string) bool {
 	})
 }
 
-// unrecord forgets the folders that hold nothing of ours any more.
+// unrecord forgets the folders that hold nothing of ours any more, and for whom
+// PreToolUse was where it is gone.
 func (p *Plan) unrecord() error {
-	if p.stateDir == "" {
+	if p.stateDir == "" || !p.uninstall && !p.removes() {
 		return nil
 	}
 	m, err := readManifest(p.stateDir)
@@ -170,7 +182,17 @@ func (p *Plan) unrecord() error {
 	for _, path := range p.forget {
 		m.drop(path)
 	}
+	for _, a := range p.Actions {
+		if a.Event == preToolUse && (a.Op == OpRemove || a.Op == OpRestore) {
+			m.mark(a.folder, false)
+		}
+	}
 	return m.write(p.stateDir)
+}
+
+// removes reports that the plan takes a hook file away.
+func (p *Plan) removes() bool {
+	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Op == OpRemove || a.Op == OpRestore })
 }
 
 // run carries out one step, or does nothing if it is done already.

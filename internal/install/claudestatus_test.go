@@ -34,11 +34,11 @@ func TestClaudeStatus(t *testing.T) {
 		text                         string
 		healthy                      bool
 	}{
-		"installed":          {func(*testing.T, *home) {}, 21, 0, 0, 0, "ours     21 events", true},
+		"installed":          {func(*testing.T, *home) {}, 21, 0, 0, 0, "installed 21 events", true},
 		"one missing":        {edit(`"Stop": [`, `"Setup": [`), 20, 1, 0, 1, "missing  Stop", false},
 		"edited":             {edit(`"timeout": 10`, `"timeout": 60`), 20, 0, 1, 0, "edited   SessionStart: has another timeout", true},
-		"other program":      {edit(`"BIN"`, `"/usr/bin/claude-hook"`), 20, 1, 0, 0, "stale    SessionStart: starts /usr/bin/claude-hook", false},
-		"reports another":    {edit(`"SessionEnd"`+"\n", `"Stop"`+"\n"), 20, 1, 0, 0, `stale    SessionEnd: reports "Stop"`, false},
+		"other program":      {edit(`"BIN"`, `"/usr/bin/claude-hook"`), 20, 1, 0, 0, "outdated SessionStart: starts /usr/bin/claude-hook", false},
+		"reports another":    {edit(`"SessionEnd"`+"\n", `"Stop"`+"\n"), 20, 1, 0, 0, `outdated SessionEnd: reports "Stop"`, false},
 		"settings gone":      {func(t *testing.T, h *home) { remove(t, h.path(rel)) }, 0, 0, 0, 21, "missing  21 events", false},
 		"settings damaged":   {func(t *testing.T, h *home) { writeFile(t, h.path(rel), "{", 0o600) }, 0, 0, 0, 0, "line 1, column 2: the file ends too early", false},
 		"program gone":       {func(t *testing.T, h *home) { remove(t, h.claudeHook()) }, 0, 21, 0, 0, "claude-hook is gone", false},

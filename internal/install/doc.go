@@ -25,12 +25,13 @@
 //
 // Cline has three bodies of hook code, called dialects here. "Classic" and
 // "next" run inside the editors and look in the user's documents folder as the
-// system names it; "sdk" runs in the command line program and looks in
-// ~/Documents/Cline/Hooks and ~/.cline/hooks. All three look in a project's
-// .clinerules/hooks. A PreToolUse file in a folder that classic reads can stop
-// a task dead, whatever it answers, so PreToolUse goes into ~/.cline/hooks
-// alone unless it is asked for. An event never goes into two folders that one
-// dialect reads.
+// system names it, which is not ~/Documents everywhere; "sdk" runs in the command
+// line program and looks in ~/Documents/Cline/Hooks and ~/.cline/hooks. All three
+// look in a project's .clinerules/hooks. A PreToolUse file in a folder that
+// classic reads has a price: in the CLI 2 it can stop a task dead, whatever it
+// answers, and in VS Code a denied call leaves Cline stuck. So PreToolUse goes
+// into ~/.cline/hooks alone unless it is asked for. An event never goes into two
+// folders that one dialect reads.
 //
 // Claude Code adds up the hooks of the user's, the project's and the user's own
 // project settings, and runs equal ones once. An install goes into one of them,

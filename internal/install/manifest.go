@@ -35,6 +35,8 @@ type manifestFolder struct {
 	Workspace string `json:"workspace,omitempty"`
 	// Created are the folders that installing created, outermost first.
 	Created []string `json:"created,omitempty"`
+	// ForHooks records Options.ForHooks of the install that wrote PreToolUse.
+	ForHooks bool `json:"pre_tool_use_for_hooks,omitempty"`
 }
 
 // manifestSettings is a settings file of Claude Code that was installed into.
@@ -72,6 +74,15 @@ func readManifest(stateDir string) (manifest, error) {
 		return m, fmt.Errorf("install record %q: version %d, this hookspan reads up to %d: use the newer hookspan", path, m.Version, manifestVersion)
 	}
 	return m, nil
+}
+
+// mark records for whom a folder has PreToolUse.
+func (m *manifest) mark(path string, forHooks bool) {
+	for i := range m.Folders {
+		if m.Folders[i].Path == path {
+			m.Folders[i].ForHooks = forHooks
+		}
+	}
 }
 
 // add records a folder and what was created for it.

@@ -76,6 +76,7 @@ type Plan struct {
 	stateDir  string
 	workspace string
 	uninstall bool
+	forHooks  bool
 	// forget are folders that hold nothing of ours once an uninstall is done.
 	forget []string
 }
@@ -147,7 +148,7 @@ func PlanCline(ctx context.Context, sys System, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Folders: folders, Warnings: warnings, goos: sys.GOOS, stateDir: sys.StateDir, workspace: o.Workspace}
+	p := &Plan{Folders: folders, Warnings: warnings, goos: sys.GOOS, stateDir: sys.StateDir, workspace: o.Workspace, forHooks: o.ForHooks}
 	preShared := false
 	for _, f := range folders {
 		changed := false
@@ -161,7 +162,7 @@ func PlanCline(ctx context.Context, sys System, o Options) (*Plan, error) {
 			}
 			p.Actions = append(p.Actions, *a)
 			changed = changed || a.Op.writes()
-			if ev.name == preToolUse && f.Role == RoleShared && o.PreToolUse && a.Op != OpForeign && a.Op != OpEdited {
+			if ev.name == preToolUse && f.Role != RoleEditors && o.PreToolUse && a.Op != OpForeign && a.Op != OpEdited {
 				preShared = true
 			}
 		}
@@ -174,6 +175,10 @@ func PlanCline(ctx context.Context, sys System, o Options) (*Plan, error) {
 	return p, p.warn(sys, o)
 }
 
+// classicPrice is what a PreToolUse hook costs on Cline's classic core, to be
+// put into a sentence.
+const classicPrice = "a task of the CLI 2 can stop dead when a later tool reads a missing file (not seen in VS Code), and in VS Code a call that is denied leaves Cline stuck until the window is reloaded"
+
 // wanted decides whether a folder gets an event's hook. preShared says that a
 // folder sdk reads too has PreToolUse already.
 func wanted(f Folder, ev hookEvent, everywhere, preShared bool) bool {
@@ -183,7 +188,7 @@ func wanted(f Folder, ev hookEvent, everywhere, preShared bool) bool {
 	case ev.name == preToolUse:
 		return everywhere
 	default:
-		return f.Role == RoleShared || !ev.sdkOnly
+		return f.Role != RoleEditors || !ev.sdkOnly
 	}
 }
 
@@ -256,7 +261,7 @@ func (a *Action) refresh(goos string, have, want shim, force bool) {
 	case have != shim{Version: have.Version, Event: want.Event, Binary: want.Binary, Chain: want.Chain}:
 		a.Op, a.Reason = OpUpdate, "is out of date"
 	case goos != "windows" && !a.was.executable():
-		a.Op, a.Reason = OpUpdate, "is not executable"
+		a.Op, a.Reason = OpUpdate, "is not executable, as Cline's Hooks tab leaves a hook that is switched off there"
 	default:
 		a.Op, a.Content = OpKeep, nil
 	}
@@ -337,7 +342,7 @@ func (p *Plan) warn(sys System, o Options) error {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("hooks are switched off in Cline's settings (%q): switch on Hooks in Cline, or nothing is recorded", path))
 	}
 	if o.PreToolUse {
-		p.Warnings = append(p.Warnings, "with a PreToolUse hook, Cline in editors and the CLI 2 can stop a task dead when a later tool fails, such as reading a missing file; without it only the time before a call and calls that never return are missing")
+		p.Warnings = append(p.Warnings, "with a PreToolUse hook, "+classicPrice+"; without it only the time before a call and calls that never return are missing")
 	}
 	if slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Op == OpCreate || a.Op == OpChain }) {
 		p.Warnings = append(p.Warnings, "editor windows that are open may not see new hooks until they are reloaded (Developer: Reload Window)")

@@ -256,7 +256,7 @@ func TestPreToolUseMovesBetweenFolders(t *testing.T) {
 	o.Chain = true
 	p := h.install(o)
 	has("everywhere, chained", true, false)
-	if !strings.Contains(p.Text(), "stop a task dead") {
+	if !strings.Contains(p.Text(), "stop dead") {
 		t.Errorf("the risk is not named:\n%s", p.Text())
 	}
 	h.install(h.options())

@@ -16,15 +16,18 @@ type State string
 
 // The states of a hook.
 const (
-	// StateOurs is a hook file of ours that works.
-	StateOurs State = "ours"
-	// StateStale is a hook file of ours that installing again would mend.
-	StateStale State = "stale"
-	// StateEdited is a hook file of ours that somebody changed, or one of a
-	// newer hookspan.
+	// StateOurs is a hook file of hookspan's that works.
+	StateOurs State = "installed"
+	// StateStale is a hook file of hookspan's that another install would fix.
+	StateStale State = "outdated"
+	// StateOff is a hook file of hookspan's that was switched off in Cline's
+	// Hooks tab, which removes the executable bit. The SDK runs it all the same.
+	StateOff State = "switched off"
+	// StateEdited is a hook file of hookspan's that was changed since, or one of
+	// a newer hookspan.
 	StateEdited State = "edited"
-	// StateForeign is something that is not ours.
-	StateForeign State = "foreign"
+	// StateForeign is something that is not hookspan's.
+	StateForeign State = "not hookspan's"
 	// StateMissing is no file at all.
 	StateMissing State = "missing"
 )
@@ -78,7 +81,7 @@ func (r *StatusReport) Count(s State) int {
 // with an empty one in the user's.
 func (r *StatusReport) Present(workspace string) bool {
 	return slices.ContainsFunc(r.Hooks, func(h Installed) bool {
-		return h.Workspace == workspace && (h.State == StateOurs || h.State == StateStale || h.State == StateEdited)
+		return h.Workspace == workspace && h.State != StateMissing && h.State != StateForeign
 	})
 }
 
@@ -109,7 +112,7 @@ func (r *StatusReport) Text() string {
 			if h.Folder != f || h.State == StateMissing && !h.Wanted {
 				continue
 			}
-			fmt.Fprintf(&b, "  %-8s %s%s\n", h.State, filepath.Base(h.Path), line(withReason(h.Reason)))
+			fmt.Fprintf(&b, "  %-14s %s%s\n", h.State, filepath.Base(h.Path), line(withReason(h.Reason)))
 		}
 	}
 	for _, w := range r.Warnings {
@@ -139,10 +142,12 @@ func Status(ctx context.Context, sys System, o Options) (*StatusReport, error) {
 		for _, ev := range hookEvents() {
 			h := inspect(sys.GOOS, f, ev.name, o.Binary)
 			h.Workspace = workspace
-			h.Wanted = wanted(f, ev, false, preShared) || h.State == StateOurs || h.State == StateStale
-			if ev.name == preToolUse && f.Role == RoleShared && h.Wanted {
-				preShared = true
-				r.Warnings = append(r.Warnings, fmt.Sprintf("a PreToolUse hook in %q can stop a task of Cline in editors dead; install cline --pre-tool-use=false moves it to the SDK's folder, and hooks of your own before tool calls then run there only", f.Path))
+			h.Wanted = wanted(f, ev, false, preShared) || h.State == StateOurs || h.State == StateStale || h.State == StateOff
+			if ev.name == preToolUse && f.Role != RoleSDK && h.Wanted {
+				preShared = preShared || f.Role != RoleEditors
+				if f.Role.editors() {
+					r.Warnings = append(r.Warnings, fmt.Sprintf("with the PreToolUse hook in %q, "+classicPrice+"; install cline --pre-tool-use=false moves it to the SDK's folder, and hooks of your own before tool calls then run there only", f.Path))
+				}
 			}
 			r.Hooks = append(r.Hooks, h)
 		}
@@ -177,20 +182,22 @@ func inspect(goos string, f Folder, event, binary string) Installed {
 		return h
 	}
 	h.Binary, h.Chained = s.Binary, s.Chain
-	h.State, h.Reason = judge(goos, s, cur, event, binary)
+	h.State, h.Reason = judge(goos, f, s, cur, event, binary)
 	if h.State == StateOurs && s.Chain != "" {
 		h.Reason = "also runs " + s.Chain
 	}
 	return h
 }
 
-// judge decides between ours, stale and edited.
-func judge(goos string, s shim, cur entry, event, binary string) (State, string) {
+// judge decides how a hook file of hookspan's stands.
+func judge(goos string, f Folder, s shim, cur entry, event, binary string) (State, string) {
 	switch {
 	case s.Edited:
 		return StateEdited, editedReason(s)
 	case s.Event != event:
 		return StateStale, "reports the event " + s.Event
+	case goos != "windows" && !cur.executable() && f.Role == RoleShared:
+		return StateOff, "in Cline's Hooks tab, which makes it not executable: switch it on there, or install again"
 	case goos != "windows" && !cur.executable():
 		return StateStale, "is not executable"
 	case binary != "" && s.Binary != binary:

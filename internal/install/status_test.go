@@ -3,6 +3,7 @@ package install
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -15,9 +16,11 @@ func TestStatus(t *testing.T) {
 		reason string
 	}{
 		"installed": {func(*testing.T, *home) {}, StateOurs, ""},
-		"not executable": {func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+"TaskStart"), readFile(t, h.path(dir+"TaskStart")), 0o644)
-		}, StateStale, "not executable"},
+		"switched off in Cline's Hooks tab": {func(t *testing.T, h *home) {
+			if err := os.Chmod(h.path(dir+"TaskStart"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}, StateOff, "in Cline's Hooks tab, which makes it not executable: switch it on there, or install again"},
 		"program gone": {func(t *testing.T, h *home) {
 			if err := os.Remove(h.binary()); err != nil {
 				t.Fatal(err)
@@ -79,7 +82,7 @@ func TestStatus(t *testing.T) {
 				if got.State != tt.state || !strings.Contains(got.Reason, tt.reason) || !got.Wanted {
 					t.Errorf("%+v, want %s with %q", got, tt.state, tt.reason)
 				}
-				if line := string(tt.state) + strings.Repeat(" ", 9-len(tt.state)) + "TaskStart"; !strings.Contains(r.Text(), line) {
+				if line := string(tt.state) + strings.Repeat(" ", 15-len(tt.state)) + "TaskStart"; !strings.Contains(r.Text(), line) {
 					t.Errorf("no line %q in:\n%s", line, r.Text())
 				}
 			}
@@ -113,6 +116,37 @@ func TestStatusNamesTheRisk(t *testing.T) {
 	}
 	if n := r.Count(StateOurs); n != 11 || r.Count(StateMissing) != 0 {
 		t.Errorf("%d hooks, want 11:\n%s", n, r.Text())
+	}
+}
+
+// TestStatusNamesTheFolderThatEditorsRead has a system whose documents folder is
+// not ~/Documents. Without a user-dirs.dirs, xdg-user-dir prints the home folder,
+// and Cline takes that (apps/vscode/src/core/storage/documents-path.ts).
+func TestStatusNamesTheFolderThatEditorsRead(t *testing.T) {
+	for name, documents := range map[string]string{"home folder": ".", "another language": "文档"} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t, "linux", documents)
+			o := h.options()
+			o.PreToolUse = true
+			h.install(o)
+			r, err := Status(t.Context(), h.sys, h.options())
+			if err != nil {
+				t.Fatal(err)
+			}
+			editors := filepath.Join(h.path(documents), "Cline", "Hooks")
+			sdk := h.path("Documents/Cline/Hooks")
+			if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], strconv.Quote(editors)) || strings.Contains(r.Warnings[0], sdk) {
+				t.Errorf("warnings %q, want one that names %s", r.Warnings, editors)
+			}
+			for folder, readers := range map[string]string{
+				editors: "read by Cline in editors and by the Cline CLI 2",
+				sdk:     "read by the Cline CLI 3 and programs on the Cline SDK",
+			} {
+				if want := folder + " (" + readers + ")\n"; !strings.Contains(r.Text(), want) {
+					t.Errorf("no line %q in:\n%s", want, r.Text())
+				}
+			}
+		})
 	}
 }
 

@@ -45,8 +45,11 @@ type Options struct {
 	// Binary is the absolute path of cline-hook.
 	Binary string
 	// PreToolUse puts the PreToolUse hook into every folder, also those that
-	// the classic dialect reads. There it can stop a task dead.
+	// the classic dialect reads; the package comment says what that costs there.
 	PreToolUse bool
+	// ForHooks says that PreToolUse is there for the user's hooks alone, so that
+	// it can go when none needs it any more; see PlanWithoutHooks.
+	ForHooks bool
 	// Chain moves a file of the user's that is in the way aside and has the
 	// hook process run it too.
 	Chain bool
@@ -67,9 +70,15 @@ const (
 	RoleShared Role = "shared"
 	// RoleEditors is a folder that classic and next read and sdk does not.
 	RoleEditors Role = "editors"
-	// RoleSDK is a folder that sdk alone reads.
+	// RoleSDK is a folder that sdk alone reads, and that PreToolUse goes into.
 	RoleSDK Role = "sdk"
+	// RoleSDKDocuments is ~/Documents/Cline/Hooks where the system's documents
+	// folder is another one: sdk alone reads it.
+	RoleSDKDocuments Role = "sdk-documents"
 )
+
+// editors reports that Cline in editors reads folders of this role.
+func (r Role) editors() bool { return r == RoleShared || r == RoleEditors }
 
 // Folder is a folder Cline reads hooks from.
 type Folder struct {
@@ -82,7 +91,7 @@ type Folder struct {
 // Readers names the programs that read the folder, for people.
 func (f Folder) Readers() string {
 	switch f.Role {
-	case RoleSDK:
+	case RoleSDK, RoleSDKDocuments:
 		return "read by the Cline CLI 3 and programs on the Cline SDK"
 	case RoleEditors:
 		return "read by Cline in editors and by the Cline CLI 2"
@@ -165,13 +174,18 @@ func (s System) folders(ctx context.Context, workspace string) ([]Folder, []stri
 			return nil, nil, fmt.Errorf("home folder %q: want an absolute path: set HOME", s.Home)
 		}
 		documents := filepath.Join(s.Home, "Documents")
-		list = append(list, Folder{Path: filepath.Join(documents, "Cline", "Hooks"), Role: RoleShared})
+		role := RoleShared
 		other, err := s.documents(ctx)
 		if err != nil {
 			warnings = append(warnings, fmt.Sprintf(
 				"the system did not say where the documents folder is (%v); if it is not %q, Cline in editors does not see these hooks", err, documents))
 		}
-		if other != "" && filepath.Clean(other) != documents {
+		elsewhere := other != "" && filepath.Clean(other) != documents
+		if elsewhere {
+			role = RoleSDKDocuments
+		}
+		list = append(list, Folder{Path: filepath.Join(documents, "Cline", "Hooks"), Role: role})
+		if elsewhere {
 			list = append(list, Folder{Path: filepath.Join(other, "Cline", "Hooks"), Role: RoleEditors})
 		}
 		list = append(list, Folder{Path: filepath.Join(s.clineDir(), "hooks"), Role: RoleSDK})
@@ -195,11 +209,12 @@ func (s System) documents(ctx context.Context) (string, error) {
 }
 
 // mergeSame drops a folder that is another one by a symbolic link, since a hook
-// in it would be in both. The first of the two has the more readers.
+// in it would be in both. The first of the two has the more readers, or gets those
+// of the other.
 func mergeSame(list []Folder) ([]Folder, []string, error) {
 	var out []Folder
 	var warnings []string
-	seen := map[string]Folder{}
+	seen := map[string]int{}
 	for _, f := range list {
 		if !filepath.IsAbs(f.Path) {
 			return nil, nil, fmt.Errorf("hook folder %q: want an absolute path: check CLINE_DIR", f.Path)
@@ -208,14 +223,17 @@ func mergeSame(list []Folder) ([]Folder, []string, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if first, ok := seen[target]; ok {
-			warnings = append(warnings, fmt.Sprintf("%q and %q are one folder; its hooks are installed once", f.Path, first.Path))
+		if i, ok := seen[target]; ok {
+			if f.Role == RoleEditors {
+				out[i].Role = RoleShared
+			}
+			warnings = append(warnings, fmt.Sprintf("%q and %q are one folder; its hooks are installed once", f.Path, out[i].Path))
 			continue
 		}
 		if target != filepath.Clean(f.Path) && isLink(f.Path) {
 			warnings = append(warnings, fmt.Sprintf("%q is a symbolic link; the hooks go to %q", f.Path, target))
 		}
-		seen[target] = f
+		seen[target] = len(out)
 		out = append(out, f)
 	}
 	return out, warnings, nil

@@ -68,9 +68,12 @@ func (s System) installedFolders(ctx context.Context, m manifest, workspace stri
 		warnings = append(warnings, err.Error())
 	}
 	for _, f := range now {
-		if !slices.ContainsFunc(list, func(have Folder) bool { return have.Path == f.Path }) {
+		i := slices.IndexFunc(list, func(have Folder) bool { return have.Path == f.Path })
+		if i < 0 {
 			list = append(list, f)
+			continue
 		}
+		list[i].Role = f.Role // who reads it may have changed since
 	}
 	return list, warnings, nil
 }

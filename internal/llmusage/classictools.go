@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
 )
 
 // classicTools gathers the tool calls of a classic history: what a reply asks
@@ -60,8 +61,9 @@ func (c *classicTools) answer(blocks content, at time.Time) {
 		if i < 0 {
 			return
 		}
-		asked[i].At, asked[i].Text, asked[i].Status = at, text, classicStatus(text)
-		if failed && asked[i].Status == hook.ToolOK {
+		asked[i].At, asked[i].Text = at, text
+		asked[i].Status, _ = cline.Outcome(asked[i].Name, text)
+		if failed && !asked[i].Status.Failed() {
 			asked[i].Status = hook.ToolFailed
 		}
 	}
@@ -117,24 +119,6 @@ func classicAside(text string) bool {
 	text = strings.TrimSpace(text)
 	_, _, heading := resultHeading(text)
 	return heading || strings.HasPrefix(text, "<environment_details>") || strings.HasPrefix(text, "# task_progress")
-}
-
-// classicStatus reads from a result's wording how the call ended; Cline's files
-// say it nowhere else.
-func classicStatus(text string) hook.ToolStatus {
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, "The user denied this operation") {
-		return hook.ToolDenied
-	}
-	for _, begin := range [...]string{
-		"The tool execution failed with the following error:", "Command failed with exit code ",
-		"Missing value for required parameter", "Invalid JSON argument used with ",
-	} {
-		if strings.HasPrefix(text, begin) {
-			return hook.ToolFailed
-		}
-	}
-	return hook.ToolOK
 }
 
 // xmlInput reads the parameters of a call written as XML, <name>value</name>

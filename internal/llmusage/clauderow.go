@@ -228,3 +228,21 @@ func (r *claudeRow) injected() bool {
 	}
 	return true
 }
+
+// unwrap returns the content of the first element of that name. The last
+// end tag counts, as the text inside may quote one.
+func unwrap(text, tag string) (string, bool) {
+	start := strings.Index(text, "<"+tag)
+	if start < 0 {
+		return text, false
+	}
+	attrs, rest, ok := strings.Cut(text[start+1+len(tag):], ">")
+	if !ok || (attrs != "" && attrs[0] != ' ') {
+		return text, false
+	}
+	end := strings.LastIndex(rest, "</"+tag+">")
+	if end < 0 {
+		return text, false
+	}
+	return rest[:end], true
+}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
 )
 
 // messagesSuffix ends the name of every messages file; before it stands the
@@ -304,7 +305,8 @@ func (l *messageLog) addUser(c content, at time.Time) {
 		}
 		l.results = append(l.results, r)
 	}
-	if text := promptText(c.text()); text != "" {
+	said := c.text()
+	if text, asked := cline.PromptText(said); asked && strings.TrimSpace(said) != "" {
 		l.prompts = append(l.prompts, hook.Prompt{At: at, Text: text})
 	}
 }
@@ -318,49 +320,4 @@ func (l *messageLog) unanswered(now time.Time) bool {
 func (l *messageLog) addTo(t *hook.Transcript) {
 	t.Calls = append(t.Calls, l.calls...)
 	t.ToolResults = append(t.ToolResults, l.results...)
-}
-
-// injected begin the user messages that Cline writes itself, to steer the model.
-var injected = [...]string{"[SYSTEM]", "<hook_context"}
-
-// promptText is what the user typed in a user message: without the wrapper and
-// the notices Cline puts around it, and nothing where Cline is the author.
-func promptText(text string) string {
-	text = strings.TrimSpace(text)
-	if inner, ok := unwrap(text, "user_input"); ok {
-		text = inner
-	} else {
-		for _, mark := range injected {
-			if strings.HasPrefix(text, mark) {
-				return ""
-			}
-		}
-	}
-	if inner, ok := unwrap(text, "user_command"); ok {
-		text = inner
-	}
-	if before, rest, ok := strings.Cut(text, "<mode_notice>"); ok {
-		if _, after, ok := strings.Cut(rest, "</mode_notice>"); ok {
-			text = before + after
-		}
-	}
-	return strings.TrimSpace(text)
-}
-
-// unwrap returns what stands inside the first element of that name. The last
-// end tag counts, as the text inside may quote one.
-func unwrap(text, tag string) (string, bool) {
-	start := strings.Index(text, "<"+tag)
-	if start < 0 {
-		return text, false
-	}
-	attrs, rest, ok := strings.Cut(text[start+1+len(tag):], ">")
-	if !ok || (attrs != "" && attrs[0] != ' ') {
-		return text, false
-	}
-	end := strings.LastIndex(rest, "</"+tag+">")
-	if end < 0 {
-		return text, false
-	}
-	return rest[:end], true
 }

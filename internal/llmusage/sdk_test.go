@@ -203,27 +203,3 @@ func TestSessionPendingAndOddities(t *testing.T) {
 		})
 	}
 }
-
-func TestPromptText(t *testing.T) {
-	for _, c := range []struct{ name, in, want string }{
-		{"wrapped", `<user_input mode="act">Fix it</user_input>`, "Fix it"},
-		{"lines kept", "<user_input mode=\"plan\">a\n  b\n</user_input>", "a\n  b"},
-		{"plain", "Fix it", "Fix it"},
-		{"quotes the end tag", `<user_input mode="act">strip </user_input> please</user_input>`, "strip </user_input> please"},
-		{"with a notice", `<mode_notice>switched</mode_notice><user_input mode="act">go</user_input>`, "go"},
-		{"notice inside", `<user_input mode="act"><mode_notice>switched</mode_notice>go</user_input>`, "go"},
-		{"with files behind", "<user_input mode=\"act\">go</user_input>\n<file_content path=\"a\">x</file_content>", "go"},
-		{"command", `<user_input mode="act"><user_command slash="team">build</user_command></user_input>`, "build"},
-		{"steering", "[SYSTEM] This run is not complete until ...", ""},
-		{"hook context", `<hook_context source="x">y</hook_context>`, ""},
-		{"not closed", `<user_input mode="act">go`, `<user_input mode="act">go`},
-		{"another tag", `<user_inputs>go</user_input>`, `<user_inputs>go</user_input>`},
-		{"nothing", "  ", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := promptText(c.in); got != c.want {
-				t.Errorf("promptText(%q) = %q, want %q", c.in, got, c.want)
-			}
-		})
-	}
-}

@@ -12,7 +12,9 @@
 //     equal to those that came in, apart from the three points below.
 //   - A file that is damaged, of another program or of a newer hookspan is never
 //     changed; the error names it and says what can be done.
-//   - What Prune removes is overwritten, not merely unlinked, within the file.
+//   - What Prune removes is overwritten, not merely unlinked, within the file. Of
+//     each run that it removed, the ids, the times, the session and the working
+//     directory are kept for a year, so that an import can leave the run out.
 //   - The text views print no control character, terminal escape or bidirectional
 //     override that came from a span.
 //

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -39,7 +40,7 @@ func (s *Store) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) 
 		return s.wrap("begin export", err)
 	}
 	defer rollback(tx)
-	if err := upsert(ctx, tx, rows); err != nil {
+	if err := upsert(ctx, tx, rows, s.now()); err != nil {
 		return s.wrap(fmt.Sprintf("store %d spans", len(rows)), err)
 	}
 	if err := tx.Commit(); err != nil {
@@ -69,7 +70,7 @@ func makeRows(spans []sdktrace.ReadOnlySpan) ([]row, error) {
 	return rows, nil
 }
 
-func upsert(ctx context.Context, tx *sql.Tx, rows []row) (err error) {
+func upsert(ctx context.Context, tx *sql.Tx, rows []row, now time.Time) (err error) {
 	stmt, err := tx.PrepareContext(ctx, `
 		INSERT INTO spans (trace, span_id, parent_id, origin, started, ended, role, failed, model,
 			input, output, cache_read, cache_write, cost, body)
@@ -122,7 +123,7 @@ func upsert(ctx context.Context, tx *sql.Tx, rows []row) (err error) {
 		}
 	}
 	for id, traceID := range touched {
-		if err := refresh(ctx, tx, id, traceID); err != nil {
+		if err := refresh(ctx, tx, id, traceID, now); err != nil {
 			return fmt.Errorf("sum up trace %s: %w", traceID, err)
 		}
 	}
@@ -186,7 +187,7 @@ func idOf(ctx context.Context, tx *sql.Tx, known map[string]int64, text, insert,
 }
 
 // refresh makes the summary of a trace anew from its spans.
-func refresh(ctx context.Context, tx *sql.Tx, id int64, traceID string) error {
+func refresh(ctx context.Context, tx *sql.Tx, id int64, traceID string, now time.Time) error {
 	t := totals{}
 	var usage usageColumns
 	err := tx.QueryRowContext(ctx, `
@@ -225,12 +226,13 @@ func refresh(ctx context.Context, tx *sql.Tx, id int64, traceID string) error {
 	s := summarize(traceID, t, roots, first)
 	args := append([]any{
 		s.Host, s.Session, s.Title, s.Model, s.Directory, s.Outcome, s.Runs,
-		t.started, t.ended, s.Spans, s.Tools, s.ToolFailures,
+		t.started, t.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolsUnknown,
 	}, s.Usage.columns()...)
+	args = append(args, int64(nanos(now))) //nolint:gosec // Up to the year 2262.
 	_, err = tx.ExecContext(ctx, `
 		UPDATE traces SET host = ?, session = ?, title = ?, model = ?, directory = ?, outcome = ?, runs = ?,
-			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?,
-			input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?
+			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?, tools_unknown = ?,
+			input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, stored = ?
 		WHERE id = ?`, append(args, id)...)
 	return err
 }

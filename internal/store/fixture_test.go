@@ -186,6 +186,7 @@ func clineTrace() *build {
 	return b
 }
 
+// openAt opens a store whose clock stands at t0.
 func openAt(t testing.TB, path string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), path)
@@ -197,6 +198,7 @@ func openAt(t testing.TB, path string) *Store {
 			t.Error(err)
 		}
 	})
+	s.Now = func() time.Time { return t0 }
 	return s
 }
 

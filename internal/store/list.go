@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -16,13 +18,14 @@ const shortID = 8
 const minTitle = 24
 
 // ListOptions say how summaries are written. The zero value gives plain text,
-// 100 columns wide, with absolute times in the local time zone.
+// whole lines, with absolute times in the local time zone.
 type ListOptions struct {
 	// Color allows colours.
 	Color bool
 	// ASCII draws with ASCII alone; texts from the spans stay as they are.
 	ASCII bool
-	// Width is the number of columns; if zero, 100. At least 40 are used.
+	// Width is the number of columns; if zero, lines are as long as they need to
+	// be. At least 40 are used.
 	Width int
 	// Now makes the times relative to it; if zero, they are absolute.
 	Now time.Time
@@ -34,8 +37,6 @@ type ListOptions struct {
 type column struct {
 	name  string
 	right bool
-	// rank orders the columns by how gladly they are given up; 0 stays always.
-	rank int
 	// cell gives a text and its colour.
 	cell func(s *Summary) (text, sgr string)
 	// cells and width are filled in once the summaries are known.
@@ -44,39 +45,56 @@ type column struct {
 	width int
 }
 
+// fill makes the column's cells.
+func (c *column) fill(traces []Summary) {
+	c.cells, c.sgr, c.width = nil, nil, width(c.name)
+	for i := range traces {
+		text, sgr := c.cell(&traces[i])
+		c.cells, c.sgr = append(c.cells, text), append(c.sgr, sgr)
+		c.width = max(c.width, width(text))
+	}
+}
+
+// narrowing is what is given up, one after another, where a view is too narrow
+// for a title: a column, or of the outcome the word beside its symbol.
+var narrowing = []string{"TOOLS", "HOST", outcomeColumn, "TIME", "STARTED", "COST", "TOKENS"}
+
+const outcomeColumn = "OUTCOME"
+
 // WriteList writes one line for each trace, under a line of headings; nothing
-// at all for none. Where the view is too narrow for a title, the cost, token,
-// tool and host columns give way, in this order. The host has a column only where the traces
-// are of several.
+// at all for none. Where the view is too narrow for a title, other columns give
+// way, tokens and cost last. The host has a column only where the traces are of
+// several.
 func WriteList(w io.Writer, traces []Summary, o ListOptions) error {
 	if len(traces) == 0 {
 		return nil
 	}
 	st := newStyle(o.Color, o.ASCII, o.Location)
-	room := max(40, cmp.Or(max(o.Width, 0), defaultWidth))
 	cols := st.columns(o.Now)
 	if oneHost(traces) {
 		cols = without(cols, "HOST")
 	}
-	left := room
-	for i := range cols {
-		c := &cols[i]
-		c.width = width(c.name)
-		for j := range traces {
-			text, sgr := c.cell(&traces[j])
-			c.cells, c.sgr = append(c.cells, text), append(c.sgr, sgr)
-			c.width = max(c.width, width(text))
-		}
-		left -= c.width + 2
+	left := math.MaxInt
+	if o.Width > 0 {
+		left = max(40, o.Width)
 	}
-	for rank := 4; rank > 0 && left < minTitle; rank-- {
-		for i := range cols {
-			if cols[i].rank == rank {
-				left += cols[i].width + 2
-				cols = without(cols, cols[i].name)
-				break
-			}
+	for i := range cols {
+		cols[i].fill(traces)
+		left -= cols[i].width + 2
+	}
+	for _, name := range narrowing {
+		i := slices.IndexFunc(cols, func(c column) bool { return c.name == name })
+		if left >= minTitle || i < 0 {
+			continue
 		}
+		left += cols[i].width + 2
+		if name != outcomeColumn {
+			cols = without(cols, name)
+			continue
+		}
+		cols[i].name, cols[i].cell = "", st.outcomeMark
+		cols[i].fill(traces)
+		left -= cols[i].width + 2
 	}
 
 	b := bufio.NewWriter(w)
@@ -126,37 +144,49 @@ func without(cols []column, name string) []column {
 }
 
 func (st *style) columns(now time.Time) []column {
-	colors := [...]string{sgrGreen, sgrRed, sgrYellow, sgrYellow, ""}
 	return []column{
 		{name: "TRACE", cell: func(s *Summary) (string, string) {
 			return cutWidth(clean(s.TraceID), shortID, ""), sgrBold
 		}},
 		{name: "STARTED", cell: func(s *Summary) (string, string) { return st.age(s.Started, now), sgrDim }},
-		{name: "OUTCOME", cell: func(s *Summary) (string, string) {
-			m := outcomeMark(s.Outcome)
-			return st.symbols[m] + " " + st.cut(cmp.Or(clean(s.Outcome), "no root"), 12), colors[m]
+		{name: outcomeColumn, cell: func(s *Summary) (string, string) {
+			mark, color := st.outcomeMark(s)
+			return mark + " " + st.cut(cmp.Or(clean(s.Outcome), "no root"), 12), color
 		}},
 		{name: "TIME", right: true, cell: func(s *Summary) (string, string) { return duration(s.Duration()), "" }},
-		{name: "TOOLS", rank: 2, right: true, cell: func(s *Summary) (string, string) {
+		{name: "TOOLS", right: true, cell: func(s *Summary) (string, string) {
+			var not []string
 			if s.ToolFailures > 0 {
-				return fmt.Sprintf("%d (%d%s)", s.Tools, s.ToolFailures, st.symbols[markFailed]), ""
+				not = append(not, fmt.Sprint(s.ToolFailures, st.symbols[markFailed]))
+			}
+			if s.ToolsUnknown > 0 {
+				not = append(not, fmt.Sprint(s.ToolsUnknown, st.symbols[markUnknown]))
+			}
+			if not != nil {
+				return fmt.Sprintf("%d (%s)", s.Tools, strings.Join(not, " ")), ""
 			}
 			return fmt.Sprint(s.Tools), ""
 		}},
-		{name: "TOKENS", rank: 3, right: true, cell: func(s *Summary) (string, string) {
+		{name: "TOKENS", right: true, cell: func(s *Summary) (string, string) {
 			if s.Usage == nil {
 				return "-", sgrDim
 			}
 			return tokens(s.Usage.Input) + "/" + tokens(s.Usage.Output), ""
 		}},
-		{name: "COST", rank: 4, right: true, cell: func(s *Summary) (string, string) {
+		{name: "COST", right: true, cell: func(s *Summary) (string, string) {
 			if s.Usage == nil || s.Usage.CostUSD == nil {
 				return "-", sgrDim
 			}
 			return dollars(*s.Usage.CostUSD), ""
 		}},
-		{name: "HOST", rank: 1, cell: func(s *Summary) (string, string) { return st.cut(clean(s.Host), 16), "" }},
+		{name: "HOST", cell: func(s *Summary) (string, string) { return st.cut(clean(s.Host), 16), "" }},
 	}
+}
+
+// outcomeMark is a trace's outcome as a symbol and its colour.
+func (st *style) outcomeMark(s *Summary) (symbol, sgr string) {
+	m := outcomeMark(s.Outcome)
+	return st.symbols[m], [...]string{sgrGreen, sgrRed, sgrYellow, sgrYellow, ""}[m]
 }
 
 // age is how long ago t was, up to a week; else the date.

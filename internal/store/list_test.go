@@ -52,24 +52,47 @@ func TestListGolden(t *testing.T) {
 		traces []Summary
 		o      ListOptions
 	}{
-		{"list.txt", sampleList(), ListOptions{Now: t0}},
-		{"list-absolute.txt", sampleList(), ListOptions{}},
+		{"list.txt", sampleList(), ListOptions{Now: t0, Width: 100}},
+		{"list-absolute.txt", sampleList(), ListOptions{Width: 100}},
+		{"list-piped.txt", sampleList(), ListOptions{Now: t0}},
 		{"list-wide.txt", sampleList(), ListOptions{Now: t0, Width: 160}},
+		{"list-80.txt", sampleList(), ListOptions{Now: t0, Width: 80}},
 		{"list-narrow.txt", sampleList(), ListOptions{Now: t0, Width: 60}},
-		{"list-ascii.txt", sampleList(), ListOptions{Now: t0, ASCII: true}},
-		{"list-color.txt", sampleList(), ListOptions{Now: t0, Color: true}},
-		{"list-onehost.txt", sampleList()[:3], ListOptions{Now: t0}},
+		{"list-40.txt", sampleList(), ListOptions{Now: t0, Width: 40}},
+		{"list-ascii.txt", sampleList(), ListOptions{Now: t0, Width: 100, ASCII: true}},
+		{"list-color.txt", sampleList(), ListOptions{Now: t0, Width: 100, Color: true}},
+		{"list-onehost.txt", sampleList()[:3], ListOptions{Now: t0, Width: 100}},
 	} {
 		t.Run(c.file, func(t *testing.T) { golden(t, c.file, listing(t, c.traces, c.o)) })
 	}
 }
 
 func TestListKeepsToItsWidth(t *testing.T) {
-	for w := 60; w <= 200; w += 7 {
+	for w := 40; w <= 200; w++ {
 		for i, l := range strings.Split(listing(t, sampleList(), ListOptions{Now: t0, Width: w}), "\n") {
 			if got := width(l); got > w {
 				t.Errorf("width %d: line %d takes %d columns: %q", w, i+1, got, l)
 			}
+		}
+	}
+}
+
+func TestListHasTitleTokensAndCostAt80Columns(t *testing.T) {
+	text := listing(t, sampleList(), ListOptions{Now: t0, Width: 80})
+	for _, want := range []string{"TOKENS", "COST", "TASK", "81.2k/3.5k", "$0.4321", "Add a health endpoint"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+}
+
+func TestListIsWholeWhereNoWidthIsGiven(t *testing.T) {
+	long := sampleList()
+	long[0].Title = strings.Repeat("a long title ", 15) + "and its end"
+	text := listing(t, long, ListOptions{Now: t0})
+	for _, want := range []string{long[0].Title, "HOST", "TOOLS", "TOKENS", "COST"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
 		}
 	}
 }

@@ -155,6 +155,8 @@ func (n *node) mark() mark {
 		return markFailed
 	case n.span.EndTime.IsZero():
 		return markUnfinished
+	case a.str(otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown:
+		return markUnknown
 	}
 	return markOK
 }

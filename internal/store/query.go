@@ -34,11 +34,11 @@ type Filter struct {
 }
 
 const summaryColumns = `trace_id, host, session, title, model, directory, outcome, runs, started, ended, spans,
-	tools, tool_failures, input, output, cache_read, cache_write, cost`
+	tools, tool_failures, tools_unknown, input, output, cache_read, cache_write, cost`
 
-// query is the SQL of a filter. Only what is asked for stands in it, so that
-// the planner can choose the index that fits.
-func (f Filter) query() (string, []any) {
+// where is the condition of a filter. Only what is asked for stands in it, so
+// that the planner can choose the index that fits.
+func (f Filter) where() (string, []any) {
 	var where []string
 	var args []any
 	add := func(cond string, arg any) {
@@ -57,15 +57,31 @@ func (f Filter) query() (string, []any) {
 	if !f.Since.IsZero() {
 		add(`started >= ?`, int64(nanos(f.Since))) //nolint:gosec // Up to the year 2262.
 	}
-	q := `SELECT ` + summaryColumns + ` FROM traces`
-	if len(where) > 0 {
-		q += ` WHERE ` + strings.Join(where, ` AND `)
+	if len(where) == 0 {
+		return "", nil
 	}
+	return ` WHERE ` + strings.Join(where, ` AND `), args
+}
+
+// query is the SQL of a filter.
+func (f Filter) query() (string, []any) {
+	where, args := f.where()
 	limit := f.Limit
 	if limit == 0 {
 		limit = DefaultLimit
 	}
-	return q + ` ORDER BY started DESC, trace_id DESC LIMIT ? OFFSET ?`, append(args, limit, max(f.Offset, 0))
+	return `SELECT ` + summaryColumns + ` FROM traces` + where + ` ORDER BY started DESC, trace_id DESC LIMIT ? OFFSET ?`,
+		append(args, limit, max(f.Offset, 0))
+}
+
+// Count gives how many traces the filter would choose without its limit and
+// offset.
+func (s *Store) Count(ctx context.Context, f Filter) (n int, err error) {
+	where, args := f.where()
+	if err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM traces`+where, args...).Scan(&n); err != nil {
+		return 0, s.wrap("count traces", err)
+	}
+	return n, nil
 }
 
 // List gives the summaries of the traces that the filter chooses, the newest
@@ -95,7 +111,7 @@ func summaries(ctx context.Context, q interface {
 		var usage usageColumns
 		if err := rows.Scan(append([]any{
 			&t.TraceID, &t.Host, &t.Session, &t.Title, &t.Model, &t.Directory, &t.Outcome, &t.Runs,
-			&started, &ended, &t.Spans, &t.Tools, &t.ToolFailures,
+			&started, &ended, &t.Spans, &t.Tools, &t.ToolFailures, &t.ToolsUnknown,
 		}, usage.targets()...)...); err != nil {
 			return nil, err
 		}
@@ -172,10 +188,14 @@ func checkPrefix(p string) error {
 	return nil
 }
 
-// Prune removes the traces whose last span ended before the given moment, gives
-// the space back and returns how many it removed. It works in small
-// transactions: when it fails half-way, what it has removed stays removed and
-// is counted.
+// keepRemoved is how long the store remembers that it had a run.
+const keepRemoved = 365 * 24 * time.Hour
+
+// Prune removes the traces whose last span ended and was stored before the given
+// moment, gives the space back and returns how many it removed: an imported
+// trace counts from its import. It works in small transactions: when it fails
+// half-way, what it has removed stays removed and is counted. For a year
+// Conversation and Beside still give the runs that it removed.
 func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	limit := int64(nanos(before)) //nolint:gosec // Up to the year 2262.
 	total := 0
@@ -198,17 +218,29 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	return total, nil
 }
 
+// oldTraces is the SQL for what Prune removes at once.
+const oldTraces = `SELECT id FROM traces WHERE max(ended, stored) < ? ORDER BY max(ended, stored) LIMIT ?`
+
 func (s *Store) pruneSome(ctx context.Context, before int64) (int, error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
 	defer rollback(tx)
-	const old = `SELECT id FROM traces WHERE ended < ? ORDER BY ended LIMIT ?`
-	if _, err := tx.ExecContext(ctx, `DELETE FROM spans WHERE trace IN (`+old+`)`, before, pruneBatch); err != nil {
+	const remember = `INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed)
+		SELECT s.span_id, t.trace_id, t.host, t.session, t.directory, s.started, s.ended, ?
+		FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.id IN (`
+	now := s.now()
+	if _, err := tx.ExecContext(ctx, `DELETE FROM removed WHERE removed < ?`, int64(nanos(now.Add(-keepRemoved)))); err != nil { //nolint:gosec // Up to the year 2262.
 		return 0, err
 	}
-	res, err := tx.ExecContext(ctx, `DELETE FROM traces WHERE id IN (`+old+`)`, before, pruneBatch)
+	if _, err := tx.ExecContext(ctx, remember+oldTraces+`)`, int64(nanos(now)), before, pruneBatch); err != nil { //nolint:gosec // Up to the year 2262.
+		return 0, err
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM spans WHERE trace IN (`+oldTraces+`)`, before, pruneBatch); err != nil {
+		return 0, err
+	}
+	res, err := tx.ExecContext(ctx, `DELETE FROM traces WHERE id IN (`+oldTraces+`)`, before, pruneBatch)
 	if err != nil {
 		return 0, err
 	}

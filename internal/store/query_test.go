@@ -111,7 +111,7 @@ func TestListUsesAnIndex(t *testing.T) {
 			t.Errorf("%s: the plan is %q, want one by %s without sorting", name, plan, c.index)
 		}
 	}
-	if plan := explain(t, s, `SELECT id FROM traces WHERE ended < 1 ORDER BY ended LIMIT 1`); !strings.Contains(plan, "traces_ended") {
+	if plan := explain(t, s, oldTraces, 1, 1); !strings.Contains(plan, "traces_kept") {
 		t.Errorf("prune: the plan is %q", plan)
 	}
 }
@@ -274,6 +274,93 @@ func TestPrune(t *testing.T) {
 	}
 	if err := s.db.QueryRowContext(t.Context(), `SELECT count(*) FROM origins`).Scan(&origins); err != nil || origins != 0 {
 		t.Errorf("%d resources are left, %v", origins, err)
+	}
+}
+
+func TestRetentionCountsFromWhenATraceWasStored(t *testing.T) {
+	const day = 24 * time.Hour
+	s := open(t)
+	now := at(100 * day)
+	s.Now = func() time.Time { return now }
+	b := newBuild("imported")
+	b.root("imported", otelmap.OutcomeCompleted, time.Minute)
+	export(t, s, b.spans)
+	prune := func(want int) {
+		t.Helper()
+		if n, err := s.Prune(t.Context(), now.Add(-30*day)); n != want || err != nil {
+			t.Errorf("at %v: removed %d, %v, want %d", now, n, err, want)
+		}
+	}
+	prune(0)
+	now = at(129 * day)
+	prune(0)
+	// What changes nothing does not prolong it.
+	export(t, s, b.spans)
+	now = at(131 * day)
+	prune(1)
+	if n := len(everything(t, s)); n != 0 {
+		t.Errorf("%d traces are left", n)
+	}
+}
+
+func TestWhatWasPrunedIsRememberedWithoutItsTexts(t *testing.T) {
+	const day = 24 * time.Hour
+	s := open(t)
+	now := t0
+	s.Now = func() time.Time { return now }
+	gone := rooted(t, s, "conv_1", "/a", 0, 10*time.Second)
+	roots := func(want ...Root) {
+		t.Helper()
+		got, err := s.Conversation(t.Context(), "conv_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside, err := s.Beside(t.Context(), Place{"cline", "/a", "conv_", at(time.Second), at(2 * time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("of the session (-want +got):\n%s", d)
+		}
+		if d := cmp.Diff(want, beside); d != "" {
+			t.Errorf("of the place (-want +got):\n%s", d)
+		}
+	}
+	roots(gone)
+	if n, err := s.Prune(t.Context(), at(day)); n != 1 || err != nil {
+		t.Fatalf("removed %d, %v", n, err)
+	}
+	removed := gone
+	removed.Removed = true
+	roots(removed)
+	// Stored once more, it is there and known as removed.
+	rooted(t, s, "conv_1", "/a", 0, 10*time.Second)
+	roots(gone, removed)
+	if _, err := s.Prune(t.Context(), at(2*day)); err != nil {
+		t.Fatal(err)
+	}
+	roots(removed)
+	now = at(400 * day)
+	if _, err := s.Prune(t.Context(), at(2*day)); err != nil {
+		t.Fatal(err)
+	}
+	roots()
+}
+
+func TestCountLeavesTheLimitAside(t *testing.T) {
+	s := open(t)
+	series(t, s, 30)
+	for name, c := range map[string]struct {
+		f    Filter
+		want int
+	}{
+		"all": {Filter{}, 30}, "limited": {Filter{Limit: 3, Offset: 2}, 30},
+		"one host": {Filter{Host: "cline"}, 15}, "none": {Filter{Session: "another"}, 0},
+		"since": {Filter{Since: at(20 * time.Minute), Outcome: otelmap.OutcomeCompleted}, 3},
+	} {
+		if n, err := s.Count(t.Context(), c.f); n != c.want || err != nil {
+			t.Errorf("%s: got %d, %v, want %d", name, n, err, c.want)
+		}
 	}
 }
 

@@ -93,7 +93,7 @@ func TestRootsUseIndexes(t *testing.T) {
 		{ofSession, "COVERING INDEX traces_session", []any{"session 1"}},
 		{besidePlace, "INDEX traces_", []any{int64(1), int64(1), "cline", "/a", 5, "conv_"}},
 	} {
-		plan := explain(t, s, rootsWhere+c.where+rootsOrder, c.args...)
+		plan := explain(t, s, rootsQuery(c.where), c.args...)
 		if !strings.Contains(plan, "SEARCH t USING "+c.index) || !strings.Contains(plan, "SEARCH s USING INDEX spans_roots") {
 			t.Errorf("%s: the plan is %q, want one by %s and spans_roots", c.where, plan, c.index)
 		}

@@ -69,6 +69,28 @@ var migrations = []string{
 	) STRICT;
 	CREATE INDEX spans_roots ON spans (trace, started) WHERE role = 1;
 	CREATE INDEX spans_origin ON spans (origin);`,
+
+	// stored is when a span of the trace was last stored or changed; 0 in what
+	// version 1 stored. tools_unknown counts the calls whose outcome nothing
+	// reports. removed holds what Prune has removed: the runs, without
+	// any text.
+	`ALTER TABLE traces ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE traces ADD COLUMN tools_unknown INTEGER NOT NULL DEFAULT 0;
+	DROP INDEX traces_ended;
+	CREATE INDEX traces_kept ON traces (max(ended, stored));
+	CREATE TABLE removed (
+		span_id   TEXT PRIMARY KEY,
+		trace_id  TEXT NOT NULL,
+		host      TEXT NOT NULL,
+		session   TEXT NOT NULL,
+		directory TEXT NOT NULL,
+		started   INTEGER NOT NULL,
+		ended     INTEGER NOT NULL,
+		removed   INTEGER NOT NULL
+	) STRICT, WITHOUT ROWID;
+	CREATE INDEX removed_session ON removed (session);
+	CREATE INDEX removed_place   ON removed (directory, started);
+	CREATE INDEX removed_removed ON removed (removed);`,
 }
 
 // header is what a file says of itself.

@@ -30,8 +30,18 @@ const busyPause = 10 * time.Millisecond
 // Store is an open trace store. All methods may be used from several
 // goroutines, and several processes may have one file open.
 type Store struct {
+	// Now is the clock, set before the first use; if nil, time.Now.
+	Now func() time.Time
+
 	path string
 	db   *sql.DB
+}
+
+func (s *Store) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
 }
 
 var _ sdktrace.SpanExporter = (*Store)(nil)

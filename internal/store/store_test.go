@@ -296,6 +296,37 @@ func TestMigrationsRunForwardAndOnce(t *testing.T) {
 	}
 }
 
+// TestAStoreOfVersion1IsBroughtUpToDate opens what hookspan wrote before the
+// store knew when a trace was stored.
+func TestAStoreOfVersion1IsBroughtUpToDate(t *testing.T) {
+	old, err := os.ReadFile(filepath.Join("testdata", "version-1.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "traces.db")
+	database(t, path, string(old))
+	s := openAt(t, path)
+	if v := pragma(t, s, "user_version"); v != fmt.Sprint(len(migrations)) {
+		t.Errorf("version is %s, want %d", v, len(migrations))
+	}
+	got := everything(t, s)
+	if len(got) != 1 || got[0].Title != "do the work" || len(got[0].Spans) != 2 {
+		t.Fatalf("got %+v", got)
+	}
+	end := got[0].Ended
+	if n, err := s.Prune(t.Context(), end); n != 0 || err != nil {
+		t.Errorf("it ended then: removed %d, %v", n, err)
+	}
+	// When it was stored is not known: its end counts, as before.
+	if n, err := s.Prune(t.Context(), end.Add(1)); n != 1 || err != nil {
+		t.Errorf("it had ended: removed %d, %v", n, err)
+	}
+	roots, err := s.Conversation(t.Context(), got[0].Session)
+	if err != nil || len(roots) != 1 || roots[0].Trace != got[0].TraceID || !roots[0].Removed {
+		t.Errorf("what was removed is %+v, %v", roots, err)
+	}
+}
+
 func TestAMigrationThatFailsLeavesTheOldVersion(t *testing.T) {
 	s := open(t)
 	export(t, s, clineTrace().spans)

@@ -14,6 +14,8 @@ const (
 	markDenied
 	markUnfinished
 	markEvent
+	// markUnknown is a call that has ended with an unknown outcome.
+	markUnknown
 )
 
 // style is what one view draws with.
@@ -21,7 +23,7 @@ type style struct {
 	color    bool
 	location *time.Location
 	// symbols are those of the marks, in their order.
-	symbols                     [5]string
+	symbols                     [6]string
 	branch, corner, trunk, none string
 	ellipsis, dot               string
 }
@@ -42,12 +44,12 @@ func newStyle(color, ascii bool, loc *time.Location) *style {
 	}
 	st := &style{color: color, location: loc, none: "   "}
 	if ascii {
-		st.symbols = [...]string{"+", "x", "-", "?", "*"}
+		st.symbols = [...]string{"+", "x", "-", "?", "*", "~"}
 		st.branch, st.corner, st.trunk = "|- ", "`- ", "|  "
 		st.ellipsis, st.dot = "...", " - "
 		return st
 	}
-	st.symbols = [...]string{"✓", "✗", "⊘", "…", "·"}
+	st.symbols = [...]string{"✓", "✗", "⊘", "…", "·", "?"}
 	st.branch, st.corner, st.trunk = "├─ ", "└─ ", "│  "
 	st.ellipsis, st.dot = "…", " · "
 	return st
@@ -62,7 +64,7 @@ func (st *style) paint(sgr, s string) string {
 }
 
 func (st *style) symbol(m mark) string {
-	colors := [...]string{sgrGreen, sgrRed, sgrYellow, sgrYellow, sgrDim}
+	colors := [...]string{sgrGreen, sgrRed, sgrYellow, sgrYellow, sgrDim, sgrDim}
 	return st.paint(colors[m], st.symbols[m])
 }
 

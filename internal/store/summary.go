@@ -41,9 +41,12 @@ type Summary struct {
 	// Spans counts the stored spans.
 	Spans int `json:"spans"`
 	// Tools counts the tool calls, ToolFailures those of them that failed, were
-	// denied or never finished.
+	// denied or never finished. ToolsUnknown counts those of
+	// unknown outcome, which are neither successes nor failures; only a root span
+	// says it.
 	Tools        int `json:"tools"`
 	ToolFailures int `json:"toolFailures"`
+	ToolsUnknown int `json:"toolsUnknown,omitempty"`
 	// Usage is nil when nobody told it.
 	Usage *Usage `json:"usage,omitempty"`
 }
@@ -225,7 +228,9 @@ func summarize(traceID string, t totals, roots []tracetest.SpanStub, first *trac
 		setFirst(&s.Directory, a.str(otelmap.KeyWorkingDirectory))
 		calls, ok := a.num(otelmap.KeyToolCalls)
 		failures, _ := a.num(otelmap.KeyToolFailures)
+		unknown, _ := a.num(otelmap.KeyToolUnknown)
 		counted = counted && ok
+		s.ToolsUnknown += int(unknown)
 		s.Tools += int(calls)
 		s.ToolFailures += int(failures)
 	}

@@ -103,6 +103,34 @@ func TestSummaryOfATrace(t *testing.T) {
 	}
 }
 
+func TestUnknownOutcomesAreNeitherSuccessesNorFailures(t *testing.T) {
+	const s = time.Second
+	b := newBuild("unknown")
+	root := b.root("Run the tests", otelmap.OutcomeCompleted, 9*s,
+		otelmap.KeyToolCalls.Int64(3), otelmap.KeyToolFailures.Int64(1), otelmap.KeyToolUnknown.Int64(1))
+	b.tool(root, "read_file", `{"path":"a"}`, s, 2*s)
+	b.tool(root, "execute_command", `{"command":"npm test"}`, 3*s, 4*s)
+	b.last().Attributes = append(b.last().Attributes, otelmap.KeyToolOutcome.String(otelmap.ToolOutcomeUnknown))
+	b.tool(root, "execute_command", `{"command":"boom"}`, 5*s, 6*s)
+	b.fail(otelmap.ErrorTool, "no")
+	tr := stored(t, b.spans)
+	if tr.Tools != 3 || tr.ToolFailures != 1 || tr.ToolsUnknown != 1 {
+		t.Errorf("%d tools, %d failed, %d unknown; want 3, 1, 1", tr.Tools, tr.ToolFailures, tr.ToolsUnknown)
+	}
+	for text, want := range map[string]string{
+		draw(t, tr, TreeOptions{}):                       "? execute_command  npm test",
+		draw(t, tr, TreeOptions{ASCII: true}):            "~ execute_command  npm test",
+		listing(t, []Summary{tr.Summary}, ListOptions{}): "3 (1✗ 1?)",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	if text := draw(t, tr, TreeOptions{}); !strings.Contains(text, "3 tools (1 failed, 1 unknown)") || strings.Contains(text, "✓ execute_command") {
+		t.Errorf("the counts of:\n%s", text)
+	}
+}
+
 func TestTitleIsOneShortLine(t *testing.T) {
 	long := strings.Repeat("ä", maxTitle)
 	for _, c := range []struct{ in, want string }{

@@ -84,9 +84,16 @@ func (p *treePrinter) header(t *Trace) {
 
 	counts := []string{p.usage(t.Usage)}
 	if t.Tools > 0 {
-		tools := plural(t.Tools, "tool")
+		var not []string
 		if t.ToolFailures > 0 {
-			tools += fmt.Sprintf(" (%d failed)", t.ToolFailures)
+			not = append(not, fmt.Sprintf("%d failed", t.ToolFailures))
+		}
+		if t.ToolsUnknown > 0 {
+			not = append(not, fmt.Sprintf("%d unknown", t.ToolsUnknown))
+		}
+		tools := plural(t.Tools, "tool")
+		if not != nil {
+			tools += " (" + strings.Join(not, ", ") + ")"
 		}
 		counts = append(counts, tools)
 	}

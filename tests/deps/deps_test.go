@@ -47,6 +47,7 @@ var banned = map[string]string{
 	"github.com/schollz/":            "a progress bar",
 	module + "/otelmap/":             "mapping is delivery's work",
 	module + "/infinium/":            "opens sockets",
+	module + "/internal/outbound/":   "opens sockets",
 	module + "/internal/redact/":     "compiles expressions at start; redaction happens on the way out",
 	module + "/internal/deliver/":    "delivery runs in a process of its own",
 	module + "/internal/store/":      "the store is filled by delivery",
@@ -139,9 +140,11 @@ var mayImport = map[string][]string{
 	"internal/redact":   {},
 	"internal/logfile":  {},
 	"internal/jsontext": {},
-	"internal/bridge":   {"hook/cline"},
+	"internal/bridge":   {"hook/cline", "internal/outbound"},
+	"internal/outbound": {},
 	"internal/hookfile": {"internal/jsontext"},
 	"otelmap":           {"hook"},
+	"infinium":          {"otelmap", "internal/outbound"},
 	"internal/importer": {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile",
@@ -312,17 +315,24 @@ func TestPurePackages(t *testing.T) {
 	}
 }
 
-// clockCalls finds the uses of a clock, under whatever name time is imported.
-func clockCalls(file *ast.File) []*ast.SelectorExpr {
-	name := ""
+// importedAs is the name by which a file knows a package of the standard library;
+// empty where it does not.
+func importedAs(file *ast.File, pkg string) string {
 	for _, spec := range file.Imports {
-		if spec.Path.Value == `"time"` {
-			name = "time"
-			if spec.Name != nil {
-				name = spec.Name.Name
-			}
+		switch {
+		case spec.Path.Value != strconv.Quote(pkg):
+		case spec.Name != nil:
+			return spec.Name.Name
+		default:
+			return path.Base(pkg)
 		}
 	}
+	return ""
+}
+
+// clockCalls finds the uses of a clock, under whatever name time is imported.
+func clockCalls(file *ast.File) []*ast.SelectorExpr {
+	name := importedAs(file, "time")
 	if name == "" {
 		return nil
 	}
@@ -354,6 +364,111 @@ func TestClockCalls(t *testing.T) {
 		}
 		if got := len(clockCalls(file)); got != want {
 			t.Errorf("%d clocks in %q, want %d", got, src, want)
+		}
+	}
+}
+
+// requests are what makes HTTP requests, or settles how, without the rules of
+// internal/outbound.
+var requests = []string{"DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm", "ProxyFromEnvironment", "ProxyURL"}
+
+// clients are types of which only internal/outbound makes values.
+var clients = []string{"Client", "Transport"}
+
+// TestRequestsGoThroughOneClient keeps product code from a client whose requests
+// may never end, follow redirects or take a proxy to this machine.
+func TestRequestsGoThroughOneClient(t *testing.T) {
+	outside := 0
+	for _, f := range sources(t) {
+		switch {
+		case strings.HasPrefix(f.folder, "tests/"), slices.Contains([]string{"internal/faultserver", "internal/otlptest", "infinium/infiniumtest"}, f.folder):
+			continue // they are servers and programs of tests
+		case f.folder == "internal/outbound":
+			outside += len(bareRequests(f.syntax))
+			continue
+		}
+		for _, n := range bareRequests(f.syntax) {
+			t.Errorf("%s: an HTTP request or client without internal/outbound", f.fset.Position(n.Pos()))
+		}
+	}
+	if outside == 0 {
+		t.Error("internal/outbound makes no client: this test looks for the wrong thing")
+	}
+}
+
+// bareRequests finds the uses of net/http that make clients and requests. A given
+// transport around another, as in http.Client{Transport: x}, is no client of its
+// own.
+func bareRequests(file *ast.File) []ast.Node {
+	name := importedAs(file, "net/http")
+	of := func(n ast.Expr, names []string) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		x, ok := sel.X.(*ast.Ident)
+		return ok && name != "" && x.Name == name && slices.Contains(names, sel.Sel.Name)
+	}
+	var found []ast.Node
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if of(n, requests) {
+				found = append(found, n)
+			}
+		case *ast.CallExpr:
+			if fn, ok := n.Fun.(*ast.Ident); ok && fn.Name == "new" && of(n.Args[0], clients) {
+				found = append(found, n)
+			}
+		case *ast.ValueSpec:
+			if n.Type != nil && of(n.Type, clients) {
+				found = append(found, n)
+			}
+		case *ast.CompositeLit:
+			if n.Type != nil && of(n.Type, clients) && !wraps(n) {
+				found = append(found, n)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// wraps reports a client that is given nothing but its transport.
+func wraps(c *ast.CompositeLit) bool {
+	if len(c.Elts) != 1 {
+		return false
+	}
+	kv, ok := c.Elts[0].(*ast.KeyValueExpr)
+	if !ok {
+		return false
+	}
+	key, ok := kv.Key.(*ast.Ident)
+	return ok && key.Name == "Transport"
+}
+
+func TestBareRequests(t *testing.T) {
+	for src, want := range map[string]int{
+		"http.Get(`x`)":                            1,
+		"http.DefaultClient.Do(nil)":               1,
+		"x := http.Client{}; _ = x":                1,
+		"x := &http.Client{Timeout: 1}; _ = x":     1,
+		"x := &http.Client{Transport: t}; _ = x":   0,
+		"x := new(http.Client); _ = x":             1,
+		"var x http.Client; _ = x":                 1,
+		"x := &http.Transport{}; _ = x":            1,
+		"var x *http.Client; _ = x":                0,
+		"x := http.Server{}; _ = x":                0,
+		"http.NewRequestWithContext(a, b, c, d)":   0,
+		"x.Get(`y`); client.Client{}.Do(nil)":      0,
+		"_ = http.Transport{Proxy: http.ProxyURL}": 2,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "p.go", "package p\nimport \"net/http\"\nfunc f() { "+src+" }", parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(bareRequests(file)); got != want {
+			t.Errorf("%d in %q, want %d", got, src, want)
 		}
 	}
 }

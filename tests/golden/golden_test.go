@@ -48,6 +48,9 @@ var sessions = []session{
 	{"classic-session", "classic/1795175957341", false},
 	{"next-session", "", false},
 	{"sdk-session", "", false},
+	{"vscode-classic", "", false},
+	{"vscode-next", "sdk/vscode-next/1795341600000_k3v9x", false},
+	{"vscode-next-resumed", "sdk/vscode-next/1795341600000_k3v9x", false},
 	{"e2e-cli2/ok", "cli2/1795174833149", false},
 	{"e2e-cli2/precompact", "", false},
 	{"e2e-cli3/tools", "sdk/tools/1795174957841_0jeru", false},
@@ -126,7 +129,15 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 	if strings.HasPrefix(s.store, "sdk/") {
 		kind, read = "sessions", f.SDK
 	}
-	to := filepath.Join(home, ".cline", "data", kind, id)
+	folder := id
+	if strings.HasPrefix(id, "conv_") {
+		// A conversation, of which the session is to be found.
+		folder = filepath.Base(s.store)
+		read = func(ctx context.Context, id string) (*hook.Transcript, error) {
+			return f.Next(ctx, id, "/home/dev/project")
+		}
+	}
+	to := filepath.Join(home, ".cline", "data", kind, folder)
 	if err := os.CopyFS(to, os.DirFS(filepath.Join(storage, s.store))); err != nil {
 		t.Fatal(err)
 	}

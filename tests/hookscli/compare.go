@@ -14,17 +14,20 @@ import (
 // members of the payload, and after a dot those of one of its objects.
 var lacking = []string{
 	"prompt_id", "effort", "background_tasks", "session_crons", "tool_input.description",
-	"tool_response.type", "tool_response.content", "tool_response.structuredPatch", "tool_response.originalFile",
-	"tool_response.userModified", "tool_response.oldString", "tool_response.newString", "tool_response.replaceAll",
-	"tool_response.noOutputExpected",
+	"tool_response.type", "tool_response.structuredPatch", "tool_response.originalFile",
+	"tool_response.userModified", "tool_response.noOutputExpected",
 }
 
 // beyond are what Claude Code's documents have and the real one leaves out where
 // it has nothing to say.
 var beyond = []string{"permission_mode", "model", "tool_input.run_in_background", "tool_response.success"}
 
-// unlike are those whose values are each host's own.
-var unlike = []string{"session_id", "transcript_path", "permission_mode", "tool_use_id", "duration_ms", "tool_response.stdout"}
+// unlike are those whose values are each host's own. Cline does not tell whether
+// the last line of a file has an end.
+var unlike = []string{
+	"session_id", "transcript_path", "permission_mode", "tool_use_id", "duration_ms", "tool_response.stdout",
+	"tool_response.file.content", "tool_response.file.numLines", "tool_response.file.totalLines",
+}
 
 // ComparePayloads compares what the hooks of a run on Cline were given with what
 // Claude Code gives them for the same action: the members, and their values where
@@ -86,8 +89,7 @@ func (d *Done) twin(s *Seen, want map[string]any) (twin *Seen, n int) {
 	return twin, n
 }
 
-// members are what is compared of a payload: dotted names of up to two levels
-// and their values.
+// members are what is compared of a payload: dotted names and their values.
 func members(d *Done, s *Seen) map[string]any {
 	out := make(map[string]any)
 	put := func(name string, v any) {
@@ -102,15 +104,19 @@ func members(d *Done, s *Seen) map[string]any {
 		}
 		out[name] = v
 	}
-	for name, v := range s.Fields {
+	var walk func(name string, v any)
+	walk = func(name string, v any) {
 		object, ok := v.(map[string]any)
 		if !ok || slices.Contains(lacking, name) {
 			put(name, v)
-			continue
+			return
 		}
 		for k, v := range object {
-			put(name+"."+k, v)
+			walk(name+"."+k, v)
 		}
+	}
+	for name, v := range s.Fields {
+		walk(name, v)
 	}
 	return out
 }

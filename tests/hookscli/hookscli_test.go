@@ -66,7 +66,7 @@ func going(h hookscli.Host, soft bool) hookscli.Phase {
 
 // trusting is a phase before which the user trusts the project's hooks.
 func trusting(p hookscli.Phase, bin string) hookscli.Phase {
-	p.Before = []rig.Step{{Program: []string{filepath.Join(bin, "hookspan")}, Args: []string{"hooks", "trust"}}}
+	p.Before = []rig.Step{{Program: []string{filepath.Join(bin, "hookspan")}, Args: []string{"hooks", "trust", "--yes"}}}
 	return p
 }
 

@@ -96,6 +96,11 @@ func goesOn() []Row {
 	edited.Actions = []Action{{Kind: Edit, Paths: []string{edited.File}, Old: "two", New: "2"}}
 	edited.Want.Left, edited.Want.Calls = "one\n2\n", calls(post, "Edit")
 
+	read := tells(goes("after-read", "JSON after a file was read tells the model", on(post, "Read", says(`{"decision":"block","reason":"told-after-read"}`))))
+	read.Files = map[string]string{"row-after-read.txt": "one\ntwo\n"}
+	read.Actions = []Action{{Kind: Read, Paths: []string{"row-after-read.txt"}}}
+	read.File, read.Want.Left, read.Want.Calls = "", "", calls(post, "Read")
+
 	// The hook before the command only looks on.
 	ran := tells(goes("after-command", "exit code 2 after a command tells the model", on(pre, "Bash", ""), on(post, "Bash", refuses("told-after-command"))))
 	ran.Want.Calls = calls(post, "Bash", pre, "Bash")
@@ -109,7 +114,7 @@ func goesOn() []Row {
 		missing,
 		goes("plain-text", "plain text before a tool is for nobody", on(pre, "Bash", "echo told-plain-text")),
 		tells(goes("context", "a text for the model before a tool", on(pre, "Bash", specific(pre, `"additionalContext":"told-context"`)))),
-		update, async, wrote, edited, ran, broke,
+		update, async, wrote, edited, read, ran, broke,
 	}
 }
 

@@ -107,7 +107,7 @@ func umasks(t *testing.T, r *proof.Result) {
 				{"status"},
 				{"doctor"},
 				{"hooks", "add", "--event", "PreToolUse", "--", "true"},
-				{"hooks", "trust", filepath.Join(w.Home, "project")},
+				{"hooks", "trust", "--yes", filepath.Join(w.Home, "project")},
 				{"install", "cline"},
 				{"install", "claude"},
 				{"import", "cline"},

@@ -176,7 +176,7 @@ func projects(t *testing.T, r *proof.Result) {
 	// The row's own measure: with the user's word for it each of these would do
 	// something.
 	w.Work = filepath.Join(w.Home, "projects", "as-they-arefalse")
-	if out, errs, code := w.Hookspan("hooks", "trust", w.Work); code != 0 {
+	if out, errs, code := w.Hookspan("hooks", "trust", "--yes", w.Work); code != 0 {
 		r.Break("the project's hooks cannot be trusted: %s%s", out, errs)
 	}
 	w.Hook("PreToolUse", clineEvent(t, "trusted", "PreToolUse", object{

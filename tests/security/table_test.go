@@ -16,13 +16,14 @@ func TestAttacks(t *testing.T) {
 		nameRows,
 		bridgeRows,
 		redirectRows,
+		endlessRows,
 		cleartextRows,
 		tlsRows,
 		terminalRows,
 		projectRows,
 		modeRows,
 		injectRows, environRows,
-		buildRows,
+		guardRows, buildRows,
 		secretRows, gitleaksRows, saidRows, cutRows, ordinaryRows, programRows,
 	))
 }

@@ -81,7 +81,11 @@ func shows(trace string) [][]string {
 		{"hooks", "list"},
 		{"hooks", "list", "--json"},
 		{"hooks", "check"},
+		{"hooks", "trust"},
+		{"hooks", "trust", "--yes"},
 		{"hooks", "trust", "--list"},
+		{"hooks", "import", "claude", "--dry-run"},
+		{"hooks", "test", "--event", "PreToolUse", "--dry-run"},
 		{"flush"},
 		{"flush", "--json"},
 		{"flush", "--session", "\x1b[31m\u202e"},
@@ -119,8 +123,12 @@ func steered(t *testing.T, r *proof.Result) {
 		}
 		w.Work = work
 		hooks := text(t, object{
-			s: s, "hooks": object{s: []any{}, "PreToolUse": []any{
+			s: s, "env": object{s: s, "A": s}, "permissions": object{"deny": []string{s}}, "hooks": object{s: []any{}, "PreToolUse": []any{
 				object{"matcher": s, "hooks": []any{object{"type": "command", "command": "echo " + s, "timeout": s, s: s}, object{"type": s, "command": s}}},
+				object{"matcher": "Bash", "hooks": []any{
+					object{"type": "command", "command": "/no/" + s, "args": []string{s}},
+					object{"type": "http", "url": "http://127.0.0.1:9/", "headers": object{s: s, "X": s}, "allowedEnvVars": []string{s}},
+				}},
 				object{"matcher": "(" + s, "hooks": []any{object{"type": "http", "url": "http://127.0.0.1:9/" + s, "if": "Bash(" + s + ")"}}},
 			}},
 		})

@@ -23,6 +23,12 @@ func adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) 
 // started.
 func AwaitDeliveries(home string) error { return deliveries(home, nil) }
 
+// StopDeliveries asks them to end, with the signal that services and users send,
+// and waits for that.
+func StopDeliveries(home string) error {
+	return deliveries(home, func(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) })
+}
+
 // EndDeliveries ends those that linger because a destination is down.
 func EndDeliveries(home string) error {
 	return deliveries(home, func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) })

@@ -9,4 +9,6 @@ func adopt() error { return nil }
 
 func AwaitDeliveries(string) error { return nil }
 
+func StopDeliveries(string) error { return nil }
+
 func EndDeliveries(string) error { return nil }

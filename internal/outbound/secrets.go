@@ -1,4 +1,4 @@
-package deliver
+package outbound
 
 import (
 	"cmp"
@@ -13,11 +13,18 @@ import (
 // credential: removing shorter ones, such as "1", would garble every text.
 const minSecret = 6
 
-// scrubber removes what a request carries that may be a credential: the values
+// Secrets removes credentials from texts, whole and in pieces. A nil *Secrets
+// removes nothing.
+type Secrets struct {
+	whole  *strings.Replacer
+	pieces map[string]bool
+}
+
+// NewSecrets removes what a request carries that may be a credential: the values
 // of its headers and of the URL's query, and the URL's password. Servers echo
 // these, as in "unknown API key: ...", and errors go to the log, to the delivery
-// state and to the terminal.
-func scrubber(u *url.URL, headers map[string]string) *credentials {
+// state and to the terminal. The URL may be nil.
+func NewSecrets(u *url.URL, headers map[string]string) *Secrets {
 	var secrets []string
 	add := func(values ...string) {
 		for _, v := range values {
@@ -40,6 +47,9 @@ func scrubber(u *url.URL, headers map[string]string) *credentials {
 				add(string(b), password)
 			}
 		}
+	}
+	if u == nil {
+		u = &url.URL{}
 	}
 	if u.User != nil {
 		password, _ := u.User.Password()
@@ -66,7 +76,7 @@ func scrubber(u *url.URL, headers map[string]string) *credentials {
 			}
 		}
 	}
-	return &credentials{strings.NewReplacer(pairs...), pieces}
+	return &Secrets{strings.NewReplacer(pairs...), pieces}
 }
 
 // stars stand for a credential, piece is how many of its bytes in a row are too
@@ -76,19 +86,16 @@ const (
 	piece = 8
 )
 
-// credentials are what a text is rid of: whole, and in pieces.
-type credentials struct {
-	whole  *strings.Replacer
-	pieces map[string]bool
-}
-
-// Replace returns the text with stars in the place of credentials.
-func (c *credentials) Replace(text string) string {
-	text = c.whole.Replace(text)
+// Clean returns the text with stars in the place of credentials.
+func (s *Secrets) Clean(text string) string {
+	if s == nil {
+		return text
+	}
+	text = s.whole.Replace(text)
 	var b strings.Builder
 	done, end := 0, 0
 	for i := 0; i+piece <= len(text); i++ {
-		if !c.pieces[text[i:i+piece]] {
+		if !s.pieces[text[i:i+piece]] {
 			continue
 		}
 		if i >= end {
@@ -101,17 +108,18 @@ func (c *credentials) Replace(text string) string {
 	return b.String() + text[done:]
 }
 
-func (t *answers) scrub(text string) string {
-	if t.secrets == nil {
-		return text
-	}
-	return t.secrets.Replace(text)
-}
-
-// scrubbed keeps the cause unless its text holds a credential.
-func (t *answers) scrubbed(err error) error {
-	if text := err.Error(); t.scrub(text) != text {
-		return errors.New(t.scrub(text))
+// CleanError keeps the error unless its text holds a credential.
+func (s *Secrets) CleanError(err error) error {
+	if clean := s.Clean(err.Error()); clean != err.Error() {
+		return errors.New(clean)
 	}
 	return err
+}
+
+// error is CleanError that keeps the kind.
+func (s *Secrets) error(e *Error) *Error {
+	if clean := s.Clean(e.Error()); clean != e.Error() {
+		return &Error{Kind: e.Kind, Unreached: e.Unreached, Err: errors.New(clean)}
+	}
+	return e
 }

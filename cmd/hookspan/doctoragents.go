@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/hookproc"
+)
+
+// otherAgentsFor is how long the doctor mentions an agent that ran another's
+// hooks.
+const otherAgentsFor = 30 * 24 * time.Hour
+
+// examineOtherAgents names the agents that run hooks which were installed for
+// another, so that a user who misses their traces learns why.
+func (a *app) examineOtherAgents() []finding {
+	var out []finding
+	for _, o := range hookproc.OtherAgents(a.cfg.StateDir) {
+		if a.now().Sub(o.Last) > otherAgentsFor {
+			continue
+		}
+		out = append(out, finding{
+			"note", fmt.Sprintf("%s runs the entries of %s, last on %s; of its sessions nothing is recorded",
+				agentName(o.Agent), o.Program, o.Last.Local().Format(time.DateOnly)),
+			"hookspan does not support that agent yet; the entries do it no harm",
+		})
+	}
+	return out
+}
+
+// agentName is an agent's name as its users know it.
+func agentName(short string) string {
+	switch short {
+	case "codex":
+		return "Codex"
+	case "copilot":
+		return "GitHub Copilot"
+	case "droid":
+		return "Factory Droid"
+	case "gemini":
+		return "Gemini CLI"
+	case "qwen":
+		return "Qwen Code"
+	}
+	return short
+}

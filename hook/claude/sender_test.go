@@ -1,0 +1,143 @@
+package claude
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// recordedOfOthers is a payload that another agent gave to a hook, one for each
+// of its events and sets of members.
+type recordedOfOthers struct {
+	Agent   string          `json:"agent"`
+	Event   string          `json:"event"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+func otherPayloads(t *testing.T) []recordedOfOthers {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", "tables", "otheragents.ndjson"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	var out []recordedOfOthers
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r recordedOfOthers
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	if err := lines.Err(); err != nil || len(out) < 50 {
+		t.Fatalf("%d payloads, %v", len(out), err)
+	}
+	return out
+}
+
+func none(string) string { return "" }
+
+// nestedIn is the environment of a Claude Code that was started in the terminals of
+// all the other agents, which hand on their variables.
+func nestedIn(name string) string {
+	return map[string]string{
+		"COPILOT_CLI": "1", "QWEN_CODE_SESSION_ID": "q", "GEMINI_SESSION_ID": "g", "session_id": "d", "FACTORY_PROJECT_DIR": "/w",
+		"CLAUDE_PROJECT_DIR": "/w",
+	}[name]
+}
+
+func TestPayloadsOfOtherAgentsAreRecognised(t *testing.T) {
+	for _, r := range otherPayloads(t) {
+		if got := Peek(r.Payload, r.Event).Agent; got != r.Agent {
+			t.Errorf("%s %s: recognised as %q: %s", r.Agent, r.Event, got, r.Payload)
+		}
+		if got := PeekIn(nestedIn)(r.Payload, r.Event).Agent; got != r.Agent {
+			t.Errorf("%s %s in another's terminal: recognised as %q: %s", r.Agent, r.Event, got, r.Payload)
+		}
+	}
+}
+
+func TestPayloadsOfClaudeCodeAreItsOwnInAnyTerminal(t *testing.T) {
+	for _, f := range fixtures(t) {
+		for name, env := range map[string]func(string) string{"none": none, "nested": nestedIn} {
+			if got := PeekIn(env)(f.raw.Payload, f.raw.Event).Agent; got != "" {
+				t.Errorf("%s with environment %s: recognised as %q", path.Join(f.folder, f.file), name, got)
+			}
+		}
+	}
+}
+
+func TestAgentOfAPayload(t *testing.T) {
+	const s = `"session_id":"s","hook_event_name":"PreToolUse","cwd":"/w"`
+	transcript := func(path string) string { return `{` + s + `,"transcript_path":` + quote(path) + `}` }
+	env := func(pairs ...string) func(string) string {
+		return func(name string) string {
+			for i := 0; i < len(pairs); i += 2 {
+				if pairs[i] == name {
+					return pairs[i+1]
+				}
+			}
+			return ""
+		}
+	}
+	for _, c := range []struct {
+		name, payload string
+		env           func(string) string
+		want          string
+	}{
+		{"Claude Code's own folder", transcript("/home/u/.claude/projects/-w/s.jsonl"), nestedIn, ""},
+		{"CLAUDE_CONFIG_DIR", transcript("/data/cc/projects/-w/s.jsonl"), nestedIn, ""},
+		{"CLAUDE_CONFIG_DIR in another agent's folder", transcript("/home/u/.codex/claude/projects/-w/s.jsonl"), nestedIn, ""},
+		{"Windows", transcript(`C:\Users\u\.claude\projects\C--w\s.jsonl`), nestedIn, ""},
+		{"a resumed session's transcript has another name", transcript("/home/u/.claude/projects/-w/older.jsonl"), nestedIn, ""},
+		{"a project named after another agent", transcript("/home/u/.claude/projects/-home-u--codex/s.jsonl"), nestedIn, ""},
+		{"a time that a later Claude Code may send", `{` + s + `,"timestamp":"2026-11-22T10:00:00Z","turn_id":"x","transcript_path":"/h/.claude/projects/-w/s.jsonl"}`, nestedIn, ""},
+		{"CODEX_HOME", transcript("/data/cx/sessions/2026/11/22/rollout-2026-11-22T14-11-00-0.jsonl"), none, Codex},
+		{"Codex on Windows", transcript(`C:\Users\u\.codex\sessions\2026\11\22\rollout-x.jsonl`), none, Codex},
+		{"Codex without a transcript", `{` + s + `,"transcript_path":null,"turn_id":"t","model":"m"}`, none, Codex},
+		{"Qwen Code's files elsewhere", transcript("/data/q/projects/-w/chats/s.jsonl"), none, Qwen},
+		{"Qwen Code's folder", transcript("/home/u/.qwen/projects/-w/s.jsonl"), none, Qwen},
+		{"Qwen Code's prompt", `{` + s + `,"prompt_id":"s########3"}`, none, Qwen},
+		{"Gemini's files elsewhere", transcript("/data/g/tmp/ws/chats/session-2026-11-22T14-22-17de.jsonl"), none, Gemini},
+		{"COPILOT_HOME", transcript("/data/c/session-state/s/events.jsonl"), none, Copilot},
+		{"Factory's folder", transcript("/home/u/.factory/sessions/-w/s.jsonl"), none, Droid},
+		{"Droid's permission mode", `{` + s + `,"permission_mode":"auto-high"}`, none, Droid},
+		{"camel case", `{"sessionId":"s","hookName":"x","cwd":"/w"}`, none, Copilot},
+
+		// Nothing but the environment tells.
+		{"nothing tells", `{` + s + `}`, none, ""},
+		{"nothing tells, a transcript in an unknown place", transcript("/t/s1.jsonl"), nestedIn, ""},
+		{"Copilot runs the hook", `{` + s + `}`, env("COPILOT_CLI", "1"), Copilot},
+		{"Copilot's terminal, Claude Code's effort", `{` + s + `,"effort":{"level":"high"}}`, nestedIn, ""},
+		{"Copilot's terminal, Claude Code's prompt", `{` + s + `,"prompt_id":"0198"}`, nestedIn, ""},
+		{"Qwen Code runs the hook", transcript("/t/s1.jsonl"), env("QWEN_CODE_SESSION_ID", "s"), Qwen},
+		{"Qwen Code's terminal", transcript("/t/s1.jsonl"), env("QWEN_CODE_SESSION_ID", "another"), ""},
+		{"Gemini runs the hook", transcript("/t/s1.jsonl"), env("GEMINI_SESSION_ID", "s"), Gemini},
+		{"Droid runs the hook", transcript("/t/s1.jsonl"), env("FACTORY_PROJECT_DIR", "/w", "session_id", "s"), Droid},
+		{"a variable session_id of the user's", transcript("/t/s1.jsonl"), env("session_id", "s"), ""},
+		{"not JSON", "hello", nestedIn, ""},
+		{"nothing", "", nestedIn, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := PeekIn(c.env)([]byte(c.payload), "PreToolUse").Agent; got != c.want {
+				t.Errorf("recognised as %q, want %q: %s", got, c.want, c.payload)
+			}
+		})
+	}
+}
+
+func quote(s string) string { return `"` + strings.ReplaceAll(s, `\`, `\\`) + `"` }
+
+func TestSilenceIsAnObjectForQwenCodeAlone(t *testing.T) {
+	for agent, want := range map[string]string{Codex: "", Copilot: "", Droid: "", Gemini: "", Qwen: "{}\n"} {
+		if got := string(Silence(agent)); got != want {
+			t.Errorf("%s is answered %q, want %q", agent, got, want)
+		}
+	}
+}

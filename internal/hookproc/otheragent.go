@@ -1,0 +1,70 @@
+package hookproc
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/logfile"
+)
+
+// OtherAgent is an agent that has run hooks which were installed for another.
+type OtherAgent struct {
+	// Program is the hook program, Agent the short name of the agent that ran it.
+	Program, Agent string
+	// Last is when it last did.
+	Last time.Time
+}
+
+// otherAgents is the folder, below the state folder, with an empty file for each
+// program and agent, PROGRAM.AGENT, whose time is Last.
+const otherAgents = "other-agents"
+
+// OtherAgents gives the agents that have run hook programs of another, by name.
+func OtherAgents(stateDir string) []OtherAgent {
+	files, err := os.ReadDir(filepath.Join(stateDir, otherAgents))
+	if err != nil {
+		return nil // the first one makes the folder
+	}
+	var out []OtherAgent
+	for _, f := range files {
+		agent := filepath.Ext(f.Name())
+		info, err := f.Info()
+		if err != nil || len(agent) < 2 {
+			continue
+		}
+		out = append(out, OtherAgent{
+			Program: f.Name()[:len(f.Name())-len(agent)], Agent: agent[1:], Last: info.ModTime(),
+		})
+	}
+	return out
+}
+
+// leaveAlone answers an agent that runs another agent's hook as if there were no
+// hook. The first time the log says so.
+func (p *Process) leaveAlone(head hook.Head, cfg *config.Config, log logfile.Log) {
+	if p.Host.Silence != nil {
+		// The agent may have stopped listening; that is its own business.
+		_, _ = p.Stdout.Write(p.Host.Silence(head.Agent))
+	}
+	if p.off(cfg) {
+		return
+	}
+	path := filepath.Join(cfg.StateDir, otherAgents, p.Host.program()+"."+head.Agent)
+	now := p.Now()
+	if os.Chtimes(path, now, now) == nil {
+		return
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // The name is this program's.
+	if err != nil {
+		return
+	}
+	_ = f.Close()
+	log.Line(fmt.Sprintf("%s: run by %s, not by %s: it is not recorded (said once)", p.name(head), head.Agent, p.Host.Name))
+}

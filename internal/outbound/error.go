@@ -1,0 +1,230 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Kind says what kept a request from its answer.
+type Kind int
+
+// The kinds.
+const (
+	// Network is a connection that could not be made or broke, and all that has
+	// no kind of its own.
+	Network Kind = iota
+	// Timeout is a time limit, or a deadline of the context, that passed.
+	Timeout
+	// Canceled is a request that the caller gave up.
+	Canceled
+	// TooLong is a header or a body beyond the limit.
+	TooLong
+	// Switched is an answer 101 Switching Protocols.
+	Switched
+	// WantsTLS is a server that speaks TLS where the address says http, WantsHTTP
+	// one that does not where it says https.
+	WantsTLS
+	WantsHTTP
+	// WantsHTTP2 is a server that speaks HTTP/2 without TLS and nothing else, as
+	// those of gRPC do.
+	WantsHTTP2
+	// NotHTTP is a server of another protocol.
+	NotHTTP
+)
+
+// Error is a request without an answer, or an answer whose body is not whole.
+// Its text is one line without the URL.
+type Error struct {
+	Kind Kind
+	// Unreached reports that no connection could be made.
+	Unreached bool
+	// Err is the cause; nil where the answer itself is.
+	Err error
+	// text replaces the cause's in what Error returns, if not empty.
+	text string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.text != "" {
+		return e.text
+	}
+	return Line(e.Err.Error(), maxLine)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// WrongProtocol reports that the address names the wrong scheme or port: every
+// other request to it would fail alike.
+func (e *Error) WrongProtocol() bool {
+	switch e.Kind {
+	case Switched, WantsTLS, WantsHTTP, WantsHTTP2, NotHTTP:
+		return true
+	}
+	return false
+}
+
+// asError takes this package's error out of what an http.Client says around it,
+// which repeats the URL.
+func asError(err error) *Error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e
+	}
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		err = u.Err
+	}
+	return &Error{Err: err}
+}
+
+func tooLong(most int64) *Error {
+	return &Error{Kind: TooLong, text: fmt.Sprintf("the server answered with more than %d bytes", most)}
+}
+
+func wantsTLS() *Error {
+	return &Error{Kind: WantsTLS, text: "the server speaks TLS at this port, and the address begins with http://: write https://"}
+}
+
+// attempt is one request on its way.
+type attempt struct {
+	ctx   context.Context
+	req   *http.Request
+	limit time.Duration
+	// answered reports that a header came.
+	answered bool
+
+	mu   sync.Mutex
+	conn net.Conn
+}
+
+func (a *attempt) connected(i httptrace.GotConnInfo) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.conn = i.Conn
+}
+
+// connection is nil as long as there is none.
+func (a *attempt) connection() net.Conn {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.conn
+}
+
+// explain says in words what an error of net/http means.
+func (a *attempt) explain(err error) *Error {
+	e := &Error{Err: err}
+	var op *net.OpError
+	var dns *net.DNSError
+	e.Unreached = errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns)
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		e.Err = u.Err
+	}
+	switch {
+	case errors.Is(a.ctx.Err(), context.Canceled):
+		e.Kind, e.text = Canceled, "the request was given up"
+		e.Err = errors.Join(context.Canceled, err)
+	case a.ctx.Err() != nil, errors.Is(err, os.ErrDeadlineExceeded), isTimeout(err):
+		e.Kind, e.text = Timeout, a.late()
+		if a.ctx.Err() != nil {
+			e.Err = errors.Join(a.ctx.Err(), err)
+		}
+	case headerTooLong(err):
+		e.Kind, e.text = TooLong, fmt.Sprintf("the server answered with a header of more than %d bytes", maxHeader)
+	default:
+		a.protocol(e)
+	}
+	return e
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// headerTooLong knows the error by its words: it has no type.
+func headerTooLong(err error) bool {
+	return strings.Contains(err.Error(), "response headers exceeded") || strings.Contains(err.Error(), "read limit of")
+}
+
+func (a *attempt) late() string {
+	within := "in time"
+	if a.limit > 0 {
+		within = "within " + a.limit.String()
+	}
+	switch {
+	case a.answered:
+		return "the answer was not complete " + within
+	case a.connection() == nil:
+		return "no connection could be made " + within
+	}
+	return "no answer came " + within
+}
+
+// protocol finds a server that does not speak what the address says.
+func (a *attempt) protocol(e *Error) {
+	var record tls.RecordHeaderError
+	secure := a.req.URL.Scheme == "https"
+	var first []byte
+	if errors.As(e.Err, &record) {
+		first = record.RecordHeader[:]
+	} else if h, ok := a.connection().(*heard); ok && !secure && !a.answered {
+		first = h.start()
+	}
+	switch {
+	case len(first) < 5:
+		if errors.Is(e.Err, io.EOF) && !a.answered {
+			e.text = "the server closed the connection without an answer (EOF)"
+		}
+	case isSettings(first):
+		e.Kind = WantsHTTP2
+		e.text = "the server speaks HTTP/2 without TLS at this port, as gRPC does, and no HTTP/1.1"
+	case secure && string(first[:5]) == "HTTP/":
+		e.Kind = WantsHTTP
+		e.text = "the server speaks HTTP without TLS at this port, and the address begins with https://: write http://, or the port that has TLS"
+	case secure:
+		e.Kind = NotHTTP
+		e.text = "the server does not speak TLS at this port, and the address begins with https://"
+	case isTLS(first):
+		*e = *wantsTLS()
+	case string(first[:5]) != "HTTP/":
+		e.Kind = NotHTTP
+		e.text = fmt.Sprintf("what answers at this port is no HTTP server: it began with %q", first)
+	}
+}
+
+// isSettings reports the beginning of an HTTP/2 connection: a frame of type
+// SETTINGS, or GOAWAY from a server that gives up at once (RFC 9113, section 6).
+func isSettings(first []byte) bool {
+	return first[0] == 0 && (first[3] == 4 || first[3] == 7) && (len(first) < frameHeader || string(first[5:9]) == "\x00\x00\x00\x00")
+}
+
+// isTLS reports an alert or a handshake record (RFC 8446, section 5.1).
+func isTLS(first []byte) bool { return (first[0] == 0x15 || first[0] == 0x16) && first[1] == 3 }
+
+// cleartextToTLS reports the answer with which TLS servers that expect such a
+// mistake help: those of Go, nginx and Apache have words for it.
+func (a *attempt) cleartextToTLS(status int, body []byte) bool {
+	if a.req.URL.Scheme != "http" || status != http.StatusBadRequest {
+		return false
+	}
+	text := string(body[:min(len(body), 4<<10)])
+	for _, words := range []string{
+		"HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port", "speaking plain HTTP to an SSL-enabled server port",
+	} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}

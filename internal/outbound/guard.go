@@ -1,0 +1,102 @@
+package outbound
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"time"
+)
+
+// guard is the transport that keeps an answer within its bounds.
+type guard struct {
+	next http.RoundTripper
+	// own is next where this package made it, else nil.
+	own     *http.Transport
+	timeout time.Duration
+	most    int64
+	secrets *Secrets
+}
+
+// RoundTrip implements http.RoundTripper. The answer's body is in memory.
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := req.Context(), context.CancelFunc(func() {})
+	if g.timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, g.timeout)
+	}
+	defer cancel()
+	at := attempt{ctx: ctx, req: req, limit: g.timeout}
+	resp, err := g.next.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: at.connected})))
+	if err != nil {
+		return nil, g.secrets.error(at.explain(err))
+	}
+	// net/http reads no body under the context once the protocol is switched.
+	stop := context.AfterFunc(ctx, func() { _ = resp.Body.Close() })
+	defer func() {
+		stop()
+		_ = resp.Body.Close()
+	}()
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil, &Error{Kind: Switched, text: "the server answered 101 Switching Protocols, which no request here asks for: check the address"}
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, g.most+1))
+	var broken error
+	switch {
+	case int64(len(body)) > g.most:
+		body = body[:g.most]
+		broken = tooLong(g.most)
+	case err != nil:
+		at.answered = true
+		broken = g.secrets.error(at.explain(err))
+	case at.cleartextToTLS(resp.StatusCode, body):
+		return nil, wantsTLS()
+	}
+	whole := *resp
+	whole.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), ending{broken}))
+	whole.ContentLength = int64(len(body))
+	if broken != nil {
+		whole.ContentLength = -1
+	}
+	return &whole, nil
+}
+
+// ending is the end of a body.
+type ending struct{ err error }
+
+func (e ending) Read([]byte) (int, error) {
+	if e.err == nil {
+		return 0, io.EOF
+	}
+	return 0, e.err
+}
+
+// heard is a connection that keeps the first bytes the server sent, by which
+// what is no HTTP server can be told.
+type heard struct {
+	net.Conn
+	mu    sync.Mutex
+	first []byte
+}
+
+// frameHeader is the length of an HTTP/2 frame's header, and of what is kept.
+const frameHeader = 9
+
+// Read implements net.Conn.
+func (h *heard) Read(p []byte) (int, error) {
+	n, err := h.Conn.Read(p)
+	h.mu.Lock()
+	if room := frameHeader - len(h.first); room > 0 && n > 0 {
+		h.first = append(h.first, p[:min(n, room)]...)
+	}
+	h.mu.Unlock()
+	return n, err
+}
+
+func (h *heard) start() []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return bytes.Clone(h.first)
+}

@@ -1,0 +1,298 @@
+package security_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/tests/internal/lab"
+	"github.com/hookspan/hookspan/tests/internal/proof"
+)
+
+// guardRows keep a user's guard from being asked.
+var guardRows = []proof.Row{
+	{
+		Name:  "one call of 600 commands, one of which a hook denies, with 24 to 256 file descriptors",
+		Rule:  "the call is denied; without that command it runs, from 64 descriptors on; at most as many hooks run at a time as 4 per core, or 8",
+		Short: 9, Long: 30, Run: manyCommands,
+	},
+	{
+		Name:  "one edit of 2,500 blocks, equal or different, one of which a hook denies",
+		Rule:  "the call is denied before Cline gives up the hook after 30 s; in the long run also by slow hooks",
+		Short: 2, Long: 4, Run: manyBlocks,
+	},
+	{
+		Name:  "a hookspan that is missing, not executable, broken, killed, silent, or answers garbage, and 3 to 16 file descriptors",
+		Rule:  "a tool call is denied with the reason where a file may hold a hook for it, and goes on without such a file, after HOOKSPAN_HOOKS=false and HOOKSPAN_HOOKS_ON_ERROR=allow",
+		Short: 60, Run: brokenRunner,
+	},
+	{
+		Name:  "an http hook that is answered with nothing, with 101, a byte at a time, or with half a head, beside a hook that denies",
+		Rule:  "the call is denied, with the reason of the hook that denies",
+		Short: 4, Run: hangingRequests,
+	},
+}
+
+// guarding gives a world's user a hook for tool calls, and the payload's answer.
+func guarding(t *testing.T, w *lab.World, hooks ...object) {
+	t.Helper()
+	w.Write(".cline/hooks.json", string(text(t, object{"hooks": object{"PreToolUse": []any{object{"hooks": hooks}}}})))
+}
+
+func command(line string) object { return object{"type": "command", "command": line} }
+
+// told is what Cline is told by a hook process.
+type told struct {
+	Cancel       bool
+	ErrorMessage string
+}
+
+// asks gives a tool call to cline-hook under limits.
+func asks(t *testing.T, r *proof.Result, w *lab.World, payload []byte, launch ...string) (told, time.Duration) {
+	t.Helper()
+	began := time.Now()
+	o := w.Call(lab.Call{Args: []string{"PreToolUse"}, Stdin: bytes.NewReader(payload), Launch: launch})
+	r.Trial(1)
+	var answer told
+	if err := json.Unmarshal([]byte(o.Out), &answer); err != nil || o.Code != 0 || o.Err != "" {
+		r.Break("%v: %s, answered %.300q, said %.300q", launch, o.State, o.Out, o.Err)
+	}
+	return answer, time.Since(began)
+}
+
+func needsShell(r *proof.Result) {
+	if runtime.GOOS == "windows" {
+		r.Skip("these hooks are shell scripts for /bin/sh")
+	}
+}
+
+func manyCommands(t *testing.T, r *proof.Result) {
+	needsShell(r)
+	const n = 600
+	w := lab.New(t)
+	log := filepath.Join(w.Home, "log")
+	guarding(t, w, command(`echo + >> '`+log+`'; case $(cat) in *"rm -rf"*) echo no >&2; echo - >> '`+log+`'; exit 2;; esac; echo - >> '`+log+`'`))
+	call := func(id string, denied int) []byte {
+		commands := make([]string, n)
+		for i := range commands {
+			if commands[i] = fmt.Sprintf("echo %d", i); i == denied {
+				commands[i] = "rm -rf /"
+			}
+		}
+		return text(t, object{
+			"clineVersion": "", "hookName": "tool_call", "timestamp": "2026-11-22T12:00:00.000Z", "taskId": "conv_1", "agent_id": "a",
+			"workspaceRoots": []string{w.Work}, "sessionContext": object{"rootSessionId": "many"},
+			"tool_call": object{"id": id, "name": "run_commands", "input": object{"commands": commands}},
+		})
+	}
+	limits, places := []int{24, 200, 256}, []int{n / 2, n - 1}
+	if proof.Soak() {
+		limits, places = []int{24, 32, 64, 200, 256}, []int{0, 1, n / 2, n - 2, n - 1}
+	}
+	most := 0
+	for _, limit := range limits {
+		launch := fmt.Sprintf("nofile=%d", limit)
+		for _, denied := range places {
+			answer, _ := asks(t, r, w, call(fmt.Sprintf("%d-%d", limit, denied), denied), launch)
+			if !answer.Cancel {
+				r.Break("%d descriptors, the denied command at %d of %d: the call is not denied", limit, denied, n)
+			}
+			most = max(most, peak(t, log))
+		}
+		answer, _ := asks(t, r, w, call(fmt.Sprintf("%d-none", limit), -1), launch)
+		if answer.Cancel && limit >= 64 {
+			r.Break("%d descriptors, no denied command: denied: %s", limit, answer.ErrorMessage)
+		}
+		most = max(most, peak(t, log))
+	}
+	if limit := max(8, 4*runtime.GOMAXPROCS(0)); most > limit {
+		r.Break("%d hooks ran at a time, want at most %d", most, limit)
+	}
+	r.Note("at most %d hooks at a time", most)
+}
+
+// peak is how many hooks ran at a time by their log, which it takes away.
+func peak(t *testing.T, log string) int {
+	t.Helper()
+	b, err := os.ReadFile(log)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	_ = os.Remove(log)
+	running, most := 0, 0
+	for line := range strings.Lines(string(b)) {
+		if line == "+\n" {
+			running++
+		} else {
+			running--
+		}
+		most = max(most, running)
+	}
+	return most
+}
+
+func manyBlocks(t *testing.T, r *proof.Result) {
+	needsShell(r)
+	const n = 2500
+	w := lab.New(t)
+	hooks := map[string]string{"": `case $(cat) in *SECRET*) echo no >&2; exit 2;; esac`}
+	if proof.Soak() {
+		hooks["slow "] = `p=$(cat); sleep 0.2; case $p in *SECRET*) echo no >&2; exit 2;; esac`
+	}
+	for what, hook := range hooks {
+		guarding(t, w, command(hook))
+		for _, equal := range []bool{true, false} {
+			var diff strings.Builder
+			for i := range n {
+				if equal {
+					i = 0
+				}
+				fmt.Fprintf(&diff, "------- SEARCH\nold %d\n=======\nnew %d\n+++++++ REPLACE\n", i, i)
+			}
+			diff.WriteString("------- SEARCH\nx\n=======\nSECRET\n+++++++ REPLACE\n")
+			payload := clineEvent(t, fmt.Sprintf("blocks-%s%t", what, equal), "PreToolUse", object{"preToolUse": object{
+				"toolName": "replace_in_file", "parameters": object{"path": "a.ts", "diff": diff.String()},
+			}}).Payload
+			answer, took := asks(t, r, w, payload)
+			if !answer.Cancel || took > 30*time.Second {
+				r.Break("%shook, equal blocks %t: %+v after %v, want it denied within 30 s", what, equal, answer, took)
+			}
+			r.Note("%shook, equal blocks %t: %.1f s", what, equal, took.Seconds())
+		}
+	}
+}
+
+func brokenRunner(t *testing.T, r *proof.Result) {
+	needsShell(r)
+	guard := string(text(t, object{"hooks": object{"PreToolUse": []any{object{"hooks": []any{command("echo no >&2; exit 2")}}}}}))
+	files := map[string]struct {
+		hooks, setting string
+		denied         bool
+	}{
+		"a guard":                  {guard, "", true},
+		"a guard, allow":           {guard, "HOOKSPAN_HOOKS_ON_ERROR=allow", false},
+		"a guard, hooks off":       {guard, "HOOKSPAN_HOOKS=false", false},
+		"a file without guards":    {`{"hooks":{"PostToolUse":[]}}`, "", false},
+		"a file that is no JSON":   {`{"hooks":{"PreToolUse"`, "", true},
+		"no file":                  {"", "", false},
+		"no file, deny on failure": {"", "HOOKSPAN_HOOKS_ON_ERROR=deny", false},
+	}
+	runners := map[string]string{
+		"missing": "", "not executable": "x", "exit code 1": "exit 1", "exit code 2": "exit 2", "killed": "kill -9 $$", "silent": "exit 0",
+		"no JSON": "echo panic: x", "null": "echo null", "an array": "echo '[]'", "two objects": `echo '{}{}'`,
+	}
+	call := func(id string) []byte {
+		return clineEvent(t, id, "PreToolUse", object{"preToolUse": object{"toolName": "execute_command", "parameters": object{"command": "ls"}}}).Payload
+	}
+	for name, body := range runners {
+		for what, tc := range files {
+			w := lab.New(t)
+			dir := filepath.Join(w.Home, "bin")
+			if err := errors.Join(os.Mkdir(dir, 0o700), os.Link(filepath.Join(lab.Programs, "cline-hook"), filepath.Join(dir, "cline-hook"))); err != nil {
+				t.Fatal(err)
+			}
+			if body != "" {
+				w.Write("bin/hookspan", "#!/bin/sh\ncat >/dev/null\n"+body+"\n")
+				if name != "not executable" {
+					if err := os.Chmod(filepath.Join(dir, "hookspan"), 0o700); err != nil { //nolint:gosec // A program.
+						t.Fatal(err)
+					}
+				}
+			}
+			if tc.hooks != "" {
+				w.Write(".cline/hooks.json", tc.hooks)
+			}
+			cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "cline-hook"), "PreToolUse")
+			cmd.Env, cmd.Dir, cmd.Stdin = append(w.Environ, tc.setting), w.Work, bytes.NewReader(call("broken"))
+			out, err := cmd.Output()
+			var answer told
+			if err := errors.Join(err, json.Unmarshal(out, &answer)); err != nil || answer.Cancel != tc.denied {
+				r.Break("hookspan %s, %s: answered %q (%v), want denied %t", name, what, out, err, tc.denied)
+			}
+			if answer.Cancel && !strings.Contains(answer.ErrorMessage, "could not run your hooks") {
+				r.Break("hookspan %s, %s: reason %q", name, what, answer.ErrorMessage)
+			}
+			r.Trial(1)
+		}
+	}
+	for limit := 3; limit <= 16; limit++ {
+		w := lab.New(t)
+		launch := fmt.Sprintf("nofile=%d", limit)
+		if answer, _ := asks(t, r, w, call("free"), launch); answer.Cancel {
+			r.Break("%d descriptors, no file: denied: %s", limit, answer.ErrorMessage)
+		}
+		w.Write(".cline/hooks.json", guard)
+		if answer, _ := asks(t, r, w, call("few"), launch); !answer.Cancel {
+			r.Break("%d descriptors, a guard: not denied", limit)
+		}
+	}
+}
+
+func hangingRequests(t *testing.T, r *proof.Result) {
+	needsShell(r)
+	for name, answer := range map[string]string{
+		"nothing": "", "101": "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", "half a head": "HTTP/1.1 200 OK\r\nX: ",
+		"a body that drips": "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n",
+	} {
+		var lc net.ListenConfig
+		l, err := lc.Listen(t.Context(), "tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				// The hook's own end closes it.
+				_, _ = c.Write([]byte(answer))
+				go drip(c, strings.HasSuffix(answer, "0\r\n\r\n"))
+			}
+		}()
+		w := lab.New(t)
+		guarding(t, w,
+			object{"type": "http", "url": "http://" + l.Addr().String() + "/", "timeout": 1},
+			command("echo no >&2; exit 2"))
+		payload := clineEvent(t, "hanging", "PreToolUse", object{"preToolUse": object{"toolName": "execute_command", "parameters": object{"command": "ls"}}}).Payload
+		got, took := asks(t, r, w, payload)
+		if !got.Cancel || got.ErrorMessage != "no" || took > 20*time.Second {
+			r.Break("answered with %s: %+v after %v, want the denial of the other hook", name, got, took)
+		}
+		_ = l.Close()
+		<-done
+	}
+}
+
+// drip holds a connection until the other side closes it, and sends a byte now
+// and then if it is told to.
+func drip(c net.Conn, drips bool) {
+	defer c.Close() //nolint:errcheck // Nobody is to be told.
+	buf := make([]byte, 4096)
+	for {
+		if err := c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+			return
+		}
+		_, err := c.Read(buf)
+		var timeout net.Error
+		if err != nil && (!errors.As(err, &timeout) || !timeout.Timeout()) {
+			return
+		}
+		if drips {
+			if _, err := c.Write([]byte(" ")); err != nil {
+				return
+			}
+		}
+	}
+}
