@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -442,9 +443,13 @@ func plural(n int, what string) string {
 	return s
 }
 
+// maxLog is the largest log that is looked through, in bytes. hookspan starts a
+// new one long before.
+const maxLog = 64 << 20
+
 // examineLog shows the newest lines of the log.
 func (a *app) examineLog() []finding {
-	f, err := os.Open(a.cfg.LogPath())
+	f, _, err := regular.Open(a.cfg.LogPath(), regular.Options{Max: maxLog})
 	if err != nil {
 		return nil
 	}

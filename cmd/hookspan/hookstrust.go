@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 func (a *app) hooksTrustCmd() *cobra.Command {
@@ -178,8 +180,11 @@ func (a *app) listTrusted(asJSON bool) error {
 	out := []trustedFile{}
 	for _, f := range a.trust().List() {
 		standing := "trusted"
-		data, err := os.ReadFile(f.Path)
+		data, err := regular.Read(f.Path, regular.Options{Max: maxHooksFile, NoLink: true})
+		var other *regular.Error
 		switch {
+		case errors.As(err, &other):
+			standing = "changed" // another kind of file is in its place
 		case err != nil:
 			standing = "missing"
 		case !a.trust().Trusted(f.Path, data):

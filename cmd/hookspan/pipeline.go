@@ -25,6 +25,7 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/llmusage"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -194,6 +195,9 @@ type broken struct{ err error }
 func (b broken) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return b.err }
 func (b broken) Shutdown(context.Context) error                             { return nil }
 
+// maxRules is the largest file of redaction rules, in bytes.
+const maxRules = 4 << 20
+
 // redactor removes secrets; it is nil when the user switched that off.
 func (a *app) redactor() (*redact.Redactor, error) {
 	if !a.cfg.Redact {
@@ -203,7 +207,7 @@ func (a *app) redactor() (*redact.Redactor, error) {
 	if path == "" {
 		path = filepath.Join(a.cfg.ConfigDir, "redact.rules")
 	}
-	f, err := os.Open(path) //nolint:gosec // The user's own settings name it.
+	f, _, err := regular.Open(path, regular.Options{Max: maxRules})
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return redact.New(nil), nil
 	}

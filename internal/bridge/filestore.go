@@ -12,12 +12,17 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 const (
 	// maxStoredEvents and maxStoredBytes bound the file of events.
 	maxStoredEvents = 10_000
 	maxStoredBytes  = 50 << 20
+	// maxLoadedBytes is the largest file of another writer that is taken up; a
+	// larger one is moved aside.
+	maxLoadedBytes = 256 << 20
 	// maxStoredErrors and maxErrorBytes bound the file of errors.
 	maxStoredErrors = 1_000
 	maxErrorBytes   = 5 << 20
@@ -181,7 +186,7 @@ func (s *FileStore) note(notes []problem) error {
 // read is moved aside, and then the problem tells where to. A single value that
 // is no array counts as an array of one.
 func (s *FileStore) load(path string) (elements [][]byte, broken *problem, err error) {
-	b, err := os.ReadFile(path)
+	b, err := regular.Read(path, regular.Options{Max: maxLoadedBytes})
 	var why error
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

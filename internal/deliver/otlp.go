@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +21,8 @@ import (
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // maxAnswer bounds what is read of a destination's answer.
@@ -108,10 +109,13 @@ func otlpOptions(o OTLP, u *url.URL, client *http.Client) []otlptracehttp.Option
 	return opts
 }
 
+// maxPEM is the largest file of certificates, in bytes.
+const maxPEM = 16 << 20
+
 func (o OTLP) tls() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CA != "" {
-		pem, err := os.ReadFile(o.CA)
+		pem, err := regular.Read(o.CA, regular.Options{Max: maxPEM})
 		if err != nil {
 			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE: %w", err)
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // backupSuffix ends the name of the copy that the first install makes of a
@@ -338,7 +338,7 @@ func PlanClaudeUninstall(_ context.Context, sys System, o ClaudeOptions) (*Claud
 		if len(e.Changes) == 0 && !recorded {
 			continue
 		}
-		kept, err := os.ReadFile(backupPath(e.Path))
+		kept, err := regular.Read(backupPath(e.Path), regular.Options{Max: maxSettingsBytes, NoLink: true})
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || isNotDir(err):
 		case err != nil:

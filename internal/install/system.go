@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // System is the machine whose hook folders are edited. Files are the real ones
@@ -258,12 +260,15 @@ func resolve(path string) (string, error) {
 	}
 }
 
+// maxStateBytes bounds what is read of Cline's own settings.
+const maxStateBytes = 64 << 20
+
 // hooksOff reports that Cline's own settings switch hooks off, and the file
 // that says so. Editors built on VS Code keep theirs in a database of their
 // own, which is not looked at.
 func (s System) hooksOff() (string, bool) {
 	path := filepath.Join(s.clineDataDir(), "globalState.json")
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, regular.Options{Max: maxStateBytes})
 	if err != nil {
 		return "", false
 	}

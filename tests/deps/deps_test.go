@@ -137,14 +137,15 @@ var mayImport = map[string][]string{
 	"spool":             {},
 	"config":            {},
 	"internal/redact":   {},
-	"internal/logfile":  {},
+	"internal/logfile":  {"internal/regular"},
+	"internal/regular":  {},
 	"internal/jsontext": {},
-	"internal/bridge":   {"hook/cline"},
-	"internal/hookfile": {"internal/jsontext"},
+	"internal/bridge":   {"hook/cline", "internal/regular"},
+	"internal/hookfile": {"internal/jsontext", "internal/regular"},
 	"otelmap":           {"hook"},
 	"internal/importer": {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
-		"config", "hook", "spool", "internal/logfile",
+		"config", "hook", "spool", "internal/logfile", "internal/regular",
 	},
 }
 
@@ -312,12 +313,16 @@ func TestPurePackages(t *testing.T) {
 	}
 }
 
-// clockCalls finds the uses of a clock, under whatever name time is imported.
-func clockCalls(file *ast.File) []*ast.SelectorExpr {
+// clockCalls finds the uses of a clock.
+func clockCalls(file *ast.File) []*ast.SelectorExpr { return uses(file, "time", clocks) }
+
+// uses finds where names of a package are used, under whatever name it is
+// imported.
+func uses(file *ast.File, pkg string, names []string) []*ast.SelectorExpr {
 	name := ""
 	for _, spec := range file.Imports {
-		if spec.Path.Value == `"time"` {
-			name = "time"
+		if spec.Path.Value == strconv.Quote(pkg) {
+			name = path.Base(pkg)
 			if spec.Name != nil {
 				name = spec.Name.Name
 			}
@@ -332,7 +337,7 @@ func clockCalls(file *ast.File) []*ast.SelectorExpr {
 		if !ok {
 			return true
 		}
-		if x, ok := sel.X.(*ast.Ident); ok && x.Name == name && slices.Contains(clocks, sel.Sel.Name) {
+		if x, ok := sel.X.(*ast.Ident); ok && x.Name == name && slices.Contains(names, sel.Sel.Name) {
 			found = append(found, sel)
 		}
 		return true
