@@ -112,7 +112,7 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 func readClaudeSettings(path string) ([]byte, error) {
 	data, err := regular.Read(path, regular.Options{Max: maxHooksFile})
 	if err != nil {
-		return nil, fmt.Errorf("settings: %w", err)
+		return nil, fmt.Errorf("settings %q: %w", path, err)
 	}
 	return data, nil
 }
