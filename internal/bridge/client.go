@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -29,7 +28,7 @@ const maxAnswer = 64 << 10
 func (c *Client) Post(ctx context.Context, events ...[]byte) (taken []bool, err error) {
 	// No proxy, no redirect, and nothing kept open: the process ends soon.
 	transport := &http.Transport{
-		DialContext: (&net.Dialer{}).DialContext, DisableKeepAlives: len(events) == 1, DisableCompression: true,
+		DialContext: dialOwn, DisableKeepAlives: len(events) == 1, DisableCompression: true,
 		MaxResponseHeaderBytes: maxAnswer,
 	}
 	defer transport.CloseIdleConnections()
