@@ -211,6 +211,15 @@ type settingsFile struct {
 // kilobytes.
 const maxSettingsBytes = 16 << 20
 
+// read reads the file for a change: the user's through symbolic links, a project's
+// through none.
+func (c claudeFile) read() (settingsFile, error) {
+	if err := throughLink(c.project, c.path); err != nil {
+		return settingsFile{}, fmt.Errorf("settings %q: %w", c.path, err)
+	}
+	return readSettings(c.path)
+}
+
 // readSettings reads a settings file through symbolic links.
 func readSettings(path string) (settingsFile, error) {
 	f := settingsFile{target: path}

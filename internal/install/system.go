@@ -79,6 +79,9 @@ type Folder struct {
 	Path string
 	// Role says who reads it.
 	Role Role
+
+	// workspace is the project that the folder belongs to; empty for the user's.
+	workspace string
 }
 
 // Readers names the programs that read the folder, for people.
@@ -159,8 +162,8 @@ func (s System) folders(ctx context.Context, workspace string) ([]Folder, []stri
 			return nil, nil, fmt.Errorf("project folder %q: not a folder: name the project's root folder", workspace)
 		}
 		list = []Folder{
-			{Path: filepath.Join(workspace, ".clinerules", "hooks"), Role: RoleShared},
-			{Path: filepath.Join(workspace, ".cline", "hooks"), Role: RoleSDK},
+			{Path: filepath.Join(workspace, ".clinerules", "hooks"), Role: RoleShared, workspace: workspace},
+			{Path: filepath.Join(workspace, ".cline", "hooks"), Role: RoleSDK, workspace: workspace},
 		}
 	} else {
 		if !filepath.IsAbs(s.Home) {
