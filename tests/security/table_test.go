@@ -20,6 +20,7 @@ func TestAttacks(t *testing.T) {
 		tlsRows,
 		terminalRows,
 		projectRows,
+		kindRows,
 		modeRows,
 		injectRows,
 		buildRows,
