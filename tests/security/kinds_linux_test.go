@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -34,6 +35,55 @@ var kindRows = []proof.Row{
 		Rule:  fmt.Sprintf("each program ends by itself and uses below %d MB", mostRead>>20),
 		Short: 300, Run: oddKinds,
 	},
+	{
+		Name:  "a transcript of Claude Code's that a hook names, with a terabyte behind its rows, or as one of these kinds, when its run is delivered",
+		Rule:  fmt.Sprintf("the run's spans arrive without what is beyond the limits; the log and the doctor name a file that was not read whole; below %d MB", mostRead>>20),
+		Short: 7, Run: oddTranscripts,
+	},
+}
+
+func oddTranscripts(t *testing.T, r *proof.Result) {
+	const session = "7c1f0e52-9a4d-4b63-8f21-5d0b6a2e9c17"
+	all := maps.Clone(kinds)
+	all["rows and a terabyte"] = func(path string) error {
+		row := `{"type":"user","sessionId":"` + session + `","timestamp":"2026-11-20T11:00:00Z","message":{"role":"user","content":"x"}}` + "\n"
+		return errors.Join(os.WriteFile(path, []byte(row), 0o600), os.Truncate(path, 1<<40))
+	}
+	peak := int64(0)
+	for kind, put := range all {
+		w := lab.New(t)
+		path := filepath.Join(w.Home, ".claude", "projects", "-w", session+".jsonl")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), put(path)); err != nil {
+			t.Fatal(err)
+		}
+		for _, event := range []object{
+			{"hook_event_name": "UserPromptSubmit", "prompt": "go"},
+			{"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_use_id": "t1", "tool_input": object{"command": "ls"}, "tool_response": object{"stdout": "x"}},
+			{"hook_event_name": "Stop"},
+		} {
+			event["session_id"], event["transcript_path"], event["cwd"] = session, path, w.Work
+			o := w.Call(lab.Call{Program: "claude-hook", Args: []string{fmt.Sprint(event["hook_event_name"])}, Stdin: bytes.NewReader(text(t, event))})
+			if err := o.Neutral(""); err != nil {
+				r.Break("%s: %v", kind, err)
+			}
+		}
+		endSweeps(t, w)
+		o, kib, err := w.Peak(lab.Call{Program: "hookspan", Args: []string{"flush", "--wait"}})
+		if err != nil || o.Code != 0 || kib<<10 >= mostRead {
+			r.Break("%s: %s, %d MB, %v, said %.300q", kind, o.State, kib>>10, err, o.Err)
+		}
+		peak = max(peak, kib)
+		if n := len(w.OTLP.Spans()); n < 2 {
+			r.Break("%s: %d spans arrived, want the run and its call", kind, n)
+		}
+		doctor, _, _ := w.Hookspan("doctor")
+		log, _ := os.ReadFile(filepath.Join(w.State(), "hookspan.log"))
+		if strings.Contains(kind, "terabyte") && (!strings.Contains(doctor, "left out") || !bytes.Contains(log, []byte(session+".jsonl"))) {
+			r.Break("%s: nothing says that a part was left out: log %.300q, doctor %.300q", kind, log, doctor)
+		}
+		r.Trial(1)
+	}
+	r.Note("peak %d MB", peak>>10)
 }
 
 // exchange has a file and a pipe take turns under a name until the returned
