@@ -44,7 +44,7 @@ type Event struct {
 }
 
 // maxName is the size in bytes of the longest name, path or id of an event.
-const maxName = 1 << 20
+const maxName = 4 << 20
 
 // text is a string of a payload; anything but a string counts as none.
 type text string
