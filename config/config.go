@@ -17,7 +17,7 @@ import (
 // the check (see checks in check.go), secret keeps a value out of all output.
 type Config struct {
 	Exporters   []string `group:"Destinations" env:"HOOKSPAN_EXPORTERS" whenWrong:"store" kind:"exporters" allowed:"a comma list of store, otlp, infinium, file" doc:"Where traces go. Unset: store always, otlp when an OTLP endpoint is set, infinium when its id and secret are set, file when HOOKSPAN_FILE_PATH is set. A wrong value counts as store."`
-	FilePath    string   `env:"HOOKSPAN_FILE_PATH" kind:"abspath" allowed:"an absolute path" doc:"File that receives traces as OTLP JSON lines."`
+	FilePath    string   `env:"HOOKSPAN_FILE_PATH" kind:"abspath" allowed:"an absolute path" doc:"File that receives traces as OTLP JSON lines. A link, another user's file, and in a folder that others can write to a file that they can write to, are refused."`
 	Traceparent string   `env:"HOOKSPAN_TRACEPARENT" kind:"traceparent" allowed:"a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"Trace context that becomes the parent of each run."`
 
 	Disabled    bool          `group:"Recording" env:"HOOKSPAN_DISABLED" envDefault:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Switches recording off; a wrong value does so too."`

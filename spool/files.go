@@ -79,7 +79,7 @@ func openRoot(dir string) (*os.Root, error) {
 	if err := checkDir(fi); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(dir + folderOnly)
 	if err != nil {
 		return nil, err
 	}

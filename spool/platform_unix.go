@@ -19,6 +19,9 @@ const (
 	syncMode = os.O_RDONLY
 	// noBlock keeps the opening of a fifo from waiting for its other end.
 	noBlock = syscall.O_NONBLOCK
+	// folderOnly ends a path that can only be a folder's: what has taken its place
+	// is not opened.
+	folderOnly = "/"
 )
 
 // checkOwner refuses what another user owns, or may change behind our back.
@@ -92,7 +95,7 @@ func syncDir(d *os.Root) error {
 // whoever made it may have made them.
 func SyncAbove(path string) error {
 	for parent := filepath.Dir(path); parent != path; path, parent = parent, filepath.Dir(parent) {
-		f, err := os.Open(parent) //nolint:gosec // Nothing is read from it.
+		f, err := os.OpenFile(parent, os.O_RDONLY|syscall.O_DIRECTORY, 0) //nolint:gosec // Nothing is read from it.
 		if err != nil {
 			return nil //nolint:nilerr // Without the right to look into it we made no name there that could be found again.
 		}

@@ -17,6 +17,8 @@ const (
 	// write access.
 	syncMode = os.O_RDWR
 	noBlock  = 0
+	// folderOnly is nothing here: opening waits for nothing.
+	folderOnly = ""
 )
 
 // lockAt is the high half of the offset of the one byte that is locked.

@@ -177,7 +177,7 @@ func (s *Spool) Sessions() ([]Key, error) {
 // list reads the folder as far as it goes: entries that vanish meanwhile are
 // no error.
 func list(d *os.Root, name string) ([]fs.DirEntry, error) {
-	f, err := d.Open(name)
+	f, err := d.OpenFile(name, os.O_RDONLY|noBlock, 0)
 	if err != nil {
 		return nil, err
 	}

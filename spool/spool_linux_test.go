@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // TestAppendThatMeetsARemoval stops an append between its opening of the log
@@ -77,4 +79,43 @@ func openings(t *testing.T, path string) int {
 		}
 	}
 	return n
+}
+
+// TestOpenNeverWaitsForAnExchangedFolder has the spool's folder and a pipe take
+// turns under its name, as in a state folder that others can write to.
+func TestOpenNeverWaitsForAnExchangedFolder(t *testing.T) {
+	base := t.TempDir()
+	dir, pipe := filepath.Join(base, "spool"), filepath.Join(base, "pipe")
+	must(t, os.Mkdir(dir, 0o700))
+	must(t, syscall.Mkfifo(pipe, 0o600))
+	stop, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				done <- nil
+				return
+			default:
+				if err := unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, pipe, unix.RENAME_EXCHANGE); err != nil {
+					done <- err
+					return
+				}
+			}
+		}
+	}()
+	opened, refused := 0, 0
+	for range 5_000 {
+		s, err := Open(dir, Options{})
+		if err != nil {
+			refused++
+			continue
+		}
+		opened++
+		must(t, s.Close())
+	}
+	close(stop)
+	must(t, <-done)
+	if opened == 0 || refused == 0 {
+		t.Errorf("opened %d times, refused %d times: one of the two never happened", opened, refused)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -87,6 +88,7 @@ func (a *app) bridge(cmd *cobra.Command, f bridgeFlags) error {
 		}
 	}
 	ctx := cmd.Context()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(bridge.MemoryLimit))
 	listeners, err := bridge.Listen(ctx, f.port)
 	switch {
 	case errors.Is(err, bridge.ErrTaken):

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // agentHooks names the package that wrote such entries before; npm has it no
@@ -205,7 +206,7 @@ func enableHooks(path string, text []byte, command string) ([]byte, error) {
 
 // count counts the entries in the file.
 func (o *hooksOutcome) count() error {
-	text, err := os.ReadFile(o.ConfigPath)
+	text, err := regular.Read(o.ConfigPath, regular.Options{Max: maxHooksFile})
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
 )
 
@@ -108,7 +109,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 // demoHook copies the hook program to where hookspan is not beside it: here the
 // demo itself delivers, and nothing must go on once it has ended.
 func demoHook(hook, dir string) (string, error) {
-	b, err := os.ReadFile(hook) //nolint:gosec // The program beside this one.
+	b, err := regular.Read(hook, regular.Options{})
 	if err != nil {
 		return "", err
 	}

@@ -3,15 +3,20 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // logDay is how long a line of the log is worth telling of.
 const logDay = 24 * time.Hour
+
+// maxLog is the largest log that is looked through, in bytes. hookspan starts a
+// new one long before.
+const maxLog = 64 << 20
 
 // shownLogLines is how many kinds of lines are shown.
 const shownLogLines = 5
@@ -29,7 +34,7 @@ var varying = regexp.MustCompile(`[0-9a-f]{8,}|[0-9]+`)
 // examineLog sums up what the log says of the last day and no other finding
 // does.
 func (a *app) examineLog(st *status) []finding {
-	f, err := os.Open(a.cfg.LogPath())
+	f, _, err := regular.Open(a.cfg.LogPath(), regular.Options{Max: maxLog})
 	if err != nil {
 		return nil
 	}

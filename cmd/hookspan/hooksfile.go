@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // hooksBackup ends the name of the copy that is kept of a hooks.json as it was
@@ -45,22 +46,15 @@ func openHooks(path string, project bool) (*hooksFile, error) {
 	if err := f.follow(); err != nil {
 		return nil, err
 	}
-	info, err := os.Lstat(f.target)
+	data, info, err := regular.ReadStat(f.target, regular.Options{Max: maxHooksFile, NoLink: true})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		f.parsed = &hookfile.File{Path: path}
 		return f, nil
 	case err != nil:
-		return nil, fmt.Errorf("hooks file %q: %w", path, err)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("hooks file %q: found %s, want a file: move it away", path, kindOf(info))
-	case info.Size() > maxHooksFile:
-		return nil, fmt.Errorf("hooks file %q: found %d bytes, want at most %d", path, info.Size(), maxHooksFile)
+		return nil, fmt.Errorf("hooks file: %w", err)
 	}
-	if f.data, err = os.ReadFile(f.target); err != nil {
-		return nil, fmt.Errorf("hooks file %q: %w", path, err)
-	}
-	f.exists, f.mode = true, info.Mode().Perm()
+	f.data, f.exists, f.mode = data, true, info.Mode().Perm()
 	if len(bytes.TrimSpace(f.data)) == 0 {
 		f.parsed = &hookfile.File{Path: path}
 		return f, nil
@@ -69,14 +63,6 @@ func openHooks(path string, project bool) (*hooksFile, error) {
 		return nil, hinted{err, "nothing was done to the file: mend it at that place and run this again"}
 	}
 	return f, nil
-}
-
-// kindOf names what is no file.
-func kindOf(info fs.FileInfo) string {
-	if info.IsDir() {
-		return "a folder"
-	}
-	return "a special file"
 }
 
 // follow finds what the user's own file is a link to. In a project nothing may be
@@ -116,7 +102,7 @@ func (f *hooksFile) diff(after []byte, shown func([]byte) []byte) string {
 // write puts the new text in place in one instant and keeps the old one beside
 // it. A file that has changed since it was read is left alone.
 func (f *hooksFile) write(after []byte) error {
-	now, err := os.ReadFile(f.target)
+	now, err := regular.Read(f.target, regular.Options{Max: maxHooksFile, NoLink: true})
 	if f.exists && (err != nil || !bytes.Equal(now, f.data)) || !f.exists && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("hooks file %q: changed since it was read: nothing was done to it, run it again", f.path)
 	}

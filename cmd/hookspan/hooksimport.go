@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 type hooksImportFlags struct {
@@ -114,16 +114,11 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 
 // readClaudeSettings reads a settings file that the user names or has.
 func readClaudeSettings(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+	data, err := regular.Read(path, regular.Options{Max: maxHooksFile})
+	if err != nil {
 		return nil, fmt.Errorf("settings %q: %w", path, err)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("settings %q: found %s, want a file", path, kindOf(info))
-	case info.Size() > maxHooksFile:
-		return nil, fmt.Errorf("settings %q: found %d bytes, want at most %d", path, info.Size(), maxHooksFile)
 	}
-	return os.ReadFile(path)
+	return data, nil
 }
 
 // importFile adds the hooks of one settings file to the text of a hooks.json, and

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 func (a *app) hooksTrustCmd() *cobra.Command {
@@ -212,8 +213,11 @@ func (a *app) listTrusted(asJSON bool) error {
 	out := []trustedFile{}
 	for _, f := range a.trust().List() {
 		standing := "trusted"
-		data, err := os.ReadFile(f.Path)
+		data, err := regular.Read(f.Path, regular.Options{Max: maxHooksFile, NoLink: true})
+		var other *regular.Error
 		switch {
+		case errors.As(err, &other):
+			standing = "changed" // another kind of file is in its place
 		case err != nil:
 			standing = "missing"
 		case !a.trust().Trusted(f.Path, data):

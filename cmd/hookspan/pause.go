@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 func (a *app) pauseCmd() *cobra.Command {
@@ -19,7 +21,7 @@ func (a *app) pauseCmd() *cobra.Command {
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				return fmt.Errorf("pause: %w", err)
 			}
-			f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+			f, _, err := regular.Open(path, regular.Options{Flag: os.O_CREATE | os.O_WRONLY, Perm: 0o600})
 			if err != nil {
 				return fmt.Errorf("pause: %w", err)
 			}

@@ -24,6 +24,7 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/llmusage"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -195,6 +196,9 @@ type broken struct{ err error }
 func (b broken) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return b.err }
 func (b broken) Shutdown(context.Context) error                             { return nil }
 
+// maxRules is the largest file of redaction rules, in bytes.
+const maxRules = 4 << 20
+
 // redactor removes secrets; it is nil when the user switched that off.
 func (a *app) redactor() (*redact.Redactor, error) {
 	if !a.cfg.Redact {
@@ -214,7 +218,7 @@ func (a *app) redactor() (*redact.Redactor, error) {
 // readRules reads the user's rules. Sending on without them would leak what they
 // protect.
 func readRules(in config.RulesFile) ([]redact.Rule, error) {
-	f, err := os.Open(in.Path) //nolint:gosec // The user's own settings name it.
+	f, _, err := regular.Open(in.Path, regular.Options{Max: maxRules})
 	if errors.Is(err, fs.ErrNotExist) && !in.Named {
 		return nil, nil
 	}

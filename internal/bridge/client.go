@@ -28,7 +28,7 @@ const maxAnswer = 64 << 10
 // with any bridge. A bridge that fails on an event gets none of the later ones.
 func (c *Client) Post(ctx context.Context, events ...[]byte) (taken []bool, err error) {
 	// The process ends soon: nothing is kept open.
-	client := outbound.New(outbound.Options{Once: len(events) == 1, MaxAnswer: maxAnswer})
+	client := outbound.New(outbound.Options{Once: len(events) == 1, MaxAnswer: maxAnswer, Dial: dialOwn})
 	defer client.Close()
 	counts, errs := make([]int, len(c.Ports)), make([]error, len(c.Ports))
 	var wg sync.WaitGroup

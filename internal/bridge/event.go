@@ -43,6 +43,9 @@ type Event struct {
 	key memoryKey
 }
 
+// maxName is the size in bytes of the longest name, path or id of an event.
+const maxName = 4 << 20
+
 // text is a string of a payload; anything but a string counts as none.
 type text string
 
@@ -51,6 +54,9 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	*t = ""
 	if len(b) == 0 || b[0] != '"' {
 		return nil
+	}
+	if len(b) > maxName {
+		return fmt.Errorf("a name of %d bytes, want at most %d", len(b), maxName)
 	}
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
@@ -70,15 +76,15 @@ func ParseEvent(p Provider, body []byte) (*Event, error) {
 		return nil, fmt.Errorf("the body is no JSON object, want one event")
 	}
 	var in struct {
-		SessionID  text            `json:"session_id"`
-		SessionAka text            `json:"sessionId"`
-		Name       text            `json:"hook_event_name"`
-		Tool       text            `json:"tool_name"`
-		ToolUseID  text            `json:"tool_use_id"`
-		Input      json.RawMessage `json:"tool_input"`
-		Cwd        text            `json:"cwd"`
-		HookName   text            `json:"hookName"`
-		TaskID     text            `json:"taskId"`
+		SessionID  text      `json:"session_id"`
+		SessionAka text      `json:"sessionId"`
+		Name       text      `json:"hook_event_name"`
+		Tool       text      `json:"tool_name"`
+		ToolUseID  text      `json:"tool_use_id"`
+		Input      canonical `json:"tool_input"`
+		Cwd        text      `json:"cwd"`
+		HookName   text      `json:"hookName"`
+		TaskID     text      `json:"taskId"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, fmt.Errorf("the body is no JSON object: %w", err)
@@ -104,28 +110,13 @@ func ParseEvent(p Provider, body []byte) (*Event, error) {
 // identity is what tells the event from others, whichever way it came. A tool
 // call's id alone is not enough: one call of Cline's may stand for several of
 // Claude's, which then share it.
-func (e *Event) identity(input json.RawMessage) memoryKey {
+func (e *Event) identity(input canonical) memoryKey {
 	if e.ToolUseID == "" {
 		return memoryKey{sum: sha256.Sum256(e.Body)}
 	}
-	b, err := json.Marshal([]any{e.Session, e.Name, e.ToolUseID, e.Tool, canonical(input)})
+	b, err := json.Marshal([]any{e.Session, e.Name, e.ToolUseID, e.Tool, input[:]})
 	if err != nil {
 		return memoryKey{sum: sha256.Sum256(e.Body)}
 	}
 	return memoryKey{sum: sha256.Sum256(b), named: true}
-}
-
-// canonical writes equal values as equal texts.
-func canonical(raw json.RawMessage) string {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return ""
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return ""
-	}
-	return string(b)
 }

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -12,12 +13,17 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 const (
 	// maxStoredEvents and maxStoredBytes bound the file of events.
 	maxStoredEvents = 10_000
 	maxStoredBytes  = 50 << 20
+	// maxLoadedBytes is the largest file of another writer that is taken up; a
+	// larger one is moved aside.
+	maxLoadedBytes = 2 * maxStoredBytes
 	// maxStoredErrors and maxErrorBytes bound the file of errors.
 	maxStoredErrors = 1_000
 	maxErrorBytes   = 5 << 20
@@ -181,7 +187,7 @@ func (s *FileStore) note(notes []problem) error {
 // read is moved aside, and then the problem tells where to. A single value that
 // is no array counts as an array of one.
 func (s *FileStore) load(path string) (elements [][]byte, broken *problem, err error) {
-	b, err := os.ReadFile(path)
+	b, err := regular.Read(path, regular.Options{Max: maxLoadedBytes})
 	var why error
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -231,25 +237,21 @@ func (s *FileStore) write(path string, elements [][]byte) (err error) {
 			err = errors.Join(fmt.Errorf("events %q: %w", path, err), os.Remove(f.Name()))
 		}
 	}()
-	size := 4
-	for _, e := range elements {
-		size += len(e) + 4
-	}
-	out := bytes.NewBuffer(make([]byte, 0, size))
-	out.WriteString("[")
+	// Its first error is kept, and returned by Flush.
+	out := bufio.NewWriterSize(f, 1<<20)
+	_, _ = out.WriteString("[")
 	for i, e := range elements {
 		if i > 0 {
-			out.WriteByte(',')
+			_ = out.WriteByte(',')
 		}
-		out.WriteString("\n  ")
-		out.Write(e)
+		_, _ = out.WriteString("\n  ")
+		_, _ = out.Write(e)
 	}
 	if len(elements) > 0 {
-		out.WriteByte('\n')
+		_ = out.WriteByte('\n')
 	}
-	out.WriteByte(']')
-	_, err = f.Write(out.Bytes())
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+	_ = out.WriteByte(']')
+	if err = errors.Join(out.Flush(), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
@@ -308,10 +310,14 @@ func notObject(body []byte) error {
 	return errors.New("the event is no JSON object")
 }
 
+// maxIndented is the size in bytes up to which an element is laid out, which can
+// make it many times as long.
+const maxIndented = 256 << 10
+
 // indent lays a valid value out as an element of the array.
 func indent(text []byte) []byte {
 	var out bytes.Buffer
-	if json.Indent(&out, text, "  ", "  ") != nil {
+	if len(text) > maxIndented || json.Indent(&out, text, "  ", "  ") != nil {
 		return text
 	}
 	return out.Bytes()

@@ -19,7 +19,7 @@ const lockPause = 5 * time.Millisecond
 // lock is on the folder itself and leaves no file behind. On a file system
 // without locks it does nothing.
 func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {
-	f, err := os.Open(dir)
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}

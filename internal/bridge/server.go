@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"os"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -20,10 +18,6 @@ const (
 	DefaultPort = 3043
 	// MaxBody is the size in bytes above which an event is refused.
 	MaxBody = 50 << 20
-	// smallBody is the size in bytes up to which bodies are read side by side.
-	smallBody = 1 << 20
-	// largeBodies is how many larger ones are in memory at a time.
-	largeBodies = 2
 )
 
 // Sink takes events. It may be called from any number of goroutines, and again
@@ -72,7 +66,7 @@ type Server struct {
 	opts    Options
 	started time.Time
 	seen    memory
-	large   chan struct{}
+	budget  budget
 	counts  map[Provider]*counts
 	strays  atomic.Int64 // requests that no route took
 }
@@ -101,7 +95,7 @@ func New(o Options) *Server {
 		o.Grace = 5 * time.Second
 	}
 	return &Server{
-		opts: o, started: o.Now(), large: make(chan struct{}, largeBodies),
+		opts: o, started: o.Now(), budget: newBudget(),
 		seen:   memory{size: o.Memory, window: o.Window, now: o.Now},
 		counts: map[Provider]*counts{Claude: {}, Cline: {}},
 	}
@@ -279,39 +273,6 @@ func (s *Server) give(ctx context.Context, e *Event) (err error) {
 	return nil
 }
 
-// read reads a body whole. Large ones wait for one another, so that memory is
-// bounded; release ends that and must be called in any case.
-func (s *Server) read(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
-	release = func() {}
-	tooLarge := &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is too large, want up to %d bytes", s.opts.MaxBody)}
-	if r.ContentLength > s.opts.MaxBody {
-		return nil, release, tooLarge
-	}
-	in := http.MaxBytesReader(w, r.Body, s.opts.MaxBody)
-	body, err = io.ReadAll(io.LimitReader(in, smallBody+1))
-	if err == nil && len(body) > smallBody {
-		select {
-		case s.large <- struct{}{}:
-			release = func() { <-s.large }
-		case <-r.Context().Done():
-			return nil, release, &refusal{http.StatusServiceUnavailable, "other large events are being read"}
-		}
-		var rest []byte
-		rest, err = io.ReadAll(in)
-		body = append(body, rest...)
-	}
-	var over *http.MaxBytesError
-	switch {
-	case err == nil:
-		return body, release, nil
-	case errors.As(err, &over):
-		return nil, release, tooLarge
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, release, &refusal{http.StatusRequestTimeout, "the body did not come in time"}
-	}
-	return nil, release, &refusal{http.StatusBadRequest, "the body broke off"}
-}
-
 // Status is what GET on a route tells.
 type Status struct {
 	Provider Provider `json:"provider"`
@@ -349,6 +310,9 @@ func (s *Server) health() map[string]any {
 // be, what follows it may be a part of it.
 func (s *Server) refuse(w http.ResponseWriter, r *refusal) {
 	w.Header().Set("Connection", "close")
+	if r.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
 	reply(w, r.status, map[string]any{"success": false, "error": r.text})
 }
 

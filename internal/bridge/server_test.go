@@ -242,8 +242,8 @@ func TestBodiesUpToTheLimit(t *testing.T) {
 			if w.Code != tc.status {
 				t.Errorf("status %d and %s, want %d", w.Code, w.Body, tc.status)
 			}
-			if len(s.large) != 0 {
-				t.Error("the place for a large body was not given back")
+			if len(s.budget.medium)+len(s.budget.large)+len(s.budget.decode) != 0 {
+				t.Error("a place for a body was not given back")
 			}
 		})
 	}

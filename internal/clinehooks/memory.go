@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // claimsFor is how long it is remembered which events the hooks ran for. Copies
@@ -105,7 +106,7 @@ func (m memory) write(rows [][]byte) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	f, err := os.OpenFile(m.transcript(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, _, err := regular.Open(m.transcript(), regular.Options{Flag: os.O_CREATE | os.O_APPEND | os.O_WRONLY, Perm: 0o600, NoLink: true})
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (m memory) take() []string {
 	size := 0
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		text, err := os.ReadFile(path) //nolint:gosec // A file of this folder.
+		text, err := regular.Read(path, regular.Options{Max: maxHooksFile, NoLink: true})
 		if err != nil || len(out) > 0 && size+len(text) > maxPending || os.Remove(path) != nil {
 			continue
 		}

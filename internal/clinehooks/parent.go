@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -57,6 +57,9 @@ type lookup struct {
 	o       otelmap.Options
 	file    string // where the run is remembered; empty for nowhere
 }
+
+// maxKnownRun is the largest file of a knownRun, in bytes.
+const maxKnownRun = 64 << 10
 
 // knownRun is what an earlier look-up has found.
 type knownRun struct {
@@ -112,7 +115,7 @@ func (l *lookup) recall() knownRun {
 	if l.file == "" {
 		return run
 	}
-	data, err := os.ReadFile(l.file)
+	data, err := regular.Read(l.file, regular.Options{Max: maxKnownRun})
 	if err != nil || json.Unmarshal(data, &run) != nil {
 		return knownRun{Offset: -1}
 	}

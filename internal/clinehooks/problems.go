@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // maxProblems is how many problems are remembered.
@@ -36,7 +38,7 @@ type Problems struct{ Path string }
 // List returns what is noted, the latest last. A file that cannot be read holds
 // nothing.
 func (p Problems) List() []Noted {
-	data, err := os.ReadFile(p.Path)
+	data, err := regular.Read(p.Path, regular.Options{Max: maxHooksFile})
 	if err != nil {
 		return nil
 	}

@@ -3,13 +3,12 @@ package clinehooks
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
 	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // maxHooksFile is the largest hooks.json that is read, in bytes.
@@ -62,32 +61,9 @@ func Find(home, clineDir string, roots []string, trust hookfile.Trust) Sources {
 	return out
 }
 
-// read reads a regular file of ordinary size. A project's may be no link, which
-// could lead to a device that never ends.
+// read reads a hooks.json. A project's may be no link, which could lead anywhere.
 func read(path string, project bool) ([]byte, error) {
-	look := os.Stat
-	if project {
-		look = os.Lstat
-	}
-	info, err := look(path)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, fmt.Errorf("%s: is a link, which a project's may not be: put the file itself there", path)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: is no regular file: move it away", path)
-	}
-	if info.Size() > maxHooksFile {
-		return nil, fmt.Errorf("%s: has %d bytes, want at most %d", path, info.Size(), maxHooksFile)
-	}
-	f, err := os.Open(path) //nolint:gosec // Hooks lie where they lie.
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, maxHooksFile))
+	return regular.Read(path, regular.Options{Max: maxHooksFile, NoLink: project})
 }
 
 // Handlers are the hooks that run, in configuration order. disableAllHooks of

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // Answer is what a destination answered last, at one of its addresses.
@@ -26,6 +28,9 @@ type Answer struct {
 // answersVersion is the version of the file, see FORMAT.md.
 const answersVersion = 1
 
+// maxAnswers is the largest file that is read, in bytes.
+const maxAnswers = 1 << 20
+
 // maxTargets bounds how many addresses are kept: projects may have their own.
 const maxTargets = 8
 
@@ -42,7 +47,7 @@ func answersPath(dir, destination string) string {
 // each address, the newest first. A file that is missing, damaged or of another
 // version says nothing: it is for people, and nothing depends on it.
 func Answers(dir, destination string) ([]Answer, error) {
-	b, err := os.ReadFile(answersPath(dir, destination))
+	b, err := regular.Read(answersPath(dir, destination), regular.Options{Max: maxAnswers})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

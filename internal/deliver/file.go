@@ -13,6 +13,8 @@ import (
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // NewFile returns an exporter that appends OTLP/JSON to a file, one request a
@@ -65,7 +67,7 @@ func (w writer) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func appendLine(path string, line []byte) (err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	f, _, err := regular.Open(path, regular.Options{NoLink: true, Private: true, Flag: os.O_RDWR | os.O_APPEND | os.O_CREATE, Perm: 0o600})
 	if err != nil {
 		return err
 	}

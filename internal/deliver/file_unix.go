@@ -25,7 +25,7 @@ func syncName(f *os.File) error {
 	if err != nil || fi.Size() > 0 {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(f.Name()))
+	dir, err := os.OpenFile(filepath.Dir(f.Name()), os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil //nolint:nilerr // A folder of the user's that may be passed through and not read.
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/hookspan/hookspan/internal/outbound"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // maxSaid bounds what an error repeats of an answer, in characters.
@@ -94,10 +94,13 @@ func otlpOptions(o OTLP, u *url.URL, client *http.Client) []otlptracehttp.Option
 	return opts
 }
 
+// maxPEM is the largest file of certificates, in bytes.
+const maxPEM = 16 << 20
+
 func (o OTLP) tls() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CA != "" {
-		pem, err := os.ReadFile(o.CA)
+		pem, err := regular.Read(o.CA, regular.Options{Max: maxPEM})
 		if err != nil {
 			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE: %w", err)
 		}

@@ -267,7 +267,7 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 	}
 	tr, err := d.transcript(ctx, src, out, facts, due[len(due)-1].EndedAt)
 	if err != nil {
-		d.logf("session %q of %s: no usage from the host's files: %v", out.session, out.host, err)
+		d.logf("session %q of %s: not all of the host's files was read: %v", out.session, out.host, err)
 	}
 	if tr != nil && b.GoOn(tr.Ends) {
 		due = d.due(b, st, out, now)

@@ -167,7 +167,7 @@ func TestUnreadableHostFilesDoNotHoldUpTheRun(t *testing.T) {
 	d.Sources[cline.Host] = src
 	b.run(d, Pass{})
 	wantIDs(t, "store", b.view(k, d.Map).ended(), m.ids())
-	if len(b.logged("no usage from the host's files")) != 1 {
+	if len(b.logged("not all of the host's files was read")) != 1 {
 		t.Errorf("log %q, want one line on the usage", b.log)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // Trust is the list of the projects' hooks files that the user trusts. It is a
@@ -32,6 +34,9 @@ type TrustedFile struct {
 	// SHA256 is the hash of the content, in hexadecimal digits.
 	SHA256 string `json:"sha256"`
 }
+
+// maxTrustList is the largest list that is read, in bytes.
+const maxTrustList = 4 << 20
 
 // trustVersion is the version of the list's form.
 const trustVersion = 1
@@ -103,7 +108,7 @@ func (l *trustList) drop(file string) bool {
 // newer version is an error: it would be lost by being written again.
 func (t Trust) read() (trustList, error) {
 	empty := trustList{Version: trustVersion}
-	data, err := os.ReadFile(t.Path)
+	data, err := regular.Read(t.Path, regular.Options{Max: maxTrustList})
 	if errors.Is(err, fs.ErrNotExist) {
 		return empty, nil
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // chainVariable names the user's own hook script that a shim stands in for.
@@ -93,7 +94,7 @@ func (p *Process) chain(in payload, over *spill, log logfile.Log) reply {
 // for want of the executable bit or of a first line that says how: the program
 // of that line, else bash, as Cline's SDK does it.
 func interpreter(script string) []string {
-	f, err := os.Open(script) //nolint:gosec // The user's own hook.
+	f, _, err := regular.Open(script, regular.Options{})
 	if err != nil {
 		return []string{"bash"}
 	}

@@ -155,6 +155,9 @@ func (p *Plan) record(stateCreated []string) error {
 		}
 	}
 	for _, dir := range create {
+		if err := inProject(p.workspace, dir); err != nil {
+			return err
+		}
 		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the mode Cline itself creates them with
 			return fmt.Errorf("hook folder %q: %w", dir, err)
 		}

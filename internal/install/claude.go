@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // Scope says for whom a settings file of Claude Code counts. Claude Code adds
@@ -209,6 +211,15 @@ type settingsFile struct {
 // kilobytes.
 const maxSettingsBytes = 16 << 20
 
+// read reads the file for a change: the user's through symbolic links, a project's
+// through none.
+func (c claudeFile) read() (settingsFile, error) {
+	if err := throughLink(c.project, c.path); err != nil {
+		return settingsFile{}, fmt.Errorf("settings %q: %w", c.path, err)
+	}
+	return readSettings(c.path)
+}
+
 // readSettings reads a settings file through symbolic links.
 func readSettings(path string) (settingsFile, error) {
 	f := settingsFile{target: path}
@@ -222,7 +233,7 @@ func readSettings(path string) (settingsFile, error) {
 		}
 		f.target = target
 	}
-	info, err := os.Stat(f.target)
+	data, info, err := regular.ReadStat(f.target, regular.Options{Max: maxSettingsBytes, NoLink: true})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, nil
@@ -230,15 +241,8 @@ func readSettings(path string) (settingsFile, error) {
 		return f, fmt.Errorf("settings %q: %w: a file stands where its folder should: move the file away", path, err)
 	case err != nil:
 		return f, fmt.Errorf("settings %q: %w", path, err)
-	case !info.Mode().IsRegular():
-		return f, fmt.Errorf("settings %q: found %v, want a file: move it away", path, info.Mode().Type())
-	case info.Size() > maxSettingsBytes:
-		return f, fmt.Errorf("settings %q: found %d bytes, want up to %d: is this the settings file?", path, info.Size(), maxSettingsBytes)
 	}
-	if f.data, err = os.ReadFile(f.target); err != nil {
-		return f, fmt.Errorf("settings %q: %w", path, err)
-	}
-	f.exists, f.mode = true, info.Mode().Perm()
+	f.data, f.exists, f.mode = data, true, info.Mode().Perm()
 	return f, nil
 }
 

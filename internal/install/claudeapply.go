@@ -98,7 +98,7 @@ func (p *ClaudePlan) forget() error {
 
 // apply changes one file, or does nothing if it is done already.
 func (e *SettingsEdit) apply(undo bool) error {
-	cur, err := readSettings(e.Path)
+	cur, err := e.file.read()
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // backupSuffix ends the name of the copy that the first install makes of a
@@ -221,7 +221,7 @@ func backupPath(path string) string { return path + backupSuffix }
 
 // planSettings reads a settings file and changes its text by edit.
 func planSettings(file claudeFile, m manifest, edit func(*settingsEdit) ([]Change, error)) (*SettingsEdit, error) {
-	f, err := readSettings(file.path)
+	f, err := file.read()
 	if err != nil {
 		return nil, err
 	}
@@ -329,16 +329,22 @@ func PlanClaudeUninstall(_ context.Context, sys System, o ClaudeOptions) (*Claud
 	for _, file := range files {
 		_, recorded := m.settings(file.path)
 		e, err := planSettings(file, m, func(e *settingsEdit) ([]Change, error) { return e.uninstall() })
-		if err != nil {
-			if !recorded && !mentionsUs(file.path) {
-				continue // not ours to mend
+		switch {
+		case errors.Is(err, errThroughLink) && o.Scope == "" && !o.OnlyProject:
+			// The other files are undone all the same.
+			if mentionsUs(file.path) {
+				p.Warnings = append(p.Warnings, err.Error())
 			}
+			continue
+		case err != nil && !recorded && !mentionsUs(file.path):
+			continue // not ours to mend
+		case err != nil:
 			return nil, err
 		}
 		if len(e.Changes) == 0 && !recorded {
 			continue
 		}
-		kept, err := os.ReadFile(backupPath(e.Path))
+		kept, err := regular.Read(backupPath(e.Path), regular.Options{Max: maxSettingsBytes, NoLink: true})
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || isNotDir(err):
 		case err != nil:

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // sidecarDir holds chained scripts, inside the hook folder itself so that a
@@ -57,7 +59,7 @@ func look(path string) (entry, error) {
 }
 
 func readStart(path string) (data []byte, err error) {
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path, regular.Options{NoLink: true})
 	if err != nil {
 		return nil, err
 	}

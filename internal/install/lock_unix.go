@@ -20,7 +20,7 @@ const (
 // lock is on the folder itself and leaves no file behind. On a file system
 // without locks it does nothing: each step is safe alone.
 func lockDir(dir string) (func() error, error) {
-	f, err := os.Open(dir)
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}

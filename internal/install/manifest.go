@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // manifestName is the file in the state folder that remembers what the hook
@@ -60,7 +62,7 @@ func readManifest(stateDir string) (manifest, error) {
 		return m, nil
 	}
 	path := filepath.Join(stateDir, manifestName)
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, regular.Options{Max: maxSettingsBytes})
 	if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
 		return m, nil
 	}
@@ -172,7 +174,7 @@ func (m *manifest) write(stateDir string) error {
 		return fmt.Errorf("install record %q: %w", path, err)
 	}
 	data = append(data, '\n')
-	if have, err := os.ReadFile(path); err == nil && slices.Equal(have, data) {
+	if have, err := regular.Read(path, regular.Options{Max: maxSettingsBytes}); err == nil && slices.Equal(have, data) {
 		return nil
 	}
 	temp, err := writeTemp(stateDir, data, 0o600)

@@ -151,6 +151,9 @@ func PlanCline(ctx context.Context, sys System, o Options) (*Plan, error) {
 	p := &Plan{Folders: folders, Warnings: warnings, goos: sys.GOOS, stateDir: sys.StateDir, workspace: o.Workspace, forHooks: o.ForHooks}
 	preShared := false
 	for _, f := range folders {
+		if err := inProject(o.Workspace, f.Path); err != nil {
+			return nil, err
+		}
 		changed := false
 		for _, ev := range hookEvents() {
 			a, err := planHook(sys.GOOS, f, ev.name, wanted(f, ev, o.PreToolUse, preShared), o)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // System is the machine whose hook folders are edited. Files are the real ones
@@ -86,6 +88,9 @@ type Folder struct {
 	Path string
 	// Role says who reads it.
 	Role Role
+
+	// workspace is the project that the folder belongs to; empty for the user's.
+	workspace string
 }
 
 // Readers names the programs that read the folder, for people.
@@ -166,8 +171,8 @@ func (s System) folders(ctx context.Context, workspace string) ([]Folder, []stri
 			return nil, nil, fmt.Errorf("project folder %q: not a folder: name the project's root folder", workspace)
 		}
 		list = []Folder{
-			{Path: filepath.Join(workspace, ".clinerules", "hooks"), Role: RoleShared},
-			{Path: filepath.Join(workspace, ".cline", "hooks"), Role: RoleSDK},
+			{Path: filepath.Join(workspace, ".clinerules", "hooks"), Role: RoleShared, workspace: workspace},
+			{Path: filepath.Join(workspace, ".cline", "hooks"), Role: RoleSDK, workspace: workspace},
 		}
 	} else {
 		if !filepath.IsAbs(s.Home) {
@@ -276,12 +281,15 @@ func resolve(path string) (string, error) {
 	}
 }
 
+// maxStateBytes bounds what is read of Cline's own settings.
+const maxStateBytes = 64 << 20
+
 // hooksOff reports that Cline's own settings switch hooks off, and the file
 // that says so. Editors built on VS Code keep theirs in a database of their
 // own, which is not looked at.
 func (s System) hooksOff() (string, bool) {
 	path := filepath.Join(s.clineDataDir(), "globalState.json")
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, regular.Options{Max: maxStateBytes})
 	if err != nil {
 		return "", false
 	}

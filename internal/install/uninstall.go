@@ -34,6 +34,14 @@ func PlanUninstall(ctx context.Context, sys System, o UninstallOptions) (*Plan, 
 	}
 	gone := map[string]bool{}
 	for _, f := range p.Folders {
+		if err := inProject(f.workspace, f.Path); err != nil {
+			if o.Workspace != "" {
+				return nil, err
+			}
+			// The other folders are undone all the same.
+			p.Warnings = append(p.Warnings, err.Error())
+			continue
+		}
 		if err := p.planFolderRemoval(f, m, gone, o.Force); err != nil {
 			return nil, err
 		}
@@ -57,7 +65,7 @@ func (s System) installedFolders(ctx context.Context, m manifest, workspace stri
 	var list []Folder
 	for _, f := range m.Folders {
 		if workspace == "" || f.Workspace == workspace {
-			list = append(list, Folder{Path: f.Path, Role: f.Role})
+			list = append(list, Folder{Path: f.Path, Role: f.Role, workspace: f.Workspace})
 		}
 	}
 	now, warnings, err := s.folders(ctx, workspace)

@@ -58,16 +58,21 @@ type ClaudeQuery struct {
 //
 // The texts kept are whole up to 8 MiB in all; in larger sessions each is cut
 // to the same length, so that memory follows the number of calls and not the
-// file. MaxFileBytes does not apply.
-func (f *Finder) Claude(ctx context.Context, q ClaudeQuery) (*hook.Transcript, error) {
+// file. MaxFileBytes does not apply. Of a run whose rows are further from the
+// file's end than half of MaxBytes, the later part is read.
+func (f *Finder) Claude(ctx context.Context, q ClaudeQuery) (t *hook.Transcript, err error) {
 	if err := checkID("session id", q.Session); err != nil {
 		return nil, err
 	}
+	f, ctx, done := f.within(ctx)
+	defer func() { err = done(err) }()
 	path, err := f.claudePath(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	r := claudeReader{block: claudeBlock, maxLine: maxClaudeLine, maxText: maxClaudeText, now: f.now()}
+	r := claudeReader{
+		block: claudeBlock, maxLine: maxClaudeLine, maxText: maxClaudeText, maxRows: maxClaudeRows, now: f.now(), left: f.left,
+	}
 	return r.read(ctx, path, q)
 }
 
@@ -143,7 +148,12 @@ type claudeReader struct {
 	block   int // bytes read at once from a file's end
 	maxLine int // bytes of the longest row that is read
 	maxText int // bytes of all texts that are kept
+	maxRows int // rows that are taken in; zero for any number
 	now     time.Time
+	// left is how many bytes may still be read; nil for any number.
+	left *int64
+
+	taken int // rows that have been taken in
 }
 
 // claudeMeta is agent-<id>.meta.json, what Claude Code notes when it starts a
@@ -223,26 +233,22 @@ func (r *claudeReader) read(ctx context.Context, path string, q ClaudeQuery) (*h
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (r *claudeReader) readFile(ctx context.Context, path string, q ClaudeQuery, log *claudeLog) error {
-	info, err := os.Stat(path)
+	file, err := open(ctx, path, 0, r.left)
 	if err != nil {
-		return wrapRead(path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("read %q: is a %s, want a regular file", path, info.Mode().Type())
-	}
-	file, err := os.Open(path) // #nosec G304 -- named after the session, or listed beside such a file
-	if err != nil {
-		return wrapRead(path, err)
+		return err
 	}
 	defer func() { _ = file.Close() }() // read only
 	// What is appended from here on is for the next reading.
-	size, err := r.untilEnd(ctx, file, info.Size(), q.Until)
+	size, err := r.untilEnd(ctx, file, file.info.Size(), q.Until)
 	if err != nil {
 		return wrapRead(path, err)
 	}
-	start, err := r.sinceStart(ctx, file, size, q.Since, log.agent != "")
-	if err != nil {
-		return wrapRead(path, err)
+	// What is read backwards is read forwards again, from where that ended.
+	view, settle := file.half()
+	start, beyond := r.sinceStart(ctx, view, size, q.Since, log.agent != "")
+	settle()
+	if beyond != nil && !errors.Is(beyond, ErrBeyond) {
+		return wrapRead(path, beyond)
 	}
 	if start > 0 && log.agent != "" {
 		if err := r.readHead(ctx, file, log); err != nil {
@@ -250,10 +256,14 @@ func (r *claudeReader) readFile(ctx context.Context, path string, q ClaudeQuery,
 		}
 	}
 	err = r.rows(ctx, io.NewSectionReader(file, start, size-start), func(row *claudeRow) bool {
+		if r.taken++; r.maxRows > 0 && r.taken > r.maxRows {
+			beyond = fmt.Errorf("%w: rows beyond the first %d", ErrBeyond, r.maxRows)
+			return false
+		}
 		log.add(row)
 		return true
 	})
-	if err != nil {
+	if err = cmp.Or(err, beyond); err != nil {
 		return wrapRead(path, err)
 	}
 	return nil
@@ -318,7 +328,7 @@ func (r *claudeReader) agents(ctx context.Context, dir string, since time.Time) 
 		a := claudeAgent{id: id, path: s.Path}
 		// Without it, or while it is being written, less is known.
 		metaPath := strings.TrimSuffix(s.Path, claudeSuffix) + ".meta.json"
-		_ = new(Finder).readSmall(ctx, metaPath, 1, &a.meta, func() { a.meta = claudeMeta{} })
+		_ = (&Finder{left: r.left}).readSmall(ctx, metaPath, 1, &a.meta, func() { a.meta = claudeMeta{} })
 		agents = append(agents, a)
 	}
 	return agents, nil

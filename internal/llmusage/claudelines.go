@@ -151,7 +151,8 @@ const (
 // sinceStart returns where to begin reading to see everything since a moment:
 // at the prompt of the turn that was under way then, so that what belongs
 // together is read together. It reads the file from its end and no more of it
-// than that.
+// than that. Where a limit ends that before, the error is ErrBeyond and the place
+// is the row that was reached.
 func (r *claudeReader) sinceStart(ctx context.Context, file io.ReaderAt, size int64, since time.Time, agent bool) (int64, error) {
 	if since.IsZero() {
 		return 0, nil
@@ -159,7 +160,7 @@ func (r *claudeReader) sinceStart(ctx context.Context, file io.ReaderAt, size in
 	limit := since.Add(-sinceSlack)
 	lines := newBackReader(file, size, r.block, r.maxLine)
 	var row claudeRow
-	older, proven := 0, int64(-1)
+	older, proven, reached := 0, int64(-1), size
 	for {
 		if err := ctx.Err(); err != nil {
 			return 0, err
@@ -169,8 +170,9 @@ func (r *claudeReader) sinceStart(ctx context.Context, file io.ReaderAt, size in
 			return 0, nil
 		}
 		if err != nil {
-			return 0, fmt.Errorf("backwards at byte %d: %w", at, err)
+			return reached, fmt.Errorf("backwards from byte %d: %w", reached, err)
 		}
+		reached = at
 		if !row.parse(line) || row.at.IsZero() {
 			continue
 		}

@@ -3,8 +3,6 @@ package llmusage
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -21,18 +19,20 @@ func (f *Finder) ClaudeOrigin(ctx context.Context, q ClaudeQuery) (session, turn
 	if err := checkID("session id", q.Session); err != nil {
 		return "", "", err
 	}
+	f, ctx, done := f.within(ctx)
+	defer func() { err = done(err) }()
 	path, err := f.claudePath(ctx, q)
 	if err != nil {
 		return "", "", err
 	}
-	file, err := os.Open(path) // #nosec G304 -- named after the session
+	file, err := open(ctx, path, 0, f.left)
 	if err != nil {
-		return "", "", wrapRead(path, err)
+		return "", "", err
 	}
 	defer func() { _ = file.Close() }() // read only
 	r := claudeReader{maxLine: maxClaudeLine}
 	answer := ""
-	err = r.rows(ctx, io.Reader(file), func(row *claudeRow) bool {
+	err = r.rows(ctx, file, func(row *claudeRow) bool {
 		if !row.is("assistant") {
 			return true
 		}

@@ -21,6 +21,10 @@
 //   - Large files are streamed: memory follows the largest single message, the
 //     calls and the texts that are kept, not the file. Claude Code's are read from where
 //     the news begin, so that the cost follows what is new.
+//   - One reading of a session reads up to Finder.MaxBytes (1 GiB) of all of its
+//     files, takes up to Finder.MaxTime (30 s), and takes in up to a million rows
+//     of Claude Code. What is beyond that, and what is no regular file, is left
+//     out, and the error beside the transcript is ErrBeyond and says so.
 //   - Nothing is written, locked or left open.
 //
 // Claude Code's costs are tokens at list price where a row gives no cost. The

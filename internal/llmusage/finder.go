@@ -35,7 +35,12 @@ type Finder struct {
 	Getenv func(string) string
 	// GOOS decides where editors keep their files. If empty, runtime.GOOS.
 	GOOS string
-	// MaxFileBytes bounds each streamed file. If zero, DefaultMaxFileBytes.
+	// MaxBytes bounds what one reading of a session reads in all. If zero,
+	// DefaultMaxBytes.
+	MaxBytes int64
+	// MaxTime bounds how long one reading takes. If zero, DefaultMaxTime.
+	MaxTime time.Duration
+	// MaxFileBytes bounds each file of Cline's. If zero, DefaultMaxFileBytes.
 	MaxFileBytes int64
 	// Sleep waits between two readings of a file that was being written; it
 	// returns early with the context's error. If nil, a timer.
@@ -43,6 +48,10 @@ type Finder struct {
 	// Now is the wall clock, used only to tell a request under way from one
 	// that never ended. If nil, time.Now.
 	Now func() time.Time
+
+	// left is how many bytes the reading under way may still read; nil where
+	// none is.
+	left *int64
 }
 
 func (f *Finder) getenv(name string) string {
@@ -106,10 +115,12 @@ func (f *Finder) ClassicHistory(ctx context.Context, taskID string) (*hook.Trans
 	return f.classic(ctx, taskID, true)
 }
 
-func (f *Finder) classic(ctx context.Context, taskID string, whole bool) (*hook.Transcript, error) {
+func (f *Finder) classic(ctx context.Context, taskID string, whole bool) (t *hook.Transcript, err error) {
 	if err := checkID("task id", taskID); err != nil {
 		return nil, err
 	}
+	f, ctx, done := f.within(ctx)
+	defer func() { err = done(err) }()
 	roots := f.classicRoots()
 	var dir string
 	var newest time.Time
@@ -138,10 +149,12 @@ func (f *Finder) classic(ctx context.Context, taskID string, whole bool) (*hook.
 //
 // Errors are as for Classic. These files are not written atomically, so one
 // that is cut off is read again a few times before it counts as damaged.
-func (f *Finder) SDK(ctx context.Context, sessionID string) (*hook.Transcript, error) {
+func (f *Finder) SDK(ctx context.Context, sessionID string) (t *hook.Transcript, err error) {
 	if err := checkID("session id", sessionID); err != nil {
 		return nil, err
 	}
+	f, ctx, done := f.within(ctx)
+	defer func() { err = done(err) }()
 	roots := f.sessionRoots()
 	for _, root := range roots {
 		dir := filepath.Join(root, sessionID)
@@ -165,7 +178,7 @@ func (f *Finder) SDK(ctx context.Context, sessionID string) (*hook.Transcript, e
 // conversation's moment; one that had ended by then is taken only if no other
 // fits. Two windows on one folder cannot be told apart. An empty cwd finds
 // nothing, as any answer would be a guess.
-func (f *Finder) Next(ctx context.Context, conversationID, cwd string) (*hook.Transcript, error) {
+func (f *Finder) Next(ctx context.Context, conversationID, cwd string) (t *hook.Transcript, err error) {
 	if err := checkID("conversation id", conversationID); err != nil {
 		return nil, err
 	}
@@ -173,6 +186,8 @@ func (f *Finder) Next(ctx context.Context, conversationID, cwd string) (*hook.Tr
 	if !ok {
 		return nil, fmt.Errorf("conversation id %q refused: want conv_<milliseconds>_<random>", conversationID)
 	}
+	f, ctx, done := f.within(ctx)
+	defer func() { err = done(err) }()
 	roots := f.sessionRoots()
 	for _, root := range roots {
 		id, err := f.sessionAt(ctx, root, at, cwd)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // A file that is being rewritten in place is whole again within milliseconds.
@@ -28,25 +30,21 @@ func (f *Finder) decodeFile(ctx context.Context, path string, limit int64, tries
 	var last os.FileInfo
 	var parseErr error
 	for try := 1; ; try++ {
-		info, err := os.Stat(path)
+		file, err := open(ctx, path, limit, f.left)
 		if err != nil {
+			return err
+		}
+		info := file.info
+		// An unchanged file gives the same answer; it is waited for, not read.
+		changed := last == nil || info.Size() != last.Size() || !info.ModTime().Equal(last.ModTime())
+		if changed {
+			parseErr = decode(io.LimitReader(file, limit))
+		}
+		if err := file.Close(); err != nil && parseErr == nil {
 			return wrapRead(path, err)
 		}
-		// A pipe or device under this name would block or never end.
-		if !info.Mode().IsRegular() {
-			return fmt.Errorf("read %q: is a %s, want a regular file", path, info.Mode().Type())
-		}
-		if info.Size() > limit {
-			return fmt.Errorf("read %q: has %d bytes, at most %d are read", path, info.Size(), limit)
-		}
-		// An unchanged file gives the same answer; it is waited for, not read.
-		if last == nil || info.Size() != last.Size() || !info.ModTime().Equal(last.ModTime()) {
-			if parseErr, err = decodeOnce(path, limit, decode); err != nil {
-				return wrapRead(path, err)
-			}
-			if parseErr == nil {
-				return nil
-			}
+		if parseErr == nil {
+			return nil
 		}
 		last = info
 		if try >= tries || !torn(parseErr) {
@@ -59,20 +57,11 @@ func (f *Finder) decodeFile(ctx context.Context, path string, limit int64, tries
 	}
 }
 
-// decodeOnce tells what decode found (parseErr) from what opening the file did.
-func decodeOnce(path string, limit int64, decode func(io.Reader) error) (parseErr, openErr error) {
-	file, err := os.Open(path) // #nosec G304 -- built from known folders and a checked id
-	if err != nil {
-		return nil, err
-	}
-	parseErr = decode(io.LimitReader(file, limit))
-	if err := file.Close(); parseErr == nil && err != nil {
-		return nil, err
-	}
-	return parseErr, nil
-}
-
 func wrapRead(path string, err error) error {
+	var other *regular.Error
+	if errors.As(err, &other) {
+		return fmt.Errorf("read %q: %w: found %s, want %s", path, ErrBeyond, other.Found, other.Want)
+	}
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("read %q: %w", path, ErrNotFound)
 	}

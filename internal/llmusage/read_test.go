@@ -135,7 +135,7 @@ func TestFilesThatMustNotBeReadAreNot(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, metadataFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Classic(t.Context(), cli2Task); err == nil || !strings.Contains(err.Error(), "want a regular file") {
+	if _, err := f.Classic(t.Context(), cli2Task); err == nil || !strings.Contains(err.Error(), "found a folder, want a file") {
 		t.Errorf("error = %v, want the folder refused", err)
 	}
 }

@@ -15,10 +15,12 @@ import (
 // hook it then starts gets an empty payload, or none is started at all. The
 // error is ErrNotFound where there is no record; a session that is under way
 // gives hook.KindUnknown and no error.
-func (f *Finder) SDKEnd(ctx context.Context, sessionID string) (hook.Kind, time.Time, error) {
+func (f *Finder) SDKEnd(ctx context.Context, sessionID string) (_ hook.Kind, _ time.Time, err error) {
 	if err := checkID("session id", sessionID); err != nil {
 		return hook.KindUnknown, time.Time{}, err
 	}
+	f, ctx, done := f.within(ctx)
+	defer func() { err = done(err) }()
 	roots := f.sessionRoots()
 	for _, root := range roots {
 		m, err := f.readManifest(ctx, filepath.Join(root, sessionID, sessionID+".json"), readTries)

@@ -10,8 +10,10 @@ import (
 // SDKHistory reads what SDK reads and, in Ends, the session's own end as its
 // manifest tells it (see SDKEnd), which stands in for hooks where there were
 // none. Errors are as for SDK.
-func (f *Finder) SDKHistory(ctx context.Context, sessionID string) (*hook.Transcript, error) {
-	t, err := f.SDK(ctx, sessionID)
+func (f *Finder) SDKHistory(ctx context.Context, sessionID string) (t *hook.Transcript, err error) {
+	f, ctx, done := f.within(ctx)
+	defer func() { err = done(err) }()
+	t, err = f.SDK(ctx, sessionID)
 	if t == nil {
 		return nil, err
 	}

@@ -85,6 +85,8 @@ func sessionFile(id, path string) (SessionFile, bool) {
 // taskFolders reads the working directory of each task from Cline's own list.
 // Without the list, or where it is damaged, less is known.
 func (f *Finder) taskFolders(ctx context.Context, path string) map[string]string {
+	f, ctx, done := f.within(ctx)
+	defer func() { _ = done(nil) }()
 	cwds := make(map[string]string)
 	_ = f.decodeFile(ctx, path, maxSmallFileBytes, 1, func(r io.Reader) error {
 		dec := json.NewDecoder(r)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // maxSize is the size in bytes beyond which a log is moved to a second file,
@@ -44,16 +46,13 @@ func (l Log) Line(text string) {
 	}, text)
 	line := now().UTC().Format("2006-01-02T15:04:05.000Z") + " " + l.Who + ": " + text + "\n"
 	if info, err := os.Lstat(l.Path); err == nil {
-		if !info.Mode().IsRegular() {
-			return
-		}
-		if info.Size() > maxSize {
+		if info.Mode().IsRegular() && info.Size() > maxSize {
 			_ = os.Rename(l.Path, l.Path+".1")
 		}
 	} else if os.MkdirAll(filepath.Dir(l.Path), 0o700) != nil {
 		return
 	}
-	f, err := os.OpenFile(l.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, _, err := regular.Open(l.Path, regular.Options{Flag: os.O_WRONLY | os.O_APPEND | os.O_CREATE, Perm: 0o600, NoLink: true})
 	if err != nil {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"modernc.org/sqlite"
 
+	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -77,7 +78,7 @@ func makeFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make folder of trace store %q: %w", path, err)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, _, err := regular.Open(path, regular.Options{Flag: os.O_RDWR | os.O_CREATE, Perm: 0o600})
 	if err != nil {
 		return fmt.Errorf("open trace store %q: %w", path, err)
 	}

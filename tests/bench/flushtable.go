@@ -109,6 +109,13 @@ func rounded(rate float64) string {
 	return s
 }
 
+const (
+	// deliveryMost is the memory in KiB that a delivery may take.
+	deliveryMost = 128 << 10
+	// shareLeast is what the exporter sends of what the SDK's does.
+	shareLeast = 0.9
+)
+
 // flushBudgets holds the deliveries to what is promised: memory that does not
 // follow the backlog, and an exporter that is hardly slower than the SDK's. What the
 // whole way from the log costs beside a loop that has no log stands in the table.
@@ -124,7 +131,7 @@ func flushBudgets(rows []*delivery, plains []*plain) []budget {
 		}
 	}
 	if worst > 0 {
-		out = append(out, budget{what: "a delivery of 10^6 events takes at most 128 MiB", found: fmt.Sprintf("%s MiB at worst, %d stopped", mebi(worst), stopped), kept: worst <= 128<<10 && stopped == 0})
+		out = append(out, budget{what: fmt.Sprintf("a delivery of 10^6 events takes at most %d MiB", deliveryMost>>10), found: fmt.Sprintf("%s MiB at worst, %d stopped", mebi(worst), stopped), kept: worst <= deliveryMost && stopped == 0})
 	}
 	if export, deliver := plains[2], plains[3]; export.perSecond > 0 {
 		share := deliver.perSecond / export.perSecond
@@ -134,7 +141,7 @@ func flushBudgets(rows []*delivery, plains []*plain) []budget {
 			share = deliver.cpuSecond / export.cpuSecond
 			found += ", " + percent(share) + " by processor time, which decides"
 		}
-		out = append(out, budget{what: "the exporter alone sends at least 90 % of what otlptracehttp does", found: found, kept: share >= 0.9})
+		out = append(out, budget{what: fmt.Sprintf("the exporter alone sends at least %g %% of what otlptracehttp does", shareLeast*100), found: found, kept: share >= shareLeast})
 	}
 	return out
 }

@@ -79,12 +79,23 @@ func verdicts(budgets []budget) string {
 	return b.String()
 }
 
+// The promises for a hook call, of which the table's text is made.
+const (
+	ratioMost     = 2.0 // to a program that does nothing
+	tailMost      = 10 * time.Millisecond
+	peakMost      = 16 << 10 // KiB
+	largeTimeMost = time.Second
+	largeMost     = 32 << 10 // KiB
+	sizeMost      = 5e6      // bytes
+	growthMost    = 200 * time.Microsecond
+	endMost       = 500 * time.Microsecond
+)
+
 // budgets holds the results to what is promised for a hook call. A crowd, a cold
 // cache, what an installed hook puts before the program, and calls in which hooks
 // of the user's run are shown and not promised; of the first and the last event of
 // a session the ratio to a program that does nothing is not.
 func budgets(contestants []*contestant, large largeResult, size int64) []budget {
-	const peakMost, largeMost = 16 << 10, 32 << 10 // KiB
 	var few, many, plain, end *contestant
 	worstRatio, worstTail, worstPeak := 0.0, time.Duration(0), 0
 	for _, c := range contestants {
@@ -107,26 +118,26 @@ func budgets(contestants []*contestant, large largeResult, size int64) []budget 
 	}
 	tail := quantile(contestants[0].took, 0.99)
 	out := []budget{
-		{what: "a hook call costs at most twice a Go program that does nothing, at p50", found: fmt.Sprintf("%.2f at worst; 1.6 is what we aim at", worstRatio), kept: worstRatio <= 2},
+		{what: fmt.Sprintf("a hook call costs at most %g times a Go program that does nothing, at p50", ratioMost), found: fmt.Sprintf("%.2f at worst; 1.6 is what we aim at", worstRatio), kept: worstRatio <= ratioMost},
 		{
-			what: "and at most 10 ms at p99", found: fmt.Sprintf("%s ms at worst, a no-op %s ms", millis(worstTail), millis(tail)),
-			kept: worstTail <= 10*time.Millisecond, busy: tail > 5*time.Millisecond,
+			what: fmt.Sprintf("and at most %d ms at p99", tailMost.Milliseconds()), found: fmt.Sprintf("%s ms at worst, a no-op %s ms", millis(worstTail), millis(tail)),
+			kept: worstTail <= tailMost, busy: tail > 5*time.Millisecond,
 		},
-		{what: "and at most 16 MiB of memory", found: fmt.Sprintf("%.1f MiB at worst", float64(worstPeak)/1024), kept: worstPeak <= peakMost},
+		{what: fmt.Sprintf("and at most %d MiB of memory", peakMost>>10), found: fmt.Sprintf("%.1f MiB at worst", float64(worstPeak)/1024), kept: worstPeak <= peakMost},
 		{
-			what: "a payload of 100 MB takes at most 1 s and 32 MiB", found: fmt.Sprintf("%s, %.1f MiB", large.took.Round(time.Millisecond), float64(large.peak)/1024),
-			kept: large.took <= time.Second && large.peak <= largeMost,
+			what: fmt.Sprintf("a payload of 100 MB takes at most %g s and %d MiB", largeTimeMost.Seconds(), largeMost>>10), found: fmt.Sprintf("%s, %.1f MiB", large.took.Round(time.Millisecond), float64(large.peak)/1024),
+			kept: large.took <= largeTimeMost && large.peak <= largeMost,
 		},
-		{what: "the hook program has at most 5 MB", found: fmt.Sprintf("%.2f MB", float64(size)/1e6), kept: size <= 5e6},
+		{what: fmt.Sprintf("the hook program has at most %g MB", sizeMost/1e6), found: fmt.Sprintf("%.2f MB", float64(size)/1e6), kept: float64(size) <= sizeMost},
 	}
 	more := func(a, b *contestant) time.Duration { return quantile(b.took, 0.5) - quantile(a.took, 0.5) }
 	if few != nil && many != nil {
 		d := more(few, many)
-		out = append(out, budget{what: "a hook call does not grow with the number of stored events", found: millis(d) + " ms more with many, at p50", kept: d <= 200*time.Microsecond})
+		out = append(out, budget{what: "a hook call does not grow with the number of stored events", found: millis(d) + " ms more with many, at p50", kept: d <= growthMost})
 	}
 	if plain != nil && end != nil {
 		d := more(plain, end)
-		out = append(out, budget{what: "at the end of a run it costs at most 0.5 ms more", found: millis(d) + " ms more, at p50", kept: d <= 500*time.Microsecond})
+		out = append(out, budget{what: fmt.Sprintf("at the end of a run it costs at most %g ms more", endMost.Seconds()*1e3), found: millis(d) + " ms more, at p50", kept: d <= endMost})
 	}
 	return out
 }

@@ -68,7 +68,7 @@ func TestBudgets(t *testing.T) {
 		"all kept":                        {change: func(*results) {}},
 		"the first and the last are slow": {change: func(r *results) { r.first, r.up, r.end = 3*time.Millisecond, 1600*us, 2100*us }},
 		"a crowd is slow":                 {change: func(r *results) { r.crowd = time.Second }},
-		"slow to a no-op":                 {func(r *results) { r.up, r.end = 2100*us, 2100*us }, "a hook call costs at most twice a Go program that does nothing, at p50"},
+		"slow to a no-op":                 {func(r *results) { r.up, r.end = 2100*us, 2100*us }, "a hook call costs at most 2 times a Go program that does nothing, at p50"},
 		"slow at times":                   {func(r *results) { r.tail = 11 * time.Millisecond }, "and at most 10 ms at p99"},
 		"slow at times, like a no-op":     {change: func(r *results) { r.tail, r.noopTail = 11*time.Millisecond, 6*time.Millisecond }},
 		"large":                           {func(r *results) { r.peak = 17 << 10 }, "and at most 16 MiB of memory"},

@@ -138,16 +138,17 @@ var mayImport = map[string][]string{
 	"spool":             {},
 	"config":            {},
 	"internal/redact":   {},
-	"internal/logfile":  {},
+	"internal/logfile":  {"internal/regular"},
+	"internal/regular":  {},
 	"internal/jsontext": {},
-	"internal/bridge":   {"hook/cline", "internal/outbound"},
+	"internal/bridge":   {"hook/cline", "internal/outbound", "internal/regular"},
 	"internal/outbound": {},
-	"internal/hookfile": {"internal/jsontext"},
+	"internal/hookfile": {"internal/jsontext", "internal/regular"},
 	"otelmap":           {"hook"},
 	"infinium":          {"otelmap", "internal/outbound"},
 	"internal/importer": {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
-		"config", "hook", "spool", "internal/logfile",
+		"config", "hook", "spool", "internal/logfile", "internal/regular",
 	},
 }
 
@@ -330,9 +331,13 @@ func importedAs(file *ast.File, pkg string) string {
 	return ""
 }
 
-// clockCalls finds the uses of a clock, under whatever name time is imported.
-func clockCalls(file *ast.File) []*ast.SelectorExpr {
-	name := importedAs(file, "time")
+// clockCalls finds the uses of a clock.
+func clockCalls(file *ast.File) []*ast.SelectorExpr { return uses(file, "time", clocks) }
+
+// uses finds where names of a package are used, under whatever name it is
+// imported.
+func uses(file *ast.File, pkg string, names []string) []*ast.SelectorExpr {
+	name := importedAs(file, pkg)
 	if name == "" {
 		return nil
 	}
@@ -342,7 +347,7 @@ func clockCalls(file *ast.File) []*ast.SelectorExpr {
 		if !ok {
 			return true
 		}
-		if x, ok := sel.X.(*ast.Ident); ok && x.Name == name && slices.Contains(clocks, sel.Sel.Name) {
+		if x, ok := sel.X.(*ast.Ident); ok && x.Name == name && slices.Contains(names, sel.Sel.Name) {
 			found = append(found, sel)
 		}
 		return true

@@ -15,9 +15,9 @@ import (
 // when a destination has what they have not noted yet.
 var flushersRows = []proof.Row{
 	{
-		Name:  "8 deliveries at once",
+		Name:  fmt.Sprintf("%d deliveries at once", flushers),
 		Rule:  "every span comes to each destination once",
-		Short: 8 * 5, Long: 8 * 50,
+		Short: flushers * 5, Long: flushers * 50,
 		Run: flushersAtOnce,
 	},
 	{
@@ -33,8 +33,10 @@ var flushersRows = []proof.Row{
 	},
 }
 
+// flushers is how many deliveries are started at once.
+const flushers = 8
+
 func flushersAtOnce(t *testing.T, r *proof.Result) {
-	const flushers = 8
 	if err := trace.Available(); err != nil {
 		r.Skip("%v", err)
 	}

@@ -15,10 +15,13 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
+// crowdHooks is how many hooks run at once.
+const crowdHooks = 16
+
 // killRandomRows kill hooks and deliveries at moments that nobody chose, in the
 // middle of a system call, too.
 var killRandomRows = []proof.Row{{
-	Name:  "SIGKILL at a random moment of one of 16 hooks at once, with a delivery running",
+	Name:  fmt.Sprintf("SIGKILL at a random moment of one of %d hooks at once, with a delivery running", crowdHooks),
 	Rule:  "events that were answered for are there, whole, once; all that is stored is delivered",
 	Short: 2000, Long: 50000,
 	Run: func(t *testing.T, r *proof.Result) {
@@ -82,7 +85,7 @@ func (m *moments) killed(cmd *exec.Cmd) (bool, error) {
 
 // killCrowd makes kills on a machine of its own.
 func killCrowd(t *testing.T, r *proof.Result, sum *crowd, kills int) {
-	const hooks, sessions = 16, 4
+	const hooks, sessions = crowdHooks, 4
 	w := lab.New(t, "HOOKSPAN_EXPORTERS=store,otlp,file")
 	var mu sync.Mutex
 	var l ledger

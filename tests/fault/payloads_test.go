@@ -20,7 +20,7 @@ import (
 var payloadRows = []proof.Row{
 	{
 		Name:  "payloads of 1, 10 and 100 MB (1 GB in the long run), of many forms",
-		Rule:  "neutral answer, exit code 0, at most 32 MiB of memory; what is stored is JSON wherever the payload is",
+		Rule:  fmt.Sprintf("neutral answer, exit code 0, at most %d MiB of memory; what is stored is JSON wherever the payload is", mostMemory>>10),
 		Short: 9*2*2 + 4, Long: 9*2*3 + 3,
 		Run: largePayloads,
 	},

@@ -165,12 +165,23 @@ var bridgeRows = []proof.Row{
 	},
 	{
 		Name:  "bodies above the limit, with and without a length, while the bridge's memory is watched",
-		Rule:  "413 and the connection ends; the resident set stays below 250 MB",
+		Rule:  fmt.Sprintf("413 and the connection ends; the resident set stays below %d MB", mostResident>>20),
 		Short: 12, Long: 60, Run: hugeBodies,
 	},
 	{
+		Name: fmt.Sprintf("%d connections that send %d MB each at once, of every shape that JSON can have, to a bridge with and without --record and --dir", crowd, crowdBody>>20),
+		Rule: fmt.Sprintf("each event is taken, or refused with 503 and Retry-After, and none that is taken is lost; the resident set stays below %d MB", mostResident>>20),
+		// A round for each of the two bridges.
+		Short: 2 * crowd, Long: 8 * crowd, Run: crowded,
+	},
+	{
+		Name:  "several bodies at the limit at once, of every shape that JSON can have",
+		Rule:  fmt.Sprintf("each is taken, or refused with 503 and Retry-After; the resident set stays below %d MB", mostResident>>20),
+		Short: 9, Long: 36, Run: fullBodies,
+	},
+	{
 		Name:  "heads and bodies that never end, and more idle connections than are served",
-		Rule:  "the bridge closes each by itself, keeps at most 258 open, and answers the next request after them",
+		Rule:  fmt.Sprintf("the bridge closes each by itself, keeps at most %d sockets open, and answers the next request after them", served),
 		Short: 300, Long: 2000, Run: idlers,
 	},
 	{

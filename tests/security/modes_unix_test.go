@@ -31,6 +31,116 @@ var modeRows = []proof.Row{
 		Rule:  "what others can write or own is refused with a line in the log, or narrowed; hooks answer; no link leads a write elsewhere",
 		Short: 25, Run: looseModes,
 	},
+	{
+		Name:  "HOOKSPAN_FILE_PATH in a folder of this user and in one that all can write to: links, pipes, files of another user, with a second name, writable by others",
+		Rule:  "refused with the reason, what the name leads to stays as it is, and the other destinations get their spans; a file of this user's alone is written",
+		Short: 9, Run: fileDestinations,
+	},
+	{
+		Name:  "cline-hook --port with a port on which another user listens",
+		Rule:  "nothing is sent there, and the event is in the file; a bridge of the same user gets it",
+		Short: 4, Run: otherUsersPorts,
+	},
+}
+
+// fileDestinations delivers to a file that others may have a hand in.
+func fileDestinations(t *testing.T, r *proof.Result) {
+	write := func(path string, mode fs.FileMode) error {
+		return errors.Join(os.WriteFile(path, []byte("kept\n"), 0o600), os.Chmod(path, mode))
+	}
+	cases := []struct {
+		name    string
+		shared  bool
+		make    func(path, canary string) error
+		refused bool
+	}{
+		{"absent", true, func(string, string) error { return nil }, false},
+		{"own", true, func(path, _ string) error { return write(path, 0o600) }, false},
+		{"own, readable by all", true, func(path, _ string) error { return write(path, 0o644) }, false},
+		{"own, writable by the group, in a folder of this user", false, func(path, _ string) error { return write(path, 0o664) }, false},
+		{"writable by all", true, func(path, _ string) error { return write(path, 0o666) }, true},
+		{"a link", false, func(path, canary string) error { return os.Symlink(filepath.Join(canary, "x"), path) }, true},
+		{"a link to nothing", true, func(path, canary string) error { return os.Symlink(filepath.Join(canary, "new"), path) }, true},
+		{"a second name", true, func(path, canary string) error { return os.Link(filepath.Join(canary, "x"), path) }, true},
+		{"a pipe", false, func(path, _ string) error { return mkfifo(path) }, true},
+		{"another user's", true, func(path, _ string) error {
+			return errors.Join(write(path, 0o666), os.Lchown(path, nobody, nobody))
+		}, true},
+	}
+	for _, c := range cases {
+		if c.name == "another user's" && os.Getuid() != 0 {
+			r.Note("as this user alone")
+			continue
+		}
+		w, canary, _ := guarded(t)
+		dir := filepath.Join(w.Home, "shared")
+		path := filepath.Join(dir, "traces.jsonl")
+		mode := fs.FileMode(0o700)
+		if c.shared {
+			mode = 0o777 | fs.ModeSticky
+		}
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, mode), c.make(path, canary)); err != nil {
+			t.Fatal(err)
+		}
+		w.Environ = append(w.Environ, "HOOKSPAN_FILE_PATH="+path)
+		kept := snapshot(t, canary, nil)
+		w.Play(task(t, "file", "prompt", "read_file", "a", "b"))
+		endSweeps(t, w)
+		results := w.Flush()
+		if after := snapshot(t, canary, nil); !mapsEqual(kept, after) {
+			r.Break("%s: written to where the name leads", c.name)
+		}
+		if len(w.OTLP.Spans()) == 0 {
+			r.Break("%s: the other destination got nothing", c.name)
+		}
+		info, err := os.Lstat(path)
+		written := false
+		if err == nil && info.Mode().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			written = bytes.Contains(b, []byte("resourceSpans"))
+		}
+		if file := results["file"]; c.refused == written || c.refused == (len(file.Errors) == 0) {
+			r.Break("%s: written %t, result %+v", c.name, written, file)
+		}
+		r.Trial(1)
+	}
+}
+
+// otherUsersPorts has another user listen where events are posted.
+func otherUsersPorts(t *testing.T, r *proof.Result) {
+	if os.Getuid() != 0 {
+		r.Skip("only root can start a listener as another user")
+	}
+	if _, err := os.Stat("/proc/net/tcp"); err != nil {
+		r.Skip("the system does not say whose a socket is: %v", err)
+	}
+	for _, uid := range []int{nobody, -1} {
+		theirs := lab.New(t)
+		if uid >= 0 {
+			giveTo(t, theirs, uid)
+		}
+		b := startBridgeAs(t, theirs, func(cmd *exec.Cmd) { under(cmd, "0022", uid) })
+		w := lab.New(t)
+		for _, body := range []string{`{"session_id":"p","hook_event_name":"Stop","prompt":"` + secret + `"}`, strings.Repeat(" ", 1<<20) + `{"session_id":"p"}`} {
+			o := w.Call(lab.Call{Args: []string{"--port", fmt.Sprint(b.Port), "--dir", "kept"}, Stdin: strings.NewReader(body)})
+			if err := o.Neutral(""); err != nil {
+				r.Break("user %d: %v", uid, err)
+			}
+			r.Trial(1)
+		}
+		kept, _ := os.ReadFile(filepath.Join(w.Work, "kept", "cline-hook-events.json"))
+		said, _ := os.ReadFile(filepath.Join(w.Work, "kept", "cline-hook-events-errors.json"))
+		if n := b.events(t); uid >= 0 && n != 0 || uid < 0 && n != 2 {
+			r.Break("a bridge of user %d got %d events", uid, n)
+		}
+		if uid >= 0 && (!bytes.Contains(kept, []byte(secret)) || !bytes.Contains(said, []byte(fmt.Sprintf("served by user %d", uid)))) {
+			r.Break("the file holds %.200q, its errors %.300q", kept, said)
+		}
+		b.end(t)
+	}
 }
 
 // nobody is a user without any rights.

@@ -21,6 +21,7 @@ func TestAttacks(t *testing.T) {
 		tlsRows,
 		terminalRows,
 		projectRows,
+		kindRows,
 		modeRows,
 		injectRows, environRows,
 		guardRows, buildRows,

@@ -1,0 +1,132 @@
+package bridge
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+// The sizes in bytes up to which bodies are read side by side, and how many of
+// each. Up to freeBody are ordinary events, which wait for nothing.
+const (
+	freeBody   = 64 << 10
+	mediumBody = 1 << 20
+	mediums    = 24
+	larges     = 1
+	// decoders is how many bodies above freeBody are parsed and stored at a time:
+	// that takes several times their size.
+	decoders = 2
+)
+
+// MemoryLimit is what the Go runtime should keep to, in bytes, in a process that
+// serves a bridge: the resident set then stays below 250 MB.
+const MemoryLimit = 160 << 20
+
+const (
+	// budgetWait is how long a body waits for others before it is refused.
+	budgetWait = 10 * time.Second
+	// bodyTime is how long a body may take to come in once others wait for it.
+	bodyTime = 10 * time.Second
+)
+
+// budget bounds the bodies in memory over all connections.
+type budget struct {
+	medium, large, decode chan struct{}
+	wait                  time.Duration
+}
+
+func newBudget() budget {
+	return budget{make(chan struct{}, mediums), make(chan struct{}, larges), make(chan struct{}, decoders), budgetWait}
+}
+
+// share is what one body has of the budget.
+type share struct {
+	budget
+	held []chan struct{}
+}
+
+// take waits for a place.
+func (s *share) take(r *http.Request, place chan struct{}) error {
+	timer := time.NewTimer(s.wait)
+	defer timer.Stop()
+	select {
+	case place <- struct{}{}:
+		s.held = append(s.held, place)
+		return nil
+	case <-timer.C:
+	case <-r.Context().Done():
+	}
+	return &refusal{http.StatusServiceUnavailable, "other large events are being read: try again"}
+}
+
+// release gives everything back.
+func (s *share) release() {
+	for _, place := range s.held {
+		<-place
+	}
+	s.held = nil
+}
+
+// read reads a body whole. What is larger than freeBody waits for a place, so that
+// memory is bounded; release gives the places back and must be called in any case.
+func (s *Server) read(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+	own := &share{budget: s.budget}
+	tooLarge := &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is too large, want up to %d bytes", s.opts.MaxBody)}
+	if r.ContentLength > s.opts.MaxBody {
+		return nil, own.release, tooLarge
+	}
+	body, err = s.readShared(http.MaxBytesReader(w, r.Body, s.opts.MaxBody), w, r, own)
+	var over *http.MaxBytesError
+	var no *refusal
+	switch {
+	case err == nil, errors.As(err, &no):
+		return body, own.release, err
+	case errors.As(err, &over):
+		return nil, own.release, tooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, own.release, &refusal{http.StatusRequestTimeout, "the body did not come in time"}
+	}
+	return nil, own.release, &refusal{http.StatusBadRequest, "the body broke off"}
+}
+
+// readShared reads a body in steps. One whose length is known goes to its last
+// step at once; another keeps its place of the step before, so that what waits is
+// bounded too.
+func (s *Server) readShared(in io.Reader, w http.ResponseWriter, r *http.Request, own *share) ([]byte, error) {
+	var body bytes.Buffer
+	for _, step := range []struct {
+		most  int64
+		place chan struct{}
+	}{{freeBody, nil}, {mediumBody, own.medium}, {s.opts.MaxBody, own.large}} {
+		if r.ContentLength > step.most {
+			continue
+		}
+		if step.place != nil {
+			if err := own.take(r, step.place); err != nil {
+				return nil, err
+			}
+			// The time that it waited is not its sender's. A writer without
+			// deadlines is a test's.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(bodyTime, s.opts.ReadTimeout)))
+		}
+		if r.ContentLength > 0 {
+			body.Grow(int(r.ContentLength) + bytes.MinRead)
+		}
+		if _, err := body.ReadFrom(io.LimitReader(in, step.most+1-int64(body.Len()))); err != nil {
+			return nil, err
+		}
+		if int64(body.Len()) <= step.most {
+			break
+		}
+	}
+	if body.Len() > freeBody {
+		if err := own.take(r, own.decode); err != nil {
+			return nil, err
+		}
+	}
+	return body.Bytes(), nil
+}

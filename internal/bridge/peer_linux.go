@@ -1,0 +1,117 @@
+package bridge
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// socketTables are where the kernel lists the sockets of this network. One that
+// listens on all addresses, IPv6 included, is in the second.
+var socketTables = [...]string{"/proc/net/tcp", "/proc/net/tcp6"}
+
+// peerPause is the wait between two looks at a connection that is not accepted
+// yet.
+const peerPause = 2 * time.Millisecond
+
+// checkPeer refuses a connection whose other end is another user's: any user can
+// listen on a port. It looks at the connection itself and not at who listens,
+// which can change in between. root, who can read everything, is allowed. Where
+// the kernel lists no sockets, nothing is known and nothing refused.
+func checkPeer(ctx context.Context, c net.Conn) error {
+	local, lerr := netip.ParseAddrPort(c.LocalAddr().String())
+	remote, rerr := netip.ParseAddrPort(c.RemoteAddr().String())
+	if err := errors.Join(lerr, rerr); err != nil {
+		return err
+	}
+	for {
+		uid, accepted, err := peerOwner(local, remote)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return fmt.Errorf("find the user behind port %d: %w", remote.Port(), err)
+		case accepted && (uid == 0 || int64(uid) == int64(os.Geteuid())):
+			return nil
+		case accepted:
+			return fmt.Errorf("port %d is served by user %d, want user %d: nothing was sent; name another port", remote.Port(), uid, os.Geteuid())
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("find the user behind port %d: no program has accepted the connection: %w", remote.Port(), ctx.Err())
+		case <-time.After(peerPause):
+		}
+	}
+}
+
+func peerOwner(local, remote netip.AddrPort) (uid uint32, accepted bool, err error) {
+	found := 0
+	for _, path := range socketTables {
+		table, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a kernel without IPv6
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		found++
+		uid, accepted, err = ownerIn(table, local, remote)
+		_ = table.Close() // read only
+		if accepted || err != nil {
+			return uid, accepted, err
+		}
+	}
+	if found == 0 {
+		return 0, false, fs.ErrNotExist
+	}
+	return 0, false, nil
+}
+
+// ownerIn finds the user of a connection's other end in a table of sockets, as
+// proc_pid_net(5) describes it. A socket without an inode is not accepted yet, and
+// older kernels show user 0 for it.
+func ownerIn(table io.Reader, local, remote netip.AddrPort) (uid uint32, accepted bool, err error) {
+	forms := [2][2]string{
+		{socketName(remote, false), socketName(local, false)},
+		{socketName(remote, true), socketName(local, true)},
+	}
+	lines := bufio.NewScanner(table)
+	for lines.Scan() {
+		// sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode
+		f := strings.Fields(lines.Text())
+		if len(f) < 10 || f[9] == "0" {
+			continue
+		}
+		if ends := [2]string{f[1], f[2]}; ends != forms[0] && ends != forms[1] {
+			continue
+		}
+		n, err := strconv.ParseUint(f[7], 10, 32)
+		return uint32(n), err == nil, err
+	}
+	return 0, false, lines.Err()
+}
+
+// socketName writes an address as the kernel does: each four bytes as a number in
+// the machine's order.
+func socketName(a netip.AddrPort, mapped bool) string {
+	b := a.Addr().Unmap().AsSlice()
+	if mapped {
+		all := a.Addr().As16()
+		b = all[:]
+	}
+	for i := 0; i < len(b); i += 4 {
+		binary.NativeEndian.PutUint32(b[i:], binary.BigEndian.Uint32(b[i:]))
+	}
+	return strings.ToUpper(hex.EncodeToString(b)) + fmt.Sprintf(":%04X", a.Port())
+}

@@ -1,0 +1,50 @@
+//go:build !windows
+
+package regular
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+const (
+	// noWait keeps opening from waiting for a pipe's other end, and a terminal
+	// from becoming the process's own.
+	noWait   = syscall.O_NONBLOCK | syscall.O_NOCTTY
+	noFollow = syscall.O_NOFOLLOW
+)
+
+// othersWrite are the mode bits that let the group or everybody write.
+const othersWrite = 0o022
+
+// private refuses an open file that others have a hand in.
+func private(path string, info fs.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	if !trusted(st.Uid) {
+		return &Error{Path: path, Found: fmt.Sprintf("a file of user %d", st.Uid), Want: fmt.Sprintf("one of user %d: name another file", os.Geteuid())}
+	}
+	folder, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if dir, ok := folder.Sys().(*syscall.Stat_t); !ok || trusted(dir.Uid) && folder.Mode().Perm()&othersWrite == 0 {
+		return nil
+	}
+	const want = " in a folder that only you can write to: move it there"
+	switch perm := info.Mode().Perm(); {
+	case perm&othersWrite != 0:
+		return &Error{Path: path, Found: fmt.Sprintf("mode %04o, in a folder that others can write to", perm), Want: "a file that only you can write (chmod go-w), or one" + want}
+	case st.Nlink > 1:
+		return &Error{Path: path, Found: fmt.Sprintf("%d names of it, and a folder that others can write to", st.Nlink), Want: "a file with one name, or one" + want}
+	}
+	return nil
+}
+
+// trusted reports this user, and root, who can do anything anyway.
+func trusted(uid uint32) bool { return uid == 0 || int64(uid) == int64(os.Geteuid()) }
