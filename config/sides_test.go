@@ -283,8 +283,14 @@ func TestNamesThatAreNear(t *testing.T) {
 		letters int
 		near    bool
 	}{
-		{"abc", "abc", 0, true}, {"abc", "ac", 1, true}, {"abc", "abcd", 1, true}, {"abc", "axc", 2, true}, {"abc", "acb", 4, true},
-		{"abcd", "a", 3, false}, {"", "abc", 3, false}, {"aXbcdYe", "abcde", 5, false},
+		{"abc", "abc", 0, true},
+		{"abc", "ac", 1, true},
+		{"abc", "abcd", 1, true},
+		{"abc", "axc", 2, true},
+		{"abc", "acb", 4, true},
+		{"abcd", "a", 3, false},
+		{"", "abc", 3, false},
+		{"aXbcdYe", "abcde", 5, false},
 	} {
 		if n, ok := near(tt.a, tt.b); ok != tt.near || ok && n != tt.letters {
 			t.Errorf("%q and %q: got %d, %t; want %d, %t", tt.a, tt.b, n, ok, tt.letters, tt.near)

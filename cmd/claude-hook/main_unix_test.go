@@ -93,7 +93,8 @@ func TestClaudeHookLeavesOtherAgentsAlone(t *testing.T) {
 		"another session": {`{"session_id":"s1","transcript_path":"/t/s1","hook_event_name":"Stop"}`, []string{"GEMINI_SESSION_ID=s2"}, "", 2},
 		"Claude Code in their terminal": {
 			`{"session_id":"s1","transcript_path":"/h/.claude/projects/-w/s1.jsonl","hook_event_name":"Stop"}`,
-			[]string{"COPILOT_CLI=1", "GEMINI_SESSION_ID=s1", "QWEN_CODE_SESSION_ID=s1"}, "", 2,
+			[]string{"COPILOT_CLI=1", "GEMINI_SESSION_ID=s1", "QWEN_CODE_SESSION_ID=s1"},
+			"", 2,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
