@@ -164,7 +164,7 @@ func (c *Config) infiniumSecret() side { return c.from("INFINIUM_AGENT_SECRET") 
 // infiniumMixed is otlpMixed for Infinium. Without a secret in the settings the
 // keyring's is meant.
 func (c *Config) infiniumMixed() *Problem {
-	const address, secret = "INFINIUM_BASE_URL", "INFINIUM_AGENT_SECRET"
+	const address, variable = "INFINIUM_BASE_URL", "INFINIUM_AGENT_SECRET"
 	if c.InfiniumAgentID == "" || c.Source(address) == Default || c.from(address) == c.infiniumSecret() {
 		return nil
 	}
@@ -172,11 +172,11 @@ func (c *Config) infiniumMixed() *Problem {
 	if cmp.Or(c.sides.of(address, c.infiniumSecret()), def) == c.InfiniumBaseURL {
 		return nil
 	}
-	in := c.in(secret)
-	if c.Source(secret) == Default {
+	in := c.in(variable)
+	if c.Source(variable) == Default {
 		in = "the system's keyring"
 	}
-	return c.mixed(ExporterInfinium, address, secret, in)
+	return c.mixed(ExporterInfinium, address, variable, in)
 }
 
 // mixed words the problem. It names the variable from outside.

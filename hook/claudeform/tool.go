@@ -305,7 +305,7 @@ func mcpPart(name string) string {
 
 // plainInName reports a character that names of tools may have.
 func plainInName(r rune) bool {
-	return r == '_' || r == '-' || r >= '0' && r <= '9' || r < utf8.RuneSelf && isLetter(byte(r))
+	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
 // The form of the names that Cline's SDK gives the tools of MCP servers.

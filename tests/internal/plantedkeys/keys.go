@@ -82,6 +82,10 @@ func Keys() []Key {
 			if i%4 == 1 && strings.Contains(set, digit) {
 				b[i] = digit[rng.IntN(10)]
 			}
+			// A piece of digits alone can be in any time or number of an output.
+			if letter := strings.Trim(set, digit); i >= Piece-1 && letter != "" && strings.Trim(string(b[i-Piece+1:i+1]), digit) == "" {
+				b[i-2] = letter[0]
+			}
 		}
 		return string(b)
 	}
