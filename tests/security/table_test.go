@@ -23,6 +23,6 @@ func TestAttacks(t *testing.T) {
 		modeRows,
 		injectRows,
 		buildRows,
-		secretRows, gitleaksRows, saidRows, cutRows, ordinaryRows, programRows,
+		secretRows, formRows, gitleaksRows, saidRows, cutRows, ordinaryRows, programRows,
 	))
 }
