@@ -77,7 +77,10 @@ func (v *values) value(place string) (string, bool) {
 	case kind == "pem":
 		return v.pem(arg), true
 	case kind == "pem64":
-		return v.keep(base64.StdEncoding.EncodeToString([]byte(v.pem(arg)))), true
+		// Its beginning is that of certificates, too.
+		text := base64.StdEncoding.EncodeToString([]byte((&values{rng: v.rng}).pem(arg)))
+		v.keep(text[60:])
+		return text, true
 	}
 	n, err := strconv.Atoi(arg)
 	if set, ok := sets[kind]; ok && err == nil {
