@@ -12,8 +12,8 @@ func contextRules() []*rule {
 		{name: "bearer-token", probes: []string{"(?i)bear"}, pattern: `(?i:bearer)[ \t,]+([A-Za-z0-9._~+/=-]{16,})`, left: true, lead: 7, ok: bearer},
 		{name: "header-secret", probes: []string{"-H", "--he"}, pattern: `(?:-H|--header)[ \t=]*\\*["'](?i:[A-Za-z0-9_-]{0,40}(?:key|token|auth|secret|session)[A-Za-z0-9_-]{0,40}):[ \t]*([^\s"'\\]{8,})`, lead: 4, ok: notPlaceholder},
 		{name: "kubernetes-secret", probes: []string{"kind"}, read: kubernetesSecret},
-		{name: "netrc-password", probes: []string{"logi"}, pattern: `login[ \t]+[^\s\\-][^\s\\]{0,100}` + between + `password[ \t]+([^\s\\"]{4,})`, left: true, lead: 5, reach: 512, ok: notPlaceholder},
-		{name: "parameter-value", probes: []string{"Secu"}, pattern: `SecureString(?:(?:\t|\\+t|\^I)|[\\"',\s|:$]{1,60}(?:` + between + `)?\\*["']?(?i:value)[\\"'\s|:]{1,60})([^\s"'\\|]{6,})`, left: true, lead: 12, ok: notPlaceholder},
+		{name: "netrc-password", probes: []string{"logi"}, pattern: `login[ \t]+[^\s\\-][^\s\\]{0,100}(?:[ \t]+account[ \t]+[^\s\\]{1,80})?(?:[ \t]+|` + nextLineOf + `)password[ \t]+([^\s\\"]{4,})`, left: true, lead: 5, reach: 512, ok: literal},
+		{name: "parameter-value", probes: []string{"Secu"}, pattern: `SecureString(?:(?:\t|\\+t|\^I)|[\\"',\s|:$]{1,60}(?:` + nextLineOf + `)?\\*["']?(?i:value)[\\"'\s|:]{1,60})([^\s"'\\|]{6,})`, left: true, lead: 12, ok: notPlaceholder},
 		{name: "sql-password", probes: []string{"(?i)fied"}, pattern: `(?i:fied\s+by)\s+(?:(?i:password)\s+)?\\*'([^'\\\s]{4,})`, lead: 8, ok: notPlaceholder},
 		{name: "basic-auth", probes: []string{"[uU]th[=(]"}, pattern: `[uU]th(?:=\(|\()\s*\\*["'][^"'\\\s]{1,80}\\*["']\s*,\s*\\*["']([^"'\\\s]{4,})`, lead: 4, ok: literal},
 		{name: "secure-string", probes: []string{"-Sec"}, pattern: `-SecureString\s+(?:-String\s+)?\\*["']([^"'\\\s]{4,})`, lead: 13, ok: notPlaceholder},
@@ -33,9 +33,10 @@ func contextRules() []*rule {
 	}, read: assignedSecret})
 }
 
-// between is what stands between the words of a file that is shown or quoted:
-// white space, escaped line ends, quotes, signs, line numbers, a log's prefix.
-const between = `(?:[^\r\n\\]{0,20}(?:\r?\n|\\+r\\+n|\\+[nr]))?[^\r\n\\]{0,130}?[ \t\r\n"'>|:+*/#]`
+// nextLineOf is what stands between two lines of a file that is shown or quoted:
+// what a frame puts at a line's end, a line end, escaped or not, and what the frame
+// puts before the next line: quotes, signs, line numbers, a log's prefix.
+const nextLineOf = `[^\r\n\\]{0,20}(?:\r?\n|\\+r\\+n|\\+[nr])[^\r\n\\]{0,130}?[ \t\r\n"'>|:+*/#]`
 
 func notPlaceholder(m match) bool { return !placeholder(m.value()) }
 

@@ -21,7 +21,7 @@ func (t *text) isSecret(a *assignment) bool {
 	switch {
 	case a.sign == " " && !t.blankMeansValue(a, flag):
 		return false
-	case a.sign == " " && v[0] == '-':
+	case a.sign == " " && v[0] == '-', a.name == "PASS" && a.sign == ":": // A flag; a test's result.
 		return false
 	case a.sign == "," && !(a.quoted && a.quotedName):
 		return false // Arguments and lists are everywhere: this is a call with a name and a value.
