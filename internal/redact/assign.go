@@ -205,9 +205,9 @@ func detail(s string, i int, a *assignment) int {
 	return i
 }
 
-// longestValue bounds how much of a value is judged; a longer one is removed
-// as far as its characters go.
-const longestValue = 512
+// longestValue bounds how much of a value is looked at to tell what it is; a longer
+// one is removed as far as its characters go.
+const longestValue = 160
 
 // valueAt reads the value at i, quoted or bare.
 func (t *text) valueAt(i int) value {
@@ -247,6 +247,10 @@ func (t *text) valueAt(i int) value {
 		j++
 	}
 	v.to = j
+	if j == v.from+longestValue {
+		v.closed, v.ends = v.quoted, !v.quoted
+		return v
+	}
 	v.closed = v.quoted && closingQuotes(s, j) > j
 	k := blanks(s, j)
 	v.ends = !v.quoted && (k == len(s) || lineBreak(s, k) > 0 || j > v.from && strings.IndexByte("\"'`", s[j-1]) >= 0 || s[k] == '"' || s[k] == '\'' || strings.HasPrefix(s[k:], "^M$") || s[k] == '#' && k > j || s[k] == '\\')

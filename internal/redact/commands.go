@@ -135,10 +135,15 @@ type argument struct {
 func (t *text) command(c command, i int) []span {
 	s := t.s
 	lo, hi := c.nameAt(s, i)
-	if hi < 0 {
+	if hi < 0 || hi == len(s) || s[hi] != ' ' && s[hi] != '\t' || i < t.read[c.names[0]+c.needs] {
 		return nil
 	}
 	words := t.words(lo)
+	// What is read once needs no second look, even if it names the program again.
+	if t.read == nil {
+		t.read = map[string]int{}
+	}
+	t.read[c.names[0]+c.needs] = words[len(words)-1].lo
 	if c.needs != "" {
 		found := false
 		for _, w := range words {
@@ -292,8 +297,8 @@ func (t *text) words(i int) []argument {
 			break
 		}
 		w, next := t.wordAt(i, end)
-		if next == i {
-			break
+		if next == i || len(out) > 0 && s[w.lo:w.hi] == s[out[0].lo:out[0].hi] {
+			break // Nothing, or the next command.
 		}
 		out = append(out, w)
 		i = next

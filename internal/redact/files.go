@@ -179,10 +179,13 @@ func pgpass(t *text, i int) []span {
 	}
 	lo := p + 1
 	hi := lo
-	for hi < len(s) && s[hi] > ' ' && strings.IndexByte("\"'\\", s[hi]) < 0 {
+	for hi < len(s) && hi-lo < 128 && s[hi] > ' ' && s[hi] != ':' && strings.IndexByte("\"'\\", s[hi]) < 0 {
 		hi++
 	}
 	v := s[lo:hi]
+	if hi < len(s) && s[hi] == ':' {
+		return nil
+	}
 	if !(t.isCutAt(hi) && len(v) >= headMin) && (!literalValue(v) || len(v) < 8) || strings.Contains(v, ":") {
 		return nil
 	}

@@ -69,9 +69,10 @@ func authHeader(t *text, i int) []span {
 		return nil
 	}
 	end := p
-	for end < len(s) && isCredential(s, end) {
+	for end < len(s) && end-p < longestValue && isCredential(s, end) {
 		end++
 	}
+	open := end-p == longestValue
 	if fields || known && end < len(s) && s[end] == '=' || known && fold(s[p:], "token=") {
 		// Fields: all of them up to the line's end, or the closing quote.
 		end = lineEnd(s, p, 1<<10)
@@ -96,6 +97,9 @@ func authHeader(t *text, i int) []span {
 	if head && !known && words(v) {
 		return nil
 	}
+	if open {
+		end = follow(s, end)
+	}
 	return []span{{lo: p, hi: end}}
 }
 
@@ -116,7 +120,7 @@ func cookieHeader(t *text, i int) []span {
 	}
 	before := nameStart(s, i)
 	set := strings.HasSuffix(strings.ToLower(before), "set-")
-	if !set && strings.Trim(before, "-") != "" {
+	if !set && strings.Trim(before, "-") != "" && !boundaryBefore(s, i) {
 		return nil
 	}
 	p := headerValue(s, i+len("cookie"))
@@ -143,7 +147,7 @@ func (t *text) cookies(i int, set bool) []span {
 		}
 		lo := eq + 1
 		hi := lo
-		for hi < len(s) && s[hi] > ' ' && strings.IndexByte(";\"'`,", s[hi]) < 0 && (s[hi] != '\\' || hi+1 < len(s) && s[hi+1] == '/') && !strings.HasPrefix(s[hi:], "…") && !strings.HasPrefix(s[hi:], "...") {
+		for hi < len(s) && hi-lo < keyLine && s[hi] > ' ' && strings.IndexByte(";\"'`,", s[hi]) < 0 && (s[hi] != '\\' || hi+1 < len(s) && s[hi+1] == '/') && !strings.HasPrefix(s[hi:], "…") && !strings.HasPrefix(s[hi:], "...") {
 			hi++
 		}
 		if secretCookie(s[i:eq], s[lo:hi], t.isCutAt(hi)) {
@@ -199,7 +203,7 @@ func urlUser(t *text, i int) []span {
 		user++
 	}
 	if user == len(s) || s[user] != ':' && s[user] != '@' {
-		if user == len(s) && t.isCutAt(user) || t.nextMark(p, user) >= 0 {
+		if t.isCutAt(user) || t.nextMark(p, user) >= 0 {
 			return t.cutUser(p, user)
 		}
 		return nil
@@ -293,7 +297,7 @@ func hostAt(s string, i int) bool {
 // userToken is the token in the place of a user.
 func (t *text) userToken(lo, hi int) []span {
 	v := t.s[lo:hi]
-	if len(v) < 16 || wordy(v) || digitRuns(v) < 2 || placeholder(v) || !hostAt(t.s, hi+1) && t.s[hi] == '@' {
+	if len(v) < 16 || wordy(v) || digitRuns(v) < 2 || placeholder(v) || t.s[hi] == '@' && !hostAt(t.s, hi+1) && !t.isCutAt(hi+1) {
 		return nil
 	}
 	return []span{{lo: lo, hi: hi}}

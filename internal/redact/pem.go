@@ -79,7 +79,7 @@ func armour(s string, i int) int {
 // follows.
 func (t *text) keyBody(i int) int {
 	s := t.s
-	last, missing := -1, 0
+	last, missing, empty := -1, 0, 0
 	for n := 0; n < keyLines && i >= 0; n++ {
 		end := lineEnd(s, i, keyLine)
 		line := s[i:end]
@@ -96,7 +96,7 @@ func (t *text) keyBody(i int) int {
 		switch {
 		case hi-lo >= wholeLine && !isHexText(line[lo:hi]),
 			hi-lo >= someLine && (last >= 0 && !isHexText(line[lo:hi]) || blankBefore(line[:lo]) && looksBase64(line[lo:hi])):
-			last, missing = i+hi, 0
+			last, missing, empty = i+hi, 0, 0
 			// A padded short run behind it belongs to the key too.
 			if lo, tail := base64At(line, hi); tail-lo >= someLine {
 				last = i + tail
@@ -107,12 +107,12 @@ func (t *text) keyBody(i int) int {
 				return hi
 			}
 			return last
+		case last >= 0 && bare(line) && empty < keyHeaders:
+			// The rest of a literal, behind an escaped line end.
+			empty++
 		case last >= 0 && t.endsSoon(end):
 			missing++
 		case last < 0 && n <= keyHeaders:
-		case last >= 0 && strings.IndexFunc(line, func(r rune) bool { return r < 0x80 && isAlnum(byte(r)) }) < 0:
-			// The rest of a literal, behind an escaped line end.
-			missing++
 		default:
 			return last
 		}
@@ -124,9 +124,10 @@ func (t *text) keyBody(i int) int {
 	return last
 }
 
-// endsSoon reports whether one of the two lines behind i is a key's last one.
+// endsSoon reports whether one of the two lines behind i is a key's last one. What
+// is left of a literal behind an escaped line end counts for nothing.
 func (t *text) endsSoon(i int) bool {
-	for range 2 {
+	for n, lines := 0, 0; n < 6 && lines < 2; n++ {
 		if i = nextLine(t.s, i); i < 0 {
 			return false
 		}
@@ -134,9 +135,22 @@ func (t *text) endsSoon(i int) bool {
 		if strings.Contains(t.s[i:end], "-END ") {
 			return true
 		}
+		if !bare(t.s[i:end]) {
+			lines++
+		}
 		i = end
 	}
 	return false
+}
+
+// bare reports whether a line has neither letters nor digits.
+func bare(line string) bool {
+	for _, c := range []byte(line) {
+		if isAlnum(c) {
+			return false
+		}
+	}
+	return true
 }
 
 // cutPiece is the piece of base64 before the first cut in a line.
@@ -241,7 +255,7 @@ func (t *text) base64Lines(i int) []span {
 	for n := 0; n < keyLines && i >= 0; n++ {
 		end := lineEnd(t.s, i, keyLine)
 		lo, hi := base64In(t.s[i:end])
-		if strings.IndexFunc(t.s[i:end], func(r rune) bool { return r < 0x80 && isAlnum(byte(r)) }) < 0 {
+		if bare(t.s[i:end]) {
 			i = nextLine(t.s, end)
 			continue
 		}

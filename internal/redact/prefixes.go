@@ -28,7 +28,6 @@ var prefixes = []prefix{
 	{"cursor-key", "key_", `key_`, `[0-9a-f]{64}`, nil},
 	{"cursor-key", "crsr", `crsr_`, `[0-9a-f]{64}`, nil},
 	{"brave-key", "BSA", `BSA`, `[A-Za-z0-9_-]{26,28}`, dense},
-	{"langfuse-key", "sk-l", `sk-lf-`, uuid, nil},
 	{"wandb-key", "wand", `wandb_v1_`, `[A-Za-z0-9_]{40,}`, nil},
 	{"exa-key", "exa_", `exa_`, `[A-Za-z0-9]{32,}`, dense},
 	{"pinecone-key", "pcsk", `pcsk_`, `[A-Za-z0-9]{5,6}_[A-Za-z0-9]{50,}`, nil},
@@ -101,5 +100,5 @@ func dense(m match) bool {
 
 // afterMD5 tells whether 32 hexadecimal digits end before the match.
 func afterMD5(m match) bool {
-	return !m.head && m.at >= 32 && isHexText(m.text[m.at-32:m.at]) && (m.at == 32 || !isWord(m.text[m.at-33]))
+	return !m.head && m.at >= 32 && isHexText(m.text[m.at-32:m.at]) && boundaryBefore(m.text, m.at-32)
 }

@@ -87,6 +87,11 @@ type group struct {
 
 func newScanner(rules []*rule) *scanner {
 	s := &scanner{}
+	every := make([]byte, 256)
+	for c := range every {
+		every[c] = byte(c)
+	}
+	anyByte := string(every)
 	var g *group
 	for _, r := range rules {
 		r.compile()
@@ -95,26 +100,18 @@ func newScanner(rules []*rule) *scanner {
 				g = &group{}
 				s.groups = append(s.groups, g)
 			}
-			g.add(p, r)
-			g.let(s, g.n-1)
+			s.open(g.add(p, anyByte, r))
 		}
 	}
 	return s
 }
 
-// let opens the filter for a probe.
-func (g *group) let(s *scanner, n int) {
-	var fits [3][]byte
-	for pos := range fits {
-		for c := range 256 {
-			if g.tables[pos][c]>>n&1 != 0 {
-				fits[pos] = append(fits[pos], byte(c))
-			}
-		}
-	}
-	for _, a := range fits[0] {
-		for _, b := range fits[1] {
-			for _, c := range fits[2] {
+// open opens the filter for a probe, of which each of the first bytes is one of a
+// class.
+func (s *scanner) open(classes [4]string) {
+	for _, a := range []byte(classes[0]) {
+		for _, b := range []byte(classes[1]) {
+			for _, c := range []byte(classes[2]) {
 				bit := filterBit(a, b, c)
 				s.filter[bit>>6] |= 1 << (bit & 63)
 			}
@@ -122,9 +119,10 @@ func (g *group) let(s *scanner, n int) {
 	}
 }
 
-// add enters a probe. It is made of constants, so a wrong one is a defect that
+// add enters a probe, and returns the class of each of its bytes; anyByte is that
+// of the bytes behind its end. It is made of constants, so a wrong one is a defect that
 // every test finds.
-func (g *group) add(probe string, r *rule) {
+func (g *group) add(probe, anyByte string, r *rule) (classes [4]string) {
 	fold := strings.HasPrefix(probe, "(?i)")
 	probe = strings.TrimPrefix(probe, "(?i)")
 	bit := uint64(1) << g.n
@@ -136,20 +134,22 @@ func (g *group) add(probe string, r *rule) {
 			end := i + strings.IndexByte(probe[i:], ']')
 			class, i = probe[i:end], end+1
 		}
-		for _, c := range []byte(class) {
-			g.tables[pos][c] |= bit
-			if fold && 'a' <= c && c <= 'z' {
-				g.tables[pos][c-'a'+'A'] |= bit
-			}
+		if fold {
+			class += strings.ToUpper(class)
 		}
+		classes[pos] = class
 	}
 	for ; pos < 4; pos++ {
-		for c := range 256 {
+		classes[pos] = anyByte
+	}
+	for pos, class := range classes {
+		for _, c := range []byte(class) {
 			g.tables[pos][c] |= bit
 		}
 	}
 	g.rules[g.n] = r
 	g.n++
+	return classes
 }
 
 // scan finds the secrets in seg. Where groups of probes find overlapping ones,
@@ -237,8 +237,7 @@ func (r *rule) match(t *text, i int) (span, bool) {
 // cutNear tells whether the text ends, or a mark stands, where a beginning at i
 // may reach: looking for one is the dearest part.
 func (r *rule) cutNear(t *text, i int) bool {
-	const mark = 16 // No mark is longer.
-	end := i + max(r.reach, 256) + mark
+	end := i + max(r.reach, 256) + longestMark
 	return end >= len(t.s) || t.nextMark(i, end) >= 0
 }
 
@@ -263,7 +262,17 @@ func (r *rule) find(re *regexp.Regexp, seg string, i int) (lo, hi int, open, ok 
 
 // follow is the end of a long secret: where its characters end.
 func follow(seg string, i int) int {
-	for i < len(seg) && (isWord(seg[i]) || strings.IndexByte("+/=.-%~!@#$^&*?:", seg[i]) >= 0) {
+	for i < len(seg) {
+		if n := 0; seg[i] == '\\' {
+			if n = escapedSign(seg, i); n == 0 {
+				break
+			}
+			i += n
+			continue
+		}
+		if !isWord(seg[i]) && strings.IndexByte("+/=.-%~!@#$^&*?:", seg[i]) < 0 {
+			break
+		}
 		i++
 	}
 	return i
@@ -307,19 +316,43 @@ func markAt(text string) int {
 	return 0
 }
 
+// longestMark bounds the length of a cut mark.
+const longestMark = 16
+
 // nextMark finds the first cut mark in seg from i on; lo is -1 if there is
 // none.
 func nextMark(seg string, i int) (lo, hi int) {
-	for ; i < len(seg); i++ {
-		switch seg[i] {
-		case '.', '[', '(', '<', '\\', "…"[0]:
-			if n := markAt(seg[i:]); n > 0 {
-				return i, i + n
+	for ; i+2 < len(seg); i++ {
+		if !markFirst[seg[i]] {
+			continue
+		}
+		switch c := seg[i+1]; seg[i] {
+		case '.':
+			if c != '.' {
+				continue
 			}
+		case '[':
+			if c != '.' && c|0x20 != 't' && c|0x20 != 'o' && c|0x20 != 'c' {
+				continue
+			}
+		case '(', '<':
+			if c|0x20 != 't' {
+				continue
+			}
+		case '\\':
+			if c|0x20 != 'u' {
+				continue
+			}
+		}
+		if n := markAt(seg[i:]); n > 0 {
+			return i, i + n
 		}
 	}
 	return -1, -1
 }
+
+// markFirst are the bytes that a cut mark may begin with.
+var markFirst = [256]bool{'.': true, '[': true, '(': true, '<': true, '\\': true, 0xE2: true} // The last is that of ….
 
 func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'

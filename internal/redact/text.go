@@ -12,38 +12,44 @@ type text struct {
 	// that the stretch ends where the text ends.
 	cut, last bool
 
-	marks []span // of cuts, once they were looked for
-	found bool
+	// marks of cuts that were looked for, in the stretch from lo to hi.
+	marks  []int
+	lo, hi int
+
+	// read is how far the command lines were read that a probe has found.
+	read map[string]int
 }
 
 // isCutAt reports whether the text was cut at i: it ends there, or a mark says so.
 func (t *text) isCutAt(i int) bool { return t.cut && cutAt(t.s, i, t.last) }
 
-// nextMark is the first cut mark between from and to, or -1. The marks are looked
-// for once: a text may be full of what could be the beginning of a secret.
+// nextMark is the first cut mark between from and to, or -1. What was looked for
+// once is kept while the places ascend: a text may be full of what could be the
+// beginning of a secret.
 func (t *text) nextMark(from, to int) int {
-	if !t.found {
-		t.found = true
-		for at := 0; ; {
-			lo, hi := nextMark(t.s, at)
-			if lo < 0 {
-				break
-			}
-			t.marks = append(t.marks, span{lo: lo, hi: hi})
-			at = hi
-		}
+	to = min(to, len(t.s))
+	if from < t.lo {
+		lo, _ := nextMark(t.s[:to], from)
+		return lo
 	}
-	n := sort.Search(len(t.marks), func(n int) bool { return t.marks[n].lo >= from })
-	// Of a row of dots the mark may begin at any.
-	if n > 0 && from < t.marks[n-1].hi {
-		if lo, _ := nextMark(t.s[:min(to, t.marks[n-1].hi)], from); lo >= 0 {
-			return lo
-		}
+	if from > t.hi {
+		t.lo, t.hi, t.marks = from, from, t.marks[:0]
 	}
-	if n == len(t.marks) || t.marks[n].hi > to {
+	for t.hi < to {
+		// A mark may begin before to and end behind it.
+		lo, _ := nextMark(t.s[:min(len(t.s), to+longestMark)], t.hi)
+		if lo < 0 || lo >= to {
+			t.hi = to
+			break
+		}
+		t.marks = append(t.marks, lo)
+		t.hi = lo + 1
+	}
+	n := sort.SearchInts(t.marks, from)
+	if n == len(t.marks) || t.marks[n] >= to || markAt(t.s[t.marks[n]:to]) == 0 {
 		return -1
 	}
-	return t.marks[n].lo
+	return t.marks[n]
 }
 
 // lineBreak is the length of the line break at i: a real one, or one that is

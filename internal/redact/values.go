@@ -112,26 +112,30 @@ func entropy(v string) float64 {
 }
 
 // plain tells what is nothing but words, versions and numbers.
-func plain(v string) bool {
-	for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return strings.ContainsRune("-_./:+=~@#,", r) }) {
-		if !wordyPart(part) {
-			return false
-		}
-	}
-	return true
-}
+func plain(v string) bool { return oddLetters(v) == 0 }
 
 // wordy tells words, versions and numbers that signs or capitals join, such as
 // ECDSA_P256_SHA256 and my-app-secret-v2, from random characters.
-func wordy(v string) bool {
+func wordy(v string) bool { return oddLetters(v) < 6 }
+
+// oddLetters counts the characters of those parts of a value that are no words.
+func oddLetters(v string) int {
 	odd := 0
-	for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return strings.ContainsRune("-_./:+=~@#,", r) }) {
-		if !wordyPart(part) {
-			odd += len(part)
+	for i := 0; i < len(v); {
+		j := i
+		for j < len(v) && !partsWords[v[j]] {
+			j++
 		}
+		if j > i && !wordyPart(v[i:j]) {
+			odd += j - i
+		}
+		i = j + 1
 	}
-	return odd < 6
+	return odd
 }
+
+// partsWords are the signs that join words.
+var partsWords = [256]bool{'-': true, '_': true, '.': true, '/': true, ':': true, '+': true, '=': true, '~': true, '@': true, '#': true, ',': true}
 
 func wordyPart(p string) bool {
 	letters := strings.TrimRight(p, "0123456789")
