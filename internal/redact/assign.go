@@ -85,6 +85,9 @@ func (t *text) sign(a *assignment, i int) bool {
 		q += len("value")
 		p = q
 	}
+	if q < len(s) && s[q] == '{' && a.quotedName {
+		return t.member(a, q) // A block of HCL.
+	}
 	n := signAt(s[q:])
 	a.sign, a.near = s[q:q+n], q == p
 	if n == 0 {
@@ -96,6 +99,9 @@ func (t *text) sign(a *assignment, i int) bool {
 	p = q + n
 	q = blanks(s, p)
 	a.near = a.near && q == p
+	if q < len(s) && s[q] == '{' && a.quotedName {
+		return t.member(a, q)
+	}
 	if q < len(s) && s[q] == '[' && closingQuotes(s, q+1) > q+1 {
 		q++
 	}
@@ -111,6 +117,23 @@ func (t *text) sign(a *assignment, i int) bool {
 	}
 	a.value = t.valueAt(q)
 	return a.to > a.from
+}
+
+// member reads the value of a name that is a member of the object behind it.
+func (t *text) member(a *assignment, i int) bool {
+	part := t.s[i:min(len(t.s), i+200)]
+	if end := strings.IndexByte(part[1:], '{'); end >= 0 {
+		part = part[:end+1]
+	}
+	for _, name := range [...]string{"value", "default"} {
+		if at := strings.Index(part, name); at >= 0 && !strings.Contains(part[:at], "}") {
+			if v, found := t.memberAt(i + at); found && v.quoted {
+				a.value, a.sign = v, ":"
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // signs of assignment, the longer ones first.
@@ -134,6 +157,12 @@ func signAt(s string) int {
 			}
 		}
 		return 0
+	}
+	if s[0] == '=' && len(s) > 6 && s[1] == '\\' {
+		// => as JSON escapes it.
+		if j := len(s) - len(strings.TrimLeft(s[1:], `\`)); fold(s[j:], "u003e") {
+			return j + 5
+		}
 	}
 	for _, sign := range signs {
 		if strings.HasPrefix(s, sign) {

@@ -6,13 +6,14 @@ import "strings"
 type form int
 
 const (
-	whole    form = iota // all of it
-	colon                // behind the first colon: user:password
-	percent              // behind a per cent sign
-	comma                // behind a comma
-	passForm             // behind pass:
-	userInfo             // user:password@host
-	lastWord             // the last word, if a flag says that it is one
+	whole      form = iota // all of it
+	colon                  // behind the first colon: user:password
+	percent                // behind a per cent sign
+	comma                  // behind a comma
+	passForm               // behind pass:
+	userInfo               // user:password@host
+	lastWord               // the last word, if a flag says that it is one
+	cookieForm             // a cookie
 )
 
 // command is a program that takes secrets on its command line.
@@ -48,6 +49,7 @@ var commandTable = []command{
 	{probe: "twin", names: []string{"twine"}, needs: "upload", flags: []string{"-p "}},
 	{probe: "curl", names: []string{"curl"}, flags: []string{"-u ", "-u", "--user ", "--user=", "-U ", "-U", "--proxy-user ", "--proxy-user="}, form: colon},
 	{probe: "curl", names: []string{"curl"}, flags: []string{"--oauth2-bearer ", "--pass "}},
+	{probe: "curl", names: []string{"curl"}, flags: []string{"-b ", "-b", "--cookie ", "--cookie="}, form: cookieForm},
 	{probe: "http", names: []string{"http", "https", "xh"}, flags: []string{"-a ", "--auth ", "--auth="}, form: colon},
 	{probe: "redi", names: []string{"redis-cli"}, flags: []string{"-a ", "--pass "}},
 	{probe: "mong", names: []string{"mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"}, flags: []string{"-p ", "-p"}},
@@ -109,8 +111,8 @@ func commandRules() []*rule {
 			name = "curl-password"
 		}
 		rules = append(rules, &rule{name: name, probes: []string{probe}, read: func(t *text, i int) []span {
-			for _, c := range list {
-				if spans := t.command(c, i); len(spans) > 0 {
+			for n := range list {
+				if spans := t.command(&list[n], i); len(spans) > 0 {
 					return spans
 				}
 			}
@@ -132,18 +134,18 @@ type argument struct {
 }
 
 // command reads the command line with the name at i, or around it.
-func (t *text) command(c command, i int) []span {
+func (t *text) command(c *command, i int) []span {
 	s := t.s
 	lo, hi := c.nameAt(s, i)
-	if hi < 0 || hi == len(s) || s[hi] != ' ' && s[hi] != '\t' || i < t.read[c.names[0]+c.needs] {
+	if hi < 0 || hi == len(s) || s[hi] != ' ' && s[hi] != '\t' || i < t.read[c] {
 		return nil
 	}
 	words := t.words(lo)
 	// What is read once needs no second look, even if it names the program again.
 	if t.read == nil {
-		t.read = map[string]int{}
+		t.read = map[*command]int{}
 	}
-	t.read[c.names[0]+c.needs] = words[len(words)-1].lo
+	t.read[c] = words[len(words)-1].lo
 	if c.needs != "" {
 		found := false
 		for _, w := range words {
@@ -178,7 +180,7 @@ func (c *command) nameAt(s string, i int) (lo, hi int) {
 }
 
 // secretArgument reads the secret of one word, if it has one or leads to one.
-func (t *text) secretArgument(c command, words []argument, n int) (span, bool) {
+func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) {
 	s := t.s
 	w := words[n]
 	v := s[w.lo:w.hi]
@@ -238,6 +240,12 @@ func (t *text) secretArgument(c command, words []argument, n int) (span, bool) {
 // part is the secret part of a word.
 func (t *text) part(w argument, f form) (span, bool) {
 	s := t.s
+	if f == cookieForm {
+		if spans := t.cookies(w.lo, false); len(spans) > 0 {
+			return spans[0], true
+		}
+		return span{}, false
+	}
 	sign := map[form]string{colon: ":", percent: "%", comma: ",", passForm: "pass:"}[f]
 	v := s[w.lo:w.hi]
 	if f != whole {

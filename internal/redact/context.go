@@ -23,6 +23,9 @@ func contextRules() []*rule {
 		{name: "pgpass-password", probes: []string{":[0123456789][0123456789][0123456789]", ":*:"}, read: pgpass},
 		{name: "piped-password", probes: []string{"echo", "rint"}, pattern: `(?:echo|rintf)\s+(?:-n\s+)?\\*["']?(?:[a-z][\w.-]{0,40}:)?([^\s"'|\\:]{4,80})\\*["']?\s*\|\s*(?:sudo\s+-S|(?:sudo\s+)?chpasswd|[^|\n]{0,80}--password-stdin|[^|\n]{0,80}--with-token)`, lead: 5, ok: literal},
 		{name: "bind-password", probes: []string{"bind"}, pattern: `bindpw[ \t]+([^\s"'\\\x1b]{4,})`, lead: 6, ok: literal},
+		{name: "plist-secret", probes: []string{"key>"}, pattern: `key>[^<\\]{0,40}(?i:pass|passw(?:or)?d|token|secret|api[_ -]?key|passphrase)\s*</key>(?:\s*|` + nextLineOf + `)<string>([^<\s]{4,})`, lead: 4, ok: literal},
+		{name: "sasl-password", probes: []string{"]:[0123456789]"}, pattern: `\]:\d{2,5}[ \t]+[^\s:]{1,100}:([^\s"\\\x1b]{4,})`, lead: 3, ok: literal},
+		{name: "composer-token", probes: []string{"-oau", "-tok"}, pattern: `-(?:oauth|token)\\*":\s*\{\s*\\*"[^"\\]{1,80}\\*":\s*\\*"([^"\\]{10,})`, lead: 6, ok: literal},
 		{name: "query-code", probes: []string{"[?&]cod"}, pattern: `[?&]code=([A-Za-z0-9_.~%-]{16,})`, lead: 6, ok: unwordy},
 		{name: "jwk-secret", probes: []string{`"[kd]["\]`}, pattern: `"[kd]\\*":\s*\\*"([A-Za-z0-9_-]{40,})`, lead: 5, ok: unwordy},
 	}

@@ -220,7 +220,7 @@ func (t *text) column(a *assignment, i int) []span {
 		}
 		end = lineEnd(s, next, 600)
 		row := s[next:end]
-		if n < 2 && strings.Trim(row, " \t\"'+,") == "" {
+		if strings.Trim(row, " \t\"'+,") == "" {
 			continue // the rest of a literal
 		}
 		if strings.Count(row, "--") >= 2 && strings.Trim(row[strings.Index(row, "--"):], "-+|: \t$\r\"',^M\\") == "" || strings.Contains(row, "───") {

@@ -5,7 +5,7 @@ import "strings"
 // pairNames and pairValues are the members that hold a name and its value.
 var (
 	pairNames  = [...]string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry"}
-	pairValues = [...]string{"value", "parametervalue", "v"}
+	pairValues = [...]string{"value", "parametervalue", "v", "default"}
 )
 
 // pairValue looks for the value of a name that is itself the value of a member

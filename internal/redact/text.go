@@ -17,7 +17,7 @@ type text struct {
 	lo, hi int
 
 	// read is how far the command lines were read that a probe has found.
-	read map[string]int
+	read map[*command]int
 }
 
 // isCutAt reports whether the text was cut at i: it ends there, or a mark says so.

@@ -47,7 +47,7 @@ func identifier(v string) bool {
 
 // looksLikeCode tells paths, addresses and, without quotes, expressions.
 func looksLikeCode(v string, quoted bool) bool {
-	if strings.HasPrefix(v, "/") && !strings.ContainsAny(v, "+=") || strings.HasPrefix(v, "./") || strings.HasPrefix(v, "~/") || strings.Contains(v, "://") {
+	if strings.HasPrefix(v, "/") && !strings.ContainsAny(v, "+=") && (len(v) < 32 || wordy(v) || !random(v)) || strings.HasPrefix(v, "./") || strings.HasPrefix(v, "~/") || strings.Contains(v, "://") {
 		return true
 	}
 	if quoted {

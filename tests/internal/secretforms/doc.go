@@ -7,7 +7,7 @@
 // signs of a diff, line numbers, colours, a log's prefix, the quotes of a
 // literal. A sample is a form in a frame with fresh values.
 //
-// The forms follow the tools' output, not the rules of internal/redact. Every
-// fourth form of a class is held out: no rule was written with its misses in
-// sight. Nothing here is a secret, and every run makes the same values.
+// The forms follow the tools' output, not the rules of internal/redact. Those that
+// are held out were written when the rules were done, and no rule was written for
+// one of them. Nothing here is a secret, and every run makes the same values.
 package secretforms

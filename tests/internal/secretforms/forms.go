@@ -29,6 +29,9 @@ var Classes = []Class{
 	{"tokens of services", serviceForms},
 }
 
+// HeldOut are forms of all classes that no rule was written for.
+var HeldOut = Class{"held out", heldOutForms}
+
 // Sample is a form with values, in a frame.
 type Sample struct {
 	Form, Frame, Text string
@@ -56,13 +59,10 @@ func (p *Sample) Leak(s string) string {
 // behind stands in the line behind every second sample. It must stay.
 const behind = "the line behind it stays"
 
-// Samples are a class's forms in each frame, or those that are held out.
-func (c Class) Samples(heldOut bool) []Sample {
+// Samples are a class's forms in each frame.
+func (c Class) Samples() []Sample {
 	var out []Sample
 	for i, form := range c.forms {
-		if (i%4 == 3) != heldOut {
-			continue
-		}
 		for j, frame := range Frames {
 			h := fnv.New64a()
 			h.Write([]byte(form + frame.Name))
@@ -78,11 +78,5 @@ func (c Class) Samples(heldOut bool) []Sample {
 	return out
 }
 
-// Forms is how many forms the class has, or has held out.
-func (c Class) Forms(heldOut bool) int {
-	n := len(c.forms) / 4
-	if !heldOut {
-		n = len(c.forms) - n
-	}
-	return n
-}
+// Forms is how many forms the class has.
+func (c Class) Forms() int { return len(c.forms) }
