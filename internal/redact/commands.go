@@ -337,8 +337,8 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 		}
 		// What follows a quote goes to the next one of its kind.
 		quote := s[q-1]
-		close := strings.IndexByte(s[q:end], quote)
-		if close < 0 {
+		length := strings.IndexByte(s[q:end], quote)
+		if length < 0 {
 			if j == i {
 				w.lo = q
 			}
@@ -349,7 +349,7 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 			}
 			return w, end
 		}
-		stop := q + close
+		stop := q + length
 		for stop > q && s[stop-1] == '\\' {
 			stop--
 		}
@@ -361,12 +361,12 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 			if j == i {
 				w.lo = q
 				w.hi = stop
-				return w, q + close + 1
+				return w, q + length + 1
 			}
 			// -p'x': the flag's own quotes.
-			return argument{lo: q, hi: stop, quoted: true, flag: s[i:j]}, q + close + 1
+			return argument{lo: q, hi: stop, quoted: true, flag: s[i:j]}, q + length + 1
 		}
-		j = q + close + 1
+		j = q + length + 1
 	}
 	w.hi = j
 	return w, j

@@ -260,6 +260,12 @@ func (t *text) base64Lines(i int) []span {
 			continue
 		}
 		if hi-lo < someLine || isHexText(t.s[i+lo:i+hi]) {
+			if a, b := t.cutPiece(i, end); b-a >= headMin && t.isCutAt(b) {
+				last = b
+				if first < 0 {
+					first = a
+				}
+			}
 			break
 		}
 		if first < 0 {

@@ -103,8 +103,11 @@ func awsNeighbours(t *text, i int) []span {
 	}
 	var out []span
 	for n, end := 0, lineEnd(s, j, 1<<10); n < 6; n++ {
-		for j < end && (strings.IndexByte(" ,\t|\"", s[j]) >= 0 || s[j] == '^' || s[j] == '\\') {
+		for j < end && strings.IndexByte(" ,\t|\"^\\", s[j]) >= 0 {
 			j++
+			if j < end && s[j] == 't' && s[j-1] == '\\' || j < end && s[j] == 'I' && s[j-1] == '^' {
+				j++
+			}
 		}
 		lo := j
 		for j < end && isBase64(s[j]) {

@@ -22,6 +22,7 @@ var formsRule = fmt.Sprintf("at most %.0f %% of a class leave eight characters i
 // formRows measure how much of what tools print is found, for each class of it.
 var formRows = slices.Concat(classRows(), []proof.Row{
 	{Name: "forms of every class that no rule was written for", Rule: formsRule, Run: heldOutForms},
+	{Name: "the same forms, cut at twelve places behind the beginning of a secret", Rule: fmt.Sprintf("as above, at most %.0f %% of all", mostMissed), Run: cutForms},
 	{
 		Name: "ordinary output and source in which names tell of secrets: settings, references, checksums, program text, prose, help, logs",
 		Rule: fmt.Sprintf("at most %.0f %% of the samples lose anything", mostTouched),
@@ -54,6 +55,9 @@ func tryForms(r *proof.Result, samples []secretforms.Sample, missed func(secretf
 	for i := range samples {
 		s := &samples[i]
 		got := clean.Tail(s.Text)
+		if again := clean.Tail(got); again != got {
+			r.Break("redacted again, %q becomes %q", got, again)
+		}
 		if s.Leak(got) != "" || !strings.Contains(got, s.Keep) {
 			n++
 			missed(*s, got)
@@ -71,6 +75,41 @@ func heldOutForms(t *testing.T, r *proof.Result) {
 	class := secretforms.HeldOut
 	missed := tryForms(r, class.Samples(), func(secretforms.Sample, string) {})
 	r.Note("%d forms in %d frames, %s", class.Forms(), len(secretforms.Frames), missed)
+}
+
+// cutForms cuts forms as a preview or the agent does.
+func cutForms(t *testing.T, r *proof.Result) {
+	const places = 12
+	clean := redact.New(nil)
+	trials, missed := 0, 0
+	for _, class := range secretforms.Classes {
+		for _, s := range class.Samples() {
+			if s.Frame != "plain text" && s.Frame != "JSON in JSON" && s.Frame != "kubectl logs --timestamps" {
+				continue
+			}
+			first := len(s.Text)
+			for _, secret := range s.Secrets {
+				if at := strings.Index(s.Text, secret); at >= 0 {
+					first = min(first, at)
+				}
+			}
+			for n := range places {
+				at := first + (len(s.Text)-first)*n/places
+				got := clean.Tail(strings.ToValidUTF8(s.Text[:at], "") + []string{"", "…", "\n... [truncated]"}[n%3])
+				trials++
+				if s.Leak(got) != "" {
+					missed++
+					t.Logf("%s, %d of %d: %q", s.Frame, at, len(s.Text), got)
+				}
+			}
+		}
+	}
+	r.Trial(trials)
+	rate := 100 * float64(missed) / float64(trials)
+	if rate > mostMissed {
+		r.Break("%d of %d cut samples left something: %.1f %%", missed, trials, rate)
+	}
+	r.Note("%.1f %% missed", rate)
 }
 
 func ordinarySamples(t *testing.T, r *proof.Result) {
