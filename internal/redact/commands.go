@@ -141,11 +141,16 @@ func (t *text) command(c *command, i int) []span {
 		return nil
 	}
 	words := t.words(lo)
-	// What is read once needs no second look, even if it names the program again.
+	// What is read once needs no second look, even if it names the program again;
+	// what is in quotes may be another command.
 	if t.read == nil {
 		t.read = map[*command]int{}
 	}
-	t.read[c] = words[len(words)-1].lo
+	for _, w := range words {
+		if t.read[c] = w.lo; w.quoted {
+			break
+		}
+	}
 	if c.needs != "" {
 		found := false
 		for _, w := range words {
@@ -359,9 +364,7 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 		}
 		if j == i || s[i] == '-' {
 			if j == i {
-				w.lo = q
-				w.hi = stop
-				return w, q + length + 1
+				return argument{lo: q, hi: stop, quoted: true}, q + length + 1
 			}
 			// -p'x': the flag's own quotes.
 			return argument{lo: q, hi: stop, quoted: true, flag: s[i:j]}, q + length + 1

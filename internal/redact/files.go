@@ -261,7 +261,7 @@ func separator(line string, lo, hi int) string {
 			}
 		case sep == ",":
 			// Names alone, with no blanks around the signs: no arguments.
-			if (strings.HasSuffix(left, sep) || len(right) > 1 && right[0] == ',' && isAlnum(right[1]) && !strings.Contains(left, ",")) && frameEnd(strings.TrimLeft(right, alphanumeric+"_-, ")) && !strings.Contains(line[max(0, lo-1):], ", ") && !strings.Contains(left, ", ") && !strings.Contains(left, "(") {
+			if (strings.HasSuffix(left, sep) || len(right) > 1 && right[0] == ',' && isAlnum(right[1]) && !strings.Contains(left, ",")) && frameEnd(strings.TrimLeft(right, alphanumeric+"_-, ")) && !strings.Contains(line[max(0, lo-1):], ", ") && !strings.Contains(line[:lo], ", ") && !strings.Contains(line[hi:], "\",") && !strings.Contains(left, "(") {
 				return sep
 			}
 		case (strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && last && !first) && frameEnd(strings.TrimLeft(right, alphanumeric+"_- \t\\^I")):

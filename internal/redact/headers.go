@@ -41,7 +41,7 @@ func headerValue(s string, i int) int {
 // authHeader reads an Authorization header.
 func authHeader(t *text, i int) []span {
 	s := t.s
-	if !fold(s[i:], "authorization") {
+	if !fold(s[i:], "authorization") || i > 0 && isAlnum(s[i-1]) && !boundaryBefore(s, i) {
 		return nil
 	}
 	p := headerValue(s, i+len("authorization"))
@@ -223,16 +223,16 @@ func urlUser(t *text, i int) []span {
 		hi++
 	}
 	if end < 0 {
-		if t.isCutAt(hi) && hi-lo >= headMin && !port(s[lo:hi]) && !fewLower(s[lo:hi]) && notPlaceholder(match{text: s, lo: lo, hi: hi}) {
+		if s[p:user] != "arn" && (lo == len(s) || s[lo] != '{') && t.isCutAt(hi) && hi-lo >= headMin && !port(s[lo:hi]) && !fewLower(s[lo:hi]) && notPlaceholder(match{text: s, lo: lo, hi: hi}) {
 			return []span{{lo: lo, hi: hi}}
 		}
 		return nil
 	}
 	v := s[lo:end]
-	if port(v) {
+	name := s[p:user]
+	if port(v) || name == "arn" {
 		return nil
 	}
-	name := s[p:user]
 	if v == "" || v == "x-oauth-basic" {
 		if token := t.userToken(p, user); token != nil {
 			return token

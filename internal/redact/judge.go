@@ -84,7 +84,7 @@ func (t *text) isPassword(a *assignment, v string, env, data bool) bool {
 		return len(v) >= 8 && (env || a.quoted)
 	case digits == 0:
 		return (env || a.quoted) && len(v) >= 8 && entropy(v) >= 2.8 && strong
-	case tellsOfItself(v):
+	case !data && tellsOfItself(v):
 		return false
 	case data || a.quoted && a.sign != ",":
 		return len(v) >= 6 && (symbols > 0 || digits > 1 || !wordy(v) || env || a.quotedName)

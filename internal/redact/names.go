@@ -77,6 +77,14 @@ func (a *assignment) tells(word int) bool {
 			return false
 		}
 	}
+	if low == "token" {
+		b := strings.TrimRight(before, "_-")
+		for _, end := range [...]string{"next", "page", "pagination", "continuation", "idempotency", "action"} {
+			if strings.HasSuffix(b, end) {
+				return false // the place in a list, a request's number
+			}
+		}
+	}
 	if a.kind == keyKind {
 		b := strings.TrimRight(before, "_-")
 		for _, end := range otherKeys {
