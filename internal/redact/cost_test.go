@@ -40,7 +40,7 @@ func beginnings() []string {
 // all the text behind it, or at far too much of it. What takes longest takes a
 // tenth of what is allowed.
 func TestCostOfFalseBeginnings(t *testing.T) {
-	const size, allowed = 64 << 10, 3 * time.Second
+	const size, allowed = 32 << 10, 2 * time.Second
 	r := New(nil)
 	for _, piece := range beginnings() {
 		text := strings.Repeat(piece, size/len(piece))

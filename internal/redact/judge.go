@@ -94,6 +94,9 @@ func (t *text) isPassword(a *assignment, v string, env, data bool) bool {
 		return !wordy(v) && len(v) >= 8
 	}
 	// Bare: a setting's value, or the name of a variable.
+	if a.ends && (a.sign == ":" && !a.near || a.sign == "=" && a.near) && len(v) >= 6 && digits > 1 {
+		return true
+	}
 	if strings.Trim(v, alphanumeric+"_-.") == "" {
 		trailing := len(v) - len(strings.TrimRight(v, "0123456789"))
 		return len(v) >= 6 && !(trailing == digits && digits <= 3) && !strings.Contains(v, "_v") || random(v)

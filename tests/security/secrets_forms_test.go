@@ -97,6 +97,9 @@ func cutForms(t *testing.T, r *proof.Result) {
 				at := first + (len(s.Text)-first)*n/places
 				got := clean.Tail(strings.ToValidUTF8(s.Text[:at], "") + []string{"", "…", "\n... [truncated]"}[n%3])
 				trials++
+				if again := clean.Tail(got); again != got {
+					r.Break("redacted again, %q becomes %q", got, again)
+				}
 				if s.Leak(got) != "" {
 					missed++
 					t.Logf("%s, %d of %d: %q", s.Frame, at, len(s.Text), got)

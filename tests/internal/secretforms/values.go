@@ -110,7 +110,7 @@ func (v *values) random(set string, n int) string {
 // password is one that a generator made, or a person.
 func (v *values) password() string {
 	pick := func(list ...string) string { return list[v.rng.IntN(len(list))] }
-	switch v.rng.IntN(6) {
+	switch v.rng.IntN(7) {
 	case 0, 1:
 		return v.random(alnum, 12+v.rng.IntN(13))
 	case 2:
@@ -119,6 +119,8 @@ func (v *values) password() string {
 		return v.random(sets["hex"], 24)
 	case 4:
 		return pick("Winter", "Falcon", "Rhubarb", "Granite", "Otter") + pick("-", "_", ".", "!") + pick("2019", "4711", "77", "1984") + pick("!", "", "?", "x")
+	case 5:
+		return pick("letmein", "sunshine", "dragonfly", "Baseball") + v.random(digit, 2+v.rng.IntN(3))
 	default:
 		return pick("tr0ub4dor", "s3rpent1ne", "m0nkey5ee", "p4per7iger") + pick("!", "_9", "-x2", "")
 	}
