@@ -5,20 +5,20 @@ import "strings"
 // assignment is a telling name with a value, as JSON, env files, shells, YAML,
 // command lines, tables, prompts and program text write them.
 type assignment struct {
-	name       string // whole, as it stands
+	name       string // whole, as written
 	lo         int    // where the name begins
-	telling    string // the part of the name that tells, to its end
+	telling    string // the part of the name from its telling word on
 	kind       kind
 	quotedName bool
-	// sign is what stands between name and value, without quotes and blanks; a
+	// sign is what is between name and value, without quotes and blanks; a
 	// blank if there is nothing else.
 	sign string
-	// near says that no blank stands between the name, the sign and the value.
+	// near says that no blank is between the name, the sign and the value.
 	near bool
 	value
 }
 
-// value is where a value lies, and how it is written.
+// value is where a value is, and how it is written.
 type value struct {
 	from, to int
 	quoted   bool
@@ -66,7 +66,7 @@ func assignedSecret(t *text, i int) []span {
 	return t.column(&a, end)
 }
 
-// sign reads what stands between the name, which ends at i, and the value, and
+// sign reads what is between the name, which ends at i, and the value, and
 // the value.
 func (t *text) sign(a *assignment, i int) bool {
 	s := t.s
@@ -234,7 +234,7 @@ func detail(s string, i int, a *assignment) int {
 	return i
 }
 
-// longestValue bounds how much of a value is looked at to tell what it is; a longer
+// longestValue bounds how much of a value is judged; a longer
 // one is removed as far as its characters go.
 const longestValue = 160
 
@@ -287,7 +287,7 @@ func (t *text) valueAt(i int) value {
 	return v
 }
 
-// bareByte tells what a value without quotes may hold.
+// bareByte reports whether a value without quotes may hold the byte at i.
 func bareByte(s string, i int) bool {
 	c := s[i]
 	switch {
@@ -325,12 +325,12 @@ func escapedSign(s string, i int) int {
 	return 0
 }
 
-// isFlag tells whether a name that begins at i is that of a command line flag.
+// isFlag reports whether a name that begins at i is that of a command line flag.
 func isFlag(s string, i int) bool {
 	return i < len(s) && s[i] == '-' && (i == 0 || !isWord(s[i-1]))
 }
 
-// nameStart is what stands before i of the name that i lies in.
+// nameStart is the part before i of the name around i.
 func nameStart(s string, i int) string {
 	j := i
 	for j > 0 && i-j < 64 && (isWord(s[j-1]) || s[j-1] == '-') {

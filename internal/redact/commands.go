@@ -27,7 +27,7 @@ type command struct {
 	// blank, in the same word if not.
 	flags []string
 	form  form
-	// words stand right before a secret that is a word by itself; skip is how many
+	// words come right before a secret that is a word by itself; skip is how many
 	// words are between.
 	words []string
 	skip  int
@@ -129,7 +129,7 @@ const longestCommand = 600
 type argument struct {
 	lo, hi int
 	quoted bool
-	// flag is what stands before the quotes: -p'x', --user="x".
+	// flag is what is before the quotes: -p'x', --user="x".
 	flag string
 }
 
@@ -169,7 +169,7 @@ func (t *text) command(c *command, i int) []span {
 	return out
 }
 
-// nameAt is where the command's name lies of which the probe fits at i; hi is
+// nameAt is where the command's name is of which the probe fits at i; hi is
 // -1 if it is none of the names.
 func (c *command) nameAt(s string, i int) (lo, hi int) {
 	fixed, _, _ := strings.Cut(strings.TrimRight(c.probe, " "), "[")
@@ -256,7 +256,7 @@ func (t *text) part(w argument, f form) (span, bool) {
 	if f != whole {
 		at := strings.Index(v, sign)
 		if at < 0 || f == passForm && at != 0 {
-			// A key that needs no password stands in the user's place.
+			// A key that needs no password is in the user's place.
 			return span{}, false
 		}
 		if at+1 == len(v) && f == colon && len(v) > 10 && unwordy(match{text: v, hi: at}) {

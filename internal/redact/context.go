@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// contextRules are the secrets that only what stands around them gives away. Of
+// contextRules are the secrets that only their surroundings give away. Of
 // those that fit at one place the first wins.
 func contextRules() []*rule {
 	rules := []*rule{
@@ -36,17 +36,17 @@ func contextRules() []*rule {
 	}, read: assignedSecret})
 }
 
-// nextLineOf is what stands between two lines of a file that is shown or quoted:
+// nextLineOf is what is between two lines of a file that is shown or quoted:
 // what a frame puts at a line's end, a line end, escaped or not, and what the frame
 // puts before the next line: quotes, signs, line numbers, a log's prefix.
 const nextLineOf = `[^\r\n\\]{0,20}(?:\r?\n|\\+r\\+n|\\+[nr])[^\r\n\\]{0,130}?[ \t\r\n"'>|:+*/#]`
 
 func notPlaceholder(m match) bool { return !placeholder(m.value()) }
 
-// unwordy tells random values from names.
+// unwordy distinguishes random values from names.
 func unwordy(m match) bool { return m.head || !placeholder(m.value()) && !wordy(m.value()) }
 
-// literal tells a value from a word or a variable.
+// literal distinguishes a value from a word or a variable.
 func literal(m match) bool { return m.head || literalValue(m.value()) }
 
 // literalValue reports whether a value where a password is expected is one, not
@@ -59,7 +59,7 @@ func literalValue(v string) bool {
 	return digits > 0 && letters > 0 || symbols > 0 && strings.ContainsAny(v, "!@#$%^&*?~+") || letters == 0 && digits >= 8 || upperLower(v) && random(v)
 }
 
-// bearer tells tokens from prose about bearers.
+// bearer distinguishes tokens from prose about bearers.
 func bearer(m match) bool {
 	v := m.value()
 	if m.head {

@@ -24,7 +24,7 @@
 // of known forms, pem.go the private keys, context.go what only the surroundings
 // give away: commands.go has the command lines, headers.go the headers and URLs,
 // files.go the files and tables. assign.go reads a name and its value, nearby.go
-// a value in another line or member; names.go says which names tell, and judge.go
+// a value in another line or member; names.go lists the telling names, and judge.go
 // and values.go decide whether the value is a secret.
 //
 // Everything here is a function of its arguments. Only delivery links this

@@ -260,8 +260,8 @@ func separator(line string, lo, hi int) string {
 				return sep
 			}
 		case sep == ",":
-			// Names alone, with no blanks around the signs: no arguments.
-			if (strings.HasSuffix(left, sep) || len(right) > 1 && right[0] == ',' && isAlnum(right[1]) && !strings.Contains(left, ",")) && frameEnd(strings.TrimLeft(right, alphanumeric+"_-, ")) && !strings.Contains(line[max(0, lo-1):], ", ") && !strings.Contains(line[:lo], ", ") && !strings.Contains(line[hi:], "\",") && !strings.Contains(left, "(") {
+			first := len(right) > 1 && right[0] == ',' && isAlnum(right[1]) && !strings.Contains(left, ",")
+			if (first || strings.HasSuffix(left, sep)) && namesAlone(line, lo, hi) {
 				return sep
 			}
 		case (strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && last && !first) && frameEnd(strings.TrimLeft(right, alphanumeric+"_- \t\\^I")):
@@ -269,6 +269,13 @@ func separator(line string, lo, hi int) string {
 		}
 	}
 	return ""
+}
+
+// namesAlone reports whether a line with commas is a header, and no list of
+// arguments: names with no blanks between them.
+func namesAlone(line string, lo, hi int) bool {
+	return frameEnd(strings.TrimLeft(line[hi:], alphanumeric+"_-, \"")) && !strings.Contains(line, ", ") &&
+		!strings.Contains(line[hi:], "\",") && !strings.Contains(line[:lo], "(")
 }
 
 // frameEnd reports whether nothing is left of a line but what a frame puts there.

@@ -61,7 +61,7 @@ func authHeader(t *text, i int) []span {
 	case known && q > word:
 		p = q
 	case q > word && q < len(s) && q-word == 1 && strings.IndexByte("\"'`$#", s[q]) < 0 && lineBreak(s, q) == 0:
-		// A scheme of its own.
+		// A scheme that is not in the table.
 		v := t.valueAt(q)
 		if v.to-v.from >= 16 && !wordy(s[v.from:v.to]) && !placeholder(s[v.from:v.to]) && v.quoted == false {
 			return []span{{lo: v.from, hi: v.to}}
@@ -177,7 +177,7 @@ func secretCookie(name, v string, head bool) bool {
 	return len(v) >= 12 && !wordy(v) && !strings.HasPrefix(low, "__utm") && !strings.HasPrefix(low, "_g")
 }
 
-// urlUser reads the password of an address, or the token that stands in the
+// urlUser reads the password of an address, or the token in the
 // place of its user.
 func urlUser(t *text, i int) []span {
 	s := t.s
@@ -245,7 +245,7 @@ func urlUser(t *text, i int) []span {
 	return []span{{lo: lo, hi: end}}
 }
 
-// port tells a port, with a path behind it, from a password.
+// port distinguishes a port, with a path behind it, from a password.
 func port(v string) bool {
 	digits := strings.TrimLeft(v, "0123456789")
 	n := len(v) - len(digits)
@@ -254,7 +254,7 @@ func port(v string) bool {
 
 func slashBefore(v string) bool { return strings.ContainsAny(v, "/?#") }
 
-// inPassword tells what the password of an address may hold: any sign but white
+// inPassword reports what the password of an address may hold: any sign but white
 // space, and no quote or bracket that ends the address.
 func inPassword(s string, i int) bool {
 	switch c := s[i]; c {

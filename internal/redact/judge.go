@@ -3,7 +3,7 @@ package redact
 import "strings"
 
 // isSecret decides whether a value beside a telling name is a secret. It has
-// to tell password = "x7Kq..." from password = getPassword(), and max_tokens:
+// to distinguish password = "x7Kq..." from password = getPassword(), and max_tokens:
 // 4096 from a token.
 func (t *text) isSecret(a *assignment) bool {
 	s := t.s
@@ -159,7 +159,7 @@ func isToken(a *assignment, v string, env, flag, data bool) bool {
 	}
 }
 
-// tellsOfItself tells the names of variables, labels and functions for passwords.
+// tellsOfItself reports the names of variables, labels and functions for passwords.
 func tellsOfItself(v string) bool {
 	low := strings.ToLower(v)
 	for _, part := range [...]string{"password", "passwd", "passwort", "secret", "token", "input", "field", "user"} {
@@ -211,5 +211,5 @@ func columnsBefore(before string) bool {
 	return strings.Trim(before, " \t-+#*/>;:|│\"'0123456789") == "" || strings.HasSuffix(before, "| ") || strings.HasSuffix(before, "] ") || strings.HasSuffix(before, "Z ") || strings.HasSuffix(before, ") ")
 }
 
-// commandWords stand before a name and a value that a blank parts.
+// commandWords are before a name and a value that a blank parts.
 var commandWords = map[string]bool{"ENV": true, "setenv": true, "setx": true, "-x": true, "set": true, "login": true, "home": true, "connect": true}

@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// kind is what a name tells of.
+// kind is the kind of secret that a name announces.
 type kind int
 
 const (
@@ -11,7 +11,7 @@ const (
 	keyKind                      // a word that means much else, too
 )
 
-// tellingWords are tried in this order; a blank stands for one of "_- " or nothing.
+// tellingWords are tried in this order; a blank means one of "_- " or nothing.
 var tellingWords = []struct {
 	word string
 	kind kind
@@ -20,7 +20,7 @@ var tellingWords = []struct {
 	{"secret", tokenKind}, {"token", tokenKind}, {"api key", tokenKind}, {"access key", tokenKind}, {"private key", tokenKind},
 	{"account key", tokenKind}, {"encryption key", tokenKind}, {"signing key", tokenKind}, {"agent key", tokenKind},
 	{"auth key", tokenKind}, {"credential", tokenKind}, {"unseal key", tokenKind},
-	// These tell at the end of a name only.
+	// These count at the end of a name only.
 	{"pass", passwordKind}, {"pw", passwordKind}, {"psk", passwordKind}, {"auth", keyKind}, {"signature", keyKind}, {"key", keyKind},
 }
 
@@ -96,13 +96,13 @@ func (a *assignment) tells(word int) bool {
 	return true
 }
 
-// knownBefore are words that stand before a telling one without a sign between.
+// knownBefore are words that come before a telling one without a sign between.
 var knownBefore = map[string]bool{
 	"store": true, "key": true, "srcstore": true, "deststore": true, "srckey": true, "destkey": true, "user": true, "db": true, "ssh": true, "my": true, "proxy": true,
 	"mysql": true, "pg": true, "smtp": true, "encoded": true, "ldap": true, "master": true, "private": true, "license": true, "admin": true, "wifi": true, "app": true, "bind": true, "require": true,
 }
 
-// otherKeys end in key and are none: what stands before that word.
+// otherKeys are what comes before the word key in names that are not keys.
 var otherKeys = []string{
 	"public", "pub", "foreign", "sort", "partition", "cache", "host", "hot", "i18n", "translation", "object", "map", "row", "group", "routing", "range", "hash", "idempotency", "registry",
 	"known", "publishable", "verifier", "shared_access_name", "lookup", "s3", "bucket", "path", "unique", "composite", "index", "restore", "query", "state", "react", "item", "message", "event", "label", "config",
@@ -128,21 +128,21 @@ func harmlessName(name string) bool {
 	return false
 }
 
-// placeholders stand for a secret, as a whole.
+// placeholders replace a secret as whole values.
 var placeholders = map[string]bool{
 	"password": true, "passwd": true, "pass": true, "pwd": true, "secret": true, "token": true, "hunter2": true, "changeme": true, "change-me": true, "change_me": true,
 	"apikey": true, "api_key": true, "api-key": true, "null": true, "undefined": true, "true": true, "false": true, "string": true, "required": true, "optional": true,
 	"guest": true, "username:password": true, "username": true, "none": true, "enabled": true, "disabled": true, "x-oauth-basic": true,
 }
 
-// placeholderParts stand for a secret wherever they are in a value. Those that
+// placeholderParts mark a placeholder wherever they are in a value. Those that
 // random values may hold by chance count in others only.
 var placeholderParts = [...]string{
 	"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets.",
 	"changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
 }
 
-// placeholder tells values that stand for a secret.
+// placeholder reports whether a value only replaces a secret.
 func placeholder(v string) bool {
 	low := strings.ToLower(strings.Trim(v, ".,;:"))
 	if placeholders[low] || strings.HasPrefix(low, "your") || strings.Trim(low, "x*.-_#") == "" {

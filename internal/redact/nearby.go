@@ -100,8 +100,6 @@ func (t *text) memberAt(i int) (value, bool) {
 	return value{}, false
 }
 
-func closingQuotesOnly(s string, i int) int { return closingQuotes(s, i) }
-
 func beforeQuotes(s string, i int) int {
 	for n := 0; n < 3 && i > 0 && strings.IndexByte("\"'`", s[i-1]) >= 0; n++ {
 		for i--; i > 0 && s[i-1] == '\\'; i-- {
@@ -126,7 +124,7 @@ func oneOf(word string, list []string) bool {
 	return false
 }
 
-// nextValue is where a value begins that stands in the line behind its name, as
+// nextValue is where a value begins that is in the line behind its name, as
 // YAML has it, or 0. i is behind the sign.
 func (t *text) nextValue(a *assignment, i int) int {
 	s := t.s

@@ -19,16 +19,16 @@ const (
 	// keyLines bounds the lines of a key, keyHeaders those between its first line
 	// and its base64.
 	keyLines, keyHeaders = 600, 6
-	// keyLine bounds the length of a line with what stands around it.
+	// keyLine bounds the length of a line with what is around it.
 	keyLine = 4 << 10
-	// wholeLine is the length of base64 that is a key's line wherever it stands,
+	// wholeLine is the length of base64 that is a key's line wherever it is,
 	// someLine one that is if lines of the key are before it.
 	wholeLine, someLine = 40, 16
 )
 
 // armouredKey reads a PEM or PGP private key from the words PRIVATE KEY of its
 // first line. It fails safe: every line with base64 belongs to the key, whatever
-// stands before and behind it.
+// is before and behind it.
 func armouredKey(t *text, i int) []span {
 	const words = "PRIVATE KEY"
 	if !strings.HasPrefix(t.s[i:], words) {
@@ -195,7 +195,7 @@ func base64At(line string, i int) (lo, hi int) {
 
 func isBase64(c byte) bool { return isAlnum(c) || c == '+' || c == '/' || c == '=' }
 
-// blankBefore reports whether nothing stands before a key's first base64 but what
+// blankBefore reports whether nothing is before a key's first base64 but what
 // listings and literals put there.
 func blankBefore(s string) bool {
 	for _, c := range []byte(s) {
@@ -206,7 +206,7 @@ func blankBefore(s string) bool {
 	return true
 }
 
-// looksBase64 tells base64 from long names and paths.
+// looksBase64 distinguishes base64 from long names and paths.
 func looksBase64(v string) bool { return hasDigit(v) && upperLower(v) && !wordy(v) }
 
 func isHexText(v string) bool { return strings.Trim(v, "0123456789abcdef") == "" }

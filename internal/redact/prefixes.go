@@ -93,12 +93,12 @@ func prefixRules() []*rule {
 	return out
 }
 
-// dense tells a key whose beginning is a short word from names that begin so.
+// dense distinguishes a key whose beginning is a short word from names that begin so.
 func dense(m match) bool {
 	return mixed(m) && (m.head && hasDigit(m.value()) || random(m.value()) && digitRuns(m.value()) > 1)
 }
 
-// afterMD5 tells whether 32 hexadecimal digits end before the match.
+// afterMD5 reports whether 32 hexadecimal digits end before the match.
 func afterMD5(m match) bool {
 	return !m.head && m.at >= 32 && isHexText(m.text[m.at-32:m.at]) && boundaryBefore(m.text, m.at-32)
 }

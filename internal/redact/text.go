@@ -80,7 +80,7 @@ func lineBreak(s string, i int) int {
 	return 0
 }
 
-// lineEnd is where the line that i lies in ends, at most most bytes on.
+// lineEnd is where the line around i ends, at most most bytes on.
 func lineEnd(s string, i, most int) int {
 	end := min(len(s), i+most)
 	for i < end && (s[i] != '\n' && s[i] != '\r' && s[i] != '\\' || lineBreak(s, i) == 0) {
@@ -89,7 +89,7 @@ func lineEnd(s string, i, most int) int {
 	return i
 }
 
-// lineStart is where the line that i lies in begins, at most most bytes before.
+// lineStart is where the line around i begins, at most most bytes before.
 func lineStart(s string, i, most int) int {
 	least := max(0, i-most)
 	for i > least {

@@ -56,7 +56,7 @@ func (p *Sample) Leak(s string) string {
 	return ""
 }
 
-// behind stands in the line behind every second sample. It must stay.
+// behind is the line behind every second sample. It must stay.
 const behind = "the line behind it stays"
 
 // Samples are a class's forms in each frame.
