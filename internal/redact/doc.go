@@ -1,20 +1,31 @@
 // Package redact removes secrets from texts: keys and tokens of well-known
-// forms, private keys, passwords in URLs, credentials in headers, and values
-// that are assigned to a name such as password or API_KEY.
+// forms, private keys, passwords in URLs, credentials in headers, cookies and
+// command lines, and values beside a name such as password or API_KEY.
 //
 // The package promises:
 //   - a found secret is replaced as a whole by [REDACTED:rule-name], wherever it
-//     stands: in plain text, in JSON, in JSON inside JSON, in shell text;
+//     is: in plain text, in JSON, in JSON inside JSON, in shell text;
+//   - a private key is found behind the words PRIVATE KEY whatever is before and
+//     behind its lines: line numbers, the signs of a diff, colours, a log's prefix;
 //   - Preview and Tail leave no head of a secret behind that is longer than a
 //     few characters, wherever the text was cut;
 //   - redacting twice changes nothing more, and the result is valid UTF-8;
-//   - texts without secrets come back as they are.
+//   - texts without secrets come back as they are;
+//   - the cost grows in proportion to the text, whatever it holds.
 //
 // It does not promise to find a secret that looks like ordinary text and has
 // no telling name beside it, one that is encoded or split, the rest of a secret
 // whose beginning is missing, or the beginning of one that only its middle or
-// its end gives away. Source code must stay readable, so a
-// value beside a telling name is only removed if it looks random.
+// its end gives away. Source code must stay readable, so a value beside a
+// telling name is only removed if it looks random, or if its surroundings say
+// that it is data and it is more than a word.
+//
+// Rules are tables by topic. rules.go, services.go and prefixes.go have the keys
+// of known forms, pem.go the private keys, context.go what only the surroundings
+// give away: commands.go has the command lines, headers.go the headers and URLs,
+// files.go the files and tables. assign.go reads a name and its value, nearby.go
+// a value in another line or member; names.go lists the telling names, and judge.go
+// and values.go decide whether the value is a secret.
 //
 // Everything here is a function of its arguments. Only delivery links this
 // package; hook processes do not.

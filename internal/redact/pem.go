@@ -1,101 +1,301 @@
 package redact
 
-import "strings"
+import (
+	"encoding/base64"
+	"strings"
+)
 
-// privateKey is the beginning of a PEM or PGP private key: armour, headers, and
-// enough base64 to tell it from a mention of the first line.
-const privateKey = `-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----` +
-	`(?:` + between + `(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\r\n"\\]{0,80}){0,5}` +
-	between + `[A-Za-z0-9+/=]{16}`
+// keyRules find private keys: armoured ones by their first line, those of PuTTY
+// by the line before them, and armoured ones that are base64 once more.
+func keyRules() []*rule {
+	return []*rule{
+		{name: "private-key", probes: []string{"PRIV"}, read: armouredKey},
+		{name: "private-key", probes: []string{"Priv"}, read: puttyKey},
+		{name: "private-key", probes: []string{"LS0t"}, left: true, read: encodedKey},
+	}
+}
 
-// between is what stands between the lines of a key: white space, escaped
-// line ends, quotes and the signs that join literals, line numbers.
-const between = `(?:[\s"'` + "`" + `+>|#,]|\\+[nrt]?|\d{1,6}[ \t]*[|:\t→])*`
+const (
+	// keyLines bounds the lines of a key, keyHeaders those between its first line
+	// and its base64.
+	keyLines, keyHeaders = 600, 6
+	// keyLine bounds the length of a line with what is around it.
+	keyLine = 4 << 10
+	// wholeLine is the length of base64 that is a key's line wherever it is,
+	// someLine one that is if lines of the key are before it.
+	wholeLine, someLine = 40, 16
+)
 
-// privateKeyEnd reads on line by line, by hand since a regexp is slow on so
-// many choices. The key goes to its END line, or, without one, as far as whole
-// lines of base64 go and, at a cut, the piece of a line before it.
-func privateKeyEnd(s string, i int, cut, last bool) int {
-	i += base64Run(s[i:])
-	for {
-		j := skipBetween(s, i)
-		n := base64Run(s[j:])
+// armouredKey reads a PEM or PGP private key from the words PRIVATE KEY of its
+// first line. It fails safe: every line with base64 belongs to the key, whatever
+// is before and behind it.
+func armouredKey(t *text, i int) []span {
+	const words = "PRIVATE KEY"
+	if !strings.HasPrefix(t.s[i:], words) {
+		return nil
+	}
+	lo := armour(t.s, i)
+	if lo < 0 {
+		return nil
+	}
+	j := i + len(words)
+	if strings.HasPrefix(t.s[j:], " BLOCK") {
+		j += len(" BLOCK")
+	}
+	for j < len(t.s) && (t.s[j] == '-' || colour(t.s, j) > 0) {
+		j += max(1, colour(t.s, j))
+	}
+	hi := t.keyBody(j)
+	if hi < 0 {
+		return nil
+	}
+	return []span{{lo: lo, hi: hi}}
+}
+
+// armour is where the first line of a key begins of which the words PRIVATE KEY
+// are at i.
+func armour(s string, i int) int {
+	const begin = "BEGIN"
+	from := max(0, i-64)
+	at := strings.LastIndex(s[from:i], begin)
+	if at < 0 {
+		return -1
+	}
+	at += from
+	for j := at + len(begin); j < i; j++ {
+		if n := colour(s, j); n > 0 {
+			j += n - 1
+		} else if c := s[j]; c != ' ' && (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
+			return -1
+		}
+	}
+	for n := 0; n < 6 && at > 0 && (s[at-1] == '-' || n == 0 && s[at-1] == ' '); n++ {
+		at--
+	}
+	return at
+}
+
+// keyBody is where the key ends whose first line ends at i, or -1 if no key
+// follows.
+func (t *text) keyBody(i int) int {
+	s := t.s
+	last, missing, empty := -1, 0, 0
+	for n := 0; n < keyLines && i >= 0; n++ {
+		end := lineEnd(s, i, keyLine)
+		line := s[i:end]
+		if at := strings.Index(line, "-END "); at >= 0 {
+			if last < 0 {
+				if lo, hi := base64In(line[:at]); hi-lo < someLine || !looksBase64(line[lo:hi]) {
+					return -1
+				}
+			}
+			return endOfArmour(s, i+at)
+		}
+		lo, hi := base64In(line)
+		cutHere := t.isCutAt(end) || t.nextMark(i, end) >= 0
 		switch {
-		case n >= 16:
-			i = j + n
+		case hi-lo >= wholeLine && !isHexText(line[lo:hi]),
+			hi-lo >= someLine && (last >= 0 && !isHexText(line[lo:hi]) || blankBefore(line[:lo]) && looksBase64(line[lo:hi])):
+			last, missing, empty = i+hi, 0, 0
+			// A padded short run behind it belongs to the key too.
+			if lo, tail := base64At(line, hi); tail-lo >= someLine {
+				last = i + tail
+			}
+		case cutHere:
+			lo, hi := t.cutPiece(i, end)
+			if hi-lo >= headMin && (last >= 0 || !fewLower(s[lo:hi]) && blankBefore(s[i:lo])) || last >= 0 && hi > lo {
+				return hi
+			}
+			return last
+		case last >= 0 && bare(line) && empty < keyHeaders:
+			// The rest of a literal, behind an escaped line end.
+			empty++
+		case last >= 0 && t.endsSoon(end):
+			missing++
+		case last < 0 && n <= keyHeaders:
+		default:
+			return last
+		}
+		if missing > 2 {
+			return last
+		}
+		i = nextLine(s, end)
+	}
+	return last
+}
+
+// endsSoon reports whether one of the two lines behind i is a key's last one. What
+// is left of a literal behind an escaped line end counts for nothing.
+func (t *text) endsSoon(i int) bool {
+	for n, lines := 0, 0; n < 6 && lines < 2; n++ {
+		if i = nextLine(t.s, i); i < 0 {
+			return false
+		}
+		end := lineEnd(t.s, i, keyLine)
+		if strings.Contains(t.s[i:end], "-END ") {
+			return true
+		}
+		if !bare(t.s[i:end]) {
+			lines++
+		}
+		i = end
+	}
+	return false
+}
+
+// bare reports whether a line has neither letters nor digits.
+func bare(line string) bool {
+	for _, c := range []byte(line) {
+		if isAlnum(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// cutPiece is the piece of base64 before the first cut in a line.
+func (t *text) cutPiece(from, to int) (lo, hi int) {
+	hi = to
+	if mark := t.nextMark(from, to); mark >= 0 {
+		hi = mark
+	}
+	for hi > from && (t.s[hi-1] == ' ' || t.s[hi-1] == '.') {
+		hi--
+	}
+	lo = hi
+	for lo > from && isBase64(t.s[lo-1]) {
+		lo--
+	}
+	return lo, hi
+}
+
+// base64In is the longest run of base64 in a line.
+func base64In(line string) (lo, hi int) {
+	for i := 0; i < len(line); {
+		a, b := base64At(line, i)
+		if b-a > hi-lo {
+			lo, hi = a, b
+		}
+		i = b + 1
+	}
+	return lo, hi
+}
+
+// base64At is the first run of base64 from i on. An escaped slash is one.
+func base64At(line string, i int) (lo, hi int) {
+	for i < len(line) && !isBase64(line[i]) {
+		i++
+	}
+	lo = i
+	for i < len(line) && (isBase64(line[i]) || line[i] == '\\' && i > lo && i+1 < len(line) && line[i+1] == '/') {
+		i++
+	}
+	return lo, i
+}
+
+func isBase64(c byte) bool { return isAlnum(c) || c == '+' || c == '/' || c == '=' }
+
+// blankBefore reports whether nothing is before a key's first base64 but what
+// listings and literals put there.
+func blankBefore(s string) bool {
+	for _, c := range []byte(s) {
+		if isAlnum(c) && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// looksBase64 distinguishes base64 from long names and paths.
+func looksBase64(v string) bool { return hasDigit(v) && upperLower(v) && !wordy(v) }
+
+func isHexText(v string) bool { return strings.Trim(v, "0123456789abcdef") == "" }
+
+// endOfArmour is where the last line of a key ends that has "-END " at i.
+func endOfArmour(s string, i int) int {
+	end := i + len("-END ")
+	for n := 0; n < 64 && end < len(s); n++ {
+		c := s[end]
+		if k := colour(s, end); k > 0 {
+			end += k
 			continue
-		case n > 0:
-			if end, ok := endLine(s, skipBetween(s, j+n)); ok {
-				return end
-			}
-			if j+n == len(s) || cut && cutAt(s, j+n, last) {
-				return j + n
-			}
-		default:
-			if end, ok := endLine(s, j); ok {
-				return end
-			}
 		}
-		return i
-	}
-}
-
-func base64Run(s string) int {
-	n := 0
-	for n < len(s) && (isWord(s[n]) && s[n] != '_' || s[n] == '+' || s[n] == '/' || s[n] == '=') {
-		n++
-	}
-	return n
-}
-
-// skipBetween is between as a function. A number counts if a sign follows that
-// listings put behind line numbers.
-func skipBetween(s string, i int) int {
-	for i < len(s) {
-		switch c := s[i]; {
-		case strings.IndexByte(" \t\r\n\f\"'`+>|#,", c) >= 0:
-			i++
-		case c == '\\':
-			i++
-			if i < len(s) && strings.IndexByte("nrt", s[i]) >= 0 {
-				i++
-			}
-		case '0' <= c && c <= '9':
-			j := i
-			for j < len(s) && j-i < 6 && '0' <= s[j] && s[j] <= '9' {
-				j++
-			}
-			for j < len(s) && s[j] == ' ' {
-				j++
-			}
-			if j >= len(s) || strings.IndexByte("|:\t", s[j]) < 0 && !strings.HasPrefix(s[j:], "→") {
-				return i
-			}
-			j++
-			for j < len(s) && s[j]&0xC0 == 0x80 {
-				j++
-			}
-			i = j
-		default:
-			return i
+		if c != ' ' && (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
+			break
 		}
-	}
-	return i
-}
-
-// endLine is the end of an END line that begins at i. A cut one counts.
-func endLine(s string, i int) (int, bool) {
-	if !strings.HasPrefix(s[i:], "-----END ") {
-		return 0, false
-	}
-	rest := s[i+len("-----END "):]
-	n := 0
-	for n < len(rest) && n < 48 && (rest[n] == ' ' || 'A' <= rest[n] && rest[n] <= 'Z' || '0' <= rest[n] && rest[n] <= '9') {
-		n++
-	}
-	end := i + len("-----END ") + n
-	for k := 0; k < 5 && end < len(s) && s[end] == '-'; k++ {
 		end++
 	}
-	return end, true
+	for n := 0; n < 5 && end < len(s); n++ {
+		if k := colour(s, end); k > 0 && end+k < len(s) && s[end+k] == '-' {
+			end += k
+		}
+		if s[end] != '-' {
+			break
+		}
+		end++
+	}
+	return end
+}
+
+// puttyKey reads the lines behind Private-Lines of PuTTY's files.
+func puttyKey(t *text, i int) []span {
+	if !strings.HasPrefix(t.s[i:], "Private-Lines:") {
+		return nil
+	}
+	next := nextLine(t.s, lineEnd(t.s, i, 80))
+	if next < 0 {
+		return nil
+	}
+	return t.base64Lines(next)
+}
+
+// base64Lines are the lines of base64 from i on, as one.
+func (t *text) base64Lines(i int) []span {
+	first, last := -1, -1
+	for n := 0; n < keyLines && i >= 0; n++ {
+		end := lineEnd(t.s, i, keyLine)
+		lo, hi := base64In(t.s[i:end])
+		if bare(t.s[i:end]) {
+			i = nextLine(t.s, end)
+			continue
+		}
+		if hi-lo < someLine || isHexText(t.s[i+lo:i+hi]) {
+			if a, b := t.cutPiece(i, end); b-a >= headMin && t.isCutAt(b) {
+				last = b
+				if first < 0 {
+					first = a
+				}
+			}
+			break
+		}
+		if first < 0 {
+			first = i + lo
+		}
+		last = i + hi
+		i = nextLine(t.s, end)
+	}
+	if first < 0 {
+		return nil
+	}
+	return []span{{lo: first, hi: last}}
+}
+
+// encodedKey reads a PEM private key that is base64 as a whole, as Kubernetes
+// keeps it.
+func encodedKey(t *text, i int) []span {
+	end := i
+	for end < len(t.s) && isBase64(t.s[end]) {
+		end++
+	}
+	head := t.s[i:min(end, i+96)]
+	plain, err := base64.StdEncoding.DecodeString(head[:len(head)/4*4])
+	if err != nil || !strings.Contains(string(plain), "PRIVATE") {
+		return nil
+	}
+	if end-i >= wholeLine && end < len(t.s) && lineBreak(t.s, end) > 0 {
+		if more := t.base64Lines(nextLine(t.s, end)); end-i <= 80 && len(more) > 0 {
+			end = more[0].hi
+		}
+	}
+	return []span{{lo: i, hi: end}}
 }

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,7 +21,7 @@ type Redactor struct {
 
 // New returns a Redactor with the built-in rules and the user's.
 func New(user []Rule) *Redactor {
-	r := &Redactor{stages: []*scanner{newScanner(append(tokenRules(), serviceRules()...)), newScanner(contextRules())}}
+	r := &Redactor{stages: []*scanner{newScanner(slices.Concat(keyRules(), tokenRules(), serviceRules(), prefixRules())), newScanner(contextRules())}}
 	for _, u := range user {
 		r.user = append(r.user, userRule(u))
 	}
@@ -164,17 +165,20 @@ type Rule struct {
 	// Name stands in the marker: lower case letters, digits and hyphens.
 	Name string
 	// Pattern matches the secret. The patterns of built-in rules are anchored
-	// at their beginning, since they are only tried where a quick test says so.
+	// at their beginning, since they are only tried where a quick test says so;
+	// those that read by hand have none.
 	Pattern *regexp.Regexp
 }
 
 // Rules lists the built-in rules in the order in which they are tried.
 func Rules() []Rule {
 	var out []Rule
-	for _, set := range [][]*rule{tokenRules(), serviceRules(), contextRules()} {
-		for _, r := range set {
-			out = append(out, Rule{Name: r.name, Pattern: regexp.MustCompile("^(?:" + r.pattern + ")")})
+	for _, r := range slices.Concat(keyRules(), tokenRules(), serviceRules(), prefixRules(), contextRules()) {
+		rule := Rule{Name: r.name}
+		if r.read == nil {
+			rule.Pattern = regexp.MustCompile("^(?:" + r.pattern + ")")
 		}
+		out = append(out, rule)
 	}
 	return out
 }

@@ -1,11 +1,13 @@
 package redact
 
+import "strings"
+
 // tokenRules are the secrets that are known by their own form. The forms are
 // those the issuers document, or that their keys have. Of two rules that fit at
 // one place the first wins.
 func tokenRules() []*rule {
 	return []*rule{
-		{name: "private-key", probes: []string{"----"}, pattern: privateKey, lead: 27, reach: 1 << 10, grow: privateKeyEnd},
+		{name: "aws-secret-key", probes: []string{"A[KS]IA"}, left: true, read: awsNeighbours},
 		{name: "aws-access-key", probes: []string{"A[KS]IA", "ABIA", "ACCA"}, pattern: `A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}`, left: true, right: true},
 		{name: "github-token", probes: []string{"gh[pousr]_"}, pattern: `gh[pousr]_[A-Za-z0-9_]{36,}`},
 		{name: "github-pat", probes: []string{"gith"}, pattern: `github_pat_[A-Za-z0-9_]{22,}`, lead: 11},
@@ -86,4 +88,41 @@ func afterBotID(m match) bool {
 		n++
 	}
 	return n >= 6
+}
+
+// awsNeighbours reads the secret key, and the session token, that stand behind an
+// AWS key's name in a table or a list.
+func awsNeighbours(t *text, i int) []span {
+	s := t.s
+	j := i
+	for j < len(s) && j-i < 21 && isAlnum(s[j]) {
+		j++
+	}
+	if j-i != 20 {
+		return nil
+	}
+	var out []span
+	for n, end := 0, lineEnd(s, j, 1<<10); n < 6; n++ {
+		for j < end && strings.IndexByte(" ,\t|\"^\\", s[j]) >= 0 {
+			j++
+			if j < end && s[j] == 't' && s[j-1] == '\\' || j < end && s[j] == 'I' && s[j-1] == '^' {
+				j++
+			}
+		}
+		lo := j
+		for j < end && isBase64(s[j]) {
+			j++
+		}
+		v := s[lo:j]
+		if n > 0 && len(v) >= 100 || len(v) == 40 || t.isCutAt(j) && len(v) >= headMin && len(v) < 40 {
+			if !wordy(v) && !isHexText(v) {
+				out = append(out, span{lo: lo, hi: j})
+			}
+			continue
+		}
+		for j < end && strings.IndexByte(" ,\t|\"\\^", s[j]) < 0 {
+			j++
+		}
+	}
+	return out
 }

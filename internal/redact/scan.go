@@ -3,6 +3,7 @@ package redact
 import (
 	"math/bits"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -28,8 +29,9 @@ type rule struct {
 	back int
 	// ok decides on a match; nil means yes.
 	ok func(match) bool
-	// grow moves a match's end to where the secret ends; nil means it is there.
-	grow func(seg string, hi int, cut, last bool) int
+	// read finds secrets at a place by hand, where an expression would be slow
+	// or could not; pattern is empty then. The spans are in order.
+	read func(t *text, i int) []span
 
 	re   func() *regexp.Regexp
 	head func() *regexp.Regexp
@@ -51,24 +53,33 @@ const headMin = 5
 
 // compile puts off the work until a text asks for it: most rules never match.
 func (r *rule) compile() {
-	r.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:" + r.pattern + ")") })
-	r.head = sync.OnceValue(func() *regexp.Regexp { return headPattern("^", r.pattern, "") })
 	if r.lead == 0 {
 		r.lead = 4
 	}
+	if r.read != nil {
+		return
+	}
+	r.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:" + r.pattern + ")") })
+	r.head = sync.OnceValue(func() *regexp.Regexp { return headPattern("^", r.pattern, "") })
 }
 
-// scanner tries many rules in one pass over a text. At each place it looks up
-// four bytes in four tables of bit sets; a bit that is in all four stands for
-// a probe that fits there. Ordinary text costs four loads a byte.
+// scanner tries many rules in one pass over a text. Three bytes, hashed, say
+// whether any probe may begin at a place, so that most places cost one load. At
+// the others it looks up four bytes in four tables of bit sets; a bit that is in
+// all four stands for a probe that fits there.
 type scanner struct {
+	filter [1 << filterBits / 64]uint64
 	groups []*group
 }
 
+// filterBits is the size of the filter: it must fit into a processor's first cache.
+const filterBits = 17
+
+func filterBit(a, b, c byte) uint32 {
+	return (uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9E3779B1 >> (32 - filterBits)
+}
+
 type group struct {
-	// pairs has a bit for each two bytes that a probe may begin with, so that most
-	// places cost one load.
-	pairs  [1 << 16 / 64]uint64
 	tables [4][256]uint64
 	rules  [64]*rule
 	n      int
@@ -76,6 +87,11 @@ type group struct {
 
 func newScanner(rules []*rule) *scanner {
 	s := &scanner{}
+	every := make([]byte, 256)
+	for c := range every {
+		every[c] = byte(c)
+	}
+	anyByte := string(every)
 	var g *group
 	for _, r := range rules {
 		r.compile()
@@ -84,15 +100,29 @@ func newScanner(rules []*rule) *scanner {
 				g = &group{}
 				s.groups = append(s.groups, g)
 			}
-			g.add(p, r)
+			s.open(g.add(p, anyByte, r))
 		}
 	}
 	return s
 }
 
-// add enters a probe. It is made of constants, so a wrong one is a defect that
+// open opens the filter for a probe, of which each of the first bytes is one of a
+// class.
+func (s *scanner) open(classes [4]string) {
+	for _, a := range []byte(classes[0]) {
+		for _, b := range []byte(classes[1]) {
+			for _, c := range []byte(classes[2]) {
+				bit := filterBit(a, b, c)
+				s.filter[bit>>6] |= 1 << (bit & 63)
+			}
+		}
+	}
+}
+
+// add enters a probe, and returns the class of each of its bytes; anyByte is that
+// of the bytes behind its end. It is made of constants, so a wrong one is a defect that
 // every test finds.
-func (g *group) add(probe string, r *rule) {
+func (g *group) add(probe, anyByte string, r *rule) (classes [4]string) {
 	fold := strings.HasPrefix(probe, "(?i)")
 	probe = strings.TrimPrefix(probe, "(?i)")
 	bit := uint64(1) << g.n
@@ -104,93 +134,100 @@ func (g *group) add(probe string, r *rule) {
 			end := i + strings.IndexByte(probe[i:], ']')
 			class, i = probe[i:end], end+1
 		}
-		for _, c := range []byte(class) {
-			g.tables[pos][c] |= bit
-			if fold && 'a' <= c && c <= 'z' {
-				g.tables[pos][c-'a'+'A'] |= bit
-			}
+		if fold {
+			class += strings.ToUpper(class)
 		}
+		classes[pos] = class
 	}
 	for ; pos < 4; pos++ {
-		for c := range 256 {
-			g.tables[pos][c] |= bit
-		}
+		classes[pos] = anyByte
 	}
-	for a := range 256 {
-		if g.tables[0][a]&bit == 0 {
-			continue
-		}
-		for b := range 256 {
-			if g.tables[1][b]&bit != 0 {
-				pair := a<<8 | b
-				g.pairs[pair>>6] |= 1 << (pair & 63)
-			}
+	for pos, class := range classes {
+		for _, c := range []byte(class) {
+			g.tables[pos][c] |= bit
 		}
 	}
 	g.rules[g.n] = r
 	g.n++
+	return classes
 }
 
 // scan finds the secrets in seg. Where groups of probes find overlapping ones,
 // the union is removed under the name of the first.
 func (s *scanner) scan(seg string, cut, last bool) []span {
-	var out []span
-	for _, g := range s.groups {
-		out = merge(out, g.scan(seg, cut, last))
-	}
-	return out
-}
-
-func (g *group) scan(seg string, cut, last bool) []span {
-	var out []span
-	t0, t1, t2, t3 := &g.tables[0], &g.tables[1], &g.tables[2], &g.tables[3]
-	done := 0
+	t := &text{s: seg, cut: cut, last: last}
+	found := make([][]span, len(s.groups))
+	free := make([]int, len(s.groups)) // where a group's last find ends
 	for i := 0; i+3 < len(seg); i++ {
-		if pair := uint(seg[i])<<8 | uint(seg[i+1]); g.pairs[pair>>6]&(1<<(pair&63)) == 0 {
+		bit := filterBit(seg[i], seg[i+1], seg[i+2])
+		if s.filter[bit>>6]&(1<<(bit&63)) == 0 {
 			continue
 		}
-		hits := t0[seg[i]] & t1[seg[i+1]] & t2[seg[i+2]] & t3[seg[i+3]]
-		for ; hits != 0; hits &= hits - 1 {
-			r := g.rules[bits.TrailingZeros64(hits)]
-			sp, ok := r.at(seg, i, cut, last)
-			if ok {
-				for n := 0; n < r.back && sp.lo > done && inKey(seg[sp.lo-1]); n++ {
-					sp.lo--
+		for n, g := range s.groups {
+			hits := g.tables[0][seg[i]] & g.tables[1][seg[i+1]] & g.tables[2][seg[i+2]] & g.tables[3][seg[i+3]]
+			if hits == 0 || i < free[n] {
+				continue
+			}
+			for ; hits != 0; hits &= hits - 1 {
+				if spans := g.rules[bits.TrailingZeros64(hits)].at(t, i, free[n]); len(spans) > 0 {
+					found[n] = append(found[n], spans...)
+					// Of many spans those behind the first may have others between them.
+					free[n] = max(free[n], spans[0].hi)
+					break
 				}
-				done = sp.hi
-				out = append(out, sp)
-				i = max(i, sp.hi-1)
-				break
 			}
 		}
 	}
+	var out []span
+	for _, spans := range found {
+		slices.SortStableFunc(spans, func(a, b span) int { return a.lo - b.lo })
+		out = merge(out, merge(spans, nil))
+	}
 	return out
 }
 
-// at tries the rule at one place.
-func (r *rule) at(seg string, i int, cut, last bool) (span, bool) {
-	if r.left && !boundaryBefore(seg, i) {
-		return span{}, false
+// at tries the rule at one place; the secret does not begin before done.
+func (r *rule) at(t *text, i, done int) []span {
+	if r.left && !boundaryBefore(t.s, i) {
+		return nil
 	}
+	if r.read != nil {
+		spans := r.read(t, i)
+		for n := range spans {
+			spans[n].rule = r.name
+		}
+		return spans
+	}
+	sp, ok := r.match(t, i)
+	if !ok {
+		return nil
+	}
+	for n := 0; n < r.back && sp.lo > done && inKey(t.s[sp.lo-1]); n++ {
+		sp.lo--
+	}
+	return []span{sp}
+}
+
+// match tries the rule's expression.
+func (r *rule) match(t *text, i int) (span, bool) {
+	seg := t.s
 	lo, hi, open, ok := r.find(r.re(), seg, i)
 	if ok && !(r.right && hi < len(seg) && isWord(seg[hi])) &&
 		(r.ok == nil || r.ok(match{text: seg, at: i, lo: lo, hi: hi})) {
-		if r.grow != nil {
-			hi = r.grow(seg, hi, cut, last)
-		} else if open {
+		if open {
 			hi = follow(seg, hi)
 		}
 		return span{lo, hi, r.name}, true
 	}
-	if !cut || !r.cutNear(seg, i) || r.head() == nil {
+	if !t.cut || !r.cutNear(t, i) || r.head() == nil {
 		return span{}, false
 	}
 	lo, hi, open, ok = r.find(r.head(), seg, i)
-	if mark, _ := nextMark(seg[:hi], lo); ok && mark > lo {
+	if mark := t.nextMark(lo, hi); ok && mark > lo {
 		hi, open = mark, false // A password may hold any sign, a mark's too.
 	}
 	random := max(lo, i+r.lead)
-	if !ok || open || hi-random < headMin || fewLower(seg[random:hi]) || !cutAt(seg, hi, last) ||
+	if !ok || open || hi-random < headMin || fewLower(seg[random:hi]) || !t.isCutAt(hi) ||
 		r.ok != nil && !r.ok(match{text: seg, at: i, lo: lo, hi: hi, head: true}) {
 		return span{}, false
 	}
@@ -199,14 +236,9 @@ func (r *rule) at(seg string, i int, cut, last bool) (span, bool) {
 
 // cutNear tells whether the text ends, or a mark stands, where a beginning at i
 // may reach: looking for one is the dearest part.
-func (r *rule) cutNear(seg string, i int) bool {
-	const mark = 16 // No mark is longer.
-	end := i + max(r.reach, 256) + mark
-	if end >= len(seg) {
-		return true
-	}
-	lo, _ := nextMark(seg[:end], i)
-	return lo >= 0
+func (r *rule) cutNear(t *text, i int) bool {
+	end := i + max(r.reach, 256) + longestMark
+	return end >= len(t.s) || t.nextMark(i, end) >= 0
 }
 
 // fewLower tells a few lower case letters, which are a word far more often than
@@ -230,7 +262,17 @@ func (r *rule) find(re *regexp.Regexp, seg string, i int) (lo, hi int, open, ok 
 
 // follow is the end of a long secret: where its characters end.
 func follow(seg string, i int) int {
-	for i < len(seg) && (isWord(seg[i]) || strings.IndexByte("+/=.-%~!@#$^&*?:", seg[i]) >= 0) {
+	for i < len(seg) {
+		if n := 0; seg[i] == '\\' {
+			if n = escapedSign(seg, i); n == 0 {
+				break
+			}
+			i += n
+			continue
+		}
+		if !isWord(seg[i]) && strings.IndexByte("+/=.-%~!@#$^&*?:", seg[i]) < 0 {
+			break
+		}
 		i++
 	}
 	return i
@@ -274,19 +316,43 @@ func markAt(text string) int {
 	return 0
 }
 
+// longestMark bounds the length of a cut mark.
+const longestMark = 16
+
 // nextMark finds the first cut mark in seg from i on; lo is -1 if there is
 // none.
 func nextMark(seg string, i int) (lo, hi int) {
-	for ; i < len(seg); i++ {
-		switch seg[i] {
-		case '.', '[', '(', '<', '\\', "…"[0]:
-			if n := markAt(seg[i:]); n > 0 {
-				return i, i + n
+	for ; i+2 < len(seg); i++ {
+		if !markFirst[seg[i]] {
+			continue
+		}
+		switch c := seg[i+1]; seg[i] {
+		case '.':
+			if c != '.' {
+				continue
 			}
+		case '[':
+			if c != '.' && c|0x20 != 't' && c|0x20 != 'o' && c|0x20 != 'c' {
+				continue
+			}
+		case '(', '<':
+			if c|0x20 != 't' {
+				continue
+			}
+		case '\\':
+			if c|0x20 != 'u' {
+				continue
+			}
+		}
+		if n := markAt(seg[i:]); n > 0 {
+			return i, i + n
 		}
 	}
 	return -1, -1
 }
+
+// markFirst are the bytes that a cut mark may begin with.
+var markFirst = [256]bool{'.': true, '[': true, '(': true, '<': true, '\\': true, 0xE2: true} // The last is that of ….
 
 func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
@@ -319,7 +385,7 @@ func boundaryBefore(s string, i int) bool {
 	if i >= 6 && s[i-6] == '\\' && s[i-5] == 'u' {
 		return isHex(s[i-4]) && isHex(s[i-3]) && isHex(s[i-2]) && isHex(c)
 	}
-	if c == 'm' {
+	if c == 'm' || c == 'K' {
 		j := i - 2
 		for j >= 0 && (s[j] == ';' || '0' <= s[j] && s[j] <= '9') {
 			j--
@@ -331,7 +397,7 @@ func boundaryBefore(s string, i int) bool {
 
 // boundaryOfLine tells whether a line, or a quoted text, begins at i.
 func boundaryOfLine(s string, i int) bool {
-	if i == 0 || strings.IndexByte("\n\r\"'`", s[i-1]) >= 0 {
+	if i == 0 || strings.IndexByte("\n\r\"'`", s[i-1]) >= 0 || s[i-1] == 'm' && boundaryBefore(s, i) {
 		return true
 	}
 	return i >= 2 && s[i-2] == '\\' && (s[i-1] == 'n' || s[i-1] == 'r')
@@ -339,11 +405,8 @@ func boundaryOfLine(s string, i int) bool {
 
 // merge joins two ordered lists; overlapping spans become one.
 func merge(a, b []span) []span {
-	if len(a) == 0 {
-		return b
-	}
-	if len(b) == 0 {
-		return a
+	if len(a)+len(b) == 0 {
+		return nil
 	}
 	out := make([]span, 0, len(a)+len(b))
 	for len(a) > 0 || len(b) > 0 {

@@ -25,6 +25,6 @@ func TestAttacks(t *testing.T) {
 		modeRows,
 		injectRows, environRows,
 		guardRows, buildRows,
-		secretRows, gitleaksRows, saidRows, cutRows, ordinaryRows, programRows,
+		secretRows, formRows, gitleaksRows, saidRows, cutRows, ordinaryRows, programRows,
 	))
 }

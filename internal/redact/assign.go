@@ -1,0 +1,358 @@
+package redact
+
+import "strings"
+
+// assignment is a telling name with a value, as JSON, env files, shells, YAML,
+// command lines, tables, prompts and program text write them.
+type assignment struct {
+	name       string // whole, as written
+	lo         int    // where the name begins
+	telling    string // the part of the name from its telling word on
+	kind       kind
+	quotedName bool
+	// sign is what is between name and value, without quotes and blanks; a
+	// blank if there is nothing else.
+	sign string
+	// near says that no blank is between the name, the sign and the value.
+	near bool
+	value
+}
+
+// value is where a value is, and how it is written.
+type value struct {
+	from, to int
+	quoted   bool
+	// closed says that the quote is closed, ends that a bare value goes to the end
+	// of its line, head that a cut ends the value.
+	closed, ends, head bool
+}
+
+// assignedSecret reads an assignment of which the telling word is at i.
+func assignedSecret(t *text, i int) []span {
+	word, k := tellingWord(t.s, i)
+	if word == 0 {
+		return nil
+	}
+	s := t.s
+	end := i + word
+	for n := 0; n < 32 && end < len(s) && (isWord(s[end]) || s[end] == '-' && !strings.HasPrefix(s[end:], "->")); n++ {
+		end++
+	}
+	lo := i - len(nameStart(s, i))
+	if lo > 0 && s[lo-1] == ':' && strings.Contains(s[max(0, lo-80):lo], "arn:") || strings.HasSuffix(s[:lo], "user.") && fold(s[i:], "signingkey") {
+		return nil // A resource's name; the name of a key of git's.
+	}
+	a := assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
+	if !a.tells(word) {
+		return nil
+	}
+	if spans, ok := t.pairValue(&a, end); ok {
+		return spans
+	}
+	if t.sign(&a, end) && t.isSecret(&a) {
+		hi := a.to
+		if a.to-a.from >= longestValue {
+			hi = follow(s, a.to)
+		}
+		out := []span{{lo: a.from, hi: hi}}
+		// A plan shows the new value behind the old one.
+		if q := closingQuotes(s, hi); a.closed && strings.HasPrefix(s[q:], " -> ") {
+			if v := t.valueAt(q + len(" -> ")); v.quoted && v.to > v.from {
+				out = append(out, span{lo: v.from, hi: v.to})
+			}
+		}
+		return out
+	}
+	return t.column(&a, end)
+}
+
+// sign reads what is between the name, which ends at i, and the value, and
+// the value.
+func (t *text) sign(a *assignment, i int) bool {
+	s := t.s
+	p := closingQuotes(s, i)
+	a.quotedName = p > i
+	if p < len(s) && (s[p] == ']' || s[p] == ')' && a.quotedName) {
+		p++
+	}
+	for n := 0; n < 2 && p < len(s) && s[p] == '*'; n++ {
+		p++
+	}
+	p = typeOf(s, p)
+	q := blanks(s, p)
+	q = detail(s, q, a)
+	if q > p && fold(s[q:], "value=") {
+		q += len("value")
+		p = q
+	}
+	if q < len(s) && s[q] == '{' && a.quotedName {
+		return t.member(a, q) // A block of HCL.
+	}
+	n := signAt(s[q:])
+	a.sign, a.near = s[q:q+n], q == p
+	if n == 0 {
+		if q == p {
+			return false
+		}
+		a.sign = " "
+	}
+	p = q + n
+	q = blanks(s, p)
+	a.near = a.near && q == p
+	if q < len(s) && s[q] == '{' && a.quotedName {
+		return t.member(a, q)
+	}
+	if q < len(s) && s[q] == '[' && closingQuotes(s, q+1) > q+1 {
+		q++
+	}
+	switch {
+	case a.sign == ">" || strings.HasPrefix(a.sign, `\`):
+		for q < len(s) && (s[q] == ' ' || s[q] == '\t' || lineBreak(s, q) > 0) {
+			q += max(1, lineBreak(s, q))
+		}
+	case a.sign == ":" || a.sign == "=" || a.sign == ":=":
+		if r := t.nextValue(a, q); r > 0 {
+			q, a.near = r, false
+		}
+	}
+	a.value = t.valueAt(q)
+	return a.to > a.from
+}
+
+// member reads the value of a name that is a member of the object behind it.
+func (t *text) member(a *assignment, i int) bool {
+	part := t.s[i:min(len(t.s), i+200)]
+	if end := strings.IndexByte(part[1:], '{'); end >= 0 {
+		part = part[:end+1]
+	}
+	for _, name := range [...]string{"value", "default"} {
+		if at := strings.Index(part, name); at >= 0 && !strings.Contains(part[:at], "}") {
+			if v, found := t.memberAt(i + at); found && v.quoted {
+				a.value, a.sign = v, ":"
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// signs of assignment, the longer ones first.
+var signs = [...]string{":::=", "::=", "===", "||=", "??=", ":=", "=>", "==", "?=", "+=", ".=", "||", "??", "=", ":", ",", ">", "|", "│"}
+
+func signAt(s string) int {
+	if s == "" {
+		return 0
+	}
+	if s[0] == '\\' {
+		j := len(s) - len(strings.TrimLeft(s, `\`))
+		if fold(s[j:], "u003e") {
+			return j + 5
+		}
+		return 0
+	}
+	if strings.IndexByte(":=|?+.,>", s[0]) < 0 && s[0] != "│"[0] {
+		for _, w := range [...]string{"is: ", "is ", "was "} {
+			if strings.HasPrefix(s, w) {
+				return len(w) - 1
+			}
+		}
+		return 0
+	}
+	if s[0] == '=' && len(s) > 6 && s[1] == '\\' {
+		// => as JSON escapes it.
+		if j := len(s) - len(strings.TrimLeft(s[1:], `\`)); fold(s[j:], "u003e") {
+			return j + 5
+		}
+	}
+	for _, sign := range signs {
+		if strings.HasPrefix(s, sign) {
+			return len(sign)
+		}
+	}
+	return 0
+}
+
+// closingQuotes skips the quotes at i, each escaped any number of times.
+func closingQuotes(s string, i int) int {
+	for range 3 {
+		j := i
+		for j < len(s) && s[j] == '\\' {
+			j++
+		}
+		if j == len(s) || strings.IndexByte("\"'`", s[j]) < 0 {
+			break
+		}
+		i = j + 1
+	}
+	return i
+}
+
+// typeOf skips a type between a name and a sign of assignment.
+func typeOf(s string, i int) int {
+	j := i
+	if j < len(s) && s[j] == ':' {
+		j++
+	}
+	j = blanks(s, j)
+	if len(s) < j+4 || (s[j]|0x20) != 's' {
+		return i
+	}
+	for _, name := range [...]string{"string", "str"} {
+		if fold(s[j:], name) && j > i {
+			k := blanks(s, j+len(name))
+			if k < len(s) && s[k] == '=' {
+				return k
+			}
+		}
+	}
+	return i
+}
+
+// detail skips what prompts put behind a name: [None], for 'https://h', a number.
+func detail(s string, i int, a *assignment) int {
+	if i >= len(s) {
+		return i
+	}
+	j := i
+	switch {
+	case s[i] == '[':
+		j = strings.IndexByte(s[i:min(len(s), i+40)], ']') + i + 1
+	case strings.HasPrefix(s[i:], "for ") || strings.HasPrefix(s[i:], "is generated for "):
+		end := lineEnd(s, i, 120)
+		j = strings.LastIndex(s[i:end], ": ") + i
+	case fold(s[i:], "key") && a.kind != keyKind:
+		j = i + 3
+		if j < len(s) && s[j] == ' ' {
+			return detail(s, j+1, a)
+		}
+	case '1' <= s[i] && s[i] <= '9':
+		j = i + 1
+	}
+	if j > i && j < len(s) && s[j] == ':' {
+		return j
+	}
+	return i
+}
+
+// longestValue bounds how much of a value is judged; a longer
+// one is removed as far as its characters go.
+const longestValue = 160
+
+// valueAt reads the value at i, quoted or bare.
+func (t *text) valueAt(i int) value {
+	s := t.s
+	p := i
+	if p+1 < len(s) && strings.IndexByte("rbuf", s[p]) >= 0 && strings.IndexByte("\"'`\\", s[p+1]) >= 0 {
+		p++
+	}
+	v := value{from: p}
+	quote := byte(0)
+	if q := closingQuotes(s, p); q > p {
+		v.quoted, v.from, quote = true, q, s[q-1]
+	}
+	j, most := v.from, min(len(s), v.from+longestValue)
+	for j < most {
+		c := s[j]
+		if c <= ' ' || c == quote && v.quoted || c == '[' && strings.HasPrefix(s[j:], "[trunc") {
+			break
+		}
+		if c == '\\' {
+			n := escapedSign(s, j)
+			if n == 0 {
+				break
+			}
+			j += n
+			continue
+		}
+		if !v.quoted && !bareByte(s, j) {
+			break
+		}
+		if c == "…"[0] && t.cut && strings.HasPrefix(s[j:], "…") {
+			break
+		}
+		if c == '.' && t.cut && strings.HasPrefix(s[j:], "...") {
+			break
+		}
+		j++
+	}
+	v.to = j
+	if j == v.from+longestValue {
+		v.closed, v.ends = v.quoted, !v.quoted
+		return v
+	}
+	v.closed = v.quoted && closingQuotes(s, j) > j
+	k := blanks(s, j)
+	v.ends = !v.quoted && (k == len(s) || lineBreak(s, k) > 0 || j > v.from && strings.IndexByte("\"'`", s[j-1]) >= 0 || s[k] == '"' || s[k] == '\'' || strings.HasPrefix(s[k:], "^M$") || s[k] == '#' && k > j || s[k] == '\\')
+	v.head = t.cut && !v.closed && t.isCutAt(j)
+	return v
+}
+
+// bareByte reports whether a value without quotes may hold the byte at i.
+func bareByte(s string, i int) bool {
+	c := s[i]
+	switch {
+	case isWord(c):
+		return true
+	case c == '&':
+		// It joins the parameters of an address.
+		j := i + 1
+		for j < len(s) && j < i+24 && (isWord(s[j]) || s[j] == '-') {
+			j++
+		}
+		return j == i+1 || j == len(s) || s[j] != '='
+	case c == '^':
+		return !strings.HasPrefix(s[i:], "^M") && !strings.HasPrefix(s[i:], "^[")
+	}
+	return strings.IndexByte("+/=.~!@#$%*?:-", c) >= 0
+}
+
+// escapedSign is the length of a sign within a value that JSON escapes: \/ and
+// \u0026, escaped any number of times.
+func escapedSign(s string, i int) int {
+	j := i
+	for j < len(s) && s[j] == '\\' {
+		j++
+	}
+	if j < len(s) && s[j] == '/' {
+		return j + 1 - i
+	}
+	if strings.HasPrefix(s[j:], "u00") && j+5 <= len(s) {
+		switch s[j+3 : j+5] {
+		case "26", "3c", "3C", "3d", "3D", "3e", "3E", "2b", "2B", "2f", "2F":
+			return j + 5 - i
+		}
+	}
+	return 0
+}
+
+// isFlag reports whether a name that begins at i is that of a command line flag.
+func isFlag(s string, i int) bool {
+	return i < len(s) && s[i] == '-' && (i == 0 || !isWord(s[i-1]))
+}
+
+// nameStart is the part before i of the name around i.
+func nameStart(s string, i int) string {
+	j := i
+	for j > 0 && i-j < 64 && (isWord(s[j-1]) || s[j-1] == '-') {
+		j--
+	}
+	// The first letter may be that of an escape, or the end of a colour.
+	if j > 0 && j < i && s[j-1] == '\\' && strings.IndexByte("nrt", s[j]) >= 0 {
+		return s[j+1 : i]
+	}
+	if j > 0 && s[j-1] == '[' {
+		k := j
+		for k < i && '0' <= s[k] && s[k] <= '9' {
+			k++
+		}
+		if k < i && (s[k] == 'm' || s[k] == 'K') {
+			return s[k+1 : i]
+		}
+	}
+	if j > 0 && s[j-1] == ';' {
+		if k := j + strings.IndexByte(s[j:i]+"m", 'm'); k < i && strings.Trim(s[j:k], "0123456789") == "" && k > j {
+			return s[k+1 : i]
+		}
+	}
+	return s[j:i]
+}

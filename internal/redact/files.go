@@ -1,0 +1,314 @@
+package redact
+
+import "strings"
+
+// kubernetesSecret reads the values of a Secret, whose kind is at i: those of
+// the members data and stringData before and behind it, whatever their names are.
+func kubernetesSecret(t *text, i int) []span {
+	s := t.s
+	p := blanks(s, closingQuotes(s, i+len("kind")))
+	if p >= len(s) || s[p] != ':' {
+		return nil
+	}
+	p = closingQuotes(s, blanks(s, p+1))
+	if !strings.HasPrefix(s[p:], "Secret") || p+6 < len(s) && isWord(s[p+6]) {
+		return nil
+	}
+	const most = 16 << 10
+	// To the document's other kind, or its end.
+	before := s[max(0, i-most):i]
+	for _, end := range [...]string{"kind", "---\n"} {
+		if at := strings.LastIndex(before, end); at >= 0 {
+			before = before[at:]
+		}
+	}
+	after := s[p:min(len(s), p+most)]
+	if at := strings.Index(after, "kind"); at >= 0 {
+		after = after[:at]
+	}
+	out := t.dataIn(i-len(before), i)
+	return append(out, t.dataIn(p, p+len(after))...)
+}
+
+// dataIn reads the members of data and stringData between two places.
+func (t *text) dataIn(from, to int) []span {
+	s := t.s
+	var out []span
+	for _, name := range [...]string{"data", "stringData"} {
+		for at := from; at < to; {
+			n := strings.Index(s[at:to], name)
+			if n < 0 {
+				break
+			}
+			at += n
+			end := at + len(name)
+			quotes := closingQuotes(s, end)
+			p := blanks(s, quotes)
+			if at > 0 && isWord(s[at-1]) && boundaryBefore(s, at) == false || p >= to || s[p] != ':' {
+				at = end
+				continue
+			}
+			if quotes > end {
+				out = append(out, t.jsonMembers(p+1, to)...)
+			} else {
+				out = append(out, t.yamlMembers(at, p+1, to)...)
+			}
+			at = end
+		}
+	}
+	return out
+}
+
+// jsonMembers reads the texts of the object behind i.
+func (t *text) jsonMembers(i, to int) []span {
+	s := t.s
+	var out []span
+	i = blanks(s, i)
+	if i >= to || s[i] != '{' {
+		return nil
+	}
+	value := false
+	for i < to && s[i] != '}' {
+		switch {
+		case s[i] == ':':
+			value = true
+		case s[i] == '"' && value:
+			lo := i + 1
+			hi := lo
+			for hi < to && s[hi] != '"' && s[hi] != '\\' {
+				hi++
+			}
+			out = append(out, t.datum(lo, hi)...)
+			value = false
+			i = hi
+		case s[i] == '"':
+			for i++; i < to && s[i] != '"'; i++ {
+			}
+		}
+		i++
+	}
+	return out
+}
+
+// yamlMembers reads the lines that are indented more than the name at.
+func (t *text) yamlMembers(at, i, to int) []span {
+	s := t.s
+	var out []span
+	start := lineStart(s, at, 400)
+	for n := 0; n < 200; n++ {
+		i = lineEnd(s, i, keyLine)
+		if i = nextLine(s, i); i < 0 || i >= to {
+			break
+		}
+		q := below(s, start, at, i)
+		if q < 0 || q-i <= at-start {
+			break
+		}
+		end := lineEnd(s, q, keyLine)
+		colon := strings.Index(s[q:end], ": ")
+		if colon < 0 {
+			// A block's line.
+			if out != nil || strings.HasSuffix(strings.TrimRight(s[q:end], "$\"'^M,"), ":") {
+				out = append(out, t.datum(q, valueEnd(s, q, end))...)
+			}
+			continue
+		}
+		lo := closingQuotes(s, blanks(s, q+colon+1))
+		out = append(out, t.datum(lo, valueEnd(s, lo, end))...)
+	}
+	return out
+}
+
+func valueEnd(s string, lo, end int) int {
+	hi := lo
+	for hi < end && s[hi] > ' ' && strings.IndexByte("\"'\\$", s[hi]) < 0 {
+		hi++
+	}
+	return hi
+}
+
+// datum is a value of a Secret, unless it is short or says that it is public.
+func (t *text) datum(lo, hi int) []span {
+	if hi-lo < 6 || strings.HasPrefix(t.s[lo:], "LS0tLS1CRUdJTiBDRVJU") || placeholder(t.s[lo:hi]) || strings.HasSuffix(t.s[lo:hi], ":") {
+		return nil
+	}
+	return []span{{lo: lo, hi: hi}}
+}
+
+// pgpass reads a line of .pgpass, host:port:database:user:password, of which the
+// port is at i.
+func pgpass(t *text, i int) []span {
+	s := t.s
+	start := i
+	for start > 0 && i-start < 100 && (isWord(s[start-1]) || s[start-1] == '.' || s[start-1] == '-' || s[start-1] == '*') {
+		start--
+	}
+	if start == i || s[start] == '-' && start+1 == i {
+		return nil
+	}
+	p := i + 1
+	if s[p] == '*' {
+		p++
+	} else {
+		for p < len(s) && '0' <= s[p] && s[p] <= '9' {
+			p++
+		}
+		if p-i < 5 || p-i > 6 {
+			return nil
+		}
+	}
+	named := false
+	for range 2 { // database and user
+		if p >= len(s) || s[p] != ':' {
+			return nil
+		}
+		field := p + 1
+		for p = field; p < len(s) && p-field < 64 && (isWord(s[p]) || strings.IndexByte("-*.", s[p]) >= 0); {
+			p++
+		}
+		if p == field {
+			return nil
+		}
+		named = named || p-field > 4 || !isHexText(strings.ToLower(s[field:p]))
+	}
+	if !named {
+		return nil // groups of an IPv6 address
+	}
+	if p >= len(s) || s[p] != ':' {
+		return nil
+	}
+	lo := p + 1
+	hi := lo
+	for hi < len(s) && hi-lo < 128 && s[hi] > ' ' && s[hi] != ':' && strings.IndexByte("\"'\\", s[hi]) < 0 {
+		hi++
+	}
+	v := s[lo:hi]
+	if hi < len(s) && s[hi] == ':' {
+		return nil
+	}
+	if !(t.isCutAt(hi) && len(v) >= headMin) && (!literalValue(v) || len(v) < 8) || strings.Contains(v, ":") {
+		return nil
+	}
+	return []span{{lo: lo, hi: hi}}
+}
+
+// column reads a table of which a telling name, ending at i, heads a column.
+func (t *text) column(a *assignment, i int) []span {
+	s := t.s
+	start := lineStart(s, a.lo, 400)
+	end := lineEnd(s, i, 400)
+	sep := separator(s[start:end], a.lo-start, i-start)
+	if sep == "" {
+		return nil
+	}
+	line := s[start:end]
+	nth, cells := strings.Count(line[:a.lo-start], sep), strings.Count(line, sep)
+	// The cell is the name alone.
+	cell := strings.TrimLeft(cellOf(line, sep, nth), " \t\"'\\-+>#*")
+	tail := cell[max(0, strings.Index(cell, a.telling)):]
+	tail = tail[:len(tail)-len(strings.TrimLeft(tail, alphanumeric+"_- "))]
+	tail = strings.ToLower(strings.TrimSpace(tail))
+	if tail != strings.ToLower(a.telling) && !strings.HasSuffix(tail, " key") {
+		return nil
+	}
+	var out []span
+	ruled := false
+	for n := 0; n < 20; n++ {
+		next := nextLine(s, end)
+		if next < 0 {
+			break
+		}
+		end = lineEnd(s, next, 600)
+		row := s[next:end]
+		if strings.Trim(row, " \t\"'+,") == "" {
+			continue // the rest of a literal
+		}
+		if strings.Count(row, "--") >= 2 && strings.Trim(row[strings.Index(row, "--"):], "-+|: \t$\r\"',^M\\") == "" || strings.Contains(row, "───") {
+			ruled = true
+			continue
+		}
+		if strings.Count(row, sep) != cells || sep != "," && sep != "\t" && !ruled && sep != "│" {
+			break
+		}
+		text := cellOf(row, sep, nth)
+		lead := len(text) - len(strings.TrimLeft(text, " \t\""))
+		v := strings.TrimRight(strings.TrimLeft(text, " \t\""), " \t\"\r$^M',\\|│")
+		if cut := strings.IndexAny(v, " \t\\\"\x1b"); cut >= 0 {
+			v = v[:cut]
+		}
+		lo := next + offsetOf(row, sep, nth) + lead
+		if len(v) >= 8 && (!wordy(v) || a.kind == passwordKind && ruled && literalValue(v)) && !placeholder(v) && hasDigit(v) {
+			out = append(out, span{lo: lo, hi: lo + len(v)})
+		}
+	}
+	return out
+}
+
+// separator is what parts the cells of a header's line, of which one is from lo
+// to hi, or nothing.
+func separator(line string, lo, hi int) string {
+	for _, sep := range [...]string{"|", "│", "\t", `\t`, "^I", ","} {
+		if !strings.Contains(line, sep) {
+			continue
+		}
+		left := strings.TrimRight(line[:lo], " \"")
+		right := strings.TrimLeft(line[hi:], " \"")
+		first, last := strings.Trim(left, " \t-+>#*/0123456789:|") == "", frameEnd(right)
+		switch {
+		case sep == "|" || sep == "│":
+			if last || strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && right != "" && colour(right, 0) > 0 {
+				return sep
+			}
+		case sep == ",":
+			first := len(right) > 1 && right[0] == ',' && isAlnum(right[1]) && !strings.Contains(left, ",")
+			if (first || strings.HasSuffix(left, sep)) && namesAlone(line, lo, hi) {
+				return sep
+			}
+		case (strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && last && !first) && frameEnd(strings.TrimLeft(right, alphanumeric+"_- \t\\^I")):
+			return sep
+		}
+	}
+	return ""
+}
+
+// namesAlone reports whether a line with commas is a header, and no list of
+// arguments: names with no blanks between them.
+func namesAlone(line string, lo, hi int) bool {
+	return frameEnd(strings.TrimLeft(line[hi:], alphanumeric+"_-, \"")) && !strings.Contains(line, ", ") &&
+		!strings.Contains(line[hi:], "\",") && !strings.Contains(line[:lo], "(")
+}
+
+// frameEnd reports whether nothing is left of a line but what a frame puts there.
+func frameEnd(s string) bool {
+	for s != "" {
+		if n := colour(s, 0); n > 0 {
+			s = s[n:]
+			continue
+		}
+		if strings.IndexByte(" $^M\"'\\n,+", s[0]) < 0 {
+			return false
+		}
+		s = s[1:]
+	}
+	return true
+}
+
+func offsetOf(row, sep string, nth int) int {
+	at := 0
+	for range nth {
+		n := strings.Index(row[at:], sep)
+		if n < 0 {
+			return at
+		}
+		at += n + len(sep)
+	}
+	return at
+}
+
+func cellOf(row, sep string, nth int) string {
+	text := row[offsetOf(row, sep, nth):]
+	if n := strings.Index(text, sep); n >= 0 {
+		text = text[:n]
+	}
+	return text
+}

@@ -1,0 +1,162 @@
+package redact
+
+import "strings"
+
+// kind is the kind of secret that a name announces.
+type kind int
+
+const (
+	passwordKind kind = iota + 1 // what a person may have chosen
+	tokenKind                    // what a machine made
+	keyKind                      // a word that means much else, too
+)
+
+// tellingWords are tried in this order; a blank means one of "_- " or nothing.
+var tellingWords = []struct {
+	word string
+	kind kind
+}{
+	{"password", passwordKind}, {"passwd", passwordKind}, {"passphrase", passwordKind}, {"passwort", passwordKind}, {"passcode", passwordKind}, {"pwd", passwordKind},
+	{"secret", tokenKind}, {"token", tokenKind}, {"api key", tokenKind}, {"access key", tokenKind}, {"private key", tokenKind},
+	{"account key", tokenKind}, {"encryption key", tokenKind}, {"signing key", tokenKind}, {"agent key", tokenKind},
+	{"auth key", tokenKind}, {"credential", tokenKind}, {"unseal key", tokenKind},
+	// These count at the end of a name only.
+	{"pass", passwordKind}, {"pw", passwordKind}, {"psk", passwordKind}, {"auth", keyKind}, {"signature", keyKind}, {"key", keyKind},
+}
+
+// tellingWord is the length and the kind of the word at i, or 0.
+func tellingWord(s string, i int) (int, kind) {
+	if s[i] == '_' || s[i] == '-' {
+		if fold(s[i+1:], "pw") {
+			return 3, passwordKind
+		}
+		return 0, 0
+	}
+	first := s[i] | 0x20
+	for _, w := range tellingWords {
+		if w.word[0] != first {
+			continue
+		}
+		head, tail, two := strings.Cut(w.word, " ")
+		if !fold(s[i:], head) {
+			continue
+		}
+		n := len(head)
+		if two {
+			if i+n < len(s) && strings.IndexByte("_- ", s[i+n]) >= 0 {
+				n++
+			}
+			if !fold(s[i+n:], tail) {
+				continue
+			}
+			n += len(tail)
+		}
+		return n, w.kind
+	}
+	return 0, 0
+}
+
+// tells reports whether the name, whose telling part begins with a word of that
+// length, may name a secret.
+func (a *assignment) tells(word int) bool {
+	rest := a.telling[word:]
+	low := strings.ToLower(a.telling[:word])
+	weak := a.kind == keyKind || low == "pass" || low == "psk" || low[0] == '_' || low[0] == '-'
+	if weak && strings.Trim(rest, "0123456789_-") != "" && low+strings.ToLower(rest) != "key-data" {
+		return false
+	}
+	if harmlessName(a.telling) {
+		return false
+	}
+	before := strings.TrimLeft(strings.ToLower(a.name[:len(a.name)-len(a.telling)]), "-")
+	// The word begins one: keypass, mysqlPassword, but not compass and monkey.
+	if weak && before != "" && isAlnum(before[len(before)-1]) && low != "_pw" && low != "-pw" {
+		c := a.telling[0]
+		upperWord := 'A' <= c && c <= 'Z' && a.telling[:2] != strings.ToUpper(a.telling[:2])
+		if !upperWord && !knownBefore[before] && !(low == "key" && strings.HasSuffix(before, "master")) {
+			return false
+		}
+	}
+	if low == "token" {
+		b := strings.TrimRight(before, "_-")
+		for _, end := range [...]string{"next", "page", "pagination", "continuation", "idempotency", "action"} {
+			if strings.HasSuffix(b, end) {
+				return false // the place in a list, a request's number
+			}
+		}
+	}
+	if a.kind == keyKind {
+		b := strings.TrimRight(before, "_-")
+		for _, end := range otherKeys {
+			if strings.HasSuffix(b, end) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// knownBefore are words that come before a telling one without a sign between.
+var knownBefore = map[string]bool{
+	"store": true, "key": true, "srcstore": true, "deststore": true, "srckey": true, "destkey": true, "user": true, "db": true, "ssh": true, "my": true, "proxy": true,
+	"mysql": true, "pg": true, "smtp": true, "encoded": true, "ldap": true, "master": true, "private": true, "license": true, "admin": true, "wifi": true, "app": true, "bind": true, "require": true,
+}
+
+// otherKeys are what comes before the word key in names that are not keys.
+var otherKeys = []string{
+	"public", "pub", "foreign", "sort", "partition", "cache", "host", "hot", "i18n", "translation", "object", "map", "row", "group", "routing", "range", "hash", "idempotency", "registry",
+	"known", "publishable", "verifier", "shared_access_name", "lookup", "s3", "bucket", "path", "unique", "composite", "index", "restore", "query", "state", "react", "item", "message", "event", "label", "config",
+	"no", "any", "press", "shift", "kms", "error", "dedup", "sign", "site", "enter", "escape", "tab", "arrow", "image", "file", "context", "trace", "storage_name", "cert", "ssl_certificate",
+}
+
+// harmlessEnds end names that speak of a secret but do not hold one.
+var harmlessEnds = [...]string{
+	"path", "file", "dir", "url", "uri", "name", "type", "types", "count", "ttl", "expiry", "expires", "expiration", "length", "len", "size",
+	"limit", "max", "min", "usage", "format", "policy", "version", "prefix", "suffix", "header", "field", "arn", "hash", "env", "ref", "store",
+	"kind", "pos", "position", "index", "class", "label", "hint", "mode", "endpoint", "location", "tokens", "uuid", "source", "provider", "manager", "service",
+	"algorithm", "alg", "spec", "status", "hasher", "encryption", "method", "backend", "policies", "duration", "accessor", "rotation", "_days", "lifetime", "age", "budget",
+	"timeout", "_set", "issuer", "audience", "placeholder", "title", "strength", "score", "schema", "scheme", "reader", "_at", "date", "time", "keyring", "keyid", "key_id", "key-id", "keyname", "rate", "rules",
+}
+
+func harmlessName(name string) bool {
+	low := strings.ToLower(strings.TrimRight(name, "_-"))
+	for _, end := range &harmlessEnds {
+		if strings.HasSuffix(low, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// placeholders replace a secret as whole values.
+var placeholders = map[string]bool{
+	"password": true, "passwd": true, "pass": true, "pwd": true, "secret": true, "token": true, "hunter2": true, "changeme": true, "change-me": true, "change_me": true,
+	"apikey": true, "api_key": true, "api-key": true, "null": true, "undefined": true, "true": true, "false": true, "string": true, "required": true, "optional": true,
+	"guest": true, "username:password": true, "username": true, "none": true, "enabled": true, "disabled": true, "x-oauth-basic": true,
+}
+
+// placeholderParts mark a placeholder wherever they are in a value. Those that
+// random values may hold by chance count in others only.
+var placeholderParts = [...]string{
+	"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets.",
+	"changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
+}
+
+// placeholder reports whether a value only replaces a secret.
+func placeholder(v string) bool {
+	low := strings.ToLower(strings.Trim(v, ".,;:"))
+	if placeholders[low] || strings.HasPrefix(low, "your") || strings.Trim(low, "x*.-_#") == "" {
+		return true
+	}
+	for _, part := range &placeholderParts {
+		if strings.Contains(low, part) && !(strings.IndexByte("%x*.<", part[0]) >= 0 && random(v)) {
+			return true
+		}
+	}
+	for _, head := range [...]string{"op://", "env:", "file:", "vault:", "ref+", "ssm:", "$"} {
+		if rest, ok := strings.CutPrefix(low, head); ok && (head != "$" || strings.Trim(v[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == "") && rest != "" {
+			return true
+		}
+	}
+	return len(v) > 2 && v[0] == '%' && v[len(v)-1] == '%' && strings.ToUpper(v) == v
+}

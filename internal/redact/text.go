@@ -1,0 +1,230 @@
+package redact
+
+import (
+	"sort"
+	"strings"
+)
+
+// text is a stretch of text between markers, with what the rules ask of it.
+type text struct {
+	s string
+	// cut says that the text's end may not be the end of what was written, last
+	// that the stretch ends where the text ends.
+	cut, last bool
+
+	// marks of cuts that were looked for, in the stretch from lo to hi.
+	marks  []int
+	lo, hi int
+
+	// read is how far the command lines were read that a probe has found.
+	read map[*command]int
+}
+
+// isCutAt reports whether the text was cut at i: it ends there, or a mark says so.
+func (t *text) isCutAt(i int) bool { return t.cut && cutAt(t.s, i, t.last) }
+
+// nextMark is the first cut mark between from and to, or -1. What was looked for
+// once is kept while the places ascend: a text may be full of what could be the
+// beginning of a secret.
+func (t *text) nextMark(from, to int) int {
+	to = min(to, len(t.s))
+	if from < t.lo {
+		lo, _ := nextMark(t.s[:to], from)
+		return lo
+	}
+	if from > t.hi {
+		t.lo, t.hi, t.marks = from, from, t.marks[:0]
+	}
+	for t.hi < to {
+		// A mark may begin before to and end behind it.
+		lo, _ := nextMark(t.s[:min(len(t.s), to+longestMark)], t.hi)
+		if lo < 0 || lo >= to {
+			t.hi = to
+			break
+		}
+		t.marks = append(t.marks, lo)
+		t.hi = lo + 1
+	}
+	n := sort.SearchInts(t.marks, from)
+	if n == len(t.marks) || t.marks[n] >= to || markAt(t.s[t.marks[n]:to]) == 0 {
+		return -1
+	}
+	return t.marks[n]
+}
+
+// lineBreak is the length of the line break at i: a real one, or one that is
+// escaped any number of times.
+func lineBreak(s string, i int) int {
+	switch s[i] {
+	case '\n':
+		return 1
+	case '\r':
+		if i+1 < len(s) && s[i+1] == '\n' {
+			return 2
+		}
+		return 1
+	case '\\':
+		j := i
+		for j < len(s) && s[j] == '\\' {
+			j++
+		}
+		if j < len(s) && (s[j] == 'n' || s[j] == 'r') {
+			j++
+			// \r\n, escaped: the backslashes of both.
+			if k := j + (j - 1 - i); s[j-1] == 'r' && k < len(s) && s[j:k] == s[i:j-1] && s[k] == 'n' {
+				j = k + 1
+			}
+			return j - i
+		}
+	}
+	return 0
+}
+
+// lineEnd is where the line around i ends, at most most bytes on.
+func lineEnd(s string, i, most int) int {
+	end := min(len(s), i+most)
+	for i < end && (s[i] != '\n' && s[i] != '\r' && s[i] != '\\' || lineBreak(s, i) == 0) {
+		i++
+	}
+	return i
+}
+
+// lineStart is where the line around i begins, at most most bytes before.
+func lineStart(s string, i, most int) int {
+	least := max(0, i-most)
+	for i > least {
+		c := s[i-1]
+		if c == '\n' || c == '\r' || (c == 'n' || c == 'r') && i >= 2 && s[i-2] == '\\' {
+			return i
+		}
+		i--
+	}
+	return i
+}
+
+// nextLine is where the line behind the one that ends at i begins, or -1.
+func nextLine(s string, i int) int {
+	if i >= len(s) {
+		return -1
+	}
+	n := lineBreak(s, i)
+	if n == 0 {
+		return -1
+	}
+	return i + n
+}
+
+// below is where the content of the line at next begins, if it has the same
+// things before it as the content at col in the line at start has: line numbers,
+// a log's prefix, the signs of a diff or a comment, indentation. It is -1 if
+// the line begins otherwise.
+func below(s string, start, col, next int) int {
+	i, j := start, next
+	for i < col && j < len(s) {
+		a, b := s[i], s[j]
+		switch {
+		case isAlnum(a) && isAlnum(b):
+			for i < col && isAlnum(s[i]) {
+				i++
+			}
+			for j < len(s) && isAlnum(s[j]) {
+				j++
+			}
+			continue
+		case a == b || isPrefixSign(a) && isPrefixSign(b):
+		case a == ' ' && isAlnum(b): // A number has grown, or the indentation ends.
+			i++
+			continue
+		case (a == '"' || a == '\'') && b != a: // The name's own quote.
+			i++
+			continue
+		default:
+			return -1
+		}
+		i++
+		j++
+	}
+	if i < col {
+		return -1
+	}
+	for j < len(s) && (s[j] == ' ' || s[j] == '\t') {
+		j++
+	}
+	return j
+}
+
+func isPrefixSign(c byte) bool { return strings.IndexByte(" -:+*\t", c) >= 0 }
+
+func isAlnum(c byte) bool { return isWord(c) && c != '_' }
+
+// blanks is where the blanks and colours at i end.
+func blanks(s string, i int) int {
+	for i < len(s) {
+		switch {
+		case s[i] == ' ' || s[i] == '\t':
+			i++
+		case s[i] == '^' && strings.HasPrefix(s[i:], "^I"):
+			i += 2
+		default:
+			n := colour(s, i)
+			if n == 0 {
+				return i
+			}
+			i += n
+		}
+	}
+	return i
+}
+
+// colour is the length of the terminal's control sequence at i, plain, escaped
+// as JSON does, or as cat -v shows it.
+func colour(s string, i int) int {
+	head := 0
+	switch s[i] {
+	case '\x1b':
+		head = 1
+	case '\\':
+		j := i
+		for j < len(s) && s[j] == '\\' {
+			j++
+		}
+		for _, name := range [...]string{"u001b", "u001B", "x1b", "033", "e"} {
+			if strings.HasPrefix(s[j:], name) {
+				head = j + len(name) - i
+				break
+			}
+		}
+	case '^':
+		if strings.HasPrefix(s[i:], "^[") {
+			head = 2
+		}
+	}
+	if head == 0 || i+head >= len(s) || s[i+head] != '[' {
+		return 0
+	}
+	j := i + head + 1
+	for j < len(s) && j < i+head+16 && (s[j] == ';' || s[j] == '?' || '0' <= s[j] && s[j] <= '9') {
+		j++
+	}
+	if j < len(s) && ('A' <= s[j] && s[j] <= 'Z' || 'a' <= s[j] && s[j] <= 'z') {
+		return j + 1 - i
+	}
+	return 0
+}
+
+// fold compares the beginning of s with a lower case word without regard to case.
+func fold(s, word string) bool {
+	if len(s) < len(word) {
+		return false
+	}
+	for i := range len(word) {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != word[i] {
+			return false
+		}
+	}
+	return true
+}

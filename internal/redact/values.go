@@ -1,0 +1,165 @@
+package redact
+
+import (
+	"math"
+	"strings"
+)
+
+// digitRuns counts the stretches of digits; names in programs have one or two.
+func digitRuns(v string) int {
+	n := 0
+	for i := range len(v) {
+		if '0' <= v[i] && v[i] <= '9' && (i == 0 || v[i-1] < '0' || v[i-1] > '9') {
+			n++
+		}
+	}
+	return n
+}
+
+// words tells names such as lru_cache and DHPrivateKey, whole or cut, from
+// random letters: their parts are longer.
+func words(v string) bool {
+	v = strings.TrimRight(v, ".,;:…")
+	parts, letters := 0, 0
+	for i := range len(v) {
+		c := v[i]
+		isUpper := 'A' <= c && c <= 'Z'
+		switch {
+		case '0' <= c && c <= '9':
+			return false
+		case isUpper && i > 0 && 'A' <= v[i-1] && v[i-1] <= 'Z':
+		case isUpper || i == 0 || !isWord(v[i-1]) || v[i-1] == '_':
+			parts++
+		}
+		letters++
+	}
+	return letters >= 3*parts
+}
+
+func identifier(v string) bool {
+	for i := range len(v) {
+		if !isWord(v[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// looksLikeCode tells paths, addresses and, without quotes, expressions.
+func looksLikeCode(v string, quoted bool) bool {
+	if strings.HasPrefix(v, "/") && !strings.ContainsAny(v, "+=") && (len(v) < 32 || wordy(v) || !random(v)) || strings.HasPrefix(v, "./") || strings.HasPrefix(v, "~/") || strings.Contains(v, "://") {
+		return true
+	}
+	if quoted {
+		return false
+	}
+	if strings.Contains(v, "::") || strings.HasPrefix(v, "=") && !random(v) || strings.HasPrefix(v, ":") || strings.HasPrefix(v, "&") || strings.HasPrefix(v, "*") {
+		return true
+	}
+	// a.b.c is a selector unless a part of it looks random. Dots at the end are
+	// those of a sentence or of a cut.
+	v = strings.TrimRight(v, ".,;:")
+	if strings.HasPrefix(v, ".*") {
+		return true
+	}
+	if i := strings.LastIndexByte(v, '.'); i > 0 && i+1 < len(v) && '0' <= v[i+1] && v[i+1] <= '9' && strings.IndexByte(v, '.') == i && upperLower(v[:i]) {
+		return false // Falcon.77 is no selector.
+	}
+	if strings.Contains(v, ".") {
+		chain := strings.Contains(strings.TrimRight(v, "="), "=") // a.b = c.d = e
+		for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == '.' || r == '=' }) {
+			if len(part) >= 8 && (digitRuns(part) > 2 || random(part) || !chain && random(v)) {
+				return false
+			}
+		}
+		return strings.Trim(v, alphanumeric+"_.,;=") == ""
+	}
+	return false
+}
+
+func count(v string) (letters, digits, symbols int) {
+	for _, c := range []byte(v) {
+		switch {
+		case '0' <= c && c <= '9':
+			digits++
+		case 'a' <= c|0x20 && c|0x20 <= 'z':
+			letters++
+		default:
+			symbols++
+		}
+	}
+	return letters, digits, symbols
+}
+
+func hasDigit(v string) bool { return strings.ContainsAny(v, "0123456789") }
+
+func upperLower(v string) bool { return strings.ToLower(v) != v && strings.ToUpper(v) != v }
+
+// entropy is Shannon's, in bits for each byte.
+func entropy(v string) float64 {
+	var n [256]int
+	for _, c := range []byte(v) {
+		n[c]++
+	}
+	var sum float64
+	for _, k := range n {
+		if k > 0 {
+			p := float64(k) / float64(len(v))
+			sum -= p * math.Log2(p)
+		}
+	}
+	return sum
+}
+
+// plain tells what is nothing but words, versions and numbers.
+func plain(v string) bool { return oddLetters(v) == 0 }
+
+// wordy tells words, versions and numbers that signs or capitals join, such as
+// ECDSA_P256_SHA256 and my-app-secret-v2, from random characters.
+func wordy(v string) bool { return oddLetters(v) < 6 }
+
+// oddLetters counts the characters of those parts of a value that are no words.
+func oddLetters(v string) int {
+	odd := 0
+	for i := 0; i < len(v); {
+		j := i
+		for j < len(v) && !partsWords[v[j]] {
+			j++
+		}
+		if j > i && !wordyPart(v[i:j]) {
+			odd += j - i
+		}
+		i = j + 1
+	}
+	return odd
+}
+
+// partsWords are the signs that join words.
+var partsWords = [256]bool{'-': true, '_': true, '.': true, '/': true, ':': true, '+': true, '=': true, '~': true, '@': true, '#': true, ',': true}
+
+func wordyPart(p string) bool {
+	letters := strings.TrimRight(p, "0123456789")
+	digits := len(p) - len(letters)
+	switch {
+	case letters == "":
+		return digits <= 8
+	case strings.Trim(p[:1], "0123456789") == "":
+		return len(p) <= 5 // 24h, 768h
+	case hasDigit(letters):
+		return camelNumbers(p)
+	}
+	return digits <= 4 && (len(letters) <= 4 || words(letters))
+}
+
+// camelNumbers tells names with numbers in them, such as sha256Hex and PKCS1PrivateKey.
+func camelNumbers(p string) bool {
+	runs, longest := 0, 0
+	for part := range strings.FieldsFuncSeq(p, func(r rune) bool { return '0' <= r && r <= '9' }) {
+		runs++
+		longest = max(longest, len(part))
+		if !words(part) {
+			return false
+		}
+	}
+	return runs == 2 && longest >= 3 && digitRuns(p) <= 2 && len(p) <= 20
+}
