@@ -84,7 +84,7 @@ func (s *sender) agent() string {
 		return Codex
 	case mode == "off" || strings.HasPrefix(mode, "auto-"):
 		return Droid
-	case path == "" && (s.timestamp || s.camel && s.session == nil):
+	case path == "" && (s.timestamp && s.event != nil || s.camel && s.session == nil):
 		// Claude Code always names its transcript and sends no time.
 		return Copilot
 	}

@@ -78,6 +78,7 @@ const quick = "OTEL_EXPORTER_OTLP_TIMEOUT=300"
 func endless(t *testing.T, r *proof.Result) {
 	s := listen(t)
 	w := lab.New(t)
+	w.Set("INFINIUM_BASE_URL=" + s.Base())
 	w.Play(task(t, "endless", "prompt", "read_file", "a.go", "done"))
 	w.Settle()
 	base := w.Environ
@@ -103,8 +104,12 @@ func endless(t *testing.T, r *proof.Result) {
 		}
 		// Infinium's limit of 30 s can only be waited for.
 		if proof.Soak() || !answer.Slow() {
-			w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=infinium", "INFINIUM_BASE_URL="+s.Base())
+			asked := len(s.Requests())
+			w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=infinium")
 			o = w.Call(lab.Call{Program: "hookspan", Args: []string{"test"}})
+			if len(s.Requests()) == asked {
+				r.Break("%s: test of Infinium sent nothing: %q %q", name, o.Out, o.Err)
+			}
 			ended(name, "test of Infinium", o)
 			// Its documents promise nothing of a body: any 201 is a success.
 			if success := name == "a body without end"; (o.Code == 0) != success {
