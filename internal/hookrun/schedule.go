@@ -42,9 +42,11 @@ type batch struct {
 	width, widest int
 	// running is how many handlers run, own how many of them for the current event.
 	running, own, current int
-	// hungry are tasks that found no resources while others ran. Each is tried
+	// first is the task that was started when no other ran; nil if none was yet.
+	first *task
+	// waiting are tasks that found no resources while others ran. Each is tried
 	// again when one of those has ended.
-	hungry []*task
+	waiting []*task
 	ended  chan *task
 
 	// leftBehind reports that a handler did not end when it was stopped. It is safe
@@ -57,7 +59,7 @@ type batch struct {
 type task struct {
 	run   *Run
 	event Event
-	// alone reports that no other task ran when it was started.
+	// alone reports that no other task ran beside it.
 	alone bool
 	// exhausted is as in outcome.
 	exhausted bool
@@ -140,6 +142,7 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 		if !inTime {
 			t.run.Started = time.Now()
 			b.judge(t, stopped(limit, outcome{}), true)
+			b.heed(t)
 			continue
 		}
 		b.start(limit, t)
@@ -159,7 +162,7 @@ func (b *batch) wait(limit context.Context) bool {
 		switch {
 		case limit.Err() != nil:
 			return false
-		case len(b.hungry) > 0:
+		case len(b.waiting) > 0:
 		case b.running < b.width, b.running == b.own && b.running < b.widest:
 			return true
 		}
@@ -172,7 +175,11 @@ func (b *batch) wait(limit context.Context) bool {
 }
 
 func (b *batch) start(limit context.Context, t *task) {
-	t.alone = b.running == 0
+	if t.alone = b.running == 0; t.alone {
+		b.first = t
+	} else {
+		b.first.alone = false
+	}
 	b.running++
 	if t.run.Event == b.current {
 		b.own++
@@ -191,15 +198,21 @@ func (b *batch) end(limit context.Context, t *task) {
 	}
 	again := t.exhausted && !t.alone && limit.Err() == nil
 	if again {
-		b.hungry = append(b.hungry, t)
-	} else if v := t.run.Verdict; t.event.Name == preToolUse && (v.Decision == claude.Deny || v.Stop) {
-		b.denied = true
+		b.waiting = append(b.waiting, t)
+	} else {
+		b.heed(t)
 	}
-	if len(b.hungry) > 0 && (!again || b.running == 0) {
-		next := b.hungry[0]
-		b.hungry = b.hungry[1:]
+	if len(b.waiting) > 0 && (!again || b.running == 0) {
+		next := b.waiting[0]
+		b.waiting = b.waiting[1:]
 		b.start(limit, next)
 	}
+}
+
+// heed notes whether a task has denied its event.
+func (b *batch) heed(t *task) {
+	v := t.run.Verdict
+	b.denied = b.denied || t.event.Name == preToolUse && (v.Decision == claude.Deny || v.Stop)
 }
 
 // refuse notes a handler of which it cannot be told whether it is called for.
@@ -284,6 +297,7 @@ func (b *batch) do(ctx context.Context, h hookfile.Handler, e Event) outcome {
 func (b *batch) judge(t *task, o outcome, overall bool) {
 	run, h := t.run, t.run.Handler
 	t.exhausted = o.exhausted
+	run.Verdict = claude.Verdict{} // of an earlier try
 	if run.Async {
 		if run.Err = o.problem(); run.Err != "" {
 			run.Verdict.Errors = []string{run.Err}
