@@ -1,7 +1,6 @@
 package hookcheck
 
 import (
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -307,7 +306,6 @@ func onPath(name, path string) bool {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		var info fs.FileInfo
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
 			return true

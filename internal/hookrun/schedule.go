@@ -47,7 +47,7 @@ type batch struct {
 	// waiting are tasks that found no resources while others ran. Each is tried
 	// again when one of those has ended.
 	waiting []*task
-	ended  chan *task
+	ended   chan *task
 
 	// leftBehind reports that a handler did not end when it was stopped. It is safe
 	// for concurrent use.
