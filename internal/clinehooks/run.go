@@ -59,7 +59,7 @@ type Hooks struct {
 	// an empty answer, leaves the environment's own. It is asked only where a
 	// hook is to run.
 	Parent func(raw hook.Raw) string
-	// Trace hears of each decision; nil means nobody does.
+	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
 	Now   func() time.Time
 	// Began is when the host started waiting; if zero, when Run is called.

@@ -284,7 +284,7 @@ func (c *checker) script(name string, start bool) {
 	switch {
 	case filepath.IsAbs(name):
 	case c.place.Project == "":
-		c.note("%s is sought in the folder where Cline works: for a hook of all your projects write the whole path", name)
+		c.note("%s is looked for in the folder where Cline works: for a hook of all your projects write the whole path", name)
 		return
 	default:
 		full = filepath.Join(c.place.Project, name)
