@@ -183,7 +183,7 @@ func (w world) gone(t testing.TB) {
 	for range 200 {
 		buf := make([]byte, 1<<20)
 		text := string(buf[:runtime.Stack(buf, true)])
-		if !strings.Contains(text, "hookrun.(*process)") && !strings.Contains(text, "hookrun.(*batch)") && !strings.Contains(text, "hookrun.(*nursery)") {
+		if !strings.Contains(text, "hookrun.(*process)") && !strings.Contains(text, "hookrun.(*batch)") && !strings.Contains(text, "hookrun.(*supervisor)") {
 			return
 		}
 		runtime.Gosched()

@@ -30,8 +30,8 @@ const (
 type batch struct {
 	*Runner
 	*decider
-	nursery *nursery
-	runs    []*Run
+	supervisor *supervisor
+	runs       []*Run
 	// twins are the events that an earlier one stands for.
 	twins map[int]int
 	// denied reports that an event is denied.
@@ -68,7 +68,7 @@ type task struct {
 func (r *Runner) newBatch(handlers []hookfile.Handler) *batch {
 	fds := descriptors()
 	return &batch{
-		Runner: r, decider: newDecider(r, handlers), nursery: newNursery(), twins: map[int]int{},
+		Runner: r, decider: newDecider(r, handlers), supervisor: newSupervisor(), twins: map[int]int{},
 		width: min(fds, max(atLeast, perCore*runtime.GOMAXPROCS(0))), widest: min(fds, together),
 		ended: make(chan *task),
 	}
@@ -142,7 +142,7 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 		if !inTime {
 			t.run.Started = time.Now()
 			b.judge(t, stopped(limit, outcome{}), true)
-			b.heed(t)
+			b.noteDenial(t)
 			continue
 		}
 		b.start(limit, t)
@@ -200,7 +200,7 @@ func (b *batch) end(limit context.Context, t *task) {
 	if again {
 		b.waiting = append(b.waiting, t)
 	} else {
-		b.heed(t)
+		b.noteDenial(t)
 	}
 	if len(b.waiting) > 0 && (!again || b.running == 0) {
 		next := b.waiting[0]
@@ -209,8 +209,8 @@ func (b *batch) end(limit context.Context, t *task) {
 	}
 }
 
-// heed notes whether a task has denied its event.
-func (b *batch) heed(t *task) {
+// noteDenial notes whether a task has denied its event.
+func (b *batch) noteDenial(t *task) {
 	v := t.run.Verdict
 	b.denied = b.denied || t.event.Name == preToolUse && (v.Decision == claude.Deny || v.Stop)
 }

@@ -84,10 +84,18 @@ func endless(t *testing.T, r *proof.Result) {
 	w.Play(task(t, "endless", "prompt", "read_file", "a.go", "done"))
 	w.Settle()
 	base := w.Environ
+	// Address and credential of a destination have to be in one place.
+	w.Set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.Base()+"/v1/traces", quick, "INFINIUM_BASE_URL="+s.Base())
+	requests := 0
 	ended := func(name, program string, o lab.Outcome) {
 		if o.State == "hung" {
 			r.Break("%s: %s did not end: %q %q", name, program, o.Out, o.Err)
 		}
+		n := len(s.Requests())
+		if n == requests {
+			r.Break("%s: %s asked nothing of the server: %q %q", name, program, o.Out, o.Err)
+		}
+		requests = n
 		r.Trial(1)
 	}
 	all := faultserver.EndlessAnswers()
@@ -98,15 +106,20 @@ func endless(t *testing.T, r *proof.Result) {
 		w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=store")
 		w.Play(task(t, fmt.Sprintf("endless-%d", i), "prompt", "read_file", "a.go", "done"))
 		w.Settle()
-		w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=otlp", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.Base()+"/v1/traces", quick)
+		w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=otlp")
 		o := w.Call(lab.Call{Program: "hookspan", Args: []string{"flush", "--wait", "--other-settings"}})
 		ended(name, "flush", o)
 		if !strings.Contains(o.Out, "waiting") || o.Code != 1 {
 			r.Break("%s: flush: %s: %q %q, want the trace to wait", name, o.State, o.Out, o.Err)
 		}
+		o = w.Call(lab.Call{Program: "hookspan", Args: []string{"test"}})
+		ended(name, "test of OTLP", o)
+		if o.Code != 1 {
+			r.Break("%s: test of OTLP: %s: %q %q, want a failure", name, o.State, o.Out, o.Err)
+		}
 		// Infinium's limit of 30 s can only be waited for.
 		if proof.Soak() || !answer.Slow() {
-			w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=infinium", "INFINIUM_BASE_URL="+s.Base())
+			w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=infinium")
 			o = w.Call(lab.Call{Program: "hookspan", Args: []string{"test"}})
 			ended(name, "test of Infinium", o)
 			// Its documents promise nothing of a body: any 201 is a success.
@@ -114,29 +127,24 @@ func endless(t *testing.T, r *proof.Result) {
 				r.Break("%s: test of Infinium: %s: %q %q, want success %t", name, o.State, o.Out, o.Err, success)
 			}
 		}
-		w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=otlp", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.Base()+"/v1/traces", quick)
-		o = w.Call(lab.Call{Program: "hookspan", Args: []string{"test"}})
-		ended(name, "test of OTLP", o)
-		if o.Code != 1 {
-			r.Break("%s: test of OTLP: %s: %q %q, want a failure", name, o.State, o.Out, o.Err)
-		}
-		w.Environ = base
-		hookBeside(t, r, w, s, name)
+		w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=store")
+		hookBeside(t, w, s, name, func(o lab.Outcome) {
+			ended(name, "http hook", o)
+			if o.Code != 0 || !strings.Contains(o.Out, `"cancel":true`) || !strings.Contains(o.Out, "the guard says no") {
+				r.Break("%s: http hook beside a guard: %s: %q, want the guard's denial", name, o.State, o.Out)
+			}
+		})
 		bridgeEvent(t, r, w, s, name, answer, ended)
 	}
 }
 
 // hookBeside asks an http hook on the server and a guard that denies.
-func hookBeside(t *testing.T, r *proof.Result, w *lab.World, s *listener, name string) {
+func hookBeside(t *testing.T, w *lab.World, s *listener, name string, answered func(lab.Outcome)) {
 	t.Helper()
 	w.Write(filepath.Join(".cline", "hooks.json"), fmt.Sprintf(`{"hooks":{"PreToolUse":[{"hooks":[
 		{"type":"http","url":%q,"timeout":1},{"type":"command","command":"echo the guard says no >&2; exit 2"}]}]}}`, s.Base()+"/hook"))
 	call := clineEvent(t, "hooked", "PreToolUse", object{"preToolUse": object{"toolName": "read_file", "parameters": object{"path": name}}})
-	o := w.Call(lab.Call{Args: []string{"PreToolUse"}, Stdin: bytes.NewReader(call.Payload)})
-	if o.Code != 0 || !strings.Contains(o.Out, `"cancel":true`) || !strings.Contains(o.Out, "the guard says no") {
-		r.Break("%s: http hook beside a guard: %s: %q, want the guard's denial", name, o.State, o.Out)
-	}
-	r.Trial(1)
+	answered(w.Call(lab.Call{Args: []string{"PreToolUse"}, Stdin: bytes.NewReader(call.Payload)}))
 }
 
 // bridgeEvent passes an event on to the server as if it were a bridge.
