@@ -133,7 +133,7 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 			return
 		}
 		begun = true
-		if d.Handler.Once && b.Claim != nil && !b.Claim(identity(d.Handler)) {
+		if inTime && d.Handler.Once && b.Claim != nil && !b.Claim(identity(d.Handler)) {
 			b.trace("%s:%d: %s: skip: it ran in this session already", d.Handler.File, d.Handler.Line, d.Handler.Event)
 			continue
 		}

@@ -136,6 +136,22 @@ func TestTimeIsUpWithOperationsLeft(t *testing.T) {
 	}
 }
 
+// TestAHookThatCameTooLateIsAskedNextTime has no time for a hook that runs once.
+func TestAHookThatCameTooLateIsAskedNextTime(t *testing.T) {
+	w := newWorld(t)
+	claimed := 0
+	w.Claim = func(string) bool { claimed++; return claimed == 1 }
+	once := shell("echo no >&2; exit 2")
+	once.Once = true
+	for _, budget := range []time.Duration{-1, time.Hour} {
+		w.Budget = budget
+		res := w.Run(t.Context(), []hookfile.Handler{once}, operations(1))
+		if v := res.Verdicts[0]; v.Decision != claude.Deny || len(res.Runs) != 1 {
+			t.Errorf("with %v: %+v after %d runs, want a denial after one", budget, v, len(res.Runs))
+		}
+	}
+}
+
 func TestFailuresThatDeny(t *testing.T) {
 	missing := hookfile.Handler{Event: preToolUse, Type: hookfile.TypeCommand, Command: "no-such-program-here", Args: []string{}, File: "hooks.json", Line: 1}
 	for name, hook := range map[string]hookfile.Handler{
