@@ -188,7 +188,7 @@ func request(url string) hookfile.Handler {
 
 var errNoDescriptor = &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, Err: os.NewSyscallError("socket", syscall.EMFILE)}
 
-func TestWantOfResources(t *testing.T) {
+func TestExhaustionDenies(t *testing.T) {
 	needsUnix(t)
 	// The resolver keeps only the text of what it failed with.
 	resolver := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errNoDescriptor }}
@@ -215,9 +215,9 @@ func TestWantOfResources(t *testing.T) {
 	}
 }
 
-// TestWantOfResourcesThatPasses has one of two hooks find no descriptor while
+// TestAnExhaustedHookIsTriedAgain has one of two hooks find no descriptor while
 // the other one runs.
-func TestWantOfResourcesThatPasses(t *testing.T) {
+func TestAnExhaustedHookIsTriedAgain(t *testing.T) {
 	needsUnix(t)
 	for name, refusedPath := range map[string]string{"the first": "/first", "the second": "/second"} {
 		for _, async := range []bool{false, true} {
