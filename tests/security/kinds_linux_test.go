@@ -178,7 +178,7 @@ func oddKinds(t *testing.T, r *proof.Result) {
 	do := func(args ...string) []string { return append([]string{"hookspan"}, args...) }
 	places := map[string][][]string{
 		"work/.hookspan.env":                                                 {hook, do("config"), do("import", "cline")},
-		"work/.cline/hooks.json":                                             {hook, hooks("list"), hooks("trust"), hooks("trust", "--list"), hooks("check"), hooks("add", "--project", ".", "--event", "PreToolUse", "--", "true")},
+		"work/.cline/hooks.json":                                             {hook, hooks("list"), hooks("trust", "--yes"), hooks("trust", "--list"), hooks("check"), hooks("add", "--project", ".", "--event", "PreToolUse", "--", "true")},
 		"work/.claude/settings.json":                                         {do("install", "claude", "--project", ".", "--scope", "project"), status},
 		".cline/hooks.json":                                                  {hook, hooks("list"), hooks("check"), hooks("add", "--event", "PreToolUse", "--", "true"), {"cline-hook", "--status"}, {"cline-hook", "--enable"}},
 		".config/hookspan/trusted-hooks.json":                                {hook, hooks("trust", "--list"), hooks("list")},
@@ -204,7 +204,7 @@ func oddKinds(t *testing.T, r *proof.Result) {
 			w := lab.New(t)
 			// Something to deliver, and trust to look up.
 			w.Write("work/.cline/hooks.json", `{"hooks":{}}`)
-			if _, errs, code := w.Hookspan("hooks", "trust", w.Work); code != 0 {
+			if _, errs, code := w.Hookspan("hooks", "trust", "--yes", w.Work); code != 0 {
 				t.Fatal(errs)
 			}
 			w.Play(task(t, "kinds", "prompt", "read_file", "a", "b"))
