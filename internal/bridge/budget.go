@@ -49,8 +49,14 @@ type share struct {
 	held []chan struct{}
 }
 
-// take waits for a place.
+// take waits for a place. One that is free is taken however late it is.
 func (s *share) take(r *http.Request, place chan struct{}) error {
+	select {
+	case place <- struct{}{}:
+		s.held = append(s.held, place)
+		return nil
+	default:
+	}
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
 	select {

@@ -58,6 +58,7 @@ func TestEqualValuesHaveEqualHashes(t *testing.T) {
 // FuzzCanonical holds the hash to encoding/json's idea of a value: equal once it
 // has decoded and encoded both.
 func FuzzCanonical(f *testing.F) {
+	f.Add([]byte(`{"b":{"d":1,"c":[]},"a":"\u0061"}`))
 	f.Add([]byte(`{"a":[1,"\u0022",null,{"":-1e5}],"b":"x"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var v any
@@ -77,14 +78,21 @@ func FuzzCanonical(f *testing.F) {
 		if err := json.Unmarshal(again, &b); err != nil {
 			t.Fatal(err)
 		}
-		if a != b && !repeats(text) && bytes.Equal(text, bytes.ToValidUTF8(text, nil)) {
+		if a != b && tokens(text) == tokens(again) && bytes.Equal(text, bytes.ToValidUTF8(text, nil)) {
 			t.Errorf("%q and %q have two hashes", text, again)
 		}
 	})
 }
 
-// repeats reports that an object may have a member twice, of which encoding/json
-// keeps one.
-func repeats(text []byte) bool {
-	return bytes.Count(text, []byte(":")) > 1 && bytes.Contains(text, []byte("{"))
+// tokens counts what a value is made of. There are fewer once it was decoded where
+// an object has a member twice, of which encoding/json keeps one.
+func tokens(text []byte) (n int) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	for {
+		if _, err := dec.Token(); err != nil {
+			return n
+		}
+		n++
+	}
 }

@@ -87,6 +87,6 @@ func TestAConnectionThatIsNotAcceptedIsNotUsed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := checkPeer(ctx, c); err == nil {
-		t.Error("nobody has accepted the connection, and its owner is taken for known")
+		t.Error("no program has accepted the connection, and the check passes")
 	}
 }

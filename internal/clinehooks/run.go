@@ -59,7 +59,7 @@ type Hooks struct {
 	// an empty answer, leaves the environment's own. It is asked only where a
 	// hook is to run.
 	Parent func(raw hook.Raw) string
-	// Trace hears of each decision; nil means nobody does.
+	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
 	Now   func() time.Time
 	// Began is when the host started waiting; if zero, when Run is called.
@@ -124,10 +124,8 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 			out.Problems = append(out.Problems, fmt.Sprintf("transcript for hooks: %v", err))
 		}
 	}
-	if broken := out.Sources.Broken(); len(broken) > 0 {
-		if denied := h.deny(out, ev.Kind, broken[0]); denied.Answer.Reply.Cancel {
-			return denied
-		}
+	if out = h.deny(out, ev.Kind, out.Sources.Broken()...); out.Answer.Reply.Cancel {
+		return out
 	}
 	h.ask(ctx, &out, m, raw, roots, started)
 	if ev.Kind.Terminal() && h.Dir != "" {
@@ -191,14 +189,16 @@ func (h *Hooks) runner(c *claudeform.Call, m memory, raw hook.Raw, roots []strin
 	return r
 }
 
-// deny denies what can be denied where hooks could not be asked because of that
-// error and the settings want that.
-func (h *Hooks) deny(out Outcome, kind hook.Kind, why error) Outcome {
-	wanted := h.Settings.OnError == hookrun.OnErrorDeny && (kind == hook.KindToolStart || kind == hook.KindPrompt) ||
-		h.Settings.OnError != hookrun.OnErrorAllow && kind == hook.KindToolStart && hookrun.Exhausted(why)
-	if wanted {
-		out.Answer.Reply = hook.Reply{Cancel: true, ErrorMessage: fmt.Sprintf("%v (HOOKSPAN_HOOKS_ON_ERROR=%s)",
-			why, cmp.Or(h.Settings.OnError, hookrun.OnErrorLimits))}
+// deny denies what can be denied where hooks could not be asked because of one of
+// those errors and the settings want that.
+func (h *Hooks) deny(out Outcome, kind hook.Kind, reasons ...error) Outcome {
+	for _, why := range reasons {
+		if h.Settings.OnError == hookrun.OnErrorDeny && (kind == hook.KindToolStart || kind == hook.KindPrompt) ||
+			h.Settings.OnError != hookrun.OnErrorAllow && kind == hook.KindToolStart && hookrun.Exhausted(why) {
+			out.Answer.Reply = hook.Reply{Cancel: true, ErrorMessage: fmt.Sprintf("%v (HOOKSPAN_HOOKS_ON_ERROR=%s)",
+				why, cmp.Or(h.Settings.OnError, hookrun.OnErrorLimits))}
+			break
+		}
 	}
 	return out
 }

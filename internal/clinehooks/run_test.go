@@ -303,18 +303,20 @@ func TestWhatDeniesWhereHooksCannotBeAsked(t *testing.T) {
 	few := &os.PathError{Op: "open", Path: "hooks.json", Err: syscall.EMFILE}
 	for name, tc := range map[string]struct {
 		kind   hook.Kind
-		err    error
+		errs   []error
 		denied map[hookrun.OnError]bool
 	}{
-		"no descriptor for a call":   {hook.KindToolStart, few, map[hookrun.OnError]bool{"": true, hookrun.OnErrorLimits: true, hookrun.OnErrorDeny: true}},
-		"a mistake in the file":      {hook.KindToolStart, errNoEvent, map[hookrun.OnError]bool{hookrun.OnErrorDeny: true}},
-		"no descriptor for a prompt": {hook.KindPrompt, few, map[hookrun.OnError]bool{hookrun.OnErrorDeny: true}},
-		"no descriptor for a result": {hook.KindToolEnd, few, nil},
+		"no descriptor for one file": {hook.KindToolStart, []error{errNoEvent, few}, map[hookrun.OnError]bool{"": true, hookrun.OnErrorLimits: true, hookrun.OnErrorDeny: true}},
+		"nothing is wrong":           {hook.KindToolStart, nil, nil},
+		"no descriptor for a call":   {hook.KindToolStart, []error{few}, map[hookrun.OnError]bool{"": true, hookrun.OnErrorLimits: true, hookrun.OnErrorDeny: true}},
+		"a mistake in the file":      {hook.KindToolStart, []error{errNoEvent}, map[hookrun.OnError]bool{hookrun.OnErrorDeny: true}},
+		"no descriptor for a prompt": {hook.KindPrompt, []error{few}, map[hookrun.OnError]bool{hookrun.OnErrorDeny: true}},
+		"no descriptor for a result": {hook.KindToolEnd, []error{few}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, policy := range []hookrun.OnError{"", hookrun.OnErrorLimits, hookrun.OnErrorAllow, hookrun.OnErrorDeny} {
 				h := &Hooks{Settings: Settings{OnError: policy}}
-				if got := h.deny(Outcome{}, tc.kind, tc.err).Answer.Reply.Cancel; got != tc.denied[policy] {
+				if got := h.deny(Outcome{}, tc.kind, tc.errs...).Answer.Reply.Cancel; got != tc.denied[policy] {
 					t.Errorf("on error %q: denied %t", policy, got)
 				}
 			}

@@ -219,7 +219,7 @@ func (c *checker) noTools(names []string, all bool) {
 		case right >= 0:
 			c.mistake("matcher %q fits no tool%s: upper and lower case count: write %q", name, so, c.place.Tools[right])
 		case name == "attempt_completion" || name == "submit_and_exit":
-			c.note("matcher %q fits no call that hooks hear of%s: use the event Stop", name, so)
+			c.note("matcher %q fits no call that reaches hooks%s: use the event Stop", name, so)
 		case all:
 			c.note("matcher %q fits no tool of Cline's%s: name one that hookspan hooks test --tool knows, or remove the hook", name, so)
 		}

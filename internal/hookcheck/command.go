@@ -1,7 +1,6 @@
 package hookcheck
 
 import (
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -285,7 +284,7 @@ func (c *checker) script(name string, start bool) {
 	switch {
 	case filepath.IsAbs(name):
 	case c.place.Project == "":
-		c.note("%s is sought in the folder where Cline works: for a hook of all your projects write the whole path", name)
+		c.note("%s is looked for in the folder where Cline works: for a hook of all your projects write the whole path", name)
 		return
 	default:
 		full = filepath.Join(c.place.Project, name)
@@ -307,7 +306,6 @@ func onPath(name, path string) bool {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		var info fs.FileInfo
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
 			return true

@@ -46,8 +46,8 @@ func handOver(h Host) {
 		return
 	}
 	by := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(orders[:], arg) })
-	if by < 0 && !spare() {
-		(&Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout}).starve()
+	if by < 0 && !reserveFDs() {
+		(&Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout}).replyOnly()
 		os.Exit(0)
 	}
 	path, err := Sibling(executable(runtime.GOOS))

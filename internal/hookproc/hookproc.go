@@ -78,9 +78,9 @@ type Process struct {
 	// RunHooks runs `hookspan args...` with that standard input, ends it with ctx,
 	// and returns what it prints.
 	RunHooks func(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error)
-	// Soften gives the programs that are started from here on the signals that
+	// RestoreSignals gives the programs that are started from here on the signals that
 	// this one ignores. If nil, there are none.
-	Soften func()
+	RestoreSignals func()
 
 	began    time.Time // when Run began
 	stateDir string    // known from Run on; may be empty
@@ -123,13 +123,13 @@ func (p *Process) Run() {
 	for _, dir := range head.Dirs {
 		hooked = hooked || cfg.Hooks && dir != p.Dir && p.hookedIn(dir)
 	}
-	ask := func(stored bool) reply {
-		theirs := p.startHooks(hooked, stored, in, head, over)
+	answer := func(stored bool) reply {
+		wait := p.startHooks(hooked, stored, in, head, over)
 		own := p.chain(in, over, log)
-		return p.both(own, theirs(), head, cfg, log)
+		return p.mergeReplies(own, wait(), head, cfg, log)
 	}
 	if p.off(cfg) {
-		out = ask(false)
+		out = answer(false)
 		return
 	}
 	if cfgErr != nil {
@@ -143,7 +143,7 @@ func (p *Process) Run() {
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: event not stored: %v", p.Event, err))
 	}
-	out = ask(err == nil)
+	out = answer(err == nil)
 	p.answer(out)
 	out = reply{sent: true}
 	if err == nil {

@@ -74,8 +74,8 @@ func (p *Process) userHooks() string {
 	return filepath.Join(p.Home, p.Host.HooksFile)
 }
 
-// theirs is what the program that runs the user's hooks answered.
-type theirs struct {
+// hookReply is what the program that runs the user's hooks answered.
+type hookReply struct {
 	asked  bool
 	answer []byte
 	err    error
@@ -83,12 +83,12 @@ type theirs struct {
 
 // startHooks starts running the user's hooks; the function returned waits for
 // their answer. The event is stored by then, whatever they do.
-func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, over *spill) func() theirs {
+func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, over *spill) func() hookReply {
 	if !hooked || p.RunHooks == nil {
-		return func() theirs { return theirs{} }
+		return func() hookReply { return hookReply{} }
 	}
-	failed := func(err error) func() theirs {
-		return func() theirs { return theirs{asked: true, err: err} }
+	failed := func(err error) func() hookReply {
+		return func() hookReply { return hookReply{asked: true, err: err} }
 	}
 	if in.err != nil && !in.json {
 		return failed(in.err)
@@ -97,8 +97,8 @@ func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, ov
 	if err != nil {
 		return failed(err)
 	}
-	if p.Soften != nil {
-		p.Soften()
+	if p.RestoreSignals != nil {
+		p.RestoreSignals()
 	}
 	args := []string{
 		"run-hooks", "--host", p.Host.Name, "--event", p.Event, "--began", strconv.FormatInt(p.began.UnixMilli(), 10),
@@ -110,20 +110,20 @@ func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, ov
 	}
 	limit := cmp.Or(head.Patience, patience) - margin
 	ctx, cancel := context.WithTimeout(context.Background(), limit-p.Now().Sub(p.began))
-	done := make(chan theirs, 1)
+	done := make(chan hookReply, 1)
 	go func() {
 		defer func() {
 			if e := recover(); e != nil {
-				done <- theirs{asked: true, err: fmt.Errorf("panic: %v", e)}
+				done <- hookReply{asked: true, err: fmt.Errorf("panic: %v", e)}
 			}
 		}()
 		out, err := p.RunHooks(ctx, stdin, args...)
 		if err != nil && ctx.Err() != nil {
 			err = errOverdue
 		}
-		done <- theirs{asked: true, answer: out, err: err}
+		done <- hookReply{asked: true, answer: out, err: err}
 	}()
-	return func() theirs {
+	return func() hookReply {
 		defer cancel()
 		select {
 		case t := <-done:
@@ -137,17 +137,17 @@ func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, ov
 		case t := <-done:
 			return t
 		case <-timer.C:
-			return theirs{asked: true, err: errOverdue}
+			return hookReply{asked: true, err: errOverdue}
 		}
 	}
 }
 
 var errOverdue = errors.New("they were not done when the agent's time for them was up")
 
-// both lays the answer of the user's Claude-format hooks beside that of their
-// own Cline hook. Where the former cannot be had, the call goes on, or what can
+// mergeReplies joins the answer of the user's Claude-format hooks with that of the
+// user's Cline hook. Where the former cannot be had, the call goes on, or what can
 // be stopped is stopped, as the user has set it.
-func (p *Process) both(own reply, t theirs, head hook.Head, cfg *config.Config, log logfile.Log) reply {
+func (p *Process) mergeReplies(own reply, t hookReply, head hook.Head, cfg *config.Config, log logfile.Log) reply {
 	if !t.asked {
 		return own
 	}

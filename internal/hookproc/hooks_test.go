@@ -246,7 +246,7 @@ func TestCallsWithoutDescriptors(t *testing.T) {
 			c.hooks("", nil)
 			c.Event = tc.event
 			tc.with(c)
-			c.starve()
+			c.replyOnly()
 			if got := strings.Contains(c.stdout.String(), `"cancel":true`); got != tc.denied {
 				t.Errorf("answer %q, want denied %t", c.stdout.String(), tc.denied)
 			}
@@ -283,12 +283,12 @@ func TestAPanicWhileHooksRunIsNoVerdict(t *testing.T) {
 
 func TestJoin(t *testing.T) {
 	for name, tc := range map[string]struct{ first, second, want string }{
-		"one cancels":       {denied, neutral, `{"cancel":true,"errorMessage":"no"}`},
-		"the other cancels": {withContext, denied, `{"cancel":true,"contextModification":"careful","errorMessage":"no"}`},
-		"both cancel":       {denied, `{"cancel":true,"errorMessage":"nor I"}`, `{"cancel":true,"errorMessage":"no\nnor I"}`},
-		"neither says much": {neutral, neutral, neutral},
-		"both have context": {withContext, `{"cancel":false,"contextModification":"<b> & c"}`, `{"cancel":false,"contextModification":"careful\n\n<b> & c","errorMessage":""}`},
-		"members of theirs": {`{"cancel":false,"review":true}`, `{"cancel":false,"overrideInput":{"a":1}}`, `{"cancel":false,"contextModification":" ","overrideInput":{"a":1},"review":true}`},
+		"one cancels":           {denied, neutral, `{"cancel":true,"errorMessage":"no"}`},
+		"the other cancels":     {withContext, denied, `{"cancel":true,"contextModification":"careful","errorMessage":"no"}`},
+		"both cancel":           {denied, `{"cancel":true,"errorMessage":"nor I"}`, `{"cancel":true,"errorMessage":"no\nnor I"}`},
+		"neither says much":     {neutral, neutral, neutral},
+		"both have context":     {withContext, `{"cancel":false,"contextModification":"<b> & c"}`, `{"cancel":false,"contextModification":"careful\n\n<b> & c","errorMessage":""}`},
+		"members of the second": {`{"cancel":false,"review":true}`, `{"cancel":false,"overrideInput":{"a":1}}`, `{"cancel":false,"contextModification":" ","overrideInput":{"a":1},"review":true}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := join([]byte(tc.first), []byte(tc.second))

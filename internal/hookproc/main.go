@@ -20,9 +20,9 @@ func Main(h Host) {
 	handOver(h)
 	OwnFiles()
 	debug.SetTraceback("crash")
-	soften := harden()
-	if !spare() {
-		starving(h).starve()
+	restoreSignals := harden()
+	if !reserveFDs() {
+		minimal(h).replyOnly()
 		os.Exit(0)
 	}
 	// One event's garbage is never worth collecting; an oversized payload's is.
@@ -34,7 +34,7 @@ func Main(h Host) {
 	p := &Process{
 		Host: h, Stdin: os.Stdin, Stdout: os.Stdout, Environ: os.Environ(),
 		Home: home, GOOS: runtime.GOOS, Dir: dir, PPID: os.Getppid(), Now: time.Now,
-		Soften: soften,
+		RestoreSignals: restoreSignals,
 	}
 	if len(os.Args) > 1 {
 		p.Event = os.Args[1]
@@ -62,8 +62,8 @@ func Main(h Host) {
 	os.Exit(0)
 }
 
-// starving is a process that takes no descriptor to make.
-func starving(h Host) *Process {
+// minimal is a process that takes no descriptor to make.
+func minimal(h Host) *Process {
 	p := &Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout, Environ: os.Environ(), GOOS: runtime.GOOS}
 	p.Home, _ = os.UserHomeDir()
 	p.Dir, _ = os.Getwd()
@@ -73,12 +73,12 @@ func starving(h Host) *Process {
 	return p
 }
 
-// starve answers, and stores nothing, where there is next to no descriptor to
+// replyOnly answers, and stores nothing, where there is next to no descriptor to
 // be had: the Go runtime gives up, with a stack trace, as soon as it gets none
 // for a file or a timer of ours. So there is no log line, and nothing that ends
 // the wait for standard input either, which is why the answer goes out first. It
 // denies a tool call where there is a file with hooks, which cannot be read.
-func (p *Process) starve() {
+func (p *Process) replyOnly() {
 	cfg, _ := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS})
 	head := hook.Head{}
 	if p.Host.Peek != nil {

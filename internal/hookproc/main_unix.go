@@ -26,7 +26,7 @@ import (
 // signals at their default, which scripts count on: they inherit a signal that
 // is ignored, but not one that is caught. Catching from the start would cost
 // every call 50 µs. A signal that was ignored before, as nohup has it, stays so.
-func harden() (soften func()) {
+func harden() (restoreSignals func()) {
 	var core syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_CORE, &core) == nil {
 		core.Cur = 0
@@ -53,12 +53,12 @@ func OwnFiles() {
 	syscall.Umask(syscall.Umask(0o077) &^ 0o700)
 }
 
-// spare tells whether three more descriptors are to be had, one for a file and
+// reserveFDs reports whether three more descriptors are to be had, one for a file and
 // two that the Go runtime takes to wait for files and timers, and makes it take
 // them now. It does so at the first file or timer otherwise, and where that fails
 // ends the process with a traceback on standard error. Standard input is always
 // open, since the runtime opens the null device where it was not.
-func spare() bool {
+func reserveFDs() bool {
 	fd, err := syscall.Dup(0)
 	if err != nil {
 		return false

@@ -13,13 +13,13 @@ import (
 // There is nothing more to do: a crash leaves no core file, and a broken pipe is
 // an error like any other. Programs started from here inherit nothing of it, so
 // the function returned is nil.
-func harden() (soften func()) {
+func harden() (restoreSignals func()) {
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	return nil
 }
 
-// spare tells whether there are handles to be had, which no limit is set to.
-func spare() bool { return true }
+// reserveFDs reports whether there are handles to be had, which no limit is set to.
+func reserveFDs() bool { return true }
 
 // loginHome is not known: Windows sets USERPROFILE for every process.
 func loginHome() string { return "" }

@@ -9,9 +9,10 @@ import (
 )
 
 // Record stores one event as a hook does and starts a delivery where one is due,
-// for an event that came by another way than a hook's standard input. It answers
-// nobody. It reports false where the user wants nothing recorded; the error says
-// that the event should have been stored and is not.
+// for an event that came by another way than a hook's standard input. It gives no
+// answer. It reports false where the user wants nothing recorded, and for an event
+// of another agent; the error says that the event should have been stored and is
+// not.
 func (p *Process) Record() (stored bool, err error) {
 	cfg, _ := config.Load(config.Input{
 		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings,
@@ -26,6 +27,10 @@ func (p *Process) Record() (stored bool, err error) {
 		return false, fmt.Errorf("read event: %w", err)
 	}
 	head := p.Host.Peek(in.data, p.Event)
+	if head.Agent != "" {
+		p.leaveAlone(head, cfg, log)
+		return false, nil
+	}
 	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{Sync: cfg.SpoolSync == "always"})
 	if err != nil {
 		return false, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -47,6 +48,9 @@ func TestRecordSaysWhatItDoesNot(t *testing.T) {
 		"paused":       {func(c *call) { c.write("state/hookspan/paused", "") }, false},
 		"by the project": {func(c *call) {
 			c.write("project/.hookspan.env", "HOOKSPAN_DISABLED=true\n")
+		}, false},
+		"sent by another agent": {func(c *call) {
+			c.Host.Peek = func([]byte, string) hook.Head { return hook.Head{Session: "17", Agent: "codex"} }
 		}, false},
 		"no place for it": {func(c *call) {
 			c.write("file", "")

@@ -55,8 +55,8 @@ func (p *Process) chain(in payload, over *spill, log logfile.Log) reply {
 		return reply{}
 	}
 	script, env := takeVariable(p.Environ, chainVariable)
-	if p.Soften != nil {
-		p.Soften()
+	if p.RestoreSignals != nil {
+		p.RestoreSignals()
 	}
 	run := func(argv ...string) ([]byte, error) {
 		cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec,noctx // The user's own hook; the host limits its time.

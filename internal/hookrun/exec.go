@@ -36,7 +36,7 @@ func (b *batch) command(ctx context.Context, h hookfile.Handler, e Event) outcom
 	if err != nil {
 		return failure(err)
 	}
-	p, err := b.nursery.start(cmd, mark)
+	p, err := b.supervisor.start(cmd, mark)
 	if err != nil {
 		return failure(err)
 	}
@@ -66,11 +66,11 @@ func (b *batch) command(ctx context.Context, h hookfile.Handler, e Event) outcom
 
 // process is a running hook with its streams.
 type process struct {
-	cmd    *exec.Cmd
-	family *family
-	stdin  *os.File
-	stdout stream
-	stderr stream
+	cmd         *exec.Cmd
+	processTree *processTree
+	stdin       *os.File
+	stdout      stream
+	stderr      stream
 
 	ended   chan struct{} // closed when the hook itself has ended
 	readers sync.WaitGroup
@@ -101,7 +101,7 @@ func (k *keeper) add(p []byte) {
 func (k *keeper) String() string { return string(k.data) }
 
 // start starts the command with pipes for its streams.
-func (n *nursery) start(cmd *exec.Cmd, mark string) (*process, error) {
+func (n *supervisor) start(cmd *exec.Cmd, mark string) (*process, error) {
 	p := &process{cmd: cmd, ended: make(chan struct{}), began: time.Now()}
 	var theirs []*os.File
 	closeAll := func(fs ...*os.File) {
@@ -139,7 +139,7 @@ func (n *nursery) start(cmd *exec.Cmd, mark string) (*process, error) {
 	open(&p.stdout.file, nil, &cmd.Stdout)
 	open(&p.stderr.file, nil, &cmd.Stderr)
 	if err == nil {
-		p.family, err = n.spawn(cmd, mark, false)
+		p.processTree, err = n.spawn(cmd, mark, false)
 	}
 	closeAll(theirs...)
 	if err != nil {
@@ -215,7 +215,7 @@ func (p *process) wait(ctx context.Context) (leftBehind, string) {
 	select {
 	case <-p.ended:
 		out.state = p.cmd.ProcessState
-		p.family.ended()
+		p.processTree.ended()
 		out.rest = p.settle(ctx, drained)
 	case <-ctx.Done():
 		out.rest = noisy
@@ -224,11 +224,11 @@ func (p *process) wait(ctx context.Context) (leftBehind, string) {
 	p.deaf.Store(true)
 	switch out.rest {
 	case silent:
-		p.family.stopHolders(p.stdout.file, p.stderr.file)
+		p.processTree.stopHolders(p.stdout.file, p.stderr.file)
 	case noisy:
-		p.family.stop()
+		p.processTree.stop()
 		p.abandon()
-		p.family.ended()
+		p.processTree.ended()
 	}
 	// A reader that is still waiting for something that could not be stopped gives
 	// up, and so does the feeder of a hook that never read.
@@ -237,7 +237,7 @@ func (p *process) wait(ctx context.Context) (leftBehind, string) {
 	_ = p.stderr.file.Close()
 	<-drained
 	p.feeder.Wait()
-	p.family.release()
+	p.processTree.release()
 	out.stdout, out.stderr = &p.stdout.kept, &p.stderr.kept
 	var note string
 	switch {
@@ -302,7 +302,7 @@ func (b *batch) detach(h hookfile.Handler, e Event) error {
 	}
 	defer remove()
 	cmd.Stdin = in
-	f, err := b.nursery.spawn(cmd, mark, true)
+	f, err := b.supervisor.spawn(cmd, mark, true)
 	if err != nil {
 		return err
 	}

@@ -8,20 +8,20 @@ import (
 	"syscall"
 )
 
-// nursery starts hooks. Where the system does not tell who descends from whom, a
+// supervisor starts hooks. Where the system does not tell who descends from whom, a
 // hook's group is all that can be stopped of it.
-type nursery struct{}
+type supervisor struct{}
 
-// family is a hook and everything that it has started.
-type family struct {
-	nursery *nursery
-	mark    string
-	pid     int
+// processTree is a hook and everything that it has started.
+type processTree struct {
+	supervisor *supervisor
+	mark       string
+	pid        int
 }
 
-func newNursery() *nursery { return &nursery{} }
+func newSupervisor() *supervisor { return &supervisor{} }
 
-func (n *nursery) begin(f *family, cmd *exec.Cmd, _ bool) error {
+func (n *supervisor) begin(f *processTree, cmd *exec.Cmd, _ bool) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -29,11 +29,11 @@ func (n *nursery) begin(f *family, cmd *exec.Cmd, _ bool) error {
 	return nil
 }
 
-func (n *nursery) close() {}
+func (n *supervisor) close() {}
 
-func (n *nursery) end(*family) {}
+func (n *supervisor) end(*processTree) {}
 
 // stopHolders ends the group, since nobody tells who of it holds the pipes.
-func (f *family) stopHolders(...*os.File) { f.stop() }
+func (f *processTree) stopHolders(...*os.File) { f.stop() }
 
-func (f *family) signalRelatives(syscall.Signal) (alive, known bool) { return false, false }
+func (f *processTree) signalDescendants(syscall.Signal) (alive, known bool) { return false, false }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nursery knows the hooks of one call of Run. On Linux it makes this process the
+// supervisor knows the hooks of one call of Run. On Linux it makes this process the
 // reaper of orphans, so that a process which forks twice stays a descendant.
 //
 // Whose descendant a process is, is told by three signs, since each can be lost:
@@ -30,37 +30,37 @@ import (
 // nobody limits. That signal goes to the hook itself and not to what that has
 // started. To the kernel the parent is the thread that started the hook, so they
 // are all started by one that stays until the last has ended.
-type nursery struct {
+type supervisor struct {
 	// mu is held while a hook is started, which can hang in the kernel.
 	mu     sync.Mutex
 	starts chan func()
 	thread sync.WaitGroup
 	// noting guards all and the lives in it. A hook that ends takes no other lock.
 	noting sync.Mutex
-	all    []*family
+	all    []*processTree
 }
 
-// relatives are the processes of a family that were seen, with their start, since
+// descendants are the processes of a tree that were seen, with their start, since
 // ids are used again.
-type relatives map[int]uint64
+type descendants map[int]uint64
 
-// family is a hook and everything that it has started.
-type family struct {
-	nursery *nursery
-	mark    string
-	pid     int
-	life    lifetime
-	found   relatives
+// processTree is a hook and everything that it has started.
+type processTree struct {
+	supervisor *supervisor
+	mark       string
+	pid        int
+	life       lifetime
+	found      descendants
 }
 
 // lifetime is when a hook ran, in ticks since the system's start, as /proc tells
 // the start of processes. end is 0 while it runs.
 type lifetime struct{ begin, end uint64 }
 
-func newNursery() *nursery { return &nursery{} }
+func newSupervisor() *supervisor { return &supervisor{} }
 
 // close ends the thread, once all hooks that are waited for have ended.
-func (n *nursery) close() {
+func (n *supervisor) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.starts != nil {
@@ -71,7 +71,7 @@ func (n *nursery) close() {
 
 // begin starts a hook and notes its birth. It does one at a time, so that no
 // child of ours is seen that is not noted yet.
-func (n *nursery) begin(f *family, cmd *exec.Cmd, detached bool) error {
+func (n *supervisor) begin(f *processTree, cmd *exec.Cmd, detached bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	// Where the kernel refuses, orphans go to the system's own reaper, and those
@@ -86,7 +86,7 @@ func (n *nursery) begin(f *family, cmd *exec.Cmd, detached bool) error {
 	}
 	n.noting.Lock()
 	defer n.noting.Unlock()
-	f.pid, f.found = cmd.Process.Pid, relatives{}
+	f.pid, f.found = cmd.Process.Pid, descendants{}
 	if s, ok := readStat(f.pid); ok {
 		f.life.begin = s.start
 	}
@@ -95,7 +95,7 @@ func (n *nursery) begin(f *family, cmd *exec.Cmd, detached bool) error {
 }
 
 // startBound starts a hook that ends with this process.
-func (n *nursery) startBound(cmd *exec.Cmd) error {
+func (n *supervisor) startBound(cmd *exec.Cmd) error {
 	if n.starts == nil {
 		n.starts = make(chan func())
 		n.thread.Go(func() {
@@ -114,7 +114,7 @@ func (n *nursery) startBound(cmd *exec.Cmd) error {
 
 // end notes that the hook itself has ended. What it left behind may still be
 // printing.
-func (n *nursery) end(f *family) {
+func (n *supervisor) end(f *processTree) {
 	n.noting.Lock()
 	defer n.noting.Unlock()
 	if f.life.end == 0 {
@@ -124,7 +124,7 @@ func (n *nursery) end(f *family) {
 
 // others tells of the process with this id and birth: is it another hook, and
 // which hooks ran at that time.
-func (n *nursery) others(f *family, pid int, birth uint64) (hook, alone bool) {
+func (n *supervisor) others(f *processTree, pid int, birth uint64) (hook, alone bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.noting.Lock()
@@ -144,9 +144,9 @@ func (n *nursery) others(f *family, pid int, birth uint64) (hook, alone bool) {
 	return false, alone
 }
 
-// signalRelatives sends to all members that are alive. known is false where the
+// signalDescendants sends to all members that are alive. known is false where the
 // system does not tell of its processes.
-func (f *family) signalRelatives(s syscall.Signal) (alive, known bool) {
+func (f *processTree) signalDescendants(s syscall.Signal) (alive, known bool) {
 	procs := readProcesses()
 	if procs == nil {
 		return false, false
@@ -168,8 +168,8 @@ func (f *family) signalRelatives(s syscall.Signal) (alive, known bool) {
 	return alive, true
 }
 
-// look adds the members of the family to those found.
-func (f *family) look(procs map[int]stat) {
+// look adds the processes of the tree to those found.
+func (f *processTree) look(procs map[int]stat) {
 	self := os.Getpid()
 	for pid, p := range procs {
 		if _, ok := f.found[pid]; ok || pid == self || p.start < f.life.begin {
@@ -185,7 +185,7 @@ func (f *family) look(procs map[int]stat) {
 		if _, ok := f.found[pid]; ok || p.parent != self || p.start < f.life.begin || f.life.end != 0 && p.start > f.life.end {
 			continue
 		}
-		hook, alone := f.nursery.others(f, pid, p.start)
+		hook, alone := f.supervisor.others(f, pid, p.start)
 		if hook || !alone || p.session == self || p.group == unix.Getpgrp() {
 			continue
 		}
@@ -199,7 +199,7 @@ func (f *family) look(procs map[int]stat) {
 }
 
 // followParents adds the children of those found, and theirs.
-func (f *family) followParents(procs map[int]stat) {
+func (f *processTree) followParents(procs map[int]stat) {
 	for more := true; more; {
 		more = false
 		for pid, p := range procs {
@@ -212,8 +212,8 @@ func (f *family) followParents(procs map[int]stat) {
 	}
 }
 
-// stopHolders ends what holds one of these pipes, and nothing else of the family.
-func (f *family) stopHolders(pipes ...*os.File) {
+// stopHolders ends what holds one of these pipes, and nothing else of the tree.
+func (f *processTree) stopHolders(pipes ...*os.File) {
 	names := map[string]bool{}
 	for _, p := range pipes {
 		if info, err := p.Stat(); err == nil {
@@ -224,8 +224,8 @@ func (f *family) stopHolders(pipes ...*os.File) {
 	}
 	f.end(func(s syscall.Signal) bool {
 		// A hook that is being started holds all our files until it runs.
-		f.nursery.mu.Lock()
-		defer f.nursery.mu.Unlock()
+		f.supervisor.mu.Lock()
+		defer f.supervisor.mu.Unlock()
 		alive := false
 		for pid, p := range readProcesses() {
 			if pid != os.Getpid() && p.start >= f.life.begin && !p.dead && holds(pid, names) {
@@ -252,8 +252,8 @@ func holds(pid int, names map[string]bool) bool {
 	return false
 }
 
-// marked reports whether a process has the family's mark.
-func (f *family) marked(pid int) bool {
+// marked reports whether a process has the tree's mark.
+func (f *processTree) marked(pid int) bool {
 	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 	return err == nil && bytes.Contains(env, []byte(markVariable+"="+f.mark))
 }

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// nursery starts hooks.
-type nursery struct{}
+// supervisor starts hooks.
+type supervisor struct{}
 
-func newNursery() *nursery { return &nursery{} }
+func newSupervisor() *supervisor { return &supervisor{} }
 
-// family is a hook and everything that it has started: a job object.
-type family struct {
+// processTree is a hook and everything that it has started: a job object.
+type processTree struct {
 	job windows.Handle
 }
 
@@ -24,7 +24,7 @@ type family struct {
 // process that it starts before that is not in the job, which takes longer than
 // any shell needs to begin. Unless it is detached, the system ends the job with
 // this process.
-func (n *nursery) spawn(cmd *exec.Cmd, _ string, detached bool) (*family, error) {
+func (n *supervisor) spawn(cmd *exec.Cmd, _ string, detached bool) (*processTree, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		HideWindow: true, CreationFlags: windows.CREATE_NO_WINDOW | windows.CREATE_NEW_PROCESS_GROUP,
 	}
@@ -32,7 +32,7 @@ func (n *nursery) spawn(cmd *exec.Cmd, _ string, detached bool) (*family, error)
 	if err != nil {
 		return nil, fmt.Errorf("job object for the hook: %w", err)
 	}
-	f := &family{job: job}
+	f := &processTree{job: job}
 	if !detached {
 		f.endWithUs(windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE)
 	}
@@ -52,32 +52,32 @@ func (n *nursery) spawn(cmd *exec.Cmd, _ string, detached bool) (*family, error)
 	return f, nil
 }
 
-func (n *nursery) close() {}
+func (n *supervisor) close() {}
 
 // endWithUs sets what becomes of the job when its last handle is closed, which
 // this process holds. Where it fails, the job outlives us.
-func (f *family) endWithUs(flags uint32) {
+func (f *processTree) endWithUs(flags uint32) {
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	info.BasicLimitInformation.LimitFlags = flags
 	_, _ = windows.SetInformationJobObject(f.job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))) //nolint:gosec // how the system takes it
 }
 
-func (f *family) ended() {}
+func (f *processTree) ended() {}
 
 // stop ends all of the job. Windows has no polite form for programs without a
 // window.
-func (f *family) stop() {
+func (f *processTree) stop() {
 	if f.job != 0 {
 		_ = windows.TerminateJobObject(f.job, 1)
 	}
 }
 
 // stopHolders ends the job, since nobody tells who of it holds the pipes.
-func (f *family) stopHolders(...*os.File) { f.stop() }
+func (f *processTree) stopHolders(...*os.File) { f.stop() }
 
 // release lets go of the job; without a limit its processes live on.
-func (f *family) release() {
+func (f *processTree) release() {
 	if f.job != 0 {
 		f.endWithUs(0)
 		_ = windows.CloseHandle(f.job)

@@ -3,20 +3,13 @@
 package hookrun
 
 import (
-	"errors"
 	"math"
 	"syscall"
 )
 
-// Exhausted reports that an error says that the system had no descriptors, processes or memory left.
-func Exhausted(err error) bool {
-	for _, errno := range [...]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-	return false
-}
+// shortages are the errors of a system that has no descriptors, processes or
+// memory left.
+var shortages = [...]error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOBUFS}
 
 // descriptors is for how many handlers at a time there are descriptors. A hook
 // takes six while it starts; the rest is for the log, the spool and reading /proc.

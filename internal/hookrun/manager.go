@@ -34,8 +34,8 @@ func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []
 	b := r.newBatch(handlers)
 	b.schedule(limit, events)
 	if !b.leftBehind.Load() {
-		// What was left behind may hold the nursery.
-		b.nursery.close()
+		// What was left behind may hold the supervisor.
+		b.supervisor.close()
 	}
 	res := Result{Runs: make([]Run, 0, len(b.runs)), Verdicts: make([]claude.Verdict, len(events))}
 	said := make([][]claude.Verdict, len(events))

@@ -30,8 +30,8 @@ const (
 type batch struct {
 	*Runner
 	*decider
-	nursery *nursery
-	runs    []*Run
+	supervisor *supervisor
+	runs       []*Run
 	// twins are the events that an earlier one stands for.
 	twins map[int]int
 	// denied reports that an event is denied.
@@ -42,10 +42,12 @@ type batch struct {
 	width, widest int
 	// running is how many handlers run, own how many of them for the current event.
 	running, own, current int
-	// hungry are tasks that found no resources while others ran. Each is tried
+	// first is the task that was started when no other ran; nil if none was yet.
+	first *task
+	// waiting are tasks that found no resources while others ran. Each is tried
 	// again when one of those has ended.
-	hungry []*task
-	ended  chan *task
+	waiting []*task
+	ended   chan *task
 
 	// leftBehind reports that a handler did not end when it was stopped. It is safe
 	// for concurrent use.
@@ -57,7 +59,7 @@ type batch struct {
 type task struct {
 	run   *Run
 	event Event
-	// alone reports that no other task ran when it was started.
+	// alone reports that no other task ran beside it.
 	alone bool
 	// exhausted is as in outcome.
 	exhausted bool
@@ -66,7 +68,7 @@ type task struct {
 func (r *Runner) newBatch(handlers []hookfile.Handler) *batch {
 	fds := descriptors()
 	return &batch{
-		Runner: r, decider: newDecider(r, handlers), nursery: newNursery(), twins: map[int]int{},
+		Runner: r, decider: newDecider(r, handlers), supervisor: newSupervisor(), twins: map[int]int{},
 		width: min(fds, max(atLeast, perCore*runtime.GOMAXPROCS(0))), widest: min(fds, together),
 		ended: make(chan *task),
 	}
@@ -131,7 +133,7 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 			return
 		}
 		begun = true
-		if d.Handler.Once && b.Claim != nil && !b.Claim(identity(d.Handler)) {
+		if inTime && d.Handler.Once && b.Claim != nil && !b.Claim(identity(d.Handler)) {
 			b.trace("%s:%d: %s: skip: it ran in this session already", d.Handler.File, d.Handler.Line, d.Handler.Event)
 			continue
 		}
@@ -140,6 +142,7 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 		if !inTime {
 			t.run.Started = time.Now()
 			b.judge(t, stopped(limit, outcome{}), true)
+			b.noteDenial(t)
 			continue
 		}
 		b.start(limit, t)
@@ -159,7 +162,7 @@ func (b *batch) wait(limit context.Context) bool {
 		switch {
 		case limit.Err() != nil:
 			return false
-		case len(b.hungry) > 0:
+		case len(b.waiting) > 0:
 		case b.running < b.width, b.running == b.own && b.running < b.widest:
 			return true
 		}
@@ -172,7 +175,11 @@ func (b *batch) wait(limit context.Context) bool {
 }
 
 func (b *batch) start(limit context.Context, t *task) {
-	t.alone = b.running == 0
+	if t.alone = b.running == 0; t.alone {
+		b.first = t
+	} else {
+		b.first.alone = false
+	}
 	b.running++
 	if t.run.Event == b.current {
 		b.own++
@@ -191,15 +198,21 @@ func (b *batch) end(limit context.Context, t *task) {
 	}
 	again := t.exhausted && !t.alone && limit.Err() == nil
 	if again {
-		b.hungry = append(b.hungry, t)
-	} else if v := t.run.Verdict; t.event.Name == preToolUse && (v.Decision == claude.Deny || v.Stop) {
-		b.denied = true
+		b.waiting = append(b.waiting, t)
+	} else {
+		b.noteDenial(t)
 	}
-	if len(b.hungry) > 0 && (!again || b.running == 0) {
-		next := b.hungry[0]
-		b.hungry = b.hungry[1:]
+	if len(b.waiting) > 0 && (!again || b.running == 0) {
+		next := b.waiting[0]
+		b.waiting = b.waiting[1:]
 		b.start(limit, next)
 	}
+}
+
+// noteDenial notes whether a task has denied its event.
+func (b *batch) noteDenial(t *task) {
+	v := t.run.Verdict
+	b.denied = b.denied || t.event.Name == preToolUse && (v.Decision == claude.Deny || v.Stop)
 }
 
 // refuse notes a handler of which it cannot be told whether it is called for.
@@ -284,6 +297,7 @@ func (b *batch) do(ctx context.Context, h hookfile.Handler, e Event) outcome {
 func (b *batch) judge(t *task, o outcome, overall bool) {
 	run, h := t.run, t.run.Handler
 	t.exhausted = o.exhausted
+	run.Verdict = claude.Verdict{} // of an earlier try
 	if run.Async {
 		if run.Err = o.problem(); run.Err != "" {
 			run.Verdict.Errors = []string{run.Err}

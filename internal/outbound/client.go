@@ -33,9 +33,9 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Secrets are removed from the texts of errors; nil holds none.
 	Secrets *Secrets
-	// Base is a client whose transport, timeout and cookies are used in place of
-	// this package's: proxy, TLS and connections are its own affair then. It is
-	// copied. If nil, or without a transport, there is none.
+	// Base is a client whose transport, timeout and cookies replace this
+	// package's: it then decides on proxy, TLS and connections. It is copied. If
+	// nil, there is none; without a transport, this package's is used.
 	Base *http.Client
 }
 
@@ -92,7 +92,7 @@ func transport(o Options) *http.Transport {
 		if err != nil {
 			return nil, err
 		}
-		return &heard{Conn: c}, nil
+		return &prefixConn{Conn: c}, nil
 	}
 	return t
 }

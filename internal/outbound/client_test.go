@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +73,7 @@ func TestAnswersWithoutEndDoNotOutliveTheirLimit(t *testing.T) {
 			t.Errorf("%s: slow %t, want kind %d", name, endless.Slow(), kind)
 		}
 		for how, c := range map[string]*Client{
-			"of its own": New(Options{}), "of the caller": New(Options{Base: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}),
+			"by default": New(Options{}), "of the caller": New(Options{Base: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}),
 		} {
 			t.Run(name+", a transport "+how, func(t *testing.T) {
 				if how == "of the caller" && kind == TooLong && !strings.Contains(name, "body") {
@@ -94,13 +95,14 @@ func TestAnswersWithoutEndDoNotOutliveTheirLimit(t *testing.T) {
 				if kind == Timeout {
 					a, err = do(t.Context(), t, c, s.Base())
 					if e := kindOf(t, a, err); e.Kind != Timeout || !strings.Contains(e.Error(), "within 100ms") {
-						t.Errorf("with a limit of its own: kind %d: %v", e.Kind, e)
+						t.Errorf("with the client's limit: kind %d: %v", e.Kind, e)
 					}
 				}
 				c.guard.timeout = 0
 				ctx, cancel = context.WithCancel(t.Context())
+				arrived := len(s.Requests()) + 1
 				go func() {
-					_ = s.Wait(ctx, 2)
+					_ = s.Wait(ctx, arrived)
 					cancel()
 				}()
 				a, err = do(ctx, t, c, s.Base())
@@ -206,6 +208,7 @@ func greeter(t *testing.T, first bool, greeting string) string {
 func TestErrorsNameTheWrongProtocol(t *testing.T) {
 	// What net/http logs of a server that speaks first must not matter either.
 	log.SetOutput(io.Discard)
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()

@@ -178,7 +178,7 @@ func (a *attempt) protocol(e *Error) {
 	var first []byte
 	if errors.As(e.Err, &record) {
 		first = record.RecordHeader[:]
-	} else if h, ok := a.connection().(*heard); ok && !secure && !a.answered {
+	} else if h, ok := a.connection().(*prefixConn); ok && !secure && !a.answered {
 		first = h.start()
 	}
 	switch {

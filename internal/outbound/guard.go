@@ -73,9 +73,9 @@ func (e ending) Read([]byte) (int, error) {
 	return 0, e.err
 }
 
-// heard is a connection that keeps the first bytes the server sent, by which
-// what is no HTTP server can be told.
-type heard struct {
+// prefixConn is a connection that keeps the first bytes the server sent, which
+// show what is no HTTP server.
+type prefixConn struct {
 	net.Conn
 	mu    sync.Mutex
 	first []byte
@@ -85,7 +85,7 @@ type heard struct {
 const frameHeader = 9
 
 // Read implements net.Conn.
-func (h *heard) Read(p []byte) (int, error) {
+func (h *prefixConn) Read(p []byte) (int, error) {
 	n, err := h.Conn.Read(p)
 	h.mu.Lock()
 	if room := frameHeader - len(h.first); room > 0 && n > 0 {
@@ -95,7 +95,7 @@ func (h *heard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (h *heard) start() []byte {
+func (h *prefixConn) start() []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return bytes.Clone(h.first)

@@ -20,6 +20,9 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
+// lateTasks is how many tasks end while their destination does not answer.
+const lateTasks = 10
+
 // endlessRows have servers answer in ways that no time limit of net/http ends, or
 // with what is no answer at all.
 var endlessRows = []proof.Row{
@@ -27,12 +30,12 @@ var endlessRows = []proof.Row{
 		Name: "servers that answer 101 Switching Protocols, with interim answers, a header or a body without end, or a byte at a time: " +
 			"OTLP, Infinium, hookspan test, http hooks beside a guard that denies, cline-hook --port",
 		Rule:  "each program ends by its own limit; the trace waits, the denial counts, the event is in the file",
-		Short: 45, Long: 55, Run: endless,
+		Short: 48, Long: 55, Run: endless,
 	},
 	{
-		Name:  "the ends of ten tasks beside such a server",
+		Name:  fmt.Sprintf("the ends of %d tasks beside such a server", lateTasks),
 		Rule:  "no delivery is left running; a later one delivers every trace once",
-		Short: 10, Run: endlessTasks,
+		Short: lateTasks, Run: endlessTasks,
 	},
 	{
 		Name:  "SIGTERM and SIGINT to deliveries that wait for an answer, started by hand and by hooks",
@@ -78,14 +81,21 @@ const quick = "OTEL_EXPORTER_OTLP_TIMEOUT=300"
 func endless(t *testing.T, r *proof.Result) {
 	s := listen(t)
 	w := lab.New(t)
-	w.Set("INFINIUM_BASE_URL=" + s.Base())
 	w.Play(task(t, "endless", "prompt", "read_file", "a.go", "done"))
 	w.Settle()
 	base := w.Environ
+	// Address and credential of a destination have to be in one place.
+	w.Set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.Base()+"/v1/traces", quick, "INFINIUM_BASE_URL="+s.Base())
+	requests := 0
 	ended := func(name, program string, o lab.Outcome) {
 		if o.State == "hung" {
 			r.Break("%s: %s did not end: %q %q", name, program, o.Out, o.Err)
 		}
+		n := len(s.Requests())
+		if n == requests {
+			r.Break("%s: %s asked nothing of the server: %q %q", name, program, o.Out, o.Err)
+		}
+		requests = n
 		r.Trial(1)
 	}
 	all := faultserver.EndlessAnswers()
@@ -96,57 +106,52 @@ func endless(t *testing.T, r *proof.Result) {
 		w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=store")
 		w.Play(task(t, fmt.Sprintf("endless-%d", i), "prompt", "read_file", "a.go", "done"))
 		w.Settle()
-		w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=otlp", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.Base()+"/v1/traces", quick)
+		w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=otlp")
 		o := w.Call(lab.Call{Program: "hookspan", Args: []string{"flush", "--wait", "--other-settings"}})
 		ended(name, "flush", o)
 		if !strings.Contains(o.Out, "waiting") || o.Code != 1 {
 			r.Break("%s: flush: %s: %q %q, want the trace to wait", name, o.State, o.Out, o.Err)
 		}
+		o = w.Call(lab.Call{Program: "hookspan", Args: []string{"test"}})
+		ended(name, "test of OTLP", o)
+		if o.Code != 1 {
+			r.Break("%s: test of OTLP: %s: %q %q, want a failure", name, o.State, o.Out, o.Err)
+		}
 		// Infinium's limit of 30 s can only be waited for.
 		if proof.Soak() || !answer.Slow() {
-			asked := len(s.Requests())
 			w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=infinium")
 			o = w.Call(lab.Call{Program: "hookspan", Args: []string{"test"}})
-			if len(s.Requests()) == asked {
-				r.Break("%s: test of Infinium sent nothing: %q %q", name, o.Out, o.Err)
-			}
 			ended(name, "test of Infinium", o)
 			// Its documents promise nothing of a body: any 201 is a success.
 			if success := name == "a body without end"; (o.Code == 0) != success {
 				r.Break("%s: test of Infinium: %s: %q %q, want success %t", name, o.State, o.Out, o.Err, success)
 			}
 		}
-		w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=otlp", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.Base()+"/v1/traces", quick)
-		o = w.Call(lab.Call{Program: "hookspan", Args: []string{"test"}})
-		ended(name, "test of OTLP", o)
-		if o.Code != 1 {
-			r.Break("%s: test of OTLP: %s: %q %q, want a failure", name, o.State, o.Out, o.Err)
-		}
-		w.Environ = base
-		hookBeside(t, r, w, s, name)
+		w.Environ = append(slices.Clone(base), "HOOKSPAN_EXPORTERS=store")
+		hookBeside(t, w, s, name, func(o lab.Outcome) {
+			ended(name, "http hook", o)
+			if o.Code != 0 || !strings.Contains(o.Out, `"cancel":true`) || !strings.Contains(o.Out, "the guard says no") {
+				r.Break("%s: http hook beside a guard: %s: %q, want the guard's denial", name, o.State, o.Out)
+			}
+		})
 		bridgeEvent(t, r, w, s, name, answer, ended)
 	}
 }
 
 // hookBeside asks an http hook on the server and a guard that denies.
-func hookBeside(t *testing.T, r *proof.Result, w *lab.World, s *listener, name string) {
+func hookBeside(t *testing.T, w *lab.World, s *listener, name string, answered func(lab.Outcome)) {
 	t.Helper()
 	w.Write(filepath.Join(".cline", "hooks.json"), fmt.Sprintf(`{"hooks":{"PreToolUse":[{"hooks":[
 		{"type":"http","url":%q,"timeout":1},{"type":"command","command":"echo the guard says no >&2; exit 2"}]}]}}`, s.Base()+"/hook"))
 	call := clineEvent(t, "hooked", "PreToolUse", object{"preToolUse": object{"toolName": "read_file", "parameters": object{"path": name}}})
-	o := w.Call(lab.Call{Args: []string{"PreToolUse"}, Stdin: bytes.NewReader(call.Payload)})
-	if o.Code != 0 || !strings.Contains(o.Out, `"cancel":true`) || !strings.Contains(o.Out, "the guard says no") {
-		r.Break("%s: http hook beside a guard: %s: %q, want the guard's denial", name, o.State, o.Out)
-	}
-	r.Trial(1)
+	answered(w.Call(lab.Call{Args: []string{"PreToolUse"}, Stdin: bytes.NewReader(call.Payload)}))
 }
 
 // bridgeEvent passes an event on to the server as if it were a bridge.
 func bridgeEvent(t *testing.T, r *proof.Result, w *lab.World, s *listener, name string, answer faultserver.Endless, ended func(name, program string, o lab.Outcome)) {
 	t.Helper()
 	if !proof.Soak() && answer.Slow() && answer.Pace > 0 {
-		r.Trial(1) // the limit of 5 s is tried by one of the slow ones
-		return
+		return // one of the slow ones is enough to wait for the limit of 5 s
 	}
 	dir := filepath.Join(w.Home, "bridged", strings.ReplaceAll(name, " ", "-"))
 	event := clineEvent(t, "bridged", "TaskStart", object{"taskStart": object{"taskMetadata": object{"taskId": "bridged", "initialTask": name}}})

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,20 +19,41 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
+// The figures of the rows.
+const (
+	// manyOperations is how many commands one call has, and enoughDescriptors how
+	// many descriptors the hooks for them need.
+	manyOperations    = 600
+	enoughDescriptors = 64
+	// hooksPerCore and hooksAtLeast bound how many hooks run at a time.
+	hooksPerCore, hooksAtLeast = 4, 8
+	// manyEdits is how many blocks one edit has, and givenUp when Cline no longer
+	// waits for a hook.
+	manyEdits = 2500
+	givenUp   = 30 * time.Second
+	// fewest and few are the descriptors without which hookspan cannot be started.
+	fewest, few = 3, 16
+)
+
+// commandLimits are the descriptors that the hooks of many commands have.
+var commandLimits = []int{24, 200, 256}
+
 // guardRows keep a user's guard from being asked.
 var guardRows = []proof.Row{
 	{
-		Name:  "one call of 600 commands, one of which a hook denies, with 24 to 256 file descriptors",
-		Rule:  "the call is denied; without that command it runs, from 64 descriptors on; at most as many hooks run at a time as 4 per core, or 8",
+		Name: fmt.Sprintf("one call of %d commands, one of which a hook denies, with %d to %d file descriptors",
+			manyOperations, slices.Min(commandLimits), slices.Max(commandLimits)),
+		Rule: fmt.Sprintf("the call is denied; without that command it runs, from %d descriptors on; at most as many hooks run at a time as %d per core, or %d",
+			enoughDescriptors, hooksPerCore, hooksAtLeast),
 		Short: 9, Long: 30, Run: manyCommands,
 	},
 	{
-		Name:  "one edit of 2,500 blocks, equal or different, one of which a hook denies",
-		Rule:  "the call is denied before Cline gives up the hook after 30 s; in the long run also by slow hooks",
+		Name:  fmt.Sprintf("one edit of %d,%03d blocks, equal or different, one of which a hook denies", manyEdits/1000, manyEdits%1000),
+		Rule:  fmt.Sprintf("the call is denied before Cline gives up the hook after %g s; in the long run also by slow hooks", givenUp.Seconds()),
 		Short: 2, Long: 4, Run: manyBlocks,
 	},
 	{
-		Name:  "a hookspan that is missing, not executable, broken, killed, silent, or answers garbage, and 3 to 16 file descriptors",
+		Name:  fmt.Sprintf("a hookspan that is missing, not executable, broken, killed, silent, or answers garbage, and %d to %d file descriptors", fewest, few),
 		Rule:  "a tool call is denied with the reason where a file may hold a hook for it, and goes on without such a file, after HOOKSPAN_HOOKS=false and HOOKSPAN_HOOKS_ON_ERROR=allow",
 		Short: 60, Run: brokenRunner,
 	},
@@ -77,7 +99,7 @@ func needsShell(r *proof.Result) {
 
 func manyCommands(t *testing.T, r *proof.Result) {
 	needsShell(r)
-	const n = 600
+	const n = manyOperations
 	w := lab.New(t)
 	log := filepath.Join(w.Home, "log")
 	guarding(t, w, command(`echo + >> '`+log+`'; case $(cat) in *"rm -rf"*) echo no >&2; echo - >> '`+log+`'; exit 2;; esac; echo - >> '`+log+`'`))
@@ -94,9 +116,9 @@ func manyCommands(t *testing.T, r *proof.Result) {
 			"tool_call": object{"id": id, "name": "run_commands", "input": object{"commands": commands}},
 		})
 	}
-	limits, places := []int{24, 200, 256}, []int{n / 2, n - 1}
+	limits, places := commandLimits, []int{n / 2, n - 1}
 	if proof.Soak() {
-		limits, places = []int{24, 32, 64, 200, 256}, []int{0, 1, n / 2, n - 2, n - 1}
+		limits, places = append([]int{32, enoughDescriptors}, limits...), []int{0, 1, n / 2, n - 2, n - 1}
 	}
 	most := 0
 	for _, limit := range limits {
@@ -109,12 +131,12 @@ func manyCommands(t *testing.T, r *proof.Result) {
 			most = max(most, peak(t, log))
 		}
 		answer, _ := asks(t, r, w, call(fmt.Sprintf("%d-none", limit), -1), launch)
-		if answer.Cancel && limit >= 64 {
+		if answer.Cancel && limit >= enoughDescriptors {
 			r.Break("%d descriptors, no denied command: denied: %s", limit, answer.ErrorMessage)
 		}
 		most = max(most, peak(t, log))
 	}
-	if limit := max(8, 4*runtime.GOMAXPROCS(0)); most > limit {
+	if limit := max(hooksAtLeast, hooksPerCore*runtime.GOMAXPROCS(0)); most > limit {
 		r.Break("%d hooks ran at a time, want at most %d", most, limit)
 	}
 	r.Note("at most %d hooks at a time", most)
@@ -142,7 +164,7 @@ func peak(t *testing.T, log string) int {
 
 func manyBlocks(t *testing.T, r *proof.Result) {
 	needsShell(r)
-	const n = 2500
+	const n = manyEdits
 	w := lab.New(t)
 	hooks := map[string]string{"": `case $(cat) in *SECRET*) echo no >&2; exit 2;; esac`}
 	if proof.Soak() {
@@ -163,8 +185,8 @@ func manyBlocks(t *testing.T, r *proof.Result) {
 				"toolName": "replace_in_file", "parameters": object{"path": "a.ts", "diff": diff.String()},
 			}}).Payload
 			answer, took := asks(t, r, w, payload)
-			if !answer.Cancel || took > 30*time.Second {
-				r.Break("%shook, equal blocks %t: %+v after %v, want it denied within 30 s", what, equal, answer, took)
+			if !answer.Cancel || took > givenUp {
+				r.Break("%shook, equal blocks %t: %+v after %v, want it denied within %v", what, equal, answer, took, givenUp)
 			}
 			r.Note("%shook, equal blocks %t: %.1f s", what, equal, took.Seconds())
 		}
@@ -224,7 +246,7 @@ func brokenRunner(t *testing.T, r *proof.Result) {
 			r.Trial(1)
 		}
 	}
-	for limit := 3; limit <= 16; limit++ {
+	for limit := fewest; limit <= few; limit++ {
 		w := lab.New(t)
 		launch := fmt.Sprintf("nofile=%d", limit)
 		if answer, _ := asks(t, r, w, call("free"), launch); answer.Cancel {
@@ -278,7 +300,7 @@ func hangingRequests(t *testing.T, r *proof.Result) {
 // drip holds a connection until the other side closes it, and sends a byte now
 // and then if it is told to.
 func drip(c net.Conn, drips bool) {
-	defer c.Close() //nolint:errcheck // Nobody is to be told.
+	defer c.Close() //nolint:errcheck // The test is over for this connection.
 	buf := make([]byte, 4096)
 	for {
 		if err := c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
