@@ -8,8 +8,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 )
 
-// examineDelivery says of each destination when it was tried last and what came
-// of it.
+// examineDelivery reports for each destination the last try and its result.
 func (a *app) examineDelivery(st *status) []finding {
 	var out []finding
 	if len(st.Destinations) == 0 {
@@ -19,7 +18,9 @@ func (a *app) examineDelivery(st *status) []finding {
 		d := &st.Destinations[i]
 		switch {
 		case d.Off != "":
-			continue // a wrong setting, which has been named
+			continue // examine names the wrong setting
+		case d.Name == config.ExporterStore && d.Stored == nil:
+			continue // examineState names the fault
 		case d.Fault != "":
 			out = append(out, finding{"problem", d.Name + " gets nothing: " + d.Fault, "what is for it waits; set that right, then run 'hookspan test'"})
 		default:

@@ -192,10 +192,10 @@ func (a *app) destination(ctx context.Context, name string) destination {
 	return d
 }
 
-// storeCounts counts the local store, or gives nil where there is none or it cannot be
-// read, of which doctor tells.
+// storeCounts counts what is in the local store. It is nil where the store cannot be
+// read; examineState says why.
 func (a *app) storeCounts(ctx context.Context) *storeCounts {
-	if _, err := os.Stat(a.cfg.StorePath()); err != nil {
+	if _, err := os.Stat(a.cfg.StorePath()); errors.Is(err, fs.ErrNotExist) {
 		return &storeCounts{}
 	}
 	s, err := store.Open(ctx, a.cfg.StorePath())
