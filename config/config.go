@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,8 +83,10 @@ type Config struct {
 	set map[string]setting
 	// wrong names the variables whose value was replaced by its default.
 	wrong map[string]bool
-	// sides are the values that the user and the environment give by themselves,
-	// refused the destinations that are off because of who gave what.
+	// inFile names the variables that an env file gives a right value.
+	inFile map[string]bool
+	// sides are the right values of each side by itself. refused are the
+	// destinations that are off because address and credential are from two sides.
 	sides   sides
 	refused map[string]*Problem
 	// ownFile is the env file in the configuration folder.
@@ -120,7 +123,7 @@ func Load(in Input) (*Config, error) {
 	if in.GOOS == "" {
 		in.GOOS = runtime.GOOS
 	}
-	c := &Config{goos: in.GOOS, read: in.ReadFile, set: make(map[string]setting), wrong: make(map[string]bool), sides: make(sides)}
+	c := &Config{goos: in.GOOS, read: in.ReadFile, set: make(map[string]setting), wrong: make(map[string]bool), inFile: make(map[string]bool), sides: make(sides)}
 	var errs []error
 	vars := environment(in.Environ, in.GOOS)
 	for name, value := range vars {
@@ -182,61 +185,55 @@ func Load(in Input) (*Config, error) {
 		errs = append(errs, err)
 	}
 	c.ConfigFile = path
-	if c.RedactFile == "" && c.ConfigDir != "" {
-		c.RedactFile = join(c.goos, c.ConfigDir, "redact.rules")
-	}
 	errs = append(errs, c.cross()...)
 	return c, errors.Join(errs...)
 }
 
-// choose takes the first right value of a variable's candidates that does not
-// loosen what the user's own settings ask for. It reports false where none is
-// left, or where the first of them is wrong.
+// choose takes the first of a variable's candidates that has a value, except one
+// that loosens what the user's own settings ask for. It reports false where there
+// is none, and where the value is wrong.
 func (c *Config) choose(name string, tag reflect.StructTag, from []candidate, ck checker) (value string, ok bool, problems []error) {
-	for _, in := range from {
-		if in.raw == "" {
-			continue
-		}
-		if v, right := ck.check(in.raw, tag); right {
-			c.sides.add(name, in.from, v)
+	from = slices.DeleteFunc(from, func(in candidate) bool { return in.raw == "" })
+	for i := range from {
+		in := &from[i]
+		if in.value, in.right = ck.check(in.raw, tag); in.right {
+			c.sides.add(name, in.from, in.value)
+			c.inFile[name] = c.inFile[name] || in.source != Environment
 		} else if in.from == mine {
 			c.sides.add(name, mine, tag.Get("whenWrong"))
 		}
 	}
 	for _, in := range from {
-		if in.raw == "" {
-			continue
-		}
-		v, right := ck.check(in.raw, tag)
-		if right && in.from == outer {
-			if than, loosens := c.loosens(name, v); loosens {
-				problems = append(problems, c.refusal(name, than, in))
-				continue
-			}
-		}
+		than, loosens := c.loosens(name, in.value)
 		switch {
-		case ok: // only the rules of the user's own are looked at behind those from outside
-		case right:
-			c.set[name] = setting{shown: shownText(tag, v, in.raw), source: kindOfSource(in.source), from: in.from}
-			value, ok = v, true
-		default:
-			c.wrong[name] = true
+		case !in.right:
+			c.wrong[name] = c.wrong[name] || !ok
+			problems = append(problems, c.wrongValue(name, tag, in))
+		case in.from == outer && loosens:
+			problems = append(problems, c.refusal(name, than, in))
+			continue
+		case !ok:
+			c.set[name] = setting{shown: shownText(tag, in.value, in.raw), source: kindOfSource(in.source), from: in.from}
+			value, ok = in.value, true
 		}
-		if !right {
-			p := &Problem{Variable: name, Found: foundText(tag, in.raw), Allowed: allowedText(tag, in.raw), Source: in.source}
-			problems = append(problems, p)
-			switch name {
-			case "HOOKSPAN_CONFIG_FILE":
-				c.unread = p
-			case "HOOKSPAN_REDACT_FILE":
-				c.noRules = p
-			}
-		}
-		if name != "HOOKSPAN_REDACT_FILE" {
+		if name != "HOOKSPAN_REDACT_FILE" { // whose files all count
 			break
 		}
 	}
 	return value, ok, problems
+}
+
+// wrongValue is the problem with a value that fails its check. Without the file
+// that two of the variables name, nothing may be delivered.
+func (c *Config) wrongValue(name string, tag reflect.StructTag, in candidate) *Problem {
+	p := &Problem{Variable: name, Found: foundText(tag, in.raw), Allowed: allowedText(tag, in.raw), Source: in.source}
+	switch name {
+	case "HOOKSPAN_CONFIG_FILE":
+		c.unread = p
+	case "HOOKSPAN_REDACT_FILE":
+		c.noRules = p
+	}
+	return p
 }
 
 // cross names values that are right by themselves and wrong together.

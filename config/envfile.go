@@ -27,22 +27,23 @@ func (f envFiles) vars() map[string]string {
 	return f.own
 }
 
-// candidates are what may give a variable its value, the first first. What the
-// user's own file says of the texts holds beside another file, too.
+// candidates are the places that may give a variable its value; the first one that
+// does wins. What the user's own file says about texts counts also where another
+// file is named.
 func (f envFiles) candidates(name, environ string) []candidate {
-	out := []candidate{{environ, Environment, outer}}
+	out := []candidate{{raw: environ, source: Environment, from: outer}}
 	if name == "HOOKSPAN_CONFIG_FILE" {
 		return out
 	}
 	if f.named != nil {
-		out = append(out, candidate{f.named[name], f.namedPath, outer})
+		out = append(out, candidate{raw: f.named[name], source: f.namedPath, from: outer})
 		switch name {
 		case "HOOKSPAN_CAPTURE", "HOOKSPAN_REDACT", "HOOKSPAN_REDACT_FILE", "CONNECTOR_MAX_INPUT_PREVIEW", "CONNECTOR_MAX_OUTPUT_PREVIEW":
 		default:
 			return out
 		}
 	}
-	return append(out, candidate{f.own[name], f.ownPath, mine})
+	return append(out, candidate{raw: f.own[name], source: f.ownPath, from: mine})
 }
 
 // readFiles reads the env files and says what was wrong with them. A missing file

@@ -26,6 +26,10 @@ func (c *Config) Source(name string) string {
 	return cmp.Or(c.set[name].source, Default)
 }
 
+// InFile reports that an env file gives a variable a right value, whether it is in
+// force or the environment's is.
+func (c *Config) InFile(name string) bool { return c.inFile[name] }
+
 // Settings lists every variable, sorted by name.
 func (c *Config) Settings() []Setting {
 	t := reflect.TypeFor[Config]()

@@ -42,15 +42,19 @@ func (s sides) of(name string, from side) string {
 	return ""
 }
 
-// candidate is one place that gives a variable a value.
+// candidate is a value that one place gives a variable; raw is empty where it
+// gives none.
 type candidate struct {
 	raw, source string
 	from        side
+	// value is raw as checker.check returns it, right its verdict.
+	value string
+	right bool
 }
 
 // loosens reports that a value from outside keeps or shows more of the texts
-// than the user's own settings do, and says what these are. Without a word of
-// the user's the environment may choose, except to switch redaction off.
+// than the user's own settings do, and returns the user's value. Where the user
+// set nothing, the environment may choose, but not switch redaction off.
 func (c *Config) loosens(name, value string) (than string, loosens bool) {
 	own := c.sides.of(name, mine)
 	switch name {

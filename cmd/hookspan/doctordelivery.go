@@ -91,21 +91,20 @@ func (a *app) examineStripped(st *status) []finding {
 	if !st.claude.Present() || len(a.cfg.Exporters) > 0 && !slices.Contains(a.cfg.Exporters, config.ExporterOTLP) {
 		return nil
 	}
-	const general, traces = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	hint := "set it in " + a.envFile()
-	set := false
-	for _, name := range []string{traces, general} {
-		switch a.cfg.Source(name) {
-		case config.Environment:
+	names := []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"}
+	if slices.ContainsFunc(names, a.cfg.InFile) {
+		return nil
+	}
+	for _, name := range names {
+		if a.cfg.Source(name) == config.Environment {
 			return []finding{{
 				"problem", name + " is set in the environment alone: Claude Code removes OTEL_* from what it gives its hooks, so its traces do not go there by themselves", hint,
 			}}
-		case config.File:
-			set = true
 		}
 	}
 	where := st.claude.Endpoint
-	if set || where == "" {
+	if where == "" {
 		return nil
 	}
 	level := "problem"
