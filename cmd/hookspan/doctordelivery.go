@@ -22,7 +22,7 @@ func (a *app) examineDelivery(st *status) []finding {
 		case d.Name == config.ExporterStore && d.Stored == nil:
 			continue // examineState names the fault
 		case d.Fault != "":
-			out = append(out, finding{"problem", d.Name + " gets nothing: " + d.Fault, "what is for it waits; set that right, then run 'hookspan test'"})
+			out = append(out, finding{"problem", d.Name + " gets nothing: " + d.Fault, "its traces wait; fix that, then run 'hookspan test'"})
 		default:
 			out = append(out, a.examineAnswer(d))
 		}

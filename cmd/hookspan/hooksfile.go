@@ -60,7 +60,7 @@ func openHooks(path string, project bool) (*hooksFile, error) {
 		return f, nil
 	}
 	if f.parsed, err = hookfile.Parse(path, f.data); err != nil {
-		return nil, hinted{err, "nothing was done to the file: mend it at that place and run this again"}
+		return nil, hinted{err, "nothing was done to the file: fix it at that place and run this again"}
 	}
 	return f, nil
 }

@@ -128,7 +128,7 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 		}
 	}
 	if _, err := hookfile.Parse(path, f.data); err != nil {
-		return hinted{err, "nothing was trusted: mend the file first"}
+		return hinted{err, "nothing was trusted: fix the file first"}
 	}
 	a.printf("%s\n", printable(path))
 	a.showHooks(f.parsed, a.checkHooks(f.parsed, projectOf(path), a.hookSources("")))

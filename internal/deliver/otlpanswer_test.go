@@ -67,7 +67,7 @@ func TestAnswersThatTookTheSpans(t *testing.T) {
 			case c.rejected == 0 && err != nil:
 				t.Errorf("error %v, want success", err)
 			case c.rejected != 0 && (err == nil || !err.Partial || err.Rejected != c.rejected || err.Retryable()):
-				t.Errorf("error %#v, want %d rejected for good", err, c.rejected)
+				t.Errorf("error %#v, want %d rejected", err, c.rejected)
 			}
 		})
 	}

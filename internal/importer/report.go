@@ -66,7 +66,7 @@ type Delivered struct {
 	// Waiting were not sent because the destination, or another one before the
 	// local store, did not take what should be tried again.
 	Waiting int `json:"waiting"`
-	// Refused were refused for good.
+	// Refused counts the traces that the destination rejected.
 	Refused int `json:"refused"`
 	// Errors are what went wrong, one line for each different text, at most ten.
 	Errors []string `json:"errors,omitempty"`
