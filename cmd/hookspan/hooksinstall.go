@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -71,7 +70,7 @@ func trustedGuards(s clinehooks.Sources) bool { return guards(s.Handlers()) }
 // guardInPlace reports that a hook of the user's runs before tool calls, and that
 // Cline in editors has the hook file for it.
 func (a *app) guardInPlace(ctx context.Context, project string) (bool, error) {
-	if !trustedGuards(a.hookSources(cmp.Or(project, here()))) {
+	if !needsGuard(a.guardsOf(), project) {
 		return false, nil
 	}
 	report, err := a.hooks(ctx)
@@ -159,12 +158,13 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 
 // guardsOf are the projects' folders that have a guard, an empty name for the
 // user's own file. Of a project's file that the user trusts, or did before it
-// changed, every guard counts: it may run again.
+// changed, every guard counts: it may run again. So does a file that cannot be
+// read, which may hold one.
 func (a *app) guardsOf() map[string]bool {
 	out := map[string]bool{}
 	note := func(project string) {
 		for _, s := range a.hookSources(project) {
-			if s.File != nil && s.Project == (project != "") && guards(s.File.Handlers) {
+			if s.Project == (project != "") && (s.File == nil || guards(s.File.Handlers)) {
 				out[project] = true
 			}
 		}
@@ -176,6 +176,12 @@ func (a *app) guardsOf() map[string]bool {
 	return out
 }
 
+// needsGuard reports that one of the guards needs PreToolUse in the folders of a
+// project, or with an empty name in those of the user, which count in all projects.
+func needsGuard(guards map[string]bool, project string) bool {
+	return guards[""] || guards[project] || project == "" && len(guards) > 0
+}
+
 // releaseHookFiles takes PreToolUse hook files away that were installed for hooks
 // of the user's and that none needs any more, and says so.
 func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
@@ -185,7 +191,7 @@ func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 	}
 	needed := a.guardsOf()
 	for _, project := range projects {
-		if needed[""] || needed[project] || project == "" && len(needed) > 0 {
+		if needsGuard(needed, project) {
 			continue
 		}
 		if leave {
