@@ -163,7 +163,8 @@ func taken(kind string, body []byte) (*coltracepb.ExportTracePartialSuccess, err
 	var r coltracepb.ExportTraceServiceResponse
 	protobuf := kind == "application/x-protobuf" || kind == "application/protobuf"
 	switch {
-	case protobuf && proto.Unmarshal(body, &r) == nil:
+	// Without the type, only a message of known members is one: much decodes.
+	case proto.Unmarshal(body, &r) == nil && (protobuf || r.PartialSuccess != nil && len(r.ProtoReflect().GetUnknown()) == 0):
 	case len(text) == 0, slices.Contains(words, strings.ToLower(strings.Trim(string(text[:min(len(text), 12)]), `"`))):
 		return nil, nil
 	case text[0] == '{':
