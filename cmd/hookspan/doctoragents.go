@@ -20,9 +20,9 @@ func (a *app) examineOtherAgents() []finding {
 			continue
 		}
 		out = append(out, finding{
-			"note", fmt.Sprintf("%s runs the entries of %s, last on %s; of its sessions nothing is recorded",
+			"note", fmt.Sprintf("%s runs %s too, last on %s; its sessions are not recorded",
 				agentName(o.Agent), o.Program, o.Last.Local().Format(time.DateOnly)),
-			"hookspan does not support that agent yet; the entries do it no harm",
+			"hookspan does not support that agent yet; running the program does it no harm",
 		})
 	}
 	return out
