@@ -164,8 +164,8 @@ func Load(in Input) (*Config, error) {
 		v, ok, problems := c.choose(name, tag, files.candidates(name, vars[name]), ck)
 		errs = append(errs, problems...)
 		if !ok {
-			// Where a mistake could let texts out that were meant to stay, the
-			// private side is taken in place of the default.
+			// Where a mistake could send texts that were meant to stay here, the
+			// strict value is taken in place of the default.
 			v = tag.Get("envDefault")
 			if c.wrong[name] {
 				v = cmp.Or(tag.Get("whenWrong"), v)

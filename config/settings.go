@@ -26,8 +26,8 @@ func (c *Config) Source(name string) string {
 	return cmp.Or(c.set[name].source, Default)
 }
 
-// InFile reports that an env file gives a variable a right value, whether it is in
-// force or the environment's is.
+// InFile reports whether an env file gives a variable a valid value, which is in
+// force unless the environment gives another.
 func (c *Config) InFile(name string) bool { return c.inFile[name] }
 
 // Settings lists every variable, sorted by name.

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// side says who gave a value. A process environment is set by more than the
-// user: a project's files, the program that started this one. It may not have a
-// credential of the user's sent elsewhere, nor keep more of the texts than the
-// user wants kept.
+// side says who gave a value. The process environment is set not only by the user,
+// but also by a project's files and by the program that started this one. So it may
+// neither send a credential of the user's elsewhere, nor record more of the texts
+// than the user allows.
 type side int
 
 const (
@@ -22,8 +22,8 @@ const (
 	outer
 )
 
-// sides are the right values that each side gives a variable, empty where it
-// gives none.
+// sides are the valid values that each side gives a variable, empty where it gives
+// none.
 type sides map[string]*[2]string
 
 func (s sides) add(name string, of side, value string) {
@@ -34,7 +34,7 @@ func (s sides) add(name string, of side, value string) {
 	s[name][of] = cmp.Or(s[name][of], value)
 }
 
-// of is the right value that a side gives a variable.
+// of is the valid value that a side gives a variable.
 func (s sides) of(name string, from side) string {
 	if v := s[name]; v != nil {
 		return v[from]
@@ -126,12 +126,12 @@ func (c *Config) otlpCredentials() []string {
 	return out
 }
 
-// otlpSends reports that a request holds a credential; a client key stays here.
+// otlpSends reports that a request contains a credential; a client key is not sent.
 func (c *Config) otlpSends() bool {
 	return slices.ContainsFunc(c.otlpCredentials(), func(name string) bool { return !strings.HasSuffix(name, "_CLIENT_KEY") })
 }
 
-// counting is the one of a pair of variables that is in force.
+// counting is which of two variables is in force.
 func (c *Config) counting(traces, general string) string {
 	if c.Source(traces) != Default {
 		return traces
@@ -139,9 +139,9 @@ func (c *Config) counting(traces, general string) string {
 	return general
 }
 
-// otlpMixed is the problem with an OTLP export whose address, or whose check of
-// the server, is from outside while a credential is the user's own, or whose
-// credential is from outside while the address is the user's own.
+// otlpMixed is the problem with an OTLP export whose address and credential are from
+// different sides, or whose certificates are from outside while the credential is
+// the user's. It is nil where there is none.
 func (c *Config) otlpMixed() *Problem {
 	address, u := c.otlpURL()
 	if u == "" {
@@ -165,8 +165,8 @@ func (c *Config) otlpMixed() *Problem {
 // infiniumSecret is the side of the agent's secret: the keyring is the user's.
 func (c *Config) infiniumSecret() side { return c.from("INFINIUM_AGENT_SECRET") }
 
-// infiniumMixed is otlpMixed for Infinium. Without a secret in the settings the
-// keyring's is meant.
+// infiniumMixed is otlpMixed for Infinium. Without a secret in the settings, the
+// secret is the keyring's.
 func (c *Config) infiniumMixed() *Problem {
 	const address, secret = "INFINIUM_BASE_URL", "INFINIUM_AGENT_SECRET"
 	if c.InfiniumAgentID == "" || c.Source(address) == Default || c.from(address) == c.infiniumSecret() {
@@ -183,7 +183,8 @@ func (c *Config) infiniumMixed() *Problem {
 	return c.mixed(ExporterInfinium, address, secret, in)
 }
 
-// mixed words the problem. It names the variable from outside.
+// mixed is the problem of an address and a credential from different sides. It names
+// the variable that is from outside.
 func (c *Config) mixed(exporter, address, credential, in string) *Problem {
 	p := &Problem{
 		Variable: address, Source: c.where(address),
@@ -197,8 +198,8 @@ func (c *Config) mixed(exporter, address, credential, in string) *Problem {
 	return p
 }
 
-// insecure reports whether a credential may go over cleartext http. What is the
-// user's own only the user may let go so.
+// insecure reports whether credentials may go over cleartext http. For the user's
+// own only the user can allow that.
 func (c *Config) insecure(credentials ...side) bool {
 	const name = "HOOKSPAN_ALLOW_INSECURE"
 	if !slices.Contains(credentials, mine) || c.from(name) == mine {
@@ -218,8 +219,8 @@ func (c *Config) otlpInsecure() bool {
 	return c.insecure(from...)
 }
 
-// Refused is why a destination that is wanted is off although its address is set:
-// the *Problem that Load named, or nil.
+// Refused is the *Problem for which a destination is off although its address is
+// set, as Load returned it, or nil.
 func (c *Config) Refused(exporter string) *Problem {
 	if len(c.Exporters) > 0 && !slices.Contains(c.Exporters, exporter) {
 		return nil

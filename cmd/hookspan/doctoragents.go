@@ -7,8 +7,8 @@ import (
 	"github.com/hookspan/hookspan/internal/hookproc"
 )
 
-// otherAgentsFor is how long the doctor mentions an agent that ran another's
-// hooks.
+// otherAgentsFor is how long the doctor mentions an agent that ran hooks which
+// were installed for another.
 const otherAgentsFor = 30 * 24 * time.Hour
 
 // examineOtherAgents names the agents that run hooks which were installed for

@@ -109,7 +109,7 @@ func (a *app) examineStripped(st *status) []finding {
 	}
 	level := "problem"
 	if st.claude.Telemetry != "" {
-		level = "note" // it is for Claude Code's own telemetry, perhaps for that alone
+		level = "note" // it may be meant for Claude Code's own telemetry alone
 	}
 	return []finding{{level, "the OTLP endpoint in the env of " + where + " does not reach hookspan: Claude Code removes OTEL_* from what it gives its hooks", hint}}
 }

@@ -16,14 +16,14 @@ import (
 // logDay is how long the doctor mentions a line of the log.
 const logDay = 24 * time.Hour
 
-// maxLog is the largest log that is looked through, in bytes. hookspan starts a
-// new one long before.
+// maxLog is the largest log that is read, in bytes; hookspan starts a new one long
+// before.
 const maxLog = 64 << 20
 
 // shownLogLines is how many kinds of lines are shown.
 const shownLogLines = 5
 
-// logKind are lines of the log that say the same of different things.
+// logKind is a group of log lines that differ only in ids and numbers.
 type logKind struct {
 	who, last   string
 	first, when time.Time
@@ -32,7 +32,7 @@ type logKind struct {
 	at int
 }
 
-// varying is what differs between lines that say the same: ids and numbers.
+// varying matches ids and numbers.
 var varying = regexp.MustCompile(`[0-9a-f]{8,}|[0-9]+`)
 
 // examineLog sums up those lines of the last day that no other finding covers.

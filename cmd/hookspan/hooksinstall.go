@@ -22,10 +22,9 @@ when a later tool reads a missing file, whatever any hook answers; in VS Code th
 not seen. To take the hook file back: hookspan install cline --pre-tool-use=false.
 The CLI 3 has neither fault.`
 
-// preToolUseHeard reports where hookspan receives calls before they run: in the
-// folders that every Cline reads or the editors do, and in those of the SDK. At
-// least one hook of hookspan's, for whatever event, makes it anything. A hook that
-// is switched off in Cline's Hooks tab still runs on the SDK.
+// preToolUseHeard reports where hookspan receives calls before they run: from Cline
+// in editors, and from the SDK. anything reports that it has a hook there for any
+// event. The SDK also runs a hook that is switched off in Cline's Hooks tab.
 func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, anything bool) {
 	for _, h := range r.Hooks {
 		runs := h.State == install.StateOurs || h.State == install.StateStale
@@ -182,8 +181,8 @@ func needsGuard(guards map[string]bool, project string) bool {
 	return guards[""] || guards[project] || project == "" && len(guards) > 0
 }
 
-// releaseHookFiles takes PreToolUse hook files away that were installed for hooks
-// of the user's and that none needs any more, and says so.
+// releaseHookFiles removes the PreToolUse hook files that were installed for the
+// user's hooks and that none of them needs any more, and says so.
 func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 	projects, err := install.ForHooks(a.system())
 	if err != nil || len(projects) == 0 {
@@ -206,8 +205,8 @@ func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 	return nil
 }
 
-// releaseFrom takes PreToolUse out of the folders of a project, or with an empty
-// one of the user.
+// releaseFrom removes PreToolUse from the folders of a project, or with an empty
+// name from the user's.
 func (a *app) releaseFrom(ctx context.Context, project string) error {
 	binary, err := a.hookBinary("")
 	if err != nil {

@@ -324,7 +324,7 @@ func (a *app) importSummary(rep *importer.Report) {
 	}
 }
 
-// days is a duration in days where it is whole ones.
+// days is a duration, in days where they are whole.
 func days(d time.Duration) string {
 	if d%(24*time.Hour) == 0 {
 		return plural(int(d/(24*time.Hour)), "day")

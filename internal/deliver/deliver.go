@@ -69,8 +69,8 @@ type Deliverer struct {
 	// Log takes one line; if nil, it is dropped.
 	Log func(line string)
 	// Answered is called after each call of an exporter with its error, or nil,
-	// unless the caller went away meanwhile; if nil, nothing is reported. Calls
-	// may come from several goroutines.
+	// unless the caller's context ended meanwhile; if nil, nothing is reported.
+	// Calls may come from several goroutines.
 	Answered func(destination string, err error)
 	// Progress is called after each session a destination is through with; if
 	// nil, nothing is told. Calls may come from several goroutines.

@@ -24,7 +24,7 @@ type Report struct {
 	Spans       int       `json:"spans"`
 	First       time.Time `json:"first,omitzero"`
 	Last        time.Time `json:"last,omitzero"`
-	// KeptUntil is when the local store may remove what was due; zero where it
+	// KeptUntil is when the local store may remove what was imported; zero where it
 	// never does.
 	KeptUntil time.Time `json:"keptUntil,omitzero"`
 	// Skipped counts what was left out.
