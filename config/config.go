@@ -5,7 +5,6 @@ import (
 	"errors"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -123,7 +122,10 @@ func Load(in Input) (*Config, error) {
 	if in.GOOS == "" {
 		in.GOOS = runtime.GOOS
 	}
-	c := &Config{goos: in.GOOS, read: in.ReadFile, set: make(map[string]setting), wrong: make(map[string]bool), inFile: make(map[string]bool), sides: make(sides)}
+	c := &Config{
+		goos: in.GOOS, read: in.ReadFile, set: make(map[string]setting), wrong: make(map[string]bool),
+		inFile: make(map[string]bool), sides: make(sides), refused: make(map[string]*Problem),
+	}
 	var errs []error
 	vars := environment(in.Environ, in.GOOS)
 	for name, value := range vars {
@@ -189,11 +191,10 @@ func Load(in Input) (*Config, error) {
 	return c, errors.Join(errs...)
 }
 
-// choose takes the first of a variable's candidates that has a value, except one
-// that loosens what the user's own settings ask for. It reports false where there
-// is none, and where the value is wrong.
+// choose takes the first of a variable's candidates, except one that loosens what
+// the user's own settings ask for. It reports false where there is none, and where
+// the value is wrong.
 func (c *Config) choose(name string, tag reflect.StructTag, from []candidate, ck checker) (value string, ok bool, problems []error) {
-	from = slices.DeleteFunc(from, func(in candidate) bool { return in.raw == "" })
 	for i := range from {
 		in := &from[i]
 		if in.value, in.right = ck.check(in.raw, tag); in.right {
@@ -246,16 +247,16 @@ func (c *Config) cross() []error {
 			Allowed: "https, a host of this machine, or HOOKSPAN_ALLOW_INSECURE=true", Source: c.where(variable),
 		})
 	}
-	c.refused = map[string]*Problem{ExporterOTLP: c.otlpMixed(), ExporterInfinium: c.infiniumMixed()}
+	c.refused[ExporterOTLP], c.refused[ExporterInfinium] = c.otlpMixed(), c.infiniumMixed()
 	for _, name := range []string{ExporterOTLP, ExporterInfinium} {
 		if p := c.Refused(name); p != nil {
 			errs = append(errs, p)
 		}
 	}
-	if name, u := c.otlpURL(); !c.otlpInsecure() && cleartext(u) && c.otlpSends() {
+	if name, u := c.otlpURL(); cleartext(u) && c.otlpSends() && !c.otlpInsecure() {
 		refuse(name)
 	}
-	if !c.InfiniumInsecure() && cleartext(c.InfiniumBaseURL) {
+	if cleartext(c.InfiniumBaseURL) && !c.InfiniumInsecure() {
 		refuse("INFINIUM_BASE_URL")
 	}
 	for _, e := range c.Exporters {

@@ -27,23 +27,29 @@ func (f envFiles) vars() map[string]string {
 	return f.own
 }
 
-// candidates are the places that may give a variable its value; the first one that
-// does wins. What the user's own file says about texts counts also where another
-// file is named.
+// candidates are the values that places give a variable; the first one wins. What
+// the user's own file says about texts counts also where another file is named.
 func (f envFiles) candidates(name, environ string) []candidate {
-	out := []candidate{{raw: environ, source: Environment, from: outer}}
+	var out []candidate
+	add := func(raw, source string, from side) {
+		if raw != "" {
+			out = append(out, candidate{raw: raw, source: source, from: from})
+		}
+	}
+	add(environ, Environment, outer)
 	if name == "HOOKSPAN_CONFIG_FILE" {
 		return out
 	}
 	if f.named != nil {
-		out = append(out, candidate{raw: f.named[name], source: f.namedPath, from: outer})
+		add(f.named[name], f.namedPath, outer)
 		switch name {
 		case "HOOKSPAN_CAPTURE", "HOOKSPAN_REDACT", "HOOKSPAN_REDACT_FILE", "CONNECTOR_MAX_INPUT_PREVIEW", "CONNECTOR_MAX_OUTPUT_PREVIEW":
 		default:
 			return out
 		}
 	}
-	return append(out, candidate{raw: f.own[name], source: f.ownPath, from: mine})
+	add(f.own[name], f.ownPath, mine)
+	return out
 }
 
 // readFiles reads the env files and returns what is wrong with them. A missing file

@@ -42,8 +42,7 @@ func (s sides) of(name string, from side) string {
 	return ""
 }
 
-// candidate is a value that one place gives a variable; raw is empty where it
-// gives none.
+// candidate is a value that one place gives a variable.
 type candidate struct {
 	raw, source string
 	from        side
@@ -118,7 +117,9 @@ func (c *Config) otlpCredentials() []string {
 	if c.OTLPTracesClientKey != "" || c.OTLPClientKey != "" {
 		out = append(out, c.counting("OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY", "OTEL_EXPORTER_OTLP_CLIENT_KEY"))
 	}
-	if name, raw := c.otlpURL(); raw != "" {
+	name := c.counting(otlpTracesEndpoint, otlpEndpoint)
+	// Hooks take this way: most addresses need no parsing.
+	if raw := cmp.Or(c.OTLPTracesEndpoint, c.OTLPEndpoint); strings.ContainsAny(raw, "@?") {
 		if u, err := url.Parse(raw); err == nil && (u.User != nil || u.RawQuery != "") {
 			out = append(out, name)
 		}
@@ -143,11 +144,15 @@ func (c *Config) counting(traces, general string) string {
 // different sides, or whose certificates are from outside while the credential is
 // the user's. It is nil where there is none.
 func (c *Config) otlpMixed() *Problem {
+	credentials := c.otlpCredentials()
+	if len(credentials) == 0 {
+		return nil
+	}
 	address, u := c.otlpURL()
 	if u == "" {
 		return nil
 	}
-	for _, credential := range c.otlpCredentials() {
+	for _, credential := range credentials {
 		s := c.from(credential)
 		if c.Source(address) != Default && c.from(address) != s && c.urlFrom(s) != u {
 			return c.mixed(ExporterOTLP, address, credential, c.in(credential))
