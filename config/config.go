@@ -17,7 +17,7 @@ import (
 // the check (see checks in check.go), secret keeps a value out of all output.
 type Config struct {
 	Exporters   []string `group:"Destinations" env:"HOOKSPAN_EXPORTERS" whenWrong:"store" kind:"exporters" allowed:"a comma list of store, otlp, infinium, file" doc:"Where traces go. Unset: store always, otlp when an OTLP endpoint is set, infinium when its id and secret are set, file when HOOKSPAN_FILE_PATH is set. A wrong value counts as store."`
-	FilePath    string   `env:"HOOKSPAN_FILE_PATH" kind:"abspath" allowed:"an absolute path" doc:"File that receives traces as OTLP JSON lines. A link, another user's file, and in a folder that others can write to a file that they can write to, are refused."`
+	FilePath    string   `env:"HOOKSPAN_FILE_PATH" kind:"abspath" allowed:"an absolute path" doc:"File that receives traces as OTLP JSON lines. Refused are a link, a file of another user, and, in a folder that others can write to, a file that they can write to."`
 	Traceparent string   `env:"HOOKSPAN_TRACEPARENT" kind:"traceparent" allowed:"a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"Trace context that becomes the parent of each run."`
 
 	Disabled    bool          `group:"Recording" env:"HOOKSPAN_DISABLED" envDefault:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Switches recording off; a wrong value does so too."`
@@ -27,13 +27,13 @@ type Config struct {
 	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT" envDefault:"30m" kind:"duration" min:"1s" max:"8760h" allowed:"a duration such as 30m, from 1s to 8760h" doc:"How long a run may stay silent before it counts as abandoned."`
 
 	Redact     bool   `group:"Secrets in texts" env:"HOOKSPAN_REDACT" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Removes keys and tokens of well-known forms, and random-looking values beside a telling name, from every text before it is stored or sent. false counts in the env file alone."`
-	RedactFile string `env:"HOOKSPAN_REDACT_FILE" kind:"abspath" allowed:"an absolute path" doc:"File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists. One that the environment names is added to these."`
+	RedactFile string `env:"HOOKSPAN_REDACT_FILE" kind:"abspath" allowed:"an absolute path" doc:"File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists. A file that the environment names is read in addition."`
 
 	MaxEventBytes int64         `group:"Local files" env:"HOOKSPAN_MAX_EVENT_BYTES" envDefault:"1MiB" kind:"size" min:"4KiB" max:"32MiB" allowed:"a size such as 512KiB, from 4KiB to 32MiB" doc:"Largest hook payload that is kept whole; in larger ones long texts are cut."`
 	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC" envDefault:"boundary" kind:"oneof" allowed:"boundary, always, never" doc:"When events are forced to disk: before a delivery, at every event, or whenever the system sees fit."`
 	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES" envDefault:"1GiB" kind:"size" min:"1MiB" max:"1TiB" allowed:"a size such as 1GiB, from 1MiB to 1TiB" doc:"Size of the event spool above which the oldest finished sessions are removed."`
 	Retention     time.Duration `env:"HOOKSPAN_RETENTION" envDefault:"720h" kind:"duration" min:"0s" max:"876000h" allowed:"a duration such as 720h, or 0 for ever" doc:"How long the local store keeps a trace, from its end or from when it was stored (imported), whichever is later; 0 keeps it for ever."`
-	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE" kind:"abspath" allowed:"an absolute path" doc:"Env file to read instead of hookspan.env in the configuration folder, of which HOOKSPAN_CAPTURE, HOOKSPAN_REDACT, HOOKSPAN_REDACT_FILE and the lengths of previews still hold. Only read from the process environment."`
+	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE" kind:"abspath" allowed:"an absolute path" doc:"Env file to read instead of hookspan.env in the configuration folder, whose HOOKSPAN_CAPTURE, HOOKSPAN_REDACT, HOOKSPAN_REDACT_FILE and lengths of previews still count. Only read from the process environment."`
 
 	Hooks           bool   `group:"Hooks of your own on Cline" env:"HOOKSPAN_HOOKS" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Runs the Claude-format hooks in hooks.json when Cline works."`
 	HooksOnError    string `env:"HOOKSPAN_HOOKS_ON_ERROR" envDefault:"limits" whenWrong:"deny" kind:"oneof" allowed:"limits, allow, deny" doc:"What becomes of a tool call whose hooks have not decided: limits denies it where they could not be run to their end for want of resources or time (descriptors, processes, memory, the time for all hooks, hookspan's own program), allow never does, deny also denies it, and a prompt, where a hook fails, a hooks.json cannot be read or a matcher is no expression. A wrong value counts as deny."`
