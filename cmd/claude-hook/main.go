@@ -5,8 +5,8 @@
 // It stores the payload in the spool and leaves. Claude Code is answered with
 // nothing: what a hook prints may become context for the model, and any exit
 // code but 0 is shown to the user or blocks what was about to happen. The
-// event's name may be left out; then the payload tells it. Other agents
-// run Claude Code's hooks, too; it stores none of their events.
+// event's name may be left out; then the payload tells it. Other agents run
+// Claude Code's hooks, too; of theirs nothing is stored.
 package main
 
 import (
