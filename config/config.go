@@ -17,7 +17,7 @@ import (
 // the check (see checks in check.go), secret keeps a value out of all output.
 type Config struct {
 	Exporters   []string `group:"Destinations" env:"HOOKSPAN_EXPORTERS" whenWrong:"store" kind:"exporters" allowed:"a comma list of store, otlp, infinium, file" doc:"Where traces go. Unset: store always, otlp when an OTLP endpoint is set, infinium when its id and secret are set, file when HOOKSPAN_FILE_PATH is set. A wrong value counts as store."`
-	FilePath    string   `env:"HOOKSPAN_FILE_PATH" kind:"abspath" allowed:"an absolute path" doc:"File that receives traces as OTLP JSON lines. A link, another user's file, and in a folder that others can write to a file that they can write to, are refused."`
+	FilePath    string   `env:"HOOKSPAN_FILE_PATH" kind:"abspath" allowed:"an absolute path" doc:"File that receives traces as OTLP JSON lines. Refused are a link, a file of another user, and, in a folder that others can write to, a file that they can write to."`
 	Traceparent string   `env:"HOOKSPAN_TRACEPARENT" kind:"traceparent" allowed:"a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"Trace context that becomes the parent of each run."`
 
 	Disabled    bool          `group:"Recording" env:"HOOKSPAN_DISABLED" envDefault:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Switches recording off; a wrong value does so too."`
@@ -27,13 +27,13 @@ type Config struct {
 	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT" envDefault:"30m" kind:"duration" min:"1s" max:"8760h" allowed:"a duration such as 30m, from 1s to 8760h" doc:"How long a run may stay silent before it counts as abandoned."`
 
 	Redact     bool   `group:"Secrets in texts" env:"HOOKSPAN_REDACT" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Removes keys and tokens of well-known forms, and random-looking values beside a telling name, from every text before it is stored or sent. false counts in the env file alone."`
-	RedactFile string `env:"HOOKSPAN_REDACT_FILE" kind:"abspath" allowed:"an absolute path" doc:"File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists. One that the environment names is added to these."`
+	RedactFile string `env:"HOOKSPAN_REDACT_FILE" kind:"abspath" allowed:"an absolute path" doc:"File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists. A file that the environment names is read in addition."`
 
 	MaxEventBytes int64         `group:"Local files" env:"HOOKSPAN_MAX_EVENT_BYTES" envDefault:"1MiB" kind:"size" min:"4KiB" max:"32MiB" allowed:"a size such as 512KiB, from 4KiB to 32MiB" doc:"Largest hook payload that is kept whole; in larger ones long texts are cut."`
 	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC" envDefault:"boundary" kind:"oneof" allowed:"boundary, always, never" doc:"When events are forced to disk: before a delivery, at every event, or whenever the system sees fit."`
 	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES" envDefault:"1GiB" kind:"size" min:"1MiB" max:"1TiB" allowed:"a size such as 1GiB, from 1MiB to 1TiB" doc:"Size of the event spool above which the oldest finished sessions are removed."`
 	Retention     time.Duration `env:"HOOKSPAN_RETENTION" envDefault:"720h" kind:"duration" min:"0s" max:"876000h" allowed:"a duration such as 720h, or 0 for ever" doc:"How long the local store keeps a trace, from its end or from when it was stored (imported), whichever is later; 0 keeps it for ever."`
-	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE" kind:"abspath" allowed:"an absolute path" doc:"Env file to read instead of hookspan.env in the configuration folder, of which HOOKSPAN_CAPTURE, HOOKSPAN_REDACT, HOOKSPAN_REDACT_FILE and the lengths of previews still hold. Only read from the process environment."`
+	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE" kind:"abspath" allowed:"an absolute path" doc:"Env file to read instead of hookspan.env in the configuration folder, whose HOOKSPAN_CAPTURE, HOOKSPAN_REDACT, HOOKSPAN_REDACT_FILE and lengths of previews still count. Only read from the process environment."`
 
 	Hooks           bool   `group:"Hooks of your own on Cline" env:"HOOKSPAN_HOOKS" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Runs the Claude-format hooks in hooks.json when Cline works."`
 	HooksOnError    string `env:"HOOKSPAN_HOOKS_ON_ERROR" envDefault:"limits" whenWrong:"deny" kind:"oneof" allowed:"limits, allow, deny" doc:"What becomes of a tool call whose hooks have not decided: limits denies it where they could not be run to their end for want of resources or time (descriptors, processes, memory, the time for all hooks, hookspan's own program), allow never does, deny also denies it, and a prompt, where a hook fails, a hooks.json cannot be read or a matcher is no expression. A wrong value counts as deny."`
@@ -82,8 +82,10 @@ type Config struct {
 	set map[string]setting
 	// wrong names the variables whose value was replaced by its default.
 	wrong map[string]bool
-	// sides are the values that the user and the environment give by themselves,
-	// refused the destinations that are off because of who gave what.
+	// inFile names the variables that an env file gives a right value.
+	inFile map[string]bool
+	// sides are the right values of each side by itself. refused are the
+	// destinations that are off because address and credential are from two sides.
 	sides   sides
 	refused map[string]*Problem
 	// ownFile is the env file in the configuration folder.
@@ -120,7 +122,10 @@ func Load(in Input) (*Config, error) {
 	if in.GOOS == "" {
 		in.GOOS = runtime.GOOS
 	}
-	c := &Config{goos: in.GOOS, read: in.ReadFile, set: make(map[string]setting), wrong: make(map[string]bool), sides: make(sides)}
+	c := &Config{
+		goos: in.GOOS, read: in.ReadFile, set: make(map[string]setting), wrong: make(map[string]bool),
+		inFile: make(map[string]bool), sides: make(sides), refused: make(map[string]*Problem),
+	}
 	var errs []error
 	vars := environment(in.Environ, in.GOOS)
 	for name, value := range vars {
@@ -161,8 +166,8 @@ func Load(in Input) (*Config, error) {
 		v, ok, problems := c.choose(name, tag, files.candidates(name, vars[name]), ck)
 		errs = append(errs, problems...)
 		if !ok {
-			// Where a mistake could let texts out that were meant to stay, the
-			// private side is taken in place of the default.
+			// Where a mistake could send texts that were meant to stay here, the
+			// strict value is taken in place of the default.
 			v = tag.Get("envDefault")
 			if c.wrong[name] {
 				v = cmp.Or(tag.Get("whenWrong"), v)
@@ -182,61 +187,54 @@ func Load(in Input) (*Config, error) {
 		errs = append(errs, err)
 	}
 	c.ConfigFile = path
-	if c.RedactFile == "" && c.ConfigDir != "" {
-		c.RedactFile = join(c.goos, c.ConfigDir, "redact.rules")
-	}
 	errs = append(errs, c.cross()...)
 	return c, errors.Join(errs...)
 }
 
-// choose takes the first right value of a variable's candidates that does not
-// loosen what the user's own settings ask for. It reports false where none is
-// left, or where the first of them is wrong.
+// choose takes the first of a variable's candidates, except one that loosens what
+// the user's own settings ask for. It reports false where there is none, and where
+// the value is wrong.
 func (c *Config) choose(name string, tag reflect.StructTag, from []candidate, ck checker) (value string, ok bool, problems []error) {
-	for _, in := range from {
-		if in.raw == "" {
-			continue
-		}
-		if v, right := ck.check(in.raw, tag); right {
-			c.sides.add(name, in.from, v)
+	for i := range from {
+		in := &from[i]
+		if in.value, in.right = ck.check(in.raw, tag); in.right {
+			c.sides.add(name, in.from, in.value)
+			c.inFile[name] = c.inFile[name] || in.source != Environment
 		} else if in.from == mine {
 			c.sides.add(name, mine, tag.Get("whenWrong"))
 		}
 	}
 	for _, in := range from {
-		if in.raw == "" {
-			continue
-		}
-		v, right := ck.check(in.raw, tag)
-		if right && in.from == outer {
-			if than, loosens := c.loosens(name, v); loosens {
-				problems = append(problems, c.refusal(name, than, in))
-				continue
-			}
-		}
+		than, loosens := c.loosens(name, in.value)
 		switch {
-		case ok: // only the rules of the user's own are looked at behind those from outside
-		case right:
-			c.set[name] = setting{shown: shownText(tag, v, in.raw), source: kindOfSource(in.source), from: in.from}
-			value, ok = v, true
-		default:
-			c.wrong[name] = true
+		case !in.right:
+			c.wrong[name] = c.wrong[name] || !ok
+			problems = append(problems, c.wrongValue(name, tag, in))
+		case in.from == outer && loosens:
+			problems = append(problems, c.refusal(name, than, in))
+			continue
+		case !ok:
+			c.set[name] = setting{shown: shownText(tag, in.value, in.raw), source: kindOfSource(in.source), from: in.from}
+			value, ok = in.value, true
 		}
-		if !right {
-			p := &Problem{Variable: name, Found: foundText(tag, in.raw), Allowed: allowedText(tag, in.raw), Source: in.source}
-			problems = append(problems, p)
-			switch name {
-			case "HOOKSPAN_CONFIG_FILE":
-				c.unread = p
-			case "HOOKSPAN_REDACT_FILE":
-				c.noRules = p
-			}
-		}
-		if name != "HOOKSPAN_REDACT_FILE" {
+		if name != "HOOKSPAN_REDACT_FILE" { // whose files all count
 			break
 		}
 	}
 	return value, ok, problems
+}
+
+// wrongValue is the problem with a value that fails its check. Without the file
+// that two of the variables name, nothing may be delivered.
+func (c *Config) wrongValue(name string, tag reflect.StructTag, in candidate) *Problem {
+	p := &Problem{Variable: name, Found: foundText(tag, in.raw), Allowed: allowedText(tag, in.raw), Source: in.source}
+	switch name {
+	case "HOOKSPAN_CONFIG_FILE":
+		c.unread = p
+	case "HOOKSPAN_REDACT_FILE":
+		c.noRules = p
+	}
+	return p
 }
 
 // cross names values that are right by themselves and wrong together.
@@ -249,16 +247,16 @@ func (c *Config) cross() []error {
 			Allowed: "https, a host of this machine, or HOOKSPAN_ALLOW_INSECURE=true", Source: c.where(variable),
 		})
 	}
-	c.refused = map[string]*Problem{ExporterOTLP: c.otlpMixed(), ExporterInfinium: c.infiniumMixed()}
+	c.refused[ExporterOTLP], c.refused[ExporterInfinium] = c.otlpMixed(), c.infiniumMixed()
 	for _, name := range []string{ExporterOTLP, ExporterInfinium} {
 		if p := c.Refused(name); p != nil {
 			errs = append(errs, p)
 		}
 	}
-	if name, u := c.otlpURL(); !c.otlpInsecure() && cleartext(u) && c.otlpSends() {
+	if name, u := c.otlpURL(); cleartext(u) && c.otlpSends() && !c.otlpInsecure() {
 		refuse(name)
 	}
-	if !c.InfiniumInsecure() && cleartext(c.InfiniumBaseURL) {
+	if cleartext(c.InfiniumBaseURL) && !c.InfiniumInsecure() {
 		refuse("INFINIUM_BASE_URL")
 	}
 	for _, e := range c.Exporters {

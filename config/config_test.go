@@ -37,7 +37,7 @@ func load(t *testing.T, in Input) *Config {
 func TestLoadDefaults(t *testing.T) {
 	c := load(t, input(""))
 	got := []any{
-		c.Capture, c.SpoolSync, c.MaxEventBytes, c.IdleTimeout, c.Disabled, c.Traceparent, c.Redact, c.RedactFile,
+		c.Capture, c.SpoolSync, c.MaxEventBytes, c.IdleTimeout, c.Disabled, c.Traceparent, c.Redact, c.RedactFiles()[0].Path,
 		c.Retention, c.SpoolMaxBytes, c.AllowInsecure, c.MaxInput, c.MaxOutput, c.InfiniumBaseURL, c.InfiniumGranularity, c.StateDir, c.ConfigDir,
 		c.ConfigFile, c.SpoolDir(), c.StorePath(), c.LogPath(), c.PausePath(), c.Off(), c.Service(), len(c.Exporters),
 	}

@@ -27,27 +27,33 @@ func (f envFiles) vars() map[string]string {
 	return f.own
 }
 
-// candidates are what may give a variable its value, the first first. What the
-// user's own file says of the texts holds beside another file, too.
+// candidates are the values that places give a variable; the first one wins. What
+// the user's own file says about texts counts also where another file is named.
 func (f envFiles) candidates(name, environ string) []candidate {
-	out := []candidate{{environ, Environment, outer}}
+	var out []candidate
+	add := func(raw, source string, from side) {
+		if raw != "" {
+			out = append(out, candidate{raw: raw, source: source, from: from})
+		}
+	}
+	add(environ, Environment, outer)
 	if name == "HOOKSPAN_CONFIG_FILE" {
 		return out
 	}
 	if f.named != nil {
-		out = append(out, candidate{f.named[name], f.namedPath, outer})
+		add(f.named[name], f.namedPath, outer)
 		switch name {
 		case "HOOKSPAN_CAPTURE", "HOOKSPAN_REDACT", "HOOKSPAN_REDACT_FILE", "CONNECTOR_MAX_INPUT_PREVIEW", "CONNECTOR_MAX_OUTPUT_PREVIEW":
 		default:
 			return out
 		}
 	}
-	return append(out, candidate{f.own[name], f.ownPath, mine})
+	add(f.own[name], f.ownPath, mine)
+	return out
 }
 
-// readFiles reads the env files and says what was wrong with them. A missing file
-// is wrong only where it was asked for by name. It sets ConfigFile to the file
-// that counts.
+// readFiles reads the env files and returns what is wrong with them. A missing file
+// is wrong only if it is named. ConfigFile becomes the file that counts.
 func (c *Config) readFiles(read func(string) ([]byte, error), named string, k checker) (f envFiles, errs []error) {
 	if c.ConfigDir != "" {
 		f.ownPath = join(c.goos, c.ConfigDir, "hookspan.env")
@@ -121,8 +127,8 @@ func parseFile(data []byte, path string) (map[string]string, []error) {
 }
 
 // unknown names the file's variables that bear our prefix and mean nothing,
-// which are most often misspelt, and those of the environment that are nearly
-// one of ours. Other programs' variables are no business of ours.
+// which are most often misspelt, and those of the environment whose names are near
+// one of ours. Other programs' variables are left alone.
 func unknown(file, environ map[string]string, known map[string]bool, path string) []error {
 	var problems []*Problem
 	for name := range file {
@@ -151,8 +157,8 @@ func unknown(file, environ map[string]string, known map[string]bool, path string
 	return errs
 }
 
-// noSuch is the problem with a variable that means nothing. It asks for the one
-// that the name is nearest to, or, where none is near, says what is allowed.
+// noSuch is the problem with an unknown variable. It suggests the known variable
+// with the nearest name, or, where none is near, says what is allowed.
 func noSuch(known map[string]bool, name, source string) *Problem {
 	p := &Problem{Variable: name, Reason: "no such variable", Source: source, Allowed: "the variables that hookspan config --all lists"}
 	best, least := "", 2*fewLetters+1
@@ -167,11 +173,11 @@ func noSuch(known map[string]bool, name, source string) *Problem {
 	return p
 }
 
-// fewLetters is how many letters of each of two names may differ, in one place.
+// fewLetters is how many adjacent letters of each of two near names may differ.
 const fewLetters = 2
 
-// near reports that two names differ in a few letters in one place, and in how
-// many.
+// near reports whether two names differ only in a few adjacent letters, and in how
+// many of both names together.
 func near(a, b string) (letters int, ok bool) {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -26,6 +26,10 @@ func (c *Config) Source(name string) string {
 	return cmp.Or(c.set[name].source, Default)
 }
 
+// InFile reports whether an env file gives a variable a valid value, which is in
+// force unless the environment gives another.
+func (c *Config) InFile(name string) bool { return c.inFile[name] }
+
 // Settings lists every variable, sorted by name.
 func (c *Config) Settings() []Setting {
 	t := reflect.TypeFor[Config]()
@@ -103,13 +107,13 @@ The env file is ` + "`$XDG_CONFIG_HOME/hookspan/hookspan.env`" + ` (` + "`~/.con
 agents keep variables from their hooks. It holds lines of the form ` + "`NAME=value`" + `; a value with ` + "`#`" + ` in it needs quotes. Paths
 may begin with ` + "`~/`" + `.
 
-A project, or the program that starts an agent, can set the environment, too. Hence:
+A project, or the program that starts an agent, can also set the environment. Hence:
 
 - A credential goes only to an address from the same place: headers, a client key or the agent's secret of the env file, or of
-  the keyring, do not go to an address of the environment, nor the other way round. Else the destination is off, and
-  ` + "`hookspan config`" + `, ` + "`status`" + ` and ` + "`doctor`" + ` say why. The same address in both is fine, so is a default address, and an address
-  without a credential.
-- The environment alone does not let a credential of the env file go over cleartext http, and does not choose the certificates
+  the keyring, do not go to an address of the environment, nor the other way round. Otherwise the destination is off, and
+  ` + "`hookspan config`" + `, ` + "`status`" + ` and ` + "`doctor`" + ` say why. The same address in both is allowed, and so are a default address and an
+  address without a credential.
+- The environment alone can neither allow a credential of the env file to go over cleartext http, nor choose the certificates
   that its server is checked by.
 - The environment may lower ` + "`HOOKSPAN_CAPTURE`" + ` and the lengths of previews that the env file asks for, not raise them.
   ` + "`HOOKSPAN_REDACT=false`" + ` counts in the env file alone. Patterns that the environment names are added to yours.

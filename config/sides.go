@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// side says who gave a value. A process environment is set by more than the
-// user: a project's files, the program that started this one. It may not have a
-// credential of the user's sent elsewhere, nor keep more of the texts than the
-// user wants kept.
+// side says who gave a value. The process environment is set not only by the user,
+// but also by a project's files and by the program that started this one. So it may
+// neither send a credential of the user's elsewhere, nor record more of the texts
+// than the user allows.
 type side int
 
 const (
@@ -22,8 +22,8 @@ const (
 	outer
 )
 
-// sides are the right values that each side gives a variable, empty where it
-// gives none.
+// sides are the valid values that each side gives a variable, empty where it gives
+// none.
 type sides map[string]*[2]string
 
 func (s sides) add(name string, of side, value string) {
@@ -34,7 +34,7 @@ func (s sides) add(name string, of side, value string) {
 	s[name][of] = cmp.Or(s[name][of], value)
 }
 
-// of is the right value that a side gives a variable.
+// of is the valid value that a side gives a variable.
 func (s sides) of(name string, from side) string {
 	if v := s[name]; v != nil {
 		return v[from]
@@ -42,15 +42,18 @@ func (s sides) of(name string, from side) string {
 	return ""
 }
 
-// candidate is one place that gives a variable a value.
+// candidate is a value that one place gives a variable.
 type candidate struct {
 	raw, source string
 	from        side
+	// value is raw as checker.check returns it, right its verdict.
+	value string
+	right bool
 }
 
 // loosens reports that a value from outside keeps or shows more of the texts
-// than the user's own settings do, and says what these are. Without a word of
-// the user's the environment may choose, except to switch redaction off.
+// than the user's own settings do, and returns the user's value. Where the user
+// set nothing, the environment may choose, but not switch redaction off.
 func (c *Config) loosens(name, value string) (than string, loosens bool) {
 	own := c.sides.of(name, mine)
 	switch name {
@@ -114,7 +117,9 @@ func (c *Config) otlpCredentials() []string {
 	if c.OTLPTracesClientKey != "" || c.OTLPClientKey != "" {
 		out = append(out, c.counting("OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY", "OTEL_EXPORTER_OTLP_CLIENT_KEY"))
 	}
-	if name, raw := c.otlpURL(); raw != "" {
+	name := c.counting(otlpTracesEndpoint, otlpEndpoint)
+	// Hooks take this way: most addresses need no parsing.
+	if raw := cmp.Or(c.OTLPTracesEndpoint, c.OTLPEndpoint); strings.ContainsAny(raw, "@?") {
 		if u, err := url.Parse(raw); err == nil && (u.User != nil || u.RawQuery != "") {
 			out = append(out, name)
 		}
@@ -122,12 +127,12 @@ func (c *Config) otlpCredentials() []string {
 	return out
 }
 
-// otlpSends reports that a request holds a credential; a client key stays here.
+// otlpSends reports that a request contains a credential; a client key is not sent.
 func (c *Config) otlpSends() bool {
 	return slices.ContainsFunc(c.otlpCredentials(), func(name string) bool { return !strings.HasSuffix(name, "_CLIENT_KEY") })
 }
 
-// counting is the one of a pair of variables that is in force.
+// counting is which of two variables is in force.
 func (c *Config) counting(traces, general string) string {
 	if c.Source(traces) != Default {
 		return traces
@@ -135,15 +140,19 @@ func (c *Config) counting(traces, general string) string {
 	return general
 }
 
-// otlpMixed is the problem with an OTLP export whose address, or whose check of
-// the server, is from outside while a credential is the user's own, or whose
-// credential is from outside while the address is the user's own.
+// otlpMixed is the problem with an OTLP export whose address and credential are from
+// different sides, or whose certificates are from outside while the credential is
+// the user's. It is nil where there is none.
 func (c *Config) otlpMixed() *Problem {
+	credentials := c.otlpCredentials()
+	if len(credentials) == 0 {
+		return nil
+	}
 	address, u := c.otlpURL()
 	if u == "" {
 		return nil
 	}
-	for _, credential := range c.otlpCredentials() {
+	for _, credential := range credentials {
 		s := c.from(credential)
 		if c.Source(address) != Default && c.from(address) != s && c.urlFrom(s) != u {
 			return c.mixed(ExporterOTLP, address, credential, c.in(credential))
@@ -161,8 +170,8 @@ func (c *Config) otlpMixed() *Problem {
 // infiniumSecret is the side of the agent's secret: the keyring is the user's.
 func (c *Config) infiniumSecret() side { return c.from("INFINIUM_AGENT_SECRET") }
 
-// infiniumMixed is otlpMixed for Infinium. Without a secret in the settings the
-// keyring's is meant.
+// infiniumMixed is otlpMixed for Infinium. Without a secret in the settings, the
+// secret is the keyring's.
 func (c *Config) infiniumMixed() *Problem {
 	const address, variable = "INFINIUM_BASE_URL", "INFINIUM_AGENT_SECRET"
 	if c.InfiniumAgentID == "" || c.Source(address) == Default || c.from(address) == c.infiniumSecret() {
@@ -179,7 +188,8 @@ func (c *Config) infiniumMixed() *Problem {
 	return c.mixed(ExporterInfinium, address, variable, in)
 }
 
-// mixed words the problem. It names the variable from outside.
+// mixed is the problem of an address and a credential from different sides. It names
+// the variable that is from outside.
 func (c *Config) mixed(exporter, address, credential, in string) *Problem {
 	p := &Problem{
 		Variable: address, Source: c.where(address),
@@ -193,8 +203,8 @@ func (c *Config) mixed(exporter, address, credential, in string) *Problem {
 	return p
 }
 
-// insecure reports whether a credential may go over cleartext http. What is the
-// user's own only the user may let go so.
+// insecure reports whether credentials may go over cleartext http. For the user's
+// own only the user can allow that.
 func (c *Config) insecure(credentials ...side) bool {
 	const name = "HOOKSPAN_ALLOW_INSECURE"
 	if !slices.Contains(credentials, mine) || c.from(name) == mine {
@@ -214,8 +224,8 @@ func (c *Config) otlpInsecure() bool {
 	return c.insecure(from...)
 }
 
-// Refused is why a destination that is wanted is off although its address is set:
-// the *Problem that Load named, or nil.
+// Refused is the *Problem for which a destination is off although its address is
+// set, as Load returned it, or nil.
 func (c *Config) Refused(exporter string) *Problem {
 	if len(c.Exporters) > 0 && !slices.Contains(c.Exporters, exporter) {
 		return nil

@@ -11,14 +11,14 @@ import (
 	"github.com/hookspan/hookspan/internal/redact"
 )
 
-// answers are what the destinations have answered to this process, the last of
-// each. They are written down when it is done.
+// answers are the last answers of the destinations to this process. They are
+// written when it ends.
 type answers struct {
 	mu   sync.Mutex
 	last map[string]deliver.Answer
 }
 
-// note keeps the last answer. What could not even be set up was not tried.
+// note keeps an answer in place of the one before.
 func (w *answers) note(name string, a deliver.Answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -31,7 +31,7 @@ func (w *answers) note(name string, a deliver.Answer) {
 	w.last[name] = a
 }
 
-// write writes the answers down.
+// write stores the answers in the state folder.
 func (w *answers) write(dir string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,8 +42,8 @@ func (w *answers) write(dir string) error {
 	return errors.Join(errs...)
 }
 
-// noteAnswers has a pipeline note what destinations beyond the local store
-// answer.
+// noteAnswers makes a pipeline record the answers of all destinations except the
+// local store. One that could not be set up was not tried and has none.
 func (a *app) noteAnswers(p *pipeline, clean *redact.Redactor) {
 	var w answers
 	p.Answered = func(name string, err error) {
@@ -59,7 +59,7 @@ func (a *app) noteAnswers(p *pipeline, clean *redact.Redactor) {
 		w.note(name, got)
 	}
 	p.close = append(p.close, func() error {
-		// Nothing but the words of status and doctor depends on it.
+		// Only what status and doctor print depends on it.
 		_ = w.write(a.cfg.StateDir)
 		return nil
 	})
@@ -70,9 +70,8 @@ type notSetUp struct{ error }
 
 func (n notSetUp) Unwrap() error { return n.error }
 
-// answered is what a destination answered last at its present address, or nil if
-// it was not tried there. other is the address that was tried last, where that
-// is another one.
+// answered is the last answer of a destination at its present address. It is nil if
+// that was not tried; then other is the address that was tried last, if any.
 func (a *app) answered(name string) (last *deliver.Answer, other string) {
 	all, err := deliver.Answers(a.cfg.StateDir, name)
 	if err != nil || len(all) == 0 {
@@ -85,7 +84,7 @@ func (a *app) answered(name string) (last *deliver.Answer, other string) {
 	return nil, all[0].Target
 }
 
-// ago is how long ago something was, roughly.
+// ago is how long ago t was, in its largest unit.
 func (a *app) ago(t time.Time) string {
 	switch d := a.now().Sub(t); {
 	case d < time.Minute:

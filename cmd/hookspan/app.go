@@ -41,7 +41,7 @@ type app struct {
 	cfg    *config.Config
 	cfgErr error
 	log    logfile.Log
-	// cleaner removes secrets from what hooks' commands hold and print; see clean.
+	// cleaner removes secrets from the user's hooks' commands and output; see clean.
 	cleaner *redact.Redactor
 	// byHand reports that a person asked for a delivery.
 	byHand bool
@@ -135,8 +135,8 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 	return 1
 }
 
-// message is an error's text with the errors that are joined in it behind one
-// another, which Join puts on lines of their own.
+// message is an error's text on one line: errors.Join puts a line's end between
+// its errors, message a semicolon.
 func message(err error) string {
 	text := err.Error()
 	var joined interface{ Unwrap() []error }

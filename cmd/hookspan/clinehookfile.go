@@ -110,7 +110,7 @@ func (a *app) clineHookOrder(f clineHookFlags) error {
 			return err
 		}
 		a.warnf("%s", printable(err.Error()))
-		a.hint("mend the file by hand; nothing was done to it")
+		a.hint("fix the file by hand; nothing was changed")
 		return exitBadFile
 	}
 	state := "disabled"

@@ -37,8 +37,8 @@ func (a *app) doctorCmd() *cobra.Command {
 		Use: "doctor", Short: "Diagnose problems that keep traces from appearing",
 		Long: `Look at the hooks, the settings, the spool, the log and the state of delivery, and
 say what is wrong and what to do about it. Nothing is sent; hookspan test does that.
-Of each destination it says when it was tried last and what came of it. The exit
-code is 1 when there is a problem.`,
+For each destination it reports the last try and its result. The exit code is 1 when
+there is a problem.`,
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := a.examine(cmd.Context())
@@ -80,17 +80,17 @@ func (a *app) examine(ctx context.Context) []finding {
 	}
 	out = append(out, a.examineState(ctx)...)
 	for _, p := range config.Problems(a.cfgErr) {
-		add("problem", p.Error(), "set it right; hookspan config shows what is in force in its place")
+		add("problem", p.Error(), "correct it; hookspan config shows the value in force instead")
 	}
 	if a.cfgErr == nil {
 		add("ok", "every setting is valid", "")
 	}
 	clean, err := a.redactor()
 	if err != nil {
-		add("problem", message(err), "nothing is delivered until that file is right")
+		add("problem", message(err), "nothing is delivered until that file is fixed")
 	}
 	if statusErr != nil {
-		add("problem", message(statusErr), "nothing more can be looked at until that is readable")
+		add("problem", message(statusErr), "fix that first; the other checks need it")
 		return out
 	}
 	out = append(out, a.examineHooks(st)...)
@@ -184,7 +184,7 @@ func (a *app) examineHooks(st *status) []finding {
 // recordingHint says how to have events recorded again.
 func recordingHint(why string) string {
 	if strings.Contains(why, ".hookspan.env") {
-		return "take the line out of that file, if you want this project's tasks"
+		return "remove that line to record this project's tasks"
 	}
 	return "unset the variable; hookspan config says where it is set"
 }
@@ -273,7 +273,7 @@ func examineSettings(s *install.ClaudeSettings) []finding {
 		hint += " --scope " + string(s.Scope) + " --project " + s.Project
 	}
 	if s.Err != nil {
-		return []finding{{"problem", s.Err.Error(), "Claude Code runs no hooks from a file that it cannot read: mend it, then " + hint}}
+		return []finding{{"problem", s.Err.Error(), "Claude Code runs no hooks from a file that it cannot read: fix it, then " + hint}}
 	}
 	var out []finding
 	for _, state := range []install.State{install.StateStale, install.StateMissing, install.StateEdited} {

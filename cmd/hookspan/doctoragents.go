@@ -7,8 +7,8 @@ import (
 	"github.com/hookspan/hookspan/internal/hookproc"
 )
 
-// otherAgentsFor is how long the doctor mentions an agent that ran another's
-// hooks.
+// otherAgentsFor is how long the doctor mentions an agent that ran hooks which
+// were installed for another.
 const otherAgentsFor = 30 * 24 * time.Hour
 
 // examineOtherAgents names the agents that run hooks which were installed for
@@ -20,9 +20,9 @@ func (a *app) examineOtherAgents() []finding {
 			continue
 		}
 		out = append(out, finding{
-			"note", fmt.Sprintf("%s runs the entries of %s, last on %s; of its sessions nothing is recorded",
+			"note", fmt.Sprintf("%s runs %s too, last on %s; its sessions are not recorded",
 				agentName(o.Agent), o.Program, o.Last.Local().Format(time.DateOnly)),
-			"hookspan does not support that agent yet; the entries do it no harm",
+			"hookspan does not support that agent yet; running the program does it no harm",
 		})
 	}
 	return out

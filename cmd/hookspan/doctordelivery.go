@@ -8,8 +8,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 )
 
-// examineDelivery says of each destination when it was tried last and what came
-// of it.
+// examineDelivery reports for each destination the last try and its result.
 func (a *app) examineDelivery(st *status) []finding {
 	var out []finding
 	if len(st.Destinations) == 0 {
@@ -19,9 +18,11 @@ func (a *app) examineDelivery(st *status) []finding {
 		d := &st.Destinations[i]
 		switch {
 		case d.Off != "":
-			continue // a wrong setting, which has been named
+			continue // examine names the wrong setting
+		case d.Name == config.ExporterStore && d.Stored == nil:
+			continue // examineState names the fault
 		case d.Fault != "":
-			out = append(out, finding{"problem", d.Name + " gets nothing: " + d.Fault, "what is for it waits; set that right, then run 'hookspan test'"})
+			out = append(out, finding{"problem", d.Name + " gets nothing: " + d.Fault, "its traces wait; fix that, then run 'hookspan test'"})
 		default:
 			out = append(out, a.examineAnswer(d))
 		}
@@ -90,26 +91,25 @@ func (a *app) examineStripped(st *status) []finding {
 	if !st.claude.Present() || len(a.cfg.Exporters) > 0 && !slices.Contains(a.cfg.Exporters, config.ExporterOTLP) {
 		return nil
 	}
-	const general, traces = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	hint := "set it in " + a.envFile()
-	set := false
-	for _, name := range []string{traces, general} {
-		switch a.cfg.Source(name) {
-		case config.Environment:
+	names := []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"}
+	if slices.ContainsFunc(names, a.cfg.InFile) {
+		return nil
+	}
+	for _, name := range names {
+		if a.cfg.Source(name) == config.Environment {
 			return []finding{{
 				"problem", name + " is set in the environment alone: Claude Code removes OTEL_* from what it gives its hooks, so its traces do not go there by themselves", hint,
 			}}
-		case config.File:
-			set = true
 		}
 	}
 	where := st.claude.Endpoint
-	if set || where == "" {
+	if where == "" {
 		return nil
 	}
 	level := "problem"
 	if st.claude.Telemetry != "" {
-		level = "note" // it is for Claude Code's own telemetry, perhaps for that alone
+		level = "note" // it may be meant for Claude Code's own telemetry alone
 	}
 	return []finding{{level, "the OTLP endpoint in the env of " + where + " does not reach hookspan: Claude Code removes OTEL_* from what it gives its hooks", hint}}
 }

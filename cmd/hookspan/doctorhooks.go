@@ -114,7 +114,7 @@ func (a *app) examineOwnHooks(st *status) []finding {
 func (a *app) examineHooksFile(s clinehooks.Source, all clinehooks.Sources) []finding {
 	switch {
 	case s.Err != nil:
-		return []finding{{"problem", s.Err.Error(), "no hook in it runs: mend it; hookspan hooks list shows whether it can be read"}}
+		return []finding{{"problem", s.Err.Error(), "no hook in it runs: fix it; hookspan hooks list shows whether it can be read"}}
 	case !s.Trusted:
 		return []finding{{
 			"note", s.Path + ": its hooks do not run: you have not trusted this content",

@@ -22,16 +22,16 @@ import (
 // they do not add up; later hooks take over after that.
 const linger = 45 * time.Second
 
-// The time that one flush may take: what is left then is kept, and the next one
-// goes on with it. A destination that is slow for each of many sessions must not
-// hold a process, and those that later tasks start, without end.
+// The time limits of one flush; the next one delivers what is left. A destination
+// that is slow for each of many sessions must not keep a process, and those that
+// later tasks start, for ever.
 const (
 	detachedLimit = 10 * time.Minute
 	byHandLimit   = time.Hour
 )
 
-// endGrace is how long what does not look at its context, such as a disk that
-// hangs, is waited for after a signal or the limit.
+// endGrace is how long a flush waits, after a signal or at its limit, for work that
+// does not watch its context, such as a write to a disk that hangs.
 const endGrace = 2 * time.Second
 
 type flushFlags struct {
@@ -44,12 +44,11 @@ func (a *app) flushCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flush",
 		Short: "Deliver what is waiting, now",
-		Long: `Deliver the traces that are waiting to each destination, at once, whatever next
-try is stored, and once more what a destination refused before. Hooks start a
-delivery by themselves when a task ends; by hand it is for after an outage, after
-mending a setting, or to see what a destination answers. The exit code is 1 when
-something still waits or was refused. A signal ends it at once, and so does an
-hour: what is left is kept.`,
+		Long: `Deliver the traces that are waiting to each destination, without regard to the next
+try that is scheduled, and send again what a destination rejected before. Hooks start
+a delivery when a task ends; run this after an outage, after fixing a setting, or to
+see what a destination answers. The exit code is 1 when something still waits or was
+rejected. It ends at once on a signal, and after an hour; what is left is kept.`,
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.flush(cmd, f) },
 	}
@@ -71,7 +70,7 @@ func (a *app) flush(cmd *cobra.Command, f flushFlags) error {
 	if a.byHand = !f.detached; f.detached {
 		limit = detachedLimit
 	}
-	// A second signal does not wait for anything.
+	// A second signal ends the process at once.
 	defer context.AfterFunc(cmd.Context(), func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	ctx, cancel := context.WithTimeout(cmd.Context(), limit)
 	defer cancel()
@@ -86,9 +85,9 @@ func (a *app) flush(cmd *cobra.Command, f flushFlags) error {
 	return err
 }
 
-// promptly returns f's error, or that of the context if f does not end within the
-// grace after it. The process is to end then: that frees f's locks, and what f
-// has not noted as delivered is delivered again.
+// promptly returns f's error, or the context's error if f has not returned within
+// the grace after the context ended. Then the process must end: that frees f's
+// locks, and what f has not recorded as delivered is delivered again.
 func promptly(ctx context.Context, grace time.Duration, f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -253,10 +252,10 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 			a.hint("a hook started where they were recorded delivers them; --other-settings does so here, with the settings of here")
 		}
 		if waiting > 0 {
-			a.hint("what waits is kept, and later hooks try again; once it is mended: hookspan flush")
+			a.hint("what waits is kept, and later hooks try again; fix the cause, then run 'hookspan flush' to send it now")
 		}
 		if parked > 0 {
-			a.hint("what was refused is kept and not sent again by itself; once it is mended: hookspan flush")
+			a.hint("what was rejected is kept, and only 'hookspan flush' sends it again: fix the cause first")
 		}
 	}
 	if waiting > 0 || parked > 0 || broken {
@@ -283,7 +282,7 @@ func summary(r deliver.Result) string {
 		parts = append(parts, plural(r.Waiting, "trace")+" waiting")
 	}
 	if r.Parked > 0 {
-		parts = append(parts, plural(r.Parked, "trace")+" refused for good")
+		parts = append(parts, plural(r.Parked, "trace")+" rejected")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/hookspan/hookspan/internal/hookfile"
 )
 
-// checkHooks says what in a file with hooks will not work, without the secrets in
-// it. project is the folder of the project whose hooks they are, empty for the
-// user's own. others are the files that count besides.
+// checkHooks lists what in a file with hooks will not work, without secrets.
+// project is the folder of the project that the hooks belong to, empty for the
+// user's own. others are the other files that apply.
 func (a *app) checkHooks(f *hookfile.File, project string, others clinehooks.Sources) []hookfile.Problem {
 	place := hookcheck.Place{
 		Project: project, Home: a.home, GOOS: a.goos, Path: a.getenv("PATH"), Tools: claudeform.ToolNames(),
@@ -21,7 +21,7 @@ func (a *app) checkHooks(f *hookfile.File, project string, others clinehooks.Sou
 		place.Shell = filepath.Base(sh)
 	}
 	if a.goos == "darwin" {
-		place.Shell = "bash" // by the name of sh
+		place.Shell = "bash" // which macOS installs as sh
 	}
 	for _, kv := range others.Environ(nil) {
 		name, value, _ := strings.Cut(kv, "=")
@@ -34,7 +34,7 @@ func (a *app) checkHooks(f *hookfile.File, project string, others clinehooks.Sou
 	return list
 }
 
-// checkSource is checkHooks for a file that is in its place.
+// checkSource is checkHooks for one of the files that apply.
 func (a *app) checkSource(s clinehooks.Source, all clinehooks.Sources) []listedProblem {
 	project := ""
 	if s.Project {

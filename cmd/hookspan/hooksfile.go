@@ -60,7 +60,7 @@ func openHooks(path string, project bool) (*hooksFile, error) {
 		return f, nil
 	}
 	if f.parsed, err = hookfile.Parse(path, f.data); err != nil {
-		return nil, hinted{err, "nothing was done to the file: mend it at that place and run this again"}
+		return nil, hinted{err, "nothing was done to the file: fix it at that place and run this again"}
 	}
 	return f, nil
 }
@@ -88,8 +88,8 @@ func (f *hooksFile) follow() error {
 	return nil
 }
 
-// diff shows what would change, in the unified form. shown is a text as it is
-// shown.
+// diff is the change in the unified form. shown returns a text without what must
+// not be printed.
 func (f *hooksFile) diff(after []byte, shown func([]byte) []byte) string {
 	d := diff.Diff(f.path, shown(f.data), f.path, shown(after))
 	// The first line repeats the names.
@@ -185,8 +185,8 @@ func (a *app) saveHooks(f *hooksFile, after []byte, theirs, dryRun bool) (bool, 
 	return true, nil
 }
 
-// bare reports that the file holds no hook, not even one that does not run here,
-// and gives none a variable.
+// bare reports that the file holds neither a hook, not even one that does not run
+// here, nor a variable.
 func (f *hooksFile) bare() bool {
 	return len(f.parsed.Handlers) == 0 && len(f.parsed.Problems) == 0 && len(f.parsed.Env) == 0
 }

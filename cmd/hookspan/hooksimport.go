@@ -188,7 +188,8 @@ func (a *app) importEnv(path, project string, vars []hookfile.Variable, to []byt
 	return to, nil
 }
 
-// claudeProject is the project whose settings of Claude Code a file is, or empty.
+// claudeProject is the folder of the project that a settings file of Claude Code
+// belongs to, or empty for any other file.
 func (a *app) claudeProject(path string) string {
 	full, err := filepath.Abs(path)
 	if dir := filepath.Dir(full); err == nil && filepath.Base(dir) == ".claude" && !slices.Contains(a.claudeSettings(""), full) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -23,10 +22,9 @@ when a later tool reads a missing file, whatever any hook answers; in VS Code th
 not seen. To take the hook file back: hookspan install cline --pre-tool-use=false.
 The CLI 3 has neither fault.`
 
-// preToolUseHeard reports where hookspan receives calls before they run: in the
-// folders that every Cline reads or the editors do, and in those of the SDK. At
-// least one hook of hookspan's, for whatever event, makes it anything. A hook that
-// is switched off in Cline's Hooks tab still runs on the SDK.
+// preToolUseHeard reports where hookspan receives calls before they run: from Cline
+// in editors, and from the SDK. anything reports that it has a hook there for any
+// event. The SDK also runs a hook that is switched off in Cline's Hooks tab.
 func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, anything bool) {
 	for _, h := range r.Hooks {
 		runs := h.State == install.StateOurs || h.State == install.StateStale
@@ -71,7 +69,7 @@ func trustedGuards(s clinehooks.Sources) bool { return guards(s.Handlers()) }
 // guardInPlace reports that a hook of the user's runs before tool calls, and that
 // Cline in editors has the hook file for it.
 func (a *app) guardInPlace(ctx context.Context, project string) (bool, error) {
-	if !trustedGuards(a.hookSources(cmp.Or(project, here()))) {
+	if !needsGuard(a.guardsOf(), project) {
 		return false, nil
 	}
 	report, err := a.hooks(ctx)
@@ -159,12 +157,13 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 
 // guardsOf are the projects' folders that have a guard, an empty name for the
 // user's own file. Of a project's file that the user trusts, or did before it
-// changed, every guard counts: it may run again.
+// changed, every guard counts: it may run again. So does a file that cannot be
+// read, which may hold one.
 func (a *app) guardsOf() map[string]bool {
 	out := map[string]bool{}
 	note := func(project string) {
 		for _, s := range a.hookSources(project) {
-			if s.File != nil && s.Project == (project != "") && guards(s.File.Handlers) {
+			if s.Project == (project != "") && (s.File == nil || guards(s.File.Handlers)) {
 				out[project] = true
 			}
 		}
@@ -176,8 +175,14 @@ func (a *app) guardsOf() map[string]bool {
 	return out
 }
 
-// releaseHookFiles takes PreToolUse hook files away that were installed for hooks
-// of the user's and that none needs any more, and says so.
+// needsGuard reports that one of the guards needs PreToolUse in the folders of a
+// project, or with an empty name in those of the user, which count in all projects.
+func needsGuard(guards map[string]bool, project string) bool {
+	return guards[""] || guards[project] || project == "" && len(guards) > 0
+}
+
+// releaseHookFiles removes the PreToolUse hook files that were installed for the
+// user's hooks and that none of them needs any more, and says so.
 func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 	projects, err := install.ForHooks(a.system())
 	if err != nil || len(projects) == 0 {
@@ -185,7 +190,7 @@ func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 	}
 	needed := a.guardsOf()
 	for _, project := range projects {
-		if needed[""] || needed[project] || project == "" && len(needed) > 0 {
+		if needsGuard(needed, project) {
 			continue
 		}
 		if leave {
@@ -200,8 +205,8 @@ func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 	return nil
 }
 
-// releaseFrom takes PreToolUse out of the folders of a project, or with an empty
-// one of the user.
+// releaseFrom removes PreToolUse from the folders of a project, or with an empty
+// name from the user's.
 func (a *app) releaseFrom(ctx context.Context, project string) error {
 	binary, err := a.hookBinary("")
 	if err != nil {

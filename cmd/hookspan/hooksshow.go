@@ -8,8 +8,8 @@ import (
 	"github.com/hookspan/hookspan/internal/hookfile"
 )
 
-// showHooks prints all that a file with hooks starts and sets, for a decision
-// whether to trust it. Secrets alone are left out.
+// showHooks prints everything that a file with hooks starts and sets, so that the
+// user can decide whether to trust it. Only secrets are left out.
 func (a *app) showHooks(f *hookfile.File, problems []hookfile.Problem) {
 	if f.Disabled {
 		a.printf("  disableAllHooks is set: none of these runs as long as it is\n")
@@ -28,7 +28,7 @@ func (a *app) showHooks(f *hookfile.File, problems []hookfile.Problem) {
 	}
 }
 
-// showHook prints one hook whole.
+// showHook prints all members of one hook.
 func (a *app) showHook(h hookfile.Handler) {
 	a.printf("  line %d: %s, matcher %s, type %s\n", h.Line, printable(h.Event), printable(matcherText(h.Matcher)), printable(h.Type))
 	member := func(name, text string) {
@@ -64,7 +64,7 @@ func (a *app) showHook(h hookfile.Handler) {
 	}
 }
 
-// showText prints a text behind a head, its further lines below the first.
+// showText prints a text after a head, its further lines indented below the first.
 func (a *app) showText(head, text string) {
 	for line := range strings.Lines(a.clean(text)) {
 		a.printf("%s%s\n", head, printable(strings.TrimSuffix(line, "\n")))

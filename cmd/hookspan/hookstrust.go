@@ -128,7 +128,7 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 		}
 	}
 	if _, err := hookfile.Parse(path, f.data); err != nil {
-		return hinted{err, "nothing was trusted: mend the file first"}
+		return hinted{err, "nothing was trusted: fix the file first"}
 	}
 	a.printf("%s\n", printable(path))
 	a.showHooks(f.parsed, a.checkHooks(f.parsed, projectOf(path), a.hookSources("")))
@@ -149,8 +149,8 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 	return nil
 }
 
-// consent asks whether what was shown may run. Without a terminal to ask on, the
-// user has to have said so.
+// consent asks whether what was shown may run. Without a terminal it fails, unless
+// the user has said yes already.
 func (a *app) consent(path string, yes bool) error {
 	if yes {
 		return nil

@@ -65,7 +65,7 @@ everything.`,
 	cmd.Flags().StringVar(&f.since, "since", "", "only what ended since then: 30d, 12h, or a day such as 2026-01-31")
 	cmd.Flags().StringArrayVar(&f.sessions, "session", nil, "only this session, by the agent's own id (may be repeated)")
 	cmd.Flags().StringSliceVar(&f.to, "to", nil, "only to these of the configured destinations, separated by commas")
-	cmd.Flags().BoolVar(&f.again, "again", false, "import, too, what the local store has removed after HOOKSPAN_RETENTION")
+	cmd.Flags().BoolVar(&f.again, "again", false, "also import what the local store removed after HOOKSPAN_RETENTION")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "send nothing, say what would be sent")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
 	return cmd
@@ -320,11 +320,11 @@ func (a *app) importSummary(rep *importer.Report) {
 		a.warnf("session %s was not imported: %s", printable(filepath.Base(u.Session)), printable(u.Error))
 	}
 	if waiting > 0 {
-		a.hint("what waits is not kept; once it is mended, the same import sends what is left")
+		a.hint("what waits is not kept; fix the cause, then run the same import again: it sends what is left")
 	}
 }
 
-// days is a duration in days where it is whole ones.
+// days is a duration, in days where they are whole.
 func days(d time.Duration) string {
 	if d%(24*time.Hour) == 0 {
 		return plural(int(d/(24*time.Hour)), "day")
@@ -341,7 +341,7 @@ func importSent(d importer.Delivered) string {
 		parts = append(parts, plural(d.Waiting, "trace")+" waiting")
 	}
 	if d.Refused > 0 {
-		parts = append(parts, plural(d.Refused, "trace")+" refused for good")
+		parts = append(parts, plural(d.Refused, "trace")+" rejected")
 	}
 	return strings.Join(parts, "; ")
 }

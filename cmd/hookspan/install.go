@@ -97,7 +97,7 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 	}
 	foreign := len(plan.Foreign())
 	if foreign > 0 && !f.chain {
-		a.printf("\n%s of yours in the way: left as found, so hookspan does not hear of these events there.\n"+
+		a.printf("\n%s of yours in the way: left as found, so these events are not recorded there.\n"+
 			"hookspan install cline --chain runs yours as well and merges both answers.\n", plural(foreign, "hook"))
 	}
 	if n := len(plan.Edited()); n > 0 {

@@ -15,7 +15,7 @@ import (
 
 func main() {
 	hookproc.OwnFiles()
-	// net/http logs what a server sends unasked; errors say it here.
+	// net/http logs unsolicited responses; here errors report them.
 	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -74,8 +74,8 @@ type destination struct {
 	// Off says why the destination gets nothing, Fault why it cannot be set up.
 	Off   string `json:"off,omitempty"`
 	Fault string `json:"fault,omitempty"`
-	// Target is its address, Tried and Taken are when something was sent there
-	// last and when it was taken last, and Error is what came of the last try.
+	// Target is its address. Tried and Taken are the times of the last try there and
+	// of the last successful one, Error is the error of the last try.
 	Target string    `json:"target,omitempty"`
 	Tried  time.Time `json:"tried,omitzero"`
 	Taken  time.Time `json:"taken,omitzero"`
@@ -174,7 +174,7 @@ func (a *app) status(ctx context.Context) (*status, error) {
 	return st, a.spoolStatus(st)
 }
 
-// destination is what is known of a destination without its sessions.
+// destination describes a destination, without the sessions in the spool.
 func (a *app) destination(ctx context.Context, name string) destination {
 	d := destination{Name: name, Target: a.target(name)}
 	if name == config.ExporterStore {
@@ -192,10 +192,10 @@ func (a *app) destination(ctx context.Context, name string) destination {
 	return d
 }
 
-// storeCounts counts the local store, or gives nil where there is none or it cannot be
-// read, of which doctor tells.
+// storeCounts counts what is in the local store. It is nil where the store cannot be
+// read; examineState says why.
 func (a *app) storeCounts(ctx context.Context) *storeCounts {
-	if _, err := os.Stat(a.cfg.StorePath()); err != nil {
+	if _, err := os.Stat(a.cfg.StorePath()); errors.Is(err, fs.ErrNotExist) {
 		return &storeCounts{}
 	}
 	s, err := store.Open(ctx, a.cfg.StorePath())
@@ -321,7 +321,7 @@ func (a *app) printDestination(d *destination) {
 	}
 }
 
-// standing says how the last try went.
+// standing is the result of the last try.
 func (a *app) standing(d *destination) string {
 	switch {
 	case d.Name == config.ExporterStore && d.Stored == nil:
@@ -343,7 +343,7 @@ func (a *app) standing(d *destination) string {
 	return fmt.Sprintf("not tried yet at %s: hookspan test", d.Target)
 }
 
-// said is what came of the last try, and where.
+// said is the error of the last try, with the address.
 func (d *destination) said() string {
 	text := strings.TrimPrefix(strings.TrimPrefix(d.Error, d.Name+": "), d.Name+" ")
 	if !strings.Contains(text, d.Target) {

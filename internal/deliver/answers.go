@@ -17,11 +17,11 @@ import (
 type Answer struct {
 	// Target is the address, without a credential.
 	Target string `json:"target"`
-	// Tried is when something was sent there last, Taken when it was taken last;
+	// Tried is the time of the last try, Taken that of the last successful one;
 	// zero if never.
 	Tried time.Time `json:"tried"`
 	Taken time.Time `json:"taken,omitzero"`
-	// Error is what came of the last try, empty where it was taken.
+	// Error is the error of the last try, empty if it succeeded.
 	Error string `json:"error,omitempty"`
 }
 
@@ -43,9 +43,9 @@ func answersPath(dir, destination string) string {
 	return filepath.Join(dir, "answers-"+destination+".json")
 }
 
-// Answers are the last answers of a destination that are noted in dir, one for
-// each address, the newest first. A file that is missing, damaged or of another
-// version says nothing: it is for people, and nothing depends on it.
+// Answers returns the last answers of a destination that are recorded in dir, one
+// for each address, the newest first. A file that is missing, damaged or of another
+// version counts as empty: no delivery depends on it.
 func Answers(dir, destination string) ([]Answer, error) {
 	b, err := regular.Read(answersPath(dir, destination), regular.Options{Max: maxAnswers})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,9 +61,9 @@ func Answers(dir, destination string) ([]Answer, error) {
 	return f.Answers, nil
 }
 
-// NoteAnswer notes in dir what a destination answered, in place of what it
-// answered at this address before. Of two processes that note at once the later
-// one counts.
+// NoteAnswer records in dir what a destination answered, in place of its former
+// answer at this address. Of two processes that record at the same time the later
+// one wins.
 func NoteAnswer(dir, destination string, a Answer) error {
 	all, err := Answers(dir, destination)
 	if err != nil {
@@ -83,7 +83,7 @@ func NoteAnswer(dir, destination string, a Answer) error {
 	return replaceFile(answersPath(dir, destination), b)
 }
 
-// replaceFile puts a new file of mode 0600 in the place of path.
+// replaceFile replaces a file in one step by a new one of mode 0600.
 func replaceFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.tmp")
 	if err != nil {

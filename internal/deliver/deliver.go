@@ -54,7 +54,7 @@ type Deliverer struct {
 	// Stored reads a trace back from the local store, for what a destination
 	// refused and is to be sent again. If nil, that is not sent again.
 	Stored func(ctx context.Context, trace string) (tracetest.SpanStubs, error)
-	// KeepRefused leaves what a destination refused for good in the log and tries
+	// KeepRefused leaves what a destination rejected in the log and tries
 	// it again now and then, for when there is no local store to send it from.
 	KeepRefused bool
 	// SyncLog makes the log durable before anything of it is sent.
@@ -69,8 +69,8 @@ type Deliverer struct {
 	// Log takes one line; if nil, it is dropped.
 	Log func(line string)
 	// Answered is called after each call of an exporter with its error, or nil,
-	// unless the caller went away meanwhile; if nil, nothing is reported. Calls
-	// may come from several goroutines.
+	// unless the caller's context ended meanwhile; if nil, nothing is reported.
+	// Calls may come from several goroutines.
 	Answered func(destination string, err error)
 	// Progress is called after each session a destination is through with; if
 	// nil, nothing is told. Calls may come from several goroutines.
@@ -80,7 +80,7 @@ type Deliverer struct {
 // Pass says how one delivery treats what is not due by itself.
 type Pass struct {
 	// Force tries destinations at once, whatever next try is stored, and sends
-	// again what they refused for good.
+	// again what they rejected.
 	Force bool
 	// Wait waits for other processes that deliver the same sessions. Without
 	// it these sessions are left to them.
@@ -99,7 +99,7 @@ type Result struct {
 	Runs  int `json:"runs"`
 	Spans int `json:"spans"`
 	// Waiting counts the runs that are due but not delivered, Parked those that
-	// were refused for good in this pass. A pass that is not forced counts a
+	// were rejected in this pass. A pass that is not forced counts a
 	// session whose next try is not due as one run, and of a long log that was not
 	// taken the runs in its first part alone.
 	Waiting int `json:"waiting"`
@@ -387,14 +387,14 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: len(q.spans), Error: err.Error()})
 			res.Parked++
 			res.fail(err)
-			d.logf("%s: trace %s refused for good: %v", dst.Name, r.Trace, err)
+			d.logf("%s: trace %s rejected: %v", dst.Name, r.Trace, err)
 		} else {
 			st.delivered(q.n, len(q.spans), refused.spans)
 			res.Runs += q.n
 			res.Spans += len(q.spans) - refused.spans
 		}
 		if err == nil && refused.spans > 0 {
-			err := fmt.Errorf("trace %s: %d of %d spans refused for good: %w", r.Trace, refused.spans, len(q.spans), refused.why)
+			err := fmt.Errorf("trace %s: %d of %d spans rejected: %w", r.Trace, refused.spans, len(q.spans), refused.why)
 			res.fail(err)
 			d.logf("%s: %v", dst.Name, err)
 		}
@@ -404,7 +404,7 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 }
 
 // Send exports the spans of one run outside any session's log, such as those of
-// an import, and returns how many of them were refused for good. An error may
+// an import, and returns how many of them were rejected. An error may
 // implement Retryable() bool: then it can be tried again.
 func (d *Deliverer) Send(ctx context.Context, dst *Destination, spans tracetest.SpanStubs) (refused int, err error) {
 	r, err := d.export(ctx, dst, spans)

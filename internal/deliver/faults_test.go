@@ -20,7 +20,7 @@ type fate uint8
 
 const (
 	retried   fate = iota // everything waits and comes at the next try
-	parked                // that run alone is refused for good
+	parked                // that run alone is rejected
 	halfTaken             // the run counts as delivered without some spans
 )
 

@@ -16,7 +16,7 @@ import (
 )
 
 // machine is the model: what was stored, what each destination took and what it
-// refused for good. Its law is that nothing is lost between the two ends:
+// rejected. Its law is that nothing is lost between the two ends:
 // stored and ended = taken + refused + still waiting.
 type machine struct {
 	*bench
@@ -39,7 +39,7 @@ type party struct {
 	memory
 	name  string
 	batch int
-	// refused are the traces it refused for good.
+	// refused are the traces it rejected.
 	refused map[string]bool
 }
 

@@ -86,14 +86,14 @@ const (
 	httpPort = "4318"
 )
 
-// grpc says what to set where a gRPC server was met.
+// grpc says what to set where a gRPC server answered.
 func (t *answers) grpc(scheme string) string {
 	return "; hookspan sends OTLP over HTTP, which mostly has port " + httpPort +
 		": set OTEL_EXPORTER_OTLP_ENDPOINT=" + scheme + "://" + net.JoinHostPort(t.endpoint.Hostname(), httpPort)
 }
 
-// read classifies an answer, of which broken says why the body is not whole; nil
-// means that the spans were taken.
+// read classifies an answer; broken is the error of reading its body. It returns nil
+// where the spans were taken.
 func (t *answers) read(resp *http.Response, body []byte, broken error) *Error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	code := resp.StatusCode
@@ -114,7 +114,7 @@ func (t *answers) read(resp *http.Response, body []byte, broken error) *Error {
 	case strings.HasPrefix(kind, "application/grpc"):
 		return &Error{Err: fmt.Errorf("otlp %s: %s: a gRPC server answered%s", t.endpoint, resp.Status, t.grpc(t.endpoint.Scheme))}
 	case errors.As(broken, &e) && e.Kind == outbound.TooLong:
-		// Of a failure the status counts, of a success the whole of it.
+		// For a failure the status is enough; a success must be read whole.
 		if success {
 			return &Error{Err: fmt.Errorf("otlp %s: %s: this is no OTLP receiver's answer: %w: check the endpoint", t.endpoint, resp.Status, broken)}
 		}
@@ -156,14 +156,15 @@ var words = []string{"ok", "success", "accepted", "null", "true"}
 
 // taken reads a success's body: the response message, as protobuf or JSON whatever
 // its type says, or one of the forms that backends are known to send in its place.
-// An error says that the body is none of a receiver of traces. The partial success
+// The error says that no receiver of traces sends such a body. The partial success
 // is nil where there is none.
 func taken(kind string, body []byte) (*coltracepb.ExportTracePartialSuccess, error) {
 	text := bytes.TrimSpace(body)
 	var r coltracepb.ExportTraceServiceResponse
 	protobuf := kind == "application/x-protobuf" || kind == "application/protobuf"
 	switch {
-	case protobuf && proto.Unmarshal(body, &r) == nil:
+	// Without the type, only a message of known members is one: much decodes.
+	case proto.Unmarshal(body, &r) == nil && (protobuf || r.PartialSuccess != nil && len(r.ProtoReflect().GetUnknown()) == 0):
 	case len(text) == 0, slices.Contains(words, strings.ToLower(strings.Trim(string(text[:min(len(text), 12)]), `"`))):
 		return nil, nil
 	case text[0] == '{':
@@ -186,7 +187,7 @@ func taken(kind string, body []byte) (*coltracepb.ExportTracePartialSuccess, err
 	return r.GetPartialSuccess(), nil
 }
 
-// reportsError reports a member with which services say in a 200 that they failed.
+// reportsError reports whether a member of a 200's body says that the service failed.
 func reportsError(name, value string) bool {
 	switch strings.ToLower(name) {
 	case "error", "errors":

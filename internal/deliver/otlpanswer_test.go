@@ -59,6 +59,9 @@ func TestAnswersThatTookTheSpans(t *testing.T) {
 		{"a plain number, a charset, members of the future", jsonType + "; charset=utf-8", `{"partialSuccess":{"rejectedSpans":3},"x":[1]}`, 3},
 		{"spans rejected", protobuf, "\x0a\x06\x08\x03\x12\x02no", 3},
 		{"spans rejected, of a length that reads as white space and a brace", protobuf, partialOf(t, 3, strings.Repeat("n", 119)), 3},
+		{"spans rejected, without a type", "", "\x0a\x06\x08\x03\x12\x02no", 3},
+		{"spans rejected, a message that is called JSON", jsonType, "\x0a\x06\x08\x03\x12\x02no", 3},
+		{"an empty message without a type", "application/octet-stream", "\x0a\x00", 0},
 		{"a warning that rejects nothing", jsonType, `{"partialSuccess":{"errorMessage":"slow down"}}`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -67,7 +70,7 @@ func TestAnswersThatTookTheSpans(t *testing.T) {
 			case c.rejected == 0 && err != nil:
 				t.Errorf("error %v, want success", err)
 			case c.rejected != 0 && (err == nil || !err.Partial || err.Rejected != c.rejected || err.Retryable()):
-				t.Errorf("error %#v, want %d rejected for good", err, c.rejected)
+				t.Errorf("error %#v, want %d rejected", err, c.rejected)
 			}
 		})
 	}

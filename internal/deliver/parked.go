@@ -11,7 +11,7 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// resend sends what a destination refused for good once more, when a person
+// resend sends what a destination rejected once more, when a person
 // asks for it: the cause, such as a wrong key, may have been mended. The spans
 // come from the local store, since the session's log has moved on. What is
 // refused again stays parked.

@@ -64,7 +64,7 @@ func TestShortRunsGoTogether(t *testing.T) {
 	}
 }
 
-// TestOneRunAmongOthersIsRefused has a destination that refuses one run for good,
+// TestOneRunAmongOthersIsRefused has a destination that rejects one run,
 // or fails at it, wherever it stands among short runs.
 func TestOneRunAmongOthersIsRefused(t *testing.T) {
 	for _, answer := range []*Error{{Err: errTest, Permanent: true}, {Err: errTest, RunOnly: true}} {

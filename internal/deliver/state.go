@@ -42,11 +42,11 @@ type State struct {
 	Runs     int64 `json:"runs"`
 	Spans    int64 `json:"spans"`
 	Rejected int64 `json:"rejected,omitempty"`
-	// Parked are the runs the destination refused for good.
+	// Parked are the runs the destination rejected.
 	Parked []Parked `json:"parked,omitempty"`
 }
 
-// Parked is a run that a destination refused for good, such as with a 4xx. It
+// Parked is a run that a destination rejected, such as with a 4xx. It
 // is not sent again by itself, only when a person asks for it.
 type Parked struct {
 	Ref

@@ -269,7 +269,7 @@ func (im *Importer) sendOne(ctx context.Context, dst *deliver.Destination, spans
 		res.Runs++
 		res.Spans += len(spans) - refused
 		if refused > 0 {
-			res.fail(fmt.Errorf("trace %s: %d of %d spans refused for good", spans[0].SpanContext.TraceID(), refused, len(spans)))
+			res.fail(fmt.Errorf("trace %s: %d of %d spans rejected", spans[0].SpanContext.TraceID(), refused, len(spans)))
 		}
 	}
 	return nil

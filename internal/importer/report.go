@@ -24,7 +24,7 @@ type Report struct {
 	Spans       int       `json:"spans"`
 	First       time.Time `json:"first,omitzero"`
 	Last        time.Time `json:"last,omitzero"`
-	// KeptUntil is when the local store may remove what was due; zero where it
+	// KeptUntil is when the local store may remove what was imported; zero where it
 	// never does.
 	KeptUntil time.Time `json:"keptUntil,omitzero"`
 	// Skipped counts what was left out.
@@ -66,7 +66,7 @@ type Delivered struct {
 	// Waiting were not sent because the destination, or another one before the
 	// local store, did not take what should be tried again.
 	Waiting int `json:"waiting"`
-	// Refused were refused for good.
+	// Refused counts the traces that the destination rejected.
 	Refused int `json:"refused"`
 	// Errors are what went wrong, one line for each different text, at most ten.
 	Errors []string `json:"errors,omitempty"`

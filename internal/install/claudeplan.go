@@ -237,11 +237,11 @@ func planSettings(file claudeFile, m manifest, edit func(*settingsEdit) ([]Chang
 	rec.Path, rec.Scope, rec.Project = file.path, file.scope, file.project
 	e, err := openSettings(text, rec.Empty)
 	if err != nil {
-		return nil, fmt.Errorf("settings %q: %w: mend the file (Claude Code cannot read it either); nothing was changed", file.path, err)
+		return nil, fmt.Errorf("settings %q: %w: fix the file (Claude Code cannot read it either); nothing was changed", file.path, err)
 	}
 	changes, err := edit(e)
 	if err != nil {
-		return nil, fmt.Errorf("settings %q: %w: mend or remove it; nothing was changed", file.path, err)
+		return nil, fmt.Errorf("settings %q: %w: fix or remove it; nothing was changed", file.path, err)
 	}
 	rec.Empty = e.empty
 	out := &SettingsEdit{
@@ -337,7 +337,7 @@ func PlanClaudeUninstall(_ context.Context, sys System, o ClaudeOptions) (*Claud
 			}
 			continue
 		case err != nil && !recorded && !mentionsUs(file.path):
-			continue // not ours to mend
+			continue // not hookspan's to fix
 		case err != nil:
 			return nil, err
 		}

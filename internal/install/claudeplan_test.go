@@ -243,7 +243,7 @@ func TestClaudePlanRefuses(t *testing.T) {
 			writeFile(t, h.path(rel), "{\n  \"a\": 1,\n}", 0o600)
 		}, []string{"line 3, column 1", "after a comma"}},
 		"empty file":   {func(t *testing.T, h *home, _ *ClaudeOptions) { writeFile(t, h.path(rel), "", 0o600) }, []string{"the file is empty"}},
-		"hooks a list": {func(t *testing.T, h *home, _ *ClaudeOptions) { writeFile(t, h.path(rel), `{"hooks":[]}`, 0o600) }, []string{"hooks is an array, want an object", "mend or remove"}},
+		"hooks a list": {func(t *testing.T, h *home, _ *ClaudeOptions) { writeFile(t, h.path(rel), `{"hooks":[]}`, 0o600) }, []string{"hooks is an array, want an object", "fix or remove"}},
 		"event no list": {func(t *testing.T, h *home, _ *ClaudeOptions) {
 			writeFile(t, h.path(rel), `{"hooks":{"Stop":{}}}`, 0o600)
 		}, []string{"hooks.Stop is an object, want an array"}},

@@ -21,9 +21,9 @@ const (
 	OpUpdate Op = "update"
 	// OpKeep leaves a hook file of ours that is as it should be.
 	OpKeep Op = "keep"
-	// OpForeign leaves a file that is not ours.
-	OpForeign Op = "foreign"
-	// OpEdited leaves a hook file of ours that was edited, or one of a newer
+	// OpForeign leaves a file that is not hookspan's.
+	OpForeign Op = "skip"
+	// OpEdited leaves a hook file of hookspan's that was edited, or one of a newer
 	// hookspan.
 	OpEdited Op = "edited"
 	// OpChain moves the user's script into the sidecar folder and writes a
@@ -86,10 +86,10 @@ func (p *Plan) Changed() bool {
 	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Op.writes() })
 }
 
-// Foreign lists the actions that leave a file alone that is not ours.
+// Foreign lists the actions that leave a file alone that is not hookspan's.
 func (p *Plan) Foreign() []Action { return p.only(OpForeign) }
 
-// Edited lists the actions that leave a hook file of ours alone because it was
+// Edited lists the actions that leave a hook file of hookspan's alone because it was
 // edited.
 func (p *Plan) Edited() []Action { return p.only(OpEdited) }
 

@@ -489,7 +489,7 @@ func TestPlanText(t *testing.T) {
 	writeFile(t, h.path("Documents/Cline/Hooks/TaskStart"), "#!/bin/sh\n", 0o755)
 	got := strings.ReplaceAll(h.plan(h.options()).Text(), h.dir, "~")
 	want := `~/Documents/Cline/Hooks (read by every Cline)
-  foreign  TaskStart: is not hookspan's and stays as it is; this event is not recorded here (--chain runs both)
+  skip     TaskStart: is not hookspan's and stays as it is; this event is not recorded here (--chain runs both)
   create   TaskResume
   create   UserPromptSubmit
   create   PostToolUse

@@ -25,8 +25,7 @@ func (s *Store) Remove(ctx context.Context, traceID string) error {
 			return fmt.Errorf("trace store %q: remove trace %s: %w", s.path, traceID, ErrNotFound)
 		}
 	}
-	// Only what this trace alone came from goes with it; the other origins are
-	// looked at when the store is pruned.
+	// An origin that no span uses any more goes at the next Prune.
 	if err := tx.Commit(); err != nil {
 		return s.wrap("remove trace", err)
 	}

@@ -41,9 +41,8 @@ type Summary struct {
 	// Spans counts the stored spans.
 	Spans int `json:"spans"`
 	// Tools counts the tool calls, ToolFailures those of them that failed, were
-	// denied or never finished. ToolsUnknown counts those of
-	// unknown outcome, which are neither successes nor failures; only a root span
-	// says it.
+	// denied or never finished. ToolsUnknown counts those of unknown outcome, which
+	// are neither successes nor failures; only root spans have it.
 	Tools        int `json:"tools"`
 	ToolFailures int `json:"toolFailures"`
 	ToolsUnknown int `json:"toolsUnknown,omitempty"`
