@@ -345,11 +345,16 @@ func (a *app) standing(d *destination) string {
 
 // said is what came of the last try, and where.
 func (d *destination) said() string {
-	text := strings.TrimPrefix(strings.TrimPrefix(d.Error, d.Name+": "), d.Name+" ")
+	text := withoutName(d.Error, d.Name)
 	if !strings.Contains(text, d.Target) {
 		text += " (" + d.Target + ")"
 	}
 	return text
+}
+
+// withoutName is an error of a destination for where its name is shown already.
+func withoutName(text, name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(text, name+": "), name+" ")
 }
 
 // counts are the sessions, traces and spans of the spool.
