@@ -246,17 +246,17 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 		for _, r := range results {
 			a.printf("%-9s %s\n", r.Destination, summary(r))
 			for _, e := range r.Errors {
-				a.printf("%-9s   %s\n", "", printable(e))
+				a.printf("%-9s   %s\n", "", printable(withoutName(e, r.Destination)))
 			}
 		}
 		if elsewhere > 0 {
 			a.hint("a hook started where they were recorded delivers them; --other-settings does so here, with the settings of here")
 		}
 		if waiting > 0 {
-			a.hint("what waits is kept, and later hooks try again; once it is mended: hookspan flush")
+			a.hint("what waits is kept, and later hooks try again; to try now: hookspan flush")
 		}
 		if parked > 0 {
-			a.hint("what was refused is kept and not sent again by itself; once it is mended: hookspan flush")
+			a.hint("fix the cause, then run 'hookspan flush': rejected traces are not sent again before")
 		}
 	}
 	if waiting > 0 || parked > 0 || broken {
@@ -283,7 +283,7 @@ func summary(r deliver.Result) string {
 		parts = append(parts, plural(r.Waiting, "trace")+" waiting")
 	}
 	if r.Parked > 0 {
-		parts = append(parts, plural(r.Parked, "trace")+" refused for good")
+		parts = append(parts, plural(r.Parked, "trace")+" rejected, kept here")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -97,7 +97,7 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 	}
 	foreign := len(plan.Foreign())
 	if foreign > 0 && !f.chain {
-		a.printf("\n%s of yours in the way: left as found, so hookspan does not hear of these events there.\n"+
+		a.printf("\n%s of yours in the way: left as found, so hookspan does not record these events there.\n"+
 			"hookspan install cline --chain runs yours as well and merges both answers.\n", plural(foreign, "hook"))
 	}
 	if n := len(plan.Edited()); n > 0 {
@@ -135,7 +135,7 @@ func mustBeFolder(cmd *cobra.Command, given, path string) error {
 func (a *app) printRecording() {
 	switch {
 	case a.paused():
-		a.printf("Recording is paused: hookspan resume goes on with it.\n")
+		a.printf("Recording is paused: hookspan resume continues it.\n")
 	case a.cfg.Off():
 		a.printf("Recording is switched off by HOOKSPAN_DISABLED or OTEL_SDK_DISABLED.\n")
 	}

@@ -273,7 +273,7 @@ func (a *app) sessionStatus(sp *spool.Spool, k spool.Key, st *status) error {
 func (a *app) printStatus(st *status) {
 	recording := st.Recording
 	if a.paused() {
-		recording += "; hookspan resume goes on with it"
+		recording += "; hookspan resume continues it"
 	}
 	a.printf("recording    %s\n", recording)
 	if st.LastEvent.IsZero() {
@@ -354,7 +354,10 @@ func (d *destination) said() string {
 
 // withoutName is an error of a destination for where its name is shown already.
 func withoutName(text, name string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(text, name+": "), name+" ")
+	for _, prefix := range []string{name + " destination: ", name + ": ", name + " "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return text
 }
 
 // counts are the sessions, traces and spans of the spool.

@@ -74,6 +74,8 @@ func (t *answers) broken(err error) *Error {
 		hint = t.grpc("http")
 	case e.WrongProtocol():
 		hint = "; the endpoint is set by OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	case e.Unreached && errors.As(e.Err, new(*net.DNSError)):
+		hint = ": correct the host in OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, or look at the network"
 	case e.Unreached:
 		hint = ": start the backend, or correct OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	case t.endpoint.Port() == grpcPort:

@@ -22,7 +22,7 @@ const (
 	// OpKeep leaves a hook file of ours that is as it should be.
 	OpKeep Op = "keep"
 	// OpForeign leaves a file that is not ours.
-	OpForeign Op = "foreign"
+	OpForeign Op = "skip"
 	// OpEdited leaves a hook file of ours that was edited, or one of a newer
 	// hookspan.
 	OpEdited Op = "edited"
