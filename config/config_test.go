@@ -198,8 +198,8 @@ var private = map[string]any{
 func TestAWrongValueShowsAsWhatItGives(t *testing.T) {
 	c, _ := Load(input("", "HOOKSPAN_CAPTURE=x"))
 	for _, s := range c.Settings() {
-		if s.Name == "HOOKSPAN_CAPTURE" && (s.Value != "none" || s.Source != Default) {
-			t.Errorf("shown as %q from %s, want none from %s", s.Value, s.Source, Default)
+		if s.Name == "HOOKSPAN_CAPTURE" && (s.Value != "none" || s.Source != Fallback) {
+			t.Errorf("shown as %q from %s, want none from %s", s.Value, s.Source, Fallback)
 		}
 	}
 }

@@ -14,6 +14,9 @@ const (
 	Default     = "default"
 	File        = "file"
 	Environment = "environment"
+	// Fallback is the source of a value that is in force in place of a wrong one
+	// and is not the default.
+	Fallback = "in place of a wrong value"
 )
 
 // masked stands for a secret in everything that is shown.

@@ -14,7 +14,7 @@ type Setting struct {
 	Name string `json:"name"`
 	// Value is the value in force, stars for a secret, empty for none.
 	Value string `json:"value"`
-	// Source is Default, File or Environment.
+	// Source is Default, File, Environment or Fallback.
 	Source string `json:"source"`
 	// Doc explains the variable in a sentence or two.
 	Doc string `json:"doc"`
@@ -45,7 +45,7 @@ func (c *Config) Settings() []Setting {
 		case s.Source != Default:
 			s.Value = c.set[name].shown
 		case c.wrong[name] && private != "":
-			s.Value = private
+			s.Value, s.Source = private, Fallback
 		}
 		switch name {
 		case "HOOKSPAN_CONFIG_FILE":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -397,7 +398,7 @@ func (c *spoolCounts) session(sp *spool.Spool, k spool.Key, decode func(*spool.R
 		switch {
 		case rec.Raw && len(rec.Payload) > 0:
 			c.raw++
-			c.rawExample = rec.Event + ", " + string(rec.Payload[:min(len(rec.Payload), 60)])
+			c.rawExample = cmp.Or(rec.Event, "an event without a name") + ": " + string(rec.Payload[:min(len(rec.Payload), 60)])
 		case err != nil:
 			c.undecoded++
 			c.undecodedExample = err.Error()

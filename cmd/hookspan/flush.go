@@ -245,7 +245,7 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 		for _, r := range results {
 			a.printf("%-9s %s\n", r.Destination, summary(r))
 			for _, e := range r.Errors {
-				a.printf("%-9s   %s\n", "", printable(e))
+				a.printf("%-9s   %s\n", "", printable(withoutName(e, r.Destination)))
 			}
 		}
 		if elsewhere > 0 {
@@ -255,7 +255,7 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 			a.hint("what waits is kept, and later hooks try again; fix the cause, then run 'hookspan flush' to send it now")
 		}
 		if parked > 0 {
-			a.hint("what was rejected is kept, and only 'hookspan flush' sends it again: fix the cause first")
+			a.hint("fix the cause, then run 'hookspan flush': rejected traces are not sent again before")
 		}
 	}
 	if waiting > 0 || parked > 0 || broken {
@@ -282,7 +282,7 @@ func summary(r deliver.Result) string {
 		parts = append(parts, plural(r.Waiting, "trace")+" waiting")
 	}
 	if r.Parked > 0 {
-		parts = append(parts, plural(r.Parked, "trace")+" rejected")
+		parts = append(parts, plural(r.Parked, "trace")+" rejected, kept here")
 	}
 	return strings.Join(parts, "; ")
 }

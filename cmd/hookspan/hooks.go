@@ -166,7 +166,7 @@ of it, or Claude Code's.`,
 			}
 			a.printHooks(l, tool)
 			if tool != "" && !knownTool(tool) {
-				a.hint("hookspan knows no tool " + printable(tool) + ", of Cline's or Claude Code's; upper and lower case count")
+				a.hintUnknown(tool)
 			}
 			return nil
 		},
@@ -348,6 +348,10 @@ func (a *app) callsOf(tool, dir string) ([]hookrun.Event, error) {
 // server's form may be one.
 func knownTool(name string) bool {
 	return strings.Contains(name, "__") || slices.ContainsFunc(clineTools(), func(t clineTool) bool { return t.name == name || t.claude == name })
+}
+
+func (a *app) hintUnknown(tool string) {
+	a.hint("hookspan knows no tool " + printable(tool) + ", of Cline's or Claude Code's; upper and lower case count")
 }
 
 // runEvents are a call's events as hookrun takes them.

@@ -99,7 +99,13 @@ func (a *app) hooksTest(cmd *cobra.Command, f hooksTestFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.tryHooks(cmd.Context(), raw, f.dryRun, f.debug)
+	if err := a.tryHooks(cmd.Context(), raw, f.dryRun, f.debug); err != nil {
+		return err
+	}
+	if f.tool != "" && !knownTool(f.tool) {
+		a.hintUnknown(f.tool)
+	}
+	return nil
 }
 
 // madePayload makes the event that the flags describe.

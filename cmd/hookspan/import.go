@@ -309,7 +309,7 @@ func (a *app) importSummary(rep *importer.Report) {
 		waiting += d.Waiting
 		a.printf("%-9s %s\n", d.Destination, importSent(d))
 		for _, e := range d.Errors {
-			a.printf("%-9s   %s\n", "", printable(e))
+			a.printf("%-9s   %s\n", "", printable(withoutName(e, d.Destination)))
 		}
 	}
 	if !rep.KeptUntil.IsZero() {
@@ -320,7 +320,7 @@ func (a *app) importSummary(rep *importer.Report) {
 		a.warnf("session %s was not imported: %s", printable(filepath.Base(u.Session)), printable(u.Error))
 	}
 	if waiting > 0 {
-		a.hint("what waits is not kept; fix the cause, then run the same import again: it sends what is left")
+		a.hint("fix the cause, then run the same import again: it sends what is left")
 	}
 }
 

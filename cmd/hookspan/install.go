@@ -135,7 +135,7 @@ func mustBeFolder(cmd *cobra.Command, given, path string) error {
 func (a *app) printRecording() {
 	switch {
 	case a.paused():
-		a.printf("Recording is paused: hookspan resume goes on with it.\n")
+		a.printf("Recording is paused: hookspan resume continues it.\n")
 	case a.cfg.Off():
 		a.printf("Recording is switched off by HOOKSPAN_DISABLED or OTEL_SDK_DISABLED.\n")
 	}
@@ -198,12 +198,35 @@ were, and leave everything else. Traces and settings stay.`,
 				return nil
 			}
 			a.printf("\nuninstalled. The traces so far are in %s\n", a.cfg.StateDir)
-			return nil
+			return a.warnOfUnheard(cmd.Context())
 		},
 	}
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done and do nothing")
 	c.Flags().BoolVar(&force, "force", false, "remove hook files of hookspan's that were edited, too")
 	return group("uninstall AGENT", "Remove the hooks of a coding agent", c, a.uninstallClaudeCmd())
+}
+
+// warnOfUnheard says that the user's hooks for Cline run no longer, guards among
+// them.
+func (a *app) warnOfUnheard(ctx context.Context) error {
+	own := a.hookSources("")
+	if len(own.Handlers()) == 0 {
+		return nil
+	}
+	r, err := a.hooks(ctx)
+	if err != nil {
+		return err
+	}
+	if r.Anywhere() {
+		return nil // an edited file stays, and runs them
+	}
+	hint := "hookspan install cline"
+	if trustedGuards(own) {
+		hint += " --pre-tool-use"
+	}
+	a.printf("Your hooks in %s no longer run on Cline.\n", printable(own[0].Path))
+	a.hint(hint + " brings them back")
+	return nil
 }
 
 // hooks looks at the installed hooks.

@@ -148,6 +148,8 @@ func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err er
 		}
 		a.hint("give more digits")
 		return exitError(1)
+	case errors.Is(err, store.ErrPrefix):
+		return hinted{err, "hookspan list prints the ids"}
 	}
 	return err
 }

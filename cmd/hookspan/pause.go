@@ -28,7 +28,7 @@ func (a *app) pauseCmd() *cobra.Command {
 			if err := f.Close(); err != nil {
 				return fmt.Errorf("pause: %w", err)
 			}
-			a.printf("recording is paused; hookspan resume goes on with it\n")
+			a.printf("recording is paused; hookspan resume continues it\n")
 			return nil
 		},
 	}
@@ -36,7 +36,7 @@ func (a *app) pauseCmd() *cobra.Command {
 
 func (a *app) resumeCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "resume", Short: "Go on recording after a pause",
+		Use: "resume", Short: "Continue recording after a pause",
 		Args: takes(0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
 			err := os.Remove(a.cfg.PausePath())
@@ -47,7 +47,7 @@ func (a *app) resumeCmd() *cobra.Command {
 			case err != nil:
 				return fmt.Errorf("resume: %w", err)
 			}
-			a.printf("recording goes on\n")
+			a.printf("recording continues\n")
 			return nil
 		},
 	}

@@ -273,7 +273,7 @@ func (a *app) sessionStatus(sp *spool.Spool, k spool.Key, st *status) error {
 func (a *app) printStatus(st *status) {
 	recording := st.Recording
 	if a.paused() {
-		recording += "; hookspan resume goes on with it"
+		recording += "; hookspan resume continues it"
 	}
 	a.printf("recording    %s\n", recording)
 	if st.LastEvent.IsZero() {
@@ -345,9 +345,17 @@ func (a *app) standing(d *destination) string {
 
 // said is the error of the last try, with the address.
 func (d *destination) said() string {
-	text := strings.TrimPrefix(strings.TrimPrefix(d.Error, d.Name+": "), d.Name+" ")
+	text := withoutName(d.Error, d.Name)
 	if !strings.Contains(text, d.Target) {
 		text += " (" + d.Target + ")"
+	}
+	return text
+}
+
+// withoutName is an error of a destination for where its name is shown already.
+func withoutName(text, name string) string {
+	for _, prefix := range []string{name + " destination: ", name + ": ", name + " "} {
+		text = strings.TrimPrefix(text, prefix)
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,7 +118,7 @@ func (a *app) try(ctx context.Context, p *pipeline, d deliver.Destination, spans
 		p.Answered(d.Name, err)
 	}
 	if err != nil {
-		t.Answer = message(err)
+		t.Answer = strings.TrimPrefix(withoutName(message(err), d.Name), t.Target+": ")
 		return t
 	}
 	t.OK, t.Answer = true, "taken"

@@ -74,7 +74,11 @@ func (t *answers) broken(err error) *Error {
 		hint = t.grpc("http")
 	case e.WrongProtocol():
 		hint = "; the endpoint is set by OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-	case t.endpoint.Port() == grpcPort && !e.Unreached:
+	case e.Unreached && errors.As(e.Err, new(*net.DNSError)):
+		hint = ": correct the host in OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, or look at the network"
+	case e.Unreached:
+		hint = ": start the backend, or correct OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	case t.endpoint.Port() == grpcPort:
 		hint = "; " + grpcPort + " is the port of OTLP over gRPC, that of OTLP over HTTP is mostly " + httpPort
 	}
 	return &Error{Err: fmt.Errorf("otlp %s: %w%s", t.endpoint, err, hint)}

@@ -102,16 +102,18 @@ func (r *StatusReport) Healthy() bool {
 	return r.Anywhere() && !r.HooksOff
 }
 
-// Text shows the report: a line for each folder, one for each hook in it that is
-// or should be there, then the warnings.
+// Text shows the report: a line for each folder with hooks, one for each hook in
+// it that is or should be there, then the warnings.
 func (r *StatusReport) Text() string {
 	var b strings.Builder
 	for _, f := range r.Folders {
-		fmt.Fprintf(&b, "%s (%s)\n", line(f.Path), f.Readers())
+		heading := fmt.Sprintf("%s (%s)\n", line(f.Path), f.Readers())
 		for _, h := range r.Hooks {
 			if h.Folder != f || h.State == StateMissing && !h.Wanted {
 				continue
 			}
+			b.WriteString(heading)
+			heading = ""
 			fmt.Fprintf(&b, "  %-14s %s%s\n", h.State, filepath.Base(h.Path), line(withReason(h.Reason)))
 		}
 	}
@@ -196,7 +198,7 @@ func judge(goos string, f Folder, s shim, cur entry, event, binary string) (Stat
 		return StateEdited, editedReason(s)
 	case s.Event != event:
 		return StateStale, "reports the event " + s.Event
-	case goos != "windows" && !cur.executable() && f.Role == RoleShared:
+	case goos != "windows" && !cur.executable() && (f.Role == RoleShared || f.Role == RoleSDKDocuments):
 		return StateOff, "in Cline's Hooks tab, which makes it not executable: switch it on there, or install again"
 	case goos != "windows" && !cur.executable():
 		return StateStale, "is not executable"

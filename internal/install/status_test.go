@@ -146,7 +146,30 @@ func TestStatusNamesTheFolderThatEditorsRead(t *testing.T) {
 					t.Errorf("no line %q in:\n%s", want, r.Text())
 				}
 			}
+			if empty := h.path(".cline/hooks"); strings.Contains(r.Text(), empty+" (") {
+				t.Errorf("a heading without hooks, %s:\n%s", empty, r.Text())
+			}
 		})
+	}
+}
+
+// TestStatusNamesHooksSwitchedOffInTheTab has Cline's Hooks tab, which shows
+// ~/Documents whatever the system says, switch a hook off there.
+func TestStatusNamesHooksSwitchedOffInTheTab(t *testing.T) {
+	h := newHome(t, "linux", ".")
+	h.install(h.options())
+	path := h.path("Documents/Cline/Hooks/TaskStart")
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Status(t.Context(), h.sys, h.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range r.Hooks {
+		if got.Path == path && got.State != StateOff {
+			t.Errorf("%s, %q, want %s", got.State, got.Reason, StateOff)
+		}
 	}
 }
 

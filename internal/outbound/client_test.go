@@ -253,7 +253,7 @@ func TestErrorsOfTheNetwork(t *testing.T) {
 		name, url, says string
 		unreached       bool
 	}{
-		{"no listener", "http://" + closed, "refused", true},
+		{"no listener", "http://" + closed, "no program listens at " + closed + " (connection refused)", true},
 		{"a server that hangs up", server(t, faultserver.Answer{Fault: faultserver.Fault{CloseBefore: true}}).Base(), "closed the connection", false},
 		{"an unknown scheme", "ftp://" + closed, "unsupported protocol scheme", false},
 		{"no host", "http:///path", "no Host", false},
@@ -264,9 +264,16 @@ func TestErrorsOfTheNetwork(t *testing.T) {
 			t.Errorf("%s: kind %d, unreached %t: %v, want %q", tc.name, e.Kind, e.Unreached, e, tc.says)
 		}
 	}
+	unknown := func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "backend.invalid", IsNotFound: true}}
+	}
+	a, err := do(t.Context(), t, New(Options{Dial: unknown}), "http://backend.invalid:4318")
+	if e := kindOf(t, a, err); !e.Unreached || e.Error() != `no address is known for the name "backend.invalid" (no such host)` {
+		t.Errorf("unreached %t: %v", e.Unreached, e)
+	}
 	// Nobody accepts here, and a dialler that waits shows the phase.
 	wait := func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
-	a, err := do(t.Context(), t, New(Options{Dial: wait, Timeout: time.Millisecond}), "http://127.0.0.1:1")
+	a, err = do(t.Context(), t, New(Options{Dial: wait, Timeout: time.Millisecond}), "http://127.0.0.1:1")
 	if e := kindOf(t, a, err); e.Kind != Timeout || e.Error() != "no connection could be made within 1ms" {
 		t.Errorf("kind %d: %v", e.Kind, e)
 	}

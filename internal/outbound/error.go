@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -126,7 +127,8 @@ func (a *attempt) explain(err error) *Error {
 	e := &Error{Err: err}
 	var op *net.OpError
 	var dns *net.DNSError
-	e.Unreached = errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns)
+	dialling, looking := errors.As(err, &op) && op.Op == "dial", errors.As(err, &dns)
+	e.Unreached = dialling || looking
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		e.Err = u.Err
 	}
@@ -141,10 +143,20 @@ func (a *attempt) explain(err error) *Error {
 		}
 	case headerTooLong(err):
 		e.Kind, e.text = TooLong, fmt.Sprintf("the server answered with a header of more than %d bytes", maxHeader)
+	case dialling && op.Addr != nil && refused(err):
+		e.text = fmt.Sprintf("no program listens at %s (connection refused)", op.Addr)
+	case looking && dns.IsNotFound:
+		e.text = fmt.Sprintf("no address is known for the name %q (no such host)", dns.Name)
 	default:
 		a.protocol(e)
 	}
 	return e
+}
+
+// refused knows the error of Windows, too, which has a number of its own.
+func refused(err error) bool {
+	const windows = syscall.Errno(10061) // WSAECONNREFUSED
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, windows)
 }
 
 func isTimeout(err error) bool {

@@ -13,6 +13,8 @@ import (
 var (
 	// ErrNotFound says that no stored trace has the id asked for.
 	ErrNotFound = errors.New("no such trace")
+	// ErrPrefix says that what was asked for cannot begin an id.
+	ErrPrefix = errors.New("want at least 4 hex digits, and at most 32")
 	// ErrAmbiguous says that several traces begin with the digits asked for;
 	// the error is an *AmbiguousError.
 	ErrAmbiguous = errors.New("ambiguous trace id")

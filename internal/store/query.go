@@ -131,7 +131,7 @@ type Trace struct {
 
 // Trace gives the trace whose id begins with prefix, at least four hex digits
 // of either case; the empty prefix gives the newest. It fails with ErrNotFound
-// or with an *AmbiguousError.
+// or ErrPrefix, or with an *AmbiguousError.
 func (s *Store) Trace(ctx context.Context, prefix string) (*Trace, error) {
 	prefix = strings.ToLower(prefix)
 	if err := checkPrefix(prefix); err != nil {
@@ -180,10 +180,8 @@ func checkPrefix(p string) error {
 	switch {
 	case p == "":
 		return nil
-	case len(p) < minPrefix:
-		return fmt.Errorf("trace id %q: it has %d digits, give at least %d", p, len(p), minPrefix)
-	case len(p) > 32 || strings.Trim(p, "0123456789abcdef") != "":
-		return fmt.Errorf("trace id %q: want up to 32 hex digits", p)
+	case len(p) < minPrefix, len(p) > 32, strings.Trim(p, "0123456789abcdef") != "":
+		return fmt.Errorf("trace id %q: %w", p, ErrPrefix)
 	}
 	return nil
 }

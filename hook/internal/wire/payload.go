@@ -52,10 +52,10 @@ type DecodeError struct {
 	Cause error
 }
 
-// Error names the payload, the fault and where the bytes can be seen.
+// Error names the payload and the fault.
 func (e *DecodeError) Error() string {
 	return "decode " + e.Agent + " payload of hook " + strconv.Quote(e.Event) + " (" + strconv.Itoa(e.Size) + " bytes): " +
-		e.Cause.Error() + "; the payload is kept as it came, \"hookspan doctor\" shows it"
+		e.Cause.Error() + "; the payload is kept as it came"
 }
 
 // Unwrap returns the fault itself.
