@@ -59,16 +59,17 @@ func (s *sender) note(key, value []byte) {
 // agent is the agent that sent the payload: Host, one of the constants, or empty
 // where the payload leaves it open.
 func (s *sender) agent() string {
-	path := wire.Text(s.transcript)
-	if agent := keeperOf(path); agent != "" {
-		return agent
-	}
-	prompt := wire.Text(s.prompt)
+	path, prompt := wire.Text(s.transcript), wire.Text(s.prompt)
+	// Before the path: Claude Code's own folder can be anywhere, below another
+	// agent's too.
 	switch {
 	case strings.Contains(prompt, "########") || s.callID:
 		return Qwen
 	case prompt != "" || s.effort:
 		return Host
+	}
+	if agent := keeperOf(path); agent != "" {
+		return agent
 	}
 	switch wire.Text(s.event) {
 	case "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeTool", "AfterTool", "BeforeToolSelection", "PreCompress":
@@ -106,7 +107,7 @@ func keeperOf(path string) string {
 	rest, above := cutLast(rest)
 	_, top := cutLast(rest)
 	switch {
-	case above == "projects" && ownerOf(top) == "" && strings.HasSuffix(file, ".jsonl"):
+	case above == "projects" && strings.HasSuffix(file, ".jsonl"):
 		return Host
 	case folder == "chats" && top == "projects":
 		return Qwen

@@ -310,17 +310,47 @@ func notObject(body []byte) error {
 	return errors.New("the event is no JSON object")
 }
 
-// maxIndented is the size in bytes up to which an element is laid out, which can
-// make it many times as long.
-const maxIndented = 256 << 10
+// maxIndented is the size in bytes up to which an element is laid out, maxSpace how
+// much white space that may add: it grows with the square of the depth.
+const (
+	maxIndented = 256 << 10
+	maxSpace    = 128 << 10
+)
 
 // indent lays a valid value out as an element of the array.
 func indent(text []byte) []byte {
+	const step = "  "
 	var out bytes.Buffer
-	if len(text) > maxIndented || json.Indent(&out, text, "  ", "  ") != nil {
+	if len(text) > maxIndented || spaceOf(text, len(step)) > maxSpace || json.Indent(&out, text, step, step) != nil {
 		return text
 	}
 	return out.Bytes()
+}
+
+// spaceOf is about how many bytes it takes to lay a value out.
+func spaceOf(text []byte, step int) (n int) {
+	depth, quoted := 1, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quoted && c == '\\':
+			i++
+			continue
+		case c == '"':
+			quoted = !quoted
+			continue
+		case quoted:
+			continue
+		case c == '{', c == '[':
+			depth++
+		case c == '}', c == ']':
+			depth--
+		case c != ',':
+			continue
+		}
+		n += 1 + step*depth
+	}
+	return n
 }
 
 // encode writes a value without the escapes that only matter inside HTML.

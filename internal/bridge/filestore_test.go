@@ -219,6 +219,29 @@ func TestAnEventLargerThanTheFileIsSaid(t *testing.T) {
 	}
 }
 
+func TestADeepEventTakesNoMoreRoomThanItHas(t *testing.T) {
+	for name, value := range map[string]string{
+		"lists":         strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+		"objects":       strings.Repeat(`{"\\\"[":`, 9000) + "1" + strings.Repeat("}", 9000),
+		"many elements": strings.Repeat("[", 90) + "1" + strings.Repeat(",1", 100_000) + strings.Repeat("]", 90),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			event := `{"x":` + value + `}`
+			if err := s.Append(t.Context(), []byte(anEvent), []byte(event)); err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Stat(s.EventsPath())
+			if err != nil || info.Size() > int64(len(event)+maxSpace) {
+				t.Errorf("%d bytes for an event of %d (%v)", info.Size(), len(event), err)
+			}
+			if n := len(readArray(t, s.EventsPath())); n != 2 {
+				t.Errorf("%d events", n)
+			}
+		})
+	}
+}
+
 func TestAKilledWritersFileIsRemoved(t *testing.T) {
 	s := newStore(t)
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {

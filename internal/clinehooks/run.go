@@ -91,14 +91,11 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	head := cline.Peek(raw.Payload, raw.Event)
 	events, err := cline.Decode(raw)
 	if err != nil || len(events) == 0 {
-		err = fmt.Errorf("%s: hooks were not run: the payload cannot be read: %w", raw.Event, cmp.Or(err, errNoEvent))
-		return h.deny(Outcome{Problems: []string{err.Error()}}, head.Kind, err)
+		err = fmt.Errorf("%s: hooks were not run: %w: %w", raw.Event, errUnread, cmp.Or(err, errNoEvent))
+		return h.deny(Outcome{Problems: []string{err.Error()}, Sources: Find(h.Home, h.ClineDir, rootsOf(head, raw), h.Trust)}, head.Kind, err)
 	}
 	ev := events[0]
-	roots := head.Dirs
-	if len(roots) == 0 && raw.Cwd != "" {
-		roots = []string{raw.Cwd}
-	}
+	roots := rootsOf(head, raw)
 	out := Outcome{event: ev, Sources: Find(h.Home, h.ClineDir, roots, h.Trust)}
 	out.Problems = out.Sources.Problems()
 	m, err := h.memory(ev.Session)
@@ -193,8 +190,10 @@ func (h *Hooks) runner(c *claudeform.Call, m memory, raw hook.Raw, roots []strin
 // those errors and the settings want that.
 func (h *Hooks) deny(out Outcome, kind hook.Kind, reasons ...error) Outcome {
 	for _, why := range reasons {
-		if h.Settings.OnError == hookrun.OnErrorDeny && (kind == hook.KindToolStart || kind == hook.KindPrompt) ||
-			h.Settings.OnError != hookrun.OnErrorAllow && kind == hook.KindToolStart && hookrun.Exhausted(why) {
+		wanted := h.Settings.OnError == hookrun.OnErrorDeny && (kind == hook.KindToolStart || kind == hook.KindPrompt) ||
+			h.Settings.OnError != hookrun.OnErrorAllow && kind == hook.KindToolStart &&
+				(hookrun.Exhausted(why) || errors.Is(why, errUnread) && out.Sources.guard())
+		if wanted {
 			out.Answer.Reply = hook.Reply{Cancel: true, ErrorMessage: fmt.Sprintf("%v (HOOKSPAN_HOOKS_ON_ERROR=%s)",
 				why, cmp.Or(h.Settings.OnError, hookrun.OnErrorLimits))}
 			break
@@ -203,7 +202,18 @@ func (h *Hooks) deny(out Outcome, kind hook.Kind, reasons ...error) Outcome {
 	return out
 }
 
-var errNoEvent = errors.New("it holds no event")
+var (
+	errUnread  = errors.New("the payload cannot be read")
+	errNoEvent = errors.New("it holds no event")
+)
+
+// rootsOf are the folders of the session's projects.
+func rootsOf(head hook.Head, raw hook.Raw) []string {
+	if len(head.Dirs) == 0 && raw.Cwd != "" {
+		return []string{raw.Cwd}
+	}
+	return head.Dirs
+}
 
 // maxAhead is the longest time that Began is believed to lie back: a clock can be
 // set in between.

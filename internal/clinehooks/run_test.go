@@ -329,6 +329,33 @@ func TestWhatDeniesWhereHooksCannotBeAsked(t *testing.T) {
 	}
 }
 
+func TestACallWhosePayloadCannotBeReadIsDeniedWhereThereIsAGuard(t *testing.T) {
+	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
+	for name, tc := range map[string]struct {
+		event, hooks, body string
+		policy             hookrun.OnError
+		denied             bool
+	}{
+		"a call as deep as no parser goes": {"PreToolUse", hookFile("PreToolUse", "", "exit 2"), `,"preToolUse":{"toolName":"x","parameters":{"a":` + deep + `}}`, "", true},
+		"a call that is no JSON":           {"PreToolUse", hookFile("PreToolUse", "", "exit 2"), `,`, "", true},
+		"a guard that may be left out":     {"PreToolUse", hookFile("PreToolUse", "", "exit 2"), `,`, hookrun.OnErrorAllow, false},
+		"no guard":                         {"PreToolUse", hookFile("PostToolUse", "", "exit 2"), `,`, "", false},
+		"no file":                          {"PreToolUse", "", `,`, "", false},
+		"a result":                         {"PostToolUse", hookFile("PreToolUse", "", "exit 2"), `,`, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Settings.OnError = tc.policy
+			if tc.hooks != "" {
+				w.write("home/.cline/hooks.json", tc.hooks)
+			}
+			if got := w.run(w.event(tc.event, tc.body)).Answer.Reply; got.Cancel != tc.denied {
+				t.Errorf("%+v, want denied %t", got, tc.denied)
+			}
+		})
+	}
+}
+
 func TestTheTimeForHooksBeginsWhenTheHostStartsToWait(t *testing.T) {
 	w := newWorld(t)
 	now := w.Now()
@@ -350,8 +377,9 @@ func TestAPayloadThatIsNoEvent(t *testing.T) {
 		event       string
 		deny, stops bool
 	}{
-		"a call goes on":                 {"PreToolUse", false, false},
+		"a call is denied":               {"PreToolUse", false, true},
 		"a call is denied if wanted":     {"PreToolUse", true, true},
+		"a prompt goes on":               {"UserPromptSubmit", false, false},
 		"the SDK's call as well":         {"tool_call", true, true},
 		"a prompt as well":               {"UserPromptSubmit", true, true},
 		"the end of a call goes on":      {"PostToolUse", true, false},

@@ -83,6 +83,11 @@ func (s Sources) Handlers() []hookfile.Handler {
 	return out
 }
 
+// guard reports whether a hook for tool calls runs.
+func (s Sources) guard() bool {
+	return slices.ContainsFunc(s.Handlers(), func(h hookfile.Handler) bool { return h.Event == "PreToolUse" })
+}
+
 // Environ is an environment with the variables that trusted files give to all
 // hooks. Of one name the last counts, so a project's file overrides the user's.
 // It is for the processes of hooks alone.

@@ -11,11 +11,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/outbound"
@@ -169,6 +171,11 @@ func taken(kind string, body []byte) (*coltracepb.ExportTracePartialSuccess, err
 	switch {
 	// Without the type, only a message of known members is one: much decodes.
 	case proto.Unmarshal(body, &r) == nil && (protobuf || r.PartialSuccess != nil && len(r.ProtoReflect().GetUnknown()) == 0):
+		// A google.rpc.Status, the message of failures, has a number where the
+		// response has its partial success.
+		if field, _, _ := protowire.ConsumeTag(r.ProtoReflect().GetUnknown()); field == 1 {
+			return nil, errors.New("the body reports an error, a google.rpc.Status")
+		}
 	case len(text) == 0, slices.Contains(words, strings.ToLower(strings.Trim(string(text[:min(len(text), 12)]), `"`))):
 		return nil, nil
 	case text[0] == '{':
@@ -198,6 +205,9 @@ func reportsError(name, value string) bool {
 		return !slices.Contains([]string{"null", "false", "0", `""`, "[]", "{}"}, value)
 	case "success", "ok":
 		return value == "false"
+	case "code":
+		n, err := strconv.Atoi(value)
+		return err == nil && n > 0 && n/100 != 2
 	case "status":
 		return strings.EqualFold(value, `"error"`)
 	}

@@ -49,6 +49,8 @@ func TestAnswersThatTookTheSpans(t *testing.T) {
 		{"an object with a message beside the partial success", jsonType, `{"message":"Trace received.","partialSuccess":{"rejectedSpans":0,"errorMessage":""}}`, 0},
 		{"members for errors that are empty", jsonType, `{"error":null,"errors":[],"success":true,"status":"ok"}`, 0},
 		{"a partial success of another shape", jsonType, `{"partialSuccess":7}`, 0},
+		{"a code of success", jsonType, `{"code":0,"msg":"ok"}`, 0},
+		{"a status code of success", jsonType, `{"code":200}`, 0},
 		{"null", jsonType, "null", 0},
 		{"a word", "text/plain", "success", 0},
 		{"a word in quotes", jsonType, `"OK"`, 0},
@@ -95,6 +97,9 @@ func TestAnswersThatTookNothing(t *testing.T) {
 		{"errors in a success", "application/json", `{"errors":["quota"]}`, "quota"},
 		{"a success that is none", "application/json", `{"success":false,"reason":"paused"}`, "paused"},
 		{"a status that is an error", "application/json", `{"status":"error"}`, "status"},
+		{"a failure's message", "application/x-protobuf", "\x08\x10\x12\x02no", "google.rpc.Status"},
+		{"a failure's message as JSON", "application/json", `{"code":16,"message":"no","details":[]}`, "code"},
+		{"a status code of a failure", "application/json", `{"code":401,"msg":"no"}`, "code"},
 		{"a gRPC server's refusal, in a 200 without a body", "application/grpc", "", "gRPC server"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 const (
@@ -200,30 +201,79 @@ func (p *Process) unasked(why error, head hook.Head, cfg *config.Config) reply {
 	return reply{raw: p.Host.Reply(hook.Reply{Cancel: true, ErrorMessage: text})}
 }
 
-// mayGuard reports whether one of the files may hold a hook for tool calls. A
-// file is searched, not parsed, which takes no other program; one that cannot be
-// read may hold one. A project's counts where the user trusts any.
+// mayGuard reports whether one of the files may hold a hook for tool calls: one
+// that cannot be read may. A project's counts where the user trusts its content,
+// or where that cannot be told.
 func (p *Process) mayGuard(head hook.Head, cfg *config.Config) bool {
-	names := func(data []byte, err error) bool {
-		if err != nil {
-			return !errors.Is(err, fs.ErrNotExist)
+	user := p.userHooks()
+	if user != "" {
+		data, err := regular.Read(user, regular.Options{Max: maxHooks})
+		switch guards, off := holdsGuard(data); {
+		case err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && guards:
+			return true
+		case err == nil && off:
+			return false
 		}
-		// The name may be written with escapes.
-		return bytes.Contains(data, []byte("PreToolUse")) || bytes.Contains(data, []byte(`\u`))
 	}
-	if file := p.userHooks(); file != "" && names(ReadSettings(file)) {
-		return true
+	if !trusts(cfg) {
+		return false
 	}
-	return trusts(cfg) && slices.ContainsFunc(append([]string{p.Dir}, head.Dirs...), func(dir string) bool {
-		return filepath.IsAbs(dir) && names(readProject(filepath.Join(dir, p.Host.HooksFile)))
+	list, unread := regular.Read(trustList(cfg), regular.Options{Max: maxHooks})
+	return slices.ContainsFunc(append([]string{p.Dir}, head.Dirs...), func(dir string) bool {
+		file := filepath.Join(dir, p.Host.HooksFile)
+		if !filepath.IsAbs(dir) || file == user {
+			return false
+		}
+		data, err := regular.Read(file, regular.Options{Max: maxHooks, NoLink: true})
+		if err != nil {
+			// What is no file is not trusted.
+			var odd *regular.Error
+			return !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &odd)
+		}
+		guards, _ := holdsGuard(data)
+		sum := sha256.Sum256(data)
+		return guards && (unread != nil || bytes.Contains(list, []byte(hex.EncodeToString(sum[:]))))
 	})
+}
+
+// maxHooks is the largest file with hooks, or list of those that are trusted, that
+// is looked into, in bytes.
+const maxHooks = 4 << 20
+
+// holdsGuard reports whether a file holds a hook for tool calls, and whether it
+// switches all hooks off. Text that is not as it should be is searched for the
+// event's name, which may be written with escapes.
+func holdsGuard(data []byte) (guards, off bool) {
+	var file struct {
+		Off   bool `json:"disableAllHooks"`
+		Hooks struct {
+			PreToolUse groups
+		} `json:"hooks"`
+	}
+	if json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &file) != nil {
+		return bytes.Contains(data, []byte("PreToolUse")) || bytes.Contains(data, []byte(`\u`)), false
+	}
+	return bool(file.Hooks.PreToolUse) && !file.Off, file.Off
+}
+
+// groups reports that one of the lists under a name, which may come twice, is not
+// empty.
+type groups bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (g *groups) UnmarshalJSON(data []byte) error {
+	var list []json.RawMessage
+	*g = *g || json.Unmarshal(data, &list) != nil || len(list) > 0
+	return nil
 }
 
 // trusts reports whether there is a list of project files that the user trusts.
 func trusts(cfg *config.Config) bool {
-	_, err := os.Lstat(filepath.Join(cfg.ConfigDir, "trusted-hooks.json"))
+	_, err := os.Lstat(trustList(cfg))
 	return err == nil || !errors.Is(err, fs.ErrNotExist)
 }
+
+func trustList(cfg *config.Config) string { return filepath.Join(cfg.ConfigDir, "trusted-hooks.json") }
 
 // join makes one answer of two, as Cline does with those of two hook files: one
 // that cancels is enough, and the texts of both count. Any other member is the

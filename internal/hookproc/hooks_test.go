@@ -141,7 +141,11 @@ func TestHooksThatCouldNotBeRun(t *testing.T) {
 		return `{"cancel":true,"errorMessage":"hookspan could not run your hooks, so this is denied: ` + why +
 			`. See hookspan doctor; HOOKSPAN_HOOKS_ON_ERROR=allow lets calls go on without hooks"}`
 	}
-	trust := func(c *call) { c.write("config/hookspan/trusted-hooks.json", "{}") }
+	trust := func(c *call) {
+		sum := sha256.Sum256([]byte(guardFile))
+		c.write("config/hookspan/trusted-hooks.json", `{"files":[{"sha256":"`+hex.EncodeToString(sum[:])+`"}]}`)
+	}
+	guard := func(before string) string { return before + guardFile[1:] }
 	for name, tc := range map[string]struct {
 		event, onError string
 		file, project  string
@@ -150,20 +154,25 @@ func TestHooksThatCouldNotBeRun(t *testing.T) {
 		with           func(c *call)
 		want           string
 	}{
-		"a tool call is denied":                          {event: startEvent, file: guardFile, err: errors.New("gone"), want: denial("gone")},
-		"a tool call goes on where that is wanted":       {event: startEvent, file: guardFile, onError: "allow", err: errors.New("gone"), want: neutral},
-		"a call that has run cannot be denied":           {event: toolEvent, file: guardFile, onError: "deny", err: errors.New("gone"), want: neutral},
-		"a prompt goes on":                               {event: promptEvent, file: guardFile, err: errors.New("gone"), want: neutral},
-		"a prompt is denied where that is wanted":        {event: promptEvent, file: guardFile, onError: "deny", err: errors.New("gone"), want: denial("gone")},
-		"an answer that is none":                         {event: startEvent, file: guardFile, answer: "[]", want: denial(`answered \"[]\", want a JSON object`)},
-		"no answer":                                      {event: startEvent, file: guardFile, want: denial(`answered \"\", want a JSON object`)},
-		"a file without hooks for tool calls":            {event: startEvent, file: `{"hooks":{"PostToolUse":[]}}`, err: errors.New("gone"), want: neutral},
-		"such a file where every failure denies":         {event: startEvent, file: `{"hooks":{"PostToolUse":[]}}`, onError: "deny", err: errors.New("gone"), want: denial("gone")},
-		"a file that may spell the event with escapes":   {event: startEvent, file: `{"hooks":{"\u0050reToolUse":[]}}`, err: errors.New("gone"), want: denial("gone")},
-		"a project's file where no project is trusted":   {event: startEvent, project: guardFile, err: errors.New("gone"), want: neutral},
-		"a project's file where projects are trusted":    {event: startEvent, project: guardFile, with: trust, err: errors.New("gone"), want: denial("gone")},
-		"a project without hooks where they are trusted": {event: startEvent, project: `{}`, with: trust, err: errors.New("gone"), want: neutral},
-		"no file at all":                                 {event: startEvent, err: errors.New("gone"), want: neutral},
+		"a tool call is denied":                             {event: startEvent, file: guardFile, err: errors.New("gone"), want: denial("gone")},
+		"a tool call goes on where that is wanted":          {event: startEvent, file: guardFile, onError: "allow", err: errors.New("gone"), want: neutral},
+		"a call that has run cannot be denied":              {event: toolEvent, file: guardFile, onError: "deny", err: errors.New("gone"), want: neutral},
+		"a prompt goes on":                                  {event: promptEvent, file: guardFile, err: errors.New("gone"), want: neutral},
+		"a prompt is denied where that is wanted":           {event: promptEvent, file: guardFile, onError: "deny", err: errors.New("gone"), want: denial("gone")},
+		"an answer that is none":                            {event: startEvent, file: guardFile, answer: "[]", want: denial(`answered \"[]\", want a JSON object`)},
+		"no answer":                                         {event: startEvent, file: guardFile, want: denial(`answered \"\", want a JSON object`)},
+		"a file without hooks for tool calls":               {event: startEvent, file: `{"hooks":{"PostToolUse":[]}}`, err: errors.New("gone"), want: neutral},
+		"such a file where every failure denies":            {event: startEvent, file: `{"hooks":{"PostToolUse":[]}}`, onError: "deny", err: errors.New("gone"), want: denial("gone")},
+		"a file that may spell the event with escapes":      {event: startEvent, file: strings.Replace(guardFile, "PreToolUse", `\u0050reToolUse`, 1), err: errors.New("gone"), want: denial("gone")},
+		"a project's file where no project is trusted":      {event: startEvent, project: guardFile, err: errors.New("gone"), want: neutral},
+		"a project's file where projects are trusted":       {event: startEvent, project: guardFile, with: trust, err: errors.New("gone"), want: denial("gone")},
+		"an event that stands there twice":                  {event: startEvent, file: `{"hooks":{"PreToolUse":[{}],"PreToolUse":[]}}`, err: errors.New("gone"), want: denial("gone")},
+		"a project's other file where projects are trusted": {event: startEvent, project: guardFile + " ", with: trust, err: errors.New("gone"), want: neutral},
+		"escapes in a file without such hooks":              {event: startEvent, file: `{"hooks":{"PostToolUse":[]},"x":"\u00e9 PreToolUse"}`, err: errors.New("gone"), want: neutral},
+		"a file in which all hooks are switched off":        {event: startEvent, file: guard(`{"disableAllHooks":true,`), err: errors.New("gone"), want: neutral},
+		"a long file with a guard":                          {event: startEvent, file: guard(`{"x":"` + strings.Repeat("x", 100_000) + `",`), err: errors.New("gone"), want: denial("gone")},
+		"a project without hooks where they are trusted":    {event: startEvent, project: `{}`, with: trust, err: errors.New("gone"), want: neutral},
+		"no file at all":                                    {event: startEvent, err: errors.New("gone"), want: neutral},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCall(t)

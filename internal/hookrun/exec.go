@@ -42,7 +42,7 @@ func (b *batch) command(ctx context.Context, h hookfile.Handler, e Event) outcom
 	}
 	go p.feed(e.Payload)
 	out, note := p.wait(ctx)
-	o := outcome{note: note}
+	o := outcome{note: note, unread: out.stdout.lost > 0 && begins(out.stdout.String())}
 	o.Stdout, o.Stderr = out.stdout.String(), out.stderr.String()
 	switch {
 	case out.state == nil && ctx.Err() != nil:
@@ -211,14 +211,11 @@ func (p *process) wait(ctx context.Context) (leftBehind, string) {
 		p.readers.Wait()
 		close(drained)
 	}()
-	var out leftBehind
-	select {
-	case <-p.ended:
+	out := leftBehind{rest: noisy}
+	if inTime(ctx, p.ended) {
 		out.state = p.cmd.ProcessState
 		p.processTree.ended()
 		out.rest = p.settle(ctx, drained)
-	case <-ctx.Done():
-		out.rest = noisy
 	}
 	// What is printed while it is being stopped is no part of its answer.
 	p.deaf.Store(true)
@@ -251,6 +248,34 @@ func (p *process) wait(ctx context.Context) (leftBehind, string) {
 	return out, note
 }
 
+// inTime waits for done and reports that it came before the time limit. Where this
+// program was stopped itself, or had no processor, it sees the limit late: what is
+// done by then gets as long to show.
+func inTime(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(lateness(ctx))
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// lateness is how late the end of a context's time is seen, at most grace.
+func lateness(ctx context.Context) time.Duration {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return min(max(time.Since(end), 0), grace)
+}
+
 // abandon waits for a hook that was stopped. One that cannot be ended, because it
 // hangs in the kernel, is not waited for.
 func (p *process) abandon() {
@@ -274,6 +299,9 @@ func (p *process) settle(ctx context.Context, drained <-chan struct{}) rest {
 		case <-drained:
 			return nobody
 		case <-ctx.Done():
+			if inTime(ctx, drained) {
+				return nobody
+			}
 			return noisy
 		case <-timer.C:
 			left := quiet - (time.Since(p.began) - time.Duration(p.last.Load()))

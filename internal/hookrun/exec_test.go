@@ -42,35 +42,38 @@ func TestCommand(t *testing.T) {
 		note    string
 		verdict claude.Decision
 	}{
-		"says nothing":              {hook: shell("exit 0")},
-		"prints":                    {hook: shell("echo hi"), stdout: "hi\n"},
-		"gets the payload":          {hook: shell("cat"), payload: `{"a":1}`, stdout: `{"a":1}`},
-		"gets a long payload":       {hook: shell("wc -c | tr -d ' '"), payload: big, stdout: strconv.Itoa(len(big)) + "\n"},
-		"reads nothing of it":       {hook: shell("echo hi"), payload: big, stdout: "hi\n"},
-		"closes its input":          {hook: shell("exec <&-; echo hi"), payload: big, stdout: "hi\n"},
-		"reads the beginning alone": {hook: shell("head -c 3"), payload: big, stdout: "xxx"},
-		"gives back what it gets":   {hook: shell("cat"), payload: big[:megabyte/2], size: megabyte / 2},
-		"blocks":                    {hook: shell("echo no >&2; exit 2"), exit: 2, verdict: claude.Deny},
-		"fails":                     {hook: shell("exit 7"), exit: 7},
-		"decides":                   {hook: shell(`echo '{"decision":"block","reason":"no"}'`), stdout: "{\"decision\":\"block\",\"reason\":\"no\"}\n", verdict: claude.Deny},
-		"ends by a signal":          {hook: shell("echo why >&2; kill -9 $$"), failed: "signal: killed"},
-		"prints without end":        {hook: shell("head -c 1073741824 /dev/zero"), size: megabyte, note: "stdout is cut: 1072693248 bytes"},
-		"complains without end":     {hook: shell("head -c 50000000 /dev/zero >&2; echo hi"), stdout: "hi\n"},
-		"has a program and words":   {hook: exec("printf", "%s|", "a b", "$HOME", ""), stdout: "a b|$HOME||"},
-		"has a program alone":       {hook: exec("true")},
-		"is looked for in Dir":      {hook: exec("./here"), stdout: "here\n"},
-		"has no program":            {hook: exec("no-such-program-here"), failed: `program "no-such-program-here" is not on PATH`},
-		"has no file":               {hook: exec("./none"), failed: "no such file"},
-		"is not executable":         {hook: exec("./plain"), failed: "try chmod +x"},
-		"is a folder":               {hook: exec("./folder"), failed: "try chmod +x"},
-		"is no program":             {hook: exec("./text"), failed: "exec format error"},
-		"is empty":                  {hook: exec(""), failed: "the command is empty"},
-		"has no such command":       {hook: shell("no-such-program-here 2>/dev/null"), exit: 127},
-		"is for bash":               {hook: bash(`[[ a == a ]] && echo "$0"`), stdout: "bash\n"},
-		"is for no known shell":     {hook: hookfile.Handler{Event: preToolUse, Type: hookfile.TypeCommand, Command: "x", Shell: "fish"}, failed: `shell "fish" is not known`},
-		"runs where it should":      {hook: shell(`test "$(pwd -P)" = "$(cd "$PWD" && pwd -P)" && basename "$PWD"`), dir: "folder", stdout: "folder\n"},
-		"has lost its folder":       {hook: shell("true"), dir: "none", failed: "is gone"},
-		"has no terminal":           {hook: shell("(: </dev/tty) 2>/dev/null && echo a terminal; exit 0")},
+		"says nothing":               {hook: shell("exit 0")},
+		"prints":                     {hook: shell("echo hi"), stdout: "hi\n"},
+		"gets the payload":           {hook: shell("cat"), payload: `{"a":1}`, stdout: `{"a":1}`},
+		"gets a long payload":        {hook: shell("wc -c | tr -d ' '"), payload: big, stdout: strconv.Itoa(len(big)) + "\n"},
+		"reads nothing of it":        {hook: shell("echo hi"), payload: big, stdout: "hi\n"},
+		"closes its input":           {hook: shell("exec <&-; echo hi"), payload: big, stdout: "hi\n"},
+		"reads the beginning alone":  {hook: shell("head -c 3"), payload: big, stdout: "xxx"},
+		"gives back what it gets":    {hook: shell("cat"), payload: big[:megabyte/2], size: megabyte / 2},
+		"blocks":                     {hook: shell("echo no >&2; exit 2"), exit: 2, verdict: claude.Deny},
+		"fails":                      {hook: shell("exit 7"), exit: 7},
+		"decides":                    {hook: shell(`echo '{"decision":"block","reason":"no"}'`), stdout: "{\"decision\":\"block\",\"reason\":\"no\"}\n", verdict: claude.Deny},
+		"ends by a signal":           {hook: shell("echo why >&2; kill -9 $$"), failed: "signal: killed"},
+		"prints without end":         {hook: shell("head -c 1073741824 /dev/zero"), size: megabyte, note: "stdout is cut: 1072693248 bytes"},
+		"decides at length":          {hook: shell(`printf '{"decision":"block","reason":"'; head -c 2000000 /dev/zero | tr '\0' x; echo '"}'`), size: megabyte, note: "stdout is cut", verdict: claude.Deny},
+		"decides after a long blank": {hook: shell(`head -c 2000000 /dev/zero | tr '\0' ' '; echo '{"decision":"block"}'`), size: megabyte, note: "stdout is cut", verdict: claude.Deny},
+		"allows, and a long blank":   {hook: shell(`echo '{"decision":"approve"}'; head -c 2000000 /dev/zero | tr '\0' ' '`), size: megabyte, note: "stdout is cut", verdict: claude.Allow},
+		"complains without end":      {hook: shell("head -c 50000000 /dev/zero >&2; echo hi"), stdout: "hi\n"},
+		"has a program and words":    {hook: exec("printf", "%s|", "a b", "$HOME", ""), stdout: "a b|$HOME||"},
+		"has a program alone":        {hook: exec("true")},
+		"is looked for in Dir":       {hook: exec("./here"), stdout: "here\n"},
+		"has no program":             {hook: exec("no-such-program-here"), failed: `program "no-such-program-here" is not on PATH`},
+		"has no file":                {hook: exec("./none"), failed: "no such file"},
+		"is not executable":          {hook: exec("./plain"), failed: "try chmod +x"},
+		"is a folder":                {hook: exec("./folder"), failed: "try chmod +x"},
+		"is no program":              {hook: exec("./text"), failed: "exec format error"},
+		"is empty":                   {hook: exec(""), failed: "the command is empty"},
+		"has no such command":        {hook: shell("no-such-program-here 2>/dev/null"), exit: 127},
+		"is for bash":                {hook: bash(`[[ a == a ]] && echo "$0"`), stdout: "bash\n"},
+		"is for no known shell":      {hook: hookfile.Handler{Event: preToolUse, Type: hookfile.TypeCommand, Command: "x", Shell: "fish"}, failed: `shell "fish" is not known`},
+		"runs where it should":       {hook: shell(`test "$(pwd -P)" = "$(cd "$PWD" && pwd -P)" && basename "$PWD"`), dir: "folder", stdout: "folder\n"},
+		"has lost its folder":        {hook: shell("true"), dir: "none", failed: "is gone"},
+		"has no terminal":            {hook: shell("(: </dev/tty) 2>/dev/null && echo a terminal; exit 0")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -201,6 +204,27 @@ func TestTimeLimit(t *testing.T) {
 
 // TestWhatIsLeftBehind has hooks that end in time and leave a process. It stays
 // if it holds none of their output.
+func TestWhatIsDoneWhenALimitIsSeenLateIsInTime(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Minute))
+	defer cancel()
+	done := make(chan struct{})
+	close(done)
+	for range 100 {
+		if !inTime(ctx, done) {
+			t.Fatal("the limit counts, want what was done")
+		}
+	}
+	if inTime(ctx, make(chan struct{})) {
+		t.Error("what is not done is in time")
+	}
+	if got := lateness(ctx); got != grace {
+		t.Errorf("a minute late: %v, want %v", got, grace)
+	}
+	if got := lateness(t.Context()); got != 0 {
+		t.Errorf("late without a limit: %v", got)
+	}
+}
+
 func TestWhatIsLeftBehind(t *testing.T) {
 	const free = " </dev/null >/dev/null 2>&1 & echo $!"
 	for name, tc := range map[string]struct {

@@ -31,8 +31,10 @@ func (b *batch) post(ctx context.Context, h hookfile.Handler, e Event) outcome {
 	client := outbound.New(outbound.Options{Base: b.base, Once: true, MaxAnswer: maxOutput, Secrets: outbound.NewSecrets(req.URL, secrets)})
 	defer client.Close()
 	a, err := client.Do(req)
-	if err == nil {
-		err = a.Err
+	if err == nil && a.Err != nil {
+		o := late(ctx, a.Err)
+		o.unread = a.Status/100 == 2 && int64(len(a.Body)) >= maxOutput && begins(string(a.Body))
+		return o
 	}
 	if err != nil {
 		return late(ctx, err)
@@ -43,7 +45,8 @@ func (b *batch) post(ctx context.Context, h hookfile.Handler, e Event) outcome {
 // late is the outcome of a request that failed.
 func late(ctx context.Context, err error) outcome {
 	if ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		return stopped(ctx, outcome{})
+		// The answer may have been there in time.
+		return stopped(ctx, outcome{late: lateness(ctx) == grace})
 	}
 	return failure(err)
 }

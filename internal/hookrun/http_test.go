@@ -81,6 +81,9 @@ func TestResponse(t *testing.T) {
 	mux.HandleFunc("/target", func(http.ResponseWriter, *http.Request) { redirected = true })
 	mux.HandleFunc("/full", say(200, strings.Repeat(" ", maxOutput-len(deny))+deny))
 	mux.HandleFunc("/too-long", say(200, strings.Repeat(" ", maxOutput-len(deny)+1)+deny))
+	mux.HandleFunc("/too-long-a-reason", say(200, strings.Replace(deny, "no", strings.Repeat("n", maxOutput), 1)))
+	mux.HandleFunc("/too-long-a-text", say(200, strings.Repeat("n", maxOutput+1)))
+	mux.HandleFunc("/too-long-and-fail", say(500, strings.Replace(deny, "no", strings.Repeat("n", maxOutput), 1)))
 	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, deny)
@@ -103,7 +106,10 @@ func TestResponse(t *testing.T) {
 		"a failure":          {url: s.URL + "/deny-and-fail", err: "500"},
 		"a redirect":         {url: s.URL + "/redirect", err: "307"},
 		"as long as may be":  {url: s.URL + "/full", want: claude.Deny},
-		"too long":           {url: s.URL + "/too-long", err: "more than 1048576 bytes"},
+		"too long":           {url: s.URL + "/too-long", err: "more than 1048576 bytes", want: claude.Deny},
+		"too long a reason":  {url: s.URL + "/too-long-a-reason", err: "more than 1048576 bytes", want: claude.Deny},
+		"too long a text":    {url: s.URL + "/too-long-a-text", err: "more than 1048576 bytes"},
+		"too long a failure": {url: s.URL + "/too-long-and-fail", err: "more than 1048576 bytes"},
 		"ends early":         {url: s.URL + "/cut", err: "EOF"},
 		"nobody listens":     {url: closed.URL, err: "refused"},
 		"no address":         {url: "http://%zz", err: "request to"},

@@ -222,6 +222,11 @@ type outcome struct {
 	// Exhausted reports that an error says that the handler could not be started for want of
 	// resources.
 	exhausted bool
+	// unread reports an answer that begins as a verdict does and is longer than what
+	// is kept.
+	unread bool
+	// late reports that this program saw the end of the time limit late.
+	late bool
 	// cancelled reports that Run was told to end.
 	cancelled bool
 }
@@ -229,6 +234,13 @@ type outcome struct {
 // failure is the outcome of a handler that could not be run.
 func failure(err error) outcome {
 	return outcome{Output: claude.Output{Failed: true, Stderr: err.Error()}, exhausted: Exhausted(err)}
+}
+
+// begins reports that the beginning of a text may be that of a verdict which is not
+// whole.
+func begins(text string) bool {
+	text = strings.Trim(text, " \t\r\n\ufeff")
+	return text == "" || text[0] == '{' && !json.Valid([]byte(text))
 }
 
 // problem says what went wrong with a run whose verdict is not used.

@@ -329,6 +329,10 @@ func (b *batch) unguarded(t *task, o outcome, overall bool) string {
 	case b.OnError == OnErrorAllow:
 	case t.event.Name == preToolUse && o.exhausted:
 		return fmt.Sprintf("the hook could not be started (%s), so the call is denied: end other programs or raise the limit%s", o.Stderr, lift)
+	case t.event.Name == preToolUse && o.unread:
+		return fmt.Sprintf("the hook answered more than the %d bytes that are read, so the call is denied: make its answer shorter%s", maxOutput, lift)
+	case t.event.Name == preToolUse && o.late:
+		return "hookspan did not run when the hook's time was up, so its answer is not known and the call is denied: try again" + lift
 	case t.event.Name == preToolUse && overall && (o.TimedOut || o.cancelled):
 		return "the hook was not done when the time for all hooks of a call was up" + b.budget() +
 			", so the call is denied: make the hooks faster, or give them a shorter \"timeout\"" + lift

@@ -175,6 +175,11 @@ var bridgeRows = []proof.Row{
 		Short: 2 * crowd, Long: 8 * crowd, Run: crowded,
 	},
 	{
+		Name:  "250 connections that send a few KB each, 9,000 deep, while the folder of events is kept",
+		Rule:  fmt.Sprintf("each gets 200; the resident set stays below %d MB", mostResident>>20),
+		Short: crowd, Run: deepBodies,
+	},
+	{
 		Name:  "several bodies at the limit at once, of every shape that JSON can have",
 		Rule:  fmt.Sprintf("each is taken, or refused with 503 and Retry-After; the resident set stays below %d MB", mostResident>>20),
 		Short: 9, Long: 36, Run: fullBodies,

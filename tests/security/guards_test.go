@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,6 +58,11 @@ var guardRows = []proof.Row{
 		Name:  fmt.Sprintf("a hookspan that is missing, not executable, broken, killed, silent, or answers garbage, and %d to %d file descriptors", fewest, few),
 		Rule:  "a tool call is denied with the reason where a file may hold a hook for it, and goes on without such a file, after HOOKSPAN_HOOKS=false and HOOKSPAN_HOOKS_ON_ERROR=allow",
 		Short: 60, Run: brokenRunner,
+	},
+	{
+		Name:  "a denial whose reason is 2 MB long, from a command and from an http hook, and one of a hook that has ended while hookspan itself was stopped beyond the hook's time limit",
+		Rule:  "the call is denied",
+		Short: 6, Run: lateAndLongDenials,
 	},
 	{
 		Name:  "an http hook that is answered with nothing, with 101, a byte at a time, or with half a head, beside a hook that denies",
@@ -205,6 +212,12 @@ func brokenRunner(t *testing.T, r *proof.Result) {
 		"a guard, hooks off":       {guard, "HOOKSPAN_HOOKS=false", false},
 		"a file without guards":    {`{"hooks":{"PostToolUse":[]}}`, "", false},
 		"a file that is no JSON":   {`{"hooks":{"PreToolUse"`, "", true},
+		"escapes, no guard":        {`{"hooks":{"PostToolUse":[{"hooks":[{"type":"command","command":"echo \u00e9"}]}]}}`, "", false},
+		"the name, no guard":       {`{"description":"no PreToolUse","hooks":{"PreToolUse":[]}}`, "", false},
+		"a long file, no guard":    {`{"description":"` + strings.Repeat("x", 200_000) + `","hooks":{"PostToolUse":[]}}`, "", false},
+		"a guard in a long file":   {`{"description":"` + strings.Repeat("x", 200_000) + `",` + guard[1:], "", true},
+		"a guard, switched off":    {`{"disableAllHooks":true,` + guard[1:], "", false},
+		"a guard with escapes":     {strings.Replace(guard, "PreToolUse", `\u0050reToolUs\u0065`, 1), "", true},
 		"no file":                  {"", "", false},
 		"no file, deny on failure": {"", "HOOKSPAN_HOOKS_ON_ERROR=deny", false},
 	}
@@ -255,6 +268,35 @@ func brokenRunner(t *testing.T, r *proof.Result) {
 		w.Write(".cline/hooks.json", guard)
 		if answer, _ := asks(t, r, w, call("few"), launch); !answer.Cancel {
 			r.Break("%d descriptors, a guard: not denied", limit)
+		}
+	}
+}
+
+func lateAndLongDenials(t *testing.T, r *proof.Result) {
+	needsShell(r)
+	const deny = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}`
+	long := strings.Replace(deny, "no", strings.Repeat("n", 2_000_000), 1)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(long))
+	}))
+	defer s.Close()
+	// The hook stops the program that runs it, and has that go on by itself after
+	// twice the hook's time limit.
+	const stops = `p=$PPID; kill -STOP $p; (sleep 2; kill -CONT $p) >/dev/null 2>&1 & `
+	w := lab.New(t)
+	w.Write("long.json", long)
+	for name, hook := range map[string]object{
+		"a long answer of a command":    command(`cat "$HOME/long.json"`),
+		"a long answer of a server":     {"type": "http", "url": s.URL},
+		"an answer before the limit":    {"type": "command", "timeout": 1, "command": stops + "echo '" + deny + "'"},
+		"an exit code before the limit": {"type": "command", "timeout": 1, "command": stops + "echo no >&2; exit 2"},
+	} {
+		for i := range 3 {
+			guarding(t, w, hook)
+			payload := clineEvent(t, fmt.Sprintf("late %s %d", name, i), "PreToolUse", object{"preToolUse": object{"toolName": "execute_command", "parameters": object{"command": "ls"}}}).Payload
+			if got, _ := asks(t, r, w, payload); !got.Cancel {
+				r.Break("%s: %+v, want it denied", name, got)
+			}
 		}
 	}
 }

@@ -182,6 +182,20 @@ func crowded(t *testing.T, r *proof.Result) {
 	r.Note("peak %d MB, %d of %d taken", peak>>20, taken, r.N)
 }
 
+func deepBodies(t *testing.T, r *proof.Result) {
+	w := lab.New(t)
+	b := startBridge(t, w, "--record", "--dir", filepath.Join(w.Home, "kept"))
+	bodies := make([][]byte, crowd)
+	for i := range bodies {
+		deep := strings.Repeat("[", 9000) + strings.Repeat("]", 9000)
+		bodies[i] = fmt.Appendf(nil, `{"session_id":"s","hook_event_name":"PreToolUse","tool_use_id":"t%d","tool_input":%s}`, i, deep)
+	}
+	if codes := b.flood(t, r, bodies); codes[http.StatusOK] != crowd {
+		r.Break("answers %v, want 200 for each of %d", codes, crowd)
+	}
+	r.Note("peak %d MB", b.resident(t, r)>>20)
+}
+
 func fullBodies(t *testing.T, r *proof.Result) {
 	const atOnce = 3
 	w := lab.New(t)
