@@ -144,7 +144,7 @@ func steered(t *testing.T, r *proof.Result) {
 			clineEvent(t, s, "PreToolUse", object{"preToolUse": object{"toolName": s, "parameters": object{s: s, "command": s}}}),
 			clineEvent(t, s, "PostToolUse", object{"postToolUse": object{"toolName": s, "parameters": object{s: s, "command": s}, "result": "Error: " + s, "success": false}}),
 			clineEvent(t, s, "Notification", object{"notification": object{"event": s, "source": s, "message": s}}),
-			{Name: "PreToolUse", Payload: []byte(s)},
+			{Name: "PostToolUse", Payload: []byte(s)},
 			clineEvent(t, s, "TaskCancel", object{"taskCancel": object{"taskMetadata": object{"taskId": s, "completionStatus": s}}}),
 		})
 		claudeSession(t, w, s)
