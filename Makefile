@@ -98,7 +98,7 @@ fmt: ## the formatting that lint asks for
 
 lint: ## formatting, linters on three systems, known vulnerabilities
 	@odd=$$($(TOOL) gofumpt -l .) || exit 1; [ -z "$$odd" ] || \
-	  { echo "not formatted ('make fmt' mends it):"; echo "$$odd"; exit 1; }
+	  { echo "not formatted ('make fmt' fixes it):"; echo "$$odd"; exit 1; }
 	@linter=$$($(TOOL) -n golangci-lint) || exit 1; for os in linux darwin windows; do \
 	  echo "golangci-lint, $$os"; for dir in . $(COMPONENTS); do \
 	  (cd $$dir && GOOS=$$os "$$linter" run) || exit 1; done; done

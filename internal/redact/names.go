@@ -16,12 +16,31 @@ var tellingWords = []struct {
 	word string
 	kind kind
 }{
-	{"password", passwordKind}, {"passwd", passwordKind}, {"passphrase", passwordKind}, {"passwort", passwordKind}, {"passcode", passwordKind}, {"pwd", passwordKind},
-	{"secret", tokenKind}, {"token", tokenKind}, {"api key", tokenKind}, {"access key", tokenKind}, {"private key", tokenKind},
-	{"account key", tokenKind}, {"encryption key", tokenKind}, {"signing key", tokenKind}, {"agent key", tokenKind},
-	{"auth key", tokenKind}, {"credential", tokenKind}, {"unseal key", tokenKind},
+	{"password", passwordKind},
+	{"passwd", passwordKind},
+	{"passphrase", passwordKind},
+	{"passwort", passwordKind},
+	{"passcode", passwordKind},
+	{"pwd", passwordKind},
+	{"secret", tokenKind},
+	{"token", tokenKind},
+	{"api key", tokenKind},
+	{"access key", tokenKind},
+	{"private key", tokenKind},
+	{"account key", tokenKind},
+	{"encryption key", tokenKind},
+	{"signing key", tokenKind},
+	{"agent key", tokenKind},
+	{"auth key", tokenKind},
+	{"credential", tokenKind},
+	{"unseal key", tokenKind},
 	// These count at the end of a name only.
-	{"pass", passwordKind}, {"pw", passwordKind}, {"psk", passwordKind}, {"auth", keyKind}, {"signature", keyKind}, {"key", keyKind},
+	{"pass", passwordKind},
+	{"pw", passwordKind},
+	{"psk", passwordKind},
+	{"auth", keyKind},
+	{"signature", keyKind},
+	{"key", keyKind},
 }
 
 // tellingWord is the length and the kind of the word at i, or 0.
