@@ -44,7 +44,7 @@ func (t *text) dataIn(from, to int) []span {
 			end := at + len(name)
 			quotes := closingQuotes(s, end)
 			p := blanks(s, quotes)
-			if at > 0 && isWord(s[at-1]) && boundaryBefore(s, at) == false || p >= to || s[p] != ':' {
+			if at > 0 && isWord(s[at-1]) && !boundaryBefore(s, at) || p >= to || s[p] != ':' {
 				at = end
 				continue
 			}
@@ -264,7 +264,7 @@ func separator(line string, lo, hi int) string {
 			if (first || strings.HasSuffix(left, sep)) && namesAlone(line, lo, hi) {
 				return sep
 			}
-		case (strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && last && !first) && frameEnd(strings.TrimLeft(right, alphanumeric+"_- \t\\^I")):
+		case (strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && last && !first) && frameEnd(strings.TrimLeft(right, alphanumeric+"_- \t\\^")):
 			return sep
 		}
 	}

@@ -63,7 +63,7 @@ func authHeader(t *text, i int) []span {
 	case q > word && q < len(s) && q-word == 1 && strings.IndexByte("\"'`$#", s[q]) < 0 && lineBreak(s, q) == 0:
 		// A scheme that is not in the table.
 		v := t.valueAt(q)
-		if v.to-v.from >= 16 && !wordy(s[v.from:v.to]) && !placeholder(s[v.from:v.to]) && v.quoted == false {
+		if v.to-v.from >= 16 && !wordy(s[v.from:v.to]) && !placeholder(s[v.from:v.to]) && !v.quoted {
 			return []span{{lo: v.from, hi: v.to}}
 		}
 		return nil
