@@ -12,8 +12,8 @@ const (
 	namedPath = "/p/other.env"
 )
 
-// world is a user with an env file of his own and, at namedPath, one that an
-// environment may name.
+// world is the input of a user with the env file own. The file named is at
+// namedPath, where HOOKSPAN_CONFIG_FILE may point.
 func world(own, named string, environ ...string) Input {
 	return Input{
 		Environ: environ, Home: "/home/u", GOOS: "linux",
@@ -143,7 +143,7 @@ func TestCleartextIsLetThroughByTheCredentialsOwnSource(t *testing.T) {
 		{"the file allows what is in the environment", []string{allow}, []string{endpoint, headers, id, secret, base}, true, true},
 		{"the environment forbids what the file allows", []string{endpoint, headers, id, secret, base, allow}, []string{forbid}, false, false},
 		{"both allow it", []string{endpoint, headers, id, secret, base, allow}, []string{allow}, true, true},
-		{"nobody allows it", []string{endpoint, headers, id, secret, base}, nil, false, false},
+		{"not allowed", []string{endpoint, headers, id, secret, base}, nil, false, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestRulesOfTheEnvironmentAreAddedToTheUsersOwn(t *testing.T) {
 		envs       []string
 		want       []RulesFile
 	}{
-		{"nobody names one", nil, nil, nil, []RulesFile{{byDefault, false}}},
+		{"no file is named", nil, nil, nil, []RulesFile{{byDefault, false}}},
 		{"the file names one", lns("HOOKSPAN_REDACT_FILE=/own"), nil, nil, []RulesFile{{"/own", true}}},
 		{"the environment names one", nil, nil, lns("HOOKSPAN_REDACT_FILE=/more"), []RulesFile{{byDefault, false}, {"/more", true}}},
 		{"both do", lns("HOOKSPAN_REDACT_FILE=/own"), nil, lns("HOOKSPAN_REDACT_FILE=/more"), []RulesFile{{"/own", true}, {"/more", true}}},

@@ -4,9 +4,9 @@
 //
 // It stores the payload in the spool and leaves. Claude Code is answered with
 // nothing: what a hook prints may become context for the model, and any exit
-// code but 0 is shown to the user or blocks what was about to happen. The
-// event's name may be left out; then the payload tells it. Other agents run
-// Claude Code's hooks, too; nothing is stored of their events.
+// code but 0 is shown to the user or blocks what was about to happen. Without
+// EVENT the name is taken from the payload. Other agents run Claude Code's
+// hooks, too; their events are not stored.
 package main
 
 import (

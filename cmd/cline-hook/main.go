@@ -3,7 +3,7 @@
 //	cline-hook EVENT < payload
 //
 // It stores the payload in the spool, answers on standard output and leaves.
-// The event's name may be left out; then the payload tells it.
+// Without EVENT the name is taken from the payload.
 package main
 
 import (

@@ -190,7 +190,8 @@ func (a *app) infinium() infinium.Options {
 	}
 }
 
-// broken stands for a destination that could not be set up.
+// broken is the exporter of a destination that could not be set up: each export
+// fails with the reason.
 type broken struct{ err error }
 
 func (b broken) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return b.err }

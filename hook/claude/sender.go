@@ -16,7 +16,7 @@ const (
 	Qwen    = "qwen"
 )
 
-// sender is what tells of a payload which agent sent it. A payload decides where
+// sender holds the members of a payload that show which agent sent it. A payload decides where
 // it can: a Claude Code that was started from another agent's terminal has that
 // agent's variables in its environment.
 type sender struct {

@@ -114,9 +114,9 @@ func TestAgentOfAPayload(t *testing.T) {
 		{"Droid's permission mode", `{` + s + `,"permission_mode":"auto-high"}`, none, Droid},
 		{"camel case", `{"sessionId":"s","hookName":"x","cwd":"/w"}`, none, Copilot},
 
-		// Nothing but the environment tells.
-		{"nothing tells", `{` + s + `}`, none, ""},
-		{"nothing tells, a transcript in an unknown place", transcript("/t/s1.jsonl"), nestedIn, ""},
+		// Only the environment shows it.
+		{"no sign", `{` + s + `}`, none, ""},
+		{"no sign, a transcript in an unknown place", transcript("/t/s1.jsonl"), nestedIn, ""},
 		{"Copilot runs the hook", `{` + s + `}`, env("COPILOT_CLI", "1"), Copilot},
 		{"Copilot's terminal, Claude Code's effort", `{` + s + `,"effort":{"level":"high"}}`, nestedIn, ""},
 		{"Copilot's terminal, Claude Code's prompt", `{` + s + `,"prompt_id":"0198"}`, nestedIn, ""},

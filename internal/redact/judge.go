@@ -84,7 +84,7 @@ func (t *text) isPassword(a *assignment, v string, env, data bool) bool {
 		return len(v) >= 8 && (env || a.quoted)
 	case digits == 0:
 		return (env || a.quoted) && len(v) >= 8 && entropy(v) >= 2.8 && strong
-	case !data && tellsOfItself(v):
+	case !data && namesPassword(v):
 		return false
 	case data || a.quoted && a.sign != ",":
 		return len(v) >= 6 && (symbols > 0 || digits > 1 || !wordy(v) || env || a.quotedName)
@@ -159,8 +159,8 @@ func isToken(a *assignment, v string, env, flag, data bool) bool {
 	}
 }
 
-// tellsOfItself reports the names of variables, labels and functions for passwords.
-func tellsOfItself(v string) bool {
+// namesPassword reports the names of variables, labels and functions for passwords.
+func namesPassword(v string) bool {
 	low := strings.ToLower(v)
 	for _, part := range [...]string{"password", "passwd", "passwort", "secret", "token", "input", "field", "user"} {
 		if strings.Contains(low, part) {

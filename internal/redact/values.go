@@ -45,7 +45,7 @@ func identifier(v string) bool {
 	return true
 }
 
-// looksLikeCode tells paths, addresses and, without quotes, expressions.
+// looksLikeCode reports paths, addresses and, without quotes, expressions.
 func looksLikeCode(v string, quoted bool) bool {
 	if strings.HasPrefix(v, "/") && !strings.ContainsAny(v, "+=") && (len(v) < 32 || wordy(v) || !random(v)) || strings.HasPrefix(v, "./") || strings.HasPrefix(v, "~/") || strings.Contains(v, "://") {
 		return true
@@ -111,10 +111,10 @@ func entropy(v string) float64 {
 	return sum
 }
 
-// plain tells what is nothing but words, versions and numbers.
+// plain reports a value that is nothing but words, versions and numbers.
 func plain(v string) bool { return oddLetters(v) == 0 }
 
-// wordy tells words, versions and numbers that signs or capitals join, such as
+// wordy reports words, versions and numbers that signs or capitals join, such as
 // ECDSA_P256_SHA256 and my-app-secret-v2, from random characters.
 func wordy(v string) bool { return oddLetters(v) < 6 }
 
@@ -151,7 +151,7 @@ func wordyPart(p string) bool {
 	return digits <= 4 && (len(letters) <= 4 || words(letters))
 }
 
-// camelNumbers tells names with numbers in them, such as sha256Hex and PKCS1PrivateKey.
+// camelNumbers reports names with numbers in them, such as sha256Hex and PKCS1PrivateKey.
 func camelNumbers(p string) bool {
 	runs, longest := 0, 0
 	for part := range strings.FieldsFuncSeq(p, func(r rune) bool { return '0' <= r && r <= '9' }) {

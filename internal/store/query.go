@@ -36,7 +36,7 @@ type Filter struct {
 const summaryColumns = `trace_id, host, session, title, model, directory, outcome, runs, started, ended, spans,
 	tools, tool_failures, tools_unknown, input, output, cache_read, cache_write, cost`
 
-// where is the condition of a filter. Only what is asked for stands in it, so
+// where is the condition of a filter. It has only what is asked for, so
 // that the planner can choose the index that fits.
 func (f Filter) where() (string, []any) {
 	var where []string

@@ -36,8 +36,8 @@ var mayOpen = map[string]string{
 	"spool/platform_unix.go":              "a folder, which a flag says",
 }
 
-// TestFilesAreOpenedByOnePackage keeps a new reader of somebody's file from
-// hanging on a pipe.
+// TestFilesAreOpenedByOnePackage keeps new code from hanging on a pipe in
+// the place of a file.
 func TestFilesAreOpenedByOnePackage(t *testing.T) {
 	used := make(map[string]bool)
 	for _, f := range sources(t) {

@@ -21,7 +21,7 @@ import (
 // place of a file that it reads.
 const mostRead = 128 << 20
 
-// kindRows are about what can be in the place of a file that somebody else can
+// kindRows are about what can be in the place of a file that another user can
 // write: a repository, an agent, another user.
 var kindRows = []proof.Row{
 	{

@@ -22,7 +22,7 @@ import (
 // modeRows are about who else on the machine can read or write what is kept.
 var modeRows = []proof.Row{
 	{
-		Name:  "hooks, deliveries, the bridge, installing, importing and every other command under the umasks 0000, 0022, 0077 and 0777, as root (in the long run) and as somebody else",
+		Name:  "hooks, deliveries, the bridge, installing, importing and every other command under the umasks 0000, 0022, 0077 and 0777, as root (in the long run) and as another user",
 		Rule:  "they work; folders of hookspan's own are 0700 and files 0600, hook files 0755, backups and lists of trust 0600",
 		Short: 60, Long: 100, Run: umasks,
 	},
