@@ -144,8 +144,9 @@ var mayImport = map[string][]string{
 	"internal/bridge":   {"hook/cline", "internal/outbound", "internal/regular"},
 	"internal/outbound": {},
 	"internal/hookfile": {"internal/jsontext", "internal/regular"},
-	"otelmap":           {"hook"},
-	"infinium":          {"otelmap", "internal/outbound"},
+	"internal/otlp":     {},
+	"otelmap":           {"hook", "internal/otlp"},
+	"infinium":          {"otelmap", "internal/otlp", "internal/outbound"},
 	"internal/importer": {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/regular",

@@ -1,0 +1,63 @@
+package otlp
+
+import (
+	"slices"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+)
+
+// String returns a string attribute.
+func String(key, value string) *commonpb.KeyValue {
+	return &commonpb.KeyValue{Key: key, Value: stringValue(value)}
+}
+
+// Int returns an integer attribute.
+func Int(key string, value int64) *commonpb.KeyValue {
+	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: value}}}
+}
+
+// Float returns a floating-point attribute.
+func Float(key string, value float64) *commonpb.KeyValue {
+	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_DoubleValue{DoubleValue: value}}}
+}
+
+// Bool returns a boolean attribute.
+func Bool(key string, value bool) *commonpb.KeyValue {
+	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: value}}}
+}
+
+// Strings returns an attribute that holds an array of strings.
+func Strings(key string, values []string) *commonpb.KeyValue {
+	array := make([]*commonpb.AnyValue, len(values))
+	for i, v := range values {
+		array[i] = stringValue(v)
+	}
+	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{
+		ArrayValue: &commonpb.ArrayValue{Values: array},
+	}}}
+}
+
+func stringValue(s string) *commonpb.AnyValue {
+	return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: s}}
+}
+
+// Find returns the value of the first attribute with the key, or nil.
+func Find(attrs []*commonpb.KeyValue, key string) *commonpb.AnyValue {
+	i := slices.IndexFunc(attrs, func(kv *commonpb.KeyValue) bool { return kv.GetKey() == key })
+	if i < 0 {
+		return nil
+	}
+	return attrs[i].GetValue()
+}
+
+// Text returns the value of a string attribute. It returns "" if the attribute
+// is absent or of another type.
+func Text(attrs []*commonpb.KeyValue, key string) string {
+	return Find(attrs, key).GetStringValue()
+}
+
+// Number returns the value of an integer attribute. It returns 0 if the
+// attribute is absent or of another type.
+func Number(attrs []*commonpb.KeyValue, key string) int64 {
+	return Find(attrs, key).GetIntValue()
+}

@@ -1,0 +1,75 @@
+package otlp
+
+import (
+	"testing"
+	"time"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+)
+
+func TestTextAndNumberReadOnlyTheirType(t *testing.T) {
+	attrs := []*commonpb.KeyValue{String("a", "x"), Int("b", 7), String("a", "second"), Float("c", 1.5), Bool("d", true), nil}
+	if got := Text(attrs, "a"); got != "x" {
+		t.Errorf("Text(a) = %q, want the first value", got)
+	}
+	if got := Text(attrs, "b"); got != "" {
+		t.Errorf("Text of an integer = %q, want nothing", got)
+	}
+	if got := Number(attrs, "b"); got != 7 {
+		t.Errorf("Number(b) = %d, want 7", got)
+	}
+	if got := Number(attrs, "missing"); got != 0 {
+		t.Errorf("Number of no attribute = %d, want 0", got)
+	}
+	if got := Find(attrs, "d").GetBoolValue(); !got {
+		t.Error("Find(d) is false")
+	}
+	if got := Find([]*commonpb.KeyValue{Strings("s", []string{"x", "y"})}, "s").GetArrayValue().GetValues(); len(got) != 2 || got[1].GetStringValue() != "y" {
+		t.Errorf("Find(s) = %v, want x and y", got)
+	}
+}
+
+func TestSpansVisitsEveryResourceAndScope(t *testing.T) {
+	span := func(name string) *tracepb.Span { return &tracepb.Span{Name: name} }
+	messages := []*tracepb.ResourceSpans{
+		nil,
+		{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{span("a"), span("b")}}, nil, {Spans: []*tracepb.Span{span("c")}}}},
+		{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{span("d")}}}},
+	}
+	var names string
+	for s := range Spans(messages) {
+		names += s.Name
+	}
+	if names != "abcd" {
+		t.Errorf("visited %q, want abcd", names)
+	}
+	if n := Count(messages); n != 4 {
+		t.Errorf("Count = %d, want 4", n)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	s := &tracepb.Span{StartTimeUnixNano: UnixNano(at), EndTimeUnixNano: UnixNano(at.Add(time.Second))}
+	if got := Start(s); got != at {
+		t.Errorf("Start = %v, want %v", got, at)
+	}
+	if got := Duration(s); got != time.Second {
+		t.Errorf("Duration = %v, want 1s", got)
+	}
+	s.StartTimeUnixNano, s.EndTimeUnixNano = s.EndTimeUnixNano, s.StartTimeUnixNano
+	if got := Duration(s); got != 0 {
+		t.Errorf("Duration of a span that ends before its start = %v, want 0", got)
+	}
+	if !Start(nil).IsZero() || Duration(nil) != 0 || UnixNano(time.Unix(-1, 0)) != 0 {
+		t.Error("a missing time is not the zero time")
+	}
+}
+
+func TestIdentifiersAreHexadecimal(t *testing.T) {
+	s := &tracepb.Span{TraceId: []byte{0xab, 1}, SpanId: []byte{2}, ParentSpanId: nil}
+	if TraceID(s) != "ab01" || SpanID(s) != "02" || ParentID(s) != "" {
+		t.Errorf("ids %q %q %q", TraceID(s), SpanID(s), ParentID(s))
+	}
+}

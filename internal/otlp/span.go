@@ -1,0 +1,76 @@
+package otlp
+
+import (
+	"encoding/hex"
+	"iter"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+)
+
+// Spans yields the spans of all messages in their order.
+func Spans(messages []*tracepb.ResourceSpans) iter.Seq[*tracepb.Span] {
+	return func(yield func(*tracepb.Span) bool) {
+		for _, resource := range messages {
+			for _, scope := range resource.GetScopeSpans() {
+				for _, span := range scope.GetSpans() {
+					if !yield(span) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Count returns the number of spans in all messages.
+func Count(messages []*tracepb.ResourceSpans) int {
+	n := 0
+	for range Spans(messages) {
+		n++
+	}
+	return n
+}
+
+// Start returns the span's start in UTC. It returns the zero time if the span
+// has none.
+func Start(s *tracepb.Span) time.Time { return Time(s.GetStartTimeUnixNano()) }
+
+// End returns the span's end in UTC. It returns the zero time if the span has
+// none.
+func End(s *tracepb.Span) time.Time { return Time(s.GetEndTimeUnixNano()) }
+
+// Duration returns the time between the span's start and end. It returns 0 if
+// either is missing or the end is before the start.
+func Duration(s *tracepb.Span) time.Duration {
+	start, end := Start(s), End(s)
+	if start.IsZero() || end.Before(start) {
+		return 0
+	}
+	return end.Sub(start)
+}
+
+// Time converts nanoseconds since the Unix epoch into a time in UTC. It converts
+// 0, which means "not set" in OTLP, into the zero time.
+func Time(nano uint64) time.Time {
+	if nano == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(nano)).UTC() //nolint:gosec // times beyond 2262 wrap, as in the OpenTelemetry SDK
+}
+
+// UnixNano converts a time into nanoseconds since the Unix epoch. It converts a
+// time before the epoch into 0.
+func UnixNano(t time.Time) uint64 {
+	return uint64(max(0, t.UnixNano())) //nolint:gosec // not negative
+}
+
+// TraceID returns the span's trace id as 32 hexadecimal digits.
+func TraceID(s *tracepb.Span) string { return hex.EncodeToString(s.GetTraceId()) }
+
+// SpanID returns the span's id as 16 hexadecimal digits.
+func SpanID(s *tracepb.Span) string { return hex.EncodeToString(s.GetSpanId()) }
+
+// ParentID returns the parent's id as 16 hexadecimal digits, or "" if the span
+// has no parent.
+func ParentID(s *tracepb.Span) string { return hex.EncodeToString(s.GetParentSpanId()) }
