@@ -1,4 +1,4 @@
-package hookrun
+package hookmatch
 
 import (
 	"encoding/json"
@@ -9,38 +9,24 @@ import (
 	"strings"
 )
 
-// rule is a permission rule of an "if": Tool or Tool(pattern).
-type rule struct {
+// Rule is a permission rule of an "if": Tool or Tool(pattern).
+type Rule struct {
 	tool string
 	// pattern is empty where any use of the tool fits.
 	pattern string
 }
 
-// scope is where a rule's relative paths begin.
-type scope struct {
-	dir, project, home, goos string
+// Scope is where a rule's relative paths begin: Dir is the working directory.
+type Scope struct {
+	Dir, Project, Home, GOOS string
 }
 
-func (r *Runner) scope() scope {
-	return scope{dir: r.Dir, project: r.ProjectDir, home: r.Home, goos: r.GOOS}
-}
-
-// CheckIf reports why a handler's "if" can never fit. Empty is no rule and fine.
-func CheckIf(text string) error {
-	if text == "" {
-		return nil
-	}
-	_, err := parseRule(text)
-	return err
-}
-
-// toolEvent reports whether "if" is looked at on an event.
-func toolEvent(event string) bool {
-	switch event {
-	case preToolUse, "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied":
-		return true
-	}
-	return false
+// Call is the call of a tool that a rule is tried on.
+type Call struct {
+	// Tool is the tool's Claude name, Subjects the names it also goes by.
+	Tool     string
+	Subjects []string
+	Input    json.RawMessage
 }
 
 var (
@@ -50,8 +36,9 @@ var (
 	errDomain    = errors.New("a WebFetch rule is WebFetch or WebFetch(domain:host)")
 )
 
-func parseRule(text string) (rule, error) {
-	fail := func(err error) (rule, error) { return rule{}, fmt.Errorf("if %q: %w", text, err) }
+// ParseRule reads an "if". Its error says why the rule can never fit.
+func ParseRule(text string) (Rule, error) {
+	fail := func(err error) (Rule, error) { return Rule{}, fmt.Errorf("if %q: %w", text, err) }
 	tool, rest, with := strings.Cut(text, "(")
 	for _, c := range tool {
 		switch {
@@ -66,7 +53,7 @@ func parseRule(text string) (rule, error) {
 	if tool == "" {
 		return fail(errRuleForm)
 	}
-	r := rule{tool: tool}
+	r := Rule{tool: tool}
 	if !with {
 		return r, nil
 	}
@@ -99,7 +86,7 @@ func parseRule(text string) (rule, error) {
 
 // editsFiles reports whether the rule's pattern is a path that tools change. Such
 // a rule of Edit covers all of them, one of another tool that tool alone.
-func (r rule) editsFiles() bool {
+func (r Rule) editsFiles() bool {
 	switch r.tool {
 	case "Edit", "Write", "MultiEdit", "NotebookEdit":
 		return true
@@ -108,7 +95,7 @@ func (r rule) editsFiles() bool {
 }
 
 // readsFiles is the same for tools that read.
-func (r rule) readsFiles() bool {
+func (r Rule) readsFiles() bool {
 	switch r.tool {
 	case "Read", "Grep", "Glob", "LS", "NotebookRead":
 		return true
@@ -117,7 +104,7 @@ func (r rule) readsFiles() bool {
 }
 
 // covers reports whether the rule is about a tool.
-func (r rule) covers(tool string) bool {
+func (r Rule) covers(tool string) bool {
 	switch {
 	case tool == r.tool:
 		return true
@@ -134,25 +121,25 @@ func (r rule) covers(tool string) bool {
 	case r.pattern == "":
 		return false
 	case r.tool == "Edit":
-		return rule{tool: tool}.editsFiles()
+		return Rule{tool: tool}.editsFiles()
 	case r.tool == "Read":
-		return rule{tool: tool}.readsFiles()
+		return Rule{tool: tool}.readsFiles()
 	}
 	return false
 }
 
-// fits reports whether the call of a tool is one that the rule is about. What
-// cannot be told fits: the hook then looks for itself.
-func (r rule) fits(s scope, e Event) (ok bool, why string) {
+// Match reports whether the rule fits a call, and why. A call that cannot be
+// judged fits: the hook then looks for itself.
+func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
 	// A tool of an MCP server has a name on each Cline.
-	if !r.covers(e.Tool) && !slices.ContainsFunc(e.Subjects, func(s string) bool { return strings.HasPrefix(s, "mcp__") && r.covers(s) }) {
-		return false, fmt.Sprintf("the rule is about %s, the tool is %s", r.tool, e.Tool)
+	if !r.covers(c.Tool) && !slices.ContainsFunc(c.Subjects, func(s string) bool { return strings.HasPrefix(s, "mcp__") && r.covers(s) }) {
+		return false, fmt.Sprintf("the rule is about %s, the tool is %s", r.tool, c.Tool)
 	}
 	if r.pattern == "" {
-		return true, "the rule takes any use of " + e.Tool
+		return true, "the rule takes any use of " + c.Tool
 	}
 	var input map[string]json.RawMessage
-	if err := json.Unmarshal(e.Input, &input); err != nil {
+	if err := json.Unmarshal(c.Input, &input); err != nil {
 		return true, "the tool's input cannot be read, so the rule cannot say no"
 	}
 	text := func(name string) string {
@@ -183,7 +170,7 @@ func (r rule) fits(s scope, e Event) (ok bool, why string) {
 			}
 		}
 		if path == "" {
-			path = s.dir
+			path = s.Dir
 		}
 		return say(s.fitsPath(r.pattern, path), path)
 	case r.tool == "WebFetch":

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 )
 
 // The events that can be denied.
@@ -98,15 +99,15 @@ func (d decision) String() string {
 
 // decider tries handlers on events.
 type decider struct {
-	runner   *Runner
+	scope    hookmatch.Scope
 	handlers []hookfile.Handler
 	compiled []compiled
 }
 
 // compiled is what of a handler decides whether it runs.
 type compiled struct {
-	matcher matcher
-	rule    rule
+	matcher hookmatch.Matcher
+	rule    hookmatch.Rule
 	bad     error // of the matcher
 	badRule error
 	// tried are the results of the matcher by subjects: the operations of a call
@@ -121,13 +122,13 @@ type trial struct {
 }
 
 func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
-	d := &decider{runner: r, handlers: handlers, compiled: make([]compiled, len(handlers))}
+	d := &decider{scope: hookmatch.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS}, handlers: handlers, compiled: make([]compiled, len(handlers))}
 	for i, h := range handlers {
 		c := &d.compiled[i]
 		c.tried = map[string]trial{}
-		c.matcher, c.bad = compileMatcher(h.Event, h.Matcher)
+		c.matcher, c.bad = hookmatch.Compile(h.Event, h.Matcher)
 		if h.If != "" {
-			c.rule, c.badRule = parseRule(h.If)
+			c.rule, c.badRule = hookmatch.ParseRule(h.If)
 		}
 	}
 	return d
@@ -140,7 +141,7 @@ func (c *compiled) try(subjects []string) trial {
 	key := strings.Join(subjects, "\x00")
 	t, ok := c.tried[key]
 	if !ok {
-		t.subject, t.ok, t.err = c.matcher.fits(subjects)
+		t.subject, t.ok, t.err = c.matcher.Match(subjects)
 		c.tried[key] = t
 	}
 	return t
@@ -167,7 +168,7 @@ func (d *decider) decide(n int, e Event) []decision {
 		default:
 			found.Why = whyMatcher(c.matcher, h.Matcher, t.subject)
 			if h.If != "" {
-				found.tryRule(d.runner.scope(), c.rule, c.badRule, e)
+				found.tryRule(d.scope, c.rule, c.badRule, e)
 			}
 		}
 		if key := identity(h); found.Matched && seen[key] {
@@ -180,8 +181,8 @@ func (d *decider) decide(n int, e Event) []decision {
 	return out
 }
 
-func whyMatcher(m matcher, text, subject string) string {
-	if m.all {
+func whyMatcher(m hookmatch.Matcher, text, subject string) string {
+	if m.All {
 		return "it matches everything"
 	}
 	return fmt.Sprintf("matcher %q fits %s", text, subject)
@@ -189,14 +190,14 @@ func whyMatcher(m matcher, text, subject string) string {
 
 // tryRule narrows a match by the handler's rule. A rule that cannot be read never
 // fits, as in Claude Code, but is reported.
-func (d *decision) tryRule(s scope, r rule, bad error, e Event) {
+func (d *decision) tryRule(s hookmatch.Scope, r hookmatch.Rule, bad error, e Event) {
 	switch {
 	case !toolEvent(e.Name):
 		d.Matched, d.Why = false, fmt.Sprintf("a hook with \"if\" runs on tool events only, and %s is none", e.Name)
 	case bad != nil:
 		d.Matched, d.Why, d.err = false, bad.Error(), bad
 	default:
-		ok, why := r.fits(s, e)
+		ok, why := r.Match(s, hookmatch.Call{Tool: e.Tool, Subjects: e.Subjects, Input: e.Input})
 		d.Matched, d.Why = ok, d.Why+"; "+why
 	}
 }
@@ -213,6 +214,15 @@ func identity(h hookfile.Handler) string {
 		panic(err)
 	}
 	return string(key)
+}
+
+// toolEvent reports whether "if" is looked at on an event.
+func toolEvent(event string) bool {
+	switch event {
+	case preToolUse, "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied":
+		return true
+	}
+	return false
 }
 
 // outcome is what a handler left behind. note tells what else went wrong.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 )
 
 // runVariable makes this test's program one that runs the hook in it.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 )
 
 const (

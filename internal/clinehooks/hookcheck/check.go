@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/hookfile"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 )
 
 // Place is where the hooks of a file run.
@@ -143,7 +143,8 @@ func values(event string) []string {
 func (c *checker) matcher() {
 	event, matcher := c.handler.Event, c.handler.Matcher
 	quoted := short(matcher)
-	if err := hookrun.CheckMatcher(event, matcher); err != nil {
+	compiled, err := hookmatch.Compile(event, matcher)
+	if err != nil {
 		c.mistake("%v", err)
 		return
 	}
@@ -152,8 +153,7 @@ func (c *checker) matcher() {
 	if tool {
 		subjects = c.place.Tools
 	}
-	names, plain := hookrun.MatcherNames(event, matcher)
-	if plain {
+	if names := compiled.Names; names != nil {
 		var never []string
 		for _, name := range names {
 			if !fits(event, name, subjects) && (!tool || !mayBeTool(name)) {
@@ -248,7 +248,11 @@ func permissionRule(matcher string, tools []string) (name string, ok bool) {
 
 func fits(event, matcher string, subjects []string) bool {
 	return slices.ContainsFunc(subjects, func(s string) bool {
-		ok, err := hookrun.MatcherFits(event, matcher, s)
+		m, err := hookmatch.Compile(event, matcher)
+		if err != nil {
+			return false
+		}
+		_, ok, err := m.Match([]string{s})
 		return ok && err == nil
 	})
 }
@@ -264,7 +268,10 @@ func or(list []string) string {
 
 // rule checks the "if".
 func (c *checker) rule() {
-	if err := hookrun.CheckIf(c.handler.If); err != nil {
+	if c.handler.If == "" {
+		return
+	}
+	if _, err := hookmatch.ParseRule(c.handler.If); err != nil {
 		c.mistake("%v", err)
 	}
 }

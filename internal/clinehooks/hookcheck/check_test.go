@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook/claudeform"
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 )
 
 // check is what is said of one hook; a mistake is marked by "!".

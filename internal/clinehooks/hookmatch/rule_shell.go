@@ -1,4 +1,4 @@
-package hookrun
+package hookmatch
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package hookrun
+package hookmatch
 
 import (
 	"encoding/json"
@@ -27,7 +27,7 @@ func TestMatchersOfTheTable(t *testing.T) {
 		t.Fatal("the table is empty")
 	}
 	for _, tc := range table {
-		m, err := compileMatcher(tc.Event, tc.Matcher)
+		m, err := Compile(tc.Event, tc.Matcher)
 		if tc.Match == nil {
 			if err == nil {
 				t.Errorf("%s %q: no error, want one: %s", tc.Event, tc.Matcher, tc.Why)
@@ -38,7 +38,7 @@ func TestMatchersOfTheTable(t *testing.T) {
 			t.Errorf("%s %q: %v", tc.Event, tc.Matcher, err)
 			continue
 		}
-		if _, ok, err := m.fits([]string{tc.Value}); err != nil || ok != *tc.Match {
+		if _, ok, err := m.Match([]string{tc.Value}); err != nil || ok != *tc.Match {
 			t.Errorf("%s %q on %q: %t, %v; want %t: %s", tc.Event, tc.Matcher, tc.Value, ok, err, *tc.Match, tc.Why)
 		}
 	}
@@ -74,11 +74,11 @@ func TestMatcherTriesAllSubjects(t *testing.T) {
 		"a file's name":                      {"FileChanged", ".env|x", []string{"aenv"}, "aenv", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := compileMatcher(tc.event, tc.matcher)
+			m, err := Compile(tc.event, tc.matcher)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, ok, err := m.fits(tc.subjects)
+			got, ok, err := m.Match(tc.subjects)
 			if err != nil || got != tc.want || ok != tc.ok {
 				t.Errorf("%q, %t, %v; want %q, %t", got, ok, err, tc.want, tc.ok)
 			}
@@ -90,12 +90,12 @@ func TestMatcherTriesAllSubjects(t *testing.T) {
 // it, and the engines that many have installed do not.
 func TestMatcherTakesNewerForms(t *testing.T) {
 	for matcher, want := range map[string]bool{"(?i:bash)": true, "(?-i:Bash)": true, "(?-i:bash)": false, "(?s-i:Ba.h)": true} {
-		m, err := compileMatcher("PreToolUse", matcher)
+		m, err := Compile("PreToolUse", matcher)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if _, ok, err := m.fits([]string{"Bash"}); ok != want || err != nil {
+		if _, ok, err := m.Match([]string{"Bash"}); ok != want || err != nil {
 			t.Errorf("%s: %t, %v; want %t", matcher, ok, err, want)
 		}
 	}
@@ -103,11 +103,11 @@ func TestMatcherTakesNewerForms(t *testing.T) {
 
 // TestMatcherGivesUp has an expression that would take years.
 func TestMatcherGivesUp(t *testing.T) {
-	m, err := compileMatcher("PreToolUse", `^(\w+\s?)*$`)
+	m, err := Compile("PreToolUse", `^(\w+\s?)*$`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := m.fits([]string{strings.Repeat("a", 200) + "!"}); err == nil || ok {
+	if _, ok, err := m.Match([]string{strings.Repeat("a", 200) + "!"}); err == nil || ok {
 		t.Errorf("%t, %v; want an error", ok, err)
 	}
 }
@@ -152,8 +152,8 @@ func TestMatcherIsJavaScript(t *testing.T) {
 	}
 	for i, p := range patterns {
 		// A name of a list never becomes an expression.
-		m, err := compileMatcher("PreToolUse", p)
-		if m.names != nil || m.all {
+		m, err := Compile("PreToolUse", p)
+		if m.Names != nil || m.All {
 			continue
 		}
 		if err != nil {
@@ -168,7 +168,7 @@ func TestMatcherIsJavaScript(t *testing.T) {
 		}
 		got := []string{}
 		for _, s := range subjects {
-			if _, ok, err := m.fits([]string{s}); err != nil {
+			if _, ok, err := m.Match([]string{s}); err != nil {
 				t.Errorf("%s on %q: %v", p, s, err)
 			} else if ok {
 				got = append(got, s)
@@ -188,11 +188,11 @@ func FuzzMatcher(f *testing.F) {
 		if len(matcher) > 200 || len(subject) > 200 {
 			t.Skip("longer ones only take longer")
 		}
-		m, err := compileMatcher("PreToolUse", matcher)
+		m, err := Compile("PreToolUse", matcher)
 		if err != nil {
 			return
 		}
-		if _, ok, err := m.fits([]string{subject}); ok && err != nil {
+		if _, ok, err := m.Match([]string{subject}); ok && err != nil {
 			t.Errorf("matcher %q on %q both fits and fails", matcher, subject)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 )
 
 // operations are the events of one call, each with an input of its own.

@@ -1,4 +1,4 @@
-package hookrun
+package hookmatch
 
 import (
 	"fmt"
@@ -12,25 +12,25 @@ import (
 // directory. The rest is as in a .gitignore file, without regard to case: a
 // pattern without a slash fits at any depth, and one that fits a folder fits all
 // below it.
-func (s scope) fitsPath(pattern, file string) bool {
-	base := s.dir
+func (s Scope) fitsPath(pattern, file string) bool {
+	base := s.Dir
 	rest := pattern
 	switch {
 	case strings.HasPrefix(pattern, "//"):
 		base, rest = "/", pattern[1:]
 	case strings.HasPrefix(pattern, "~/"):
-		base, rest = s.home, pattern[1:]
+		base, rest = s.Home, pattern[1:]
 	case strings.HasPrefix(pattern, "/"):
-		base = s.project
+		base = s.Project
 	case strings.HasPrefix(pattern, "./"):
 		rest = pattern[2:]
 	}
 	re, err := pathExpression(rest)
 	if err != nil {
-		return false // parseRule has refused it
+		return false // ParseRule has refused it
 	}
 	full, base := s.absolute(file), s.absolute(base)
-	if s.goos == "windows" || s.goos == "darwin" {
+	if s.GOOS == "windows" || s.GOOS == "darwin" {
 		full, base = strings.ToLower(full), strings.ToLower(base)
 	}
 	below, ok := strings.CutPrefix(full, strings.TrimSuffix(base, "/")+"/")
@@ -45,17 +45,17 @@ func (s scope) fitsPath(pattern, file string) bool {
 }
 
 // absolute is a path in the form of POSIX: C:\x becomes /c/x.
-func (s scope) absolute(p string) string {
-	if s.goos == "windows" {
+func (s Scope) absolute(p string) string {
+	if s.GOOS == "windows" {
 		p = strings.ReplaceAll(p, `\`, "/")
 	}
 	if rest, ok := strings.CutPrefix(p, "~/"); ok {
-		p = s.home + "/" + rest
+		p = s.Home + "/" + rest
 	}
 	if !strings.HasPrefix(p, "/") && !drive(p) {
-		p = s.dir + "/" + p
+		p = s.Dir + "/" + p
 	}
-	if s.goos == "windows" {
+	if s.GOOS == "windows" {
 		p = strings.ReplaceAll(p, `\`, "/")
 		if drive(p) {
 			p = "/" + strings.ToLower(p[:1]) + p[2:]

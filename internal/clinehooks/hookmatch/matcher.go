@@ -1,4 +1,4 @@
-package hookrun
+package hookmatch
 
 import (
 	"fmt"
@@ -15,39 +15,17 @@ import (
 // engine looks at its clock every 100 ms, so that it may be twice as long.
 const matchLimit = 100 * time.Millisecond
 
-// matcher is the compiled form of a group's matcher.
-type matcher struct {
-	// all fits everything.
-	all bool
-	// names are the exact strings that fit; re is nil then.
-	names []string
-	text  string
-	re    *regexp2.Regexp
+// Matcher is the compiled form of a group's matcher.
+type Matcher struct {
+	// All reports that it matches every subject, also an event without one.
+	All bool
+	// Names are the exact names that it lists; nil for an expression.
+	Names []string
+
+	text string
+	re   *regexp2.Regexp
 	// open is re without its negative look-around; nil where it has none.
 	open *regexp2.Regexp
-}
-
-// CheckMatcher reports why a matcher cannot be evaluated on an event.
-func CheckMatcher(event, text string) error {
-	_, err := compileMatcher(event, text)
-	return err
-}
-
-// MatcherNames are the names that a matcher lists; plain is false for an
-// expression, for one that fits everything, and for one that cannot be evaluated.
-func MatcherNames(event, text string) (names []string, plain bool) {
-	m, err := compileMatcher(event, text)
-	return m.names, err == nil && !m.all && m.re == nil
-}
-
-// MatcherFits reports whether a matcher fits a name.
-func MatcherFits(event, text, subject string) (bool, error) {
-	m, err := compileMatcher(event, text)
-	if err != nil {
-		return false, err
-	}
-	_, ok, err := m.fits([]string{subject})
-	return ok, err
 }
 
 // withoutMatcher are the events on which Claude Code ignores matchers.
@@ -60,11 +38,11 @@ func withoutMatcher(event string) bool {
 	return false
 }
 
-// compileMatcher reads a matcher as Claude Code does: everything, a list of exact
+// Compile reads the matcher of a group for an event as Claude Code does: everything, a list of exact
 // names, or else an unanchored JavaScript regular expression.
-func compileMatcher(event, text string) (matcher, error) {
+func Compile(event, text string) (Matcher, error) {
 	if withoutMatcher(event) || text == "" || text == "*" {
-		return matcher{all: true}, nil
+		return Matcher{All: true}, nil
 	}
 	text = mcpMatcher(text)
 	// Two events take fewer characters for a list, and only | between names.
@@ -76,13 +54,13 @@ func compileMatcher(event, text string) (matcher, error) {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(also, r)
 	}
 	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		var names []string
+		names := []string{}
 		for _, name := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
 			if name = strings.TrimSpace(name); name != "" {
 				names = append(names, name)
 			}
 		}
-		return matcher{names: names}, nil
+		return Matcher{Names: names}, nil
 	}
 	group := foreignGroup(text)
 	re, err := regexp2.Compile(escapeAstral(text), regexp2.ECMAScript)
@@ -91,7 +69,7 @@ func compileMatcher(event, text string) (matcher, error) {
 		err = fmt.Errorf("JavaScript has no group that begins with %s", group)
 	case err == nil:
 		re.MatchTimeout = matchLimit
-		m := matcher{text: text, re: re}
+		m := Matcher{text: text, re: re}
 		if rest, ok := withoutExclusions(text); ok {
 			if m.open, err = regexp2.Compile(escapeAstral(rest), regexp2.ECMAScript); err == nil {
 				m.open.MatchTimeout = matchLimit
@@ -101,7 +79,7 @@ func compileMatcher(event, text string) (matcher, error) {
 		}
 		return m, nil
 	}
-	return matcher{}, fmt.Errorf("matcher %q is no JavaScript regular expression: %w; "+
+	return Matcher{}, fmt.Errorf("matcher %q is no JavaScript regular expression: %w; "+
 		"use names with | between them, \"*\", or mend the expression", text, err)
 }
 
@@ -223,13 +201,13 @@ func units(s string) []rune {
 	return out
 }
 
-// fits reports which of the subjects, all of them names of one thing, fits. A name
+// Match reports which of the subjects, all of them names of one thing, fits. A name
 // that only a negative look-around keeps from fitting is one that the matcher
 // excludes, and then none fits: ^(?!Read$) means the tool, however the host calls
 // it. Without subjects an event has nothing to match, and only a matcher for
 // everything fits.
-func (m matcher) fits(subjects []string) (subject string, ok bool, err error) {
-	if m.all {
+func (m Matcher) Match(subjects []string) (subject string, ok bool, err error) {
+	if m.All {
 		if len(subjects) > 0 {
 			return subjects[0], true, nil
 		}
@@ -237,7 +215,7 @@ func (m matcher) fits(subjects []string) (subject string, ok bool, err error) {
 	}
 	for _, s := range subjects {
 		if m.re == nil {
-			if slices.Contains(m.names, s) {
+			if slices.Contains(m.Names, s) {
 				return s, true, nil
 			}
 			continue
@@ -260,7 +238,7 @@ func (m matcher) fits(subjects []string) (subject string, ok bool, err error) {
 	return subject, ok, nil
 }
 
-func (m matcher) matches(re *regexp2.Regexp, subject string) (bool, error) {
+func (m Matcher) matches(re *regexp2.Regexp, subject string) (bool, error) {
 	ok, err := re.MatchRunes(units(subject))
 	if err != nil {
 		// The engine's error repeats the subject, which may be long.
