@@ -53,7 +53,7 @@ var banned = map[string]string{
 	module + "/internal/store/":      "the store is filled by delivery",
 	module + "/internal/install/":    "nothing is installed by a hook call",
 	module + "/internal/bridge/":     "opens sockets",
-	module + "/internal/llmusage/":   "reads the hosts' files, which may be large",
+	module + "/internal/transcript/": "reads the hosts' files, which may be large",
 	module + "/internal/hookrun/":    "the user's hooks run in a process of their own, and not at all where there are none",
 	module + "/internal/clinehooks/": "as internal/hookrun",
 	module + "/internal/hookfile/":   "as internal/hookrun",
