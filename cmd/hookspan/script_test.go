@@ -16,9 +16,9 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/infinium/infiniumtest"
 	"github.com/hookspan/hookspan/internal/hookproc"
-	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/tests/infiniumtest"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 func TestMain(m *testing.M) {

@@ -20,10 +20,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // scrapeEvery is how often the test's Prometheus asks, flushOften how often its gateways

@@ -387,7 +387,7 @@ func TestRequestsGoThroughOneClient(t *testing.T) {
 	outside := 0
 	for _, f := range sources(t) {
 		switch {
-		case strings.HasPrefix(f.folder, "tests/"), slices.Contains([]string{"internal/faultserver", "internal/otlptest", "infinium/infiniumtest"}, f.folder):
+		case strings.HasPrefix(f.folder, "tests/"):
 			continue // they are servers and programs of tests
 		case f.folder == "internal/outbound":
 			outside += len(bareRequests(f.syntax))

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/internal/faultserver"
+	"github.com/hookspan/hookspan/tests/faultserver"
 )
 
 // The credentials a new server accepts.
