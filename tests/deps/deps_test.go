@@ -53,7 +53,7 @@ var banned = map[string]string{
 	module + "/internal/store/":      "the store is filled by delivery",
 	module + "/internal/install/":    "nothing is installed by a hook call",
 	module + "/internal/bridge/":     "opens sockets",
-	module + "/internal/llmusage/":   "reads the hosts' files, which may be large",
+	module + "/internal/transcript/": "reads the hosts' files, which may be large",
 	module + "/internal/clinehooks/": "the user's hooks run in a process of their own, and not at all where there are none",
 	module + "/hook/claudeform/":     "as internal/clinehooks",
 	"mvdan.cc/":                      "as internal/clinehooks",
@@ -387,7 +387,7 @@ func TestRequestsGoThroughOneClient(t *testing.T) {
 	outside := 0
 	for _, f := range sources(t) {
 		switch {
-		case strings.HasPrefix(f.folder, "tests/"), slices.Contains([]string{"internal/faultserver", "internal/otlptest", "infinium/infiniumtest"}, f.folder):
+		case strings.HasPrefix(f.folder, "tests/"):
 			continue // they are servers and programs of tests
 		case f.folder == "internal/outbound":
 			outside += len(bareRequests(f.syntax))
