@@ -143,6 +143,7 @@ var mayImport = map[string][]string{
 	"internal/outbound":             {},
 	"internal/clinehooks/hookfile":  {"internal/jsontext", "internal/regular"},
 	"internal/clinehooks/hookmatch": {},
+	"internal/clinehooks/sample":    {"internal/jsontext"},
 	"internal/otlp":                 {},
 	"otelmap":                       {"hook", "internal/otlp"},
 	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound"},
@@ -164,6 +165,7 @@ var pure = map[string][]string{
 	"internal/redact":               nil,
 	"infinium":                      infiniumEdge,
 	"internal/clinehooks/hookmatch": nil,
+	"internal/clinehooks/sample":    nil,
 }
 
 // infiniumEdge are the files of infinium that talk to the network; the mapping
