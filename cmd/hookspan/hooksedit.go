@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/hookfile"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 )
 
 // maxHookTimeout is the longest time limit that hooks add writes, in seconds.
@@ -89,11 +89,11 @@ func (f *hooksAddFlags) handler(cmd *cobra.Command, args []string) (hookfile.Han
 		return h, wrongUsage(cmd, "--timeout %v: want seconds, more than 0 and at most %d", f.timeout, maxHookTimeout)
 	}
 	h.Timeout = time.Duration(f.timeout * float64(time.Second))
-	if err := hookrun.CheckMatcher(h.Event, h.Matcher); err != nil {
+	if _, err := hookmatch.Compile(h.Event, h.Matcher); err != nil {
 		return h, usageError{fmt.Errorf("--matcher: %w", err), cmd}
 	}
 	if h.If != "" {
-		if err := hookrun.CheckIf(h.If); err != nil {
+		if _, err := hookmatch.ParseRule(h.If); err != nil {
 			return h, usageError{fmt.Errorf("--if: %w", err), cmd}
 		}
 	}

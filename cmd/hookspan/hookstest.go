@@ -16,7 +16,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 )
 
 type hooksTestFlags struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/importer"
-	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // importAgents are the agents whose files can be imported.
@@ -184,14 +184,14 @@ func importOrder(all []deliver.Destination, to []string) []deliver.Destination {
 
 // importSessions lists an agent's sessions, the oldest first.
 func (a *app) importSessions(ctx context.Context, agent string, im *importer.Importer) ([]importer.Session, error) {
-	files := &llmusage.Finder{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}
+	files := &transcript.Finder{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}
 	type source struct {
 		dialect string
-		list    func(context.Context) ([]llmusage.SessionFile, error)
-		read    func(context.Context, llmusage.SessionFile) (*hook.Transcript, error)
+		list    func(context.Context) ([]transcript.SessionFile, error)
+		read    func(context.Context, transcript.SessionFile) (*hook.Transcript, error)
 	}
-	byID := func(read func(context.Context, string) (*hook.Transcript, error)) func(context.Context, llmusage.SessionFile) (*hook.Transcript, error) {
-		return func(ctx context.Context, s llmusage.SessionFile) (*hook.Transcript, error) {
+	byID := func(read func(context.Context, string) (*hook.Transcript, error)) func(context.Context, transcript.SessionFile) (*hook.Transcript, error) {
+		return func(ctx context.Context, s transcript.SessionFile) (*hook.Transcript, error) {
 			return read(ctx, s.Session)
 		}
 	}
@@ -201,8 +201,8 @@ func (a *app) importSessions(ctx context.Context, agent string, im *importer.Imp
 		im.Host = importer.HostClaude
 		sources = []source{{
 			importer.DialectClaude, files.ClaudeSessions,
-			func(ctx context.Context, s llmusage.SessionFile) (*hook.Transcript, error) {
-				return files.Claude(ctx, llmusage.ClaudeQuery{Session: s.Session, Path: s.Path})
+			func(ctx context.Context, s transcript.SessionFile) (*hook.Transcript, error) {
+				return files.Claude(ctx, transcript.ClaudeQuery{Session: s.Session, Path: s.Path})
 			},
 		}}
 	default:
