@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 type hooksTestFlags struct {
@@ -238,7 +239,7 @@ func (a *app) tryHooks(ctx context.Context, raw hook.Raw, dryRun, debug bool) er
 	if h.Trace = nil; debug {
 		a.printf("\nsteps\n")
 		// The runner tells one at a time.
-		h.Trace = func(format string, args ...any) { p.printf("  %s\n", printable(fmt.Sprintf(format, args...))) }
+		h.Trace = func(format string, args ...any) { p.printf("  %s\n", termtext.Value(fmt.Sprintf(format, args...))) }
 	}
 	out := h.Run(ctx, raw)
 	// Before anything else is printed, since whoever reads it may be gone.
