@@ -132,8 +132,8 @@ func TestBan(t *testing.T) {
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
 	"hook":              {},
-	"hook/claudeform":   {"hook", "hook/cline", "hook/claude", "hook/internal/wire"},
-	"hook/...":          {"hook", "hook/internal/wire"},
+	"hook/claudeform":   {"hook", "hook/cline", "hook/claude", "hook/internal/wire", "internal/rawjson"},
+	"hook/...":          {"hook", "hook/internal/wire", "internal/rawjson"},
 	"hook/internal/...": {},
 	"spool":             {},
 	"config":            {},
@@ -141,15 +141,16 @@ var mayImport = map[string][]string{
 	"internal/logfile":  {"internal/regular"},
 	"internal/regular":  {},
 	"internal/jsontext": {},
-	"internal/bridge":   {"hook/cline", "internal/outbound", "internal/regular"},
+	"internal/rawjson":  {},
+	"internal/bridge":   {"hook/cline", "internal/rawjson", "internal/outbound", "internal/regular"},
 	"internal/outbound": {},
 	"internal/hookfile": {"internal/jsontext", "internal/regular"},
 	"internal/otlp":     {},
 	"otelmap":           {"hook", "internal/otlp"},
-	"infinium":          {"otelmap", "internal/otlp", "internal/outbound"},
+	"infinium":          {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson"},
 	"internal/importer": {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
-		"config", "hook", "spool", "internal/logfile", "internal/regular",
+		"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular",
 	},
 }
 
@@ -159,11 +160,12 @@ var strangers = []string{"internal/bridge", "internal/hookrun", "internal/delive
 // pure packages are functions of values. Where files of such a package have to
 // reach out, they stand here by name.
 var pure = map[string][]string{
-	"otelmap":         nil,
-	"hook":            nil,
-	"hook/...":        nil,
-	"internal/redact": nil,
-	"infinium":        infiniumEdge,
+	"otelmap":          nil,
+	"hook":             nil,
+	"hook/...":         nil,
+	"internal/redact":  nil,
+	"internal/rawjson": nil,
+	"infinium":         infiniumEdge,
 }
 
 // infiniumEdge are the files of infinium that talk to the network; the mapping
