@@ -147,6 +147,7 @@ var mayImport = map[string][]string{
 	"internal/outbound":             {"internal/termtext"},
 	"internal/clinehooks/hookfile":  {"internal/atomicfile", "internal/jsontext", "internal/regular", "internal/termtext"},
 	"internal/clinehooks/hookmatch": {},
+	"internal/clinehooks/sample":    {"internal/jsontext"},
 	"internal/otlp":                 {},
 	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
 	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
@@ -169,6 +170,7 @@ var pure = map[string][]string{
 	"internal/rawjson":              nil,
 	"infinium":                      infiniumEdge,
 	"internal/clinehooks/hookmatch": nil,
+	"internal/clinehooks/sample":    nil,
 }
 
 // infiniumEdge are the files of infinium that talk to the network; the mapping
