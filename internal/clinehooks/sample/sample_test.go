@@ -14,7 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claudeform"
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 // made is what Cline would send for an event.
@@ -217,7 +217,7 @@ func TestParametersAreTextsInInputOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := jsontext.Style{Colon: ":", Comma: ","}.Render(o, "")
+	got := jsonedit.Style{Colon: ":", Comma: ","}.Render(o, "")
 	if want := `{"z":"a < b","n":"1.50","list":"[\"x\",\"y\"]","a":"null","on":"true"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
