@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -62,9 +63,9 @@ func (p hookPrinter) event(raw hook.Raw, c *claudeform.Call) {
 
 func dialectText(d string) string {
 	switch d {
-	case sdkDialect:
+	case sample.SDK:
 		return "Cline's SDK (CLI 3)"
-	case nextDialect:
+	case sample.Next:
 		return "Cline's next core (VS Code 4.1)"
 	}
 	return "Cline's classic core (VS Code to 3.x, JetBrains, CLI 2)"
@@ -224,7 +225,7 @@ func clineDoes(o *clinehooks.Outcome) string {
 	kind, shows := hook.KindUnknown, "stops the task and shows: "
 	if o.Call != nil {
 		kind = o.Call.Kind
-		if d := o.Call.Dialect; d == nextDialect || d == sdkDialect {
+		if d := o.Call.Dialect; d == sample.Next || d == sample.SDK {
 			shows = "stops the task and does not show the reason, which the trace has: "
 		}
 	}

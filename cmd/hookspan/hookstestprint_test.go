@@ -13,6 +13,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 )
 
 func TestWhatClineDoes(t *testing.T) {
@@ -39,7 +40,7 @@ func TestWhatClineDoes(t *testing.T) {
 		})
 	}
 	denied := claudeform.Answer{Reply: hook.Reply{Cancel: true, ErrorMessage: "no"}}
-	for _, dialect := range []string{nextDialect, sdkDialect} {
+	for _, dialect := range []string{sample.Next, sample.SDK} {
 		o := &clinehooks.Outcome{Call: &claudeform.Call{Kind: hook.KindToolStart, Dialect: dialect}, Answer: denied}
 		const want = "Cline does not run the tool, stops the task and does not show the reason, which the trace has: no"
 		if got := clineDoes(o); got != want {

@@ -130,8 +130,8 @@ func TestBan(t *testing.T) {
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
 	"hook":                          {},
-	"hook/claudeform":               {"hook", "hook/cline", "hook/claude", "hook/internal/wire"},
-	"hook/...":                      {"hook", "hook/internal/wire"},
+	"hook/claudeform":               {"hook", "hook/cline", "hook/claude", "hook/internal/wire", "internal/rawjson"},
+	"hook/...":                      {"hook", "hook/internal/wire", "internal/rawjson"},
 	"hook/internal/...":             {},
 	"spool":                         {},
 	"config":                        {},
@@ -141,17 +141,19 @@ var mayImport = map[string][]string{
 	"internal/termtext":             {},
 	"internal/logfile":              {"internal/regular", "internal/termtext"},
 	"internal/regular":              {},
-	"internal/jsontext":             {},
-	"internal/bridge":               {"hook/cline", "internal/atomicfile", "internal/filelock", "internal/outbound", "internal/regular", "internal/termtext"},
+	"internal/rawjson":              {},
+	"internal/jsonedit":             {},
+	"internal/bridge":               {"hook/cline", "internal/atomicfile", "internal/filelock", "internal/outbound", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/outbound":             {"internal/termtext"},
-	"internal/clinehooks/hookfile":  {"internal/atomicfile", "internal/jsontext", "internal/regular", "internal/termtext"},
+	"internal/clinehooks/hookfile":  {"internal/atomicfile", "internal/jsonedit", "internal/regular", "internal/termtext"},
 	"internal/clinehooks/hookmatch": {},
+	"internal/clinehooks/sample":    {"internal/jsonedit"},
 	"internal/otlp":                 {},
 	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
-	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/termtext"},
+	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
 	"internal/importer":             {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
-		"config", "hook", "spool", "internal/logfile", "internal/regular",
+		"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular",
 	},
 }
 
@@ -165,8 +167,10 @@ var pure = map[string][]string{
 	"hook":                          nil,
 	"hook/...":                      nil,
 	"internal/redact":               nil,
+	"internal/rawjson":              nil,
 	"infinium":                      infiniumEdge,
 	"internal/clinehooks/hookmatch": nil,
+	"internal/clinehooks/sample":    nil,
 }
 
 // infiniumEdge are the files of infinium that talk to the network; the mapping

@@ -1,4 +1,4 @@
-package jsontext
+package jsonedit
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-// Package jsontext edits JSON texts that people write, such as settings files,
+// Package jsonedit edits JSON texts that people write, such as settings files,
 // and leaves them as they are but for what is asked: order, layout, doubled keys
 // and the spelling of numbers and strings stay.
 //
@@ -15,4 +15,4 @@
 // It reads what encoding/json reads: no comments, no trailing commas, and at
 // most 10,000 levels. It is not meant for texts too large to hold in memory
 // several times over.
-package jsontext
+package jsonedit

@@ -1,4 +1,4 @@
-package main
+package sample
 
 import (
 	"encoding/json"
@@ -14,27 +14,28 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claudeform"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
-// made is what Cline would send at a moment.
-func made(t *testing.T, event string, p testPayload) hook.Raw {
+// made is what Cline would send for an event.
+func made(t *testing.T, event string, p Payload) hook.Raw {
 	t.Helper()
 	var err error
-	if p.moment, err = findMoment(event); err != nil {
+	if p.Event, err = FindEvent(event); err != nil {
 		t.Fatal(err)
 	}
-	p.root, p.now = t.TempDir(), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	if err := p.choose(); err != nil {
+	p.Root, p.Now = t.TempDir(), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	if err := p.Complete(); err != nil {
 		t.Fatal(err)
 	}
-	payload, err := p.build()
+	payload, err := p.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return hook.Raw{Payload: payload, Event: hookName(p.moment), StoredAt: p.now, Cwd: p.root}
+	return hook.Raw{Payload: payload, Event: p.Event.HookFile(), StoredAt: p.Now, Cwd: p.Root}
 }
 
-func inClaudesForm(t *testing.T, raw hook.Raw) *claudeform.Call {
+func translated(t *testing.T, raw hook.Raw) *claudeform.Call {
 	t.Helper()
 	call, err := claudeform.FromCline(raw, claudeform.Context{Home: t.TempDir(), GOOS: "linux"})
 	if err != nil {
@@ -79,7 +80,7 @@ func shape(t *testing.T, data []byte) []string {
 	return slices.Sorted(maps.Keys(paths))
 }
 
-func TestMadePayloadsLookLikeRecordedOnes(t *testing.T) {
+func TestPayloadsHaveTheShapeOfRecordedOnes(t *testing.T) {
 	for _, tt := range []struct {
 		event, dialect, tool, recorded string
 		// without are members that not every payload of the kind has.
@@ -92,11 +93,8 @@ func TestMadePayloadsLookLikeRecordedOnes(t *testing.T) {
 		{event: "PostToolUse", dialect: "classic", tool: "read_file", recorded: "classic/PostToolUse"},
 		{event: "PostToolUseFailure", dialect: "classic", tool: "read_file", recorded: "classic/PostToolUse.tool-error.success-true"},
 		{event: "PreCompact", dialect: "classic", recorded: "classic/PreCompact", without: []string{".contextJsonPath", ".contextRawPath"}},
-		{
-			event: "Notification", dialect: "classic", recorded: "classic/Notification.user_attention",
-			without: []string{".eventVersion", ".eventId", ".sourceType", ".sourceId", ".requiresUserAction", ".severity"},
-		},
-		{event: "TaskComplete", dialect: "classic", recorded: "classic/TaskComplete", without: []string{".command"}},
+		{event: "Notification", dialect: "classic", recorded: "classic/Notification.user_attention"},
+		{event: "TaskComplete", dialect: "classic", recorded: "classic/TaskComplete"},
 		{event: "TaskCancel", dialect: "classic", recorded: "classic/TaskCancel"},
 		{event: "TaskStart", dialect: "next", recorded: "next/TaskStart"},
 		{event: "UserPromptSubmit", dialect: "next", recorded: "next/UserPromptSubmit"},
@@ -114,7 +112,7 @@ func TestMadePayloadsLookLikeRecordedOnes(t *testing.T) {
 		{event: "session_shutdown", dialect: "sdk", recorded: "sdk/SessionShutdown"},
 	} {
 		t.Run(tt.recorded, func(t *testing.T) {
-			data, err := os.ReadFile(filepath.Join("..", "..", "hook", "cline", "testdata", filepath.FromSlash(tt.recorded)+".json"))
+			data, err := os.ReadFile(filepath.Join("..", "..", "..", "hook", "cline", "testdata", filepath.FromSlash(tt.recorded)+".json"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +120,7 @@ func TestMadePayloadsLookLikeRecordedOnes(t *testing.T) {
 				name, _, _ := strings.Cut(path, " ")
 				return slices.ContainsFunc(tt.without, func(s string) bool { return strings.HasSuffix(name, s) })
 			})
-			raw := made(t, tt.event, testPayload{dialect: tt.dialect, tool: tt.tool, text: "some text"})
+			raw := made(t, tt.event, Payload{Dialect: tt.dialect, Tool: tt.tool, Text: "some text"})
 			if diff := cmp.Diff(want, shape(t, raw.Payload)); diff != "" {
 				t.Errorf("(-recorded +made):\n%s", diff)
 			}
@@ -130,27 +128,27 @@ func TestMadePayloadsLookLikeRecordedOnes(t *testing.T) {
 	}
 }
 
-func TestEveryMomentBecomesItsEvent(t *testing.T) {
+func TestEveryEventTranslatesToItsClaudeEvent(t *testing.T) {
 	n := 0
-	for _, m := range moments() {
-		for _, dialect := range []string{classicDialect, nextDialect, sdkDialect} {
-			p := testPayload{moment: m, dialect: dialect, text: "x"}
-			if m.tools() {
-				p.tool = map[bool]string{true: "execute_command", false: "run_commands"}[dialect == classicDialect]
+	for _, m := range Events() {
+		for _, dialect := range []string{Classic, Next, SDK} {
+			p := Payload{Event: m, Dialect: dialect, Text: "x"}
+			if m.Tool() {
+				p.Tool = map[bool]string{true: "execute_command", false: "run_commands"}[dialect == Classic]
 			}
-			if p.choose() != nil {
+			if p.Complete() != nil {
 				continue // this Cline has no such event
 			}
-			name := m.cline
+			name := m.Hook
 			if name == "" {
-				name = m.sdk
+				name = m.SDK
 			}
-			call := inClaudesForm(t, made(t, name, testPayload{dialect: dialect, tool: p.tool, text: "x"}))
-			if m.claude == "PostToolUseFailure" || strings.HasPrefix(m.claude, "Subagent") {
-				call = inClaudesForm(t, made(t, m.claude, testPayload{dialect: dialect, tool: p.tool, text: "x"}))
+			call := translated(t, made(t, name, Payload{Dialect: dialect, Tool: p.Tool, Text: "x"}))
+			if m.Claude == "PostToolUseFailure" || strings.HasPrefix(m.Claude, "Subagent") {
+				call = translated(t, made(t, m.Claude, Payload{Dialect: dialect, Tool: p.Tool, Text: "x"}))
 			}
-			if call.Dialect != dialect || len(call.Events) != 1 || call.Events[0].Name != m.claude {
-				t.Errorf("%s as %s: got dialect %s and %+v, want one event %s", name, dialect, call.Dialect, call.Events, m.claude)
+			if call.Dialect != dialect || len(call.Events) != 1 || call.Events[0].Name != m.Claude {
+				t.Errorf("%s as %s: got dialect %s and %+v, want one event %s", name, dialect, call.Dialect, call.Events, m.Claude)
 			}
 			n++
 		}
@@ -160,38 +158,38 @@ func TestEveryMomentBecomesItsEvent(t *testing.T) {
 	}
 }
 
-func TestEveryToolHasClaudesName(t *testing.T) {
-	for _, tool := range clineTools() {
-		for _, dialect := range []string{classicDialect, nextDialect, sdkDialect} {
-			if tool.dialect != "" && (tool.dialect == classicDialect) != (dialect == classicDialect) {
+func TestEveryToolTranslatesToItsClaudeTool(t *testing.T) {
+	for _, tool := range Tools() {
+		for _, dialect := range []string{Classic, Next, SDK} {
+			if tool.Dialect != "" && (tool.Dialect == Classic) != (dialect == Classic) {
 				continue
 			}
-			p := testPayload{dialect: dialect, tool: tool.name, input: json.RawMessage(tool.example)}
-			call := inClaudesForm(t, made(t, "PreToolUse", p))
+			p := Payload{Dialect: dialect, Tool: tool.Name, Input: json.RawMessage(tool.Example)}
+			call := translated(t, made(t, "PreToolUse", p))
 			switch {
 			case len(call.Events) == 0:
-				t.Errorf("%s of %s: no event", tool.name, dialect)
-			case tool.claude != "" && call.Events[0].Tool != tool.claude:
-				t.Errorf("%s of %s: got %s, want %s", tool.name, dialect, call.Events[0].Tool, tool.claude)
+				t.Errorf("%s of %s: no event", tool.Name, dialect)
+			case tool.Claude != "" && call.Events[0].Tool != tool.Claude:
+				t.Errorf("%s of %s: got %s, want %s", tool.Name, dialect, call.Events[0].Tool, tool.Claude)
 			}
 		}
 	}
 }
 
-func TestAnMCPToolTakesClinesForm(t *testing.T) {
-	for dialect, want := range map[string]string{classicDialect: "use_mcp_tool", nextDialect: "github__get_issue", sdkDialect: "github__get_issue"} {
+func TestMCPToolTakesTheFormOfTheDialect(t *testing.T) {
+	for dialect, want := range map[string]string{Classic: "use_mcp_tool", Next: "github__get_issue", SDK: "github__get_issue"} {
 		input := `{"number":1}`
-		if dialect == nextDialect {
+		if dialect == Next {
 			input = `{"number":"1"}` // its form has nothing but texts
 		}
-		call := inClaudesForm(t, made(t, "PreToolUse", testPayload{dialect: dialect, tool: "mcp__github__get_issue", input: json.RawMessage(`{"number":1}`)}))
+		call := translated(t, made(t, "PreToolUse", Payload{Dialect: dialect, Tool: "mcp__github__get_issue", Input: json.RawMessage(`{"number":1}`)}))
 		if call.Tool != want || call.Events[0].Tool != "mcp__github__get_issue" || string(call.Events[0].Input) != input {
 			t.Errorf("%s: got %s, %s %s", dialect, call.Tool, call.Events[0].Tool, call.Events[0].Input)
 		}
 	}
 }
 
-func TestWhatDoesNotGoTogether(t *testing.T) {
+func TestCompleteRejectsContradictions(t *testing.T) {
 	for _, tt := range []struct{ event, dialect, tool, want string }{
 		{"PreToolUse", "vscode", "", `--dialect "vscode": want classic`},
 		{"PreCompact", "sdk", "", "--dialect sdk: it has no PreCompact; classic has"},
@@ -202,43 +200,40 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"PreToolUse", "sdk", "Bash", "--tool Bash: that is Claude Code's name; Cline's is run_commands"},
 		{"PreToolUse", "", "", "--tool: want a tool of Cline's"},
 	} {
-		m, err := findMoment(tt.event)
+		m, err := FindEvent(tt.event)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := testPayload{moment: m, dialect: tt.dialect, tool: tt.tool}
-		if err := p.choose(); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+		p := Payload{Event: m, Dialect: tt.dialect, Tool: tt.tool}
+		if err := p.Complete(); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%s of %s, %s: got %v, want %s", tt.event, tt.dialect, tt.tool, err, tt.want)
 		}
 	}
 }
 
-func TestParametersAreTextsInTheirOrder(t *testing.T) {
-	p := testPayload{input: json.RawMessage(`{"z":"a < b","n":1.50,"list":["x", "y"],"a":null,"on":true}`)}
+func TestParametersAreTextsInInputOrder(t *testing.T) {
+	p := Payload{Input: json.RawMessage(`{"z":"a < b","n":1.50,"list":["x", "y"],"a":null,"on":true}`)}
 	o, err := p.parameters()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := plainJSON(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := `{"z":"a < b","n":"1.50","list":"[\"x\",\"y\"]","a":"null","on":"true"}`; string(got) != want {
+	got := jsonedit.Style{Colon: ":", Comma: ","}.Render(o, "")
+	if want := `{"z":"a < b","n":"1.50","list":"[\"x\",\"y\"]","a":"null","on":"true"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 // Classic Cline says success of a failed tool, and the next core says no result.
-func TestWhatCoresSayOfAResult(t *testing.T) {
+func TestResultTakesTheFormOfTheDialect(t *testing.T) {
 	for _, tt := range []struct{ event, dialect, tool, want string }{
-		{"PostToolUse", classicDialect, "read_file", `"result":"text","success":true`},
-		{"PostToolUseFailure", classicDialect, "read_file", `<error>\ntext\n</error>","success":true`},
-		{"PostToolUse", nextDialect, "read_files", `"result":"[object Object]","success":true`},
-		{"PostToolUseFailure", nextDialect, "read_files", `"result":"[object Object]","executionTimeMs"`},
-		{"PostToolUse", sdkDialect, "read_files", `"output":[{"query":"README.md","result":"text","success":true}]`},
-		{"PostToolUseFailure", sdkDialect, "read_files", `"error":"text"`},
+		{"PostToolUse", Classic, "read_file", `"result":"text","success":true`},
+		{"PostToolUseFailure", Classic, "read_file", `<error>\ntext\n</error>","success":true`},
+		{"PostToolUse", Next, "read_files", `"result":"[object Object]","success":true`},
+		{"PostToolUseFailure", Next, "read_files", `"result":"[object Object]","executionTimeMs"`},
+		{"PostToolUse", SDK, "read_files", `"output":[{"query":"README.md","result":"text","success":true}]`},
+		{"PostToolUseFailure", SDK, "read_files", `"error":"text"`},
 	} {
-		raw := made(t, tt.event, testPayload{dialect: tt.dialect, tool: tt.tool, text: "text"})
+		raw := made(t, tt.event, Payload{Dialect: tt.dialect, Tool: tt.tool, Text: "text"})
 		if !strings.Contains(string(raw.Payload), tt.want) {
 			t.Errorf("%s of %s: got %s, want it to have %s", tt.event, tt.dialect, raw.Payload, tt.want)
 		}
