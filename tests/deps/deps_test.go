@@ -142,7 +142,7 @@ var mayImport = map[string][]string{
 	"internal/logfile":              {"internal/regular", "internal/termtext"},
 	"internal/regular":              {},
 	"internal/rawjson":              {},
-	"internal/jsonedit":             {},
+	"internal/jsonedit":             {"internal/rawjson"},
 	"internal/bridge":               {"hook/cline", "internal/atomicfile", "internal/filelock", "internal/outbound", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/outbound":             {"internal/termtext"},
 	"internal/clinehooks/hookfile":  {"internal/atomicfile", "internal/jsonedit", "internal/regular", "internal/termtext"},
