@@ -1,4 +1,4 @@
-package install
+package claude
 
 import (
 	"testing"
@@ -91,13 +91,13 @@ func TestFormOfAHandler(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			v, known := parseVersion(tt.version)
-			got := newWish(tt.goos, tt.binary, v, known, false).render(claudeEvent{name: "Stop"}, "", nil)
+			got := newWanted(tt.goos, tt.binary, v, known, false).render(hookEvent{name: "Stop"}, "", nil)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("handler (-want +got):\n%s", diff)
 			}
 		})
 	}
-	got := newWish("linux", simple, version{2, 1, 329}, true, false).render(claudeEvent{name: "Stop", async: true}, "", nil)
+	got := newWanted("linux", simple, version{2, 1, 329}, true, false).render(hookEvent{name: "Stop", async: true}, "", nil)
 	if diff := cmp.Diff(append(exec(simple), jsontext.Field{Key: "async", Value: true}), got); diff != "" {
 		t.Errorf("in the background (-want +got):\n%s", diff)
 	}

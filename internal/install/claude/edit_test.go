@@ -1,4 +1,4 @@
-package install
+package claude
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsontext"
 )
 
@@ -23,7 +24,7 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-func installText(t failer, text string, w wish, empty emptied) (string, []Change, emptied) {
+func installText(t failer, text string, w wantedHandler, empty emptied) (string, []change, emptied) {
 	t.Helper()
 	e, err := openSettings([]byte(text), empty)
 	if err != nil {
@@ -88,8 +89,8 @@ func without(v any) any {
 }
 
 func TestInstallIntoSettings(t *testing.T) {
-	full := newWish("linux", testHook, version{2, 1, 329}, true, false)
-	data, err := os.ReadFile("testdata/claude/settings.json")
+	full := newWanted("linux", testHook, version{2, 1, 329}, true, false)
+	data, err := os.ReadFile("testdata/settings.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +113,8 @@ func TestInstallIntoSettings(t *testing.T) {
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
 			after, changes, empty := installText(t, text, full, nil)
-			if len(changes) != len(claudeEvents()) {
-				t.Errorf("%d changes, want one for each of %d events", len(changes), len(claudeEvents()))
+			if len(changes) != len(hookEvents()) {
+				t.Errorf("%d changes, want one for each of %d events", len(changes), len(hookEvents()))
 			}
 			e, err := openSettings([]byte(after), nil)
 			if err != nil {
@@ -121,14 +122,14 @@ func TestInstallIntoSettings(t *testing.T) {
 			}
 			var events []string
 			for _, f := range e.find() {
-				if state, reason := full.judge(f.handler, f.event, f.matcher); state != StateOurs {
+				if state, reason := full.judge(f.handler, f.event, f.matcher); state != install.StateInstalled {
 					t.Errorf("%s is %s: %s", f.event, state, reason)
 				}
 				events = append(events, f.event)
 			}
 			slices.Sort(events)
 			var want []string
-			for _, ev := range claudeEvents() {
+			for _, ev := range hookEvents() {
 				want = append(want, ev.name)
 			}
 			slices.Sort(want)
@@ -136,7 +137,7 @@ func TestInstallIntoSettings(t *testing.T) {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 			again, changes, _ := installText(t, after, full, empty)
-			if again != after || slices.ContainsFunc(changes, func(c Change) bool { return c.Op != OpKeep }) {
+			if again != after || slices.ContainsFunc(changes, func(c change) bool { return c.op != install.OpKeep }) {
 				t.Errorf("a second install changes something: %v", changes)
 			}
 			if diff := cmp.Diff(text, uninstallText(t, after, empty)); diff != "" {
@@ -147,7 +148,7 @@ func TestInstallIntoSettings(t *testing.T) {
 }
 
 func TestInstalledText(t *testing.T) {
-	w := newWish("linux", testHook, version{1, 0, 100}, true, false)
+	w := newWanted("linux", testHook, version{1, 0, 100}, true, false)
 	got, _, _ := installText(t, "{\n  \"model\": \"opus\"\n}\n", w, nil)
 	want := "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        \"hooks\": [\n          {\n" +
 		"            \"type\": \"command\",\n            \"command\": \"GOMEMLIMIT= GODEBUG= exec '/opt/hookspan/claude-hook' SessionStart\",\n            \"timeout\": 10\n" +
@@ -166,46 +167,46 @@ func TestInstalledText(t *testing.T) {
 }
 
 func TestMendingEntries(t *testing.T) {
-	exec := newWish("linux", testHook, version{2, 1, 329}, true, false)
-	shell := newWish("linux", testHook, version{2, 1, 100}, true, false)
-	unknown := newWish("linux", testHook, version{}, false, false)
-	forced := newWish("linux", testHook, version{2, 1, 329}, true, true)
+	exec := newWanted("linux", testHook, version{2, 1, 329}, true, false)
+	shell := newWanted("linux", testHook, version{2, 1, 100}, true, false)
+	unknown := newWanted("linux", testHook, version{}, false, false)
+	forced := newWanted("linux", testHook, version{2, 1, 329}, true, true)
 	const (
 		good   = `{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/opt/hookspan/claude-hook","Stop"],"timeout":10}`
 		goodSh = `{"type":"command","command":"GOMEMLIMIT= GODEBUG= exec '/opt/hookspan/claude-hook' Stop","timeout":10}`
 		guard  = `{"type":"command","command":"guard.sh"}`
 	)
 	tests := map[string]struct {
-		w            wish
+		w            wantedHandler
 		groups, want string
-		op           Op
+		op           install.Op
 		reason       string
 	}{
-		"as it should be":    {exec, `{"hooks":[` + good + `]}`, `{"hooks":[` + good + `]}`, OpKeep, ""},
-		"other program":      {exec, `{"hooks":[{"type":"command","command":"/old/claude-hook","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, OpUpdate, "starts /old/claude-hook"},
-		"bare name":          {exec, `{"hooks":[{"type":"command","command":"claude-hook Stop","timeout":10}]}`, `{"hooks":[` + good + `]}`, OpUpdate, "starts claude-hook"},
-		"Windows program":    {exec, `{"hooks":[{"type":"command","command":"C:\\x y\\claude-hook.exe","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, OpUpdate, `starts C:\x y`},
-		"shell form":         {exec, `{"hooks":[` + goodSh + `]}`, `{"hooks":[` + good + `]}`, OpUpdate, "through a shell"},
-		"exec form too new":  {shell, `{"hooks":[` + good + `]}`, `{"hooks":[` + goodSh + `]}`, OpUpdate, "knows since 2.1.139"},
-		"either, unknown":    {unknown, `{"hooks":[` + goodSh + `]}`, `{"hooks":[` + goodSh + `]}`, OpKeep, ""},
-		"other event":        {exec, `{"hooks":[` + strings.Replace(good, "Stop", "SessionEnd", 1) + `]}`, `{"hooks":[` + good + `]}`, OpUpdate, `reports "SessionEnd"`},
-		"in the background":  {exec, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"async":true}]}`, `{"hooks":[` + good + `]}`, OpUpdate, "has async true"},
-		"without a guard":    {exec, `{"hooks":[{"type":"command","command":"/opt/hookspan/claude-hook","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, OpUpdate, "malformed GOMEMLIMIT"},
-		"shell, no guard":    {unknown, `{"hooks":[{"type":"command","command":"'/opt/hookspan/claude-hook' Stop","timeout":10}]}`, `{"hooks":[` + goodSh + `]}`, OpUpdate, "malformed GOMEMLIMIT"},
-		"without a timeout":  {exec, `{"hooks":[` + strings.Replace(good, `,"timeout":10`, "", 1) + `]}`, `{"hooks":[` + good + `]}`, OpUpdate, "has no timeout"},
-		"double":             {exec, `{"hooks":[` + good + `]},{"hooks":[` + good + `]}`, `{"hooks":[` + good + `]}`, OpKeep, ""},
-		"double in a group":  {exec, `{"hooks":[` + goodSh + `,` + good + `]}`, `{"hooks":[` + good + `]}`, OpKeep, ""},
-		"beside the user's":  {exec, `{"hooks":[` + goodSh + `,` + guard + `]}`, `{"hooks":[` + good + `,` + guard + `]}`, OpUpdate, "shell"},
-		"matcher for all":    {exec, `{"matcher":"*","hooks":[` + good + `]}`, `{"matcher":"*","hooks":[` + good + `]}`, OpKeep, ""},
-		"matcher":            {exec, `{"matcher":"Bash","hooks":[` + good + `]}`, `{"matcher":"Bash","hooks":[` + good + `]}`, OpEdited, `the matcher "Bash"`},
-		"matcher, forced":    {forced, `{"matcher":"Bash","hooks":[` + guard + `,` + good + `]}`, `{"matcher":"Bash","hooks":[` + guard + `]},{"hooks":[` + good + `]}`, OpUpdate, `the matcher "Bash"`},
-		"more members":       {exec, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, OpEdited, "has been given statusMessage"},
-		"more, other place":  {exec, `{"hooks":[{"if":"Bash(*)","type":"command","command":"/old/claude-hook","timeout":7.50}]}`, `{"hooks":[{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/opt/hookspan/claude-hook","Stop"],"timeout":7.50,"if":"Bash(*)"}]}`, OpUpdate, "starts /old"},
-		"other timeout":      {exec, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, OpEdited, "another timeout"},
-		"timeout, forced":    {forced, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + good + `]}`, OpUpdate, "another timeout"},
-		"a bridge's handler": {exec, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]}`, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]},{"hooks":[` + good + `]}`, OpCreate, ""},
-		"another's script":   {exec, `{"hooks":[{"type":"command","command":"node /x/claude-hook.cjs"}]}`, `{"hooks":[{"type":"command","command":"node /x/claude-hook.cjs"}]},{"hooks":[` + good + `]}`, OpCreate, ""},
-		"another type":       {exec, `{"hooks":[{"type":"http","command":"claude-hook"}]}`, `{"hooks":[{"type":"http","command":"claude-hook"}]},{"hooks":[` + good + `]}`, OpCreate, ""},
+		"as it should be":    {exec, `{"hooks":[` + good + `]}`, `{"hooks":[` + good + `]}`, install.OpKeep, ""},
+		"other program":      {exec, `{"hooks":[{"type":"command","command":"/old/claude-hook","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "starts /old/claude-hook"},
+		"bare name":          {exec, `{"hooks":[{"type":"command","command":"claude-hook Stop","timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "starts claude-hook"},
+		"Windows program":    {exec, `{"hooks":[{"type":"command","command":"C:\\x y\\claude-hook.exe","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, `starts C:\x y`},
+		"shell form":         {exec, `{"hooks":[` + goodSh + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "through a shell"},
+		"exec form too new":  {shell, `{"hooks":[` + good + `]}`, `{"hooks":[` + goodSh + `]}`, install.OpUpdate, "knows since 2.1.139"},
+		"either, unknown":    {unknown, `{"hooks":[` + goodSh + `]}`, `{"hooks":[` + goodSh + `]}`, install.OpKeep, ""},
+		"other event":        {exec, `{"hooks":[` + strings.Replace(good, "Stop", "SessionEnd", 1) + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, `reports "SessionEnd"`},
+		"in the background":  {exec, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"async":true}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "has async true"},
+		"without a guard":    {exec, `{"hooks":[{"type":"command","command":"/opt/hookspan/claude-hook","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "malformed GOMEMLIMIT"},
+		"shell, no guard":    {unknown, `{"hooks":[{"type":"command","command":"'/opt/hookspan/claude-hook' Stop","timeout":10}]}`, `{"hooks":[` + goodSh + `]}`, install.OpUpdate, "malformed GOMEMLIMIT"},
+		"without a timeout":  {exec, `{"hooks":[` + strings.Replace(good, `,"timeout":10`, "", 1) + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "has no timeout"},
+		"double":             {exec, `{"hooks":[` + good + `]},{"hooks":[` + good + `]}`, `{"hooks":[` + good + `]}`, install.OpKeep, ""},
+		"double in a group":  {exec, `{"hooks":[` + goodSh + `,` + good + `]}`, `{"hooks":[` + good + `]}`, install.OpKeep, ""},
+		"beside the user's":  {exec, `{"hooks":[` + goodSh + `,` + guard + `]}`, `{"hooks":[` + good + `,` + guard + `]}`, install.OpUpdate, "shell"},
+		"matcher for all":    {exec, `{"matcher":"*","hooks":[` + good + `]}`, `{"matcher":"*","hooks":[` + good + `]}`, install.OpKeep, ""},
+		"matcher":            {exec, `{"matcher":"Bash","hooks":[` + good + `]}`, `{"matcher":"Bash","hooks":[` + good + `]}`, install.OpEdited, `the matcher "Bash"`},
+		"matcher, forced":    {forced, `{"matcher":"Bash","hooks":[` + guard + `,` + good + `]}`, `{"matcher":"Bash","hooks":[` + guard + `]},{"hooks":[` + good + `]}`, install.OpUpdate, `the matcher "Bash"`},
+		"more members":       {exec, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, install.OpEdited, "has been given statusMessage"},
+		"more, other place":  {exec, `{"hooks":[{"if":"Bash(*)","type":"command","command":"/old/claude-hook","timeout":7.50}]}`, `{"hooks":[{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/opt/hookspan/claude-hook","Stop"],"timeout":7.50,"if":"Bash(*)"}]}`, install.OpUpdate, "starts /old"},
+		"other timeout":      {exec, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, install.OpEdited, "another timeout"},
+		"timeout, forced":    {forced, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "another timeout"},
+		"a bridge's handler": {exec, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]}`, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]},{"hooks":[` + good + `]}`, install.OpCreate, ""},
+		"another's script":   {exec, `{"hooks":[{"type":"command","command":"node /x/claude-hook.cjs"}]}`, `{"hooks":[{"type":"command","command":"node /x/claude-hook.cjs"}]},{"hooks":[` + good + `]}`, install.OpCreate, ""},
+		"another type":       {exec, `{"hooks":[{"type":"http","command":"claude-hook"}]}`, `{"hooks":[{"type":"http","command":"claude-hook"}]},{"hooks":[` + good + `]}`, install.OpCreate, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -214,8 +215,8 @@ func TestMendingEntries(t *testing.T) {
 			if !strings.HasPrefix(got, want+`,"`) {
 				t.Errorf("text %.400s\nwant %s", got, want)
 			}
-			i := slices.IndexFunc(changes, func(c Change) bool { return c.Event == "Stop" && c.Op != OpRemove })
-			if i < 0 || changes[i].Op != tt.op || !strings.Contains(changes[i].Reason, tt.reason) {
+			i := slices.IndexFunc(changes, func(c change) bool { return c.event == "Stop" && c.op != install.OpRemove })
+			if i < 0 || changes[i].op != tt.op || !strings.Contains(changes[i].reason, tt.reason) {
 				t.Errorf("changes %v, want %s with %q", changes, tt.op, tt.reason)
 			}
 		})
@@ -223,7 +224,7 @@ func TestMendingEntries(t *testing.T) {
 }
 
 func TestEventsNotRecordedLoseTheirHook(t *testing.T) {
-	w := newWish("linux", testHook, version{}, false, false)
+	w := newWanted("linux", testHook, version{}, false, false)
 	text := `{"hooks":{"WorktreeCreate":[{"hooks":[{"type":"command","command":"/x/claude-hook","args":["WorktreeCreate"]}]}],"MessageDisplay":[{"hooks":[{"type":"command","command":"claude-hook"},{"type":"command","command":"mine"}]}]}}`
 	got, _, _ := installText(t, text, w, nil)
 	if !strings.HasPrefix(got, `{"hooks":{"MessageDisplay":[{"hooks":[{"type":"command","command":"mine"}]}],"SessionStart":`) {
@@ -243,7 +244,7 @@ func TestShapesThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, err := openSettings([]byte(tt.text), nil)
 			if err == nil {
-				_, err = e.install(wish{binary: testHook})
+				_, err = e.install(wantedHandler{binary: testHook})
 			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
@@ -255,7 +256,7 @@ func TestShapesThatAreRefused(t *testing.T) {
 // TestUninstallAfterOtherEdits takes hooks out of settings that the user went on
 // with, and that Claude Code wrote anew.
 func TestUninstallAfterOtherEdits(t *testing.T) {
-	w := newWish("linux", testHook, version{}, false, false)
+	w := newWanted("linux", testHook, version{}, false, false)
 	const before = "{\n\t\"a\": 1,\n\t\"hooks\": {}\n}\n"
 	text, _, empty := installText(t, before, w, nil)
 	t.Run("a hook behind ours", func(t *testing.T) {
@@ -354,10 +355,10 @@ func oddSettings(t *rapid.T) string {
 	return mark + space(t) + oddContainer(t, "{", "}", members) + space(t)
 }
 
-func drawWish(t *rapid.T, label string) wish {
+func drawWanted(t *rapid.T, label string) wantedHandler {
 	known := rapid.Bool().Draw(t, label+" known")
 	v := rapid.SampledFrom([]version{{1, 0, 0}, {2, 1, 80}, {2, 1, 329}}).Draw(t, label+" version")
-	return newWish("linux", testHook, v, known, rapid.Bool().Draw(t, label+" force"))
+	return newWanted("linux", testHook, v, known, rapid.Bool().Draw(t, label+" force"))
 }
 
 // TestUninstallGivesTheBytesBack installs into settings of any layout, more than
@@ -367,7 +368,7 @@ func TestUninstallGivesTheBytesBack(t *testing.T) {
 		text := oddSettings(t)
 		after, empty := text, emptied(nil)
 		for i := range rapid.IntRange(1, 3).Draw(t, "installs") {
-			after, _, empty = installText(t, after, drawWish(t, fmt.Sprint(i)), empty)
+			after, _, empty = installText(t, after, drawWanted(t, fmt.Sprint(i)), empty)
 		}
 		if diff := cmp.Diff(without(decode(t, text)), without(decode(t, after))); diff != "" {
 			t.Fatalf("installing changed more than its own entries (-want +got):\n%s", diff)
@@ -392,7 +393,7 @@ func FuzzInstallSettings(f *testing.F) {
 			return
 		}
 		mine := len(e.find())
-		w := newWish("linux", testHook, version{2, 1, 329}, true, false)
+		w := newWanted("linux", testHook, version{2, 1, 329}, true, false)
 		if _, err := e.install(w); err != nil {
 			if err := e.check(); err == nil {
 				t.Fatalf("refused without a reason: %v", err)

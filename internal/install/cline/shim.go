@@ -1,10 +1,13 @@
-package install
+package cline
 
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/install"
 )
 
 // shimVersion is the version of the hook files this package writes. It rises
@@ -237,4 +240,44 @@ func unquotePowerShell(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// sidecarDir holds chained scripts, inside the hook folder itself so that a
+// rename moves them. Cline runs the regular files of a hook folder and enters no
+// folder in it.
+const sidecarDir = ".hookspan-chained"
+
+// sidecar is the path to which the user's script moves when the hook at path is
+// chained.
+func sidecar(path string) string {
+	return filepath.Join(filepath.Dir(path), sidecarDir, filepath.Base(path))
+}
+
+// chainTarget is the path under which a script in the sidecar folder is run: its
+// own, or the target of a symbolic link as seen from the link's first place.
+func chainTarget(goos string, side install.File) string {
+	if !side.Runnable() {
+		return ""
+	}
+	if _, ours := readShim(goos, side); ours {
+		// Running it would start the hook process that runs it.
+		return ""
+	}
+	switch {
+	case side.Link == "":
+		return side.Path
+	case filepath.IsAbs(side.Link):
+		return side.Link
+	default:
+		return filepath.Join(filepath.Dir(filepath.Dir(side.Path)), side.Link)
+	}
+}
+
+// readShim reads a file as a hook file of hookspan's. A symbolic link to one is
+// the user's.
+func readShim(goos string, f install.File) (shim, bool) {
+	if f.Missing() || !f.Info.Mode().IsRegular() {
+		return shim{}, false
+	}
+	return parseShim(goos, f.Data)
 }

@@ -1,4 +1,4 @@
-package install
+package cline
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/install"
 )
 
 // in prefixes names with a folder and sorts the whole.
@@ -78,7 +80,7 @@ func TestWhereHooksGo(t *testing.T) {
 			if diff := cmp.Diff(tt.want, hooks(t, h.dir)); diff != "" {
 				t.Errorf("hook files (-want +got):\n%s", diff)
 			}
-			h.uninstall(UninstallOptions{})
+			h.uninstall(install.Options{})
 			sameTree(t, "after uninstall", before, tree(t, h.dir))
 		})
 	}
@@ -97,14 +99,14 @@ func TestPlanningWritesNothing(t *testing.T) {
 	sameTree(t, "after planning", before, tree(t, h.dir))
 	h.install(o)
 	before = tree(t, h.dir)
-	if _, err := PlanUninstall(t.Context(), h.sys, UninstallOptions{}); err != nil {
+	if _, err := h.in.PlanUninstall(t.Context(), h.sys, install.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	sameTree(t, "after planning to uninstall", before, tree(t, h.dir))
 }
 
 func TestInstallTwiceIsOnce(t *testing.T) {
-	for name, o := range map[string]Options{"default": {}, "chain": {Chain: true}, "pre": {PreToolUse: true, Chain: true}} {
+	for name, o := range map[string]install.Options{"default": {}, "chain": {Chain: true}, "pre": {PreToolUse: true, Chain: true}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, "linux", ".")
 			writeFile(t, h.path("Documents/Cline/Hooks/TaskStart"), "#!/bin/sh\n", 0o700)
@@ -157,10 +159,10 @@ func TestForeignFileIsNamedAndLeft(t *testing.T) {
 			prepare(t, h)
 			before := tree(t, h.dir)
 			p := h.install(h.options())
-			a := p.find(t, h.path(rel))
-			op, list := OpForeign, p.Foreign()
+			a := find(t, p, h.path(rel))
+			op, list := install.OpForeign, p.Foreign()
 			if strings.Contains(name, "edited") {
-				op, list = OpEdited, p.Edited()
+				op, list = install.OpEdited, p.Edited()
 			}
 			if a.Op != op || a.Reason == "" || len(list) != 1 || len(p.Foreign())+len(p.Edited()) != 1 {
 				t.Errorf("action on a file to be left: %s %q", a.Op, a.Reason)
@@ -171,7 +173,7 @@ func TestForeignFileIsNamedAndLeft(t *testing.T) {
 			if got, want := tree(t, h.dir)[rel], before[rel]; got != want {
 				t.Errorf("foreign file %q, was %q", got, want)
 			}
-			h.uninstall(UninstallOptions{})
+			h.uninstall(install.Options{})
 			after := tree(t, h.dir)
 			if strings.Contains(name, "edited") {
 				// The record stays for the day the file is removed.
@@ -187,22 +189,22 @@ func TestForeignFileIsNamedAndLeft(t *testing.T) {
 func TestUpdates(t *testing.T) {
 	const rel = "Documents/Cline/Hooks/TaskStart"
 	tests := map[string]struct {
-		change func(t *testing.T, h *home, o *Options)
+		change func(t *testing.T, h *home, o *install.Options)
 		reason string
 	}{
-		"program moved": {func(t *testing.T, h *home, o *Options) {
+		"program moved": {func(t *testing.T, h *home, o *install.Options) {
 			o.Binary = h.path("new/cline-hook")
 			fakeHook(t, o.Binary)
 		}, "starts "},
-		"not executable": {func(t *testing.T, h *home, _ *Options) {
+		"not executable": {func(t *testing.T, h *home, _ *install.Options) {
 			if err := os.Chmod(h.path(rel), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}, "is not executable"},
-		"copied from another event": {func(t *testing.T, h *home, _ *Options) {
+		"copied from another event": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path(rel), readFile(t, h.path("Documents/Cline/Hooks/TaskCancel")), 0o755)
 		}, "is out of date"},
-		"edited, forced": {func(t *testing.T, h *home, o *Options) {
+		"edited, forced": {func(t *testing.T, h *home, o *install.Options) {
 			writeFile(t, h.path(rel), readFile(t, h.path(rel))+"# mine\n", 0o755)
 			o.Force = true
 		}, "was edited"},
@@ -214,8 +216,8 @@ func TestUpdates(t *testing.T) {
 			h.install(h.options())
 			o := h.options()
 			tt.change(t, h, &o)
-			a := h.install(o).find(t, h.path(rel))
-			if a.Op != OpUpdate || !strings.Contains(a.Reason, tt.reason) {
+			a := find(t, h.install(o), h.path(rel))
+			if a.Op != install.OpUpdate || !strings.Contains(a.Reason, tt.reason) {
 				t.Errorf("action %s %q, want update with %q", a.Op, a.Reason, tt.reason)
 			}
 			want := string(render("linux", shim{Event: "TaskStart", Binary: o.Binary}))
@@ -225,7 +227,7 @@ func TestUpdates(t *testing.T) {
 			if p := h.plan(o); p.Changed() {
 				t.Errorf("still something to change:\n%s", p.Text())
 			}
-			h.uninstall(UninstallOptions{})
+			h.uninstall(install.Options{})
 			got := tree(t, h.dir)
 			for _, path := range []string{"new", "new/cline-hook"} {
 				delete(got, path)
@@ -264,7 +266,7 @@ func TestPreToolUseMovesBetweenFolders(t *testing.T) {
 	if got := tree(t, h.dir)[shared]; got != before[shared] {
 		t.Errorf("the user's script came back as %q, was %q", got, before[shared])
 	}
-	h.uninstall(UninstallOptions{})
+	h.uninstall(install.Options{})
 	sameTree(t, "after uninstall", before, tree(t, h.dir))
 }
 
@@ -276,7 +278,7 @@ func TestProjectInstall(t *testing.T) {
 	h.install(h.options())
 	withUser := tree(t, h.dir)
 	o := h.options()
-	o.Workspace, o.Chain = project, true
+	o.Project, o.Chain = project, true
 	p := h.install(o)
 	if !strings.Contains(p.Text(), "counted once") || !strings.Contains(p.Text(), "do not commit") {
 		t.Errorf("what a project install means is not said:\n%s", p.Text())
@@ -285,7 +287,7 @@ func TestProjectInstall(t *testing.T) {
 	if diff := cmp.Diff(want, hooks(t, project)); diff != "" {
 		t.Errorf("hook files (-want +got):\n%s", diff)
 	}
-	h.uninstall(UninstallOptions{Workspace: project})
+	h.uninstall(install.Options{Project: project})
 	got := tree(t, h.dir)
 	// The record is written anew, with the same content.
 	const record = ".local/state/hookspan/install.json"
@@ -293,7 +295,7 @@ func TestProjectInstall(t *testing.T) {
 	delete(withUser, record)
 	sameTree(t, "after uninstalling the project", withUser, got)
 	h.install(o)
-	h.uninstall(UninstallOptions{})
+	h.uninstall(install.Options{})
 	sameTree(t, "after uninstalling everything", before, tree(t, h.dir))
 }
 
@@ -315,7 +317,7 @@ func TestLinkedFolders(t *testing.T) {
 		if diff := cmp.Diff(want, hooks(t, h.dir)); diff != "" {
 			t.Errorf("hook files (-want +got):\n%s", diff)
 		}
-		h.uninstall(UninstallOptions{})
+		h.uninstall(install.Options{})
 		sameTree(t, "after uninstall", before, tree(t, h.dir))
 	})
 	t.Run("followed and said", func(t *testing.T) {
@@ -332,7 +334,7 @@ func TestLinkedFolders(t *testing.T) {
 		if n := len(hooks(t, h.path("dotfiles"))); n != 10 {
 			t.Errorf("%d hook files behind the link, want 10", n)
 		}
-		h.uninstall(UninstallOptions{})
+		h.uninstall(install.Options{})
 		sameTree(t, "after uninstall", before, tree(t, h.dir))
 	})
 }
@@ -343,11 +345,11 @@ func TestAFolderInAHooksPlaceLeavesTheOthersAlone(t *testing.T) {
 	writeFile(t, inTheWay, "mine", 0o644)
 	o := h.options()
 	o.Chain = true // there is no script that could be chained
-	plan, err := PlanCline(t.Context(), h.sys, o)
+	plan, err := h.in.Plan(t.Context(), h.sys, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Apply(plan); err != nil {
+	if err := install.Apply(plan); err != nil {
 		t.Fatal(err)
 	}
 	foreign := plan.Foreign()
@@ -360,10 +362,10 @@ func TestAFolderInAHooksPlaceLeavesTheOthersAlone(t *testing.T) {
 	if _, err := os.Stat(h.path("Documents/Cline/Hooks/TaskComplete")); err != nil {
 		t.Errorf("another hook: %v", err)
 	}
-	if plan, err = PlanUninstall(t.Context(), h.sys, UninstallOptions{}); err != nil {
+	if plan, err = h.in.PlanUninstall(t.Context(), h.sys, install.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Apply(plan); err != nil {
+	if err := install.Apply(plan); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(inTheWay); err != nil || string(b) != "mine" {
@@ -373,35 +375,35 @@ func TestAFolderInAHooksPlaceLeavesTheOthersAlone(t *testing.T) {
 
 func TestPlanRefuses(t *testing.T) {
 	tests := map[string]struct {
-		prepare func(t *testing.T, h *home, o *Options)
+		prepare func(t *testing.T, h *home, o *install.Options)
 		want    []string
 	}{
-		"hook folder is a file": {func(t *testing.T, h *home, _ *Options) {
+		"hook folder is a file": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path("Documents/Cline"), "", 0o644)
 		}, []string{"Documents/Cline\" is a file", "move the file away"}},
-		"link to nothing": {func(t *testing.T, h *home, _ *Options) {
+		"link to nothing": {func(t *testing.T, h *home, _ *install.Options) {
 			if err := os.Symlink("/no/such/folder", h.path("Documents")); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{"points to nothing", "Documents"}},
 		"program missing": {
-			func(_ *testing.T, h *home, o *Options) { o.Binary = h.path("gone") },
+			func(_ *testing.T, h *home, o *install.Options) { o.Binary = h.path("gone") },
 			[]string{"gone", "install cline-hook"},
 		},
-		"program relative":        {func(_ *testing.T, _ *home, o *Options) { o.Binary = "cline-hook" }, []string{"absolute"}},
-		"program not named":       {func(_ *testing.T, _ *home, o *Options) { o.Binary = "" }, []string{"absolute"}},
-		"program not in UTF-8":    {func(_ *testing.T, _ *home, o *Options) { o.Binary = "/a\xff" }, []string{"no UTF-8"}},
-		"program with line break": {func(_ *testing.T, _ *home, o *Options) { o.Binary = "/a\nb" }, []string{"control character"}},
-		"program is a folder":     {func(_ *testing.T, h *home, o *Options) { o.Binary = h.dir }, []string{"regular file"}},
-		"program not executable":  {func(t *testing.T, h *home, o *Options) { writeFile(t, h.binary(), "", 0o600) }, []string{"chmod"}},
-		"home relative":           {func(_ *testing.T, h *home, _ *Options) { h.sys.Home = "." }, []string{"home folder", "absolute"}},
-		"CLINE_DIR relative":      {func(_ *testing.T, h *home, _ *Options) { h.env["CLINE_DIR"] = "x" }, []string{"CLINE_DIR"}},
-		"project missing":         {func(_ *testing.T, h *home, o *Options) { o.Workspace = h.path("gone") }, []string{"project folder", "gone"}},
-		"project relative":        {func(_ *testing.T, _ *home, o *Options) { o.Workspace = "." }, []string{"project folder", "absolute"}},
-		"record of a newer version": {func(t *testing.T, h *home, _ *Options) {
+		"program relative":        {func(_ *testing.T, _ *home, o *install.Options) { o.Binary = "cline-hook" }, []string{"absolute"}},
+		"program not named":       {func(_ *testing.T, _ *home, o *install.Options) { o.Binary = "" }, []string{"absolute"}},
+		"program not in UTF-8":    {func(_ *testing.T, _ *home, o *install.Options) { o.Binary = "/a\xff" }, []string{"not UTF-8"}},
+		"program with line break": {func(_ *testing.T, _ *home, o *install.Options) { o.Binary = "/a\nb" }, []string{"control character"}},
+		"program is a folder":     {func(_ *testing.T, h *home, o *install.Options) { o.Binary = h.dir }, []string{"regular file"}},
+		"program not executable":  {func(t *testing.T, h *home, o *install.Options) { writeFile(t, h.binary(), "", 0o600) }, []string{"chmod"}},
+		"home relative":           {func(_ *testing.T, h *home, _ *install.Options) { h.sys.Home = "." }, []string{"home folder", "absolute"}},
+		"CLINE_DIR relative":      {func(_ *testing.T, h *home, _ *install.Options) { h.env["CLINE_DIR"] = "x" }, []string{"CLINE_DIR"}},
+		"project missing":         {func(_ *testing.T, h *home, o *install.Options) { o.Project = h.path("gone") }, []string{"project folder", "gone"}},
+		"project relative":        {func(_ *testing.T, _ *home, o *install.Options) { o.Project = "." }, []string{"project folder", "absolute"}},
+		"record of a newer version": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path(".local/state/hookspan/install.json"), `{"version":2}`, 0o600)
 		}, []string{"install.json", "version 2"}},
-		"record damaged": {func(t *testing.T, h *home, _ *Options) {
+		"record damaged": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path(".local/state/hookspan/install.json"), `{`, 0o600)
 		}, []string{"install.json", "remove the file"}},
 	}
@@ -410,7 +412,7 @@ func TestPlanRefuses(t *testing.T) {
 			h := newHome(t, "linux", "-")
 			o := h.options()
 			tt.prepare(t, h, &o)
-			_, err := PlanCline(t.Context(), h.sys, o)
+			_, err := h.in.Plan(t.Context(), h.sys, o)
 			if err == nil {
 				t.Fatal("planned all the same")
 			}
@@ -432,7 +434,7 @@ func TestUnwritableFolderIsNamed(t *testing.T) {
 	if err := os.Mkdir(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	_, err := PlanCline(t.Context(), h.sys, h.options())
+	_, err := h.in.Plan(t.Context(), h.sys, h.options())
 	if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "write permission") {
 		t.Errorf("error %v does not name the folder and the remedy", err)
 	}
@@ -461,15 +463,15 @@ func TestWarnings(t *testing.T) {
 			writeFile(t, h.path("c/data/globalState.json"), `{"hooksEnabled":false}`, 0o600)
 		}, "switched off", true},
 		"system gives no answer": {func(_ *testing.T, h *home) {
-			h.sys.DocumentsDir = func(context.Context) (string, error) { return "", errors.New("boom") }
+			h.in.DocumentsDir = func(context.Context) (string, error) { return "", errors.New("boom") }
 		}, "boom", true},
 		"system answers nonsense": {func(_ *testing.T, h *home) {
-			h.sys.DocumentsDir = func(context.Context) (string, error) { return "x", nil }
+			h.in.DocumentsDir = func(context.Context) (string, error) { return "x", nil }
 		}, "not an absolute path", true},
 		"documents moved since": {func(_ *testing.T, h *home) {
-			h.sys.DocumentsDir = func(context.Context) (string, error) { return h.path("Old"), nil }
+			h.in.DocumentsDir = func(context.Context) (string, error) { return h.path("Old"), nil }
 			h.install(h.options())
-			h.sys.DocumentsDir = nil
+			h.in.DocumentsDir = nil
 		}, "Cline does not look now", true},
 	}
 	for name, tt := range tests {

@@ -1,4 +1,4 @@
-package install
+package cline
 
 import (
 	"os"
@@ -6,60 +6,62 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/install"
 )
 
 func TestStatus(t *testing.T) {
 	const dir = "Documents/Cline/Hooks/"
 	tests := map[string]struct {
 		change func(t *testing.T, h *home)
-		state  State
+		state  install.State
 		reason string
 	}{
-		"installed": {func(*testing.T, *home) {}, StateOurs, ""},
+		"installed": {func(*testing.T, *home) {}, install.StateInstalled, ""},
 		"switched off in Cline's Hooks tab": {func(t *testing.T, h *home) {
 			if err := os.Chmod(h.path(dir+"TaskStart"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-		}, StateOff, "in Cline's Hooks tab, which makes it not executable: switch it on there, or install again"},
+		}, install.StateOff, "in Cline's Hooks tab, which makes it not executable: switch it on there, or install again"},
 		"program gone": {func(t *testing.T, h *home) {
 			if err := os.Remove(h.binary()); err != nil {
 				t.Fatal(err)
 			}
-		}, StateStale, "is gone"},
+		}, install.StateOutdated, "is gone"},
 		"other program": {func(t *testing.T, h *home) {
 			writeFile(t, h.path(dir+"TaskStart"), string(render("linux", shim{Event: "TaskStart", Binary: "/bin/sh"})), 0o755)
-		}, StateStale, "starts /bin/sh"},
+		}, install.StateOutdated, "starts /bin/sh"},
 		"other event": {func(t *testing.T, h *home) {
 			writeFile(t, h.path(dir+"TaskStart"), readFile(t, h.path(dir+"TaskCancel")), 0o755)
-		}, StateStale, "TaskCancel"},
+		}, install.StateOutdated, "TaskCancel"},
 		"chained": {func(t *testing.T, h *home) {
-			h.uninstall(UninstallOptions{})
+			h.uninstall(install.Options{})
 			writeFile(t, h.path(dir+"TaskStart"), "#!/bin/sh\n", 0o755)
 			o := h.options()
 			o.Chain = true
 			h.install(o)
-		}, StateOurs, "also runs"},
+		}, install.StateInstalled, "also runs"},
 		"chained script gone": {func(t *testing.T, h *home) {
 			writeFile(t, h.path(dir+"TaskStart"), string(render("linux", shim{Event: "TaskStart", Binary: h.binary(), Chain: "/no/such"})), 0o755)
-		}, StateStale, "/no/such"},
+		}, install.StateOutdated, "/no/such"},
 		"edited": {func(t *testing.T, h *home) {
 			writeFile(t, h.path(dir+"TaskStart"), readFile(t, h.path(dir+"TaskStart"))+"#", 0o755)
-		}, StateEdited, "edited since"},
+		}, install.StateEdited, "edited since"},
 		"newer": {func(t *testing.T, h *home) {
 			writeFile(t, h.path(dir+"TaskStart"), "#!/bin/sh\n"+markerPrefix+"99 x\n", 0o755)
-		}, StateEdited, "newer"},
-		"foreign": {func(t *testing.T, h *home) { writeFile(t, h.path(dir+"TaskStart"), "mine", 0o755) }, StateForeign, ""},
+		}, install.StateEdited, "newer"},
+		"foreign": {func(t *testing.T, h *home) { writeFile(t, h.path(dir+"TaskStart"), "mine", 0o755) }, install.StateForeign, ""},
 		"folder": {func(t *testing.T, h *home) {
 			if err := os.Remove(h.path(dir + "TaskStart")); err != nil {
 				t.Fatal(err)
 			}
 			writeFile(t, h.path(dir+"TaskStart/x"), "", 0o644)
-		}, StateForeign, "is a folder"},
+		}, install.StateForeign, "is a folder"},
 		"missing": {func(t *testing.T, h *home) {
 			if err := os.Remove(h.path(dir + "TaskStart")); err != nil {
 				t.Fatal(err)
 			}
-		}, StateMissing, ""},
+		}, install.StateMissing, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -67,12 +69,12 @@ func TestStatus(t *testing.T) {
 			h.install(h.options())
 			tt.change(t, h)
 			before := tree(t, h.dir)
-			r, err := Status(t.Context(), h.sys, h.options())
+			r, err := h.in.Status(t.Context(), h.sys, h.options())
 			if err != nil {
 				t.Fatal(err)
 			}
 			sameTree(t, "after looking", before, tree(t, h.dir))
-			if r.Healthy() != (tt.state == StateOurs) {
+			if r.Healthy() != (tt.state == install.StateInstalled) {
 				t.Errorf("healthy %v:\n%s", r.Healthy(), r.Text())
 			}
 			for _, got := range r.Hooks {
@@ -92,12 +94,12 @@ func TestStatus(t *testing.T) {
 
 func TestStatusOfNothing(t *testing.T) {
 	h := newHome(t, "linux", ".")
-	r, err := Status(t.Context(), h.sys, Options{})
+	r, err := h.in.Status(t.Context(), h.sys, install.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Healthy() || r.Count(StateOurs) != 0 || r.Count(StateMissing) != 10+8+1 {
-		t.Errorf("ours %d, missing %d:\n%s", r.Count(StateOurs), r.Count(StateMissing), r.Text())
+	if r.Healthy() || r.Count(install.StateInstalled) != 0 || r.Count(install.StateMissing) != 10+8+1 {
+		t.Errorf("ours %d, missing %d:\n%s", r.Count(install.StateInstalled), r.Count(install.StateMissing), r.Text())
 	}
 }
 
@@ -107,14 +109,14 @@ func TestStatusNamesTheRisk(t *testing.T) {
 	o.PreToolUse = true
 	h.install(o)
 	writeFile(t, h.path(".cline/data/globalState.json"), `{"hooksEnabled":false}`, 0o600)
-	r, err := Status(t.Context(), h.sys, h.options())
+	r, err := h.in.Status(t.Context(), h.sys, h.options())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !r.HooksOff || r.Healthy() || !strings.Contains(r.Text(), "dead") || !strings.Contains(r.Text(), "switched off") {
 		t.Errorf("report:\n%s", r.Text())
 	}
-	if n := r.Count(StateOurs); n != 11 || r.Count(StateMissing) != 0 {
+	if n := r.Count(install.StateInstalled); n != 11 || r.Count(install.StateMissing) != 0 {
 		t.Errorf("%d hooks, want 11:\n%s", n, r.Text())
 	}
 }
@@ -129,7 +131,7 @@ func TestStatusNamesTheFolderThatEditorsRead(t *testing.T) {
 			o := h.options()
 			o.PreToolUse = true
 			h.install(o)
-			r, err := Status(t.Context(), h.sys, h.options())
+			r, err := h.in.Status(t.Context(), h.sys, h.options())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,13 +164,13 @@ func TestStatusNamesHooksSwitchedOffInTheTab(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Status(t.Context(), h.sys, h.options())
+	r, err := h.in.Status(t.Context(), h.sys, h.options())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, got := range r.Hooks {
-		if got.Path == path && got.State != StateOff {
-			t.Errorf("%s, %q, want %s", got.State, got.Reason, StateOff)
+		if got.Path == path && got.State != install.StateOff {
+			t.Errorf("%s, %q, want %s", got.State, got.Reason, install.StateOff)
 		}
 	}
 }
@@ -176,8 +178,8 @@ func TestStatusNamesHooksSwitchedOffInTheTab(t *testing.T) {
 func TestStatusFindsEarlierFolders(t *testing.T) {
 	h := newHome(t, "linux", "Old")
 	h.install(h.options())
-	h.sys.DocumentsDir = nil
-	r, err := Status(t.Context(), h.sys, h.options())
+	h.in.DocumentsDir = nil
+	r, err := h.in.Status(t.Context(), h.sys, h.options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,21 +194,21 @@ func TestStatusOfAProjectAlone(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	project := h.path("src/project")
 	writeFile(t, filepath.Join(project, "x"), "", 0o644)
-	status := func() *StatusReport {
+	status := func() *Report {
 		t.Helper()
-		r, err := Status(t.Context(), h.sys, Options{Binary: h.binary()})
+		r, err := h.in.Status(t.Context(), h.sys, install.Options{Binary: h.binary()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	if r := status(); r.Anywhere() || r.Healthy() {
-		t.Errorf("before installing: present %v, healthy %v", r.Anywhere(), r.Healthy())
+	if r := status(); r.Present() || r.Healthy() {
+		t.Errorf("before installing: present %v, healthy %v", r.Present(), r.Healthy())
 	}
 	o := h.options()
-	o.Workspace = project
+	o.Project = project
 	h.install(o)
-	if r := status(); !r.Present(project) || r.Present("") || !r.Anywhere() || !r.Healthy() {
+	if r := status(); !r.InProject(project) || r.InProject("") || !r.Present() || !r.Healthy() {
 		t.Errorf("a project's hooks alone: healthy %v\n%s", r.Healthy(), r.Text())
 	}
 	writeFile(t, filepath.Join(project, ".clinerules/hooks/TaskStart"), "", 0o644)

@@ -1,4 +1,4 @@
-package install
+package cline
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/install"
 )
 
 // linkTo makes a link, and the folders on the way to it.
@@ -28,30 +30,9 @@ func TestNothingIsInstalledThroughALinkOfAProject(t *testing.T) {
 		writeFile(t, h.path("elsewhere/README"), "", 0o644)
 		linkTo(t, h.path("elsewhere"), h.path("project/"+at))
 		o := h.options()
-		o.Workspace = h.path("project")
+		o.Project = h.path("project")
 		before := tree(t, h.dir)
-		if _, err := PlanCline(t.Context(), h.sys, o); !errors.Is(err, errThroughLink) || !strings.Contains(err.Error(), filepath.FromSlash(at)) {
-			t.Errorf("%s: error %v, want one that names the link", at, err)
-		}
-		sameTree(t, at, before, tree(t, h.dir))
-	}
-	for _, at := range []string{".claude", ".claude/settings.json", ".claude/settings.local.json"} {
-		h := claudeHome(t, newClaude)
-		target := h.path("elsewhere")
-		writeFile(t, h.path("elsewhere/settings.json"), "{}\n", 0o644)
-		if at != ".claude" {
-			target = h.path("elsewhere/settings.json")
-		}
-		o := h.claude(ScopeLocal)
-		if at == ".claude/settings.json" {
-			o = h.claude(ScopeProject)
-		}
-		if err := os.RemoveAll(filepath.Join(o.Project, ".claude")); err != nil {
-			t.Fatal(err)
-		}
-		linkTo(t, target, filepath.Join(o.Project, filepath.FromSlash(at)))
-		before := tree(t, h.dir)
-		if _, err := PlanClaude(t.Context(), h.sys, o); !errors.Is(err, errThroughLink) || !strings.Contains(err.Error(), filepath.FromSlash(at)) {
+		if _, err := h.in.Plan(t.Context(), h.sys, o); !errors.Is(err, install.ErrThroughLink) || !strings.Contains(err.Error(), filepath.FromSlash(at)) {
 			t.Errorf("%s: error %v, want one that names the link", at, err)
 		}
 		sameTree(t, at, before, tree(t, h.dir))
@@ -61,13 +42,13 @@ func TestNothingIsInstalledThroughALinkOfAProject(t *testing.T) {
 func TestALinkThatComesAfterThePlanIsNotFollowed(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	o := h.options()
-	o.Workspace = h.path("project")
+	o.Project = h.path("project")
 	writeFile(t, h.path("elsewhere/README"), "", 0o644)
 	writeFile(t, h.path("project/README"), "", 0o644)
 	p := h.plan(o)
 	linkTo(t, h.path("elsewhere"), h.path("project/.clinerules"))
-	if err := Apply(p); !errors.Is(err, errThroughLink) {
-		t.Errorf("error %v, want %v", err, errThroughLink)
+	if err := install.Apply(p); !errors.Is(err, install.ErrThroughLink) {
+		t.Errorf("error %v, want %v", err, install.ErrThroughLink)
 	}
 	if n := len(tree(t, h.path("elsewhere"))); n > 2 {
 		t.Errorf("%d files and folders behind the link", n)
@@ -77,7 +58,7 @@ func TestALinkThatComesAfterThePlanIsNotFollowed(t *testing.T) {
 func TestUninstallLeavesWhatALinkOfAProjectLeadsTo(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	user, project := h.options(), h.options()
-	project.Workspace = h.path("project")
+	project.Project = h.path("project")
 	writeFile(t, h.path("project/README"), "", 0o644)
 	h.install(user)
 	h.install(project)
@@ -90,10 +71,10 @@ func TestUninstallLeavesWhatALinkOfAProjectLeadsTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := tree(t, h.path("Documents"))
-	if _, err := PlanUninstall(t.Context(), h.sys, UninstallOptions{Workspace: project.Workspace}); !errors.Is(err, errThroughLink) {
-		t.Errorf("error %v, want %v", err, errThroughLink)
+	if _, err := h.in.PlanUninstall(t.Context(), h.sys, install.Options{Project: project.Project}); !errors.Is(err, install.ErrThroughLink) {
+		t.Errorf("error %v, want %v", err, install.ErrThroughLink)
 	}
-	p := h.uninstall(UninstallOptions{})
+	p := h.uninstall(install.Options{})
 	if !strings.Contains(p.Text(), "is a symbolic link") {
 		t.Errorf("the link is not named:\n%s", p.Text())
 	}

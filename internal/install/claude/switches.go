@@ -1,18 +1,19 @@
-package install
+package claude
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsontext"
 )
 
-// ClaudeManagedDir is the folder in which an organisation's settings for Claude
-// Code stand on a system (Claude Code's settings reference).
-func ClaudeManagedDir(goos string) string {
+// managedDir is the folder of an organisation's settings for Claude Code (Claude Code's settings reference).
+func managedDir(goos string) string {
 	switch goos {
 	case "darwin":
 		return "/Library/Application Support/ClaudeCode"
@@ -23,17 +24,17 @@ func ClaudeManagedDir(goos string) string {
 	}
 }
 
-// claudeSwitches are the settings that decide whether hooks run, and the
+// switches are the settings that decide whether hooks run, and the
 // environment that a settings file sets.
-type claudeSwitches struct {
+type switches struct {
 	DisableAllHooks       *bool
 	AllowManagedHooksOnly *bool
 	Env                   map[string]any
 }
 
 // readSwitches reads what it can; a file that cannot be read sets nothing.
-func readSwitches(path string) claudeSwitches {
-	var out claudeSwitches
+func readSwitches(path string) switches {
+	var out switches
 	f, err := readSettings(path)
 	if err != nil || !f.exists {
 		return out
@@ -50,41 +51,38 @@ func readSwitches(path string) claudeSwitches {
 }
 
 // managedFiles lists an organisation's settings files.
-func (s System) managedFiles() []string {
-	if s.ClaudeManagedDir == "" {
-		return nil
-	}
-	// The pattern is a fixed one.
-	more, _ := filepath.Glob(filepath.Join(s.ClaudeManagedDir, "managed-settings.d", "*.json"))
-	return append([]string{filepath.Join(s.ClaudeManagedDir, "managed-settings.json")}, more...)
+func (in Installer) managedFiles(sys install.System) []string {
+	dir := cmp.Or(in.ManagedDir, managedDir(sys.GOOS))
+	more, _ := filepath.Glob(filepath.Join(dir, "managed-settings.d", "*.json")) // the pattern is valid
+	return append([]string{filepath.Join(dir, "managed-settings.json")}, more...)
 }
 
-// settingsOf lists the settings files that Claude Code reads in a project, or
-// with no project the user's, those that win first.
-func (s System) settingsOf(project string) []string {
-	list := s.managedFiles()
-	for _, scope := range []Scope{ScopeLocal, ScopeProject, ScopeUser} {
+// effective lists the settings files that Claude Code reads in a project, or
+// without a project the user's, those of the highest precedence first.
+func (in Installer) effective(sys install.System, project string) []string {
+	list := in.managedFiles(sys)
+	for _, scope := range []string{ScopeLocal, ScopeProject, ScopeUser} {
 		if scope != ScopeUser && project == "" {
 			continue
 		}
-		if f, err := s.claudeFile(scope, project); err == nil {
+		if f, err := settingsOf(sys, scope, project); err == nil {
 			list = append(list, f.path)
 		}
 	}
 	return list
 }
 
-// claudeOff says why Claude Code runs no hooks of ours in a project, or, with no
-// project, anywhere. It is empty where it runs them.
-func (s System) claudeOff(project string) []string {
+// hooksOff lists why Claude Code runs no hooks of hookspan's in a project, or,
+// without a project, anywhere.
+func (in Installer) hooksOff(sys install.System, project string) []string {
 	var out []string
-	for _, path := range s.managedFiles() {
+	for _, path := range in.managedFiles(sys) {
 		if only := readSwitches(path).AllowManagedHooksOnly; only != nil && *only {
 			out = append(out, fmt.Sprintf("Claude Code runs no hooks but your organisation's (allowManagedHooksOnly in %q): nothing is recorded", path))
 			break
 		}
 	}
-	for _, path := range s.settingsOf(project) {
+	for _, path := range in.effective(sys, project) {
 		off := readSwitches(path).DisableAllHooks
 		if off == nil {
 			continue
@@ -100,12 +98,12 @@ func (s System) claudeOff(project string) []string {
 // telemetryVariable switches Claude Code's own telemetry on.
 const telemetryVariable = "CLAUDE_CODE_ENABLE_TELEMETRY"
 
-// claudeTelemetry says where Claude Code's own telemetry is switched on, or "".
-func (s System) claudeTelemetry(project string) string {
-	if truthy(s.getenv(telemetryVariable)) {
+// telemetry says where Claude Code's own telemetry is switched on, or "".
+func (in Installer) telemetry(sys install.System, project string) string {
+	if truthy(sys.Env(telemetryVariable)) {
 		return "the environment"
 	}
-	for _, path := range s.settingsOf(project) {
+	for _, path := range in.effective(sys, project) {
 		if v, ok := readSwitches(path).Env[telemetryVariable]; ok {
 			if truthy(fmt.Sprint(v)) {
 				return fmt.Sprintf("%q", path)
@@ -116,9 +114,9 @@ func (s System) claudeTelemetry(project string) string {
 	return ""
 }
 
-// claudeEndpoint says which settings file sets an OTLP endpoint, or "".
-func (s System) claudeEndpoint(project string) string {
-	for _, path := range s.settingsOf(project) {
+// endpoint says which settings file sets an OTLP endpoint, or "".
+func (in Installer) endpoint(sys install.System, project string) string {
+	for _, path := range in.effective(sys, project) {
 		env := readSwitches(path).Env
 		for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 			if v, ok := env[name]; ok && v != "" {

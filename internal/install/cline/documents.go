@@ -1,4 +1,4 @@
-package install
+package cline
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // over a second.
 const documentsTimeout = 10 * time.Second
 
-// DocumentsDir returns the function that asks the running system for the user's
+// systemDocuments returns the function that asks the running system for the user's
 // documents folder in the way Cline's editors do: xdg-user-dir on Linux and
 // other systems of its kind, PowerShell on Windows. It returns nil for macOS,
 // where the folder is always ~/Documents.
@@ -23,7 +23,7 @@ const documentsTimeout = 10 * time.Second
 // The function answers "" where the system has no such program, as Cline falls
 // back to ~/Documents then, and an error when the program fails, gives no
 // answer in time or answers something other than an absolute path.
-func DocumentsDir(goos string) func(context.Context) (string, error) {
+func systemDocuments(goos string) func(context.Context) (string, error) {
 	switch goos {
 	case "darwin", "ios":
 		return nil

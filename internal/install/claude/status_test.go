@@ -1,15 +1,17 @@
-package install
+package claude
 
 import (
 	"context"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/install"
 )
 
-func (h *home) claudeStatus() *ClaudeReport {
+func (h *home) claudeStatus() *Report {
 	h.t.Helper()
-	r, err := ClaudeStatus(h.t.Context(), h.sys, ClaudeOptions{Binary: h.claudeHook(), Project: h.path("src/project")})
+	r, err := h.in.Status(h.t.Context(), h.sys, install.Options{Binary: h.claudeHook(), Project: h.path("src/project")})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -46,7 +48,7 @@ func TestClaudeStatus(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := claudeHome(t, newClaude)
+			h := newHome(t, newClaude)
 			writeFile(t, h.path("src/project/x"), "", 0o600)
 			h.installClaude(h.claude(ScopeUser))
 			tt.change(t, h)
@@ -55,7 +57,7 @@ func TestClaudeStatus(t *testing.T) {
 				t.Fatalf("report %+v", r)
 			}
 			s := r.Settings[0]
-			for state, want := range map[State]int{StateOurs: tt.ours, StateStale: tt.stale, StateEdited: tt.edited, StateMissing: tt.missing} {
+			for state, want := range map[install.State]int{install.StateInstalled: tt.ours, install.StateOutdated: tt.stale, install.StateEdited: tt.edited, install.StateMissing: tt.missing} {
 				if got := s.Count(state); got != want {
 					t.Errorf("%d %s, want %d", got, state, want)
 				}
@@ -75,7 +77,7 @@ func remove(t *testing.T, path string) {
 }
 
 func TestClaudeStatusOfOthers(t *testing.T) {
-	h := claudeHome(t, newClaude)
+	h := newHome(t, newClaude)
 	writeFile(t, h.path("src/project/x"), "", 0o600)
 	if r := h.claudeStatus(); len(r.Settings) != 0 || r.Present() || r.Healthy() {
 		t.Errorf("without Claude Code: %+v", r)
@@ -97,18 +99,18 @@ func TestClaudeStatusOfOthers(t *testing.T) {
 }
 
 func TestClaudeStatusOfAProjectThatIsGone(t *testing.T) {
-	h := claudeHome(t, newClaude)
+	h := newHome(t, newClaude)
 	writeFile(t, h.path("src/project/x"), "", 0o600)
 	h.installClaude(h.claude(ScopeProject))
 	if err := os.RemoveAll(h.path("src/project")); err != nil {
 		t.Fatal(err)
 	}
-	r, err := ClaudeStatus(t.Context(), h.sys, ClaudeOptions{Binary: h.claudeHook()})
+	r, err := h.in.Status(t.Context(), h.sys, install.Options{Binary: h.claudeHook()})
 	if err != nil || r.Present() {
 		t.Errorf("%v, report %+v", err, r)
 	}
-	h.uninstallClaude(ClaudeOptions{})
-	if fileExists(h.sys.StateDir) {
+	h.uninstallClaude(install.Options{})
+	if install.FileExists(h.sys.StateDir) {
 		t.Error("the record stays")
 	}
 }
@@ -116,16 +118,16 @@ func TestClaudeStatusOfAProjectThatIsGone(t *testing.T) {
 // TestClaudeStatusExcusesWhatIsTooNew does not miss events that this Claude Code
 // does not have, and asks for the version only when something is missing.
 func TestClaudeStatusExcusesWhatIsTooNew(t *testing.T) {
-	h := claudeHome(t, "2.1.80")
+	h := newHome(t, "2.1.80")
 	h.installClaude(h.claude(ScopeUser))
 	asked := 0
-	h.sys.ClaudeVersion = func(context.Context) (string, error) { asked++; return "2.1.80", nil }
+	h.in.Version = func(context.Context) (string, error) { asked++; return "2.1.80", nil }
 	writeFile(t, h.path("src/project/x"), "", 0o600)
-	if r := h.claudeStatus(); !r.Healthy() || r.Settings[0].Count(StateOurs) != 17 || asked != 1 {
+	if r := h.claudeStatus(); !r.Healthy() || r.Settings[0].Count(install.StateInstalled) != 17 || asked != 1 {
 		t.Errorf("asked %d times:\n%s", asked, r.Text())
 	}
-	h.sys.ClaudeVersion = func(context.Context) (string, error) { asked++; return newClaude, nil }
-	if r := h.claudeStatus(); r.Healthy() || r.Settings[0].Count(StateMissing) != 4 {
+	h.in.Version = func(context.Context) (string, error) { asked++; return newClaude, nil }
+	if r := h.claudeStatus(); r.Healthy() || r.Settings[0].Count(install.StateMissing) != 4 {
 		t.Errorf("after an upgrade:\n%s", r.Text())
 	}
 	h.installClaude(h.claude(ScopeUser))
@@ -147,7 +149,7 @@ func TestClaudeTelemetryBesideOurs(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := claudeHome(t, newClaude)
+			h := newHome(t, newClaude)
 			h.env["CLAUDE_CODE_ENABLE_TELEMETRY"] = tt.env
 			writeFile(t, h.path("src/project/x"), "", 0o600)
 			writeFile(t, h.path(".claude/settings.json"), tt.settings, 0o600)

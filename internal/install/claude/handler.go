@@ -1,4 +1,4 @@
-package install
+package claude
 
 import (
 	"encoding/json"
@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsontext"
 )
 
-// claudeHook is the base name of the program by which a handler is known as
+// hookProgram is the base name of the program by which a handler is known as
 // ours.
-const claudeHook = "claude-hook"
+const hookProgram = "claude-hook"
 
 // Under a GOMEMLIMIT that it cannot read, such as 1GB, or a GODEBUG that asks for
 // what it has not, a Go program ends with exit code 2 before its first line runs,
@@ -112,7 +113,7 @@ func parseHandler(text []byte, n *jsontext.Node) (handler, bool) {
 // posts to a bridge.
 func (h handler) ours() bool {
 	name := path.Base(strings.ReplaceAll(h.program, `\`, "/"))
-	return (name == claudeHook || name == claudeHook+".exe") &&
+	return (name == hookProgram || name == hookProgram+".exe") &&
 		!slices.ContainsFunc(h.words, func(w string) bool { return strings.HasPrefix(w, "-") })
 }
 
@@ -137,8 +138,8 @@ func plain(path string) bool {
 	})
 }
 
-// wish is what a handler should be.
-type wish struct {
+// wantedHandler is what a handler should be.
+type wantedHandler struct {
 	binary string
 	// guarded asks for a program that starts without what guards names, which
 	// takes a system with env or a POSIX shell.
@@ -151,9 +152,9 @@ type wish struct {
 	force   bool
 }
 
-// newWish decides on the form.
-func newWish(goos, binary string, v version, known, force bool) wish {
-	w := wish{binary: binary, guarded: goos != "windows", version: v, known: known, force: force}
+// newWanted decides on the form.
+func newWanted(goos, binary string, v version, known, force bool) wantedHandler {
+	w := wantedHandler{binary: binary, guarded: goos != "windows", version: v, known: known, force: force}
 	switch {
 	case known && v.has(execFormSince):
 		w.form = formExec
@@ -164,11 +165,11 @@ func newWish(goos, binary string, v version, known, force bool) wish {
 }
 
 // has reports that Claude Code has the event, as far as is known.
-func (w wish) has(ev claudeEvent) bool { return !w.known || w.version.has(ev.since) }
+func (w wantedHandler) has(ev hookEvent) bool { return !w.known || w.version.has(ev.since) }
 
 // render writes an event's handler. A timeout and other members that the user
 // has set go in again.
-func (w wish) render(ev claudeEvent, timeout string, extras jsontext.Object) jsontext.Object {
+func (w wantedHandler) render(ev hookEvent, timeout string, extras jsontext.Object) jsontext.Object {
 	f := w.form
 	if f == formAny {
 		// A shell is what any version has; env by itself would be told nothing by
@@ -190,7 +191,7 @@ func (w wish) render(ev claudeEvent, timeout string, extras jsontext.Object) jso
 		o = append(o, jsontext.Field{Key: "command", Value: quoteShell(w.binary) + " " + ev.name})
 	}
 	if timeout == "" {
-		o = append(o, jsontext.Field{Key: "timeout", Value: claudeTimeout})
+		o = append(o, jsontext.Field{Key: "timeout", Value: hookTimeout})
 	} else {
 		o = append(o, jsontext.Field{Key: "timeout", Value: jsontext.Raw(timeout)})
 	}
@@ -200,7 +201,7 @@ func (w wish) render(ev claudeEvent, timeout string, extras jsontext.Object) jso
 	return append(o, extras...)
 }
 
-func (w wish) guardedArgs(ev claudeEvent) jsontext.Array {
+func (w wantedHandler) guardedArgs(ev hookEvent) jsontext.Array {
 	var a jsontext.Array
 	for _, g := range guards() {
 		a = append(a, g)
@@ -209,39 +210,39 @@ func (w wish) guardedArgs(ev claudeEvent) jsontext.Array {
 }
 
 // group writes what stands in an event's list.
-func (w wish) group(ev claudeEvent) jsontext.Object {
+func (w wantedHandler) group(ev hookEvent) jsontext.Object {
 	return jsontext.Object{{Key: "hooks", Value: jsontext.Array{w.render(ev, "", nil)}}}
 }
 
 // judge says how a handler of ours stands under an event, and what is not as it
 // should be. A zero binary is not compared.
-func (w wish) judge(h handler, event, matcher string) (State, string) {
-	ev, ok := claudeEventNamed(event)
+func (w wantedHandler) judge(h handler, event, matcher string) (install.State, string) {
+	ev, ok := eventNamed(event)
 	switch {
 	case !ok:
-		return StateStale, "is an event that hookspan does not record"
+		return install.StateOutdated, "is an event that hookspan does not record"
 	case w.binary != "" && h.program != w.binary:
-		return StateStale, "starts " + h.program
+		return install.StateOutdated, "starts " + h.program
 	case w.form == formExec && h.form != formExec:
-		return StateStale, "goes through a shell, which Claude Code no longer needs"
+		return install.StateOutdated, "goes through a shell, which Claude Code no longer needs"
 	case w.form == formShell && h.form != formShell:
-		return StateStale, "has args, which Claude Code knows since " + execFormSince
+		return install.StateOutdated, "has args, which Claude Code knows since " + execFormSince
 	case !slices.Equal(h.words, []string{event}):
-		return StateStale, fmt.Sprintf("reports %q", strings.Join(h.words, " "))
+		return install.StateOutdated, fmt.Sprintf("reports %q", strings.Join(h.words, " "))
 	case w.guarded && !h.guarded:
-		return StateStale, "would block Claude Code under a malformed GOMEMLIMIT or GODEBUG"
+		return install.StateOutdated, "would block Claude Code under a malformed GOMEMLIMIT or GODEBUG"
 	case h.async != ev.async:
-		return StateStale, fmt.Sprintf("has async %v", h.async)
+		return install.StateOutdated, fmt.Sprintf("has async %v", h.async)
 	case h.timeout == "":
-		return StateStale, "has no timeout"
+		return install.StateOutdated, "has no timeout"
 	case matcher != "" && matcher != "*":
-		return StateEdited, fmt.Sprintf("has the matcher %q, so that not all of it is recorded", matcher)
+		return install.StateEdited, fmt.Sprintf("has the matcher %q, so that not all of it is recorded", matcher)
 	case len(h.extras) > 0:
-		return StateEdited, "has been given " + keys(h.extras)
-	case h.timeout != fmt.Sprint(claudeTimeout):
-		return StateEdited, "has another timeout"
+		return install.StateEdited, "has been given " + keys(h.extras)
+	case h.timeout != fmt.Sprint(hookTimeout):
+		return install.StateEdited, "has another timeout"
 	}
-	return StateOurs, ""
+	return install.StateInstalled, ""
 }
 
 func keys(o jsontext.Object) string {
@@ -250,4 +251,9 @@ func keys(o jsontext.Object) string {
 		names[i] = f.Key
 	}
 	return strings.Join(names, ", ")
+}
+
+// quoteShell makes a shell word of any text without NUL.
+func quoteShell(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -1,4 +1,4 @@
-package install
+package claude
 
 import (
 	"os"
@@ -45,7 +45,7 @@ func TestVersionHas(t *testing.T) {
 // TestEventTable keeps the versions readable and each event single.
 func TestEventTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, ev := range claudeEvents() {
+	for _, ev := range hookEvents() {
 		if seen[ev.name] {
 			t.Errorf("%s stands there twice", ev.name)
 		}
@@ -77,7 +77,7 @@ func TestAskClaudeForItsVersion(t *testing.T) {
 				writeFile(t, filepath.Join(dir, "claude"), tt.script, 0o755)
 			}
 			t.Setenv("PATH", dir+string(os.PathListSeparator)+"/bin/nothing")
-			got, err := ClaudeVersion(t.Context())
+			got, err := askVersion(t.Context())
 			if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%q, %v; want %q, %q", got, err, tt.want, tt.err)
 			}

@@ -1,4 +1,4 @@
-package install
+package claude
 
 import (
 	"context"
@@ -12,45 +12,38 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// claudeHome is a home with claude-hook in it and a Claude Code of a version.
-func claudeHome(t *testing.T, version string) *home {
-	t.Helper()
-	h := newHome(t, "linux", "-")
-	fakeHook(t, h.claudeHook())
-	h.sys.ClaudeManagedDir = h.path("managed")
-	h.sys.ClaudeVersion = func(context.Context) (string, error) { return version, nil }
-	return h
-}
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/cline"
+)
 
 const newClaude = "2.1.329 (Claude Code)"
 
 func (h *home) claudeHook() string { return h.path("bin/claude-hook") }
 
-func (h *home) claude(scope Scope) ClaudeOptions {
-	return ClaudeOptions{Binary: h.claudeHook(), Scope: scope, Project: h.path("src/project")}
+func (h *home) claude(scope string) install.Options {
+	return install.Options{Binary: h.claudeHook(), Scope: scope, Project: h.path("src/project")}
 }
 
-func (h *home) installClaude(o ClaudeOptions) *ClaudePlan {
+func (h *home) installClaude(o install.Options) *install.Plan {
 	h.t.Helper()
-	p, err := PlanClaude(h.t.Context(), h.sys, o)
+	p, err := h.in.Plan(h.t.Context(), h.sys, o)
 	if err != nil {
 		h.t.Fatalf("plan: %v", err)
 	}
-	if err := ApplyClaude(p); err != nil {
+	if err := install.Apply(p); err != nil {
 		h.t.Fatalf("install: %v", err)
 	}
 	return p
 }
 
-func (h *home) uninstallClaude(o ClaudeOptions) *ClaudePlan {
+func (h *home) uninstallClaude(o install.Options) *install.Plan {
 	h.t.Helper()
-	p, err := PlanClaudeUninstall(h.t.Context(), h.sys, o)
+	p, err := h.in.PlanUninstall(h.t.Context(), h.sys, o)
 	if err != nil {
 		h.t.Fatalf("plan uninstall: %v", err)
 	}
-	if err := ApplyClaude(p); err != nil {
+	if err := install.Apply(p); err != nil {
 		h.t.Fatalf("uninstall: %v", err)
 	}
 	return p
@@ -82,7 +75,7 @@ func modes(t *testing.T, dir string) map[string]string {
 
 func TestClaudeScopes(t *testing.T) {
 	tests := map[string]struct {
-		scope Scope
+		scope string
 		env   string
 		want  string
 		mode  fs.FileMode
@@ -95,7 +88,7 @@ func TestClaudeScopes(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := claudeHome(t, newClaude)
+			h := newHome(t, newClaude)
 			writeFile(t, h.path("src/project/main.go"), "", 0o644)
 			if tt.env != "" {
 				h.env["CLAUDE_CONFIG_DIR"] = h.path(tt.env)
@@ -116,7 +109,7 @@ func TestClaudeScopes(t *testing.T) {
 				t.Errorf("warned of committing: %v", got)
 			}
 			// Without a scope everything goes, wherever it is.
-			h.uninstallClaude(ClaudeOptions{})
+			h.uninstallClaude(install.Options{})
 			sameTree(t, "after uninstalling", before, modes(t, h.dir))
 		})
 	}
@@ -124,12 +117,12 @@ func TestClaudeScopes(t *testing.T) {
 
 func TestClaudeInstallKeepsTheFile(t *testing.T) {
 	const text = "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\"Stop\": []}\n}"
-	h := claudeHome(t, newClaude)
+	h := newHome(t, newClaude)
 	path := h.path(".claude/settings.json")
 	writeFile(t, path, text, 0o640)
 	before := modes(t, h.dir)
 
-	p, err := PlanClaude(t.Context(), h.sys, h.claude(ScopeUser))
+	p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeUser))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +134,7 @@ func TestClaudeInstallKeepsTheFile(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v, want 0640", info.Mode(), err)
 	}
-	backup := path + backupSuffix
+	backup := path + ".hookspan-backup"
 	if info, err := os.Stat(backup); err != nil || info.Mode().Perm() != 0o600 || readFile(t, backup) != text {
 		t.Errorf("backup %v, %v", info, err)
 	}
@@ -156,13 +149,13 @@ func TestClaudeInstallKeepsTheFile(t *testing.T) {
 	other := h.claude(ScopeUser)
 	other.Binary = h.path("new place/claude-hook")
 	fakeHook(t, other.Binary)
-	if p := h.installClaude(other); !strings.Contains(p.Text(), "update   21 events: starts "+h.claudeHook()) || strings.Contains(p.Text(), backupSuffix) {
+	if p := h.installClaude(other); !strings.Contains(p.Text(), "update   21 events: starts "+h.claudeHook()) || strings.Contains(p.Text(), ".hookspan-backup") {
 		t.Errorf("plan:\n%s", p.Text())
 	}
 	if readFile(t, backup) != text {
 		t.Error("the second install wrote the backup anew")
 	}
-	p = h.uninstallClaude(ClaudeOptions{})
+	p = h.uninstallClaude(install.Options{})
 	if !strings.Contains(p.Text(), "the copy stays") || readFile(t, backup) != text {
 		t.Errorf("uninstall plan:\n%s", p.Text())
 	}
@@ -171,27 +164,47 @@ func TestClaudeInstallKeepsTheFile(t *testing.T) {
 	}
 }
 
+func (h *home) uninstallCline() *install.Plan {
+	h.t.Helper()
+	p, err := cline.Installer{}.PlanUninstall(h.t.Context(), h.sys, install.Options{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := install.Apply(p); err != nil {
+		h.t.Fatal(err)
+	}
+	return p
+}
+
 func TestClaudeUninstallIsExact(t *testing.T) {
-	h := claudeHome(t, newClaude)
-	data := readFile(t, "testdata/claude/settings.json")
+	h := newHome(t, newClaude)
+	data := readFile(t, "testdata/settings.json")
 	writeFile(t, h.path(".claude/settings.json"), data, 0o644)
 	writeFile(t, h.path("src/project/.claude/settings.local.json"), "{ }", 0o600)
+	forCline := install.Options{Binary: h.path("bin/cline-hook")}
+	fakeHook(t, forCline.Binary)
 	before := modes(t, h.dir)
 	h.installClaude(h.claude(ScopeUser))
 	h.installClaude(h.claude(ScopeLocal))
-	h.install(h.options()) // Cline shares the record
-	if p := h.uninstallClaude(ClaudeOptions{Scope: ScopeUser}); !strings.Contains(p.Text(), "remove   settings.json.hookspan-backup") {
+	plan, err := cline.Installer{}.Plan(t.Context(), h.sys, forCline) // Cline shares the record
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := install.Apply(plan); err != nil {
+		t.Fatal(err)
+	}
+	if p := h.uninstallClaude(install.Options{Scope: ScopeUser}); !strings.Contains(p.Text(), "remove   settings.json.hookspan-backup") {
 		t.Errorf("plan:\n%s", p.Text())
 	}
-	if !hasOurs(h.path("src/project/.claude/settings.local.json")) {
+	if !hasHooks(h.path("src/project/.claude/settings.local.json")) {
 		t.Error("the other scope's hooks are gone")
 	}
-	if p := h.uninstall(UninstallOptions{}); strings.Contains(p.Text(), h.sys.StateDir) {
+	if p := h.uninstallCline(); strings.Contains(p.Text(), h.sys.StateDir) {
 		t.Errorf("the plan removes what the record of Claude Code needs:\n%s", p.Text())
 	}
-	h.uninstallClaude(ClaudeOptions{Project: h.path("src/project"), OnlyProject: true})
+	h.uninstallClaude(install.Options{Project: h.path("src/project"), OnlyProject: true})
 	sameTree(t, "after uninstalling", before, modes(t, h.dir))
-	if p := h.uninstallClaude(ClaudeOptions{}); len(p.Settings) != 0 {
+	if p := h.uninstallClaude(install.Options{}); !p.Empty() {
 		t.Errorf("still something to uninstall:\n%s", p.Text())
 	}
 }
@@ -199,8 +212,8 @@ func TestClaudeUninstallIsExact(t *testing.T) {
 // TestCreatedFolderGoesWithItsLastFile installs into two files of one folder that
 // the first install made, and takes them out in either order.
 func TestCreatedFolderGoesWithItsLastFile(t *testing.T) {
-	for _, order := range [][]Scope{{ScopeProject, ScopeLocal}, {ScopeLocal, ScopeProject}} {
-		h := claudeHome(t, newClaude)
+	for _, order := range [][]string{{ScopeProject, ScopeLocal}, {ScopeLocal, ScopeProject}} {
+		h := newHome(t, newClaude)
 		writeFile(t, h.path("src/project/x"), "", 0o644)
 		before := modes(t, h.dir)
 		h.installClaude(h.claude(ScopeProject))
@@ -213,7 +226,7 @@ func TestCreatedFolderGoesWithItsLastFile(t *testing.T) {
 }
 
 func TestClaudeInstallFollowsLinks(t *testing.T) {
-	h := claudeHome(t, newClaude)
+	h := newHome(t, newClaude)
 	real := h.path("dotfiles/claude.json")
 	writeFile(t, real, "{}\n", 0o600)
 	writeFile(t, h.path(".claude/x"), "", 0o600)
@@ -221,11 +234,11 @@ func TestClaudeInstallFollowsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := h.installClaude(h.claude(ScopeUser))
-	if !isLink(h.path(".claude/settings.json")) || !hasOurs(real) || !strings.Contains(p.Text(), "the file is "+real) {
+	if !install.IsLink(h.path(".claude/settings.json")) || !hasHooks(real) || !strings.Contains(p.Text(), "the file is "+real) {
 		t.Errorf("plan:\n%s", p.Text())
 	}
-	h.uninstallClaude(ClaudeOptions{})
-	if got := readFile(t, real); got != "{}\n" || !isLink(h.path(".claude/settings.json")) {
+	h.uninstallClaude(install.Options{})
+	if got := readFile(t, real); got != "{}\n" || !install.IsLink(h.path(".claude/settings.json")) {
 		t.Errorf("settings %q", got)
 	}
 }
@@ -233,47 +246,47 @@ func TestClaudeInstallFollowsLinks(t *testing.T) {
 func TestClaudePlanRefuses(t *testing.T) {
 	const rel = ".claude/settings.json"
 	tests := map[string]struct {
-		prepare func(t *testing.T, h *home, o *ClaudeOptions)
+		prepare func(t *testing.T, h *home, o *install.Options)
 		want    []string
 	}{
-		"comment": {func(t *testing.T, h *home, _ *ClaudeOptions) {
+		"comment": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path(rel), "{\n  // mine\n}", 0o600)
 		}, []string{rel, "line 2, column 3", "comment", "nothing was changed"}},
-		"comma at the end": {func(t *testing.T, h *home, _ *ClaudeOptions) {
+		"comma at the end": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path(rel), "{\n  \"a\": 1,\n}", 0o600)
 		}, []string{"line 3, column 1", "after a comma"}},
-		"empty file":   {func(t *testing.T, h *home, _ *ClaudeOptions) { writeFile(t, h.path(rel), "", 0o600) }, []string{"the file is empty"}},
-		"hooks a list": {func(t *testing.T, h *home, _ *ClaudeOptions) { writeFile(t, h.path(rel), `{"hooks":[]}`, 0o600) }, []string{"hooks is an array, want an object", "fix or remove"}},
-		"event no list": {func(t *testing.T, h *home, _ *ClaudeOptions) {
+		"empty file":   {func(t *testing.T, h *home, _ *install.Options) { writeFile(t, h.path(rel), "", 0o600) }, []string{"the file is empty"}},
+		"hooks a list": {func(t *testing.T, h *home, _ *install.Options) { writeFile(t, h.path(rel), `{"hooks":[]}`, 0o600) }, []string{"hooks is an array, want an object", "fix or remove"}},
+		"event no list": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path(rel), `{"hooks":{"Stop":{}}}`, 0o600)
 		}, []string{"hooks.Stop is an object, want an array"}},
-		"a folder": {func(t *testing.T, h *home, _ *ClaudeOptions) { writeFile(t, h.path(rel+"/x"), "", 0o600) }, []string{rel, "want a file"}},
-		"folder is a file": {func(t *testing.T, h *home, _ *ClaudeOptions) {
+		"a folder": {func(t *testing.T, h *home, _ *install.Options) { writeFile(t, h.path(rel+"/x"), "", 0o600) }, []string{rel, "want a file"}},
+		"folder is a file": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path(".claude"), "", 0o600)
 		}, []string{rel, "move the file away"}},
-		"link to nothing": {func(t *testing.T, h *home, _ *ClaudeOptions) {
+		"link to nothing": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path(".claude/x"), "", 0o600)
 			if err := os.Symlink("nowhere", h.path(rel)); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{"points to nothing"}},
-		"program missing":  {func(_ *testing.T, h *home, o *ClaudeOptions) { o.Binary = h.path("gone") }, []string{"gone", "install claude-hook"}},
-		"scope unknown":    {func(_ *testing.T, _ *home, o *ClaudeOptions) { o.Scope = "managed" }, []string{`scope "managed"`, "user, project or local"}},
-		"project missing":  {func(_ *testing.T, _ *home, o *ClaudeOptions) { o.Scope = ScopeLocal }, []string{"project folder"}},
-		"project relative": {func(_ *testing.T, _ *home, o *ClaudeOptions) { o.Scope, o.Project = ScopeProject, "." }, []string{"absolute"}},
-		"config relative":  {func(_ *testing.T, h *home, _ *ClaudeOptions) { h.env["CLAUDE_CONFIG_DIR"] = "x" }, []string{"CLAUDE_CONFIG_DIR", "absolute"}},
-		"home relative":    {func(_ *testing.T, h *home, _ *ClaudeOptions) { h.sys.Home = "." }, []string{"home folder"}},
-		"record of a newer": {func(t *testing.T, h *home, _ *ClaudeOptions) {
+		"program missing":  {func(_ *testing.T, h *home, o *install.Options) { o.Binary = h.path("gone") }, []string{"gone", "install claude-hook"}},
+		"scope unknown":    {func(_ *testing.T, _ *home, o *install.Options) { o.Scope = "managed" }, []string{`scope "managed"`, "user, project or local"}},
+		"project missing":  {func(_ *testing.T, _ *home, o *install.Options) { o.Scope = ScopeLocal }, []string{"project folder"}},
+		"project relative": {func(_ *testing.T, _ *home, o *install.Options) { o.Scope, o.Project = ScopeProject, "." }, []string{"absolute"}},
+		"config relative":  {func(_ *testing.T, h *home, _ *install.Options) { h.env["CLAUDE_CONFIG_DIR"] = "x" }, []string{"CLAUDE_CONFIG_DIR", "absolute"}},
+		"home relative":    {func(_ *testing.T, h *home, _ *install.Options) { h.sys.Home = "." }, []string{"home folder"}},
+		"record of a newer": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path(".local/state/hookspan/install.json"), `{"version":2}`, 0o600)
 		}, []string{"version 2"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := claudeHome(t, newClaude)
+			h := newHome(t, newClaude)
 			o := h.claude(ScopeUser)
 			tt.prepare(t, h, &o)
 			before := modes(t, h.dir)
-			_, err := PlanClaude(t.Context(), h.sys, o)
+			_, err := h.in.Plan(t.Context(), h.sys, o)
 			if err == nil {
 				t.Fatal("planned all the same")
 			}
@@ -289,39 +302,39 @@ func TestClaudePlanRefuses(t *testing.T) {
 
 func TestClaudeWarnings(t *testing.T) {
 	tests := map[string]struct {
-		prepare func(t *testing.T, h *home, o *ClaudeOptions)
+		prepare func(t *testing.T, h *home, o *install.Options)
 		want    string
 	}{
-		"hooks off": {func(t *testing.T, h *home, _ *ClaudeOptions) {
+		"hooks off": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path(".claude/settings.json"), `{"disableAllHooks":true,"env":[]}`, 0o600)
 		}, "disableAllHooks in"},
-		"hooks off in a project": {func(t *testing.T, h *home, o *ClaudeOptions) {
+		"hooks off in a project": {func(t *testing.T, h *home, o *install.Options) {
 			o.Scope = ScopeProject
 			writeFile(t, h.path("src/project/.claude/settings.local.json"), `{"disableAllHooks":true}`, 0o600)
 		}, "settings.local.json"},
-		"organisation's only": {func(t *testing.T, h *home, _ *ClaudeOptions) {
+		"organisation's only": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path("managed/managed-settings.d/10.json"), `{"allowManagedHooksOnly":true}`, 0o644)
 		}, "allowManagedHooksOnly in"},
-		"two scopes": {func(_ *testing.T, h *home, o *ClaudeOptions) {
+		"two scopes": {func(_ *testing.T, h *home, o *install.Options) {
 			h.installClaude(h.claude(ScopeUser))
 			o.Scope = ScopeProject
 		}, "stored twice and counted once"},
-		"old version": {func(_ *testing.T, h *home, _ *ClaudeOptions) {
-			h.sys.ClaudeVersion = func(context.Context) (string, error) { return "2.1.80", nil }
+		"old version": {func(_ *testing.T, h *home, _ *install.Options) {
+			h.in.Version = func(context.Context) (string, error) { return "2.1.80", nil }
 		}, "Claude Code 2.1.80 does not have UserPromptExpansion, PermissionDenied, PostModelSwitch, TaskCreated: install again"},
-		"version not told": {func(_ *testing.T, h *home, _ *ClaudeOptions) {
-			h.sys.ClaudeVersion = func(context.Context) (string, error) { return "", errors.New("boom") }
+		"version not told": {func(_ *testing.T, h *home, _ *install.Options) {
+			h.in.Version = func(context.Context) (string, error) { return "", errors.New("boom") }
 		}, "not known (boom)"},
-		"version odd": {func(_ *testing.T, h *home, _ *ClaudeOptions) {
-			h.sys.ClaudeVersion = func(context.Context) (string, error) { return "hello", nil }
+		"version odd": {func(_ *testing.T, h *home, _ *install.Options) {
+			h.in.Version = func(context.Context) (string, error) { return "hello", nil }
 		}, `it said "hello"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := claudeHome(t, newClaude)
+			h := newHome(t, newClaude)
 			writeFile(t, h.path("src/project/x"), "", 0o600)
 			o := h.claude(ScopeUser)
-			quiet, err := PlanClaude(t.Context(), h.sys, o)
+			quiet, err := h.in.Plan(t.Context(), h.sys, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -329,7 +342,7 @@ func TestClaudeWarnings(t *testing.T) {
 				t.Errorf("warned without a reason: %q", quiet.Warnings)
 			}
 			tt.prepare(t, h, &o)
-			p, err := PlanClaude(t.Context(), h.sys, o)
+			p, err := h.in.Plan(t.Context(), h.sys, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -339,10 +352,10 @@ func TestClaudeWarnings(t *testing.T) {
 		})
 	}
 	t.Run("switched on again nearer by", func(t *testing.T) {
-		h := claudeHome(t, newClaude)
+		h := newHome(t, newClaude)
 		writeFile(t, h.path(".claude/settings.json"), `{"disableAllHooks":true}`, 0o600)
 		writeFile(t, h.path("src/project/.claude/settings.json"), `{"disableAllHooks":false}`, 0o600)
-		p, err := PlanClaude(t.Context(), h.sys, h.claude(ScopeProject))
+		p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeProject))
 		if err != nil || strings.Contains(p.Text(), "disableAllHooks") {
 			t.Errorf("%v, plan:\n%s", err, p.Text())
 		}
@@ -350,27 +363,27 @@ func TestClaudeWarnings(t *testing.T) {
 }
 
 func TestClaudeFileChangedSinceThePlan(t *testing.T) {
-	h := claudeHome(t, newClaude)
+	h := newHome(t, newClaude)
 	path := h.path(".claude/settings.json")
 	writeFile(t, path, "{}", 0o600)
-	p, err := PlanClaude(t.Context(), h.sys, h.claude(ScopeUser))
+	p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeUser))
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, path, `{"a":1}`, 0o600)
-	if err := ApplyClaude(p); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), path) {
-		t.Errorf("error %v, want ErrChanged", err)
+	if err := install.Apply(p); !errors.Is(err, install.ErrChanged) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v, want install.ErrChanged", err)
 	}
-	if got := readFile(t, path); got != `{"a":1}` || fileExists(path+backupSuffix) {
+	if got := readFile(t, path); got != `{"a":1}` || install.FileExists(path+".hookspan-backup") {
 		t.Errorf("settings %q", got)
 	}
 	// Somebody else has done it already.
-	writeFile(t, path, string(p.Settings[0].After), 0o600)
+	writeFile(t, path, string(p.Actions[len(p.Actions)-1].Content), 0o600)
 	done, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ApplyClaude(p); err != nil {
+	if err := install.Apply(p); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(path); err != nil || !os.SameFile(info, done) {
@@ -379,12 +392,12 @@ func TestClaudeFileChangedSinceThePlan(t *testing.T) {
 }
 
 func TestClaudeInstallsAtOnce(t *testing.T) {
-	h := claudeHome(t, newClaude)
+	h := newHome(t, newClaude)
 	writeFile(t, h.path(".claude/settings.json"), "{\"a\":1}\n", 0o600)
 	before := modes(t, h.dir)
-	var plans []*ClaudePlan
+	var plans []*install.Plan
 	for range 8 {
-		p, err := PlanClaude(t.Context(), h.sys, h.claude(ScopeUser))
+		p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeUser))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,7 +406,7 @@ func TestClaudeInstallsAtOnce(t *testing.T) {
 	errs := make([]error, len(plans))
 	var wg sync.WaitGroup
 	for i, p := range plans {
-		wg.Go(func() { errs[i] = ApplyClaude(p) })
+		wg.Go(func() { errs[i] = install.Apply(p) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -403,42 +416,42 @@ func TestClaudeInstallsAtOnce(t *testing.T) {
 	if err != nil || len(names) != 2 {
 		t.Errorf("in the folder: %v, %v", names, err)
 	}
-	h.uninstallClaude(ClaudeOptions{})
+	h.uninstallClaude(install.Options{})
 	sameTree(t, "after uninstalling", before, modes(t, h.dir))
 }
 
 // TestClaudeUninstallLeavesWhatItCannotRead goes past damaged settings that hold
 // nothing of ours, and stops at those that may.
 func TestClaudeUninstallLeavesWhatItCannotRead(t *testing.T) {
-	h := claudeHome(t, newClaude)
+	h := newHome(t, newClaude)
 	h.installClaude(h.claude(ScopeUser))
 	other := h.path("src/project/.claude/settings.json")
 	writeFile(t, other, "{damaged", 0o600)
-	p, err := PlanClaudeUninstall(t.Context(), h.sys, ClaudeOptions{Project: h.path("src/project")})
-	if err != nil || len(p.Settings) != 1 {
+	p, err := h.in.PlanUninstall(t.Context(), h.sys, install.Options{Project: h.path("src/project")})
+	if err != nil || len(p.Places) != 1 {
 		t.Errorf("%v, %+v", err, p)
 	}
 	writeFile(t, other, "{\"claude-hook\"", 0o600)
-	if _, err = PlanClaudeUninstall(t.Context(), h.sys, ClaudeOptions{Project: h.path("src/project")}); err == nil || !strings.Contains(err.Error(), other) {
+	if _, err = h.in.PlanUninstall(t.Context(), h.sys, install.Options{Project: h.path("src/project")}); err == nil || !strings.Contains(err.Error(), other) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestDiffOfOneLine(t *testing.T) {
-	h := claudeHome(t, newClaude)
+	h := newHome(t, newClaude)
 	writeFile(t, h.path(".claude/settings.json"), `{"a":1,"b":{"c":2}}`, 0o600)
 	p := h.installClaude(h.claude(ScopeUser))
 	if strings.Contains(readFile(t, h.path(".claude/settings.json")), "\n") {
 		t.Error("the line was broken")
 	}
 	lines := strings.Split(p.Diff(), "\n")
-	if !slices.Contains(lines, `+  "hooks": {`) || slices.ContainsFunc(lines, func(l string) bool { return len(l) > diffLine }) {
+	if !slices.Contains(lines, `+  "hooks": {`) || slices.ContainsFunc(lines, func(l string) bool { return len(l) > 400 }) {
 		t.Errorf("diff:\n%s", p.Diff())
 	}
 }
 
 func TestPlanTextNamesEditedEntries(t *testing.T) {
-	h := claudeHome(t, newClaude)
+	h := newHome(t, newClaude)
 	h.installClaude(h.claude(ScopeUser))
 	path := h.path(".claude/settings.json")
 	writeFile(t, path, strings.Replace(readFile(t, path), `"timeout": 10`, `"timeout": 99`, 1), 0o600)

@@ -1,10 +1,11 @@
-package install
+package claude
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
 
+	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsontext"
 )
 
@@ -17,14 +18,13 @@ const hooksKey = "hooks"
 
 func eventPath(event string) string { return hooksKey + "/" + event }
 
-// Change is what an edit does for one event of a settings file.
-type Change struct {
-	// Op is OpCreate, OpUpdate, OpKeep, OpEdited or OpRemove.
-	Op Op
-	// Event is the event's name.
-	Event string
-	// Reason says why, for people; it is empty where the operation says enough.
-	Reason string
+// change is what an edit does for one event of a settings file.
+type change struct {
+	// op is OpCreate, OpUpdate, OpKeep, OpEdited or OpRemove.
+	op    install.Op
+	event string
+	// reason says why, for people; it is empty where the operation says enough.
+	reason string
 }
 
 // settingsEdit is a settings text under change.
@@ -173,23 +173,23 @@ func (e *settingsEdit) note(path string, c *jsontext.Node) {
 
 // install brings every event's handler to what is wished. It changes nothing
 // where all is as it should be.
-func (e *settingsEdit) install(w wish) ([]Change, error) {
+func (e *settingsEdit) install(w wantedHandler) ([]change, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	changes, err := e.mend(w)
+	changes, err := e.fix(w)
 	if err != nil {
 		return nil, err
 	}
-	for _, ev := range claudeEvents() {
-		i := slices.IndexFunc(changes, func(c Change) bool { return c.Event == ev.name && c.Op != OpRemove })
+	for _, ev := range hookEvents() {
+		i := slices.IndexFunc(changes, func(c change) bool { return c.event == ev.name && c.op != install.OpRemove })
 		if i >= 0 || !w.has(ev) {
 			continue
 		}
-		c := Change{Op: OpCreate, Event: ev.name}
-		if j := slices.IndexFunc(changes, func(c Change) bool { return c.Event == ev.name }); j >= 0 {
+		c := change{op: install.OpCreate, event: ev.name}
+		if j := slices.IndexFunc(changes, func(c change) bool { return c.event == ev.name }); j >= 0 {
 			// Taken out above to be written anew.
-			c.Op, c.Reason = OpUpdate, changes[j].Reason
+			c.op, c.reason = install.OpUpdate, changes[j].reason
 			changes = slices.Delete(changes, j, j+1)
 		}
 		changes = append(changes, c)
@@ -200,10 +200,10 @@ func (e *settingsEdit) install(w wish) ([]Change, error) {
 	return changes, nil
 }
 
-// mend goes through the handlers that are there, one change at a time, since
+// fix goes through the handlers that are there, one change at a time, since
 // each moves what comes after it.
-func (e *settingsEdit) mend(w wish) ([]Change, error) {
-	var changes []Change
+func (e *settingsEdit) fix(w wantedHandler) ([]change, error) {
+	var changes []change
 	settled := map[string]bool{}
 	for {
 		all := e.find()
@@ -217,11 +217,11 @@ func (e *settingsEdit) mend(w wish) ([]Change, error) {
 			if err := e.drop(all[j]); err != nil {
 				return nil, err
 			}
-			changes = append(changes, Change{Op: OpRemove, Event: event, Reason: "stood there twice"})
+			changes = append(changes, change{op: install.OpRemove, event: event, reason: "stood there twice"})
 			continue
 		}
 		settled[event] = true
-		c, err := e.mendOne(w, best)
+		c, err := e.fixOne(w, best)
 		if err != nil {
 			return nil, err
 		}
@@ -230,10 +230,10 @@ func (e *settingsEdit) mend(w wish) ([]Change, error) {
 }
 
 // best is the handler to keep where an event has several.
-func (e *settingsEdit) best(w wish, all []found, event string) found {
+func (e *settingsEdit) best(w wantedHandler, all []found, event string) found {
 	rank := func(f found) int {
 		state, _ := w.judge(f.handler, f.event, f.matcher)
-		r := slices.Index([]State{StateOurs, StateStale, StateEdited}, state)
+		r := slices.Index([]install.State{install.StateInstalled, install.StateOutdated, install.StateEdited}, state)
 		if f.matcher != "" {
 			r += 3
 		}
@@ -248,34 +248,34 @@ func (e *settingsEdit) best(w wish, all []found, event string) found {
 	return slices.MinFunc(mine, func(a, b found) int { return rank(a) - rank(b) })
 }
 
-// mendOne brings one handler to what is wished.
-func (e *settingsEdit) mendOne(w wish, f found) (Change, error) {
+// fixOne brings one handler to what is wished.
+func (e *settingsEdit) fixOne(w wantedHandler, f found) (change, error) {
 	state, reason := w.judge(f.handler, f.event, f.matcher)
-	c := Change{Op: OpKeep, Event: f.event, Reason: reason}
-	ev, known := claudeEventNamed(f.event)
+	c := change{op: install.OpKeep, event: f.event, reason: reason}
+	ev, known := eventNamed(f.event)
 	switch {
 	case !known:
-		c.Op = OpRemove
+		c.op = install.OpRemove
 		return c, e.drop(f)
-	case state == StateOurs:
+	case state == install.StateInstalled:
 		return c, nil
-	case state == StateEdited && !w.force:
-		c.Op, c.Reason = OpEdited, reason+"; it stays as it is (--force takes it over)"
+	case state == install.StateEdited && !w.force:
+		c.op, c.reason = install.OpEdited, reason+"; it stays as it is (--force takes it over)"
 		return c, nil
 	case w.force && f.matcher != "" && f.matcher != "*":
 		// The matcher may be there for a handler of the user's beside it.
-		c.Op = OpRemove
+		c.op = install.OpRemove
 		return c, e.drop(f)
 	case w.force:
-		c.Op = OpUpdate
+		c.op = install.OpUpdate
 		return c, e.set(e.style.Put(e.text, f.node(), w.render(ev, "", nil)))
 	}
-	c.Op = OpUpdate
+	c.op = install.OpUpdate
 	return c, e.set(e.style.Put(e.text, f.node(), w.render(ev, f.timeout, f.extras)))
 }
 
 // create adds an event's group.
-func (e *settingsEdit) create(w wish, ev claudeEvent) error {
+func (e *settingsEdit) create(w wantedHandler, ev hookEvent) error {
 	hooks := e.root.Get(hooksKey)
 	if hooks == nil {
 		e.note("", e.root)
@@ -292,15 +292,15 @@ func (e *settingsEdit) create(w wish, ev claudeEvent) error {
 }
 
 // uninstall takes every handler of ours out.
-func (e *settingsEdit) uninstall() ([]Change, error) {
-	var changes []Change
+func (e *settingsEdit) uninstall() ([]change, error) {
+	var changes []change
 	for all := e.find(); len(all) > 0; all = e.find() {
 		// From the end, so that what was added last goes first.
 		f := all[len(all)-1]
 		if err := e.drop(f); err != nil {
 			return nil, err
 		}
-		changes = append(changes, Change{Op: OpRemove, Event: f.event})
+		changes = append(changes, change{op: install.OpRemove, event: f.event})
 	}
 	slices.Reverse(changes)
 	return changes, nil

@@ -1,4 +1,4 @@
-package install
+package claude
 
 import (
 	"bytes"
@@ -7,23 +7,25 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/install"
 )
 
-// ClaudeHook is one event's hook in one settings file.
-type ClaudeHook struct {
+// Hook is one event's hook in one settings file.
+type Hook struct {
 	// Event is the event's name.
 	Event string
 	// State is how it stands, and Reason what is wrong with it.
-	State  State
+	State  install.State
 	Reason string
 	// Program is what the entry starts, empty without one.
 	Program string
 }
 
-// ClaudeSettings is how hookspan's hooks stand in one settings file.
-type ClaudeSettings struct {
+// Settings is how hookspan's hooks stand in one settings file.
+type Settings struct {
 	// Scope says for whom the file counts.
-	Scope Scope
+	Scope string
 	// Path is the file as Claude Code names it.
 	Path string
 	// Project is the folder of the project it belongs to, empty for the user's.
@@ -33,13 +35,13 @@ type ClaudeSettings struct {
 	Recorded bool
 	// Hooks are the events that hookspan records and the entries of ours beside
 	// them. It is empty where Err is set.
-	Hooks []ClaudeHook
+	Hooks []Hook
 	// Err says why the file cannot be read as settings.
 	Err error
 }
 
 // Count returns how many events are in a state.
-func (s *ClaudeSettings) Count(state State) int {
+func (s *Settings) Count(state install.State) int {
 	n := 0
 	for _, h := range s.Hooks {
 		if h.State == state {
@@ -50,19 +52,19 @@ func (s *ClaudeSettings) Count(state State) int {
 }
 
 // Present reports that hooks of hookspan's are in the file, or should be.
-func (s *ClaudeSettings) Present() bool {
-	return s.Recorded || slices.ContainsFunc(s.Hooks, func(h ClaudeHook) bool { return h.State != StateMissing })
+func (s *Settings) Present() bool {
+	return s.Recorded || slices.ContainsFunc(s.Hooks, func(h Hook) bool { return h.State != install.StateMissing })
 }
 
 // Healthy reports that every event's hook is there and works.
-func (s *ClaudeSettings) Healthy() bool {
-	return s.Err == nil && len(s.Hooks) > 0 && s.Count(StateStale)+s.Count(StateMissing) == 0
+func (s *Settings) Healthy() bool {
+	return s.Err == nil && len(s.Hooks) > 0 && s.Count(install.StateOutdated)+s.Count(install.StateMissing) == 0
 }
 
-// ClaudeReport is how Claude Code's hooks stand.
-type ClaudeReport struct {
+// Report is how Claude Code's hooks stand.
+type Report struct {
 	// Settings are the files that exist or that were installed into.
-	Settings []ClaudeSettings
+	Settings []Settings
 	// Off says why Claude Code runs no hooks, each a sentence without a final
 	// stop. It is empty where it runs them.
 	Off []string
@@ -77,13 +79,13 @@ type ClaudeReport struct {
 }
 
 // Present reports that Claude Code has hooks of hookspan's.
-func (r *ClaudeReport) Present() bool {
-	return slices.ContainsFunc(r.Settings, func(s ClaudeSettings) bool { return s.Present() })
+func (r *Report) Present() bool {
+	return slices.ContainsFunc(r.Settings, func(s Settings) bool { return s.Present() })
 }
 
 // Healthy reports that hooks are installed, that all those of each file that has
 // any work, and that Claude Code runs hooks.
-func (r *ClaudeReport) Healthy() bool {
+func (r *Report) Healthy() bool {
 	for _, s := range r.Settings {
 		if s.Present() && !s.Healthy() {
 			return false
@@ -94,68 +96,57 @@ func (r *ClaudeReport) Healthy() bool {
 
 // Text shows the report: a line for each file and for each state that events in
 // it are in, then what keeps hooks from running.
-func (r *ClaudeReport) Text() string {
+func (r *Report) Text() string {
 	var b strings.Builder
 	for _, s := range r.Settings {
-		fmt.Fprintf(&b, "%s (%s)\n", line(s.Path), s.Scope.Readers())
+		fmt.Fprintf(&b, "%s (%s)\n", install.Line(s.Path), readers(s.Scope))
 		switch {
 		case s.Err != nil:
-			fmt.Fprintf(&b, "  %s\n", line(s.Err.Error()))
+			fmt.Fprintf(&b, "  %s\n", install.Line(s.Err.Error()))
 		case !s.Present():
 			b.WriteString("  no hooks of hookspan's\n")
 		default:
 			for _, l := range s.Lines() {
-				fmt.Fprintf(&b, "  %s\n", line(l))
+				fmt.Fprintf(&b, "  %s\n", install.Line(l))
 			}
 		}
 	}
 	for _, w := range slices.Concat(r.Off, r.Warnings) {
-		fmt.Fprintf(&b, "warning: %s\n", line(w))
+		fmt.Fprintf(&b, "warning: %s\n", install.Line(w))
 	}
 	return b.String()
 }
 
-// line keeps what a file or a folder is called, or holds, from ending the line
-// that it is told in.
-func line(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return '?'
-		}
-		return r
-	}, s)
-}
-
 // Lines tells the states of the file's events, those in the same state for the
 // same reason in one line.
-func (s *ClaudeSettings) Lines() []string {
-	var changes []Change
+func (s *Settings) Lines() []string {
+	var changes []change
 	for _, h := range s.Hooks {
-		changes = append(changes, Change{Op: Op(h.State), Event: h.Event, Reason: h.Reason})
+		changes = append(changes, change{op: install.Op(h.State), event: h.Event, reason: h.Reason})
 	}
 	return summary(changes)
 }
 
-// ClaudeStatus looks at Claude Code's settings files: the user's, those of
+// Status looks at Claude Code's settings files: the user's, those of
 // o.Project and those installed into. o.Binary, if set, is the program that the
 // hooks should start. It writes nothing and fails only when it cannot tell where
 // to look.
-func ClaudeStatus(ctx context.Context, sys System, o ClaudeOptions) (*ClaudeReport, error) {
-	m, err := readManifest(sys.StateDir)
+func (in Installer) Status(ctx context.Context, sys install.System, o install.Options) (*Report, error) {
+	m, err := install.ReadManifest(sys.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	files, err := sys.claudeFiles(m, o.Project)
+	files, err := allSettings(sys, m, o.Project)
 	if err != nil {
 		return nil, err
 	}
-	r := &ClaudeReport{}
+	r := &Report{}
 	for _, f := range files {
-		if f.project != "" && !fileExists(f.project) {
+		if f.project != "" && !install.FileExists(f.project) {
 			continue // a project that is gone needs no hooks
 		}
-		_, recorded := m.settings(f.path)
-		s := ClaudeSettings{Scope: f.scope, Path: f.path, Project: f.project, Recorded: recorded}
+		recorded := m.Settings.Find(f.path) != nil
+		s := Settings{Scope: f.scope, Path: f.path, Project: f.project, Recorded: recorded}
 		found, err := readSettings(f.path)
 		switch {
 		case err != nil:
@@ -167,33 +158,33 @@ func ClaudeStatus(ctx context.Context, sys System, o ClaudeOptions) (*ClaudeRepo
 		default:
 			s.inspect(sys.GOOS, []byte("{}"), o.Binary)
 		}
-		if s.Err != nil && bytes.Contains(found.data, []byte(claudeHook)) {
+		if s.Err != nil && bytes.Contains(found.data, []byte(hookProgram)) {
 			s.Recorded = true
 		}
 		r.Settings = append(r.Settings, s)
 	}
-	r.excuse(ctx, sys)
+	in.excuse(ctx, r)
 	if !r.Present() {
 		return r, nil
 	}
 	for _, project := range r.projects() {
-		for _, why := range sys.claudeOff(project) {
+		for _, why := range in.hooksOff(sys, project) {
 			if !slices.Contains(r.Off, why) {
 				r.Off = append(r.Off, why)
 			}
 		}
 		if r.Telemetry == "" {
-			r.Telemetry = sys.claudeTelemetry(project)
+			r.Telemetry = in.telemetry(sys, project)
 		}
 		if r.Endpoint == "" {
-			r.Endpoint = sys.claudeEndpoint(project)
+			r.Endpoint = in.endpoint(sys, project)
 		}
 	}
 	return r, nil
 }
 
 // projects lists the projects with hooks of ours; "" stands for all projects.
-func (r *ClaudeReport) projects() []string {
+func (r *Report) projects() []string {
 	var out []string
 	for _, s := range r.Settings {
 		if s.Present() && !slices.Contains(out, s.Project) {
@@ -204,7 +195,7 @@ func (r *ClaudeReport) projects() []string {
 }
 
 // inspect judges the hooks in a settings text.
-func (s *ClaudeSettings) inspect(goos string, text []byte, binary string) {
+func (s *Settings) inspect(goos string, text []byte, binary string) {
 	e, err := openSettings(text, nil)
 	if err == nil {
 		err = e.check()
@@ -213,30 +204,30 @@ func (s *ClaudeSettings) inspect(goos string, text []byte, binary string) {
 		s.Err = fmt.Errorf("settings %q: %w", s.Path, err)
 		return
 	}
-	w := wish{binary: binary, guarded: goos != "windows"}
+	w := wantedHandler{binary: binary, guarded: goos != "windows"}
 	seen := map[string]bool{}
-	byEvent := map[string]ClaudeHook{}
-	var strays []ClaudeHook
+	byEvent := map[string]Hook{}
+	var strays []Hook
 	for _, f := range e.find() {
-		h := ClaudeHook{Event: f.event, Program: f.program}
+		h := Hook{Event: f.event, Program: f.program}
 		h.State, h.Reason = w.judge(f.handler, f.event, f.matcher)
-		if _, ok := claudeEventNamed(f.event); !ok {
+		if _, ok := eventNamed(f.event); !ok {
 			strays = append(strays, h)
 			continue
 		}
-		if (h.State == StateOurs || h.State == StateEdited) && filepath.IsAbs(f.program) && !fileExists(f.program) {
-			h.State, h.Reason = StateStale, "the program "+f.program+" is gone"
+		if (h.State == install.StateInstalled || h.State == install.StateEdited) && filepath.IsAbs(f.program) && !install.FileExists(f.program) {
+			h.State, h.Reason = install.StateOutdated, "the program "+f.program+" is gone"
 		}
 		if seen[f.event] {
-			h.State, h.Reason = StateStale, "stands there twice"
+			h.State, h.Reason = install.StateOutdated, "stands there twice"
 		}
 		seen[f.event] = true
 		byEvent[f.event] = h
 	}
-	for _, ev := range claudeEvents() {
+	for _, ev := range hookEvents() {
 		h, ok := byEvent[ev.name]
 		if !ok {
-			h = ClaudeHook{Event: ev.name, State: StateMissing}
+			h = Hook{Event: ev.name, State: install.StateMissing}
 		}
 		s.Hooks = append(s.Hooks, h)
 	}
@@ -245,24 +236,24 @@ func (s *ClaudeSettings) inspect(goos string, text []byte, binary string) {
 
 // excuse takes the events off that are missing because Claude Code does not have
 // them. It asks for the version only where that can matter.
-func (r *ClaudeReport) excuse(ctx context.Context, sys System) {
-	late := func(h ClaudeHook) bool {
-		ev, ok := claudeEventNamed(h.Event)
-		return ok && h.State == StateMissing && ev.since != ""
+func (in Installer) excuse(ctx context.Context, r *Report) {
+	late := func(h Hook) bool {
+		ev, ok := eventNamed(h.Event)
+		return ok && h.State == install.StateMissing && ev.since != ""
 	}
-	if !slices.ContainsFunc(r.Settings, func(s ClaudeSettings) bool {
+	if !slices.ContainsFunc(r.Settings, func(s Settings) bool {
 		return s.Present() && slices.ContainsFunc(s.Hooks, late)
 	}) {
 		return
 	}
-	v, known, _ := sys.claudeVersion(ctx)
+	v, known, _ := in.version(ctx)
 	if !known {
 		return
 	}
 	for i := range r.Settings {
 		s := &r.Settings[i]
-		s.Hooks = slices.DeleteFunc(s.Hooks, func(h ClaudeHook) bool {
-			ev, _ := claudeEventNamed(h.Event)
+		s.Hooks = slices.DeleteFunc(s.Hooks, func(h Hook) bool {
+			ev, _ := eventNamed(h.Event)
 			return late(h) && !v.has(ev.since)
 		})
 	}

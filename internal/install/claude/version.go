@@ -1,4 +1,4 @@
-package install
+package claude
 
 import (
 	"context"
@@ -11,19 +11,39 @@ import (
 	"time"
 )
 
-// claudeVersionTimeout bounds the question to Claude Code.
-const claudeVersionTimeout = 5 * time.Second
+// versionTimeout bounds the question to Claude Code.
+const versionTimeout = 5 * time.Second
 
 // execFormSince is the first version of Claude Code that starts a hook without
 // a shell, by "args" (Claude Code's change log).
 const execFormSince = "2.1.139"
 
-// ClaudeVersion asks the claude on PATH for its version, in a form such as
+// version asks for the version of Claude Code and reports whether it is known. If
+// it is not, although there is a claude to ask, warning says why.
+func (in Installer) version(ctx context.Context) (v version, known bool, warning string) {
+	ask := in.Version
+	if ask == nil {
+		ask = askVersion
+	}
+	text, err := ask(ctx)
+	if err != nil {
+		return v, false, fmt.Sprintf("the version of Claude Code is not known (%v); the hooks are written so that any version runs them", err)
+	}
+	if text == "" {
+		return v, false, ""
+	}
+	if v, known = parseVersion(text); !known {
+		return v, false, fmt.Sprintf("the version of Claude Code is not known (it said %q); the hooks are written so that any version runs them", text)
+	}
+	return v, true, ""
+}
+
+// askVersion asks the claude on PATH for its version, in a form such as
 // "2.1.329 (Claude Code)". It answers "" where there is no claude on PATH, as
 // with an editor's extension alone, and an error when the program fails or
 // gives no answer in time.
-func ClaudeVersion(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, claudeVersionTimeout)
+func askVersion(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "claude", "--version")
 	// A grandchild that holds the pipe open must not outlast the timeout.
@@ -33,11 +53,11 @@ func ClaudeVersion(ctx context.Context) (string, error) {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, exec.ErrDot):
 		return "", nil
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("run claude --version: no answer in %v", claudeVersionTimeout)
+		return "", fmt.Errorf("run claude --version: no answer in %v", versionTimeout)
 	case err != nil:
 		return "", fmt.Errorf("run claude --version: %w", err)
 	}
-	// Whatever else it prints is nothing to show.
+	// Only the first line is shown.
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	return line[:min(len(line), 100)], nil
 }

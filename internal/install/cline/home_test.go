@@ -1,4 +1,4 @@
-package install
+package cline
 
 import (
 	"context"
@@ -11,30 +11,36 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/install"
 )
 
 // home is a user's home folder in a temporary place.
 type home struct {
 	t   *testing.T
 	dir string
-	sys System
+	sys install.System
+	in  Installer
 	env map[string]string
 }
 
 // newHome makes a home with a hook program in it. documents is the system's
-// answer, relative to the home; "-" stands for a system that has none.
+// answer, relative to the home; "-" is a system that has none.
 func newHome(t *testing.T, goos, documents string) *home {
 	t.Helper()
 	if runtime.GOOS == "windows" && goos != "windows" {
 		t.Skip("files have no POSIX modes on Windows, which these hooks need")
 	}
 	h := &home{t: t, dir: filepath.Join(t.TempDir(), "home"), env: map[string]string{}}
-	h.sys = System{
+	h.sys = install.System{
 		GOOS: goos, Home: h.dir, StateDir: h.path(".local/state/hookspan"),
 		Getenv: func(name string) string { return h.env[name] },
 	}
-	if documents != "-" {
-		h.sys.DocumentsDir = func(context.Context) (string, error) { return h.path(documents), nil }
+	h.in.DocumentsDir = func(context.Context) (string, error) {
+		if documents == "-" {
+			return "", nil
+		}
+		return h.path(documents), nil
 	}
 	fakeHook(t, h.binary())
 	return h
@@ -44,33 +50,33 @@ func (h *home) path(rel string) string { return filepath.Join(h.dir, filepath.Fr
 
 func (h *home) binary() string { return h.path("bin/cline-hook") }
 
-func (h *home) options() Options { return Options{Binary: h.binary()} }
+func (h *home) options() install.Options { return install.Options{Binary: h.binary()} }
 
-func (h *home) plan(o Options) *Plan {
+func (h *home) plan(o install.Options) *install.Plan {
 	h.t.Helper()
-	p, err := PlanCline(h.t.Context(), h.sys, o)
+	p, err := h.in.Plan(h.t.Context(), h.sys, o)
 	if err != nil {
 		h.t.Fatalf("plan: %v", err)
 	}
 	return p
 }
 
-func (h *home) install(o Options) *Plan {
+func (h *home) install(o install.Options) *install.Plan {
 	h.t.Helper()
 	p := h.plan(o)
-	if err := Apply(p); err != nil {
+	if err := install.Apply(p); err != nil {
 		h.t.Fatalf("install: %v", err)
 	}
 	return p
 }
 
-func (h *home) uninstall(o UninstallOptions) *Plan {
+func (h *home) uninstall(o install.Options) *install.Plan {
 	h.t.Helper()
-	p, err := PlanUninstall(h.t.Context(), h.sys, o)
+	p, err := h.in.PlanUninstall(h.t.Context(), h.sys, o)
 	if err != nil {
 		h.t.Fatalf("plan uninstall: %v", err)
 	}
-	if err := Apply(p); err != nil {
+	if err := install.Apply(p); err != nil {
 		h.t.Fatalf("uninstall: %v", err)
 	}
 	return p
@@ -113,7 +119,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// hooks lists the hook files of ours below dir.
+// hooks lists the hook files of hookspan's below dir.
 func hooks(t *testing.T, dir string) []string {
 	t.Helper()
 	list := []string{}
@@ -142,7 +148,7 @@ func sameTree(t *testing.T, what string, want, got map[string]string) {
 }
 
 // find returns the one action on a path.
-func (p *Plan) find(t *testing.T, path string) Action {
+func find(t *testing.T, p *install.Plan, path string) install.Action {
 	t.Helper()
 	for _, a := range p.Actions {
 		if a.Path == path {
@@ -150,5 +156,5 @@ func (p *Plan) find(t *testing.T, path string) Action {
 		}
 	}
 	t.Fatalf("no action on %q in:\n%s", path, p.Text())
-	return Action{}
+	return install.Action{}
 }

@@ -1,4 +1,4 @@
-package install
+package cline
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func TestDocumentsDir(t *testing.T) {
 				writeFile(t, filepath.Join(dir, "xdg-user-dir"), "#!/bin/sh\n"+tt.script+"\n", 0o755)
 			}
 			t.Setenv("PATH", dir)
-			got, err := DocumentsDir("linux")(t.Context())
+			got, err := systemDocuments("linux")(t.Context())
 			if got != tt.want || (err == nil) != (tt.failure == "") || err != nil && !strings.Contains(err.Error(), tt.failure) {
 				t.Errorf("%q, %v; want %q, %q", got, err, tt.want, tt.failure)
 			}
@@ -49,13 +49,13 @@ func TestDocumentsDirEnds(t *testing.T) {
 	t.Setenv("PATH", dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := DocumentsDir("linux")(ctx); err == nil {
+	if _, err := systemDocuments("linux")(ctx); err == nil {
 		t.Error("a cancelled question was answered")
 	}
 }
 
 func TestDocumentsDirOnMacOSIsFixed(t *testing.T) {
-	if DocumentsDir("darwin") != nil {
+	if systemDocuments("darwin") != nil {
 		t.Error("macOS is asked")
 	}
 }
