@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 // managedDir is the folder of an organisation's settings for Claude Code (Claude Code's settings reference).
@@ -40,7 +40,7 @@ func readSwitches(path string) switches {
 		return out
 	}
 	var raw map[string]json.RawMessage
-	if json.Unmarshal(bytes.TrimPrefix(f.data, []byte(jsontext.ByteOrderMark)), &raw) != nil {
+	if json.Unmarshal(bytes.TrimPrefix(f.data, []byte(jsonedit.ByteOrderMark)), &raw) != nil {
 		return out
 	}
 	// Each by itself: one of a wrong type must not hide the others.
