@@ -1,14 +1,13 @@
 package store
 
 import (
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -293,11 +292,6 @@ func (o *jsonOrigin) scope() instrumentation.Scope {
 // encode is json.Marshal without the escapes for HTML, which would make
 // commands and paths unreadable to a person who looks into the file.
 func encode(v any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return "", err
-	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	b, err := rawjson.Marshal(v)
+	return string(b), err
 }

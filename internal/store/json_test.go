@@ -1,13 +1,12 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -20,14 +19,11 @@ func TestTraceJSONGolden(t *testing.T) {
 	b.last().InstrumentationScope.Version = "other"
 	tr := stored(t, b.spans)
 	for name, v := range map[string]any{"pointer": tr, "value": *tr} {
-		var out bytes.Buffer
-		e := json.NewEncoder(&out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		if err := e.Encode(v); err != nil {
+		out, err := rawjson.MarshalIndent(v, "  ")
+		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(name, func(t *testing.T) { golden(t, "trace.json", out.String()) })
+		t.Run(name, func(t *testing.T) { golden(t, "trace.json", string(out)+"\n") })
 	}
 }
 

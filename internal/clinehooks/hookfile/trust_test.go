@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 func trust(t *testing.T) (Trust, string) {
@@ -121,7 +121,7 @@ func TestDamagedListTrustsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	entry := `{"path":` + jsontext.Quote(file) + `,"sha256":"` + sum + `"}`
+	entry := `{"path":` + jsonedit.Quote(file) + `,"sha256":"` + sum + `"}`
 	write(`{"version":1,"files":[` + entry + `]}`)
 	if !tr.Trusted(file, []byte("{}")) {
 		t.Fatal("the list in its written form is not read")

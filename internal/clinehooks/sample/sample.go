@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 // Event is an event by its names: Claude Code's, that of Cline's hook and that
@@ -160,7 +160,7 @@ func (p *Payload) unknownTool() error {
 
 // Encode returns the payload. Complete comes first.
 func (p *Payload) Encode() ([]byte, error) {
-	parameters := jsontext.Object{}
+	parameters := jsonedit.Object{}
 	if p.Event.Tool() {
 		var err error
 		if parameters, err = p.parameters(); err != nil {
@@ -169,7 +169,7 @@ func (p *Payload) Encode() ([]byte, error) {
 	}
 	payload := p.recorded()
 	for _, v := range p.values(parameters) {
-		root, err := jsontext.Parse(payload)
+		root, err := jsonedit.Parse(payload)
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func (p *Payload) Encode() ([]byte, error) {
 			}
 		}
 		if n != nil {
-			payload = jsontext.Splice(payload, n.Start, n.End, jsontext.Style{Colon: ":", Comma: ","}.Render(v.value, ""))
+			payload = jsonedit.Splice(payload, n.Start, n.End, jsonedit.Style{Colon: ":", Comma: ","}.Render(v.value, ""))
 		}
 	}
 	return payload, nil
@@ -222,7 +222,7 @@ type value struct {
 }
 
 // values replace the recorded ones in those members that the payload has.
-func (p *Payload) values(parameters jsontext.Object) []value {
+func (p *Payload) values(parameters jsonedit.Object) []value {
 	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 	millis := strconv.FormatInt(p.Now.UnixMilli(), 10)
 	task, timestamp := "conv_"+millis+"_test", millis
@@ -237,7 +237,7 @@ func (p *Payload) values(parameters jsontext.Object) []value {
 		{"taskId", task},
 		{"preCompact.taskId", task},
 		{"sessionContext.rootSessionId", millis + "_test"},
-		{"workspaceRoots", jsontext.Array{p.Root}},
+		{"workspaceRoots", jsonedit.Array{p.Root}},
 		{"workspaceInfo.rootPath", p.Root},
 		{"taskStart.taskMetadata.initialTask", p.Text},
 		{"taskResume.previousState.lastMessageTs", millis},
@@ -268,7 +268,7 @@ func (p *Payload) values(parameters jsontext.Object) []value {
 	out = append(out, value{"hookName", p.Event.SDK}, value{"tool_result.output", p.output()}, value{"tool_result.error", p.Text},
 		value{"tool_result.startedAt", stamp(p.Now.Add(-120 * time.Millisecond))}, value{"tool_result.endedAt", stamp(p.Now)})
 	for _, name := range []string{"tool_call", "tool_result"} {
-		out = append(out, value{name + ".name", p.Tool}, value{name + ".input", jsontext.Raw(p.Input)})
+		out = append(out, value{name + ".name", p.Tool}, value{name + ".input", jsonedit.Raw(p.Input)})
 	}
 	if strings.HasPrefix(p.Event.Claude, "Subagent") {
 		out = append(out, value{"agent_id", "agent_2"}, value{"parent_agent_id", "agent_1"})
@@ -279,12 +279,12 @@ func (p *Payload) values(parameters jsontext.Object) []value {
 func (p *Payload) failed() bool { return p.Event.Claude == "PostToolUseFailure" }
 
 // parameters are the members of the input as texts, in their order.
-func (p *Payload) parameters() (jsontext.Object, error) {
-	root, err := jsontext.Parse(p.Input)
+func (p *Payload) parameters() (jsonedit.Object, error) {
+	root, err := jsonedit.Parse(p.Input)
 	if err != nil || !root.Is(p.Input, '{') {
 		return nil, fmt.Errorf("--json %q: want a JSON object with the tool's parameters", p.Input)
 	}
-	var out jsontext.Object
+	var out jsonedit.Object
 	for _, m := range root.Items {
 		raw := m.Value.Raw(p.Input)
 		var text string
@@ -298,7 +298,7 @@ func (p *Payload) parameters() (jsontext.Object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--json: %w", err)
 		}
-		out = append(out, jsontext.Field{Key: m.Key, Value: text})
+		out = append(out, jsonedit.Field{Key: m.Key, Value: text})
 	}
 	return out, nil
 }
@@ -307,9 +307,9 @@ func (p *Payload) parameters() (jsontext.Object, error) {
 // input where the tool takes several.
 func (p *Payload) output() any {
 	if p.failed() {
-		return jsontext.Object{{Key: "error", Value: p.Text}}
+		return jsonedit.Object{{Key: "error", Value: p.Text}}
 	}
-	var list jsontext.Array
+	var list jsonedit.Array
 	for _, key := range []string{"commands", "files", "queries", "requests"} {
 		var in map[string]json.RawMessage
 		var elements []json.RawMessage
@@ -323,7 +323,7 @@ func (p *Payload) output() any {
 				_ = json.Unmarshal(e, &fields)
 				query = cmp.Or(fields.Path+fields.URL, string(e))
 			}
-			list = append(list, jsontext.Object{{Key: "query", Value: query}, {Key: "result", Value: p.Text}, {Key: "success", Value: true}})
+			list = append(list, jsonedit.Object{{Key: "query", Value: query}, {Key: "result", Value: p.Text}, {Key: "success", Value: true}})
 		}
 	}
 	if list == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claudeform"
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 // made is what Cline would send for an event.
@@ -35,9 +35,9 @@ func made(t *testing.T, event string, p Payload) hook.Raw {
 	return hook.Raw{Payload: payload, Event: p.Event.HookFile(), StoredAt: p.Now, Cwd: p.Root}
 }
 
-func translated(t *testing.T, raw hook.Raw) *claudeform.Call {
+func translated(t *testing.T, raw hook.Raw) *translate.Call {
 	t.Helper()
-	call, err := claudeform.FromCline(raw, claudeform.Context{Home: t.TempDir(), GOOS: "linux"})
+	call, err := translate.FromCline(raw, translate.Context{Home: t.TempDir(), GOOS: "linux"})
 	if err != nil {
 		t.Fatalf("%v: %s", err, raw.Payload)
 	}
@@ -217,7 +217,7 @@ func TestParametersAreTextsInInputOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := jsontext.Style{Colon: ":", Comma: ","}.Render(o, "")
+	got := jsonedit.Style{Colon: ":", Comma: ","}.Render(o, "")
 	if want := `{"z":"a < b","n":"1.50","list":"[\"x\",\"y\"]","a":"null","on":"true"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
