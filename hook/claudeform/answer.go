@@ -9,7 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // The lengths that texts for the model may have, in UTF-16 units, as JavaScript
@@ -176,13 +176,13 @@ func (a *answering) before(ev Event, v claude.Verdict) {
 	if v.UpdatedInput == nil {
 		return
 	}
-	updated, _ := wire.Parse(v.UpdatedInput)
+	updated, _ := rawjson.Parse(v.UpdatedInput)
 	m, ok := updated.(map[string]any)
 	if !ok || !json.Valid(v.UpdatedInput) {
 		a.denials = append(a.denials, fmt.Sprintf("a hook changed the input of %s to what is no JSON object: %s", ev.Tool, cut(string(v.UpdatedInput), maxText)))
 		return
 	}
-	if wire.Canonical(v.UpdatedInput) != wire.Canonical(ev.Input) {
+	if rawjson.Canonical(v.UpdatedInput) != rawjson.Canonical(ev.Input) {
 		a.updates[ev.element] = m
 	}
 }
@@ -195,8 +195,8 @@ func (a *answering) after(ev Event, v claude.Verdict) {
 	if v.UpdatedOutput != nil {
 		a.note("%s: a hook replaces the output of %s, which Cline cannot; the model is told", ev.Name, ev.Tool)
 		said := string(v.UpdatedOutput)
-		if wire.IsString(v.UpdatedOutput) && json.Valid(v.UpdatedOutput) {
-			said = wire.Unquote(v.UpdatedOutput)
+		if rawjson.IsString(v.UpdatedOutput) && json.Valid(v.UpdatedOutput) {
+			said = rawjson.Unquote(v.UpdatedOutput)
 		}
 		a.context(ev, "A hook gives this output of "+ev.Tool+" in place of the one above:\n"+said, a.call.channelOf(ev.Name))
 	}
@@ -309,15 +309,15 @@ func (a *answering) override() (string, error) {
 			continue
 		}
 		faults = append(faults, fmt.Sprintf("a hook changed the input of %s, which this Cline cannot take (%s); use this input instead: %s",
-			el.tool, why, wire.Encode(updated)))
+			el.tool, why, rawjson.Encode(updated)))
 	}
 	if len(faults) > 0 {
 		return "", fmt.Errorf("%s", joined(faults))
 	}
 	// What makes no difference to Cline leaves the input as the model wrote it,
 	// in whichever spelling.
-	input := wire.Encode(c.call.build(values))
-	if input == wire.Encode(c.call.build(before)) {
+	input := rawjson.Encode(c.call.build(values))
+	if input == rawjson.Encode(c.call.build(before)) {
 		return "", nil
 	}
 	return input, nil

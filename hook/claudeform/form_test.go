@@ -6,10 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // edits are members of Claude's inputs and what a hook makes of them.
@@ -72,7 +71,7 @@ var reversible = []struct {
 }
 
 func patchJSON(patch string) string {
-	return `{"input":` + wire.Encode(patch) + `}`
+	return `{"input":` + rawjson.Encode(patch) + `}`
 }
 
 // again is the call that an input makes of the same tool.
@@ -85,7 +84,7 @@ func again(t *testing.T, c *Call, input string) *Call {
 func canonical(c *Call) []string {
 	var all []string
 	for _, e := range c.Events {
-		all = append(all, e.Tool+" "+wire.Canonical(e.Input))
+		all = append(all, e.Tool+" "+rawjson.Canonical(e.Input))
 	}
 	return all
 }
@@ -109,7 +108,7 @@ func TestAnInputGivenBackMeansTheSame(t *testing.T) {
 				}
 				values[i] = v
 			}
-			diffLines(t, canonical(again(t, c, wire.Encode(c.call.build(values)))), canonical(c))
+			diffLines(t, canonical(again(t, c, rawjson.Encode(c.call.build(values)))), canonical(c))
 		})
 	}
 }
@@ -146,7 +145,7 @@ func TestAnInputThatAHookChanges(t *testing.T) {
 						in["description"] = in["prompt"]
 					}
 					want := canonical(c)
-					want[i] = ev.Tool + " " + wire.Encode(in)
+					want[i] = ev.Tool + " " + rawjson.Encode(in)
 					if tt.tool == "apply_patch" {
 						want = movedAlong(want, i, in)
 					}
@@ -162,7 +161,7 @@ func TestAnInputThatAHookChanges(t *testing.T) {
 // movedAlong gives the path that a file moves to the text of its hunks.
 func movedAlong(want []string, i int, in map[string]any) []string {
 	if strings.Contains(want[i], `"/w/from.go"`) {
-		want[i+1] = toolEdit + " " + wire.Encode(map[string]any{
+		want[i+1] = toolEdit + " " + rawjson.Encode(map[string]any{
 			"file_path": "/w/sub/to.go", "old_string": "", "new_string": in["new_string"], "replace_all": false,
 		})
 	}
@@ -172,7 +171,7 @@ func movedAlong(want []string, i int, in map[string]any) []string {
 // verdicts change the input of one element.
 func verdicts(i int, in map[string]any) []claude.Verdict {
 	vs := make([]claude.Verdict, i+1)
-	vs[i].UpdatedInput = json.RawMessage(wire.Encode(in))
+	vs[i].UpdatedInput = json.RawMessage(rawjson.Encode(in))
 	return vs
 }
 
@@ -211,7 +210,7 @@ func TestAnInputThatClineCannotTake(t *testing.T) {
 			if !a.Reply.Cancel || a.Reply.OverrideInput != "" || !strings.Contains(a.Reply.ErrorMessage, tt.why) {
 				t.Errorf("reply %+v, want a cancellation that says %q", a.Reply, tt.why)
 			}
-			if !strings.Contains(a.Reply.ErrorMessage, wire.Canonical([]byte(tt.updated))) {
+			if !strings.Contains(a.Reply.ErrorMessage, rawjson.Canonical([]byte(tt.updated))) {
 				t.Errorf("the model is not told the input: %q", a.Reply.ErrorMessage)
 			}
 		})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // The wire forms of Cline, as in Call.Dialect.
@@ -53,7 +53,7 @@ func FromCline(raw hook.Raw, c Context) (*Call, error) {
 // error, from raw.
 func FromDecoded(ev *hook.Event, raw hook.Raw, c Context) *Call {
 	out := newCall(ev, c)
-	body, _ := wire.Open(wire.Trim(raw.Payload))
+	body, _ := rawjson.Open(rawjson.Trim(raw.Payload))
 	out.Roots = cline.Peek(raw.Payload, raw.Event).Dirs
 	out.translate(body, c)
 	return out
@@ -71,7 +71,7 @@ func newCall(ev *hook.Event, c Context) *Call {
 }
 
 // translate finds the events.
-func (c *Call) translate(body wire.Object, ctx Context) {
+func (c *Call) translate(body rawjson.Object, ctx Context) {
 	ev := &c.event
 	subagent := ev.ParentAgent != ""
 	if subagent && (ev.Kind.Terminal() && ev.Kind != hook.KindSessionEnd) {
@@ -118,11 +118,11 @@ func (c *Call) translate(body wire.Object, ctx Context) {
 		c.add(ctx, stopFailure, fields, "unknown")
 	case hook.KindCompact:
 		if ctx.TranscriptPath == "" {
-			ctx.TranscriptPath = wire.Text(wire.Members(body.Get("preCompact")).Get("contextJsonPath"))
+			ctx.TranscriptPath = rawjson.Text(rawjson.Members(body.Get("preCompact")).Get("contextJsonPath"))
 		}
 		c.add(ctx, preCompact, object{{"trigger", "auto"}, {"custom_instructions", ""}}, "auto")
 	case hook.KindNotification:
-		kind := notificationType(wire.Members(body.Get("notification")))
+		kind := notificationType(rawjson.Members(body.Get("notification")))
 		c.add(ctx, notification, object{{"message", ev.Message}, {"notification_type", kind}}, kind)
 	case hook.KindUnknown, hook.KindSessionStart, hook.KindPermission, hook.KindNote, hook.KindAside:
 	}
@@ -149,11 +149,11 @@ func (c *Call) started(ctx Context, source string) {
 }
 
 // notificationType tells a question about a call from all other waiting.
-func notificationType(body wire.Object) string {
-	if wire.Text(body.Get("event")) != "user_attention" {
+func notificationType(body rawjson.Object) string {
+	if rawjson.Text(body.Get("event")) != "user_attention" {
 		return "idle_prompt"
 	}
-	switch wire.Text(body.Get("source")) {
+	switch rawjson.Text(body.Get("source")) {
 	case "tool", "command", "browser_action_launch", "use_mcp_server", "use_subagents":
 		return "permission_prompt"
 	}
@@ -167,7 +167,7 @@ func (c *Call) takeApart(ctx Context) {
 		return
 	}
 	p := place{cwd: c.Cwd, home: ctx.Home, roots: c.Roots, windows: ctx.GOOS == "windows"}
-	input, _ := wire.Parse([]byte(t.Input))
+	input, _ := rawjson.Parse([]byte(t.Input))
 	c.call = p.elements(t.Name, input)
 	c.Unknown = c.call.unknown
 }
@@ -226,7 +226,7 @@ func (c *Call) add(ctx Context, name string, fields object, subjects ...string) 
 }
 
 // toolEnd adds what a call that has ended was.
-func (c *Call) toolEnd(body wire.Object, ctx Context) {
+func (c *Call) toolEnd(body rawjson.Object, ctx Context) {
 	c.results = c.outcomes(body)
 	t := c.event.Tool
 	if t == nil || t.Status == hook.ToolDenied || softDenied(c.call) {

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // Cline takes the lists of its tools in many spellings, for models write them
@@ -251,7 +251,7 @@ func entriesOf(list []any) []any {
 			if _, name := pick(v, "command", "cmd", "shell_command", "script"); name != "" {
 				all = append(all, v)
 			} else if len(v) > 0 {
-				all = append(all, wire.Encode(v))
+				all = append(all, rawjson.Encode(v))
 			}
 		default:
 			if text(v) != "" {

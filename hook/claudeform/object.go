@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // field is one member of an object. The value is anything encoding/json writes.
@@ -26,9 +26,9 @@ func (o object) encode() []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, wire.Encode(f.key)...)
+		out = append(out, rawjson.Encode(f.key)...)
 		out = append(out, ':')
-		value := wire.Encode(f.value)
+		value := rawjson.Encode(f.value)
 		if value == "" {
 			value = "null"
 		}
@@ -63,7 +63,7 @@ func sorted(m map[string]any) object {
 
 // equal compares two values by what they say.
 func equal(a, b any) bool {
-	return wire.Canonical([]byte(wire.Encode(a))) == wire.Canonical([]byte(wire.Encode(b)))
+	return rawjson.Canonical([]byte(rawjson.Encode(a))) == rawjson.Canonical([]byte(rawjson.Encode(b)))
 }
 
 // pick returns the first of names that is there and not null, with its name.
@@ -85,7 +85,7 @@ func text(v any) string {
 	case string:
 		return v
 	default:
-		return wire.Encode(v)
+		return rawjson.Encode(v)
 	}
 }
 
@@ -95,7 +95,7 @@ func number(v any) (int64, bool) {
 	case nil, bool, []any, map[string]any:
 		return 0, false
 	}
-	return wire.Int([]byte(wire.Encode(v)))
+	return rawjson.Int([]byte(rawjson.Encode(v)))
 }
 
 // parsed reads a text that holds a JSON object or array; anything else stays.
@@ -104,11 +104,11 @@ func parsed(v any) any {
 	if !ok {
 		return v
 	}
-	raw := wire.Trim([]byte(s))
-	if len(raw) == 0 || raw[0] != '[' && raw[0] != '{' || !wire.ValidWithin(raw, maxEmbedded) {
+	raw := rawjson.Trim([]byte(s))
+	if len(raw) == 0 || raw[0] != '[' && raw[0] != '{' || !rawjson.ValidWithin(raw, maxEmbedded) {
 		return v
 	}
-	if inner, ok := wire.Parse(raw); ok {
+	if inner, ok := rawjson.Parse(raw); ok {
 		return inner
 	}
 	return v

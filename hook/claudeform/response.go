@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // response is the tool_response of an element that ended well, in the shape that
@@ -227,8 +227,8 @@ func (r outcome) said(el endedElement) string {
 	case toolBash:
 		return printed(r.text)
 	case toolAgent:
-		if said := wire.Members([]byte(r.text)).Get("text"); wire.IsString(said) {
-			return wire.Unquote(said)
+		if o, err := rawjson.Open([]byte(r.text)); err == nil && rawjson.IsString(o.Get("text")) {
+			return rawjson.Unquote(o.Get("text"))
 		}
 	}
 	return r.text

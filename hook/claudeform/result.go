@@ -3,7 +3,8 @@ package claudeform
 import (
 	"strings"
 
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // outcome is how one element of a call ended.
@@ -21,14 +22,14 @@ const hiddenObject = "[object Object]"
 // outcomes gives each element that is reported its own result. Cline reports
 // one for the whole call, and the SDK inside it one for each element; where the
 // two do not fit together, every element gets the whole.
-func (c *Call) outcomes(body wire.Object) []outcome {
+func (c *Call) outcomes(body rawjson.Object) []outcome {
 	t := c.event.Tool
 	ended := c.ended()
 	if len(ended) == 0 {
 		return nil
 	}
 	all := outcome{failed: t.Status.Failed(), text: t.Output, err: t.Error}
-	result := wire.Text(wire.Members(body.Get("postToolUse")).Get("result"))
+	result := rawjson.Text(rawjson.Members(body.Get("postToolUse")).Get("result"))
 	all.hidden = t.Output == "" && strings.HasPrefix(result, hiddenObject)
 	if strings.HasPrefix(all.text, hiddenObject) {
 		all.text, all.hidden = "", true
@@ -58,22 +59,22 @@ func headless(result string) string {
 }
 
 // operations reads the SDK's list of what a call did.
-func operations(body wire.Object, result string) []outcome {
-	raw := wire.Members(body.Get("tool_result")).Get("output")
+func operations(body rawjson.Object, result string) []outcome {
+	raw := rawjson.Members(body.Get("tool_result")).Get("output")
 	if raw == nil {
-		if inner := wire.Trim([]byte(result)); wire.ValidWithin(inner, maxEmbedded) {
+		if inner := rawjson.Trim([]byte(result)); rawjson.ValidWithin(inner, maxEmbedded) {
 			raw = inner
 		}
 	}
-	list, _ := wire.Elements(raw)
+	list, _ := rawjson.Elements(raw)
 	var all []outcome
 	for _, one := range list {
-		o := wire.Members(one)
+		o := rawjson.Members(one)
 		if o.Get("query") == nil {
 			return nil
 		}
-		r := outcome{text: operationText(o.Get("result")), err: wire.Text(o.Get("error"))}
-		success, said := wire.Bool(o.Get("success"))
+		r := outcome{text: operationText(o.Get("result")), err: rawjson.Text(o.Get("error"))}
+		success, said := rawjson.Bool(o.Get("success"))
 		r.failed = said && !success || !said && r.err != ""
 		if strings.HasPrefix(r.err, hiddenObject) {
 			r.err = ""
@@ -83,7 +84,7 @@ func operations(body wire.Object, result string) []outcome {
 		}
 		if r.failed {
 			rest := strings.TrimPrefix(r.text, "["+r.err+"]")
-			r.err = wire.Lines([]string{r.err, strings.TrimSpace(rest)})
+			r.err = hook.Lines([]string{r.err, strings.TrimSpace(rest)})
 		}
 		all = append(all, r)
 	}
@@ -95,26 +96,26 @@ func operationText(raw []byte) string {
 	if raw == nil {
 		return ""
 	}
-	if wire.IsString(raw) {
-		return wire.Unquote(raw)
+	if rawjson.IsString(raw) {
+		return rawjson.Unquote(raw)
 	}
-	list, _ := wire.Elements(raw)
+	list, _ := rawjson.Elements(raw)
 	var parts []string
 	for _, block := range list {
-		o := wire.Members(block)
+		o := rawjson.Members(block)
 		switch {
-		case wire.Text(o.Get("type")) == "text":
-			parts = append(parts, wire.Text(o.Get("text")))
-		case wire.Text(o.Get("type")) == "image":
+		case rawjson.Text(o.Get("type")) == "text":
+			parts = append(parts, rawjson.Text(o.Get("text")))
+		case rawjson.Text(o.Get("type")) == "image":
 			parts = append(parts, "[image]")
 		default:
-			return wire.Canonical(raw)
+			return rawjson.Canonical(raw)
 		}
 	}
 	if len(parts) > 0 {
-		return wire.Lines(parts)
+		return hook.Lines(parts)
 	}
-	return wire.Canonical(raw)
+	return rawjson.Canonical(raw)
 }
 
 // printed is what a command wrote, without what classic Cline says before it.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // A cancellation stops Cline's whole task, where Claude's model would read the
@@ -47,12 +47,12 @@ func (a *answering) softDenial(reason string) string {
 	reason = deniedBy + strings.ReplaceAll(cut(reason, maxReason), "\x00", "")
 	switch c.Tool {
 	case "run_commands":
-		return wire.Encode(object{{"commands", []any{softCommand(reason)}}})
+		return rawjson.Encode(object{{"commands", []any{softCommand(reason)}}})
 	case "read_files":
-		return wire.Encode(object{{"files", []any{object{{"path", softPath(reason)}}}}})
+		return rawjson.Encode(object{{"files", []any{object{{"path", softPath(reason)}}}}})
 	case "editor":
 		// A text to replace has to be read first.
-		return wire.Encode(object{{"path", softPath(reason)}, {"old_text", reason}, {"new_text", reason}})
+		return rawjson.Encode(object{{"path", softPath(reason)}, {"old_text", reason}, {"new_text", reason}})
 	}
 	a.note("a denied call of %s stops the task: there is no input with which it only says why", c.Tool)
 	return ""
