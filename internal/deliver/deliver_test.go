@@ -7,8 +7,8 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // TestARunThatAlwaysFailsHoldsUpItsSessionAlone asks what a pass makes of the

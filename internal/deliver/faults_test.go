@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/infinium"
-	"github.com/hookspan/hookspan/infinium/infiniumtest"
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/tests/infiniumtest"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // fate is what becomes of the run that meets a fault.

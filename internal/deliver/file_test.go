@@ -14,7 +14,7 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // childFile names the file that a copy of the test binary appends to.

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 func TestOTLPEncodings(t *testing.T) {

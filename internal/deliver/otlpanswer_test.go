@@ -14,8 +14,8 @@ import (
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/internal/outbound"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // partialOf is a partial success as protobuf.

@@ -15,15 +15,15 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
 // home is a home folder with copies of recorded files: folder by its place
 // below the home.
-func home(t *testing.T, files map[string]string) *llmusage.Finder {
+func home(t *testing.T, files map[string]string) *transcript.Finder {
 	t.Helper()
-	f := &llmusage.Finder{Home: t.TempDir(), GOOS: "linux", Now: func() time.Time { return at(1_000_000) }}
+	f := &transcript.Finder{Home: t.TempDir(), GOOS: "linux", Now: func() time.Time { return at(1_000_000) }}
 	for to, from := range files {
 		if err := os.CopyFS(filepath.Join(f.Home, filepath.FromSlash(to)), os.DirFS(from)); err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestClaudeIDsAreThoseOfHooks(t *testing.T) {
 			if err != nil || len(found) != 1 {
 				t.Fatalf("sessions %v, error %v", found, err)
 			}
-			tr, err := f.Claude(t.Context(), llmusage.ClaudeQuery{Session: found[0].Session, Path: found[0].Path})
+			tr, err := f.Claude(t.Context(), transcript.ClaudeQuery{Session: found[0].Session, Path: found[0].Path})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestClaudeIDsAreThoseOfHooks(t *testing.T) {
 }
 
 func claudeFiles(scenario string) string {
-	return filepath.Join("..", "llmusage", "testdata", "claude", scenario, "projects")
+	return filepath.Join("..", "transcript", "testdata", "claude", scenario, "projects")
 }
 
 // TestClineRunsAreThoseOfHooks imports recorded sessions of Cline: as many runs
@@ -146,7 +146,7 @@ func TestClineRunsAreThoseOfHooks(t *testing.T) {
 				kind = "sessions"
 			}
 			f := home(t, map[string]string{
-				".cline/data/" + kind + "/" + c.session: filepath.Join("..", "llmusage", "testdata", filepath.FromSlash(c.from)),
+				".cline/data/" + kind + "/" + c.session: filepath.Join("..", "transcript", "testdata", filepath.FromSlash(c.from)),
 			})
 			read := f.ClassicHistory
 			if c.dialect == DialectSDK {
@@ -186,7 +186,7 @@ func TestClineRunsAreThoseOfHooks(t *testing.T) {
 func TestRunsOfEditorsAreNamedByWhatWasTyped(t *testing.T) {
 	const session = "1795341600000_k3v9x"
 	f := home(t, map[string]string{
-		".cline/data/sessions/" + session: filepath.Join("..", "llmusage", "testdata", "sdk", "vscode-next", session),
+		".cline/data/sessions/" + session: filepath.Join("..", "transcript", "testdata", "sdk", "vscode-next", session),
 	})
 	tr, err := f.SDKHistory(t.Context(), session)
 	if err != nil {

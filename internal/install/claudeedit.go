@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 // emptied records what stood between the brackets of a container that was empty
@@ -30,21 +30,21 @@ type Change struct {
 // settingsEdit is a settings text under change.
 type settingsEdit struct {
 	text  []byte
-	style jsontext.Style
-	root  *jsontext.Node
+	style jsonedit.Style
+	root  *jsonedit.Node
 	empty emptied
 }
 
 // openSettings reads a settings text. It must be an object.
 func openSettings(text []byte, empty emptied) (*settingsEdit, error) {
-	root, err := jsontext.Parse(text)
+	root, err := jsonedit.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	if !root.Is(text, '{') {
 		return nil, fmt.Errorf("found %s, want an object", root.Kind(text))
 	}
-	e := &settingsEdit{text: text, style: jsontext.DetectStyle(text, root), root: root, empty: emptied{}}
+	e := &settingsEdit{text: text, style: jsonedit.DetectStyle(text, root), root: root, empty: emptied{}}
 	for k, v := range empty {
 		e.empty[k] = v
 	}
@@ -53,7 +53,7 @@ func openSettings(text []byte, empty emptied) (*settingsEdit, error) {
 
 // set takes a changed text. What this package writes is valid.
 func (e *settingsEdit) set(text []byte) error {
-	root, err := jsontext.Parse(text)
+	root, err := jsonedit.Parse(text)
 	if err != nil {
 		return fmt.Errorf("edit settings: %w", err)
 	}
@@ -78,8 +78,8 @@ func (e *settingsEdit) check() error {
 	return nil
 }
 
-func (e *settingsEdit) shapeError(name string, n *jsontext.Node, want string) error {
-	line, column := jsontext.Position(e.text, n.Start)
+func (e *settingsEdit) shapeError(name string, n *jsonedit.Node, want string) error {
+	line, column := jsonedit.Position(e.text, n.Start)
 	return fmt.Errorf("line %d, column %d: %s is %s, want %s", line, column, name, n.Kind(e.text), want)
 }
 
@@ -90,12 +90,12 @@ type found struct {
 	matcher string
 	// list is the event's array, group one of its elements, handlers the
 	// group's "hooks".
-	list, handlers   *jsontext.Node
+	list, handlers   *jsonedit.Node
 	group, at, index int
 }
 
 // node is the handler's own text.
-func (f found) node() *jsontext.Node { return f.handlers.Items[f.at].Value }
+func (f found) node() *jsonedit.Node { return f.handlers.Items[f.at].Value }
 
 // find lists the handlers of ours in the order of the text. What is not of the
 // shape that Claude Code reads holds none.
@@ -138,17 +138,17 @@ func (e *settingsEdit) find() []found {
 func (e *settingsEdit) drop(f found) error {
 	switch hooks := e.root.Get(hooksKey); {
 	case len(f.handlers.Items) > 1:
-		return e.set(jsontext.Cut(e.text, f.handlers, f.at))
+		return e.set(jsonedit.Cut(e.text, f.handlers, f.at))
 	case len(f.list.Items) > 1:
-		return e.set(jsontext.Cut(e.text, f.list, f.group))
+		return e.set(jsonedit.Cut(e.text, f.list, f.group))
 	case e.restorable(eventPath(f.event)):
 		return e.restore(f.list, eventPath(f.event))
 	case len(hooks.Items) > 1:
-		return e.set(jsontext.Cut(e.text, hooks, hooks.Member(f.event)))
+		return e.set(jsonedit.Cut(e.text, hooks, hooks.Member(f.event)))
 	case e.restorable(hooksKey):
 		return e.restore(hooks, hooksKey)
 	case len(e.root.Items) > 1 || !e.restorable(""):
-		return e.set(jsontext.Cut(e.text, e.root, e.root.Member(hooksKey)))
+		return e.set(jsonedit.Cut(e.text, e.root, e.root.Member(hooksKey)))
 	default:
 		return e.restore(e.root, "")
 	}
@@ -160,12 +160,12 @@ func (e *settingsEdit) restorable(path string) bool {
 }
 
 // restore empties a container and puts back the white space it had.
-func (e *settingsEdit) restore(c *jsontext.Node, path string) error {
-	return e.set(jsontext.Splice(e.text, c.Start+1, c.End-1, e.empty[path]))
+func (e *settingsEdit) restore(c *jsonedit.Node, path string) error {
+	return e.set(jsonedit.Splice(e.text, c.Start+1, c.End-1, e.empty[path]))
 }
 
 // note records that a container is empty.
-func (e *settingsEdit) note(path string, c *jsontext.Node) {
+func (e *settingsEdit) note(path string, c *jsonedit.Node) {
 	if len(c.Items) == 0 {
 		e.empty[path] = c.Inner(e.text)
 	}
@@ -279,13 +279,13 @@ func (e *settingsEdit) create(w wish, ev claudeEvent) error {
 	hooks := e.root.Get(hooksKey)
 	if hooks == nil {
 		e.note("", e.root)
-		all := jsontext.Object{{Key: ev.name, Value: jsontext.Array{w.group(ev)}}}
-		return e.set(e.style.AddMember(e.text, e.root, jsontext.Field{Key: hooksKey, Value: all}))
+		all := jsonedit.Object{{Key: ev.name, Value: jsonedit.Array{w.group(ev)}}}
+		return e.set(e.style.AddMember(e.text, e.root, jsonedit.Field{Key: hooksKey, Value: all}))
 	}
 	list := hooks.Get(ev.name)
 	if list == nil {
 		e.note(hooksKey, hooks)
-		return e.set(e.style.AddMember(e.text, hooks, jsontext.Field{Key: ev.name, Value: jsontext.Array{w.group(ev)}}))
+		return e.set(e.style.AddMember(e.text, hooks, jsonedit.Field{Key: ev.name, Value: jsonedit.Array{w.group(ev)}}))
 	}
 	e.note(eventPath(ev.name), list)
 	return e.set(e.style.AddElement(e.text, list, w.group(ev)))

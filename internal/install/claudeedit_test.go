@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 const testHook = "/opt/hookspan/claude-hook"
@@ -51,7 +51,7 @@ func uninstallText(t failer, text string, empty emptied) string {
 // decode reads a text with its numbers as they are spelled.
 func decode(t failer, text string) any {
 	t.Helper()
-	dec := json.NewDecoder(strings.NewReader(strings.TrimPrefix(text, jsontext.ByteOrderMark)))
+	dec := json.NewDecoder(strings.NewReader(strings.TrimPrefix(text, jsonedit.ByteOrderMark)))
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
@@ -106,7 +106,7 @@ func TestInstallIntoSettings(t *testing.T) {
 		"hooks not last":    "{\n  \"hooks\": {},\n  \"x\": 1\n}",
 		"hooks twice":       `{"hooks":{"Stop":[]},"a":1,"hooks":{}}`,
 		"escaped key":       `{"h\u006foks":{"St\u006fp":[]}}`,
-		"mark":              jsontext.ByteOrderMark + "{\n  \"a\": 1\n}\n",
+		"mark":              jsonedit.ByteOrderMark + "{\n  \"a\": 1\n}\n",
 		"odd groups":        `{"hooks":{"Stop":[1,null,"x",{"hooks":{}},{"hooks":[null,{"type":"command"}]}]}}`,
 	}
 	for name, text := range tests {
@@ -310,7 +310,7 @@ func oddValue(t *rapid.T, depth int) string {
 }
 
 func oddMember(t *rapid.T, key, value string) string {
-	return jsontext.Quote(key) + space(t) + ":" + space(t) + value
+	return jsonedit.Quote(key) + space(t) + ":" + space(t) + value
 }
 
 func oddContainer(t *rapid.T, open, end string, parts []string) string {
@@ -350,7 +350,7 @@ func oddSettings(t *rapid.T) string {
 		at := rapid.IntRange(0, len(members)).Draw(t, "at")
 		members = slices.Insert(members, at, oddMember(t, "hooks", oddContainer(t, "{", "}", events)))
 	}
-	mark := rapid.SampledFrom([]string{"", "", jsontext.ByteOrderMark}).Draw(t, "mark")
+	mark := rapid.SampledFrom([]string{"", "", jsonedit.ByteOrderMark}).Draw(t, "mark")
 	return mark + space(t) + oddContainer(t, "{", "}", members) + space(t)
 }
 

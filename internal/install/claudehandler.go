@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/internal/hookfile"
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 // claudeHook is the base name of the program by which a handler is known as
@@ -48,12 +48,12 @@ type handler struct {
 	// timeout is the timeout's text, empty without one.
 	timeout string
 	// extras are the other members, in their order.
-	extras jsontext.Object
+	extras jsonedit.Object
 }
 
 // parseHandler reads an element of a group's "hooks". It reports false for one
 // that starts no command.
-func parseHandler(text []byte, n *jsontext.Node) (handler, bool) {
+func parseHandler(text []byte, n *jsonedit.Node) (handler, bool) {
 	var h handler
 	if !n.Is(text, '{') {
 		return h, false
@@ -79,7 +79,7 @@ func parseHandler(text []byte, n *jsontext.Node) (handler, bool) {
 		case "timeout":
 			h.timeout = string(raw)
 		default:
-			h.extras = append(h.extras, jsontext.Field{Key: m.Key, Value: jsontext.Raw(raw)})
+			h.extras = append(h.extras, jsonedit.Field{Key: m.Key, Value: jsonedit.Raw(raw)})
 		}
 		if err != nil {
 			return h, false
@@ -168,7 +168,7 @@ func (w wish) has(ev claudeEvent) bool { return !w.known || w.version.has(ev.sin
 
 // render writes an event's handler. A timeout and other members that the user
 // has set go in again.
-func (w wish) render(ev claudeEvent, timeout string, extras jsontext.Object) jsontext.Object {
+func (w wish) render(ev claudeEvent, timeout string, extras jsonedit.Object) jsonedit.Object {
 	f := w.form
 	if f == formAny {
 		// A shell is what any version has; env by itself would be told nothing by
@@ -178,30 +178,30 @@ func (w wish) render(ev claudeEvent, timeout string, extras jsontext.Object) jso
 			f = formExec
 		}
 	}
-	o := jsontext.Object{{Key: "type", Value: "command"}}
+	o := jsonedit.Object{{Key: "type", Value: "command"}}
 	switch {
 	case f == formExec && w.guarded:
-		o = append(o, jsontext.Field{Key: "command", Value: envProgram}, jsontext.Field{Key: "args", Value: w.guardedArgs(ev)})
+		o = append(o, jsonedit.Field{Key: "command", Value: envProgram}, jsonedit.Field{Key: "args", Value: w.guardedArgs(ev)})
 	case f == formExec:
-		o = append(o, jsontext.Field{Key: "command", Value: w.binary}, jsontext.Field{Key: "args", Value: jsontext.Array{ev.name}})
+		o = append(o, jsonedit.Field{Key: "command", Value: w.binary}, jsonedit.Field{Key: "args", Value: jsonedit.Array{ev.name}})
 	case w.guarded:
-		o = append(o, jsontext.Field{Key: "command", Value: strings.Join(guards(), " ") + " exec " + quoteShell(w.binary) + " " + ev.name})
+		o = append(o, jsonedit.Field{Key: "command", Value: strings.Join(guards(), " ") + " exec " + quoteShell(w.binary) + " " + ev.name})
 	default:
-		o = append(o, jsontext.Field{Key: "command", Value: quoteShell(w.binary) + " " + ev.name})
+		o = append(o, jsonedit.Field{Key: "command", Value: quoteShell(w.binary) + " " + ev.name})
 	}
 	if timeout == "" {
-		o = append(o, jsontext.Field{Key: "timeout", Value: claudeTimeout})
+		o = append(o, jsonedit.Field{Key: "timeout", Value: claudeTimeout})
 	} else {
-		o = append(o, jsontext.Field{Key: "timeout", Value: jsontext.Raw(timeout)})
+		o = append(o, jsonedit.Field{Key: "timeout", Value: jsonedit.Raw(timeout)})
 	}
 	if ev.async {
-		o = append(o, jsontext.Field{Key: "async", Value: true})
+		o = append(o, jsonedit.Field{Key: "async", Value: true})
 	}
 	return append(o, extras...)
 }
 
-func (w wish) guardedArgs(ev claudeEvent) jsontext.Array {
-	var a jsontext.Array
+func (w wish) guardedArgs(ev claudeEvent) jsonedit.Array {
+	var a jsonedit.Array
 	for _, g := range guards() {
 		a = append(a, g)
 	}
@@ -209,8 +209,8 @@ func (w wish) guardedArgs(ev claudeEvent) jsontext.Array {
 }
 
 // group writes what stands in an event's list.
-func (w wish) group(ev claudeEvent) jsontext.Object {
-	return jsontext.Object{{Key: "hooks", Value: jsontext.Array{w.render(ev, "", nil)}}}
+func (w wish) group(ev claudeEvent) jsonedit.Object {
+	return jsonedit.Object{{Key: "hooks", Value: jsonedit.Array{w.render(ev, "", nil)}}}
 }
 
 // judge says how a handler of ours stands under an event, and what is not as it
@@ -244,7 +244,7 @@ func (w wish) judge(h handler, event, matcher string) (State, string) {
 	return StateOurs, ""
 }
 
-func keys(o jsontext.Object) string {
+func keys(o jsonedit.Object) string {
 	names := make([]string, len(o))
 	for i, f := range o {
 		names[i] = f.Key

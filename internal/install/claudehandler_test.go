@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 func TestWhoseHandlerItIs(t *testing.T) {
@@ -33,7 +33,7 @@ func TestWhoseHandlerItIs(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			root, err := jsontext.Parse([]byte(tt.text))
+			root, err := jsonedit.Parse([]byte(tt.text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestWhoseHandlerItIs(t *testing.T) {
 		`{"type":"command","command":""}`, `{"type":"command","command":7}`, `{"type":"command","command":"claude-hook","args":"Stop"}`,
 		`{"type":"command","command":"claude-hook","async":"yes"}`,
 	} {
-		root, err := jsontext.Parse([]byte(text))
+		root, err := jsonedit.Parse([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,19 +63,19 @@ func TestWhoseHandlerItIs(t *testing.T) {
 
 func TestFormOfAHandler(t *testing.T) {
 	const simple, hard = "/opt/hookspan-1.0/bin/claude-hook", "/home/it's me/claude-hook"
-	bare := func(path string) jsontext.Object {
-		return jsontext.Object{{Key: "type", Value: "command"}, {Key: "command", Value: path}, {Key: "args", Value: jsontext.Array{"Stop"}}, {Key: "timeout", Value: 10}}
+	bare := func(path string) jsonedit.Object {
+		return jsonedit.Object{{Key: "type", Value: "command"}, {Key: "command", Value: path}, {Key: "args", Value: jsonedit.Array{"Stop"}}, {Key: "timeout", Value: 10}}
 	}
-	exec := func(path string) jsontext.Object {
-		return jsontext.Object{{Key: "type", Value: "command"}, {Key: "command", Value: "/usr/bin/env"}, {Key: "args", Value: jsontext.Array{"GOMEMLIMIT=", "GODEBUG=", path, "Stop"}}, {Key: "timeout", Value: 10}}
+	exec := func(path string) jsonedit.Object {
+		return jsonedit.Object{{Key: "type", Value: "command"}, {Key: "command", Value: "/usr/bin/env"}, {Key: "args", Value: jsonedit.Array{"GOMEMLIMIT=", "GODEBUG=", path, "Stop"}}, {Key: "timeout", Value: 10}}
 	}
-	shell := func(line string) jsontext.Object {
-		return jsontext.Object{{Key: "type", Value: "command"}, {Key: "command", Value: line}, {Key: "timeout", Value: 10}}
+	shell := func(line string) jsonedit.Object {
+		return jsonedit.Object{{Key: "type", Value: "command"}, {Key: "command", Value: line}, {Key: "timeout", Value: 10}}
 	}
 	const onWindows, plainWindows = `C:\hookspan\claude-hook.exe`, `C:/hookspan/claude-hook.exe`
 	tests := map[string]struct {
 		goos, binary, version string
-		want                  jsontext.Object
+		want                  jsonedit.Object
 	}{
 		"new":                       {"linux", simple, "2.1.139", exec(simple)},
 		"new, odd path":             {"darwin", hard, "2.1.329", exec(hard)},
@@ -98,7 +98,7 @@ func TestFormOfAHandler(t *testing.T) {
 		})
 	}
 	got := newWish("linux", simple, version{2, 1, 329}, true, false).render(claudeEvent{name: "Stop", async: true}, "", nil)
-	if diff := cmp.Diff(append(exec(simple), jsontext.Field{Key: "async", Value: true}), got); diff != "" {
+	if diff := cmp.Diff(append(exec(simple), jsonedit.Field{Key: "async", Value: true}), got); diff != "" {
 		t.Errorf("in the background (-want +got):\n%s", diff)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -164,7 +164,7 @@ func long(text []byte) bool {
 
 func pretty(text []byte) []byte {
 	var b bytes.Buffer
-	if json.Indent(&b, bytes.TrimPrefix(text, []byte(jsontext.ByteOrderMark)), "", "  ") != nil {
+	if json.Indent(&b, bytes.TrimPrefix(text, []byte(jsonedit.ByteOrderMark)), "", "  ") != nil {
 		return text
 	}
 	return b.Bytes()

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 // ClaudeManagedDir is the folder in which an organisation's settings for Claude
@@ -39,7 +39,7 @@ func readSwitches(path string) claudeSwitches {
 		return out
 	}
 	var raw map[string]json.RawMessage
-	if json.Unmarshal(bytes.TrimPrefix(f.data, []byte(jsontext.ByteOrderMark)), &raw) != nil {
+	if json.Unmarshal(bytes.TrimPrefix(f.data, []byte(jsonedit.ByteOrderMark)), &raw) != nil {
 		return out
 	}
 	// Each by itself: one of a wrong type must not hide the others.

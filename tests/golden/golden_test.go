@@ -25,7 +25,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -33,7 +33,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 const (
 	payloads = "../../hook/cline/testdata"
-	storage  = "../../internal/llmusage/testdata"
+	storage  = "../../internal/transcript/testdata"
 )
 
 // session is a recorded session and the host's files that belong to it.
@@ -114,12 +114,12 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 		return nil
 	}
 	home := t.TempDir()
-	f := &llmusage.Finder{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
+	f := &transcript.Finder{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
 	if s.claude {
 		if err := os.CopyFS(filepath.Join(home, ".claude"), os.DirFS(filepath.Join(storage, s.store))); err != nil {
 			t.Fatal(err)
 		}
-		tr, err := f.Claude(context.Background(), llmusage.ClaudeQuery{Session: id})
+		tr, err := f.Claude(context.Background(), transcript.ClaudeQuery{Session: id})
 		if err != nil {
 			t.Fatalf("transcript of %s: %v", s.dir, err)
 		}
