@@ -69,13 +69,15 @@ func (s *Store) Remove(ctx context.Context, traceID string) error {
 	return nil
 }
 
+// oldTraces selects what Prune removes at once.
+const oldTraces = `SELECT id FROM traces WHERE max(ended, stored) < ? ORDER BY max(ended, stored) LIMIT ?`
+
 func (s *Store) pruneSome(ctx context.Context, before int64) (int, error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
 	defer rollback(tx)
-	const old = `SELECT id FROM traces WHERE max(ended, stored) < ? ORDER BY max(ended, stored) LIMIT ?`
 	now := s.now()
 	var removed int64
 	for _, step := range []struct {
@@ -85,10 +87,10 @@ func (s *Store) pruneSome(ctx context.Context, before int64) (int, error) {
 		{`DELETE FROM removed WHERE removed < ?`, []any{column(otlp.UnixNano(now.Add(-keepRemoved)))}},
 		{`INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed)
 			SELECT s.span_id, t.trace_id, t.host, t.session, t.directory, s.started, s.ended, ?
-			FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.id IN (` + old + `)`,
+			FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.id IN (` + oldTraces + `)`,
 			[]any{column(otlp.UnixNano(now)), before, pruneBatch}},
-		{`DELETE FROM spans WHERE trace IN (` + old + `)`, []any{before, pruneBatch}},
-		{`DELETE FROM traces WHERE id IN (` + old + `)`, []any{before, pruneBatch}},
+		{`DELETE FROM spans WHERE trace IN (` + oldTraces + `)`, []any{before, pruneBatch}},
+		{`DELETE FROM traces WHERE id IN (` + oldTraces + `)`, []any{before, pruneBatch}},
 	} {
 		res, err := tx.ExecContext(ctx, step.query, step.args...)
 		if err != nil {
