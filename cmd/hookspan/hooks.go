@@ -16,11 +16,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -315,8 +315,8 @@ func (a *app) callsOf(tool, dir string) ([]hookrun.Event, error) {
 		if err != nil {
 			return err
 		}
-		call, err := claudeform.FromCline(hook.Raw{Payload: payload, Event: p.Event.HookFile(), StoredAt: p.Now, Cwd: dir},
-			claudeform.Context{Home: a.home, GOOS: a.goos})
+		call, err := translate.FromCline(hook.Raw{Payload: payload, Event: p.Event.HookFile(), StoredAt: p.Now, Cwd: dir},
+			translate.Context{Home: a.home, GOOS: a.goos})
 		if err != nil {
 			return err
 		}
@@ -358,7 +358,7 @@ func (a *app) hintUnknown(tool string) {
 }
 
 // runEvents are a call's events as hookrun takes them.
-func runEvents(c *claudeform.Call) []hookrun.Event {
+func runEvents(c *translate.Call) []hookrun.Event {
 	out := make([]hookrun.Event, len(c.Events))
 	for i, e := range c.Events {
 		out[i] = hookrun.Event{Name: e.Name, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload}

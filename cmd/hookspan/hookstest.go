@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -213,7 +213,7 @@ func (a *app) recordedPayload(cmd *cobra.Command, f hooksTestFlags, dir string) 
 
 // tryHooks runs the hooks for an event and shows all of it.
 func (a *app) tryHooks(ctx context.Context, raw hook.Raw, dryRun, debug bool) error {
-	call, err := claudeform.FromCline(raw, claudeform.Context{Home: a.home, GOOS: a.goos})
+	call, err := translate.FromCline(raw, translate.Context{Home: a.home, GOOS: a.goos})
 	if err != nil {
 		return hinted{fmt.Errorf("the payload cannot be read: %w", err), "want the JSON object that Cline gives its hooks"}
 	}

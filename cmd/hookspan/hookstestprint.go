@@ -10,12 +10,12 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -37,7 +37,7 @@ func (p hookPrinter) printf(format string, args ...any) {
 }
 
 // event shows what Cline reports, and what it is for hooks.
-func (p hookPrinter) event(raw hook.Raw, c *claudeform.Call) {
+func (p hookPrinter) event(raw hook.Raw, c *translate.Call) {
 	what := c.Name
 	if c.Tool != "" {
 		what += " of " + c.Tool
@@ -72,7 +72,7 @@ func dialectText(d string) string {
 }
 
 // choice shows which hooks the event starts, and why.
-func (p hookPrinter) choice(sources clinehooks.Sources, matches []hookrun.Match, c *claudeform.Call) {
+func (p hookPrinter) choice(sources clinehooks.Sources, matches []hookrun.Match, c *translate.Call) {
 	p.printf("\nhooks\n")
 	if len(sources) == 0 {
 		p.printf("  there is no hooks.json\n")

@@ -2,9 +2,10 @@ package jsonedit
 
 import (
 	"bytes"
-	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // Style is how a JSON text is laid out.
@@ -150,11 +151,4 @@ func (st Style) enclose(open string, parts []string, end, indent string) string 
 }
 
 // Quote writes a string as JSON.stringify does.
-func Quote(s string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	// A string always encodes.
-	_ = enc.Encode(s)
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func Quote(s string) string { return rawjson.Encode(s) }

@@ -242,8 +242,8 @@ func fitsLabels(want, host string) bool {
 	return true
 }
 
-// wildcard reports whether text is what the pattern says, where * is any run of
-// characters and \* a star.
+// wildcard matches a text with a pattern in which * is any number of characters
+// and \* is a star.
 func wildcard(pattern, text string) bool {
-	return globText(compileGlob(pattern), text)
+	return compileGlob(pattern).match(text)
 }

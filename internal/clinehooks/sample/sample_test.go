@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claudeform"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
@@ -35,9 +35,9 @@ func made(t *testing.T, event string, p Payload) hook.Raw {
 	return hook.Raw{Payload: payload, Event: p.Event.HookFile(), StoredAt: p.Now, Cwd: p.Root}
 }
 
-func translated(t *testing.T, raw hook.Raw) *claudeform.Call {
+func translated(t *testing.T, raw hook.Raw) *translate.Call {
 	t.Helper()
-	call, err := claudeform.FromCline(raw, claudeform.Context{Home: t.TempDir(), GOOS: "linux"})
+	call, err := translate.FromCline(raw, translate.Context{Home: t.TempDir(), GOOS: "linux"})
 	if err != nil {
 		t.Fatalf("%v: %s", err, raw.Payload)
 	}
