@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"database/sql"
 	"encoding/json"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -95,15 +95,11 @@ func (t Trace) MarshalJSON() ([]byte, error) {
 
 func (s *Summary) marshal(resourceSpans json.RawMessage) ([]byte, error) {
 	type plain Summary // without MarshalJSON
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	err := e.Encode(struct {
+	return rawjson.Marshal(struct {
 		plain
 		DurationMS    int64           `json:"durationMs"`
 		ResourceSpans json.RawMessage `json:"resourceSpans,omitempty"`
 	}{plain(*s), s.Duration().Milliseconds(), resourceSpans})
-	return out.Bytes(), err
 }
 
 // Role is what a span stands for. The numbers are stored.
