@@ -88,7 +88,7 @@ type answering struct {
 	contexts []string
 	notes    []string
 	pending  []string
-	updates  map[int]map[string]any // by element
+	updates  map[int]map[string]any // by operation
 }
 
 // Answer makes Cline's reply of the verdicts, one for each of the call's events.
@@ -183,7 +183,7 @@ func (a *answering) before(ev Event, v claude.Verdict) {
 		return
 	}
 	if rawjson.Canonical(v.UpdatedInput) != rawjson.Canonical(ev.Input) {
-		a.updates[ev.element] = m
+		a.updates[ev.operation] = m
 	}
 }
 
@@ -275,23 +275,23 @@ func (a *answering) rest() Answer { return Answer{Pending: a.pending, Notes: a.n
 // override is the call's input with what hooks changed in it.
 func (a *answering) override() (string, error) {
 	c := a.call
-	values := make([]any, len(c.call.elements))
-	for i, el := range c.call.elements {
-		values[i] = el.value
+	values := make([]any, len(c.call.operations))
+	for i, op := range c.call.operations {
+		values[i] = op.value
 	}
 	before := slices.Clone(values)
 	var faults []string
-	for i, el := range c.call.elements {
+	for i, op := range c.call.operations {
 		updated, ok := a.updates[i]
 		if !ok {
 			continue
 		}
 		why := "only the SDK's Cline takes one"
 		if c.Dialect == dialectSDK {
-			if el.back == nil {
+			if op.back == nil {
 				why = "it has no like in Cline"
 			} else {
-				value, notes, err := el.back(updated)
+				value, notes, err := op.back(op.input, updated)
 				if err == nil {
 					values[i] = value
 					for _, n := range notes {
@@ -302,14 +302,14 @@ func (a *answering) override() (string, error) {
 				why = err.Error()
 			}
 		}
-		if differ, same := el.unchanged(updated); same && c.Dialect != dialectSDK {
+		if differ, same := op.unchanged(updated); same && c.Dialect != dialectSDK {
 			if len(differ) > 0 {
-				a.note("a hook changed %s of %s, which this Cline cannot take; the call is the same otherwise, and runs", strings.Join(differ, ", "), el.tool)
+				a.note("a hook changed %s of %s, which this Cline cannot take; the call is the same otherwise, and runs", strings.Join(differ, ", "), op.tool)
 			}
 			continue
 		}
 		faults = append(faults, fmt.Sprintf("a hook changed the input of %s, which this Cline cannot take (%s); use this input instead: %s",
-			el.tool, why, rawjson.Encode(updated)))
+			op.tool, why, rawjson.Encode(updated)))
 	}
 	if len(faults) > 0 {
 		return "", fmt.Errorf("%s", joined(faults))

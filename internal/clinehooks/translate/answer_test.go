@@ -79,7 +79,7 @@ func TestAnswers(t *testing.T) {
 			Reply: override(`{"commands":["la","rm x"]}`), Notes: []string{`a hook changed "description" of Bash, for which Cline has no parameter`},
 		}},
 		{"context", classic, Options{}, []v{{Context: []string{"a", " ", "b"}}}, Answer{Reply: context("a\n\nb")}},
-		{"context, sdk, once for all elements", sdk, Options{}, []v{{Context: []string{"a"}}, {Context: []string{"a", "b"}}}, Answer{Reply: context("a\n\nb")}},
+		{"context, sdk, once for all operations", sdk, Options{}, []v{{Context: []string{"a"}}, {Context: []string{"a", "b"}}}, Answer{Reply: context("a\n\nb")}},
 		{"stop", classic, Options{}, []v{{Stop: true, StopReason: "enough"}}, Answer{Reply: cancel("enough")}},
 		{"stop, sdk, even softly", sdk, Options{SoftDeny: true}, []v{{Stop: true, StopReason: "enough"}, {Decision: claude.Deny, Reason: "no"}}, Answer{Reply: cancel("enough\nno")}},
 		{"block after the tool", post(t, "classic"), Options{}, []v{{Decision: claude.Block, Reason: "lint"}}, Answer{Reply: context("lint")}},

@@ -37,7 +37,7 @@ type Event struct {
 	// Payload is the JSON object a hook gets on its standard input.
 	Payload []byte
 
-	element int // which element of the call's input it stands for
+	operation int // which operation of the call's input it stands for
 }
 
 // Call is one Cline event in Claude's form.
@@ -58,7 +58,7 @@ type Call struct {
 
 	event   hook.Event // the event itself
 	goos    string
-	call    whole     // the tool call taken apart
+	call    toolCall  // the tool call taken apart
 	results []outcome // one for each of Events, at the end of a call
 }
 

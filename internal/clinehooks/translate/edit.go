@@ -1,6 +1,9 @@
 package translate
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // lineParams are parameters of Cline's editor that Claude's Edit has none of.
 // They say where, so hooks see them and may leave them out.
@@ -11,11 +14,11 @@ var newText = []string{"new_text", "text", "content", "replacement"}
 
 // editor is a Write where it gives a file its content, an Edit where it changes
 // a part of one.
-func (p place) editor(params map[string]any) element {
+func (p place) editor(params map[string]any) operation {
 	_, replaces := pick(params, "old_text")
 	_, places := pick(params, lineParams[:3]...)
 	if replaces == "" && places == "" {
-		return p.element(form{tool: toolWrite, params: []param{
+		return p.operation(form{tool: toolWrite, params: []param{
 			{claude: "file_path", cline: pathNames, kind: asPath, required: true},
 			{claude: "content", cline: newText, required: true},
 		}}, params)
@@ -35,20 +38,14 @@ func (p place) editor(params map[string]any) element {
 			f.params = append(f.params, param{claude: name, cline: []string{name}, kind: asIs, sticky: true})
 		}
 	}
-	el := p.element(f, params)
+	op := p.operation(f, params)
 	if replaces != "" {
-		return el
+		return op
 	}
 	// Claude's Edit always has an old text.
-	el.input = append(el.input[:1:1], append(object{{"old_string", ""}}, el.input[1:]...)...)
-	forward := el.input
-	f.fixed = append(f.fixed, field{"old_string", ""})
-	el.added = f.fixed
-	el.back = func(updated map[string]any) (any, []string, error) {
-		out, notes, err := f.back(params, forward, updated)
-		return out, notes, err
-	}
-	return el
+	op.input = slices.Insert(op.input, 1, field{"old_string", ""})
+	op.added = append(op.added, field{"old_string", ""})
+	return op
 }
 
 // replaceAll says how often Claude's Edit replaces. Cline's tools replace once.
@@ -58,39 +55,39 @@ var replaceAll = []string{"replace_all"}
 type change struct{ from, to string }
 
 // edit is a change in Claude's form.
-func (p place) edit(file string, c change) element {
-	el := element{tool: toolEdit, added: object{{"replace_all", false}}, indifferent: replaceAll}
+func (p place) edit(file string, c change) operation {
+	op := operation{tool: toolEdit, added: object{{"replace_all", false}}, indifferent: replaceAll}
 	if file != "" {
-		el.input = object{{"file_path", p.abs(file)}}
+		op.input = object{{"file_path", p.abs(file)}}
 	}
-	el.input = append(el.input, object{{"old_string", c.from}, {"new_string", c.to}, {"replace_all", false}}...)
-	return el
+	op.input = append(op.input, object{{"old_string", c.from}, {"new_string", c.to}, {"replace_all", false}}...)
+	return op
 }
 
 // replaceInFile is one Edit for each block of a diff. One MultiEdit would be
 // closer, but Claude has no such tool any more and configurations name Edit.
-func (p place) replaceInFile(params map[string]any) whole {
+func (p place) replaceInFile(params map[string]any) toolCall {
 	name, _ := pick(params, pathNames...)
 	diff, _ := pick(params, "diff")
 	blocks, ok := searchReplace(text(diff))
 	if !ok {
 		blocks = []change{{to: text(diff)}}
 	}
-	w := whole{perFile: true, build: func([]any) any { return nil }}
+	w := toolCall{perFile: true, build: func([]any) any { return nil }}
 	for _, b := range blocks {
-		w.elements = append(w.elements, p.edit(text(name), b))
+		w.operations = append(w.operations, p.edit(text(name), b))
 	}
-	severalBlocks(w.elements)
+	severalBlocks(w.operations)
 	return w
 }
 
 // severalBlocks gives the edits of a file that has more than one the name that
 // Claude once had for it.
-func severalBlocks(all []element) {
+func severalBlocks(all []operation) {
 	count := make(map[string]int)
-	for _, el := range all {
-		if el.tool == toolEdit {
-			count[el.input.str("file_path")]++
+	for _, op := range all {
+		if op.tool == toolEdit {
+			count[op.input.str("file_path")]++
 		}
 	}
 	for i := range all {
@@ -144,19 +141,19 @@ func marks(line string, c, old byte, word string) bool {
 
 // oneFile joins the changes of a file into the one event that its end is.
 // Formatters run once for it, and what looks for a text finds it in new_string.
-func oneFile(all []element) element {
+func oneFile(all []operation) operation {
 	first := all[0]
 	if len(all) == 1 || first.tool != toolEdit {
 		return first
 	}
 	var from, to []string
 	edits := make([]any, 0, len(all))
-	for _, el := range all {
-		c := change{el.input.str("old_string"), el.input.str("new_string")}
+	for _, op := range all {
+		c := change{op.input.str("old_string"), op.input.str("new_string")}
 		from, to = append(from, c.from), append(to, c.to)
 		edits = append(edits, object{{"old_string", c.from}, {"new_string", c.to}, {"replace_all", false}})
 	}
-	out := element{tool: toolEdit, aliases: first.aliases}
+	out := operation{tool: toolEdit, aliases: first.aliases}
 	if name, ok := first.input.get("file_path"); ok {
 		out.input = object{{"file_path", name}}
 	}

@@ -37,7 +37,7 @@ func TestReplaceInFile(t *testing.T) {
 		{"marks with an angle", "------- SEARCH>\nold\n=======\nnew\n+++++++ REPLACE>\n", []string{alone + edit("old", "new")}},
 		{"short marks and CRLF", "--- SEARCH\r\nold\r\n===\r\nnew\r\n+++ REPLACE\r\n", []string{alone + edit("old", "new")}},
 		{"two blocks", "------- SEARCH\na\nb\n=======\nc\n+++++++ REPLACE\n\n------- SEARCH\nd\n=======\n+++++++ REPLACE\n", []string{among + edit(`a\nb`, "c"), among + edit("d", "")}},
-		{"whole file", "------- SEARCH\n=======\nnew\n+++++++ REPLACE", []string{alone + edit("", "new")}},
+		{"toolCall file", "------- SEARCH\n=======\nnew\n+++++++ REPLACE", []string{alone + edit("", "new")}},
 		{"mark inside a text", "------- SEARCH\n------- x\n=======\na == b\n+++++++ REPLACE", []string{alone + edit("------- x", "a == b")}},
 		{"no end", "------- SEARCH\nold\n=======\nnew\n", []string{alone + edit("", `------- SEARCH\nold\n=======\nnew\n`)}},
 		{"something outside", "x\n------- SEARCH\nold\n=======\nnew\n+++++++ REPLACE", []string{alone + edit("", `x\n------- SEARCH\nold\n=======\nnew\n+++++++ REPLACE`)}},

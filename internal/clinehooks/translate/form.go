@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// element is one thing that a call does, in Claude's form.
-type element struct {
+// operation is one thing that a call does, in Claude's form.
+type operation struct {
 	tool    string
 	aliases []string
 	// twin is the tool's name in Cline's other dialects where twinOf does not
 	// know it.
 	twin  string
 	input object
-	// value is the element as Cline has it, back the value for another input in
+	// value is the operation as Cline has it, back the value for another input in
 	// Claude's form. back is nil where Cline has no way to say it.
 	value any
-	back  func(updated map[string]any) (value any, notes []string, err error)
+	back  func(forward object, updated map[string]any) (value any, notes []string, err error)
 	// added are members of the input that Cline's call does not have, and
 	// indifferent those that say how Claude Code carries the call out rather than
 	// what it does.
@@ -29,15 +29,15 @@ type element struct {
 
 // unchanged reports whether another input in Claude's form is the same call for
 // Cline, and which indifferent members differ.
-func (el element) unchanged(updated map[string]any) (differ []string, ok bool) {
+func (op operation) unchanged(updated map[string]any) (differ []string, ok bool) {
 	rest := maps.Clone(updated)
-	for _, f := range el.added {
+	for _, f := range op.added {
 		if _, given := rest[f.key]; !given {
 			rest[f.key] = f.value
 		}
 	}
-	for _, key := range el.indifferent {
-		before, had := el.input.get(key)
+	for _, key := range op.indifferent {
+		before, had := op.input.get(key)
 		now, given := rest[key]
 		if had != given || had && !equal(before, now) {
 			differ = append(differ, key)
@@ -46,14 +46,14 @@ func (el element) unchanged(updated map[string]any) (differ []string, ok bool) {
 			rest[key] = before
 		}
 	}
-	if equal(el.input, rest) {
+	if equal(op.input, rest) {
 		return differ, true
 	}
-	if el.back == nil {
+	if op.back == nil {
 		return nil, false
 	}
-	value, _, err := el.back(rest)
-	return differ, err == nil && equal(value, el.value)
+	value, _, err := op.back(op.input, rest)
+	return differ, err == nil && equal(value, op.value)
 }
 
 // kind says how a parameter's value differs between the two.
@@ -90,30 +90,28 @@ type form struct {
 	// harmless are members of Claude's that a hook may change without an effect
 	// on what the call does.
 	harmless []string
-	// indifferent are as in element.
+	// indifferent are as in operation.
 	indifferent []string
 }
 
 // errNoPlace says that Cline has no parameter for what a hook asks for.
 var errNoPlace = errors.New("cline has no parameter for it")
 
-// element reads a tool's parameters by its form.
-func (p place) element(f form, raw map[string]any) element {
-	el := element{tool: f.tool, aliases: f.aliases, value: raw, added: f.fixed, indifferent: f.indifferent}
+// operation reads a tool's parameters by its form.
+func (p place) operation(f form, raw map[string]any) operation {
+	op := operation{tool: f.tool, aliases: f.aliases, value: raw, added: f.fixed, indifferent: f.indifferent}
 	for _, pa := range f.params {
 		v, _ := pick(raw, pa.cline...)
 		if v == nil {
 			continue
 		}
-		el.input = append(el.input, field{pa.claude, p.forward(pa.kind, v)})
+		op.input = append(op.input, field{pa.claude, p.forward(pa.kind, v)})
 	}
-	el.input = append(el.input, f.fixed...)
-	forward := el.input
-	el.back = func(updated map[string]any) (any, []string, error) {
-		out, notes, err := f.back(raw, forward, updated)
-		return out, notes, err
+	op.input = append(op.input, f.fixed...)
+	op.back = func(forward object, updated map[string]any) (any, []string, error) {
+		return f.back(raw, forward, updated)
 	}
-	return el
+	return op
 }
 
 func (p place) forward(k kind, v any) any {
@@ -136,7 +134,7 @@ func (p place) forward(k kind, v any) any {
 
 // back gives Cline's parameters for an input in Claude's form. What the hook
 // left as it was stays as Cline wrote it, to the letter.
-func (f form) back(raw map[string]any, forward object, updated map[string]any) (map[string]any, []string, error) {
+func (f form) back(raw map[string]any, forward object, updated map[string]any) (any, []string, error) {
 	out := maps.Clone(raw)
 	if out == nil {
 		out = map[string]any{}
@@ -201,10 +199,10 @@ func (pa param) reverse(v any) (any, error) {
 	return v, nil
 }
 
-// whole is a call's elements and how its whole input is made of their values.
-type whole struct {
-	elements []element
-	build    func(values []any) any
+// whole is a call's operations and how its whole input is made of their values.
+type toolCall struct {
+	operations []operation
+	build      func(values []any) any
 	// perFile tells that the end of the call is one event for each file.
 	perFile bool
 	// unknown tells that the tool stands in no table.
@@ -212,18 +210,18 @@ type whole struct {
 }
 
 // one is the whole of a call that does one thing.
-func one(el element) whole {
-	return whole{elements: []element{el}, build: func(values []any) any { return values[0] }}
+func one(op operation) toolCall {
+	return toolCall{operations: []operation{op}, build: func(values []any) any { return values[0] }}
 }
 
-// same is an element whose input is the same for both.
-func same(tool string, input map[string]any) element {
+// same is an operation whose input is the same for both.
+func same(tool string, input map[string]any) operation {
 	kept, hasProgress := input[taskProgress]
 	shown := maps.Clone(input)
 	delete(shown, taskProgress)
-	return element{
+	return operation{
 		tool: tool, input: sorted(shown), value: input,
-		back: func(updated map[string]any) (any, []string, error) {
+		back: func(_ object, updated map[string]any) (any, []string, error) {
 			out := maps.Clone(updated)
 			if hasProgress {
 				out[taskProgress] = kept

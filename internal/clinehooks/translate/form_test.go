@@ -91,21 +91,21 @@ func canonical(c *Call) []string {
 }
 
 // An input that a hook gives back as it got it makes the same call, even where
-// another element was changed.
+// another operation was changed.
 func TestAnInputGivenBackMeansTheSame(t *testing.T) {
 	for _, tt := range reversible {
 		t.Run(tt.tool+" "+tt.in, func(t *testing.T) {
 			c := call(t, pre(t, "sdk", tt.tool, tt.in), here)
-			values := make([]any, len(c.call.elements))
-			for i, el := range c.call.elements {
-				values[i] = el.value
-				if el.back == nil {
+			values := make([]any, len(c.call.operations))
+			for i, op := range c.call.operations {
+				values[i] = op.value
+				if op.back == nil {
 					continue
 				}
 				own, _ := parsed(string(c.Events[i].Input)).(map[string]any)
-				v, notes, err := el.back(own)
+				v, notes, err := op.back(op.input, own)
 				if err != nil || len(notes) > 0 {
-					t.Fatalf("element %d: %v, notes %q", i, err, notes)
+					t.Fatalf("operation %d: %v, notes %q", i, err, notes)
 				}
 				values[i] = v
 			}
@@ -132,9 +132,9 @@ func TestAnInputThatAHookChanges(t *testing.T) {
 						t.Fatal(err)
 					}
 					if _, had := in[member]; !had && c.Events[0].Tool != toolRead && ev.Tool != toolSkill && !strings.HasPrefix(ev.Tool, "mcp__") && !c.Unknown {
-						continue // a member of another element
+						continue // a member of another operation
 					}
-					if c.call.elements[i].back == nil {
+					if c.call.operations[i].back == nil {
 						continue // a file that is deleted or moved
 					}
 					tried[member], in[member] = true, value
@@ -169,7 +169,7 @@ func movedAlong(want []string, i int, in map[string]any) []string {
 	return want
 }
 
-// verdicts change the input of one element.
+// verdicts change the input of one operation.
 func verdicts(i int, in map[string]any) []claude.Verdict {
 	vs := make([]claude.Verdict, i+1)
 	vs[i].UpdatedInput = json.RawMessage(rawjson.Encode(in))

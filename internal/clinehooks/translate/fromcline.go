@@ -85,8 +85,8 @@ func (c *Call) translate(body rawjson.Object, ctx Context) {
 	switch ev.Kind {
 	case hook.KindToolStart:
 		c.takeApart(ctx)
-		for i, el := range c.call.elements {
-			c.tool(ctx, preToolUse, el, i, c.toolUseID(i))
+		for i, op := range c.call.operations {
+			c.tool(ctx, preToolUse, op, i, c.toolUseID(i))
 		}
 	case hook.KindToolEnd:
 		c.takeApart(ctx)
@@ -168,27 +168,27 @@ func (c *Call) takeApart(ctx Context) {
 	}
 	p := place{cwd: c.Cwd, home: ctx.Home, roots: c.Roots, windows: ctx.GOOS == "windows"}
 	input, _ := rawjson.Parse([]byte(t.Input))
-	c.call = p.elements(t.Name, input)
+	c.call = p.operations(t.Name, input)
 	c.Unknown = c.call.unknown
 }
 
-// toolUseID names an element of the call. Both ends of a call give the same
+// toolUseID names an operation of the call. Both ends of a call give the same
 // names, because both carry the same input.
-func (c *Call) toolUseID(element int) string {
+func (c *Call) toolUseID(operation int) string {
 	id := c.ToolID
 	if id == "" {
 		sum := sha256.Sum256([]byte(strings.Join([]string{c.Session, c.Tool, c.event.Tool.Input}, "\x00")))
 		id = "toolu_" + hex.EncodeToString(sum[:12])
 	}
-	if element > 0 {
-		id += "#" + strconv.Itoa(element)
+	if operation > 0 {
+		id += "#" + strconv.Itoa(operation)
 	}
 	return id
 }
 
-// tool adds the event of one element. Further members come after the input.
-func (c *Call) tool(ctx Context, name string, el element, index int, id string, more ...field) {
-	fields := object{{"tool_name", el.tool}, {"tool_input", el.input}}
+// tool adds the event of one operation. Further members come after the input.
+func (c *Call) tool(ctx Context, name string, op operation, index int, id string, more ...field) {
+	fields := object{{"tool_name", op.tool}, {"tool_input", op.input}}
 	var after object
 	for _, f := range more {
 		if f.key == "tool_response" {
@@ -198,16 +198,16 @@ func (c *Call) tool(ctx Context, name string, el element, index int, id string, 
 		}
 	}
 	fields = append(append(fields, field{"tool_use_id", id}), after...)
-	subjects := append([]string{el.tool}, el.aliases...)
-	if c.Tool != el.tool {
+	subjects := append([]string{op.tool}, op.aliases...)
+	if c.Tool != op.tool {
 		subjects = append(subjects, c.Tool)
 	}
-	if twin := cmp.Or(el.twin, twinOf(c.Tool, el.tool)); twin != "" {
+	if twin := cmp.Or(op.twin, twinOf(c.Tool, op.tool)); twin != "" {
 		subjects = append(subjects, twin)
 	}
 	c.add(ctx, name, fields, subjects...)
 	e := &c.Events[len(c.Events)-1]
-	e.Tool, e.Input, e.element = el.tool, el.input.encode(), index
+	e.Tool, e.Input, e.operation = op.tool, op.input.encode(), index
 }
 
 // add adds an event, with the members all events have in Claude's order.
@@ -233,35 +233,35 @@ func (c *Call) toolEnd(body rawjson.Object, ctx Context) {
 		// Claude reports no end of a call that never began.
 		return
 	}
-	for i, el := range c.ended() {
+	for i, op := range c.ended() {
 		r := c.results[i]
 		var more []field
 		name := postToolUse
 		if r.failed {
 			name = postToolUseFailure
-			more = append(more, field{"error", r.message(el.tool)}, field{"is_interrupt", t.Status == hook.ToolCancelled})
+			more = append(more, field{"error", r.message(op.tool)}, field{"is_interrupt", t.Status == hook.ToolCancelled})
 		} else {
-			more = append(more, field{"tool_response", r.response(el, t.Duration)})
+			more = append(more, field{"tool_response", r.response(op, t.Duration)})
 		}
 		if t.Duration >= 0 {
 			more = append(more, field{"duration_ms", t.Duration.Milliseconds()})
 		}
-		c.tool(ctx, name, el.element, el.first, c.toolUseID(el.first), more...)
+		c.tool(ctx, name, op.operation, op.first, c.toolUseID(op.first), more...)
 	}
 }
 
-// endedElement is an element at the end of its call, with the place among the
-// elements that its id is made of.
-type endedElement struct {
-	element
+// endedOperation is an operation at the end of its call, with the place among the
+// operations that its id is made of.
+type endedOperation struct {
+	operation
 	first int
 }
 
-// ended are the elements whose ends are reported: all of them, or one for each
+// ended are the operations whose ends are reported: all of them, or one for each
 // file.
-func (c *Call) ended() []endedElement {
-	var out []endedElement
-	all := c.call.elements
+func (c *Call) ended() []endedOperation {
+	var out []endedOperation
+	all := c.call.operations
 	for i := 0; i < len(all); {
 		j := i + 1
 		for c.call.perFile && j < len(all) && all[j].tool == all[i].tool &&
@@ -269,9 +269,9 @@ func (c *Call) ended() []endedElement {
 			j++
 		}
 		if j-i > 1 {
-			out = append(out, endedElement{oneFile(all[i:j]), i})
+			out = append(out, endedOperation{oneFile(all[i:j]), i})
 		} else {
-			out = append(out, endedElement{all[i], i})
+			out = append(out, endedOperation{all[i], i})
 		}
 		i = j
 	}

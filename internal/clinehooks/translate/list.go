@@ -2,6 +2,7 @@ package translate
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -18,39 +19,39 @@ var readForm = form{tool: toolRead, params: []param{
 }}
 
 // read is one file, or some lines of it.
-func (p place) read(params map[string]any) element {
+func (p place) read(params map[string]any) operation {
 	if len(params) == 0 {
-		return element{tool: toolRead, value: params}
+		return operation{tool: toolRead, value: params}
 	}
-	el := p.element(readForm, params)
+	op := p.operation(readForm, params)
 	first, _ := pick(params, "start_line")
 	last, _ := pick(params, "end_line")
 	start, hasStart := number(first)
 	end, hasEnd := number(last)
 	if hasStart {
-		el.input = append(el.input, field{"offset", start})
+		op.input = append(op.input, field{"offset", start})
 	}
 	if hasEnd {
 		from := int64(1)
 		if hasStart {
 			from = start
 		}
-		el.input = append(el.input, field{"limit", max(end-from+1, 0)})
+		op.input = append(op.input, field{"limit", max(end-from+1, 0)})
 	}
-	forward := el.input
-	el.back = func(updated map[string]any) (any, []string, error) {
+	op.back = func(forward object, updated map[string]any) (any, []string, error) {
 		return readBack(params, forward, updated)
 	}
-	return el
+	return op
 }
 
 func readBack(params map[string]any, forward object, updated map[string]any) (any, []string, error) {
 	f := readForm
 	f.harmless = []string{"offset", "limit"}
-	out, _, err := f.back(params, forward, updated)
+	value, _, err := f.back(params, forward, updated)
 	if err != nil {
 		return nil, nil, err
 	}
+	out, _ := value.(map[string]any)
 	oldOffset, hadOffset := forward.get("offset")
 	oldLimit, hadLimit := forward.get("limit")
 	offset, hasOffset := updated["offset"]
@@ -73,17 +74,22 @@ func readBack(params map[string]any, forward object, updated map[string]any) (an
 }
 
 // readFiles is one Read for each file.
-func (p place) readFiles(input any) whole {
-	var w whole
+func (p place) readFiles(input any) toolCall {
+	var all []operation
 	for _, entry := range readEntries(input) {
-		w.elements = append(w.elements, p.read(entry))
+		all = append(all, p.read(entry))
 	}
-	if len(w.elements) == 0 {
-		return shown(toolRead, input)
+	return several(toolRead, input, all, "files", append([]string{"paths", "file_paths", "start_line", "end_line"}, pathNames...)...)
+}
+
+// several is a call of as many operations as there are. Cline gets them back as the
+// list key, in place of the other keys under which it takes them.
+func several(tool string, input any, all []operation, key string, others ...string) toolCall {
+	if len(all) == 0 {
+		return shown(tool, input)
 	}
-	rest := without(input, "files", "paths", "file_paths", "start_line", "end_line", pathNames[0], pathNames[1], pathNames[2], pathNames[3])
-	w.build = func(values []any) any { return with(rest, "files", values) }
-	return w
+	rest := without(input, append(others, key)...)
+	return toolCall{operations: all, build: func(values []any) any { return with(rest, key, values) }}
 }
 
 // readEntries are the files of a call, each with its path under the name that
@@ -150,50 +156,55 @@ var commandForm = form{
 	params:      []param{{claude: "command", cline: []string{"command"}, required: true}},
 }
 
+// commandNames are the names under which Cline takes a command.
+var commandNames = []string{"command", "cmd", "shell_command", "script"}
+
 // runCommands is one Bash for each command. They are never joined: a hook that
 // looks at how a command begins would miss all but the first.
-func (p place) runCommands(input any) whole {
-	var w whole
+func (p place) runCommands(input any) toolCall {
+	var all []operation
 	for _, value := range commandEntries(input) {
-		w.elements = append(w.elements, p.command(value))
+		all = append(all, p.command(value))
 	}
-	if len(w.elements) == 0 {
-		return shown(toolBash, input)
-	}
-	rest := without(input, "commands", "command", "args", "cmd", "shell_command", "script")
-	w.build = func(values []any) any { return with(rest, "commands", values) }
-	return w
+	return several(toolBash, input, all, "commands", append([]string{"args"}, commandNames...)...)
 }
 
 // command is one entry: a shell's text, or a program and its arguments.
-func (p place) command(value any) element {
+func (p place) command(value any) operation {
 	line := text(value)
 	var timeout any
 	if m, ok := value.(map[string]any); ok {
-		program, _ := pick(m, "command", "cmd", "shell_command", "script")
+		program, _ := pick(m, commandNames...)
 		line = text(program)
 		if args, _ := pick(m, "args"); args != nil {
 			line = quoteAll(append([]any{line}, listOf(args)...))
 		}
 		timeout, _ = pick(m, "timeout")
 	}
-	el := p.element(commandForm, map[string]any{"command": line})
+	op := p.operation(commandForm, map[string]any{"command": line})
 	if timeout != nil {
-		el.input = append(el.input[:1:1], append(object{{"timeout", timeout}}, el.input[1:]...)...)
+		op.input = slices.Insert(op.input, 1, field{"timeout", timeout})
 	}
-	el.value = value
-	forward := el.input
-	el.back = func(updated map[string]any) (any, []string, error) {
-		out, notes, err := commandForm.back(map[string]any{"command": line}, forward, updated)
+	return op.only("command", line, value)
+}
+
+// only makes an operation of one parameter one of a text: Cline takes the text
+// itself. value is how Cline wrote it.
+func (op operation) only(name, before string, value any) operation {
+	inner := op.back
+	op.value = value
+	op.back = func(forward object, updated map[string]any) (any, []string, error) {
+		out, notes, err := inner(forward, updated)
 		if err != nil {
 			return nil, nil, err
 		}
-		if now := text(out["command"]); now != line {
+		params, _ := out.(map[string]any)
+		if now := text(params[name]); now != before {
 			return now, notes, nil
 		}
 		return value, notes, nil
 	}
-	return el
+	return op
 }
 
 // commandEntries are the commands of a call, each as Cline has it.
@@ -222,7 +233,7 @@ func commandEntries(input any) []any {
 				all = []any{text(list)}
 			}
 		}
-		if line, name := pick(v, "command", "cmd", "shell_command", "script"); name != "" {
+		if line, name := pick(v, commandNames...); name != "" {
 			// Beside arguments it is a program, on its own a shell's text. As an
 			// object in the list it would be a program either way.
 			if args, _ := pick(v, "args"); args != nil {
@@ -236,7 +247,7 @@ func commandEntries(input any) []any {
 	return nil
 }
 
-// entriesOf reads the elements of a list of commands. A list within the list is
+// entriesOf reads the operations of a list of commands. A list within the list is
 // a program and its arguments.
 func entriesOf(list []any) []any {
 	var all []any
@@ -248,7 +259,7 @@ func entriesOf(list []any) []any {
 				all = append(all, map[string]any{"command": v[0], "args": v[1:]})
 			}
 		case map[string]any:
-			if _, name := pick(v, "command", "cmd", "shell_command", "script"); name != "" {
+			if _, name := pick(v, commandNames...); name != "" {
 				all = append(all, v)
 			} else if len(v) > 0 {
 				all = append(all, rawjson.Encode(v))
@@ -263,33 +274,16 @@ func entriesOf(list []any) []any {
 }
 
 // searchCodebase is one Grep for each query.
-func (p place) searchCodebase(input any) whole {
-	queries := queriesOf(input)
-	var w whole
-	for _, q := range queries {
+func (p place) searchCodebase(input any) toolCall {
+	var all []operation
+	for _, q := range queriesOf(input) {
 		f := form{tool: toolGrep, params: []param{{claude: "pattern", cline: []string{"query"}, required: true}}}
 		if p.cwd != "" {
 			f.fixed = object{{"path", p.abs(p.cwd)}}
 		}
-		el := p.element(f, map[string]any{"query": q})
-		inner := el.back
-		el.value = q
-		el.back = func(updated map[string]any) (any, []string, error) {
-			out, notes, err := inner(updated)
-			if err != nil {
-				return nil, nil, err
-			}
-			m, _ := out.(map[string]any)
-			return text(m["query"]), notes, nil
-		}
-		w.elements = append(w.elements, el)
+		all = append(all, p.operation(f, map[string]any{"query": q}).only("query", q, q))
 	}
-	if len(w.elements) == 0 {
-		return shown(toolGrep, input)
-	}
-	rest := without(input, "queries", "query")
-	w.build = func(values []any) any { return with(rest, "queries", values) }
-	return w
+	return several(toolGrep, input, all, "queries", "query")
 }
 
 func queriesOf(input any) []string {
@@ -314,31 +308,25 @@ func queriesOf(input any) []string {
 }
 
 // fetchWeb is one WebFetch for each address.
-func (p place) fetchWeb(input any) whole {
+func (p place) fetchWeb(input any) toolCall {
 	list := listOf(parsed(input))
-	m, isObject := input.(map[string]any)
-	if isObject {
+	if m, ok := input.(map[string]any); ok {
 		list = listOf(parsed(m["requests"]))
 		if _, name := pick(m, "url"); name != "" {
 			list = append(list, without(m, "requests"))
 		}
 	}
-	var w whole
+	var all []operation
 	for _, v := range list {
-		request, ok := v.(map[string]any)
-		if s, isText := v.(string); isText && s != "" {
-			request, ok = map[string]any{"url": s}, true
+		request, _ := v.(map[string]any)
+		if s, ok := v.(string); ok && s != "" {
+			request = map[string]any{"url": s}
 		}
-		if ok && len(request) > 0 {
-			w.elements = append(w.elements, p.element(fetchForm, request))
+		if len(request) > 0 {
+			all = append(all, p.operation(fetchForm, request))
 		}
 	}
-	if len(w.elements) == 0 {
-		return shown(toolFetch, input)
-	}
-	rest := without(input, "requests", "url", "prompt")
-	w.build = func(values []any) any { return with(rest, "requests", values) }
-	return w
+	return several(toolFetch, input, all, "requests", "url", "prompt")
 }
 
 // listOf is a list itself, nothing for nothing, and else a list of one.

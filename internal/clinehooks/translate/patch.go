@@ -29,7 +29,7 @@ type span struct {
 // applyPatch is one event for each file that is added or deleted and one for
 // each hunk of a file that is updated. A file that moves is named by both its
 // paths.
-func (p place) applyPatch(input any) whole {
+func (p place) applyPatch(input any) toolCall {
 	params, isObject := input.(map[string]any)
 	source := input
 	if isObject {
@@ -40,12 +40,12 @@ func (p place) applyPatch(input any) whole {
 		return shown(toolEdit, input)
 	}
 	lines := strings.Split(patch, "\n")
-	w := whole{perFile: true, elements: p.patchElements(lines)}
-	if len(w.elements) == 0 {
-		el := p.edit("", change{to: patch})
-		return whole{elements: []element{el}, perFile: true, build: func([]any) any { return nil }}
+	w := toolCall{perFile: true, operations: p.patchOperations(lines)}
+	if len(w.operations) == 0 {
+		op := p.edit("", change{to: patch})
+		return toolCall{operations: []operation{op}, perFile: true, build: func([]any) any { return nil }}
 	}
-	severalBlocks(w.elements)
+	severalBlocks(w.operations)
 	w.build = func(values []any) any {
 		out := slices.Clone(lines)
 		// From the end, so that the places before stay where they are.
@@ -66,8 +66,8 @@ func (p place) applyPatch(input any) whole {
 	return w
 }
 
-func (p place) patchElements(lines []string) []element {
-	var all []element
+func (p place) patchOperations(lines []string) []operation {
+	var all []operation
 	for i := 0; i < len(lines); {
 		head := strings.TrimSuffix(lines[i], "\r")
 		i++
@@ -99,16 +99,15 @@ func sectionEnd(lines []string, from int) int {
 }
 
 // added is a new file.
-func (p place) added(name string, lines []string, from, to int) element {
+func (p place) added(name string, lines []string, from, to int) operation {
 	var content []string
 	for _, line := range lines[from:to] {
 		content = append(content, strings.TrimPrefix(strings.TrimSuffix(line, "\r"), "+"))
 	}
-	el := element{tool: toolWrite, value: span{from: from, to: to}, input: object{
+	op := operation{tool: toolWrite, value: span{from: from, to: to}, input: object{
 		{"file_path", p.abs(name)}, {"content", strings.Join(content, "\n")},
 	}}
-	forward := el.input
-	el.back = func(updated map[string]any) (any, []string, error) {
+	op.back = func(forward object, updated map[string]any) (any, []string, error) {
 		if err := sameBut(forward, updated, "content"); err != nil {
 			return nil, nil, err
 		}
@@ -122,12 +121,12 @@ func (p place) added(name string, lines []string, from, to int) element {
 		}
 		return s, nil, nil
 	}
-	return el
+	return op
 }
 
 // updated is one Edit for each hunk, and one for the path a file moves to.
-func (p place) updated(name string, lines []string, from, to int) []element {
-	var all []element
+func (p place) updated(name string, lines []string, from, to int) []operation {
+	var all []operation
 	target, rest := "", from
 	if rest < to {
 		if moved, ok := strings.CutPrefix(lines[rest], patchMove); ok {
@@ -168,8 +167,8 @@ func (p place) updated(name string, lines []string, from, to int) []element {
 	}
 	if target != "" {
 		var texts []string
-		for _, el := range all {
-			texts = append(texts, el.input.str("new_string"))
+		for _, op := range all {
+			texts = append(texts, op.input.str("new_string"))
 		}
 		all = append(all, p.edit(target, change{to: strings.Join(texts, "\n")}))
 	}
@@ -177,11 +176,10 @@ func (p place) updated(name string, lines []string, from, to int) []element {
 }
 
 // hunk is one changed place of a file.
-func (p place) hunk(name string, c change, from, to int) element {
-	el := p.edit(name, c)
-	el.value = span{from: from, to: to}
-	forward := el.input
-	el.back = func(updated map[string]any) (any, []string, error) {
+func (p place) hunk(name string, c change, from, to int) operation {
+	op := p.edit(name, c)
+	op.value = span{from: from, to: to}
+	op.back = func(forward object, updated map[string]any) (any, []string, error) {
 		if err := sameBut(forward, updated, "old_string", "new_string"); err != nil {
 			return nil, nil, err
 		}
@@ -197,7 +195,7 @@ func (p place) hunk(name string, c change, from, to int) element {
 		}
 		return s, nil, nil
 	}
-	return el
+	return op
 }
 
 // sameBut says which member of an input changed that must not.

@@ -9,13 +9,13 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// response is the tool_response of an element that ended well, in the shape that
+// response is the tool_response of an operation that ended well, in the shape that
 // Claude Code's own tool has, as far as Cline tells what is in it: a member that
 // it does not tell is left out. took is the time of the call, negative where it is
 // not known.
-func (r outcome) response(el endedElement, took time.Duration) any {
-	in := el.input
-	switch el.tool {
+func (r outcome) response(op endedOperation, took time.Duration) any {
+	in := op.input
+	switch op.tool {
 	case toolWrite:
 		return pickedFrom(in, object{{"filePath", "file_path"}, {"content", "content"}}).with("success", true)
 	case toolEdit:
@@ -28,7 +28,7 @@ func (r outcome) response(el endedElement, took time.Duration) any {
 		if r.hidden {
 			return object{}
 		}
-		return object{{"stdout", r.said(el)}, {"stderr", ""}, {"interrupted", false}, {"isImage", false}}
+		return object{{"stdout", r.said(op)}, {"stderr", ""}, {"interrupted", false}, {"isImage", false}}
 	case toolGrep:
 		return r.found()
 	case toolGlob:
@@ -44,7 +44,7 @@ func (r outcome) response(el endedElement, took time.Duration) any {
 	case toolAgent:
 		out := object{{"status", "completed"}}.copied(in, "prompt").with("agentType", generalPurpose)
 		if !r.hidden {
-			out = out.with("content", blocks(r.said(el)))
+			out = out.with("content", blocks(r.said(op)))
 		}
 		return out.timed("totalDurationMs", took, time.Millisecond)
 	case "ReadMcpResourceTool":
@@ -57,7 +57,7 @@ func (r outcome) response(el endedElement, took time.Duration) any {
 	switch {
 	case r.hidden:
 		return object{}
-	case strings.HasPrefix(el.tool, "mcp__"):
+	case strings.HasPrefix(op.tool, "mcp__"):
 		return blocks(r.text)
 	}
 	return r.text
@@ -110,7 +110,7 @@ type part struct {
 // number and a bar before it, and below them how long the file is. A text in which
 // one line is otherwise is taken as it is.
 func numbered(text string) part {
-	whole := part{content: text}
+	unnumbered := part{content: text}
 	var p part
 	body := text
 	if at := strings.LastIndex(text, "\n\n("); at >= 0 {
@@ -123,13 +123,13 @@ func numbered(text string) part {
 		digits, rest, ok := strings.Cut(strings.TrimLeft(line, " "), " |")
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if !ok || err != nil || rest != "" && rest[0] != ' ' {
-			return whole
+			return unnumbered
 		}
 		if i == 0 {
 			p.first = n
 		}
 		if n < 1 || n != p.first+int64(i) {
-			return whole
+			return unnumbered
 		}
 		lines = append(lines, strings.TrimPrefix(rest, " "))
 	}
@@ -221,9 +221,9 @@ func (o object) timed(key string, took, unit time.Duration) object {
 	return o.with(key, took.Milliseconds())
 }
 
-// said is what the model was told of an element that ended well.
-func (r outcome) said(el endedElement) string {
-	switch el.tool {
+// said is what the model was told of an operation that ended well.
+func (r outcome) said(op endedOperation) string {
+	switch op.tool {
 	case toolBash:
 		return printed(r.text)
 	case toolAgent:

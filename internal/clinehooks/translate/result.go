@@ -6,7 +6,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// outcome is how one element of a call ended.
+// outcome is how one operation of a call ended.
 type outcome struct {
 	failed bool
 	// text is the result, err the message of a failure.
@@ -18,9 +18,9 @@ type outcome struct {
 // hiddenObject is what JavaScript writes for a structure it was made to print.
 const hiddenObject = "[object Object]"
 
-// outcomes gives each element that is reported its own result. Cline reports
-// one for the whole call, and the SDK inside it one for each element; where the
-// two do not fit together, every element gets the whole.
+// outcomes gives each operation that is reported its own result. Cline reports
+// one for the whole call, and the SDK inside it one for each operation; where the
+// two do not fit together, every operation gets the whole.
 func (c *Call) outcomes(body rawjson.Object) []outcome {
 	t := c.event.Tool
 	ended := c.ended()
@@ -37,7 +37,7 @@ func (c *Call) outcomes(body rawjson.Object) []outcome {
 		all.text = headless(all.text)
 	}
 	out := make([]outcome, len(ended))
-	parts := operations(body, result)
+	parts := sdkResults(body, result)
 	for i := range out {
 		out[i] = all
 		if len(parts) == len(out) && len(parts) > 1 {
@@ -57,8 +57,8 @@ func headless(result string) string {
 	return result
 }
 
-// operations reads the SDK's list of what a call did.
-func operations(body rawjson.Object, result string) []outcome {
+// sdkResults reads the SDK's list of what a call did.
+func sdkResults(body rawjson.Object, result string) []outcome {
 	raw := rawjson.Members(body.Get("tool_result")).Get("output")
 	if raw == nil {
 		if inner := rawjson.Trim([]byte(result)); rawjson.ValidWithin(inner, maxEmbedded) {
@@ -144,7 +144,7 @@ func printed(result string) string {
 	return result
 }
 
-// message is the error of an element that failed. Claude's commands say their
+// message is the error of an operation that failed. Claude's commands say their
 // exit code in the first line, and hooks read it there.
 func (r outcome) message(tool string) string {
 	said := r.err

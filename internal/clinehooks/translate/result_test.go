@@ -45,7 +45,7 @@ func TestResultsOfTheSDK(t *testing.T) {
 			[]string{`PostToolUse|{"type":"text","file":{"filePath":"/w/a","content":"x","numLines":1,"startLine":1}}|||`, `PostToolUse|{"type":"text","file":{"filePath":"/w/b","content":"x","numLines":1,"startLine":1}}|||`},
 		},
 		{
-			"one that failed as a whole", "run_commands", `["a","b"]`, `{"output":{"error":"spawn ENOENT"},"error":"[object Object]"}`,
+			"one that failed as a toolCall", "run_commands", `["a","b"]`, `{"output":{"error":"spawn ENOENT"},"error":"[object Object]"}`,
 			[]string{`PostToolUseFailure||"spawn ENOENT"|false|`, `PostToolUseFailure||"spawn ENOENT"|false|`},
 		},
 		{"a file that was edited", "editor", `{"path":"a","old_text":"x","new_text":"y"}`, `{"output":{"query":"edit:a","result":"Edited","success":true}}`, []string{`PostToolUse|{"filePath":"/w/a","oldString":"x","newString":"y","replaceAll":false,"success":true}|||`}},

@@ -26,16 +26,16 @@ func (c *Call) Rows() [][]byte {
 		return [][]byte{c.row(0, "user", c.event.Prompt, nil)}
 	case hook.KindToolStart:
 		var rows [][]byte
-		for i, el := range c.call.elements {
-			block := object{{"type", "tool_use"}, {"id", c.toolUseID(i)}, {"name", el.tool}, {"input", el.input}}
+		for i, op := range c.call.operations {
+			block := object{{"type", "tool_use"}, {"id", c.toolUseID(i)}, {"name", op.tool}, {"input", op.input}}
 			rows = append(rows, c.row(i, "assistant", []any{block}, nil))
 		}
 		return rows
 	case hook.KindToolEnd:
 		var rows [][]byte
-		for i, el := range c.ended() {
+		for i, op := range c.ended() {
 			if i < len(c.results) {
-				rows = append(rows, c.resultRow(i, el, c.results[i]))
+				rows = append(rows, c.resultRow(i, op, c.results[i]))
 			}
 		}
 		return rows
@@ -49,14 +49,14 @@ func (c *Call) Rows() [][]byte {
 }
 
 // resultRow is the end of a call.
-func (c *Call) resultRow(i int, el endedElement, r outcome) []byte {
-	said, structure := r.said(el), r.response(el, c.event.Tool.Duration)
+func (c *Call) resultRow(i int, op endedOperation, r outcome) []byte {
+	said, structure := r.said(op), r.response(op, c.event.Tool.Duration)
 	if r.failed {
-		said = r.message(el.tool)
+		said = r.message(op.tool)
 		structure = "Error: " + said
 	}
 	block := object{
-		{"type", "tool_result"}, {"tool_use_id", c.toolUseID(el.first)}, {"content", said}, {"is_error", r.failed},
+		{"type", "tool_result"}, {"tool_use_id", c.toolUseID(op.first)}, {"content", said}, {"is_error", r.failed},
 	}
 	return c.row(i, "user", []any{block}, structure)
 }

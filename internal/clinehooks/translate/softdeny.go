@@ -89,19 +89,19 @@ func softPath(reason string) string {
 }
 
 // softDenied reports whether a call is one that softDenial made, exactly.
-func softDenied(w whole) bool {
-	if len(w.elements) != 1 {
+func softDenied(w toolCall) bool {
+	if len(w.operations) != 1 {
 		return false
 	}
-	el := w.elements[0]
-	switch el.tool {
+	op := w.operations[0]
+	switch op.tool {
 	case toolBash:
-		reason, ok := strings.CutPrefix(el.input.str("command"), softBefore+deniedBy)
+		reason, ok := strings.CutPrefix(op.input.str("command"), softBefore+deniedBy)
 		reason, also := strings.CutSuffix(reason, softAfter)
 		// Without a quote in it there is nothing but the text.
 		return ok && also && !strings.Contains(reason, "'")
 	case toolRead, toolEdit:
-		return strings.HasPrefix(el.input.str("file_path"), nowhere+deniedBy)
+		return strings.HasPrefix(op.input.str("file_path"), nowhere+deniedBy)
 	}
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,53 +38,42 @@ const generalPurpose = "general-purpose"
 // pathNames are the names under which Cline takes a path.
 var pathNames = []string{"path", "absolutePath", "file_path", "filePath"}
 
-// formOf gives the tools whose parameters differ by name and unit alone.
-func formOf(tool string) (form, bool) {
-	switch tool {
-	case "write_to_file":
-		return form{tool: toolWrite, params: []param{
-			{claude: "file_path", cline: pathNames, kind: asPath, required: true},
-			{claude: "content", cline: []string{"content"}, required: true},
-		}}, true
-	case "execute_command":
-		f := commandForm
-		f.harmless = []string{"description"}
-		f.params = append(f.params[:1:1], param{claude: "timeout", cline: []string{"timeout"}, kind: seconds})
-		return f, true
-	case "search_files":
-		return form{tool: toolGrep, fixed: object{{"output_mode", "content"}}, indifferent: []string{"output_mode"}, params: []param{
-			{claude: "pattern", cline: []string{"regex"}, required: true},
-			{claude: "path", cline: pathNames, kind: asPath},
-			{claude: "glob", cline: []string{"file_pattern"}},
-		}}, true
-	case "list_code_definition_names":
-		return form{tool: "ListCodeDefinitionNames", params: []param{
-			{claude: "path", cline: pathNames, kind: asPath},
-			{claude: "file_path", cline: pathNames, kind: asPath},
-		}}, true
-	case "web_fetch":
-		return fetchForm, true
-	case "web_search":
-		return form{tool: "WebSearch", params: []param{
-			{claude: "query", cline: []string{"query"}, required: true},
-			{claude: "allowed_domains", cline: []string{"allowed_domains"}, kind: asList},
-			{claude: "blocked_domains", cline: []string{"blocked_domains"}, kind: asList},
-		}}, true
-	case "access_mcp_resource":
-		return form{tool: "ReadMcpResourceTool", params: []param{
-			{claude: "server", cline: []string{"server_name"}, required: true},
-			{claude: "uri", cline: []string{"uri"}, required: true},
-		}}, true
-	case "plan_mode_respond":
-		return form{tool: "ExitPlanMode", params: []param{{claude: "plan", cline: []string{"response"}, required: true}}}, true
-	case "new_task":
-		return form{tool: "NewTask", params: []param{{claude: "context", cline: []string{"context"}, required: true}}}, true
-	case "use_skill":
-		return skillForm("skill_name", "skill"), true
-	case "skills":
-		return skillForm("skill", "skill_name"), true
-	}
-	return form{}, false
+// forms are the tools whose parameters differ by name and unit alone.
+var forms = map[string]form{
+	"write_to_file": {tool: toolWrite, params: []param{
+		{claude: "file_path", cline: pathNames, kind: asPath, required: true},
+		{claude: "content", cline: []string{"content"}, required: true},
+	}},
+	"execute_command": {
+		tool: toolBash, fixed: object{{"run_in_background", false}}, harmless: []string{"description"}, indifferent: commandForm.indifferent,
+		params: []param{
+			{claude: "command", cline: []string{"command"}, required: true},
+			{claude: "timeout", cline: []string{"timeout"}, kind: seconds},
+		},
+	},
+	"search_files": {tool: toolGrep, fixed: object{{"output_mode", "content"}}, indifferent: []string{"output_mode"}, params: []param{
+		{claude: "pattern", cline: []string{"regex"}, required: true},
+		{claude: "path", cline: pathNames, kind: asPath},
+		{claude: "glob", cline: []string{"file_pattern"}},
+	}},
+	"list_code_definition_names": {tool: "ListCodeDefinitionNames", params: []param{
+		{claude: "path", cline: pathNames, kind: asPath},
+		{claude: "file_path", cline: pathNames, kind: asPath},
+	}},
+	"web_fetch": fetchForm,
+	"web_search": {tool: "WebSearch", params: []param{
+		{claude: "query", cline: []string{"query"}, required: true},
+		{claude: "allowed_domains", cline: []string{"allowed_domains"}, kind: asList},
+		{claude: "blocked_domains", cline: []string{"blocked_domains"}, kind: asList},
+	}},
+	"access_mcp_resource": {tool: "ReadMcpResourceTool", params: []param{
+		{claude: "server", cline: []string{"server_name"}, required: true},
+		{claude: "uri", cline: []string{"uri"}, required: true},
+	}},
+	"plan_mode_respond": {tool: "ExitPlanMode", params: []param{{claude: "plan", cline: []string{"response"}, required: true}}},
+	"new_task":          {tool: "NewTask", params: []param{{claude: "context", cline: []string{"context"}, required: true}}},
+	"use_skill":         skillForm("skill_name", "skill"),
+	"skills":            skillForm("skill", "skill_name"),
 }
 
 func skillForm(names ...string) form {
@@ -107,49 +97,44 @@ var fetchForm = form{tool: toolFetch, params: []param{
 	{claude: "prompt", cline: []string{"prompt"}},
 }}
 
-// passed gives the tools of Cline's that Claude has nothing like, with the name
-// that hooks see.
-func passed(tool string) (name string, ok bool) {
-	switch tool {
-	case "browser_action":
-		return "BrowserAction", true
-	case "act_mode_respond", "load_mcp_documentation", "condense", "summarize_task", "report_bug", "new_rule",
-		"generate_explanation", "switch_to_act_mode", "image_generation":
-		return tool, true
-	}
-	// use_mcp_tool gets here only without the name of a server.
-	return tool, strings.HasPrefix(tool, "team_") || tool == mcpByName
+// passed are the tools of Cline's that Claude has nothing like, with the name that
+// hooks see.
+var passed = map[string]string{
+	"browser_action": "BrowserAction", "act_mode_respond": "act_mode_respond", "load_mcp_documentation": "load_mcp_documentation",
+	"condense": "condense", "summarize_task": "summarize_task", "report_bug": "report_bug", "new_rule": "new_rule",
+	"generate_explanation": "generate_explanation", "switch_to_act_mode": "switch_to_act_mode", "image_generation": "image_generation",
+	mcpByName: mcpByName, // without the name of a server
 }
 
-// twinOf is the name that a tool of Cline's has in its other dialects, where it
-// has another. The SDK's editor does what two of the classic tools do, and which
-// of them shows in Claude's name.
+// twins are the names that a tool has in the classic dialect and in the others.
+var twins = [...][2]string{
+	{"read_file", "read_files"},
+	{"execute_command", "run_commands"},
+	{"search_files", "search_codebase"},
+	{"web_fetch", "fetch_web_content"},
+	{"ask_followup_question", "ask_question"},
+	{"use_subagents", "spawn_agent"},
+	{"use_skill", "skills"},
+	{"write_to_file", "editor"},
+	{"replace_in_file", "editor"},
+}
+
+// twinOf returns the name that a tool of Cline's has in its other dialects, empty
+// if it has the same. The SDK's editor does what two of the classic tools do;
+// Claude's name tells which.
 func twinOf(tool, claude string) string {
-	for _, twins := range [...][2]string{
-		{"read_file", "read_files"},
-		{"execute_command", "run_commands"},
-		{"search_files", "search_codebase"},
-		{"web_fetch", "fetch_web_content"},
-		{"ask_followup_question", "ask_question"},
-		{"use_subagents", "spawn_agent"},
-		{"use_skill", "skills"},
-	} {
+	if tool == "editor" && claude != toolWrite {
+		return "replace_in_file"
+	}
+	for _, t := range twins {
 		switch tool {
-		case twins[0]:
-			return twins[1]
-		case twins[1]:
-			return twins[0]
+		case t[0]:
+			return t[1]
+		case t[1]:
+			return t[0]
 		}
 	}
-	_, isMCP := strings.CutPrefix(claude, mcpPrefix)
-	switch {
-	case tool == "write_to_file", tool == "replace_in_file":
-		return "editor"
-	case tool == "editor" && claude == toolWrite:
-		return "write_to_file"
-	case tool == "editor":
-		return "replace_in_file"
-	case tool != mcpByName && isMCP:
+	if tool != mcpByName && strings.HasPrefix(claude, mcpPrefix) {
 		return mcpByName
 	}
 	return ""
@@ -162,22 +147,22 @@ const mcpByName = "use_mcp_tool"
 // mcpPrefix begins Claude's names of tools of MCP servers.
 const mcpPrefix = "mcp__"
 
-// elements takes a call apart. A call of which no hook hears has none.
-func (p place) elements(tool string, input any) whole {
+// operations takes a call apart. A call of which no hook hears has none.
+func (p place) operations(tool string, input any) toolCall {
 	params, _ := input.(map[string]any)
-	if f, ok := formOf(tool); ok {
-		el := p.element(f, params)
-		if len(el.input) == len(f.fixed) {
+	if f, ok := forms[tool]; ok {
+		op := p.operation(f, params)
+		if len(op.input) == len(f.fixed) {
 			return shown(f.tool, input)
 		}
-		return one(el)
+		return one(op)
 	}
 	switch tool {
 	case "attempt_completion", "submit_and_exit":
-		return whole{}
+		return toolCall{}
 	case "read_file":
-		if el := p.read(params); len(el.input) > 0 {
-			return one(el)
+		if op := p.read(params); len(op.input) > 0 {
+			return one(op)
 		}
 		return shown(toolRead, input)
 	case "read_files":
@@ -209,8 +194,8 @@ func (p place) elements(tool string, input any) whole {
 	case "ask_followup_question", "ask_question":
 		return one(ask(params))
 	case "spawn_agent":
-		if el := p.agent(params); el.input.str("prompt") != "" {
-			return one(el)
+		if op := p.agent(params); op.input.str("prompt") != "" {
+			return one(op)
 		}
 		return shown(toolAgent, input)
 	case "use_subagents":
@@ -222,8 +207,11 @@ func (p place) elements(tool string, input any) whole {
 }
 
 // plain is a call whose input hooks see as Cline wrote it.
-func plain(tool string, input any) whole {
-	name, known := passed(tool)
+func plain(tool string, input any) toolCall {
+	name, known := passed[tool]
+	if !known {
+		name, known = tool, strings.HasPrefix(tool, "team_")
+	}
 	if server, _, ok := strings.Cut(tool, "__"); ok && server != "" {
 		known = true
 		if server != "mcp" {
@@ -232,14 +220,14 @@ func plain(tool string, input any) whole {
 	}
 	w := shown(name, input)
 	if plainName, ok := withoutHash(tool); ok && strings.HasPrefix(name, mcpPrefix) {
-		w.elements[0].aliases = []string{mcpPrefix + strings.TrimPrefix(plainName, mcpPrefix)}
+		w.operations[0].aliases = []string{mcpPrefix + strings.TrimPrefix(plainName, mcpPrefix)}
 	}
 	w.unknown = !known
 	return w
 }
 
 // shown is a call that could not be taken apart.
-func shown(name string, input any) whole {
+func shown(name string, input any) toolCall {
 	params, ok := input.(map[string]any)
 	if !ok {
 		params = map[string]any{}
@@ -247,46 +235,41 @@ func shown(name string, input any) whole {
 			params["input"] = input
 		}
 	}
-	el := same(name, params)
+	op := same(name, params)
 	if !ok {
-		el.value, el.back = input, nil
+		op.value, op.back = input, nil
 	}
-	return one(el)
+	return one(op)
 }
 
 // agent is one agent, with the short description that Claude's has, made of the
 // prompt.
-func (p place) agent(params map[string]any) element {
-	el := p.element(agentForm, params)
-	prompt := el.input.str("prompt")
+func (p place) agent(params map[string]any) operation {
+	op := p.operation(agentForm, params)
+	prompt := op.input.str("prompt")
 	if prompt == "" {
-		return el
+		return op
 	}
 	if utf8.RuneCountInString(prompt) > 60 {
 		prompt = string([]rune(prompt)[:60])
 	}
-	el.input = append(object{el.input[0], {"description", prompt}}, el.input[1:]...)
-	forward := el.input
-	el.back = func(updated map[string]any) (any, []string, error) {
-		out, notes, err := agentForm.back(params, forward, updated)
-		return out, notes, err
-	}
-	return el
+	op.input = slices.Insert(op.input, 1, field{"description", prompt})
+	return op
 }
 
 // subagents is one agent for each prompt_1 to prompt_5.
-func (p place) subagents(params map[string]any) whole {
-	w := whole{build: func([]any) any { return nil }}
+func (p place) subagents(params map[string]any) toolCall {
+	w := toolCall{build: func([]any) any { return nil }}
 	for n := 1; n <= 5; n++ {
 		v, _ := pick(params, "prompt_"+strconv.Itoa(n))
 		if text(v) == "" {
 			continue
 		}
-		el := p.agent(map[string]any{"task": v})
-		el.back = nil
-		w.elements = append(w.elements, el)
+		op := p.agent(map[string]any{"task": v})
+		op.back = nil
+		w.operations = append(w.operations, op)
 	}
-	if len(w.elements) == 0 {
+	if len(w.operations) == 0 {
 		return shown(toolAgent, params)
 	}
 	return w
@@ -349,35 +332,35 @@ func withoutHash(name string) (string, bool) {
 
 // mcpTool is a call by way of Cline's one tool for all MCP servers. A matcher
 // may have been written for the name that the SDK gives the tool.
-func mcpTool(params map[string]any) element {
+func mcpTool(params map[string]any) operation {
 	server, _ := pick(params, "server_name")
 	name, _ := pick(params, "tool_name")
 	args := parsed(params["arguments"])
-	el := element{tool: mcpPrefix + mcpPart(text(server)) + "__" + mcpPart(text(name)), value: params}
+	op := operation{tool: mcpPrefix + mcpPart(text(server)) + "__" + mcpPart(text(name)), value: params}
 	sdk := sdkName(text(server), text(name))
-	el.twin = sdk
-	if mcpPrefix+sdk != el.tool {
-		el.aliases = []string{mcpPrefix + sdk}
+	op.twin = sdk
+	if mcpPrefix+sdk != op.tool {
+		op.aliases = []string{mcpPrefix + sdk}
 	}
 	given, ok := args.(map[string]any)
 	switch {
 	case ok:
-		el.input = sorted(given)
+		op.input = sorted(given)
 	case args != nil && text(args) != "":
-		el.input = object{{"arguments", args}}
+		op.input = object{{"arguments", args}}
 	}
-	el.back = func(updated map[string]any) (any, []string, error) {
+	op.back = func(_ object, updated map[string]any) (any, []string, error) {
 		out := with(params, "arguments", updated)
 		if _, isText := params["arguments"].(string); isText {
 			out["arguments"] = text(updated)
 		}
 		return out, nil, nil
 	}
-	return el
+	return op
 }
 
 // ask is a question to the user.
-func ask(params map[string]any) element {
+func ask(params map[string]any) operation {
 	question, _ := pick(params, "question")
 	options, _ := pick(params, "options")
 	choices := make([]any, 0, 5)
@@ -385,12 +368,12 @@ func ask(params map[string]any) element {
 	for _, option := range list {
 		choices = append(choices, object{{"label", text(option)}})
 	}
-	return element{
+	return operation{
 		tool: "AskUserQuestion", value: params,
 		input: object{{"questions", []any{object{
 			{"question", text(question)}, {"header", ""}, {"options", choices}, {"multiSelect", false},
 		}}}},
-		back: func(updated map[string]any) (any, []string, error) { return askBack(params, updated) },
+		back: func(_ object, updated map[string]any) (any, []string, error) { return askBack(params, updated) },
 	}
 }
 
@@ -426,7 +409,7 @@ func askBack(params, updated map[string]any) (any, []string, error) {
 }
 
 // todos reads the list that Cline's model keeps of its steps.
-func todos(params map[string]any) element {
+func todos(params map[string]any) operation {
 	list, _ := pick(params, taskProgress, "focus_chain", "todos", "content")
 	items := make([]any, 0, 8)
 	for line := range strings.Lines(text(list)) {
@@ -446,24 +429,16 @@ func todos(params map[string]any) element {
 		}
 		items = append(items, object{{"content", content}, {"status", status}, {"activeForm", content}})
 	}
-	return element{tool: "TodoWrite", input: object{{"todos", items}}, value: params}
+	return operation{tool: "TodoWrite", input: object{{"todos", items}}, value: params}
 }
 
 // listFiles is a search for all names below a folder.
-func (p place) listFiles(params map[string]any) element {
+func (p place) listFiles(params map[string]any) operation {
 	pattern := "*"
 	if v, _ := pick(params, "recursive"); text(v) == "true" {
 		pattern = "**/*"
 	}
-	el := element{tool: toolGlob, aliases: []string{aliasLS}, value: params, input: object{{"pattern", pattern}}}
-	if v, _ := pick(params, pathNames...); v != nil {
-		el.input = append(el.input, field{"path", p.abs(text(v))})
-	}
-	forward := el.input
-	el.back = func(updated map[string]any) (any, []string, error) {
-		f := form{tool: toolGlob, params: []param{{claude: "path", cline: pathNames, kind: asPath}}, fixed: forward[:1]}
-		out, notes, err := f.back(params, forward, updated)
-		return out, notes, err
-	}
-	return el
+	op := p.operation(form{tool: toolGlob, aliases: []string{aliasLS}, params: []param{{claude: "path", cline: pathNames, kind: asPath}}}, params)
+	op.input = slices.Insert(op.input, 0, field{"pattern", pattern})
+	return op
 }
