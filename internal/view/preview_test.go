@@ -1,8 +1,10 @@
-package store
+package view
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 func TestPreview(t *testing.T) {
@@ -12,7 +14,7 @@ func TestPreview(t *testing.T) {
 		"a path":                        {`{"absolutePath":"/home/x/src/a.ts","content":"x","path":"src/a.ts"}`, "/home/x/src/a.ts"},
 		"files":                         {`{"files":[{"path":"a.go"},{"path":"b.go","start_line":3}]}`, "a.go, b.go"},
 		"a pattern before its folder":   {`{"path":"src","regex":"app\\.get"}`, `app\.get`},
-		"a parameter nobody knows":      {`{"zebra":"z","alpha":"a"}`, "a"},
+		"an unknown parameter":          {`{"zebra":"z","alpha":"a"}`, "a"},
 		"numbers alone":                 {`{"x":1}`, ""},
 		"no parameters":                 {`{}`, ""},
 		"nothing":                       {"", ""},
@@ -45,7 +47,7 @@ func TestPreviewOfHugeArguments(t *testing.T) {
 		strings.Repeat(`{"a":[`, 1<<20),
 		strings.Repeat("\\", 1<<20),
 	} {
-		if got := preview(in); len(got) > maxPreview {
+		if got := preview(in); len(got) > maxLine {
 			t.Errorf("preview of %.20q... has %d bytes", in, len(got))
 		}
 	}
@@ -59,8 +61,8 @@ func FuzzPreview(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		got := preview(s)
-		if got != clean(got) {
-			t.Errorf("preview(%q) gives %q, which is not clean", s, got)
+		if got != termtext.Line(got) {
+			t.Errorf("preview(%q) gives %q, which is not safe", s, got)
 		}
 	})
 }

@@ -1,26 +1,35 @@
-package store
+package view
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-func stored(t testing.TB, spans tracetest.SpanStubs) *Trace {
+func stored(t testing.TB, messages []*tracepb.ResourceSpans) *store.Trace {
 	t.Helper()
-	s := open(t)
-	export(t, s, spans)
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.UploadTraces(t.Context(), messages); err != nil {
+		t.Fatal(err)
+	}
 	tr, err := s.Trace(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -28,37 +37,37 @@ func stored(t testing.TB, spans tracetest.SpanStubs) *Trace {
 	return tr
 }
 
-func draw(t testing.TB, tr *Trace, o TreeOptions) string {
+func draw(t testing.TB, tr *store.Trace, o Options) string {
 	t.Helper()
 	o.Location = time.UTC
 	var b bytes.Buffer
-	if err := tr.Tree(&b, o); err != nil {
+	if err := Tree(&b, tr, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
 func TestTreeGolden(t *testing.T) {
-	tr := stored(t, clineTrace().spans)
+	tr := stored(t, clineTrace().messages())
 	for _, c := range []struct {
 		file string
-		o    TreeOptions
+		o    Options
 	}{
-		{"tree.txt", TreeOptions{}},
-		{"tree-narrow.txt", TreeOptions{Width: 60}},
-		{"tree-ascii.txt", TreeOptions{ASCII: true}},
-		{"tree-color.txt", TreeOptions{Color: true}},
-		{"tree-verbose.txt", TreeOptions{Verbose: true}},
+		{"tree.txt", Options{}},
+		{"tree-narrow.txt", Options{Width: 60}},
+		{"tree-ascii.txt", Options{ASCII: true}},
+		{"tree-color.txt", Options{Color: true}},
+		{"tree-verbose.txt", Options{Verbose: true}},
 	} {
 		t.Run(c.file, func(t *testing.T) { golden(t, c.file, draw(t, tr, c.o)) })
 	}
 }
 
 func TestTreeKeepsToItsWidth(t *testing.T) {
-	tr := stored(t, clineTrace().spans)
+	tr := stored(t, clineTrace().messages())
 	for w := 40; w <= 160; w += 7 {
-		for i, l := range strings.Split(draw(t, tr, TreeOptions{Width: w}), "\n") {
-			if got := width(l); got > w {
+		for i, l := range strings.Split(draw(t, tr, Options{Width: w}), "\n") {
+			if got := termtext.Width(l); got > w {
 				t.Errorf("width %d: line %d takes %d columns: %q", w, i+1, got, l)
 			}
 		}
@@ -68,34 +77,34 @@ func TestTreeKeepsToItsWidth(t *testing.T) {
 // hooked is a call that one of the user's own hooks denied.
 func hooked() *build {
 	const s, ms = time.Second, time.Millisecond
-	run := func(more ...attribute.KeyValue) []attribute.KeyValue {
-		return append([]attribute.KeyValue{
-			otelmap.KeyHookEvent.String("PreToolUse"), otelmap.KeyHookMatcher.String("Bash|Write"),
-			otelmap.KeyHookSource.String("/p/.cline/hooks.json"),
+	run := func(more ...*commonpb.KeyValue) []*commonpb.KeyValue {
+		return append([]*commonpb.KeyValue{
+			str(otelmap.KeyHookEvent, "PreToolUse"), str(otelmap.KeyHookMatcher, "Bash|Write"),
+			str(otelmap.KeyHookSource, "/p/.cline/hooks.json"),
 		}, more...)
 	}
 	b := newBuild("hooked")
 	root := b.root("task", otelmap.OutcomeCancelled, 9*s)
-	b.event(root, otelmap.EventHook, ms, otelmap.KeyHookEvent.String("SessionStart"),
-		otelmap.KeyHookCommand.String("notes.sh"), otelmap.KeyHookStatus.String("ok"),
-		otelmap.KeyHookExitCode.Int(0), otelmap.KeyHookDuration.Int64(40))
+	b.event(root, otelmap.EventHook, ms, str(otelmap.KeyHookEvent, "SessionStart"),
+		str(otelmap.KeyHookCommand, "notes.sh"), str(otelmap.KeyHookStatus, "ok"),
+		num(otelmap.KeyHookExitCode, 0), num(otelmap.KeyHookDuration, 40))
 	call := b.tool(root, "execute_command", `{"command":"git push"}`, s, 2*s)
-	b.event(call, otelmap.EventHook, s+ms, run(otelmap.KeyHookCommand.String("./guard.sh"),
-		otelmap.KeyHookStatus.String("ok"), otelmap.KeyHookExitCode.Int(2), otelmap.KeyHookDuration.Int64(1200),
-		otelmap.KeyHookDecision.String("deny"), otelmap.KeyHookReason.String("not on\nmain"))...)
-	b.event(call, otelmap.EventHook, s+2*ms, run(otelmap.KeyHookCommand.String("lint"),
-		otelmap.KeyHookStatus.String("error"), otelmap.KeyHookExitCode.Int(1), otelmap.KeyHookDuration.Int64(0))...)
-	b.event(call, otelmap.EventHook, s+3*ms, run(otelmap.KeyHookCommand.String("bg"), otelmap.KeyHookStatus.String("async"))...)
-	b.event(call, otelmap.EventHook, s+4*ms, run(otelmap.KeyHookCommand.String("gone"),
-		otelmap.KeyHookStatus.String("not_started"), otelmap.KeyHookReason.String("no such file"))...)
+	b.event(call, otelmap.EventHook, s+ms, run(str(otelmap.KeyHookCommand, "./guard.sh"),
+		str(otelmap.KeyHookStatus, "ok"), num(otelmap.KeyHookExitCode, 2), num(otelmap.KeyHookDuration, 1200),
+		str(otelmap.KeyHookDecision, "deny"), str(otelmap.KeyHookReason, "not on\nmain"))...)
+	b.event(call, otelmap.EventHook, s+2*ms, run(str(otelmap.KeyHookCommand, "lint"),
+		str(otelmap.KeyHookStatus, "error"), num(otelmap.KeyHookExitCode, 1), num(otelmap.KeyHookDuration, 0))...)
+	b.event(call, otelmap.EventHook, s+3*ms, run(str(otelmap.KeyHookCommand, "bg"), str(otelmap.KeyHookStatus, "async"))...)
+	b.event(call, otelmap.EventHook, s+4*ms, run(str(otelmap.KeyHookCommand, "gone"),
+		str(otelmap.KeyHookStatus, "not_started"), str(otelmap.KeyHookReason, "no such file"))...)
 	b.fail(otelmap.ErrorToolDenied, "denied by ./guard.sh: not on main")
 	return b
 }
 
 func TestTreeShowsTheUsersHooks(t *testing.T) {
-	tr := stored(t, hooked().spans)
-	golden(t, "hooks.txt", draw(t, tr, TreeOptions{}))
-	golden(t, "hooks-verbose.txt", draw(t, tr, TreeOptions{Verbose: true}))
+	tr := stored(t, hooked().messages())
+	golden(t, "hooks.txt", draw(t, tr, Options{}))
+	golden(t, "hooks-verbose.txt", draw(t, tr, Options{Verbose: true}))
 }
 
 // lines gives the tree without its header.
@@ -145,7 +154,7 @@ func TestTreeOfBrokenTraces(t *testing.T) {
 		}},
 		{"with a root below a parent elsewhere", func(b *build) {
 			b.root("task", otelmap.OutcomeFailed, 9*s)
-			b.last().Parent = b.context(99)
+			b.last().ParentSpanId = spanID(99)
 			b.tool(1, "read_file", `{"path":"a"}`, s, 2*s)
 		}, []string{
 			"✗ invoke_agent cline",
@@ -153,8 +162,8 @@ func TestTreeOfBrokenTraces(t *testing.T) {
 		}},
 		{"with two runs", func(b *build) {
 			b.root("first", otelmap.OutcomeCancelled, 2*s)
-			b.add(-1, "invoke_agent cline", 3*s, 4*s, otelmap.KeyOperation.String(otelmap.OpInvokeAgent),
-				otelmap.KeyHost.String("cline"), otelmap.KeyOutcome.String(otelmap.OutcomeCompleted))
+			b.add(-1, "invoke_agent cline", 3*s, 4*s, str(otelmap.KeyOperation, otelmap.OpInvokeAgent),
+				str(otelmap.KeyHost, "cline"), str(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
 			b.tool(2, "read_file", `{"path":"a"}`, 3*s, 4*s)
 		}, []string{
 			"⊘ invoke_agent cline",
@@ -164,7 +173,7 @@ func TestTreeOfBrokenTraces(t *testing.T) {
 		{"with a span that has no end and no start", func(b *build) {
 			b.root("task", otelmap.OutcomeCompleted, 9*s)
 			b.tool(1, "read_file", `{}`, 0, 0)
-			b.last().StartTime, b.last().EndTime = time.Time{}, time.Time{}
+			b.last().StartTimeUnixNano, b.last().EndTimeUnixNano = 0, 0
 		}, []string{
 			"✓ invoke_agent cline",
 			"└─ … read_file",
@@ -180,7 +189,7 @@ func TestTreeOfBrokenTraces(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBuild(c.name)
 			c.build(b)
-			got := lines(draw(t, stored(t, b.spans), TreeOptions{}))
+			got := lines(draw(t, stored(t, b.messages()), Options{}))
 			if len(got) != len(c.want) {
 				t.Fatalf("got %d lines, want %d:\n%s", len(got), len(c.want), strings.Join(got, "\n"))
 			}
@@ -197,7 +206,7 @@ func TestTreeShowsNoNegativeDuration(t *testing.T) {
 	b := newBuild("back")
 	b.root("task", otelmap.OutcomeCompleted, 9*time.Second)
 	b.tool(1, "read_file", `{}`, 5*time.Second, 4*time.Second)
-	got := lines(draw(t, stored(t, b.spans), TreeOptions{}))
+	got := lines(draw(t, stored(t, b.messages()), Options{}))
 	if !strings.HasSuffix(got[1], " +5.0s     0ms") {
 		t.Errorf("got %q", got[1])
 	}
@@ -212,9 +221,9 @@ func TestTreeCollapsesSimilarSiblings(t *testing.T) {
 	b.tool(root, "read_file", `{"path":"bad"}`, time.Minute, time.Minute)
 	b.fail(otelmap.ErrorTool, "no such file")
 	b.tool(root, "write_to_file", `{"path":"a"}`, time.Minute, time.Minute)
-	tr := stored(t, b.spans)
+	tr := stored(t, b.messages())
 
-	text := draw(t, tr, TreeOptions{})
+	text := draw(t, tr, Options{})
 	got := lines(text)
 	// The root, 200 calls, the line that counts, the failed call with its
 	// message, the other tool.
@@ -227,7 +236,7 @@ func TestTreeCollapsesSimilarSiblings(t *testing.T) {
 	if !strings.Contains(text, "✗ read_file  bad") {
 		t.Error("the failed call is gone")
 	}
-	if n := strings.Count(draw(t, tr, TreeOptions{Verbose: true}), "read_file  a"); n != 10_000 {
+	if n := strings.Count(draw(t, tr, Options{Verbose: true}), "read_file  a"); n != 10_000 {
 		t.Errorf("verbose shows %d calls, want 10000", n)
 	}
 }
@@ -244,7 +253,7 @@ func TestTreeCollapseBoundary(t *testing.T) {
 			parent := b.tool(root, "task", `{}`, 0, 0)
 			b.tool(parent, "inner", `{}`, 0, 0)
 		}
-		text := draw(t, stored(t, b.spans), TreeOptions{})
+		text := draw(t, stored(t, b.messages()), Options{})
 		if got := strings.Count(text, "─ ✓ task") + strings.Count(text, " more task"); got != c.lines {
 			t.Errorf("%d siblings: got %d lines, want %d", c.siblings, got, c.lines)
 		}
@@ -260,11 +269,11 @@ func TestTreeOfADeepChain(t *testing.T) {
 	for range 10_000 {
 		parent = b.tool(parent, "deeper", `{"path":"a"}`, 0, time.Second)
 	}
-	got := lines(draw(t, stored(t, b.spans), TreeOptions{}))
+	got := lines(draw(t, stored(t, b.messages()), Options{}))
 	if len(got) != 10_001 {
 		t.Fatalf("got %d lines, want 10001", len(got))
 	}
-	if last := got[10_000]; !strings.Contains(last, "✓ deeper") || width(last) > defaultWidth {
+	if last := got[10_000]; !strings.Contains(last, "✓ deeper") || termtext.Width(last) > 100 {
 		t.Errorf("the last line is %q", last)
 	}
 }
@@ -288,19 +297,19 @@ var hostile = map[string]string{
 func foul(h string) *build {
 	b := newBuild("foul")
 	root := b.root(h, h, time.Second)
-	b.event(root, otelmap.EventPrompt, 0, otelmap.KeyText.String(h), attribute.String(h, h))
-	b.event(root, h, 0, attribute.String("k", h), attribute.StringSlice(h, []string{h}))
+	b.event(root, otelmap.EventPrompt, 0, str(otelmap.KeyText, h), str(h, h))
+	b.event(root, h, 0, str("k", h), otlp.Strings(h, []string{h}))
 	b.tool(root, h, h, 0, time.Second)
 	b.fail(h, h)
 	b.tool(root, h, `{"command":`+strconv.Quote(h)+`}`, 0, time.Second)
 	b.tool(root, "", `{"`+h+`":["`+h, 0, time.Second)
 	b.chat(root, 0, time.Second)
-	for i := range b.spans {
-		s := &b.spans[i]
+	for _, s := range b.spans {
 		s.Name = h
-		for j, a := range s.Attributes {
-			if a.Value.Type() == attribute.STRING && a.Key != otelmap.KeyOperation && a.Key != otelmap.KeyToolArguments {
-				s.Attributes[j] = a.Key.String(h)
+		for _, a := range s.Attributes {
+			if _, ok := a.GetValue().GetValue().(*commonpb.AnyValue_StringValue); ok &&
+				a.Key != string(otelmap.KeyOperation) && a.Key != string(otelmap.KeyToolArguments) {
+				a.Value = str("", h).Value
 			}
 		}
 	}
@@ -318,33 +327,29 @@ func controls(text string) string {
 	return string(bad)
 }
 
-func TestNoViewPrintsWhatCameAsControl(t *testing.T) {
+func TestNoDrawingPrintsControls(t *testing.T) {
 	for name, h := range hostile {
 		t.Run(name, func(t *testing.T) {
-			tr := stored(t, foul(h).spans)
+			tr := stored(t, foul(h).messages())
 			// Texts that never went through the store must be safe as well.
-			raw := &Trace{Summary: tr.Summary, Spans: foul(h).spans}
+			raw := &store.Trace{Summary: tr.Summary, ResourceSpans: foul(h).messages()}
 			raw.Title, raw.Host, raw.Outcome, raw.Model, raw.Session, raw.TraceID = h, h, h, h, h, h
-			for _, tr := range []*Trace{tr, raw} {
-				for _, o := range []TreeOptions{{}, {Verbose: true}, {Width: 40}} {
+			for _, tr := range []*store.Trace{tr, raw} {
+				for _, o := range []Options{{}, {Verbose: true}, {Width: 40}} {
 					if bad := controls(draw(t, tr, o)); bad != "" {
 						t.Errorf("Tree(%+v) prints %q", o, bad)
 					}
 				}
 				var b bytes.Buffer
-				other := Summary{TraceID: "1", Host: "x"}
-				if err := WriteList(&b, []Summary{tr.Summary, other}, ListOptions{Width: 200}); err != nil {
+				other := store.Summary{TraceID: "1", Host: "x"}
+				if err := List(&b, []store.Summary{tr.Summary, other}, Options{Width: 200}); err != nil {
 					t.Fatal(err)
 				}
 				if bad := controls(b.String()); bad != "" {
-					t.Errorf("WriteList prints %q", bad)
+					t.Errorf("List prints %q", bad)
 				}
 				if n := strings.Count(b.String(), "\n"); n != 3 {
-					t.Errorf("WriteList writes %d lines for two traces, want 3", n)
-				}
-				e := &AmbiguousError{Prefix: h, Candidates: []Summary{tr.Summary}}
-				if bad := controls(e.Error()); bad != "" {
-					t.Errorf("AmbiguousError prints %q", bad)
+					t.Errorf("List writes %d lines for two traces, want 3", n)
 				}
 			}
 		})
@@ -358,12 +363,12 @@ type failing struct{}
 func (failing) Write([]byte) (int, error) { return 0, errDisk }
 
 func TestTreeReportsAWriterThatFails(t *testing.T) {
-	tr := stored(t, clineTrace().spans)
-	if err := tr.Tree(failing{}, TreeOptions{}); !errors.Is(err, errDisk) {
+	tr := stored(t, clineTrace().messages())
+	if err := Tree(failing{}, tr, Options{}); !errors.Is(err, errDisk) {
 		t.Errorf("Tree: got %v, want %v", err, errDisk)
 	}
-	if err := WriteList(failing{}, []Summary{tr.Summary}, ListOptions{}); !errors.Is(err, errDisk) {
-		t.Errorf("WriteList: got %v, want %v", err, errDisk)
+	if err := List(failing{}, []store.Summary{tr.Summary}, Options{}); !errors.Is(err, errDisk) {
+		t.Errorf("List: got %v, want %v", err, errDisk)
 	}
 }
 
@@ -373,9 +378,9 @@ func BenchmarkTree10kSpans(b *testing.B) {
 	for i := range 10_000 {
 		bu.tool(root, fmt.Sprintf("tool_%d", i%500), `{"path":"src/server.ts"}`, time.Duration(i)*time.Millisecond, time.Minute)
 	}
-	tr := stored(b, bu.spans)
+	tr := stored(b, bu.messages())
 	for b.Loop() {
-		if err := tr.Tree(io.Discard, TreeOptions{}); err != nil {
+		if err := Tree(io.Discard, tr, Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,37 +1,31 @@
-package store
+package view
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// telling are the parameters that say most of a tool call, the most telling
-// first; the names are those of the tools of Cline and Claude Code.
-var telling = [...]string{
+// mainParameters are the parameters that describe a tool call best, the best
+// first, of the tools of Cline and Claude Code.
+var mainParameters = [...]string{
 	"command", "commands", "cmd", "url", "pattern", "regex", "query", "queries",
 	"file_path", "absolutePath", "path", "paths", "files", "notebook_path", "skill", "skill_name",
 	"tool_name", "uri", "question", "questions", "description", "prompt", "task", "action", "result", "response", "text",
 	"input", "content",
 }
 
-// maxPreview is how much of a text a preview is made of, in bytes: no terminal
-// is wider.
-const maxPreview = 4096
-
-// preview is the telling part of a tool call's arguments, on one line. The
-// arguments may be JSON that was cut short, or no JSON at all.
+// preview returns the main parameter of a tool call on one safe line. The
+// arguments may be JSON that was cut off, or another text.
 func preview(arguments string) string {
-	if len(arguments) > maxPreview {
-		arguments = arguments[:maxPreview]
+	arguments = termtext.HeadBytes(arguments, maxLine)
+	if v, ok := repair(arguments); ok {
+		return termtext.Line(mainText(v, 0))
 	}
-	v, ok := repair(arguments)
-	if !ok {
-		return clean(arguments)
-	}
-	return clean(gist(v, 0))
+	return termtext.Line(arguments)
 }
 
 // repair decodes JSON that may lack its end.
@@ -44,8 +38,7 @@ func repair(s string) (any, bool) {
 	if json.Unmarshal([]byte(s), &v) == nil {
 		return v, true
 	}
-	cut := strings.HasSuffix(s, "…")
-	s = strings.TrimSuffix(s, "…")
+	s, cut := strings.CutSuffix(s, "…")
 	open, inString, escape := closers(s)
 	tail := open
 	if inString {
@@ -63,7 +56,7 @@ func repair(s string) (any, bool) {
 			return v, true
 		}
 	}
-	// Outside a string, what was cut is a number, a word or a bare comma.
+	// Outside a string, a number, a word or a bare comma was cut.
 	if i := strings.LastIndexByte(s, ','); i > 0 && !inString {
 		open, inString, _ = closers(s[:i])
 		if !inString && json.Unmarshal([]byte(s[:i]+open), &v) == nil {
@@ -73,9 +66,9 @@ func repair(s string) (any, bool) {
 	return nil, false
 }
 
-// closers gives the brackets that a piece of JSON leaves open, whether it ends
-// inside a string, and where in the string an unfinished escape begins, else -1.
-func closers(s string) (open string, inString bool, escape int) {
+// closers returns the brackets that close a piece of JSON, whether it ends inside
+// a string, and where in the string an unfinished escape begins, else -1.
+func closers(s string) (brackets string, inString bool, escape int) {
 	var stack []byte
 	escape = -1
 	for i := 0; i < len(s); i++ {
@@ -104,8 +97,8 @@ func closers(s string) (open string, inString bool, escape int) {
 	return string(stack), inString, escape
 }
 
-// gist is the most telling text in a decoded value.
-func gist(v any, depth int) string {
+// mainText returns the text in a decoded value that describes it best.
+func mainText(v any, depth int) string {
 	if depth > 4 {
 		return ""
 	}
@@ -115,20 +108,14 @@ func gist(v any, depth int) string {
 	case []any:
 		var parts []string
 		for _, e := range v {
-			if p := gist(e, depth+1); p != "" {
+			if p := mainText(e, depth+1); p != "" {
 				parts = append(parts, p)
 			}
 		}
 		return strings.Join(parts, ", ")
 	case map[string]any:
-		for _, k := range telling {
-			if p := gist(v[k], depth+1); p != "" {
-				return p
-			}
-		}
-		keys := slices.SortedFunc(maps.Keys(v), cmp.Compare[string])
-		for _, k := range keys {
-			if p := gist(v[k], depth+1); p != "" {
+		for _, k := range slices.Concat(mainParameters[:], slices.Sorted(maps.Keys(v))) {
+			if p := mainText(v[k], depth+1); p != "" {
 				return p
 			}
 		}
