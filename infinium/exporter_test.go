@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/infinium/infiniumtest"
+	"github.com/hookspan/hookspan/tests/infiniumtest"
 )
 
 // exporter returns one that sends to the server.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/infinium/infiniumtest"
+	"github.com/hookspan/hookspan/tests/infiniumtest"
 )
 
 const testSecret = "s3cr3t-value-0001"

@@ -23,6 +23,7 @@ import (
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/logfile"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // app is everything a command touches: its words, its streams, the environment
@@ -150,7 +151,7 @@ func message(err error) string {
 	return strings.Replace(text, strings.Join(lines, "\n"), strings.Join(parts, "; "), 1)
 }
 
-func (a *app) hint(text string) { _, _ = fmt.Fprintf(a.stderr, "hint: %s\n", printable(text)) }
+func (a *app) hint(text string) { _, _ = fmt.Fprintf(a.stderr, "hint: %s\n", termtext.Value(text)) }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -192,11 +193,11 @@ this machine and delivered to the destinations you name.
 }
 
 func (a *app) printf(format string, args ...any) {
-	_, _ = io.WriteString(a.stdout, screened(fmt.Sprintf(format, args...)))
+	_, _ = io.WriteString(a.stdout, termtext.Screen(fmt.Sprintf(format, args...)))
 }
 
 func (a *app) warnf(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.stderr, "hookspan: %s\n", printable(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintf(a.stderr, "hookspan: %s\n", termtext.Value(fmt.Sprintf(format, args...)))
 }
 
 // printJSON writes v for another program to read.
@@ -208,7 +209,7 @@ func (a *app) printJSON(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := a.stdout.Write(screenedJSON(b.Bytes()))
+	_, err := a.stdout.Write(termtext.JSON(b.Bytes()))
 	return err
 }
 

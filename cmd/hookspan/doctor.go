@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -55,9 +55,9 @@ there is a problem.`,
 				}
 			} else {
 				for _, f := range found {
-					a.printf("%-8s %s\n", f.Level, printable(f.Text))
+					a.printf("%-8s %s\n", f.Level, termtext.Value(f.Text))
 					if f.Hint != "" {
-						a.printf("%-8s hint: %s\n", "", printable(f.Hint))
+						a.printf("%-8s hint: %s\n", "", termtext.Value(f.Hint))
 					}
 				}
 			}
@@ -323,7 +323,7 @@ func examineFolder(st *status, f install.Folder) []finding {
 	}
 	var out []finding
 	for _, what := range order {
-		n := plural(len(events[what]), "hook")
+		n := termtext.Plural(len(events[what]), "hook")
 		if len(events[what]) <= 3 {
 			n = strings.Join(events[what], ", ")
 		}
@@ -413,22 +413,14 @@ func (c *spoolCounts) findings() []finding {
 	var out []finding
 	add := func(n int, what, is, hint string) {
 		if n > 0 {
-			out = append(out, finding{"note", plural(n, what) + " " + is, hint})
+			out = append(out, finding{"note", termtext.Plural(n, what) + " " + is, hint})
 		}
 	}
-	out = append(out, finding{"ok", plural(c.events, "event") + " in the spool", ""})
-	add(c.raw, "event", "of a form that is not JSON", "kept as they came; the last: "+printable(c.rawExample))
-	add(c.undecoded, "event", "of a form this hookspan does not know", "kept as they came; the last: "+printable(c.undecodedExample))
+	out = append(out, finding{"ok", termtext.Plural(c.events, "event") + " in the spool", ""})
+	add(c.raw, "event", "of a form that is not JSON", "kept as they came; the last: "+termtext.Value(c.rawExample))
+	add(c.undecoded, "event", "of a form this hookspan does not know", "kept as they came; the last: "+termtext.Value(c.undecodedExample))
 	add(c.damaged, "damaged place", "in the spool", "the records around are whole; the damaged bytes stay in the log")
 	add(c.newer, "event", "written by a newer hookspan", "kept untouched: upgrade to read them")
 	add(c.cut, "event", "larger than HOOKSPAN_MAX_EVENT_BYTES", "stored with long texts cut")
 	return out
-}
-
-func plural(n int, what string) string {
-	s := strconv.Itoa(n) + " " + what
-	if n != 1 {
-		s += "s"
-	}
-	return s
 }

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookfile"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 func (a *app) hooksCmd() *cobra.Command {
@@ -351,7 +353,7 @@ func knownTool(name string) bool {
 }
 
 func (a *app) hintUnknown(tool string) {
-	a.hint("hookspan knows no tool " + printable(tool) + ", of Cline's or Claude Code's; upper and lower case count")
+	a.hint("hookspan knows no tool " + termtext.Value(tool) + ", of Cline's or Claude Code's; upper and lower case count")
 }
 
 // runEvents are a call's events as hookrun takes them.
@@ -373,18 +375,18 @@ func (a *app) printHooks(l listedHooks, tool string) {
 		a.printf("none of these runs: HOOKSPAN_HOOKS is false\n")
 	}
 	for _, f := range l.Files {
-		a.printf("%s (%s)\n", printable(f.Path), f.standing())
+		a.printf("%s (%s)\n", termtext.Value(f.Path), f.standing())
 		if f.Error != "" {
-			a.printf("  cannot be read, so none of its hooks runs: %s\n", printable(f.Error))
+			a.printf("  cannot be read, so none of its hooks runs: %s\n", termtext.Value(f.Error))
 			continue
 		}
 		var table bytes.Buffer
 		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 		for _, h := range f.Hooks {
-			_, _ = fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\n", h.Number, printable(h.Event), printable(matcherText(h.Matcher)),
-				printable(h.what), printable(h.notes))
+			_, _ = fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\n", h.Number, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)),
+				termtext.Value(h.what), termtext.Value(h.notes))
 			if h.Why != "" {
-				_, _ = fmt.Fprintf(w, "\t%s\n", printable(h.Why))
+				_, _ = fmt.Fprintf(w, "\t%s\n", termtext.Value(h.Why))
 			}
 		}
 		_ = w.Flush()
@@ -393,7 +395,7 @@ func (a *app) printHooks(l listedHooks, tool string) {
 		}
 		if len(f.Hooks) == 0 {
 			if tool != "" {
-				a.printf("  none that a call of %s starts\n", printable(tool))
+				a.printf("  none that a call of %s starts\n", termtext.Value(tool))
 			} else {
 				a.printf("  no hook that can run\n")
 			}
@@ -403,11 +405,11 @@ func (a *app) printHooks(l listedHooks, tool string) {
 		a.printf("\nwhat will not work\n")
 	}
 	for _, p := range l.Problems {
-		a.printf("  %s\n", printable(p.String()))
+		a.printf("  %s\n", termtext.Value(p.String()))
 	}
 	for _, f := range l.Files {
 		if !f.Trusted && f.Error == "" {
-			a.hint("read what " + printable(f.Path) + " runs, then: hookspan hooks trust " + shellWord(projectOf(f.Path)))
+			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + shellWord(projectOf(f.Path)))
 		}
 	}
 }
@@ -432,13 +434,11 @@ func (f *listedFile) standing() string {
 	return out
 }
 
-// shellWord writes a word so that a POSIX shell reads it as it is.
+// shellWord writes a word so that a shell reads it unchanged.
 func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
+	word, err := syntax.Quote(s, syntax.LangBash)
+	if err != nil {
+		return strconv.Quote(s) // it holds a NUL, which no word of a command can
 	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return word
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookcheck"
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookcheck"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 )
 
 // checkHooks lists what in a file with hooks will not work, without secrets.

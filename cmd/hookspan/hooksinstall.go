@@ -8,8 +8,9 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 const preToolUse = "PreToolUse"
@@ -218,7 +219,7 @@ func (a *app) releaseFrom(ctx context.Context, project string) error {
 	}
 	if !plan.Changed() {
 		for _, x := range slices.Concat(plan.Foreign(), plan.Edited()) {
-			a.printf("\nNo hook of yours runs before tool calls any more, but %s stays: it %s\n", printable(x.Path), printable(x.Reason))
+			a.printf("\nNo hook of yours runs before tool calls any more, but %s stays: it %s\n", termtext.Value(x.Path), termtext.Value(x.Reason))
 		}
 		return nil
 	}

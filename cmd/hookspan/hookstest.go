@@ -16,7 +16,8 @@ import (
 	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 type hooksTestFlags struct {
@@ -237,7 +238,7 @@ func (a *app) tryHooks(ctx context.Context, raw hook.Raw, dryRun, debug bool) er
 	if h.Trace = nil; debug {
 		a.printf("\nsteps\n")
 		// The runner tells one at a time.
-		h.Trace = func(format string, args ...any) { p.printf("  %s\n", printable(fmt.Sprintf(format, args...))) }
+		h.Trace = func(format string, args ...any) { p.printf("  %s\n", termtext.Value(fmt.Sprintf(format, args...))) }
 	}
 	out := h.Run(ctx, raw)
 	// Before anything else is printed, since whoever reads it may be gone.

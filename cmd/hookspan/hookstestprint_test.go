@@ -11,8 +11,8 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookfile"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 )
 
 func TestWhatClineDoes(t *testing.T) {
@@ -76,7 +76,7 @@ func TestHowARunEnded(t *testing.T) {
 		{"exited", hookrun.Run{Handler: command, Duration: 1500 * time.Millisecond, Output: claude.Output{Exit: 2}}, "exit 2, 1.5 s"},
 		{"answered", hookrun.Run{Handler: hookfile.Handler{Type: hookfile.TypeHTTP}, Duration: 3 * time.Millisecond}, "answered in 3 ms"},
 		{"not waited for", hookrun.Run{Handler: command, Async: true}, "started and not waited for"},
-		{"not started", hookrun.Run{Handler: command, Async: true, Err: "no\x1bsuch"}, "failed: no?such"},
+		{"not started", hookrun.Run{Handler: command, Async: true, Err: "no\x1bsuch"}, "failed: no�such"},
 		{"too slow", hookrun.Run{Handler: command, Duration: 10 * time.Second, Output: claude.Output{TimedOut: true}, Err: "x"}, "stopped at its time limit after 10 s: the call goes on as if there were no hook"},
 	} {
 		if got := (hookPrinter{}).ended(&tt.run); got != tt.want {
@@ -90,7 +90,7 @@ func TestLongAndWildTexts(t *testing.T) {
 	a, stdout, _ := newTestApp(t)
 	p := hookPrinter{app: a}
 	p.text("  out  ", "a\x1b[2J\r\n"+strings.Repeat("é", shownRunes+1)+"\n{\"a\": 1,\t\"b\": 2}\n\n")
-	want := "  out  a?[2J?\n       " + strings.Repeat("é", shownRunes) + "... (201 characters)\n       {\"a\":1,\"b\":2}\n"
+	want := "  out  a�[2J�\n       " + strings.Repeat("é", shownRunes) + "... (201 characters)\n       {\"a\":1,\"b\":2}\n"
 	if diff := cmp.Diff(want, stdout.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // preToolUseRisk is what the user must know before PreToolUse goes where
@@ -98,14 +99,14 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 	foreign := len(plan.Foreign())
 	if foreign > 0 && !f.chain {
 		a.printf("\n%s of yours in the way: left as found, so these events are not recorded there.\n"+
-			"hookspan install cline --chain runs yours as well and merges both answers.\n", plural(foreign, "hook"))
+			"hookspan install cline --chain runs yours as well and merges both answers.\n", termtext.Plural(foreign, "hook"))
 	}
 	if n := len(plan.Edited()); n > 0 {
 		were, them := "was", "it"
 		if n > 1 {
 			were, them = "were", "them"
 		}
-		a.printf("\n%s of hookspan's %s edited: left as found.\nhookspan install cline --force writes %s anew.\n", plural(n, "hook file"), were, them)
+		a.printf("\n%s of hookspan's %s edited: left as found.\nhookspan install cline --force writes %s anew.\n", termtext.Plural(n, "hook file"), were, them)
 	}
 	if f.dryRun {
 		a.printf("\nnothing was done (--dry-run)\n")
@@ -224,7 +225,7 @@ func (a *app) warnOfUnheard(ctx context.Context) error {
 	if trustedGuards(own) {
 		hint += " --pre-tool-use"
 	}
-	a.printf("Your hooks in %s no longer run on Cline.\n", printable(own[0].Path))
+	a.printf("Your hooks in %s no longer run on Cline.\n", termtext.Value(own[0].Path))
 	a.hint(hint + " brings them back")
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // claudeFlags are the flags of install claude and uninstall claude.
@@ -109,7 +110,7 @@ func (a *app) installClaude(cmd *cobra.Command, f claudeFlags) error {
 		a.printDiff(plan.Diff())
 	}
 	if n := len(plan.Edited()); n > 0 {
-		a.printf("\n%s of hookspan's edited since: left as found. --force writes them anew.\n", plural(n, "hook"))
+		a.printf("\n%s of hookspan's edited since: left as found. --force writes them anew.\n", termtext.Plural(n, "hook"))
 	}
 	if f.dryRun {
 		a.printf("\nnothing was done (--dry-run)\n")
@@ -185,7 +186,7 @@ func (a *app) printDiff(text string) {
 	color := a.color()
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		shown := strings.ReplaceAll(printable(strings.ReplaceAll(line, "\t", "\uE000")), "\uE000", "\t")
+		shown := termtext.Screen(line)
 		code := ""
 		switch {
 		case !color || strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++"):

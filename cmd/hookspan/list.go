@@ -13,6 +13,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 func (a *app) listCmd() *cobra.Command {
@@ -87,7 +88,7 @@ func (a *app) leftOut(ctx context.Context, s *store.Store, f store.Filter, shown
 	}
 	n, err := s.Count(ctx, f)
 	if err == nil && n > shown {
-		a.hint(fmt.Sprintf("%d of %s; --all lists every one", shown, plural(n, "trace")))
+		a.hint(fmt.Sprintf("%d of %s; --all lists every one", shown, termtext.Plural(n, "trace")))
 	}
 	return err
 }
@@ -141,7 +142,7 @@ func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err er
 	case errors.As(err, &several):
 		a.warnf("several traces begin with %q:", id)
 		for _, c := range several.Candidates {
-			_, _ = fmt.Fprintf(a.stderr, "  %s  %s\n", printable(c.TraceID), printable(c.Title))
+			_, _ = fmt.Fprintf(a.stderr, "  %s  %s\n", termtext.Value(c.TraceID), termtext.Value(c.Title))
 		}
 		if several.More {
 			_, _ = fmt.Fprintf(a.stderr, "  and others\n")

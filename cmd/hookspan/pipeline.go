@@ -20,12 +20,12 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/llmusage"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -256,16 +256,16 @@ func (a *app) mapping(clean *redact.Redactor) otelmap.Options {
 }
 
 func (a *app) sources() map[string]deliver.Source {
-	files := &llmusage.Finder{Home: a.home, Getenv: a.getenv, GOOS: a.goos}
+	files := &transcript.Finder{Home: a.home, Getenv: a.getenv, GOOS: a.goos}
 	return map[string]deliver.Source{
 		claude.Host: {
 			Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(stored(r)) },
 			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
-				return known(files.Claude(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript, Since: f.Since, Until: f.Until}))
+				return known(files.Claude(ctx, transcript.ClaudeQuery{Session: session, Path: f.Transcript, Since: f.Since, Until: f.Until}))
 			},
 			Origin: func(ctx context.Context, session string, f deliver.Facts) (string, string, error) {
-				origin, turn, err := files.ClaudeOrigin(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript})
-				if errors.Is(err, llmusage.ErrNotFound) {
+				origin, turn, err := files.ClaudeOrigin(ctx, transcript.ClaudeQuery{Session: session, Path: f.Transcript})
+				if errors.Is(err, transcript.ErrNotFound) {
 					err = nil
 				}
 				return origin, turn, err
@@ -288,7 +288,7 @@ func (a *app) sources() map[string]deliver.Source {
 					return hook.KindUnknown, time.Time{}, nil
 				}
 				kind, at, err := files.SDKEnd(ctx, session)
-				if errors.Is(err, llmusage.ErrNotFound) {
+				if errors.Is(err, transcript.ErrNotFound) {
 					err = nil // another program's session, or one kept elsewhere
 				}
 				return kind, at, err
@@ -308,7 +308,7 @@ func stored(r *spool.Record) hook.Raw {
 // known is what a reader found; files that are kept elsewhere, or not at all, are
 // nothing to mend.
 func known(tr *hook.Transcript, err error) (*hook.Transcript, error) {
-	if errors.Is(err, llmusage.ErrNotFound) {
+	if errors.Is(err, transcript.ErrNotFound) {
 		return tr, nil
 	}
 	return tr, err

@@ -16,9 +16,9 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/infinium/infiniumtest"
 	"github.com/hookspan/hookspan/internal/hookproc"
-	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/tests/infiniumtest"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 func TestMain(m *testing.M) {
@@ -68,7 +68,7 @@ func setup(e *testscript.Env, source string) error {
 		"STATE":    filepath.Join(home, ".local", "state", "hookspan"),
 		"SETTINGS": filepath.Join(home, ".config", "hookspan", "hookspan.env"),
 		"SESSIONS": filepath.Join(source, "..", "..", "hook", "cline", "testdata"),
-		"FILES":    filepath.Join(source, "..", "..", "internal", "llmusage", "testdata"),
+		"FILES":    filepath.Join(source, "..", "..", "internal", "transcript", "testdata"),
 		// Nobody answers there.
 		"DBUS_SESSION_BUS_ADDRESS": "unix:path=" + filepath.Join(e.WorkDir, "no-bus"),
 	} {

@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -181,7 +182,7 @@ func (a *app) destination(ctx context.Context, name string) destination {
 		d.Stored = a.storeCounts(ctx)
 		return d
 	}
-	if _, err := a.exporter(ctx, name, nil); err != nil {
+	if _, err := a.client(ctx, name, nil); err != nil {
 		d.Fault = message(err)
 		return d
 	}
@@ -280,7 +281,7 @@ func (a *app) printStatus(st *status) {
 		a.printf("events       none yet\n")
 	} else {
 		a.printf("events       last %s; %s, %s in the spool\n", st.LastEvent.Local().Format("2006-01-02 15:04:05"),
-			plural(st.Sessions, "session"), bytesText(st.SpoolBytes))
+			termtext.Plural(st.Sessions, "session"), bytesText(st.SpoolBytes))
 	}
 	a.printf("state        %s\nenv file     %s\n\n", st.StateDir, st.EnvFile)
 	a.printOwnHooks(st.OwnHooks)
@@ -303,7 +304,7 @@ func (a *app) printStatus(st *status) {
 
 func (a *app) printDestination(d *destination) {
 	line := func(name, format string, args ...any) {
-		a.printf("%-12s %s\n", name, printable(fmt.Sprintf(format, args...)))
+		a.printf("%-12s %s\n", name, termtext.Value(fmt.Sprintf(format, args...)))
 	}
 	if why := cmp.Or(d.Off, d.Fault); why != "" {
 		line(d.Name, "off: %s", why)
@@ -330,7 +331,7 @@ func (a *app) standing(d *destination) string {
 		return "no traces yet"
 	case d.Stored != nil:
 		return fmt.Sprintf("%s, %s on this machine, imported ones included; the newest began %s",
-			plural(int(d.Stored.Traces), "trace"), plural(int(d.Stored.Spans), "span"), a.ago(d.Stored.Newest))
+			termtext.Plural(d.Stored.Traces, "trace"), termtext.Plural(d.Stored.Spans, "span"), a.ago(d.Stored.Newest))
 	case d.Error != "":
 		return fmt.Sprintf("failing: tried %s: %s", a.ago(d.Tried), d.said())
 	case !d.Tried.IsZero():
@@ -364,16 +365,16 @@ func withoutName(text, name string) string {
 func (d *destination) counts() []string {
 	var out []string
 	if d.Runs > 0 && d.Stored == nil {
-		out = append(out, fmt.Sprintf("%s, %s of the sessions in the spool delivered", plural(int(d.Runs), "trace"), plural(int(d.Spans), "span")))
+		out = append(out, fmt.Sprintf("%s, %s of the sessions in the spool delivered", termtext.Plural(d.Runs, "trace"), termtext.Plural(d.Spans, "span")))
 	}
 	if d.Behind > 0 {
-		out = append(out, plural(d.Behind, "session")+" under way or waiting")
+		out = append(out, termtext.Plural(d.Behind, "session")+" under way or waiting")
 	}
 	if d.Rejected > 0 {
-		out = append(out, plural(int(d.Rejected), "span")+" rejected")
+		out = append(out, termtext.Plural(int(d.Rejected), "span")+" rejected")
 	}
 	if n := len(d.Parked); n > 0 {
-		out = append(out, plural(n, "trace")+" rejected, kept here")
+		out = append(out, termtext.Plural(n, "trace")+" rejected, kept here")
 	}
 	return out
 }

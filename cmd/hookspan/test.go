@@ -21,6 +21,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -63,7 +64,7 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 		return noDestination()
 	}
 	if !asJSON {
-		a.printf("test trace %s, %s\n", id, plural(spans, "span"))
+		a.printf("test trace %s, %s\n", id, termtext.Plural(spans, "span"))
 	}
 	trials := []trial{}
 	// A destination that a wrong setting keeps from being set up is not tried.
@@ -85,7 +86,7 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 			if !t.OK {
 				mark = "FAILED"
 			}
-			a.printf("%-9s %-6s %s: %s (%.0f ms)\n", t.Destination, mark, t.Target, printable(t.Answer), t.Seconds*1000)
+			a.printf("%-9s %-6s %s: %s (%.0f ms)\n", t.Destination, mark, t.Target, termtext.Value(t.Answer), t.Seconds*1000)
 		}
 	}
 	if asJSON {
@@ -203,7 +204,7 @@ func (a *app) printPayload(name string, run []*tracepb.ResourceSpans, asJSON boo
 	if asJSON {
 		to = a.stderr // the answers alone are for the other program
 	}
-	_, err = fmt.Fprintf(to, "--- payload for %s\n%s\n", name, screenedJSON(out.Bytes()))
+	_, err = fmt.Fprintf(to, "--- payload for %s\n%s\n", name, termtext.JSON(out.Bytes()))
 	return err
 }
 

@@ -22,7 +22,7 @@ import (
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.uber.org/goleak"
 
-	"github.com/hookspan/hookspan/infinium/infiniumtest"
+	"github.com/hookspan/hookspan/tests/infiniumtest"
 )
 
 func TestTheComponentStartsAndStops(t *testing.T) {

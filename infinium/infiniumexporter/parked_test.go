@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/hookspan/hookspan/infinium/infiniumtest"
+	"github.com/hookspan/hookspan/tests/infiniumtest"
 )
 
 func TestARefusedTraceIsNamedAndNotSentAgain(t *testing.T) {

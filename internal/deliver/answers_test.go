@@ -76,7 +76,7 @@ func TestEachAnswerIsReported(t *testing.T) {
 	var got []string
 	d := &Deliverer{Answered: func(name string, err error) { got = append(got, fmt.Sprint(name, ": ", err)) }}
 	send := func(ctx context.Context, err error) {
-		_, _ = d.Send(ctx, &Destination{Name: "otlp", Exporter: oneAnswer{err}}, make(tracetest.SpanStubs, 1))
+		_, _ = d.Send(ctx, &Destination{Name: "otlp", Client: oneAnswer{err}}, make(tracetest.SpanStubs, 1))
 	}
 	send(ctx, nil)
 	send(ctx, refused)

@@ -10,9 +10,9 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 func TestManyDeliverersSendEachSpanOnce(t *testing.T) {
@@ -28,7 +28,7 @@ func TestManyDeliverersSendEachSpanOnce(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 8 {
 				d := b.deliverer(
-					Destination{Name: "store", Exporter: x}, Destination{Name: "file", Exporter: y},
+					Destination{Name: "store", Client: otlpstub.Client{SpanExporter: x}}, Destination{Name: "file", Client: y},
 					otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}),
 				)
 				wg.Go(func() {
@@ -106,14 +106,14 @@ func TestTheHolderLooksAgain(t *testing.T) {
 			recs := recorded(t, "classic-session", id)
 			k := b.append(recs[:c.stored]...)
 			b.clock.Advance(time.Minute)
-			d := b.deliverer(Destination{Name: "otlp", Exporter: m})
+			d := b.deliverer(Destination{Name: "otlp", Client: m})
 			told := false
 			c.hold(b, d, m, func() {
 				told = true
 				b.append(recs[c.stored:]...)
 				b.clock.Advance(time.Minute)
 				// The flush that the last event starts finds the lock taken.
-				rs, err := b.deliverer(Destination{Name: "otlp", Exporter: m}).
+				rs, err := b.deliverer(Destination{Name: "otlp", Client: m}).
 					Run(context.Background(), Pass{Sessions: []spool.Key{k}})
 				if err != nil || rs[0].Runs != 0 {
 					t.Errorf("the second flush: %s, %v; want it to leave", mustJSON(rs), err)
@@ -149,7 +149,7 @@ func TestAHangingDestinationDelaysNoOther(t *testing.T) {
 	}}
 	quick := &memory{}
 	both := func() *Deliverer {
-		return b.deliverer(Destination{Name: "otlp", Exporter: slow}, Destination{Name: "store", Exporter: quick})
+		return b.deliverer(Destination{Name: "otlp", Client: slow}, Destination{Name: "store", Client: otlpstub.Client{SpanExporter: quick}})
 	}
 	first, through := make(chan error, 1), make(chan struct{}, 2)
 	go func() {
@@ -190,7 +190,7 @@ func TestDeliveringEverythingTwiceShowsEachOnce(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	d := b.deliverer(
-		Destination{Name: "store", Exporter: st, Batch: 3},
+		Destination{Name: "store", Client: otlpstub.Client{SpanExporter: st}, Batch: 3},
 		otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}),
 	)
 	b.run(d, Pass{})

@@ -7,8 +7,8 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // TestARunThatAlwaysFailsHoldsUpItsSessionAlone asks what a pass makes of the
@@ -63,7 +63,7 @@ func TestEachAnswerOfASlowDestinationIsNotedBeforeTheNextRunGoes(t *testing.T) {
 	k := b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Minute)
 	m := &memory{}
-	d := b.deliverer(Destination{Name: "infinium", Exporter: m})
+	d := b.deliverer(Destination{Name: "infinium", Client: m})
 	runs, _ := b.view(k, d.Map).count()
 	var atCall []State
 	m.before = func(context.Context, []sdktrace.ReadOnlySpan) error {
@@ -81,7 +81,7 @@ func TestEachAnswerOfASlowDestinationIsNotedBeforeTheNextRunGoes(t *testing.T) {
 		}
 		// Who is killed here sends one run again at most: this one.
 		after, again := newBenchIn(t, b.dir), &memory{}
-		d := after.deliverer(Destination{Name: "infinium", Exporter: again})
+		d := after.deliverer(Destination{Name: "infinium", Client: again})
 		after.clock.Advance(time.Minute)
 		s := after.session(k)
 		if err := st.write(s, "infinium"); err != nil {

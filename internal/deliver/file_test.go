@@ -14,7 +14,7 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // childFile names the file that a copy of the test binary appends to.
@@ -88,14 +88,14 @@ func TestFileHoldsOneRequestPerLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := b.deliverer(Destination{Name: "file", Exporter: e})
+	d := b.deliverer(Destination{Name: "file", Client: e})
 	b.run(d, Pass{})
 	ids, bad := fileSpans(t, path)
 	if len(bad) != 0 {
 		t.Errorf("lines that are no request: %q", bad)
 	}
 	m := &memory{}
-	b.run(b.deliverer(Destination{Name: "memory", Exporter: m}), Pass{})
+	b.run(b.deliverer(Destination{Name: "memory", Client: m}), Pass{})
 	if len(ids) != len(m.ids()) {
 		t.Errorf("%d spans in the file, want %d", len(ids), len(m.ids()))
 	}

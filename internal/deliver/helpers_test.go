@@ -22,9 +22,9 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // began is where the tests' clock starts, after the recorded sessions.
@@ -437,7 +437,7 @@ func otlpDestination(t tb, name string, o OTLP) Destination {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Shutdown(context.Background()) })
-	return Destination{Name: name, Exporter: e}
+	return Destination{Name: name, Client: e}
 }
 
 // saved is a session's delivery file as it was, for undoing an acknowledgement.

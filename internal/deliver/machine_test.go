@@ -11,8 +11,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"pgregory.net/rapid"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // machine is the model: what was stored, what each destination took and what it
@@ -94,7 +94,7 @@ func (m *machine) feed(f *feed, n int) {
 func (m *machine) restart() {
 	var dsts []Destination
 	for _, p := range m.dsts {
-		dsts = append(dsts, Destination{Name: p.name, Exporter: p, Batch: p.batch})
+		dsts = append(dsts, Destination{Name: p.name, Client: p, Batch: p.batch})
 	}
 	m.d = m.deliverer(dsts...)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 
 	"github.com/hookspan/hookspan/internal/outbound"
@@ -40,7 +41,7 @@ type OTLP struct {
 // NewOTLP returns a client that makes one attempt per call and reports how
 // it failed as *Error. It follows no redirect, so that no span and no header
 // ever goes to a place that was not asked for.
-func NewOTLP(ctx context.Context, o OTLP) (Client, error) {
+func NewOTLP(ctx context.Context, o OTLP) (otlptrace.Client, error) {
 	u, err := url.Parse(o.Endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		shown := o.Endpoint

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 func TestOTLPEncodings(t *testing.T) {
@@ -122,12 +122,12 @@ func TestErrorsShowNoCredentials(t *testing.T) {
 	s.Always(otlptest.Status(503, "try later"))
 	url := strings.Replace(s.URL(), "http://", "http://user:geheim@", 1)
 	d := otlpDestination(t, "otlp", OTLP{Endpoint: url, Headers: map[string]string{"authorization": "geheim"}})
-	err := d.Exporter.ExportSpans(t.Context(), stubs(sample()))
+	err := d.Client.ExportSpans(t.Context(), stubs(sample()))
 	if err == nil || strings.Contains(err.Error(), "geheim") {
 		t.Errorf("error %v, want one without the password", err)
 	}
 	s.Close()
-	if err = d.Exporter.ExportSpans(t.Context(), stubs(sample())); err == nil || strings.Contains(err.Error(), "geheim") {
+	if err = d.Client.ExportSpans(t.Context(), stubs(sample())); err == nil || strings.Contains(err.Error(), "geheim") {
 		t.Errorf("error %v, want one without the password", err)
 	}
 }
@@ -147,7 +147,7 @@ func TestAnswersAreReadUpToALimit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := otlptest.New(t)
 			s.Always(c.answer)
-			err := otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Exporter.ExportSpans(t.Context(), stubs(sample()))
+			err := otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Client.ExportSpans(t.Context(), stubs(sample()))
 			if retry, _ := classify(err); err == nil || retry != c.retry {
 				t.Fatalf("error %v, retried %t, want %t", err, retry, c.retry)
 			}
@@ -170,7 +170,7 @@ func TestARequestAboveTheClientsOwnLimitIsSplit(t *testing.T) {
 	other.SpanContext = other.SpanContext.WithSpanID([8]byte{9})
 	d := newBench(t).deliverer()
 	refused, err := d.export(t.Context(), &Destination{
-		Name: "otlp", Exporter: otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Exporter,
+		Name: "otlp", Client: otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Client,
 	}, append(list(big), other))
 	if err != nil || refused.spans != 0 {
 		t.Fatalf("refused %d, error %v, want both spans taken", refused.spans, err)
@@ -223,7 +223,7 @@ func TestTLS(t *testing.T) {
 			}
 			t.Cleanup(s.Close)
 			c.o.Endpoint = s.URL()
-			err = otlpDestination(t, "otlp", c.o).Exporter.ExportSpans(t.Context(), stubs(sample()))
+			err = otlpDestination(t, "otlp", c.o).Client.ExportSpans(t.Context(), stubs(sample()))
 			if c.says == "" {
 				if err != nil || len(s.Spans()) != 1 {
 					t.Errorf("error %v, %d spans taken, want 1", err, len(s.Spans()))
@@ -341,7 +341,7 @@ func TestTheWholeURLIsSent(t *testing.T) {
 			defer s.Close()
 			url := strings.Replace(s.URL, "http://", "http://"+c.user, 1) + path + c.query
 			d := otlpDestination(t, "otlp", OTLP{Endpoint: url, Headers: c.headers})
-			if err := d.Exporter.ExportSpans(t.Context(), stubs(sample())); err != nil {
+			if err := d.Client.ExportSpans(t.Context(), stubs(sample())); err != nil {
 				t.Fatal(err)
 			}
 			if uri != path+c.query || auth != c.auth {

@@ -14,8 +14,8 @@ import (
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/internal/outbound"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // partialOf is a partial success as protobuf.
@@ -129,7 +129,7 @@ func answering(t *testing.T, kind, body string) string {
 // export sends one span and returns the exporter's error, if any.
 func export(t *testing.T, endpoint string) (string, *Error) {
 	t.Helper()
-	err := otlpDestination(t, "otlp", OTLP{Endpoint: endpoint}).Exporter.ExportSpans(t.Context(), stubs(sample()))
+	err := otlpDestination(t, "otlp", OTLP{Endpoint: endpoint}).Client.ExportSpans(t.Context(), stubs(sample()))
 	if err == nil {
 		return "", nil
 	}

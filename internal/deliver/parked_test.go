@@ -25,7 +25,7 @@ func TestWhatWasRefusedIsSentAgainOnRequest(t *testing.T) {
 		}
 		return answer
 	})
-	d := b.deliverer(Destination{Name: "store", Exporter: kept}, Destination{Name: "otlp", Exporter: picky})
+	d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: kept}}, Destination{Name: "otlp", Client: picky})
 	var stored tracetest.SpanStubs
 	d.Stored = func(_ context.Context, trace string) (tracetest.SpanStubs, error) {
 		if len(stored) == 0 || stored[0].SpanContext.TraceID().String() != trace {
@@ -97,7 +97,7 @@ func TestOneRunOfASharedTraceIsSentAgainAlone(t *testing.T) {
 		}
 		return nil
 	}
-	d := b.deliverer(Destination{Name: "store", Exporter: kept}, Destination{Name: "infinium", Exporter: picky})
+	d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: kept}}, Destination{Name: "infinium", Client: picky})
 	d.Stored = func(context.Context, string) (tracetest.SpanStubs, error) {
 		return slices.Collect(maps.Values(kept.spans)), nil
 	}
@@ -123,7 +123,7 @@ func TestARunThatTheStoreLostStaysParked(t *testing.T) {
 	b, m := newBench(t), &memory{before: fail(&Error{Err: errTest, Permanent: true})}
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
-	d := b.deliverer(Destination{Name: "otlp", Exporter: m})
+	d := b.deliverer(Destination{Name: "otlp", Client: m})
 	d.Stored = func(context.Context, string) (tracetest.SpanStubs, error) { return list(sample()), nil }
 	b.run(d, Pass{})
 	m.before, m.calls = nil, 0
@@ -138,7 +138,7 @@ func TestAskingForARefusedRunHappensOncePerPass(t *testing.T) {
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
 	var stored tracetest.SpanStubs
-	d := b.deliverer(Destination{Name: "otlp", Exporter: exporter(func(_ context.Context, s []sdktrace.ReadOnlySpan) error {
+	d := b.deliverer(Destination{Name: "otlp", Client: exporter(func(_ context.Context, s []sdktrace.ReadOnlySpan) error {
 		if calls++; len(stored) == 0 {
 			stored = tracetest.SpanStubsFromReadOnlySpans(s)
 		}
@@ -165,7 +165,7 @@ func TestAFailureOfOneRefusedRunLeavesTheOthersTheirTurn(t *testing.T) {
 	b.clock.Advance(time.Minute)
 	kept := &memory{}
 	answer, calls := error(&Error{Err: errTest, Permanent: true}), 0
-	d := b.deliverer(Destination{Name: "store", Exporter: kept}, Destination{Name: "otlp", Exporter: exporter(
+	d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: kept}}, Destination{Name: "otlp", Client: exporter(
 		func(context.Context, []sdktrace.ReadOnlySpan) error { calls++; return answer })})
 	d.Stored = func(context.Context, string) (tracetest.SpanStubs, error) {
 		return slices.Collect(maps.Values(kept.spans)), nil
@@ -189,7 +189,7 @@ func TestWithoutALocalStoreWhatIsRefusedWaits(t *testing.T) {
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
 	var answer error = &Error{Err: errors.New("401 Unauthorized"), Permanent: true}
-	d := b.deliverer(Destination{Name: "otlp", Exporter: exporter(func(context.Context, []sdktrace.ReadOnlySpan) error { return answer })})
+	d := b.deliverer(Destination{Name: "otlp", Client: exporter(func(context.Context, []sdktrace.ReadOnlySpan) error { return answer })})
 	d.KeepRefused = true
 	if r := b.run(d, Pass{})["otlp"]; r.Waiting != 1 || r.Parked != 0 {
 		t.Errorf("a 401: %+v, want one run waiting", r)

@@ -40,7 +40,7 @@ func TestARunSettlesBeforeItIsSent(t *testing.T) {
 			b, m := newBench(t), &memory{}
 			k := b.append(oneRun(t, "")...)
 			b.clock.Advance(c.age)
-			d := b.deliverer(Destination{Name: "store", Exporter: m})
+			d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: m}})
 			r := b.run(d, Pass{Sessions: []spool.Key{k}})["store"]
 			if r.Runs != 1 || r.Waiting != 0 {
 				t.Errorf("pass: %s, want the run", mustJSON(r))
@@ -61,7 +61,7 @@ func TestWhatComesWhileARunSettlesBelongsToIt(t *testing.T) {
 	recs := recorded(t, "e2e-cli2/ok", "")
 	run := len(oneRun(t, ""))
 	b.append(recs[:run]...)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: m}})
 	added := false
 	d.Sleep = func(ctx context.Context, wait time.Duration) error {
 		if !added {
@@ -88,7 +88,7 @@ func TestWhatComesWhileARunSettlesBelongsToIt(t *testing.T) {
 func TestASettlingRunStopsWithTheContext(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	k := b.append(oneRun(t, "")...)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: m}})
 	ctx, cancel := context.WithCancel(t.Context())
 	d.Sleep = func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }
 	if _, err := d.Run(ctx, Pass{Sessions: []spool.Key{k}}); !errors.Is(err, context.Canceled) {
@@ -117,7 +117,7 @@ func TestLateUsageIsAwaited(t *testing.T) {
 			b, m := newBench(t), &memory{}
 			k := b.append(oneRun(t, "")...)
 			b.clock.Advance(c.age)
-			d := b.deliverer(Destination{Name: "store", Exporter: m})
+			d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: m}})
 			reads := 0
 			src := d.Sources[cline.Host]
 			src.Transcript = func(_ context.Context, _ string, f Facts) (*hook.Transcript, error) {
@@ -161,7 +161,7 @@ func TestUnreadableHostFilesDoNotHoldUpTheRun(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: m}})
 	src := d.Sources[cline.Host]
 	src.Transcript = func(context.Context, string, Facts) (*hook.Transcript, error) { return nil, errTest }
 	d.Sources[cline.Host] = src
@@ -176,7 +176,7 @@ func TestASilentRunIsSentAsAbandoned(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	recs := oneRun(t, "")
 	k := b.append(recs[:len(recs)-1]...)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: m}})
 	d.Map.IdleTimeout = 30 * time.Minute
 	b.clock.Advance(29 * time.Minute)
 	if r := b.run(d, Pass{})["store"]; r.Runs != 0 || b.state(k, "store").Offset != 0 {
@@ -196,7 +196,7 @@ func TestAHostWithoutReaderIsNotLost(t *testing.T) {
 	recs := oneRun(t, "")
 	k := b.append(recs...)
 	b.clock.Advance(time.Minute)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: m}})
 	d.Sources = nil
 	r := b.run(d, Pass{})["store"]
 	if len(r.Errors) != 1 || !strings.Contains(r.Errors[0], `"cline"`) || b.state(k, "store").Offset != 0 {
@@ -208,7 +208,7 @@ func TestAnEventWithoutSessionMakesNoRun(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	k := b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Hour)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: m}})
 	d.Map.IdleTimeout = time.Minute
 	src := d.Sources[cline.Host]
 	src.Decode = func(r *spool.Record) ([]hook.Event, error) {

@@ -73,7 +73,7 @@ func TestOneRunAmongOthersIsRefused(t *testing.T) {
 			recs := days()[:6*4]
 			b.keep(recs)
 			b.clock.Advance(time.Minute)
-			d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: m, Batch: 100})
+			d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 100})
 			d.Map.IdleTimeout = 48 * time.Hour
 			var refused string
 			m.before = func(_ context.Context, spans []sdktrace.ReadOnlySpan) error {

@@ -87,7 +87,7 @@ func TestTheTurnsOfASessionGoTogetherWhenItIsOver(t *testing.T) {
 	b := newBench(t)
 	whole, single := &joined{}, &joined{}
 	d := b.claudeDeliverer(nil,
-		Destination{Name: "infinium", Exporter: whole, Join: whole.join}, Destination{Name: "otlp", Exporter: single})
+		Destination{Name: "infinium", Client: whole, Join: whole.join}, Destination{Name: "otlp", Exporter: single})
 	deliver := func(recs ...spool.Record) {
 		b.append(recs...)
 		b.clock.Advance(time.Minute)
@@ -127,7 +127,7 @@ func TestARefusedSessionIsSentAgainAsOne(t *testing.T) {
 	kept := &memory{}
 	whole := &joined{refuse: &Error{Err: errors.New("401 Unauthorized"), Permanent: true}}
 	d := b.claudeDeliverer(nil,
-		Destination{Name: "store", Exporter: kept}, Destination{Name: "infinium", Exporter: whole, Join: whole.join})
+		Destination{Name: "store", Client: otlpstub.Client{SpanExporter: kept}}, Destination{Name: "infinium", Client: whole, Join: whole.join})
 	d.Stored = func(_ context.Context, trace string) (tracetest.SpanStubs, error) {
 		var out tracetest.SpanStubs
 		for id, s := range kept.spans {
@@ -168,7 +168,7 @@ func TestAnEndIsAwaitedWhileItIsUndecided(t *testing.T) {
 			d := b.claudeDeliverer(func(Facts) *hook.Transcript {
 				waits := tt.after == 0 || b.clock.Now().Sub(stopped) < tt.after
 				return &hook.Transcript{Pending: waits, Undecided: waits}
-			}, Destination{Name: "otlp", Exporter: dst})
+			}, Destination{Name: "otlp", Client: dst})
 			b.append(turn("p1")...)
 			b.run(d, Pass{})
 			if diff := cmp.Diff([][]string{{"p1"}}, dst.taken); diff != "" {
@@ -189,7 +189,7 @@ func TestATurnWhoseEndWasRefusedWaitsForTheNextEnd(t *testing.T) {
 	d := b.claudeDeliverer(func(f Facts) *hook.Transcript {
 		asked = append(asked, f)
 		return &hook.Transcript{Ends: []hook.TurnEnd{{Turn: "p1", Kind: hook.KindRunResume, At: refusedAt}}}
-	}, Destination{Name: "otlp", Exporter: dst})
+	}, Destination{Name: "otlp", Client: dst})
 	start := b.clock.Now()
 	b.append(turn("p1")...)
 	refusedAt = b.clock.Now().Add(time.Second)
@@ -212,7 +212,7 @@ func TestATurnWhoseEndWasRefusedWaitsForTheNextEnd(t *testing.T) {
 func TestATurnIsSentWhenItsBackgroundAgentHasStopped(t *testing.T) {
 	b := newBench(t)
 	dst := &joined{}
-	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: dst})
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: dst})
 	const agent = `"agent_id":"a1","agent_type":"Explore"`
 	recs := turn("p1")
 	recs = slices.Insert(recs, 3, said("SubagentStart", "p1", agent))
@@ -263,7 +263,7 @@ func TestASessionFollowsTheOneItCameFrom(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			kept := &memory{}
-			d := b.claudeDeliverer(nil, Destination{Name: "store", Exporter: kept})
+			d := b.claudeDeliverer(nil, Destination{Name: "store", Client: otlpstub.Client{SpanExporter: kept}})
 			src := d.Sources[claude.Host]
 			src.Origin = func(_ context.Context, session string, f Facts) (string, string, error) {
 				if session != "new" || f.Transcript != "/t/s1.jsonl" {

@@ -130,12 +130,13 @@ func attributes(in []*commonpb.KeyValue) []attribute.KeyValue {
 	}
 	out := make([]attribute.KeyValue, len(in))
 	for i, kv := range in {
-		out[i] = attribute.KeyValue{Key: attribute.Key(kv.GetKey()), Value: value(kv.GetValue())}
+		out[i] = attribute.KeyValue{Key: attribute.Key(kv.GetKey()), Value: Value(kv.GetValue())}
 	}
 	return out
 }
 
-func value(v *commonpb.AnyValue) attribute.Value {
+// Value converts the value of an attribute.
+func Value(v *commonpb.AnyValue) attribute.Value {
 	switch v := v.GetValue().(type) {
 	case *commonpb.AnyValue_StringValue:
 		return attribute.StringValue(v.StringValue)
@@ -153,7 +154,7 @@ func value(v *commonpb.AnyValue) attribute.Value {
 		var texts []string
 		var values []attribute.Value
 		for _, e := range v.ArrayValue.GetValues() {
-			values = append(values, value(e))
+			values = append(values, Value(e))
 			if _, ok := e.GetValue().(*commonpb.AnyValue_StringValue); ok {
 				texts = append(texts, e.GetStringValue())
 			}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/faultserver"
+	"github.com/hookspan/hookspan/tests/faultserver"
 )
 
 // server answers every request with what the test says.

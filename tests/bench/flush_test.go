@@ -77,13 +77,13 @@ func newDelivery(b *testing.B, s backlog.Session, to, url string) *deliver.Deliv
 	dst := deliver.Destination{Name: to, Batch: batchSpans}
 	switch to {
 	case "nowhere":
-		dst.Exporter = nowhere{}
+		dst.Client = nowhere{}
 	case "otlp":
-		dst.Exporter, err = deliver.NewOTLP(b.Context(), deliver.OTLP{Endpoint: url + "/v1/traces"})
+		dst.Client, err = deliver.NewOTLP(b.Context(), deliver.OTLP{Endpoint: url + "/v1/traces"})
 	case "store":
 		var st *store.Store
 		st, err = store.Open(b.Context(), filepath.Join(dir, "traces.db"))
-		dst.Exporter, dst.Local, dst.Batch = st, true, 8192
+		dst.Client, dst.Local, dst.Batch = st, true, 8192
 		b.Cleanup(func() { _ = st.Close() })
 	}
 	if err != nil {

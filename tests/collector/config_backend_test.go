@@ -20,8 +20,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // patience is how long a test waits for what has to come.

@@ -14,7 +14,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hookspan/hookspan/infinium/infiniumtest"
+	"github.com/hookspan/hookspan/tests/infiniumtest"
 )
 
 // again is a request under a trace id of its own, with a text of some size on its

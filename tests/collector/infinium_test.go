@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/infinium"
-	"github.com/hookspan/hookspan/infinium/infiniumtest"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 

@@ -53,12 +53,10 @@ var banned = map[string]string{
 	module + "/internal/store/":      "the store is filled by delivery",
 	module + "/internal/install/":    "nothing is installed by a hook call",
 	module + "/internal/bridge/":     "opens sockets",
-	module + "/internal/llmusage/":   "reads the hosts' files, which may be large",
-	module + "/internal/hookrun/":    "the user's hooks run in a process of their own, and not at all where there are none",
-	module + "/internal/clinehooks/": "as internal/hookrun",
-	module + "/internal/hookfile/":   "as internal/hookrun",
-	module + "/hook/claudeform/":     "as internal/hookrun",
-	"mvdan.cc/":                      "as internal/hookrun",
+	module + "/internal/transcript/": "reads the hosts' files, which may be large",
+	module + "/internal/clinehooks/": "the user's hooks run in a process of their own, and not at all where there are none",
+	module + "/hook/claudeform/":     "as internal/clinehooks",
+	"mvdan.cc/":                      "as internal/clinehooks",
 	"github.com/dlclark/":            "its tables are made at start, 0.07 ms in every hook call",
 }
 
@@ -131,39 +129,44 @@ func TestBan(t *testing.T) {
 // mayImport lists, for each package of ours that has such a rule, the packages
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
-	"hook":              {},
-	"hook/claudeform":   {"hook", "hook/cline", "hook/claude", "hook/internal/wire"},
-	"hook/...":          {"hook", "hook/internal/wire"},
-	"hook/internal/...": {},
-	"spool":             {},
-	"config":            {},
-	"internal/redact":   {},
-	"internal/logfile":  {"internal/regular"},
-	"internal/regular":  {},
-	"internal/jsontext": {},
-	"internal/bridge":   {"hook/cline", "internal/outbound", "internal/regular"},
-	"internal/outbound": {},
-	"internal/hookfile": {"internal/jsontext", "internal/regular"},
-	"internal/otlp":     {},
-	"otelmap":           {"hook", "internal/otlp"},
-	"infinium":          {"otelmap", "internal/otlp", "internal/outbound"},
-	"internal/importer": {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
+	"hook":                          {},
+	"hook/claudeform":               {"hook", "hook/cline", "hook/claude", "hook/internal/wire"},
+	"hook/...":                      {"hook", "hook/internal/wire"},
+	"hook/internal/...":             {},
+	"spool":                         {},
+	"config":                        {},
+	"internal/redact":               {},
+	"internal/atomicfile":           {},
+	"internal/filelock":             {},
+	"internal/termtext":             {},
+	"internal/logfile":              {"internal/regular", "internal/termtext"},
+	"internal/regular":              {},
+	"internal/jsontext":             {},
+	"internal/bridge":               {"hook/cline", "internal/atomicfile", "internal/filelock", "internal/outbound", "internal/regular", "internal/termtext"},
+	"internal/outbound":             {"internal/termtext"},
+	"internal/clinehooks/hookfile":  {"internal/atomicfile", "internal/jsontext", "internal/regular", "internal/termtext"},
+	"internal/clinehooks/hookmatch": {},
+	"internal/otlp":                 {},
+	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
+	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/termtext"},
+	"internal/importer":             {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/regular",
 	},
 }
 
 // strangers do not know one another; cmd wires them.
-var strangers = []string{"internal/bridge", "internal/hookrun", "internal/deliver", "internal/install"}
+var strangers = []string{"internal/bridge", "internal/clinehooks/hookrun", "internal/deliver", "internal/install"}
 
 // pure packages are functions of values. Where files of such a package have to
 // reach out, they stand here by name.
 var pure = map[string][]string{
-	"otelmap":         nil,
-	"hook":            nil,
-	"hook/...":        nil,
-	"internal/redact": nil,
-	"infinium":        infiniumEdge,
+	"otelmap":                       nil,
+	"hook":                          nil,
+	"hook/...":                      nil,
+	"internal/redact":               nil,
+	"infinium":                      infiniumEdge,
+	"internal/clinehooks/hookmatch": nil,
 }
 
 // infiniumEdge are the files of infinium that talk to the network; the mapping
@@ -387,7 +390,7 @@ func TestRequestsGoThroughOneClient(t *testing.T) {
 	outside := 0
 	for _, f := range sources(t) {
 		switch {
-		case strings.HasPrefix(f.folder, "tests/"), slices.Contains([]string{"internal/faultserver", "internal/otlptest", "infinium/infiniumtest"}, f.folder):
+		case strings.HasPrefix(f.folder, "tests/"):
 			continue // they are servers and programs of tests
 		case f.folder == "internal/outbound":
 			outside += len(bareRequests(f.syntax))

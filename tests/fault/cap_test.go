@@ -97,7 +97,7 @@ func drawnCap(t *testing.T, r *proof.Result, rnd *rand.Rand, trial int) (evicted
 	}
 	h := newHall(t, dir)
 	dst := &numbersGot{got: make(map[int]bool)}
-	d := h.deliverer(deliver.Destination{Name: "otlp", Exporter: dst})
+	d := h.deliverer(deliver.Destination{Name: "otlp", Client: dst})
 	sessions := make([]*capped, 0, 8)
 	gone := make(map[int]bool)
 	n := 0

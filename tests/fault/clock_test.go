@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/proof"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // clockRows let time go wrong.
@@ -48,7 +48,7 @@ func wrongClocks(t *testing.T, r *proof.Result) {
 		t.Fatal(err)
 	}
 	local, inStore := h.localStore()
-	d := h.deliverer(local, deliver.Destination{Name: "otlp", Exporter: otlp, Batch: 512})
+	d := h.deliverer(local, deliver.Destination{Name: "otlp", Client: otlp, Batch: 512})
 	// want are the tool calls, with the word for what their session's times were.
 	want := make(map[int]string)
 	n := 0

@@ -19,11 +19,12 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/proof"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // outageRows take destinations away for long.
@@ -130,7 +131,7 @@ func (h *hall) localStore() (dst deliver.Destination, ids func() []otlptest.ID) 
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { _ = st.Close() })
-	return deliver.Destination{Name: "store", Exporter: st, Local: true, Batch: 8192}, func() (ids []otlptest.ID) {
+	return deliver.Destination{Name: "store", Client: otlpstub.Client{SpanExporter: st}, Local: true, Batch: 8192}, func() (ids []otlptest.ID) {
 		sums, err := st.List(h.t.Context(), store.Filter{Limit: -1})
 		if err != nil {
 			h.t.Fatal(err)
@@ -201,7 +202,7 @@ func weekOutage(t *testing.T, r *proof.Result) {
 	}
 	out := &endpoint{SpanExporter: otlp}
 	local, inStore := h.localStore()
-	d := h.deliverer(local, deliver.Destination{Name: "otlp", Exporter: out, Batch: 512})
+	d := h.deliverer(local, deliver.Destination{Name: "otlp", Client: out, Batch: 512})
 
 	// Runs of 49 calls and a root, in sessions of two.
 	n := 0

@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -143,11 +144,11 @@ func deliverState(ctx context.Context, state, file string, now time.Time) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	lines, err := deliver.NewFile(ctx, file)
+	lines, err := deliver.NewFile(file)
 	if err != nil {
 		return err
 	}
-	all := deliverer(sp, now, deliver.Destination{Name: "store", Exporter: st, Local: true}, deliver.Destination{Name: "file", Exporter: lines})
+	all := deliverer(sp, now, deliver.Destination{Name: "store", Client: otlpstub.Client{SpanExporter: st}, Local: true}, deliver.Destination{Name: "file", Client: lines})
 	results, err := all.Run(ctx, deliver.Pass{Force: true, Wait: true, Elsewhere: true})
 	for _, r := range results {
 		if r.Waiting > 0 || r.Parked > 0 || len(r.Errors) > 0 {

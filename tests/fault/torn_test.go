@@ -336,7 +336,7 @@ func deliverLog(ctx context.Context, dir string, got taker) error {
 	if err != nil {
 		return err
 	}
-	d := deliverer(sp, tornNow, deliver.Destination{Name: "file", Exporter: got})
+	d := deliverer(sp, tornNow, deliver.Destination{Name: "file", Client: got})
 	results, err := d.Run(ctx, deliver.Pass{Force: true})
 	if len(results) == 1 && len(results[0].Errors) > 0 {
 		err = errors.Join(err, fmt.Errorf("%v", results[0].Errors))

@@ -20,8 +20,8 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/llmusage"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 )
@@ -29,7 +29,7 @@ import (
 const (
 	clinePayloads  = "../../hook/cline/testdata"
 	claudePayloads = "../../hook/claude/testdata"
-	hostFiles      = "../../internal/llmusage/testdata"
+	hostFiles      = "../../internal/transcript/testdata"
 )
 
 // recording is a recorded session and the host's own files of it.
@@ -96,9 +96,9 @@ func (s recording) transcript(t testing.TB, session string, alter func([]byte) [
 		return nil
 	}
 	home := t.TempDir()
-	f := &llmusage.Finder{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
+	f := &transcript.Finder{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
 	to, read := ".claude", func(ctx context.Context, id string) (*hook.Transcript, error) {
-		return f.Claude(ctx, llmusage.ClaudeQuery{Session: id})
+		return f.Claude(ctx, transcript.ClaudeQuery{Session: id})
 	}
 	switch {
 	case s.claude:
@@ -135,7 +135,7 @@ func (s recording) transcript(t testing.TB, session string, alter func([]byte) [
 		t.Fatal(err)
 	}
 	tr, err := read(t.Context(), session)
-	if err != nil && !errors.Is(err, llmusage.ErrNotFound) && tr == nil {
+	if err != nil && !errors.Is(err, transcript.ErrNotFound) && tr == nil {
 		// What was planted may have made the files unreadable.
 		t.Logf("transcript of %s: %v", s.payloads, err)
 	}

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/infinium"
-	"github.com/hookspan/hookspan/infinium/infiniumtest"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/otlptest"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/plantedkeys"
 	"github.com/hookspan/hookspan/tests/internal/proof"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // saidRows have a destination repeat, in its answer, the credential that it was

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 func main() {
@@ -27,13 +27,13 @@ func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 	if len(args) != 2 && len(args) != 3 {
 		return fmt.Errorf("%d arguments: want a path, a session and maybe a time", len(args))
 	}
-	q := llmusage.ClaudeQuery{Path: args[0], Session: args[1]}
+	q := transcript.ClaudeQuery{Path: args[0], Session: args[1]}
 	if len(args) == 3 {
 		if q.Since, err = time.Parse(time.RFC3339Nano, args[2]); err != nil {
 			return err
 		}
 	}
-	files := &llmusage.Finder{Home: filepath.Dir(args[0]), Now: time.Now}
+	files := &transcript.Finder{Home: filepath.Dir(args[0]), Now: time.Now}
 	begin := time.Now()
 	tr, err := files.Claude(ctx, q)
 	if err != nil {

@@ -22,11 +22,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/infinium/infiniumtest"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/otlptest"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/tests/infiniumtest"
+	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // Neutral is what cline-hook answers where it has nothing to say.
@@ -258,7 +260,7 @@ func (w *World) Stored() []otlptest.Span {
 		if err != nil {
 			w.T.Fatal(err)
 		}
-		doc, err := deliver.EncodeJSON(ctx, tr.Spans.Snapshots())
+		doc, err := otlp.JSON(otlpstub.Messages(tr.Spans))
 		if err != nil {
 			w.T.Fatal(err)
 		}

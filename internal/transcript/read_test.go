@@ -1,0 +1,148 @@
+package transcript
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// tornSession puts a session whose lead messages are cut at n bytes and returns
+// their path and their whole text.
+func tornSession(t *testing.T, f *Finder, n int) (path, whole string) {
+	t.Helper()
+	root := filepath.Join(f.Home, ".cline", "data", "sessions")
+	copyDir(t, root, "sdk/tools")
+	path = filepath.Join(root, "1795174957841_0jeru", "1795174957841_0jeru"+messagesSuffix)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, string(data[:n]))
+	return path, string(data)
+}
+
+func TestTornFileIsReadAgainUntilWhole(t *testing.T) {
+	for _, cut := range []int{0, 1, 400, 5000} {
+		for wholeAfter := 1; wholeAfter < readTries; wholeAfter++ {
+			f := newFinder(t)
+			path, whole := tornSession(t, f, cut)
+			var waits []time.Duration
+			f.Sleep = func(_ context.Context, d time.Duration) error {
+				waits = append(waits, d)
+				if len(waits) == wholeAfter {
+					write(t, path, whole)
+				}
+				return nil
+			}
+			tr, err := f.SDK(t.Context(), "1795174957841_0jeru")
+			if err != nil {
+				t.Fatalf("cut at %d, whole after %d: %v", cut, wholeAfter, err)
+			}
+			if len(tr.Calls) != 7 || len(tr.ToolResults) != 9 || len(waits) != wholeAfter {
+				t.Errorf("cut at %d, whole after %d: %d calls, %d results, %d waits; want 7, 9, %d",
+					cut, wholeAfter, len(tr.Calls), len(tr.ToolResults), len(waits), wholeAfter)
+			}
+		}
+	}
+}
+
+func TestFileThatStaysTornGivesWhatItHolds(t *testing.T) {
+	f := newFinder(t)
+	path, _ := tornSession(t, f, 5000)
+	var waited time.Duration
+	f.Sleep = func(_ context.Context, d time.Duration) error { waited += d; return nil }
+	tr, err := f.SDK(t.Context(), "1795174957841_0jeru")
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error = %v, want the cut-off file named", err)
+	}
+	if tr == nil || len(tr.Calls) == 0 || len(tr.Calls) >= 7 || tr.Cwd != "/home/dev/project" {
+		t.Errorf("transcript = %+v, want the calls before the cut and the manifest's facts", tr)
+	}
+	if waited == 0 || waited > time.Second {
+		t.Errorf("waited %v", waited)
+	}
+}
+
+func TestWaitingForATornFileEndsWithTheContext(t *testing.T) {
+	f := newFinder(t)
+	f.Sleep = nil
+	path, _ := tornSession(t, f, 400)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := f.decodeFile(ctx, path, 1<<20, readTries, func(r io.Reader) error {
+		cancel()
+		_, err := io.Copy(io.Discard, r)
+		return errors.Join(err, io.ErrUnexpectedEOF)
+	})
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("error = %v, want both the context's and the file's", err)
+	}
+}
+
+func TestDamagedNeighbourLeavesTheRest(t *testing.T) {
+	for name, text := range map[string]string{
+		historyFile:  `[{"role":"assistant"`,
+		metadataFile: `{"model_usage":[`,
+	} {
+		f := newFinder(t)
+		f.Sleep = func(context.Context, time.Duration) error { return nil }
+		tasks := filepath.Join(f.Home, ".cline", "data", "tasks")
+		copyDir(t, tasks, "cli2")
+		write(t, filepath.Join(tasks, cli2Task, name), text)
+		tr, err := f.Classic(t.Context(), cli2Task)
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: error = %v, want the file named", name, err)
+		}
+		if tr == nil || sum(tr.Calls).Input != 8100 {
+			t.Errorf("%s: transcript = %+v, want all usage", name, tr)
+		}
+	}
+}
+
+func TestWholeFileOfAnotherShapeIsNotWaitedFor(t *testing.T) {
+	for _, text := range []string{`{}`, `7`, `"x"`} {
+		f := newFinder(t)
+		dir := filepath.Join(f.Home, ".cline", "data", "tasks", "1")
+		write(t, filepath.Join(dir, uiFile), text)
+		if _, err := f.Classic(t.Context(), "1"); !errors.Is(err, errShape) {
+			t.Errorf("%s: error = %v, want %v", text, err, errShape)
+		}
+	}
+}
+
+func TestFilesThatMustNotBeReadAreNot(t *testing.T) {
+	f := newFinder(t)
+	f.MaxFileBytes = 1000
+	tasks := filepath.Join(f.Home, ".cline", "data", "tasks")
+	copyDir(t, tasks, "cli2")
+	tr, err := f.Classic(t.Context(), cli2Task)
+	if err == nil || !strings.Contains(err.Error(), "at most 1000") {
+		t.Errorf("error = %v, want the size and the limit", err)
+	}
+	if tr == nil || tr.HostApp != "Cline CLI - Node.js" {
+		t.Errorf("transcript = %+v, want what the small files say", tr)
+	}
+
+	dir := filepath.Join(tasks, cli2Task)
+	if err := os.Remove(filepath.Join(dir, metadataFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, metadataFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Classic(t.Context(), cli2Task); err == nil || !strings.Contains(err.Error(), "found a folder, want a file") {
+		t.Errorf("error = %v, want the folder refused", err)
+	}
+}
+
+func TestMissingNeighboursAreNoError(t *testing.T) {
+	tr := readRows(t, []string{`{"ts":1,"type":"say","say":"task","text":"go"}`}, "", "")
+	if len(tr.Sources) != 1 {
+		t.Errorf("sources = %q, want the one file there is", tr.Sources)
+	}
+}
