@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/otlptest"
@@ -28,7 +29,7 @@ func TestManyDeliverersSendEachSpanOnce(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 8 {
 				d := b.deliverer(
-					Destination{Name: "store", Client: otlpstub.Client{SpanExporter: x}}, Destination{Name: "file", Client: y},
+					Destination{Name: "store", Client: x}, Destination{Name: "file", Client: y},
 					otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}),
 				)
 				wg.Go(func() {
@@ -127,9 +128,9 @@ func TestTheHolderLooksAgain(t *testing.T) {
 	}
 }
 
-func once(f func()) func(context.Context, []sdktrace.ReadOnlySpan) error {
+func once(f func()) func(context.Context, []*tracepb.ResourceSpans) error {
 	var did sync.Once
-	return func(context.Context, []sdktrace.ReadOnlySpan) error { did.Do(f); return nil }
+	return func(context.Context, []*tracepb.ResourceSpans) error { did.Do(f); return nil }
 }
 
 func TestAHangingDestinationDelaysNoOther(t *testing.T) {
@@ -140,7 +141,7 @@ func TestAHangingDestinationDelaysNoOther(t *testing.T) {
 
 	hangs, release := make(chan struct{}), make(chan struct{})
 	var calls atomic.Int32
-	slow := &memory{before: func(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
+	slow := &memory{before: func(ctx context.Context, _ []*tracepb.ResourceSpans) error {
 		if calls.Add(1) == 1 {
 			close(hangs)
 			<-release
@@ -149,7 +150,7 @@ func TestAHangingDestinationDelaysNoOther(t *testing.T) {
 	}}
 	quick := &memory{}
 	both := func() *Deliverer {
-		return b.deliverer(Destination{Name: "otlp", Client: slow}, Destination{Name: "store", Client: otlpstub.Client{SpanExporter: quick}})
+		return b.deliverer(Destination{Name: "otlp", Client: slow}, Destination{Name: "store", Client: quick})
 	}
 	first, through := make(chan error, 1), make(chan struct{}, 2)
 	go func() {

@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/otlptest"
@@ -66,7 +67,7 @@ func TestEachAnswerOfASlowDestinationIsNotedBeforeTheNextRunGoes(t *testing.T) {
 	d := b.deliverer(Destination{Name: "infinium", Client: m})
 	runs, _ := b.view(k, d.Map).count()
 	var atCall []State
-	m.before = func(context.Context, []sdktrace.ReadOnlySpan) error {
+	m.before = func(context.Context, []*tracepb.ResourceSpans) error {
 		atCall = append(atCall, *b.state(k, "infinium"))
 		b.clock.Advance(noteEvery)
 		return nil
@@ -91,7 +92,7 @@ func TestEachAnswerOfASlowDestinationIsNotedBeforeTheNextRunGoes(t *testing.T) {
 			t.Errorf("killed before call %d: %d runs follow, want %d", i, r.Runs, runs-i)
 		}
 		for id, span := range again.spans {
-			if !sameSpan(span, m.spans[id]) {
+			if !proto.Equal(span, m.spans[id]) {
 				t.Errorf("killed before call %d: span %v differs", i, id)
 			}
 		}

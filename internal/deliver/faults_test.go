@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
@@ -142,7 +144,7 @@ func newFaultEnv(t *testing.T, json bool) *faultEnv {
 	e.d = e.deliverer(
 		otlpDestination(t, "otlp", OTLP{Endpoint: e.faulty.URL(), JSON: json, Timeout: timeout}),
 		otlpDestination(t, "other", OTLP{Endpoint: e.other.URL(), JSON: !json}),
-		Destination{Name: "infinium", Client: inf},
+		Destination{Name: "infinium", Client: otlpstub.Client{SpanExporter: inf}},
 		Destination{Name: "memory", Client: e.memory},
 	)
 	e.view = e.bench.view(e.key, e.d.Map)
@@ -150,7 +152,7 @@ func newFaultEnv(t *testing.T, json bool) *faultEnv {
 	if e.runs < 3 {
 		t.Fatalf("the recording has %d ended runs, want at least 3", e.runs)
 	}
-	e.firstRunsSpans = len(e.view.spans[e.view.runs[0].ID.String()])
+	e.firstRunsSpans = otlp.Count(e.view.of(e.view.runs[0]))
 	return e
 }
 
@@ -344,8 +346,8 @@ func (e *faultEnv) largestButOne(t *testing.T) int {
 		if !r.Ended {
 			continue
 		}
-		for _, s := range e.view.spans[r.ID.String()] {
-			if err := d.Client.ExportSpans(t.Context(), stubs(s)); err != nil {
+		for _, one := range otlp.Split(e.view.of(r), 1) {
+			if err := d.Client.UploadTraces(t.Context(), one); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -461,7 +463,7 @@ func TestRedactionComesBeforeEveryDestination(t *testing.T) {
 	b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Minute)
 	x, y := &memory{}, &memory{}
-	d := b.deliverer(Destination{Name: "store", Client: otlpstub.Client{SpanExporter: x}}, Destination{Name: "otlp", Client: y})
+	d := b.deliverer(Destination{Name: "store", Client: x}, Destination{Name: "otlp", Client: y})
 	d.Map.Capture = otelmap.CaptureFull
 	d.Redact = renamed
 	b.run(d, Pass{})

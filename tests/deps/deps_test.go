@@ -149,7 +149,7 @@ var mayImport = map[string][]string{
 	"internal/otlp":                 {},
 	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
 	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/termtext"},
-	"internal/importer":             {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
+	"internal/importer":             {"hook", "hook/claude", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/regular",
 	},
