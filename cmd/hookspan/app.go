@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,15 +11,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/otel"
 	"golang.org/x/term"
 
-	"github.com/go-logr/logr"
-
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -202,14 +200,11 @@ func (a *app) warnf(format string, args ...any) {
 
 // printJSON writes v for another program to read.
 func (a *app) printJSON(v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := rawjson.MarshalIndent(v, "  ")
+	if err != nil {
 		return err
 	}
-	_, err := a.stdout.Write(termtext.JSON(b.Bytes()))
+	_, err = a.stdout.Write(termtext.JSON(append(b, '\n')))
 	return err
 }
 

@@ -18,6 +18,8 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/claude"
+	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
@@ -115,7 +117,7 @@ func (a *app) examine(ctx context.Context) []finding {
 // a machine without any is told of.
 func (st *status) programs() []string {
 	var out []string
-	if st == nil || st.report.Anywhere() || !st.claude.Present() {
+	if st == nil || st.report.Present() || !st.claude.Present() {
 		out = append(out, "cline-hook")
 	}
 	if st != nil && st.claude.Present() {
@@ -194,11 +196,11 @@ func recordingHint(why string) string {
 // none, Cline is not used; where Cline has some, a folder of another project, or
 // the user's, needs none.
 func examineCline(st *status) []finding {
-	if !st.report.Anywhere() && st.claude.Present() {
+	if !st.report.Present() && st.claude.Present() {
 		return nil
 	}
 	var out []finding
-	nobody := !st.report.Anywhere()
+	nobody := !st.report.Present()
 	if nobody {
 		out = append(out, finding{"problem", "no agent has hookspan's hooks, so nothing is recorded", "hookspan install cline, or hookspan install claude"})
 	}
@@ -223,10 +225,10 @@ func examineCline(st *status) []finding {
 
 // present reports that the user, or the project that a folder belongs to, has
 // hooks of hookspan's in Cline's folders.
-func (st *status) present(f install.Folder) bool {
+func (st *status) present(f cline.Folder) bool {
 	for _, h := range st.report.Hooks {
 		if h.Folder == f {
-			return st.report.Present(h.Workspace)
+			return st.report.InProject(h.Folder.Project)
 		}
 	}
 	return false
@@ -234,7 +236,7 @@ func (st *status) present(f install.Folder) bool {
 
 // examineClaude looks at the hooks in Claude Code's settings. Settings without
 // any are the user's own business.
-func examineClaude(r *install.ClaudeReport) []finding {
+func examineClaude(r *claude.Report) []finding {
 	var out []finding
 	if !r.Present() {
 		for _, s := range r.Settings {
@@ -268,16 +270,16 @@ func examineClaude(r *install.ClaudeReport) []finding {
 }
 
 // examineSettings tells what is not as it should be in one settings file.
-func examineSettings(s *install.ClaudeSettings) []finding {
+func examineSettings(s *claude.Settings) []finding {
 	hint := "hookspan install claude"
-	if s.Scope != install.ScopeUser {
+	if s.Scope != claude.ScopeUser {
 		hint += " --scope " + string(s.Scope) + " --project " + s.Project
 	}
 	if s.Err != nil {
 		return []finding{{"problem", s.Err.Error(), "Claude Code runs no hooks from a file that it cannot read: fix it, then " + hint}}
 	}
 	var out []finding
-	for _, state := range []install.State{install.StateStale, install.StateMissing, install.StateEdited} {
+	for _, state := range []install.State{install.StateOutdated, install.StateMissing, install.StateEdited} {
 		only := *s
 		only.Hooks = nil
 		for _, h := range s.Hooks {
@@ -303,12 +305,12 @@ func examineSettings(s *install.ClaudeSettings) []finding {
 
 // examineFolder tells what is not as it should be in one folder, all events
 // that are in the same state in one sentence.
-func examineFolder(st *status, f install.Folder) []finding {
+func examineFolder(st *status, f cline.Folder) []finding {
 	var order []string
 	events := map[string][]string{}
 	state := map[string]install.State{}
 	for _, h := range st.Hooks {
-		if filepath.Dir(h.Path) != f.Path || h.State == install.StateOurs {
+		if filepath.Dir(h.Path) != f.Path || h.State == install.StateInstalled {
 			continue
 		}
 		what := string(h.State)

@@ -16,10 +16,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -304,26 +305,26 @@ func (a *app) onlyFor(l *listedHooks, tool, dir string) error {
 // callsOf are the events that hooks hear of calls of a tool, by either name.
 func (a *app) callsOf(tool, dir string) ([]hookrun.Event, error) {
 	var calls []hookrun.Event
-	add := func(t clineTool) error {
-		p := testPayload{tool: t.name, input: []byte(t.example), dialect: t.dialect, root: dir, now: a.now()}
-		p.moment, _ = findMoment("PreToolUse")
-		if err := p.choose(); err != nil {
+	add := func(t sample.Tool) error {
+		p := sample.Payload{Tool: t.Name, Input: []byte(t.Example), Dialect: t.Dialect, Root: dir, Now: a.now()}
+		p.Event, _ = sample.FindEvent("PreToolUse")
+		if err := p.Complete(); err != nil {
 			return err
 		}
-		payload, err := p.build()
+		payload, err := p.Encode()
 		if err != nil {
 			return err
 		}
-		call, err := claudeform.FromCline(hook.Raw{Payload: payload, Event: hookName(p.moment), StoredAt: p.now, Cwd: dir},
-			claudeform.Context{Home: a.home, GOOS: a.goos})
+		call, err := translate.FromCline(hook.Raw{Payload: payload, Event: p.Event.HookFile(), StoredAt: p.Now, Cwd: dir},
+			translate.Context{Home: a.home, GOOS: a.goos})
 		if err != nil {
 			return err
 		}
-		calls = append(calls, runEvents(call)...)
+		calls = append(calls, clinehooks.Events(call)...)
 		return nil
 	}
-	for _, t := range clineTools() {
-		if t.name == tool || t.claude == tool {
+	for _, t := range sample.Tools() {
+		if t.Name == tool || t.Claude == tool {
 			if err := add(t); err != nil {
 				return nil, err
 			}
@@ -333,7 +334,7 @@ func (a *app) callsOf(tool, dir string) ([]hookrun.Event, error) {
 		calls = []hookrun.Event{{Name: "PreToolUse", Subjects: []string{tool}, Tool: tool, Input: []byte("{}")}}
 	}
 	if calls == nil {
-		if err := add(clineTool{name: tool, example: "{}"}); err != nil {
+		if err := add(sample.Tool{Name: tool, Example: "{}"}); err != nil {
 			return nil, err
 		}
 	}
@@ -349,20 +350,11 @@ func (a *app) callsOf(tool, dir string) ([]hookrun.Event, error) {
 // knownTool reports a tool's name, Cline's or Claude Code's. What is in an MCP
 // server's form may be one.
 func knownTool(name string) bool {
-	return strings.Contains(name, "__") || slices.ContainsFunc(clineTools(), func(t clineTool) bool { return t.name == name || t.claude == name })
+	return strings.Contains(name, "__") || slices.ContainsFunc(sample.Tools(), func(t sample.Tool) bool { return t.Name == name || t.Claude == name })
 }
 
 func (a *app) hintUnknown(tool string) {
 	a.hint("hookspan knows no tool " + termtext.Value(tool) + ", of Cline's or Claude Code's; upper and lower case count")
-}
-
-// runEvents are a call's events as hookrun takes them.
-func runEvents(c *claudeform.Call) []hookrun.Event {
-	out := make([]hookrun.Event, len(c.Events))
-	for i, e := range c.Events {
-		out[i] = hookrun.Event{Name: e.Name, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload}
-	}
-	return out
 }
 
 func (a *app) printHooks(l listedHooks, tool string) {

@@ -10,11 +10,12 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -36,7 +37,7 @@ func (p hookPrinter) printf(format string, args ...any) {
 }
 
 // event shows what Cline reports, and what it is for hooks.
-func (p hookPrinter) event(raw hook.Raw, c *claudeform.Call) {
+func (p hookPrinter) event(raw hook.Raw, c *translate.Call) {
 	what := c.Name
 	if c.Tool != "" {
 		what += " of " + c.Tool
@@ -62,16 +63,16 @@ func (p hookPrinter) event(raw hook.Raw, c *claudeform.Call) {
 
 func dialectText(d string) string {
 	switch d {
-	case sdkDialect:
+	case sample.SDK:
 		return "Cline's SDK (CLI 3)"
-	case nextDialect:
+	case sample.Next:
 		return "Cline's next core (VS Code 4.1)"
 	}
 	return "Cline's classic core (VS Code to 3.x, JetBrains, CLI 2)"
 }
 
 // choice shows which hooks the event starts, and why.
-func (p hookPrinter) choice(sources clinehooks.Sources, matches []hookrun.Match, c *claudeform.Call) {
+func (p hookPrinter) choice(sources clinehooks.Sources, matches []hookrun.Match, c *translate.Call) {
 	p.printf("\nhooks\n")
 	if len(sources) == 0 {
 		p.printf("  there is no hooks.json\n")
@@ -224,7 +225,7 @@ func clineDoes(o *clinehooks.Outcome) string {
 	kind, shows := hook.KindUnknown, "stops the task and shows: "
 	if o.Call != nil {
 		kind = o.Call.Kind
-		if d := o.Call.Dialect; d == nextDialect || d == sdkDialect {
+		if d := o.Call.Dialect; d == sample.Next || d == sample.SDK {
 			shows = "stops the task and does not show the reason, which the trace has: "
 		}
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/transcript"
+	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
+	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 )
 
 // importAgents are the agents whose files can be imported.
@@ -185,49 +187,22 @@ func importOrder(all []deliver.Destination, to []string) []deliver.Destination {
 
 // importSessions lists an agent's sessions, the oldest first.
 func (a *app) importSessions(ctx context.Context, agent string, im *importer.Importer) ([]importer.Session, error) {
-	files := &transcript.Finder{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}
-	type source struct {
-		dialect string
-		list    func(context.Context) ([]transcript.SessionFile, error)
-		read    func(context.Context, transcript.SessionFile) (*hook.Transcript, error)
+	files := &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}
+	reader := clinefiles.Agent
+	im.Host = importer.HostCline
+	if agent == "claude" {
+		reader, im.Host = claudefiles.Agent, importer.HostClaude
 	}
-	byID := func(read func(context.Context, string) (*hook.Transcript, error)) func(context.Context, transcript.SessionFile) (*hook.Transcript, error) {
-		return func(ctx context.Context, s transcript.SessionFile) (*hook.Transcript, error) {
-			return read(ctx, s.Session)
+	found, err := files.Sessions(ctx, reader)
+	out := make([]importer.Session, len(found))
+	for i, s := range found {
+		q := transcript.Query{Session: s.ID, Dialect: s.Dialect, Path: s.Path, Full: true}
+		out[i] = importer.Session{
+			ID: s.ID, Dialect: s.Dialect, Path: s.Path, ModTime: s.ModTime, Cwd: s.Cwd,
+			Read: func(ctx context.Context) (*hook.Transcript, error) { return files.Read(ctx, reader, q) },
 		}
 	}
-	var sources []source
-	switch agent {
-	case "claude":
-		im.Host = importer.HostClaude
-		sources = []source{{
-			importer.DialectClaude, files.ClaudeSessions,
-			func(ctx context.Context, s transcript.SessionFile) (*hook.Transcript, error) {
-				return files.Claude(ctx, transcript.ClaudeQuery{Session: s.Session, Path: s.Path})
-			},
-		}}
-	default:
-		im.Host = importer.HostCline
-		sources = []source{
-			{importer.DialectClassic, files.ClassicTasks, byID(files.ClassicHistory)},
-			{importer.DialectSDK, files.SDKSessions, byID(files.SDKHistory)},
-		}
-	}
-	var out []importer.Session
-	for _, src := range sources {
-		found, err := src.list(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range found {
-			out = append(out, importer.Session{
-				ID: s.Session, Dialect: src.dialect, Path: s.Path, ModTime: s.ModTime, Cwd: s.Cwd,
-				Read: func(ctx context.Context) (*hook.Transcript, error) { return src.read(ctx, s) },
-			})
-		}
-	}
-	slices.SortStableFunc(out, func(x, y importer.Session) int { return x.ModTime.Compare(y.ModTime) })
-	return out, nil
+	return out, err
 }
 
 // onlySessions are those that were asked for; one that is not there is an error.

@@ -17,6 +17,8 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/claude"
+	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
@@ -40,18 +42,18 @@ type status struct {
 	OwnHooks []ownHooks `json:"own_hooks,omitempty"`
 	StateDir string     `json:"state_dir"`
 	EnvFile  string     `json:"env_file"`
-	report   *install.StatusReport
-	claude   *install.ClaudeReport
+	report   *cline.Report
+	claude   *claude.Report
 }
 
 // claudeFile is how the events stand in one settings file of Claude Code.
 type claudeFile struct {
-	Scope   install.Scope `json:"scope"`
-	Path    string        `json:"path"`
-	Ours    int           `json:"ours"`
-	Stale   int           `json:"stale"`
-	Edited  int           `json:"edited"`
-	Missing int           `json:"missing"`
+	Scope     string `json:"scope"`
+	Path      string `json:"path"`
+	Installed int    `json:"installed"`
+	Outdated  int    `json:"outdated"`
+	Edited    int    `json:"edited"`
+	Missing   int    `json:"missing"`
 	// Error says why the file cannot be read as settings.
 	Error string `json:"error,omitempty"`
 }
@@ -145,12 +147,12 @@ func (a *app) status(ctx context.Context) (*status, error) {
 	if st.claude, err = a.claudeHooks(ctx); err != nil {
 		return nil, err
 	}
-	st.HooksHealthy = (r.Anywhere() || st.claude.Present()) &&
-		(!r.Anywhere() || r.Healthy()) && (!st.claude.Present() || st.claude.Healthy())
+	st.HooksHealthy = (r.Present() || st.claude.Present()) &&
+		(!r.Present() || r.Healthy()) && (!st.claude.Present() || st.claude.Healthy())
 	for i := range st.claude.Settings {
 		s := &st.claude.Settings[i]
 		f := claudeFile{
-			Scope: s.Scope, Path: s.Path, Ours: s.Count(install.StateOurs), Stale: s.Count(install.StateStale),
+			Scope: s.Scope, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
 			Edited: s.Count(install.StateEdited), Missing: s.Count(install.StateMissing),
 		}
 		if s.Err != nil {
@@ -159,7 +161,7 @@ func (a *app) status(ctx context.Context) (*status, error) {
 		st.Claude = append(st.Claude, f)
 	}
 	for _, h := range r.Hooks {
-		if h.State != install.StateMissing || h.Wanted && r.Anywhere() {
+		if h.State != install.StateMissing || h.Wanted && r.Present() {
 			st.Hooks = append(st.Hooks, hookFile{h.Event, h.Path, h.State, h.Reason, h.Chained})
 		}
 	}
@@ -286,7 +288,7 @@ func (a *app) printStatus(st *status) {
 	a.printf("state        %s\nenv file     %s\n\n", st.StateDir, st.EnvFile)
 	a.printOwnHooks(st.OwnHooks)
 	switch {
-	case st.report.Anywhere():
+	case st.report.Present():
 		a.printf("%s\n", st.report.Text())
 	case !st.claude.Present():
 		a.printf("no agent has hookspan's hooks: hookspan install cline, or hookspan install claude\n\n")

@@ -147,8 +147,8 @@ func unwrapped(c deliver.Client) any {
 // interruption, so that no list shows it as a task.
 func (t *trial) readBack(ctx context.Context, s *store.Store, id string, spans int) {
 	got, err := s.Trace(ctx, id)
-	if err == nil && len(got.Spans) != spans {
-		err = fmt.Errorf("%d of %d spans can be read back", len(got.Spans), spans)
+	if err == nil && got.Spans != spans {
+		err = fmt.Errorf("%d of %d spans can be read back", got.Spans, spans)
 	}
 	if err = errors.Join(err, s.Remove(context.WithoutCancel(ctx), id)); err != nil {
 		t.OK, t.Answer = false, message(err)

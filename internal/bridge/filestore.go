@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -355,13 +356,7 @@ func spaceOf(text []byte, step int) (n int) {
 
 // encode writes a value without the escapes that only matter inside HTML.
 func encode(v any) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return rawjson.Marshal(v)
 }
 
 // split cuts a valid JSON array into its elements' texts.

@@ -10,7 +10,6 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/otlptest"
@@ -191,7 +190,7 @@ func TestDeliveringEverythingTwiceShowsEachOnce(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	d := b.deliverer(
-		Destination{Name: "store", Client: otlpstub.Client{SpanExporter: st}, Batch: 3},
+		Destination{Name: "store", Client: st, Batch: 3},
 		otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}),
 	)
 	b.run(d, Pass{})

@@ -22,6 +22,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -307,11 +308,7 @@ func join(first, second []byte) ([]byte, error) {
 			out["contextModification"] = " "
 		}
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(out)
-	return bytes.TrimSpace(buf.Bytes()), err
+	return rawjson.Marshal(out)
 }
 
 // texts joins those that are not blank.

@@ -17,7 +17,6 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -91,7 +90,7 @@ func (w *world) importer(host string, remotes ...deliver.Destination) *Importer 
 			Sources: map[string]deliver.Source{HostCline: {Decode: func(r *spool.Record) ([]hook.Event, error) {
 				return []hook.Event{{StoredAt: r.At, Time: at(60)}, {}}, nil
 			}}},
-			Destinations: append(slices.Clone(remotes), deliver.Destination{Name: "store", Client: otlpstub.Client{SpanExporter: w.store}, Local: true}),
+			Destinations: append(slices.Clone(remotes), deliver.Destination{Name: "store", Client: w.store, Local: true}),
 		},
 	}
 }
@@ -107,7 +106,7 @@ func (w *world) run(im *Importer, sessions ...Session) *Report {
 
 // upload stores spans.
 func (w *world) upload(messages ...*tracepb.ResourceSpans) error {
-	return otlpstub.Client{SpanExporter: w.store}.UploadTraces(w.Context(), messages)
+	return w.store.UploadTraces(w.Context(), messages)
 }
 
 // capture stores spans as the delivery of hook events would have.

@@ -10,7 +10,6 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
@@ -84,7 +83,7 @@ func newDelivery(b *testing.B, s backlog.Session, to, url string) *deliver.Deliv
 	case "store":
 		var st *store.Store
 		st, err = store.Open(b.Context(), filepath.Join(dir, "traces.db"))
-		dst.Client, dst.Local, dst.Batch = otlpstub.Client{SpanExporter: st}, true, 8192
+		dst.Client, dst.Local, dst.Batch = st, true, 8192
 		b.Cleanup(func() { _ = st.Close() })
 	}
 	if err != nil {

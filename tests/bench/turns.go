@@ -14,9 +14,9 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/transcript"
+	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/bench/way"
@@ -121,10 +121,10 @@ func newTurnBench(ctx context.Context, dir string, before int) (_ *turnBench, er
 	if s.store, err = store.Open(ctx, filepath.Join(dir, "traces.db")); err != nil {
 		return nil, errors.Join(err, s.spool.Close())
 	}
-	files := &transcript.Finder{Home: dir, Now: func() time.Time { return s.now }}
+	files := &transcript.Files{Home: dir, Now: func() time.Time { return s.now }}
 	s.d = &deliver.Deliverer{
 		Spool: s.spool, Map: otelmap.Options{},
-		Destinations: []deliver.Destination{{Name: "store", Client: otlpstub.Client{SpanExporter: s.store}, Local: true, Batch: 512}},
+		Destinations: []deliver.Destination{{Name: "store", Client: s.store, Local: true, Batch: 512}},
 		Now:          func() time.Time { return s.now },
 		Sleep:        func(_ context.Context, d time.Duration) error { s.now = s.now.Add(d); return nil },
 		Sources: map[string]deliver.Source{claude.Host: {
@@ -132,7 +132,7 @@ func newTurnBench(ctx context.Context, dir string, before int) (_ *turnBench, er
 				return claude.Decode(claude.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd})
 			},
 			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
-				return files.Claude(ctx, transcript.ClaudeQuery{Session: session, Path: f.Transcript, Since: f.Since})
+				return files.Read(ctx, claudefiles.Agent, transcript.Query{Session: session, Path: f.Transcript, Since: f.Since})
 			},
 		}},
 	}

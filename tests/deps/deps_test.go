@@ -55,7 +55,6 @@ var banned = map[string]string{
 	module + "/internal/bridge/":     "opens sockets",
 	module + "/internal/transcript/": "reads the hosts' files, which may be large",
 	module + "/internal/clinehooks/": "the user's hooks run in a process of their own, and not at all where there are none",
-	module + "/hook/claudeform/":     "as internal/clinehooks",
 	"mvdan.cc/":                      "as internal/clinehooks",
 	"github.com/dlclark/":            "its tables are made at start, 0.07 ms in every hook call",
 }
@@ -130,8 +129,8 @@ func TestBan(t *testing.T) {
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
 	"hook":                          {},
-	"hook/claudeform":               {"hook", "hook/cline", "hook/claude", "hook/internal/wire"},
-	"hook/...":                      {"hook", "hook/internal/wire"},
+	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/rawjson"},
+	"hook/...":                      {"hook", "hook/internal/wire", "internal/rawjson"},
 	"hook/internal/...":             {},
 	"spool":                         {},
 	"config":                        {},
@@ -141,17 +140,21 @@ var mayImport = map[string][]string{
 	"internal/termtext":             {},
 	"internal/logfile":              {"internal/regular", "internal/termtext"},
 	"internal/regular":              {},
-	"internal/jsontext":             {},
-	"internal/bridge":               {"hook/cline", "internal/atomicfile", "internal/filelock", "internal/outbound", "internal/regular", "internal/termtext"},
+	"internal/rawjson":              {},
+	"internal/jsonedit":             {"internal/rawjson"},
+	"internal/bridge":               {"hook/cline", "internal/atomicfile", "internal/filelock", "internal/outbound", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/outbound":             {"internal/termtext"},
-	"internal/clinehooks/hookfile":  {"internal/atomicfile", "internal/jsontext", "internal/regular", "internal/termtext"},
-	"internal/clinehooks/hookmatch": {},
+	"internal/clinehooks/hookfile":  {"internal/atomicfile", "internal/atomicfile", "internal/jsonedit", "internal/regular", "internal/termtext"},
+	"internal/clinehooks/hookmatch": {"internal/rawjson"},
+	"internal/clinehooks/sample":    {"internal/jsonedit"},
 	"internal/otlp":                 {},
+	"internal/store":                {"otelmap", "spool", "internal/otlp", "internal/rawjson", "internal/regular"},
+	"internal/view":                 {"hook", "otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext"},
 	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
-	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/termtext"},
+	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
 	"internal/importer":             {"hook", "hook/claude", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
-		"config", "hook", "spool", "internal/logfile", "internal/regular",
+		"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular",
 	},
 }
 
@@ -165,8 +168,13 @@ var pure = map[string][]string{
 	"hook":                          nil,
 	"hook/...":                      nil,
 	"internal/redact":               nil,
+	"internal/rawjson":              nil,
+	"internal/otlp":                 nil,
+	"internal/view":                 nil,
 	"infinium":                      infiniumEdge,
 	"internal/clinehooks/hookmatch": nil,
+	"internal/clinehooks/translate": nil,
+	"internal/clinehooks/sample":    nil,
 }
 
 // infiniumEdge are the files of infinium that talk to the network; the mapping

@@ -19,7 +19,6 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -131,7 +130,7 @@ func (h *hall) localStore() (dst deliver.Destination, ids func() []otlptest.ID) 
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { _ = st.Close() })
-	return deliver.Destination{Name: "store", Client: otlpstub.Client{SpanExporter: st}, Local: true, Batch: 8192}, func() (ids []otlptest.ID) {
+	return deliver.Destination{Name: "store", Client: st, Local: true, Batch: 8192}, func() (ids []otlptest.ID) {
 		sums, err := st.List(h.t.Context(), store.Filter{Limit: -1})
 		if err != nil {
 			h.t.Fatal(err)
@@ -141,7 +140,7 @@ func (h *hall) localStore() (dst deliver.Destination, ids func() []otlptest.ID) 
 			if err != nil {
 				h.t.Fatal(err)
 			}
-			ids = append(ids, spanIDsOf(otlpstub.Messages(tr.Spans))...)
+			ids = append(ids, spanIDsOf(tr.ResourceSpans)...)
 		}
 		return sortIDs(ids)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -154,7 +153,7 @@ func deliverState(ctx context.Context, state, file string, now time.Time) (err e
 	if err != nil {
 		return err
 	}
-	all := deliverer(sp, now, deliver.Destination{Name: "store", Client: otlpstub.Client{SpanExporter: st}, Local: true}, deliver.Destination{Name: "file", Client: lines})
+	all := deliverer(sp, now, deliver.Destination{Name: "store", Client: st, Local: true}, deliver.Destination{Name: "file", Client: lines})
 	results, err := all.Run(ctx, deliver.Pass{Force: true, Wait: true, Elsewhere: true})
 	for _, r := range results {
 		if r.Waiting > 0 || r.Parked > 0 || len(r.Errors) > 0 {

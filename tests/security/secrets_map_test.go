@@ -2,7 +2,6 @@ package security_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -23,6 +22,8 @@ import (
 	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/transcript"
+	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
+	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 )
@@ -97,16 +98,13 @@ func (s recording) transcript(t testing.TB, session string, alter func([]byte) [
 		return nil
 	}
 	home := t.TempDir()
-	f := &transcript.Finder{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
-	to, read := ".claude", func(ctx context.Context, id string) (*hook.Transcript, error) {
-		return f.Claude(ctx, transcript.ClaudeQuery{Session: id})
-	}
+	agent, q := clinefiles.Agent, transcript.Query{Session: session, Dialect: clinefiles.DialectClassic}
+	to := filepath.Join(".cline", "data", "tasks", session)
 	switch {
 	case s.claude:
+		agent, to = claudefiles.Agent, ".claude"
 	case strings.HasPrefix(s.files, "sdk/"):
-		to, read = filepath.Join(".cline", "data", "sessions", session), f.SDK
-	default:
-		to, read = filepath.Join(".cline", "data", "tasks", session), f.Classic
+		q.Dialect, to = clinefiles.DialectSDK, filepath.Join(".cline", "data", "sessions", session)
 	}
 	root := filepath.Join(hostFiles, filepath.FromSlash(s.files))
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -135,7 +133,8 @@ func (s recording) transcript(t testing.TB, session string, alter func([]byte) [
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := read(t.Context(), session)
+	f := &transcript.Files{Home: home, GOOS: "linux"}
+	tr, err := f.Read(t.Context(), agent, q)
 	if err != nil && !errors.Is(err, transcript.ErrNotFound) && tr == nil {
 		// What was planted may have made the files unreadable.
 		t.Logf("transcript of %s: %v", s.payloads, err)

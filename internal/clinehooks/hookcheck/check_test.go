@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 )
 
 // check is what is said of one hook; a mistake is marked by "!".
@@ -34,7 +34,7 @@ func checkText(t *testing.T, p Place, text string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Tools = claudeform.ToolNames()
+	p.Tools = translate.ToolNames()
 	var out []string
 	for _, found := range Check(f, p) {
 		mark := ""

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 // Add puts a handler into the text of a hooks file: into the last group of its
@@ -63,23 +63,23 @@ func why(before, after *reading) string {
 
 // add writes the handler.
 func (r *reading) add(h Handler) ([]byte, error) {
-	style := jsontext.DetectStyle(r.text, r.root)
-	group := jsontext.Object{}
+	style := jsonedit.DetectStyle(r.text, r.root)
+	group := jsonedit.Object{}
 	if !matchesAll(h.Matcher) {
-		group = append(group, jsontext.Field{Key: matcherKey, Value: h.Matcher})
+		group = append(group, jsonedit.Field{Key: matcherKey, Value: h.Matcher})
 	}
-	group = append(group, jsontext.Field{Key: hooksKey, Value: jsontext.Array{render(h)}})
+	group = append(group, jsonedit.Field{Key: hooksKey, Value: jsonedit.Array{render(h)}})
 	hooks := r.root.Get(hooksKey)
 	if hooks == nil {
-		all := jsontext.Object{{Key: h.Event, Value: jsontext.Array{group}}}
-		return style.AddMember(r.text, r.root, jsontext.Field{Key: hooksKey, Value: all}), nil
+		all := jsonedit.Object{{Key: h.Event, Value: jsonedit.Array{group}}}
+		return style.AddMember(r.text, r.root, jsonedit.Field{Key: hooksKey, Value: all}), nil
 	}
 	if !hooks.Is(r.text, '{') {
 		return nil, r.refuse(name(hooksKey), hooks, "an object with a list for each event")
 	}
 	list := hooks.Get(h.Event)
 	if list == nil {
-		return style.AddMember(r.text, hooks, jsontext.Field{Key: h.Event, Value: jsontext.Array{group}}), nil
+		return style.AddMember(r.text, hooks, jsonedit.Field{Key: h.Event, Value: jsonedit.Array{group}}), nil
 	}
 	if !list.Is(r.text, '[') {
 		return nil, r.refuse(name(h.Event), list, "a list of groups")
@@ -93,8 +93,8 @@ func (r *reading) add(h Handler) ([]byte, error) {
 }
 
 // refuse is the error for a file of a shape that nothing can be added to.
-func (r *reading) refuse(what string, n *jsontext.Node, want string) error {
-	line, column := jsontext.Position(r.text, n.Start)
+func (r *reading) refuse(what string, n *jsonedit.Node, want string) error {
+	line, column := jsonedit.Position(r.text, n.Start)
 	return fmt.Errorf("line %d, column %d: %s is %s, want %s: mend the file first", line, column, what, n.Kind(r.text), want)
 }
 
@@ -102,7 +102,7 @@ func (r *reading) refuse(what string, n *jsontext.Node, want string) error {
 func matchesAll(matcher string) bool { return matcher == "" || matcher == "*" }
 
 // groupMatches reports that a group has the matcher, in whatever spelling.
-func (r *reading) groupMatches(group *jsontext.Node, matcher string) bool {
+func (r *reading) groupMatches(group *jsonedit.Node, matcher string) bool {
 	if !group.Is(r.text, '{') {
 		return false
 	}
@@ -138,11 +138,11 @@ func bare(h Handler) Handler {
 }
 
 // render is the handler as it stands in a file.
-func render(h Handler) jsontext.Object {
-	o := jsontext.Object{{Key: "type", Value: h.Type}}
-	put := func(key string, value any) { o = append(o, jsontext.Field{Key: key, Value: value}) }
-	texts := func(list []string) jsontext.Array {
-		a := make(jsontext.Array, len(list))
+func render(h Handler) jsonedit.Object {
+	o := jsonedit.Object{{Key: "type", Value: h.Type}}
+	put := func(key string, value any) { o = append(o, jsonedit.Field{Key: key, Value: value}) }
+	texts := func(list []string) jsonedit.Array {
+		a := make(jsonedit.Array, len(list))
 		for i, s := range list {
 			a[i] = s
 		}
@@ -151,9 +151,9 @@ func render(h Handler) jsontext.Object {
 	if h.Type == TypeHTTP {
 		put("url", h.URL)
 		if len(h.Headers) > 0 {
-			var headers jsontext.Object
+			var headers jsonedit.Object
 			for _, key := range slices.Sorted(maps.Keys(h.Headers)) {
-				headers = append(headers, jsontext.Field{Key: key, Value: h.Headers[key]})
+				headers = append(headers, jsonedit.Field{Key: key, Value: h.Headers[key]})
 			}
 			put("headers", headers)
 		}
@@ -173,7 +173,7 @@ func render(h Handler) jsontext.Object {
 		put("if", h.If)
 	}
 	if h.Timeout > 0 {
-		put("timeout", jsontext.Raw(strconv.FormatFloat(h.Timeout.Seconds(), 'f', -1, 64)))
+		put("timeout", jsonedit.Raw(strconv.FormatFloat(h.Timeout.Seconds(), 'f', -1, 64)))
 	}
 	switch {
 	case h.AsyncRewake:
@@ -204,14 +204,14 @@ func Remove(text []byte, match func(Handler) bool) (out []byte, removed []Handle
 	if err != nil {
 		return nil, nil, err
 	}
-	gone := make(map[*jsontext.Node][]bool)
-	mark := func(c *jsontext.Node, i int) {
+	gone := make(map[*jsonedit.Node][]bool)
+	mark := func(c *jsonedit.Node, i int) {
 		if gone[c] == nil {
 			gone[c] = make([]bool, len(c.Items))
 		}
 		gone[c][i] = true
 	}
-	emptied := func(c *jsontext.Node) bool { return gone[c] != nil && !slices.Contains(gone[c], false) }
+	emptied := func(c *jsonedit.Node) bool { return gone[c] != nil && !slices.Contains(gone[c], false) }
 	hooks := r.root.Get(hooksKey)
 	lines := cursor{text: text, line: 1, column: 1}
 	for i, p := range r.places {
@@ -235,5 +235,5 @@ func Remove(text []byte, match func(Handler) bool) (out []byte, removed []Handle
 	if len(removed) == 0 {
 		return text, nil, nil
 	}
-	return jsontext.CutAll(text, gone), removed, nil
+	return jsonedit.CutAll(text, gone), removed, nil
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 // envKey is the member with the variables that hooks get.
@@ -15,7 +15,7 @@ type Variable struct{ Name, Value string }
 
 // env reads the variables. Claude Code takes numbers and truth values for the
 // texts that they are written as.
-func (r *reading) env(n *jsontext.Node) {
+func (r *reading) env(n *jsonedit.Node) {
 	if n == nil {
 		return
 	}
@@ -79,12 +79,12 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		style := jsontext.DetectStyle(r.text, r.root)
-		field := jsontext.Field{Key: v.Name, Value: v.Value}
+		style := jsonedit.DetectStyle(r.text, r.root)
+		field := jsonedit.Field{Key: v.Name, Value: v.Value}
 		block := r.root.Get(envKey)
 		switch {
 		case block == nil:
-			out = style.AddMember(r.text, r.root, jsontext.Field{Key: envKey, Value: jsontext.Object{field}})
+			out = style.AddMember(r.text, r.root, jsonedit.Field{Key: envKey, Value: jsonedit.Object{field}})
 		case !block.Is(r.text, '{'):
 			return nil, nil, nil, r.refuse(name(envKey), block, "an object of strings")
 		case block.Get(v.Name) != nil:
@@ -119,7 +119,7 @@ func hasVariable(vars []Variable, want Variable) bool {
 // of its "env", for people to see: variables hold keys. What is no JSON object
 // comes back as it is.
 func HideEnv(text []byte) []byte {
-	root, err := jsontext.Parse(withoutMark(text))
+	root, err := jsonedit.Parse(withoutMark(text))
 	if err != nil {
 		return text
 	}
@@ -131,7 +131,7 @@ func HideEnv(text []byte) []byte {
 		if block := root.Items[i]; block.Key == envKey && len(block.Value.Items) > 0 {
 			for j := len(block.Value.Items) - 1; j >= 0; j-- {
 				v := block.Value.Items[j].Value
-				out = jsontext.Splice(out, v.Start, v.End, `"..."`)
+				out = jsonedit.Splice(out, v.Start, v.End, `"..."`)
 			}
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 // handler reads one hook as far as it can be read, and reports whether it can
 // run. What is wrong with a member that decides what runs, and when, keeps it
 // from running; other members fall back to their defaults.
-func (r *reading) handler(n *jsontext.Node) (h Handler, ok bool) {
+func (r *reading) handler(n *jsonedit.Node) (h Handler, ok bool) {
 	h = Handler{Event: r.event, Matcher: r.matcher, File: r.path}
 	if !n.Is(r.text, '{') {
 		r.wrong("a hook of "+name(r.event), n, `an object with "type"`, true)
@@ -42,13 +42,13 @@ func (r *reading) handler(n *jsontext.Node) (h Handler, ok bool) {
 // hook is a handler that is being read.
 type hook struct {
 	*reading
-	node    *jsontext.Node
-	members map[string]*jsontext.Node
+	node    *jsonedit.Node
+	members map[string]*jsonedit.Node
 	ok      bool
 }
 
 // lose notes what keeps the hook from running.
-func (m *hook) lose(n *jsontext.Node, format string, args ...any) {
+func (m *hook) lose(n *jsonedit.Node, format string, args ...any) {
 	m.ok = false
 	m.problem(n.Start, true, format, args...)
 }
@@ -110,7 +110,7 @@ func (m *hook) list(key string, must bool) []string {
 		return nil
 	}
 	if n.Is(m.text, '[') {
-		at := slices.IndexFunc(n.Items, func(i jsontext.Item) bool { return !i.Value.Is(m.text, '"') })
+		at := slices.IndexFunc(n.Items, func(i jsonedit.Item) bool { return !i.Value.Is(m.text, '"') })
 		if at < 0 {
 			list := make([]string, len(n.Items))
 			for i, item := range n.Items {
@@ -166,7 +166,7 @@ func (m *hook) http(h *Handler) {
 
 // headers reads the headers of a request. Without them a server may take it for
 // somebody else's.
-func (m *hook) headers(h *Handler, n *jsontext.Node) {
+func (m *hook) headers(h *Handler, n *jsonedit.Node) {
 	if !n.Is(m.text, '{') {
 		m.ok = false
 		m.wrong(name("headers"), n, "an object of strings", true)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 // SyntaxError says that a file is no JSON object, and where.
@@ -44,7 +44,7 @@ func Parse(path string, data []byte) (*File, error) {
 
 // withoutMark takes off what Windows programs may write in front of a text.
 func withoutMark(text []byte) []byte {
-	return bytes.TrimPrefix(text, []byte(jsontext.ByteOrderMark))
+	return bytes.TrimPrefix(text, []byte(jsonedit.ByteOrderMark))
 }
 
 // The members of the file and of a group.
@@ -58,10 +58,10 @@ const (
 type reading struct {
 	path     string
 	text     []byte
-	root     *jsontext.Node
+	root     *jsonedit.Node
 	disabled bool
 	vars     []Variable
-	denied   *jsontext.Node
+	denied   *jsonedit.Node
 	places   []place
 	problems []found
 	// doubled are the events that stand in the file several times.
@@ -77,11 +77,11 @@ type place struct {
 	runs bool
 	// list is the event's array, group the index of one of its elements,
 	// handlers that group's array and at the handler's index there.
-	list, handlers *jsontext.Node
+	list, handlers *jsonedit.Node
 	group, at      int
 }
 
-func (p place) node() *jsontext.Node { return p.handlers.Items[p.at].Value }
+func (p place) node() *jsonedit.Node { return p.handlers.Items[p.at].Value }
 
 // found is a problem at a byte of the text.
 type found struct {
@@ -93,16 +93,16 @@ type found struct {
 
 // read finds all handlers of a text, those that cannot run too.
 func read(path string, text []byte) (*reading, error) {
-	root, err := jsontext.Parse(text)
+	root, err := jsonedit.Parse(text)
 	if err != nil {
-		var syntax *jsontext.SyntaxError
+		var syntax *jsonedit.SyntaxError
 		if errors.As(err, &syntax) {
 			return nil, &SyntaxError{path, syntax.Line, syntax.Column, syntax.Text}
 		}
 		return nil, &SyntaxError{path, 1, 1, err.Error()}
 	}
 	if !root.Is(text, '{') {
-		line, column := jsontext.Position(text, root.Start)
+		line, column := jsonedit.Position(text, root.Start)
 		return nil, &SyntaxError{path, line, column, "found " + root.Kind(text) + ", want an object"}
 	}
 	r := &reading{path: path, text: text, root: root, doubled: map[string]bool{}}
@@ -119,12 +119,12 @@ func (r *reading) problem(at int, lost bool, format string, args ...any) {
 }
 
 // wrong notes a value of another kind than is wanted.
-func (r *reading) wrong(name string, n *jsontext.Node, want string, lost bool) {
+func (r *reading) wrong(name string, n *jsonedit.Node, want string, lost bool) {
 	r.problem(n.Start, lost, "%s is %s, want %s", name, r.value(n), want)
 }
 
 // value names a value for people: short ones as they stand.
-func (r *reading) value(n *jsontext.Node) string {
+func (r *reading) value(n *jsonedit.Node) string {
 	const most = 40
 	if raw := n.Raw(r.text); raw[0] != '{' && raw[0] != '[' && len(raw) <= most {
 		return string(bytes.ToValidUTF8(raw, []byte("\ufffd")))
@@ -135,7 +135,7 @@ func (r *reading) value(n *jsontext.Node) string {
 // lasts are the members of an object by name; of equal names the last, as in
 // JavaScript. Earlier ones are noted where reads says that somebody may miss
 // them, with lost.
-func (r *reading) lasts(n *jsontext.Node, reads func(key string) (known, lost bool)) map[string]*jsontext.Node {
+func (r *reading) lasts(n *jsonedit.Node, reads func(key string) (known, lost bool)) map[string]*jsonedit.Node {
 	last := make(map[string]int, len(n.Items))
 	for i, m := range n.Items {
 		if before, ok := last[m.Key]; ok {
@@ -145,7 +145,7 @@ func (r *reading) lasts(n *jsontext.Node, reads func(key string) (known, lost bo
 		}
 		last[m.Key] = i
 	}
-	values := make(map[string]*jsontext.Node, len(last))
+	values := make(map[string]*jsonedit.Node, len(last))
 	for key, i := range last {
 		values[key] = n.Items[i].Value
 	}
@@ -217,7 +217,7 @@ func known(event string) bool {
 }
 
 // list reads the groups of an event.
-func (r *reading) list(m jsontext.Item) {
+func (r *reading) list(m jsonedit.Item) {
 	runs := slices.Contains(Events(), m.Key)
 	switch {
 	case runs:
@@ -243,7 +243,7 @@ func (r *reading) list(m jsontext.Item) {
 }
 
 // group reads the handlers of one group.
-func (r *reading) group(list *jsontext.Node, g int, n *jsontext.Node, runs bool) {
+func (r *reading) group(list *jsonedit.Node, g int, n *jsonedit.Node, runs bool) {
 	if !n.Is(r.text, '{') {
 		r.wrong("a group of "+name(r.event), n, `an object with "matcher" and "hooks"`, true)
 		return
@@ -283,7 +283,7 @@ func (r *reading) group(list *jsontext.Node, g int, n *jsontext.Node, runs bool)
 }
 
 // str is the text of a string.
-func (r *reading) str(n *jsontext.Node) string {
+func (r *reading) str(n *jsonedit.Node) string {
 	var s string
 	// The text is valid, so the string is.
 	_ = json.Unmarshal(n.Raw(r.text), &s)
@@ -295,7 +295,7 @@ func (r *reading) finish() *File {
 	f := &File{Path: r.path, Disabled: r.disabled, Env: r.vars}
 	if r.denied != nil {
 		f.Denied = len(r.denied.Items)
-		f.DeniedLine, _ = jsontext.Position(r.text, r.denied.Start)
+		f.DeniedLine, _ = jsonedit.Position(r.text, r.denied.Start)
 	}
 	slices.SortStableFunc(r.problems, func(a, b found) int { return a.at - b.at })
 	c := cursor{text: r.text, line: 1, column: 1}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/internal/jsontext"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
 func trust(t *testing.T) (Trust, string) {
@@ -121,7 +121,7 @@ func TestDamagedListTrustsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	entry := `{"path":` + jsontext.Quote(file) + `,"sha256":"` + sum + `"}`
+	entry := `{"path":` + jsonedit.Quote(file) + `,"sha256":"` + sum + `"}`
 	write(`{"version":1,"files":[` + entry + `]}`)
 	if !tr.Trusted(file, []byte("{}")) {
 		t.Fatal("the list in its written form is not read")
@@ -199,9 +199,6 @@ func TestFailedWriteLeavesTheOldList(t *testing.T) {
 	}
 	if err := tr.Add(file, nil); err == nil || !strings.Contains(err.Error(), tr.Path) {
 		t.Errorf("error %v, want one that names the list", err)
-	}
-	if err := replace(tr.Path, nil); err == nil {
-		t.Error("a folder was replaced")
 	}
 	names, err := os.ReadDir(filepath.Dir(tr.Path))
 	if err != nil || len(names) != 1 {

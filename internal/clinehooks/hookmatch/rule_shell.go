@@ -14,56 +14,51 @@ const (
 	maxBrackets = 4096
 )
 
-// star stands for any run of characters in a compiled pattern.
-const star rune = -1
+// glob is a pattern in which * is any number of characters: the texts between
+// its stars.
+type glob []string
 
-// compileGlob reads \*, \( and \) as the character itself and * as any run.
-func compileGlob(pattern string) []rune {
-	var out []rune
-	rs := []rune(pattern)
-	for i := 0; i < len(rs); i++ {
-		switch {
-		case rs[i] == '\\' && i+1 < len(rs) && strings.ContainsRune(`*()\`, rs[i+1]):
-			i++
-			out = append(out, rs[i])
-		case rs[i] == '*':
-			out = append(out, star)
-		default:
-			out = append(out, rs[i])
+// compileGlob reads \*, \( and \) as the character itself.
+func compileGlob(pattern string) glob {
+	g := glob{""}
+	for i := 0; i < len(pattern); i++ {
+		if pattern[i] == '*' {
+			g = append(g, "")
+			continue
 		}
+		if pattern[i] == '\\' && i+1 < len(pattern) && strings.IndexByte(`*()\`, pattern[i+1]) >= 0 {
+			i++
+		}
+		g[len(g)-1] += pattern[i : i+1]
 	}
-	return out
+	return g
 }
 
-// globText matches without going back further than the last star, so that its
-// time is at most the product of the lengths.
-func globText(pattern []rune, text string) bool {
-	t := []rune(text)
-	p, i, last, from := 0, 0, -1, 0
-	for i < len(t) {
-		switch {
-		case p < len(pattern) && pattern[p] == star:
-			last, from = p, i
-			p++
-		case p < len(pattern) && pattern[p] == t[i]:
-			p++
-			i++
-		case last >= 0:
-			from++
-			p, i = last+1, from
-		default:
+func (g glob) match(text string) bool {
+	text, ok := strings.CutPrefix(text, g[0])
+	if !ok || len(g) == 1 {
+		return ok && text == ""
+	}
+	last := len(g) - 1
+	for _, part := range g[1:last] {
+		if _, text, ok = strings.Cut(text, part); !ok {
 			return false
 		}
 	}
-	for p < len(pattern) && pattern[p] == star {
-		p++
-	}
-	return p == len(pattern)
+	return strings.HasSuffix(text, g[last])
 }
 
-// commandPattern is a Bash pattern without its spelling: one space between words,
-// and :* at the end as " *".
-func commandPattern(pattern string) []rune {
+// prefix returns the text before a star at the end that is the only one.
+func (g glob) prefix() (string, bool) {
+	if len(g) == 2 && g[1] == "" {
+		return g[0], true
+	}
+	return "", false
+}
+
+// commandPattern compiles a Bash pattern: one space between words, and :* at the
+// end means " *".
+func commandPattern(pattern string) glob {
 	p := strings.Join(strings.Fields(pattern), " ")
 	if head, ok := strings.CutSuffix(p, ":*"); ok {
 		p = strings.TrimSpace(head) + " *"
@@ -71,34 +66,18 @@ func commandPattern(pattern string) []rune {
 	return compileGlob(p)
 }
 
-// fitsCommand tries a pattern on one command. A lone star after a space at the
+// fitsCommand tries a pattern on one command. A single star after a space at the
 // end is optional: "ls *" fits "ls".
 func fitsCommand(pattern, command string) bool {
 	p := commandPattern(pattern)
-	if head, ok := trailingStar(p); ok && len(head) > 0 && head[len(head)-1] == ' ' && string(head[:len(head)-1]) == command {
-		return true
-	}
-	return globText(p, command)
+	head, ok := p.prefix()
+	return ok && head == command+" " || p.match(command)
 }
 
-// trailingStar returns what stands before a star at the end that is the only one.
-func trailingStar(p []rune) (head []rune, ok bool) {
-	n := len(p) - 1
-	if n < 0 || p[n] != star {
-		return nil, false
-	}
-	for _, r := range p[:n] {
-		if r == star {
-			return nil, false
-		}
-	}
-	return p[:n], true
-}
-
-// namesCommand reports whether a pattern says no more than a command's name.
+// namesCommand reports whether a pattern is a command's name and nothing more.
 func namesCommand(pattern string) bool {
-	head, ok := trailingStar(commandPattern(pattern))
-	name := strings.TrimSuffix(string(head), " ")
+	head, ok := commandPattern(pattern).prefix()
+	name := strings.TrimSuffix(head, " ")
 	return ok && name != "" && !strings.Contains(name, " ")
 }
 

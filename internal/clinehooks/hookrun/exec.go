@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,26 +43,23 @@ func (b *batch) command(ctx context.Context, h hookfile.Handler, e Event) outcom
 		return failure(err)
 	}
 	go p.feed(e.Payload)
-	out, note := p.wait(ctx)
-	o := outcome{note: note, unread: out.stdout.lost > 0 && begins(out.stdout.String())}
-	o.Stdout, o.Stderr = out.stdout.String(), out.stderr.String()
+	state, note := p.wait(ctx)
+	o := outcome{note: note}
+	o.Stdout, o.Stderr = string(p.stdout.data), string(p.stderr.data)
+	o.unread = p.stdout.lost > 0 && begins(o.Stdout)
 	switch {
-	case out.state == nil && ctx.Err() != nil:
+	case state == nil && ctx.Err() != nil:
 		return stopped(ctx, o)
-	case out.state == nil || !out.state.Exited():
-		o.Failed = true
-		why := "ended by a signal"
-		if out.state != nil {
-			why = out.state.String()
-		}
-		if o.Stderr == "" {
-			o.Stderr = why
-		} else {
-			o.Stderr = why + ": " + o.Stderr
-		}
-	default:
-		o.Exit = out.state.ExitCode()
+	case state != nil && state.Exited():
+		o.Exit = state.ExitCode()
+		return o
 	}
+	o.Failed = true
+	why := "ended by a signal"
+	if state != nil {
+		why = state.String()
+	}
+	o.Stderr = strings.TrimSuffix(why+": "+o.Stderr, ": ")
 	return o
 }
 
@@ -80,72 +79,49 @@ type process struct {
 	began   time.Time
 }
 
-// stream is one of a hook's output streams.
+// stream is one of a hook's output streams: its first bytes, and how many more
+// were lost.
 type stream struct {
 	file *os.File
-	kept keeper
-}
-
-// keeper keeps the first bytes and counts the rest.
-type keeper struct {
 	data []byte
 	lost int64
 }
 
-func (k *keeper) add(p []byte) {
-	n := min(len(p), maxOutput-len(k.data))
-	k.data = append(k.data, p[:n]...)
-	k.lost += int64(len(p) - n)
+func (s *stream) add(p []byte) {
+	n := min(len(p), maxOutput-len(s.data))
+	s.data = append(s.data, p[:n]...)
+	s.lost += int64(len(p) - n)
 }
-
-func (k *keeper) String() string { return string(k.data) }
 
 // start starts the command with pipes for its streams.
 func (n *supervisor) start(cmd *exec.Cmd, mark string) (*process, error) {
-	p := &process{cmd: cmd, ended: make(chan struct{}), began: time.Now()}
-	var theirs []*os.File
-	closeAll := func(fs ...*os.File) {
-		for _, f := range fs {
-			if f != nil {
+	var pipes []*os.File // each reading end is followed by its writing end
+	closePipes := func(except ...*os.File) {
+		for _, f := range pipes {
+			if !slices.Contains(except, f) {
 				_ = f.Close()
 			}
 		}
 	}
-	pipe := func() (r, w *os.File, err error) {
-		if r, w, err = os.Pipe(); err != nil {
-			return nil, nil, fmt.Errorf("make a pipe: %w", err)
-		}
-		return r, w, nil
-	}
-	var err error
-	// One of their and out is set: what the command gets as a stream.
-	open := func(ours **os.File, their *io.Reader, out *io.Writer) {
+	for range 3 {
+		r, w, err := os.Pipe()
 		if err != nil {
-			return
+			closePipes()
+			return nil, fmt.Errorf("make a pipe: %w", err)
 		}
-		var r, w *os.File
-		if r, w, err = pipe(); err != nil {
-			return
-		}
-		if their != nil {
-			*ours, *their = w, r
-			theirs = append(theirs, r)
-			return
-		}
-		*ours, *out = r, w
-		theirs = append(theirs, w)
+		pipes = append(pipes, r, w)
 	}
-	open(&p.stdin, &cmd.Stdin, nil)
-	open(&p.stdout.file, nil, &cmd.Stdout)
-	open(&p.stderr.file, nil, &cmd.Stderr)
-	if err == nil {
-		p.processTree, err = n.spawn(cmd, mark, false)
-	}
-	closeAll(theirs...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
+	tree, err := n.spawn(cmd, mark, false)
 	if err != nil {
-		closeAll(p.stdin, p.stdout.file, p.stderr.file)
+		closePipes()
 		return nil, err
 	}
+	p := &process{
+		cmd: cmd, processTree: tree, ended: make(chan struct{}), began: time.Now(),
+		stdin: pipes[1], stdout: stream{file: pipes[2]}, stderr: stream{file: pipes[4]},
+	}
+	closePipes(p.stdin, p.stdout.file, p.stderr.file)
 	p.feeder.Add(1)
 	p.readers.Go(func() { p.read(&p.stdout) })
 	p.readers.Go(func() { p.read(&p.stderr) })
@@ -166,7 +142,7 @@ func (p *process) read(s *stream) {
 		n, err := s.file.Read(buf)
 		if n > 0 {
 			if !p.deaf.Load() {
-				s.kept.add(buf[:n])
+				s.add(buf[:n])
 			}
 			p.last.Store(int64(time.Since(p.began)))
 		}
@@ -176,31 +152,24 @@ func (p *process) read(s *stream) {
 	}
 }
 
-// leftBehind is what there is to say about a hook in the end.
-type leftBehind struct {
-	// state is nil where the hook was stopped before it ended by itself.
-	state          *os.ProcessState
-	rest           rest
-	stdout, stderr *keeper
-}
-
-// rest is what holds the output of a hook in the end.
-type rest int
+// holder is what still holds the output of a hook when waiting for it ends.
+type holder int
 
 const (
-	nobody rest = iota
-	// silent is something that was quiet for a while when the hook had ended.
-	silent
-	// noisy is the hook itself, or something that prints on, when time is over.
-	noisy
+	noHolder holder = iota
+	// silentHolder was quiet for a while after the hook had ended.
+	silentHolder
+	// noisyHolder is the hook itself, or a process that prints on, at the time limit.
+	noisyHolder
 )
 
-// redirect is what to do about it.
-const redirect = "redirect the output of what shall go on (>/dev/null 2>&1)"
+// redirect says what to do about a process that holds the output.
+const redirect = "redirect the output of processes that are to continue (>/dev/null 2>&1)"
 
-// wait waits for the hook and its output, or stops both. No goroutine of the
-// process is left when it returns.
-func (p *process) wait(ctx context.Context) (leftBehind, string) {
+// wait waits for the hook and its output, or stops both. The state is nil if the
+// hook was stopped; note says what else went wrong. No goroutine of the process is
+// left when it returns.
+func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string) {
 	go func() {
 		// Its error says what the state says.
 		_ = p.cmd.Wait()
@@ -211,18 +180,19 @@ func (p *process) wait(ctx context.Context) (leftBehind, string) {
 		p.readers.Wait()
 		close(drained)
 	}()
-	out := leftBehind{rest: noisy}
+	left := noisyHolder
 	if inTime(ctx, p.ended) {
-		out.state = p.cmd.ProcessState
+		state = p.cmd.ProcessState
 		p.processTree.ended()
-		out.rest = p.settle(ctx, drained)
+		left = p.settle(ctx, drained)
 	}
-	// What is printed while it is being stopped is no part of its answer.
+	// What it prints while it is stopped is no part of its answer.
 	p.deaf.Store(true)
-	switch out.rest {
-	case silent:
+	switch left {
+	case noHolder:
+	case silentHolder:
 		p.processTree.stopHolders(p.stdout.file, p.stderr.file)
-	case noisy:
+	case noisyHolder:
 		p.processTree.stop()
 		p.abandon()
 		p.processTree.ended()
@@ -235,17 +205,15 @@ func (p *process) wait(ctx context.Context) (leftBehind, string) {
 	<-drained
 	p.feeder.Wait()
 	p.processTree.release()
-	out.stdout, out.stderr = &p.stdout.kept, &p.stderr.kept
-	var note string
 	switch {
-	case out.state != nil && out.rest == silent:
-		note = "what it started still held its output and was stopped; " + redirect
-	case out.state != nil && out.rest == noisy:
-		note = "what it started went on printing until the time limit and was stopped; " + redirect
-	case p.stdout.kept.lost > 0:
-		note = fmt.Sprintf("stdout is cut: %d bytes after the first %d are lost", p.stdout.kept.lost, maxOutput)
+	case state != nil && left == silentHolder:
+		note = "a process that it started still held its output and was stopped; " + redirect
+	case state != nil && left == noisyHolder:
+		note = "a process that it started printed until the time limit and was stopped; " + redirect
+	case p.stdout.lost > 0:
+		note = fmt.Sprintf("stdout is cut: %d bytes after the first %d are lost", p.stdout.lost, maxOutput)
 	}
-	return out, note
+	return state, note
 }
 
 // inTime waits for done and reports that it came before the time limit. Where this
@@ -288,25 +256,25 @@ func (p *process) abandon() {
 	}
 }
 
-// settle waits for the rest of an ended hook's output: until everyone has closed
-// it, or nothing came for a while, or time is over.
-func (p *process) settle(ctx context.Context, drained <-chan struct{}) rest {
+// settle waits for the rest of an ended hook's output: until it is closed,
+// or was quiet for a while, or the time limit.
+func (p *process) settle(ctx context.Context, drained <-chan struct{}) holder {
 	p.last.Store(int64(time.Since(p.began)))
 	timer := time.NewTimer(quiet)
 	defer timer.Stop()
 	for {
 		select {
 		case <-drained:
-			return nobody
+			return noHolder
 		case <-ctx.Done():
 			if inTime(ctx, drained) {
-				return nobody
+				return noHolder
 			}
-			return noisy
+			return noisyHolder
 		case <-timer.C:
 			left := quiet - (time.Since(p.began) - time.Duration(p.last.Load()))
 			if left <= 0 {
-				return silent
+				return silentHolder
 			}
 			timer.Reset(left)
 		}

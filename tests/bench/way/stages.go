@@ -17,7 +17,6 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -265,7 +264,7 @@ func (w *Stages) store(ctx context.Context) error {
 			}
 			return err
 		},
-		Run: func() error { return w.upload(ctx, otlpstub.Client{SpanExporter: st}, 8192) },
+		Run: func() error { return w.upload(ctx, st, 8192) },
 	})
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,7 +25,6 @@ import (
 
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
@@ -67,6 +67,11 @@ func build(m *testing.M) (code int, err error) {
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("build the programs: %w\n%s", err, out)
+	}
+	// Rows that run beside others wait most of the time, so more of them than
+	// there are cores may.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		return 0, err
 	}
 	return m.Run(), nil
 }
@@ -260,7 +265,7 @@ func (w *World) Stored() []otlptest.Span {
 		if err != nil {
 			w.T.Fatal(err)
 		}
-		doc, err := otlp.JSON(otlpstub.Messages(tr.Spans))
+		doc, err := otlp.JSON(tr.ResourceSpans)
 		if err != nil {
 			w.T.Fatal(err)
 		}
