@@ -32,9 +32,6 @@ var mayOpen = map[string]string{
 	"internal/hookproc/main_windows.go":         "the null device",
 	"internal/hookproc/otheragent.go":           "makes a file that must not exist yet",
 	"internal/clinehooks/hookrun/exec_linux.go": "/proc",
-	"internal/install/apply.go":                 "makes a file under a random name, never an existing one",
-	"internal/install/lock_unix.go":             "a folder, which a flag says",
-	"internal/install/lock_windows.go":          "pipes are not files there",
 	"internal/tools/sbom/main.go":               "reads what the build has made",
 	"spool/platform_unix.go":                    "a folder, which a flag says",
 }
@@ -81,7 +78,6 @@ var mayReplace = map[string]string{
 	"internal/bridge/filestore.go":          "moves a damaged file aside",
 	"internal/clinehooks/hookrun/exec.go":   "makes a file that has no name afterwards",
 	"internal/hookproc/spill.go":            "makes a file that has no name afterwards",
-	"internal/install/apply.go":             "moves the user's script aside and back",
 	"internal/logfile/logfile.go":           "moves a full log aside",
 	"spool/platform_unix.go":                "imports no package of this module; readers share its locks",
 	"spool/platform_windows.go":             "as spool/platform_unix.go",
@@ -95,8 +91,6 @@ var mayReplace = map[string]string{
 	"internal/deliver/answers.go":           "",
 	"internal/deliver/file_unix.go":         "",
 	"internal/deliver/file_windows.go":      "",
-	"internal/install/lock_unix.go":         "",
-	"internal/install/lock_windows.go":      "",
 	"internal/install/manifest.go":          "",
 }
 
