@@ -1,60 +1,72 @@
 package transcript
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Content is what a message consists of. Both forms of Cline's files follow
-// Anthropic's message format here: a plain string or a list of blocks.
+// Content is what a message consists of. Cline's files and Claude Code's follow
+// Anthropic's message format: a plain string or a list of blocks.
 type Content []Block
 
 // Block is one part of a message. Members of other kinds of block, such as the
-// bytes of an image, are not kept.
+// bytes of an image, are not kept. Input and Content alias the message.
 type Block struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+	Type string
+	Text string
 	// ID, Name and Input belong to tool_use.
-	ID    string          `json:"id"`
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"`
+	ID    string
+	Name  string
+	Input []byte
 	// ToolUseID, Name, Content and IsError belong to tool_result.
-	ToolUseID string          `json:"tool_use_id"`
-	Content   json.RawMessage `json:"content"`
-	IsError   bool            `json:"is_error"`
+	ToolUseID string
+	Content   []byte
+	IsError   bool
 }
 
-// DecodeContent reads a message's content; anything that is neither a string
+// DecodeContent reads a message's content. Anything that is neither a string
 // nor a list is an empty one.
-func DecodeContent(raw json.RawMessage) Content {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
+func DecodeContent(raw []byte) Content {
+	if rawjson.IsString(raw) {
+		return Content{{Type: "text", Text: rawjson.Unquote(raw)}}
+	}
+	var c Content
+	if !rawjson.EachElement(raw, func(value []byte) {
+		var b Block
+		rawjson.EachMember(value, func(name, value []byte) {
+			switch string(name) {
+			case "type":
+				b.Type = rawjson.Unquote(value)
+			case "text":
+				b.Text = rawjson.Unquote(value)
+			case "id":
+				b.ID = rawjson.Unquote(value)
+			case "name":
+				b.Name = rawjson.Unquote(value)
+			case "input":
+				b.Input = value
+			case "tool_use_id":
+				b.ToolUseID = rawjson.Unquote(value)
+			case "content":
+				b.Content = value
+			case "is_error":
+				b.IsError, _ = rawjson.Bool(value)
+			}
+		})
+		c = append(c, b)
+	}) {
 		return nil
 	}
-	switch raw[0] {
-	case '"':
-		var s string
-		if json.Unmarshal(raw, &s) != nil {
-			return nil
-		}
-		return Content{{Type: "text", Text: s}}
-	case '[':
-		var blocks Content
-		if Lenient(json.Unmarshal(raw, &blocks)) != nil {
-			return nil
-		}
-		return blocks
-	}
-	return nil
+	return c
 }
 
 // Text joins the text blocks.
 func (c Content) Text() string {
 	var parts []string
-	for _, b := range c {
-		if b.Type == "text" && b.Text != "" {
-			parts = append(parts, b.Text)
+	for i := range c {
+		if c[i].Type == "text" && c[i].Text != "" {
+			parts = append(parts, c[i].Text)
 		}
 	}
 	return strings.Join(parts, "\n")
@@ -63,42 +75,22 @@ func (c Content) Text() string {
 // ToolIDs are the ids of the tool calls, in order.
 func (c Content) ToolIDs() []string {
 	var ids []string
-	for _, b := range c {
-		if b.Type == "tool_use" && b.ID != "" {
-			ids = append(ids, b.ID)
+	for i := range c {
+		if c[i].Type == "tool_use" && c[i].ID != "" {
+			ids = append(ids, c[i].ID)
 		}
 	}
 	return ids
 }
 
-// ScalarText is a string's value, or any other JSON as it stands; null is
-// nothing.
-func ScalarText(raw json.RawMessage) string {
-	var s string
-	if len(raw) == 0 || json.Unmarshal(raw, &s) == nil {
-		return s
+// ScalarText is a string's text, or the canonical form of any other JSON. null
+// has none.
+func ScalarText(raw []byte) string {
+	if rawjson.IsString(raw) {
+		return rawjson.Unquote(raw)
 	}
-	return CanonicalJSON(raw)
-}
-
-// CanonicalJSON is the form of hook.Tool.Input: compact, keys sorted, numbers
-// as they were spelled, HTML characters unescaped. What is not JSON comes back
-// as it is.
-func CanonicalJSON(raw []byte) string {
-	if len(raw) == 0 {
+	if raw = rawjson.Present(raw); raw == nil {
 		return ""
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return string(raw)
-	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return string(raw)
-	}
-	return strings.TrimSuffix(out.String(), "\n")
+	return rawjson.Canonical(raw)
 }

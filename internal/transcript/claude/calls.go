@@ -12,11 +12,11 @@ import (
 // syntheticModel stands in rows that no model wrote.
 const syntheticModel = "<synthetic>"
 
-// claudeCall is one response of the API, folded from its rows: there is one row
+// response is one response of the API, folded from its rows: there is one row
 // for each block of content, and each carries the usage of the whole.
-type claudeCall struct {
+type response struct {
 	hook.LLMCall
-	counts    claudeCounts
+	counts    counts
 	sidechain bool
 	// rows are hashes of the rows' own ids, by which a copy is known.
 	rows []uint64
@@ -25,9 +25,9 @@ type claudeCall struct {
 	next int
 }
 
-// claudeCalls folds rows into calls.
-type claudeCalls struct {
-	list []*claudeCall
+// responses folds rows into calls.
+type responses struct {
+	list []*response
 	byID map[string]int
 }
 
@@ -37,7 +37,7 @@ type claudeCalls struct {
 // under another request id, on a side chain or in another agent's log is the
 // same response, shown again: which of them counts is for resolve to say, when
 // they are whole.
-func (c *claudeCalls) at(id, request, agent string, sidechain bool) (call *claudeCall, fresh bool) {
+func (c *responses) at(id, request, agent string, sidechain bool) (call *response, fresh bool) {
 	if c.byID == nil {
 		c.byID = make(map[string]int)
 	}
@@ -56,7 +56,7 @@ func (c *claudeCalls) at(id, request, agent string, sidechain bool) (call *claud
 	} else {
 		c.byID[id] = len(c.list)
 	}
-	call = &claudeCall{
+	call = &response{
 		LLMCall: hook.LLMCall{
 			Kind: hook.CallRequest, ID: id, RequestID: request, Agent: agent,
 		},
@@ -67,7 +67,7 @@ func (c *claudeCalls) at(id, request, agent string, sidechain bool) (call *claud
 }
 
 // seen reports whether the row has been folded into the call before.
-func (c *claudeCall) seen(uuid []byte) bool {
+func (c *response) seen(uuid []byte) bool {
 	if len(uuid) == 0 {
 		return false
 	}
@@ -84,7 +84,7 @@ func (c *claudeCall) seen(uuid []byte) bool {
 // resolve ends the folding: one call for each message id. Of a message under
 // two request ids, the one on the main thread counts, as a side question (/btw)
 // shows the conversation's answers again; else the one with more tokens.
-func (c *claudeCalls) resolve(prices *priceList) []hook.LLMCall {
+func (c *responses) resolve(prices *priceList) []hook.LLMCall {
 	calls := make([]hook.LLMCall, 0, len(c.byID))
 	for i, best := range c.list {
 		if best == nil {
@@ -106,9 +106,9 @@ func (c *claudeCalls) resolve(prices *priceList) []hook.LLMCall {
 	return calls
 }
 
-// claudeProvider reads who ran the model from a message's id: Bedrock and
+// providerOf reads who ran the model from a message's id: Bedrock and
 // Vertex AI have prefixes of their own.
-func claudeProvider(messageID string) string {
+func providerOf(messageID string) string {
 	switch {
 	case strings.HasPrefix(messageID, "msg_bdrk_"):
 		return "bedrock"

@@ -145,10 +145,10 @@ func withoutUsage(calls []hook.LLMCall) []hook.LLMCall {
 
 func TestClaudeSubagents(t *testing.T) {
 	f := newFinder(t)
-	base := strings.TrimSuffix(claudePath(f), claudeSuffix)
+	base := strings.TrimSuffix(claudePath(f), suffix)
 	agentFile := func(id, meta string, lines ...string) {
 		path := filepath.Join(base, "subagents", "agent-"+id)
-		write(t, path+claudeSuffix, strings.Join(lines, "\n")+"\n")
+		write(t, path+suffix, strings.Join(lines, "\n")+"\n")
 		if meta != "" {
 			write(t, path+".meta.json", meta)
 		}
@@ -193,7 +193,7 @@ func TestClaudeSubagents(t *testing.T) {
 	}
 
 	// Files that were written last before the moment are not opened.
-	old := filepath.Join(base, "subagents", "agent-a1"+claudeSuffix)
+	old := filepath.Join(base, "subagents", "agent-a1"+suffix)
 	if err := os.Chtimes(old, sec(9), sec(9)); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestClaudeSubagents(t *testing.T) {
 func TestClaudeCopiesInSubagentsAreNotCountedTwice(t *testing.T) {
 	f := newFinder(t)
 	write(t, claudePath(f), userRow("p1", 0, "go")+"\n"+answerRow("m1", 1, "hello", "end_turn", `"uuid":"a"`))
-	write(t, filepath.Join(strings.TrimSuffix(claudePath(f), claudeSuffix), "subagents", "agent-a1"+claudeSuffix),
+	write(t, filepath.Join(strings.TrimSuffix(claudePath(f), suffix), "subagents", "agent-a1"+suffix),
 		answerRow("m1", 1, "hello", "end_turn", `"uuid":"b","isSidechain":true`)+"\n"+answerRow("m2", 2, "own", "end_turn", `"isSidechain":true`))
 	var got []string
 	for _, c := range readClaude(t, f, transcript.Query{Session: claudeSession}).Calls {

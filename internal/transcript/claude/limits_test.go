@@ -16,7 +16,7 @@ import (
 func bigClaude(t *testing.T, size int64) (f *transcript.Files, path string, since time.Time) {
 	t.Helper()
 	f = newFinder(t)
-	path = filepath.Join(f.Home, ".claude", "projects", "-work", claudeSession+claudeSuffix)
+	path = filepath.Join(f.Home, ".claude", "projects", "-work", claudeSession+suffix)
 	return f, path, writeBigClaude(t, path, size)
 }
 
@@ -67,7 +67,7 @@ func TestReadingASessionOfClaudeCodeEndsAtALimit(t *testing.T) {
 		}
 	})
 	t.Run("rows", func(t *testing.T) {
-		r := claudeReader{files: newFinder(t), block: claudeBlock, maxLine: maxClaudeLine, maxText: maxClaudeText, maxRows: 100}
+		r := reader{files: newFinder(t), block: blockSize, maxLine: maxLine, maxText: maxText, maxRows: 100}
 		tr, err := r.read(t.Context(), path, transcript.Query{Session: claudeSession})
 		if !errors.Is(err, transcript.ErrBeyond) || !strings.Contains(err.Error(), "first 100") {
 			t.Errorf("error %v, want one that names the number", err)

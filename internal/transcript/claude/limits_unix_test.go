@@ -22,7 +22,7 @@ func TestReadingNeverWaitsForAPipe(t *testing.T) {
 	for kind, put := range put {
 		f := newFinder(t)
 		project := filepath.Join(f.Home, ".claude", "projects", "-work")
-		path := filepath.Join(project, claudeSession+claudeSuffix)
+		path := filepath.Join(project, claudeSession+suffix)
 		if err := os.MkdirAll(project, 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// maxClaudeLine bounds one row. Images and whole files stand in rows, and they
+// maxLine bounds one row. Images and whole files stand in rows, and they
 // stay below this; a longer one is passed over without being held in memory.
-const maxClaudeLine = 8 << 20
+const maxLine = 8 << 20
 
 // lineReader gives the lines of a file, forwards.
 type lineReader struct {
@@ -153,13 +153,13 @@ const (
 // together is read together. It reads the file from its end and no more of it
 // than that. Where a limit ends that before, the error is transcript.ErrBeyond and the place
 // is the row that was reached.
-func (r *claudeReader) sinceStart(ctx context.Context, file io.ReaderAt, size int64, since time.Time, agent bool) (int64, error) {
+func (r *reader) sinceStart(ctx context.Context, file io.ReaderAt, size int64, since time.Time, agent bool) (int64, error) {
 	if since.IsZero() {
 		return 0, nil
 	}
 	limit := since.Add(-sinceSlack)
 	lines := newBackReader(file, size, r.block, r.maxLine)
-	var row claudeRow
+	var row row
 	older, proven, reached := 0, int64(-1), size
 	for {
 		if err := ctx.Err(); err != nil {
@@ -195,7 +195,7 @@ func (r *claudeReader) sinceStart(ctx context.Context, file io.ReaderAt, size in
 // untilEnd returns where reading may end to see everything up to a moment: a row
 // behind which, as far as some rows in succession prove it, all are later. It
 // looks the place up and reads little of the file.
-func (r *claudeReader) untilEnd(ctx context.Context, file io.ReaderAt, size int64, until time.Time) (int64, error) {
+func (r *reader) untilEnd(ctx context.Context, file io.ReaderAt, size int64, until time.Time) (int64, error) {
 	if until.IsZero() {
 		return size, nil
 	}
@@ -220,7 +220,7 @@ const untilStep = 256 << 10
 
 // laterFrom reports whether the first rows behind a place are all later than a
 // moment, and where the first of them begins.
-func (r *claudeReader) laterFrom(ctx context.Context, file io.ReaderAt, from, end int64, limit time.Time) (at int64, later bool, err error) {
+func (r *reader) laterFrom(ctx context.Context, file io.ReaderAt, from, end int64, limit time.Time) (at int64, later bool, err error) {
 	lines := bufio.NewReaderSize(io.NewSectionReader(file, from, end-from), 16<<10)
 	// The place lies within a row.
 	skipped, err := discardLine(lines)
@@ -229,7 +229,7 @@ func (r *claudeReader) laterFrom(ctx context.Context, file io.ReaderAt, from, en
 		return at, false, untilEOF(err)
 	}
 	rows := newLineReader(lines, r.maxLine)
-	var row claudeRow
+	var row row
 	for timed := 0; timed < sinceProof; {
 		if err := ctx.Err(); err != nil {
 			return at, false, err

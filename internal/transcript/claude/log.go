@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// claudeBuild gathers what the files of one session say.
-type claudeBuild struct {
+// build gathers what the files of one session say.
+type build struct {
 	session string
 	prices  *priceList
 	texts   textBudget
-	calls   claudeCalls
+	calls   responses
 	results []hook.ToolResult
 	prompts []hook.Prompt
 	ends    turnEnds
@@ -31,8 +32,8 @@ type claudeBuild struct {
 	lastTime time.Time
 }
 
-func newClaudeBuild(session string, prices *priceList, maxText int) *claudeBuild {
-	return &claudeBuild{
+func newBuild(session string, prices *priceList, maxText int) *build {
+	return &build{
 		session: session,
 		prices:  prices,
 		texts:   textBudget{max: maxText},
@@ -43,7 +44,7 @@ func newClaudeBuild(session string, prices *priceList, maxText int) *claudeBuild
 }
 
 // word is s, in the memory of the same word seen before.
-func (b *claudeBuild) word(s string) string {
+func (b *build) word(s string) string {
 	if w, ok := b.words[s]; ok {
 		return w
 	}
@@ -57,9 +58,9 @@ func (b *claudeBuild) word(s string) string {
 // spawn is the call that started an agent, and who made it.
 type spawn struct{ call, agent string }
 
-// claudeLog reads the rows of one file in order.
-type claudeLog struct {
-	b *claudeBuild
+// fileLog reads the rows of one file in order.
+type fileLog struct {
+	b *build
 	// agent is the subagent whose file it is; empty for the lead's.
 	agent string
 
@@ -89,55 +90,56 @@ type claudeLog struct {
 	kind string
 }
 
-// claudeRequest is a request as Claude Code noted it before sending.
-type claudeRequest struct {
+// request is a request as Claude Code noted it before sending.
+type request struct {
 	id, model string
 	at        time.Time
 }
 
 // requestRing holds the newest requests. Answers follow their requests closely;
-// those that never got one must not pile up.
+// requests without an answer must not pile up.
 type requestRing struct {
-	kept [32]claudeRequest
+	kept [32]request
 	n    int
 }
 
-func (r *requestRing) add(q claudeRequest) {
+func (r *requestRing) add(q request) {
 	r.kept[r.n%len(r.kept)] = q
 	r.n++
 }
 
 // byID returns a request, the zero one if it is not there.
-func (r *requestRing) byID(id string) claudeRequest {
+func (r *requestRing) byID(id string) request {
 	for _, q := range r.kept {
 		if id != "" && q.id == id {
 			return q
 		}
 	}
-	return claudeRequest{}
+	return request{}
 }
 
-// newest returns the newest request since a moment, the zero one if there is
-// none.
-func (r *requestRing) newest(since time.Time) claudeRequest {
-	if r.n == 0 {
-		return claudeRequest{}
+// newest returns the newest request since a time, the zero one if there is none.
+func (r *requestRing) newest(since time.Time) request {
+	if q := r.kept[(r.n+len(r.kept)-1)%len(r.kept)]; !q.at.Before(since) {
+		return q
 	}
-	q := r.kept[(r.n-1)%len(r.kept)]
-	if q.at.Before(since) {
-		return claudeRequest{}
-	}
-	return q
+	return request{}
 }
 
 // add takes in the next row.
-func (l *claudeLog) add(r *claudeRow) {
-	switch {
-	case r.is("assistant"), r.is("user"), r.is("system"):
-	case r.is("api-request"):
-		l.requests.add(claudeRequest{id: rawString(r.id), model: rawString(member(r.params, "model")), at: r.at})
+func (l *fileLog) add(r *row) {
+	var take func(*row)
+	switch r.kind {
+	case "assistant":
+		take = l.addAnswer
+	case "user":
+		take = l.addUser
+	case "system":
+		take = l.addSystem
+	case "api-request":
+		l.requests.add(request{id: r.text("id"), model: r.in("params", "model"), at: r.at})
 		return
-	case r.is("attachment"):
+	case "attachment":
 		l.addQueued(r)
 		return
 	default:
@@ -147,7 +149,7 @@ func (l *claudeLog) add(r *claudeRow) {
 		l.forget(r.at)
 		return
 	}
-	if id := rawString(r.session); id != "" && id != l.b.session {
+	if id := r.text("sessionId"); id != "" && id != l.b.session {
 		return
 	}
 	if r.at.IsZero() {
@@ -155,22 +157,21 @@ func (l *claudeLog) add(r *claudeRow) {
 	}
 	l.last = r.at
 	if l.agent == "" {
-		l.b.version = cmp.Or(rawString(r.version), l.b.version)
-		l.b.cwd = cmp.Or(rawString(r.cwd), l.b.cwd)
+		l.b.version = cmp.Or(r.text("version"), l.b.version)
+		l.b.cwd = cmp.Or(r.text("cwd"), l.b.cwd)
 		if r.at.After(l.b.lastTime) {
 			l.b.lastTime = r.at
 		}
 	}
-	switch {
-	case r.is("assistant"):
-		l.live(r)
-		l.addAnswer(r)
-	case r.is("user"):
-		l.live(r)
-		l.addUser(r)
-	default:
-		l.addSystem(r)
+	if r.kind != "system" {
+		if l.first.IsZero() {
+			l.first = r.at
+		}
+		if r.at.After(l.active) {
+			l.active = r.at
+		}
 	}
+	take(r)
 	if l.b.texts.over() {
 		l.b.texts.shrink(l.b.calls.list, l.b.results, l.b.prompts, l.b.ends.found)
 	}
@@ -178,25 +179,16 @@ func (l *claudeLog) add(r *claudeRow) {
 
 // addQueued takes in what the user typed while the agent was at work: it is put
 // before the model within the turn, as an attachment.
-func (l *claudeLog) addQueued(r *claudeRow) {
-	if !l.lead(r) || rawString(member(r.attachment, "type")) != "queued_command" ||
-		rawString(r.session) != l.b.session || r.at.IsZero() {
+func (l *fileLog) addQueued(r *row) {
+	if !l.lead(r) || r.in("attachment", "type") != "queued_command" ||
+		r.text("sessionId") != l.b.session || r.at.IsZero() {
 		return
 	}
-	if mode := rawString(member(r.attachment, "commandMode")); mode != "" && mode != "prompt" {
+	if mode := r.in("attachment", "commandMode"); mode != "" && mode != "prompt" {
 		return
 	}
-	if text := rawString(member(r.attachment, "prompt")); text != "" {
+	if text := r.in("attachment", "prompt"); text != "" {
 		l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.keep(text), Turn: l.turn})
-	}
-}
-
-func (l *claudeLog) live(r *claudeRow) {
-	if l.first.IsZero() {
-		l.first = r.at
-	}
-	if r.at.After(l.active) {
-		l.active = r.at
 	}
 }
 
@@ -204,7 +196,7 @@ func (l *claudeLog) live(r *claudeRow) {
 // of the other session's rows, under this session's id and with their old
 // times; only the answers say whose they are, and the rows before them are
 // copies, too.
-func (l *claudeLog) forget(until time.Time) {
+func (l *fileLog) forget(until time.Time) {
 	if l.agent != "" {
 		return
 	}
@@ -224,36 +216,23 @@ func (l *claudeLog) forget(until time.Time) {
 }
 
 // lead reports that the row belongs to the conversation with the user.
-func (l *claudeLog) lead(r *claudeRow) bool { return l.agent == "" && !r.sidechain }
+func (l *fileLog) lead(r *row) bool { return l.agent == "" && !r.sidechain }
 
 // addAnswer takes in a row of a model's answer, or of what Claude Code put in
 // the place of one.
-func (l *claudeLog) addAnswer(r *claudeRow) {
-	var id, model, stop string
-	var blocks, usage []byte
-	if !eachMember(r.message, func(key, value []byte) {
-		switch string(key) {
-		case "id":
-			id = rawString(value)
-		case "model":
-			model = rawString(value)
-		case "stop_reason":
-			stop = rawString(value)
-		case "content":
-			blocks = value
-		case "usage":
-			usage = value
-		}
-	}) {
+func (l *fileLog) addAnswer(r *row) {
+	m := rawjson.Members(r.message)
+	if m == nil {
 		return
 	}
-	request := rawString(r.request)
-	id = cmp.Or(id, request, rawString(r.uuid))
+	model, stop := rawjson.Unquote(m.Get("model")), rawjson.Unquote(m.Get("stop_reason"))
+	request := r.text("requestId")
+	id := cmp.Or(rawjson.Unquote(m.Get("id")), request, r.text("uuid"))
 	if id == "" {
 		id = transcript.TimeID("req-", r.at)
 	}
-	c := transcript.DecodeContent(blocks)
-	if r.apiError {
+	c := transcript.DecodeContent(m.Get("content"))
+	if r.is("isApiErrorMessage") {
 		l.addFailure(r, id, c.Text())
 		return
 	}
@@ -262,23 +241,12 @@ func (l *claudeLog) addAnswer(r *claudeRow) {
 	}
 	l.refused, l.command = l.refused[:0], 0
 
-	agent := cmp.Or(l.agent, rawString(r.agent))
-	call, fresh := l.b.calls.at(id, request, agent, r.sidechain)
-	if fresh {
-		call.Turn = l.turn
-		call.Provider = claudeProvider(id)
-		call.Start = l.started(r)
-	}
-	if r.at.After(call.End) {
-		call.End = r.at
-	}
-	if call.Start.IsZero() || call.Start.After(call.End) {
-		call.Start = call.End
-	}
+	agent := cmp.Or(l.agent, r.text("agentId"))
+	call, _ := l.response(r, id, request, agent)
 	call.Model = cmp.Or(l.b.word(model), call.Model)
 	call.FinishReason = cmp.Or(l.b.word(stop), call.FinishReason)
-	call.counts.add(usage, r.cost)
-	if !call.seen(r.uuid) {
+	call.counts.add(m.Get("usage"), r.Get("costUSD"))
+	if !call.seen(r.Get("uuid")) {
 		if text := c.Text(); text != "" {
 			if call.Text != "" {
 				l.b.texts.kept -= len(call.Text)
@@ -292,26 +260,35 @@ func (l *claudeLog) addAnswer(r *claudeRow) {
 		l.words = call.Text
 	}
 	l.stop = call.FinishReason
-	l.kind = cmp.Or(rawString(r.agentType), l.kind)
+	l.kind = cmp.Or(r.text("attributionAgent"), l.kind)
 	if l.lead(r) {
 		l.b.ends.answer(call.Turn, id, stop, call.Text, r.at)
 	}
 }
 
-// started is when the request was sent that a row answers: Claude Code notes it
-// since 2.1.329; before, what the request answers is the nearest to know.
-func (l *claudeLog) started(r *claudeRow) time.Time {
-	if q := l.requests.byID(rawString(r.ref)); !q.at.IsZero() {
-		return q.at
+// response returns the response that a row belongs to, which lasts until the row.
+func (l *fileLog) response(r *row, id, request, agent string) (call *response, fresh bool) {
+	call, fresh = l.b.calls.at(id, request, agent, r.sidechain)
+	if fresh {
+		call.Turn, call.Provider = l.turn, providerOf(id)
+		// Claude Code records the sending of the request since 2.1.329; before,
+		// the row that the request answers is the nearest.
+		call.Start = l.requests.byID(r.text("requestRef")).at
+		if call.Start.IsZero() {
+			call.Start = l.asked
+		}
 	}
-	if !l.asked.IsZero() {
-		return l.asked
+	if r.at.After(call.End) {
+		call.End = r.at
 	}
-	return r.at
+	if call.Start.IsZero() || call.Start.After(call.End) {
+		call.Start = call.End
+	}
+	return call, fresh
 }
 
 // addUses takes in the tool calls that a row asks for.
-func (l *claudeLog) addUses(r *claudeRow, call *claudeCall, c transcript.Content, agent string) {
+func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent string) {
 	for _, b := range c {
 		if b.Type != "tool_use" || b.ID == "" {
 			continue
@@ -320,7 +297,7 @@ func (l *claudeLog) addUses(r *claudeRow, call *claudeCall, c transcript.Content
 		if l.tools == nil {
 			l.tools = make(map[string]toolUse)
 		}
-		l.tools[b.ID] = toolUse{name: l.b.word(b.Name), input: b.Input, turn: l.turn, at: r.at}
+		l.tools[b.ID] = toolUse{name: l.b.word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, at: r.at}
 		if caller, wanted := l.b.callers[b.ID]; wanted && caller == nil {
 			l.b.callers[b.ID] = &agent
 		}
@@ -328,23 +305,16 @@ func (l *claudeLog) addUses(r *claudeRow, call *claudeCall, c transcript.Content
 }
 
 // addFailure takes in a request that failed for good: a call without usage.
-func (l *claudeLog) addFailure(r *claudeRow, id, text string) {
-	name, detail := rawString(r.errorName), rawString(r.errorType)
-	call, fresh := l.b.calls.at(id, rawString(r.request), cmp.Or(l.agent, rawString(r.agent)), r.sidechain)
+func (l *fileLog) addFailure(r *row, id, text string) {
+	name, detail := r.text("error"), r.text("apiErrorType")
+	call, fresh := l.response(r, id, r.text("requestId"), cmp.Or(l.agent, r.text("agentId")))
 	if fresh {
-		call.Turn = l.turn
-		call.Provider = claudeProvider(id)
-		call.Start = l.asked
 		call.Model = l.requests.newest(l.asked).model
 		call.Error = cmp.Or(name, detail, "unknown")
-		if call.Error == "unknown" {
-			call.Error = cmp.Or(detail, call.Error)
+		if name == "unknown" {
+			call.Error = cmp.Or(detail, name)
 		}
 		call.Message = text
-	}
-	call.End = r.at
-	if call.Start.IsZero() || call.Start.After(call.End) {
-		call.Start = call.End
 	}
 	if l.lead(r) {
 		l.b.ends.failure(id, hook.TurnEnd{
@@ -355,17 +325,17 @@ func (l *claudeLog) addFailure(r *claudeRow, id, text string) {
 
 // addUser takes in a row that the model gets to read: tools' results, a prompt,
 // or what Claude Code has to say.
-func (l *claudeLog) addUser(r *claudeRow) {
-	l.turn = cmp.Or(rawString(r.prompt), l.turn)
+func (l *fileLog) addUser(r *row) {
+	l.turn = cmp.Or(r.text("promptId"), l.turn)
 	l.asked = r.at
-	c := r.messageContent()
+	c := r.content()
 	text, kind := r.userText(c)
 	lead := l.lead(r)
 	switch kind {
 	case textNone:
 		l.addResults(r, c)
 	case textPrompt, textCommand:
-		l.mode = cmp.Or(rawString(r.mode), l.mode)
+		l.mode = cmp.Or(r.text("permissionMode"), l.mode)
 		if l.opened == "" && l.task == "" {
 			l.opened, l.task = l.turn, text
 		}
@@ -378,7 +348,7 @@ func (l *claudeLog) addUser(r *claudeRow) {
 			l.refused = l.refused[:0]
 		}
 		l.b.prompts = append(l.b.prompts, hook.Prompt{
-			At: r.at, Text: l.b.texts.keep(text), Turn: rawString(r.prompt), Injected: r.injected(),
+			At: r.at, Text: l.b.texts.keep(text), Turn: r.text("promptId"), Injected: r.injected(),
 		})
 		l.command = 0
 		if kind == textCommand {
@@ -396,8 +366,8 @@ func (l *claudeLog) addUser(r *claudeRow) {
 	}
 }
 
-func (l *claudeLog) addResults(r *claudeRow, c transcript.Content) {
-	agent := cmp.Or(l.agent, rawString(r.agent))
+func (l *fileLog) addResults(r *row, c transcript.Content) {
+	agent := cmp.Or(l.agent, r.text("agentId"))
 	for _, b := range c {
 		if b.Type != "tool_result" || b.ToolUseID == "" {
 			continue
@@ -407,26 +377,24 @@ func (l *claudeLog) addResults(r *claudeRow, c transcript.Content) {
 			continue // the call was made in the other session
 		}
 		delete(l.tools, b.ToolUseID)
-		text := claudeResultText(b.Content)
+		text := resultText(b.Content)
 		status, asked := toolStatus(r, b.IsError, text)
 		l.b.results = append(l.b.results, hook.ToolResult{
 			ID:     b.ToolUseID,
 			Agent:  agent,
 			Turn:   cmp.Or(use.turn, l.turn),
 			Name:   use.name,
-			Input:  l.b.texts.keepJSON(transcript.CanonicalJSON(use.input)),
+			Input:  l.b.texts.keepJSON(use.input),
 			Text:   l.b.texts.keep(text),
 			Status: status,
 			Asked:  use.at,
 			At:     r.at,
 		})
-		if status == hook.ToolFailed || status == hook.ToolDenied && !asked && wasRunning(rawString(r.version), l.mode) {
+		if status == hook.ToolFailed || status == hook.ToolDenied && !asked && wasRunning(r.text("version"), l.mode) {
 			l.refused = append(l.refused, len(l.b.results)-1)
 		}
-		if len(r.result) > 0 && r.result[0] == '{' {
-			if id := rawString(member(r.result, "agentId")); id != "" {
-				l.b.spawns[id] = spawn{b.ToolUseID, agent}
-			}
+		if id := r.in("toolUseResult", "agentId"); id != "" {
+			l.b.spawns[id] = spawn{b.ToolUseID, agent}
 		}
 	}
 	if l.lead(r) && len(c) > 0 {
@@ -435,7 +403,7 @@ func (l *claudeLog) addResults(r *claudeRow, c transcript.Content) {
 }
 
 // interrupt marks the calls whose results the user's interruption is.
-func (l *claudeLog) interrupt() {
+func (l *fileLog) interrupt() {
 	for _, i := range l.refused {
 		if res := &l.b.results[i]; res.Turn == l.turn {
 			res.Status = hook.ToolCancelled
@@ -444,11 +412,11 @@ func (l *claudeLog) interrupt() {
 	l.refused = l.refused[:0]
 }
 
-func (l *claudeLog) addSystem(r *claudeRow) {
+func (l *fileLog) addSystem(r *row) {
 	if !l.lead(r) {
 		return
 	}
-	switch rawString(r.subtype) {
+	switch r.text("subtype") {
 	case "stop_hook_summary", "turn_duration":
 		l.b.ends.stopped(r.at)
 	case "local_command":

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -26,24 +27,24 @@ func origin(ctx context.Context, f *transcript.Files, q transcript.Query) (sessi
 		return "", "", err
 	}
 	defer func() { _ = file.Close() }() // read only
-	r := claudeReader{maxLine: maxClaudeLine}
+	r := reader{maxLine: maxLine}
 	answer := ""
-	err = r.rows(ctx, file, func(row *claudeRow) bool {
-		if !row.is("assistant") {
+	err = r.rows(ctx, file, func(row *row) bool {
+		if row.kind != "assistant" {
 			return true
 		}
 		if !row.copied(q.Session) {
 			return false
 		}
 		if from := row.copiedFrom(q.Session); from != "" {
-			session, answer = from, rawString(member(row.message, "id"))
+			session, answer = from, rawjson.Unquote(rawjson.Member(row.message, "id"))
 		}
 		return true
 	})
 	if err != nil || session == "" {
 		return "", "", err
 	}
-	other, err := read(ctx, f, transcript.Query{Session: session, Path: filepath.Join(filepath.Dir(path), session+claudeSuffix)})
+	other, err := read(ctx, f, transcript.Query{Session: session, Path: filepath.Join(filepath.Dir(path), session+suffix)})
 	if err != nil {
 		return "", "", fmt.Errorf("origin of session %q: %w", q.Session, err)
 	}

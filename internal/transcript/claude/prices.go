@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -11,11 +12,7 @@ import (
 //go:embed prices.json
 var pricesJSON []byte
 
-// priceList is prices.json: what Anthropic asked for its models at a date.
-//
-// List prices only. Not modelled are the dearer tier of requests over 200,000
-// tokens, the fast mode, discounts, and searches on the web, which are paid by
-// the piece.
+// priceList is prices.json: Anthropic's list prices at a date.
 type priceList struct {
 	Date   string  `json:"date"`
 	Source string  `json:"source"`
@@ -26,7 +23,7 @@ type priceList struct {
 }
 
 // price is what the versions From to To of a family of models cost, in USD per
-// million tokens. A cache write is dearer the longer it lasts.
+// million tokens. A cache write costs more the longer it lasts.
 type price struct {
 	Family  string       `json:"family"`
 	From    modelVersion `json:"from"`
@@ -45,33 +42,13 @@ type modelVersion int
 // UnmarshalText reads "4" or "4.5".
 func (v *modelVersion) UnmarshalText(text []byte) error {
 	major, minor, _ := strings.Cut(string(text), ".")
-	n, ok := versionOf(major, minor)
-	if !ok {
+	n, err := strconv.ParseUint(major, 10, 8)
+	if err != nil {
 		return fmt.Errorf("version %q: want <major> or <major>.<minor>", text)
 	}
-	*v = n
+	m, _ := strconv.ParseUint("0"+minor, 10, 8)
+	*v = modelVersion(n*100 + m)
 	return nil
-}
-
-func versionOf(major, minor string) (modelVersion, bool) {
-	a, ok := smallNumber(major)
-	if !ok {
-		return 0, false
-	}
-	if minor == "" {
-		return modelVersion(a * 100), true
-	}
-	b, ok := smallNumber(minor)
-	return modelVersion(a*100 + b), ok
-}
-
-// smallNumber reads one or two digits; a date has more.
-func smallNumber(s string) (int, bool) {
-	if s == "" || len(s) > 2 {
-		return 0, false
-	}
-	n, err := strconv.Atoi(s)
-	return n, err == nil && n >= 0
 }
 
 func loadPrices() (*priceList, error) {
@@ -82,7 +59,7 @@ func loadPrices() (*priceList, error) {
 	return &p, nil
 }
 
-// of returns a model's price, nil where the list has none.
+// of returns a model's price, nil if the list has none.
 func (p *priceList) of(model string) *price {
 	found, ok := p.known[model]
 	if ok {
@@ -99,54 +76,28 @@ func (p *priceList) of(model string) *price {
 	return found
 }
 
-// parseModel reads family and version from a model's name in any of its
-// spellings: claude-opus-4-1-20250805, claude-3-5-haiku-latest,
+// modelName matches a model's name in any of its spellings:
+// claude-opus-4-1-20250805, claude-3-5-haiku-latest,
 // us.anthropic.claude-sonnet-4-5-20250929-v1:0 (Bedrock, also as the end of an
 // ARN), claude-sonnet-4-5@20250929 (Vertex AI), anthropic/claude-sonnet-4.5,
-// claude-sonnet-5[1m].
-func parseModel(model string) (family string, version modelVersion, ok bool) {
-	name := strings.ToLower(model)
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	if i := strings.Index(name, "claude-"); i == 0 || i > 0 && name[i-1] == '.' {
-		name = name[i+len("claude-"):]
-	} else {
-		return "", 0, false
-	}
-	name = strings.TrimSuffix(name, "[1m]")
-	name, _, _ = strings.Cut(name, "@")
-	name, _, _ = strings.Cut(name, ":")
-	name = strings.ReplaceAll(name, ".", "-")
-	var numbers []string
-	for _, part := range strings.Split(name, "-") {
-		_, small := smallNumber(part)
-		switch {
-		case small:
-			numbers = append(numbers, part)
-		case part == "latest", isDate(part), len(part) == 2 && part[0] == 'v':
-			// Of one model, not another.
-		case family == "" && part != "":
-			family = part
-		default:
-			return "", 0, false
-		}
-	}
-	if family == "" || len(numbers) == 0 || len(numbers) > 2 {
-		return "", 0, false
-	}
-	version, ok = versionOf(numbers[0], strings.Join(numbers[1:], ""))
-	return family, version, ok
-}
+// claude-sonnet-5[1m]. The version is before or behind the family.
+const modelName = `(?:^|[./])claude-(?:(\d\d?(?:[-.]\d\d?)?)-)?([a-z]+)(?:-(\d\d?(?:[-.]\d\d?)?))?` +
+	`(?:-latest|-\d{8}|-v\d)*(?:\[1m\])?(?:[@:][^/]*)?$`
 
-func isDate(s string) bool {
-	_, err := strconv.ParseUint(s, 10, 32)
-	return len(s) == 8 && err == nil
+func parseModel(model string) (family string, version modelVersion, ok bool) {
+	m := regexp.MustCompile(modelName).FindStringSubmatch(strings.ToLower(model))
+	if m == nil || (m[1] == "") == (m[3] == "") {
+		return "", 0, false
+	}
+	err := version.UnmarshalText([]byte(strings.Replace(m[1]+m[3], "-", ".", 1)))
+	return m[2], version, err == nil
 }
 
 // cost is what a call costs in USD.
-func (p *price) cost(c *claudeCounts) float64 {
-	write := c.write()
-	write1h := min(c.at(countWrite1h), write)
-	sum := float64(c.at(countInput))*p.Input + float64(c.at(countOutput))*p.Output +
-		float64(c.at(countRead))*p.Read + float64(write1h)*p.Write1h + float64(write-write1h)*p.Write5m
+func (p *price) cost(c *counts) float64 {
+	write := c.written()
+	write1h := min(c.write1h, write)
+	sum := float64(c.input)*p.Input + float64(c.output)*p.Output +
+		float64(c.read)*p.Read + float64(write1h)*p.Write1h + float64(write-write1h)*p.Write5m
 	return sum / 1e6
 }

@@ -22,11 +22,11 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// claudeSuffix ends the name of every transcript. The name is the session id,
+// suffix ends the name of every transcript. The name is the session id,
 // or for a subagent's the prefix and the agent's id.
 const (
-	claudeSuffix      = ".jsonl"
-	claudeAgentPrefix = "agent-"
+	suffix      = ".jsonl"
+	agentPrefix = "agent-"
 )
 
 // Agent reads Claude Code's files. Read uses Query.Path if it is an absolute
@@ -45,8 +45,8 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	if err != nil {
 		return nil, err
 	}
-	r := claudeReader{
-		files: f, block: claudeBlock, maxLine: maxClaudeLine, maxText: maxClaudeText, maxRows: maxClaudeRows,
+	r := reader{
+		files: f, block: blockSize, maxLine: maxLine, maxText: maxText, maxRows: maxRows,
 	}
 	return r.read(ctx, path, q)
 }
@@ -63,9 +63,9 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 			continue // another user's project, or one just removed
 		}
 		for _, e := range entries {
-			id, ok := strings.CutSuffix(e.Name(), claudeSuffix)
+			id, ok := strings.CutSuffix(e.Name(), suffix)
 			// Subagents of versions before 2.1 are beside the sessions.
-			if !ok || strings.HasPrefix(id, claudeAgentPrefix) {
+			if !ok || strings.HasPrefix(id, agentPrefix) {
 				continue
 			}
 			if s, ok := transcript.Stat(id, filepath.Join(project, e.Name())); ok {
@@ -81,7 +81,7 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 // made from the working directory in a way that changes between versions, so
 // all of them are searched; the file written last wins.
 func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
-	name := q.Session + claudeSuffix
+	name := q.Session + suffix
 	if filepath.IsAbs(q.Path) && filepath.Base(q.Path) == name {
 		if _, ok := transcript.Stat(q.Session, q.Path); ok {
 			return q.Path, nil

@@ -73,7 +73,7 @@ func quoteJSON(s string) string {
 
 // claudePath is where a test's transcript lies.
 func claudePath(f *transcript.Files) string {
-	return filepath.Join(f.Home, ".claude", "projects", "-home-dev-project", claudeSession+claudeSuffix)
+	return filepath.Join(f.Home, ".claude", "projects", "-home-dev-project", claudeSession+suffix)
 }
 
 // readRows reads a transcript of the given lines.
@@ -109,7 +109,7 @@ func readFixture(t *testing.T, folder, prefix string) *hook.Transcript {
 	if err := os.CopyFS(filepath.Join(f.Home, ".claude"), os.DirFS(filepath.Join("..", "testdata", "claude", folder))); err != nil {
 		t.Fatal(err)
 	}
-	return readClaude(t, f, transcript.Query{Session: strings.TrimSuffix(filepath.Base(paths[0]), claudeSuffix)})
+	return readClaude(t, f, transcript.Query{Session: strings.TrimSuffix(filepath.Base(paths[0]), suffix)})
 }
 
 // recorded are the sessions of the real program with one model's answers
@@ -381,7 +381,7 @@ func TestClaudeSessionAsAWhole(t *testing.T) {
 
 func TestClaudeTranscriptIsFound(t *testing.T) {
 	prompt := func(text string) string { return userRow("p1", 0, text) + "\n" }
-	name := claudeSession + claudeSuffix
+	name := claudeSession + suffix
 	for _, tt := range []struct {
 		name  string
 		files map[string]string // below the home directory, by text of the prompt
@@ -434,7 +434,7 @@ func TestClaudeRefusesHostileIDs(t *testing.T) {
 	f := newFinder(t)
 	write(t, filepath.Join(f.Home, ".claude", "projects", "evil.jsonl"), "{}\n")
 	for _, id := range []string{"", ".", "..", "../evil", "a/b", `a\b`, "a\x00b", "a.b"} {
-		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: id, Path: filepath.Join(f.Home, id+claudeSuffix)})
+		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: id, Path: filepath.Join(f.Home, id+suffix)})
 		if err == nil || errors.Is(err, transcript.ErrNotFound) || !strings.Contains(err.Error(), "refused") || tr != nil {
 			t.Errorf("Claude(%q) = %v, %v; want the id refused", id, tr, err)
 		}

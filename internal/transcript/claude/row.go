@@ -5,157 +5,84 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// claudeRow is one line of a transcript: the members that mean something here,
-// as they stand in the line, which the slices alias.
-type claudeRow struct {
-	kind      []byte
-	subtype   []byte
+// row is one line of a transcript: its members, which alias the line, and the
+// ones that most rows are asked for.
+type row struct {
+	rawjson.Object
+	kind      string
 	at        time.Time
 	sidechain bool
-	meta      bool
-	compact   bool
-
-	session, agent, prompt, uuid []byte
-	version, cwd, mode           []byte
-	source, origin               []byte
-	message, attachment          []byte
-
-	// Of a model's answer. requestSession names the session that asked for it,
-	// where this one is a fork and has copied the row.
-	request, ref, requestSession, cost []byte
-	apiError                           bool
-	errorName, errorType               []byte
-	agentType                          []byte
-	// forkedFrom is set on a row copied from another session.
-	forkedFrom []byte
-
-	// Of a tool's result.
-	result, denial, decision, feedback []byte
-
-	// Of a request.
-	id, params []byte
+	// host reports that Claude Code wrote the text, not the user.
+	host    bool
+	message []byte
 }
 
 // parse reads a line and reports whether it is a row. Everything else in a
 // transcript (torn lines, null, lists) is none.
-func (r *claudeRow) parse(line []byte) bool {
-	*r = claudeRow{}
-	ok := eachMember(line, func(key, value []byte) {
-		switch string(key) {
-		case "type":
-			r.kind = value
-		case "subtype":
-			r.subtype = value
-		case "timestamp":
-			r.at = transcript.ISOTime(rawString(value))
-		case "isSidechain":
-			r.sidechain = rawTrue(value)
-		case "isMeta":
-			r.meta = rawTrue(value)
-		case "isCompactSummary":
-			r.compact = rawTrue(value)
-		case "sessionId":
-			r.session = value
-		case "agentId":
-			r.agent = value
-		case "promptId":
-			r.prompt = value
-		case "uuid":
-			r.uuid = value
-		case "version":
-			r.version = value
-		case "cwd":
-			r.cwd = value
-		case "permissionMode":
-			r.mode = value
-		case "promptSource":
-			r.source = value
-		case "origin":
-			r.origin = value
-		case "message":
-			r.message = value
-		case "attachment":
-			r.attachment = value
-		case "requestId":
-			r.request = value
-		case "requestRef":
-			r.ref = value
-		case "requestSessionId":
-			r.requestSession = value
-		case "costUSD":
-			r.cost = value
-		case "isApiErrorMessage":
-			r.apiError = rawTrue(value)
-		case "error":
-			r.errorName = value
-		case "apiErrorType":
-			r.errorType = value
-		case "attributionAgent":
-			r.agentType = value
-		case "forkedFrom":
-			r.forkedFrom = value
-		case "toolUseResult":
-			r.result = value
-		case "toolDenialKind":
-			r.denial = value
-		case "permissionDecision":
-			r.decision = value
-		case "userFeedback":
-			r.feedback = value
-		case "id":
-			r.id = value
-		case "params":
-			r.params = value
-		}
-	})
-	return ok
+func (r *row) parse(line []byte) bool {
+	*r = row{Object: rawjson.Members(line)}
+	if r.Object == nil {
+		return false
+	}
+	r.kind = r.text("type")
+	r.at = transcript.ISOTime(r.text("timestamp"))
+	r.sidechain = r.is("isSidechain")
+	r.host = r.is("isMeta") || r.is("isCompactSummary")
+	r.message = r.Get("message")
+	return true
 }
 
-func (r *claudeRow) is(kind string) bool {
-	return len(r.kind) == len(kind)+2 && string(r.kind[1:len(r.kind)-1]) == kind
+// text returns the text of a member that is a string.
+func (r *row) text(name string) string { return rawjson.Unquote(r.Get(name)) }
+
+// in returns the text of a member, if it is a string, of a member.
+func (r *row) in(outer, inner string) string {
+	return rawjson.Unquote(rawjson.Member(r.Get(outer), inner))
 }
+
+// is reports that a member is true.
+func (r *row) is(name string) bool { return string(r.Get(name)) == "true" }
 
 // copied reports that a fork has taken the row over from another session. Until
 // some version before 2.1.329 forkedFrom says so on every row; since then
 // requestSessionId does, on answers alone.
-func (r *claudeRow) copied(session string) bool {
-	asker := rawString(r.requestSession)
-	return len(r.forkedFrom) > 0 && r.forkedFrom[0] != 'n' || asker != "" && asker != session
+func (r *row) copied(session string) bool {
+	asker := r.text("requestSessionId")
+	return r.Get("forkedFrom") != nil || asker != "" && asker != session
 }
 
 // copiedFrom is the session the row was copied from, as far as the row says.
-func (r *claudeRow) copiedFrom(session string) string {
-	if asker := rawString(r.requestSession); asker != "" && asker != session {
+func (r *row) copiedFrom(session string) string {
+	if asker := r.text("requestSessionId"); asker != "" && asker != session {
 		return asker
 	}
-	return rawString(member(r.forkedFrom, "sessionId"))
+	return r.in("forkedFrom", "sessionId")
 }
 
-// messageContent is what stands in a row's message.
-func (r *claudeRow) messageContent() transcript.Content {
-	return transcript.DecodeContent(member(r.message, "content"))
+func (r *row) content() transcript.Content {
+	return transcript.DecodeContent(rawjson.Member(r.message, "content"))
 }
 
-// userText tells the rows of the type "user" apart that hold text.
-type userText uint8
+// textKind distinguishes the rows of the type "user" that hold text.
+type textKind uint8
 
 const (
 	// textNone is a row that holds tools' results, or nothing.
-	textNone userText = iota
+	textNone textKind = iota
 	// textPrompt opens a turn.
 	textPrompt
 	// textCommand is a command that Claude Code carried out itself.
 	textCommand
-	// textOutput is what such a command printed.
-	textOutput
-	// textInterrupt says that the user broke the turn off.
+	// textInterrupt says that the user interrupted the turn.
 	textInterrupt
 	// textFeedback is why one of the user's hooks would not let the turn end.
 	textFeedback
-	// textHost is anything else that Claude Code wrote for the model.
+	// textHost is anything else that Claude Code wrote for the model, such as
+	// what a command printed.
 	textHost
 )
 
@@ -165,9 +92,9 @@ const (
 )
 
 // userText reads a user row's text and what it is.
-func (r *claudeRow) userText(c transcript.Content) (string, userText) {
-	for _, b := range c {
-		if b.Type == "tool_result" {
+func (r *row) userText(c transcript.Content) (string, textKind) {
+	for i := range c {
+		if c[i].Type == "tool_result" {
 			return "", textNone
 		}
 	}
@@ -177,17 +104,15 @@ func (r *claudeRow) userText(c transcript.Content) (string, userText) {
 		return "", textNone
 	case strings.HasPrefix(text, interruptMark):
 		return text, textInterrupt
-	case r.meta && strings.HasPrefix(text, feedbackMark):
+	case r.is("isMeta") && strings.HasPrefix(text, feedbackMark):
 		return strings.TrimSpace(strings.TrimPrefix(text, feedbackMark)), textFeedback
-	case r.meta || r.compact:
+	case r.host, strings.HasPrefix(text, "<local-command-"), strings.HasPrefix(text, "<bash-"):
 		return text, textHost
-	case strings.HasPrefix(text, "<local-command-"), strings.HasPrefix(text, "<bash-"):
-		return text, textOutput
 	case strings.HasPrefix(text, "<command-name>"):
 		return commandText(text), textCommand
 	case strings.HasPrefix(text, "<command-message>"):
-		// One of the user's own commands: the model gets what it stands for in
-		// a row of its own.
+		// One of the user's own commands: the model gets its expansion in
+		// another row.
 		return commandText(text), textPrompt
 	}
 	return text, textPrompt
@@ -199,52 +124,43 @@ func commandText(text string) string {
 	if !ok {
 		return text
 	}
-	args := ""
-	if inner, ok := unwrap(text, "command-args"); ok {
-		args = inner
-	}
+	args, _ := unwrap(text, "command-args")
 	return strings.TrimSpace(name + " " + args)
 }
 
 // opensTurn reports whether the row is the prompt that begins a turn.
-func (r *claudeRow) opensTurn() bool {
+func (r *row) opensTurn() bool {
 	// A cheap look first: most user rows are tools' results, and those are the
 	// large ones.
-	if !r.is("user") || r.meta || r.compact || bytes.Contains(r.message, []byte(`"tool_result"`)) {
+	if r.kind != "user" || r.host || bytes.Contains(r.message, []byte(`"tool_result"`)) {
 		return false
 	}
-	_, kind := r.userText(r.messageContent())
+	_, kind := r.userText(r.content())
 	return kind == textPrompt
 }
 
 // injected reports that Claude Code wrote the prompt itself, such as the news
 // that a subagent in the background has ended. An origin says who wrote it; the
 // source says where a text came in, and is the older of the two.
-func (r *claudeRow) injected() bool {
-	if kind := rawString(member(r.origin, "kind")); kind != "" {
+func (r *row) injected() bool {
+	if kind := r.in("origin", "kind"); kind != "" {
 		return kind != "human"
 	}
-	switch rawString(r.source) {
+	switch r.text("promptSource") {
 	case "", "typed", "sdk", "queued":
 		return false
 	}
 	return true
 }
 
-// unwrap returns the content of the first element of that name. The last
-// end tag counts, as the text inside may quote one.
+// unwrap returns the content of the first element of that name. The last end
+// tag counts, as the text inside may quote one.
 func unwrap(text, tag string) (string, bool) {
-	start := strings.Index(text, "<"+tag)
-	if start < 0 {
-		return text, false
-	}
-	attrs, rest, ok := strings.Cut(text[start+1+len(tag):], ">")
-	if !ok || (attrs != "" && attrs[0] != ' ') {
-		return text, false
-	}
+	_, rest, ok := strings.Cut(text, "<"+tag)
+	attrs, rest, closed := strings.Cut(rest, ">")
 	end := strings.LastIndex(rest, "</"+tag+">")
-	if end < 0 {
-		return text, false
+	if !ok || !closed || attrs != "" && attrs[0] != ' ' || end < 0 {
+		return "", false
 	}
 	return rest[:end], true
 }

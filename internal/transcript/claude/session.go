@@ -19,18 +19,18 @@ import (
 // Dialect is the form of Claude Code's files and hooks.
 const Dialect = "claude"
 
-// claudeBlock is how much of a transcript is read at once from its end.
-const claudeBlock = 64 << 10
+// blockSize is how much of a transcript is read at once from its end.
+const blockSize = 64 << 10
 
-// maxClaudeHead bounds how far a subagent's first row is looked for.
-const maxClaudeHead = 1 << 20
+// maxHead bounds how far a subagent's first row is looked for.
+const maxHead = 1 << 20
 
-// maxClaudeRows bounds the rows of transcripts that are taken in, since memory
+// maxRows bounds the rows of transcripts that are taken in, since memory
 // follows them.
-const maxClaudeRows = 1_000_000
+const maxRows = 1_000_000
 
-// claudeReader reads the files of a session.
-type claudeReader struct {
+// reader reads the files of a session.
+type reader struct {
 	files   *transcript.Files
 	block   int // bytes read at once from a file's end
 	maxLine int // bytes of the longest row that is read
@@ -40,9 +40,9 @@ type claudeReader struct {
 	taken int // rows that have been taken in
 }
 
-// claudeMeta is agent-<id>.meta.json, what Claude Code notes when it starts a
+// agentMeta is agent-<id>.meta.json, what Claude Code notes when it starts a
 // subagent.
-type claudeMeta struct {
+type agentMeta struct {
 	AgentType   string `json:"agentType"`
 	Description string `json:"description"`
 	ToolUseID   string `json:"toolUseId"`
@@ -51,21 +51,21 @@ type claudeMeta struct {
 	Finished   bool `json:"finished"`
 }
 
-// claudeAgent is one subagent's files.
-type claudeAgent struct {
+// subagent is one subagent's files.
+type subagent struct {
 	id, path string
-	meta     claudeMeta
-	log      *claudeLog
+	meta     agentMeta
+	log      *fileLog
 }
 
 // read reads the transcript at path and the subagents beside it.
-func (r *claudeReader) read(ctx context.Context, path string, q transcript.Query) (*hook.Transcript, error) {
+func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*hook.Transcript, error) {
 	prices, err := loadPrices()
 	if err != nil {
 		return nil, err
 	}
-	b := newClaudeBuild(q.Session, prices, r.maxText)
-	agents, err := r.agents(ctx, strings.TrimSuffix(path, claudeSuffix), q.Since)
+	b := newBuild(q.Session, prices, r.maxText)
+	agents, err := r.agents(ctx, strings.TrimSuffix(path, suffix), q.Since)
 	errs := []error{err}
 	for _, a := range agents {
 		if a.meta.ToolUseID != "" {
@@ -73,8 +73,8 @@ func (r *claudeReader) read(ctx context.Context, path string, q transcript.Query
 		}
 	}
 	t := &hook.Transcript{Session: q.Session}
-	readLog := func(path, agent string) *claudeLog {
-		log := &claudeLog{b: b, agent: agent}
+	readLog := func(path, agent string) *fileLog {
+		log := &fileLog{b: b, agent: agent}
 		if err := r.readFile(ctx, path, q, log); err != nil {
 			errs = append(errs, err)
 			if errors.Is(err, transcript.ErrNotFound) {
@@ -100,7 +100,7 @@ func (r *claudeReader) read(ctx context.Context, path string, q transcript.Query
 			t.Agents = append(t.Agents, a)
 		}
 	}
-	sortClaude(t)
+	sortByTime(t)
 	for _, c := range slices.Backward(t.Calls) {
 		if c.Model != "" {
 			t.Provider, t.Model = c.Provider, c.Model
@@ -116,7 +116,7 @@ func (r *claudeReader) read(ctx context.Context, path string, q transcript.Query
 }
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
-func (r *claudeReader) readFile(ctx context.Context, path string, q transcript.Query, log *claudeLog) error {
+func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, log *fileLog) error {
 	file, err := r.files.Open(ctx, path, 0)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (r *claudeReader) readFile(ctx context.Context, path string, q transcript.Q
 			return transcript.ReadError(path, err)
 		}
 	}
-	err = r.rows(ctx, io.NewSectionReader(file, start, size-start), func(row *claudeRow) bool {
+	err = r.rows(ctx, io.NewSectionReader(file, start, size-start), func(row *row) bool {
 		if r.taken++; r.maxRows > 0 && r.taken > r.maxRows {
 			beyond = fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, r.maxRows)
 			return false
@@ -154,10 +154,10 @@ func (r *claudeReader) readFile(ctx context.Context, path string, q transcript.Q
 }
 
 // readHead reads a subagent's beginning: when it was started, and what for.
-func (r *claudeReader) readHead(ctx context.Context, file io.ReaderAt, log *claudeLog) error {
-	head := &claudeLog{b: newClaudeBuild(log.b.session, nil, log.b.texts.max), agent: log.agent}
-	err := r.rows(ctx, io.NewSectionReader(file, 0, maxClaudeHead), func(row *claudeRow) bool {
-		if row.is("user") {
+func (r *reader) readHead(ctx context.Context, file io.ReaderAt, log *fileLog) error {
+	head := &fileLog{b: newBuild(log.b.session, nil, log.b.texts.max), agent: log.agent}
+	err := r.rows(ctx, io.NewSectionReader(file, 0, maxHead), func(row *row) bool {
+		if row.kind == "user" {
 			head.add(row)
 		}
 		return head.task == ""
@@ -167,9 +167,9 @@ func (r *claudeReader) readHead(ctx context.Context, file io.ReaderAt, log *clau
 }
 
 // rows visits the rows of a file until visit returns false.
-func (r *claudeReader) rows(ctx context.Context, file io.Reader, visit func(*claudeRow) bool) error {
+func (r *reader) rows(ctx context.Context, file io.Reader, visit func(*row) bool) error {
 	lines := newLineReader(file, r.maxLine)
-	var row claudeRow
+	var row row
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -188,7 +188,7 @@ func (r *claudeReader) rows(ctx context.Context, file io.Reader, visit func(*cla
 }
 
 // agents lists the subagents that may have something since a moment, by id.
-func (r *claudeReader) agents(ctx context.Context, dir string, since time.Time) ([]claudeAgent, error) {
+func (r *reader) agents(ctx context.Context, dir string, since time.Time) ([]subagent, error) {
 	dir = filepath.Join(dir, "subagents")
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -197,10 +197,10 @@ func (r *claudeReader) agents(ctx context.Context, dir string, since time.Time) 
 	if err != nil {
 		return nil, fmt.Errorf("list subagents %q: %w", dir, err)
 	}
-	var agents []claudeAgent
+	var agents []subagent
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), claudeSuffix)
-		id, named := strings.CutPrefix(name, claudeAgentPrefix)
+		name, ok := strings.CutSuffix(e.Name(), suffix)
+		id, named := strings.CutPrefix(name, agentPrefix)
 		if !ok || !named {
 			continue
 		}
@@ -209,10 +209,10 @@ func (r *claudeReader) agents(ctx context.Context, dir string, since time.Time) 
 		if !ok || s.ModTime.Before(since.Add(-sinceSlack)) {
 			continue
 		}
-		a := claudeAgent{id: id, path: s.Path}
+		a := subagent{id: id, path: s.Path}
 		// Without it, or while it is being written, less is known.
-		metaPath := strings.TrimSuffix(s.Path, claudeSuffix) + ".meta.json"
-		a.meta, _ = transcript.Small[claudeMeta](ctx, r.files, metaPath, false)
+		metaPath := strings.TrimSuffix(s.Path, suffix) + ".meta.json"
+		a.meta, _ = transcript.Small[agentMeta](ctx, r.files, metaPath, false)
 		agents = append(agents, a)
 	}
 	return agents, nil
@@ -220,7 +220,7 @@ func (r *claudeReader) agents(ctx context.Context, dir string, since time.Time) 
 
 // agent makes an agent of what its files say; ok is false where they hold no
 // row.
-func (a *claudeAgent) agent(b *claudeBuild) (agent hook.Agent, ok bool) {
+func (a *subagent) agent(b *build) (agent hook.Agent, ok bool) {
 	log := a.log
 	if log.first.IsZero() && log.active.IsZero() {
 		return hook.Agent{}, false
@@ -250,9 +250,9 @@ func (a *claudeAgent) agent(b *claudeBuild) (agent hook.Agent, ok bool) {
 	return agent, true
 }
 
-// sortClaude puts everything in order of time; what happened at once stays in
+// sortByTime puts everything in order of time; what happened at once stays in
 // the files' order.
-func sortClaude(t *hook.Transcript) {
+func sortByTime(t *hook.Transcript) {
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
 	slices.SortStableFunc(t.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Ends, func(a, b hook.TurnEnd) int { return a.At.Compare(b.At) })

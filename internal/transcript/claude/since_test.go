@@ -88,14 +88,14 @@ func drawTranscript(t *rapid.T) []string {
 // was over before.
 func TestClaudeSinceGivesWhatTheWholeGives(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, claudeSession+claudeSuffix)
+	path := filepath.Join(dir, claudeSession+suffix)
 	rapid.Check(t, func(rt *rapid.T) {
 		lines := drawTranscript(rt)
 		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 			rt.Fatal(err)
 		}
 		since := sec(rapid.IntRange(-10, 3000).Draw(rt, "since"))
-		r := claudeReader{files: newFinder(t), block: rapid.IntRange(1, 4096).Draw(rt, "block"), maxLine: maxClaudeLine, maxText: maxClaudeText}
+		r := reader{files: newFinder(t), block: rapid.IntRange(1, 4096).Draw(rt, "block"), maxLine: maxLine, maxText: maxText}
 		read := func(since time.Time) *hook.Transcript {
 			tr, err := r.read(t.Context(), path, transcript.Query{Session: claudeSession, Since: since})
 			if err != nil {
@@ -125,7 +125,7 @@ func TestClaudeUntilReadsNoFurther(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	r := claudeReader{files: newFinder(t), block: 4096, maxLine: maxClaudeLine}
+	r := reader{files: newFinder(t), block: 4096, maxLine: maxLine}
 	for _, turn := range []int{0, 1, 7, 1000, 1999, turns - 1, turns + 50} {
 		until := sec(100*turn + 50)
 		file := &countingReader{r: bytes.NewReader([]byte(text))}
@@ -195,7 +195,7 @@ func turnsOf(n int) string {
 }
 
 func TestClaudeSinceReadsWhatIsNew(t *testing.T) {
-	r := claudeReader{files: newFinder(t), block: 4096, maxLine: maxClaudeLine}
+	r := reader{files: newFinder(t), block: 4096, maxLine: maxLine}
 	text := turnsOf(2000)
 	start := func(t *testing.T, text string, since time.Time) (int64, int64) {
 		t.Helper()
@@ -251,7 +251,7 @@ func TestClaudeSinceKeepsASubagentsBeginning(t *testing.T) {
 		lines = append(lines, answerRow(fmt.Sprint("m", i), 10*i+2, "tool:t", "tool_use", side), resultRow("p1", 10*i+3, "t", strings.Repeat("z", 128<<10), false, side))
 	}
 	lines = append(lines, answerRow("last", 700, "found", "end_turn", side))
-	write(t, filepath.Join(strings.TrimSuffix(claudePath(f), claudeSuffix), "subagents", "agent-a1"+claudeSuffix), strings.Join(lines, "\n"))
+	write(t, filepath.Join(strings.TrimSuffix(claudePath(f), suffix), "subagents", "agent-a1"+suffix), strings.Join(lines, "\n"))
 	tr := readClaude(t, f, transcript.Query{Session: claudeSession, Since: sec(650)})
 	if diff := cmp.Diff([]hook.Agent{{
 		ID: "a1", Turn: "p1", Task: "the task", Result: "found", Start: sec(1), End: sec(700),
@@ -272,11 +272,11 @@ func FuzzClaude(f *testing.F) {
 	addFiles(f, "../testdata/claude/edge/rows.jsonl")
 	f.Add([]byte(turnsOf(2)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := claudeReader{files: newFinder(t), maxLine: 1 << 20}
+		r := reader{files: newFinder(t), maxLine: 1 << 20}
 		read := func(agent string) *hook.Transcript {
-			b := newClaudeBuild(claudeSession, testPrices(t), 4096)
-			log := &claudeLog{b: b, agent: agent}
-			if err := r.rows(t.Context(), bytes.NewReader(data), func(row *claudeRow) bool {
+			b := newBuild(claudeSession, testPrices(t), 4096)
+			log := &fileLog{b: b, agent: agent}
+			if err := r.rows(t.Context(), bytes.NewReader(data), func(row *row) bool {
 				log.add(row)
 				return true
 			}); err != nil {
@@ -284,7 +284,7 @@ func FuzzClaude(f *testing.F) {
 			}
 			b.ends.flush()
 			tr := &hook.Transcript{Calls: b.calls.resolve(b.prices), Prompts: b.prompts, ToolResults: b.results, Ends: b.ends.found}
-			sortClaude(tr)
+			sortByTime(tr)
 			return tr
 		}
 		for _, agent := range []string{"", "a1"} {
@@ -307,8 +307,8 @@ func FuzzClaude(f *testing.F) {
 			}
 		}
 		for _, since := range []time.Time{sec(0), sec(100)} {
-			small := claudeReader{files: newFinder(t), block: 16, maxLine: 1 << 20}
-			large := claudeReader{files: newFinder(t), block: 1 << 16, maxLine: 1 << 20}
+			small := reader{files: newFinder(t), block: 16, maxLine: 1 << 20}
+			large := reader{files: newFinder(t), block: 1 << 16, maxLine: 1 << 20}
 			a, errA := small.sinceStart(t.Context(), bytes.NewReader(data), int64(len(data)), since, false)
 			b, errB := large.sinceStart(t.Context(), bytes.NewReader(data), int64(len(data)), since, false)
 			if a != b || errA != nil || errB != nil {

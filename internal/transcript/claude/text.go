@@ -1,17 +1,16 @@
 package claude
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// maxClaudeText bounds the texts that one reading keeps, in bytes. Only
+// maxText bounds the texts that one reading keeps, in bytes. Only
 // sessions of some hundred megabytes come near it.
-const maxClaudeText = 8 << 20
+const maxText = 8 << 20
 
 const (
 	// firstTextCut and lastTextCut bound what a text is cut to.
@@ -50,7 +49,7 @@ func (b *textBudget) keepJSON(s string) string {
 func (b *textBudget) over() bool { return b.kept > b.max && b.cut != lastTextCut }
 
 // shrink cuts all texts that a reading has kept.
-func (b *textBudget) shrink(calls []*claudeCall, results []hook.ToolResult, prompts []hook.Prompt, ends []hook.TurnEnd) {
+func (b *textBudget) shrink(calls []*response, results []hook.ToolResult, prompts []hook.Prompt, ends []hook.TurnEnd) {
 	if b.cut == 0 {
 		b.cut = 2 * firstTextCut
 	}
@@ -96,21 +95,13 @@ func cutJSON(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	dec := json.NewDecoder(strings.NewReader(s))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
+	v, ok := rawjson.Parse([]byte(s))
+	if !ok {
 		return cutText(s, n)
 	}
 	for each := n / 2; each >= 16; each /= 4 {
 		v = cutStrings(v, each)
-		var out bytes.Buffer
-		enc := json.NewEncoder(&out)
-		enc.SetEscapeHTML(false)
-		if enc.Encode(v) != nil {
-			return ""
-		}
-		if short := strings.TrimSuffix(out.String(), "\n"); len(short) <= n {
+		if short := rawjson.Encode(v); len(short) <= n {
 			return short
 		}
 	}

@@ -61,7 +61,7 @@ func TestTextsStayWithinTheirBound(t *testing.T) {
 	write(t, claudePath(f), strings.Join(lines, "\n"))
 	whole := readClaude(t, f, transcript.Query{Session: claudeSession})
 	const bound = 120_000
-	r := claudeReader{files: newFinder(t), block: 4096, maxLine: maxClaudeLine, maxText: bound}
+	r := reader{files: newFinder(t), block: 4096, maxLine: maxLine, maxText: bound}
 	cut, err := r.read(t.Context(), claudePath(f), transcript.Query{Session: claudeSession})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestTextsStayWithinTheirBound(t *testing.T) {
 	if diff := cmp.Diff(whole, cut); diff != "" {
 		t.Errorf("more than texts was cut (-whole +cut):\n%s", diff)
 	}
-	if filepath.Base(cut.Sources[0]) != claudeSession+claudeSuffix {
+	if filepath.Base(cut.Sources[0]) != claudeSession+suffix {
 		t.Errorf("sources = %v", cut.Sources)
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // toolUse is a tool call the model has asked for and that has not returned.
 type toolUse struct {
 	name  string
-	input []byte
+	input string
 	turn  string
 	at    time.Time
 }
@@ -33,24 +34,25 @@ const refusal = "The user doesn't want to "
 // toolStatus reads how a call ended from its row. asked tells a denial by
 // someone who was asked, or by a rule, from the words Claude Code also uses
 // when the user stops a tool that is running.
-func toolStatus(r *claudeRow, failed bool, text string) (status hook.ToolStatus, asked bool) {
-	switch kind := rawString(r.denial); kind {
+func toolStatus(r *row, failed bool, text string) (status hook.ToolStatus, asked bool) {
+	switch kind := r.text("toolDenialKind"); kind {
 	case "":
 	case "interrupted", "cancelled":
 		return hook.ToolCancelled, false
 	default:
 		return hook.ToolDenied, kind != "user-rejected" || r.decided()
 	}
-	if bytes.Contains(r.result, []byte(`"interrupted"`)) && rawTrue(member(r.result, "interrupted")) {
+	result := r.Get("toolUseResult")
+	if bytes.Contains(result, []byte(`"interrupted"`)) && string(rawjson.Member(result, "interrupted")) == "true" {
 		return hook.ToolCancelled, false
 	}
 	if !failed {
 		return hook.ToolOK, false
 	}
-	if r.decided() && rawString(member(r.decision, "decision")) == "reject" {
+	if r.decided() && r.in("permissionDecision", "decision") == "reject" {
 		return hook.ToolDenied, true
 	}
-	if rawString(r.result) == "User rejected tool use" || strings.HasPrefix(text, refusal) {
+	if r.text("toolUseResult") == "User rejected tool use" || strings.HasPrefix(text, refusal) {
 		return hook.ToolDenied, false
 	}
 	for _, words := range denials {
@@ -63,8 +65,8 @@ func toolStatus(r *claudeRow, failed bool, text string) (status hook.ToolStatus,
 
 // decided reports that the row tells of a decision, or of the user's words when
 // making it.
-func (r *claudeRow) decided() bool {
-	return len(r.decision) > 0 && r.decision[0] == '{' || rawString(r.feedback) != ""
+func (r *row) decided() bool {
+	return rawjson.Members(r.Get("permissionDecision")) != nil || r.text("userFeedback") != ""
 }
 
 // neverAsks are the permission modes in which nobody is asked, so that only a
@@ -101,8 +103,8 @@ func olderThan(version string, want ...int) bool {
 	return false
 }
 
-// claudeResultText reads the content of a tool's result: a text, or blocks.
-func claudeResultText(raw []byte) string {
+// resultText reads the content of a tool's result: a text, or blocks.
+func resultText(raw []byte) string {
 	c := transcript.DecodeContent(raw)
 	if c == nil && len(raw) > 0 && raw[0] != '[' && raw[0] != '"' {
 		return transcript.ScalarText(raw)

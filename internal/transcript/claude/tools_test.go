@@ -106,7 +106,7 @@ func TestClaudeResultText(t *testing.T) {
 		`[{"type":"text","text":"a"},{"type":"image","source":{}},{"type":"text","text":"b"}]`: "a\n[image]\nb",
 		`[]`: "", `null`: "", ``: "", `{"odd":1}`: `{"odd":1}`, `7`: "7",
 	} {
-		if got := claudeResultText([]byte(raw)); got != want {
+		if got := resultText([]byte(raw)); got != want {
 			t.Errorf("text of %s = %q, want %q", raw, got, want)
 		}
 	}

@@ -1,124 +1,66 @@
 package claude
 
 import (
-	"strconv"
-
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// The counts of a response. The four of input and output are disjoint; the two
-// writes are a split of countWrite by how long the cache lasts, not further
-// tokens. iterations[] is a breakdown of all of them and is not read.
-const (
-	countInput = iota
-	countOutput
-	countRead
-	countWrite
-	countWrite5m
-	countWrite1h
-	countKinds
-)
-
-// claudeCounts are a response's counts as its rows gave them.
-type claudeCounts struct {
-	n    [countKinds]int64
-	have uint8
-	// cost is what the row itself says it cost, in USD; versions of 2025 did.
-	cost     float64
-	haveCost bool
-}
-
-// at is a count, 0 where it is absent.
-func (c *claudeCounts) at(i int) int64 { return c.n[i] }
-
-func (c *claudeCounts) has(i int) bool { return c.have&(1<<i) != 0 }
-
-// set takes a count in: of several rows of one response the largest counts, as
-// a row written while the response was coming in holds less.
-func (c *claudeCounts) set(i int, n int64) {
-	c.have |= 1 << i
-	c.n[i] = max(c.n[i], n)
-}
-
-// write is the tokens written to the cache, whether as one count or only split.
-func (c *claudeCounts) write() int64 {
-	if c.has(countWrite) {
-		return c.n[countWrite]
-	}
-	return c.n[countWrite5m] + c.n[countWrite1h]
-}
-
-func (c *claudeCounts) total() int64 {
-	return c.n[countInput] + c.n[countOutput] + c.n[countRead] + c.write()
+// counts are a response's counts as its rows gave them. Of several rows of one
+// response the largest count is taken, as a row written while the response was
+// coming in holds less. iterations[] is a breakdown of all counts and is not
+// read.
+type counts struct {
+	// The first four are disjoint; the last two are a split of write by how
+	// long the cache lasts.
+	input, output, read, write, write5m, write1h int64
+	// known reports that a row gave a count, whole that one gave write.
+	known, whole bool
+	// cost is what a row says the response cost, in USD; versions of 2025 did.
+	cost *float64
 }
 
 // add takes in the counts of one row: its message's usage and its cost.
-func (c *claudeCounts) add(usage, cost []byte) {
-	set := func(i int, raw []byte) {
-		if n, ok := rawNumber(raw); ok {
-			c.set(i, transcript.Tokens(&n))
+func (c *counts) add(usage, cost []byte) {
+	set := func(count *int64, raw []byte) bool {
+		n, ok := rawjson.Float(raw)
+		if ok {
+			c.known, *count = true, max(*count, transcript.Tokens(&n))
 		}
+		return ok
 	}
-	eachMember(usage, func(key, value []byte) {
-		switch string(key) {
-		case "input_tokens":
-			set(countInput, value)
-		case "output_tokens":
-			set(countOutput, value)
-		case "cache_read_input_tokens":
-			set(countRead, value)
-		case "cache_creation_input_tokens":
-			set(countWrite, value)
-		case "cache_creation":
-			eachMember(value, func(key, value []byte) {
-				switch string(key) {
-				case "ephemeral_5m_input_tokens":
-					set(countWrite5m, value)
-				case "ephemeral_1h_input_tokens":
-					set(countWrite1h, value)
-				}
-			})
-		}
-	})
-	if usd, ok := rawNumber(cost); ok && usd >= 0 {
-		c.cost, c.haveCost = max(c.cost, usd), true
+	u := rawjson.Members(usage)
+	split := rawjson.Members(u.Get("cache_creation"))
+	set(&c.input, u.Get("input_tokens"))
+	set(&c.output, u.Get("output_tokens"))
+	set(&c.read, u.Get("cache_read_input_tokens"))
+	c.whole = set(&c.write, u.Get("cache_creation_input_tokens")) || c.whole
+	set(&c.write5m, split.Get("ephemeral_5m_input_tokens"))
+	set(&c.write1h, split.Get("ephemeral_1h_input_tokens"))
+	if usd, ok := rawjson.Float(cost); ok && usd >= 0 && (c.cost == nil || usd > *c.cost) {
+		c.cost = &usd
 	}
 }
 
-// usage is nil where no row gave a count. Without a price there is no cost: 0
+// written is the tokens written to the cache, whether as one count or only split.
+func (c *counts) written() int64 {
+	if c.whole {
+		return c.write
+	}
+	return c.write5m + c.write1h
+}
+
+func (c *counts) total() int64 { return c.input + c.output + c.read + c.written() }
+
+// usage is nil if no row gave a count. Without a price there is no cost: 0
 // would say that the call was free.
-func (c *claudeCounts) usage(p *price) *hook.Usage {
-	if c.have == 0 {
+func (c *counts) usage(p *price) *hook.Usage {
+	if !c.known {
 		return nil
 	}
-	u := &hook.Usage{
-		Input:      c.n[countInput],
-		Output:     c.n[countOutput],
-		CacheRead:  c.n[countRead],
-		CacheWrite: c.write(),
-	}
-	switch {
-	case c.haveCost:
-		usd := c.cost
-		u.CostUSD = &usd
-	case p != nil:
-		usd := p.cost(c)
-		u.CostUSD = &usd
+	u := &hook.Usage{Input: c.input, Output: c.output, CacheRead: c.read, CacheWrite: c.written(), CostUSD: c.cost}
+	if u.CostUSD == nil && p != nil {
+		u.CostUSD = new(p.cost(c))
 	}
 	return u
-}
-
-// rawNumber reads a number, or a string that holds one.
-func rawNumber(raw []byte) (float64, bool) {
-	if len(raw) == 0 {
-		return 0, false
-	}
-	text := string(raw)
-	if raw[0] == '"' {
-		text = rawString(raw)
-	}
-	n, err := strconv.ParseFloat(text, 64)
-	// ParseFloat knows words for what no count can be.
-	return n, err == nil && n == n && n <= 1e300 && n >= -1e300
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 func addFiles(f *testing.F, pattern string) {
@@ -114,7 +114,7 @@ func FuzzSDK(f *testing.F) {
 		tr := read()
 		checkCalls(t, tr)
 		for _, r := range tr.ToolResults {
-			if r.Input != "" && r.Input != transcript.CanonicalJSON([]byte(r.Input)) {
+			if r.Input != "" && r.Input != rawjson.Canonical([]byte(r.Input)) {
 				t.Errorf("input %q is not in its canonical form", r.Input)
 			}
 		}

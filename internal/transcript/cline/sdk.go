@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -293,7 +294,7 @@ func (l *messageLog) addUser(c transcript.Content, at time.Time) {
 			ID:    b.ToolUseID,
 			Agent: l.agent,
 			Name:  cmp.Or(b.Name, use.Name),
-			Input: transcript.CanonicalJSON(use.Input),
+			Input: rawjson.Canonical(use.Input),
 			Text:  text,
 			At:    at,
 		}

@@ -1,13 +1,13 @@
 package cline
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -26,7 +26,7 @@ func (c *classicTools) reply(blocks transcript.Content, at time.Time) {
 	for _, b := range blocks {
 		switch b.Type {
 		case "tool_use":
-			c.ask(hook.ToolResult{ID: b.ID, Name: b.Name, Input: transcript.CanonicalJSON(b.Input), Asked: at})
+			c.ask(hook.ToolResult{ID: b.ID, Name: b.Name, Input: rawjson.Canonical(b.Input), Asked: at})
 		case "text":
 			for rest := b.Text; ; {
 				start, tag := firstToolTag(rest)
@@ -145,11 +145,7 @@ func xmlInput(body string) string {
 		params[name] = trimLine(rest[:end])
 		body = rest[end+len(name)+3:]
 	}
-	raw, err := json.Marshal(params)
-	if err != nil {
-		return "" // a map of strings always encodes
-	}
-	return transcript.CanonicalJSON(raw)
+	return rawjson.Encode(params)
 }
 
 // trimLine takes off the line ends that stand for layout.
