@@ -151,7 +151,7 @@ var mayImport = map[string][]string{
 	"internal/view":                 {"hook", "otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext"},
 	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
 	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
-	"internal/importer":             {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
+	"internal/importer":             {"hook", "hook/claude", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular",
 	},
