@@ -168,23 +168,17 @@ func (r *reader) readHead(ctx context.Context, file io.ReaderAt, log *fileLog) e
 
 // rows visits the rows of a file until visit returns false.
 func (r *reader) rows(ctx context.Context, file io.Reader, visit func(*row) bool) error {
-	lines := newLineReader(file, r.maxLine)
+	lines := newLineReader(file, 64<<10, r.maxLine)
 	var row row
-	for {
+	for lines.Scan() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		line, err := lines.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if row.parse(line) && !visit(&row) {
+		if row.parse(lines.Bytes()) && !visit(&row) {
 			return nil
 		}
 	}
+	return lines.Err()
 }
 
 // agents lists the subagents that may have something since a moment, by id.
