@@ -320,7 +320,7 @@ func (a *app) callsOf(tool, dir string) ([]hookrun.Event, error) {
 		if err != nil {
 			return err
 		}
-		calls = append(calls, runEvents(call)...)
+		calls = append(calls, clinehooks.Events(call)...)
 		return nil
 	}
 	for _, t := range sample.Tools() {
@@ -355,15 +355,6 @@ func knownTool(name string) bool {
 
 func (a *app) hintUnknown(tool string) {
 	a.hint("hookspan knows no tool " + termtext.Value(tool) + ", of Cline's or Claude Code's; upper and lower case count")
-}
-
-// runEvents are a call's events as hookrun takes them.
-func runEvents(c *translate.Call) []hookrun.Event {
-	out := make([]hookrun.Event, len(c.Events))
-	for i, e := range c.Events {
-		out[i] = hookrun.Event{Name: e.Name, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload}
-	}
-	return out
 }
 
 func (a *app) printHooks(l listedHooks, tool string) {

@@ -225,7 +225,7 @@ func (a *app) tryHooks(ctx context.Context, raw hook.Raw, dryRun, debug bool) er
 	}
 	sources := clinehooks.Find(a.home, a.getenv("CLINE_DIR"), roots, a.trust())
 	r := &hookrun.Runner{Dir: raw.Cwd, ProjectDir: roots[0], Home: a.home, GOOS: a.goos}
-	p.choice(sources, r.Select(sources.Handlers(), runEvents(call)), call)
+	p.choice(sources, r.Select(sources.Handlers(), clinehooks.Events(call)), call)
 	if dryRun {
 		a.printf("\nno hook was started (--dry-run)\n")
 		return nil

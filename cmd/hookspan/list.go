@@ -14,6 +14,7 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/view"
 )
 
 func (a *app) listCmd() *cobra.Command {
@@ -65,7 +66,7 @@ many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
 					a.hint(noTraces)
 					return nil
 				}
-				return store.WriteList(a.stdout, sums, store.ListOptions{
+				return view.List(a.stdout, sums, view.Options{
 					Color: a.color(), Width: a.terminal(), Now: a.now(),
 				})
 			})
@@ -115,7 +116,7 @@ digits or more, as hookspan list prints it.`,
 				if asJSON {
 					return a.printJSON(t)
 				}
-				return t.Tree(a.stdout, store.TreeOptions{
+				return view.Tree(a.stdout, t, view.Options{
 					Color: a.color(), Width: a.terminal(), Verbose: verbose, ASCII: ascii,
 				})
 			})

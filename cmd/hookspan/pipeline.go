@@ -79,7 +79,7 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.Spans, nil
+		return t.Stubs(), nil
 	}
 	for _, name := range a.destinations() {
 		if len(only) > 0 && !slices.Contains(only, name) {

@@ -137,8 +137,8 @@ func (a *app) try(ctx context.Context, p *pipeline, d deliver.Destination, spans
 // interruption, so that no list shows it as a task.
 func (t *trial) readBack(ctx context.Context, s *store.Store, id string, spans int) {
 	got, err := s.Trace(ctx, id)
-	if err == nil && len(got.Spans) != spans {
-		err = fmt.Errorf("%d of %d spans can be read back", len(got.Spans), spans)
+	if err == nil && got.Spans != spans {
+		err = fmt.Errorf("%d of %d spans can be read back", got.Spans, spans)
 	}
 	if err = errors.Join(err, s.Remove(context.WithoutCancel(ctx), id)); err != nil {
 		t.OK, t.Answer = false, message(err)

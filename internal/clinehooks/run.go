@@ -133,10 +133,7 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 
 // ask runs the handlers and reads their verdicts.
 func (h *Hooks) ask(ctx context.Context, out *Outcome, m memory, raw hook.Raw, roots []string, started time.Time) {
-	events := make([]hookrun.Event, 0, len(out.Call.Events))
-	for _, e := range out.Call.Events {
-		events = append(events, hookrun.Event{Name: e.Name, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload})
-	}
+	events := Events(out.Call)
 	handlers := out.Sources.Handlers()
 	if len(events) > 0 && len(handlers) > 0 {
 		r := h.runner(out.Call, m, raw, roots, started)
@@ -165,6 +162,15 @@ func (h *Hooks) ask(ctx context.Context, out *Outcome, m memory, raw hook.Raw, r
 			out.Answer.Reply.Context = strings.Join(waiting, "\n\n")
 		}
 	}
+}
+
+// Events are the events of a call as the runner takes them.
+func Events(c *translate.Call) []hookrun.Event {
+	out := make([]hookrun.Event, len(c.Events))
+	for i, e := range c.Events {
+		out[i] = hookrun.Event{Name: e.Name, Session: c.Session, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload}
+	}
+	return out
 }
 
 func (h *Hooks) runner(c *translate.Call, m memory, raw hook.Raw, roots []string, started time.Time) *hookrun.Runner {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -126,39 +127,17 @@ func (t Trust) read() (trustList, error) {
 	return list, nil
 }
 
-// write replaces the list in one step, so that a reader sees the old one or the
-// new one.
 func (t Trust) write(list trustList) error {
 	slices.SortFunc(list.Files, func(a, b TrustedFile) int { return strings.Compare(a.Path, b.Path) })
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err == nil {
-		err = replace(t.Path, append(data, '\n'))
+		err = os.MkdirAll(filepath.Dir(t.Path), 0o700)
+	}
+	if err == nil {
+		err = atomicfile.Write(t.Path, append(data, '\n'), atomicfile.Options{})
 	}
 	if err != nil {
 		return fmt.Errorf("list of trusted hooks files %q: %w", t.Path, err)
-	}
-	return nil
-}
-
-// replace writes a file that only the user can read, in a folder that only the
-// user can enter if it is not there yet.
-func replace(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	// CreateTemp gives the mode 0600.
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // Rule is a permission rule of an "if": Tool or Tool(pattern).
@@ -138,17 +140,10 @@ func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
 	if r.pattern == "" {
 		return true, "the rule takes any use of " + c.Tool
 	}
-	var input map[string]json.RawMessage
-	if err := json.Unmarshal(c.Input, &input); err != nil {
+	if !rawjson.EachMember(c.Input, func(_, _ []byte) {}) {
 		return true, "the tool's input cannot be read, so the rule cannot say no"
 	}
-	text := func(name string) string {
-		var v string
-		if json.Unmarshal(input[name], &v) != nil {
-			return ""
-		}
-		return v
-	}
+	text := func(name string) string { return rawjson.Unquote(rawjson.Member(c.Input, name)) }
 	say := func(fits bool, subject string) (bool, string) {
 		verb := "does not fit"
 		if fits {
@@ -185,22 +180,18 @@ func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
 			return say(true, skill)
 		}
 	}
-	return say(fitsParameter(r.pattern, input), "the call")
+	return say(fitsParameter(r.pattern, c.Input), "the call")
 }
 
 // fitsParameter tries a pattern of the form name:value on a scalar member of the
 // input. One that is missing never fits.
-func fitsParameter(pattern string, input map[string]json.RawMessage) bool {
+func fitsParameter(pattern string, input []byte) bool {
 	name, value, ok := strings.Cut(pattern, ":")
-	raw := input[strings.TrimSpace(name)]
-	if !ok || len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || string(raw) == "null" {
+	raw := rawjson.Present(rawjson.Member(input, strings.TrimSpace(name)))
+	if !ok || len(raw) == 0 || raw[0] == '{' || raw[0] == '[' {
 		return false
 	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		text = string(raw)
-	}
-	return wildcard(strings.TrimSpace(value), text)
+	return wildcard(strings.TrimSpace(value), rawjson.Text(raw))
 }
 
 // fitsDomain tries a domain:host pattern. A leading *. stands for subdomains at

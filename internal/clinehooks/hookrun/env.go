@@ -1,9 +1,6 @@
 package hookrun
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // markVariable marks the processes of one run in their environment, so that they
 // can be found again whatever session or parent they have moved to.
@@ -36,22 +33,10 @@ func (r *Runner) environ(e Event, mark string) []string {
 	if e.Name == "SessionStart" && r.EnvFile != "" {
 		out = append(out, "CLAUDE_ENV_FILE="+r.EnvFile)
 	}
-	if id := sessionID(e.Payload); id != "" {
-		out = append(out, "CLAUDE_CODE_SESSION_ID="+id)
+	if e.Session != "" && !strings.ContainsRune(e.Session, 0) {
+		out = append(out, "CLAUDE_CODE_SESSION_ID="+e.Session)
 	}
 	return append(out, markVariable+"="+mark)
-}
-
-// sessionID is the payload's session_id, empty where it is none that can stand in
-// an environment.
-func sessionID(payload []byte) string {
-	var p struct {
-		ID string `json:"session_id"`
-	}
-	if json.Unmarshal(payload, &p) != nil || strings.ContainsRune(p.ID, 0) {
-		return ""
-	}
-	return p.ID
 }
 
 // lookup finds a variable's value; the last one counts. On Windows the case of

@@ -24,19 +24,18 @@ func TestEnvironment(t *testing.T) {
 		goos  string
 		want  []string
 	}{
-		"a tool":              {event: toolCall(`{"session_id":"s"}`), want: append(slices.Clone(kept), "CLAUDE_CODE_SESSION_ID=s", mark)},
-		"no session":          {event: toolCall(`{}`), want: append(slices.Clone(kept), mark)},
-		"no payload":          {event: toolCall(``), want: append(slices.Clone(kept), mark)},
-		"a session of zeroes": {event: toolCall(`{"session_id":"a\u0000b"}`), want: append(slices.Clone(kept), mark)},
+		"a tool":              {event: Event{Name: preToolUse, Session: "s"}, want: append(slices.Clone(kept), "CLAUDE_CODE_SESSION_ID=s", mark)},
+		"no session":          {event: Event{Name: preToolUse}, want: append(slices.Clone(kept), mark)},
+		"a session of zeroes": {event: Event{Name: preToolUse, Session: "a\x00b"}, want: append(slices.Clone(kept), mark)},
 		"a session's start": {
-			event: Event{Name: "SessionStart", Payload: []byte(`{"session_id":"s"}`)},
+			event: Event{Name: "SessionStart", Session: "s"},
 			want:  append(slices.Clone(kept), "CLAUDE_ENV_FILE=/env", "CLAUDE_CODE_SESSION_ID=s", mark),
 		},
 		"names of Windows": {
-			event: toolCall(`{}`), goos: "windows", extra: []string{"Otel_Exporter_Otlp_Headers=secret", "hookspan_x=1", "Infinium_Agent_Secret=x", "Path=x"},
+			event: Event{Name: preToolUse}, goos: "windows", extra: []string{"Otel_Exporter_Otlp_Headers=secret", "hookspan_x=1", "Infinium_Agent_Secret=x", "Path=x"},
 			want: append(slices.Insert(slices.Clone(kept), 4, "Path=x"), mark),
 		},
-		"names elsewhere": {event: toolCall(`{}`), extra: []string{"otel_x=1"}, want: append(slices.Insert(slices.Clone(kept), 4, "otel_x=1"), mark)},
+		"names elsewhere": {event: Event{Name: preToolUse}, extra: []string{"otel_x=1"}, want: append(slices.Insert(slices.Clone(kept), 4, "otel_x=1"), mark)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Runner{Dir: "/ws", ProjectDir: "/project", EnvFile: "/env", Env: append(slices.Clone(base), tc.extra...), GOOS: tc.goos}

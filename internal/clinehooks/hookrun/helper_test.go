@@ -41,7 +41,7 @@ func shell(line string) hookfile.Handler {
 }
 
 func toolCall(payload string) Event {
-	return Event{Name: preToolUse, Subjects: []string{"Bash"}, Tool: "Bash", Payload: []byte(payload)}
+	return Event{Name: preToolUse, Session: "s", Subjects: []string{"Bash"}, Tool: "Bash", Payload: []byte(payload)}
 }
 
 // world is where a test's hooks run, and how its processes are found again.

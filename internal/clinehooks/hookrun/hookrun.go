@@ -13,6 +13,8 @@ import (
 type Event struct {
 	// Name is Claude's name of the event.
 	Name string
+	// Session is the session's id.
+	Session string
 	// Subjects are what a matcher is tried against, the Claude name first, then
 	// the names it also goes by; a matcher that fits one of them fits. Empty
 	// where the event has no matcher.

@@ -264,7 +264,7 @@ func (w *World) Stored() []otlptest.Span {
 		if err != nil {
 			w.T.Fatal(err)
 		}
-		doc, err := deliver.EncodeJSON(ctx, tr.Spans.Snapshots())
+		doc, err := deliver.EncodeJSON(ctx, tr.Stubs().Snapshots())
 		if err != nil {
 			w.T.Fatal(err)
 		}
