@@ -73,7 +73,7 @@ func record(p *install.Plan, folders []Folder, forHooks bool) {
 		p.Before = func(m *install.Manifest) {
 			for _, f := range used {
 				m.Folders.Add(install.Record{
-					Path: f.Path, Role: string(f.Role), Workspace: f.Project, Created: install.MissingDirs(f.Path),
+					Path: f.Path, Role: f.Role, Workspace: f.Project, Created: install.MissingDirs(f.Path),
 				})
 			}
 			for _, a := range p.Actions {
