@@ -9,7 +9,7 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// State is how a hook stands in a folder.
+// State is the state of an installed hook.
 type State string
 
 // The states of a hook.

@@ -65,8 +65,8 @@ func inspect(goos string, f Folder, event, binary string) install.Hook {
 		h.State = install.StateMissing
 		return h
 	}
-	s, ours := readShim(goos, cur)
-	if !ours {
+	s, isShim := readShim(goos, cur)
+	if !isShim {
 		if !cur.Runnable() {
 			h.Reason = describe(cur)
 		} else if cur.Link != "" {
