@@ -1,13 +1,15 @@
 package infinium
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/otelmap"
@@ -59,15 +61,33 @@ func claudeSession() []hook.Event {
 	}
 }
 
+// received are the messages that a client was given.
+type received []*tracepb.ResourceSpans
+
+func (r *received) Start(context.Context) error { return nil }
+func (r *received) Stop(context.Context) error  { return nil }
+func (r *received) UploadTraces(_ context.Context, messages []*tracepb.ResourceSpans) error {
+	*r = append(*r, messages...)
+	return nil
+}
+
 // The members and values are those of the connector's page "Traced Events".
 func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 	b := otelmap.NewBuilder("claude-code", "3f0c", otelmap.Options{}, otelmap.Carry{})
 	for _, e := range claudeSession() {
 		b.Add(e)
 	}
-	var runs []tracetest.SpanStubs
+	var runs []*tracepb.ResourceSpans
 	for _, r := range b.Runs(at(0).Add(time.Hour)) {
-		runs = append(runs, b.Spans(r, nil))
+		var out received
+		e, err := otlptrace.New(t.Context(), &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.ExportSpans(t.Context(), b.Spans(r, nil).Snapshots()); err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, out...)
 	}
 	if len(runs) != 2 {
 		t.Fatalf("%d runs, want 2", len(runs))
@@ -84,8 +104,8 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 		Errors                           []ErrorDetail
 		Tags                             map[string]string
 	}
-	read := func(spans tracetest.SpanStubs) form {
-		traces := Traces(spans.Snapshots(), Limits{})
+	read := func(run *tracepb.ResourceSpans) form {
+		traces := Traces([]*tracepb.ResourceSpans{run}, testForms)
 		if len(traces) != 1 {
 			t.Fatalf("%d traces, want 1", len(traces))
 		}
@@ -158,8 +178,8 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 		},
 	}
 	tests := map[string]struct {
-		spans tracetest.SpanStubs
-		want  form
+		run  *tracepb.ResourceSpans
+		want form
 	}{
 		"the first turn": {runs[0], form{
 			"Claude Code session (1 turn)", "Fix the login bug in auth.py", "Fix the login bug in auth.py",
@@ -176,7 +196,7 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, read(tt.spans)); d != "" {
+			if d := cmp.Diff(tt.want, read(tt.run)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})

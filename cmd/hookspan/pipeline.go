@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,18 +14,22 @@ import (
 
 	"github.com/zalando/go-keyring"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/llmusage"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/sessionstubs"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -94,7 +99,7 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		if name == config.ExporterInfinium {
 			d.Batch = 0 // a run is one document there
 			if a.cfg.InfiniumGranularity == config.GranularitySession {
-				d.Join = infinium.Session
+				d.Join = sessionstubs.Session
 			}
 		}
 		if name == config.ExporterOTLP {
@@ -174,7 +179,7 @@ func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.
 		case a.cfg.InfiniumAgentSecret == "":
 			return nil, fmt.Errorf("no secret of agent %s: set INFINIUM_AGENT_SECRET, or run hookspan credentials set", a.cfg.InfiniumAgentID)
 		}
-		return infinium.New(a.infinium())
+		return newInfinium(ctx, a.infinium())
 	case config.ExporterFile:
 		return deliver.NewFile(ctx, a.cfg.FilePath)
 	}
@@ -184,10 +189,52 @@ func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.
 func (a *app) infinium() infinium.Options {
 	return infinium.Options{
 		BaseURL: a.cfg.InfiniumBaseURL, AgentID: a.cfg.InfiniumAgentID,
-		AgentSecret:     string(a.cfg.InfiniumAgentSecret),
-		MaxInputPreview: a.cfg.MaxInput, MaxOutputPreview: a.cfg.MaxOutput,
+		AgentSecret: string(a.cfg.InfiniumAgentSecret), Forms: a.infiniumForms(),
 		AllowInsecure: a.cfg.InfiniumInsecure(), Version: buildVersion(),
 	}
+}
+
+func (a *app) infiniumForms() infinium.Forms {
+	return connectors.Forms().WithPreviews(a.cfg.MaxInput, a.cfg.MaxOutput)
+}
+
+// infiniumExporter is an SDK exporter around the client, which delivery will use
+// as it is once it works on OTLP messages.
+type infiniumExporter struct {
+	*otlptrace.Exporter
+	client *infinium.Client
+}
+
+func newInfinium(ctx context.Context, o infinium.Options) (*infiniumExporter, error) {
+	c, err := infinium.NewClient(o)
+	if err != nil {
+		return nil, err
+	}
+	e, err := otlptrace.New(ctx, c)
+	return &infiniumExporter{e, c}, err
+}
+
+// ExportSpans leaves out what the SDK's exporter says around an error.
+func (e *infiniumExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := e.Exporter.ExportSpans(ctx, spans)
+	return cmp.Or(errors.Unwrap(err), err)
+}
+
+// messages is a client that keeps the messages it gets.
+type messages []*tracepb.ResourceSpans
+
+func (m *messages) Start(context.Context) error { return nil }
+func (m *messages) Stop(context.Context) error  { return nil }
+func (m *messages) UploadTraces(_ context.Context, ms []*tracepb.ResourceSpans) error {
+	*m = append(*m, ms...)
+	return nil
+}
+
+// messagesOf are the spans as OTLP messages.
+func messagesOf(ctx context.Context, spans tracetest.SpanStubs) (messages, error) {
+	var m messages
+	err := otlptrace.NewUnstarted(&m).ExportSpans(ctx, spans.Snapshots())
+	return m, err
 }
 
 // broken is the exporter of a destination that could not be set up: each export

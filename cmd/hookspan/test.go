@@ -108,7 +108,13 @@ func (a *app) try(ctx context.Context, p *pipeline, d deliver.Destination, spans
 	start := a.now()
 	within, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	err := d.Exporter.ExportSpans(within, spans.Snapshots())
+	answer := "taken"
+	var err error
+	if e, ok := d.Exporter.(*infiniumExporter); ok {
+		answer, err = a.tryInfinium(within, e.client, spans)
+	} else {
+		err = d.Exporter.ExportSpans(within, spans.Snapshots())
+	}
 	t.Seconds = a.now().Sub(start).Seconds()
 	// What the client says around an error of ours names the endpoint twice.
 	if e := (*deliver.Error)(nil); errors.As(err, &e) {
@@ -121,15 +127,22 @@ func (a *app) try(ctx context.Context, p *pipeline, d deliver.Destination, spans
 		t.Answer = strings.TrimPrefix(withoutName(message(err), d.Name), t.Target+": ")
 		return t
 	}
-	t.OK, t.Answer = true, "taken"
-	if e, ok := d.Exporter.(*infinium.Exporter); ok {
-		for _, r := range e.Receipts() {
-			if r.InfiniumID != "" {
-				t.Answer = "taken as " + r.InfiniumID
-			}
+	t.OK, t.Answer = true, answer
+	return t
+}
+
+// tryInfinium sends the test trace and returns what Infinium calls it.
+func (a *app) tryInfinium(ctx context.Context, c *infinium.Client, spans tracetest.SpanStubs) (answer string, err error) {
+	m, err := messagesOf(ctx, spans)
+	answer = "taken"
+	for _, t := range infinium.Traces(m, a.infiniumForms()) {
+		r, sendErr := c.Send(ctx, &t)
+		err = errors.Join(err, sendErr)
+		if r.InfiniumID != "" {
+			answer += " as " + r.InfiniumID
 		}
 	}
-	return t
+	return answer, err
 }
 
 // readBack reads the test trace from the local store and removes it, also after an
@@ -174,9 +187,9 @@ func (a *app) printPayload(ctx context.Context, name string, spans tracetest.Spa
 	var body []byte
 	var err error
 	if name == config.ExporterInfinium {
-		for _, t := range infinium.Traces(spans.Snapshots(), infinium.Limits{
-			InputPreview: a.cfg.MaxInput, OutputPreview: a.cfg.MaxOutput,
-		}) {
+		m, convertErr := messagesOf(ctx, spans)
+		err = convertErr
+		for _, t := range infinium.Traces(m, a.infiniumForms()) {
 			body, err = t.Encode()
 		}
 	} else {

@@ -127,7 +127,7 @@ func newFaultEnv(t *testing.T, json bool) *faultEnv {
 	}
 	e.key = e.append(recorded(t, "classic-session", "")...)
 	e.clock.Advance(time.Minute)
-	inf, err := infinium.New(infinium.Options{
+	inf, err := infinium.New(t.Context(), infinium.Options{
 		BaseURL: e.infinium.URL(), AgentID: infiniumtest.AgentID, AgentSecret: infiniumtest.AgentSecret,
 	})
 	if err != nil {

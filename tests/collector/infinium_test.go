@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -56,7 +57,9 @@ func (f *fleet) infiniumRuns() runs {
 	f.t.Helper()
 	ctx := f.t.Context()
 	server := infiniumtest.New(f.t)
-	exp, err := infinium.New(infinium.Options{BaseURL: server.URL(), AgentID: infiniumtest.AgentID, AgentSecret: infiniumtest.AgentSecret})
+	exp, err := infinium.New(ctx, infinium.Options{
+		BaseURL: server.URL(), AgentID: infiniumtest.AgentID, AgentSecret: infiniumtest.AgentSecret, Forms: connectors.Forms(),
+	})
 	if err != nil {
 		f.t.Fatal(err)
 	}

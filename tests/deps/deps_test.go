@@ -147,6 +147,7 @@ var mayImport = map[string][]string{
 	"internal/otlp":     {},
 	"otelmap":           {"hook", "internal/otlp"},
 	"infinium":          {"otelmap", "internal/otlp", "internal/outbound"},
+	"infinium/...":      {"infinium", "infinium/connectors", "internal/otlp"},
 	"internal/importer": {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/regular",
@@ -168,7 +169,7 @@ var pure = map[string][]string{
 
 // infiniumEdge are the files of infinium that talk to the network; the mapping
 // is all the others.
-var infiniumEdge = []string{"answer.go", "error.go", "exporter.go", "options.go"}
+var infiniumEdge = []string{"answer.go", "client.go", "error.go", "options.go"}
 
 // impure are the packages that a pure one has no use for.
 var impure = []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "syscall", "path/filepath", "io/ioutil", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog"}

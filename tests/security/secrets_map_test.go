@@ -13,12 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/llmusage"
 	"github.com/hookspan/hookspan/internal/redact"
@@ -208,7 +211,11 @@ func sent(t testing.TB, spans tracetest.SpanStubs) string {
 		t.Fatal(err)
 	}
 	out := []string{string(doc)}
-	for _, tr := range infinium.Traces(spans.Snapshots(), infinium.Limits{}) {
+	var messages received
+	if err := otlptrace.NewUnstarted(&messages).ExportSpans(t.Context(), spans.Snapshots()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tr := range infinium.Traces(messages, connectors.Forms()) {
 		b, err := tr.Encode()
 		if err != nil {
 			t.Fatal(err)
@@ -216,4 +223,14 @@ func sent(t testing.TB, spans tracetest.SpanStubs) string {
 		out = append(out, string(b))
 	}
 	return strings.Join(out, "\n")
+}
+
+// received are the messages that a client was given.
+type received []*tracepb.ResourceSpans
+
+func (r *received) Start(context.Context) error { return nil }
+func (r *received) Stop(context.Context) error  { return nil }
+func (r *received) UploadTraces(_ context.Context, messages []*tracepb.ResourceSpans) error {
+	*r = append(*r, messages...)
+	return nil
 }
