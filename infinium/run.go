@@ -1,6 +1,7 @@
 package infinium
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 // Run is the spans of one run, which become one trace.
 type Run struct {
-	// TraceID is in hex.
+	// TraceID is in hex, zeros if the spans have none.
 	TraceID string
 	root    *node // nil if the root is missing
 	nodes   []*node
@@ -65,7 +66,7 @@ func Runs(messages []*tracepb.ResourceSpans) []Run {
 		if !ok {
 			i = len(runs)
 			at[key] = i
-			runs = append(runs, Run{TraceID: otlp.TraceID(n.Span), root: top})
+			runs = append(runs, Run{TraceID: cmp.Or(otlp.TraceID(n.Span), strings.Repeat("0", 32)), root: top})
 		}
 		runs[i].nodes = append(runs[i].nodes, n)
 	}

@@ -32,7 +32,7 @@ func credentialsSaid(t *testing.T, r *proof.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inf, err := infinium.New(infinium.Options{BaseURL: service.URL(), AgentID: infiniumtest.AgentID, AgentSecret: secret})
+	inf, err := infinium.New(t.Context(), infinium.Options{BaseURL: service.URL(), AgentID: infiniumtest.AgentID, AgentSecret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
