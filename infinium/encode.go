@@ -2,10 +2,11 @@ package infinium
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // previewLevels are the lengths previews are shortened to, one after the other,
@@ -190,16 +191,14 @@ func (d ErrorDetail) shorten(level int) ErrorDetail {
 }
 
 // encoder marshals without escaping <, > and &, which code is full of.
-type encoder struct{ buf bytes.Buffer }
+type encoder struct{}
 
 func (e *encoder) marshal(v any) ([]byte, error) {
-	e.buf.Reset()
-	enc := json.NewEncoder(&e.buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := rawjson.Marshal(v)
+	if err != nil {
 		return nil, fmt.Errorf("encode trace for Infinium: %w", err)
 	}
-	return bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")), nil
+	return b, nil
 }
 
 func (e *encoder) size(v any) (int, error) {

@@ -1,13 +1,13 @@
 package otelmap
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"pgregory.net/rapid"
 )
 
@@ -66,15 +66,7 @@ func TestArgumentsStayWithinTheLimit(t *testing.T) {
 // TestCompactWritesAsEncodingJSONDoes holds the writer to the library's, for
 // every rune and for drawn values, and the width to what is written.
 func TestCompactWritesAsEncodingJSONDoes(t *testing.T) {
-	standard := func(v any) string {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(v); err != nil {
-			t.Fatal(err)
-		}
-		return strings.TrimSuffix(b.String(), "\n")
-	}
+	standard := rawjson.Encode
 	check := func(t rapid.TB, v any) {
 		if got, want := compact(v, 0), standard(v); got != want {
 			t.Errorf("%#v:\ngot  %s\nwant %s", v, got, want)

@@ -9,6 +9,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // answers are the last answers of the destinations to this process. They are
@@ -90,10 +91,10 @@ func (a *app) ago(t time.Time) string {
 	case d < time.Minute:
 		return "just now"
 	case d < time.Hour:
-		return plural(int(d/time.Minute), "minute") + " ago"
+		return termtext.Plural(int(d/time.Minute), "minute") + " ago"
 	case d < 48*time.Hour:
-		return plural(int(d/time.Hour), "hour") + " ago"
+		return termtext.Plural(int(d/time.Hour), "hour") + " ago"
 	default:
-		return plural(int(d/(24*time.Hour)), "day") + " ago"
+		return termtext.Plural(int(d/(24*time.Hour)), "day") + " ago"
 	}
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,16 +11,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"go.opentelemetry.io/otel"
-	"golang.org/x/term"
-
 	"github.com/go-logr/logr"
-
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel"
+	"golang.org/x/term"
 )
 
 // app is everything a command touches: its words, its streams, the environment
@@ -150,7 +148,7 @@ func message(err error) string {
 	return strings.Replace(text, strings.Join(lines, "\n"), strings.Join(parts, "; "), 1)
 }
 
-func (a *app) hint(text string) { _, _ = fmt.Fprintf(a.stderr, "hint: %s\n", printable(text)) }
+func (a *app) hint(text string) { _, _ = fmt.Fprintf(a.stderr, "hint: %s\n", termtext.Value(text)) }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -192,23 +190,20 @@ this machine and delivered to the destinations you name.
 }
 
 func (a *app) printf(format string, args ...any) {
-	_, _ = io.WriteString(a.stdout, screened(fmt.Sprintf(format, args...)))
+	_, _ = io.WriteString(a.stdout, termtext.Screen(fmt.Sprintf(format, args...)))
 }
 
 func (a *app) warnf(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.stderr, "hookspan: %s\n", printable(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintf(a.stderr, "hookspan: %s\n", termtext.Value(fmt.Sprintf(format, args...)))
 }
 
 // printJSON writes v for another program to read.
 func (a *app) printJSON(v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := rawjson.MarshalIndent(v, "  ")
+	if err != nil {
 		return err
 	}
-	_, err := a.stdout.Write(screenedJSON(b.Bytes()))
+	_, err = a.stdout.Write(termtext.JSON(append(b, '\n')))
 	return err
 }
 

@@ -40,25 +40,3 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("exit code %d and %q, want 130", code, stderr)
 	}
 }
-
-func TestPrintable(t *testing.T) {
-	for _, tt := range []struct{ name, text, want string }{
-		{"plain", "a b é 漢", "a b é 漢"},
-		{"escape", "\x1b[2Jx", "?[2Jx"},
-		{"line ends", "a\r\nb", "a??b"},
-		{"C1 control", "\u009b2J", "?2J"},
-		{"delete", "\x7f", "?"},
-	} {
-		if got := printable(tt.text); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
-func TestPlural(t *testing.T) {
-	for n, want := range map[int]string{0: "0 traces", 1: "1 trace", 2: "2 traces"} {
-		if got := plural(n, "trace"); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}

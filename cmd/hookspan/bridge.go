@@ -21,6 +21,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/bridge"
 	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -69,7 +70,7 @@ func (a *app) bridge(cmd *cobra.Command, f bridgeFlags) error {
 	if cmd.Flags().Changed("dir") && f.dir == "" {
 		return wrongUsage(cmd, "--dir: want a folder")
 	}
-	o := bridge.Options{Version: buildVersion(), Now: a.now, Fault: func(err error) { a.warnf("%s", printable(err.Error())) }}
+	o := bridge.Options{Version: buildVersion(), Now: a.now, Fault: func(err error) { a.warnf("%s", termtext.Value(err.Error())) }}
 	if f.record {
 		a.configProblems()
 		r, err := a.newRecorder()

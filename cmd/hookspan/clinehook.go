@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/bridge"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/hookproc"
 )
 
@@ -129,9 +129,9 @@ func (a *app) passOn(ctx context.Context, f clineHookFlags, event string) {
 // events. A payload that has none of that form goes on as it is.
 func (a *app) claudeForm(body []byte, event string) [][]byte {
 	dir, _ := os.Getwd()
-	call, err := claudeform.FromCline(
+	call, err := translate.FromCline(
 		hook.Raw{Payload: body, Event: event, StoredAt: a.now(), Cwd: dir},
-		claudeform.Context{Home: a.home, GOOS: a.goos})
+		translate.Context{Home: a.home, GOOS: a.goos})
 	if err != nil {
 		a.log.Line(fmt.Sprintf("cline-hook %s: passed on as it came: %v", event, err))
 		return [][]byte{body}

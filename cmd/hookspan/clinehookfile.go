@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // agentHooks names the package that wrote such entries before; npm has it no
@@ -109,7 +110,7 @@ func (a *app) clineHookOrder(f clineHookFlags) error {
 		if !errors.As(err, &bad) {
 			return err
 		}
-		a.warnf("%s", printable(err.Error()))
+		a.warnf("%s", termtext.Value(err.Error()))
 		a.hint("fix the file by hand; nothing was changed")
 		return exitBadFile
 	}
@@ -117,9 +118,9 @@ func (a *app) clineHookOrder(f clineHookFlags) error {
 	if out.HookCount > 0 {
 		state = "enabled"
 	}
-	a.printf("Cline hooks: %s (%s)\n", state, plural(out.HookCount, "hook"))
+	a.printf("Cline hooks: %s (%s)\n", state, termtext.Plural(out.HookCount, "hook"))
 	if out.Foreign > 0 {
-		a.printf("%s of %s in the file: kept as found\n", plural(out.Foreign, "hook"), agentHooks)
+		a.printf("%s of %s in the file: kept as found\n", termtext.Plural(out.Foreign, "hook"), agentHooks)
 	}
 	if out.Backup != "" {
 		a.printf("the file as it was: %s\n", out.Backup)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 func (a *app) configCmd() *cobra.Command {
@@ -55,7 +56,7 @@ code is 1.`,
 					hidden++
 					continue
 				}
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, printable(s.Value), s.Source)
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, termtext.Value(s.Value), s.Source)
 			}
 			if err := w.Flush(); err != nil {
 				return err

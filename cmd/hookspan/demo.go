@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/view"
 )
 
 // demoFiles are the payloads that Cline's own hook code wrote in one scripted
@@ -89,7 +90,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 		return fmt.Errorf("demo: %d traces came out: %w", len(sums), err)
 	}
 	a.printf("$ hookspan list\n")
-	err = store.WriteList(a.stdout, sums, store.ListOptions{Color: a.color(), Width: a.terminal(), Now: a.now()})
+	err = view.List(a.stdout, sums, view.Options{Color: a.color(), Width: a.terminal(), Now: a.now()})
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 		return err
 	}
 	a.printf("\n$ hookspan show %s\n", first.TraceID[:8])
-	if err := t.Tree(a.stdout, store.TreeOptions{Color: a.color(), Width: a.terminal()}); err != nil {
+	if err := view.Tree(a.stdout, t, view.Options{Color: a.color(), Width: a.terminal()}); err != nil {
 		return err
 	}
 	a.printf("\nFor your own tasks: hookspan install cline, hookspan install claude\n")

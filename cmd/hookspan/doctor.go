@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +18,10 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/claude"
+	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -55,9 +57,9 @@ there is a problem.`,
 				}
 			} else {
 				for _, f := range found {
-					a.printf("%-8s %s\n", f.Level, printable(f.Text))
+					a.printf("%-8s %s\n", f.Level, termtext.Value(f.Text))
 					if f.Hint != "" {
-						a.printf("%-8s hint: %s\n", "", printable(f.Hint))
+						a.printf("%-8s hint: %s\n", "", termtext.Value(f.Hint))
 					}
 				}
 			}
@@ -115,7 +117,7 @@ func (a *app) examine(ctx context.Context) []finding {
 // a machine without any is told of.
 func (st *status) programs() []string {
 	var out []string
-	if st == nil || st.report.Anywhere() || !st.claude.Present() {
+	if st == nil || st.report.Present() || !st.claude.Present() {
 		out = append(out, "cline-hook")
 	}
 	if st != nil && st.claude.Present() {
@@ -194,11 +196,11 @@ func recordingHint(why string) string {
 // none, Cline is not used; where Cline has some, a folder of another project, or
 // the user's, needs none.
 func examineCline(st *status) []finding {
-	if !st.report.Anywhere() && st.claude.Present() {
+	if !st.report.Present() && st.claude.Present() {
 		return nil
 	}
 	var out []finding
-	nobody := !st.report.Anywhere()
+	nobody := !st.report.Present()
 	if nobody {
 		out = append(out, finding{"problem", "no agent has hookspan's hooks, so nothing is recorded", "hookspan install cline, or hookspan install claude"})
 	}
@@ -223,10 +225,10 @@ func examineCline(st *status) []finding {
 
 // present reports that the user, or the project that a folder belongs to, has
 // hooks of hookspan's in Cline's folders.
-func (st *status) present(f install.Folder) bool {
+func (st *status) present(f cline.Folder) bool {
 	for _, h := range st.report.Hooks {
 		if h.Folder == f {
-			return st.report.Present(h.Workspace)
+			return st.report.InProject(h.Folder.Project)
 		}
 	}
 	return false
@@ -234,7 +236,7 @@ func (st *status) present(f install.Folder) bool {
 
 // examineClaude looks at the hooks in Claude Code's settings. Settings without
 // any are the user's own business.
-func examineClaude(r *install.ClaudeReport) []finding {
+func examineClaude(r *claude.Report) []finding {
 	var out []finding
 	if !r.Present() {
 		for _, s := range r.Settings {
@@ -268,16 +270,16 @@ func examineClaude(r *install.ClaudeReport) []finding {
 }
 
 // examineSettings tells what is not as it should be in one settings file.
-func examineSettings(s *install.ClaudeSettings) []finding {
+func examineSettings(s *claude.Settings) []finding {
 	hint := "hookspan install claude"
-	if s.Scope != install.ScopeUser {
+	if s.Scope != claude.ScopeUser {
 		hint += " --scope " + string(s.Scope) + " --project " + s.Project
 	}
 	if s.Err != nil {
 		return []finding{{"problem", s.Err.Error(), "Claude Code runs no hooks from a file that it cannot read: fix it, then " + hint}}
 	}
 	var out []finding
-	for _, state := range []install.State{install.StateStale, install.StateMissing, install.StateEdited} {
+	for _, state := range []install.State{install.StateOutdated, install.StateMissing, install.StateEdited} {
 		only := *s
 		only.Hooks = nil
 		for _, h := range s.Hooks {
@@ -303,12 +305,12 @@ func examineSettings(s *install.ClaudeSettings) []finding {
 
 // examineFolder tells what is not as it should be in one folder, all events
 // that are in the same state in one sentence.
-func examineFolder(st *status, f install.Folder) []finding {
+func examineFolder(st *status, f cline.Folder) []finding {
 	var order []string
 	events := map[string][]string{}
 	state := map[string]install.State{}
 	for _, h := range st.Hooks {
-		if filepath.Dir(h.Path) != f.Path || h.State == install.StateOurs {
+		if filepath.Dir(h.Path) != f.Path || h.State == install.StateInstalled {
 			continue
 		}
 		what := string(h.State)
@@ -323,7 +325,7 @@ func examineFolder(st *status, f install.Folder) []finding {
 	}
 	var out []finding
 	for _, what := range order {
-		n := plural(len(events[what]), "hook")
+		n := termtext.Plural(len(events[what]), "hook")
 		if len(events[what]) <= 3 {
 			n = strings.Join(events[what], ", ")
 		}
@@ -413,22 +415,14 @@ func (c *spoolCounts) findings() []finding {
 	var out []finding
 	add := func(n int, what, is, hint string) {
 		if n > 0 {
-			out = append(out, finding{"note", plural(n, what) + " " + is, hint})
+			out = append(out, finding{"note", termtext.Plural(n, what) + " " + is, hint})
 		}
 	}
-	out = append(out, finding{"ok", plural(c.events, "event") + " in the spool", ""})
-	add(c.raw, "event", "of a form that is not JSON", "kept as they came; the last: "+printable(c.rawExample))
-	add(c.undecoded, "event", "of a form this hookspan does not know", "kept as they came; the last: "+printable(c.undecodedExample))
+	out = append(out, finding{"ok", termtext.Plural(c.events, "event") + " in the spool", ""})
+	add(c.raw, "event", "of a form that is not JSON", "kept as they came; the last: "+termtext.Value(c.rawExample))
+	add(c.undecoded, "event", "of a form this hookspan does not know", "kept as they came; the last: "+termtext.Value(c.undecodedExample))
 	add(c.damaged, "damaged place", "in the spool", "the records around are whole; the damaged bytes stay in the log")
 	add(c.newer, "event", "written by a newer hookspan", "kept untouched: upgrade to read them")
 	add(c.cut, "event", "larger than HOOKSPAN_MAX_EVENT_BYTES", "stored with long texts cut")
 	return out
-}
-
-func plural(n int, what string) string {
-	s := strconv.Itoa(n) + " " + what
-	if n != 1 {
-		s += "s"
-	}
-	return s
 }

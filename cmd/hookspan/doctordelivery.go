@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // examineDelivery reports for each destination the last try and its result.
@@ -36,7 +37,7 @@ func (a *app) examineDelivery(st *status) []finding {
 				hint = "the address has changed since: 'hookspan flush' sends them to " + d.Target
 			}
 			out = append(out, finding{
-				"problem", fmt.Sprintf("%s: %s rejected, kept here, the last %s: %s", d.Name, plural(n, "trace"), a.ago(last.At), last.Error), hint,
+				"problem", fmt.Sprintf("%s: %s rejected, kept here, the last %s: %s", d.Name, termtext.Plural(n, "trace"), a.ago(last.At), last.Error), hint,
 			})
 		}
 	}
@@ -47,7 +48,7 @@ func (a *app) examineDelivery(st *status) []finding {
 func (a *app) examineAnswer(d *destination) finding {
 	waits := ""
 	if d.Failing > 0 {
-		waits = "; " + plural(d.Failing, "session") + " wait"
+		waits = "; " + termtext.Plural(d.Failing, "session") + " wait"
 		if d.Failing == 1 {
 			waits += "s"
 		}

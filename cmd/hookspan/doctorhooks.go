@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // shownHookProblems is how many problems of late are shown.
@@ -64,7 +65,7 @@ func (a *app) printOwnHooks(files []ownHooks) {
 			parts[i] += " (not trusted)"
 		}
 	}
-	a.printf("hooks of your own: %s", printable(strings.Join(parts, ", ")))
+	a.printf("hooks of your own: %s", termtext.Value(strings.Join(parts, ", ")))
 	if !a.cfg.Hooks {
 		a.printf("; switched off by HOOKSPAN_HOOKS")
 	}
@@ -134,7 +135,7 @@ func (a *app) examineHooksFile(s clinehooks.Source, all clinehooks.Sources) []fi
 		out = append(out, finding{level, p.String(), ""})
 	}
 	if len(out) == 0 {
-		out = append(out, finding{"ok", plural(len(s.File.Handlers), "hook") + " of your own in " + s.Path, ""})
+		out = append(out, finding{"ok", termtext.Plural(len(s.File.Handlers), "hook") + " of your own in " + s.Path, ""})
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // logDay is how long the doctor mentions a line of the log.
@@ -70,7 +71,7 @@ func (a *app) examineLog(st *status) []finding {
 		out = append(out, finding{"note", fmt.Sprintf("log, %s: %s: %s", times, k.who, strings.TrimSpace(k.last)), ""})
 	}
 	if n := len(kinds) - shownLogLines; n > 0 {
-		out = append(out, finding{"note", fmt.Sprintf("log: %s of lines from the last day in %s", plural(n, "more kind"), a.cfg.LogPath()), ""})
+		out = append(out, finding{"note", fmt.Sprintf("log: %s of lines from the last day in %s", termtext.Plural(n, "more kind"), a.cfg.LogPath()), ""})
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -245,7 +246,7 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 		for _, r := range results {
 			a.printf("%-9s %s\n", r.Destination, summary(r))
 			for _, e := range r.Errors {
-				a.printf("%-9s   %s\n", "", printable(withoutName(e, r.Destination)))
+				a.printf("%-9s   %s\n", "", termtext.Value(withoutName(e, r.Destination)))
 			}
 		}
 		if elsewhere > 0 {
@@ -267,22 +268,22 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 func summary(r deliver.Result) string {
 	var parts []string
 	if r.Busy > 0 {
-		parts = append(parts, plural(r.Busy, "session")+" being delivered by another process (--wait waits for it)")
+		parts = append(parts, termtext.Plural(r.Busy, "session")+" being delivered by another process (--wait waits for it)")
 	}
 	if r.Elsewhere > 0 {
-		parts = append(parts, plural(r.Elsewhere, "session")+" recorded under other environment variables")
+		parts = append(parts, termtext.Plural(r.Elsewhere, "session")+" recorded under other environment variables")
 	}
 	if r.Runs == 0 && r.Waiting == 0 && r.Parked == 0 {
 		return strings.Join(append([]string{"nothing waiting"}, parts...), "; ")
 	}
 	if r.Runs > 0 {
-		parts = append(parts, fmt.Sprintf("%s, %s delivered", plural(r.Runs, "trace"), plural(r.Spans, "span")))
+		parts = append(parts, fmt.Sprintf("%s, %s delivered", termtext.Plural(r.Runs, "trace"), termtext.Plural(r.Spans, "span")))
 	}
 	if r.Waiting > 0 {
-		parts = append(parts, plural(r.Waiting, "trace")+" waiting")
+		parts = append(parts, termtext.Plural(r.Waiting, "trace")+" waiting")
 	}
 	if r.Parked > 0 {
-		parts = append(parts, plural(r.Parked, "trace")+" rejected, kept here")
+		parts = append(parts, termtext.Plural(r.Parked, "trace")+" rejected, kept here")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -13,12 +13,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookfile"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 func (a *app) hooksCmd() *cobra.Command {
@@ -302,26 +305,26 @@ func (a *app) onlyFor(l *listedHooks, tool, dir string) error {
 // callsOf are the events that hooks hear of calls of a tool, by either name.
 func (a *app) callsOf(tool, dir string) ([]hookrun.Event, error) {
 	var calls []hookrun.Event
-	add := func(t clineTool) error {
-		p := testPayload{tool: t.name, input: []byte(t.example), dialect: t.dialect, root: dir, now: a.now()}
-		p.moment, _ = findMoment("PreToolUse")
-		if err := p.choose(); err != nil {
+	add := func(t sample.Tool) error {
+		p := sample.Payload{Tool: t.Name, Input: []byte(t.Example), Dialect: t.Dialect, Root: dir, Now: a.now()}
+		p.Event, _ = sample.FindEvent("PreToolUse")
+		if err := p.Complete(); err != nil {
 			return err
 		}
-		payload, err := p.build()
+		payload, err := p.Encode()
 		if err != nil {
 			return err
 		}
-		call, err := claudeform.FromCline(hook.Raw{Payload: payload, Event: hookName(p.moment), StoredAt: p.now, Cwd: dir},
-			claudeform.Context{Home: a.home, GOOS: a.goos})
+		call, err := translate.FromCline(hook.Raw{Payload: payload, Event: p.Event.HookFile(), StoredAt: p.Now, Cwd: dir},
+			translate.Context{Home: a.home, GOOS: a.goos})
 		if err != nil {
 			return err
 		}
-		calls = append(calls, runEvents(call)...)
+		calls = append(calls, clinehooks.Events(call)...)
 		return nil
 	}
-	for _, t := range clineTools() {
-		if t.name == tool || t.claude == tool {
+	for _, t := range sample.Tools() {
+		if t.Name == tool || t.Claude == tool {
 			if err := add(t); err != nil {
 				return nil, err
 			}
@@ -331,7 +334,7 @@ func (a *app) callsOf(tool, dir string) ([]hookrun.Event, error) {
 		calls = []hookrun.Event{{Name: "PreToolUse", Subjects: []string{tool}, Tool: tool, Input: []byte("{}")}}
 	}
 	if calls == nil {
-		if err := add(clineTool{name: tool, example: "{}"}); err != nil {
+		if err := add(sample.Tool{Name: tool, Example: "{}"}); err != nil {
 			return nil, err
 		}
 	}
@@ -347,20 +350,11 @@ func (a *app) callsOf(tool, dir string) ([]hookrun.Event, error) {
 // knownTool reports a tool's name, Cline's or Claude Code's. What is in an MCP
 // server's form may be one.
 func knownTool(name string) bool {
-	return strings.Contains(name, "__") || slices.ContainsFunc(clineTools(), func(t clineTool) bool { return t.name == name || t.claude == name })
+	return strings.Contains(name, "__") || slices.ContainsFunc(sample.Tools(), func(t sample.Tool) bool { return t.Name == name || t.Claude == name })
 }
 
 func (a *app) hintUnknown(tool string) {
-	a.hint("hookspan knows no tool " + printable(tool) + ", of Cline's or Claude Code's; upper and lower case count")
-}
-
-// runEvents are a call's events as hookrun takes them.
-func runEvents(c *claudeform.Call) []hookrun.Event {
-	out := make([]hookrun.Event, len(c.Events))
-	for i, e := range c.Events {
-		out[i] = hookrun.Event{Name: e.Name, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload}
-	}
-	return out
+	a.hint("hookspan knows no tool " + termtext.Value(tool) + ", of Cline's or Claude Code's; upper and lower case count")
 }
 
 func (a *app) printHooks(l listedHooks, tool string) {
@@ -373,18 +367,18 @@ func (a *app) printHooks(l listedHooks, tool string) {
 		a.printf("none of these runs: HOOKSPAN_HOOKS is false\n")
 	}
 	for _, f := range l.Files {
-		a.printf("%s (%s)\n", printable(f.Path), f.standing())
+		a.printf("%s (%s)\n", termtext.Value(f.Path), f.standing())
 		if f.Error != "" {
-			a.printf("  cannot be read, so none of its hooks runs: %s\n", printable(f.Error))
+			a.printf("  cannot be read, so none of its hooks runs: %s\n", termtext.Value(f.Error))
 			continue
 		}
 		var table bytes.Buffer
 		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 		for _, h := range f.Hooks {
-			_, _ = fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\n", h.Number, printable(h.Event), printable(matcherText(h.Matcher)),
-				printable(h.what), printable(h.notes))
+			_, _ = fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\n", h.Number, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)),
+				termtext.Value(h.what), termtext.Value(h.notes))
 			if h.Why != "" {
-				_, _ = fmt.Fprintf(w, "\t%s\n", printable(h.Why))
+				_, _ = fmt.Fprintf(w, "\t%s\n", termtext.Value(h.Why))
 			}
 		}
 		_ = w.Flush()
@@ -393,7 +387,7 @@ func (a *app) printHooks(l listedHooks, tool string) {
 		}
 		if len(f.Hooks) == 0 {
 			if tool != "" {
-				a.printf("  none that a call of %s starts\n", printable(tool))
+				a.printf("  none that a call of %s starts\n", termtext.Value(tool))
 			} else {
 				a.printf("  no hook that can run\n")
 			}
@@ -403,11 +397,11 @@ func (a *app) printHooks(l listedHooks, tool string) {
 		a.printf("\nwhat will not work\n")
 	}
 	for _, p := range l.Problems {
-		a.printf("  %s\n", printable(p.String()))
+		a.printf("  %s\n", termtext.Value(p.String()))
 	}
 	for _, f := range l.Files {
 		if !f.Trusted && f.Error == "" {
-			a.hint("read what " + printable(f.Path) + " runs, then: hookspan hooks trust " + shellWord(projectOf(f.Path)))
+			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + shellWord(projectOf(f.Path)))
 		}
 	}
 }
@@ -432,13 +426,11 @@ func (f *listedFile) standing() string {
 	return out
 }
 
-// shellWord writes a word so that a POSIX shell reads it as it is.
+// shellWord writes a word so that a shell reads it unchanged.
 func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
+	word, err := syntax.Quote(s, syntax.LangBash)
+	if err != nil {
+		return strconv.Quote(s) // it holds a NUL, which no word of a command can
 	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return word
 }

@@ -4,10 +4,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookcheck"
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookcheck"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 )
 
 // checkHooks lists what in a file with hooks will not work, without secrets.
@@ -15,7 +15,7 @@ import (
 // user's own. others are the other files that apply.
 func (a *app) checkHooks(f *hookfile.File, project string, others clinehooks.Sources) []hookfile.Problem {
 	place := hookcheck.Place{
-		Project: project, Home: a.home, GOOS: a.goos, Path: a.getenv("PATH"), Tools: claudeform.ToolNames(),
+		Project: project, Home: a.home, GOOS: a.goos, Path: a.getenv("PATH"), Tools: translate.ToolNames(),
 	}
 	if sh, err := filepath.EvalSymlinks("/bin/sh"); err == nil {
 		place.Shell = filepath.Base(sh)

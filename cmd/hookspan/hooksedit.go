@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/hookfile"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // maxHookTimeout is the longest time limit that hooks add writes, in seconds.
@@ -89,11 +90,11 @@ func (f *hooksAddFlags) handler(cmd *cobra.Command, args []string) (hookfile.Han
 		return h, wrongUsage(cmd, "--timeout %v: want seconds, more than 0 and at most %d", f.timeout, maxHookTimeout)
 	}
 	h.Timeout = time.Duration(f.timeout * float64(time.Second))
-	if err := hookrun.CheckMatcher(h.Event, h.Matcher); err != nil {
+	if _, err := hookmatch.Compile(h.Event, h.Matcher); err != nil {
 		return h, usageError{fmt.Errorf("--matcher: %w", err), cmd}
 	}
 	if h.If != "" {
-		if err := hookrun.CheckIf(h.If); err != nil {
+		if _, err := hookmatch.ParseRule(h.If); err != nil {
 			return h, usageError{fmt.Errorf("--if: %w", err), cmd}
 		}
 	}
@@ -145,7 +146,7 @@ func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error
 		return fmt.Errorf("hooks file %q: %w: nothing was done to it", path, err)
 	}
 	for _, p := range problems {
-		a.printf("note: %s\n", printable(p.Text))
+		a.printf("note: %s\n", termtext.Value(p.Text))
 	}
 	if _, err := a.saveHooks(file, after, true, f.dryRun); err != nil {
 		return err
@@ -285,7 +286,7 @@ func (a *app) removeFrom(ctx context.Context, path string, project bool, f hooks
 		return nil
 	}
 	for _, h := range removed {
-		a.printf("remove   %s\n", printable(a.clean(hookfile.Describe(h))))
+		a.printf("remove   %s\n", termtext.Value(a.clean(hookfile.Describe(h))))
 	}
 	if changed, err := a.saveHooks(file, after, false, f.dryRun); err != nil || !changed || !guards(removed) {
 		return err

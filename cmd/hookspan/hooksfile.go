@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +10,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/atomicfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -115,31 +115,12 @@ func (f *hooksFile) write(after []byte) error {
 		return fmt.Errorf("hooks file %q: %w", f.path, err)
 	}
 	if f.exists {
-		if err := replaceFile(f.target+hooksBackup, f.data, f.mode); err != nil {
+		if err := atomicfile.Write(f.target+hooksBackup, f.data, atomicfile.Options{Mode: f.mode}); err != nil {
 			return fmt.Errorf("backup of hooks file %q: %w", f.path, err)
 		}
 	}
-	if err := replaceFile(f.target, after, f.mode); err != nil {
+	if err := atomicfile.Write(f.target, after, atomicfile.Options{Mode: f.mode}); err != nil {
 		return fmt.Errorf("hooks file %q: %w", f.path, err)
-	}
-	return nil
-}
-
-// replaceFile writes a file beside another and moves it into its place.
-func replaceFile(path string, data []byte, mode fs.FileMode) error {
-	temp := filepath.Join(filepath.Dir(path), ".hookspan-"+rand.Text()+".tmp")
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	// The umask may have taken bits from the mode.
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp))
 	}
 	return nil
 }

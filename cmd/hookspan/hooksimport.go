@@ -12,8 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 type hooksImportFlags struct {
@@ -124,7 +126,9 @@ func readClaudeSettings(path string) ([]byte, error) {
 // importFile adds the hooks of one settings file to the text of a hooks.json, and
 // says what becomes of them.
 func (a *app) importFile(path, project string, settings, to []byte) (after []byte, added []hookfile.Handler, err error) {
-	file, notes, err := hookfile.Import(settings, path)
+	file, notes, err := hookfile.Import(settings, path, func(h hookfile.Handler) bool {
+		return h.Type == hookfile.TypeCommand && claude.Records(h.Command, h.Args)
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -140,10 +144,10 @@ func (a *app) importFile(path, project string, settings, to []byte) (after []byt
 			continue
 		}
 		added = append(added, h)
-		a.printf("  add      %s\n", printable(a.clean(hookfile.Describe(h))))
+		a.printf("  add      %s\n", termtext.Value(a.clean(hookfile.Describe(h))))
 	}
 	if double > 0 {
-		a.printf("  keep     %s there already\n", plural(double, "hook"))
+		a.printf("  keep     %s there already\n", termtext.Plural(double, "hook"))
 	}
 	if len(file.Handlers) == 0 {
 		a.printf("  no hook that can run on Cline\n")
@@ -154,18 +158,18 @@ func (a *app) importFile(path, project string, settings, to []byte) (after []byt
 		}
 	}
 	for _, n := range notes {
-		a.printf("  note: %s\n", printable(n))
+		a.printf("  note: %s\n", termtext.Value(n))
 	}
 	if from := a.claudeProject(path); project == "" && from != "" {
 		a.printf("  note: the file is that of the project %s, and its hooks will run in all your projects: "+
-			"hookspan hooks import claude --project %s keeps them there\n", printable(from), printable(shellWord(from)))
+			"hookspan hooks import claude --project %s keeps them there\n", termtext.Value(from), termtext.Value(shellWord(from)))
 	}
 	for _, p := range a.checkHooks(file, project, a.hookSources(project)) {
 		where := "line " + strconv.Itoa(p.Line)
 		if p.Column > 0 {
 			where += ", column " + strconv.Itoa(p.Column)
 		}
-		a.printf("  note: %s: %s\n", where, printable(p.Text))
+		a.printf("  note: %s: %s\n", where, termtext.Value(p.Text))
 	}
 	return to, added, nil
 }
@@ -177,13 +181,13 @@ func (a *app) importEnv(path, project string, vars []hookfile.Variable, to []byt
 		return nil, fmt.Errorf("settings %q: %w", path, err)
 	}
 	if len(added) > 0 {
-		a.printf("  add      env: %s\n", printable(strings.Join(added, ", ")))
+		a.printf("  add      env: %s\n", termtext.Value(strings.Join(added, ", ")))
 		if project != "" {
 			a.printf("  note: the project's hooks.json will hold these values: keep it out of version control if one of them is a secret\n")
 		}
 	}
 	if len(kept) > 0 {
-		a.printf("  keep     env: %s, with another value there\n", printable(strings.Join(kept, ", ")))
+		a.printf("  keep     env: %s, with another value there\n", termtext.Value(strings.Join(kept, ", ")))
 	}
 	return to, nil
 }

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/cline"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 const preToolUse = "PreToolUse"
@@ -25,10 +26,10 @@ The CLI 3 has neither fault.`
 // preToolUseHeard reports where hookspan receives calls before they run: from Cline
 // in editors, and from the SDK. anything reports that it has a hook there for any
 // event. The SDK also runs a hook that is switched off in Cline's Hooks tab.
-func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, anything bool) {
+func preToolUseHeard(r *cline.Report, project string) (editors, sdk, anything bool) {
 	for _, h := range r.Hooks {
-		runs := h.State == install.StateOurs || h.State == install.StateStale
-		if !runs && h.State != install.StateOff || h.Workspace != "" && h.Workspace != project {
+		runs := h.State == install.StateInstalled || h.State == install.StateOutdated
+		if !runs && h.State != install.StateOff || h.Folder.Project != "" && h.Folder.Project != project {
 			continue
 		}
 		anything = true
@@ -36,9 +37,9 @@ func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, any
 			continue
 		}
 		switch h.Folder.Role {
-		case install.RoleSDK, install.RoleSDKDocuments:
+		case cline.RoleSDK, cline.RoleSDKDocuments:
 			sdk = true
-		case install.RoleEditors:
+		case cline.RoleEditors:
 			editors = editors || runs
 		default:
 			editors, sdk = editors || runs, true
@@ -49,11 +50,11 @@ func preToolUseHeard(r *install.StatusReport, project string) (editors, sdk, any
 
 // preToolUseForeign reports that another PreToolUse hook file is where Cline in
 // editors reads it.
-func preToolUseForeign(r *install.StatusReport, project string) bool {
-	return slices.ContainsFunc(r.Hooks, func(h install.Installed) bool {
+func preToolUseForeign(r *cline.Report, project string) bool {
+	return slices.ContainsFunc(r.Hooks, func(h cline.Hook) bool {
 		return h.Event == preToolUse && h.State == install.StateForeign &&
-			h.Folder.Role != install.RoleSDK && h.Folder.Role != install.RoleSDKDocuments &&
-			(h.Workspace == "" || h.Workspace == project)
+			h.Folder.Role != cline.RoleSDK && h.Folder.Role != cline.RoleSDKDocuments &&
+			(h.Folder.Project == "" || h.Folder.Project == project)
 	})
 }
 
@@ -116,20 +117,18 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	if err != nil {
 		return err
 	}
-	o := install.Options{Binary: binary, PreToolUse: guard || editors, ForHooks: guard}
-	if project != "" && report.Present(project) && !report.Present("") {
+	o := install.Options{Binary: binary, PreToolUse: guard || editors, ForHooks: guard, PriceShown: guard}
+	if project != "" && report.InProject(project) && !report.InProject("") {
 		// This project alone reports to hookspan, and so it shall stay.
-		o.Workspace = project
+		o.Project = project
 	}
-	plan, err := install.PlanCline(ctx, a.system(), o)
+	plan, err := cline.Installer{}.Plan(ctx, a.system(), o)
 	if err != nil {
 		return err
 	}
 	a.printf("\n")
 	if guard {
 		a.printf("%s\n\n", editorsRisk)
-		// The plan warns of the same.
-		plan.Warnings = slices.DeleteFunc(plan.Warnings, func(w string) bool { return strings.HasPrefix(w, "with a PreToolUse hook") })
 	}
 	a.printf("%s", plan.Text())
 	inWay := slices.ContainsFunc(plan.Foreign(), func(x install.Action) bool { return !guard || x.Event == preToolUse })
@@ -184,7 +183,7 @@ func needsGuard(guards map[string]bool, project string) bool {
 // releaseHookFiles removes the PreToolUse hook files that were installed for the
 // user's hooks and that none of them needs any more, and says so.
 func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
-	projects, err := install.ForHooks(a.system())
+	projects, err := cline.ForHooks(a.system())
 	if err != nil || len(projects) == 0 {
 		return err
 	}
@@ -212,13 +211,13 @@ func (a *app) releaseFrom(ctx context.Context, project string) error {
 	if err != nil {
 		return err
 	}
-	plan, err := install.PlanWithoutHooks(ctx, a.system(), install.Options{Binary: binary, Workspace: project})
+	plan, err := cline.Installer{}.PlanWithoutHooks(ctx, a.system(), install.Options{Binary: binary, Project: project})
 	if err != nil {
 		return err
 	}
 	if !plan.Changed() {
 		for _, x := range slices.Concat(plan.Foreign(), plan.Edited()) {
-			a.printf("\nNo hook of yours runs before tool calls any more, but %s stays: it %s\n", printable(x.Path), printable(x.Reason))
+			a.printf("\nNo hook of yours runs before tool calls any more, but %s stays: it %s\n", termtext.Value(x.Path), termtext.Value(x.Reason))
 		}
 		return nil
 	}

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // showHooks prints everything that a file with hooks starts and sets, so that the
@@ -24,13 +25,13 @@ func (a *app) showHooks(f *hookfile.File, problems []hookfile.Problem) {
 		a.showHook(h)
 	}
 	for _, p := range problems {
-		a.printf("  note: line %d: %s\n", p.Line, printable(p.Text))
+		a.printf("  note: line %d: %s\n", p.Line, termtext.Value(p.Text))
 	}
 }
 
 // showHook prints all members of one hook.
 func (a *app) showHook(h hookfile.Handler) {
-	a.printf("  line %d: %s, matcher %s, type %s\n", h.Line, printable(h.Event), printable(matcherText(h.Matcher)), printable(h.Type))
+	a.printf("  line %d: %s, matcher %s, type %s\n", h.Line, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)), termtext.Value(h.Type))
 	member := func(name, text string) {
 		if text != "" {
 			a.showText("    "+name+strings.Repeat(" ", max(1, 10-len(name))), text)
@@ -67,7 +68,7 @@ func (a *app) showHook(h hookfile.Handler) {
 // showText prints a text after a head, its further lines indented below the first.
 func (a *app) showText(head, text string) {
 	for line := range strings.Lines(a.clean(text)) {
-		a.printf("%s%s\n", head, printable(strings.TrimSuffix(line, "\n")))
+		a.printf("%s%s\n", head, termtext.Value(strings.TrimSuffix(line, "\n")))
 		head = strings.Repeat(" ", len(head))
 	}
 }

@@ -13,10 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 type hooksTestFlags struct {
@@ -61,15 +63,15 @@ The exit code is 0 whatever the hooks decide.`,
 	_ = cmd.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(testEvents(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("tool", cobra.FixedCompletions(testTools(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(
-		[]cobra.Completion{classicDialect, nextDialect, sdkDialect}, cobra.ShellCompDirectiveNoFileComp))
+		[]cobra.Completion{sample.Classic, sample.Next, sample.SDK}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func testEvents() []cobra.Completion {
 	var out []cobra.Completion
-	for _, m := range moments() {
-		if len(out) == 0 || out[len(out)-1] != m.claude {
-			out = append(out, m.claude)
+	for _, m := range sample.Events() {
+		if len(out) == 0 || out[len(out)-1] != m.Claude {
+			out = append(out, m.Claude)
 		}
 	}
 	return out
@@ -77,9 +79,9 @@ func testEvents() []cobra.Completion {
 
 func testTools() []cobra.Completion {
 	var out []cobra.Completion
-	for _, t := range clineTools() {
-		if len(out) == 0 || out[len(out)-1] != t.name {
-			out = append(out, t.name)
+	for _, t := range sample.Tools() {
+		if len(out) == 0 || out[len(out)-1] != t.Name {
+			out = append(out, t.Name)
 		}
 	}
 	return out
@@ -114,47 +116,47 @@ func (a *app) madePayload(cmd *cobra.Command, f hooksTestFlags, dir string) (hoo
 	if f.event == "" {
 		return hook.Raw{}, wrongUsage(cmd, "--event: want one of %s", strings.Join(testEvents(), ", "))
 	}
-	m, err := findMoment(f.event)
+	m, err := sample.FindEvent(f.event)
 	if err != nil {
 		return hook.Raw{}, usageError{fmt.Errorf("--%w", err), cmd}
 	}
-	p := testPayload{moment: m, dialect: f.dialect, tool: f.tool, root: dir, now: a.now(), text: f.prompt}
+	p := sample.Payload{Event: m, Dialect: f.dialect, Tool: f.tool, Root: dir, Now: a.now(), Text: f.prompt}
 	switch {
 	case changed("dialect") && f.dialect == "":
 		return hook.Raw{}, wrongUsage(cmd, "--dialect: want classic, next or sdk")
-	case !m.tools() && (changed("tool") || changed("json")):
-		return hook.Raw{}, wrongUsage(cmd, "--tool and --json: %s belongs to no tool call", m.claude)
-	case m.tools() && changed("prompt"):
-		return hook.Raw{}, wrongUsage(cmd, "--prompt: %s belongs to a tool call: --json has its parameters", m.claude)
-	case changed("result") && (m.sdk == "tool_call" || m.sdk == "prompt_submit"):
-		return hook.Raw{}, wrongUsage(cmd, "--result: there is none yet when %s comes", m.claude)
+	case !m.Tool() && (changed("tool") || changed("json")):
+		return hook.Raw{}, wrongUsage(cmd, "--tool and --json: %s belongs to no tool call", m.Claude)
+	case m.Tool() && changed("prompt"):
+		return hook.Raw{}, wrongUsage(cmd, "--prompt: %s belongs to a tool call: --json has its parameters", m.Claude)
+	case changed("result") && (m.SDK == "tool_call" || m.SDK == "prompt_submit"):
+		return hook.Raw{}, wrongUsage(cmd, "--result: there is none yet when %s comes", m.Claude)
 	case changed("json") && !isObject(f.input):
 		return hook.Raw{}, wrongUsage(cmd, "--json %q: want a JSON object with the tool's parameters, such as '{\"command\":\"ls\"}'", f.input)
 	}
 	if changed("result") {
-		p.text = f.result
+		p.Text = f.result
 	}
-	if m.tools() {
+	if m.Tool() {
 		if changed("json") {
-			p.input = json.RawMessage(f.input)
+			p.Input = json.RawMessage(f.input)
 		}
-		if p.tool == "" && f.dialect != "" && f.dialect != classicDialect {
-			p.tool = "run_commands"
-		} else if p.tool == "" {
-			p.tool = "execute_command"
+		if p.Tool == "" && f.dialect != "" && f.dialect != sample.Classic {
+			p.Tool = "run_commands"
+		} else if p.Tool == "" {
+			p.Tool = "execute_command"
 		}
-		if !changed("result") && m.sdk == "tool_result" {
-			p.text = "a result that hookspan hooks test made up"
+		if !changed("result") && m.SDK == "tool_result" {
+			p.Text = "a result that hookspan hooks test made up"
 		}
 	}
-	if err := p.choose(); err != nil {
+	if err := p.Complete(); err != nil {
 		return hook.Raw{}, usageError{err, cmd}
 	}
-	payload, err := p.build()
+	payload, err := p.Encode()
 	if err != nil {
 		return hook.Raw{}, usageError{err, cmd}
 	}
-	return hook.Raw{Payload: payload, Event: hookName(m), StoredAt: p.now, Cwd: dir, TraceParent: a.cfg.Traceparent}, nil
+	return hook.Raw{Payload: payload, Event: m.HookFile(), StoredAt: p.Now, Cwd: dir, TraceParent: a.cfg.Traceparent}, nil
 }
 
 func isObject(text string) bool {
@@ -211,7 +213,7 @@ func (a *app) recordedPayload(cmd *cobra.Command, f hooksTestFlags, dir string) 
 
 // tryHooks runs the hooks for an event and shows all of it.
 func (a *app) tryHooks(ctx context.Context, raw hook.Raw, dryRun, debug bool) error {
-	call, err := claudeform.FromCline(raw, claudeform.Context{Home: a.home, GOOS: a.goos})
+	call, err := translate.FromCline(raw, translate.Context{Home: a.home, GOOS: a.goos})
 	if err != nil {
 		return hinted{fmt.Errorf("the payload cannot be read: %w", err), "want the JSON object that Cline gives its hooks"}
 	}
@@ -223,7 +225,7 @@ func (a *app) tryHooks(ctx context.Context, raw hook.Raw, dryRun, debug bool) er
 	}
 	sources := clinehooks.Find(a.home, a.getenv("CLINE_DIR"), roots, a.trust())
 	r := &hookrun.Runner{Dir: raw.Cwd, ProjectDir: roots[0], Home: a.home, GOOS: a.goos}
-	p.choice(sources, r.Select(sources.Handlers(), runEvents(call)), call)
+	p.choice(sources, r.Select(sources.Handlers(), clinehooks.Events(call)), call)
 	if dryRun {
 		a.printf("\nno hook was started (--dry-run)\n")
 		return nil
@@ -237,7 +239,7 @@ func (a *app) tryHooks(ctx context.Context, raw hook.Raw, dryRun, debug bool) er
 	if h.Trace = nil; debug {
 		a.printf("\nsteps\n")
 		// The runner tells one at a time.
-		h.Trace = func(format string, args ...any) { p.printf("  %s\n", printable(fmt.Sprintf(format, args...))) }
+		h.Trace = func(format string, args ...any) { p.printf("  %s\n", termtext.Value(fmt.Sprintf(format, args...))) }
 	}
 	out := h.Run(ctx, raw)
 	// Before anything else is printed, since whoever reads it may be gone.

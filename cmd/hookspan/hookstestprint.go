@@ -10,11 +10,13 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookfile"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // What a test shows of long texts, unless --debug asks for all.
@@ -35,19 +37,19 @@ func (p hookPrinter) printf(format string, args ...any) {
 }
 
 // event shows what Cline reports, and what it is for hooks.
-func (p hookPrinter) event(raw hook.Raw, c *claudeform.Call) {
+func (p hookPrinter) event(raw hook.Raw, c *translate.Call) {
 	what := c.Name
 	if c.Tool != "" {
 		what += " of " + c.Tool
 	}
-	p.printf("%s, as %s reports it\n", printable(what), dialectText(c.Dialect))
+	p.printf("%s, as %s reports it\n", termtext.Value(what), dialectText(c.Dialect))
 	if p.debug {
 		p.text("  payload  ", string(raw.Payload))
 	}
 	for i, e := range c.Events {
-		p.printf("  %s", printable(e.Name))
+		p.printf("  %s", termtext.Value(e.Name))
 		if e.Tool != "" {
-			p.printf(" %s %s", printable(e.Tool), p.short(string(e.Input)))
+			p.printf(" %s %s", termtext.Value(e.Tool), p.short(string(e.Input)))
 		}
 		p.printf("\n")
 		if p.debug && p.dryRun {
@@ -61,16 +63,16 @@ func (p hookPrinter) event(raw hook.Raw, c *claudeform.Call) {
 
 func dialectText(d string) string {
 	switch d {
-	case sdkDialect:
+	case sample.SDK:
 		return "Cline's SDK (CLI 3)"
-	case nextDialect:
+	case sample.Next:
 		return "Cline's next core (VS Code 4.1)"
 	}
 	return "Cline's classic core (VS Code to 3.x, JetBrains, CLI 2)"
 }
 
 // choice shows which hooks the event starts, and why.
-func (p hookPrinter) choice(sources clinehooks.Sources, matches []hookrun.Match, c *claudeform.Call) {
+func (p hookPrinter) choice(sources clinehooks.Sources, matches []hookrun.Match, c *translate.Call) {
 	p.printf("\nhooks\n")
 	if len(sources) == 0 {
 		p.printf("  there is no hooks.json\n")
@@ -86,23 +88,23 @@ func (p hookPrinter) choice(sources clinehooks.Sources, matches []hookrun.Match,
 		if m.Matched {
 			verb = "runs"
 		}
-		p.printf("  %-6s %s: %s\n", verb, printable(hookPlace(m.Handler)), printable(hookCommand(m.Handler)))
+		p.printf("  %-6s %s: %s\n", verb, termtext.Value(hookPlace(m.Handler)), termtext.Value(hookCommand(m.Handler)))
 		why := m.Why
 		if several && m.Event < len(c.Events) {
 			e := c.Events[m.Event]
 			why = fmt.Sprintf("event %d, %s %s: %s", m.Event+1, e.Name, e.Tool, why)
 		}
-		p.printf("         %s\n", printable(why))
+		p.printf("         %s\n", termtext.Value(why))
 	}
 	if len(matches) == 0 {
 		p.printf("  none for this event\n")
 	}
 	for _, text := range sources.Problems() {
-		p.printf("  note: %s\n", printable(text))
+		p.printf("  note: %s\n", termtext.Value(text))
 	}
 	for _, s := range sources {
 		if s.File != nil && s.File.Disabled {
-			p.printf("  note: %s: disableAllHooks is set\n", printable(s.Path))
+			p.printf("  note: %s: disableAllHooks is set\n", termtext.Value(s.Path))
 		}
 	}
 }
@@ -117,7 +119,7 @@ func (p hookPrinter) runs(o *clinehooks.Outcome) {
 	p.printf("\nwhat they did\n")
 	for i := range o.Result.Runs {
 		r := &o.Result.Runs[i]
-		p.printf("  %s\n", printable(hookCommand(r.Handler)))
+		p.printf("  %s\n", termtext.Value(hookCommand(r.Handler)))
 		p.printf("    %s\n", p.ended(r))
 		if p.debug && o.Call != nil && r.Event < len(o.Call.Events) {
 			p.text("    stdin    ", string(o.Call.Events[r.Event].Payload))
@@ -145,7 +147,7 @@ func (p hookPrinter) ended(r *hookrun.Run) string {
 	case r.Output.TimedOut:
 		return "stopped at its time limit after " + took + ": the call goes on as if there were no hook"
 	case r.Err != "":
-		return "failed: " + printable(r.Err)
+		return "failed: " + termtext.Value(r.Err)
 	case r.Handler.Type == hookfile.TypeHTTP:
 		return "answered in " + took
 	}
@@ -200,7 +202,7 @@ func verdictLines(v claude.Verdict) []string {
 func (p hookPrinter) answer(o *clinehooks.Outcome) {
 	p.printf("\nanswer to Cline\n")
 	p.text("  ", string(cline.EncodeReply(o.Answer.Reply)))
-	p.printf("  %s\n", printable(clineDoes(o)))
+	p.printf("  %s\n", termtext.Value(clineDoes(o)))
 	for _, s := range o.Answer.Pending {
 		p.text("  kept for the session's next event that can carry it: ", s)
 	}
@@ -211,7 +213,7 @@ func (p hookPrinter) answer(o *clinehooks.Outcome) {
 	}
 	for _, text := range o.Problems {
 		if !said[text] {
-			p.printf("  note: %s\n", printable(text))
+			p.printf("  note: %s\n", termtext.Value(text))
 			said[text] = true
 		}
 	}
@@ -223,7 +225,7 @@ func clineDoes(o *clinehooks.Outcome) string {
 	kind, shows := hook.KindUnknown, "stops the task and shows: "
 	if o.Call != nil {
 		kind = o.Call.Kind
-		if d := o.Call.Dialect; d == nextDialect || d == sdkDialect {
+		if d := o.Call.Dialect; d == sample.Next || d == sample.SDK {
 			shows = "stops the task and does not show the reason, which the trace has: "
 		}
 	}
@@ -266,7 +268,7 @@ func (p hookPrinter) text(head, text string) {
 		head = strings.Repeat(" ", utf8.RuneCountInString(head))
 	}
 	if left > 0 {
-		p.printf("%s(%s more; --debug shows all)\n", head, plural(left, "line"))
+		p.printf("%s(%s more; --debug shows all)\n", head, termtext.Plural(left, "line"))
 	}
 }
 
@@ -278,7 +280,7 @@ func (p hookPrinter) short(s string) string {
 	}
 	s = p.clean(s) // a part of a secret may not look like one
 	if n := utf8.RuneCountInString(s); !p.debug && n > shownRunes {
-		return printable(string([]rune(s)[:shownRunes])) + fmt.Sprintf("... (%d characters)", n)
+		return termtext.Value(string([]rune(s)[:shownRunes])) + fmt.Sprintf("... (%d characters)", n)
 	}
-	return printable(strings.ReplaceAll(s, "\t", "    "))
+	return termtext.Value(strings.ReplaceAll(s, "\t", "    "))
 }

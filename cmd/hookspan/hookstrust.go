@@ -13,8 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/hookspan/hookspan/internal/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 func (a *app) hooksTrustCmd() *cobra.Command {
@@ -130,7 +131,7 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 	if _, err := hookfile.Parse(path, f.data); err != nil {
 		return hinted{err, "nothing was trusted: fix the file first"}
 	}
-	a.printf("%s\n", printable(path))
+	a.printf("%s\n", termtext.Value(path))
 	a.showHooks(f.parsed, a.checkHooks(f.parsed, projectOf(path), a.hookSources("")))
 	if a.trust().Trusted(path, f.data) {
 		a.printf("trusted already\n")
@@ -142,7 +143,7 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 	if err := a.trust().Add(path, f.data); err != nil {
 		return err
 	}
-	a.printf("trusted: %s when you work in %s\n", runsText(f.parsed), printable(projectOf(path)))
+	a.printf("trusted: %s when you work in %s\n", runsText(f.parsed), termtext.Value(projectOf(path)))
 	if !a.cfg.Hooks {
 		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
 	}
@@ -162,7 +163,7 @@ func (a *app) consent(path string, yes bool) error {
 			"read what it runs, then: hookspan hooks trust --yes " + shellWord(projectOf(path)),
 		}
 	}
-	a.printf("Let this run when you work in %s? [y/N] ", printable(projectOf(path)))
+	a.printf("Let this run when you work in %s? [y/N] ", termtext.Value(projectOf(path)))
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the answer: %w", err)
@@ -232,7 +233,7 @@ func (a *app) listTrusted(asJSON bool) error {
 		a.printf("no project's hooks are trusted\n")
 	}
 	for _, f := range out {
-		a.printf("%-8s %s\n", f.Standing, printable(f.Path))
+		a.printf("%-8s %s\n", f.Standing, termtext.Value(f.Path))
 	}
 	return nil
 }

@@ -17,7 +17,10 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/importer"
-	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/transcript"
+	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
+	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 )
 
 // importAgents are the agents whose files can be imported.
@@ -184,49 +187,22 @@ func importOrder(all []deliver.Destination, to []string) []deliver.Destination {
 
 // importSessions lists an agent's sessions, the oldest first.
 func (a *app) importSessions(ctx context.Context, agent string, im *importer.Importer) ([]importer.Session, error) {
-	files := &llmusage.Finder{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}
-	type source struct {
-		dialect string
-		list    func(context.Context) ([]llmusage.SessionFile, error)
-		read    func(context.Context, llmusage.SessionFile) (*hook.Transcript, error)
+	files := &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}
+	reader := clinefiles.Agent
+	im.Host = importer.HostCline
+	if agent == "claude" {
+		reader, im.Host = claudefiles.Agent, importer.HostClaude
 	}
-	byID := func(read func(context.Context, string) (*hook.Transcript, error)) func(context.Context, llmusage.SessionFile) (*hook.Transcript, error) {
-		return func(ctx context.Context, s llmusage.SessionFile) (*hook.Transcript, error) {
-			return read(ctx, s.Session)
+	found, err := files.Sessions(ctx, reader)
+	out := make([]importer.Session, len(found))
+	for i, s := range found {
+		q := transcript.Query{Session: s.ID, Dialect: s.Dialect, Path: s.Path, Full: true}
+		out[i] = importer.Session{
+			ID: s.ID, Dialect: s.Dialect, Path: s.Path, ModTime: s.ModTime, Cwd: s.Cwd,
+			Read: func(ctx context.Context) (*hook.Transcript, error) { return files.Read(ctx, reader, q) },
 		}
 	}
-	var sources []source
-	switch agent {
-	case "claude":
-		im.Host = importer.HostClaude
-		sources = []source{{
-			importer.DialectClaude, files.ClaudeSessions,
-			func(ctx context.Context, s llmusage.SessionFile) (*hook.Transcript, error) {
-				return files.Claude(ctx, llmusage.ClaudeQuery{Session: s.Session, Path: s.Path})
-			},
-		}}
-	default:
-		im.Host = importer.HostCline
-		sources = []source{
-			{importer.DialectClassic, files.ClassicTasks, byID(files.ClassicHistory)},
-			{importer.DialectSDK, files.SDKSessions, byID(files.SDKHistory)},
-		}
-	}
-	var out []importer.Session
-	for _, src := range sources {
-		found, err := src.list(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range found {
-			out = append(out, importer.Session{
-				ID: s.Session, Dialect: src.dialect, Path: s.Path, ModTime: s.ModTime, Cwd: s.Cwd,
-				Read: func(ctx context.Context) (*hook.Transcript, error) { return src.read(ctx, s) },
-			})
-		}
-	}
-	slices.SortStableFunc(out, func(x, y importer.Session) int { return x.ModTime.Compare(y.ModTime) })
-	return out, nil
+	return out, err
 }
 
 // onlySessions are those that were asked for; one that is not there is an error.
@@ -270,11 +246,11 @@ func (a *app) importReport(rep *importer.Report, asJSON bool) error {
 }
 
 func (a *app) importSummary(rep *importer.Report) {
-	a.printf("%-9s %s read\n", "sessions", plural(rep.Sessions, "session"))
+	a.printf("%-9s %s read\n", "sessions", termtext.Plural(rep.Sessions, "session"))
 	what := "nothing to import"
 	if rep.Runs > 0 {
-		what = fmt.Sprintf("%s of %s, %s, %s to %s", plural(rep.Runs, "trace"), plural(rep.NewSessions, "session"),
-			plural(rep.Spans, "span"), rep.First.Local().Format(time.DateOnly), rep.Last.Local().Format(time.DateOnly))
+		what = fmt.Sprintf("%s of %s, %s, %s to %s", termtext.Plural(rep.Runs, "trace"), termtext.Plural(rep.NewSessions, "session"),
+			termtext.Plural(rep.Spans, "span"), rep.First.Local().Format(time.DateOnly), rep.Last.Local().Format(time.DateOnly))
 	}
 	if rep.DryRun && rep.Runs > 0 {
 		what += " (nothing was sent)"
@@ -292,11 +268,11 @@ func (a *app) importSummary(rep *importer.Report) {
 		{rep.Skipped.TooOld, "ended before --since"},
 	} {
 		if s.n > 0 {
-			left = append(left, fmt.Sprintf("%s %s", plural(s.n, "trace"), s.why))
+			left = append(left, fmt.Sprintf("%s %s", termtext.Plural(s.n, "trace"), s.why))
 		}
 	}
 	if n := rep.Skipped.SwitchedOff; n > 0 {
-		left = append(left, plural(n, "session")+" of projects that switched recording off")
+		left = append(left, termtext.Plural(n, "session")+" of projects that switched recording off")
 	}
 	if len(left) > 0 {
 		a.printf("%-9s %s\n", "skipped", strings.Join(left, "; "))
@@ -309,7 +285,7 @@ func (a *app) importSummary(rep *importer.Report) {
 		waiting += d.Waiting
 		a.printf("%-9s %s\n", d.Destination, importSent(d))
 		for _, e := range d.Errors {
-			a.printf("%-9s   %s\n", "", printable(withoutName(e, d.Destination)))
+			a.printf("%-9s   %s\n", "", termtext.Value(withoutName(e, d.Destination)))
 		}
 	}
 	if !rep.KeptUntil.IsZero() {
@@ -317,7 +293,7 @@ func (a *app) importSummary(rep *importer.Report) {
 			rep.KeptUntil.Local().Format(time.DateOnly), days(a.cfg.Retention))
 	}
 	for _, u := range rep.Unreadable {
-		a.warnf("session %s was not imported: %s", printable(filepath.Base(u.Session)), printable(u.Error))
+		a.warnf("session %s was not imported: %s", termtext.Value(filepath.Base(u.Session)), termtext.Value(u.Error))
 	}
 	if waiting > 0 {
 		a.hint("fix the cause, then run the same import again: it sends what is left")
@@ -327,7 +303,7 @@ func (a *app) importSummary(rep *importer.Report) {
 // days is a duration, in days where they are whole.
 func days(d time.Duration) string {
 	if d%(24*time.Hour) == 0 {
-		return plural(int(d/(24*time.Hour)), "day")
+		return termtext.Plural(int(d/(24*time.Hour)), "day")
 	}
 	return d.String()
 }
@@ -335,13 +311,13 @@ func days(d time.Duration) string {
 func importSent(d importer.Delivered) string {
 	var parts []string
 	if d.Runs > 0 || d.Waiting == 0 && d.Refused == 0 {
-		parts = append(parts, fmt.Sprintf("%s, %s sent", plural(d.Runs, "trace"), plural(d.Spans, "span")))
+		parts = append(parts, fmt.Sprintf("%s, %s sent", termtext.Plural(d.Runs, "trace"), termtext.Plural(d.Spans, "span")))
 	}
 	if d.Waiting > 0 {
-		parts = append(parts, plural(d.Waiting, "trace")+" waiting")
+		parts = append(parts, termtext.Plural(d.Waiting, "trace")+" waiting")
 	}
 	if d.Refused > 0 {
-		parts = append(parts, plural(d.Refused, "trace")+" rejected")
+		parts = append(parts, termtext.Plural(d.Refused, "trace")+" rejected")
 	}
 	return strings.Join(parts, "; ")
 }

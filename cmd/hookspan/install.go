@@ -11,6 +11,8 @@ import (
 
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/cline"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // preToolUseRisk is what the user must know before PreToolUse goes where
@@ -25,8 +27,6 @@ you took to approve it, and a call that never returns has no span.`
 func (a *app) system() install.System {
 	return install.System{
 		GOOS: a.goos, Home: a.home, Getenv: a.getenv, StateDir: a.cfg.StateDir,
-		DocumentsDir:  install.DocumentsDir(a.goos),
-		ClaudeVersion: install.ClaudeVersion, ClaudeManagedDir: install.ClaudeManagedDir(a.goos),
 	}
 }
 
@@ -70,21 +70,21 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 		if f.project == "" {
 			return wrongUsage(cmd, "--project: want the project's folder")
 		}
-		if o.Workspace, err = filepath.Abs(f.project); err != nil {
+		if o.Project, err = filepath.Abs(f.project); err != nil {
 			return fmt.Errorf("--project %q: %w", f.project, err)
 		}
-		if err := mustBeFolder(cmd, f.project, o.Workspace); err != nil {
+		if err := mustBeFolder(cmd, f.project, o.Project); err != nil {
 			return err
 		}
 	}
 	needed := false
 	if !cmd.Flags().Changed("pre-tool-use") {
-		if needed, err = a.guardInPlace(cmd.Context(), o.Workspace); err != nil {
+		if needed, err = a.guardInPlace(cmd.Context(), o.Project); err != nil {
 			return err
 		}
 		o.PreToolUse, o.ForHooks = needed, needed
 	}
-	plan, err := install.PlanCline(cmd.Context(), a.system(), o)
+	plan, err := cline.Installer{}.Plan(cmd.Context(), a.system(), o)
 	if err != nil {
 		return err
 	}
@@ -98,14 +98,14 @@ func (a *app) install(cmd *cobra.Command, f installFlags) error {
 	foreign := len(plan.Foreign())
 	if foreign > 0 && !f.chain {
 		a.printf("\n%s of yours in the way: left as found, so these events are not recorded there.\n"+
-			"hookspan install cline --chain runs yours as well and merges both answers.\n", plural(foreign, "hook"))
+			"hookspan install cline --chain runs yours as well and merges both answers.\n", termtext.Plural(foreign, "hook"))
 	}
 	if n := len(plan.Edited()); n > 0 {
 		were, them := "was", "it"
 		if n > 1 {
 			were, them = "were", "them"
 		}
-		a.printf("\n%s of hookspan's %s edited: left as found.\nhookspan install cline --force writes %s anew.\n", plural(n, "hook file"), were, them)
+		a.printf("\n%s of hookspan's %s edited: left as found.\nhookspan install cline --force writes %s anew.\n", termtext.Plural(n, "hook file"), were, them)
 	}
 	if f.dryRun {
 		a.printf("\nnothing was done (--dry-run)\n")
@@ -178,11 +178,11 @@ func (a *app) uninstallCmd() *cobra.Command {
 were, and leave everything else. Traces and settings stay.`,
 		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			plan, err := install.PlanUninstall(cmd.Context(), a.system(), install.UninstallOptions{Force: force})
+			plan, err := cline.Installer{}.PlanUninstall(cmd.Context(), a.system(), install.Options{Force: force})
 			if err != nil {
 				return err
 			}
-			if len(plan.Actions) == 0 {
+			if plan.Empty() {
 				a.printf("no hooks of hookspan's are installed\n")
 				return nil
 			}
@@ -217,24 +217,24 @@ func (a *app) warnOfUnheard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.Anywhere() {
+	if r.Present() {
 		return nil // an edited file stays, and runs them
 	}
 	hint := "hookspan install cline"
 	if trustedGuards(own) {
 		hint += " --pre-tool-use"
 	}
-	a.printf("Your hooks in %s no longer run on Cline.\n", printable(own[0].Path))
+	a.printf("Your hooks in %s no longer run on Cline.\n", termtext.Value(own[0].Path))
 	a.hint(hint + " brings them back")
 	return nil
 }
 
 // hooks looks at the installed hooks.
-func (a *app) hooks(ctx context.Context) (*install.StatusReport, error) {
+func (a *app) hooks(ctx context.Context) (*cline.Report, error) {
 	binary, err := a.hookBinary("")
 	var h hinted
 	if err != nil && !errors.As(err, &h) {
 		return nil, err
 	}
-	return install.Status(ctx, a.system(), install.Options{Binary: binary})
+	return cline.Installer{}.Status(ctx, a.system(), install.Options{Binary: binary})
 }

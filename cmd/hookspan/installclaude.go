@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/claude"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // claudeFlags are the flags of install claude and uninstall claude.
@@ -25,24 +27,24 @@ func (f *claudeFlags) register(c *cobra.Command, scope, project string) {
 	c.Flags().StringVar(&f.project, "project", "", project)
 	_ = c.MarkFlagDirname("project")
 	_ = c.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(
-		[]cobra.Completion{string(install.ScopeUser), string(install.ScopeProject), string(install.ScopeLocal)},
+		[]cobra.Completion{claude.ScopeUser, claude.ScopeProject, claude.ScopeLocal},
 		cobra.ShellCompDirectiveNoFileComp))
 }
 
 // options checks the flags against one another before anything is touched.
-func (f *claudeFlags) options(cmd *cobra.Command) (install.ClaudeOptions, error) {
-	o := install.ClaudeOptions{Scope: install.Scope(f.scope), Force: f.force}
+func (f *claudeFlags) options(cmd *cobra.Command) (install.Options, error) {
+	o := install.Options{Scope: f.scope, Force: f.force}
 	named := cmd.Flags().Changed("project")
 	switch o.Scope {
 	case "":
 		if cmd.Flags().Changed("scope") {
 			return o, wrongUsage(cmd, "--scope: found nothing, want user, project or local")
 		}
-	case install.ScopeUser:
+	case claude.ScopeUser:
 		if named {
 			return o, wrongUsage(cmd, "--project: the user's settings belong to no project: --scope project or --scope local goes with it")
 		}
-	case install.ScopeProject, install.ScopeLocal:
+	case claude.ScopeProject, claude.ScopeLocal:
 	default:
 		return o, wrongUsage(cmd, "--scope %q: want user, project or local", f.scope)
 	}
@@ -89,18 +91,18 @@ func (a *app) installClaude(cmd *cobra.Command, f claudeFlags) error {
 		return err
 	}
 	if o.Scope == "" {
-		o.Scope = install.ScopeUser
+		o.Scope = claude.ScopeUser
 		if cmd.Flags().Changed("project") {
-			o.Scope = install.ScopeProject
+			o.Scope = claude.ScopeProject
 		}
 	}
-	if o.Scope == install.ScopeUser {
+	if o.Scope == claude.ScopeUser {
 		o.Project = ""
 	}
 	if o.Binary, err = a.hookProgram("claude-hook", f.binary); err != nil {
 		return err
 	}
-	plan, err := install.PlanClaude(cmd.Context(), a.system(), o)
+	plan, err := claude.Installer{}.Plan(cmd.Context(), a.system(), o)
 	if err != nil {
 		return err
 	}
@@ -109,13 +111,13 @@ func (a *app) installClaude(cmd *cobra.Command, f claudeFlags) error {
 		a.printDiff(plan.Diff())
 	}
 	if n := len(plan.Edited()); n > 0 {
-		a.printf("\n%s of hookspan's edited since: left as found. --force writes them anew.\n", plural(n, "hook"))
+		a.printf("\n%s of hookspan's edited since: left as found. --force writes them anew.\n", termtext.Plural(n, "hook"))
 	}
 	if f.dryRun {
 		a.printf("\nnothing was done (--dry-run)\n")
 		return nil
 	}
-	if err := install.ApplyClaude(plan); err != nil {
+	if err := install.Apply(plan); err != nil {
 		return err
 	}
 	if !plan.Changed() {
@@ -152,12 +154,12 @@ everything else. --scope and --project limit it. Traces and settings stay.`,
 	return c
 }
 
-func (a *app) uninstallClaude(ctx context.Context, o install.ClaudeOptions, dryRun bool) error {
-	plan, err := install.PlanClaudeUninstall(ctx, a.system(), o)
+func (a *app) uninstallClaude(ctx context.Context, o install.Options, dryRun bool) error {
+	plan, err := claude.Installer{}.PlanUninstall(ctx, a.system(), o)
 	if err != nil {
 		return err
 	}
-	if len(plan.Settings) == 0 {
+	if plan.Empty() {
 		a.printf("no hooks of hookspan's are installed\n")
 		return nil
 	}
@@ -167,7 +169,7 @@ func (a *app) uninstallClaude(ctx context.Context, o install.ClaudeOptions, dryR
 		a.printf("\nnothing was done (--dry-run)\n")
 		return nil
 	}
-	if err := install.ApplyClaude(plan); err != nil {
+	if err := install.Apply(plan); err != nil {
 		return err
 	}
 	if plan.Changed() {
@@ -185,7 +187,7 @@ func (a *app) printDiff(text string) {
 	color := a.color()
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		shown := strings.ReplaceAll(printable(strings.ReplaceAll(line, "\t", "\uE000")), "\uE000", "\t")
+		shown := termtext.Screen(line)
 		code := ""
 		switch {
 		case !color || strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++"):
@@ -206,7 +208,7 @@ func (a *app) printDiff(text string) {
 }
 
 // claudeHooks looks at the hooks in Claude Code's settings.
-func (a *app) claudeHooks(ctx context.Context) (*install.ClaudeReport, error) {
+func (a *app) claudeHooks(ctx context.Context) (*claude.Report, error) {
 	binary, err := a.hookProgram("claude-hook", "")
 	var h hinted
 	if err != nil && !errors.As(err, &h) {
@@ -217,5 +219,5 @@ func (a *app) claudeHooks(ctx context.Context) (*install.ClaudeReport, error) {
 	if info, err := os.Stat(project); err != nil || !info.IsDir() {
 		project = ""
 	}
-	return install.ClaudeStatus(ctx, a.system(), install.ClaudeOptions{Binary: binary, Project: project})
+	return claude.Installer{}.Status(ctx, a.system(), install.Options{Binary: binary, Project: project})
 }

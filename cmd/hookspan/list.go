@@ -13,6 +13,8 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/view"
 )
 
 func (a *app) listCmd() *cobra.Command {
@@ -64,7 +66,7 @@ many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
 					a.hint(noTraces)
 					return nil
 				}
-				return store.WriteList(a.stdout, sums, store.ListOptions{
+				return view.List(a.stdout, sums, view.Options{
 					Color: a.color(), Width: a.terminal(), Now: a.now(),
 				})
 			})
@@ -87,7 +89,7 @@ func (a *app) leftOut(ctx context.Context, s *store.Store, f store.Filter, shown
 	}
 	n, err := s.Count(ctx, f)
 	if err == nil && n > shown {
-		a.hint(fmt.Sprintf("%d of %s; --all lists every one", shown, plural(n, "trace")))
+		a.hint(fmt.Sprintf("%d of %s; --all lists every one", shown, termtext.Plural(n, "trace")))
 	}
 	return err
 }
@@ -114,7 +116,7 @@ digits or more, as hookspan list prints it.`,
 				if asJSON {
 					return a.printJSON(t)
 				}
-				return t.Tree(a.stdout, store.TreeOptions{
+				return view.Tree(a.stdout, t, view.Options{
 					Color: a.color(), Width: a.terminal(), Verbose: verbose, ASCII: ascii,
 				})
 			})
@@ -141,7 +143,7 @@ func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err er
 	case errors.As(err, &several):
 		a.warnf("several traces begin with %q:", id)
 		for _, c := range several.Candidates {
-			_, _ = fmt.Fprintf(a.stderr, "  %s  %s\n", printable(c.TraceID), printable(c.Title))
+			_, _ = fmt.Fprintf(a.stderr, "  %s  %s\n", termtext.Value(c.TraceID), termtext.Value(c.Title))
 		}
 		if several.More {
 			_, _ = fmt.Fprintf(a.stderr, "  and others\n")

@@ -26,11 +26,13 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/llmusage"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/sessionstubs"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/transcript"
+	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
+	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -82,7 +84,7 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.Spans, nil
+		return t.Stubs(), nil
 	}
 	for _, name := range a.destinations() {
 		if len(only) > 0 && !slices.Contains(only, name) {
@@ -302,45 +304,45 @@ func (a *app) mapping(clean *redact.Redactor) otelmap.Options {
 }
 
 func (a *app) sources() map[string]deliver.Source {
-	files := &llmusage.Finder{Home: a.home, Getenv: a.getenv, GOOS: a.goos}
+	files := &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos}
 	return map[string]deliver.Source{
-		claude.Host: {
-			Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(stored(r)) },
-			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
-				return known(files.Claude(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript, Since: f.Since, Until: f.Until}))
-			},
-			Origin: func(ctx context.Context, session string, f deliver.Facts) (string, string, error) {
-				origin, turn, err := files.ClaudeOrigin(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript})
-				if errors.Is(err, llmusage.ErrNotFound) {
-					err = nil
-				}
-				return origin, turn, err
-			},
-		},
-		cline.Host: {
-			Decode: func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(stored(r)) },
-			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
-				read := files.Classic
-				switch f.Dialect {
-				case "sdk":
-					read = files.SDK
-				case "next":
-					read = func(ctx context.Context, id string) (*hook.Transcript, error) { return files.Next(ctx, id, f.Cwd) }
-				}
-				return known(read(ctx, session))
-			},
-			End: func(ctx context.Context, session string, f deliver.Facts) (hook.Kind, time.Time, error) {
-				if f.Dialect != "sdk" {
-					return hook.KindUnknown, time.Time{}, nil
-				}
-				kind, at, err := files.SDKEnd(ctx, session)
-				if errors.Is(err, llmusage.ErrNotFound) {
-					err = nil // another program's session, or one kept elsewhere
-				}
-				return kind, at, err
-			},
+		claude.Host: source(files, claudefiles.Agent, claude.Decode),
+		cline.Host:  source(files, clinefiles.Agent, cline.Decode),
+	}
+}
+
+// source reads one agent's events and files. Files that are elsewhere, or not
+// kept at all, are no error.
+func source(files *transcript.Files, a transcript.Agent, decode func(hook.Raw) ([]hook.Event, error)) deliver.Source {
+	query := func(session string, f deliver.Facts) transcript.Query {
+		return transcript.Query{Session: session, Dialect: f.Dialect, Path: f.Transcript, Cwd: f.Cwd, Since: f.Since, Until: f.Until}
+	}
+	found := func(err error) error {
+		if errors.Is(err, transcript.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+	src := deliver.Source{
+		Decode: func(r *spool.Record) ([]hook.Event, error) { return decode(stored(r)) },
+		Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
+			t, err := files.Read(ctx, a, query(session, f))
+			return t, found(err)
 		},
 	}
+	if a.Origin != nil {
+		src.Origin = func(ctx context.Context, session string, f deliver.Facts) (string, string, error) {
+			origin, turn, err := files.Origin(ctx, a, query(session, f))
+			return origin, turn, found(err)
+		}
+	}
+	if a.End != nil {
+		src.End = func(ctx context.Context, session string, f deliver.Facts) (hook.Kind, time.Time, error) {
+			kind, at, err := files.End(ctx, a, query(session, f))
+			return kind, at, found(err)
+		}
+	}
+	return src
 }
 
 // stored is what the decoders need of a record.
@@ -349,15 +351,6 @@ func stored(r *spool.Record) hook.Raw {
 		Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset,
 		Cwd: r.Cwd, TraceParent: r.TraceParent,
 	}
-}
-
-// known is what a reader found; files that are kept elsewhere, or not at all, are
-// nothing to mend.
-func known(tr *hook.Transcript, err error) (*hook.Transcript, error) {
-	if errors.Is(err, llmusage.ErrNotFound) {
-		return tr, nil
-	}
-	return tr, err
 }
 
 // keyringService is the name under which the system's keyring keeps secrets.

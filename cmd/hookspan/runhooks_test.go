@@ -127,7 +127,7 @@ func (m *machine) delivered() (names map[string]string, hooks map[string]int) {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		for _, s := range tr.Spans {
+		for _, s := range tr.Stubs() {
 			id := otelmap.Traceparent(s.SpanContext)
 			names[id] = s.Name
 			for _, e := range s.Events {

@@ -68,7 +68,7 @@ func setup(e *testscript.Env, source string) error {
 		"STATE":    filepath.Join(home, ".local", "state", "hookspan"),
 		"SETTINGS": filepath.Join(home, ".config", "hookspan", "hookspan.env"),
 		"SESSIONS": filepath.Join(source, "..", "..", "hook", "cline", "testdata"),
-		"FILES":    filepath.Join(source, "..", "..", "internal", "llmusage", "testdata"),
+		"FILES":    filepath.Join(source, "..", "..", "internal", "transcript", "testdata"),
 		// Nobody answers there.
 		"DBUS_SESSION_BUS_ADDRESS": "unix:path=" + filepath.Join(e.WorkDir, "no-bus"),
 	} {

@@ -17,7 +17,10 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/claude"
+	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -39,18 +42,18 @@ type status struct {
 	OwnHooks []ownHooks `json:"own_hooks,omitempty"`
 	StateDir string     `json:"state_dir"`
 	EnvFile  string     `json:"env_file"`
-	report   *install.StatusReport
-	claude   *install.ClaudeReport
+	report   *cline.Report
+	claude   *claude.Report
 }
 
 // claudeFile is how the events stand in one settings file of Claude Code.
 type claudeFile struct {
-	Scope   install.Scope `json:"scope"`
-	Path    string        `json:"path"`
-	Ours    int           `json:"ours"`
-	Stale   int           `json:"stale"`
-	Edited  int           `json:"edited"`
-	Missing int           `json:"missing"`
+	Scope     string `json:"scope"`
+	Path      string `json:"path"`
+	Installed int    `json:"installed"`
+	Outdated  int    `json:"outdated"`
+	Edited    int    `json:"edited"`
+	Missing   int    `json:"missing"`
 	// Error says why the file cannot be read as settings.
 	Error string `json:"error,omitempty"`
 }
@@ -144,12 +147,12 @@ func (a *app) status(ctx context.Context) (*status, error) {
 	if st.claude, err = a.claudeHooks(ctx); err != nil {
 		return nil, err
 	}
-	st.HooksHealthy = (r.Anywhere() || st.claude.Present()) &&
-		(!r.Anywhere() || r.Healthy()) && (!st.claude.Present() || st.claude.Healthy())
+	st.HooksHealthy = (r.Present() || st.claude.Present()) &&
+		(!r.Present() || r.Healthy()) && (!st.claude.Present() || st.claude.Healthy())
 	for i := range st.claude.Settings {
 		s := &st.claude.Settings[i]
 		f := claudeFile{
-			Scope: s.Scope, Path: s.Path, Ours: s.Count(install.StateOurs), Stale: s.Count(install.StateStale),
+			Scope: s.Scope, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
 			Edited: s.Count(install.StateEdited), Missing: s.Count(install.StateMissing),
 		}
 		if s.Err != nil {
@@ -158,7 +161,7 @@ func (a *app) status(ctx context.Context) (*status, error) {
 		st.Claude = append(st.Claude, f)
 	}
 	for _, h := range r.Hooks {
-		if h.State != install.StateMissing || h.Wanted && r.Anywhere() {
+		if h.State != install.StateMissing || h.Wanted && r.Present() {
 			st.Hooks = append(st.Hooks, hookFile{h.Event, h.Path, h.State, h.Reason, h.Chained})
 		}
 	}
@@ -280,12 +283,12 @@ func (a *app) printStatus(st *status) {
 		a.printf("events       none yet\n")
 	} else {
 		a.printf("events       last %s; %s, %s in the spool\n", st.LastEvent.Local().Format("2006-01-02 15:04:05"),
-			plural(st.Sessions, "session"), bytesText(st.SpoolBytes))
+			termtext.Plural(st.Sessions, "session"), bytesText(st.SpoolBytes))
 	}
 	a.printf("state        %s\nenv file     %s\n\n", st.StateDir, st.EnvFile)
 	a.printOwnHooks(st.OwnHooks)
 	switch {
-	case st.report.Anywhere():
+	case st.report.Present():
 		a.printf("%s\n", st.report.Text())
 	case !st.claude.Present():
 		a.printf("no agent has hookspan's hooks: hookspan install cline, or hookspan install claude\n\n")
@@ -303,7 +306,7 @@ func (a *app) printStatus(st *status) {
 
 func (a *app) printDestination(d *destination) {
 	line := func(name, format string, args ...any) {
-		a.printf("%-12s %s\n", name, printable(fmt.Sprintf(format, args...)))
+		a.printf("%-12s %s\n", name, termtext.Value(fmt.Sprintf(format, args...)))
 	}
 	if why := cmp.Or(d.Off, d.Fault); why != "" {
 		line(d.Name, "off: %s", why)
@@ -330,7 +333,7 @@ func (a *app) standing(d *destination) string {
 		return "no traces yet"
 	case d.Stored != nil:
 		return fmt.Sprintf("%s, %s on this machine, imported ones included; the newest began %s",
-			plural(int(d.Stored.Traces), "trace"), plural(int(d.Stored.Spans), "span"), a.ago(d.Stored.Newest))
+			termtext.Plural(d.Stored.Traces, "trace"), termtext.Plural(d.Stored.Spans, "span"), a.ago(d.Stored.Newest))
 	case d.Error != "":
 		return fmt.Sprintf("failing: tried %s: %s", a.ago(d.Tried), d.said())
 	case !d.Tried.IsZero():
@@ -364,16 +367,16 @@ func withoutName(text, name string) string {
 func (d *destination) counts() []string {
 	var out []string
 	if d.Runs > 0 && d.Stored == nil {
-		out = append(out, fmt.Sprintf("%s, %s of the sessions in the spool delivered", plural(int(d.Runs), "trace"), plural(int(d.Spans), "span")))
+		out = append(out, fmt.Sprintf("%s, %s of the sessions in the spool delivered", termtext.Plural(d.Runs, "trace"), termtext.Plural(d.Spans, "span")))
 	}
 	if d.Behind > 0 {
-		out = append(out, plural(d.Behind, "session")+" under way or waiting")
+		out = append(out, termtext.Plural(d.Behind, "session")+" under way or waiting")
 	}
 	if d.Rejected > 0 {
-		out = append(out, plural(int(d.Rejected), "span")+" rejected")
+		out = append(out, termtext.Plural(int(d.Rejected), "span")+" rejected")
 	}
 	if n := len(d.Parked); n > 0 {
-		out = append(out, plural(n, "trace")+" rejected, kept here")
+		out = append(out, termtext.Plural(n, "trace")+" rejected, kept here")
 	}
 	return out
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -60,7 +61,7 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 		return noDestination()
 	}
 	if !asJSON {
-		a.printf("test trace %s, %s\n", id, plural(len(spans), "span"))
+		a.printf("test trace %s, %s\n", id, termtext.Plural(len(spans), "span"))
 	}
 	trials := []trial{}
 	// A destination that a wrong setting keeps from being set up is not tried.
@@ -82,7 +83,7 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 			if !t.OK {
 				mark = "FAILED"
 			}
-			a.printf("%-9s %-6s %s: %s (%.0f ms)\n", t.Destination, mark, t.Target, printable(t.Answer), t.Seconds*1000)
+			a.printf("%-9s %-6s %s: %s (%.0f ms)\n", t.Destination, mark, t.Target, termtext.Value(t.Answer), t.Seconds*1000)
 		}
 	}
 	if asJSON {
@@ -149,8 +150,8 @@ func (a *app) tryInfinium(ctx context.Context, c *infinium.Client, spans tracete
 // interruption, so that no list shows it as a task.
 func (t *trial) readBack(ctx context.Context, s *store.Store, id string, spans int) {
 	got, err := s.Trace(ctx, id)
-	if err == nil && len(got.Spans) != spans {
-		err = fmt.Errorf("%d of %d spans can be read back", len(got.Spans), spans)
+	if err == nil && got.Spans != spans {
+		err = fmt.Errorf("%d of %d spans can be read back", got.Spans, spans)
 	}
 	if err = errors.Join(err, s.Remove(context.WithoutCancel(ctx), id)); err != nil {
 		t.OK, t.Answer = false, message(err)
@@ -206,7 +207,7 @@ func (a *app) printPayload(ctx context.Context, name string, spans tracetest.Spa
 	if asJSON {
 		to = a.stderr // the answers alone are for the other program
 	}
-	_, err = fmt.Fprintf(to, "--- payload for %s\n%s\n", name, screenedJSON(out.Bytes()))
+	_, err = fmt.Fprintf(to, "--- payload for %s\n%s\n", name, termtext.JSON(out.Bytes()))
 	return err
 }
 

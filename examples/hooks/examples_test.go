@@ -19,8 +19,9 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/hookfile"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 )
 
 // parse reads one of the files with hooks, in which nothing may be wrong.
@@ -34,7 +35,7 @@ func parse(t *testing.T, name string) *hookfile.File {
 		t.Errorf("%s:%d:%d: %s", name, p.Line, p.Column, p.Text)
 	}
 	for _, h := range f.Handlers {
-		if err := hookrun.CheckMatcher(h.Event, h.Matcher); err != nil {
+		if _, err := hookmatch.Compile(h.Event, h.Matcher); err != nil {
 			t.Errorf("%s:%d: %v", name, h.Line, err)
 		}
 	}

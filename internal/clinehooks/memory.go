@@ -1,7 +1,6 @@
 package clinehooks
 
 import (
-	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -39,7 +38,10 @@ func (m memory) transcript() string { return filepath.Join(m.dir, "transcript.js
 // envFile is what hooks get as CLAUDE_ENV_FILE.
 func (m memory) envFile() string { return filepath.Join(m.dir, "env") }
 
-func (m memory) open() error { return os.MkdirAll(filepath.Join(m.dir, "pending"), 0o700) }
+// pending is the folder of the texts for the model that wait for an event.
+func (m memory) pending() string { return filepath.Join(m.dir, "pending") }
+
+func (m memory) open() error { return os.MkdirAll(m.pending(), 0o700) }
 
 // first reports whether the name was not marked yet, and marks it. Where that
 // cannot be found out it is the first: a hook that runs twice does less harm than
@@ -123,12 +125,7 @@ func (m memory) keep(texts []string) error {
 	var errs []error
 	for i, text := range texts {
 		name := fmt.Sprintf("%020d-%03d-%s", m.now().UnixNano(), i, rand.Text()[:6])
-		temp := filepath.Join(m.dir, ".pending-"+name)
-		err := os.WriteFile(temp, []byte(text), 0o600)
-		if err == nil {
-			err = os.Rename(temp, filepath.Join(m.dir, "pending", name))
-		}
-		errs = append(errs, err)
+		errs = append(errs, replace(filepath.Join(m.pending(), name), []byte(text)))
 	}
 	return errors.Join(errs...)
 }
@@ -136,15 +133,17 @@ func (m memory) keep(texts []string) error {
 // take returns the texts that were put aside, oldest first, and forgets them. Of
 // several processes each text goes to one.
 func (m memory) take() []string {
-	dir := filepath.Join(m.dir, "pending")
-	entries, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(m.pending())
 	if err != nil {
 		return nil
 	}
 	var out []string
 	size := 0
 	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
+		if strings.HasPrefix(e.Name(), ".") {
+			continue // it is being written
+		}
+		path := filepath.Join(m.pending(), e.Name())
 		text, err := regular.Read(path, regular.Options{Max: maxHooksFile, NoLink: true})
 		if err != nil || len(out) > 0 && size+len(text) > maxPending || os.Remove(path) != nil {
 			continue
@@ -201,7 +200,7 @@ func newest(dir string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && cmp.Compare(info.ModTime().UnixNano(), last.UnixNano()) > 0 {
+		if info, err := e.Info(); err == nil && info.ModTime().After(last) {
 			last = info.ModTime()
 		}
 	}

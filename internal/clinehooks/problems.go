@@ -2,13 +2,13 @@ package clinehooks
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -62,28 +62,23 @@ func (p Problems) Note(now time.Time, texts ...string) []string {
 	var fresh []string
 	for _, text := range texts {
 		n := Noted{First: now, Last: now, Told: now, Count: 1, Text: text}
-		rest := list[:0:0]
-		for _, old := range list {
-			if old.Text != text {
-				rest = append(rest, old)
-				continue
+		if i := slices.IndexFunc(list, func(old Noted) bool { return old.Text == text }); i >= 0 {
+			n.First, n.Count = list[i].First, list[i].Count+1
+			if now.Sub(list[i].Told) < repeatAfter {
+				n.Told = list[i].Told
 			}
-			n.First, n.Count = old.First, old.Count+1
-			if now.Sub(old.Told) < repeatAfter {
-				n.Told = old.Told
-			}
+			list = slices.Delete(list, i, i+1)
 		}
 		if n.Told.Equal(now) {
 			fresh = append(fresh, text)
 		}
-		list = append(rest, n)
+		list = append(list, n)
 	}
 	p.write(list[max(0, len(list)-maxProblems):])
 	return fresh
 }
 
-// write replaces the file; failing at it loses a note to the user and nothing
-// else.
+// write replaces the file. A failure loses a note and nothing else.
 func (p Problems) write(list []Noted) {
 	var b bytes.Buffer
 	for _, n := range list {
@@ -96,19 +91,10 @@ func (p Problems) write(list []Noted) {
 	_ = replace(p.Path, b.Bytes())
 }
 
-// replace writes a file in one instant.
+// replace replaces a file that can be lost.
 func replace(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	temp := filepath.Join(dir, ".temp-"+rand.Text())
-	err := os.WriteFile(temp, data, 0o600)
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return nil
+	return atomicfile.Write(path, data, atomicfile.Options{Sync: atomicfile.SyncNone})
 }

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claudeform"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/hookfile"
-	"github.com/hookspan/hookspan/internal/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -39,7 +39,7 @@ type Settings struct {
 	OnError hookrun.OnError
 	// StrictExit makes every exit code other than 0 block.
 	StrictExit bool
-	// SoftDeny and AskDenies are as in claudeform.Options.
+	// SoftDeny and AskDenies are as in translate.Options.
 	SoftDeny, AskDenies bool
 }
 
@@ -69,14 +69,14 @@ type Hooks struct {
 // Outcome is what became of one event.
 type Outcome struct {
 	// Call is the event in Claude's form; nil where nothing was asked.
-	Call *claudeform.Call
+	Call *translate.Call
 	// Sources are the files that counted.
 	Sources Sources
 	// Repeated reports that this is a copy of an event that the hooks run, or
 	// ran, for already.
 	Repeated bool
 	Result   hookrun.Result
-	Answer   claudeform.Answer
+	Answer   translate.Answer
 	// Problems are what went wrong or cannot be had, one line each.
 	Problems []string
 
@@ -106,16 +106,16 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 		out.Repeated = true
 		return out
 	}
-	c := claudeform.Context{Home: h.Home, GOOS: h.GOOS}
+	c := translate.Context{Home: h.Home, GOOS: h.GOOS}
 	if h.Dir != "" {
 		c.TranscriptPath = m.transcript()
 		c.Seen = ev.Kind == hook.KindRunStart && ev.ParentAgent == "" && m.seen()
 	}
-	call := claudeform.FromDecoded(&ev, raw, c)
+	call := translate.FromDecoded(&ev, raw, c)
 	out.Call = call
 	if h.Dir != "" {
 		if ev.ParentAgent == "" && !m.goesOn(ev.Kind) {
-			call.Events = slices.DeleteFunc(call.Events, func(e claudeform.Event) bool { return e.Name == sessionEnd })
+			call.Events = slices.DeleteFunc(call.Events, func(e translate.Event) bool { return e.Name == sessionEnd })
 		}
 		if err := m.write(call.Rows()); err != nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("transcript for hooks: %v", err))
@@ -133,10 +133,7 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 
 // ask runs the handlers and reads their verdicts.
 func (h *Hooks) ask(ctx context.Context, out *Outcome, m memory, raw hook.Raw, roots []string, started time.Time) {
-	events := make([]hookrun.Event, 0, len(out.Call.Events))
-	for _, e := range out.Call.Events {
-		events = append(events, hookrun.Event{Name: e.Name, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload})
-	}
+	events := Events(out.Call)
 	handlers := out.Sources.Handlers()
 	if len(events) > 0 && len(handlers) > 0 {
 		r := h.runner(out.Call, m, raw, roots, started)
@@ -146,7 +143,7 @@ func (h *Hooks) ask(ctx context.Context, out *Outcome, m memory, raw hook.Raw, r
 		}
 		out.Result = r.Run(ctx, handlers, events)
 		out.Problems = append(out.Problems, complaints(out.Result)...)
-		out.Answer = out.Call.Answer(out.Result.Verdicts, claudeform.Options{
+		out.Answer = out.Call.Answer(out.Result.Verdicts, translate.Options{
 			SoftDeny: h.Settings.SoftDeny, AskDenies: h.Settings.AskDenies,
 		})
 		out.Problems = append(out.Problems, out.Answer.Notes...)
@@ -167,7 +164,16 @@ func (h *Hooks) ask(ctx context.Context, out *Outcome, m memory, raw hook.Raw, r
 	}
 }
 
-func (h *Hooks) runner(c *claudeform.Call, m memory, raw hook.Raw, roots []string, started time.Time) *hookrun.Runner {
+// Events are the events of a call as the runner takes them.
+func Events(c *translate.Call) []hookrun.Event {
+	out := make([]hookrun.Event, len(c.Events))
+	for i, e := range c.Events {
+		out[i] = hookrun.Event{Name: e.Name, Session: c.Session, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload}
+	}
+	return out
+}
+
+func (h *Hooks) runner(c *translate.Call, m memory, raw hook.Raw, roots []string, started time.Time) *hookrun.Runner {
 	budget := editorBudget
 	if c.Dialect == sdkDialect {
 		budget = sdkBudget

@@ -71,7 +71,7 @@ func TestReadPayloadLarge(t *testing.T) {
 			in: stream(`{"a":"`, "x", 4097-8, `"}`), size: 4097, limit: 4096,
 			check: func(t *testing.T, v any) {
 				s := v.(map[string]any)["a"].(string)
-				want := strings.Repeat("x", 320) + "… [3769 bytes cut]"
+				want := strings.Repeat("x", 352) + "… [3737 bytes cut]"
 				if d := cmp.Diff(want, s); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}
@@ -143,7 +143,7 @@ func TestReadPayloadLarge(t *testing.T) {
 					}
 					l, ok = l[0].([]any)
 				}
-				if depth < 500 {
+				if depth < 400 {
 					t.Errorf("%d levels left", depth)
 				}
 			},
@@ -431,7 +431,7 @@ func FuzzReadPayload(f *testing.F) {
 			}
 			// What is set aside for them at this limit, but for the little that
 			// is not worth trying.
-			if aside := max((limit-cutNote)/8, min(4<<10, (limit-cutNote)/4)); kept <= aside-minText {
+			if aside := max((limit-cutNote)/8, min(4<<10, (limit-cutNote)/4)); kept <= aside-minRoom {
 				if problem := lost(ms, members(t, whole.data)); problem != "" {
 					t.Fatalf("%s\nin:  %q\nout: %q", problem, in, whole.data)
 				}

@@ -184,7 +184,7 @@ func TestRun(t *testing.T) {
 			},
 			stored: func(r *spool.Record) {
 				r.Cut = 9022
-				r.Payload = []byte(`{"taskId":"17","x":"` + strings.Repeat("x", 320) + "… [8680 bytes cut]" + `"}`)
+				r.Payload = []byte(`{"taskId":"17","x":"` + strings.Repeat("x", 352) + "… [8648 bytes cut]" + `"}`)
 			},
 		},
 

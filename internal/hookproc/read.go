@@ -1,12 +1,71 @@
 package hookproc
 
-import "github.com/hookspan/hookspan/internal/regular"
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
 
-// maxSettings is the largest file of settings that is read, in bytes. A project
-// that somebody else wrote can hold any file under that name.
+	"github.com/hookspan/hookspan/internal/regular"
+)
+
+// rawHead is how much is kept of an oversized payload that is not JSON.
+const rawHead = 64 << 10
+
+// payload is what was read from standard input.
+type payload struct {
+	data []byte
+	// json reports that data is valid JSON.
+	json bool
+	// cut is the size in bytes before cutting, 0 for a payload kept whole.
+	cut int64
+	// err is why reading it ended early; nil if it did not.
+	err error
+}
+
+// readPayload drains r. A payload of up to limit bytes is kept as it is; a larger
+// one is shortened while it streams, so that memory depends on limit alone, and
+// is copied whole to over. On a read error the payload is what came before it.
+func readPayload(r io.Reader, limit int, over io.Writer) (payload, error) {
+	buf := bytes.NewBuffer(make([]byte, 0, 8<<10))
+	if n, err := buf.ReadFrom(io.LimitReader(r, int64(limit)+1)); err != nil || n <= int64(limit) {
+		return payload{data: buf.Bytes(), json: json.Valid(buf.Bytes())}, err
+	}
+	head := buf.Bytes()[:min(rawHead, limit)]
+	all := &source{r: io.MultiReader(bytes.NewReader(buf.Bytes()), r), copy: over}
+	c := &cutter{in: bufio.NewReaderSize(all, 64<<10), out: make([]byte, 0, limit)}
+	kept, _ := c.value(c.token(), limit, limit, 0)
+	complete := !c.bad && c.token() == 0 && c.bad // which the end of the input sets
+	_, err := io.Copy(io.Discard, all)
+	if kept && complete && json.Valid(c.out) {
+		return payload{data: c.out, json: true, cut: all.size}, err
+	}
+	return payload{data: head, cut: all.size}, err
+}
+
+// source counts and copies what is read. After an error it reads no more.
+type source struct {
+	r    io.Reader
+	copy io.Writer
+	size int64
+	err  error
+}
+
+// Read implements io.Reader.
+func (s *source) Read(b []byte) (n int, err error) {
+	if s.err == nil {
+		n, s.err = s.r.Read(b)
+		s.size += int64(n)
+		_, _ = s.copy.Write(b[:n])
+	}
+	return n, s.err
+}
+
+// maxSettings is the largest file of settings that is read, in bytes. In a project
+// of another author any file can have that name.
 const maxSettings = 64 << 10
 
-// readProject reads a project's settings: through no link, which could lead
+// readProject reads a project's settings. It follows no link, which could lead
 // anywhere.
 func readProject(path string) ([]byte, error) {
 	return regular.Read(path, regular.Options{Max: maxSettings, NoLink: true})

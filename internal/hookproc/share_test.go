@@ -206,16 +206,16 @@ func members(t interface{ Fatal(...any) }, object []byte) []member {
 
 // short says that a member is one of those that are always kept.
 func (m member) short() bool {
-	return m.value[0] != '{' && m.value[0] != '[' && len(m.value) <= smallString && len(m.name) <= smallString
+	return m.value[0] != '{' && m.value[0] != '[' && len(m.value) <= shortText && len(m.name) <= shortText
 }
 
 // shortBytes is how much of an object's text is written with room that is kept
 // for short members: theirs, that of strings which are just not shorter, and of
 // one more that proves long in the end.
 func shortBytes(ms []member) int {
-	n := smallMember
+	n := 2*shortText + 16
 	for _, m := range ms {
-		if m.value[0] != '{' && m.value[0] != '[' && len(m.value) <= smallString+len(`""`) {
+		if m.value[0] != '{' && m.value[0] != '[' && len(m.value) <= shortText+len(`""`) {
 			n += len(m.name) + len(m.value) + len(`"":,`)
 		}
 	}

@@ -8,72 +8,65 @@ import (
 	"os"
 )
 
-// spill keeps a payload above the limit whole for the user's own hook: in a
-// file, since memory is bounded. A payload up to the limit makes no file. A nil
-// *spill keeps nothing.
+// spill keeps a payload above the limit whole for the user's hooks: in a file,
+// since memory is bounded. A payload up to the limit makes no file. A nil *spill
+// keeps nothing.
 type spill struct {
 	dir  string
 	file *os.File
-	// gone says that the file has no name any more.
-	gone bool
+	size int64
 	// err is why the payload is not kept.
 	err error
 }
 
 // Write implements io.Writer. It never fails, so that nothing here keeps the
-// event from being read and stored; see stdin for what went wrong.
+// event from being read and stored; stdin reports what went wrong.
 func (s *spill) Write(b []byte) (int, error) {
 	if s == nil || s.err != nil {
 		return len(b), nil
 	}
 	if s.file == nil {
-		s.create()
+		if s.file, s.err = s.create(); s.err != nil {
+			return len(b), nil
+		}
 	}
-	if s.err == nil {
-		_, s.err = s.file.Write(b)
-	}
+	var n int
+	n, s.err = s.file.Write(b)
+	s.size += int64(n)
 	return len(b), nil
 }
 
-func (s *spill) create() {
+func (s *spill) create() (*os.File, error) {
 	if s.dir == "" {
-		s.err = errors.New("no state folder is known")
-		return
+		return nil, errors.New("no state folder is known")
 	}
-	if s.err = os.MkdirAll(s.dir, 0o700); s.err != nil {
-		return
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
 	}
-	// The mode is 0600, and the name is nobody else's.
-	if s.file, s.err = os.CreateTemp(s.dir, ".chain-*"); s.err != nil {
-		return
+	f, err := os.CreateTemp(s.dir, ".chain-*")
+	if err == nil {
+		// An open file that has no name is removed even if this process is killed.
+		// Windows refuses: there close removes it.
+		_ = os.Remove(f.Name())
 	}
-	// Where a file can lose its name while it is open, not even a killed
-	// process leaves one behind.
-	s.gone = os.Remove(s.file.Name()) == nil
+	return f, err
 }
 
-// stdin is the whole payload from its beginning: data, unless that was cut. The
-// error says that the whole is not to be had.
+// stdin returns a new reader of the whole payload, of which data is what was
+// kept. The error reports that the reader gives no more than data.
 func (s *spill) stdin(data []byte) (io.Reader, error) {
-	if s == nil || s.file == nil && s.err == nil {
+	switch {
+	case s == nil || s.file == nil && s.err == nil:
 		return bytes.NewReader(data), nil
+	case s.err != nil:
+		return bytes.NewReader(data), fmt.Errorf("payload is cut, keep it whole: %w", s.err)
 	}
-	if s.err == nil {
-		var info os.FileInfo
-		if info, s.err = s.file.Stat(); s.err == nil {
-			// Two programs may read it at once.
-			return io.NewSectionReader(s.file, 0, info.Size()), nil
-		}
-	}
-	return bytes.NewReader(data), fmt.Errorf("payload is cut, keep it whole: %w", s.err)
+	return io.NewSectionReader(s.file, 0, s.size), nil
 }
 
 func (s *spill) close() {
-	if s == nil || s.file == nil {
-		return
-	}
-	_ = s.file.Close()
-	if !s.gone {
+	if s.file != nil {
+		_ = s.file.Close()
 		_ = os.Remove(s.file.Name())
 	}
 }

@@ -15,15 +15,17 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/internal/transcript"
+	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
+	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
 // home is a home folder with copies of recorded files: folder by its place
 // below the home.
-func home(t *testing.T, files map[string]string) *llmusage.Finder {
+func home(t *testing.T, files map[string]string) *transcript.Files {
 	t.Helper()
-	f := &llmusage.Finder{Home: t.TempDir(), GOOS: "linux", Now: func() time.Time { return at(1_000_000) }}
+	f := &transcript.Files{Home: t.TempDir(), GOOS: "linux", Now: func() time.Time { return at(1_000_000) }}
 	for to, from := range files {
 		if err := os.CopyFS(filepath.Join(f.Home, filepath.FromSlash(to)), os.DirFS(from)); err != nil {
 			t.Fatal(err)
@@ -104,11 +106,11 @@ func TestClaudeIDsAreThoseOfHooks(t *testing.T) {
 	for _, scenario := range []string{"api-error", "background-subagent", "interrupt", "subagent", "tools-resume"} {
 		t.Run(scenario, func(t *testing.T) {
 			f := home(t, map[string]string{".claude/projects": claudeFiles(scenario)})
-			found, err := f.ClaudeSessions(t.Context())
+			found, err := f.Sessions(t.Context(), claudefiles.Agent)
 			if err != nil || len(found) != 1 {
 				t.Fatalf("sessions %v, error %v", found, err)
 			}
-			tr, err := f.Claude(t.Context(), llmusage.ClaudeQuery{Session: found[0].Session, Path: found[0].Path})
+			tr, err := f.Read(t.Context(), claudefiles.Agent, transcript.Query{Session: found[0].ID, Path: found[0].Path})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +126,7 @@ func TestClaudeIDsAreThoseOfHooks(t *testing.T) {
 }
 
 func claudeFiles(scenario string) string {
-	return filepath.Join("..", "llmusage", "testdata", "claude", scenario, "projects")
+	return filepath.Join("..", "transcript", "testdata", "claude", scenario, "projects")
 }
 
 // TestClineRunsAreThoseOfHooks imports recorded sessions of Cline: as many runs
@@ -146,13 +148,9 @@ func TestClineRunsAreThoseOfHooks(t *testing.T) {
 				kind = "sessions"
 			}
 			f := home(t, map[string]string{
-				".cline/data/" + kind + "/" + c.session: filepath.Join("..", "llmusage", "testdata", filepath.FromSlash(c.from)),
+				".cline/data/" + kind + "/" + c.session: filepath.Join("..", "transcript", "testdata", filepath.FromSlash(c.from)),
 			})
-			read := f.ClassicHistory
-			if c.dialect == DialectSDK {
-				read = f.SDKHistory
-			}
-			tr, err := read(t.Context(), c.session)
+			tr, err := f.Read(t.Context(), clinefiles.Agent, transcript.Query{Session: c.session, Dialect: c.dialect, Full: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,9 +184,9 @@ func TestClineRunsAreThoseOfHooks(t *testing.T) {
 func TestRunsOfEditorsAreNamedByWhatWasTyped(t *testing.T) {
 	const session = "1795341600000_k3v9x"
 	f := home(t, map[string]string{
-		".cline/data/sessions/" + session: filepath.Join("..", "llmusage", "testdata", "sdk", "vscode-next", session),
+		".cline/data/sessions/" + session: filepath.Join("..", "transcript", "testdata", "sdk", "vscode-next", session),
 	})
-	tr, err := f.SDKHistory(t.Context(), session)
+	tr, err := f.Read(t.Context(), clinefiles.Agent, transcript.Query{Session: session, Dialect: DialectSDK, Full: true})
 	if err != nil {
 		t.Fatal(err)
 	}

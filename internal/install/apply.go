@@ -1,7 +1,8 @@
 package install
 
 import (
-	"crypto/rand"
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,14 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/atomicfile"
+	"github.com/hookspan/hookspan/internal/filelock"
 )
 
-// hookMode is the mode of a hook file: classic and next run executable files
-// only.
-const hookMode = 0o755
-
-// ErrChanged reports that a file was no longer as the plan had seen it. Nothing
-// was done to that file; a new plan takes up what it has become.
+// ErrChanged reports a file that is no longer as the plan found it. Nothing was
+// done to that file; a new plan takes up its new content.
 var ErrChanged = errors.New("changed since the plan was made")
 
 // ApplyError reports a plan that stopped half way.
@@ -49,175 +50,111 @@ func names(list []Action) string {
 	return strings.Join(out, ", ")
 }
 
-// Apply carries out a plan. Each step looks at its file once more before it
-// touches it, and stops with ErrChanged when the file is neither as planned nor
+// Apply carries out a plan. Each step reads its file once more before it
+// changes it, and stops with ErrChanged when the file is neither as planned nor
 // already as the step would leave it. The error is an *ApplyError when a step
-// failed. Hook files appear and change in one instant, under their final name.
+// failed. Files appear and change atomically, under their final name.
 func Apply(p *Plan) error {
-	if !p.Changed() && len(p.forget) == 0 && !slices.ContainsFunc(p.Folders, func(f Folder) bool { return p.uses(f.Path) }) {
+	if p.Empty() {
 		return nil
 	}
-	stateCreated, unlock, err := lockState(p.stateDir, p.uninstall)
+	created, unlock, err := lockState(p.StateDir, p.Undo)
 	if err != nil {
-		return fmt.Errorf("state folder %q: %w", p.stateDir, err)
+		return fmt.Errorf("state folder %q: %w", p.StateDir, err)
 	}
-	return errors.Join(p.apply(stateCreated), unlock())
+	return errors.Join(p.apply(created), unlock())
 }
 
-// lockState keeps other installs out until the returned function is called, and
-// says which folders it had to create for that. Undoing creates none: without a
-// state folder there is no record to take back.
+// lockWait bounds the wait for another install.
+const lockWait = 10 * time.Second
+
+// lockState keeps other installs out until the returned function is called. It
+// returns the folders that it created. Undoing creates none: without a state
+// folder there is no record to change.
 func lockState(stateDir string, undo bool) (created []string, unlock func() error, err error) {
 	none := func() error { return nil }
 	if stateDir == "" {
 		return nil, none, nil
 	}
 	if !undo {
-		created = missingDirs(stateDir)
+		created = MissingDirs(stateDir)
 		if err := os.MkdirAll(stateDir, 0o700); err != nil {
 			return nil, nil, err
 		}
 	}
-	unlock, err = lockDir(stateDir)
-	if undo && errors.Is(err, fs.ErrNotExist) {
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	lock, err := filelock.Folder(ctx, stateDir, "install.lock")
+	switch {
+	case err == nil:
+		return created, lock.Close, nil
+	case undo && errors.Is(err, fs.ErrNotExist):
 		return nil, none, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		err = errors.New("another hookspan install is running: wait for it or end it")
 	}
-	return created, unlock, err
+	return nil, nil, err
 }
 
-func (p *Plan) apply(stateCreated []string) error {
-	if !p.uninstall {
-		if err := p.record(stateCreated); err != nil {
+func (p *Plan) apply(created []string) error {
+	if p.Before != nil {
+		// Recorded first, so that an interrupted install is undone too.
+		if _, err := updateManifest(p.StateDir, func(m *Manifest) {
+			m.StateCreated = union(m.StateCreated, created)
+			p.Before(m)
+		}); err != nil {
 			return err
 		}
 	}
-	var steps []Action
-	for _, a := range p.Actions {
-		if a.Op.writes() {
-			steps = append(steps, a)
+	steps := slices.DeleteFunc(slices.Clone(p.Actions), func(a Action) bool { return !a.Op.Writes() })
+	for i, step := range steps {
+		if err := step.run(); err != nil {
+			return &ApplyError{Done: steps[:i], Failed: step, NotDone: steps[i+1:], Err: err}
 		}
 	}
-	late := len(steps)
-	if i := slices.IndexFunc(steps, func(a Action) bool { return a.late }); i >= 0 {
-		late = i
-	}
-	if err := run(steps, 0, late, p.goos); err != nil {
-		return err
-	}
-	if err := p.unrecord(); err != nil {
-		return err
-	}
-	return run(steps, late, len(steps), p.goos)
-}
-
-// run carries out steps[from:to].
-func run(steps []Action, from, to int, goos string) error {
-	for i := from; i < to; i++ {
-		if err := steps[i].run(goos); err != nil {
-			return &ApplyError{Done: steps[:i], Failed: steps[i], NotDone: steps[i+1:], Err: err}
-		}
-	}
-	return nil
-}
-
-// record notes the folders, and creates those that are to be written to. What
-// will be created is noted first, so that an install cut short is undone too.
-func (p *Plan) record(stateCreated []string) error {
-	var create []string
-	m, err := readManifest(p.stateDir)
-	if err != nil {
-		return err
-	}
-	m.StateCreated = union(m.StateCreated, stateCreated)
-	for _, f := range p.Folders {
-		if !p.uses(f.Path) {
-			continue
-		}
-		create = append(create, f.Path)
-		m.add(manifestFolder{Path: f.Path, Role: f.Role, Workspace: p.workspace, Created: missingDirs(f.Path)})
-	}
-	for _, a := range p.Actions {
-		if a.Event != preToolUse || p.uninstall {
-			continue
-		}
-		switch a.Op {
-		case OpCreate, OpChain:
-			m.mark(a.folder, p.forHooks)
-		case OpKeep, OpUpdate:
-			if !p.forHooks {
-				m.mark(a.folder, false)
-			}
-		}
-	}
-	if p.stateDir != "" {
-		if err := m.write(p.stateDir); err != nil {
-			return err
-		}
-	}
-	for _, dir := range create {
-		if err := inProject(p.workspace, dir); err != nil {
-			return err
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the mode Cline itself creates them with
-			return fmt.Errorf("hook folder %q: %w", dir, err)
-		}
-	}
-	return nil
-}
-
-// uses reports that the plan leaves a hook file of ours in the folder.
-func (p *Plan) uses(folder string) bool {
-	return slices.ContainsFunc(p.Actions, func(a Action) bool {
-		return a.folder == folder && (a.Op == OpCreate || a.Op == OpUpdate || a.Op == OpKeep || a.Op == OpChain)
-	})
-}
-
-// unrecord forgets the folders that hold nothing of ours any more, and for whom
-// PreToolUse was where it is gone.
-func (p *Plan) unrecord() error {
-	if p.stateDir == "" || !p.uninstall && !p.removes() {
+	if p.After == nil {
 		return nil
 	}
-	m, err := readManifest(p.stateDir)
-	if err != nil {
+	m, err := updateManifest(p.StateDir, p.After)
+	if err != nil || !p.Undo || !m.bare() {
 		return err
 	}
-	for _, path := range p.forget {
-		m.drop(path)
-	}
-	for _, a := range p.Actions {
-		if a.Event == preToolUse && (a.Op == OpRemove || a.Op == OpRestore) {
-			m.mark(a.folder, false)
+	for _, dir := range slices.Backward(m.StateCreated) {
+		if err := removeEmpty(dir); err != nil {
+			return fmt.Errorf("remove folder %q: %w", dir, err)
 		}
 	}
-	return m.write(p.stateDir)
-}
-
-// removes reports that the plan takes a hook file away.
-func (p *Plan) removes() bool {
-	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Op == OpRemove || a.Op == OpRestore })
+	return nil
 }
 
 // run carries out one step, or does nothing if it is done already.
-func (a Action) run(goos string) error {
+func (a Action) run() error {
+	if a.Check != nil {
+		if err := a.Check(); err != nil {
+			return err
+		}
+	}
 	if a.Op == OpRemoveFolder {
 		return removeEmpty(a.Path)
 	}
-	cur, err := look(a.Path)
+	cur, err := Look(a.Path)
 	if err != nil {
 		return err
 	}
-	if done, err := a.settled(goos, cur); done || err != nil {
+	if done, err := a.done(cur); done || err != nil {
 		return err
 	}
-	if !cur.same(a.was) {
+	if !cur.Same(a.Was) {
 		return ErrChanged
 	}
 	switch a.Op {
 	case OpCreate:
-		return writeNew(a.Path, a.Content, hookMode)
+		if err := os.MkdirAll(filepath.Dir(a.Path), a.FolderMode); err != nil {
+			return err
+		}
+		return create(a)
 	case OpUpdate:
-		return replace(a.Path, a.Content, hookMode)
+		return replace(a)
 	case OpChain:
 		return a.chain()
 	case OpRemove:
@@ -229,33 +166,27 @@ func (a Action) run(goos string) error {
 	}
 }
 
-// settled reports that somebody else, most likely a second install or uninstall
-// at the same moment, has done the step.
-func (a Action) settled(goos string, cur entry) (bool, error) {
+// done reports that another process, most likely a second install or uninstall,
+// has done the step.
+func (a Action) done(cur File) (bool, error) {
 	switch a.Op {
 	case OpCreate, OpUpdate, OpChain:
-		return string(cur.data) == string(a.Content) && (goos == "windows" || cur.executable()), nil
+		return !cur.Missing() && bytes.Equal(cur.Data, a.Content) && (a.Mode&0o100 == 0 || cur.Executable()), nil
 	case OpRemove:
-		return cur.missing(), nil
+		return cur.Missing(), nil
 	case OpRestore:
-		side, err := look(a.Chained)
-		return side.missing() && cur.same(a.side.at(a.Path)), err
+		side, err := Look(a.Chained)
+		return side.Missing() && cur.Same(a.Side.At(a.Path)), err
 	default:
 		return false, nil
 	}
-}
-
-// at is the entry as it looks after a rename.
-func (e entry) at(path string) entry {
-	e.path = path
-	return e
 }
 
 // chain gives the user's script a second name in the sidecar folder, then puts
 // the hook file in place of its first. A link cannot overwrite a script that is
 // there already, and there is no moment without a hook.
 func (a Action) chain() error {
-	made := missingDirs(filepath.Dir(a.Chained))
+	made := MissingDirs(filepath.Dir(a.Chained))
 	if err := os.MkdirAll(filepath.Dir(a.Chained), 0o700); err != nil {
 		return err
 	}
@@ -266,30 +197,30 @@ func (a Action) chain() error {
 		}
 		return errors.Join(errs...)
 	}
-	err := linkAside(a.was, a.Chained)
+	err := linkAside(a.Was, a.Chained)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		side, err := look(a.Chained)
+		side, err := Look(a.Chained)
 		if err != nil {
 			return err
 		}
-		if !side.same(a.was) {
+		if !side.Same(a.Was) {
 			return fmt.Errorf("%q holds another script: %w", a.Chained, ErrChanged)
 		}
 	case err != nil:
 		return undo(moveAside(a))
 	}
-	if err := replace(a.Path, a.Content, hookMode); err != nil {
+	if err := replace(a); err != nil {
 		return undo(errors.Join(err, os.Remove(a.Chained)))
 	}
 	return nil
 }
 
-func linkAside(was entry, to string) error {
-	if was.link != "" {
-		return os.Symlink(was.link, to)
+func linkAside(was File, to string) error {
+	if was.Link != "" {
+		return os.Symlink(was.Link, to)
 	}
-	return os.Link(was.path, to)
+	return os.Link(was.Path, to)
 }
 
 // moveAside chains where the file system has no links. For an instant there is
@@ -301,7 +232,7 @@ func moveAside(a Action) error {
 	if err := os.Rename(a.Path, a.Chained); err != nil {
 		return err
 	}
-	if err := writeNew(a.Path, a.Content, hookMode); err != nil {
+	if err := create(a); err != nil {
 		return errors.Join(err, os.Rename(a.Chained, a.Path))
 	}
 	return nil
@@ -309,11 +240,11 @@ func moveAside(a Action) error {
 
 // restore moves the user's script back over the hook file.
 func (a Action) restore() error {
-	side, err := look(a.Chained)
+	side, err := Look(a.Chained)
 	if err != nil {
 		return err
 	}
-	if !side.same(a.side) {
+	if !side.Same(a.Side) {
 		return fmt.Errorf("%q: %w", a.Chained, ErrChanged)
 	}
 	if err := os.Rename(a.Chained, a.Path); err != nil {
@@ -342,54 +273,15 @@ func removeEmpty(dir string) error {
 	return err
 }
 
-// writeNew creates a file and never overwrites one.
-func writeNew(path string, data []byte, mode fs.FileMode) error {
-	temp, err := writeTemp(filepath.Dir(path), data, mode)
-	if err != nil {
-		return err
+// create writes a new file and never overwrites one.
+func create(a Action) error {
+	err := atomicfile.Create(a.Path, a.Content, atomicfile.Options{Mode: a.Mode})
+	if errors.Is(err, fs.ErrExist) {
+		return ErrChanged
 	}
-	err = os.Link(temp, path)
-	switch {
-	case err == nil:
-		return os.Remove(temp)
-	case errors.Is(err, fs.ErrExist):
-		return errors.Join(ErrChanged, os.Remove(temp))
-	}
-	// No links on this file system: look once more and rename.
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(ErrChanged, os.Remove(temp))
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return nil
+	return err
 }
 
-// replace puts a file in the place of what is there.
-func replace(path string, data []byte, mode fs.FileMode) error {
-	temp, err := writeTemp(filepath.Dir(path), data, mode)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return nil
-}
-
-// writeTemp writes a file that no dialect takes for a hook: sdk goes by the name
-// before an extension out of a list, and this one has neither.
-func writeTemp(dir string, data []byte, mode fs.FileMode) (string, error) {
-	path := filepath.Join(dir, ".hookspan-"+rand.Text()+".tmp")
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(data)
-	// The umask may have taken bits from the mode.
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return "", errors.Join(err, os.Remove(path))
-	}
-	return path, nil
+func replace(a Action) error {
+	return atomicfile.Write(a.Path, a.Content, atomicfile.Options{Mode: a.Mode})
 }

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,93 +11,88 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// manifestName is the file in the state folder that remembers what the hook
-// files themselves cannot say.
-const manifestName = "install.json"
+// ManifestName is the file in the state folder that records what the installed
+// files themselves cannot.
+const ManifestName = "install.json"
 
 // manifestVersion is the version this package writes and the highest it reads.
 const manifestVersion = 1
 
-// manifest is what an install leaves for the uninstall.
-type manifest struct {
+// Manifest is what an install records for the uninstall.
+type Manifest struct {
 	Version int `json:"version"`
 	// StateCreated are the folders created to hold this file, outermost first.
-	StateCreated []string           `json:"state_created,omitempty"`
-	Folders      []manifestFolder   `json:"folders"`
-	Settings     []manifestSettings `json:"settings,omitempty"`
+	StateCreated []string `json:"state_created,omitempty"`
+	// Folders are the hook folders installed into, Settings the settings files.
+	Folders  Records `json:"folders"`
+	Settings Records `json:"settings,omitempty"`
 }
 
-// manifestFolder is a hook folder that was installed into.
-type manifestFolder struct {
+// Record is a hook folder or settings file that was installed into.
+type Record struct {
 	Path string `json:"path"`
-	Role Role   `json:"role"`
-	// Workspace is the project the folder belongs to, empty for the user's.
+	// Role says who reads a folder, Scope who reads a settings file.
+	Role  string `json:"role,omitempty"`
+	Scope string `json:"scope,omitempty"`
+	// Workspace is the project that a folder belongs to, Project the one that a
+	// settings file belongs to. Both are empty for the user's.
 	Workspace string `json:"workspace,omitempty"`
-	// Created are the folders that installing created, outermost first.
-	Created []string `json:"created,omitempty"`
-	// ForHooks records Options.ForHooks of the install that wrote PreToolUse.
-	ForHooks bool `json:"pre_tool_use_for_hooks,omitempty"`
-}
-
-// manifestSettings is a settings file of Claude Code that was installed into.
-type manifestSettings struct {
-	Path  string `json:"path"`
-	Scope Scope  `json:"scope"`
-	// Project is the project the file belongs to, empty for the user's.
-	Project string `json:"project,omitempty"`
+	Project   string `json:"project,omitempty"`
 	// Created are the folders that installing created, outermost first;
-	// CreatedFile says that it created the file too.
+	// CreatedFile reports that it created the settings file too.
 	Created     []string `json:"created,omitempty"`
 	CreatedFile bool     `json:"created_file,omitempty"`
-	// Empty is what stood in the containers that hooks were put into.
-	Empty emptied `json:"empty,omitempty"`
+	// ForHooks is Options.ForHooks of the install that wrote PreToolUse.
+	ForHooks bool `json:"pre_tool_use_for_hooks,omitempty"`
+	// Empty holds the white space of JSON containers that were empty before.
+	Empty map[string]string `json:"empty,omitempty"`
 }
 
-// readManifest returns an empty manifest where there is none.
-func readManifest(stateDir string) (manifest, error) {
-	m := manifest{Version: manifestVersion}
-	if stateDir == "" {
-		return m, nil
+// Records are records with distinct paths.
+type Records []Record
+
+// Find returns the record of a path, or nil.
+func (r Records) Find(path string) *Record {
+	if i := slices.IndexFunc(r, func(have Record) bool { return have.Path == path }); i >= 0 {
+		return &r[i]
 	}
-	path := filepath.Join(stateDir, manifestName)
-	data, err := regular.Read(path, regular.Options{Max: maxSettingsBytes})
-	if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
-		return m, nil
-	}
-	if err != nil {
-		return m, fmt.Errorf("install record %q: %w", path, err)
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		return m, fmt.Errorf("install record %q: %w: remove the file; folders that installing created will then stay", path, err)
-	}
-	if m.Version > manifestVersion {
-		return m, fmt.Errorf("install record %q: version %d, this hookspan reads up to %d: use the newer hookspan", path, m.Version, manifestVersion)
-	}
-	return m, nil
+	return nil
 }
 
-// mark records for whom a folder has PreToolUse.
-func (m *manifest) mark(path string, forHooks bool) {
-	for i := range m.Folders {
-		if m.Folders[i].Path == path {
-			m.Folders[i].ForHooks = forHooks
-		}
-	}
-}
-
-// add records a folder and what was created for it.
-func (m *manifest) add(f manifestFolder) {
-	i := slices.IndexFunc(m.Folders, func(have manifestFolder) bool { return have.Path == f.Path })
-	if i < 0 {
-		m.Folders = append(m.Folders, f)
+// Add records what was installed. What an earlier install created stays recorded.
+func (r *Records) Add(add Record) {
+	have := r.Find(add.Path)
+	if have == nil {
+		*r = append(*r, add)
 		return
 	}
-	have := &m.Folders[i]
-	have.Role, have.Workspace = f.Role, f.Workspace
-	have.Created = union(have.Created, f.Created)
+	add.Created = union(have.Created, add.Created)
+	add.CreatedFile = add.CreatedFile || have.CreatedFile
+	add.ForHooks = add.ForHooks || have.ForHooks
+	*have = add
+}
+
+// Drop removes the record of a path. Remaining records in folders that were
+// created for it take over those folders.
+func (r *Records) Drop(path string) {
+	gone := r.Find(path)
+	if gone == nil {
+		return
+	}
+	created := gone.Created
+	*r = slices.DeleteFunc(*r, func(have Record) bool { return have.Path == path })
+	for i := range *r {
+		have := &(*r)[i]
+		for _, dir := range created {
+			if strings.HasPrefix(have.Path, dir+string(filepath.Separator)) {
+				have.Created = union(have.Created, []string{dir})
+			}
+		}
+	}
 }
 
 // union joins two lists of nested folders, outermost first. Two installs at the
@@ -112,90 +108,64 @@ func union(a, b []string) []string {
 	return out
 }
 
-// drop forgets a folder.
-func (m *manifest) drop(path string) {
-	m.Folders = slices.DeleteFunc(m.Folders, func(f manifestFolder) bool { return f.Path == path })
-}
+// bare reports a manifest without records.
+func (m *Manifest) bare() bool { return len(m.Folders) == 0 && len(m.Settings) == 0 }
 
-// settings finds what is recorded of a settings file.
-func (m *manifest) settings(path string) (manifestSettings, bool) {
-	for _, s := range m.Settings {
-		if s.Path == path {
-			return s, true
-		}
+// ReadManifest reads the manifest in a state folder. It is empty where there is
+// none.
+func ReadManifest(stateDir string) (*Manifest, error) {
+	m := &Manifest{Version: manifestVersion}
+	if stateDir == "" {
+		return m, nil
 	}
-	return manifestSettings{}, false
-}
-
-// addSettings records a settings file. What an earlier install found and created
-// stays on record.
-func (m *manifest) addSettings(s manifestSettings) {
-	if have, ok := m.settings(s.Path); ok {
-		s.Created = union(have.Created, s.Created)
-		s.CreatedFile = s.CreatedFile || have.CreatedFile
+	path := filepath.Join(stateDir, ManifestName)
+	data, err := regular.Read(path, regular.Options{Max: maxFileBytes})
+	if errors.Is(err, fs.ErrNotExist) || IsNotDir(err) {
+		return m, nil
 	}
-	m.dropSettings(s.Path)
-	m.Settings = append(m.Settings, s)
-	slices.SortFunc(m.Settings, func(a, b manifestSettings) int { return strings.Compare(a.Path, b.Path) })
-}
-
-// dropSettings forgets a settings file.
-func (m *manifest) dropSettings(path string) {
-	m.Settings = slices.DeleteFunc(m.Settings, func(s manifestSettings) bool { return s.Path == path })
-}
-
-// inherit hands the folders that were created for a forgotten file on to those
-// that still lie in them.
-func (m *manifest) inherit(gone manifestSettings) {
-	for i := range m.Settings {
-		s := &m.Settings[i]
-		for _, dir := range gone.Created {
-			if strings.HasPrefix(s.Path, dir+string(filepath.Separator)) {
-				s.Created = union(s.Created, []string{dir})
-			}
-		}
+	if err != nil {
+		return nil, fmt.Errorf("install record %q: %w", path, err)
 	}
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, fmt.Errorf("install record %q: %w: remove the file; folders that installing created will then stay", path, err)
+	}
+	if m.Version > manifestVersion {
+		return nil, fmt.Errorf("install record %q: version %d, this hookspan reads up to %d: use the newer hookspan", path, m.Version, manifestVersion)
+	}
+	return m, nil
 }
 
-// bare reports that there is nothing to remember.
-func (m *manifest) bare() bool { return len(m.Folders) == 0 && len(m.Settings) == 0 }
+// updateManifest changes the manifest in a state folder. The caller holds the lock.
+func updateManifest(stateDir string, change func(*Manifest)) (*Manifest, error) {
+	m, err := ReadManifest(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	change(m)
+	if stateDir == "" {
+		return m, nil
+	}
+	if err := m.write(filepath.Join(stateDir, ManifestName)); err != nil {
+		return nil, fmt.Errorf("install record: %w", err)
+	}
+	return m, nil
+}
 
-// write replaces the file, or removes it when it would record nothing.
-func (m *manifest) write(stateDir string) error {
-	path := filepath.Join(stateDir, manifestName)
+// write replaces the file, or removes it when there is nothing to record.
+func (m *Manifest) write(path string) error {
 	if m.bare() {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("install record %q: %w", path, err)
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 		return nil
 	}
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
-		return fmt.Errorf("install record %q: %w", path, err)
+		return err
 	}
 	data = append(data, '\n')
-	if have, err := regular.Read(path, regular.Options{Max: maxSettingsBytes}); err == nil && slices.Equal(have, data) {
+	if have, err := regular.Read(path, regular.Options{Max: maxFileBytes}); err == nil && bytes.Equal(have, data) {
 		return nil
 	}
-	temp, err := writeTemp(stateDir, data, 0o600)
-	if err != nil {
-		return fmt.Errorf("install record %q: %w", path, err)
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return fmt.Errorf("install record %q: %w", path, errors.Join(err, os.Remove(temp)))
-	}
-	return nil
-}
-
-// missingDirs lists the folders that must be created for dir to exist,
-// outermost first.
-func missingDirs(dir string) []string {
-	var list []string
-	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
-		if _, err := os.Stat(at); err == nil || at == filepath.Dir(at) {
-			slices.Reverse(list)
-			return list
-		}
-		list = append(list, at)
-	}
+	return atomicfile.Write(path, data, atomicfile.Options{})
 }

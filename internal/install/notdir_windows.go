@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// isNotDir reports an error about a file that stands where a folder should.
-func isNotDir(err error) bool { return errors.Is(err, windows.ERROR_DIRECTORY) }
+// IsNotDir reports an error about a file in the place of a folder.
+func IsNotDir(err error) bool { return errors.Is(err, windows.ERROR_DIRECTORY) }
 
 // mayWrite has no cheap answer on Windows; Apply finds out.
 func mayWrite(string) error { return nil }

@@ -1,12 +1,16 @@
 package install
 
 import (
-	"context"
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
 )
 
 // Op is what an action does.
@@ -15,81 +19,99 @@ type Op string
 // The operations. Keep, Foreign and Edited do nothing and are in a plan to be
 // shown.
 const (
-	// OpCreate writes a hook file where there is none.
+	// OpCreate writes a file, or a hook in a file, where there is none.
 	OpCreate Op = "create"
-	// OpUpdate replaces a hook file of ours.
+	// OpUpdate replaces a file or hook of hookspan's.
 	OpUpdate Op = "update"
-	// OpKeep leaves a hook file of ours that is as it should be.
+	// OpKeep leaves a hook of hookspan's that is as it should be.
 	OpKeep Op = "keep"
 	// OpForeign leaves a file that is not hookspan's.
 	OpForeign Op = "skip"
-	// OpEdited leaves a hook file of hookspan's that was edited, or one of a newer
+	// OpEdited leaves a hook of hookspan's that was edited, or one of a newer
 	// hookspan.
 	OpEdited Op = "edited"
-	// OpChain moves the user's script into the sidecar folder and writes a
-	// hook file that has it run as well.
+	// OpChain moves the user's script to Action.Chained and writes a hook file
+	// that runs it as well.
 	OpChain Op = "chain"
-	// OpRemove removes a hook file of ours.
+	// OpRemove removes a file or hook of hookspan's.
 	OpRemove Op = "remove"
-	// OpRestore moves a chained script back over the hook file of ours.
+	// OpRestore moves a chained script back over the hook file.
 	OpRestore Op = "restore"
 	// OpRemoveFolder removes an empty folder that installing created.
 	OpRemoveFolder Op = "remove-folder"
 )
 
-// writes reports that the operation changes files.
-func (o Op) writes() bool { return o != OpKeep && o != OpForeign && o != OpEdited }
+// Writes reports that the operation changes files.
+func (o Op) Writes() bool { return o != OpKeep && o != OpForeign && o != OpEdited }
+
+// Place is a hook folder or a settings file.
+type Place struct {
+	// Path is absolute.
+	Path string
+	// Readers names the programs that read the place, for people.
+	Readers string
+	// Notes are lines that Plan.Text shows before the place's actions.
+	Notes []string
+}
 
 // Action is one step of a plan.
 type Action struct {
 	Op Op
-	// Path is the hook file, or the folder of OpRemoveFolder.
+	// Place is the path of the Place that the step belongs to, empty for
+	// OpRemoveFolder.
+	Place string
+	// Path is the file, or the folder of OpRemoveFolder.
 	Path string
-	// Event is the hook's name, empty for OpRemoveFolder.
+	// Event is the hook's name, empty where the step is not about one hook.
 	Event string
 	// Reason says why, for people. It is empty where the operation's name says
 	// enough.
 	Reason string
-	// Content is what OpCreate, OpUpdate and OpChain write.
-	Content []byte
+	// Content is what OpCreate, OpUpdate and OpChain write, Mode its mode and
+	// FolderMode that of the folders which OpCreate creates for it.
+	Content          []byte
+	Mode, FolderMode fs.FileMode
 	// Chained is where the user's script is or goes, empty without one.
 	Chained string
-
-	// folder is the hook folder the step belongs to, empty for OpRemoveFolder.
-	folder string
-	// was and side are what the plan saw at Path and in the sidecar folder.
-	was, side entry
-	// late steps come after the install record is gone.
-	late bool
+	// Was and Side are what the plan found at Path and at Chained.
+	Was, Side File
+	// Settings reports that Path is a settings file: Place.Notes tells the change,
+	// Diff shows it.
+	Settings bool
+	// Check refuses a step whose place is not the planned one any more. It may be nil.
+	Check func() error
 }
 
-// Plan is what would be done, in order.
+// Plan is what an install or uninstall would do.
 type Plan struct {
+	// Places are the places looked at.
+	Places []Place
+	// Actions are the steps in order.
 	Actions []Action
 	// Warnings are what the user should know, each a sentence without a final
 	// stop.
 	Warnings []string
-	// Folders are the folders looked at.
-	Folders []Folder
-
-	goos      string
-	stateDir  string
-	workspace string
-	uninstall bool
-	forHooks  bool
-	// forget are folders that hold nothing of ours once an uninstall is done.
-	forget []string
+	// Undo reports an uninstall.
+	Undo bool
+	// StateDir is System.StateDir.
+	StateDir string
+	// Before and After change the install record before the first step and
+	// after the last. They may be nil.
+	Before, After func(*Manifest)
 }
 
-// Changed reports that applying the plan would change a hook folder.
+// Empty reports a plan that has nothing to show or do.
+func (p *Plan) Empty() bool { return len(p.Actions) == 0 && p.Before == nil && p.After == nil }
+
+// Changed reports that applying the plan would change a hook.
 func (p *Plan) Changed() bool {
-	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Op.writes() })
+	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Op.Writes() })
 }
 
 // Foreign lists the actions that leave a file alone that is not hookspan's.
 func (p *Plan) Foreign() []Action { return p.only(OpForeign) }
 
-// Edited lists the actions that leave a hook file of hookspan's alone because it was
+// Edited lists the actions that leave a hook of hookspan's alone because it was
 // edited.
 func (p *Plan) Edited() []Action { return p.only(OpEdited) }
 
@@ -97,26 +119,64 @@ func (p *Plan) only(op Op) []Action {
 	return slices.DeleteFunc(slices.Clone(p.Actions), func(a Action) bool { return a.Op != op })
 }
 
-// Text shows the plan: a line for each folder and each action, then the
-// warnings.
+// RemoveIfEmpty adds a step that removes a folder, if earlier steps remove all that
+// is in it. Files named in except count as removed.
+func (p *Plan) RemoveIfEmpty(dir string, except ...string) {
+	gone := slices.Clone(except)
+	for _, a := range p.Actions {
+		switch a.Op {
+		case OpRemove, OpRemoveFolder:
+			gone = append(gone, a.Path)
+		case OpRestore:
+			if filepath.Dir(a.Path) == dir {
+				return
+			}
+			gone = append(gone, a.Chained)
+		}
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil || slices.Contains(gone, dir) {
+		return
+	}
+	for _, d := range list {
+		if !slices.Contains(gone, filepath.Join(dir, d.Name())) {
+			return
+		}
+	}
+	p.Actions = append(p.Actions, Action{Op: OpRemoveFolder, Path: dir, Reason: "created by hookspan, empty by then"})
+}
+
+// RemoveState adds steps that remove the folders of the install record, if the plan
+// leaves nothing recorded. m is the record, which RemoveState changes.
+func (p *Plan) RemoveState(m *Manifest) {
+	if p.After == nil {
+		return
+	}
+	if p.After(m); !m.bare() {
+		return
+	}
+	for _, dir := range slices.Backward(m.StateCreated) {
+		p.RemoveIfEmpty(dir, filepath.Join(p.StateDir, ManifestName))
+	}
+}
+
+// Text shows the plan: a line for each place and each step, then the warnings.
 func (p *Plan) Text() string {
 	var b strings.Builder
-	for _, f := range p.Folders {
-		head := false
+	for _, place := range p.Places {
+		lines := slices.Clone(place.Notes)
 		for _, a := range p.Actions {
-			if a.folder != f.Path {
-				continue
+			if a.Place == place.Path && !a.Settings {
+				lines = append(lines, fmt.Sprintf("%-8s %s%s", a.Op, filepath.Base(a.Path), WithReason(a.Reason)))
 			}
-			if !head {
-				fmt.Fprintf(&b, "%s (%s)\n", f.Path, f.Readers())
-				head = true
-			}
-			fmt.Fprintf(&b, "  %-8s %s%s\n", a.Op, filepath.Base(a.Path), withReason(a.Reason))
+		}
+		if len(lines) > 0 {
+			fmt.Fprintf(&b, "%s (%s)\n  %s\n", place.Path, place.Readers, strings.Join(lines, "\n  "))
 		}
 	}
 	for _, a := range p.Actions {
 		if a.Op == OpRemoveFolder {
-			fmt.Fprintf(&b, "remove folder %s%s\n", a.Path, withReason(a.Reason))
+			fmt.Fprintf(&b, "remove folder %s%s\n", a.Path, WithReason(a.Reason))
 		}
 	}
 	if !p.Changed() {
@@ -128,252 +188,52 @@ func (p *Plan) Text() string {
 	return b.String()
 }
 
-func withReason(reason string) string {
+// diffLine is the length of a line above which a file is indented again to show
+// its differences.
+const diffLine = 400
+
+// Diff shows the changed regions of settings files in the unified form. Files with
+// long lines are indented for it.
+func (p *Plan) Diff() string {
+	var b strings.Builder
+	for _, a := range p.Actions {
+		if !a.Settings || !a.Op.Writes() {
+			continue
+		}
+		before, after := a.Was.Data, a.Content
+		if long(before) || long(after) {
+			before, after = indent(before), indent(after)
+		}
+		d := diff.Diff(a.Place, before, a.Place, after)
+		// The first line repeats the names.
+		if _, rest, ok := bytes.Cut(d, []byte("\n")); ok {
+			b.Write(rest)
+		}
+	}
+	return b.String()
+}
+
+func long(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if len(line) > diffLine {
+			return true
+		}
+	}
+	return false
+}
+
+func indent(text []byte) []byte {
+	var b bytes.Buffer
+	if json.Indent(&b, bytes.TrimPrefix(text, []byte("\ufeff")), "", "  ") != nil {
+		return text
+	}
+	return b.Bytes()
+}
+
+// WithReason is what follows a name in a line of text: nothing, or the reason.
+func WithReason(reason string) string {
 	if reason == "" {
 		return ""
 	}
 	return ": " + reason
-}
-
-// PlanCline plans the installation of Cline's hooks. It writes nothing.
-//
-// It fails when the hook program cannot be run, when a hook folder or hook file
-// is something else than that, and when a folder to be changed cannot be
-// written to. A file that is not ours is no failure; see Plan.Foreign.
-func PlanCline(ctx context.Context, sys System, o Options) (*Plan, error) {
-	if err := sys.checkBinary(o.Binary, "cline-hook"); err != nil {
-		return nil, err
-	}
-	folders, warnings, err := sys.folders(ctx, o.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	p := &Plan{Folders: folders, Warnings: warnings, goos: sys.GOOS, stateDir: sys.StateDir, workspace: o.Workspace, forHooks: o.ForHooks}
-	preShared := false
-	for _, f := range folders {
-		if err := inProject(o.Workspace, f.Path); err != nil {
-			return nil, err
-		}
-		changed := false
-		for _, ev := range hookEvents() {
-			a, err := planHook(sys.GOOS, f, ev.name, wanted(f, ev, o.PreToolUse, preShared), o)
-			if err != nil {
-				return nil, err
-			}
-			if a == nil {
-				continue
-			}
-			p.Actions = append(p.Actions, *a)
-			changed = changed || a.Op.writes()
-			if ev.name == preToolUse && f.Role != RoleEditors && o.PreToolUse && a.Op != OpForeign && a.Op != OpEdited {
-				preShared = true
-			}
-		}
-		if changed {
-			if err := writable(f.Path); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return p, p.warn(sys, o)
-}
-
-// classicPrice is what a PreToolUse hook costs on Cline's classic core, to be
-// put into a sentence.
-const classicPrice = "a task of the CLI 2 can stop dead when a later tool reads a missing file (not seen in VS Code), and in VS Code a call that is denied leaves Cline stuck until the window is reloaded"
-
-// wanted decides whether a folder gets an event's hook. preShared says that a
-// folder sdk reads too has PreToolUse already.
-func wanted(f Folder, ev hookEvent, everywhere, preShared bool) bool {
-	switch {
-	case f.Role == RoleSDK:
-		return ev.name == preToolUse && !preShared
-	case ev.name == preToolUse:
-		return everywhere
-	default:
-		return f.Role != RoleEditors || !ev.sdkOnly
-	}
-}
-
-// planHook plans one file, or returns nil where there is nothing to do or say.
-func planHook(goos string, f Folder, event string, want bool, o Options) (*Action, error) {
-	path := filepath.Join(f.Path, hookFileName(goos, event))
-	cur, err := look(path)
-	if err != nil {
-		return nil, err
-	}
-	side, err := look(sidecar(path))
-	if err != nil {
-		return nil, err
-	}
-	a := &Action{Path: path, Event: event, folder: f.Path, was: cur, side: side}
-	have, ours := cur.shim(goos)
-	if !want {
-		if !ours {
-			return nil, nil
-		}
-		a.plainRemoval(have, o.Force)
-		a.because("the event is recorded through another folder")
-		if event == preToolUse && f.Role != RoleSDK {
-			a.because("PreToolUse goes into this folder only with --pre-tool-use")
-		}
-		return a, nil
-	}
-	if !cur.missing() && !cur.file() {
-		// One odd entry is no reason to do without the other hooks.
-		a.Op, a.Reason = OpForeign, describe(cur)+": move it away and install again"
-		return a, nil
-	}
-	s := shim{Event: event, Binary: o.Binary, Chain: chainTarget(goos, side)}
-	if s.Chain != "" {
-		a.Chained = side.path
-	}
-	switch {
-	case cur.missing():
-		a.Op, a.Content = OpCreate, render(goos, s)
-		if a.Chained != "" {
-			a.Reason = "runs the script kept in " + side.path + " too"
-		}
-	case ours:
-		a.refresh(goos, have, s, o.Force)
-	default:
-		return a, a.meetForeign(goos, s, o.Chain)
-	}
-	return a, nil
-}
-
-// because gives an action that does something its reason.
-func (a *Action) because(reason string) {
-	if a.Op.writes() {
-		a.Reason = reason
-	}
-}
-
-// refresh plans for a hook file of ours that is wanted.
-func (a *Action) refresh(goos string, have, want shim, force bool) {
-	a.Content = render(goos, want)
-	switch {
-	case have.Edited && !force:
-		a.Op, a.Content, a.Reason = OpEdited, nil, editedReason(have)
-	case have.Edited:
-		a.Op, a.Reason = OpUpdate, "was edited; --force rewrites it"
-	case have.Binary != want.Binary:
-		a.Op, a.Reason = OpUpdate, "starts "+have.Binary
-	case have.Chain != want.Chain && want.Chain == "":
-		a.Op, a.Reason = OpUpdate, "the chained script "+have.Chain+" is gone"
-	case have != shim{Version: have.Version, Event: want.Event, Binary: want.Binary, Chain: want.Chain}:
-		a.Op, a.Reason = OpUpdate, "is out of date"
-	case goos != "windows" && !a.was.executable():
-		a.Op, a.Reason = OpUpdate, "is not executable, as Cline's Hooks tab leaves a hook that is switched off there"
-	default:
-		a.Op, a.Content = OpKeep, nil
-	}
-}
-
-// meetForeign plans for a file that is not ours.
-func (a *Action) meetForeign(goos string, want shim, chain bool) error {
-	a.Op = OpForeign
-	path := a.Path
-	switch {
-	case !a.side.missing() && !a.side.same(a.was):
-		a.Reason = fmt.Sprintf("is not hookspan's and stays as it is; %q holds an earlier script, so it cannot be chained: move one of the two away", a.side.path)
-		return nil
-	case !chain:
-		a.Reason = "is not hookspan's and stays as it is; this event is not recorded here (--chain runs both)"
-		return nil
-	}
-	exact, err := hasName(filepath.Dir(path), filepath.Base(path))
-	if err != nil {
-		return err
-	}
-	if !exact {
-		a.Reason = fmt.Sprintf("is spelled differently on disk and cannot be chained: rename it to %s", filepath.Base(path))
-		return nil
-	}
-	a.Op, a.Chained = OpChain, sidecar(path)
-	side := a.was
-	side.path = a.Chained
-	want.Chain = chainTarget(goos, side)
-	a.Content = render(goos, want)
-	a.Reason = "your script moves to " + a.Chained + " and runs with hookspan, both replies merged"
-	if a.was.link == "" && goos != "windows" && !a.was.executable() {
-		a.Reason += "; it is not executable, so Cline in editors did not run it so far"
-	}
-	return nil
-}
-
-// hasName tells a file of exactly this name from one that a file system without
-// case finds by it.
-func hasName(dir, name string) (bool, error) {
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		return false, fmt.Errorf("hook folder %q: %w", dir, err)
-	}
-	return slices.ContainsFunc(list, func(d os.DirEntry) bool { return d.Name() == name }), nil
-}
-
-func editedReason(s shim) string {
-	if s.Version > shimVersion {
-		return fmt.Sprintf("was written by a newer hookspan (v%d) and stays as it is (--force takes it over)", s.Version)
-	}
-	return "was written by hookspan and edited since; it stays as it is (--force takes it over)"
-}
-
-func describe(e entry) string {
-	if e.info.IsDir() {
-		return "is a folder"
-	}
-	return "is a special file (" + e.info.Mode().Type().String() + ")"
-}
-
-// writable asks whether the folder, or the nearest one above that exists, can be
-// written to.
-func writable(dir string) error {
-	at := dir
-	if missing := missingDirs(dir); len(missing) > 0 {
-		at = filepath.Dir(missing[0])
-	}
-	if err := mayWrite(at); err != nil {
-		return fmt.Errorf("hook folder %q: cannot write to %q: %w: give yourself write permission, or remove the obstacle, and run it again", dir, at, err)
-	}
-	return nil
-}
-
-// warn adds what the user should know about an installation.
-func (p *Plan) warn(sys System, o Options) error {
-	if path, off := sys.hooksOff(); off {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("hooks are switched off in Cline's settings (%q): switch on Hooks in Cline, or nothing is recorded", path))
-	}
-	if o.PreToolUse {
-		p.Warnings = append(p.Warnings, "with a PreToolUse hook, "+classicPrice+"; without it only the time before a call and calls that never return are missing")
-	}
-	if slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Op == OpCreate || a.Op == OpChain }) {
-		p.Warnings = append(p.Warnings, "editor windows that are open may not see new hooks until they are reloaded (Developer: Reload Window)")
-	}
-	if slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Op == OpChain && a.was.link == "" }) {
-		p.Warnings = append(p.Warnings, "a chained script runs from "+sidecarDir+": one that finds its own files by $0 must use another way")
-	}
-	m, err := readManifest(sys.StateDir)
-	if err != nil {
-		return err
-	}
-	for _, f := range m.Folders {
-		if p.has(f.Path) {
-			continue
-		}
-		switch {
-		case o.Workspace != "" && f.Workspace == "":
-			p.Warnings = append(p.Warnings, fmt.Sprintf("hooks are installed for all projects already (%q); in this one each event is stored twice and counted once", f.Path))
-		case o.Workspace == "" && f.Workspace == "":
-			p.Warnings = append(p.Warnings, fmt.Sprintf("an earlier install went into %q, where Cline does not look now; uninstall removes it", f.Path))
-		}
-	}
-	if o.Workspace != "" {
-		p.Warnings = append(p.Warnings, "the hook files name a program on this machine: do not commit them")
-	}
-	return nil
-}
-
-func (p *Plan) has(folder string) bool {
-	return slices.ContainsFunc(p.Folders, func(f Folder) bool { return f.Path == folder })
 }

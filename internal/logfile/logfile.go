@@ -1,21 +1,20 @@
 // Package logfile appends lines to hookspan's log, which several processes
-// write at once. A line is one write, so that lines never mix; the log is cut
-// to its newest part when it has grown too large. Failing to log is silent:
-// there is nobody left to tell.
+// write at once. Each line is one write, so lines never mix. A log that has grown
+// too large is moved aside and a new one begun. An error is not reported: there
+// is no other place to report it.
 package logfile
 
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // maxSize is the size in bytes beyond which a log is moved to a second file,
-// replacing the one before.
+// which it replaces.
 const maxSize = 1 << 20
 
 // Log appends to one file.
@@ -28,8 +27,7 @@ type Log struct {
 	Now func() time.Time
 }
 
-// Line appends one line. Control characters in it are replaced, and those that
-// hide text or turn it round, since what is logged may quote a payload.
+// Line appends one line of safe text: what is logged may quote a payload.
 func (l Log) Line(text string) {
 	if l.Path == "" {
 		return
@@ -38,13 +36,7 @@ func (l Log) Line(text string) {
 	if l.Now != nil {
 		now = l.Now
 	}
-	text = strings.Map(func(r rune) rune {
-		if (r < ' ' || r > '~') && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return ' '
-		}
-		return r
-	}, text)
-	line := now().UTC().Format("2006-01-02T15:04:05.000Z") + " " + l.Who + ": " + text + "\n"
+	line := now().UTC().Format("2006-01-02T15:04:05.000Z") + " " + l.Who + ": " + termtext.Line(text) + "\n"
 	if info, err := os.Lstat(l.Path); err == nil {
 		if info.Mode().IsRegular() && info.Size() > maxSize {
 			_ = os.Rename(l.Path, l.Path+".1")

@@ -1,30 +1,22 @@
-// Package store keeps traces on this machine, in one SQLite file, and shows
-// them as text.
+// Package store keeps traces on this machine, in one SQLite file.
 //
 // It promises:
-//   - A batch of spans is stored whole or not at all, and what ExportSpans has
-//     acknowledged outlives a crash of the process, of the system and a power
-//     cut.
-//   - Exporting is idempotent: a span is one row, found by its trace and span
+//   - A request is stored completely or not at all. What UploadTraces has
+//     acknowledged survives a crash of the process or the system and a power cut.
+//   - Uploading is idempotent: a span is one row, found by its trace and span
 //     id. Delivering it again, in any order and from several processes at once,
 //     leaves the same rows.
-//   - Nothing that an OTLP exporter would send is lost: Trace gives back spans
-//     equal to those that came in, apart from the three points below.
-//   - A file that is damaged, of another program or of a newer hookspan is never
-//     changed; the error names it and says what can be done.
-//   - What Prune removes is overwritten, not merely unlinked, within the file. Of
-//     each run that it removed, the ids, the times, the session and the working
-//     directory are kept for a year, so that an import can leave the run out.
-//   - The text views print no control character, terminal escape or bidirectional
-//     override that came from a span.
+//   - Trace returns the messages that were uploaded. Only bytes that are not
+//     UTF-8 are replaced, by U+FFFD, because Protobuf cannot carry them.
+//   - A file that is damaged, belongs to another program or was written by a newer
+//     hookspan is never changed; the error names it and says what to do.
+//   - Prune overwrites what it removes within the file. Of each removed run it
+//     keeps the ids, the times, the session and the working directory for a year,
+//     so that an import can skip the run.
 //
-// It does not promise to keep what OTLP itself cannot carry: times are whole
-// nanoseconds since 1970 and come back in UTC, bytes that are not UTF-8 come
-// back as U+FFFD, and counts of dropped items below zero come back as zero. It
-// does not encrypt: the file is readable by its owner alone, and secrets must
-// have been removed before. It is not made for network file systems, where
-// SQLite's locks cannot be trusted.
+// It does not encrypt: only the owner can read the file, and secrets must have
+// been removed before. It is not made for network file systems, where SQLite's
+// locks cannot be trusted.
 //
-// The tables are described in schema.go, the form of a stored span and of the
-// JSON output in codec.go.
+// The tables are described in schema.go.
 package store

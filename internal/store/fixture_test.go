@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"os"
@@ -9,16 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -28,6 +26,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var t0 = time.Date(2026, 3, 4, 10, 15, 0, 0, time.UTC)
 
 func at(d time.Duration) time.Time { return t0.Add(d) }
+
+func nano(d time.Duration) uint64 { return otlp.UnixNano(at(d)) }
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
@@ -49,102 +49,116 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+func str[K ~string](key K, v string) *commonpb.KeyValue { return otlp.String(string(key), v) }
+
+func num[K ~string](key K, v int64) *commonpb.KeyValue { return otlp.Int(string(key), v) }
+
+func float[K ~string](key K, v float64) *commonpb.KeyValue { return otlp.Float(string(key), v) }
+
 // build makes the spans of one trace.
 type build struct {
-	id    trace.TraceID
-	n     int
-	spans tracetest.SpanStubs
-	res   *resource.Resource
+	id    [16]byte
+	spans []*tracepb.Span
+	// version is the scope's.
+	version string
 }
 
 func newBuild(name string) *build {
 	sum := sha256.Sum256([]byte(name))
-	return &build{
-		id: trace.TraceID(sum[:16]),
-		res: resource.NewWithAttributes(otelmap.SchemaURL,
-			otelmap.KeyServiceName.String("cline"), otelmap.KeyServiceVersion.String("3.39.0")),
-	}
+	return &build{id: [16]byte(sum[:16]), version: "0.1.0"}
 }
 
-func (b *build) context(id int) trace.SpanContext {
-	var sid trace.SpanID
-	sid[0], sid[6], sid[7] = 0xa0, byte(id>>8), byte(id)
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: b.id, SpanID: sid, TraceFlags: trace.FlagsSampled})
+func (b *build) traceID() string { return hex.EncodeToString(b.id[:]) }
+
+func spanID(n int) []byte { return []byte{0xa0, 0, 0, 0, 0, 0, byte(n >> 8), byte(n)} }
+
+// messages returns all spans as one request.
+func (b *build) messages() []*tracepb.ResourceSpans { return b.request(b.spans...) }
+
+func (b *build) request(spans ...*tracepb.Span) []*tracepb.ResourceSpans {
+	return []*tracepb.ResourceSpans{{
+		Resource: &resourcepb.Resource{Attributes: []*commonpb.KeyValue{
+			str(otelmap.KeyServiceName, "cline"), str(otelmap.KeyServiceVersion, "3.39.0"),
+		}},
+		SchemaUrl: otelmap.SchemaURL,
+		ScopeSpans: []*tracepb.ScopeSpans{{
+			Scope:     &commonpb.InstrumentationScope{Name: otelmap.ScopeName, Version: b.version},
+			SchemaUrl: otelmap.SchemaURL, Spans: spans,
+		}},
+	}}
 }
 
 // add appends a span below the span numbered parent and returns its number.
 // A negative parent is none.
-func (b *build) add(parent int, name string, from, to time.Duration, a ...attribute.KeyValue) int {
-	b.n++
-	s := tracetest.SpanStub{
-		Name: name, SpanKind: trace.SpanKindInternal, SpanContext: b.context(b.n),
-		StartTime: at(from), EndTime: at(to), Attributes: a, Resource: b.res,
-		InstrumentationScope: instrumentation.Scope{Name: otelmap.ScopeName, Version: "0.1.0", SchemaURL: otelmap.SchemaURL},
+func (b *build) add(parent int, name string, from, to time.Duration, a ...*commonpb.KeyValue) int {
+	n := len(b.spans) + 1
+	s := &tracepb.Span{
+		Name: name, Kind: tracepb.Span_SPAN_KIND_INTERNAL, TraceId: b.id[:], SpanId: spanID(n), Flags: 0x101,
+		StartTimeUnixNano: nano(from), EndTimeUnixNano: nano(to), Attributes: a,
 	}
 	if parent >= 0 {
-		s.Parent = b.context(parent)
+		s.ParentSpanId = spanID(parent)
 	}
 	b.spans = append(b.spans, s)
-	return b.n
+	return n
 }
 
-func (b *build) last() *tracetest.SpanStub { return &b.spans[len(b.spans)-1] }
+func (b *build) last() *tracepb.Span { return b.spans[len(b.spans)-1] }
 
 func (b *build) fail(kind, message string) {
 	s := b.last()
-	s.Status = sdktrace.Status{Code: codes.Error, Description: message}
-	s.Attributes = append(s.Attributes, otelmap.KeyErrorType.String(kind))
-	s.Events = append(s.Events, sdktrace.Event{
-		Name: otelmap.EventException, Time: s.EndTime,
-		Attributes: []attribute.KeyValue{
-			otelmap.KeyExceptionType.String(kind), otelmap.KeyExceptionMessage.String(message),
+	s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: message}
+	s.Attributes = append(s.Attributes, str(otelmap.KeyErrorType, kind))
+	s.Events = append(s.Events, &tracepb.Span_Event{
+		Name: otelmap.EventException, TimeUnixNano: s.EndTimeUnixNano, Attributes: []*commonpb.KeyValue{
+			str(otelmap.KeyExceptionType, kind), str(otelmap.KeyExceptionMessage, message),
 		},
 	})
 }
 
-func (b *build) event(span int, name string, after time.Duration, a ...attribute.KeyValue) {
-	s := &b.spans[span-1]
-	s.Events = append(s.Events, sdktrace.Event{Name: name, Time: at(after), Attributes: a})
+func (b *build) event(span int, name string, after time.Duration, a ...*commonpb.KeyValue) {
+	s := b.spans[span-1]
+	s.Events = append(s.Events, &tracepb.Span_Event{Name: name, TimeUnixNano: nano(after), Attributes: a})
 }
 
-func (b *build) root(task, outcome string, took time.Duration, a ...attribute.KeyValue) int {
-	return b.add(-1, "invoke_agent cline", 0, took, append([]attribute.KeyValue{
-		otelmap.KeyOperation.String(otelmap.OpInvokeAgent),
-		otelmap.KeyHost.String("cline"),
-		otelmap.KeyConversationID.String("1772619300123"),
-		otelmap.KeyOutcome.String(outcome),
-		otelmap.KeyTask.String(task),
-		otelmap.KeyRequestModel.String("claude-sonnet-4-5"),
-		otelmap.KeyWorkingDirectory.String("/home/dev/shop-api"),
+func (b *build) root(task, outcome string, took time.Duration, a ...*commonpb.KeyValue) int {
+	return b.add(-1, "invoke_agent cline", 0, took, append([]*commonpb.KeyValue{
+		str(otelmap.KeyOperation, otelmap.OpInvokeAgent),
+		str(otelmap.KeyHost, "cline"),
+		str(otelmap.KeyConversationID, "1772619300123"),
+		str(otelmap.KeyOutcome, outcome),
+		str(otelmap.KeyTask, task),
+		str(otelmap.KeyRequestModel, "claude-sonnet-4-5"),
+		str(otelmap.KeyWorkingDirectory, "/home/dev/shop-api"),
 	}, a...)...)
 }
 
 func (b *build) tool(parent int, name, input string, from, to time.Duration) int {
 	return b.add(parent, "execute_tool "+name, from, to,
-		otelmap.KeyOperation.String(otelmap.OpExecuteTool),
-		otelmap.KeyToolName.String(name),
-		otelmap.KeyToolCallID.String(fmt.Sprintf("toolu_%02d", b.n)),
-		otelmap.KeyToolArguments.String(input),
-		otelmap.KeyToolResult.String("first line\nsecond line"),
+		str(otelmap.KeyOperation, otelmap.OpExecuteTool),
+		str(otelmap.KeyToolName, name),
+		str(otelmap.KeyToolCallID, fmt.Sprintf("toolu_%02d", len(b.spans))),
+		str(otelmap.KeyToolArguments, input),
+		str(otelmap.KeyToolResult, "first line\nsecond line"),
 	)
 }
 
-func usageAttrs(in, out, cached int64, cost float64) []attribute.KeyValue {
-	return []attribute.KeyValue{
-		otelmap.KeyInputTokens.Int64(in), otelmap.KeyOutputTokens.Int64(out),
-		otelmap.KeyCacheReadTokens.Int64(cached), otelmap.KeyCacheWriteTokens.Int64(0),
-		otelmap.KeyCost.Float64(cost),
+func usageAttrs(in, out, cached int64, cost float64) []*commonpb.KeyValue {
+	return []*commonpb.KeyValue{
+		num(otelmap.KeyInputTokens, in), num(otelmap.KeyOutputTokens, out),
+		num(otelmap.KeyCacheReadTokens, cached), num(otelmap.KeyCacheWriteTokens, 0),
+		float(otelmap.KeyCost, cost),
 	}
 }
 
-func (b *build) chat(parent int, from, to time.Duration, usage ...attribute.KeyValue) int {
-	id := b.add(parent, "chat claude-sonnet-4-5", from, to, append([]attribute.KeyValue{
-		otelmap.KeyOperation.String(otelmap.OpChat),
-		otelmap.KeyRequestModel.String("claude-sonnet-4-5"),
-		otelmap.KeyResponseID.String(fmt.Sprintf("msg_%02d", b.n)),
-		otelmap.KeyText.String("I will look at the tests first.\nThen the handler."),
+func (b *build) chat(parent int, from, to time.Duration, usage ...*commonpb.KeyValue) int {
+	id := b.add(parent, "chat claude-sonnet-4-5", from, to, append([]*commonpb.KeyValue{
+		str(otelmap.KeyOperation, otelmap.OpChat),
+		str(otelmap.KeyRequestModel, "claude-sonnet-4-5"),
+		str(otelmap.KeyResponseID, fmt.Sprintf("msg_%02d", len(b.spans))),
+		str(otelmap.KeyText, "I will look at the tests first.\nThen the handler."),
 	}, usage...)...)
-	b.last().SpanKind = trace.SpanKindClient
+	b.last().Kind = tracepb.Span_SPAN_KIND_CLIENT
 	return id
 }
 
@@ -156,12 +170,12 @@ func clineTrace() *build {
 	b := newBuild("cline")
 	root := b.root("Add a health endpoint to the API server.\nIt must answer within 50 ms.", otelmap.OutcomeCompleted, 134*s,
 		append(usageAttrs(81_234, 3_456, 60_000, 0.4321),
-			otelmap.KeyToolCalls.Int64(9), otelmap.KeyToolFailures.Int64(3),
-			otelmap.KeyResult.String("GET /health answers now."))...)
-	b.event(root, otelmap.EventPrompt, 0, otelmap.KeyText.String("Add a health endpoint to the API server.\nIt must answer within 50 ms."))
-	b.event(root, otelmap.EventCompaction, 70*s, attribute.String("hookspan.compaction.trigger", "auto"), attribute.Int("hookspan.compaction.tokens", 150000))
-	b.event(root, otelmap.EventNotification, 100*s, otelmap.KeyText.String("Cline wants to execute a command"))
-	b.event(root, otelmap.EventPrompt, 104*s, otelmap.KeyText.String("No, do not push. Run the tests again."))
+			num(otelmap.KeyToolCalls, 9), num(otelmap.KeyToolFailures, 3),
+			str(otelmap.KeyResult, "GET /health answers now."))...)
+	b.event(root, otelmap.EventPrompt, 0, str(otelmap.KeyText, "Add a health endpoint to the API server.\nIt must answer within 50 ms."))
+	b.event(root, otelmap.EventCompaction, 70*s, str("hookspan.compaction.trigger", "auto"), num("hookspan.compaction.tokens", 150000))
+	b.event(root, otelmap.EventNotification, 100*s, str(otelmap.KeyText, "Cline wants to execute a command"))
+	b.event(root, otelmap.EventPrompt, 104*s, str(otelmap.KeyText, "No, do not push. Run the tests again."))
 
 	b.chat(root, 10*ms, 3*s, usageAttrs(12_000, 420, 9_000, 0.0456)...)
 	b.tool(root, "read_file", `{"path":"src/server.ts"}`, 3*s, 3*s+15*ms)
@@ -171,8 +185,8 @@ func clineTrace() *build {
 	b.tool(root, "execute_command", `{"command":"npm test","requires_approval":false}`, 12*s, 31*s)
 	b.fail(otelmap.ErrorTool, "Command failed with exit code 1.\n\n  1 failing\n    health: expected 200, got 404")
 	agent := b.tool(root, "use_subagents", `{"prompt_1":"Find every place that starts a server"}`, 35*s, 66*s)
-	sub := b.add(agent, "invoke_agent subagent", 35*s+100*ms, 65*s, otelmap.KeyOperation.String(otelmap.OpInvokeAgent),
-		otelmap.KeyAgentName.String("subagent"), otelmap.KeyAgentID.String("agent-1"))
+	sub := b.add(agent, "invoke_agent subagent", 35*s+100*ms, 65*s, str(otelmap.KeyOperation, otelmap.OpInvokeAgent),
+		str(otelmap.KeyAgentName, "subagent"), str(otelmap.KeyAgentID, "agent-1"))
 	b.chat(sub, 35*s+200*ms, 40*s, usageAttrs(8_000, 300, 0, 0.0284)...)
 	b.tool(sub, "list_files", `{"path":"."}`, 41*s, 41*s)
 	b.chat(root, 72*s, 80*s, usageAttrs(21_000, 900, 18_000, 0.0890)...)
@@ -207,9 +221,21 @@ func open(t testing.TB) *Store {
 	return openAt(t, filepath.Join(t.TempDir(), "traces.db"))
 }
 
-func export(t testing.TB, s *Store, spans tracetest.SpanStubs) {
+func upload(t testing.TB, s *Store, messages []*tracepb.ResourceSpans) {
 	t.Helper()
-	if err := s.ExportSpans(t.Context(), spans.Snapshots()); err != nil {
+	if err := s.UploadTraces(t.Context(), messages); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// stored uploads the spans of one trace and reads it back.
+func stored(t testing.TB, messages []*tracepb.ResourceSpans) *Trace {
+	t.Helper()
+	s := open(t)
+	upload(t, s, messages)
+	tr, err := s.Trace(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
 }

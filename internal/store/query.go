@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // DefaultLimit is how many traces List gives when the filter names no limit.
@@ -16,10 +18,6 @@ const DefaultLimit = 20
 
 // minPrefix is the fewest digits of a trace id that Trace looks up.
 const minPrefix = 4
-
-// pruneBatch is how many traces Prune removes per transaction, so that an
-// export never waits long for the lock.
-const pruneBatch = 200
 
 // Filter chooses traces; the zero Filter gives the newest twenty.
 type Filter struct {
@@ -55,7 +53,7 @@ func (f Filter) where() (string, []any) {
 		add(`host = ?`, f.Host)
 	}
 	if !f.Since.IsZero() {
-		add(`started >= ?`, int64(nanos(f.Since))) //nolint:gosec // Up to the year 2262.
+		add(`started >= ?`, column(otlp.UnixNano(f.Since)))
 	}
 	if len(where) == 0 {
 		return "", nil
@@ -115,7 +113,7 @@ func summaries(ctx context.Context, q interface {
 		}, usage.targets()...)...); err != nil {
 			return nil, err
 		}
-		t.Started, t.Ended, t.Usage = fromNanos(started), fromNanos(ended), usage.usage()
+		t.Started, t.Ended, t.Usage = fromColumn(started), fromColumn(ended), usage.usage()
 		out = append(out, t)
 	}
 	return out, rows.Err()
@@ -124,9 +122,10 @@ func summaries(ctx context.Context, q interface {
 // Trace is a stored trace.
 type Trace struct {
 	Summary
-	// Spans are all its spans by start, those that end later first. They can be
-	// given to any exporter: Spans.Snapshots().
-	Spans tracetest.SpanStubs
+	// ResourceSpans holds all spans, those of one resource and scope together,
+	// in the order of their start; of spans with one start, those that end later
+	// come first.
+	ResourceSpans []*tracepb.ResourceSpans
 }
 
 // Trace gives the trace whose id begins with prefix, at least four hex digits
@@ -167,13 +166,29 @@ func (s *Store) Trace(ctx context.Context, prefix string) (*Trace, error) {
 		return nil, &AmbiguousError{Prefix: prefix, Candidates: found[:min(len(found), maxCandidates)], More: more}
 	}
 	t := &Trace{Summary: found[0]}
-	t.Spans, err = readSpans(ctx, tx, `
-		SELECT s.body, o.body FROM traces t JOIN spans s ON s.trace = t.id JOIN origins o ON o.id = s.origin
-		WHERE t.trace_id = ? ORDER BY s.started, s.ended DESC, s.span_id`, t.TraceID)
+	var id int64
+	if err := tx.QueryRowContext(ctx, `SELECT id FROM traces WHERE trace_id = ?`, t.TraceID).Scan(&id); err != nil {
+		return nil, s.wrap("read trace "+t.TraceID, err)
+	}
+	spans, err := readSpans(ctx, tx, `TRUE ORDER BY s.started, s.ended DESC, s.span_id`, id)
 	if err != nil {
 		return nil, s.wrap("read trace "+t.TraceID, err)
 	}
+	t.ResourceSpans = grouped(spans)
 	return t, nil
+}
+
+// grouped puts the spans of each origin together, in the order in which the
+// origins first appear.
+func grouped(spans []storedSpan) (out []*tracepb.ResourceSpans) {
+	for _, s := range spans {
+		scope := s.origin.GetScopeSpans()[0]
+		if scope.Spans == nil {
+			out = append(out, s.origin)
+		}
+		scope.Spans = append(scope.Spans, s.Span)
+	}
+	return out
 }
 
 func checkPrefix(p string) error {
@@ -184,91 +199,4 @@ func checkPrefix(p string) error {
 		return fmt.Errorf("trace id %q: %w", p, ErrPrefix)
 	}
 	return nil
-}
-
-// keepRemoved is how long the store remembers that it had a run.
-const keepRemoved = 365 * 24 * time.Hour
-
-// Prune removes the traces whose last span ended and was stored before the given
-// moment, gives the space back and returns how many it removed: an imported
-// trace counts from its import. It works in small transactions: when it fails
-// half-way, what it has removed stays removed and is counted. For a year
-// Conversation and Beside still give the runs that it removed.
-func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
-	limit := int64(nanos(before)) //nolint:gosec // Up to the year 2262.
-	total := 0
-	for {
-		n, err := s.pruneSome(ctx, limit)
-		total += n
-		if err != nil {
-			return total, s.wrap("prune", err)
-		}
-		if n < pruneBatch {
-			break
-		}
-	}
-	if total == 0 {
-		return 0, nil
-	}
-	if err := s.shrink(ctx); err != nil {
-		return total, s.wrap("give back space", err)
-	}
-	return total, nil
-}
-
-// oldTraces is the SQL for what Prune removes at once.
-const oldTraces = `SELECT id FROM traces WHERE max(ended, stored) < ? ORDER BY max(ended, stored) LIMIT ?`
-
-func (s *Store) pruneSome(ctx context.Context, before int64) (int, error) {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer rollback(tx)
-	const remember = `INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed)
-		SELECT s.span_id, t.trace_id, t.host, t.session, t.directory, s.started, s.ended, ?
-		FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.id IN (`
-	now := s.now()
-	if _, err := tx.ExecContext(ctx, `DELETE FROM removed WHERE removed < ?`, int64(nanos(now.Add(-keepRemoved)))); err != nil { //nolint:gosec // Up to the year 2262.
-		return 0, err
-	}
-	if _, err := tx.ExecContext(ctx, remember+oldTraces+`)`, int64(nanos(now)), before, pruneBatch); err != nil { //nolint:gosec // Up to the year 2262.
-		return 0, err
-	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM spans WHERE trace IN (`+oldTraces+`)`, before, pruneBatch); err != nil {
-		return 0, err
-	}
-	res, err := tx.ExecContext(ctx, `DELETE FROM traces WHERE id IN (`+oldTraces+`)`, before, pruneBatch)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
-	if err != nil {
-		return 0, err
-	}
-	if n > 0 {
-		const unused = `DELETE FROM origins WHERE NOT EXISTS (SELECT 1 FROM spans WHERE origin = origins.id)`
-		if _, err := tx.ExecContext(ctx, unused); err != nil {
-			return 0, err
-		}
-	}
-	return int(n), tx.Commit()
-}
-
-// shrink cuts free pages off the file's end and empties the write-ahead log,
-// so that removed texts do not stay on the disk. The log cannot be emptied
-// while another process reads; a later Prune or the last Close does it then.
-func (s *Store) shrink(ctx context.Context) (err error) {
-	rows, err := s.db.QueryContext(ctx, `PRAGMA incremental_vacuum`)
-	if err != nil {
-		return err
-	}
-	// Each step frees one page.
-	for rows.Next() {
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return err
-	}
-	var blocked, logged, moved int
-	return s.db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&blocked, &logged, &moved)
 }

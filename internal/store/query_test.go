@@ -1,19 +1,18 @@
 package store
 
 import (
-	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -22,21 +21,21 @@ import (
 func series(t testing.TB, s *Store, n int) []string {
 	t.Helper()
 	var ids []string
-	all := newBuild("none").spans
+	var all []*tracepb.ResourceSpans
 	outcomes := []string{otelmap.OutcomeCompleted, otelmap.OutcomeFailed, otelmap.OutcomeCancelled}
 	for i := range n {
 		b := newBuild(fmt.Sprint("series ", i))
 		from := time.Duration(i) * time.Minute
 		b.add(-1, "invoke_agent cline", from, from+time.Second,
-			otelmap.KeyOperation.String(otelmap.OpInvokeAgent),
-			otelmap.KeyHost.String([]string{"cline", "claude-code"}[i%2]),
-			otelmap.KeyConversationID.String(fmt.Sprint("session ", i%4)),
-			otelmap.KeyOutcome.String(outcomes[i%3]),
-			otelmap.KeyTask.String(fmt.Sprint("task ", i)))
-		ids = append(ids, b.id.String())
-		all = append(all, b.spans...)
+			str(otelmap.KeyOperation, otelmap.OpInvokeAgent),
+			str(otelmap.KeyHost, []string{"cline", "claude-code"}[i%2]),
+			str(otelmap.KeyConversationID, fmt.Sprint("session ", i%4)),
+			str(otelmap.KeyOutcome, outcomes[i%3]),
+			str(otelmap.KeyTask, fmt.Sprint("task ", i)))
+		ids = append(ids, b.traceID())
+		all = append(all, b.messages()...)
 	}
-	export(t, s, all)
+	upload(t, s, all)
 	return ids
 }
 
@@ -91,8 +90,8 @@ func down(from, to, step int) (out []int) {
 	return out
 }
 
-// TestListUsesAnIndex holds List to work that does not grow with the store: the
-// rows come sorted out of an index.
+// TestListUsesAnIndex checks that the work of List does not grow with the store:
+// an index delivers the rows sorted.
 func TestListUsesAnIndex(t *testing.T) {
 	s := open(t)
 	series(t, s, 100)
@@ -142,20 +141,20 @@ func explain(t *testing.T, s *Store, q string, args ...any) string {
 func TestTraceByPrefix(t *testing.T) {
 	s := open(t)
 	var ids []string
-	for i, hex := range []string{
+	for i, id := range []string{
 		"abcd0000000000000000000000000001", "abcd0000000000000000000000000002",
 		"abce0000000000000000000000000003", "00010000000000000000000000000004", "fffff000000000000000000000000005",
 	} {
-		id, err := trace.TraceIDFromHex(hex)
+		digits, err := hex.DecodeString(id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b := newBuild("prefix")
-		b.id = id
+		b.id = [16]byte(digits)
 		b.root("task", otelmap.OutcomeCompleted, time.Second)
-		b.last().StartTime = at(time.Duration(i) * time.Minute)
-		export(t, s, b.spans)
-		ids = append(ids, hex)
+		b.last().StartTimeUnixNano = otlp.UnixNano(at(time.Duration(i) * time.Minute))
+		upload(t, s, b.messages())
+		ids = append(ids, id)
 	}
 	for _, c := range []struct {
 		name, prefix string
@@ -180,7 +179,7 @@ func TestTraceByPrefix(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			tr, err := s.Trace(t.Context(), c.prefix)
 			if c.want != "" {
-				if err != nil || tr.TraceID != c.want || len(tr.Spans) != 1 {
+				if err != nil || tr.TraceID != c.want || otlp.Count(tr.ResourceSpans) != 1 {
 					t.Fatalf("got %v, %v, want %s", tr, err, c.want)
 				}
 				return
@@ -195,14 +194,14 @@ func TestTraceByPrefix(t *testing.T) {
 	}
 }
 
-func TestAnAmbiguousPrefixNamesTheNewest(t *testing.T) {
+func TestAmbiguousPrefixNamesTheNewest(t *testing.T) {
 	s := open(t)
 	for i := range 12 {
 		b := newBuild("ambiguous")
-		b.id = trace.TraceID{0: 0xaa, 1: 0xbb, 15: byte(i)}
+		b.id = [16]byte{0: 0xaa, 1: 0xbb, 15: byte(i)}
 		b.root(fmt.Sprint("task ", i), otelmap.OutcomeCompleted, time.Second)
-		b.last().StartTime = at(time.Duration(i) * time.Minute)
-		export(t, s, b.spans)
+		b.last().StartTimeUnixNano = otlp.UnixNano(at(time.Duration(i) * time.Minute))
+		upload(t, s, b.messages())
 	}
 	_, err := s.Trace(t.Context(), "aabb")
 	var amb *AmbiguousError
@@ -216,135 +215,15 @@ func TestAnAmbiguousPrefixNamesTheNewest(t *testing.T) {
 	if !amb.More || len(titles) != 10 || titles[0] != "task 11" || titles[9] != "task 2" {
 		t.Errorf("candidates are %q, more: %v", titles, amb.More)
 	}
-	if !strings.HasSuffix(err.Error(), "task 2\n  and others") {
+	if !strings.HasSuffix(err.Error(), "02\n  and others") {
 		t.Errorf("error is %q", err)
 	}
 }
 
-func TestAnEmptyStoreHasNoNewest(t *testing.T) {
+func TestEmptyStoreHasNoNewest(t *testing.T) {
 	if _, err := open(t).Trace(t.Context(), ""); !errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v, want %v", err, ErrNotFound)
 	}
-}
-
-func TestPrune(t *testing.T) {
-	s := open(t)
-	// More than two batches, the oldest first.
-	const n = 2*pruneBatch + 50
-	ids := series(t, s, n)
-	size := func() int64 {
-		st, err := s.Stats(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return st.Bytes
-	}
-	before := size()
-	// Every trace ends one second after its start.
-	got, err := s.Prune(t.Context(), at(time.Second))
-	if got != 0 || err != nil {
-		t.Errorf("nothing ended before the first end: got %d, %v", got, err)
-	}
-	got, err = s.Prune(t.Context(), at((n-2)*time.Minute+time.Second))
-	if want := n - 2; got != want || err != nil {
-		t.Errorf("got %d, %v, want %d", got, err, want)
-	}
-	var left []string
-	for _, tr := range everything(t, s) {
-		left = append(left, tr.TraceID)
-		if len(tr.Spans) != 1 {
-			t.Errorf("trace %s has %d spans, want 1", tr.TraceID, len(tr.Spans))
-		}
-	}
-	slices.Reverse(left)
-	if d := cmp.Diff(ids[n-2:], left); d != "" {
-		t.Errorf("left are (-want +got):\n%s", d)
-	}
-	if after := size(); after > before/4 {
-		t.Errorf("the store has %d bytes, before it had %d", after, before)
-	}
-	// What was removed may come again.
-	series(t, s, 1)
-	if n := len(everything(t, s)); n != 3 {
-		t.Errorf("got %d traces, want 3", n)
-	}
-	var origins int
-	if _, err := s.Prune(t.Context(), at(24*365*time.Hour)); err != nil {
-		t.Error(err)
-	}
-	if err := s.db.QueryRowContext(t.Context(), `SELECT count(*) FROM origins`).Scan(&origins); err != nil || origins != 0 {
-		t.Errorf("%d resources are left, %v", origins, err)
-	}
-}
-
-func TestRetentionCountsFromWhenATraceWasStored(t *testing.T) {
-	const day = 24 * time.Hour
-	s := open(t)
-	now := at(100 * day)
-	s.Now = func() time.Time { return now }
-	b := newBuild("imported")
-	b.root("imported", otelmap.OutcomeCompleted, time.Minute)
-	export(t, s, b.spans)
-	prune := func(want int) {
-		t.Helper()
-		if n, err := s.Prune(t.Context(), now.Add(-30*day)); n != want || err != nil {
-			t.Errorf("at %v: removed %d, %v, want %d", now, n, err, want)
-		}
-	}
-	prune(0)
-	now = at(129 * day)
-	prune(0)
-	// What changes nothing does not prolong it.
-	export(t, s, b.spans)
-	now = at(131 * day)
-	prune(1)
-	if n := len(everything(t, s)); n != 0 {
-		t.Errorf("%d traces are left", n)
-	}
-}
-
-func TestWhatWasPrunedIsRememberedWithoutItsTexts(t *testing.T) {
-	const day = 24 * time.Hour
-	s := open(t)
-	now := t0
-	s.Now = func() time.Time { return now }
-	gone := rooted(t, s, "conv_1", "/a", 0, 10*time.Second)
-	roots := func(want ...Root) {
-		t.Helper()
-		got, err := s.Conversation(t.Context(), "conv_1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		beside, err := s.Beside(t.Context(), Place{"cline", "/a", "conv_", at(time.Second), at(2 * time.Second)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("of the session (-want +got):\n%s", d)
-		}
-		if d := cmp.Diff(want, beside); d != "" {
-			t.Errorf("of the place (-want +got):\n%s", d)
-		}
-	}
-	roots(gone)
-	if n, err := s.Prune(t.Context(), at(day)); n != 1 || err != nil {
-		t.Fatalf("removed %d, %v", n, err)
-	}
-	removed := gone
-	removed.Removed = true
-	roots(removed)
-	// Stored once more, it is there and known as removed.
-	rooted(t, s, "conv_1", "/a", 0, 10*time.Second)
-	roots(gone, removed)
-	if _, err := s.Prune(t.Context(), at(2*day)); err != nil {
-		t.Fatal(err)
-	}
-	roots(removed)
-	now = at(400 * day)
-	if _, err := s.Prune(t.Context(), at(2*day)); err != nil {
-		t.Fatal(err)
-	}
-	roots()
 }
 
 func TestCountLeavesTheLimitAside(t *testing.T) {
@@ -361,39 +240,6 @@ func TestCountLeavesTheLimitAside(t *testing.T) {
 		if n, err := s.Count(t.Context(), c.f); n != c.want || err != nil {
 			t.Errorf("%s: got %d, %v, want %d", name, n, err, c.want)
 		}
-	}
-}
-
-func TestPrunedTextIsGoneFromTheDisk(t *testing.T) {
-	s := open(t)
-	b := newBuild("secret")
-	b.root("the needle in the haystack", otelmap.OutcomeCompleted, time.Second)
-	export(t, s, b.spans)
-	export(t, s, clineTrace().spans)
-	if _, err := s.Prune(t.Context(), at(10*time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	for _, suffix := range []string{"", "-wal"} {
-		data, err := os.ReadFile(s.Path() + suffix)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(data), "the needle in the haystack") {
-			t.Errorf("the text is still in the file%s", suffix)
-		}
-	}
-	if n := len(everything(t, s)); n != 1 {
-		t.Errorf("got %d traces, want 1", n)
-	}
-}
-
-func TestPruneStopsWhenToldTo(t *testing.T) {
-	s := open(t)
-	series(t, s, 3)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if n, err := s.Prune(ctx, at(time.Hour)); n != 0 || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %d, %v, want 0, %v", n, err, context.Canceled)
 	}
 }
 

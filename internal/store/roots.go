@@ -4,36 +4,34 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-// The parts of the query for roots: CROSS JOIN makes SQLite find the traces
-// first, by an index of their own, and the roots by theirs. What Prune removed
-// follows; a run that was stored again is in both.
-const (
-	rootsWhere = `SELECT t.trace_id, s.span_id, s.started, s.ended, 0 AS gone
-		FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND `
-	removedWhere = ` UNION ALL SELECT t.trace_id, t.span_id, t.started, t.ended, 1 AS gone FROM removed t WHERE `
-	ofSession    = `t.session = ?1`
-	besidePlace  = `t.started <= ?1 AND t.ended >= ?2 AND t.host = ?3 AND t.directory = ?4 AND substr(t.session, 1, ?5) = ?6`
-	rootsOrder   = ` ORDER BY gone, 3, 2`
-)
-
-func rootsQuery(where string) string { return rootsWhere + where + removedWhere + where + rootsOrder }
-
-// Root is the own span of a stored run.
+// Root is the root span of a stored run.
 type Root struct {
 	// Trace is 32 hex digits, Span 16.
 	Trace, Span string
 	// Start and End bound the run.
 	Start, End time.Time
-	// Removed reports that Prune has removed the run.
+	// Removed reports whether Prune has removed the run.
 	Removed bool
 }
 
-// Conversation gives the roots of the runs of one session of the host's, by
-// their start, those that Prune removed last; none for a session that is not
-// known. A trace whose id came from outside may hold runs of several sessions; it
-// counts for the one that List shows.
+// Place is a working directory during a period.
+type Place struct {
+	// Host is the agent program, Directory the working directory, both as in
+	// Summary.
+	Host, Directory string
+	// Sessions is a prefix of the session's identifier. If empty, any session.
+	Sessions string
+	// From and To bound the period, both included.
+	From, To time.Time
+}
+
+// Conversation returns the roots of the runs of one of the agent's sessions by
+// their start, removed ones last. A trace whose id came from outside may hold
+// runs of several sessions; it counts for the one in its Summary.
 func (s *Store) Conversation(ctx context.Context, session string) ([]Root, error) {
 	out, err := s.roots(ctx, ofSession, session)
 	if err != nil {
@@ -42,26 +40,30 @@ func (s *Store) Conversation(ctx context.Context, session string) ([]Root, error
 	return out, nil
 }
 
-// Place is a stretch of time in a working directory.
-type Place struct {
-	// Host is the agent program, Directory the working directory, both as List
-	// shows them.
-	Host, Directory string
-	// Sessions is what the session's identity begins with; if empty, any.
-	Sessions string
-	// From and To bound the time, both included.
-	From, To time.Time
-}
-
-// Beside gives the roots of the runs that were under way in a place at any
-// moment, by their start, those that Prune removed last.
+// Beside returns the roots of the runs that were active in a place at any time
+// of its period, by their start, removed ones last.
 func (s *Store) Beside(ctx context.Context, p Place) ([]Root, error) {
-	out, err := s.roots(ctx, besidePlace, int64(nanos(p.To)), int64(nanos(p.From)), //nolint:gosec // Up to the year 2262.
+	out, err := s.roots(ctx, inPlace, column(otlp.UnixNano(p.To)), column(otlp.UnixNano(p.From)),
 		p.Host, p.Directory, len(p.Sessions), p.Sessions)
 	if err != nil {
 		return nil, s.wrap("read runs of a directory", err)
 	}
 	return out, nil
+}
+
+// The conditions of rootsQuery.
+const (
+	ofSession = `t.session = ?1`
+	inPlace   = `t.started <= ?1 AND t.ended >= ?2 AND t.host = ?3 AND t.directory = ?4 AND substr(t.session, 1, ?5) = ?6`
+)
+
+// rootsQuery selects stored and removed roots; a run that was stored again is in
+// both. CROSS JOIN makes SQLite find the traces first, each by an index.
+func rootsQuery(where string) string {
+	return `SELECT t.trace_id, s.span_id, s.started, s.ended, 0 AS gone
+		FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND ` + where + `
+		UNION ALL SELECT t.trace_id, t.span_id, t.started, t.ended, 1 AS gone FROM removed t WHERE ` + where + `
+		ORDER BY gone, 3, 2`
 }
 
 func (s *Store) roots(ctx context.Context, where string, args ...any) (_ []Root, err error) {
@@ -77,7 +79,7 @@ func (s *Store) roots(ctx context.Context, where string, args ...any) (_ []Root,
 		if err := rows.Scan(&r.Trace, &r.Span, &started, &ended, &r.Removed); err != nil {
 			return nil, err
 		}
-		r.Start, r.End = fromNanos(started), fromNanos(ended)
+		r.Start, r.End = fromColumn(started), fromColumn(ended)
 		out = append(out, r)
 	}
 	return out, rows.Err()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -16,22 +17,22 @@ func rooted(t *testing.T, s *Store, session, folder string, from, to time.Durati
 	t.Helper()
 	b := newBuild(fmt.Sprint(session, folder, from, to))
 	root := b.root("task", otelmap.OutcomeCompleted, to-from,
-		otelmap.KeyToolCalls.Int64(1))
+		num(otelmap.KeyToolCalls, 1))
 	span := b.last()
-	span.StartTime, span.EndTime = at(from), at(to)
+	span.StartTimeUnixNano, span.EndTimeUnixNano = nano(from), nano(to)
 	for i, kv := range span.Attributes {
 		switch kv.Key {
-		case otelmap.KeyConversationID:
-			span.Attributes[i] = kv.Key.String(session)
-		case otelmap.KeyWorkingDirectory:
-			span.Attributes[i] = kv.Key.String(folder)
+		case string(otelmap.KeyConversationID):
+			span.Attributes[i] = str(kv.Key, session)
+		case string(otelmap.KeyWorkingDirectory):
+			span.Attributes[i] = str(kv.Key, folder)
 		}
 	}
 	out := Root{
-		Trace: b.id.String(), Span: span.SpanContext.SpanID().String(), Start: at(from).UTC(), End: at(to).UTC(),
+		Trace: b.traceID(), Span: otlp.SpanID(span), Start: at(from).UTC(), End: at(to).UTC(),
 	}
 	b.tool(root, "read_file", "{}", from, to)
-	export(t, s, b.spans)
+	upload(t, s, b.messages())
 	return out
 }
 
@@ -91,7 +92,7 @@ func TestRootsUseIndexes(t *testing.T) {
 		args         []any
 	}{
 		{ofSession, "COVERING INDEX traces_session", []any{"session 1"}},
-		{besidePlace, "INDEX traces_", []any{int64(1), int64(1), "cline", "/a", 5, "conv_"}},
+		{inPlace, "INDEX traces_", []any{int64(1), int64(1), "cline", "/a", 5, "conv_"}},
 	} {
 		plan := explain(t, s, rootsQuery(c.where), c.args...)
 		if !strings.Contains(plan, "SEARCH t USING "+c.index) || !strings.Contains(plan, "SEARCH s USING INDEX spans_roots") {

@@ -6,21 +6,21 @@ import (
 	"fmt"
 )
 
-// applicationID stands in the header of every trace store ("hksp"), so that a
-// database of another program is never taken for one.
+// applicationID is in the header of every trace store ("hksp"), so that a
+// database of another program is not mistaken for one.
 const applicationID = 0x686b7370
 
 // migrations are the steps from each version of the schema to the next; the
-// version is kept in the header (PRAGMA user_version). A step that has been
-// released is never edited.
+// version is in the header (PRAGMA user_version). A released step is never
+// edited.
 //
-// origins holds each distinct resource and instrumentation scope once. spans
-// holds each span as JSON (see codec.go), with the columns that a summary is
-// made from beside it. traces holds one summary per trace, brought up to date
-// in the transaction that stores its spans. All times are nanoseconds since
-// 1970, 0 where there is none.
-var migrations = []string{
-	`CREATE TABLE origins (
+// origins holds each distinct resource with its instrumentation scope: a
+// ResourceSpans message without spans. spans holds each span's message, with the
+// columns that a summary needs. traces holds a summary of each trace, updated in
+// the transaction that stores its spans. All times are nanoseconds since 1970,
+// 0 if unknown.
+var migrations = []migration{
+	{sql: `CREATE TABLE origins (
 		id   INTEGER PRIMARY KEY,
 		body TEXT NOT NULL UNIQUE
 	) STRICT;
@@ -68,13 +68,12 @@ var migrations = []string{
 		PRIMARY KEY (trace, span_id)
 	) STRICT;
 	CREATE INDEX spans_roots ON spans (trace, started) WHERE role = 1;
-	CREATE INDEX spans_origin ON spans (origin);`,
+	CREATE INDEX spans_origin ON spans (origin);`},
 
 	// stored is when a span of the trace was last stored or changed; 0 in what
-	// version 1 stored. tools_unknown counts the calls whose outcome nothing
-	// reports. removed holds what Prune has removed: the runs, without
-	// any text.
-	`ALTER TABLE traces ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;
+	// version 1 stored. tools_unknown counts the tool calls of unknown outcome.
+	// removed holds the runs that Prune has removed, without any text.
+	{sql: `ALTER TABLE traces ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE traces ADD COLUMN tools_unknown INTEGER NOT NULL DEFAULT 0;
 	DROP INDEX traces_ended;
 	CREATE INDEX traces_kept ON traces (max(ended, stored));
@@ -90,19 +89,55 @@ var migrations = []string{
 	) STRICT, WITHOUT ROWID;
 	CREATE INDEX removed_session ON removed (session);
 	CREATE INDEX removed_place   ON removed (directory, started);
-	CREATE INDEX removed_removed ON removed (removed);`,
+	CREATE INDEX removed_removed ON removed (removed);`},
+
+	// Versions 1 and 2 held JSON in a column called body; convertJSON drops it.
+	{
+		convert: convertJSON,
+		sql: `ALTER TABLE origins RENAME TO origins_json;
+		ALTER TABLE spans RENAME TO spans_json;
+		CREATE TABLE origins (
+			id      INTEGER PRIMARY KEY,
+			message BLOB NOT NULL UNIQUE
+		) STRICT;
+		CREATE TABLE spans (
+			trace       INTEGER NOT NULL REFERENCES traces (id),
+			span_id     TEXT NOT NULL,
+			parent_id   TEXT NOT NULL,
+			origin      INTEGER NOT NULL REFERENCES origins (id),
+			started     INTEGER NOT NULL,
+			ended       INTEGER NOT NULL,
+			role        INTEGER NOT NULL,
+			failed      INTEGER NOT NULL,
+			model       TEXT NOT NULL,
+			input       INTEGER,
+			output      INTEGER,
+			cache_read  INTEGER,
+			cache_write INTEGER,
+			cost        REAL,
+			message     BLOB NOT NULL,
+			PRIMARY KEY (trace, span_id)
+		) STRICT;`,
+	},
 }
 
-// header is what a file says of itself.
+// migration is a step to the next version of the schema.
+type migration struct {
+	sql string
+	// convert, if set, runs after sql.
+	convert func(context.Context, *sql.Tx) error
+}
+
+// header identifies a database file.
 type header struct {
 	application int64
 	version     int
 	tables      int
 }
 
-// readHeader needs a transaction: between two statements of their own another
-// process could make the tables of a new file, and the file would look like
-// nobody's and full.
+// readHeader needs a transaction: between two separate statements another
+// process could create the tables of a new file, which would then look like
+// another program's database.
 func readHeader(ctx context.Context, tx *sql.Tx) (header, error) {
 	var h header
 	if err := tx.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&h.application); err != nil {
@@ -115,11 +150,11 @@ func readHeader(ctx context.Context, tx *sql.Tx) (header, error) {
 	return h, err
 }
 
-// fresh reports a file that nobody has written to yet.
+// fresh reports whether the file is new and empty.
 func (h header) fresh() bool { return h.application == 0 && h.version == 0 && h.tables == 0 }
 
-// check refuses files that are not ours to change; known is the newest version
-// of the schema that this program understands.
+// check rejects files that this program must not change. known is the newest
+// version of the schema that it understands.
 func (h header) check(path string, known int) error {
 	switch {
 	case h.fresh():
@@ -128,15 +163,15 @@ func (h header) check(path string, known int) error {
 		return fmt.Errorf("trace store %q: %w: it is a SQLite database of another program "+
 			"(application id %d, want %d): give another path", path, ErrForeign, h.application, applicationID)
 	case h.version > known:
-		return fmt.Errorf("trace store %q: %w: the file has schema version %d, this program knows up to %d: "+
+		return fmt.Errorf("trace store %q: %w: the file has schema version %d, this hookspan reads up to %d: "+
 			"update hookspan, or give another path", path, ErrNewer, h.version, known)
 	}
 	return nil
 }
 
-// migrate brings the schema up to date, in one transaction. Of several
-// processes that open a new file, one does it and the others find it done.
-func (s *Store) migrate(ctx context.Context, steps []string) error {
+// migrate brings the schema up to date, in one transaction. If several processes
+// open a file at once, one migrates it and the others find it done.
+func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return s.wrap("begin migration", err)
@@ -153,11 +188,15 @@ func (s *Store) migrate(ctx context.Context, steps []string) error {
 		return nil
 	}
 	for v := h.version; v < len(steps); v++ {
-		if _, err := tx.ExecContext(ctx, steps[v]); err != nil {
+		_, err := tx.ExecContext(ctx, steps[v].sql)
+		if convert := steps[v].convert; err == nil && convert != nil {
+			err = convert(ctx, tx)
+		}
+		if err != nil {
 			return s.wrap(fmt.Sprintf("migrate the schema to version %d", v+1), err)
 		}
 	}
-	// PRAGMA takes no parameters; both values are numbers of our own.
+	// PRAGMA takes no parameters.
 	for _, p := range []string{
 		fmt.Sprintf(`PRAGMA application_id = %d`, applicationID),
 		fmt.Sprintf(`PRAGMA user_version = %d`, len(steps)),

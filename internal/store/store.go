@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"modernc.org/sqlite"
 
 	"github.com/hookspan/hookspan/internal/regular"
@@ -20,18 +19,17 @@ import (
 )
 
 // busyTimeout is how long a statement waits for another process's lock. An
-// export holds it for milliseconds, so that even a hundred sessions that end at
-// once get their turn.
+// upload holds it for milliseconds, so that a hundred sessions can end at once.
 const busyTimeout = 10 * time.Second
 
-// busyPause is the time between two tries of what SQLite itself does not wait
-// for.
+// busyPause is the time between two attempts at what SQLite itself does not
+// wait for.
 const busyPause = 10 * time.Millisecond
 
 // Store is an open trace store. All methods may be used from several
 // goroutines, and several processes may have one file open.
 type Store struct {
-	// Now is the clock, set before the first use; if nil, time.Now.
+	// Now is the clock, set before the first use. If nil, time.Now.
 	Now func() time.Time
 
 	path string
@@ -45,12 +43,10 @@ func (s *Store) now() time.Time {
 	return s.Now()
 }
 
-var _ sdktrace.SpanExporter = (*Store)(nil)
-
-// Open opens the store in the file path and makes it where it is missing: the
-// folder with mode 0700, the file with mode 0600. A file with wider permissions
-// is narrowed. It fails with ErrDamaged, ErrForeign or ErrNewer on a file that
-// it must not touch, and changes nothing in it.
+// Open opens the store in the file path and creates it if it is missing: the
+// folder with mode 0700, the file with mode 0600. It restricts wider permissions
+// of a file, and converts the file of an older hookspan. It fails with ErrDamaged,
+// ErrForeign or ErrNewer on a file that it must not change.
 func Open(ctx context.Context, path string) (*Store, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -72,8 +68,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 }
 
 // makeFile creates the file before SQLite does, because SQLite would give it
-// the mode that the umask leaves; its -wal and -shm files take over the mode of
-// the file.
+// the mode that the umask leaves. The -wal and -shm files inherit the mode.
 func makeFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make folder of trace store %q: %w", path, err)
@@ -110,11 +105,10 @@ func narrow(f *os.File) error {
 // dsn is the SQLite URI of the file with what every connection needs.
 //
 // synchronous is FULL although write-ahead logging is consistent with NORMAL
-// too: an export that was acknowledged lets the spool drop its events, so that
-// a power cut must not take it back. An export is one transaction, hence one
-// fsync, in a process that nobody waits for. fullfsync makes that fsync reach
-// the disk on macOS and means nothing elsewhere. secure_delete overwrites what
-// is removed, because prompts and results are nobody's business once pruned.
+// too: an acknowledged upload lets the spool drop its events, so a power cut must
+// not undo it. An upload is one transaction, hence one fsync, in a background
+// process. fullfsync makes that fsync reach the disk on macOS and has no effect
+// elsewhere. secure_delete overwrites the prompts and results that are removed.
 func dsn(path string) string {
 	p := filepath.ToSlash(path)
 	if !strings.HasPrefix(p, "/") {
@@ -137,8 +131,8 @@ func dsn(path string) string {
 	return (&url.URL{Scheme: "file", Path: p, RawQuery: q.Encode()}).String()
 }
 
-// prepare looks at the file, and only when it is ours or new changes it: the
-// journal mode stands in the file's header.
+// prepare checks the file before it changes anything: the journal mode is in the
+// file's header.
 func (s *Store) prepare(ctx context.Context) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
@@ -167,16 +161,14 @@ func (s *Store) prepare(ctx context.Context) error {
 		if err := spool.SyncAbove(s.path); err != nil {
 			return s.wrap("sync folders of", err)
 		}
-		// Only a database without tables can take this up; it lets Prune give
-		// space back.
+		// It lets Prune shrink the file, and needs a database without tables.
 		if _, err := c.ExecContext(ctx, `PRAGMA auto_vacuum = INCREMENTAL`); err != nil {
 			return s.wrap("set up", err)
 		}
 	}
-	// Write-ahead logging lets readers and a writer work side by side. Where
-	// the file system cannot, SQLite stays with the rollback journal, which is
-	// slower and as safe. The switch needs the file for itself and does not
-	// wait for it.
+	// Write-ahead logging lets readers and a writer work at once. On a file
+	// system without it SQLite keeps the rollback journal, which is slower and as
+	// safe. The switch needs exclusive access and does not wait for it.
 	err = retryBusy(ctx, func() error {
 		var mode string
 		return c.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode)
@@ -190,7 +182,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	return s.migrate(ctx, migrations)
 }
 
-// retryBusy runs f until it gives another error than "locked", up to
+// retryBusy runs f until it returns an error other than "locked", for at most
 // busyTimeout.
 func retryBusy(ctx context.Context, f func() error) error {
 	for tries := int(busyTimeout / busyPause); ; tries-- {
@@ -208,15 +200,21 @@ func retryBusy(ctx context.Context, f func() error) error {
 	}
 }
 
-// rollback ends a transaction that was not committed; after a commit it does
-// nothing. Its error adds nothing to the one that led here.
+// rollback ends a transaction that was not committed. After a commit it does
+// nothing.
 func rollback(tx *sql.Tx) { _ = tx.Rollback() }
 
-// Path is the file, as an absolute path.
+// Path returns the absolute path of the file.
 func (s *Store) Path() string { return s.path }
 
-// Close gives the file back. Nothing is waiting to be written: every export was
-// complete when it returned.
+// Start does nothing. With Stop and UploadTraces it makes a Store an
+// otlptrace.Client.
+func (s *Store) Start(context.Context) error { return nil }
+
+// Stop closes the store.
+func (s *Store) Stop(context.Context) error { return s.Close() }
+
+// Close closes the file. Every upload was complete when it returned.
 func (s *Store) Close() error {
 	if err := s.db.Close(); err != nil {
 		return s.wrap("close", err)
@@ -224,39 +222,27 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Shutdown closes the store, as an SDK expects of an exporter.
-func (s *Store) Shutdown(context.Context) error { return s.Close() }
-
-// Stats are the figures of a store.
+// Stats holds the figures of a store.
 type Stats struct {
-	// Path is the file.
-	Path string `json:"path"`
-	// SchemaVersion is the version of the tables.
-	SchemaVersion int `json:"schemaVersion"`
 	// Traces and Spans count what is stored.
-	Traces int64 `json:"traces"`
-	Spans  int64 `json:"spans"`
-	// Bytes is the size on disk, write-ahead log included.
-	Bytes int64 `json:"bytes"`
-	// Oldest and Newest are the starts of the oldest and the newest trace; zero
-	// in an empty store.
-	Oldest time.Time `json:"oldest,omitzero"`
-	Newest time.Time `json:"newest,omitzero"`
+	Traces, Spans int64
+	// Bytes is the size on disk, including the write-ahead log.
+	Bytes int64
+	// Oldest and Newest are the starts of the oldest and the newest trace. They
+	// are zero in an empty store.
+	Oldest, Newest time.Time
 }
 
 // Stats counts what is stored.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	st := Stats{Path: s.path}
+	var st Stats
 	var oldest, newest sql.NullInt64
 	err := s.db.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(spans), 0), min(started), max(started) FROM traces`).
 		Scan(&st.Traces, &st.Spans, &oldest, &newest)
-	if err == nil {
-		err = s.db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&st.SchemaVersion)
-	}
 	if err != nil {
 		return Stats{}, s.wrap("count traces", err)
 	}
-	st.Oldest, st.Newest = fromNanos(oldest.Int64), fromNanos(newest.Int64)
+	st.Oldest, st.Newest = fromColumn(oldest.Int64), fromColumn(newest.Int64)
 	for _, suffix := range []string{"", "-wal"} {
 		fi, err := os.Stat(s.path + suffix)
 		switch {

@@ -10,20 +10,19 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTheFileIsTheOwnersAlone(t *testing.T) {
+func TestOnlyTheOwnerCanReadTheFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no permission bits")
 	}
 	folder := filepath.Join(t.TempDir(), "state", "hookspan")
 	path := filepath.Join(folder, "traces.db")
 	s := openAt(t, path)
-	export(t, s, clineTrace().spans)
+	upload(t, s, clineTrace().messages())
 	want := map[string]fs.FileMode{folder: 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600}
 	for name, mode := range want {
 		fi, err := os.Stat(name)
@@ -35,7 +34,7 @@ func TestTheFileIsTheOwnersAlone(t *testing.T) {
 	}
 }
 
-func TestAWideFileIsNarrowed(t *testing.T) {
+func TestWidePermissionsAreRestricted(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no permission bits")
 	}
@@ -53,7 +52,7 @@ func TestAWideFileIsNarrowed(t *testing.T) {
 	}
 }
 
-func TestPathsThatAreNoPlainWords(t *testing.T) {
+func TestPathsWithSpecialCharacters(t *testing.T) {
 	for _, name := range []string{"a b", "q?mode=memory", "h#x", "100%41", "é", "a&b=c", "file:x"} {
 		if runtime.GOOS == "windows" && strings.ContainsAny(name, "?:") {
 			continue
@@ -61,7 +60,7 @@ func TestPathsThatAreNoPlainWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			s := openAt(t, filepath.Join(folder, name))
-			export(t, s, clineTrace().spans)
+			upload(t, s, clineTrace().messages())
 			if err := s.db.PingContext(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +79,7 @@ func TestPathsThatAreNoPlainWords(t *testing.T) {
 	}
 }
 
-func TestARelativePathIsMadeAbsolute(t *testing.T) {
+func TestRelativePathIsMadeAbsolute(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if s := openAt(t, "traces.db"); !filepath.IsAbs(s.Path()) {
 		t.Errorf("path is %q", s.Path())
@@ -96,7 +95,7 @@ func pragma(t *testing.T, s *Store, name string) (v string) {
 	return v
 }
 
-func TestHowTheDatabaseIsSetUp(t *testing.T) {
+func TestDatabaseSettings(t *testing.T) {
 	s := open(t)
 	for name, want := range map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000", "auto_vacuum": "2",
@@ -112,10 +111,7 @@ func TestHowTheDatabaseIsSetUp(t *testing.T) {
 // database makes a SQLite database with the given statements.
 func database(t *testing.T, path string, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := raw(t, path)
 	for _, q := range statements {
 		if _, err := db.ExecContext(t.Context(), q); err != nil {
 			t.Fatal(err)
@@ -126,6 +122,17 @@ func database(t *testing.T, path string, statements ...string) {
 	}
 }
 
+// raw opens a database without Open.
+func raw(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
 // filled makes a closed store with traces in it.
 func filled(t *testing.T, path string) {
 	t.Helper()
@@ -133,9 +140,9 @@ func filled(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	export(t, s, clineTrace().spans)
+	upload(t, s, clineTrace().messages())
 	for i := range 50 {
-		export(t, s, ownTrace(fmt.Sprint(i)).spans)
+		upload(t, s, ownTrace(fmt.Sprint(i)).messages())
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -153,7 +160,7 @@ func damage(t *testing.T, path string, f func([]byte) []byte) {
 	}
 }
 
-func TestFilesThatMustNotBeTouched(t *testing.T) {
+func TestForbiddenFilesAreNotChanged(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		make func(t *testing.T, path string)
@@ -227,7 +234,7 @@ func makeEmpty(t *testing.T, path string) string {
 	return path
 }
 
-func TestDamageFoundLaterIsNamed(t *testing.T) {
+func TestDamageFoundLaterIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "traces.db")
 	filled(t, path)
 	damage(t, path, func(b []byte) []byte {
@@ -240,15 +247,15 @@ func TestDamageFoundLaterIsNamed(t *testing.T) {
 	s := openAt(t, path)
 	_, errList := s.List(t.Context(), Filter{})
 	_, errTrace := s.Trace(t.Context(), "")
-	errExport := s.ExportSpans(t.Context(), clineTrace().spans.Snapshots())
-	for name, err := range map[string]error{"List": errList, "Trace": errTrace, "ExportSpans": errExport} {
+	errUpload := s.UploadTraces(t.Context(), clineTrace().messages())
+	for name, err := range map[string]error{"List": errList, "Trace": errTrace, "UploadTraces": errUpload} {
 		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: got %v, want %v with the file's name", name, err, ErrDamaged)
 		}
 	}
 }
 
-func TestPlacesThatCannotHoldAStore(t *testing.T) {
+func TestOpenNamesAnUnusablePath(t *testing.T) {
 	folder := t.TempDir()
 	file := makeEmpty(t, filepath.Join(folder, "file"))
 	for name, path := range map[string]string{
@@ -267,76 +274,11 @@ func TestPlacesThatCannotHoldAStore(t *testing.T) {
 	}
 }
 
-func TestOpenStopsWhenToldTo(t *testing.T) {
+func TestOpenStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if s, err := Open(ctx, filepath.Join(t.TempDir(), "traces.db")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, %v, want %v", s, err, context.Canceled)
-	}
-}
-
-func TestMigrationsRunForwardAndOnce(t *testing.T) {
-	s := open(t)
-	export(t, s, clineTrace().spans)
-	before := everything(t, s)
-	next := append(migrations[:len(migrations):len(migrations)], `ALTER TABLE traces ADD COLUMN extra TEXT`)
-	for range 2 {
-		if err := s.migrate(t.Context(), next); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, want := pragma(t, s, "user_version"), fmt.Sprint(len(next)); got != want {
-		t.Errorf("version is %s, want %s", got, want)
-	}
-	if d := cmp.Diff(before, everything(t, s), equalSpans); d != "" {
-		t.Errorf("the traces changed (-before +after):\n%s", d)
-	}
-	if _, err := Open(t.Context(), s.Path()); !errors.Is(err, ErrNewer) {
-		t.Errorf("got %v, want %v", err, ErrNewer)
-	}
-}
-
-// TestAStoreOfVersion1IsBroughtUpToDate opens what hookspan wrote before the
-// store knew when a trace was stored.
-func TestAStoreOfVersion1IsBroughtUpToDate(t *testing.T) {
-	old, err := os.ReadFile(filepath.Join("testdata", "version-1.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "traces.db")
-	database(t, path, string(old))
-	s := openAt(t, path)
-	if v := pragma(t, s, "user_version"); v != fmt.Sprint(len(migrations)) {
-		t.Errorf("version is %s, want %d", v, len(migrations))
-	}
-	got := everything(t, s)
-	if len(got) != 1 || got[0].Title != "do the work" || len(got[0].Spans) != 2 {
-		t.Fatalf("got %+v", got)
-	}
-	end := got[0].Ended
-	if n, err := s.Prune(t.Context(), end); n != 0 || err != nil {
-		t.Errorf("it ended then: removed %d, %v", n, err)
-	}
-	// When it was stored is not known: its end counts, as before.
-	if n, err := s.Prune(t.Context(), end.Add(1)); n != 1 || err != nil {
-		t.Errorf("it had ended: removed %d, %v", n, err)
-	}
-	roots, err := s.Conversation(t.Context(), got[0].Session)
-	if err != nil || len(roots) != 1 || roots[0].Trace != got[0].TraceID || !roots[0].Removed {
-		t.Errorf("what was removed is %+v, %v", roots, err)
-	}
-}
-
-func TestAMigrationThatFailsLeavesTheOldVersion(t *testing.T) {
-	s := open(t)
-	export(t, s, clineTrace().spans)
-	err := s.migrate(t.Context(), append(migrations[:len(migrations):len(migrations)], `CREATE TABLE extra (x); SELECT broken`))
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("version %d", len(migrations)+1)) {
-		t.Errorf("got %v, want an error that names the version", err)
-	}
-	again := openAt(t, s.Path())
-	if len(everything(t, again)) != 1 || pragma(t, again, "user_version") != fmt.Sprint(len(migrations)) {
-		t.Error("the store is not as before")
 	}
 }
 
@@ -349,8 +291,8 @@ func TestStatsCountWhatIsStored(t *testing.T) {
 	if empty.Traces != 0 || empty.Spans != 0 || !empty.Oldest.IsZero() || !empty.Newest.IsZero() {
 		t.Errorf("of an empty store: %+v", empty)
 	}
-	export(t, s, clineTrace().spans)
-	export(t, s, ownTrace("a").spans)
+	upload(t, s, clineTrace().messages())
+	upload(t, s, ownTrace("a").messages())
 	got, err := s.Stats(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -359,33 +301,10 @@ func TestStatsCountWhatIsStored(t *testing.T) {
 		t.Errorf("%d bytes", got.Bytes)
 	}
 	want := Stats{
-		Path: s.Path(), SchemaVersion: len(migrations), Traces: 2,
-		Spans: int64(len(clineTrace().spans) + 21), Bytes: got.Bytes, Oldest: t0, Newest: t0,
+		Traces: 2,
+		Spans:  int64(len(clineTrace().spans) + 21), Bytes: got.Bytes, Oldest: t0, Newest: t0,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("stats (-want +got):\n%s", d)
-	}
-}
-
-// TestManyOpenANewFileAtOnce lets openings meet in the middle of one another's
-// first migration.
-func TestManyOpenANewFileAtOnce(t *testing.T) {
-	folder := t.TempDir()
-	for round := range 20 {
-		path := filepath.Join(folder, fmt.Sprint(round), "traces.db")
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				s, err := Open(t.Context(), path)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
 	}
 }

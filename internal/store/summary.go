@@ -1,52 +1,55 @@
 package store
 
 import (
+	"database/sql"
+	"encoding/json"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// Summary is what a list shows of a trace. Empty and zero members mean that
-// the spans do not say. Its JSON is stable: members may be added, never
-// renamed or given another meaning.
+// Summary describes a trace in one line. Empty and zero members mean that the
+// spans do not say. Its JSON is stable: members may be added, never renamed or
+// given another meaning.
 type Summary struct {
 	// TraceID is 32 hex digits.
 	TraceID string `json:"traceId"`
 	// Host is the agent program, such as "cline".
 	Host string `json:"host,omitempty"`
-	// Session is the host's identity of the conversation.
+	// Session is the agent's identifier of the conversation.
 	Session string `json:"session,omitempty"`
 	// Title is the first prompt on one line, at most maxTitle runes, else the
 	// root span's name.
 	Title string `json:"title,omitempty"`
-	// Model is the language model, as the host spells it.
+	// Model is the language model, as the agent spells it.
 	Model string `json:"model,omitempty"`
 	// Directory is the working directory.
 	Directory string `json:"workingDirectory,omitempty"`
-	// Outcome is how the last run ended, one of otelmap's outcomes. Empty while
-	// no root span has arrived.
+	// Outcome is how the last run ended, one of otelmap's outcomes. It is empty
+	// until a root span is stored.
 	Outcome string `json:"outcome,omitempty"`
-	// Runs counts the runs; several share a trace only where the trace's id
-	// came from outside.
+	// Runs counts the root spans. A trace has several only if its id came from
+	// outside.
 	Runs int `json:"runs"`
 	// Started and Ended are the first start and the last end of any span.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	// Spans counts the stored spans.
 	Spans int `json:"spans"`
-	// Tools counts the tool calls, ToolFailures those of them that failed, were
-	// denied or never finished. ToolsUnknown counts those of unknown outcome, which
-	// are neither successes nor failures; only root spans have it.
+	// Tools counts the tool calls, ToolFailures those that failed, were denied or
+	// never finished. ToolsUnknown counts those of unknown outcome, which are
+	// neither successes nor failures; only root spans report them.
 	Tools        int `json:"tools"`
 	ToolFailures int `json:"toolFailures"`
 	ToolsUnknown int `json:"toolsUnknown,omitempty"`
-	// Usage is nil when nobody told it.
+	// Usage is nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
@@ -57,11 +60,11 @@ type Usage struct {
 	Output     int64 `json:"outputTokens"`
 	CacheRead  int64 `json:"cacheReadTokens"`
 	CacheWrite int64 `json:"cacheWriteTokens"`
-	// CostUSD is nil when the host gives no price.
+	// CostUSD is nil if the agent gives no price.
 	CostUSD *float64 `json:"costUsd,omitempty"`
 }
 
-// Duration is the time from Started to Ended, never negative.
+// Duration returns the time from Started to Ended. It is never negative.
 func (s *Summary) Duration() time.Duration {
 	if s.Started.IsZero() {
 		return 0
@@ -69,137 +72,103 @@ func (s *Summary) Duration() time.Duration {
 	return max(0, s.Ended.Sub(s.Started))
 }
 
-// plainSummary has Summary's members without its methods.
-type plainSummary Summary
-
 // MarshalJSON adds "durationMs", the duration in whole milliseconds.
-func (s Summary) MarshalJSON() ([]byte, error) {
-	out, err := encode(struct {
-		plainSummary
-		DurationMS int64 `json:"durationMs"`
-	}{plainSummary(s), s.Duration().Milliseconds()})
-	return []byte(out), err
+func (s Summary) MarshalJSON() ([]byte, error) { return s.marshal(nil) }
+
+// MarshalJSON returns the members of the summary and "resourceSpans" in
+// OTLP/JSON: an object with that member alone is a request that every OTLP/HTTP
+// receiver accepts.
+func (t Trace) MarshalJSON() ([]byte, error) {
+	doc, err := otlp.JSON(t.ResourceSpans)
+	if err != nil {
+		return nil, err
+	}
+	var spans struct{ ResourceSpans json.RawMessage }
+	if err := json.Unmarshal(doc, &spans); err != nil {
+		return nil, err
+	}
+	if spans.ResourceSpans == nil {
+		spans.ResourceSpans = json.RawMessage("[]")
+	}
+	return t.marshal(spans.ResourceSpans)
 }
 
-// maxTitle bounds a title, in runes.
-const maxTitle = 200
+func (s *Summary) marshal(resourceSpans json.RawMessage) ([]byte, error) {
+	type plain Summary // without MarshalJSON
+	return rawjson.Marshal(struct {
+		plain
+		DurationMS    int64           `json:"durationMs"`
+		ResourceSpans json.RawMessage `json:"resourceSpans,omitempty"`
+	}{plain(*s), s.Duration().Milliseconds(), resourceSpans})
+}
 
-// role is what a span is, as the spans table knows it; the numbers are stored.
-type role int
+// Role is what a span stands for. The numbers are stored.
+type Role int
 
+// The roles.
 const (
-	roleOther role = iota
-	// roleRoot is a run's own span.
-	roleRoot
-	roleTool
-	roleChat
-	// roleAgent is a subagent.
-	roleAgent
+	RoleOther Role = iota
+	// RoleRoot is the root span of a run.
+	RoleRoot
+	RoleTool
+	// RoleChat is a request to the model.
+	RoleChat
+	// RoleAgent is a subagent.
+	RoleAgent
 )
 
-// facts are the columns that stand beside a span's body.
+// RoleOf returns the role of a span with these attributes.
+func RoleOf(attrs []*commonpb.KeyValue) Role {
+	switch text(attrs, otelmap.KeyOperation) {
+	case otelmap.OpExecuteTool:
+		return RoleTool
+	case otelmap.OpChat:
+		return RoleChat
+	case otelmap.OpInvokeAgent:
+		// Only the root span of a run names the agent program.
+		if text(attrs, otelmap.KeyHost) != "" {
+			return RoleRoot
+		}
+		return RoleAgent
+	}
+	return RoleOther
+}
+
+// UsageOf returns the tokens and the cost in attributes. It returns nil if they
+// have neither.
+func UsageOf(attrs []*commonpb.KeyValue) *Usage {
+	var u Usage
+	in, okIn := number(attrs, otelmap.KeyInputTokens)
+	out, okOut := number(attrs, otelmap.KeyOutputTokens)
+	if v, ok := find(attrs, otelmap.KeyCost).(*commonpb.AnyValue_DoubleValue); ok {
+		u.CostUSD = &v.DoubleValue
+	}
+	if !okIn && !okOut && u.CostUSD == nil {
+		return nil
+	}
+	u.Input, u.Output = in, out
+	u.CacheRead, _ = number(attrs, otelmap.KeyCacheReadTokens)
+	u.CacheWrite, _ = number(attrs, otelmap.KeyCacheWriteTokens)
+	return &u
+}
+
+// facts are the columns beside a span's message.
 type facts struct {
-	role   role
+	role   Role
 	failed bool
 	model  string
 	usage  *Usage
 }
 
-// attrs finds attributes by key.
-type attrs []attribute.KeyValue
-
-func (a attrs) find(k attribute.Key) (attribute.Value, bool) {
-	for _, kv := range a {
-		if kv.Key == k {
-			return kv.Value, true
-		}
+func factsOf(s *tracepb.Span) facts {
+	a := s.GetAttributes()
+	return facts{
+		role: RoleOf(a), failed: s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR,
+		model: text(a, otelmap.KeyRequestModel), usage: UsageOf(a),
 	}
-	return attribute.Value{}, false
 }
 
-// str gives a string attribute; a value of another type counts as absent.
-func (a attrs) str(k attribute.Key) string {
-	if v, ok := a.find(k); ok && v.Type() == attribute.STRING {
-		return v.AsString()
-	}
-	return ""
-}
-
-// num gives a whole number and whether there is one.
-func (a attrs) num(k attribute.Key) (int64, bool) {
-	if v, ok := a.find(k); ok && v.Type() == attribute.INT64 {
-		return v.AsInt64(), true
-	}
-	return 0, false
-}
-
-// usage gives the token counts, nil when there are none.
-func (a attrs) usage() *Usage {
-	in, okIn := a.num(otelmap.KeyInputTokens)
-	out, okOut := a.num(otelmap.KeyOutputTokens)
-	u := Usage{Input: in, Output: out}
-	u.CacheRead, _ = a.num(otelmap.KeyCacheReadTokens)
-	u.CacheWrite, _ = a.num(otelmap.KeyCacheWriteTokens)
-	if v, ok := a.find(otelmap.KeyCost); ok && v.Type() == attribute.FLOAT64 {
-		u.CostUSD = new(v.AsFloat64())
-	}
-	if !okIn && !okOut && u.CostUSD == nil {
-		return nil
-	}
-	return &u
-}
-
-// add sums two usages, either of which may be nil.
-func (u *Usage) add(v *Usage) *Usage {
-	if v == nil {
-		return u
-	}
-	sum := *v
-	if v.CostUSD != nil {
-		sum.CostUSD = new(*v.CostUSD)
-	}
-	if u == nil {
-		return &sum
-	}
-	sum.Input += u.Input
-	sum.Output += u.Output
-	sum.CacheRead += u.CacheRead
-	sum.CacheWrite += u.CacheWrite
-	switch {
-	case u.CostUSD == nil:
-	case sum.CostUSD == nil:
-		sum.CostUSD = new(*u.CostUSD)
-	default:
-		*sum.CostUSD += *u.CostUSD
-	}
-	return &sum
-}
-
-func roleOf(a attrs) role {
-	switch a.str(otelmap.KeyOperation) {
-	case otelmap.OpExecuteTool:
-		return roleTool
-	case otelmap.OpChat:
-		return roleChat
-	case otelmap.OpInvokeAgent:
-		// Only a run's own span names the host.
-		if a.str(otelmap.KeyHost) != "" {
-			return roleRoot
-		}
-		return roleAgent
-	}
-	return roleOther
-}
-
-func factsOf(s *tracetest.SpanStub) facts {
-	a := attrs(s.Attributes)
-	f := facts{role: roleOf(a), failed: s.Status.Code == codes.Error, usage: a.usage()}
-	f.model = a.str(otelmap.KeyRequestModel)
-	return f
-}
-
-// totals are the sums over a trace's stored spans, which stand in where its
-// roots give none.
+// totals are the sums over a trace's spans.
 type totals struct {
 	spans, tools, failures int
 	started, ended         int64
@@ -208,30 +177,33 @@ type totals struct {
 	usage *Usage
 }
 
-// summarize makes the summary of a trace. roots are its runs' own spans by
-// start; without any, first is the span to take the name from.
-func summarize(traceID string, t totals, roots []tracetest.SpanStub, first *tracetest.SpanStub) Summary {
-	s := Summary{
-		TraceID: traceID, Runs: len(roots), Spans: t.spans,
-		Started: fromNanos(t.started), Ended: fromNanos(t.ended),
-	}
-	counted := len(roots) > 0
-	for i := range roots {
-		a := attrs(roots[i].Attributes)
-		s.Usage = s.Usage.add(a.usage())
-		s.Outcome = a.str(otelmap.KeyOutcome)
-		setFirst(&s.Host, a.str(otelmap.KeyHost))
-		setFirst(&s.Session, a.str(otelmap.KeyConversationID))
-		setFirst(&s.Title, oneLine(a.str(otelmap.KeyTask), maxTitle))
-		setFirst(&s.Model, a.str(otelmap.KeyRequestModel))
-		setFirst(&s.Directory, a.str(otelmap.KeyWorkingDirectory))
-		calls, ok := a.num(otelmap.KeyToolCalls)
-		failures, _ := a.num(otelmap.KeyToolFailures)
-		unknown, _ := a.num(otelmap.KeyToolUnknown)
+// summarize makes the summary of a trace, without its id and times, from the
+// root spans of its runs by start or, if there are none, its first span. The
+// totals count for what the root spans do not report.
+func summarize(t totals, spans []storedSpan) Summary {
+	s := Summary{Spans: t.spans}
+	counted := true
+	for _, span := range spans {
+		a := span.GetAttributes()
+		calls, ok := number(a, otelmap.KeyToolCalls)
 		counted = counted && ok
-		s.ToolsUnknown += int(unknown)
+		if RoleOf(a) != RoleRoot {
+			counted = false
+			break
+		}
+		failures, _ := number(a, otelmap.KeyToolFailures)
+		unknown, _ := number(a, otelmap.KeyToolUnknown)
+		s.Runs++
 		s.Tools += int(calls)
 		s.ToolFailures += int(failures)
+		s.ToolsUnknown += int(unknown)
+		s.Usage = s.Usage.add(UsageOf(a))
+		s.Outcome = text(a, otelmap.KeyOutcome)
+		setFirst(&s.Host, text(a, otelmap.KeyHost))
+		setFirst(&s.Session, text(a, otelmap.KeyConversationID))
+		setFirst(&s.Title, oneLine(text(a, otelmap.KeyTask), maxTitle))
+		setFirst(&s.Model, text(a, otelmap.KeyRequestModel))
+		setFirst(&s.Directory, text(a, otelmap.KeyWorkingDirectory))
 	}
 	if !counted {
 		s.Tools, s.ToolFailures = t.tools, t.failures
@@ -240,16 +212,62 @@ func summarize(traceID string, t totals, roots []tracetest.SpanStub, first *trac
 		s.Usage = t.usage
 	}
 	setFirst(&s.Model, t.model)
-	if len(roots) > 0 {
-		first = &roots[0]
-	}
-	if first != nil {
-		a := attrs(first.Attributes)
-		setFirst(&s.Session, a.str(otelmap.KeyConversationID))
-		setFirst(&s.Title, oneLine(first.Name, maxTitle))
-		setFirst(&s.Host, attrs(first.Resource.Attributes()).str(otelmap.KeyServiceName))
-	}
+	first := spans[0]
+	setFirst(&s.Session, text(first.GetAttributes(), otelmap.KeyConversationID))
+	setFirst(&s.Title, oneLine(first.GetName(), maxTitle))
+	setFirst(&s.Host, text(first.origin.GetResource().GetAttributes(), otelmap.KeyServiceName))
 	return s
+}
+
+// add returns the sum of two usages, either of which may be nil.
+func (u *Usage) add(v *Usage) *Usage {
+	switch {
+	case u == nil:
+		return v
+	case v == nil:
+		return u
+	}
+	sum := Usage{
+		Input: u.Input + v.Input, Output: u.Output + v.Output,
+		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
+	}
+	switch {
+	case u.CostUSD == nil:
+		sum.CostUSD = v.CostUSD
+	case v.CostUSD == nil:
+		sum.CostUSD = u.CostUSD
+	default:
+		sum.CostUSD = new(*u.CostUSD + *v.CostUSD)
+	}
+	return &sum
+}
+
+// columns returns the five values as the tables have them, NULL for unknown.
+func (u *Usage) columns() []any {
+	if u == nil {
+		return make([]any, 5)
+	}
+	return []any{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostUSD}
+}
+
+// usageColumns scans the values of Usage.columns.
+type usageColumns struct {
+	input, output, cacheRead, cacheWrite sql.NullInt64
+	cost                                 *float64
+}
+
+func (c *usageColumns) targets() []any {
+	return []any{&c.input, &c.output, &c.cacheRead, &c.cacheWrite, &c.cost}
+}
+
+func (c *usageColumns) usage() *Usage {
+	if !c.input.Valid && !c.output.Valid && c.cost == nil {
+		return nil
+	}
+	return &Usage{
+		Input: c.input.Int64, Output: c.output.Int64,
+		CacheRead: c.cacheRead.Int64, CacheWrite: c.cacheWrite.Int64, CostUSD: c.cost,
+	}
 }
 
 func setFirst(dst *string, v string) {
@@ -258,10 +276,13 @@ func setFirst(dst *string, v string) {
 	}
 }
 
-// oneLine gives s with every run of white space made one space, cut to limit
+// maxTitle bounds a title, in runes.
+const maxTitle = 200
+
+// oneLine replaces each sequence of white space by one space and cuts s to limit
 // runes.
 func oneLine(s string, limit int) string {
-	// No more of a long text is looked at than its first words can need.
+	// The first words of a long text suffice.
 	if most := 64 * limit; len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")
 	}
@@ -270,4 +291,19 @@ func oneLine(s string, limit int) string {
 		return s
 	}
 	return string([]rune(s)[:limit-1]) + "…"
+}
+
+// find returns the value of the first attribute with the key, or nil.
+func find[K ~string](attrs []*commonpb.KeyValue, key K) any {
+	return otlp.Find(attrs, string(key)).GetValue()
+}
+
+func text[K ~string](attrs []*commonpb.KeyValue, key K) string { return otlp.Text(attrs, string(key)) }
+
+// number returns an integer attribute and whether there is one.
+func number[K ~string](attrs []*commonpb.KeyValue, key K) (int64, bool) {
+	if v, ok := find(attrs, key).(*commonpb.AnyValue_IntValue); ok {
+		return v.IntValue, true
+	}
+	return 0, false
 }

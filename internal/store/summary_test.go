@@ -7,10 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"go.opentelemetry.io/otel/attribute"
-
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -45,7 +44,7 @@ func TestSummaryOfATrace(t *testing.T) {
 		}},
 		{"without prices", func(b *build) {
 			root := b.root("task", otelmap.OutcomeCompleted, s)
-			b.chat(root, 0, s, otelmap.KeyInputTokens.Int64(5), otelmap.KeyOutputTokens.Int64(0))
+			b.chat(root, 0, s, num(otelmap.KeyInputTokens, 5), num(otelmap.KeyOutputTokens, 0))
 		}, Summary{
 			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
 			Title: "task", Outcome: otelmap.OutcomeCompleted, Runs: 1, Started: t0, Ended: at(s), Spans: 2,
@@ -60,9 +59,9 @@ func TestSummaryOfATrace(t *testing.T) {
 		}},
 		{"of two runs", func(b *build) {
 			one := usageAttrs(10, 1, 4, 0.5)
-			b.root("second", otelmap.OutcomeFailed, 9*s, append(one, otelmap.KeyToolCalls.Int64(2), otelmap.KeyToolFailures.Int64(1))...)
-			b.last().StartTime = at(5 * s)
-			b.root("first", otelmap.OutcomeCompleted, 3*s, append(one, otelmap.KeyToolCalls.Int64(3))...)
+			b.root("second", otelmap.OutcomeFailed, 9*s, append(one, num(otelmap.KeyToolCalls, 2), num(otelmap.KeyToolFailures, 1))...)
+			b.last().StartTimeUnixNano = otlp.UnixNano(at(5 * s))
+			b.root("first", otelmap.OutcomeCompleted, 3*s, append(one, num(otelmap.KeyToolCalls, 3))...)
 		}, Summary{
 			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
 			Title: "first", Outcome: otelmap.OutcomeFailed, Runs: 2, Started: t0, Ended: at(9 * s), Spans: 2, Tools: 5, ToolFailures: 1,
@@ -71,21 +70,21 @@ func TestSummaryOfATrace(t *testing.T) {
 		{"of two runs, one of which does not count", func(b *build) {
 			root := b.root("first", otelmap.OutcomeCompleted, s)
 			b.tool(root, "a", "", 0, s)
-			b.root("second", otelmap.OutcomeCompleted, 3*s, otelmap.KeyToolCalls.Int64(0))
-			b.last().StartTime = at(2 * s)
+			b.root("second", otelmap.OutcomeCompleted, 3*s, num(otelmap.KeyToolCalls, 0))
+			b.last().StartTimeUnixNano = otlp.UnixNano(at(2 * s))
 		}, Summary{
 			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
 			Title: "first", Outcome: otelmap.OutcomeCompleted, Runs: 2, Started: t0, Ended: at(3 * s), Spans: 3, Tools: 1,
 		}},
 		{"of spans that are not ours", func(b *build) {
 			top := b.add(-1, "GET /", s, 2*s)
-			b.add(top, "SELECT", 0, 3*s, attribute.Int("gen_ai.operation.name", 7), attribute.String("gen_ai.usage.input_tokens", "7"))
+			b.add(top, "SELECT", 0, 3*s, num("gen_ai.operation.name", 7), str("gen_ai.usage.input_tokens", "7"))
 		}, Summary{
 			Host: "cline", Title: "GET /", Started: t0, Ended: at(3 * s), Spans: 2,
 		}},
 		{"with times missing and turned round", func(b *build) {
 			b.add(-1, "a", s, 2*s)
-			b.last().StartTime, b.last().EndTime = time.Time{}, time.Time{}
+			b.last().StartTimeUnixNano, b.last().EndTimeUnixNano = 0, 0
 			b.add(-1, "b", 5*s, 4*s)
 		}, Summary{
 			Host: "cline", Title: "a", Started: at(5 * s), Ended: at(5 * s), Spans: 2,
@@ -94,8 +93,8 @@ func TestSummaryOfATrace(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBuild(c.name)
 			c.build(b)
-			c.want.TraceID = b.id.String()
-			tr := stored(t, b.spans)
+			c.want.TraceID = b.traceID()
+			tr := stored(t, b.messages())
 			if d := cmp.Diff(c.want, tr.Summary); d != "" {
 				t.Errorf("summary (-want +got):\n%s", d)
 			}
@@ -107,27 +106,15 @@ func TestUnknownOutcomesAreNeitherSuccessesNorFailures(t *testing.T) {
 	const s = time.Second
 	b := newBuild("unknown")
 	root := b.root("Run the tests", otelmap.OutcomeCompleted, 9*s,
-		otelmap.KeyToolCalls.Int64(3), otelmap.KeyToolFailures.Int64(1), otelmap.KeyToolUnknown.Int64(1))
+		num(otelmap.KeyToolCalls, 3), num(otelmap.KeyToolFailures, 1), num(otelmap.KeyToolUnknown, 1))
 	b.tool(root, "read_file", `{"path":"a"}`, s, 2*s)
 	b.tool(root, "execute_command", `{"command":"npm test"}`, 3*s, 4*s)
-	b.last().Attributes = append(b.last().Attributes, otelmap.KeyToolOutcome.String(otelmap.ToolOutcomeUnknown))
+	b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeUnknown))
 	b.tool(root, "execute_command", `{"command":"boom"}`, 5*s, 6*s)
 	b.fail(otelmap.ErrorTool, "no")
-	tr := stored(t, b.spans)
+	tr := stored(t, b.messages())
 	if tr.Tools != 3 || tr.ToolFailures != 1 || tr.ToolsUnknown != 1 {
 		t.Errorf("%d tools, %d failed, %d unknown; want 3, 1, 1", tr.Tools, tr.ToolFailures, tr.ToolsUnknown)
-	}
-	for text, want := range map[string]string{
-		draw(t, tr, TreeOptions{}):                       "? execute_command  npm test",
-		draw(t, tr, TreeOptions{ASCII: true}):            "~ execute_command  npm test",
-		listing(t, []Summary{tr.Summary}, ListOptions{}): "3 (1✗ 1?)",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in:\n%s", want, text)
-		}
-	}
-	if text := draw(t, tr, TreeOptions{}); !strings.Contains(text, "3 tools (1 failed, 1 unknown)") || strings.Contains(text, "✓ execute_command") {
-		t.Errorf("the counts of:\n%s", text)
 	}
 }
 

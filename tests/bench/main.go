@@ -7,7 +7,7 @@
 // It prints Markdown tables. All that is compared with each other takes turns in
 // one run, so that the ratios hold whatever else the machine is busy with. With
 // -check it fails when a budget is broken, with -publish it writes the tables
-// into docs/performance.md; run it from the module's folder for that.
+// into docs/results/performance.md; run it from the module's folder for that.
 package main
 
 import (
@@ -116,9 +116,6 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if len(chosen) == len(parts()) {
 		// Some of the promises alone would look like all of them.
 		err = o.show(out, promises, verdicts(all))
-		if err == nil && o.publish {
-			err = proof.PublishAt(".", "README.md", promises, dated(verdicts(all)))
-		}
 	} else {
 		_, err = fmt.Fprintln(out, verdicts(all))
 	}
@@ -131,7 +128,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 // page is where the tables stand, promises the name of the part that has the
 // verdicts.
 const (
-	page     = "docs/performance.md"
+	page     = "docs/results/performance.md"
 	promises = "promises"
 )
 

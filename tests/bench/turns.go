@@ -14,8 +14,9 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/llmusage"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/transcript"
+	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/bench/way"
@@ -120,7 +121,7 @@ func newTurnBench(ctx context.Context, dir string, before int) (_ *turnBench, er
 	if s.store, err = store.Open(ctx, filepath.Join(dir, "traces.db")); err != nil {
 		return nil, errors.Join(err, s.spool.Close())
 	}
-	files := &llmusage.Finder{Home: dir, Now: func() time.Time { return s.now }}
+	files := &transcript.Files{Home: dir, Now: func() time.Time { return s.now }}
 	s.d = &deliver.Deliverer{
 		Spool: s.spool, Map: otelmap.Options{},
 		Destinations: []deliver.Destination{{Name: "store", Exporter: s.store, Local: true, Batch: 512}},
@@ -131,7 +132,7 @@ func newTurnBench(ctx context.Context, dir string, before int) (_ *turnBench, er
 				return claude.Decode(claude.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd})
 			},
 			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
-				return files.Claude(ctx, llmusage.ClaudeQuery{Session: session, Path: f.Transcript, Since: f.Since})
+				return files.Read(ctx, claudefiles.Agent, transcript.Query{Session: session, Path: f.Transcript, Since: f.Since})
 			},
 		}},
 	}

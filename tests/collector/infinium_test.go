@@ -75,7 +75,7 @@ func (f *fleet) infiniumRuns() runs {
 		for _, sum := range sums {
 			tr, err := s.Trace(ctx, sum.TraceID)
 			if err == nil {
-				err = exp.ExportSpans(ctx, tr.Spans.Snapshots())
+				err = exp.ExportSpans(ctx, tr.Stubs().Snapshots())
 			}
 			if err != nil {
 				f.t.Fatal(err)

@@ -140,7 +140,7 @@ func (h *hall) localStore() (dst deliver.Destination, ids func() []otlptest.ID) 
 			if err != nil {
 				h.t.Fatal(err)
 			}
-			ids = append(ids, stubIDs(tr.Spans)...)
+			ids = append(ids, stubIDs(tr.Stubs())...)
 		}
 		return sortIDs(ids)
 	}

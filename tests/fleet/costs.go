@@ -91,9 +91,6 @@ func (b *bench) flushCosts(ctx context.Context, line func(who, what string, took
 			return err
 		}
 		line("`hookspan flush`", c.what, s.cpu, s.spans)
-		if c.more != nil && c.more[0] == "-exporters" {
-			b.facts.flush = s.cpu.Seconds() / float64(c.developers*c.sessions)
-		}
 	}
 	return nil
 }
@@ -292,13 +289,13 @@ func (b *bench) holding(ctx context.Context, tasks int) (mib float64, spans int,
 func queue(ctx context.Context, b *bench, o options) (string, error) {
 	var t strings.Builder
 	t.WriteString("| what is out of reach | what keeps the spans | spans | bytes a span | of the file, a span |\n|---|---|--:|--:|--:|\n")
-	line := func(down, keeps string, fact *float64, spans int, used, long int64) {
-		// The larger of the two is what has to be there.
-		*fact = float64(max(used, long)) / float64(spans)
+	line := func(down, keeps string, spans int, used, long int64) (perSpan float64) {
 		fmt.Fprintf(&t, "| %s | %s | %d | %d | %d |\n", down, keeps, spans, used/int64(spans), long/int64(spans))
 		progress("%s: %d bytes a span, the file %d", keeps, used/int64(spans), long/int64(spans))
+		// The disk must hold the larger of the two.
+		return float64(max(used, long)) / float64(spans)
 	}
-	line("everything", "hookspan's log of events, on the developer's machine", &b.facts.spool, b.captured.Spans, b.captured.SpoolBytes, b.captured.SpoolBytes)
+	b.facts.spool = line("everything", "hookspan's log of events, on the developer's machine", b.captured.Spans, b.captured.SpoolBytes, b.captured.SpoolBytes)
 	nowhere, err := b.ports.Next()
 	if err != nil {
 		return "", err
@@ -310,7 +307,7 @@ func queue(ctx context.Context, b *bench, o options) (string, error) {
 	return t.String(), err
 }
 
-func (b *bench) agentQueue(ctx context.Context, nowhere string, tasks int, line func(down, keeps string, fact *float64, spans int, used, long int64)) (err error) {
+func (b *bench) agentQueue(ctx context.Context, nowhere string, tasks int, line func(down, keeps string, spans int, used, long int64) float64) (err error) {
 	fleetSide, remote := sides()
 	a, endpoint, dir, err := b.agent(ctx, remote, nowhere)
 	if err != nil {
@@ -325,11 +322,11 @@ func (b *bench) agentQueue(ctx context.Context, nowhere string, tasks int, line 
 	if err != nil {
 		return err
 	}
-	line("the gateways", "the queue of the Collector beside the agent", &b.facts.agentQueue, s.spans, used, long)
+	line("the gateways", "the queue of the Collector beside the agent", s.spans, used, long)
 	return nil
 }
 
-func (b *bench) gatewayQueue(ctx context.Context, nowhere string, tasks int, line func(down, keeps string, fact *float64, spans int, used, long int64)) (err error) {
+func (b *bench) gatewayQueue(ctx context.Context, nowhere string, tasks int, line func(down, keeps string, spans int, used, long int64) float64) (err error) {
 	fleetSide, remote := sides()
 	g, err := b.gateways(ctx, remote, 1, "BACKEND_ENDPOINT="+nowhere, "KEEP_PERCENT=100")
 	if err != nil {
@@ -358,6 +355,6 @@ func (b *bench) gatewayQueue(ctx context.Context, nowhere string, tasks int, lin
 	if err != nil {
 		return err
 	}
-	line("the backend", "a gateway's queue, all kept", &b.facts.gatewayQueue, s.spans, last, long)
+	b.facts.gatewayQueue = line("the backend", "a gateway's queue, all kept", s.spans, last, long)
 	return nil
 }

@@ -7,7 +7,7 @@
 //	go run ./tests/fleet [-part rates,costs,memory,queue,plan] [-developers 10,100,1000] [-tasks 4000] [-publish]
 //
 // It prints Markdown tables, and what it is at on standard error. With -publish
-// it writes the tables into docs/scale.md; run it from the module's folder for
+// it writes the tables into docs/results/scale.md and docs/scale.md; run it from the module's folder for
 // that.
 package main
 
@@ -50,16 +50,20 @@ type options struct {
 
 // part is one table.
 type part struct {
-	// name is what -part calls it; the marks in the page bear it, too.
+	// name is what -part calls it and what marks its place in the page.
 	name string
+	// page is where -publish writes the table.
+	page string
 	run  func(context.Context, *bench, options) (string, error)
 }
 
 func parts() []part {
-	return []part{{"rates", rates}, {"costs", costs}, {"memory", memory}, {"queue", queue}, {"plan", plan}}
+	const results = "docs/results/scale.md"
+	return []part{
+		{"rates", results, rates}, {"costs", results, costs}, {"memory", results, memory}, {"queue", results, queue},
+		{"plan", "docs/scale.md", plan},
+	}
 }
-
-const page = "docs/scale.md"
 
 var crowds = []int{10, 100, 1000}
 
@@ -69,7 +73,7 @@ func parse(args []string) (o options, chosen []part, err error) {
 	fs.StringVar(&names, "part", "rates,costs,memory,queue,plan", "the parts to run")
 	fs.StringVar(&developers, "developers", "10,100,1000", "how many developers, one after the other")
 	fs.IntVar(&o.tasks, "tasks", 4500, "tasks that the plain loop and the replay send, each time")
-	fs.BoolVar(&o.publish, "publish", false, "write the tables into "+page)
+	fs.BoolVar(&o.publish, "publish", false, "write the tables into docs/")
 	if err := fs.Parse(args); err != nil {
 		return o, nil, err
 	}
@@ -124,7 +128,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			return err
 		}
 		if o.publish {
-			if err := proof.PublishAt(".", page, p.name, text); err != nil {
+			if err := proof.PublishAt(".", p.page, p.name, text); err != nil {
 				return err
 			}
 		}

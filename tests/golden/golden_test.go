@@ -25,7 +25,9 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/internal/transcript"
+	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
+	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -33,7 +35,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 const (
 	payloads = "../../hook/cline/testdata"
-	storage  = "../../internal/llmusage/testdata"
+	storage  = "../../internal/transcript/testdata"
 )
 
 // session is a recorded session and the host's files that belong to it.
@@ -114,34 +116,22 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 		return nil
 	}
 	home := t.TempDir()
-	f := &llmusage.Finder{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
-	if s.claude {
-		if err := os.CopyFS(filepath.Join(home, ".claude"), os.DirFS(filepath.Join(storage, s.store))); err != nil {
-			t.Fatal(err)
-		}
-		tr, err := f.Claude(context.Background(), llmusage.ClaudeQuery{Session: id})
-		if err != nil {
-			t.Fatalf("transcript of %s: %v", s.dir, err)
-		}
-		return tr
+	agent, q := clinefiles.Agent, transcript.Query{Session: id, Dialect: clinefiles.DialectClassic, Cwd: "/home/dev/project"}
+	to := filepath.Join(".cline", "data", "tasks", id)
+	switch {
+	case s.claude:
+		agent, to = claudefiles.Agent, ".claude"
+	case strings.HasPrefix(id, "conv_"):
+		// A conversation, whose session has to be found.
+		q.Dialect, to = clinefiles.DialectNext, filepath.Join(".cline", "data", "sessions", filepath.Base(s.store))
+	case strings.HasPrefix(s.store, "sdk/"):
+		q.Dialect, to = clinefiles.DialectSDK, filepath.Join(".cline", "data", "sessions", id)
 	}
-	kind, read := "tasks", f.Classic
-	if strings.HasPrefix(s.store, "sdk/") {
-		kind, read = "sessions", f.SDK
-	}
-	folder := id
-	if strings.HasPrefix(id, "conv_") {
-		// A conversation, of which the session is to be found.
-		folder = filepath.Base(s.store)
-		read = func(ctx context.Context, id string) (*hook.Transcript, error) {
-			return f.Next(ctx, id, "/home/dev/project")
-		}
-	}
-	to := filepath.Join(home, ".cline", "data", kind, folder)
-	if err := os.CopyFS(to, os.DirFS(filepath.Join(storage, s.store))); err != nil {
+	if err := os.CopyFS(filepath.Join(home, to), os.DirFS(filepath.Join(storage, s.store))); err != nil {
 		t.Fatal(err)
 	}
-	tr, err := read(context.Background(), id)
+	f := &transcript.Files{Home: home, GOOS: "linux"}
+	tr, err := f.Read(context.Background(), agent, q)
 	if err != nil {
 		t.Fatalf("transcript of %s: %v", s.dir, err)
 	}

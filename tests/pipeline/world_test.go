@@ -10,7 +10,7 @@ import (
 
 const (
 	payloads = "../../hook/cline/testdata"
-	storage  = "../../internal/llmusage/testdata"
+	storage  = "../../internal/transcript/testdata"
 	neutral  = lab.Neutral
 )
 

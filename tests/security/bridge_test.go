@@ -185,6 +185,7 @@ var bridgeRows = []proof.Row{
 		Short: 9, Long: 36, Run: fullBodies,
 	},
 	{
+		Waits: true,
 		Name:  "heads and bodies that never end, and more idle connections than are served",
 		Rule:  fmt.Sprintf("the bridge closes each by itself, keeps at most %d sockets open, and answers the next request after them", served),
 		Short: 300, Long: 2000, Run: idlers,

@@ -27,22 +27,26 @@ const lateTasks = 10
 // with what is no answer at all.
 var endlessRows = []proof.Row{
 	{
+		Waits: true,
 		Name: "servers that answer 101 Switching Protocols, with interim answers, a header or a body without end, or a byte at a time: " +
 			"OTLP, Infinium, hookspan test, http hooks beside a guard that denies, cline-hook --port",
 		Rule:  "each program ends by its own limit; the trace waits, the denial counts, the event is in the file",
 		Short: 48, Long: 55, Run: endless,
 	},
 	{
+		Waits: true,
 		Name:  fmt.Sprintf("the ends of %d tasks beside such a server", lateTasks),
 		Rule:  "no delivery is left running; a later one delivers every trace once",
 		Short: lateTasks, Run: endlessTasks,
 	},
 	{
+		Waits: true,
 		Name:  "SIGTERM and SIGINT to deliveries that wait for an answer, started by hand and by hooks",
 		Rule:  "the delivery ends, its locks are free, nothing counts as delivered; the next one delivers every trace once",
 		Short: 14, Run: endedDeliveries,
 	},
 	{
+		Waits: true,
 		Name:  "a 200 of an OTLP endpoint with a login page, garbage, a text, broken JSON, an error or another protocol's answer",
 		Rule:  "the trace waits and status says why; the empty, JSON and one-word answers of real backends count as delivered",
 		Short: 20, Run: strangeSuccesses,

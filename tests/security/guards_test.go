@@ -60,11 +60,13 @@ var guardRows = []proof.Row{
 		Short: 60, Run: brokenRunner,
 	},
 	{
+		Waits: true,
 		Name:  "a denial whose reason is 2 MB long, from a command and from an http hook, and one of a hook that has ended while hookspan itself was stopped beyond the hook's time limit",
 		Rule:  "the call is denied",
 		Short: 6, Run: lateAndLongDenials,
 	},
 	{
+		Waits: true,
 		Name:  "an http hook that is answered with nothing, with 101, a byte at a time, or with half a head, beside a hook that denies",
 		Rule:  "the call is denied, with the reason of the hook that denies",
 		Short: 4, Run: hangingRequests,

@@ -30,6 +30,7 @@ var kindRows = []proof.Row{
 		Short: 120, Long: 3000, Run: exchanged,
 	},
 	{
+		Waits: true,
 		Name: "pipes, sockets, folders, links to an endless device and files of a terabyte in the place of each file that hooks and commands read: " +
 			"settings, trust, rules, hooks, logs, records, transcripts, destinations",
 		Rule:  fmt.Sprintf("each program ends by itself and uses below %d MB", mostRead>>20),

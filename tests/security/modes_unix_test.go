@@ -27,11 +27,13 @@ var modeRows = []proof.Row{
 		Short: 60, Long: 100, Run: umasks,
 	},
 	{
+		Waits: true,
 		Name:  "state folders, spools, logs, stores, delivery states and sessions with modes, owners and links that others have a hand in",
 		Rule:  "what others can write or own is refused with a line in the log, or narrowed; hooks answer; no link leads a write elsewhere",
 		Short: 25, Run: looseModes,
 	},
 	{
+		Waits: true,
 		Name:  "HOOKSPAN_FILE_PATH in a folder of this user and in one that all can write to: links, pipes, files of another user, with a second name, writable by others",
 		Rule:  "refused with the reason, what the name leads to stays as it is, and the other destinations get their spans; a file of this user's alone is written",
 		Short: 9, Run: fileDestinations,

@@ -21,17 +21,20 @@ import (
 // another server.
 var redirectRows = []proof.Row{
 	{
+		Waits: true,
 		Name: "destinations that answer with a redirect to another host name, port or scheme, with every kind of credential: " +
 			"OTLP protobuf and JSON, Infinium",
 		Rule:  "the other server sees no connection at all; the trace waits",
 		Short: 70, Long: 500, Run: redirects,
 	},
 	{
+		Waits: true,
 		Name:  "http hooks of the user's own that are answered so",
 		Rule:  "as above; the hook fails and the agent goes on",
 		Short: 12, Long: 60, Run: hookRedirects,
 	},
 	{
+		Waits: true,
 		Name:  "answers that set cookies, and name other services, pages and proxies to use",
 		Rule:  "no later request carries a cookie or goes elsewhere",
 		Short: 8, Run: cookies,

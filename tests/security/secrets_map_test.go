@@ -23,8 +23,10 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/llmusage"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/transcript"
+	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
+	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 )
@@ -32,7 +34,7 @@ import (
 const (
 	clinePayloads  = "../../hook/cline/testdata"
 	claudePayloads = "../../hook/claude/testdata"
-	hostFiles      = "../../internal/llmusage/testdata"
+	hostFiles      = "../../internal/transcript/testdata"
 )
 
 // recording is a recorded session and the host's own files of it.
@@ -99,16 +101,13 @@ func (s recording) transcript(t testing.TB, session string, alter func([]byte) [
 		return nil
 	}
 	home := t.TempDir()
-	f := &llmusage.Finder{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
-	to, read := ".claude", func(ctx context.Context, id string) (*hook.Transcript, error) {
-		return f.Claude(ctx, llmusage.ClaudeQuery{Session: id})
-	}
+	agent, q := clinefiles.Agent, transcript.Query{Session: session, Dialect: clinefiles.DialectClassic}
+	to := filepath.Join(".cline", "data", "tasks", session)
 	switch {
 	case s.claude:
+		agent, to = claudefiles.Agent, ".claude"
 	case strings.HasPrefix(s.files, "sdk/"):
-		to, read = filepath.Join(".cline", "data", "sessions", session), f.SDK
-	default:
-		to, read = filepath.Join(".cline", "data", "tasks", session), f.Classic
+		q.Dialect, to = clinefiles.DialectSDK, filepath.Join(".cline", "data", "sessions", session)
 	}
 	root := filepath.Join(hostFiles, filepath.FromSlash(s.files))
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -137,8 +136,9 @@ func (s recording) transcript(t testing.TB, session string, alter func([]byte) [
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := read(t.Context(), session)
-	if err != nil && !errors.Is(err, llmusage.ErrNotFound) && tr == nil {
+	f := &transcript.Files{Home: home, GOOS: "linux"}
+	tr, err := f.Read(t.Context(), agent, q)
+	if err != nil && !errors.Is(err, transcript.ErrNotFound) && tr == nil {
 		// What was planted may have made the files unreadable.
 		t.Logf("transcript of %s: %v", s.payloads, err)
 	}

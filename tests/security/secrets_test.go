@@ -1,13 +1,12 @@
 package security_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/lab"
@@ -147,13 +146,7 @@ func filler(n int) string {
 
 // asJSON writes a value as the hosts do.
 func asJSON(v any) []byte {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err)
-	}
-	return bytes.TrimSpace(out.Bytes())
+	return []byte(rawjson.Encode(v))
 }
 
 // shortTask is a session that holds one text in every place of its own.

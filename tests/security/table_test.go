@@ -12,7 +12,7 @@ func TestMain(m *testing.M) { lab.Main(m) }
 
 // TestAttacks is the table: one line for each file of rows.
 func TestAttacks(t *testing.T) {
-	proof.Run(t, "docs/security.md", "attacks", slices.Concat(
+	proof.Run(t, "docs/results/security.md", "attacks", slices.Concat(
 		nameRows,
 		bridgeRows,
 		redirectRows,

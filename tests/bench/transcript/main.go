@@ -13,7 +13,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/llmusage"
+	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/transcript/claude"
 )
 
 func main() {
@@ -27,15 +28,15 @@ func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 	if len(args) != 2 && len(args) != 3 {
 		return fmt.Errorf("%d arguments: want a path, a session and maybe a time", len(args))
 	}
-	q := llmusage.ClaudeQuery{Path: args[0], Session: args[1]}
+	q := transcript.Query{Path: args[0], Session: args[1]}
 	if len(args) == 3 {
 		if q.Since, err = time.Parse(time.RFC3339Nano, args[2]); err != nil {
 			return err
 		}
 	}
-	files := &llmusage.Finder{Home: filepath.Dir(args[0]), Now: time.Now}
+	files := &transcript.Files{Home: filepath.Dir(args[0]), Now: time.Now}
 	begin := time.Now()
-	tr, err := files.Claude(ctx, q)
+	tr, err := files.Read(ctx, claude.Agent, q)
 	if err != nil {
 		return err
 	}

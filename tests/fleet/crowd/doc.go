@@ -7,5 +7,5 @@
 // gives the same spans as the recording it was played from. The times of a
 // session are those of the recording. The events are put into the spool by
 // package spool, in the form the hooks store, and not by a hook process for each:
-// what a hook costs its agent is measured elsewhere (docs/performance.md).
+// what a hook costs its agent is measured elsewhere (docs/results/performance.md).
 package crowd

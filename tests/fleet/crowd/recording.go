@@ -48,19 +48,19 @@ type file struct {
 var recorded = []struct{ name, host, payloads, arrival, session, files, home string }{
 	{
 		"classic Cline", cline.Host, "hook/cline/testdata/e2e-cli2/ok", "", "1795174833149",
-		"internal/llmusage/testdata/cli2/1795174833149", ".cline/data/tasks/1795174833149",
+		"internal/transcript/testdata/cli2/1795174833149", ".cline/data/tasks/1795174833149",
 	},
 	{
 		"Cline SDK", cline.Host, "hook/cline/testdata/e2e-cli3/tools", "", "1795174957841_0jeru",
-		"internal/llmusage/testdata/sdk/tools", ".cline/data/sessions",
+		"internal/transcript/testdata/sdk/tools", ".cline/data/sessions",
 	},
 	{
 		"Claude Code, subagents", claude.Host, "hook/claude/testdata/session.ndjson", "", "7c1f0e52-9a4d-4b63-8f21-5d0b6a2e9c17",
-		"internal/llmusage/testdata/claude/2.1.240/projects", ".claude/projects",
+		"internal/transcript/testdata/claude/2.1.240/projects", ".claude/projects",
 	},
 	{
 		"Claude Code, two turns", claude.Host, "hook/claude/testdata/e2e/tools-resume", "tests/golden/testdata/arrival/claude-tools-resume.txt",
-		"eac41571-255c-464a-8441-dccbd98b3d7e", "internal/llmusage/testdata/claude/tools-resume/projects", ".claude/projects",
+		"eac41571-255c-464a-8441-dccbd98b3d7e", "internal/transcript/testdata/claude/tools-resume/projects", ".claude/projects",
 	},
 }
 

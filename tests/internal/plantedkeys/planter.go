@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // identity are the members that say what an event is and to what it belongs.
@@ -52,13 +54,7 @@ func decode(b []byte) (any, bool) {
 
 // encode writes as the hosts do. What was decoded can be encoded.
 func encode(v any) []byte {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err)
-	}
-	return bytes.TrimSpace(out.Bytes())
+	return []byte(rawjson.Encode(v))
 }
 
 func (p *Planter) value(field string, v any) any {

@@ -30,6 +30,9 @@ type Row struct {
 	// whose number is not known before, such as one for each system call, has a
 	// Short of 0 and any number above 0 will do.
 	Short, Long int
+	// Waits says that the row spends its time waiting, measures nothing of the
+	// machine and changes nothing of the process, so that it may run beside others.
+	Waits bool
 	// Run makes the trials.
 	Run func(t *testing.T, r *Result)
 }
@@ -46,7 +49,6 @@ type Result struct {
 	broken  int
 	notes   []string
 	skipped string
-	took    time.Duration
 }
 
 // Trial counts n trials.
@@ -103,14 +105,20 @@ func Run(t *testing.T, doc, table string, rows []Row) {
 		if !strings.Contains(row.Name, *only) {
 			continue
 		}
-		t.Run(row.Name, func(t *testing.T) { results[i].run(t, row) })
+		t.Run(row.Name, func(t *testing.T) {
+			if row.Waits {
+				t.Parallel()
+			}
+			results[i].run(t, row)
+		})
 	}
-	if !*publish {
-		return
-	}
-	err := publishAt(root, doc, table, func(old string) string { return render(rows, results, old) })
-	if err != nil {
-		t.Fatal(err)
+	if *publish {
+		// After the rows that run beside one another.
+		t.Cleanup(func() {
+			if err := publishAt(root, doc, table, func(old string) string { return render(rows, results, old) }); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -119,8 +127,6 @@ func (r *Result) run(t *testing.T, row *Row) {
 	if *soak && row.Long > 0 {
 		r.N = row.Long
 	}
-	began := time.Now()
-	defer func() { r.took = time.Since(began) }()
 	row.Run(t, r)
 	switch {
 	case r.trials == 0:

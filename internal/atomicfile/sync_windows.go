@@ -1,0 +1,4 @@
+package atomicfile
+
+// SyncFolder does nothing: NTFS journals its folders.
+func SyncFolder(string) error { return nil }

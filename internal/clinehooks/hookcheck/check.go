@@ -1,0 +1,286 @@
+// Package hookcheck says what in a file of the user's hooks can never happen on
+// Cline: a matcher that fits no tool, a program that is missing, a line that the
+// shell does not read. Each finding is one line with its cause and its cure.
+//
+// It promises that a hook it is silent about can still run, not that it will: what
+// a hook's program does, it does not look at. It starts nothing, and of the
+// machine it asks only whether programs are there.
+package hookcheck
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
+)
+
+// Place is where the hooks of a file run.
+type Place struct {
+	// Project is the folder of the project whose file it is, empty for the
+	// user's own file, which counts in all projects.
+	Project string
+	Home    string
+	GOOS    string
+	// Path is the PATH on which programs are looked for; if empty, none are.
+	Path string
+	// Shell is the name of the program that /bin/sh is, such as "dash"; if
+	// empty, one that knows POSIX alone.
+	Shell string
+	// Env are variables that other files give to these hooks.
+	Env []hookfile.Variable
+	// Tools are the names under which Cline's tools meet a matcher.
+	Tools []string
+}
+
+// Check returns what in a file will not work, with its own problems, in the order
+// of the file.
+func Check(f *hookfile.File, p Place) []hookfile.Problem {
+	c := checker{place: p, file: f, out: slices.Clone(f.Problems), once: map[string]*repeated{}}
+	if f.Denied > 0 {
+		c.out = append(c.out, hookfile.Problem{
+			Path: f.Path, Line: f.DeniedLine,
+			Text: fmt.Sprintf("permissions.deny is not applied on Cline (%d of its rules): write a PreToolUse hook for each, with \"if\": \"RULE\" and \"command\": \"echo denied >&2; exit 2\"", f.Denied),
+		})
+	}
+	for _, h := range f.Handlers {
+		c.handler = h
+		c.matcher()
+		c.rule()
+		c.timeout()
+		c.command()
+	}
+	slices.SortStableFunc(c.out, func(a, b hookfile.Problem) int { return cmp.Compare(a.Line, b.Line) })
+	return c.out
+}
+
+// checker checks one file.
+type checker struct {
+	place   Place
+	file    *hookfile.File
+	handler hookfile.Handler
+	out     []hookfile.Problem
+	// once has what is reported once for the whole file.
+	once map[string]*repeated
+}
+
+// note reports what does not work on Cline.
+func (c *checker) note(format string, args ...any) {
+	c.out = append(c.out, hookfile.Problem{
+		Path: c.file.Path, Line: c.handler.Line, Event: c.handler.Event, Matcher: c.handler.Matcher,
+		Text: c.handler.Event + ": " + fmt.Sprintf(format, args...),
+	})
+}
+
+// mistake reports an error in the file.
+func (c *checker) mistake(format string, args ...any) {
+	c.note(format, args...)
+	c.out[len(c.out)-1].Mistake = true
+}
+
+// noteOnce is note for what concerns many hooks of a file: further ones are
+// counted.
+func (c *checker) noteOnce(key, format string, args ...any) {
+	r := c.once[key]
+	if r == nil {
+		c.note(format, args...)
+		at := len(c.out) - 1
+		c.once[key] = &repeated{at: at, text: c.out[at].Text}
+		return
+	}
+	r.more++
+	c.out[r.at].Text = fmt.Sprintf("%s (and %d more of the hooks)", r.text, r.more)
+}
+
+// repeated is a finding that holds for more than one hook.
+type repeated struct {
+	// at is its index in the findings.
+	at   int
+	text string
+	// more counts the hooks behind the first.
+	more int
+}
+
+// mistakeOnce is noteOnce for mistakes.
+func (c *checker) mistakeOnce(key, format string, args ...any) {
+	c.noteOnce(key, format, args...)
+	c.out[c.once[key].at].Mistake = true
+}
+
+// short is a matcher to be quoted.
+func short(matcher string) string {
+	const most = 80
+	if r := []rune(matcher); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return matcher
+}
+
+// values are what a matcher meets on the events that have no tool, all that Cline
+// ever gives.
+func values(event string) []string {
+	switch event {
+	case "SessionStart":
+		return []string{"startup", "resume"}
+	case "SessionEnd":
+		return []string{"other"}
+	case "PreCompact":
+		return []string{"auto"}
+	case "Notification":
+		return []string{"permission_prompt", "idle_prompt"}
+	case "SubagentStart", "SubagentStop":
+		return []string{"general-purpose"}
+	case "StopFailure":
+		return []string{"unknown"}
+	}
+	return nil
+}
+
+// matcher checks whether the matcher fits anything that can come.
+func (c *checker) matcher() {
+	event, matcher := c.handler.Event, c.handler.Matcher
+	quoted := short(matcher)
+	compiled, err := hookmatch.Compile(event, matcher)
+	if err != nil {
+		c.mistake("%v", err)
+		return
+	}
+	subjects := values(event)
+	tool := subjects == nil
+	if tool {
+		subjects = c.place.Tools
+	}
+	if names := compiled.Names; names != nil {
+		var never []string
+		for _, name := range names {
+			if !fits(event, name, subjects) && (!tool || !mayBeTool(name)) {
+				never = append(never, name)
+			}
+		}
+		switch all := len(never) == len(names); {
+		case len(never) == 0:
+		case tool:
+			c.noTools(never, all)
+		case all:
+			c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs: write that, or no matcher", quoted, event, or(subjects))
+		default:
+			c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs for %s: leave that out, or use another event for it", quoted, event, or(subjects), or(never))
+		}
+		return
+	}
+	if name, ok := permissionRule(matcher, subjects); ok {
+		c.mistake("matcher %q holds a permission rule, which fits no tool as a matcher: write \"matcher\": %q, and the rule as \"if\" of the hook", quoted, name)
+		return
+	}
+	if tool && (strings.Contains(matcher, "==") || strings.Contains(matcher, "&&")) {
+		so := "never runs"
+		if fits(event, matcher, subjects) {
+			so = "runs for other tools, too"
+		}
+		c.mistake("matcher %q is a condition, and a matcher is the tool's name or an expression for it, so the hook %s: write the name, and look at tool_input in the hook or in its \"if\"", quoted, so)
+		return
+	}
+	// Which servers there are is not known.
+	if fits(event, matcher, subjects) || tool && (strings.Contains(matcher, "__") || strings.Contains(matcher, "mcp")) {
+		return
+	}
+	if !tool {
+		c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs: write that, or no matcher", quoted, event, or(subjects))
+		return
+	}
+	lower := make([]string, len(subjects))
+	for i, s := range subjects {
+		lower[i] = strings.ToLower(s)
+	}
+	if fits(event, strings.ToLower(matcher), lower) {
+		c.mistake("matcher %q fits no tool of Cline's, so the hook never runs: upper and lower case count, as in \"Bash\"", quoted)
+		return
+	}
+	c.note("matcher %q fits no tool of Cline's, so the hook never runs: name one that hookspan hooks test --tool knows, or remove the hook", quoted)
+}
+
+// noTools says of names in a matcher that no tool has them. Where others of the
+// matcher have tools, names of Claude Code's that Cline has nothing for are no
+// fault.
+func (c *checker) noTools(names []string, all bool) {
+	so := ""
+	if all {
+		so = ", so the hook never runs"
+	}
+	for _, name := range names {
+		right := slices.IndexFunc(c.place.Tools, func(t string) bool { return strings.EqualFold(t, name) })
+		server, isMCP := strings.CutPrefix(name, "mcp__")
+		switch {
+		case isMCP:
+			c.mistake("matcher %q fits no tool%s: write \"mcp__%s__.*\" for all tools of the server", name, so, server)
+		case right >= 0:
+			c.mistake("matcher %q fits no tool%s: upper and lower case count: write %q", name, so, c.place.Tools[right])
+		case name == "attempt_completion" || name == "submit_and_exit":
+			c.note("matcher %q fits no call that reaches hooks%s: use the event Stop", name, so)
+		case all:
+			c.note("matcher %q fits no tool of Cline's%s: name one that hookspan hooks test --tool knows, or remove the hook", name, so)
+		}
+	}
+}
+
+// mayBeTool reports a name that a tool of an MCP server, or of a team, may have.
+func mayBeTool(name string) bool {
+	name = strings.TrimPrefix(name, "mcp__")
+	server, tool, ok := strings.Cut(name, "__")
+	return ok && server != "" && tool != "" || strings.HasPrefix(name, "team_")
+}
+
+// permissionRule finds a tool's name with a permission rule behind it, such as
+// Bash(git:*). A group of an expression has none of a rule's characters, or fits.
+func permissionRule(matcher string, tools []string) (name string, ok bool) {
+	for _, tool := range tools {
+		_, rest, found := strings.Cut("|"+matcher, "|"+tool+"(")
+		inner, after, closed := strings.Cut(rest, ")")
+		if found && closed && (after == "" || after[0] == '|') && strings.ContainsAny(inner, ":*/ ") && !strings.HasPrefix(inner, "?") {
+			return tool, true
+		}
+	}
+	return "", false
+}
+
+func fits(event, matcher string, subjects []string) bool {
+	return slices.ContainsFunc(subjects, func(s string) bool {
+		m, err := hookmatch.Compile(event, matcher)
+		if err != nil {
+			return false
+		}
+		_, ok, err := m.Match([]string{s})
+		return ok && err == nil
+	})
+}
+
+// or names values for people.
+func or(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = fmt.Sprintf("%q", s)
+	}
+	return strings.Join(quoted, " or ")
+}
+
+// rule checks the "if".
+func (c *checker) rule() {
+	if c.handler.If == "" {
+		return
+	}
+	if _, err := hookmatch.ParseRule(c.handler.If); err != nil {
+		c.mistake("%v", err)
+	}
+}
+
+// timeout finds a time limit that was meant in milliseconds.
+func (c *checker) timeout() {
+	// 1 s in milliseconds is more than a quarter of an hour, and round.
+	const least, round = 1000 * time.Second, 500 * time.Second
+	if t := c.handler.Timeout; t >= least && t%round == 0 {
+		c.mistake("timeout %d is %v, for it is in seconds: write %v", int(t.Seconds()), t, t.Seconds()/1000)
+	}
+}

@@ -1,0 +1,322 @@
+package hookcheck
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+)
+
+// The sizes up to which a line is read; the parser calls itself for each bracket.
+const (
+	maxLine     = 16 << 10
+	maxBrackets = 256
+)
+
+// projectDir stands for the project's folder where that is not known.
+const projectDir = "/\x01project"
+
+// command checks what a hook starts.
+func (c *checker) command() {
+	h := c.handler
+	texts := append([]string{h.Command, h.URL}, h.Args...)
+	if h.Type != hookfile.TypeCommand || h.Args != nil {
+		for _, variable := range pluginVariables {
+			if slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, variable) }) {
+				c.noteOnce(variable+" exec", "$%s is for plugins of Claude Code, and without a shell nothing replaces it: write the path itself", variable)
+			}
+		}
+	}
+	switch {
+	case h.Type != hookfile.TypeCommand:
+	case h.Args != nil && c.place.GOOS == "windows":
+		// Programs there have endings that are not written.
+	case h.Args != nil:
+		words := make([]string, 0, 1+len(h.Args))
+		for _, s := range append([]string{h.Command}, h.Args...) {
+			words = append(words, strings.ReplaceAll(s, "${CLAUDE_PROJECT_DIR}", c.projectDir()))
+		}
+		c.program(words)
+	case h.Shell == "powershell":
+	default:
+		c.line()
+	}
+}
+
+var pluginVariables = [...]string{"CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"}
+
+func (c *checker) projectDir() string {
+	if c.place.Project == "" {
+		return projectDir
+	}
+	return c.place.Project
+}
+
+// line checks a line for the shell.
+func (c *checker) line() {
+	text := c.handler.Command
+	if len(text) > maxLine || strings.Count(text, "(")+strings.Count(text, "{")+strings.Count(text, "[") > maxBrackets {
+		return
+	}
+	parse := func(lang syntax.LangVariant) (*syntax.File, error) {
+		return syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
+	}
+	bash, err := parse(syntax.LangBash)
+	if err != nil {
+		return // which shell could read it is not known
+	}
+	_, posix := parse(syntax.LangPOSIX)
+	if c.handler.Shell == "" && !slices.Contains([]string{"bash", "zsh", "ksh"}, c.place.Shell) && c.place.GOOS != "windows" {
+		if what := bashOnly(bash); what != "" {
+			c.mistake("%s is Bash's, and /bin/sh, which runs the line, need not know it: add \"shell\": \"bash\" to the hook", what)
+		} else if posix != nil {
+			c.mistake("the line is written for Bash, and /bin/sh, which runs it, need not read it: add \"shell\": \"bash\" to the hook")
+		}
+	}
+	c.variables(bash)
+	if c.place.GOOS == "windows" {
+		return
+	}
+	if !assigns(bash, "PATH") {
+		for _, st := range bash.Stmts {
+			if !c.statement(st) {
+				break
+			}
+		}
+	}
+}
+
+// variables checks those that are not there on Cline.
+func (c *checker) variables(f *syntax.File) {
+	syntax.Walk(f, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ParamExp:
+			if n.Param == nil || n.Exp != nil || !slices.Contains(pluginVariables[:], n.Param.Value) || c.set(f, n.Param.Value) {
+				break
+			}
+			c.noteOnce(n.Param.Value, "$%s is set for plugins of Claude Code only and empty here: set it under \"env\" in hooks.json, or write the path itself", n.Param.Value)
+		case *syntax.Redirect:
+			// The word of a redirection to the file, such as >>"$CLAUDE_ENV_FILE".
+			if n.Op != syntax.RdrIn && n.Word != nil && mentions(n.Word, "CLAUDE_ENV_FILE") {
+				c.noteOnce("CLAUDE_ENV_FILE", "writes to CLAUDE_ENV_FILE, which nothing reads on Cline: set the variables under \"env\" in hooks.json")
+			}
+		case *syntax.CallExpr:
+			if len(n.Args) > 1 && n.Args[0].Lit() == "tee" && mentions(n, "CLAUDE_ENV_FILE") {
+				c.noteOnce("CLAUDE_ENV_FILE", "writes to CLAUDE_ENV_FILE, which nothing reads on Cline: set the variables under \"env\" in hooks.json")
+			}
+		}
+		return true
+	})
+}
+
+func mentions(n syntax.Node, variable string) bool {
+	found := false
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil && p.Param.Value == variable {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// set reports that the line or a file gives the variable a value.
+func (c *checker) set(f *syntax.File, variable string) bool {
+	_, ok := c.lookup(variable)
+	return ok || assigns(f, variable)
+}
+
+func (c *checker) lookup(variable string) (string, bool) {
+	for _, list := range [][]hookfile.Variable{c.file.Env, c.place.Env} {
+		for _, v := range list {
+			if v.Name == variable {
+				return v.Value, true
+			}
+		}
+	}
+	return "", false
+}
+
+func assigns(f *syntax.File, variable string) bool {
+	found := false
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if a, ok := n.(*syntax.Assign); ok && a.Name != nil && a.Name.Value == variable {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// statement checks the programs that a statement starts whatever else happens,
+// and reports whether the statements behind it run where this one does.
+func (c *checker) statement(st *syntax.Stmt) bool {
+	switch cmd := st.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		switch cmd.Op {
+		case syntax.Pipe, syntax.PipeAll:
+			return c.statement(cmd.X) && c.statement(cmd.Y)
+		case syntax.AndStmt:
+			// Its other half may be meant for when the first does not fail.
+			return c.statement(cmd.X)
+		}
+		return true // the author has thought of a failure
+	case *syntax.CallExpr:
+		var words []string
+		for _, w := range cmd.Args {
+			word, ok := c.word(w)
+			if !ok {
+				break
+			}
+			words = append(words, word)
+		}
+		if len(words) == 0 {
+			return len(cmd.Args) == 0
+		}
+		if words[0] == "cd" || words[0] == "exit" || words[0] == "exec" && len(words) == 1 {
+			return false
+		}
+		c.program(words)
+	}
+	return true
+}
+
+// word is a word as the shell expands it, if that can be told.
+func (c *checker) word(w *syntax.Word) (string, bool) {
+	if lit := w.Lit(); strings.HasPrefix(lit, "~") && lit != "~" && !strings.HasPrefix(lit, "~/") {
+		return "", false // where another user's home is, the shell knows
+	}
+	value := func(name string) (string, bool) {
+		switch value, ok := c.lookup(name); {
+		case ok:
+			return value, true
+		case name == "HOME":
+			return c.place.Home, c.place.Home != ""
+		case name == "CLAUDE_PROJECT_DIR":
+			return c.projectDir(), true
+		}
+		return "", false
+	}
+	known := true
+	syntax.Walk(w, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ParamExp:
+			if n.Param == nil {
+				known = false
+				break
+			}
+			_, set := value(n.Param.Value)
+			known = known && set && n.Exp == nil && n.Repl == nil && n.Slice == nil && n.Index == nil && !n.Length && !n.Excl
+		case *syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
+			known = false
+		case *syntax.Lit:
+			known = known && !strings.ContainsAny(n.Value, "*?[{")
+		}
+		return known
+	})
+	if !known {
+		return "", false
+	}
+	text, err := expand.Literal(&expand.Config{Env: expand.FuncEnviron(func(name string) string {
+		text, _ := value(name)
+		return text
+	})}, w)
+	return text, err == nil
+}
+
+// scriptPrograms take the path of a script as their first argument.
+var scriptPrograms = []string{"sh", "bash", "zsh", "dash", "python", "python3", "uv", "node", "bun", "ruby", "perl", "php", "source", "."}
+
+// program checks that a program is there, and the script that it is to run.
+func (c *checker) program(words []string) {
+	for len(words) > 1 && slices.Contains([]string{"exec", "nohup", "env"}, words[0]) && !strings.HasPrefix(words[1], "-") && !strings.Contains(words[1], "=") {
+		words = words[1:]
+	}
+	name := words[0]
+	if strings.Contains(name, "/") {
+		c.script(name, true)
+	} else if !shellKnows(name) && c.place.Path != "" && !onPath(name, c.path()) {
+		c.mistakeOnce("program "+name, "program %q is not on PATH, and a hook that cannot be started decides nothing: install it, or write its whole path", name)
+		return
+	}
+	if !slices.Contains(scriptPrograms, path.Base(name)) {
+		return
+	}
+	for _, arg := range words[1:] {
+		switch {
+		case arg == "run" && (name == "uv" || name == "bun"):
+			continue
+		case arg == "-c" || arg == "-e" || arg == "-m" || arg == "--eval" || arg == "-p" || arg == "run" || arg == "-":
+			return
+		case strings.HasPrefix(arg, "-"):
+			continue
+		}
+		if strings.Contains(arg, "/") || slices.Contains([]string{".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"}, path.Ext(arg)) {
+			c.script(arg, false)
+		}
+		return
+	}
+}
+
+func (c *checker) path() string {
+	if path, ok := c.lookup("PATH"); ok {
+		return path
+	}
+	return c.place.Path
+}
+
+// script checks a program or a script by its path.
+func (c *checker) script(name string, start bool) {
+	if rest, ok := strings.CutPrefix(name, projectDir); ok {
+		c.noteOnce("project", "$CLAUDE_PROJECT_DIR%s is looked for in every project, and the hook fails where it is missing: move the hook to that project's own file (hookspan hooks add --project)", rest)
+		return
+	}
+	if strings.Contains(name, projectDir) {
+		return
+	}
+	full := name
+	switch {
+	case filepath.IsAbs(name):
+	case c.place.Project == "":
+		c.note("%s is looked for in the folder where Cline works: for a hook of all your projects write the whole path", name)
+		return
+	default:
+		full = filepath.Join(c.place.Project, name)
+	}
+	const decides = "and a hook that cannot be started decides nothing"
+	info, err := os.Stat(full)
+	switch {
+	case err != nil:
+		c.mistake("%s: there is no such program, %s: put it there, or correct the path", full, decides)
+	case info.IsDir():
+		c.mistake("%s is a folder, %s: write the path of a program", full, decides)
+	case start && c.place.GOOS != "windows" && info.Mode()&0o111 == 0:
+		c.mistake("%s is not executable, %s: chmod +x %s", full, decides, full)
+	}
+}
+
+func onPath(name, path string) bool {
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// shellKnows reports a command that a shell has built in.
+func shellKnows(name string) bool {
+	return slices.Contains(strings.Fields(`. : [ alias bg break builtin cd command continue declare dirs disown echo enable eval exec
+		exit export false fc fg getopts hash help history jobs kill let local logout popd printf pushd pwd read readonly return set
+		shift shopt source test times trap true type typeset ulimit umask unalias unset wait [[`), name)
+}

@@ -1,0 +1,239 @@
+package hookfile
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/hookspan/hookspan/internal/jsonedit"
+)
+
+// Add puts a handler into the text of a hooks file: into the last group of its
+// event that has the same matcher, else into a new group. An absent file is an
+// empty text. Where the same handler stands under that matcher already, the text
+// stays as it is and changed is false.
+//
+// A text that is no JSON object gives a *[SyntaxError]. A handler that would not
+// run, and a file in which its event is no list, are errors too.
+func Add(text []byte, h Handler) (out []byte, changed bool, err error) {
+	if len(bytes.TrimSpace(withoutMark(text))) == 0 {
+		text = []byte("{}\n")
+	}
+	r, err := read("", text)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, p := range r.places {
+		if p.runs && same(p.handler, h) {
+			return text, false, nil
+		}
+	}
+	out, err = r.add(h)
+	if err != nil {
+		return nil, false, err
+	}
+	after, err := read("", out)
+	if err != nil {
+		return nil, false, fmt.Errorf("add a hook: %w", err)
+	}
+	for _, p := range after.places {
+		if p.runs && same(p.handler, h) {
+			return out, true, nil
+		}
+	}
+	return nil, false, fmt.Errorf("add a hook: %s", why(r, after))
+}
+
+// why is the first problem that came with the new handler.
+func why(before, after *reading) string {
+	had := make(map[string]int)
+	for _, p := range before.problems {
+		had[p.problem.Text]++
+	}
+	for _, p := range after.problems {
+		if had[p.problem.Text]--; had[p.problem.Text] < 0 && p.problem.Dropped {
+			return p.problem.Text
+		}
+	}
+	return "it cannot be written down as it is"
+}
+
+// add writes the handler.
+func (r *reading) add(h Handler) ([]byte, error) {
+	style := jsonedit.DetectStyle(r.text, r.root)
+	group := jsonedit.Object{}
+	if !matchesAll(h.Matcher) {
+		group = append(group, jsonedit.Field{Key: matcherKey, Value: h.Matcher})
+	}
+	group = append(group, jsonedit.Field{Key: hooksKey, Value: jsonedit.Array{render(h)}})
+	hooks := r.root.Get(hooksKey)
+	if hooks == nil {
+		all := jsonedit.Object{{Key: h.Event, Value: jsonedit.Array{group}}}
+		return style.AddMember(r.text, r.root, jsonedit.Field{Key: hooksKey, Value: all}), nil
+	}
+	if !hooks.Is(r.text, '{') {
+		return nil, r.refuse(name(hooksKey), hooks, "an object with a list for each event")
+	}
+	list := hooks.Get(h.Event)
+	if list == nil {
+		return style.AddMember(r.text, hooks, jsonedit.Field{Key: h.Event, Value: jsonedit.Array{group}}), nil
+	}
+	if !list.Is(r.text, '[') {
+		return nil, r.refuse(name(h.Event), list, "a list of groups")
+	}
+	for _, item := range slices.Backward(list.Items) {
+		if handlers := item.Value.Get(hooksKey); r.groupMatches(item.Value, h.Matcher) && handlers.Is(r.text, '[') {
+			return style.AddElement(r.text, handlers, render(h)), nil
+		}
+	}
+	return style.AddElement(r.text, list, group), nil
+}
+
+// refuse is the error for a file of a shape that nothing can be added to.
+func (r *reading) refuse(what string, n *jsonedit.Node, want string) error {
+	line, column := jsonedit.Position(r.text, n.Start)
+	return fmt.Errorf("line %d, column %d: %s is %s, want %s: mend the file first", line, column, what, n.Kind(r.text), want)
+}
+
+// matchesAll reports a matcher that matches everything.
+func matchesAll(matcher string) bool { return matcher == "" || matcher == "*" }
+
+// groupMatches reports that a group has the matcher, in whatever spelling.
+func (r *reading) groupMatches(group *jsonedit.Node, matcher string) bool {
+	if !group.Is(r.text, '{') {
+		return false
+	}
+	n := group.Get(matcherKey)
+	switch {
+	case n == nil:
+		return matchesAll(matcher)
+	case !n.Is(r.text, '"'):
+		return false
+	}
+	own := r.str(n)
+	return own == matcher || matchesAll(own) && matchesAll(matcher)
+}
+
+// same reports that two handlers do the same on the same calls.
+func same(a, b Handler) bool { return reflect.DeepEqual(bare(a), bare(b)) }
+
+// bare is a handler without where it stands, and with one spelling for what can
+// be said in several. No arguments and no args are two things.
+func bare(h Handler) Handler {
+	h.File, h.Line = "", 0
+	h.Async = h.Async || h.AsyncRewake
+	if matchesAll(h.Matcher) {
+		h.Matcher = ""
+	}
+	if len(h.Headers) == 0 {
+		h.Headers = nil
+	}
+	if len(h.AllowedEnvVars) == 0 {
+		h.AllowedEnvVars = nil
+	}
+	return h
+}
+
+// render is the handler as it stands in a file.
+func render(h Handler) jsonedit.Object {
+	o := jsonedit.Object{{Key: "type", Value: h.Type}}
+	put := func(key string, value any) { o = append(o, jsonedit.Field{Key: key, Value: value}) }
+	texts := func(list []string) jsonedit.Array {
+		a := make(jsonedit.Array, len(list))
+		for i, s := range list {
+			a[i] = s
+		}
+		return a
+	}
+	if h.Type == TypeHTTP {
+		put("url", h.URL)
+		if len(h.Headers) > 0 {
+			var headers jsonedit.Object
+			for _, key := range slices.Sorted(maps.Keys(h.Headers)) {
+				headers = append(headers, jsonedit.Field{Key: key, Value: h.Headers[key]})
+			}
+			put("headers", headers)
+		}
+		if len(h.AllowedEnvVars) > 0 {
+			put("allowedEnvVars", texts(h.AllowedEnvVars))
+		}
+	} else {
+		put("command", h.Command)
+		if h.Args != nil {
+			put("args", texts(h.Args))
+		}
+		if h.Shell != "" {
+			put("shell", h.Shell)
+		}
+	}
+	if h.If != "" {
+		put("if", h.If)
+	}
+	if h.Timeout > 0 {
+		put("timeout", jsonedit.Raw(strconv.FormatFloat(h.Timeout.Seconds(), 'f', -1, 64)))
+	}
+	switch {
+	case h.AsyncRewake:
+		put("asyncRewake", true)
+	case h.Async:
+		put("async", true)
+	}
+	if h.Once {
+		put("once", true)
+	}
+	if h.BlockOnFailure {
+		put("onFailure", "block")
+	}
+	return o
+}
+
+// Remove takes all handlers out that match says, those too that do not run here,
+// and then groups and events that are empty by that. removed are in the order of
+// the text; the text is the same where there are none. An absent file is an empty
+// text.
+//
+// A handler that does not run has the members that could be read.
+func Remove(text []byte, match func(Handler) bool) (out []byte, removed []Handler, err error) {
+	if len(bytes.TrimSpace(withoutMark(text))) == 0 {
+		return text, nil, nil
+	}
+	r, err := read("", text)
+	if err != nil {
+		return nil, nil, err
+	}
+	gone := make(map[*jsonedit.Node][]bool)
+	mark := func(c *jsonedit.Node, i int) {
+		if gone[c] == nil {
+			gone[c] = make([]bool, len(c.Items))
+		}
+		gone[c][i] = true
+	}
+	emptied := func(c *jsonedit.Node) bool { return gone[c] != nil && !slices.Contains(gone[c], false) }
+	hooks := r.root.Get(hooksKey)
+	lines := cursor{text: text, line: 1, column: 1}
+	for i, p := range r.places {
+		if match(p.handler) {
+			lines.to(p.node().Start)
+			p.handler.Line = lines.line
+			removed = append(removed, p.handler)
+			mark(p.handlers, p.at)
+		}
+		if p.at == len(p.handlers.Items)-1 && emptied(p.handlers) {
+			mark(p.list, p.group)
+		}
+		if i+1 < len(r.places) && r.places[i+1].list == p.list {
+			continue
+		}
+		// Without a doubled event's last list, one before it would count.
+		if emptied(p.list) && !r.doubled[p.handler.Event] {
+			mark(hooks, hooks.Member(p.handler.Event))
+		}
+	}
+	if len(removed) == 0 {
+		return text, nil, nil
+	}
+	return jsonedit.CutAll(text, gone), removed, nil
+}

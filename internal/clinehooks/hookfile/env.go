@@ -1,0 +1,139 @@
+package hookfile
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/jsonedit"
+)
+
+// envKey is the member with the variables that hooks get.
+const envKey = "env"
+
+// Variable is an environment variable that a file gives to hooks.
+type Variable struct{ Name, Value string }
+
+// env reads the variables. Claude Code takes numbers and truth values for the
+// texts that they are written as.
+func (r *reading) env(n *jsonedit.Node) {
+	if n == nil {
+		return
+	}
+	if !n.Is(r.text, '{') {
+		r.wrong(name(envKey), n, "an object of strings; no variable is set", false)
+		return
+	}
+	values := r.lasts(n, func(string) (bool, bool) { return true, false })
+	seen := make(map[string]bool, len(values))
+	for _, m := range n.Items {
+		value := values[m.Key]
+		if seen[m.Key] {
+			continue
+		}
+		seen[m.Key] = true
+		text := string(value.Raw(r.text))
+		if value.Is(r.text, '"') {
+			text = r.str(value)
+		}
+		switch why := reserved(m.Key); {
+		case m.Key == "" || strings.ContainsAny(m.Key, "=\x00"):
+			r.problem(m.Start, false, "env: %s is no name of a variable; it is not set", name(m.Key))
+		case why != "":
+			r.problem(m.Start, false, "env: %s is not set: %s", name(m.Key), why)
+		case value.Is(r.text, '{') || value.Is(r.text, '[') || text == "null":
+			r.wrong("env: "+name(m.Key), value, "a string; it is not set", false)
+		case strings.ContainsRune(text, 0):
+			r.problem(value.Start, false, "env: %s holds a zero character, which no variable can; it is not set", name(m.Key))
+		default:
+			r.vars = append(r.vars, Variable{m.Key, text})
+		}
+	}
+}
+
+// reserved says why a file may not set a variable, or nothing. Names differ by
+// more than case on some systems and not on others.
+func reserved(variable string) string {
+	upper := strings.ToUpper(variable)
+	for _, prefix := range [...]string{"HOOKSPAN_", "INFINIUM_", "OTEL_"} {
+		if strings.HasPrefix(upper, prefix) {
+			return "hooks get no " + prefix + "* variables; settings of hookspan belong in its own environment or hookspan.env"
+		}
+	}
+	switch upper {
+	case "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE", "CLAUDE_CODE_SESSION_ID", "PWD":
+		return "each event sets it"
+	}
+	return ""
+}
+
+// AddEnv puts variables into the "env" of the text of a hooks file. One that is
+// there already stays as it is: it is in kept if it has another value there. The
+// names are in the order of vars. An absent file is an empty text.
+func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err error) {
+	out = text
+	if len(strings.TrimSpace(string(withoutMark(text)))) == 0 {
+		out = []byte("{}\n")
+	}
+	for _, v := range vars {
+		r, err := read("", out)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		style := jsonedit.DetectStyle(r.text, r.root)
+		field := jsonedit.Field{Key: v.Name, Value: v.Value}
+		block := r.root.Get(envKey)
+		switch {
+		case block == nil:
+			out = style.AddMember(r.text, r.root, jsonedit.Field{Key: envKey, Value: jsonedit.Object{field}})
+		case !block.Is(r.text, '{'):
+			return nil, nil, nil, r.refuse(name(envKey), block, "an object of strings")
+		case block.Get(v.Name) != nil:
+			if !hasVariable(r.vars, v) {
+				kept = append(kept, v.Name)
+			}
+			continue
+		default:
+			out = style.AddMember(r.text, block, field)
+		}
+		added = append(added, v.Name)
+	}
+	if len(added) == 0 {
+		return text, nil, kept, nil
+	}
+	if _, err := read("", out); err != nil {
+		return nil, nil, nil, fmt.Errorf("add variables: %w", err)
+	}
+	return out, added, kept, nil
+}
+
+func hasVariable(vars []Variable, want Variable) bool {
+	for _, v := range vars {
+		if v == want {
+			return true
+		}
+	}
+	return false
+}
+
+// HideEnv is the text of a hooks file, or of settings, with "..." for each value
+// of its "env", for people to see: variables hold keys. What is no JSON object
+// comes back as it is.
+func HideEnv(text []byte) []byte {
+	root, err := jsonedit.Parse(withoutMark(text))
+	if err != nil {
+		return text
+	}
+	out := withoutMark(text)
+	if !root.Is(out, '{') {
+		return text
+	}
+	for i := len(root.Items) - 1; i >= 0; i-- {
+		if block := root.Items[i]; block.Key == envKey && len(block.Value.Items) > 0 {
+			for j := len(block.Value.Items) - 1; j >= 0; j-- {
+				v := block.Value.Items[j].Value
+				out = jsonedit.Splice(out, v.Start, v.End, `"..."`)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,334 @@
+package hookfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/hookspan/hookspan/internal/jsonedit"
+)
+
+// SyntaxError says that a file is no JSON object, and where.
+type SyntaxError struct {
+	// Path is the file's, empty for a text without one.
+	Path string
+	// Line and Column count from 1, the column in characters.
+	Line, Column int
+	// Text names what was found.
+	Text string
+}
+
+// Error names the file, the place and what was found.
+func (e *SyntaxError) Error() string {
+	where := fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Text)
+	if e.Path == "" {
+		return where
+	}
+	return fmt.Sprintf("hooks file %q: %s", e.Path, where)
+}
+
+// Parse reads a hooks.json, or a settings.json of Claude Code: keys other than
+// "hooks", "env", "permissions" and "disableAllHooks" are left alone. path is for the result only. The
+// only error is a *[SyntaxError]; all else that is wrong is among the Problems.
+func Parse(path string, data []byte) (*File, error) {
+	r, err := read(path, withoutMark(data))
+	if err != nil {
+		return nil, err
+	}
+	return r.finish(), nil
+}
+
+// withoutMark takes off what Windows programs may write in front of a text.
+func withoutMark(text []byte) []byte {
+	return bytes.TrimPrefix(text, []byte(jsonedit.ByteOrderMark))
+}
+
+// The members of the file and of a group.
+const (
+	hooksKey   = "hooks"
+	matcherKey = "matcher"
+	disableKey = "disableAllHooks"
+)
+
+// reading is a file that is being read.
+type reading struct {
+	path     string
+	text     []byte
+	root     *jsonedit.Node
+	disabled bool
+	vars     []Variable
+	denied   *jsonedit.Node
+	places   []place
+	problems []found
+	// doubled are the events that stand in the file several times.
+	doubled map[string]bool
+	// event and matcher are those that problems concern at the moment.
+	event, matcher string
+}
+
+// place is a handler and where it stands.
+type place struct {
+	handler Handler
+	// runs reports that nothing keeps it from running.
+	runs bool
+	// list is the event's array, group the index of one of its elements,
+	// handlers that group's array and at the handler's index there.
+	list, handlers *jsonedit.Node
+	group, at      int
+}
+
+func (p place) node() *jsonedit.Node { return p.handlers.Items[p.at].Value }
+
+// found is a problem at a byte of the text.
+type found struct {
+	at      int
+	problem Problem
+	// never reports the problem that Cline does not give the event.
+	never bool
+}
+
+// read finds all handlers of a text, those that cannot run too.
+func read(path string, text []byte) (*reading, error) {
+	root, err := jsonedit.Parse(text)
+	if err != nil {
+		var syntax *jsonedit.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, &SyntaxError{path, syntax.Line, syntax.Column, syntax.Text}
+		}
+		return nil, &SyntaxError{path, 1, 1, err.Error()}
+	}
+	if !root.Is(text, '{') {
+		line, column := jsonedit.Position(text, root.Start)
+		return nil, &SyntaxError{path, line, column, "found " + root.Kind(text) + ", want an object"}
+	}
+	r := &reading{path: path, text: text, root: root, doubled: map[string]bool{}}
+	r.top()
+	return r, nil
+}
+
+// problem notes what is wrong at a byte. lost says that a handler does not run
+// because of it.
+func (r *reading) problem(at int, lost bool, format string, args ...any) {
+	r.problems = append(r.problems, found{at: at, problem: Problem{
+		Path: r.path, Event: r.event, Matcher: r.matcher, Text: fmt.Sprintf(format, args...), Dropped: lost,
+	}})
+}
+
+// wrong notes a value of another kind than is wanted.
+func (r *reading) wrong(name string, n *jsonedit.Node, want string, lost bool) {
+	r.problem(n.Start, lost, "%s is %s, want %s", name, r.value(n), want)
+}
+
+// value names a value for people: short ones as they stand.
+func (r *reading) value(n *jsonedit.Node) string {
+	const most = 40
+	if raw := n.Raw(r.text); raw[0] != '{' && raw[0] != '[' && len(raw) <= most {
+		return string(bytes.ToValidUTF8(raw, []byte("\ufffd")))
+	}
+	return n.Kind(r.text)
+}
+
+// lasts are the members of an object by name; of equal names the last, as in
+// JavaScript. Earlier ones are noted where reads says that somebody may miss
+// them, with lost.
+func (r *reading) lasts(n *jsonedit.Node, reads func(key string) (known, lost bool)) map[string]*jsonedit.Node {
+	last := make(map[string]int, len(n.Items))
+	for i, m := range n.Items {
+		if before, ok := last[m.Key]; ok {
+			if known, lost := reads(m.Key); known {
+				r.problem(n.Items[before].Start, lost, "%s stands here a second time further down, and only the last one counts: join them", name(m.Key))
+			}
+		}
+		last[m.Key] = i
+	}
+	values := make(map[string]*jsonedit.Node, len(last))
+	for key, i := range last {
+		values[key] = n.Items[i].Value
+	}
+	return values
+}
+
+// name quotes a key, cut short.
+func name(key string) string {
+	const most = 60
+	if utf8.RuneCountInString(key) > most {
+		key = string([]rune(key)[:most]) + "..."
+	}
+	return strconv.Quote(key)
+}
+
+// top reads the file's own members.
+func (r *reading) top() {
+	members := r.lasts(r.root, func(key string) (bool, bool) {
+		return key == hooksKey || key == disableKey || key == envKey, key == hooksKey
+	})
+	for _, m := range r.root.Items {
+		if known(m.Key) {
+			r.event = m.Key
+			r.problem(m.Start, true, "%s stands outside of %q and is not read: put it inside", name(m.Key), hooksKey)
+			r.event = ""
+		}
+	}
+	if n := members[disableKey]; n != nil {
+		switch string(n.Raw(r.text)) {
+		case "true":
+			r.disabled = true
+		case "false":
+		default:
+			r.wrong(disableKey, n, "true or false; hooks run", false)
+		}
+	}
+	r.env(members[envKey])
+	if n := r.root.Get("permissions"); n.Is(r.text, '{') {
+		if n = n.Get("deny"); n.Is(r.text, '[') && len(n.Items) > 0 {
+			r.denied = n
+		}
+	}
+	hooks := members[hooksKey]
+	switch {
+	case hooks == nil:
+		return
+	case !hooks.Is(r.text, '{'):
+		r.wrong(name(hooksKey), hooks, "an object with a list for each event", true)
+		return
+	}
+	last := make(map[string]int, len(hooks.Items))
+	for i, m := range hooks.Items {
+		last[m.Key] = i
+	}
+	for i, m := range hooks.Items {
+		r.event = m.Key
+		if last[m.Key] != i {
+			r.doubled[m.Key] = true
+			r.problem(m.Start, true, "%s stands here a second time further down, and only the last one counts: join them", name(m.Key))
+			continue
+		}
+		r.list(m)
+	}
+	r.event = ""
+}
+
+func known(event string) bool {
+	return slices.Contains(Events(), event) || slices.Contains(otherEvents(), event)
+}
+
+// list reads the groups of an event.
+func (r *reading) list(m jsonedit.Item) {
+	runs := slices.Contains(Events(), m.Key)
+	switch {
+	case runs:
+	case known(m.Key):
+		r.problem(m.Start, true, "Cline never gives the event %s; these hooks do not run here", m.Key)
+		r.problems[len(r.problems)-1].never = true
+	default:
+		hint := "want one of Claude's events"
+		if event := nearest(m.Key); event != "" {
+			hint = "did you mean " + event + "?"
+		}
+		r.problem(m.Start, true, "there is no event %s: %s", name(m.Key), hint)
+	}
+	if !m.Value.Is(r.text, '[') {
+		r.wrong(name(m.Key), m.Value, "a list of groups", true)
+		return
+	}
+	for g, item := range m.Value.Items {
+		r.matcher = ""
+		r.group(m.Value, g, item.Value, runs)
+	}
+	r.matcher = ""
+}
+
+// group reads the handlers of one group.
+func (r *reading) group(list *jsonedit.Node, g int, n *jsonedit.Node, runs bool) {
+	if !n.Is(r.text, '{') {
+		r.wrong("a group of "+name(r.event), n, `an object with "matcher" and "hooks"`, true)
+		return
+	}
+	members := r.lasts(n, func(key string) (bool, bool) { return key == hooksKey || key == matcherKey, key == hooksKey })
+	if m := members[matcherKey]; m != nil {
+		if !m.Is(r.text, '"') {
+			// Nobody knows what it should have matched; all is too much and
+			// nothing is too little, so it is said.
+			r.wrong(name(matcherKey), m, "a string; the group does not run", true)
+			runs = false
+		} else {
+			r.matcher = r.str(m)
+			if runs && !hasMatcher(r.event) && r.matcher != "" && r.matcher != "*" {
+				r.problem(m.Start, false, "the matcher has no effect: %s has none, so the hooks run each time", r.event)
+			}
+		}
+	}
+	handlers := members[hooksKey]
+	switch {
+	case handlers == nil && members["command"] != nil:
+		r.problem(n.Start, true, `the hook stands in the place of its group: write {"hooks": [...]} around it`)
+		return
+	case handlers == nil:
+		r.problem(n.Start, true, `the group has no "hooks", want a list of hooks`)
+		return
+	case !handlers.Is(r.text, '['):
+		r.wrong(name(hooksKey), handlers, "a list of hooks", true)
+		return
+	}
+	for at, item := range handlers.Items {
+		h, ok := r.handler(item.Value)
+		r.places = append(r.places, place{
+			handler: h, runs: ok && runs, list: list, group: g, handlers: handlers, at: at,
+		})
+	}
+}
+
+// str is the text of a string.
+func (r *reading) str(n *jsonedit.Node) string {
+	var s string
+	// The text is valid, so the string is.
+	_ = json.Unmarshal(n.Raw(r.text), &s)
+	return s
+}
+
+// finish makes the result. Lines are counted in one pass over the text.
+func (r *reading) finish() *File {
+	f := &File{Path: r.path, Disabled: r.disabled, Env: r.vars}
+	if r.denied != nil {
+		f.Denied = len(r.denied.Items)
+		f.DeniedLine, _ = jsonedit.Position(r.text, r.denied.Start)
+	}
+	slices.SortStableFunc(r.problems, func(a, b found) int { return a.at - b.at })
+	c := cursor{text: r.text, line: 1, column: 1}
+	for _, p := range r.problems {
+		c.to(p.at)
+		p.problem.Line, p.problem.Column = c.line, c.column
+		f.Problems = append(f.Problems, p.problem)
+	}
+	c = cursor{text: r.text, line: 1, column: 1}
+	for _, p := range r.places {
+		if p.runs {
+			c.to(p.node().Start)
+			p.handler.Line = c.line
+			f.Handlers = append(f.Handlers, p.handler)
+		}
+	}
+	return f
+}
+
+// cursor counts lines and characters, forwards only.
+type cursor struct {
+	text         []byte
+	at           int
+	line, column int
+}
+
+func (c *cursor) to(at int) {
+	part := c.text[c.at:at]
+	if n := bytes.Count(part, []byte("\n")); n > 0 {
+		c.line += n
+		c.column = 1
+		part = part[bytes.LastIndexByte(part, '\n')+1:]
+	}
+	c.column += utf8.RuneCount(part)
+	c.at = at
+}

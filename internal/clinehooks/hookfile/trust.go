@@ -1,0 +1,143 @@
+package hookfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/atomicfile"
+	"github.com/hookspan/hookspan/internal/regular"
+)
+
+// Trust is the list of the projects' hooks files that the user trusts. It is a
+// JSON file that only the user can read:
+//
+//	{"version": 1, "files": [{"path": "/work/x/.cline/hooks.json", "sha256": "9f86..."}]}
+//
+// A file is trusted at its path and with its bytes; a changed file is not, and
+// neither is a copy elsewhere. A list that cannot be read trusts nothing.
+type Trust struct {
+	// Path is the list's own file.
+	Path string
+}
+
+// TrustedFile is one entry of the list.
+type TrustedFile struct {
+	// Path is absolute and clean.
+	Path string `json:"path"`
+	// SHA256 is the hash of the content, in hexadecimal digits.
+	SHA256 string `json:"sha256"`
+}
+
+// maxTrustList is the largest list that is read, in bytes.
+const maxTrustList = 4 << 20
+
+// trustVersion is the version of the list's form.
+const trustVersion = 1
+
+type trustList struct {
+	Version int           `json:"version"`
+	Files   []TrustedFile `json:"files"`
+}
+
+// Trusted reports whether the file may run with this content.
+func (t Trust) Trusted(file string, data []byte) bool {
+	if !filepath.IsAbs(file) {
+		return false
+	}
+	file = filepath.Clean(file)
+	sum := hash(data)
+	return slices.ContainsFunc(t.List(), func(f TrustedFile) bool { return samePath(f.Path, file) && f.SHA256 == sum })
+}
+
+// Add trusts a file with this content, in place of any other content.
+func (t Trust) Add(file string, data []byte) error {
+	if !filepath.IsAbs(file) {
+		return fmt.Errorf("trust %q: want an absolute path", file)
+	}
+	list, err := t.read()
+	if err != nil {
+		return err
+	}
+	file = filepath.Clean(file)
+	list.drop(file)
+	list.Files = append(list.Files, TrustedFile{Path: file, SHA256: hash(data)})
+	return t.write(list)
+}
+
+// Remove takes a file off the list, and reports whether it was there.
+func (t Trust) Remove(file string) (bool, error) {
+	list, err := t.read()
+	if err != nil {
+		return false, err
+	}
+	if !list.drop(filepath.Clean(file)) {
+		return false, nil
+	}
+	return true, t.write(list)
+}
+
+// List returns the entries, ordered by path.
+func (t Trust) List() []TrustedFile {
+	list, err := t.read()
+	if err != nil {
+		return nil
+	}
+	return list.Files
+}
+
+func hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// drop takes a file off the list.
+func (l *trustList) drop(file string) bool {
+	n := len(l.Files)
+	l.Files = slices.DeleteFunc(l.Files, func(f TrustedFile) bool { return samePath(f.Path, file) })
+	return len(l.Files) < n
+}
+
+// read gives an empty list for an absent and for a damaged file. The one of a
+// newer version is an error: it would be lost by being written again.
+func (t Trust) read() (trustList, error) {
+	empty := trustList{Version: trustVersion}
+	data, err := regular.Read(t.Path, regular.Options{Max: maxTrustList})
+	if errors.Is(err, fs.ErrNotExist) {
+		return empty, nil
+	}
+	if err != nil {
+		return empty, fmt.Errorf("list of trusted hooks files %q: %w", t.Path, err)
+	}
+	var list trustList
+	switch err := json.Unmarshal(data, &list); {
+	case err != nil || list.Version < trustVersion:
+		return empty, nil
+	case list.Version > trustVersion:
+		return empty, fmt.Errorf("list of trusted hooks files %q: version %d, this hookspan reads up to %d: use the newer hookspan", t.Path, list.Version, trustVersion)
+	}
+	slices.SortFunc(list.Files, func(a, b TrustedFile) int { return strings.Compare(a.Path, b.Path) })
+	return list, nil
+}
+
+func (t Trust) write(list trustList) error {
+	slices.SortFunc(list.Files, func(a, b TrustedFile) int { return strings.Compare(a.Path, b.Path) })
+	data, err := json.MarshalIndent(list, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(t.Path), 0o700)
+	}
+	if err == nil {
+		err = atomicfile.Write(t.Path, append(data, '\n'), atomicfile.Options{})
+	}
+	if err != nil {
+		return fmt.Errorf("list of trusted hooks files %q: %w", t.Path, err)
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package hookmatch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf16"
+
+	"github.com/dlclark/regexp2/v2"
+)
+
+// matchLimit is how long one regular expression may take on one subject. The
+// engine looks at its clock every 100 ms, so that it may be twice as long.
+const matchLimit = 100 * time.Millisecond
+
+// Matcher is the compiled form of a group's matcher.
+type Matcher struct {
+	// All reports that it matches every subject, also an event without one.
+	All bool
+	// Names are the exact names that it lists; nil for an expression.
+	Names []string
+
+	text string
+	re   *regexp2.Regexp
+	// open is re without its negative look-around; nil where it has none.
+	open *regexp2.Regexp
+}
+
+// withoutMatcher are the events on which Claude Code ignores matchers.
+func withoutMatcher(event string) bool {
+	switch event {
+	case "UserPromptSubmit", "PostToolBatch", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted",
+		"WorktreeCreate", "WorktreeRemove", "MessageDisplay", "CwdChanged":
+		return true
+	}
+	return false
+}
+
+// Compile reads the matcher of a group for an event as Claude Code does: everything, a list of exact
+// names, or else an unanchored JavaScript regular expression.
+func Compile(event, text string) (Matcher, error) {
+	if withoutMatcher(event) || text == "" || text == "*" {
+		return Matcher{All: true}, nil
+	}
+	text = mcpMatcher(text)
+	// Two events take fewer characters for a list, and only | between names.
+	also, separators := "_- ,|", ",|"
+	if event == "StopFailure" || event == "FileChanged" {
+		also, separators = "_|", "|"
+	}
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(also, r)
+	}
+	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		names := []string{}
+		for _, name := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+			if name = strings.TrimSpace(name); name != "" {
+				names = append(names, name)
+			}
+		}
+		return Matcher{Names: names}, nil
+	}
+	group := foreignGroup(text)
+	re, err := regexp2.Compile(escapeAstral(text), regexp2.ECMAScript)
+	switch {
+	case group != "":
+		err = fmt.Errorf("JavaScript has no group that begins with %s", group)
+	case err == nil:
+		re.MatchTimeout = matchLimit
+		m := Matcher{text: text, re: re}
+		if rest, ok := withoutExclusions(text); ok {
+			if m.open, err = regexp2.Compile(escapeAstral(rest), regexp2.ECMAScript); err == nil {
+				m.open.MatchTimeout = matchLimit
+				return m, nil
+			}
+			break
+		}
+		return m, nil
+	}
+	return Matcher{}, fmt.Errorf("matcher %q is no JavaScript regular expression: %w; "+
+		"use names with | between them, \"*\", or mend the expression", text, err)
+}
+
+// mcpMatcher writes a matcher for tools of MCP servers as their names are written:
+// characters that no such name has stand for the "_" that takes their place. So
+// mcp__My Server__do_it fits what the server "My Server" does.
+func mcpMatcher(text string) string {
+	if !strings.Contains(text, "mcp__") {
+		return text
+	}
+	const other = " @/&#"
+	const escaped = other + ".+()"
+	var b strings.Builder
+	class := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\' && i+1 < len(text):
+			i++
+			if strings.IndexByte(escaped, text[i]) < 0 || class {
+				b.WriteByte(c)
+				b.WriteByte(text[i])
+				continue
+			}
+			c = '_'
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == ' ' && (i == 0 || i+1 == len(text) || strings.IndexByte(" ,|", text[i-1]) >= 0 || strings.IndexByte(" ,|", text[i+1]) >= 0):
+			// Around a name in a list.
+		case strings.IndexByte(other, c) >= 0:
+			c = '_'
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// foreignGroup returns the beginning of the first group that other engines have
+// and JavaScript does not: the library takes those of .NET as well.
+func foreignGroup(text string) string {
+	class := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(' && strings.HasPrefix(text[i:], "(?"):
+			rest := text[i+2:]
+			if flags := strings.TrimLeft(rest, "ims-"); strings.HasPrefix(flags, ":") {
+				continue // (?:x), and (?i:x) of ES2025
+			}
+			named := strings.HasPrefix(rest, "<") && len(rest) > 1 && !strings.ContainsAny(rest[1:2], "0123456789>'")
+			if named || strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "!") {
+				continue
+			}
+			return text[i:min(i+3, len(text))]
+		}
+	}
+	return ""
+}
+
+// withoutExclusions takes the negative look-around out of a regular expression and
+// reports whether there was any.
+func withoutExclusions(text string) (rest string, found bool) {
+	var b strings.Builder
+	class := false
+	depth := 0 // inside a look-around: how many groups are open
+	for i := 0; i < len(text); i++ {
+		from := i
+		switch c := text[i]; {
+		case c == '\\':
+			i = min(i+1, len(text)-1)
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(' && depth > 0:
+			depth++
+		case c == '(' && (strings.HasPrefix(text[i:], "(?!") || strings.HasPrefix(text[i:], "(?<!")):
+			b.WriteString("(?:)") // what follows may be a number of times
+			depth, found = 1, true
+			continue
+		case c == ')' && depth > 0:
+			depth--
+			continue
+		}
+		if depth == 0 {
+			b.WriteString(text[from : i+1])
+		}
+	}
+	return b.String(), found
+}
+
+// escapeAstral writes characters beyond the basic plane as JavaScript sees them
+// without its u flag: as two units.
+func escapeAstral(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// units are the subject's UTF-16 units, which is what JavaScript matches.
+func units(s string) []rune {
+	var out []rune
+	for _, u := range utf16.Encode([]rune(s)) {
+		out = append(out, rune(u))
+	}
+	return out
+}
+
+// Match reports which of the subjects, all of them names of one thing, fits. A name
+// that only a negative look-around keeps from fitting is one that the matcher
+// excludes, and then none fits: ^(?!Read$) means the tool, however the host calls
+// it. Without subjects an event has nothing to match, and only a matcher for
+// everything fits.
+func (m Matcher) Match(subjects []string) (subject string, ok bool, err error) {
+	if m.All {
+		if len(subjects) > 0 {
+			return subjects[0], true, nil
+		}
+		return "", true, nil
+	}
+	for _, s := range subjects {
+		if m.re == nil {
+			if slices.Contains(m.Names, s) {
+				return s, true, nil
+			}
+			continue
+		}
+		fits, err := m.matches(m.re, s)
+		if err != nil {
+			return "", false, err
+		}
+		switch {
+		case fits && m.open == nil:
+			return s, true, nil
+		case fits && !ok:
+			subject, ok = s, true
+		case !fits && m.open != nil:
+			if excluded, err := m.matches(m.open, s); excluded || err != nil {
+				return s, false, err
+			}
+		}
+	}
+	return subject, ok, nil
+}
+
+func (m Matcher) matches(re *regexp2.Regexp, subject string) (bool, error) {
+	ok, err := re.MatchRunes(units(subject))
+	if err != nil {
+		// The engine's error repeats the subject, which may be long.
+		return false, fmt.Errorf("matcher %q gives up after %v or too many steps back; simplify it", m.text, matchLimit)
+	}
+	return ok, nil
+}

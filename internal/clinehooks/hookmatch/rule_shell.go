@@ -1,0 +1,331 @@
+package hookmatch
+
+import (
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// The sizes up to which a command is parsed. The parser calls itself for each
+// bracket, and a few hundred thousand of them are more than a stack holds.
+const (
+	maxCommand  = 128 << 10
+	maxBrackets = 4096
+)
+
+// glob is a pattern in which * is any number of characters: the texts between
+// its stars.
+type glob []string
+
+// compileGlob reads \*, \( and \) as the character itself.
+func compileGlob(pattern string) glob {
+	g := glob{""}
+	for i := 0; i < len(pattern); i++ {
+		if pattern[i] == '*' {
+			g = append(g, "")
+			continue
+		}
+		if pattern[i] == '\\' && i+1 < len(pattern) && strings.IndexByte(`*()\`, pattern[i+1]) >= 0 {
+			i++
+		}
+		g[len(g)-1] += pattern[i : i+1]
+	}
+	return g
+}
+
+func (g glob) match(text string) bool {
+	text, ok := strings.CutPrefix(text, g[0])
+	if !ok || len(g) == 1 {
+		return ok && text == ""
+	}
+	last := len(g) - 1
+	for _, part := range g[1:last] {
+		if _, text, ok = strings.Cut(text, part); !ok {
+			return false
+		}
+	}
+	return strings.HasSuffix(text, g[last])
+}
+
+// prefix returns the text before a star at the end that is the only one.
+func (g glob) prefix() (string, bool) {
+	if len(g) == 2 && g[1] == "" {
+		return g[0], true
+	}
+	return "", false
+}
+
+// commandPattern compiles a Bash pattern: one space between words, and :* at the
+// end means " *".
+func commandPattern(pattern string) glob {
+	p := strings.Join(strings.Fields(pattern), " ")
+	if head, ok := strings.CutSuffix(p, ":*"); ok {
+		p = strings.TrimSpace(head) + " *"
+	}
+	return compileGlob(p)
+}
+
+// fitsCommand tries a pattern on one command. A single star after a space at the
+// end is optional: "ls *" fits "ls".
+func fitsCommand(pattern, command string) bool {
+	p := commandPattern(pattern)
+	head, ok := p.prefix()
+	return ok && head == command+" " || p.match(command)
+}
+
+// namesCommand reports whether a pattern is a command's name and nothing more.
+func namesCommand(pattern string) bool {
+	head, ok := commandPattern(pattern).prefix()
+	name := strings.TrimSuffix(head, " ")
+	return ok && name != "" && !strings.Contains(name, " ")
+}
+
+// fitsShell tries a pattern on all commands that a line of shell runs. Where the
+// shell decides at run time what runs, any pattern fits; where it decides only
+// on arguments, any pattern that says more than a command's name.
+func fitsShell(pattern, line string) (bool, string) {
+	c := readShell(line)
+	if c.open != "" {
+		return true, c.open + ", so the rule cannot say no"
+	}
+	for _, text := range c.texts {
+		if fitsCommand(pattern, text) {
+			return true, fmt.Sprintf("it fits %q", text)
+		}
+	}
+	if c.expands && !namesCommand(pattern) {
+		return true, "an argument is only known when the command runs, so the rule cannot say no"
+	}
+	return false, "it fits no command of the line"
+}
+
+// shellCommands is what can be told about a line of shell before it runs.
+type shellCommands struct {
+	// open says why nothing can be told; empty where something can.
+	open string
+	// texts are the commands, dequoted, with one space between words.
+	texts []string
+	// expands reports an argument that is known only when the command runs.
+	expands bool
+}
+
+func readShell(line string) shellCommands {
+	if len(line) > maxCommand || strings.Count(line, "(")+strings.Count(line, "{")+strings.Count(line, "[") > maxBrackets {
+		return shellCommands{open: "the command is too long to be taken apart"}
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return shellCommands{open: "the command cannot be parsed as Bash"}
+	}
+	var c shellCommands
+	syntax.Walk(file, func(n syntax.Node) bool {
+		c.visit(n, line)
+		return c.open == ""
+	})
+	return c
+}
+
+// visit notes the commands that a node of the syntax tree is; the walk comes to
+// those inside of it by itself.
+func (c *shellCommands) visit(n syntax.Node, line string) {
+	switch n := n.(type) {
+	case *syntax.CallExpr:
+		c.call(n.Args)
+	case *syntax.DeclClause:
+		c.add(source(n, line))
+		for _, a := range n.Args {
+			if a.Value != nil {
+				c.expands = c.expands || !assigned(a.Value)
+			}
+		}
+	case *syntax.TestClause, *syntax.LetClause:
+		c.add(source(n, line))
+	case *syntax.TimeClause:
+		text := "time"
+		if n.Stmt != nil {
+			text += " " + source(n.Stmt, line)
+		}
+		c.add(text)
+	case *syntax.Redirect:
+		// The text of a here-document is a program as often as not, and where its
+		// word is unquoted the shell changes it first.
+		if n.Hdoc != nil && !quoted(n.Word) {
+			c.open = "a here-document is only known when the command runs"
+		}
+	}
+}
+
+// assigned reports whether a value says nothing about the command that is not
+// known anyway: one that a command prints is the business of that command, which
+// is read by itself.
+func assigned(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		if _, command := p.(*syntax.CmdSubst); command {
+			continue
+		}
+		if _, known := literal(&syntax.Word{Parts: []syntax.WordPart{p}}); !known {
+			return false
+		}
+	}
+	return true
+}
+
+func source(n syntax.Node, line string) string {
+	return line[min(int(n.Pos().Offset()), len(line)):min(int(n.End().Offset()), len(line))] //nolint:gosec // both are at most the line's length
+}
+
+func quoted(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		if _, bare := p.(*syntax.Lit); !bare {
+			return true
+		}
+	}
+	return strings.Contains(w.Lit(), `\`)
+}
+
+func (c *shellCommands) call(args []*syntax.Word) {
+	words := make([]string, 0, len(args))
+	for i, w := range args {
+		text, known := literal(w)
+		if i == 0 && (!known || globbed(text, w)) {
+			c.open = "the command's name is only known when it runs"
+			return
+		}
+		if !known {
+			c.expands = true
+			text = "$" // some word
+		}
+		words = append(words, text)
+	}
+	for len(words) > 0 {
+		c.add(strings.Join(words, " "))
+		inner := unwrap(words)
+		if len(inner) == 0 {
+			return
+		}
+		if inner[0] == "$" {
+			c.open = "the command's name is only known when it runs"
+			return
+		}
+		words = inner
+	}
+}
+
+func (c *shellCommands) add(text string) {
+	c.texts = append(c.texts, strings.Join(strings.Fields(text), " "))
+}
+
+// globbed reports a name that the shell looks for among the files.
+func globbed(name string, w *syntax.Word) bool {
+	return strings.ContainsAny(name, "*?[") && name != "[" && w.Lit() != ""
+}
+
+// literal is a word as the program gets it. known is false where that is only
+// decided when it runs.
+func literal(w *syntax.Word) (text string, known bool) {
+	var b strings.Builder
+	for _, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			if braces(p.Value) {
+				return "", false
+			}
+			b.WriteString(unescape(p.Value, ""))
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				return "", false
+			}
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			for _, inner := range p.Parts {
+				lit, ok := inner.(*syntax.Lit)
+				if !ok || p.Dollar {
+					return "", false
+				}
+				b.WriteString(unescape(lit.Value, "$`\"\\\n"))
+			}
+		case *syntax.ArithmExp:
+			b.WriteString("0") // a number, whichever
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
+}
+
+// braces reports {a,b} and {1..3}, which become several words.
+func braces(s string) bool {
+	open := strings.IndexByte(s, '{')
+	return open >= 0 && strings.Contains(s[open:], "}") && (strings.Contains(s[open:], ",") || strings.Contains(s[open:], ".."))
+}
+
+// unescape takes backslashes away before the characters in only, or before all.
+func unescape(s, only string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && (only == "" || strings.IndexByte(only, s[i+1]) >= 0) {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// unwrap returns the command that a process wrapper starts, or nil. These are the
+// wrappers that Claude Code's permission rules look through.
+func unwrap(words []string) []string {
+	rest := words[1:]
+	valued := ""
+	switch words[0] {
+	case "time", "nohup":
+	case "xargs":
+		if len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+			return nil
+		}
+	case "timeout":
+		valued = "-s -k --signal --kill-after"
+	case "nice":
+		valued = "-n --adjustment"
+	case "stdbuf":
+		valued = "-i -o -e --input --output --error"
+	default:
+		return nil
+	}
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+		flag := rest[0]
+		rest = rest[1:]
+		if flag == "--" {
+			break
+		}
+		for _, v := range strings.Fields(valued) {
+			if flag == v && len(rest) > 0 {
+				rest = rest[1:]
+			}
+		}
+	}
+	if words[0] == "timeout" && len(rest) > 0 {
+		rest = rest[1:] // how long
+	}
+	return rest
+}
+
+// fitsPowerShell tries a pattern on the commands of a PowerShell line. Case does
+// not matter there. What is more than plain words cannot be told.
+func fitsPowerShell(pattern, line string) bool {
+	if strings.ContainsAny(line, "$(){}`'\"@") {
+		return true
+	}
+	for _, part := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("|;&\n", r) }) {
+		if fitsCommand(strings.ToLower(pattern), strings.ToLower(strings.Join(strings.Fields(part), " "))) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,52 @@
+package hookrun
+
+import "strings"
+
+// markVariable marks the processes of one run in their environment, so that they
+// can be found again whatever session or parent they have moved to.
+const markVariable = "HOOKSPAN_HOOK_RUN"
+
+// environ is the environment of a hook: the runner's, without what is
+// hookspan's own or might be a secret of a telemetry backend, and with what
+// Claude Code adds. CLAUDECODE is not set: it says that Claude Code itself is
+// the host, and its own program refuses to start inside of that; scripts that
+// only ask for Claude's hook format look for CLAUDE_PROJECT_DIR.
+func (r *Runner) environ(e Event, mark string) []string {
+	var out []string
+	for _, kv := range r.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		if r.GOOS == "windows" {
+			name = strings.ToUpper(name)
+		}
+		switch {
+		case strings.HasPrefix(name, "OTEL_"), strings.HasPrefix(name, "HOOKSPAN_"), name == "INFINIUM_AGENT_SECRET":
+		case strings.HasPrefix(name, "CLAUDE_PROJECT_DIR"), name == "CLAUDE_ENV_FILE", name == "CLAUDE_CODE_SESSION_ID":
+		case name == "PWD" && r.Dir != "":
+		default:
+			out = append(out, kv)
+		}
+	}
+	if r.Dir != "" {
+		out = append(out, "PWD="+r.Dir)
+	}
+	out = append(out, "CLAUDE_PROJECT_DIR="+r.ProjectDir)
+	if e.Name == "SessionStart" && r.EnvFile != "" {
+		out = append(out, "CLAUDE_ENV_FILE="+r.EnvFile)
+	}
+	if e.Session != "" && !strings.ContainsRune(e.Session, 0) {
+		out = append(out, "CLAUDE_CODE_SESSION_ID="+e.Session)
+	}
+	return append(out, markVariable+"="+mark)
+}
+
+// lookup finds a variable's value; the last one counts. On Windows the case of
+// names does not.
+func (r *Runner) lookup(env []string, name string) (value string, ok bool) {
+	for _, kv := range env {
+		k, v, _ := strings.Cut(kv, "=")
+		if k == name || r.GOOS == "windows" && strings.EqualFold(k, name) {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}

@@ -1,0 +1,332 @@
+package hookrun
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+)
+
+const (
+	// maxOutput is what is kept of each of a hook's streams.
+	maxOutput = 1 << 20
+	// quiet is how long a hook's output has to rest before what still holds it is
+	// stopped, once the hook itself has ended. Claude Code waits as long.
+	quiet = 500 * time.Millisecond
+	// grace is the time between the polite and the final signal, and final how
+	// long the latter is repeated; both lie within 0.5 s after the time limit.
+	grace = 250 * time.Millisecond
+	final = 200 * time.Millisecond
+)
+
+// command runs a command handler to its end or to that of ctx.
+func (b *batch) command(ctx context.Context, h hookfile.Handler, e Event) outcome {
+	if ctx.Err() != nil {
+		return stopped(ctx, outcome{})
+	}
+	mark := rand.Text()
+	cmd, err := b.prepare(h, e, mark)
+	if err != nil {
+		return failure(err)
+	}
+	p, err := b.supervisor.start(cmd, mark)
+	if err != nil {
+		return failure(err)
+	}
+	go p.feed(e.Payload)
+	state, note := p.wait(ctx)
+	o := outcome{note: note}
+	o.Stdout, o.Stderr = string(p.stdout.data), string(p.stderr.data)
+	o.unread = p.stdout.lost > 0 && begins(o.Stdout)
+	switch {
+	case state == nil && ctx.Err() != nil:
+		return stopped(ctx, o)
+	case state != nil && state.Exited():
+		o.Exit = state.ExitCode()
+		return o
+	}
+	o.Failed = true
+	why := "ended by a signal"
+	if state != nil {
+		why = state.String()
+	}
+	o.Stderr = strings.TrimSuffix(why+": "+o.Stderr, ": ")
+	return o
+}
+
+// process is a running hook with its streams.
+type process struct {
+	cmd         *exec.Cmd
+	processTree *processTree
+	stdin       *os.File
+	stdout      stream
+	stderr      stream
+
+	ended   chan struct{} // closed when the hook itself has ended
+	readers sync.WaitGroup
+	feeder  sync.WaitGroup
+	deaf    atomic.Bool  // nothing of its output is kept any more
+	last    atomic.Int64 // when something was read, in ns of the monotonic clock since began
+	began   time.Time
+}
+
+// stream is one of a hook's output streams: its first bytes, and how many more
+// were lost.
+type stream struct {
+	file *os.File
+	data []byte
+	lost int64
+}
+
+func (s *stream) add(p []byte) {
+	n := min(len(p), maxOutput-len(s.data))
+	s.data = append(s.data, p[:n]...)
+	s.lost += int64(len(p) - n)
+}
+
+// start starts the command with pipes for its streams.
+func (n *supervisor) start(cmd *exec.Cmd, mark string) (*process, error) {
+	var pipes []*os.File // each reading end is followed by its writing end
+	closePipes := func(except ...*os.File) {
+		for _, f := range pipes {
+			if !slices.Contains(except, f) {
+				_ = f.Close()
+			}
+		}
+	}
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closePipes()
+			return nil, fmt.Errorf("make a pipe: %w", err)
+		}
+		pipes = append(pipes, r, w)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
+	tree, err := n.spawn(cmd, mark, false)
+	if err != nil {
+		closePipes()
+		return nil, err
+	}
+	p := &process{
+		cmd: cmd, processTree: tree, ended: make(chan struct{}), began: time.Now(),
+		stdin: pipes[1], stdout: stream{file: pipes[2]}, stderr: stream{file: pipes[4]},
+	}
+	closePipes(p.stdin, p.stdout.file, p.stderr.file)
+	p.feeder.Add(1)
+	p.readers.Go(func() { p.read(&p.stdout) })
+	p.readers.Go(func() { p.read(&p.stderr) })
+	return p, nil
+}
+
+// feed gives the hook its payload. A hook need not read it.
+func (p *process) feed(payload []byte) {
+	defer p.feeder.Done()
+	_, _ = p.stdin.Write(payload)
+	_ = p.stdin.Close()
+}
+
+// read keeps what the hook prints and goes on reading, so that it can print on.
+func (p *process) read(s *stream) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := s.file.Read(buf)
+		if n > 0 {
+			if !p.deaf.Load() {
+				s.add(buf[:n])
+			}
+			p.last.Store(int64(time.Since(p.began)))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// holder is what still holds the output of a hook when waiting for it ends.
+type holder int
+
+const (
+	noHolder holder = iota
+	// silentHolder was quiet for a while after the hook had ended.
+	silentHolder
+	// noisyHolder is the hook itself, or a process that prints on, at the time limit.
+	noisyHolder
+)
+
+// redirect says what to do about a process that holds the output.
+const redirect = "redirect the output of processes that are to continue (>/dev/null 2>&1)"
+
+// wait waits for the hook and its output, or stops both. The state is nil if the
+// hook was stopped; note says what else went wrong. No goroutine of the process is
+// left when it returns.
+func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string) {
+	go func() {
+		// Its error says what the state says.
+		_ = p.cmd.Wait()
+		close(p.ended)
+	}()
+	drained := make(chan struct{})
+	go func() {
+		p.readers.Wait()
+		close(drained)
+	}()
+	left := noisyHolder
+	if inTime(ctx, p.ended) {
+		state = p.cmd.ProcessState
+		p.processTree.ended()
+		left = p.settle(ctx, drained)
+	}
+	// What it prints while it is stopped is no part of its answer.
+	p.deaf.Store(true)
+	switch left {
+	case noHolder:
+	case silentHolder:
+		p.processTree.stopHolders(p.stdout.file, p.stderr.file)
+	case noisyHolder:
+		p.processTree.stop()
+		p.abandon()
+		p.processTree.ended()
+	}
+	// A reader that is still waiting for something that could not be stopped gives
+	// up, and so does the feeder of a hook that never read.
+	_ = p.stdin.Close()
+	_ = p.stdout.file.Close()
+	_ = p.stderr.file.Close()
+	<-drained
+	p.feeder.Wait()
+	p.processTree.release()
+	switch {
+	case state != nil && left == silentHolder:
+		note = "a process that it started still held its output and was stopped; " + redirect
+	case state != nil && left == noisyHolder:
+		note = "a process that it started printed until the time limit and was stopped; " + redirect
+	case p.stdout.lost > 0:
+		note = fmt.Sprintf("stdout is cut: %d bytes after the first %d are lost", p.stdout.lost, maxOutput)
+	}
+	return state, note
+}
+
+// inTime waits for done and reports that it came before the time limit. Where this
+// program was stopped itself, or had no processor, it sees the limit late: what is
+// done by then gets as long to show.
+func inTime(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(lateness(ctx))
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// lateness is how late the end of a context's time is seen, at most grace.
+func lateness(ctx context.Context) time.Duration {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return min(max(time.Since(end), 0), grace)
+}
+
+// abandon waits for a hook that was stopped. One that cannot be ended, because it
+// hangs in the kernel, is not waited for.
+func (p *process) abandon() {
+	_ = p.cmd.Process.Kill()
+	timer := time.NewTimer(final)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-timer.C:
+	}
+}
+
+// settle waits for the rest of an ended hook's output: until it is closed,
+// or was quiet for a while, or the time limit.
+func (p *process) settle(ctx context.Context, drained <-chan struct{}) holder {
+	p.last.Store(int64(time.Since(p.began)))
+	timer := time.NewTimer(quiet)
+	defer timer.Stop()
+	for {
+		select {
+		case <-drained:
+			return noHolder
+		case <-ctx.Done():
+			if inTime(ctx, drained) {
+				return noHolder
+			}
+			return noisyHolder
+		case <-timer.C:
+			left := quiet - (time.Since(p.began) - time.Duration(p.last.Load()))
+			if left <= 0 {
+				return silentHolder
+			}
+			timer.Reset(left)
+		}
+	}
+}
+
+// detach starts an async handler and leaves it. Its payload waits in a file that
+// has no name any more, since the pipe of a program that ends is lost.
+func (b *batch) detach(h hookfile.Handler, e Event) error {
+	if h.Type != hookfile.TypeCommand {
+		return fmt.Errorf("async does not work with type %q", h.Type)
+	}
+	mark := rand.Text()
+	cmd, err := b.prepare(h, e, mark)
+	if err != nil {
+		return err
+	}
+	in, remove, err := payloadFile(e.Payload)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	cmd.Stdin = in
+	f, err := b.supervisor.spawn(cmd, mark, true)
+	if err != nil {
+		return err
+	}
+	f.release()
+	if err := cmd.Process.Release(); err != nil {
+		return fmt.Errorf("let go of an async hook: %w", err)
+	}
+	return nil
+}
+
+// payloadFile is a file that holds the payload. remove takes its name, where the
+// system lets go of the name of an open file, and closes it.
+func payloadFile(payload []byte) (f *os.File, remove func(), err error) {
+	f, err = os.CreateTemp("", "hookspan-payload-*")
+	if err != nil {
+		return nil, nil, fmt.Errorf("file for the payload: %w", err)
+	}
+	remove = func() {
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+	}
+	_, err = f.Write(payload)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("file for the payload: %w", err)
+	}
+	return f, remove, nil
+}

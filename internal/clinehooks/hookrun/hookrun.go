@@ -1,0 +1,105 @@
+package hookrun
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+)
+
+// Event is one event in Claude's form.
+type Event struct {
+	// Name is Claude's name of the event.
+	Name string
+	// Session is the session's id.
+	Session string
+	// Subjects are what a matcher is tried against, the Claude name first, then
+	// the names it also goes by; a matcher that fits one of them fits. Empty
+	// where the event has no matcher.
+	Subjects []string
+	// Tool and Input are the tool's Claude name and input, for permission rules.
+	Tool  string
+	Input json.RawMessage
+	// Payload is the JSON object that hooks get.
+	Payload []byte
+}
+
+// OnError says what becomes of an event that hooks can deny and did not answer
+// for. The zero value is OnErrorLimits.
+type OnError string
+
+// The choices.
+const (
+	// OnErrorLimits denies a PreToolUse event whose hooks were not run to their
+	// end for want of resources or of time for all of them. A hook that ran and
+	// failed, that took longer than its own time limit, or whose program is not
+	// there, denies nothing, as in Claude Code.
+	OnErrorLimits OnError = "limits"
+	// OnErrorAllow denies none of these.
+	OnErrorAllow OnError = "allow"
+	// OnErrorDeny denies all of these, also a prompt, and a call whose matcher
+	// cannot be evaluated.
+	OnErrorDeny OnError = "deny"
+)
+
+// Runner runs handlers. The zero value of a field means what its comment says.
+type Runner struct {
+	// Dir is where the hooks run, ProjectDir their CLAUDE_PROJECT_DIR.
+	Dir, ProjectDir string
+	Home, GOOS      string
+	// Env is the hooks' environment, whole: what the runner adds comes on top.
+	Env []string
+	// EnvFile is their CLAUDE_ENV_FILE on events that have one.
+	EnvFile string
+	// DefaultTimeout is the time limit of a handler without one; 0 means 60 s.
+	DefaultTimeout time.Duration
+	// Budget is the time for all of them together; 0 means no limit.
+	Budget time.Duration
+	// StrictExit makes every exit code other than 0 block.
+	StrictExit bool
+	// OnError says what becomes of an event whose hooks did not say anything.
+	OnError OnError
+	// Claim reports whether a once handler of this key may run; nil means yes.
+	Claim func(key string) bool
+	// Trace is called for each decision, for people who look for a fault; nil
+	// means no calls.
+	Trace func(format string, args ...any)
+
+	// base is the client with which tests answer the requests of http handlers.
+	base *http.Client
+}
+
+// Run is one run of a handler.
+type Run struct {
+	Handler hookfile.Handler
+	// Event is the index of the event that it ran for.
+	Event    int
+	Started  time.Time
+	Duration time.Duration
+	// Output is what it left behind; an async handler has none.
+	Output claude.Output
+	// Async reports that it was started and not waited for.
+	Async bool
+	// Err says why it could not be started, or what else went wrong.
+	Err     string
+	Verdict claude.Verdict
+}
+
+// Result is what all handlers made of all events.
+type Result struct {
+	// Runs are in the order of events, and of handlers within one.
+	Runs []Run
+	// Verdicts has one entry for each event.
+	Verdicts []claude.Verdict
+}
+
+// Match says whether a handler is called for by an event, and why.
+type Match struct {
+	Handler hookfile.Handler
+	Event   int
+	Matched bool
+	// Why is for people: "matcher \"Edit|Write\" fits Write".
+	Why string
+}

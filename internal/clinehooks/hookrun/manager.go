@@ -1,0 +1,265 @@
+package hookrun
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
+)
+
+// The events that can be denied.
+const (
+	preToolUse = "PreToolUse"
+	userPrompt = "UserPromptSubmit"
+)
+
+// Run runs the handlers that the events call for and returns when the last one
+// has ended or was given up. Handlers come in the order of the configuration.
+// Cancelling ctx stops all of them as at their time limit.
+//
+// The handlers of one event run side by side. Of further events as many handlers
+// are started as there is room for; once an event is denied, none of a later event
+// is started. Of several PreToolUse events that differ in their payload alone, the
+// first stands for all.
+//
+// While handlers run, Run on Linux takes over the orphans of this process (it
+// becomes their reaper), because hooks that are stopped must not leave any.
+func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []Event) Result {
+	limit, stop := r.limit(ctx)
+	defer stop()
+	b := r.newBatch(handlers)
+	b.schedule(limit, events)
+	if !b.leftBehind.Load() {
+		// What was left behind may hold the supervisor.
+		b.supervisor.close()
+	}
+	res := Result{Runs: make([]Run, 0, len(b.runs)), Verdicts: make([]claude.Verdict, len(events))}
+	said := make([][]claude.Verdict, len(events))
+	for _, run := range b.runs {
+		res.Runs = append(res.Runs, *run)
+		said[run.Event] = append(said[run.Event], run.Verdict)
+	}
+	for i, e := range events {
+		if first, ok := b.twins[i]; ok {
+			res.Verdicts[i] = res.Verdicts[first]
+			continue
+		}
+		v := claude.Merge(e.Name, said[i])
+		if len(said[i]) > 0 {
+			b.trace("%s: verdict of %d hooks: %q %s", e.Name, len(said[i]), v.Decision, v.Reason)
+		}
+		res.Verdicts[i] = v
+	}
+	return res
+}
+
+// Select says of each handler and each event whether it would run, and why,
+// without running anything. The matches are in the order of events, and of
+// handlers within one; handlers of other events are left out.
+func (r *Runner) Select(handlers []hookfile.Handler, events []Event) []Match {
+	var out []Match
+	d := newDecider(r, handlers)
+	for n, e := range events {
+		for _, found := range d.decide(n, e) {
+			out = append(out, found.Match)
+		}
+	}
+	return out
+}
+
+// Calls reports whether one of the handlers would run.
+func (r *Runner) Calls(handlers []hookfile.Handler, events []Event) bool {
+	d := newDecider(r, handlers)
+	for n, e := range events {
+		if slices.ContainsFunc(d.decide(n, e), func(found decision) bool { return found.Matched }) {
+			return true
+		}
+	}
+	return false
+}
+
+// decision is a match, or the reason why it cannot be told.
+type decision struct {
+	Match
+	err error
+}
+
+func (d decision) String() string {
+	what := "skip"
+	if d.Matched {
+		what = "run"
+	}
+	return fmt.Sprintf("%s:%d: %s: %s: %s", d.Handler.File, d.Handler.Line, d.Handler.Event, what, d.Why)
+}
+
+// decider tries handlers on events.
+type decider struct {
+	scope    hookmatch.Scope
+	handlers []hookfile.Handler
+	compiled []compiled
+}
+
+// compiled is what of a handler decides whether it runs.
+type compiled struct {
+	matcher hookmatch.Matcher
+	rule    hookmatch.Rule
+	bad     error // of the matcher
+	badRule error
+	// tried are the results of the matcher by subjects: the operations of a call
+	// have the same ones, and an expression can take a while.
+	tried map[string]trial
+}
+
+type trial struct {
+	subject string
+	ok      bool
+	err     error
+}
+
+func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
+	d := &decider{scope: hookmatch.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS}, handlers: handlers, compiled: make([]compiled, len(handlers))}
+	for i, h := range handlers {
+		c := &d.compiled[i]
+		c.tried = map[string]trial{}
+		c.matcher, c.bad = hookmatch.Compile(h.Event, h.Matcher)
+		if h.If != "" {
+			c.rule, c.badRule = hookmatch.ParseRule(h.If)
+		}
+	}
+	return d
+}
+
+func (c *compiled) try(subjects []string) trial {
+	if c.bad != nil {
+		return trial{err: c.bad}
+	}
+	key := strings.Join(subjects, "\x00")
+	t, ok := c.tried[key]
+	if !ok {
+		t.subject, t.ok, t.err = c.matcher.Match(subjects)
+		c.tried[key] = t
+	}
+	return t
+}
+
+// decide tries all handlers on the event with that index.
+func (d *decider) decide(n int, e Event) []decision {
+	var out []decision
+	seen := map[string]bool{}
+	for i, h := range d.handlers {
+		if h.Event != e.Name {
+			continue
+		}
+		c := &d.compiled[i]
+		t := c.try(e.Subjects)
+		found := decision{Match: Match{Handler: h, Event: n, Matched: t.ok}, err: t.err}
+		switch {
+		case t.err != nil:
+			found.Why = t.err.Error()
+		case !t.ok && t.subject != "":
+			found.Why = fmt.Sprintf("matcher %q excludes %s", h.Matcher, t.subject)
+		case !t.ok:
+			found.Why = fmt.Sprintf("matcher %q fits none of %s", h.Matcher, strings.Join(e.Subjects, ", "))
+		default:
+			found.Why = whyMatcher(c.matcher, h.Matcher, t.subject)
+			if h.If != "" {
+				found.tryRule(d.scope, c.rule, c.badRule, e)
+			}
+		}
+		if key := identity(h); found.Matched && seen[key] {
+			found.Matched, found.Why = false, "the same hook runs for this event already"
+		} else if found.Matched {
+			seen[key] = true
+		}
+		out = append(out, found)
+	}
+	return out
+}
+
+func whyMatcher(m hookmatch.Matcher, text, subject string) string {
+	if m.All {
+		return "it matches everything"
+	}
+	return fmt.Sprintf("matcher %q fits %s", text, subject)
+}
+
+// tryRule narrows a match by the handler's rule. A rule that cannot be read never
+// fits, as in Claude Code, but is reported.
+func (d *decision) tryRule(s hookmatch.Scope, r hookmatch.Rule, bad error, e Event) {
+	switch {
+	case !toolEvent(e.Name):
+		d.Matched, d.Why = false, fmt.Sprintf("a hook with \"if\" runs on tool events only, and %s is none", e.Name)
+	case bad != nil:
+		d.Matched, d.Why, d.err = false, bad.Error(), bad
+	default:
+		ok, why := r.Match(s, hookmatch.Call{Tool: e.Tool, Subjects: e.Subjects, Input: e.Input})
+		d.Matched, d.Why = ok, d.Why+"; "+why
+	}
+}
+
+// identity is what makes two handlers the same: what they start, not when.
+func identity(h hookfile.Handler) string {
+	parts := []string{h.Type, h.Command, h.Shell, h.URL}
+	if h.Args != nil {
+		parts = append(append(parts, "exec"), h.Args...)
+	}
+	key, err := json.Marshal(parts)
+	if err != nil {
+		// Strings can always be encoded.
+		panic(err)
+	}
+	return string(key)
+}
+
+// toolEvent reports whether "if" is looked at on an event.
+func toolEvent(event string) bool {
+	switch event {
+	case preToolUse, "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied":
+		return true
+	}
+	return false
+}
+
+// outcome is what a handler left behind. note tells what else went wrong.
+type outcome struct {
+	claude.Output
+	note string
+	// Exhausted reports that an error says that the handler could not be started for want of
+	// resources.
+	exhausted bool
+	// unread reports an answer that begins as a verdict does and is longer than what
+	// is kept.
+	unread bool
+	// late reports that this program saw the end of the time limit late.
+	late bool
+	// cancelled reports that Run was told to end.
+	cancelled bool
+}
+
+// failure is the outcome of a handler that could not be run.
+func failure(err error) outcome {
+	return outcome{Output: claude.Output{Failed: true, Stderr: err.Error()}, exhausted: Exhausted(err)}
+}
+
+// begins reports that the beginning of a text may be that of a verdict which is not
+// whole.
+func begins(text string) bool {
+	text = strings.Trim(text, " \t\r\n\ufeff")
+	return text == "" || text[0] == '{' && !json.Valid([]byte(text))
+}
+
+// problem says what went wrong with a run whose verdict is not used.
+func (o outcome) problem() string {
+	switch {
+	case o.TimedOut:
+		return "timed out"
+	case o.Failed:
+		return "failed: " + o.Stderr
+	}
+	return o.note
+}

@@ -1,0 +1,363 @@
+package hookrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+)
+
+const (
+	// perCore is how many handlers of several events run at a time for each
+	// processor, and atLeast how many on a small machine.
+	perCore, atLeast = 4, 8
+	// together is how many handlers of one event run side by side.
+	together = 64
+	// patience is how long a handler is waited for after its time limit. Stopping
+	// one takes grace and twice final.
+	patience = 2 * time.Second
+)
+
+// batch is one call of Run. The goroutine of Run alone uses it, but for what is
+// said to be safe.
+type batch struct {
+	*Runner
+	*decider
+	supervisor *supervisor
+	runs       []*Run
+	// twins are the events that an earlier one stands for.
+	twins map[int]int
+	// denied reports that an event is denied.
+	denied bool
+
+	// width is how many handlers of several events run at a time, widest how many
+	// of one event.
+	width, widest int
+	// running is how many handlers run, own how many of them for the current event.
+	running, own, current int
+	// first is the task that was started when no other ran; nil if none was yet.
+	first *task
+	// waiting are tasks that found no resources while others ran. Each is tried
+	// again when one of those has ended.
+	waiting []*task
+	ended   chan *task
+
+	// leftBehind reports that a handler did not end when it was stopped. It is safe
+	// for concurrent use.
+	leftBehind atomic.Bool
+	tracing    sync.Mutex
+}
+
+// task is a run that is to be done.
+type task struct {
+	run   *Run
+	event Event
+	// alone reports that no other task ran beside it.
+	alone bool
+	// exhausted is as in outcome.
+	exhausted bool
+}
+
+func (r *Runner) newBatch(handlers []hookfile.Handler) *batch {
+	fds := descriptors()
+	return &batch{
+		Runner: r, decider: newDecider(r, handlers), supervisor: newSupervisor(), twins: map[int]int{},
+		width: min(fds, max(atLeast, perCore*runtime.GOMAXPROCS(0))), widest: min(fds, together),
+		ended: make(chan *task),
+	}
+}
+
+// trace is safe for concurrent use.
+func (b *batch) trace(format string, args ...any) {
+	if b.Trace == nil {
+		return
+	}
+	b.tracing.Lock()
+	defer b.tracing.Unlock()
+	b.Trace(format, args...)
+}
+
+// limit is ctx with the time that all handlers have together.
+func (r *Runner) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.Budget == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, r.Budget)
+}
+
+// schedule starts the handlers of the events in their order and waits for them.
+func (b *batch) schedule(limit context.Context, events []Event) {
+	first := map[string]int{}
+	for n, e := range events {
+		if e.Name == preToolUse && e.Input != nil {
+			key := strings.Join(append([]string{string(e.Input)}, e.Subjects...), "\x00")
+			if twin, ok := first[key]; ok {
+				b.twins[n] = twin
+				continue
+			}
+			first[key] = n
+		}
+		if b.denied {
+			break
+		}
+		b.current, b.own = n, 0
+		b.begin(limit, n, e)
+	}
+	for b.running > 0 {
+		b.end(limit, <-b.ended)
+	}
+}
+
+// begin starts the handlers that an event calls for: all of them, or none.
+func (b *batch) begin(limit context.Context, n int, e Event) {
+	begun := false
+	for _, d := range b.decide(n, e) {
+		b.trace("%s", d)
+		if d.err != nil {
+			begun = true
+			b.refuse(d)
+			continue
+		}
+		if !d.Matched {
+			continue
+		}
+		inTime := b.wait(limit)
+		if b.denied && !begun {
+			return
+		}
+		begun = true
+		if inTime && d.Handler.Once && b.Claim != nil && !b.Claim(identity(d.Handler)) {
+			b.trace("%s:%d: %s: skip: it ran in this session already", d.Handler.File, d.Handler.Line, d.Handler.Event)
+			continue
+		}
+		t := &task{run: &Run{Handler: d.Handler, Event: n, Async: d.Handler.Async || d.Handler.AsyncRewake}, event: e}
+		b.runs = append(b.runs, t.run)
+		if !inTime {
+			t.run.Started = time.Now()
+			b.judge(t, stopped(limit, outcome{}), true)
+			b.noteDenial(t)
+			continue
+		}
+		b.start(limit, t)
+	}
+}
+
+// wait waits until there is room for one more handler of the current event, and
+// reports whether that came in time.
+func (b *batch) wait(limit context.Context) bool {
+	for {
+		select {
+		case t := <-b.ended:
+			b.end(limit, t)
+			continue
+		default:
+		}
+		switch {
+		case limit.Err() != nil:
+			return false
+		case len(b.waiting) > 0:
+		case b.running < b.width, b.running == b.own && b.running < b.widest:
+			return true
+		}
+		select {
+		case t := <-b.ended:
+			b.end(limit, t)
+		case <-limit.Done():
+		}
+	}
+}
+
+func (b *batch) start(limit context.Context, t *task) {
+	if t.alone = b.running == 0; t.alone {
+		b.first = t
+	} else {
+		b.first.alone = false
+	}
+	b.running++
+	if t.run.Event == b.current {
+		b.own++
+	}
+	go func() {
+		b.run(limit, t)
+		b.ended <- t
+	}()
+}
+
+// end takes note of a task that has ended.
+func (b *batch) end(limit context.Context, t *task) {
+	b.running--
+	if t.run.Event == b.current {
+		b.own--
+	}
+	again := t.exhausted && !t.alone && limit.Err() == nil
+	if again {
+		b.waiting = append(b.waiting, t)
+	} else {
+		b.noteDenial(t)
+	}
+	if len(b.waiting) > 0 && (!again || b.running == 0) {
+		next := b.waiting[0]
+		b.waiting = b.waiting[1:]
+		b.start(limit, next)
+	}
+}
+
+// noteDenial notes whether a task has denied its event.
+func (b *batch) noteDenial(t *task) {
+	v := t.run.Verdict
+	b.denied = b.denied || t.event.Name == preToolUse && (v.Decision == claude.Deny || v.Stop)
+}
+
+// refuse notes a handler of which it cannot be told whether it is called for.
+func (b *batch) refuse(d decision) {
+	run := &Run{Handler: d.Handler, Event: d.Event, Err: d.err.Error()}
+	run.Verdict.Errors = []string{run.Err}
+	if b.OnError == OnErrorDeny && d.Handler.Event == preToolUse {
+		run.Verdict.Decision, run.Verdict.Reason = claude.Deny, "a hook cannot be asked: "+run.Err
+		b.denied = true
+	}
+	b.runs = append(b.runs, run)
+}
+
+// run does one task and fills its run.
+func (b *batch) run(limit context.Context, t *task) {
+	run := t.run
+	h := run.Handler
+	timeout := h.Timeout
+	if timeout == 0 {
+		timeout = b.DefaultTimeout
+	}
+	if timeout == 0 {
+		timeout = 60 * time.Second
+	}
+	run.Started = time.Now()
+	b.trace("%s:%d: %s: start, time limit %v", h.File, h.Line, h.Event, timeout)
+	end, bounded := limit.Deadline()
+	bounded = bounded && end.Before(run.Started.Add(timeout))
+	ctx, stop := context.WithTimeout(limit, timeout)
+	defer stop()
+	b.judge(t, b.within(ctx, h, t.event), bounded || limit.Err() != nil)
+	run.Duration = time.Since(run.Started)
+	b.trace("%s:%d: %s: end after %v: exit %d, failed %t, timed out %t, verdict %q %s", h.File, h.Line, h.Event,
+		run.Duration.Round(time.Millisecond), run.Output.Exit, run.Output.Failed, run.Output.TimedOut,
+		run.Verdict.Decision, run.Err)
+}
+
+// within does a handler, and leaves one behind that does not end when it is
+// stopped: a program or a connection that hangs in the kernel must not keep the
+// verdicts of the others.
+func (b *batch) within(ctx context.Context, h hookfile.Handler, e Event) outcome {
+	done := make(chan outcome, 1)
+	go func() { done <- b.do(ctx, h, e) }()
+	select {
+	case o := <-done:
+		return o
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case o := <-done:
+		return o
+	case <-timer.C:
+	}
+	b.leftBehind.Store(true)
+	o := stopped(ctx, outcome{})
+	o.note = "it did not end when it was stopped, and was left behind"
+	return o
+}
+
+// do runs a handler.
+func (b *batch) do(ctx context.Context, h hookfile.Handler, e Event) outcome {
+	switch {
+	case h.Type == hookfile.TypeHTTP:
+		// One that is async cannot be left behind by a program that ends: it is
+		// waited for and its verdict is not used.
+		return b.post(ctx, h, e)
+	case h.Type != hookfile.TypeCommand:
+		return failure(fmt.Errorf("handler type %q does not run here; use %s or %s", h.Type, hookfile.TypeCommand, hookfile.TypeHTTP))
+	case h.Async || h.AsyncRewake:
+		if err := b.detach(h, e); err != nil {
+			return failure(err)
+		}
+		return outcome{}
+	}
+	return b.command(ctx, h, e)
+}
+
+// judge reads what a handler left behind. overall reports that the time of all
+// handlers was up for it, and not its own.
+func (b *batch) judge(t *task, o outcome, overall bool) {
+	run, h := t.run, t.run.Handler
+	t.exhausted = o.exhausted
+	run.Verdict = claude.Verdict{} // of an earlier try
+	if run.Async {
+		if run.Err = o.problem(); run.Err != "" {
+			run.Verdict.Errors = []string{run.Err}
+		}
+		return
+	}
+	o.Event, o.BlockOnFailure, o.StrictExit = t.event.Name, h.BlockOnFailure, b.StrictExit
+	run.Output = o.Output
+	run.Verdict = claude.Judge(o.Output)
+	run.Err = o.note
+	if (o.Failed || o.TimedOut) && len(run.Verdict.Errors) > 0 {
+		run.Err = run.Verdict.Errors[0]
+		if o.note != "" {
+			run.Err += "; " + o.note
+		}
+	}
+	if why := b.unguarded(t, o, overall); why != "" && run.Verdict.Decision != claude.Deny && run.Verdict.Decision != claude.Block {
+		run.Verdict.Decision, run.Verdict.UpdatedInput = claude.Deny, nil
+		run.Verdict.Reason = fmt.Sprintf("%s:%d: %s", h.File, h.Line, why)
+	}
+}
+
+// unguarded says why an event is denied that a handler did not answer for; empty
+// where it is not.
+func (b *batch) unguarded(t *task, o outcome, overall bool) string {
+	const lift = "; HOOKSPAN_HOOKS_ON_ERROR=allow lets such calls go on"
+	errs := t.run.Verdict.Errors
+	switch {
+	case b.OnError == OnErrorAllow:
+	case t.event.Name == preToolUse && o.exhausted:
+		return fmt.Sprintf("the hook could not be started (%s), so the call is denied: end other programs or raise the limit%s", o.Stderr, lift)
+	case t.event.Name == preToolUse && o.unread:
+		return fmt.Sprintf("the hook answered more than the %d bytes that are read, so the call is denied: make its answer shorter%s", maxOutput, lift)
+	case t.event.Name == preToolUse && o.late:
+		return "hookspan did not run when the hook's time was up, so its answer is not known and the call is denied: try again" + lift
+	case t.event.Name == preToolUse && overall && (o.TimedOut || o.cancelled):
+		return "the hook was not done when the time for all hooks of a call was up" + b.budget() +
+			", so the call is denied: make the hooks faster, or give them a shorter \"timeout\"" + lift
+	case b.OnError == OnErrorDeny && (t.event.Name == preToolUse || t.event.Name == userPrompt) && len(errs) > 0:
+		return "the hook failed (" + errs[0] + "), and HOOKSPAN_HOOKS_ON_ERROR=deny"
+	}
+	return ""
+}
+
+// budget is the time for all handlers, in words for a message.
+func (b *batch) budget() string {
+	if b.Budget <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%v)", b.Budget.Round(time.Second))
+}
+
+// stopped is the outcome of a handler that did not end in time. What it printed
+// is no verdict.
+func stopped(ctx context.Context, o outcome) outcome {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		o = failure(errors.New("cancelled"))
+		o.cancelled = true
+		return o
+	}
+	o.TimedOut = true
+	return o
+}

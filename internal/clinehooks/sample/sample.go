@@ -1,0 +1,333 @@
+package sample
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/jsonedit"
+)
+
+// Event is an event by its names: Claude Code's, that of Cline's hook and that
+// in the payloads of Cline's SDK. A name is empty where there is no such event.
+type Event struct{ Claude, Hook, SDK string }
+
+// Events returns the events that a payload can be made for.
+func Events() []Event {
+	return []Event{
+		{"SessionStart", "TaskStart", "agent_start"},
+		{"SessionStart", "TaskResume", "agent_resume"},
+		{"UserPromptSubmit", "UserPromptSubmit", "prompt_submit"},
+		{"PreToolUse", "PreToolUse", "tool_call"},
+		{"PostToolUse", "PostToolUse", "tool_result"},
+		{"PostToolUseFailure", "PostToolUse", "tool_result"},
+		{"PreCompact", "PreCompact", ""},
+		{"Notification", "Notification", ""},
+		{"Stop", "TaskComplete", "agent_end"},
+		{"SubagentStart", "", "agent_start"},
+		{"SubagentStop", "", "agent_end"},
+		{"StopFailure", "", "agent_error"},
+		{"SessionEnd", "TaskCancel", "agent_abort"},
+		{"SessionEnd", "", "session_shutdown"},
+	}
+}
+
+// FindEvent finds an event by any of its names.
+func FindEvent(name string) (Event, error) {
+	var known []string
+	for _, e := range Events() {
+		if name != "" && (e.Claude == name || e.Hook == name || e.SDK == name || e.HookFile() == name) {
+			return e, nil
+		}
+		if !slices.Contains(known, e.Claude) {
+			known = append(known, e.Claude)
+		}
+	}
+	return Event{}, fmt.Errorf("event %q: want one of %s, or Cline's name for it", name, strings.Join(known, ", "))
+}
+
+// HookFile is the name of the hook file that Cline starts.
+func (e Event) HookFile() string {
+	sdk := map[string]string{"agent_start": "TaskStart", "agent_end": "TaskComplete", "agent_error": "TaskError"}
+	return cmp.Or(e.Hook, sdk[e.SDK], "SessionShutdown")
+}
+
+// Tool reports whether the event belongs to a tool call.
+func (e Event) Tool() bool { return e.SDK == "tool_call" || e.SDK == "tool_result" }
+
+// Payload is what Cline would send.
+type Payload struct {
+	Event Event
+	// Dialect is Classic, Next or SDK. If empty, Complete chooses it.
+	Dialect string
+	// Tool and Input are Cline's name and parameters. Complete turns a tool in the
+	// form mcp__server__tool into what Cline makes of it.
+	Tool  string
+	Input json.RawMessage
+	// Text is the tool's result, the prompt, or what else the event is about.
+	Text string
+	// Root is the workspace folder.
+	Root string
+	Now  time.Time
+}
+
+// Complete fills in what was not given. Its error names the flags of hookspan
+// hooks test that do not go together.
+func (p *Payload) Complete() error {
+	at := slices.IndexFunc(Tools(), func(t Tool) bool { return p.Tool != "" && t.Name == p.Tool })
+	var known Tool
+	if at >= 0 {
+		known = Tools()[at]
+	}
+	if p.Dialect == "" {
+		p.Dialect = Classic
+		if p.Event.Hook == "" || known.Dialect == SDK {
+			p.Dialect = SDK
+		}
+	}
+	switch {
+	case !slices.Contains([]string{Classic, Next, SDK}, p.Dialect):
+		return fmt.Errorf("--dialect %q: want classic (VS Code to 3.x, CLI 2), next (VS Code 4.1) or sdk (CLI 3)", p.Dialect)
+	case p.recorded() == nil:
+		other := Classic
+		if p.Event.Hook == "" {
+			other = SDK
+		}
+		return fmt.Errorf("--dialect %s: it has no %s; %s has", p.Dialect, cmp.Or(p.Event.Hook, p.Event.Claude), other)
+	case !p.Event.Tool():
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(p.Tool, "mcp__"); ok {
+		if server, tool, ok := strings.Cut(rest, "__"); ok {
+			return p.mcp(server, tool)
+		}
+	}
+	if at < 0 {
+		return p.unknownTool()
+	}
+	if !known.in(p.Dialect) {
+		for _, t := range Tools() {
+			if t.Claude == known.Claude && t.Claude != "" && t.Dialect != known.Dialect {
+				return fmt.Errorf("--tool %s: with --dialect %s it is %s, such as --json '%s'", p.Tool, p.Dialect, t.Name, t.Example)
+			}
+		}
+		return fmt.Errorf("--tool %s: with --dialect %s there is none", p.Tool, p.Dialect)
+	}
+	if p.Input == nil {
+		p.Input = json.RawMessage(known.Example)
+	}
+	return nil
+}
+
+// mcp puts the call of an MCP server's tool into Cline's form.
+func (p *Payload) mcp(server, tool string) error {
+	if p.Input == nil {
+		p.Input = json.RawMessage("{}")
+	}
+	if p.Dialect != Classic {
+		p.Tool = server + "__" + tool
+		return nil
+	}
+	p.Tool = "use_mcp_tool"
+	var err error
+	p.Input, err = json.Marshal(map[string]any{"server_name": server, "tool_name": tool, "arguments": p.Input})
+	return err
+}
+
+// unknownTool takes a tool as it is, but for Claude Code's name of a tool that
+// Cline calls otherwise: its input would be another, too.
+func (p *Payload) unknownTool() error {
+	if p.Tool == "" {
+		return errors.New("--tool: want a tool of Cline's, such as execute_command")
+	}
+	for _, t := range Tools() {
+		if t.Claude == p.Tool && t.in(p.Dialect) {
+			return fmt.Errorf("--tool %s: that is Claude Code's name; Cline's is %s, such as --json '%s'", p.Tool, t.Name, t.Example)
+		}
+	}
+	if p.Input == nil {
+		p.Input = json.RawMessage("{}")
+	}
+	return nil
+}
+
+// Encode returns the payload. Complete comes first.
+func (p *Payload) Encode() ([]byte, error) {
+	parameters := jsonedit.Object{}
+	if p.Event.Tool() {
+		var err error
+		if parameters, err = p.parameters(); err != nil {
+			return nil, err
+		}
+	}
+	payload := p.recorded()
+	for _, v := range p.values(parameters) {
+		root, err := jsonedit.Parse(payload)
+		if err != nil {
+			return nil, err
+		}
+		n := root
+		for name := range strings.SplitSeq(v.path, ".") {
+			if n != nil {
+				n = n.Get(name)
+			}
+		}
+		if n != nil {
+			payload = jsonedit.Splice(payload, n.Start, n.End, jsonedit.Style{Colon: ":", Comma: ","}.Render(v.value, ""))
+		}
+	}
+	return payload, nil
+}
+
+//go:embed classic.json next.json sdk.json
+var files embed.FS
+
+// recorded is the recorded payload of the event, nil if the dialect has none.
+func (p *Payload) recorded() []byte {
+	name := p.Event.Hook
+	if p.Dialect == SDK {
+		name = p.Event.SDK
+	}
+	switch {
+	case name == "agent_resume":
+		name = "agent_start"
+	case name == "agent_abort":
+		name = "session_shutdown"
+	case p.failed():
+		name = map[string]string{SDK: "tool_result_failed"}[p.Dialect]
+		name = cmp.Or(name, p.Event.Claude)
+	}
+	all, err := files.ReadFile(p.Dialect + ".json")
+	if err != nil {
+		return nil
+	}
+	var payloads map[string]json.RawMessage
+	if err := json.Unmarshal(all, &payloads); err != nil {
+		return nil
+	}
+	return payloads[name]
+}
+
+// value is a member of a payload, by the names of the members that lead to it.
+type value struct {
+	path  string
+	value any
+}
+
+// values replace the recorded ones in those members that the payload has.
+func (p *Payload) values(parameters jsonedit.Object) []value {
+	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+	millis := strconv.FormatInt(p.Now.UnixMilli(), 10)
+	task, timestamp := "conv_"+millis+"_test", millis
+	switch p.Dialect {
+	case Classic:
+		task = millis
+	case SDK:
+		timestamp = stamp(p.Now)
+	}
+	out := []value{
+		{"timestamp", timestamp},
+		{"taskId", task},
+		{"preCompact.taskId", task},
+		{"sessionContext.rootSessionId", millis + "_test"},
+		{"workspaceRoots", jsonedit.Array{p.Root}},
+		{"workspaceInfo.rootPath", p.Root},
+		{"taskStart.taskMetadata.initialTask", p.Text},
+		{"taskResume.previousState.lastMessageTs", millis},
+		{"userPromptSubmit.prompt", p.Text},
+		{"notification.message", p.Text},
+		{"taskComplete.taskMetadata.result", p.Text},
+		{"turn.outputText", p.Text},
+		{"error.message", p.Text},
+		{"preToolUse.toolName", p.Tool},
+		{"preToolUse.parameters", parameters},
+		{"postToolUse.toolName", p.Tool},
+		{"postToolUse.parameters", parameters},
+	}
+	for _, name := range []string{"taskStart", "taskResume", "taskComplete", "taskCancel"} {
+		out = append(out, value{name + ".taskMetadata.taskId", task})
+	}
+	switch {
+	case p.Dialect == Next:
+		// "[object Object]" is what it says of every result that is no text.
+	case p.Dialect == Classic && p.failed():
+		out = append(out, value{"postToolUse.result", "The tool execution failed with the following error:\n<error>\n" + p.Text + "\n</error>"})
+	default:
+		out = append(out, value{"postToolUse.result", p.Text})
+	}
+	if p.Dialect != SDK {
+		return out
+	}
+	out = append(out, value{"hookName", p.Event.SDK}, value{"tool_result.output", p.output()}, value{"tool_result.error", p.Text},
+		value{"tool_result.startedAt", stamp(p.Now.Add(-120 * time.Millisecond))}, value{"tool_result.endedAt", stamp(p.Now)})
+	for _, name := range []string{"tool_call", "tool_result"} {
+		out = append(out, value{name + ".name", p.Tool}, value{name + ".input", jsonedit.Raw(p.Input)})
+	}
+	if strings.HasPrefix(p.Event.Claude, "Subagent") {
+		out = append(out, value{"agent_id", "agent_2"}, value{"parent_agent_id", "agent_1"})
+	}
+	return out
+}
+
+func (p *Payload) failed() bool { return p.Event.Claude == "PostToolUseFailure" }
+
+// parameters are the members of the input as texts, in their order.
+func (p *Payload) parameters() (jsonedit.Object, error) {
+	root, err := jsonedit.Parse(p.Input)
+	if err != nil || !root.Is(p.Input, '{') {
+		return nil, fmt.Errorf("--json %q: want a JSON object with the tool's parameters", p.Input)
+	}
+	var out jsonedit.Object
+	for _, m := range root.Items {
+		raw := m.Value.Raw(p.Input)
+		var text string
+		if raw[0] == '"' {
+			err = json.Unmarshal(raw, &text)
+		} else {
+			var b bytes.Buffer
+			err = json.Compact(&b, raw)
+			text = b.String()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--json: %w", err)
+		}
+		out = append(out, jsonedit.Field{Key: m.Key, Value: text})
+	}
+	return out, nil
+}
+
+// output is a tool's result as the SDK reports it: one for each element of the
+// input where the tool takes several.
+func (p *Payload) output() any {
+	if p.failed() {
+		return jsonedit.Object{{Key: "error", Value: p.Text}}
+	}
+	var list jsonedit.Array
+	for _, key := range []string{"commands", "files", "queries", "requests"} {
+		var in map[string]json.RawMessage
+		var elements []json.RawMessage
+		if json.Unmarshal(p.Input, &in) != nil || json.Unmarshal(in[key], &elements) != nil {
+			continue
+		}
+		for _, e := range elements {
+			var query string
+			var fields struct{ Path, URL string }
+			if json.Unmarshal(e, &query) != nil {
+				_ = json.Unmarshal(e, &fields)
+				query = cmp.Or(fields.Path+fields.URL, string(e))
+			}
+			list = append(list, jsonedit.Object{{Key: "query", Value: query}, {Key: "result", Value: p.Text}, {Key: "success", Value: true}})
+		}
+	}
+	if list == nil {
+		return p.Text
+	}
+	return list
+}

@@ -1,0 +1,84 @@
+package translate
+
+import (
+	"encoding/json"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// Context is what a payload does not tell.
+type Context struct {
+	// Home is the user's home folder, for paths that begin with ~.
+	Home string
+	// GOOS is the operating system's name.
+	GOOS string
+	// TranscriptPath is the file that hooks get as transcript_path.
+	TranscriptPath string
+	// Seen reports that the session's start was reported before. Most of Cline
+	// says "start" at every turn; hooks hear of the first alone.
+	Seen bool
+	// Resumed reports that a start is a later process taking the session up
+	// again, so that hooks hear of it although it was Seen.
+	Resumed bool
+}
+
+// Event is one event in Claude's form.
+type Event struct {
+	// Name is Claude's name of the event.
+	Name string
+	// Subjects are what matchers are tried against: Claude's name first, then its
+	// aliases, Cline's own name, and the name that the same tool has in Cline's
+	// other dialects, so that a guard written for one does not fall silent in
+	// another. Empty where the event has no matcher.
+	Subjects []string
+	// Tool and Input are Claude's tool name and tool_input.
+	Tool  string
+	Input json.RawMessage
+	// Payload is the JSON object a hook gets on its standard input.
+	Payload []byte
+
+	operation int // which operation of the call's input it stands for
+}
+
+// Call is one Cline event in Claude's form.
+type Call struct {
+	// Dialect, Name, Session, Tool and ToolID are Cline's.
+	Dialect, Name, Session, Tool, ToolID string
+	Kind                                 hook.Kind
+	// Cwd is the first workspace root, else the folder the hook ran in.
+	Cwd string
+	// Roots are all workspace roots.
+	Roots []string
+	// Events are what it is in Claude's form; empty where Claude has no such
+	// event.
+	Events []Event
+	// Unknown reports that the tool stands in no table, so that hooks see it as
+	// Cline wrote it.
+	Unknown bool
+
+	event   hook.Event // the event itself
+	goos    string
+	call    toolCall  // the tool call taken apart
+	results []outcome // one for each of Events, at the end of a call
+}
+
+// Options say how to answer where Cline cannot do what Claude can.
+type Options struct {
+	// SoftDeny answers a denied call of the SDK dialect with an input that
+	// prints the reason and fails, so that the task goes on.
+	SoftDeny bool
+	// AskDenies treats ask and defer as deny; else Cline's own approval decides.
+	AskDenies bool
+}
+
+// Answer is what hooks decided, in Cline's form.
+type Answer struct {
+	Reply hook.Reply
+	// Soft reports that the reply denies a call by an input that fails.
+	Soft bool
+	// Pending are texts for the model that this event cannot carry; they belong
+	// to the session's next event that can.
+	Pending []string
+	// Notes say, one line each, what hooks asked for that Cline cannot do.
+	Notes []string
+}

@@ -1,0 +1,236 @@
+package translate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// operation is one thing that a call does, in Claude's form.
+type operation struct {
+	tool    string
+	aliases []string
+	// twin is the tool's name in Cline's other dialects where twinOf does not
+	// know it.
+	twin  string
+	input object
+	// value is the operation as Cline has it, back the value for another input in
+	// Claude's form. back is nil where Cline has no way to say it.
+	value any
+	back  func(forward object, updated map[string]any) (value any, notes []string, err error)
+	// added are members of the input that Cline's call does not have, and
+	// indifferent those that say how Claude Code carries the call out rather than
+	// what it does.
+	added       object
+	indifferent []string
+}
+
+// unchanged reports whether another input in Claude's form is the same call for
+// Cline, and which indifferent members differ.
+func (op operation) unchanged(updated map[string]any) (differ []string, ok bool) {
+	rest := maps.Clone(updated)
+	for _, f := range op.added {
+		if _, given := rest[f.key]; !given {
+			rest[f.key] = f.value
+		}
+	}
+	for _, key := range op.indifferent {
+		before, had := op.input.get(key)
+		now, given := rest[key]
+		if had != given || had && !equal(before, now) {
+			differ = append(differ, key)
+		}
+		if delete(rest, key); had {
+			rest[key] = before
+		}
+	}
+	if equal(op.input, rest) {
+		return differ, true
+	}
+	if op.back == nil {
+		return nil, false
+	}
+	value, _, err := op.back(op.input, rest)
+	return differ, err == nil && equal(value, op.value)
+}
+
+// kind says how a parameter's value differs between the two.
+type kind uint8
+
+const (
+	asText  kind = iota // a text
+	asPath              // a path, absolute for Claude
+	asIs                // any value
+	seconds             // seconds for Cline, milliseconds for Claude
+	asList              // a list that Cline may write as JSON text
+)
+
+// param is one parameter that has a name on either side.
+type param struct {
+	claude string
+	cline  []string // the name Cline documents, then others it takes
+	kind   kind
+	// required parameters must be in an input that a hook gives; without one
+	// the call could not run.
+	required bool
+	// sticky parameters stay where a hook's input leaves them out, because
+	// Claude's tool has none of that name.
+	sticky bool
+}
+
+// form says how a tool of Cline's reads as one of Claude's.
+type form struct {
+	tool    string
+	aliases []string
+	params  []param
+	// fixed are members of Claude's input that Cline has no parameter for.
+	fixed object
+	// harmless are members of Claude's that a hook may change without an effect
+	// on what the call does.
+	harmless []string
+	// indifferent are as in operation.
+	indifferent []string
+}
+
+// errNoPlace says that Cline has no parameter for what a hook asks for.
+var errNoPlace = errors.New("cline has no parameter for it")
+
+// operation reads a tool's parameters by its form.
+func (p place) operation(f form, raw map[string]any) operation {
+	op := operation{tool: f.tool, aliases: f.aliases, value: raw, added: f.fixed, indifferent: f.indifferent}
+	for _, pa := range f.params {
+		v, _ := pick(raw, pa.cline...)
+		if v == nil {
+			continue
+		}
+		op.input = append(op.input, field{pa.claude, p.forward(pa.kind, v)})
+	}
+	op.input = append(op.input, f.fixed...)
+	op.back = func(forward object, updated map[string]any) (any, []string, error) {
+		return f.back(raw, forward, updated)
+	}
+	return op
+}
+
+func (p place) forward(k kind, v any) any {
+	switch k {
+	case asPath:
+		return p.abs(text(v))
+	case seconds:
+		if n, ok := number(v); ok && n >= 0 && n < 1e12 {
+			return n * 1000
+		}
+		return v
+	case asList:
+		return parsed(v)
+	case asIs:
+		return v
+	case asText:
+	}
+	return text(v)
+}
+
+// back gives Cline's parameters for an input in Claude's form. What the hook
+// left as it was stays as Cline wrote it, to the letter.
+func (f form) back(raw map[string]any, forward object, updated map[string]any) (any, []string, error) {
+	out := maps.Clone(raw)
+	if out == nil {
+		out = map[string]any{}
+	}
+	known := slices.Clone(f.harmless)
+	for _, pa := range f.params {
+		known = append(known, pa.claude)
+		now, given := updated[pa.claude]
+		before, had := forward.get(pa.claude)
+		switch {
+		case !given && pa.required:
+			return nil, nil, fmt.Errorf("%q is missing", pa.claude)
+		case !given && had && !pa.sticky:
+			for _, name := range pa.cline {
+				delete(out, name)
+			}
+			continue
+		case !given || had && equal(before, now):
+			continue
+		}
+		v, err := pa.reverse(now)
+		if err != nil {
+			return nil, nil, err
+		}
+		_, name := pick(raw, pa.cline...)
+		if name == "" {
+			name = pa.cline[0]
+		}
+		out[name] = v
+	}
+	var notes []string
+	for _, key := range slices.Sorted(maps.Keys(updated)) {
+		before, had := forward.get(key)
+		switch {
+		case had && equal(before, updated[key]):
+		case slices.Contains(f.harmless, key):
+			notes = append(notes, fmt.Sprintf("a hook changed %q of %s, for which Cline has no parameter", key, f.tool))
+		case !slices.Contains(known, key):
+			return nil, nil, fmt.Errorf("%q: %w", key, errNoPlace)
+		}
+	}
+	return out, notes, nil
+}
+
+func (pa param) reverse(v any) (any, error) {
+	switch pa.kind {
+	case asText, asPath:
+		s, ok := v.(string)
+		if !ok || pa.required && pa.kind == asPath && strings.TrimSpace(s) == "" {
+			return nil, fmt.Errorf("%q is %.40s, want a text", pa.claude, text(v))
+		}
+		return s, nil
+	case seconds:
+		n, ok := number(v)
+		if !ok || n < 0 {
+			return nil, fmt.Errorf("%q is %.40s, want milliseconds", pa.claude, text(v))
+		}
+		// Rounded up: a hook that shortens a limit does not mean none at all.
+		return (n + 999) / 1000, nil
+	case asIs, asList:
+	}
+	return v, nil
+}
+
+// whole is a call's operations and how its whole input is made of their values.
+type toolCall struct {
+	operations []operation
+	build      func(values []any) any
+	// perFile tells that the end of the call is one event for each file.
+	perFile bool
+	// unknown tells that the tool stands in no table.
+	unknown bool
+}
+
+// one is the whole of a call that does one thing.
+func one(op operation) toolCall {
+	return toolCall{operations: []operation{op}, build: func(values []any) any { return values[0] }}
+}
+
+// same is an operation whose input is the same for both.
+func same(tool string, input map[string]any) operation {
+	kept, hasProgress := input[taskProgress]
+	shown := maps.Clone(input)
+	delete(shown, taskProgress)
+	return operation{
+		tool: tool, input: sorted(shown), value: input,
+		back: func(_ object, updated map[string]any) (any, []string, error) {
+			out := maps.Clone(updated)
+			if hasProgress {
+				out[taskProgress] = kept
+			}
+			return out, nil, nil
+		},
+	}
+}
+
+// taskProgress is a parameter any classic tool may carry. It is no part of what
+// the tool does.
+const taskProgress = "task_progress"

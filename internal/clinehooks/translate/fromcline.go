@@ -1,0 +1,279 @@
+package translate
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/rawjson"
+)
+
+// The wire forms of Cline, as in Call.Dialect.
+const (
+	dialectNext = "next"
+	dialectSDK  = "sdk"
+)
+
+// The names of Claude's events.
+const (
+	sessionStart       = "SessionStart"
+	sessionEnd         = "SessionEnd"
+	userPromptSubmit   = "UserPromptSubmit"
+	preToolUse         = "PreToolUse"
+	postToolUse        = "PostToolUse"
+	postToolUseFailure = "PostToolUseFailure"
+	stop               = "Stop"
+	stopFailure        = "StopFailure"
+	subagentStart      = "SubagentStart"
+	subagentStop       = "SubagentStop"
+	preCompact         = "PreCompact"
+	notification       = "Notification"
+)
+
+// FromCline gives an event of Cline's Claude's form. An event that Claude has no
+// like of gives a call without events and no error. After an error, which says
+// that the payload is not JSON, the call holds what was read before the fault
+// and no events.
+func FromCline(raw hook.Raw, c Context) (*Call, error) {
+	events, err := cline.Decode(raw)
+	if len(events) == 0 {
+		return &Call{goos: c.GOOS}, err
+	}
+	if err != nil {
+		return newCall(&events[0], c), err
+	}
+	return FromDecoded(&events[0], raw, c), nil
+}
+
+// FromDecoded is FromCline for an event that was decoded already, without an
+// error, from raw.
+func FromDecoded(ev *hook.Event, raw hook.Raw, c Context) *Call {
+	out := newCall(ev, c)
+	body, _ := rawjson.Open(rawjson.Trim(raw.Payload))
+	out.Roots = cline.Peek(raw.Payload, raw.Event).Dirs
+	out.translate(body, c)
+	return out
+}
+
+func newCall(ev *hook.Event, c Context) *Call {
+	out := &Call{
+		Dialect: ev.Dialect, Name: ev.Name, Session: ev.Session, Kind: ev.Kind,
+		Cwd: ev.Cwd, event: *ev, goos: c.GOOS,
+	}
+	if ev.Tool != nil {
+		out.Tool, out.ToolID = ev.Tool.Name, ev.Tool.ID
+	}
+	return out
+}
+
+// translate finds the events.
+func (c *Call) translate(body rawjson.Object, ctx Context) {
+	ev := &c.event
+	subagent := ev.ParentAgent != ""
+	if subagent && (ev.Kind.Terminal() && ev.Kind != hook.KindSessionEnd) {
+		fields := object{{"stop_hook_active", false}}
+		if ev.Result != "" {
+			fields = append(fields, field{"last_assistant_message", ev.Result})
+		}
+		c.add(ctx, subagentStop, fields, generalPurpose)
+		return
+	}
+	switch ev.Kind {
+	case hook.KindToolStart:
+		c.takeApart(ctx)
+		for i, op := range c.call.operations {
+			c.tool(ctx, preToolUse, op, i, c.toolUseID(i))
+		}
+	case hook.KindToolEnd:
+		c.takeApart(ctx)
+		c.toolEnd(body, ctx)
+	case hook.KindPrompt:
+		if !c.injected() {
+			c.add(ctx, userPromptSubmit, object{{"prompt", ev.Prompt}})
+		}
+	case hook.KindRunStart:
+		switch {
+		case subagent:
+			c.add(ctx, subagentStart, nil, generalPurpose)
+		case ctx.Resumed:
+			c.started(ctx, "resume")
+		case !ctx.Seen:
+			c.started(ctx, "startup")
+		}
+	case hook.KindRunResume:
+		c.started(ctx, "resume")
+	case hook.KindRunComplete:
+		c.add(ctx, stop, object{{"stop_hook_active", false}, {"last_assistant_message", ev.Result}})
+	case hook.KindRunCancel, hook.KindSessionEnd:
+		c.add(ctx, sessionEnd, object{{"reason", "other"}}, "other")
+	case hook.KindRunError:
+		fields := object{{"error", "unknown"}}
+		if ev.Message != "" {
+			fields = append(fields, field{"error_details", ev.Message})
+		}
+		c.add(ctx, stopFailure, fields, "unknown")
+	case hook.KindCompact:
+		if ctx.TranscriptPath == "" {
+			ctx.TranscriptPath = rawjson.Text(rawjson.Members(body.Get("preCompact")).Get("contextJsonPath"))
+		}
+		c.add(ctx, preCompact, object{{"trigger", "auto"}, {"custom_instructions", ""}}, "auto")
+	case hook.KindNotification:
+		kind := notificationType(rawjson.Members(body.Get("notification")))
+		c.add(ctx, notification, object{{"message", ev.Message}, {"notification_type", kind}}, kind)
+	case hook.KindUnknown, hook.KindSessionStart, hook.KindPermission, hook.KindNote, hook.KindAside:
+	}
+}
+
+// injected reports that Cline wrote the prompt itself: the SDK runs this hook
+// for what it tells the model, among it the texts that hooks gave. Hooks that
+// judge prompts would judge themselves. What else it says may be the user's.
+func (c *Call) injected() bool {
+	if c.Dialect != dialectSDK {
+		return false
+	}
+	_, asked := cline.PromptText(c.event.Prompt)
+	return !asked
+}
+
+// started adds the beginning of a session.
+func (c *Call) started(ctx Context, source string) {
+	fields := object{{"source", source}}
+	if c.event.Model != "" {
+		fields = append(fields, field{"model", c.event.Model})
+	}
+	c.add(ctx, sessionStart, fields, source)
+}
+
+// notificationType tells a question about a call from all other waiting.
+func notificationType(body rawjson.Object) string {
+	if rawjson.Text(body.Get("event")) != "user_attention" {
+		return "idle_prompt"
+	}
+	switch rawjson.Text(body.Get("source")) {
+	case "tool", "command", "browser_action_launch", "use_mcp_server", "use_subagents":
+		return "permission_prompt"
+	}
+	return "idle_prompt"
+}
+
+// takeApart reads the tool call.
+func (c *Call) takeApart(ctx Context) {
+	t := c.event.Tool
+	if t == nil || t.Name == "" {
+		return
+	}
+	p := place{cwd: c.Cwd, home: ctx.Home, roots: c.Roots, windows: ctx.GOOS == "windows"}
+	input, _ := rawjson.Parse([]byte(t.Input))
+	c.call = p.operations(t.Name, input)
+	c.Unknown = c.call.unknown
+}
+
+// toolUseID names an operation of the call. Both ends of a call give the same
+// names, because both carry the same input.
+func (c *Call) toolUseID(operation int) string {
+	id := c.ToolID
+	if id == "" {
+		sum := sha256.Sum256([]byte(strings.Join([]string{c.Session, c.Tool, c.event.Tool.Input}, "\x00")))
+		id = "toolu_" + hex.EncodeToString(sum[:12])
+	}
+	if operation > 0 {
+		id += "#" + strconv.Itoa(operation)
+	}
+	return id
+}
+
+// tool adds the event of one operation. Further members come after the input.
+func (c *Call) tool(ctx Context, name string, op operation, index int, id string, more ...field) {
+	fields := object{{"tool_name", op.tool}, {"tool_input", op.input}}
+	var after object
+	for _, f := range more {
+		if f.key == "tool_response" {
+			fields = append(fields, f)
+		} else {
+			after = append(after, f)
+		}
+	}
+	fields = append(append(fields, field{"tool_use_id", id}), after...)
+	subjects := append([]string{op.tool}, op.aliases...)
+	if c.Tool != op.tool {
+		subjects = append(subjects, c.Tool)
+	}
+	if twin := cmp.Or(op.twin, twinOf(c.Tool, op.tool)); twin != "" {
+		subjects = append(subjects, twin)
+	}
+	c.add(ctx, name, fields, subjects...)
+	e := &c.Events[len(c.Events)-1]
+	e.Tool, e.Input, e.operation = op.tool, op.input.encode(), index
+}
+
+// add adds an event, with the members all events have in Claude's order.
+func (c *Call) add(ctx Context, name string, fields object, subjects ...string) {
+	payload := object{
+		{"session_id", c.Session},
+		{"transcript_path", ctx.TranscriptPath},
+		{"cwd", c.Cwd},
+		{"permission_mode", "default"},
+	}
+	if c.event.ParentAgent != "" {
+		payload = append(payload, field{"agent_id", c.event.Agent}, field{"agent_type", generalPurpose})
+	}
+	payload = append(payload, field{"hook_event_name", name})
+	c.Events = append(c.Events, Event{Name: name, Subjects: subjects, Payload: append(payload, fields...).encode()})
+}
+
+// toolEnd adds what a call that has ended was.
+func (c *Call) toolEnd(body rawjson.Object, ctx Context) {
+	c.results = c.outcomes(body)
+	t := c.event.Tool
+	if t == nil || t.Status == hook.ToolDenied || softDenied(c.call) {
+		// Claude reports no end of a call that never began.
+		return
+	}
+	for i, op := range c.ended() {
+		r := c.results[i]
+		var more []field
+		name := postToolUse
+		if r.failed {
+			name = postToolUseFailure
+			more = append(more, field{"error", r.message(op.tool)}, field{"is_interrupt", t.Status == hook.ToolCancelled})
+		} else {
+			more = append(more, field{"tool_response", r.response(op, t.Duration)})
+		}
+		if t.Duration >= 0 {
+			more = append(more, field{"duration_ms", t.Duration.Milliseconds()})
+		}
+		c.tool(ctx, name, op.operation, op.first, c.toolUseID(op.first), more...)
+	}
+}
+
+// endedOperation is an operation at the end of its call, with the place among the
+// operations that its id is made of.
+type endedOperation struct {
+	operation
+	first int
+}
+
+// ended are the operations whose ends are reported: all of them, or one for each
+// file.
+func (c *Call) ended() []endedOperation {
+	var out []endedOperation
+	all := c.call.operations
+	for i := 0; i < len(all); {
+		j := i + 1
+		for c.call.perFile && j < len(all) && all[j].tool == all[i].tool &&
+			all[j].input.str("file_path") == all[i].input.str("file_path") {
+			j++
+		}
+		if j-i > 1 {
+			out = append(out, endedOperation{oneFile(all[i:j]), i})
+		} else {
+			out = append(out, endedOperation{all[i], i})
+		}
+		i = j
+	}
+	return out
+}

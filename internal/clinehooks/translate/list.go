@@ -1,0 +1,385 @@
+package translate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
+)
+
+// Cline takes the lists of its tools in many spellings, for models write them
+// so. A spelling that is not read here would be a call no hook sees, so these
+// functions read all that some version of Cline takes, and where two versions
+// differ, what either would do.
+
+// readForm is one file to be read, without the lines.
+var readForm = form{tool: toolRead, params: []param{
+	{claude: "file_path", cline: pathNames, kind: asPath, required: true},
+}}
+
+// read is one file, or some lines of it.
+func (p place) read(params map[string]any) operation {
+	if len(params) == 0 {
+		return operation{tool: toolRead, value: params}
+	}
+	op := p.operation(readForm, params)
+	first, _ := pick(params, "start_line")
+	last, _ := pick(params, "end_line")
+	start, hasStart := number(first)
+	end, hasEnd := number(last)
+	if hasStart {
+		op.input = append(op.input, field{"offset", start})
+	}
+	if hasEnd {
+		from := int64(1)
+		if hasStart {
+			from = start
+		}
+		op.input = append(op.input, field{"limit", max(end-from+1, 0)})
+	}
+	op.back = func(forward object, updated map[string]any) (any, []string, error) {
+		return readBack(params, forward, updated)
+	}
+	return op
+}
+
+func readBack(params map[string]any, forward object, updated map[string]any) (any, []string, error) {
+	f := readForm
+	f.harmless = []string{"offset", "limit"}
+	value, _, err := f.back(params, forward, updated)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, _ := value.(map[string]any)
+	oldOffset, hadOffset := forward.get("offset")
+	oldLimit, hadLimit := forward.get("limit")
+	offset, hasOffset := updated["offset"]
+	limit, hasLimit := updated["limit"]
+	if hadOffset == hasOffset && hadLimit == hasLimit && equal(oldOffset, offset) && equal(oldLimit, limit) {
+		return out, nil, nil
+	}
+	delete(out, "start_line")
+	delete(out, "end_line")
+	from := int64(1)
+	if n, ok := number(offset); ok {
+		// Claude counts from 0 as well as from 1 for the first line.
+		from = max(n, 1)
+		out["start_line"] = from
+	}
+	if n, ok := number(limit); ok {
+		out["end_line"] = from + max(n, 1) - 1
+	}
+	return out, nil, nil
+}
+
+// readFiles is one Read for each file.
+func (p place) readFiles(input any) toolCall {
+	var all []operation
+	for _, entry := range readEntries(input) {
+		all = append(all, p.read(entry))
+	}
+	return several(toolRead, input, all, "files", append([]string{"paths", "file_paths", "start_line", "end_line"}, pathNames...)...)
+}
+
+// several is a call of as many operations as there are. Cline gets them back as the
+// list key, in place of the other keys under which it takes them.
+func several(tool string, input any, all []operation, key string, others ...string) toolCall {
+	if len(all) == 0 {
+		return shown(tool, input)
+	}
+	rest := without(input, append(others, key)...)
+	return toolCall{operations: all, build: func(values []any) any { return with(rest, key, values) }}
+}
+
+// readEntries are the files of a call, each with its path under the name that
+// Cline documents. A range on its own belongs to the file before it.
+func readEntries(input any) []map[string]any {
+	var entries []map[string]any
+	add := func(m map[string]any) {
+		v, name := pick(m, pathNames...)
+		if name == "" {
+			_, from := m["start_line"]
+			_, to := m["end_line"]
+			if n := len(entries); n > 0 && (from || to) {
+				maps.Copy(entries[n-1], m)
+			}
+			return
+		}
+		listed, _ := parsed(v).([]any)
+		if len(listed) == 0 {
+			listed = []any{v}
+		}
+		for _, one := range listed {
+			entry := maps.Clone(m)
+			delete(entry, name)
+			entry["path"] = text(one)
+			entries = append(entries, entry)
+		}
+	}
+	var walk func(v any, depth int)
+	walk = func(v any, depth int) {
+		switch v := parsed(v).(type) {
+		case string:
+			if v != "" {
+				add(map[string]any{"path": v})
+			}
+		case []any:
+			if depth > 2 {
+				return
+			}
+			for _, one := range v {
+				walk(one, depth+1)
+			}
+		case map[string]any:
+			found := false
+			for _, key := range [...]string{"files", "paths", "file_paths"} {
+				if inner := v[key]; inner != nil && depth <= 2 {
+					found = true
+					walk(inner, depth+1)
+				}
+			}
+			if _, name := pick(v, pathNames...); name != "" || !found {
+				m := without(v, "files", "paths", "file_paths")
+				add(m)
+			}
+		}
+	}
+	walk(input, 0)
+	return entries
+}
+
+// commandForm is one command of run_commands that is a shell's text.
+var commandForm = form{
+	tool: toolBash, fixed: object{{"run_in_background", false}}, harmless: []string{"description", "timeout"},
+	indifferent: []string{"description", "timeout", "run_in_background"},
+	params:      []param{{claude: "command", cline: []string{"command"}, required: true}},
+}
+
+// commandNames are the names under which Cline takes a command.
+var commandNames = []string{"command", "cmd", "shell_command", "script"}
+
+// runCommands is one Bash for each command. They are never joined: a hook that
+// looks at how a command begins would miss all but the first.
+func (p place) runCommands(input any) toolCall {
+	var all []operation
+	for _, value := range commandEntries(input) {
+		all = append(all, p.command(value))
+	}
+	return several(toolBash, input, all, "commands", append([]string{"args"}, commandNames...)...)
+}
+
+// command is one entry: a shell's text, or a program and its arguments.
+func (p place) command(value any) operation {
+	line := text(value)
+	var timeout any
+	if m, ok := value.(map[string]any); ok {
+		program, _ := pick(m, commandNames...)
+		line = text(program)
+		if args, _ := pick(m, "args"); args != nil {
+			line = quoteAll(append([]any{line}, listOf(args)...))
+		}
+		timeout, _ = pick(m, "timeout")
+	}
+	op := p.operation(commandForm, map[string]any{"command": line})
+	if timeout != nil {
+		op.input = slices.Insert(op.input, 1, field{"timeout", timeout})
+	}
+	return op.only("command", line, value)
+}
+
+// only makes an operation of one parameter one of a text: Cline takes the text
+// itself. value is how Cline wrote it.
+func (op operation) only(name, before string, value any) operation {
+	inner := op.back
+	op.value = value
+	op.back = func(forward object, updated map[string]any) (any, []string, error) {
+		out, notes, err := inner(forward, updated)
+		if err != nil {
+			return nil, nil, err
+		}
+		params, _ := out.(map[string]any)
+		if now := text(params[name]); now != before {
+			return now, notes, nil
+		}
+		return value, notes, nil
+	}
+	return op
+}
+
+// commandEntries are the commands of a call, each as Cline has it.
+func commandEntries(input any) []any {
+	switch v := parsed(input).(type) {
+	case string:
+		if v != "" {
+			return []any{v}
+		}
+	case []any:
+		return entriesOf(v)
+	case map[string]any:
+		var all []any
+		switch list := parsed(v["commands"]).(type) {
+		case []any:
+			all = entriesOf(list)
+		case map[string]any:
+			if inner, ok := list["commands"]; ok {
+				all = entriesOf(listOf(parsed(inner)))
+			} else {
+				all = entriesOf([]any{list})
+			}
+		case nil:
+		default:
+			if text(list) != "" {
+				all = []any{text(list)}
+			}
+		}
+		if line, name := pick(v, commandNames...); name != "" {
+			// Beside arguments it is a program, on its own a shell's text. As an
+			// object in the list it would be a program either way.
+			if args, _ := pick(v, "args"); args != nil {
+				all = append(all, without(v, "commands"))
+			} else if text(line) != "" {
+				all = append(all, text(line))
+			}
+		}
+		return all
+	}
+	return nil
+}
+
+// entriesOf reads the operations of a list of commands. A list within the list is
+// a program and its arguments.
+func entriesOf(list []any) []any {
+	var all []any
+	for _, v := range list {
+		switch v := v.(type) {
+		case nil:
+		case []any:
+			if len(v) > 0 {
+				all = append(all, map[string]any{"command": v[0], "args": v[1:]})
+			}
+		case map[string]any:
+			if _, name := pick(v, commandNames...); name != "" {
+				all = append(all, v)
+			} else if len(v) > 0 {
+				all = append(all, rawjson.Encode(v))
+			}
+		default:
+			if text(v) != "" {
+				all = append(all, text(v))
+			}
+		}
+	}
+	return all
+}
+
+// searchCodebase is one Grep for each query.
+func (p place) searchCodebase(input any) toolCall {
+	var all []operation
+	for _, q := range queriesOf(input) {
+		f := form{tool: toolGrep, params: []param{{claude: "pattern", cline: []string{"query"}, required: true}}}
+		if p.cwd != "" {
+			f.fixed = object{{"path", p.abs(p.cwd)}}
+		}
+		all = append(all, p.operation(f, map[string]any{"query": q}).only("query", q, q))
+	}
+	return several(toolGrep, input, all, "queries", "query")
+}
+
+func queriesOf(input any) []string {
+	var all []string
+	add := func(v any) {
+		for _, one := range listOf(v) {
+			if s := text(one); s != "" {
+				all = append(all, s)
+			}
+		}
+	}
+	// A query is an expression and may look like JSON, as [a-z] does not but
+	// ["'] might: only a list that came as one is taken for one.
+	m, ok := input.(map[string]any)
+	if !ok {
+		add(input)
+		return all
+	}
+	add(m["queries"])
+	add(m["query"])
+	return all
+}
+
+// fetchWeb is one WebFetch for each address.
+func (p place) fetchWeb(input any) toolCall {
+	list := listOf(parsed(input))
+	if m, ok := input.(map[string]any); ok {
+		list = listOf(parsed(m["requests"]))
+		if _, name := pick(m, "url"); name != "" {
+			list = append(list, without(m, "requests"))
+		}
+	}
+	var all []operation
+	for _, v := range list {
+		request, _ := v.(map[string]any)
+		if s, ok := v.(string); ok && s != "" {
+			request = map[string]any{"url": s}
+		}
+		if len(request) > 0 {
+			all = append(all, p.operation(fetchForm, request))
+		}
+	}
+	return several(toolFetch, input, all, "requests", "url", "prompt")
+}
+
+// listOf is a list itself, nothing for nothing, and else a list of one.
+func listOf(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	}
+	return []any{v}
+}
+
+// without is an object less some members; what is no object gives none.
+func without(v any, keys ...string) map[string]any {
+	m, _ := v.(map[string]any)
+	out := make(map[string]any, len(m))
+	maps.Copy(out, m)
+	for _, key := range keys {
+		delete(out, key)
+	}
+	return out
+}
+
+// with is an object with one more member.
+func with(m map[string]any, key string, value any) map[string]any {
+	out := maps.Clone(m)
+	if out == nil {
+		out = map[string]any{}
+	}
+	out[key] = value
+	return out
+}
+
+// quoteAll writes a program and its arguments as a POSIX shell would have to be
+// told them.
+func quoteAll(words []any) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quote(text(w))
+	}
+	return strings.Join(quoted, " ")
+}
+
+// quote makes one word of a text for a POSIX shell.
+func quote(s string) string {
+	plain := s != ""
+	for i := 0; i < len(s) && plain; i++ {
+		c := s[i]
+		plain = isLetter(c) || '0' <= c && c <= '9' || strings.IndexByte("_@%+=:,./-", c) >= 0
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

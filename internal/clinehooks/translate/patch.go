@@ -1,0 +1,224 @@
+package translate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The lines by which a patch names its files, in the grammar of apply_patch.
+const (
+	patchAdd    = "*** Add File:"
+	patchUpdate = "*** Update File:"
+	patchDelete = "*** Delete File:"
+	patchMove   = "*** Move to:"
+	patchEnd    = "*** End Patch"
+	patchFile   = "*** End of File"
+)
+
+// span is a part of a patch's lines and what stands there instead, once a hook
+// has changed it.
+type span struct {
+	from, to int
+	lines    []string
+	changed  bool
+}
+
+// applyPatch is one event for each file that is added or deleted and one for
+// each hunk of a file that is updated. A file that moves is named by both its
+// paths.
+func (p place) applyPatch(input any) toolCall {
+	params, isObject := input.(map[string]any)
+	source := input
+	if isObject {
+		source, _ = pick(params, "input", "patch")
+	}
+	patch, ok := source.(string)
+	if !ok {
+		return shown(toolEdit, input)
+	}
+	lines := strings.Split(patch, "\n")
+	w := toolCall{perFile: true, operations: p.patchOperations(lines)}
+	if len(w.operations) == 0 {
+		op := p.edit("", change{to: patch})
+		return toolCall{operations: []operation{op}, perFile: true, build: func([]any) any { return nil }}
+	}
+	severalBlocks(w.operations)
+	w.build = func(values []any) any {
+		out := slices.Clone(lines)
+		// From the end, so that the places before stay where they are.
+		for _, v := range slices.Backward(values) {
+			if s, ok := v.(span); ok && s.changed {
+				out = slices.Replace(out, s.from, s.to, s.lines...)
+			}
+		}
+		joined := strings.Join(out, "\n")
+		if !isObject {
+			return joined
+		}
+		m := maps.Clone(params)
+		_, name := pick(params, "input", "patch")
+		m[name] = joined
+		return m
+	}
+	return w
+}
+
+func (p place) patchOperations(lines []string) []operation {
+	var all []operation
+	for i := 0; i < len(lines); {
+		head := strings.TrimSuffix(lines[i], "\r")
+		i++
+		if name, ok := strings.CutPrefix(head, patchAdd); ok {
+			end := sectionEnd(lines, i)
+			all = append(all, p.added(strings.TrimSpace(name), lines, i, end))
+			i = end
+		} else if name, ok := strings.CutPrefix(head, patchDelete); ok {
+			all = append(all, p.edit(strings.TrimSpace(name), change{}))
+		} else if name, ok := strings.CutPrefix(head, patchUpdate); ok {
+			end := sectionEnd(lines, i)
+			all = append(all, p.updated(strings.TrimSpace(name), lines, i, end)...)
+			i = end
+		}
+	}
+	return all
+}
+
+// sectionEnd is the line at which the section of a file ends.
+func sectionEnd(lines []string, from int) int {
+	for i := from; i < len(lines); i++ {
+		for _, mark := range [...]string{patchAdd, patchUpdate, patchDelete, patchEnd} {
+			if strings.HasPrefix(lines[i], mark) {
+				return i
+			}
+		}
+	}
+	return len(lines)
+}
+
+// added is a new file.
+func (p place) added(name string, lines []string, from, to int) operation {
+	var content []string
+	for _, line := range lines[from:to] {
+		content = append(content, strings.TrimPrefix(strings.TrimSuffix(line, "\r"), "+"))
+	}
+	op := operation{tool: toolWrite, value: span{from: from, to: to}, input: object{
+		{"file_path", p.abs(name)}, {"content", strings.Join(content, "\n")},
+	}}
+	op.back = func(forward object, updated map[string]any) (any, []string, error) {
+		if err := sameBut(forward, updated, "content"); err != nil {
+			return nil, nil, err
+		}
+		now, ok := updated["content"].(string)
+		if !ok {
+			return nil, nil, errors.New(`"content" is missing`)
+		}
+		s := span{from: from, to: to}
+		if now != forward.str("content") {
+			s.changed, s.lines = true, prefixed("+", now)
+		}
+		return s, nil, nil
+	}
+	return op
+}
+
+// updated is one Edit for each hunk, and one for the path a file moves to.
+func (p place) updated(name string, lines []string, from, to int) []operation {
+	var all []operation
+	target, rest := "", from
+	if rest < to {
+		if moved, ok := strings.CutPrefix(lines[rest], patchMove); ok {
+			target = strings.TrimSpace(moved)
+			rest++
+		}
+	}
+	var c change
+	var old, fresh []string
+	start := rest
+	flush := func(end int) {
+		if len(old)+len(fresh) > 0 {
+			c = change{strings.Join(old, "\n"), strings.Join(fresh, "\n")}
+			all = append(all, p.hunk(name, c, start, end))
+		}
+		old, fresh = nil, nil
+	}
+	for i := rest; i < to; i++ {
+		line := strings.TrimSuffix(lines[i], "\r")
+		switch {
+		case strings.HasPrefix(line, "@@"), line == patchFile:
+			flush(i)
+			start = i + 1
+		case strings.HasPrefix(line, "-"):
+			old = append(old, line[1:])
+		case strings.HasPrefix(line, "+"):
+			fresh = append(fresh, line[1:])
+		case line == "" && i == to-1:
+			// What is left after the last line's end.
+		default:
+			kept := strings.TrimPrefix(line, " ")
+			old, fresh = append(old, kept), append(fresh, kept)
+		}
+	}
+	flush(to)
+	if len(all) == 0 {
+		all = append(all, p.edit(name, change{}))
+	}
+	if target != "" {
+		var texts []string
+		for _, op := range all {
+			texts = append(texts, op.input.str("new_string"))
+		}
+		all = append(all, p.edit(target, change{to: strings.Join(texts, "\n")}))
+	}
+	return all
+}
+
+// hunk is one changed place of a file.
+func (p place) hunk(name string, c change, from, to int) operation {
+	op := p.edit(name, c)
+	op.value = span{from: from, to: to}
+	op.back = func(forward object, updated map[string]any) (any, []string, error) {
+		if err := sameBut(forward, updated, "old_string", "new_string"); err != nil {
+			return nil, nil, err
+		}
+		old, ok := updated["old_string"].(string)
+		fresh, also := updated["new_string"].(string)
+		if !ok || !also {
+			return nil, nil, errors.New(`"old_string" or "new_string" is missing`)
+		}
+		s := span{from: from, to: to}
+		if old != c.from || fresh != c.to {
+			s.changed = true
+			s.lines = append(prefixed("-", old), prefixed("+", fresh)...)
+		}
+		return s, nil, nil
+	}
+	return op
+}
+
+// sameBut says which member of an input changed that must not.
+func sameBut(forward object, updated map[string]any, free ...string) error {
+	for _, key := range slices.Sorted(maps.Keys(updated)) {
+		if before, had := forward.get(key); !slices.Contains(free, key) && (!had || !equal(before, updated[key])) {
+			return fmt.Errorf("%q: %w", key, errNoPlace)
+		}
+	}
+	if _, ok := updated["file_path"]; !ok {
+		return errors.New(`"file_path" is missing`)
+	}
+	return nil
+}
+
+// prefixed gives each line of a text a mark.
+func prefixed(mark, s string) []string {
+	if s == "" {
+		return nil
+	}
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = mark + lines[i]
+	}
+	return lines
+}

@@ -1,0 +1,235 @@
+package translate
+
+import (
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
+)
+
+// response is the tool_response of an operation that ended well, in the shape that
+// Claude Code's own tool has, as far as Cline tells what is in it: a member that
+// it does not tell is left out. took is the time of the call, negative where it is
+// not known.
+func (r outcome) response(op endedOperation, took time.Duration) any {
+	in := op.input
+	switch op.tool {
+	case toolWrite:
+		return pickedFrom(in, object{{"filePath", "file_path"}, {"content", "content"}}).with("success", true)
+	case toolEdit:
+		return pickedFrom(in, object{
+			{"filePath", "file_path"}, {"oldString", "old_string"}, {"newString", "new_string"}, {"replaceAll", "replace_all"},
+		}).with("success", true)
+	case toolRead:
+		return r.read(in)
+	case toolBash:
+		if r.hidden {
+			return object{}
+		}
+		return object{{"stdout", r.said(op)}, {"stderr", ""}, {"interrupted", false}, {"isImage", false}}
+	case toolGrep:
+		return r.found()
+	case toolGlob:
+		return r.listed(in).timed("durationMs", took, time.Millisecond)
+	case toolFetch:
+		return r.member("result").copied(in, "url").timed("durationMs", took, time.Millisecond)
+	case "WebSearch":
+		out := object{}.copied(in, "query")
+		if !r.hidden {
+			out = out.with("results", []any{r.text})
+		}
+		return out.timed("durationSeconds", took, time.Second)
+	case toolAgent:
+		out := object{{"status", "completed"}}.copied(in, "prompt").with("agentType", generalPurpose)
+		if !r.hidden {
+			out = out.with("content", blocks(r.said(op)))
+		}
+		return out.timed("totalDurationMs", took, time.Millisecond)
+	case "ReadMcpResourceTool":
+		content := object{}.copied(in, "uri")
+		if !r.hidden {
+			content = content.with("text", r.text)
+		}
+		return object{{"contents", []any{content}}}.copied(in, "server")
+	}
+	switch {
+	case r.hidden:
+		return object{}
+	case strings.HasPrefix(op.tool, "mcp__"):
+		return blocks(r.text)
+	}
+	return r.text
+}
+
+// blocks is a text as Claude's API writes it.
+func blocks(text string) []any { return []any{object{{"type", "text"}, {"text", text}}} }
+
+// member has the result's text as its one member, or none where it is hidden.
+func (r outcome) member(key string) object {
+	if r.hidden {
+		return nil
+	}
+	return object{{key, r.text}}
+}
+
+// read is what Claude's Read answers.
+func (r outcome) read(in object) object {
+	kind, file := "text", pickedFrom(in, object{{"filePath", "file_path"}})
+	switch {
+	case r.hidden:
+	case r.text == "[image]":
+		kind = "image"
+	default:
+		p := numbered(r.text)
+		lines := int64(strings.Count(p.content, "\n") + 1)
+		if _, cut := in.get("limit"); p.total == 0 && p.first > 0 && !cut {
+			p.total = p.first + lines - 1
+		}
+		if p.first == 0 {
+			offset, _ := in.get("offset")
+			from, _ := number(offset)
+			p.first = max(from, 1)
+		}
+		file = file.with("content", p.content).with("numLines", lines).with("startLine", p.first)
+		if p.total > 0 {
+			file = file.with("totalLines", p.total)
+		}
+	}
+	return object{{"type", kind}, {"file", file}}
+}
+
+// part is what of a file was read. first and total are 0 where they are not told.
+type part struct {
+	content      string
+	first, total int64
+}
+
+// numbered reads a text as Cline gives files to the model: each line with its
+// number and a bar before it, and below them how long the file is. A text in which
+// one line is otherwise is taken as it is.
+func numbered(text string) part {
+	unnumbered := part{content: text}
+	var p part
+	body := text
+	if at := strings.LastIndex(text, "\n\n("); at >= 0 {
+		if total, ok := totalLines(text[at+2:]); ok {
+			body, p.total = text[:at], total
+		}
+	}
+	var lines []string
+	for i, line := range strings.Split(body, "\n") {
+		digits, rest, ok := strings.Cut(strings.TrimLeft(line, " "), " |")
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if !ok || err != nil || rest != "" && rest[0] != ' ' {
+			return unnumbered
+		}
+		if i == 0 {
+			p.first = n
+		}
+		if n < 1 || n != p.first+int64(i) {
+			return unnumbered
+		}
+		lines = append(lines, strings.TrimPrefix(rest, " "))
+	}
+	p.content = strings.Join(lines, "\n")
+	return p
+}
+
+// totalLines reads a note such as "(File has 12 lines total.)".
+func totalLines(note string) (int64, bool) {
+	rest, ok := strings.CutPrefix(note, "(File has ")
+	if !ok {
+		return 0, false
+	}
+	digits, rest, _ := strings.Cut(rest, " ")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return n, err == nil && strings.HasPrefix(rest, "lines total")
+}
+
+// found is what Claude's Grep answers when it shows lines: it names no files
+// beside them.
+func (r outcome) found() object {
+	out := object{{"mode", "content"}, {"numFiles", 0}, {"filenames", []any{}}}
+	if r.hidden {
+		return out
+	}
+	said, lines := r.text, 0
+	if strings.HasPrefix(said, "Found 0 results") || strings.HasPrefix(said, "No results found") {
+		said = ""
+	}
+	if said != "" {
+		lines = strings.Count(strings.TrimSuffix(said, "\n"), "\n") + 1
+	}
+	return append(out, object{{"content", said}, {"numLines", lines}}...)
+}
+
+// listed is what Claude's Glob answers: absolute paths.
+func (r outcome) listed(in object) object {
+	if r.hidden {
+		return object{}
+	}
+	names, cut := []any{}, false
+	for line := range strings.Lines(r.text) {
+		// A lock marks what the user keeps from the model.
+		name := strings.TrimPrefix(strings.TrimSpace(line), "\U0001f512 ")
+		switch {
+		case strings.HasPrefix(name, "(File list truncated"):
+			cut = true
+		case name == "", strings.HasPrefix(name, "No files found"):
+		case path.IsAbs(name), in.str("path") == "":
+			names = append(names, name)
+		default:
+			names = append(names, strings.TrimSuffix(in.str("path"), "/")+"/"+name)
+		}
+	}
+	return object{{"numFiles", len(names)}, {"filenames", names}, {"truncated", cut}}
+}
+
+// pickedFrom are members of an input under other names; those that it lacks are
+// left out.
+func pickedFrom(in, names object) object {
+	var out object
+	for _, f := range names {
+		key, _ := f.value.(string)
+		if v, ok := in.get(key); ok {
+			out = append(out, field{f.key, v})
+		}
+	}
+	return out
+}
+
+// copied adds a member of an input, if it is there.
+func (o object) copied(in object, key string) object {
+	if v, ok := in.get(key); ok {
+		return o.with(key, v)
+	}
+	return o
+}
+
+func (o object) with(key string, value any) object { return append(o, field{key, value}) }
+
+// timed adds a time in a unit, if it is known.
+func (o object) timed(key string, took, unit time.Duration) object {
+	if took < 0 {
+		return o
+	}
+	if unit == time.Second {
+		return o.with(key, took.Seconds())
+	}
+	return o.with(key, took.Milliseconds())
+}
+
+// said is what the model was told of an operation that ended well.
+func (r outcome) said(op endedOperation) string {
+	switch op.tool {
+	case toolBash:
+		return printed(r.text)
+	case toolAgent:
+		if said := rawjson.Members([]byte(r.text)).Get("text"); rawjson.IsString(said) {
+			return rawjson.Unquote(said)
+		}
+	}
+	return r.text
+}

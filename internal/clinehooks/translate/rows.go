@@ -1,0 +1,98 @@
+package translate
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// rowTime is how transcripts write a moment.
+const rowTime = "2006-01-02T15:04:05.000Z"
+
+// Rows are the lines that the event adds to a transcript in Claude's form, each
+// without a line end: the prompt, a call's beginning and end, the final text.
+//
+// They have what scripts read: type, message.role, message.content with its
+// blocks, uuid, timestamp, sessionId and cwd. Token counts and the chain of
+// parents are not known here. A subagent's lines are marked isSidechain.
+func (c *Call) Rows() [][]byte {
+	switch c.Kind {
+	case hook.KindPrompt:
+		if c.event.Prompt == "" || c.injected() {
+			return nil
+		}
+		return [][]byte{c.row(0, "user", c.event.Prompt, nil)}
+	case hook.KindToolStart:
+		var rows [][]byte
+		for i, op := range c.call.operations {
+			block := object{{"type", "tool_use"}, {"id", c.toolUseID(i)}, {"name", op.tool}, {"input", op.input}}
+			rows = append(rows, c.row(i, "assistant", []any{block}, nil))
+		}
+		return rows
+	case hook.KindToolEnd:
+		var rows [][]byte
+		for i, op := range c.ended() {
+			if i < len(c.results) {
+				rows = append(rows, c.resultRow(i, op, c.results[i]))
+			}
+		}
+		return rows
+	case hook.KindRunComplete:
+		if c.event.Result == "" {
+			return nil
+		}
+		return [][]byte{c.row(0, "assistant", []any{object{{"type", "text"}, {"text", c.event.Result}}}, nil)}
+	}
+	return nil
+}
+
+// resultRow is the end of a call.
+func (c *Call) resultRow(i int, op endedOperation, r outcome) []byte {
+	said, structure := r.said(op), r.response(op, c.event.Tool.Duration)
+	if r.failed {
+		said = r.message(op.tool)
+		structure = "Error: " + said
+	}
+	block := object{
+		{"type", "tool_result"}, {"tool_use_id", c.toolUseID(op.first)}, {"content", said}, {"is_error", r.failed},
+	}
+	return c.row(i, "user", []any{block}, structure)
+}
+
+// row is one line. A toolUseResult that is nil is left out.
+func (c *Call) row(i int, role string, content, toolUseResult any) []byte {
+	message := object{{"role", role}, {"content", content}}
+	if role == "assistant" && c.event.Model != "" {
+		message = append(object{{"model", c.event.Model}}, message...)
+	}
+	sidechain := c.event.ParentAgent != ""
+	row := object{{"type", role}, {"isSidechain", sidechain}}
+	if sidechain {
+		row = append(row, field{"agentId", c.event.Agent})
+	}
+	row = append(row, object{
+		{"message", message},
+		{"uuid", c.rowID(i)},
+		{"timestamp", c.event.At().UTC().Format(rowTime)},
+		{"sessionId", c.Session},
+		{"cwd", c.Cwd},
+	}...)
+	if toolUseResult != nil {
+		row = append(row, field{"toolUseResult", toolUseResult})
+	}
+	return row.encode()
+}
+
+// rowID is an identity that only this row has: it is made of the payload and
+// of when it was stored, so that the same event always gives the same.
+func (c *Call) rowID(i int) string {
+	e := &c.event
+	seed := strconv.FormatUint(e.Hash, 16) + " " + strconv.FormatInt(e.StoredAt.UnixNano(), 10) + " " +
+		strconv.FormatInt(e.Offset, 10) + " " + strconv.Itoa(i)
+	sum := sha256.Sum256([]byte(seed))
+	// Version 8 of RFC 9562: the bits are the maker's own.
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+}

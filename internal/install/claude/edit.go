@@ -1,0 +1,312 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/jsonedit"
+)
+
+// emptied records what stood between the brackets of a container that was empty
+// before hooks were put into it: "" for the settings themselves, "hooks", and
+// "hooks/EVENT". Taking the hooks out puts it back.
+type emptied map[string]string
+
+const hooksKey = "hooks"
+
+func eventPath(event string) string { return hooksKey + "/" + event }
+
+// change is what an edit does for one event of a settings file.
+type change struct {
+	// op is OpCreate, OpUpdate, OpKeep, OpEdited or OpRemove.
+	op    install.Op
+	event string
+	// reason says why, for people; it is empty where the operation says enough.
+	reason string
+}
+
+// settingsEdit is a settings text under change.
+type settingsEdit struct {
+	text  []byte
+	style jsonedit.Style
+	root  *jsonedit.Node
+	empty emptied
+}
+
+// openSettings reads a settings text. It must be an object.
+func openSettings(text []byte, empty emptied) (*settingsEdit, error) {
+	root, err := jsonedit.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if !root.Is(text, '{') {
+		return nil, fmt.Errorf("found %s, want an object", root.Kind(text))
+	}
+	e := &settingsEdit{text: text, style: jsonedit.DetectStyle(text, root), root: root, empty: emptied{}}
+	for k, v := range empty {
+		e.empty[k] = v
+	}
+	return e, nil
+}
+
+// set takes a changed text. What this package writes is valid.
+func (e *settingsEdit) set(text []byte) error {
+	root, err := jsonedit.Parse(text)
+	if err != nil {
+		return fmt.Errorf("edit settings: %w", err)
+	}
+	e.text, e.root = text, root
+	return nil
+}
+
+// check refuses hooks of a shape that Claude Code does not read.
+func (e *settingsEdit) check() error {
+	hooks := e.root.Get(hooksKey)
+	if hooks == nil {
+		return nil
+	}
+	if !hooks.Is(e.text, '{') {
+		return e.shapeError(hooksKey, hooks, "an object of events")
+	}
+	for i, m := range hooks.Items {
+		if hooks.Member(m.Key) == i && !m.Value.Is(e.text, '[') {
+			return e.shapeError("hooks."+m.Key, m.Value, "an array of groups")
+		}
+	}
+	return nil
+}
+
+func (e *settingsEdit) shapeError(name string, n *jsonedit.Node, want string) error {
+	line, column := jsonedit.Position(e.text, n.Start)
+	return fmt.Errorf("line %d, column %d: %s is %s, want %s", line, column, name, n.Kind(e.text), want)
+}
+
+// found is a handler of ours and where it stands.
+type found struct {
+	handler
+	event   string
+	matcher string
+	// list is the event's array, group one of its elements, handlers the
+	// group's "hooks".
+	list, handlers   *jsonedit.Node
+	group, at, index int
+}
+
+// node is the handler's own text.
+func (f found) node() *jsonedit.Node { return f.handlers.Items[f.at].Value }
+
+// find lists the handlers of ours in the order of the text. What is not of the
+// shape that Claude Code reads holds none.
+func (e *settingsEdit) find() []found {
+	hooks := e.root.Get(hooksKey)
+	if !hooks.Is(e.text, '{') {
+		return nil
+	}
+	var out []found
+	for i, m := range hooks.Items {
+		if hooks.Member(m.Key) != i || !m.Value.Is(e.text, '[') {
+			continue
+		}
+		for g, group := range m.Value.Items {
+			if !group.Value.Is(e.text, '{') {
+				continue
+			}
+			handlers := group.Value.Get(hooksKey)
+			if !handlers.Is(e.text, '[') {
+				continue
+			}
+			var matcher string
+			if n := group.Value.Get("matcher"); n != nil {
+				_ = json.Unmarshal(n.Raw(e.text), &matcher)
+			}
+			for at, el := range handlers.Items {
+				if h, ok := parseHandler(e.text, el.Value); ok && h.ours() {
+					out = append(out, found{
+						handler: h, event: m.Key, matcher: matcher,
+						list: m.Value, handlers: handlers, group: g, at: at, index: len(out),
+					})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// drop takes a handler out, then what became empty by it.
+func (e *settingsEdit) drop(f found) error {
+	switch hooks := e.root.Get(hooksKey); {
+	case len(f.handlers.Items) > 1:
+		return e.set(jsonedit.Cut(e.text, f.handlers, f.at))
+	case len(f.list.Items) > 1:
+		return e.set(jsonedit.Cut(e.text, f.list, f.group))
+	case e.restorable(eventPath(f.event)):
+		return e.restore(f.list, eventPath(f.event))
+	case len(hooks.Items) > 1:
+		return e.set(jsonedit.Cut(e.text, hooks, hooks.Member(f.event)))
+	case e.restorable(hooksKey):
+		return e.restore(hooks, hooksKey)
+	case len(e.root.Items) > 1 || !e.restorable(""):
+		return e.set(jsonedit.Cut(e.text, e.root, e.root.Member(hooksKey)))
+	default:
+		return e.restore(e.root, "")
+	}
+}
+
+func (e *settingsEdit) restorable(path string) bool {
+	_, ok := e.empty[path]
+	return ok
+}
+
+// restore empties a container and puts back the white space it had.
+func (e *settingsEdit) restore(c *jsonedit.Node, path string) error {
+	return e.set(jsonedit.Splice(e.text, c.Start+1, c.End-1, e.empty[path]))
+}
+
+// note records that a container is empty.
+func (e *settingsEdit) note(path string, c *jsonedit.Node) {
+	if len(c.Items) == 0 {
+		e.empty[path] = c.Inner(e.text)
+	}
+}
+
+// install brings every event's handler to what is wished. It changes nothing
+// where all is as it should be.
+func (e *settingsEdit) install(w wantedHandler) ([]change, error) {
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	changes, err := e.fix(w)
+	if err != nil {
+		return nil, err
+	}
+	for _, ev := range hookEvents() {
+		i := slices.IndexFunc(changes, func(c change) bool { return c.event == ev.name && c.op != install.OpRemove })
+		if i >= 0 || !w.has(ev) {
+			continue
+		}
+		c := change{op: install.OpCreate, event: ev.name}
+		if j := slices.IndexFunc(changes, func(c change) bool { return c.event == ev.name }); j >= 0 {
+			// Taken out above to be written anew.
+			c.op, c.reason = install.OpUpdate, changes[j].reason
+			changes = slices.Delete(changes, j, j+1)
+		}
+		changes = append(changes, c)
+		if err := e.create(w, ev); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+// fix goes through the handlers that are there, one change at a time, since
+// each moves what comes after it.
+func (e *settingsEdit) fix(w wantedHandler) ([]change, error) {
+	var changes []change
+	settled := map[string]bool{}
+	for {
+		all := e.find()
+		i := slices.IndexFunc(all, func(f found) bool { return !settled[f.event] })
+		if i < 0 {
+			return changes, nil
+		}
+		event := all[i].event
+		best := e.best(w, all, event)
+		if j := slices.IndexFunc(all, func(f found) bool { return f.event == event && f.index != best.index }); j >= 0 {
+			if err := e.drop(all[j]); err != nil {
+				return nil, err
+			}
+			changes = append(changes, change{op: install.OpRemove, event: event, reason: "stood there twice"})
+			continue
+		}
+		settled[event] = true
+		c, err := e.fixOne(w, best)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+}
+
+// best is the handler to keep where an event has several.
+func (e *settingsEdit) best(w wantedHandler, all []found, event string) found {
+	rank := func(f found) int {
+		state, _ := w.judge(f.handler, f.event, f.matcher)
+		r := slices.Index([]install.State{install.StateInstalled, install.StateOutdated, install.StateEdited}, state)
+		if f.matcher != "" {
+			r += 3
+		}
+		return r
+	}
+	var mine []found
+	for _, f := range all {
+		if f.event == event {
+			mine = append(mine, f)
+		}
+	}
+	return slices.MinFunc(mine, func(a, b found) int { return rank(a) - rank(b) })
+}
+
+// fixOne brings one handler to what is wished.
+func (e *settingsEdit) fixOne(w wantedHandler, f found) (change, error) {
+	state, reason := w.judge(f.handler, f.event, f.matcher)
+	c := change{op: install.OpKeep, event: f.event, reason: reason}
+	ev, known := eventNamed(f.event)
+	switch {
+	case !known:
+		c.op = install.OpRemove
+		return c, e.drop(f)
+	case state == install.StateInstalled:
+		return c, nil
+	case state == install.StateEdited && !w.force:
+		c.op, c.reason = install.OpEdited, reason+"; it stays as it is (--force takes it over)"
+		return c, nil
+	case w.force && f.matcher != "" && f.matcher != "*":
+		// The matcher may be there for a handler of the user's beside it.
+		c.op = install.OpRemove
+		return c, e.drop(f)
+	case w.force:
+		c.op = install.OpUpdate
+		return c, e.set(e.style.Put(e.text, f.node(), w.render(ev, "", nil)))
+	}
+	c.op = install.OpUpdate
+	return c, e.set(e.style.Put(e.text, f.node(), w.render(ev, f.timeout, f.extras)))
+}
+
+// create adds an event's group.
+func (e *settingsEdit) create(w wantedHandler, ev hookEvent) error {
+	hooks := e.root.Get(hooksKey)
+	if hooks == nil {
+		e.note("", e.root)
+		all := jsonedit.Object{{Key: ev.name, Value: jsonedit.Array{w.group(ev)}}}
+		return e.set(e.style.AddMember(e.text, e.root, jsonedit.Field{Key: hooksKey, Value: all}))
+	}
+	list := hooks.Get(ev.name)
+	if list == nil {
+		e.note(hooksKey, hooks)
+		return e.set(e.style.AddMember(e.text, hooks, jsonedit.Field{Key: ev.name, Value: jsonedit.Array{w.group(ev)}}))
+	}
+	e.note(eventPath(ev.name), list)
+	return e.set(e.style.AddElement(e.text, list, w.group(ev)))
+}
+
+// uninstall takes every handler of ours out.
+func (e *settingsEdit) uninstall() ([]change, error) {
+	var changes []change
+	for all := e.find(); len(all) > 0; all = e.find() {
+		// From the end, so that what was added last goes first.
+		f := all[len(all)-1]
+		if err := e.drop(f); err != nil {
+			return nil, err
+		}
+		changes = append(changes, change{op: install.OpRemove, event: f.event})
+	}
+	slices.Reverse(changes)
+	return changes, nil
+}
+
+// blank reports that the settings hold nothing at all.
+func (e *settingsEdit) blank() bool {
+	return len(e.root.Items) == 0
+}

@@ -1,0 +1,61 @@
+package claude
+
+// hookTimeout is how long Claude Code waits for a hook, in seconds. A hook
+// answers in milliseconds; this bounds what a stuck disk can cost. At SessionEnd
+// it also raises the 1.5 s that all hooks share there.
+const hookTimeout = 10
+
+// hookEvent is one event of Claude Code that hookspan records.
+type hookEvent struct {
+	name string
+	// async keeps Claude Code from waiting for the hook.
+	async bool
+	// since is the first version known to have the event, empty for those that
+	// are older than any version that matters. An older Claude Code may warn
+	// about the name.
+	since string
+}
+
+// hookEvents lists what is installed, in the order of a settings file. Left out on purpose are WorktreeCreate, where any hook takes
+// git's place; PreModelSwitch, which a hook that times out blocks; MessageDisplay,
+// which comes for every piece of streamed text; and PostToolBatch, which repeats
+// PostToolUse.
+//
+// The versions are those of Claude Code's change log. It does not name two of
+// them: PostToolUseFailure is in descriptions of 2.1.1, UserPromptExpansion in the
+// reference of 2.1.152 and in none before 2.1.114.
+func hookEvents() []hookEvent {
+	return []hookEvent{
+		{name: "SessionStart"},
+		{name: "UserPromptSubmit"},
+		{name: "UserPromptExpansion", since: "2.1.152"},
+		{name: "PreToolUse"},
+		{name: "PermissionRequest", since: "2.0.45"},
+		{name: "PermissionDenied", since: "2.1.89"},
+		{name: "PostToolUse"},
+		{name: "PostToolUseFailure", since: "2.1.1"},
+		{name: "SubagentStart", since: "2.0.43"},
+		{name: "SubagentStop"},
+		{name: "Notification"},
+		{name: "PreCompact"},
+		{name: "PostCompact", since: "2.1.76"},
+		{name: "PostModelSwitch", since: "2.1.251"},
+		{name: "Elicitation", since: "2.1.76"},
+		{name: "ElicitationResult", since: "2.1.76"},
+		{name: "TaskCreated", since: "2.1.84"},
+		{name: "TaskCompleted", since: "2.1.33"},
+		{name: "Stop"},
+		{name: "StopFailure", since: "2.1.78"},
+		{name: "SessionEnd"},
+	}
+}
+
+// eventNamed finds an event that hookspan records.
+func eventNamed(name string) (hookEvent, bool) {
+	for _, ev := range hookEvents() {
+		if ev.name == name {
+			return ev, true
+		}
+	}
+	return hookEvent{}, false
+}

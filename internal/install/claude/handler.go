@@ -1,0 +1,311 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/jsonedit"
+)
+
+// hookProgram is the base name of the program by which a handler is known as
+// ours.
+const hookProgram = "claude-hook"
+
+// Under a GOMEMLIMIT that it cannot read, such as 1GB, or a GODEBUG that asks for
+// what it has not, a Go program ends with exit code 2 before its first line runs,
+// and Claude Code takes that code for "block". So the hook is started without
+// these variables, which are of no use to it.
+const envProgram = "/usr/bin/env"
+
+func guards() []string { return []string{"GOMEMLIMIT=", "GODEBUG="} }
+
+// form is how a handler names its program.
+type form uint8
+
+const (
+	// formAny stands for either where the version of Claude Code is not known.
+	formAny form = iota
+	// formExec has the program in "command" and its words in "args". No shell
+	// is between.
+	formExec
+	// formShell has a command line for a shell in "command".
+	formShell
+)
+
+// handler is what a settings file says of one command that a hook starts.
+type handler struct {
+	// program is the command's first word, words those after it.
+	program string
+	words   []string
+	form    form
+	// guarded reports that the program starts without what guards names.
+	guarded bool
+	async   bool
+	// timeout is the timeout's text, empty without one.
+	timeout string
+	// extras are the other members, in their order.
+	extras jsonedit.Object
+}
+
+// parseHandler reads an element of a group's "hooks". It reports false for one
+// that starts no command.
+func parseHandler(text []byte, n *jsonedit.Node) (handler, bool) {
+	var h handler
+	if !n.Is(text, '{') {
+		return h, false
+	}
+	var command string
+	hasType := false
+	for i, m := range n.Items {
+		if n.Member(m.Key) != i {
+			continue // an earlier double, which JSON.parse drops
+		}
+		raw := m.Value.Raw(text)
+		var err error
+		switch m.Key {
+		case "type":
+			hasType = string(raw) == `"command"`
+		case "command":
+			err = json.Unmarshal(raw, &command)
+		case "args":
+			h.form = formExec
+			err = json.Unmarshal(raw, &h.words)
+		case "async":
+			err = json.Unmarshal(raw, &h.async)
+		case "timeout":
+			h.timeout = string(raw)
+		default:
+			h.extras = append(h.extras, jsonedit.Field{Key: m.Key, Value: jsonedit.Raw(raw)})
+		}
+		if err != nil {
+			return h, false
+		}
+	}
+	h.resolve(command)
+	return h, hasType && h.program != ""
+}
+
+// Records reports whether a command starts claude-hook as an install writes it,
+// so that it records Claude Code. Nil args mean a line for a shell.
+func Records(command string, args []string) bool {
+	h := handler{words: args}
+	if args != nil {
+		h.form = formExec
+	}
+	variables := h.resolve(command)
+	// A newer hookspan may record events that this one does not know.
+	return h.ours() && len(h.words) <= 1 && !variables
+}
+
+// resolve finds the program and its words behind env, exec and variables. custom
+// reports a variable with a value.
+func (h *handler) resolve(command string) (custom bool) {
+	words := append([]string{command}, h.words...)
+	switch {
+	case h.form != formExec:
+		h.form = formShell
+		words = splitWords(command)
+	case path.Base(command) == "env" && len(h.words) > 0:
+		words = h.words
+	}
+	open := guards()
+	for len(words) > 1 && (words[0] == "exec" || assignment(words[0])) {
+		open = slices.DeleteFunc(open, func(g string) bool { return g == words[0] })
+		custom = custom || assignment(words[0]) && !strings.HasSuffix(words[0], "=")
+		words = words[1:]
+	}
+	h.guarded = len(open) == 0
+	h.program, h.words = "", nil
+	if len(words) > 0 {
+		h.program, h.words = words[0], words[1:]
+	}
+	return custom
+}
+
+// ours reports that the handler starts claude-hook as hookspan does: with an
+// event's name or nothing. One with flags is somebody's own, such as one that
+// posts to a bridge.
+func (h handler) ours() bool {
+	name := path.Base(strings.ReplaceAll(h.program, `\`, "/"))
+	return (name == hookProgram || name == hookProgram+".exe") &&
+		!slices.ContainsFunc(h.words, func(w string) bool { return strings.HasPrefix(w, "-") })
+}
+
+// assignment reports a word that sets a variable for the command after it.
+func assignment(word string) bool {
+	name, _, ok := strings.Cut(word, "=")
+	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+}
+
+// splitWords splits a command line as a shell would, without expanding anything.
+// A backslash quotes only what needs it, so that a Windows path stays one.
+func splitWords(line string) []string {
+	var words []string
+	var b strings.Builder
+	quote, in := byte(0), false
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, in = c, true
+		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
+			if in {
+				words = append(words, b.String())
+				b.Reset()
+			}
+			in = false
+		case c == '\\' && quote != '\'' && i+1 < len(line) && strings.IndexByte(" \t'\"\\$`", line[i+1]) >= 0:
+			i++
+			in = true
+			b.WriteByte(line[i])
+		default:
+			in = true
+			b.WriteByte(c)
+		}
+	}
+	if in {
+		words = append(words, b.String())
+	}
+	return words
+}
+
+// plain reports that a shell takes the path as it stands for one word. Only then
+// does a Claude Code that knows no "args" start the right program: it gives
+// "command" to a shell.
+func plain(path string) bool {
+	return !strings.ContainsFunc(path, func(r rune) bool {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r >= 0xa0:
+			return false
+		}
+		return !strings.ContainsRune("/._-+@:,%", r)
+	})
+}
+
+// wantedHandler is what a handler should be.
+type wantedHandler struct {
+	binary string
+	// guarded asks for a program that starts without what guards names, which
+	// takes a system with env or a POSIX shell.
+	guarded bool
+	// form is the form that Claude Code is known to run, else formAny.
+	form form
+	// version is Claude Code's, if known.
+	version version
+	known   bool
+	force   bool
+}
+
+// newWanted decides on the form.
+func newWanted(goos, binary string, v version, known, force bool) wantedHandler {
+	w := wantedHandler{binary: binary, guarded: goos != "windows", version: v, known: known, force: force}
+	switch {
+	case known && v.has(execFormSince):
+		w.form = formExec
+	case known:
+		w.form = formShell
+	}
+	return w
+}
+
+// has reports that Claude Code has the event, as far as is known.
+func (w wantedHandler) has(ev hookEvent) bool { return !w.known || w.version.has(ev.since) }
+
+// render writes an event's handler. A timeout and other members that the user
+// has set go in again.
+func (w wantedHandler) render(ev hookEvent, timeout string, extras jsonedit.Object) jsonedit.Object {
+	f := w.form
+	if f == formAny {
+		// A shell is what any version has; env by itself would be told nothing by
+		// a version that knows no "args".
+		f = formShell
+		if !w.guarded && plain(w.binary) {
+			f = formExec
+		}
+	}
+	o := jsonedit.Object{{Key: "type", Value: "command"}}
+	switch {
+	case f == formExec && w.guarded:
+		o = append(o, jsonedit.Field{Key: "command", Value: envProgram}, jsonedit.Field{Key: "args", Value: w.guardedArgs(ev)})
+	case f == formExec:
+		o = append(o, jsonedit.Field{Key: "command", Value: w.binary}, jsonedit.Field{Key: "args", Value: jsonedit.Array{ev.name}})
+	case w.guarded:
+		o = append(o, jsonedit.Field{Key: "command", Value: strings.Join(guards(), " ") + " exec " + quoteShell(w.binary) + " " + ev.name})
+	default:
+		o = append(o, jsonedit.Field{Key: "command", Value: quoteShell(w.binary) + " " + ev.name})
+	}
+	if timeout == "" {
+		o = append(o, jsonedit.Field{Key: "timeout", Value: hookTimeout})
+	} else {
+		o = append(o, jsonedit.Field{Key: "timeout", Value: jsonedit.Raw(timeout)})
+	}
+	if ev.async {
+		o = append(o, jsonedit.Field{Key: "async", Value: true})
+	}
+	return append(o, extras...)
+}
+
+func (w wantedHandler) guardedArgs(ev hookEvent) jsonedit.Array {
+	var a jsonedit.Array
+	for _, g := range guards() {
+		a = append(a, g)
+	}
+	return append(a, w.binary, ev.name)
+}
+
+// group writes what stands in an event's list.
+func (w wantedHandler) group(ev hookEvent) jsonedit.Object {
+	return jsonedit.Object{{Key: "hooks", Value: jsonedit.Array{w.render(ev, "", nil)}}}
+}
+
+// judge says how a handler of ours stands under an event, and what is not as it
+// should be. A zero binary is not compared.
+func (w wantedHandler) judge(h handler, event, matcher string) (install.State, string) {
+	ev, ok := eventNamed(event)
+	switch {
+	case !ok:
+		return install.StateOutdated, "is an event that hookspan does not record"
+	case w.binary != "" && h.program != w.binary:
+		return install.StateOutdated, "starts " + h.program
+	case w.form == formExec && h.form != formExec:
+		return install.StateOutdated, "goes through a shell, which Claude Code no longer needs"
+	case w.form == formShell && h.form != formShell:
+		return install.StateOutdated, "has args, which Claude Code knows since " + execFormSince
+	case !slices.Equal(h.words, []string{event}):
+		return install.StateOutdated, fmt.Sprintf("reports %q", strings.Join(h.words, " "))
+	case w.guarded && !h.guarded:
+		return install.StateOutdated, "would block Claude Code under a malformed GOMEMLIMIT or GODEBUG"
+	case h.async != ev.async:
+		return install.StateOutdated, fmt.Sprintf("has async %v", h.async)
+	case h.timeout == "":
+		return install.StateOutdated, "has no timeout"
+	case matcher != "" && matcher != "*":
+		return install.StateEdited, fmt.Sprintf("has the matcher %q, so that not all of it is recorded", matcher)
+	case len(h.extras) > 0:
+		return install.StateEdited, "has been given " + keys(h.extras)
+	case h.timeout != fmt.Sprint(hookTimeout):
+		return install.StateEdited, "has another timeout"
+	}
+	return install.StateInstalled, ""
+}
+
+func keys(o jsonedit.Object) string {
+	names := make([]string, len(o))
+	for i, f := range o {
+		names[i] = f.Key
+	}
+	return strings.Join(names, ", ")
+}
+
+// quoteShell makes a shell word of any text without NUL.
+func quoteShell(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,328 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/regular"
+)
+
+// Plan plans the installation of Claude Code's hooks.
+//
+// It fails when the hook program cannot be run, when the settings are not JSON or
+// their hooks do not have the form that Claude Code reads, and when they cannot
+// be written to. Edited hooks are no failure; see install.Plan.Edited.
+func (in Installer) Plan(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
+	if err := sys.CheckBinary(o.Binary, hookProgram); err != nil {
+		return nil, err
+	}
+	path, err := settingsOf(sys, o.Scope, o.Project)
+	if err != nil {
+		return nil, err
+	}
+	m, err := install.ReadManifest(sys.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	p := &install.Plan{StateDir: sys.StateDir}
+	v, known, warning := in.version(ctx)
+	if warning != "" {
+		p.Warnings = append(p.Warnings, warning)
+	}
+	w := newWanted(sys.GOOS, o.Binary, v, known, o.Force)
+	f, err := planFile(path, m, func(e *settingsEdit) ([]change, error) { return e.install(w) })
+	if err != nil {
+		return nil, err
+	}
+	f.record.CreatedFile = !f.exists
+	// A file that an earlier install created needs no backup.
+	earlier := m.Settings.Find(path.path)
+	if f.changed() && f.exists && (earlier == nil || !earlier.CreatedFile) && !install.FileExists(f.backup()) {
+		p.Actions = append(p.Actions, install.Action{
+			Op: install.OpCreate, Place: path.path, Path: f.backup(), Reason: "the settings as they are now",
+			Content: f.data, Mode: 0o600, FolderMode: 0o700, Check: f.check,
+		})
+	}
+	if err := f.addTo(p); err != nil {
+		return nil, err
+	}
+	p.Before = func(m *install.Manifest) {
+		f.record.Created = install.MissingDirs(filepath.Dir(f.target))
+		m.Settings.Add(f.record)
+	}
+	return p, in.warn(p, sys, m, path, w)
+}
+
+// warn adds the warnings of an installation.
+func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifest, path settingsPath, w wantedHandler) error {
+	p.Warnings = append(p.Warnings, in.hooksOff(sys, path.project)...)
+	var unknown []string
+	for _, ev := range hookEvents() {
+		if !w.has(ev) {
+			unknown = append(unknown, ev.name)
+		}
+	}
+	if len(unknown) > 0 {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("Claude Code %d.%d.%d does not have %s: install again after an upgrade",
+			w.version[0], w.version[1], w.version[2], strings.Join(unknown, ", ")))
+	}
+	others, err := allSettings(sys, m, path.project)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if other.path == path.path || other.project != "" && path.project != "" && other.project != path.project {
+			continue
+		}
+		if hasHooks(other.path) {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks are in %q too: Claude Code runs equal ones once; where the two differ, each event is stored twice and counted once", other.path))
+		}
+	}
+	if path.scope == ScopeProject {
+		p.Warnings = append(p.Warnings, "the hooks name a program on this machine: do not commit them (--scope local is for that)")
+	}
+	return nil
+}
+
+// hasHooks reports that a settings file holds hooks of hookspan's. An unreadable
+// file holds none that run.
+func hasHooks(path string) bool {
+	f, err := readSettings(path)
+	if err != nil || !f.exists {
+		return false
+	}
+	e, err := openSettings(f.data, nil)
+	return err == nil && len(e.find()) > 0
+}
+
+// PlanUninstall plans to take hookspan's hooks out of the settings: those recorded
+// in the state folder and those found where Claude Code looks now. Edited entries
+// go too.
+func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
+	m, err := install.ReadManifest(sys.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := uninstallPaths(sys, m, o)
+	if err != nil {
+		return nil, err
+	}
+	p := &install.Plan{StateDir: sys.StateDir, Undo: true}
+	var undone install.Records
+	for _, path := range paths {
+		recorded := m.Settings.Find(path.path) != nil
+		f, err := planFile(path, m, func(e *settingsEdit) ([]change, error) { return e.uninstall() })
+		switch {
+		case errors.Is(err, install.ErrThroughLink) && o.Scope == "" && !o.OnlyProject:
+			// The other files are undone all the same.
+			if mentionsHook(path.path) {
+				p.Warnings = append(p.Warnings, err.Error())
+			}
+			continue
+		case err != nil && !recorded && !mentionsHook(path.path):
+			continue // not hookspan's to fix
+		case err != nil:
+			return nil, err
+		}
+		if len(f.changes) == 0 && !recorded {
+			continue
+		}
+		if err := f.addTo(p); err != nil {
+			return nil, err
+		}
+		if err := f.removeBackup(p); err != nil {
+			return nil, err
+		}
+		undone = append(undone, f.record)
+	}
+	for _, r := range undone {
+		for _, dir := range slices.Backward(r.Created) {
+			p.RemoveIfEmpty(dir)
+		}
+	}
+	if len(undone) > 0 {
+		p.After = func(m *install.Manifest) {
+			for _, r := range undone {
+				m.Settings.Drop(r.Path)
+			}
+		}
+	}
+	p.RemoveState(m)
+	return p, nil
+}
+
+func uninstallPaths(sys install.System, m *install.Manifest, o install.Options) ([]settingsPath, error) {
+	if o.Scope != "" {
+		f, err := settingsOf(sys, o.Scope, o.Project)
+		return []settingsPath{f}, err
+	}
+	all, err := allSettings(sys, m, o.Project)
+	if o.OnlyProject {
+		all = slices.DeleteFunc(all, func(f settingsPath) bool { return f.project != filepath.Clean(o.Project) })
+	}
+	return all, err
+}
+
+// mentionsHook reports that a file that cannot be read as settings may hold hooks
+// of hookspan's.
+func mentionsHook(path string) bool {
+	f, err := readSettings(path)
+	return err == nil && bytes.Contains(f.data, []byte(hookProgram))
+}
+
+// plannedFile is a settings file and what a plan does to it.
+type plannedFile struct {
+	settings
+	path    settingsPath
+	changes []change
+	// after is the new text, nil where the file is removed or stays missing.
+	after  []byte
+	record install.Record
+}
+
+// planFile reads a settings file and changes its text by edit.
+func planFile(path settingsPath, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
+	found, err := path.read()
+	if err != nil {
+		return nil, err
+	}
+	text := found.data
+	if !found.exists {
+		text, found.mode = []byte("{}\n"), 0o600
+		if path.scope == ScopeProject {
+			found.mode = 0o644
+		}
+	}
+	rec := install.Record{Path: path.path, Scope: path.scope, Project: path.project}
+	if have := m.Settings.Find(path.path); have != nil {
+		rec.Created, rec.CreatedFile, rec.Empty = have.Created, have.CreatedFile, have.Empty
+	}
+	e, err := openSettings(text, rec.Empty)
+	if err != nil {
+		return nil, fmt.Errorf("settings %q: %w: fix the file (Claude Code cannot read it either); nothing was changed", path.path, err)
+	}
+	changes, err := edit(e)
+	if err != nil {
+		return nil, fmt.Errorf("settings %q: %w: fix or remove it; nothing was changed", path.path, err)
+	}
+	rec.Empty = e.empty
+	f := &plannedFile{settings: found, path: path, changes: changes, after: e.text, record: rec}
+	if !found.exists && len(changes) == 0 || rec.CreatedFile && e.blank() {
+		f.after = nil
+	}
+	return f, nil
+}
+
+// changed reports that the file's content changes, or that it appears or goes.
+func (f *plannedFile) changed() bool {
+	return f.exists != (f.after != nil) || !bytes.Equal(f.data, f.after)
+}
+
+// backup is the copy that the first install makes of a settings file.
+func (f *plannedFile) backup() string { return f.path.path + ".hookspan-backup" }
+
+// check refuses a file that is neither as planned nor as the plan would leave it.
+func (f *plannedFile) check() error {
+	cur, err := f.path.read()
+	if err != nil {
+		return err
+	}
+	before := cur.exists == f.exists && bytes.Equal(cur.data, f.data)
+	after := cur.exists == (f.after != nil) && bytes.Equal(cur.data, f.after)
+	if cur.target != f.target || !before && !after {
+		return install.ErrChanged
+	}
+	return nil
+}
+
+// addTo adds the file and its changes to a plan.
+func (f *plannedFile) addTo(p *install.Plan) error {
+	place := install.Place{Path: f.path.path, Readers: readers(f.path.scope)}
+	if f.target != f.path.path {
+		place.Notes = append(place.Notes, "the file is "+f.target)
+	}
+	place.Notes = append(place.Notes, summary(f.changes)...)
+	for _, c := range f.changes {
+		if c.op == install.OpEdited {
+			p.Actions = append(p.Actions, install.Action{Op: c.op, Place: place.Path, Path: place.Path, Event: c.event, Reason: c.reason, Settings: true})
+		}
+	}
+	if f.changed() {
+		dir := filepath.Dir(f.target)
+		if err := install.Writable(dir); err != nil {
+			return fmt.Errorf("settings %q: %w", f.path.path, err)
+		}
+		was, err := install.Look(f.target)
+		if err != nil {
+			return err
+		}
+		a := install.Action{
+			Op: install.OpUpdate, Place: place.Path, Path: f.target, Was: was, Content: f.after, Mode: f.mode,
+			FolderMode: 0o755, Settings: true, Check: f.check,
+		}
+		if f.path.scope == ScopeUser {
+			a.FolderMode = 0o700
+		}
+		switch {
+		case !f.exists:
+			a.Op = install.OpCreate
+		case f.after == nil:
+			a.Op = install.OpRemove
+			place.Notes = append(place.Notes, "remove   the file: created by hookspan, empty by then")
+		}
+		p.Actions = append(p.Actions, a)
+	}
+	p.Places = append(p.Places, place)
+	return nil
+}
+
+// removeBackup plans to remove a backup that equals the settings after the
+// uninstall, and warns of another.
+func (f *plannedFile) removeBackup(p *install.Plan) error {
+	kept, err := regular.Read(f.backup(), regular.Options{Max: maxSettingsBytes, NoLink: true})
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || install.IsNotDir(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("backup of settings %q: %w", f.path.path, err)
+	case f.after == nil || !bytes.Equal(kept, f.after):
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the settings have changed since they were copied to %q: the copy stays, remove it when you do not need it", f.backup()))
+		return nil
+	}
+	was, err := install.Look(f.backup())
+	p.Actions = append(p.Actions, install.Action{
+		Op: install.OpRemove, Place: f.path.path, Path: f.backup(), Was: was, Reason: "the settings are as they were", Check: f.check,
+	})
+	return err
+}
+
+// summary has a line for all events with the same change for the same reason.
+func summary(changes []change) []string {
+	var order []string
+	events := map[string][]string{}
+	line := map[string]change{}
+	for _, c := range changes {
+		key := string(c.op) + c.reason
+		if events[key] == nil {
+			order = append(order, key)
+		}
+		events[key] = append(events[key], c.event)
+		line[key] = c
+	}
+	out := make([]string, len(order))
+	for i, key := range order {
+		what := strings.Join(events[key], ", ")
+		if n := len(events[key]); n > 3 {
+			what = fmt.Sprintf("%d events", n)
+		}
+		out[i] = fmt.Sprintf("%-8s %s%s", line[key].op, what, install.WithReason(line[key].reason))
+	}
+	return out
+}

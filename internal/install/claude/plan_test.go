@@ -1,0 +1,471 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/cline"
+)
+
+const newClaude = "2.1.329 (Claude Code)"
+
+func (h *home) claudeHook() string { return h.path("bin/claude-hook") }
+
+func (h *home) claude(scope string) install.Options {
+	return install.Options{Binary: h.claudeHook(), Scope: scope, Project: h.path("src/project")}
+}
+
+func (h *home) installClaude(o install.Options) *install.Plan {
+	h.t.Helper()
+	p, err := h.in.Plan(h.t.Context(), h.sys, o)
+	if err != nil {
+		h.t.Fatalf("plan: %v", err)
+	}
+	if err := install.Apply(p); err != nil {
+		h.t.Fatalf("install: %v", err)
+	}
+	return p
+}
+
+func (h *home) uninstallClaude(o install.Options) *install.Plan {
+	h.t.Helper()
+	p, err := h.in.PlanUninstall(h.t.Context(), h.sys, o)
+	if err != nil {
+		h.t.Fatalf("plan uninstall: %v", err)
+	}
+	if err := install.Apply(p); err != nil {
+		h.t.Fatalf("uninstall: %v", err)
+	}
+	return p
+}
+
+// modes is a tree without the times, which a file that is written anew loses.
+func modes(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		out[path] = info.Mode().String()
+		if d.Type().IsRegular() {
+			out[path] += " " + readFile(t, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestClaudeScopes(t *testing.T) {
+	tests := map[string]struct {
+		scope string
+		env   string
+		want  string
+		mode  fs.FileMode
+	}{
+		"default":                {"", "", ".claude/settings.json", 0o600},
+		"user":                   {ScopeUser, "", ".claude/settings.json", 0o600},
+		"user, folder elsewhere": {ScopeUser, "conf", "conf/settings.json", 0o600},
+		"project":                {ScopeProject, "conf", "src/project/.claude/settings.json", 0o644},
+		"local":                  {ScopeLocal, "", "src/project/.claude/settings.local.json", 0o600},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t, newClaude)
+			writeFile(t, h.path("src/project/main.go"), "", 0o644)
+			if tt.env != "" {
+				h.env["CLAUDE_CONFIG_DIR"] = h.path(tt.env)
+			}
+			before := modes(t, h.dir)
+			p := h.installClaude(h.claude(tt.scope))
+			info, err := os.Stat(h.path(tt.want))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Mode().Perm() != tt.mode {
+				t.Errorf("mode %v, want %v", info.Mode().Perm(), tt.mode)
+			}
+			if !strings.Contains(p.Text(), tt.want) || !strings.Contains(p.Text(), "create   21 events") {
+				t.Errorf("plan:\n%s", p.Text())
+			}
+			if got := strings.Contains(p.Text(), "do not commit"); got != (tt.scope == ScopeProject) {
+				t.Errorf("warned of committing: %v", got)
+			}
+			// Without a scope everything goes, wherever it is.
+			h.uninstallClaude(install.Options{})
+			sameTree(t, "after uninstalling", before, modes(t, h.dir))
+		})
+	}
+}
+
+func TestClaudeInstallKeepsTheFile(t *testing.T) {
+	const text = "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\"Stop\": []}\n}"
+	h := newHome(t, newClaude)
+	path := h.path(".claude/settings.json")
+	writeFile(t, path, text, 0o640)
+	before := modes(t, h.dir)
+
+	p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeUser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameTree(t, "after planning", before, modes(t, h.dir))
+	if d := p.Diff(); !strings.Contains(d, "+++ "+path) || !strings.Contains(d, "\n+    \"SessionEnd\": [\n") || strings.Contains(d, "diff ") {
+		t.Errorf("diff:\n%s", d)
+	}
+	h.installClaude(h.claude(ScopeUser))
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v, want 0640", info.Mode(), err)
+	}
+	backup := path + ".hookspan-backup"
+	if info, err := os.Stat(backup); err != nil || info.Mode().Perm() != 0o600 || readFile(t, backup) != text {
+		t.Errorf("backup %v, %v", info, err)
+	}
+	after := modes(t, h.dir)
+	if p := h.installClaude(h.claude(ScopeUser)); p.Changed() || p.Diff() != "" || !strings.Contains(p.Text(), "nothing to change") {
+		t.Errorf("the second plan changes something:\n%s", p.Text())
+	}
+	sameTree(t, "after the second install", after, modes(t, h.dir))
+
+	// Another program, with the settings changed in between: the backup stays.
+	writeFile(t, path, strings.Replace(readFile(t, path), "opus", "sonnet", 1), 0o640)
+	other := h.claude(ScopeUser)
+	other.Binary = h.path("new place/claude-hook")
+	fakeHook(t, other.Binary)
+	if p := h.installClaude(other); !strings.Contains(p.Text(), "update   21 events: starts "+h.claudeHook()) || strings.Contains(p.Text(), ".hookspan-backup") {
+		t.Errorf("plan:\n%s", p.Text())
+	}
+	if readFile(t, backup) != text {
+		t.Error("the second install wrote the backup anew")
+	}
+	p = h.uninstallClaude(install.Options{})
+	if !strings.Contains(p.Text(), "the copy stays") || readFile(t, backup) != text {
+		t.Errorf("uninstall plan:\n%s", p.Text())
+	}
+	if got, want := readFile(t, path), strings.Replace(text, "opus", "sonnet", 1); got != want {
+		t.Errorf("settings %q, want %q", got, want)
+	}
+}
+
+func (h *home) uninstallCline() *install.Plan {
+	h.t.Helper()
+	p, err := cline.Installer{}.PlanUninstall(h.t.Context(), h.sys, install.Options{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := install.Apply(p); err != nil {
+		h.t.Fatal(err)
+	}
+	return p
+}
+
+func TestClaudeUninstallIsExact(t *testing.T) {
+	h := newHome(t, newClaude)
+	data := readFile(t, "testdata/settings.json")
+	writeFile(t, h.path(".claude/settings.json"), data, 0o644)
+	writeFile(t, h.path("src/project/.claude/settings.local.json"), "{ }", 0o600)
+	forCline := install.Options{Binary: h.path("bin/cline-hook")}
+	fakeHook(t, forCline.Binary)
+	before := modes(t, h.dir)
+	h.installClaude(h.claude(ScopeUser))
+	h.installClaude(h.claude(ScopeLocal))
+	plan, err := cline.Installer{}.Plan(t.Context(), h.sys, forCline) // Cline shares the record
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := install.Apply(plan); err != nil {
+		t.Fatal(err)
+	}
+	if p := h.uninstallClaude(install.Options{Scope: ScopeUser}); !strings.Contains(p.Text(), "remove   settings.json.hookspan-backup") {
+		t.Errorf("plan:\n%s", p.Text())
+	}
+	if !hasHooks(h.path("src/project/.claude/settings.local.json")) {
+		t.Error("the other scope's hooks are gone")
+	}
+	if p := h.uninstallCline(); strings.Contains(p.Text(), h.sys.StateDir) {
+		t.Errorf("the plan removes what the record of Claude Code needs:\n%s", p.Text())
+	}
+	h.uninstallClaude(install.Options{Project: h.path("src/project"), OnlyProject: true})
+	sameTree(t, "after uninstalling", before, modes(t, h.dir))
+	if p := h.uninstallClaude(install.Options{}); !p.Empty() {
+		t.Errorf("still something to uninstall:\n%s", p.Text())
+	}
+}
+
+// TestCreatedFolderGoesWithItsLastFile installs into two files of one folder that
+// the first install made, and takes them out in either order.
+func TestCreatedFolderGoesWithItsLastFile(t *testing.T) {
+	for _, order := range [][]string{{ScopeProject, ScopeLocal}, {ScopeLocal, ScopeProject}} {
+		h := newHome(t, newClaude)
+		writeFile(t, h.path("src/project/x"), "", 0o644)
+		before := modes(t, h.dir)
+		h.installClaude(h.claude(ScopeProject))
+		h.installClaude(h.claude(ScopeLocal))
+		for _, scope := range order {
+			h.uninstallClaude(h.claude(scope))
+		}
+		sameTree(t, "after uninstalling", before, modes(t, h.dir))
+	}
+}
+
+func TestClaudeInstallFollowsLinks(t *testing.T) {
+	h := newHome(t, newClaude)
+	real := h.path("dotfiles/claude.json")
+	writeFile(t, real, "{}\n", 0o600)
+	writeFile(t, h.path(".claude/x"), "", 0o600)
+	if err := os.Symlink("../dotfiles/claude.json", h.path(".claude/settings.json")); err != nil {
+		t.Fatal(err)
+	}
+	p := h.installClaude(h.claude(ScopeUser))
+	if !install.IsLink(h.path(".claude/settings.json")) || !hasHooks(real) || !strings.Contains(p.Text(), "the file is "+real) {
+		t.Errorf("plan:\n%s", p.Text())
+	}
+	h.uninstallClaude(install.Options{})
+	if got := readFile(t, real); got != "{}\n" || !install.IsLink(h.path(".claude/settings.json")) {
+		t.Errorf("settings %q", got)
+	}
+}
+
+func TestClaudePlanRefuses(t *testing.T) {
+	const rel = ".claude/settings.json"
+	tests := map[string]struct {
+		prepare func(t *testing.T, h *home, o *install.Options)
+		want    []string
+	}{
+		"comment": {func(t *testing.T, h *home, _ *install.Options) {
+			writeFile(t, h.path(rel), "{\n  // mine\n}", 0o600)
+		}, []string{rel, "line 2, column 3", "comment", "nothing was changed"}},
+		"comma at the end": {func(t *testing.T, h *home, _ *install.Options) {
+			writeFile(t, h.path(rel), "{\n  \"a\": 1,\n}", 0o600)
+		}, []string{"line 3, column 1", "after a comma"}},
+		"empty file":   {func(t *testing.T, h *home, _ *install.Options) { writeFile(t, h.path(rel), "", 0o600) }, []string{"the file is empty"}},
+		"hooks a list": {func(t *testing.T, h *home, _ *install.Options) { writeFile(t, h.path(rel), `{"hooks":[]}`, 0o600) }, []string{"hooks is an array, want an object", "fix or remove"}},
+		"event no list": {func(t *testing.T, h *home, _ *install.Options) {
+			writeFile(t, h.path(rel), `{"hooks":{"Stop":{}}}`, 0o600)
+		}, []string{"hooks.Stop is an object, want an array"}},
+		"a folder": {func(t *testing.T, h *home, _ *install.Options) { writeFile(t, h.path(rel+"/x"), "", 0o600) }, []string{rel, "want a file"}},
+		"folder is a file": {func(t *testing.T, h *home, _ *install.Options) {
+			writeFile(t, h.path(".claude"), "", 0o600)
+		}, []string{rel, "move the file away"}},
+		"link to nothing": {func(t *testing.T, h *home, _ *install.Options) {
+			writeFile(t, h.path(".claude/x"), "", 0o600)
+			if err := os.Symlink("nowhere", h.path(rel)); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"points to nothing"}},
+		"program missing":  {func(_ *testing.T, h *home, o *install.Options) { o.Binary = h.path("gone") }, []string{"gone", "install claude-hook"}},
+		"scope unknown":    {func(_ *testing.T, _ *home, o *install.Options) { o.Scope = "managed" }, []string{`scope "managed"`, "user, project or local"}},
+		"project missing":  {func(_ *testing.T, _ *home, o *install.Options) { o.Scope = ScopeLocal }, []string{"project folder"}},
+		"project relative": {func(_ *testing.T, _ *home, o *install.Options) { o.Scope, o.Project = ScopeProject, "." }, []string{"absolute"}},
+		"config relative":  {func(_ *testing.T, h *home, _ *install.Options) { h.env["CLAUDE_CONFIG_DIR"] = "x" }, []string{"CLAUDE_CONFIG_DIR", "absolute"}},
+		"home relative":    {func(_ *testing.T, h *home, _ *install.Options) { h.sys.Home = "." }, []string{"home folder"}},
+		"record of a newer": {func(t *testing.T, h *home, _ *install.Options) {
+			writeFile(t, h.path(".local/state/hookspan/install.json"), `{"version":2}`, 0o600)
+		}, []string{"version 2"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t, newClaude)
+			o := h.claude(ScopeUser)
+			tt.prepare(t, h, &o)
+			before := modes(t, h.dir)
+			_, err := h.in.Plan(t.Context(), h.sys, o)
+			if err == nil {
+				t.Fatal("planned all the same")
+			}
+			for _, part := range tt.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("error %q does not say %q", err, part)
+				}
+			}
+			sameTree(t, "after the refusal", before, modes(t, h.dir))
+		})
+	}
+}
+
+func TestClaudeWarnings(t *testing.T) {
+	tests := map[string]struct {
+		prepare func(t *testing.T, h *home, o *install.Options)
+		want    string
+	}{
+		"hooks off": {func(t *testing.T, h *home, _ *install.Options) {
+			writeFile(t, h.path(".claude/settings.json"), `{"disableAllHooks":true,"env":[]}`, 0o600)
+		}, "disableAllHooks in"},
+		"hooks off in a project": {func(t *testing.T, h *home, o *install.Options) {
+			o.Scope = ScopeProject
+			writeFile(t, h.path("src/project/.claude/settings.local.json"), `{"disableAllHooks":true}`, 0o600)
+		}, "settings.local.json"},
+		"organisation's only": {func(t *testing.T, h *home, _ *install.Options) {
+			writeFile(t, h.path("managed/managed-settings.d/10.json"), `{"allowManagedHooksOnly":true}`, 0o644)
+		}, "allowManagedHooksOnly in"},
+		"two scopes": {func(_ *testing.T, h *home, o *install.Options) {
+			h.installClaude(h.claude(ScopeUser))
+			o.Scope = ScopeProject
+		}, "stored twice and counted once"},
+		"old version": {func(_ *testing.T, h *home, _ *install.Options) {
+			h.in.Version = func(context.Context) (string, error) { return "2.1.80", nil }
+		}, "Claude Code 2.1.80 does not have UserPromptExpansion, PermissionDenied, PostModelSwitch, TaskCreated: install again"},
+		"version not told": {func(_ *testing.T, h *home, _ *install.Options) {
+			h.in.Version = func(context.Context) (string, error) { return "", errors.New("boom") }
+		}, "not known (boom)"},
+		"version odd": {func(_ *testing.T, h *home, _ *install.Options) {
+			h.in.Version = func(context.Context) (string, error) { return "hello", nil }
+		}, `it said "hello"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t, newClaude)
+			writeFile(t, h.path("src/project/x"), "", 0o600)
+			o := h.claude(ScopeUser)
+			quiet, err := h.in.Plan(t.Context(), h.sys, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(quiet.Warnings) != 0 {
+				t.Errorf("warned without a reason: %q", quiet.Warnings)
+			}
+			tt.prepare(t, h, &o)
+			p, err := h.in.Plan(t.Context(), h.sys, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(p.Text(), tt.want) {
+				t.Errorf("want %q in:\n%s", tt.want, p.Text())
+			}
+		})
+	}
+	t.Run("switched on again nearer by", func(t *testing.T) {
+		h := newHome(t, newClaude)
+		writeFile(t, h.path(".claude/settings.json"), `{"disableAllHooks":true}`, 0o600)
+		writeFile(t, h.path("src/project/.claude/settings.json"), `{"disableAllHooks":false}`, 0o600)
+		p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeProject))
+		if err != nil || strings.Contains(p.Text(), "disableAllHooks") {
+			t.Errorf("%v, plan:\n%s", err, p.Text())
+		}
+	})
+}
+
+func TestClaudeFileChangedSinceThePlan(t *testing.T) {
+	h := newHome(t, newClaude)
+	path := h.path(".claude/settings.json")
+	writeFile(t, path, "{}", 0o600)
+	p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeUser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, path, `{"a":1}`, 0o600)
+	if err := install.Apply(p); !errors.Is(err, install.ErrChanged) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v, want install.ErrChanged", err)
+	}
+	if got := readFile(t, path); got != `{"a":1}` || install.FileExists(path+".hookspan-backup") {
+		t.Errorf("settings %q", got)
+	}
+	// Somebody else has done it already.
+	writeFile(t, path, string(p.Actions[len(p.Actions)-1].Content), 0o600)
+	done, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := install.Apply(p); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(path); err != nil || !os.SameFile(info, done) {
+		t.Errorf("written once more: %v", err)
+	}
+}
+
+func TestClaudeInstallsAtOnce(t *testing.T) {
+	h := newHome(t, newClaude)
+	writeFile(t, h.path(".claude/settings.json"), "{\"a\":1}\n", 0o600)
+	before := modes(t, h.dir)
+	var plans []*install.Plan
+	for range 8 {
+		p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeUser))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, p)
+	}
+	errs := make([]error, len(plans))
+	var wg sync.WaitGroup
+	for i, p := range plans {
+		wg.Go(func() { errs[i] = install.Apply(p) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	names, err := os.ReadDir(h.path(".claude"))
+	if err != nil || len(names) != 2 {
+		t.Errorf("in the folder: %v, %v", names, err)
+	}
+	h.uninstallClaude(install.Options{})
+	sameTree(t, "after uninstalling", before, modes(t, h.dir))
+}
+
+// TestClaudeUninstallLeavesWhatItCannotRead goes past damaged settings that hold
+// nothing of ours, and stops at those that may.
+func TestClaudeUninstallLeavesWhatItCannotRead(t *testing.T) {
+	h := newHome(t, newClaude)
+	h.installClaude(h.claude(ScopeUser))
+	other := h.path("src/project/.claude/settings.json")
+	writeFile(t, other, "{damaged", 0o600)
+	p, err := h.in.PlanUninstall(t.Context(), h.sys, install.Options{Project: h.path("src/project")})
+	if err != nil || len(p.Places) != 1 {
+		t.Errorf("%v, %+v", err, p)
+	}
+	writeFile(t, other, "{\"claude-hook\"", 0o600)
+	if _, err = h.in.PlanUninstall(t.Context(), h.sys, install.Options{Project: h.path("src/project")}); err == nil || !strings.Contains(err.Error(), other) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestDiffOfOneLine(t *testing.T) {
+	h := newHome(t, newClaude)
+	writeFile(t, h.path(".claude/settings.json"), `{"a":1,"b":{"c":2}}`, 0o600)
+	p := h.installClaude(h.claude(ScopeUser))
+	if strings.Contains(readFile(t, h.path(".claude/settings.json")), "\n") {
+		t.Error("the line was broken")
+	}
+	lines := strings.Split(p.Diff(), "\n")
+	if !slices.Contains(lines, `+  "hooks": {`) || slices.ContainsFunc(lines, func(l string) bool { return len(l) > 400 }) {
+		t.Errorf("diff:\n%s", p.Diff())
+	}
+}
+
+func TestPlanTextNamesEditedEntries(t *testing.T) {
+	h := newHome(t, newClaude)
+	h.installClaude(h.claude(ScopeUser))
+	path := h.path(".claude/settings.json")
+	writeFile(t, path, strings.Replace(readFile(t, path), `"timeout": 10`, `"timeout": 99`, 1), 0o600)
+	p := h.installClaude(h.claude(ScopeUser))
+	want := path + " (read by your Claude Code in every project)\n" +
+		"  edited   SessionStart: has another timeout; it stays as it is (--force takes it over)\n" +
+		"  keep     20 events\nnothing to change\n"
+	if diff := cmp.Diff(want, p.Text()); diff != "" || len(p.Edited()) != 1 {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+	o := h.claude(ScopeUser)
+	o.Force = true
+	h.installClaude(o)
+	if strings.Contains(readFile(t, path), `"timeout": 99`) {
+		t.Error("--force left it")
+	}
+}

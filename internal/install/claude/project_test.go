@@ -1,0 +1,46 @@
+package claude
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hookspan/hookspan/internal/install"
+)
+
+// linkTo makes a link, and the folders on the way to it.
+func linkTo(t *testing.T, target, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Skipf("symbolic links cannot be made here: %v", err)
+	}
+}
+
+func TestNothingIsInstalledThroughALinkOfAProject(t *testing.T) {
+	for _, at := range []string{".claude", ".claude/settings.json", ".claude/settings.local.json"} {
+		h := newHome(t, newClaude)
+		target := h.path("elsewhere")
+		writeFile(t, h.path("elsewhere/settings.json"), "{}\n", 0o644)
+		if at != ".claude" {
+			target = h.path("elsewhere/settings.json")
+		}
+		o := h.claude(ScopeLocal)
+		if at == ".claude/settings.json" {
+			o = h.claude(ScopeProject)
+		}
+		if err := os.RemoveAll(filepath.Join(o.Project, ".claude")); err != nil {
+			t.Fatal(err)
+		}
+		linkTo(t, target, filepath.Join(o.Project, filepath.FromSlash(at)))
+		before := tree(t, h.dir)
+		if _, err := h.in.Plan(t.Context(), h.sys, o); !errors.Is(err, install.ErrThroughLink) || !strings.Contains(err.Error(), filepath.FromSlash(at)) {
+			t.Errorf("%s: error %v, want one that names the link", at, err)
+		}
+		sameTree(t, at, before, tree(t, h.dir))
+	}
+}

@@ -1,0 +1,136 @@
+package claude
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/jsonedit"
+)
+
+// managedDir is the folder of an organisation's settings for Claude Code (Claude Code's settings reference).
+func managedDir(goos string) string {
+	switch goos {
+	case "darwin":
+		return "/Library/Application Support/ClaudeCode"
+	case "windows":
+		return `C:\Program Files\ClaudeCode`
+	default:
+		return "/etc/claude-code"
+	}
+}
+
+// switches are the settings that decide whether hooks run, and the
+// environment that a settings file sets.
+type switches struct {
+	DisableAllHooks       *bool
+	AllowManagedHooksOnly *bool
+	Env                   map[string]any
+}
+
+// readSwitches reads what it can; a file that cannot be read sets nothing.
+func readSwitches(path string) switches {
+	var out switches
+	f, err := readSettings(path)
+	if err != nil || !f.exists {
+		return out
+	}
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(bytes.TrimPrefix(f.data, []byte(jsonedit.ByteOrderMark)), &raw) != nil {
+		return out
+	}
+	// Each by itself: one of a wrong type must not hide the others.
+	_ = json.Unmarshal(raw["disableAllHooks"], &out.DisableAllHooks)
+	_ = json.Unmarshal(raw["allowManagedHooksOnly"], &out.AllowManagedHooksOnly)
+	_ = json.Unmarshal(raw["env"], &out.Env)
+	return out
+}
+
+// managedFiles lists an organisation's settings files.
+func (in Installer) managedFiles(sys install.System) []string {
+	dir := cmp.Or(in.ManagedDir, managedDir(sys.GOOS))
+	more, _ := filepath.Glob(filepath.Join(dir, "managed-settings.d", "*.json")) // the pattern is valid
+	return append([]string{filepath.Join(dir, "managed-settings.json")}, more...)
+}
+
+// effective lists the settings files that Claude Code reads in a project, or
+// without a project the user's, those of the highest precedence first.
+func (in Installer) effective(sys install.System, project string) []string {
+	list := in.managedFiles(sys)
+	for _, scope := range []string{ScopeLocal, ScopeProject, ScopeUser} {
+		if scope != ScopeUser && project == "" {
+			continue
+		}
+		if f, err := settingsOf(sys, scope, project); err == nil {
+			list = append(list, f.path)
+		}
+	}
+	return list
+}
+
+// hooksOff lists why Claude Code runs no hooks of hookspan's in a project, or,
+// without a project, anywhere.
+func (in Installer) hooksOff(sys install.System, project string) []string {
+	var out []string
+	for _, path := range in.managedFiles(sys) {
+		if only := readSwitches(path).AllowManagedHooksOnly; only != nil && *only {
+			out = append(out, fmt.Sprintf("Claude Code runs no hooks but your organisation's (allowManagedHooksOnly in %q): nothing is recorded", path))
+			break
+		}
+	}
+	for _, path := range in.effective(sys, project) {
+		off := readSwitches(path).DisableAllHooks
+		if off == nil {
+			continue
+		}
+		if *off {
+			out = append(out, fmt.Sprintf("hooks are switched off in Claude Code's settings (disableAllHooks in %q): nothing is recorded", path))
+		}
+		break
+	}
+	return out
+}
+
+// telemetryVariable switches Claude Code's own telemetry on.
+const telemetryVariable = "CLAUDE_CODE_ENABLE_TELEMETRY"
+
+// telemetry says where Claude Code's own telemetry is switched on, or "".
+func (in Installer) telemetry(sys install.System, project string) string {
+	if truthy(sys.Env(telemetryVariable)) {
+		return "the environment"
+	}
+	for _, path := range in.effective(sys, project) {
+		if v, ok := readSwitches(path).Env[telemetryVariable]; ok {
+			if truthy(fmt.Sprint(v)) {
+				return fmt.Sprintf("%q", path)
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+// endpoint says which settings file sets an OTLP endpoint, or "".
+func (in Installer) endpoint(sys install.System, project string) string {
+	for _, path := range in.effective(sys, project) {
+		env := readSwitches(path).Env
+		for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
+			if v, ok := env[name]; ok && v != "" {
+				return fmt.Sprintf("%q", path)
+			}
+		}
+	}
+	return ""
+}
+
+func truthy(s string) bool {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "1", "true", "yes", "on":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,264 @@
+package cline
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/regular"
+)
+
+// Role says who reads a folder.
+type Role string
+
+// The roles of a folder.
+const (
+	// RoleShared is a folder every dialect reads.
+	RoleShared Role = "shared"
+	// RoleEditors is a folder that classic and next read and sdk does not.
+	RoleEditors Role = "editors"
+	// RoleSDK is a folder that sdk alone reads, and that PreToolUse goes into.
+	RoleSDK Role = "sdk"
+	// RoleSDKDocuments is ~/Documents/Cline/Hooks where the system's documents
+	// folder is another one: sdk alone reads it.
+	RoleSDKDocuments Role = "sdk-documents"
+)
+
+// Editors reports that Cline in editors reads folders of this role.
+func (r Role) Editors() bool { return r == RoleShared || r == RoleEditors }
+
+// Folder is a folder Cline reads hooks from.
+type Folder struct {
+	// Path is absolute.
+	Path string
+	// Role says who reads it.
+	Role Role
+	// Project is the project that the folder belongs to, empty for the user's.
+	Project string
+}
+
+// Readers names the programs that read the folder, for people.
+func (f Folder) Readers() string {
+	switch f.Role {
+	case RoleSDK, RoleSDKDocuments:
+		return "read by the Cline CLI 3 and programs on the Cline SDK"
+	case RoleEditors:
+		return "read by Cline in editors and by the Cline CLI 2"
+	default:
+		return "read by every Cline"
+	}
+}
+
+// place describes the folder in a plan.
+func (f Folder) place() install.Place { return install.Place{Path: f.Path, Readers: f.Readers()} }
+
+// throughLink refuses a project's folder that is reached through a link.
+func (f Folder) throughLink() error {
+	if err := install.ThroughLink(f.Project, filepath.Join(f.Path, sidecarDir)); err != nil {
+		return fmt.Errorf("hook folder %q: %w", f.Path, err)
+	}
+	return nil
+}
+
+// hookEvent is one hook Cline knows.
+type hookEvent struct {
+	name string
+	// sdkOnly events are unknown to classic and next.
+	sdkOnly bool
+}
+
+// preToolUse is treated differently, see the package comment.
+const preToolUse = "PreToolUse"
+
+// hookEvents lists Cline's hooks in the order of a task's life.
+func hookEvents() []hookEvent {
+	return []hookEvent{
+		{name: "TaskStart"},
+		{name: "TaskResume"},
+		{name: "UserPromptSubmit"},
+		{name: preToolUse},
+		{name: "PostToolUse"},
+		{name: "PreCompact"},
+		{name: "Notification"},
+		{name: "TaskComplete"},
+		{name: "TaskCancel"},
+		{name: "TaskError", sdkOnly: true},
+		{name: "SessionShutdown", sdkOnly: true},
+	}
+}
+
+// ownDir is Cline's own folder.
+func ownDir(sys install.System) string {
+	return cmp.Or(sys.Env("CLINE_DIR"), filepath.Join(sys.Home, ".cline"))
+}
+
+// dataDir is where Cline's programs keep their settings.
+func dataDir(sys install.System) string {
+	return cmp.Or(sys.Env("CLINE_DATA_DIR"), filepath.Join(ownDir(sys), "data"))
+}
+
+// installedFolders joins the recorded folders and those that Cline reads now.
+func (in Installer) installedFolders(ctx context.Context, sys install.System, m *install.Manifest, project string) ([]Folder, []string, error) {
+	var list []Folder
+	for _, r := range m.Folders {
+		if project == "" || r.Workspace == project {
+			list = append(list, Folder{Path: r.Path, Role: Role(r.Role), Project: r.Workspace})
+		}
+	}
+	now, warnings, err := in.folders(ctx, sys, project)
+	if err != nil {
+		if len(list) == 0 {
+			return nil, nil, err
+		}
+		warnings = append(warnings, err.Error())
+	}
+	for _, f := range now {
+		i := slices.IndexFunc(list, func(have Folder) bool { return have.Path == f.Path })
+		if i < 0 {
+			list = append(list, f)
+			continue
+		}
+		list[i].Role = f.Role // the readers may have changed since
+	}
+	return list, warnings, nil
+}
+
+// folders lists the folders to install into, those with the fewest readers
+// last, and warnings about them.
+func (in Installer) folders(ctx context.Context, sys install.System, project string) ([]Folder, []string, error) {
+	if project != "" {
+		if err := install.CheckProject(project); err != nil {
+			return nil, nil, err
+		}
+		return mergeSame([]Folder{
+			{Path: filepath.Join(project, ".clinerules", "hooks"), Role: RoleShared, Project: project},
+			{Path: filepath.Join(project, ".cline", "hooks"), Role: RoleSDK, Project: project},
+		})
+	}
+	if err := sys.CheckHome(); err != nil {
+		return nil, nil, err
+	}
+	var warnings []string
+	documents := filepath.Join(sys.Home, "Documents")
+	other, err := in.documents(ctx, sys)
+	if err != nil {
+		warnings = append(warnings, fmt.Sprintf(
+			"the system did not say where the documents folder is (%v); if it is not %q, Cline in editors does not see these hooks", err, documents))
+	}
+	list := []Folder{{Path: filepath.Join(documents, "Cline", "Hooks"), Role: RoleShared}}
+	if other != "" && filepath.Clean(other) != documents {
+		list[0].Role = RoleSDKDocuments
+		list = append(list, Folder{Path: filepath.Join(other, "Cline", "Hooks"), Role: RoleEditors})
+	}
+	list = append(list, Folder{Path: filepath.Join(ownDir(sys), "hooks"), Role: RoleSDK})
+	distinct, more, err := mergeSame(list)
+	return distinct, append(warnings, more...), err
+}
+
+// documents is the user's documents folder, or "" where the system has no other
+// than ~/Documents.
+func (in Installer) documents(ctx context.Context, sys install.System) (string, error) {
+	ask := in.DocumentsDir
+	if ask == nil {
+		ask = systemDocuments(sys.GOOS)
+	}
+	if ask == nil {
+		return "", nil
+	}
+	dir, err := ask(ctx)
+	if err == nil && dir != "" && !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("documents folder %q is not an absolute path", dir)
+	}
+	return dir, err
+}
+
+// mergeSame drops a folder that is another one by a symbolic link, since a hook
+// in it would be in both. The first of the two has the more readers, or gets those
+// of the other.
+func mergeSame(list []Folder) ([]Folder, []string, error) {
+	var out []Folder
+	var warnings []string
+	seen := map[string]int{}
+	for _, f := range list {
+		if !filepath.IsAbs(f.Path) {
+			return nil, nil, fmt.Errorf("hook folder %q: want an absolute path: check CLINE_DIR", f.Path)
+		}
+		target, err := resolve(f.Path)
+		if err != nil {
+			return nil, nil, err
+		}
+		if i, ok := seen[target]; ok {
+			if f.Role == RoleEditors {
+				out[i].Role = RoleShared
+			}
+			warnings = append(warnings, fmt.Sprintf("%q and %q are one folder; its hooks are installed once", f.Path, out[i].Path))
+			continue
+		}
+		if target != filepath.Clean(f.Path) && install.IsLink(f.Path) {
+			warnings = append(warnings, fmt.Sprintf("%q is a symbolic link; the hooks go to %q", f.Path, target))
+		}
+		seen[target] = len(out)
+		out = append(out, f)
+	}
+	return out, warnings, nil
+}
+
+// resolve follows the symbolic links of path as far as it exists. A link to
+// nothing and a file in a folder's place are errors that name the culprit.
+func resolve(path string) (string, error) {
+	rest := ""
+	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
+		_, err := os.Lstat(at)
+		switch {
+		case err == nil:
+			target, err := filepath.EvalSymlinks(at)
+			if errors.Is(err, fs.ErrNotExist) {
+				return "", fmt.Errorf("hook folder %q: the symbolic link %q points to nothing: create its target or remove the link", path, at)
+			}
+			if err != nil {
+				return "", fmt.Errorf("hook folder %q: %w", path, err)
+			}
+			info, err := os.Stat(target)
+			if err != nil {
+				return "", fmt.Errorf("hook folder %q: %w", path, err)
+			}
+			if !info.IsDir() {
+				return "", fmt.Errorf("hook folder %q: %q is a file, want a folder: move the file away", path, at)
+			}
+			return filepath.Join(target, rest), nil
+		case !errors.Is(err, fs.ErrNotExist) && !install.IsNotDir(err):
+			return "", fmt.Errorf("hook folder %q: %w", path, err)
+		case at == filepath.Dir(at):
+			return filepath.Clean(path), nil
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}
+
+// maxStateBytes bounds what is read of Cline's own settings.
+const maxStateBytes = 64 << 20
+
+// hooksOff reports that Cline's own settings switch hooks off, and the file
+// with that setting. Editors built on VS Code keep theirs in a database, which is
+// not read.
+func hooksOff(sys install.System) (string, bool) {
+	path := filepath.Join(dataDir(sys), "globalState.json")
+	data, err := regular.Read(path, regular.Options{Max: maxStateBytes})
+	if err != nil {
+		return "", false
+	}
+	var state struct {
+		HooksEnabled *bool `json:"hooksEnabled"`
+	}
+	if json.Unmarshal(data, &state) != nil || state.HooksEnabled == nil {
+		return "", false
+	}
+	return path, !*state.HooksEnabled
+}

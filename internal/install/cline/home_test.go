@@ -1,0 +1,160 @@
+package cline
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/install"
+)
+
+// home is a user's home folder in a temporary place.
+type home struct {
+	t   *testing.T
+	dir string
+	sys install.System
+	in  Installer
+	env map[string]string
+}
+
+// newHome makes a home with a hook program in it. documents is the system's
+// answer, relative to the home; "-" is a system that has none.
+func newHome(t *testing.T, goos, documents string) *home {
+	t.Helper()
+	if runtime.GOOS == "windows" && goos != "windows" {
+		t.Skip("files have no POSIX modes on Windows, which these hooks need")
+	}
+	h := &home{t: t, dir: filepath.Join(t.TempDir(), "home"), env: map[string]string{}}
+	h.sys = install.System{
+		GOOS: goos, Home: h.dir, StateDir: h.path(".local/state/hookspan"),
+		Getenv: func(name string) string { return h.env[name] },
+	}
+	h.in.DocumentsDir = func(context.Context) (string, error) {
+		if documents == "-" {
+			return "", nil
+		}
+		return h.path(documents), nil
+	}
+	fakeHook(t, h.binary())
+	return h
+}
+
+func (h *home) path(rel string) string { return filepath.Join(h.dir, filepath.FromSlash(rel)) }
+
+func (h *home) binary() string { return h.path("bin/cline-hook") }
+
+func (h *home) options() install.Options { return install.Options{Binary: h.binary()} }
+
+func (h *home) plan(o install.Options) *install.Plan {
+	h.t.Helper()
+	p, err := h.in.Plan(h.t.Context(), h.sys, o)
+	if err != nil {
+		h.t.Fatalf("plan: %v", err)
+	}
+	return p
+}
+
+func (h *home) install(o install.Options) *install.Plan {
+	h.t.Helper()
+	p := h.plan(o)
+	if err := install.Apply(p); err != nil {
+		h.t.Fatalf("install: %v", err)
+	}
+	return p
+}
+
+func (h *home) uninstall(o install.Options) *install.Plan {
+	h.t.Helper()
+	p, err := h.in.PlanUninstall(h.t.Context(), h.sys, o)
+	if err != nil {
+		h.t.Fatalf("plan uninstall: %v", err)
+	}
+	if err := install.Apply(p); err != nil {
+		h.t.Fatalf("uninstall: %v", err)
+	}
+	return p
+}
+
+// tree lists everything below dir: mode, and content or link target.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text := info.Mode().String()
+		switch {
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text += fmt.Sprintf(" %s %q", info.ModTime(), data)
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			text += " -> " + target
+		}
+		rel, err := filepath.Rel(dir, path)
+		out[filepath.ToSlash(rel)] = text
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// hooks lists the hook files of hookspan's below dir.
+func hooks(t *testing.T, dir string) []string {
+	t.Helper()
+	list := []string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		if strings.Contains(readFile(t, path), markerPrefix) {
+			rel, err := filepath.Rel(dir, path)
+			list = append(list, filepath.ToSlash(rel))
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func sameTree(t *testing.T, what string, want, got map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// find returns the one action on a path.
+func find(t *testing.T, p *install.Plan, path string) install.Action {
+	t.Helper()
+	for _, a := range p.Actions {
+		if a.Path == path {
+			return a
+		}
+	}
+	t.Fatalf("no action on %q in:\n%s", path, p.Text())
+	return install.Action{}
+}

@@ -1,0 +1,119 @@
+package cline
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/hookspan/hookspan/internal/install"
+)
+
+// PlanUninstall plans to undo the installations: those recorded in the state
+// folder and those found where Cline looks now. o.Project limits it to that
+// project's folders.
+//
+// A hook file that was edited since it was written is left and shown as
+// install.OpEdited, unless o.Force is set. Files that were never hookspan's are
+// not mentioned.
+func (in Installer) PlanUninstall(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
+	m, err := install.ReadManifest(sys.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	folders, warnings, err := in.installedFolders(ctx, sys, m, o.Project)
+	if err != nil {
+		return nil, err
+	}
+	p := &install.Plan{StateDir: sys.StateDir, Undo: true, Warnings: warnings}
+	for _, f := range folders {
+		p.Places = append(p.Places, f.place())
+		if err := f.throughLink(); err != nil {
+			if o.Project != "" {
+				return nil, err
+			}
+			// The other folders are undone all the same.
+			p.Warnings = append(p.Warnings, err.Error())
+			continue
+		}
+		if err := planFolderRemoval(p, sys.GOOS, f, m, o.Force); err != nil {
+			return nil, err
+		}
+	}
+	p.RemoveState(m)
+	return p, nil
+}
+
+// planFolderRemoval plans for one folder.
+func planFolderRemoval(p *install.Plan, goos string, f Folder, m *install.Manifest, force bool) error {
+	left := false
+	for _, ev := range hookEvents() {
+		a, err := planRemoval(goos, f, ev.name, force)
+		if err != nil {
+			return err
+		}
+		if a == nil {
+			continue
+		}
+		p.Actions = append(p.Actions, *a)
+		left = left || !a.Op.Writes()
+		if takesHook(*a) && ev.name == preToolUse {
+			afterwards(p, func(m *install.Manifest) { markForHooks(m, f.Path, false) })
+		}
+	}
+	p.RemoveIfEmpty(filepath.Join(f.Path, sidecarDir))
+	if rec := m.Folders.Find(f.Path); rec != nil && !left {
+		for _, dir := range slices.Backward(rec.Created) {
+			p.RemoveIfEmpty(dir)
+		}
+		afterwards(p, func(m *install.Manifest) { m.Folders.Drop(f.Path) })
+	}
+	return nil
+}
+
+// afterwards has a plan change the install record after its last step.
+func afterwards(p *install.Plan, change func(*install.Manifest)) {
+	before := p.After
+	p.After = func(m *install.Manifest) {
+		if before != nil {
+			before(m)
+		}
+		change(m)
+	}
+}
+
+// planRemoval plans for one hook, or returns nil where nothing is hookspan's.
+func planRemoval(goos string, f Folder, event string, force bool) (*install.Action, error) {
+	a, err := lookAt(goos, f, event)
+	if err != nil {
+		return nil, err
+	}
+	have, ours := readShim(goos, a.Was)
+	switch {
+	case ours:
+		planOurRemoval(a, have, force)
+	case a.Side.Missing():
+		return nil, nil
+	case a.Was.Missing():
+		a.Op, a.Chained, a.Reason = install.OpRestore, a.Side.Path, "your script returns from "+a.Side.Path
+	case a.Side.Same(a.Was):
+		a.Op, a.Path, a.Was, a.Side = install.OpRemove, a.Side.Path, a.Side, install.File{}
+		a.Reason = "a second link to your script, left by an interrupted install"
+	default:
+		a.Op, a.Chained = install.OpForeign, a.Side.Path
+		a.Reason = fmt.Sprintf("is not hookspan's and stays as it is; your earlier script stays in %q: move one of the two away", a.Side.Path)
+	}
+	return a, nil
+}
+
+// planOurRemoval plans the removal of a hook file of hookspan's.
+func planOurRemoval(a *install.Action, have shim, force bool) {
+	switch {
+	case have.Edited && !force:
+		a.Op, a.Reason = install.OpEdited, editedReason(have)
+	case a.Side.Runnable():
+		a.Op, a.Chained, a.Reason = install.OpRestore, a.Side.Path, "your script returns from "+a.Side.Path
+	default:
+		a.Op = install.OpRemove
+	}
+}

@@ -1,0 +1,98 @@
+package jsonedit
+
+import (
+	"bytes"
+	"slices"
+)
+
+// inline is the style for an element among others on one line.
+func (st Style) inline() Style {
+	st.Newline, st.Indent = "", ""
+	return st
+}
+
+// add appends an element to an object or array, laid out as those before it.
+// elem writes it. Taking the element out with Cut gives the text back, unless
+// the container was empty: its white space is then gone.
+func (st Style) add(text []byte, c *Node, elem func(st Style, indent string) string) []byte {
+	if n := len(c.Items); n > 0 {
+		end := c.Items[n-1].End()
+		lead := c.lead(text, n-1)
+		indent, ok := ownLine(lead)
+		if !ok {
+			return Splice(text, end, end, st.Comma+elem(st.inline(), ""))
+		}
+		return Splice(text, end, end, ","+st.Newline+indent+elem(st, indent))
+	}
+	if st.Newline == "" {
+		return Splice(text, c.Start+1, c.End-1, elem(st, ""))
+	}
+	outer := lineIndent(text, c.Start)
+	indent := outer + st.Indent
+	return Splice(text, c.Start+1, c.End-1, st.Newline+indent+elem(st, indent)+st.Newline+outer)
+}
+
+// AddMember appends a member to the object c.
+func (st Style) AddMember(text []byte, c *Node, f Field) []byte {
+	return st.add(text, c, func(st Style, indent string) string { return st.renderMember(f, indent) })
+}
+
+// AddElement appends an element to the array c.
+func (st Style) AddElement(text []byte, c *Node, v any) []byte {
+	return st.add(text, c, func(st Style, indent string) string { return st.Render(v, indent) })
+}
+
+// Put writes a value in n's place. It stays on one line if that did.
+func (st Style) Put(text []byte, n *Node, v any) []byte {
+	if !bytes.Contains(n.Raw(text), []byte("\n")) {
+		st = st.inline()
+	}
+	return Splice(text, n.Start, n.End, st.Render(v, lineIndent(text, n.Start)))
+}
+
+// Cut takes the element with the index i out of the object or array c.
+func Cut(text []byte, c *Node, i int) []byte {
+	gone := make([]bool, len(c.Items))
+	gone[i] = true
+	return CutAll(text, map[*Node][]bool{c: gone})
+}
+
+// CutAll takes many elements out at once: of each object or array those that are
+// true. They may stand inside one another.
+func CutAll(text []byte, gone map[*Node][]bool) []byte {
+	type span struct{ start, end int }
+	var spans []span
+	for c, items := range gone {
+		first := slices.Index(items, false)
+		switch {
+		case first < 0:
+			spans = append(spans, span{c.Start + 1, c.End - 1})
+			continue
+		case first > 0:
+			spans = append(spans, span{c.Items[0].Start, c.Items[first].Start})
+		}
+		for i := first + 1; i < len(items); i++ {
+			if items[i] {
+				spans = append(spans, span{c.Items[i-1].End(), c.Items[i].End()})
+			}
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return a.start - b.start })
+	out := make([]byte, 0, len(text))
+	at := 0
+	for _, s := range spans {
+		if s.start >= at {
+			out = append(out, text[at:s.start]...)
+			at = s.end
+		}
+	}
+	return append(out, text[at:]...)
+}
+
+// Splice returns the text with a part of it replaced; text itself stays.
+func Splice(text []byte, start, end int, with string) []byte {
+	out := make([]byte, 0, len(text)-(end-start)+len(with))
+	out = append(out, text[:start]...)
+	out = append(out, with...)
+	return append(out, text[end:]...)
+}

@@ -1,0 +1,154 @@
+package jsonedit
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
+)
+
+// Style is how a JSON text is laid out.
+type Style struct {
+	// Newline parts lines. If empty, everything stands on one line.
+	Newline string
+	// Indent is one step of indentation.
+	Indent string
+	// Colon stands between a key and its value, Comma between two elements on
+	// one line.
+	Colon, Comma string
+}
+
+// DetectStyle finds how a text is laid out. An empty object tells nothing; then
+// it is the layout in which Claude Code itself writes.
+func DetectStyle(text []byte, root *Node) Style {
+	st := Style{Newline: "\n", Indent: "  ", Colon: ": ", Comma: ", "}
+	if bytes.Contains(text, []byte("\r\n")) {
+		st.Newline = "\r\n"
+	}
+	if len(root.Items) == 0 {
+		return st
+	}
+	first := root.Items[0]
+	if root.Is(text, '{') {
+		if between := string(text[first.KeyEnd:first.Value.Start]); !strings.Contains(between, "\n") {
+			st.Colon = between
+		}
+	}
+	if !strings.HasSuffix(st.Colon, " ") {
+		st.Comma = ","
+	}
+	if !bytes.Contains(root.Raw(text), []byte("\n")) {
+		st.Newline = ""
+		if len(root.Items) > 1 {
+			st.Comma = "," + root.lead(text, 1)
+		}
+		return st
+	}
+	if step, ok := indentStep(text, root); ok {
+		st.Indent = step
+	}
+	return st
+}
+
+// indentStep is by how much the outermost elements on lines of their own are
+// indented.
+func indentStep(text []byte, n *Node) (string, bool) {
+	if len(n.Items) == 0 {
+		return "", false
+	}
+	if indent, ok := ownLine(n.lead(text, 0)); ok {
+		return strings.CutPrefix(indent, lineIndent(text, n.Start))
+	}
+	for _, i := range n.Items {
+		if step, ok := indentStep(text, i.Value); ok {
+			return step, true
+		}
+	}
+	return "", false
+}
+
+// lead is the white space before an element, after the bracket or comma.
+func (n *Node) lead(text []byte, i int) string {
+	from := n.Start + 1
+	if i > 0 {
+		from = n.Items[i-1].End()
+		from += bytes.IndexByte(text[from:], ',') + 1
+	}
+	return string(text[from:n.Items[i].Start])
+}
+
+// ownLine takes the indentation of an element that begins a line.
+func ownLine(lead string) (indent string, ok bool) {
+	at := strings.LastIndexByte(lead, '\n')
+	return lead[at+1:], at >= 0
+}
+
+// lineIndent is the white space that opens the line at is on.
+func lineIndent(text []byte, at int) string {
+	line := text[bytes.LastIndexByte(text[:at], '\n')+1 : at]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+}
+
+// Object, Array and Raw are what Render writes, beside strings, integers and
+// truth values.
+type (
+	// Object is an object; its fields are written in their order.
+	Object []Field
+	// Field is a member of an Object.
+	Field struct {
+		Key   string
+		Value any
+	}
+	// Array is an array.
+	Array []any
+	// Raw is JSON that is written as it is.
+	Raw string
+)
+
+// Render writes a value in the style, its lines after the first indented by
+// indent and more. A value of any other type than those above becomes null.
+func (st Style) Render(v any, indent string) string {
+	switch v := v.(type) {
+	case Object:
+		parts := make([]string, len(v))
+		for i, f := range v {
+			parts[i] = st.renderMember(f, indent+st.Indent)
+		}
+		return st.enclose("{", parts, "}", indent)
+	case Array:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = st.Render(e, indent+st.Indent)
+		}
+		return st.enclose("[", parts, "]", indent)
+	case Raw:
+		return string(v)
+	case string:
+		return Quote(v)
+	case int:
+		return strconv.Itoa(v)
+	case bool:
+		return strconv.FormatBool(v)
+	default:
+		return "null"
+	}
+}
+
+func (st Style) renderMember(f Field, indent string) string {
+	return Quote(f.Key) + st.Colon + st.Render(f.Value, indent)
+}
+
+func (st Style) enclose(open string, parts []string, end, indent string) string {
+	switch {
+	case len(parts) == 0:
+		return open + end
+	case st.Newline == "":
+		return open + strings.Join(parts, st.Comma) + end
+	}
+	inner := st.Newline + indent + st.Indent
+	return open + inner + strings.Join(parts, ","+inner) + st.Newline + indent + end
+}
+
+// Quote writes a string as JSON.stringify does.
+func Quote(s string) string { return rawjson.Encode(s) }

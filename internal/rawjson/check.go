@@ -1,0 +1,110 @@
+package rawjson
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxDepth is how many levels deep a text may nest, as in encoding/json.
+const MaxDepth = 10_000
+
+// SyntaxError says where bytes stop being the JSON that was expected.
+type SyntaxError struct {
+	// Offset is the place of the fault in bytes, counted from 0.
+	Offset int
+	// Fault says what was found there and what is allowed.
+	Fault string
+}
+
+// Error names the place and the fault.
+func (e *SyntaxError) Error() string { return "byte " + strconv.Itoa(e.Offset) + ": " + e.Fault }
+
+// Check reports whether data is one JSON value and white space. The error is a
+// *[SyntaxError].
+func Check(data []byte) error {
+	if jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		return nil
+	}
+	dec := decoder(data)
+	return end(data, dec, dec.SkipValue())
+}
+
+// Open checks a whole text, which must be an object, and returns its members.
+// The error is a *[SyntaxError]; the object then holds the members before the
+// fault.
+func Open(text []byte) (Object, error) {
+	if at := skipSpace(text, 0); at < len(text) && text[at] != '{' {
+		return nil, &SyntaxError{at, "found " + strconv.Quote(string(text[at:at+1])) + ", want a JSON object"}
+	}
+	dec := decoder(text)
+	_, err := dec.ReadToken()
+	o := make(Object, 0, 8)
+	for err == nil && dec.PeekKind() == '"' {
+		var name, value jsontext.Value
+		if name, err = dec.ReadValue(); err != nil {
+			break
+		}
+		// The value's own text follows; a decoder that reads from a buffer neither
+		// copies nor overwrites it.
+		if value, err = dec.ReadValue(); err == nil {
+			o = append(o, member{unquotedName(name), value})
+		}
+	}
+	if err == nil {
+		_, err = dec.ReadToken() // the end of the object, or a fault
+	}
+	return o, end(text, dec, err)
+}
+
+// ValidWithin reports whether data is one JSON value that nests no deeper than
+// limit.
+func ValidWithin(data []byte, limit int) bool { return Check(data) == nil && depth(data) <= limit }
+
+// depth is how many levels deep a text nests.
+func depth(data []byte) int {
+	deepest, open := 0, 0
+	for pos := 0; pos >= 0 && pos < len(data); {
+		switch data[pos] {
+		case '"':
+			pos = stringEnd(data, pos)
+			continue
+		case '{', '[':
+			open++
+			deepest = max(deepest, open)
+		case '}', ']':
+			open--
+		}
+		pos++
+	}
+	return deepest
+}
+
+// decoder accepts what encoding/json does.
+func decoder(data []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// end says what is wrong with data, from which a decoder has read one value with
+// the result err. It is nil if the value was valid and only white space follows.
+func end(data []byte, dec *jsontext.Decoder, err error) error {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case err == nil:
+		at := skipSpace(data, int(dec.InputOffset()))
+		if at == len(data) {
+			return nil
+		}
+		return &SyntaxError{at, "found " + strconv.Quote(string(data[at:at+1])) + " after the value, want nothing"}
+	case !errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF):
+		return &SyntaxError{len(data), "the JSON text ends too early"}
+	}
+	fault := syntax.Err.Error()
+	if fault == "exceeded max depth" {
+		fault = "nested too deeply, want at most " + strconv.Itoa(MaxDepth) + " levels"
+	}
+	return &SyntaxError{int(syntax.ByteOffset), fault}
+}

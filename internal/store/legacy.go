@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+)
+
+// convertJSON fills the tables of schema version 3 from those of version 2,
+// which held OTLP/JSON, and drops these.
+func convertJSON(ctx context.Context, tx *sql.Tx) error {
+	err := convertRows(ctx, tx, `SELECT id, body FROM origins_json`,
+		`INSERT INTO origins (id, message) VALUES (?1, ?2)`, parseOrigin)
+	if err != nil {
+		return err
+	}
+	err = convertRows(ctx, tx, `SELECT rowid, body FROM spans_json ORDER BY rowid`, `
+		INSERT INTO spans (trace, span_id, parent_id, origin, started, ended, role, failed, model,
+			input, output, cache_read, cache_write, cost, message)
+		SELECT trace, span_id, parent_id, origin, started, ended, role, failed, model,
+			input, output, cache_read, cache_write, cost, ?2
+		FROM spans_json WHERE rowid = ?1`, parseSpan)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `
+		DROP TABLE spans_json;
+		DROP TABLE origins_json;
+		CREATE INDEX spans_roots ON spans (trace, started) WHERE role = 1;
+		CREATE INDEX spans_origin ON spans (origin);`)
+	return err
+}
+
+// convertRows converts the body of each row of a query and inserts it.
+func convertRows(ctx context.Context, tx *sql.Tx, query, insert string, parse func(body []byte) ([]byte, error)) (err error) {
+	stmt, err := tx.PrepareContext(ctx, insert)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stmt.Close()) }()
+	rows, err := tx.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id int64
+		var body sql.RawBytes
+		if err := rows.Scan(&id, &body); err != nil {
+			return err
+		}
+		message, err := parse(body)
+		if err != nil {
+			return fmt.Errorf("%w %d: %w", errUndecodable, id, err)
+		}
+		if _, err := stmt.ExecContext(ctx, id, message); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// parseOrigin converts the members resource, schemaUrl, scope and scopeSchemaUrl
+// into a ResourceSpans message without spans.
+func parseOrigin(body []byte) ([]byte, error) {
+	var old struct {
+		Resource, Scope           json.RawMessage
+		SchemaURL, ScopeSchemaURL string
+	}
+	if err := json.Unmarshal(body, &old); err != nil {
+		return nil, err
+	}
+	rs, err := parseMessage(object{
+		"resource": old.Resource, "schemaUrl": old.SchemaURL,
+		"scopeSpans": []object{{"scope": old.Scope, "schemaUrl": old.ScopeSchemaURL}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return encode(rs)
+}
+
+func parseSpan(body []byte) ([]byte, error) {
+	rs, err := parseMessage(object{"scopeSpans": []object{{"spans": []json.RawMessage{body}}}})
+	if err != nil {
+		return nil, err
+	}
+	return encode(rs.GetScopeSpans()[0].GetSpans()[0])
+}
+
+type object map[string]any
+
+func parseMessage(resourceSpans object) (*tracepb.ResourceSpans, error) {
+	doc, err := json.Marshal(object{"resourceSpans": []object{resourceSpans}})
+	if err != nil {
+		return nil, err
+	}
+	messages, err := otlp.ParseJSON(doc)
+	if err != nil {
+		return nil, err
+	}
+	return messages[0], nil
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+)
+
+// keepRemoved is how long the store remembers a removed run.
+const keepRemoved = 365 * 24 * time.Hour
+
+// pruneBatch is how many traces Prune removes per transaction, so that an
+// upload never waits long for the lock.
+const pruneBatch = 200
+
+// Prune removes the traces whose last span ended and was stored before the given
+// time, shrinks the file and returns how many traces it removed. The age of an
+// imported trace counts from its import. Prune works in small transactions: what
+// it removed before an error stays removed and is counted. For a year
+// Conversation and Beside still return the removed runs.
+func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
+	limit := column(otlp.UnixNano(before))
+	total := 0
+	for {
+		n, err := s.pruneSome(ctx, limit)
+		total += n
+		if err != nil {
+			return total, s.wrap("prune", err)
+		}
+		if n < pruneBatch {
+			break
+		}
+	}
+	if total == 0 {
+		return 0, nil
+	}
+	if err := s.shrink(ctx); err != nil {
+		return total, s.wrap("shrink", err)
+	}
+	return total, nil
+}
+
+// Remove removes one trace by its complete id. It fails with ErrNotFound if no
+// trace has the id. Resources that no span uses remain until the next Prune.
+func (s *Store) Remove(ctx context.Context, traceID string) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return s.wrap("remove trace", err)
+	}
+	defer rollback(tx)
+	for _, q := range []string{
+		`DELETE FROM spans WHERE trace IN (SELECT id FROM traces WHERE trace_id = ?)`,
+		`DELETE FROM traces WHERE trace_id = ?`,
+	} {
+		res, err := tx.ExecContext(ctx, q, traceID)
+		if err != nil {
+			return s.wrap("remove trace", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return fmt.Errorf("trace store %q: remove trace %s: %w", s.path, traceID, ErrNotFound)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return s.wrap("remove trace", err)
+	}
+	return nil
+}
+
+// oldTraces selects what Prune removes at once.
+const oldTraces = `SELECT id FROM traces WHERE max(ended, stored) < ? ORDER BY max(ended, stored) LIMIT ?`
+
+func (s *Store) pruneSome(ctx context.Context, before int64) (int, error) {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer rollback(tx)
+	now := s.now()
+	var removed int64
+	for _, step := range []struct {
+		query string
+		args  []any
+	}{
+		{`DELETE FROM removed WHERE removed < ?`, []any{column(otlp.UnixNano(now.Add(-keepRemoved)))}},
+		{`INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed)
+			SELECT s.span_id, t.trace_id, t.host, t.session, t.directory, s.started, s.ended, ?
+			FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.id IN (` + oldTraces + `)`,
+			[]any{column(otlp.UnixNano(now)), before, pruneBatch}},
+		{`DELETE FROM spans WHERE trace IN (` + oldTraces + `)`, []any{before, pruneBatch}},
+		{`DELETE FROM traces WHERE id IN (` + oldTraces + `)`, []any{before, pruneBatch}},
+	} {
+		res, err := tx.ExecContext(ctx, step.query, step.args...)
+		if err != nil {
+			return 0, err
+		}
+		if removed, err = res.RowsAffected(); err != nil {
+			return 0, err
+		}
+	}
+	if removed > 0 {
+		const unused = `DELETE FROM origins WHERE NOT EXISTS (SELECT 1 FROM spans WHERE origin = origins.id)`
+		if _, err := tx.ExecContext(ctx, unused); err != nil {
+			return 0, err
+		}
+	}
+	return int(removed), tx.Commit()
+}
+
+// shrink cuts free pages off the file's end and empties the write-ahead log, so
+// that removed texts do not stay on the disk. The log cannot be emptied while
+// another process reads; a later Prune or the last Close empties it then.
+func (s *Store) shrink(ctx context.Context) error {
+	rows, err := s.db.QueryContext(ctx, `PRAGMA incremental_vacuum`)
+	if err != nil {
+		return err
+	}
+	// Each step frees one page.
+	for rows.Next() {
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	var blocked, logged, moved int
+	return s.db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&blocked, &logged, &moved)
+}

@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+func TestRemoveTakesOneTraceAndItsSpans(t *testing.T) {
+	s := open(t)
+	b := newBuild("to go")
+	b.root("to go", otelmap.OutcomeCompleted, time.Second)
+	upload(t, s, b.messages())
+	upload(t, s, clineTrace().messages())
+	if err := s.Remove(t.Context(), b.traceID()); err != nil {
+		t.Fatal(err)
+	}
+	left := everything(t, s)
+	if len(left) != 1 || left[0].TraceID == b.traceID() {
+		t.Errorf("left are %d traces", len(left))
+	}
+	var spans int
+	if err := s.db.QueryRowContext(t.Context(), `SELECT count(*) FROM spans`).Scan(&spans); err != nil || spans != otlp.Count(left[0].ResourceSpans) {
+		t.Errorf("%d spans are left, want %d; %v", spans, otlp.Count(left[0].ResourceSpans), err)
+	}
+	if err := s.Remove(t.Context(), b.traceID()); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a second time: %v, want %v", err, ErrNotFound)
+	}
+	upload(t, s, b.messages())
+	if n := len(everything(t, s)); n != 2 {
+		t.Errorf("%d traces after it came again, want 2", n)
+	}
+}
+
+func TestPrune(t *testing.T) {
+	s := open(t)
+	// More than two batches, the oldest first.
+	const n = 2*pruneBatch + 50
+	ids := series(t, s, n)
+	size := func() int64 {
+		st, err := s.Stats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Bytes
+	}
+	before := size()
+	// Every trace ends one second after its start.
+	got, err := s.Prune(t.Context(), at(time.Second))
+	if got != 0 || err != nil {
+		t.Errorf("nothing ended before the first end: got %d, %v", got, err)
+	}
+	got, err = s.Prune(t.Context(), at((n-2)*time.Minute+time.Second))
+	if want := n - 2; got != want || err != nil {
+		t.Errorf("got %d, %v, want %d", got, err, want)
+	}
+	var left []string
+	for _, tr := range everything(t, s) {
+		left = append(left, tr.TraceID)
+		if otlp.Count(tr.ResourceSpans) != 1 {
+			t.Errorf("trace %s has %d spans, want 1", tr.TraceID, otlp.Count(tr.ResourceSpans))
+		}
+	}
+	slices.Reverse(left)
+	if d := cmp.Diff(ids[n-2:], left); d != "" {
+		t.Errorf("left are (-want +got):\n%s", d)
+	}
+	if after := size(); after > before/4 {
+		t.Errorf("the store has %d bytes, before it had %d", after, before)
+	}
+	// A removed trace can be stored again.
+	series(t, s, 1)
+	if n := len(everything(t, s)); n != 3 {
+		t.Errorf("got %d traces, want 3", n)
+	}
+	var origins int
+	if _, err := s.Prune(t.Context(), at(24*365*time.Hour)); err != nil {
+		t.Error(err)
+	}
+	if err := s.db.QueryRowContext(t.Context(), `SELECT count(*) FROM origins`).Scan(&origins); err != nil || origins != 0 {
+		t.Errorf("%d resources are left, %v", origins, err)
+	}
+}
+
+func TestRetentionCountsFromWhenATraceWasStored(t *testing.T) {
+	const day = 24 * time.Hour
+	s := open(t)
+	now := at(100 * day)
+	s.Now = func() time.Time { return now }
+	b := newBuild("imported")
+	b.root("imported", otelmap.OutcomeCompleted, time.Minute)
+	upload(t, s, b.messages())
+	prune := func(want int) {
+		t.Helper()
+		if n, err := s.Prune(t.Context(), now.Add(-30*day)); n != want || err != nil {
+			t.Errorf("at %v: removed %d, %v, want %d", now, n, err, want)
+		}
+	}
+	prune(0)
+	now = at(129 * day)
+	prune(0)
+	// An upload that changes nothing does not extend the retention.
+	upload(t, s, b.messages())
+	now = at(131 * day)
+	prune(1)
+	if n := len(everything(t, s)); n != 0 {
+		t.Errorf("%d traces are left", n)
+	}
+}
+
+func TestPrunedRunsAreRememberedForAYear(t *testing.T) {
+	const day = 24 * time.Hour
+	s := open(t)
+	now := t0
+	s.Now = func() time.Time { return now }
+	gone := rooted(t, s, "conv_1", "/a", 0, 10*time.Second)
+	roots := func(want ...Root) {
+		t.Helper()
+		got, err := s.Conversation(t.Context(), "conv_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside, err := s.Beside(t.Context(), Place{"cline", "/a", "conv_", at(time.Second), at(2 * time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("of the session (-want +got):\n%s", d)
+		}
+		if d := cmp.Diff(want, beside); d != "" {
+			t.Errorf("of the place (-want +got):\n%s", d)
+		}
+	}
+	roots(gone)
+	if n, err := s.Prune(t.Context(), at(day)); n != 1 || err != nil {
+		t.Fatalf("removed %d, %v", n, err)
+	}
+	removed := gone
+	removed.Removed = true
+	roots(removed)
+	// A run that is stored again is both stored and removed.
+	rooted(t, s, "conv_1", "/a", 0, 10*time.Second)
+	roots(gone, removed)
+	if _, err := s.Prune(t.Context(), at(2*day)); err != nil {
+		t.Fatal(err)
+	}
+	roots(removed)
+	now = at(400 * day)
+	if _, err := s.Prune(t.Context(), at(2*day)); err != nil {
+		t.Fatal(err)
+	}
+	roots()
+}
+
+func TestPrunedTextIsGoneFromTheDisk(t *testing.T) {
+	s := open(t)
+	b := newBuild("secret")
+	b.root("the needle in the haystack", otelmap.OutcomeCompleted, time.Second)
+	upload(t, s, b.messages())
+	upload(t, s, clineTrace().messages())
+	if _, err := s.Prune(t.Context(), at(10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(s.Path() + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), "the needle in the haystack") {
+			t.Errorf("the text is still in the file%s", suffix)
+		}
+	}
+	if n := len(everything(t, s)); n != 1 {
+		t.Errorf("got %d traces, want 1", n)
+	}
+}
+
+func TestPruneStopsWhenCancelled(t *testing.T) {
+	s := open(t)
+	series(t, s, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if n, err := s.Prune(ctx, at(time.Hour)); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %d, %v, want 0, %v", n, err, context.Canceled)
+	}
+}

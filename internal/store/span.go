@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+)
+
+// storedSpan is a span and the row of what it has in common with others.
+type storedSpan struct {
+	*tracepb.Span
+	origin *tracepb.ResourceSpans
+}
+
+// readSpans reads spans of a trace, given by its row. where holds a condition
+// and an order.
+func readSpans(ctx context.Context, tx *sql.Tx, where string, trace int64) (_ []storedSpan, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT s.message, s.origin, o.message FROM spans s JOIN origins o ON o.id = s.origin
+		WHERE s.trace = ? AND `+where, trace)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var out []storedSpan
+	origins := make(map[int64]*tracepb.ResourceSpans)
+	for rows.Next() {
+		var message, origin sql.RawBytes
+		var id int64
+		if err := rows.Scan(&message, &id, &origin); err != nil {
+			return nil, err
+		}
+		if origins[id] == nil {
+			origins[id] = new(tracepb.ResourceSpans)
+			if err := proto.Unmarshal(origin, origins[id]); err != nil {
+				return nil, fmt.Errorf("decode stored resource %d: %w", id, err)
+			}
+		}
+		span := new(tracepb.Span)
+		if err := proto.Unmarshal(message, span); err != nil {
+			return nil, fmt.Errorf("decode stored span: %w", err)
+		}
+		out = append(out, storedSpan{span, origins[id]})
+	}
+	return out, rows.Err()
+}
+
+// originOf returns what the spans of a scope have in common.
+func originOf(rs *tracepb.ResourceSpans, ss *tracepb.ScopeSpans) *tracepb.ResourceSpans {
+	return &tracepb.ResourceSpans{
+		Resource: rs.GetResource(), SchemaUrl: rs.GetSchemaUrl(),
+		ScopeSpans: []*tracepb.ScopeSpans{{Scope: ss.GetScope(), SchemaUrl: ss.GetSchemaUrl()}},
+	}
+}
+
+// encode encodes a message. Texts that are not UTF-8 are corrected first; they
+// are too rare to look for in each message.
+func encode(m proto.Message) ([]byte, error) {
+	options := proto.MarshalOptions{Deterministic: true}
+	out, err := options.Marshal(m)
+	if err != nil {
+		m = proto.Clone(m)
+		correctUTF8(m.ProtoReflect())
+		out, err = options.Marshal(m)
+	}
+	return out, err
+}
+
+func correctUTF8(m protoreflect.Message) {
+	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case field.IsList() && field.Message() != nil:
+			for i := range v.List().Len() {
+				correctUTF8(v.List().Get(i).Message())
+			}
+		case field.Message() != nil:
+			correctUTF8(v.Message())
+		case field.Kind() == protoreflect.StringKind && !field.IsList():
+			m.Set(field, protoreflect.ValueOfString(strings.ToValidUTF8(v.String(), "\ufffd")))
+		}
+		return true
+	})
+}
+
+// column returns a time in nanoseconds as the tables have it: 0 if SQLite's
+// integers cannot hold it.
+func column(nano uint64) int64 {
+	if nano > math.MaxInt64 {
+		return 0
+	}
+	return int64(nano)
+}
+
+func fromColumn(nano int64) time.Time { return otlp.Time(uint64(max(0, nano))) } //nolint:gosec // not negative

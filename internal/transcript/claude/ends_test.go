@@ -1,0 +1,213 @@
+package claude
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+func TestClaudeEndsOfTurns(t *testing.T) {
+	feedback := func(at int) string {
+		return userRow("p1", at, "Stop hook feedback:\n[check]: go on\n", `"isMeta":true`)
+	}
+	failure := func(at int) string {
+		return crow("assistant", at, `"isApiErrorMessage":true,"error":"rate_limit","message":{"id":"e1","model":"<synthetic>","content":[{"type":"text","text":"API Error"}],"stop_reason":"stop_sequence"}`)
+	}
+	complete := func(turn string, at int, result string) hook.TurnEnd {
+		return hook.TurnEnd{Turn: turn, At: sec(at), Kind: hook.KindRunComplete, Result: result}
+	}
+	interrupted := func(at int) hook.TurnEnd {
+		return hook.TurnEnd{Turn: "p1", At: sec(at), Kind: hook.KindSessionEnd, Message: "[Request interrupted by user]"}
+	}
+	const interrupt = "[Request interrupted by user]"
+	for _, tt := range []struct {
+		name    string
+		rows    []string
+		want    []hook.TurnEnd
+		pending bool
+	}{
+		{"nothing", nil, nil, false},
+		{"a prompt without an answer", []string{userRow("p1", 0, "go")}, nil, true},
+		{"an answer under way", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "hm", "")}, nil, true},
+		{"a tool under way", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use")}, nil, true},
+		{"a result without an answer", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use"), resultRow("p1", 2, "t1", "ok", false)}, nil, true},
+		{"an end, nothing told of it", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "done", "end_turn")}, []hook.TurnEnd{complete("p1", 1, "done")}, true},
+		{"an end, told by the hooks' summary", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "done", "end_turn"), summaryRow(2)}, []hook.TurnEnd{complete("p1", 1, "done")}, false},
+		{"an end, told by its duration", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "done", "end_turn"), crow("system", 2, `"subtype":"turn_duration"`)}, []hook.TurnEnd{complete("p1", 1, "done")}, false},
+		{"an end in two rows", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "so", "end_turn", `"uuid":"a"`), answerRow("m1", 2, "done", "end_turn", `"uuid":"b"`), summaryRow(3)}, []hook.TurnEnd{complete("p1", 2, "so\ndone")}, false},
+		{"an answer that was cut off", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "half", "max_tokens"), summaryRow(2)}, []hook.TurnEnd{complete("p1", 1, "half")}, false},
+		{"an answer that was cut off and went on", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "half", "max_tokens"), answerRow("m2", 2, "done", "end_turn"), summaryRow(3)}, []hook.TurnEnd{complete("p1", 2, "done")}, false},
+		{"two turns", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "done", "end_turn"), userRow("p2", 2, "more"), answerRow("m2", 3, "again", "end_turn"), summaryRow(4)}, []hook.TurnEnd{complete("p1", 1, "done"), complete("p2", 3, "again")}, false},
+		{"turns of versions that do not name them", []string{userRow("", 0, "go"), answerRow("m1", 1, "done", "end_turn"), userRow("", 2, "more"), answerRow("m2", 3, "again", "end_turn"), summaryRow(4)}, []hook.TurnEnd{complete("", 1, "done"), complete("", 3, "again")}, false},
+		{"a word put in between", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "so far", "end_turn"), userRow("p1", 2, "and that"), answerRow("m2", 3, "done", "end_turn"), summaryRow(4)}, []hook.TurnEnd{complete("p1", 3, "done")}, false},
+		{"a hook that blocks", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "first", "end_turn"), feedback(2), summaryRow(3), answerRow("m2", 4, "second", "end_turn"), summaryRow(5)}, []hook.TurnEnd{
+			{Turn: "p1", At: sec(3), Kind: hook.KindRunResume, Message: "[check]: go on"}, complete("p1", 4, "second"),
+		}, false},
+		{"a hook that blocks, nothing told of the stop", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "first", "end_turn"), feedback(2), answerRow("m2", 4, "second", "end_turn"), summaryRow(5)}, []hook.TurnEnd{
+			{Turn: "p1", At: sec(2), Kind: hook.KindRunResume, Message: "[check]: go on"}, complete("p1", 4, "second"),
+		}, false},
+		{"a hook that blocks, the summary first", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "first", "end_turn"), summaryRow(2), feedback(3)}, []hook.TurnEnd{
+			{Turn: "p1", At: sec(3), Kind: hook.KindRunResume, Message: "[check]: go on"},
+		}, true},
+		{"a hook that has blocked, just now", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "first", "end_turn"), feedback(2), summaryRow(3)}, []hook.TurnEnd{
+			{Turn: "p1", At: sec(3), Kind: hook.KindRunResume, Message: "[check]: go on"},
+		}, true},
+		{"a turn that something woke", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "first", "end_turn"), summaryRow(2), answerRow("m2", 4, "second", "end_turn"), summaryRow(5)}, []hook.TurnEnd{
+			{Turn: "p1", At: sec(1), Kind: hook.KindRunResume}, complete("p1", 4, "second"),
+		}, false},
+		{"an interruption", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "hm", "tool_use"), userRow("p1", 2, interrupt)}, []hook.TurnEnd{interrupted(2)}, false},
+		{"an interruption told twice", []string{userRow("p1", 0, "go"), userRow("p1", 2, interrupt), userRow("p1", 3, interrupt)}, []hook.TurnEnd{interrupted(2)}, false},
+		{"an interruption of an answer that seemed the last", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "hm", "end_turn"), userRow("p1", 2, interrupt)}, []hook.TurnEnd{interrupted(2)}, false},
+		{"an interruption after the end", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "done", "end_turn"), summaryRow(2), userRow("p1", 3, interrupt)}, []hook.TurnEnd{complete("p1", 1, "done"), interrupted(3)}, false},
+		{"a failure", []string{userRow("p1", 0, "go"), failure(2)}, []hook.TurnEnd{{Turn: "p1", At: sec(2), Kind: hook.KindRunError, Message: "API Error", ErrorType: "rate_limit"}}, false},
+		{"a failure that was overcome", []string{userRow("p1", 0, "go"), failure(2), answerRow("m1", 3, "done", "end_turn"), summaryRow(4)}, []hook.TurnEnd{complete("p1", 3, "done")}, false},
+		{"a command of Claude Code's own", []string{
+			userRow("p0", 0, "before"), answerRow("m0", 1, "done", "end_turn"), summaryRow(2),
+			userRow("p1", 3, "<local-command-caveat>x</local-command-caveat>", `"isMeta":true`), userRow("p1", 3, "<command-name>/cost</command-name>"), crow("system", 3, `"subtype":"local_command"`),
+		}, []hook.TurnEnd{complete("p0", 1, "done")}, false},
+		{"a side chain's end is not the turn's", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "sub", "end_turn", `"isSidechain":true`)}, nil, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFinder(t)
+			f.Now = func() time.Time { return sec(60) }
+			tr := readLinesWith(t, f, tt.rows...)
+			if diff := cmp.Diff(tt.want, tr.Ends); diff != "" {
+				t.Errorf("ends (-want +got):\n%s", diff)
+			}
+			if tr.Pending != tt.pending {
+				t.Errorf("pending is %v, want %v", tr.Pending, tt.pending)
+			}
+			// A program that was killed does not stay pending for ever.
+			f.Now = func() time.Time { return sec(20 * 60) }
+			if readLinesWith(t, f, tt.rows...).Pending {
+				t.Error("still pending twenty minutes later")
+			}
+		})
+	}
+}
+
+func TestClaudeEndIsUndecidedUntilTheHostTells(t *testing.T) {
+	version := func(v string) string { return `"version":"` + v + `"` }
+	prompt := func(v string) string { return userRow("p1", 0, "go", version(v)) }
+	for _, tt := range []struct {
+		name string
+		rows []string
+		want bool
+	}{
+		{"the hooks have not answered", []string{prompt("2.1.329"), answerRow("m1", 1, "done", "end_turn")}, true},
+		{"they have", []string{prompt("2.1.329"), answerRow("m1", 1, "done", "end_turn"), summaryRow(2)}, false},
+		{"one has refused", []string{prompt("2.1.329"), answerRow("m1", 1, "done", "end_turn"), userRow("p1", 2, "Stop hook feedback:\nno", `"isMeta":true`)}, false},
+		{"of a version that may not tell", []string{prompt("2.0.1"), answerRow("m1", 1, "done", "end_turn")}, false},
+		{"a tool is under way", []string{prompt("2.1.329"), answerRow("m1", 1, "tool:t1", "tool_use")}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFinder(t)
+			f.Now = func() time.Time { return sec(60) }
+			if got := readLinesWith(t, f, tt.rows...).Undecided; got != tt.want {
+				t.Errorf("undecided is %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestClaudePromptsTypedMeanwhile are put before the model within the turn.
+func TestClaudePromptsTypedMeanwhile(t *testing.T) {
+	queued := func(at int, more string) string {
+		return crow("attachment", at, `"attachment":{"type":"queued_command","prompt":"and this"`+more+`}`)
+	}
+	got := readLines(t, userRow("p1", 0, "go"), queued(2, ""), queued(3, `,"commandMode":"prompt"`), queued(4, `,"commandMode":"bash"`),
+		crow("attachment", 5, `"attachment":{"type":"other","prompt":"no"}`)).Prompts
+	want := []hook.Prompt{
+		{At: sec(0), Text: "go", Turn: "p1"}, {At: sec(2), Text: "and this", Turn: "p1"}, {At: sec(3), Text: "and this", Turn: "p1"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("prompts (-want +got):\n%s", diff)
+	}
+}
+
+func TestClaudePrompts(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		row  string
+		want []hook.Prompt
+	}{
+		{"typed", userRow("p1", 0, "go", `"promptSource":"typed"`), []hook.Prompt{{At: sec(0), Text: "go", Turn: "p1"}}},
+		{"by a program", userRow("p1", 0, "go", `"promptSource":"sdk"`), []hook.Prompt{{At: sec(0), Text: "go", Turn: "p1"}}},
+		{"typed while the model worked", userRow("p1", 0, "go", `"promptSource":"queued","origin":{"kind":"human"}`), []hook.Prompt{{At: sec(0), Text: "go", Turn: "p1"}}},
+		{"of an older version", userRow("", 0, "go"), []hook.Prompt{{At: sec(0), Text: "go"}}},
+		{"in blocks", crow("user", 0, `"promptId":"p1","message":{"content":[{"type":"text","text":"look"},{"type":"image"},{"type":"text","text":"here"}]}`), []hook.Prompt{{At: sec(0), Text: "look\nhere", Turn: "p1"}}},
+		{"news of an agent", userRow("p1", 0, "<task-notification>x", `"promptSource":"sdk","origin":{"kind":"task-notification"}`), []hook.Prompt{{At: sec(0), Text: "<task-notification>x", Turn: "p1", Injected: true}}},
+		{"of the system", userRow("p1", 0, "x", `"promptSource":"system"`), []hook.Prompt{{At: sec(0), Text: "x", Turn: "p1", Injected: true}}},
+		{"a command of the user's", userRow("p1", 0, "<command-message>hello</command-message>\n<command-name>/hello</command-name>\n<command-args>x y</command-args>"), []hook.Prompt{{At: sec(0), Text: "/hello x y", Turn: "p1"}}},
+		{"a command without arguments", userRow("p1", 0, "<command-name>/init</command-name>\n<command-message>init</command-message>\n<command-args></command-args>"), []hook.Prompt{{At: sec(0), Text: "/init", Turn: "p1"}}},
+		{"what a command printed", userRow("p1", 0, "<local-command-stdout>x</local-command-stdout>"), nil},
+		{"the user's own shell", userRow("p1", 0, "<bash-input>ls</bash-input>"), nil},
+		{"what Claude Code adds", userRow("p1", 0, "x", `"isMeta":true`), nil},
+		{"a summary", userRow("p1", 0, "This session is being continued", `"isCompactSummary":true`), nil},
+		{"an interruption", userRow("p1", 0, "[Request interrupted by user]"), nil},
+		{"a subagent's task", userRow("p1", 0, "go", `"isSidechain":true`), nil},
+		{"a result", resultRow("p1", 0, "t1", "ok", false), nil},
+		{"nothing", userRow("p1", 0, " "), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, readLines(t, tt.row).Prompts); diff != "" {
+				t.Errorf("prompts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestClaudeEndsRecorded(t *testing.T) {
+	for _, tt := range []struct {
+		folder, session string
+		kinds           []hook.Kind
+		prompts         []string
+	}{
+		{"stop-blocked", "", []hook.Kind{hook.KindRunResume, hook.KindRunComplete}, []string{"do it"}},
+		{"interrupt", "", []hook.Kind{hook.KindSessionEnd}, []string{"do the work"}},
+		{"2.1.240", "", []hook.Kind{hook.KindRunComplete, hook.KindSessionEnd, hook.KindRunError}, []string{
+			"Fix the login bug in auth.go and add a regression test", "Push it to origin", "Summarise the change for the release notes",
+		}},
+		{"tools-resume", "", []hook.Kind{hook.KindRunComplete, hook.KindRunComplete}, []string{"do the work", "second please"}},
+		{"fork", "3a8f4545", []hook.Kind{hook.KindRunComplete}, []string{"do it"}},
+		// The fork, taken up again; then cleared, with commands of Claude
+		// Code's own; then a command of the user's.
+		{"fork", "d1d41a34", []hook.Kind{hook.KindRunComplete, hook.KindRunComplete}, []string{"again", "more"}},
+		{"fork", "630b4663", []hook.Kind{hook.KindRunComplete}, []string{"more"}},
+		{"fork", "337ba4cd", []hook.Kind{hook.KindRunComplete}, []string{"/hello x"}},
+	} {
+		t.Run(tt.folder+tt.session, func(t *testing.T) {
+			tr := readFixture(t, tt.folder, tt.session)
+			var kinds []hook.Kind
+			turns := make(map[string]bool)
+			for _, e := range tr.Ends {
+				kinds = append(kinds, e.Kind)
+			}
+			var prompts []string
+			for _, p := range tr.Prompts {
+				prompts = append(prompts, p.Text)
+				turns[p.Turn] = true
+			}
+			if diff := cmp.Diff(tt.kinds, kinds); diff != "" {
+				t.Errorf("ends (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.prompts, prompts); diff != "" {
+				t.Errorf("prompts (-want +got):\n%s", diff)
+			}
+			for _, e := range tr.Ends {
+				if !turns[e.Turn] {
+					t.Errorf("the turn of %+v has no prompt", e)
+				}
+			}
+			if tr.Pending {
+				t.Error("pending, though all has ended")
+			}
+			if tt.session == "d1d41a34" && (len(tr.Calls) != 2 || len(tr.ToolResults) != 0) {
+				t.Errorf("the fork has %d calls and %d results, want its own two calls", len(tr.Calls), len(tr.ToolResults))
+			}
+		})
+	}
+}

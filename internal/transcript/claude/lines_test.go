@@ -1,0 +1,132 @@
+package claude
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func forwards(t testing.TB, text string, maxLine int) []string {
+	t.Helper()
+	var lines []string
+	r := newLineReader(strings.NewReader(text), maxLine)
+	for {
+		line, err := r.next()
+		if errors.Is(err, io.EOF) {
+			return lines
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(line))
+	}
+}
+
+func backwards(t testing.TB, text string, block, maxLine int) []string {
+	t.Helper()
+	var lines []string
+	r := newBackReader(strings.NewReader(text), int64(len(text)), block, maxLine)
+	for {
+		line, at, err := r.prev()
+		if errors.Is(err, io.EOF) {
+			slices.Reverse(lines)
+			return lines
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(text[at:], string(line)) {
+			t.Fatalf("line %q does not begin at byte %d", line, at)
+		}
+		lines = append(lines, string(line))
+	}
+}
+
+func TestLinesOverTheLimitAreLeftOut(t *testing.T) {
+	long := strings.Repeat("x", 200_000)
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"in front", long + "\na\nb\n", []string{"a", "b"}},
+		{"between", "a\n" + long + "\nb\n", []string{"a", "b"}},
+		{"at the end", "a\nb\n" + long + "\n", []string{"a", "b"}},
+		{"at the end, torn", "a\nb\n" + long, []string{"a", "b"}},
+		{"two in succession", "a\n" + long + "\n" + long + "\nb\n", []string{"a", "b"}},
+		{"alone", long, nil},
+		{"none", "a\nb", []string{"a", "b"}},
+		{"empty", "", nil},
+		{"of the limit", strings.Repeat("y", 99_999) + "\nb\n", []string{strings.Repeat("y", 99_999), "b"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, forwards(t, tt.text, 100_000)); diff != "" {
+				t.Errorf("forwards (-want +got):\n%s", diff)
+			}
+			for _, block := range []int{1, 7, 4096, 1 << 20} {
+				if block == 1 && len(tt.text) > 300_000 {
+					continue // blocks grow with the line; this would only be slow
+				}
+				if diff := cmp.Diff(tt.want, backwards(t, tt.text, block, 100_000)); diff != "" {
+					t.Errorf("backwards in blocks of %d (-want +got):\n%s", block, diff)
+				}
+			}
+		})
+	}
+}
+
+// Both ways give the same lines, whatever the block.
+func TestLinesAreTheSameBothWays(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		lines := rapid.SliceOf(rapid.StringMatching(`[a-z]{0,40}`)).Draw(rt, "lines")
+		text := strings.Join(lines, "\n")
+		if rapid.Bool().Draw(rt, "ended") {
+			text += "\n"
+		}
+		var want []string
+		for _, l := range lines {
+			if l != "" && len(l) <= 24 {
+				want = append(want, l)
+			}
+		}
+		if diff := cmp.Diff(want, backwards(t, text, rapid.IntRange(1, 64).Draw(rt, "block"), 24)); diff != "" {
+			rt.Errorf("backwards (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(want, forwards(t, text, 24)); diff != "" {
+			rt.Errorf("forwards (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// failingReader fails after its bytes.
+type failingReader struct{ r io.Reader }
+
+var errDisk = errors.New("disk gone")
+
+func (f failingReader) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = errDisk
+	}
+	return n, err
+}
+
+func (failingReader) ReadAt([]byte, int64) (int, error) { return 0, errDisk }
+
+func TestReadErrorsAreReturned(t *testing.T) {
+	r := newLineReader(failingReader{bytes.NewReader([]byte("a\nb"))}, 10)
+	if line, err := r.next(); string(line) != "a" || err != nil {
+		t.Errorf("next = %q, %v", line, err)
+	}
+	if _, err := r.next(); !errors.Is(err, errDisk) {
+		t.Errorf("next = %v, want the disk's error", err)
+	}
+	if _, _, err := newBackReader(failingReader{}, 100, 10, 10).prev(); !errors.Is(err, errDisk) {
+		t.Errorf("prev = %v, want the disk's error", err)
+	}
+}

@@ -1,0 +1,430 @@
+package claude
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// build gathers what the files of one session say.
+type build struct {
+	session string
+	prices  *priceList
+	texts   textBudget
+	calls   responses
+	results []hook.ToolResult
+	prompts []hook.Prompt
+	ends    turnEnds
+	// words are the few words that stand in every row, once each.
+	words map[string]string
+	// spawns are the calls that started the agents, by agent.
+	spawns map[string]spawn
+	// callers are the agents that made calls somebody asks for; the keys are
+	// there before the files are read.
+	callers map[string]*string
+
+	version, cwd string
+	// lastTime is the newest row's of the conversation with the user.
+	lastTime time.Time
+}
+
+func newBuild(session string, prices *priceList, maxText int) *build {
+	return &build{
+		session: session,
+		prices:  prices,
+		texts:   textBudget{max: maxText},
+		words:   make(map[string]string),
+		spawns:  make(map[string]spawn),
+		callers: make(map[string]*string),
+	}
+}
+
+// word is s, in the memory of the same word seen before.
+func (b *build) word(s string) string {
+	if w, ok := b.words[s]; ok {
+		return w
+	}
+	// What comes in more forms than this is no word.
+	if len(b.words) < 1000 {
+		b.words[s] = s
+	}
+	return s
+}
+
+// spawn is the call that started an agent, and who made it.
+type spawn struct{ call, agent string }
+
+// fileLog reads the rows of one file in order.
+type fileLog struct {
+	b *build
+	// agent is the subagent whose file it is; empty for the lead's.
+	agent string
+
+	turn     string
+	mode     string
+	asked    time.Time // the newest user row's
+	last     time.Time // the newest row's
+	tools    map[string]toolUse
+	requests requestRing
+	// refused are the results since the last answer that the user may have cut
+	// short rather than refused, and failures, by place in the build.
+	refused []int
+	// command is the place of a command's prompt plus one, until a row shows
+	// whether it was for the model.
+	command int
+	wasOpen bool
+	// copied says that the file began with rows of another session.
+	copied bool
+
+	// first is the first row's time, task and opened the first prompt and its
+	// turn; words, stop and active are the last answer's text, why it stopped,
+	// and the newest row's time. They are a subagent's life.
+	first, active time.Time
+	task, opened  string
+	words, stop   string
+	// kind is the agent's type as its answers name it.
+	kind string
+}
+
+// request is a request as Claude Code noted it before sending.
+type request struct {
+	id, model string
+	at        time.Time
+}
+
+// requestRing holds the newest requests. Answers follow their requests closely;
+// requests without an answer must not pile up.
+type requestRing struct {
+	kept [32]request
+	n    int
+}
+
+func (r *requestRing) add(q request) {
+	r.kept[r.n%len(r.kept)] = q
+	r.n++
+}
+
+// byID returns a request, the zero one if it is not there.
+func (r *requestRing) byID(id string) request {
+	for _, q := range r.kept {
+		if id != "" && q.id == id {
+			return q
+		}
+	}
+	return request{}
+}
+
+// newest returns the newest request since a time, the zero one if there is none.
+func (r *requestRing) newest(since time.Time) request {
+	if q := r.kept[(r.n+len(r.kept)-1)%len(r.kept)]; !q.at.Before(since) {
+		return q
+	}
+	return request{}
+}
+
+// add takes in the next row.
+func (l *fileLog) add(r *row) {
+	var take func(*row)
+	switch r.kind {
+	case "assistant":
+		take = l.addAnswer
+	case "user":
+		take = l.addUser
+	case "system":
+		take = l.addSystem
+	case "api-request":
+		l.requests.add(request{id: r.text("id"), model: r.in("params", "model"), at: r.at})
+		return
+	case "attachment":
+		l.addQueued(r)
+		return
+	default:
+		return
+	}
+	if r.copied(l.b.session) {
+		l.forget(r.at)
+		return
+	}
+	if id := r.text("sessionId"); id != "" && id != l.b.session {
+		return
+	}
+	if r.at.IsZero() {
+		r.at = l.last
+	}
+	l.last = r.at
+	if l.agent == "" {
+		l.b.version = cmp.Or(r.text("version"), l.b.version)
+		l.b.cwd = cmp.Or(r.text("cwd"), l.b.cwd)
+		if r.at.After(l.b.lastTime) {
+			l.b.lastTime = r.at
+		}
+	}
+	if r.kind != "system" {
+		if l.first.IsZero() {
+			l.first = r.at
+		}
+		if r.at.After(l.active) {
+			l.active = r.at
+		}
+	}
+	take(r)
+	if l.b.texts.over() {
+		l.b.texts.shrink(l.b.calls.list, l.b.results, l.b.prompts, l.b.ends.found)
+	}
+}
+
+// addQueued takes in what the user typed while the agent was at work: it is put
+// before the model within the turn, as an attachment.
+func (l *fileLog) addQueued(r *row) {
+	if !l.lead(r) || r.in("attachment", "type") != "queued_command" ||
+		r.text("sessionId") != l.b.session || r.at.IsZero() {
+		return
+	}
+	if mode := r.in("attachment", "commandMode"); mode != "" && mode != "prompt" {
+		return
+	}
+	if text := r.in("attachment", "prompt"); text != "" {
+		l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.keep(text), Turn: l.turn})
+	}
+}
+
+// forget drops what the file has told up to a moment. A fork begins with a copy
+// of the other session's rows, under this session's id and with their old
+// times; only the answers say whose they are, and the rows before them are
+// copies, too.
+func (l *fileLog) forget(until time.Time) {
+	if l.agent != "" {
+		return
+	}
+	b := l.b
+	old := func(at time.Time, texts int) bool {
+		if at.After(until) {
+			return false
+		}
+		b.texts.kept -= texts
+		return true
+	}
+	b.prompts = slices.DeleteFunc(b.prompts, func(p hook.Prompt) bool { return old(p.At, len(p.Text)) })
+	b.results = slices.DeleteFunc(b.results, func(r hook.ToolResult) bool { return old(r.At, len(r.Input)+len(r.Text)) })
+	b.ends.found = slices.DeleteFunc(b.ends.found, func(e hook.TurnEnd) bool { return old(e.At, 0) })
+	b.ends.waiting, b.ends.open, b.ends.barred = false, false, false
+	l.turn, l.refused, l.command, l.copied = "", l.refused[:0], 0, true
+}
+
+// lead reports that the row belongs to the conversation with the user.
+func (l *fileLog) lead(r *row) bool { return l.agent == "" && !r.sidechain }
+
+// addAnswer takes in a row of a model's answer, or of what Claude Code put in
+// the place of one.
+func (l *fileLog) addAnswer(r *row) {
+	m := rawjson.Members(r.message)
+	if m == nil {
+		return
+	}
+	model, stop := rawjson.Unquote(m.Get("model")), rawjson.Unquote(m.Get("stop_reason"))
+	request := r.text("requestId")
+	id := cmp.Or(rawjson.Unquote(m.Get("id")), request, r.text("uuid"))
+	if id == "" {
+		id = transcript.TimeID("req-", r.at)
+	}
+	c := transcript.DecodeContent(m.Get("content"))
+	if r.is("isApiErrorMessage") {
+		l.addFailure(r, id, c.Text())
+		return
+	}
+	if model == syntheticModel {
+		return
+	}
+	l.refused, l.command = l.refused[:0], 0
+
+	agent := cmp.Or(l.agent, r.text("agentId"))
+	call, _ := l.response(r, id, request, agent)
+	call.Model = cmp.Or(l.b.word(model), call.Model)
+	call.FinishReason = cmp.Or(l.b.word(stop), call.FinishReason)
+	call.counts.add(m.Get("usage"), r.Get("costUSD"))
+	if !call.seen(r.Get("uuid")) {
+		if text := c.Text(); text != "" {
+			if call.Text != "" {
+				l.b.texts.kept -= len(call.Text)
+				text = call.Text + "\n" + text
+			}
+			call.Text = l.b.texts.keep(text)
+		}
+		l.addUses(r, call, c, agent)
+	}
+	if call.Text != "" {
+		l.words = call.Text
+	}
+	l.stop = call.FinishReason
+	l.kind = cmp.Or(r.text("attributionAgent"), l.kind)
+	if l.lead(r) {
+		l.b.ends.answer(call.Turn, id, stop, call.Text, r.at)
+	}
+}
+
+// response returns the response that a row belongs to, which lasts until the row.
+func (l *fileLog) response(r *row, id, request, agent string) (call *response, fresh bool) {
+	call, fresh = l.b.calls.at(id, request, agent, r.sidechain)
+	if fresh {
+		call.Turn, call.Provider = l.turn, providerOf(id)
+		// Claude Code records the sending of the request since 2.1.329; before,
+		// the row that the request answers is the nearest.
+		call.Start = l.requests.byID(r.text("requestRef")).at
+		if call.Start.IsZero() {
+			call.Start = l.asked
+		}
+	}
+	if r.at.After(call.End) {
+		call.End = r.at
+	}
+	if call.Start.IsZero() || call.Start.After(call.End) {
+		call.Start = call.End
+	}
+	return call, fresh
+}
+
+// addUses takes in the tool calls that a row asks for.
+func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent string) {
+	for _, b := range c {
+		if b.Type != "tool_use" || b.ID == "" {
+			continue
+		}
+		call.ToolCallIDs = append(call.ToolCallIDs, b.ID)
+		if l.tools == nil {
+			l.tools = make(map[string]toolUse)
+		}
+		l.tools[b.ID] = toolUse{name: l.b.word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, at: r.at}
+		if caller, wanted := l.b.callers[b.ID]; wanted && caller == nil {
+			l.b.callers[b.ID] = &agent
+		}
+	}
+}
+
+// addFailure takes in a request that failed for good: a call without usage.
+func (l *fileLog) addFailure(r *row, id, text string) {
+	name, detail := r.text("error"), r.text("apiErrorType")
+	call, fresh := l.response(r, id, r.text("requestId"), cmp.Or(l.agent, r.text("agentId")))
+	if fresh {
+		call.Model = l.requests.newest(l.asked).model
+		call.Error = cmp.Or(name, detail, "unknown")
+		if name == "unknown" {
+			call.Error = cmp.Or(detail, name)
+		}
+		call.Message = text
+	}
+	if l.lead(r) {
+		l.b.ends.failure(id, hook.TurnEnd{
+			Turn: l.turn, At: r.at, Kind: hook.KindRunError, Message: text, ErrorType: cmp.Or(name, detail, "unknown"),
+		})
+	}
+}
+
+// addUser takes in a row that the model gets to read: tools' results, a prompt,
+// or what Claude Code has to say.
+func (l *fileLog) addUser(r *row) {
+	l.turn = cmp.Or(r.text("promptId"), l.turn)
+	l.asked = r.at
+	c := r.content()
+	text, kind := r.userText(c)
+	lead := l.lead(r)
+	switch kind {
+	case textNone:
+		l.addResults(r, c)
+	case textPrompt, textCommand:
+		l.mode = cmp.Or(r.text("permissionMode"), l.mode)
+		if l.opened == "" && l.task == "" {
+			l.opened, l.task = l.turn, text
+		}
+		if !lead {
+			return
+		}
+		l.wasOpen = l.b.ends.open
+		if kind == textPrompt {
+			l.b.ends.prompt(l.turn)
+			l.refused = l.refused[:0]
+		}
+		l.b.prompts = append(l.b.prompts, hook.Prompt{
+			At: r.at, Text: l.b.texts.keep(text), Turn: r.text("promptId"), Injected: r.injected(),
+		})
+		l.command = 0
+		if kind == textCommand {
+			l.command = len(l.b.prompts)
+		}
+	case textInterrupt:
+		l.interrupt()
+		if lead {
+			l.b.ends.interrupted(l.turn, text, r.at)
+		}
+	case textFeedback:
+		if lead {
+			l.b.ends.blocked(l.turn, text, r.at)
+		}
+	}
+}
+
+func (l *fileLog) addResults(r *row, c transcript.Content) {
+	agent := cmp.Or(l.agent, r.text("agentId"))
+	for _, b := range c {
+		if b.Type != "tool_result" || b.ToolUseID == "" {
+			continue
+		}
+		use, known := l.tools[b.ToolUseID]
+		if !known && l.copied {
+			continue // the call was made in the other session
+		}
+		delete(l.tools, b.ToolUseID)
+		text := resultText(b.Content)
+		status, asked := toolStatus(r, b.IsError, text)
+		l.b.results = append(l.b.results, hook.ToolResult{
+			ID:     b.ToolUseID,
+			Agent:  agent,
+			Turn:   cmp.Or(use.turn, l.turn),
+			Name:   use.name,
+			Input:  l.b.texts.keepJSON(use.input),
+			Text:   l.b.texts.keep(text),
+			Status: status,
+			Asked:  use.at,
+			At:     r.at,
+		})
+		if status == hook.ToolFailed || status == hook.ToolDenied && !asked && wasRunning(r.text("version"), l.mode) {
+			l.refused = append(l.refused, len(l.b.results)-1)
+		}
+		if id := r.in("toolUseResult", "agentId"); id != "" {
+			l.b.spawns[id] = spawn{b.ToolUseID, agent}
+		}
+	}
+	if l.lead(r) && len(c) > 0 {
+		l.b.ends.open = true
+	}
+}
+
+// interrupt marks the calls whose results the user's interruption is.
+func (l *fileLog) interrupt() {
+	for _, i := range l.refused {
+		if res := &l.b.results[i]; res.Turn == l.turn {
+			res.Status = hook.ToolCancelled
+		}
+	}
+	l.refused = l.refused[:0]
+}
+
+func (l *fileLog) addSystem(r *row) {
+	if !l.lead(r) {
+		return
+	}
+	switch r.text("subtype") {
+	case "stop_hook_summary", "turn_duration":
+		l.b.ends.stopped(r.at)
+	case "local_command":
+		// The command was Claude Code's own and no prompt.
+		if l.command > 0 && l.command == len(l.b.prompts) {
+			l.b.prompts = l.b.prompts[:l.command-1]
+			l.b.ends.open = l.wasOpen
+		}
+		l.command = 0
+	}
+}

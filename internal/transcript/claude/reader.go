@@ -1,0 +1,120 @@
+// Package claude reads the transcripts that Claude Code keeps, one per session
+// and per subagent below ~/.claude/projects.
+//
+// The format is internal to Claude Code and changes with its versions: lines
+// that are not rows, rows of unknown types and rows over 8 MiB are skipped.
+// Calls are one for each response of the API, failed requests included, under
+// the ids of the messages. Sums over them equal Claude Code's own, with these
+// exceptions. A cost is tokens at list price (prices.json) if a row gives none:
+// the dearer tier of requests over 200,000 tokens, the fast mode and web
+// searches are not modelled, and a model that is not in the list has no cost. A
+// fork's own sum counts the answers it has copied; here they are the other
+// session's calls.
+package claude
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// suffix ends the name of every transcript. The name is the session id,
+// or for a subagent's the prefix and the agent's id.
+const (
+	suffix      = ".jsonl"
+	agentPrefix = "agent-"
+)
+
+// Agent reads Claude Code's files. Read uses Query.Path if it is an absolute
+// path to a regular file named after the session, and reads the files from
+// where the turn begins that was under way at Query.Since.
+var Agent = transcript.Agent{Read: read, Sessions: sessions, Origin: origin}
+
+// read reads a session's transcript and those of its subagents beside it.
+//
+// The texts kept are whole up to 8 MiB in all; in larger sessions each is cut
+// to the same length, so that memory follows the number of calls and not the
+// file. Of a run whose rows are further from the file's end than half of what
+// may be read, the later part is read.
+func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
+	path, err := find(ctx, f, q)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{
+		files: f, block: blockSize, maxLine: maxLine, maxText: maxText, maxRows: maxRows,
+	}
+	return r.read(ctx, path, q)
+}
+
+// sessions lists the sessions of Claude Code on this machine.
+func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
+	var found []transcript.Session
+	for _, project := range projects(roots(f)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		entries, err := os.ReadDir(project)
+		if err != nil {
+			continue // another user's project, or one just removed
+		}
+		for _, e := range entries {
+			id, ok := strings.CutSuffix(e.Name(), suffix)
+			// Subagents of versions before 2.1 are beside the sessions.
+			if !ok || strings.HasPrefix(id, agentPrefix) {
+				continue
+			}
+			if s, ok := transcript.Stat(id, filepath.Join(project, e.Name())); ok {
+				s.Dialect = Dialect
+				found = append(found, s)
+			}
+		}
+	}
+	return found, nil
+}
+
+// find returns the path of a session's transcript. The folder of a project is
+// made from the working directory in a way that changes between versions, so
+// all of them are searched; the file written last wins.
+func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
+	name := q.Session + suffix
+	if filepath.IsAbs(q.Path) && filepath.Base(q.Path) == name {
+		if _, ok := transcript.Stat(q.Session, q.Path); ok {
+			return q.Path, nil
+		}
+	}
+	places := roots(f)
+	var copies []string
+	for _, project := range projects(places) {
+		copies = append(copies, filepath.Join(project, name))
+	}
+	newest, ok := transcript.Newest(q.Session, copies)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case !ok:
+		return "", places.NotFound(q.Session, filepath.Join("projects", "*", name))
+	}
+	return newest.Path, nil
+}
+
+// roots returns the folders that may hold Claude Code's projects.
+func roots(f *transcript.Files) transcript.Folders {
+	var r transcript.Folders
+	r.Add(f.Getenv("CLAUDE_CONFIG_DIR"))
+	r.Add(f.Home, ".claude")
+	r.Add(f.Home, ".config", "claude")
+	return r
+}
+
+func projects(roots transcript.Folders) []string {
+	var dirs []string
+	for _, root := range roots {
+		dirs = append(dirs, transcript.Subfolders(filepath.Join(root, "projects"))...)
+	}
+	return dirs
+}

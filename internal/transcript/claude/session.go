@@ -1,0 +1,271 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// Dialect is the form of Claude Code's files and hooks.
+const Dialect = "claude"
+
+// blockSize is how much of a transcript is read at once from its end.
+const blockSize = 64 << 10
+
+// maxHead bounds how far a subagent's first row is looked for.
+const maxHead = 1 << 20
+
+// maxRows bounds the rows of transcripts that are taken in, since memory
+// follows them.
+const maxRows = 1_000_000
+
+// reader reads the files of a session.
+type reader struct {
+	files   *transcript.Files
+	block   int // bytes read at once from a file's end
+	maxLine int // bytes of the longest row that is read
+	maxText int // bytes of all texts that are kept
+	maxRows int // rows that are taken in; zero for any number
+
+	taken int // rows that have been taken in
+}
+
+// agentMeta is agent-<id>.meta.json, what Claude Code notes when it starts a
+// subagent.
+type agentMeta struct {
+	AgentType   string `json:"agentType"`
+	Description string `json:"description"`
+	ToolUseID   string `json:"toolUseId"`
+	// SpawnDepth is 1 for an agent that the lead agent started.
+	SpawnDepth int  `json:"spawnDepth"`
+	Finished   bool `json:"finished"`
+}
+
+// subagent is one subagent's files.
+type subagent struct {
+	id, path string
+	meta     agentMeta
+	log      *fileLog
+}
+
+// read reads the transcript at path and the subagents beside it.
+func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*hook.Transcript, error) {
+	prices, err := loadPrices()
+	if err != nil {
+		return nil, err
+	}
+	b := newBuild(q.Session, prices, r.maxText)
+	agents, err := r.agents(ctx, strings.TrimSuffix(path, suffix), q.Since)
+	errs := []error{err}
+	for _, a := range agents {
+		if a.meta.ToolUseID != "" {
+			b.callers[a.meta.ToolUseID] = nil
+		}
+	}
+	t := &hook.Transcript{Session: q.Session}
+	readLog := func(path, agent string) *fileLog {
+		log := &fileLog{b: b, agent: agent}
+		if err := r.readFile(ctx, path, q, log); err != nil {
+			errs = append(errs, err)
+			if errors.Is(err, transcript.ErrNotFound) {
+				return log
+			}
+		}
+		t.Sources = append(t.Sources, path)
+		return log
+	}
+	readLog(path, "")
+	open, undecided := b.ends.open, b.ends.waiting && !b.ends.told && b.ends.last.Kind == hook.KindRunComplete
+	b.ends.flush()
+	last := b.lastTime
+	for i := range agents {
+		agents[i].log = readLog(agents[i].path, agents[i].id)
+	}
+
+	t.Calls = b.calls.resolve(prices)
+	t.Prompts, t.ToolResults, t.Ends = b.prompts, b.results, b.ends.found
+	t.HostVersion, t.Cwd = b.version, b.cwd
+	for i := range agents {
+		if a, ok := agents[i].agent(b); ok && !agents[i].log.active.Before(q.Since) {
+			t.Agents = append(t.Agents, a)
+		}
+	}
+	sortByTime(t)
+	for _, c := range slices.Backward(t.Calls) {
+		if c.Model != "" {
+			t.Provider, t.Model = c.Provider, c.Model
+			break
+		}
+	}
+	dropBefore(t, q.Since)
+	t.Pending = open && r.files.Now().Sub(last) < transcript.PendingAge
+	// Since that version, as far as is known, it writes down each stop and what
+	// the hooks said of it.
+	t.Undecided = t.Pending && undecided && !olderThan(b.version, 2, 1, 172)
+	return t, errors.Join(errs...)
+}
+
+// readFile gives the rows of a file to the log, as far as the query asks for them.
+func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, log *fileLog) error {
+	file, err := r.files.Open(ctx, path, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // read only
+	// What is appended from here on is for the next reading.
+	size, err := r.untilEnd(ctx, file, file.Size(), q.Until)
+	if err != nil {
+		return transcript.ReadError(path, err)
+	}
+	// What is read backwards is read forwards again, from where that ended.
+	view, settle := file.Half()
+	start, beyond := r.sinceStart(ctx, view, size, q.Since, log.agent != "")
+	settle()
+	if beyond != nil && !errors.Is(beyond, transcript.ErrBeyond) {
+		return transcript.ReadError(path, beyond)
+	}
+	if start > 0 && log.agent != "" {
+		if err := r.readHead(ctx, file, log); err != nil {
+			return transcript.ReadError(path, err)
+		}
+	}
+	err = r.rows(ctx, io.NewSectionReader(file, start, size-start), func(row *row) bool {
+		if r.taken++; r.maxRows > 0 && r.taken > r.maxRows {
+			beyond = fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, r.maxRows)
+			return false
+		}
+		log.add(row)
+		return true
+	})
+	if err = cmp.Or(err, beyond); err != nil {
+		return transcript.ReadError(path, err)
+	}
+	return nil
+}
+
+// readHead reads a subagent's beginning: when it was started, and what for.
+func (r *reader) readHead(ctx context.Context, file io.ReaderAt, log *fileLog) error {
+	head := &fileLog{b: newBuild(log.b.session, nil, log.b.texts.max), agent: log.agent}
+	err := r.rows(ctx, io.NewSectionReader(file, 0, maxHead), func(row *row) bool {
+		if row.kind == "user" {
+			head.add(row)
+		}
+		return head.task == ""
+	})
+	log.first, log.task, log.opened = head.first, head.task, head.opened
+	return err
+}
+
+// rows visits the rows of a file until visit returns false.
+func (r *reader) rows(ctx context.Context, file io.Reader, visit func(*row) bool) error {
+	lines := newLineReader(file, r.maxLine)
+	var row row
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		line, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if row.parse(line) && !visit(&row) {
+			return nil
+		}
+	}
+}
+
+// agents lists the subagents that may have something since a moment, by id.
+func (r *reader) agents(ctx context.Context, dir string, since time.Time) ([]subagent, error) {
+	dir = filepath.Join(dir, "subagents")
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list subagents %q: %w", dir, err)
+	}
+	var agents []subagent
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), suffix)
+		id, named := strings.CutPrefix(name, agentPrefix)
+		if !ok || !named {
+			continue
+		}
+		s, ok := transcript.Stat(id, filepath.Join(dir, e.Name()))
+		// A file's time may be coarser than a row's.
+		if !ok || s.ModTime.Before(since.Add(-sinceSlack)) {
+			continue
+		}
+		a := subagent{id: id, path: s.Path}
+		// Without it, or while it is being written, less is known.
+		metaPath := strings.TrimSuffix(s.Path, suffix) + ".meta.json"
+		a.meta, _ = transcript.Small[agentMeta](ctx, r.files, metaPath, false)
+		agents = append(agents, a)
+	}
+	return agents, nil
+}
+
+// agent makes an agent of what its files say; ok is false where they hold no
+// row.
+func (a *subagent) agent(b *build) (agent hook.Agent, ok bool) {
+	log := a.log
+	if log.first.IsZero() && log.active.IsZero() {
+		return hook.Agent{}, false
+	}
+	started := b.spawns[a.id]
+	agent = hook.Agent{
+		ID:     a.id,
+		Type:   cmp.Or(a.meta.AgentType, log.kind),
+		CallID: cmp.Or(a.meta.ToolUseID, started.call),
+		Turn:   log.opened,
+		Task:   cmp.Or(log.task, a.meta.Description),
+		Result: log.words,
+		Start:  log.first,
+	}
+	caller := b.callers[agent.CallID]
+	switch {
+	case caller != nil:
+		agent.ParentAgent = *caller
+	case agent.CallID == started.call:
+		agent.ParentAgent = started.agent
+	case a.meta.SpawnDepth > 1:
+		agent.ParentAgent = hook.ParentUnknown
+	}
+	if a.meta.Finished || log.stop == "end_turn" {
+		agent.End = log.active
+	}
+	return agent, true
+}
+
+// sortByTime puts everything in order of time; what happened at once stays in
+// the files' order.
+func sortByTime(t *hook.Transcript) {
+	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(t.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(t.Ends, func(a, b hook.TurnEnd) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(t.Agents, func(a, b hook.Agent) int { return a.Start.Compare(b.Start) })
+}
+
+// dropBefore leaves out what was over before a moment.
+func dropBefore(t *hook.Transcript, moment time.Time) {
+	if moment.IsZero() {
+		return
+	}
+	t.Calls = slices.DeleteFunc(t.Calls, func(c hook.LLMCall) bool { return c.End.Before(moment) })
+	t.Prompts = slices.DeleteFunc(t.Prompts, func(p hook.Prompt) bool { return p.At.Before(moment) })
+	t.ToolResults = slices.DeleteFunc(t.ToolResults, func(r hook.ToolResult) bool { return r.At.Before(moment) })
+	t.Ends = slices.DeleteFunc(t.Ends, func(e hook.TurnEnd) bool { return e.At.Before(moment) })
+}

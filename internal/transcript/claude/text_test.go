@@ -1,0 +1,110 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+func TestTextsAreCutToWholeCharacters(t *testing.T) {
+	for _, tt := range []struct {
+		s    string
+		n    int
+		want string
+	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aé", 2, "a"}, {"é", 1, ""}, {"a\xff\xff\xff", 2, "a\xff"}, {"", 0, ""}} {
+		if got := cutText(tt.s, tt.n); got != tt.want {
+			t.Errorf("cutText(%q, %d) = %q, want %q", tt.s, tt.n, got, tt.want)
+		}
+	}
+}
+
+func TestInputsStayJSONWhenCut(t *testing.T) {
+	long := strings.Repeat("é", 1000)
+	for _, tt := range []struct{ name, in, want string }{
+		{"short", `{"a":"b"}`, `{"a":"b"}`},
+		{"a long text", `{"content":"` + long + `","n":1.50,"path":"x"}`, `{"content":"` + strings.Repeat("é", 32) + `","n":1.50,"path":"x"}`},
+		{"in a list", `{"edits":[{"new":"` + long + `"}]}`, `{"edits":[{"new":"` + strings.Repeat("é", 32) + `"}]}`},
+		{"long for another reason", `[` + strings.Repeat("1,", 100) + `1]`, ""},
+		{"no JSON", strings.Repeat("x", 200), strings.Repeat("x", 128)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := cutJSON(tt.in, 128)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("cut (-want +got):\n%s", diff)
+			}
+			if strings.HasPrefix(tt.in, "{") && !json.Valid([]byte(got)) {
+				t.Errorf("%q is no JSON any more", got)
+			}
+		})
+	}
+}
+
+// All texts are cut to one length once there are too many, and none before.
+func TestTextsStayWithinTheirBound(t *testing.T) {
+	var lines []string
+	for i := range 40 {
+		p, id := fmt.Sprint("p", i), fmt.Sprint("m", i)
+		lines = append(lines, userRow(p, 10*i, strings.Repeat("p", 700)),
+			crow("assistant", 10*i+1, `"message":{"id":"`+id+`","model":"m","stop_reason":"tool_use","content":[{"type":"text","text":"`+strings.Repeat("a", 900)+
+				`"},{"type":"tool_use","id":"t`+id+`","name":"Write","input":{"content":"`+strings.Repeat("w", 800)+`"}}]}`),
+			resultRow(p, 10*i+2, "t"+id, strings.Repeat("r", 1000), false),
+			answerRow("n"+id, 10*i+3, strings.Repeat("e", 600), "end_turn"))
+	}
+	f := newFinder(t)
+	write(t, claudePath(f), strings.Join(lines, "\n"))
+	whole := readClaude(t, f, transcript.Query{Session: claudeSession})
+	const bound = 120_000
+	r := reader{files: newFinder(t), block: 4096, maxLine: maxLine, maxText: bound}
+	cut, err := r.read(t.Context(), claudePath(f), transcript.Query{Session: claudeSession})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, most := 0, 0
+	texts := func(a, b string) {
+		sum += len(b)
+		most = max(most, len(b))
+		if !strings.HasPrefix(a, b) || !utf8.ValidString(b) {
+			t.Errorf("%.40q was cut to %.40q", a, b)
+		}
+	}
+	for i := range whole.Calls {
+		texts(whole.Calls[i].Text, cut.Calls[i].Text)
+		if n := len(whole.Calls[i].Text); n != 900 && n != 600 {
+			t.Errorf("a text of %d bytes, want them whole", n)
+		}
+		whole.Calls[i].Text, cut.Calls[i].Text = "", ""
+	}
+	for i := range whole.ToolResults {
+		texts(whole.ToolResults[i].Text, cut.ToolResults[i].Text)
+		sum += len(cut.ToolResults[i].Input)
+		if !json.Valid([]byte(cut.ToolResults[i].Input)) {
+			t.Errorf("input %q is no JSON", cut.ToolResults[i].Input)
+		}
+		whole.ToolResults[i].Text, cut.ToolResults[i].Text = "", ""
+		whole.ToolResults[i].Input, cut.ToolResults[i].Input = "", ""
+	}
+	for i := range whole.Prompts {
+		texts(whole.Prompts[i].Text, cut.Prompts[i].Text)
+		whole.Prompts[i].Text, cut.Prompts[i].Text = "", ""
+	}
+	if sum > bound || most != 256 {
+		t.Errorf("texts have %d bytes, the longest %d; want at most %d, 256", sum, most, bound)
+	}
+	for i := range whole.Ends {
+		texts(whole.Ends[i].Result, cut.Ends[i].Result)
+		whole.Ends[i].Result, cut.Ends[i].Result = "", ""
+	}
+	if diff := cmp.Diff(whole, cut); diff != "" {
+		t.Errorf("more than texts was cut (-whole +cut):\n%s", diff)
+	}
+	if filepath.Base(cut.Sources[0]) != claudeSession+suffix {
+		t.Errorf("sources = %v", cut.Sources)
+	}
+}

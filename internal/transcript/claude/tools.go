@@ -1,0 +1,122 @@
+package claude
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// toolUse is a tool call the model has asked for and that has not returned.
+type toolUse struct {
+	name  string
+	input string
+	turn  string
+	at    time.Time
+}
+
+// denials begin what Claude Code tells the model of a call that was not allowed
+// to run. From 2.1.205 on the row says so itself; these are for the rows before.
+var denials = [...]string{
+	"Permission to use ",
+	"Claude requested permissions to ",
+	"PreToolUse:",
+	"Cannot write to ", // in plan mode
+}
+
+// refusal begins what it tells the model of a call that the user refused, or
+// that was running when the user interrupted.
+const refusal = "The user doesn't want to "
+
+// toolStatus reads how a call ended from its row. asked tells a denial by
+// someone who was asked, or by a rule, from the words Claude Code also uses
+// when the user stops a tool that is running.
+func toolStatus(r *row, failed bool, text string) (status hook.ToolStatus, asked bool) {
+	switch kind := r.text("toolDenialKind"); kind {
+	case "":
+	case "interrupted", "cancelled":
+		return hook.ToolCancelled, false
+	default:
+		return hook.ToolDenied, kind != "user-rejected" || r.decided()
+	}
+	result := r.Get("toolUseResult")
+	if bytes.Contains(result, []byte(`"interrupted"`)) && string(rawjson.Member(result, "interrupted")) == "true" {
+		return hook.ToolCancelled, false
+	}
+	if !failed {
+		return hook.ToolOK, false
+	}
+	if r.decided() && r.in("permissionDecision", "decision") == "reject" {
+		return hook.ToolDenied, true
+	}
+	if r.text("toolUseResult") == "User rejected tool use" || strings.HasPrefix(text, refusal) {
+		return hook.ToolDenied, false
+	}
+	for _, words := range denials {
+		if strings.HasPrefix(text, words) {
+			return hook.ToolDenied, true
+		}
+	}
+	return hook.ToolFailed, false
+}
+
+// decided reports that the row tells of a decision, or of the user's words when
+// making it.
+func (r *row) decided() bool {
+	return rawjson.Members(r.Get("permissionDecision")) != nil || r.text("userFeedback") != ""
+}
+
+// neverAsks are the permission modes in which nobody is asked, so that only a
+// user who interrupts can refuse.
+var neverAsks = map[string]bool{"bypassPermissions": true, "dontAsk": true}
+
+// wasRunning reports whether a call that the user is said to have refused, just
+// before the turn was interrupted, was running. Claude Code uses the same words
+// for both. A call that somebody decided on carries the decision, at least from
+// 2.1.329 on; in modes that never ask nobody decides.
+func wasRunning(version, mode string) bool {
+	return neverAsks[mode] || !olderThan(version, 2, 1, 329)
+}
+
+// olderThan compares a version of three numbers; what is none counts as older.
+func olderThan(version string, want ...int) bool {
+	for _, w := range want {
+		var digits string
+		digits, version, _ = strings.Cut(version, ".")
+		n := 0
+		for i := 0; i < len(digits); i++ {
+			if digits[i] < '0' || digits[i] > '9' || n > 1e6 {
+				return true
+			}
+			n = 10*n + int(digits[i]-'0')
+		}
+		if digits == "" || n < w {
+			return true
+		}
+		if n > w {
+			return false
+		}
+	}
+	return false
+}
+
+// resultText reads the content of a tool's result: a text, or blocks.
+func resultText(raw []byte) string {
+	c := transcript.DecodeContent(raw)
+	if c == nil && len(raw) > 0 && raw[0] != '[' && raw[0] != '"' {
+		return transcript.ScalarText(raw)
+	}
+	parts := make([]string, 0, len(c))
+	for _, b := range c {
+		switch {
+		case b.Type == "text":
+			parts = append(parts, b.Text)
+		case b.Type != "":
+			parts = append(parts, "["+b.Type+"]")
+		}
+	}
+	return strings.Join(parts, "\n")
+}

@@ -1,0 +1,180 @@
+package transcript
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// ErrNotFound reports that none of the places an agent writes to holds the
+// session. It is wrapped with what was looked for and where.
+var ErrNotFound = errors.New("not found")
+
+// Agent is what an agent's package provides to have the agent's files read.
+// The functions are called through the methods of Files, which check the
+// session id first and bound what one call reads.
+type Agent struct {
+	// Read reads one session. The error wraps ErrNotFound, with no transcript,
+	// if no place holds the session. If a file is damaged or cannot be read,
+	// Read returns what could be read together with the error.
+	Read func(context.Context, *Files, Query) (*hook.Transcript, error)
+	// Sessions lists the sessions of this machine in any order, the same id
+	// more than once if several places hold it. The error is the context's.
+	Sessions func(context.Context, *Files) ([]Session, error)
+	// Origin names the session that a session was forked from and the turn
+	// after which, both empty for a session that is no fork. It is nil for an
+	// agent that cannot fork sessions.
+	Origin func(context.Context, *Files, Query) (session, turn string, err error)
+	// End reports the end of a session as the agent's files record it, which
+	// is hook.KindUnknown for a session without one. It is nil for an agent
+	// whose hooks always report the end.
+	End func(context.Context, *Files, Query) (hook.Kind, time.Time, error)
+}
+
+// Query says which session to read, and how much of it.
+type Query struct {
+	// Session is the agent's id of the session, one plain path element.
+	Session string
+	// Dialect is the form of the agent's files, as in hook.Event.
+	Dialect string
+	// Path is the session's file as a hook's payload names it. An agent that
+	// uses it checks it first, and searches if the check fails. It may be empty.
+	Path string
+	// Cwd is the session's working directory, for an agent whose hooks report
+	// another id than its files have.
+	Cwd string
+	// Since leaves out what ended before it. If zero, everything is read. An
+	// agent may return more.
+	Since time.Time
+	// Until is the time up to which rows are of interest. If zero, all are. An
+	// agent may return more.
+	Until time.Time
+	// Full asks for the tool calls and the ends of turns too if hooks usually
+	// report them.
+	Full bool
+}
+
+// Session is a session that an agent has kept on this machine.
+type Session struct {
+	// ID is the agent's id of the session, one plain path element.
+	ID string
+	// Dialect is the form of its files, as in hook.Event.
+	Dialect string
+	// Path is the session's main file.
+	Path string
+	// ModTime is the time of the newest write to any of the session's files
+	// that the listing looked at.
+	ModTime time.Time
+	// Cwd is the session's working directory if the listing has it.
+	Cwd string
+}
+
+// Read reads one session of an agent.
+func (f *Files) Read(ctx context.Context, a Agent, q Query) (t *hook.Transcript, err error) {
+	err = f.limited(ctx, q.Session, func(ctx context.Context, f *Files) (err error) {
+		t, err = a.Read(ctx, f, q)
+		return err
+	})
+	return t, err
+}
+
+// Sessions lists an agent's sessions, the newest last. Of several that have one
+// id, only the one written last is listed, which is also the one that Read
+// reads. The error is the context's.
+func (f *Files) Sessions(ctx context.Context, a Agent) ([]Session, error) {
+	found, err := a.Sessions(ctx, f.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(found, func(a, b Session) int {
+		return cmp.Or(a.ModTime.Compare(b.ModTime), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Path, b.Path))
+	})
+	type key struct{ dialect, id string }
+	newest := make(map[key]int, len(found))
+	for i, s := range found {
+		newest[key{s.Dialect, s.ID}] = i
+	}
+	kept := found[:0]
+	for i, s := range found {
+		if newest[key{s.Dialect, s.ID}] == i {
+			kept = append(kept, s)
+		}
+	}
+	return slices.Clip(kept), nil
+}
+
+// Origin names the session that a session was forked from and the turn after
+// which. Both are empty for a session that is no fork.
+func (f *Files) Origin(ctx context.Context, a Agent, q Query) (session, turn string, err error) {
+	if a.Origin == nil {
+		return "", "", nil
+	}
+	err = f.limited(ctx, q.Session, func(ctx context.Context, f *Files) (err error) {
+		session, turn, err = a.Origin(ctx, f, q)
+		return err
+	})
+	return session, turn, err
+}
+
+// End reports how and when a session ended as the agent's files record it. The
+// kind is hook.KindUnknown if they do not.
+func (f *Files) End(ctx context.Context, a Agent, q Query) (kind hook.Kind, at time.Time, err error) {
+	if a.End == nil {
+		return hook.KindUnknown, time.Time{}, nil
+	}
+	err = f.limited(ctx, q.Session, func(ctx context.Context, f *Files) (err error) {
+		kind, at, err = a.End(ctx, f, q)
+		return err
+	})
+	return kind, at, err
+}
+
+// Stat describes the session whose main file is at path. ok is false if the
+// file is not a regular one, or the id could not be read again.
+func Stat(id, path string) (s Session, ok bool) {
+	if CheckID("session id", id) != nil {
+		return Session{}, false
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return Session{}, false
+	}
+	return Session{ID: id, Path: path, ModTime: info.ModTime()}, true
+}
+
+// Newest returns the one of several files of a session that was written last.
+// ok is false if there is none.
+func Newest(id string, paths []string) (newest Session, ok bool) {
+	for _, path := range paths {
+		if s, found := Stat(id, path); found && (!ok || s.ModTime.After(newest.ModTime)) {
+			newest, ok = s, true
+		}
+	}
+	return newest, ok
+}
+
+// maxIDLen is far above the length of any agent's ids.
+const maxIDLen = 128
+
+// CheckID refuses an id that is not one plain path element. Ids come from
+// payloads, and a payload must never choose a path.
+func CheckID(noun, id string) error {
+	ok := id != "" && len(id) <= maxIDLen
+	for i := 0; ok && i < len(id); i++ {
+		c := id[i]
+		ok = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '-'
+	}
+	if ok {
+		return nil
+	}
+	if len(id) > maxIDLen {
+		id = id[:maxIDLen] + "..."
+	}
+	return fmt.Errorf("%s %q refused: want 1 to %d of letters, digits, \"_\" and \"-\"", noun, id, maxIDLen)
+}

@@ -1,0 +1,199 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// maxLine bounds the text of a detail, in bytes: no terminal is wider.
+const maxLine = 4096
+
+// Details describe what a row did, each on one line that is safe for a terminal.
+func (r *Row) Details() []string {
+	var out []string
+	switch {
+	case r.event != nil:
+		out = r.eventDetails()
+	case r.Kind == KindTool:
+		out = []string{preview(text(r.span.GetAttributes(), otelmap.KeyToolArguments))}
+	case r.Kind == KindChat:
+		a := r.span.GetAttributes()
+		out = append(usage(store.UsageOf(a)), line(text(a, otelmap.KeyText)))
+	case r.Kind == KindAgent:
+		out = usage(store.UsageOf(r.span.GetAttributes()))
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+// Problem returns the type and the message of the span's error, unchanged.
+func (r *Row) Problem() (kind, message string) {
+	kind = text(r.span.GetAttributes(), otelmap.KeyErrorType)
+	message = r.span.GetStatus().GetMessage()
+	for _, e := range r.span.GetEvents() {
+		if e.GetName() == otelmap.EventException {
+			kind = cmp.Or(kind, text(e.GetAttributes(), otelmap.KeyExceptionType))
+			message = cmp.Or(message, text(e.GetAttributes(), otelmap.KeyExceptionMessage))
+		}
+	}
+	return kind, message
+}
+
+// Field is a named text, unchanged.
+type Field struct{ Name, Text string }
+
+// Fields returns the identifiers and the complete texts of a row.
+func (r *Row) Fields() []Field {
+	var out []Field
+	add := func(name, text string) {
+		if text != "" {
+			out = append(out, Field{name, text})
+		}
+	}
+	switch {
+	case r.event != nil && r.event.GetName() == otelmap.EventHook:
+		a := r.event.GetAttributes()
+		add("matcher", text(a, otelmap.KeyHookMatcher))
+		add("command", text(a, otelmap.KeyHookCommand))
+		add("source", text(a, otelmap.KeyHookSource))
+		add("reason", text(a, otelmap.KeyHookReason))
+	case r.event != nil:
+		// The details hold a short text completely.
+		if text := text(r.event.GetAttributes(), otelmap.KeyText); len(text) > 40 || strings.Contains(text, "\n") {
+			add("text", text)
+		}
+	case r.span != nil:
+		a := r.span.GetAttributes()
+		add("span", otlp.SpanID(r.span))
+		if r.Detached || r.Depth == 0 {
+			add("parent", otlp.ParentID(r.span))
+		}
+		for _, l := range r.span.GetLinks() {
+			add("link", fmt.Sprintf("%x %x", l.GetTraceId(), l.GetSpanId()))
+		}
+		add("call", text(a, otelmap.KeyToolCallID))
+		add("agent", text(a, otelmap.KeyAgentID))
+		add("response", text(a, otelmap.KeyResponseID))
+		add("request", text(a, otelmap.KeyRequestID))
+		add("task", text(a, otelmap.KeyTask))
+		add("input", text(a, otelmap.KeyToolArguments))
+		if result := text(a, otelmap.KeyToolResult); result != r.span.GetStatus().GetMessage() {
+			add("result", result)
+		}
+		add("text", text(a, otelmap.KeyText))
+		add("result", text(a, otelmap.KeyResult))
+	}
+	return out
+}
+
+func (r *Row) eventDetails() []string {
+	name, a := r.event.GetName(), r.event.GetAttributes()
+	switch name {
+	case otelmap.EventUsage:
+		return append([]string{termtext.Line(text(a, otelmap.KeyUsageSource))}, usage(store.UsageOf(a))...)
+	case otelmap.EventHook:
+		return hookDetails(a)
+	}
+	out := []string{line(text(a, otelmap.KeyText))}
+	for _, kv := range a {
+		if kv.GetKey() == string(otelmap.KeyText) {
+			continue
+		}
+		key := strings.TrimPrefix(strings.TrimPrefix(kv.GetKey(), name+"."), "hookspan.")
+		out = append(out, termtext.Line(key)+"="+line(valueText(kv.GetValue())))
+	}
+	return out
+}
+
+// hookDetails describe one of the user's hooks: its event, its command and what
+// it decided. Success is not mentioned.
+func hookDetails(a []*commonpb.KeyValue) []string {
+	decision, status := line(text(a, otelmap.KeyHookDecision)), line(text(a, otelmap.KeyHookStatus))
+	if reason := line(text(a, otelmap.KeyHookReason)); decision != "" && reason != "" {
+		decision += ": " + reason
+	} else {
+		decision = cmp.Or(decision, reason)
+	}
+	switch status {
+	case hook.HookOK:
+		status = ""
+	case hook.HookError:
+		if code, ok := number(a, otelmap.KeyHookExitCode); ok {
+			status = fmt.Sprintf("%s, exit code %d", status, code)
+		}
+	}
+	return []string{line(text(a, otelmap.KeyHookEvent)), line(text(a, otelmap.KeyHookCommand)), status, decision}
+}
+
+func usage(u *store.Usage) []string {
+	if u == nil {
+		return nil
+	}
+	in := tokens(u.Input) + " in"
+	if u.CacheRead > 0 {
+		in += " (" + tokens(u.CacheRead) + " cached)"
+	}
+	out := []string{in, tokens(u.Output) + " out"}
+	if u.CostUSD != nil {
+		out = append(out, dollars(*u.CostUSD))
+	}
+	return out
+}
+
+// line returns the beginning of a text on one safe line.
+func line(s string) string { return termtext.Line(termtext.HeadBytes(s, maxLine)) }
+
+// valueText returns a string as it is, and any other value as JSON.
+func valueText(v *commonpb.AnyValue) string {
+	switch plain := plainValue(v).(type) {
+	case nil:
+		return ""
+	case string:
+		return plain
+	default:
+		return rawjson.Encode(plain)
+	}
+}
+
+func plainValue(v *commonpb.AnyValue) any {
+	switch v := v.GetValue().(type) {
+	case *commonpb.AnyValue_StringValue:
+		return v.StringValue
+	case *commonpb.AnyValue_BoolValue:
+		return v.BoolValue
+	case *commonpb.AnyValue_IntValue:
+		return v.IntValue
+	case *commonpb.AnyValue_DoubleValue:
+		if math.IsNaN(v.DoubleValue) || math.IsInf(v.DoubleValue, 0) {
+			return strconv.FormatFloat(v.DoubleValue, 'g', -1, 64)
+		}
+		return v.DoubleValue
+	case *commonpb.AnyValue_BytesValue:
+		return v.BytesValue
+	case *commonpb.AnyValue_ArrayValue:
+		out := []any{}
+		for _, e := range v.ArrayValue.GetValues() {
+			out = append(out, plainValue(e))
+		}
+		return out
+	case *commonpb.AnyValue_KvlistValue:
+		out := map[string]any{}
+		for _, kv := range v.KvlistValue.GetValues() {
+			out[kv.GetKey()] = plainValue(kv.GetValue())
+		}
+		return out
+	}
+	return nil
+}
