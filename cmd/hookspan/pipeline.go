@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +12,6 @@ import (
 	"time"
 
 	"github.com/zalando/go-keyring"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/config"
@@ -26,9 +21,9 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/regular"
-	"github.com/hookspan/hookspan/internal/sessionstubs"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
@@ -79,21 +74,21 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 	if clean != nil {
 		p.Redact = clean.Spans
 	}
-	p.Stored = func(ctx context.Context, trace string) (tracetest.SpanStubs, error) {
+	p.Stored = func(ctx context.Context, trace string) ([]*tracepb.ResourceSpans, error) {
 		t, err := p.store.Trace(ctx, trace)
 		if err != nil {
 			return nil, err
 		}
-		return t.Stubs(), nil
+		return t.ResourceSpans, nil
 	}
 	for _, name := range a.destinations() {
 		if len(only) > 0 && !slices.Contains(only, name) {
 			continue
 		}
 		d := deliver.Destination{Name: name, Batch: 512, Local: name == config.ExporterStore}
-		d.Exporter, err = a.exporter(ctx, name, p)
+		d.Client, err = a.client(ctx, name, p)
 		if err != nil {
-			d.Exporter = broken{notSetUp{fmt.Errorf("%s: %w", name, err)}}
+			d.Client = broken{notSetUp{fmt.Errorf("%s: %w", name, err)}}
 		}
 		if name == config.ExporterStore {
 			d.Batch = 8192 // each call sums its traces up anew, by all of their spans
@@ -101,7 +96,7 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		if name == config.ExporterInfinium {
 			d.Batch = 0 // a run is one document there
 			if a.cfg.InfiniumGranularity == config.GranularitySession {
-				d.Join = sessionstubs.Session
+				d.Join = infinium.Session
 			}
 		}
 		if name == config.ExporterOTLP {
@@ -154,7 +149,7 @@ func (a *app) destinations() []string {
 	return names
 }
 
-func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.SpanExporter, error) {
+func (a *app) client(ctx context.Context, name string, p *pipeline) (deliver.Client, error) {
 	switch name {
 	case config.ExporterStore:
 		if p.store == nil {
@@ -181,9 +176,9 @@ func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.
 		case a.cfg.InfiniumAgentSecret == "":
 			return nil, fmt.Errorf("no secret of agent %s: set INFINIUM_AGENT_SECRET, or run hookspan credentials set", a.cfg.InfiniumAgentID)
 		}
-		return newInfinium(ctx, a.infinium())
+		return infinium.NewClient(a.infinium())
 	case config.ExporterFile:
-		return deliver.NewFile(ctx, a.cfg.FilePath)
+		return deliver.NewFile(a.cfg.FilePath)
 	}
 	return nil, fmt.Errorf("unknown destination %q", name)
 }
@@ -200,51 +195,11 @@ func (a *app) infiniumForms() infinium.Forms {
 	return connectors.Forms().WithPreviews(a.cfg.MaxInput, a.cfg.MaxOutput)
 }
 
-// infiniumExporter is an SDK exporter around the client, which delivery will use
-// as it is once it works on OTLP messages.
-type infiniumExporter struct {
-	*otlptrace.Exporter
-	client *infinium.Client
-}
-
-func newInfinium(ctx context.Context, o infinium.Options) (*infiniumExporter, error) {
-	c, err := infinium.NewClient(o)
-	if err != nil {
-		return nil, err
-	}
-	e, err := otlptrace.New(ctx, c)
-	return &infiniumExporter{e, c}, err
-}
-
-// ExportSpans leaves out what the SDK's exporter says around an error.
-func (e *infiniumExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	err := e.Exporter.ExportSpans(ctx, spans)
-	return cmp.Or(errors.Unwrap(err), err)
-}
-
-// messages is a client that keeps the messages it gets.
-type messages []*tracepb.ResourceSpans
-
-func (m *messages) Start(context.Context) error { return nil }
-func (m *messages) Stop(context.Context) error  { return nil }
-func (m *messages) UploadTraces(_ context.Context, ms []*tracepb.ResourceSpans) error {
-	*m = append(*m, ms...)
-	return nil
-}
-
-// messagesOf are the spans as OTLP messages.
-func messagesOf(ctx context.Context, spans tracetest.SpanStubs) (messages, error) {
-	var m messages
-	err := otlptrace.NewUnstarted(&m).ExportSpans(ctx, spans.Snapshots())
-	return m, err
-}
-
-// broken is the exporter of a destination that could not be set up: each export
+// broken is the client of a destination that could not be set up: each upload
 // fails with the reason.
 type broken struct{ err error }
 
-func (b broken) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return b.err }
-func (b broken) Shutdown(context.Context) error                             { return nil }
+func (b broken) UploadTraces(context.Context, []*tracepb.ResourceSpans) error { return b.err }
 
 // maxRules is the largest file of redaction rules, in bytes.
 const maxRules = 4 << 20
@@ -294,11 +249,12 @@ func (a *app) mapping(clean *redact.Redactor) otelmap.Options {
 		o.Clean = clean.Preview
 	}
 	if name, err := os.Hostname(); err == nil {
-		o.Resource = append(o.Resource, otelmap.KeyHostName.String(name))
+		o.Resource = append(o.Resource, otlp.String(string(otelmap.KeyHostName), name))
 	}
-	o.Resource = append(o.Resource, otelmap.KeyHostArch.String(runtime.GOARCH), otelmap.KeyOSType.String(a.goos))
+	o.Resource = append(o.Resource,
+		otlp.String(string(otelmap.KeyHostArch), runtime.GOARCH), otlp.String(string(otelmap.KeyOSType), a.goos))
 	for _, kv := range a.cfg.ResourceAttributes() {
-		o.Resource = append(o.Resource, attribute.String(kv.Key, kv.Value))
+		o.Resource = append(o.Resource, otlp.String(kv.Key, kv.Value))
 	}
 	return o
 }
@@ -376,8 +332,8 @@ func keyringGet(user string) (string, error) {
 	}
 }
 
-// spansOf is the test trace's way through mapping and redaction.
-func (p *pipeline) clean(spans tracetest.SpanStubs) tracetest.SpanStubs {
+// clean removes the secrets, unless the user switched that off.
+func (p *pipeline) clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
 	if p.Redact == nil {
 		return spans
 	}

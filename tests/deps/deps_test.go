@@ -152,7 +152,7 @@ var mayImport = map[string][]string{
 	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
 	"infinium/...":                  {"infinium", "infinium/connectors", "internal/otlp"},
 	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
-	"internal/importer":             {"hook", "hook/claude", "otelmap", "spool", "internal/deliver", "internal/store"},
+	"internal/importer":             {"hook", "hook/claude", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular",
 	},
