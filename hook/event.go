@@ -69,6 +69,9 @@ func (k Kind) Terminal() bool {
 	return k == KindRunComplete || k == KindRunCancel || k == KindRunError || k == KindSessionEnd
 }
 
+// UnknownDuration is the Duration of a call whose host measured none.
+const UnknownDuration = -1
+
 // ToolStatus is how a tool call ended.
 type ToolStatus uint8
 
@@ -208,7 +211,7 @@ type Tool struct {
 	Started time.Time
 	Ended   time.Time
 	// Duration is the host's measure of the call; on Cline classic it includes
-	// the time the user took to approve it. Negative means unknown.
+	// the time the user took to approve it; UnknownDuration where it measured none.
 	Duration time.Duration
 }
 

@@ -177,7 +177,7 @@ func (a *app) destination(ctx context.Context, name string) destination {
 		d.Stored = a.storeCounts(ctx)
 		return d
 	}
-	if _, err := a.exporter(ctx, name, nil); err != nil {
+	if _, err := a.client(ctx, name, nil); err != nil {
 		d.Fault = message(err)
 		return d
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // shape is what the output of a hook is taken for.
@@ -37,7 +37,7 @@ func shapeOf(text string) shape {
 	case text[0] != '{' || text[len(text)-1] != '}':
 		return shapePlain
 	}
-	if o, err := openAnswer([]byte(text)); err == nil && o != nil {
+	if _, err := rawjson.Open([]byte(text)); err == nil {
 		return shapeObject
 	}
 	lines := 0
@@ -46,10 +46,10 @@ func shapeOf(text string) shape {
 			continue
 		}
 		lines++
-		if !wire.ValidWithin([]byte(line), wire.MaxDepth) {
+		if !rawjson.ValidWithin([]byte(line), rawjson.MaxDepth) {
 			return shapeBroken
 		}
-		if o, err := openAnswer([]byte(line)); err == nil && o.answers() {
+		if o, err := rawjson.Open([]byte(line)); err == nil && answers(o) {
 			return shapeBroken
 		}
 	}
@@ -57,19 +57,6 @@ func shapeOf(text string) shape {
 		return shapeBroken
 	}
 	return shapePlain
-}
-
-// answer are the members of the object that a hook printed. Unlike in a
-// payload, null is a value of its own here: Claude Code refuses it.
-type answer map[string][]byte
-
-func openAnswer(data []byte) (answer, error) {
-	a := make(answer)
-	err := wire.EachMember(data, func(key, value []byte) { a[string(key)] = value })
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
 }
 
 // answerKeys are the top-level members that Claude Code acts on.
@@ -80,8 +67,8 @@ func answerKeys() []string {
 const hookSpecificOutput = "hookSpecificOutput"
 
 // answers reports that a member is there that Claude Code acts on.
-func (a answer) answers() bool {
-	return slices.ContainsFunc(answerKeys(), func(key string) bool { return a[key] != nil })
+func answers(o rawjson.Object) bool {
+	return slices.ContainsFunc(answerKeys(), func(key string) bool { return o.Lookup(key) != nil })
 }
 
 // isAsync reports that a hook goes on by itself. It may say so in the first of
@@ -89,7 +76,7 @@ func (a answer) answers() bool {
 func isAsync(text string) bool {
 	line, _, _ := strings.Cut(text, "\n")
 	for _, s := range []string{text, strings.TrimSpace(line)} {
-		if a, err := openAnswer([]byte(s)); err == nil && string(a["async"]) == "true" {
+		if o, err := rawjson.Open([]byte(s)); err == nil && string(o.Get("async")) == "true" {
 			return true
 		}
 	}
@@ -121,20 +108,20 @@ func describe(raw []byte) string {
 	return string(raw)
 }
 
-func (r *reader) text(o answer, name string) string {
-	raw := o[name]
+func (r *reader) text(o rawjson.Object, name string) string {
+	raw := o.Lookup(name)
 	switch {
 	case raw == nil:
 		return ""
-	case !wire.IsString(raw):
+	case !rawjson.IsString(raw):
 		r.fail(name, raw, "a string")
 		return ""
 	}
-	return wire.Unquote(raw)
+	return rawjson.Unquote(raw)
 }
 
-func (r *reader) truth(o answer, name string) (value, ok bool) {
-	switch raw := o[name]; string(raw) {
+func (r *reader) truth(o rawjson.Object, name string) (value, ok bool) {
+	switch raw := o.Lookup(name); string(raw) {
 	case "":
 		return false, false
 	case "true":
@@ -147,12 +134,12 @@ func (r *reader) truth(o answer, name string) (value, ok bool) {
 	}
 }
 
-func (r *reader) object(o answer, name string) answer {
-	raw := o[name]
+func (r *reader) object(o rawjson.Object, name string) rawjson.Object {
+	raw := o.Lookup(name)
 	if raw == nil {
 		return nil
 	}
-	inner, err := openAnswer(raw)
+	inner, err := rawjson.Open(raw)
 	if err != nil {
 		r.fail(name, raw, "an object")
 		return nil
@@ -161,13 +148,13 @@ func (r *reader) object(o answer, name string) answer {
 }
 
 // oneOf reads a string out of a list.
-func (r *reader) oneOf(o answer, name string, allowed []Decision) Decision {
-	raw := o[name]
+func (r *reader) oneOf(o rawjson.Object, name string, allowed []Decision) Decision {
+	raw := o.Lookup(name)
 	if raw == nil {
 		return NoDecision
 	}
-	if wire.IsString(raw) {
-		if said := Decision(wire.Unquote(raw)); slices.Contains(allowed, said) {
+	if rawjson.IsString(raw) {
+		if said := Decision(rawjson.Unquote(raw)); slices.Contains(allowed, said) {
 			return said
 		}
 	}
@@ -183,11 +170,8 @@ func joinDecisions(all []Decision) string {
 	return strings.Join(names, ", ")
 }
 
-// raw is a JSON value of the hook's, the caller's to keep, with U+FFFD for bytes
+// value is a JSON value that the hook gave, the caller's to keep, with U+FFFD for bytes
 // that are not UTF-8.
-func (a answer) raw(name string) []byte {
-	if a[name] == nil {
-		return nil
-	}
-	return bytes.ToValidUTF8(bytes.Clone(a[name]), []byte("\ufffd"))
+func value(o rawjson.Object, name string) []byte {
+	return bytes.ToValidUTF8(bytes.Clone(o.Lookup(name)), []byte("\ufffd"))
 }

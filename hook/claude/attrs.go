@@ -2,7 +2,7 @@ package claude
 
 import (
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // Names of the facts in Event.Attrs that are not plainly taken from a member.
@@ -99,14 +99,14 @@ func (p members) attrs(name string, to []hook.Attr) []hook.Attr {
 		var ok bool
 		switch f.form {
 		case asText:
-			s := wire.Text(raw)
+			s := rawjson.Text(raw)
 			value, ok = s, s != ""
 		case asInt:
-			value, ok = wire.Int(raw)
+			value, ok = rawjson.Int(raw)
 		case asFloat:
-			value, ok = wire.Float(raw)
+			value, ok = rawjson.Float(raw)
 		case asBool:
-			value, ok = wire.Bool(raw)
+			value, ok = rawjson.Bool(raw)
 		}
 		if ok {
 			to = append(to, hook.Attr{Key: f.key, Value: value})

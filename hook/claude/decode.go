@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // Raw is a payload as it was stored.
@@ -24,19 +24,19 @@ func Decode(r Raw) ([]hook.Event, error) {
 		Name:        r.Event,
 		StoredAt:    r.StoredAt,
 		Offset:      r.Offset,
-		Hash:        wire.Hash(r.Payload),
+		Hash:        hook.Hash(r.Payload),
 		Cwd:         r.Cwd,
 		TraceParent: r.TraceParent,
 	}
-	payload := wire.Trim(r.Payload)
+	payload := rawjson.Trim(r.Payload)
 	if len(payload) == 0 {
 		ev.Kind = kindOf(ev.Name, false)
 		if hasTool(ev.Kind) {
-			ev.Tool = &hook.Tool{Duration: wire.UnknownDuration}
+			ev.Tool = &hook.Tool{Duration: hook.UnknownDuration}
 		}
 		return []hook.Event{ev}, nil
 	}
-	o, err := wire.Open(payload)
+	o, err := rawjson.Open(payload)
 	p := members{o}
 	if cwd := p.text("cwd"); cwd != "" {
 		ev.Cwd = cwd
@@ -44,7 +44,7 @@ func Decode(r Raw) ([]hook.Event, error) {
 	ev.PermissionMode = p.text("permission_mode")
 	ev.Transcript = p.text("transcript_path")
 	if err != nil {
-		return []hook.Event{ev}, &wire.DecodeError{Agent: "Claude Code", Event: r.Event, Size: len(r.Payload), Cause: err}
+		return []hook.Event{ev}, &hook.DecodeError{Agent: "Claude Code", Event: r.Event, Size: len(r.Payload), Cause: err}
 	}
 	if said := p.text("hook_event_name"); said != "" {
 		ev.Name = said
@@ -62,12 +62,12 @@ func Decode(r Raw) ([]hook.Event, error) {
 }
 
 // members are those of one payload.
-type members struct{ wire.Object }
+type members struct{ rawjson.Object }
 
-func (p members) text(name string) string { return wire.Text(p.Get(name)) }
+func (p members) text(name string) string { return rawjson.Text(p.Get(name)) }
 
 func (p members) isTrue(name string) bool {
-	value, _ := wire.Bool(p.Get(name))
+	value, _ := rawjson.Bool(p.Get(name))
 	return value
 }
 
@@ -135,16 +135,16 @@ func Summary(prompt string) string {
 // once, so that only the first stop can be told from a repeat.
 func (p members) turnStop(ev *hook.Event) {
 	ev.Result = p.text("last_assistant_message")
-	if active, said := wire.Bool(p.Get("stop_hook_active")); said && !active {
+	if active, said := rawjson.Bool(p.Get("stop_hook_active")); said && !active {
 		ev.Key = key(stop, ev.Turn)
 	}
 	if p.isTrue("stop_hook_active") {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrStopHookActive, Value: true})
 	}
-	if tasks, _ := wire.Elements(p.Get("background_tasks")); len(tasks) > 0 {
+	if tasks, _ := rawjson.Elements(p.Get("background_tasks")); len(tasks) > 0 {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrBackgroundTasks, Value: int64(len(tasks))})
 	}
-	if level := wire.Text(wire.Members(p.Get("effort")).Get("level")); level != "" {
+	if level := rawjson.Text(rawjson.Members(p.Get("effort")).Get("level")); level != "" {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrEffort, Value: level})
 	}
 }
@@ -172,5 +172,5 @@ func PromptKey(turn, prompt string) string {
 	if turn == "" {
 		return ""
 	}
-	return key(userPromptSubmit, turn) + "/" + strconv.FormatUint(wire.Hash([]byte(prompt)), 16)
+	return key(userPromptSubmit, turn) + "/" + strconv.FormatUint(hook.Hash([]byte(prompt)), 16)
 }

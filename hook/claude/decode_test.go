@@ -14,9 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -93,7 +92,7 @@ func TestDecodeKeepsWhatWasStoredBesideThePayload(t *testing.T) {
 	}
 	want := []hook.Event{{
 		Host: "claude-code", Dialect: "claude", Kind: hook.KindSessionStart, Name: "SessionStart", Session: "s",
-		StoredAt: storedAt, Offset: 4711, Hash: wire.Hash(payload), Cwd: "/w", TraceParent: parent,
+		StoredAt: storedAt, Offset: 4711, Hash: hook.Hash(payload), Cwd: "/w", TraceParent: parent,
 	}}
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -110,7 +109,7 @@ func TestDocumentedForm(t *testing.T) {
 		"tool_use_id": "toolu_01ABC123", "duration_ms": 12}`
 	want := hook.Event{
 		Host: "claude-code", Dialect: "claude", Kind: hook.KindToolEnd, Name: "PostToolUse", Session: "abc123",
-		Key: "PostToolUse/toolu_01ABC123", StoredAt: storedAt, Hash: wire.Hash([]byte(payload)), Cwd: "/Users/dev/p",
+		Key: "PostToolUse/toolu_01ABC123", StoredAt: storedAt, Hash: hook.Hash([]byte(payload)), Cwd: "/Users/dev/p",
 		PermissionMode: "default", Transcript: "/Users/dev/.claude/projects/p/abc123.jsonl",
 		Tool: &hook.Tool{
 			ID: "toolu_01ABC123", Name: "Write", Input: `{"content":"file content","file_path":"/path/to/file.txt"}`,
@@ -131,11 +130,11 @@ func TestOrderOfMembersHasNoMeaning(t *testing.T) {
 			t.Fatal(err)
 		}
 		var turned []string
-		err = wire.EachMember(f.raw.Payload, func(key, value []byte) {
+		whole := rawjson.EachMember(f.raw.Payload, func(key, value []byte) {
 			turned = append(turned, `"of_the_future":{"session_id":"x"}`, `"`+string(key)+`":`+string(value))
 		})
-		if err != nil {
-			t.Fatal(err)
+		if !whole {
+			t.Fatal("the payload is not an object")
 		}
 		slices.Reverse(turned)
 		r := f.raw
@@ -335,8 +334,8 @@ func TestDecodeOfWhatIsNoPayload(t *testing.T) {
 	tests := []struct{ name, payload, fault string }{
 		{"text", "hello", `byte 0: found "h", want a JSON object`},
 		{"a number", "42", `byte 0: found "4", want a JSON object`},
-		{"torn", known + `,"tool_input":{`, "found the end, want a quoted key"},
-		{"two payloads", known + `}{}`, `found "{", want nothing after the value`},
+		{"torn", known + `,"tool_input":{`, "the JSON text ends too early"},
+		{"two payloads", known + `}{}`, `found "{" after the value, want nothing`},
 		{"zero bytes", "\x00\x00", `byte 0: found "\x00", want a JSON object`},
 		{"a million levels", known + `,"x":` + nested(1_000_000) + `}`, "nested too deeply"},
 	}
@@ -347,11 +346,11 @@ func TestDecodeOfWhatIsNoPayload(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.fault) || !strings.HasPrefix(err.Error(), `decode Claude Code payload of hook "Stop"`) {
 				t.Errorf("error %v\nwant one that says %s", err, tt.fault)
 			}
-			var fault *wire.SyntaxError
+			var fault *rawjson.SyntaxError
 			if !errors.As(err, &fault) {
 				t.Errorf("%v wraps no SyntaxError", err)
 			}
-			want := []hook.Event{{Host: "claude-code", Name: "Stop", StoredAt: storedAt, Offset: 9, Hash: wire.Hash(r.Payload), Cwd: "/w"}}
+			want := []hook.Event{{Host: "claude-code", Name: "Stop", StoredAt: storedAt, Offset: 9, Hash: hook.Hash(r.Payload), Cwd: "/w"}}
 			if strings.HasPrefix(tt.payload, known) {
 				want[0].Cwd, want[0].PermissionMode, want[0].Transcript = "/a", "plan", "/t"
 			}
@@ -365,10 +364,10 @@ func TestDecodeOfWhatIsNoPayload(t *testing.T) {
 
 // The deepest values a payload can hold pass through every reader of values.
 func TestDecodeOfTheDeepestPayload(t *testing.T) {
-	deep := nested(wire.MaxDepth - 2)
+	deep := nested(rawjson.MaxDepth - 2)
 	for _, tool := range []string{"Bash", "Read", "Grep", "Edit", "WebFetch", "Agent", "mcp__x__y"} {
 		for _, response := range []string{
-			deep, `{"content":` + nested(wire.MaxDepth-3) + `,"structuredPatch":` + nested(wire.MaxDepth-3) + `,"filenames":` + nested(wire.MaxDepth-3) + `}`,
+			deep, `{"content":` + nested(rawjson.MaxDepth-3) + `,"structuredPatch":` + nested(rawjson.MaxDepth-3) + `,"filenames":` + nested(rawjson.MaxDepth-3) + `}`,
 		} {
 			r := Raw{Payload: []byte(`{"hook_event_name":"PostToolUse","tool_name":"` + tool + `","tool_input":` + deep + `,"tool_response":` + response + `}`)}
 			events, err := Decode(r)
@@ -424,7 +423,7 @@ func checkEvents(t *testing.T, r Raw, events []hook.Event, err error) {
 		if tool.Input != "" && !json.Valid([]byte(tool.Input)) {
 			t.Fatalf("input %q is not JSON", tool.Input)
 		}
-		if tool.Duration < wire.UnknownDuration {
+		if tool.Duration < hook.UnknownDuration {
 			t.Fatalf("duration %v", tool.Duration)
 		}
 		if tool.Status == hook.ToolOK && tool.Error != "" {

@@ -6,9 +6,9 @@
 // agent_id, are read by the same code; what they do not say stays empty. Claude
 // Code is answered with nothing, so there is no encoder.
 //
-// The package also reads the other direction, what hooks answer: [Judge] and
-// [JudgeHTTP] say what one hook made of an event, [Merge] what all of them did,
-// by the rules of the hooks reference as of version 2.1.295.
+// The package also reads the other direction, what hooks answer: [Judge] says
+// what one hook made of an event, [Merge] what all of them did, by the rules of
+// the hooks reference as of version 2.1.295.
 //
 // The package promises that no payload makes it panic or overflow the stack,
 // that the same bytes always give the same event, that the two ends of one tool

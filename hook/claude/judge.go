@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // maxText is how many characters of a text that a hook gives out are passed on.
@@ -46,13 +48,13 @@ func Judge(o Output) Verdict {
 	switch shape {
 	case shapeObject:
 		// The shape says that it opens.
-		a, _ := openAnswer([]byte(text))
+		a, _ := rawjson.Open([]byte(text))
 		if j.read(a); j.err != nil {
 			shape = shapeBroken
 			j = judgement{rules: r, event: o.Event, err: j.err}
 		}
 	case shapeBroken:
-		_, err := openAnswer([]byte(text))
+		_, err := rawjson.Open([]byte(text))
 		j.err = fmt.Errorf("it begins and ends like a JSON object and is none: %w", err)
 	}
 	stderr := trimOutput(strings.ToValidUTF8(o.Stderr, "\ufffd"))
@@ -75,16 +77,9 @@ func Judge(o Output) Verdict {
 	return j.v
 }
 
-// JudgeHTTP reads what an http hook was answered: an object counts as on a
-// command's output stream, an empty body of a good status is no objection, and
-// all else is an error that blocks nothing.
-func JudgeHTTP(event string, status int, body []byte) Verdict {
-	return Judge(OutputHTTP(event, status, body))
-}
-
-// OutputHTTP is an http hook's answer as the output of a command, for callers
-// that have more to say about the run, such as BlockOnFailure. An answer that is
-// an error has Failed set and says why in Stderr.
+// OutputHTTP is an http hook's answer as the output of a command: an object counts
+// as on a command's output stream, an empty body of a good status is no objection,
+// and anything else is an error, which has Failed set and says why in Stderr.
 func OutputHTTP(event string, status int, body []byte) Output {
 	o := Output{Event: event}
 	text := trimOutput(string(body))
@@ -230,7 +225,7 @@ func (j *judgement) plain(text string) {
 }
 
 // read takes an object. After it, err says whether the object counts.
-func (j *judgement) read(a answer) {
+func (j *judgement) read(a rawjson.Object) {
 	var r reader
 	goOn, said := r.truth(a, "continue")
 	stopReason := r.text(a, "stopReason")
@@ -258,11 +253,11 @@ func (j *judgement) read(a answer) {
 		j.decide(decision, reason)
 	}
 	for _, name := range misplaced() {
-		if a[name] != nil {
+		if a.Lookup(name) != nil {
 			j.ignore(name + " outside of " + hookSpecificOutput)
 		}
 	}
-	if a["terminalSequence"] != nil {
+	if a.Lookup("terminalSequence") != nil {
 		j.ignore("terminalSequence")
 	}
 	if inner != nil {
@@ -302,7 +297,7 @@ func (j *judgement) decide(d Decision, reason string) {
 
 // specific takes the object that belongs to one event. reason is the top-level
 // one.
-func (j *judgement) specific(r *reader, o answer, reason string) {
+func (j *judgement) specific(r *reader, o rawjson.Object, reason string) {
 	switch name := r.text(o, "hookEventName"); {
 	case r.err != nil:
 		return
@@ -326,15 +321,15 @@ func (j *judgement) specific(r *reader, o answer, reason string) {
 	}
 	for _, name := range [...]string{"updatedMCPToolOutput", "updatedToolOutput"} {
 		switch {
-		case o[name] == nil:
+		case o.Lookup(name) == nil:
 		case j.output:
-			j.v.UpdatedOutput = o.raw(name)
+			j.v.UpdatedOutput = value(o, name)
 		default:
 			j.ignore(name)
 		}
 	}
 	for _, name := range unsupported() {
-		if o[name] != nil {
+		if o.Lookup(name) != nil {
 			j.ignore(name)
 		}
 	}
@@ -349,10 +344,10 @@ func unsupported() []string {
 }
 
 // permit takes the decision on a tool call and its new input.
-func (j *judgement) permit(r *reader, o answer, reason string) {
+func (j *judgement) permit(r *reader, o rawjson.Object, reason string) {
 	if j.permission == nil {
 		for _, name := range [...]string{"permissionDecision", "updatedInput"} {
-			if o[name] != nil {
+			if o.Lookup(name) != nil {
 				j.ignore(name)
 			}
 		}
@@ -364,7 +359,7 @@ func (j *judgement) permit(r *reader, o answer, reason string) {
 	}
 	input := r.object(o, "updatedInput")
 	if input != nil && j.event == preToolUse {
-		j.v.UpdatedInput = o.raw("updatedInput")
+		j.v.UpdatedInput = value(o, "updatedInput")
 	}
 	switch d {
 	case NoDecision:
@@ -381,7 +376,7 @@ func (j *judgement) permit(r *reader, o answer, reason string) {
 }
 
 // permissionRequest takes the decision on a permission dialog.
-func (j *judgement) permissionRequest(r *reader, o answer) {
+func (j *judgement) permissionRequest(r *reader, o rawjson.Object) {
 	inner := r.object(o, "decision")
 	if inner == nil {
 		return
@@ -394,13 +389,13 @@ func (j *judgement) permissionRequest(r *reader, o answer) {
 	case Allow:
 		j.v.Decision, j.v.Reason = Allow, cut(message)
 		if input != nil {
-			j.v.UpdatedInput = inner.raw("updatedInput")
+			j.v.UpdatedInput = value(inner, "updatedInput")
 		}
 	case Deny:
 		j.deny(cut(message))
 		j.v.Stop = j.v.Stop || interrupt
 	}
-	if inner["updatedPermissions"] != nil {
+	if inner.Lookup("updatedPermissions") != nil {
 		j.ignore("updatedPermissions")
 	}
 }

@@ -265,7 +265,7 @@ func TestJudge(t *testing.T) {
 		},
 		"braces that are no object": {
 			Output{Event: "UserPromptSubmit", Stdout: `{a}`},
-			Verdict{Errors: []string{`output not usable: it begins and ends like a JSON object and is none: byte 1: found "a", want a quoted key`}},
+			Verdict{Errors: []string{`output not usable: it begins and ends like a JSON object and is none: byte 1: invalid character 'a' at start of value`}},
 		},
 		"lines of log are text": {
 			Output{Event: "UserPromptSubmit", Stdout: "{\"level\":1}\n\n{\"level\":2}"},
@@ -273,7 +273,7 @@ func TestJudge(t *testing.T) {
 		},
 		"an answer among lines of log is an error": {
 			Output{Event: "UserPromptSubmit", Stdout: "{\"level\":1}\n{\"decision\":\"block\"}"},
-			Verdict{Errors: []string{`output not usable: it begins and ends like a JSON object and is none: byte 12: found "{", want nothing after the value`}},
+			Verdict{Errors: []string{`output not usable: it begins and ends like a JSON object and is none: byte 12: found "{" after the value, want nothing`}},
 		},
 		"a hook that did not start": {
 			Output{Event: "PreToolUse", Failed: true, Stderr: "no such file"},
@@ -341,7 +341,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestJudgeHTTP(t *testing.T) {
+func TestJudgeOfAnHTTPAnswer(t *testing.T) {
 	tests := map[string]struct {
 		event  string
 		status int
@@ -360,7 +360,7 @@ func TestJudgeHTTP(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, JudgeHTTP(tt.event, tt.status, []byte(tt.body)), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tt.want, Judge(OutputHTTP(tt.event, tt.status, []byte(tt.body))), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("verdict (-want +got):\n%s", diff)
 			}
 		})

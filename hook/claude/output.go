@@ -4,7 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // output turns a tool's response into the text a person would read. o are the
@@ -15,31 +16,31 @@ import (
 // use the same members for something else. Lists of content blocks become the
 // texts inside them, a string stays as it is, and any other value becomes
 // compact JSON.
-func output(tool string, raw []byte, o wire.Object) string {
-	if wire.IsString(raw) {
-		return wire.Unquote(raw)
+func output(tool string, raw []byte, o rawjson.Object) string {
+	if rawjson.IsString(raw) {
+		return rawjson.Unquote(raw)
 	}
-	if list, ok := wire.Elements(raw); ok {
+	if list, ok := rawjson.Elements(raw); ok {
 		if s, ok := blocks(list); ok {
 			return s
 		}
-		return wire.Canonical(raw)
+		return rawjson.Canonical(raw)
 	}
 	if s, ok := builtin(tool, o); ok {
 		return s
 	}
 	// Agents and some MCP tools wrap their blocks.
-	if list, ok := wire.Elements(o.Get("content")); ok {
+	if list, ok := rawjson.Elements(o.Get("content")); ok {
 		if s, ok := blocks(list); ok {
 			return s
 		}
 	}
-	return wire.Canonical(raw)
+	return rawjson.Canonical(raw)
 }
 
 // builtin reads the responses of Claude Code's own tools. It reports false for
 // a shape it does not know.
-func builtin(tool string, o wire.Object) (string, bool) {
+func builtin(tool string, o rawjson.Object) (string, bool) {
 	switch tool {
 	case toolBash, toolPowerShell:
 		return shell(o)
@@ -56,33 +57,33 @@ func builtin(tool string, o wire.Object) (string, bool) {
 }
 
 // stringMember is a member that must be a string.
-func stringMember(o wire.Object, name string) (string, bool) {
+func stringMember(o rawjson.Object, name string) (string, bool) {
 	raw := o.Get(name)
-	if !wire.IsString(raw) {
+	if !rawjson.IsString(raw) {
 		return "", false
 	}
-	return wire.Unquote(raw), true
+	return rawjson.Unquote(raw), true
 }
 
 // shell is what a command printed. Claude Code puts both of the command's
 // streams into stdout; stderr holds notices of the tool itself.
-func shell(o wire.Object) (string, bool) {
+func shell(o rawjson.Object) (string, bool) {
 	stdout, ok := stringMember(o, "stdout")
 	stderr, also := stringMember(o, "stderr")
 	if !ok && !also {
 		return "", false
 	}
-	if image, _ := wire.Bool(o.Get("isImage")); image {
+	if image, _ := rawjson.Bool(o.Get("isImage")); image {
 		stdout = imageMark
 	}
-	return wire.Lines([]string{stdout, stderr}), true
+	return hook.Lines([]string{stdout, stderr}), true
 }
 
 // readFile is a file's text. Files that are no text come in base64.
-func readFile(o wire.Object) (string, bool) {
-	switch kind := wire.Text(o.Get("type")); kind {
+func readFile(o rawjson.Object) (string, bool) {
+	switch kind := rawjson.Text(o.Get("type")); kind {
 	case "text":
-		return stringMember(wire.Members(o.Get("file")), "content")
+		return stringMember(rawjson.Members(o.Get("file")), "content")
 	case "image", "pdf":
 		return "[" + kind + "]", true
 	}
@@ -90,32 +91,32 @@ func readFile(o wire.Object) (string, bool) {
 }
 
 // found is what a search printed, else the files it found.
-func found(o wire.Object) (string, bool) {
+func found(o rawjson.Object) (string, bool) {
 	if content, ok := stringMember(o, "content"); ok && content != "" {
 		return content, true
 	}
-	names, ok := wire.Elements(o.Get("filenames"))
+	names, ok := rawjson.Elements(o.Get("filenames"))
 	if !ok {
 		return "", false
 	}
-	return wire.Lines(texts(names)), true
+	return hook.Lines(texts(names)), true
 }
 
 // edit is the change that was made to a file, as in a unified diff, else the
 // file's name. The file as it was, and as it is, stand in the response too, and
 // are left out: they are long, and the call's input says the same.
-func edit(o wire.Object) (string, bool) {
-	hunks, _ := wire.Elements(o.Get("structuredPatch"))
+func edit(o rawjson.Object) (string, bool) {
+	hunks, _ := rawjson.Elements(o.Get("structuredPatch"))
 	var parts []string
 	for _, raw := range hunks {
-		hunk := wire.Members(raw)
-		lines, _ := wire.Elements(hunk.Get("lines"))
+		hunk := rawjson.Members(raw)
+		lines, _ := rawjson.Elements(hunk.Get("lines"))
 		if len(lines) == 0 {
 			continue
 		}
 		parts = append(parts, hunkHeader(hunk))
 		for _, line := range lines {
-			parts = append(parts, wire.Text(line))
+			parts = append(parts, rawjson.Text(line))
 		}
 	}
 	if len(parts) > 0 {
@@ -130,10 +131,10 @@ func edit(o wire.Object) (string, bool) {
 }
 
 // hunkHeader says where a hunk of a patch belongs.
-func hunkHeader(hunk wire.Object) string {
+func hunkHeader(hunk rawjson.Object) string {
 	side := func(sign, start, lines string) string {
-		from, _ := wire.Int(hunk.Get(start))
-		n, _ := wire.Int(hunk.Get(lines))
+		from, _ := rawjson.Int(hunk.Get(start))
+		n, _ := rawjson.Int(hunk.Get(lines))
 		return sign + strconv.FormatInt(from, 10) + "," + strconv.FormatInt(n, 10)
 	}
 	return "@@ " + side("-", "oldStart", "oldLines") + " " + side("+", "newStart", "newLines") + " @@"
@@ -143,7 +144,7 @@ func hunkHeader(hunk wire.Object) string {
 func texts(list [][]byte) []string {
 	all := make([]string, 0, len(list))
 	for _, raw := range list {
-		all = append(all, wire.Text(wire.Present(raw)))
+		all = append(all, rawjson.Text(rawjson.Present(raw)))
 	}
 	return all
 }
@@ -160,18 +161,18 @@ func blocks(list [][]byte) (string, bool) {
 	}
 	parts := make([]string, 0, len(list))
 	for _, raw := range list {
-		s, ok := block(wire.Members(raw))
+		s, ok := block(rawjson.Members(raw))
 		if !ok {
 			return "", false
 		}
 		parts = append(parts, s)
 	}
-	return wire.Lines(parts), true
+	return hook.Lines(parts), true
 }
 
 // block is the text of one content block, or a mark for one that has none.
-func block(o wire.Object) (string, bool) {
-	switch kind := wire.Text(o.Get("type")); kind {
+func block(o rawjson.Object) (string, bool) {
+	switch kind := rawjson.Text(o.Get("type")); kind {
 	case "text":
 		return stringMember(o, "text")
 	case "image", "audio", "document":
@@ -179,7 +180,7 @@ func block(o wire.Object) (string, bool) {
 	case "resource_link":
 		return stringMember(o, "uri")
 	case "resource":
-		inner := wire.Members(o.Get("resource"))
+		inner := rawjson.Members(o.Get("resource"))
 		if s, ok := stringMember(inner, "text"); ok {
 			return s, true
 		}

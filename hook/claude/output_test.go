@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 func TestOutputText(t *testing.T) {
@@ -71,7 +71,7 @@ func TestOutputText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := output(tt.tool, []byte(tt.in), wire.Members([]byte(tt.in)))
+			got := output(tt.tool, []byte(tt.in), rawjson.Members([]byte(tt.in)))
 			if got != tt.want {
 				t.Errorf("output of %s\n got %q\nwant %q", tt.in, got, tt.want)
 			}

@@ -1,12 +1,14 @@
 package claude
 
 import (
+	"cmp"
+
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // Peek finds what a hook process must know of a payload before it can store
-// it. event is the name the hook was started with; it stands in where the
+// it. event is the name the hook was started with, which counts where the
 // payload has none.
 //
 // A run ends with the end of a turn, of the session and of a subagent: where
@@ -24,36 +26,23 @@ func Peek(payload []byte, event string) hook.Head {
 // where the payload leaves it open.
 func PeekIn(getenv func(string) string) func(payload []byte, event string) hook.Head {
 	return func(payload []byte, event string) hook.Head {
-		payload = wire.Trim(payload)
-		if len(payload) == 0 {
-			return head("", event, false)
-		}
-		var from sender
-		var agent []byte
-		err := wire.EachMember(payload, func(key, value []byte) {
-			if string(key) == "agent_id" {
-				agent = wire.Present(value)
+		h := hook.Head{Name: event}
+		payload = rawjson.Trim(payload)
+		var p members
+		if len(payload) > 0 {
+			o, err := rawjson.Open(payload)
+			if err != nil {
+				return h
 			}
-			from.note(key, value)
-		})
-		if err != nil {
-			return hook.Head{Name: event}
+			p = members{o}
+			h.Session = p.text("session_id")
+			h.Name = cmp.Or(p.text("hook_event_name"), event)
+			if h.Agent = cmp.Or(p.sender(), p.startedBy(getenv)); h.Agent == Host {
+				h.Agent = ""
+			}
 		}
-		if said := wire.Text(from.event); said != "" {
-			event = said
-		}
-		h := head(wire.Text(from.session), event, wire.Text(agent) != "")
-		if h.Agent = from.agent(); h.Agent == "" {
-			h.Agent = from.startedBy(getenv)
-		}
-		if h.Agent == Host {
-			h.Agent = ""
-		}
+		h.Kind = kindOf(h.Name, p.text("agent_id") != "")
+		h.RunEnds = h.Kind.Terminal()
 		return h
 	}
-}
-
-func head(session, name string, inAgent bool) hook.Head {
-	kind := kindOf(name, inAgent)
-	return hook.Head{Session: session, Name: name, Kind: kind, RunEnds: kind.Terminal()}
 }

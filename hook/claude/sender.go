@@ -2,8 +2,6 @@ package claude
 
 import (
 	"strings"
-
-	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
 // The other agents that run hooks which were installed for Claude Code: Copilot
@@ -16,62 +14,25 @@ const (
 	Qwen    = "qwen"
 )
 
-// sender holds the members of a payload that show which agent sent it. A payload decides where
-// it can: a Claude Code that was started from another agent's terminal has that
-// agent's variables in its environment.
-type sender struct {
-	event, transcript, prompt, mode []byte
-	// session is the identity in Claude's spelling, camel reports that there is one
-	// in the camel case of Copilot.
-	session []byte
-	camel   bool
-	// These report members that only some agents send.
-	turn, timestamp, effort, callID bool
-}
-
-// note takes one member of a payload.
-func (s *sender) note(key, value []byte) {
-	value = wire.Present(value)
-	switch string(key) {
-	case "hook_event_name":
-		s.event = value
-	case "session_id":
-		s.session = value
-	case "transcript_path":
-		s.transcript = value
-	case "prompt_id":
-		s.prompt = value
-	case "permission_mode":
-		s.mode = value
-	case "sessionId":
-		s.camel = value != nil
-	case "turn_id":
-		s.turn = value != nil
-	case "timestamp":
-		s.timestamp = value != nil
-	case "effort":
-		s.effort = value != nil
-	case "tool_call_id":
-		s.callID = value != nil
-	}
-}
-
-// agent is the agent that sent the payload: Host, one of the constants, or empty
-// where the payload leaves it open.
-func (s *sender) agent() string {
-	path, prompt := wire.Text(s.transcript), wire.Text(s.prompt)
+// sender is the agent that sent the payload: Host, one of the constants, or empty
+// where the payload leaves it open. A payload decides where it can: a Claude Code
+// that was started from another agent's terminal has that agent's variables in
+// its environment.
+func (p members) sender() string {
+	path, prompt := p.text("transcript_path"), p.text("prompt_id")
+	has := func(name string) bool { return p.Get(name) != nil }
 	// Before the path: Claude Code's own folder can be anywhere, below another
 	// agent's too.
 	switch {
-	case strings.Contains(prompt, "########") || s.callID:
+	case strings.Contains(prompt, "########") || has("tool_call_id"):
 		return Qwen
-	case prompt != "" || s.effort:
+	case prompt != "" || has("effort"):
 		return Host
 	}
 	if agent := keeperOf(path); agent != "" {
 		return agent
 	}
-	switch wire.Text(s.event) {
+	switch p.text("hook_event_name") {
 	case "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeTool", "AfterTool", "BeforeToolSelection", "PreCompress":
 		return Gemini
 	case "PreModelRequest", "PostModelRequest":
@@ -79,21 +40,22 @@ func (s *sender) agent() string {
 	case "MessageDisplay": // Claude Code's, too, has a turn_id.
 		return ""
 	}
-	mode := wire.Text(s.mode)
+	mode := p.text("permission_mode")
 	switch {
-	case s.turn:
+	case has("turn_id"):
 		return Codex
 	case mode == "off" || strings.HasPrefix(mode, "auto-"):
 		return Droid
-	case path == "" && (s.timestamp && s.event != nil || s.camel && s.session == nil):
-		// Claude Code always names its transcript and sends no time.
+	case path == "" && (has("timestamp") && has("hook_event_name") || has("sessionId") && !has("session_id")):
+		// Claude Code always names its transcript and sends no time. Copilot's own
+		// spelling is in camel case.
 		return Copilot
 	}
 	return ""
 }
 
-// keeperOf is the agent whose transcript lies under a path, empty where the path
-// does not say. Folders are told by their form, since each agent has a variable
+// keeperOf is the agent whose transcript is at a path, empty where the path does
+// not say. Folders are told by their form, since each agent has a variable
 // that moves its home: ~/.claude/projects/PROJECT/SESSION.jsonl,
 // ~/.codex/sessions/YYYY/MM/DD/rollout-TIME-SESSION.jsonl,
 // ~/.qwen/projects/PROJECT/chats/SESSION.jsonl,
@@ -119,29 +81,19 @@ func keeperOf(path string) string {
 		return Codex
 	}
 	for path != "" {
-		var part string
-		path, part = cutLast(path)
-		if agent := ownerOf(part); agent != "" {
-			return agent
+		path, file = cutLast(path)
+		switch file {
+		case ".codex":
+			return Codex
+		case ".copilot":
+			return Copilot
+		case ".factory":
+			return Droid
+		case ".gemini":
+			return Gemini
+		case ".qwen":
+			return Qwen
 		}
-	}
-	return ""
-}
-
-// ownerOf is the agent, other than Claude Code, that has a folder of this name in
-// the user's home.
-func ownerOf(folder string) string {
-	switch folder {
-	case ".codex":
-		return Codex
-	case ".copilot":
-		return Copilot
-	case ".factory":
-		return Droid
-	case ".gemini":
-		return Gemini
-	case ".qwen":
-		return Qwen
 	}
 	return ""
 }
@@ -156,8 +108,8 @@ func cutLast(path string) (rest, last string) {
 // hook, empty where it names none: an identity of the session counts where it is
 // this session's. Copilot gives none; it leaves out the transcript, which Claude
 // Code always names.
-func (s *sender) startedBy(getenv func(string) string) string {
-	session := wire.Text(s.session)
+func (p members) startedBy(getenv func(string) string) string {
+	session := p.text("session_id")
 	of := func(name string) bool { return session != "" && getenv(name) == session }
 	switch {
 	case of("QWEN_CODE_SESSION_ID"):
@@ -166,7 +118,7 @@ func (s *sender) startedBy(getenv func(string) string) string {
 		return Gemini
 	case of("session_id") && getenv("FACTORY_PROJECT_DIR") != "":
 		return Droid
-	case s.transcript == nil && getenv("COPILOT_CLI") == "1":
+	case p.Get("transcript_path") == nil && getenv("COPILOT_CLI") == "1":
 		return Copilot
 	}
 	return ""

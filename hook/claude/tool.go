@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // Tools by their names on the wire, as far as something hangs on the name.
@@ -26,8 +26,11 @@ func (p members) tool(ev *hook.Event) {
 	t := &hook.Tool{
 		ID:       p.text("tool_use_id"),
 		Name:     p.text("tool_name"),
-		Input:    wire.Canonical(p.Get("tool_input")),
-		Duration: wire.Millis(p.Get("duration_ms")),
+		Input:    rawjson.Canonical(p.Get("tool_input")),
+		Duration: hook.UnknownDuration,
+	}
+	if d, ok := rawjson.Millis(p.Get("duration_ms")); ok {
+		t.Duration = d
 	}
 	ev.Tool = t
 	switch ev.Name {
@@ -50,16 +53,16 @@ func (p members) tool(ev *hook.Event) {
 // response reads what a call gave back that went well.
 func (p members) response(ev *hook.Event, t *hook.Tool) {
 	raw := p.Get("tool_response")
-	o := wire.Members(raw)
+	o := rawjson.Members(raw)
 	t.Output = output(t.Name, raw, o)
 	switch t.Name {
 	case toolBash, toolPowerShell:
-		if stopped, _ := wire.Bool(o.Get("interrupted")); stopped {
+		if stopped, _ := rawjson.Bool(o.Get("interrupted")); stopped {
 			t.Status = hook.ToolCancelled
 		}
 	case toolAgent, toolTask:
-		t.Agent = wire.Text(o.Get("agentId"))
-		if status := wire.Text(o.Get("status")); status != "" {
+		t.Agent = rawjson.Text(o.Get("agentId"))
+		if status := rawjson.Text(o.Get("status")); status != "" {
 			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrAgentStatus, Value: status})
 		}
 	}
@@ -68,7 +71,7 @@ func (p members) response(ev *hook.Event, t *hook.Tool) {
 // mcpServer is the MCP server a tool belongs to: what the payload says (from
 // version 2.1.274 on), else the middle of the tool's name, mcp__server__tool.
 func (p members) mcpServer(tool string) string {
-	if name := wire.Text(wire.Members(p.Get("mcp_server")).Get("name")); name != "" {
+	if name := rawjson.Text(rawjson.Members(p.Get("mcp_server")).Get("name")); name != "" {
 		return name
 	}
 	rest, ok := strings.CutPrefix(tool, "mcp__")

@@ -5,9 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
 func TestTool(t *testing.T) {
@@ -17,7 +15,7 @@ func TestTool(t *testing.T) {
 		Tool  hook.Tool
 		Attrs []hook.Attr
 	}
-	const unknown = wire.UnknownDuration
+	const unknown = hook.UnknownDuration
 	tests := []struct {
 		name, payload string
 		want          facts

@@ -2,7 +2,7 @@ package cline
 
 import (
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // Names of the facts in Event.Attrs.
@@ -20,127 +20,136 @@ const subagentType = "subagent"
 // Raw is a payload as it was stored.
 type Raw = hook.Raw
 
-// Decode turns a payload into events, at present always one.
+// Decode is [Payload.Events] of a stored payload.
+func Decode(r Raw) ([]hook.Event, error) { return Read(r).Events() }
+
+// Events turns the payload into events, at present always one.
 //
 // Hooks and members it does not know are no error: an unknown hook gives an
 // event of KindUnknown. A payload that is not a JSON object, or nests deeper
 // than 10,000 levels, gives an error and an event of KindUnknown with what
-// stands before the fault. That event has no session, as Peek gave none: the
-// log the payload lies in was chosen without it.
-func Decode(r Raw) ([]hook.Event, error) {
-	if r.Event == HookRunsEvent {
-		return decodeHookRuns(r)
-	}
+// precedes the fault. That event has no session, as [Payload.Head] gives none:
+// the log that holds the payload was chosen without it.
+func (p *Payload) Events() ([]hook.Event, error) {
 	ev := hook.Event{
 		Host:        Host,
-		StoredAt:    r.StoredAt,
-		Offset:      r.Offset,
-		Hash:        wire.Hash(r.Payload),
-		Name:        documentedName(r.Event),
-		Cwd:         r.Cwd,
-		TraceParent: r.TraceParent,
+		StoredAt:    p.raw.StoredAt,
+		Offset:      p.raw.Offset,
+		Hash:        hook.Hash(p.raw.Payload),
+		Name:        documentedName(p.raw.Event),
+		Cwd:         p.raw.Cwd,
+		TraceParent: p.raw.TraceParent,
 	}
-	payload := wire.Trim(r.Payload)
-	if len(payload) == 0 {
-		ev.Kind = kindOf(ev.Name, nil)
-		if ev.Kind == hook.KindToolStart || ev.Kind == hook.KindToolEnd {
-			ev.Tool = &hook.Tool{Duration: wire.UnknownDuration}
+	agent := "Cline"
+	switch {
+	case p.raw.Event == HookRunsEvent:
+		agent, ev.Cwd, ev.TraceParent = "hookspan", "", ""
+		if p.err == nil {
+			p.hookRuns(&ev)
 		}
-		return []hook.Event{ev}, nil
+	case p.empty:
+		if ev.Kind = kindOf(ev.Name, nil); ev.Kind == hook.KindToolStart || ev.Kind == hook.KindToolEnd {
+			ev.Tool = &hook.Tool{Duration: hook.UnknownDuration}
+		}
+	default:
+		p.common(&ev)
+		if p.err == nil {
+			ev.Name = p.name()
+			ev.Kind = kindOf(ev.Name, p.turn())
+			ev.Dialect = p.dialect()
+			p.identity(&ev)
+			p.body(&ev)
+		}
 	}
-	var e envelope
-	err := e.open(payload)
-	e.common(&ev)
-	if err != nil {
-		return []hook.Event{ev}, &wire.DecodeError{Agent: "Cline", Event: r.Event, Size: len(r.Payload), Cause: err}
+	if p.err != nil {
+		return []hook.Event{ev}, &hook.DecodeError{Agent: agent, Event: p.raw.Event, Size: len(p.raw.Payload), Cause: p.err}
 	}
-	turn := wire.Members(e.turn)
-	ev.Name = e.name(r.Event)
-	ev.Kind = kindOf(ev.Name, turn)
-	ev.Dialect = e.dialect()
-	e.identity(&ev)
-	e.body(&ev, turn)
 	return []hook.Event{ev}, nil
 }
 
 // common reads the members that every hook has.
-func (e *envelope) common(ev *hook.Event) {
-	ev.Time = wire.Instant(e.timestamp)
-	ev.HostVersion = wire.Text(e.clineVersion)
-	ev.User = known(e.userID)
-	if wire.IsString(e.model) {
-		ev.Model = known(e.model)
+func (p *Payload) common(ev *hook.Event) {
+	ev.Time = rawjson.Instant(p.Get("timestamp"))
+	ev.HostVersion = p.text("clineVersion")
+	ev.User = known(p.Get("userId"))
+	if model := p.Get("model"); rawjson.IsString(model) {
+		ev.Model = known(model)
 	} else {
-		model := wire.Members(e.model)
-		ev.Provider, ev.Model = known(model.Get("provider")), known(model.Get("slug"))
+		o := rawjson.Members(model)
+		ev.Provider, ev.Model = known(o.Get("provider")), known(o.Get("slug"))
 	}
-	if roots := e.roots(); len(roots) > 0 {
+	if roots := p.Roots(); len(roots) > 0 {
 		ev.Cwd = roots[0]
 	}
 }
 
 // identity reads who acts in which session.
-func (e *envelope) identity(ev *hook.Event) {
-	ev.Session = e.session()
-	ev.Agent = wire.Text(e.agentID)
-	ev.ParentAgent = wire.Text(e.parentAgentID)
+func (p *Payload) identity(ev *hook.Event) {
+	ev.Session = p.session()
+	ev.Agent = p.text("agent_id")
+	ev.ParentAgent = p.text("parent_agent_id")
 	if ev.Dialect == dialectSDK {
-		ev.Conversation = wire.Text(e.taskID)
+		ev.Conversation = p.text("taskId")
 	}
 	if ev.ParentAgent == "" {
 		return
 	}
 	ev.AgentType = subagentType
-	if kind := known(e.agentType); kind != "" {
+	if kind := known(p.Get("agent_type")); kind != "" {
 		ev.AgentType = kind
 	}
 }
 
 // body reads what only this kind of hook has.
-func (e *envelope) body(ev *hook.Event, turn wire.Object) {
+func (p *Payload) body(ev *hook.Event) {
 	switch ev.Name {
 	case taskStart:
-		ev.Prompt = prompt(ev.Dialect, metadata(e.taskStart).Get("initialTask"))
+		ev.Prompt = prompt(ev.Dialect, p.metadata("taskStart", "initialTask"))
 	case userPromptSubmit:
-		ev.Prompt = prompt(ev.Dialect, wire.Members(e.prompt).Get("prompt"))
+		ev.Prompt = prompt(ev.Dialect, p.members("userPromptSubmit").Get("prompt"))
 		// The SDK does not run this hook for what the user typed, only for
 		// texts it puts into the conversation itself.
 		if ev.Dialect == dialectSDK {
 			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
 		}
 	case preToolUse:
-		ev.Tool = e.toolStart(ev.Dialect)
+		ev.Tool = p.toolStart(ev.Dialect)
 	case postToolUse:
-		ev.Tool = e.toolEnd(ev.Dialect, ev.Time)
+		ev.Tool = p.toolEnd(ev.Dialect, ev.Time)
 	case preCompact:
-		ev.Attrs = compactionAttrs(wire.Members(e.preCompact))
+		ev.Attrs = compactionAttrs(p.members("preCompact"))
 	case notification:
-		body := wire.Members(e.notification)
-		ev.Message = wire.Text(body.Get("message"))
+		body := p.members("notification")
+		ev.Message = rawjson.Text(body.Get("message"))
 		ev.Attrs = notificationAttrs(body)
 	case taskComplete:
-		ev.Result = wire.Text(metadata(e.taskComplete).Get("result"))
+		ev.Result = rawjson.Text(p.metadata("taskComplete", "result"))
 		if ev.Result == "" {
-			ev.Result = wire.Text(turn.Get("outputText"))
+			ev.Result = rawjson.Text(p.turn().Get("outputText"))
 		}
 		if ev.Kind == hook.KindRunCancel {
-			ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, turn.Get("status"))
+			ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, p.turn().Get("status"))
 		}
 	case taskCancel:
-		ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, metadata(e.taskCancel).Get("completionStatus"))
-		ev.Message = wire.Text(e.reason)
+		ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, p.metadata("taskCancel", "completionStatus"))
+		ev.Message = p.text("reason")
 	case sessionShutdown:
-		ev.Attrs = textAttr(ev.Attrs, attrSessionEnd, e.reason)
+		ev.Attrs = textAttr(ev.Attrs, attrSessionEnd, p.Get("reason"))
 	}
 	if ev.Kind == hook.KindRunError {
-		e.runError(ev)
+		p.runError(ev)
 	}
+}
+
+// metadata is a member of the taskMetadata in a task hook's body.
+func (p *Payload) metadata(body, name string) []byte {
+	return rawjson.Members(p.members(body).Get("taskMetadata")).Get(name)
 }
 
 // prompt reads a prompt as it was typed. Classic Cline sends just that, and the
 // SDK's own hooks get none that was typed.
 func prompt(dialect string, raw []byte) string {
-	text := wire.Text(raw)
+	text := rawjson.Text(raw)
 	if dialect == dialectNext {
 		text, _ = PromptText(text)
 	}
@@ -148,28 +157,25 @@ func prompt(dialect string, raw []byte) string {
 }
 
 // runError reads the error a run failed with.
-func (e *envelope) runError(ev *hook.Event) {
-	failure := e.failure
+func (p *Payload) runError(ev *hook.Event) {
+	failure := p.Get("error")
 	if failure == nil {
-		failure = wire.Members(e.taskError).Get("error")
+		failure = p.members("taskError").Get("error")
 	}
-	if !wire.IsString(failure) {
-		o := wire.Members(failure)
-		ev.ErrorType = wire.Text(o.Get("name"))
+	if !rawjson.IsString(failure) {
+		o := rawjson.Members(failure)
+		ev.ErrorType = rawjson.Text(o.Get("name"))
 		failure = o.Get("message")
 	}
-	if message := wire.Text(failure); !hidden(message) {
+	if message := rawjson.Text(failure); !hidden(message) {
 		ev.Message = message
 	}
 }
 
-// metadata is the taskMetadata of a task hook's body.
-func metadata(body []byte) wire.Object { return wire.Members(wire.Members(body).Get("taskMetadata")) }
-
 // compactionAttrs lists the sizes of a compaction. Absent ones are left out
 // although proto3 leaves zero out: on the path where Cline compacts after an
 // error it does not know its token counts, and zero would be a false statement.
-func compactionAttrs(body wire.Object) []hook.Attr {
+func compactionAttrs(body rawjson.Object) []hook.Attr {
 	attrs := textAttr(nil, attrCompaction+"strategy", body.Get("compactionStrategy"))
 	for _, field := range [...]struct{ sent, key string }{
 		{"contextSize", "context_size"},
@@ -185,7 +191,7 @@ func compactionAttrs(body wire.Object) []hook.Attr {
 		{"deletedRangeStart", "deleted_range_start"},
 		{"deletedRangeEnd", "deleted_range_end"},
 	} {
-		if n, ok := wire.Int(body.Get(field.sent)); ok {
+		if n, ok := rawjson.Int(body.Get(field.sent)); ok {
 			attrs = append(attrs, hook.Attr{Key: attrCompaction + field.key, Value: n})
 		}
 	}
@@ -194,9 +200,9 @@ func compactionAttrs(body wire.Object) []hook.Attr {
 
 // notificationAttrs lists what a notification says beside its text. The two
 // booleans are always there, because proto3 leaves false out.
-func notificationAttrs(body wire.Object) []hook.Attr {
-	action, _ := wire.Bool(body.Get("requiresUserAction"))
-	waiting, _ := wire.Bool(body.Get("waitingForUserInput"))
+func notificationAttrs(body rawjson.Object) []hook.Attr {
+	action, _ := rawjson.Bool(body.Get("requiresUserAction"))
+	waiting, _ := rawjson.Bool(body.Get("waitingForUserInput"))
 	attrs := textAttr(nil, attrNotification+"event", body.Get("event"))
 	attrs = textAttr(attrs, attrNotification+"source", body.Get("source"))
 	attrs = textAttr(attrs, attrNotification+"source_type", body.Get("sourceType"))
@@ -208,7 +214,7 @@ func notificationAttrs(body wire.Object) []hook.Attr {
 
 // textAttr appends a text unless it is empty.
 func textAttr(attrs []hook.Attr, key string, raw []byte) []hook.Attr {
-	if value := wire.Text(raw); value != "" {
+	if value := rawjson.Text(raw); value != "" {
 		return append(attrs, hook.Attr{Key: key, Value: value})
 	}
 	return attrs

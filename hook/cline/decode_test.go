@@ -13,9 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -94,7 +93,7 @@ func TestDecodeKeepsWhatWasStoredBesideThePayload(t *testing.T) {
 		Host: "cline", Dialect: "classic", Kind: hook.KindRunStart, Name: "TaskStart", Session: "1",
 		StoredAt: storedAt, Offset: 4711, Cwd: "/w", TraceParent: parent,
 	}}
-	want[0].Hash = wire.Hash([]byte(`{"taskId":"1"}`))
+	want[0].Hash = hook.Hash([]byte(`{"taskId":"1"}`))
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -291,8 +290,8 @@ func TestDecodeOfWhatIsNoPayload(t *testing.T) {
 	tests := []struct{ name, payload, fault string }{
 		{"text", "hello", `byte 0: found "h", want a JSON object`},
 		{"a number", "42", `byte 0: found "4", want a JSON object`},
-		{"torn", `{"clineVersion":"4.0.12","taskId":"1","workspaceRoots":["/a"],"taskStart":{`, `byte 75: found the end, want a quoted key`},
-		{"two payloads", `{"clineVersion":"4.0.12","workspaceRoots":["/a"]}{}`, `byte 49: found "{", want nothing after the value`},
+		{"torn", `{"clineVersion":"4.0.12","taskId":"1","workspaceRoots":["/a"],"taskStart":{`, `byte 75: the JSON text ends too early`},
+		{"two payloads", `{"clineVersion":"4.0.12","workspaceRoots":["/a"]}{}`, `byte 49: found "{" after the value, want nothing`},
 		{"zero bytes", "\x00\x00", `byte 0: found "\x00", want a JSON object`},
 		{"a million levels", `{"clineVersion":"4.0.12","workspaceRoots":["/a"],"x":` + nested(1_000_000) + `}`, "nested too deeply"},
 	}
@@ -302,11 +301,11 @@ func TestDecodeOfWhatIsNoPayload(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.fault) || !strings.Contains(err.Error(), `hook "TaskStart"`) {
 				t.Errorf("error %v\nwant one that says %s", err, tt.fault)
 			}
-			var fault *wire.SyntaxError
+			var fault *rawjson.SyntaxError
 			if !errors.As(err, &fault) {
 				t.Errorf("%v wraps no SyntaxError", err)
 			}
-			want := []hook.Event{{Host: "cline", Name: "TaskStart", StoredAt: storedAt, Offset: 9, Hash: wire.Hash([]byte(tt.payload)), Cwd: "/w"}}
+			want := []hook.Event{{Host: "cline", Name: "TaskStart", StoredAt: storedAt, Offset: 9, Hash: hook.Hash([]byte(tt.payload)), Cwd: "/w"}}
 			if strings.Contains(tt.payload, "4.0.12") {
 				want[0].HostVersion, want[0].Cwd = "4.0.12", "/a"
 			}
@@ -319,12 +318,12 @@ func TestDecodeOfWhatIsNoPayload(t *testing.T) {
 
 // The deepest values a payload can hold pass through every reader of values.
 func TestDecodeOfTheDeepestPayload(t *testing.T) {
-	deep := nested(wire.MaxDepth - 2)
+	deep := nested(rawjson.MaxDepth - 2)
 	for _, payload := range []string{
 		`{"hookName":"tool_result","tool_result":{"input":` + deep + `,"output":` + deep + `,"error":` + deep + `}}`,
 		`{"hookName":"PostToolUse","postToolUse":{"toolName":` + deep + `,"parameters":` + deep + `,"result":` + deep + `}}`,
 		`{"hookName":"PostToolUse","postToolUse":{"parameters":{"a":"` + deep + `"},"result":"` + deep + `"}}`,
-		`{"timestamp":` + nested(wire.MaxDepth-1) + `,"model":` + nested(wire.MaxDepth-1) + `,"workspaceRoots":` + nested(wire.MaxDepth-1) + `}`,
+		`{"timestamp":` + nested(rawjson.MaxDepth-1) + `,"model":` + nested(rawjson.MaxDepth-1) + `,"workspaceRoots":` + nested(rawjson.MaxDepth-1) + `}`,
 	} {
 		r := Raw{Payload: []byte(payload), StoredAt: storedAt}
 		events, err := Decode(r)
@@ -370,7 +369,7 @@ func checkEvents(t *testing.T, r Raw, events []hook.Event, err error) {
 			if tool.Input != "" && !json.Valid([]byte(tool.Input)) {
 				t.Fatalf("input %q is not JSON", tool.Input)
 			}
-			if tool.Duration < wire.UnknownDuration {
+			if tool.Duration < hook.UnknownDuration {
 				t.Fatalf("duration %v", tool.Duration)
 			}
 			if tool.Status == hook.ToolOK && tool.Error != "" {

@@ -1,15 +1,13 @@
 package cline
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // HookRunsEvent is the name under which hookspan's own record of the user's
@@ -93,24 +91,22 @@ func EncodeHookRuns(about *hook.Event, runs []hook.HookRun, answer hook.HookAnsw
 		if i >= maxHookRuns && r.Decision == "" {
 			continue
 		}
-		out := runRecord{
+		run := runRecord{
 			Event: bounded(r.Event), Tool: bounded(r.Tool), Matcher: bounded(r.Matcher),
 			Command: bounded(r.Command), Source: bounded(r.Source),
 			Started: encodable(r.Started), Duration: max(0, int64(r.Duration)),
 			Status: bounded(r.Status), Decision: bounded(r.Decision), Reason: bounded(r.Reason),
 		}
 		if r.Exit >= 0 {
-			out.Exit = &r.Exit
+			run.Exit = &r.Exit
 		}
-		rec.Runs = append(rec.Runs, out)
+		rec.Runs = append(rec.Runs, run)
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(rec); err != nil {
+	out, err := rawjson.Marshal(rec)
+	if err != nil {
 		return nil, fmt.Errorf("encode the hooks that ran for %s: %w", about.Name, err)
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return out, nil
 }
 
 // encodable is a moment that can be written and read again.
@@ -118,7 +114,7 @@ func encodable(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
-	return wire.Plausible(t.UTC().Round(0))
+	return rawjson.Plausible(t.UTC().Round(0))
 }
 
 // bounded cuts a text to maxHookText bytes, the mark included.
@@ -134,75 +130,69 @@ func bounded(s string) string {
 	return s[:n] + mark
 }
 
-// peekHookRuns is Peek for a record of hookspan's own.
-func peekHookRuns(payload []byte) hook.Head {
-	o, err := wire.Open(wire.Trim(payload))
-	if err != nil {
-		return hook.Head{Name: HookRunsEvent}
+// hookRunsHead is Head for hookspan's record.
+func (p *Payload) hookRunsHead() hook.Head {
+	h := hook.Head{Name: HookRunsEvent}
+	if p.err != nil {
+		return h
 	}
-	head := hook.Head{Name: HookRunsEvent, Session: wire.Text(o.Get("session"))}
-	if knownHookRuns(o) {
-		head.Kind = hook.KindHookRuns
+	h.Session = p.text("session")
+	if knownHookRuns(p.Object) {
+		h.Kind = hook.KindHookRuns
 	}
-	return head
+	return h
 }
 
 // knownHookRuns reports that the record is one that this version can read.
-func knownHookRuns(o wire.Object) bool {
-	v, ok := wire.Int(o.Get("v"))
-	_, about := hookHash(wire.Members(o.Get("about")))
+func knownHookRuns(o rawjson.Object) bool {
+	v, ok := rawjson.Int(o.Get("v"))
+	_, about := hookHash(rawjson.Members(o.Get("about")))
 	return ok && v == hookRunsVersion && about
 }
 
 // hookHash reads which event the record is about.
-func hookHash(about wire.Object) (uint64, bool) {
-	s := wire.Text(about.Get("hash"))
+func hookHash(about rawjson.Object) (uint64, bool) {
+	s := rawjson.Text(about.Get("hash"))
 	h, err := strconv.ParseUint(s, 16, 64)
 	return h, err == nil && len(s) == 16
 }
 
-// decodeHookRuns is Decode for a record of hookspan's own. The event has no
-// folder and no trace context: those of the event that it is about count. Its
-// time is that event's, too.
-func decodeHookRuns(r Raw) ([]hook.Event, error) {
-	ev := hook.Event{Host: Host, StoredAt: r.StoredAt, Offset: r.Offset, Hash: wire.Hash(r.Payload), Name: HookRunsEvent}
-	o, err := wire.Open(wire.Trim(r.Payload))
-	if err != nil {
-		return []hook.Event{ev}, &wire.DecodeError{Agent: "hookspan", Event: r.Event, Size: len(r.Payload), Cause: err}
+// hookRuns reads hookspan's record. The event has no folder and no trace
+// context: those of the event that the record is about count. Its time is that
+// event's, too.
+func (p *Payload) hookRuns(ev *hook.Event) {
+	ev.Session = p.text("session")
+	if !knownHookRuns(p.Object) {
+		return
 	}
-	ev.Session = wire.Text(o.Get("session"))
-	if !knownHookRuns(o) {
-		return []hook.Event{ev}, nil
-	}
-	about := wire.Members(o.Get("about"))
+	about := p.members("about")
 	ev.Kind = hook.KindHookRuns
 	ev.About, _ = hookHash(about)
-	ev.Time = wire.Instant(about.Get("time"))
-	list, _ := wire.Elements(o.Get("runs"))
+	ev.Time = rawjson.Instant(about.Get("time"))
+	list, _ := rawjson.Elements(p.Get("runs"))
 	for _, raw := range list {
-		if run := wire.Members(raw); run != nil {
+		if run := rawjson.Members(raw); run != nil {
 			ev.HookRuns = append(ev.HookRuns, hookRun(run))
 		}
 	}
-	answer := wire.Members(o.Get("answer"))
-	ev.Answer = &hook.HookAnswer{By: wire.Text(answer.Get("by")), Reason: wire.Text(answer.Get("reason"))}
-	ev.Answer.Cancelled, _ = wire.Bool(answer.Get("cancelled"))
-	ev.Answer.SoftDenied, _ = wire.Bool(answer.Get("soft_denied"))
-	ev.Answer.InputChanged, _ = wire.Bool(answer.Get("input_changed"))
-	return []hook.Event{ev}, nil
+	answer := p.members("answer")
+	ev.Answer = &hook.HookAnswer{By: rawjson.Text(answer.Get("by")), Reason: rawjson.Text(answer.Get("reason"))}
+	ev.Answer.Cancelled, _ = rawjson.Bool(answer.Get("cancelled"))
+	ev.Answer.SoftDenied, _ = rawjson.Bool(answer.Get("soft_denied"))
+	ev.Answer.InputChanged, _ = rawjson.Bool(answer.Get("input_changed"))
 }
 
-func hookRun(o wire.Object) hook.HookRun {
+func hookRun(o rawjson.Object) hook.HookRun {
 	r := hook.HookRun{
-		Event: wire.Text(o.Get("event")), Tool: wire.Text(o.Get("tool")), Matcher: wire.Text(o.Get("matcher")),
-		Command: wire.Text(o.Get("command")), Source: wire.Text(o.Get("source")),
-		Started: wire.Instant(o.Get("started")), Exit: hook.NoExit,
-		Status: wire.Text(o.Get("status")), Decision: wire.Text(o.Get("decision")), Reason: wire.Text(o.Get("reason")),
+		Event: rawjson.Text(o.Get("event")), Tool: rawjson.Text(o.Get("tool")), Matcher: rawjson.Text(o.Get("matcher")),
+		Command: rawjson.Text(o.Get("command")), Source: rawjson.Text(o.Get("source")),
+		Started: rawjson.Instant(o.Get("started")), Exit: hook.NoExit,
+		Status: rawjson.Text(o.Get("status")), Decision: rawjson.Text(o.Get("decision")), Reason: rawjson.Text(o.Get("reason")),
 	}
-	if n, ok := wire.Int(o.Get("duration_ns")); ok && n > 0 {
+	if n, ok := rawjson.Int(o.Get("duration_ns")); ok && n > 0 {
 		r.Duration = time.Duration(n)
 	}
-	if n, ok := wire.Int(o.Get("exit")); ok && n >= 0 && n <= maxExit {
+	if n, ok := rawjson.Int(o.Get("exit")); ok && n >= 0 && n <= maxExit {
 		r.Exit = int(n)
 	}
 	return r

@@ -8,9 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
 // ranAt is when the hooks of the tests began.
@@ -59,7 +57,7 @@ func TestHookRunsComeBackAsTheyWere(t *testing.T) {
 			raw := encodeHookRuns(t, &about, tt.runs, tt.answer)
 			want := []hook.Event{{
 				Host: Host, Kind: hook.KindHookRuns, Name: HookRunsEvent, Session: about.Session, Time: about.Time,
-				StoredAt: storedAt, Offset: 42, Hash: wire.Hash(raw.Payload),
+				StoredAt: storedAt, Offset: 42, Hash: hook.Hash(raw.Payload),
 				HookRuns: tt.runs, About: about.Hash, Answer: &tt.answer,
 			}}
 			got, err := Decode(raw)

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // maxEmbeddedDepth bounds how deeply nested a text may be that is unfolded into
@@ -18,7 +18,7 @@ const (
 	mcpArguments = "arguments"
 )
 
-// parameters is wire.Canonical for the tool parameters of the classic and the
+// parameters is rawjson.Canonical for the tool parameters of the classic and the
 // next dialect, whose values are always strings: the host turns anything else
 // into JSON text. Such texts are unfolded again, so that an input reads, and
 // compares, like the one the model wrote.
@@ -31,15 +31,15 @@ const (
 // so the two ends of a call cannot differ.
 func parameters(tool string, raw []byte) string {
 	if !unfolds(raw) {
-		return wire.Canonical(raw)
+		return rawjson.Canonical(raw)
 	}
-	v, ok := wire.Parse(raw)
+	v, ok := rawjson.Parse(raw)
 	if !ok {
 		return ""
 	}
 	params, ok := v.(map[string]any)
 	if !ok {
-		return wire.Encode(v)
+		return rawjson.Encode(v)
 	}
 	for key, value := range params {
 		s, isText := value.(string)
@@ -50,19 +50,19 @@ func parameters(tool string, raw []byte) string {
 			params[key] = embedded
 		}
 	}
-	return wire.Encode(params)
+	return rawjson.Encode(params)
 }
 
 // unfolds reports that one of the parameters may be a text to unfold.
 func unfolds(raw []byte) (may bool) {
-	err := wire.EachMember(raw, func(key, value []byte) {
+	whole := rawjson.EachMember(raw, func(key, value []byte) {
 		if may || value[0] != '"' || holdsText(string(key)) {
 			return
 		}
 		first := bytes.TrimLeft(value[1:], " \t\r\n")[0]
 		may = first == '{' || first == '[' || first == '\\'
 	})
-	return may || err != nil
+	return may || !whole
 }
 
 // holdsText reports whether a parameter of this name is text in every tool of
@@ -84,10 +84,10 @@ func unfold(s string, anyForm bool) (any, bool) {
 		return nil, false
 	}
 	raw := []byte(s)
-	if !wire.ValidWithin(raw, maxEmbeddedDepth) {
+	if !rawjson.ValidWithin(raw, maxEmbeddedDepth) {
 		return nil, false
 	}
-	v, ok := wire.Parse(raw)
+	v, ok := rawjson.Parse(raw)
 	if !ok || anyForm {
 		return v, ok
 	}
@@ -98,5 +98,5 @@ func unfold(s string, anyForm bool) (any, bool) {
 	if err := json.Compact(&compact, raw); err != nil || compact.Len() != len(raw) {
 		return nil, false
 	}
-	return v, len(wire.Encode(v)) == len(raw)
+	return v, len(rawjson.Encode(v)) == len(raw)
 }

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"pgregory.net/rapid"
-
-	"github.com/hookspan/hookspan/hook/internal/wire"
 )
 
 func TestParameters(t *testing.T) {
@@ -80,10 +79,10 @@ func jsonValue(depth int) *rapid.Generator[any] {
 func TestParametersGiveBackWhatTheHostTurnedIntoText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := jsonValue(3).Draw(t, "value")
-		spelled := wire.Encode(value)
-		params := wire.Encode(map[string]any{"p": spelled})
+		spelled := rawjson.Encode(value)
+		params := rawjson.Encode(map[string]any{"p": spelled})
 		got := parameters("some_tool", []byte(params))
-		want := wire.Encode(map[string]any{"p": value})
+		want := rawjson.Encode(map[string]any{"p": value})
 		if !strings.HasPrefix(spelled, "{") && !strings.HasPrefix(spelled, "[") {
 			want = params
 		}
@@ -101,12 +100,12 @@ func FuzzParameters(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		s = strings.ToValidUTF8(s, "")
-		params := wire.Encode(map[string]any{"p": s})
+		params := rawjson.Encode(map[string]any{"p": s})
 		got := parameters("some_tool", []byte(params))
 		if again := parameters("some_tool", []byte(params)); again != got {
 			t.Fatalf("a second time %s, first %s", again, got)
 		}
-		if wire.Canonical([]byte(got)) != got {
+		if rawjson.Canonical([]byte(got)) != got {
 			t.Fatalf("%s is not canonical", got)
 		}
 		if got == params {
@@ -116,7 +115,7 @@ func FuzzParameters(f *testing.F) {
 		if err := json.Unmarshal([]byte(got), &unfolded); err != nil {
 			t.Fatal(err)
 		}
-		if wire.Canonical([]byte(s)) != string(unfolded.P) {
+		if rawjson.Canonical([]byte(s)) != string(unfolded.P) {
 			t.Fatalf("%s was unfolded to %s", s, unfolded.P)
 		}
 	})

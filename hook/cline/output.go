@@ -3,7 +3,8 @@ package cline
 import (
 	"strings"
 
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // rendered is a tool's result as text.
@@ -45,20 +46,20 @@ func render(raw []byte, hostText bool) rendered {
 	switch {
 	case raw == nil:
 		return rendered{}
-	case !wire.IsString(raw):
+	case !rawjson.IsString(raw):
 		if out, ok := structure(raw); ok {
 			return out
 		}
-		s := wire.Canonical(raw)
+		s := rawjson.Canonical(raw)
 		return rendered{text: s, lead: s}
 	}
-	s := wire.Unquote(raw)
+	s := rawjson.Unquote(raw)
 	if hidden(s) {
 		return rendered{hidden: true}
 	}
 	plain := rendered{text: s, lead: s}
-	inner := wire.Trim([]byte(s))
-	if len(inner) == 0 || inner[0] != '[' && inner[0] != '{' || !wire.ValidWithin(inner, maxEmbeddedDepth) {
+	inner := rawjson.Trim([]byte(s))
+	if len(inner) == 0 || inner[0] != '[' && inner[0] != '{' || !rawjson.ValidWithin(inner, maxEmbeddedDepth) {
 		return plain
 	}
 	if hostText {
@@ -67,7 +68,7 @@ func render(raw []byte, hostText bool) rendered {
 		}
 		return plain
 	}
-	list, _ := wire.Elements(inner)
+	list, _ := rawjson.Elements(inner)
 	if out, ok := blocks(list); ok {
 		return out
 	}
@@ -76,24 +77,24 @@ func render(raw []byte, hostText bool) rendered {
 
 // structure reads the shapes that stand for text.
 func structure(raw []byte) (rendered, bool) {
-	if list, ok := wire.Elements(raw); ok {
+	if list, ok := rawjson.Elements(raw); ok {
 		if out, ok := blocks(list); ok {
 			return out, true
 		}
 		return operations(list)
 	}
-	o := wire.Members(raw)
-	if len(o) == 1 && wire.IsString(o.Get("error")) {
-		message := wire.Text(o.Get("error"))
+	o := rawjson.Members(raw)
+	if len(o) == 1 && rawjson.IsString(o.Get("error")) {
+		message := rawjson.Text(o.Get("error"))
 		if hidden(message) {
 			message = ""
 		}
 		return rendered{text: message, lead: message, failed: true, err: message}, true
 	}
-	if content, ok := wire.Elements(o.Get("content")); ok {
+	if content, ok := rawjson.Elements(o.Get("content")); ok {
 		// The result of an MCP tool.
 		out, ok := blocks(content)
-		if bad, _ := wire.Bool(o.Get("isError")); ok && bad {
+		if bad, _ := rawjson.Bool(o.Get("isError")); ok && bad {
 			out.failed, out.err = true, out.text
 		}
 		return out, ok
@@ -110,13 +111,13 @@ func blocks(list [][]byte) (rendered, bool) {
 	var out rendered
 	parts := make([]string, 0, len(list))
 	for _, raw := range list {
-		o := wire.Members(raw)
-		switch wire.Text(o.Get("type")) {
+		o := rawjson.Members(raw)
+		switch rawjson.Text(o.Get("type")) {
 		case "text":
-			if !wire.IsString(o.Get("text")) {
+			if !rawjson.IsString(o.Get("text")) {
 				return rendered{}, false
 			}
-			s := wire.Text(o.Get("text"))
+			s := rawjson.Text(o.Get("text"))
 			parts = append(parts, s)
 			if out.lead == "" && !heading(s) {
 				out.lead = s
@@ -127,7 +128,7 @@ func blocks(list [][]byte) (rendered, bool) {
 			return rendered{}, false
 		}
 	}
-	out.text = wire.Lines(parts)
+	out.text = hook.Lines(parts)
 	return out, true
 }
 
@@ -147,9 +148,9 @@ func operations(list [][]byte) (rendered, bool) {
 	var out rendered
 	var parts, errs []string
 	for _, raw := range list {
-		o := wire.Members(raw)
-		result, failure := o.Get("result"), wire.Text(o.Get("error"))
-		success, said := wire.Bool(o.Get("success"))
+		o := rawjson.Members(raw)
+		result, failure := o.Get("result"), rawjson.Text(o.Get("error"))
+		success, said := rawjson.Bool(o.Get("success"))
 		if o.Get("query") == nil || result == nil && failure == "" && !said {
 			return rendered{}, false
 		}
@@ -166,7 +167,7 @@ func operations(list [][]byte) (rendered, bool) {
 		}
 		parts = append(parts, shown)
 	}
-	out.text, out.err = wire.Lines(parts), wire.Lines(errs)
+	out.text, out.err = hook.Lines(parts), hook.Lines(errs)
 	out.lead = out.text
 	return out, true
 }
@@ -177,15 +178,15 @@ func operationText(result []byte) string {
 	switch {
 	case result == nil:
 		return ""
-	case wire.IsString(result):
-		return wire.Unquote(result)
+	case rawjson.IsString(result):
+		return rawjson.Unquote(result)
 	}
-	if list, ok := wire.Elements(result); ok {
+	if list, ok := rawjson.Elements(result); ok {
 		if out, ok := blocks(list); ok {
 			return out.text
 		}
 	}
-	return wire.Canonical(result)
+	return rawjson.Canonical(result)
 }
 
 // reason joins an operation's error with what it printed before it failed. The
@@ -195,5 +196,5 @@ func reason(failure, printed string) string {
 		return printed
 	}
 	rest := strings.TrimPrefix(printed, "["+failure+"]")
-	return wire.Lines([]string{failure, strings.TrimSpace(rest)})
+	return hook.Lines([]string{failure, strings.TrimSpace(rest)})
 }

@@ -1,11 +1,11 @@
 package cline
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // neutralReply lets Cline go on and adds nothing.
@@ -47,10 +47,7 @@ func EncodeReply(r hook.Reply) []byte {
 		// for its reason: a space would hide the real one.
 		context = ""
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(struct {
+	out, err := rawjson.Marshal(struct {
 		Cancel              bool   `json:"cancel"`
 		ContextModification string `json:"contextModification,omitempty"`
 		ErrorMessage        string `json:"errorMessage"`
@@ -59,8 +56,8 @@ func EncodeReply(r hook.Reply) []byte {
 	}{r.Cancel, context, r.ErrorMessage, json.RawMessage(r.OverrideInput)})
 	if err != nil {
 		// A struct of a bool, strings and valid JSON always encodes; if that ever
-		// fails, letting Cline go on is the answer that does no harm.
+		// fails, letting Cline continue is the answer that does no harm.
 		return []byte(neutralReply)
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return out
 }

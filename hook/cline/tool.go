@@ -6,21 +6,21 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // toolStart reads the beginning of a tool call.
-func (e *envelope) toolStart(dialect string) *hook.Tool {
-	body, call := wire.Members(e.preToolUse), wire.Members(e.toolCall)
-	t := &hook.Tool{Duration: wire.UnknownDuration}
+func (p *Payload) toolStart(dialect string) *hook.Tool {
+	body, call := p.members("preToolUse"), p.members("tool_call")
+	t := &hook.Tool{Duration: hook.UnknownDuration}
 	nameTool(t, dialect, body, call)
 	return t
 }
 
 // toolEnd reads the end of a tool call that was reported at the given moment.
-func (e *envelope) toolEnd(dialect string, at time.Time) *hook.Tool {
-	body, call := wire.Members(e.postToolUse), wire.Members(e.toolResult)
-	t := &hook.Tool{Duration: wire.UnknownDuration}
+func (p *Payload) toolEnd(dialect string, at time.Time) *hook.Tool {
+	body, call := p.members("postToolUse"), p.members("tool_result")
+	t := &hook.Tool{Duration: hook.UnknownDuration}
 	nameTool(t, dialect, body, call)
 	timeTool(t, dialect, body, call, at)
 
@@ -31,19 +31,19 @@ func (e *envelope) toolEnd(dialect string, at time.Time) *hook.Tool {
 		out = render(body.Get("result"), dialect == dialectSDK)
 	}
 	t.Output = out.text
-	e.judge(t, dialect, body, call, out)
+	p.judge(t, dialect, body, call, out)
 	return t
 }
 
 // nameTool reads what both ends of a call have in common.
-func nameTool(t *hook.Tool, dialect string, body, call wire.Object) {
-	t.ID = wire.Text(call.Get("id"))
-	t.Name = wire.Text(body.Get("toolName", "tool"))
+func nameTool(t *hook.Tool, dialect string, body, call rawjson.Object) {
+	t.ID = rawjson.Text(call.Get("id"))
+	t.Name = rawjson.Text(body.Get("toolName", "tool"))
 	if t.Name == "" {
-		t.Name = wire.Text(call.Get("name"))
+		t.Name = rawjson.Text(call.Get("name"))
 	}
 	if input := call.Get("input"); input != nil {
-		t.Input = wire.Canonical(input)
+		t.Input = rawjson.Canonical(input)
 		return
 	}
 	params := body.Get("parameters")
@@ -55,7 +55,7 @@ func nameTool(t *hook.Tool, dialect string, body, call wire.Object) {
 }
 
 // timeTool reads how long a call took, and when, where the dialect knows.
-func timeTool(t *hook.Tool, dialect string, body, call wire.Object, at time.Time) {
+func timeTool(t *hook.Tool, dialect string, body, call rawjson.Object, at time.Time) {
 	measured := call.Get("durationMs")
 	if measured == nil {
 		measured = body.Get("executionTimeMs", "durationMs")
@@ -65,8 +65,8 @@ func timeTool(t *hook.Tool, dialect string, body, call wire.Object, at time.Time
 	}
 	switch dialect {
 	case dialectSDK:
-		t.Started, t.Ended = wire.Instant(call.Get("startedAt")), wire.Instant(call.Get("endedAt"))
-		if t.Duration == wire.UnknownDuration && !t.Started.IsZero() && t.Ended.After(t.Started) {
+		t.Started, t.Ended = rawjson.Instant(call.Get("startedAt")), rawjson.Instant(call.Get("endedAt"))
+		if t.Duration == hook.UnknownDuration && !t.Started.IsZero() && t.Ended.After(t.Started) {
 			t.Duration = t.Ended.Sub(t.Started)
 		}
 	case dialectNext:
@@ -76,7 +76,7 @@ func timeTool(t *hook.Tool, dialect string, body, call wire.Object, at time.Time
 		if at.IsZero() || t.Duration < 0 {
 			return
 		}
-		if started := wire.Plausible(at.Add(-t.Duration)); !started.IsZero() {
+		if started := rawjson.Plausible(at.Add(-t.Duration)); !started.IsZero() {
 			t.Started, t.Ended = started, at
 		}
 	}
@@ -85,7 +85,7 @@ func timeTool(t *hook.Tool, dialect string, body, call wire.Object, at time.Time
 // judge decides how a call ended. In the classic and next dialects the host
 // says success for calls that failed or were denied, so there the wording of
 // the result comes first.
-func (e *envelope) judge(t *hook.Tool, dialect string, body, call wire.Object, out rendered) {
+func (p *Payload) judge(t *hook.Tool, dialect string, body, call rawjson.Object, out rendered) {
 	failed, message := out.failed, out.err
 	if cause := call.Get("error"); cause != nil {
 		failed = true
@@ -93,8 +93,8 @@ func (e *envelope) judge(t *hook.Tool, dialect string, body, call wire.Object, o
 			message = render(cause, true).text
 		}
 	}
-	if e.postToolUse != nil {
-		success, said := wire.Bool(body.Get("success"))
+	if p.Get("postToolUse") != nil {
+		success, said := rawjson.Bool(body.Get("success"))
 		// Absent means false where proto3 leaves false out, and nothing else
 		// where it does not.
 		if !success && (said || dialect != dialectSDK) {

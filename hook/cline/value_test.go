@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/internal/wire"
+	"github.com/hookspan/hookspan/hook"
 )
 
 func TestMillis(t *testing.T) {
 	for in, want := range map[string]time.Duration{
-		``: 0, `0`: 0, `"427"`: 427 * time.Millisecond, `-1`: wire.UnknownDuration, `"soon"`: wire.UnknownDuration,
+		``: 0, `0`: 0, `"427"`: 427 * time.Millisecond, `-1`: hook.UnknownDuration, `"soon"`: hook.UnknownDuration,
 	} {
 		var raw []byte
 		if in != "" {

@@ -37,11 +37,10 @@ func Check(data []byte) error {
 // The error is a *[SyntaxError]; the object then holds the members before the
 // fault.
 func Open(text []byte) (Object, error) {
-	dec := decoder(text)
-	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
-		at := skipSpace(text, 0)
+	if at := skipSpace(text, 0); at < len(text) && text[at] != '{' {
 		return nil, &SyntaxError{at, "found " + strconv.Quote(string(text[at:at+1])) + ", want a JSON object"}
 	}
+	dec := decoder(text)
 	_, err := dec.ReadToken()
 	o := make(Object, 0, 8)
 	for err == nil && dec.PeekKind() == '"' {
@@ -52,7 +51,7 @@ func Open(text []byte) (Object, error) {
 		// The value's own text follows; a decoder that reads from a buffer neither
 		// copies nor overwrites it.
 		if value, err = dec.ReadValue(); err == nil {
-			o = append(o, member{unquotedName(name), Present(value)})
+			o = append(o, member{unquotedName(name), value})
 		}
 	}
 	if err == nil {
@@ -105,7 +104,7 @@ func end(data []byte, dec *jsontext.Decoder, err error) error {
 	}
 	fault := syntax.Err.Error()
 	if fault == "exceeded max depth" {
-		fault += ", want at most " + strconv.Itoa(MaxDepth) + " levels"
+		fault = "nested too deeply, want at most " + strconv.Itoa(MaxDepth) + " levels"
 	}
 	return &SyntaxError{int(syntax.ByteOffset), fault}
 }

@@ -74,40 +74,38 @@ func Member(data []byte, name string) (value []byte) {
 	return value
 }
 
-// Object is an object's members in the order in which they were written. Null
-// members are absent.
+// Object is an object's members in the order in which they were written.
 type Object []member
 
 type member struct{ name, value []byte }
 
 // Members returns the members of an object, nil for anything else.
 func Members(raw []byte) Object {
-	if o, whole := object(raw); whole {
-		return o
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	o := make(Object, 0, 8)
+	if !EachMember(raw, func(name, value []byte) { o = append(o, member{name, value}) }) {
+		return nil
+	}
+	return o
+}
+
+// Get returns the value of the first of names that is present and not null.
+func (o Object) Get(names ...string) []byte {
+	for _, name := range names {
+		if value := Present(o.Lookup(name)); value != nil {
+			return value
+		}
 	}
 	return nil
 }
 
-func object(raw []byte) (o Object, whole bool) {
-	whole = EachMember(raw, func(name, value []byte) {
-		if o == nil {
-			o = make(Object, 0, 8)
-		}
-		o = append(o, member{name, Present(value)})
-	})
-	return o, whole
-}
-
-// Get returns the value of the first of names that is present.
-func (o Object) Get(names ...string) []byte {
-	for _, name := range names {
-		for i := len(o) - 1; i >= 0; i-- {
-			if string(o[i].name) == name {
-				if o[i].value != nil {
-					return o[i].value
-				}
-				break
-			}
+// Lookup returns the value of a member, which may be null.
+func (o Object) Lookup(name string) []byte {
+	for i := len(o) - 1; i >= 0; i-- {
+		if string(o[i].name) == name {
+			return o[i].value
 		}
 	}
 	return nil

@@ -1,0 +1,92 @@
+package cline
+
+import (
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
+)
+
+// Host is the name of Cline in every event.
+const Host = "cline"
+
+// The wire forms, as in Event.Dialect.
+const (
+	dialectClassic = "classic"
+	dialectNext    = "next"
+	dialectSDK     = "sdk"
+)
+
+// The hooks by the names Cline documents, which are also the hook files' names.
+const (
+	taskStart        = "TaskStart"
+	taskResume       = "TaskResume"
+	userPromptSubmit = "UserPromptSubmit"
+	preToolUse       = "PreToolUse"
+	postToolUse      = "PostToolUse"
+	preCompact       = "PreCompact"
+	notification     = "Notification"
+	taskComplete     = "TaskComplete"
+	taskError        = "TaskError"
+	taskCancel       = "TaskCancel"
+	sessionShutdown  = "SessionShutdown"
+)
+
+// hooks are the hooks that some version of Cline runs, in the order of a task's
+// life: the documented name, the name in the SDK dialect where it has one, and
+// the meaning.
+var hooks = [...]struct {
+	name, sdk string
+	kind      hook.Kind
+}{
+	{taskStart, "agent_start", hook.KindRunStart},
+	{taskResume, "agent_resume", hook.KindRunResume},
+	{userPromptSubmit, "prompt_submit", hook.KindPrompt},
+	{preToolUse, "tool_call", hook.KindToolStart},
+	{postToolUse, "tool_result", hook.KindToolEnd},
+	{preCompact, "", hook.KindCompact},
+	{notification, "", hook.KindNotification},
+	{taskComplete, "agent_end", hook.KindRunComplete},
+	{taskError, "agent_error", hook.KindRunError},
+	{taskCancel, "agent_abort", hook.KindRunCancel},
+	{sessionShutdown, "session_shutdown", hook.KindSessionEnd},
+}
+
+// EventNames returns the names of the hook files that some version of Cline
+// runs, in the order of a task's life. The slice is the caller's.
+func EventNames() []string {
+	var names []string
+	for _, h := range hooks {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// documentedName maps the name that was sent to the documented one. Names it
+// does not know stay as they are.
+func documentedName(sent string) string {
+	for _, h := range hooks {
+		if sent != "" && sent == h.sdk {
+			return h.name
+		}
+	}
+	return sent
+}
+
+// kindOf says what the hook of a documented name means. turn is the payload's
+// member of that name: the SDK reports a turn that did not complete by the same
+// hook as one that did.
+func kindOf(name string, turn rawjson.Object) hook.Kind {
+	if name == taskComplete {
+		switch rawjson.Text(turn.Get("status")) {
+		case "aborted", "cancelled", "canceled":
+			return hook.KindRunCancel
+		case "failed", "error":
+			return hook.KindRunError
+		}
+	}
+	for _, h := range hooks {
+		if h.name == name {
+			return h.kind
+		}
+	}
+	return hook.KindUnknown
+}

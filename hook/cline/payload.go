@@ -1,0 +1,128 @@
+package cline
+
+import (
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
+)
+
+// Payload is a payload that was read once, for everything that is asked of it.
+type Payload struct {
+	// Object holds the payload's members; after an error those before the fault.
+	rawjson.Object
+	raw   hook.Raw
+	empty bool
+	err   error
+}
+
+// Read reads a payload. It never fails: what is wrong with the payload,
+// [Payload.Events] reports.
+func Read(raw hook.Raw) *Payload {
+	p := &Payload{raw: raw}
+	text := rawjson.Trim(raw.Payload)
+	if p.empty = len(text) == 0 && raw.Event != HookRunsEvent; !p.empty {
+		p.Object, p.err = rawjson.Open(text)
+	}
+	return p
+}
+
+// Peek is [Payload.Head] of a payload alone. event is the name the hook was
+// started with, which counts where the payload has none.
+func Peek(payload []byte, event string) hook.Head {
+	return Read(hook.Raw{Payload: payload, Event: event}).Head()
+}
+
+// sdkPatience is how long Cline's SDK waits for a hook. The other cores wait as
+// long as Head.Patience says by default.
+const sdkPatience = 120 * time.Second
+
+// Head finds what a hook process must know of a payload before it can store it.
+//
+// Of a payload that is not a JSON object it says the started name and what that
+// implies, but never that a run ends. An empty payload is what a hook gets whose
+// host dies while it starts; there the started name alone says that, too.
+func (p *Payload) Head() hook.Head {
+	if p.raw.Event == HookRunsEvent {
+		return p.hookRunsHead()
+	}
+	h := hook.Head{Name: documentedName(p.raw.Event)}
+	if p.sdk() {
+		h.Patience = sdkPatience
+	}
+	if p.err == nil {
+		h.Name, h.Session, h.Dirs = p.name(), p.session(), p.Roots()
+	}
+	h.Kind = kindOf(h.Name, p.turn())
+	h.RunEnds = p.err == nil && h.Kind.Terminal() && p.text("parent_agent_id") == ""
+	return h
+}
+
+// Roots are the folders the session works in, the main one first.
+func (p *Payload) Roots() []string {
+	list, _ := rawjson.Elements(p.Get("workspaceRoots"))
+	var dirs []string
+	for _, root := range list {
+		if dir := rawjson.Text(rawjson.Present(root)); dir != "" {
+			dirs = append(dirs, dir)
+		}
+	}
+	if dirs != nil {
+		return dirs
+	}
+	if dir := rawjson.Text(p.members("workspaceInfo").Get("rootPath")); dir != "" {
+		return []string{dir}
+	}
+	return nil
+}
+
+// name is the hook's documented name: the payload's, else the one the hook was
+// started with.
+func (p *Payload) name() string {
+	if sent := p.text("hookName"); sent != "" {
+		return documentedName(sent)
+	}
+	return documentedName(p.raw.Event)
+}
+
+// sdk reports whether the payload has a shape that only the SDK dialect has.
+func (p *Payload) sdk() bool {
+	sent := p.text("hookName")
+	return p.Get("sessionContext", "agent_id") != nil || strings.Contains(sent, "_") && strings.ToLower(sent) == sent
+}
+
+// dialect tells the wire form by shape alone: one installation of the extension
+// holds two of them under one version.
+func (p *Payload) dialect() string {
+	model := p.members("model")
+	switch {
+	case p.sdk():
+		return dialectSDK
+	case strings.HasPrefix(p.text("taskId"), "conv_"),
+		rawjson.Text(model.Get("provider")) == "unknown" && rawjson.Text(model.Get("slug")) == "unknown":
+		return dialectNext
+	}
+	return dialectClassic
+}
+
+// session is the identity all events of a session share. In the SDK dialect
+// the task is only one agent's conversation.
+func (p *Payload) session() string {
+	if root := rawjson.Text(p.members("sessionContext").Get("rootSessionId")); root != "" {
+		return root
+	}
+	return p.text("taskId")
+}
+
+// turn is the SDK's report of a turn. It counts only in a whole payload.
+func (p *Payload) turn() rawjson.Object {
+	if p.err != nil {
+		return nil
+	}
+	return p.members("turn")
+}
+
+func (p *Payload) text(name string) string { return rawjson.Text(p.Get(name)) }
+
+func (p *Payload) members(name string) rawjson.Object { return rawjson.Members(p.Get(name)) }

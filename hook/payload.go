@@ -1,0 +1,65 @@
+package hook
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Raw is one stored payload with what was stored beside it.
+type Raw struct {
+	// Payload is what the agent wrote to the hook's standard input.
+	Payload []byte
+	// Event is the name the hook was started with.
+	Event string
+	// StoredAt is when the payload was stored.
+	StoredAt time.Time
+	// Offset is the payload's place in the session's log, in bytes.
+	Offset int64
+	// Cwd is the directory the hook ran in; it counts where the payload names
+	// none.
+	Cwd string
+	// TraceParent is the W3C traceparent of the hook's environment.
+	TraceParent string
+}
+
+// DecodeError says which payload could not be read, and why.
+type DecodeError struct {
+	// Agent is the agent's name as people write it.
+	Agent string
+	// Event is the name the hook was started with.
+	Event string
+	// Size is the payload's length in bytes.
+	Size int
+	// Cause is the fault itself.
+	Cause error
+}
+
+// Error names the payload and the fault.
+func (e *DecodeError) Error() string {
+	return "decode " + e.Agent + " payload of hook " + strconv.Quote(e.Event) + " (" + strconv.Itoa(e.Size) + " bytes): " +
+		e.Cause.Error() + "; the payload is kept as it came"
+}
+
+// Unwrap returns the fault itself.
+func (e *DecodeError) Unwrap() error { return e.Cause }
+
+// Hash is the first 8 bytes of SHA-256 over a payload, as a number.
+func Hash(payload []byte) uint64 {
+	sum := sha256.Sum256(payload)
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+// Lines joins texts, each beginning a line, and leaves out empty ones.
+func Lines(parts []string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		if s := b.String(); part != "" && s != "" && !strings.HasSuffix(s, "\n") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
