@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -67,7 +68,7 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 	}
 	var runs []tracetest.SpanStubs
 	for _, r := range b.Runs(at(0).Add(time.Hour)) {
-		runs = append(runs, b.Spans(r, nil))
+		runs = append(runs, otlpstub.Stubs(b.Spans(r, nil)))
 	}
 	if len(runs) != 2 {
 		t.Fatalf("%d runs, want 2", len(runs))

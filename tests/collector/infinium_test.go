@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -72,7 +73,7 @@ func (f *fleet) infiniumRuns() runs {
 		for _, sum := range sums {
 			tr, err := s.Trace(ctx, sum.TraceID)
 			if err == nil {
-				err = exp.ExportSpans(ctx, tr.Stubs().Snapshots())
+				err = exp.ExportSpans(ctx, otlpstub.Stubs(tr.ResourceSpans...).Snapshots())
 			}
 			if err != nil {
 				f.t.Fatal(err)

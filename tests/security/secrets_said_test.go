@@ -6,6 +6,7 @@ import (
 
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/plantedkeys"
@@ -60,9 +61,9 @@ func credentialsSaid(t *testing.T, r *proof.Result) {
 			part := secret[from:to]
 			for _, text := range []string{"unknown API key: " + part, `{"error":"key ` + part + `… is not known"}`} {
 				receiver.Script(otlptest.Status(400, text))
-				said("otlp", otlp.ExportSpans(t.Context(), spans.Snapshots()), part)
+				said("otlp", otlp.UploadTraces(t.Context(), spans), part)
 				service.Script(infiniumtest.Status(422, text))
-				said("infinium", inf.ExportSpans(t.Context(), spans.Snapshots()), part)
+				said("infinium", inf.ExportSpans(t.Context(), otlpstub.Stubs(spans...).Snapshots()), part)
 				r.Trial(2)
 			}
 		}
