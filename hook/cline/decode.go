@@ -7,11 +7,10 @@ import (
 
 // Names of the facts in Event.Attrs.
 const (
-	attrPromptInjected = "hookspan.prompt.injected"
-	attrCancelStatus   = "hookspan.cancel.status"
-	attrSessionEnd     = "hookspan.session_end.reason"
-	attrCompaction     = "hookspan.compaction."
-	attrNotification   = "hookspan.notification."
+	attrCancelStatus = "hookspan.cancel.status"
+	attrSessionEnd   = "hookspan.session_end.reason"
+	attrCompaction   = "hookspan.compaction."
+	attrNotification = "hookspan.notification."
 )
 
 // subagentType is the AgentType of an agent of which only its parent is known.
@@ -31,15 +30,7 @@ func Decode(r Raw) ([]hook.Event, error) { return Read(r).Events() }
 // precedes the fault. That event has no session, as [Payload.Head] gives none:
 // the log that holds the payload was chosen without it.
 func (p *Payload) Events() ([]hook.Event, error) {
-	ev := hook.Event{
-		Host:        Host,
-		StoredAt:    p.raw.StoredAt,
-		Offset:      p.raw.Offset,
-		Hash:        hook.Hash(p.raw.Payload),
-		Name:        documentedName(p.raw.Event),
-		Cwd:         p.raw.Cwd,
-		TraceParent: p.raw.TraceParent,
-	}
+	ev := p.raw.NewEvent(Host, documentedName(p.raw.Event))
 	agent := "Cline"
 	switch {
 	case p.raw.Event == HookRunsEvent:
@@ -110,7 +101,7 @@ func (p *Payload) body(ev *hook.Event) {
 		// The SDK does not run this hook for what the user typed, only for
 		// texts it puts into the conversation itself.
 		if ev.Dialect == dialectSDK {
-			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
+			ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
 		}
 	case preToolUse:
 		ev.Tool = p.toolStart(ev.Dialect)
