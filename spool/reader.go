@@ -111,9 +111,9 @@ func (r *Reader) Damage() []Damage { return r.damage }
 // skipped. They are not damage, but are removed with the log.
 func (r *Reader) Unknown() int { return r.unknown }
 
-// Tail returns the number of bytes behind Offset after Next has returned false: an
-// incomplete record at the end of the log. Its append may not have finished, or its
-// process is dead; the next append decides it, and the log's age is a hint.
+// Tail returns the bytes behind Offset after Next has returned false, if there are
+// any: an incomplete record at the end of the log. Its append may not have finished,
+// or its process is dead; the next append decides it, and the log's age is a hint.
 func (r *Reader) Tail() (Damage, bool) { return r.tail, r.tail.Length > 0 }
 
 // Err returns the error that ended the reading, nil at the end of the log.
