@@ -113,7 +113,7 @@ func TestParseRefusesWhatIsNoObject(t *testing.T) {
 		"null":    {"null", 1, 1, "found null, want an object"},
 		"comment": {"{\n  // x\n}", 2, 3, "found a comment"},
 		"cut":     {`{"hooks":`, 1, 10, "ends too early"},
-		"deep":    {`{"hooks":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}", 1, 10_009, "depth"},
+		"deep":    {`{"hooks":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}", 1, 10_009, "deep"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
