@@ -118,7 +118,7 @@ func (p *Payload) hookRunsHead() hook.Head {
 	if p.err != nil {
 		return h
 	}
-	h.Session = p.text("session")
+	h.Session = p.Text("session")
 	if knownHookRuns(p.Object) {
 		h.Kind = hook.KindHookRuns
 	}
@@ -128,13 +128,13 @@ func (p *Payload) hookRunsHead() hook.Head {
 // knownHookRuns reports that the record is one that this version can read.
 func knownHookRuns(o rawjson.Object) bool {
 	v, ok := rawjson.Int(o.Get("v"))
-	_, about := hookHash(rawjson.Members(o.Get("about")))
+	_, about := hookHash(o.Members("about"))
 	return ok && v == hookRunsVersion && about
 }
 
 // hookHash reads which event the record is about.
 func hookHash(about rawjson.Object) (uint64, bool) {
-	s := rawjson.Text(about.Get("hash"))
+	s := about.Text("hash")
 	h, err := strconv.ParseUint(s, 16, 64)
 	return h, err == nil && len(s) == 16
 }
@@ -143,33 +143,33 @@ func hookHash(about rawjson.Object) (uint64, bool) {
 // context: those of the event that the record is about count. Its time is that
 // event's, too.
 func (p *Payload) hookRuns(ev *hook.Event) {
-	ev.Session = p.text("session")
+	ev.Session = p.Text("session")
 	if !knownHookRuns(p.Object) {
 		return
 	}
-	about := p.members("about")
+	about := p.Members("about")
 	ev.Kind = hook.KindHookRuns
 	ev.About, _ = hookHash(about)
 	ev.Time = rawjson.Instant(about.Get("time"))
-	list, _ := rawjson.Elements(p.Get("runs"))
+	list, _ := p.Elements("runs")
 	for _, raw := range list {
 		if run := rawjson.Members(raw); run != nil {
 			ev.HookRuns = append(ev.HookRuns, hookRun(run))
 		}
 	}
-	answer := p.members("answer")
-	ev.Answer = &hook.HookAnswer{By: rawjson.Text(answer.Get("by")), Reason: rawjson.Text(answer.Get("reason"))}
-	ev.Answer.Cancelled, _ = rawjson.Bool(answer.Get("cancelled"))
-	ev.Answer.SoftDenied, _ = rawjson.Bool(answer.Get("soft_denied"))
-	ev.Answer.InputChanged, _ = rawjson.Bool(answer.Get("input_changed"))
+	answer := p.Members("answer")
+	ev.Answer = &hook.HookAnswer{By: answer.Text("by"), Reason: answer.Text("reason")}
+	ev.Answer.Cancelled = answer.Is("cancelled")
+	ev.Answer.SoftDenied = answer.Is("soft_denied")
+	ev.Answer.InputChanged = answer.Is("input_changed")
 }
 
 func hookRun(o rawjson.Object) hook.HookRun {
 	r := hook.HookRun{
-		Event: rawjson.Text(o.Get("event")), Tool: rawjson.Text(o.Get("tool")), Matcher: rawjson.Text(o.Get("matcher")),
-		Command: rawjson.Text(o.Get("command")), Source: rawjson.Text(o.Get("source")),
+		Event: o.Text("event"), Tool: o.Text("tool"), Matcher: o.Text("matcher"),
+		Command: o.Text("command"), Source: o.Text("source"),
 		Started: rawjson.Instant(o.Get("started")), Exit: hook.NoExit,
-		Status: rawjson.Text(o.Get("status")), Decision: rawjson.Text(o.Get("decision")), Reason: rawjson.Text(o.Get("reason")),
+		Status: o.Text("status"), Decision: o.Text("decision"), Reason: o.Text("reason"),
 	}
 	if n, ok := rawjson.Int(o.Get("duration_ns")); ok && n > 0 {
 		r.Duration = time.Duration(n)
