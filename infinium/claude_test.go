@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/otelmap"
@@ -65,7 +65,7 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 	for _, e := range claudeSession() {
 		b.Add(e)
 	}
-	var runs []tracetest.SpanStubs
+	var runs []*tracepb.ResourceSpans
 	for _, r := range b.Runs(at(0).Add(time.Hour)) {
 		runs = append(runs, b.Spans(r, nil))
 	}
@@ -84,8 +84,8 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 		Errors                           []ErrorDetail
 		Tags                             map[string]string
 	}
-	read := func(spans tracetest.SpanStubs) form {
-		traces := Traces(spans.Snapshots(), Limits{})
+	read := func(run *tracepb.ResourceSpans) form {
+		traces := Traces([]*tracepb.ResourceSpans{run}, testForms)
 		if len(traces) != 1 {
 			t.Fatalf("%d traces, want 1", len(traces))
 		}
@@ -158,8 +158,8 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 		},
 	}
 	tests := map[string]struct {
-		spans tracetest.SpanStubs
-		want  form
+		run  *tracepb.ResourceSpans
+		want form
 	}{
 		"the first turn": {runs[0], form{
 			"Claude Code session (1 turn)", "Fix the login bug in auth.py", "Fix the login bug in auth.py",
@@ -176,7 +176,7 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, read(tt.spans)); d != "" {
+			if d := cmp.Diff(tt.want, read(tt.run)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -32,7 +32,7 @@ func (m *mapping) subagents(lead []*call) {
 	calls := map[string][]*call{"": lead}
 	agents := m.run.sortedAgents()
 	for _, a := range agents {
-		m.agents[a.id] = m.child("agent", a.id)
+		m.agents[a.id] = m.run.ID.spanID("agent", a.id)
 	}
 	for _, a := range agents {
 		calls[a.id] = m.pair(a.items, a.id)
@@ -75,7 +75,7 @@ func (m *mapping) claims(agents []*agent, calls map[string][]*call) map[*call]bo
 // spawner is the span of the tool call that started the agent: the oldest call
 // of its parent that is under way when the agent begins and has not started
 // another. Without one it is the parent agent's own span.
-func (m *mapping) spawner(a *agent, from string, calls []*call, claimed map[*call]bool) trace.SpanContext {
+func (m *mapping) spawner(a *agent, from string, calls []*call, claimed map[*call]bool) trace.SpanID {
 	begin := a.items[0].At()
 	var best *call
 	for _, c := range calls {
@@ -130,28 +130,23 @@ func (m *mapping) transcriptAgent(id string) *hook.Agent {
 	return nil
 }
 
-func (m *mapping) agentSpan(a *agent, parent trace.SpanContext) {
+func (m *mapping) agentSpan(a *agent, parent trace.SpanID) {
 	kind := a.kind
 	if kind == "" {
 		kind = "subagent"
 	}
 	at := attrs{
-		KeyOperation.String(OpInvokeAgent),
-		KeyAgentName.String(kind),
-		KeyAgentID.String(a.id),
-		KeyConversationID.String(m.session),
+		text(KeyOperation, OpInvokeAgent),
+		text(KeyAgentName, kind),
+		text(KeyAgentID, a.id),
+		text(KeyConversationID, m.session),
 	}
-	first, last := a.items[0], a.items[len(a.items)-1]
-	s := tracetest.SpanStub{
-		Name: OpInvokeAgent + " " + kind, SpanKind: trace.SpanKindInternal,
-		SpanContext: m.agents[a.id], Parent: parent,
-		StartTime: first.At(), EndTime: last.At(),
-	}
+	start, end := a.items[0].At(), a.items[len(a.items)-1].At()
 	if t := m.transcriptAgent(a.id); t != nil {
 		at.str(KeyTask, m.opts.text(t.Task, m.opts.MaxInput))
 	}
 	if a.ended != nil {
-		s.EndTime = a.ended.At()
+		end = a.ended.At()
 		at.str(KeyResult, a.ended.Result)
 		at.facts(&m.opts, a.ended)
 	}
@@ -160,12 +155,12 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanContext) {
 		at.str(KeyRequestModel, m.calls[i].Model)
 	}
 	m.usage(&at, a.id)
-	s.Attributes = at
+	s := m.span(OpInvokeAgent+" "+kind, tracepb.Span_SPAN_KIND_INTERNAL, m.agents[a.id], parent, start, end, at)
 	switch {
 	case a.ended == nil:
-		fail(&s, ErrorAbandoned, "the subagent never reported an end", s.EndTime)
+		fail(s, ErrorAbandoned, "the subagent never reported an end", end)
 	case a.ended.Kind == hook.KindRunError:
-		fail(&s, cmp.Or(class(a.ended.ErrorType), ErrorRun), a.ended.Message, s.EndTime)
+		fail(s, cmp.Or(class(a.ended.ErrorType), ErrorRun), a.ended.Message, end)
 	}
 	m.add(s)
 }

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/hookspan/hookspan/internal/rawjson"
 	"pgregory.net/rapid"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 func TestArgumentsKeepWhatIsShort(t *testing.T) {

@@ -1,6 +1,7 @@
 package otelmap
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -9,10 +10,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 )
 
 var epoch = time.Date(2026, 4, 18, 10, 0, 0, 0, time.UTC)
@@ -154,7 +158,7 @@ func TestRuns(t *testing.T) {
 			b := build(Options{}, Carry{}, logged(tt.events...))
 			var got []want
 			for _, r := range b.Runs(far) {
-				spans := b.Spans(r, nil)
+				spans := spansOf(b, r, nil)
 				wellFormed(t, spans)
 				if !r.Ended {
 					t.Errorf("run %s has not ended", r.ID)
@@ -169,26 +173,26 @@ func TestRuns(t *testing.T) {
 }
 
 // wellFormed checks what must hold for every run.
-func wellFormed(t testing.TB, spans tracetest.SpanStubs) {
+func wellFormed(t testing.TB, spans []*tracepb.Span) {
 	t.Helper()
 	ids := map[string]bool{}
 	starts := map[string]time.Time{}
 	for _, s := range spans {
-		if id := s.SpanContext.SpanID().String(); ids[id] {
+		if id := otlp.SpanID(s); ids[id] {
 			t.Errorf("span id %s of %q stands twice", id, s.Name)
 		} else {
-			ids[id], starts[id] = true, s.StartTime
+			ids[id], starts[id] = true, otlp.Start(s)
 		}
 	}
 	for i, s := range spans {
-		if s.EndTime.Before(s.StartTime) || s.EndTime.IsZero() {
-			t.Errorf("%q runs from %s to %s", s.Name, s.StartTime, s.EndTime)
+		if otlp.End(s).Before(otlp.Start(s)) || otlp.End(s).IsZero() {
+			t.Errorf("%q runs from %s to %s", s.Name, otlp.Start(s), otlp.End(s))
 		}
-		if i > 0 && !ids[s.Parent.SpanID().String()] {
+		if i > 0 && !ids[otlp.ParentID(s)] {
 			t.Errorf("%q has no parent in its run", s.Name)
 		}
-		if s.StartTime.Before(starts[s.Parent.SpanID().String()]) {
-			t.Errorf("%q begins at %s, before its parent", s.Name, s.StartTime)
+		if otlp.Start(s).Before(starts[otlp.ParentID(s)]) {
+			t.Errorf("%q begins at %s, before its parent", s.Name, otlp.Start(s))
 		}
 	}
 }
@@ -219,10 +223,10 @@ func TestNoSpanBeginsBeforeItsParentAfterASilence(t *testing.T) {
 			if len(runs) != 2 {
 				t.Fatalf("%d runs, want 2", len(runs))
 			}
-			spans := b.Spans(runs[1], nil)
+			spans := spansOf(b, runs[1], nil)
 			wellFormed(t, spans)
-			if want := ev(c.began, 0).Time; !spans[0].StartTime.Equal(want) {
-				t.Errorf("the run begins at %s, want %s", spans[0].StartTime, want)
+			if want := ev(c.began, 0).Time; !otlp.Start(spans[0]).Equal(want) {
+				t.Errorf("the run begins at %s, want %s", otlp.Start(spans[0]), want)
 			}
 		})
 	}
@@ -270,12 +274,12 @@ func TestPairing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			events := append([]hook.Event{ev(0, hook.KindRunStart)}, tt.events...)
 			b := build(Options{}, Carry{}, logged(append(events, ev(10, hook.KindRunComplete))...))
-			spans := b.Spans(b.Runs(far)[0], nil)
+			spans := spansOf(b, b.Runs(far)[0], nil)
 			wellFormed(t, spans)
 			var got []string
 			for _, s := range spans[1:] {
 				line := fmt.Sprintf("%s %g..%g", strings.TrimPrefix(s.Name, "execute_tool "),
-					s.StartTime.Sub(epoch).Seconds(), s.EndTime.Sub(epoch).Seconds())
+					otlp.Start(s).Sub(epoch).Seconds(), otlp.End(s).Sub(epoch).Seconds())
 				if v := value(s, string(KeyErrorType)); v != "" {
 					line += " " + v
 				}
@@ -291,10 +295,10 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-func value(s tracetest.SpanStub, key string) string {
+func value(s *tracepb.Span, key string) string {
 	for _, kv := range s.Attributes {
-		if string(kv.Key) == key {
-			return kv.Value.String()
+		if kv.Key == key {
+			return otlpstub.Value(kv.Value).String()
 		}
 	}
 	return ""
@@ -333,7 +337,7 @@ func TestBackgroundAgentBelongsToTheRunThatStartedIt(t *testing.T) {
 	if len(runs) != 3 || !runs[0].Ended {
 		t.Fatalf("%d runs, first ended %v: want 3 and true", len(runs), runs[0].Ended)
 	}
-	spans := b.Spans(runs[0], nil)
+	spans := spansOf(b, runs[0], nil)
 	wellFormed(t, spans)
 	var names []string
 	for _, s := range spans {
@@ -343,10 +347,10 @@ func TestBackgroundAgentBelongsToTheRunThatStartedIt(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("spans of the first run differ (-want +got):\n%s", diff)
 	}
-	if spans[2].Parent.SpanID() != spans[1].SpanContext.SpanID() {
+	if otlp.ParentID(spans[2]) != otlp.SpanID(spans[1]) {
 		t.Error("the subagent is not below the call that started it")
 	}
-	if spans[3].Parent.SpanID() != spans[2].SpanContext.SpanID() {
+	if otlp.ParentID(spans[3]) != otlp.SpanID(spans[2]) {
 		t.Error("the subagent's tool is not below the subagent")
 	}
 	// With the third run still to be answered for, the first two stand before it.
@@ -370,7 +374,7 @@ func TestSubagentsUsageCountsOnceInItsOwnRun(t *testing.T) {
 	runs := b.Runs(far)
 	var got []string
 	for _, r := range runs {
-		got = append(got, value(b.Spans(r, tr)[0], string(KeyHostInputTokens)))
+		got = append(got, value(spansOf(b, r, tr)[0], string(KeyHostInputTokens)))
 	}
 	if diff := cmp.Diff([]string{"30", "10", "10"}, got); diff != "" {
 		t.Errorf("input tokens by run differ (-want +got):\n%s", diff)
@@ -383,21 +387,16 @@ func TestSubagentsUsageCountsOnceInItsOwnRun(t *testing.T) {
 	if len(r2) != 1 {
 		t.Fatalf("%d runs behind the boundary, want 1", len(r2))
 	}
-	if diff := cmp.Diff(b.Spans(runs[2], tr), b2.Spans(r2[0], tr), cmp.Comparer(sameSpans)); diff != "" {
+	if diff := cmp.Diff(b.Spans(runs[2], tr), b2.Spans(r2[0], tr), protocmp.Transform()); diff != "" {
 		t.Errorf("the third run read by itself differs (-whole +rest):\n%s", diff)
 	}
 }
 
-func sameSpans(x, y tracetest.SpanStubs) bool {
-	return fmt.Sprintf("%+v", plain(x)) == fmt.Sprintf("%+v", plain(y))
-}
-
-// plain leaves out pointers, which say nothing about a span.
-func plain(s tracetest.SpanStubs) []string {
-	var out []string
-	for _, x := range s {
-		out = append(out, fmt.Sprint(x.Name, x.SpanContext.TraceID(), x.SpanContext.SpanID(), x.Parent.SpanID(),
-			x.StartTime, x.EndTime, x.Attributes, x.Events, x.Links, x.Status, x.Resource.Attributes()))
+// plain returns the resource and the spans of a run as texts that can be compared.
+func plain(run *tracepb.ResourceSpans) []string {
+	out := []string{prototext.Format(run.Resource)}
+	for s := range otlp.Spans([]*tracepb.ResourceSpans{run}) {
+		out = append(out, prototext.Format(s))
 	}
 	return out
 }
@@ -405,14 +404,14 @@ func plain(s tracetest.SpanStubs) []string {
 func TestRunsFollowOneAnother(t *testing.T) {
 	b := build(Options{}, Carry{}, logged(ev(0, hook.KindRunStart), ev(1, hook.KindRunComplete), prompt(2, "x"), ev(3, hook.KindRunComplete)))
 	runs := b.Runs(far)
-	first, second := b.Spans(runs[0], nil)[0], b.Spans(runs[1], nil)[0]
+	first, second := spansOf(b, runs[0], nil)[0], spansOf(b, runs[1], nil)[0]
 	if len(first.Links) != 0 || len(second.Links) != 1 {
 		t.Fatalf("links %d and %d, want 0 and 1", len(first.Links), len(second.Links))
 	}
-	if got := second.Links[0].SpanContext; got.TraceID() != first.SpanContext.TraceID() || got.SpanID() != first.SpanContext.SpanID() {
+	if got := second.Links[0]; !bytes.Equal(got.TraceId, first.TraceId) || !bytes.Equal(got.SpanId, first.SpanId) {
 		t.Error("the second root does not link to the first")
 	}
-	if first.SpanContext.TraceID() == second.SpanContext.TraceID() {
+	if otlp.TraceID(first) == otlp.TraceID(second) {
 		t.Error("two runs share a trace")
 	}
 }
@@ -435,16 +434,16 @@ func TestInheritedContext(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := build(tt.opts, Carry{}, logged(tt.first, tool(1, hook.KindToolEnd, "a", ""), ev(2, hook.KindRunComplete)))
-			spans := b.Spans(b.Runs(far)[0], nil)
+			spans := spansOf(b, b.Runs(far)[0], nil)
 			root := spans[0]
-			inherited := root.Parent.IsValid()
+			inherited := len(root.ParentSpanId) > 0
 			if inherited != (tt.want != "") {
 				t.Fatalf("the root has a parent: %v", inherited)
 			}
-			if inherited && (root.SpanContext.TraceID().String() != tt.want || !root.Parent.IsRemote() || root.Parent.SpanID().String() != "b7ad6b7169203331") {
-				t.Errorf("root %s below %s", root.SpanContext.TraceID(), root.Parent.SpanID())
+			if inherited && (otlp.TraceID(root) != tt.want || root.Flags != 0x301 || otlp.ParentID(root) != "b7ad6b7169203331") {
+				t.Errorf("root %s below %s", otlp.TraceID(root), otlp.ParentID(root))
 			}
-			if spans[1].SpanContext.TraceID() != root.SpanContext.TraceID() {
+			if otlp.TraceID(spans[1]) != otlp.TraceID(root) {
 				t.Error("the tool is of another trace than its root")
 			}
 		})
@@ -470,19 +469,19 @@ func TestCapture(t *testing.T) {
 	} {
 		t.Run(string(tt.capture), func(t *testing.T) {
 			b := build(Options{Capture: tt.capture}, Carry{}, logged(first, call, end))
-			spans := b.Spans(b.Runs(far)[0], nil)
+			spans := spansOf(b, b.Runs(far)[0], nil)
 			runes := func(s string) int { return len([]rune(s)) }
 			got := []int{
 				runes(value(spans[0], string(KeyTask))), runes(value(spans[1], string(KeyToolArguments))),
-				runes(value(spans[1], string(KeyToolResult))), runes(spans[1].Status.Description),
+				runes(value(spans[1], string(KeyToolResult))), runes(spans[1].Status.Message),
 			}
 			if diff := cmp.Diff([]int{tt.task, tt.input, tt.output, tt.error}, got); diff != "" {
 				t.Errorf("lengths of task, input, output, error differ (-want +got):\n%s", diff)
 			}
-			if spans[1].Status.Code != codes.Error {
+			if spans[1].Status.Code != tracepb.Status_STATUS_CODE_ERROR {
 				t.Error("the failed tool is not an error")
 			}
-			if tt.capture == CaptureNone && strings.Contains(fmt.Sprint(plain(spans)), "wörd") {
+			if tt.capture == CaptureNone && strings.Contains(fmt.Sprint(spans), "wörd") {
 				t.Error("a text got onto a span although none is captured")
 			}
 		})
@@ -497,7 +496,7 @@ func TestCleanSeesWholeTexts(t *testing.T) {
 		return cut(strings.ReplaceAll(s, secret, "[gone]"), limit)
 	}
 	b := build(Options{Clean: clean}, Carry{}, logged(ev(0, hook.KindRunStart), call, ev(2, hook.KindRunComplete)))
-	if got := value(b.Spans(b.Runs(far)[0], nil)[1], string(KeyToolResult)); strings.Contains(got, "key-") {
+	if got := value(spansOf(b, b.Runs(far)[0], nil)[1], string(KeyToolResult)); strings.Contains(got, "key-") {
 		t.Errorf("the head of a secret is left: %q", got)
 	}
 }
@@ -566,7 +565,7 @@ func TestAClockThatIsSetBackMakesNoEcho(t *testing.T) {
 func TestAStartBehindItsFirstTool(t *testing.T) {
 	for _, start := range []hook.Kind{hook.KindRunStart, hook.KindRunResume} {
 		b := build(Options{}, Carry{}, logged(ev(1, start), tool(1, hook.KindToolStart, "read_file", "a"), ev(2, hook.KindRunComplete)))
-		if runs := b.Runs(far); len(runs) != 1 || len(b.Spans(runs[0], nil)) != 2 {
+		if runs := b.Runs(far); len(runs) != 1 || len(spansOf(b, runs[0], nil)) != 2 {
 			t.Errorf("%v: %d runs, want one of two spans", start, len(runs))
 		}
 	}

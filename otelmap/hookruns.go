@@ -5,9 +5,10 @@ import (
 	"slices"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // The records of the user's own hooks are no events of the host. They take no
@@ -181,11 +182,11 @@ func (m *mapping) hooksEnd() time.Time {
 }
 
 // rootHooks are the runs for events that are no end of a tool call.
-func (m *mapping) rootHooks() []sdktrace.Event {
+func (m *mapping) rootHooks() []*tracepb.Span_Event {
 	if len(m.ran) == 0 {
 		return nil
 	}
-	var out []sdktrace.Event
+	var out []*tracepb.Span_Event
 	for it := range m.run.every {
 		if it.Kind != hook.KindToolStart && it.Kind != hook.KindToolEnd {
 			out = append(out, m.hookEvents(it)...)
@@ -213,22 +214,22 @@ func (m *mapping) stoppedBy() string {
 }
 
 // callHooks are the runs for a tool call, in the order of time.
-func (m *mapping) callHooks(c *call) []sdktrace.Event {
+func (m *mapping) callHooks(c *call) []*tracepb.Span_Event {
 	if len(m.ran) == 0 {
 		return nil
 	}
 	out := append(m.hookEvents(c.pre), m.hookEvents(c.post)...)
-	slices.SortStableFunc(out, func(x, y sdktrace.Event) int { return x.Time.Compare(y.Time) })
+	sortEvents(out)
 	return out
 }
 
 // hookEvents are the runs for one event.
-func (m *mapping) hookEvents(it *item) []sdktrace.Event {
+func (m *mapping) hookEvents(it *item) []*tracepb.Span_Event {
 	rec := m.ran[it]
 	if rec == nil {
 		return nil
 	}
-	out := make([]sdktrace.Event, 0, len(rec.HookRuns))
+	out := make([]*tracepb.Span_Event, 0, len(rec.HookRuns))
 	for i := range rec.HookRuns {
 		r := &rec.HookRuns[i]
 		var a attrs
@@ -250,7 +251,7 @@ func (m *mapping) hookEvents(it *item) []sdktrace.Event {
 		if at.IsZero() {
 			at = latest(it.At(), it.StoredAt)
 		}
-		out = append(out, sdktrace.Event{Name: EventHook, Time: at.UTC(), Attributes: a})
+		out = append(out, &tracepb.Span_Event{Name: EventHook, TimeUnixNano: otlp.UnixNano(at), Attributes: a})
 	}
 	return out
 }
@@ -293,6 +294,6 @@ func (m *mapping) hookFacts(a *attrs, c *call, denied *hook.Event) {
 		return
 	}
 	if rec := m.ran[c.pre]; rec != nil && denied == nil && rec.Answer.InputChanged {
-		*a = append(*a, KeyHookInputChanged.Bool(true))
+		*a = append(*a, otlp.Bool(string(KeyHookInputChanged), true))
 	}
 }

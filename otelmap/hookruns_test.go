@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 )
 
 // ran is the record of hooks that began 10 ms after the event that they are
@@ -50,32 +51,32 @@ func denies(e hook.Event, command, reason string) hook.Event {
 }
 
 // hookLines gives the user's hooks as "span: command decision@ms".
-func hookLines(spans tracetest.SpanStubs) []string {
+func hookLines(spans []*tracepb.Span) []string {
 	var out []string
 	for _, s := range spans {
 		for _, e := range s.Events {
 			if e.Name == EventHook {
 				line := s.Name + ": " + eventAttr(e, string(KeyHookCommand)) + " " + eventAttr(e, string(KeyHookDecision))
-				out = append(out, fmt.Sprintf("%s@%d", strings.TrimSpace(line), e.Time.Sub(epoch).Milliseconds()))
+				out = append(out, fmt.Sprintf("%s@%d", strings.TrimSpace(line), otlp.Time(e.TimeUnixNano).Sub(epoch).Milliseconds()))
 			}
 		}
 	}
 	return out
 }
 
-func eventAttr(e sdktrace.Event, key string) string {
+func eventAttr(e *tracepb.Span_Event, key string) string {
 	for _, kv := range e.Attributes {
-		if string(kv.Key) == key {
-			return kv.Value.String()
+		if kv.Key == key {
+			return otlpstub.Value(kv.Value).String()
 		}
 	}
 	return ""
 }
 
-func attr(s tracetest.SpanStub, key string) string {
+func attr(s *tracepb.Span, key string) string {
 	for _, kv := range s.Attributes {
-		if string(kv.Key) == key {
-			return kv.Value.String()
+		if kv.Key == key {
+			return otlpstub.Value(kv.Value).String()
 		}
 	}
 	return ""
@@ -176,7 +177,7 @@ func TestWhereTheUsersHooksStand(t *testing.T) {
 			if len(runs) != 1 || runs[0].Outcome != OutcomeCompleted {
 				t.Fatalf("%d runs, the first %s; want one that completed", len(runs), runs[0].Outcome)
 			}
-			if diff := cmp.Diff(tt.want, hookLines(b.Spans(runs[0], nil))); diff != "" {
+			if diff := cmp.Diff(tt.want, hookLines(spansOf(b, runs[0], nil))); diff != "" {
 				t.Errorf("hooks (-want +got):\n%s", diff)
 			}
 		})
@@ -229,13 +230,13 @@ func TestARunAttributes(t *testing.T) {
 	} {
 		b := build(Options{Capture: capture}, Carry{}, logged(start, rec))
 		var got []string
-		for _, e := range b.Spans(b.Runs(far)[0], nil)[0].Events {
+		for _, e := range spansOf(b, b.Runs(far)[0], nil)[0].Events {
 			if e.Name != EventHook {
 				continue
 			}
 			var parts []string
 			for _, kv := range e.Attributes {
-				parts = append(parts, strings.TrimPrefix(string(kv.Key), "hookspan.hook.")+"="+kv.Value.String())
+				parts = append(parts, strings.TrimPrefix(kv.Key, "hookspan.hook.")+"="+otlpstub.Value(kv.Value).String())
 			}
 			got = append(got, strings.Join(parts, " "))
 		}
@@ -317,23 +318,23 @@ func TestACallThatAHookDenied(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := build(Options{}, Carry{}, logged(slices.Concat([]hook.Event{start}, tt.events)...))
-			spans := b.Spans(b.Runs(far)[0], nil)
+			spans := spansOf(b, b.Runs(far)[0], nil)
 			if len(spans) != 2 {
 				t.Fatalf("%d spans, want the root and the call", len(spans))
 			}
 			s := spans[1]
 			got := want{
-				Error: attr(s, string(KeyErrorType)), Message: s.Status.Description,
+				Error: attr(s, string(KeyErrorType)), Message: s.Status.Message,
 				DeniedBy: attr(s, string(KeyHookDeniedBy)), Changed: attr(s, string(KeyHookInputChanged)),
 				StoppedBy: attr(spans[0], string(KeyHookStoppedBy)),
 				Input:     attr(s, string(KeyToolArguments)), Result: attr(s, string(KeyToolResult)),
-				Ms: s.EndTime.Sub(s.StartTime).Milliseconds(),
+				Ms: otlp.End(s).Sub(otlp.Start(s)).Milliseconds(),
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("call (-want +got):\n%s", diff)
 			}
-			if s.EndTime.After(spans[0].EndTime) {
-				t.Errorf("the call ends at %s, after its run at %s", s.EndTime, spans[0].EndTime)
+			if otlp.End(s).After(otlp.End(spans[0])) {
+				t.Errorf("the call ends at %s, after its run at %s", otlp.End(s), otlp.End(spans[0]))
 			}
 		})
 	}
@@ -350,8 +351,8 @@ func TestHooksMakeNoRun(t *testing.T) {
 			var out []string
 			for _, r := range b.Runs(last(events).Add(time.Hour)) {
 				out = append(out, r.ID.String()+" "+r.Outcome)
-				for _, s := range b.Spans(r, nil) {
-					out = append(out, s.Name+" "+s.SpanContext.SpanID().String())
+				for _, s := range spansOf(b, r, nil) {
+					out = append(out, s.Name+" "+otlp.SpanID(s))
 				}
 			}
 			slices.Sort(out)

@@ -6,12 +6,10 @@ import (
 	"strconv"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // promptLead is how far a prompt in the host's files may precede the event that
@@ -143,7 +141,7 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 	model := cmp.Or(c.Model, "unknown")
 	parent, ok := m.agents[c.Agent]
 	if !ok {
-		parent = m.root
+		parent = m.root.SpanID()
 	}
 	start, end := c.Start, c.End
 	// The host notes the request's message before it calls the hook that opens
@@ -161,7 +159,7 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 	if d := start.Sub(end); d > 0 && d < time.Millisecond {
 		end = start // no clock ran backwards: the files have no finer times
 	}
-	a := attrs{KeyOperation.String(OpChat), KeyConversationID.String(m.session)}
+	a := attrs{text(KeyOperation, OpChat), text(KeyConversationID, m.session)}
 	a.str(KeyProvider, standardProvider(c.Provider))
 	a.str(KeyRequestModel, c.Model)
 	if c.Error == "" || c.RequestID != "" || !m.turns() {
@@ -170,7 +168,7 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 	}
 	a.str(KeyRequestID, c.RequestID)
 	if r := finishReason(c.FinishReason); r != "" {
-		a = append(a, KeyFinishReasons.StringSlice([]string{r}))
+		a = append(a, otlp.Strings(string(KeyFinishReasons), []string{r}))
 	}
 	a.str(KeyHostProvider, c.Provider)
 	if u := c.Usage; u != nil {
@@ -180,18 +178,14 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 		a.num(KeyCacheWriteTokens, u.CacheWrite)
 		a.num(KeyHostInputTokens, u.Input)
 		if u.CostUSD != nil {
-			a = append(a, KeyCost.Float64(*u.CostUSD))
+			a = append(a, otlp.Float(string(KeyCost), *u.CostUSD))
 		}
 	}
 	a.str(KeyFinish, class(c.Error))
 	a.str(KeyText, m.opts.text(c.Text, m.opts.MaxOutput))
-	s := tracetest.SpanStub{
-		Name: OpChat + " " + model, SpanKind: trace.SpanKindClient,
-		SpanContext: m.child("chat", key), Parent: parent,
-		StartTime: start, EndTime: end, Attributes: a,
-	}
+	s := m.span(OpChat+" "+model, tracepb.Span_SPAN_KIND_CLIENT, m.run.ID.spanID("chat", key), parent, start, end, a)
 	if c.Error != "" {
-		fail(&s, cmp.Or(class(c.Error), ErrorOther), m.opts.text(c.Message, m.opts.MaxOutput), latest(start, end))
+		fail(s, cmp.Or(class(c.Error), ErrorOther), m.opts.text(c.Message, m.opts.MaxOutput), latest(start, end))
 	}
 	m.add(s)
 }
@@ -222,12 +216,12 @@ func latest(a, b time.Time) time.Time {
 // usage adds the sums over the calls of one agent, or of the whole run when
 // agent is empty, and returns the events that explain what is in them but has
 // no span.
-func (m *mapping) usage(a *attrs, agent string) []sdktrace.Event {
+func (m *mapping) usage(a *attrs, agent string) []*tracepb.Span_Event {
 	var sum hook.Usage
 	var total, requests int64
 	var cost float64
 	var any, priced bool
-	var events []sdktrace.Event
+	var events []*tracepb.Span_Event
 	for i := range m.calls {
 		c := &m.calls[i]
 		if agent != "" && c.Agent != agent {
@@ -266,28 +260,26 @@ func (m *mapping) usage(a *attrs, agent string) []sdktrace.Event {
 	a.num(KeyCacheWriteTokens, sum.CacheWrite)
 	a.num(KeyHostInputTokens, sum.Input)
 	if priced {
-		*a = append(*a, KeyCost.Float64(cost))
+		*a = append(*a, otlp.Float(string(KeyCost), cost))
 	}
 	return events
 }
 
 // usageEvent tells of usage that has no span of its own.
-func usageEvent(c *hook.LLMCall, at time.Time) sdktrace.Event {
+func usageEvent(c *hook.LLMCall, at time.Time) *tracepb.Span_Event {
 	source := "deleted"
 	if c.Kind == hook.CallSubagents {
 		source = "subagents"
 	}
-	a := []attribute.KeyValue{
-		KeyUsageSource.String(source),
-		KeyInputTokens.Int64(c.Usage.TotalInput()),
-		KeyOutputTokens.Int64(c.Usage.Output),
-		KeyCacheReadTokens.Int64(c.Usage.CacheRead),
-		KeyCacheWriteTokens.Int64(c.Usage.CacheWrite),
-	}
+	a := attrs{text(KeyUsageSource, source)}
+	a.num(KeyInputTokens, c.Usage.TotalInput())
+	a.num(KeyOutputTokens, c.Usage.Output)
+	a.num(KeyCacheReadTokens, c.Usage.CacheRead)
+	a.num(KeyCacheWriteTokens, c.Usage.CacheWrite)
 	if c.Usage.CostUSD != nil {
-		a = append(a, KeyCost.Float64(*c.Usage.CostUSD))
+		a = append(a, otlp.Float(string(KeyCost), *c.Usage.CostUSD))
 	}
-	return sdktrace.Event{Name: EventUsage, Time: at.UTC(), Attributes: a}
+	return &tracepb.Span_Event{Name: EventUsage, TimeUnixNano: otlp.UnixNano(at), Attributes: a}
 }
 
 // transcriptResult finds the result of a call whose payload hid it. Results

@@ -4,7 +4,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"go.opentelemetry.io/otel/attribute"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 )
 
 // Capture says how much of prompts, tool inputs and results goes onto spans.
@@ -46,7 +46,7 @@ type Options struct {
 	ServiceName string
 	// Resource is added to every span's resource; it does not override
 	// service.name and service.version.
-	Resource []attribute.KeyValue
+	Resource []*commonpb.KeyValue
 	// ScopeVersion is the version of the instrumentation scope.
 	ScopeVersion string
 	// Capture is CapturePreview if empty.

@@ -3,7 +3,7 @@ package otelmap
 import (
 	"testing"
 
-	"go.opentelemetry.io/otel/codes"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -34,12 +34,12 @@ func TestUnknownOutcomes(t *testing.T) {
 				end := tool(2, hook.KindToolEnd, "run", "")
 				end.Tool.Status = c.status
 				b := build(Options{Capture: capture}, Carry{}, logged(ev(0, hook.KindRunStart), tool(1, hook.KindToolStart, "run", ""), end, ev(9, hook.KindRunComplete)))
-				spans := b.Spans(b.Runs(far)[0], &hook.Transcript{ToolResults: c.files})
+				spans := spansOf(b, b.Runs(far)[0], &hook.Transcript{ToolResults: c.files})
 				root, call := spans[0], spans[1]
 				if got := value(call, string(KeyToolOutcome)); got != c.outcome {
 					t.Errorf("outcome %q, want %q", got, c.outcome)
 				}
-				if got := value(call, string(KeyErrorType)); got != c.err || (call.Status.Code == codes.Error) != (c.err != "") || call.Status.Code == codes.Ok {
+				if got := value(call, string(KeyErrorType)); got != c.err || (call.Status.Code == tracepb.Status_STATUS_CODE_ERROR) != (c.err != "") || call.Status.Code == tracepb.Status_STATUS_CODE_OK {
 					t.Errorf("error.type %q with status %v, want %q", got, call.Status.Code, c.err)
 				}
 				if got := value(root, string(KeyToolUnknown)); got != c.unknown {

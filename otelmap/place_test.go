@@ -19,8 +19,8 @@ const context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 func placed(b *Builder, now time.Time) map[string]string {
 	names := map[string]string{}
 	for _, r := range b.Runs(now) {
-		for _, s := range b.Spans(r, nil) {
-			names[Traceparent(s.SpanContext)] = s.Name
+		for _, s := range spansOf(b, r, nil) {
+			names[traceparent(s)] = s.Name
 		}
 	}
 	return names

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // history draws a session as a host could report it: any event at any moment,
@@ -108,31 +109,31 @@ func checkWhole(rt *rapid.T, b *Builder, now time.Time) {
 }
 
 func whole(rt *rapid.T, b *Builder, r *Run) {
-	spans := b.Spans(r, nil)
+	spans := spansOf(b, r, nil)
 	ids := map[string]bool{}
 	starts := map[string]time.Time{}
 	for _, s := range spans {
-		ids[s.SpanContext.SpanID().String()] = true
-		starts[s.SpanContext.SpanID().String()] = s.StartTime
+		ids[otlp.SpanID(s)] = true
+		starts[otlp.SpanID(s)] = otlp.Start(s)
 	}
 	if len(ids) != len(spans) {
 		rt.Errorf("%d spans, %d ids", len(spans), len(ids))
 	}
 	for i, s := range spans {
-		if s.EndTime.Before(s.StartTime) || s.StartTime.IsZero() {
-			rt.Errorf("%q runs from %s to %s", s.Name, s.StartTime, s.EndTime)
+		if otlp.End(s).Before(otlp.Start(s)) || otlp.Start(s).IsZero() {
+			rt.Errorf("%q runs from %s to %s", s.Name, otlp.Start(s), otlp.End(s))
 		}
-		if i > 0 && !ids[s.Parent.SpanID().String()] {
+		if i > 0 && !ids[otlp.ParentID(s)] {
 			rt.Errorf("%q has no parent in its run", s.Name)
 		}
-		if s.StartTime.Before(starts[s.Parent.SpanID().String()]) {
-			rt.Errorf("%q begins at %s, before its parent", s.Name, s.StartTime)
+		if otlp.Start(s).Before(starts[otlp.ParentID(s)]) {
+			rt.Errorf("%q begins at %s, before its parent", s.Name, otlp.Start(s))
 		}
 	}
 	// No span is its own ancestor.
 	parent := map[string]string{}
 	for _, s := range spans {
-		parent[s.SpanContext.SpanID().String()] = s.Parent.SpanID().String()
+		parent[otlp.SpanID(s)] = otlp.ParentID(s)
 	}
 	for id := range ids {
 		steps := 0
@@ -234,7 +235,7 @@ func BenchmarkMapping(b *testing.B) {
 	for b.Loop() {
 		bu := build(Options{}, Carry{}, events)
 		for _, r := range bu.Runs(far) {
-			bu.Spans(r, nil)
+			spansOf(bu, r, nil)
 		}
 	}
 	b.ReportMetric(float64(len(events))*float64(b.N)/b.Elapsed().Seconds(), "events/s")

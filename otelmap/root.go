@@ -5,17 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // rootSpan is the run's own span.
-func (m *mapping) rootSpan() tracetest.SpanStub {
+func (m *mapping) rootSpan() *tracepb.Span {
 	r := m.run
 	provider, model := m.model()
 	events, task := m.rootEvents()
@@ -23,11 +21,11 @@ func (m *mapping) rootSpan() tracetest.SpanStub {
 	outcome, failure := m.outcome()
 
 	a := attrs{
-		KeyOperation.String(OpInvokeAgent),
-		KeyAgentName.String(m.host),
-		KeyConversationID.String(m.session),
-		KeyHost.String(m.host),
-		KeyOutcome.String(outcome),
+		text(KeyOperation, OpInvokeAgent),
+		text(KeyAgentName, m.host),
+		text(KeyConversationID, m.session),
+		text(KeyHost, m.host),
+		text(KeyOutcome, outcome),
 	}
 	a.str(KeyDialect, r.firstOf(func(it *item) string { return it.Dialect }))
 	a.str(KeyHostVersion, m.hostVersion())
@@ -53,25 +51,20 @@ func (m *mapping) rootSpan() tracetest.SpanStub {
 	events = append(events, m.usage(&a, "")...)
 	events = append(events, m.rootHooks()...)
 
-	s := tracetest.SpanStub{
-		Name: OpInvokeAgent + " " + m.host, SpanKind: trace.SpanKindInternal,
-		SpanContext: m.root, StartTime: m.start, EndTime: m.end, Attributes: a,
-		Events: events,
+	parent, inherited := r.parent(&m.opts)
+	s := m.span(OpInvokeAgent+" "+m.host, tracepb.Span_SPAN_KIND_INTERNAL, m.root.SpanID(), parent.SpanID(), m.start, m.end, a)
+	s.Events = events
+	if inherited {
+		s.Flags |= uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
 	}
-	if p, ok := r.parent(&m.opts); ok {
-		s.Parent = p
-	}
-	if l, ok := r.prev.link(); ok {
-		s.Links = []sdktrace.Link{{SpanContext: l}}
-	}
+	s.Links = r.prev.links()
 	switch outcome {
 	case OutcomeFailed:
-		fail(&s, cmp.Or(class(failure.ErrorType), ErrorRun), failure.Message, m.end)
+		fail(s, cmp.Or(class(failure.ErrorType), ErrorRun), failure.Message, m.end)
 	case OutcomeAbandoned:
-		fail(&s, ErrorAbandoned, "the run never reported an end", m.end)
+		fail(s, ErrorAbandoned, "the run never reported an end", m.end)
 	}
-	slices.SortStableFunc(s.Events, func(x, y sdktrace.Event) int { return x.Time.Compare(y.Time) })
-	m.finish(&s)
+	sortEvents(s.Events)
 	return s
 }
 
@@ -132,31 +125,17 @@ func (r *Run) ending(tr *hook.Transcript) *hook.TurnEnd {
 }
 
 func (m *mapping) toolCounts(a *attrs) {
-	var calls, failures, unknown int64
-	for i := range m.spans {
-		for _, kv := range m.spans[i].Attributes {
-			switch {
-			case kv.Key == KeyOperation && kv.Value.AsString() == OpExecuteTool:
-				calls++
-				if m.spans[i].Status.Code == codes.Error {
-					failures++
-				}
-			case kv.Key == KeyToolOutcome:
-				unknown++
-			}
-		}
-	}
-	a.num(KeyToolCalls, calls)
-	a.num(KeyToolFailures, failures)
-	if unknown > 0 {
-		a.num(KeyToolUnknown, unknown)
+	a.num(KeyToolCalls, m.toolCalls)
+	a.num(KeyToolFailures, m.toolFailures)
+	if m.toolUnknown > 0 {
+		a.num(KeyToolUnknown, m.toolUnknown)
 	}
 }
 
 // rootEvents gives what happened besides tools and requests, and the text the
 // run began with. Prompts come from the hooks; the SDK dialect reports only
 // injected ones, so that the user's own come from the session's file.
-func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
+func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 	var typed int
 	items := slices.Concat(m.run.items, m.run.late)
 	for _, it := range items {
@@ -172,11 +151,11 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 				typed++
 				task = cmp.Or(task, it.Message, it.Prompt)
 			}
-			text := it.Prompt
+			prompt := it.Prompt
 			if injected && m.turns() && m.opts.Capture != CaptureFull {
-				text = cmp.Or(it.Message, text)
+				prompt = cmp.Or(it.Message, prompt)
 			}
-			events = append(events, m.event(EventPrompt, it, text, m.opts.MaxInput))
+			events = append(events, m.event(EventPrompt, it, prompt, m.opts.MaxInput))
 		case hook.KindRunStart, hook.KindRunResume:
 			task = cmp.Or(it.Prompt, task)
 		case hook.KindCompact:
@@ -185,7 +164,7 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 			events = append(events, m.event(EventNotification, it, it.Message, m.opts.MaxOutput))
 		case hook.KindNote, hook.KindSessionStart:
 			e := m.event(EventNote, it, it.Message, m.opts.MaxOutput)
-			e.Attributes = append(e.Attributes, KeyEventName.String(it.Name))
+			e.Attributes = append(e.Attributes, text(KeyEventName, it.Name))
 			events = append(events, e)
 		}
 	}
@@ -200,18 +179,18 @@ func (m *mapping) rootEvents() (events []sdktrace.Event, task string) {
 		if !m.holds("", p.Turn, at) {
 			continue
 		}
-		text := m.opts.text(p.Text, MaxTaskRunes)
-		task = cmp.Or(task, text)
+		prompt := m.opts.text(p.Text, MaxTaskRunes)
+		task = cmp.Or(task, prompt)
 		at = latest(p.At, m.start)
 		var a attrs
-		a.str(KeyText, m.opts.preview(text, m.opts.MaxInput))
-		events = append(events, sdktrace.Event{Name: EventPrompt, Time: at.UTC(), Attributes: a})
+		a.str(KeyText, m.opts.preview(prompt, m.opts.MaxInput))
+		events = append(events, &tracepb.Span_Event{Name: EventPrompt, TimeUnixNano: otlp.UnixNano(at), Attributes: a})
 		typed++
 	}
 	if typed == 0 && task != "" {
-		events = append(events, sdktrace.Event{
-			Name: EventPrompt, Time: m.run.from.At().UTC(),
-			Attributes: []attribute.KeyValue{KeyText.String(m.opts.preview(task, m.opts.MaxInput))},
+		events = append(events, &tracepb.Span_Event{
+			Name: EventPrompt, TimeUnixNano: otlp.UnixNano(m.run.from.At()),
+			Attributes: attrs{text(KeyText, m.opts.preview(task, m.opts.MaxInput))},
 		})
 	}
 	return events, task
@@ -250,24 +229,27 @@ func (r *Run) asked() time.Time {
 	return time.Time{}
 }
 
-func (m *mapping) event(name string, it *item, text string, limit int) sdktrace.Event {
+func (m *mapping) event(name string, it *item, said string, limit int) *tracepb.Span_Event {
 	var a attrs
-	a.str(KeyText, m.opts.preview(text, limit))
+	a.str(KeyText, m.opts.preview(said, limit))
 	a.facts(&m.opts, it)
-	return sdktrace.Event{Name: name, Time: it.At().UTC(), Attributes: a}
+	return &tracepb.Span_Event{Name: name, TimeUnixNano: otlp.UnixNano(it.At()), Attributes: a}
 }
 
-// link is the span context of the previous run's root.
-func (c Carry) link() (trace.SpanContext, bool) {
+// sortEvents puts events in the order of their times.
+func sortEvents(events []*tracepb.Span_Event) {
+	slices.SortStableFunc(events, func(x, y *tracepb.Span_Event) int { return cmp.Compare(x.TimeUnixNano, y.TimeUnixNano) })
+}
+
+// links returns the link to the previous run's root, if there was one.
+func (c Carry) links() []*tracepb.Span_Link {
 	tid, err := trace.TraceIDFromHex(c.PrevTrace)
 	if err != nil {
-		return trace.SpanContext{}, false
+		return nil
 	}
 	sid, err := trace.SpanIDFromHex(c.PrevSpan)
 	if err != nil {
-		return trace.SpanContext{}, false
+		return nil
 	}
-	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: tid, SpanID: sid, TraceFlags: trace.FlagsSampled,
-	}), true
+	return []*tracepb.Span_Link{{TraceId: tid[:], SpanId: sid[:], Flags: sampled}}
 }

@@ -1,35 +1,38 @@
 package otelmap
 
 import (
+	"bytes"
 	"cmp"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // mapping is the state of turning one run into spans.
 type mapping struct {
 	*Builder
-	run   *Run
-	tr    *hook.Transcript
-	root  trace.SpanContext
-	res   *resource.Resource
-	scope instrumentation.Scope
-	// agents are the span contexts of the run's agents; "" is the lead.
-	agents map[string]trace.SpanContext
+	run  *Run
+	tr   *hook.Transcript
+	root trace.SpanContext
+	// agents are the spans of the run's agents; "" is the lead.
+	agents map[string]trace.SpanID
 	calls  []hook.LLMCall
-	spans  tracetest.SpanStubs
+	// spans are the run's spans so far, without the root.
+	spans []*tracepb.Span
+	// toolCalls counts the run's tool calls, of which toolFailures failed and
+	// toolUnknown are of unknown outcome.
+	toolCalls, toolFailures, toolUnknown int64
 	// start and end bound the run, ending is what the host's files say of its
 	// end, nil where the hooks said it or nobody did.
 	start, end time.Time
@@ -54,18 +57,15 @@ func (m *mapping) resultKeys(r *hook.ToolResult) [2]resultKey {
 	}
 }
 
-// Spans returns the spans of a run that Runs gave, the root first, then in the
-// order of their start. tr may be nil.
-func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
+// Spans returns the spans of a run that Runs returned as one message with one
+// scope: the root first, then in the order of their start. tr may be nil.
+func (b *Builder) Spans(r *Run, tr *hook.Transcript) *tracepb.ResourceSpans {
 	if tr == nil {
 		tr = &hook.Transcript{}
 	}
 	m := &mapping{
 		Builder: b, run: r, tr: tr, root: r.rootContext(&b.opts),
-		scope: instrumentation.Scope{
-			Name: ScopeName, Version: b.opts.ScopeVersion, SchemaURL: SchemaURL,
-		},
-		agents: make(map[string]trace.SpanContext),
+		agents: make(map[string]trace.SpanID),
 	}
 	m.start, m.end = r.bounds()
 	m.ending = r.ending(tr)
@@ -75,8 +75,7 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
 	if r.terminal == nil {
 		m.end = latest(m.end, m.hooksEnd())
 	}
-	m.agents[""] = m.root
-	m.res = m.resource()
+	m.agents[""] = m.root.SpanID()
 	m.laterPart = r.turn != "" && r.ID != turnRunID(b.host, b.session, r.turn)
 	m.calls = m.window()
 	if m.laterPart && len(m.calls) > 0 && m.calls[0].Start.Before(m.start) {
@@ -87,36 +86,38 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) tracetest.SpanStubs {
 	m.subagents(lead)
 	m.chats()
 	m.cover()
-	root := m.rootSpan()
-
-	slices.SortStableFunc(m.spans, func(x, y tracetest.SpanStub) int {
-		if c := x.StartTime.Compare(y.StartTime); c != 0 {
-			return c
-		}
-		if c := y.EndTime.Compare(x.EndTime); c != 0 {
-			return c
-		}
-		xs, ys := x.SpanContext.SpanID(), y.SpanContext.SpanID()
-		return slices.Compare(xs[:], ys[:])
+	slices.SortStableFunc(m.spans, func(x, y *tracepb.Span) int {
+		return cmp.Or(
+			cmp.Compare(x.StartTimeUnixNano, y.StartTimeUnixNano),
+			cmp.Compare(y.EndTimeUnixNano, x.EndTimeUnixNano),
+			bytes.Compare(x.SpanId, y.SpanId),
+		)
 	})
-	return append(tracetest.SpanStubs{root}, m.spans...)
+	spans := append([]*tracepb.Span{m.rootSpan()}, m.spans...)
+	return &tracepb.ResourceSpans{
+		Resource: m.resource(), SchemaUrl: SchemaURL,
+		ScopeSpans: []*tracepb.ScopeSpans{{
+			Scope: &commonpb.InstrumentationScope{Name: ScopeName, Version: m.opts.ScopeVersion},
+			Spans: spans, SchemaUrl: SchemaURL,
+		}},
+	}
 }
 
 // cover lets no span begin after its children. Of a call that took longer than
 // the idle timeout only the end is in the run that it opens: it began before.
 func (m *mapping) cover() {
-	at := make(map[trace.SpanID]*tracetest.SpanStub, len(m.spans))
-	for i := range m.spans {
-		at[m.spans[i].SpanContext.SpanID()] = &m.spans[i]
+	at := make(map[string]*tracepb.Span, len(m.spans))
+	for _, s := range m.spans {
+		at[string(s.SpanId)] = s
 	}
-	for i := range m.spans {
-		s := &m.spans[i]
-		if s.StartTime.Before(m.start) {
-			m.start = s.StartTime
+	for _, s := range m.spans {
+		if start := otlp.Start(s); start.Before(m.start) {
+			m.start = start
 		}
-		for up := at[s.Parent.SpanID()]; up != nil && s.StartTime.Before(up.StartTime); up = at[s.Parent.SpanID()] {
-			up.StartTime = s.StartTime
-			s = up
+		parent := at[string(s.ParentSpanId)]
+		for parent != nil && s.StartTimeUnixNano < parent.StartTimeUnixNano {
+			parent.StartTimeUnixNano = s.StartTimeUnixNano
+			s, parent = parent, at[string(parent.ParentSpanId)]
 		}
 	}
 }
@@ -194,17 +195,24 @@ func (r *Run) firstOf(get func(*item) string) string {
 	return ""
 }
 
-func (m *mapping) resource() *resource.Resource {
-	kv := []attribute.KeyValue{KeyServiceName.String(m.opts.ServiceName)}
-	if v := m.hostVersion(); v != "" {
-		kv = append(kv, KeyServiceVersion.String(v))
-	}
-	for _, a := range m.opts.Resource {
-		if a.Key != KeyServiceName && a.Key != KeyServiceVersion {
-			kv = append(kv, a)
+// resource returns the attributes in the order of their keys. Of several with
+// one key the last counts.
+func (m *mapping) resource() *resourcepb.Resource {
+	byKey := make(map[string]*commonpb.KeyValue)
+	for _, kv := range m.opts.Resource {
+		if kv.Key != "" && kv.Key != string(KeyServiceVersion) {
+			byKey[kv.Key] = kv
 		}
 	}
-	return resource.NewWithAttributes(SchemaURL, kv...)
+	byKey[string(KeyServiceName)] = text(KeyServiceName, m.opts.ServiceName)
+	if v := m.hostVersion(); v != "" {
+		byKey[string(KeyServiceVersion)] = text(KeyServiceVersion, v)
+	}
+	res := &resourcepb.Resource{}
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		res.Attributes = append(res.Attributes, byKey[key])
+	}
+	return res
 }
 
 func (m *mapping) hostVersion() string {
@@ -233,35 +241,42 @@ func (m *mapping) model() (provider, model string) {
 	return m.tr.Provider, m.tr.Model
 }
 
-// add appends a span of the run, clamping an end before its start.
-func (m *mapping) add(s tracetest.SpanStub) {
-	if s.EndTime.Before(s.StartTime) {
-		s.EndTime = s.StartTime
-		s.Attributes = append(s.Attributes, KeyClamped.Bool(true))
+// sampled are the flags of a span: it is sampled, and it is known whether its
+// parent is remote.
+const sampled = uint32(trace.FlagsSampled) | uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK)
+
+// span returns a span of the run.
+func (m *mapping) span(name string, kind tracepb.Span_SpanKind, id, parent trace.SpanID, start, end time.Time, a attrs) *tracepb.Span {
+	tid := m.root.TraceID()
+	s := &tracepb.Span{
+		TraceId: tid[:], SpanId: id[:], Flags: sampled,
+		Name: otlp.ValidText(name), Kind: kind, Attributes: a, Status: &tracepb.Status{},
+		StartTimeUnixNano: otlp.UnixNano(start), EndTimeUnixNano: otlp.UnixNano(end),
 	}
-	m.finish(&s)
+	if parent.IsValid() {
+		s.ParentSpanId = parent[:]
+	}
+	return s
+}
+
+// add adds a span to the run. An end before the start is moved to the start.
+func (m *mapping) add(s *tracepb.Span) {
+	if s.EndTimeUnixNano < s.StartTimeUnixNano {
+		s.EndTimeUnixNano = s.StartTimeUnixNano
+		s.Attributes = append(s.Attributes, otlp.Bool(string(KeyClamped), true))
+	}
 	m.spans = append(m.spans, s)
 }
 
-func (m *mapping) finish(s *tracetest.SpanStub) {
-	s.StartTime, s.EndTime = s.StartTime.UTC(), s.EndTime.UTC()
-	s.Resource, s.InstrumentationScope = m.res, m.scope
-}
-
-// child is the context of a span of the run.
-func (m *mapping) child(kind, key string) trace.SpanContext {
-	return m.root.WithSpanID(m.run.ID.spanID(kind, key))
-}
-
 // fail marks a span as failed: status, error.type and an exception event.
-func fail(s *tracetest.SpanStub, kind, message string, at time.Time) {
-	s.Status = sdktrace.Status{Code: codes.Error, Description: message}
-	s.Attributes = append(s.Attributes, KeyErrorType.String(kind))
-	ev := []attribute.KeyValue{KeyExceptionType.String(kind)}
-	if message != "" {
-		ev = append(ev, KeyExceptionMessage.String(message))
-	}
-	s.Events = append(s.Events, sdktrace.Event{Name: EventException, Time: at.UTC(), Attributes: ev})
+func fail(s *tracepb.Span, kind, message string, at time.Time) {
+	s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: otlp.ValidText(message)}
+	s.Attributes = append(s.Attributes, text(KeyErrorType, kind))
+	exception := attrs{text(KeyExceptionType, kind)}
+	exception.str(KeyExceptionMessage, message)
+	s.Events = append(s.Events, &tracepb.Span_Event{
+		Name: EventException, TimeUnixNano: otlp.UnixNano(at), Attributes: exception,
+	})
 }
 
 // class is a host's word for a kind of error, if it is a word: error.type has few
@@ -281,14 +296,19 @@ func class(s string) string {
 	return s
 }
 
-// attrs collects attributes and leaves empty ones out.
-type attrs []attribute.KeyValue
+// attrs collects attributes.
+type attrs []*commonpb.KeyValue
 
+func text(k attribute.Key, v string) *commonpb.KeyValue { return otlp.String(string(k), v) }
+
+// str adds a text unless it is empty.
 func (a *attrs) str(k attribute.Key, v string) {
 	if v != "" {
-		*a = append(*a, k.String(v))
+		*a = append(*a, text(k, v))
 	}
 }
+
+func (a *attrs) num(k attribute.Key, v int64) { *a = append(*a, otlp.Int(string(k), v)) }
 
 // facts adds what the events say besides their own members; of a fact that both
 // ends of a call tell, the first.
@@ -298,33 +318,34 @@ func (a *attrs) facts(o *Options, items ...*item) {
 			continue
 		}
 		for _, f := range it.Attrs {
-			kv, ok := o.attr(f)
-			if ok && !slices.ContainsFunc(*a, func(have attribute.KeyValue) bool { return have.Key == kv.Key }) {
+			if otlp.Find(*a, f.Key) != nil {
+				continue
+			}
+			if kv := o.attr(f); kv != nil {
 				*a = append(*a, kv)
 			}
 		}
 	}
 }
 
-func (a *attrs) num(k attribute.Key, v int64) { *a = append(*a, k.Int64(v)) }
-
-// attr converts a fact of an event; texts are cleaned.
-func (o *Options) attr(f hook.Attr) (attribute.KeyValue, bool) {
-	k := attribute.Key(f.Key)
+// attr converts a fact of an event; texts are cleaned. It returns nil for a text
+// of which nothing is left.
+func (o *Options) attr(f hook.Attr) *commonpb.KeyValue {
 	switch v := f.Value.(type) {
 	case string:
-		s := o.text(v, o.MaxOutput)
-		return k.String(s), s != ""
+		if s := o.text(v, o.MaxOutput); s != "" {
+			return otlp.String(f.Key, s)
+		}
 	case bool:
-		return k.Bool(v), true
+		return otlp.Bool(f.Key, v)
 	case int64:
-		return k.Int64(v), true
+		return otlp.Int(f.Key, v)
 	case int:
-		return k.Int(v), true
+		return otlp.Int(f.Key, int64(v))
 	case float64:
-		return k.Float64(v), true
+		return otlp.Float(f.Key, v)
 	}
-	return attribute.KeyValue{}, false
+	return nil
 }
 
 // providers maps the hosts' spellings to the values of gen_ai.provider.name

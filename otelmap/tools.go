@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -22,7 +22,7 @@ type call struct {
 	asked *item
 	// key is the call's identity within its agent.
 	key  string
-	span trace.SpanContext
+	span trace.SpanID
 	// start and end bound the execution.
 	start, end time.Time
 }
@@ -143,7 +143,7 @@ func (m *mapping) unheard(calls []*call, agent string) []*call {
 // toolSpan gives the call its times and adds its span.
 func (m *mapping) toolSpan(c *call) {
 	t := c.tool()
-	c.span = m.child("tool", c.key)
+	c.span = m.run.ID.spanID("tool", c.key)
 	m.toolTimes(c)
 	out := m.toolOutcome(c)
 	input := t.Input
@@ -152,15 +152,17 @@ func (m *mapping) toolSpan(c *call) {
 	}
 
 	a := attrs{
-		KeyOperation.String(OpExecuteTool),
-		KeyConversationID.String(m.session),
-		KeyToolName.String(t.Name),
-		KeyToolType.String("function"),
+		text(KeyOperation, OpExecuteTool),
+		text(KeyConversationID, m.session),
+		text(KeyToolName, t.Name),
+		text(KeyToolType, "function"),
 	}
 	a.str(KeyToolCallID, t.ID)
 	a.str(KeyToolArguments, input)
 	a.str(KeyToolResult, out.result)
+	m.toolCalls++
 	if out.unknown {
+		m.toolUnknown++
 		a.str(KeyToolOutcome, ToolOutcomeUnknown)
 	}
 	if c.post != nil && t.Duration >= 0 {
@@ -168,17 +170,14 @@ func (m *mapping) toolSpan(c *call) {
 	}
 	a.facts(&m.opts, c.pre, c.post)
 	m.hookFacts(&a, c, out.denied)
-	s := tracetest.SpanStub{
-		Name: OpExecuteTool + " " + t.Name, SpanKind: trace.SpanKindInternal,
-		SpanContext: c.span, Parent: m.agents[m.agentOf(c)],
-		StartTime: c.start, EndTime: c.end, Attributes: a,
-	}
+	s := m.span(OpExecuteTool+" "+t.Name, tracepb.Span_SPAN_KIND_INTERNAL, c.span, m.agents[m.agentOf(c)], c.start, c.end, a)
 	if c.asked != nil {
 		s.Events = append(s.Events, m.event(EventPermission, c.asked, "", 0))
 	}
 	s.Events = append(s.Events, m.callHooks(c)...)
 	if out.failure != "" {
-		fail(&s, out.failure, out.message, latest(c.start, c.end))
+		m.toolFailures++
+		fail(s, out.failure, out.message, latest(c.start, c.end))
 	}
 	m.add(s)
 }

@@ -64,7 +64,7 @@ func (s *segmenter) startSession(it *item) {
 	if it.Model != "" {
 		s.carry.Model = it.Model
 	}
-	source := text(it.Attrs, string(KeySessionSource))
+	source := it.fact(string(KeySessionSource))
 	if source == "compact" && s.open != nil {
 		s.attach(s.open, it)
 		return
@@ -337,9 +337,9 @@ func blocked(it *item) bool {
 	return slices.Contains(it.Attrs, hook.Attr{Key: KeyStopBlocked, Value: true})
 }
 
-// text is the value of a fact that is a string.
-func text(attrs []hook.Attr, key string) string {
-	for _, a := range attrs {
+// fact returns the value of a fact that is a string.
+func (it *item) fact(key string) string {
+	for _, a := range it.Attrs {
 		if s, ok := a.Value.(string); ok && a.Key == key {
 			return s
 		}

@@ -1,6 +1,7 @@
 package otelmap
 
 import (
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // turnEv is an event of Claude Code: the host gives no time, but the turn.
@@ -83,22 +85,22 @@ func outline(b *Builder, runs []*Run, tr *hook.Transcript) []string {
 	var out []string
 	for _, r := range runs {
 		var spans []string
-		for _, s := range b.Spans(r, tr)[1:] {
+		for _, s := range spansOf(b, r, tr)[1:] {
 			name := s.Name
 			for _, a := range s.Attributes {
-				if a.Key == KeyToolCallID {
-					name += "#" + a.Value.AsString()
+				if a.Key == string(KeyToolCallID) {
+					name += "#" + a.Value.GetStringValue()
 				}
-				if a.Key == KeyErrorType {
-					name += "!" + a.Value.AsString()
+				if a.Key == string(KeyErrorType) {
+					name += "!" + a.Value.GetStringValue()
 				}
 			}
 			spans = append(spans, name)
 		}
 		outcome := r.Outcome
-		for _, a := range b.Spans(r, tr)[0].Attributes {
-			if a.Key == KeyOutcome {
-				outcome = a.Value.AsString()
+		for _, a := range spansOf(b, r, tr)[0].Attributes {
+			if a.Key == string(KeyOutcome) {
+				outcome = a.Value.GetStringValue()
 			}
 		}
 		if !r.Ended {
@@ -317,7 +319,7 @@ func TestRepeatsWithoutAKey(t *testing.T) {
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), same(turnEv(1, hook.KindNotification, "p1")),
 		same(turnEv(1.5, hook.KindNotification, "p1")), same(turnEv(9, hook.KindNotification, "p1")), turnStop(10, "p1")))
 	n := 0
-	for _, e := range b.Spans(b.Runs(far)[0], nil)[0].Events {
+	for _, e := range spansOf(b, b.Runs(far)[0], nil)[0].Events {
 		if e.Name == EventNotification {
 			n++
 		}
@@ -338,9 +340,9 @@ func TestAPromptTypedMeanwhile(t *testing.T) {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
 	var prompts []string
-	for _, e := range b.Spans(runs[0], nil)[0].Events {
+	for _, e := range spansOf(b, runs[0], nil)[0].Events {
 		if e.Name == EventPrompt {
-			prompts = append(prompts, e.Attributes[0].Value.AsString())
+			prompts = append(prompts, e.Attributes[0].Value.GetStringValue())
 		}
 	}
 	if diff := cmp.Diff([]string{"do p1", "and this"}, prompts); diff != "" {
@@ -388,7 +390,7 @@ func TestASessionThatCompactsGoesOnWithItsTurn(t *testing.T) {
 		t.Errorf("the second run's model is %q", got)
 	}
 	notes := 0
-	for _, e := range b.Spans(runs[0], nil)[0].Events {
+	for _, e := range spansOf(b, runs[0], nil)[0].Events {
 		if e.Name == EventNote {
 			notes++
 		}
@@ -513,9 +515,9 @@ func TestARequestOfAnAgentThatNoHookNamedCountsInOnePartOfItsTurn(t *testing.T) 
 func TestACallWithoutAnEndLastsUntilTheTurnIsOver(t *testing.T) {
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
 		turnTool(2, hook.KindToolStart, "p1", "Bash", "b"), turnTool(3, hook.KindToolEnd, "p1", "Bash", "b"), turnEv(9, hook.KindSessionEnd, "p1")))
-	s := b.Spans(b.Runs(far)[0], nil)[1]
-	if want := turnEv(9, hook.KindNote, "").StoredAt; !s.EndTime.Equal(want) {
-		t.Errorf("%s ends at %v, want %v: other calls ran beside it", s.Name, s.EndTime, want)
+	s := spansOf(b, b.Runs(far)[0], nil)[1]
+	if want := turnEv(9, hook.KindNote, "").StoredAt; !otlp.End(s).Equal(want) {
+		t.Errorf("%s ends at %v, want %v: other calls ran beside it", s.Name, otlp.End(s), want)
 	}
 }
 
@@ -566,19 +568,19 @@ func TestWhoStartedAnAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := buildTurns(Carry{}, tt.events)
-			spans := b.Spans(b.Runs(far)[0], tt.tr)
+			spans := spansOf(b, b.Runs(far)[0], tt.tr)
 			byID := map[string]string{}
 			for _, s := range spans {
 				for _, a := range s.Attributes {
-					if a.Key == KeyToolCallID {
-						byID[s.SpanContext.SpanID().String()] = a.Value.AsString()
+					if a.Key == string(KeyToolCallID) {
+						byID[otlp.SpanID(s)] = a.Value.GetStringValue()
 					}
 				}
 			}
 			got := map[string]string{}
 			for _, s := range spans[1:] {
 				if strings.HasPrefix(s.Name, OpInvokeAgent) {
-					got[s.Name] = byID[s.Parent.SpanID().String()]
+					got[s.Name] = byID[otlp.ParentID(s)]
 				}
 			}
 			want := map[string]string{"invoke_agent Explore": "a1", "invoke_agent Plan": "a0", "invoke_agent Nest": "a2"}
@@ -595,9 +597,9 @@ func TestAnAgentThatNoCallStarted(t *testing.T) {
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
 		asAgent(turnEv(1.2, hook.KindRunStart, "p1"), "x", "Explore"), asAgent(turnEv(1.3, hook.KindRunComplete, "p1"), "x", "Explore"),
 		turnTool(2, hook.KindToolEnd, "p1", "Bash", "a"), turnStop(4, "p1")))
-	spans := b.Spans(b.Runs(far)[0], nil)
+	spans := spansOf(b, b.Runs(far)[0], nil)
 	for _, s := range spans[1:] {
-		if s.Name == "invoke_agent Explore" && s.Parent.SpanID() != spans[0].SpanContext.SpanID() {
+		if s.Name == "invoke_agent Explore" && otlp.ParentID(s) != otlp.SpanID(spans[0]) {
 			t.Error("the agent stands below a Bash call")
 		}
 	}
@@ -657,7 +659,7 @@ func TestReadingOnFromABoundary(t *testing.T) {
 	if got := rootAttr(b, runs[0], string(KeyRequestModel)); got != "m2" {
 		t.Errorf("second run's model is %q", got)
 	}
-	if links := b.Spans(runs[0], nil)[0].Links; len(links) != 1 || links[0].SpanContext.TraceID().String() != carry.PrevTrace {
+	if links := spansOf(b, runs[0], nil)[0].Links; len(links) != 1 || hex.EncodeToString(links[0].TraceId) != carry.PrevTrace {
 		t.Errorf("links: %+v", links)
 	}
 	// The turn goes on after its end was delivered, as when a hook of the user's
@@ -676,9 +678,9 @@ func TestReadingOnFromABoundary(t *testing.T) {
 }
 
 func rootAttr(b *Builder, r *Run, key string) string {
-	for _, a := range b.Spans(r, nil)[0].Attributes {
-		if string(a.Key) == key {
-			return a.Value.AsString()
+	for _, a := range spansOf(b, r, nil)[0].Attributes {
+		if a.Key == key {
+			return a.Value.GetStringValue()
 		}
 	}
 	return ""
@@ -708,16 +710,16 @@ func TestTheHostsFilesFillInWhatNoHookTold(t *testing.T) {
 	if got[0] != want {
 		t.Errorf("got  %s\nwant %s", got[0], want)
 	}
-	root := b.Spans(b.Runs(far)[0], tr)[0]
-	if !root.EndTime.Equal(at(9)) {
-		t.Errorf("the turn ends at %v, the host's files say %v", root.EndTime, at(9))
+	root := spansOf(b, b.Runs(far)[0], tr)[0]
+	if !otlp.End(root).Equal(at(9)) {
+		t.Errorf("the turn ends at %v, the host's files say %v", otlp.End(root), at(9))
 	}
 
 	// Of a failure only the session's end was heard.
 	tr.Ends = []hook.TurnEnd{{Turn: "p1", At: at(2), Kind: hook.KindRunError, ErrorType: "rate_limit", Message: "too many"}}
 	b = buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnEv(3, hook.KindSessionEnd, "p1")))
-	failed := b.Spans(b.Runs(far)[0], tr)[0]
-	if !slices.Contains(failed.Attributes, KeyErrorType.String("rate_limit")) || failed.Status.Description != "too many" {
+	failed := spansOf(b, b.Runs(far)[0], tr)[0]
+	if value(failed, string(KeyErrorType)) != "rate_limit" || failed.Status.Message != "too many" {
 		t.Errorf("a failure whose hook was not waited for: %v %v", failed.Status, failed.Attributes)
 	}
 
@@ -725,9 +727,9 @@ func TestTheHostsFilesFillInWhatNoHookTold(t *testing.T) {
 	tr.Ends = []hook.TurnEnd{{Turn: "p1", At: at(9), Kind: hook.KindRunComplete, Result: "all done"}}
 	b = buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnPrompt(20, "p2"), turnStop(21, "p2")))
 	runs := b.Runs(far)
-	attrs := b.Spans(runs[0], tr)[0].Attributes
-	if !slices.Contains(attrs, KeyOutcome.String(OutcomeCompleted)) || !slices.Contains(attrs, KeyResult.String("all done")) {
-		t.Errorf("root: %v", attrs)
+	root = spansOf(b, runs[0], tr)[0]
+	if value(root, string(KeyOutcome)) != OutcomeCompleted || value(root, string(KeyResult)) != "all done" {
+		t.Errorf("root: %v", root.Attributes)
 	}
 }
 
@@ -755,8 +757,8 @@ func TestAnEndThatAHookOfTheUsersRefused(t *testing.T) {
 		t.Errorf("after the second end: %v", outline(b, runs, nil))
 	}
 	blocked := 0
-	for _, e := range b.Spans(runs[0], nil)[0].Events {
-		if e.Name == EventNote && slices.Contains(e.Attributes, KeyEventName.String("run_complete")) {
+	for _, e := range spansOf(b, runs[0], nil)[0].Events {
+		if e.Name == EventNote && otlp.Text(e.Attributes, string(KeyEventName)) == "run_complete" {
 			blocked++
 		}
 	}

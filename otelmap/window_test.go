@@ -14,7 +14,7 @@ import (
 func used(b *Builder, tr *hook.Transcript) []string {
 	var out []string
 	for _, r := range b.Runs(far) {
-		out = append(out, value(b.Spans(r, tr)[0], string(KeyHostInputTokens)))
+		out = append(out, value(spansOf(b, r, tr)[0], string(KeyHostInputTokens)))
 	}
 	return out
 }
@@ -119,7 +119,7 @@ func TestALateEventOfADeliveredRunIsAnEcho(t *testing.T) {
 	if len(runs) != 1 || runs[0].Outcome != OutcomeCompleted {
 		t.Fatalf("%d runs, want the next one alone", len(runs))
 	}
-	if n := len(b.Spans(runs[0], nil)); n != 1 {
+	if n := len(spansOf(b, runs[0], nil)); n != 1 {
 		t.Errorf("%d spans in the next run, want its root alone", n)
 	}
 	// After a step of the clock it is an event like any other.
@@ -163,7 +163,7 @@ func TestAnAgentThatIsAskedAgainWorksForTheRunThatAsks(t *testing.T) {
 		t.Errorf("tokens by run differ (-want +got):\n%s", diff)
 	}
 	for _, r := range b.Runs(far) {
-		if n := len(b.Spans(r, tr)); n != 4 {
+		if n := len(spansOf(b, r, tr)); n != 4 {
 			t.Errorf("%d spans in a run, want its root, the agent, a tool and a request", n)
 		}
 	}
@@ -172,7 +172,7 @@ func TestAnAgentThatIsAskedAgainWorksForTheRunThatAsks(t *testing.T) {
 func TestAnAgentOutlivingItsDeliveredRunJoinsNoOther(t *testing.T) {
 	carry := Carry{Runs: 1, Agents: []string{"ag"}}
 	b := build(Options{}, carry, logged(prompt(10, "next"), sub(tool(11, hook.KindToolEnd, "x", ""), "ag", "lead"), ev(12, hook.KindRunComplete)))
-	if n := len(b.Spans(b.Runs(far)[0], nil)); n != 1 {
+	if n := len(spansOf(b, b.Runs(far)[0], nil)); n != 1 {
 		t.Errorf("%d spans in the next run, want its root alone", n)
 	}
 }

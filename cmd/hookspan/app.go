@@ -12,15 +12,16 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel"
+	"golang.org/x/term"
+
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/logfile"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/spf13/cobra"
-	"go.opentelemetry.io/otel"
-	"golang.org/x/term"
 )
 
 // app is everything a command touches: its words, its streams, the environment

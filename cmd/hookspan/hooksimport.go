@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -125,7 +126,9 @@ func readClaudeSettings(path string) ([]byte, error) {
 // importFile adds the hooks of one settings file to the text of a hooks.json, and
 // says what becomes of them.
 func (a *app) importFile(path, project string, settings, to []byte) (after []byte, added []hookfile.Handler, err error) {
-	file, notes, err := hookfile.Import(settings, path)
+	file, notes, err := hookfile.Import(settings, path, func(h hookfile.Handler) bool {
+		return h.Type == hookfile.TypeCommand && claude.Records(h.Command, h.Args)
+	})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
@@ -118,7 +117,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	if err != nil {
 		return err
 	}
-	o := install.Options{Binary: binary, PreToolUse: guard || editors, ForHooks: guard}
+	o := install.Options{Binary: binary, PreToolUse: guard || editors, ForHooks: guard, PriceShown: guard}
 	if project != "" && report.InProject(project) && !report.InProject("") {
 		// This project alone reports to hookspan, and so it shall stay.
 		o.Project = project
@@ -130,8 +129,6 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	a.printf("\n")
 	if guard {
 		a.printf("%s\n\n", editorsRisk)
-		// The plan warns of the same.
-		plan.Warnings = slices.DeleteFunc(plan.Warnings, func(w string) bool { return strings.HasPrefix(w, "with a PreToolUse hook") })
 	}
 	a.printf("%s", plan.Text())
 	inWay := slices.ContainsFunc(plan.Foreign(), func(x install.Action) bool { return !guard || x.Event == preToolUse })

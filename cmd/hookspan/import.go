@@ -162,7 +162,7 @@ func (p *pipeline) ledger() (importer.Known, error) {
 		return p.store, nil
 	}
 	for i := range p.Destinations {
-		if b, ok := p.Destinations[i].Exporter.(broken); ok && p.Destinations[i].Name == config.ExporterStore {
+		if b, ok := p.Destinations[i].Client.(broken); ok && p.Destinations[i].Name == config.ExporterStore {
 			return nil, b.err
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 )
 
@@ -23,13 +23,13 @@ func TestAnAmbiguousIdListsItsTracesOneToALine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 12 {
-		spans := tracetest.SpanStubs{{
-			Name: fmt.Sprintf("task\nnumber %d", i), StartTime: a.now(), EndTime: a.now(),
-			SpanContext: trace.NewSpanContext(trace.SpanContextConfig{
-				TraceID: trace.TraceID{0: 0xaa, 1: 0xbb, 15: byte(i)}, SpanID: trace.SpanID{1},
-			}),
-		}}
-		if err := s.ExportSpans(t.Context(), spans.Snapshots()); err != nil {
+		span := &tracepb.Span{
+			Name:              fmt.Sprintf("task\nnumber %d", i),
+			StartTimeUnixNano: otlp.UnixNano(a.now()), EndTimeUnixNano: otlp.UnixNano(a.now()),
+			TraceId: []byte{0: 0xaa, 1: 0xbb, 15: byte(i)}, SpanId: []byte{1, 7: 0},
+		}
+		err := s.UploadTraces(t.Context(), []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{span}}}}})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,16 +12,16 @@ import (
 	"time"
 
 	"github.com/zalando/go-keyring"
-	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
@@ -74,21 +74,21 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 	if clean != nil {
 		p.Redact = clean.Spans
 	}
-	p.Stored = func(ctx context.Context, trace string) (tracetest.SpanStubs, error) {
+	p.Stored = func(ctx context.Context, trace string) ([]*tracepb.ResourceSpans, error) {
 		t, err := p.store.Trace(ctx, trace)
 		if err != nil {
 			return nil, err
 		}
-		return t.Stubs(), nil
+		return t.ResourceSpans, nil
 	}
 	for _, name := range a.destinations() {
 		if len(only) > 0 && !slices.Contains(only, name) {
 			continue
 		}
 		d := deliver.Destination{Name: name, Batch: 512, Local: name == config.ExporterStore}
-		d.Exporter, err = a.exporter(ctx, name, p)
+		d.Client, err = a.client(ctx, name, p)
 		if err != nil {
-			d.Exporter = broken{notSetUp{fmt.Errorf("%s: %w", name, err)}}
+			d.Client = broken{notSetUp{fmt.Errorf("%s: %w", name, err)}}
 		}
 		if name == config.ExporterStore {
 			d.Batch = 8192 // each call sums its traces up anew, by all of their spans
@@ -149,7 +149,7 @@ func (a *app) destinations() []string {
 	return names
 }
 
-func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.SpanExporter, error) {
+func (a *app) client(ctx context.Context, name string, p *pipeline) (deliver.Client, error) {
 	switch name {
 	case config.ExporterStore:
 		if p.store == nil {
@@ -176,9 +176,9 @@ func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.
 		case a.cfg.InfiniumAgentSecret == "":
 			return nil, fmt.Errorf("no secret of agent %s: set INFINIUM_AGENT_SECRET, or run hookspan credentials set", a.cfg.InfiniumAgentID)
 		}
-		return infinium.New(a.infinium())
+		return infinium.NewClient(a.infinium())
 	case config.ExporterFile:
-		return deliver.NewFile(ctx, a.cfg.FilePath)
+		return deliver.NewFile(a.cfg.FilePath)
 	}
 	return nil, fmt.Errorf("unknown destination %q", name)
 }
@@ -186,18 +186,20 @@ func (a *app) exporter(ctx context.Context, name string, p *pipeline) (sdktrace.
 func (a *app) infinium() infinium.Options {
 	return infinium.Options{
 		BaseURL: a.cfg.InfiniumBaseURL, AgentID: a.cfg.InfiniumAgentID,
-		AgentSecret:     string(a.cfg.InfiniumAgentSecret),
-		MaxInputPreview: a.cfg.MaxInput, MaxOutputPreview: a.cfg.MaxOutput,
+		AgentSecret: string(a.cfg.InfiniumAgentSecret), Forms: a.infiniumForms(),
 		AllowInsecure: a.cfg.InfiniumInsecure(), Version: buildVersion(),
 	}
 }
 
-// broken is the exporter of a destination that could not be set up: each export
+func (a *app) infiniumForms() infinium.Forms {
+	return connectors.Forms().WithPreviews(a.cfg.MaxInput, a.cfg.MaxOutput)
+}
+
+// broken is the client of a destination that could not be set up: each upload
 // fails with the reason.
 type broken struct{ err error }
 
-func (b broken) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return b.err }
-func (b broken) Shutdown(context.Context) error                             { return nil }
+func (b broken) UploadTraces(context.Context, []*tracepb.ResourceSpans) error { return b.err }
 
 // maxRules is the largest file of redaction rules, in bytes.
 const maxRules = 4 << 20
@@ -247,11 +249,12 @@ func (a *app) mapping(clean *redact.Redactor) otelmap.Options {
 		o.Clean = clean.Preview
 	}
 	if name, err := os.Hostname(); err == nil {
-		o.Resource = append(o.Resource, otelmap.KeyHostName.String(name))
+		o.Resource = append(o.Resource, otlp.String(string(otelmap.KeyHostName), name))
 	}
-	o.Resource = append(o.Resource, otelmap.KeyHostArch.String(runtime.GOARCH), otelmap.KeyOSType.String(a.goos))
+	o.Resource = append(o.Resource,
+		otlp.String(string(otelmap.KeyHostArch), runtime.GOARCH), otlp.String(string(otelmap.KeyOSType), a.goos))
 	for _, kv := range a.cfg.ResourceAttributes() {
-		o.Resource = append(o.Resource, attribute.String(kv.Key, kv.Value))
+		o.Resource = append(o.Resource, otlp.String(kv.Key, kv.Value))
 	}
 	return o
 }
@@ -329,8 +332,8 @@ func keyringGet(user string) (string, error) {
 	}
 }
 
-// spansOf is the test trace's way through mapping and redaction.
-func (p *pipeline) clean(spans tracetest.SpanStubs) tracetest.SpanStubs {
+// clean removes the secrets, unless the user switched that off.
+func (p *pipeline) clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
 	if p.Redact == nil {
 		return spans
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -127,8 +128,8 @@ func (m *machine) delivered() (names map[string]string, hooks map[string]int) {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		for _, s := range tr.Stubs() {
-			id := otelmap.Traceparent(s.SpanContext)
+		for s := range otlp.Spans(tr.ResourceSpans) {
+			id := "00-" + otlp.TraceID(s) + "-" + otlp.SpanID(s) + "-01"
 			names[id] = s.Name
 			for _, e := range s.Events {
 				if e.Name == otelmap.EventHook {

@@ -84,7 +84,7 @@ type destination struct {
 	Taken  time.Time `json:"taken,omitzero"`
 	Error  string    `json:"error,omitempty"`
 	// Stored counts what is in the local store, imported traces included.
-	Stored *storeCounts `json:"stored,omitempty"`
+	Stored *store.Stats `json:"stored,omitempty"`
 	// Runs and Spans were delivered, out of the sessions still in the spool.
 	Runs     int64 `json:"runs"`
 	Spans    int64 `json:"spans"`
@@ -98,13 +98,6 @@ type destination struct {
 	LastError string           `json:"last_error,omitempty"`
 	// elsewhere is the address that was tried last, where it is not Target.
 	elsewhere string
-}
-
-// storeCounts are the figures of the local store.
-type storeCounts struct {
-	Traces int64     `json:"traces"`
-	Spans  int64     `json:"spans"`
-	Newest time.Time `json:"newest,omitzero"`
 }
 
 func (a *app) statusCmd() *cobra.Command {
@@ -184,7 +177,7 @@ func (a *app) destination(ctx context.Context, name string) destination {
 		d.Stored = a.storeCounts(ctx)
 		return d
 	}
-	if _, err := a.exporter(ctx, name, nil); err != nil {
+	if _, err := a.client(ctx, name, nil); err != nil {
 		d.Fault = message(err)
 		return d
 	}
@@ -197,9 +190,9 @@ func (a *app) destination(ctx context.Context, name string) destination {
 
 // storeCounts counts what is in the local store. It is nil where the store cannot be
 // read; examineState says why.
-func (a *app) storeCounts(ctx context.Context) *storeCounts {
+func (a *app) storeCounts(ctx context.Context) *store.Stats {
 	if _, err := os.Stat(a.cfg.StorePath()); errors.Is(err, fs.ErrNotExist) {
-		return &storeCounts{}
+		return &store.Stats{}
 	}
 	s, err := store.Open(ctx, a.cfg.StorePath())
 	if err != nil {
@@ -210,7 +203,7 @@ func (a *app) storeCounts(ctx context.Context) *storeCounts {
 	if err != nil {
 		return nil
 	}
-	return &storeCounts{got.Traces, got.Spans, got.Newest}
+	return &got
 }
 
 func (a *app) spoolStatus(st *status) error {

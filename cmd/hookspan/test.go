@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
@@ -56,25 +57,26 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	spans, id := a.testTrace(p)
+	run, id := a.testTrace(p)
+	spans := otlp.Count(run)
 	if len(p.Destinations) == 0 {
 		return noDestination()
 	}
 	if !asJSON {
-		a.printf("test trace %s, %s\n", id, termtext.Plural(len(spans), "span"))
+		a.printf("test trace %s, %s\n", id, termtext.Plural(spans, "span"))
 	}
 	trials := []trial{}
 	// A destination that a wrong setting keeps from being set up is not tried.
 	failed := a.cfgErr != nil
 	for _, d := range p.Destinations {
 		if verbose {
-			if err := a.printPayload(ctx, d.Name, spans, asJSON); err != nil {
+			if err := a.printPayload(d.Name, run, asJSON); err != nil {
 				return err
 			}
 		}
-		t := a.try(ctx, p, d, spans)
+		t := a.try(ctx, p, d, run)
 		if t.OK && d.Name == config.ExporterStore {
-			t.readBack(ctx, p.store, id, len(spans))
+			t.readBack(ctx, p.store, id, spans)
 		}
 		trials = append(trials, t)
 		failed = failed || !t.OK
@@ -104,12 +106,12 @@ func noDestination() error {
 	return hinted{errors.New("no destination is set up"), "hookspan config shows the settings"}
 }
 
-func (a *app) try(ctx context.Context, p *pipeline, d deliver.Destination, spans tracetest.SpanStubs) trial {
+func (a *app) try(ctx context.Context, p *pipeline, d deliver.Destination, run []*tracepb.ResourceSpans) trial {
 	t := trial{Destination: d.Name, Target: a.target(d.Name)}
 	start := a.now()
 	within, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	err := d.Exporter.ExportSpans(within, spans.Snapshots())
+	answer, err := a.sendTest(within, d.Client, run)
 	t.Seconds = a.now().Sub(start).Seconds()
 	// What the client says around an error of ours names the endpoint twice.
 	if e := (*deliver.Error)(nil); errors.As(err, &e) {
@@ -122,15 +124,27 @@ func (a *app) try(ctx context.Context, p *pipeline, d deliver.Destination, spans
 		t.Answer = strings.TrimPrefix(withoutName(message(err), d.Name), t.Target+": ")
 		return t
 	}
-	t.OK, t.Answer = true, "taken"
-	if e, ok := d.Exporter.(*infinium.Exporter); ok {
-		for _, r := range e.Receipts() {
-			if r.InfiniumID != "" {
-				t.Answer = "taken as " + r.InfiniumID
-			}
+	t.OK, t.Answer = true, answer
+	return t
+}
+
+// sendTest sends the test trace and returns what the destination made of it.
+func (a *app) sendTest(ctx context.Context, c deliver.Client, run []*tracepb.ResourceSpans) (answer string, err error) {
+	answer = "taken"
+	to, ok := c.(*infinium.Client)
+	if !ok {
+		return answer, c.UploadTraces(ctx, run)
+	}
+	for _, t := range infinium.Traces(run, a.infiniumForms()) {
+		r, err := to.Send(ctx, &t)
+		if err != nil {
+			return "", err
+		}
+		if r.InfiniumID != "" {
+			answer = "taken as " + r.InfiniumID
 		}
 	}
-	return t
+	return answer, nil
 }
 
 // readBack reads the test trace from the local store and removes it, also after an
@@ -171,17 +185,15 @@ func place(endpoint string) string {
 	return u.String()
 }
 
-func (a *app) printPayload(ctx context.Context, name string, spans tracetest.SpanStubs, asJSON bool) error {
+func (a *app) printPayload(name string, run []*tracepb.ResourceSpans, asJSON bool) error {
 	var body []byte
 	var err error
 	if name == config.ExporterInfinium {
-		for _, t := range infinium.Traces(spans.Snapshots(), infinium.Limits{
-			InputPreview: a.cfg.MaxInput, OutputPreview: a.cfg.MaxOutput,
-		}) {
+		for _, t := range infinium.Traces(run, a.infiniumForms()) {
 			body, err = t.Encode()
 		}
 	} else {
-		body, err = deliver.EncodeJSON(ctx, spans.Snapshots())
+		body, err = otlp.JSON(run)
 	}
 	if err != nil {
 		return err
@@ -203,7 +215,7 @@ func (a *app) printPayload(ctx context.Context, name string, spans tracetest.Spa
 const testHost = "hookspan"
 
 // testTrace maps a little made-up task as a real one would be mapped.
-func (a *app) testTrace(p *pipeline) (tracetest.SpanStubs, string) {
+func (a *app) testTrace(p *pipeline) ([]*tracepb.ResourceSpans, string) {
 	now := a.now()
 	session := "hookspan-test-" + strconv.FormatInt(now.UnixNano(), 36)
 	at := func(ms int) time.Time { return now.Add(time.Duration(ms-1000) * time.Millisecond) }
@@ -229,5 +241,5 @@ func (a *app) testTrace(p *pipeline) (tracetest.SpanStubs, string) {
 	}
 	run := b.Runs(now)[0]
 	trace, _ := b.Root(run)
-	return p.clean(b.Spans(run, nil)), trace
+	return []*tracepb.ResourceSpans{p.clean(b.Spans(run, nil))}, trace
 }

@@ -13,9 +13,9 @@ func TestAnInterruptedTrialIsNoAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	noted := 0
 	p := &pipeline{Deliverer: &deliver.Deliverer{Answered: func(string, error) { noted++ }}}
-	a.try(ctx, p, deliver.Destination{Name: "otlp", Exporter: broken{errors.New("401")}}, nil)
+	a.try(ctx, p, deliver.Destination{Name: "otlp", Client: broken{errors.New("401")}}, nil)
 	cancel()
-	a.try(ctx, p, deliver.Destination{Name: "otlp", Exporter: broken{context.Canceled}}, nil)
+	a.try(ctx, p, deliver.Destination{Name: "otlp", Client: broken{context.Canceled}}, nil)
 	if noted != 1 {
 		t.Errorf("noted %d answers, want the one that came before the interruption", noted)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,7 +35,13 @@ const (
 // Write replaces the file at path, or creates it. The folder must exist. Errors
 // are those of package os.
 func Write(path string, data []byte, o Options) error {
-	temp, err := writeTemp(path, data, o)
+	return WriteFunc(path, o, all(data))
+}
+
+// WriteFunc is Write for content that is written piece by piece. If write returns
+// an error, the file stays as it is.
+func WriteFunc(path string, o Options, write func(io.Writer) error) error {
+	temp, err := writeTemp(path, o, write)
 	if err != nil {
 		return err
 	}
@@ -44,7 +51,7 @@ func Write(path string, data []byte, o Options) error {
 // Create is Write for a file that must not exist yet. If there is anything at
 // path, Create leaves it alone and returns an error that wraps fs.ErrExist.
 func Create(path string, data []byte, o Options) error {
-	temp, err := writeTemp(path, data, o)
+	temp, err := writeTemp(path, o, all(data))
 	if err != nil {
 		return err
 	}
@@ -93,14 +100,22 @@ func publish(temp, path string, o Options) error {
 // that cannot sync folders is no reason to report an error.
 func syncName(path string) { _ = SyncFolder(filepath.Dir(path)) }
 
-func writeTemp(path string, data []byte, o Options) (string, error) {
+// all writes the whole content.
+func all(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
+}
+
+func writeTemp(path string, o Options, write func(io.Writer) error) (string, error) {
 	temp := filepath.Join(filepath.Dir(path), tempPrefix(path)+rand.Text()+tempSuffix)
 	mode := cmp.Or(o.Mode, 0o600)
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return "", err
 	}
-	_, err = f.Write(data)
+	err = write(f)
 	if err == nil && mode != 0o600 { // the umask may have removed bits
 		err = f.Chmod(mode)
 	}

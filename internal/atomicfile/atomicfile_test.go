@@ -152,11 +152,11 @@ func TestReadersSeeOldOrNewContent(t *testing.T) {
 func TestRemoveTempsRemovesThoseOfOneFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "b")
-	temp, err := writeTemp(path, nil, Options{})
+	temp, err := writeTemp(path, Options{}, all(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := writeTemp(filepath.Join(dir, "b-c"), nil, Options{})
+	other, err := writeTemp(filepath.Join(dir, "b-c"), Options{}, all(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

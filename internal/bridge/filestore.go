@@ -8,12 +8,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/atomicfile"
+	"github.com/hookspan/hookspan/internal/filelock"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/regular"
 )
@@ -149,11 +152,11 @@ func (s *FileStore) lock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("event folder: %w", err)
 	}
-	unlock, err = lockFolder(ctx, s.Dir)
+	lock, err := filelock.Folder(ctx, s.Dir, ".hook-events.lock")
 	if err != nil {
 		return nil, fmt.Errorf("lock event folder %q: %w", s.Dir, err)
 	}
-	return unlock, nil
+	return func() { _ = lock.Close() }, nil
 }
 
 // note writes entries to the file of errors; the lock is held.
@@ -170,7 +173,7 @@ func (s *FileStore) note(notes []problem) error {
 	}
 	now := s.now()
 	for _, n := range notes {
-		text, err := encode(map[string]any{
+		text, err := rawjson.Marshal(map[string]any{
 			"timestamp": now.UTC().Format(isoMillis), "context": n.context,
 			"error":          map[string]any{"message": n.err.Error(), "name": "Error", "code": code(n.err)},
 			"additionalData": n.more, "__hook_error_logged": now.UnixMilli(),
@@ -196,14 +199,16 @@ func (s *FileStore) load(path string) (elements [][]byte, broken *problem, err e
 	case err != nil:
 		why = err
 	default:
-		b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
+		b = rawjson.Trim(b)
 		if len(b) == 0 {
 			return nil, nil, nil
 		}
-		if json.Valid(b) {
-			return split(b), nil, nil
+		if why = rawjson.Check(b); why == nil {
+			if elements, ok := rawjson.Elements(b); ok {
+				return elements, nil, nil
+			}
+			return [][]byte{indent(b)}, nil, nil
 		}
-		why = errors.New("it is no JSON")
 	}
 	aside := fmt.Sprintf("%s.unreadable-%d", path, s.now().UnixNano())
 	if _, err := os.Lstat(aside); !errors.Is(err, fs.ErrNotExist) {
@@ -218,9 +223,8 @@ func (s *FileStore) load(path string) (elements [][]byte, broken *problem, err e
 	}, nil
 }
 
-// write puts a new file in the place of the old one in one instant. A symbolic
-// link stays one.
-func (s *FileStore) write(path string, elements [][]byte) (err error) {
+// write replaces a file. A symbolic link stays one.
+func (s *FileStore) write(path string, elements [][]byte) error {
 	mode := fs.FileMode(0o600)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -228,62 +232,41 @@ func (s *FileStore) write(path string, elements [][]byte) (err error) {
 			mode = info.Mode().Perm()
 		}
 	}
-	removeStale(path)
-	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix(path)+"*")
+	atomicfile.RemoveTemps(path)
+	err := atomicfile.WriteFunc(path, atomicfile.Options{Mode: mode}, func(w io.Writer) error {
+		out := bufio.NewWriterSize(w, 1<<20) // keeps its first error for Flush
+		before := "[\n  "
+		for _, e := range elements {
+			_, _ = out.WriteString(before)
+			_, _ = out.Write(e)
+			before = ",\n  "
+		}
+		if len(elements) == 0 {
+			_, _ = out.WriteString("[]")
+		} else {
+			_, _ = out.WriteString("\n]")
+		}
+		return out.Flush()
+	})
 	if err != nil {
 		return fmt.Errorf("events %q: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("events %q: %w", path, err), os.Remove(f.Name()))
-		}
-	}()
-	// Its first error is kept, and returned by Flush.
-	out := bufio.NewWriterSize(f, 1<<20)
-	_, _ = out.WriteString("[")
-	for i, e := range elements {
-		if i > 0 {
-			_ = out.WriteByte(',')
-		}
-		_, _ = out.WriteString("\n  ")
-		_, _ = out.Write(e)
-	}
-	if len(elements) > 0 {
-		_ = out.WriteByte('\n')
-	}
-	_ = out.WriteByte(']')
-	if err = errors.Join(out.Flush(), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-func tempPrefix(path string) string { return "." + filepath.Base(path) + ".tmp-" }
-
-// removeStale removes what a killed writer left; the lock says that no other
-// one is at work.
-func removeStale(path string) {
-	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), tempPrefix(path)) {
-			_ = os.Remove(filepath.Join(filepath.Dir(path), e.Name()))
-		}
-	}
+	return nil
 }
 
 // stamp is an event as it stands in the file. The error says why it is kept as
 // text.
 func stamp(payload []byte, now time.Time) ([]byte, error) {
 	var members []byte
-	body := bytes.TrimSpace(bytes.TrimPrefix(payload, []byte("\ufeff")))
-	err := notObject(body)
+	body := rawjson.Trim(payload)
+	err := rawjson.Check(body)
+	if err == nil && body[0] != '{' {
+		err = errors.New("the event is not a JSON object")
+	}
 	if err == nil {
 		members = bytes.TrimSpace(body[1 : len(body)-1])
 	} else {
-		raw, eerr := encode(strings.ToValidUTF8(string(payload), "\ufffd"))
+		raw, eerr := rawjson.Marshal(strings.ToValidUTF8(string(payload), "\ufffd"))
 		if eerr != nil {
 			return nil, eerr
 		}
@@ -297,18 +280,6 @@ func stamp(payload []byte, now time.Time) ([]byte, error) {
 	}
 	fmt.Fprintf(out, `"__hook_timestamp":%q,"__hook_received":%d}`, now.UTC().Format(isoMillis), now.UnixMilli())
 	return indent(bytes.ToValidUTF8(out.Bytes(), []byte("\ufffd"))), err
-}
-
-// notObject says why a text is no JSON object.
-func notObject(body []byte) error {
-	if len(body) > 0 && body[0] == '{' && json.Valid(body) {
-		return nil
-	}
-	var v any
-	if err := json.Unmarshal(body, &v); err != nil {
-		return err
-	}
-	return errors.New("the event is no JSON object")
 }
 
 // maxIndented is the size in bytes up to which an element is laid out, maxSpace how
@@ -352,47 +323,6 @@ func spaceOf(text []byte, step int) (n int) {
 		n += 1 + step*depth
 	}
 	return n
-}
-
-// encode writes a value without the escapes that only matter inside HTML.
-func encode(v any) ([]byte, error) {
-	return rawjson.Marshal(v)
-}
-
-// split cuts a valid JSON array into its elements' texts.
-func split(b []byte) [][]byte {
-	if b[0] != '[' {
-		return [][]byte{indent(b)}
-	}
-	var elements [][]byte
-	depth, from := 0, 1
-	add := func(to int) {
-		if e := bytes.TrimSpace(b[from:to]); len(e) > 0 {
-			elements = append(elements, e)
-		}
-		from = to + 1
-	}
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			for i++; b[i] != '"'; i++ {
-				if b[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				add(i)
-			}
-		case ',':
-			if depth == 1 {
-				add(i)
-			}
-		}
-	}
-	return elements
 }
 
 // trim drops the oldest elements of a file that has grown beyond its bounds. It

@@ -1,20 +1,18 @@
 package bridge
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 const (
-	// maxLinePayload is the size in bytes above which a line does without the
-	// payload.
+	// maxLinePayload is the size in bytes above which a line omits the payload.
 	maxLinePayload = 1 << 20
 	// maxLines and maxLineBytes bound what waits to be written.
 	maxLines     = 1_000
@@ -22,8 +20,8 @@ const (
 )
 
 // Lines writes one line of JSON per event. Every character that could steer a
-// terminal is escaped. A reader that stops reading holds nobody up: what does
-// not fit in the queue is left out, and a line says how many events that were.
+// terminal is escaped. A reader that stops reading delays no sender: events that
+// do not fit in the queue are left out, and a line says how many.
 type Lines struct {
 	w io.Writer
 
@@ -36,7 +34,7 @@ type Lines struct {
 	done    chan struct{}
 }
 
-// NewLines returns a writer of lines, which Close ends.
+// NewLines returns a writer of lines. The caller must close it.
 func NewLines(w io.Writer) *Lines {
 	l := &Lines{w: w, done: make(chan struct{})}
 	l.wake = sync.NewCond(&l.mu)
@@ -62,7 +60,7 @@ func (l *Lines) Take(_ context.Context, e *Event) (bool, error) {
 	return true, nil
 }
 
-// Close waits until what has come is written, or until the context ends.
+// Close waits until all queued lines are written, or until the context ends.
 func (l *Lines) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
@@ -108,7 +106,7 @@ func Line(e *Event) ([]byte, error) {
 	if len(e.Body) > maxLinePayload {
 		payload = nil
 	}
-	b, err := encode(struct {
+	b, err := rawjson.Marshal(struct {
 		Received  string          `json:"received"`
 		Provider  Provider        `json:"provider"`
 		Form      string          `json:"form"`
@@ -123,25 +121,5 @@ func Line(e *Event) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("line of event %q: %w", e.Name, err)
 	}
-	return append(printable(b), '\n'), nil
-}
-
-// printable escapes every character of a JSON text that is not a printable one.
-// Outside strings there is none.
-func printable(b []byte) []byte {
-	out := bytes.NewBuffer(make([]byte, 0, len(b)+1))
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		switch {
-		case r == ' ' || unicode.IsPrint(r) && (r != utf8.RuneError || n > 1):
-			out.Write(b[:n])
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(out, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(out, `\u%04x`, r)
-		}
-		b = b[n:]
-	}
-	return out.Bytes()
+	return append(termtext.JSON(b), '\n'), nil
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // checkLine holds a line to what a terminal and a JSON reader need.
@@ -24,7 +26,7 @@ func checkLine(t *testing.T, line []byte) {
 
 func TestLineIsSafeForATerminal(t *testing.T) {
 	text := "a\u009b2J\x7f\u202eb\u2028\U000E0041 é 漢 \U0001F600 & <"
-	body, err := encode(map[string]string{"session_id": "s\u001b[2J", "prompt": text})
+	body, err := rawjson.Marshal(map[string]string{"session_id": "s\u001b[2J", "prompt": text})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,11 @@ import (
 // ErrTaken reports that another program listens on the port.
 var ErrTaken = errors.New("the port is taken")
 
-// wsaAddrInUse is what Windows says for EADDRINUSE.
-const wsaAddrInUse = syscall.Errno(10048)
+// Windows has its own numbers for EADDRINUSE and ECONNREFUSED.
+const (
+	wsaAddrInUse   = syscall.Errno(10048)
+	wsaConnRefused = syscall.Errno(10061)
+)
 
 // anyPort is how often a free port is looked for that both addresses have.
 const anyPort = 8
@@ -58,6 +61,11 @@ func address(host string, port int) string { return net.JoinHostPort(host, strco
 
 func inUse(err error) bool {
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddrInUse)
+}
+
+// refused reports that no program listens.
+func refused(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, wsaConnRefused)
 }
 
 func listenError(port int, err error) error {

@@ -15,7 +15,7 @@ func TestADeliveredRunThatComesAgainIsNotSentAgain(t *testing.T) {
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
 	dst := &memory{}
-	d := b.deliverer(Destination{Name: "otlp", Exporter: dst})
+	d := b.deliverer(Destination{Name: "otlp", Client: dst})
 	if r := b.run(d, Pass{})["otlp"]; r.Runs != 1 {
 		t.Fatalf("first: %+v, want one run", r)
 	}
@@ -55,7 +55,7 @@ func TestTheHostsFilesEndARun(t *testing.T) {
 			b.append(recs...)
 			b.clock.Advance(time.Minute)
 			dst := &memory{}
-			d := b.deliverer(Destination{Name: "otlp", Exporter: dst})
+			d := b.deliverer(Destination{Name: "otlp", Client: dst})
 			for host, src := range d.Sources {
 				src.End = func(context.Context, string, Facts) (hook.Kind, time.Time, error) { return tt.kind, tt.at, nil }
 				d.Sources[host] = src

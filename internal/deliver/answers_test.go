@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
 func TestAnswersAreNotedByAddress(t *testing.T) {
@@ -67,8 +66,7 @@ func TestAnswersAreNotedByAddress(t *testing.T) {
 // oneAnswer is an exporter that gives one error, or none.
 type oneAnswer struct{ err error }
 
-func (a oneAnswer) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return a.err }
-func (a oneAnswer) Shutdown(context.Context) error                             { return nil }
+func (a oneAnswer) UploadTraces(context.Context, []*tracepb.ResourceSpans) error { return a.err }
 
 func TestEachAnswerIsReported(t *testing.T) {
 	refused := errors.New("401 Unauthorized")
@@ -76,7 +74,7 @@ func TestEachAnswerIsReported(t *testing.T) {
 	var got []string
 	d := &Deliverer{Answered: func(name string, err error) { got = append(got, fmt.Sprint(name, ": ", err)) }}
 	send := func(ctx context.Context, err error) {
-		_, _ = d.Send(ctx, &Destination{Name: "otlp", Exporter: oneAnswer{err}}, make(tracetest.SpanStubs, 1))
+		_, _ = d.Send(ctx, &Destination{Name: "otlp", Client: oneAnswer{err}}, message(sample()))
 	}
 	send(ctx, nil)
 	send(ctx, refused)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
@@ -28,7 +28,7 @@ func TestManyDeliverersSendEachSpanOnce(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 8 {
 				d := b.deliverer(
-					Destination{Name: "store", Exporter: x}, Destination{Name: "file", Exporter: y},
+					Destination{Name: "store", Client: x}, Destination{Name: "file", Client: y},
 					otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}),
 				)
 				wg.Go(func() {
@@ -106,14 +106,14 @@ func TestTheHolderLooksAgain(t *testing.T) {
 			recs := recorded(t, "classic-session", id)
 			k := b.append(recs[:c.stored]...)
 			b.clock.Advance(time.Minute)
-			d := b.deliverer(Destination{Name: "otlp", Exporter: m})
+			d := b.deliverer(Destination{Name: "otlp", Client: m})
 			told := false
 			c.hold(b, d, m, func() {
 				told = true
 				b.append(recs[c.stored:]...)
 				b.clock.Advance(time.Minute)
 				// The flush that the last event starts finds the lock taken.
-				rs, err := b.deliverer(Destination{Name: "otlp", Exporter: m}).
+				rs, err := b.deliverer(Destination{Name: "otlp", Client: m}).
 					Run(context.Background(), Pass{Sessions: []spool.Key{k}})
 				if err != nil || rs[0].Runs != 0 {
 					t.Errorf("the second flush: %s, %v; want it to leave", mustJSON(rs), err)
@@ -127,9 +127,9 @@ func TestTheHolderLooksAgain(t *testing.T) {
 	}
 }
 
-func once(f func()) func(context.Context, []sdktrace.ReadOnlySpan) error {
+func once(f func()) func(context.Context, []*tracepb.ResourceSpans) error {
 	var did sync.Once
-	return func(context.Context, []sdktrace.ReadOnlySpan) error { did.Do(f); return nil }
+	return func(context.Context, []*tracepb.ResourceSpans) error { did.Do(f); return nil }
 }
 
 func TestAHangingDestinationDelaysNoOther(t *testing.T) {
@@ -140,7 +140,7 @@ func TestAHangingDestinationDelaysNoOther(t *testing.T) {
 
 	hangs, release := make(chan struct{}), make(chan struct{})
 	var calls atomic.Int32
-	slow := &memory{before: func(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
+	slow := &memory{before: func(ctx context.Context, _ []*tracepb.ResourceSpans) error {
 		if calls.Add(1) == 1 {
 			close(hangs)
 			<-release
@@ -149,7 +149,7 @@ func TestAHangingDestinationDelaysNoOther(t *testing.T) {
 	}}
 	quick := &memory{}
 	both := func() *Deliverer {
-		return b.deliverer(Destination{Name: "otlp", Exporter: slow}, Destination{Name: "store", Exporter: quick})
+		return b.deliverer(Destination{Name: "otlp", Client: slow}, Destination{Name: "store", Client: quick})
 	}
 	first, through := make(chan error, 1), make(chan struct{}, 2)
 	go func() {
@@ -190,7 +190,7 @@ func TestDeliveringEverythingTwiceShowsEachOnce(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	d := b.deliverer(
-		Destination{Name: "store", Exporter: st, Batch: 3},
+		Destination{Name: "store", Client: st, Batch: 3},
 		otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}),
 	)
 	b.run(d, Pass{})

@@ -5,24 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
+
+// Client sends spans. It is the part of otlptrace.Client that delivery calls.
+type Client interface {
+	// UploadTraces may be called concurrently and must not change the messages.
+	// An error may implement Retryable() bool and RetryAfter() time.Duration.
+	UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error
+}
 
 // Destination is a place spans go to.
 type Destination struct {
 	// Name is "store", "otlp", "infinium" or "file".
 	Name string
-	// Exporter sends spans; an error of it may implement
-	// Retryable() bool and RetryAfter() time.Duration.
-	Exporter sdktrace.SpanExporter
+	// Client sends the spans there.
+	Client Client
 	// Local reports that what goes there stays on this machine, in the user's own
 	// files.
 	Local bool
@@ -34,7 +41,7 @@ type Destination struct {
 	// Join makes one run of a session's runs, each with its root first. If set,
 	// the runs of a session go together once the session is over, those of a
 	// session that goes on afterwards again together.
-	Join func(runs []tracetest.SpanStubs) tracetest.SpanStubs
+	Join func(runs []*tracepb.ResourceSpans) *tracepb.ResourceSpans
 }
 
 // Deliverer moves sessions to destinations.
@@ -45,7 +52,7 @@ type Deliverer struct {
 	Destinations []Destination
 	// Redact removes secrets from spans before any destination sees them; it
 	// must not change its argument. If nil, spans go as they are.
-	Redact func(tracetest.SpanStubs) tracetest.SpanStubs
+	Redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans
 	// Judge tells of a record's settings how much may be captured of it and
 	// whether this process has the same: two projects may send to two places, and
 	// what was recorded for one must not go to the other because a hook of that
@@ -53,7 +60,7 @@ type Deliverer struct {
 	Judge func(settings string) (capture otelmap.Capture, same bool)
 	// Stored reads a trace back from the local store, for what a destination
 	// refused and is to be sent again. If nil, that is not sent again.
-	Stored func(ctx context.Context, trace string) (tracetest.SpanStubs, error)
+	Stored func(ctx context.Context, trace string) ([]*tracepb.ResourceSpans, error)
 	// KeepRefused leaves what a destination rejected in the log and tries
 	// it again now and then, for when there is no local store to send it from.
 	KeepRefused bool
@@ -68,7 +75,7 @@ type Deliverer struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Log takes one line; if nil, it is dropped.
 	Log func(line string)
-	// Answered is called after each call of an exporter with its error, or nil,
+	// Answered is called after each call of a client with its error, or nil,
 	// unless the caller's context ended meanwhile; if nil, nothing is reported.
 	// Calls may come from several goroutines.
 	Answered func(destination string, err error)
@@ -331,7 +338,7 @@ func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session
 // for a run.
 const noteEvery = 50 * time.Millisecond
 
-// send hands the runs to the exporter in order, up to the first that should be
+// send hands the runs to the client in order, up to the first that should be
 // tried again. Answers are noted on the way, so that a process that is killed
 // sends few runs again, of a slow destination one; the caller notes the last.
 func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session, out *batch, st *State, res *Result) error {
@@ -379,22 +386,23 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 			}
 			return errDown
 		}
-		if err == nil && refused.spans >= len(q.spans) {
+		spans := otlp.Count(q.spans)
+		if err == nil && refused.spans >= spans {
 			err = refused.why
 		}
 		st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
 		if err != nil {
-			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: len(q.spans), Error: err.Error()})
+			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: spans, Error: err.Error()})
 			res.Parked++
 			res.fail(err)
 			d.logf("%s: trace %s rejected: %v", dst.Name, r.Trace, err)
 		} else {
-			st.delivered(q.n, len(q.spans), refused.spans)
+			st.delivered(q.n, spans, refused.spans)
 			res.Runs += q.n
-			res.Spans += len(q.spans) - refused.spans
+			res.Spans += spans - refused.spans
 		}
 		if err == nil && refused.spans > 0 {
-			err := fmt.Errorf("trace %s: %d of %d spans rejected: %w", r.Trace, refused.spans, len(q.spans), refused.why)
+			err := fmt.Errorf("trace %s: %d of %d spans rejected: %w", r.Trace, refused.spans, spans, refused.why)
 			res.fail(err)
 			d.logf("%s: %v", dst.Name, err)
 		}
@@ -406,9 +414,9 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 // Send exports the spans of one run outside any session's log, such as those of
 // an import, and returns how many of them were rejected. An error may
 // implement Retryable() bool: then it can be tried again.
-func (d *Deliverer) Send(ctx context.Context, dst *Destination, spans tracetest.SpanStubs) (refused int, err error) {
-	r, err := d.export(ctx, dst, spans)
-	if err == nil && r.spans >= len(spans) {
+func (d *Deliverer) Send(ctx context.Context, dst *Destination, messages []*tracepb.ResourceSpans) (refused int, err error) {
+	r, err := d.export(ctx, dst, messages)
+	if err == nil && r.spans >= otlp.Count(messages) {
 		err = r.why
 	}
 	return r.spans, err
@@ -430,12 +438,12 @@ func (r *refusal) add(spans int, why error) {
 }
 
 // export sends the spans of one run in batches.
-func (d *Deliverer) export(ctx context.Context, dst *Destination, spans tracetest.SpanStubs) (refused refusal, err error) {
+func (d *Deliverer) export(ctx context.Context, dst *Destination, messages []*tracepb.ResourceSpans) (refused refusal, err error) {
 	size := dst.Batch
 	if size <= 0 {
-		size = len(spans)
+		size = math.MaxInt
 	}
-	for part := range slices.Chunk(spans, max(1, size)) {
+	for _, part := range otlp.Split(messages, size) {
 		if err := d.exportPart(ctx, dst, part, &refused); err != nil {
 			return refused, err
 		}
@@ -446,8 +454,9 @@ func (d *Deliverer) export(ctx context.Context, dst *Destination, spans tracetes
 // exportPart sends one batch, in halves when the destination finds it too
 // large. A span that is too large by itself is refused without harm to the
 // others.
-func (d *Deliverer) exportPart(ctx context.Context, dst *Destination, part tracetest.SpanStubs, refused *refusal) error {
+func (d *Deliverer) exportPart(ctx context.Context, dst *Destination, part []*tracepb.ResourceSpans, refused *refusal) error {
 	err := d.call(ctx, dst, part)
+	spans := otlp.Count(part)
 	var e *Error
 	switch {
 	case err == nil:
@@ -456,15 +465,15 @@ func (d *Deliverer) exportPart(ctx context.Context, dst *Destination, part trace
 		return err
 	case e.Partial:
 		// What a server counts is not to be trusted with our own figures.
-		refused.add(int(min(max(e.Rejected, 0), int64(len(part)))), err)
+		refused.add(int(min(max(e.Rejected, 0), int64(spans))), err)
 		return nil
 	case !e.TooLarge:
 		return err
-	case len(part) == 1:
+	case spans == 1:
 		refused.add(1, err)
 		return nil
 	}
-	for half := range slices.Chunk(part, (len(part)+1)/2) {
+	for _, half := range otlp.Split(part, (spans+1)/2) {
 		if err := d.exportPart(ctx, dst, half, refused); err != nil {
 			return err
 		}
@@ -472,14 +481,14 @@ func (d *Deliverer) exportPart(ctx context.Context, dst *Destination, part trace
 	return nil
 }
 
-func (d *Deliverer) call(ctx context.Context, dst *Destination, part tracetest.SpanStubs) error {
+func (d *Deliverer) call(ctx context.Context, dst *Destination, part []*tracepb.ResourceSpans) error {
 	timeout := dst.Timeout
 	if timeout <= 0 {
 		timeout = 30 * time.Second
 	}
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := dst.Exporter.ExportSpans(within, part.Snapshots())
+	err := dst.Client.UploadTraces(within, part)
 	// What the client says around an error of ours names the endpoint twice.
 	if e := (*Error)(nil); errors.As(err, &e) {
 		err = e

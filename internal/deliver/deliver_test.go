@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/otlptest"
@@ -63,10 +64,10 @@ func TestEachAnswerOfASlowDestinationIsNotedBeforeTheNextRunGoes(t *testing.T) {
 	k := b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Minute)
 	m := &memory{}
-	d := b.deliverer(Destination{Name: "infinium", Exporter: m})
+	d := b.deliverer(Destination{Name: "infinium", Client: m})
 	runs, _ := b.view(k, d.Map).count()
 	var atCall []State
-	m.before = func(context.Context, []sdktrace.ReadOnlySpan) error {
+	m.before = func(context.Context, []*tracepb.ResourceSpans) error {
 		atCall = append(atCall, *b.state(k, "infinium"))
 		b.clock.Advance(noteEvery)
 		return nil
@@ -81,7 +82,7 @@ func TestEachAnswerOfASlowDestinationIsNotedBeforeTheNextRunGoes(t *testing.T) {
 		}
 		// Who is killed here sends one run again at most: this one.
 		after, again := newBenchIn(t, b.dir), &memory{}
-		d := after.deliverer(Destination{Name: "infinium", Exporter: again})
+		d := after.deliverer(Destination{Name: "infinium", Client: again})
 		after.clock.Advance(time.Minute)
 		s := after.session(k)
 		if err := st.write(s, "infinium"); err != nil {
@@ -91,7 +92,7 @@ func TestEachAnswerOfASlowDestinationIsNotedBeforeTheNextRunGoes(t *testing.T) {
 			t.Errorf("killed before call %d: %d runs follow, want %d", i, r.Runs, runs-i)
 		}
 		for id, span := range again.spans {
-			if !sameSpan(span, m.spans[id]) {
+			if !proto.Equal(span, m.spans[id]) {
 				t.Errorf("killed before call %d: span %v differs", i, id)
 			}
 		}

@@ -58,7 +58,7 @@ func TestWhatAServerEchoesIsScrubbed(t *testing.T) {
 				}
 				u.User, u.Path, u.RawQuery = url.UserPassword("user", password), "/v1/traces", url.Values{"api_token": {token}}.Encode()
 				d := otlpDestination(t, "otlp", OTLP{Endpoint: u.String(), Headers: headers})
-				err = d.Exporter.ExportSpans(t.Context(), stubs(sample()))
+				err = d.Client.UploadTraces(t.Context(), message(sample()))
 				if err == nil {
 					t.Fatal("no error")
 				}

@@ -20,7 +20,7 @@ func TestWhatWasRecordedForAnotherPlaceStays(t *testing.T) {
 	k := b.append(recs...)
 	b.clock.Advance(time.Minute)
 	local, remote := &memory{}, &memory{}
-	d := b.deliverer(Destination{Name: "store", Exporter: local, Local: true}, Destination{Name: "otlp", Exporter: remote})
+	d := b.deliverer(Destination{Name: "store", Client: local, Local: true}, Destination{Name: "otlp", Client: remote})
 	d.Judge = func(settings string) (otelmap.Capture, bool) {
 		capture, place, _ := strings.Cut(settings, "/")
 		return otelmap.Capture(capture), place == "here"

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
@@ -127,7 +128,7 @@ func newFaultEnv(t *testing.T, json bool) *faultEnv {
 	}
 	e.key = e.append(recorded(t, "classic-session", "")...)
 	e.clock.Advance(time.Minute)
-	inf, err := infinium.New(infinium.Options{
+	inf, err := infinium.NewClient(infinium.Options{
 		BaseURL: e.infinium.URL(), AgentID: infiniumtest.AgentID, AgentSecret: infiniumtest.AgentSecret,
 	})
 	if err != nil {
@@ -142,15 +143,15 @@ func newFaultEnv(t *testing.T, json bool) *faultEnv {
 	e.d = e.deliverer(
 		otlpDestination(t, "otlp", OTLP{Endpoint: e.faulty.URL(), JSON: json, Timeout: timeout}),
 		otlpDestination(t, "other", OTLP{Endpoint: e.other.URL(), JSON: !json}),
-		Destination{Name: "infinium", Exporter: inf},
-		Destination{Name: "memory", Exporter: e.memory},
+		Destination{Name: "infinium", Client: inf},
+		Destination{Name: "memory", Client: e.memory},
 	)
 	e.view = e.bench.view(e.key, e.d.Map)
 	e.runs, e.spans = e.view.count()
 	if e.runs < 3 {
 		t.Fatalf("the recording has %d ended runs, want at least 3", e.runs)
 	}
-	e.firstRunsSpans = len(e.view.spans[e.view.runs[0].ID.String()])
+	e.firstRunsSpans = otlp.Count(e.view.of(e.view.runs[0]))
 	return e
 }
 
@@ -344,8 +345,8 @@ func (e *faultEnv) largestButOne(t *testing.T) int {
 		if !r.Ended {
 			continue
 		}
-		for _, s := range e.view.spans[r.ID.String()] {
-			if err := d.Exporter.ExportSpans(t.Context(), stubs(s)); err != nil {
+		for _, one := range otlp.Split(e.view.of(r), 1) {
+			if err := d.Client.UploadTraces(t.Context(), one); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -446,7 +447,7 @@ func TestASilentDestinationIsAskedOncePerPass(t *testing.T) {
 	}
 	b.clock.Advance(time.Minute)
 	down := &memory{before: fail(&Error{Err: errTest})}
-	d := b.deliverer(Destination{Name: "otlp", Exporter: down})
+	d := b.deliverer(Destination{Name: "otlp", Client: down})
 	r := b.run(d, Pass{})["otlp"]
 	if down.calls != 1 {
 		t.Errorf("%d calls, want 1: the others would only time out too", down.calls)
@@ -461,7 +462,7 @@ func TestRedactionComesBeforeEveryDestination(t *testing.T) {
 	b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Minute)
 	x, y := &memory{}, &memory{}
-	d := b.deliverer(Destination{Name: "store", Exporter: x}, Destination{Name: "otlp", Exporter: y})
+	d := b.deliverer(Destination{Name: "store", Client: x}, Destination{Name: "otlp", Client: y})
 	d.Map.Capture = otelmap.CaptureFull
 	d.Redact = renamed
 	b.run(d, Pass{})

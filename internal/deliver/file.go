@@ -3,67 +3,40 @@ package deliver
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"time"
 
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// NewFile returns an exporter that appends OTLP/JSON to a file, one request a
-// line, as the OpenTelemetry file exporter specification asks. The file is made
-// with mode 0600; each line is on disk before the spans count as delivered.
-func NewFile(ctx context.Context, path string) (sdktrace.SpanExporter, error) {
+// NewFile returns a client that appends OTLP/JSON to a file, one request a line,
+// as the OpenTelemetry file exporter specification asks. It makes the file with
+// mode 0600. Each line is on disk before the spans count as delivered.
+func NewFile(path string) (Client, error) {
 	if path == "" {
 		return nil, fmt.Errorf("file destination: HOOKSPAN_FILE_PATH is not set")
 	}
-	// The encoder of the OTLP exporter writes the very bytes it would send.
-	client := &http.Client{Transport: writer(func(b []byte) error { return appendLine(path, b) })}
-	return otlptracehttp.New(ctx, otlpOptions(OTLP{JSON: true, Timeout: never}, fileURL(), client)...)
+	return file(path), nil
 }
 
-// EncodeJSON gives the OTLP/JSON document that the file destination would
-// append for the spans, without a line's end.
-func EncodeJSON(ctx context.Context, spans []sdktrace.ReadOnlySpan) ([]byte, error) {
-	var out []byte
-	client := &http.Client{Transport: writer(func(b []byte) error { out = b; return nil })}
-	e, err := otlptracehttp.New(ctx, otlpOptions(OTLP{JSON: true, Timeout: never}, fileURL(), client)...)
-	if err != nil {
-		return nil, err
-	}
-	return out, errors.Join(e.ExportSpans(ctx, spans), e.Shutdown(ctx))
-}
+// file is the path of a file destination.
+type file string
 
-// never is a time limit for what does not go over a network.
-const never = 24 * time.Hour
-
-// fileURL is the address under which the exporter believes to send. With http
-// it would refuse to start where OTEL_EXPORTER_OTLP_CERTIFICATE is set.
-func fileURL() *url.URL { return &url.URL{Scheme: "https", Host: "file.invalid", Path: "/v1/traces"} }
-
-// writer is a transport that hands each request's body to a function.
-type writer func([]byte) error
-
-func (w writer) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(req.Body)
-	_ = req.Body.Close()
+// UploadTraces implements Client.
+func (f file) UploadTraces(_ context.Context, messages []*tracepb.ResourceSpans) error {
+	line, err := otlp.JSON(messages)
 	if err == nil {
-		err = w(body)
+		err = appendLine(string(f), line)
 	}
 	if err != nil {
-		return nil, &Error{Err: fmt.Errorf("file destination: %w", err)}
+		return &Error{Err: fmt.Errorf("file destination: %w", err)}
 	}
-	return &http.Response{
-		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}, Body: http.NoBody, Request: req,
-	}, nil
+	return nil
 }
 
 func appendLine(path string, line []byte) (err error) {

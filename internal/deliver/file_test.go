@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-
 	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
@@ -34,7 +32,7 @@ func TestMain(m *testing.M) {
 
 // child appends spans whose ids tell the process and the line.
 func child(path, seed string) int {
-	e, err := NewFile(context.Background(), path)
+	e, err := NewFile(path)
 	if err != nil {
 		return 3
 	}
@@ -44,9 +42,9 @@ func child(path, seed string) int {
 	}
 	for i := range perChild {
 		s := sample()
-		s.SpanContext = s.SpanContext.WithSpanID([8]byte{byte(n), byte(i), 1})
+		s.SpanId = []byte{byte(n), byte(i), 1, 7: 0}
 		s.Name = string(bytes.Repeat([]byte("n"), 4096))
-		if err := e.ExportSpans(context.Background(), stubs(s)); err != nil {
+		if err := e.UploadTraces(context.Background(), message(s)); err != nil {
 			return 4
 		}
 	}
@@ -84,18 +82,18 @@ func TestFileHoldsOneRequestPerLine(t *testing.T) {
 	b, path := newBench(t), filepath.Join(t.TempDir(), "traces.jsonl")
 	k := b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Minute)
-	e, err := NewFile(t.Context(), path)
+	e, err := NewFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := b.deliverer(Destination{Name: "file", Exporter: e})
+	d := b.deliverer(Destination{Name: "file", Client: e})
 	b.run(d, Pass{})
 	ids, bad := fileSpans(t, path)
 	if len(bad) != 0 {
 		t.Errorf("lines that are no request: %q", bad)
 	}
 	m := &memory{}
-	b.run(b.deliverer(Destination{Name: "memory", Exporter: m}), Pass{})
+	b.run(b.deliverer(Destination{Name: "memory", Client: m}), Pass{})
 	if len(ids) != len(m.ids()) {
 		t.Errorf("%d spans in the file, want %d", len(ids), len(m.ids()))
 	}
@@ -110,14 +108,14 @@ func TestFileHoldsOneRequestPerLine(t *testing.T) {
 
 func TestATornLineCostsItselfAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "traces.jsonl")
-	e, err := NewFile(t.Context(), path)
+	e, err := NewFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	export := func(id byte) {
 		s := sample()
-		s.SpanContext = s.SpanContext.WithSpanID([8]byte{id})
-		if err := e.ExportSpans(t.Context(), stubs(s)); err != nil {
+		s.SpanId = []byte{id, 7: 0}
+		if err := e.UploadTraces(t.Context(), message(s)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -188,37 +186,17 @@ func TestAFileThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 		{"a folder in its place", t.TempDir()},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e, err := NewFile(t.Context(), c.path)
+			e, err := NewFile(c.path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = e.ExportSpans(t.Context(), stubs(sample()))
+			err = e.UploadTraces(t.Context(), message(sample()))
 			if retry, _ := classify(err); err == nil || !retry {
 				t.Errorf("error %v, retried %t; want one that is retried", err, retry)
 			}
 		})
 	}
-	if _, err := NewFile(t.Context(), ""); err == nil {
+	if _, err := NewFile(""); err == nil {
 		t.Error("no path at all was taken")
-	}
-}
-
-func TestEncodeJSONGivesWhatTheFileGets(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "traces.jsonl")
-	e, err := NewFile(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spans := tracetest.SpanStubs{sample()}.Snapshots()
-	if err := e.ExportSpans(t.Context(), spans); err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile(path) //nolint:gosec // A file of the test.
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := EncodeJSON(t.Context(), spans)
-	if err != nil || string(got)+"\n" != string(want) {
-		t.Errorf("%q (%v), want %q", got, err, want)
 	}
 }

@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/otlptest"
@@ -237,7 +237,7 @@ func (b *bench) path(k spool.Key, name string) string {
 // view is a session mapped whole from its log, by no code of this package.
 type view struct {
 	runs  []*otelmap.Run
-	spans map[string]tracetest.SpanStubs // by run
+	spans map[string]*tracepb.ResourceSpans // by run
 }
 
 func (b *bench) view(k spool.Key, o otelmap.Options) view {
@@ -252,7 +252,7 @@ func (b *bench) view(k spool.Key, o otelmap.Options) view {
 		b.t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	v := view{spans: make(map[string]tracetest.SpanStubs)}
+	v := view{spans: make(map[string]*tracepb.ResourceSpans)}
 	var builder *otelmap.Builder
 	for r.Next() {
 		if builder == nil {
@@ -279,12 +279,17 @@ func (b *bench) view(k spool.Key, o otelmap.Options) view {
 	return v
 }
 
+// of are the spans of a run.
+func (v view) of(r *otelmap.Run) []*tracepb.ResourceSpans {
+	return []*tracepb.ResourceSpans{v.spans[r.ID.String()]}
+}
+
 // ended are the ids of the spans of the runs that have ended, sorted.
 func (v view) ended() []otlptest.ID {
 	var ids []otlptest.ID
 	for _, r := range v.runs {
 		if r.Ended {
-			ids = append(ids, idsOf(v.spans[r.ID.String()].Snapshots())...)
+			ids = append(ids, idsOf(v.spans[r.ID.String()])...)
 		}
 	}
 	slices.SortFunc(ids, compareIDs)
@@ -296,18 +301,22 @@ func (v view) count() (runs, spans int) {
 	for _, r := range v.runs {
 		if r.Ended {
 			runs++
-			spans += len(v.spans[r.ID.String()])
+			spans += len(idsOf(v.spans[r.ID.String()]))
 		}
 	}
 	return runs, spans
 }
 
-func idsOf(spans []sdktrace.ReadOnlySpan) []otlptest.ID {
-	ids := make([]otlptest.ID, len(spans))
-	for i, s := range spans {
-		ids[i] = otlptest.ID{Trace: s.SpanContext().TraceID().String(), Span: s.SpanContext().SpanID().String()}
+func idsOf(messages ...*tracepb.ResourceSpans) []otlptest.ID {
+	var ids []otlptest.ID
+	for s := range otlp.Spans(messages) {
+		ids = append(ids, idOf(s))
 	}
 	return ids
+}
+
+func idOf(s *tracepb.Span) otlptest.ID {
+	return otlptest.ID{Trace: otlp.TraceID(s), Span: otlp.SpanID(s)}
 }
 
 func compareIDs(x, y otlptest.ID) int {
@@ -322,8 +331,8 @@ type memory struct {
 	mu sync.Mutex
 	// before is asked before spans are taken, after once they are; an error of
 	// either fails the export. Nil means no error.
-	before, after func(context.Context, []sdktrace.ReadOnlySpan) error
-	spans         map[otlptest.ID]tracetest.SpanStub
+	before, after func(context.Context, []*tracepb.ResourceSpans) error
+	spans         map[otlptest.ID]*tracepb.Span
 	count         map[otlptest.ID]int
 	calls         int
 	// stamp is the state of the logs that spans are made from; if nil, it never
@@ -334,7 +343,7 @@ type memory struct {
 	changed []otlptest.ID
 }
 
-func (m *memory) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (m *memory) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	m.mu.Lock()
 	before, after := m.before, m.after
 	m.calls++
@@ -351,11 +360,11 @@ func (m *memory) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan)
 	return nil
 }
 
-func (m *memory) take(spans []sdktrace.ReadOnlySpan) {
+func (m *memory) take(spans []*tracepb.ResourceSpans) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.spans == nil {
-		m.spans = make(map[otlptest.ID]tracetest.SpanStub)
+		m.spans = make(map[otlptest.ID]*tracepb.Span)
 		m.count = make(map[otlptest.ID]int)
 		m.stamps = make(map[otlptest.ID]int64)
 	}
@@ -363,18 +372,16 @@ func (m *memory) take(spans []sdktrace.ReadOnlySpan) {
 	if m.stamp != nil {
 		stamp = m.stamp()
 	}
-	for i, id := range idsOf(spans) {
-		stub := tracetest.SpanStubFromReadOnlySpan(spans[i])
-		if old, seen := m.spans[id]; seen && m.stamps[id] == stamp && !sameSpan(old, stub) {
+	for span := range otlp.Spans(spans) {
+		id := idOf(span)
+		if old, seen := m.spans[id]; seen && m.stamps[id] == stamp && !proto.Equal(old, span) {
 			m.changed = append(m.changed, id)
 		}
 		m.stamps[id] = stamp
-		m.spans[id] = stub
+		m.spans[id] = span
 		m.count[id]++
 	}
 }
-
-func (m *memory) Shutdown(context.Context) error { return nil }
 
 // ids are the spans that were taken, sorted, each once.
 func (m *memory) ids() []otlptest.ID {
@@ -396,18 +403,6 @@ func (m *memory) doubles() (n int) {
 		n += c - 1
 	}
 	return n
-}
-
-// sameSpan compares every byte that a destination could see.
-func sameSpan(x, y tracetest.SpanStub) bool {
-	text := func(s tracetest.SpanStub) string {
-		b, err := EncodeJSON(context.Background(), tracetest.SpanStubs{s}.Snapshots())
-		if err != nil {
-			return err.Error()
-		}
-		return string(b)
-	}
-	return text(x) == text(y)
 }
 
 // received are the ids a receiver took, sorted.
@@ -436,8 +431,8 @@ func otlpDestination(t tb, name string, o OTLP) Destination {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = e.Shutdown(context.Background()) })
-	return Destination{Name: name, Exporter: e}
+	t.Cleanup(func() { _ = e.Stop(context.Background()) })
+	return Destination{Name: name, Client: e}
 }
 
 // saved is a session's delivery file as it was, for undoing an acknowledgement.
@@ -475,34 +470,31 @@ func mustJSON(v any) string {
 var errTest = errors.New("made to fail")
 
 // fail gives a hook of memory that fails with the error.
-func fail(err error) func(context.Context, []sdktrace.ReadOnlySpan) error {
-	return func(context.Context, []sdktrace.ReadOnlySpan) error { return err }
+func fail(err error) func(context.Context, []*tracepb.ResourceSpans) error {
+	return func(context.Context, []*tracepb.ResourceSpans) error { return err }
 }
 
-func stubs(s ...tracetest.SpanStub) []sdktrace.ReadOnlySpan {
-	return tracetest.SpanStubs(s).Snapshots()
+// message is one message with the spans.
+func message(spans ...*tracepb.Span) []*tracepb.ResourceSpans {
+	return []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: spans}}}}
 }
 
 // renamed stands for redaction: it changes every span, and not its argument.
-func renamed(spans tracetest.SpanStubs) tracetest.SpanStubs {
-	out := slices.Clone(spans)
-	for i := range out {
-		out[i].Name = "redacted"
+func renamed(run *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	run = proto.CloneOf(run)
+	for s := range otlp.Spans([]*tracepb.ResourceSpans{run}) {
+		s.Name = "redacted"
 	}
-	return out
+	return run
 }
 
 // sample is one valid span.
-func sample() tracetest.SpanStub {
-	return tracetest.SpanStub{
-		Name: "sample", StartTime: began, EndTime: began.Add(time.Second),
-		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{
-			TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled,
-		}),
+func sample() *tracepb.Span {
+	return &tracepb.Span{
+		Name: "sample", StartTimeUnixNano: otlp.UnixNano(began), EndTimeUnixNano: otlp.UnixNano(began.Add(time.Second)),
+		TraceId: []byte{1, 15: 0}, SpanId: []byte{2, 7: 0}, Status: &tracepb.Status{},
 	}
 }
-
-func list(s ...tracetest.SpanStub) tracetest.SpanStubs { return s }
 
 func sortIDs(ids []otlptest.ID) { slices.SortFunc(ids, compareIDs) }
 

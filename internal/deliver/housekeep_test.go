@@ -84,7 +84,7 @@ func TestHousekeepingRemovesWhatEveryDestinationHas(t *testing.T) {
 			b := newBench(t)
 			k := b.append(oneRun(t, "")...)
 			b.clock.Advance(time.Minute)
-			d := b.deliverer(Destination{Name: "store", Exporter: &memory{}}, Destination{Name: "otlp", Exporter: &memory{}})
+			d := b.deliverer(Destination{Name: "store", Client: &memory{}}, Destination{Name: "otlp", Client: &memory{}})
 			b.run(d, Pass{})
 			if c.undone != nil {
 				c.undone(t, b, k)
@@ -118,7 +118,7 @@ func TestATornEndIsKeptInQuarantine(t *testing.T) {
 	b := newBench(t)
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
-	d := b.deliverer(Destination{Name: "store", Exporter: &memory{}})
+	d := b.deliverer(Destination{Name: "store", Client: &memory{}})
 	b.run(d, Pass{})
 	tear(t, b, k)
 	b.at(k, b.clock.Now().Add(-2*keepDelivered))
@@ -136,7 +136,7 @@ func TestATornEndDoesNotHoldADeliveryForEver(t *testing.T) {
 	k := b.append(oneRun(t, "")...)
 	tear(t, b, k)
 	b.clock.Advance(time.Minute)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: m})
 	if r := b.run(d, Pass{Wait: true})["store"]; r.Runs != 1 {
 		t.Errorf("pass: %s, want the run before the torn end", mustJSON(r))
 	}
@@ -163,7 +163,7 @@ func TestHousekeepingLeavesASessionThatIsBeingDelivered(t *testing.T) {
 				b := newBench(t)
 				k := b.append(oneRun(t, "")...)
 				b.clock.Advance(time.Minute)
-				d := b.deliverer(Destination{Name: "store", Exporter: &memory{}}, Destination{Name: "otlp", Exporter: &memory{}})
+				d := b.deliverer(Destination{Name: "store", Client: &memory{}}, Destination{Name: "otlp", Client: &memory{}})
 				d.Map.IdleTimeout = time.Hour
 				l := Limits{MaxBytes: 1}
 				if !undelivered {
@@ -191,7 +191,7 @@ func TestHousekeepingLeavesASessionThatIsBeingDelivered(t *testing.T) {
 
 func TestEvictionTakesTheOldestDeliveredFirst(t *testing.T) {
 	b := newBench(t)
-	d := b.deliverer(Destination{Name: "store", Exporter: &memory{}})
+	d := b.deliverer(Destination{Name: "store", Client: &memory{}})
 	d.Map.IdleTimeout = 30 * time.Minute
 	names := make(map[spool.Key]string)
 	add := func(name, id string, delivered bool, age time.Duration) {
@@ -269,7 +269,7 @@ func TestASessionThatGoesOnAfterItsRemovalStartsAnew(t *testing.T) {
 	recs := recorded(t, "classic-session", "")
 	k := b.append(recs[:19]...)
 	b.clock.Advance(time.Minute)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: m})
 	b.run(d, Pass{})
 	before := len(m.ids())
 	b.at(k, b.clock.Now().Add(-2*keepDelivered))
@@ -319,7 +319,7 @@ func TestHousekeepingSeesWhatIsOwedToOthers(t *testing.T) {
 					if n == "otlp" {
 						m.before = fail(&Error{Err: errTest})
 					}
-					dsts = append(dsts, Destination{Name: n, Exporter: m})
+					dsts = append(dsts, Destination{Name: n, Client: m})
 				}
 				return b.deliverer(dsts...)
 			}
@@ -337,10 +337,10 @@ func TestARefusedRunIsKeptForAMonth(t *testing.T) {
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
 	m := &memory{before: fail(&Error{Err: errTest, Permanent: true})}
-	d := b.deliverer(Destination{Name: "otlp", Exporter: m})
+	d := b.deliverer(Destination{Name: "otlp", Client: m})
 	b.run(d, Pass{})
 	b.at(k, b.clock.Now())
-	elsewhere := b.deliverer(Destination{Name: "store", Exporter: &memory{}})
+	elsewhere := b.deliverer(Destination{Name: "store", Client: &memory{}})
 	b.run(elsewhere, Pass{})
 	for _, c := range []struct {
 		age  time.Duration

@@ -3,7 +3,7 @@ package deliver
 import (
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/spool"
@@ -47,12 +47,12 @@ func (d *Deliverer) goesOn(s *spool.Session, offset, size int64) bool {
 }
 
 // join makes one run of all.
-func join(runs []prepared, with func([]tracetest.SpanStubs) tracetest.SpanStubs) []prepared {
+func join(runs []prepared, with func([]*tracepb.ResourceSpans) *tracepb.ResourceSpans) []prepared {
 	if len(runs) == 0 {
 		return runs
 	}
 	one := prepared{Ref: runs[0].Ref}
-	spans := make([]tracetest.SpanStubs, len(runs))
+	spans := make([]*tracepb.ResourceSpans, len(runs))
 	for i := range runs {
 		one.ids = append(one.ids, runs[i].ids...)
 		if i > 0 {
@@ -61,6 +61,6 @@ func join(runs []prepared, with func([]tracetest.SpanStubs) tracetest.SpanStubs)
 		spans[i] = runs[i].spans()
 	}
 	all := with(spans)
-	one.spans = func() tracetest.SpanStubs { return all }
+	one.spans = func() *tracepb.ResourceSpans { return all }
 	return []prepared{one}
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"pgregory.net/rapid"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/otlptest"
 )
@@ -94,20 +96,20 @@ func (m *machine) feed(f *feed, n int) {
 func (m *machine) restart() {
 	var dsts []Destination
 	for _, p := range m.dsts {
-		dsts = append(dsts, Destination{Name: p.name, Exporter: p, Batch: p.batch})
+		dsts = append(dsts, Destination{Name: p.name, Client: p, Batch: p.batch})
 	}
 	m.d = m.deliverer(dsts...)
 }
 
 // mood makes a destination do the faults in turn, and take what comes after.
 func (p *party) mood(faults []fault) {
-	p.before = func(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	p.before = func(_ context.Context, spans []*tracepb.ResourceSpans) error {
 		if len(faults) == 0 {
 			return nil
 		}
 		f := faults[0]
 		faults = faults[1:]
-		trace := spans[0].SpanContext().TraceID().String()
+		trace := idsOf(spans...)[0].Trace
 		switch f {
 		case down:
 			return &Error{Err: errTest}
@@ -118,11 +120,11 @@ func (p *party) mood(faults []fault) {
 			p.refused[trace] = true
 			return &Error{Err: errTest, Permanent: true}
 		case rejects:
-			p.take(spans[1:])
+			p.take(message(slices.Collect(otlp.Spans(spans))[1:]...))
 			p.refused[trace] = true
 			return &Error{Err: errTest, Permanent: true, Partial: true, Rejected: 1}
 		case tooLarge:
-			if len(spans) > 1 {
+			if otlp.Count(spans) > 1 {
 				return &Error{Err: errTest, Permanent: true, TooLarge: true}
 			}
 		}
@@ -251,7 +253,7 @@ func (m *machine) check(t *rapid.T) {
 
 // missing are the spans of a run that a destination neither took nor refused.
 func (p *party) missing(v view, run string) (ids []otlptest.ID) {
-	for _, id := range idsOf(v.spans[run].Snapshots()) {
+	for _, id := range idsOf(v.spans[run]) {
 		if p.count[id] == 0 && !p.refused[id.Trace] {
 			ids = append(ids, id)
 		}
@@ -281,12 +283,12 @@ func (m *machine) end(t *rapid.T) {
 	for _, f := range m.sessions {
 		v := m.view(f.key, m.d.Map)
 		for _, r := range v.runs {
-			for i, s := range v.spans[r.ID.String()].Snapshots() {
-				id := idsOf([]sdktrace.ReadOnlySpan{s})[0]
+			for i, s := range slices.Collect(otlp.Spans(v.of(r))) {
+				id := idOf(s)
 				known[id] = true
 				for _, p := range m.dsts {
 					if r.Ended && p.count[id] == 0 && !p.refused[id.Trace] {
-						t.Fatalf("%s never got span %v %q, number %d of run %s", p.name, id, s.Name(), i, r.ID)
+						t.Fatalf("%s never got span %v %q, number %d of run %s", p.name, id, s.Name, i, r.ID)
 					}
 				}
 			}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/hookspan/hookspan/internal/outbound"
 	"github.com/hookspan/hookspan/internal/regular"
@@ -38,10 +38,10 @@ type OTLP struct {
 	AllowInsecure bool
 }
 
-// NewOTLP returns an exporter that makes one attempt per call and reports how
+// NewOTLP returns a client that makes one attempt per call and reports how
 // it failed as *Error. It follows no redirect, so that no span and no header
 // ever goes to a place that was not asked for.
-func NewOTLP(ctx context.Context, o OTLP) (sdktrace.SpanExporter, error) {
+func NewOTLP(ctx context.Context, o OTLP) (otlptrace.Client, error) {
 	u, err := url.Parse(o.Endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		shown := o.Endpoint
@@ -69,7 +69,8 @@ func NewOTLP(ctx context.Context, o OTLP) (sdktrace.SpanExporter, error) {
 		endpoint: bare, query: u.RawQuery, user: u.User, secrets: secrets,
 		next: outbound.New(outbound.Options{TLS: tlsConfig, Timeout: o.Timeout, Secrets: secrets}).Transport(),
 	}}
-	return otlptracehttp.New(ctx, otlpOptions(o, bare, client)...)
+	c := otlptracehttp.NewClient(otlpOptions(o, bare, client)...)
+	return c, c.Start(ctx)
 }
 
 func otlpOptions(o OTLP, u *url.URL, client *http.Client) []otlptracehttp.Option {

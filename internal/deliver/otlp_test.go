@@ -2,7 +2,6 @@ package deliver
 
 import (
 	"bytes"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -122,12 +121,12 @@ func TestErrorsShowNoCredentials(t *testing.T) {
 	s.Always(otlptest.Status(503, "try later"))
 	url := strings.Replace(s.URL(), "http://", "http://user:geheim@", 1)
 	d := otlpDestination(t, "otlp", OTLP{Endpoint: url, Headers: map[string]string{"authorization": "geheim"}})
-	err := d.Exporter.ExportSpans(t.Context(), stubs(sample()))
+	err := d.Client.UploadTraces(t.Context(), message(sample()))
 	if err == nil || strings.Contains(err.Error(), "geheim") {
 		t.Errorf("error %v, want one without the password", err)
 	}
 	s.Close()
-	if err = d.Exporter.ExportSpans(t.Context(), stubs(sample())); err == nil || strings.Contains(err.Error(), "geheim") {
+	if err = d.Client.UploadTraces(t.Context(), message(sample())); err == nil || strings.Contains(err.Error(), "geheim") {
 		t.Errorf("error %v, want one without the password", err)
 	}
 }
@@ -147,7 +146,7 @@ func TestAnswersAreReadUpToALimit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := otlptest.New(t)
 			s.Always(c.answer)
-			err := otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Exporter.ExportSpans(t.Context(), stubs(sample()))
+			err := otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Client.UploadTraces(t.Context(), message(sample()))
 			if retry, _ := classify(err); err == nil || retry != c.retry {
 				t.Fatalf("error %v, retried %t, want %t", err, retry, c.retry)
 			}
@@ -166,12 +165,12 @@ func TestARequestAboveTheClientsOwnLimitIsSplit(t *testing.T) {
 	s.SetMaxBytes(60 << 20)
 	big := sample()
 	big.Name = strings.Repeat("n", 35<<20)
-	other := big
-	other.SpanContext = other.SpanContext.WithSpanID([8]byte{9})
+	other := sample()
+	other.Name, other.SpanId = big.Name, []byte{9, 7: 0}
 	d := newBench(t).deliverer()
 	refused, err := d.export(t.Context(), &Destination{
-		Name: "otlp", Exporter: otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Exporter,
-	}, append(list(big), other))
+		Name: "otlp", Client: otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Client,
+	}, message(big, other))
 	if err != nil || refused.spans != 0 {
 		t.Fatalf("refused %d, error %v, want both spans taken", refused.spans, err)
 	}
@@ -223,7 +222,7 @@ func TestTLS(t *testing.T) {
 			}
 			t.Cleanup(s.Close)
 			c.o.Endpoint = s.URL()
-			err = otlpDestination(t, "otlp", c.o).Exporter.ExportSpans(t.Context(), stubs(sample()))
+			err = otlpDestination(t, "otlp", c.o).Client.UploadTraces(t.Context(), message(sample()))
 			if c.says == "" {
 				if err != nil || len(s.Spans()) != 1 {
 					t.Errorf("error %v, %d spans taken, want 1", err, len(s.Spans()))
@@ -305,11 +304,11 @@ func TestFileDestinationIgnoresTheNetworksSettings(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 	path := filepath.Join(t.TempDir(), "traces.jsonl")
-	e, err := NewFile(context.Background(), path)
+	e, err := NewFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.ExportSpans(t.Context(), stubs(sample())); err != nil {
+	if err := e.UploadTraces(t.Context(), message(sample())); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(path) //nolint:gosec // A file of the test.
@@ -341,7 +340,7 @@ func TestTheWholeURLIsSent(t *testing.T) {
 			defer s.Close()
 			url := strings.Replace(s.URL, "http://", "http://"+c.user, 1) + path + c.query
 			d := otlpDestination(t, "otlp", OTLP{Endpoint: url, Headers: c.headers})
-			if err := d.Exporter.ExportSpans(t.Context(), stubs(sample())); err != nil {
+			if err := d.Client.UploadTraces(t.Context(), message(sample())); err != nil {
 				t.Fatal(err)
 			}
 			if uri != path+c.query || auth != c.auth {

@@ -129,7 +129,7 @@ func answering(t *testing.T, kind, body string) string {
 // export sends one span and returns the exporter's error, if any.
 func export(t *testing.T, endpoint string) (string, *Error) {
 	t.Helper()
-	err := otlpDestination(t, "otlp", OTLP{Endpoint: endpoint}).Exporter.ExportSpans(t.Context(), stubs(sample()))
+	err := otlpDestination(t, "otlp", OTLP{Endpoint: endpoint}).Client.UploadTraces(t.Context(), message(sample()))
 	if err == nil {
 		return "", nil
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -27,13 +27,14 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 	var down error
 	parked := st.Parked
 	for i, p := range parked {
-		spans, err := d.stored(ctx, dst, p)
+		messages, err := d.stored(ctx, dst, p)
 		if err != nil {
 			d.logf("%s: trace %s cannot be sent again: %v", dst.Name, p.Trace, err)
 			left = append(left, p)
 			continue
 		}
-		refused, err := d.export(ctx, dst, spans)
+		refused, err := d.export(ctx, dst, messages)
+		spans := otlp.Count(messages)
 		if retry, _ := classify(err); err != nil && retry {
 			res.fail(err)
 			if answered(err) {
@@ -45,7 +46,7 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 			left, down = append(left, parked[i:]...), errDown
 			break
 		}
-		if err == nil && refused.spans >= len(spans) {
+		if err == nil && refused.spans >= spans {
 			err = refused.why
 		}
 		if err != nil {
@@ -55,9 +56,9 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 			res.fail(err)
 			continue
 		}
-		st.delivered(1, len(spans), refused.spans)
+		st.delivered(1, spans, refused.spans)
 		res.Runs++
-		res.Spans += len(spans) - refused.spans
+		res.Spans += spans - refused.spans
 		st.Parked = slices.Concat(left, parked[i+1:])
 		if err := st.write(s, dst.Name); err != nil {
 			return err
@@ -73,63 +74,66 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 // stored reads a refused run back, without the other runs of its trace: these
 // may have been accepted, and a destination that makes a new document of each
 // request would hold them twice.
-func (d *Deliverer) stored(ctx context.Context, dst *Destination, p Parked) (tracetest.SpanStubs, error) {
-	var runs []tracetest.SpanStubs
+func (d *Deliverer) stored(ctx context.Context, dst *Destination, p Parked) ([]*tracepb.ResourceSpans, error) {
+	var runs []*tracepb.ResourceSpans
 	for _, ref := range append([]Ref{p.Ref}, p.Joined...) {
-		spans, err := d.Stored(ctx, ref.Trace)
+		messages, err := d.Stored(ctx, ref.Trace)
 		if err != nil {
 			return nil, err
 		}
 		if ref.Root != "" {
-			if spans = subtree(spans, ref.Root); len(spans) == 0 {
-				return nil, errors.New("the local store no longer has the run")
-			}
+			messages = subtree(messages, ref.Root)
 		}
-		runs = append(runs, spans)
+		if otlp.Count(messages) == 0 {
+			return nil, errors.New("the local store no longer has the run")
+		}
+		if dst.Join != nil {
+			messages = []*tracepb.ResourceSpans{rootFirst(messages)}
+		}
+		runs = append(runs, messages...)
 	}
 	if dst.Join != nil {
-		for i := range runs {
-			rootFirst(runs[i])
-		}
-		return dst.Join(runs), nil
+		return []*tracepb.ResourceSpans{dst.Join(runs)}, nil
 	}
-	return slices.Concat(runs...), nil
+	return otlp.Merge(runs), nil
 }
 
-// rootFirst puts the run's root before its other spans, as the mapping does: the
-// one span whose parent is not among them.
-func rootFirst(spans tracetest.SpanStubs) {
-	own := make(map[trace.SpanID]bool, len(spans))
-	for i := range spans {
-		own[spans[i].SpanContext.SpanID()] = true
+// subtree returns the spans that are the root or have it above them.
+func subtree(messages []*tracepb.ResourceSpans, root string) []*tracepb.ResourceSpans {
+	parents := make(map[string]string)
+	for s := range otlp.Spans(messages) {
+		parents[otlp.SpanID(s)] = otlp.ParentID(s)
 	}
-	i := slices.IndexFunc(spans, func(s tracetest.SpanStub) bool { return !own[s.Parent.SpanID()] })
-	if i > 0 {
-		root := spans[i]
-		copy(spans[1:i+1], spans[:i])
-		spans[0] = root
-	}
-}
-
-// subtree are the spans that are the root or have it above them.
-func subtree(spans tracetest.SpanStubs, root string) tracetest.SpanStubs {
-	parents := make(map[trace.SpanID]trace.SpanID, len(spans))
-	for i := range spans {
-		parents[spans[i].SpanContext.SpanID()] = spans[i].Parent.SpanID()
-	}
-	var out tracetest.SpanStubs
-	for i := range spans {
-		id, ok := spans[i].SpanContext.SpanID(), true
+	return otlp.Select(messages, func(s *tracepb.Span) bool {
+		id := otlp.SpanID(s)
 		// No chain is longer than there are spans, unless it is a ring.
-		for range len(spans) {
-			if !ok || id.String() == root {
+		for range len(parents) {
+			if id == root {
 				break
 			}
-			id, ok = parents[id]
+			id = parents[id]
 		}
-		if ok && id.String() == root {
-			out = append(out, spans[i])
-		}
+		return id == root
+	})
+}
+
+// rootFirst returns a run as the mapping makes it: one message with one scope, the
+// root, which is the span whose parent is not in the run, before the other spans.
+func rootFirst(messages []*tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	spans := slices.Collect(otlp.Spans(messages))
+	known := make(map[string]bool, len(spans))
+	for _, s := range spans {
+		known[string(s.GetSpanId())] = true
 	}
-	return out
+	if i := slices.IndexFunc(spans, func(s *tracepb.Span) bool { return !known[string(s.GetParentSpanId())] }); i > 0 {
+		root := spans[i]
+		spans = slices.Insert(slices.Delete(spans, i, i+1), 0, root)
+	}
+	first := otlp.Merge(messages)[0]
+	return &tracepb.ResourceSpans{
+		Resource: first.GetResource(), SchemaUrl: first.GetSchemaUrl(),
+		ScopeSpans: []*tracepb.ScopeSpans{{
+			Scope: first.GetScopeSpans()[0].GetScope(), SchemaUrl: first.GetScopeSpans()[0].GetSchemaUrl(), Spans: spans,
+		}},
+	}
 }

@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 func TestWhatWasRefusedIsSentAgainOnRequest(t *testing.T) {
@@ -18,17 +19,17 @@ func TestWhatWasRefusedIsSentAgainOnRequest(t *testing.T) {
 	b.clock.Advance(time.Minute)
 	kept := &memory{}
 	var answer error = &Error{Err: errors.New("401 Unauthorized"), Permanent: true}
-	var taken []sdktrace.ReadOnlySpan
-	picky := exporter(func(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	var taken []*tracepb.ResourceSpans
+	picky := exporter(func(_ context.Context, spans []*tracepb.ResourceSpans) error {
 		if answer == nil {
 			taken = append(taken, spans...)
 		}
 		return answer
 	})
-	d := b.deliverer(Destination{Name: "store", Exporter: kept}, Destination{Name: "otlp", Exporter: picky})
-	var stored tracetest.SpanStubs
-	d.Stored = func(_ context.Context, trace string) (tracetest.SpanStubs, error) {
-		if len(stored) == 0 || stored[0].SpanContext.TraceID().String() != trace {
+	d := b.deliverer(Destination{Name: "store", Client: kept}, Destination{Name: "otlp", Client: picky})
+	var stored []*tracepb.ResourceSpans
+	d.Stored = func(_ context.Context, trace string) ([]*tracepb.ResourceSpans, error) {
+		if len(stored) == 0 || idsOf(stored...)[0].Trace != trace {
 			return nil, errors.New("no such trace")
 		}
 		return stored, nil
@@ -44,7 +45,7 @@ func TestWhatWasRefusedIsSentAgainOnRequest(t *testing.T) {
 	if r := b.run(d, Pass{Force: true})["otlp"]; r.Runs != 0 || len(b.state(k, "otlp").Parked) != 1 {
 		t.Errorf("unreadable: %+v", r)
 	}
-	stored = slices.Collect(maps.Values(kept.spans))
+	stored = message(slices.Collect(maps.Values(kept.spans))...)
 
 	// Not by itself, and not while the cause is there.
 	b.run(d, Pass{})
@@ -60,24 +61,25 @@ func TestWhatWasRefusedIsSentAgainOnRequest(t *testing.T) {
 	if len(taken) != 0 {
 		t.Fatal("a pass that nobody asked for sent what was refused")
 	}
-	if r := b.run(d, Pass{Force: true})["otlp"]; r.Runs != 1 || r.Spans != len(stored) {
+	if r := b.run(d, Pass{Force: true})["otlp"]; r.Runs != 1 || r.Spans != otlp.Count(stored) {
 		t.Errorf("mended: %+v", r)
 	}
-	wantIDs(t, "sent again", idsOf(stored.Snapshots()), idsOf(taken))
+	wantIDs(t, "sent again", idsOf(stored...), idsOf(taken...))
 	if st := b.state(k, "otlp"); len(st.Parked) != 0 || st.Runs != 1 {
 		t.Errorf("afterwards %+v", st)
 	}
 	b.run(d, Pass{Force: true})
-	if len(taken) != len(stored) {
+	if otlp.Count(taken) != otlp.Count(stored) {
 		t.Error("it was sent a second time")
 	}
 }
 
 // exporter makes a span exporter of a function.
-type exporter func(context.Context, []sdktrace.ReadOnlySpan) error
+type exporter func(context.Context, []*tracepb.ResourceSpans) error
 
-func (f exporter) ExportSpans(ctx context.Context, s []sdktrace.ReadOnlySpan) error { return f(ctx, s) }
-func (exporter) Shutdown(context.Context) error                                     { return nil }
+func (f exporter) UploadTraces(ctx context.Context, s []*tracepb.ResourceSpans) error {
+	return f(ctx, s)
+}
 
 // TestOneRunOfASharedTraceIsSentAgainAlone has runs that were started in one
 // context, of which a destination took some.
@@ -91,15 +93,15 @@ func TestOneRunOfASharedTraceIsSentAgainAlone(t *testing.T) {
 	b.clock.Advance(time.Minute)
 	kept := &memory{}
 	picky, calls := &memory{}, 0
-	picky.before = func(context.Context, []sdktrace.ReadOnlySpan) error {
+	picky.before = func(context.Context, []*tracepb.ResourceSpans) error {
 		if calls++; calls%2 == 0 {
 			return &Error{Err: errTest, Permanent: true}
 		}
 		return nil
 	}
-	d := b.deliverer(Destination{Name: "store", Exporter: kept}, Destination{Name: "infinium", Exporter: picky})
-	d.Stored = func(context.Context, string) (tracetest.SpanStubs, error) {
-		return slices.Collect(maps.Values(kept.spans)), nil
+	d := b.deliverer(Destination{Name: "store", Client: kept}, Destination{Name: "infinium", Client: picky})
+	d.Stored = func(context.Context, string) ([]*tracepb.ResourceSpans, error) {
+		return message(slices.Collect(maps.Values(kept.spans))...), nil
 	}
 	b.run(d, Pass{})
 	st := b.state(k, "infinium")
@@ -123,8 +125,8 @@ func TestARunThatTheStoreLostStaysParked(t *testing.T) {
 	b, m := newBench(t), &memory{before: fail(&Error{Err: errTest, Permanent: true})}
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
-	d := b.deliverer(Destination{Name: "otlp", Exporter: m})
-	d.Stored = func(context.Context, string) (tracetest.SpanStubs, error) { return list(sample()), nil }
+	d := b.deliverer(Destination{Name: "otlp", Client: m})
+	d.Stored = func(context.Context, string) ([]*tracepb.ResourceSpans, error) { return message(sample()), nil }
 	b.run(d, Pass{})
 	m.before, m.calls = nil, 0
 	b.run(d, Pass{Force: true})
@@ -137,14 +139,14 @@ func TestAskingForARefusedRunHappensOncePerPass(t *testing.T) {
 	b, calls := newBench(t), 0
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
-	var stored tracetest.SpanStubs
-	d := b.deliverer(Destination{Name: "otlp", Exporter: exporter(func(_ context.Context, s []sdktrace.ReadOnlySpan) error {
+	var stored []*tracepb.ResourceSpans
+	d := b.deliverer(Destination{Name: "otlp", Client: exporter(func(_ context.Context, s []*tracepb.ResourceSpans) error {
 		if calls++; len(stored) == 0 {
-			stored = tracetest.SpanStubsFromReadOnlySpans(s)
+			stored = s
 		}
 		return &Error{Err: errTest, Permanent: true}
 	})})
-	d.Stored = func(context.Context, string) (tracetest.SpanStubs, error) { return stored, nil }
+	d.Stored = func(context.Context, string) ([]*tracepb.ResourceSpans, error) { return stored, nil }
 	b.run(d, Pass{})
 	// Another run has only just ended: the pass looks a second time once it has
 	// settled.
@@ -165,10 +167,10 @@ func TestAFailureOfOneRefusedRunLeavesTheOthersTheirTurn(t *testing.T) {
 	b.clock.Advance(time.Minute)
 	kept := &memory{}
 	answer, calls := error(&Error{Err: errTest, Permanent: true}), 0
-	d := b.deliverer(Destination{Name: "store", Exporter: kept}, Destination{Name: "otlp", Exporter: exporter(
-		func(context.Context, []sdktrace.ReadOnlySpan) error { calls++; return answer })})
-	d.Stored = func(context.Context, string) (tracetest.SpanStubs, error) {
-		return slices.Collect(maps.Values(kept.spans)), nil
+	d := b.deliverer(Destination{Name: "store", Client: kept}, Destination{Name: "otlp", Client: exporter(
+		func(context.Context, []*tracepb.ResourceSpans) error { calls++; return answer })})
+	d.Stored = func(context.Context, string) ([]*tracepb.ResourceSpans, error) {
+		return message(slices.Collect(maps.Values(kept.spans))...), nil
 	}
 	b.run(d, Pass{})
 	parked := len(b.state(k, "otlp").Parked)
@@ -189,7 +191,7 @@ func TestWithoutALocalStoreWhatIsRefusedWaits(t *testing.T) {
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
 	var answer error = &Error{Err: errors.New("401 Unauthorized"), Permanent: true}
-	d := b.deliverer(Destination{Name: "otlp", Exporter: exporter(func(context.Context, []sdktrace.ReadOnlySpan) error { return answer })})
+	d := b.deliverer(Destination{Name: "otlp", Client: exporter(func(context.Context, []*tracepb.ResourceSpans) error { return answer })})
 	d.KeepRefused = true
 	if r := b.run(d, Pass{})["otlp"]; r.Waiting != 1 || r.Parked != 0 {
 		t.Errorf("a 401: %+v, want one run waiting", r)

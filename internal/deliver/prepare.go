@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/otelmap"
@@ -95,7 +95,7 @@ type prepared struct {
 	// joined are the further runs it holds.
 	joined []Ref
 	// spans maps it, the root first.
-	spans func() tracetest.SpanStubs
+	spans func() *tracepb.ResourceSpans
 }
 
 // defaultWindow is how much of a log is read at once. Memory depends on it, and
@@ -273,11 +273,11 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 		due = d.due(b, st, out, now)
 	}
 	for _, r := range due {
-		p := prepared{ids: []otelmap.RunID{r.ID}, spans: func() tracetest.SpanStubs { return d.spans(b, r, tr) }}
+		p := prepared{ids: []otelmap.RunID{r.ID}, spans: func() *tracepb.ResourceSpans { return d.spans(b, r, tr) }}
 		p.Trace, p.Root = b.Root(r)
 		if len(due) <= mappedOnce {
 			spans := p.spans()
-			p.spans = func() tracetest.SpanStubs { return spans }
+			p.spans = func() *tracepb.ResourceSpans { return spans }
 		}
 		out.runs = append(out.runs, p)
 	}
@@ -290,7 +290,7 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 const mappedOnce = 8
 
 // spans maps a run and removes the secrets.
-func (d *Deliverer) spans(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript) tracetest.SpanStubs {
+func (d *Deliverer) spans(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript) *tracepb.ResourceSpans {
 	spans := b.Spans(r, tr)
 	if d.Redact != nil {
 		spans = d.Redact(spans)

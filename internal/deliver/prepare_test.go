@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -40,7 +43,7 @@ func TestARunSettlesBeforeItIsSent(t *testing.T) {
 			b, m := newBench(t), &memory{}
 			k := b.append(oneRun(t, "")...)
 			b.clock.Advance(c.age)
-			d := b.deliverer(Destination{Name: "store", Exporter: m})
+			d := b.deliverer(Destination{Name: "store", Client: m})
 			r := b.run(d, Pass{Sessions: []spool.Key{k}})["store"]
 			if r.Runs != 1 || r.Waiting != 0 {
 				t.Errorf("pass: %s, want the run", mustJSON(r))
@@ -61,7 +64,7 @@ func TestWhatComesWhileARunSettlesBelongsToIt(t *testing.T) {
 	recs := recorded(t, "e2e-cli2/ok", "")
 	run := len(oneRun(t, ""))
 	b.append(recs[:run]...)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: m})
 	added := false
 	d.Sleep = func(ctx context.Context, wait time.Duration) error {
 		if !added {
@@ -77,9 +80,9 @@ func TestWhatComesWhileARunSettlesBelongsToIt(t *testing.T) {
 		t.Errorf("%d spans came twice, late events stored %t", m.doubles(), added)
 	}
 	for _, s := range b.view(k, d.Map).spans {
-		for i, id := range idsOf(s.Snapshots()) {
-			if !sameSpan(m.spans[id], s[i]) {
-				t.Errorf("span %v was sent without the late events", id)
+		for _, span := range s.ScopeSpans[0].Spans {
+			if !proto.Equal(m.spans[idOf(span)], span) {
+				t.Errorf("span %v was sent without the late events", idOf(span))
 			}
 		}
 	}
@@ -88,7 +91,7 @@ func TestWhatComesWhileARunSettlesBelongsToIt(t *testing.T) {
 func TestASettlingRunStopsWithTheContext(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	k := b.append(oneRun(t, "")...)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: m})
 	ctx, cancel := context.WithCancel(t.Context())
 	d.Sleep = func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }
 	if _, err := d.Run(ctx, Pass{Sessions: []spool.Key{k}}); !errors.Is(err, context.Canceled) {
@@ -117,7 +120,7 @@ func TestLateUsageIsAwaited(t *testing.T) {
 			b, m := newBench(t), &memory{}
 			k := b.append(oneRun(t, "")...)
 			b.clock.Advance(c.age)
-			d := b.deliverer(Destination{Name: "store", Exporter: m})
+			d := b.deliverer(Destination{Name: "store", Client: m})
 			reads := 0
 			src := d.Sources[cline.Host]
 			src.Transcript = func(_ context.Context, _ string, f Facts) (*hook.Transcript, error) {
@@ -130,9 +133,10 @@ func TestLateUsageIsAwaited(t *testing.T) {
 				tr := &hook.Transcript{Pending: c.here == 0 || reads < c.here}
 				if !tr.Pending {
 					at := b.view(k, d.Map).spans
-					for _, s := range at {
+					for _, run := range at {
+						root := run.ScopeSpans[0].Spans[0]
 						tr.Calls = []hook.LLMCall{{
-							ID: "req-1", Start: s[0].StartTime, End: s[0].EndTime, Model: "m",
+							ID: "req-1", Start: otlp.Start(root), End: otlp.End(root), Model: "m",
 							Usage: &hook.Usage{Input: 41, Output: 1},
 						}}
 					}
@@ -161,7 +165,7 @@ func TestUnreadableHostFilesDoNotHoldUpTheRun(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: m})
 	src := d.Sources[cline.Host]
 	src.Transcript = func(context.Context, string, Facts) (*hook.Transcript, error) { return nil, errTest }
 	d.Sources[cline.Host] = src
@@ -176,7 +180,7 @@ func TestASilentRunIsSentAsAbandoned(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	recs := oneRun(t, "")
 	k := b.append(recs[:len(recs)-1]...)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: m})
 	d.Map.IdleTimeout = 30 * time.Minute
 	b.clock.Advance(29 * time.Minute)
 	if r := b.run(d, Pass{})["store"]; r.Runs != 0 || b.state(k, "store").Offset != 0 {
@@ -196,7 +200,7 @@ func TestAHostWithoutReaderIsNotLost(t *testing.T) {
 	recs := oneRun(t, "")
 	k := b.append(recs...)
 	b.clock.Advance(time.Minute)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: m})
 	d.Sources = nil
 	r := b.run(d, Pass{})["store"]
 	if len(r.Errors) != 1 || !strings.Contains(r.Errors[0], `"cline"`) || b.state(k, "store").Offset != 0 {
@@ -208,7 +212,7 @@ func TestAnEventWithoutSessionMakesNoRun(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	k := b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Hour)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: m})
 	d.Map.IdleTimeout = time.Minute
 	src := d.Sources[cline.Host]
 	src.Decode = func(r *spool.Record) ([]hook.Event, error) {

@@ -1,12 +1,12 @@
 package deliver
 
 import (
-	"slices"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-// queue gives the runs in order, short ones together: a call costs a destination
+// queue returns the runs in order, short ones together: a call costs a destination
 // as much as several spans do.
 type queue struct {
 	runs []prepared
@@ -14,43 +14,42 @@ type queue struct {
 	most int
 	// at and n are the runs that spans are of.
 	at, n int
-	spans tracetest.SpanStubs
+	spans []*tracepb.ResourceSpans
 	// held are the spans of the run that did not fit.
-	held tracetest.SpanStubs
+	held *tracepb.ResourceSpans
 	// alone is the run up to which each goes by itself.
 	alone int
 }
 
-// next moves on behind the runs that were given last and reports whether there
+// next moves on behind the runs that were returned last and reports whether there
 // are more.
 func (q *queue) next() bool {
 	q.at, q.n = q.at+q.n, 0
 	if q.at == len(q.runs) {
 		return false
 	}
-	q.spans, q.held, q.n = q.held, nil, 1
-	if q.spans == nil {
-		q.spans = q.runs[q.at].spans()
+	run := q.held
+	if run == nil {
+		run = q.runs[q.at].spans()
 	}
-	if q.at < q.alone {
-		return true
-	}
-	for i := q.at + 1; i < len(q.runs) && len(q.spans) < q.most; i++ {
-		spans := q.runs[i].spans()
-		if len(q.spans)+len(spans) > q.most {
-			q.held = spans
+	together := []*tracepb.ResourceSpans{run}
+	q.held, q.n = nil, 1
+	count := otlp.Count(together)
+	for i := q.at + 1; q.at >= q.alone && i < len(q.runs) && count < q.most; i++ {
+		run := q.runs[i].spans()
+		count += otlp.Count([]*tracepb.ResourceSpans{run})
+		if count > q.most {
+			q.held = run
 			break
 		}
-		if q.n == 1 {
-			q.spans = slices.Clip(q.spans) // another destination may have them, too
-		}
-		q.spans = append(q.spans, spans...)
+		together = append(together, run)
 		q.n++
 	}
+	q.spans = otlp.Merge(together)
 	return true
 }
 
-// part gives the same runs again, each by itself: of which of them an answer was
+// part returns the same runs again, each by itself: of which of them an answer was
 // shows only then.
 func (q *queue) part() {
 	q.alone, q.n, q.held = q.at+q.n, 0, nil

@@ -7,21 +7,22 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 func TestShortRunsGoTogether(t *testing.T) {
 	runsOf := func(sizes ...int) (runs []prepared, mapped map[int]int) {
 		mapped = make(map[int]int)
 		for i, n := range sizes {
-			runs = append(runs, prepared{spans: func() tracetest.SpanStubs {
+			runs = append(runs, prepared{spans: func() *tracepb.ResourceSpans {
 				mapped[i]++
-				out := make(tracetest.SpanStubs, n, n+3)
+				out := make([]*tracepb.Span, n)
 				for k := range out {
-					out[k].Name = fmt.Sprintf("%d/%d", i, k)
+					out[k] = &tracepb.Span{Name: fmt.Sprintf("%d/%d", i, k)}
 				}
-				return out
+				return message(out...)[0]
 			}})
 		}
 		return runs, mapped
@@ -46,7 +47,7 @@ func TestShortRunsGoTogether(t *testing.T) {
 			var got []string
 			parted := false
 			for q.next() {
-				got = append(got, fmt.Sprintf("%d+%d:%d", q.at, q.n, len(q.spans)))
+				got = append(got, fmt.Sprintf("%d+%d:%d", q.at, q.n, otlp.Count(q.spans)))
 				if c.part[q.at] && q.n > 1 {
 					parted = true
 					q.part()
@@ -73,20 +74,20 @@ func TestOneRunAmongOthersIsRefused(t *testing.T) {
 			recs := days()[:6*4]
 			b.keep(recs)
 			b.clock.Advance(time.Minute)
-			d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: m, Batch: 100})
+			d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 100})
 			d.Map.IdleTimeout = 48 * time.Hour
 			var refused string
-			m.before = func(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+			m.before = func(_ context.Context, spans []*tracepb.ResourceSpans) error {
 				traces := make(map[string]bool)
-				for _, s := range spans {
-					traces[s.SpanContext().TraceID().String()] = true
+				for s := range otlp.Spans(spans) {
+					traces[otlp.TraceID(s)] = true
 				}
 				if refused == "" && len(traces) > bad {
 					n := 0
-					for _, s := range spans {
-						if !s.Parent().IsValid() {
+					for s := range otlp.Spans(spans) {
+						if otlp.ParentID(s) == "" {
 							if n == bad {
-								refused = s.SpanContext().TraceID().String()
+								refused = otlp.TraceID(s)
 							}
 							n++
 						}

@@ -53,7 +53,7 @@ func TestADamagedStateStartsAnew(t *testing.T) {
 			}
 			b.clock.Advance(time.Minute)
 			m, quiet := &memory{}, &memory{}
-			d := b.deliverer(Destination{Name: "otlp", Exporter: m}, Destination{Name: "store", Exporter: quiet})
+			d := b.deliverer(Destination{Name: "otlp", Client: m}, Destination{Name: "store", Client: quiet})
 			r := b.run(d, Pass{})["otlp"]
 			wantIDs(t, "store", b.view(k, d.Map).ended(), quiet.ids())
 			if c.fails != "" {
@@ -79,7 +79,7 @@ func TestTheListOfParkedRunsIsBounded(t *testing.T) {
 
 func TestTheNotesOfDoneRunsDoNotPileUp(t *testing.T) {
 	b, m := newBench(t), &memory{}
-	d := b.deliverer(Destination{Name: "otlp", Exporter: m})
+	d := b.deliverer(Destination{Name: "otlp", Client: m})
 	recs := recorded(t, "classic-session", "")
 	most := 0
 	for i := range recs {
@@ -117,7 +117,7 @@ func TestALogThatWasCutIsReadFromItsStart(t *testing.T) {
 			recs := recorded(t, "classic-session", "")
 			k := b.append(recs...)
 			b.clock.Advance(time.Minute)
-			d := b.deliverer(Destination{Name: "store", Exporter: m})
+			d := b.deliverer(Destination{Name: "store", Client: m})
 			b.run(d, Pass{})
 			before := b.state(k, "store")
 			before.Parked = []Parked{{Ref: Ref{Trace: "t"}, At: b.clock.Now().Add(-2 * keepParked), Spans: 1, Error: "no"}}
@@ -160,7 +160,7 @@ func TestALogThatLostItsEndAndGrewAgain(t *testing.T) {
 	recs := recorded(t, "classic-session", "")
 	k := b.append(recs...)
 	b.clock.Advance(time.Minute)
-	d := b.deliverer(Destination{Name: "store", Exporter: m})
+	d := b.deliverer(Destination{Name: "store", Client: m})
 	b.run(d, Pass{})
 	before := b.state(k, "store").Offset
 	if before == 0 {

@@ -5,16 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -64,30 +65,29 @@ type joined struct {
 	refuse error
 }
 
-func (j *joined) join(runs []tracetest.SpanStubs) tracetest.SpanStubs { return slices.Concat(runs...) }
+func (j *joined) join(runs []*tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	return message(slices.Collect(otlp.Spans(runs))...)[0]
+}
 
-func (j *joined) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (j *joined) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
 	if j.refuse != nil {
 		return j.refuse
 	}
 	var turns []string
-	for _, s := range spans {
-		for _, a := range s.Attributes() {
-			if a.Key == "hookspan.prompt.id" {
-				turns = append(turns, a.Value.AsString())
-			}
+	for s := range otlp.Spans(spans) {
+		if id := otlp.Text(s.Attributes, "hookspan.prompt.id"); id != "" {
+			turns = append(turns, id)
 		}
 	}
 	j.taken = append(j.taken, turns)
 	return nil
 }
-func (*joined) Shutdown(context.Context) error { return nil }
 
 func TestTheTurnsOfASessionGoTogetherWhenItIsOver(t *testing.T) {
 	b := newBench(t)
 	whole, single := &joined{}, &joined{}
 	d := b.claudeDeliverer(nil,
-		Destination{Name: "infinium", Exporter: whole, Join: whole.join}, Destination{Name: "otlp", Exporter: single})
+		Destination{Name: "infinium", Client: whole, Join: whole.join}, Destination{Name: "otlp", Client: single})
 	deliver := func(recs ...spool.Record) {
 		b.append(recs...)
 		b.clock.Advance(time.Minute)
@@ -127,15 +127,11 @@ func TestARefusedSessionIsSentAgainAsOne(t *testing.T) {
 	kept := &memory{}
 	whole := &joined{refuse: &Error{Err: errors.New("401 Unauthorized"), Permanent: true}}
 	d := b.claudeDeliverer(nil,
-		Destination{Name: "store", Exporter: kept}, Destination{Name: "infinium", Exporter: whole, Join: whole.join})
-	d.Stored = func(_ context.Context, trace string) (tracetest.SpanStubs, error) {
-		var out tracetest.SpanStubs
-		for id, s := range kept.spans {
-			if id.Trace == trace {
-				out = append(out, s)
-			}
-		}
-		return out, nil
+		Destination{Name: "store", Client: kept}, Destination{Name: "infinium", Client: whole, Join: whole.join})
+	d.Stored = func(_ context.Context, trace string) ([]*tracepb.ResourceSpans, error) {
+		return otlp.Select(message(slices.Collect(maps.Values(kept.spans))...), func(s *tracepb.Span) bool {
+			return otlp.TraceID(s) == trace
+		}), nil
 	}
 	k := b.append(slices.Concat(turn("p1"), turn("p2"), []spool.Record{said("SessionEnd", "p2", "")})...)
 	b.clock.Advance(time.Minute)
@@ -168,7 +164,7 @@ func TestAnEndIsAwaitedWhileItIsUndecided(t *testing.T) {
 			d := b.claudeDeliverer(func(Facts) *hook.Transcript {
 				waits := tt.after == 0 || b.clock.Now().Sub(stopped) < tt.after
 				return &hook.Transcript{Pending: waits, Undecided: waits}
-			}, Destination{Name: "otlp", Exporter: dst})
+			}, Destination{Name: "otlp", Client: dst})
 			b.append(turn("p1")...)
 			b.run(d, Pass{})
 			if diff := cmp.Diff([][]string{{"p1"}}, dst.taken); diff != "" {
@@ -189,7 +185,7 @@ func TestATurnWhoseEndWasRefusedWaitsForTheNextEnd(t *testing.T) {
 	d := b.claudeDeliverer(func(f Facts) *hook.Transcript {
 		asked = append(asked, f)
 		return &hook.Transcript{Ends: []hook.TurnEnd{{Turn: "p1", Kind: hook.KindRunResume, At: refusedAt}}}
-	}, Destination{Name: "otlp", Exporter: dst})
+	}, Destination{Name: "otlp", Client: dst})
 	start := b.clock.Now()
 	b.append(turn("p1")...)
 	refusedAt = b.clock.Now().Add(time.Second)
@@ -212,7 +208,7 @@ func TestATurnWhoseEndWasRefusedWaitsForTheNextEnd(t *testing.T) {
 func TestATurnIsSentWhenItsBackgroundAgentHasStopped(t *testing.T) {
 	b := newBench(t)
 	dst := &joined{}
-	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: dst})
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: dst})
 	const agent = `"agent_id":"a1","agent_type":"Explore"`
 	recs := turn("p1")
 	recs = slices.Insert(recs, 3, said("SubagentStart", "p1", agent))
@@ -263,7 +259,7 @@ func TestASessionFollowsTheOneItCameFrom(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			kept := &memory{}
-			d := b.claudeDeliverer(nil, Destination{Name: "store", Exporter: kept})
+			d := b.claudeDeliverer(nil, Destination{Name: "store", Client: kept})
 			src := d.Sources[claude.Host]
 			src.Origin = func(_ context.Context, session string, f Facts) (string, string, error) {
 				if session != "new" || f.Transcript != "/t/s1.jsonl" {
@@ -278,14 +274,10 @@ func TestASessionFollowsTheOneItCameFrom(t *testing.T) {
 			b.append(as("new", 7, append([]spool.Record{start(tt.began)}, turn("p2")...)...)...)
 			b.clock.Advance(time.Minute)
 			b.run(d, Pass{})
-			roots := map[string]tracetest.SpanStub{}
+			roots := map[string]*tracepb.Span{}
 			for _, s := range kept.spans {
-				if !s.Parent.IsValid() {
-					for _, a := range s.Attributes {
-						if a.Key == "gen_ai.conversation.id" {
-							roots[a.Value.AsString()] = s
-						}
-					}
+				if otlp.ParentID(s) == "" {
+					roots[otlp.Text(s.Attributes, "gen_ai.conversation.id")] = s
 				}
 			}
 			links := roots["new"].Links
@@ -295,8 +287,8 @@ func TestASessionFollowsTheOneItCameFrom(t *testing.T) {
 				}
 				return
 			}
-			if len(links) != 1 || !links[0].SpanContext.Equal(roots["old"].SpanContext) {
-				t.Errorf("links %v, want the root %v", links, roots["old"].SpanContext)
+			if len(links) != 1 || !bytes.Equal(links[0].TraceId, roots["old"].TraceId) || !bytes.Equal(links[0].SpanId, roots["old"].SpanId) {
+				t.Errorf("links %v, want the root %v", links, idOf(roots["old"]))
 			}
 		})
 	}

@@ -67,7 +67,7 @@ func TestALogReadInPartsGivesTheSameSpans(t *testing.T) {
 			deliver := func(window int64) (map[otlptest.ID]string, int) {
 				b, m := newBench(t), &memory{}
 				b.keep(recs)
-				d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: m})
+				d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m})
 				d.Map.IdleTimeout = time.Hour
 				d.Window = window
 				b.clock.Advance(time.Minute)
@@ -116,7 +116,7 @@ func TestAPartIsReadOnlyOnce(t *testing.T) {
 	recs := days()
 	b.keep(recs)
 	b.clock.Advance(time.Minute)
-	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: m})
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m})
 	d.Window = 2000
 	read := 0
 	src := d.Sources[claude.Host]
@@ -139,7 +139,7 @@ func TestWhatWaitsIsCountedBehindThePartThatWasRead(t *testing.T) {
 	b.keep(recs)
 	b.clock.Advance(time.Minute)
 	m.before = fail(&Error{Err: errTest})
-	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Exporter: m})
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m})
 	d.Window = 1000
 	read := 0
 	src := d.Sources[claude.Host]
@@ -169,7 +169,7 @@ func TestTheFilesAreAskedForAPartAlone(t *testing.T) {
 	d := b.claudeDeliverer(func(f Facts) *hook.Transcript {
 		asked = append(asked, f)
 		return nil
-	}, Destination{Name: "otlp", Exporter: m})
+	}, Destination{Name: "otlp", Client: m})
 	d.Window = 2000
 	b.run(d, Pass{})
 	slices.SortFunc(asked, func(x, y Facts) int { return x.Since.Compare(y.Since) })
@@ -204,7 +204,7 @@ func TestAPartWhoseOnlyEndWasRefused(t *testing.T) {
 	b.keep(recs[refused+2:])
 	d := b.claudeDeliverer(func(Facts) *hook.Transcript {
 		return &hook.Transcript{Ends: []hook.TurnEnd{{Kind: hook.KindRunResume, Turn: "p1", At: recs[refused].At.Add(time.Second)}}}
-	}, Destination{Name: "otlp", Exporter: m})
+	}, Destination{Name: "otlp", Client: m})
 	d.Window = part
 	r := b.run(d, Pass{})["otlp"]
 	if r.Runs != 2 || len(m.ids()) != 6 || m.doubles() != 0 {

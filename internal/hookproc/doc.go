@@ -1,27 +1,25 @@
-// Package hookproc is the life of one hook process: read the payload, store it,
-// answer the agent, start a delivery if one is due, and leave.
+// Package hookproc handles one hook call of an agent: it reads the payload, stores
+// it, answers the agent and starts a delivery if one is needed.
 //
-// It promises the agent that nothing which fails here reaches it: standard
-// input is always drained, the answer is always one the host accepts, the exit
-// code is always 0, standard error stays silent. What went wrong is one line in
-// the log. Ctrl-C and a closed terminal cost no event; SIGTERM ends the process.
+// It promises that no failure reaches the agent: standard input is always drained,
+// the answer is always one that the host accepts, the exit code is always 0, and
+// standard error stays empty. An error is one line in the log. Ctrl-C and a closed
+// terminal lose no event; SIGTERM ends the process.
 //
-// Of a payload above the limit it promises JSON where the payload is JSON, in
-// the payload's order, and every short member of the outermost object, wherever
-// it stands; long texts, lists and objects keep their beginning, as many as
-// there is room for.
+// A payload above the limit that is JSON is stored as JSON, in the same order. It
+// keeps every short member of the outermost object, up to an eighth of the limit;
+// long texts, lists and objects keep their beginning, as far as there is room.
 //
-// It does not promise anything about what goes wrong before main: a GOMEMLIMIT
-// that is no size ends every Go program, this one too, with exit code 2, and a
-// signal that comes in the first millisecond ends it as it ends any other. Nor
-// does the user's own hook script get a payload above the limit whole where the
-// state folder takes no file; the log says so then.
+// It does not promise anything for failures before main: a GOMEMLIMIT that is not a
+// size ends every Go program with exit code 2, and a signal in the first
+// millisecond ends this program as any other. If the state folder cannot be
+// written to, the user's hook script gets a payload above the limit cut, and the
+// log says so.
 //
-// The user's Claude-format hooks run in a program of their own, which is started
-// only where a file configures some; it costs a call without hooks a look at one
-// file per folder.
+// The user's Claude-format hooks run in another program, which is started only if
+// a file configures some; a call without hooks pays for one stat per folder.
 //
-// An agent waits for this process at every step it takes, so the package must
-// not link anything that costs time at start: no network, no OpenTelemetry, no
-// database. A test over the dependencies of the hook binaries holds it to that.
+// An agent waits for this process at every step, so the package links nothing that
+// costs time at start: no network, no OpenTelemetry, no database. tests/deps checks
+// the dependencies of the hook programs.
 package hookproc

@@ -14,16 +14,16 @@ import (
 	"github.com/hookspan/hookspan/internal/logfile"
 )
 
-// handsOverAs is the hook program whose flags hookspan takes, under a command of
-// the same name.
+// handsOverAs is the hook program whose flags hookspan handles, in a command of the
+// same name.
 const handsOverAs = "cline-hook"
 
-// orders are the flags that people give. Their fate is of interest to somebody.
-var orders = [...]string{"--enable", "--disable", "--status", "--help", "-h"}
+// userFlags are the flags that people type. Errors are reported to them.
+var userFlags = [...]string{"--enable", "--disable", "--status", "--help", "-h"}
 
-// handsOver tells a call with flags from that of an agent: a flag in front, or
-// behind an event's name one that hookspan knows. Any other word there is the
-// agent's own business, and the event is stored.
+// handsOver reports whether a call is one with flags and not an agent's: a flag
+// comes first, or after the event's name one that hookspan knows. With any other
+// word there the event is stored.
 func handsOver(args []string) bool {
 	if len(args) == 0 {
 		return false
@@ -37,15 +37,15 @@ func handsOver(args []string) bool {
 	})
 }
 
-// handOver has hookspan do what a call with flags asks for, so that this program
-// stays free of what that takes. It returns where there is nothing to hand over,
-// and for a call for help that nobody else can answer.
+// handOver lets hookspan handle a call with flags, so that this program need not
+// link what that takes. It returns if there are no flags, and for a call for help
+// if hookspan cannot be started.
 func handOver(h Host) {
 	args := os.Args[1:]
 	if h.program() != handsOverAs || !handsOver(args) {
 		return
 	}
-	by := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(orders[:], arg) })
+	by := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(userFlags[:], arg) })
 	if by < 0 && !reserveFDs() {
 		(&Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout}).replyOnly()
 		os.Exit(0)
@@ -62,7 +62,7 @@ func handOver(h Host) {
 		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\nhint: hookspan and %s belong in one folder\n", handsOverAs, err, handsOverAs)
 		os.Exit(1)
 	}
-	// A hook is no place to complain: the agent goes on.
+	// The agent must not notice.
 	cfg, _ := config.Load(config.Input{Environ: os.Environ(), Home: Home(), GOOS: runtime.GOOS, ReadFile: ReadSettings})
 	logfile.Log{Path: cfg.LogPath(), Who: handsOverAs}.Line("event not passed on: " + err.Error())
 	drained := make(chan struct{})
@@ -77,8 +77,8 @@ func handOver(h Host) {
 	os.Exit(0)
 }
 
-// Harden is for another program that an agent starts: no way for it to die then
-// reads as a verdict.
+// Harden keeps a crash of another program that an agent starts from being read as
+// a verdict.
 func Harden() {
 	debug.SetTraceback("crash")
 	_ = harden()

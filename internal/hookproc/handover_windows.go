@@ -6,8 +6,8 @@ import (
 	"os/exec"
 )
 
-// become runs another program in place of this one, with the same streams, and
-// exits as it does. It returns only where the program cannot be started.
+// become runs another program with the same streams and exits with its code. It
+// returns only if the program cannot be started.
 func become(path string, argv, environ []string) error {
 	cmd := exec.Command(path, argv[1:]...) //nolint:gosec,noctx // hookspan itself, found beside this program.
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environ, os.Stdin, os.Stdout, os.Stderr

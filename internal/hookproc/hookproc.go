@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/config"
@@ -18,36 +19,34 @@ import (
 const (
 	// stdinDeadline is how long the agent may take to write the payload.
 	stdinDeadline = 5 * time.Second
-	// sweepEvery is how often a hook starts a look at all sessions: for runs
-	// that never reported an end and for destinations that were down.
+	// sweepEvery is how often a hook starts a delivery of all sessions: for runs
+	// whose end was never reported and for destinations that were down.
 	sweepEvery = time.Minute
 )
 
-// Host is what the process must know of the agent that started it.
+// Host describes the agent that starts the process.
 type Host struct {
 	// Name is the host's name in the spool.
 	Name string
 	// Program is the hook program's name, for its log lines and its help. If
 	// empty, Name and "-hook".
 	Program string
-	// ProjectVariable is the environment variable in which the host gives the
-	// project's folder, where the folder the hook runs in may be another. If
-	// empty, the host has none.
+	// ProjectVariable is the environment variable with the project's folder, for a
+	// host that may run hooks in another folder. If empty, there is none.
 	ProjectVariable string
 	// Peek finds the session and the kind of an event; it never fails. An event
 	// of another agent is not stored.
 	Peek func(payload []byte, event string) hook.Head
-	// Silence is what another agent that runs this host's hook is answered. If
-	// nil, nothing.
+	// Silence returns the answer to another agent that runs this host's hook. If
+	// nil, such an agent gets none.
 	Silence func(agent string) []byte
 	// Reply encodes an answer. If nil, the host expects none.
 	Reply func(hook.Reply) []byte
 	// HooksFile is the file with the user's Claude-format hooks, relative to a
-	// project's folder and to the home folder. If empty, the host gets none run.
+	// project's folder and to the home folder. If empty, there are no such hooks.
 	HooksFile string
-	// HooksVariable is the environment variable with the folder in which the
-	// user's own HooksFile lies in place of the one in the home folder. If empty,
-	// there is none.
+	// HooksVariable is the environment variable with the folder that holds the
+	// user's HooksFile instead of the home folder. If empty, there is none.
 	HooksVariable string
 }
 
@@ -58,7 +57,7 @@ func (h Host) program() string {
 	return h.Name + "-hook"
 }
 
-// Process is one hook call. Everything it touches comes in here.
+// Process is one hook call, with everything that it touches.
 type Process struct {
 	Host    Host
 	Event   string // the name the hook was started with; may be empty
@@ -70,28 +69,28 @@ type Process struct {
 	Dir     string // working directory
 	PPID    int
 	Now     func() time.Time
-	// Deadline ends the wait for standard input; what has come by then is the
-	// payload. If nil, five seconds after Run begins.
+	// Deadline ends the wait for standard input; the payload is what was read by
+	// then. If nil, it is five seconds after Run begins.
 	Deadline <-chan time.Time
 	// Spawn starts `hookspan args...` detached and does not wait.
 	Spawn func(args ...string) error
 	// RunHooks runs `hookspan args...` with that standard input, ends it with ctx,
 	// and returns what it prints.
 	RunHooks func(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error)
-	// RestoreSignals gives the programs that are started from here on the signals that
-	// this one ignores. If nil, there are none.
+	// RestoreSignals makes programs that are started afterwards begin with the
+	// default for the signals that this one ignores. If nil, it ignores none.
 	RestoreSignals func()
 
 	began    time.Time // when Run began
 	stateDir string    // known from Run on; may be empty
 }
 
-// Run lives the process's life. It never fails: what goes wrong is logged.
+// Run reads the event, stores it, answers it and starts a delivery. It never
+// fails: errors are logged.
 func (p *Process) Run() {
 	var out reply
 	defer func() {
-		// An encoder that panics leaves no answer to give; the host goes on
-		// without one.
+		// If the encoder panics, there is no answer to give.
 		defer func() { _ = recover() }()
 		p.answer(out)
 	}()
@@ -102,11 +101,8 @@ func (p *Process) Run() {
 		}
 	}()
 
-	cfg, cfgErr := config.Load(config.Input{
-		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings,
-	})
-	log.Path = cfg.LogPath()
-	p.stateDir, p.began = cfg.StateDir, p.Now()
+	cfg, cfgErr := p.configure(&log)
+	p.began = p.Now()
 	hooked := cfg.Hooks && (p.hooked() || p.hookedIn(p.Dir))
 	var over *spill
 	if p.chained() || hooked {
@@ -133,13 +129,9 @@ func (p *Process) Run() {
 		return
 	}
 	if cfgErr != nil {
-		log.Line("configuration: " + oneLine(cfgErr))
+		log.Line("configuration: " + strings.ReplaceAll(cfgErr.Error(), "\n", "; "))
 	}
-	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{Sync: cfg.SpoolSync == "always"})
-	if err == nil {
-		defer func() { _ = sp.Close() }()
-		err = p.store(cfg, sp, head, in)
-	}
+	sp, err := p.store(cfg, head, in)
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: event not stored: %v", p.Event, err))
 	}
@@ -148,7 +140,43 @@ func (p *Process) Run() {
 	out = reply{sent: true}
 	if err == nil {
 		p.deliver(sp, head, log)
+		_ = sp.Close()
 	}
+}
+
+// Record stores one event as Run does and starts a delivery if one is needed, for
+// an event that did not arrive on a hook's standard input. It gives no answer. It
+// reports false, without an error, if the user has switched recording off and for
+// an event of another agent.
+func (p *Process) Record() (stored bool, err error) {
+	log := logfile.Log{Who: p.Host.program(), Now: p.Now}
+	cfg, _ := p.configure(&log)
+	if p.off(cfg) {
+		return false, nil
+	}
+	in, err := readPayload(p.Stdin, int(cfg.MaxEventBytes), (*spill)(nil))
+	if err != nil {
+		return false, fmt.Errorf("read event: %w", err)
+	}
+	head := p.Host.Peek(in.data, p.Event)
+	if head.Agent != "" {
+		p.leaveAlone(head, cfg, log)
+		return false, nil
+	}
+	sp, err := p.store(cfg, head, in)
+	if err != nil {
+		return false, err
+	}
+	p.deliver(sp, head, log)
+	_ = sp.Close()
+	return true, nil
+}
+
+// configure reads the settings and sets the log's path.
+func (p *Process) configure(log *logfile.Log) (*config.Config, error) {
+	cfg, err := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings})
+	log.Path, p.stateDir = cfg.LogPath(), cfg.StateDir
+	return cfg, err
 }
 
 func (p *Process) read(limit int64, over *spill, log logfile.Log) payload {
@@ -166,10 +194,9 @@ func (p *Process) read(limit int64, over *spill, log logfile.Log) payload {
 
 var errDeadline = errors.New("not closed in time")
 
-// timedReader reads until the deadline. Standard input is a pipe that cannot be
-// given one, so a read that hangs is left behind; the process ends soon after.
-// Such a read may still write to the slice it was given, behind the bytes that
-// count.
+// timedReader reads until the deadline. Standard input is a pipe that takes no
+// deadline, so a read that hangs is abandoned; the process ends soon after. Such
+// a read may still write to the slice it was given, behind the bytes that count.
 type timedReader struct {
 	r        io.Reader
 	deadline <-chan time.Time
@@ -206,7 +233,7 @@ func (t *timedReader) serve() {
 	}
 }
 
-// read turns a panic into an error: nobody recovers on this goroutine.
+// read turns a panic into an error: this goroutine has no other recover.
 func (t *timedReader) read(b []byte) (r readResult) {
 	defer func() {
 		if e := recover(); e != nil {
@@ -239,17 +266,27 @@ func (p *Process) off(cfg *config.Config) bool {
 // ProjectOff reports that the project in dir switches recording off for itself.
 func ProjectOff(dir string) bool { return config.ProjectDisabled(readProject, dir) }
 
-func (p *Process) store(cfg *config.Config, sp *spool.Spool, head hook.Head, in payload) error {
-	return sp.Append(&spool.Record{
+// store appends the event to the spool. Without an error the caller closes the
+// spool.
+func (p *Process) store(cfg *config.Config, head hook.Head, in payload) (*spool.Spool, error) {
+	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{Sync: cfg.SpoolSync == "always"})
+	if err != nil {
+		return nil, err
+	}
+	err = sp.Append(&spool.Record{
 		Host: p.Host.Name, Session: head.Session, Event: p.name(head), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
 		Settings: cfg.Capture + "/" + cfg.Fingerprint(),
 		Payload:  in.data, Raw: !in.json, Cut: in.cut,
 	})
+	if err != nil {
+		return nil, errors.Join(err, sp.Close())
+	}
+	return sp, nil
 }
 
-// name is the event's name for the record: what the hook was started as, which
-// a payload that cannot be read does not tell.
+// name is the event's name for the record: the one that the hook was started with,
+// since a payload that cannot be read has none.
 func (p *Process) name(head hook.Head) string {
 	if p.Event != "" {
 		return p.Event
@@ -257,8 +294,8 @@ func (p *Process) name(head hook.Head) string {
 	return head.Name
 }
 
-// deliver starts a delivery when a run has ended, or when none has been started
-// for a while.
+// deliver starts a delivery after the end of a run, and at least every
+// sweepEvery.
 func (p *Process) deliver(sp *spool.Spool, head hook.Head, log logfile.Log) {
 	var err error
 	switch {
@@ -271,22 +308,6 @@ func (p *Process) deliver(sp *spool.Spool, head hook.Head, log logfile.Log) {
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: delivery not started, the event waits in the spool: %v", p.Event, err))
 	}
-}
-
-// oneLine joins the lines of an error.
-func oneLine(err error) string {
-	var multi interface{ Unwrap() []error }
-	if !errors.As(err, &multi) {
-		return err.Error()
-	}
-	s := ""
-	for i, e := range multi.Unwrap() {
-		if i > 0 {
-			s += "; "
-		}
-		s += e.Error()
-	}
-	return s
 }
 
 // Sibling is the path of another of hookspan's programs: the one beside this

@@ -16,31 +16,28 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/logfile"
-	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
 const (
-	// margin is how much earlier than the host gives up the program that runs the
-	// user's hooks is ended, should it not end by itself: the answer has to get
-	// there.
+	// margin is how long before the host's time limit the program that runs the
+	// user's hooks is killed, so that the answer arrives in time.
 	margin = 2 * time.Second
-	// patience is how long the host waits where it does not say so.
+	// patience is the host's time limit if it is not known.
 	patience = 30 * time.Second
-	// killed is how long a program that was ended is waited for.
+	// killed is how long to wait for a program that was killed.
 	killed = 500 * time.Millisecond
-	// maxAnswer is the largest answer in bytes that is taken from it.
+	// maxAnswer is the largest answer in bytes that is read from it.
 	maxAnswer = 4 << 20
 )
 
-// hooked tells whether the user has a file with Claude-format hooks. With
-// hookedIn it is all that a call costs for which there are none.
+// hooked reports whether the user has a file with Claude-format hooks. For a call
+// without hooks, this and hookedIn are the whole cost.
 func (p *Process) hooked() bool {
 	file := p.userHooks()
 	if file == "" {
@@ -50,7 +47,7 @@ func (p *Process) hooked() bool {
 	return err == nil
 }
 
-// hookedIn tells the same of a project.
+// hookedIn reports the same for a project.
 func (p *Process) hookedIn(dir string) bool {
 	if p.Host.HooksFile == "" || !filepath.IsAbs(dir) {
 		return false
@@ -59,8 +56,8 @@ func (p *Process) hookedIn(dir string) bool {
 	return err == nil
 }
 
-// userHooks is the path of the user's own file; empty where the host has none, or
-// no home is known.
+// userHooks is the path of the user's file; empty if the host has none, or the home
+// folder is not known.
 func (p *Process) userHooks() string {
 	if p.Host.HooksFile == "" {
 		return ""
@@ -76,7 +73,7 @@ func (p *Process) userHooks() string {
 	return filepath.Join(p.Home, p.Host.HooksFile)
 }
 
-// hookReply is what the program that runs the user's hooks answered.
+// hookReply is the answer of the program that runs the user's hooks.
 type hookReply struct {
 	asked  bool
 	answer []byte
@@ -84,7 +81,7 @@ type hookReply struct {
 }
 
 // startHooks starts running the user's hooks; the function returned waits for
-// their answer. The event is stored by then, whatever they do.
+// their answer. The event is stored already, whatever they do.
 func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, over *spill) func() hookReply {
 	if !hooked || p.RunHooks == nil {
 		return func() hookReply { return hookReply{} }
@@ -106,7 +103,7 @@ func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, ov
 		"run-hooks", "--host", p.Host.Name, "--event", p.Event, "--began", strconv.FormatInt(p.began.UnixMilli(), 10),
 	}
 	if stored {
-		// The hooks' own record says which event it is about by this.
+		// The record of the hooks refers to the event by this.
 		sum := sha256.Sum256(in.data)
 		args = append(args, "--about", hex.EncodeToString(sum[:8]))
 	}
@@ -132,7 +129,7 @@ func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, ov
 			return t
 		case <-ctx.Done():
 		}
-		// What hangs in the kernel cannot be ended, and is not waited for.
+		// A process that hangs in the kernel cannot be killed: do not wait for it.
 		timer := time.NewTimer(killed)
 		defer timer.Stop()
 		select {
@@ -147,8 +144,8 @@ func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, ov
 var errOverdue = errors.New("they were not done when the agent's time for them was up")
 
 // mergeReplies joins the answer of the user's Claude-format hooks with that of the
-// user's Cline hook. Where the former cannot be had, the call goes on, or what can
-// be stopped is stopped, as the user has set it.
+// user's Cline hook. If the former failed, the call is allowed or denied as the
+// user has configured.
 func (p *Process) mergeReplies(own reply, t hookReply, head hook.Head, cfg *config.Config, log logfile.Log) reply {
 	if !t.asked {
 		return own
@@ -162,7 +159,7 @@ func (p *Process) mergeReplies(own reply, t hookReply, head hook.Head, cfg *conf
 		if head.Kind == hook.KindToolStart && cfg.HooksOnError != onErrorDeny && !p.mayGuard(head, cfg) {
 			return own
 		}
-		out := p.unasked(t.err, head, cfg)
+		out := p.denial(t.err, head, cfg)
 		if out.raw == nil {
 			return own
 		}
@@ -185,10 +182,10 @@ const (
 	onErrorDeny  = "deny"
 )
 
-// unasked is the answer where the user's hooks could not be run: a guard that
-// cannot be asked denies a tool call, unless the user wants otherwise; a prompt
-// is denied where the user wants that.
-func (p *Process) unasked(why error, head hook.Head, cfg *config.Config) reply {
+// denial is the answer if the user's hooks could not be run: a tool call is denied,
+// since one of them may be a guard, unless the user wants otherwise; a prompt is
+// denied if the user wants that. The zero reply denies nothing.
+func (p *Process) denial(why error, head hook.Head, cfg *config.Config) reply {
 	switch {
 	case p.Host.Reply == nil:
 		return reply{}
@@ -202,9 +199,9 @@ func (p *Process) unasked(why error, head hook.Head, cfg *config.Config) reply {
 	return reply{raw: p.Host.Reply(hook.Reply{Cancel: true, ErrorMessage: text})}
 }
 
-// mayGuard reports whether one of the files may hold a hook for tool calls: one
-// that cannot be read may. A project's counts where the user trusts its content,
-// or where that cannot be told.
+// mayGuard reports whether one of the files may hold a hook for tool calls; a file
+// that cannot be read may. A project's file counts if the user trusts its content,
+// or the list of trusted files cannot be read.
 func (p *Process) mayGuard(head hook.Head, cfg *config.Config) bool {
 	user := p.userHooks()
 	if user != "" {
@@ -227,9 +224,9 @@ func (p *Process) mayGuard(head hook.Head, cfg *config.Config) bool {
 		}
 		data, err := regular.Read(file, regular.Options{Max: maxHooks, NoLink: true})
 		if err != nil {
-			// What is no file is not trusted.
-			var odd *regular.Error
-			return !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &odd)
+			// Only regular files are trusted.
+			var irregular *regular.Error
+			return !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &irregular)
 		}
 		guards, _ := holdsGuard(data)
 		sum := sha256.Sum256(data)
@@ -237,13 +234,13 @@ func (p *Process) mayGuard(head hook.Head, cfg *config.Config) bool {
 	})
 }
 
-// maxHooks is the largest file with hooks, or list of those that are trusted, that
-// is looked into, in bytes.
+// maxHooks is the largest file with hooks, or list of trusted files, that is read,
+// in bytes.
 const maxHooks = 4 << 20
 
 // holdsGuard reports whether a file holds a hook for tool calls, and whether it
-// switches all hooks off. Text that is not as it should be is searched for the
-// event's name, which may be written with escapes.
+// switches all hooks off. A file that is not valid is searched for the event's
+// name, which may be written with escapes.
 func holdsGuard(data []byte) (guards, off bool) {
 	var file struct {
 		Off   bool `json:"disableAllHooks"`
@@ -257,8 +254,8 @@ func holdsGuard(data []byte) (guards, off bool) {
 	return bool(file.Hooks.PreToolUse) && !file.Off, file.Off
 }
 
-// groups reports that one of the lists under a name, which may come twice, is not
-// empty.
+// groups reports that a list of hooks is not empty. The name may come twice; one of
+// the lists is enough.
 type groups bool
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -268,7 +265,7 @@ func (g *groups) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// trusts reports whether there is a list of project files that the user trusts.
+// trusts reports whether the user has a list of trusted project files.
 func trusts(cfg *config.Config) bool {
 	_, err := os.Lstat(trustList(cfg))
 	return err == nil || !errors.Is(err, fs.ErrNotExist)
@@ -276,54 +273,8 @@ func trusts(cfg *config.Config) bool {
 
 func trustList(cfg *config.Config) string { return filepath.Join(cfg.ConfigDir, "trusted-hooks.json") }
 
-// join makes one answer of two, as Cline does with those of two hook files: one
-// that cancels is enough, and the texts of both count. Any other member is the
-// second's, if it has it.
-func join(first, second []byte) ([]byte, error) {
-	var a, b map[string]any
-	if err := errors.Join(json.Unmarshal(first, &a), json.Unmarshal(second, &b)); err != nil {
-		return nil, err
-	}
-	out := make(map[string]any, len(a)+len(b))
-	for k, v := range a {
-		out[k] = v
-	}
-	for k, v := range b {
-		switch k {
-		case "cancel":
-			out[k] = a[k] == true || v == true
-		case "contextModification":
-			out[k] = texts("\n\n", a[k], v)
-		case "errorMessage":
-			out[k] = texts("\n", a[k], v)
-		default:
-			out[k] = v
-		}
-	}
-	if context, _ := out["contextModification"].(string); strings.TrimSpace(context) == "" {
-		// Blank is what keeps Cline's row from staying at "Running", and what
-		// would hide a cancellation's reason.
-		delete(out, "contextModification")
-		if out["cancel"] != true {
-			out["contextModification"] = " "
-		}
-	}
-	return rawjson.Marshal(out)
-}
-
-// texts joins those that are not blank.
-func texts(sep string, values ...any) string {
-	var parts []string
-	for _, v := range values {
-		if s, _ := v.(string); strings.TrimSpace(s) != "" {
-			parts = append(parts, s)
-		}
-	}
-	return strings.Join(parts, sep)
-}
-
-// runLimited runs one of hookspan's programs, ends it with ctx and returns what
-// it prints.
+// runLimited runs one of hookspan's programs, kills it when ctx ends, and returns
+// its output.
 func runLimited(ctx context.Context, path string, args, environ []string, dir string, stdin io.Reader) ([]byte, error) {
 	_, environ = takeVariable(environ, chainVariable)
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // hookspan itself.

@@ -13,58 +13,54 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// Main is the whole of a hook binary's main: it lives the life of one hook call
-// and exits with 0.
+// Main is the main function of a hook program: it handles one hook call and exits
+// with 0.
 func Main(h Host) {
-	// Before anything that the other program would inherit.
+	// First, since the other program would inherit what follows.
 	handOver(h)
 	OwnFiles()
 	debug.SetTraceback("crash")
 	restoreSignals := harden()
+	p := newProcess(h)
 	if !reserveFDs() {
-		minimal(h).replyOnly()
+		p.replyOnly()
 		os.Exit(0)
 	}
-	// One event's garbage is never worth collecting; an oversized payload's is.
+	// The garbage of one event is not worth collecting, but that of an oversized
+	// payload is.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(24 << 20)
 
-	home := Home()
-	dir, _ := os.Getwd()
-	p := &Process{
-		Host: h, Stdin: os.Stdin, Stdout: os.Stdout, Environ: os.Environ(),
-		Home: home, GOOS: runtime.GOOS, Dir: dir, PPID: os.Getppid(), Now: time.Now,
-		RestoreSignals: restoreSignals,
-	}
-	if len(os.Args) > 1 {
-		p.Event = os.Args[1]
-	}
 	if p.Event == "--help" || p.Event == "-h" {
 		_, _ = os.Stdout.WriteString("usage: " + h.program() + " EVENT < payload\n" +
 			"An agent starts this for each of its events. People use hookspan: hookspan --help\n")
 		os.Exit(0)
 	}
+	p.Home, p.RestoreSignals = Home(), restoreSignals
 	p.Spawn = func(args ...string) error {
 		path, err := Sibling(executable(p.GOOS))
 		if err != nil {
 			return err
 		}
-		return Detach(path, args, withHome(p.Environ, p.GOOS, home), startFolder(p.stateDir))
+		return Detach(path, args, withHome(p.Environ, p.GOOS, p.Home), startFolder(p.stateDir))
 	}
 	p.RunHooks = func(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 		path, err := Sibling(executable(p.GOOS))
 		if err != nil {
 			return nil, err
 		}
-		return runLimited(ctx, path, args, withHome(p.Environ, p.GOOS, home), p.Dir, stdin)
+		return runLimited(ctx, path, args, withHome(p.Environ, p.GOOS, p.Home), p.Dir, stdin)
 	}
 	p.Run()
 	os.Exit(0)
 }
 
-// minimal is a process that takes no descriptor to make.
-func minimal(h Host) *Process {
-	p := &Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout, Environ: os.Environ(), GOOS: runtime.GOOS}
+// newProcess returns this process. It needs no file descriptor.
+func newProcess(h Host) *Process {
+	p := &Process{
+		Host: h, Stdin: os.Stdin, Stdout: os.Stdout, Environ: os.Environ(),
+		GOOS: runtime.GOOS, PPID: os.Getppid(), Now: time.Now,
+	}
 	p.Home, _ = os.UserHomeDir()
 	p.Dir, _ = os.Getwd()
 	if len(os.Args) > 1 {
@@ -73,11 +69,11 @@ func minimal(h Host) *Process {
 	return p
 }
 
-// replyOnly answers, and stores nothing, where there is next to no descriptor to
-// be had: the Go runtime gives up, with a stack trace, as soon as it gets none
-// for a file or a timer of ours. So there is no log line, and nothing that ends
-// the wait for standard input either, which is why the answer goes out first. It
-// denies a tool call where there is a file with hooks, which cannot be read.
+// replyOnly answers and stores nothing, for a process that has almost no file
+// descriptors left: the Go runtime ends, with a stack trace, when it gets none for
+// a file or a timer. So there is no log line and no time limit for standard input,
+// which is why the answer is written first. A tool call is denied if there is a
+// file with hooks, since it cannot be read.
 func (p *Process) replyOnly() {
 	cfg, _ := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS})
 	head := hook.Head{}
@@ -86,7 +82,7 @@ func (p *Process) replyOnly() {
 	}
 	out := reply{}
 	if cfg.Hooks && (p.hooked() || p.hookedIn(p.Dir) && trusts(cfg)) {
-		out = p.unasked(errNoDescriptors, head, cfg)
+		out = p.denial(errNoDescriptors, head, cfg)
 	}
 	p.answer(out)
 	_, _ = io.Copy(io.Discard, p.Stdin)
@@ -102,9 +98,8 @@ func executable(goos string) string {
 	return "hookspan"
 }
 
-// Home is the user's home folder: what the environment says, or where it says
-// nothing, the user's entry in the system's user database. It is empty where
-// neither is known.
+// Home returns the user's home folder, from the environment or from the system's
+// user database. It is empty if neither has it.
 func Home() string {
 	if home, err := os.UserHomeDir(); err == nil {
 		return home
@@ -112,8 +107,8 @@ func Home() string {
 	return loginHome()
 }
 
-// withHome is the environment with the home folder in it, so that a program
-// that is started finds the same folders.
+// withHome adds the home folder to the environment, so that a program that is
+// started finds the same folders.
 func withHome(environ []string, goos, home string) []string {
 	name := "HOME"
 	if goos == "windows" {

@@ -13,51 +13,50 @@ import (
 	"time"
 )
 
-// harden makes sure that no way for this process to die reads as a verdict: a
-// crash of the Go runtime ends by signal rather than with exit code 2, which
-// Claude Code takes for "block", and leaves no core file behind. The limit is
-// the soft one, which a program that this one starts can undo. Nor does it die
-// of what a terminal sends to everyone in it, when the user presses Ctrl-C or
-// Ctrl-\ (of which a Go program prints its stacks) or closes it: the agent may go
-// on, or tell its hooks of its end, and that event is not to be lost. A hook ends
-// by itself soon enough, and by SIGTERM at once.
+// harden keeps the death of this process from being read as a verdict: a crash of
+// the Go runtime ends with a signal and not with exit code 2, which Claude Code
+// takes for "block", and leaves no core file. The limit is the soft one, which a
+// child process can raise again. Nor does this process die when the user presses
+// Ctrl-C or Ctrl-\, at which a Go program prints its stacks, or closes the
+// terminal: the agent may continue, or report its end to its hooks, and that
+// event must not be lost. A hook ends soon enough, and at SIGTERM at once.
 //
-// The function returned gives the programs that are started from then on those
-// signals at their default, which scripts count on: they inherit a signal that
-// is ignored, but not one that is caught. Catching from the start would cost
-// every call 50 µs. A signal that was ignored before, as nohup has it, stays so.
+// The function returned makes child processes start with the default for these
+// signals, as scripts expect: a child inherits a signal that is ignored, but not
+// one that is caught. Catching them from the start would cost every call 50 µs. A
+// signal that was ignored before, as by nohup, stays ignored.
 func harden() (restoreSignals func()) {
 	var core syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_CORE, &core) == nil {
 		core.Cur = 0
 		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &core)
 	}
-	ours := make([]os.Signal, 0, 4)
+	ignored := make([]os.Signal, 0, 4)
 	for _, sig := range [...]os.Signal{syscall.SIGPIPE, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(sig) {
-			ours = append(ours, sig)
+			ignored = append(ignored, sig)
 		}
 	}
-	signal.Ignore(ours...)
+	signal.Ignore(ignored...)
 	return func() {
-		if len(ours) > 0 {
-			signal.Notify(make(chan os.Signal, 1), ours...)
+		if len(ignored) > 0 {
+			signal.Notify(make(chan os.Signal, 1), ignored...)
 		}
 	}
 }
 
-// OwnFiles takes out of the umask what would keep this program's owner from the
-// files and folders that it makes, its database among them. What it says of the
-// group and of others stays.
+// OwnFiles removes from the umask the bits that would keep the owner from the files
+// and folders that this program creates, such as its database. The bits for the
+// group and others stay.
 func OwnFiles() {
 	syscall.Umask(syscall.Umask(0o077) &^ 0o700)
 }
 
-// reserveFDs reports whether three more descriptors are to be had, one for a file and
-// two that the Go runtime takes to wait for files and timers, and makes it take
-// them now. It does so at the first file or timer otherwise, and where that fails
-// ends the process with a traceback on standard error. Standard input is always
-// open, since the runtime opens the null device where it was not.
+// reserveFDs reports whether three more file descriptors are available, one for a
+// file and two with which the Go runtime waits for files and timers, and makes the
+// runtime take its two now. It would do so at the first file or timer, and end the
+// process with a traceback on standard error if it fails. Standard input is always
+// open: the runtime opens the null device if it was not.
 func reserveFDs() bool {
 	fd, err := syscall.Dup(0)
 	if err != nil {
@@ -74,8 +73,8 @@ func reserveFDs() bool {
 	return true
 }
 
-// loginHome is the home folder in the user database's file. os/user would ask
-// the C library where cgo is on; people whom only that knows have HOME set.
+// loginHome returns the home folder from the user database's file. os/user would
+// ask the C library if cgo is on; users that only it knows have HOME set.
 func loginHome() string {
 	passwd, err := os.ReadFile("/etc/passwd")
 	if err != nil {
@@ -95,20 +94,20 @@ func passwdHome(passwd string, uid int) string {
 	return ""
 }
 
-// startFolder is where a delivery starts: a folder that is always there, and
-// that can be unmounted or deleted never.
+// startFolder is the folder in which a delivery starts: one that is never unmounted
+// or deleted.
 func startFolder(string) string { return "/" }
 
-// Detach starts a program in a session of its own with nothing of ours open:
-// the agent waits until everyone who holds the hook's output has let go of it,
-// and ends a hook's whole process group when it shuts down.
+// Detach starts a program in a new session, without this process's open files: the
+// agent waits until no process holds the hook's output, and kills a hook's process
+// group when it shuts down.
 func Detach(path string, args, environ []string, dir string) error {
 	_, err := detach(path, args, environ, dir)
 	return err
 }
 
-// DetachReaped is Detach for a process that lives on. Without it, each program
-// that has ended would stay in the process table until this one ends.
+// DetachReaped is Detach for a process that runs for long: it waits for the program
+// in the background, so that none stays in the process table.
 func DetachReaped(path string, args, environ []string, dir string) error {
 	pid, err := detach(path, args, environ, dir)
 	if err != nil {

@@ -7,31 +7,30 @@ import (
 	"syscall"
 )
 
-// harden makes sure that Ctrl-C, which goes to everyone in a console, does not
-// end this process: the agent may go on, and the event is not to be lost. The
-// signal is caught, since one that is ignored still ends a Go program here.
-// There is nothing more to do: a crash leaves no core file, and a broken pipe is
-// an error like any other. Programs started from here inherit nothing of it, so
-// the function returned is nil.
+// harden keeps Ctrl-C, which every process of a console gets, from ending this one:
+// the agent may continue, and the event must not be lost. The signal is caught,
+// since one that is ignored still ends a Go program on Windows. A crash leaves no
+// core file, and a broken pipe is an ordinary error. Child processes inherit
+// nothing of this, so the function returned is nil.
 func harden() (restoreSignals func()) {
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	return nil
 }
 
-// reserveFDs reports whether there are handles to be had, which no limit is set to.
+// reserveFDs reports true: Windows has no limit on handles.
 func reserveFDs() bool { return true }
 
-// loginHome is not known: Windows sets USERPROFILE for every process.
+// loginHome returns nothing: Windows sets USERPROFILE for every process.
 func loginHome() string { return "" }
 
-// startFolder is where a delivery starts: the state folder, which is there once
-// an event is stored. If it is empty, the hook's own folder.
+// startFolder is the folder in which a delivery starts: the state folder, which
+// exists once an event is stored. If it is empty, it is the hook's folder.
 func startFolder(state string) string { return state }
 
 // detachedProcess is DETACHED_PROCESS of the Windows API.
 const detachedProcess = 0x00000008
 
-// Detach starts a program without a console and with nothing of ours open.
+// Detach starts a program without a console and without this process's open files.
 func Detach(path string, args, environ []string, dir string) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -48,7 +47,7 @@ func Detach(path string, args, environ []string, dir string) error {
 	return p.Release()
 }
 
-// DetachReaped is Detach for a process that lives on, which is the same here.
+// DetachReaped is Detach: Windows needs no wait for a program that has ended.
 func DetachReaped(path string, args, environ []string, dir string) error {
 	return Detach(path, args, environ, dir)
 }

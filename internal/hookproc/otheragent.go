@@ -11,11 +11,11 @@ import (
 	"github.com/hookspan/hookspan/internal/logfile"
 )
 
-// OtherAgent is an agent that has run hooks which were installed for another.
+// OtherAgent is an agent that has run hooks installed for another.
 type OtherAgent struct {
 	// Program is the hook program, Agent the short name of the agent that ran it.
 	Program, Agent string
-	// Last is when it last did.
+	// Last is the time of its latest run.
 	Last time.Time
 }
 
@@ -23,7 +23,7 @@ type OtherAgent struct {
 // program and agent, PROGRAM.AGENT, whose time is Last.
 const otherAgents = "other-agents"
 
-// OtherAgents gives the agents that have run hook programs of another, by name.
+// OtherAgents lists the agents that have run hook programs of another, by name.
 func OtherAgents(stateDir string) []OtherAgent {
 	files, err := os.ReadDir(filepath.Join(stateDir, otherAgents))
 	if err != nil {
@@ -44,10 +44,10 @@ func OtherAgents(stateDir string) []OtherAgent {
 }
 
 // leaveAlone answers an agent that runs another agent's hook as if there were no
-// hook. The first time the log says so.
+// hook. The first time it logs so.
 func (p *Process) leaveAlone(head hook.Head, cfg *config.Config, log logfile.Log) {
 	if p.Host.Silence != nil {
-		// The agent may have stopped listening; that is its own business.
+		// The agent may have stopped listening, which is no error.
 		_, _ = p.Stdout.Write(p.Host.Silence(head.Agent))
 	}
 	if p.off(cfg) {

@@ -61,11 +61,11 @@ func (s *source) Read(b []byte) (n int, err error) {
 	return n, s.err
 }
 
-// maxSettings is the largest file of settings that is read, in bytes. A project
-// that somebody else wrote can hold any file under that name.
+// maxSettings is the largest file of settings that is read, in bytes. In a project
+// of another author any file can have that name.
 const maxSettings = 64 << 10
 
-// readProject reads a project's settings: through no link, which could lead
+// readProject reads a project's settings. It follows no link, which could lead
 // anywhere.
 func readProject(path string) ([]byte, error) {
 	return regular.Read(path, regular.Options{Max: maxSettings, NoLink: true})

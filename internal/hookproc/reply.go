@@ -16,15 +16,17 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// chainVariable names the user's own hook script that a shim stands in for.
+// chainVariable is the environment variable in which a shim names the user's hook
+// script that it has replaced.
 const chainVariable = "HOOKSPAN_CHAIN"
 
 // reply is the answer to the agent; the zero value is the neutral one.
 type reply struct {
-	// raw is the user's own answer, already in a form the host accepts.
+	// raw is the answer of the user's hooks, in a form that the host accepts.
 	raw  []byte
 	sent bool
 }
@@ -37,19 +39,19 @@ func (p *Process) answer(r reply) {
 	if out == nil {
 		out = p.Host.Reply(hook.Reply{})
 	}
-	// The agent may have stopped listening; that is its own business.
+	// The agent may have stopped listening, which is no error.
 	_, _ = p.Stdout.Write(append(out, '\n'))
 }
 
-// chained tells whether the shim names a hook of the user's own.
+// chained reports whether the shim names a hook script of the user.
 func (p *Process) chained() bool {
 	script, _ := takeVariable(p.Environ, chainVariable)
 	return script != "" && p.Host.Reply != nil
 }
 
-// chain runs the user's own hook, if the shim names one, with the same payload,
-// whole even where the event's is cut, and gives its answer. The event is
-// stored by then, whatever the script does.
+// chain runs the user's hook script, if the shim names one, and returns its
+// answer. The script gets the same payload, and the whole of one that is stored
+// cut. The event is stored already, whatever the script does.
 func (p *Process) chain(in payload, over *spill, log logfile.Log) reply {
 	if !p.chained() {
 		return reply{}
@@ -66,7 +68,7 @@ func (p *Process) chain(in payload, over *spill, log logfile.Log) reply {
 			log.Line(fmt.Sprintf("%s: chained hook %s: %v", p.Event, script, err))
 		}
 		cmd.Stdin = stdin
-		// What the script says to the user goes where it went before.
+		// The script's messages to the user go where they went without hookspan.
 		cmd.Stderr = os.Stderr
 		return cmd.Output()
 	}
@@ -90,9 +92,9 @@ func (p *Process) chain(in payload, over *spill, log logfile.Log) reply {
 	return reply{raw: merged}
 }
 
-// interpreter is what runs a script that the system does not start by itself,
-// for want of the executable bit or of a first line that says how: the program
-// of that line, else bash, as Cline's SDK does it.
+// interpreter returns the command for a script that the system does not start,
+// because it is not executable or has no "#!" line: the program of that line, or
+// bash, as in Cline's SDK.
 func interpreter(script string) []string {
 	f, _, err := regular.Open(script, regular.Options{})
 	if err != nil {
@@ -119,46 +121,87 @@ func takeVariable(environ []string, name string) (value string, rest []string) {
 	return value, rest
 }
 
-// merge lays the user's answer over our neutral one. A member that is null, as
-// scripts print it, or not of the type it should have, keeps the neutral value:
-// Cline drops a whole answer that holds one. Nothing printed is no answer.
-func merge(neutral, user []byte) ([]byte, error) {
-	var out, theirs map[string]any
+// merge lays the script's answer over the neutral one. A member that is null, as
+// scripts print it, or not of the right type keeps the neutral value: Cline drops
+// a whole answer that holds one. If nothing is printed there is no answer.
+func merge(neutral, script []byte) ([]byte, error) {
+	var out, answer map[string]any
 	if err := json.Unmarshal(neutral, &out); err != nil {
 		return nil, err
 	}
-	obj := lastObject(user)
+	obj := lastObject(script)
 	if obj == nil {
-		if len(bytes.TrimSpace(user)) == 0 {
+		if len(bytes.TrimSpace(script)) == 0 {
 			return nil, nil
 		}
 		return nil, fmt.Errorf("its output holds no JSON object")
 	}
 	dec := json.NewDecoder(bytes.NewReader(obj))
 	dec.UseNumber()
-	if err := dec.Decode(&theirs); err != nil {
+	if err := dec.Decode(&answer); err != nil {
 		return nil, err
 	}
-	for k, v := range theirs {
-		if ours, known := out[k]; v == nil || v == "" || known && reflect.TypeOf(v) != reflect.TypeOf(ours) {
+	for k, v := range answer {
+		if def, known := out[k]; v == nil || v == "" || known && reflect.TypeOf(v) != reflect.TypeOf(def) {
 			continue
 		}
 		out[k] = v
 	}
-	// Where a context is given, however blank, Cline's SDK does not look for
-	// the reason of a cancellation in the error message.
-	if context, _ := out["contextModification"].(string); out["cancel"] == true && strings.TrimSpace(context) == "" {
-		delete(out, "contextModification")
-	}
-	return json.Marshal(out)
+	return encode(out)
 }
 
-// controlPrefix marks the line with the answer for Cline's SDK.
+// join makes one answer of two, as Cline does with those of two hook files: one
+// that cancels is enough, and both texts are kept. Any other member is taken from
+// the second, if it is there.
+func join(first, second []byte) ([]byte, error) {
+	var out, b map[string]any
+	if err := errors.Join(json.Unmarshal(first, &out), json.Unmarshal(second, &b)); err != nil {
+		return nil, err
+	}
+	for k, v := range b {
+		switch k {
+		case "cancel":
+			v = out[k] == true || v == true
+		case "contextModification":
+			v = texts("\n\n", out[k], v)
+		case "errorMessage":
+			v = texts("\n", out[k], v)
+		}
+		out[k] = v
+	}
+	return encode(out)
+}
+
+// texts joins the texts that are not blank.
+func texts(sep string, values ...any) string {
+	var parts []string
+	for _, v := range values {
+		if s, _ := v.(string); strings.TrimSpace(s) != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, sep)
+}
+
+// encode encodes an answer for Cline. A blank context keeps the row in the chat
+// from staying at "Running"; but Cline's SDK reads the reason of a cancellation
+// from the error message only if there is no context.
+func encode(out map[string]any) ([]byte, error) {
+	if context, _ := out["contextModification"].(string); strings.TrimSpace(context) == "" {
+		delete(out, "contextModification")
+		if out["cancel"] != true {
+			out["contextModification"] = " "
+		}
+	}
+	return rawjson.Marshal(out)
+}
+
+// controlPrefix begins the line with the answer to Cline's SDK.
 const controlPrefix = "HOOK_CONTROL\t"
 
 // lastObject finds the answer in a script's output as Cline does: the last line
-// marked as the answer, the whole output, or the last JSON object that begins a
-// line. It is nil where there is none.
+// with the prefix, the whole output, or the last JSON object that begins a line.
+// It is nil if there is none.
 func lastObject(out []byte) []byte {
 	var marked []byte
 	for line := range bytes.Lines(out) {
@@ -180,8 +223,8 @@ func lastObject(out []byte) []byte {
 	return nil
 }
 
-// firstObject is the JSON object that text begins with, unless what follows
-// shows that it is a part of a larger one.
+// firstObject returns the JSON object that text begins with, unless the text after
+// it shows that it is a part of a larger value.
 func firstObject(text []byte) []byte {
 	if len(text) == 0 || text[0] != '{' {
 		return nil

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -309,9 +311,9 @@ func TestEventsAreInOrderAndWhole(t *testing.T) {
 			if !r.Ended {
 				rt.Fatalf("run %s is still open after days", r.ID)
 			}
-			for _, s := range b.Spans(r, tr) {
-				if s.StartTime.IsZero() || s.EndTime.Before(s.StartTime) {
-					rt.Fatalf("span %s from %s to %s", s.Name, s.StartTime, s.EndTime)
+			for s := range otlp.Spans([]*tracepb.ResourceSpans{b.Spans(r, tr)}) {
+				if otlp.Start(s).IsZero() || otlp.End(s).Before(otlp.Start(s)) {
+					rt.Fatalf("span %s from %s to %s", s.Name, otlp.Start(s), otlp.End(s))
 				}
 			}
 		}

@@ -7,10 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -152,7 +153,7 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 	// A destination that takes a session as one waits for its end.
 	joint := im.joint()
 	over := b.Over(now)
-	var due []tracetest.SpanStubs
+	var due []*tracepb.ResourceSpans
 	for i, r := range runs {
 		last := i == len(runs)-1
 		if err := ctx.Err(); err != nil {
@@ -166,8 +167,9 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 			rep.Skipped.Open++
 			continue
 		}
-		spans := b.Spans(r, tr)
-		why, err := seen.judge(ctx, &spans[0], r.EndedAt)
+		run := b.Spans(r, tr)
+		root := run.GetScopeSpans()[0].GetSpans()[0]
+		why, err := seen.judge(ctx, root, r.EndedAt)
 		switch {
 		case err != nil:
 			return err
@@ -181,19 +183,19 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 			rep.Skipped.Removed++
 			continue
 		}
-		seen.add(&spans[0])
-		rep.found(s.ID, spans)
+		seen.add(root)
+		rep.found(s.ID, run, root)
 		if im.DryRun {
 			continue
 		}
 		if im.Deliverer.Redact != nil {
-			spans = im.Deliverer.Redact(spans)
+			run = im.Deliverer.Redact(run)
 		}
 		if joint {
-			due = append(due, spans)
+			due = append(due, run)
 			continue
 		}
-		if err := im.send(ctx, []tracetest.SpanStubs{spans}, rep); err != nil {
+		if err := im.send(ctx, []*tracepb.ResourceSpans{run}, rep); err != nil {
 			return err
 		}
 	}
@@ -225,7 +227,7 @@ const storeName = "store"
 
 // send hands runs to the destinations. The local store gets a run only when
 // every other has answered for it, so that the next import finds what is left.
-func (im *Importer) send(ctx context.Context, runs []tracetest.SpanStubs, rep *Report) error {
+func (im *Importer) send(ctx context.Context, runs []*tracepb.ResourceSpans, rep *Report) error {
 	answered := true
 	for i := range im.Deliverer.Destinations {
 		dst, res := &im.Deliverer.Destinations[i], &rep.Destinations[i]
@@ -235,10 +237,10 @@ func (im *Importer) send(ctx context.Context, runs []tracetest.SpanStubs, rep *R
 		}
 		group := runs
 		if dst.Join != nil {
-			group = []tracetest.SpanStubs{dst.Join(runs)}
+			group = []*tracepb.ResourceSpans{dst.Join(runs)}
 		}
-		for _, spans := range group {
-			if err := im.sendOne(ctx, dst, spans, res); err != nil {
+		for _, run := range group {
+			if err := im.sendOne(ctx, dst, run, res); err != nil {
 				return err
 			}
 		}
@@ -248,28 +250,30 @@ func (im *Importer) send(ctx context.Context, runs []tracetest.SpanStubs, rep *R
 }
 
 // sendOne sends one run to one destination. The error is ctx's alone.
-func (im *Importer) sendOne(ctx context.Context, dst *deliver.Destination, spans tracetest.SpanStubs, res *Delivered) error {
+func (im *Importer) sendOne(ctx context.Context, dst *deliver.Destination, run *tracepb.ResourceSpans, res *Delivered) error {
 	if res.down {
 		res.Waiting++
 		return nil
 	}
-	refused, err := im.Deliverer.Send(ctx, dst, spans)
+	messages := []*tracepb.ResourceSpans{run}
+	spans, trace := otlp.Count(messages), otlp.TraceID(run.GetScopeSpans()[0].GetSpans()[0])
+	refused, err := im.Deliverer.Send(ctx, dst, messages)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		res.Waiting++
 		return ctx.Err()
-	case err != nil && refused < len(spans) && retryable(err):
+	case err != nil && refused < spans && retryable(err):
 		res.down = true
 		res.Waiting++
 		res.fail(err)
 	case err != nil:
 		res.Refused++
-		res.fail(fmt.Errorf("trace %s: %w", spans[0].SpanContext.TraceID(), err))
+		res.fail(fmt.Errorf("trace %s: %w", trace, err))
 	default:
 		res.Runs++
-		res.Spans += len(spans) - refused
+		res.Spans += spans - refused
 		if refused > 0 {
-			res.fail(fmt.Errorf("trace %s: %d of %d spans rejected", spans[0].SpanContext.TraceID(), refused, len(spans)))
+			res.fail(fmt.Errorf("trace %s: %d of %d spans rejected", trace, refused, spans))
 		}
 	}
 	return nil

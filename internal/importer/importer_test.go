@@ -11,11 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -23,31 +24,29 @@ import (
 
 // remote is a destination that answers as it is told.
 type remote struct {
-	spans tracetest.SpanStubs
+	spans []*tracepb.Span
 	err   error
 	// before is called with each export.
 	before func()
 }
 
-func (r *remote) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (r *remote) UploadTraces(_ context.Context, messages []*tracepb.ResourceSpans) error {
 	if r.before != nil {
 		r.before()
 	}
 	if r.err != nil {
 		return r.err
 	}
-	r.spans = append(r.spans, tracetest.SpanStubsFromReadOnlySpans(spans)...)
+	r.spans = slices.AppendSeq(r.spans, otlp.Spans(messages))
 	return nil
 }
-
-func (r *remote) Shutdown(context.Context) error { return nil }
 
 // traces are the ids of the roots that were taken.
 func (r *remote) traces() []string {
 	var out []string
 	for _, s := range r.spans {
-		if !s.Parent.IsValid() {
-			out = append(out, s.SpanContext.TraceID().String())
+		if otlp.ParentID(s) == "" {
+			out = append(out, otlp.TraceID(s))
 		}
 	}
 	return out
@@ -91,7 +90,7 @@ func (w *world) importer(host string, remotes ...deliver.Destination) *Importer 
 			Sources: map[string]deliver.Source{HostCline: {Decode: func(r *spool.Record) ([]hook.Event, error) {
 				return []hook.Event{{StoredAt: r.At, Time: at(60)}, {}}, nil
 			}}},
-			Destinations: append(slices.Clone(remotes), deliver.Destination{Name: "store", Exporter: w.store, Local: true}),
+			Destinations: append(slices.Clone(remotes), deliver.Destination{Name: "store", Client: w.store, Local: true}),
 		},
 	}
 }
@@ -105,6 +104,11 @@ func (w *world) run(im *Importer, sessions ...Session) *Report {
 	return rep
 }
 
+// upload stores spans.
+func (w *world) upload(messages ...*tracepb.ResourceSpans) error {
+	return w.store.UploadTraces(w.Context(), messages)
+}
+
 // capture stores spans as the delivery of hook events would have.
 func (w *world) capture(e ...hook.Event) {
 	w.Helper()
@@ -113,7 +117,7 @@ func (w *world) capture(e ...hook.Event) {
 		b.Add(e[i])
 	}
 	for _, r := range b.Runs(w.now) {
-		if err := w.store.ExportSpans(w.Context(), b.Spans(r, nil).Snapshots()); err != nil {
+		if err := w.upload(b.Spans(r, nil)); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -170,7 +174,7 @@ func TestASecondImportSendsNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, r := newWorld(t), &remote{}
-			im := w.importer(c.host, deliver.Destination{Name: "otlp", Exporter: r})
+			im := w.importer(c.host, deliver.Destination{Name: "otlp", Client: r})
 			first := w.run(im, of("s", c.dialect, c.tr))
 			if first.Runs == 0 || len(r.traces()) != first.Runs || !first.Complete() {
 				t.Fatalf("first import: %+v, otlp has %v", first, r.traces())
@@ -210,7 +214,7 @@ func TestOldSessionsAreKeptForTheRetentionFromTheirImport(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w, r := newWorld(t), &remote{}
 			w.now = at(0).Add(10 * retention)
-			im := w.importer(c.host, deliver.Destination{Name: "otlp", Exporter: r})
+			im := w.importer(c.host, deliver.Destination{Name: "otlp", Client: r})
 			im.Retention = retention
 			first := w.run(im, of("s", c.dialect, c.tr))
 			until := w.now.Add(retention)
@@ -264,7 +268,7 @@ func TestWhatHooksReportedIsNotImportedAfterItsRemoval(t *testing.T) {
 			if n := w.prune(time.Hour); n != 1 {
 				t.Fatalf("%d traces were removed", n)
 			}
-			rep := w.run(w.importer(HostCline, deliver.Destination{Name: "otlp", Exporter: r}), of("s", c.dialect, tasks(1)))
+			rep := w.run(w.importer(HostCline, deliver.Destination{Name: "otlp", Client: r}), of("s", c.dialect, tasks(1)))
 			if rep.Runs != 0 || rep.Skipped.Removed != 1 || len(r.spans) != 0 {
 				t.Errorf("got %+v, sent %d spans", rep, len(r.spans))
 			}
@@ -283,7 +287,7 @@ func TestTheStoreComesLast(t *testing.T) {
 			t.Errorf("the store has %d runs, the remote destination %d", len(roots), len(r.traces()))
 		}
 	}
-	w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: r}), of("s", DialectClaude, turns(3)))
+	w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r}), of("s", DialectClaude, turns(3)))
 	if n := len(r.traces()); n != 3 {
 		t.Errorf("%d traces, want 3", n)
 	}
@@ -292,7 +296,7 @@ func TestTheStoreComesLast(t *testing.T) {
 func TestADestinationThatIsDown(t *testing.T) {
 	w := newWorld(t)
 	down, up := &remote{err: errors.New("connection refused")}, &remote{}
-	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: down}, deliver.Destination{Name: "infinium", Exporter: up})
+	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: down}, deliver.Destination{Name: "infinium", Client: up})
 	tries := 0
 	down.before = func() { tries++ }
 	rep := w.run(im, of("s", DialectClaude, turns(3)))
@@ -323,7 +327,7 @@ func TestADestinationThatIsDown(t *testing.T) {
 
 func TestWhatIsRefusedForGoodHoldsNothingUp(t *testing.T) {
 	w, r := newWorld(t), &remote{err: permanent()}
-	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: r})
+	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r})
 	rep := w.run(im, of("s", DialectClaude, turns(2)))
 	if d := rep.Destinations; d[0].Refused != 2 || len(d[0].Errors) != 2 || d[1].Runs != 2 {
 		t.Errorf("destinations %+v", d)
@@ -431,15 +435,15 @@ func TestRunsOfOneSessionMayOverlap(t *testing.T) {
 	w := newWorld(t)
 	whole := &remote{}
 	im := w.importer(HostClaude)
-	im.Deliverer.Destinations[0].Exporter = whole
+	im.Deliverer.Destinations[0].Client = whole
 	w.run(im, of("s", DialectClaude, tr))
 	roots := whole.traces()
 	if len(roots) != 2 {
 		t.Fatalf("traces %v, want 2", roots)
 	}
 	for _, s := range whole.spans {
-		if s.SpanContext.TraceID().String() == roots[0] {
-			if err := w.store.ExportSpans(t.Context(), tracetest.SpanStubs{s}.Snapshots()); err != nil {
+		if otlp.TraceID(s) == roots[0] {
+			if err := w.upload(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{s}}}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -482,7 +486,7 @@ func TestWhatIsNotOverIsLeftOut(t *testing.T) {
 // turn: each makes a run, and the one would overwrite the other.
 func TestTwoRunsOfOneID(t *testing.T) {
 	w, r := newWorld(t), &remote{}
-	rep := w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: r}), of("s", DialectClaude, &hook.Transcript{
+	rep := w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r}), of("s", DialectClaude, &hook.Transcript{
 		Prompts: []hook.Prompt{{At: at(0), Text: "go"}},
 		Ends:    []hook.TurnEnd{{At: at(0), Kind: hook.KindRunComplete}},
 	}))
@@ -510,7 +514,7 @@ func TestOneSessionHarmsNoOther(t *testing.T) {
 
 func TestSinceAndDryRunAndProjects(t *testing.T) {
 	w, r := newWorld(t), &remote{}
-	dst := deliver.Destination{Name: "otlp", Exporter: r}
+	dst := deliver.Destination{Name: "otlp", Client: r}
 	im := w.importer(HostClaude, dst)
 	im.Since = at(60)
 	late := of("s", DialectClaude, turns(3))
@@ -543,13 +547,13 @@ func TestSinceAndDryRunAndProjects(t *testing.T) {
 
 func TestSpansAreRedacted(t *testing.T) {
 	w, r := newWorld(t), &remote{}
-	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: r})
-	im.Deliverer.Redact = func(spans tracetest.SpanStubs) tracetest.SpanStubs {
-		out := slices.Clone(spans)
-		for i := range out {
-			out[i].Name = "redacted"
+	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r})
+	im.Deliverer.Redact = func(run *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+		run = proto.CloneOf(run)
+		for s := range otlp.Spans([]*tracepb.ResourceSpans{run}) {
+			s.Name = "redacted"
 		}
-		return out
+		return run
 	}
 	w.run(im, of("s", DialectClaude, turns(1)))
 	for _, s := range r.spans {
@@ -566,8 +570,8 @@ func TestADestinationThatTakesASessionAsOne(t *testing.T) {
 	w, r := newWorld(t), &remote{}
 	joined := 0
 	im := w.importer(HostClaude, deliver.Destination{
-		Name: "infinium", Exporter: r,
-		Join: func(runs []tracetest.SpanStubs) tracetest.SpanStubs { joined = len(runs); return runs[0] },
+		Name: "infinium", Client: r,
+		Join: func(runs []*tracepb.ResourceSpans) *tracepb.ResourceSpans { joined = len(runs); return runs[0] },
 	})
 	w.now = at(200)
 	if rep := w.run(im, of("s", DialectClaude, turns(3))); rep.Runs != 0 || rep.Skipped.Open != 3 {
@@ -584,7 +588,7 @@ func TestTheImportEndsWithItsContext(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &remote{before: cancel}
-	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Exporter: r})
+	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r})
 	rep, err := im.Run(ctx, []Session{of("s", DialectClaude, turns(3)), of("t", DialectClaude, turns(3))})
 	if !errors.Is(err, context.Canceled) || len(r.traces()) > 1 || rep == nil {
 		t.Errorf("error %v after %d traces", err, len(r.traces()))

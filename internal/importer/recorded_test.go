@@ -10,11 +10,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/attribute"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -69,6 +72,11 @@ func payloads(t *testing.T, dir string, begin time.Time) []hook.Event {
 	return out
 }
 
+// spansOf returns a run's spans, the root first.
+func spansOf(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript) []*tracepb.Span {
+	return b.Spans(r, tr).GetScopeSpans()[0].GetSpans()
+}
+
 // built gives the runs of events that are long past.
 func built(events []hook.Event) (*otelmap.Builder, []*otelmap.Run) {
 	b := otelmap.NewBuilder(events[0].Host, events[0].Session, otelmap.Options{}, otelmap.Carry{})
@@ -89,7 +97,7 @@ func TestClaudeIDsAreThoseOfHooks(t *testing.T) {
 		b, runs := built(events)
 		var out []string
 		for _, r := range runs {
-			for i, s := range b.Spans(r, tr) {
+			for i, s := range spansOf(b, r, tr) {
 				name := s.Name
 				if strings.HasPrefix(name, "chat") {
 					continue // hooks tell of none; they come of the same files
@@ -97,7 +105,7 @@ func TestClaudeIDsAreThoseOfHooks(t *testing.T) {
 				if i == 0 {
 					name += " " + r.Outcome
 				}
-				out = append(out, fmt.Sprintf("%s %s %s", s.SpanContext.TraceID(), s.SpanContext.SpanID(), name))
+				out = append(out, fmt.Sprintf("%s %s %s", otlp.TraceID(s), otlp.SpanID(s), name))
 			}
 		}
 		slices.Sort(out)
@@ -161,12 +169,12 @@ func TestClineRunsAreThoseOfHooks(t *testing.T) {
 				t.Fatalf("%d runs, by hooks %d", len(runs), len(hooks))
 			}
 			for i := range runs {
-				got, want := b.Spans(runs[i], tr)[0], hb.Spans(hooks[i], tr)[0]
+				got, want := spansOf(b, runs[i], tr)[0], spansOf(hb, hooks[i], tr)[0]
 				if runs[i].Outcome != hooks[i].Outcome {
 					t.Errorf("run %d is %s, by hooks %s", i, runs[i].Outcome, hooks[i].Outcome)
 				}
-				if got.StartTime.After(want.EndTime) || want.StartTime.After(got.EndTime) {
-					t.Errorf("run %d lasts from %s to %s, by hooks from %s to %s", i, got.StartTime, got.EndTime, want.StartTime, want.EndTime)
+				if otlp.Start(got).After(otlp.End(want)) || otlp.Start(want).After(otlp.End(got)) {
+					t.Errorf("run %d lasts from %s to %s, by hooks from %s to %s", i, otlp.Start(got), otlp.End(got), otlp.Start(want), otlp.End(want))
 				}
 				for _, k := range []string{string(otelmap.KeyTask), string(otelmap.KeyResult), string(otelmap.KeyInputTokens), string(otelmap.KeyCost)} {
 					if g, w := attr(got.Attributes, k), attr(want.Attributes, k); g != w && w != "" {
@@ -194,7 +202,7 @@ func TestRunsOfEditorsAreNamedByWhatWasTyped(t *testing.T) {
 	b, runs := built(Events(HostCline, DialectSDK, tr))
 	var tasks []string
 	for _, r := range runs {
-		root := b.Spans(r, tr)[0]
+		root := spansOf(b, r, tr)[0]
 		tasks = append(tasks, attr(root.Attributes, string(otelmap.KeyTask)))
 	}
 	const first = "Fix the login validation bug"
@@ -205,10 +213,10 @@ func TestRunsOfEditorsAreNamedByWhatWasTyped(t *testing.T) {
 }
 
 // attr is an attribute's value as text, empty where there is none.
-func attr(kvs []attribute.KeyValue, key string) string {
+func attr(kvs []*commonpb.KeyValue, key string) string {
 	for _, kv := range kvs {
-		if string(kv.Key) == key {
-			return kv.Value.String()
+		if kv.Key == key {
+			return otlpstub.Value(kv.Value).String()
 		}
 	}
 	return ""

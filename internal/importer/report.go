@@ -5,9 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // Report is what an import did, or would do. Its JSON is stable: members may be
@@ -104,17 +105,17 @@ func (r *Report) Complete() bool {
 }
 
 // found counts a run that is due.
-func (r *Report) found(session string, spans tracetest.SpanStubs) {
+func (r *Report) found(session string, run *tracepb.ResourceSpans, root *tracepb.Span) {
 	if r.newest != session {
 		r.newest = session
 		r.NewSessions++
 	}
 	r.Runs++
-	r.Spans += len(spans)
-	if start := spans[0].StartTime; r.First.IsZero() || start.Before(r.First) {
+	r.Spans += otlp.Count([]*tracepb.ResourceSpans{run})
+	if start := otlp.Start(root); r.First.IsZero() || start.Before(r.First) {
 		r.First = start
 	}
-	if end := spans[0].EndTime; end.After(r.Last) {
+	if end := otlp.End(root); end.After(r.Last) {
 		r.Last = end
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -70,8 +70,8 @@ func (im *Importer) seen(ctx context.Context, s *Session) (*seen, error) {
 // judge compares a run with what is known. Roots are told by their span's id,
 // which is the same whatever trace the run was made part of; a run that hooks
 // told of under another id is told by its time.
-func (s *seen) judge(ctx context.Context, root *tracetest.SpanStub, ended time.Time) (verdict, error) {
-	id := root.SpanContext.SpanID().String()
+func (s *seen) judge(ctx context.Context, root *tracepb.Span, ended time.Time) (verdict, error) {
+	id := otlp.SpanID(root)
 	if v := s.match(s.roots, isStored, func(r store.Root) bool { return r.Span == id }); v != isNew {
 		return v, nil
 	}
@@ -82,12 +82,12 @@ func (s *seen) judge(ctx context.Context, root *tracetest.SpanStub, ended time.T
 	if !s.captured.IsZero() && !ended.Before(s.captured) {
 		return isCaptured, nil
 	}
-	dir := directory(root)
+	dir := otlp.Text(root.GetAttributes(), string(otelmap.KeyWorkingDirectory))
 	if !s.next || s.known == nil || dir == "" {
 		return isNew, nil
 	}
 	roots, err := s.known.Beside(ctx, store.Place{
-		Host: s.host, Directory: dir, Sessions: nextSessions, From: root.StartTime, To: root.EndTime,
+		Host: s.host, Directory: dir, Sessions: nextSessions, From: otlp.Start(root), To: otlp.End(root),
 	})
 	if err != nil {
 		return isNew, err
@@ -112,31 +112,19 @@ func (s *seen) match(roots []store.Root, found verdict, is func(store.Root) bool
 
 // add notes a run that is due. Of two that begin in one millisecond and have no
 // identity of the host's, and hence one id, the first counts.
-func (s *seen) add(root *tracetest.SpanStub) {
+func (s *seen) add(root *tracepb.Span) {
 	s.roots = append(s.roots, store.Root{
-		Trace: root.SpanContext.TraceID().String(), Span: root.SpanContext.SpanID().String(),
-		Start: root.StartTime, End: root.EndTime,
+		Trace: otlp.TraceID(root), Span: otlp.SpanID(root),
+		Start: otlp.Start(root), End: otlp.End(root),
 	})
 }
 
 // overlap reports that two runs of one session share a moment. One agent does
 // one thing at a time, so that they are the same run; that one ends in the
 // millisecond in which the next begins is no overlap.
-func overlap(r store.Root, root *tracetest.SpanStub) bool {
-	if r.Start.Equal(root.StartTime) {
-		return true
-	}
-	return r.Start.Before(root.EndTime) && root.StartTime.Before(r.End)
-}
-
-// directory is the run's working directory.
-func directory(root *tracetest.SpanStub) string {
-	for _, kv := range root.Attributes {
-		if kv.Key == otelmap.KeyWorkingDirectory && kv.Value.Type() == attribute.STRING {
-			return kv.Value.AsString()
-		}
-	}
-	return ""
+func overlap(r store.Root, root *tracepb.Span) bool {
+	start, end := otlp.Start(root), otlp.End(root)
+	return r.Start.Equal(start) || r.Start.Before(end) && start.Before(r.End)
 }
 
 // firstEvent is the moment of the first whole record of a session's log: the

@@ -2,7 +2,7 @@ package install
 
 import (
 	"bytes"
-	"crypto/rand"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/atomicfile"
+	"github.com/hookspan/hookspan/internal/filelock"
 )
 
 // ErrChanged reports a file that is no longer as the plan found it. Nothing was
@@ -61,6 +65,9 @@ func Apply(p *Plan) error {
 	return errors.Join(p.apply(created), unlock())
 }
 
+// lockWait bounds the wait for another install.
+const lockWait = 10 * time.Second
+
 // lockState keeps other installs out until the returned function is called. It
 // returns the folders that it created. Undoing creates none: without a state
 // folder there is no record to change.
@@ -75,11 +82,18 @@ func lockState(stateDir string, undo bool) (created []string, unlock func() erro
 			return nil, nil, err
 		}
 	}
-	unlock, err = lockDir(stateDir)
-	if undo && errors.Is(err, fs.ErrNotExist) {
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	lock, err := filelock.Folder(ctx, stateDir, "install.lock")
+	switch {
+	case err == nil:
+		return created, lock.Close, nil
+	case undo && errors.Is(err, fs.ErrNotExist):
 		return nil, none, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		err = errors.New("another hookspan install is running: wait for it or end it")
 	}
-	return created, unlock, err
+	return nil, nil, err
 }
 
 func (p *Plan) apply(created []string) error {
@@ -138,9 +152,9 @@ func (a Action) run() error {
 		if err := os.MkdirAll(filepath.Dir(a.Path), a.FolderMode); err != nil {
 			return err
 		}
-		return writeNew(a.Path, a.Content, a.Mode)
+		return create(a)
 	case OpUpdate:
-		return replace(a.Path, a.Content, a.Mode)
+		return replace(a)
 	case OpChain:
 		return a.chain()
 	case OpRemove:
@@ -196,7 +210,7 @@ func (a Action) chain() error {
 	case err != nil:
 		return undo(moveAside(a))
 	}
-	if err := replace(a.Path, a.Content, a.Mode); err != nil {
+	if err := replace(a); err != nil {
 		return undo(errors.Join(err, os.Remove(a.Chained)))
 	}
 	return nil
@@ -218,7 +232,7 @@ func moveAside(a Action) error {
 	if err := os.Rename(a.Path, a.Chained); err != nil {
 		return err
 	}
-	if err := writeNew(a.Path, a.Content, a.Mode); err != nil {
+	if err := create(a); err != nil {
 		return errors.Join(err, os.Rename(a.Chained, a.Path))
 	}
 	return nil
@@ -259,54 +273,15 @@ func removeEmpty(dir string) error {
 	return err
 }
 
-// writeNew creates a file and never overwrites one.
-func writeNew(path string, data []byte, mode fs.FileMode) error {
-	temp, err := writeTemp(filepath.Dir(path), data, mode)
-	if err != nil {
-		return err
+// create writes a new file and never overwrites one.
+func create(a Action) error {
+	err := atomicfile.Create(a.Path, a.Content, atomicfile.Options{Mode: a.Mode})
+	if errors.Is(err, fs.ErrExist) {
+		return ErrChanged
 	}
-	err = os.Link(temp, path)
-	switch {
-	case err == nil:
-		return os.Remove(temp)
-	case errors.Is(err, fs.ErrExist):
-		return errors.Join(ErrChanged, os.Remove(temp))
-	}
-	// No links on this file system: look once more and rename.
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(ErrChanged, os.Remove(temp))
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return nil
+	return err
 }
 
-// replace puts a file in the place of what is there.
-func replace(path string, data []byte, mode fs.FileMode) error {
-	temp, err := writeTemp(filepath.Dir(path), data, mode)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return nil
-}
-
-// writeTemp writes a file that no dialect takes for a hook: sdk goes by the name
-// before an extension out of a list, and this one has neither.
-func writeTemp(dir string, data []byte, mode fs.FileMode) (string, error) {
-	path := filepath.Join(dir, ".hookspan-"+rand.Text()+".tmp")
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(data)
-	// The umask may have taken bits from the mode.
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return "", errors.Join(err, os.Remove(path))
-	}
-	return path, nil
+func replace(a Action) error {
+	return atomicfile.Write(a.Path, a.Content, atomicfile.Options{Mode: a.Mode})
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -166,5 +167,5 @@ func (m *Manifest) write(path string) error {
 	if have, err := regular.Read(path, regular.Options{Max: maxFileBytes}); err == nil && bytes.Equal(have, data) {
 		return nil
 	}
-	return replace(path, data, 0o600)
+	return atomicfile.Write(path, data, atomicfile.Options{})
 }

@@ -55,6 +55,9 @@ type Options struct {
 	// ForHooks says that PreToolUse is installed only for the user's hooks, so
 	// that it can be removed when none needs it any more.
 	ForHooks bool
+	// PriceShown says that the caller shows what PreToolUse costs, so that the plan
+	// does not warn of it.
+	PriceShown bool
 	// Chain moves a hook of the user's that is in the way aside and has the hook
 	// process run it too. For Cline only.
 	Chain bool

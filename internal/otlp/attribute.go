@@ -2,11 +2,12 @@ package otlp
 
 import (
 	"slices"
+	"strings"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 )
 
-// String returns a string attribute.
+// String returns a string attribute. It replaces invalid UTF-8, as Strings does.
 func String(key, value string) *commonpb.KeyValue {
 	return &commonpb.KeyValue{Key: key, Value: stringValue(value)}
 }
@@ -38,7 +39,7 @@ func Strings(key string, values []string) *commonpb.KeyValue {
 }
 
 func stringValue(s string) *commonpb.AnyValue {
-	return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: s}}
+	return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: ValidText(s)}}
 }
 
 // Find returns the value of the first attribute with the key, or nil.
@@ -61,3 +62,7 @@ func Text(attrs []*commonpb.KeyValue, key string) string {
 func Number(attrs []*commonpb.KeyValue, key string) int64 {
 	return Find(attrs, key).GetIntValue()
 }
+
+// ValidText returns s with invalid UTF-8 replaced: a message that holds any
+// cannot be encoded.
+func ValidText(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

@@ -3,52 +3,22 @@ package redact
 import (
 	"unicode/utf8"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
-	"go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 )
 
-// Spans returns copies of the spans with Tail applied to every text in them:
-// names, status descriptions, and the attributes of spans, events, links and
-// resources. The input is not changed; spans that shared a resource still do.
-func (r *Redactor) Spans(stubs tracetest.SpanStubs) tracetest.SpanStubs {
-	if stubs == nil {
-		return nil
-	}
+// Spans returns a copy of the message with Tail applied to every text in it:
+// names, status messages, and the attributes of spans, events, links and
+// resources. The argument is not changed.
+func (r *Redactor) Spans(message *tracepb.ResourceSpans) *tracepb.ResourceSpans {
 	c := cleaner{r, make(map[string]string)}
-	out := make(tracetest.SpanStubs, len(stubs))
-	resources := make(map[*resource.Resource]*resource.Resource)
-	for i, s := range stubs {
-		s.Name = c.tail(s.Name)
-		s.Status.Description = c.tail(s.Status.Description)
-		s.Attributes = c.attributes(s.Attributes)
-		if s.Events != nil {
-			events := make([]trace.Event, len(s.Events))
-			for j, e := range s.Events {
-				e.Name = c.tail(e.Name)
-				e.Attributes = c.attributes(e.Attributes)
-				events[j] = e
-			}
-			s.Events = events
+	out := proto.CloneOf(message)
+	c.attributes(out.GetResource().GetAttributes())
+	for _, scope := range out.GetScopeSpans() {
+		for _, s := range scope.GetSpans() {
+			c.span(s)
 		}
-		if s.Links != nil {
-			links := make([]trace.Link, len(s.Links))
-			for j, l := range s.Links {
-				l.Attributes = c.attributes(l.Attributes)
-				links[j] = l
-			}
-			s.Links = links
-		}
-		if s.Resource != nil {
-			clean, seen := resources[s.Resource]
-			if !seen {
-				clean = resource.NewWithAttributes(s.Resource.SchemaURL(), c.attributes(s.Resource.Attributes())...)
-				resources[s.Resource] = clean
-			}
-			s.Resource = clean
-		}
-		out[i] = s
 	}
 	return out
 }
@@ -57,6 +27,45 @@ func (r *Redactor) Spans(stubs tracetest.SpanStubs) tracetest.SpanStubs {
 type cleaner struct {
 	*Redactor
 	seen map[string]string
+}
+
+func (c *cleaner) span(s *tracepb.Span) {
+	s.Name = c.tail(s.GetName())
+	if s.Status != nil {
+		s.Status.Message = c.tail(s.Status.GetMessage())
+	}
+	c.attributes(s.Attributes)
+	for _, e := range s.GetEvents() {
+		e.Name = c.tail(e.GetName())
+		c.attributes(e.Attributes)
+	}
+	for _, l := range s.GetLinks() {
+		c.attributes(l.GetAttributes())
+	}
+}
+
+// attributes keeps the keys: they are names out of the project's own table.
+func (c *cleaner) attributes(attrs []*commonpb.KeyValue) {
+	for _, kv := range attrs {
+		c.value(kv.GetValue())
+	}
+}
+
+func (c *cleaner) value(v *commonpb.AnyValue) {
+	switch v := v.GetValue().(type) {
+	case *commonpb.AnyValue_StringValue:
+		v.StringValue = c.tail(v.StringValue)
+	case *commonpb.AnyValue_BytesValue:
+		if utf8.Valid(v.BytesValue) {
+			v.BytesValue = []byte(c.Tail(string(v.BytesValue)))
+		}
+	case *commonpb.AnyValue_ArrayValue:
+		for _, e := range v.ArrayValue.GetValues() {
+			c.value(e)
+		}
+	case *commonpb.AnyValue_KvlistValue:
+		c.attributes(v.KvlistValue.GetValues())
+	}
 }
 
 // remembered is the size in bytes up to which a text is remembered, and
@@ -79,46 +88,4 @@ func (c *cleaner) tail(s string) string {
 		c.seen[s] = clean
 	}
 	return clean
-}
-
-// attributes keeps the keys: they are names out of our own table.
-func (c *cleaner) attributes(attrs []attribute.KeyValue) []attribute.KeyValue {
-	if attrs == nil {
-		return nil
-	}
-	out := make([]attribute.KeyValue, len(attrs))
-	for i, a := range attrs {
-		a.Value = c.value(a.Value)
-		out[i] = a
-	}
-	return out
-}
-
-func (c *cleaner) value(v attribute.Value) attribute.Value {
-	switch v.Type() {
-	case attribute.STRING:
-		return attribute.StringValue(c.tail(v.AsString()))
-	case attribute.STRINGSLICE:
-		texts := v.AsStringSlice()
-		clean := make([]string, len(texts))
-		for i, s := range texts {
-			clean[i] = c.tail(s)
-		}
-		return attribute.StringSliceValue(clean)
-	case attribute.BYTESLICE:
-		b := v.AsByteSlice()
-		if utf8.Valid(b) {
-			return attribute.ByteSliceValue([]byte(c.Tail(string(b))))
-		}
-	case attribute.SLICE:
-		values := v.AsSlice()
-		clean := make([]attribute.Value, len(values))
-		for i, e := range values {
-			clean[i] = c.value(e)
-		}
-		return attribute.SliceValue(clean...)
-	case attribute.MAP:
-		return attribute.MapValue(c.attributes(v.AsMap())...)
-	}
-	return v
 }

@@ -12,12 +12,13 @@ import (
 	"time"
 	"unicode"
 
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
 func stored(t testing.TB, messages []*tracepb.ResourceSpans) *store.Trace {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/redact"
@@ -23,7 +23,7 @@ import (
 //	go test ./tests/bench -run '^$' -bench 'Delivery/otlp' -benchtime 1x -cpuprofile cpu.out
 //
 // The receiver of otlp is a process of its own, as in the table of deliveries;
-// nowhere is an exporter that does nothing.
+// nowhere is a client that does nothing.
 func BenchmarkDelivery(b *testing.B) {
 	dir := b.TempDir()
 	if err := build(b.Context(), dir); err != nil {
@@ -77,13 +77,13 @@ func newDelivery(b *testing.B, s backlog.Session, to, url string) *deliver.Deliv
 	dst := deliver.Destination{Name: to, Batch: batchSpans}
 	switch to {
 	case "nowhere":
-		dst.Exporter = nowhere{}
+		dst.Client = nowhere{}
 	case "otlp":
-		dst.Exporter, err = deliver.NewOTLP(b.Context(), deliver.OTLP{Endpoint: url + "/v1/traces"})
+		dst.Client, err = deliver.NewOTLP(b.Context(), deliver.OTLP{Endpoint: url + "/v1/traces"})
 	case "store":
 		var st *store.Store
 		st, err = store.Open(b.Context(), filepath.Join(dir, "traces.db"))
-		dst.Exporter, dst.Local, dst.Batch = st, true, 8192
+		dst.Client, dst.Local, dst.Batch = st, true, 8192
 		b.Cleanup(func() { _ = st.Close() })
 	}
 	if err != nil {
@@ -93,11 +93,10 @@ func newDelivery(b *testing.B, s backlog.Session, to, url string) *deliver.Deliv
 	return d
 }
 
-// nowhere is an exporter that costs nothing.
+// nowhere is a client that costs nothing.
 type nowhere struct{}
 
-func (nowhere) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
-func (nowhere) Shutdown(context.Context) error                             { return nil }
+func (nowhere) UploadTraces(context.Context, []*tracepb.ResourceSpans) error { return nil }
 
 func TestRounded(t *testing.T) {
 	for rate, want := range map[float64]string{0: "0", 7.9: "7", 999: "999", 1234: "1,230", 123456: "123,000", 1234567: "1,230,000"} {

@@ -124,7 +124,7 @@ func newTurnBench(ctx context.Context, dir string, before int) (_ *turnBench, er
 	files := &transcript.Files{Home: dir, Now: func() time.Time { return s.now }}
 	s.d = &deliver.Deliverer{
 		Spool: s.spool, Map: otelmap.Options{},
-		Destinations: []deliver.Destination{{Name: "store", Exporter: s.store, Local: true, Batch: 512}},
+		Destinations: []deliver.Destination{{Name: "store", Client: s.store, Local: true, Batch: 512}},
 		Now:          func() time.Time { return s.now },
 		Sleep:        func(_ context.Context, d time.Duration) error { s.now = s.now.Add(d); return nil },
 		Sources: map[string]deliver.Source{claude.Host: {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -56,7 +57,9 @@ func (f *fleet) infiniumRuns() runs {
 	f.t.Helper()
 	ctx := f.t.Context()
 	server := infiniumtest.New(f.t)
-	exp, err := infinium.New(infinium.Options{BaseURL: server.URL(), AgentID: infiniumtest.AgentID, AgentSecret: infiniumtest.AgentSecret})
+	client, err := infinium.NewClient(infinium.Options{
+		BaseURL: server.URL(), AgentID: infiniumtest.AgentID, AgentSecret: infiniumtest.AgentSecret, Forms: connectors.Forms(),
+	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -72,7 +75,7 @@ func (f *fleet) infiniumRuns() runs {
 		for _, sum := range sums {
 			tr, err := s.Trace(ctx, sum.TraceID)
 			if err == nil {
-				err = exp.ExportSpans(ctx, tr.Stubs().Snapshots())
+				err = client.UploadTraces(ctx, tr.ResourceSpans)
 			}
 			if err != nil {
 				f.t.Fatal(err)

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -44,25 +44,22 @@ type numbersGot struct {
 	got  map[int]bool
 }
 
-func (d *numbersGot) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (d *numbersGot) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
 	if d.down {
 		return errors.New("down")
 	}
-	for _, s := range spans {
-		stub := tracetest.SpanStubFromReadOnlySpan(s)
-		if !stub.Parent.SpanID().IsValid() {
+	for s := range otlp.Spans(spans) {
+		if otlp.ParentID(s) == "" {
 			continue
 		}
-		for _, kv := range stub.Attributes {
-			if n, ok := numberIn([]byte(kv.Value.String())); ok {
+		for _, kv := range s.Attributes {
+			if n, ok := numberIn([]byte(kv.Value.GetStringValue())); ok {
 				d.got[n] = true
 			}
 		}
 	}
 	return nil
 }
-
-func (d *numbersGot) Shutdown(context.Context) error { return nil }
 
 // capped is a session as the test knows it.
 type capped struct {
@@ -97,7 +94,7 @@ func drawnCap(t *testing.T, r *proof.Result, rnd *rand.Rand, trial int) (evicted
 	}
 	h := newHall(t, dir)
 	dst := &numbersGot{got: make(map[int]bool)}
-	d := h.deliverer(deliver.Destination{Name: "otlp", Exporter: dst})
+	d := h.deliverer(deliver.Destination{Name: "otlp", Client: dst})
 	sessions := make([]*capped, 0, 8)
 	gone := make(map[int]bool)
 	n := 0

@@ -48,7 +48,7 @@ func wrongClocks(t *testing.T, r *proof.Result) {
 		t.Fatal(err)
 	}
 	local, inStore := h.localStore()
-	d := h.deliverer(local, deliver.Destination{Name: "otlp", Exporter: otlp, Batch: 512})
+	d := h.deliverer(local, deliver.Destination{Name: "otlp", Client: otlp, Batch: 512})
 	// want are the tool calls, with the word for what their session's times were.
 	want := make(map[int]string)
 	n := 0

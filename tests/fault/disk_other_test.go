@@ -2,7 +2,9 @@
 
 package fault_test
 
-import "github.com/hookspan/hookspan/tests/internal/proof"
+import (
+	"github.com/hookspan/hookspan/tests/internal/proof"
+)
 
 // diskRows mount file systems of their own, which is Linux's alone.
 var diskRows []proof.Row

@@ -2,7 +2,6 @@ package fault_test
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -12,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/histories"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -92,7 +91,7 @@ func checkHistory(rt *rapid.T, d histories.Dialect, records []hook.Raw) int {
 		if run.Repeated {
 			continue
 		}
-		wholeRun(rt, b.Spans(run, nil), ids)
+		wholeRun(rt, spansOf(b.Spans(run, nil)), ids)
 	}
 	want := toldRuns(b, runs)
 	again := mapHistory(events, 0, otelmap.Carry{})
@@ -144,7 +143,7 @@ func mapHistory(events []hook.Event, from int64, c otelmap.Carry) *otelmap.Build
 
 // wholeRun holds the spans of a run to what any run promises. ids are those of
 // the session so far.
-func wholeRun(rt *rapid.T, spans tracetest.SpanStubs, ids map[string]bool) {
+func wholeRun(rt *rapid.T, spans []*tracepb.Span, ids map[string]bool) {
 	parents := make(map[string]string)
 	for _, s := range spans {
 		id := spanID(s)
@@ -152,15 +151,15 @@ func wholeRun(rt *rapid.T, spans tracetest.SpanStubs, ids map[string]bool) {
 			rt.Errorf("span %s of %q is there twice", id, s.Name)
 		}
 		ids[id] = true
-		parents[s.SpanContext.SpanID().String()] = s.Parent.SpanID().String()
-		if s.EndTime.Before(s.StartTime) || s.StartTime.IsZero() {
-			rt.Errorf("%q runs from %s to %s", s.Name, s.StartTime, s.EndTime)
+		parents[otlp.SpanID(s)] = otlp.ParentID(s)
+		if otlp.End(s).Before(otlp.Start(s)) || otlp.Start(s).IsZero() {
+			rt.Errorf("%q runs from %s to %s", s.Name, otlp.Start(s), otlp.End(s))
 		}
-		if s.SpanContext.TraceID() != spans[0].SpanContext.TraceID() {
+		if otlp.TraceID(s) != otlp.TraceID(spans[0]) {
 			rt.Errorf("%q is of another trace", s.Name)
 		}
 	}
-	root := spans[0].SpanContext.SpanID().String()
+	root := otlp.SpanID(spans[0])
 	for id := range parents {
 		steps := 0
 		for at := id; at != root; at = parents[at] {
@@ -180,7 +179,7 @@ func toldRuns(b *otelmap.Builder, runs []*otelmap.Run) map[string]string {
 			continue
 		}
 		text := run.Outcome
-		for _, s := range b.Spans(run, nil) {
+		for _, s := range spansOf(b.Spans(run, nil)) {
 			text += "\n" + spanID(s) + " " + told(s)
 		}
 		out[run.ID.String()] = text
@@ -190,11 +189,11 @@ func toldRuns(b *otelmap.Builder, runs []*otelmap.Run) map[string]string {
 
 func sameBytes(rt *rapid.T, x, y *otelmap.Builder, now time.Time) {
 	a, b := x.Runs(now)[0], y.Runs(now)[0]
-	one, err := deliver.EncodeJSON(context.Background(), x.Spans(a, nil).Snapshots())
+	one, err := otlp.JSON([]*tracepb.ResourceSpans{x.Spans(a, nil)})
 	if err != nil {
 		rt.Fatal(err)
 	}
-	two, err := deliver.EncodeJSON(context.Background(), y.Spans(b, nil).Snapshots())
+	two, err := otlp.JSON([]*tracepb.ResourceSpans{y.Spans(b, nil)})
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -234,9 +233,9 @@ func readOn(rt *rapid.T, events []hook.Event, b *otelmap.Builder, runs []*otelma
 	}
 }
 
-func spanIDs(spans tracetest.SpanStubs) string {
+func spanIDs(run *tracepb.ResourceSpans) string {
 	var ids []string
-	for _, s := range spans {
+	for _, s := range spansOf(run) {
 		ids = append(ids, spanID(s)+" "+s.Name)
 	}
 	slices.Sort(ids)

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -130,7 +130,7 @@ func (h *hall) localStore() (dst deliver.Destination, ids func() []otlptest.ID) 
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { _ = st.Close() })
-	return deliver.Destination{Name: "store", Exporter: st, Local: true, Batch: 8192}, func() (ids []otlptest.ID) {
+	return deliver.Destination{Name: "store", Client: st, Local: true, Batch: 8192}, func() (ids []otlptest.ID) {
 		sums, err := st.List(h.t.Context(), store.Filter{Limit: -1})
 		if err != nil {
 			h.t.Fatal(err)
@@ -140,16 +140,15 @@ func (h *hall) localStore() (dst deliver.Destination, ids func() []otlptest.ID) 
 			if err != nil {
 				h.t.Fatal(err)
 			}
-			ids = append(ids, stubIDs(tr.Stubs())...)
+			ids = append(ids, spanIDsOf(tr.ResourceSpans)...)
 		}
 		return sortIDs(ids)
 	}
 }
 
-func stubIDs(spans tracetest.SpanStubs) (ids []otlptest.ID) {
-	for i := range spans {
-		c := spans[i].SpanContext
-		ids = append(ids, otlptest.ID{Trace: c.TraceID().String(), Span: c.SpanID().String()})
+func spanIDsOf(messages []*tracepb.ResourceSpans) (ids []otlptest.ID) {
+	for s := range otlp.Spans(messages) {
+		ids = append(ids, otlptest.ID{Trace: otlp.TraceID(s), Span: otlp.SpanID(s)})
 	}
 	return ids
 }
@@ -181,27 +180,27 @@ func received(s *otlptest.Server) (ids []otlptest.ID, doubles int) {
 	return sortIDs(ids), doubles
 }
 
-// endpoint is an exporter whose server can be taken from behind its address.
+// endpoint is a client whose server can be taken from behind its address.
 type endpoint struct {
-	sdktrace.SpanExporter
+	deliver.Client
 	calls int
 }
 
-func (e *endpoint) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (e *endpoint) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	e.calls++
-	return e.SpanExporter.ExportSpans(ctx, spans)
+	return e.Client.UploadTraces(ctx, spans)
 }
 
 func weekOutage(t *testing.T, r *proof.Result) {
 	h := newHall(t, t.TempDir())
 	server := otlptest.New(t)
-	otlp, err := deliver.NewOTLP(t.Context(), deliver.OTLP{Endpoint: server.URL(), Timeout: 200 * time.Millisecond})
+	client, err := deliver.NewOTLP(t.Context(), deliver.OTLP{Endpoint: server.URL(), Timeout: 200 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &endpoint{SpanExporter: otlp}
+	out := &endpoint{Client: client}
 	local, inStore := h.localStore()
-	d := h.deliverer(local, deliver.Destination{Name: "otlp", Exporter: out, Batch: 512})
+	d := h.deliverer(local, deliver.Destination{Name: "otlp", Client: out, Batch: 512})
 
 	// Runs of 49 calls and a root, in sessions of two.
 	n := 0

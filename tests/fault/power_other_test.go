@@ -2,7 +2,9 @@
 
 package fault_test
 
-import "github.com/hookspan/hookspan/tests/internal/proof"
+import (
+	"github.com/hookspan/hookspan/tests/internal/proof"
+)
 
 // powerRows need strace.
 var powerRows []proof.Row

@@ -80,7 +80,7 @@ func (s *diskState) later(home string) (must map[string]bool, problems []string)
 			expect = l.records
 		}
 		for _, spans := range runsOf(key.Host, expect, powerNow) {
-			for _, sp := range spans {
+			for _, sp := range spansOf(spans) {
 				must[spanID(sp)] = true
 			}
 		}

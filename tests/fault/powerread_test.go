@@ -12,12 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -90,8 +91,8 @@ func readLog(s *spool.Session) (l logRead, err error) {
 }
 
 // runsOf maps the records of one session to runs, each with its spans.
-func runsOf(host string, records []*spool.Record, now time.Time) map[string]tracetest.SpanStubs {
-	out := make(map[string]tracetest.SpanStubs)
+func runsOf(host string, records []*spool.Record, now time.Time) map[string]*tracepb.ResourceSpans {
+	out := make(map[string]*tracepb.ResourceSpans)
 	if len(records) == 0 {
 		return out
 	}
@@ -112,9 +113,14 @@ func runsOf(host string, records []*spool.Record, now time.Time) map[string]trac
 	return out
 }
 
+// spansOf returns a run's spans, the root first.
+func spansOf(run *tracepb.ResourceSpans) []*tracepb.Span {
+	return run.GetScopeSpans()[0].GetSpans()
+}
+
 // spanID names a span.
-func spanID(s tracetest.SpanStub) string {
-	return s.SpanContext.TraceID().String() + "/" + s.SpanContext.SpanID().String()
+func spanID(s *tracepb.Span) string {
+	return otlp.TraceID(s) + "/" + otlp.SpanID(s)
 }
 
 // deliverer delivers at a moment of its own.
@@ -143,11 +149,11 @@ func deliverState(ctx context.Context, state, file string, now time.Time) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	lines, err := deliver.NewFile(ctx, file)
+	lines, err := deliver.NewFile(file)
 	if err != nil {
 		return err
 	}
-	all := deliverer(sp, now, deliver.Destination{Name: "store", Exporter: st, Local: true}, deliver.Destination{Name: "file", Exporter: lines})
+	all := deliverer(sp, now, deliver.Destination{Name: "store", Client: st, Local: true}, deliver.Destination{Name: "file", Client: lines})
 	results, err := all.Run(ctx, deliver.Pass{Force: true, Wait: true, Elsewhere: true})
 	for _, r := range results {
 		if r.Waiting > 0 || r.Parked > 0 || len(r.Errors) > 0 {

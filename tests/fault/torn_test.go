@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
@@ -304,8 +304,8 @@ func (s *soundLog) without(lost []int) map[string]string {
 			}
 		}
 		s.spans[key] = make(map[string]string)
-		for _, spans := range runsOf(s.key.Host, left, tornNow) {
-			for _, sp := range spans {
+		for _, run := range runsOf(s.key.Host, left, tornNow) {
+			for _, sp := range spansOf(run) {
 				s.spans[key][spanID(sp)] = told(sp)
 			}
 		}
@@ -314,21 +314,17 @@ func (s *soundLog) without(lost []int) map[string]string {
 }
 
 // told is all that a span says.
-func told(s tracetest.SpanStub) string {
-	return fmt.Sprint(s.Name, s.SpanKind, s.Parent.SpanID(), s.StartTime.UnixNano(), s.EndTime.UnixNano(), s.Status, s.Attributes, s.Events, s.Links)
-}
+func told(s *tracepb.Span) string { return s.String() }
 
 // taker is a destination that keeps what it gets.
 type taker map[string]string
 
-func (k taker) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
-	for _, s := range tracetest.SpanStubsFromReadOnlySpans(spans) {
+func (k taker) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
+	for s := range otlp.Spans(spans) {
 		k[spanID(s)] = told(s)
 	}
 	return nil
 }
-
-func (k taker) Shutdown(context.Context) error { return nil }
 
 // deliverLog delivers the spool in dir.
 func deliverLog(ctx context.Context, dir string, got taker) error {
@@ -336,7 +332,7 @@ func deliverLog(ctx context.Context, dir string, got taker) error {
 	if err != nil {
 		return err
 	}
-	d := deliverer(sp, tornNow, deliver.Destination{Name: "file", Exporter: got})
+	d := deliverer(sp, tornNow, deliver.Destination{Name: "file", Client: got})
 	results, err := d.Run(ctx, deliver.Pass{Force: true})
 	if len(results) == 1 && len(results[0].Errors) > 0 {
 		err = errors.Join(err, fmt.Errorf("%v", results[0].Errors))

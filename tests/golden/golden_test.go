@@ -7,9 +7,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,11 +23,13 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -161,13 +166,18 @@ func encode(t testing.TB, b *otelmap.Builder, runs []*otelmap.Run, tr *hook.Tran
 	return out.Bytes()
 }
 
-func encodeSpans(t testing.TB, spans tracetest.SpanStubs) []byte {
+func encodeSpans(t testing.TB, run *tracepb.ResourceSpans) []byte {
 	t.Helper()
-	doc, err := deliver.EncodeJSON(context.Background(), spans.Snapshots())
+	doc, err := otlp.JSON([]*tracepb.ResourceSpans{run})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return append(doc, '\n')
+}
+
+// spansOf returns a run's spans, the root first.
+func spansOf(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript) []*tracepb.Span {
+	return b.Spans(r, tr).GetScopeSpans()[0].GetSpans()
 }
 
 func TestRecordedSessions(t *testing.T) {
@@ -180,9 +190,9 @@ func TestRecordedSessions(t *testing.T) {
 				if !r.Ended {
 					t.Errorf("run %s has not ended", r.ID)
 				}
-				wellFormed(t, b.Spans(r, tr))
+				wellFormed(t, spansOf(b, r, tr))
 			}
-			golden(t, s.name()+".otlp.json", indent(t, encode(t, b, runs, tr)))
+			goldenMessages(t, s.name()+".otlp.json", encode(t, b, runs, tr))
 			golden(t, s.name()+".txt", outline(b, runs, tr))
 		})
 	}
@@ -262,21 +272,21 @@ func TestTotalsAreTheHosts(t *testing.T) {
 			b, runs := build(events)
 			var got totals
 			for _, r := range runs {
-				root := b.Spans(r, tr)[0]
+				root := spansOf(b, r, tr)[0]
 				for _, kv := range root.Attributes {
-					switch kv.Key {
+					switch attribute.Key(kv.Key) {
 					case otelmap.KeyHostInputTokens:
-						got.Input += kv.Value.AsInt64()
+						got.Input += kv.Value.GetIntValue()
 					case otelmap.KeyOutputTokens:
-						got.Output += kv.Value.AsInt64()
+						got.Output += kv.Value.GetIntValue()
 					case otelmap.KeyCacheReadTokens:
-						got.CacheRead += kv.Value.AsInt64()
+						got.CacheRead += kv.Value.GetIntValue()
 					case otelmap.KeyCacheWriteTokens:
-						got.CacheWrite += kv.Value.AsInt64()
+						got.CacheWrite += kv.Value.GetIntValue()
 					case otelmap.KeyLLMRequests:
-						got.Requests += kv.Value.AsInt64()
+						got.Requests += kv.Value.GetIntValue()
 					case otelmap.KeyCost:
-						got.Cost += kv.Value.AsFloat64()
+						got.Cost += kv.Value.GetDoubleValue()
 					}
 				}
 			}
@@ -292,24 +302,24 @@ func TestTotalsAreTheHosts(t *testing.T) {
 }
 
 // wellFormed checks what must hold for any run.
-func wellFormed(t *testing.T, spans tracetest.SpanStubs) {
+func wellFormed(t *testing.T, spans []*tracepb.Span) {
 	t.Helper()
 	ids := map[string]bool{}
 	for _, s := range spans {
-		id := s.SpanContext.SpanID().String()
+		id := otlp.SpanID(s)
 		if ids[id] {
 			t.Errorf("span id %s of %q stands twice", id, s.Name)
 		}
 		ids[id] = true
 	}
 	for i, s := range spans {
-		if s.EndTime.Before(s.StartTime) {
+		if otlp.End(s).Before(otlp.Start(s)) {
 			t.Errorf("%q ends before it starts", s.Name)
 		}
-		if i > 0 && !ids[s.Parent.SpanID().String()] {
+		if i > 0 && !ids[otlp.ParentID(s)] {
 			t.Errorf("%q has a parent that is not of its run", s.Name)
 		}
-		if s.SpanContext.TraceID() != spans[0].SpanContext.TraceID() {
+		if otlp.TraceID(s) != otlp.TraceID(spans[0]) {
 			t.Errorf("%q is of another trace", s.Name)
 		}
 	}
@@ -332,6 +342,51 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// goldenMessages compares the messages, not their texts: how a document is written
+// is up to the encoder.
+func goldenMessages(t *testing.T, name string, lines []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, indent(t, lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(messages(t, want), messages(t, lines), protocmp.Transform()); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", name, diff)
+	}
+}
+
+// messages reads OTLP JSON documents.
+func messages(t *testing.T, docs []byte) (all []*tracepb.ResourceSpans) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(docs))
+	for {
+		var doc json.RawMessage
+		err := d.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := otlp.ParseJSON(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range otlp.Spans(got) {
+			if s.Status == nil {
+				s.Status = &tracepb.Status{} // an encoder may leave out a status that is not set
+			}
+		}
+		all = append(all, got...)
+	}
+}
+
 func indent(t *testing.T, lines []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -347,40 +402,47 @@ func indent(t *testing.T, lines []byte) []byte {
 func outline(b *otelmap.Builder, runs []*otelmap.Run, tr *hook.Transcript) []byte {
 	var out bytes.Buffer
 	for i, r := range runs {
-		spans := b.Spans(r, tr)
+		spans := spansOf(b, r, tr)
 		root := spans[0]
 		fmt.Fprintf(&out, "run %d: %s, %d spans, starts %s\n", i+1, r.Outcome, len(spans),
-			root.StartTime.Format("15:04:05.000"))
+			otlp.Start(root).Format("15:04:05.000"))
 		if len(root.Links) > 0 {
-			fmt.Fprintf(&out, "  follows %s\n", root.Links[0].SpanContext.TraceID())
+			fmt.Fprintf(&out, "  follows %s\n", hex.EncodeToString(root.Links[0].TraceId))
 		}
-		children(&out, spans, root, "  ", root.StartTime)
+		children(&out, spans, root, "  ", otlp.Start(root))
 	}
 	return out.Bytes()
 }
 
-func children(out *bytes.Buffer, spans tracetest.SpanStubs, s tracetest.SpanStub, pad string, zero time.Time) {
+func status(s *tracepb.Span) string {
+	if s.Status.Code == tracepb.Status_STATUS_CODE_ERROR {
+		return "Error"
+	}
+	return "Unset"
+}
+
+func children(out *bytes.Buffer, spans []*tracepb.Span, s *tracepb.Span, pad string, zero time.Time) {
 	ms := func(t time.Time) int64 { return t.Sub(zero).Milliseconds() }
-	fmt.Fprintf(out, "%s%s  [%d..%d ms] %s %s\n", pad, s.Name, ms(s.StartTime), ms(s.EndTime),
-		s.Status.Code, s.Status.Description)
+	fmt.Fprintf(out, "%s%s  [%d..%d ms] %s %s\n", pad, s.Name, ms(otlp.Start(s)), ms(otlp.End(s)),
+		status(s), s.Status.Message)
 	for _, kv := range s.Attributes {
-		if slices.Contains(quiet, kv.Key) {
+		if slices.Contains(quiet, attribute.Key(kv.Key)) {
 			continue
 		}
-		fmt.Fprintf(out, "%s    %s=%s\n", pad, kv.Key, kv.Value.String())
+		fmt.Fprintf(out, "%s    %s=%s\n", pad, kv.Key, otlpstub.Value(kv.Value).String())
 	}
 	for _, e := range s.Events {
-		fmt.Fprintf(out, "%s    @%d %s", pad, ms(e.Time), e.Name)
+		fmt.Fprintf(out, "%s    @%d %s", pad, ms(otlp.Time(e.TimeUnixNano)), e.Name)
 		for _, kv := range e.Attributes {
-			fmt.Fprintf(out, " %s=%s", strings.TrimPrefix(string(kv.Key), "hookspan."), kv.Value.String())
+			fmt.Fprintf(out, " %s=%s", strings.TrimPrefix(kv.Key, "hookspan."), otlpstub.Value(kv.Value).String())
 		}
 		fmt.Fprintln(out)
 	}
-	kids := slices.DeleteFunc(slices.Clone(spans), func(c tracetest.SpanStub) bool {
-		return c.Parent.SpanID() != s.SpanContext.SpanID()
+	kids := slices.DeleteFunc(slices.Clone(spans), func(c *tracepb.Span) bool {
+		return otlp.ParentID(c) != otlp.SpanID(s)
 	})
-	slices.SortStableFunc(kids, func(x, y tracetest.SpanStub) int {
-		return cmp.Compare(x.StartTime.UnixNano(), y.StartTime.UnixNano())
+	slices.SortStableFunc(kids, func(x, y *tracepb.Span) int {
+		return cmp.Compare(otlp.Start(x).UnixNano(), otlp.Start(y).UnixNano())
 	})
 	for _, c := range kids {
 		children(out, spans, c, pad+"  ", zero)

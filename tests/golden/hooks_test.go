@@ -8,11 +8,11 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -63,9 +63,9 @@ func TestHooksOfTheUsersOnlyAddToATrace(t *testing.T) {
 				var got []byte
 				found := 0
 				for _, r := range runs {
-					spans, hooks := stripped(b.Spans(r, tr))
+					run, hooks := stripped(b.Spans(r, tr))
 					found += hooks
-					got = append(got, encodeSpans(t, spans)...)
+					got = append(got, encodeSpans(t, run)...)
 				}
 				if diff := gocmp.Diff(string(want), string(got)); diff != "" {
 					t.Fatalf("round %d: spans differ (-without +with hooks):\n%s", round, diff)
@@ -79,17 +79,17 @@ func TestHooksOfTheUsersOnlyAddToATrace(t *testing.T) {
 }
 
 // stripped are the spans without the runs of hooks, and how many there were.
-func stripped(spans tracetest.SpanStubs) (tracetest.SpanStubs, int) {
-	n := 0
+func stripped(run *tracepb.ResourceSpans) (*tracepb.ResourceSpans, int) {
+	n, spans := 0, run.ScopeSpans[0].Spans
 	for i := range spans {
 		before := len(spans[i].Events)
-		spans[i].Events = slices.DeleteFunc(spans[i].Events, func(e sdktrace.Event) bool { return e.Name == otelmap.EventHook })
+		spans[i].Events = slices.DeleteFunc(spans[i].Events, func(e *tracepb.Span_Event) bool { return e.Name == otelmap.EventHook })
 		n += before - len(spans[i].Events)
 		if len(spans[i].Events) == 0 {
 			spans[i].Events = nil
 		}
 	}
-	return spans, n
+	return run, n
 }
 
 // TestPlaceOfRecordedEvents asks where each call and each prompt belongs with
@@ -104,8 +104,8 @@ func TestPlaceOfRecordedEvents(t *testing.T) {
 			b, runs := build(events)
 			names := make(map[string]string)
 			for _, r := range runs {
-				for _, span := range b.Spans(r, s.transcript(t, events[0].Session)) {
-					names[otelmap.Traceparent(span.SpanContext)] = span.Name
+				for _, span := range spansOf(b, r, s.transcript(t, events[0].Session)) {
+					names["00-"+otlp.TraceID(span)+"-"+otlp.SpanID(span)+"-01"] = span.Name
 				}
 			}
 			asked := 0
@@ -146,10 +146,10 @@ func TestARecordedCallThatAHookDenied(t *testing.T) {
 
 	errors := func(events []hook.Event) (out []string) {
 		b, runs := build(events)
-		for _, span := range b.Spans(runs[len(runs)-1], nil) {
+		for _, span := range spansOf(b, runs[len(runs)-1], nil) {
 			for _, kv := range span.Attributes {
-				if kv.Key == otelmap.KeyErrorType {
-					out = append(out, kv.Value.AsString()+": "+span.Status.Description)
+				if kv.Key == string(otelmap.KeyErrorType) {
+					out = append(out, kv.Value.GetStringValue()+": "+span.Status.Message)
 				}
 			}
 		}

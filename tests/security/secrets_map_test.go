@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
-	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/infinium/connectors"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
@@ -162,7 +163,7 @@ func decodeAll(host string, in []lab.Event) []hook.Event {
 
 // mapped makes the spans that delivery hands to every destination. Events of
 // several sessions make runs of their own.
-func mapped(clean *redact.Redactor, capture otelmap.Capture, host string, events []hook.Event, tr func(session string) *hook.Transcript) tracetest.SpanStubs {
+func mapped(clean *redact.Redactor, capture otelmap.Capture, host string, events []hook.Event, tr func(session string) *hook.Transcript) []*tracepb.ResourceSpans {
 	o := otelmap.Options{Capture: capture, ScopeVersion: "test"}
 	if clean != nil {
 		o.Clean = clean.Preview
@@ -177,7 +178,7 @@ func mapped(clean *redact.Redactor, capture otelmap.Capture, host string, events
 			last = at
 		}
 	}
-	var out tracetest.SpanStubs
+	var out []*tracepb.ResourceSpans
 	for _, name := range names {
 		b := otelmap.NewBuilder(host, name, o, otelmap.Carry{})
 		for i := range events {
@@ -187,11 +188,12 @@ func mapped(clean *redact.Redactor, capture otelmap.Capture, host string, events
 		}
 		transcript := tr(name)
 		for _, r := range b.Runs(last.Add(24 * time.Hour)) {
-			out = append(out, b.Spans(r, transcript)...)
+			run := b.Spans(r, transcript)
+			if clean != nil {
+				run = clean.Spans(run)
+			}
+			out = append(out, run)
 		}
-	}
-	if clean != nil {
-		out = clean.Spans(out)
 	}
 	return out
 }
@@ -200,14 +202,14 @@ func noTranscript(string) *hook.Transcript { return nil }
 
 // sent is what the destinations get of the spans: the store, the file and an OTLP
 // receiver the same attributes, Infinium a form of its own.
-func sent(t testing.TB, spans tracetest.SpanStubs) string {
+func sent(t testing.TB, spans []*tracepb.ResourceSpans) string {
 	t.Helper()
-	doc, err := deliver.EncodeJSON(t.Context(), spans.Snapshots())
+	doc, err := otlp.JSON(spans)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := []string{string(doc)}
-	for _, tr := range infinium.Traces(spans.Snapshots(), infinium.Limits{}) {
+	for _, tr := range infinium.Traces(spans, connectors.Forms()) {
 		b, err := tr.Encode()
 		if err != nil {
 			t.Fatal(err)

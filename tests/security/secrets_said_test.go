@@ -32,7 +32,7 @@ func credentialsSaid(t *testing.T, r *proof.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inf, err := infinium.New(infinium.Options{BaseURL: service.URL(), AgentID: infiniumtest.AgentID, AgentSecret: secret})
+	inf, err := infinium.NewClient(infinium.Options{BaseURL: service.URL(), AgentID: infiniumtest.AgentID, AgentSecret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +60,9 @@ func credentialsSaid(t *testing.T, r *proof.Result) {
 			part := secret[from:to]
 			for _, text := range []string{"unknown API key: " + part, `{"error":"key ` + part + `… is not known"}`} {
 				receiver.Script(otlptest.Status(400, text))
-				said("otlp", otlp.ExportSpans(t.Context(), spans.Snapshots()), part)
+				said("otlp", otlp.UploadTraces(t.Context(), spans), part)
 				service.Script(infiniumtest.Status(422, text))
-				said("infinium", inf.ExportSpans(t.Context(), spans.Snapshots()), part)
+				said("infinium", inf.UploadTraces(t.Context(), spans), part)
 				r.Trial(2)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
@@ -86,18 +85,37 @@ func parseHandler(text []byte, n *jsonedit.Node) (handler, bool) {
 			return h, false
 		}
 	}
-	h.program = command
+	h.resolve(command)
+	return h, hasType && h.program != ""
+}
+
+// Records reports whether a command starts claude-hook as an install writes it,
+// so that it records Claude Code. Nil args mean a line for a shell.
+func Records(command string, args []string) bool {
+	h := handler{words: args}
+	if args != nil {
+		h.form = formExec
+	}
+	variables := h.resolve(command)
+	// A newer hookspan may record events that this one does not know.
+	return h.ours() && len(h.words) <= 1 && !variables
+}
+
+// resolve finds the program and its words behind env, exec and variables. custom
+// reports a variable with a value.
+func (h *handler) resolve(command string) (custom bool) {
 	words := append([]string{command}, h.words...)
 	switch {
 	case h.form != formExec:
 		h.form = formShell
-		words = hookfile.Words(command)
+		words = splitWords(command)
 	case path.Base(command) == "env" && len(h.words) > 0:
 		words = h.words
 	}
 	open := guards()
 	for len(words) > 1 && (words[0] == "exec" || assignment(words[0])) {
 		open = slices.DeleteFunc(open, func(g string) bool { return g == words[0] })
+		custom = custom || assignment(words[0]) && !strings.HasSuffix(words[0], "=")
 		words = words[1:]
 	}
 	h.guarded = len(open) == 0
@@ -105,7 +123,7 @@ func parseHandler(text []byte, n *jsonedit.Node) (handler, bool) {
 	if len(words) > 0 {
 		h.program, h.words = words[0], words[1:]
 	}
-	return h, hasType && h.program != ""
+	return custom
 }
 
 // ours reports that the handler starts claude-hook as hookspan does: with an
@@ -123,6 +141,40 @@ func assignment(word string) bool {
 	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
+}
+
+// splitWords splits a command line as a shell would, without expanding anything.
+// A backslash quotes only what needs it, so that a Windows path stays one.
+func splitWords(line string) []string {
+	var words []string
+	var b strings.Builder
+	quote, in := byte(0), false
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, in = c, true
+		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
+			if in {
+				words = append(words, b.String())
+				b.Reset()
+			}
+			in = false
+		case c == '\\' && quote != '\'' && i+1 < len(line) && strings.IndexByte(" \t'\"\\$`", line[i+1]) >= 0:
+			i++
+			in = true
+			b.WriteByte(line[i])
+		default:
+			in = true
+			b.WriteByte(c)
+		}
+	}
+	if in {
+		words = append(words, b.String())
+	}
+	return words
 }
 
 // plain reports that a shell takes the path as it stands for one word. Only then

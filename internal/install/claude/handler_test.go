@@ -102,3 +102,43 @@ func TestFormOfAHandler(t *testing.T) {
 		t.Errorf("in the background (-want +got):\n%s", diff)
 	}
 }
+
+func TestRecords(t *testing.T) {
+	shell := func(line string) []string { return []string{line} }
+	program := func(command string, args ...string) []string { return append([]string{command, ""}, args...) }
+	tests := map[string]struct {
+		// command is a line, or a program and, behind an empty text, its arguments.
+		command []string
+		want    bool
+	}{
+		"by name":                  {shell("claude-hook"), true},
+		"with an event":            {shell("/home/x/bin/claude-hook Stop"), true},
+		"with an event to come":    {shell("/home/x/bin/claude-hook TeaBreak"), true},
+		"as installed":             {shell("GOMEMLIMIT= GODEBUG= exec '/home/x y/claude-hook' Stop"), true},
+		"under a quote":            {shell(`GOMEMLIMIT= exec '/home/o'\''neil/claude-hook' Stop`), true},
+		"on Windows":               {shell(`"C:\Program Files\claude-hook.exe" Stop`), true},
+		"a program":                {program("/b/claude-hook", "Stop"), true},
+		"a program with a space":   {program("/b c/claude-hook"), true},
+		"a program as installed":   {program("/usr/bin/env", "GOMEMLIMIT=", "GODEBUG=", "/b/claude-hook", "Stop"), true},
+		"with a flag":              {shell("claude-hook --port 3043"), false},
+		"with one flag":            {program("claude-hook", "--bridge"), false},
+		"somebody else's variable": {shell("A=1 claude-hook Stop"), false},
+		"in a pipe":                {shell("claude-hook Stop | tee log"), false},
+		"of a similar name":        {shell("my-claude-hook Stop"), false},
+		"a package of npm":         {shell("npx claude-hook Stop"), false},
+		"env alone":                {program("/usr/bin/env"), false},
+		"variables alone":          {shell("A= B="), false},
+		"nothing":                  {shell(""), false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var args []string
+			if len(tt.command) > 1 {
+				args = tt.command[2:]
+			}
+			if got := Records(tt.command[0], args); got != tt.want {
+				t.Errorf("%v, want %v", got, tt.want)
+			}
+		})
+	}
+}

@@ -103,7 +103,7 @@ func mapped(t *testing.T, s Session, records []spool.Record) (spans, runs int) {
 			t.Errorf("run %s: ended %v, %s", r.ID, r.Ended, r.Outcome)
 		}
 		runs++
-		spans += len(b.Spans(r, nil))
+		spans += len(b.Spans(r, nil).GetScopeSpans()[0].GetSpans())
 	}
 	return spans, runs
 }

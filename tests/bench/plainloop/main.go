@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -59,7 +60,9 @@ func run(ctx context.Context, o options, stdout io.Writer) error {
 	}
 	var exporter sdktrace.SpanExporter
 	if o.way == "deliver" {
-		exporter, err = deliver.NewOTLP(ctx, deliver.OTLP{Endpoint: o.endpoint})
+		var c otlptrace.Client
+		c, err = deliver.NewOTLP(ctx, deliver.OTLP{Endpoint: o.endpoint})
+		exporter = otlptrace.NewUnstarted(c)
 	} else {
 		exporter, err = otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.endpoint))
 	}

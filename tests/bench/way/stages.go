@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -64,7 +65,7 @@ type Stages struct {
 	clean   *redact.Redactor
 	builder *otelmap.Builder
 	runs    []*otelmap.Run
-	spans   []tracetest.SpanStubs
+	spans   []*tracepb.ResourceSpans
 	closers []func() error
 }
 
@@ -176,7 +177,7 @@ func (w *Stages) ends() []*otelmap.Run {
 func (w *Stages) mapRuns() error {
 	spans := 0
 	for _, r := range w.runs {
-		spans += len(w.builder.Spans(r, nil))
+		spans += otlp.Count([]*tracepb.ResourceSpans{w.builder.Spans(r, nil)})
 	}
 	if spans != w.Session.Spans() {
 		return errors.New("the mapping made another number of spans than the session has")
@@ -210,12 +211,12 @@ func (w *Stages) encoder(ctx context.Context) error {
 			w.Bodies = append(w.Bodies, b)
 		}
 	})}
-	e, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL("http://nowhere.invalid/v1/traces"), otlptracehttp.WithHTTPClient(client))
-	if err != nil {
+	c := otlptracehttp.NewClient(otlptracehttp.WithEndpointURL("http://nowhere.invalid/v1/traces"), otlptracehttp.WithHTTPClient(client))
+	if err := c.Start(ctx); err != nil {
 		return err
 	}
-	w.closers = append(w.closers, func() error { return e.Shutdown(context.WithoutCancel(ctx)) })
-	encode := func() error { return w.export(ctx, e, batch) }
+	w.closers = append(w.closers, func() error { return c.Stop(context.WithoutCancel(ctx)) })
+	encode := func() error { return w.upload(ctx, c, batch) }
 	if err := encode(); err != nil {
 		return err
 	}
@@ -263,22 +264,16 @@ func (w *Stages) store(ctx context.Context) error {
 			}
 			return err
 		},
-		Run: func() error { return w.export(ctx, st, 8192) },
+		Run: func() error { return w.upload(ctx, st, 8192) },
 	})
 	return nil
 }
 
-// export sends all spans in requests of that size.
-func (w *Stages) export(ctx context.Context, e sdktrace.SpanExporter, size int) error {
-	var out []sdktrace.ReadOnlySpan
-	for i, spans := range w.spans {
-		out = append(out, spans.Snapshots()...)
-		for len(out) >= size || i == len(w.spans)-1 && len(out) > 0 {
-			n := min(size, len(out))
-			if err := e.ExportSpans(ctx, out[:n]); err != nil {
-				return err
-			}
-			out = out[n:]
+// upload sends all spans in requests of that size.
+func (w *Stages) upload(ctx context.Context, c deliver.Client, size int) error {
+	for _, part := range otlp.Split(otlp.Merge(w.spans), size) {
+		if err := c.UploadTraces(ctx, part); err != nil {
+			return err
 		}
 	}
 	return nil

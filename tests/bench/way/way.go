@@ -10,13 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -27,7 +29,10 @@ import (
 func Mapping(clean *redact.Redactor) otelmap.Options {
 	o := otelmap.Options{
 		ScopeVersion: "v0.0.0",
-		Resource:     []attribute.KeyValue{otelmap.KeyHostName.String("laptop"), otelmap.KeyHostArch.String("amd64"), otelmap.KeyOSType.String("linux")},
+		Resource: []*commonpb.KeyValue{
+			otlp.String(string(otelmap.KeyHostName), "laptop"), otlp.String(string(otelmap.KeyHostArch), "amd64"),
+			otlp.String(string(otelmap.KeyOSType), "linux"),
+		},
 	}
 	if clean != nil {
 		o.Clean = func(s string, limit int) string {
@@ -80,5 +85,5 @@ func Turn(events int) (tracetest.SpanStubs, error) {
 	if len(runs) != 1 {
 		return nil, fmt.Errorf("a turn of %d events gave %d runs, want one", events, len(runs))
 	}
-	return clean.Spans(b.Spans(runs[0], nil)), nil
+	return otlpstub.Stubs(clean.Spans(b.Spans(runs[0], nil))), nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/tests/bench/backlog"
 )
 
@@ -56,10 +57,7 @@ func TestStagesTakeEverything(t *testing.T) {
 	if len(w.records) != w.Session.Events() || len(w.events) != w.Session.Events() {
 		t.Errorf("%d records and %d events, want %d", len(w.records), len(w.events), w.Session.Events())
 	}
-	spans := 0
-	for _, s := range w.spans {
-		spans += len(s)
-	}
+	spans := otlp.Count(w.spans)
 	// Each call has an input and an answer, and each turn a prompt and a result.
 	if spans != w.Session.Spans() || len(w.texts) < 2*(spans-w.Session.Turns) || len(w.Bodies) != 1 {
 		t.Errorf("%d spans, %d texts, %d requests; want %d spans, texts for all calls and one request", spans, len(w.texts), len(w.Bodies), w.Session.Spans())

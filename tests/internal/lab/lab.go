@@ -24,6 +24,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
@@ -264,7 +265,7 @@ func (w *World) Stored() []otlptest.Span {
 		if err != nil {
 			w.T.Fatal(err)
 		}
-		doc, err := deliver.EncodeJSON(ctx, tr.Stubs().Snapshots())
+		doc, err := otlp.JSON(tr.ResourceSpans)
 		if err != nil {
 			w.T.Fatal(err)
 		}

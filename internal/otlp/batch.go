@@ -1,0 +1,99 @@
+package otlp
+
+import (
+	"slices"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Merge returns the spans of all messages in as few messages as there are
+// different resources, and in each as few scopes as there are different ones.
+// The order of the spans of one scope stays. The result shares resources, scopes
+// and spans with the argument.
+func Merge(messages []*tracepb.ResourceSpans) []*tracepb.ResourceSpans {
+	if len(messages) < 2 {
+		return messages
+	}
+	var out []*tracepb.ResourceSpans
+	for _, from := range messages {
+		i := slices.IndexFunc(out, func(to *tracepb.ResourceSpans) bool {
+			return to.SchemaUrl == from.GetSchemaUrl() && proto.Equal(to.Resource, from.GetResource())
+		})
+		if i < 0 {
+			i = len(out)
+			out = append(out, &tracepb.ResourceSpans{Resource: from.GetResource(), SchemaUrl: from.GetSchemaUrl()})
+		}
+		for _, scope := range from.GetScopeSpans() {
+			mergeScope(out[i], scope)
+		}
+	}
+	return out
+}
+
+func mergeScope(into *tracepb.ResourceSpans, from *tracepb.ScopeSpans) {
+	i := slices.IndexFunc(into.ScopeSpans, func(to *tracepb.ScopeSpans) bool {
+		return to.SchemaUrl == from.GetSchemaUrl() && proto.Equal(to.Scope, from.GetScope())
+	})
+	if i < 0 {
+		i = len(into.ScopeSpans)
+		into.ScopeSpans = append(into.ScopeSpans, &tracepb.ScopeSpans{Scope: from.GetScope(), SchemaUrl: from.GetSchemaUrl()})
+	}
+	into.ScopeSpans[i].Spans = append(into.ScopeSpans[i].Spans, from.GetSpans()...)
+}
+
+// Split returns the spans of all messages in groups of at most size spans. Each
+// group repeats the resource and the scope of its spans. The result shares
+// resources, scopes and spans with the argument.
+func Split(messages []*tracepb.ResourceSpans, size int) [][]*tracepb.ResourceSpans {
+	if Count(messages) <= size {
+		return [][]*tracepb.ResourceSpans{messages}
+	}
+	var groups [][]*tracepb.ResourceSpans
+	room := 0
+	for _, resource := range messages {
+		for _, scope := range resource.GetScopeSpans() {
+			for spans := scope.GetSpans(); len(spans) > 0; {
+				if room == 0 {
+					groups = append(groups, nil)
+					room = size
+				}
+				n := min(room, len(spans))
+				last := &groups[len(groups)-1]
+				*last = append(*last, &tracepb.ResourceSpans{
+					Resource: resource.GetResource(), SchemaUrl: resource.GetSchemaUrl(),
+					ScopeSpans: []*tracepb.ScopeSpans{{
+						Scope: scope.GetScope(), SchemaUrl: scope.GetSchemaUrl(), Spans: spans[:n],
+					}},
+				})
+				spans, room = spans[n:], room-n
+			}
+		}
+	}
+	return groups
+}
+
+// Select returns the messages with only the spans for which keep returns true,
+// without resources and scopes that have none. The result shares resources, scopes
+// and spans with the argument.
+func Select(messages []*tracepb.ResourceSpans, keep func(*tracepb.Span) bool) []*tracepb.ResourceSpans {
+	var out []*tracepb.ResourceSpans
+	for _, resource := range messages {
+		var scopes []*tracepb.ScopeSpans
+		for _, scope := range resource.GetScopeSpans() {
+			var spans []*tracepb.Span
+			for _, s := range scope.GetSpans() {
+				if keep(s) {
+					spans = append(spans, s)
+				}
+			}
+			if len(spans) > 0 {
+				scopes = append(scopes, &tracepb.ScopeSpans{Scope: scope.GetScope(), SchemaUrl: scope.GetSchemaUrl(), Spans: spans})
+			}
+		}
+		if len(scopes) > 0 {
+			out = append(out, &tracepb.ResourceSpans{Resource: resource.GetResource(), SchemaUrl: resource.GetSchemaUrl(), ScopeSpans: scopes})
+		}
+	}
+	return out
+}

@@ -1,0 +1,168 @@
+// Package otlpstub converts between OTLP messages and the SDK's spans, for the
+// packages that do not work on messages yet.
+package otlpstub
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+)
+
+// Client makes a client of an SDK exporter.
+type Client struct{ sdktrace.SpanExporter }
+
+// UploadTraces exports the messages.
+func (c Client) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error {
+	return c.ExportSpans(ctx, Stubs(messages...).Snapshots())
+}
+
+// Session makes a join of messages of one of the SDK's spans.
+func Session(join func([]tracetest.SpanStubs) tracetest.SpanStubs) func([]*tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	return func(runs []*tracepb.ResourceSpans) *tracepb.ResourceSpans {
+		var all []tracetest.SpanStubs
+		for _, r := range runs {
+			all = append(all, Stubs(r))
+		}
+		joined := join(all)
+		for i := range joined {
+			joined[i].Resource = joined[0].Resource
+		}
+		return Messages(joined)[0]
+	}
+}
+
+type capture struct{ got []*tracepb.ResourceSpans }
+
+func (*capture) Start(context.Context) error { return nil }
+func (*capture) Stop(context.Context) error  { return nil }
+func (c *capture) UploadTraces(_ context.Context, m []*tracepb.ResourceSpans) error {
+	c.got = m
+	return nil
+}
+
+// Messages converts SDK spans.
+func Messages(stubs tracetest.SpanStubs) []*tracepb.ResourceSpans {
+	var c capture
+	e := otlptrace.NewUnstarted(&c)
+	_ = e.ExportSpans(context.Background(), stubs.Snapshots())
+	return c.got
+}
+
+// Stubs converts messages.
+func Stubs(messages ...*tracepb.ResourceSpans) tracetest.SpanStubs {
+	var out tracetest.SpanStubs
+	for _, rs := range messages {
+		res := resource.NewWithAttributes(rs.GetSchemaUrl(), attributes(rs.GetResource().GetAttributes())...)
+		for _, ss := range rs.GetScopeSpans() {
+			scope := instrumentation.Scope{
+				Name: ss.GetScope().GetName(), Version: ss.GetScope().GetVersion(), SchemaURL: ss.GetSchemaUrl(),
+				Attributes: attribute.NewSet(attributes(ss.GetScope().GetAttributes())...),
+			}
+			for _, s := range ss.GetSpans() {
+				out = append(out, stub(s, res, scope))
+			}
+		}
+	}
+	return out
+}
+
+func stub(s *tracepb.Span, res *resource.Resource, scope instrumentation.Scope) tracetest.SpanStub {
+	stub := tracetest.SpanStub{
+		Name: s.GetName(), SpanKind: trace.SpanKind(s.GetKind()),
+		SpanContext:       spanContext(s.GetTraceId(), s.GetSpanId(), s.GetTraceState(), s.GetFlags(), false),
+		StartTime:         otlp.Start(s),
+		EndTime:           otlp.End(s),
+		Attributes:        attributes(s.GetAttributes()),
+		DroppedAttributes: int(s.GetDroppedAttributesCount()),
+		DroppedEvents:     int(s.GetDroppedEventsCount()),
+		DroppedLinks:      int(s.GetDroppedLinksCount()),
+		Resource:          res, InstrumentationScope: scope,
+	}
+	switch s.GetStatus().GetCode() {
+	case tracepb.Status_STATUS_CODE_OK:
+		stub.Status.Code = codes.Ok
+	case tracepb.Status_STATUS_CODE_ERROR:
+		stub.Status.Code = codes.Error
+	}
+	stub.Status.Description = s.GetStatus().GetMessage()
+	const remote = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
+	if len(s.GetParentSpanId()) > 0 {
+		stub.Parent = spanContext(s.GetTraceId(), s.GetParentSpanId(), s.GetTraceState(), s.GetFlags(), s.GetFlags()&remote != 0)
+	}
+	for _, e := range s.GetEvents() {
+		stub.Events = append(stub.Events, sdktrace.Event{
+			Name: e.GetName(), Time: time.Unix(0, int64(e.GetTimeUnixNano())).UTC(), Attributes: attributes(e.GetAttributes()),
+			DroppedAttributeCount: int(e.GetDroppedAttributesCount()),
+		})
+	}
+	for _, l := range s.GetLinks() {
+		stub.Links = append(stub.Links, sdktrace.Link{
+			SpanContext: spanContext(l.GetTraceId(), l.GetSpanId(), l.GetTraceState(), l.GetFlags(), l.GetFlags()&remote != 0),
+			Attributes:  attributes(l.GetAttributes()), DroppedAttributeCount: int(l.GetDroppedAttributesCount()),
+		})
+	}
+	return stub
+}
+
+func spanContext(t, s []byte, state string, flags uint32, remote bool) trace.SpanContext {
+	c := trace.SpanContextConfig{TraceFlags: trace.TraceFlags(flags & 0xff), Remote: remote}
+	copy(c.TraceID[:], t)
+	copy(c.SpanID[:], s)
+	c.TraceState, _ = trace.ParseTraceState(state)
+	return trace.NewSpanContext(c)
+}
+
+func attributes(in []*commonpb.KeyValue) []attribute.KeyValue {
+	if len(in) == 0 {
+		return nil
+	}
+	out := make([]attribute.KeyValue, len(in))
+	for i, kv := range in {
+		out[i] = attribute.KeyValue{Key: attribute.Key(kv.GetKey()), Value: Value(kv.GetValue())}
+	}
+	return out
+}
+
+// Value converts the value of an attribute.
+func Value(v *commonpb.AnyValue) attribute.Value {
+	switch v := v.GetValue().(type) {
+	case *commonpb.AnyValue_StringValue:
+		return attribute.StringValue(v.StringValue)
+	case *commonpb.AnyValue_BoolValue:
+		return attribute.BoolValue(v.BoolValue)
+	case *commonpb.AnyValue_IntValue:
+		return attribute.Int64Value(v.IntValue)
+	case *commonpb.AnyValue_DoubleValue:
+		return attribute.Float64Value(v.DoubleValue)
+	case *commonpb.AnyValue_BytesValue:
+		return attribute.ByteSliceValue(v.BytesValue)
+	case *commonpb.AnyValue_KvlistValue:
+		return attribute.MapValue(attributes(v.KvlistValue.GetValues())...)
+	case *commonpb.AnyValue_ArrayValue:
+		var texts []string
+		var values []attribute.Value
+		for _, e := range v.ArrayValue.GetValues() {
+			values = append(values, Value(e))
+			if _, ok := e.GetValue().(*commonpb.AnyValue_StringValue); ok {
+				texts = append(texts, e.GetStringValue())
+			}
+		}
+		if len(texts) == len(values) {
+			return attribute.StringSliceValue(texts)
+		}
+		return attribute.SliceValue(values...)
+	}
+	return attribute.Value{}
+}

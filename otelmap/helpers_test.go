@@ -1,0 +1,18 @@
+package otelmap
+
+import (
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+)
+
+// spansOf returns a run's spans, the root first.
+func spansOf(b *Builder, r *Run, tr *hook.Transcript) []*tracepb.Span {
+	return b.Spans(r, tr).GetScopeSpans()[0].GetSpans()
+}
+
+// traceparent returns the context of a span as a W3C header.
+func traceparent(s *tracepb.Span) string {
+	return "00-" + otlp.TraceID(s) + "-" + otlp.SpanID(s) + "-01"
+}
