@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -289,7 +290,7 @@ func TestEventsAreInOrderAndWhole(t *testing.T) {
 		if d := cmp.Diff(events, Events(form.host, form.dialect, tr)); d != "" {
 			rt.Fatalf("the same transcript gives other events:\n%s", d)
 		}
-		b := otelmap.NewBuilder(form.host, "s", otelmap.Options{}, otelmap.Carry{})
+		b := otelmap.NewBuilder(form.host, "s", otelmap.Options{Agent: agents.Mapping(form.host)}, otelmap.Carry{})
 		last := time.Time{}
 		for i, e := range events {
 			switch {

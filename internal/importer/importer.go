@@ -122,7 +122,9 @@ func (im *Importer) session(ctx context.Context, s *Session, rep *Report) error 
 		return nil
 	}
 	tr.Session = s.ID
-	b := otelmap.NewBuilder(im.Host, s.ID, im.Deliverer.Map, otelmap.Carry{})
+	o := im.Deliverer.Map
+	o.Agent = im.Deliverer.Sources[im.Host].Agent
+	b := otelmap.NewBuilder(im.Host, s.ID, o, otelmap.Carry{})
 	for _, e := range Events(im.Host, s.Dialect, tr) {
 		b.Add(e)
 	}
@@ -152,7 +154,7 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 	}
 	// A destination that takes a session as one waits for its end.
 	joint := im.joint()
-	over := b.Over(now)
+	over := b.Finished(now)
 	var due []*tracepb.ResourceSpans
 	for i, r := range runs {
 		last := i == len(runs)-1
