@@ -114,7 +114,7 @@ func (a *app) runHooks(ctx context.Context, event, about string, began int64) er
 		h.Began = time.UnixMilli(began)
 	}
 	if about != "" {
-		h.Parent = func(raw hook.Raw) string { return a.spanOf(raw, about) }
+		h.Parent = func(session string) string { return a.spanOf(event, session, about) }
 	}
 	out := h.Run(ctx, raw)
 	for i, text := range out.Problems {
@@ -133,25 +133,24 @@ func (a *app) runHooks(ctx context.Context, event, about string, began int64) er
 	return err
 }
 
-// spanOf is the traceparent of the stored event's span, so that spans of the
-// hooks' own join the trace. It is empty where that is not known: the hooks run
-// all the same.
-func (a *app) spanOf(raw hook.Raw, about string) string {
+// spanOf returns the traceparent of the stored event's span, so that spans of the
+// hooks join the trace. It is empty if the span is not known.
+func (a *app) spanOf(event, session, about string) string {
 	hash, err := strconv.ParseUint(about, 16, 64)
 	if err != nil {
 		return "" // recordHooks says so
 	}
 	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
 	if err != nil {
-		a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", raw.Event, err))
+		a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", event, err))
 		return ""
 	}
 	defer func() { _ = sp.Close() }()
 	// Texts have no part in where an event belongs.
 	o := otelmap.Options{Capture: otelmap.CaptureNone, IdleTimeout: a.cfg.IdleTimeout}
-	parent, err := clinehooks.Parent(sp, a.hooksDir(), cline.Peek(raw.Payload, raw.Event).Session, hash, o)
+	parent, err := clinehooks.Parent(sp, a.hooksDir(), session, hash, o)
 	if err != nil {
-		a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", raw.Event, err))
+		a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", event, err))
 	}
 	return parent
 }

@@ -16,17 +16,17 @@ import (
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// claimsFor is how long it is remembered which events the hooks ran for. Copies
-// of one event come within the same second.
+// claimsFor is how long events are marked as handled. Copies of one event arrive
+// within a second.
 const claimsFor = 5 * time.Minute
 
 // maxPending bounds the texts that wait for an event that can carry them, in
 // bytes; Cline cuts what is longer.
 const maxPending = 50_000
 
-// memory is what hooks of one session need to be remembered, in a folder of its
-// own. Several hook processes of the session use it at once without a lock: each
-// fact is a file whose creation, removal or appending is one step.
+// memory is what is kept between the events of one session, in one folder. Several
+// hook processes of the session use it at once without a lock: each fact is a file
+// that is created, removed or appended to in one step.
 type memory struct {
 	dir string
 	now func() time.Time
@@ -43,9 +43,9 @@ func (m memory) pending() string { return filepath.Join(m.dir, "pending") }
 
 func (m memory) open() error { return os.MkdirAll(m.pending(), 0o700) }
 
-// first reports whether the name was not marked yet, and marks it. Where that
-// cannot be found out it is the first: a hook that runs twice does less harm than
-// a guard that does not run.
+// first marks a name and reports whether it was not marked before. On an error it
+// reports true: a hook that runs twice does less harm than a guard that does not
+// run.
 func (m memory) first(name string) bool {
 	f, err := os.OpenFile(filepath.Join(m.dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -60,7 +60,7 @@ func (m memory) first(name string) bool {
 func (m memory) claim(event string, payload []byte) bool {
 	sum := sha256.Sum256(payload)
 	if sum[31] < 8 {
-		// Now and then, so that a long session does not keep all of them.
+		// For one event in 32, so that a long session does not keep all marks.
 		m.forgetClaims()
 	}
 	return m.first("claim-" + safe(event) + "-" + hex.EncodeToString(sum[:12]))
@@ -72,13 +72,12 @@ func (m memory) once(key string) bool {
 	return m.first("once-" + hex.EncodeToString(sum[:12]))
 }
 
-// seen reports whether the session's start was reported before, and that it is
-// now.
+// seen marks the session as started and reports whether it was before.
 func (m memory) seen() bool { return !m.first("started") }
 
-// goesOn takes note of an event of this kind and reports whether the session was
-// going on until now.
-func (m memory) goesOn(kind hook.Kind) bool {
+// continues records an event of this kind and reports whether the session had not
+// ended before it.
+func (m memory) continues(kind hook.Kind) bool {
 	const name = "ended"
 	if kind == hook.KindRunCancel || kind == hook.KindSessionEnd {
 		return m.first(name)
@@ -87,7 +86,7 @@ func (m memory) goesOn(kind hook.Kind) bool {
 	return true
 }
 
-// forgetClaims removes the marks of events long past.
+// forgetClaims removes old marks of events.
 func (m memory) forgetClaims() {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
@@ -120,7 +119,7 @@ func (m memory) write(rows [][]byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// keep puts texts aside for an event that can carry them.
+// keep stores texts for an event that can carry them.
 func (m memory) keep(texts []string) error {
 	var errs []error
 	for i, text := range texts {
@@ -130,8 +129,8 @@ func (m memory) keep(texts []string) error {
 	return errors.Join(errs...)
 }
 
-// take returns the texts that were put aside, oldest first, and forgets them. Of
-// several processes each text goes to one.
+// take returns the stored texts, oldest first, and removes them. Each text goes to
+// one process.
 func (m memory) take() []string {
 	entries, err := os.ReadDir(m.pending())
 	if err != nil {
@@ -165,7 +164,7 @@ func safe(s string) string {
 	return s[:min(len(s), 40)]
 }
 
-// Sweep removes the memories of sessions in which nothing has happened since.
+// Sweep removes the memories of sessions without an event since a time.
 func Sweep(dir string, before time.Time) error {
 	hosts, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -35,7 +35,7 @@ const sdkDialect = "sdk"
 
 // Settings are the user's choices.
 type Settings struct {
-	// OnError says what becomes of what hooks did not answer for.
+	// OnError says what happens to an event that hooks did not answer.
 	OnError hookrun.OnError
 	// StrictExit makes every exit code other than 0 block.
 	StrictExit bool
@@ -55,10 +55,10 @@ type Hooks struct {
 	Environ  []string
 	Trust    hookfile.Trust
 	Settings Settings
-	// Parent gives the traceparent of the span that an event belongs to; nil, or
-	// an empty answer, leaves the environment's own. It is asked only where a
-	// hook is to run.
-	Parent func(raw hook.Raw) string
+	// Parent returns the traceparent of the span that the session's event belongs
+	// to. If nil, or if the result is empty, the environment's stays. It is called
+	// only if a hook runs.
+	Parent func(session string) string
 	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
 	Now   func() time.Time
@@ -83,21 +83,26 @@ type Outcome struct {
 	event hook.Event
 }
 
-// Run runs the hooks for one event. It never fails: what goes wrong stands in
-// the outcome's problems, and the answer is then the neutral one, or a refusal
-// where the user's settings want that.
+// Run runs the hooks for one event. It never fails: faults are in the outcome's
+// problems, and the answer is then the neutral one, or a refusal where the
+// settings say so.
 func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	started := h.started()
-	head := cline.Peek(raw.Payload, raw.Event)
-	events, err := cline.Decode(raw)
+	payload := cline.Read(raw)
+	head := payload.Head()
+	roots := head.Dirs
+	if len(roots) == 0 && raw.Cwd != "" {
+		roots = []string{raw.Cwd}
+	}
+	out := Outcome{Sources: Find(h.Home, h.ClineDir, roots, h.Trust)}
+	events, err := payload.Events()
 	if err != nil || len(events) == 0 {
 		err = fmt.Errorf("%s: hooks were not run: %w: %w", raw.Event, errUnread, cmp.Or(err, errNoEvent))
-		return h.deny(Outcome{Problems: []string{err.Error()}, Sources: Find(h.Home, h.ClineDir, rootsOf(head, raw), h.Trust)}, head.Kind, err)
+		out.Problems = []string{err.Error()}
+		return h.deny(out, head.Kind, err)
 	}
 	ev := events[0]
-	roots := rootsOf(head, raw)
-	out := Outcome{event: ev, Sources: Find(h.Home, h.ClineDir, roots, h.Trust)}
-	out.Problems = out.Sources.Problems()
+	out.event, out.Problems = ev, out.Sources.Problems()
 	m, err := h.memory(ev.Session)
 	if err != nil {
 		out.Problems = append(out.Problems, fmt.Sprintf("nothing can be remembered for hooks: %v", err))
@@ -111,10 +116,10 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 		c.TranscriptPath = m.transcript()
 		c.Seen = ev.Kind == hook.KindRunStart && ev.ParentAgent == "" && m.seen()
 	}
-	call := translate.FromDecoded(&ev, raw, c)
+	call := translate.FromDecoded(&ev, payload, c)
 	out.Call = call
 	if h.Dir != "" {
-		if ev.ParentAgent == "" && !m.goesOn(ev.Kind) {
+		if ev.ParentAgent == "" && !m.continues(ev.Kind) {
 			call.Events = slices.DeleteFunc(call.Events, func(e translate.Event) bool { return e.Name == sessionEnd })
 		}
 		if err := m.write(call.Rows()); err != nil {
@@ -124,22 +129,22 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	if out = h.deny(out, ev.Kind, out.Sources.Broken()...); out.Answer.Reply.Cancel {
 		return out
 	}
-	h.ask(ctx, &out, m, raw, roots, started)
+	h.answer(ctx, &out, m, raw.Cwd, roots, started)
 	if ev.Kind.Terminal() && h.Dir != "" {
 		m.forgetClaims()
 	}
 	return out
 }
 
-// ask runs the handlers and reads their verdicts.
-func (h *Hooks) ask(ctx context.Context, out *Outcome, m memory, raw hook.Raw, roots []string, started time.Time) {
+// answer runs the handlers and makes the answer of their verdicts.
+func (h *Hooks) answer(ctx context.Context, out *Outcome, m memory, dir string, roots []string, started time.Time) {
 	events := Events(out.Call)
 	handlers := out.Sources.Handlers()
 	if len(events) > 0 && len(handlers) > 0 {
-		r := h.runner(out.Call, m, raw, roots, started)
+		r := h.runner(out.Call, m, dir, roots, started)
 		r.Env = out.Sources.Environ(r.Env)
 		if h.Parent != nil && r.Calls(handlers, events) {
-			r.Env = below(r.Env, h.Parent(raw))
+			r.Env = below(r.Env, h.Parent(out.Call.Session))
 		}
 		out.Result = r.Run(ctx, handlers, events)
 		out.Problems = append(out.Problems, complaints(out.Result)...)
@@ -173,13 +178,13 @@ func Events(c *translate.Call) []hookrun.Event {
 	return out
 }
 
-func (h *Hooks) runner(c *translate.Call, m memory, raw hook.Raw, roots []string, started time.Time) *hookrun.Runner {
+func (h *Hooks) runner(c *translate.Call, m memory, dir string, roots []string, started time.Time) *hookrun.Runner {
 	budget := editorBudget
 	if c.Dialect == sdkDialect {
 		budget = sdkBudget
 	}
 	r := &hookrun.Runner{
-		Dir: raw.Cwd, ProjectDir: c.Cwd, Home: h.Home, GOOS: h.GOOS, Env: h.Environ,
+		Dir: dir, ProjectDir: c.Cwd, Home: h.Home, GOOS: h.GOOS, Env: h.Environ,
 		Budget: budget - h.Now().Sub(started), StrictExit: h.Settings.StrictExit, OnError: h.Settings.OnError,
 		Trace: h.Trace,
 	}
@@ -192,8 +197,8 @@ func (h *Hooks) runner(c *translate.Call, m memory, raw hook.Raw, roots []string
 	return r
 }
 
-// deny denies what can be denied where hooks could not be asked because of one of
-// those errors and the settings want that.
+// deny makes the answer a refusal if hooks could not run for one of those reasons,
+// the event can be refused and the settings say so.
 func (h *Hooks) deny(out Outcome, kind hook.Kind, reasons ...error) Outcome {
 	for _, why := range reasons {
 		wanted := h.Settings.OnError == hookrun.OnErrorDeny && (kind == hook.KindToolStart || kind == hook.KindPrompt) ||
@@ -213,16 +218,8 @@ var (
 	errNoEvent = errors.New("it holds no event")
 )
 
-// rootsOf are the folders of the session's projects.
-func rootsOf(head hook.Head, raw hook.Raw) []string {
-	if len(head.Dirs) == 0 && raw.Cwd != "" {
-		return []string{raw.Cwd}
-	}
-	return head.Dirs
-}
-
-// maxAhead is the longest time that Began is believed to lie back: a clock can be
-// set in between.
+// maxAhead is the longest time that Began can be in the past: a clock can be set in
+// between.
 const maxAhead = 10 * time.Second
 
 // started is when the time for all hooks begins.
@@ -236,7 +233,7 @@ func (h *Hooks) started() time.Time {
 	return h.Began
 }
 
-// complaints are what went wrong with the runs, one line each.
+// complaints returns the faults of the runs, one line each.
 func complaints(res hookrun.Result) []string {
 	var out []string
 	for _, r := range res.Runs {
@@ -256,7 +253,7 @@ func complaints(res hookrun.Result) []string {
 	return out
 }
 
-// memory is the session's own. Without a folder it is of no use.
+// memory opens the session's memory. Without Dir there is none.
 func (h *Hooks) memory(session string) (memory, error) {
 	if h.Dir == "" {
 		return memory{}, nil

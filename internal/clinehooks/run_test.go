@@ -174,7 +174,7 @@ func TestHooksGetTheVariablesOfTrustedFiles(t *testing.T) {
 		`{"BOTH":"user","MINE":"a b$HOME","COUNT":3,"HOOKSPAN_HOOKS":"false","OTEL_X":"1","infinium_agent_id":"x","CLAUDE_PROJECT_DIR":"/x","TRACEPARENT":"file"}`))
 	project := withEnv(hookFile("Stop", "", "true"), `{"BOTH":"project","THEIRS":"1"}`)
 	w.write("project/.cline/hooks.json", project)
-	w.Parent = func(hook.Raw) string { return "span" }
+	w.Parent = func(string) string { return "span" }
 	environ := func() map[string]string {
 		t.Helper()
 		w.run(w.command("ls"))
@@ -423,7 +423,7 @@ func TestContextThatAnEventCannotCarry(t *testing.T) {
 
 func TestWhatHooksGet(t *testing.T) {
 	w := newWorld(t)
-	w.Parent = func(hook.Raw) string { return "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" }
+	w.Parent = func(string) string { return "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" }
 	save := `cat >"$OUT/$(date +%N)"; { echo "$CLAUDE_PROJECT_DIR"; pwd; echo "$TRACEPARENT"; cat "$(ls "$OUT"/../state/hooks/cline/*/transcript.jsonl)"; } >"$OUT/saw"`
 	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", save))
 	w.run(w.event("UserPromptSubmit", `,"userPromptSubmit":{"prompt":"list the files"}`))
@@ -449,7 +449,7 @@ func TestWhatHooksGet(t *testing.T) {
 func TestOnlyHooksThatRunAskForAParent(t *testing.T) {
 	w := newWorld(t)
 	asked := 0
-	w.Parent = func(hook.Raw) string { asked++; return "" }
+	w.Parent = func(string) string { asked++; return "" }
 	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "Read", "cat >/dev/null"))
 	w.run(w.command("ls"))
 	if asked != 0 {

@@ -39,23 +39,22 @@ const (
 // that the payload is not JSON, the call holds what was read before the fault
 // and no events.
 func FromCline(raw hook.Raw, c Context) (*Call, error) {
-	events, err := cline.Decode(raw)
+	p := cline.Read(raw)
+	events, err := p.Events()
 	if len(events) == 0 {
 		return &Call{goos: c.GOOS}, err
 	}
 	if err != nil {
 		return newCall(&events[0], c), err
 	}
-	return FromDecoded(&events[0], raw, c), nil
+	return FromDecoded(&events[0], p, c), nil
 }
 
-// FromDecoded is FromCline for an event that was decoded already, without an
-// error, from raw.
-func FromDecoded(ev *hook.Event, raw hook.Raw, c Context) *Call {
+// FromDecoded is FromCline for an event that was decoded from p without an error.
+func FromDecoded(ev *hook.Event, p *cline.Payload, c Context) *Call {
 	out := newCall(ev, c)
-	body, _ := rawjson.Open(rawjson.Trim(raw.Payload))
-	out.Roots = cline.Peek(raw.Payload, raw.Event).Dirs
-	out.translate(body, c)
+	out.Roots = p.Roots()
+	out.translate(p.Object, c)
 	return out
 }
 
