@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -67,9 +66,9 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 	for _, e := range claudeSession() {
 		b.Add(e)
 	}
-	var runs []tracetest.SpanStubs
+	var runs []*tracepb.ResourceSpans
 	for _, r := range b.Runs(at(0).Add(time.Hour)) {
-		runs = append(runs, otlpstub.Stubs(b.Spans(r, nil)))
+		runs = append(runs, b.Spans(r, nil))
 	}
 	if len(runs) != 2 {
 		t.Fatalf("%d runs, want 2", len(runs))
@@ -86,8 +85,8 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 		Errors                           []ErrorDetail
 		Tags                             map[string]string
 	}
-	read := func(spans tracetest.SpanStubs) form {
-		traces := Traces(spans.Snapshots(), Limits{})
+	read := func(run *tracepb.ResourceSpans) form {
+		traces := Traces([]*tracepb.ResourceSpans{run}, testForms)
 		if len(traces) != 1 {
 			t.Fatalf("%d traces, want 1", len(traces))
 		}
@@ -160,8 +159,8 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 		},
 	}
 	tests := map[string]struct {
-		spans tracetest.SpanStubs
-		want  form
+		run  *tracepb.ResourceSpans
+		want form
 	}{
 		"the first turn": {runs[0], form{
 			"Claude Code session (1 turn)", "Fix the login bug in auth.py", "Fix the login bug in auth.py",
@@ -178,7 +177,7 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, read(tt.spans)); d != "" {
+			if d := cmp.Diff(tt.want, read(tt.run)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})

@@ -17,8 +17,6 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/install/claude"
-	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
@@ -42,8 +40,8 @@ type status struct {
 	OwnHooks []ownHooks `json:"own_hooks,omitempty"`
 	StateDir string     `json:"state_dir"`
 	EnvFile  string     `json:"env_file"`
-	report   *cline.Report
-	claude   *claude.Report
+	report   *install.Report
+	claude   *install.Report
 }
 
 // claudeFile is how the events stand in one settings file of Claude Code.
@@ -84,7 +82,7 @@ type destination struct {
 	Taken  time.Time `json:"taken,omitzero"`
 	Error  string    `json:"error,omitempty"`
 	// Stored counts what is in the local store, imported traces included.
-	Stored *storeCounts `json:"stored,omitempty"`
+	Stored *store.Stats `json:"stored,omitempty"`
 	// Runs and Spans were delivered, out of the sessions still in the spool.
 	Runs     int64 `json:"runs"`
 	Spans    int64 `json:"spans"`
@@ -98,13 +96,6 @@ type destination struct {
 	LastError string           `json:"last_error,omitempty"`
 	// elsewhere is the address that was tried last, where it is not Target.
 	elsewhere string
-}
-
-// storeCounts are the figures of the local store.
-type storeCounts struct {
-	Traces int64     `json:"traces"`
-	Spans  int64     `json:"spans"`
-	Newest time.Time `json:"newest,omitzero"`
 }
 
 func (a *app) statusCmd() *cobra.Command {
@@ -149,10 +140,9 @@ func (a *app) status(ctx context.Context) (*status, error) {
 	}
 	st.HooksHealthy = (r.Present() || st.claude.Present()) &&
 		(!r.Present() || r.Healthy()) && (!st.claude.Present() || st.claude.Healthy())
-	for i := range st.claude.Settings {
-		s := &st.claude.Settings[i]
+	for _, s := range st.claude.Sites {
 		f := claudeFile{
-			Scope: s.Scope, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
+			Scope: s.Kind, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
 			Edited: s.Count(install.StateEdited), Missing: s.Count(install.StateMissing),
 		}
 		if s.Err != nil {
@@ -160,9 +150,11 @@ func (a *app) status(ctx context.Context) (*status, error) {
 		}
 		st.Claude = append(st.Claude, f)
 	}
-	for _, h := range r.Hooks {
-		if h.State != install.StateMissing || h.Wanted && r.Present() {
-			st.Hooks = append(st.Hooks, hookFile{h.Event, h.Path, h.State, h.Reason, h.Chained})
+	for _, s := range r.Sites {
+		for _, h := range s.Hooks {
+			if h.State != install.StateMissing || r.Present() {
+				st.Hooks = append(st.Hooks, hookFile{h.Event, h.Path, h.State, h.Reason, h.Chained})
+			}
 		}
 	}
 	st.OwnHooks = a.ownHooks()
@@ -197,9 +189,9 @@ func (a *app) destination(ctx context.Context, name string) destination {
 
 // storeCounts counts what is in the local store. It is nil where the store cannot be
 // read; examineState says why.
-func (a *app) storeCounts(ctx context.Context) *storeCounts {
+func (a *app) storeCounts(ctx context.Context) *store.Stats {
 	if _, err := os.Stat(a.cfg.StorePath()); errors.Is(err, fs.ErrNotExist) {
-		return &storeCounts{}
+		return &store.Stats{}
 	}
 	s, err := store.Open(ctx, a.cfg.StorePath())
 	if err != nil {
@@ -210,7 +202,7 @@ func (a *app) storeCounts(ctx context.Context) *storeCounts {
 	if err != nil {
 		return nil
 	}
-	return &storeCounts{got.Traces, got.Spans, got.Newest}
+	return &got
 }
 
 func (a *app) spoolStatus(st *status) error {

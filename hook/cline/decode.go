@@ -31,15 +31,7 @@ func Decode(r Raw) ([]hook.Event, error) { return Read(r).Events() }
 // precedes the fault. That event has no session, as [Payload.Head] gives none:
 // the log that holds the payload was chosen without it.
 func (p *Payload) Events() ([]hook.Event, error) {
-	ev := hook.Event{
-		Host:        Host,
-		StoredAt:    p.raw.StoredAt,
-		Offset:      p.raw.Offset,
-		Hash:        hook.Hash(p.raw.Payload),
-		Name:        documentedName(p.raw.Event),
-		Cwd:         p.raw.Cwd,
-		TraceParent: p.raw.TraceParent,
-	}
+	ev := p.raw.NewEvent(Host, documentedName(p.raw.Event))
 	agent := "Cline"
 	switch {
 	case p.raw.Event == HookRunsEvent:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
@@ -31,9 +32,7 @@ func convertJSON(ctx context.Context, tx *sql.Tx) error {
 	}
 	_, err = tx.ExecContext(ctx, `
 		DROP TABLE spans_json;
-		DROP TABLE origins_json;
-		CREATE INDEX spans_roots ON spans (trace, started) WHERE role = 1;
-		CREATE INDEX spans_origin ON spans (origin);`)
+		DROP TABLE origins_json;`)
 	return err
 }
 
@@ -44,26 +43,19 @@ func convertRows(ctx context.Context, tx *sql.Tx, query, insert string, parse fu
 		return err
 	}
 	defer func() { err = errors.Join(err, stmt.Close()) }()
-	rows, err := tx.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
+	return eachRow(ctx, tx, func(scan func(...any) error) error {
 		var id int64
 		var body sql.RawBytes
-		if err := rows.Scan(&id, &body); err != nil {
+		if err := scan(&id, &body); err != nil {
 			return err
 		}
 		message, err := parse(body)
 		if err != nil {
 			return fmt.Errorf("%w %d: %w", errUndecodable, id, err)
 		}
-		if _, err := stmt.ExecContext(ctx, id, message); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		_, err = stmt.ExecContext(ctx, id, message)
+		return err
+	}, query)
 }
 
 // parseOrigin converts the members resource, schemaUrl, scope and scopeSchemaUrl
@@ -76,10 +68,15 @@ func parseOrigin(body []byte) ([]byte, error) {
 	if err := json.Unmarshal(body, &old); err != nil {
 		return nil, err
 	}
-	rs, err := parseMessage(object{
+	type object map[string]any
+	doc, err := json.Marshal(object{
 		"resource": old.Resource, "schemaUrl": old.SchemaURL,
 		"scopeSpans": []object{{"scope": old.Scope, "schemaUrl": old.ScopeSchemaURL}},
 	})
+	if err != nil {
+		return nil, err
+	}
+	rs, err := parseMessage("", doc, "")
 	if err != nil {
 		return nil, err
 	}
@@ -87,21 +84,16 @@ func parseOrigin(body []byte) ([]byte, error) {
 }
 
 func parseSpan(body []byte) ([]byte, error) {
-	rs, err := parseMessage(object{"scopeSpans": []object{{"spans": []json.RawMessage{body}}}})
+	rs, err := parseMessage(`{"scopeSpans":[{"spans":[`, body, `]}]}`)
 	if err != nil {
 		return nil, err
 	}
 	return encode(rs.GetScopeSpans()[0].GetSpans()[0])
 }
 
-type object map[string]any
-
-func parseMessage(resourceSpans object) (*tracepb.ResourceSpans, error) {
-	doc, err := json.Marshal(object{"resourceSpans": []object{resourceSpans}})
-	if err != nil {
-		return nil, err
-	}
-	messages, err := otlp.ParseJSON(doc)
+// parseMessage parses a ResourceSpans object in three parts.
+func parseMessage(head string, body []byte, tail string) (*tracepb.ResourceSpans, error) {
+	messages, err := otlp.ParseJSON(slices.Concat([]byte(`{"resourceSpans":[`+head), body, []byte(tail+`]}`)))
 	if err != nil {
 		return nil, err
 	}

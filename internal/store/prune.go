@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -113,14 +112,9 @@ func (s *Store) pruneSome(ctx context.Context, before int64) (int, error) {
 // that removed texts do not stay on the disk. The log cannot be emptied while
 // another process reads; a later Prune or the last Close empties it then.
 func (s *Store) shrink(ctx context.Context) error {
-	rows, err := s.db.QueryContext(ctx, `PRAGMA incremental_vacuum`)
+	// Each row frees one page.
+	err := eachRow(ctx, s.db, func(func(...any) error) error { return nil }, `PRAGMA incremental_vacuum`)
 	if err != nil {
-		return err
-	}
-	// Each step frees one page.
-	for rows.Next() {
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
 	var blocked, logged, moved int

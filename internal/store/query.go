@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,67 +12,21 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-// DefaultLimit is how many traces List gives when the filter names no limit.
+// DefaultLimit is how many traces List returns if the filter has no limit.
 const DefaultLimit = 20
 
-// minPrefix is the fewest digits of a trace id that Trace looks up.
-const minPrefix = 4
-
-// Filter chooses traces; the zero Filter gives the newest twenty.
+// Filter selects traces. The zero Filter selects the newest twenty.
 type Filter struct {
-	// Limit is the most traces to give; if zero, DefaultLimit; if negative, all.
+	// Limit is the largest number of traces. If zero, DefaultLimit; if negative,
+	// all.
 	Limit int
-	// Offset is how many of the newest to leave out.
-	Offset int
-	// Host, Session and Outcome must be equal to the trace's; if empty, any.
+	// Host, Session and Outcome must equal the trace's. If empty, any.
 	Host, Session, Outcome string
-	// Since is the earliest start; if zero, any.
+	// Since is the earliest start. If zero, any.
 	Since time.Time
 }
 
-const summaryColumns = `trace_id, host, session, title, model, directory, outcome, runs, started, ended, spans,
-	tools, tool_failures, tools_unknown, input, output, cache_read, cache_write, cost`
-
-// where is the condition of a filter. It has only what is asked for, so
-// that the planner can choose the index that fits.
-func (f Filter) where() (string, []any) {
-	var where []string
-	var args []any
-	add := func(cond string, arg any) {
-		where = append(where, cond)
-		args = append(args, arg)
-	}
-	if f.Session != "" {
-		add(`session = ?`, f.Session)
-	}
-	if f.Outcome != "" {
-		add(`outcome = ?`, f.Outcome)
-	}
-	if f.Host != "" {
-		add(`host = ?`, f.Host)
-	}
-	if !f.Since.IsZero() {
-		add(`started >= ?`, column(otlp.UnixNano(f.Since)))
-	}
-	if len(where) == 0 {
-		return "", nil
-	}
-	return ` WHERE ` + strings.Join(where, ` AND `), args
-}
-
-// query is the SQL of a filter.
-func (f Filter) query() (string, []any) {
-	where, args := f.where()
-	limit := f.Limit
-	if limit == 0 {
-		limit = DefaultLimit
-	}
-	return `SELECT ` + summaryColumns + ` FROM traces` + where + ` ORDER BY started DESC, trace_id DESC LIMIT ? OFFSET ?`,
-		append(args, limit, max(f.Offset, 0))
-}
-
-// Count gives how many traces the filter would choose without its limit and
-// offset.
+// Count returns how many traces the filter would select without its limit.
 func (s *Store) Count(ctx context.Context, f Filter) (n int, err error) {
 	where, args := f.where()
 	if err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM traces`+where, args...).Scan(&n); err != nil {
@@ -82,8 +35,7 @@ func (s *Store) Count(ctx context.Context, f Filter) (n int, err error) {
 	return n, nil
 }
 
-// List gives the summaries of the traces that the filter chooses, the newest
-// first.
+// List returns the summaries of the selected traces, the newest first.
 func (s *Store) List(ctx context.Context, f Filter) ([]Summary, error) {
 	q, args := f.query()
 	out, err := summaries(ctx, s.db, q, args...)
@@ -91,32 +43,6 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Summary, error) {
 		return nil, s.wrap("list traces", err)
 	}
 	return out, nil
-}
-
-func summaries(ctx context.Context, q interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}, query string, args ...any,
-) (_ []Summary, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var out []Summary
-	for rows.Next() {
-		var t Summary
-		var started, ended int64
-		var usage usageColumns
-		if err := rows.Scan(append([]any{
-			&t.TraceID, &t.Host, &t.Session, &t.Title, &t.Model, &t.Directory, &t.Outcome, &t.Runs,
-			&started, &ended, &t.Spans, &t.Tools, &t.ToolFailures, &t.ToolsUnknown,
-		}, usage.targets()...)...); err != nil {
-			return nil, err
-		}
-		t.Started, t.Ended, t.Usage = fromColumn(started), fromColumn(ended), usage.usage()
-		out = append(out, t)
-	}
-	return out, rows.Err()
 }
 
 // Trace is a stored trace.
@@ -128,15 +54,15 @@ type Trace struct {
 	ResourceSpans []*tracepb.ResourceSpans
 }
 
-// Trace gives the trace whose id begins with prefix, at least four hex digits
-// of either case; the empty prefix gives the newest. It fails with ErrNotFound
-// or ErrPrefix, or with an *AmbiguousError.
+// Trace returns the trace whose id begins with prefix, at least four hex digits
+// of either case, or the newest trace for the empty prefix. It fails with
+// ErrNotFound, ErrPrefix or an *AmbiguousError.
 func (s *Store) Trace(ctx context.Context, prefix string) (*Trace, error) {
 	prefix = strings.ToLower(prefix)
 	if err := checkPrefix(prefix); err != nil {
 		return nil, err
 	}
-	// One transaction, so that the summary and the spans are of one moment.
+	// In one transaction, so that the summary fits the spans.
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, s.wrap("read trace", err)
@@ -195,8 +121,64 @@ func checkPrefix(p string) error {
 	switch {
 	case p == "":
 		return nil
-	case len(p) < minPrefix, len(p) > 32, strings.Trim(p, "0123456789abcdef") != "":
+	case len(p) < 4, len(p) > 32, strings.Trim(p, "0123456789abcdef") != "":
 		return fmt.Errorf("trace id %q: %w", p, ErrPrefix)
 	}
 	return nil
+}
+
+const summaryColumns = `trace_id, host, session, title, model, directory, outcome, runs, started, ended, spans,
+	tools, tool_failures, tools_unknown, input, output, cache_read, cache_write, cost`
+
+// where returns the condition of a filter. It names only the columns that are
+// restricted, so that the planner can choose the right index.
+func (f Filter) where() (string, []any) {
+	var where []string
+	var args []any
+	add := func(cond string, arg any) {
+		where = append(where, cond)
+		args = append(args, arg)
+	}
+	if f.Session != "" {
+		add(`session = ?`, f.Session)
+	}
+	if f.Outcome != "" {
+		add(`outcome = ?`, f.Outcome)
+	}
+	if f.Host != "" {
+		add(`host = ?`, f.Host)
+	}
+	if !f.Since.IsZero() {
+		add(`started >= ?`, column(otlp.UnixNano(f.Since)))
+	}
+	if len(where) == 0 {
+		return "", nil
+	}
+	return ` WHERE ` + strings.Join(where, ` AND `), args
+}
+
+func (f Filter) query() (string, []any) {
+	where, args := f.where()
+	limit := f.Limit
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	return `SELECT ` + summaryColumns + ` FROM traces` + where + ` ORDER BY started DESC, trace_id DESC LIMIT ?`,
+		append(args, limit)
+}
+
+func summaries(ctx context.Context, q querier, query string, args ...any) (out []Summary, err error) {
+	err = eachRow(ctx, q, func(scan func(...any) error) error {
+		var t Summary
+		var started, ended int64
+		var usage usageColumns
+		err := scan(append([]any{
+			&t.TraceID, &t.Host, &t.Session, &t.Title, &t.Model, &t.Directory, &t.Outcome, &t.Runs,
+			&started, &ended, &t.Spans, &t.Tools, &t.ToolFailures, &t.ToolsUnknown,
+		}, usage.targets()...)...)
+		t.Started, t.Ended, t.Usage = fromColumn(started), fromColumn(ended), usage.usage()
+		out = append(out, t)
+		return err
+	}, query, args...)
+	return out, err
 }

@@ -51,9 +51,6 @@ func TestList(t *testing.T) {
 		{"by default gives the newest twenty", Filter{}, down(29, 10, 1)},
 		{"gives as many as asked for", Filter{Limit: 3}, []int{29, 28, 27}},
 		{"gives all", Filter{Limit: -1}, down(29, 0, 1)},
-		{"leaves out the newest", Filter{Limit: 2, Offset: 3}, []int{26, 25}},
-		{"has nothing beyond the oldest", Filter{Offset: 30}, nil},
-		{"takes a negative offset for none", Filter{Limit: 1, Offset: -5}, []int{29}},
 		{"chooses by host", Filter{Host: "cline"}, down(28, 0, 2)},
 		{"chooses by session", Filter{Session: "session 3"}, down(27, 3, 4)},
 		{"chooses by outcome", Filter{Outcome: otelmap.OutcomeFailed}, down(28, 1, 3)},
@@ -233,7 +230,7 @@ func TestCountLeavesTheLimitAside(t *testing.T) {
 		f    Filter
 		want int
 	}{
-		"all": {Filter{}, 30}, "limited": {Filter{Limit: 3, Offset: 2}, 30},
+		"all": {Filter{}, 30}, "limited": {Filter{Limit: 3}, 30},
 		"one host": {Filter{Host: "cline"}, 15}, "none": {Filter{Session: "another"}, 0},
 		"since": {Filter{Since: at(20 * time.Minute), Outcome: otelmap.OutcomeCompleted}, 3},
 	} {

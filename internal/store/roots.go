@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -66,21 +65,14 @@ func rootsQuery(where string) string {
 		ORDER BY gone, 3, 2`
 }
 
-func (s *Store) roots(ctx context.Context, where string, args ...any) (_ []Root, err error) {
-	rows, err := s.db.QueryContext(ctx, rootsQuery(where), args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var out []Root
-	for rows.Next() {
+func (s *Store) roots(ctx context.Context, where string, args ...any) (out []Root, err error) {
+	err = eachRow(ctx, s.db, func(scan func(...any) error) error {
 		var r Root
 		var started, ended int64
-		if err := rows.Scan(&r.Trace, &r.Span, &started, &ended, &r.Removed); err != nil {
-			return nil, err
-		}
+		err := scan(&r.Trace, &r.Span, &started, &ended, &r.Removed)
 		r.Start, r.End = fromColumn(started), fromColumn(ended)
 		out = append(out, r)
-	}
-	return out, rows.Err()
+		return err
+	}, rootsQuery(where), args...)
+	return out, err
 }

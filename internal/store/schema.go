@@ -11,19 +11,33 @@ import (
 const applicationID = 0x686b7370
 
 // migrations are the steps from each version of the schema to the next; the
-// version is in the header (PRAGMA user_version). A released step is never
-// edited.
-//
-// origins holds each distinct resource with its instrumentation scope: a
-// ResourceSpans message without spans. spans holds each span's message, with the
-// columns that a summary needs. traces holds a summary of each trace, updated in
-// the transaction that stores its spans. All times are nanoseconds since 1970,
-// 0 if unknown.
+// version is in the header (PRAGMA user_version). The first step creates the
+// newest version in an empty file. A released step is never edited.
 var migrations = []migration{
-	{sql: `CREATE TABLE origins (
-		id   INTEGER PRIMARY KEY,
-		body TEXT NOT NULL UNIQUE
-	) STRICT;
+	{sql: createTraces + createRemoved + createSpans},
+	{sql: `ALTER TABLE traces ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE traces ADD COLUMN tools_unknown INTEGER NOT NULL DEFAULT 0;
+	DROP INDEX traces_ended;
+	CREATE INDEX traces_kept ON traces (max(ended, stored));` + createRemoved},
+	{sql: `DROP INDEX spans_roots;
+	DROP INDEX spans_origin;
+	ALTER TABLE origins RENAME TO origins_json;
+	ALTER TABLE spans RENAME TO spans_json;` + createSpans, convert: convertJSON},
+}
+
+// migration is a step to the next version of the schema.
+type migration struct {
+	sql string
+	// convert, if set, runs after sql.
+	convert func(context.Context, *sql.Tx) error
+}
+
+// All times are nanoseconds since 1970, 0 if unknown.
+const (
+	// traces holds a summary of each trace, updated in the transaction that stores
+	// its spans. stored is when a span was last stored or changed; version 1 did
+	// not have it.
+	createTraces = `
 	CREATE TABLE traces (
 		id            INTEGER PRIMARY KEY,
 		trace_id      TEXT NOT NULL UNIQUE,
@@ -36,9 +50,11 @@ var migrations = []migration{
 		runs          INTEGER NOT NULL DEFAULT 0,
 		started       INTEGER NOT NULL DEFAULT 0,
 		ended         INTEGER NOT NULL DEFAULT 0,
+		stored        INTEGER NOT NULL DEFAULT 0,
 		spans         INTEGER NOT NULL DEFAULT 0,
 		tools         INTEGER NOT NULL DEFAULT 0,
 		tool_failures INTEGER NOT NULL DEFAULT 0,
+		tools_unknown INTEGER NOT NULL DEFAULT 0,
 		input         INTEGER,
 		output        INTEGER,
 		cache_read    INTEGER,
@@ -48,7 +64,33 @@ var migrations = []migration{
 	CREATE INDEX traces_started ON traces (started, trace_id);
 	CREATE INDEX traces_session ON traces (session, started, trace_id);
 	CREATE INDEX traces_outcome ON traces (outcome, started, trace_id);
-	CREATE INDEX traces_ended   ON traces (ended);
+	CREATE INDEX traces_kept    ON traces (max(ended, stored));`
+
+	// removed holds the runs that Prune has removed, without any text.
+	createRemoved = `
+	CREATE TABLE removed (
+		span_id   TEXT PRIMARY KEY,
+		trace_id  TEXT NOT NULL,
+		host      TEXT NOT NULL,
+		session   TEXT NOT NULL,
+		directory TEXT NOT NULL,
+		started   INTEGER NOT NULL,
+		ended     INTEGER NOT NULL,
+		removed   INTEGER NOT NULL
+	) STRICT, WITHOUT ROWID;
+	CREATE INDEX removed_session ON removed (session);
+	CREATE INDEX removed_place   ON removed (directory, started);
+	CREATE INDEX removed_removed ON removed (removed);`
+
+	// origins holds each distinct resource with its instrumentation scope: a
+	// ResourceSpans message without spans. spans holds each span's message, with
+	// the columns that a summary needs. Until version 2 both held JSON, in a column
+	// called body.
+	createSpans = `
+	CREATE TABLE origins (
+		id      INTEGER PRIMARY KEY,
+		message BLOB NOT NULL UNIQUE
+	) STRICT;
 	CREATE TABLE spans (
 		trace       INTEGER NOT NULL REFERENCES traces (id),
 		span_id     TEXT NOT NULL,
@@ -64,69 +106,12 @@ var migrations = []migration{
 		cache_read  INTEGER,
 		cache_write INTEGER,
 		cost        REAL,
-		body        TEXT NOT NULL,
+		message     BLOB NOT NULL,
 		PRIMARY KEY (trace, span_id)
 	) STRICT;
-	CREATE INDEX spans_roots ON spans (trace, started) WHERE role = 1;
-	CREATE INDEX spans_origin ON spans (origin);`},
-
-	// stored is when a span of the trace was last stored or changed; 0 in what
-	// version 1 stored. tools_unknown counts the tool calls of unknown outcome.
-	// removed holds the runs that Prune has removed, without any text.
-	{sql: `ALTER TABLE traces ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;
-	ALTER TABLE traces ADD COLUMN tools_unknown INTEGER NOT NULL DEFAULT 0;
-	DROP INDEX traces_ended;
-	CREATE INDEX traces_kept ON traces (max(ended, stored));
-	CREATE TABLE removed (
-		span_id   TEXT PRIMARY KEY,
-		trace_id  TEXT NOT NULL,
-		host      TEXT NOT NULL,
-		session   TEXT NOT NULL,
-		directory TEXT NOT NULL,
-		started   INTEGER NOT NULL,
-		ended     INTEGER NOT NULL,
-		removed   INTEGER NOT NULL
-	) STRICT, WITHOUT ROWID;
-	CREATE INDEX removed_session ON removed (session);
-	CREATE INDEX removed_place   ON removed (directory, started);
-	CREATE INDEX removed_removed ON removed (removed);`},
-
-	// Versions 1 and 2 held JSON in a column called body; convertJSON drops it.
-	{
-		convert: convertJSON,
-		sql: `ALTER TABLE origins RENAME TO origins_json;
-		ALTER TABLE spans RENAME TO spans_json;
-		CREATE TABLE origins (
-			id      INTEGER PRIMARY KEY,
-			message BLOB NOT NULL UNIQUE
-		) STRICT;
-		CREATE TABLE spans (
-			trace       INTEGER NOT NULL REFERENCES traces (id),
-			span_id     TEXT NOT NULL,
-			parent_id   TEXT NOT NULL,
-			origin      INTEGER NOT NULL REFERENCES origins (id),
-			started     INTEGER NOT NULL,
-			ended       INTEGER NOT NULL,
-			role        INTEGER NOT NULL,
-			failed      INTEGER NOT NULL,
-			model       TEXT NOT NULL,
-			input       INTEGER,
-			output      INTEGER,
-			cache_read  INTEGER,
-			cache_write INTEGER,
-			cost        REAL,
-			message     BLOB NOT NULL,
-			PRIMARY KEY (trace, span_id)
-		) STRICT;`,
-	},
-}
-
-// migration is a step to the next version of the schema.
-type migration struct {
-	sql string
-	// convert, if set, runs after sql.
-	convert func(context.Context, *sql.Tx) error
-}
+	CREATE INDEX spans_roots  ON spans (trace, started) WHERE role = 1;
+	CREATE INDEX spans_origin ON spans (origin);`
+)
 
 // header identifies a database file.
 type header struct {
@@ -181,25 +166,27 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	if err != nil {
 		return s.wrap("read header", err)
 	}
-	if err := h.check(s.path, len(steps)); err != nil {
+	newest := len(steps)
+	if err := h.check(s.path, newest); err != nil || h.version == newest {
 		return err
 	}
-	if h.version == len(steps) {
-		return nil
+	steps, first := steps[h.version:], h.version
+	if h.fresh() {
+		steps = steps[:1]
 	}
-	for v := h.version; v < len(steps); v++ {
-		_, err := tx.ExecContext(ctx, steps[v].sql)
-		if convert := steps[v].convert; err == nil && convert != nil {
-			err = convert(ctx, tx)
+	for i, step := range steps {
+		_, err := tx.ExecContext(ctx, step.sql)
+		if err == nil && step.convert != nil {
+			err = step.convert(ctx, tx)
 		}
 		if err != nil {
-			return s.wrap(fmt.Sprintf("migrate the schema to version %d", v+1), err)
+			return s.wrap(fmt.Sprintf("migrate the schema to version %d", first+i+1), err)
 		}
 	}
 	// PRAGMA takes no parameters.
 	for _, p := range []string{
 		fmt.Sprintf(`PRAGMA application_id = %d`, applicationID),
-		fmt.Sprintf(`PRAGMA user_version = %d`, len(steps)),
+		fmt.Sprintf(`PRAGMA user_version = %d`, newest),
 	} {
 		if _, err := tx.ExecContext(ctx, p); err != nil {
 			return s.wrap("write header", err)

@@ -31,7 +31,7 @@ func TestMigrationsRunForwardAndOnce(t *testing.T) {
 	if d := cmp.Diff(before, everything(t, s), protocmp.Transform()); d != "" {
 		t.Errorf("the traces changed (-before +after):\n%s", d)
 	}
-	if _, err := Open(t.Context(), s.Path()); !errors.Is(err, ErrNewer) {
+	if _, err := Open(t.Context(), s.path); !errors.Is(err, ErrNewer) {
 		t.Errorf("got %v, want %v", err, ErrNewer)
 	}
 }
@@ -67,7 +67,7 @@ func TestFailedMigrationLeavesTheOldVersion(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("version %d", len(migrations)+1)) {
 		t.Errorf("got %v, want an error that names the version", err)
 	}
-	again := openAt(t, s.Path())
+	again := openAt(t, s.path)
 	if len(everything(t, again)) != 1 || pragma(t, again, "user_version") != fmt.Sprint(len(migrations)) {
 		t.Error("the store is not as before")
 	}

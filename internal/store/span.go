@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -24,34 +23,29 @@ type storedSpan struct {
 
 // readSpans reads spans of a trace, given by its row. where holds a condition
 // and an order.
-func readSpans(ctx context.Context, tx *sql.Tx, where string, trace int64) (_ []storedSpan, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT s.message, s.origin, o.message FROM spans s JOIN origins o ON o.id = s.origin
-		WHERE s.trace = ? AND `+where, trace)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var out []storedSpan
+func readSpans(ctx context.Context, tx *sql.Tx, where string, trace int64) (out []storedSpan, err error) {
 	origins := make(map[int64]*tracepb.ResourceSpans)
-	for rows.Next() {
+	err = eachRow(ctx, tx, func(scan func(...any) error) error {
 		var message, origin sql.RawBytes
 		var id int64
-		if err := rows.Scan(&message, &id, &origin); err != nil {
-			return nil, err
+		if err := scan(&message, &id, &origin); err != nil {
+			return err
 		}
 		if origins[id] == nil {
 			origins[id] = new(tracepb.ResourceSpans)
 			if err := proto.Unmarshal(origin, origins[id]); err != nil {
-				return nil, fmt.Errorf("decode stored resource %d: %w", id, err)
+				return fmt.Errorf("decode stored resource %d: %w", id, err)
 			}
 		}
 		span := new(tracepb.Span)
 		if err := proto.Unmarshal(message, span); err != nil {
-			return nil, fmt.Errorf("decode stored span: %w", err)
+			return fmt.Errorf("decode stored span: %w", err)
 		}
 		out = append(out, storedSpan{span, origins[id]})
-	}
-	return out, rows.Err()
+		return nil
+	}, `SELECT s.message, s.origin, o.message FROM spans s JOIN origins o ON o.id = s.origin
+		WHERE s.trace = ? AND `+where, trace)
+	return out, err
 }
 
 // originOf returns what the spans of a scope have in common.

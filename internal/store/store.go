@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -36,13 +35,6 @@ type Store struct {
 	db   *sql.DB
 }
 
-func (s *Store) now() time.Time {
-	if s.Now == nil {
-		return time.Now()
-	}
-	return s.Now()
-}
-
 // Open opens the store in the file path and creates it if it is missing: the
 // folder with mode 0700, the file with mode 0600. It restricts wider permissions
 // of a file, and converts the file of an older hookspan. It fails with ErrDamaged,
@@ -67,39 +59,60 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
+// Start does nothing. With Stop and UploadTraces it makes a Store an
+// otlptrace.Client.
+func (s *Store) Start(context.Context) error { return nil }
+
+// Stop closes the store.
+func (s *Store) Stop(context.Context) error { return s.Close() }
+
+// Close closes the file. Every upload was complete when it returned.
+func (s *Store) Close() error {
+	if err := s.db.Close(); err != nil {
+		return s.wrap("close", err)
+	}
+	return nil
+}
+
+// Stats counts what is stored.
+type Stats struct {
+	Traces int64 `json:"traces"`
+	Spans  int64 `json:"spans"`
+	// Newest is the start of the newest trace. It is zero in an empty store.
+	Newest time.Time `json:"newest,omitzero"`
+}
+
+// Stats counts what is stored.
+func (s *Store) Stats(ctx context.Context) (Stats, error) {
+	var st Stats
+	var newest sql.NullInt64
+	err := s.db.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(spans), 0), max(started) FROM traces`).
+		Scan(&st.Traces, &st.Spans, &newest)
+	if err != nil {
+		return Stats{}, s.wrap("count traces", err)
+	}
+	st.Newest = fromColumn(newest.Int64)
+	return st, nil
+}
+
 // makeFile creates the file before SQLite does, because SQLite would give it
 // the mode that the umask leaves. The -wal and -shm files inherit the mode.
 func makeFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make folder of trace store %q: %w", path, err)
 	}
-	f, _, err := regular.Open(path, regular.Options{Flag: os.O_RDWR | os.O_CREATE, Perm: 0o600})
-	if err != nil {
-		return fmt.Errorf("open trace store %q: %w", path, err)
-	}
-	err = narrow(f)
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	f, info, err := regular.Open(path, regular.Options{Flag: os.O_RDWR | os.O_CREATE, Perm: 0o600})
+	if err == nil {
+		// Windows shows every writable file as 0666 and keeps access elsewhere.
+		if mode := info.Mode().Perm(); mode&0o077 != 0 && filepath.Separator != '\\' {
+			err = f.Chmod(mode & 0o700)
+		}
+		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("open trace store %q: %w", path, err)
 	}
 	return nil
-}
-
-func narrow(f *os.File) error {
-	fi, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !fi.Mode().IsRegular() {
-		return fmt.Errorf("it is a %v, want a regular file", fi.Mode().Type())
-	}
-	// Windows shows every writable file as 0666 and keeps access elsewhere.
-	if fi.Mode().Perm()&0o077 == 0 || filepath.Separator == '\\' {
-		return nil
-	}
-	return f.Chmod(fi.Mode().Perm() & 0o700)
 }
 
 // dsn is the SQLite URI of the file with what every connection needs.
@@ -204,53 +217,28 @@ func retryBusy(ctx context.Context, f func() error) error {
 // nothing.
 func rollback(tx *sql.Tx) { _ = tx.Rollback() }
 
-// Path returns the absolute path of the file.
-func (s *Store) Path() string { return s.path }
-
-// Start does nothing. With Stop and UploadTraces it makes a Store an
-// otlptrace.Client.
-func (s *Store) Start(context.Context) error { return nil }
-
-// Stop closes the store.
-func (s *Store) Stop(context.Context) error { return s.Close() }
-
-// Close closes the file. Every upload was complete when it returned.
-func (s *Store) Close() error {
-	if err := s.db.Close(); err != nil {
-		return s.wrap("close", err)
+func (s *Store) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
 	}
-	return nil
+	return s.Now()
 }
 
-// Stats holds the figures of a store.
-type Stats struct {
-	// Traces and Spans count what is stored.
-	Traces, Spans int64
-	// Bytes is the size on disk, including the write-ahead log.
-	Bytes int64
-	// Oldest and Newest are the starts of the oldest and the newest trace. They
-	// are zero in an empty store.
-	Oldest, Newest time.Time
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Stats counts what is stored.
-func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	var st Stats
-	var oldest, newest sql.NullInt64
-	err := s.db.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(spans), 0), min(started), max(started) FROM traces`).
-		Scan(&st.Traces, &st.Spans, &oldest, &newest)
+// eachRow calls f for each row of a query, with a function that scans the row.
+func eachRow(ctx context.Context, q querier, f func(scan func(...any) error) error, query string, args ...any) (err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
-		return Stats{}, s.wrap("count traces", err)
+		return err
 	}
-	st.Oldest, st.Newest = fromColumn(oldest.Int64), fromColumn(newest.Int64)
-	for _, suffix := range []string{"", "-wal"} {
-		fi, err := os.Stat(s.path + suffix)
-		switch {
-		case err == nil:
-			st.Bytes += fi.Size()
-		case !errors.Is(err, fs.ErrNotExist):
-			return Stats{}, fmt.Errorf("measure trace store: %w", err)
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := f(rows.Scan); err != nil {
+			return err
 		}
 	}
-	return st, nil
+	return rows.Err()
 }

@@ -81,8 +81,8 @@ func TestPathsWithSpecialCharacters(t *testing.T) {
 
 func TestRelativePathIsMadeAbsolute(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if s := openAt(t, "traces.db"); !filepath.IsAbs(s.Path()) {
-		t.Errorf("path is %q", s.Path())
+	if s := openAt(t, "traces.db"); !filepath.IsAbs(s.path) {
+		t.Errorf("path is %q", s.path)
 	}
 }
 
@@ -284,27 +284,15 @@ func TestOpenStopsWhenCancelled(t *testing.T) {
 
 func TestStatsCountWhatIsStored(t *testing.T) {
 	s := open(t)
-	empty, err := s.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if empty.Traces != 0 || empty.Spans != 0 || !empty.Oldest.IsZero() || !empty.Newest.IsZero() {
-		t.Errorf("of an empty store: %+v", empty)
-	}
-	upload(t, s, clineTrace().messages())
-	upload(t, s, ownTrace("a").messages())
-	got, err := s.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Bytes < 10_000 {
-		t.Errorf("%d bytes", got.Bytes)
-	}
-	want := Stats{
-		Traces: 2,
-		Spans:  int64(len(clineTrace().spans) + 21), Bytes: got.Bytes, Oldest: t0, Newest: t0,
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("stats (-want +got):\n%s", d)
+	for _, want := range []Stats{{}, {Traces: 2, Spans: int64(len(clineTrace().spans) + 21), Newest: t0}} {
+		got, err := s.Stats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+		upload(t, s, clineTrace().messages())
+		upload(t, s, ownTrace("a").messages())
 	}
 }

@@ -238,7 +238,7 @@ func TestUploadStoresAllOrNothing(t *testing.T) {
 	bad := clineTrace()
 	bad.last().SpanId = make([]byte, 8)
 	err := s.UploadTraces(t.Context(), bad.messages())
-	if err == nil || !strings.Contains(err.Error(), "attempt_completion") || !strings.Contains(err.Error(), s.Path()) {
+	if err == nil || !strings.Contains(err.Error(), "attempt_completion") || !strings.Contains(err.Error(), s.path) {
 		t.Errorf("got error %v, want one that names the span and the file", err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -256,7 +256,7 @@ func TestUploadStoresAllOrNothing(t *testing.T) {
 
 func TestUploadWaitsForTheLock(t *testing.T) {
 	s := open(t)
-	other := openAt(t, s.Path())
+	other := openAt(t, s.path)
 	tx, err := other.db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

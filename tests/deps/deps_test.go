@@ -150,6 +150,7 @@ var mayImport = map[string][]string{
 	"internal/store":                {"otelmap", "spool", "internal/otlp", "internal/rawjson", "internal/regular"},
 	"internal/view":                 {"hook", "otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext"},
 	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
+	"infinium/...":                  {"infinium", "infinium/connectors", "internal/otlp"},
 	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
 	"internal/importer":             {"hook", "hook/claude", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store"},
 	"internal/hookproc": {
@@ -188,7 +189,7 @@ var pure = map[string][]string{
 
 // infiniumEdge are the files of infinium that talk to the network; the mapping
 // is all the others.
-var infiniumEdge = []string{"answer.go", "error.go", "exporter.go", "options.go"}
+var infiniumEdge = []string{"answer.go", "client.go", "error.go", "options.go"}
 
 // impure are the packages that a pure one has no use for.
 var impure = []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "syscall", "path/filepath", "io/ioutil", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog"}

@@ -18,9 +18,9 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
@@ -210,7 +210,7 @@ func sent(t testing.TB, spans []*tracepb.ResourceSpans) string {
 		t.Fatal(err)
 	}
 	out := []string{string(doc)}
-	for _, tr := range infinium.Traces(otlpstub.Stubs(spans...).Snapshots(), infinium.Limits{}) {
+	for _, tr := range infinium.Traces(spans, connectors.Forms()) {
 		b, err := tr.Encode()
 		if err != nil {
 			t.Fatal(err)
