@@ -30,7 +30,7 @@ func output(tool string, raw []byte, o rawjson.Object) string {
 		return s
 	}
 	// Agents and some MCP tools wrap their blocks.
-	if list, ok := rawjson.Elements(o.Get("content")); ok {
+	if list, ok := o.Elements("content"); ok {
 		if s, ok := blocks(list); ok {
 			return s
 		}
@@ -73,7 +73,7 @@ func shell(o rawjson.Object) (string, bool) {
 	if !ok && !also {
 		return "", false
 	}
-	if image, _ := rawjson.Bool(o.Get("isImage")); image {
+	if o.Is("isImage") {
 		stdout = imageMark
 	}
 	return hook.Lines([]string{stdout, stderr}), true
@@ -81,9 +81,9 @@ func shell(o rawjson.Object) (string, bool) {
 
 // readFile is a file's text. Files that are no text come in base64.
 func readFile(o rawjson.Object) (string, bool) {
-	switch kind := rawjson.Text(o.Get("type")); kind {
+	switch kind := o.Text("type"); kind {
 	case "text":
-		return stringMember(rawjson.Members(o.Get("file")), "content")
+		return stringMember(o.Members("file"), "content")
 	case "image", "pdf":
 		return "[" + kind + "]", true
 	}
@@ -95,7 +95,7 @@ func found(o rawjson.Object) (string, bool) {
 	if content, ok := stringMember(o, "content"); ok && content != "" {
 		return content, true
 	}
-	names, ok := rawjson.Elements(o.Get("filenames"))
+	names, ok := o.Elements("filenames")
 	if !ok {
 		return "", false
 	}
@@ -106,11 +106,11 @@ func found(o rawjson.Object) (string, bool) {
 // file's name. The file as it was, and as it is, stand in the response too, and
 // are left out: they are long, and the call's input says the same.
 func edit(o rawjson.Object) (string, bool) {
-	hunks, _ := rawjson.Elements(o.Get("structuredPatch"))
+	hunks, _ := o.Elements("structuredPatch")
 	var parts []string
 	for _, raw := range hunks {
 		hunk := rawjson.Members(raw)
-		lines, _ := rawjson.Elements(hunk.Get("lines"))
+		lines, _ := hunk.Elements("lines")
 		if len(lines) == 0 {
 			continue
 		}
@@ -172,7 +172,7 @@ func blocks(list [][]byte) (string, bool) {
 
 // block is the text of one content block, or a mark for one that has none.
 func block(o rawjson.Object) (string, bool) {
-	switch kind := rawjson.Text(o.Get("type")); kind {
+	switch kind := o.Text("type"); kind {
 	case "text":
 		return stringMember(o, "text")
 	case "image", "audio", "document":
@@ -180,7 +180,7 @@ func block(o rawjson.Object) (string, bool) {
 	case "resource_link":
 		return stringMember(o, "uri")
 	case "resource":
-		inner := rawjson.Members(o.Get("resource"))
+		inner := o.Members("resource")
 		if s, ok := stringMember(inner, "text"); ok {
 			return s, true
 		}

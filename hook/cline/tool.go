@@ -11,7 +11,7 @@ import (
 
 // toolStart reads the beginning of a tool call.
 func (p *Payload) toolStart(dialect string) *hook.Tool {
-	body, call := p.members("preToolUse"), p.members("tool_call")
+	body, call := p.Members("preToolUse"), p.Members("tool_call")
 	t := &hook.Tool{Duration: hook.UnknownDuration}
 	nameTool(t, dialect, body, call)
 	return t
@@ -19,7 +19,7 @@ func (p *Payload) toolStart(dialect string) *hook.Tool {
 
 // toolEnd reads the end of a tool call that was reported at the given moment.
 func (p *Payload) toolEnd(dialect string, at time.Time) *hook.Tool {
-	body, call := p.members("postToolUse"), p.members("tool_result")
+	body, call := p.Members("postToolUse"), p.Members("tool_result")
 	t := &hook.Tool{Duration: hook.UnknownDuration}
 	nameTool(t, dialect, body, call)
 	timeTool(t, dialect, body, call, at)
@@ -37,10 +37,10 @@ func (p *Payload) toolEnd(dialect string, at time.Time) *hook.Tool {
 
 // nameTool reads what both ends of a call have in common.
 func nameTool(t *hook.Tool, dialect string, body, call rawjson.Object) {
-	t.ID = rawjson.Text(call.Get("id"))
-	t.Name = rawjson.Text(body.Get("toolName", "tool"))
+	t.ID = call.Text("id")
+	t.Name = body.Text("toolName", "tool")
 	if t.Name == "" {
-		t.Name = rawjson.Text(call.Get("name"))
+		t.Name = call.Text("name")
 	}
 	if input := call.Get("input"); input != nil {
 		t.Input = rawjson.Canonical(input)
