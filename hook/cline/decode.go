@@ -193,14 +193,12 @@ func compactionAttrs(body rawjson.Object) []hook.Attr {
 // notificationAttrs lists what a notification says beside its text. The two
 // booleans are always there, because proto3 leaves false out.
 func notificationAttrs(body rawjson.Object) []hook.Attr {
-	action := body.Is("requiresUserAction")
-	waiting := body.Is("waitingForUserInput")
 	attrs := textAttr(nil, attrNotification+"event", body.Get("event"))
 	attrs = textAttr(attrs, attrNotification+"source", body.Get("source"))
 	attrs = textAttr(attrs, attrNotification+"source_type", body.Get("sourceType"))
 	attrs = append(attrs,
-		hook.Attr{Key: attrNotification + "requires_user_action", Value: action},
-		hook.Attr{Key: attrNotification + "waiting_for_user_input", Value: waiting})
+		hook.Attr{Key: attrNotification + "requires_user_action", Value: body.Is("requiresUserAction")},
+		hook.Attr{Key: attrNotification + "waiting_for_user_input", Value: body.Is("waitingForUserInput")})
 	return textAttr(attrs, attrNotification+"severity", body.Get("severity"))
 }
 

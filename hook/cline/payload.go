@@ -92,7 +92,7 @@ func (p *Payload) sdk() bool {
 	return p.Get("sessionContext", "agent_id") != nil || strings.Contains(sent, "_") && strings.ToLower(sent) == sent
 }
 
-// dialect tells the wire form by shape alone: one installation of the extension
+// dialect finds the wire form by shape alone: one installation of the extension
 // holds two of them under one version.
 func (p *Payload) dialect() string {
 	model := p.Members("model")

@@ -17,7 +17,7 @@ func (p *Payload) toolStart(dialect string) *hook.Tool {
 	return t
 }
 
-// toolEnd reads the end of a tool call that was reported at the given moment.
+// toolEnd reads the end of a tool call that was reported at the given time.
 func (p *Payload) toolEnd(dialect string, at time.Time) *hook.Tool {
 	body, call := p.Members("postToolUse"), p.Members("tool_result")
 	t := &hook.Tool{Duration: hook.UnknownDuration}
@@ -173,7 +173,7 @@ func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
 	return hook.ToolOK, ""
 }
 
-// classifySDK tells a call that was refused from one that failed, by the
+// classifySDK distinguishes a call that was refused from one that failed, by the
 // reasons the SDK's runtime gives for not running a tool.
 func classifySDK(message string) (hook.ToolStatus, string) {
 	if strings.HasPrefix(message, saysDenied) || message == saysRejected {
