@@ -280,6 +280,9 @@ type Attr struct {
 	Value any
 }
 
+// AttrPromptInjected marks a prompt that the host wrote, not the user.
+const AttrPromptInjected = "hookspan.prompt.injected"
+
 // Reply is what a hook answers its host.
 type Reply struct {
 	// Cancel asks the host to stop what it was about to do.

@@ -60,7 +60,7 @@ func (p members) body(ev *hook.Event) {
 		ev.Prompt = p.Text("prompt")
 		ev.Key = PromptKey(ev.Turn, ev.Prompt)
 		if injected(ev.Prompt) {
-			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
+			ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
 			ev.Message = Summary(ev.Prompt)
 		}
 	case preToolUse, postToolUse, postToolUseFailure, permissionDenied:

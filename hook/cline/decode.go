@@ -7,11 +7,10 @@ import (
 
 // Names of the facts in Event.Attrs.
 const (
-	attrPromptInjected = "hookspan.prompt.injected"
-	attrCancelStatus   = "hookspan.cancel.status"
-	attrSessionEnd     = "hookspan.session_end.reason"
-	attrCompaction     = "hookspan.compaction."
-	attrNotification   = "hookspan.notification."
+	attrCancelStatus = "hookspan.cancel.status"
+	attrSessionEnd   = "hookspan.session_end.reason"
+	attrCompaction   = "hookspan.compaction."
+	attrNotification = "hookspan.notification."
 )
 
 // subagentType is the AgentType of an agent of which only its parent is known.
@@ -102,7 +101,7 @@ func (p *Payload) body(ev *hook.Event) {
 		// The SDK does not run this hook for what the user typed, only for
 		// texts it puts into the conversation itself.
 		if ev.Dialect == dialectSDK {
-			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
+			ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
 		}
 	case preToolUse:
 		ev.Tool = p.toolStart(ev.Dialect)

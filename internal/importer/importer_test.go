@@ -84,7 +84,7 @@ func newWorld(t *testing.T) *world {
 // importer sends to the given destinations and the store last.
 func (w *world) importer(host string, remotes ...deliver.Destination) *Importer {
 	return &Importer{
-		Host: host, Known: w.store,
+		Agent: agent(host), Known: w.store,
 		Deliverer: &deliver.Deliverer{
 			Spool: w.spool, Now: func() time.Time { return w.now },
 			Sources: map[string]deliver.Source{HostCline: {Decode: func(r *spool.Record) ([]hook.Event, error) {
@@ -134,8 +134,8 @@ func (w *world) log(host, session string, when time.Time) {
 // of is a session with the given transcript.
 func of(id, dialect string, tr *hook.Transcript) Session {
 	return Session{
-		ID: id, Dialect: dialect, Path: "/files/" + id, ModTime: at(0),
-		Read: func(context.Context) (*hook.Transcript, error) { return tr, nil },
+		Session: session(id, dialect),
+		Read:    func(context.Context) (*hook.Transcript, error) { return tr, nil },
 	}
 }
 

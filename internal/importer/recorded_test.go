@@ -90,9 +90,6 @@ func built(events []hook.Event) (*otelmap.Builder, []*otelmap.Run) {
 // holds the ids of all runs, subagents and tools against those that the hooks of
 // the same sessions give.
 func TestClaudeIDsAreThoseOfHooks(t *testing.T) {
-	if HostClaude != claude.Host {
-		t.Fatalf("HostClaude is %q, the decoder's %q", HostClaude, claude.Host)
-	}
 	spans := func(events []hook.Event, tr *hook.Transcript) []string {
 		b, runs := built(events)
 		var out []string
