@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -80,10 +81,7 @@ func (p *Payload) Roots() []string {
 // name is the hook's documented name: the payload's, else the one the hook was
 // started with.
 func (p *Payload) name() string {
-	if sent := p.Text("hookName"); sent != "" {
-		return documentedName(sent)
-	}
-	return documentedName(p.raw.Event)
+	return documentedName(cmp.Or(p.Text("hookName"), p.raw.Event))
 }
 
 // sdk reports whether the payload has a shape that only the SDK dialect has.
@@ -109,10 +107,7 @@ func (p *Payload) dialect() string {
 // session is the identity all events of a session share. In the SDK dialect
 // the task is only one agent's conversation.
 func (p *Payload) session() string {
-	if root := p.Members("sessionContext").Text("rootSessionId"); root != "" {
-		return root
-	}
-	return p.Text("taskId")
+	return cmp.Or(p.Members("sessionContext").Text("rootSessionId"), p.Text("taskId"))
 }
 
 // turn is the SDK's report of a turn. It counts only in a whole payload.
