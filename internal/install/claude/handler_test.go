@@ -97,10 +97,6 @@ func TestHandlerForm(t *testing.T) {
 			}
 		})
 	}
-	got := newWanted("linux", simple, version{2, 1, 329}, true, false).render(hookEvent{name: "Stop", async: true}, "", nil)
-	if diff := cmp.Diff(append(exec(simple), jsonedit.Field{Key: "async", Value: true}), got); diff != "" {
-		t.Errorf("in the background (-want +got):\n%s", diff)
-	}
 }
 
 func TestRecords(t *testing.T) {
