@@ -2,6 +2,7 @@ package hookfile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/jsonedit"
@@ -88,7 +89,7 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 		case !block.Is(r.text, '{'):
 			return nil, nil, nil, r.refuse(name(envKey), block, "an object of strings")
 		case block.Get(v.Name) != nil:
-			if !hasVariable(r.vars, v) {
+			if !slices.Contains(r.vars, v) {
 				kept = append(kept, v.Name)
 			}
 			continue
@@ -104,15 +105,6 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 		return nil, nil, nil, fmt.Errorf("add variables: %w", err)
 	}
 	return out, added, kept, nil
-}
-
-func hasVariable(vars []Variable, want Variable) bool {
-	for _, v := range vars {
-		if v == want {
-			return true
-		}
-	}
-	return false
 }
 
 // HideEnv is the text of a hooks file, or of settings, with "..." for each value

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/internal/jsonedit"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // SyntaxError says that a file is no JSON object, and where.
@@ -153,13 +154,7 @@ func (r *reading) lasts(n *jsonedit.Node, reads func(key string) (known, lost bo
 }
 
 // name quotes a key, cut short.
-func name(key string) string {
-	const most = 60
-	if utf8.RuneCountInString(key) > most {
-		key = string([]rune(key)[:most]) + "..."
-	}
-	return strconv.Quote(key)
-}
+func name(key string) string { return strconv.Quote(termtext.Cut(key, 60)) }
 
 // top reads the file's own members.
 func (r *reading) top() {
