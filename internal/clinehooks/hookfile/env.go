@@ -67,9 +67,9 @@ func reserved(variable string) string {
 	return ""
 }
 
-// AddEnv puts variables into the "env" of the text of a hooks file. One that is
-// there already stays as it is: it is in kept if it has another value there. The
-// names are in the order of vars. An absent file is an empty text.
+// AddEnv adds variables to the "env" of the text of a hooks file. An existing
+// variable is not changed, and is in kept if it has another value. The names are in
+// the order of vars. An absent file is an empty text.
 func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err error) {
 	out = text
 	if len(strings.TrimSpace(string(withoutMark(text)))) == 0 {
@@ -107,9 +107,9 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 	return out, added, kept, nil
 }
 
-// HideEnv is the text of a hooks file, or of settings, with "..." for each value
-// of its "env", for people to see: variables hold keys. What is no JSON object
-// comes back as it is.
+// HideEnv returns the text of a hooks file, or of settings, with "..." for each
+// value of its "env", which may be a key. A text that is no JSON object is returned
+// unchanged.
 func HideEnv(text []byte) []byte {
 	root, err := jsonedit.Parse(withoutMark(text))
 	if err != nil {
