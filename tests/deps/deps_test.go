@@ -146,7 +146,7 @@ var mayImport = map[string][]string{
 	"internal/clinehooks/hookfile":  {"internal/atomicfile", "internal/atomicfile", "internal/jsonedit", "internal/regular", "internal/termtext", "internal/termtext"},
 	"internal/clinehooks/hookmatch": {"internal/rawjson"},
 	"internal/clinehooks/sample":    {"internal/jsonedit"},
-	"internal/otlp":                 {},
+	"internal/otlp":                 {"internal/rawjson"},
 	"internal/store":                {"otelmap", "spool", "internal/otlp", "internal/rawjson", "internal/regular"},
 	"internal/view":                 {"hook", "otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext"},
 	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
