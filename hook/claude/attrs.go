@@ -7,7 +7,6 @@ import (
 
 // Names of the facts in Event.Attrs that are not plainly taken from a member.
 const (
-	attrPromptInjected  = "hookspan.prompt.injected"
 	attrStopHookActive  = "hookspan.stop_hook_active"
 	attrBackgroundTasks = "hookspan.background_tasks"
 	attrEffort          = "hookspan.effort"

@@ -31,17 +31,17 @@ func Decode(r Raw) ([]hook.Event, error) {
 	}
 	o, err := rawjson.Open(payload)
 	p := members{o}
-	ev.Cwd = cmp.Or(p.text("cwd"), ev.Cwd)
-	ev.PermissionMode = p.text("permission_mode")
-	ev.Transcript = p.text("transcript_path")
+	ev.Cwd = cmp.Or(p.Text("cwd"), ev.Cwd)
+	ev.PermissionMode = p.Text("permission_mode")
+	ev.Transcript = p.Text("transcript_path")
 	if err != nil {
 		return []hook.Event{ev}, &hook.DecodeError{Agent: "Claude Code", Event: r.Event, Size: len(r.Payload), Cause: err}
 	}
-	ev.Name = cmp.Or(p.text("hook_event_name"), ev.Name)
+	ev.Name = cmp.Or(p.Text("hook_event_name"), ev.Name)
 	ev.Dialect = dialect
-	ev.Session = p.text("session_id")
-	ev.Turn = p.text("prompt_id")
-	ev.Agent, ev.AgentType = p.text("agent_id"), p.text("agent_type")
+	ev.Session = p.Text("session_id")
+	ev.Turn = p.Text("prompt_id")
+	ev.Agent, ev.AgentType = p.Text("agent_id"), p.Text("agent_type")
 	if ev.Agent != "" {
 		ev.ParentAgent = hook.ParentUnknown
 	}
@@ -53,21 +53,14 @@ func Decode(r Raw) ([]hook.Event, error) {
 // members are those of one payload.
 type members struct{ rawjson.Object }
 
-func (p members) text(name string) string { return rawjson.Text(p.Get(name)) }
-
-func (p members) isTrue(name string) bool {
-	value, _ := rawjson.Bool(p.Get(name))
-	return value
-}
-
 // body reads what only this kind of hook has.
 func (p members) body(ev *hook.Event) {
 	switch ev.Name {
 	case userPromptSubmit:
-		ev.Prompt = p.text("prompt")
+		ev.Prompt = p.Text("prompt")
 		ev.Key = PromptKey(ev.Turn, ev.Prompt)
 		if injected(ev.Prompt) {
-			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
+			ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
 			ev.Message = Summary(ev.Prompt)
 		}
 	case preToolUse, postToolUse, postToolUseFailure, permissionDenied:
@@ -85,14 +78,14 @@ func (p members) body(ev *hook.Event) {
 		}
 		p.turnStop(ev)
 	case stopFailure:
-		ev.ErrorType = p.text("error")
-		ev.Message = cmp.Or(p.text("last_assistant_message"), p.text("error_details"))
+		ev.ErrorType = p.Text("error")
+		ev.Message = cmp.Or(p.Text("last_assistant_message"), p.Text("error_details"))
 	case notification, elicitation:
-		ev.Message = p.text("message")
+		ev.Message = p.Text("message")
 	case postCompact:
-		ev.Message = p.text("compact_summary")
+		ev.Message = p.Text("compact_summary")
 	case sessionStart:
-		ev.Model = p.text("model")
+		ev.Model = p.Text("model")
 	}
 	ev.Attrs = p.attrs(ev.Name, ev.Attrs)
 }
@@ -119,25 +112,25 @@ func Summary(prompt string) string {
 // Code continue, stop_hook_active is true and the turn may stop more than once,
 // so that only the first stop can be told from a repeat.
 func (p members) turnStop(ev *hook.Event) {
-	ev.Result = p.text("last_assistant_message")
+	ev.Result = p.Text("last_assistant_message")
 	if active, said := rawjson.Bool(p.Get("stop_hook_active")); said && !active {
 		ev.Key = key(stop, ev.Turn)
 	}
-	if p.isTrue("stop_hook_active") {
+	if p.Is("stop_hook_active") {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrStopHookActive, Value: true})
 	}
-	if tasks, _ := rawjson.Elements(p.Get("background_tasks")); len(tasks) > 0 {
+	if tasks, _ := p.Elements("background_tasks"); len(tasks) > 0 {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrBackgroundTasks, Value: int64(len(tasks))})
 	}
-	if level := rawjson.Text(rawjson.Members(p.Get("effort")).Get("level")); level != "" {
+	if level := p.Members("effort").Text("level"); level != "" {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrEffort, Value: level})
 	}
 }
 
 // agentStop reads the end of a subagent, or the note that some subagent ended.
 func (p members) agentStop(ev *hook.Event) {
-	ev.Result = p.text("last_assistant_message")
-	if transcript := p.text("agent_transcript_path"); transcript != "" {
+	ev.Result = p.Text("last_assistant_message")
+	if transcript := p.Text("agent_transcript_path"); transcript != "" {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrAgentTranscript, Value: transcript})
 	}
 }

@@ -51,8 +51,8 @@ func (c *Call) channelOf(name string) channel {
 	return channel{}
 }
 
-// Carries reports whether Cline gives the context of an answer to this event to
-// the model for sure, so that texts that wait can go with it.
+// Carries reports whether the context of an answer to this event certainly reaches
+// the model, so that waiting texts can go with it.
 func (c *Call) Carries() bool {
 	switch c.Kind {
 	case hook.KindToolStart:
@@ -63,8 +63,7 @@ func (c *Call) Carries() bool {
 	return false
 }
 
-// before compares a version with another. One that is not readable is taken for
-// a new one.
+// before compares two versions. An unreadable one counts as new.
 func before(version string, want ...int) bool {
 	parts := strings.Split(version, ".")
 	for i, w := range want {
@@ -114,7 +113,7 @@ func (a *answering) note(format string, args ...any) {
 func (a *answering) verdict(ev Event, v claude.Verdict) {
 	for _, s := range v.SystemMessages {
 		if strings.TrimSpace(s) != "" {
-			a.note("%s: a hook tells the user, for which Cline has no place: %s", ev.Name, cut(s, maxText))
+			a.note("%s: a hook has a message for the user, which Cline cannot show: %s", ev.Name, cut(s, maxText))
 		}
 	}
 	ch := a.call.channelOf(ev.Name)
@@ -137,11 +136,11 @@ func (a *answering) verdict(ev Event, v claude.Verdict) {
 	case stop, subagentStop:
 		if refuses(v) {
 			a.context(ev, reason(v), ch)
-			a.note("%s: a hook wants the agent to go on, which Cline cannot; the model is told with the next event that carries text: %s", ev.Name, reason(v))
+			a.note("%s: a hook wants the agent to continue, which Cline cannot; the model gets the reason with the next event that carries text: %s", ev.Name, reason(v))
 		}
 	case preCompact:
 		if refuses(v) {
-			a.note("%s: a hook refuses the compaction; Cline could only stop the task, so it goes on: %s", ev.Name, reason(v))
+			a.note("%s: a hook refuses the compaction; Cline could only stop the task, so it continues: %s", ev.Name, reason(v))
 		}
 	}
 	for _, s := range slices.Concat(v.Context, v.Feedback) {
@@ -193,7 +192,7 @@ func (a *answering) after(ev Event, v claude.Verdict) {
 		a.context(ev, v.Reason, a.call.channelOf(ev.Name))
 	}
 	if v.UpdatedOutput != nil {
-		a.note("%s: a hook replaces the output of %s, which Cline cannot; the model is told", ev.Name, ev.Tool)
+		a.note("%s: a hook replaces the output of %s, which Cline cannot; the model gets it as a text", ev.Name, ev.Tool)
 		said := string(v.UpdatedOutput)
 		if rawjson.IsString(v.UpdatedOutput) && json.Valid(v.UpdatedOutput) {
 			said = rawjson.Unquote(v.UpdatedOutput)
@@ -228,7 +227,7 @@ func (a *answering) answer() Answer {
 	if len(a.denials)+len(a.stops) == 0 && len(a.updates) > 0 {
 		input, err := a.override()
 		if err == nil {
-			return a.goOn(input)
+			return a.proceed(input)
 		}
 		a.denials = append(a.denials, err.Error())
 	}
@@ -236,12 +235,12 @@ func (a *answering) answer() Answer {
 		return a.cancel(joined(append(a.stops, a.denials...)))
 	}
 	if len(a.denials) == 0 {
-		return a.goOn("")
+		return a.proceed("")
 	}
 	said := joined(a.denials)
 	if a.options.SoftDeny {
 		if input := a.softDenial(said); input != "" {
-			out := a.goOn(input)
+			out := a.proceed(input)
 			out.Soft = true
 			return out
 		}
@@ -249,8 +248,8 @@ func (a *answering) answer() Answer {
 	return a.cancel(said)
 }
 
-// goOn lets Cline go on.
-func (a *answering) goOn(input string) Answer {
+// proceed lets Cline continue.
+func (a *answering) proceed(input string) Answer {
 	out := a.rest()
 	out.Reply.OverrideInput = input
 	out.Reply.Context = strings.Join(a.contexts, "\n\n")
@@ -261,8 +260,8 @@ func (a *answering) goOn(input string) Answer {
 	return out
 }
 
-// cancel stops the task. Texts for the model would hide the reason, and nobody
-// reads them before the task goes on: they wait until then.
+// cancel stops the task. Texts for the model would hide the reason, so they wait
+// until the task continues.
 func (a *answering) cancel(said string) Answer {
 	a.pending = append(a.pending, a.contexts...)
 	out := a.rest()
@@ -289,7 +288,7 @@ func (a *answering) override() (string, error) {
 		why := "only the SDK's Cline takes one"
 		if c.Dialect == dialectSDK {
 			if op.back == nil {
-				why = "it has no like in Cline"
+				why = "Cline has no equivalent"
 			} else {
 				value, notes, err := op.back(op.input, updated)
 				if err == nil {
@@ -314,8 +313,7 @@ func (a *answering) override() (string, error) {
 	if len(faults) > 0 {
 		return "", fmt.Errorf("%s", joined(faults))
 	}
-	// What makes no difference to Cline leaves the input as the model wrote it,
-	// in whichever spelling.
+	// A change that makes no difference to Cline keeps the model's spelling.
 	input := rawjson.Encode(c.call.build(values))
 	if input == rawjson.Encode(c.call.build(before)) {
 		return "", nil

@@ -29,15 +29,15 @@ const nowhere = "/dev/null/"
 // the user as the call.
 const maxReason = 4_000
 
-// softDenial is an input with which the call says why it was denied and fails.
-// It is empty where there is none that surely does nothing else.
+// softDenial is an input with which the call prints why it was denied and fails.
+// It is empty if no input is certain to do nothing else.
 func (a *answering) softDenial(reason string) string {
 	c := a.call
 	if c.Kind != hook.KindToolStart {
 		return ""
 	}
 	if c.Dialect != dialectSDK {
-		a.note("a denied call stops the task: only the SDK's Cline can deny it and go on")
+		a.note("a denied call stops the task: only the SDK's Cline can deny it and continue")
 		return ""
 	}
 	if c.goos == "windows" {
