@@ -150,7 +150,7 @@ var mayImport = map[string][]string{
 	"internal/store":                {"otelmap", "spool", "internal/otlp", "internal/rawjson", "internal/regular"},
 	"internal/view":                 {"hook", "otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext"},
 	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
-	"infinium/...":                  {"infinium", "infinium/connectors", "internal/otlp"},
+	"infinium/...":                  {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},
 	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
 	"internal/importer":             {"hook", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store", "internal/transcript"},
 	"internal/transcript":           {"hook", "internal/rawjson", "internal/regular"},

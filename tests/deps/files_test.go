@@ -22,7 +22,6 @@ var mayOpen = map[string]string{
 	"internal/filelock/filelock_unix.go":        "a folder, which a flag says",
 	"internal/filelock/filelock_windows.go":     "pipes are not files there",
 	"cmd/hookspan/hookstest.go":                 "the file is named on the command line, and may be a pipe of the shell's",
-	"infinium/infiniumexporter/parked.go":       "a folder of the Collector's, in a module of its own",
 	"internal/bridge/peer_linux.go":             "/proc",
 	"internal/clinehooks/memory.go":             "makes a file that must not exist yet",
 	"internal/deliver/file_unix.go":             "a folder, which a flag says",
@@ -81,7 +80,6 @@ var mayReplace = map[string]string{
 	"spool/platform_unix.go":                "imports no package of this module; readers share its locks",
 	"spool/platform_windows.go":             "as spool/platform_unix.go",
 	// TODO: these are to use the two packages.
-	"infinium/infiniumexporter/parked.go":   "",
 	"internal/clinehooks/hookfile/trust.go": "",
 	"internal/clinehooks/memory.go":         "",
 	"internal/clinehooks/problems.go":       "",
