@@ -10,6 +10,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -61,7 +62,7 @@ func claudeSession() []hook.Event {
 
 // The members and values are those of the connector's page "Traced Events".
 func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
-	b := otelmap.NewBuilder("claude-code", "3f0c", otelmap.Options{}, otelmap.Carry{})
+	b := otelmap.NewBuilder("claude-code", "3f0c", otelmap.Options{Agent: agents.Mapping("claude-code")}, otelmap.Carry{})
 	for _, e := range claudeSession() {
 		b.Add(e)
 	}

@@ -27,7 +27,7 @@ func trimOutput(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
 }
 
-// openOutput tells JSON from text by its first and last character, and returns
+// openOutput distinguishes JSON from text by its first and last character, and returns
 // the members of an object. Several JSON values on separate lines are text, unless
 // one of them is an answer. text must be trimmed.
 func openOutput(text string) (shape, rawjson.Object, error) {
@@ -69,7 +69,7 @@ func answers(o rawjson.Object) bool {
 	return slices.ContainsFunc(answerKeys(), func(key string) bool { return o.Lookup(key) != nil })
 }
 
-// isAsync reports that a hook goes on by itself. It may say so in the first of
+// isAsync reports whether a hook continues by itself. It may say so in the first of
 // several lines.
 func isAsync(text string) bool {
 	line, _, _ := strings.Cut(text, "\n")

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -56,19 +55,17 @@ func TestGolden(t *testing.T) {
 	}
 	for folder, events := range collections {
 		t.Run(folder, func(t *testing.T) {
-			var out bytes.Buffer
-			enc := json.NewEncoder(&out)
-			enc.SetEscapeHTML(false)
-			enc.SetIndent("", "  ")
-			if err := enc.Encode(events); err != nil {
+			out, err := rawjson.MarshalIndent(events, "  ")
+			if err != nil {
 				t.Fatal(err)
 			}
+			out = append(out, '\n')
 			file := filepath.Join("testdata", "golden", strings.ReplaceAll(folder, "/", "-")+".json")
 			if *update {
 				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+				if err := os.WriteFile(file, out, 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -76,14 +73,14 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), out.String()); diff != "" {
+			if diff := cmp.Diff(string(want), string(out)); diff != "" {
 				t.Errorf("%s (-want +got); -update writes it anew:\n%s", file, diff)
 			}
 		})
 	}
 }
 
-func TestDecodeKeepsWhatWasStoredBesideThePayload(t *testing.T) {
+func TestDecodeKeepsStoredContext(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	payload := []byte(`{"session_id":"s"}`)
 	events, err := Decode(Raw{Payload: payload, Event: "SessionStart", StoredAt: storedAt, Offset: 4711, Cwd: "/w", TraceParent: parent})
@@ -123,17 +120,17 @@ func TestDocumentedForm(t *testing.T) {
 
 // The order of a payload's members is not fixed, and members of future versions
 // may stand between them.
-func TestOrderOfMembersHasNoMeaning(t *testing.T) {
+func TestDecodeIgnoresMemberOrder(t *testing.T) {
 	for _, f := range fixtures(t) {
 		events, err := Decode(f.raw)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var turned []string
-		whole := rawjson.EachMember(f.raw.Payload, func(key, value []byte) {
+		isObject := rawjson.EachMember(f.raw.Payload, func(key, value []byte) {
 			turned = append(turned, `"of_the_future":{"session_id":"x"}`, `"`+string(key)+`":`+string(value))
 		})
-		if !whole {
+		if !isObject {
 			t.Fatal("the payload is not an object")
 		}
 		slices.Reverse(turned)
@@ -167,7 +164,7 @@ func TestWhoActs(t *testing.T) {
 			who{Session: "s", Turn: "p", Agent: "a", Parent: "?", Type: "Explore", Cwd: "/started/here"},
 		},
 		{"subagent of no type", `{"hook_event_name":"SubagentStop","session_id":"s","agent_id":"a","agent_type":""}`, who{Session: "s", Agent: "a", Parent: "?", Cwd: "/started/here"}},
-		{"nobody", `{"hook_event_name":"Stop"}`, who{Cwd: "/started/here"}},
+		{"no agent", `{"hook_event_name":"Stop"}`, who{Cwd: "/started/here"}},
 		{"wrong types", `{"session_id":[],"prompt_id":{},"agent_id":{},"agent_type":[],"cwd":{},"permission_mode":[1],"transcript_path":{}}`, who{Cwd: "/started/here"}},
 	}
 	for _, tt := range tests {
@@ -329,7 +326,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-func TestDecodeOfWhatIsNoPayload(t *testing.T) {
+func TestDecodeRejectsInvalidPayloads(t *testing.T) {
 	const known = `{"session_id":"s","transcript_path":"/t","cwd":"/a","permission_mode":"plan","agent_id":"a","prompt_id":"p"`
 	tests := []struct{ name, payload, fault string }{
 		{"text", "hello", `byte 0: found "h", want a JSON object`},

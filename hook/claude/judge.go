@@ -10,7 +10,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// maxText is how many characters of a text that a hook gives out are passed on.
+// maxText is how many characters of a hook's text are passed on.
 // Claude Code puts longer ones into a file; here the rest is cut off, with a
 // mark that says so.
 const maxText = 10_000
@@ -19,7 +19,7 @@ const maxText = 10_000
 //
 //   - Exit code 2 blocks where the event can be blocked; nothing that the hook
 //     prints lifts that. The reason is that of the printed decision if it blocks
-//     too, else what stands on the error stream.
+//     too, else the error stream.
 //   - An object on the output stream counts at every exit code. One with a member
 //     of a wrong type, or with the name of another event, is an error and counts
 //     for nothing. Members that are not known are left alone.
@@ -108,7 +108,7 @@ func (r rules) unfinished(o Output, what string, blocks bool) Verdict {
 	case o.BlockOnFailure && r.deniesOnFailure:
 		j.deny(cut(blockedOnFailure(what, stderr)))
 	case r.exit == blocksNothing || r.exit == blocksNotice:
-		// It stands among the errors.
+		// The error is reported, and decides nothing.
 	case blocks:
 		j.block(what, said)
 	case o.BlockOnFailure && !r.failsOpen:

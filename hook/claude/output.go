@@ -20,20 +20,16 @@ func output(tool string, raw []byte, o rawjson.Object) string {
 	if rawjson.IsString(raw) {
 		return rawjson.Unquote(raw)
 	}
-	if list, ok := rawjson.Elements(raw); ok {
-		if s, ok := blocks(list); ok {
+	list, isList := rawjson.Elements(raw)
+	if !isList {
+		if s, ok := builtin(tool, o); ok {
 			return s
 		}
-		return rawjson.Canonical(raw)
+		// Agents and some MCP tools wrap their blocks.
+		list, _ = o.Elements("content")
 	}
-	if s, ok := builtin(tool, o); ok {
+	if s, ok := blocks(list); ok {
 		return s
-	}
-	// Agents and some MCP tools wrap their blocks.
-	if list, ok := o.Elements("content"); ok {
-		if s, ok := blocks(list); ok {
-			return s
-		}
 	}
 	return rawjson.Canonical(raw)
 }
@@ -59,10 +55,7 @@ func builtin(tool string, o rawjson.Object) (string, bool) {
 // stringMember is a member that must be a string.
 func stringMember(o rawjson.Object, name string) (string, bool) {
 	raw := o.Get(name)
-	if !rawjson.IsString(raw) {
-		return "", false
-	}
-	return rawjson.Unquote(raw), true
+	return rawjson.Unquote(raw), rawjson.IsString(raw)
 }
 
 // shell is what a command printed. Claude Code puts both of the command's
@@ -74,7 +67,7 @@ func shell(o rawjson.Object) (string, bool) {
 		return "", false
 	}
 	if o.Is("isImage") {
-		stdout = imageMark
+		stdout = "[image]"
 	}
 	return hook.Lines([]string{stdout, stderr}), true
 }
@@ -96,15 +89,16 @@ func found(o rawjson.Object) (string, bool) {
 		return content, true
 	}
 	names, ok := o.Elements("filenames")
-	if !ok {
-		return "", false
+	var files []string
+	for _, name := range names {
+		files = append(files, rawjson.Text(rawjson.Present(name)))
 	}
-	return hook.Lines(texts(names)), true
+	return hook.Lines(files), ok
 }
 
 // edit is the change that was made to a file, as in a unified diff, else the
-// file's name. The file as it was, and as it is, stand in the response too, and
-// are left out: they are long, and the call's input says the same.
+// file's name. The response also has the file before and after, which are left
+// out: they are long, and the call's input says the same.
 func edit(o rawjson.Object) (string, bool) {
 	hunks, _ := o.Elements("structuredPatch")
 	var parts []string
@@ -139,18 +133,6 @@ func hunkHeader(hunk rawjson.Object) string {
 	}
 	return "@@ " + side("-", "oldStart", "oldLines") + " " + side("+", "newStart", "newLines") + " @@"
 }
-
-// texts are the texts of a list's elements.
-func texts(list [][]byte) []string {
-	all := make([]string, 0, len(list))
-	for _, raw := range list {
-		all = append(all, rawjson.Text(rawjson.Present(raw)))
-	}
-	return all
-}
-
-// imageMark stands for a picture.
-const imageMark = "[image]"
 
 // blocks reads a list of content blocks, of Claude's API or of the Model
 // Context Protocol. It reports false where an element is none: a tool's own

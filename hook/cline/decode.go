@@ -1,6 +1,8 @@
 package cline
 
 import (
+	"cmp"
+
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
@@ -82,12 +84,8 @@ func (p *Payload) identity(ev *hook.Event) {
 	if ev.Dialect == dialectSDK {
 		ev.Conversation = p.Text("taskId")
 	}
-	if ev.ParentAgent == "" {
-		return
-	}
-	ev.AgentType = subagentType
-	if kind := known(p.Get("agent_type")); kind != "" {
-		ev.AgentType = kind
+	if ev.ParentAgent != "" {
+		ev.AgentType = cmp.Or(known(p.Get("agent_type")), subagentType)
 	}
 }
 
@@ -114,10 +112,7 @@ func (p *Payload) body(ev *hook.Event) {
 		ev.Message = body.Text("message")
 		ev.Attrs = notificationAttrs(body)
 	case taskComplete:
-		ev.Result = rawjson.Text(p.metadata("taskComplete", "result"))
-		if ev.Result == "" {
-			ev.Result = p.turn().Text("outputText")
-		}
+		ev.Result = cmp.Or(rawjson.Text(p.metadata("taskComplete", "result")), p.turn().Text("outputText"))
 		if ev.Kind == hook.KindRunCancel {
 			ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, p.turn().Get("status"))
 		}
@@ -192,15 +187,21 @@ func compactionAttrs(body rawjson.Object) []hook.Attr {
 // notificationAttrs lists what a notification says beside its text. The two
 // booleans are always there, because proto3 leaves false out.
 func notificationAttrs(body rawjson.Object) []hook.Attr {
-	action := body.Is("requiresUserAction")
-	waiting := body.Is("waitingForUserInput")
 	attrs := textAttr(nil, attrNotification+"event", body.Get("event"))
 	attrs = textAttr(attrs, attrNotification+"source", body.Get("source"))
 	attrs = textAttr(attrs, attrNotification+"source_type", body.Get("sourceType"))
 	attrs = append(attrs,
-		hook.Attr{Key: attrNotification + "requires_user_action", Value: action},
-		hook.Attr{Key: attrNotification + "waiting_for_user_input", Value: waiting})
+		hook.Attr{Key: attrNotification + "requires_user_action", Value: body.Is("requiresUserAction")},
+		hook.Attr{Key: attrNotification + "waiting_for_user_input", Value: body.Is("waitingForUserInput")})
 	return textAttr(attrs, attrNotification+"severity", body.Get("severity"))
+}
+
+// known is a text without the word that the host writes where it does not know.
+func known(raw []byte) string {
+	if s := rawjson.Text(raw); s != "unknown" {
+		return s
+	}
+	return ""
 }
 
 // textAttr appends a text unless it is empty.

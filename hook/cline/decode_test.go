@@ -1,7 +1,6 @@
 package cline
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -54,19 +53,17 @@ func TestGolden(t *testing.T) {
 	}
 	for folder, events := range recordings {
 		t.Run(folder, func(t *testing.T) {
-			var out bytes.Buffer
-			enc := json.NewEncoder(&out)
-			enc.SetEscapeHTML(false)
-			enc.SetIndent("", "  ")
-			if err := enc.Encode(events); err != nil {
+			out, err := rawjson.MarshalIndent(events, "  ")
+			if err != nil {
 				t.Fatal(err)
 			}
+			out = append(out, '\n')
 			file := filepath.Join("testdata", "golden", strings.ReplaceAll(folder, "/", "-")+".json")
 			if *update {
 				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+				if err := os.WriteFile(file, out, 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -74,14 +71,14 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), out.String()); diff != "" {
+			if diff := cmp.Diff(string(want), string(out)); diff != "" {
 				t.Errorf("%s (-want +got); -update writes it anew:\n%s", file, diff)
 			}
 		})
 	}
 }
 
-func TestDecodeKeepsWhatWasStoredBesideThePayload(t *testing.T) {
+func TestDecodeKeepsStoredContext(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	events, err := Decode(Raw{
 		Payload: []byte(`{"taskId":"1"}`), Event: "TaskStart", StoredAt: storedAt, Offset: 4711, Cwd: "/w", TraceParent: parent,
@@ -286,7 +283,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-func TestDecodeOfWhatIsNoPayload(t *testing.T) {
+func TestDecodeRejectsInvalidPayloads(t *testing.T) {
 	tests := []struct{ name, payload, fault string }{
 		{"text", "hello", `byte 0: found "h", want a JSON object`},
 		{"a number", "42", `byte 0: found "4", want a JSON object`},
@@ -416,5 +413,13 @@ func BenchmarkDecode(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestKnown(t *testing.T) {
+	for in, want := range map[string]string{``: "", `"unknown"`: "", `"claude"`: "claude", `"Unknown"`: "Unknown"} {
+		if got := known([]byte(in)); got != want {
+			t.Errorf("known(%s) = %q, want %q", in, got, want)
+		}
 	}
 }

@@ -158,10 +158,10 @@ func (p *Payload) hookRuns(ev *hook.Event) {
 		}
 	}
 	answer := p.Members("answer")
-	ev.Answer = &hook.HookAnswer{By: answer.Text("by"), Reason: answer.Text("reason")}
-	ev.Answer.Cancelled = answer.Is("cancelled")
-	ev.Answer.SoftDenied = answer.Is("soft_denied")
-	ev.Answer.InputChanged = answer.Is("input_changed")
+	ev.Answer = &hook.HookAnswer{
+		Cancelled: answer.Is("cancelled"), SoftDenied: answer.Is("soft_denied"), InputChanged: answer.Is("input_changed"),
+		By: answer.Text("by"), Reason: answer.Text("reason"),
+	}
 }
 
 func hookRun(o rawjson.Object) hook.HookRun {

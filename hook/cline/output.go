@@ -75,7 +75,7 @@ func render(raw []byte, hostText bool) rendered {
 	return plain
 }
 
-// structure reads the shapes that stand for text.
+// structure reads the shapes that have a text form.
 func structure(raw []byte) (rendered, bool) {
 	if list, ok := rawjson.Elements(raw); ok {
 		if out, ok := blocks(list); ok {

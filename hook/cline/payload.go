@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -80,10 +81,7 @@ func (p *Payload) Roots() []string {
 // name is the hook's documented name: the payload's, else the one the hook was
 // started with.
 func (p *Payload) name() string {
-	if sent := p.Text("hookName"); sent != "" {
-		return documentedName(sent)
-	}
-	return documentedName(p.raw.Event)
+	return documentedName(cmp.Or(p.Text("hookName"), p.raw.Event))
 }
 
 // sdk reports whether the payload has a shape that only the SDK dialect has.
@@ -92,7 +90,7 @@ func (p *Payload) sdk() bool {
 	return p.Get("sessionContext", "agent_id") != nil || strings.Contains(sent, "_") && strings.ToLower(sent) == sent
 }
 
-// dialect tells the wire form by shape alone: one installation of the extension
+// dialect finds the wire form by shape alone: one installation of the extension
 // holds two of them under one version.
 func (p *Payload) dialect() string {
 	model := p.Members("model")
@@ -109,10 +107,7 @@ func (p *Payload) dialect() string {
 // session is the identity all events of a session share. In the SDK dialect
 // the task is only one agent's conversation.
 func (p *Payload) session() string {
-	if root := p.Members("sessionContext").Text("rootSessionId"); root != "" {
-		return root
-	}
-	return p.Text("taskId")
+	return cmp.Or(p.Members("sessionContext").Text("rootSessionId"), p.Text("taskId"))
 }
 
 // turn is the SDK's report of a turn. It counts only in a whole payload.

@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ func (p *Payload) toolStart(dialect string) *hook.Tool {
 	return t
 }
 
-// toolEnd reads the end of a tool call that was reported at the given moment.
+// toolEnd reads the end of a tool call that was reported at the given time.
 func (p *Payload) toolEnd(dialect string, at time.Time) *hook.Tool {
 	body, call := p.Members("postToolUse"), p.Members("tool_result")
 	t := &hook.Tool{Duration: hook.UnknownDuration}
@@ -38,10 +39,7 @@ func (p *Payload) toolEnd(dialect string, at time.Time) *hook.Tool {
 // nameTool reads what both ends of a call have in common.
 func nameTool(t *hook.Tool, dialect string, body, call rawjson.Object) {
 	t.ID = call.Text("id")
-	t.Name = body.Text("toolName", "tool")
-	if t.Name == "" {
-		t.Name = call.Text("name")
-	}
+	t.Name = cmp.Or(body.Text("toolName", "tool"), call.Text("name"))
 	if input := call.Get("input"); input != nil {
 		t.Input = rawjson.Canonical(input)
 		return
@@ -82,16 +80,25 @@ func timeTool(t *hook.Tool, dialect string, body, call rawjson.Object, at time.T
 	}
 }
 
+// millis reads a number of milliseconds; absent gives zero, because proto3
+// leaves zero out, and nonsense gives hook.UnknownDuration.
+func millis(raw []byte) time.Duration {
+	if raw == nil {
+		return 0
+	}
+	if d, ok := rawjson.Millis(raw); ok {
+		return d
+	}
+	return hook.UnknownDuration
+}
+
 // judge decides how a call ended. In the classic and next dialects the host
 // says success for calls that failed or were denied, so there the wording of
 // the result comes first.
 func (p *Payload) judge(t *hook.Tool, dialect string, body, call rawjson.Object, out rendered) {
 	failed, message := out.failed, out.err
 	if cause := call.Get("error"); cause != nil {
-		failed = true
-		if message == "" {
-			message = render(cause, true).text
-		}
+		failed, message = true, cmp.Or(message, render(cause, true).text)
 	}
 	if p.Get("postToolUse") != nil {
 		success, said := rawjson.Bool(body.Get("success"))
@@ -110,22 +117,16 @@ func (p *Payload) judge(t *hook.Tool, dialect string, body, call rawjson.Object,
 			verdict = hook.ToolUnknown
 		}
 	case failed:
-		// Here a result is told from an error by structure, and what a tool
-		// prints may read like anything; only errors are looked at.
+		// Here the structure separates results from errors, and what a tool prints
+		// may read like anything; only errors are examined.
 		verdict, reason = classifySDK(message)
 	}
 	t.Status = verdict
 	if failed && !verdict.Failed() {
 		t.Status = hook.ToolFailed
 	}
-	if !t.Status.Failed() {
-		return
-	}
-	for _, candidate := range [...]string{reason, message, out.text} {
-		if candidate != "" {
-			t.Error = candidate
-			return
-		}
+	if t.Status.Failed() {
+		t.Error = cmp.Or(reason, message, out.text)
 	}
 }
 
@@ -173,7 +174,7 @@ func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
 	return hook.ToolOK, ""
 }
 
-// classifySDK tells a call that was refused from one that failed, by the
+// classifySDK distinguishes a call that was refused from one that failed, by the
 // reasons the SDK's runtime gives for not running a tool.
 func classifySDK(message string) (hook.ToolStatus, string) {
 	if strings.HasPrefix(message, saysDenied) || message == saysRejected {

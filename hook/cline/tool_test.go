@@ -167,7 +167,7 @@ func TestStatusByStructure(t *testing.T) {
 			hook.ToolDenied, `User rejected the tool call`, `User rejected the tool call`,
 		},
 		{
-			"sdk: nobody there to approve", post(dialectSDK, `"tool_result":{"output":{"error":"Tool \"editor\" requires approval in a TTY session"}},"postToolUse":{"success":false}`),
+			"sdk: no terminal to approve in", post(dialectSDK, `"tool_result":{"output":{"error":"Tool \"editor\" requires approval in a TTY session"}},"postToolUse":{"success":false}`),
 			hook.ToolDenied, `Tool "editor" requires approval in a TTY session`, `Tool "editor" requires approval in a TTY session`,
 		},
 		{
@@ -304,5 +304,19 @@ func TestBothEndsOfEveryRecordedCallAgree(t *testing.T) {
 	want := map[string]int{"replace_in_file": 1, "use_subagents": 1, "execute_command": 5, "read_file": 1}
 	if diff := cmp.Diff(want, unpaired); diff != "" {
 		t.Errorf("ends without a beginning (-want +got):\n%s", diff)
+	}
+}
+
+func TestMillis(t *testing.T) {
+	for in, want := range map[string]time.Duration{
+		``: 0, `0`: 0, `"427"`: 427 * time.Millisecond, `-1`: hook.UnknownDuration, `"soon"`: hook.UnknownDuration,
+	} {
+		var raw []byte
+		if in != "" {
+			raw = []byte(in)
+		}
+		if got := millis(raw); got != want {
+			t.Errorf("millis(%s) = %v, want %v", in, got, want)
+		}
 	}
 }

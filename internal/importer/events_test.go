@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -281,7 +282,7 @@ func TestEventsAreInOrderAndWhole(t *testing.T) {
 		if d := cmp.Diff(events, Events(form.host, form.dialect, tr)); d != "" {
 			rt.Fatalf("the same transcript gives other events:\n%s", d)
 		}
-		b := otelmap.NewBuilder(form.host, "s", otelmap.Options{}, otelmap.Carry{})
+		b := otelmap.NewBuilder(form.host, "s", otelmap.Options{Agent: agents.Mapping(form.host)}, otelmap.Carry{})
 		last := time.Time{}
 		for i, e := range events {
 			switch {

@@ -114,7 +114,9 @@ func (im *Importer) session(ctx context.Context, s *Session, rep *Report) error 
 		return nil
 	}
 	tr.Session = s.ID
-	b := otelmap.NewBuilder(im.Agent.Host, s.ID, im.Deliverer.Map, otelmap.Carry{})
+	o := im.Deliverer.Map
+	o.Agent = im.Deliverer.Sources[im.Agent.Host].Agent
+	b := otelmap.NewBuilder(im.Agent.Host, s.ID, o, otelmap.Carry{})
 	for _, e := range im.Agent.Events(s.Dialect, tr) {
 		b.Add(e)
 	}
@@ -144,7 +146,7 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 	}
 	// A destination that takes a session as one waits for its end.
 	joint := im.joint()
-	over := b.Over(now)
+	over := b.Finished(now)
 	var due []*tracepb.ResourceSpans
 	for i, r := range runs {
 		last := i == len(runs)-1

@@ -2,7 +2,6 @@ package jsonedit
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -10,17 +9,17 @@ import (
 
 // Style is how a JSON text is laid out.
 type Style struct {
-	// Newline parts lines. If empty, everything stands on one line.
+	// Newline ends a line. If empty, everything is on one line.
 	Newline string
 	// Indent is one step of indentation.
 	Indent string
-	// Colon stands between a key and its value, Comma between two elements on
+	// Colon is written between a key and its value, Comma between two elements on
 	// one line.
 	Colon, Comma string
 }
 
-// DetectStyle finds how a text is laid out. An empty object tells nothing; then
-// it is the layout in which Claude Code itself writes.
+// DetectStyle finds how a text is laid out. For an empty object it is the layout
+// in which Claude Code writes.
 func DetectStyle(text []byte, root *Node) Style {
 	st := Style{Newline: "\n", Indent: "  ", Colon: ": ", Comma: ", "}
 	if bytes.Contains(text, []byte("\r\n")) {
@@ -51,7 +50,7 @@ func DetectStyle(text []byte, root *Node) Style {
 	return st
 }
 
-// indentStep is by how much the outermost elements on lines of their own are
+// indentStep is by how much the outermost elements on separate lines are
 // indented.
 func indentStep(text []byte, n *Node) (string, bool) {
 	if len(n.Items) == 0 {
@@ -111,39 +110,30 @@ type (
 func (st Style) Render(v any, indent string) string {
 	switch v := v.(type) {
 	case Object:
-		parts := make([]string, len(v))
-		for i, f := range v {
-			parts[i] = st.renderMember(f, indent+st.Indent)
-		}
-		return st.enclose("{", parts, "}", indent)
+		return enclose(st, "{", v, "}", indent)
 	case Array:
-		parts := make([]string, len(v))
-		for i, e := range v {
-			parts[i] = st.Render(e, indent+st.Indent)
-		}
-		return st.enclose("[", parts, "]", indent)
+		return enclose(st, "[", v, "]", indent)
+	case Field:
+		return Quote(v.Key) + st.Colon + st.Render(v.Value, indent)
 	case Raw:
 		return string(v)
-	case string:
-		return Quote(v)
-	case int:
-		return strconv.Itoa(v)
-	case bool:
-		return strconv.FormatBool(v)
+	case string, int, bool:
+		return rawjson.Encode(v)
 	default:
 		return "null"
 	}
 }
 
-func (st Style) renderMember(f Field, indent string) string {
-	return Quote(f.Key) + st.Colon + st.Render(f.Value, indent)
-}
-
-func (st Style) enclose(open string, parts []string, end, indent string) string {
-	switch {
-	case len(parts) == 0:
+// enclose writes the elements of an array or the members of an object.
+func enclose[T any](st Style, open string, items []T, end, indent string) string {
+	if len(items) == 0 {
 		return open + end
-	case st.Newline == "":
+	}
+	parts := make([]string, len(items))
+	for i, item := range items {
+		parts[i] = st.Render(item, indent+st.Indent)
+	}
+	if st.Newline == "" {
 		return open + strings.Join(parts, st.Comma) + end
 	}
 	inner := st.Newline + indent + st.Indent

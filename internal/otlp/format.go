@@ -1,12 +1,11 @@
 package otlp
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 )
 
@@ -20,11 +19,7 @@ func Format(v *commonpb.AnyValue) string {
 	case *commonpb.AnyValue_StringValue:
 		return v.StringValue
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(plain(v)) // plain returns only what JSON can hold
-	return strings.Trim(b.String(), "\"\n")
+	return strings.Trim(rawjson.Encode(plain(v)), `"`)
 }
 
 // plain returns the value in the types that encoding/json writes.

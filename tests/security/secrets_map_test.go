@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -164,7 +165,7 @@ func decodeAll(host string, in []lab.Event) []hook.Event {
 // mapped makes the spans that delivery hands to every destination. Events of
 // several sessions make runs of their own.
 func mapped(clean *redact.Redactor, capture otelmap.Capture, host string, events []hook.Event, tr func(session string) *hook.Transcript) []*tracepb.ResourceSpans {
-	o := otelmap.Options{Capture: capture, ScopeVersion: "test"}
+	o := otelmap.Options{Agent: agents.Mapping(host), Capture: capture, ScopeVersion: "test"}
 	if clean != nil {
 		o.Clean = clean.Preview
 	}
