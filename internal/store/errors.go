@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -37,17 +36,9 @@ type AmbiguousError struct {
 
 const maxCandidates = 10
 
-// Error lists the ids, one to a line.
+// Error asks for more digits; it does not list the candidates.
 func (e *AmbiguousError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "trace id %q: %v: give more digits of one of", e.Prefix, ErrAmbiguous)
-	for _, c := range e.Candidates {
-		fmt.Fprintf(&b, "\n  %s", c.TraceID)
-	}
-	if e.More {
-		b.WriteString("\n  and others")
-	}
-	return b.String()
+	return fmt.Sprintf("trace id %q: %v: give more digits", e.Prefix, ErrAmbiguous)
 }
 
 // Is makes the error match ErrAmbiguous.

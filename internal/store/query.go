@@ -92,11 +92,8 @@ func (s *Store) Trace(ctx context.Context, prefix string) (*Trace, error) {
 		return nil, &AmbiguousError{Prefix: prefix, Candidates: found[:min(len(found), maxCandidates)], More: more}
 	}
 	t := &Trace{Summary: found[0]}
-	var id int64
-	if err := tx.QueryRowContext(ctx, `SELECT id FROM traces WHERE trace_id = ?`, t.TraceID).Scan(&id); err != nil {
-		return nil, s.wrap("read trace "+t.TraceID, err)
-	}
-	spans, err := readSpans(ctx, tx, `TRUE ORDER BY s.started, s.ended DESC, s.span_id`, id)
+	spans, err := readSpans(ctx, tx, `s.trace = (SELECT id FROM traces WHERE trace_id = ?)
+		ORDER BY s.started, s.ended DESC, s.span_id`, t.TraceID)
 	if err != nil {
 		return nil, s.wrap("read trace "+t.TraceID, err)
 	}
@@ -135,21 +132,15 @@ const summaryColumns = `trace_id, host, session, title, model, directory, outcom
 func (f Filter) where() (string, []any) {
 	var where []string
 	var args []any
-	add := func(cond string, arg any) {
-		where = append(where, cond)
-		args = append(args, arg)
-	}
-	if f.Session != "" {
-		add(`session = ?`, f.Session)
-	}
-	if f.Outcome != "" {
-		add(`outcome = ?`, f.Outcome)
-	}
-	if f.Host != "" {
-		add(`host = ?`, f.Host)
+	for _, c := range []struct {
+		column, want string
+	}{{"session", f.Session}, {"outcome", f.Outcome}, {"host", f.Host}} {
+		if c.want != "" {
+			where, args = append(where, c.column+` = ?`), append(args, c.want)
+		}
 	}
 	if !f.Since.IsZero() {
-		add(`started >= ?`, column(otlp.UnixNano(f.Since)))
+		where, args = append(where, `started >= ?`), append(args, column(otlp.UnixNano(f.Since)))
 	}
 	if len(where) == 0 {
 		return "", nil

@@ -1,17 +1,18 @@
 package store
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -119,14 +120,14 @@ const (
 
 // RoleOf returns the role of a span with these attributes.
 func RoleOf(attrs []*commonpb.KeyValue) Role {
-	switch text(attrs, otelmap.KeyOperation) {
+	switch otlp.Text(attrs, otelmap.KeyOperation) {
 	case otelmap.OpExecuteTool:
 		return RoleTool
 	case otelmap.OpChat:
 		return RoleChat
 	case otelmap.OpInvokeAgent:
 		// Only the root span of a run names the agent program.
-		if text(attrs, otelmap.KeyHost) != "" {
+		if otlp.Text(attrs, otelmap.KeyHost) != "" {
 			return RoleRoot
 		}
 		return RoleAgent
@@ -140,7 +141,7 @@ func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 	var u Usage
 	in, okIn := number(attrs, otelmap.KeyInputTokens)
 	out, okOut := number(attrs, otelmap.KeyOutputTokens)
-	if v, ok := find(attrs, otelmap.KeyCost).(*commonpb.AnyValue_DoubleValue); ok {
+	if v, ok := otlp.Find(attrs, otelmap.KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue); ok {
 		u.CostUSD = &v.DoubleValue
 	}
 	if !okIn && !okOut && u.CostUSD == nil {
@@ -164,7 +165,7 @@ func factsOf(s *tracepb.Span) facts {
 	a := s.GetAttributes()
 	return facts{
 		role: RoleOf(a), failed: s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR,
-		model: text(a, otelmap.KeyRequestModel), usage: UsageOf(a),
+		model: otlp.Text(a, otelmap.KeyRequestModel), usage: UsageOf(a),
 	}
 }
 
@@ -198,12 +199,12 @@ func summarize(t totals, spans []storedSpan) Summary {
 		s.ToolFailures += int(failures)
 		s.ToolsUnknown += int(unknown)
 		s.Usage = s.Usage.add(UsageOf(a))
-		s.Outcome = text(a, otelmap.KeyOutcome)
-		setFirst(&s.Host, text(a, otelmap.KeyHost))
-		setFirst(&s.Session, text(a, otelmap.KeyConversationID))
-		setFirst(&s.Title, oneLine(text(a, otelmap.KeyTask), maxTitle))
-		setFirst(&s.Model, text(a, otelmap.KeyRequestModel))
-		setFirst(&s.Directory, text(a, otelmap.KeyWorkingDirectory))
+		s.Outcome = otlp.Text(a, otelmap.KeyOutcome)
+		s.Host = cmp.Or(s.Host, otlp.Text(a, otelmap.KeyHost))
+		s.Session = cmp.Or(s.Session, otlp.Text(a, otelmap.KeyConversationID))
+		s.Title = cmp.Or(s.Title, oneLine(otlp.Text(a, otelmap.KeyTask), maxTitle))
+		s.Model = cmp.Or(s.Model, otlp.Text(a, otelmap.KeyRequestModel))
+		s.Directory = cmp.Or(s.Directory, otlp.Text(a, otelmap.KeyWorkingDirectory))
 	}
 	if !counted {
 		s.Tools, s.ToolFailures = t.tools, t.failures
@@ -211,11 +212,11 @@ func summarize(t totals, spans []storedSpan) Summary {
 	if s.Usage == nil {
 		s.Usage = t.usage
 	}
-	setFirst(&s.Model, t.model)
+	s.Model = cmp.Or(s.Model, t.model)
 	first := spans[0]
-	setFirst(&s.Session, text(first.GetAttributes(), otelmap.KeyConversationID))
-	setFirst(&s.Title, oneLine(first.GetName(), maxTitle))
-	setFirst(&s.Host, text(first.origin.GetResource().GetAttributes(), otelmap.KeyServiceName))
+	s.Session = cmp.Or(s.Session, otlp.Text(first.GetAttributes(), otelmap.KeyConversationID))
+	s.Title = cmp.Or(s.Title, oneLine(first.GetName(), maxTitle))
+	s.Host = cmp.Or(s.Host, otlp.Text(first.origin.GetResource().GetAttributes(), otelmap.KeyServiceName))
 	return s
 }
 
@@ -270,12 +271,6 @@ func (c *usageColumns) usage() *Usage {
 	}
 }
 
-func setFirst(dst *string, v string) {
-	if *dst == "" {
-		*dst = v
-	}
-}
-
 // maxTitle bounds a title, in runes.
 const maxTitle = 200
 
@@ -283,27 +278,11 @@ const maxTitle = 200
 // runes.
 func oneLine(s string, limit int) string {
 	// The first words of a long text suffice.
-	if most := 64 * limit; len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "")
-	}
-	s = strings.Join(strings.Fields(s), " ")
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit-1]) + "…"
+	return termtext.Cut(strings.Join(strings.Fields(termtext.HeadBytes(s, 64*limit)), " "), limit)
 }
-
-// find returns the value of the first attribute with the key, or nil.
-func find[K ~string](attrs []*commonpb.KeyValue, key K) any {
-	return otlp.Find(attrs, string(key)).GetValue()
-}
-
-func text[K ~string](attrs []*commonpb.KeyValue, key K) string { return otlp.Text(attrs, string(key)) }
 
 // number returns an integer attribute and whether there is one.
 func number[K ~string](attrs []*commonpb.KeyValue, key K) (int64, bool) {
-	if v, ok := find(attrs, key).(*commonpb.AnyValue_IntValue); ok {
-		return v.IntValue, true
-	}
-	return 0, false
+	_, ok := otlp.Find(attrs, key).GetValue().(*commonpb.AnyValue_IntValue)
+	return otlp.Number(attrs, key), ok
 }
