@@ -67,6 +67,13 @@ func Number[K ~string](attrs []*commonpb.KeyValue, key K) int64 {
 	return Find(attrs, key).GetIntValue()
 }
 
+// Integer returns the value of an integer attribute and whether there is one.
+func Integer[K ~string](attrs []*commonpb.KeyValue, key K) (int64, bool) {
+	v := Find(attrs, key)
+	_, ok := v.GetValue().(*commonpb.AnyValue_IntValue)
+	return v.GetIntValue(), ok
+}
+
 // ValidText returns s with invalid UTF-8 replaced: a message that holds any
 // cannot be encoded.
 func ValidText(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

@@ -44,8 +44,12 @@ func (e *AmbiguousError) Error() string {
 // Is makes the error match ErrAmbiguous.
 func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
 
-// wrap adds to an error the file's name and, if there is one, the remedy.
+// wrap adds to an error the file's name and, if there is one, the remedy. It
+// returns nil if err is nil.
 func (s *Store) wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
 	why := ""
 	switch code := code(err); {
 	case code == sqlite3.SQLITE_NOTADB, code == sqlite3.SQLITE_CORRUPT, errors.Is(err, errUndecodable):

@@ -3,7 +3,7 @@ package store
 import (
 	"cmp"
 	"database/sql"
-	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,33 +74,27 @@ func (s *Summary) Duration() time.Duration {
 }
 
 // MarshalJSON adds "durationMs", the duration in whole milliseconds.
-func (s Summary) MarshalJSON() ([]byte, error) { return s.marshal(nil) }
+func (s Summary) MarshalJSON() ([]byte, error) {
+	type plain Summary // without MarshalJSON
+	return rawjson.Marshal(struct {
+		plain
+		DurationMS int64 `json:"durationMs"`
+	}{plain(s), s.Duration().Milliseconds()})
+}
 
 // MarshalJSON returns the members of the summary and "resourceSpans" in
 // OTLP/JSON: an object with that member alone is a request that every OTLP/HTTP
 // receiver accepts.
 func (t Trace) MarshalJSON() ([]byte, error) {
+	summary, err := t.Summary.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
 	doc, err := otlp.JSON(t.ResourceSpans)
 	if err != nil {
 		return nil, err
 	}
-	var spans struct{ ResourceSpans json.RawMessage }
-	if err := json.Unmarshal(doc, &spans); err != nil {
-		return nil, err
-	}
-	if spans.ResourceSpans == nil {
-		spans.ResourceSpans = json.RawMessage("[]")
-	}
-	return t.marshal(spans.ResourceSpans)
-}
-
-func (s *Summary) marshal(resourceSpans json.RawMessage) ([]byte, error) {
-	type plain Summary // without MarshalJSON
-	return rawjson.Marshal(struct {
-		plain
-		DurationMS    int64           `json:"durationMs"`
-		ResourceSpans json.RawMessage `json:"resourceSpans,omitempty"`
-	}{plain(*s), s.Duration().Milliseconds(), resourceSpans})
+	return slices.Concat(summary[:len(summary)-1], []byte(","), doc[1:]), nil
 }
 
 // Role is what a span stands for. The numbers are stored.
@@ -139,8 +133,8 @@ func RoleOf(attrs []*commonpb.KeyValue) Role {
 // have neither.
 func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 	var u Usage
-	in, okIn := number(attrs, otelmap.KeyInputTokens)
-	out, okOut := number(attrs, otelmap.KeyOutputTokens)
+	in, okIn := otlp.Integer(attrs, otelmap.KeyInputTokens)
+	out, okOut := otlp.Integer(attrs, otelmap.KeyOutputTokens)
 	if v, ok := otlp.Find(attrs, otelmap.KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue); ok {
 		u.CostUSD = &v.DoubleValue
 	}
@@ -148,8 +142,8 @@ func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 		return nil
 	}
 	u.Input, u.Output = in, out
-	u.CacheRead, _ = number(attrs, otelmap.KeyCacheReadTokens)
-	u.CacheWrite, _ = number(attrs, otelmap.KeyCacheWriteTokens)
+	u.CacheRead, _ = otlp.Integer(attrs, otelmap.KeyCacheReadTokens)
+	u.CacheWrite, _ = otlp.Integer(attrs, otelmap.KeyCacheWriteTokens)
 	return &u
 }
 
@@ -186,14 +180,14 @@ func summarize(t totals, spans []storedSpan) Summary {
 	counted := true
 	for _, span := range spans {
 		a := span.GetAttributes()
-		calls, ok := number(a, otelmap.KeyToolCalls)
+		calls, ok := otlp.Integer(a, otelmap.KeyToolCalls)
 		counted = counted && ok
 		if RoleOf(a) != RoleRoot {
 			counted = false
 			break
 		}
-		failures, _ := number(a, otelmap.KeyToolFailures)
-		unknown, _ := number(a, otelmap.KeyToolUnknown)
+		failures, _ := otlp.Integer(a, otelmap.KeyToolFailures)
+		unknown, _ := otlp.Integer(a, otelmap.KeyToolUnknown)
 		s.Runs++
 		s.Tools += int(calls)
 		s.ToolFailures += int(failures)
@@ -279,10 +273,4 @@ const maxTitle = 200
 func oneLine(s string, limit int) string {
 	// The first words of a long text suffice.
 	return termtext.Cut(strings.Join(strings.Fields(termtext.HeadBytes(s, 64*limit)), " "), limit)
-}
-
-// number returns an integer attribute and whether there is one.
-func number[K ~string](attrs []*commonpb.KeyValue, key K) (int64, bool) {
-	_, ok := otlp.Find(attrs, key).GetValue().(*commonpb.AnyValue_IntValue)
-	return otlp.Number(attrs, key), ok
 }

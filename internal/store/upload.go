@@ -26,18 +26,9 @@ func (s *Store) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSp
 	if len(rows) == 0 {
 		return ctx.Err()
 	}
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return s.wrap("begin upload", err)
-	}
-	defer rollback(tx)
-	if err := upsert(ctx, tx, rows, s.now()); err != nil {
-		return s.wrap(fmt.Sprintf("store %d spans", len(rows)), err)
-	}
-	if err := tx.Commit(); err != nil {
-		return s.wrap("commit upload", err)
-	}
-	return nil
+	return s.write(ctx, fmt.Sprintf("store %d spans", len(rows)), func(tx *sql.Tx) error {
+		return upsert(ctx, tx, rows, s.now())
+	})
 }
 
 // row is a span encoded before the transaction begins, so that the lock is held

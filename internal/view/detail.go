@@ -127,7 +127,7 @@ func hookDetails(a []*commonpb.KeyValue) []string {
 	case hook.HookOK:
 		status = ""
 	case hook.HookError:
-		if code, ok := number(a, otelmap.KeyHookExitCode); ok {
+		if code, ok := otlp.Integer(a, otelmap.KeyHookExitCode); ok {
 			status = fmt.Sprintf("%s, exit code %d", status, code)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -191,7 +190,7 @@ func (r *Row) describeEvent() {
 	if r.event.GetName() == otelmap.EventHook && slices.Contains([]string{"deny", "block"}, otlp.Text(a, otelmap.KeyHookDecision)) {
 		r.Status = StatusFailed
 	}
-	if ms, ok := number(a, otelmap.KeyHookDuration); ok {
+	if ms, ok := otlp.Integer(a, otelmap.KeyHookDuration); ok {
 		r.End = r.Start.Add(time.Duration(ms) * time.Millisecond)
 	}
 }
@@ -248,10 +247,4 @@ func outcomeStatus(outcome string) Status {
 		return StatusDenied
 	}
 	return StatusUnfinished
-}
-
-// number returns an integer attribute and whether there is one.
-func number[K ~string](attrs []*commonpb.KeyValue, key K) (int64, bool) {
-	_, ok := otlp.Find(attrs, key).GetValue().(*commonpb.AnyValue_IntValue)
-	return otlp.Number(attrs, key), ok
 }

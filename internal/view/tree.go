@@ -49,7 +49,7 @@ func (p *treePrinter) line(s string) {
 	_ = p.w.WriteByte('\n')
 }
 
-// header describes the whole trace.
+// header describes the trace.
 func (p *treePrinter) header(t *store.Trace) {
 	p.line(p.paint(sgrBold, p.cut(cmp.Or(termtext.Line(t.Title), "untitled"), p.Width)))
 
