@@ -3,7 +3,6 @@ package config
 import (
 	"net/netip"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,10 +12,10 @@ import (
 // checker turns a raw value into the form that env parses, or refuses it.
 type checker struct{ goos, home string }
 
-// check tests raw by the kind its tag names. Surrounding blanks never count.
-func (k checker) check(raw string, tag reflect.StructTag) (string, bool) {
+// check tests raw by the variable's kind. Surrounding blanks never count.
+func (k checker) check(raw string, v *variable) (string, bool) {
 	raw = strings.TrimSpace(raw)
-	switch tag.Get("kind") {
+	switch v.kind {
 	case "text":
 		return raw, true
 	case "bool":
@@ -28,28 +27,24 @@ func (k checker) check(raw string, tag reflect.StructTag) (string, bool) {
 		return low, low == "true" || low == "false"
 	case "oneof", "protocol":
 		low := strings.ToLower(raw)
-		return low, slices.Contains(strings.Split(tag.Get("allowed"), ", "), low)
+		return low, slices.Contains(strings.Split(v.allowed, ", "), low)
 	case "exporters":
 		return checkExporters(raw)
-	case "int":
+	case "int", "millis":
 		n, err := strconv.Atoi(raw)
-		lo, _ := strconv.Atoi(tag.Get("min"))
-		hi, _ := strconv.Atoi(tag.Get("max"))
-		return strconv.Itoa(n), err == nil && lo <= n && n <= hi
-	case "millis":
-		n, err := strconv.Atoi(raw)
-		lo, _ := strconv.Atoi(tag.Get("min"))
-		hi, _ := strconv.Atoi(tag.Get("max"))
-		return strconv.Itoa(n) + "ms", err == nil && lo <= n && n <= hi
+		lo, _ := strconv.Atoi(v.lowest)
+		hi, _ := strconv.Atoi(v.highest)
+		unit := map[string]string{"millis": "ms"}[v.kind]
+		return strconv.Itoa(n) + unit, err == nil && lo <= n && n <= hi
 	case "duration":
 		d, err := time.ParseDuration(raw)
-		lo, _ := time.ParseDuration(tag.Get("min"))
-		hi, _ := time.ParseDuration(tag.Get("max"))
+		lo, _ := time.ParseDuration(v.lowest)
+		hi, _ := time.ParseDuration(v.highest)
 		return d.String(), err == nil && lo <= d && d <= hi
 	case "size":
 		n, ok := parseSize(raw)
-		lo, _ := parseSize(tag.Get("min"))
-		hi, _ := parseSize(tag.Get("max"))
+		lo, _ := parseSize(v.lowest)
+		hi, _ := parseSize(v.highest)
 		return strconv.FormatInt(n, 10), ok && lo <= n && n <= hi
 	case "traceparent":
 		return raw, validTraceparent(raw)

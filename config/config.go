@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"errors"
-	"reflect"
 	"runtime"
 	"strings"
 	"time"
@@ -12,62 +11,49 @@ import (
 )
 
 // Config is the whole configuration. Fields are plain values that may be
-// changed after Load, such as a secret taken from the keyring. The tags are
-// the reference: doc explains, allowed says what a value may be, kind names
-// the check (see checks in check.go), secret keeps a value out of all output.
+// changed after Load, such as a secret taken from the keyring. The tags are the
+// table of all variables, which is also the reference page: doc explains, allowed
+// says what a value may be, kind names the check (see check.go), secret keeps a
+// value out of all output.
 type Config struct {
 	Exporters   []string `group:"Destinations" env:"HOOKSPAN_EXPORTERS" whenWrong:"store" kind:"exporters" allowed:"a comma list of store, otlp, infinium, file" doc:"Where traces go. Unset: store always, otlp when an OTLP endpoint is set, infinium when its id and secret are set, file when HOOKSPAN_FILE_PATH is set. A wrong value counts as store."`
 	FilePath    string   `env:"HOOKSPAN_FILE_PATH" kind:"abspath" allowed:"an absolute path" doc:"File that receives traces as OTLP JSON lines. Refused are a link, a file of another user, and, in a folder that others can write to, a file that they can write to."`
 	Traceparent string   `env:"HOOKSPAN_TRACEPARENT" kind:"traceparent" allowed:"a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"Trace context that becomes the parent of each run."`
 
-	Disabled    bool          `group:"Recording" env:"HOOKSPAN_DISABLED" envDefault:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Switches recording off; a wrong value does so too."`
-	Capture     string        `env:"HOOKSPAN_CAPTURE" envDefault:"preview" whenWrong:"none" kind:"oneof" allowed:"preview, none, full" doc:"How much of prompts, tool inputs and results goes onto spans; a wrong value counts as none. The environment may ask for less than the env file, not for more."`
-	MaxInput    int           `env:"CONNECTOR_MAX_INPUT_PREVIEW" envDefault:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500)."`
-	MaxOutput   int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW" envDefault:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500)."`
-	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT" envDefault:"30m" kind:"duration" min:"1s" max:"8760h" allowed:"a duration such as 30m, from 1s to 8760h" doc:"How long a run may stay silent before it counts as abandoned."`
+	Disabled    bool          `group:"Recording" env:"HOOKSPAN_DISABLED" default:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Switches recording off; a wrong value does so too."`
+	Capture     string        `env:"HOOKSPAN_CAPTURE" default:"preview" whenWrong:"none" kind:"oneof" allowed:"preview, none, full" doc:"How much of prompts, tool inputs and results goes onto spans; a wrong value counts as none. The environment may ask for less than the env file, not for more."`
+	MaxInput    int           `env:"CONNECTOR_MAX_INPUT_PREVIEW" default:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500)."`
+	MaxOutput   int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW" default:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500)."`
+	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT" default:"30m" kind:"duration" min:"1s" max:"8760h" allowed:"a duration such as 30m, from 1s to 8760h" doc:"How long a run may stay silent before it counts as abandoned."`
 
-	Redact     bool   `group:"Secrets in texts" env:"HOOKSPAN_REDACT" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Removes keys and tokens of well-known forms, and random-looking values beside a telling name, from every text before it is stored or sent. false counts in the env file alone."`
+	Redact     bool   `group:"Secrets in texts" env:"HOOKSPAN_REDACT" default:"true" kind:"bool" allowed:"true, false" doc:"Removes keys and tokens of well-known forms, and random-looking values beside a telling name, from every text before it is stored or sent. false counts in the env file alone."`
 	RedactFile string `env:"HOOKSPAN_REDACT_FILE" kind:"abspath" allowed:"an absolute path" doc:"File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists. A file that the environment names is read in addition."`
 
-	MaxEventBytes int64         `group:"Local files" env:"HOOKSPAN_MAX_EVENT_BYTES" envDefault:"1MiB" kind:"size" min:"4KiB" max:"32MiB" allowed:"a size such as 512KiB, from 4KiB to 32MiB" doc:"Largest hook payload that is kept whole; in larger ones long texts are cut."`
-	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC" envDefault:"boundary" kind:"oneof" allowed:"boundary, always, never" doc:"When events are forced to disk: before a delivery, at every event, or whenever the system sees fit."`
-	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES" envDefault:"1GiB" kind:"size" min:"1MiB" max:"1TiB" allowed:"a size such as 1GiB, from 1MiB to 1TiB" doc:"Size of the event spool above which the oldest finished sessions are removed."`
-	Retention     time.Duration `env:"HOOKSPAN_RETENTION" envDefault:"720h" kind:"duration" min:"0s" max:"876000h" allowed:"a duration such as 720h, or 0 for ever" doc:"How long the local store keeps a trace, from its end or from when it was stored (imported), whichever is later; 0 keeps it for ever."`
+	MaxEventBytes int64         `group:"Local files" env:"HOOKSPAN_MAX_EVENT_BYTES" default:"1MiB" kind:"size" min:"4KiB" max:"32MiB" allowed:"a size such as 512KiB, from 4KiB to 32MiB" doc:"Largest hook payload that is kept whole; in larger ones long texts are cut."`
+	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC" default:"boundary" kind:"oneof" allowed:"boundary, always, never" doc:"When events are forced to disk: before a delivery, at every event, or whenever the system sees fit."`
+	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES" default:"1GiB" kind:"size" min:"1MiB" max:"1TiB" allowed:"a size such as 1GiB, from 1MiB to 1TiB" doc:"Size of the event spool above which the oldest finished sessions are removed."`
+	Retention     time.Duration `env:"HOOKSPAN_RETENTION" default:"720h" kind:"duration" min:"0s" max:"876000h" allowed:"a duration such as 720h, or 0 for ever" doc:"How long the local store keeps a trace, from its end or from when it was stored (imported), whichever is later; 0 keeps it for ever."`
 	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE" kind:"abspath" allowed:"an absolute path" doc:"Env file to read instead of hookspan.env in the configuration folder, whose HOOKSPAN_CAPTURE, HOOKSPAN_REDACT, HOOKSPAN_REDACT_FILE and lengths of previews still count. Only read from the process environment."`
 
-	Hooks           bool   `group:"Hooks of your own on Cline" env:"HOOKSPAN_HOOKS" envDefault:"true" kind:"bool" allowed:"true, false" doc:"Runs the Claude-format hooks in hooks.json when Cline works."`
-	HooksOnError    string `env:"HOOKSPAN_HOOKS_ON_ERROR" envDefault:"limits" whenWrong:"deny" kind:"oneof" allowed:"limits, allow, deny" doc:"What becomes of a tool call whose hooks have not decided: limits denies it where they could not be run to their end for want of resources or time (descriptors, processes, memory, the time for all hooks, hookspan's own program), allow never does, deny also denies it, and a prompt, where a hook fails, a hooks.json cannot be read or a matcher is no expression. A wrong value counts as deny."`
-	HooksStrictExit bool   `env:"HOOKSPAN_HOOKS_STRICT_EXIT" envDefault:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Makes every exit code of a hook other than 0 block; in Claude Code only 2 does. A wrong value counts as true."`
-	HooksSoftDeny   bool   `env:"HOOKSPAN_HOOKS_SOFT_DENY" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Lets Cline's SDK (CLI 3) go on after a denied command, read or edit: the call is replaced by one that says the reason and fails. Otherwise a denied call stops the task."`
-	HooksAsk        string `env:"HOOKSPAN_HOOKS_ASK" envDefault:"host" whenWrong:"deny" kind:"oneof" allowed:"host, deny" doc:"What a hook's ask or defer means: host leaves it to Cline's own approval, deny denies. A wrong value counts as deny."`
-	HooksDebug      bool   `env:"HOOKSPAN_HOOKS_DEBUG" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Writes each decision about your hooks into the log: which matchers fit, what ran, what it answered."`
+	Hooks           bool   `group:"Hooks of your own on Cline" env:"HOOKSPAN_HOOKS" default:"true" kind:"bool" allowed:"true, false" doc:"Runs the Claude-format hooks in hooks.json when Cline works."`
+	HooksOnError    string `env:"HOOKSPAN_HOOKS_ON_ERROR" default:"limits" whenWrong:"deny" kind:"oneof" allowed:"limits, allow, deny" doc:"What becomes of a tool call whose hooks have not decided: limits denies it where they could not be run to their end for want of resources or time (descriptors, processes, memory, the time for all hooks, hookspan's own program), allow never does, deny also denies it, and a prompt, where a hook fails, a hooks.json cannot be read or a matcher is no expression. A wrong value counts as deny."`
+	HooksStrictExit bool   `env:"HOOKSPAN_HOOKS_STRICT_EXIT" default:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Makes every exit code of a hook other than 0 block; in Claude Code only 2 does. A wrong value counts as true."`
+	HooksSoftDeny   bool   `env:"HOOKSPAN_HOOKS_SOFT_DENY" default:"false" kind:"bool" allowed:"true, false" doc:"Lets Cline's SDK (CLI 3) go on after a denied command, read or edit: the call is replaced by one that says the reason and fails. Otherwise a denied call stops the task."`
+	HooksAsk        string `env:"HOOKSPAN_HOOKS_ASK" default:"host" whenWrong:"deny" kind:"oneof" allowed:"host, deny" doc:"What a hook's ask or defer means: host leaves it to Cline's own approval, deny denies. A wrong value counts as deny."`
+	HooksDebug      bool   `env:"HOOKSPAN_HOOKS_DEBUG" default:"false" kind:"bool" allowed:"true, false" doc:"Writes each decision about your hooks into the log: which matchers fit, what ran, what it answered."`
 
-	AllowInsecure bool `group:"Safety" env:"HOOKSPAN_ALLOW_INSECURE" envDefault:"false" kind:"bool" allowed:"true, false" doc:"Lets credentials travel over cleartext http to hosts other than this one. For credentials of the env file and the keyring it counts in the env file alone."`
+	AllowInsecure bool `group:"Safety" env:"HOOKSPAN_ALLOW_INSECURE" default:"false" kind:"bool" allowed:"true, false" doc:"Lets credentials travel over cleartext http to hosts other than this one. For credentials of the env file and the keyring it counts in the env file alone."`
 
 	InfiniumAgentID     string `group:"Infinium" env:"INFINIUM_AGENT_ID" kind:"id" allowed:"letters, digits and - _ . : up to 200 characters" doc:"The agent's id."`
 	InfiniumAgentSecret Secret `env:"INFINIUM_AGENT_SECRET" kind:"token" allowed:"printable ASCII without spaces" secret:"true" doc:"The agent's secret. Unset: taken from the system's keyring."`
-	InfiniumBaseURL     string `env:"INFINIUM_BASE_URL" envDefault:"https://platform.i42m.ai/api/v1" kind:"baseurl" allowed:"an http or https URL" doc:"Address of the Infinium API."`
-	InfiniumGranularity string `env:"HOOKSPAN_INFINIUM_GRANULARITY" envDefault:"turn" kind:"oneof" allowed:"turn, session" doc:"What one Infinium trace holds: turn sends each run by itself when it ends (for Claude Code a run is one turn), session sends all runs of a session as one when the session ends."`
+	InfiniumBaseURL     string `env:"INFINIUM_BASE_URL" default:"https://platform.i42m.ai/api/v1" kind:"baseurl" allowed:"an http or https URL" doc:"Address of the Infinium API."`
+	InfiniumGranularity string `env:"HOOKSPAN_INFINIUM_GRANULARITY" default:"turn" kind:"oneof" allowed:"turn, session" doc:"What one Infinium trace holds: turn sends each run by itself when it ends (for Claude Code a run is one turn), session sends all runs of a session as one when the session ends."`
 
-	OTLPEndpoint                string        `group:"OpenTelemetry" env:"OTEL_EXPORTER_OTLP_ENDPOINT" kind:"url" allowed:"an http or https URL such as http://localhost:4318" doc:"OTLP endpoint; /v1/traces is appended."`
-	OTLPTracesEndpoint          string        `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" kind:"url" allowed:"an http or https URL such as http://localhost:4318/v1/traces" doc:"OTLP endpoint for traces, used as it is."`
-	OTLPHeaders                 Secret        `env:"OTEL_EXPORTER_OTLP_HEADERS" kind:"headers" allowed:"name=value pairs with commas between them, values percent-encoded" secret:"true" doc:"Headers of each OTLP request."`
-	OTLPTracesHeaders           Secret        `env:"OTEL_EXPORTER_OTLP_TRACES_HEADERS" kind:"headers" allowed:"name=value pairs with commas between them, values percent-encoded" secret:"true" doc:"As OTEL_EXPORTER_OTLP_HEADERS, which it replaces."`
-	OTLPTimeout                 time.Duration `env:"OTEL_EXPORTER_OTLP_TIMEOUT" envDefault:"10000" kind:"millis" min:"1" max:"3600000" allowed:"milliseconds from 1 to 3600000" doc:"Longest wait for one OTLP request, in milliseconds."`
-	OTLPTracesTimeout           time.Duration `env:"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT" kind:"millis" min:"1" max:"3600000" allowed:"milliseconds from 1 to 3600000" doc:"As OTEL_EXPORTER_OTLP_TIMEOUT, which it replaces."`
-	OTLPCompression             string        `env:"OTEL_EXPORTER_OTLP_COMPRESSION" envDefault:"none" kind:"oneof" allowed:"none, gzip" doc:"Compression of OTLP requests."`
-	OTLPTracesCompression       string        `env:"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION" kind:"oneof" allowed:"none, gzip" doc:"As OTEL_EXPORTER_OTLP_COMPRESSION, which it replaces."`
-	OTLPProtocol                string        `env:"OTEL_EXPORTER_OTLP_PROTOCOL" envDefault:"http/protobuf" kind:"protocol" allowed:"http/protobuf, http/json" doc:"OTLP transport. grpc is not supported: name an endpoint that speaks OTLP over HTTP."`
-	OTLPTracesProtocol          string        `env:"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL" kind:"protocol" allowed:"http/protobuf, http/json" doc:"As OTEL_EXPORTER_OTLP_PROTOCOL, which it replaces."`
-	OTLPCertificate             string        `env:"OTEL_EXPORTER_OTLP_CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the certificates that the endpoint's own is checked against."`
-	OTLPTracesCertificate       string        `env:"OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"As OTEL_EXPORTER_OTLP_CERTIFICATE, which it replaces."`
-	OTLPClientCertificate       string        `env:"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the client's certificate."`
-	OTLPTracesClientCertificate string        `env:"OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"As OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, which it replaces."`
-	OTLPClientKey               string        `env:"OTEL_EXPORTER_OTLP_CLIENT_KEY" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the client's private key."`
-	OTLPTracesClientKey         string        `env:"OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY" kind:"abspath" allowed:"an absolute path" doc:"As OTEL_EXPORTER_OTLP_CLIENT_KEY, which it replaces."`
-	ServiceName                 string        `env:"OTEL_SERVICE_NAME" kind:"text" allowed:"any text" doc:"The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."`
-	Resource                    string        `env:"OTEL_RESOURCE_ATTRIBUTES" kind:"resource" allowed:"key=value pairs with commas between them, values percent-encoded" doc:"Attributes of the spans' resource."`
-	SDKDisabled                 bool          `env:"OTEL_SDK_DISABLED" envDefault:"false" kind:"otelbool" allowed:"true, false" doc:"Switches recording off, as HOOKSPAN_DISABLED does."`
+	OTLPGeneral OTLPVariables `group:"OpenTelemetry" envPrefix:"OTEL_EXPORTER_OTLP_"`
+	OTLPTraces  OTLPVariables `envPrefix:"OTEL_EXPORTER_OTLP_TRACES_"`
+	ServiceName string        `env:"OTEL_SERVICE_NAME" kind:"text" allowed:"any text" doc:"The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."`
+	Resource    string        `env:"OTEL_RESOURCE_ATTRIBUTES" kind:"resource" allowed:"key=value pairs with commas between them, values percent-encoded" doc:"Attributes of the spans' resource."`
+	SDKDisabled bool          `env:"OTEL_SDK_DISABLED" default:"false" kind:"otelbool" allowed:"true, false" doc:"Switches recording off, as HOOKSPAN_DISABLED does."`
 
 	// StateDir holds the spool, the local store and the log; ConfigDir holds
 	// the env file and the redaction rules. Both are absolute, or empty where
@@ -94,6 +80,19 @@ type Config struct {
 	// not be found or read, and a wrong name of the file with the rules.
 	unread, noRules *Problem
 	read            func(string) ([]byte, error)
+}
+
+// OTLPVariables are the variables that the OTLP exporter specification has twice:
+// for all signals, and with TRACES_ in the name for traces, which replace them.
+type OTLPVariables struct {
+	Endpoint          string        `env:"ENDPOINT" kind:"url" allowed:"an http or https URL such as http://localhost:4318" doc:"OTLP endpoint; /v1/traces is appended." tracesAllowed:"an http or https URL such as http://localhost:4318/v1/traces" tracesDoc:"OTLP endpoint for traces, used as it is."`
+	Headers           Secret        `env:"HEADERS" kind:"headers" allowed:"name=value pairs with commas between them, values percent-encoded" secret:"true" doc:"Headers of each OTLP request."`
+	Timeout           time.Duration `env:"TIMEOUT" default:"10000" kind:"millis" min:"1" max:"3600000" allowed:"milliseconds from 1 to 3600000" doc:"Longest wait for one OTLP request, in milliseconds."`
+	Compression       string        `env:"COMPRESSION" default:"none" kind:"oneof" allowed:"none, gzip" doc:"Compression of OTLP requests."`
+	Protocol          string        `env:"PROTOCOL" default:"http/protobuf" kind:"protocol" allowed:"http/protobuf, http/json" doc:"OTLP transport. grpc is not supported: name an endpoint that speaks OTLP over HTTP."`
+	Certificate       string        `env:"CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the certificates that the endpoint's own is checked against."`
+	ClientCertificate string        `env:"CLIENT_CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the client's certificate."`
+	ClientKey         string        `env:"CLIENT_KEY" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the client's private key."`
 }
 
 // setting is a checked value in the form env parses, and where it came from.
@@ -154,25 +153,20 @@ func Load(in Input) (*Config, error) {
 	errs = append(errs, problems...)
 
 	checked := make(map[string]string, len(vars))
-	t := reflect.TypeFor[Config]()
-	known := make(map[string]bool, t.NumField())
-	for i := range t.NumField() {
-		tag := t.Field(i).Tag
-		name := tag.Get("env")
-		if name == "" {
-			continue
-		}
+	known := make(map[string]bool)
+	for _, setting := range table() {
+		name := setting.name
 		known[name] = true
-		v, ok, problems := c.choose(name, tag, files.candidates(name, vars[name]), ck)
+		v, ok, problems := c.choose(setting, files.candidates(name, vars[name]), ck)
 		errs = append(errs, problems...)
 		if !ok {
 			// Where a mistake could send texts that were meant to stay here, the
 			// strict value is taken in place of the default.
-			v = tag.Get("envDefault")
+			v = setting.byDefault
 			if c.wrong[name] {
-				v = cmp.Or(tag.Get("whenWrong"), v)
+				v = cmp.Or(setting.whenWrong, v)
 			}
-			if v, ok = ck.check(v, tag); !ok {
+			if v, ok = ck.check(v, setting); !ok {
 				continue
 			}
 		}
@@ -194,14 +188,15 @@ func Load(in Input) (*Config, error) {
 // choose takes the first of a variable's candidates, except one that loosens what
 // the user's own settings ask for. It reports false where there is none, and where
 // the value is wrong.
-func (c *Config) choose(name string, tag reflect.StructTag, from []candidate, ck checker) (value string, ok bool, problems []error) {
+func (c *Config) choose(v *variable, from []candidate, ck checker) (value string, ok bool, problems []error) {
+	name := v.name
 	for i := range from {
 		in := &from[i]
-		if in.value, in.right = ck.check(in.raw, tag); in.right {
+		if in.value, in.right = ck.check(in.raw, v); in.right {
 			c.sides.add(name, in.from, in.value)
 			c.inFile[name] = c.inFile[name] || in.source != Environment
 		} else if in.from == mine {
-			c.sides.add(name, mine, tag.Get("whenWrong"))
+			c.sides.add(name, mine, v.whenWrong)
 		}
 	}
 	for _, in := range from {
@@ -209,12 +204,12 @@ func (c *Config) choose(name string, tag reflect.StructTag, from []candidate, ck
 		switch {
 		case !in.right:
 			c.wrong[name] = c.wrong[name] || !ok
-			problems = append(problems, c.wrongValue(name, tag, in))
+			problems = append(problems, c.wrongValue(v, in))
 		case in.from == outer && loosens:
 			problems = append(problems, c.refusal(name, than, in))
 			continue
 		case !ok:
-			c.set[name] = setting{shown: shownText(tag, in.value, in.raw), source: kindOfSource(in.source), from: in.from}
+			c.set[name] = setting{shown: v.shown(in.value, in.raw), source: kindOfSource(in.source), from: in.from}
 			value, ok = in.value, true
 		}
 		if name != "HOOKSPAN_REDACT_FILE" { // whose files all count
@@ -226,9 +221,9 @@ func (c *Config) choose(name string, tag reflect.StructTag, from []candidate, ck
 
 // wrongValue is the problem with a value that fails its check. Without the file
 // that two of the variables name, nothing may be delivered.
-func (c *Config) wrongValue(name string, tag reflect.StructTag, in candidate) *Problem {
-	p := &Problem{Variable: name, Found: foundText(tag, in.raw), Allowed: allowedText(tag, in.raw), Source: in.source}
-	switch name {
+func (c *Config) wrongValue(v *variable, in candidate) *Problem {
+	p := &Problem{Variable: v.name, Found: v.found(in.raw), Allowed: v.allowedFor(in.raw), Source: in.source}
+	switch v.name {
 	case "HOOKSPAN_CONFIG_FILE":
 		c.unread = p
 	case "HOOKSPAN_REDACT_FILE":
@@ -266,7 +261,7 @@ func (c *Config) cross() []error {
 		}
 		errs = append(errs, &Problem{
 			Variable: needs, Reason: "not set, but HOOKSPAN_EXPORTERS names " + e,
-			Allowed: reflectTag(needs).Get("allowed"), Source: c.where("HOOKSPAN_EXPORTERS"),
+			Allowed: lookup(needs).allowed, Source: c.where("HOOKSPAN_EXPORTERS"),
 		})
 	}
 	return errs
@@ -278,16 +273,6 @@ func (c *Config) where(name string) string {
 		return c.ConfigFile
 	}
 	return Environment
-}
-
-func reflectTag(name string) reflect.StructTag {
-	t := reflect.TypeFor[Config]()
-	for i := range t.NumField() {
-		if t.Field(i).Tag.Get("env") == name {
-			return t.Field(i).Tag
-		}
-	}
-	return ""
 }
 
 // environment turns os.Environ into a map. Names are case-blind on Windows.

@@ -94,8 +94,8 @@ func TestEachVariable(t *testing.T) {
 		{"INFINIUM_AGENT_SECRET", func(c *Config) any { return string(c.InfiniumAgentSecret) }, map[string]any{"s3cret!": "s3cret!"}, []string{"two words", "bad\x01"}, masked},
 		{"INFINIUM_BASE_URL", func(c *Config) any { return c.InfiniumBaseURL }, map[string]any{"https://i.example/api/v1/": "https://i.example/api/v1", "http://localhost:8080": "http://localhost:8080"}, []string{"i.example", "ftp://i.example", "https://"}, ""},
 		{"HOOKSPAN_INFINIUM_GRANULARITY", func(c *Config) any { return c.InfiniumGranularity }, map[string]any{"turn": GranularityTurn, " Session ": GranularitySession}, []string{"task", "turn,session", "sessions"}, ""},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT", func(c *Config) any { return c.OTLPEndpoint }, map[string]any{"http://localhost:4318": "http://localhost:4318"}, []string{"localhost:4318", "grpc://x:1", "http://", "http://a b"}, ""},
-		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", func(c *Config) any { return c.OTLPTracesEndpoint }, map[string]any{"https://h/x": "https://h/x"}, []string{"/v1/traces"}, ""},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", func(c *Config) any { return c.OTLPGeneral.Endpoint }, map[string]any{"http://localhost:4318": "http://localhost:4318"}, []string{"localhost:4318", "grpc://x:1", "http://", "http://a b"}, ""},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", func(c *Config) any { return c.OTLPTraces.Endpoint }, map[string]any{"https://h/x": "https://h/x"}, []string{"/v1/traces"}, ""},
 		{"OTEL_EXPORTER_OTLP_HEADERS", func(c *Config) any { return c.OTLP().Headers }, map[string]any{"api-key=abc,x=a%20b": map[string]string{"api-key": "abc", "x": "a b"}}, []string{"abc", "=v", "a=%zz", "a b=c", "a=b%0d%0aInjected: 1"}, masked},
 		{"OTEL_EXPORTER_OTLP_TRACES_HEADERS", func(c *Config) any { return c.OTLP().Headers }, map[string]any{"a=1": map[string]string{"a": "1"}}, []string{"a"}, masked},
 		{"OTEL_EXPORTER_OTLP_TIMEOUT", func(c *Config) any { return c.OTLP().Timeout }, map[string]any{"2500": 2500 * time.Millisecond}, []string{"0", "10s", "-1", "3600001"}, ""},
@@ -137,7 +137,7 @@ func TestEachVariable(t *testing.T) {
 				} else {
 					shown = shorten(shown)
 				}
-				want := fmt.Sprintf("%s: found %q in the environment: allowed %s", tt.name, shown, reflectTag(tt.name).Get("allowed"))
+				want := fmt.Sprintf("%s: found %q in the environment: allowed %s", tt.name, shown, lookup(tt.name).allowed)
 				if err == nil || err.Error() != want {
 					t.Errorf("%q:\ngot  %v\nwant %s", raw, err, want)
 				}

@@ -59,7 +59,7 @@ func (c *Config) readFiles(read func(string) ([]byte, error), named string, k ch
 		f.ownPath = join(c.goos, c.ConfigDir, "hookspan.env")
 	}
 	c.ownFile, c.ConfigFile = f.ownPath, f.ownPath
-	p, asked := k.check(named, reflectTag("HOOKSPAN_CONFIG_FILE"))
+	p, asked := k.check(named, lookup("HOOKSPAN_CONFIG_FILE"))
 	if asked && p != f.ownPath {
 		f.namedPath, c.ConfigFile = p, p
 		f.named, errs = c.readFile(read, p, true)

@@ -38,16 +38,21 @@ func (c *Config) OTLP() OTLP {
 	if c.otlpWrong() || c.refused[ExporterOTLP] != nil {
 		endpoint = ""
 	}
+	v := c.otlp()
 	return OTLP{
-		Endpoint:          endpoint,
-		Headers:           c.otlpHeaders(),
-		Timeout:           cmp.Or(c.OTLPTracesTimeout, c.OTLPTimeout),
-		Compression:       cmp.Or(c.OTLPTracesCompression, c.OTLPCompression),
-		Protocol:          cmp.Or(c.OTLPTracesProtocol, c.OTLPProtocol),
-		Certificate:       cmp.Or(c.OTLPTracesCertificate, c.OTLPCertificate),
-		ClientCertificate: cmp.Or(c.OTLPTracesClientCertificate, c.OTLPClientCertificate),
-		ClientKey:         cmp.Or(c.OTLPTracesClientKey, c.OTLPClientKey),
-		AllowInsecure:     c.otlpInsecure(),
+		Endpoint: endpoint, Headers: c.otlpHeaders(), Timeout: v.Timeout, Compression: v.Compression, Protocol: v.Protocol,
+		Certificate: v.Certificate, ClientCertificate: v.ClientCertificate, ClientKey: v.ClientKey, AllowInsecure: c.otlpInsecure(),
+	}
+}
+
+// otlp are the variables that count: those for traces, or else the general ones.
+func (c *Config) otlp() OTLPVariables {
+	t, g := c.OTLPTraces, c.OTLPGeneral
+	return OTLPVariables{
+		Endpoint: cmp.Or(t.Endpoint, g.Endpoint), Headers: cmp.Or(t.Headers, g.Headers), Timeout: cmp.Or(t.Timeout, g.Timeout),
+		Compression: cmp.Or(t.Compression, g.Compression), Protocol: cmp.Or(t.Protocol, g.Protocol),
+		Certificate:       cmp.Or(t.Certificate, g.Certificate),
+		ClientCertificate: cmp.Or(t.ClientCertificate, g.ClientCertificate), ClientKey: cmp.Or(t.ClientKey, g.ClientKey),
 	}
 }
 
@@ -59,7 +64,7 @@ const (
 
 // otlpURL returns the effective URL and the variable it came from.
 func (c *Config) otlpURL() (variable, endpoint string) {
-	return otlpAddress(c.OTLPTracesEndpoint, c.OTLPEndpoint, slices.Contains(c.Exporters, ExporterOTLP))
+	return otlpAddress(c.OTLPTraces.Endpoint, c.OTLPGeneral.Endpoint, slices.Contains(c.Exporters, ExporterOTLP))
 }
 
 // otlpAddress is the URL that the two variables give, and which of them counts.
@@ -96,7 +101,7 @@ func (c *Config) otlpWrong() bool {
 }
 
 func (c *Config) otlpHeaders() map[string]string {
-	h, err := parseHeaders(string(cmp.Or(c.OTLPTracesHeaders, c.OTLPHeaders)))
+	h, err := parseHeaders(string(c.otlp().Headers))
 	if err != nil {
 		return nil
 	}

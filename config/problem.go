@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"unicode/utf8"
 )
@@ -103,39 +102,40 @@ func Problems(err error) []*Problem {
 	return ps
 }
 
-// foundText is a wrong value as a problem may show it.
-func foundText(tag reflect.StructTag, raw string) string {
-	if tag.Get("secret") == "true" {
+// found is a wrong value as a problem may show it.
+func (v *variable) found(raw string) string {
+	if v.secret {
 		return masked
 	}
-	return shorten(showURL(tag, raw))
+	return shorten(v.showURL(raw))
 }
 
-// allowedText adds to the tag's text what a reader needs to go on.
-func allowedText(tag reflect.StructTag, raw string) string {
-	a := tag.Get("allowed")
-	if tag.Get("kind") == "protocol" && raw == "grpc" {
+// allowedFor adds to what is allowed what the author of a wrong value needs to
+// know.
+func (v *variable) allowedFor(raw string) string {
+	a := v.allowed
+	if v.kind == "protocol" && raw == "grpc" {
 		a += " (grpc is not supported; name an endpoint that speaks OTLP over HTTP, usually on port 4318)"
 	}
 	return a
 }
 
-// shownText is a right value as Settings shows it.
-func shownText(tag reflect.StructTag, checked, raw string) string {
-	if tag.Get("secret") == "true" {
+// shown is a right value as Settings shows it.
+func (v *variable) shown(checked, raw string) string {
+	if v.secret {
 		return masked
 	}
-	switch tag.Get("kind") {
+	switch v.kind {
 	case "size", "duration", "millis":
 		return strings.TrimSpace(raw)
 	}
-	return showURL(tag, checked)
+	return v.showURL(checked)
 }
 
 // showURL masks what may be a secret in a text that is, or should be, a URL:
 // its userinfo, the values of its query and its fragment.
-func showURL(tag reflect.StructTag, s string) string {
-	if kind := tag.Get("kind"); kind != "url" && kind != "baseurl" {
+func (v *variable) showURL(s string) string {
+	if v.kind != "url" && v.kind != "baseurl" {
 		return hideUserinfo(s)
 	}
 	if !strings.Contains(s, "://") {

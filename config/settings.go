@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -32,20 +31,15 @@ func (c *Config) InFile(name string) bool { return c.inFile[name] }
 
 // Settings lists every variable, sorted by name.
 func (c *Config) Settings() []Setting {
-	t := reflect.TypeFor[Config]()
 	var out []Setting
-	for i := range t.NumField() {
-		tag := t.Field(i).Tag
-		name := tag.Get("env")
-		if name == "" {
-			continue
-		}
-		s := Setting{Name: name, Value: tag.Get("envDefault"), Source: c.Source(name), Doc: tag.Get("doc")}
-		switch private := tag.Get("whenWrong"); {
+	for _, v := range table() {
+		name := v.name
+		s := Setting{Name: name, Value: v.byDefault, Source: c.Source(name), Doc: v.doc}
+		switch {
 		case s.Source != Default:
 			s.Value = c.set[name].shown
-		case c.wrong[name] && private != "":
-			s.Value, s.Source = private, Fallback
+		case c.wrong[name] && v.whenWrong != "":
+			s.Value, s.Source = v.whenWrong, Fallback
 		}
 		switch name {
 		case "HOOKSPAN_CONFIG_FILE":
@@ -63,29 +57,22 @@ func (c *Config) Settings() []Setting {
 	return out
 }
 
-// Reference is the Markdown page of all variables, made from the struct tags.
+// Reference is the Markdown page of all variables, made from the table.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
-	t := reflect.TypeFor[Config]()
-	for i := range t.NumField() {
-		tag := t.Field(i).Tag
-		name := tag.Get("env")
-		if name == "" {
-			continue
+	for _, v := range table() {
+		if v.group != "" {
+			fmt.Fprintf(&b, "\n## %s\n\n| Variable | Meaning | Allowed | Default |\n|---|---|---|---|\n", v.group)
 		}
-		if g := tag.Get("group"); g != "" {
-			fmt.Fprintf(&b, "\n## %s\n\n| Variable | Meaning | Allowed | Default |\n|---|---|---|---|\n", g)
+		def, doc := "none", v.doc
+		if v.byDefault != "" {
+			def = "`" + v.byDefault + "`"
 		}
-		def := "none"
-		if d := tag.Get("envDefault"); d != "" {
-			def = "`" + d + "`"
-		}
-		doc := tag.Get("doc")
-		if tag.Get("secret") == "true" {
+		if v.secret {
 			doc += " Never shown."
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", name, cell(doc), cell(tag.Get("allowed")), def)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", v.name, cell(doc), cell(v.allowed), def)
 	}
 	b.WriteString(referenceTail)
 	return b.String()

@@ -86,7 +86,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 			for _, p := range Problems(err) {
 				shown += fmt.Sprintf("%+v", *p)
 			}
-			shown += fmt.Sprintf("%v %+v %#v %s %q", c.InfiniumAgentSecret, c.OTLPHeaders, c.OTLPTracesHeaders, c.OTLPHeaders, c.InfiniumAgentSecret)
+			shown += fmt.Sprintf("%v %+v %#v %s %q", c.InfiniumAgentSecret, c.OTLPGeneral.Headers, c.OTLPTraces.Headers, c.OTLPGeneral.Headers, c.InfiniumAgentSecret)
 			b, jerr := json.Marshal(c.InfiniumAgentSecret)
 			if jerr != nil {
 				t.Fatal(jerr)
@@ -108,7 +108,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 		if strings.Count(page, "| `"+s.Name+"` |") != 1 {
 			t.Errorf("%s is not on the page once", s.Name)
 		}
-		if reflectTag(s.Name).Get("allowed") == "" || reflectTag(s.Name).Get("kind") == "" {
+		if lookup(s.Name).allowed == "" || lookup(s.Name).kind == "" {
 			t.Errorf("%s has no allowed or kind tag", s.Name)
 		}
 	}
@@ -125,9 +125,9 @@ func TestURLsAreShownWithoutTheirSecrets(t *testing.T) {
 		{"u:p@c.example", "****@c.example"},
 		{"c.example?a=b@c", "****@c"},
 	}
-	tag := reflectTag("OTEL_EXPORTER_OTLP_ENDPOINT")
+	v := lookup("OTEL_EXPORTER_OTLP_ENDPOINT")
 	for _, tt := range tests {
-		if got := showURL(tag, tt.raw); got != tt.want {
+		if got := v.showURL(tt.raw); got != tt.want {
 			t.Errorf("%s: shown as %s, want %s", tt.raw, got, tt.want)
 		}
 	}

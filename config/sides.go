@@ -114,12 +114,12 @@ func (c *Config) otlpCredentials() []string {
 	if len(c.otlpHeaders()) > 0 {
 		out = append(out, c.counting("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"))
 	}
-	if c.OTLPTracesClientKey != "" || c.OTLPClientKey != "" {
+	if c.otlp().ClientKey != "" {
 		out = append(out, c.counting("OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY", "OTEL_EXPORTER_OTLP_CLIENT_KEY"))
 	}
 	name := c.counting(otlpTracesEndpoint, otlpEndpoint)
 	// Hooks take this way: most addresses need no parsing.
-	if raw := cmp.Or(c.OTLPTracesEndpoint, c.OTLPEndpoint); strings.ContainsAny(raw, "@?") {
+	if raw := c.otlp().Endpoint; strings.ContainsAny(raw, "@?") {
 		if u, err := url.Parse(raw); err == nil && (u.User != nil || u.RawQuery != "") {
 			out = append(out, name)
 		}
@@ -177,7 +177,7 @@ func (c *Config) infiniumMixed() *Problem {
 	if c.InfiniumAgentID == "" || c.Source(address) == Default || c.from(address) == c.infiniumSecret() {
 		return nil
 	}
-	def := reflectTag(address).Get("envDefault")
+	def := lookup(address).byDefault
 	if cmp.Or(c.sides.of(address, c.infiniumSecret()), def) == c.InfiniumBaseURL {
 		return nil
 	}

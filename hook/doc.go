@@ -3,7 +3,7 @@
 // files add to that (Transcript).
 //
 // The package promises that its values carry meaning, not wire forms: a reader
-// of an Event never needs to know which host or which version of it spoke.
-// Each host's wire format lives in a folder of its own below this one. Nothing
-// here, or there, touches files, network or clock.
+// of an Event never needs to know which host or which version of it sent it.
+// Each host's wire format is in a folder below this one. No package here touches
+// files, network or clock.
 package hook

@@ -5,7 +5,7 @@ import "time"
 // Kind says what happened, in words that fit every host.
 type Kind uint8
 
-// The kinds of event. A host that has no such moment never produces the kind.
+// The kinds of event. No host has all of them.
 const (
 	// KindUnknown is an event whose name or shape no decoder knows. It is kept
 	// and shown, and takes no part in any span.
@@ -39,14 +39,14 @@ const (
 	// KindPermission is the host asking the user whether a tool may run. Its
 	// Tool has a name and an input and mostly no id.
 	KindPermission
-	// KindNote is any other moment that is worth a line in the trace.
+	// KindNote is any other event that is worth a line in the trace.
 	KindNote
-	// KindAside is a moment that is known and takes no part in any trace, such
-	// as a piece of streamed text.
+	// KindAside is a known event that takes no part in any trace, such as a
+	// piece of streamed text.
 	KindAside
-	// KindHookRuns tells which hooks of the user's own ran for an event before
-	// it, and what was answered. No host reports it: hookspan writes it into the
-	// log itself. It opens, ends and continues no run.
+	// KindHookRuns says which of the user's hooks ran for an earlier event, and
+	// what was answered. hookspan writes it into the log itself. It opens, ends
+	// and continues no run.
 	KindHookRuns
 )
 
@@ -97,7 +97,7 @@ func (s ToolStatus) Failed() bool { return s != ToolOK && s != ToolUnknown }
 // agent started it.
 const ParentUnknown = "?"
 
-// Event is one moment an agent's hook reported.
+// Event is one event that an agent's hook reported.
 //
 // Zero values mean "the host did not say". Texts are whole, exactly as the host
 // sent them: cutting and redacting happen on the way out, never here.
@@ -121,10 +121,10 @@ type Event struct {
 	// one (Claude Code's prompt id). A subagent's events carry the turn that
 	// started it.
 	Turn string
-	// Key tells repeats of the event: of equal keys in one session only the
-	// first counts. Empty where the host gives nothing to tell a repeat by.
+	// Key identifies repeats of the event: of equal keys in one session only the
+	// first counts. Empty where the host gives no such identity.
 	Key string
-	// Agent identifies the agent that acts, where the host tells agents apart.
+	// Agent identifies the agent that acts, where the host distinguishes agents.
 	Agent string
 	// ParentAgent identifies the agent that started this one; empty for the
 	// session's lead agent.
@@ -169,7 +169,7 @@ type Event struct {
 	ErrorType string
 	// Tool is set for KindToolStart, KindToolEnd and KindPermission.
 	Tool *Tool
-	// Attrs are further facts of the moment, in a stable order (compaction
+	// Attrs are further facts of the event, in a stable order (compaction
 	// sizes, notification source, ...).
 	Attrs []Attr
 
@@ -182,7 +182,7 @@ type Event struct {
 	Answer *HookAnswer `json:",omitempty"`
 }
 
-// At is the event's moment: the host's time, else the stored one.
+// At is the event's time: the host's, else the stored one.
 func (e *Event) At() time.Time {
 	if e.Time.IsZero() {
 		return e.StoredAt
@@ -201,7 +201,7 @@ type Tool struct {
 	Input string
 	// Output is the result's text. Empty when the host hid it.
 	Output string
-	// Agent is the subagent that the call started, where its end tells.
+	// Agent is the subagent that the call started, where its end says so.
 	Agent string
 	// Status is how the call ended; meaningful on KindToolEnd alone.
 	Status ToolStatus
@@ -233,7 +233,7 @@ const (
 // waited for, not started or stopped, and any that is no program.
 const NoExit = -1
 
-// HookRun is one run of a hook of the user's own.
+// HookRun is one execution of a hook of the user's.
 type HookRun struct {
 	// Event is the name of the event that the hook is configured for, Tool that
 	// of the tool; both as the hook knows them, which the host may call
@@ -280,13 +280,16 @@ type Attr struct {
 	Value any
 }
 
+// AttrPromptInjected marks a prompt that the host wrote, not the user.
+const AttrPromptInjected = "hookspan.prompt.injected"
+
 // Reply is what a hook answers its host.
 type Reply struct {
 	// Cancel asks the host to stop what it was about to do.
 	Cancel bool
 	// Context is text for the model.
 	Context string
-	// ErrorMessage tells the user why something was stopped.
+	// ErrorMessage says to the user why something was stopped.
 	ErrorMessage string
 	// OverrideInput is the tool input, as JSON, that replaces the call's. Only
 	// Cline's SDK dialect takes one, before a tool runs; empty leaves the input

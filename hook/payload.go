@@ -25,6 +25,13 @@ type Raw struct {
 	TraceParent string
 }
 
+// NewEvent is the event of a payload as far as it is known unread.
+func (r *Raw) NewEvent(host, name string) Event {
+	return Event{
+		Host: host, Name: name, StoredAt: r.StoredAt, Offset: r.Offset, Hash: Hash(r.Payload), Cwd: r.Cwd, TraceParent: r.TraceParent,
+	}
+}
+
 // DecodeError says which payload could not be read, and why.
 type DecodeError struct {
 	// Agent is the agent's name as people write it.

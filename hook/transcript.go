@@ -14,16 +14,16 @@ type Transcript struct {
 	HostApp string
 	// Cwd is the session's working directory.
 	Cwd string
-	// Session is the session's identity, where the files tell it.
+	// Session is the session's identity, where the files have it.
 	Session string
 	// Calls are the requests made to the model, by start time.
 	Calls []LLMCall
 	// Prompts are the texts the user submitted, by time.
 	Prompts []Prompt
-	// ToolResults are results by tool call, in the file's order. They stand in
+	// ToolResults are results by tool call, in the file's order. They count
 	// where a hook payload hid the text.
 	ToolResults []ToolResult
-	// Agents are the subagents the files tell of, by start time.
+	// Agents are the subagents in the files, by start time.
 	Agents []Agent
 	// Ends are the ends of turns, by time.
 	Ends []TurnEnd
@@ -31,16 +31,16 @@ type Transcript struct {
 	// files have not caught up with the last turn's end, so that a later read
 	// may say more.
 	Pending bool
-	// Undecided reports that the last turn has stopped and that the host will yet
-	// say whether it stays so: hooks of the user's may make it go on.
+	// Undecided reports that the last turn has stopped and may yet continue:
+	// hooks of the user's decide that.
 	Undecided bool
 	// Sources are the files read, for the person who asks where a figure comes
 	// from.
 	Sources []string
 }
 
-// CallKind tells a request from the sums a host keeps of requests it no longer
-// lists.
+// CallKind distinguishes a request from the sums that a host keeps of requests
+// it no longer lists.
 type CallKind uint8
 
 // The kinds of call.
@@ -50,7 +50,7 @@ const (
 	// CallDeleted is the sum of requests removed by restoring a checkpoint.
 	CallDeleted
 	// CallSubagents is the sum of the requests of subagents that have no
-	// records of their own.
+	// records.
 	CallSubagents
 )
 
@@ -134,18 +134,18 @@ type Agent struct {
 	// Task is what it was asked to do, Result its last words.
 	Task   string
 	Result string
-	// Start and End are its first and last moment. End is zero while it works.
+	// Start and End bound its work. End is zero while it works.
 	Start time.Time
 	End   time.Time
 }
 
-// TurnEnd is how a turn ended, or went on.
+// TurnEnd is how a turn ended, or continued.
 type TurnEnd struct {
 	Turn string
 	At   time.Time
 	// Kind is KindRunComplete or KindRunError; KindSessionEnd for a turn the
-	// user interrupted; KindRunResume where the host meant to stop and one of
-	// the user's own hooks made it go on, so that the turn has not ended.
+	// user interrupted; KindRunResume where the host meant to stop and a hook of
+	// the user's made it continue, so that the turn has not ended.
 	Kind Kind
 	// Result is the final text, Message and ErrorType are as in Event.
 	Result    string

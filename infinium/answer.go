@@ -22,21 +22,17 @@ const (
 	maxReceiptRunes = 200
 )
 
-// Receipt is what the service said of a trace it accepted.
+// Receipt is the service's answer to a trace that it accepted.
 type Receipt struct {
-	// TraceID and RootSpanID are the OpenTelemetry ids in hex, as in Trace.
-	TraceID    string
-	RootSpanID string
-	// InfiniumID is the service's own id of the trace; empty when the answer
-	// held none.
+	// InfiniumID is the service's id of the trace; empty if the answer has none.
 	InfiniumID string
 	// Status is the HTTP status, a 2xx.
 	Status int
 }
 
 // refused classifies an answer; nil is success: any 2xx, whatever its body,
-// except a web page or a body that broke off. The server's words are rid of
-// secrets before they are cut.
+// except a web page or a body that broke off. Secrets are removed from the
+// server's text before it is cut.
 func refused(a *outbound.Answer, now time.Time, secrets *outbound.Secrets) *Error {
 	e := &Error{Status: a.Status}
 	page := outbound.IsPage(a.Header, a.Body)
@@ -92,26 +88,28 @@ func target(location string, secrets *outbound.Secrets) string {
 	return "Location: " + outbound.Line(secrets.Clean(u.String()), maxSaidRunes)
 }
 
-// members reads the top level of a JSON object; anything else has none.
-func members(body []byte) map[string]json.RawMessage {
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(body, &m); err != nil {
+// members reads a JSON object; anything else has none.
+func members(body []byte) map[string]any {
+	var m map[string]any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if d.Decode(&m) != nil {
 		return nil
 	}
 	return m
 }
 
 // member returns the first of the named members that is a string or a number.
-func member(m map[string]json.RawMessage, names ...string) string {
+func member(m any, names ...string) string {
+	object, _ := m.(map[string]any)
 	for _, name := range names {
-		raw := bytes.TrimSpace(m[name])
-		var s string
-		if err := json.Unmarshal(raw, &s); err == nil && s != "" {
-			return s
-		}
-		var n json.Number
-		if len(raw) > 0 && raw[0] != '"' && json.Unmarshal(raw, &n) == nil && n != "" {
-			return n.String()
+		switch v := object[name].(type) {
+		case string:
+			if v != "" {
+				return v
+			}
+		case json.Number:
+			return v.String()
 		}
 	}
 	return ""
@@ -121,20 +119,13 @@ func member(m map[string]json.RawMessage, names ...string) string {
 // trace_id, data.traceId and data.task_id are forms of other versions.
 func receiptID(body []byte) string {
 	m := members(body)
-	data := members(m["data"])
-	id := cmp.Or(member(m, "traceId", "trace_id"), member(data, "traceId", "trace_id", "task_id"))
+	id := cmp.Or(member(m, "traceId", "trace_id"), member(m["data"], "traceId", "trace_id", "task_id"))
 	return outbound.Line(id, maxReceiptRunes)
 }
 
 // said is the server's own words: the message of a JSON error, else the body.
 func said(body []byte, secrets *outbound.Secrets) string {
 	m := members(body)
-	s := cmp.Or(
-		member(m, "error", "message", "detail"),
-		member(members(m["error"]), "message", "detail"),
-	)
-	if s == "" {
-		s = string(body)
-	}
+	s := cmp.Or(member(m, "error", "message", "detail"), member(m["error"], "message", "detail"), string(body))
 	return outbound.Line(secrets.Clean(s[:min(len(s), 16*maxSaidRunes)]), maxSaidRunes)
 }

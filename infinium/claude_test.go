@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/otlpstub"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -62,13 +62,13 @@ func claudeSession() []hook.Event {
 
 // The members and values are those of the connector's page "Traced Events".
 func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
-	b := otelmap.NewBuilder("claude-code", "3f0c", otelmap.Options{}, otelmap.Carry{})
+	b := otelmap.NewBuilder("claude-code", "3f0c", otelmap.Options{Agent: agents.Mapping("claude-code")}, otelmap.Carry{})
 	for _, e := range claudeSession() {
 		b.Add(e)
 	}
-	var runs []tracetest.SpanStubs
+	var runs []*tracepb.ResourceSpans
 	for _, r := range b.Runs(at(0).Add(time.Hour)) {
-		runs = append(runs, otlpstub.Stubs(b.Spans(r, nil)))
+		runs = append(runs, b.Spans(r, nil))
 	}
 	if len(runs) != 2 {
 		t.Fatalf("%d runs, want 2", len(runs))
@@ -85,8 +85,8 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 		Errors                           []ErrorDetail
 		Tags                             map[string]string
 	}
-	read := func(spans tracetest.SpanStubs) form {
-		traces := Traces(spans.Snapshots(), Limits{})
+	read := func(run *tracepb.ResourceSpans) form {
+		traces := Traces([]*tracepb.ResourceSpans{run}, testForms)
 		if len(traces) != 1 {
 			t.Fatalf("%d traces, want 1", len(traces))
 		}
@@ -159,8 +159,8 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 		},
 	}
 	tests := map[string]struct {
-		spans tracetest.SpanStubs
-		want  form
+		run  *tracepb.ResourceSpans
+		want form
 	}{
 		"the first turn": {runs[0], form{
 			"Claude Code session (1 turn)", "Fix the login bug in auth.py", "Fix the login bug in auth.py",
@@ -177,7 +177,7 @@ func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, read(tt.spans)); d != "" {
+			if d := cmp.Diff(tt.want, read(tt.run)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})

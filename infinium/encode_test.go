@@ -17,14 +17,14 @@ import (
 // bigTrace has n steps of about size bytes, every tenth of them failed.
 func bigTrace(n, size int) *Trace {
 	tr := &tree{id: traceID(1)}
-	tr.root("cline", n, otelmap.KeyTask.String(strings.Repeat("task ", 3_000)))
+	tr.root("cline", n, str(otelmap.KeyTask, strings.Repeat("task ", 3_000)))
 	for i := range n {
 		s := tr.tool(uint64(i+2), 1, "read_file", i, i+1, fmt.Sprintf(`{"step":%d}`, i), strings.Repeat("x", size))
 		if i%10 == 0 {
 			fail(s, otelmap.ErrorTool, fmt.Sprintf("failure %d %s", i, strings.Repeat("y", size)))
 		}
 	}
-	traces := Traces(tr.snapshots(), Limits{InputPreview: 10_000, OutputPreview: 10_000})
+	traces := Traces(tr.messages(), testForms.WithPreviews(10_000, 10_000))
 	return &traces[0]
 }
 
@@ -194,10 +194,10 @@ func BenchmarkTraces(b *testing.B) {
 	for i := range 10_000 {
 		tr.tool(uint64(i+2), 1, "read_file", i, i+1, `{"path":"a"}`, "result")
 	}
-	spans := tr.snapshots()
+	spans := tr.messages()
 	b.ReportAllocs()
 	for b.Loop() {
-		if got := Traces(spans, Limits{}); len(got) != 1 {
+		if got := Traces(spans, testForms); len(got) != 1 {
 			b.Fatal(len(got))
 		}
 	}

@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 )
 
-// Class says what kind of trouble an Error is.
+// Class is the kind of an Error.
 type Class string
 
 // The classes. All but ClassTooLarge, ClassAuth, ClassNotFound, ClassRejected
@@ -20,7 +19,7 @@ const (
 	// ClassTimeout is an answer that did not come in time, or status 408.
 	ClassTimeout Class = "timeout"
 	// ClassCanceled is a request the caller gave up, and one never made because
-	// the context had ended or the exporter was shut down.
+	// the context had ended or the client was stopped.
 	ClassCanceled Class = "canceled"
 	// ClassHalfAnswer is a success whose body broke off: the trace may or may
 	// not have been stored.
@@ -46,18 +45,14 @@ const (
 	ClassEncode Class = "encode"
 )
 
-// Error is a trace that was not accepted, or a failed health check. It never
-// holds the agent's secret.
+// Error is a trace that was not accepted. It never holds the agent's secret.
 type Error struct {
-	// Op is "send trace" or "check health".
-	Op string
-	// TraceID is the OpenTelemetry trace id in hex; empty for a health check.
+	// TraceID is the OpenTelemetry trace id in hex.
 	TraceID string
-	// RootSpanID tells runs of one trace apart; empty for late spans.
+	// RootSpanID distinguishes the runs of one trace; empty for late spans.
 	RootSpanID string
 	// Host is the endpoint's host and port.
-	Host string
-	// Class is the kind of trouble.
+	Host  string
 	Class Class
 	// Status is the HTTP status, 0 when no answer came.
 	Status int
@@ -67,13 +62,13 @@ type Error struct {
 	Err error
 
 	after time.Duration
-	// unreached marks trouble that every further request would meet too.
+	// unreached marks a failure that every further request would meet too.
 	unreached bool
 }
 
 // Retryable reports whether sending the same trace again later can succeed
-// without anything else changing, or after the user has mended the network or
-// the address.
+// without any other change, or after the user has repaired the network or the
+// address.
 func (e *Error) Retryable() bool {
 	switch e.Class {
 	case ClassAuth, ClassNotFound, ClassTooLarge, ClassRejected, ClassEncode:
@@ -89,7 +84,7 @@ func (e *Error) RetryAfter() time.Duration { return e.after }
 
 // Answered reports that the service itself answered, and with a failure that
 // may be of this trace alone (500, 501, 505 to 599): other traces may be tried
-// at once. 502 and 504 are a gateway's word that nothing answered behind it, 503
+// at once. 502 and 504 come from a gateway without an answer from behind it, 503
 // says that the service is overloaded.
 func (e *Error) Answered() bool {
 	s := e.Status
@@ -102,13 +97,10 @@ func (e *Error) Unwrap() error { return e.Err }
 // Error names the host, what it answered and what to do next.
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString("infinium: " + e.Op)
-	if e.TraceID != "" {
-		b.WriteString(" " + e.TraceID)
-	}
-	b.WriteString(": " + e.Host + ": ")
-	switch {
-	case e.Status != 0:
+	b.WriteString("infinium: send trace " + e.TraceID + ": " + e.Host + ": ")
+	if e.Status == 0 {
+		b.WriteString(string(e.Class))
+	} else {
 		fmt.Fprintf(&b, "answered %d %s", e.Status, http.StatusText(e.Status))
 		if e.Class == ClassLoginPage {
 			b.WriteString(" with a web page")
@@ -116,8 +108,6 @@ func (e *Error) Error() string {
 		if e.Class == ClassHalfAnswer {
 			b.WriteString(", then broke off")
 		}
-	default:
-		b.WriteString(string(e.Class))
 	}
 	if e.Said != "" {
 		fmt.Fprintf(&b, ": %q", e.Said)
@@ -147,7 +137,7 @@ func (e *Error) hint() string {
 	case ClassRedirect:
 		return "redirects are not followed, so that credentials go nowhere else; set INFINIUM_BASE_URL to the service's present address"
 	case ClassLoginPage:
-		return "a proxy or portal stands in between: sign in there, or set INFINIUM_BASE_URL to the service itself"
+		return "a proxy or portal answers in its place: sign in there, or set INFINIUM_BASE_URL to the service itself"
 	case ClassRateLimit:
 		return fmt.Sprintf("wait %s before trying again", e.after)
 	case ClassNetwork, ClassTimeout:
@@ -158,7 +148,7 @@ func (e *Error) hint() string {
 	return ""
 }
 
-// Failures returns every *Error within err, as ExportSpans joins them.
+// Failures returns every *Error within err, as UploadTraces joins them.
 func Failures(err error) []*Error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []*Error
@@ -177,18 +167,13 @@ func Failures(err error) []*Error {
 // join puts what can be tried again first: a caller that looks at one failure
 // alone (errors.As) then never parks a trace that could still be delivered.
 func join(failed []*Error) error {
-	slices.SortStableFunc(failed, func(x, y *Error) int {
-		switch {
-		case x.Retryable() == y.Retryable():
-			return 0
-		case x.Retryable():
-			return -1
+	var retryable, final []error
+	for _, e := range failed {
+		if e.Retryable() {
+			retryable = append(retryable, e)
+		} else {
+			final = append(final, e)
 		}
-		return 1
-	})
-	errs := make([]error, len(failed))
-	for i, e := range failed {
-		errs[i] = e
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(retryable, final...)...)
 }

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -21,144 +19,129 @@ const (
 	maxWordRunes = 200
 )
 
-// style is what differs between the hosts' forms.
-type style struct {
-	framework  string
-	claude     bool
-	errorType  string
-	versionTag string
-	limits     Limits
-}
-
-func styleOf(host string, lim Limits) style {
-	if host == "claude-code" {
-		return style{
-			framework: FrameworkClaudeCode, claude: true,
-			errorType: otelmap.ErrorToolFailure, versionTag: TagClaudeCodeVersion,
-			limits: Limits{
-				InputPreview:  cmp.Or(max(lim.InputPreview, 0), claudeInputPreview),
-				OutputPreview: cmp.Or(max(lim.OutputPreview, 0), claudeOutputPreview),
-			},
-		}
-	}
-	return style{
-		framework: FrameworkCline,
-		errorType: otelmap.ErrorTool, versionTag: TagClineVersion,
-		limits: Limits{
-			InputPreview:  cmp.Or(max(lim.InputPreview, 0), clineInputPreview),
-			OutputPreview: cmp.Or(max(lim.OutputPreview, 0), clineOutputPreview),
-		},
-	}
-}
-
-// Traces maps finished spans to Infinium's form: one trace per run, in the
-// order in which the runs first appear. Spans that came without the root of
-// their run make a trace of their own with Late set; where such spans hold
-// nothing that the form has a place for, they give no trace.
+// Traces maps finished spans to Infinium's form: one trace for each run, in the
+// order in which the runs first appear. Spans whose run's root is missing make a
+// separate trace with Late set, or none if Infinium's form has no place for any
+// of them.
 //
 // Traces is pure: equal spans in equal order give equal traces.
-func Traces(spans []sdktrace.ReadOnlySpan, lim Limits) []Trace {
+func Traces(messages []*tracepb.ResourceSpans, forms Forms) []Trace {
 	var out []Trace
-	for _, r := range group(spans) {
-		t := r.trace(lim)
-		if t.Late && len(t.Steps) == 0 && len(t.Errors) == 0 && t.LLMUsage == nil {
-			continue
+	for _, r := range Runs(messages) {
+		if t, ok := r.Trace(forms); ok {
+			out = append(out, t)
 		}
-		out = append(out, t)
 	}
 	return out
 }
 
-func (r *run) trace(lim Limits) Trace {
-	st := styleOf(r.host(), lim)
-	start, end := r.bounds()
-	t := Trace{
-		TraceID:         r.traceID.String(),
+// Trace maps one run. It reports false for spans without a root that
+// Infinium's form has no place for.
+func (r *Run) Trace(forms Forms) (t Trace, ok bool) {
+	m := mapping{r, forms.of(r.host())}
+	start, end := m.bounds()
+	t = Trace{
+		TraceID:         r.TraceID,
 		Late:            r.root == nil,
-		CurrentDatetime: start.UTC().Format(timeLayout),
-		Duration:        clampDuration(end.Sub(start).Seconds()),
+		CurrentDatetime: otlp.Time(start).Format(timeLayout),
+		Duration:        clampDuration(time.Duration(end - start).Seconds()), //nolint:gosec // end is not before start
 	}
-	t.Steps, t.Errors = r.steps(&st)
-	t.LLMUsage = r.usage()
-	t.Environment = Environment{Framework: st.framework, CustomTags: r.tags(&st)}
+	if start == 0 {
+		// The member is required and years before 1900 are refused.
+		t.CurrentDatetime = time.Unix(0, 0).UTC().Format(timeLayout)
+	}
+	t.Steps, t.Errors = m.steps()
+	u := m.usage()
+	t.LLMUsage = u.llm()
+	t.Environment = Environment{Framework: m.form.Framework, CustomTags: m.tags(u)}
 	if r.root == nil {
 		t.Name = "Late spans"
 		t.Description = "Spans that came after their run's trace had been sent; the tag " + TagTraceID + " names it."
-		return t
+		return t, len(t.Steps) > 0 || len(t.Errors) > 0 || t.LLMUsage != nil
 	}
-	t.RootSpanID = r.root.SpanContext().SpanID().String()
-	r.texts(&t, &st)
-	return t
+	t.RootSpanID = otlp.SpanID(r.root.Span)
+	m.texts(&t)
+	return t, true
 }
 
-// texts fills the title and the summaries from the root.
-func (r *run) texts(t *Trace, st *style) {
-	attrs := r.root.Attributes()
-	prompt := text(attrs, otelmap.KeyTask)
-	for _, ev := range r.root.Events() {
-		if prompt == "" && ev.Name == otelmap.EventPrompt && !truth(ev.Attributes, otelmap.KeyPromptInjected) {
-			prompt = text(ev.Attributes, otelmap.KeyText)
-		}
-	}
-	if st.claude {
-		t.Name = "Claude Code session (" + plural(turnsOf(attrs), "turn") + ")"
-	} else {
-		t.Name, _ = firstRunes(oneLine(prompt), MaxClineNameRunes)
-		t.Name = cmp.Or(strings.TrimSpace(t.Name), "Cline task")
-	}
-	t.Description = cmp.Or(cut(prompt, MaxDescriptionRunes), t.Name)
-	t.InputSummary = cut(prompt, st.limits.InputPreview)
-	t.OutputSummary = cut(text(attrs, otelmap.KeyResult), st.limits.OutputPreview)
+// mapping is a run with the form that it gets.
+type mapping struct {
+	*Run
+	form Form
 }
 
-// host is the agent program the run's spans come from.
-func (r *run) host() string {
+// host is the agent program that the run's spans come from.
+func (r *Run) host() string {
 	if r.root != nil {
-		a := r.root.Attributes()
+		a := r.root.Attributes
 		if h := cmp.Or(text(a, otelmap.KeyHost), text(a, otelmap.KeyAgentName)); h != "" {
 			return h
 		}
 	}
-	for _, n := range r.nodes {
-		if h := text(n.Attributes(), otelmap.KeyHost); h != "" {
-			return h
-		}
-	}
-	return r.resourceText(otelmap.KeyServiceName)
+	return cmp.Or(firstText(r, otelmap.KeyHost), resourceText(r, otelmap.KeyServiceName))
 }
 
-func (r *run) resourceText(key attribute.Key) string {
+// firstText is the attribute of the first span that has it.
+func firstText[K ~string](r *Run, key K) string {
 	for _, n := range r.nodes {
-		if v, ok := n.Resource().Set().Value(key); ok {
-			return clean(v.AsString())
+		if s := text(n.Attributes, key); s != "" {
+			return s
 		}
 	}
 	return ""
 }
 
-// bounds are the root's times; without a root, those of all spans.
-func (r *run) bounds() (start, end time.Time) {
-	if r.root != nil {
-		start, end = r.root.StartTime(), r.root.EndTime()
-	}
-	if start.IsZero() {
-		for _, n := range r.nodes {
-			if s := n.StartTime(); !s.IsZero() && (start.IsZero() || s.Before(start)) {
-				start = s
-			}
-			if e := n.EndTime(); e.After(end) {
-				end = e
-			}
+// resourceText is the attribute of the first resource that has it.
+func resourceText[K ~string](r *Run, key K) string {
+	for _, n := range r.nodes {
+		if v := otlp.Find(n.resource.GetAttributes(), string(key)); v != nil {
+			return clean(v.GetStringValue())
 		}
 	}
-	if start.IsZero() {
-		// The member is required and years before 1900 are refused.
-		start = time.Unix(0, 0)
+	return ""
+}
+
+// texts fills the title and the summaries from the root.
+func (m *mapping) texts(t *Trace) {
+	a := m.root.Attributes
+	prompt := text(a, otelmap.KeyTask)
+	for _, ev := range m.root.Events {
+		if prompt == "" && ev.GetName() == otelmap.EventPrompt && !injected(ev) {
+			prompt = text(ev.Attributes, otelmap.KeyText)
+		}
 	}
-	if end.Before(start) {
-		end = start
+	if m.form.Turns {
+		t.Name = m.form.Title + " (" + plural(turnsOf(m.root.Span), "turn") + ")"
+	} else {
+		t.Name, _ = firstRunes(oneLine(prompt), m.form.MaxName)
+		t.Name = cmp.Or(strings.TrimSpace(t.Name), m.form.Title)
 	}
-	return start, end
+	t.Description = cmp.Or(cut(prompt, MaxDescriptionRunes), t.Name)
+	t.InputSummary = cut(prompt, m.form.InputPreview)
+	t.OutputSummary = cut(text(a, otelmap.KeyResult), m.form.OutputPreview)
+}
+
+// bounds are the root's times in nanoseconds; without a root, those of all
+// spans.
+func (m *mapping) bounds() (start, end uint64) {
+	if m.root != nil {
+		start, end = m.root.StartTimeUnixNano, m.root.EndTimeUnixNano
+	}
+	if start == 0 {
+		for _, n := range m.nodes {
+			start = earlier(start, n.StartTimeUnixNano)
+			end = max(end, n.EndTimeUnixNano)
+		}
+	}
+	return start, max(start, end)
+}
+
+// earlier is the smaller of two times, of which 0 is none.
+func earlier(x, y uint64) uint64 {
+	if x == 0 || y == 0 {
+		return max(x, y)
+	}
+	return min(x, y)
 }
 
 func clampDuration(seconds float64) float64 {
@@ -168,220 +151,197 @@ func clampDuration(seconds float64) float64 {
 	return min(seconds, MaxDurationSeconds)
 }
 
-// moment is a step, an error or both, with its place in time.
-type moment struct {
-	at    time.Time
+// entry is a step, an error or both, with its place in time.
+type entry struct {
+	at    uint64
 	depth int
 	step  *Step
 	err   *ErrorDetail
 }
 
 // steps flattens the run: prompts, tools and subagents by start time. At equal
-// times what stands higher in the tree comes first, so that a subagent follows
-// the tool that started it; then the order of the spans decides.
-func (r *run) steps(st *style) ([]Step, []ErrorDetail) {
-	var all []moment
-	for _, n := range r.nodes {
-		m := moment{at: n.StartTime(), depth: n.depth}
+// times what is higher in the tree comes first, so that a subagent follows the
+// tool that started it; then the order of the spans decides.
+func (m *mapping) steps() (steps []Step, errs []ErrorDetail) {
+	var all []entry
+	for _, n := range m.nodes {
+		e := entry{at: n.StartTimeUnixNano, depth: n.depth}
 		switch {
 		case n.isRoot:
-			all = append(all, prompts(n, st)...)
-			all = append(all, failedTurns(n, st)...)
-			continue
+			all = append(all, m.rootEntries(n)...)
 		case n.op == otelmap.OpExecuteTool:
-			m.step = toolStep(n, st)
-			m.err = m.step.Error
+			e.step = m.toolStep(n)
+			e.err = e.step.Error
 		case n.op == otelmap.OpInvokeAgent:
-			m.step = subagentStep(n, st)
-			m.err = m.step.Error
+			e.step = m.subagentStep(n)
+			e.err = e.step.Error
 		case n.op == otelmap.OpChat:
-			m.err = chatError(n, st)
+			e.err = m.chatError(n)
 		}
-		if m.step != nil || m.err != nil {
-			all = append(all, m)
-		}
+		all = append(all, e)
 	}
-	slices.SortStableFunc(all, func(x, y moment) int {
-		return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.depth, y.depth))
+	slices.SortStableFunc(all, func(x, y entry) int {
+		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.depth, y.depth))
 	})
-	var steps []Step
-	var errs []ErrorDetail
-	for _, m := range all {
-		if m.step != nil {
-			steps = append(steps, *m.step)
+	for _, e := range all {
+		if e.step != nil {
+			steps = append(steps, *e.step)
 		}
-		if m.err != nil {
-			errs = append(errs, *m.err)
+		if e.err != nil {
+			errs = append(errs, *e.err)
 		}
 	}
-	if r.root != nil && r.root.Status().Code == codes.Error {
-		e := failure(r.root, otelmap.ErrorRun, st)
-		e.Recoverable = false
-		errs = append(errs, *e)
+	if m.root != nil && failed(m.root.Span) {
+		kind, message := cause(m.root.Span)
+		errs = append(errs, *m.detail(kind, otelmap.ErrorRun, message, false))
 	}
 	return steps, errs
 }
 
-func prompts(root *node, st *style) []moment {
-	var out []moment
-	for _, ev := range root.Events() {
-		if ev.Name != otelmap.EventPrompt {
-			continue
+// rootEntries are a root's prompts, and the errors of the turns before the last
+// of a joined session.
+func (m *mapping) rootEntries(root *node) []entry {
+	var out []entry
+	for _, ev := range root.Events {
+		switch ev.GetName() {
+		case otelmap.EventPrompt:
+			preview := cut(text(ev.Attributes, otelmap.KeyText), m.form.InputPreview)
+			s := &Step{Action: ActionPrompt, Description: cmp.Or(preview, "User prompt"), InputPreview: preview}
+			if injected(ev) {
+				s.Action = ActionInjected
+			}
+			out = append(out, entry{at: ev.TimeUnixNano, step: s})
+		case otelmap.EventTurnFailed:
+			kind, message := text(ev.Attributes, otelmap.KeyExceptionType), text(ev.Attributes, otelmap.KeyExceptionMessage)
+			// A turn's end comes after all that happened in it.
+			out = append(out, entry{at: ev.TimeUnixNano, depth: math.MaxInt, err: m.detail(kind, otelmap.ErrorRun, message, false)})
 		}
-		preview := cut(text(ev.Attributes, otelmap.KeyText), st.limits.InputPreview)
-		s := &Step{Action: ActionPrompt, Description: preview, InputPreview: preview}
-		if truth(ev.Attributes, otelmap.KeyPromptInjected) {
-			s.Action = ActionInjected
-		}
-		s.Description = cmp.Or(s.Description, "User prompt")
-		out = append(out, moment{at: ev.Time, step: s})
 	}
 	return out
 }
 
-// failedTurns are the errors of the turns before the last of a joined session.
-func failedTurns(root *node, st *style) []moment {
-	var out []moment
-	for _, ev := range root.Events() {
-		if ev.Name != otelmap.EventTurnFailed {
-			continue
-		}
-		kind, message := text(ev.Attributes, otelmap.KeyExceptionType), text(ev.Attributes, otelmap.KeyExceptionMessage)
-		e := st.detail(kind, otelmap.ErrorRun, message)
-		e.Recoverable = false
-		// A turn's end comes after all that happened in it.
-		out = append(out, moment{at: ev.Time, depth: math.MaxInt, err: e})
-	}
-	return out
+// injected reports a prompt that the agent program wrote.
+func injected(ev *tracepb.Span_Event) bool {
+	return otlp.Find(ev.GetAttributes(), string(otelmap.KeyPromptInjected)).GetBoolValue()
 }
 
-func toolStep(n *node, st *style) *Step {
-	a := n.Attributes()
-	// The host's own name of the tool is kept: it is what its users know.
-	name := word(cmp.Or(text(a, otelmap.KeyToolName), clean(object(n))), "unknown")
+func (m *mapping) toolStep(n *node) *Step {
+	// The agent's name of the tool is kept: its users know it.
+	name := word(cmp.Or(text(n.Attributes, otelmap.KeyToolName), object(n.Span)), "unknown")
 	s := &Step{
 		Action:      ActionTool,
 		Description: "Tool: " + name,
-		DurationMS:  durationMS(n),
-		Error:       failureOf(n, st),
+		DurationMS:  durationMS(n.Span),
+		Error:       m.failure(n.Span),
 		Metadata:    metadata(n.owner),
 	}
-	if st.claude {
+	if m.form.Turns {
 		s.Action += ":" + name
 	}
-	if text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown {
+	if text(n.Attributes, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown {
 		// A step without an error reads as a success, and has no other member.
 		s.Description += " (outcome unknown)"
 	}
-	st.preview(s, text(a, otelmap.KeyToolArguments), text(a, otelmap.KeyToolResult))
+	m.preview(s, text(n.Attributes, otelmap.KeyToolArguments), text(n.Attributes, otelmap.KeyToolResult))
 	return s
 }
 
-func subagentStep(n *node, st *style) *Step {
-	a := n.Attributes()
-	m := metadata(n)
+func (m *mapping) subagentStep(n *node) *Step {
+	agent := metadata(n)
 	s := &Step{
-		Action:      ActionSubagent + ":" + m.AgentType,
-		Description: "Subagent: " + m.AgentType,
-		DurationMS:  durationMS(n),
-		Error:       failureOf(n, st),
-		Metadata:    m,
+		Action:      ActionSubagent + ":" + agent.AgentType,
+		Description: "Subagent: " + agent.AgentType,
+		DurationMS:  durationMS(n.Span),
+		Error:       m.failure(n.Span),
+		Metadata:    agent,
 	}
-	st.preview(s, text(a, otelmap.KeyTask), text(a, otelmap.KeyResult))
+	m.preview(s, text(n.Attributes, otelmap.KeyTask), text(n.Attributes, otelmap.KeyResult))
 	return s
 }
 
-func (st *style) preview(s *Step, in, out string) {
-	in, out = cut(in, st.limits.InputPreview), cut(out, st.limits.OutputPreview)
-	if st.claude {
+func (m *mapping) preview(s *Step, in, out string) {
+	in, out = cut(in, m.form.InputPreview), cut(out, m.form.OutputPreview)
+	if m.form.Turns {
 		s.InputSummary, s.OutputSummary = in, out
 		return
 	}
 	s.InputPreview, s.OutputPreview = in, out
 }
 
-// metadata names a subagent; nil for the lead agent.
+// metadata names a subagent; it is nil for the lead agent.
 func metadata(agent *node) *Metadata {
 	if agent == nil {
 		return nil
 	}
-	a := agent.Attributes()
+	a := agent.Attributes
 	return &Metadata{
-		SubagentID: word(text(a, otelmap.KeyAgentID), agent.SpanContext().SpanID().String()),
-		AgentType:  word(cmp.Or(text(a, otelmap.KeyAgentName), clean(object(agent))), "subagent"),
+		SubagentID: word(text(a, otelmap.KeyAgentID), otlp.SpanID(agent.Span)),
+		AgentType:  word(cmp.Or(text(a, otelmap.KeyAgentName), object(agent.Span)), "subagent"),
 	}
 }
 
-// word is a name on one line, or fallback where there is none.
+// word is a name on one line, or the fallback if it is empty.
 func word(s, fallback string) string {
 	return cmp.Or(cut(oneLine(s), maxWordRunes), fallback)
 }
 
-// durationMS prefers the host's own measure. A call that never reported an end
-// has no duration: its span's end is a guess.
-func durationMS(n *node) *int64 {
-	a := n.Attributes()
-	if ms := count(a, otelmap.KeyHostDuration); ms != nil {
+// durationMS prefers the agent's measure. A call that never reported an end has
+// no duration: its span's end is a guess.
+func durationMS(s *tracepb.Span) *int64 {
+	if ms := count(s.Attributes, otelmap.KeyHostDuration); ms != nil {
 		return ms
 	}
-	if text(a, otelmap.KeyErrorType) == otelmap.ErrorToolUnfinished || n.EndTime().Before(n.StartTime()) || n.StartTime().IsZero() {
+	start, end := s.StartTimeUnixNano, s.EndTimeUnixNano
+	if text(s.Attributes, otelmap.KeyErrorType) == otelmap.ErrorToolUnfinished || end < start || start == 0 {
 		return nil
 	}
-	ms := n.EndTime().Sub(n.StartTime()).Milliseconds()
+	ms := int64((end - start) / 1e6) //nolint:gosec // 64 bits of nanoseconds
 	return &ms
 }
 
-func failureOf(n *node, st *style) *ErrorDetail {
-	if n.Status().Code != codes.Error && text(n.Attributes(), otelmap.KeyErrorType) == "" {
+func failed(s *tracepb.Span) bool {
+	return s.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR
+}
+
+// failure is how a tool, a subagent or a request failed, nil if it did not.
+func (m *mapping) failure(s *tracepb.Span) *ErrorDetail {
+	kind, message := cause(s)
+	if !failed(s) && kind == "" {
 		return nil
 	}
-	return failure(n, st.errorType, st)
+	return m.detail(kind, m.form.ErrorType, message, true)
 }
 
-// failure says how a span failed; kind is its type where it tells none.
-func failure(n *node, kind string, st *style) *ErrorDetail {
-	own, message := cause(n.Attributes(), n.Events(), n.Status())
-	return st.detail(own, kind, message)
-}
-
-// cause is a span's error type and the exception's message, else the status,
-// else what the tool gave back.
-func cause(attrs []attribute.KeyValue, events []sdktrace.Event, status sdktrace.Status) (kind, message string) {
-	for _, ev := range events {
-		if ev.Name == otelmap.EventException {
+// cause is a span's error type and the exception's message, or else the status,
+// or else what the tool returned.
+func cause(s *tracepb.Span) (kind, message string) {
+	for _, ev := range s.Events {
+		if ev.GetName() == otelmap.EventException {
 			message = cmp.Or(text(ev.Attributes, otelmap.KeyExceptionMessage), message)
 		}
 	}
-	message = cmp.Or(message, clean(status.Description), text(attrs, otelmap.KeyToolResult))
-	return text(attrs, otelmap.KeyErrorType), message
+	message = cmp.Or(message, clean(s.Status.GetMessage()), text(s.Attributes, otelmap.KeyToolResult))
+	return text(s.Attributes, otelmap.KeyErrorType), message
 }
 
-func (st *style) detail(kind, otherwise, message string) *ErrorDetail {
+func (m *mapping) detail(kind, otherwise, message string, recoverable bool) *ErrorDetail {
 	kind = word(kind, otherwise)
 	return &ErrorDetail{
 		ErrorType:   kind,
-		Message:     cmp.Or(cut(message, st.limits.OutputPreview), kind),
-		Recoverable: true,
+		Message:     cmp.Or(cut(message, m.form.OutputPreview), kind),
+		Recoverable: recoverable,
 	}
 }
 
-// chatError reports a request to the model that broke off. The user's own
-// cancelling is no error; the outcome tells it.
-func chatError(n *node, st *style) *ErrorDetail {
-	if text(n.Attributes(), otelmap.KeyFinish) == "user_cancelled" {
+// chatError reports a request to the model that broke off. A request that the
+// user cancelled is no error; the outcome reports it.
+func (m *mapping) chatError(n *node) *ErrorDetail {
+	if text(n.Attributes, otelmap.KeyFinish) == "user_cancelled" {
 		return nil
 	}
-	e := failureOf(n, st)
+	e := m.failure(n.Span)
 	if e != nil && e.Message == e.ErrorType {
 		e.Message = "request to the model broke off: " + e.ErrorType
 	}
 	return e
-}
-
-func plural(n int64, noun string) string {
-	s := strconv.FormatInt(n, 10) + " " + noun
-	if n != 1 {
-		s += "s"
-	}
-	return s
 }

@@ -14,27 +14,25 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
 func TestTracesGolden(t *testing.T) {
 	late := func() *tree {
 		l := clineRun()
-		l.spans = slices.DeleteFunc(l.spans, func(s tracetest.SpanStub) bool {
-			return s.SpanContext.SpanID() != spanID(2) && s.SpanContext.SpanID() != spanID(7)
+		l.spans = slices.DeleteFunc(l.spans, func(s *tracepb.Span) bool {
+			return !bytes.Equal(s.SpanId, spanID(2)) && !bytes.Equal(s.SpanId, spanID(7))
 		})
-		l.spans[0].Attributes = append(l.spans[0].Attributes, otelmap.KeyOutputTokens.Int64(7))
+		l.spans[0].Attributes = append(l.spans[0].Attributes, num(otelmap.KeyOutputTokens, 7))
 		return l
 	}
-	for name, tr := range map[string]*tree{"cline": clineRun(), "claude": claudeRun(), "late": late(), "session": {spans: Session(sessionRuns())}} {
+	for name, tr := range map[string]*tree{"cline": clineRun(), "claude": claudeRun(), "late": late(), "session": {spans: joined(sessionRuns())}} {
 		t.Run(name, func(t *testing.T) {
-			traces := Traces(tr.snapshots(), Limits{})
+			traces := Traces(tr.messages(), testForms)
 			if len(traces) != 1 {
 				t.Fatalf("%d traces, want 1", len(traces))
 			}
@@ -68,13 +66,13 @@ func TestTracesGolden(t *testing.T) {
 // The order in which spans are handed over must not show, where their times
 // differ.
 func TestTracesSameForAnyOrder(t *testing.T) {
-	spans := claudeRun().snapshots()
-	want, err := Traces(spans, Limits{})[0].Encode()
+	spans := claudeRun().spans
+	want, err := Traces(messages(spans...), testForms)[0].Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Reverse(spans)
-	got, err := Traces(spans, Limits{})[0].Encode()
+	got, err := Traces(messages(spans...), testForms)[0].Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,16 +82,19 @@ func TestTracesSameForAnyOrder(t *testing.T) {
 }
 
 func TestTracesRuns(t *testing.T) {
-	remote := func(s *tracetest.SpanStub, isRemote bool) {
-		s.Parent = trace.NewSpanContext(trace.SpanContextConfig{TraceID: s.SpanContext.TraceID(), SpanID: spanID(0xffff), Remote: isRemote})
+	remote := func(s *tracepb.Span, isRemote bool) {
+		s.ParentSpanId = spanID(0xffff)
+		if isRemote {
+			s.Flags = remoteParent
+		}
 	}
 	two := func(isRemote bool) *tree {
 		a := smallRun(7)
-		remote(&a.spans[0], isRemote)
+		remote(a.spans[0], isRemote)
 		b := &tree{id: a.id}
-		b.add(11, 0, "invoke_agent cline", 5_000, 6_000, otelmap.KeyOperation.String("invoke_agent"),
-			otelmap.KeyHost.String("cline"), otelmap.KeyTask.String("second"), otelmap.KeyOutcome.String("completed"))
-		remote(&b.spans[0], isRemote)
+		b.add(11, 0, "invoke_agent cline", 5_000, 6_000, str(otelmap.KeyOperation, "invoke_agent"),
+			str(otelmap.KeyHost, "cline"), str(otelmap.KeyTask, "second"), str(otelmap.KeyOutcome, "completed"))
+		remote(b.spans[0], isRemote)
 		b.tool(12, 11, "list_files", 5_100, 5_200, "{}", "")
 		a.spans = append(a.spans, b.spans...)
 		return a
@@ -120,13 +121,13 @@ func TestTracesRuns(t *testing.T) {
 		"late spans of no use make no trace":      {empty, nil},
 		"no spans make no trace":                  {&tree{}, nil},
 		"subagents stand where they began":        {claudeRun(), []string{"Claude Code session (1 turn): user_prompt tool_use:Read tool_use:Bash tool_use:Agent subagent:Explore tool_use:Grep"}},
-		"a prompt not typed has its own action":   {injected("x"), []string{"Cline task: injected_prompt"}},
+		"a prompt not typed has its own action":   {injectedRun("x"), []string{"Cline task: injected_prompt"}},
 		"a tool at its subagent's start is first": {tie(), []string{"Claude Code session (1 turn): tool_use:outer subagent:s tool_use:inner"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, tr := range Traces(tt.tree.snapshots(), Limits{}) {
+			for _, tr := range Traces(tt.tree.messages(), testForms) {
 				line := tr.Name + ":"
 				for _, s := range tr.Steps {
 					line += " " + s.Action
@@ -143,9 +144,9 @@ func TestTracesRuns(t *testing.T) {
 	}
 }
 
-func injected(text string) *tree {
+func injectedRun(text string) *tree {
 	tr := &tree{id: traceID(3)}
-	prompt(tr.root("cline", 10), 0, text, attribute.Bool(otelmap.KeyPromptInjected, true))
+	prompt(tr.root("cline", 10), 0, text, otlp.Bool(otelmap.KeyPromptInjected, true))
 	return tr
 }
 
@@ -161,69 +162,69 @@ func tie() *tree {
 
 func TestTracesTexts(t *testing.T) {
 	long := strings.Repeat("ä", 20_000)
-	root := func(host string, attrs ...attribute.KeyValue) *tree {
+	root := func(host string, attrs ...*commonpb.KeyValue) *tree {
 		tr := &tree{id: traceID(1)}
 		tr.root(host, 10, attrs...)
 		return tr
 	}
-	task := func(s string) attribute.KeyValue { return otelmap.KeyTask.String(s) }
-	result := func(s string) attribute.KeyValue { return otelmap.KeyResult.String(s) }
+	task := func(s string) *commonpb.KeyValue { return str(otelmap.KeyTask, s) }
+	result := func(s string) *commonpb.KeyValue { return str(otelmap.KeyResult, s) }
 	cutTo := func(n int) string { return strings.Repeat("ä", n-1) + "…" }
 	type texts struct{ Name, Description, Input, Output string }
 	tests := map[string]struct {
 		tree *tree
-		lim  Limits
+		lim  Forms
 		want texts
 	}{
 		"Cline cuts by characters": {
 			root("cline", task(long), result(long)),
-			Limits{},
+			testForms,
 			texts{strings.Repeat("ä", 30), cutTo(10_000), cutTo(200), cutTo(300)},
 		},
 		"Claude Code has longer previews and no task in its name": {
 			root("claude-code", task(long), result(long)),
-			Limits{},
+			testForms,
 			texts{"Claude Code session (1 turn)", cutTo(10_000), cutTo(500), cutTo(500)},
 		},
 		"limits given hold for any host": {
 			root("claude-code", task(long), result(long)),
-			Limits{InputPreview: 7, OutputPreview: 9},
+			testForms.WithPreviews(7, 9),
 			texts{"Claude Code session (1 turn)", cutTo(10_000), cutTo(7), cutTo(9)},
 		},
 		"turns are counted where the mapping counts them": {
-			root("claude-code", task("a"), otelmap.KeyTurns.Int64(3)),
-			Limits{},
+			root("claude-code", task("a"), num(otelmap.KeyTurns, 3)),
+			testForms,
 			texts{"Claude Code session (3 turns)", "a", "a", ""},
 		},
 		"a name is one line": {
 			root("cline", task("Fix\n\tthe   bug")),
-			Limits{},
+			testForms,
 			texts{"Fix the bug", "Fix\n\tthe   bug", "Fix\n\tthe   bug", ""},
 		},
 		"nothing captured": {
 			root("cline"),
-			Limits{},
+			testForms,
 			texts{"Cline task", "Cline task", "", ""},
 		},
 		"an injected prompt is not the task": {
-			injected("system"),
-			Limits{},
+			injectedRun("system"),
+			testForms,
 			texts{"Cline task", "Cline task", "", ""},
 		},
 		"broken UTF-8 and NUL are replaced": {
 			root("cline", task("a\xffb\x00c")),
-			Limits{},
+			testForms,
 			texts{"a\uFFFDb\uFFFDc", "a\uFFFDb\uFFFDc", "a\uFFFDb\uFFFDc", ""},
 		},
 		"a preview cut before is left alone": {
 			root("cline", result(cutTo(300))),
-			Limits{},
+			testForms,
 			texts{"Cline task", "Cline task", "", cutTo(300)},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tr := Traces(tt.tree.snapshots(), tt.lim)[0]
+			tr := Traces(tt.tree.messages(), tt.lim)[0]
 			got := texts{tr.Name, tr.Description, tr.InputSummary, tr.OutputSummary}
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
@@ -235,8 +236,8 @@ func TestTracesTexts(t *testing.T) {
 func TestStepOfUnknownOutcomeSaysSo(t *testing.T) {
 	tr := smallRun(7)
 	s := tr.tool(3, 1, "execute_command", 300, 400, `{"command":"npm test"}`, "Command executed.")
-	s.Attributes = append(s.Attributes, otelmap.KeyToolOutcome.String(otelmap.ToolOutcomeUnknown))
-	steps := Traces(tr.snapshots(), Limits{})[0].Steps
+	s.Attributes = append(s.Attributes, str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeUnknown))
+	steps := Traces(tr.messages(), testForms)[0].Steps
 	var got []string
 	for _, step := range steps[len(steps)-2:] {
 		if step.Error != nil {
@@ -250,14 +251,14 @@ func TestStepOfUnknownOutcomeSaysSo(t *testing.T) {
 }
 
 func TestTracesErrors(t *testing.T) {
-	tool := func(change func(*tracetest.SpanStub)) *tree {
+	tool := func(change func(*tracepb.Span)) *tree {
 		tr := smallRun(1)
-		change(&tr.spans[1])
+		change(tr.spans[1])
 		return tr
 	}
 	request := func(kind string) *tree {
 		tr := smallRun(1)
-		s := tr.chat(3, 1, "m", 300, 400, otelmap.KeyFinish.String(kind))
+		s := tr.chat(3, 1, "m", 300, 400, str(otelmap.KeyFinish, kind))
 		fail(s, kind, "")
 		return tr
 	}
@@ -267,29 +268,31 @@ func TestTracesErrors(t *testing.T) {
 	}{
 		"none": {smallRun(1), nil},
 		"the exception's message comes first": {
-			tool(func(s *tracetest.SpanStub) {
+			tool(func(s *tracepb.Span) {
 				fail(s, otelmap.ErrorToolDenied, "denied")
-				s.Status.Description = "other"
+				s.Status.Message = "other"
 			}),
 			[]ErrorDetail{{"ToolDenied", "denied", true}},
 		},
 		"then the status": {
-			tool(func(s *tracetest.SpanStub) { s.Status = sdktrace.Status{Code: codes.Error, Description: "status"} }),
+			tool(func(s *tracepb.Span) {
+				s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "status"}
+			}),
 			[]ErrorDetail{{"ToolError", "status", true}},
 		},
 		"then the result": {
-			tool(func(s *tracetest.SpanStub) { fail(s, otelmap.ErrorTool, "") }),
+			tool(func(s *tracepb.Span) { fail(s, otelmap.ErrorTool, "") }),
 			[]ErrorDetail{{"ToolError", "b", true}},
 		},
 		"a long message is cut": {
-			tool(func(s *tracetest.SpanStub) { fail(s, otelmap.ErrorTool, strings.Repeat("x", 999)) }),
+			tool(func(s *tracepb.Span) { fail(s, otelmap.ErrorTool, strings.Repeat("x", 999)) }),
 			[]ErrorDetail{{"ToolError", strings.Repeat("x", 299) + "…", true}},
 		},
 		"a call that one of the user's hooks denied": {
-			tool(func(s *tracetest.SpanStub) {
-				s.Attributes = append(s.Attributes, otelmap.KeyHookDeniedBy.String("./guard.sh"))
-				s.Events = append(s.Events, sdktrace.Event{Name: otelmap.EventHook, Time: s.StartTime, Attributes: []attribute.KeyValue{
-					otelmap.KeyHookCommand.String("./guard.sh"), otelmap.KeyHookDecision.String("deny"), otelmap.KeyHookReason.String("not on main"),
+			tool(func(s *tracepb.Span) {
+				s.Attributes = append(s.Attributes, str(otelmap.KeyHookDeniedBy, "./guard.sh"))
+				s.Events = append(s.Events, &tracepb.Span_Event{Name: otelmap.EventHook, TimeUnixNano: s.StartTimeUnixNano, Attributes: []*commonpb.KeyValue{
+					str(otelmap.KeyHookCommand, "./guard.sh"), str(otelmap.KeyHookDecision, "deny"), str(otelmap.KeyHookReason, "not on main"),
 				}})
 				fail(s, otelmap.ErrorToolDenied, "denied by ./guard.sh: not on main")
 			}),
@@ -300,7 +303,7 @@ func TestTracesErrors(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Traces(tt.tree.snapshots(), Limits{})[0]
+			got := Traces(tt.tree.messages(), testForms)[0]
 			if d := cmp.Diff(tt.want, got.Errors); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
@@ -324,8 +327,8 @@ func TestTracesTimes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tr := &tree{id: traceID(1)}
 			r := tr.root("cline", 0)
-			r.StartTime, r.EndTime = tt.from, tt.to
-			got := Traces(tr.snapshots(), Limits{})[0]
+			r.StartTimeUnixNano, r.EndTimeUnixNano = otlp.UnixNano(tt.from), otlp.UnixNano(tt.to)
+			got := Traces(tr.messages(), testForms)[0]
 			if got.CurrentDatetime != tt.date || got.Duration != tt.duration {
 				t.Errorf("got %s, %v s; want %s, %v s", got.CurrentDatetime, got.Duration, tt.date, tt.duration)
 			}
@@ -340,7 +343,7 @@ func TestMappingIsPure(t *testing.T) {
 		"net/http": "the mapping opens no connection", "math/rand": "equal spans give equal bytes",
 		"math/rand/v2": "equal spans give equal bytes", "context": "the mapping never waits",
 	}
-	for _, file := range []string{"schema.go", "group.go", "mapping.go", "session.go", "usage.go", "preview.go", "encode.go"} {
+	for _, file := range []string{"schema.go", "form.go", "run.go", "mapping.go", "session.go", "usage.go", "text.go", "encode.go"} {
 		src, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

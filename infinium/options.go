@@ -2,7 +2,6 @@ package infinium
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +20,7 @@ const DefaultBaseURL = "https://platform.i42m.ai/api/v1"
 const requestTimeout = 30 * time.Second
 
 // keyHeader is the header with the agent's secret.
-const keyHeader = "x-agent-key"
+const keyHeader = "X-Agent-Key"
 
 // Lengths the service's own client demands of the credentials.
 const (
@@ -29,11 +28,11 @@ const (
 	minAgentSecret = 8
 )
 
-// Options configure an Exporter. AgentID and AgentSecret are required.
+// Options configure a Client. AgentID and AgentSecret are required.
 //
 // Options print without the secret, whatever the verb.
 type Options struct {
-	// BaseURL is the address below which agents/{id}/trace stands. If empty,
+	// BaseURL is the address that agents/{id}/trace is appended to. If empty,
 	// DefaultBaseURL.
 	BaseURL string
 	// AgentID and AgentSecret are the credentials, at least 3 and 8 characters
@@ -44,32 +43,21 @@ type Options struct {
 	// TLS 1.2 or newer and the environment's proxy. A given client is copied;
 	// the copy follows no redirects either, and bounds answers in the same way.
 	HTTPClient *http.Client
-	// Timeout bounds one request, unless HTTPClient has a timeout of its own. If
-	// zero, 30 s.
+	// Timeout bounds one request, unless HTTPClient has a timeout. If zero, 30 s.
 	Timeout time.Duration
-	// MaxInputPreview and MaxOutputPreview are in characters. If zero, what the
-	// service documents for each host: 200 and 300 for Cline, 500 and 500 for
-	// Claude Code.
-	MaxInputPreview  int
-	MaxOutputPreview int
-	// MaxAttempts bounds the tries of one trace within one ExportSpans. If
-	// zero, 1: the caller tries again.
-	MaxAttempts int
+	// Forms are the forms of the agents' traces. If nil, all agents have the zero
+	// Form; package connectors has the documented ones.
+	Forms Forms
 	// AllowInsecure permits http:// to other machines.
 	AllowInsecure bool
-	// Version stands in the User-Agent header. If empty, "dev".
+	// Version is that of the User-Agent header. If empty, "dev".
 	Version string
 	// Now is the clock Retry-After dates are measured by. If nil, time.Now.
 	Now func() time.Time
-	// Sleep waits between attempts and returns ctx's error when that ends
-	// first. If nil, a timer.
-	Sleep func(ctx context.Context, d time.Duration) error
 }
 
 // Format implements fmt.Formatter, so that no verb prints the secret.
-func (o Options) Format(f fmt.State, _ rune) {
-	_, _ = io.WriteString(f, o.String())
-}
+func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String()) }
 
 // String describes the options without the secret.
 func (o Options) String() string {
@@ -120,7 +108,7 @@ func (o *Options) endpoint() (*url.URL, error) {
 	return u, nil
 }
 
-// checkCredential tells what is wrong without telling the value.
+// checkCredential says what is wrong with a value and never the value.
 func checkCredential(name, value string, least int) error {
 	value = strings.TrimSpace(value)
 	if value == "" {
@@ -135,22 +123,4 @@ func checkCredential(name, value string, least int) error {
 		}
 	}
 	return nil
-}
-
-// client returns the HTTP client to use.
-func (o *Options) client(secrets *outbound.Secrets) *outbound.Client {
-	return outbound.New(outbound.Options{
-		Base: o.HTTPClient, Timeout: cmp.Or(o.Timeout, requestTimeout), Secrets: secrets,
-	})
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

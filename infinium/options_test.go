@@ -40,14 +40,12 @@ func TestNewChecksOptions(t *testing.T) {
 		"no secret":                             {func(o *Options) { o.AgentSecret = " " }, "INFINIUM_AGENT_SECRET is not set", ""},
 		"a short secret":                        {func(o *Options) { o.AgentSecret = "1234567" }, "INFINIUM_AGENT_SECRET has 7 characters: want at least 8", ""},
 		"a secret with a foreign character":     {func(o *Options) { o.AgentSecret = testSecret + "ä" }, "INFINIUM_AGENT_SECRET has an unexpected character", ""},
-		"a negative preview":                    {func(o *Options) { o.MaxInputPreview = -1 }, "CONNECTOR_MAX_INPUT_PREVIEW -1", ""},
-		"negative attempts":                     {func(o *Options) { o.MaxAttempts = -1 }, "-1 attempts", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			o := good
 			tt.change(&o)
-			e, err := New(o)
+			e, err := NewClient(o)
 			if tt.want == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -69,7 +67,7 @@ func TestNewChecksOptions(t *testing.T) {
 
 func TestNothingPrintsTheSecret(t *testing.T) {
 	o := Options{AgentID: "agent-1", AgentSecret: testSecret}
-	e, err := New(o)
+	e, err := NewClient(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +84,7 @@ func TestAGivenClientIsCopied(t *testing.T) {
 	s := infiniumtest.New(t)
 	s.Script(infiniumtest.Redirect(307, "/elsewhere"))
 	given := &http.Client{Timeout: time.Minute}
-	if err := exporter(t, s, func(o *Options) { o.HTTPClient = given }).ExportSpans(t.Context(), runs(1)); err == nil || len(s.Requests()) != 1 {
+	if err := newClient(t, s, func(o *Options) { o.HTTPClient = given }).UploadTraces(t.Context(), runs(1)); err == nil || len(s.Requests()) != 1 {
 		t.Errorf("error %v after %d requests, want a redirect that is not followed", err, len(s.Requests()))
 	}
 	if given.CheckRedirect != nil || given.Transport != nil || given.Timeout != time.Minute {

@@ -1,13 +1,12 @@
 package infinium
 
 // This file is the one table of the names that Infinium's trace form uses. The
-// names are those of the "Traced Events" pages of its Cline and Claude Code
-// connectors; where the two pages disagree (input_preview, input_summary), each
-// host's runs follow the host's own page.
+// names are those of the "Traced Events" pages of its connectors; where the pages
+// disagree (input_preview, input_summary), the agent's Form decides.
 
 // Trace is the body of POST {base}/agents/{id}/trace.
 type Trace struct {
-	// Name is a short title: for Cline the task's first 30 characters.
+	// Name is a short title, up to MaxNameRunes.
 	Name string `json:"name"`
 	// Description is the whole task text, up to MaxDescriptionRunes.
 	Description string `json:"description"`
@@ -39,8 +38,8 @@ type Trace struct {
 	Late bool `json:"-"`
 }
 
-// Step is one thing that happened in a run. Cline's tool steps use the Preview
-// members, Claude Code's the Summary members.
+// Step is one thing that happened in a run. Form.Turns selects whether tools use
+// the Preview members or the Summary members.
 type Step struct {
 	Action        string `json:"action"`
 	Description   string `json:"description,omitempty"`
@@ -73,7 +72,7 @@ type ErrorDetail struct {
 type LLMUsage struct {
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// PromptTokens counts as the host counts: with or without cache tokens.
+	// PromptTokens is with or without cache tokens, as Form.Turns says.
 	PromptTokens     *int64 `json:"prompt_tokens,omitempty"`
 	CompletionTokens *int64 `json:"completion_tokens,omitempty"`
 	TotalTokens      *int64 `json:"total_tokens,omitempty"`
@@ -86,69 +85,50 @@ type Environment struct {
 	CustomTags map[string]string `json:"custom_tags,omitempty"`
 }
 
-// Actions of steps. ActionTool stands alone for Cline and with ":{tool}" for
-// Claude Code; ActionSubagent always has ":{type}".
+// Actions of steps. With Form.Turns ":{tool}" follows ActionTool; ":{type}"
+// always follows ActionSubagent.
 const (
 	ActionPrompt   = "user_prompt"
 	ActionTool     = "tool_use"
 	ActionSubagent = "subagent"
 	// ActionInjected is a prompt that the agent program wrote, not the user.
-	// Infinium documents no name for it; it must not be taken for the user's
-	// wish.
+	// Infinium documents no name for it; it must not look like the user's.
 	ActionInjected = "injected_prompt"
-	// ActionTruncated stands where steps were left out and says how many.
+	// ActionTruncated takes the place of steps that were left out and says how
+	// many.
 	ActionTruncated = "truncated"
 )
 
-// ErrorTruncated is the error_type of the entry that stands where errors were
-// left out.
+// ErrorTruncated is the error_type of the entry that takes the place of errors
+// that were left out.
 const ErrorTruncated = "Truncated"
 
 // Keys of Environment.CustomTags.
 const (
 	// TagFramework repeats Environment.Framework: the connectors' pages list it
 	// among the tags.
-	TagFramework         = "framework"
-	TagModel             = "model"
-	TagModelProvider     = "model_provider"
-	TagSessionID         = "session_id"
-	TagWorkingDirectory  = "working_directory"
-	TagClineVersion      = "cline_version"
-	TagClaudeCodeVersion = "claude_code_version"
-	TagPermissionMode    = "permission_mode"
-	TagCacheReads        = "cache_reads"
-	TagCacheWrites       = "cache_writes"
-	TagTotalCost         = "total_cost"
-	TagTraceID           = "hookspan_trace_id"
-	TagOutcome           = "outcome"
-	TagCompactions       = "compactions"
-)
-
-// Values of Environment.Framework.
-const (
-	FrameworkCline      = "cline"
-	FrameworkClaudeCode = "Claude Code"
+	TagFramework        = "framework"
+	TagModel            = "model"
+	TagModelProvider    = "model_provider"
+	TagSessionID        = "session_id"
+	TagWorkingDirectory = "working_directory"
+	TagPermissionMode   = "permission_mode"
+	TagCacheReads       = "cache_reads"
+	TagCacheWrites      = "cache_writes"
+	TagTotalCost        = "total_cost"
+	TagTraceID          = "hookspan_trace_id"
+	TagOutcome          = "outcome"
+	TagCompactions      = "compactions"
 )
 
 // Limits of Infinium's form. Texts count in characters (runes).
 const (
-	// MaxNameRunes is the service's limit; MaxClineNameRunes is what the Cline
-	// connector uses of it.
 	MaxNameRunes        = 500
-	MaxClineNameRunes   = 30
 	MaxDescriptionRunes = 10_000
 	// MaxDurationSeconds is one day.
 	MaxDurationSeconds = 86_400
 	// MaxBodyBytes stays below the service's 1 MB, as its connectors do.
 	MaxBodyBytes = 950_000
-)
-
-// Preview lengths the connectors document.
-const (
-	clineInputPreview   = 200
-	clineOutputPreview  = 300
-	claudeInputPreview  = 500
-	claudeOutputPreview = 500
 )
 
 // timeLayout has a fixed number of digits: older readers of ISO 8601 accept

@@ -2,171 +2,176 @@ package infinium
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// Session joins the runs of one session into one, which Traces maps to one
-// trace: "Claude Code session (3 turns)". Each run is its root and then its
-// other spans, as otelmap gives them; the runs are in the order in which they
-// began, and no two spans have one id. A run given twice counts once, in its
-// last version; one without spans does not count.
+// Session joins the runs of one session into one run, which Traces maps to one
+// trace: "Claude Code session (3 turns)". The first span of each run is its
+// root, as otelmap gives them; the runs are in the order in which they began,
+// and no two spans have the same id. A run given twice counts once, in its last
+// version; one without spans does not count.
 //
-// The joined root has the trace and span id and the parent of the first run's
-// root, so that the same runs always give the same ids, and everything of the
-// other runs hangs below it. It lasts from the first start to the last end. How
-// the session went is what the last run says: status, outcome and whatever is
-// not named here. The task is that of the first run that has one, result, model,
-// working directory and permission mode are those of the last that has one,
-// usage, cost and counts are summed, and the events of all roots are there with
-// their times. otelmap.KeyTurns counts the runs.
+// The joined root has the trace id, the span id and the parent of the first
+// run's root, so that the same runs always give the same ids, and all spans of
+// the other runs are below it. It lasts from the first start to the last end.
+// The last run says how the session ended: status, outcome and all that is not
+// named here. The task is that of the first run that has one; result, model,
+// working directory and permission mode are those of the last run that has one;
+// usage, cost and counts are summed; the events of all roots keep their times.
+// otelmap.KeyTurns counts the runs.
 //
-// Session is pure and does not change its argument; one run comes back as it is,
-// with the count of one.
-func Session(runs []tracetest.SpanStubs) tracetest.SpanStubs {
-	runs = distinct(runs)
-	if len(runs) == 0 {
+// Session is pure and does not change its argument.
+func Session(runs []*tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	turns, last := distinct(runs)
+	if len(turns) == 0 {
 		return nil
 	}
-	first, last := runs[0][0], runs[len(runs)-1][0]
-	root := last
-	root.Attributes = append(without(last.Attributes, otelmap.KeyTurns), otelmap.KeyTurns.Int64(turns(runs)))
-	if len(runs) == 1 {
-		return append(tracetest.SpanStubs{root}, runs[0][1:]...)
+	root := turns.root()
+	spans := append([]*tracepb.Span{root}, turns.below(root)...)
+	scope := last.GetScopeSpans()[0]
+	return &tracepb.ResourceSpans{
+		Resource: last.GetResource(), SchemaUrl: last.GetSchemaUrl(),
+		ScopeSpans: []*tracepb.ScopeSpans{{Scope: scope.GetScope(), SchemaUrl: scope.GetSchemaUrl(), Spans: spans}},
 	}
-	root.Name, root.SpanContext, root.Parent = first.Name, first.SpanContext, first.Parent
-	root.StartTime, root.EndTime = bounds(runs)
-	root.Attributes = joinAttributes(runs)
-	root.Events = joinEvents(runs)
-	root.Links = joinLinks(runs)
-	return append(tracetest.SpanStubs{root}, below(first.SpanContext, runs)...)
 }
+
+// turns are the runs of a session: of each the root and then its other spans.
+type turns [][]*tracepb.Span
 
 // distinct leaves out empty runs and, of those with one root, all but the last,
-// which takes the place of the first.
-func distinct(runs []tracetest.SpanStubs) []tracetest.SpanStubs {
-	out := make([]tracetest.SpanStubs, 0, len(runs))
+// which takes the place of the first. It also returns the message of the last.
+func distinct(runs []*tracepb.ResourceSpans) (out turns, last *tracepb.ResourceSpans) {
 	at := make(map[spanKey]int, len(runs))
-	for _, r := range runs {
-		if len(r) == 0 {
+	var messages []*tracepb.ResourceSpans
+	for i, r := range runs {
+		spans := slices.Collect(otlp.Spans(runs[i : i+1]))
+		if len(spans) == 0 {
 			continue
 		}
-		key := spanKey{r[0].SpanContext.TraceID(), r[0].SpanContext.SpanID()}
-		if i, ok := at[key]; ok {
-			out[i] = r
-			continue
+		n, ok := at[keyOf(spans[0])]
+		if !ok {
+			n = len(out)
+			at[keyOf(spans[0])] = n
+			out, messages = append(out, nil), append(messages, nil)
 		}
-		at[key] = len(out)
-		out = append(out, r)
+		out[n], messages[n] = spans, r
 	}
-	return out
+	if len(out) > 0 {
+		last = messages[len(out)-1]
+	}
+	return out, last
 }
 
-// rootsOf is the set of the runs' roots.
-func rootsOf(runs []tracetest.SpanStubs) map[spanKey]bool {
-	roots := make(map[spanKey]bool, len(runs))
-	for _, r := range runs {
-		roots[spanKey{r[0].SpanContext.TraceID(), r[0].SpanContext.SpanID()}] = true
+// root is the joined root.
+func (t turns) root() *tracepb.Span {
+	first, root := t[0][0], proto.CloneOf(t[len(t)-1][0])
+	if len(t) == 1 {
+		root.Attributes = append(without(root.Attributes, otelmap.KeyTurns), otlp.Int(string(otelmap.KeyTurns), t.count()))
+		return root
 	}
-	return roots
+	root.Name, root.TraceId, root.SpanId, root.TraceState = first.Name, first.TraceId, first.SpanId, first.TraceState
+	root.ParentSpanId, root.Flags = first.ParentSpanId, first.Flags
+	for _, turn := range t {
+		root.StartTimeUnixNano = earlier(root.StartTimeUnixNano, turn[0].StartTimeUnixNano)
+		root.EndTimeUnixNano = max(root.EndTimeUnixNano, turn[0].EndTimeUnixNano)
+	}
+	root.Attributes, root.Events, root.Links = t.attributes(), t.events(), t.links()
+	return root
 }
 
-// turns counts the runs; one that was joined before brings its own count.
-func turns(runs []tracetest.SpanStubs) int64 {
+// count counts the runs; one that was joined before brings its count.
+func (t turns) count() int64 {
 	var n int64
-	for _, r := range runs {
-		n += turnsOf(r[0].Attributes)
+	for _, turn := range t {
+		n += turnsOf(turn[0])
 	}
 	return n
 }
 
-func turnsOf(root []attribute.KeyValue) int64 {
-	if n := count(root, otelmap.KeyTurns); n != nil && *n > 1 {
+func turnsOf(root *tracepb.Span) int64 {
+	if n := count(root.Attributes, otelmap.KeyTurns); n != nil && *n > 1 {
 		return *n
 	}
 	return 1
 }
 
-// bounds are the first start and the last end.
-func bounds(runs []tracetest.SpanStubs) (start, end time.Time) {
-	for _, r := range runs {
-		if s := r[0].StartTime; start.IsZero() || !s.IsZero() && s.Before(start) {
-			start = s
-		}
-		if e := r[0].EndTime; e.After(end) {
-			end = e
-		}
+// roots is the set of the runs' roots.
+func (t turns) roots() map[spanKey]bool {
+	out := make(map[spanKey]bool, len(t))
+	for _, turn := range t {
+		out[keyOf(turn[0])] = true
 	}
-	return start, end
+	return out
 }
 
 // below are the spans of all runs but their roots, moved into the trace of the
 // joined root, in the order of their start.
-func below(root trace.SpanContext, runs []tracetest.SpanStubs) tracetest.SpanStubs {
-	roots := rootsOf(runs)
-	var out tracetest.SpanStubs
-	for _, r := range runs {
-		for _, s := range r[1:] {
-			if roots[spanKey{s.SpanContext.TraceID(), s.Parent.SpanID()}] {
-				s.Parent = root
+func (t turns) below(root *tracepb.Span) []*tracepb.Span {
+	if len(t) == 1 {
+		return t[0][1:]
+	}
+	roots := t.roots()
+	var out []*tracepb.Span
+	for _, turn := range t {
+		for _, s := range turn[1:] {
+			moved := proto.CloneOf(s)
+			if roots[spanKey{string(s.TraceId), string(s.ParentSpanId)}] {
+				moved.ParentSpanId = root.SpanId
 			}
-			if s.Parent.IsValid() {
-				s.Parent = s.Parent.WithTraceID(root.TraceID())
-			}
-			s.SpanContext = s.SpanContext.WithTraceID(root.TraceID())
-			out = append(out, s)
+			moved.TraceId = root.TraceId
+			out = append(out, moved)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y tracetest.SpanStub) int { return x.StartTime.Compare(y.StartTime) })
+	slices.SortStableFunc(out, func(x, y *tracepb.Span) int { return cmp.Compare(x.StartTimeUnixNano, y.StartTimeUnixNano) })
 	return out
 }
 
-// joinEvents are the events of all roots by time. The exception of a run before
-// the last is no failure of the joined one and becomes an event of its own kind.
-func joinEvents(runs []tracetest.SpanStubs) []sdktrace.Event {
-	var out []sdktrace.Event
-	for i, r := range runs {
-		if i == len(runs)-1 {
-			out = append(out, r[0].Events...)
-			break
-		}
-		failed := r[0].EndTime
-		for _, ev := range r[0].Events {
-			if ev.Name == otelmap.EventException {
-				failed = ev.Time
+// events are the events of all roots by time. The exception of a run before the
+// last is no failure of the session and becomes an event of another kind.
+func (t turns) events() []*tracepb.Span_Event {
+	var out []*tracepb.Span_Event
+	for i, turn := range t {
+		root, at := turn[0], turn[0].EndTimeUnixNano
+		last := i == len(t)-1
+		for _, ev := range root.Events {
+			if ev.GetName() == otelmap.EventException && !last {
+				at = ev.TimeUnixNano
 				continue
 			}
 			out = append(out, ev)
 		}
-		if r[0].Status.Code != codes.Error {
+		if last || !failed(root) {
 			continue
 		}
-		kind, message := cause(r[0].Attributes, r[0].Events, r[0].Status)
-		out = append(out, sdktrace.Event{Name: otelmap.EventTurnFailed, Time: failed, Attributes: []attribute.KeyValue{
-			otelmap.KeyExceptionType.String(cmp.Or(kind, otelmap.ErrorRun)),
-			otelmap.KeyExceptionMessage.String(message),
-		}})
+		kind, message := cause(root)
+		out = append(out, &tracepb.Span_Event{
+			Name: otelmap.EventTurnFailed, TimeUnixNano: at,
+			Attributes: []*commonpb.KeyValue{
+				otlp.String(string(otelmap.KeyExceptionType), cmp.Or(kind, otelmap.ErrorRun)),
+				otlp.String(string(otelmap.KeyExceptionMessage), message),
+			},
+		})
 	}
-	slices.SortStableFunc(out, func(x, y sdktrace.Event) int { return x.Time.Compare(y.Time) })
+	slices.SortStableFunc(out, func(x, y *tracepb.Span_Event) int { return cmp.Compare(x.GetTimeUnixNano(), y.GetTimeUnixNano()) })
 	return out
 }
 
-// joinLinks are the links of all roots that lead out of the joined run.
-func joinLinks(runs []tracetest.SpanStubs) []sdktrace.Link {
-	inside := rootsOf(runs)
-	var out []sdktrace.Link
-	for _, r := range runs {
-		for _, l := range r[0].Links {
-			if !inside[spanKey{l.SpanContext.TraceID(), l.SpanContext.SpanID()}] {
+// links are the links of all roots that lead out of the session.
+func (t turns) links() []*tracepb.Span_Link {
+	inside := t.roots()
+	var out []*tracepb.Span_Link
+	for _, turn := range t {
+		for _, l := range turn[0].Links {
+			if !inside[spanKey{string(l.GetTraceId()), string(l.GetSpanId())}] {
 				out = append(out, l)
 			}
 		}
@@ -174,169 +179,126 @@ func joinLinks(runs []tracetest.SpanStubs) []sdktrace.Link {
 	return out
 }
 
-// The attributes of a root by how they are joined; those of no list here are the
-// last run's.
+// The attributes of a root by how they are joined; all others are the last
+// run's.
 var (
-	ofTheFirst = [...]attribute.Key{otelmap.KeyTask, otelmap.KeySessionSource}
-	ofTheModel = [...]attribute.Key{
-		otelmap.KeyRequestModel, otelmap.KeyResponseModel, otelmap.KeyProvider, otelmap.KeyHostProvider,
+	ofFirst = []string{string(otelmap.KeyTask), string(otelmap.KeySessionSource)}
+	ofLast  = []string{
+		string(otelmap.KeyOperation), string(otelmap.KeyAgentName), string(otelmap.KeyConversationID), string(otelmap.KeyHost),
+		string(otelmap.KeyHostVersion), string(otelmap.KeyHostApp), string(otelmap.KeyDialect), string(otelmap.KeyUser),
+		string(otelmap.KeyWorkingDirectory), string(otelmap.KeyPermissionMode), string(otelmap.KeyResult),
 	}
-	ofTheLast = [...]attribute.Key{
-		otelmap.KeyOperation, otelmap.KeyAgentName, otelmap.KeyConversationID, otelmap.KeyHost, otelmap.KeyHostVersion,
-		otelmap.KeyHostApp, otelmap.KeyDialect, otelmap.KeyUser, otelmap.KeyWorkingDirectory, otelmap.KeyPermissionMode,
-		otelmap.KeyResult,
+	// A model and its provider belong together.
+	ofModel    = []string{string(otelmap.KeyRequestModel), string(otelmap.KeyResponseModel)}
+	ofProvider = []string{string(otelmap.KeyProvider), string(otelmap.KeyHostProvider)}
+	summed     = []string{
+		string(otelmap.KeyHostInputTokens), string(otelmap.KeyCost), string(otelmap.KeyLLMRequests), string(otelmap.KeyToolCalls),
+		string(otelmap.KeyToolFailures), string(otelmap.KeyToolUnknown),
 	}
 )
 
-func joinAttributes(runs []tracetest.SpanStubs) []attribute.KeyValue {
-	out := without(runs[len(runs)-1][0].Attributes, slices.Concat(ofTheFirst[:], ofTheModel[:], ofTheLast[:],
-		[]attribute.Key{otelmap.KeyPromptID, otelmap.KeyTurns})...)
-	out = slices.DeleteFunc(out, func(kv attribute.KeyValue) bool { return summed(kv.Key) })
+func isSummed(key string) bool {
+	return slices.Contains(summed, key) || strings.HasPrefix(key, "gen_ai.usage.")
+}
 
-	backwards := slices.Clone(runs)
+func (t turns) attributes() []*commonpb.KeyValue {
+	joined := slices.Concat(ofFirst, ofLast, ofModel, ofProvider, []string{string(otelmap.KeyPromptID), string(otelmap.KeyTurns)})
+	out := slices.DeleteFunc(without(t[len(t)-1][0].Attributes, joined...), func(kv *commonpb.KeyValue) bool { return isSummed(kv.GetKey()) })
+	backwards := slices.Clone(t)
 	slices.Reverse(backwards)
-	for _, k := range ofTheFirst {
-		out = append(out, firstWith(runs, k)...)
+	for _, k := range ofFirst {
+		out = append(out, t.firstWith([]string{k}, k)...)
 	}
-	for _, k := range ofTheLast {
-		out = append(out, firstWith(backwards, k)...)
+	for _, k := range ofLast {
+		out = append(out, backwards.firstWith([]string{k}, k)...)
 	}
-	out = append(out, model(backwards)...)
-	out = append(out, sums(runs)...)
-	return append(out, otelmap.KeyTurns.Int64(turns(runs)))
+	model := backwards.firstWith(ofModel, slices.Concat(ofModel, ofProvider)...)
+	if model == nil {
+		model = backwards.firstWith(ofProvider, ofProvider...)
+	}
+	return append(slices.Concat(out, model, t.sums()), otlp.Int(string(otelmap.KeyTurns), t.count()))
+}
+
+// firstWith returns the attributes with the keys of the first root that has one
+// of the wanted ones.
+func (t turns) firstWith(wanted []string, keys ...string) []*commonpb.KeyValue {
+	for _, turn := range t {
+		a := turn[0].Attributes
+		if slices.ContainsFunc(wanted, func(k string) bool { return text(a, k) != "" }) {
+			return slices.DeleteFunc(slices.Clone(a), func(kv *commonpb.KeyValue) bool { return !slices.Contains(keys, kv.GetKey()) })
+		}
+	}
+	return nil
 }
 
 // without is a copy of the attributes that lacks some keys.
-func without(attrs []attribute.KeyValue, keys ...attribute.Key) []attribute.KeyValue {
-	return slices.DeleteFunc(slices.Clone(attrs), func(kv attribute.KeyValue) bool { return slices.Contains(keys, kv.Key) })
+func without[K ~string](attrs []*commonpb.KeyValue, keys ...K) []*commonpb.KeyValue {
+	return slices.DeleteFunc(slices.Clone(attrs), func(kv *commonpb.KeyValue) bool { return slices.Contains(keys, K(kv.GetKey())) })
 }
 
-// firstWith is the attribute of the first root that has it; none when none has.
-func firstWith(runs []tracetest.SpanStubs, key attribute.Key) []attribute.KeyValue {
-	for _, r := range runs {
-		if text(r[0].Attributes, key) == "" {
-			continue
-		}
-		if v, ok := lookup(r[0].Attributes, key); ok {
-			return []attribute.KeyValue{{Key: key, Value: v}}
-		}
-	}
-	return nil
-}
-
-// model is the model with its provider, which belong together, of the first root
-// that names one, else of the first that names a provider.
-func model(runs []tracetest.SpanStubs) []attribute.KeyValue {
-	for _, wanted := range [][]attribute.Key{ofTheModel[:2], ofTheModel[2:]} {
-		for _, r := range runs {
-			has := func(k attribute.Key) bool { return text(r[0].Attributes, k) != "" }
-			if !slices.ContainsFunc(wanted, has) {
+// sums adds up the figures of the roots. If some roots have totals and another
+// has none, the sums over its requests take their place, as they do for a run by
+// itself; if none has, Traces sums the requests of the joined run.
+func (t turns) sums() []*commonpb.KeyValue {
+	sums := tally{}
+	counted := slices.ContainsFunc(t, func(turn []*tracepb.Span) bool { return hasTokens(turn[0]) })
+	for _, turn := range t {
+		root := turn[0]
+		sums.add(root.Attributes)
+		for _, s := range turn[1:] {
+			if operation(s) != otelmap.OpChat {
 				continue
 			}
-			return slices.DeleteFunc(slices.Clone(r[0].Attributes), func(kv attribute.KeyValue) bool {
-				return !slices.Contains(ofTheModel[:], kv.Key)
-			})
-		}
-	}
-	return nil
-}
-
-// summed reports whether joined roots add the attribute up.
-func summed(k attribute.Key) bool {
-	switch k {
-	case otelmap.KeyHostInputTokens, otelmap.KeyCost, otelmap.KeyLLMRequests, otelmap.KeyToolCalls, otelmap.KeyToolFailures,
-		otelmap.KeyToolUnknown:
-		return true
-	}
-	return strings.HasPrefix(string(k), "gen_ai.usage.")
-}
-
-// sums adds up the roots. Where some roots tell totals and another does not, its
-// requests stand in for it, as they do for a run by itself; where none does,
-// the joined run's requests will.
-func sums(runs []tracetest.SpanStubs) []attribute.KeyValue {
-	var t tally
-	counted := slices.ContainsFunc(runs, func(r tracetest.SpanStubs) bool { return hasTokens(r[0].Attributes) })
-	for _, r := range runs {
-		a := r[0].Attributes
-		t.add(a)
-		stand, number := counted && !hasTokens(a), count(a, otelmap.KeyLLMRequests) == nil
-		if !stand && !number {
-			continue
-		}
-		for _, s := range r[1:] {
-			if operation(s.Snapshot()) != otelmap.OpChat {
-				continue
+			if counted && !hasTokens(root) {
+				sums.add(s.Attributes)
 			}
-			if stand {
-				t.add(s.Attributes)
-			}
-			if number {
-				t.count(otelmap.KeyLLMRequests, 1)
+			if count(root.Attributes, otelmap.KeyLLMRequests) == nil {
+				sums.addValue(otlp.Int(string(otelmap.KeyLLMRequests), 1))
 			}
 		}
 	}
-	return t.attributes()
+	return sums.attributes()
 }
 
-// hasTokens reports whether a root tells the sums of its run's requests.
-func hasTokens(root []attribute.KeyValue) bool {
-	host := cmp.Or(text(root, otelmap.KeyHost), text(root, otelmap.KeyAgentName))
-	return promptTokens(host, root) != nil || count(root, otelmap.KeyOutputTokens) != nil
+// hasTokens reports whether a root has the sums of its run's requests.
+func hasTokens(root *tracepb.Span) bool {
+	return count(root.Attributes, otelmap.KeyInputTokens) != nil || count(root.Attributes, otelmap.KeyOutputTokens) != nil
 }
 
 // tally sums attributes by key.
-type tally struct {
-	keys    []attribute.Key // by first appearance
-	counts  map[attribute.Key]int64
-	amounts map[attribute.Key]float64
-	// plain is the input of what does not tell how the host counts it.
-	plain int64
-}
+type tally map[string]*commonpb.KeyValue
 
-func (t *tally) add(attrs []attribute.KeyValue) {
+func (t tally) add(attrs []*commonpb.KeyValue) {
 	for _, kv := range attrs {
-		if !summed(kv.Key) {
-			continue
-		}
-		if n := count(attrs, kv.Key); n != nil {
-			t.count(kv.Key, *n)
-		} else if f := amount(attrs, kv.Key); f != nil {
-			t.note(kv.Key)
-			t.amounts[kv.Key] += *f
+		if isSummed(kv.GetKey()) {
+			t.addValue(kv)
 		}
 	}
 	if n := count(attrs, otelmap.KeyInputTokens); n != nil && count(attrs, otelmap.KeyHostInputTokens) == nil {
-		t.plain += *n
+		// The agent's count has precedence over the standard one, so it has to
+		// include what lacks it.
+		t.addValue(otlp.Int(plainInput, *n))
 	}
 }
 
-func (t *tally) count(k attribute.Key, n int64) {
-	t.note(k)
-	t.counts[k] += n
+// plainInput is the input of what has the standard count alone.
+const plainInput = "plain"
+
+func (t tally) addValue(kv *commonpb.KeyValue) {
+	attrs := []*commonpb.KeyValue{kv, t[kv.Key]}
+	if n := sum(count(attrs[:1], kv.Key), count(attrs[1:], kv.Key)); n != nil {
+		t[kv.Key] = otlp.Int(kv.Key, *n)
+	} else if f := sum(amount(attrs[:1], kv.Key), amount(attrs[1:], kv.Key)); f != nil {
+		t[kv.Key] = otlp.Float(kv.Key, *f)
+	}
 }
 
-func (t *tally) note(k attribute.Key) {
-	if t.counts == nil {
-		t.counts, t.amounts = make(map[attribute.Key]int64), make(map[attribute.Key]float64)
-	}
-	if !slices.Contains(t.keys, k) {
-		t.keys = append(t.keys, k)
-	}
-}
-
-func (t *tally) attributes() []attribute.KeyValue {
-	if slices.Contains(t.keys, otelmap.KeyHostInputTokens) {
-		// The host's count goes before the standard one, so it has to be whole.
-		t.count(otelmap.KeyHostInputTokens, t.plain)
-	}
-	var out []attribute.KeyValue
-	for _, k := range t.keys {
-		if f, ok := t.amounts[k]; ok {
-			out = append(out, k.Float64(f))
-			continue
+func (t tally) attributes() []*commonpb.KeyValue {
+	if plain := t[plainInput]; plain != nil {
+		if t[string(otelmap.KeyHostInputTokens)] != nil {
+			t.addValue(otlp.Int(string(otelmap.KeyHostInputTokens), plain.Value.GetIntValue()))
 		}
-		out = append(out, k.Int64(t.counts[k]))
+		delete(t, plainInput)
 	}
-	return out
+	return slices.SortedFunc(maps.Values(t), func(x, y *commonpb.KeyValue) int { return cmp.Compare(x.Key, y.Key) })
 }

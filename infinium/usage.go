@@ -5,176 +5,155 @@ import (
 	"strconv"
 	"strings"
 
-	"go.opentelemetry.io/otel/attribute"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// usage sums the run's requests to the model: the root's totals, which also
-// count what has no span of its own, else the sum over the chat spans. It is
-// nil when nothing was counted.
-func (r *run) usage() *LLMUsage {
-	var u LLMUsage
-	provider, model := r.model()
-	u.Provider, u.Model = word(provider, ""), word(model, "")
-	if r.root != nil {
-		a := r.root.Attributes()
-		u.PromptTokens = promptTokens(r.host(), a)
-		u.CompletionTokens = count(a, otelmap.KeyOutputTokens)
-		u.APICallsCount = count(a, otelmap.KeyLLMRequests)
-	}
-	if u.PromptTokens == nil && u.CompletionTokens == nil {
-		for n := range r.chats {
-			a := n.Attributes()
-			u.PromptTokens = sum(u.PromptTokens, promptTokens(r.host(), a))
-			u.CompletionTokens = sum(u.CompletionTokens, count(a, otelmap.KeyOutputTokens))
-		}
-	}
-	if u.APICallsCount == nil {
-		one := int64(1)
-		for range r.chats {
-			u.APICallsCount = sum(u.APICallsCount, &one)
-		}
-	}
-	u.TotalTokens = sum(u.PromptTokens, u.CompletionTokens)
-	if u.TotalTokens == nil && u.APICallsCount == nil {
-		return nil
-	}
-	return &u
+// usage sums a run's requests to the model. Figures are nil if unknown.
+type usage struct {
+	provider, model                           string
+	prompt, completion, requests, read, write *int64
+	cost                                      *float64
 }
 
-// promptTokens is the input count: of Cline as it counts itself, because that is
-// the figure Infinium's own connector sends; of Claude Code, which counts what
-// came from the cache apart, with the cache.
-func promptTokens(host string, a []attribute.KeyValue) *int64 {
-	if n := count(a, otelmap.KeyHostInputTokens); n != nil && !styleOf(host, Limits{}).claude {
+// usage returns the root's totals, which also count requests that have no span,
+// or else the sums over the chat spans.
+func (m *mapping) usage() usage {
+	var u usage
+	turns := m.form.Turns
+	var chats []*node
+	for _, n := range m.nodes {
+		if n.op == otelmap.OpChat {
+			chats = append(chats, n)
+		}
+	}
+	if m.root != nil {
+		u.add(m.root.Attributes, turns)
+		u.requests = count(m.root.Attributes, otelmap.KeyLLMRequests)
+		u.name(m.root.Attributes)
+	}
+	if u.prompt == nil && u.completion == nil {
+		for _, n := range chats {
+			u.add(n.Attributes, turns)
+		}
+	}
+	if n := int64(len(chats)); u.requests == nil && n > 0 {
+		u.requests = &n
+	}
+	if u.model == "" {
+		for _, n := range chats {
+			if a := n.Attributes; modelName(a) != "" {
+				u.name(a)
+			}
+		}
+	}
+	return u
+}
+
+// name takes the model and its provider as the agent spells them.
+func (u *usage) name(a []*commonpb.KeyValue) {
+	u.provider = cmp.Or(text(a, otelmap.KeyHostProvider), text(a, otelmap.KeyProvider))
+	u.model = modelName(a)
+}
+
+func modelName(a []*commonpb.KeyValue) string {
+	return cmp.Or(text(a, otelmap.KeyRequestModel), text(a, otelmap.KeyResponseModel))
+}
+
+func (u *usage) add(a []*commonpb.KeyValue, withCache bool) {
+	u.prompt = sum(u.prompt, promptTokens(a, withCache))
+	u.completion = sum(u.completion, count(a, otelmap.KeyOutputTokens))
+	u.read = sum(u.read, count(a, otelmap.KeyCacheReadTokens))
+	u.write = sum(u.write, count(a, otelmap.KeyCacheWriteTokens))
+	u.cost = sum(u.cost, amount(a, otelmap.KeyCost))
+}
+
+// promptTokens is the input count, with the tokens of the cache or as the agent
+// counts, whichever Infinium's connector for the agent sends.
+func promptTokens(a []*commonpb.KeyValue, withCache bool) *int64 {
+	if n := count(a, otelmap.KeyHostInputTokens); n != nil && !withCache {
 		return n
 	}
 	return count(a, otelmap.KeyInputTokens)
 }
 
 // sum adds what is known; nil means unknown.
-func sum(x, y *int64) *int64 {
-	if y == nil {
-		return x
+func sum[N int64 | float64](x, y *N) *N {
+	if x == nil || y == nil {
+		return cmp.Or(x, y)
 	}
-	n := *y
-	if x != nil {
-		n += *x
-	}
+	n := *x + *y
 	return &n
 }
 
-// chats gives the run's requests to the model.
-func (r *run) chats(yield func(*node) bool) {
-	for _, n := range r.nodes {
-		if n.op == otelmap.OpChat && !yield(n) {
-			return
-		}
+// llm is the member of the body, nil if nothing was counted.
+func (u *usage) llm() *LLMUsage {
+	total := sum(u.prompt, u.completion)
+	if total == nil && u.requests == nil {
+		return nil
+	}
+	return &LLMUsage{
+		Provider: word(u.provider, ""), Model: word(u.model, ""), PromptTokens: u.prompt,
+		CompletionTokens: u.completion, TotalTokens: total, APICallsCount: u.requests,
 	}
 }
 
-// model names provider and model as the host spells them: the root's, else the
-// last request's.
-func (r *run) model() (provider, model string) {
-	read := func(n *node) {
-		a := n.Attributes()
-		if m := cmp.Or(text(a, otelmap.KeyRequestModel), text(a, otelmap.KeyResponseModel)); m != "" {
-			provider = cmp.Or(text(a, otelmap.KeyHostProvider), text(a, otelmap.KeyProvider))
-			model = m
-		}
+// tags are the environment's. They leave empty values out, and have the figures
+// that LLMUsage has no member for.
+func (m *mapping) tags(u usage) map[string]string {
+	version := resourceText(m.Run, otelmap.KeyServiceVersion)
+	tags := map[string]string{
+		TagFramework: m.form.Framework, TagTraceID: m.TraceID, TagModel: u.model,
+		TagCacheReads: number(u.read), TagCacheWrites: number(u.write), TagTotalCost: price(u.cost),
 	}
-	if r.root != nil {
-		read(r.root)
+	if !m.form.Turns {
+		tags[TagModel] = strings.Trim(u.provider+"/"+u.model, "/")
+		tags[TagModelProvider] = u.provider
 	}
-	if model == "" {
-		for n := range r.chats {
-			read(n)
-		}
-	}
-	if model == "" && r.root != nil {
-		a := r.root.Attributes()
-		provider = cmp.Or(text(a, otelmap.KeyHostProvider), text(a, otelmap.KeyProvider))
-	}
-	return provider, model
-}
-
-// tags are the environment's; empty values are left out.
-func (r *run) tags(st *style) map[string]string {
-	tags := make(map[string]string)
-	put := func(key, value string) {
-		if value != "" {
-			tags[key] = cut(value, maxTagRunes)
-		}
-	}
-	put(TagFramework, st.framework)
-	put(TagTraceID, r.traceID.String())
-	provider, model := r.model()
-	if st.claude {
-		put(TagModel, model)
+	if m.root == nil {
+		tags[TagSessionID] = firstText(m.Run, otelmap.KeyConversationID)
 	} else {
-		put(TagModel, strings.Trim(provider+"/"+model, "/"))
-		put(TagModelProvider, provider)
-	}
-	if r.root == nil {
-		for _, n := range r.nodes {
-			if id := text(n.Attributes(), otelmap.KeyConversationID); id != "" {
-				put(TagSessionID, id)
-				break
+		a := m.root.Attributes
+		version = cmp.Or(text(a, otelmap.KeyHostVersion), version)
+		tags[TagSessionID] = text(a, otelmap.KeyConversationID)
+		tags[TagWorkingDirectory] = text(a, otelmap.KeyWorkingDirectory)
+		tags[TagPermissionMode] = text(a, otelmap.KeyPermissionMode)
+		tags[TagOutcome] = text(a, otelmap.KeyOutcome)
+		var compactions int64
+		for _, ev := range m.root.Events {
+			if ev.GetName() == otelmap.EventCompaction {
+				compactions++
+				tags[TagCompactions] = number(&compactions)
 			}
 		}
-		put(st.versionTag, r.resourceText(otelmap.KeyServiceVersion))
-		r.putUsage(put, nil)
-		return tags
 	}
-	a := r.root.Attributes()
-	put(TagSessionID, text(a, otelmap.KeyConversationID))
-	put(TagWorkingDirectory, text(a, otelmap.KeyWorkingDirectory))
-	put(st.versionTag, cmp.Or(text(a, otelmap.KeyHostVersion), r.resourceText(otelmap.KeyServiceVersion)))
-	put(TagPermissionMode, text(a, otelmap.KeyPermissionMode))
-	put(TagOutcome, text(a, otelmap.KeyOutcome))
-	var compactions int64
-	for _, ev := range r.root.Events() {
-		if ev.Name == otelmap.EventCompaction {
-			compactions++
+	if m.form.VersionTag != "" {
+		tags[m.form.VersionTag] = version
+	}
+	for k, v := range tags {
+		if v == "" {
+			delete(tags, k)
+		} else {
+			tags[k] = cut(v, maxTagRunes)
 		}
 	}
-	if compactions > 0 {
-		put(TagCompactions, strconv.FormatInt(compactions, 10))
-	}
-	r.putUsage(put, a)
 	return tags
 }
 
-// putUsage adds the figures that Infinium's usage has no member for.
-func (r *run) putUsage(put func(key, value string), root []attribute.KeyValue) {
-	reads := count(root, otelmap.KeyCacheReadTokens)
-	writes := count(root, otelmap.KeyCacheWriteTokens)
-	cost := amount(root, otelmap.KeyCost)
-	if promptTokens(r.host(), root) == nil && count(root, otelmap.KeyOutputTokens) == nil {
-		for n := range r.chats {
-			a := n.Attributes()
-			reads = sum(reads, count(a, otelmap.KeyCacheReadTokens))
-			writes = sum(writes, count(a, otelmap.KeyCacheWriteTokens))
-			if c := amount(a, otelmap.KeyCost); c != nil {
-				total := *c
-				if cost != nil {
-					total += *cost
-				}
-				cost = &total
-			}
-		}
+func number(n *int64) string {
+	if n == nil {
+		return ""
 	}
-	if reads != nil {
-		put(TagCacheReads, strconv.FormatInt(*reads, 10))
+	return strconv.FormatInt(*n, 10)
+}
+
+// price has ten digits, which are finer than any price of a token and hide the
+// noise of binary sums.
+func price(usd *float64) string {
+	if usd == nil {
+		return ""
 	}
-	if writes != nil {
-		put(TagCacheWrites, strconv.FormatInt(*writes, 10))
-	}
-	if cost != nil {
-		// Ten digits are finer than any price of a token and hide the noise of
-		// binary sums.
-		s := strconv.FormatFloat(*cost, 'f', 10, 64)
-		put(TagTotalCost, strings.TrimSuffix(strings.TrimRight(s, "0"), "."))
-	}
+	s := strconv.FormatFloat(*usd, 'f', 10, 64)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }

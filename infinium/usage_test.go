@@ -4,15 +4,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/attribute"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"github.com/hookspan/hookspan/otelmap"
 )
 
 func TestUsage(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
-	type attrs = []attribute.KeyValue
-	provider, model := otelmap.KeyHostProvider.String("openai-native"), otelmap.KeyRequestModel.String("gpt-5")
+	type attrs = []*commonpb.KeyValue
+	provider, model := str(otelmap.KeyHostProvider, "openai-native"), str(otelmap.KeyRequestModel, "gpt-5")
 	tests := map[string]struct {
 		root  attrs
 		chats []attrs
@@ -21,26 +21,26 @@ func TestUsage(t *testing.T) {
 	}{
 		"nothing known": {attrs{provider, model}, nil, nil, map[string]string{}},
 		"the host's own count comes first": {
-			attrs{otelmap.KeyInputTokens.Int64(100), otelmap.KeyHostInputTokens.Int64(10), otelmap.KeyOutputTokens.Int64(1)},
+			attrs{num(otelmap.KeyInputTokens, 100), num(otelmap.KeyHostInputTokens, 10), num(otelmap.KeyOutputTokens, 1)},
 			nil,
 			&LLMUsage{PromptTokens: n(10), CompletionTokens: n(1), TotalTokens: n(11)},
 			map[string]string{},
 		},
 		"the standard count stands in for it": {
-			attrs{otelmap.KeyInputTokens.Int64(100)},
+			attrs{num(otelmap.KeyInputTokens, 100)},
 			nil,
 			&LLMUsage{PromptTokens: n(100), TotalTokens: n(100)},
 			map[string]string{},
 		},
 		"the root's totals are not added to the requests'": {
-			attrs{otelmap.KeyInputTokens.Int64(100), otelmap.KeyCacheReadTokens.Int64(7), otelmap.KeyLLMRequests.Int64(9), otelmap.KeyCost.Float64(1)},
-			[]attrs{{otelmap.KeyInputTokens.Int64(60), otelmap.KeyCacheReadTokens.Int64(5), otelmap.KeyCost.Float64(2)}},
+			attrs{num(otelmap.KeyInputTokens, 100), num(otelmap.KeyCacheReadTokens, 7), num(otelmap.KeyLLMRequests, 9), dec(otelmap.KeyCost, 1)},
+			[]attrs{{num(otelmap.KeyInputTokens, 60), num(otelmap.KeyCacheReadTokens, 5), dec(otelmap.KeyCost, 2)}},
 			&LLMUsage{Model: "m", PromptTokens: n(100), TotalTokens: n(100), APICallsCount: n(9)},
 			map[string]string{TagCacheReads: "7", TagTotalCost: "1"},
 		},
 		"without totals the requests are summed": {
 			nil,
-			[]attrs{{otelmap.KeyInputTokens.Int64(60), otelmap.KeyCost.Float64(0.1)}, {}, {otelmap.KeyInputTokens.Int64(2), otelmap.KeyCost.Float64(0.2)}},
+			[]attrs{{num(otelmap.KeyInputTokens, 60), dec(otelmap.KeyCost, 0.1)}, {}, {num(otelmap.KeyInputTokens, 2), dec(otelmap.KeyCost, 0.2)}},
 			&LLMUsage{Model: "m", PromptTokens: n(62), TotalTokens: n(62), APICallsCount: n(3)},
 			map[string]string{TagTotalCost: "0.3"},
 		},
@@ -48,19 +48,19 @@ func TestUsage(t *testing.T) {
 			nil, []attrs{{}}, &LLMUsage{Model: "m", APICallsCount: n(1)}, map[string]string{},
 		},
 		"zero is known": {
-			attrs{provider, model, otelmap.KeyInputTokens.Int64(0), otelmap.KeyCacheWriteTokens.Int64(0), otelmap.KeyCost.Float64(0)},
+			attrs{provider, model, num(otelmap.KeyInputTokens, 0), num(otelmap.KeyCacheWriteTokens, 0), dec(otelmap.KeyCost, 0)},
 			nil,
 			&LLMUsage{Provider: "openai-native", Model: "gpt-5", PromptTokens: n(0), TotalTokens: n(0)},
 			map[string]string{TagCacheWrites: "0", TagTotalCost: "0"},
 		},
 		"impossible figures are unknown": {
-			attrs{otelmap.KeyInputTokens.Int64(-1), otelmap.KeyCost.Float64(-2), otelmap.KeyOutputTokens.Int64(3)},
+			attrs{num(otelmap.KeyInputTokens, -1), dec(otelmap.KeyCost, -2), num(otelmap.KeyOutputTokens, 3)},
 			nil,
 			&LLMUsage{CompletionTokens: n(3), TotalTokens: n(3)},
 			map[string]string{},
 		},
 		"a whole price keeps its zeros": {
-			attrs{otelmap.KeyInputTokens.Int64(1), otelmap.KeyCost.Float64(100)},
+			attrs{num(otelmap.KeyInputTokens, 1), dec(otelmap.KeyCost, 100)},
 			nil,
 			&LLMUsage{PromptTokens: n(1), TotalTokens: n(1)},
 			map[string]string{TagTotalCost: "100"},
@@ -73,7 +73,7 @@ func TestUsage(t *testing.T) {
 			for i, c := range tt.chats {
 				tr.chat(uint64(i+2), 1, "m", i, i+1, c...)
 			}
-			got := Traces(tr.snapshots(), Limits{})[0]
+			got := Traces(tr.messages(), testForms)[0]
 			if d := cmp.Diff(tt.want, got.LLMUsage); d != "" {
 				t.Errorf("usage (-want +got):\n%s", d)
 			}
@@ -93,22 +93,22 @@ func TestUsage(t *testing.T) {
 func TestModelTag(t *testing.T) {
 	tests := map[string]struct {
 		host  string
-		attrs []attribute.KeyValue
+		attrs []*commonpb.KeyValue
 		want  string
 	}{
-		"Cline joins provider and model": {"cline", []attribute.KeyValue{
-			otelmap.KeyProvider.String("openai"), otelmap.KeyHostProvider.String("openai-native"), otelmap.KeyRequestModel.String("gpt-5"),
+		"Cline joins provider and model": {"cline", []*commonpb.KeyValue{
+			str(otelmap.KeyProvider, "openai"), str(otelmap.KeyHostProvider, "openai-native"), str(otelmap.KeyRequestModel, "gpt-5"),
 		}, "openai-native/gpt-5"},
-		"a model alone":               {"cline", []attribute.KeyValue{otelmap.KeyRequestModel.String("gpt-5")}, "gpt-5"},
-		"a provider alone":            {"cline", []attribute.KeyValue{otelmap.KeyProvider.String("openai")}, "openai"},
+		"a model alone":               {"cline", []*commonpb.KeyValue{str(otelmap.KeyRequestModel, "gpt-5")}, "gpt-5"},
+		"a provider alone":            {"cline", []*commonpb.KeyValue{str(otelmap.KeyProvider, "openai")}, "openai"},
 		"neither":                     {"cline", nil, ""},
-		"Claude Code names the model": {"claude-code", []attribute.KeyValue{otelmap.KeyProvider.String("anthropic"), otelmap.KeyRequestModel.String("m")}, "m"},
+		"Claude Code names the model": {"claude-code", []*commonpb.KeyValue{str(otelmap.KeyProvider, "anthropic"), str(otelmap.KeyRequestModel, "m")}, "m"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tr := &tree{id: traceID(1)}
 			tr.root(tt.host, 10, tt.attrs...)
-			tags := Traces(tr.snapshots(), Limits{})[0].Environment.CustomTags
+			tags := Traces(tr.messages(), testForms)[0].Environment.CustomTags
 			if got, ok := tags[TagModel]; got != tt.want || ok != (tt.want != "") {
 				t.Errorf("got %q, %t; want %q", got, ok, tt.want)
 			}

@@ -151,7 +151,7 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanID) {
 		at.facts(&m.opts, a.ended)
 	}
 	if i := slices.IndexFunc(m.calls, func(c hook.LLMCall) bool { return c.Agent == a.id && c.Model != "" }); i >= 0 {
-		at.str(KeyProvider, standardProvider(m.calls[i].Provider))
+		at.str(KeyProvider, m.standardProvider(m.calls[i].Provider))
 		at.str(KeyRequestModel, m.calls[i].Model)
 	}
 	m.usage(&at, a.id)

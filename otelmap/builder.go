@@ -35,9 +35,9 @@ type item struct {
 	input uint64
 }
 
-// identity is what the copies of one event have in common: Cline runs a global
-// and a workspace hook with one body, and its SDK runs every file that bears
-// the event's name.
+// identity is what the copies of one event have in common: an agent may run a
+// global and a project hook with one body, or every file that has the event's
+// name.
 type identity struct {
 	name, tool string
 	time       int64

@@ -16,7 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
+	"github.com/hookspan/hookspan/tests/otlpstub"
 )
 
 var epoch = time.Date(2026, 4, 18, 10, 0, 0, 0, time.UTC)

@@ -16,3 +16,6 @@ func spansOf(b *Builder, r *Run, tr *hook.Transcript) []*tracepb.Span {
 func traceparent(s *tracepb.Span) string {
 	return "00-" + otlp.TraceID(s) + "-" + otlp.SpanID(s) + "-01"
 }
+
+// turnAgent is an agent that numbers its turns.
+var turnAgent = Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: ErrorToolFailure, Provider: "anthropic"}

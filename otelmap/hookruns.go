@@ -43,7 +43,7 @@ func (b *Builder) addHooks(e hook.Event) {
 }
 
 // matchHooks finds the event that each record is about. Of several records of
-// one event, as when two hook files of Cline's have both run the user's hooks,
+// one event, as when two hook files of the agent have both run the user's hooks,
 // one counts.
 func (b *Builder) matchHooks() map[*item]*hook.Event {
 	if len(b.hooks) == 0 {

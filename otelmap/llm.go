@@ -13,7 +13,7 @@ import (
 )
 
 // promptLead is how far a prompt in the host's files may precede the event that
-// opened its run: Cline writes the message before it calls the hook.
+// opened its run: an agent may write the message before it calls the hook.
 const promptLead = 5 * time.Second
 
 // within reports whether an entry of the transcript made at that moment belongs
@@ -160,7 +160,7 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 		end = start // no clock ran backwards: the files have no finer times
 	}
 	a := attrs{text(KeyOperation, OpChat), text(KeyConversationID, m.session)}
-	a.str(KeyProvider, standardProvider(c.Provider))
+	a.str(KeyProvider, m.standardProvider(c.Provider))
 	a.str(KeyRequestModel, c.Model)
 	if c.Error == "" || c.RequestID != "" || !m.turns() {
 		// A failure of which no answer came has an id that nobody else knows.

@@ -59,7 +59,7 @@ const (
 
 // Keys of our own. All stand on the root span unless said otherwise.
 const (
-	// KeyHost is the agent program: "cline" or "claude-code".
+	// KeyHost is the name of the agent program.
 	KeyHost = attribute.Key("hookspan.host")
 	// KeyHostVersion is that program's version.
 	KeyHostVersion = attribute.Key("hookspan.host.version")
@@ -83,8 +83,8 @@ const (
 	KeySessionSource = attribute.Key("hookspan.session.source")
 	// KeyTurns is the number of turns a root covers, where several are joined.
 	KeyTurns = attribute.Key("hookspan.turns")
-	// KeyTask is the run's first prompt, up to MaxTaskRunes; of a run of Cline
-	// that begins without one, a preview of the session's first.
+	// KeyTask is the run's first prompt, up to MaxTaskRunes; of a task that
+	// begins without one, a preview of the session's first.
 	KeyTask = attribute.Key("hookspan.task")
 	// KeyResult is the run's final text, up to MaxTaskRunes.
 	KeyResult = attribute.Key("hookspan.result")
@@ -109,8 +109,8 @@ const (
 	// KeyUser is the host's opaque identity of the user.
 	KeyUser = attribute.Key("hookspan.user.id")
 	// KeyHostDuration is the host's own measure of a tool call, in
-	// milliseconds, on tool spans. On Cline classic it includes the time the
-	// user took to approve the call.
+	// milliseconds, on tool spans. It may include the time the user
+	// took to approve the call.
 	KeyHostDuration = attribute.Key("hookspan.tool.host_duration_ms")
 	// KeyClamped marks a span whose end was moved to its start because the
 	// host's clock ran backwards.
@@ -193,9 +193,9 @@ const ToolOutcomeUnknown = "unknown"
 
 // Values of error.type.
 const (
-	// ErrorTool is a failed tool on Cline (Infinium's name for it).
+	// ErrorTool is a failed tool.
 	ErrorTool = "ToolError"
-	// ErrorToolFailure is a failed tool on Claude Code.
+	// ErrorToolFailure is a failed tool of an agent whose Agent.ToolError says so.
 	ErrorToolFailure = "ToolFailure"
 	// ErrorToolDenied is a call the user or a rule refused.
 	ErrorToolDenied = "ToolDenied"

@@ -1,6 +1,7 @@
 package otelmap
 
 import (
+	"cmp"
 	"time"
 	"unicode/utf8"
 
@@ -40,6 +41,24 @@ func (c Capture) openness() int {
 // abandoned.
 const DefaultIdleTimeout = 30 * time.Minute
 
+// Agent is what differs between agents in the mapping of their events.
+type Agent struct {
+	// Turns reports that the agent numbers its turns: a run is a turn. If false,
+	// a run is a task.
+	Turns bool
+	// MaxInput and MaxOutput are the preview limits in runes that apply where
+	// Options sets none; if zero, 200 and 300.
+	MaxInput, MaxOutput int
+	// ToolError is the error.type of a failed tool; if empty, ErrorTool.
+	ToolError string
+	// Provider is the provider of the model where neither the events nor the
+	// agent's files name one.
+	Provider string
+	// Providers are the standard names of providers that only this agent spells
+	// in its own way.
+	Providers map[string]string
+}
+
 // Options shape the mapping. The zero value works.
 type Options struct {
 	// ServiceName is the resource's service.name; if empty, the host's name.
@@ -51,8 +70,9 @@ type Options struct {
 	ScopeVersion string
 	// Capture is CapturePreview if empty.
 	Capture Capture
-	// MaxInput and MaxOutput are preview limits in runes; if zero, 200 and 300
-	// on Cline and 500 and 500 on Claude Code.
+	// Agent is the agent that the events come from.
+	Agent Agent
+	// MaxInput and MaxOutput are preview limits in runes; if zero, the agent's.
 	MaxInput  int
 	MaxOutput int
 	// Clean removes secrets from a text and cuts it to max runes, whole if max
@@ -66,28 +86,15 @@ type Options struct {
 }
 
 func (o Options) withDefaults(host string) Options {
-	if o.Capture == "" {
-		o.Capture = CapturePreview
-	}
-	in, out := 200, 300
-	if host == "claude-code" {
-		in, out = 500, 500
-	}
-	if o.MaxInput == 0 {
-		o.MaxInput = in
-	}
-	if o.MaxOutput == 0 {
-		o.MaxOutput = out
-	}
+	o.Capture = cmp.Or(o.Capture, CapturePreview)
+	o.MaxInput = cmp.Or(o.MaxInput, o.Agent.MaxInput, 200)
+	o.MaxOutput = cmp.Or(o.MaxOutput, o.Agent.MaxOutput, 300)
+	o.Agent.ToolError = cmp.Or(o.Agent.ToolError, ErrorTool)
 	if o.Clean == nil {
 		o.Clean = cut
 	}
-	if o.IdleTimeout == 0 {
-		o.IdleTimeout = DefaultIdleTimeout
-	}
-	if o.ServiceName == "" {
-		o.ServiceName = host
-	}
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, DefaultIdleTimeout)
+	o.ServiceName = cmp.Or(o.ServiceName, host)
 	return o
 }
 

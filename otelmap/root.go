@@ -30,7 +30,7 @@ func (m *mapping) rootSpan() *tracepb.Span {
 	a.str(KeyDialect, r.firstOf(func(it *item) string { return it.Dialect }))
 	a.str(KeyHostVersion, m.hostVersion())
 	a.str(KeyHostApp, m.tr.HostApp)
-	a.str(KeyProvider, standardProvider(provider))
+	a.str(KeyProvider, m.standardProvider(provider))
 	a.str(KeyHostProvider, provider)
 	a.str(KeyRequestModel, model)
 	a.str(KeyWorkingDirectory, cmp.Or(r.firstOf(func(it *item) string { return it.Cwd }), m.tr.Cwd))
@@ -105,7 +105,7 @@ func (m *mapping) requestError() string {
 }
 
 // ending is the end of the run's turn in the host's files, for a run whose hooks
-// told none: Claude Code does not wait for the hook of a failure when it leaves,
+// told none: an agent may not wait for the hook of a failure when it leaves,
 // so that only the session's end may have been heard.
 func (r *Run) ending(tr *hook.Transcript) *hook.TurnEnd {
 	if r.turn == "" || r.terminal != nil && r.terminal.Kind != hook.KindSessionEnd {

@@ -10,8 +10,8 @@ import (
 )
 
 // cancelGrace is how long after a cancellation a completion still replaces it.
-// Cline fires both in parallel when a task ends by itself, in either order,
-// up to some 60 ms apart; a run is delivered once it has been still for as long
+// An agent may fire both in parallel when a task ends by itself, in either order,
+// some 60 ms apart; a run is delivered once it has been still for as long
 // as this.
 const cancelGrace = time.Second
 

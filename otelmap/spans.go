@@ -236,7 +236,7 @@ func (m *mapping) model() (provider, model string) {
 		}
 	}
 	if m.turns() {
-		return cmp.Or(m.tr.Provider, "anthropic"), cmp.Or(m.run.model, m.tr.Model)
+		return cmp.Or(m.tr.Provider, m.opts.Agent.Provider), cmp.Or(m.run.model, m.tr.Model)
 	}
 	return m.tr.Provider, m.tr.Model
 }
@@ -352,7 +352,6 @@ func (o *Options) attr(f hook.Attr) *commonpb.KeyValue {
 // that the conventions know; others stay as they are.
 var providers = map[string]string{
 	"anthropic":         "anthropic",
-	"claude-code":       "anthropic",
 	"openai":            "openai",
 	"openai-native":     "openai",
 	"openai-compatible": "openai",
@@ -367,9 +366,7 @@ var providers = map[string]string{
 	"azure":             "azure.ai.openai",
 }
 
-func standardProvider(p string) string {
-	if s, ok := providers[strings.ToLower(p)]; ok {
-		return s
-	}
-	return p
+func (m *mapping) standardProvider(p string) string {
+	name := strings.ToLower(p)
+	return cmp.Or(m.opts.Agent.Providers[name], providers[name], p)
 }

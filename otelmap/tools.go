@@ -266,7 +266,7 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 	case hook.ToolCancelled:
 		out.failure = ErrorToolCancelled
 	case hook.ToolFailed:
-		out.failure = m.toolError()
+		out.failure = m.opts.Agent.ToolError
 	}
 	return out
 }
@@ -293,13 +293,6 @@ func (m *mapping) unreported(c *call) toolOutcome {
 func (m *mapping) interrupted() bool {
 	outcome, _ := m.outcome()
 	return outcome == OutcomeInterrupted
-}
-
-func (m *mapping) toolError() string {
-	if m.host == "claude-code" {
-		return ErrorToolFailure
-	}
-	return ErrorTool
 }
 
 // agentOf is the key into m.agents of the agent that made the call.

@@ -7,8 +7,8 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// Claude Code numbers its turns: a prompt opens one, Stop or StopFailure ends
-// it, and the events between carry the prompt's id. This file sorts the events
+// Some agents number their turns: a prompt opens one, a report of success or
+// failure ends it, and the events between carry the prompt's id. This file sorts the events
 // of such a host into runs. It differs from the other hosts in this:
 //
 //   - An interrupted turn reports no end: the next prompt or the session's end
@@ -18,8 +18,8 @@ import (
 //   - A hook of the user's may turn an end into going on; then the turn has
 //     several ends, of which the last one counts.
 
-// turns reports that the host numbers its turns.
-func (b *Builder) turns() bool { return b.host == "claude-code" }
+// turns reports that the agent numbers its turns.
+func (b *Builder) turns() bool { return b.opts.Agent.Turns }
 
 // addTurn files an event.
 func (s *segmenter) addTurn(it *item) {
@@ -260,10 +260,10 @@ func (r *Run) settle() {
 	}
 }
 
-// Over reports that the session has come to its end, or has been silent for so
+// Finished reports that the session has come to its end, or has been silent for so
 // long that it counts as ended. It tells of the events that Runs was last asked
 // for.
-func (b *Builder) Over(now time.Time) bool {
+func (b *Builder) Finished(now time.Time) bool {
 	if b.over {
 		return true
 	}
@@ -281,9 +281,9 @@ func (r *Run) Begun() time.Time {
 	return start
 }
 
-// Follow ties the session's first run to the turn of another session that it
+// LinkTo ties the session's first run to the turn of another session that it
 // goes on from. traceparent is the context that turn was started in, if any.
-func (b *Builder) Follow(session, turn, traceparent string) {
+func (b *Builder) LinkTo(session, turn, traceparent string) {
 	r := &Run{ID: turnRunID(b.host, session, turn)}
 	r.context, _ = parseTraceparent(traceparent)
 	sc := r.rootContext(&b.opts)
@@ -291,13 +291,13 @@ func (b *Builder) Follow(session, turn, traceparent string) {
 	b.runs = nil
 }
 
-// GoOn takes from the host's files which ends of turns were none, because a hook
+// ApplyRefusals takes from the host's files which ends of turns were none, because a hook
 // of the user's made the agent go on, and reports whether that changes the runs.
 //
 // The clocks of the two do not decide: the hooks of one event run at the same
 // time, so that the refusal may be written before our own hook has stored the
 // end. A turn's first refusal is that of its first end, and so on.
-func (b *Builder) GoOn(ends []hook.TurnEnd) bool {
+func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
 	stops := make(map[string][]*item)
 	began := make(map[string]time.Time)
 	for _, it := range b.sorted() {

@@ -73,7 +73,7 @@ func session(sec float64, source, model string) hook.Event {
 }
 
 func buildTurns(c Carry, events []hook.Event) *Builder {
-	b := NewBuilder("claude-code", "s", Options{}, c)
+	b := NewBuilder("claude-code", "s", Options{Agent: turnAgent}, c)
 	for _, e := range events {
 		b.Add(e)
 	}
@@ -741,14 +741,14 @@ func TestAnEndThatAHookOfTheUsersRefused(t *testing.T) {
 		t.Fatal("the turn has not ended before the host's files are read")
 	}
 	refused := []hook.TurnEnd{{Turn: "p1", Kind: hook.KindRunResume, At: epoch.Add(2 * time.Second)}}
-	if !b.GoOn(refused) || b.Runs(now)[0].Ended {
+	if !b.ApplyRefusals(refused) || b.Runs(now)[0].Ended {
 		t.Error("the turn has ended although its end was refused")
 	}
-	if b.GoOn(refused) {
+	if b.ApplyRefusals(refused) {
 		t.Error("the same refusal counts again")
 	}
 	later := buildTurns(Carry{}, logged(turnTool(8, hook.KindToolStart, "p1", "Bash", "a"), again(turnStop(10, "p1"))))
-	if later.GoOn(refused) {
+	if later.ApplyRefusals(refused) {
 		t.Error("a refusal from before the place where reading began refuses a later end")
 	}
 	b.Add(again(turnStop(4, "p1")))
@@ -784,7 +784,7 @@ func TestOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := buildTurns(Carry{}, logged(tt.events...))
 			b.Runs(tt.now)
-			if got := b.Over(tt.now); got != tt.want {
+			if got := b.Finished(tt.now); got != tt.want {
 				t.Errorf("over: %v, want %v", got, tt.want)
 			}
 		})

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
-	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
@@ -204,51 +202,40 @@ func examineCline(st *status) []finding {
 	if nobody {
 		out = append(out, finding{"problem", "no agent has hookspan's hooks, so nothing is recorded", "hookspan install cline, or hookspan install claude"})
 	}
-	for _, f := range st.report.Folders {
-		found := examineFolder(st, f)
+	for _, s := range st.report.Sites {
+		found := examineFolder(&s)
 		if nobody {
 			// That hooks are missing has been said.
 			found = slices.DeleteFunc(found, func(x finding) bool { return x.Level == "problem" })
 		}
-		if st.present(f) || nobody {
+		if s.Present || nobody {
 			out = append(out, found...)
 		}
 	}
 	if st.report.Healthy() {
 		out = append(out, finding{"ok", "Cline's hooks are installed", ""})
 	}
-	for _, w := range st.report.Warnings {
+	for _, w := range slices.Concat(st.report.Warnings, st.report.Off) {
 		out = append(out, finding{"note", w, ""})
 	}
 	return out
 }
 
-// present reports that the user, or the project that a folder belongs to, has
-// hooks of hookspan's in Cline's folders.
-func (st *status) present(f cline.Folder) bool {
-	for _, h := range st.report.Hooks {
-		if h.Folder == f {
-			return st.report.InProject(h.Folder.Project)
-		}
-	}
-	return false
-}
-
 // examineClaude looks at the hooks in Claude Code's settings. Settings without
 // any are the user's own business.
-func examineClaude(r *claude.Report) []finding {
+func examineClaude(r *install.Report) []finding {
 	var out []finding
 	if !r.Present() {
-		for _, s := range r.Settings {
+		for _, s := range r.Sites {
 			if s.Err != nil {
 				out = append(out, finding{"note", s.Err.Error(), "Claude Code ignores a file that it cannot read; hookspan install claude would refuse it"})
 			}
 		}
 		return out
 	}
-	for i := range r.Settings {
-		if s := &r.Settings[i]; s.Present() {
-			out = append(out, examineSettings(s)...)
+	for _, s := range r.Sites {
+		if s.Present {
+			out = append(out, examineSettings(&s)...)
 		}
 	}
 	for _, why := range r.Off {
@@ -269,24 +256,17 @@ func examineClaude(r *claude.Report) []finding {
 	return out
 }
 
-// examineSettings tells what is not as it should be in one settings file.
-func examineSettings(s *claude.Settings) []finding {
+// examineSettings lists what is wrong in one settings file.
+func examineSettings(s *install.Site) []finding {
 	hint := "hookspan install claude"
-	if s.Scope != claude.ScopeUser {
-		hint += " --scope " + string(s.Scope) + " --project " + s.Project
+	if s.Kind != claude.ScopeUser {
+		hint += " --scope " + s.Kind + " --project " + s.Project
 	}
 	if s.Err != nil {
 		return []finding{{"problem", s.Err.Error(), "Claude Code runs no hooks from a file that it cannot read: fix it, then " + hint}}
 	}
 	var out []finding
 	for _, state := range []install.State{install.StateOutdated, install.StateMissing, install.StateEdited} {
-		only := *s
-		only.Hooks = nil
-		for _, h := range s.Hooks {
-			if h.State == state {
-				only.Hooks = append(only.Hooks, h)
-			}
-		}
 		x := finding{Level: "problem", Hint: hint}
 		if state == install.StateMissing && s.Count(state) == len(s.Hooks) {
 			x.Hint += "; or, if you have taken the hooks out, hookspan uninstall claude"
@@ -294,43 +274,24 @@ func examineSettings(s *claude.Settings) []finding {
 		if state == install.StateEdited {
 			x.Level, x.Hint = "note", hint+" --force writes it anew"
 		}
-		for _, line := range only.Lines() {
-			_, what, _ := strings.Cut(line, " ")
-			x.Text = string(state) + " in " + s.Path + ": " + strings.TrimSpace(what)
-			out = append(out, x)
+		for _, g := range s.Groups() {
+			if g.State == state {
+				x.Text = string(state) + " in " + s.Path + ": " + g.Text()
+				out = append(out, x)
+			}
 		}
 	}
 	return out
 }
 
-// examineFolder tells what is not as it should be in one folder, all events
-// that are in the same state in one sentence.
-func examineFolder(st *status, f cline.Folder) []finding {
-	var order []string
-	events := map[string][]string{}
-	state := map[string]install.State{}
-	for _, h := range st.Hooks {
-		if filepath.Dir(h.Path) != f.Path || h.State == install.StateInstalled {
-			continue
-		}
-		what := string(h.State)
-		if h.Reason != "" {
-			what += ": " + h.Reason
-		}
-		if events[what] == nil {
-			order = append(order, what)
-		}
-		events[what] = append(events[what], h.Event)
-		state[what] = h.State
-	}
+// examineFolder lists what is wrong in one hook folder.
+func examineFolder(s *install.Site) []finding {
 	var out []finding
-	for _, what := range order {
-		n := termtext.Plural(len(events[what]), "hook")
-		if len(events[what]) <= 3 {
-			n = strings.Join(events[what], ", ")
-		}
-		x := finding{"problem", n + " in " + f.Path + ": " + what, "hookspan install cline"}
-		switch state[what] {
+	for _, g := range s.Groups() {
+		x := finding{"problem", g.Names("hook") + " in " + s.Path + ": " + string(g.State) + install.WithReason(g.Reason), "hookspan install cline"}
+		switch g.State {
+		case install.StateInstalled:
+			continue
 		case install.StateForeign:
 			x.Level, x.Hint = "note", "hookspan install cline --chain runs your hook and hookspan's"
 		case install.StateEdited:

@@ -26,35 +26,38 @@ The CLI 3 has neither fault.`
 // preToolUseHeard reports where hookspan receives calls before they run: from Cline
 // in editors, and from the SDK. anything reports that it has a hook there for any
 // event. The SDK also runs a hook that is switched off in Cline's Hooks tab.
-func preToolUseHeard(r *cline.Report, project string) (editors, sdk, anything bool) {
-	for _, h := range r.Hooks {
-		runs := h.State == install.StateInstalled || h.State == install.StateOutdated
-		if !runs && h.State != install.StateOff || h.Folder.Project != "" && h.Folder.Project != project {
+func preToolUseHeard(r *install.Report, project string) (editors, sdk, anything bool) {
+	for _, s := range r.Sites {
+		if s.Project != "" && s.Project != project {
 			continue
 		}
-		anything = true
-		if h.Event != preToolUse {
-			continue
-		}
-		switch h.Folder.Role {
-		case cline.RoleSDK, cline.RoleSDKDocuments:
-			sdk = true
-		case cline.RoleEditors:
-			editors = editors || runs
-		default:
-			editors, sdk = editors || runs, true
+		for _, h := range s.Hooks {
+			runs := h.State == install.StateInstalled || h.State == install.StateOutdated
+			if !runs && h.State != install.StateOff {
+				continue
+			}
+			anything = true
+			if h.Event == preToolUse {
+				editors = editors || runs && editorsRead(s)
+				sdk = sdk || s.Kind != cline.RoleEditors
+			}
 		}
 	}
 	return editors, sdk, anything
 }
 
+// editorsRead reports that Cline in editors reads a hook folder.
+func editorsRead(s install.Site) bool {
+	return s.Kind != cline.RoleSDK && s.Kind != cline.RoleSDKDocuments
+}
+
 // preToolUseForeign reports that another PreToolUse hook file is where Cline in
 // editors reads it.
-func preToolUseForeign(r *cline.Report, project string) bool {
-	return slices.ContainsFunc(r.Hooks, func(h cline.Hook) bool {
-		return h.Event == preToolUse && h.State == install.StateForeign &&
-			h.Folder.Role != cline.RoleSDK && h.Folder.Role != cline.RoleSDKDocuments &&
-			(h.Folder.Project == "" || h.Folder.Project == project)
+func preToolUseForeign(r *install.Report, project string) bool {
+	return slices.ContainsFunc(r.Sites, func(s install.Site) bool {
+		return editorsRead(s) && (s.Project == "" || s.Project == project) && slices.ContainsFunc(s.Hooks, func(h install.Hook) bool {
+			return h.Event == preToolUse && h.State == install.StateForeign
+		})
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 func TestWhichClineAsksAGuard(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
-		role         cline.Role
+		role         string
 		state        install.State
 		editors, sdk bool
 	}{
@@ -24,8 +24,8 @@ func TestWhichClineAsksAGuard(t *testing.T) {
 		{"not hookspan's", cline.RoleShared, install.StateForeign, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := &cline.Report{Hooks: []cline.Hook{
-				{Folder: cline.Folder{Role: tt.role}, Event: preToolUse, State: tt.state},
+			r := &install.Report{Sites: []install.Site{
+				{Kind: tt.role, Hooks: []install.Hook{{Event: preToolUse, State: tt.state}}},
 			}}
 			editors, sdk, _ := preToolUseHeard(r, "")
 			if editors != tt.editors || sdk != tt.sdk {

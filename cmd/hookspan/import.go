@@ -188,18 +188,17 @@ func importOrder(all []deliver.Destination, to []string) []deliver.Destination {
 // importSessions lists an agent's sessions, the oldest first.
 func (a *app) importSessions(ctx context.Context, agent string, im *importer.Importer) ([]importer.Session, error) {
 	files := &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}
-	reader := clinefiles.Agent
-	im.Host = importer.HostCline
+	im.Agent = clinefiles.Agent
 	if agent == "claude" {
-		reader, im.Host = claudefiles.Agent, importer.HostClaude
+		im.Agent = claudefiles.Agent
 	}
-	found, err := files.Sessions(ctx, reader)
+	found, err := files.Sessions(ctx, im.Agent)
 	out := make([]importer.Session, len(found))
 	for i, s := range found {
 		q := transcript.Query{Session: s.ID, Dialect: s.Dialect, Path: s.Path, Full: true}
 		out[i] = importer.Session{
-			ID: s.ID, Dialect: s.Dialect, Path: s.Path, ModTime: s.ModTime, Cwd: s.Cwd,
-			Read: func(ctx context.Context) (*hook.Transcript, error) { return files.Read(ctx, reader, q) },
+			Session: s,
+			Read:    func(ctx context.Context) (*hook.Transcript, error) { return files.Read(ctx, im.Agent, q) },
 		}
 	}
 	return out, err

@@ -230,7 +230,7 @@ func (a *app) warnOfUnheard(ctx context.Context) error {
 }
 
 // hooks looks at the installed hooks.
-func (a *app) hooks(ctx context.Context) (*cline.Report, error) {
+func (a *app) hooks(ctx context.Context) (*install.Report, error) {
 	binary, err := a.hookBinary("")
 	var h hinted
 	if err != nil && !errors.As(err, &h) {

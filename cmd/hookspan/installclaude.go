@@ -208,7 +208,7 @@ func (a *app) printDiff(text string) {
 }
 
 // claudeHooks looks at the hooks in Claude Code's settings.
-func (a *app) claudeHooks(ctx context.Context) (*claude.Report, error) {
+func (a *app) claudeHooks(ctx context.Context) (*install.Report, error) {
 	binary, err := a.hookProgram("claude-hook", "")
 	var h hinted
 	if err != nil && !errors.As(err, &h) {

@@ -19,9 +19,9 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
@@ -96,7 +96,7 @@ func (a *app) pipeline(ctx context.Context, only ...string) (*pipeline, error) {
 		if name == config.ExporterInfinium {
 			d.Batch = 0 // a run is one document there
 			if a.cfg.InfiniumGranularity == config.GranularitySession {
-				d.Join = otlpstub.Session(infinium.Session)
+				d.Join = infinium.Session
 			}
 		}
 		if name == config.ExporterOTLP {
@@ -176,8 +176,7 @@ func (a *app) client(ctx context.Context, name string, p *pipeline) (deliver.Cli
 		case a.cfg.InfiniumAgentSecret == "":
 			return nil, fmt.Errorf("no secret of agent %s: set INFINIUM_AGENT_SECRET, or run hookspan credentials set", a.cfg.InfiniumAgentID)
 		}
-		e, err := infinium.New(a.infinium())
-		return otlpstub.Client{SpanExporter: e}, err
+		return infinium.NewClient(a.infinium())
 	case config.ExporterFile:
 		return deliver.NewFile(a.cfg.FilePath)
 	}
@@ -187,10 +186,13 @@ func (a *app) client(ctx context.Context, name string, p *pipeline) (deliver.Cli
 func (a *app) infinium() infinium.Options {
 	return infinium.Options{
 		BaseURL: a.cfg.InfiniumBaseURL, AgentID: a.cfg.InfiniumAgentID,
-		AgentSecret:     string(a.cfg.InfiniumAgentSecret),
-		MaxInputPreview: a.cfg.MaxInput, MaxOutputPreview: a.cfg.MaxOutput,
+		AgentSecret: string(a.cfg.InfiniumAgentSecret), Forms: a.infiniumForms(),
 		AllowInsecure: a.cfg.InfiniumInsecure(), Version: buildVersion(),
 	}
+}
+
+func (a *app) infiniumForms() infinium.Forms {
+	return connectors.Forms().WithPreviews(a.cfg.MaxInput, a.cfg.MaxOutput)
 }
 
 // broken is the client of a destination that could not be set up: each upload

@@ -17,8 +17,6 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/install/claude"
-	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
@@ -42,8 +40,8 @@ type status struct {
 	OwnHooks []ownHooks `json:"own_hooks,omitempty"`
 	StateDir string     `json:"state_dir"`
 	EnvFile  string     `json:"env_file"`
-	report   *cline.Report
-	claude   *claude.Report
+	report   *install.Report
+	claude   *install.Report
 }
 
 // claudeFile is how the events stand in one settings file of Claude Code.
@@ -142,10 +140,9 @@ func (a *app) status(ctx context.Context) (*status, error) {
 	}
 	st.HooksHealthy = (r.Present() || st.claude.Present()) &&
 		(!r.Present() || r.Healthy()) && (!st.claude.Present() || st.claude.Healthy())
-	for i := range st.claude.Settings {
-		s := &st.claude.Settings[i]
+	for _, s := range st.claude.Sites {
 		f := claudeFile{
-			Scope: s.Scope, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
+			Scope: s.Kind, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
 			Edited: s.Count(install.StateEdited), Missing: s.Count(install.StateMissing),
 		}
 		if s.Err != nil {
@@ -153,9 +150,11 @@ func (a *app) status(ctx context.Context) (*status, error) {
 		}
 		st.Claude = append(st.Claude, f)
 	}
-	for _, h := range r.Hooks {
-		if h.State != install.StateMissing || h.Wanted && r.Present() {
-			st.Hooks = append(st.Hooks, hookFile{h.Event, h.Path, h.State, h.Reason, h.Chained})
+	for _, s := range r.Sites {
+		for _, h := range s.Hooks {
+			if h.State != install.StateMissing || r.Present() {
+				st.Hooks = append(st.Hooks, hookFile{h.Event, h.Path, h.State, h.Reason, h.Chained})
+			}
 		}
 	}
 	st.OwnHooks = a.ownHooks()

@@ -19,7 +19,6 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
@@ -112,7 +111,7 @@ func (a *app) try(ctx context.Context, p *pipeline, d deliver.Destination, run [
 	start := a.now()
 	within, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	err := d.Client.UploadTraces(within, run)
+	answer, err := a.sendTest(within, d.Client, run)
 	t.Seconds = a.now().Sub(start).Seconds()
 	// What the client says around an error of ours names the endpoint twice.
 	if e := (*deliver.Error)(nil); errors.As(err, &e) {
@@ -125,22 +124,27 @@ func (a *app) try(ctx context.Context, p *pipeline, d deliver.Destination, run [
 		t.Answer = strings.TrimPrefix(withoutName(message(err), d.Name), t.Target+": ")
 		return t
 	}
-	t.OK, t.Answer = true, "taken"
-	if e, ok := unwrapped(d.Client).(*infinium.Exporter); ok {
-		for _, r := range e.Receipts() {
-			if r.InfiniumID != "" {
-				t.Answer = "taken as " + r.InfiniumID
-			}
-		}
-	}
+	t.OK, t.Answer = true, answer
 	return t
 }
 
-func unwrapped(c deliver.Client) any {
-	if c, ok := c.(otlpstub.Client); ok {
-		return c.SpanExporter
+// sendTest sends the test trace and returns what the destination made of it.
+func (a *app) sendTest(ctx context.Context, c deliver.Client, run []*tracepb.ResourceSpans) (answer string, err error) {
+	answer = "taken"
+	to, ok := c.(*infinium.Client)
+	if !ok {
+		return answer, c.UploadTraces(ctx, run)
 	}
-	return c
+	for _, t := range infinium.Traces(run, a.infiniumForms()) {
+		r, err := to.Send(ctx, &t)
+		if err != nil {
+			return "", err
+		}
+		if r.InfiniumID != "" {
+			answer = "taken as " + r.InfiniumID
+		}
+	}
+	return answer, nil
 }
 
 // readBack reads the test trace from the local store and removes it, also after an
@@ -185,9 +189,7 @@ func (a *app) printPayload(name string, run []*tracepb.ResourceSpans, asJSON boo
 	var body []byte
 	var err error
 	if name == config.ExporterInfinium {
-		for _, t := range infinium.Traces(otlpstub.Stubs(run...).Snapshots(), infinium.Limits{
-			InputPreview: a.cfg.MaxInput, OutputPreview: a.cfg.MaxOutput,
-		}) {
+		for _, t := range infinium.Traces(run, a.infiniumForms()) {
 			body, err = t.Encode()
 		}
 	} else {

@@ -17,7 +17,7 @@ const (
 	shapeEmpty shape = iota
 	shapePlain
 	shapeObject
-	// shapeBroken is what was to be an object and is none.
+	// shapeBroken is text that looks like an object and is not one.
 	shapeBroken
 )
 
@@ -27,18 +27,19 @@ func trimOutput(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
 }
 
-// shapeOf tells JSON from text, by what it begins and ends with. Several JSON
-// values on lines of their own are text, unless one of them means to answer.
-// text must be trimmed.
-func shapeOf(text string) shape {
+// openOutput distinguishes JSON from text by its first and last character, and returns
+// the members of an object. Several JSON values on separate lines are text, unless
+// one of them is an answer. text must be trimmed.
+func openOutput(text string) (shape, rawjson.Object, error) {
 	switch {
 	case text == "":
-		return shapeEmpty
+		return shapeEmpty, nil, nil
 	case text[0] != '{' || text[len(text)-1] != '}':
-		return shapePlain
+		return shapePlain, nil, nil
 	}
-	if _, err := rawjson.Open([]byte(text)); err == nil {
-		return shapeObject
+	o, err := rawjson.Open([]byte(text))
+	if err == nil {
+		return shapeObject, o, nil
 	}
 	lines := 0
 	for line := range strings.Lines(text) {
@@ -46,17 +47,14 @@ func shapeOf(text string) shape {
 			continue
 		}
 		lines++
-		if !rawjson.ValidWithin([]byte(line), rawjson.MaxDepth) {
-			return shapeBroken
-		}
-		if o, err := rawjson.Open([]byte(line)); err == nil && answers(o) {
-			return shapeBroken
+		if rawjson.Check([]byte(line)) != nil || answers(rawjson.Members([]byte(line))) {
+			return shapeBroken, nil, err
 		}
 	}
 	if lines < 2 {
-		return shapeBroken
+		return shapeBroken, nil, err
 	}
-	return shapePlain
+	return shapePlain, nil, nil
 }
 
 // answerKeys are the top-level members that Claude Code acts on.
@@ -71,7 +69,7 @@ func answers(o rawjson.Object) bool {
 	return slices.ContainsFunc(answerKeys(), func(key string) bool { return o.Lookup(key) != nil })
 }
 
-// isAsync reports that a hook goes on by itself. It may say so in the first of
+// isAsync reports whether a hook continues by itself. It may say so in the first of
 // several lines.
 func isAsync(text string) bool {
 	line, _, _ := strings.Cut(text, "\n")
@@ -110,53 +108,37 @@ func describe(raw []byte) string {
 
 func (r *reader) text(o rawjson.Object, name string) string {
 	raw := o.Lookup(name)
-	switch {
-	case raw == nil:
-		return ""
-	case !rawjson.IsString(raw):
+	if raw != nil && !rawjson.IsString(raw) {
 		r.fail(name, raw, "a string")
-		return ""
 	}
 	return rawjson.Unquote(raw)
 }
 
 func (r *reader) truth(o rawjson.Object, name string) (value, ok bool) {
-	switch raw := o.Lookup(name); string(raw) {
-	case "":
-		return false, false
-	case "true":
-		return true, true
-	case "false":
-		return false, true
-	default:
-		r.fail(name, raw, "true or false")
-		return false, false
+	raw := string(o.Lookup(name))
+	if ok = raw == "true" || raw == "false"; !ok && raw != "" {
+		r.fail(name, []byte(raw), "true or false")
 	}
+	return raw == "true", ok
 }
 
 func (r *reader) object(o rawjson.Object, name string) rawjson.Object {
 	raw := o.Lookup(name)
-	if raw == nil {
-		return nil
-	}
-	inner, err := rawjson.Open(raw)
-	if err != nil {
+	inner := rawjson.Members(raw)
+	if raw != nil && inner == nil {
 		r.fail(name, raw, "an object")
-		return nil
 	}
 	return inner
 }
 
-// oneOf reads a string out of a list.
+// oneOf reads a string that must be in a list.
 func (r *reader) oneOf(o rawjson.Object, name string, allowed []Decision) Decision {
 	raw := o.Lookup(name)
 	if raw == nil {
 		return NoDecision
 	}
-	if rawjson.IsString(raw) {
-		if said := Decision(rawjson.Unquote(raw)); slices.Contains(allowed, said) {
-			return said
-		}
+	if said := Decision(rawjson.Unquote(raw)); slices.Contains(allowed, said) {
+		return said
 	}
 	r.fail(name, raw, "one of "+joinDecisions(allowed))
 	return NoDecision

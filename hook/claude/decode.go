@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -16,18 +17,10 @@ type Raw = hook.Raw
 // Hooks and members it does not know are no error: an unknown hook gives an
 // event of KindUnknown. A payload that is not a JSON object, or nests deeper
 // than 10,000 levels, gives an error and an event of KindUnknown with what
-// stands before the fault. That event has no session, as Peek gave none: the
-// log the payload lies in was chosen without it.
+// precedes the fault. That event has no session, as Peek gives none: the log that
+// holds the payload was chosen without it.
 func Decode(r Raw) ([]hook.Event, error) {
-	ev := hook.Event{
-		Host:        Host,
-		Name:        r.Event,
-		StoredAt:    r.StoredAt,
-		Offset:      r.Offset,
-		Hash:        hook.Hash(r.Payload),
-		Cwd:         r.Cwd,
-		TraceParent: r.TraceParent,
-	}
+	ev := r.NewEvent(Host, r.Event)
 	payload := rawjson.Trim(r.Payload)
 	if len(payload) == 0 {
 		ev.Kind = kindOf(ev.Name, false)
@@ -38,21 +31,17 @@ func Decode(r Raw) ([]hook.Event, error) {
 	}
 	o, err := rawjson.Open(payload)
 	p := members{o}
-	if cwd := p.text("cwd"); cwd != "" {
-		ev.Cwd = cwd
-	}
-	ev.PermissionMode = p.text("permission_mode")
-	ev.Transcript = p.text("transcript_path")
+	ev.Cwd = cmp.Or(p.Text("cwd"), ev.Cwd)
+	ev.PermissionMode = p.Text("permission_mode")
+	ev.Transcript = p.Text("transcript_path")
 	if err != nil {
 		return []hook.Event{ev}, &hook.DecodeError{Agent: "Claude Code", Event: r.Event, Size: len(r.Payload), Cause: err}
 	}
-	if said := p.text("hook_event_name"); said != "" {
-		ev.Name = said
-	}
+	ev.Name = cmp.Or(p.Text("hook_event_name"), ev.Name)
 	ev.Dialect = dialect
-	ev.Session = p.text("session_id")
-	ev.Turn = p.text("prompt_id")
-	ev.Agent, ev.AgentType = p.text("agent_id"), p.text("agent_type")
+	ev.Session = p.Text("session_id")
+	ev.Turn = p.Text("prompt_id")
+	ev.Agent, ev.AgentType = p.Text("agent_id"), p.Text("agent_type")
 	if ev.Agent != "" {
 		ev.ParentAgent = hook.ParentUnknown
 	}
@@ -64,21 +53,14 @@ func Decode(r Raw) ([]hook.Event, error) {
 // members are those of one payload.
 type members struct{ rawjson.Object }
 
-func (p members) text(name string) string { return rawjson.Text(p.Get(name)) }
-
-func (p members) isTrue(name string) bool {
-	value, _ := rawjson.Bool(p.Get(name))
-	return value
-}
-
 // body reads what only this kind of hook has.
 func (p members) body(ev *hook.Event) {
 	switch ev.Name {
 	case userPromptSubmit:
-		ev.Prompt = p.text("prompt")
+		ev.Prompt = p.Text("prompt")
 		ev.Key = PromptKey(ev.Turn, ev.Prompt)
 		if injected(ev.Prompt) {
-			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
+			ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
 			ev.Message = Summary(ev.Prompt)
 		}
 	case preToolUse, postToolUse, postToolUseFailure, permissionDenied:
@@ -96,69 +78,64 @@ func (p members) body(ev *hook.Event) {
 		}
 		p.turnStop(ev)
 	case stopFailure:
-		ev.ErrorType = p.text("error")
-		ev.Message = p.text("last_assistant_message")
-		if ev.Message == "" {
-			ev.Message = p.text("error_details")
-		}
+		ev.ErrorType = p.Text("error")
+		ev.Message = cmp.Or(p.Text("last_assistant_message"), p.Text("error_details"))
 	case notification, elicitation:
-		ev.Message = p.text("message")
+		ev.Message = p.Text("message")
 	case postCompact:
-		ev.Message = p.text("compact_summary")
+		ev.Message = p.Text("compact_summary")
 	case sessionStart:
-		ev.Model = p.text("model")
+		ev.Model = p.Text("model")
 	}
 	ev.Attrs = p.attrs(ev.Name, ev.Attrs)
 }
 
 // injected reports whether Claude Code wrote the prompt and not the user: the
-// report of a background task that has ended opens a turn of its own. Other
-// prompts of its own cannot be told from typed ones.
+// report of a background task that has ended opens a new turn. Other
+// prompts that it writes cannot be told from typed ones.
 func injected(prompt string) bool {
 	prompt = strings.TrimSpace(prompt)
 	return strings.HasPrefix(prompt, "<task-notification>") && strings.HasSuffix(prompt, "</task-notification>")
 }
 
-// Summary is what a prompt of Claude Code's own, such as the report that a
-// background task has ended, says in one sentence; empty where it says none.
+// Summary is the summary in a prompt that Claude Code wrote, such as the report
+// that a background task has ended; empty where it has none.
 func Summary(prompt string) string {
 	_, rest, _ := strings.Cut(prompt, "<summary>")
-	text, _, found := strings.Cut(rest, "</summary>")
-	if !found {
-		return ""
+	if text, _, found := strings.Cut(rest, "</summary>"); found {
+		return strings.TrimSpace(text)
 	}
-	return strings.TrimSpace(text)
+	return ""
 }
 
-// turnStop reads the end of a turn. Where one of the user's own hooks has made
-// Claude Code go on, stop_hook_active is true and the turn may stop more than
-// once, so that only the first stop can be told from a repeat.
+// turnStop reads the end of a turn. Where a hook of the user's has made Claude
+// Code continue, stop_hook_active is true and the turn may stop more than once,
+// so that only the first stop can be told from a repeat.
 func (p members) turnStop(ev *hook.Event) {
-	ev.Result = p.text("last_assistant_message")
+	ev.Result = p.Text("last_assistant_message")
 	if active, said := rawjson.Bool(p.Get("stop_hook_active")); said && !active {
 		ev.Key = key(stop, ev.Turn)
 	}
-	if p.isTrue("stop_hook_active") {
+	if p.Is("stop_hook_active") {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrStopHookActive, Value: true})
 	}
-	if tasks, _ := rawjson.Elements(p.Get("background_tasks")); len(tasks) > 0 {
+	if tasks, _ := p.Elements("background_tasks"); len(tasks) > 0 {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrBackgroundTasks, Value: int64(len(tasks))})
 	}
-	if level := rawjson.Text(rawjson.Members(p.Get("effort")).Get("level")); level != "" {
+	if level := p.Members("effort").Text("level"); level != "" {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrEffort, Value: level})
 	}
 }
 
 // agentStop reads the end of a subagent, or the note that some subagent ended.
 func (p members) agentStop(ev *hook.Event) {
-	ev.Result = p.text("last_assistant_message")
-	if transcript := p.text("agent_transcript_path"); transcript != "" {
+	ev.Result = p.Text("last_assistant_message")
+	if transcript := p.Text("agent_transcript_path"); transcript != "" {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrAgentTranscript, Value: transcript})
 	}
 }
 
-// key tells repeats of an event by the identity it has, and tells none by one
-// it has not.
+// key identifies repeats of an event by its id, where it has one.
 func key(name, id string) string {
 	if id == "" {
 		return ""

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -56,19 +55,17 @@ func TestGolden(t *testing.T) {
 	}
 	for folder, events := range collections {
 		t.Run(folder, func(t *testing.T) {
-			var out bytes.Buffer
-			enc := json.NewEncoder(&out)
-			enc.SetEscapeHTML(false)
-			enc.SetIndent("", "  ")
-			if err := enc.Encode(events); err != nil {
+			out, err := rawjson.MarshalIndent(events, "  ")
+			if err != nil {
 				t.Fatal(err)
 			}
+			out = append(out, '\n')
 			file := filepath.Join("testdata", "golden", strings.ReplaceAll(folder, "/", "-")+".json")
 			if *update {
 				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+				if err := os.WriteFile(file, out, 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -76,7 +73,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), out.String()); diff != "" {
+			if diff := cmp.Diff(string(want), string(out)); diff != "" {
 				t.Errorf("%s (-want +got); -update writes it anew:\n%s", file, diff)
 			}
 		})
@@ -130,10 +127,10 @@ func TestOrderOfMembersHasNoMeaning(t *testing.T) {
 			t.Fatal(err)
 		}
 		var turned []string
-		whole := rawjson.EachMember(f.raw.Payload, func(key, value []byte) {
+		isObject := rawjson.EachMember(f.raw.Payload, func(key, value []byte) {
 			turned = append(turned, `"of_the_future":{"session_id":"x"}`, `"`+string(key)+`":`+string(value))
 		})
-		if !whole {
+		if !isObject {
 			t.Fatal("the payload is not an object")
 		}
 		slices.Reverse(turned)

@@ -33,66 +33,71 @@ const (
 	sessionEnd          = "SessionEnd"
 )
 
+// hooks are all hooks that some version of Claude Code runs, in the order of a
+// session's life, and what they mean.
+var hooks = [...]struct {
+	name string
+	kind hook.Kind
+}{
+	{"Setup", hook.KindAside},
+	{sessionStart, hook.KindSessionStart},
+	{"InstructionsLoaded", hook.KindAside},
+	{userPromptSubmit, hook.KindPrompt},
+	{userPromptExpansion, hook.KindNote},
+	{"MessageDisplay", hook.KindAside},
+	{preToolUse, hook.KindToolStart},
+	{permissionRequest, hook.KindPermission},
+	{permissionDenied, hook.KindToolEnd},
+	{postToolUse, hook.KindToolEnd},
+	{postToolUseFailure, hook.KindToolEnd},
+	{"PostToolBatch", hook.KindAside},
+	{notification, hook.KindNotification},
+	{subagentStart, hook.KindRunStart},
+	{subagentStop, hook.KindRunComplete},
+	{taskCreated, hook.KindNote},
+	{taskCompleted, hook.KindNote},
+	{"TeammateIdle", hook.KindAside},
+	{stop, hook.KindRunComplete},
+	{stopFailure, hook.KindRunError},
+	{"ConfigChange", hook.KindAside},
+	{"CwdChanged", hook.KindAside},
+	{"DirectoryAdded", hook.KindAside},
+	{"FileChanged", hook.KindAside},
+	{"WorktreeCreate", hook.KindAside},
+	{"WorktreeRemove", hook.KindAside},
+	{preCompact, hook.KindCompact},
+	{postCompact, hook.KindNote},
+	{"PreModelSwitch", hook.KindAside},
+	{postModelSwitch, hook.KindNote},
+	{elicitation, hook.KindNote},
+	{elicitationResult, hook.KindNote},
+	{sessionEnd, hook.KindSessionEnd},
+}
+
 // EventNames returns the names of all hooks that some version of Claude Code
 // runs, in the order of a session's life. The slice is the caller's.
 //
 // Not each of them may be given a hook that prints nothing: Claude Code takes
 // the directory of a new worktree from what the WorktreeCreate hooks print.
 func EventNames() []string {
-	return []string{
-		"Setup", sessionStart, "InstructionsLoaded",
-		userPromptSubmit, userPromptExpansion, "MessageDisplay",
-		preToolUse, permissionRequest, permissionDenied, postToolUse, postToolUseFailure, "PostToolBatch",
-		notification, subagentStart, subagentStop,
-		taskCreated, taskCompleted, "TeammateIdle",
-		stop, stopFailure,
-		"ConfigChange", "CwdChanged", "DirectoryAdded", "FileChanged", "WorktreeCreate", "WorktreeRemove",
-		preCompact, postCompact, "PreModelSwitch", postModelSwitch,
-		elicitation, elicitationResult,
-		sessionEnd,
+	var names []string
+	for _, h := range hooks {
+		names = append(names, h.name)
 	}
+	return names
 }
 
-// kindOf says what the hook of a name means. inAgent tells whether the payload
-// names a subagent: without that, nobody can say which subagent began or ended
-// (versions before 2.0.42 do not), and the moment is no more than a note.
+// kindOf says what the hook of a name means. inAgent reports whether the payload
+// names a subagent: versions before 2.0.42 do not say which subagent began or
+// ended, and the event is no more than a note.
 func kindOf(name string, inAgent bool) hook.Kind {
-	switch name {
-	case sessionStart:
-		return hook.KindSessionStart
-	case userPromptSubmit:
-		return hook.KindPrompt
-	case preToolUse:
-		return hook.KindToolStart
-	case postToolUse, postToolUseFailure, permissionDenied:
-		return hook.KindToolEnd
-	case permissionRequest:
-		return hook.KindPermission
-	case preCompact:
-		return hook.KindCompact
-	case notification:
-		return hook.KindNotification
-	case subagentStart:
-		if inAgent {
-			return hook.KindRunStart
+	if (name == subagentStart || name == subagentStop) && !inAgent {
+		return hook.KindNote
+	}
+	for _, h := range hooks {
+		if h.name == name {
+			return h.kind
 		}
-		return hook.KindNote
-	case subagentStop:
-		if inAgent {
-			return hook.KindRunComplete
-		}
-		return hook.KindNote
-	case stop:
-		return hook.KindRunComplete
-	case stopFailure:
-		return hook.KindRunError
-	case sessionEnd:
-		return hook.KindSessionEnd
-	case userPromptExpansion, postModelSwitch, taskCreated, taskCompleted, elicitation, elicitationResult, postCompact:
-		return hook.KindNote
-	case "PostToolBatch", "MessageDisplay", "InstructionsLoaded", "FileChanged", "ConfigChange", "TeammateIdle",
-		"Setup", "DirectoryAdded", "CwdChanged", "WorktreeCreate", "WorktreeRemove", "PreModelSwitch":
-		return hook.KindAside
 	}
 	return hook.KindUnknown
 }

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// maxText is how many characters of a text that a hook gives out are passed on.
+// maxText is how many characters of a hook's text are passed on.
 // Claude Code puts longer ones into a file; here the rest is cut off, with a
 // mark that says so.
 const maxText = 10_000
@@ -18,7 +19,7 @@ const maxText = 10_000
 //
 //   - Exit code 2 blocks where the event can be blocked; nothing that the hook
 //     prints lifts that. The reason is that of the printed decision if it blocks
-//     too, else what stands on the error stream.
+//     too, else the error stream.
 //   - An object on the output stream counts at every exit code. One with a member
 //     of a wrong type, or with the name of another event, is an error and counts
 //     for nothing. Members that are not known are left alone.
@@ -44,18 +45,15 @@ func Judge(o Output) Verdict {
 		return Verdict{}
 	}
 	j := judgement{rules: r, event: o.Event}
-	shape := shapeOf(text)
+	shape, members, err := openOutput(text)
 	switch shape {
 	case shapeObject:
-		// The shape says that it opens.
-		a, _ := rawjson.Open([]byte(text))
-		if j.read(a); j.err != nil {
+		if j.read(members); j.err != nil {
 			shape = shapeBroken
-			j = judgement{rules: r, event: o.Event, err: j.err}
+			j = judgement{rules: r, event: o.Event, reader: j.reader}
 		}
 	case shapeBroken:
-		_, err := rawjson.Open([]byte(text))
-		j.err = fmt.Errorf("it begins and ends like a JSON object and is none: %w", err)
+		j.err = fmt.Errorf("it begins and ends like a JSON object and is not one: %w", err)
 	}
 	stderr := trimOutput(strings.ToValidUTF8(o.Stderr, "\ufffd"))
 	failed := o.Exit != 0 && o.Exit != 2 || shape == shapeBroken && o.Exit != 2
@@ -71,8 +69,8 @@ func Judge(o Output) Verdict {
 		j.block(exitCode(o.Exit), blockedOnFailure("failed", why))
 	case shape == shapeBroken || failed && shape != shapeObject:
 		j.v.Errors = append(j.v.Errors, cut(j.failure(o.Exit, firstLine(stderr))))
-	case shape == shapePlain && o.Exit == 0:
-		j.plain(text)
+	case shape == shapePlain && o.Exit == 0 && r.plain:
+		j.v.Context = append(j.v.Context, cut(text))
 	}
 	return j.v
 }
@@ -87,10 +85,12 @@ func OutputHTTP(event string, status int, body []byte) Output {
 	case status < 200 || status > 299:
 		o.Failed, o.Stderr = true, "answered with status "+strconv.Itoa(status)
 	case text == "":
-	case shapeOf(strings.ToValidUTF8(text, "\ufffd")) != shapeObject:
-		o.Failed, o.Stderr = true, "answered with something other than a JSON object"
 	default:
-		o.Stdout = text
+		if shape, _, _ := openOutput(strings.ToValidUTF8(text, "\ufffd")); shape == shapeObject {
+			o.Stdout = text
+		} else {
+			o.Failed, o.Stderr = true, "answered with something other than a JSON object"
+		}
 	}
 	return o
 }
@@ -108,7 +108,7 @@ func (r rules) unfinished(o Output, what string, blocks bool) Verdict {
 	case o.BlockOnFailure && r.deniesOnFailure:
 		j.deny(cut(blockedOnFailure(what, stderr)))
 	case r.exit == blocksNothing || r.exit == blocksNotice:
-		// It stands among the errors.
+		// The error is reported, and decides nothing.
 	case blocks:
 		j.block(what, said)
 	case o.BlockOnFailure && !r.failsOpen:
@@ -138,12 +138,7 @@ func cut(s string) string {
 	if n <= maxText {
 		return s
 	}
-	end := 0
-	for range maxText {
-		_, size := utf8.DecodeRuneInString(s[end:])
-		end += size
-	}
-	return s[:end] + fmt.Sprintf("\n[cut here; the whole text has %d characters]", n)
+	return string([]rune(s)[:maxText]) + fmt.Sprintf("\n[cut here; the whole text has %d characters]", n)
 }
 
 // judgement is a verdict in the making.
@@ -154,8 +149,8 @@ type judgement struct {
 	// reason is that of a printed decision that blocks; decided reports one.
 	reason  string
 	decided bool
-	// err says why the printed object counts for nothing.
-	err error
+	// Its err says why the printed object counts for nothing.
+	reader
 }
 
 // block is what exit code 2 does to the event. what is why, for events that
@@ -193,14 +188,8 @@ func (j *judgement) deny(reason string) {
 	j.v.Decision, j.v.Reason, j.v.UpdatedInput = j.word(), reason, nil
 }
 
-// orUnsaid stands in for the text of a hook that objects and does not say to
-// what.
-func orUnsaid(reason string) string {
-	if reason == "" {
-		return "a hook objects and gives no reason"
-	}
-	return reason
-}
+// orUnsaid is the reason of a hook that objects, which may give none.
+func orUnsaid(reason string) string { return cmp.Or(reason, "a hook objects and gives no reason") }
 
 // failure says what went wrong with a hook that has ended.
 func (j *judgement) failure(exit int, stderr string) string {
@@ -217,158 +206,128 @@ func (j *judgement) failure(exit int, stderr string) string {
 	return strings.Join(parts, ": ")
 }
 
-// plain takes text that is no JSON.
-func (j *judgement) plain(text string) {
-	if j.rules.plain {
-		j.v.Context = append(j.v.Context, cut(text))
-	}
-}
-
 // read takes an object. After it, err says whether the object counts.
-func (j *judgement) read(a rawjson.Object) {
-	var r reader
-	goOn, said := r.truth(a, "continue")
-	stopReason := r.text(a, "stopReason")
-	systemMessage := r.text(a, "systemMessage")
-	decision := r.oneOf(a, "decision", []Decision{approve, Block})
-	reason := r.text(a, "reason")
-	_, _ = r.truth(a, "suppressOutput")
-	_ = r.text(a, "terminalSequence")
-	inner := r.object(a, hookSpecificOutput)
-	if said && !goOn {
-		if j.silent {
-			j.ignore("continue")
-		} else {
-			j.v.Stop, j.v.StopReason = true, cut(stopReason)
+func (j *judgement) read(o rawjson.Object) {
+	proceed, said := j.truth(o, "continue")
+	stopReason := j.text(o, "stopReason")
+	systemMessage := j.text(o, "systemMessage")
+	decision := j.oneOf(o, "decision", []Decision{approve, Block})
+	reason := j.text(o, "reason")
+	_, _ = j.truth(o, "suppressOutput")
+	_ = j.text(o, "terminalSequence")
+	specific := j.object(o, hookSpecificOutput)
+	switch stops := said && !proceed; {
+	case stops && j.silent:
+		j.ignore(o, "continue")
+	case stops:
+		j.v.Stop, j.v.StopReason = true, cut(stopReason)
+	}
+	switch {
+	case systemMessage == "":
+	case j.silent:
+		j.ignore(o, "systemMessage")
+	default:
+		j.v.SystemMessages = append(j.v.SystemMessages, cut(systemMessage))
+	}
+	j.decide(o, decision, reason)
+	// These count inside hookSpecificOutput alone and are often written beside it.
+	for _, name := range [...]string{"additionalContext", "permissionDecision", "updatedInput", "updatedToolOutput"} {
+		if o.Lookup(name) != nil {
+			j.v.Ignored = append(j.v.Ignored, name+" outside of "+hookSpecificOutput)
 		}
 	}
-	if systemMessage != "" {
-		if j.silent {
-			j.ignore("systemMessage")
-		} else {
-			j.v.SystemMessages = append(j.v.SystemMessages, cut(systemMessage))
-		}
+	j.ignore(o, "terminalSequence")
+	if specific != nil {
+		j.specific(specific, reason)
 	}
-	if decision != NoDecision {
-		j.decide(decision, reason)
-	}
-	for _, name := range misplaced() {
-		if a.Lookup(name) != nil {
-			j.ignore(name + " outside of " + hookSpecificOutput)
-		}
-	}
-	if a.Lookup("terminalSequence") != nil {
-		j.ignore("terminalSequence")
-	}
-	if inner != nil {
-		j.specific(&r, inner, reason)
-	}
-	j.err = r.err
 }
 
 // approve is the top-level word for Allow.
 const approve Decision = "approve"
 
-// misplaced are members that count inside hookSpecificOutput alone and are often
-// written beside it.
-func misplaced() []string {
-	return []string{"additionalContext", "permissionDecision", "updatedInput", "updatedToolOutput"}
+// ignore lists those of names that a hook gave.
+func (j *judgement) ignore(o rawjson.Object, names ...string) {
+	for _, name := range names {
+		if o.Lookup(name) != nil {
+			j.v.Ignored = append(j.v.Ignored, name)
+		}
+	}
 }
 
-func (j *judgement) ignore(what string) { j.v.Ignored = append(j.v.Ignored, what) }
-
 // decide takes the top-level decision.
-func (j *judgement) decide(d Decision, reason string) {
+func (j *judgement) decide(o rawjson.Object, d Decision, reason string) {
 	switch {
-	case j.event == preToolUse && d == approve:
+	case d == approve && j.event == preToolUse:
 		j.v.Decision, j.v.Reason = Allow, cut(reason)
-	case d == approve:
+	case d == NoDecision, d == approve:
 		// No objection, which needs no word elsewhere.
 	case !j.decision:
-		j.ignore("decision")
-	case j.exit == blocksFeedback:
-		j.decided, j.reason = true, cut(reason)
-		j.v.Feedback = append(j.v.Feedback, orUnsaid(j.reason))
+		j.ignore(o, "decision")
 	default:
-		j.decided, j.reason = true, cut(reason)
+		if j.decided, j.reason = true, cut(reason); j.exit == blocksFeedback {
+			j.v.Feedback = append(j.v.Feedback, orUnsaid(j.reason))
+			return
+		}
 		j.deny(j.reason)
 	}
 }
 
 // specific takes the object that belongs to one event. reason is the top-level
 // one.
-func (j *judgement) specific(r *reader, o rawjson.Object, reason string) {
-	switch name := r.text(o, "hookEventName"); {
-	case r.err != nil:
+func (j *judgement) specific(o rawjson.Object, reason string) {
+	name := j.text(o, "hookEventName")
+	switch {
+	case j.err != nil:
 		return
 	case name == "":
-		r.err = fmt.Errorf("%s has no hookEventName, want %q", hookSpecificOutput, j.event)
+		j.err = fmt.Errorf("%s has no hookEventName, want %q", hookSpecificOutput, j.event)
 		return
 	case name != j.event:
-		r.err = fmt.Errorf("%s is for the event %q, want %q", hookSpecificOutput, cut(name), j.event)
+		j.err = fmt.Errorf("%s is for the event %q, want %q", hookSpecificOutput, cut(name), j.event)
 		return
 	}
-	if text := r.text(o, "additionalContext"); text != "" {
+	if text := j.text(o, "additionalContext"); text != "" {
 		if j.context {
 			j.v.Context = append(j.v.Context, cut(text))
 		} else {
-			j.ignore("additionalContext")
+			j.ignore(o, "additionalContext")
 		}
 	}
-	j.permit(r, o, reason)
+	j.permit(o, reason)
 	if j.event == permissionRequest {
-		j.permissionRequest(r, o)
+		j.permissionRequest(o)
 	}
 	for _, name := range [...]string{"updatedMCPToolOutput", "updatedToolOutput"} {
-		switch {
-		case o.Lookup(name) == nil:
-		case j.output:
+		if !j.output {
+			j.ignore(o, name)
+		} else if o.Lookup(name) != nil {
 			j.v.UpdatedOutput = value(o, name)
-		default:
-			j.ignore(name)
 		}
 	}
-	for _, name := range unsupported() {
-		if o.Lookup(name) != nil {
-			j.ignore(name)
-		}
-	}
-}
-
-// unsupported are members that mean something to Claude Code alone.
-func unsupported() []string {
-	return []string{
-		"sessionTitle", "suppressOriginalPrompt", "initialUserMessage", "watchPaths", "reloadSkills", "classifierContext",
-		"retry", "displayContent", "worktreePath", "action", "content", "updatedPermissions",
-	}
+	// These mean something to Claude Code alone.
+	j.ignore(o, "sessionTitle", "suppressOriginalPrompt", "initialUserMessage", "watchPaths", "reloadSkills", "classifierContext",
+		"retry", "displayContent", "worktreePath", "action", "content", "updatedPermissions")
 }
 
 // permit takes the decision on a tool call and its new input.
-func (j *judgement) permit(r *reader, o rawjson.Object, reason string) {
+func (j *judgement) permit(o rawjson.Object, reason string) {
 	if j.permission == nil {
-		for _, name := range [...]string{"permissionDecision", "updatedInput"} {
-			if o.Lookup(name) != nil {
-				j.ignore(name)
-			}
-		}
+		j.ignore(o, "permissionDecision", "updatedInput")
 		return
 	}
-	d := r.oneOf(o, "permissionDecision", j.permission)
-	if own := r.text(o, "permissionDecisionReason"); own != "" {
-		reason = own
-	}
-	input := r.object(o, "updatedInput")
-	if input != nil && j.event == preToolUse {
+	d := j.oneOf(o, "permissionDecision", j.permission)
+	reason = cut(cmp.Or(j.text(o, "permissionDecisionReason"), reason))
+	if input := j.object(o, "updatedInput"); input != nil && j.event == preToolUse {
 		j.v.UpdatedInput = value(o, "updatedInput")
 	}
 	switch d {
 	case NoDecision:
 	case Deny:
-		j.decided, j.reason = true, cut(reason)
-		j.deny(j.reason)
+		j.decided, j.reason = true, reason
+		j.deny(reason)
 	default:
 		j.decided, j.reason = false, ""
-		j.v.Decision, j.v.Reason = d, cut(reason)
+		j.v.Decision, j.v.Reason = d, reason
 	}
 	if j.v.Decision == j.word() {
 		j.v.UpdatedInput = nil
@@ -376,26 +335,24 @@ func (j *judgement) permit(r *reader, o rawjson.Object, reason string) {
 }
 
 // permissionRequest takes the decision on a permission dialog.
-func (j *judgement) permissionRequest(r *reader, o rawjson.Object) {
-	inner := r.object(o, "decision")
-	if inner == nil {
+func (j *judgement) permissionRequest(o rawjson.Object) {
+	decision := j.object(o, "decision")
+	if decision == nil {
 		return
 	}
-	behavior := r.oneOf(inner, "behavior", []Decision{Allow, Deny})
-	message := r.text(inner, "message")
-	interrupt, _ := r.truth(inner, "interrupt")
-	input := r.object(inner, "updatedInput")
+	behavior := j.oneOf(decision, "behavior", []Decision{Allow, Deny})
+	message := cut(j.text(decision, "message"))
+	interrupt, _ := j.truth(decision, "interrupt")
+	input := j.object(decision, "updatedInput")
 	switch behavior {
 	case Allow:
-		j.v.Decision, j.v.Reason = Allow, cut(message)
+		j.v.Decision, j.v.Reason = Allow, message
 		if input != nil {
-			j.v.UpdatedInput = value(inner, "updatedInput")
+			j.v.UpdatedInput = value(decision, "updatedInput")
 		}
 	case Deny:
-		j.deny(cut(message))
+		j.deny(message)
 		j.v.Stop = j.v.Stop || interrupt
 	}
-	if inner.Lookup("updatedPermissions") != nil {
-		j.ignore("updatedPermissions")
-	}
+	j.ignore(decision, "updatedPermissions")
 }

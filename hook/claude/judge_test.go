@@ -265,7 +265,7 @@ func TestJudge(t *testing.T) {
 		},
 		"braces that are no object": {
 			Output{Event: "UserPromptSubmit", Stdout: `{a}`},
-			Verdict{Errors: []string{`output not usable: it begins and ends like a JSON object and is none: byte 1: invalid character 'a' at start of value`}},
+			Verdict{Errors: []string{`output not usable: it begins and ends like a JSON object and is not one: byte 1: invalid character 'a' at start of value`}},
 		},
 		"lines of log are text": {
 			Output{Event: "UserPromptSubmit", Stdout: "{\"level\":1}\n\n{\"level\":2}"},
@@ -273,7 +273,7 @@ func TestJudge(t *testing.T) {
 		},
 		"an answer among lines of log is an error": {
 			Output{Event: "UserPromptSubmit", Stdout: "{\"level\":1}\n{\"decision\":\"block\"}"},
-			Verdict{Errors: []string{`output not usable: it begins and ends like a JSON object and is none: byte 12: found "{" after the value, want nothing`}},
+			Verdict{Errors: []string{`output not usable: it begins and ends like a JSON object and is not one: byte 12: found "{" after the value, want nothing`}},
 		},
 		"a hook that did not start": {
 			Output{Event: "PreToolUse", Failed: true, Stderr: "no such file"},

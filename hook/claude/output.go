@@ -20,20 +20,16 @@ func output(tool string, raw []byte, o rawjson.Object) string {
 	if rawjson.IsString(raw) {
 		return rawjson.Unquote(raw)
 	}
-	if list, ok := rawjson.Elements(raw); ok {
-		if s, ok := blocks(list); ok {
+	list, isList := rawjson.Elements(raw)
+	if !isList {
+		if s, ok := builtin(tool, o); ok {
 			return s
 		}
-		return rawjson.Canonical(raw)
+		// Agents and some MCP tools wrap their blocks.
+		list, _ = o.Elements("content")
 	}
-	if s, ok := builtin(tool, o); ok {
+	if s, ok := blocks(list); ok {
 		return s
-	}
-	// Agents and some MCP tools wrap their blocks.
-	if list, ok := rawjson.Elements(o.Get("content")); ok {
-		if s, ok := blocks(list); ok {
-			return s
-		}
 	}
 	return rawjson.Canonical(raw)
 }
@@ -59,10 +55,7 @@ func builtin(tool string, o rawjson.Object) (string, bool) {
 // stringMember is a member that must be a string.
 func stringMember(o rawjson.Object, name string) (string, bool) {
 	raw := o.Get(name)
-	if !rawjson.IsString(raw) {
-		return "", false
-	}
-	return rawjson.Unquote(raw), true
+	return rawjson.Unquote(raw), rawjson.IsString(raw)
 }
 
 // shell is what a command printed. Claude Code puts both of the command's
@@ -73,17 +66,17 @@ func shell(o rawjson.Object) (string, bool) {
 	if !ok && !also {
 		return "", false
 	}
-	if image, _ := rawjson.Bool(o.Get("isImage")); image {
-		stdout = imageMark
+	if o.Is("isImage") {
+		stdout = "[image]"
 	}
 	return hook.Lines([]string{stdout, stderr}), true
 }
 
 // readFile is a file's text. Files that are no text come in base64.
 func readFile(o rawjson.Object) (string, bool) {
-	switch kind := rawjson.Text(o.Get("type")); kind {
+	switch kind := o.Text("type"); kind {
 	case "text":
-		return stringMember(rawjson.Members(o.Get("file")), "content")
+		return stringMember(o.Members("file"), "content")
 	case "image", "pdf":
 		return "[" + kind + "]", true
 	}
@@ -95,22 +88,23 @@ func found(o rawjson.Object) (string, bool) {
 	if content, ok := stringMember(o, "content"); ok && content != "" {
 		return content, true
 	}
-	names, ok := rawjson.Elements(o.Get("filenames"))
-	if !ok {
-		return "", false
+	names, ok := o.Elements("filenames")
+	var files []string
+	for _, name := range names {
+		files = append(files, rawjson.Text(rawjson.Present(name)))
 	}
-	return hook.Lines(texts(names)), true
+	return hook.Lines(files), ok
 }
 
 // edit is the change that was made to a file, as in a unified diff, else the
-// file's name. The file as it was, and as it is, stand in the response too, and
-// are left out: they are long, and the call's input says the same.
+// file's name. The response also has the file before and after, which are left
+// out: they are long, and the call's input says the same.
 func edit(o rawjson.Object) (string, bool) {
-	hunks, _ := rawjson.Elements(o.Get("structuredPatch"))
+	hunks, _ := o.Elements("structuredPatch")
 	var parts []string
 	for _, raw := range hunks {
 		hunk := rawjson.Members(raw)
-		lines, _ := rawjson.Elements(hunk.Get("lines"))
+		lines, _ := hunk.Elements("lines")
 		if len(lines) == 0 {
 			continue
 		}
@@ -140,18 +134,6 @@ func hunkHeader(hunk rawjson.Object) string {
 	return "@@ " + side("-", "oldStart", "oldLines") + " " + side("+", "newStart", "newLines") + " @@"
 }
 
-// texts are the texts of a list's elements.
-func texts(list [][]byte) []string {
-	all := make([]string, 0, len(list))
-	for _, raw := range list {
-		all = append(all, rawjson.Text(rawjson.Present(raw)))
-	}
-	return all
-}
-
-// imageMark stands for a picture.
-const imageMark = "[image]"
-
 // blocks reads a list of content blocks, of Claude's API or of the Model
 // Context Protocol. It reports false where an element is none: a tool's own
 // list may have a "type" in its elements too.
@@ -172,7 +154,7 @@ func blocks(list [][]byte) (string, bool) {
 
 // block is the text of one content block, or a mark for one that has none.
 func block(o rawjson.Object) (string, bool) {
-	switch kind := rawjson.Text(o.Get("type")); kind {
+	switch kind := o.Text("type"); kind {
 	case "text":
 		return stringMember(o, "text")
 	case "image", "audio", "document":
@@ -180,7 +162,7 @@ func block(o rawjson.Object) (string, bool) {
 	case "resource_link":
 		return stringMember(o, "uri")
 	case "resource":
-		inner := rawjson.Members(o.Get("resource"))
+		inner := o.Members("resource")
 		if s, ok := stringMember(inner, "text"); ok {
 			return s, true
 		}

@@ -35,13 +35,13 @@ func PeekIn(getenv func(string) string) func(payload []byte, event string) hook.
 				return h
 			}
 			p = members{o}
-			h.Session = p.text("session_id")
-			h.Name = cmp.Or(p.text("hook_event_name"), event)
+			h.Session = p.Text("session_id")
+			h.Name = cmp.Or(p.Text("hook_event_name"), event)
 			if h.Agent = cmp.Or(p.sender(), p.startedBy(getenv)); h.Agent == Host {
 				h.Agent = ""
 			}
 		}
-		h.Kind = kindOf(h.Name, p.text("agent_id") != "")
+		h.Kind = kindOf(h.Name, p.Text("agent_id") != "")
 		h.RunEnds = h.Kind.Terminal()
 		return h
 	}

@@ -1,13 +1,13 @@
 package claude
 
-// blocking says what an event makes of exit code 2, and so of a hook that fails
+// blocking says what exit code 2 does to an event, and so does a hook that fails
 // under onFailure "block".
 type blocking uint8
 
 const (
 	// blocksNothing events do not look at the exit code.
 	blocksNothing blocking = iota
-	// blocksNotice events show what stands on the error stream to the user.
+	// blocksNotice events show the error stream to the user.
 	blocksNotice
 	// blocksFeedback events give it to the model: what happened, happened.
 	blocksFeedback
@@ -17,7 +17,7 @@ const (
 	blocksEvent
 )
 
-// rules are what Claude Code makes of what the hooks of one event answer.
+// rules are how Claude Code takes the answers of the hooks of one event.
 type rules struct {
 	exit blocking
 	// plain reports that text on the output stream is context for the model.
@@ -34,8 +34,8 @@ type rules struct {
 	silent bool
 	// anyExit events take every exit code other than 0 for 2.
 	anyExit bool
-	// failsOpen events ignore onFailure: Claude Code would have to mend the hook
-	// that keeps it working.
+	// failsOpen events ignore onFailure: a broken hook would keep Claude Code from
+	// ever stopping.
 	failsOpen bool
 	// deniesOnFailure events ignore exit code 2 and heed onFailure.
 	deniesOnFailure bool

@@ -19,7 +19,7 @@ const (
 // that was started from another agent's terminal has that agent's variables in
 // its environment.
 func (p members) sender() string {
-	path, prompt := p.text("transcript_path"), p.text("prompt_id")
+	path, prompt := p.Text("transcript_path"), p.Text("prompt_id")
 	has := func(name string) bool { return p.Get(name) != nil }
 	// Before the path: Claude Code's own folder can be anywhere, below another
 	// agent's too.
@@ -32,7 +32,7 @@ func (p members) sender() string {
 	if agent := keeperOf(path); agent != "" {
 		return agent
 	}
-	switch p.text("hook_event_name") {
+	switch p.Text("hook_event_name") {
 	case "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeTool", "AfterTool", "BeforeToolSelection", "PreCompress":
 		return Gemini
 	case "PreModelRequest", "PostModelRequest":
@@ -40,7 +40,7 @@ func (p members) sender() string {
 	case "MessageDisplay": // Claude Code's, too, has a turn_id.
 		return ""
 	}
-	mode := p.text("permission_mode")
+	mode := p.Text("permission_mode")
 	switch {
 	case has("turn_id"):
 		return Codex
@@ -109,7 +109,7 @@ func cutLast(path string) (rest, last string) {
 // this session's. Copilot gives none; it leaves out the transcript, which Claude
 // Code always names.
 func (p members) startedBy(getenv func(string) string) string {
-	session := p.text("session_id")
+	session := p.Text("session_id")
 	of := func(name string) bool { return session != "" && getenv(name) == session }
 	switch {
 	case of("QWEN_CODE_SESSION_ID"):

@@ -24,8 +24,8 @@ func hasTool(k hook.Kind) bool {
 // tool reads one end of a tool call, or the question whether it may run.
 func (p members) tool(ev *hook.Event) {
 	t := &hook.Tool{
-		ID:       p.text("tool_use_id"),
-		Name:     p.text("tool_name"),
+		ID:       p.Text("tool_use_id"),
+		Name:     p.Text("tool_name"),
 		Input:    rawjson.Canonical(p.Get("tool_input")),
 		Duration: hook.UnknownDuration,
 	}
@@ -41,12 +41,12 @@ func (p members) tool(ev *hook.Event) {
 	case postToolUse:
 		p.response(ev, t)
 	case postToolUseFailure:
-		t.Status, t.Error = hook.ToolFailed, p.text("error")
-		if p.isTrue("is_interrupt") {
+		t.Status, t.Error = hook.ToolFailed, p.Text("error")
+		if p.Is("is_interrupt") {
 			t.Status = hook.ToolCancelled
 		}
 	case permissionDenied:
-		t.Status, t.Error = hook.ToolDenied, p.text("reason")
+		t.Status, t.Error = hook.ToolDenied, p.Text("reason")
 	}
 }
 
@@ -57,12 +57,12 @@ func (p members) response(ev *hook.Event, t *hook.Tool) {
 	t.Output = output(t.Name, raw, o)
 	switch t.Name {
 	case toolBash, toolPowerShell:
-		if stopped, _ := rawjson.Bool(o.Get("interrupted")); stopped {
+		if o.Is("interrupted") {
 			t.Status = hook.ToolCancelled
 		}
 	case toolAgent, toolTask:
-		t.Agent = rawjson.Text(o.Get("agentId"))
-		if status := rawjson.Text(o.Get("status")); status != "" {
+		t.Agent = o.Text("agentId")
+		if status := o.Text("status"); status != "" {
 			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrAgentStatus, Value: status})
 		}
 	}
@@ -71,7 +71,7 @@ func (p members) response(ev *hook.Event, t *hook.Tool) {
 // mcpServer is the MCP server a tool belongs to: what the payload says (from
 // version 2.1.274 on), else the middle of the tool's name, mcp__server__tool.
 func (p members) mcpServer(tool string) string {
-	if name := rawjson.Text(rawjson.Members(p.Get("mcp_server")).Get("name")); name != "" {
+	if name := p.Members("mcp_server").Text("name"); name != "" {
 		return name
 	}
 	rest, ok := strings.CutPrefix(tool, "mcp__")

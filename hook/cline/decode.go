@@ -1,17 +1,18 @@
 package cline
 
 import (
+	"cmp"
+
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // Names of the facts in Event.Attrs.
 const (
-	attrPromptInjected = "hookspan.prompt.injected"
-	attrCancelStatus   = "hookspan.cancel.status"
-	attrSessionEnd     = "hookspan.session_end.reason"
-	attrCompaction     = "hookspan.compaction."
-	attrNotification   = "hookspan.notification."
+	attrCancelStatus = "hookspan.cancel.status"
+	attrSessionEnd   = "hookspan.session_end.reason"
+	attrCompaction   = "hookspan.compaction."
+	attrNotification = "hookspan.notification."
 )
 
 // subagentType is the AgentType of an agent of which only its parent is known.
@@ -31,15 +32,7 @@ func Decode(r Raw) ([]hook.Event, error) { return Read(r).Events() }
 // precedes the fault. That event has no session, as [Payload.Head] gives none:
 // the log that holds the payload was chosen without it.
 func (p *Payload) Events() ([]hook.Event, error) {
-	ev := hook.Event{
-		Host:        Host,
-		StoredAt:    p.raw.StoredAt,
-		Offset:      p.raw.Offset,
-		Hash:        hook.Hash(p.raw.Payload),
-		Name:        documentedName(p.raw.Event),
-		Cwd:         p.raw.Cwd,
-		TraceParent: p.raw.TraceParent,
-	}
+	ev := p.raw.NewEvent(Host, documentedName(p.raw.Event))
 	agent := "Cline"
 	switch {
 	case p.raw.Event == HookRunsEvent:
@@ -70,7 +63,7 @@ func (p *Payload) Events() ([]hook.Event, error) {
 // common reads the members that every hook has.
 func (p *Payload) common(ev *hook.Event) {
 	ev.Time = rawjson.Instant(p.Get("timestamp"))
-	ev.HostVersion = p.text("clineVersion")
+	ev.HostVersion = p.Text("clineVersion")
 	ev.User = known(p.Get("userId"))
 	if model := p.Get("model"); rawjson.IsString(model) {
 		ev.Model = known(model)
@@ -86,17 +79,13 @@ func (p *Payload) common(ev *hook.Event) {
 // identity reads who acts in which session.
 func (p *Payload) identity(ev *hook.Event) {
 	ev.Session = p.session()
-	ev.Agent = p.text("agent_id")
-	ev.ParentAgent = p.text("parent_agent_id")
+	ev.Agent = p.Text("agent_id")
+	ev.ParentAgent = p.Text("parent_agent_id")
 	if ev.Dialect == dialectSDK {
-		ev.Conversation = p.text("taskId")
+		ev.Conversation = p.Text("taskId")
 	}
-	if ev.ParentAgent == "" {
-		return
-	}
-	ev.AgentType = subagentType
-	if kind := known(p.Get("agent_type")); kind != "" {
-		ev.AgentType = kind
+	if ev.ParentAgent != "" {
+		ev.AgentType = cmp.Or(known(p.Get("agent_type")), subagentType)
 	}
 }
 
@@ -106,33 +95,30 @@ func (p *Payload) body(ev *hook.Event) {
 	case taskStart:
 		ev.Prompt = prompt(ev.Dialect, p.metadata("taskStart", "initialTask"))
 	case userPromptSubmit:
-		ev.Prompt = prompt(ev.Dialect, p.members("userPromptSubmit").Get("prompt"))
+		ev.Prompt = prompt(ev.Dialect, p.Members("userPromptSubmit").Get("prompt"))
 		// The SDK does not run this hook for what the user typed, only for
 		// texts it puts into the conversation itself.
 		if ev.Dialect == dialectSDK {
-			ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrPromptInjected, Value: true})
+			ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
 		}
 	case preToolUse:
 		ev.Tool = p.toolStart(ev.Dialect)
 	case postToolUse:
 		ev.Tool = p.toolEnd(ev.Dialect, ev.Time)
 	case preCompact:
-		ev.Attrs = compactionAttrs(p.members("preCompact"))
+		ev.Attrs = compactionAttrs(p.Members("preCompact"))
 	case notification:
-		body := p.members("notification")
-		ev.Message = rawjson.Text(body.Get("message"))
+		body := p.Members("notification")
+		ev.Message = body.Text("message")
 		ev.Attrs = notificationAttrs(body)
 	case taskComplete:
-		ev.Result = rawjson.Text(p.metadata("taskComplete", "result"))
-		if ev.Result == "" {
-			ev.Result = rawjson.Text(p.turn().Get("outputText"))
-		}
+		ev.Result = cmp.Or(rawjson.Text(p.metadata("taskComplete", "result")), p.turn().Text("outputText"))
 		if ev.Kind == hook.KindRunCancel {
 			ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, p.turn().Get("status"))
 		}
 	case taskCancel:
 		ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, p.metadata("taskCancel", "completionStatus"))
-		ev.Message = p.text("reason")
+		ev.Message = p.Text("reason")
 	case sessionShutdown:
 		ev.Attrs = textAttr(ev.Attrs, attrSessionEnd, p.Get("reason"))
 	}
@@ -143,7 +129,7 @@ func (p *Payload) body(ev *hook.Event) {
 
 // metadata is a member of the taskMetadata in a task hook's body.
 func (p *Payload) metadata(body, name string) []byte {
-	return rawjson.Members(p.members(body).Get("taskMetadata")).Get(name)
+	return p.Members(body).Members("taskMetadata").Get(name)
 }
 
 // prompt reads a prompt as it was typed. Classic Cline sends just that, and the
@@ -160,11 +146,11 @@ func prompt(dialect string, raw []byte) string {
 func (p *Payload) runError(ev *hook.Event) {
 	failure := p.Get("error")
 	if failure == nil {
-		failure = p.members("taskError").Get("error")
+		failure = p.Members("taskError").Get("error")
 	}
 	if !rawjson.IsString(failure) {
 		o := rawjson.Members(failure)
-		ev.ErrorType = rawjson.Text(o.Get("name"))
+		ev.ErrorType = o.Text("name")
 		failure = o.Get("message")
 	}
 	if message := rawjson.Text(failure); !hidden(message) {
@@ -201,15 +187,21 @@ func compactionAttrs(body rawjson.Object) []hook.Attr {
 // notificationAttrs lists what a notification says beside its text. The two
 // booleans are always there, because proto3 leaves false out.
 func notificationAttrs(body rawjson.Object) []hook.Attr {
-	action, _ := rawjson.Bool(body.Get("requiresUserAction"))
-	waiting, _ := rawjson.Bool(body.Get("waitingForUserInput"))
 	attrs := textAttr(nil, attrNotification+"event", body.Get("event"))
 	attrs = textAttr(attrs, attrNotification+"source", body.Get("source"))
 	attrs = textAttr(attrs, attrNotification+"source_type", body.Get("sourceType"))
 	attrs = append(attrs,
-		hook.Attr{Key: attrNotification + "requires_user_action", Value: action},
-		hook.Attr{Key: attrNotification + "waiting_for_user_input", Value: waiting})
+		hook.Attr{Key: attrNotification + "requires_user_action", Value: body.Is("requiresUserAction")},
+		hook.Attr{Key: attrNotification + "waiting_for_user_input", Value: body.Is("waitingForUserInput")})
 	return textAttr(attrs, attrNotification+"severity", body.Get("severity"))
+}
+
+// known is a text without the word that the host writes where it does not know.
+func known(raw []byte) string {
+	if s := rawjson.Text(raw); s != "unknown" {
+		return s
+	}
+	return ""
 }
 
 // textAttr appends a text unless it is empty.

@@ -1,7 +1,6 @@
 package cline
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -54,19 +53,17 @@ func TestGolden(t *testing.T) {
 	}
 	for folder, events := range recordings {
 		t.Run(folder, func(t *testing.T) {
-			var out bytes.Buffer
-			enc := json.NewEncoder(&out)
-			enc.SetEscapeHTML(false)
-			enc.SetIndent("", "  ")
-			if err := enc.Encode(events); err != nil {
+			out, err := rawjson.MarshalIndent(events, "  ")
+			if err != nil {
 				t.Fatal(err)
 			}
+			out = append(out, '\n')
 			file := filepath.Join("testdata", "golden", strings.ReplaceAll(folder, "/", "-")+".json")
 			if *update {
 				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+				if err := os.WriteFile(file, out, 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -74,7 +71,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), out.String()); diff != "" {
+			if diff := cmp.Diff(string(want), string(out)); diff != "" {
 				t.Errorf("%s (-want +got); -update writes it anew:\n%s", file, diff)
 			}
 		})
@@ -416,5 +413,13 @@ func BenchmarkDecode(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestKnown(t *testing.T) {
+	for in, want := range map[string]string{``: "", `"unknown"`: "", `"claude"`: "claude", `"Unknown"`: "Unknown"} {
+		if got := known([]byte(in)); got != want {
+			t.Errorf("known(%s) = %q, want %q", in, got, want)
+		}
 	}
 }

@@ -76,7 +76,7 @@ func documentedName(sent string) string {
 // hook as one that did.
 func kindOf(name string, turn rawjson.Object) hook.Kind {
 	if name == taskComplete {
-		switch rawjson.Text(turn.Get("status")) {
+		switch turn.Text("status") {
 		case "aborted", "cancelled", "canceled":
 			return hook.KindRunCancel
 		case "failed", "error":

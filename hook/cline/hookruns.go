@@ -2,6 +2,7 @@ package cline
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -10,8 +11,8 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// HookRunsEvent is the name under which hookspan's own record of the user's
-// hooks stands in a session's log. Cline has no hook of this name.
+// HookRunsEvent is the name of hookspan's record of the user's hooks in a
+// session's log. Cline has no hook of this name.
 //
 // The record is one JSON object:
 //
@@ -36,86 +37,67 @@ const (
 	maxHookRuns = 256
 )
 
-type hookRunsRecord struct {
-	Version int         `json:"v"`
-	Session string      `json:"session"`
-	About   aboutRecord `json:"about"`
-	Runs    []runRecord `json:"runs"`
-	Answer  answerJSON  `json:"answer"`
-}
-
-type aboutRecord struct {
-	Hash  string    `json:"hash"`
-	Event string    `json:"event,omitempty"`
-	Time  time.Time `json:"time,omitzero"`
-}
-
-type runRecord struct {
-	Event    string    `json:"event,omitempty"`
-	Tool     string    `json:"tool,omitempty"`
-	Matcher  string    `json:"matcher,omitempty"`
-	Command  string    `json:"command,omitempty"`
-	Source   string    `json:"source,omitempty"`
-	Started  time.Time `json:"started,omitzero"`
-	Duration int64     `json:"duration_ns"`
-	Exit     *int      `json:"exit,omitempty"`
-	Status   string    `json:"status,omitempty"`
-	Decision string    `json:"decision,omitempty"`
-	Reason   string    `json:"reason,omitempty"`
-}
-
-type answerJSON struct {
-	Cancelled    bool   `json:"cancelled,omitempty"`
-	SoftDenied   bool   `json:"soft_denied,omitempty"`
-	InputChanged bool   `json:"input_changed,omitempty"`
-	By           string `json:"by,omitempty"`
-	Reason       string `json:"reason,omitempty"`
-}
-
 // EncodeHookRuns returns the payload of a HookRunsEvent: which hooks of the
 // user's ran for an event, in the order in which they are configured, and what
 // Cline was told. about.Hash must be that of the event's payload as it was
 // stored. Long texts are cut.
 func EncodeHookRuns(about *hook.Event, runs []hook.HookRun, answer hook.HookAnswer) ([]byte, error) {
-	rec := hookRunsRecord{
-		Version: hookRunsVersion, Session: about.Session,
-		About: aboutRecord{Hash: fmt.Sprintf("%016x", about.Hash), Event: about.Name, Time: encodable(about.Time)},
-		Runs:  make([]runRecord, 0, min(len(runs), maxHookRuns)),
-		Answer: answerJSON{
-			Cancelled: answer.Cancelled, SoftDenied: answer.SoftDenied, InputChanged: answer.InputChanged,
-			By: bounded(answer.By), Reason: bounded(answer.Reason),
-		},
-	}
+	kept := make([]rawjson.Ordered, 0, min(len(runs), maxHookRuns))
 	for i := range runs {
 		r := &runs[i]
 		if i >= maxHookRuns && r.Decision == "" {
 			continue
 		}
-		run := runRecord{
-			Event: bounded(r.Event), Tool: bounded(r.Tool), Matcher: bounded(r.Matcher),
-			Command: bounded(r.Command), Source: bounded(r.Source),
-			Started: encodable(r.Started), Duration: max(0, int64(r.Duration)),
-			Status: bounded(r.Status), Decision: bounded(r.Decision), Reason: bounded(r.Reason),
-		}
+		var exit any
 		if r.Exit >= 0 {
-			run.Exit = &r.Exit
+			exit = r.Exit
 		}
-		rec.Runs = append(rec.Runs, run)
+		kept = append(kept, present(rawjson.Ordered{
+			{Name: "event", Value: bounded(r.Event)},
+			{Name: "tool", Value: bounded(r.Tool)},
+			{Name: "matcher", Value: bounded(r.Matcher)},
+			{Name: "command", Value: bounded(r.Command)},
+			{Name: "source", Value: bounded(r.Source)},
+			{Name: "started", Value: encodable(r.Started)},
+			{Name: "duration_ns", Value: max(0, int64(r.Duration))},
+			{Name: "exit", Value: exit},
+			{Name: "status", Value: bounded(r.Status)},
+			{Name: "decision", Value: bounded(r.Decision)},
+			{Name: "reason", Value: bounded(r.Reason)},
+		}))
 	}
-	out, err := rawjson.Marshal(rec)
+	out, err := rawjson.Marshal(rawjson.Ordered{
+		{Name: "v", Value: hookRunsVersion},
+		{Name: "session", Value: about.Session},
+		{Name: "about", Value: present(rawjson.Ordered{
+			{Name: "hash", Value: fmt.Sprintf("%016x", about.Hash)},
+			{Name: "event", Value: about.Name},
+			{Name: "time", Value: encodable(about.Time)},
+		})},
+		{Name: "runs", Value: kept},
+		{Name: "answer", Value: present(rawjson.Ordered{
+			{Name: "cancelled", Value: answer.Cancelled},
+			{Name: "soft_denied", Value: answer.SoftDenied},
+			{Name: "input_changed", Value: answer.InputChanged},
+			{Name: "by", Value: bounded(answer.By)},
+			{Name: "reason", Value: bounded(answer.Reason)},
+		})},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the hooks that ran for %s: %w", about.Name, err)
 	}
 	return out, nil
 }
 
-// encodable is a moment that can be written and read again.
-func encodable(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return rawjson.Plausible(t.UTC().Round(0))
+// present leaves out members that say nothing.
+func present(o rawjson.Ordered) rawjson.Ordered {
+	return slices.DeleteFunc(o, func(f rawjson.Field) bool {
+		return f.Value == nil || f.Value == "" || f.Value == false || f.Value == time.Time{}
+	})
 }
+
+// encodable is a time that can be written and read again.
+func encodable(t time.Time) time.Time { return rawjson.Plausible(t.UTC().Round(0)) }
 
 // bounded cuts a text to maxHookText bytes, the mark included.
 func bounded(s string) string {
@@ -136,7 +118,7 @@ func (p *Payload) hookRunsHead() hook.Head {
 	if p.err != nil {
 		return h
 	}
-	h.Session = p.text("session")
+	h.Session = p.Text("session")
 	if knownHookRuns(p.Object) {
 		h.Kind = hook.KindHookRuns
 	}
@@ -146,13 +128,13 @@ func (p *Payload) hookRunsHead() hook.Head {
 // knownHookRuns reports that the record is one that this version can read.
 func knownHookRuns(o rawjson.Object) bool {
 	v, ok := rawjson.Int(o.Get("v"))
-	_, about := hookHash(rawjson.Members(o.Get("about")))
+	_, about := hookHash(o.Members("about"))
 	return ok && v == hookRunsVersion && about
 }
 
 // hookHash reads which event the record is about.
 func hookHash(about rawjson.Object) (uint64, bool) {
-	s := rawjson.Text(about.Get("hash"))
+	s := about.Text("hash")
 	h, err := strconv.ParseUint(s, 16, 64)
 	return h, err == nil && len(s) == 16
 }
@@ -161,33 +143,33 @@ func hookHash(about rawjson.Object) (uint64, bool) {
 // context: those of the event that the record is about count. Its time is that
 // event's, too.
 func (p *Payload) hookRuns(ev *hook.Event) {
-	ev.Session = p.text("session")
+	ev.Session = p.Text("session")
 	if !knownHookRuns(p.Object) {
 		return
 	}
-	about := p.members("about")
+	about := p.Members("about")
 	ev.Kind = hook.KindHookRuns
 	ev.About, _ = hookHash(about)
 	ev.Time = rawjson.Instant(about.Get("time"))
-	list, _ := rawjson.Elements(p.Get("runs"))
+	list, _ := p.Elements("runs")
 	for _, raw := range list {
 		if run := rawjson.Members(raw); run != nil {
 			ev.HookRuns = append(ev.HookRuns, hookRun(run))
 		}
 	}
-	answer := p.members("answer")
-	ev.Answer = &hook.HookAnswer{By: rawjson.Text(answer.Get("by")), Reason: rawjson.Text(answer.Get("reason"))}
-	ev.Answer.Cancelled, _ = rawjson.Bool(answer.Get("cancelled"))
-	ev.Answer.SoftDenied, _ = rawjson.Bool(answer.Get("soft_denied"))
-	ev.Answer.InputChanged, _ = rawjson.Bool(answer.Get("input_changed"))
+	answer := p.Members("answer")
+	ev.Answer = &hook.HookAnswer{
+		Cancelled: answer.Is("cancelled"), SoftDenied: answer.Is("soft_denied"), InputChanged: answer.Is("input_changed"),
+		By: answer.Text("by"), Reason: answer.Text("reason"),
+	}
 }
 
 func hookRun(o rawjson.Object) hook.HookRun {
 	r := hook.HookRun{
-		Event: rawjson.Text(o.Get("event")), Tool: rawjson.Text(o.Get("tool")), Matcher: rawjson.Text(o.Get("matcher")),
-		Command: rawjson.Text(o.Get("command")), Source: rawjson.Text(o.Get("source")),
+		Event: o.Text("event"), Tool: o.Text("tool"), Matcher: o.Text("matcher"),
+		Command: o.Text("command"), Source: o.Text("source"),
 		Started: rawjson.Instant(o.Get("started")), Exit: hook.NoExit,
-		Status: rawjson.Text(o.Get("status")), Decision: rawjson.Text(o.Get("decision")), Reason: rawjson.Text(o.Get("reason")),
+		Status: o.Text("status"), Decision: o.Text("decision"), Reason: o.Text("reason"),
 	}
 	if n, ok := rawjson.Int(o.Get("duration_ns")); ok && n > 0 {
 		r.Duration = time.Duration(n)

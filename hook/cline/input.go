@@ -55,14 +55,14 @@ func parameters(tool string, raw []byte) string {
 
 // unfolds reports that one of the parameters may be a text to unfold.
 func unfolds(raw []byte) (may bool) {
-	whole := rawjson.EachMember(raw, func(key, value []byte) {
+	isObject := rawjson.EachMember(raw, func(key, value []byte) {
 		if may || value[0] != '"' || holdsText(string(key)) {
 			return
 		}
 		first := bytes.TrimLeft(value[1:], " \t\r\n")[0]
 		may = first == '{' || first == '[' || first == '\\'
 	})
-	return may || !whole
+	return may || !isObject
 }
 
 // holdsText reports whether a parameter of this name is text in every tool of

@@ -75,7 +75,7 @@ func render(raw []byte, hostText bool) rendered {
 	return plain
 }
 
-// structure reads the shapes that stand for text.
+// structure reads the shapes that have a text form.
 func structure(raw []byte) (rendered, bool) {
 	if list, ok := rawjson.Elements(raw); ok {
 		if out, ok := blocks(list); ok {
@@ -85,16 +85,16 @@ func structure(raw []byte) (rendered, bool) {
 	}
 	o := rawjson.Members(raw)
 	if len(o) == 1 && rawjson.IsString(o.Get("error")) {
-		message := rawjson.Text(o.Get("error"))
+		message := o.Text("error")
 		if hidden(message) {
 			message = ""
 		}
 		return rendered{text: message, lead: message, failed: true, err: message}, true
 	}
-	if content, ok := rawjson.Elements(o.Get("content")); ok {
+	if content, ok := o.Elements("content"); ok {
 		// The result of an MCP tool.
 		out, ok := blocks(content)
-		if bad, _ := rawjson.Bool(o.Get("isError")); ok && bad {
+		if bad := o.Is("isError"); ok && bad {
 			out.failed, out.err = true, out.text
 		}
 		return out, ok
@@ -112,12 +112,12 @@ func blocks(list [][]byte) (rendered, bool) {
 	parts := make([]string, 0, len(list))
 	for _, raw := range list {
 		o := rawjson.Members(raw)
-		switch rawjson.Text(o.Get("type")) {
+		switch o.Text("type") {
 		case "text":
 			if !rawjson.IsString(o.Get("text")) {
 				return rendered{}, false
 			}
-			s := rawjson.Text(o.Get("text"))
+			s := o.Text("text")
 			parts = append(parts, s)
 			if out.lead == "" && !heading(s) {
 				out.lead = s
@@ -149,7 +149,7 @@ func operations(list [][]byte) (rendered, bool) {
 	var parts, errs []string
 	for _, raw := range list {
 		o := rawjson.Members(raw)
-		result, failure := o.Get("result"), rawjson.Text(o.Get("error"))
+		result, failure := o.Get("result"), o.Text("error")
 		success, said := rawjson.Bool(o.Get("success"))
 		if o.Get("query") == nil || result == nil && failure == "" && !said {
 			return rendered{}, false

@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -55,13 +56,13 @@ func (p *Payload) Head() hook.Head {
 		h.Name, h.Session, h.Dirs = p.name(), p.session(), p.Roots()
 	}
 	h.Kind = kindOf(h.Name, p.turn())
-	h.RunEnds = p.err == nil && h.Kind.Terminal() && p.text("parent_agent_id") == ""
+	h.RunEnds = p.err == nil && h.Kind.Terminal() && p.Text("parent_agent_id") == ""
 	return h
 }
 
 // Roots are the folders the session works in, the main one first.
 func (p *Payload) Roots() []string {
-	list, _ := rawjson.Elements(p.Get("workspaceRoots"))
+	list, _ := p.Elements("workspaceRoots")
 	var dirs []string
 	for _, root := range list {
 		if dir := rawjson.Text(rawjson.Present(root)); dir != "" {
@@ -71,7 +72,7 @@ func (p *Payload) Roots() []string {
 	if dirs != nil {
 		return dirs
 	}
-	if dir := rawjson.Text(p.members("workspaceInfo").Get("rootPath")); dir != "" {
+	if dir := p.Members("workspaceInfo").Text("rootPath"); dir != "" {
 		return []string{dir}
 	}
 	return nil
@@ -80,27 +81,24 @@ func (p *Payload) Roots() []string {
 // name is the hook's documented name: the payload's, else the one the hook was
 // started with.
 func (p *Payload) name() string {
-	if sent := p.text("hookName"); sent != "" {
-		return documentedName(sent)
-	}
-	return documentedName(p.raw.Event)
+	return documentedName(cmp.Or(p.Text("hookName"), p.raw.Event))
 }
 
 // sdk reports whether the payload has a shape that only the SDK dialect has.
 func (p *Payload) sdk() bool {
-	sent := p.text("hookName")
+	sent := p.Text("hookName")
 	return p.Get("sessionContext", "agent_id") != nil || strings.Contains(sent, "_") && strings.ToLower(sent) == sent
 }
 
-// dialect tells the wire form by shape alone: one installation of the extension
+// dialect finds the wire form by shape alone: one installation of the extension
 // holds two of them under one version.
 func (p *Payload) dialect() string {
-	model := p.members("model")
+	model := p.Members("model")
 	switch {
 	case p.sdk():
 		return dialectSDK
-	case strings.HasPrefix(p.text("taskId"), "conv_"),
-		rawjson.Text(model.Get("provider")) == "unknown" && rawjson.Text(model.Get("slug")) == "unknown":
+	case strings.HasPrefix(p.Text("taskId"), "conv_"),
+		model.Text("provider") == "unknown" && model.Text("slug") == "unknown":
 		return dialectNext
 	}
 	return dialectClassic
@@ -109,10 +107,7 @@ func (p *Payload) dialect() string {
 // session is the identity all events of a session share. In the SDK dialect
 // the task is only one agent's conversation.
 func (p *Payload) session() string {
-	if root := rawjson.Text(p.members("sessionContext").Get("rootSessionId")); root != "" {
-		return root
-	}
-	return p.text("taskId")
+	return cmp.Or(p.Members("sessionContext").Text("rootSessionId"), p.Text("taskId"))
 }
 
 // turn is the SDK's report of a turn. It counts only in a whole payload.
@@ -120,9 +115,5 @@ func (p *Payload) turn() rawjson.Object {
 	if p.err != nil {
 		return nil
 	}
-	return p.members("turn")
+	return p.Members("turn")
 }
-
-func (p *Payload) text(name string) string { return rawjson.Text(p.Get(name)) }
-
-func (p *Payload) members(name string) rawjson.Object { return rawjson.Members(p.Get(name)) }

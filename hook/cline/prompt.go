@@ -10,7 +10,7 @@ import "strings"
 // asked is false for a message that Cline wrote to steer the model, which comes
 // back as it is.
 //
-// Only the outer form that Cline writes is taken off, so that tags within a
+// Only the outer form that Cline writes is removed, so that tags within a
 // prompt stay. Cline removes such tags itself where they would be ambiguous
 // (sdk/packages/shared/src/prompt/format.ts).
 func PromptText(message string) (text string, asked bool) {
@@ -69,7 +69,7 @@ func userCommand(text string) string {
 }
 
 // withoutNotices is a text without the notices of a switch between planning and
-// acting that stand before it.
+// acting that precede it.
 func withoutNotices(text string) string {
 	for {
 		_, rest, ok := cutPast(text, "<mode_notice>", "</mode_notice>")

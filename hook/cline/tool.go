@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -11,15 +12,15 @@ import (
 
 // toolStart reads the beginning of a tool call.
 func (p *Payload) toolStart(dialect string) *hook.Tool {
-	body, call := p.members("preToolUse"), p.members("tool_call")
+	body, call := p.Members("preToolUse"), p.Members("tool_call")
 	t := &hook.Tool{Duration: hook.UnknownDuration}
 	nameTool(t, dialect, body, call)
 	return t
 }
 
-// toolEnd reads the end of a tool call that was reported at the given moment.
+// toolEnd reads the end of a tool call that was reported at the given time.
 func (p *Payload) toolEnd(dialect string, at time.Time) *hook.Tool {
-	body, call := p.members("postToolUse"), p.members("tool_result")
+	body, call := p.Members("postToolUse"), p.Members("tool_result")
 	t := &hook.Tool{Duration: hook.UnknownDuration}
 	nameTool(t, dialect, body, call)
 	timeTool(t, dialect, body, call, at)
@@ -37,11 +38,8 @@ func (p *Payload) toolEnd(dialect string, at time.Time) *hook.Tool {
 
 // nameTool reads what both ends of a call have in common.
 func nameTool(t *hook.Tool, dialect string, body, call rawjson.Object) {
-	t.ID = rawjson.Text(call.Get("id"))
-	t.Name = rawjson.Text(body.Get("toolName", "tool"))
-	if t.Name == "" {
-		t.Name = rawjson.Text(call.Get("name"))
-	}
+	t.ID = call.Text("id")
+	t.Name = cmp.Or(body.Text("toolName", "tool"), call.Text("name"))
 	if input := call.Get("input"); input != nil {
 		t.Input = rawjson.Canonical(input)
 		return
@@ -82,16 +80,25 @@ func timeTool(t *hook.Tool, dialect string, body, call rawjson.Object, at time.T
 	}
 }
 
+// millis reads a number of milliseconds; absent gives zero, because proto3
+// leaves zero out, and nonsense gives hook.UnknownDuration.
+func millis(raw []byte) time.Duration {
+	if raw == nil {
+		return 0
+	}
+	if d, ok := rawjson.Millis(raw); ok {
+		return d
+	}
+	return hook.UnknownDuration
+}
+
 // judge decides how a call ended. In the classic and next dialects the host
 // says success for calls that failed or were denied, so there the wording of
 // the result comes first.
 func (p *Payload) judge(t *hook.Tool, dialect string, body, call rawjson.Object, out rendered) {
 	failed, message := out.failed, out.err
 	if cause := call.Get("error"); cause != nil {
-		failed = true
-		if message == "" {
-			message = render(cause, true).text
-		}
+		failed, message = true, cmp.Or(message, render(cause, true).text)
 	}
 	if p.Get("postToolUse") != nil {
 		success, said := rawjson.Bool(body.Get("success"))
@@ -118,14 +125,8 @@ func (p *Payload) judge(t *hook.Tool, dialect string, body, call rawjson.Object,
 	if failed && !verdict.Failed() {
 		t.Status = hook.ToolFailed
 	}
-	if !t.Status.Failed() {
-		return
-	}
-	for _, candidate := range [...]string{reason, message, out.text} {
-		if candidate != "" {
-			t.Error = candidate
-			return
-		}
+	if t.Status.Failed() {
+		t.Error = cmp.Or(reason, message, out.text)
 	}
 }
 
@@ -173,7 +174,7 @@ func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
 	return hook.ToolOK, ""
 }
 
-// classifySDK tells a call that was refused from one that failed, by the
+// classifySDK distinguishes a call that was refused from one that failed, by the
 // reasons the SDK's runtime gives for not running a tool.
 func classifySDK(message string) (hook.ToolStatus, string) {
 	if strings.HasPrefix(message, saysDenied) || message == saysRejected {

@@ -306,3 +306,17 @@ func TestBothEndsOfEveryRecordedCallAgree(t *testing.T) {
 		t.Errorf("ends without a beginning (-want +got):\n%s", diff)
 	}
 }
+
+func TestMillis(t *testing.T) {
+	for in, want := range map[string]time.Duration{
+		``: 0, `0`: 0, `"427"`: 427 * time.Millisecond, `-1`: hook.UnknownDuration, `"soon"`: hook.UnknownDuration,
+	} {
+		var raw []byte
+		if in != "" {
+			raw = []byte(in)
+		}
+		if got := millis(raw); got != want {
+			t.Errorf("millis(%s) = %v, want %v", in, got, want)
+		}
+	}
+}

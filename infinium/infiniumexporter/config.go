@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
 )
 
 // Config is the exporter's section of a Collector's configuration. README.md
@@ -109,9 +110,7 @@ func (c *Config) Validate() error {
 		wrong("wait_without_root: found %s, want at least wait (%s) and at most %s", c.WaitWithoutRoot, c.Wait, maxWait)
 	}
 	// The address and the credentials are checked by who uses them.
-	o := c.options("")
-	o.MaxInputPreview, o.MaxOutputPreview = 0, 0
-	if _, err := infinium.New(o); err != nil {
+	if _, err := infinium.NewClient(c.options("")); err != nil {
 		errs = append(errs, renamed(err))
 	}
 	return errors.Join(errs...)
@@ -130,7 +129,10 @@ func renamed(err error) error {
 func (c *Config) options(version string) infinium.Options {
 	return infinium.Options{
 		BaseURL: c.BaseURL, AgentID: c.AgentID, AgentSecret: string(c.AgentSecret),
-		Timeout: c.Timeout, AllowInsecure: c.AllowInsecure, Version: version,
-		MaxInputPreview: c.MaxInputPreview, MaxOutputPreview: c.MaxOutputPreview,
+		Timeout: c.Timeout, AllowInsecure: c.AllowInsecure, Version: version, Forms: c.forms(),
 	}
+}
+
+func (c *Config) forms() infinium.Forms {
+	return connectors.Forms().WithPreviews(c.MaxInputPreview, c.MaxOutputPreview)
 }

@@ -119,7 +119,7 @@ func TestTheSecretIsNeverPrinted(t *testing.T) {
 	w := create(t, c, nil)
 	defer w.stop(t)
 	for _, text := range []string{
-		fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprint(*c), fmt.Sprint(m.ToStringMap()), fmt.Sprintf("%+v", w.infinium),
+		fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprint(*c), fmt.Sprint(m.ToStringMap()), fmt.Sprintf("%+v", w.client),
 	} {
 		if strings.Contains(text, secret) {
 			t.Errorf("%s tells the secret", text)

@@ -26,27 +26,27 @@ type tracesExporter struct {
 	set      exporter.Settings
 	gatherer *gatherer
 	sender   *sender
-	infinium *infinium.Exporter
+	client   *infinium.Client
 	tel      *telemetry
 }
 
 func newExporter(set exporter.Settings, c *Config) (*tracesExporter, error) {
 	// The version is the Collector's, which is no version of hookspan's.
-	client, err := infinium.New(c.options("collector-" + cmp.Or(set.BuildInfo.Version, "dev")))
+	client, err := infinium.NewClient(c.options("collector-" + cmp.Or(set.BuildInfo.Version, "dev")))
 	if err != nil {
 		return nil, renamed(err)
 	}
-	e := &tracesExporter{config: c, set: set, infinium: client, gatherer: newGatherer(c.Wait, c.WaitWithoutRoot)}
+	e := &tracesExporter{config: c, set: set, client: client, gatherer: newGatherer(c.Wait, c.WaitWithoutRoot)}
 	e.tel, err = newTelemetry(set.TelemetrySettings, set.ID, e.gatherer.waiting)
 	if err != nil {
 		return nil, fmt.Errorf("own metrics: %w", err)
 	}
 	e.sender = &sender{
-		export: client.ExportSpans,
-		limits: infinium.Limits{InputPreview: c.MaxInputPreview, OutputPreview: c.MaxOutputPreview},
-		rate:   newLimiter(c.RequestsPerSecond),
-		slots:  make(chan struct{}, maxRequests),
-		tel:    e.tel, log: set.Logger,
+		send:  client.Send,
+		forms: c.forms(),
+		rate:  newLimiter(c.RequestsPerSecond),
+		slots: make(chan struct{}, maxRequests),
+		tel:   e.tel, log: set.Logger,
 	}
 	e.gatherer.deliver = e.sender.deliver
 	e.gatherer.repeated = e.tel.repeated
@@ -93,7 +93,11 @@ func (e *tracesExporter) keep(err error) time.Duration {
 // push returns when every trace of the request was answered. Its error carries
 // the spans that shall come again, and no others.
 func (e *tracesExporter) push(ctx context.Context, td ptrace.Traces) error {
-	out := e.gatherer.push(ctx, td)
+	parts, err := split(td)
+	if err != nil {
+		return consumererror.NewPermanent(err)
+	}
+	out := e.gatherer.push(ctx, parts)
 	var again []*item
 	var first, final error
 	var after time.Duration
@@ -118,8 +122,12 @@ func (e *tracesExporter) push(ctx context.Context, td ptrace.Traces) error {
 		}
 		return consumererror.NewPermanent(fmt.Errorf("%d of %d spans were refused: %w", len(out.items), td.SpanCount(), final))
 	}
+	rest, err := merged(again)
+	if err != nil {
+		rest = td // what was accepted is remembered
+	}
 	// The text alone: a permanent error within would end the retries.
-	err := consumererror.NewTraces(fmt.Errorf("%d of %d spans were not accepted: %s", len(again), td.SpanCount(), first.Error()), merged(again))
+	err = consumererror.NewTraces(fmt.Errorf("%d of %d spans were not accepted: %s", len(again), td.SpanCount(), first.Error()), rest)
 	if after > 0 {
 		return exporterhelper.NewThrottleRetry(err, after)
 	}
@@ -136,5 +144,5 @@ func (e *tracesExporter) Shutdown(ctx context.Context) error {
 	e.gatherer.stop()
 	err := e.Traces.Shutdown(ctx)
 	e.gatherer.close()
-	return errors.Join(err, e.tel.close(), e.infinium.Shutdown(ctx))
+	return errors.Join(err, e.tel.close(), e.client.Stop(ctx))
 }

@@ -7,9 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/ptrace"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/infinium"
 )
@@ -35,7 +33,7 @@ type gatherer struct {
 	durable bool
 	// deliver answers one run: nil when it was accepted. It is called for one run
 	// of a trace at a time, and for many traces at once.
-	deliver func(ctx context.Context, run infinium.Run) error
+	deliver func(ctx context.Context, run *run) error
 	// repeated is told of spans that were accepted before.
 	repeated func(spans int)
 
@@ -44,7 +42,7 @@ type gatherer struct {
 	wg     sync.WaitGroup
 
 	mu       sync.Mutex
-	groups   map[pcommon.TraceID]*group
+	groups   map[string]*group
 	sent     *memory
 	stopping bool
 	closed   bool
@@ -58,7 +56,7 @@ func newGatherer(wait, limit time.Duration) *gatherer {
 		wait: wait, limit: limit,
 		keep:     func(error) time.Duration { return 0 },
 		repeated: func(int) {},
-		groups:   make(map[pcommon.TraceID]*group),
+		groups:   make(map[string]*group),
 		sent:     newMemory(rememberedSpans),
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
@@ -71,7 +69,7 @@ var errStopping = errors.New("the Collector stops while the trace is not whole; 
 
 // group is what is known of one trace that has something to send.
 type group struct {
-	id pcommon.TraceID
+	id string
 	// sending is the round on its way, nil when there is none.
 	sending *round
 	// next is the round that collects, nil when it is empty.
@@ -85,7 +83,7 @@ type group struct {
 // round is spans that are sent together.
 type round struct {
 	entries []*entry
-	byKey   map[pcommon.SpanID]*entry
+	byKey   map[string]*entry
 	rooted  bool
 	// first and last are when the first and the last new span came.
 	first, last time.Time
@@ -96,7 +94,7 @@ type round struct {
 
 	done chan struct{}
 	// failed holds the spans that were not accepted; read it after done.
-	failed map[pcommon.SpanID]error
+	failed map[string]error
 }
 
 // entry is a span in a round, with the hashes of all versions that were given.
@@ -106,7 +104,7 @@ type entry struct {
 }
 
 func newRound() *round {
-	return &round{byKey: make(map[pcommon.SpanID]*entry), done: make(chan struct{})}
+	return &round{byKey: make(map[string]*entry), done: make(chan struct{})}
 }
 
 func (r *round) holds(it *item) bool {
@@ -115,7 +113,7 @@ func (r *round) holds(it *item) bool {
 }
 
 func (r *round) add(it *item, hashes []uint64) {
-	r.rooted = r.rooted || infinium.IsRoot(convert(it))
+	r.rooted = r.rooted || infinium.IsRoot(it.span)
 	if e, ok := r.byKey[it.key]; ok {
 		e.item = it
 		e.hashes = append(e.hashes, hashes...)
@@ -134,14 +132,13 @@ type refused struct {
 
 // push brings a request's spans and returns when each was answered. What ctx
 // ends before its answer is returned as refused; it is sent all the same.
-func (g *gatherer) push(ctx context.Context, td ptrace.Traces) refused {
+func (g *gatherer) push(ctx context.Context, parts []part) refused {
 	type ticket struct {
 		*item
 		*round
 	}
 	var tickets []ticket
 	var rounds []*round
-	parts := split(td)
 	g.mu.Lock()
 	for _, p := range parts {
 		repeated := 0
@@ -192,7 +189,7 @@ func (g *gatherer) push(ctx context.Context, td ptrace.Traces) refused {
 }
 
 // join puts a span where it belongs and returns the round that answers it.
-func (g *gatherer) join(id pcommon.TraceID, it *item) *round {
+func (g *gatherer) join(id string, it *item) *round {
 	grp := g.groups[id]
 	if grp == nil {
 		grp = &group{id: id}
@@ -262,7 +259,7 @@ func (g *gatherer) fire(grp *group, alarm int) {
 	defer g.wg.Done()
 
 	if kept {
-		r.failed = make(map[pcommon.SpanID]error)
+		r.failed = make(map[string]error)
 		for _, e := range r.entries {
 			r.failed[e.key] = errStopping
 		}
@@ -274,23 +271,29 @@ func (g *gatherer) fire(grp *group, alarm int) {
 
 // send delivers the round's runs and returns the spans of those that were not
 // accepted.
-func (g *gatherer) send(r *round) map[pcommon.SpanID]error {
-	spans := make([]sdktrace.ReadOnlySpan, len(r.entries))
+func (g *gatherer) send(r *round) map[string]error {
+	items := make([]*item, len(r.entries))
+	of := make(map[*tracepb.Span]*item, len(items))
 	for i, e := range r.entries {
-		spans[i] = convert(e.item)
+		items[i] = e.item
+		of[e.span] = e.item
 	}
-	failed := make(map[pcommon.SpanID]error)
+	failed := make(map[string]error)
 	var down error
-	for _, run := range infinium.Runs(spans) {
+	for _, found := range infinium.Runs(together(items)) {
+		one := &run{Run: found}
+		for _, s := range found.Spans() {
+			one.items = append(one.items, of[s])
+		}
 		err := down
 		if err == nil {
-			err = g.deliver(g.ctx, run)
+			err = g.deliver(g.ctx, one)
 		}
 		if err != nil {
 			if everywhere(err) {
 				down = err
 			}
-			for _, it := range itemsOf(run) {
+			for _, it := range one.items {
 				failed[it.key] = err
 			}
 		}
@@ -298,12 +301,10 @@ func (g *gatherer) send(r *round) map[pcommon.SpanID]error {
 	return failed
 }
 
-func itemsOf(run infinium.Run) []*item {
-	items := make([]*item, len(run.Spans))
-	for i, s := range run.Spans {
-		items[i] = s.(*converted).item
-	}
-	return items
+// run is a run with the items that its spans came in.
+type run struct {
+	infinium.Run
+	items []*item
 }
 
 // answer ends a round: it remembers what was accepted, keeps what was not for

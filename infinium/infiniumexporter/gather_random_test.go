@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // TestEveryAcknowledgedSpanWasAccepted drives the gatherer with random requests,
@@ -31,15 +31,15 @@ func TestEveryAcknowledgedSpanWasAccepted(t *testing.T) {
 			key := func(tr, sp any) string { return fmt.Sprint(tr, " ", sp) }
 			g := newGatherer(2*time.Second, 20*time.Second)
 			g.keep = func(error) time.Duration { return time.Duration(draw(30)) * time.Second }
-			g.deliver = func(_ context.Context, run infinium.Run) error {
+			g.deliver = func(_ context.Context, run *run) error {
 				time.Sleep(time.Duration(draw(4000)) * time.Millisecond)
 				if draw(3) == 0 {
 					return &refusal{err: errors.New("no"), whole: draw(2) == 0}
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				for _, s := range run.Spans {
-					accepted[key(s.SpanContext().TraceID(), s.SpanContext().SpanID())]++
+				for _, s := range run.Spans() {
+					accepted[key(otlp.TraceID(s), otlp.SpanID(s))]++
 				}
 				return nil
 			}
@@ -58,11 +58,11 @@ func TestEveryAcknowledgedSpanWasAccepted(t *testing.T) {
 					time.Sleep(time.Duration(draw(60_000)) * time.Millisecond)
 					again := td.Traces
 					for {
-						out := g.push(context.Background(), again)
+						out := g.push(context.Background(), parts(again))
 						if len(out.items) == 0 {
 							break
 						}
-						again = merged(out.items)
+						again = rest(out.items)
 						time.Sleep(time.Duration(draw(20_000)) * time.Millisecond)
 					}
 					mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -13,8 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
-
-	"github.com/hookspan/hookspan/infinium"
 )
 
 // desk is a deliver function that writes down what it gets.
@@ -25,27 +24,29 @@ type desk struct {
 	fail  func(n int, run string) error
 }
 
-func (d *desk) deliver(_ context.Context, run infinium.Run) error {
+func (d *desk) deliver(_ context.Context, run *run) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var ids []string
-	for _, s := range run.Spans {
-		id := s.SpanContext().SpanID()
-		ids = append(ids, fmt.Sprint(id[7]))
+	for _, s := range run.Spans() {
+		ids = append(ids, fmt.Sprint(last(s.SpanId)))
 	}
 	slices.Sort(ids)
 	root := "late"
-	if run.Root != nil {
-		id := run.Root.SpanContext().SpanID()
-		root = fmt.Sprintf("root %d", id[7])
+	if s := run.Root(); s != nil {
+		root = fmt.Sprintf("root %d", last(s.SpanId))
 	}
-	text := fmt.Sprintf("trace %d %s: %s", run.TraceID[15], root, strings.Join(ids, " "))
+	trace, _ := strconv.ParseInt(run.TraceID[30:], 16, 0)
+	text := fmt.Sprintf("trace %d %s: %s", trace, root, strings.Join(ids, " "))
 	d.runs = append(d.runs, fmt.Sprintf("%s %s", time.Since(d.began), text))
 	if d.fail != nil {
 		return d.fail(len(d.runs), text)
 	}
 	return nil
 }
+
+// last is the last byte of an id, 0 if it has none.
+func last(id []byte) byte { return append([]byte{0}, id...)[len(id)] }
 
 // send is one push at a time after the begin of a test.
 type send struct {
@@ -123,7 +124,7 @@ func TestSpansOfATraceBecomeOne(t *testing.T) {
 				for _, p := range tt.sends {
 					time.Sleep(time.Until(d.began.Add(p.at)))
 					wg.Go(func() {
-						if out := g.push(context.Background(), p.td.Traces); len(out.errs) > 0 {
+						if out := g.push(context.Background(), parts(p.td.Traces)); len(out.errs) > 0 {
 							t.Errorf("push at %s: %v", p.at, out.errs)
 						}
 					})
@@ -172,7 +173,7 @@ func TestManyPushesAtOnceMakeOneTraceEach(t *testing.T) {
 					} else {
 						td.tool(tr, sp+1, 100)
 					}
-					if out := g.push(context.Background(), td.Traces); len(out.errs) > 0 {
+					if out := g.push(context.Background(), parts(td.Traces)); len(out.errs) > 0 {
 						t.Error(out.errs)
 					}
 				})
@@ -208,11 +209,11 @@ func TestATraceWhoseSendingFailedIsSentWhole(t *testing.T) {
 			wg.Go(func() {
 				again := td.Traces
 				for {
-					out := g.push(context.Background(), again)
+					out := g.push(context.Background(), parts(again))
 					if len(out.errs) == 0 {
 						return
 					}
-					again = merged(out.items)
+					again = rest(out.items)
 					time.Sleep(time.Duration(i+1) * 7 * time.Second)
 				}
 			})
@@ -231,7 +232,7 @@ func TestSpansThatDoNotComeAgainAreForgotten(t *testing.T) {
 		g, d := newDesk(time.Second, time.Minute)
 		g.keep = func(error) time.Duration { return time.Hour }
 		d.fail = func(int, string) error { return errors.New("no") }
-		if out := g.push(context.Background(), newRequest().root(1, 1).Traces); len(out.items) != 1 {
+		if out := g.push(context.Background(), parts(newRequest().root(1, 1).Traces)); len(out.items) != 1 {
 			t.Errorf("%d spans refused, want 1", len(out.items))
 		}
 		if n := g.waiting(); n != 1 {
@@ -261,11 +262,11 @@ func TestOfTwoRunsTheRefusedOneComesAgain(t *testing.T) {
 			}
 			return nil
 		}
-		out := g.push(context.Background(), newRequest().root(1, 1).tool(1, 2, 1).root(1, 3).tool(1, 4, 3).Traces)
+		out := g.push(context.Background(), parts(newRequest().root(1, 1).tool(1, 2, 1).root(1, 3).tool(1, 4, 3).Traces))
 		if n := len(out.items); n != 2 {
 			t.Fatalf("%d spans refused, want the 2 of the second run", n)
 		}
-		if out = g.push(context.Background(), merged(out.items)); len(out.items) != 0 {
+		if out = g.push(context.Background(), parts(rest(out.items))); len(out.items) != 0 {
 			t.Errorf("refused again: %v", out.errs)
 		}
 		want := []string{"1s trace 1 root 1: 1 2", "1s trace 1 root 3: 3 4", "1s trace 1 root 3: 3 4"}
@@ -280,14 +281,14 @@ func TestWhatComesWhileATraceIsOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, d := newDesk(time.Second, time.Minute)
 		release := make(chan struct{})
-		g.deliver = func(ctx context.Context, run infinium.Run) error {
-			if run.Root != nil {
+		g.deliver = func(ctx context.Context, run *run) error {
+			if run.Root() != nil {
 				<-release
 			}
 			return d.deliver(ctx, run)
 		}
 		var wg sync.WaitGroup
-		push := func(td *request) { wg.Go(func() { g.push(context.Background(), td.Traces) }) }
+		push := func(td *request) { wg.Go(func() { g.push(context.Background(), parts(td.Traces)) }) }
 		push(newRequest().root(1, 1).tool(1, 2, 1))
 		time.Sleep(2 * time.Second)
 		push(newRequest().tool(1, 2, 1)) // a repetition waits for the same answer
@@ -315,22 +316,22 @@ func TestWhatCameWhileATraceFailedIsSentWithIt(t *testing.T) {
 			}
 			return nil
 		}
-		g.deliver = func(ctx context.Context, run infinium.Run) error {
+		g.deliver = func(ctx context.Context, run *run) error {
 			<-release
 			return d.deliver(ctx, run)
 		}
 		var first, second refused
 		var wg sync.WaitGroup
-		wg.Go(func() { first = g.push(context.Background(), newRequest().root(1, 1).tool(1, 2, 1).Traces) })
+		wg.Go(func() { first = g.push(context.Background(), parts(newRequest().root(1, 1).tool(1, 2, 1).Traces)) })
 		time.Sleep(2 * time.Second)
-		wg.Go(func() { second = g.push(context.Background(), newRequest().tool(1, 3, 1).Traces) })
+		wg.Go(func() { second = g.push(context.Background(), parts(newRequest().tool(1, 3, 1).Traces)) })
 		synctest.Wait()
 		close(release)
 		wg.Wait()
 		if len(first.items) != 2 || len(second.items) != 0 {
 			t.Errorf("%d and %d spans refused, want the 2 of the first push", len(first.items), len(second.items))
 		}
-		if out := g.push(context.Background(), merged(first.items)); len(out.items) != 0 {
+		if out := g.push(context.Background(), parts(rest(first.items))); len(out.items) != 0 {
 			t.Errorf("refused again: %v", out.errs)
 		}
 		want := []string{"2s trace 1 root 1: 1 2", "3s trace 1 root 1: 1 2 3"}
@@ -349,8 +350,8 @@ func TestStoppingSendsWhatWaits(t *testing.T) {
 				g.durable = durable
 				var rooted, rootless refused
 				var wg sync.WaitGroup
-				wg.Go(func() { rooted = g.push(context.Background(), newRequest().root(1, 1).Traces) })
-				wg.Go(func() { rootless = g.push(context.Background(), newRequest().tool(2, 2, 1).Traces) })
+				wg.Go(func() { rooted = g.push(context.Background(), parts(newRequest().root(1, 1).Traces)) })
+				wg.Go(func() { rootless = g.push(context.Background(), parts(newRequest().tool(2, 2, 1).Traces)) })
 				synctest.Wait()
 				g.stop()
 				wg.Wait()
@@ -370,7 +371,7 @@ func TestStoppingSendsWhatWaits(t *testing.T) {
 					t.Errorf("sent (-want +got):\n%s", diff)
 				}
 				// What a queue in memory still holds goes out without waiting.
-				g.push(context.Background(), newRequest().root(3, 1).Traces)
+				g.push(context.Background(), parts(newRequest().root(3, 1).Traces))
 				if n := len(d.runs); n != len(want)+1 || g.waiting() != 0 {
 					t.Errorf("%v sent after stop, %d traces left", d.runs, g.waiting())
 				}
@@ -385,7 +386,7 @@ func TestAPushThatIsGivenUpEnds(t *testing.T) {
 		g, d := newDesk(time.Second, time.Minute)
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		out := g.push(ctx, newRequest().tool(1, 2, 1).Traces)
+		out := g.push(ctx, parts(newRequest().tool(1, 2, 1).Traces))
 		if len(out.errs) != 1 || !errors.Is(out.errs[0], context.DeadlineExceeded) {
 			t.Errorf("%v, want %v", out.errs, context.DeadlineExceeded)
 		}
@@ -402,7 +403,7 @@ func TestTheMemoryOfSentSpansIsBounded(t *testing.T) {
 	const most = 100
 	m := newMemory(most)
 	for i := range uint64(400) {
-		m.add(traceOf(i/4), i)
+		m.add(idOf(i/4), i)
 	}
 	held := 0
 	for e := m.order.Front(); e != nil; e = e.Next() {
@@ -411,7 +412,7 @@ func TestTheMemoryOfSentSpansIsBounded(t *testing.T) {
 	if m.spans != held || held > most || len(m.byID) != m.order.Len() {
 		t.Errorf("%d spans counted, %d held, of %d traces (%d in order), want at most %d", m.spans, held, len(m.byID), m.order.Len(), most)
 	}
-	if !m.has(traceOf(99), 399) || m.has(traceOf(0), 0) {
+	if !m.has(idOf(99), 399) || m.has(idOf(0), 0) {
 		t.Error("the last is forgotten, or the first is not")
 	}
 }
@@ -419,7 +420,7 @@ func TestTheMemoryOfSentSpansIsBounded(t *testing.T) {
 // TestARepetitionMustBeExact: a span that changed is sent again.
 func TestARepetitionMustBeExact(t *testing.T) {
 	a, b := newRequest().root(1, 1), changed(newRequest().root(1, 1))
-	hash := func(td ptrace.Traces) uint64 { return split(td)[0].items[0].hash }
+	hash := func(td ptrace.Traces) uint64 { return parts(td)[0].items[0].hash }
 	if hash(a.Traces) != hash(newRequest().root(1, 1).Traces) {
 		t.Error("equal spans differ")
 	}

@@ -2,8 +2,6 @@ package infiniumexporter
 
 import (
 	"container/list"
-
-	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
 // memory knows which spans Infinium has accepted, so that a repetition of them
@@ -13,22 +11,22 @@ type memory struct {
 	most  int        // spans
 	spans int        // held, with what the traces themselves cost
 	order *list.List // of *sentTrace, the last sent in front
-	byID  map[pcommon.TraceID]*list.Element
+	byID  map[string]*list.Element
 }
 
 // traceCost is what a trace takes beside its spans, in spans.
 const traceCost = 8
 
 type sentTrace struct {
-	id     pcommon.TraceID
+	id     string
 	hashes map[uint64]struct{}
 }
 
 func newMemory(most int) *memory {
-	return &memory{most: most, order: list.New(), byID: make(map[pcommon.TraceID]*list.Element)}
+	return &memory{most: most, order: list.New(), byID: make(map[string]*list.Element)}
 }
 
-func (m *memory) has(id pcommon.TraceID, hash uint64) bool {
+func (m *memory) has(id string, hash uint64) bool {
 	e, ok := m.byID[id]
 	if !ok {
 		return false
@@ -37,7 +35,7 @@ func (m *memory) has(id pcommon.TraceID, hash uint64) bool {
 	return ok
 }
 
-func (m *memory) add(id pcommon.TraceID, hash uint64) {
+func (m *memory) add(id string, hash uint64) {
 	e, ok := m.byID[id]
 	if !ok {
 		e = m.order.PushFront(&sentTrace{id: id, hashes: make(map[uint64]struct{})})

@@ -145,7 +145,7 @@ func TestWhatIsRememberedIsSmall(t *testing.T) {
 		before := heap()
 		m := newMemory(rememberedSpans)
 		for i := range uint64(rememberedSpans + 100_000) {
-			m.add(traceOf(i/perTrace), i)
+			m.add(idOf(i/perTrace), i)
 		}
 		grown := heap() - before
 		t.Logf("%d spans a trace: %d traces in %.1f MB", perTrace, len(m.byID), float64(grown)/1e6)

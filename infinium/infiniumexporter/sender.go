@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // maxRequests bounds the requests on their way at once: as many as the service's
@@ -25,10 +25,10 @@ const maxRequests = 20
 // sender sends one run after another and decides what an answer means for the
 // run: accepted, kept for another try, or parked.
 type sender struct {
-	export func(context.Context, []sdktrace.ReadOnlySpan) error
-	limits infinium.Limits
-	rate   *rate.Limiter
-	slots  chan struct{}
+	send  func(context.Context, *infinium.Trace) (infinium.Receipt, error)
+	forms infinium.Forms
+	rate  *rate.Limiter
+	slots chan struct{}
 	// park writes a refused trace into a file and returns its name; nil where
 	// no folder is set.
 	park func(name string, td ptrace.Traces) (string, error)
@@ -74,17 +74,18 @@ func everywhere(err error) bool {
 }
 
 // deliver sends a run and returns nil when it was accepted.
-func (s *sender) deliver(ctx context.Context, run infinium.Run) error {
+func (s *sender) deliver(ctx context.Context, run *run) error {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
 		return &refusal{err: ctx.Err(), whole: true}
 	}
-	if run.Root == nil && len(infinium.Traces(run.Spans, s.limits)) == 0 {
+	t, ok := run.Trace(s.forms)
+	if !ok {
 		s.tel.trace(ctx, "empty", run)
 		s.log.Debug("Spans without their run's root, and nothing in them that Infinium shows.",
-			zap.Stringer("trace_id", run.TraceID), zap.Int("spans", len(run.Spans)))
+			zap.String("trace_id", run.TraceID), zap.Int("spans", len(run.items)))
 		return nil
 	}
 	if r := s.paused(); r != nil {
@@ -93,17 +94,16 @@ func (s *sender) deliver(ctx context.Context, run infinium.Run) error {
 	if err := s.rate.Wait(ctx); err != nil {
 		return &refusal{err: fmt.Errorf("waiting for requests_per_second: %w", err), whole: true}
 	}
-	err := s.export(ctx, run.Spans)
+	_, err := s.send(ctx, &t)
 	if err == nil {
 		s.tel.trace(ctx, "accepted", run)
 		s.accepted()
 		return nil
 	}
-	fails := infinium.Failures(err)
-	if len(fails) == 0 {
+	var fail *infinium.Error
+	if !errors.As(err, &fail) {
 		return &refusal{err: err, whole: true}
 	}
-	fail := fails[0]
 	if ofTrace(fail) {
 		return s.refuse(ctx, run, fail)
 	}
@@ -132,13 +132,13 @@ func ofTrace(e *infinium.Error) bool {
 }
 
 // refuse parks a run that Infinium will not take, or names it and gives it up.
-func (s *sender) refuse(ctx context.Context, run infinium.Run, fail *infinium.Error) error {
+func (s *sender) refuse(ctx context.Context, run *run, fail *infinium.Error) error {
 	root := "late"
-	if run.Root != nil {
-		root = run.Root.SpanContext().SpanID().String()
+	if s := run.Root(); s != nil {
+		root = otlp.SpanID(s)
 	}
 	fields := []zap.Field{
-		zap.Stringer("trace_id", run.TraceID), zap.String("root_span_id", root), zap.Int("spans", len(run.Spans)),
+		zap.String("trace_id", run.TraceID), zap.String("root_span_id", root), zap.Int("spans", len(run.items)),
 		zap.String("class", string(fail.Class)), zap.Int("status", fail.Status), zap.String("error", inSettings(fail.Error())),
 	}
 	if s.park == nil {
@@ -146,7 +146,11 @@ func (s *sender) refuse(ctx context.Context, run infinium.Run, fail *infinium.Er
 		s.log.Error("Infinium refuses this trace as it is: it is dropped. Set parked_directory to keep such traces.", fields...)
 		return &refusal{err: errors.New(inSettings(fail.Error())), final: true}
 	}
-	file, err := s.park(run.TraceID.String()+"-"+root, merged(itemsOf(run)))
+	td, err := merged(run.items)
+	var file string
+	if err == nil {
+		file, err = s.park(run.TraceID+"-"+root, td)
+	}
 	if err != nil {
 		s.log.Error("Infinium refuses this trace as it is, and it could not be parked: it is kept and tried again.",
 			append(fields, zap.NamedError("parked_directory", err))...)

@@ -7,8 +7,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
-
-	"github.com/hookspan/hookspan/infinium"
 )
 
 const scopeName = "github.com/hookspan/hookspan/infinium/infiniumexporter"
@@ -46,11 +44,11 @@ func newTelemetry(set component.TelemetrySettings, id component.ID, waiting func
 	return t, errors.Join(errs[:]...)
 }
 
-func (t *telemetry) trace(ctx context.Context, outcome string, run infinium.Run) {
+func (t *telemetry) trace(ctx context.Context, outcome string, run *run) {
 	out := attribute.String("outcome", outcome)
-	t.traces.Add(ctx, 1, metric.WithAttributes(t.name, out, attribute.Bool("late", run.Root == nil)))
+	t.traces.Add(ctx, 1, metric.WithAttributes(t.name, out, attribute.Bool("late", run.Root() == nil)))
 	if outcome == "parked" || outcome == "dropped" {
-		t.refused.Add(ctx, int64(len(run.Spans)), metric.WithAttributes(t.name, out))
+		t.refused.Add(ctx, int64(len(run.items)), metric.WithAttributes(t.name, out))
 	}
 }
 

@@ -1,277 +1,159 @@
 package infiniumexporter
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/maphash"
-	"time"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// item is one span as it came. The pdata belongs to the item: the Collector may
-// use the memory of a request again once its push has returned.
+// item is one span of a request.
 type item struct {
 	home *home
-	span ptrace.Span
-	// key tells the spans of a trace apart: the span id, or, for a span without
-	// one, its hash.
-	key pcommon.SpanID
+	span *tracepb.Span
+	// key distinguishes the spans of a trace: the span id, or the hash of a span
+	// without one.
+	key string
 	// hash is of the whole span, so that a changed span is no repetition.
 	hash uint64
 }
 
-// home is what the spans of one instrumentation scope share.
+// home is what the spans of one instrumentation scope share. Neither message
+// holds its spans.
 type home struct {
-	resource    pcommon.Resource
-	resourceURL string
-	scope       pcommon.InstrumentationScope
-	scopeURL    string
-
-	sdkResource *resource.Resource
-	sdkScope    instrumentation.Scope
+	resource *tracepb.ResourceSpans
+	scope    *tracepb.ScopeSpans
 }
 
 // part is what a request holds of one trace.
 type part struct {
-	trace pcommon.TraceID
+	trace string
 	items []*item
 }
 
 var seed = maphash.MakeSeed()
 
-// split copies a request and sorts it by trace, in the order in which the traces
-// first appear.
-func split(td ptrace.Traces) []part {
+// split copies a request, whose memory the Collector may use again once its push
+// has returned, and sorts it by trace, in the order in which the traces first
+// appear.
+func split(td ptrace.Traces) ([]part, error) {
+	data, err := messages(td)
+	if err != nil {
+		return nil, err
+	}
 	var parts []part
-	at := make(map[pcommon.TraceID]int)
-	scratch := ptrace.NewTraces()
-	alone := scratch.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
-	var marshal ptrace.ProtoMarshaler
-	for _, rs := range td.ResourceSpans().All() {
-		res := pcommon.NewResource()
-		rs.Resource().CopyTo(res)
-		sdkResource := resource.NewWithAttributes(rs.SchemaUrl(), attributes(res.Attributes())...)
-		for _, ss := range rs.ScopeSpans().All() {
-			scope := pcommon.NewInstrumentationScope()
-			ss.Scope().CopyTo(scope)
-			h := &home{
-				resource: res, resourceURL: rs.SchemaUrl(), scope: scope, scopeURL: ss.SchemaUrl(),
-				sdkResource: sdkResource,
-				sdkScope: instrumentation.Scope{
-					Name: scope.Name(), Version: scope.Version(), SchemaURL: ss.SchemaUrl(),
-					Attributes: attribute.NewSet(attributes(scope.Attributes())...),
-				},
-			}
-			for _, s := range ss.Spans().All() {
-				it := &item{home: h, span: ptrace.NewSpan(), key: s.SpanID()}
-				s.CopyTo(it.span)
-				s.CopyTo(alone)
-				// Marshalling what was decoded before cannot fail; were it to, the
-				// span would count as new each time.
-				b, _ := marshal.MarshalTraces(scratch)
-				it.hash = maphash.Bytes(seed, b)
-				if it.key.IsEmpty() {
-					binary.BigEndian.PutUint64(it.key[:], it.hash)
+	at := make(map[string]int)
+	var buf []byte
+	for _, rs := range data.ResourceSpans {
+		scopes := rs.ScopeSpans
+		rs.ScopeSpans = nil
+		for _, ss := range scopes {
+			h := &home{rs, ss}
+			spans := ss.Spans
+			ss.Spans = nil
+			for _, s := range spans {
+				if buf, err = (proto.MarshalOptions{Deterministic: true}).MarshalAppend(buf[:0], s); err != nil {
+					return nil, err
 				}
-				i, ok := at[s.TraceID()]
+				it := &item{home: h, span: s, key: string(s.SpanId), hash: maphash.Bytes(seed, buf)}
+				if it.key == "" {
+					it.key = string(binary.BigEndian.AppendUint64(nil, it.hash))
+				}
+				i, ok := at[string(s.TraceId)]
 				if !ok {
 					i = len(parts)
-					at[s.TraceID()] = i
-					parts = append(parts, part{trace: s.TraceID()})
+					at[string(s.TraceId)] = i
+					parts = append(parts, part{trace: string(s.TraceId)})
 				}
 				parts[i].items = append(parts[i].items, it)
 			}
 		}
 	}
-	return parts
+	return parts, nil
 }
 
-// merged is the items as one request, copied.
-func merged(items []*item) ptrace.Traces {
-	td := ptrace.NewTraces()
-	resources := make(map[*resource.Resource]ptrace.ResourceSpans)
-	scopes := make(map[*home]ptrace.ScopeSpans)
-	for _, it := range items {
-		ss, ok := scopes[it.home]
-		if !ok {
-			rs, ok := resources[it.home.sdkResource]
-			if !ok {
-				rs = td.ResourceSpans().AppendEmpty()
-				it.home.resource.CopyTo(rs.Resource())
-				rs.SetSchemaUrl(it.home.resourceURL)
-				resources[it.home.sdkResource] = rs
+// messages are the request's OTLP messages. The Collector lets texts pass that
+// are not UTF-8; they are repaired.
+func messages(td ptrace.Traces) (*tracepb.TracesData, error) {
+	var m ptrace.ProtoMarshaler
+	b, err := m.MarshalTraces(td)
+	if err != nil {
+		return nil, err
+	}
+	data := &tracepb.TracesData{}
+	if proto.Unmarshal(b, data) == nil {
+		return data, nil
+	}
+	data.Reset()
+	if err := proto.Unmarshal(validText(b, data.ProtoReflect().Descriptor()), data); err != nil {
+		return nil, fmt.Errorf("read a request: %w", err)
+	}
+	return data, nil
+}
+
+// validText returns an encoded message with each string in it made valid UTF-8.
+func validText(b []byte, d protoreflect.MessageDescriptor) []byte {
+	var out []byte
+	for len(b) > 0 {
+		num, kind, tag := protowire.ConsumeTag(b)
+		if tag < 0 {
+			return append(out, b...) // not a message, as its reader will say
+		}
+		field := d.Fields().ByNumber(num)
+		value, n := protowire.ConsumeBytes(b[tag:])
+		switch {
+		case kind != protowire.BytesType || n < 0 || field == nil:
+			n = protowire.ConsumeFieldValue(num, kind, b[tag:])
+			if n < 0 {
+				return append(out, b...)
 			}
-			ss = rs.ScopeSpans().AppendEmpty()
-			it.home.scope.CopyTo(ss.Scope())
-			ss.SetSchemaUrl(it.home.scopeURL)
-			scopes[it.home] = ss
+			out = append(out, b[:tag+n]...)
+			b = b[tag+n:]
+			continue
+		case field.Kind() == protoreflect.StringKind:
+			value = bytes.ToValidUTF8(value, []byte("\uFFFD"))
+		case field.Kind() == protoreflect.MessageKind:
+			value = validText(value, field.Message())
 		}
-		it.span.CopyTo(ss.Spans().AppendEmpty())
-	}
-	return td
-}
-
-// converted is an item as the SDK's span. The pointer leads back to the item.
-type converted struct {
-	sdktrace.ReadOnlySpan
-	item *item
-}
-
-// convert gives the span as package infinium reads it.
-func convert(it *item) *converted {
-	s := it.span
-	stub := tracetest.SpanStub{
-		Name: s.Name(), SpanKind: kind(s.Kind()),
-		StartTime: instant(s.StartTimestamp()), EndTime: instant(s.EndTimestamp()),
-		Attributes: attributes(s.Attributes()),
-		Status:     sdktrace.Status{Code: code(s.Status().Code()), Description: s.Status().Message()},
-		SpanContext: spanContext(s.TraceID(), s.SpanID(), s.TraceState(), trace.TraceFlags(s.Flags()&0xff),
-			false),
-		DroppedAttributes: int(s.DroppedAttributesCount()),
-		DroppedEvents:     int(s.DroppedEventsCount()),
-		DroppedLinks:      int(s.DroppedLinksCount()),
-		Resource:          it.home.sdkResource, InstrumentationScope: it.home.sdkScope,
-	}
-	if !s.ParentSpanID().IsEmpty() {
-		stub.Parent = spanContext(s.TraceID(), s.ParentSpanID(), s.TraceState(), stub.SpanContext.TraceFlags(), remote(s.Flags()))
-	}
-	for _, e := range s.Events().All() {
-		stub.Events = append(stub.Events, sdktrace.Event{
-			Name: e.Name(), Time: instant(e.Timestamp()), Attributes: attributes(e.Attributes()),
-			DroppedAttributeCount: int(e.DroppedAttributesCount()),
-		})
-	}
-	for _, l := range s.Links().All() {
-		stub.Links = append(stub.Links, sdktrace.Link{
-			SpanContext: spanContext(l.TraceID(), l.SpanID(), l.TraceState(), trace.TraceFlags(l.Flags()&0xff),
-				remote(l.Flags())),
-			Attributes: attributes(l.Attributes()), DroppedAttributeCount: int(l.DroppedAttributesCount()),
-		})
-	}
-	return &converted{ReadOnlySpan: stub.Snapshot(), item: it}
-}
-
-// Bits of a span's flags in OTLP (trace.proto, SpanFlags): whether it is known
-// that the parent, or what a link leads to, is remote, and whether it is.
-const (
-	flagRemoteKnown = 0x100
-	flagRemote      = 0x200
-)
-
-func remote(flags uint32) bool {
-	return flags&flagRemoteKnown != 0 && flags&flagRemote != 0
-}
-
-func spanContext(t pcommon.TraceID, s pcommon.SpanID, state pcommon.TraceState, flags trace.TraceFlags, remote bool) trace.SpanContext {
-	// A state that cannot be read says nothing to Infinium.
-	ts, _ := trace.ParseTraceState(state.AsRaw())
-	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: trace.TraceID(t), SpanID: trace.SpanID(s), TraceFlags: flags, TraceState: ts, Remote: remote,
-	})
-}
-
-// instant leaves a time that was not set zero.
-func instant(t pcommon.Timestamp) time.Time {
-	if t == 0 {
-		return time.Time{}
-	}
-	return t.AsTime()
-}
-
-func kind(k ptrace.SpanKind) trace.SpanKind {
-	switch k {
-	case ptrace.SpanKindInternal:
-		return trace.SpanKindInternal
-	case ptrace.SpanKindServer:
-		return trace.SpanKindServer
-	case ptrace.SpanKindClient:
-		return trace.SpanKindClient
-	case ptrace.SpanKindProducer:
-		return trace.SpanKindProducer
-	case ptrace.SpanKindConsumer:
-		return trace.SpanKindConsumer
-	}
-	return trace.SpanKindUnspecified
-}
-
-// code translates: OTLP and the SDK number the codes differently.
-func code(c ptrace.StatusCode) codes.Code {
-	switch c {
-	case ptrace.StatusCodeOk:
-		return codes.Ok
-	case ptrace.StatusCodeError:
-		return codes.Error
-	}
-	return codes.Unset
-}
-
-func attributes(m pcommon.Map) []attribute.KeyValue {
-	if m.Len() == 0 {
-		return nil
-	}
-	out := make([]attribute.KeyValue, 0, m.Len())
-	for k, v := range m.All() {
-		out = append(out, attribute.KeyValue{Key: attribute.Key(k), Value: value(v)})
+		out = protowire.AppendBytes(protowire.AppendTag(out, num, kind), value)
+		b = b[tag+n:]
 	}
 	return out
 }
 
-func value(v pcommon.Value) attribute.Value {
-	switch v.Type() {
-	case pcommon.ValueTypeStr:
-		return attribute.StringValue(v.Str())
-	case pcommon.ValueTypeBool:
-		return attribute.BoolValue(v.Bool())
-	case pcommon.ValueTypeInt:
-		return attribute.Int64Value(v.Int())
-	case pcommon.ValueTypeDouble:
-		return attribute.Float64Value(v.Double())
-	case pcommon.ValueTypeBytes:
-		return attribute.ByteSliceValue(v.Bytes().AsRaw())
-	case pcommon.ValueTypeMap:
-		return attribute.MapValue(attributes(v.Map())...)
-	case pcommon.ValueTypeSlice:
-		return slice(v.Slice())
-	}
-	return attribute.Value{}
-}
-
-// slice gives the typed form where all elements are of one scalar type, as the
-// SDK had them before they were sent.
-func slice(s pcommon.Slice) attribute.Value {
-	types := make(map[pcommon.ValueType]bool)
-	values := make([]attribute.Value, 0, s.Len())
-	for _, v := range s.All() {
-		types[v.Type()] = true
-		values = append(values, value(v))
-	}
-	if len(types) == 1 {
-		switch s.At(0).Type() {
-		case pcommon.ValueTypeStr:
-			return attribute.StringSliceValue(collect(values, attribute.Value.AsString))
-		case pcommon.ValueTypeBool:
-			return attribute.BoolSliceValue(collect(values, attribute.Value.AsBool))
-		case pcommon.ValueTypeInt:
-			return attribute.Int64SliceValue(collect(values, attribute.Value.AsInt64))
-		case pcommon.ValueTypeDouble:
-			return attribute.Float64SliceValue(collect(values, attribute.Value.AsFloat64))
+// together are the items as messages, in their order.
+func together(items []*item) []*tracepb.ResourceSpans {
+	var out []*tracepb.ResourceSpans
+	var last *home
+	var rs *tracepb.ResourceSpans
+	var ss *tracepb.ScopeSpans
+	for _, it := range items {
+		if last == nil || last.resource != it.home.resource {
+			rs = &tracepb.ResourceSpans{Resource: it.home.resource.Resource, SchemaUrl: it.home.resource.SchemaUrl}
+			out = append(out, rs)
 		}
-	}
-	return attribute.SliceValue(values...)
-}
-
-func collect[T any](values []attribute.Value, get func(attribute.Value) T) []T {
-	out := make([]T, len(values))
-	for i, v := range values {
-		out[i] = get(v)
+		if last != it.home {
+			ss = &tracepb.ScopeSpans{Scope: it.home.scope.Scope, SchemaUrl: it.home.scope.SchemaUrl}
+			rs.ScopeSpans = append(rs.ScopeSpans, ss)
+			last = it.home
+		}
+		ss.Spans = append(ss.Spans, it.span)
 	}
 	return out
+}
+
+// merged is the items as one request.
+func merged(items []*item) (ptrace.Traces, error) {
+	b, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: together(items)})
+	if err != nil {
+		return ptrace.Traces{}, err
+	}
+	var u ptrace.ProtoUnmarshaler
+	return u.UnmarshalTraces(b)
 }

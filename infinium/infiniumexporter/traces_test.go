@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // wire is a transport that keeps what the SDK's own exporter would send.
@@ -97,31 +99,66 @@ func everything() tracetest.SpanStubs {
 	}
 }
 
-func TestASpanIsWhatItWasBeforeItWasSent(t *testing.T) {
-	in := everything()
-	parts := split(overTheWire(t, in.Snapshots()))
-	if len(parts) != 1 || len(parts[0].items) != len(in) {
-		t.Fatalf("%d parts", len(parts))
+func TestSplitKeepsEverySpan(t *testing.T) {
+	got := parts(overTheWire(t, everything().Snapshots()))
+	if len(got) != 1 || len(got[0].items) != len(everything()) {
+		t.Fatalf("%d parts", len(got))
 	}
-	same := cmp.Options{
-		cmp.Comparer(func(a, b attribute.Value) bool { return a.Type() == b.Type() && a.String() == b.String() }),
-		cmp.Comparer(func(a, b attribute.Set) bool { return a.Equals(&b) }),
-		cmp.Comparer(func(a, b *resource.Resource) bool { return a.Equal(b) && a.SchemaURL() == b.SchemaURL() }),
-		cmp.Comparer(func(a, b trace.SpanContext) bool { return a.Equal(b) }),
+	s := got[0].items[0].span
+	if s.Name != "invoke_agent cline" || len(s.Attributes) != 12 || len(s.Events) != 1 || len(s.Links) != 1 || !infinium.IsRoot(s) {
+		t.Errorf("got %v", s)
 	}
-	var spans []sdktrace.ReadOnlySpan
-	for i, it := range parts[0].items {
-		s := convert(it)
-		spans = append(spans, s)
-		want := tracetest.SpanStubFromReadOnlySpan(in[i].Snapshot())
-		got := tracetest.SpanStubFromReadOnlySpan(s)
-		if d := cmp.Diff(want, got, same); d != "" {
-			t.Errorf("span %d (-want +got):\n%s", i, d)
+}
+
+func TestSplitRepairsTextsThatAreNotUTF8(t *testing.T) {
+	r := newRequest().root(1, 1).tool(1, 2, 1)
+	s := r.spans.At(0)
+	s.SetName("invoke_agent \xff")
+	s.Attributes().PutStr("bad\xffkey", "bad\xfevalue")
+	s.Attributes().PutEmptyBytes("bytes").Append(0xff, 0)
+	s.Attributes().PutEmptyMap("map").PutEmptySlice("list").AppendEmpty().SetStr("\xc0deep")
+	s.Status().SetMessage("\xffstatus")
+	s.Attributes().PutDouble("f", 1.5)
+	items := parts(r.Traces)[0].items
+	if len(items) != 2 {
+		t.Fatalf("%d items, want 2", len(items))
+	}
+	got := items[0].span
+	read := func(key string) string { return otlp.Format(otlp.Find(got.Attributes, key)) }
+	have := []string{got.Name, read("bad\uFFFDkey"), read("bytes"), read("map"), got.Status.Message, read("f"), read("hookspan.host")}
+	want := []string{"invoke_agent \uFFFD", "bad\uFFFDvalue", "/wA=", "{\"list\":[\"\uFFFDdeep\"]}", "\uFFFDstatus", "1.5", "cline"}
+	if d := cmp.Diff(want, have); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if got := otlp.SpanID(items[1].span); got != "0000000000000002" {
+		t.Errorf("the second span is %s", got)
+	}
+}
+
+// BenchmarkRequest is what a request of 1,000 spans costs until it is sent.
+func BenchmarkRequest(b *testing.B) {
+	td := benchRequest()
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, p := range parts(td) {
+			infinium.Runs(together(p.items))
 		}
 	}
-	if d := cmp.Diff(infinium.Traces(in.Snapshots(), infinium.Limits{}), infinium.Traces(spans, infinium.Limits{})); d != "" {
-		t.Errorf("Infinium's form (-want +got):\n%s", d)
+}
+
+func benchRequest() ptrace.Traces {
+	r := newRequest()
+	for trace := range uint64(10) {
+		r.root(trace+1, 1)
+		for i := range uint64(99) {
+			r.tool(trace+1, i+2, 1)
+			a := r.spans.At(r.spans.Len() - 1).Attributes()
+			a.PutStr("gen_ai.tool.call.arguments", strings.Repeat("x", 200))
+			a.PutStr("gen_ai.tool.call.result", strings.Repeat("y", 300))
+			a.PutInt("hookspan.tool.host_duration_ms", 12)
+		}
 	}
+	return r.Traces
 }
 
 func TestWhatIsSentBackIsWhatCame(t *testing.T) {
@@ -131,7 +168,7 @@ func TestWhatIsSentBackIsWhatCame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.MarshalTraces(merged(split(in)[0].items))
+	got, err := m.MarshalTraces(rest(parts(in)[0].items))
 	if err != nil {
 		t.Fatal(err)
 	}

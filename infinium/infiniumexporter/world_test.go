@@ -52,6 +52,24 @@ func newRequest() *request {
 	return &request{Traces: td, spans: ss.Spans()}
 }
 
+// parts are a request's parts, whose texts are valid.
+func parts(td ptrace.Traces) []part {
+	out, err := split(td)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// rest is the request that brings items again.
+func rest(items []*item) ptrace.Traces {
+	td, err := merged(items)
+	if err != nil {
+		panic(err)
+	}
+	return td
+}
+
 func (r *request) add(trace, id, parent uint64, name string) ptrace.Span {
 	s := r.spans.AppendEmpty()
 	s.SetTraceID(traceOf(trace))
@@ -184,11 +202,11 @@ func create(t *testing.T, c *Config, s *service) *world {
 	if s != nil {
 		o := c.options("test")
 		o.HTTPClient = &http.Client{Transport: s}
-		client, err := infinium.New(o)
+		client, err := infinium.NewClient(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.sender.export = client.ExportSpans
+		w.sender.send = client.Send
 	}
 	return w
 }
@@ -236,4 +254,10 @@ func (w *world) count(t *testing.T, name, outcome string) (n int64) {
 		}
 	}
 	return n
+}
+
+// idOf is a trace's id as messages have it.
+func idOf(n uint64) string {
+	id := traceOf(n)
+	return string(id[:])
 }

@@ -88,7 +88,7 @@ func (l *lookup) find(s *spool.Session) (string, error) {
 				b.Partial()
 			}
 			if ev := add(b, records, l.about); ev != nil {
-				if sc, root, ok := b.Place(ev); ok {
+				if sc, root, ok := b.SpanFor(ev); ok {
 					l.remember(run, otelmap.Traceparent(root), records[len(records)-1])
 					return otelmap.Traceparent(sc), nil
 				}

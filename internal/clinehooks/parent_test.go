@@ -88,7 +88,7 @@ func (r *recording) place(ev hook.Event) string {
 
 func (r *recording) places(ev hook.Event) (own, root string) {
 	r.t.Helper()
-	sc, rc, ok := r.b.Place(&ev)
+	sc, rc, ok := r.b.SpanFor(&ev)
 	if !ok {
 		r.t.Fatalf("%s has no place", ev.Name)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
@@ -129,7 +128,7 @@ func newFaultEnv(t *testing.T, json bool) *faultEnv {
 	}
 	e.key = e.append(recorded(t, "classic-session", "")...)
 	e.clock.Advance(time.Minute)
-	inf, err := infinium.New(infinium.Options{
+	inf, err := infinium.NewClient(infinium.Options{
 		BaseURL: e.infinium.URL(), AgentID: infiniumtest.AgentID, AgentSecret: infiniumtest.AgentSecret,
 	})
 	if err != nil {
@@ -144,7 +143,7 @@ func newFaultEnv(t *testing.T, json bool) *faultEnv {
 	e.d = e.deliverer(
 		otlpDestination(t, "otlp", OTLP{Endpoint: e.faulty.URL(), JSON: json, Timeout: timeout}),
 		otlpDestination(t, "other", OTLP{Endpoint: e.other.URL(), JSON: !json}),
-		Destination{Name: "infinium", Client: otlpstub.Client{SpanExporter: inf}},
+		Destination{Name: "infinium", Client: inf},
 		Destination{Name: "memory", Client: e.memory},
 	)
 	e.view = e.bench.view(e.key, e.d.Map)

@@ -48,7 +48,7 @@ func (d *Deliverer) follow(ctx context.Context, b *otelmap.Builder, s *spool.Ses
 		last = &hook.Event{Session: origin, Turn: turn}
 	}
 	if last != nil && last.Turn != "" {
-		b.Follow(last.Session, last.Turn, last.TraceParent)
+		b.LinkTo(last.Session, last.Turn, last.TraceParent)
 	}
 }
 

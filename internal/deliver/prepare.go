@@ -31,6 +31,8 @@ const (
 
 // Source reads one host's sessions.
 type Source struct {
+	// Agent is what the mapping must know of the agent.
+	Agent otelmap.Agent
 	// Decode turns a record of the spool into events.
 	Decode func(*spool.Record) ([]hook.Event, error)
 	// Transcript reads what the host's own files say about the session of these
@@ -204,7 +206,9 @@ func (p *part) read(r *spool.Reader, from, limit int64) bool {
 func (p *part) add(rec *spool.Record) {
 	if p.b == nil {
 		p.out.session = rec.Session
-		p.b = otelmap.NewBuilder(p.out.host, p.out.session, p.d.Map, p.carry)
+		o := p.d.Map
+		o.Agent = p.src.Agent
+		p.b = otelmap.NewBuilder(p.out.host, p.out.session, o, p.carry)
 	}
 	if p.d.Judge != nil {
 		capture, same := p.d.Judge(rec.Settings)
@@ -269,7 +273,7 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 	if err != nil {
 		d.logf("session %q of %s: not all of the host's files was read: %v", out.session, out.host, err)
 	}
-	if tr != nil && b.GoOn(tr.Ends) {
+	if tr != nil && b.ApplyRefusals(tr.Ends) {
 		due = d.due(b, st, out, now)
 	}
 	for _, r := range due {
@@ -320,7 +324,7 @@ func (d *Deliverer) due(b *otelmap.Builder, st *State, out *batch, now time.Time
 			due = append(due, r)
 		}
 	}
-	out.over = !out.more && b.Over(now)
+	out.over = !out.more && b.Finished(now)
 	return due
 }
 

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -218,7 +218,6 @@ func TestEvents(t *testing.T) {
 			tr: hook.Transcript{Agents: []hook.Agent{{Start: at(0), End: at(1)}}},
 		},
 		{name: "nothing", host: HostCline, dialect: DialectSDK},
-		{name: "a host that is not known", host: "other", tr: hook.Transcript{Prompts: []hook.Prompt{{At: at(0)}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.tr.Session = "s"
@@ -227,12 +226,6 @@ func TestEvents(t *testing.T) {
 				t.Errorf("events (-want +got):\n%s", d)
 			}
 		})
-	}
-}
-
-func TestHostsAreTheDecoders(t *testing.T) {
-	if HostCline != cline.Host {
-		t.Errorf("HostCline is %q, the decoder's %q: ids would differ", HostCline, cline.Host)
 	}
 }
 
@@ -289,7 +282,7 @@ func TestEventsAreInOrderAndWhole(t *testing.T) {
 		if d := cmp.Diff(events, Events(form.host, form.dialect, tr)); d != "" {
 			rt.Fatalf("the same transcript gives other events:\n%s", d)
 		}
-		b := otelmap.NewBuilder(form.host, "s", otelmap.Options{}, otelmap.Carry{})
+		b := otelmap.NewBuilder(form.host, "s", otelmap.Options{Agent: agents.Mapping(form.host)}, otelmap.Carry{})
 		last := time.Time{}
 		for i, e := range events {
 			switch {

@@ -13,22 +13,14 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// Session is one of the host's sessions on this machine.
+// Session is one of the agent's sessions on this machine.
 type Session struct {
-	// ID is the host's identity of the session.
-	ID string
-	// Dialect is one of the constants of this package.
-	Dialect string
-	// Path is the session's file, for the person who reads of it.
-	Path string
-	// ModTime is when the file was last written.
-	ModTime time.Time
-	// Cwd is the working directory, where it is known without reading.
-	Cwd string
-	// Read reads what the files tell. With an error the session is not imported.
+	transcript.Session
+	// Read reads the session's files. With an error the session is not imported.
 	Read func(ctx context.Context) (*hook.Transcript, error)
 }
 
@@ -42,8 +34,8 @@ type Known interface {
 
 // Importer sends the runs of the past.
 type Importer struct {
-	// Host is the agent: HostCline or HostClaude.
-	Host string
+	// Agent is the agent whose sessions are imported.
+	Agent transcript.Agent
 	// Deliverer lends its mapping, redaction, destinations, spool and clock. Of
 	// the destinations the local store must be the last: a trace in it counts as
 	// one that the others have, too.
@@ -71,7 +63,7 @@ type Importer struct {
 // error is about the store, the spool or ctx, and ends the import. The report
 // then tells how far it came.
 func (im *Importer) Run(ctx context.Context, sessions []Session) (*Report, error) {
-	rep := newReport(im.Host, im.DryRun, im.Deliverer.Destinations)
+	rep := newReport(im.Agent.Host, im.DryRun, im.Deliverer.Destinations)
 	for i := range sessions {
 		if err := ctx.Err(); err != nil {
 			return rep, err
@@ -122,8 +114,10 @@ func (im *Importer) session(ctx context.Context, s *Session, rep *Report) error 
 		return nil
 	}
 	tr.Session = s.ID
-	b := otelmap.NewBuilder(im.Host, s.ID, im.Deliverer.Map, otelmap.Carry{})
-	for _, e := range Events(im.Host, s.Dialect, tr) {
+	o := im.Deliverer.Map
+	o.Agent = im.Deliverer.Sources[im.Agent.Host].Agent
+	b := otelmap.NewBuilder(im.Agent.Host, s.ID, o, otelmap.Carry{})
+	for _, e := range im.Agent.Events(s.Dialect, tr) {
 		b.Add(e)
 	}
 	return im.runs(ctx, s, tr, b, rep)
@@ -152,7 +146,7 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 	}
 	// A destination that takes a session as one waits for its end.
 	joint := im.joint()
-	over := b.Over(now)
+	over := b.Finished(now)
 	var due []*tracepb.ResourceSpans
 	for i, r := range runs {
 		last := i == len(runs)-1

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
@@ -84,10 +85,10 @@ func newWorld(t *testing.T) *world {
 // importer sends to the given destinations and the store last.
 func (w *world) importer(host string, remotes ...deliver.Destination) *Importer {
 	return &Importer{
-		Host: host, Known: w.store,
+		Agent: agent(host), Known: w.store,
 		Deliverer: &deliver.Deliverer{
 			Spool: w.spool, Now: func() time.Time { return w.now },
-			Sources: map[string]deliver.Source{HostCline: {Decode: func(r *spool.Record) ([]hook.Event, error) {
+			Sources: map[string]deliver.Source{HostClaude: {Agent: agents.Mapping(HostClaude)}, HostCline: {Decode: func(r *spool.Record) ([]hook.Event, error) {
 				return []hook.Event{{StoredAt: r.At, Time: at(60)}, {}}, nil
 			}}},
 			Destinations: append(slices.Clone(remotes), deliver.Destination{Name: "store", Client: w.store, Local: true}),
@@ -112,7 +113,7 @@ func (w *world) upload(messages ...*tracepb.ResourceSpans) error {
 // capture stores spans as the delivery of hook events would have.
 func (w *world) capture(e ...hook.Event) {
 	w.Helper()
-	b := otelmap.NewBuilder(e[0].Host, e[0].Session, otelmap.Options{}, otelmap.Carry{})
+	b := otelmap.NewBuilder(e[0].Host, e[0].Session, otelmap.Options{Agent: agents.Mapping(e[0].Host)}, otelmap.Carry{})
 	for i := range e {
 		b.Add(e[i])
 	}
@@ -134,8 +135,8 @@ func (w *world) log(host, session string, when time.Time) {
 // of is a session with the given transcript.
 func of(id, dialect string, tr *hook.Transcript) Session {
 	return Session{
-		ID: id, Dialect: dialect, Path: "/files/" + id, ModTime: at(0),
-		Read: func(context.Context) (*hook.Transcript, error) { return tr, nil },
+		Session: session(id, dialect),
+		Read:    func(context.Context) (*hook.Transcript, error) { return tr, nil },
 	}
 }
 

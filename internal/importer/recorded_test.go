@@ -16,12 +16,13 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/otlpstub"
 )
 
 // home is a home folder with copies of recorded files: folder by its place
@@ -79,7 +80,7 @@ func spansOf(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript) []*tracepb
 
 // built gives the runs of events that are long past.
 func built(events []hook.Event) (*otelmap.Builder, []*otelmap.Run) {
-	b := otelmap.NewBuilder(events[0].Host, events[0].Session, otelmap.Options{}, otelmap.Carry{})
+	b := otelmap.NewBuilder(events[0].Host, events[0].Session, otelmap.Options{Agent: agents.Mapping(events[0].Host)}, otelmap.Carry{})
 	for _, e := range events {
 		b.Add(e)
 	}
@@ -90,9 +91,6 @@ func built(events []hook.Event) (*otelmap.Builder, []*otelmap.Run) {
 // holds the ids of all runs, subagents and tools against those that the hooks of
 // the same sessions give.
 func TestClaudeIDsAreThoseOfHooks(t *testing.T) {
-	if HostClaude != claude.Host {
-		t.Fatalf("HostClaude is %q, the decoder's %q", HostClaude, claude.Host)
-	}
 	spans := func(events []hook.Event, tr *hook.Transcript) []string {
 		b, runs := built(events)
 		var out []string

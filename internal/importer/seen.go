@@ -28,19 +28,15 @@ const (
 	isRemoved
 )
 
-// nextSessions begin the identities under which Cline's SDK inside an editor
-// reports to hooks; its files name the same work by another one.
-const nextSessions = "conv_"
-
 // seen is what is known of a session before its import.
 type seen struct {
 	known Known
 	host  string
 	// again imports what the local store has removed.
 	again bool
-	// next reports that hooks know the session by another identity.
-	next  bool
-	roots []store.Root
+	// prefix is the session's HookPrefix.
+	prefix string
+	roots  []store.Root
 	// ours are the traces that the runs of these files have; where two of them
 	// share a moment, because an agent in the background outlived its turn, they
 	// are two runs all the same.
@@ -54,8 +50,7 @@ type seen struct {
 
 func (im *Importer) seen(ctx context.Context, s *Session) (*seen, error) {
 	out := &seen{
-		known: im.Known, host: im.Host, again: im.Again, ours: make(map[string]bool),
-		next: im.Host == HostCline && s.Dialect == DialectSDK,
+		known: im.Known, host: im.Agent.Host, again: im.Again, ours: make(map[string]bool), prefix: s.HookPrefix,
 	}
 	var err error
 	if im.Known != nil {
@@ -63,7 +58,7 @@ func (im *Importer) seen(ctx context.Context, s *Session) (*seen, error) {
 			return nil, err
 		}
 	}
-	out.captured, out.err = im.firstEvent(spool.SessionKey(im.Host, s.ID))
+	out.captured, out.err = im.firstEvent(spool.SessionKey(im.Agent.Host, s.ID))
 	return out, nil
 }
 
@@ -83,11 +78,11 @@ func (s *seen) judge(ctx context.Context, root *tracepb.Span, ended time.Time) (
 		return isCaptured, nil
 	}
 	dir := otlp.Text(root.GetAttributes(), string(otelmap.KeyWorkingDirectory))
-	if !s.next || s.known == nil || dir == "" {
+	if s.prefix == "" || s.known == nil || dir == "" {
 		return isNew, nil
 	}
 	roots, err := s.known.Beside(ctx, store.Place{
-		Host: s.host, Directory: dir, Sessions: nextSessions, From: otlp.Start(root), To: otlp.End(root),
+		Host: s.host, Directory: dir, Sessions: s.prefix, From: otlp.Start(root), To: otlp.End(root),
 	})
 	if err != nil {
 		return isNew, err

@@ -75,8 +75,8 @@ type Action struct {
 	Chained string
 	// Was and Side are what the plan found at Path and at Chained.
 	Was, Side File
-	// Settings reports that Path is a settings file: Place.Notes tells the change,
-	// Diff shows it.
+	// Settings reports that Path is a settings file: Place.Notes and Diff
+	// show the change.
 	Settings bool
 	// Check refuses a step whose place is not the planned one any more. It may be nil.
 	Check func() error

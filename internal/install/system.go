@@ -16,6 +16,9 @@ type Installer interface {
 	// PlanUninstall plans to undo every installation that o selects: those in the
 	// install record and those found where the agent looks now.
 	PlanUninstall(ctx context.Context, sys System, o Options) (*Plan, error)
+	// Status reports the state of the agent's hooks. It fails only when it cannot
+	// find out where to look.
+	Status(ctx context.Context, sys System, o Options) (*Report, error)
 }
 
 // System is the machine on which hooks are installed. Files are the real ones

@@ -1,11 +1,11 @@
 // Package jsonedit edits JSON texts that people write, such as settings files,
-// and leaves them as they are but for what is asked: order, layout, doubled keys
-// and the spelling of numbers and strings stay.
+// and keeps every other byte: order, layout, duplicate keys and the spelling of
+// numbers and strings.
 //
-// [Parse] finds where every value of a text stands. [DetectStyle] finds how the
+// [Parse] finds the place of every value in a text. [DetectStyle] finds how the
 // text is laid out, and the methods of [Style] write new values in that layout.
-// Each edit gives a new text and leaves the old one alone; the nodes of the old
-// text say nothing about the new one, which must be parsed again.
+// Each edit returns a new text and leaves the old one unchanged; nodes belong to
+// the text they were parsed from.
 //
 // It promises that taking out with [Cut] what was added last by AddMember or
 // AddElement gives the former text back, byte by byte, unless the container was

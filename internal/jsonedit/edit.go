@@ -58,7 +58,7 @@ func Cut(text []byte, c *Node, i int) []byte {
 }
 
 // CutAll takes many elements out at once: of each object or array those that are
-// true. They may stand inside one another.
+// true. They may be inside one another.
 func CutAll(text []byte, gone map[*Node][]bool) []byte {
 	type span struct{ start, end int }
 	var spans []span

@@ -2,17 +2,18 @@ package jsonedit
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // ByteOrderMark may open a file that was written on Windows.
 const ByteOrderMark = "\ufeff"
 
-// Node is one value of a JSON text, by where it stands.
+// Node is one value of a JSON text, by its place.
 type Node struct {
 	// Start and End bound the value's own text, in bytes.
 	Start, End int
@@ -52,7 +53,7 @@ func (n *Node) Kind(text []byte) string {
 	}
 }
 
-// Is reports that the value opens with this byte. A nil node opens with none.
+// Is reports whether the value begins with this byte. A nil node begins with none.
 func (n *Node) Is(text []byte, open byte) bool { return n != nil && text[n.Start] == open }
 
 // Member is the last member of that name, the one that JSON.parse keeps, as an
@@ -74,7 +75,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Inner is what stands between the brackets of an object or array.
+// Inner is the text between the brackets of an object or array.
 func (n *Node) Inner(text []byte) string { return string(text[n.Start+1 : n.End-1]) }
 
 // Raw is the value's own text. It aliases text.
@@ -97,40 +98,34 @@ func (e *SyntaxError) Error() string {
 // Parse finds the values of a JSON text. What is not JSON gives a
 // *[SyntaxError].
 func Parse(text []byte) (*Node, error) {
-	skip := 0
-	if bytes.HasPrefix(text, []byte(ByteOrderMark)) {
-		skip = len(ByteOrderMark)
+	body := bytes.TrimPrefix(text, []byte(ByteOrderMark))
+	if err := rawjson.Check(body); err != nil {
+		return nil, syntaxError(body, err)
 	}
-	var whole json.RawMessage
-	if err := json.Unmarshal(text[skip:], &whole); err != nil {
-		return nil, syntaxError(text[skip:], err)
-	}
-	s := scanner{text: text, at: skip}
-	s.space()
-	return s.value(), nil
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return parser{dec, len(text) - len(body)}.value(), nil
 }
 
 // syntaxError says where a JSON text stops being one.
 func syntaxError(text []byte, err error) error {
-	var syntax *json.SyntaxError
+	var syntax *rawjson.SyntaxError
 	if !errors.As(err, &syntax) {
 		return err
 	}
-	if len(bytes.TrimSpace(text)) == 0 {
+	at, what := syntax.Offset, syntax.Fault
+	// A fault may be found at the comma before it.
+	next := bytes.TrimLeft(bytes.TrimPrefix(text[at:], []byte(",")), " \t\r\n")
+	before := bytes.TrimRight(text[:len(text)-len(next)], " \t\r\n")
+	switch {
+	case len(bytes.TrimSpace(text)) == 0:
 		return &SyntaxError{1, 1, "the file is empty, want a JSON object"}
-	}
-	at := int(syntax.Offset)
-	what := "the file ends too early"
-	if at < len(text) || !strings.Contains(syntax.Error(), "unexpected end") {
-		at = max(at-1, 0)
-		what = syntax.Error()
-		found := text[at]
-		switch {
-		case found == '/':
-			what = "found a comment, which JSON does not have"
-		case (found == '}' || found == ']') && bytes.HasSuffix(bytes.TrimRight(text[:at], " \t\r\n"), []byte(",")):
-			what = fmt.Sprintf("found %q after a comma, want another element or no comma", string(found))
-		}
+	case at == len(text):
+		what = "the file ends too early"
+	case text[at] == '/':
+		what = "found a comment, which JSON does not have"
+	case len(next) > 0 && (next[0] == '}' || next[0] == ']') && bytes.HasSuffix(before, []byte(",")):
+		at = len(text) - len(next)
+		what = fmt.Sprintf("found %q after a comma, want another element or no comma", string(next[:1]))
 	}
 	line, column := Position(text, at)
 	return &SyntaxError{line, column, what}
@@ -143,64 +138,40 @@ func Position(text []byte, at int) (line, column int) {
 	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 }
 
-// scanner walks a text that is known to be valid.
-type scanner struct {
-	text []byte
-	at   int
+// parser reads a text that is known to be valid, so it meets no error.
+type parser struct {
+	dec *jsontext.Decoder
+	// skipped is how many bytes of the text precede the decoder's first.
+	skipped int
 }
 
-func (s *scanner) space() {
-	for s.at < len(s.text) && isSpace(s.text[s.at]) {
-		s.at++
+func (p parser) value() *Node {
+	open := p.dec.PeekKind()
+	if open != '{' && open != '[' {
+		start, end, _ := p.plain()
+		return &Node{Start: start, End: end}
 	}
-}
-
-func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' || b == '\n' }
-
-func (s *scanner) value() *Node {
-	n := &Node{Start: s.at}
-	switch s.text[s.at] {
-	case '{', '[':
-		s.container(n, s.text[s.at] == '{')
-	case '"':
-		s.str()
-	default:
-		for s.at < len(s.text) && !isSpace(s.text[s.at]) && !strings.ContainsRune(",]}", rune(s.text[s.at])) {
-			s.at++
+	_, _ = p.dec.ReadToken()
+	n := &Node{Start: p.at() - 1}
+	for next := p.dec.PeekKind(); next != '}' && next != ']'; next = p.dec.PeekKind() {
+		var i Item
+		if open == '{' {
+			i.Start, i.KeyEnd, i.Key = p.plain()
 		}
+		if i.Value = p.value(); open == '[' {
+			i.Start = i.Value.Start
+		}
+		n.Items = append(n.Items, i)
 	}
-	n.End = s.at
+	_, _ = p.dec.ReadToken()
+	n.End = p.at()
 	return n
 }
 
-func (s *scanner) container(n *Node, object bool) {
-	s.at++
-	for s.space(); s.text[s.at] != '}' && s.text[s.at] != ']'; s.space() {
-		if s.text[s.at] == ',' {
-			s.at++
-			s.space()
-		}
-		i := Item{Start: s.at}
-		if object {
-			s.str()
-			i.KeyEnd = s.at
-			// The text is valid, so the key is.
-			_ = json.Unmarshal(s.text[i.Start:i.KeyEnd], &i.Key)
-			s.space()
-			s.at++ // the colon
-			s.space()
-		}
-		i.Value = s.value()
-		n.Items = append(n.Items, i)
-	}
-	s.at++
+// plain reads a value that has no elements, and its text if it is a string.
+func (p parser) plain() (start, end int, text string) {
+	raw, _ := p.dec.ReadValue()
+	return p.at() - len(raw), p.at(), rawjson.Unquote(raw)
 }
 
-func (s *scanner) str() {
-	for s.at++; s.text[s.at] != '"'; s.at++ {
-		if s.text[s.at] == '\\' {
-			s.at++
-		}
-	}
-	s.at++
-}
+func (p parser) at() int { return p.skipped + int(p.dec.InputOffset()) }

@@ -10,17 +10,17 @@ import (
 
 // Style is how a JSON text is laid out.
 type Style struct {
-	// Newline parts lines. If empty, everything stands on one line.
+	// Newline ends a line. If empty, everything is on one line.
 	Newline string
 	// Indent is one step of indentation.
 	Indent string
-	// Colon stands between a key and its value, Comma between two elements on
+	// Colon is written between a key and its value, Comma between two elements on
 	// one line.
 	Colon, Comma string
 }
 
-// DetectStyle finds how a text is laid out. An empty object tells nothing; then
-// it is the layout in which Claude Code itself writes.
+// DetectStyle finds how a text is laid out. For an empty object it is the layout
+// in which Claude Code writes.
 func DetectStyle(text []byte, root *Node) Style {
 	st := Style{Newline: "\n", Indent: "  ", Colon: ": ", Comma: ", "}
 	if bytes.Contains(text, []byte("\r\n")) {
@@ -51,7 +51,7 @@ func DetectStyle(text []byte, root *Node) Style {
 	return st
 }
 
-// indentStep is by how much the outermost elements on lines of their own are
+// indentStep is by how much the outermost elements on separate lines are
 // indented.
 func indentStep(text []byte, n *Node) (string, bool) {
 	if len(n.Items) == 0 {

@@ -101,6 +101,18 @@ func (o Object) Get(names ...string) []byte {
 	return nil
 }
 
+// Text is [Text] of a member.
+func (o Object) Text(names ...string) string { return Text(o.Get(names...)) }
+
+// Is reports whether a member is true, quoted or not.
+func (o Object) Is(name string) bool { value, _ := Bool(o.Get(name)); return value }
+
+// Members is [Members] of a member.
+func (o Object) Members(name string) Object { return Members(o.Get(name)) }
+
+// Elements is [Elements] of a member.
+func (o Object) Elements(name string) ([][]byte, bool) { return Elements(o.Get(name)) }
+
 // Lookup returns the value of a member, which may be null.
 func (o Object) Lookup(name string) []byte {
 	for i := len(o) - 1; i >= 0; i-- {

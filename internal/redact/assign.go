@@ -175,10 +175,7 @@ func signAt(s string) int {
 // closingQuotes skips the quotes at i, each escaped any number of times.
 func closingQuotes(s string, i int) int {
 	for range 3 {
-		j := i
-		for j < len(s) && s[j] == '\\' {
-			j++
-		}
+		j := endOf(s, i, len(s), `\`)
 		if j == len(s) || strings.IndexByte("\"'`", s[j]) < 0 {
 			break
 		}
@@ -267,10 +264,7 @@ func (t *text) valueAt(i int) value {
 		if !v.quoted && !bareByte(s, j) {
 			break
 		}
-		if c == "…"[0] && t.cut && strings.HasPrefix(s[j:], "…") {
-			break
-		}
-		if c == '.' && t.cut && strings.HasPrefix(s[j:], "...") {
+		if t.cut && ellipsis(s[j:]) {
 			break
 		}
 		j++
@@ -295,10 +289,7 @@ func bareByte(s string, i int) bool {
 		return true
 	case c == '&':
 		// It joins the parameters of an address.
-		j := i + 1
-		for j < len(s) && j < i+24 && (isWord(s[j]) || s[j] == '-') {
-			j++
-		}
+		j := endOf(s, i+1, 23, wordBytes+"-")
 		return j == i+1 || j == len(s) || s[j] != '='
 	case c == '^':
 		return !strings.HasPrefix(s[i:], "^M") && !strings.HasPrefix(s[i:], "^[")
@@ -309,10 +300,7 @@ func bareByte(s string, i int) bool {
 // escapedSign is the length of a sign within a value that JSON escapes: \/ and
 // \u0026, escaped any number of times.
 func escapedSign(s string, i int) int {
-	j := i
-	for j < len(s) && s[j] == '\\' {
-		j++
-	}
+	j := endOf(s, i, len(s), `\`)
 	if j < len(s) && s[j] == '/' {
 		return j + 1 - i
 	}
@@ -332,19 +320,13 @@ func isFlag(s string, i int) bool {
 
 // nameStart is the part before i of the name around i.
 func nameStart(s string, i int) string {
-	j := i
-	for j > 0 && i-j < 64 && (isWord(s[j-1]) || s[j-1] == '-') {
-		j--
-	}
+	j := startOf(s, i, 64, wordBytes+"-")
 	// The first letter may be that of an escape, or the end of a colour.
 	if j > 0 && j < i && s[j-1] == '\\' && strings.IndexByte("nrt", s[j]) >= 0 {
 		return s[j+1 : i]
 	}
 	if j > 0 && s[j-1] == '[' {
-		k := j
-		for k < i && '0' <= s[k] && s[k] <= '9' {
-			k++
-		}
+		k := endOf(s[:i], j, i, digits)
 		if k < i && (s[k] == 'm' || s[k] == 'K') {
 			return s[k+1 : i]
 		}

@@ -288,9 +288,7 @@ func (t *text) words(i int) []argument {
 	var out []argument
 	end := min(len(s), i+longestCommand)
 	for i < end {
-		for i < end && (s[i] == ' ' || s[i] == '\t') {
-			i++
-		}
+		i = endOf(s[:end], i, end, " \t")
 		if i == end {
 			break
 		}
@@ -326,10 +324,7 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 	w.lo = i
 	j := i
 	for j < end && s[j] > ' ' && strings.IndexByte("|;)", s[j]) < 0 {
-		if strings.HasPrefix(s[j:], "…") && t.cut || strings.HasPrefix(s[j:], "...") && t.cut {
-			break
-		}
-		if n := lineBreak(s, j); n > 0 {
+		if t.cut && ellipsis(s[j:]) || lineBreak(s, j) > 0 {
 			break
 		}
 		q := closingQuotes(s[:min(len(s), j+8)], j)
@@ -354,10 +349,7 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 			}
 			return w, end
 		}
-		stop := q + length
-		for stop > q && s[stop-1] == '\\' {
-			stop--
-		}
+		stop := q + len(strings.TrimRight(s[q:q+length], `\`))
 		if j > i && strings.IndexByte("=:pPub", s[j-1]) < 0 {
 			w.hi = j
 			return w, end

@@ -139,10 +139,7 @@ func (t *text) datum(lo, hi int) []span {
 // port is at i.
 func pgpass(t *text, i int) []span {
 	s := t.s
-	start := i
-	for start > 0 && i-start < 100 && (isWord(s[start-1]) || s[start-1] == '.' || s[start-1] == '-' || s[start-1] == '*') {
-		start--
-	}
+	start := startOf(s, i, 100, wordBytes+".-*")
 	if start == i || s[start] == '-' && start+1 == i {
 		return nil
 	}
@@ -150,9 +147,7 @@ func pgpass(t *text, i int) []span {
 	if s[p] == '*' {
 		p++
 	} else {
-		for p < len(s) && '0' <= s[p] && s[p] <= '9' {
-			p++
-		}
+		p = endOf(s, p, len(s), digits)
 		if p-i < 5 || p-i > 6 {
 			return nil
 		}
@@ -163,9 +158,7 @@ func pgpass(t *text, i int) []span {
 			return nil
 		}
 		field := p + 1
-		for p = field; p < len(s) && p-field < 64 && (isWord(s[p]) || strings.IndexByte("-*.", s[p]) >= 0); {
-			p++
-		}
+		p = endOf(s, field, 64, wordBytes+"-*.")
 		if p == field {
 			return nil
 		}

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// headPattern derives from an expression the one that matches every beginning
-// of its matches, the longest first. It returns nil where that grows too big
-// for the regexp package, which happens to users' expressions only.
+// headPattern derives from an expression the one that matches every beginning of
+// its matches, the longest first. It returns nil if that is too big for the regexp
+// package, which happens to users' expressions only.
 func headPattern(before, pattern, after string) *regexp.Regexp {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -58,8 +58,8 @@ func heads(re *syntax.Regexp) string {
 		}
 		return "(?:" + strings.Join(alts, "|") + ")"
 	default:
-		// Anchors and word boundaries take up no text, and what follows a cut
-		// is not known.
+		// Anchors and word boundaries match no text, and the text behind a cut is
+		// not known.
 		return ""
 	}
 }
@@ -81,9 +81,9 @@ func repeated(sub *syntax.Regexp, most int) string {
 	return fmt.Sprintf("(?:%s){0,%d}%s", source(sub), most, last)
 }
 
-// source is re.String() without its price: to write a class that leaves some
-// signs out, as [^x] does, that looks at the letter case of each sign of Unicode,
-// and does so for every expression above it again.
+// source is re.String() at a lower cost: for a negated class such as [^x] that
+// computes the letter case of each character of Unicode, and does so again for
+// every expression around it.
 func source(re *syntax.Regexp) string {
 	var b strings.Builder
 	switch re.Op {

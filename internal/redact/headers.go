@@ -48,14 +48,8 @@ func authHeader(t *text, i int) []span {
 	if p == 0 || p >= len(s) {
 		return nil
 	}
-	word := p
-	for word < len(s) && word-p < 24 && (isWord(s[word]) || s[word] == '-') {
-		word++
-	}
-	q := word
-	for q < len(s) && (s[q] == ' ' || s[q] == '\t') {
-		q++
-	}
+	word := endOf(s, p, 24, wordBytes+"-")
+	q := endOf(s, word, len(s), " \t")
 	fields, known := schemes[strings.ToLower(s[p:word])]
 	switch {
 	case known && q > word:
@@ -138,16 +132,13 @@ func (t *text) cookies(i int, set bool) []span {
 	s := t.s
 	var out []span
 	for n := 0; n < 60 && i < len(s); n++ {
-		eq := i
-		for eq < len(s) && eq-i < 100 && (isWord(s[eq]) || strings.IndexByte(".-%!#", s[eq]) >= 0) {
-			eq++
-		}
+		eq := endOf(s, i, 100, wordBytes+".-%!#")
 		if eq == i || eq >= len(s) || s[eq] != '=' {
 			break
 		}
 		lo := eq + 1
 		hi := lo
-		for hi < len(s) && hi-lo < keyLine && s[hi] > ' ' && strings.IndexByte(";\"'`,", s[hi]) < 0 && (s[hi] != '\\' || hi+1 < len(s) && s[hi+1] == '/') && !strings.HasPrefix(s[hi:], "…") && !strings.HasPrefix(s[hi:], "...") {
+		for hi < len(s) && hi-lo < keyLine && s[hi] > ' ' && strings.IndexByte(";\"'`,", s[hi]) < 0 && (s[hi] != '\\' || hi+1 < len(s) && s[hi+1] == '/') && !ellipsis(s[hi:]) {
 			hi++
 		}
 		if secretCookie(s[i:eq], s[lo:hi], t.isCutAt(hi)) {
@@ -186,9 +177,7 @@ func urlUser(t *text, i int) []span {
 	}
 	p := i + 1
 	for n := 0; n < 2; n++ {
-		for p < len(s) && s[p] == '\\' {
-			p++
-		}
+		p = endOf(s, p, len(s), `\`)
 		if p == len(s) || s[p] != '/' {
 			return nil
 		}
@@ -213,7 +202,7 @@ func urlUser(t *text, i int) []span {
 	}
 	lo := user + 1
 	hi, end := lo, -1
-	for hi < len(s) && hi-lo < most && inPassword(s, hi) && !(t.cut && (strings.HasPrefix(s[hi:], "…") || strings.HasPrefix(s[hi:], "..."))) {
+	for hi < len(s) && hi-lo < most && inPassword(s, hi) && !(t.cut && ellipsis(s[hi:])) {
 		if s[hi] == '@' && hostAt(s, hi+1) {
 			end = hi
 			if slashBefore(s[lo:hi]) {
@@ -263,10 +252,7 @@ func inPassword(s string, i int) bool {
 	case '<', '>', ',', ' ':
 		return false
 	case '\\':
-		j := i
-		for j < len(s) && s[j] == '\\' {
-			j++
-		}
+		j := endOf(s, i, len(s), `\`)
 		if j == len(s) {
 			return false
 		}
@@ -281,13 +267,10 @@ func inPassword(s string, i int) bool {
 
 // hostAt reports whether a host's name begins at i, and ends as one does.
 func hostAt(s string, i int) bool {
-	j := i
-	if j < len(s) && (s[j] == '[' || s[j] == '(' || s[j] == '/') {
+	if i < len(s) && (s[i] == '[' || s[i] == '(' || s[i] == '/') {
 		return true // [::1], tcp(db), //db
 	}
-	for j < len(s) && j-i < 254 && (isAlnum(s[j]) || s[j] == '.' || s[j] == '-' || s[j] == '_') {
-		j++
-	}
+	j := endOf(s, i, 254, wordBytes+".-")
 	if j == len(s) {
 		return true
 	}

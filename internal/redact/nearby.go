@@ -13,10 +13,7 @@ var (
 // that the name is one.
 func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	s := t.s
-	open := a.lo
-	for open > 0 && (isWord(s[open-1]) || strings.IndexByte(".-/", s[open-1]) >= 0) && a.lo-open < 64 {
-		open--
-	}
+	open := startOf(s, a.lo, 64, wordBytes+".-/")
 	p := beforeQuotes(s, open)
 	p = beforeBlanks(s, p)
 	if p == 0 || s[p-1] != ':' && s[p-1] != '=' {
@@ -108,12 +105,7 @@ func beforeQuotes(s string, i int) int {
 	return i
 }
 
-func beforeBlanks(s string, i int) int {
-	for i > 0 && (s[i-1] == ' ' || s[i-1] == '\t') {
-		i--
-	}
-	return i
-}
+func beforeBlanks(s string, i int) int { return startOf(s, i, i, " \t") }
 
 func oneOf(word string, list []string) bool {
 	for _, w := range list {

@@ -159,14 +159,8 @@ func (t *text) cutPiece(from, to int) (lo, hi int) {
 	if mark := t.nextMark(from, to); mark >= 0 {
 		hi = mark
 	}
-	for hi > from && (t.s[hi-1] == ' ' || t.s[hi-1] == '.') {
-		hi--
-	}
-	lo = hi
-	for lo > from && isBase64(t.s[lo-1]) {
-		lo--
-	}
-	return lo, hi
+	hi = startOf(t.s, hi, hi-from, " .")
+	return startOf(t.s, hi, hi-from, base64Bytes), hi
 }
 
 // base64In is the longest run of base64 in a line.

@@ -13,8 +13,8 @@ const edge = 8 << 10
 
 // Redactor removes secrets. It may be used by several goroutines at once.
 type Redactor struct {
-	// stages run one after the other, so that a key of a known form keeps its
-	// own name even where a telling name stands beside it.
+	// stages run one after the other, so that a key of a known form gets the name
+	// of its rule even if a telling name is beside it.
 	stages []*scanner
 	user   []*rule
 }
@@ -28,26 +28,22 @@ func New(user []Rule) *Redactor {
 	return r
 }
 
-// String returns s without secrets. s is taken as whole: a key's beginning at
-// its very end, too short to be a key, stays.
+// String returns s without secrets. s must be complete: the beginning of a key at
+// its end, too short to be a key, stays.
 func (r *Redactor) String(s string) string { return r.redact(s, false) }
 
-// Tail is String for texts that somebody has cut. A beginning of a secret that
-// stands at the end of s or before a mark such as "..." is removed too.
+// Tail is String for texts that may have been cut. A beginning of a secret at the
+// end of s or before a mark such as "..." is removed too.
 func (r *Redactor) Tail(s string) string { return r.redact(s, true) }
 
-// Preview is Tail, cut to at most max runes, the last of which is then "…"; max
-// of zero or less means whole. Of a long text only a window behind its beginning
-// is looked at, so the cost does not grow with it.
+// Preview is Tail, cut to at most max characters, of which the last is then "…". If
+// max is zero or less, nothing is cut. Only the beginning of a long text is read,
+// so the cost does not grow with it.
 func (r *Redactor) Preview(s string, max int) string {
 	if max <= 0 {
 		return r.Tail(s)
 	}
-	end := 0
-	for n := 0; n < max && end < len(s); n++ {
-		_, size := utf8.DecodeRuneInString(s[end:])
-		end += size
-	}
+	end := runesEnd(s, max)
 	window := s
 	if len(s) > end+edge {
 		end += edge
@@ -57,22 +53,28 @@ func (r *Redactor) Preview(s string, max int) string {
 		window = s[:end]
 	}
 	cut := len(window) < len(s)
-	// Somebody may have cut the text before: a part of a secret that stays now is
-	// not known for one later, when its beginning is gone.
+	// The text may have been cut before: a part of a secret that stays now cannot be
+	// found later, when its beginning is gone.
 	out := r.redact(window, true)
-	keep := 0
-	for n := 0; n < max-1 && keep < len(out); n++ {
-		_, size := utf8.DecodeRuneInString(out[keep:])
-		keep += size
-	}
+	keep := runesEnd(out, max-1)
 	if !cut && (keep == len(out) || utf8.RuneCountInString(out[keep:]) == 1) {
 		return out
 	}
 	return out[:keep] + "…"
 }
 
-// rounds bounds redact. Two are the rule; more than a few need a user's rule
-// that matches anew beside each marker, such as one anchored at the beginning.
+// runesEnd is where the first n characters of s end.
+func runesEnd(s string, n int) int {
+	end := 0
+	for ; n > 0 && end < len(s); n-- {
+		_, size := utf8.DecodeRuneInString(s[end:])
+		end += size
+	}
+	return end
+}
+
+// rounds bounds redact. Two are usual; more than a few need a user's rule that
+// matches again beside each marker, such as one anchored at the beginning.
 const rounds = 16
 
 // redact repeats until nothing changes, which makes it idempotent.
@@ -99,13 +101,13 @@ type span struct {
 	rule   string
 }
 
-// A scan finds the secrets of one text in ascending order, without overlap.
-// cut says that the text's end may not be the end of what was written; any
-// beginnings of secrets before a cut mark are then wanted as well.
+// A scan finds the secrets of one text in ascending order, without overlap. cut
+// says that the text may have been cut: beginnings of secrets at its end and before
+// cut marks are then found too.
 type scan func(seg string, cut, last bool) []span
 
-// replace puts markers over what scan finds between the markers that are there
-// already. No scan sees a marker, so none is ever replaced.
+// replace puts markers in place of what scan finds between the markers that the text
+// has already. No scan sees a marker, so none is replaced.
 func replace(s string, cut bool, find scan) string {
 	var b strings.Builder
 	changed := false
@@ -154,7 +156,7 @@ func nextMarker(s string) (lo, hi int) {
 	}
 }
 
-// isNameByte tells the characters of a rule's name.
+// isNameByte reports a byte that can be in a rule's name.
 func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-'
 }
@@ -162,11 +164,11 @@ func isNameByte(c byte) bool {
 // Rule is one pattern of secrets. The secret is the whole match or, if there are
 // groups, what the first one that takes part matches.
 type Rule struct {
-	// Name stands in the marker: lower case letters, digits and hyphens.
+	// Name is shown in the marker: lower case letters, digits and hyphens.
 	Name string
-	// Pattern matches the secret. The patterns of built-in rules are anchored
-	// at their beginning, since they are only tried where a quick test says so;
-	// those that read by hand have none.
+	// Pattern matches the secret. The patterns of built-in rules are anchored at
+	// their beginning, since they are tried only where a probe fits; rules that are
+	// functions have none.
 	Pattern *regexp.Regexp
 }
 

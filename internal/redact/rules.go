@@ -58,8 +58,8 @@ func tokenRules() []*rule {
 	}
 }
 
-// mixed tells a random string from words: it holds a digit and a letter in one
-// stretch without separators. A beginning may be too short to show it.
+// mixed distinguishes a random string from words: it holds a digit and a letter in
+// one stretch without separators. A beginning may be too short to show it.
 func mixed(m match) bool {
 	if m.head {
 		return true
@@ -81,23 +81,14 @@ func mixed(m match) bool {
 	return letters && digits && longest >= 8
 }
 
-// afterBotID tells whether a Telegram bot's number stands before the match.
-func afterBotID(m match) bool {
-	n := 0
-	for i := m.at - 1; i >= 0 && '0' <= m.text[i] && m.text[i] <= '9'; i-- {
-		n++
-	}
-	return n >= 6
-}
+// afterBotID reports whether a Telegram bot's number is before the match.
+func afterBotID(m match) bool { return m.digitsBefore() >= 6 }
 
-// awsNeighbours reads the secret key, and the session token, that stand behind an
-// AWS key's name in a table or a list.
+// awsNeighbours reads the secret key and the session token that follow an AWS key's
+// name in a table or a list.
 func awsNeighbours(t *text, i int) []span {
 	s := t.s
-	j := i
-	for j < len(s) && j-i < 21 && isAlnum(s[j]) {
-		j++
-	}
+	j := endOf(s, i, 21, alphanumeric)
 	if j-i != 20 {
 		return nil
 	}
@@ -110,9 +101,7 @@ func awsNeighbours(t *text, i int) []span {
 			}
 		}
 		lo := j
-		for j < end && isBase64(s[j]) {
-			j++
-		}
+		j = endOf(s[:end], j, end, base64Bytes)
 		v := s[lo:j]
 		if n > 0 && len(v) >= 100 || len(v) == 40 || t.isCutAt(j) && len(v) >= headMin && len(v) < 40 {
 			if !wordy(v) && !isHexText(v) {

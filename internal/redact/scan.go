@@ -12,14 +12,14 @@ import (
 type rule struct {
 	name string
 	// probes are tests of the four bytes at a possible match: plain bytes or
-	// classes such as [pousr]. A leading (?i) folds letters.
+	// classes such as [pousr]. A leading (?i) ignores case.
 	probes []string
 	// pattern is the match's expression, without an anchor.
 	pattern string
-	// left and right ask for the match not to go on as a word on that side.
+	// left and right require that no word continues on that side of the match.
 	left, right bool
-	// lead is how many bytes stand before the random part at least; if zero,
-	// four. Less than lead+headMin bytes are no beginning worth removing.
+	// lead is the minimum of bytes before the random part; if zero, four. A
+	// beginning of fewer than lead+headMin bytes is not removed.
 	lead int
 	// reach is how many bytes the expression may need to see; if zero, 256,
 	// which keeps regexp on its quicker way.
@@ -42,16 +42,19 @@ type match struct {
 	text string
 	// at is where the match begins; lo and hi bound the secret.
 	at, lo, hi int
-	// head says that the match is a beginning that the text's end cut off.
+	// head reports that the match is a beginning, at a cut.
 	head bool
 }
 
 func (m match) value() string { return m.text[m.lo:m.hi] }
 
-// headMin is how much of a secret's random part may stand at a cut.
+// digitsBefore is the number of digits right before the match.
+func (m match) digitsBefore() int { return m.at - startOf(m.text, m.at, m.at, digits) }
+
+// headMin is how much of a secret's random part may stay at a cut.
 const headMin = 5
 
-// compile puts off the work until a text asks for it: most rules never match.
+// compile defers the work until a text needs it: most rules never match.
 func (r *rule) compile() {
 	if r.lead == 0 {
 		r.lead = 4
@@ -63,10 +66,10 @@ func (r *rule) compile() {
 	r.head = sync.OnceValue(func() *regexp.Regexp { return headPattern("^", r.pattern, "") })
 }
 
-// scanner tries many rules in one pass over a text. Three bytes, hashed, say
+// scanner tries many rules in one pass over a text. A hash of three bytes decides
 // whether any probe may begin at a place, so that most places cost one load. At
-// the others it looks up four bytes in four tables of bit sets; a bit that is in
-// all four stands for a probe that fits there.
+// the others four bytes are looked up in four tables of bit sets; a bit that is in
+// all four is that of a probe that fits.
 type scanner struct {
 	filter [1 << filterBits / 64]uint64
 	groups []*group
@@ -106,8 +109,7 @@ func newScanner(rules []*rule) *scanner {
 	return s
 }
 
-// open opens the filter for a probe, of which each of the first bytes is one of a
-// class.
+// open adds a probe to the filter, by the classes of its first bytes.
 func (s *scanner) open(classes [4]string) {
 	for _, a := range []byte(classes[0]) {
 		for _, b := range []byte(classes[1]) {
@@ -152,8 +154,8 @@ func (g *group) add(probe, anyByte string, r *rule) (classes [4]string) {
 	return classes
 }
 
-// scan finds the secrets in seg. Where groups of probes find overlapping ones,
-// the union is removed under the name of the first.
+// scan finds the secrets in seg. If groups of probes find overlapping ones, their
+// union is removed under the name of the first.
 func (s *scanner) scan(seg string, cut, last bool) []span {
 	t := &text{s: seg, cut: cut, last: last}
 	found := make([][]span, len(s.groups))
@@ -171,7 +173,7 @@ func (s *scanner) scan(seg string, cut, last bool) []span {
 			for ; hits != 0; hits &= hits - 1 {
 				if spans := g.rules[bits.TrailingZeros64(hits)].at(t, i, free[n]); len(spans) > 0 {
 					found[n] = append(found[n], spans...)
-					// Of many spans those behind the first may have others between them.
+					// Behind the first of many spans, others may be between them.
 					free[n] = max(free[n], spans[0].hi)
 					break
 				}
@@ -186,7 +188,7 @@ func (s *scanner) scan(seg string, cut, last bool) []span {
 	return out
 }
 
-// at tries the rule at one place; the secret does not begin before done.
+// at tries the rule at one place. The secret does not begin before done.
 func (r *rule) at(t *text, i, done int) []span {
 	if r.left && !boundaryBefore(t.s, i) {
 		return nil
@@ -234,22 +236,22 @@ func (r *rule) match(t *text, i int) (span, bool) {
 	return span{lo, hi, r.name}, true
 }
 
-// cutNear tells whether the text ends, or a mark stands, where a beginning at i
-// may reach: looking for one is the dearest part.
+// cutNear reports whether a beginning at i may reach the text's end or a cut mark.
+// The search for a beginning is the most expensive part.
 func (r *rule) cutNear(t *text, i int) bool {
 	end := i + max(r.reach, 256) + longestMark
 	return end >= len(t.s) || t.nextMark(i, end) >= 0
 }
 
-// fewLower tells a few lower case letters, which are a word far more often than
+// fewLower reports a few lower case letters, which are a word far more often than
 // the beginning of a key.
 func fewLower(v string) bool {
 	return len(v) < 8 && strings.Trim(v, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// find matches an anchored expression at i. It looks at a stretch of text only,
-// which bounds the cost of texts full of false beginnings; open says that the
-// match goes as far as that stretch, and the secret may go further.
+// find matches an anchored expression at i. It looks at a limited stretch of text,
+// which bounds the cost of texts full of false beginnings; open reports that the
+// match reaches the end of that stretch, so that the secret may be longer.
 func (r *rule) find(re *regexp.Regexp, seg string, i int) (lo, hi int, open, ok bool) {
 	end := min(len(seg), i+max(r.reach, 256))
 	loc := re.FindStringSubmatchIndex(seg[i:end])
@@ -260,7 +262,7 @@ func (r *rule) find(re *regexp.Regexp, seg string, i int) (lo, hi int, open, ok 
 	return i + lo, i + hi, i+hi == end && end < len(seg), hi > lo
 }
 
-// follow is the end of a long secret: where its characters end.
+// follow is the end of a long secret, where its characters end.
 func follow(seg string, i int) int {
 	for i < len(seg) {
 		if n := 0; seg[i] == '\\' {
@@ -278,8 +280,8 @@ func follow(seg string, i int) int {
 	return i
 }
 
-// secretIn is the place of the first group that takes part, or of the whole
-// match of an expression without groups. It is empty where groups take no part.
+// secretIn is the place of the first group that takes part, or of the whole match
+// of an expression without groups. It is empty if no group takes part.
 func secretIn(loc []int) (lo, hi int) {
 	if len(loc) == 2 {
 		return loc[0], loc[1]
@@ -292,9 +294,9 @@ func secretIn(loc []int) (lo, hi int) {
 	return 0, 0
 }
 
-// cutAt tells whether a text was cut at i: it ends there, or a mark says so.
+// cutAt reports whether a text was cut at i: it ends there, or has a cut mark.
 func cutAt(seg string, i int, last bool) bool {
-	// A match may have taken in dots that belong to the mark.
+	// The match may include dots that belong to the mark.
 	for i > 0 && i < len(seg) && seg[i] == '.' && seg[i-1] == '.' {
 		i--
 	}
@@ -319,8 +321,7 @@ func markAt(text string) int {
 // longestMark bounds the length of a cut mark.
 const longestMark = 16
 
-// nextMark finds the first cut mark in seg from i on; lo is -1 if there is
-// none.
+// nextMark finds the first cut mark in seg from i on; lo is -1 if there is none.
 func nextMark(seg string, i int) (lo, hi int) {
 	for ; i+2 < len(seg); i++ {
 		if !markFirst[seg[i]] {
@@ -352,7 +353,7 @@ func nextMark(seg string, i int) (lo, hi int) {
 }
 
 // markFirst are the bytes that a cut mark may begin with.
-var markFirst = [256]bool{'.': true, '[': true, '(': true, '<': true, '\\': true, 0xE2: true} // The last is that of ….
+var markFirst = [256]bool{'.': true, '[': true, '(': true, '<': true, '\\': true, 0xE2: true} // 0xE2 begins "…"
 
 func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
@@ -362,18 +363,18 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
 }
 
-// inKey tells what stands in the middle of a key.
+// inKey reports a byte that can be in the middle of a key.
 func inKey(c byte) bool { return isWord(c) || c == '~' || c == '.' }
 
-// boundaryBefore tells whether a word may begin at i. A letter before it may
-// be the end of an escape: \n and its like, %3D, \u003d, or of an ANSI colour.
+// boundaryBefore reports whether a word may begin at i. A letter before it may be
+// the end of an escape, such as \n, %3D and \u003d, or of an ANSI colour.
 func boundaryBefore(s string, i int) bool {
 	if i == 0 || !isWord(s[i-1]) && s[i-1] != '-' {
 		return true
 	}
 	c := s[i-1]
 	if c == '-' {
-		// Within a word it joins; at a line's beginning it is a diff's, or a list's.
+		// It joins the parts of a word, or begins a line of a diff or a list.
 		return boundaryOfLine(s, i-1)
 	}
 	if i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbf", c) >= 0 {
@@ -395,7 +396,7 @@ func boundaryBefore(s string, i int) bool {
 	return false
 }
 
-// boundaryOfLine tells whether a line, or a quoted text, begins at i.
+// boundaryOfLine reports whether a line or a quoted text begins at i.
 func boundaryOfLine(s string, i int) bool {
 	if i == 0 || strings.IndexByte("\n\r\"'`", s[i-1]) >= 0 || s[i-1] == 'm' && boundaryBefore(s, i) {
 		return true

@@ -80,17 +80,15 @@ func maxmind(m match) bool {
 
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// facebook tells an app's token, which its number begins, from other digits.
+// facebook distinguishes an app's token, which the app's number begins, from other
+// digits.
 func facebook(m match) bool {
-	n := 0
-	for i := m.at - 1; i >= 0 && '0' <= m.text[i] && m.text[i] <= '9'; i-- {
-		n++
-	}
+	n := m.digitsBefore()
 	return !m.head && (n == 12 || n == 13)
 }
 
-// random tells letters and digits in no order from names, in which letters of
-// one kind stand together.
+// random distinguishes letters and digits in no order from names, in which letters
+// of one kind are together.
 func random(v string) bool {
 	const other, lowerCase, upperCase, number = 0, 1, 2, 3
 	runs, n, kind, length := 0, 0, other, 0

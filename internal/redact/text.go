@@ -52,6 +52,32 @@ func (t *text) nextMark(from, to int) int {
 	return t.marks[n]
 }
 
+// The bytes of words and of base64, for endOf and startOf.
+const (
+	digits      = "0123456789"
+	wordBytes   = alphanumeric + "_"
+	base64Bytes = alphanumeric + "+/="
+)
+
+// endOf returns where the bytes of a set that begin at i end, at most most bytes
+// on.
+func endOf(s string, i, most int, set string) int {
+	for end := min(len(s), i+most); i < end && strings.IndexByte(set, s[i]) >= 0; i++ {
+	}
+	return i
+}
+
+// startOf returns where the bytes of a set that end at i begin, at most most bytes
+// before.
+func startOf(s string, i, most int, set string) int {
+	for least := max(0, i-most); i > least && strings.IndexByte(set, s[i-1]) >= 0; i-- {
+	}
+	return i
+}
+
+// ellipsis reports whether a text begins with the most common cut marks.
+func ellipsis(s string) bool { return strings.HasPrefix(s, "…") || strings.HasPrefix(s, "...") }
+
 // lineBreak is the length of the line break at i: a real one, or one that is
 // escaped any number of times.
 func lineBreak(s string, i int) int {
@@ -64,10 +90,7 @@ func lineBreak(s string, i int) int {
 		}
 		return 1
 	case '\\':
-		j := i
-		for j < len(s) && s[j] == '\\' {
-			j++
-		}
+		j := endOf(s, i, len(s), `\`)
 		if j < len(s) && (s[j] == 'n' || s[j] == 'r') {
 			j++
 			// \r\n, escaped: the backslashes of both.
@@ -124,12 +147,8 @@ func below(s string, start, col, next int) int {
 		a, b := s[i], s[j]
 		switch {
 		case isAlnum(a) && isAlnum(b):
-			for i < col && isAlnum(s[i]) {
-				i++
-			}
-			for j < len(s) && isAlnum(s[j]) {
-				j++
-			}
+			i = endOf(s[:col], i, col, alphanumeric)
+			j = endOf(s, j, len(s), alphanumeric)
 			continue
 		case a == b || isPrefixSign(a) && isPrefixSign(b):
 		case a == ' ' && isAlnum(b): // A number has grown, or the indentation ends.
@@ -147,10 +166,7 @@ func below(s string, start, col, next int) int {
 	if i < col {
 		return -1
 	}
-	for j < len(s) && (s[j] == ' ' || s[j] == '\t') {
-		j++
-	}
-	return j
+	return endOf(s, j, len(s), " \t")
 }
 
 func isPrefixSign(c byte) bool { return strings.IndexByte(" -:+*\t", c) >= 0 }
@@ -184,10 +200,7 @@ func colour(s string, i int) int {
 	case '\x1b':
 		head = 1
 	case '\\':
-		j := i
-		for j < len(s) && s[j] == '\\' {
-			j++
-		}
+		j := endOf(s, i, len(s), `\`)
 		for _, name := range [...]string{"u001b", "u001B", "x1b", "033", "e"} {
 			if strings.HasPrefix(s[j:], name) {
 				head = j + len(name) - i
@@ -202,10 +215,7 @@ func colour(s string, i int) int {
 	if head == 0 || i+head >= len(s) || s[i+head] != '[' {
 		return 0
 	}
-	j := i + head + 1
-	for j < len(s) && j < i+head+16 && (s[j] == ';' || s[j] == '?' || '0' <= s[j] && s[j] <= '9') {
-		j++
-	}
+	j := endOf(s, i+head+1, 15, digits+";?")
 	if j < len(s) && ('A' <= s[j] && s[j] <= 'Z' || 'a' <= s[j] && s[j] <= 'z') {
 		return j + 1 - i
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // ParseRules reads the user's rules: one on each line, a name, blanks, and a
-// regular expression in RE2 syntax that goes on to the end of the line. Empty
+// regular expression in RE2 syntax up to the end of the line. Empty
 // lines and lines that begin with # are skipped. Names are lower case letters,
 // digits and hyphens. If the expression has groups, only what the first one
 // that takes part matches is removed. The error joins one for each wrong line;
@@ -82,8 +82,8 @@ func (r *rule) scanAll(seg string, cut, last bool) []span {
 	if !cut || r.head() == nil {
 		return whole
 	}
-	// A beginning is looked for behind the mark before it, so that each stretch
-	// of text is looked at once; behind the last match, which is removed.
+	// A beginning is looked for behind the mark before it, so that each stretch of
+	// text is read once, and behind the last match, which is removed.
 	done, from := 0, 0
 	for {
 		lo, hi := nextMark(seg, from)
@@ -106,16 +106,16 @@ func (r *rule) scanAll(seg string, cut, last bool) []span {
 		from = hi
 	}
 	if last {
-		// Dots may belong to the secret, so the marks count for nothing here.
+		// Dots may belong to the secret, so marks are ignored here.
 		heads = merge(heads, r.appendHead(nil, seg[done:], done))
 	}
 	return merge(whole, heads)
 }
 
-// appendHead adds the beginning of a match at the end of text, which stands at
-// the offset. An expression that starts with fixed text is told by that; the
-// beginning of another must be long and mixed, or else the last word before
-// every cut might be one.
+// appendHead adds the beginning of a match at the end of text, which is at the
+// offset. An expression that starts with fixed text is recognized by that; the
+// beginning of another must be long and mixed, or the last word before every cut
+// could be one.
 func (r *rule) appendHead(out []span, text string, offset int) []span {
 	loc := r.head().FindStringSubmatchIndex(text)
 	if loc == nil {

@@ -20,6 +20,8 @@ var ErrNotFound = errors.New("not found")
 // The functions are called through the methods of Files, which check the
 // session id first and bound what one call reads.
 type Agent struct {
+	// Host is the agent's name, as in hook.Event.
+	Host string
 	// Read reads one session. The error wraps ErrNotFound, with no transcript,
 	// if no place holds the session. If a file is damaged or cannot be read,
 	// Read returns what could be read together with the error.
@@ -27,6 +29,10 @@ type Agent struct {
 	// Sessions lists the sessions of this machine in any order, the same id
 	// more than once if several places hold it. The error is the context's.
 	Sessions func(context.Context, *Files) ([]Session, error)
+	// AddEvents adds the events that hooks would have reported of a session.
+	AddEvents func(b *EventBuilder, dialect string)
+	// Timed reports that the agent's hooks say when an event happened.
+	Timed bool
 	// Origin names the session that a session was forked from and the turn
 	// after which, both empty for a session that is no fork. It is nil for an
 	// agent that cannot fork sessions.
@@ -73,6 +79,9 @@ type Session struct {
 	ModTime time.Time
 	// Cwd is the session's working directory if the listing has it.
 	Cwd string
+	// HookPrefix begins the ids under which hooks report the session's work. It
+	// is empty if hooks report the session under its own id.
+	HookPrefix string
 }
 
 // Read reads one session of an agent.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/infinium"
-	"github.com/hookspan/hookspan/internal/otlpstub"
+	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -57,7 +57,9 @@ func (f *fleet) infiniumRuns() runs {
 	f.t.Helper()
 	ctx := f.t.Context()
 	server := infiniumtest.New(f.t)
-	exp, err := infinium.New(infinium.Options{BaseURL: server.URL(), AgentID: infiniumtest.AgentID, AgentSecret: infiniumtest.AgentSecret})
+	client, err := infinium.NewClient(infinium.Options{
+		BaseURL: server.URL(), AgentID: infiniumtest.AgentID, AgentSecret: infiniumtest.AgentSecret, Forms: connectors.Forms(),
+	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -73,7 +75,7 @@ func (f *fleet) infiniumRuns() runs {
 		for _, sum := range sums {
 			tr, err := s.Trace(ctx, sum.TraceID)
 			if err == nil {
-				err = exp.ExportSpans(ctx, otlpstub.Stubs(tr.ResourceSpans...).Snapshots())
+				err = client.UploadTraces(ctx, tr.ResourceSpans)
 			}
 			if err != nil {
 				f.t.Fatal(err)

@@ -150,8 +150,12 @@ var mayImport = map[string][]string{
 	"internal/store":                {"otelmap", "spool", "internal/otlp", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/view":                 {"hook", "otelmap", "internal/otlp", "internal/store", "internal/termtext"},
 	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
+	"infinium/...":                  {"infinium", "infinium/connectors", "internal/otlp"},
 	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
-	"internal/importer":             {"hook", "hook/claude", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store"},
+	"internal/importer":             {"hook", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store", "internal/transcript"},
+	"internal/transcript":           {"hook", "internal/rawjson", "internal/regular"},
+	"internal/transcript/claude":    {"hook", "hook/claude", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/cline":     {"hook", "hook/cline", "internal/rawjson", "internal/transcript"},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular",
 	},
@@ -188,7 +192,7 @@ var pure = map[string][]string{
 
 // infiniumEdge are the files of infinium that talk to the network; the mapping
 // is all the others.
-var infiniumEdge = []string{"answer.go", "error.go", "exporter.go", "options.go"}
+var infiniumEdge = []string{"answer.go", "client.go", "error.go", "options.go"}
 
 // impure are the packages that a pure one has no use for.
 var impure = []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "syscall", "path/filepath", "io/ioutil", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog"}

@@ -28,12 +28,13 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/otlpstub"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -145,7 +146,7 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 
 func build(events []hook.Event) (*otelmap.Builder, []*otelmap.Run) {
 	e := events[0]
-	b := otelmap.NewBuilder(e.Host, e.Session, otelmap.Options{ScopeVersion: "test"}, otelmap.Carry{})
+	b := otelmap.NewBuilder(e.Host, e.Session, otelmap.Options{Agent: agents.Mapping(e.Host), ScopeVersion: "test"}, otelmap.Carry{})
 	last := time.Time{}
 	for _, e := range events {
 		b.Add(e)

@@ -121,7 +121,7 @@ func TestPlaceOfRecordedEvents(t *testing.T) {
 				}
 				asked++
 				then, _ := build(events[:i+1])
-				sc, _, ok := then.Place(e)
+				sc, _, ok := then.SpanFor(e)
 				if got := names[otelmap.Traceparent(sc)]; !ok || got != want {
 					t.Errorf("event %d, %s: %s (%v) is %q, want %q", i, e.Name, otelmap.Traceparent(sc), ok, got, want)
 				}

@@ -18,8 +18,9 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
@@ -164,7 +165,7 @@ func decodeAll(host string, in []lab.Event) []hook.Event {
 // mapped makes the spans that delivery hands to every destination. Events of
 // several sessions make runs of their own.
 func mapped(clean *redact.Redactor, capture otelmap.Capture, host string, events []hook.Event, tr func(session string) *hook.Transcript) []*tracepb.ResourceSpans {
-	o := otelmap.Options{Capture: capture, ScopeVersion: "test"}
+	o := otelmap.Options{Agent: agents.Mapping(host), Capture: capture, ScopeVersion: "test"}
 	if clean != nil {
 		o.Clean = clean.Preview
 	}
@@ -209,7 +210,7 @@ func sent(t testing.TB, spans []*tracepb.ResourceSpans) string {
 		t.Fatal(err)
 	}
 	out := []string{string(doc)}
-	for _, tr := range infinium.Traces(otlpstub.Stubs(spans...).Snapshots(), infinium.Limits{}) {
+	for _, tr := range infinium.Traces(spans, connectors.Forms()) {
 		b, err := tr.Encode()
 		if err != nil {
 			t.Fatal(err)

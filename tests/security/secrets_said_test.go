@@ -6,7 +6,6 @@ import (
 
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/otlpstub"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/plantedkeys"
@@ -33,7 +32,7 @@ func credentialsSaid(t *testing.T, r *proof.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inf, err := infinium.New(infinium.Options{BaseURL: service.URL(), AgentID: infiniumtest.AgentID, AgentSecret: secret})
+	inf, err := infinium.NewClient(infinium.Options{BaseURL: service.URL(), AgentID: infiniumtest.AgentID, AgentSecret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +62,7 @@ func credentialsSaid(t *testing.T, r *proof.Result) {
 				receiver.Script(otlptest.Status(400, text))
 				said("otlp", otlp.UploadTraces(t.Context(), spans), part)
 				service.Script(infiniumtest.Status(422, text))
-				said("infinium", inf.ExportSpans(t.Context(), otlpstub.Stubs(spans...).Snapshots()), part)
+				said("infinium", inf.UploadTraces(t.Context(), spans), part)
 				r.Trial(2)
 			}
 		}

@@ -58,7 +58,7 @@ func why(before, after *reading) string {
 			return p.problem.Text
 		}
 	}
-	return "it cannot be written down as it is"
+	return "it cannot be written to the file"
 }
 
 // add writes the handler.
@@ -95,7 +95,7 @@ func (r *reading) add(h Handler) ([]byte, error) {
 // refuse is the error for a file of a shape that nothing can be added to.
 func (r *reading) refuse(what string, n *jsonedit.Node, want string) error {
 	line, column := jsonedit.Position(r.text, n.Start)
-	return fmt.Errorf("line %d, column %d: %s is %s, want %s: mend the file first", line, column, what, n.Kind(r.text), want)
+	return fmt.Errorf("line %d, column %d: %s is %s, want %s: fix the file first", line, column, what, n.Kind(r.text), want)
 }
 
 // matchesAll reports a matcher that matches everything.

@@ -134,7 +134,7 @@ func TestAddRefuses(t *testing.T) {
 		"silent event":      {"{}", Handler{Event: "WorktreeCreate", Type: TypeCommand, Command: "x"}, "Cline never gives"},
 		"no command":        {"{}", Handler{Event: "Stop", Type: TypeCommand}, `"command" is empty`},
 		"unknown type":      {"{}", Handler{Event: "Stop", Type: "prompt", Command: "x"}, "do not run here"},
-		"two in one":        {"{}", Handler{Event: "Stop", Type: TypeCommand, Command: "x", URL: "http://x"}, "cannot be written down"},
+		"two in one":        {"{}", Handler{Event: "Stop", Type: TypeCommand, Command: "x", URL: "http://x"}, "cannot be written to the file"},
 		"an old fault is not the reason": {
 			`{"hooks":{"Stop":[{"hooks":[{"type":"x"}]}]}}`, Handler{Event: "Stop", Type: TypeCommand, Command: "x", If: "Bash"}, `take the "if" out`,
 		},

@@ -140,7 +140,7 @@ func (r *reading) lasts(n *jsonedit.Node, reads func(key string) (known, lost bo
 	for i, m := range n.Items {
 		if before, ok := last[m.Key]; ok {
 			if known, lost := reads(m.Key); known {
-				r.problem(n.Items[before].Start, lost, "%s stands here a second time further down, and only the last one counts: join them", name(m.Key))
+				r.problem(n.Items[before].Start, lost, "%s appears again further down, and only the last one counts: join them", name(m.Key))
 			}
 		}
 		last[m.Key] = i
@@ -169,7 +169,7 @@ func (r *reading) top() {
 	for _, m := range r.root.Items {
 		if known(m.Key) {
 			r.event = m.Key
-			r.problem(m.Start, true, "%s stands outside of %q and is not read: put it inside", name(m.Key), hooksKey)
+			r.problem(m.Start, true, "%s is outside of %q and is not read: put it inside", name(m.Key), hooksKey)
 			r.event = ""
 		}
 	}
@@ -204,7 +204,7 @@ func (r *reading) top() {
 		r.event = m.Key
 		if last[m.Key] != i {
 			r.doubled[m.Key] = true
-			r.problem(m.Start, true, "%s stands here a second time further down, and only the last one counts: join them", name(m.Key))
+			r.problem(m.Start, true, "%s appears again further down, and only the last one counts: join them", name(m.Key))
 			continue
 		}
 		r.list(m)
@@ -265,7 +265,7 @@ func (r *reading) group(list *jsonedit.Node, g int, n *jsonedit.Node, runs bool)
 	handlers := members[hooksKey]
 	switch {
 	case handlers == nil && members["command"] != nil:
-		r.problem(n.Start, true, `the hook stands in the place of its group: write {"hooks": [...]} around it`)
+		r.problem(n.Start, true, `the hook is in the place of its group: write {"hooks": [...]} around it`)
 		return
 	case handlers == nil:
 		r.problem(n.Start, true, `the group has no "hooks", want a list of hooks`)

@@ -113,7 +113,7 @@ func TestParseRefusesWhatIsNoObject(t *testing.T) {
 		"null":    {"null", 1, 1, "found null, want an object"},
 		"comment": {"{\n  // x\n}", 2, 3, "found a comment"},
 		"cut":     {`{"hooks":`, 1, 10, "ends too early"},
-		"deep":    {`{"hooks":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}", 1, 10_009, "depth"},
+		"deep":    {`{"hooks":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}", 1, 10_009, "deep"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestProblems(t *testing.T) {
 		"odd onFailure":    {in("Stop", `{"type":"command","command":"x","onFailure":"deny"}`), `2:45 Stop onFailure is "deny", want "block" or "continue"; taken for "continue"`, []string{"x", "good"}},
 		"if on no tool":    {in("Stop", `{"type":"command","command":"x","if":"Bash(rm *)"}`), `2:38 Stop LOST a hook with "if" runs on tool events only, as in Claude Code, and so never on "Stop": take the "if" out`, nil},
 		"if of a list":     {in("PreToolUse", `{"type":"command","command":"x","if":[]}`), `2:38 PreToolUse LOST "if" is an array, want a string`, nil},
-		"member twice":     {in("Stop", `{"type":"command","command":"x","command":"y"}`), `2:19 Stop "command" stands here a second time further down, and only the last one counts: join them`, []string{"y", "good"}},
+		"member twice":     {in("Stop", `{"type":"command","command":"x","command":"y"}`), `2:19 Stop "command" appears again further down, and only the last one counts: join them`, []string{"y", "good"}},
 		"no url":           {in("Stop", `{"type":"http"}`), `2:1 Stop LOST the hook has no "url", want an address that begins with http:// or https://`, nil},
 		"odd url":          {in("Stop", `{"type":"http","url":"localhost:1/x"}`), `2:22 Stop LOST the url is "localhost:1/x", want an address that begins with http:// or https://`, nil},
 		"headers list":     {in("Stop", `{"type":"http","url":"http://x","headers":[]}`), `2:43 Stop LOST "headers" is an array, want an object of strings`, nil},
@@ -173,12 +173,12 @@ func TestProblems(t *testing.T) {
 		"once":             {in("Stop", `{"type":"command","command":"x","once":true}`), ``, []string{"x", "good"}},
 
 		"group of a string":   {`{"hooks":{"Stop":["x",{"hooks":[` + good + `]}]}}`, `1:19 Stop LOST a group of "Stop" is "x", want an object with "matcher" and "hooks"`, nil},
-		"group is a handler":  {`{"hooks":{"Stop":[{"type":"command","command":"x"},{"hooks":[` + good + `]}]}}`, `1:19 Stop LOST the hook stands in the place of its group: write {"hooks": [...]} around it`, nil},
+		"group is a handler":  {`{"hooks":{"Stop":[{"type":"command","command":"x"},{"hooks":[` + good + `]}]}}`, `1:19 Stop LOST the hook is in the place of its group: write {"hooks": [...]} around it`, nil},
 		"group without hooks": {`{"hooks":{"Stop":[{"matcher":""},{"hooks":[` + good + `]}]}}`, `1:19 Stop LOST the group has no "hooks", want a list of hooks`, nil},
 		"group of an object":  {`{"hooks":{"Stop":[{"hooks":{}},{"hooks":[` + good + `]}]}}`, `1:28 Stop LOST "hooks" is an object, want a list of hooks`, nil},
 		"hooks twice in group": {
 			`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}],"hooks":[` + good + `]}]}}`,
-			`1:20 Stop LOST "hooks" stands here a second time further down, and only the last one counts: join them`, nil,
+			`1:20 Stop LOST "hooks" appears again further down, and only the last one counts: join them`, nil,
 		},
 		"matcher of a list": {
 			`{"hooks":{"PreToolUse":[{"matcher":["Edit"],"hooks":[{"type":"command","command":"x"}]},{"hooks":[` + good + `]}]}}`,
@@ -214,15 +214,15 @@ func TestProblems(t *testing.T) {
 		},
 		"event twice": {
 			"{\"hooks\":{\n\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\"}]}],\"Stop\":[{\"hooks\":[" + good + `]}]}}`,
-			`2:1 Stop LOST "Stop" stands here a second time further down, and only the last one counts: join them`, nil,
+			`2:1 Stop LOST "Stop" appears again further down, and only the last one counts: join them`, nil,
 		},
 		"hooks twice": {
 			`{"hooks":{"Stop":[]},"hooks":{"Stop":[{"hooks":[` + good + `]}]}}`,
-			`1:2  LOST "hooks" stands here a second time further down, and only the last one counts: join them`, nil,
+			`1:2  LOST "hooks" appears again further down, and only the last one counts: join them`, nil,
 		},
 		"event outside": {
 			"\ufeff" + `{"PreToolUse":[],"hooks":{"Stop":[{"hooks":[` + good + `]}]}}`,
-			`1:2 PreToolUse LOST "PreToolUse" stands outside of "hooks" and is not read: put it inside`, nil,
+			`1:2 PreToolUse LOST "PreToolUse" is outside of "hooks" and is not read: put it inside`, nil,
 		},
 		"odd switch": {
 			`{"disableAllHooks":"yes","hooks":{"Stop":[{"hooks":[` + good + `]}]}}`,

@@ -80,7 +80,7 @@ func Compile(event, text string) (Matcher, error) {
 		return m, nil
 	}
 	return Matcher{}, fmt.Errorf("matcher %q is no JavaScript regular expression: %w; "+
-		"use names with | between them, \"*\", or mend the expression", text, err)
+		"use names with | between them, \"*\", or fix the expression", text, err)
 }
 
 // mcpMatcher writes a matcher for tools of MCP servers as their names are written:

@@ -12,9 +12,9 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 )
 
-// prepare makes the command of a handler: a line for the shell, or with arguments
-// a program of its own. It does not use the context of exec.CommandContext, which
-// would end the one process and not what that has started.
+// prepare makes the command of a handler: a line for the shell, or a program with
+// arguments. It does not use the context of exec.CommandContext, which would end
+// only one process.
 func (r *Runner) prepare(h hookfile.Handler, e Event, mark string) (*exec.Cmd, error) {
 	env := r.environ(e, mark)
 	var name string

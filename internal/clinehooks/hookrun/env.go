@@ -3,14 +3,14 @@ package hookrun
 import "strings"
 
 // markVariable marks the processes of one run in their environment, so that they
-// can be found again whatever session or parent they have moved to.
+// are found in whatever session, under whatever parent.
 const markVariable = "HOOKSPAN_HOOK_RUN"
 
-// environ is the environment of a hook: the runner's, without what is
-// hookspan's own or might be a secret of a telemetry backend, and with what
-// Claude Code adds. CLAUDECODE is not set: it says that Claude Code itself is
-// the host, and its own program refuses to start inside of that; scripts that
-// only ask for Claude's hook format look for CLAUDE_PROJECT_DIR.
+// environ is the environment of a hook: the runner's, without hookspan's variables
+// and secrets of telemetry backends, and with the variables that Claude Code adds.
+// CLAUDECODE is not set: it says that Claude Code is the host, and claude refuses to
+// start inside of that; scripts that only need Claude's hook format test
+// CLAUDE_PROJECT_DIR.
 func (r *Runner) environ(e Event, mark string) []string {
 	var out []string
 	for _, kv := range r.Env {

@@ -19,11 +19,11 @@ import (
 const (
 	// maxOutput is what is kept of each of a hook's streams.
 	maxOutput = 1 << 20
-	// quiet is how long a hook's output has to rest before what still holds it is
-	// stopped, once the hook itself has ended. Claude Code waits as long.
+	// quiet is how long the output of an ended hook must rest before the processes
+	// that hold it are stopped. Claude Code waits as long.
 	quiet = 500 * time.Millisecond
 	// grace is the time between the polite and the final signal, and final how
-	// long the latter is repeated; both lie within 0.5 s after the time limit.
+	// long the latter is repeated; together less than 0.5 s.
 	grace = 250 * time.Millisecond
 	final = 200 * time.Millisecond
 )
@@ -74,7 +74,7 @@ type process struct {
 	ended   chan struct{} // closed when the hook itself has ended
 	readers sync.WaitGroup
 	feeder  sync.WaitGroup
-	deaf    atomic.Bool  // nothing of its output is kept any more
+	deaf    atomic.Bool  // its output is no longer kept
 	last    atomic.Int64 // when something was read, in ns of the monotonic clock since began
 	began   time.Time
 }
@@ -135,7 +135,7 @@ func (p *process) feed(payload []byte) {
 	_ = p.stdin.Close()
 }
 
-// read keeps what the hook prints and goes on reading, so that it can print on.
+// read keeps the first bytes that the hook prints and drains the rest.
 func (p *process) read(s *stream) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -197,8 +197,8 @@ func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string
 		p.abandon()
 		p.processTree.ended()
 	}
-	// A reader that is still waiting for something that could not be stopped gives
-	// up, and so does the feeder of a hook that never read.
+	// Closing ends the readers of what could not be stopped, and the feeder of a hook
+	// that never read.
 	_ = p.stdin.Close()
 	_ = p.stdout.file.Close()
 	_ = p.stderr.file.Close()
@@ -216,9 +216,8 @@ func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string
 	return state, note
 }
 
-// inTime waits for done and reports that it came before the time limit. Where this
-// program was stopped itself, or had no processor, it sees the limit late: what is
-// done by then gets as long to show.
+// inTime waits for done and reports whether it was in time. A program that was
+// suspended notices the limit late: then done gets as long again.
 func inTime(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -235,7 +234,7 @@ func inTime(ctx context.Context, done <-chan struct{}) bool {
 	}
 }
 
-// lateness is how late the end of a context's time is seen, at most grace.
+// lateness is how late a context's deadline was noticed, at most grace.
 func lateness(ctx context.Context) time.Duration {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -244,8 +243,7 @@ func lateness(ctx context.Context) time.Duration {
 	return min(max(time.Since(end), 0), grace)
 }
 
-// abandon waits for a hook that was stopped. One that cannot be ended, because it
-// hangs in the kernel, is not waited for.
+// abandon waits a moment for a stopped hook, which may hang in the kernel.
 func (p *process) abandon() {
 	_ = p.cmd.Process.Kill()
 	timer := time.NewTimer(final)
@@ -256,8 +254,8 @@ func (p *process) abandon() {
 	}
 }
 
-// settle waits for the rest of an ended hook's output: until it is closed,
-// or was quiet for a while, or the time limit.
+// settle waits until an ended hook's output is closed or was quiet for a while, or
+// for the time limit.
 func (p *process) settle(ctx context.Context, drained <-chan struct{}) holder {
 	p.last.Store(int64(time.Since(p.began)))
 	timer := time.NewTimer(quiet)
@@ -281,8 +279,8 @@ func (p *process) settle(ctx context.Context, drained <-chan struct{}) holder {
 	}
 }
 
-// detach starts an async handler and leaves it. Its payload waits in a file that
-// has no name any more, since the pipe of a program that ends is lost.
+// detach starts an async handler. Its payload is in an unlinked file, since a pipe
+// would end with this program.
 func (b *batch) detach(h hookfile.Handler, e Event) error {
 	if h.Type != hookfile.TypeCommand {
 		return fmt.Errorf("async does not work with type %q", h.Type)
@@ -309,8 +307,8 @@ func (b *batch) detach(h hookfile.Handler, e Event) error {
 	return nil
 }
 
-// payloadFile is a file that holds the payload. remove takes its name, where the
-// system lets go of the name of an open file, and closes it.
+// payloadFile returns a file that holds the payload. remove closes it and removes
+// its name, as far as the system removes names of open files.
 func payloadFile(payload []byte) (f *os.File, remove func(), err error) {
 	f, err = os.CreateTemp("", "hookspan-payload-*")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// supervisor starts hooks. Where the system does not tell who descends from whom, a
-// hook's group is all that can be stopped of it.
+// supervisor starts hooks. Without a list of descendants, only a hook's group can be
+// stopped.
 type supervisor struct{}
 
 // processTree is a hook and everything that it has started.
@@ -33,7 +33,7 @@ func (n *supervisor) close() {}
 
 func (n *supervisor) end(*processTree) {}
 
-// stopHolders ends the group, since nobody tells who of it holds the pipes.
+// stopHolders ends the group, since it is not known which process holds the pipes.
 func (f *processTree) stopHolders(...*os.File) { f.stop() }
 
 func (f *processTree) signalDescendants(syscall.Signal) (alive, known bool) { return false, false }

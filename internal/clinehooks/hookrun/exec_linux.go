@@ -13,23 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisor knows the hooks of one call of Run. On Linux it makes this process the
-// reaper of orphans, so that a process which forks twice stays a descendant.
+// supervisor starts the hooks of one call of Run and finds their descendants. On
+// Linux it makes this process the reaper of orphans, so that a process which forks
+// twice stays a descendant.
 //
-// Whose descendant a process is, is told by three signs, since each can be lost:
+// Three signs show to which hook a process belongs, since each can be lost:
 //
-//   - the mark in its environment, which survives fork, exec and setsid, and is
-//     lost only where a program starts another with an environment of its own;
+//   - the mark in its environment, which survives fork, exec and setsid, unless a
+//     program starts another with a new environment;
 //   - its session or group, which is that of the hook until it leaves both;
-//   - the chain of its parents, up to one that has either sign. Where the parents
+//   - the chain of its parents, up to a process with either sign. If the parents
 //     have ended, the orphan is our child: it belongs to the hook that ran when
-//     it was born, if only one did; else it is left alone.
+//     it was born, if there was only one; else it is left alone.
 //
-// A hook that is waited for is ended by the kernel when this process is (see
-// prctl(2), PR_SET_PDEATHSIG), so that one that is killed leaves no hook which
-// nobody limits. That signal goes to the hook itself and not to what that has
-// started. To the kernel the parent is the thread that started the hook, so they
-// are all started by one that stays until the last has ended.
+// The kernel ends a hook when this process ends (see prctl(2), PR_SET_PDEATHSIG),
+// so that no hook runs on without a limit. The signal does not reach what the hook
+// has started. To the kernel the parent is a thread, so one thread starts all hooks
+// and stays until the last has ended.
 type supervisor struct {
 	// mu is held while a hook is started, which can hang in the kernel.
 	mu     sync.Mutex
@@ -40,8 +40,7 @@ type supervisor struct {
 	all    []*processTree
 }
 
-// descendants are the processes of a tree that were seen, with their start, since
-// ids are used again.
+// descendants maps the processes of a tree to their start, since ids are reused.
 type descendants map[int]uint64
 
 // processTree is a hook and everything that it has started.
@@ -53,8 +52,8 @@ type processTree struct {
 	found      descendants
 }
 
-// lifetime is when a hook ran, in ticks since the system's start, as /proc tells
-// the start of processes. end is 0 while it runs.
+// lifetime is when a hook ran, in the ticks since boot that /proc uses. end is 0
+// while it runs.
 type lifetime struct{ begin, end uint64 }
 
 func newSupervisor() *supervisor { return &supervisor{} }
@@ -69,8 +68,8 @@ func (n *supervisor) close() {
 	}
 }
 
-// begin starts a hook and notes its birth. It does one at a time, so that no
-// child of ours is seen that is not noted yet.
+// begin starts a hook and records it. It starts one at a time, so that every
+// child that is seen was recorded.
 func (n *supervisor) begin(f *processTree, cmd *exec.Cmd, detached bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -112,8 +111,7 @@ func (n *supervisor) startBound(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// end notes that the hook itself has ended. What it left behind may still be
-// printing.
+// end records that the hook's own process has ended.
 func (n *supervisor) end(f *processTree) {
 	n.noting.Lock()
 	defer n.noting.Unlock()
@@ -122,8 +120,8 @@ func (n *supervisor) end(f *processTree) {
 	}
 }
 
-// others tells of the process with this id and birth: is it another hook, and
-// which hooks ran at that time.
+// others reports whether the process with this id and birth is another hook, and
+// whether f was the only hook that ran at its birth.
 func (n *supervisor) others(f *processTree, pid int, birth uint64) (hook, alone bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -144,14 +142,14 @@ func (n *supervisor) others(f *processTree, pid int, birth uint64) (hook, alone 
 	return false, alone
 }
 
-// signalDescendants sends to all members that are alive. known is false where the
-// system does not tell of its processes.
+// signalDescendants signals all live processes of the tree. known is false if the
+// system's processes cannot be listed.
 func (f *processTree) signalDescendants(s syscall.Signal) (alive, known bool) {
 	procs := readProcesses()
 	if procs == nil {
 		return false, false
 	}
-	f.look(procs)
+	f.find(procs)
 	for pid, start := range f.found {
 		p, ok := procs[pid]
 		switch {
@@ -161,15 +159,15 @@ func (f *processTree) signalDescendants(s syscall.Signal) (alive, known bool) {
 			alive = true
 			_ = syscall.Kill(pid, s)
 		case p.parent == os.Getpid() && pid != f.pid:
-			// An orphan that was left to us. The hook itself is waited for.
+			// An adopted orphan. The hook's own process is reaped elsewhere.
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
 	}
 	return alive, true
 }
 
-// look adds the processes of the tree to those found.
-func (f *processTree) look(procs map[int]stat) {
+// find adds the processes of the tree to those found.
+func (f *processTree) find(procs map[int]stat) {
 	self := os.Getpid()
 	for pid, p := range procs {
 		if _, ok := f.found[pid]; ok || pid == self || p.start < f.life.begin {
@@ -198,7 +196,7 @@ func (f *processTree) look(procs map[int]stat) {
 	f.followParents(procs)
 }
 
-// followParents adds the children of those found, and theirs.
+// followParents adds the children of the processes found, and their children.
 func (f *processTree) followParents(procs map[int]stat) {
 	for more := true; more; {
 		more = false
@@ -212,7 +210,7 @@ func (f *processTree) followParents(procs map[int]stat) {
 	}
 }
 
-// stopHolders ends what holds one of these pipes, and nothing else of the tree.
+// stopHolders ends the processes that hold one of these pipes.
 func (f *processTree) stopHolders(pipes ...*os.File) {
 	names := map[string]bool{}
 	for _, p := range pipes {
@@ -258,7 +256,7 @@ func (f *processTree) marked(pid int) bool {
 	return err == nil && bytes.Contains(env, []byte(markVariable+"="+f.mark))
 }
 
-// stat is what /proc/PID/stat tells of a process.
+// stat is the part of /proc/PID/stat that matters here.
 type stat struct {
 	parent, group, session int
 	start                  uint64
@@ -297,8 +295,8 @@ func readStat(pid int) (stat, bool) {
 	return parseStat(data)
 }
 
-// parseStat reads proc(5)'s stat. The program's name, which may hold anything,
-// stands in brackets before the fields that matter.
+// parseStat reads proc(5)'s stat. The program's name, which may hold any character,
+// is in brackets before the fields that matter.
 func parseStat(data []byte) (stat, bool) {
 	i := bytes.LastIndexByte(data, ')')
 	if i < 0 {
@@ -324,8 +322,7 @@ func parseStat(data []byte) (stat, bool) {
 	return s, true
 }
 
-// ticks is the time since the system's start in /proc's unit, which is 10 ms to
-// every program that looks.
+// ticks is the time since boot in /proc's unit, which is always 10 ms.
 func ticks() uint64 {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// spawn starts a command in a session of its own, so that it has no terminal and
-// its group can be stopped as one. One that is detached outlives this process.
+// spawn starts a command in a new session, so that it has no terminal and its group
+// can be stopped at once. A detached command outlives this process.
 func (n *supervisor) spawn(cmd *exec.Cmd, mark string, detached bool) (*processTree, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	f := &processTree{supervisor: n, mark: mark}
@@ -23,14 +23,14 @@ func (n *supervisor) spawn(cmd *exec.Cmd, mark string, detached bool) (*processT
 
 func (f *processTree) ended() { f.supervisor.end(f) }
 
-// release lets go of the process tree, of which some may still run.
+// release forgets the process tree, some of which may still run.
 func (f *processTree) release() {}
 
-// stop ends the process tree: politely, then by force. It returns when nobody is left
-// or the time for that is over.
+// stop ends the process tree: politely, then by force. It returns when no process
+// is left or the time for that has passed.
 func (f *processTree) stop() { f.end(f.signal) }
 
-// end is stop for those that signal sends to.
+// end is stop for the processes that signal reaches.
 func (f *processTree) end(signal func(syscall.Signal) (alive bool)) {
 	if signal(syscall.SIGTERM) {
 		until(grace, func() bool { return signal(0) })
@@ -38,8 +38,8 @@ func (f *processTree) end(signal func(syscall.Signal) (alive bool)) {
 	until(final, func() bool { return signal(syscall.SIGKILL) })
 }
 
-// until calls alive every few milliseconds until it reports that nobody is, or d
-// has passed. There is nothing to wait on: most of a tree are not our children.
+// until calls alive every few milliseconds until it returns false or d has passed.
+// There is no event to wait for: most of a tree are not our children.
 func until(d time.Duration, alive func() bool) {
 	end := time.NewTimer(d)
 	defer end.Stop()
@@ -54,11 +54,11 @@ func until(d time.Duration, alive func() bool) {
 	}
 }
 
-// signal sends to all members that are alive, and reports whether any is. Signal
-// 0 only asks.
+// signal signals all live processes of the tree and reports whether there are any.
+// Signal 0 only asks.
 func (f *processTree) signal(s syscall.Signal) bool {
-	// The group goes first: that is one call for all of it, and a member that is
-	// just being born is in it.
+	// The group goes first: one call reaches all of it, a process that is being
+	// forked included.
 	err := syscall.Kill(-f.pid, s)
 	if alive, known := f.signalDescendants(s); known {
 		return alive

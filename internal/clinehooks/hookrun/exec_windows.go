@@ -73,7 +73,7 @@ func (f *processTree) stop() {
 	}
 }
 
-// stopHolders ends the job, since nobody tells who of it holds the pipes.
+// stopHolders ends the job, since it is not known which process holds the pipes.
 func (f *processTree) stopHolders(...*os.File) { f.stop() }
 
 // release lets go of the job; without a limit its processes live on.

@@ -26,21 +26,20 @@ type Event struct {
 	Payload []byte
 }
 
-// OnError says what becomes of an event that hooks can deny and did not answer
-// for. The zero value is OnErrorLimits.
+// OnError says what happens to an event that hooks can deny and did not answer. The
+// zero value is OnErrorLimits.
 type OnError string
 
 // The choices.
 const (
-	// OnErrorLimits denies a PreToolUse event whose hooks were not run to their
-	// end for want of resources or of time for all of them. A hook that ran and
-	// failed, that took longer than its own time limit, or whose program is not
-	// there, denies nothing, as in Claude Code.
+	// OnErrorLimits denies a PreToolUse event whose hooks did not finish for want of
+	// resources or of time for all of them. A hook that failed, that exceeded its own
+	// time limit, or whose program is missing denies nothing, as in Claude Code.
 	OnErrorLimits OnError = "limits"
 	// OnErrorAllow denies none of these.
 	OnErrorAllow OnError = "allow"
-	// OnErrorDeny denies all of these, also a prompt, and a call whose matcher
-	// cannot be evaluated.
+	// OnErrorDeny denies in all of these cases, prompts included, and a call whose
+	// matcher cannot be evaluated.
 	OnErrorDeny OnError = "deny"
 )
 
@@ -49,7 +48,7 @@ type Runner struct {
 	// Dir is where the hooks run, ProjectDir their CLAUDE_PROJECT_DIR.
 	Dir, ProjectDir string
 	Home, GOOS      string
-	// Env is the hooks' environment, whole: what the runner adds comes on top.
+	// Env is the hooks' environment, to which the runner adds.
 	Env []string
 	// EnvFile is their CLAUDE_ENV_FILE on events that have one.
 	EnvFile string
@@ -59,12 +58,11 @@ type Runner struct {
 	Budget time.Duration
 	// StrictExit makes every exit code other than 0 block.
 	StrictExit bool
-	// OnError says what becomes of an event whose hooks did not say anything.
+	// OnError says what happens to an event that hooks did not answer.
 	OnError OnError
 	// Claim reports whether a once handler of this key may run; nil means yes.
 	Claim func(key string) bool
-	// Trace is called for each decision, for people who look for a fault; nil
-	// means no calls.
+	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
 
 	// base is the client with which tests answer the requests of http handlers.
@@ -78,16 +76,16 @@ type Run struct {
 	Event    int
 	Started  time.Time
 	Duration time.Duration
-	// Output is what it left behind; an async handler has none.
+	// Output is the handler's; an async handler has none.
 	Output claude.Output
-	// Async reports that it was started and not waited for.
+	// Async reports that Run did not wait for it.
 	Async bool
-	// Err says why it could not be started, or what else went wrong.
+	// Err is why it could not be started, or another fault.
 	Err     string
 	Verdict claude.Verdict
 }
 
-// Result is what all handlers made of all events.
+// Result is the result of all handlers for all events.
 type Result struct {
 	// Runs are in the order of events, and of handlers within one.
 	Runs []Run
@@ -95,7 +93,7 @@ type Result struct {
 	Verdicts []claude.Verdict
 }
 
-// Match says whether a handler is called for by an event, and why.
+// Match says whether a handler runs for an event, and why.
 type Match struct {
 	Handler hookfile.Handler
 	Event   int

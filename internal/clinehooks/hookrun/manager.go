@@ -18,24 +18,23 @@ const (
 	userPrompt = "UserPromptSubmit"
 )
 
-// Run runs the handlers that the events call for and returns when the last one
-// has ended or was given up. Handlers come in the order of the configuration.
-// Cancelling ctx stops all of them as at their time limit.
+// Run runs the handlers that fit the events and returns when the last one has ended
+// or was abandoned. Handlers are in configuration order. Cancelling ctx stops them
+// as at their time limit.
 //
-// The handlers of one event run side by side. Of further events as many handlers
-// are started as there is room for; once an event is denied, none of a later event
-// is started. Of several PreToolUse events that differ in their payload alone, the
-// first stands for all.
+// The handlers of one event run side by side; those of further events start as
+// room permits, and not at all once an event is denied. PreToolUse events that
+// differ in their payload alone are run once.
 //
-// While handlers run, Run on Linux takes over the orphans of this process (it
-// becomes their reaper), because hooks that are stopped must not leave any.
+// While handlers run, this process is the reaper of its orphans on Linux, so that a
+// stopped hook leaves none.
 func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []Event) Result {
 	limit, stop := r.limit(ctx)
 	defer stop()
 	b := r.newBatch(handlers)
 	b.schedule(limit, events)
 	if !b.leftBehind.Load() {
-		// What was left behind may hold the supervisor.
+		// An abandoned handler may hold the supervisor.
 		b.supervisor.close()
 	}
 	res := Result{Runs: make([]Run, 0, len(b.runs)), Verdicts: make([]claude.Verdict, len(events))}
@@ -58,9 +57,9 @@ func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []
 	return res
 }
 
-// Select says of each handler and each event whether it would run, and why,
-// without running anything. The matches are in the order of events, and of
-// handlers within one; handlers of other events are left out.
+// Select reports which handlers would run for the events, and why, and runs none.
+// The matches are in the order of events, and of handlers within one; handlers of
+// other events are left out.
 func (r *Runner) Select(handlers []hookfile.Handler, events []Event) []Match {
 	var out []Match
 	d := newDecider(r, handlers)
@@ -83,7 +82,7 @@ func (r *Runner) Calls(handlers []hookfile.Handler, events []Event) bool {
 	return false
 }
 
-// decision is a match, or the reason why it cannot be told.
+// decision is a match, or the error that leaves it undecided.
 type decision struct {
 	Match
 	err error
@@ -104,14 +103,14 @@ type decider struct {
 	compiled []compiled
 }
 
-// compiled is what of a handler decides whether it runs.
+// compiled is the part of a handler that decides whether it runs.
 type compiled struct {
 	matcher hookmatch.Matcher
 	rule    hookmatch.Rule
 	bad     error // of the matcher
 	badRule error
-	// tried are the results of the matcher by subjects: the operations of a call
-	// have the same ones, and an expression can take a while.
+	// tried are the matcher's results by subjects, which the operations of a call
+	// share: an expression can take a while.
 	tried map[string]trial
 }
 
@@ -188,8 +187,8 @@ func whyMatcher(m hookmatch.Matcher, text, subject string) string {
 	return fmt.Sprintf("matcher %q fits %s", text, subject)
 }
 
-// tryRule narrows a match by the handler's rule. A rule that cannot be read never
-// fits, as in Claude Code, but is reported.
+// tryRule narrows a match by the handler's rule. An invalid rule never fits, as in
+// Claude Code, but is reported.
 func (d *decision) tryRule(s hookmatch.Scope, r hookmatch.Rule, bad error, e Event) {
 	switch {
 	case !toolEvent(e.Name):
@@ -202,7 +201,7 @@ func (d *decision) tryRule(s hookmatch.Scope, r hookmatch.Rule, bad error, e Eve
 	}
 }
 
-// identity is what makes two handlers the same: what they start, not when.
+// identity is equal for handlers that start the same.
 func identity(h hookfile.Handler) string {
 	parts := []string{h.Type, h.Command, h.Shell, h.URL}
 	if h.Args != nil {
@@ -225,19 +224,17 @@ func toolEvent(event string) bool {
 	return false
 }
 
-// outcome is what a handler left behind. note tells what else went wrong.
+// outcome is the result of a handler. note says what else went wrong.
 type outcome struct {
 	claude.Output
 	note string
-	// Exhausted reports that an error says that the handler could not be started for want of
-	// resources.
+	// exhausted reports that there were no resources to start the handler.
 	exhausted bool
-	// unread reports an answer that begins as a verdict does and is longer than what
-	// is kept.
+	// unread reports a verdict that is longer than maxOutput.
 	unread bool
-	// late reports that this program saw the end of the time limit late.
+	// late reports that this program noticed the time limit late.
 	late bool
-	// cancelled reports that Run was told to end.
+	// cancelled reports that ctx was cancelled.
 	cancelled bool
 }
 
@@ -246,14 +243,13 @@ func failure(err error) outcome {
 	return outcome{Output: claude.Output{Failed: true, Stderr: err.Error()}, exhausted: Exhausted(err)}
 }
 
-// begins reports that the beginning of a text may be that of a verdict which is not
-// whole.
+// begins reports whether a text may be the beginning of a verdict.
 func begins(text string) bool {
 	text = strings.Trim(text, " \t\r\n\ufeff")
 	return text == "" || text[0] == '{' && !json.Valid([]byte(text))
 }
 
-// problem says what went wrong with a run whose verdict is not used.
+// problem returns the fault of a run whose verdict is not used.
 func (o outcome) problem() string {
 	switch {
 	case o.TimedOut:

@@ -20,19 +20,19 @@ const (
 	perCore, atLeast = 4, 8
 	// together is how many handlers of one event run side by side.
 	together = 64
-	// patience is how long a handler is waited for after its time limit. Stopping
-	// one takes grace and twice final.
+	// patience is how long Run waits for a handler after its time limit. Stopping a
+	// handler takes grace and twice final.
 	patience = 2 * time.Second
 )
 
-// batch is one call of Run. The goroutine of Run alone uses it, but for what is
-// said to be safe.
+// batch is one call of Run. Only the goroutine of Run uses what is not said to be
+// safe.
 type batch struct {
 	*Runner
 	*decider
 	supervisor *supervisor
 	runs       []*Run
-	// twins are the events that an earlier one stands for.
+	// twins maps an event to the earlier event that it repeats.
 	twins map[int]int
 	// denied reports that an event is denied.
 	denied bool
@@ -42,10 +42,10 @@ type batch struct {
 	width, widest int
 	// running is how many handlers run, own how many of them for the current event.
 	running, own, current int
-	// first is the task that was started when no other ran; nil if none was yet.
+	// first is the task that was last started alone.
 	first *task
-	// waiting are tasks that found no resources while others ran. Each is tried
-	// again when one of those has ended.
+	// waiting are tasks that found no resources while others ran. They are tried
+	// again when another has ended.
 	waiting []*task
 	ended   chan *task
 
@@ -84,7 +84,7 @@ func (b *batch) trace(format string, args ...any) {
 	b.Trace(format, args...)
 }
 
-// limit is ctx with the time that all handlers have together.
+// limit returns ctx with the time limit of all handlers together.
 func (r *Runner) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.Budget == 0 {
 		return context.WithCancel(ctx)
@@ -115,7 +115,7 @@ func (b *batch) schedule(limit context.Context, events []Event) {
 	}
 }
 
-// begin starts the handlers that an event calls for: all of them, or none.
+// begin starts all handlers that fit an event, or none.
 func (b *batch) begin(limit context.Context, n int, e Event) {
 	begun := false
 	for _, d := range b.decide(n, e) {
@@ -149,8 +149,8 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 	}
 }
 
-// wait waits until there is room for one more handler of the current event, and
-// reports whether that came in time.
+// wait waits for room for one more handler of the current event, and reports
+// whether there was any in time.
 func (b *batch) wait(limit context.Context) bool {
 	for {
 		select {
@@ -190,7 +190,7 @@ func (b *batch) start(limit context.Context, t *task) {
 	}()
 }
 
-// end takes note of a task that has ended.
+// end records that a task has ended.
 func (b *batch) end(limit context.Context, t *task) {
 	b.running--
 	if t.run.Event == b.current {
@@ -209,13 +209,13 @@ func (b *batch) end(limit context.Context, t *task) {
 	}
 }
 
-// noteDenial notes whether a task has denied its event.
+// noteDenial records whether a task has denied its event.
 func (b *batch) noteDenial(t *task) {
 	v := t.run.Verdict
 	b.denied = b.denied || t.event.Name == preToolUse && (v.Decision == claude.Deny || v.Stop)
 }
 
-// refuse notes a handler of which it cannot be told whether it is called for.
+// refuse records a handler whose matcher or rule cannot be evaluated.
 func (b *batch) refuse(d decision) {
 	run := &Run{Handler: d.Handler, Event: d.Event, Err: d.err.Error()}
 	run.Verdict.Errors = []string{run.Err}
@@ -250,9 +250,9 @@ func (b *batch) run(limit context.Context, t *task) {
 		run.Verdict.Decision, run.Err)
 }
 
-// within does a handler, and leaves one behind that does not end when it is
-// stopped: a program or a connection that hangs in the kernel must not keep the
-// verdicts of the others.
+// within runs a handler and abandons it if it does not end when it is stopped: a
+// program or a connection that hangs in the kernel must not delay the verdicts of
+// the others.
 func (b *batch) within(ctx context.Context, h hookfile.Handler, e Event) outcome {
 	done := make(chan outcome, 1)
 	go func() { done <- b.do(ctx, h, e) }()
@@ -270,7 +270,7 @@ func (b *batch) within(ctx context.Context, h hookfile.Handler, e Event) outcome
 	}
 	b.leftBehind.Store(true)
 	o := stopped(ctx, outcome{})
-	o.note = "it did not end when it was stopped, and was left behind"
+	o.note = "it did not end when it was stopped, and was abandoned"
 	return o
 }
 
@@ -278,8 +278,8 @@ func (b *batch) within(ctx context.Context, h hookfile.Handler, e Event) outcome
 func (b *batch) do(ctx context.Context, h hookfile.Handler, e Event) outcome {
 	switch {
 	case h.Type == hookfile.TypeHTTP:
-		// One that is async cannot be left behind by a program that ends: it is
-		// waited for and its verdict is not used.
+		// An async request would end with this program, so Run waits for it and
+		// ignores its verdict.
 		return b.post(ctx, h, e)
 	case h.Type != hookfile.TypeCommand:
 		return failure(fmt.Errorf("handler type %q does not run here; use %s or %s", h.Type, hookfile.TypeCommand, hookfile.TypeHTTP))
@@ -292,8 +292,8 @@ func (b *batch) do(ctx context.Context, h hookfile.Handler, e Event) outcome {
 	return b.command(ctx, h, e)
 }
 
-// judge reads what a handler left behind. overall reports that the time of all
-// handlers was up for it, and not its own.
+// judge reads the outcome of a handler. overall reports that it was stopped by the
+// time limit of all handlers, not by its own.
 func (b *batch) judge(t *task, o outcome, overall bool) {
 	run, h := t.run, t.run.Handler
 	t.exhausted = o.exhausted
@@ -320,10 +320,10 @@ func (b *batch) judge(t *task, o outcome, overall bool) {
 	}
 }
 
-// unguarded says why an event is denied that a handler did not answer for; empty
-// where it is not.
+// unguarded returns why an event is denied that a handler did not answer; empty if
+// it is not denied.
 func (b *batch) unguarded(t *task, o outcome, overall bool) string {
-	const lift = "; HOOKSPAN_HOOKS_ON_ERROR=allow lets such calls go on"
+	const lift = "; HOOKSPAN_HOOKS_ON_ERROR=allow allows such calls"
 	errs := t.run.Verdict.Errors
 	switch {
 	case b.OnError == OnErrorAllow:
@@ -342,7 +342,7 @@ func (b *batch) unguarded(t *task, o outcome, overall bool) string {
 	return ""
 }
 
-// budget is the time for all handlers, in words for a message.
+// budget is the time limit of all handlers, for a message.
 func (b *batch) budget() string {
 	if b.Budget <= 0 {
 		return ""
@@ -350,8 +350,8 @@ func (b *batch) budget() string {
 	return fmt.Sprintf(" (%v)", b.Budget.Round(time.Second))
 }
 
-// stopped is the outcome of a handler that did not end in time. What it printed
-// is no verdict.
+// stopped is the outcome of a handler that did not end in time. Its output is no
+// verdict.
 func stopped(ctx context.Context, o outcome) outcome {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		o = failure(errors.New("cancelled"))

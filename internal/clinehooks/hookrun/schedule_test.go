@@ -271,7 +271,7 @@ func TestVerdictsStandWhenAHandlerDoesNotComeBack(t *testing.T) {
 			if v := res.Verdicts[0]; v.Decision != claude.Deny || v.Reason != "no" {
 				t.Errorf("%+v, want the other hook's denial", v)
 			}
-			if !res.Runs[0].Output.TimedOut || !strings.Contains(res.Runs[0].Err, "left behind") {
+			if !res.Runs[0].Output.TimedOut || !strings.Contains(res.Runs[0].Err, "abandoned") {
 				t.Errorf("%+v, want it timed out and left behind", res.Runs[0])
 			}
 		})

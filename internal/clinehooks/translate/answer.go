@@ -114,7 +114,7 @@ func (a *answering) note(format string, args ...any) {
 func (a *answering) verdict(ev Event, v claude.Verdict) {
 	for _, s := range v.SystemMessages {
 		if strings.TrimSpace(s) != "" {
-			a.note("%s: a hook tells the user, for which Cline has no place: %s", ev.Name, cut(s, maxText))
+			a.note("%s: a hook has a message for the user, which Cline cannot show: %s", ev.Name, cut(s, maxText))
 		}
 	}
 	ch := a.call.channelOf(ev.Name)
@@ -137,11 +137,11 @@ func (a *answering) verdict(ev Event, v claude.Verdict) {
 	case stop, subagentStop:
 		if refuses(v) {
 			a.context(ev, reason(v), ch)
-			a.note("%s: a hook wants the agent to go on, which Cline cannot; the model is told with the next event that carries text: %s", ev.Name, reason(v))
+			a.note("%s: a hook wants the agent to continue, which Cline cannot; the model gets the reason with the next event that carries text: %s", ev.Name, reason(v))
 		}
 	case preCompact:
 		if refuses(v) {
-			a.note("%s: a hook refuses the compaction; Cline could only stop the task, so it goes on: %s", ev.Name, reason(v))
+			a.note("%s: a hook refuses the compaction; Cline could only stop the task, so it continues: %s", ev.Name, reason(v))
 		}
 	}
 	for _, s := range slices.Concat(v.Context, v.Feedback) {
@@ -193,7 +193,7 @@ func (a *answering) after(ev Event, v claude.Verdict) {
 		a.context(ev, v.Reason, a.call.channelOf(ev.Name))
 	}
 	if v.UpdatedOutput != nil {
-		a.note("%s: a hook replaces the output of %s, which Cline cannot; the model is told", ev.Name, ev.Tool)
+		a.note("%s: a hook replaces the output of %s, which Cline cannot; the model gets it as a text", ev.Name, ev.Tool)
 		said := string(v.UpdatedOutput)
 		if rawjson.IsString(v.UpdatedOutput) && json.Valid(v.UpdatedOutput) {
 			said = rawjson.Unquote(v.UpdatedOutput)
@@ -289,7 +289,7 @@ func (a *answering) override() (string, error) {
 		why := "only the SDK's Cline takes one"
 		if c.Dialect == dialectSDK {
 			if op.back == nil {
-				why = "it has no like in Cline"
+				why = "Cline has no equivalent"
 			} else {
 				value, notes, err := op.back(op.input, updated)
 				if err == nil {

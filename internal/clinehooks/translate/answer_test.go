@@ -57,7 +57,7 @@ func TestAnswers(t *testing.T) {
 		{"deny, sdk", sdk, Options{}, []v{{}, {Decision: claude.Deny, Reason: "no rm"}}, Answer{Reply: cancel("no rm")}},
 		{"block", classic, Options{}, []v{{Decision: claude.Block, Reason: "no rm"}}, Answer{Reply: cancel("no rm")}},
 		{"deny that speaks to the user alone", classic, Options{}, []v{{Decision: claude.Deny, SystemMessages: []string{"no\nrm"}}}, Answer{
-			Reply: cancel("no\nrm"), Notes: []string{"PreToolUse: a hook tells the user, for which Cline has no place: no rm"},
+			Reply: cancel("no\nrm"), Notes: []string{"PreToolUse: a hook has a message for the user, which Cline cannot show: no rm"},
 		}},
 		{"deny without a word", classic, Options{}, []v{{Decision: claude.Deny}}, Answer{Reply: cancel("a hook said no and not why")}},
 		{"any deny wins, reasons in order and once", sdk, Options{}, []v{{Decision: claude.Deny, Reason: "b"}, {Decision: claude.Deny, Reason: "a", Context: []string{"c"}}}, Answer{Reply: cancel("b\na"), Pending: []string{"c"}}},
@@ -90,7 +90,7 @@ func TestAnswers(t *testing.T) {
 		{"stop after the tool", post(t, "sdk"), Options{}, []v{{Stop: true}}, Answer{Reply: cancel("a hook stopped the agent")}},
 		{"another output", post(t, "sdk"), Options{}, []v{{UpdatedOutput: json.RawMessage(`"z"`)}}, Answer{
 			Reply: context("A hook gives this output of Bash in place of the one above:\nz"),
-			Notes: []string{"PostToolUse: a hook replaces the output of Bash, which Cline cannot; the model is told"},
+			Notes: []string{"PostToolUse: a hook replaces the output of Bash, which Cline cannot; the model gets it as a text"},
 		}},
 		{"prompt refused", event(t, "classic", "UserPromptSubmit"), Options{}, []v{{Decision: claude.Block, Reason: "secret"}}, Answer{Reply: cancel("secret")}},
 		{"prompt refused, sdk", event(t, "sdk", "prompt_submit"), Options{}, []v{{Decision: claude.Block, Reason: "secret"}}, Answer{Notes: []string{"UserPromptSubmit: a hook refuses the prompt, which Cline has taken already: secret"}}},
@@ -105,16 +105,16 @@ func TestAnswers(t *testing.T) {
 		{"stop at the start, sdk", event(t, "sdk", "agent_start"), Options{}, []v{{Stop: true, StopReason: "no"}}, Answer{Notes: []string{"SessionStart: a hook stops the agent, which Cline does not let it do here: no"}}},
 		{"go on", event(t, "classic", "TaskComplete"), Options{}, []v{{Decision: claude.Block, Reason: "run the tests"}}, Answer{
 			Pending: []string{"run the tests"},
-			Notes:   []string{"Stop: a hook wants the agent to go on, which Cline cannot; the model is told with the next event that carries text: run the tests"},
+			Notes:   []string{"Stop: a hook wants the agent to continue, which Cline cannot; the model gets the reason with the next event that carries text: run the tests"},
 		}},
 		{"go on, sdk", event(t, "sdk", "agent_end"), Options{}, []v{{Decision: claude.Block, Reason: "r", Stop: true}}, Answer{
 			Pending: []string{"r"},
-			Notes:   []string{"Stop: a hook wants the agent to go on, which Cline cannot; the model is told with the next event that carries text: r"},
+			Notes:   []string{"Stop: a hook wants the agent to continue, which Cline cannot; the model gets the reason with the next event that carries text: r"},
 		}},
 		{"stop at a compaction", event(t, "classic", "PreCompact"), Options{}, []v{{Stop: true, StopReason: "no"}}, Answer{Reply: cancel("no")}},
-		{"compaction refused", event(t, "classic", "PreCompact"), Options{}, []v{{Decision: claude.Block, Reason: "r"}}, Answer{Notes: []string{"PreCompact: a hook refuses the compaction; Cline could only stop the task, so it goes on: r"}}},
+		{"compaction refused", event(t, "classic", "PreCompact"), Options{}, []v{{Decision: claude.Block, Reason: "r"}}, Answer{Notes: []string{"PreCompact: a hook refuses the compaction; Cline could only stop the task, so it continues: r"}}},
 		{"notification", event(t, "classic", "Notification"), Options{}, []v{{Decision: claude.Block, Reason: "r", Stop: true}}, Answer{}},
-		{"message for the user", event(t, "classic", "UserPromptSubmit"), Options{}, []v{{SystemMessages: []string{"hi"}}}, Answer{Notes: []string{"UserPromptSubmit: a hook tells the user, for which Cline has no place: hi"}}},
+		{"message for the user", event(t, "classic", "UserPromptSubmit"), Options{}, []v{{SystemMessages: []string{"hi"}}}, Answer{Notes: []string{"UserPromptSubmit: a hook has a message for the user, which Cline cannot show: hi"}}},
 		{"errors of hooks", classic, Options{}, []v{{Errors: []string{"exit 1"}, Ignored: []string{"x"}}}, Answer{}},
 	}
 	for _, tt := range tests {

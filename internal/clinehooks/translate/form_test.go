@@ -198,11 +198,11 @@ func TestAnInputThatClineCannotTake(t *testing.T) {
 		{"no content of a patch's file", "apply_patch", patchJSON("*** Add File: a\n+x"), `{"file_path":"/w/a"}`, `"content" is missing`},
 		{"no new text of a hunk", "apply_patch", patchJSON("*** Update File: a\n-x"), `{"file_path":"/w/a","old_string":"y"}`, "is missing"},
 		{"a file of a patch without a name", "apply_patch", patchJSON("*** Update File: a\n-x"), `{"old_string":"y","new_string":"z"}`, `"file_path" is missing`},
-		{"a file to delete", "apply_patch", patchJSON("*** Delete File: a"), `{"file_path":"/b"}`, "no like in Cline"},
-		{"a patch that is none", "apply_patch", patchJSON("hello"), `{"new_string":"x"}`, "no like in Cline"},
-		{"a diff", "replace_in_file", `{"path":"a","diff":"x"}`, `{"file_path":"/w/a"}`, "no like in Cline"},
-		{"one of several agents", "use_subagents", `{"prompt_1":"a"}`, `{"prompt":"b"}`, "no like in Cline"},
-		{"a list of steps", "focus_chain", `{"task_progress":"- [ ] a"}`, `{"todos":[]}`, "no like in Cline"},
+		{"a file to delete", "apply_patch", patchJSON("*** Delete File: a"), `{"file_path":"/b"}`, "no equivalent"},
+		{"a patch that is none", "apply_patch", patchJSON("hello"), `{"new_string":"x"}`, "no equivalent"},
+		{"a diff", "replace_in_file", `{"path":"a","diff":"x"}`, `{"file_path":"/w/a"}`, "no equivalent"},
+		{"one of several agents", "use_subagents", `{"prompt_1":"a"}`, `{"prompt":"b"}`, "no equivalent"},
+		{"a list of steps", "focus_chain", `{"task_progress":"- [ ] a"}`, `{"todos":[]}`, "no equivalent"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

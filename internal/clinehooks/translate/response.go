@@ -227,8 +227,8 @@ func (r outcome) said(op endedOperation) string {
 	case toolBash:
 		return printed(r.text)
 	case toolAgent:
-		if said := rawjson.Members([]byte(r.text)).Get("text"); rawjson.IsString(said) {
-			return rawjson.Unquote(said)
+		if o, err := rawjson.Open([]byte(r.text)); err == nil && rawjson.IsString(o.Get("text")) {
+			return rawjson.Unquote(o.Get("text"))
 		}
 	}
 	return r.text

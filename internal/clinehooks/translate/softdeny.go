@@ -37,7 +37,7 @@ func (a *answering) softDenial(reason string) string {
 		return ""
 	}
 	if c.Dialect != dialectSDK {
-		a.note("a denied call stops the task: only the SDK's Cline can deny it and go on")
+		a.note("a denied call stops the task: only the SDK's Cline can deny it and continue")
 		return ""
 	}
 	if c.goos == "windows" {

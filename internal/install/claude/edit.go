@@ -3,15 +3,16 @@ package claude
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
-// emptied records what stood between the brackets of a container that was empty
-// before hooks were put into it: "" for the settings themselves, "hooks", and
-// "hooks/EVENT". Taking the hooks out puts it back.
+// emptied records the white space in containers that were empty before hooks were
+// put into them, by path: "" for the settings themselves, "hooks", and
+// "hooks/EVENT". Taking the hooks out restores it.
 type emptied map[string]string
 
 const hooksKey = "hooks"
@@ -27,7 +28,7 @@ type change struct {
 	reason string
 }
 
-// settingsEdit is a settings text under change.
+// settingsEdit is a settings text that is being changed.
 type settingsEdit struct {
 	text  []byte
 	style jsonedit.Style
@@ -45,9 +46,7 @@ func openSettings(text []byte, empty emptied) (*settingsEdit, error) {
 		return nil, fmt.Errorf("found %s, want an object", root.Kind(text))
 	}
 	e := &settingsEdit{text: text, style: jsonedit.DetectStyle(text, root), root: root, empty: emptied{}}
-	for k, v := range empty {
-		e.empty[k] = v
-	}
+	maps.Copy(e.empty, empty)
 	return e, nil
 }
 
@@ -61,7 +60,7 @@ func (e *settingsEdit) set(text []byte) error {
 	return nil
 }
 
-// check refuses hooks of a shape that Claude Code does not read.
+// check refuses hooks of a form that Claude Code does not read.
 func (e *settingsEdit) check() error {
 	hooks := e.root.Get(hooksKey)
 	if hooks == nil {
@@ -83,7 +82,7 @@ func (e *settingsEdit) shapeError(name string, n *jsonedit.Node, want string) er
 	return fmt.Errorf("line %d, column %d: %s is %s, want %s", line, column, name, n.Kind(e.text), want)
 }
 
-// found is a handler of ours and where it stands.
+// found is a handler of hookspan's and its place.
 type found struct {
 	handler
 	event   string
@@ -97,8 +96,8 @@ type found struct {
 // node is the handler's own text.
 func (f found) node() *jsonedit.Node { return f.handlers.Items[f.at].Value }
 
-// find lists the handlers of ours in the order of the text. What is not of the
-// shape that Claude Code reads holds none.
+// find lists the handlers of hookspan's in the order of the text. Parts that Claude
+// Code does not read hold none.
 func (e *settingsEdit) find() []found {
 	hooks := e.root.Get(hooksKey)
 	if !hooks.Is(e.text, '{') {
@@ -122,7 +121,7 @@ func (e *settingsEdit) find() []found {
 				_ = json.Unmarshal(n.Raw(e.text), &matcher)
 			}
 			for at, el := range handlers.Items {
-				if h, ok := parseHandler(e.text, el.Value); ok && h.ours() {
+				if h, ok := parseHandler(e.text, el.Value); ok && h.installed() {
 					out = append(out, found{
 						handler: h, event: m.Key, matcher: matcher,
 						list: m.Value, handlers: handlers, group: g, at: at, index: len(out),
@@ -134,7 +133,7 @@ func (e *settingsEdit) find() []found {
 	return out
 }
 
-// drop takes a handler out, then what became empty by it.
+// drop removes a handler, and the containers that it leaves empty.
 func (e *settingsEdit) drop(f found) error {
 	switch hooks := e.root.Get(hooksKey); {
 	case len(f.handlers.Items) > 1:
@@ -171,8 +170,8 @@ func (e *settingsEdit) note(path string, c *jsonedit.Node) {
 	}
 }
 
-// install brings every event's handler to what is wished. It changes nothing
-// where all is as it should be.
+// install adds and updates the handlers of all events. It changes nothing where all
+// are as wanted.
 func (e *settingsEdit) install(w wantedHandler) ([]change, error) {
 	if err := e.check(); err != nil {
 		return nil, err
@@ -188,7 +187,7 @@ func (e *settingsEdit) install(w wantedHandler) ([]change, error) {
 		}
 		c := change{op: install.OpCreate, event: ev.name}
 		if j := slices.IndexFunc(changes, func(c change) bool { return c.event == ev.name }); j >= 0 {
-			// Taken out above to be written anew.
+			// fix removed it so that it is written again.
 			c.op, c.reason = install.OpUpdate, changes[j].reason
 			changes = slices.Delete(changes, j, j+1)
 		}
@@ -200,8 +199,8 @@ func (e *settingsEdit) install(w wantedHandler) ([]change, error) {
 	return changes, nil
 }
 
-// fix goes through the handlers that are there, one change at a time, since
-// each moves what comes after it.
+// fix updates the handlers that are there, one change at a time, since each moves
+// the rest of the text.
 func (e *settingsEdit) fix(w wantedHandler) ([]change, error) {
 	var changes []change
 	settled := map[string]bool{}
@@ -217,7 +216,7 @@ func (e *settingsEdit) fix(w wantedHandler) ([]change, error) {
 			if err := e.drop(all[j]); err != nil {
 				return nil, err
 			}
-			changes = append(changes, change{op: install.OpRemove, event: event, reason: "stood there twice"})
+			changes = append(changes, change{op: install.OpRemove, event: event, reason: "was there twice"})
 			continue
 		}
 		settled[event] = true
@@ -239,16 +238,11 @@ func (e *settingsEdit) best(w wantedHandler, all []found, event string) found {
 		}
 		return r
 	}
-	var mine []found
-	for _, f := range all {
-		if f.event == event {
-			mine = append(mine, f)
-		}
-	}
-	return slices.MinFunc(mine, func(a, b found) int { return rank(a) - rank(b) })
+	same := slices.DeleteFunc(slices.Clone(all), func(f found) bool { return f.event != event })
+	return slices.MinFunc(same, func(a, b found) int { return rank(a) - rank(b) })
 }
 
-// fixOne brings one handler to what is wished.
+// fixOne updates one handler.
 func (e *settingsEdit) fixOne(w wantedHandler, f found) (change, error) {
 	state, reason := w.judge(f.handler, f.event, f.matcher)
 	c := change{op: install.OpKeep, event: f.event, reason: reason}
@@ -263,7 +257,7 @@ func (e *settingsEdit) fixOne(w wantedHandler, f found) (change, error) {
 		c.op, c.reason = install.OpEdited, reason+"; it stays as it is (--force takes it over)"
 		return c, nil
 	case w.force && f.matcher != "" && f.matcher != "*":
-		// The matcher may be there for a handler of the user's beside it.
+		// The matcher may be meant for a handler of the user's beside it.
 		c.op = install.OpRemove
 		return c, e.drop(f)
 	case w.force:
@@ -291,7 +285,7 @@ func (e *settingsEdit) create(w wantedHandler, ev hookEvent) error {
 	return e.set(e.style.AddElement(e.text, list, w.group(ev)))
 }
 
-// uninstall takes every handler of ours out.
+// uninstall removes every handler of hookspan's.
 func (e *settingsEdit) uninstall() ([]change, error) {
 	var changes []change
 	for all := e.find(); len(all) > 0; all = e.find() {

@@ -200,7 +200,7 @@ func TestMendingEntries(t *testing.T) {
 		"matcher for all":    {exec, `{"matcher":"*","hooks":[` + good + `]}`, `{"matcher":"*","hooks":[` + good + `]}`, install.OpKeep, ""},
 		"matcher":            {exec, `{"matcher":"Bash","hooks":[` + good + `]}`, `{"matcher":"Bash","hooks":[` + good + `]}`, install.OpEdited, `the matcher "Bash"`},
 		"matcher, forced":    {forced, `{"matcher":"Bash","hooks":[` + guard + `,` + good + `]}`, `{"matcher":"Bash","hooks":[` + guard + `]},{"hooks":[` + good + `]}`, install.OpUpdate, `the matcher "Bash"`},
-		"more members":       {exec, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, install.OpEdited, "has been given statusMessage"},
+		"more members":       {exec, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, install.OpEdited, "has additional members: statusMessage"},
 		"more, other place":  {exec, `{"hooks":[{"if":"Bash(*)","type":"command","command":"/old/claude-hook","timeout":7.50}]}`, `{"hooks":[{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/opt/hookspan/claude-hook","Stop"],"timeout":7.50,"if":"Bash(*)"}]}`, install.OpUpdate, "starts /old"},
 		"other timeout":      {exec, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, install.OpEdited, "another timeout"},
 		"timeout, forced":    {forced, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "another timeout"},

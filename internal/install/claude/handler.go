@@ -11,14 +11,13 @@ import (
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
-// hookProgram is the base name of the program by which a handler is known as
-// ours.
+// hookProgram is the base name of the program that hookspan's handlers start.
 const hookProgram = "claude-hook"
 
-// Under a GOMEMLIMIT that it cannot read, such as 1GB, or a GODEBUG that asks for
-// what it has not, a Go program ends with exit code 2 before its first line runs,
-// and Claude Code takes that code for "block". So the hook is started without
-// these variables, which are of no use to it.
+// With a malformed GOMEMLIMIT, such as 1GB, or an unknown setting in GODEBUG, a Go
+// program ends with exit code 2 before its first line runs, and Claude Code takes
+// that code for "block". So the hook is started without these variables, which it
+// does not need.
 const envProgram = "/usr/bin/env"
 
 func guards() []string { return []string{"GOMEMLIMIT=", "GODEBUG="} }
@@ -27,22 +26,22 @@ func guards() []string { return []string{"GOMEMLIMIT=", "GODEBUG="} }
 type form uint8
 
 const (
-	// formAny stands for either where the version of Claude Code is not known.
+	// formAny is either form, where the version of Claude Code is not known.
 	formAny form = iota
 	// formExec has the program in "command" and its words in "args". No shell
-	// is between.
+	// reads them.
 	formExec
 	// formShell has a command line for a shell in "command".
 	formShell
 )
 
-// handler is what a settings file says of one command that a hook starts.
+// handler is one command in a settings file.
 type handler struct {
 	// program is the command's first word, words those after it.
 	program string
 	words   []string
 	form    form
-	// guarded reports that the program starts without what guards names.
+	// guarded reports that the program starts without the variables of guards.
 	guarded bool
 	async   bool
 	// timeout is the timeout's text, empty without one.
@@ -51,8 +50,8 @@ type handler struct {
 	extras jsonedit.Object
 }
 
-// parseHandler reads an element of a group's "hooks". It reports false for one
-// that starts no command.
+// parseHandler reads an element of a group's "hooks". It reports false for an
+// element that starts no command.
 func parseHandler(text []byte, n *jsonedit.Node) (handler, bool) {
 	var h handler
 	if !n.Is(text, '{') {
@@ -98,7 +97,7 @@ func Records(command string, args []string) bool {
 	}
 	variables := h.resolve(command)
 	// A newer hookspan may record events that this one does not know.
-	return h.ours() && len(h.words) <= 1 && !variables
+	return h.installed() && len(h.words) <= 1 && !variables
 }
 
 // resolve finds the program and its words behind env, exec and variables. custom
@@ -126,16 +125,16 @@ func (h *handler) resolve(command string) (custom bool) {
 	return custom
 }
 
-// ours reports that the handler starts claude-hook as hookspan does: with an
-// event's name or nothing. One with flags is somebody's own, such as one that
-// posts to a bridge.
-func (h handler) ours() bool {
+// installed reports that the handler starts claude-hook as hookspan installs it: with an
+// event's name or no argument. A handler with flags is the user's, such as one
+// that posts to a bridge.
+func (h handler) installed() bool {
 	name := path.Base(strings.ReplaceAll(h.program, `\`, "/"))
 	return (name == hookProgram || name == hookProgram+".exe") &&
 		!slices.ContainsFunc(h.words, func(w string) bool { return strings.HasPrefix(w, "-") })
 }
 
-// assignment reports a word that sets a variable for the command after it.
+// assignment reports a word that sets a variable for the following command.
 func assignment(word string) bool {
 	name, _, ok := strings.Cut(word, "=")
 	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
@@ -177,8 +176,8 @@ func splitWords(line string) []string {
 	return words
 }
 
-// plain reports that a shell takes the path as it stands for one word. Only then
-// does a Claude Code that knows no "args" start the right program: it gives
+// plain reports that a shell reads the path as one word without quotes. Only then
+// does a Claude Code that does not know "args" start the right program: it gives
 // "command" to a shell.
 func plain(path string) bool {
 	return !strings.ContainsFunc(path, func(r rune) bool {
@@ -190,11 +189,11 @@ func plain(path string) bool {
 	})
 }
 
-// wantedHandler is what a handler should be.
+// wantedHandler says what a handler should be.
 type wantedHandler struct {
 	binary string
-	// guarded asks for a program that starts without what guards names, which
-	// takes a system with env or a POSIX shell.
+	// guarded asks for a program that starts without the variables of guards, which
+	// needs env or a POSIX shell.
 	guarded bool
 	// form is the form that Claude Code is known to run, else formAny.
 	form form
@@ -204,7 +203,7 @@ type wantedHandler struct {
 	force   bool
 }
 
-// newWanted decides on the form.
+// newWanted chooses the form.
 func newWanted(goos, binary string, v version, known, force bool) wantedHandler {
 	w := wantedHandler{binary: binary, guarded: goos != "windows", version: v, known: known, force: force}
 	switch {
@@ -219,13 +218,12 @@ func newWanted(goos, binary string, v version, known, force bool) wantedHandler 
 // has reports that Claude Code has the event, as far as is known.
 func (w wantedHandler) has(ev hookEvent) bool { return !w.known || w.version.has(ev.since) }
 
-// render writes an event's handler. A timeout and other members that the user
-// has set go in again.
+// render writes an event's handler. A timeout and other members that the user set
+// are kept.
 func (w wantedHandler) render(ev hookEvent, timeout string, extras jsonedit.Object) jsonedit.Object {
 	f := w.form
 	if f == formAny {
-		// A shell is what any version has; env by itself would be told nothing by
-		// a version that knows no "args".
+		// Every version starts a shell; an old one would start env without its "args".
 		f = formShell
 		if !w.guarded && plain(w.binary) {
 			f = formExec
@@ -261,13 +259,13 @@ func (w wantedHandler) guardedArgs(ev hookEvent) jsonedit.Array {
 	return append(a, w.binary, ev.name)
 }
 
-// group writes what stands in an event's list.
+// group writes the group that holds an event's handler.
 func (w wantedHandler) group(ev hookEvent) jsonedit.Object {
 	return jsonedit.Object{{Key: "hooks", Value: jsonedit.Array{w.render(ev, "", nil)}}}
 }
 
-// judge says how a handler of ours stands under an event, and what is not as it
-// should be. A zero binary is not compared.
+// judge returns the state of a handler of hookspan's and what is wrong with it. An
+// empty binary is not compared.
 func (w wantedHandler) judge(h handler, event, matcher string) (install.State, string) {
 	ev, ok := eventNamed(event)
 	switch {
@@ -288,9 +286,9 @@ func (w wantedHandler) judge(h handler, event, matcher string) (install.State, s
 	case h.timeout == "":
 		return install.StateOutdated, "has no timeout"
 	case matcher != "" && matcher != "*":
-		return install.StateEdited, fmt.Sprintf("has the matcher %q, so that not all of it is recorded", matcher)
+		return install.StateEdited, fmt.Sprintf("has the matcher %q, so that only a part is recorded", matcher)
 	case len(h.extras) > 0:
-		return install.StateEdited, "has been given " + keys(h.extras)
+		return install.StateEdited, "has additional members: " + keys(h.extras)
 	case h.timeout != fmt.Sprint(hookTimeout):
 		return install.StateEdited, "has another timeout"
 	}

@@ -38,8 +38,8 @@ func TestWhoseHandlerItIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			h, ok := parseHandler([]byte(tt.text), root)
-			if !ok || h.ours() != tt.ours || h.program != tt.program || len(h.words) != len(tt.words) {
-				t.Fatalf("read %+v, %v; ours %v", h, ok, h.ours())
+			if !ok || h.installed() != tt.ours || h.program != tt.program || len(h.words) != len(tt.words) {
+				t.Fatalf("read %+v, %v; ours %v", h, ok, h.installed())
 			}
 			if diff := cmp.Diff(tt.words, h.words, cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
 				t.Errorf("words (-want +got):\n%s", diff)

@@ -304,25 +304,13 @@ func (f *plannedFile) removeBackup(p *install.Plan) error {
 }
 
 // summary has a line for all events with the same change for the same reason.
-func summary(changes []change) []string {
-	var order []string
-	events := map[string][]string{}
-	line := map[string]change{}
+func summary(changes []change) (lines []string) {
+	var s install.Site
 	for _, c := range changes {
-		key := string(c.op) + c.reason
-		if events[key] == nil {
-			order = append(order, key)
-		}
-		events[key] = append(events[key], c.event)
-		line[key] = c
+		s.Hooks = append(s.Hooks, install.Hook{Event: c.event, State: install.State(c.op), Reason: c.reason})
 	}
-	out := make([]string, len(order))
-	for i, key := range order {
-		what := strings.Join(events[key], ", ")
-		if n := len(events[key]); n > 3 {
-			what = fmt.Sprintf("%d events", n)
-		}
-		out[i] = fmt.Sprintf("%-8s %s%s", line[key].op, what, install.WithReason(line[key].reason))
+	for _, g := range s.Groups() {
+		lines = append(lines, fmt.Sprintf("%-8s %s", g.State, g.Text()))
 	}
-	return out
+	return lines
 }

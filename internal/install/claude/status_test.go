@@ -9,7 +9,7 @@ import (
 	"github.com/hookspan/hookspan/internal/install"
 )
 
-func (h *home) claudeStatus() *Report {
+func (h *home) claudeStatus() *install.Report {
 	h.t.Helper()
 	r, err := h.in.Status(h.t.Context(), h.sys, install.Options{Binary: h.claudeHook(), Project: h.path("src/project")})
 	if err != nil {
@@ -36,15 +36,15 @@ func TestClaudeStatus(t *testing.T) {
 		text                         string
 		healthy                      bool
 	}{
-		"installed":          {func(*testing.T, *home) {}, 21, 0, 0, 0, "installed 21 events", true},
-		"one missing":        {edit(`"Stop": [`, `"Setup": [`), 20, 1, 0, 1, "missing  Stop", false},
-		"edited":             {edit(`"timeout": 10`, `"timeout": 60`), 20, 0, 1, 0, "edited   SessionStart: has another timeout", true},
-		"other program":      {edit(`"BIN"`, `"/usr/bin/claude-hook"`), 20, 1, 0, 0, "outdated SessionStart: starts /usr/bin/claude-hook", false},
-		"reports another":    {edit(`"SessionEnd"`+"\n", `"Stop"`+"\n"), 20, 1, 0, 0, `outdated SessionEnd: reports "Stop"`, false},
-		"settings gone":      {func(t *testing.T, h *home) { remove(t, h.path(rel)) }, 0, 0, 0, 21, "missing  21 events", false},
-		"settings damaged":   {func(t *testing.T, h *home) { writeFile(t, h.path(rel), "{", 0o600) }, 0, 0, 0, 0, "line 1, column 2: the file ends too early", false},
-		"program gone":       {func(t *testing.T, h *home) { remove(t, h.claudeHook()) }, 0, 21, 0, 0, "claude-hook is gone", false},
-		"stands there twice": {edit(`"SessionEnd": [`, `"SessionEnd": [{"hooks":[{"type":"command","command":"claude-hook"}]},`), 20, 1, 0, 0, "stands there twice", false},
+		"installed":        {func(*testing.T, *home) {}, 21, 0, 0, 0, "installed 21 events", true},
+		"one missing":      {edit(`"Stop": [`, `"Setup": [`), 20, 1, 0, 1, "missing  Stop", false},
+		"edited":           {edit(`"timeout": 10`, `"timeout": 60`), 20, 0, 1, 0, "edited   SessionStart: has another timeout", true},
+		"other program":    {edit(`"BIN"`, `"/usr/bin/claude-hook"`), 20, 1, 0, 0, "outdated SessionStart: starts /usr/bin/claude-hook", false},
+		"reports another":  {edit(`"SessionEnd"`+"\n", `"Stop"`+"\n"), 20, 1, 0, 0, `outdated SessionEnd: reports "Stop"`, false},
+		"settings gone":    {func(t *testing.T, h *home) { remove(t, h.path(rel)) }, 0, 0, 0, 21, "missing  21 events", false},
+		"settings damaged": {func(t *testing.T, h *home) { writeFile(t, h.path(rel), "{", 0o600) }, 0, 0, 0, 0, "line 1, column 2: the file ends too early", false},
+		"program gone":     {func(t *testing.T, h *home) { remove(t, h.claudeHook()) }, 0, 21, 0, 0, "claude-hook is gone", false},
+		"is there twice":   {edit(`"SessionEnd": [`, `"SessionEnd": [{"hooks":[{"type":"command","command":"claude-hook"}]},`), 20, 1, 0, 0, "is there twice", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -53,10 +53,10 @@ func TestClaudeStatus(t *testing.T) {
 			h.installClaude(h.claude(ScopeUser))
 			tt.change(t, h)
 			r := h.claudeStatus()
-			if len(r.Settings) != 1 || !r.Present() {
+			if len(r.Sites) != 1 || !r.Present() {
 				t.Fatalf("report %+v", r)
 			}
-			s := r.Settings[0]
+			s := r.Sites[0]
 			for state, want := range map[install.State]int{install.StateInstalled: tt.ours, install.StateOutdated: tt.stale, install.StateEdited: tt.edited, install.StateMissing: tt.missing} {
 				if got := s.Count(state); got != want {
 					t.Errorf("%d %s, want %d", got, state, want)
@@ -79,17 +79,17 @@ func remove(t *testing.T, path string) {
 func TestClaudeStatusOfOthers(t *testing.T) {
 	h := newHome(t, newClaude)
 	writeFile(t, h.path("src/project/x"), "", 0o600)
-	if r := h.claudeStatus(); len(r.Settings) != 0 || r.Present() || r.Healthy() {
+	if r := h.claudeStatus(); len(r.Sites) != 0 || r.Present() || r.Healthy() {
 		t.Errorf("without Claude Code: %+v", r)
 	}
 	writeFile(t, h.path(".claude/settings.json"), `{"disableAllHooks":true}`, 0o600)
 	r := h.claudeStatus()
-	if len(r.Settings) != 1 || r.Present() || len(r.Off) != 0 || !strings.Contains(r.Text(), "no hooks of hookspan's") {
+	if len(r.Sites) != 1 || r.Present() || len(r.Off) != 0 || !strings.Contains(r.Text(), "no hooks of hookspan's") {
 		t.Errorf("with settings of the user's alone:\n%s", r.Text())
 	}
 	h.installClaude(h.claude(ScopeLocal))
 	r = h.claudeStatus()
-	if len(r.Settings) != 2 || !r.Present() || r.Healthy() || len(r.Off) != 1 {
+	if len(r.Sites) != 2 || !r.Present() || r.Healthy() || len(r.Off) != 1 {
 		t.Errorf("installed for a project, hooks off: %+v", r)
 	}
 	writeFile(t, h.path("src/project/.claude/settings.json"), `{"disableAllHooks":false}`, 0o600)
@@ -123,11 +123,11 @@ func TestClaudeStatusExcusesWhatIsTooNew(t *testing.T) {
 	asked := 0
 	h.in.Version = func(context.Context) (string, error) { asked++; return "2.1.80", nil }
 	writeFile(t, h.path("src/project/x"), "", 0o600)
-	if r := h.claudeStatus(); !r.Healthy() || r.Settings[0].Count(install.StateInstalled) != 17 || asked != 1 {
+	if r := h.claudeStatus(); !r.Healthy() || r.Sites[0].Count(install.StateInstalled) != 17 || asked != 1 {
 		t.Errorf("asked %d times:\n%s", asked, r.Text())
 	}
 	h.in.Version = func(context.Context) (string, error) { asked++; return newClaude, nil }
-	if r := h.claudeStatus(); r.Healthy() || r.Settings[0].Count(install.StateMissing) != 4 {
+	if r := h.claudeStatus(); r.Healthy() || r.Sites[0].Count(install.StateMissing) != 4 {
 		t.Errorf("after an upgrade:\n%s", r.Text())
 	}
 	h.installClaude(h.claude(ScopeUser))

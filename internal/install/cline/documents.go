@@ -47,7 +47,7 @@ func systemDocuments(goos string) func(context.Context) (string, error) {
 func evaluable(folders ...string) error {
 	for _, dir := range folders {
 		if strings.ContainsAny(dir, "$`;&|<>(){}[]*?\"'\\\n") {
-			return fmt.Errorf("xdg-user-dir is not asked: it would run what stands in the folder's name %q", dir)
+			return fmt.Errorf("xdg-user-dir is not asked: it would run a part of the folder's name %q", dir)
 		}
 	}
 	return nil

@@ -15,31 +15,25 @@ import (
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// Role says who reads a folder.
-type Role string
-
-// The roles of a folder.
+// The roles of a folder say who reads it.
 const (
 	// RoleShared is a folder every dialect reads.
-	RoleShared Role = "shared"
+	RoleShared = "shared"
 	// RoleEditors is a folder that classic and next read and sdk does not.
-	RoleEditors Role = "editors"
+	RoleEditors = "editors"
 	// RoleSDK is a folder that sdk alone reads, and that PreToolUse goes into.
-	RoleSDK Role = "sdk"
+	RoleSDK = "sdk"
 	// RoleSDKDocuments is ~/Documents/Cline/Hooks where the system's documents
 	// folder is another one: sdk alone reads it.
-	RoleSDKDocuments Role = "sdk-documents"
+	RoleSDKDocuments = "sdk-documents"
 )
-
-// Editors reports that Cline in editors reads folders of this role.
-func (r Role) Editors() bool { return r == RoleShared || r == RoleEditors }
 
 // Folder is a folder Cline reads hooks from.
 type Folder struct {
 	// Path is absolute.
 	Path string
 	// Role says who reads it.
-	Role Role
+	Role string
 	// Project is the project that the folder belongs to, empty for the user's.
 	Project string
 }
@@ -109,7 +103,7 @@ func (in Installer) installedFolders(ctx context.Context, sys install.System, m 
 	var list []Folder
 	for _, r := range m.Folders {
 		if project == "" || r.Workspace == project {
-			list = append(list, Folder{Path: r.Path, Role: Role(r.Role), Project: r.Workspace})
+			list = append(list, Folder{Path: r.Path, Role: r.Role, Project: r.Workspace})
 		}
 	}
 	now, warnings, err := in.folders(ctx, sys, project)

@@ -73,7 +73,7 @@ func record(p *install.Plan, folders []Folder, forHooks bool) {
 		p.Before = func(m *install.Manifest) {
 			for _, f := range used {
 				m.Folders.Add(install.Record{
-					Path: f.Path, Role: string(f.Role), Workspace: f.Project, Created: install.MissingDirs(f.Path),
+					Path: f.Path, Role: f.Role, Workspace: f.Project, Created: install.MissingDirs(f.Path),
 				})
 			}
 			for _, a := range p.Actions {
@@ -121,9 +121,9 @@ func planHook(goos string, f Folder, event string, want bool, o install.Options)
 	if err != nil {
 		return nil, err
 	}
-	have, ours := readShim(goos, a.Was)
+	have, isShim := readShim(goos, a.Was)
 	if !want {
-		if !ours {
+		if !isShim {
 			return nil, nil
 		}
 		planOurRemoval(a, have, o.Force)
@@ -150,7 +150,7 @@ func planHook(goos string, f Folder, event string, want bool, o install.Options)
 		if a.Chained != "" {
 			a.Reason = "runs the script kept in " + a.Side.Path + " too"
 		}
-	case ours:
+	case isShim:
 		refresh(a, goos, have, s, o.Force)
 	default:
 		return a, planForeign(a, goos, s, o.Chain)
@@ -229,8 +229,8 @@ func planForeign(a *install.Action, goos string, want shim, chain bool) error {
 	return nil
 }
 
-// hasName tells a file of exactly this name from one that a file system without
-// case finds by it.
+// hasName reports a file of exactly this name. A file system without case finds
+// others by it too.
 func hasName(dir, name string) (bool, error) {
 	list, err := os.ReadDir(dir)
 	if err != nil {

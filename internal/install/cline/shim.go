@@ -12,10 +12,10 @@ import (
 
 // shimVersion is the version of the hook files this package writes. It rises
 // when their text changes in any way, so that a file of an earlier version is
-// still told from one a user has edited.
+// still distinguished from an edited one.
 const shimVersion = 1
 
-// markerPrefix opens the comment that makes a hook file ours. The version, in
+// markerPrefix opens the comment that marks a hook file of hookspan's. The version, in
 // decimal, follows it directly.
 const markerPrefix = "# hookspan:cline-hook v"
 
@@ -26,10 +26,10 @@ const markerRest = ` - managed by "hookspan install cline"; removed by "hookspan
 // needs the single space: without it the row in the chat stays "Running".
 const neutralReply = `{"cancel":false,"contextModification":" ","errorMessage":""}`
 
-// chainVariable tells the hook process which script to run as well.
+// chainVariable names the script that the hook process runs as well.
 const chainVariable = "HOOKSPAN_CHAIN"
 
-// startFunction becomes the program it is given, or comes back.
+// startFunction replaces the shell by a program, and returns only if it cannot.
 const startFunction = `start() {
   [ -n "$KSH_VERSION" ] || exec "$@"
   "$@"; code=$?
@@ -40,7 +40,7 @@ const startFunction = `start() {
 // startHook opens the line that names the event.
 const startHook = `[ -x "$hook" ] && start "$hook" `
 
-// shim is what a hook file says.
+// shim is the content of a hook file.
 type shim struct {
 	// Version is the marker's version, 0 when rendering the current one.
 	Version int
@@ -63,8 +63,8 @@ func hookFileName(goos, event string) string {
 }
 
 // malformed are the variables that end a Go program before its first line where
-// they hold what it cannot read: GOMEMLIMIT=1GB does, with exit code 2. They are of
-// no use to the hook, nor to what it starts.
+// they hold what it cannot read: GOMEMLIMIT=1GB does, with exit code 2. Neither the
+// hook nor its children need them.
 var malformed = []string{"GOMEMLIMIT", "GODEBUG"}
 
 // render writes the hook file's text.
@@ -159,14 +159,14 @@ func parseShim(goos string, data []byte) (shim, bool) {
 			s.readShell(line)
 		}
 	}
-	// What is behind the event's name on its line would be rendered with it.
+	// Anything after the event's name on its line would be rendered with it.
 	notLetter := func(r rune) bool { return !('a' <= r|0x20 && r|0x20 <= 'z') }
 	s.Edited = s.Version != shimVersion || strings.ContainsFunc(s.Event, notLetter) || !bytes.Equal(render(goos, s), data)
 	return s, true
 }
 
 // markerLine finds the marker in the first lines of a file; a mention of it
-// further down is somebody's text about hookspan.
+// further down is another text about hookspan.
 func markerLine(lines []string) int {
 	for i, line := range lines[:min(len(lines), 3)] {
 		if strings.HasPrefix(line, markerPrefix) {
@@ -259,7 +259,7 @@ func chainTarget(goos string, side install.File) string {
 	if !side.Runnable() {
 		return ""
 	}
-	if _, ours := readShim(goos, side); ours {
+	if _, isShim := readShim(goos, side); isShim {
 		// Running it would start the hook process that runs it.
 		return ""
 	}

@@ -77,11 +77,11 @@ func TestStatus(t *testing.T) {
 			if r.Healthy() != (tt.state == install.StateInstalled) {
 				t.Errorf("healthy %v:\n%s", r.Healthy(), r.Text())
 			}
-			for _, got := range r.Hooks {
+			for _, got := range allHooks(r) {
 				if got.Path != h.path(dir+"TaskStart") {
 					continue
 				}
-				if got.State != tt.state || !strings.Contains(got.Reason, tt.reason) || !got.Wanted {
+				if got.State != tt.state || !strings.Contains(got.Reason, tt.reason) || got.Faulty != (tt.state != install.StateInstalled) {
 					t.Errorf("%+v, want %s with %q", got, tt.state, tt.reason)
 				}
 				if line := string(tt.state) + strings.Repeat(" ", 15-len(tt.state)) + "TaskStart"; !strings.Contains(r.Text(), line) {
@@ -92,6 +92,13 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+func allHooks(r *install.Report) (hooks []install.Hook) {
+	for _, s := range r.Sites {
+		hooks = append(hooks, s.Hooks...)
+	}
+	return hooks
+}
+
 func TestStatusOfNothing(t *testing.T) {
 	h := newHome(t, "linux", ".")
 	r, err := h.in.Status(t.Context(), h.sys, install.Options{})
@@ -99,7 +106,7 @@ func TestStatusOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Healthy() || r.Count(install.StateInstalled) != 0 || r.Count(install.StateMissing) != 10+8+1 {
-		t.Errorf("ours %d, missing %d:\n%s", r.Count(install.StateInstalled), r.Count(install.StateMissing), r.Text())
+		t.Errorf("installed %d, missing %d:\n%s", r.Count(install.StateInstalled), r.Count(install.StateMissing), r.Text())
 	}
 }
 
@@ -113,7 +120,7 @@ func TestStatusNamesTheRisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.HooksOff || r.Healthy() || !strings.Contains(r.Text(), "dead") || !strings.Contains(r.Text(), "switched off") {
+	if len(r.Off) != 1 || r.Healthy() || !strings.Contains(r.Text(), "dead") || !strings.Contains(r.Text(), "switched off") {
 		t.Errorf("report:\n%s", r.Text())
 	}
 	if n := r.Count(install.StateInstalled); n != 11 || r.Count(install.StateMissing) != 0 {
@@ -168,7 +175,7 @@ func TestStatusNamesHooksSwitchedOffInTheTab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, got := range r.Hooks {
+	for _, got := range allHooks(r) {
 		if got.Path == path && got.State != install.StateOff {
 			t.Errorf("%s, %q, want %s", got.State, got.Reason, install.StateOff)
 		}
@@ -194,7 +201,7 @@ func TestStatusOfAProjectAlone(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	project := h.path("src/project")
 	writeFile(t, filepath.Join(project, "x"), "", 0o644)
-	status := func() *Report {
+	status := func() *install.Report {
 		t.Helper()
 		r, err := h.in.Status(t.Context(), h.sys, install.Options{Binary: h.binary()})
 		if err != nil {

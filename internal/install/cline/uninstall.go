@@ -88,9 +88,9 @@ func planRemoval(goos string, f Folder, event string, force bool) (*install.Acti
 	if err != nil {
 		return nil, err
 	}
-	have, ours := readShim(goos, a.Was)
+	have, isShim := readShim(goos, a.Was)
 	switch {
-	case ours:
+	case isShim:
 		planOurRemoval(a, have, force)
 	case a.Side.Missing():
 		return nil, nil

@@ -7,76 +7,71 @@ import (
 )
 
 // turnEnds finds the ends of turns in the order of the rows. What looks like an
-// end is kept back until a row shows that it was one: a hook of the user's can
-// send the model on, and a request that failed can be tried again.
+// end is kept back until a row confirms it: one of the user's hooks can make the
+// model continue, and a failed request can be tried again.
 type turnEnds struct {
 	found []hook.TurnEnd
-	// last is the end kept back; message is the answer it came with.
+	// last is the end kept back if waiting, message the answer it came with.
 	last    hook.TurnEnd
 	message string
 	waiting bool
-	// told says that the host wrote of the end of the turn.
-	told bool
-	// open says that the turn under way has not ended.
+	// recorded reports that Claude Code recorded the end that is kept back.
+	recorded bool
+	// open reports that the current turn has not ended.
 	open bool
-	// barred says that a hook has just blocked the end of the turn, and that
-	// the host has yet to write of the stop.
+	// barred reports that a hook has just blocked the end of the turn, and that
+	// Claude Code has yet to record the stop.
 	barred bool
 }
 
-// answer takes in a row of a model's answer. Each row of one answer repeats why
-// it stopped, and text grows with them.
+// answer adds a row of a model's answer. Each row of one answer repeats why it
+// stopped, and text grows with them.
 func (e *turnEnds) answer(turn, message, stop, text string, at time.Time) {
 	e.open, e.barred = true, false
-	switch stop {
-	case "", "tool_use", "pause_turn":
-		e.goOn(message)
-		return
+	e.resume(message)
+	if stop != "" && stop != "tool_use" && stop != "pause_turn" {
+		e.hold(message, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunComplete, Result: text})
 	}
-	if e.waiting && e.message != message {
-		e.goOn(message)
-	}
-	e.hold(message, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunComplete, Result: text})
 }
 
-// failure takes in a request that failed for good. No hook can send the model
-// on after it, and none is told of as having run.
+// failure adds a request that failed for good. No hook can make the model
+// continue after it, and no hook is recorded as having run.
 func (e *turnEnds) failure(message string, end hook.TurnEnd) {
-	e.goOn(message)
+	e.resume(message)
 	e.hold(message, end)
 	e.open = false
 }
 
 func (e *turnEnds) hold(message string, end hook.TurnEnd) {
-	e.last, e.message, e.waiting, e.told = end, message, true, false
+	e.last, e.message, e.waiting, e.recorded = end, message, true, false
 }
 
-// goOn sees the turn continued by another answer. Where the host had written of
-// the turn's end, something woke it again.
-func (e *turnEnds) goOn(message string) {
+// resume notes that another answer continues the turn. If Claude Code had
+// recorded the turn's end, something woke it again.
+func (e *turnEnds) resume(message string) {
 	if !e.waiting || e.message == message {
 		return
 	}
-	if e.told {
+	if e.recorded {
 		e.found = append(e.found, hook.TurnEnd{Turn: e.last.Turn, At: e.last.At, Kind: hook.KindRunResume})
 	}
 	e.waiting = false
 }
 
-// blocked takes in that a hook would not let the turn end.
+// blocked adds that a hook did not let the turn end.
 func (e *turnEnds) blocked(turn, why string, at time.Time) {
-	e.barred = !(e.waiting && e.told)
+	e.barred = !(e.waiting && e.recorded)
 	e.waiting, e.open = false, true
 	e.found = append(e.found, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunResume, Message: why})
 }
 
-// stopped takes in that the host wrote of the turn's end, which it also does of
-// one that a hook has blocked. It does so when all hooks have answered, the
-// blocking one may have been among the first: only from then on is it true that
-// every hook has seen the turn stop.
+// stopped adds that Claude Code recorded the turn's end, which it also does for
+// one that a hook has blocked. It does so when all hooks have answered, and the
+// blocking one may have been among the first: only then has every hook seen the
+// turn stop.
 func (e *turnEnds) stopped(at time.Time) {
 	if e.waiting {
-		e.told, e.open = true, false
+		e.recorded, e.open = true, false
 	}
 	if n := len(e.found); e.barred && n > 0 && at.After(e.found[n-1].At) {
 		e.found[n-1].At = at
@@ -84,9 +79,9 @@ func (e *turnEnds) stopped(at time.Time) {
 	e.barred = false
 }
 
-// interrupted takes in that the user broke the turn off.
+// interrupted adds that the user interrupted the turn.
 func (e *turnEnds) interrupted(turn, text string, at time.Time) {
-	if e.waiting && (e.told || e.last.Turn != turn) {
+	if e.recorded || e.last.Turn != turn {
 		e.flush()
 	}
 	e.waiting, e.open, e.barred = false, false, false
@@ -96,9 +91,9 @@ func (e *turnEnds) interrupted(turn, text string, at time.Time) {
 	e.found = append(e.found, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindSessionEnd, Message: text})
 }
 
-// prompt takes in a text that opens a turn, or is added to the one under way.
+// prompt adds a text that opens a turn, or is added to the current one.
 func (e *turnEnds) prompt(turn string) {
-	if e.waiting && (e.told || turn == "" || e.last.Turn != turn) {
+	if e.recorded || turn == "" || e.last.Turn != turn {
 		e.flush()
 	}
 	e.waiting, e.open, e.barred = false, true, false

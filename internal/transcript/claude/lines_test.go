@@ -15,17 +15,14 @@ import (
 func forwards(t testing.TB, text string, maxLine int) []string {
 	t.Helper()
 	var lines []string
-	r := newLineReader(strings.NewReader(text), maxLine)
-	for {
-		line, err := r.next()
-		if errors.Is(err, io.EOF) {
-			return lines
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, string(line))
+	r := newLineReader(strings.NewReader(text), 16, maxLine)
+	for r.Scan() {
+		lines = append(lines, r.Text())
 	}
+	if err := r.Err(); err != nil || r.read != int64(len(text)) {
+		t.Fatalf("%d of %d bytes read, error %v", r.read, len(text), err)
+	}
+	return lines
 }
 
 func backwards(t testing.TB, text string, block, maxLine int) []string {
@@ -119,12 +116,17 @@ func (f failingReader) Read(p []byte) (int, error) {
 func (failingReader) ReadAt([]byte, int64) (int, error) { return 0, errDisk }
 
 func TestReadErrorsAreReturned(t *testing.T) {
-	r := newLineReader(failingReader{bytes.NewReader([]byte("a\nb"))}, 10)
-	if line, err := r.next(); string(line) != "a" || err != nil {
-		t.Errorf("next = %q, %v", line, err)
+	r := newLineReader(failingReader{bytes.NewReader([]byte("a\nb"))}, 16, 10)
+	if !r.Scan() || r.Text() != "a" {
+		t.Errorf("line %q, error %v, want a", r.Text(), r.Err())
 	}
-	if _, err := r.next(); !errors.Is(err, errDisk) {
-		t.Errorf("next = %v, want the disk's error", err)
+	for r.Scan() {
+		if r.Text() != "b" {
+			t.Errorf("line %q, want none but the torn one", r.Text())
+		}
+	}
+	if err := r.Err(); !errors.Is(err, errDisk) {
+		t.Errorf("error = %v, want the disk's error", err)
 	}
 	if _, _, err := newBackReader(failingReader{}, 100, 10, 10).prev(); !errors.Is(err, errDisk) {
 		t.Errorf("prev = %v, want the disk's error", err)

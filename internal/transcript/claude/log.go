@@ -19,12 +19,12 @@ type build struct {
 	results []hook.ToolResult
 	prompts []hook.Prompt
 	ends    turnEnds
-	// words are the few words that stand in every row, once each.
+	// words are the few words that every row repeats, once each.
 	words map[string]string
 	// spawns are the calls that started the agents, by agent.
 	spawns map[string]spawn
-	// callers are the agents that made calls somebody asks for; the keys are
-	// there before the files are read.
+	// callers are the agents that made the calls that started an agent. The
+	// keys are set before the files are read.
 	callers map[string]*string
 
 	version, cwd string
@@ -48,7 +48,7 @@ func (b *build) word(s string) string {
 	if w, ok := b.words[s]; ok {
 		return w
 	}
-	// What comes in more forms than this is no word.
+	// A text in more forms than this is not a word.
 	if len(b.words) < 1000 {
 		b.words[s] = s
 	}
@@ -70,8 +70,8 @@ type fileLog struct {
 	last     time.Time // the newest row's
 	tools    map[string]toolUse
 	requests requestRing
-	// refused are the results since the last answer that the user may have cut
-	// short rather than refused, and failures, by place in the build.
+	// refused are the results since the last answer, by index in the build,
+	// that failed, or that the user may have interrupted rather than refused.
 	refused []int
 	// command is the place of a command's prompt plus one, until a row shows
 	// whether it was for the model.
@@ -177,8 +177,8 @@ func (l *fileLog) add(r *row) {
 	}
 }
 
-// addQueued takes in what the user typed while the agent was at work: it is put
-// before the model within the turn, as an attachment.
+// addQueued adds what the user typed while the agent was at work: the model gets
+// it within the turn, as an attachment.
 func (l *fileLog) addQueued(r *row) {
 	if !l.lead(r) || r.in("attachment", "type") != "queued_command" ||
 		r.text("sessionId") != l.b.session || r.at.IsZero() {
@@ -192,10 +192,10 @@ func (l *fileLog) addQueued(r *row) {
 	}
 }
 
-// forget drops what the file has told up to a moment. A fork begins with a copy
+// forget drops what the file has given up to a time. A fork begins with a copy
 // of the other session's rows, under this session's id and with their old
-// times; only the answers say whose they are, and the rows before them are
-// copies, too.
+// times; only the answers name their session, and the rows before them are
+// copies too.
 func (l *fileLog) forget(until time.Time) {
 	if l.agent != "" {
 		return
@@ -218,8 +218,8 @@ func (l *fileLog) forget(until time.Time) {
 // lead reports that the row belongs to the conversation with the user.
 func (l *fileLog) lead(r *row) bool { return l.agent == "" && !r.sidechain }
 
-// addAnswer takes in a row of a model's answer, or of what Claude Code put in
-// the place of one.
+// addAnswer adds a row of a model's answer, or of what Claude Code wrote instead
+// of one.
 func (l *fileLog) addAnswer(r *row) {
 	m := rawjson.Members(r.message)
 	if m == nil {
@@ -266,7 +266,7 @@ func (l *fileLog) addAnswer(r *row) {
 	}
 }
 
-// response returns the response that a row belongs to, which lasts until the row.
+// response returns the response that a row belongs to, extended to the row.
 func (l *fileLog) response(r *row, id, request, agent string) (call *response, fresh bool) {
 	call, fresh = l.b.calls.at(id, request, agent, r.sidechain)
 	if fresh {
@@ -287,7 +287,7 @@ func (l *fileLog) response(r *row, id, request, agent string) (call *response, f
 	return call, fresh
 }
 
-// addUses takes in the tool calls that a row asks for.
+// addUses adds the tool calls that a row asks for.
 func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent string) {
 	for _, b := range c {
 		if b.Type != "tool_use" || b.ID == "" {
@@ -304,7 +304,7 @@ func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent st
 	}
 }
 
-// addFailure takes in a request that failed for good: a call without usage.
+// addFailure adds a request that failed for good: a call without usage.
 func (l *fileLog) addFailure(r *row, id, text string) {
 	name, detail := r.text("error"), r.text("apiErrorType")
 	call, fresh := l.response(r, id, r.text("requestId"), cmp.Or(l.agent, r.text("agentId")))
@@ -323,8 +323,8 @@ func (l *fileLog) addFailure(r *row, id, text string) {
 	}
 }
 
-// addUser takes in a row that the model gets to read: tools' results, a prompt,
-// or what Claude Code has to say.
+// addUser adds a row that the model reads: tools' results, a prompt, or a text
+// of Claude Code's.
 func (l *fileLog) addUser(r *row) {
 	l.turn = cmp.Or(r.text("promptId"), l.turn)
 	l.asked = r.at
@@ -402,7 +402,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 	}
 }
 
-// interrupt marks the calls whose results the user's interruption is.
+// interrupt marks the calls whose results are the user's interruption.
 func (l *fileLog) interrupt() {
 	for _, i := range l.refused {
 		if res := &l.b.results[i]; res.Turn == l.turn {

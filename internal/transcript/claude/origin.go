@@ -11,12 +11,10 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// ClaudeOrigin names the session that a session was forked from, and the turn
-// after which: that of the newest answer it has taken over. Both are empty for a
-// session that was not forked. The beginning of the file tells, so that only
-// that much is read of it; of the other session everything is.
-//
-// Errors are as for Claude.
+// origin names the session that a session was forked from, and the turn
+// after which: that of the newest answer it has copied. Both are empty for a
+// session that is no fork. Only the copied rows at the beginning of its file are
+// read; the other session is read as a whole.
 func origin(ctx context.Context, f *transcript.Files, q transcript.Query) (session, turn string, err error) {
 	path, err := find(ctx, f, q)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -32,7 +33,7 @@ const (
 // Agent reads Claude Code's files. Read uses Query.Path if it is an absolute
 // path to a regular file named after the session, and reads the files from
 // where the turn begins that was under way at Query.Since.
-var Agent = transcript.Agent{Read: read, Sessions: sessions, Origin: origin}
+var Agent = transcript.Agent{Host: claude.Host, Read: read, Sessions: sessions, AddEvents: addEvents, Origin: origin}
 
 // read reads a session's transcript and those of its subagents beside it.
 //

@@ -47,9 +47,9 @@ func (r *row) in(outer, inner string) string {
 // is reports that a member is true.
 func (r *row) is(name string) bool { return string(r.Get(name)) == "true" }
 
-// copied reports that a fork has taken the row over from another session. Until
-// some version before 2.1.329 forkedFrom says so on every row; since then
-// requestSessionId does, on answers alone.
+// copied reports that a fork has copied the row from another session. Until some
+// version before 2.1.329 every such row has forkedFrom; since then only answers
+// have a sign, requestSessionId.
 func (r *row) copied(session string) bool {
 	asker := r.text("requestSessionId")
 	return r.Get("forkedFrom") != nil || asker != "" && asker != session
@@ -139,9 +139,9 @@ func (r *row) opensTurn() bool {
 	return kind == textPrompt
 }
 
-// injected reports that Claude Code wrote the prompt itself, such as the news
-// that a subagent in the background has ended. An origin says who wrote it; the
-// source says where a text came in, and is the older of the two.
+// injected reports that Claude Code wrote the prompt itself, such as the report
+// that a subagent in the background has ended. origin, which is newer, is who
+// wrote the text, promptSource where it was entered.
 func (r *row) injected() bool {
 	if kind := r.in("origin", "kind"); kind != "" {
 		return kind != "human"

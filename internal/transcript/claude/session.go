@@ -85,7 +85,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		return log
 	}
 	readLog(path, "")
-	open, undecided := b.ends.open, b.ends.waiting && !b.ends.told && b.ends.last.Kind == hook.KindRunComplete
+	open, undecided := b.ends.open, b.ends.waiting && !b.ends.recorded && b.ends.last.Kind == hook.KindRunComplete
 	b.ends.flush()
 	last := b.lastTime
 	for i := range agents {
@@ -109,8 +109,8 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	}
 	dropBefore(t, q.Since)
 	t.Pending = open && r.files.Now().Sub(last) < transcript.PendingAge
-	// Since that version, as far as is known, it writes down each stop and what
-	// the hooks said of it.
+	// Since that version, as far as is known, Claude Code records each stop and
+	// the answers of the hooks.
 	t.Undecided = t.Pending && undecided && !olderThan(b.version, 2, 1, 172)
 	return t, errors.Join(errs...)
 }
@@ -122,7 +122,7 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 		return err
 	}
 	defer func() { _ = file.Close() }() // read only
-	// What is appended from here on is for the next reading.
+	// Later rows are for the next reading.
 	size, err := r.untilEnd(ctx, file, file.Size(), q.Until)
 	if err != nil {
 		return transcript.ReadError(path, err)
@@ -168,26 +168,20 @@ func (r *reader) readHead(ctx context.Context, file io.ReaderAt, log *fileLog) e
 
 // rows visits the rows of a file until visit returns false.
 func (r *reader) rows(ctx context.Context, file io.Reader, visit func(*row) bool) error {
-	lines := newLineReader(file, r.maxLine)
+	lines := newLineReader(file, 64<<10, r.maxLine)
 	var row row
-	for {
+	for lines.Scan() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		line, err := lines.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if row.parse(line) && !visit(&row) {
+		if row.parse(lines.Bytes()) && !visit(&row) {
 			return nil
 		}
 	}
+	return lines.Err()
 }
 
-// agents lists the subagents that may have something since a moment, by id.
+// agents lists the subagents whose files were written since a time, by id.
 func (r *reader) agents(ctx context.Context, dir string, since time.Time) ([]subagent, error) {
 	dir = filepath.Join(dir, "subagents")
 	entries, err := os.ReadDir(dir)
@@ -210,7 +204,7 @@ func (r *reader) agents(ctx context.Context, dir string, since time.Time) ([]sub
 			continue
 		}
 		a := subagent{id: id, path: s.Path}
-		// Without it, or while it is being written, less is known.
+		// Without it, or while it is being written, less is known of the agent.
 		metaPath := strings.TrimSuffix(s.Path, suffix) + ".meta.json"
 		a.meta, _ = transcript.Small[agentMeta](ctx, r.files, metaPath, false)
 		agents = append(agents, a)
@@ -218,7 +212,7 @@ func (r *reader) agents(ctx context.Context, dir string, since time.Time) ([]sub
 	return agents, nil
 }
 
-// agent makes an agent of what its files say; ok is false where they hold no
+// agent returns the agent that its files describe; ok is false where they hold no
 // row.
 func (a *subagent) agent(b *build) (agent hook.Agent, ok bool) {
 	log := a.log
@@ -250,7 +244,7 @@ func (a *subagent) agent(b *build) (agent hook.Agent, ok bool) {
 	return agent, true
 }
 
-// sortByTime puts everything in order of time; what happened at once stays in
+// sortByTime puts everything in order of time; what happened at the same time stays in
 // the files' order.
 func sortByTime(t *hook.Transcript) {
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
@@ -259,7 +253,7 @@ func sortByTime(t *hook.Transcript) {
 	slices.SortStableFunc(t.Agents, func(a, b hook.Agent) int { return a.Start.Compare(b.Start) })
 }
 
-// dropBefore leaves out what was over before a moment.
+// dropBefore leaves out what ended before a time.
 func dropBefore(t *hook.Transcript, moment time.Time) {
 	if moment.IsZero() {
 		return

@@ -27,7 +27,7 @@ type textBudget struct {
 	cut  int // 0 while texts are whole
 }
 
-// keep counts a text in, cut to the length that holds by now.
+// keep counts a text and returns it, cut to the current length.
 func (b *textBudget) keep(s string) string {
 	if b.cut > 0 {
 		s = cutText(s, b.cut)
@@ -45,7 +45,7 @@ func (b *textBudget) keepJSON(s string) string {
 	return s
 }
 
-// over reports that shrink is due.
+// over reports that shrink has to be called.
 func (b *textBudget) over() bool { return b.kept > b.max && b.cut != lastTextCut }
 
 // shrink cuts all texts that a reading has kept.
@@ -77,8 +77,8 @@ func (b *textBudget) shrink(calls []*response, results []hook.ToolResult, prompt
 	}
 }
 
-// cutText returns at most n bytes of s, whole characters and in memory of their
-// own.
+// cutText returns at most n bytes of s, whole characters and in their own
+// memory.
 func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -90,7 +90,7 @@ func cutText(s string, n int) string {
 }
 
 // cutJSON cuts the strings inside an object until it is at most n bytes long,
-// so that it stays JSON. What is longer for another reason is given up.
+// so that it stays JSON. What is longer for another reason becomes empty.
 func cutJSON(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -10,7 +10,7 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// toolUse is a tool call the model has asked for and that has not returned.
+// toolUse is a tool call without its result.
 type toolUse struct {
 	name  string
 	input string
@@ -18,8 +18,8 @@ type toolUse struct {
 	at    time.Time
 }
 
-// denials begin what Claude Code tells the model of a call that was not allowed
-// to run. From 2.1.205 on the row says so itself; these are for the rows before.
+// denials are the beginnings of results of calls that were not allowed to run.
+// Since 2.1.205 the row has a member for it; these are for older rows.
 var denials = [...]string{
 	"Permission to use ",
 	"Claude requested permissions to ",
@@ -27,13 +27,13 @@ var denials = [...]string{
 	"Cannot write to ", // in plan mode
 }
 
-// refusal begins what it tells the model of a call that the user refused, or
-// that was running when the user interrupted.
+// refusal begins the result of a call that the user refused, or that was
+// running when the user interrupted.
 const refusal = "The user doesn't want to "
 
-// toolStatus reads how a call ended from its row. asked tells a denial by
-// someone who was asked, or by a rule, from the words Claude Code also uses
-// when the user stops a tool that is running.
+// toolStatus returns how a call ended by its row. asked reports that a rule or
+// the user denied it: Claude Code has the same words for a running tool that the
+// user stops.
 func toolStatus(r *row, failed bool, text string) (status hook.ToolStatus, asked bool) {
 	switch kind := r.text("toolDenialKind"); kind {
 	case "":
@@ -63,25 +63,25 @@ func toolStatus(r *row, failed bool, text string) (status hook.ToolStatus, asked
 	return hook.ToolFailed, false
 }
 
-// decided reports that the row tells of a decision, or of the user's words when
-// making it.
+// decided reports that the row has a decision, or the user's words when making
+// it.
 func (r *row) decided() bool {
 	return rawjson.Members(r.Get("permissionDecision")) != nil || r.text("userFeedback") != ""
 }
 
-// neverAsks are the permission modes in which nobody is asked, so that only a
-// user who interrupts can refuse.
+// neverAsks are the permission modes in which the user is not asked, and can
+// refuse a call only by interrupting.
 var neverAsks = map[string]bool{"bypassPermissions": true, "dontAsk": true}
 
-// wasRunning reports whether a call that the user is said to have refused, just
-// before the turn was interrupted, was running. Claude Code uses the same words
-// for both. A call that somebody decided on carries the decision, at least from
-// 2.1.329 on; in modes that never ask nobody decides.
+// wasRunning reports whether a call that its result calls refused, just before
+// the turn was interrupted, was running. A call that the user decided on has the
+// decision in its row, at least since 2.1.329; in some modes the user never
+// decides.
 func wasRunning(version, mode string) bool {
 	return neverAsks[mode] || !olderThan(version, 2, 1, 329)
 }
 
-// olderThan compares a version of three numbers; what is none counts as older.
+// olderThan compares a version of three numbers; any other text counts as older.
 func olderThan(version string, want ...int) bool {
 	for _, w := range want {
 		var digits string

@@ -15,9 +15,13 @@ import (
 // editorSources are the manifest sources of Cline's SDK bundle inside editors.
 var editorSources = map[string]bool{"vscode": true, "jetbrains": true}
 
+// conversationPrefix begins the ids under which the hooks of Cline's SDK inside an
+// editor report; its files have other ids.
+const conversationPrefix = "conv_"
+
 // conversationTime reads the moment in conv_<milliseconds>_<random>.
 func conversationTime(id string) (time.Time, bool) {
-	rest, ok := strings.CutPrefix(id, "conv_")
+	rest, ok := strings.CutPrefix(id, conversationPrefix)
 	if !ok {
 		return time.Time{}, false
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -28,7 +29,9 @@ const (
 )
 
 // Agent reads Cline's files. A query without a dialect is about a classic task.
-var Agent = transcript.Agent{Read: read, Sessions: sessions, End: end}
+var Agent = transcript.Agent{
+	Host: cline.Host, Read: read, Sessions: sessions, AddEvents: addEvents, Timed: true, End: end,
+}
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
 	roots := sessionRoots(f)
@@ -133,7 +136,7 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 			if !ok {
 				s = messages
 			}
-			s.Dialect = DialectSDK
+			s.Dialect, s.HookPrefix = DialectSDK, conversationPrefix
 			if messages.ModTime.After(s.ModTime) {
 				s.ModTime = messages.ModTime
 			}

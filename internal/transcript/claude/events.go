@@ -1,38 +1,31 @@
-package importer
+package claude
 
 import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// claude makes the events of Claude Code's hooks, with the keys that a hook's
+// addEvents adds the events of Claude Code's hooks, with the keys that a hook's
 // event has.
-func (b *builder) claude() {
-	b.types = make(map[string]string, len(b.tr.Agents))
-	for i := range b.tr.Agents {
-		b.types[b.tr.Agents[i].ID] = b.tr.Agents[i].Type
-	}
-	b.claudePrompts()
-	b.tools(func(r *hook.ToolResult) (start, end hook.Event) {
-		start = hook.Event{Name: "PreToolUse", Key: key("PreToolUse", r.ID)}
-		end = hook.Event{Name: "PostToolUse", Key: key("PostToolUse", r.ID)}
-		return start, end
-	}, nil)
-	for i := range b.tr.Agents {
-		a := &b.tr.Agents[i]
+func addEvents(b *transcript.EventBuilder, _ string) {
+	addPrompts(b)
+	b.AddTools(key, nil)
+	for i := range b.Transcript.Agents {
+		a := &b.Transcript.Agents[i]
 		if a.ID == "" {
 			continue
 		}
-		b.add(a.Start, b.agent(hook.Event{
+		b.AddFor(a.ID, a.Start, hook.Event{
 			Kind: hook.KindRunStart, Name: "SubagentStart", Turn: a.Turn, Prompt: a.Task, Key: key("SubagentStart", a.ID),
-		}, a.ID))
-		b.add(a.End, b.agent(hook.Event{
+		})
+		b.AddFor(a.ID, a.End, hook.Event{
 			Kind: hook.KindRunComplete, Name: "SubagentStop", Turn: a.Turn, Result: a.Result, Key: key("SubagentStop", a.ID),
-		}, a.ID))
+		})
 	}
-	for _, end := range b.tr.Ends {
+	for _, end := range b.Transcript.Ends {
 		e := hook.Event{Kind: end.Kind, Turn: end.Turn, Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}
 		switch end.Kind {
 		case hook.KindRunComplete:
@@ -43,26 +36,26 @@ func (b *builder) claude() {
 			// Claude Code has no hook for a turn that the user interrupts.
 			e.Name = "interrupt"
 		default:
-			continue // the turn went on
+			continue // the turn continued
 		}
-		b.add(end.At, e)
+		b.Add(end.At, e)
 	}
 }
 
-// claudePrompts adds one prompt for each turn, the user's own words first. More
-// of one turn are what the host put beside them.
-func (b *builder) claudePrompts() {
+// addPrompts adds one prompt for each turn, the user's own words first. Other
+// prompts of a turn are what the host put beside them.
+func addPrompts(b *transcript.EventBuilder) {
 	typed := make(map[string]bool)
-	for _, p := range b.tr.Prompts {
+	for _, p := range b.Transcript.Prompts {
 		typed[p.Turn] = typed[p.Turn] || !p.Injected
 	}
-	// Without a turn the moment tells one prompt from another.
+	// Without a turn, only the time distinguishes equal prompts.
 	type identity struct {
 		turn, text string
 		at         time.Time
 	}
 	seen := make(map[identity]bool)
-	for _, p := range b.tr.Prompts {
+	for _, p := range b.Transcript.Prompts {
 		id := identity{turn: p.Turn, text: p.Text}
 		if p.Turn == "" {
 			id.at = p.At
@@ -76,13 +69,13 @@ func (b *builder) claudePrompts() {
 			Key: claude.PromptKey(p.Turn, p.Text),
 		}
 		if p.Injected {
-			e.Attrs, e.Message = injectedAttr(), claude.Summary(p.Text)
+			e.Attrs, e.Message = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}, claude.Summary(p.Text)
 		}
-		b.add(p.At, e)
+		b.Add(p.At, e)
 	}
 }
 
-// key is a hook event's key, empty where nothing tells the event by.
+// key is a hook event's key, empty if nothing identifies the event.
 func key(name, id string) string {
 	if id == "" {
 		return ""

@@ -10,38 +10,40 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 )
 
-// exporter returns one that sends to the server.
-func exporter(t *testing.T, s *infiniumtest.Server, change ...func(*Options)) *Exporter {
+// newClient returns a client that sends to the server.
+func newClient(t *testing.T, s *infiniumtest.Server, change ...func(*Options)) *Client {
 	t.Helper()
 	o := Options{
 		BaseURL: s.URL(), AgentID: infiniumtest.AgentID, AgentSecret: infiniumtest.AgentSecret, Version: "1.2.3",
-		Now:   func() time.Time { return start },
-		Sleep: func(context.Context, time.Duration) error { t.Error("slept"); return nil },
+		Now: func() time.Time { return start }, Forms: testForms,
 	}
 	for _, c := range change {
 		c(&o)
 	}
-	e, err := New(o)
+	e, err := NewClient(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := e.Shutdown(context.Background()); err != nil {
+		if err := e.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
 	return e
 }
 
-func TestExportSpansSendsOneRequestPerRun(t *testing.T) {
+func TestUploadTracesSendsOneRequestPerRun(t *testing.T) {
 	s := infiniumtest.New(t)
-	e := exporter(t, s)
-	spans := append(clineRun().snapshots(), claudeRun().snapshots()...)
-	if err := e.ExportSpans(t.Context(), spans); err != nil {
+	e := newClient(t, s)
+	spans := append(clineRun().messages(), claudeRun().messages()...)
+	if err := e.UploadTraces(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
 	reqs := s.Requests()
@@ -64,18 +66,47 @@ func TestExportSpansSendsOneRequestPerRun(t *testing.T) {
 			t.Error("the secret stands in the body")
 		}
 	}
-	want := []Receipt{
-		{TraceID: clineRun().id.String(), RootSpanID: spanID(1).String(), InfiniumID: "trace-0001", Status: 201},
-		{TraceID: claudeRun().id.String(), RootSpanID: spanID(1).String(), InfiniumID: "trace-0002", Status: 201},
+}
+
+func TestSendReturnsTheReceipt(t *testing.T) {
+	s := infiniumtest.New(t)
+	traces := Traces(smallRun(1).messages(), testForms)
+	got, err := newClient(t, s).Send(t.Context(), &traces[0])
+	if want := (Receipt{InfiniumID: "trace-0001", Status: 201}); err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
-	if d := cmp.Diff(want, e.Receipts()); d != "" {
-		t.Errorf("receipts (-want +got):\n%s", d)
+	s.Always(infiniumtest.Status(401, "no"))
+	_, err = newClient(t, s).Send(t.Context(), &traces[0])
+	if fails := Failures(err); len(fails) != 1 || fails[0].TraceID != traceID(1).String() {
+		t.Errorf("got %v, want one failure of the trace", err)
 	}
 }
 
-func TestExportSpansWithNothingToSend(t *testing.T) {
+// TestSDKExporter sends what an OpenTelemetry SDK hands to an exporter.
+func TestSDKExporter(t *testing.T) {
 	s := infiniumtest.New(t)
-	if err := exporter(t, s).ExportSpans(t.Context(), nil); err != nil {
+	e, err := New(t.Context(), Options{BaseURL: s.URL(), AgentID: infiniumtest.AgentID, AgentSecret: infiniumtest.AgentSecret, Forms: testForms})
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(e))
+	tracer := provider.Tracer("test")
+	ctx, root := tracer.Start(t.Context(), "invoke_agent cline", trace.WithAttributes(otelmap.KeyTask.String("a task")))
+	_, tool := tracer.Start(ctx, "execute_tool read_file")
+	tool.End()
+	root.End()
+	if err := provider.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := s.Traces()
+	if len(got) != 1 || got[0]["name"] != "a task" || len(got[0]["steps"].([]any)) != 1 {
+		t.Errorf("got %v, want one trace with one step", got)
+	}
+}
+
+func TestUploadTracesWithNothingToSend(t *testing.T) {
+	s := infiniumtest.New(t)
+	if err := newClient(t, s).UploadTraces(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(s.Requests()); n != 0 {
@@ -143,8 +174,8 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := infiniumtest.New(t)
 			s.Script(tt.answer)
-			e := exporter(t, s)
-			err := e.ExportSpans(t.Context(), smallRun(1).snapshots())
+			e := newClient(t, s)
+			err := e.UploadTraces(t.Context(), smallRun(1).messages())
 			if n := len(s.Requests()); n != 1 {
 				t.Errorf("%d requests, want 1", n)
 			}
@@ -160,9 +191,6 @@ func TestFaults(t *testing.T) {
 				}
 				if strings.Contains(text, "secret-") || strings.Contains(text, "t0k3n") || strings.ContainsAny(text, "\n\r") {
 					t.Errorf("error tells a secret or breaks the line: %q", text)
-				}
-				if len(e.Receipts()) != 0 {
-					t.Errorf("a failed run has a receipt: %+v", e.Receipts())
 				}
 			} else if err != nil {
 				t.Fatalf("error %v is no *Error", err)
@@ -181,8 +209,8 @@ func TestHangingServer(t *testing.T) {
 	t.Run("the client's timeout ends it", func(t *testing.T) {
 		s := infiniumtest.New(t)
 		s.Always(infiniumtest.Hang())
-		e := exporter(t, s, func(o *Options) { o.HTTPClient = &http.Client{Timeout: 20 * time.Millisecond} })
-		fails := Failures(e.ExportSpans(t.Context(), runs(1)))
+		e := newClient(t, s, func(o *Options) { o.HTTPClient = &http.Client{Timeout: 20 * time.Millisecond} })
+		fails := Failures(e.UploadTraces(t.Context(), runs(1)))
 		if len(fails) != 1 || fails[0].Class != ClassTimeout || !fails[0].Retryable() {
 			t.Errorf("got %v, want one timeout", fails)
 		}
@@ -190,11 +218,11 @@ func TestHangingServer(t *testing.T) {
 	t.Run("the caller's cancelling ends it and what follows", func(t *testing.T) {
 		s := infiniumtest.New(t)
 		s.Always(infiniumtest.Hang())
-		e := exporter(t, s)
+		e := newClient(t, s)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		done := make(chan error)
-		go func() { done <- e.ExportSpans(ctx, runs(1, 2, 3)) }()
+		go func() { done <- e.UploadTraces(ctx, runs(1, 2, 3)) }()
 		if err := s.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +242,7 @@ func TestHangingServer(t *testing.T) {
 		s := infiniumtest.New(t)
 		ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
 		defer cancel()
-		fails := Failures(exporter(t, s).ExportSpans(ctx, runs(1)))
+		fails := Failures(newClient(t, s).UploadTraces(ctx, runs(1)))
 		if len(fails) != 1 || fails[0].Class != ClassTimeout || len(s.Requests()) != 0 {
 			t.Errorf("%v after %d requests", fails, len(s.Requests()))
 		}
@@ -223,7 +251,7 @@ func TestHangingServer(t *testing.T) {
 		s := infiniumtest.New(t)
 		s.Script(infiniumtest.Hang())
 		done := make(chan error)
-		go func() { done <- exporter(t, s).ExportSpans(t.Context(), runs(1)) }()
+		go func() { done <- newClient(t, s).UploadTraces(t.Context(), runs(1)) }()
 		if err := s.Wait(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +266,7 @@ func TestPartialFailure(t *testing.T) {
 	tests := map[string]struct {
 		script   []infiniumtest.Response
 		failed   []uint64 // in the order of the error, what can be tried again first
-		receipts []uint64
+		accepted []uint64
 		requests int
 	}{
 		"one of three rejected": {
@@ -264,74 +292,30 @@ func TestPartialFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := infiniumtest.New(t)
 			s.Script(tt.script...)
-			e := exporter(t, s)
-			err := e.ExportSpans(t.Context(), runs(1, 2, 3))
+			e := newClient(t, s)
+			err := e.UploadTraces(t.Context(), runs(1, 2, 3))
 			if err == nil {
 				t.Fatal("a failure went unreported")
 			}
-			var failed, receipts, want, wantReceipts []string
+			var failed, accepted, want, wantAccepted []string
 			for _, f := range Failures(err) {
 				failed = append(failed, f.TraceID)
 			}
-			for _, r := range e.Receipts() {
-				receipts = append(receipts, r.TraceID)
+			for _, stored := range s.Traces() {
+				tags := stored["environment"].(map[string]any)["custom_tags"].(map[string]any)
+				accepted = append(accepted, tags[TagTraceID].(string))
 			}
 			for _, n := range tt.failed {
 				want = append(want, traceID(n).String())
 			}
-			for _, n := range tt.receipts {
-				wantReceipts = append(wantReceipts, traceID(n).String())
+			for _, n := range tt.accepted {
+				wantAccepted = append(wantAccepted, traceID(n).String())
 			}
 			if d := cmp.Diff(want, failed); d != "" {
 				t.Errorf("failures (-want +got):\n%s", d)
 			}
-			if d := cmp.Diff(wantReceipts, receipts); d != "" {
-				t.Errorf("receipts (-want +got):\n%s", d)
-			}
-			if n := len(s.Requests()); n != tt.requests {
-				t.Errorf("%d requests, want %d", n, tt.requests)
-			}
-		})
-	}
-}
-
-func TestAttempts(t *testing.T) {
-	tests := map[string]struct {
-		attempts int
-		script   []infiniumtest.Response
-		waits    []time.Duration
-		requests int
-		ok       bool
-	}{
-		"one by default":           {0, []infiniumtest.Response{infiniumtest.Status(500, "")}, nil, 1, false},
-		"backing off":              {4, []infiniumtest.Response{infiniumtest.Status(500, ""), infiniumtest.CloseBefore(), infiniumtest.Status(503, "")}, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, 4, true},
-		"as the server asks":       {2, []infiniumtest.Response{infiniumtest.RateLimited("7")}, []time.Duration{7 * time.Second}, 2, true},
-		"until none is left":       {2, []infiniumtest.Response{infiniumtest.Status(500, ""), infiniumtest.Status(500, "")}, []time.Duration{time.Second}, 2, false},
-		"not for a rejected trace": {3, []infiniumtest.Response{infiniumtest.Status(422, "")}, nil, 1, false},
-		"not for a redirect":       {3, []infiniumtest.Response{infiniumtest.Redirect(307, "/")}, nil, 1, false},
-		"not for a login page":     {3, []infiniumtest.Response{infiniumtest.LoginPage()}, nil, 1, false},
-		"not beyond the deadline":  {3, []infiniumtest.Response{infiniumtest.RateLimited("86400")}, nil, 1, false},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			s := infiniumtest.New(t)
-			s.Script(tt.script...)
-			var waits []time.Duration
-			e := exporter(t, s, func(o *Options) {
-				o.MaxAttempts, o.Now = tt.attempts, time.Now
-				o.Sleep = func(_ context.Context, d time.Duration) error {
-					waits = append(waits, d)
-					return nil
-				}
-			})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
-			err := e.ExportSpans(ctx, runs(1))
-			if (err == nil) != tt.ok {
-				t.Errorf("error %v, want none: %t", err, tt.ok)
-			}
-			if d := cmp.Diff(tt.waits, waits); d != "" {
-				t.Errorf("waits (-want +got):\n%s", d)
+			if d := cmp.Diff(wantAccepted, accepted); d != "" {
+				t.Errorf("accepted (-want +got):\n%s", d)
 			}
 			if n := len(s.Requests()); n != tt.requests {
 				t.Errorf("%d requests, want %d", n, tt.requests)
@@ -342,9 +326,9 @@ func TestAttempts(t *testing.T) {
 
 func TestNoServer(t *testing.T) {
 	s := infiniumtest.New()
-	e := exporter(t, s)
+	e := newClient(t, s)
 	s.Close()
-	fails := Failures(e.ExportSpans(t.Context(), runs(1, 2)))
+	fails := Failures(e.UploadTraces(t.Context(), runs(1, 2)))
 	if len(fails) != 2 || fails[0].Class != ClassNetwork || fails[1].Class != ClassNetwork || !fails[1].Retryable() {
 		t.Errorf("got %v, want two network failures", fails)
 	}
@@ -358,7 +342,7 @@ func TestLargeTraceIsAccepted(t *testing.T) {
 	for i := range 20_000 {
 		tr.tool(uint64(i+2), 1, "read_file", i, i+1, strings.Repeat("i", 150), strings.Repeat("o", 150))
 	}
-	if err := exporter(t, s).ExportSpans(t.Context(), tr.snapshots()); err != nil {
+	if err := newClient(t, s).UploadTraces(t.Context(), tr.messages()); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(s.Traces()); n != 1 {
@@ -366,44 +350,16 @@ func TestLargeTraceIsAccepted(t *testing.T) {
 	}
 }
 
-func TestHealth(t *testing.T) {
+func TestStop(t *testing.T) {
 	s := infiniumtest.New(t)
-	name, err := exporter(t, s).Health(t.Context())
-	if err != nil || name != "Test Agent" {
-		t.Errorf("got %q, %v; want Test Agent", name, err)
-	}
-	if r := s.Requests()[0]; r.Method != http.MethodGet || r.Path != "/api/v1/agents/agent-test-0001/health" || len(r.Body) != 0 {
-		t.Errorf("request %s %s with %d bytes", r.Method, r.Path, len(r.Body))
-	}
-	s.SetCredentials(infiniumtest.AgentID, "another-secret")
-	_, err = exporter(t, s).Health(t.Context())
-	var fail *Error
-	if !errors.As(err, &fail) || fail.Class != ClassAuth || fail.Retryable() || !strings.Contains(err.Error(), "check health") {
-		t.Errorf("got %v, want a refusal of the credentials", err)
-	}
-}
-
-func TestShutdown(t *testing.T) {
-	s := infiniumtest.New(t)
-	e := exporter(t, s)
+	e := newClient(t, s)
 	for range 2 {
-		if err := e.Shutdown(t.Context()); err != nil {
+		if err := e.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	fails := Failures(e.ExportSpans(t.Context(), runs(1)))
+	fails := Failures(e.UploadTraces(t.Context(), runs(1)))
 	if len(fails) != 1 || !fails[0].Retryable() || len(s.Requests()) != 0 {
 		t.Errorf("got %v after %d requests, want a refusal", fails, len(s.Requests()))
-	}
-}
-
-func TestSleepEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", err)
-	}
-	if err := sleep(t.Context(), 0); err != nil {
-		t.Error(err)
 	}
 }

@@ -9,11 +9,11 @@ import (
 )
 
 // Partial tells the builder that its events begin in the middle of a log, with
-// nothing known of what stands before. Place then answers for runs alone whose
+// nothing known of what stands before. SpanFor then answers for runs alone whose
 // beginning is surely among the events.
 func (b *Builder) Partial() { b.partial = true }
 
-// Place gives the span that will tell of an event that was added: of an event of
+// SpanFor returns the span that will tell of an event that was added: of an event of
 // a tool call the call's span, of any other the run's root span; and that root
 // span. It is for programs that want their own spans below it while the run is
 // still open.
@@ -22,7 +22,7 @@ func (b *Builder) Partial() { b.partial = true }
 // host's order and the run's first event says in what context the run was
 // started. ok is false where the event was not added, belongs to no run, or the
 // run's beginning is not known.
-func (b *Builder) Place(about *hook.Event) (sc, root trace.SpanContext, ok bool) {
+func (b *Builder) SpanFor(about *hook.Event) (sc, root trace.SpanContext, ok bool) {
 	it := b.find(about)
 	if it == nil {
 		return sc, root, false

@@ -1,14 +1,12 @@
-// Package otlpstub converts between OTLP messages and the SDK's spans, for the
-// packages that do not work on messages yet.
+// Package otlpstub converts OTLP messages into the SDK's spans, for tests and
+// benchmarks that compare with the SDK.
 package otlpstub
 
 import (
-	"context"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -19,46 +17,6 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 )
-
-// Client makes a client of an SDK exporter.
-type Client struct{ sdktrace.SpanExporter }
-
-// UploadTraces exports the messages.
-func (c Client) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error {
-	return c.ExportSpans(ctx, Stubs(messages...).Snapshots())
-}
-
-// Session makes a join of messages of one of the SDK's spans.
-func Session(join func([]tracetest.SpanStubs) tracetest.SpanStubs) func([]*tracepb.ResourceSpans) *tracepb.ResourceSpans {
-	return func(runs []*tracepb.ResourceSpans) *tracepb.ResourceSpans {
-		var all []tracetest.SpanStubs
-		for _, r := range runs {
-			all = append(all, Stubs(r))
-		}
-		joined := join(all)
-		for i := range joined {
-			joined[i].Resource = joined[0].Resource
-		}
-		return Messages(joined)[0]
-	}
-}
-
-type capture struct{ got []*tracepb.ResourceSpans }
-
-func (*capture) Start(context.Context) error { return nil }
-func (*capture) Stop(context.Context) error  { return nil }
-func (c *capture) UploadTraces(_ context.Context, m []*tracepb.ResourceSpans) error {
-	c.got = m
-	return nil
-}
-
-// Messages converts SDK spans.
-func Messages(stubs tracetest.SpanStubs) []*tracepb.ResourceSpans {
-	var c capture
-	e := otlptrace.NewUnstarted(&c)
-	_ = e.ExportSpans(context.Background(), stubs.Snapshots())
-	return c.got
-}
 
 // Stubs converts messages.
 func Stubs(messages ...*tracepb.ResourceSpans) tracetest.SpanStubs {

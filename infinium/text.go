@@ -1,34 +1,21 @@
 package infinium
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 const ellipsis = "…"
 
-// Limits are the lengths of previews in characters.
-type Limits struct {
-	// InputPreview bounds prompts and tool inputs. If zero, 200 for Cline and
-	// 500 for Claude Code.
-	InputPreview int
-	// OutputPreview bounds results and error messages. If zero, 300 for Cline
-	// and 500 for Claude Code.
-	OutputPreview int
-}
-
 // clean makes a text fit for JSON and for the databases behind it: invalid
 // UTF-8 and NUL, which PostgreSQL's jsonb refuses, become U+FFFD.
 func clean(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
-	}
-	return s
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// cut returns at most n characters of s. A cut shows as a trailing ellipsis
-// that counts as one of them.
+// cut returns at most n characters of s. If it cuts, the last of them is an
+// ellipsis.
 func cut(s string, n int) string {
 	head, whole := firstRunes(s, n)
 	if whole || n <= 0 {
@@ -54,9 +41,17 @@ func firstRunes(s string, n int) (string, bool) {
 	return s[:end], end == len(s)
 }
 
-// oneLine turns any run of white space and control characters into one space.
+// oneLine turns each run of white space and control characters into one space.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return r <= ' ' || r == 0x7f || (r >= 0x80 && r <= 0xa0) || r == '\u2028' || r == '\u2029'
 	}), " ")
+}
+
+func plural(n int64, noun string) string {
+	s := strconv.FormatInt(n, 10) + " " + noun
+	if n != 1 {
+		s += "s"
+	}
+	return s
 }

@@ -26,9 +26,9 @@ func placed(b *Builder, now time.Time) map[string]string {
 	return names
 }
 
-// TestPlaceIsWhereTheSpanWillBe asks at every call and prompt with what is known
+// TestSpanForIsWhereTheSpanWillBe asks at every call and prompt with what is known
 // by then, and looks for the answer in the finished spans.
-func TestPlaceIsWhereTheSpanWillBe(t *testing.T) {
+func TestSpanForIsWhereTheSpanWillBe(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := hooked(rt)
 		o := Options{}
@@ -60,8 +60,8 @@ func checkPlaces(rt *rapid.T, events []hook.Event, build func([]hook.Event) *Bui
 		if e.Kind != hook.KindToolStart && e.Kind != hook.KindToolEnd && e.Kind != hook.KindPrompt {
 			continue
 		}
-		sc, _, ok := build(events[:i+1]).Place(e)
-		want, _, later := whole.Place(e)
+		sc, _, ok := build(events[:i+1]).SpanFor(e)
+		want, _, later := whole.SpanFor(e)
 		if ok != later || !sc.Equal(want) {
 			rt.Fatalf("event %d (%s): %s, %v when it came, %s, %v with all events", i, e.Kind, Traceparent(sc), ok, Traceparent(want), later)
 		}
@@ -91,8 +91,8 @@ func TestPlaceInAPartOfTheLog(t *testing.T) {
 		whole, part := build(Options{}, Carry{}, events), build(Options{}, Carry{}, events[from:])
 		part.Partial()
 		for i := from; i < len(events); i++ {
-			got, _, ok := part.Place(&events[i])
-			want, _, _ := whole.Place(&events[i])
+			got, _, ok := part.SpanFor(&events[i])
+			want, _, _ := whole.SpanFor(&events[i])
 			if ok && !got.Equal(want) {
 				rt.Fatalf("event %d (%s) of %d read from %d: %s, of all: %s", i, events[i].Kind, len(events), from, Traceparent(got), Traceparent(want))
 			}
@@ -153,7 +153,7 @@ func placeIn(part []hook.Event, e hook.Event) string {
 }
 
 func placeWith(b *Builder, e hook.Event) string {
-	sc, _, ok := b.Place(&e)
+	sc, _, ok := b.SpanFor(&e)
 	if !ok {
 		return ""
 	}
@@ -178,7 +178,7 @@ func BenchmarkPlace(b *testing.B) {
 		events = logged(events...)
 		b.Run(fmt.Sprint(calls), func(b *testing.B) {
 			for b.Loop() {
-				if _, _, ok := build(Options{Capture: CaptureNone}, Carry{}, events).Place(&events[len(events)-1]); !ok {
+				if _, _, ok := build(Options{Capture: CaptureNone}, Carry{}, events).SpanFor(&events[len(events)-1]); !ok {
 					b.Fatal("no place")
 				}
 			}

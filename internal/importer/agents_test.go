@@ -1,0 +1,40 @@
+package importer
+
+import (
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/transcript"
+	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
+	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
+)
+
+// The agents and dialects of the tests.
+const (
+	HostCline      = cline.Host
+	HostClaude     = claude.Host
+	DialectClassic = clinefiles.DialectClassic
+	DialectSDK     = clinefiles.DialectSDK
+	DialectClaude  = claudefiles.Dialect
+)
+
+func agent(host string) transcript.Agent {
+	if host == HostClaude {
+		return claudefiles.Agent
+	}
+	return clinefiles.Agent
+}
+
+// session describes a session as the agent's Sessions would.
+func session(id, dialect string) transcript.Session {
+	s := transcript.Session{ID: id, Dialect: dialect, Path: "/files/" + id, ModTime: at(0)}
+	if dialect == DialectSDK {
+		s.HookPrefix = "conv_"
+	}
+	return s
+}
+
+// Events returns the events of a session's transcript.
+func Events(host, dialect string, tr *hook.Transcript) []hook.Event {
+	return agent(host).Events(dialect, tr)
+}

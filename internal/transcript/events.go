@@ -1,0 +1,152 @@
+package transcript
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// unknownDuration is the duration of a call that the agent did not measure.
+const unknownDuration = -1
+
+// Events returns the events that hooks would have reported of a session, in the
+// order of their times. The same transcript always gives the same events, and
+// one that has grown gives more of them. What the files give no time for is left
+// out.
+func (a Agent) Events(dialect string, t *hook.Transcript) []hook.Event {
+	b := &EventBuilder{
+		Transcript: t, agent: a, dialect: dialect, types: make(map[string]string), started: make(map[string]string),
+	}
+	for i := range t.Agents {
+		b.types[t.Agents[i].ID] = t.Agents[i].Type
+		if call := t.Agents[i].CallID; call != "" && b.started[call] == "" {
+			b.started[call] = t.Agents[i].ID
+		}
+	}
+	a.AddEvents(b, dialect)
+	slices.SortStableFunc(b.events, func(x, y hook.Event) int {
+		return cmp.Or(x.StoredAt.Compare(y.StoredAt), cmp.Compare(rank(&x), rank(&y)))
+	})
+	for i := range b.events {
+		// The place in the session replaces the place in a log, and
+		// distinguishes events of the same time.
+		b.events[i].Offset, b.events[i].Hash = int64(i), uint64(i)+1 //nolint:gosec // Never negative.
+	}
+	return b.events
+}
+
+// rank orders events of one time: a run's end before the next one's beginning,
+// a call's beginning before its end.
+func rank(e *hook.Event) int {
+	switch e.Kind {
+	case hook.KindToolStart:
+		return 1
+	case hook.KindToolEnd:
+		return 2
+	case hook.KindRunComplete, hook.KindRunCancel, hook.KindRunError, hook.KindSessionEnd:
+		return 3
+	case hook.KindRunStart:
+		return 4
+	}
+	return 5
+}
+
+// EventBuilder gathers the events of one transcript.
+type EventBuilder struct {
+	Transcript *hook.Transcript
+
+	agent   Agent
+	dialect string
+	events  []hook.Event
+	// types are the subagents' types, started the subagents by the calls that
+	// started them.
+	types, started map[string]string
+	// asked are the ends of the replies that asked for a call.
+	asked map[toolCall][]time.Time
+}
+
+// toolCall is a tool call of one agent.
+type toolCall struct{ agent, id string }
+
+// Add adds an event. One without a time is left out.
+func (b *EventBuilder) Add(at time.Time, e hook.Event) {
+	if at.IsZero() {
+		return
+	}
+	e.Host, e.Dialect, e.Session = b.agent.Host, b.dialect, b.Transcript.Session
+	e.HostVersion, e.Cwd = b.Transcript.HostVersion, b.Transcript.Cwd
+	e.StoredAt = at
+	if b.agent.Timed {
+		e.Time = at
+	}
+	b.events = append(b.events, e)
+}
+
+// AddFor adds an event of a subagent, or of the lead agent if id is empty. The
+// agent that started it is not named: it is the one at work then, as with hooks.
+func (b *EventBuilder) AddFor(id string, at time.Time, e hook.Event) {
+	if id != "" {
+		e.Agent, e.ParentAgent, e.AgentType = id, hook.ParentUnknown, b.types[id]
+	}
+	b.Add(at, e)
+}
+
+// AddTools adds both ends of every tool call as the events PreToolUse and
+// PostToolUse. key makes an event's key of its name and the call's id; if nil,
+// there are none. bound limits the time of a result that was only written down
+// with the next message; if nil, nothing does.
+func (b *EventBuilder) AddTools(key func(name, id string) string, bound func(asked, at time.Time) time.Time) {
+	if key == nil {
+		key = func(string, string) string { return "" }
+	}
+	for i := range b.Transcript.ToolResults {
+		r := &b.Transcript.ToolResults[i]
+		asked, at := r.Asked, r.At
+		if asked.IsZero() {
+			asked = b.askedAt(r)
+		}
+		if asked.IsZero() || !at.IsZero() && asked.After(at) {
+			asked = at
+		}
+		call := hook.Tool{ID: r.ID, Name: r.Name, Input: r.Input, Duration: unknownDuration}
+		b.AddFor(r.Agent, asked, hook.Event{
+			Kind: hook.KindToolStart, Name: "PreToolUse", Key: key("PreToolUse", r.ID), Turn: r.Turn, Tool: new(call),
+		})
+		call.Output, call.Status = r.Text, r.Status
+		if r.Status.Failed() {
+			call.Error = r.Text
+		}
+		call.Agent = b.started[r.ID]
+		if bound != nil && !at.IsZero() {
+			at = bound(asked, at)
+		}
+		b.AddFor(r.Agent, at, hook.Event{
+			Kind: hook.KindToolEnd, Name: "PostToolUse", Key: key("PostToolUse", r.ID), Turn: r.Turn, Tool: &call,
+		})
+	}
+}
+
+// askedAt is when the reply that asked for a call was complete. Models may
+// number their calls anew in each reply, so the newest reply before the result
+// counts.
+func (b *EventBuilder) askedAt(r *hook.ToolResult) time.Time {
+	if b.asked == nil {
+		b.asked = make(map[toolCall][]time.Time)
+		for i := range b.Transcript.Calls {
+			c := &b.Transcript.Calls[i]
+			for _, id := range c.ToolCallIDs {
+				k := toolCall{c.Agent, id}
+				b.asked[k] = append(b.asked[k], c.End)
+			}
+		}
+	}
+	var at time.Time
+	for _, end := range b.asked[toolCall{r.Agent, r.ID}] {
+		if end.After(at) && (r.At.IsZero() || !end.After(r.At)) {
+			at = end
+		}
+	}
+	return at
+}
