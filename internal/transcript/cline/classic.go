@@ -3,7 +3,6 @@ package cline
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -23,49 +23,128 @@ const (
 )
 
 // readClassic reads one task's folder; full asks for the tool calls and the
-// ends of runs as well, which hooks tell of where there are any.
+// ends of runs too, which hooks usually report.
 func readClassic(ctx context.Context, f *transcript.Files, dir string, full bool) (*hook.Transcript, error) {
 	var (
 		ui   uiLog
 		api  apiHistory
+		meta taskMetadata
 		errs []error
 		t    hook.Transcript
 	)
-	read := func(name string, err error) {
+	for _, file := range []struct {
+		name string
+		read func(path string) error
+	}{
+		{uiFile, func(path string) error {
+			return f.Stream(ctx, path, func(r io.Reader) error {
+				ui = uiLog{}
+				return ui.decode(ctx, r)
+			})
+		}},
+		{historyFile, func(path string) error {
+			return f.Stream(ctx, path, func(r io.Reader) error {
+				api = apiHistory{full: full}
+				return api.decode(ctx, r)
+			})
+		}},
+		{metadataFile, func(path string) (err error) {
+			meta, err = transcript.Small[taskMetadata](ctx, f, path, true)
+			return err
+		}},
+	} {
+		path := filepath.Join(dir, file.name)
+		err := file.read(path)
 		switch {
 		case err == nil:
-			t.Sources = append(t.Sources, filepath.Join(dir, name))
-		case name != uiFile && errors.Is(err, transcript.ErrNotFound):
+			t.Sources = append(t.Sources, path)
+		case file.name != uiFile && errors.Is(err, transcript.ErrNotFound):
 			// Cline writes the neighbours later, and old versions not at all.
 		default:
 			errs = append(errs, err)
 		}
 	}
-	path := filepath.Join(dir, uiFile)
-	read(uiFile, f.Stream(ctx, path, func(r io.Reader) error {
-		ui = uiLog{}
-		return ui.decode(ctx, r)
-	}))
-	path = filepath.Join(dir, historyFile)
-	read(historyFile, f.Stream(ctx, path, func(r io.Reader) error {
-		api = apiHistory{}
-		if full {
-			api.tools = &classicTools{}
-		}
-		return api.decode(ctx, r)
-	}))
-	path = filepath.Join(dir, metadataFile)
-	meta, err := transcript.Small[taskMetadata](ctx, f, path, true)
-	read(metadataFile, err)
-
 	buildClassic(&t, &ui, &api, &meta)
 	if full {
-		t.Ends = ui.ends
-		if api.tools != nil {
-			t.ToolResults = api.tools.calls
-		}
+		t.Ends, t.ToolResults = ui.ends, api.tools.calls
 	}
 	return &t, errors.Join(errs...)
+}
+
+// buildClassic joins the three files of a task.
+func buildClassic(t *hook.Transcript, ui *uiLog, api *apiHistory, meta *taskMetadata) {
+	meta.describe(t)
+
+	slices.SortStableFunc(ui.requests, func(a, b *uiRequest) int { return a.start.Compare(b.start) })
+	match := newReplyMatcher(api)
+	ids := make(map[string]int)
+	for i, req := range ui.requests {
+		var next time.Time
+		newest := i == len(ui.requests)-1
+		if !newest {
+			next = ui.requests[i+1].start
+		}
+		call := hook.LLMCall{
+			Kind:    hook.CallRequest,
+			ID:      unique(ids, transcript.TimeID("req-", req.start)),
+			Start:   req.start,
+			Error:   req.err,
+			Message: req.message,
+		}
+		m := req.model
+		if reply := match.reply(req, next); reply != nil {
+			call.End = reply.at
+			call.Text = reply.text
+			call.ToolCallIDs = reply.toolIDs
+			m = m.or(reply.model)
+		}
+		m = m.or(meta.modelAt(req.start))
+		call.Provider, call.Model = m.provider, m.id
+		call.Usage = req.usage
+		setIncludesCache(call.Usage, inputIncludesCache[call.Provider])
+		underWay := newest && call.Usage == nil && !req.cancelled
+		t.Pending = t.Pending || underWay
+		// Without a reply in the history (a request that broke off, a history
+		// not yet written, one cut by a restored checkpoint) the next thing that
+		// Cline showed is the end. A request under way has no end yet.
+		if call.End.IsZero() && !underWay {
+			call.End = req.shownEnd()
+		}
+		t.Calls = append(t.Calls, call)
+	}
+	for _, call := range ui.sums {
+		if call.Provider == "" {
+			m := meta.modelAt(call.Start)
+			call.Provider, call.Model = m.provider, cmp.Or(call.Model, m.id)
+		}
+		setIncludesCache(call.Usage, inputIncludesCache[call.Provider])
+		call.ID = unique(ids, call.ID)
+		t.Calls = append(t.Calls, call)
+	}
+	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
+
+	t.Prompts = ui.prompts
+	slices.SortStableFunc(t.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) })
+
+	if n := len(ui.requests); n > 0 {
+		m := model{t.Provider, t.Model}.or(ui.requests[n-1].model)
+		t.Provider, t.Model = m.provider, m.id
+	}
+}
+
+// or fills what m does not name from other.
+func (m model) or(other model) model {
+	return model{cmp.Or(m.provider, other.provider), cmp.Or(m.id, other.id)}
+}
+
+// unique adds an ordinal if a time occurs twice. The order of the file decides,
+// and rows of one time keep it, so ids are stable over reads.
+func unique(seen map[string]int, id string) string {
+	seen[id]++
+	if n := seen[id]; n > 1 {
+		return fmt.Sprintf("%s-%d", id, n)
+	}
+	return id
 }
 
 // uiLog is what ui_messages.json says about requests and prompts.
@@ -76,152 +155,105 @@ type uiLog struct {
 	ends     []hook.TurnEnd
 }
 
-// uiRequest is one row api_req_started and what the rows after it tell of its
+// uiRequest is one row api_req_started and what the rows after it say of its
 // end.
 type uiRequest struct {
 	start     time.Time
 	index     *float64
-	model     modelInfo
-	counts    counts
+	model     model
+	usage     *hook.Usage
 	cancelled bool
 	err       string
 	message   string
 	// lastSign is the newest row that comes while the request is under way,
-	// closed the first that only comes when it is over.
+	// closed the first that only comes after it.
 	lastSign, closed time.Time
 }
 
-// modelInfo names a model, as ui rows and assistant messages spell it.
-type modelInfo struct {
-	ProviderID string `json:"providerId"`
-	ModelID    string `json:"modelId"`
-}
-
-// uiRow is one row of ui_messages.json.
-type uiRow struct {
-	TS        transcript.Millis `json:"ts"`
-	Type      string            `json:"type"`
-	Say       string            `json:"say"`
-	Ask       string            `json:"ask"`
-	Text      string            `json:"text"`
-	Partial   bool              `json:"partial"`
-	ModelInfo *modelInfo        `json:"modelInfo"`
-	Index     *float64          `json:"conversationHistoryIndex"`
-}
-
-// uiUsage is the JSON inside the text of the three rows that carry usage.
-type uiUsage struct {
-	TokensIn               *float64 `json:"tokensIn"`
-	TokensOut              *float64 `json:"tokensOut"`
-	CacheWrites            *float64 `json:"cacheWrites"`
-	CacheReads             *float64 `json:"cacheReads"`
-	Cost                   *float64 `json:"cost"`
-	CancelReason           string   `json:"cancelReason"`
-	StreamingFailedMessage string   `json:"streamingFailedMessage"`
-}
-
-func (u *uiUsage) counts() counts {
-	return counts{u.TokensIn, u.TokensOut, u.CacheReads, u.CacheWrites, u.Cost}
-}
-
-// decode streams the file, one row in memory at a time.
 func (l *uiLog) decode(ctx context.Context, r io.Reader) error {
-	dec := json.NewDecoder(r)
 	first := true
-	return decodeArray(ctx, dec, func() error {
-		var row uiRow
-		if err := transcript.DecodeValue(dec, &row); err != nil {
-			return err
-		}
-		l.add(&row, first)
+	return streamList(ctx, r, nil, func(row rawjson.Object) {
+		l.add(row, first)
 		first = false
-		return nil
 	})
 }
 
-// add takes in one row. The first row is the task itself: Cline leaves it out
-// of its sums, whatever it says.
-func (l *uiLog) add(row *uiRow, first bool) {
-	if row.Type != "say" {
-		l.follow(row)
-		return
+// add adds one row. The first row is the task itself: Cline leaves it out of
+// its sums, whatever it says.
+func (l *uiLog) add(row rawjson.Object, first bool) {
+	at, say, text := timeOf(row.Get("ts")), rawjson.Unquote(row.Get("say")), rawjson.Unquote(row.Get("text"))
+	if rawjson.Unquote(row.Get("type")) == "say" {
+		switch say {
+		case "api_req_started":
+			if !first {
+				l.addRequest(row, at, text)
+			}
+			return
+		case "deleted_api_reqs":
+			if !first {
+				l.addSum(hook.CallDeleted, "deleted-", row, at, text)
+			}
+		case "subagent_usage":
+			if !first {
+				l.addSum(hook.CallSubagents, "subagents-", row, at, text)
+			}
+		case "completion_result":
+			// While its text is still arriving, nothing has ended.
+			if partial, _ := rawjson.Bool(row.Get("partial")); !partial {
+				l.ends = append(l.ends, hook.TurnEnd{At: at, Kind: hook.KindRunComplete, Result: text})
+			}
+		case "task", "user_feedback":
+			if text != "" {
+				l.prompts = append(l.prompts, hook.Prompt{At: at, Text: text})
+			}
+		}
 	}
-	switch row.Say {
-	case "api_req_started":
-		if !first {
-			l.addRequest(row)
-		}
-	case "deleted_api_reqs", "subagent_usage":
-		if !first {
-			l.addSum(row)
-		}
-		l.follow(row)
-	case "completion_result":
-		// While its text is still coming in, nothing has ended.
-		if !row.Partial {
-			l.ends = append(l.ends, hook.TurnEnd{At: row.TS.Time(), Kind: hook.KindRunComplete, Result: row.Text})
-		}
-		l.follow(row)
-	case "task", "user_feedback":
-		if row.Text != "" {
-			l.prompts = append(l.prompts, hook.Prompt{At: row.TS.Time(), Text: row.Text})
-		}
-		l.follow(row)
-	default:
-		l.follow(row)
-	}
+	l.follow(at, cmp.Or(say, rawjson.Unquote(row.Get("ask"))))
 }
 
-func (l *uiLog) addRequest(row *uiRow) {
-	req := &uiRequest{start: row.TS.Time(), index: row.Index}
-	if row.ModelInfo != nil {
-		req.model = *row.ModelInfo
+func (l *uiLog) addRequest(row rawjson.Object, at time.Time, text string) {
+	req := &uiRequest{start: at, model: modelOf(row.Get("modelInfo"), "providerId", "modelId")}
+	if index, ok := rawjson.Float(row.Get("conversationHistoryIndex")); ok {
+		req.index = &index
 	}
 	// Text that does not parse counts as no usage, as in Cline.
-	var u uiUsage
-	if transcript.Lenient(json.Unmarshal([]byte(row.Text), &u)) == nil {
-		req.counts = u.counts()
-		req.cancelled = u.CancelReason != ""
-		req.err, req.message = u.CancelReason, u.StreamingFailedMessage
+	if u, err := rawjson.Open([]byte(text)); err == nil {
+		req.usage = usage(u, &classicCounts)
+		req.err, req.message = rawjson.Unquote(u.Get("cancelReason")), rawjson.Unquote(u.Get("streamingFailedMessage"))
+		req.cancelled = req.err != ""
 		if req.err == "" && req.message != "" {
-			req.err = "streaming_failed" // what Cline calls it when it names a reason
+			req.err = "streaming_failed" // Cline's name for it
 		}
 	}
 	l.requests = append(l.requests, req)
 }
 
-func (l *uiLog) addSum(row *uiRow) {
-	var u uiUsage
-	if transcript.Lenient(json.Unmarshal([]byte(row.Text), &u)) != nil {
+// addSum adds the sum of requests that Cline no longer lists.
+func (l *uiLog) addSum(kind hook.CallKind, prefix string, row rawjson.Object, at time.Time, text string) {
+	counts, err := rawjson.Open([]byte(text))
+	if err != nil {
 		return
 	}
-	kind, prefix := hook.CallDeleted, "deleted-"
-	if row.Say == "subagent_usage" {
-		kind, prefix = hook.CallSubagents, "subagents-"
-	}
-	at := row.TS.Time()
-	call := hook.LLMCall{Kind: kind, ID: transcript.TimeID(prefix, at), Start: at, End: at}
-	if row.ModelInfo != nil {
-		call.Provider, call.Model = row.ModelInfo.ProviderID, row.ModelInfo.ModelID
-	}
-	call.Usage = classicUsage(call.Provider, u.counts())
-	if call.Usage != nil {
-		l.sums = append(l.sums, call)
+	m := modelOf(row.Get("modelInfo"), "providerId", "modelId")
+	if u := usage(counts, &classicCounts); u != nil {
+		l.sums = append(l.sums, hook.LLMCall{
+			Kind: kind, ID: transcript.TimeID(prefix, at), Start: at, End: at, Provider: m.provider, Model: m.id, Usage: u,
+		})
 	}
 }
 
-// follow lets a row say something about the end of the request before it. Rows
-// are not sorted by time: Cline moves tool rows, and one that belongs to an
-// earlier request can stand after a later one. Its time tells.
-func (l *uiLog) follow(row *uiRow) {
+// follow uses a row for the end of the request before it. Rows are not sorted by
+// time: Cline moves tool rows, and one that belongs to an earlier request can be
+// after a later one. Its time decides.
+func (l *uiLog) follow(at time.Time, kind string) {
 	if len(l.requests) == 0 {
 		return
 	}
-	req, at := l.requests[len(l.requests)-1], row.TS.Time()
+	req := l.requests[len(l.requests)-1]
 	if at.IsZero() || at.Before(req.start) {
 		return
 	}
-	switch cmp.Or(row.Say, row.Ask) {
+	switch kind {
 	case "text", "reasoning", "api_req_retried", "error_retry", "api_req_failed":
 		// The request was still under way: a failure before the first piece of
 		// a reply is tried again under the same row.
@@ -247,83 +279,4 @@ func (r *uiRequest) shownEnd() time.Time {
 		return r.lastSign
 	}
 	return r.start
-}
-
-// buildClassic joins the three files of a task.
-func buildClassic(t *hook.Transcript, ui *uiLog, api *apiHistory, meta *taskMetadata) {
-	meta.describe(t)
-
-	slices.SortStableFunc(ui.requests, func(a, b *uiRequest) int { return a.start.Compare(b.start) })
-	match := newReplyMatcher(api)
-	ids := make(map[string]int)
-	for i, req := range ui.requests {
-		var next time.Time
-		newest := i == len(ui.requests)-1
-		if !newest {
-			next = ui.requests[i+1].start
-		}
-		reply := match.reply(req, next)
-		call := hook.LLMCall{
-			Kind:     hook.CallRequest,
-			ID:       unique(ids, transcript.TimeID("req-", req.start)),
-			Start:    req.start,
-			Provider: req.model.ProviderID,
-			Model:    req.model.ModelID,
-			Error:    req.err,
-			Message:  req.message,
-		}
-		if reply != nil {
-			call.End = reply.at
-			call.Text = reply.text
-			call.ToolCallIDs = reply.toolIDs
-			call.Provider = cmp.Or(call.Provider, reply.model.ProviderID)
-			call.Model = cmp.Or(call.Model, reply.model.ModelID)
-		}
-		if call.Provider == "" || call.Model == "" {
-			m := meta.modelAt(req.start)
-			call.Provider = cmp.Or(call.Provider, m.ProviderID)
-			call.Model = cmp.Or(call.Model, m.ModelID)
-		}
-		call.Usage = classicUsage(call.Provider, req.counts)
-		underWay := newest && call.Usage == nil && !req.cancelled
-		t.Pending = t.Pending || underWay
-		// Without a reply in the history (a request that broke off, a history
-		// not yet written, one cut by a restored checkpoint) what Cline showed
-		// next stands in. A request under way has no end yet.
-		if call.End.IsZero() && !underWay {
-			call.End = req.shownEnd()
-		}
-		t.Calls = append(t.Calls, call)
-	}
-	for _, call := range ui.sums {
-		if call.Provider == "" {
-			m := meta.modelAt(call.Start)
-			call.Provider, call.Model = m.ProviderID, cmp.Or(call.Model, m.ModelID)
-			// The figures are read anew, as the provider decides what they mean.
-			call.Usage.InputIncludesCache = inputIncludesCache[call.Provider] &&
-				call.Usage.Input >= call.Usage.CacheRead+call.Usage.CacheWrite
-		}
-		call.ID = unique(ids, call.ID)
-		t.Calls = append(t.Calls, call)
-	}
-	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
-
-	t.Prompts = ui.prompts
-	slices.SortStableFunc(t.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) })
-
-	if n := len(ui.requests); n > 0 {
-		m := ui.requests[n-1].model
-		t.Provider = cmp.Or(t.Provider, m.ProviderID)
-		t.Model = cmp.Or(t.Model, m.ModelID)
-	}
-}
-
-// unique adds an ordinal where a moment occurs twice. The order of the file
-// decides, and rows of one moment keep it, so ids are stable over reads.
-func unique(seen map[string]int, id string) string {
-	seen[id]++
-	if n := seen[id]; n > 1 {
-		return fmt.Sprintf("%s-%d", id, n)
-	}
-	return id
 }

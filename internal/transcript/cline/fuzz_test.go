@@ -98,7 +98,7 @@ func FuzzSDK(f *testing.F) {
 	addFiles(f, "../testdata/sdk/*/*/*.messages.json")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		read := func() *hook.Transcript {
-			log := messageLog{last: time.UnixMilli(1).UTC()}
+			log := messageLog{last: time.UnixMilli(1).UTC(), tools: make(map[string]hook.ToolResult)}
 			_ = log.decode(t.Context(), bytes.NewReader(data)) // what was read before an error counts
 			var tr hook.Transcript
 			log.addTo(&tr)

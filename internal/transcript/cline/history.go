@@ -2,64 +2,50 @@ package cline
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // apiHistory is api_conversation_history.json: the conversation as the model
-// sees it. User messages keep their place and nothing else.
+// sees it. Of user messages only the place and the tools' results are kept.
 type apiHistory struct {
 	messages []apiMessage
-	// tools gathers the tool calls; if nil, nobody asked for them.
-	tools *classicTools
+	// full asks for the tool calls.
+	full  bool
+	tools classicTools
 }
 
 // apiMessage is one message; only an assistant's has more than its role.
 type apiMessage struct {
 	assistant bool
 	at        time.Time
-	model     modelInfo
+	model     model
 	text      string
 	toolIDs   []string
 	used      bool
 }
 
 func (h *apiHistory) decode(ctx context.Context, r io.Reader) error {
-	dec := json.NewDecoder(r)
-	return decodeArray(ctx, dec, func() error {
-		var m struct {
-			Role      string            `json:"role"`
-			TS        transcript.Millis `json:"ts"`
-			Content   json.RawMessage   `json:"content"`
-			ModelInfo *modelInfo        `json:"modelInfo"`
-		}
-		if err := transcript.DecodeValue(dec, &m); err != nil {
-			return err
-		}
-		msg := apiMessage{assistant: m.Role == "assistant"}
+	return streamList(ctx, r, nil, func(m rawjson.Object) {
+		at := timeOf(m.Get("ts"))
+		msg := apiMessage{assistant: rawjson.Unquote(m.Get("role")) == "assistant"}
 		if msg.assistant {
-			msg.at = m.TS.Time()
-			if m.ModelInfo != nil {
-				msg.model = *m.ModelInfo
+			content := transcript.DecodeContent(m.Get("content"))
+			msg.at, msg.model = at, modelOf(m.Get("modelInfo"), "providerId", "modelId")
+			msg.text, msg.toolIDs = cutToolXML(content.Text(), nil), content.ToolIDs()
+			if h.full {
+				h.tools.reply(content, at)
 			}
-			content := transcript.DecodeContent(m.Content)
-			msg.text = stripToolXML(content.Text())
-			msg.toolIDs = content.ToolIDs()
-			if h.tools != nil {
-				h.tools.reply(content, msg.at)
-			}
-		} else if h.tools != nil {
-			h.tools.answer(transcript.DecodeContent(m.Content), m.TS.Time())
+		} else if h.full {
+			h.tools.answer(transcript.DecodeContent(m.Get("content")), at)
 		}
 		h.messages = append(h.messages, msg)
-		return nil
 	})
 }
 
@@ -143,84 +129,19 @@ func (m *taskMetadata) describe(t *hook.Transcript) {
 			t.HostApp, t.HostVersion = e.HostName, e.ClineVersion
 		}
 	}
-	newest = -1
-	for _, u := range m.Models {
-		if u.TS >= newest {
-			newest = u.TS
-			t.Provider, t.Model = u.ProviderID, u.ModelID
-		}
-	}
+	last := m.modelAt(time.UnixMilli(transcript.MaxMillis))
+	t.Provider, t.Model = last.provider, last.id
 }
 
-// modelAt is the model in use at a moment: Cline adds an entry whenever it
-// changes. Before the first entry, the first.
-func (m *taskMetadata) modelAt(at time.Time) modelInfo {
-	var found modelInfo
+// modelAt is the model in use at a time: Cline adds an entry whenever it
+// changes. Before the first entry, it is the first.
+func (m *taskMetadata) modelAt(at time.Time) model {
+	var found model
 	var foundAt transcript.Millis = -1
 	for i, u := range m.Models {
 		if i == 0 || (u.TS >= foundAt && !u.TS.Time().After(at)) {
-			found, foundAt = modelInfo{ProviderID: u.ProviderID, ModelID: u.ModelID}, u.TS
+			found, foundAt = model{u.ProviderID, u.ModelID}, u.TS
 		}
 	}
 	return found
 }
-
-// toolTags are the tools a model calls by writing XML into its text, where its
-// provider has no tool calls of its own.
-var toolTags = [...]string{
-	"access_mcp_resource", "apply_patch", "ask_followup_question", "attempt_completion", "browser_action",
-	"condense", "execute_command", "focus_chain", "generate_explanation", "list_code_definition_names",
-	"list_files", "load_mcp_documentation", "new_rule", "new_task", "plan_mode_respond", "act_mode_respond",
-	"read_file", "replace_in_file", "report_bug", "search_files", "summarize_task", "use_mcp_tool",
-	"use_skill", "use_subagents", "web_fetch", "web_search", "write_to_file",
-}
-
-// stripToolXML cuts the tool calls out of a reply's text. A call begins on a
-// line of its own and is cut up to its end tag, or to the end where the reply
-// broke off inside it.
-func stripToolXML(text string) string {
-	if !strings.Contains(text, "<") {
-		return text
-	}
-	var kept strings.Builder
-	rest, cut := text, false
-	for {
-		start, tag := firstToolTag(rest)
-		if start < 0 {
-			break
-		}
-		kept.WriteString(rest[:start])
-		cut = true
-		_, after, found := strings.Cut(rest[start:], "</"+tag+">")
-		if !found {
-			rest = ""
-			break
-		}
-		rest = after
-	}
-	if !cut {
-		return text
-	}
-	kept.WriteString(rest)
-	return strings.TrimSpace(kept.String())
-}
-
-// firstToolTag finds the first start tag of a tool at a line's beginning.
-func firstToolTag(text string) (int, string) {
-	for at := 0; at < len(text); {
-		open := strings.IndexByte(text[at:], '<')
-		if open < 0 {
-			break
-		}
-		at += open
-		name, _, found := strings.Cut(text[at+1:min(len(text), at+1+maxTagLen)], ">")
-		if found && (at == 0 || text[at-1] == '\n') && slices.Contains(toolTags[:], name) {
-			return at, name
-		}
-		at++
-	}
-	return -1, ""
-}
-
-// maxTagLen exceeds the longest name in toolTags and its bracket.
-const maxTagLen = 32

@@ -103,8 +103,8 @@ func TestToolXMLIsCutFromReplies(t *testing.T) {
 		{"end of text in a tag", "A\n<read_fi", "A\n<read_fi"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := stripToolXML(c.in); got != c.want {
-				t.Errorf("stripToolXML(%q) = %q, want %q", c.in, got, c.want)
+			if got := cutToolXML(c.in, nil); got != c.want {
+				t.Errorf("cutToolXML(%q) = %q, want %q", c.in, got, c.want)
 			}
 		})
 	}

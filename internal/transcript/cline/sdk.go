@@ -3,7 +3,6 @@ package cline
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,12 +18,12 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// messagesSuffix ends the name of every messages file; before it stands the
-// session id (the lead agent's) or a subagent's id.
+// messagesSuffix ends the name of every messages file; before it is the session
+// id for the lead agent, or a subagent's id.
 const messagesSuffix = ".messages.json"
 
 // manifest is <sid>.json. Its messages_path is not followed: it is data from a
-// file, and the messages lie beside it.
+// file, and the messages are beside it.
 type manifest struct {
 	SessionID     string `json:"session_id"`
 	Source        string `json:"source"`
@@ -64,8 +63,8 @@ var sourceApps = map[string]string{
 	"jetbrains": "JetBrains",
 }
 
-// readSDK reads one session's folder. The error is transcript.ErrNotFound where neither a
-// manifest nor the lead's messages are there.
+// readSDK reads one session's folder. The error is ErrNotFound if there is
+// neither a manifest nor the lead's messages.
 func readSDK(ctx context.Context, f *transcript.Files, dir, id string, full bool) (*hook.Transcript, error) {
 	var t hook.Transcript
 	var errs []error
@@ -97,7 +96,7 @@ func readSDK(ctx context.Context, f *transcript.Files, dir, id string, full bool
 	}
 	t.Prompts = lead.prompts
 	t.HostVersion = cmp.Or(t.HostVersion, lead.version)
-	t.Provider, t.Model = cmp.Or(lead.model.Provider, m.Provider), cmp.Or(lead.model.ID, m.Model)
+	t.Provider, t.Model = cmp.Or(lead.model.provider, m.Provider), cmp.Or(lead.model.id, m.Model)
 	t.Pending = m.Status == "running" && lead.unanswered(f.Now())
 
 	agents, err := agentFiles(dir, id)
@@ -141,39 +140,20 @@ type messageLog struct {
 	calls   []hook.LLMCall
 	prompts []hook.Prompt
 	results []hook.ToolResult
-	model   sdkModel
+	model   model
 
-	tools    map[string]transcript.Block
+	// tools are the calls without a result, with their names and inputs.
+	tools    map[string]hook.ToolResult
 	last     time.Time
 	lastRole string
 }
 
-type sdkModel struct {
-	ID       string `json:"id"`
-	Provider string `json:"provider"`
-}
-
-type sdkMessage struct {
-	ID        string            `json:"id"`
-	Role      string            `json:"role"`
-	TS        transcript.Millis `json:"ts"`
-	Content   json.RawMessage   `json:"content"`
-	ModelInfo *sdkModel         `json:"modelInfo"`
-	Metrics   *struct {
-		InputTokens      *float64 `json:"inputTokens"`
-		OutputTokens     *float64 `json:"outputTokens"`
-		CacheReadTokens  *float64 `json:"cacheReadTokens"`
-		CacheWriteTokens *float64 `json:"cacheWriteTokens"`
-		Cost             *float64 `json:"cost"`
-	} `json:"metrics"`
-}
-
-// readMessages reads one messages file. started stands in for the time of a
-// message before the first.
+// readMessages reads one messages file. started is used as the time of a message
+// before the first.
 func readMessages(ctx context.Context, f *transcript.Files, path, agent string, started time.Time) (*messageLog, error) {
 	var log messageLog
 	err := f.Stream(ctx, path, func(r io.Reader) error {
-		log = messageLog{agent: agent, last: started}
+		log = messageLog{agent: agent, last: started, tools: make(map[string]hook.ToolResult)}
 		return log.decode(ctx, r)
 	})
 	return &log, err
@@ -182,103 +162,61 @@ func readMessages(ctx context.Context, f *transcript.Files, path, agent string, 
 // decode streams the file: an object with the list of messages among its
 // members, or, from early versions, the bare list.
 func (l *messageLog) decode(ctx context.Context, r io.Reader) error {
-	dec := json.NewDecoder(r)
-	message := func() error {
-		var m sdkMessage
-		if err := transcript.DecodeValue(dec, &m); err != nil {
-			return err
+	return streamList(ctx, r, func(name string, value []byte) {
+		if name == "origin" {
+			l.version = rawjson.Unquote(rawjson.Member(value, "version"))
 		}
-		l.add(&m)
-		return nil
-	}
-	tok, err := dec.Token()
-	if err != nil {
-		return atEOF(err)
-	}
-	switch tok {
-	case json.Delim('['):
-		return decodeElements(ctx, dec, message)
-	case json.Delim('{'):
-	default:
-		return fmt.Errorf("%w: found %v, want an object with messages", errShape, tok)
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return atEOF(err)
-		}
-		switch key {
-		case "messages":
-			if err := decodeArray(ctx, dec, message); err != nil {
-				return err
-			}
-		case "origin":
-			var origin struct {
-				Version string `json:"version"`
-			}
-			if err := transcript.DecodeValue(dec, &origin); err != nil {
-				return err
-			}
-			l.version = origin.Version
-		default:
-			var skipped json.RawMessage
-			if err := transcript.DecodeValue(dec, &skipped); err != nil {
-				return err
-			}
-		}
-	}
-	return expect(dec, '}')
+	}, l.add)
 }
 
-func (l *messageLog) add(m *sdkMessage) {
-	at := m.TS.Time()
+func (l *messageLog) add(m rawjson.Object) {
+	at := timeOf(m.Get("ts"))
 	if at.IsZero() {
 		at = l.last
 	}
-	c := transcript.DecodeContent(m.Content)
-	switch m.Role {
+	c := transcript.DecodeContent(m.Get("content"))
+	role := rawjson.Unquote(m.Get("role"))
+	switch role {
 	case "assistant":
 		l.addReply(m, c, at)
 	case "user":
 		l.addUser(c, at)
 	}
-	l.last, l.lastRole = at, m.Role
+	l.last, l.lastRole = at, role
 }
 
-// addReply takes in an assistant message. One that names neither a model nor
-// metrics was not asked of a model: Cline wrote it itself.
-func (l *messageLog) addReply(m *sdkMessage, c transcript.Content, at time.Time) {
+// addReply adds an assistant message. One that names neither a model nor metrics
+// is not from a model: Cline wrote it.
+func (l *messageLog) addReply(m rawjson.Object, c transcript.Content, at time.Time) {
 	for _, b := range c {
 		if b.Type == "tool_use" && b.ID != "" {
-			if l.tools == nil {
-				l.tools = make(map[string]transcript.Block)
-			}
-			l.tools[b.ID] = b
+			l.tools[b.ID] = hook.ToolResult{Name: b.Name, Input: rawjson.Canonical(b.Input)}
 		}
 	}
-	if m.Metrics == nil && m.ModelInfo == nil {
+	if m.Get("metrics", "modelInfo") == nil {
 		return
 	}
 	call := hook.LLMCall{
 		Kind:        hook.CallRequest,
-		ID:          cmp.Or(m.ID, transcript.TimeID("req-", at)),
+		ID:          cmp.Or(rawjson.Unquote(m.Get("id")), transcript.TimeID("req-", at)),
 		Agent:       l.agent,
 		Start:       l.last,
 		End:         at,
 		Text:        c.Text(),
 		ToolCallIDs: c.ToolIDs(),
+		Usage:       usage(rawjson.Members(m.Get("metrics")), &sdkCounts),
 	}
+	// The SDK converts every provider's counts to one form: its price formula
+	// subtracts cache reads and writes from inputTokens before it multiplies.
+	setIncludesCache(call.Usage, true)
 	// A request begins when the message it answers was written. Clocks can be
 	// set back in between.
 	if call.Start.IsZero() || call.Start.After(at) {
 		call.Start = at
 	}
-	if m.ModelInfo != nil {
-		l.model = *m.ModelInfo
-		call.Provider, call.Model = m.ModelInfo.Provider, m.ModelInfo.ID
-	}
-	if u := m.Metrics; u != nil {
-		call.Usage = sdkUsage(counts{u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.Cost})
+	if info := m.Get("modelInfo"); info != nil {
+		l.model = modelOf(info, "provider", "id")
+		call.Provider, call.Model = l.model.provider, l.model.id
 	}
 	l.calls = append(l.calls, call)
 }
@@ -288,16 +226,10 @@ func (l *messageLog) addUser(c transcript.Content, at time.Time) {
 		if b.Type != "tool_result" {
 			continue
 		}
-		text, failed := resultText(b.Content)
-		use := l.tools[b.ToolUseID]
-		r := hook.ToolResult{
-			ID:    b.ToolUseID,
-			Agent: l.agent,
-			Name:  cmp.Or(b.Name, use.Name),
-			Input: rawjson.Canonical(use.Input),
-			Text:  text,
-			At:    at,
-		}
+		r := l.tools[b.ToolUseID]
+		var failed bool
+		r.Text, failed = resultText(b.Content)
+		r.ID, r.Agent, r.Name, r.At = b.ToolUseID, l.agent, cmp.Or(b.Name, r.Name), at
 		if failed || b.IsError {
 			r.Status = hook.ToolFailed
 		}
@@ -309,8 +241,8 @@ func (l *messageLog) addUser(c transcript.Content, at time.Time) {
 	}
 }
 
-// unanswered reports that the last message awaits its reply and is young enough
-// for one to come.
+// unanswered reports that the last message awaits its reply, which may still
+// come.
 func (l *messageLog) unanswered(now time.Time) bool {
 	return l.lastRole == "user" && now.Sub(l.last) < transcript.PendingAge
 }

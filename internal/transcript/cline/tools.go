@@ -19,8 +19,8 @@ type classicTools struct {
 	open int
 }
 
-// reply takes in what an assistant message asks for: blocks of their own where
-// the provider has tool calls, else XML in the text.
+// reply adds what an assistant message asks for: blocks if the provider
+// has tool calls, else XML in the text.
 func (c *classicTools) reply(blocks transcript.Content, at time.Time) {
 	c.open = len(c.calls)
 	for _, b := range blocks {
@@ -28,31 +28,22 @@ func (c *classicTools) reply(blocks transcript.Content, at time.Time) {
 		case "tool_use":
 			c.ask(hook.ToolResult{ID: b.ID, Name: b.Name, Input: rawjson.Canonical(b.Input), Asked: at})
 		case "text":
-			for rest := b.Text; ; {
-				start, tag := firstToolTag(rest)
-				if start < 0 {
-					break
-				}
-				body, after, whole := strings.Cut(rest[start+len(tag)+2:], "</"+tag+">")
+			cutToolXML(b.Text, func(tag, body string) {
 				c.ask(hook.ToolResult{Name: tag, Input: xmlInput(body), Asked: at})
-				if !whole {
-					break
-				}
-				rest = after
-			}
+			})
 		}
 	}
 }
 
-// ask adds a call. attempt_completion ends the run and is none, as in Cline's
-// hooks.
+// ask adds a call. attempt_completion ends the run and is not a tool, as in
+// Cline's hooks.
 func (c *classicTools) ask(r hook.ToolResult) {
 	if r.Name != "" && r.Name != "attempt_completion" {
 		c.calls = append(c.calls, r)
 	}
 }
 
-// answer takes in a user message: its blocks tool_result, and texts below a
+// answer adds a user message: its blocks tool_result, and texts below a
 // heading such as "[read_file for 'a.ts'] Result:".
 func (c *classicTools) answer(blocks transcript.Content, at time.Time) {
 	asked := c.calls[c.open:]
@@ -89,8 +80,8 @@ func (c *classicTools) answer(blocks transcript.Content, at time.Time) {
 	}
 }
 
-// resultHeading splits a result into the tool that its heading names and what
-// stands below.
+// resultHeading splits a result into the tool that its heading names and the text
+// below.
 func resultHeading(text string) (name, rest string, ok bool) {
 	text = strings.TrimLeft(text, "\r\n ")
 	if !strings.HasPrefix(text, "[") {
@@ -115,7 +106,7 @@ func resultHeading(text string) (name, rest string, ok bool) {
 	return name, strings.TrimSpace(below), name != ""
 }
 
-// classicAside reports a text that Cline adds to every message by itself.
+// classicAside reports a text that Cline adds to every message.
 func classicAside(text string) bool {
 	text = strings.TrimSpace(text)
 	_, _, heading := resultHeading(text)
@@ -148,7 +139,7 @@ func xmlInput(body string) string {
 	return rawjson.Encode(params)
 }
 
-// trimLine takes off the line ends that stand for layout.
+// trimLine takes off the line ends that are layout.
 func trimLine(s string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(s, "\n"), "\n")
 }
@@ -156,3 +147,55 @@ func trimLine(s string) string {
 func plainName(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
+
+// toolTags are the tools a model calls by writing XML into its text, if its provider
+// has no tool calls.
+var toolTags = [...]string{
+	"access_mcp_resource", "apply_patch", "ask_followup_question", "attempt_completion", "browser_action",
+	"condense", "execute_command", "focus_chain", "generate_explanation", "list_code_definition_names",
+	"list_files", "load_mcp_documentation", "new_rule", "new_task", "plan_mode_respond", "act_mode_respond",
+	"read_file", "replace_in_file", "report_bug", "search_files", "summarize_task", "use_mcp_tool",
+	"use_skill", "use_subagents", "web_fetch", "web_search", "write_to_file",
+}
+
+// cutToolXML cuts the tool calls out of a reply's text and visits each. A call
+// begins on its own line and ends at its end tag, or at the end of a reply that
+// broke off inside it. If visit is nil, the calls are only cut.
+func cutToolXML(text string, visit func(tag, body string)) string {
+	start, tag := firstToolTag(text)
+	if start < 0 {
+		return text
+	}
+	var kept strings.Builder
+	rest := text
+	for ; start >= 0; start, tag = firstToolTag(rest) {
+		kept.WriteString(rest[:start])
+		var body string
+		body, rest, _ = strings.Cut(rest[start+len(tag)+2:], "</"+tag+">")
+		if visit != nil {
+			visit(tag, body)
+		}
+	}
+	kept.WriteString(rest)
+	return strings.TrimSpace(kept.String())
+}
+
+// firstToolTag finds the first start tag of a tool at the beginning of a line.
+func firstToolTag(text string) (int, string) {
+	for at := 0; at < len(text); {
+		open := strings.IndexByte(text[at:], '<')
+		if open < 0 {
+			break
+		}
+		at += open
+		name, _, found := strings.Cut(text[at+1:min(len(text), at+1+maxTagLen)], ">")
+		if found && (at == 0 || text[at-1] == '\n') && slices.Contains(toolTags[:], name) {
+			return at, name
+		}
+		at++
+	}
+	return -1, ""
+}
+
+// maxTagLen exceeds the longest name in toolTags and its bracket.
+const maxTagLen = 32

@@ -2,6 +2,7 @@ package cline
 
 import (
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -25,41 +26,38 @@ var inputIncludesCache = map[string]bool{
 	"zai":         true,
 }
 
-// classicUsage builds the usage of a classic request.
-func classicUsage(provider string, c counts) *hook.Usage {
-	return c.usage(inputIncludesCache[provider])
-}
+// The names of a call's input, output, cache reads, cache writes and cost.
+var (
+	classicCounts = [5]string{"tokensIn", "tokensOut", "cacheReads", "cacheWrites", "cost"}
+	sdkCounts     = [5]string{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "cost"}
+)
 
-// sdkUsage builds the usage of an SDK message. The SDK brings every provider
-// to one form: its price formula takes cache reads and writes off inputTokens
-// before it multiplies, so the count includes them.
-func sdkUsage(c counts) *hook.Usage {
-	return c.usage(true)
-}
-
-// counts are a call's figures as found; nil means absent.
-type counts struct {
-	input, output, cacheRead, cacheWrite, cost *float64
-}
-
-func (c counts) empty() bool {
-	return c.input == nil && c.output == nil && c.cacheRead == nil && c.cacheWrite == nil && c.cost == nil
-}
-
-// usage returns nil where nothing was found.
-func (c counts) usage(includesCache bool) *hook.Usage {
-	if c.empty() {
+// usage reads the counts of a call, nil if there are none.
+func usage(counts rawjson.Object, names *[5]string) *hook.Usage {
+	var n [5]*float64
+	found := false
+	for i, name := range names {
+		if v, ok := rawjson.Float(counts.Get(name)); ok {
+			n[i], found = &v, true
+		}
+	}
+	if !found {
 		return nil
 	}
-	u := &hook.Usage{
-		Input:      transcript.Tokens(c.input),
-		Output:     transcript.Tokens(c.output),
-		CacheRead:  transcript.Tokens(c.cacheRead),
-		CacheWrite: transcript.Tokens(c.cacheWrite),
-		CostUSD:    c.cost,
+	return &hook.Usage{
+		Input:      transcript.Tokens(n[0]),
+		Output:     transcript.Tokens(n[1]),
+		CacheRead:  transcript.Tokens(n[2]),
+		CacheWrite: transcript.Tokens(n[3]),
+		CostUSD:    n[4],
 	}
-	// A count smaller than its parts does not hold them, whatever the table
-	// says: providers change, and so do the versions of Cline.
-	u.InputIncludesCache = includesCache && u.Input >= u.CacheRead+u.CacheWrite
-	return u
+}
+
+// setIncludesCache notes whether the input count includes the cache counts. One
+// that is smaller than its parts does not, whatever the provider: providers
+// change, and so do the versions of Cline.
+func setIncludesCache(u *hook.Usage, includes bool) {
+	if u != nil {
+		u.InputIncludesCache = includes && u.Input >= u.CacheRead+u.CacheWrite
+	}
 }

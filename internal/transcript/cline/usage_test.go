@@ -1,15 +1,20 @@
 package cline
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
+func counts(text string) *hook.Usage {
+	return usage(rawjson.Members([]byte(text)), &classicCounts)
+}
+
 func TestInputIncludesCacheByProvider(t *testing.T) {
-	n := func(v float64) *float64 { return &v }
 	for _, c := range []struct {
 		name, provider string
 		in, read       float64
@@ -22,7 +27,8 @@ func TestInputIncludesCacheByProvider(t *testing.T) {
 		{"smaller than its part, so not included", "openai", 100, 300, 400},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			u := classicUsage(c.provider, counts{input: n(c.in), cacheRead: n(c.read)})
+			u := counts(fmt.Sprintf(`{"tokensIn":%v,"cacheReads":%v}`, c.in, c.read))
+			setIncludesCache(u, inputIncludesCache[c.provider])
 			if got := u.TotalInput(); got != c.want {
 				t.Errorf("total input = %d, want %d", got, c.want)
 			}
@@ -31,14 +37,14 @@ func TestInputIncludesCacheByProvider(t *testing.T) {
 }
 
 func TestUsageKeepsAbsentApartFromZero(t *testing.T) {
-	zero, big, negative := 0.0, 1e300, -1.0
-	if u := classicUsage("openai", counts{}); u != nil {
+	zero := 0.0
+	if u := counts(`{"cost":null}`); u != nil {
 		t.Errorf("usage of nothing = %+v, want nil", u)
 	}
-	if diff := cmp.Diff(&hook.Usage{CostUSD: &zero}, classicUsage("anthropic", counts{cost: &zero})); diff != "" {
+	if diff := cmp.Diff(&hook.Usage{CostUSD: &zero}, counts(`{"cost":0}`)); diff != "" {
 		t.Errorf("cost of zero (-want +got):\n%s", diff)
 	}
-	if u := sdkUsage(counts{input: &big, output: &negative}); u.Input != 0 || u.Output != 0 || u.CostUSD != nil {
+	if u := counts(`{"tokensIn":1e300,"tokensOut":-1}`); u.Input != 0 || u.Output != 0 || u.CostUSD != nil {
 		t.Errorf("usage of nonsense = %+v, want zeros", u)
 	}
 }
