@@ -79,7 +79,6 @@ var mayReplace = map[string]string{
 	"internal/logfile/logfile.go":           "moves a full log aside",
 	"spool/platform_unix.go":                "imports no package of this module; readers share its locks",
 	"spool/platform_windows.go":             "as spool/platform_unix.go",
-	"infinium/infiniumexporter/parked.go":   "tries whether a folder can be written to",
 }
 
 // TestFilesAreReplacedAndLockedByOnePackageEach keeps new code from showing half a
