@@ -126,7 +126,7 @@ func (r *requestRing) newest(since time.Time) request {
 	return request{}
 }
 
-// add takes in the next row.
+// add adds the next row.
 func (l *fileLog) add(r *row) {
 	var take func(*row)
 	switch r.kind {
