@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// verdict is what stands between two separators.
+// verdict is what parse finds between two separators.
 type verdict uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 	isBad                    // neither
 )
 
-// The reasons for damage; they read well behind "damaged: ".
+// The reasons for damage, as shown after "damaged: ".
 const (
 	reasonGarbage   = "bytes that belong to no record"
 	reasonFrame     = "not the beginning of a record"
@@ -32,11 +32,11 @@ const (
 	reasonTail      = "end of the log is not a whole record"
 )
 
-// parse finds the record at the start of seg, which stands behind a separator
-// and holds none. closed says that another separator follows, so that no more
-// of the record will come. The length counts the record's bytes in seg, line
-// feed included; what follows them belongs to no record. prev lends its
-// strings where they are equal, which spares most allocations.
+// parse finds the record at the start of seg, which follows a separator and holds
+// none. closed says that another separator follows, so the record will not grow.
+// The length counts the record's bytes in seg, line feed included; the bytes after
+// them belong to no record. Strings that are equal to those of prev are shared
+// with it, which saves most allocations.
 func parse(seg []byte, closed bool, prev *Record) (rec *Record, n int, v verdict, reason string) {
 	if !bytes.HasPrefix(seg, []byte(head[:len(`{"v":1,`)])) {
 		if n, ok := unknownVersion(seg, closed); ok {
@@ -71,8 +71,8 @@ func parse(seg []byte, closed bool, prev *Record) (rec *Record, n int, v verdict
 	return rec, end, isRecord, ""
 }
 
-// declared is the checksum that the record claims. Only the one spelling that
-// encode writes is taken, so that no flipped bit goes unnoticed.
+// declared reads the checksum in the record. Only the spelling that encode writes is
+// valid, so that every flipped bit is found.
 func declared(seg []byte) (uint32, bool) {
 	if len(seg) < bodyAt || string(seg[:len(head)]) != head || string(seg[len(head)+crcLen:bodyAt]) != headEnd {
 		return 0, false
@@ -88,9 +88,9 @@ func declared(seg []byte) (uint32, bool) {
 	return uint32(sum[0])<<24 | uint32(sum[1])<<16 | uint32(sum[2])<<8 | uint32(sum[3]), true
 }
 
-// wholeEnd tries the record that fills the segment, the usual case: the index
-// behind its closing brace, or -1. Without a line feed at the end of the log
-// the append may still be under way.
+// wholeEnd tries a record that fills the segment, the usual case, and returns the
+// index behind its closing brace, or -1. Without a line feed at the end of the log
+// the append may not have finished.
 func wholeEnd(seg []byte, closed bool, want uint32) int {
 	end := bytes.LastIndexByte(seg, '}') + 1
 	if end <= bodyAt || (!closed && (end == len(seg) || seg[end] != '\n')) {
@@ -102,9 +102,9 @@ func wholeEnd(seg []byte, closed bool, want uint32) int {
 	return end
 }
 
-// prefixEnd looks for a whole record with garbage behind it: the index behind
-// its closing brace, or -1. A payload may hold many lines that end in a brace,
-// so a match of 32 bits alone is not trusted: the bytes must be JSON as well.
+// prefixEnd looks for a complete record with garbage behind it and returns the index
+// behind its closing brace, or -1. A payload may hold many lines that end in a
+// brace, so a match of 32 bits is not enough: the bytes must be JSON as well.
 func prefixEnd(seg []byte, want uint32) int {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	var sum uint32
@@ -122,8 +122,8 @@ func prefixEnd(seg []byte, want uint32) int {
 	}
 }
 
-// unknownVersion is the length of a whole record of another version: an object
-// whose first member is "v", a number. Nothing else is known of it.
+// unknownVersion returns the length of a complete record of another version: an
+// object whose first member is "v", a number. Nothing else is known about it.
 func unknownVersion(seg []byte, closed bool) (int, bool) {
 	rest, ok := bytes.CutPrefix(seg, []byte(`{"v":`))
 	if !ok {
@@ -150,8 +150,8 @@ func unknownVersion(seg []byte, closed bool) (int, bool) {
 
 var errMembers = errors.New("malformed members")
 
-// members reads what the checksum covers, without the closing brace. The
-// payload is what remains behind its key: it is taken as bytes, never parsed.
+// members reads the members that the checksum covers, without the closing brace. The
+// payload is everything behind its key; its bytes are not parsed.
 func (r *Record) members(b []byte, prev *Record) error {
 	for {
 		key, _, rest, ok := cutString(b)
@@ -182,8 +182,8 @@ func (r *Record) members(b []byte, prev *Record) error {
 	}
 }
 
-// member reads one value and the comma behind it. Members this version does
-// not know are skipped, see the version rule in FORMAT.md.
+// member reads one value and the comma behind it. Unknown members are skipped: see
+// the version rule in FORMAT.md.
 func (r *Record) member(key string, b []byte, prev *Record) ([]byte, error) {
 	if len(b) > 0 && b[0] == '"' {
 		text, escaped, rest, ok := cutString(b)
@@ -225,7 +225,7 @@ func (r *Record) setString(key string, text []byte, escaped bool, prev *Record) 
 	case "traceparent":
 		field, old = &r.TraceParent, prev.TraceParent
 	case "settings":
-		// A word that no writer of this package wrote counts as none.
+		// A value that this package cannot have written is ignored.
 		if encoded || escaped || len(text) > MaxSettings || !validSettings(string(text)) {
 			r.Settings = ""
 			return nil
@@ -261,7 +261,8 @@ func (r *Record) setString(key string, text []byte, escaped bool, prev *Record) 
 	return nil
 }
 
-// cutString takes a JSON string off the front of b, without its quotes.
+// cutString removes a JSON string from the front of b and returns it without its
+// quotes.
 func cutString(b []byte) (text []byte, escaped bool, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		return nil, false, nil, false

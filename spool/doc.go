@@ -4,17 +4,16 @@
 //
 // It promises:
 //   - A record whose Append returned nil survives the death of any process. It
-//     survives the loss of power too with Options.Sync, and otherwise from the
-//     next Session.Sync on.
-//   - Damage costs the records it touches and no other. A record that is read
-//     is the record that was written, which a checksum vouches for.
+//     survives a power cut too with Options.Sync, and otherwise from the next
+//     Session.Sync on.
+//   - Damage affects the records that it touches and no other. A record that is
+//     read is the one that was written, as its checksum shows.
 //   - Any number of processes may append at once, to one session or to many,
 //     while others read and while one removes.
 //   - Nothing taken from a payload becomes a path, no symbolic link is
 //     followed below the spool's folder, and no special file can block a call.
 //
-// It does not promise an order between processes beyond that of their appends,
-// nor protection from a program that runs as the same user: the checksum finds
-// accidents, not forgery. The locks are advisory and need a file system that
-// has them.
+// It does not promise an order between processes beyond that of their appends, nor
+// protection from a program of the same user: the checksum finds accidents, not
+// forgery. The locks are advisory and need a file system that supports them.
 package spool

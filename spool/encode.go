@@ -23,22 +23,20 @@ const (
 	bodyAt  = len(head) + crcLen + len(headEnd)
 )
 
-// MaxRecord is the size in bytes, from separator to line feed, above which
-// Append refuses a record and a Reader takes it for damage.
+// MaxRecord is the largest record in bytes, from separator to line feed. Append
+// refuses a larger one, and for a Reader it is damage.
 const MaxRecord = 64 << 20
 
-// MaxSettings is the size of Record.Settings in bytes above which it is left
-// out.
+// MaxSettings is the longest Record.Settings in bytes; a longer one is left out.
 const MaxSettings = 64
 
-// Record is one event as the hook process received it.
+// Record is one event as a hook process received it.
 type Record struct {
 	// Host is the agent: 1 to 32 bytes of a-z, 0-9 and "-".
 	Host string
 	// Session is the host's identity of the session, any bytes.
 	Session string
-	// Event is the hook's name: the one the process was started with, or the
-	// one found in the payload.
+	// Event is the hook's name, from the process's arguments or from the payload.
 	Event string
 	// At is when the hook process received the event, to the nanosecond; read
 	// back in UTC. The zero time is kept; others must lie between the years
@@ -48,37 +46,36 @@ type Record struct {
 	Cwd string
 	// TraceParent is the W3C traceparent of the hook process's environment.
 	TraceParent string
-	// Settings is a short word by which the caller tells apart the settings in
-	// force, opaque here: at most MaxSettings bytes of printable ASCII without
-	// quotes and backslashes. Another value is left out, for it is worth less
-	// than the event.
+	// Settings identifies the caller's settings and is opaque here: at most
+	// MaxSettings bytes of printable ASCII without quotes and backslashes. Any other
+	// value is left out, so that the event is not lost for it.
 	Settings string
 	// PPID is the parent process.
 	PPID int
-	// Payload is what the host sent, byte for byte. It must be valid JSON
-	// unless Raw is set.
+	// Payload is the host's payload, byte for byte. It must be valid JSON unless Raw
+	// is set.
 	Payload []byte
 	// Raw marks a payload that is not JSON, or is empty.
 	Raw bool
 	// Cut is the payload's size in bytes before it was cut; 0 means whole.
 	Cut int64
-	// Offset and End are the record's place in the log, from its separator to
-	// behind its line feed. A Reader sets them, Append ignores them.
+	// Offset and End are the record's place in the log, from its separator to behind
+	// its line feed. A Reader sets them; Append ignores them.
 	Offset, End int64
 }
 
-// checksum is CRC32-C, made for many calls: the standard library's first one
-// prepares the tables of its fast way, which takes above 100 µs.
+// checksum is CRC32-C, for many calls: the first one prepares the standard library's
+// tables, which takes more than 100 µs.
 func checksum(b []byte) uint32 {
 	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 }
 
-// oneShot is the size up to which checksumOnce is the quicker of the two in a
-// process that needs but one checksum.
+// oneShot is the size up to which checksumOnce is faster in a process that needs only
+// one checksum.
 const oneShot = 32 << 10
 
-// checksumOnce is checksum for a hook process, whose first call is its last.
-// BenchmarkAppend does not show the difference, because it prepares once.
+// checksumOnce is checksum for a hook process, which makes only one call.
+// BenchmarkAppend does not show the difference, since it prepares the tables once.
 func checksumOnce(b []byte) uint32 {
 	if len(b) > oneShot {
 		return checksum(b)
@@ -94,7 +91,7 @@ func checksumOnce(b []byte) uint32 {
 	return crc32.Checksum(b, &table)
 }
 
-// encode is the record's bytes, from separator to line feed.
+// encode returns the record's bytes, from separator to line feed.
 func encode(r *Record) ([]byte, error) {
 	if !validHost(r.Host) {
 		return nil, fmt.Errorf("host %q: want 1 to %d bytes of a-z, 0-9 and \"-\"", r.Host, maxHost)
@@ -104,8 +101,8 @@ func encode(r *Record) ([]byte, error) {
 	if raw {
 		size = base64.StdEncoding.EncodedLen(size)
 	}
-	// The strings are counted twice for their escapes; a guess that is too low
-	// costs one copy.
+	// The strings count twice because of their escapes; too low a guess costs one
+	// copy.
 	size += 256 + 2*(len(r.Session)+len(r.Event)+len(r.Cwd)+len(r.TraceParent))
 	b := make([]byte, 0, size)
 	b = append(b, rs)
@@ -152,7 +149,7 @@ func encode(r *Record) ([]byte, error) {
 	return b, nil
 }
 
-// validSettings tells the words that may stand in a record without an escape.
+// validSettings reports whether a value can be in a record without an escape.
 func validSettings(s string) bool {
 	if len(s) > MaxSettings {
 		return false
@@ -165,8 +162,8 @@ func validSettings(s string) bool {
 	return true
 }
 
-// embeddable guards the frame, not the JSON: a payload that holds a separator
-// or nothing but blanks would harm what other readers make of the record.
+// embeddable protects the frame, not the JSON: a payload with a separator, or of
+// blanks only, would change what other readers make of the record.
 func embeddable(p []byte) bool {
 	return bytes.IndexByte(p, rs) < 0 && len(bytes.Trim(p, " \t\r\n")) > 0
 }
@@ -182,8 +179,8 @@ func appendNumber(b []byte, key string, n int64) []byte {
 	return append(b, ',')
 }
 
-// appendMember writes a string member. JSON has no place for bytes that are
-// not UTF-8; such a value goes into a member of its own name with "64" behind.
+// appendMember writes a string member. JSON cannot hold bytes that are not UTF-8:
+// such a value is in base64, in a member with "64" appended to its name.
 func appendMember(b []byte, key, value string) []byte {
 	b = append(b, '"')
 	b = append(b, key...)

@@ -14,28 +14,28 @@ import (
 const (
 	dirMode  = 0o700
 	fileMode = 0o600
-	// attempts bounds how often a lost race is run again. A race is lost to
-	// the removal or creation of one session, so twice is rare.
+	// attempts bounds how often an operation is tried again after a lost race. A race
+	// is lost to the removal or creation of one session, so twice is rare.
 	attempts = 64
 )
 
 var (
-	// ErrUnsafe is wrapped by errors about a file or folder that hookspan did
-	// not make: a symbolic link, a special file, a second hard link, another
-	// owner, or a mode that lets others write.
+	// ErrUnsafe is wrapped by errors about a file or folder that hookspan did not
+	// create: a symbolic link, a special file, a second hard link, another owner, or
+	// a mode that lets others write.
 	ErrUnsafe = errors.New("not safe to use")
 	// ErrTooLarge is wrapped by Append's error for a record above MaxRecord.
 	ErrTooLarge = errors.New("record is too large")
-	// ErrPastEnd is wrapped when a Reader is asked for at an offset behind the
-	// log's end: the offset belongs to a log that is gone.
+	// ErrPastEnd is wrapped by the error for a Reader at an offset behind the log's
+	// end: the offset belongs to a log that was removed.
 	ErrPastEnd = errors.New("offset lies behind the end of the log")
 
-	// errMoved says that what was opened is no longer what the name means.
+	// errMoved reports that the name of an open file or folder now means another.
 	errMoved = errors.New("removed and created anew too often")
 )
 
-// makeRoot makes the folder and those above it. The mode is set again after
-// each, because the umask may have taken bits that the next step needs.
+// makeRoot creates the folder and those above it. It sets the mode of each again,
+// since the umask may have removed bits that the next step needs.
 func makeRoot(dir string) error {
 	err := os.Mkdir(dir, dirMode)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +64,7 @@ func makeRoot(dir string) error {
 	return nil
 }
 
-// openRoot opens the spool's own folder, making it where it is missing.
+// openRoot opens the spool's folder and creates it if it is missing.
 func openRoot(dir string) (*os.Root, error) {
 	fi, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,8 +124,8 @@ func typeName(m fs.FileMode) string {
 	return "special file"
 }
 
-// lstat looks at a name in d, again when a signal interrupts it, as file systems
-// over a network do: of what package os does, only os.Root's look gives up then.
+// lstat is d.Lstat, tried again after a signal has interrupted it, as happens on
+// network file systems: package os does this itself except in os.Root.Lstat.
 func lstat(d *os.Root, name string) (fs.FileInfo, error) {
 	for {
 		fi, err := d.Lstat(name)
@@ -135,15 +135,15 @@ func lstat(d *os.Root, name string) (fs.FileInfo, error) {
 	}
 }
 
-// isStill reports that the open folder is the one that was looked at.
+// isStill reports whether the open folder is the one that lstat described.
 func isStill(d *os.Root, looked fs.FileInfo) bool {
 	fi, err := lstat(d, ".")
 	return err == nil && os.SameFile(fi, looked)
 }
 
-// openDir opens a folder in parent. It is looked at before it is opened,
-// because os.Root follows links that stay inside and waits for a fifo, and
-// again afterwards, because it may have changed in between.
+// openDir opens a folder in parent. It is checked before it is opened, since os.Root
+// follows links that stay inside and waits for a fifo, and again afterwards, since
+// it may have changed in between.
 func openDir(parent *os.Root, name string, create bool) (d *os.Root, created bool, err error) {
 	for range attempts {
 		fi, err := lstat(parent, name)
@@ -182,12 +182,12 @@ func openDir(parent *os.Root, name string, create bool) (d *os.Root, created boo
 	return nil, false, fmt.Errorf("%s: %w", name, errMoved)
 }
 
-// openFile opens a regular file of ours in d, with the same care.
+// openFile opens a regular file of hookspan in d, with the same checks.
 func openFile(d *os.Root, name string, mode int, create bool) (f *os.File, created bool, err error) {
 	for range attempts {
 		fi, err := lstat(d, name)
 		if errors.Is(err, fs.ErrNotExist) && create {
-			// O_EXCL, because without it a link planted here would be followed.
+			// Without O_EXCL, a link that was placed here would be followed.
 			f, err := d.OpenFile(name, mode|noBlock|os.O_CREATE|os.O_EXCL, fileMode)
 			if errors.Is(err, fs.ErrExist) {
 				continue
@@ -226,7 +226,8 @@ func openFile(d *os.Root, name string, mode int, create bool) (f *os.File, creat
 	return nil, false, fmt.Errorf("%s: %w", name, errMoved)
 }
 
-// giveMode undoes what the umask took from a new file; on error it closes it.
+// giveMode sets the mode of a new file, from which the umask may have removed bits.
+// On error it closes the file.
 func giveMode(f *os.File) error {
 	fi, err := f.Stat()
 	if err == nil && wrongMode(fi, fileMode) {
@@ -238,7 +239,7 @@ func giveMode(f *os.File) error {
 	return nil
 }
 
-// isNamed reports that the open file is still the one its name means.
+// isNamed reports whether the name of the open file still means that file.
 func isNamed(d *os.Root, name string, f *os.File) (bool, error) {
 	named, err := lstat(d, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -254,8 +255,8 @@ func isNamed(d *os.Root, name string, f *os.File) (bool, error) {
 	return os.SameFile(named, opened), nil
 }
 
-// waitLock tries for a lock until it has it or ctx ends. It polls, because a
-// system call that waits could not be called off.
+// waitLock waits for a lock until ctx ends. It polls, since a system call that waits
+// cannot be canceled.
 func waitLock(ctx context.Context, f *os.File, exclusive bool) error {
 	const longest = 20 * time.Millisecond
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, longest) {

@@ -20,12 +20,12 @@ type Key struct {
 	Name string
 }
 
-// String is the folder below the spool's own, with a slash.
+// String returns the folder relative to the spool's, with a slash.
 func (k Key) String() string { return k.Host + "/" + k.Name }
 
-// SessionKey is the key of a session. The id may be any bytes, none included:
-// only its hash ever reaches the file system. The host is taken as it is, and
-// the call that uses the key says whether it is allowed.
+// SessionKey returns the key of a session. The id may be any bytes, or empty: only
+// its hash reaches the file system. The host is not checked here, but by the call
+// that uses the key.
 func SessionKey(host, session string) Key {
 	sum := sha256.Sum256([]byte(session))
 	return Key{Host: host, Name: hex.EncodeToString(sum[:nameLen/2])}

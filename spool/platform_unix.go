@@ -19,12 +19,11 @@ const (
 	syncMode = os.O_RDONLY
 	// noBlock keeps the opening of a fifo from waiting for its other end.
 	noBlock = syscall.O_NONBLOCK
-	// folderOnly ends a path that can only be a folder's: what has taken its place
-	// is not opened.
+	// folderOnly ends a path, so that nothing but a folder is opened.
 	folderOnly = "/"
 )
 
-// checkOwner refuses what another user owns, or may change behind our back.
+// checkOwner refuses a file or folder that another user owns or can change.
 func checkOwner(fi fs.FileInfo) error {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok && int64(st.Uid) != int64(os.Geteuid()) {
 		return fmt.Errorf("%w: owned by user %d, want user %d: run as its owner, or move it away",
@@ -44,7 +43,7 @@ func links(fi fs.FileInfo) uint64 {
 	return 1
 }
 
-// wrongMode reports that the mode is not what this package gives.
+// wrongMode reports whether the mode is not the one that this package sets.
 func wrongMode(fi fs.FileInfo, want fs.FileMode) bool { return fi.Mode().Perm() != want }
 
 // tryLock takes an advisory lock on the open file without waiting.
@@ -64,8 +63,8 @@ func unlock(f *os.File) error {
 	return control(f, func(fd int) error { return syscall.Flock(fd, syscall.LOCK_UN) })
 }
 
-// writeOnce makes one write call. os.File would go on after a short one, and
-// another process's record could come to stand between the two halves.
+// writeOnce makes one write call. os.File would continue after a short one, and
+// another process's record could get between the two parts.
 func writeOnce(f *os.File, b []byte) error {
 	n := 0
 	err := control(f, func(fd int) error {
@@ -90,14 +89,13 @@ func syncDir(d *os.Root) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// SyncAbove makes the name of a file or folder last through a loss of power, and
-// the names of the folders above it, up to the first that is another user's:
-// whoever made it may have made them.
+// SyncAbove makes the name of a file or folder survive a power cut, and the names of
+// the folders above it that may be new, up to the first of another user.
 func SyncAbove(path string) error {
 	for parent := filepath.Dir(path); parent != path; path, parent = parent, filepath.Dir(parent) {
 		f, err := os.OpenFile(parent, os.O_RDONLY|syscall.O_DIRECTORY, 0) //nolint:gosec // Nothing is read from it.
 		if err != nil {
-			return nil //nolint:nilerr // Without the right to look into it we made no name there that could be found again.
+			return nil //nolint:nilerr // Without the right to read the folder this user created no name in it.
 		}
 		fi, err := f.Stat()
 		if err != nil {
@@ -105,7 +103,7 @@ func SyncAbove(path string) error {
 		}
 		err = errors.Join(f.Sync(), f.Close())
 		if st, ok := fi.Sys().(*syscall.Stat_t); ok && int64(st.Uid) != int64(os.Geteuid()) {
-			return nil // It may be no folder that can be synced, such as an automounter's.
+			return nil // It may be a folder that cannot be synced, such as an automounter's.
 		}
 		if err != nil {
 			return err
@@ -114,8 +112,8 @@ func SyncAbove(path string) error {
 	return nil
 }
 
-// control runs a system call on the file's descriptor, again when a signal
-// interrupts it.
+// control makes a system call on the file's descriptor, and makes it again after a
+// signal has interrupted it.
 func control(f *os.File, call func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -133,7 +131,7 @@ func control(f *os.File, call func(fd int) error) error {
 	return errors.Join(err, callErr)
 }
 
-// notEmpty reports that a folder could not be removed for what is in it.
+// notEmpty reports whether a folder could not be removed because it is not empty.
 func notEmpty(err error) bool {
 	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST)
 }

@@ -17,7 +17,7 @@ const (
 	// write access.
 	syncMode = os.O_RDWR
 	noBlock  = 0
-	// folderOnly is nothing here: opening waits for nothing.
+	// folderOnly is empty: on Windows opening never waits.
 	folderOnly = ""
 )
 
@@ -26,8 +26,8 @@ const (
 // behind any log.
 const lockAt = 0x7fffffff
 
-// checkOwner leaves the matter to the access list that the user's profile
-// folder hands down.
+// checkOwner allows every file: the access list comes from the user's profile
+// folder.
 func checkOwner(fs.FileInfo) error { return nil }
 
 func links(fs.FileInfo) uint64 { return 1 }
@@ -70,10 +70,10 @@ func writeOnce(f *os.File, b []byte) error {
 	return nil
 }
 
-// syncDir has nothing to do: NTFS journals its folders.
+// syncDir does nothing: NTFS journals its folders.
 func syncDir(*os.Root) error { return nil }
 
-// SyncAbove has nothing to do, as syncDir.
+// SyncAbove does nothing: NTFS journals its folders.
 func SyncAbove(string) error { return nil }
 
 func control(f *os.File, call func(windows.Handle) error) error {
@@ -86,5 +86,5 @@ func control(f *os.File, call func(windows.Handle) error) error {
 	return errors.Join(err, callErr)
 }
 
-// notEmpty reports that a folder could not be removed for what is in it.
+// notEmpty reports whether a folder could not be removed because it is not empty.
 func notEmpty(err error) bool { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }

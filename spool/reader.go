@@ -11,7 +11,7 @@ import (
 type Damage struct {
 	// Offset and Length are its place in the log, in bytes.
 	Offset, Length int64
-	// Reason says what was found, for a person.
+	// Reason describes the damage to people.
 	Reason string
 }
 
@@ -19,16 +19,16 @@ const (
 	// window is how much is read at a time, and what a Reader holds unless a
 	// record needs more.
 	window = 64 << 10
-	// keep is the largest buffer that is kept once its record is done.
+	// keep is the largest buffer that is kept after its record.
 	keep = 1 << 20
 )
 
-// Reader walks through a log from an offset to where the log ended when the
-// Reader came there. It takes no lock, so it never holds up an append: a
-// record whose append is under way looks torn and is left to a later Reader.
+// Reader reads a log from an offset to its end at the time when it gets there. It
+// takes no lock, so it never delays an append: a record whose append has not
+// finished looks torn and is left to a later Reader.
 //
-// Memory is bounded by MaxRecord, and by 64 KiB where records are small, plus
-// one Damage per damaged stretch. A Reader is for one goroutine.
+// Memory is bounded by MaxRecord, and by 64 KiB if records are small, plus one
+// Damage per damaged stretch. A Reader is for one goroutine.
 type Reader struct {
 	src   io.ReaderAt
 	close func() error
@@ -53,8 +53,8 @@ func newReader(src io.ReaderAt, offset int64, closer func() error) *Reader {
 	return &Reader{src: src, close: closer, max: MaxRecord, pos: offset, settled: offset, rec: &Record{}}
 }
 
-// Next moves on to the next record and reports whether there is one. Once it
-// has returned false it stays false; see Err for the reason.
+// Next reads the next record and reports whether there is one. After it has returned
+// false it always does; Err has the reason.
 func (r *Reader) Next() bool {
 	for !r.done && r.err == nil {
 		if r.r == r.w && !r.fill() {
@@ -95,28 +95,28 @@ func (r *Reader) Next() bool {
 	return false
 }
 
-// Record is the record that the last Next found. The caller may keep it.
+// Record returns the record that the last Next found. The caller may keep it.
 func (r *Reader) Record() *Record { return r.rec }
 
-// Offset is where a later Reader may start: behind the last record that Next
-// found and, once Next has returned false, behind the damage and the unknown
-// records after it as well. It never lies behind the start of a torn end.
+// Offset returns where a later Reader may start: behind the last record that Next
+// found and, after Next has returned false, behind the damage and the unknown
+// records that follow it as well. It is never behind the start of a torn end.
 func (r *Reader) Offset() int64 { return r.settled }
 
-// Damage lists what was skipped so far, in the log's order; stretches that
-// touch are one. A later Reader that starts at Offset reports none of it again.
+// Damage lists the damage skipped so far, in the log's order; adjacent stretches are
+// one. A later Reader that starts at Offset reports none of it again.
 func (r *Reader) Damage() []Damage { return r.damage }
 
-// Unknown counts the whole records of other format versions that were skipped.
-// They are no damage: who removes the log removes them too.
+// Unknown returns the number of complete records of other format versions that were
+// skipped. They are not damage, but are removed with the log.
 func (r *Reader) Unknown() int { return r.unknown }
 
-// Tail is what stands behind Offset once Next has returned false: bytes that
-// are no whole record at the end of the log. Their append may be under way, or
-// its process is dead; the next append settles it, and the log's age tells.
+// Tail returns the bytes behind Offset after Next has returned false, if there are
+// any: an incomplete record at the end of the log. Its append may not have finished,
+// or its process is dead; the next append decides it, and the log's age is a hint.
 func (r *Reader) Tail() (Damage, bool) { return r.tail, r.tail.Length > 0 }
 
-// Err is the error that ended the reading, nil at the end of the log.
+// Err returns the error that ended the reading, nil at the end of the log.
 func (r *Reader) Err() error { return r.err }
 
 // Close closes the file.
@@ -125,8 +125,8 @@ func (r *Reader) Close() error {
 	return r.close()
 }
 
-// toRecord moves on to the next separator. What is passed over is no damage: the
-// Reader starts in the middle of something. An error shows at Next.
+// toRecord skips to the next separator. The skipped bytes are not damage: the Reader
+// may have started inside a record. Next reports the error.
 func (r *Reader) toRecord() {
 	for r.r < r.w || r.fill() {
 		if i := bytes.IndexByte(r.buf[r.r:r.w], rs); i >= 0 {
@@ -138,8 +138,8 @@ func (r *Reader) toRecord() {
 	r.settled = r.pos
 }
 
-// segment is the window from a separator to the next one, which closes it, or
-// to the end of the log, or to the limit.
+// segment returns the window from a separator to the next one, which closes it, or to
+// the end of the log, or to the limit.
 func (r *Reader) segment() (seg []byte, closed, tooLarge bool) {
 	for seen := 1; ; {
 		i := bytes.IndexByte(r.buf[r.r+seen:r.w], rs)
@@ -156,7 +156,7 @@ func (r *Reader) segment() (seg []byte, closed, tooLarge bool) {
 	}
 }
 
-// skip passes over everything up to the next separator, holding none of it.
+// skip skips everything up to the next separator without keeping it in memory.
 func (r *Reader) skip(reason string) {
 	from := r.pos
 	r.advance(1)
@@ -196,7 +196,7 @@ func (r *Reader) advance(n int) {
 	r.pos += int64(n)
 }
 
-// fill reads more behind what is there and reports whether any came.
+// fill reads more into the buffer and reports whether there was any.
 func (r *Reader) fill() bool {
 	if r.eof || r.err != nil {
 		return false

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Session is one session's folder. Its methods may be called from any number
-// of goroutines; those that change the folder want the lock of TryLock or Lock
-// to be held. After a Remove that succeeded they fail with fs.ErrNotExist.
+// Session is one session's folder. Its methods are safe for concurrent use; those
+// that change the folder require the lock of TryLock or Lock. After a successful
+// Remove they fail with fs.ErrNotExist.
 type Session struct {
 	key     Key
 	path    string
@@ -23,10 +23,10 @@ type Session struct {
 	removed atomic.Bool
 }
 
-// Key is the session's key.
+// Key returns the session's key.
 func (s *Session) Key() Key { return s.key }
 
-// Close closes the folder. It gives back no lock.
+// Close closes the folder. It releases no lock.
 func (s *Session) Close() error { return errors.Join(s.dir.Close(), s.host.Close()) }
 
 func (s *Session) wrap(what string, err error) error {
@@ -36,11 +36,10 @@ func (s *Session) wrap(what string, err error) error {
 	return fmt.Errorf("%s session %s of spool %q: %w", what, s.key, s.path, err)
 }
 
-// TryLock takes the session's lock of that name, one for each destination, so
-// that the caller is the only one to deliver there. ok is false when another
-// has it, in this process or elsewhere; it is given back by unlock or by the
-// process's end, whichever comes first. Appending needs no such lock and is not
-// held up by it. Names are as in WriteFile.
+// TryLock takes the session's lock of that name, one for each destination, so that
+// only the caller delivers there. ok is false if the lock is held, in this process
+// or another; unlock or the end of the process releases it. Appending needs no such
+// lock and does not wait for it. Names are as in WriteFile.
 func (s *Session) TryLock(name string) (unlock func() error, ok bool, err error) {
 	unlock, err = s.lock(name, func(f *os.File) error {
 		ok, err := tryLock(f, true)
@@ -55,8 +54,8 @@ func (s *Session) TryLock(name string) (unlock func() error, ok bool, err error)
 	return unlock, err == nil, s.wrap("lock", err)
 }
 
-// Lock is TryLock that waits until the lock is free or ctx ends, whose error
-// it then wraps.
+// Lock is TryLock that waits until the lock is free. If ctx ends first, the error
+// wraps that of ctx.
 func (s *Session) Lock(ctx context.Context, name string) (unlock func() error, err error) {
 	unlock, err = s.lock(name, func(f *os.File) error { return waitLock(ctx, f, true) })
 	return unlock, s.wrap("lock", err)
@@ -80,7 +79,7 @@ func (s *Session) lock(name string, take func(*os.File) error) (func() error, er
 		if err := take(f); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		// The one who had the lock may have removed the session.
+		// The former holder of the lock may have removed the session.
 		named, err := isNamed(s.dir, name, f)
 		if named {
 			return func() error { return errors.Join(unlock(f), f.Close()) }, nil
@@ -92,8 +91,8 @@ func (s *Session) lock(name string, take func(*os.File) error) (func() error, er
 	return nil, fmt.Errorf("%s: %w", name, errMoved)
 }
 
-// Sync makes what is in the log, the log's name and those of the folders above it
-// last through a loss of power. Without a log there is nothing to do.
+// Sync makes the log's content, its name and the names of the folders above it
+// survive a power cut. Without a log it does nothing.
 func (s *Session) Sync() error {
 	f, _, err := openFile(s.dir, logName, syncMode, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +105,7 @@ func (s *Session) Sync() error {
 		SyncAbove(filepath.Join(s.path, s.key.Host))))
 }
 
-// Size is the log's size in bytes, 0 without a log.
+// Size returns the log's size in bytes, 0 without a log.
 func (s *Session) Size() (int64, error) {
 	fi, err := lstat(s.dir, logName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +120,7 @@ func (s *Session) Size() (int64, error) {
 	return fi.Size(), nil
 }
 
-// ModTime is the time of the last append, or of the folder's last change where
+// ModTime returns the time of the last append, or of the folder's last change if
 // there is no log.
 func (s *Session) ModTime() (time.Time, error) {
 	fi, err := lstat(s.dir, logName)
@@ -134,9 +133,9 @@ func (s *Session) ModTime() (time.Time, error) {
 	return fi.ModTime(), nil
 }
 
-// Reader reads the log from an offset on: 0, a Record's End or a Reader's
-// Offset. An offset behind the end is refused with ErrPastEnd. Without a log a
-// Reader from 0 finds nothing. The caller closes it.
+// Reader returns a Reader of the log from an offset on: 0, a Record's End or a
+// Reader's Offset. For an offset behind the end the error wraps ErrPastEnd. Without
+// a log a Reader from 0 finds nothing. The caller closes it.
 func (s *Session) Reader(offset int64) (*Reader, error) {
 	if offset < 0 {
 		return nil, s.wrap("read", fmt.Errorf("offset %d is negative", offset))
@@ -161,13 +160,13 @@ func (s *Session) Reader(offset int64) (*Reader, error) {
 	return newReader(f, offset, f.Close), nil
 }
 
-// checked is how much of the log before an offset Check looks at, a block of most
-// file systems.
+// checked is how much of the log before an offset Check reads, a block of most file
+// systems.
 const checked = 4096
 
-// Check is a checksum of the last bytes of the log before an offset, as 8 hex
-// digits. A log that has another there has been cut since, such as by a loss of
-// power, and has grown again: the offset is worth nothing.
+// Check returns a checksum of the last bytes of the log before an offset, as 8 hex
+// digits. If it has changed, the log was cut, such as by a power cut, and has grown
+// again: the offset is no longer valid.
 func (s *Session) Check(offset int64) (string, error) {
 	r, err := s.Reader(offset)
 	if err != nil {
@@ -181,16 +180,16 @@ func (s *Session) Check(offset int64) (string, error) {
 	return fmt.Sprintf("%08x", checksum(b)), s.wrap("read", errors.Join(err, r.Close()))
 }
 
-// Tail is a Reader of the last records of the log alone, those that begin within
-// its last limit bytes. first reports that these are all there are: the Reader
-// starts at the log's beginning.
+// Tail returns a Reader of the last records of the log, those that begin within its
+// last limit bytes. first reports that these are all records: the Reader starts at
+// the log's beginning.
 func (s *Session) Tail(limit int64) (r *Reader, first bool, err error) {
 	size, err := s.Size()
 	if err != nil {
 		return nil, false, err
 	}
-	// The log may be gone by now, or another: then the offset is as good as any,
-	// or past its end.
+	// If the log was removed or replaced since, the offset is as good as any, or past
+	// the end.
 	offset := max(0, size-max(0, limit))
 	r, err = s.Reader(offset)
 	if err != nil || offset == 0 {
@@ -200,7 +199,7 @@ func (s *Session) Tail(limit int64) (r *Reader, first bool, err error) {
 	return r, false, nil
 }
 
-// noLog reads as an empty file.
+// noLog is a log that is not there, and reads as an empty file.
 type noLog struct{}
 
 func (noLog) ReadAt([]byte, int64) (int, error) { return 0, io.EOF }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The names in a session's folder and beside the host folders.
+// The names in a session's folder, and in the spool's beside the hosts' folders.
 const (
 	logName        = "events.json-seq"
 	lockSuffix     = ".lock"
@@ -19,27 +19,26 @@ const (
 	stampName      = "sweep.stamp"
 )
 
-// Options set how a Spool works. The zero value is ready for use.
+// Options configure a Spool. The zero value is ready to use.
 type Options struct {
 	// Sync makes every Append wait until its record is on the disk.
 	Sync bool
-	// LockWait is how long an Append waits for the removal of its session's
-	// log to end, which takes well under a millisecond unless the remover was
-	// stopped in the middle. If zero, two seconds.
+	// LockWait is how long an Append waits while its session's log is removed, which
+	// takes well under a millisecond unless that process was stopped. If zero, two
+	// seconds.
 	LockWait time.Duration
 }
 
-// Spool is the folder of all sessions. Its methods may be called from any
-// number of goroutines.
+// Spool is the folder of all sessions. Its methods are safe for concurrent use.
 type Spool struct {
 	dir  string
 	root *os.Root
 	opts Options
 }
 
-// Open opens the spool in dir, making the folder, and those above it, where
-// they are missing. A dir that is a symbolic link, belongs to another user or
-// can be written by others is refused with ErrUnsafe.
+// Open opens the spool in dir and creates the folder, and those above it, if they
+// are missing. If dir is a symbolic link, belongs to another user or can be written
+// by others, the error wraps ErrUnsafe.
 func Open(dir string, o Options) (*Spool, error) {
 	if o.LockWait <= 0 {
 		o.LockWait = 2 * time.Second
@@ -54,10 +53,9 @@ func Open(dir string, o Options) (*Spool, error) {
 // Close closes the spool's folder. Sessions opened from it stay open.
 func (s *Spool) Close() error { return s.root.Close() }
 
-// Append adds the record at the end of its session's log with one write call.
-// The error says that the record is not stored, or with Options.Sync that it
-// may not last; the log is as good as before either way, for a torn record
-// costs itself alone.
+// Append adds the record to the end of its session's log with one write call. An
+// error means that the record is not stored, or with Options.Sync that it may not
+// survive a power cut. The other records are not affected, even by a torn one.
 func (s *Spool) Append(r *Record) error {
 	b, err := encode(r)
 	if err != nil {
@@ -98,8 +96,8 @@ func (s *Spool) append(key Key, b []byte) (err error) {
 		return fmt.Errorf("lock %s: %w", logName, err)
 	}
 	defer func() { err = errors.Join(err, unlock(log)) }()
-	// Remove takes the lock exclusively and unlinks: what was opened before
-	// that would take the record with it.
+	// Remove takes the lock exclusively and unlinks the log: a record that is appended
+	// to a log opened before that would be lost.
 	named, err := isNamed(dir, logName, log)
 	if err != nil {
 		return err
@@ -121,13 +119,13 @@ func (s *Spool) append(key Key, b []byte) (err error) {
 	if err := syncData(log); err != nil {
 		return fmt.Errorf("sync %s: %w", logName, err)
 	}
-	// A name lasts once the folder that holds it does. Who made it may have died
-	// before that, or not have been asked for it.
+	// The names survive once the folders that hold them are synced. The process that
+	// created them may have died before that, or may not sync.
 	return errors.Join(syncDir(dir), syncDir(host), syncDir(s.root))
 }
 
-// syncFirst makes the names above the spool last before a log's first record:
-// whoever finds a record there relies on that.
+// syncFirst makes the names above the spool survive a power cut before a log's first
+// record: a reader of that record relies on it.
 func (s *Spool) syncFirst(log *os.File) error {
 	fi, err := log.Stat()
 	if err != nil || fi.Size() > 0 {
@@ -136,8 +134,8 @@ func (s *Spool) syncFirst(log *os.File) error {
 	return SyncAbove(s.dir)
 }
 
-// movedIfGone turns "does not exist" into a lost race: the remover deleted the
-// folder after it had been opened.
+// movedIfGone turns "does not exist" into a lost race: the folder was removed after
+// it was opened.
 func movedIfGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", errMoved, err)
@@ -145,9 +143,8 @@ func movedIfGone(err error) error {
 	return err
 }
 
-// Sessions lists the sessions there are, sorted by host and name. Whatever
-// else lies in the spool's folder is passed over, and so is a host's folder
-// that cannot be read.
+// Sessions lists all sessions, sorted by host and name. Other things in the spool's
+// folder are skipped, and so is a host's folder that cannot be read.
 func (s *Spool) Sessions() ([]Key, error) {
 	hosts, err := list(s.root, ".")
 	if err != nil {
@@ -174,8 +171,8 @@ func (s *Spool) Sessions() ([]Key, error) {
 	return keys, nil
 }
 
-// list reads the folder as far as it goes: entries that vanish meanwhile are
-// no error.
+// list reads the folder as far as possible: entries that vanish meanwhile are no
+// error.
 func list(d *os.Root, name string) ([]fs.DirEntry, error) {
 	f, err := d.OpenFile(name, os.O_RDONLY|noBlock, 0)
 	if err != nil {
@@ -185,8 +182,8 @@ func list(d *os.Root, name string) ([]fs.DirEntry, error) {
 	return entries, errors.Join(err, f.Close())
 }
 
-// Session opens a session's folder. The error wraps fs.ErrNotExist where there
-// is none, and ErrUnsafe where it is not a folder of ours.
+// Session opens a session's folder. The error wraps fs.ErrNotExist if there is none,
+// and ErrUnsafe if hookspan did not create it.
 func (s *Spool) Session(k Key) (*Session, error) {
 	if !validHost(k.Host) || !validName(k.Name) {
 		return nil, fmt.Errorf("open session %q of spool %q: not a session's key", k, s.dir)
@@ -202,10 +199,10 @@ func (s *Spool) Session(k Key) (*Session, error) {
 	return &Session{key: k, host: host, dir: dir, path: s.dir}, nil
 }
 
-// ClaimSweep reports whether the caller should look after all sessions now: it
-// is true for one caller per period, or a few when the clock jumps. The period
-// counts from the last claim, which the stamp file's time keeps; a stamp from
-// the future, left by a clock set back, counts as old. Any error is a no.
+// ClaimSweep reports whether the caller should deliver all sessions now: it is true
+// for one caller per period, or for a few when the clock jumps. The period counts
+// from the last claim, which is the stamp file's time; a stamp in the future, left
+// after the clock was set back, counts as old. On any error it is false.
 func (s *Spool) ClaimSweep(now time.Time, every time.Duration) bool {
 	due := func() bool {
 		fi, err := lstat(s.root, stampName)
@@ -226,8 +223,8 @@ func (s *Spool) ClaimSweep(now time.Time, every time.Duration) bool {
 	if ok, err := tryLock(f, true); err != nil || !ok {
 		return false
 	}
-	defer unlock(f) //nolint:errcheck // Closing the file gives the lock back too.
-	// Whoever had the lock just before has claimed the period.
+	defer unlock(f) //nolint:errcheck // Closing the file releases the lock too.
+	// The former holder of the lock has claimed the period.
 	if !created && !due() {
 		return false
 	}

@@ -12,21 +12,20 @@ import (
 	"time"
 )
 
-// maxState is the largest state file in bytes that is read back.
+// maxState is the largest state file that is read, in bytes.
 const maxState = 64 << 20
 
-// The limits of a session's quarantine. Damage beyond them is still in the
-// log, for as long as the log is.
+// The limits of a session's quarantine. Damage beyond them is in the log only.
 const (
 	quarantineItem  = 1 << 20
 	quarantineBytes = 4 << 20
 	quarantineFiles = 256
 )
 
-// removeWait is how long Remove waits for appends under way.
+// removeWait is how long Remove waits for appends that have begun.
 const removeWait = 50 * time.Millisecond
 
-// validState allows plain names that are not the spool's own.
+// validState allows plain names that the spool does not use.
 func validState(name string) error {
 	ok := name != "" && len(name) <= 64 && name[0] != '.'
 	for _, c := range []byte(name) {
@@ -41,8 +40,8 @@ func validState(name string) error {
 	return nil
 }
 
-// ReadFile reads a state file of the session, such as "delivery.json". The
-// error wraps fs.ErrNotExist where there is none.
+// ReadFile reads a state file of the session, such as "delivery.json". The error
+// wraps fs.ErrNotExist if there is none.
 func (s *Session) ReadFile(name string) ([]byte, error) {
 	b, err := s.readFile(name)
 	return b, s.wrap(fmt.Sprintf("read file %q of", name), err)
@@ -63,9 +62,9 @@ func (s *Session) readFile(name string) ([]byte, error) {
 	return b, errors.Join(err, f.Close())
 }
 
-// WriteFile replaces a state file of the session: whoever reads it, and
-// whenever the power fails, there is the old content or the new one whole.
-// Names are 1 to 64 bytes of a-z, 0-9, ".", "_" and "-", without a dot first.
+// WriteFile replaces a state file of the session: a reader sees the old content or
+// the new one, also after a power cut. Names are 1 to 64 bytes of a-z, 0-9, ".", "_"
+// and "-", without a dot first.
 func (s *Session) WriteFile(name string, b []byte) error {
 	err := validState(name)
 	if err == nil && s.removed.Load() {
@@ -77,10 +76,11 @@ func (s *Session) WriteFile(name string, b []byte) error {
 	return s.wrap(fmt.Sprintf("write file %q of", name), err)
 }
 
-// replaceFile writes beside the name and renames. The temporary name is drawn
-// so that two writers, who ought not to be, cannot mix their bytes.
+// replaceFile writes a temporary file and renames it. Its name is random, so that two
+// writers, which there should not be, cannot mix their bytes. internal/atomicfile
+// does the same by path; here all access goes through an os.Root.
 func replaceFile(d *os.Root, name string, b []byte) error {
-	temp := fmt.Sprintf(".%s.%016x.tmp", name, rand.Uint64()) //nolint:gosec // O_EXCL refuses a name that somebody guessed.
+	temp := fmt.Sprintf(".%s.%016x.tmp", name, rand.Uint64()) //nolint:gosec // O_EXCL refuses a name that was guessed.
 	f, err := d.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return err
@@ -102,11 +102,10 @@ func replaceFile(d *os.Root, name string, b []byte) error {
 	return nil
 }
 
-// Quarantine keeps a copy of each damaged stretch in the session's quarantine
-// folder, where it outlasts the log: see Remove. A stretch that is there
-// already is not written again. Of one stretch the first MiB is kept, of a
-// session 4 MiB in at most 256 files; the rest is passed over. The caller
-// holds the flusher's lock.
+// Quarantine keeps a copy of each damaged stretch in the session's quarantine folder,
+// which stays when the log is removed: see Remove. A stretch that is there already
+// is not written again. At most the first MiB of a stretch is kept, and 4 MiB in 256
+// files of a session. The caller holds the flusher's lock.
 func (s *Session) Quarantine(d []Damage) error {
 	if len(d) == 0 {
 		return nil
@@ -140,8 +139,8 @@ func (s *Session) quarantine(damage []Damage) (err error) {
 		if _, err := log.ReadAt(b, d.Offset); err != nil {
 			return fmt.Errorf("read %d bytes at %d: %w", len(b), d.Offset, err)
 		}
-		// The checksum is in the name because offsets start anew when a
-		// session goes on after its log was removed.
+		// The checksum is in the name because offsets begin again at 0 when a session
+		// continues after its log was removed.
 		name := fmt.Sprintf("%016x-%08x.bin", d.Offset, checksum(b))
 		if have[name] || files >= quarantineFiles || size+int64(len(b)) > quarantineBytes {
 			continue
@@ -176,13 +175,13 @@ func kept(dir *os.Root) (have map[string]bool, files int, size int64, err error)
 	return have, len(have), size, nil
 }
 
-// Remove deletes the session's log and everything else in its folder, if the
-// log still has the size at which the caller looked at it. It reports false,
-// without an error, when the log has grown or is being appended to. The caller
-// holds the flusher's lock and decides that nothing in the log is needed.
+// Remove deletes the session's log and everything else in its folder, if the log has
+// the given size. It reports false, without an error, if the log has grown or is
+// being appended to. The caller holds the flusher's lock and has decided that
+// nothing in the log is needed.
 //
-// A quarantine outlasts its log: the folder then stays with nothing else in
-// it. Remove(0) of a session that has no log deletes that too.
+// A quarantine stays, and with it the folder. Remove(0) of a session without a log
+// deletes the quarantine too.
 //
 // A record appended meanwhile goes into a new log, never into the removed one.
 func (s *Session) Remove(expectSize int64) (bool, error) {
@@ -222,8 +221,8 @@ func (s *Session) remove(expectSize int64) (ok bool, err error) {
 	if err != nil || fi.Size() != expectSize {
 		return false, err
 	}
-	// State files speak of offsets in this log. They go first: a state that
-	// outlived its log would make a later log look delivered.
+	// State files refer to offsets in this log. They are removed first: a state file
+	// that remained would make a later log look delivered.
 	if err := s.removeState(); err != nil {
 		return false, err
 	}
@@ -233,7 +232,7 @@ func (s *Session) remove(expectSize int64) (ok bool, err error) {
 	return s.removeRest(false)
 }
 
-// removeState deletes all files but the spool's own.
+// removeState deletes all files but those that the spool uses.
 func (s *Session) removeState() error {
 	entries, err := list(s.dir, ".")
 	if err != nil {
@@ -250,8 +249,8 @@ func (s *Session) removeState() error {
 	return nil
 }
 
-// removeRest deletes what is left once the log is gone. The folder stays when
-// something is in it, such as the log of an append that came meanwhile.
+// removeRest deletes the rest after the log. The folder stays if something is in it,
+// such as the log of an append in the meantime.
 func (s *Session) removeRest(all bool) (bool, error) {
 	if all {
 		if err := s.removeState(); err != nil {

@@ -80,7 +80,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestDecodeKeepsWhatWasStoredBesideThePayload(t *testing.T) {
+func TestDecodeKeepsStoredContext(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	payload := []byte(`{"session_id":"s"}`)
 	events, err := Decode(Raw{Payload: payload, Event: "SessionStart", StoredAt: storedAt, Offset: 4711, Cwd: "/w", TraceParent: parent})
@@ -120,7 +120,7 @@ func TestDocumentedForm(t *testing.T) {
 
 // The order of a payload's members is not fixed, and members of future versions
 // may stand between them.
-func TestOrderOfMembersHasNoMeaning(t *testing.T) {
+func TestDecodeIgnoresMemberOrder(t *testing.T) {
 	for _, f := range fixtures(t) {
 		events, err := Decode(f.raw)
 		if err != nil {
@@ -164,7 +164,7 @@ func TestWhoActs(t *testing.T) {
 			who{Session: "s", Turn: "p", Agent: "a", Parent: "?", Type: "Explore", Cwd: "/started/here"},
 		},
 		{"subagent of no type", `{"hook_event_name":"SubagentStop","session_id":"s","agent_id":"a","agent_type":""}`, who{Session: "s", Agent: "a", Parent: "?", Cwd: "/started/here"}},
-		{"nobody", `{"hook_event_name":"Stop"}`, who{Cwd: "/started/here"}},
+		{"no agent", `{"hook_event_name":"Stop"}`, who{Cwd: "/started/here"}},
 		{"wrong types", `{"session_id":[],"prompt_id":{},"agent_id":{},"agent_type":[],"cwd":{},"permission_mode":[1],"transcript_path":{}}`, who{Cwd: "/started/here"}},
 	}
 	for _, tt := range tests {
@@ -326,7 +326,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-func TestDecodeOfWhatIsNoPayload(t *testing.T) {
+func TestDecodeRejectsInvalidPayloads(t *testing.T) {
 	const known = `{"session_id":"s","transcript_path":"/t","cwd":"/a","permission_mode":"plan","agent_id":"a","prompt_id":"p"`
 	tests := []struct{ name, payload, fault string }{
 		{"text", "hello", `byte 0: found "h", want a JSON object`},

@@ -191,7 +191,7 @@ func TestJudge(t *testing.T) {
 			Output{Event: "PreToolUse", Stdout: `{"decision":"block","reason":null}`},
 			Verdict{Errors: []string{`output not usable: reason is null, want a string`}},
 		},
-		"members that nobody knows": {
+		"unknown members": {
 			Output{Event: "PreToolUse", Stdout: `{"decision":"block","x":[1],` + specificPre + `"y":{}}}`},
 			Verdict{Decision: Deny},
 		},

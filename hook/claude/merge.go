@@ -1,20 +1,16 @@
 package claude
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // rank orders decisions by how much they hold back.
 func (d Decision) rank() int {
-	switch d {
-	case Deny, Block:
-		return 4
-	case Defer:
-		return 3
-	case Ask:
-		return 2
-	case Allow:
-		return 1
+	if d == Block {
+		d = Deny
 	}
-	return 0
+	return slices.Index([]Decision{NoDecision, Allow, Ask, Defer, Deny}, d)
 }
 
 // Merge makes one verdict of those of all hooks of an event, which come in the
@@ -28,21 +24,16 @@ func (d Decision) rank() int {
 // outputs. A denied call has no new input. All texts are kept, in order.
 func Merge(event string, vs []Verdict) Verdict {
 	var m Verdict
-	for _, v := range vs {
-		if v.Decision.rank() > m.Decision.rank() {
-			m.Decision = v.Decision
-		}
-	}
 	var reasons, stopReasons []string
 	for _, v := range vs {
-		if v.Decision.rank() == m.Decision.rank() && v.Reason != "" && m.Decision != NoDecision {
+		if v.Decision.rank() > m.Decision.rank() {
+			m.Decision, reasons = v.Decision, nil
+		}
+		if v.Decision != NoDecision && v.Decision.rank() == m.Decision.rank() && v.Reason != "" {
 			reasons = append(reasons, v.Reason)
 		}
-		if v.Stop {
-			m.Stop = true
-			if v.StopReason != "" {
-				stopReasons = append(stopReasons, v.StopReason)
-			}
+		if m.Stop = m.Stop || v.Stop; v.Stop && v.StopReason != "" {
+			stopReasons = append(stopReasons, v.StopReason)
 		}
 		if v.UpdatedInput != nil {
 			m.UpdatedInput = v.UpdatedInput

@@ -76,7 +76,7 @@ func TestOutputText(t *testing.T) {
 				t.Errorf("output of %s\n got %q\nwant %q", tt.in, got, tt.want)
 			}
 			if strings.Contains(got, "SECRET") || strings.Contains(got, "AAAA") {
-				t.Errorf("%q holds what nobody would read", got)
+				t.Errorf("%q holds text that no person would read", got)
 			}
 		})
 	}

@@ -52,7 +52,7 @@ func TestPeek(t *testing.T) {
 			want:    hook.Head{Session: "s", Name: "SubagentStop", Kind: hook.KindRunComplete, RunEnds: true},
 		},
 		{
-			name: "the end of a subagent nobody can name", event: "SubagentStop",
+			name: "the end of a subagent without a name", event: "SubagentStop",
 			payload: `{"session_id":"s","hook_event_name":"SubagentStop","agent_id":""}`,
 			want:    hook.Head{Session: "s", Name: "SubagentStop", Kind: hook.KindNote},
 		},

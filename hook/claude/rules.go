@@ -9,7 +9,7 @@ const (
 	blocksNothing blocking = iota
 	// blocksNotice events show the error stream to the user.
 	blocksNotice
-	// blocksFeedback events give it to the model: what happened, happened.
+	// blocksFeedback events give it to the model, since nothing can be undone.
 	blocksFeedback
 	// blocksDeny events deny a tool call.
 	blocksDeny
@@ -45,7 +45,7 @@ type rules struct {
 
 // rulesOf is the one table of what the events' hooks can do, after the tables
 // "exit code 2 behavior per event" and "decision control" of Claude Code's hooks
-// reference. An event that it does not name can be told nothing.
+// reference. Hooks of an event that it does not name can decide nothing.
 func rulesOf(event string) rules {
 	switch event {
 	case preToolUse:

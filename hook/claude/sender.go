@@ -55,7 +55,7 @@ func (p members) sender() string {
 }
 
 // keeperOf is the agent whose transcript is at a path, empty where the path does
-// not say. Folders are told by their form, since each agent has a variable
+// not say. Folders are recognised by their form, since each agent has a variable
 // that moves its home: ~/.claude/projects/PROJECT/SESSION.jsonl,
 // ~/.codex/sessions/YYYY/MM/DD/rollout-TIME-SESSION.jsonl,
 // ~/.qwen/projects/PROJECT/chats/SESSION.jsonl,
@@ -105,8 +105,8 @@ func cutLast(path string) (rest, last string) {
 }
 
 // startedBy is the agent that the environment names as the one that runs the
-// hook, empty where it names none: an identity of the session counts where it is
-// this session's. Copilot gives none; it leaves out the transcript, which Claude
+// hook, empty where it names none: a session's identity counts where it is this
+// session's. Copilot gives none; it leaves out the transcript, which Claude
 // Code always names.
 func (p members) startedBy(getenv func(string) string) string {
 	session := p.Text("session_id")

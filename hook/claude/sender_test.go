@@ -63,7 +63,7 @@ func TestPayloadsOfOtherAgentsAreRecognised(t *testing.T) {
 	}
 }
 
-func TestPayloadsOfClaudeCodeAreItsOwnInAnyTerminal(t *testing.T) {
+func TestClaudeCodePayloadsAreRecognisedInAnyTerminal(t *testing.T) {
 	for _, f := range fixtures(t) {
 		for name, env := range map[string]func(string) string{"none": none, "nested": nestedIn} {
 			if got := PeekIn(env)(f.raw.Payload, f.raw.Event).Agent; got != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Tools by their names on the wire, as far as something hangs on the name.
+// Tools by their names on the wire, where the name decides something.
 const (
 	toolAgent = "Agent"
 	// toolTask is the name of Agent until version 2.1.63.
@@ -50,7 +50,7 @@ func (p members) tool(ev *hook.Event) {
 	}
 }
 
-// response reads what a call gave back that went well.
+// response reads the result of a call that returned.
 func (p members) response(ev *hook.Event, t *hook.Tool) {
 	raw := p.Get("tool_response")
 	o := rawjson.Members(raw)
@@ -74,13 +74,9 @@ func (p members) mcpServer(tool string) string {
 	if name := p.Members("mcp_server").Text("name"); name != "" {
 		return name
 	}
-	rest, ok := strings.CutPrefix(tool, "mcp__")
-	if !ok {
-		return ""
+	rest, isMCP := strings.CutPrefix(tool, "mcp__")
+	if server, _, ok := strings.Cut(rest, "__"); ok && isMCP {
+		return server
 	}
-	server, _, ok := strings.Cut(rest, "__")
-	if !ok {
-		return ""
-	}
-	return server
+	return ""
 }

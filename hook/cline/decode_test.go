@@ -78,7 +78,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestDecodeKeepsWhatWasStoredBesideThePayload(t *testing.T) {
+func TestDecodeKeepsStoredContext(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	events, err := Decode(Raw{
 		Payload: []byte(`{"taskId":"1"}`), Event: "TaskStart", StoredAt: storedAt, Offset: 4711, Cwd: "/w", TraceParent: parent,
@@ -283,7 +283,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-func TestDecodeOfWhatIsNoPayload(t *testing.T) {
+func TestDecodeRejectsInvalidPayloads(t *testing.T) {
 	tests := []struct{ name, payload, fault string }{
 		{"text", "hello", `byte 0: found "h", want a JSON object`},
 		{"a number", "42", `byte 0: found "4", want a JSON object`},

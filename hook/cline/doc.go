@@ -1,8 +1,8 @@
 // Package cline reads what Cline writes to its hooks and writes what Cline
 // reads from them.
 //
-// Three wire forms are in use at the same time, and neither the version nor the
-// installation says which one speaks, so they are told apart by shape:
+// Three wire forms are in use, and neither the version nor the installation says
+// which one a payload has, so its shape decides:
 //
 //   - classic: the extension up to 4.0.x, the legacy bundle of 4.1.x, CLI 2.x.
 //     PascalCase hook names, proto3 JSON with default values left out.

@@ -94,7 +94,7 @@ func TestKindOfEveryHook(t *testing.T) {
 	}
 }
 
-func TestEventNamesGivesEachCallerItsOwnSlice(t *testing.T) {
+func TestEventNamesReturnsCopy(t *testing.T) {
 	EventNames()[0] = "x"
 	if got := EventNames()[0]; got != "TaskStart" {
 		t.Errorf("first name %q after a caller wrote to its slice", got)

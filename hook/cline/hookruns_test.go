@@ -42,7 +42,7 @@ func encodeHookRuns(t testing.TB, about *hook.Event, runs []hook.HookRun, answer
 	return Raw{Payload: payload, Event: HookRunsEvent, StoredAt: storedAt, Offset: 42, Cwd: "/started/here", TraceParent: "00-y"}
 }
 
-func TestHookRunsComeBackAsTheyWere(t *testing.T) {
+func TestHookRunsRoundTrip(t *testing.T) {
 	about, runs, answer := denied()
 	for _, tt := range []struct {
 		name   string
@@ -88,7 +88,7 @@ func TestHookRunsRecord(t *testing.T) {
 	}
 }
 
-func TestHookRunsOfAnotherKindAreKeptAndMeanNothing(t *testing.T) {
+func TestDecodeKeepsUnknownHookRunsRecords(t *testing.T) {
 	const about = `"about":{"hash":"00000000000000ff"}`
 	for _, tt := range []struct {
 		name, payload, session string
@@ -121,7 +121,7 @@ func TestHookRunsOfAnotherKindAreKeptAndMeanNothing(t *testing.T) {
 	}
 }
 
-func TestARunThatSaysLittleIsRead(t *testing.T) {
+func TestDecodeReadsHookRunWithFewMembers(t *testing.T) {
 	const payload = `{"v":1,"session":"s","about":{"hash":"00000000000000ff"},"runs":[{},7,{"exit":-3,"duration_ns":-5},{"exit":1e300}]}`
 	events, err := Decode(Raw{Payload: []byte(payload), Event: HookRunsEvent})
 	if err != nil {

@@ -16,7 +16,7 @@ func TestParameters(t *testing.T) {
 		{"list the host turned into text", "read_files", `{"files":"[{\"path\":\"a\"}]"}`, `{"files":[{"path":"a"}]}`},
 		{"object the host turned into text", "x", `{"opts":"{\"b\":1,\"a\":[null,true]}"}`, `{"opts":{"a":[null,true],"b":1}}`},
 		{"scalars stay text", "x", `{"verified":"true","n":"1","z":"null","s":"\"q\""}`, `{"n":"1","s":"\"q\"","verified":"true","z":"null"}`},
-		{"laid-out JSON is a text of somebody's own", "x", `{"data":"{\n  \"a\": 1\n}\n"}`, `{"data":"{\n  \"a\": 1\n}\n"}`},
+		{"indented JSON stays a text", "x", `{"data":"{\n  \"a\": 1\n}\n"}`, `{"data":"{\n  \"a\": 1\n}\n"}`},
 		{"content of a file is text", "write_to_file", `{"content":"{\"b\":1,\"a\":2}"}`, `{"content":"{\"b\":1,\"a\":2}"}`},
 		{"a command is text", "execute_command", `{"command":"[\"x\"]"}`, `{"command":"[\"x\"]"}`},
 		{"arguments of an MCP tool in any form", "use_mcp_tool", `{"arguments":"{\"number\": 12}\n"}`, `{"arguments":{"number":12}}`},
@@ -76,7 +76,7 @@ func jsonValue(depth int) *rapid.Generator[any] {
 
 // What a host turned into text comes back as the value it was, and the input
 // of a call can be read again without any loss.
-func TestParametersGiveBackWhatTheHostTurnedIntoText(t *testing.T) {
+func TestParametersUnfoldJSONText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := jsonValue(3).Draw(t, "value")
 		spelled := rawjson.Encode(value)

@@ -45,9 +45,9 @@ func TestPromptText(t *testing.T) {
 	}
 }
 
-// TestDecodeGivesThePromptThatWasTyped holds the dialects apart: classic Cline
+// TestDecodeUnwrapsTypedPrompt holds the dialects apart: classic Cline
 // sends what was typed, so there tags are the user's own.
-func TestDecodeGivesThePromptThatWasTyped(t *testing.T) {
+func TestDecodeUnwrapsTypedPrompt(t *testing.T) {
 	const wrapped = `<user_input mode=\"act\">Fix it</user_input>`
 	for _, c := range []struct{ name, task, model, body, want string }{
 		{"next, prompt", "conv_1_a", "unknown", `"userPromptSubmit":{"prompt":"` + wrapped + `"}`, "Fix it"},

@@ -51,7 +51,7 @@ func TestEncodeReply(t *testing.T) {
 	}
 }
 
-func TestEncodeReplyGivesEachCallerItsOwnBytes(t *testing.T) {
+func TestEncodeReplyReturnsCopy(t *testing.T) {
 	EncodeReply(hook.Reply{})[0] = 'x'
 	if got := string(EncodeReply(hook.Reply{})); got != neutralReply {
 		t.Errorf("EncodeReply after a caller wrote to its bytes = %s", got)

@@ -117,8 +117,8 @@ func (p *Payload) judge(t *hook.Tool, dialect string, body, call rawjson.Object,
 			verdict = hook.ToolUnknown
 		}
 	case failed:
-		// Here a result is told from an error by structure, and what a tool
-		// prints may read like anything; only errors are looked at.
+		// Here the structure separates results from errors, and what a tool prints
+		// may read like anything; only errors are examined.
 		verdict, reason = classifySDK(message)
 	}
 	t.Status = verdict

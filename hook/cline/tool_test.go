@@ -167,7 +167,7 @@ func TestStatusByStructure(t *testing.T) {
 			hook.ToolDenied, `User rejected the tool call`, `User rejected the tool call`,
 		},
 		{
-			"sdk: nobody there to approve", post(dialectSDK, `"tool_result":{"output":{"error":"Tool \"editor\" requires approval in a TTY session"}},"postToolUse":{"success":false}`),
+			"sdk: no terminal to approve in", post(dialectSDK, `"tool_result":{"output":{"error":"Tool \"editor\" requires approval in a TTY session"}},"postToolUse":{"success":false}`),
 			hook.ToolDenied, `Tool "editor" requires approval in a TTY session`, `Tool "editor" requires approval in a TTY session`,
 		},
 		{

@@ -137,9 +137,9 @@ func TestTwentyScriptsAtOnce(t *testing.T) {
 	}
 }
 
-// TestTheScriptKeepsWhatTheBridgeDoesNot is the rule that no event is lost: it
+// TestScriptKeepsRefusedEvents is the rule that no event is lost: it
 // is either with the bridge or in the script's file, and never in both.
-func TestTheScriptKeepsWhatTheBridgeDoesNot(t *testing.T) {
+func TestScriptKeepsRefusedEvents(t *testing.T) {
 	large := append([]byte(`{"session_id":"s","x":"`), append(bytes.Repeat([]byte("x"), 3<<20), `"}`...)...)
 	for name, tc := range map[string]struct {
 		stdin  []byte
@@ -184,7 +184,7 @@ func TestTheScriptKeepsWhatTheBridgeDoesNot(t *testing.T) {
 	}
 }
 
-func TestTheScriptWithoutABridge(t *testing.T) {
+func TestScriptWithoutBridge(t *testing.T) {
 	for name, port := range map[string]func(*testing.T) int{
 		"nobody": closedPort, "one that hangs": hanging,
 		"one that hangs up": func(t *testing.T) int { return stranger(t, hangUp) },
@@ -201,9 +201,9 @@ func TestTheScriptWithoutABridge(t *testing.T) {
 	}
 }
 
-// TestABridgeThatEndsFinishesWhatItHas stops the bridge while events come: each
+// TestBridgeFinishesRequestsAtEnd stops the bridge while events come: each
 // is with it or with its script.
-func TestABridgeThatEndsFinishesWhatItHas(t *testing.T) {
+func TestBridgeFinishesRequestsAtEnd(t *testing.T) {
 	listeners, err := Listen(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)

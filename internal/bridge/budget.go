@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// The sizes in bytes up to which bodies are read side by side, and how many of
-// each. Up to freeBody are ordinary events, which wait for nothing.
+// The sizes in bytes up to which bodies are read at once, and how many of each.
+// Ordinary events are at most freeBody, and wait for nothing.
 const (
 	freeBody   = 64 << 10
 	mediumBody = 1 << 20
 	mediums    = 24
 	larges     = 1
-	// decoders is how many bodies above freeBody are parsed and stored at a time:
-	// that takes several times their size.
+	// decoders is how many bodies above freeBody are parsed and stored at a time,
+	// which takes several times their size.
 	decoders = 2
 )
 
-// MemoryLimit is what the Go runtime should keep to, in bytes, in a process that
+// MemoryLimit is the memory limit for the Go runtime, in bytes, in a process that
 // serves a bridge: the resident set then stays below 250 MB.
 const MemoryLimit = 160 << 20
 
 const (
 	// budgetWait is how long a body waits for others before it is refused.
 	budgetWait = 10 * time.Second
-	// bodyTime is how long a body may take to come in once others wait for it.
+	// bodyTime is how long a body may take to arrive while others wait for it.
 	bodyTime = 10 * time.Second
 )
 
@@ -43,13 +43,13 @@ func newBudget() budget {
 	return budget{make(chan struct{}, mediums), make(chan struct{}, larges), make(chan struct{}, decoders), budgetWait}
 }
 
-// share is what one body has of the budget.
+// share is one body's part of the budget.
 type share struct {
 	budget
 	held []chan struct{}
 }
 
-// take waits for a place. One that is free is taken however late it is.
+// take waits for a place. A free place is taken even after the time limit.
 func (s *share) take(r *http.Request, place chan struct{}) error {
 	select {
 	case place <- struct{}{}:
@@ -69,7 +69,7 @@ func (s *share) take(r *http.Request, place chan struct{}) error {
 	return &refusal{http.StatusServiceUnavailable, "other large events are being read: try again"}
 }
 
-// release gives everything back.
+// release returns all places.
 func (s *share) release() {
 	for _, place := range s.held {
 		<-place
@@ -77,8 +77,8 @@ func (s *share) release() {
 	s.held = nil
 }
 
-// read reads a body whole. What is larger than freeBody waits for a place, so that
-// memory is bounded; release gives the places back and must be called in any case.
+// read reads a whole body. Bodies larger than freeBody wait for a place, so that
+// memory is bounded; release returns the places and must always be called.
 func (s *Server) read(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
 	own := &share{budget: s.budget}
 	tooLarge := &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is too large, want up to %d bytes", s.opts.MaxBody)}
@@ -99,9 +99,9 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (body []byte, rele
 	return nil, own.release, &refusal{http.StatusBadRequest, "the body broke off"}
 }
 
-// readShared reads a body in steps. One whose length is known goes to its last
-// step at once; another keeps its place of the step before, so that what waits is
-// bounded too.
+// readShared reads a body in steps. A body of known length begins with its last
+// step; any other keeps its earlier places, so that waiting bodies are bounded
+// too.
 func (s *Server) readShared(in io.Reader, w http.ResponseWriter, r *http.Request, own *share) ([]byte, error) {
 	var body bytes.Buffer
 	for _, step := range []struct {
@@ -115,8 +115,8 @@ func (s *Server) readShared(in io.Reader, w http.ResponseWriter, r *http.Request
 			if err := own.take(r, step.place); err != nil {
 				return nil, err
 			}
-			// The time that it waited is not its sender's. A writer without
-			// deadlines is a test's.
+			// The wait does not count as the sender's time. Only tests have a writer
+			// without deadlines.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(bodyTime, s.opts.ReadTimeout)))
 		}
 		if r.ContentLength > 0 {

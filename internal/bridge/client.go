@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,11 +24,11 @@ type Client struct {
 // maxAnswer is how much of an answer is read, in bytes.
 const maxAnswer = 64 << 10
 
-// Post gives the events to every bridge, in their order, until the context
-// ends. It reports for each event whether a bridge took it, and what went wrong
-// with any bridge. A bridge that fails on an event gets none of the later ones.
+// Post posts the events to every bridge, in their order, until the context ends. It
+// reports for each event whether a bridge took it, and the errors of all bridges.
+// A bridge that fails on an event gets none of the later ones.
 func (c *Client) Post(ctx context.Context, events ...[]byte) (taken []bool, err error) {
-	// The process ends soon: nothing is kept open.
+	// The process ends soon: no connection is kept.
 	client := outbound.New(outbound.Options{Once: len(events) == 1, MaxAnswer: maxAnswer, Dial: dialOwn})
 	defer client.Close()
 	counts, errs := make([]int, len(c.Ports)), make([]error, len(c.Ports))
@@ -53,11 +54,7 @@ func (c *Client) Post(ctx context.Context, events ...[]byte) (taken []bool, err 
 }
 
 func (c *Client) post(ctx context.Context, client *outbound.Client, port int, event []byte) error {
-	route := c.Route
-	if route == "" {
-		route = Cline.Route()
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address("127.0.0.1", port)+route, bytes.NewReader(event))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address("127.0.0.1", port)+cmp.Or(c.Route, Cline.Route()), bytes.NewReader(event))
 	if err != nil {
 		return fmt.Errorf("bridge on port %d: %w", port, err)
 	}
@@ -73,20 +70,17 @@ func (c *Client) post(ctx context.Context, client *outbound.Client, port int, ev
 	return nil
 }
 
-// PostTimeout is the time that scripts of the family give all bridges together.
+// PostTimeout is the time that the agent-hooks scripts give all bridges together.
 const PostTimeout = 5 * time.Second
 
-// Deliver posts the events, and what no bridge takes within the limit goes to
-// the file, if there is one, together with why. Without ports all goes to the
-// file. If limit is zero, PostTimeout. The error says that events are lost.
+// Deliver posts the events. Those that no bridge takes within the limit go to the
+// file, if it is not nil, with the reason. Without ports all go to the file. If
+// limit is zero, it is PostTimeout. An error means that events are lost.
 func Deliver(ctx context.Context, ports []int, limit time.Duration, file *FileStore, events ...[]byte) error {
-	if limit <= 0 {
-		limit = PostTimeout
-	}
 	rest := events
 	var perr error
 	if len(ports) > 0 {
-		pctx, cancel := context.WithTimeout(ctx, limit)
+		pctx, cancel := context.WithTimeout(ctx, cmp.Or(limit, PostTimeout))
 		defer cancel()
 		taken, err := (&Client{Ports: ports}).Post(pctx, events...)
 		rest, perr = nil, err
@@ -102,7 +96,7 @@ func Deliver(ctx context.Context, ports []int, limit time.Duration, file *FileSt
 	if file == nil {
 		return fmt.Errorf("%d of %d events lost: %w", len(rest), len(events), perr)
 	}
-	// The end of the caller's patience with bridges is not that with the file.
+	// The time limit for bridges does not apply to the file.
 	wctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fileWait)
 	defer cancel()
 	if err := file.Append(wctx, rest...); err != nil {
@@ -114,7 +108,7 @@ func Deliver(ctx context.Context, ports []int, limit time.Duration, file *FileSt
 	return nil
 }
 
-// fileWait is how long the file's other writers are waited for.
+// fileWait is how long to wait for other writers of the file.
 const fileWait = 10 * time.Second
 
 func size(events [][]byte) (n int) {

@@ -114,7 +114,7 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
-func TestEachBridgeGetsEveryEventInOrder(t *testing.T) {
+func TestPostReachesEveryBridgeInOrder(t *testing.T) {
 	one, two := &shelf{}, &shelf{fail: func(e *Event) error {
 		if e.Session == "s2" {
 			return errors.New("full")
@@ -156,7 +156,7 @@ func TestEachBridgeGetsEveryEventInOrder(t *testing.T) {
 	}
 }
 
-func TestDeliverWithoutAnyPlaceSaysSo(t *testing.T) {
+func TestDeliverFailsWithoutBridgeAndFile(t *testing.T) {
 	if err := Deliver(t.Context(), []int{closedPort(t)}, 0, nil, []byte(anEvent)); err == nil {
 		t.Error("no error without a file")
 	}

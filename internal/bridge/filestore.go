@@ -25,23 +25,23 @@ const (
 	// maxStoredEvents and maxStoredBytes bound the file of events.
 	maxStoredEvents = 10_000
 	maxStoredBytes  = 50 << 20
-	// maxLoadedBytes is the largest file of another writer that is taken up; a
+	// maxLoadedBytes is the largest file of another writer that is extended; a
 	// larger one is moved aside.
 	maxLoadedBytes = 2 * maxStoredBytes
 	// maxStoredErrors and maxErrorBytes bound the file of errors.
 	maxStoredErrors = 1_000
 	maxErrorBytes   = 5 << 20
-	// previewRunes is how much of a payload that is no JSON an error quotes.
+	// previewRunes is how much of a malformed payload an error quotes.
 	previewRunes = 200
 	// isoMillis is the form of JavaScript's Date.toISOString.
 	isoMillis = "2006-01-02T15:04:05.000Z"
 )
 
-// FileStore keeps events in the files that the agent-hooks family reads:
+// FileStore keeps events in the files that the agent-hooks scripts read:
 // AGENT-hook-events.json and AGENT-hook-events-errors.json in one folder, each a
 // JSON array. Any number of processes may write to them at once.
 type FileStore struct {
-	// Dir is the folder, made where it is missing.
+	// Dir is the folder, created if it is missing.
 	Dir string
 	// Agent begins the files' names.
 	Agent Provider
@@ -79,9 +79,9 @@ type problem struct {
 	more    any
 }
 
-// Append adds events at the end, in this order; what is no JSON object is kept
-// as text. An event that is larger than the file may be is left out, which the
-// file of errors tells. The error says that the events are not stored.
+// Append adds events at the end, in this order; a payload that is not a JSON object
+// is kept as text. An event that is too large for the file is left out and noted
+// in the file of errors. After an error no event is stored.
 func (s *FileStore) Append(ctx context.Context, events ...[]byte) error {
 	unlock, err := s.lock(ctx)
 	if err != nil {
@@ -122,13 +122,13 @@ func (s *FileStore) Append(ctx context.Context, events ...[]byte) error {
 	if err := s.write(s.EventsPath(), kept); err != nil {
 		return err
 	}
-	// The events are safe; that a note of it is not is nobody's loss.
+	// The events are stored; a missing note is no error.
 	_ = s.note(notes)
 	return nil
 }
 
-// LogError adds an entry to the file of errors. more is what else there is to
-// say, for encoding/json.
+// LogError adds an entry to the file of errors. more is additional data for
+// encoding/json.
 func (s *FileStore) LogError(ctx context.Context, about string, err error, more any) error {
 	unlock, lerr := s.lock(ctx)
 	if lerr != nil {
@@ -187,9 +187,8 @@ func (s *FileStore) note(notes []problem) error {
 	return s.write(s.ErrorsPath(), old)
 }
 
-// load reads the elements of a file's array, each as its text. What cannot be
-// read is moved aside, and then the problem tells where to. A single value that
-// is no array counts as an array of one.
+// load reads the texts of the elements of a file's array. An unreadable file is
+// moved aside, and broken says where to. A single value counts as an array of one.
 func (s *FileStore) load(path string) (elements [][]byte, broken *problem, err error) {
 	b, err := regular.Read(path, regular.Options{Max: maxLoadedBytes})
 	var why error
@@ -254,8 +253,8 @@ func (s *FileStore) write(path string, elements [][]byte) error {
 	return nil
 }
 
-// stamp is an event as it stands in the file. The error says why it is kept as
-// text.
+// stamp returns an event as it is written to the file. The error says why it is
+// kept as text.
 func stamp(payload []byte, now time.Time) ([]byte, error) {
 	var members []byte
 	body := rawjson.Trim(payload)
@@ -282,14 +281,14 @@ func stamp(payload []byte, now time.Time) ([]byte, error) {
 	return indent(bytes.ToValidUTF8(out.Bytes(), []byte("\ufffd"))), err
 }
 
-// maxIndented is the size in bytes up to which an element is laid out, maxSpace how
+// maxIndented is the size in bytes up to which an element is indented, maxSpace how
 // much white space that may add: it grows with the square of the depth.
 const (
 	maxIndented = 256 << 10
 	maxSpace    = 128 << 10
 )
 
-// indent lays a valid value out as an element of the array.
+// indent indents a valid value as an element of the array.
 func indent(text []byte) []byte {
 	const step = "  "
 	var out bytes.Buffer
@@ -299,7 +298,7 @@ func indent(text []byte) []byte {
 	return out.Bytes()
 }
 
-// spaceOf is about how many bytes it takes to lay a value out.
+// spaceOf estimates how many bytes indenting a value adds.
 func spaceOf(text []byte, step int) (n int) {
 	depth, quoted := 1, false
 	for i := 0; i < len(text); i++ {
@@ -325,8 +324,8 @@ func spaceOf(text []byte, step int) (n int) {
 	return n
 }
 
-// trim drops the oldest elements of a file that has grown beyond its bounds. It
-// goes down to nine tenths, so that not every further event drops one more.
+// trim drops the oldest elements of a file that exceeds its bounds, down to nine
+// tenths of them, so that not every further event drops one more.
 func trim(elements [][]byte, most, bytes int) (kept [][]byte, dropped int) {
 	size := 0
 	for _, e := range elements {
@@ -348,7 +347,7 @@ func preview(payload []byte) string {
 	return string(text[:min(len(text), previewRunes)])
 }
 
-// code names an error as Node does, as far as the family's readers know it.
+// code is Node's name for an error, if the scripts know it.
 func code(err error) string {
 	switch {
 	case refused(err):

@@ -37,7 +37,7 @@ func readArray(t *testing.T, path string) []map[string]any {
 	return all
 }
 
-func TestTheFilesForm(t *testing.T) {
+func TestFileFormat(t *testing.T) {
 	s := newStore(t)
 	events := [][]byte{
 		[]byte(`{"session_id":"s","n":1.50,"list":[1,{}],"text":"a & <b> é"}`),
@@ -99,7 +99,7 @@ func TestTheFilesForm(t *testing.T) {
 	}
 }
 
-func TestWhatIsInTheFileStays(t *testing.T) {
+func TestAppendKeepsEarlierEvents(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before string
 		want   int // events afterwards
@@ -177,7 +177,7 @@ func TestParallelWritersLoseNothing(t *testing.T) {
 	}
 }
 
-func TestAFullFileDropsTheOldestAndSaysSo(t *testing.T) {
+func TestFullFileDropsOldestEvents(t *testing.T) {
 	for name, s := range map[string]*FileStore{
 		"by number": {MaxEvents: 20},
 		"by size":   {MaxBytes: 20 * 120},
@@ -205,7 +205,7 @@ func TestAFullFileDropsTheOldestAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestAnEventLargerThanTheFileIsSaid(t *testing.T) {
+func TestOversizedEventIsNoted(t *testing.T) {
 	s := newStore(t)
 	s.MaxBytes = 1000
 	big := []byte(`{"x":"` + strings.Repeat("é", 500) + `"}`)
@@ -220,7 +220,7 @@ func TestAnEventLargerThanTheFileIsSaid(t *testing.T) {
 	}
 }
 
-func TestADeepEventTakesNoMoreRoomThanItHas(t *testing.T) {
+func TestDeepEventIsNotIndented(t *testing.T) {
 	for name, value := range map[string]string{
 		"lists":         strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
 		"objects":       strings.Repeat(`{"\\\"[":`, 9000) + "1" + strings.Repeat("}", 9000),
@@ -243,7 +243,7 @@ func TestADeepEventTakesNoMoreRoomThanItHas(t *testing.T) {
 	}
 }
 
-func TestAKilledWritersFileIsRemoved(t *testing.T) {
+func TestAppendRemovesStaleTemporaryFile(t *testing.T) {
 	s := newStore(t)
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ func TestAKilledWritersFileIsRemoved(t *testing.T) {
 	}
 }
 
-func TestAFolderThatCannotBeIsAnError(t *testing.T) {
+func TestAppendFailsWithoutFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestAFolderThatCannotBeIsAnError(t *testing.T) {
 	}
 }
 
-func TestALockThatNobodyReleasesEndsWithTheContext(t *testing.T) {
+func TestAppendWaitsForLockUntilContextEnds(t *testing.T) {
 	s := newStore(t)
 	unlock, err := s.lock(t.Context())
 	if err != nil {

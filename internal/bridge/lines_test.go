@@ -54,7 +54,7 @@ func TestLineIsSafeForATerminal(t *testing.T) {
 	}
 }
 
-func TestALargePayloadIsLeftOutOfItsLine(t *testing.T) {
+func TestLineOmitsLargePayload(t *testing.T) {
 	e, err := ParseEvent(Claude, []byte(`{"session_id":"s","x":"`+strings.Repeat("x", maxLinePayload)+`"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestALargePayloadIsLeftOutOfItsLine(t *testing.T) {
 	}
 }
 
-func TestAReaderThatStopsHoldsNobodyUp(t *testing.T) {
+func TestStalledReaderDoesNotBlock(t *testing.T) {
 	r, w := io.Pipe()
 	l := NewLines(w)
 	e, err := ParseEvent(Claude, []byte(`{"session_id":"s"}`))

@@ -23,13 +23,13 @@ const (
 	wsaConnRefused = syscall.Errno(10061)
 )
 
-// anyPort is how often a free port is looked for that both addresses have.
+// anyPort is the number of tries to find a port that is free on both addresses.
 const anyPort = 8
 
 // Listen listens on 127.0.0.1 and on ::1, so that clients reach the bridge
-// whichever of them localhost is for them. Port 0 means any free one. The error
-// wraps ErrTaken where either is taken: half of the clients would reach another
-// program. A machine without IPv6 has one listener.
+// whichever address localhost has for them. Port 0 is any free port. The error
+// wraps ErrTaken if the port is taken on either address: half of the clients would
+// reach another program. A machine without IPv6 has one listener.
 func Listen(ctx context.Context, port int) ([]net.Listener, error) {
 	for range anyPort {
 		all, err := listen(ctx, port)
@@ -75,12 +75,12 @@ func listenError(port int, err error) error {
 	return fmt.Errorf("listen on port %d: %w", port, err)
 }
 
-// Serve serves the listeners until the context ends, lets requests under way
-// finish, and closes the listeners. It returns nil after that.
+// Serve serves the listeners until the context ends, lets running requests finish,
+// and closes the listeners. It then returns nil.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	srv := &http.Server{
 		Handler: s, ReadHeaderTimeout: min(5*time.Second, s.opts.ReadTimeout), ReadTimeout: s.opts.ReadTimeout,
-		// From the end of the header on: the body's time is part of it.
+		// Counted from the end of the header, so it includes the body's time.
 		WriteTimeout: s.opts.ReadTimeout + 30*time.Second, IdleTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
 		DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
 	}
@@ -110,7 +110,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 }
 
 // limited accepts a connection only when there is a slot for it. The system
-// keeps those that wait, a few hundred of them.
+// queues a few hundred more.
 type limited struct {
 	net.Listener
 	slots  chan struct{}
@@ -139,7 +139,7 @@ func (l *limited) Close() error {
 	return l.Listener.Close()
 }
 
-// slotConn gives its slot back when it is closed.
+// slotConn releases its slot when it is closed.
 type slotConn struct {
 	net.Conn
 	free func()

@@ -32,7 +32,7 @@ func serve(t *testing.T, s *Server) (port int, listeners []net.Listener) {
 	return listeners[0].Addr().(*net.TCPAddr).Port, listeners
 }
 
-func TestListensOnLoopbackAlone(t *testing.T) {
+func TestListensOnLoopbackOnly(t *testing.T) {
 	sink := &shelf{}
 	_, listeners := serve(t, New(Options{Sinks: []Sink{sink}}))
 	port := 0
@@ -63,7 +63,7 @@ func TestListensOnLoopbackAlone(t *testing.T) {
 	}
 }
 
-func TestATakenPortIsSaid(t *testing.T) {
+func TestListenReportsTakenPort(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "::1"} {
 		t.Run(host, func(t *testing.T) {
 			l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address(host, 0))
@@ -101,7 +101,7 @@ func head(length int) string {
 	return fmt.Sprintf("POST /claude-hook HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", length)
 }
 
-func TestASlowBodyEnds(t *testing.T) {
+func TestSlowBodyTimesOut(t *testing.T) {
 	sink := &shelf{}
 	port, _ := serve(t, New(Options{Sinks: []Sink{sink}, ReadTimeout: 50 * time.Millisecond}))
 	for name, sent := range map[string]string{
@@ -121,7 +121,7 @@ func TestASlowBodyEnds(t *testing.T) {
 	}
 }
 
-func TestASenderThatHangsUpIsStoredAllTheSame(t *testing.T) {
+func TestEventIsStoredAfterSenderHangsUp(t *testing.T) {
 	taken, hungUp := make(chan struct{}), make(chan struct{})
 	sink := &shelf{fail: func(*Event) error {
 		close(taken)

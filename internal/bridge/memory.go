@@ -11,20 +11,20 @@ import (
 const (
 	// defaultMemory is how many events the server remembers.
 	defaultMemory = 10_000
-	// defaultWindow is how long an event without an identity of its own counts
-	// as the same when its very bytes come again. A copy that comes round by
-	// another hook takes a second or two; a user may well say "continue" twice.
+	// defaultWindow is how long an event without an id counts as the same when the
+	// same bytes arrive again. A copy from another hook takes a second or two; a
+	// user may well say "continue" twice.
 	defaultWindow = 10 * time.Second
 )
 
-// memoryKey tells events apart. A named one carries the agent's own identity, so
-// that it is the same event however late it comes.
+// memoryKey identifies an event. A named one has the agent's id in it, so that a
+// copy is the same event however late it arrives.
 type memoryKey struct {
 	sum   [sha256.Size]byte
 	named bool
 }
 
-// memory knows the last events, so that none is taken twice.
+// memory holds the latest events, so that none is taken twice.
 type memory struct {
 	size   int
 	window time.Duration
@@ -35,7 +35,7 @@ type memory struct {
 	order list.List // of *claim, the latest in front
 }
 
-// claim is one event that is being taken, or has been.
+// claim is one event that is being taken, or was.
 type claim struct {
 	key  memoryKey
 	at   time.Time
@@ -43,9 +43,9 @@ type claim struct {
 	ok   bool
 }
 
-// take claims an event. It is repeated if somebody else has taken it; while
-// somebody still does, take waits, for that may fail. Who gets a claim must call
-// settle.
+// take claims an event. It is repeated if another request took it; while another
+// request is taking it, take waits, since that may fail. A caller that gets a
+// claim must settle it.
 func (m *memory) take(ctx context.Context, key memoryKey) (c *claim, repeated bool, err error) {
 	for {
 		c, mine := m.claim(key)
@@ -87,7 +87,7 @@ func (m *memory) claim(key memoryKey) (c *claim, mine bool) {
 	return c, true
 }
 
-// forget takes an entry out; the lock is held.
+// forget removes an entry; the lock is held.
 func (m *memory) forget(e *list.Element) {
 	c := m.order.Remove(e).(*claim)
 	if m.byKey[c.key] == e {
@@ -95,7 +95,7 @@ func (m *memory) forget(e *list.Element) {
 	}
 }
 
-// settle says whether the event was taken. One that was not may come again.
+// settle records whether the event was taken. If not, it may come again.
 func (m *memory) settle(c *claim, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -52,7 +52,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-func TestACopyWaitsForTheFirst(t *testing.T) {
+func TestCopyWaitsForFirstEvent(t *testing.T) {
 	for name, ok := range map[string]bool{"which is stored": true, "which fails": false} {
 		t.Run(name, func(t *testing.T) {
 			m := &memory{size: 3, window: time.Second, now: fixed}

@@ -17,18 +17,18 @@ import (
 	"time"
 )
 
-// socketTables are where the kernel lists the sockets of this network. One that
-// listens on all addresses, IPv6 included, is in the second.
+// socketTables are the kernel's lists of sockets. A socket that listens on all
+// addresses, IPv6 included, is in the second.
 var socketTables = [...]string{"/proc/net/tcp", "/proc/net/tcp6"}
 
-// peerPause is the wait between two looks at a connection that is not accepted
+// peerPause is the wait between two checks of a connection that is not accepted
 // yet.
 const peerPause = 2 * time.Millisecond
 
-// checkPeer refuses a connection whose other end is another user's: any user can
-// listen on a port. It looks at the connection itself and not at who listens,
-// which can change in between. root, who can read everything, is allowed. Where
-// the kernel lists no sockets, nothing is known and nothing refused.
+// checkPeer refuses a connection whose other end belongs to another user: any user
+// can listen on a port. It checks the connection itself and not the listener, which
+// can change in between. root, who can read everything, is allowed. Where the
+// kernel lists no sockets, nothing is refused.
 func checkPeer(ctx context.Context, c net.Conn) error {
 	local, lerr := netip.ParseAddrPort(c.LocalAddr().String())
 	remote, rerr := netip.ParseAddrPort(c.RemoteAddr().String())

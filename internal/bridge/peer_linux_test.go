@@ -18,7 +18,7 @@ const sockets = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->w
    4: 0000000000000000FFFF00000100007F:0BE3 0000000000000000FFFF00000100007F:C003 01 00000000:00000000 00:00000000 00000000  1002        0 4303 1 0000000000000000 20 4 30 10 -1
 `
 
-func TestOwnerIsThatOfTheConnection(t *testing.T) {
+func TestOwnerOfConnection(t *testing.T) {
 	if socketName(netip.MustParseAddrPort("127.0.0.1:1"), false) != "0100007F:0001" {
 		t.Skip("the table is of a little-endian machine")
 	}
@@ -70,7 +70,7 @@ func TestOwnListenersPassTheCheck(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatIsNotAcceptedIsNotUsed(t *testing.T) {
+func TestCheckPeerRefusesUnacceptedConnection(t *testing.T) {
 	if _, err := os.Stat(socketTables[0]); err != nil {
 		t.Skipf("no list of sockets: %v", err)
 	}

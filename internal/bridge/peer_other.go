@@ -7,6 +7,6 @@ import (
 	"net"
 )
 
-// checkPeer allows any listener: this system does not say to other programs whose
-// a connection's other end is (docs/bridge.md).
+// checkPeer allows any listener: this system does not report the owner of a
+// connection's other end (docs/bridge.md).
 func checkPeer(context.Context, net.Conn) error { return nil }

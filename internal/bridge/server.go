@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,28 +9,29 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 )
 
 const (
-	// DefaultPort is where claude-hook and its kin look for a bridge.
+	// DefaultPort is the port to which claude-hook and similar scripts post.
 	DefaultPort = 3043
 	// MaxBody is the size in bytes above which an event is refused.
 	MaxBody = 50 << 20
 )
 
 // Sink takes events. It may be called from any number of goroutines, and again
-// for an event that it or another sink has failed on. Whether it took the event
-// is its own choice; an error says that it wanted to and could not.
+// for an event on which it or another sink failed. It may decline an event; an
+// error says that it failed to store one.
 type Sink interface {
 	Take(ctx context.Context, e *Event) (took bool, err error)
 }
 
 // Options set how a Server works. The zero value is ready for use.
 type Options struct {
-	// Recorder takes each event first, and what it took is counted. If nil,
+	// Recorder takes each event first; the events that it took are counted. If nil,
 	// nothing is recorded.
 	Recorder Sink
 	// Sinks take each event after that, in this order.
@@ -47,12 +49,12 @@ type Options struct {
 	ReadTimeout time.Duration
 	// Connections is how many are served at a time. If zero, 256.
 	Connections int
-	// Grace is how long requests under way may take when the server ends. If
-	// zero, five seconds.
+	// Grace is how long running requests may take when the server ends. If zero,
+	// five seconds.
 	Grace time.Duration
 	// Now is the clock. If nil, time.Now.
 	Now func() time.Time
-	// Fault hears of what went wrong inside; if nil, nobody does.
+	// Fault is called with each internal error, if it is not nil.
 	Fault func(error)
 }
 
@@ -71,29 +73,17 @@ type Server struct {
 	strays  atomic.Int64 // requests that no route took
 }
 
-// New returns a server that listens nowhere yet.
+// New returns a server that does not listen yet.
 func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.MaxBody <= 0 {
-		o.MaxBody = MaxBody
-	}
-	if o.Memory <= 0 {
-		o.Memory = defaultMemory
-	}
-	if o.Window <= 0 {
-		o.Window = defaultWindow
-	}
-	if o.ReadTimeout <= 0 {
-		o.ReadTimeout = 30 * time.Second
-	}
-	if o.Connections <= 0 {
-		o.Connections = 256
-	}
-	if o.Grace <= 0 {
-		o.Grace = 5 * time.Second
-	}
+	o.MaxBody = cmp.Or(o.MaxBody, MaxBody)
+	o.Memory = cmp.Or(o.Memory, defaultMemory)
+	o.Window = cmp.Or(o.Window, defaultWindow)
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, 30*time.Second)
+	o.Connections = cmp.Or(o.Connections, 256)
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	return &Server{
 		opts: o, started: o.Now(), budget: newBudget(),
 		seen:   memory{size: o.Memory, window: o.Window, now: o.Now},
@@ -112,8 +102,8 @@ func (r *refusal) Error() string { return r.text }
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(r.TransferEncoding) > 0 {
-		// It may have had a length as well, which net/http does not tell; RFC 9112,
-		// section 6.1, has such a connection closed.
+		// It may have had a length as well, which net/http does not report; such a
+		// connection is closed (RFC 9112, section 6.1).
 		w.Header().Set("Connection", "close")
 	}
 	if err := sameMachine(r); err != nil {
@@ -140,16 +130,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sameMachine refuses what a web page could have sent. A page that had its
-// name's address changed to 127.0.0.1 sends its own name as Host; any other page
-// has an origin.
+// sameMachine refuses requests that a web page could have sent. A page whose name
+// was rebound to 127.0.0.1 sends its name as Host; any other page has an origin.
 func sameMachine(r *http.Request) *refusal {
 	if !loopbackName(r.Host) {
 		return &refusal{http.StatusForbidden, fmt.Sprintf("host %q: want localhost, 127.0.0.1 or [::1]", r.Host)}
 	}
 	_, origin := r.Header["Origin"]
-	// A page's images and links have no origin, but browsers say where any
-	// request comes from; "none" is a person who types the address.
+	// Requests for images and links have no origin, but browsers add this header
+	// to them; "none" is a typed address.
 	site := r.Header.Get("Sec-Fetch-Site")
 	if origin || site != "" && site != "none" {
 		return &refusal{http.StatusForbidden, "requests of web pages are refused"}
@@ -157,8 +146,8 @@ func sameMachine(r *http.Request) *refusal {
 	return nil
 }
 
-// loopbackName tells the names of this machine's loopback addresses, with any
-// port or none.
+// loopbackName reports a name of this machine's loopback addresses, with any port
+// or none.
 func loopbackName(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -171,10 +160,8 @@ func loopbackName(host string) bool {
 }
 
 func (s *Server) allowed(w http.ResponseWriter, r *http.Request, methods ...string) bool {
-	for _, m := range methods {
-		if r.Method == m {
-			return true
-		}
+	if slices.Contains(methods, r.Method) {
+		return true
 	}
 	w.Header().Set("Allow", strings.Join(methods, ", "))
 	s.strays.Add(1)
@@ -217,7 +204,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, p Provider) {
 	reply(w, http.StatusOK, answer)
 }
 
-// post takes one event in.
+// post reads one event and gives it to the sinks.
 func (s *Server) post(w http.ResponseWriter, r *http.Request, p Provider) (repeated bool, err error) {
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return false, &refusal{http.StatusUnsupportedMediaType, fmt.Sprintf("content encoding %q: want none", enc)}
@@ -242,7 +229,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, p Provider) (repea
 	}
 	ok := false
 	defer func() { s.seen.settle(c, ok) }()
-	// The event is stored to the end even if its sender hangs up meanwhile.
+	// The event is stored even if its sender hangs up.
 	if err := s.give(context.WithoutCancel(r.Context()), e); err != nil {
 		return false, err
 	}
@@ -273,17 +260,17 @@ func (s *Server) give(ctx context.Context, e *Event) (err error) {
 	return nil
 }
 
-// Status is what GET on a route tells.
+// Status is the answer to GET on a route.
 type Status struct {
 	Provider Provider `json:"provider"`
 	Status   string   `json:"status"`
-	// Processed are the events that every sink has; Repeated came again and
-	// were taken once.
+	// Processed are the events that every sink has; Repeated are further copies
+	// of them.
 	Processed int64 `json:"processedEvents"`
 	Repeated  int64 `json:"repeatedEvents"`
-	// Recorded are those of the processed ones that the recorder took.
+	// Recorded are the processed events that the recorder took.
 	Recorded int64 `json:"recordedEvents"`
-	// Failed could not be stored, Refused were no events.
+	// Failed are events that could not be stored, Refused requests without an event.
 	Failed  int64 `json:"failedEvents"`
 	Refused int64 `json:"refusedRequests"`
 }
@@ -306,8 +293,8 @@ func (s *Server) health() map[string]any {
 	}
 }
 
-// refuse answers and ends the connection: where a request is not as it should
-// be, what follows it may be a part of it.
+// refuse answers and ends the connection: the following bytes may be a part of the
+// refused request.
 func (s *Server) refuse(w http.ResponseWriter, r *refusal) {
 	w.Header().Set("Connection", "close")
 	if r.status == http.StatusServiceUnavailable {
@@ -316,8 +303,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *refusal) {
 	reply(w, r.status, map[string]any{"success": false, "error": r.text})
 }
 
-// reply writes an answer; that the other side no longer listens is its own
-// business.
+// reply writes an answer. A client that no longer listens is no error.
 func reply(w http.ResponseWriter, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestTheSinkHasTheBytesThatCame(t *testing.T) {
+func TestSinkGetsOriginalBytes(t *testing.T) {
 	sink := &shelf{}
 	s := New(Options{Sinks: []Sink{sink}})
 	body := `{ "z":1.0, "session_id":"s", "a":"&\u00e9" }`
@@ -134,7 +134,7 @@ func TestTheSinkHasTheBytesThatCame(t *testing.T) {
 	}
 }
 
-func TestACopyCountsOnce(t *testing.T) {
+func TestCopyCountsOnce(t *testing.T) {
 	tool := `{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"t","tool_input":{}}`
 	for name, bodies := range map[string][2]string{
 		"the same bytes":       {anEvent, anEvent},
@@ -165,7 +165,7 @@ func TestACopyCountsOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotStoredIsNotAcknowledged(t *testing.T) {
+func TestFailedEventIsNotAcknowledged(t *testing.T) {
 	for name, fail := range map[string]func(*Event) error{
 		"an error": func(*Event) error { return errors.New("disk full") },
 		"a panic":  func(*Event) error { panic("disk full") },
@@ -194,7 +194,7 @@ func TestWhatIsNotStoredIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-func TestStatusSaysWhatTheRecorderLeft(t *testing.T) {
+func TestStatusCountsRecordedEvents(t *testing.T) {
 	rec := &shelf{leave: func(e *Event) bool { return e.Provider == Cline }}
 	s := New(Options{Recorder: rec})
 	ask(t, s, "POST", "/claude-hook", anEvent)

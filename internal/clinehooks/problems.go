@@ -23,7 +23,7 @@ type Noted struct {
 	// First and Last are when it happened first and last.
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
-	// Told is when it was last told.
+	// Told is when it was last logged.
 	Told time.Time `json:"told"`
 	// Count is how often it happened.
 	Count int `json:"count"`

@@ -11,7 +11,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 )
 
-// Record is the payload that tells the trace what the hooks did; nil where none
+// Record is the payload that says in the trace what the hooks did; nil where none
 // ran and nothing was refused. about is the hash of the event's payload as it
 // was stored, which may have been cut.
 func (o *Outcome) Record(about uint64) ([]byte, error) {
@@ -66,7 +66,7 @@ func status(r *hookrun.Run) string {
 	return hook.HookOK
 }
 
-// answered is what Cline was told, and which hook had it told so.
+// answered is the answer that Cline got, and the hook that decided it.
 func (o *Outcome) answered() hook.HookAnswer {
 	a := hook.HookAnswer{Cancelled: o.Answer.Reply.Cancel, SoftDenied: o.Answer.Soft, Reason: o.Answer.Reply.ErrorMessage}
 	a.InputChanged = o.Answer.Reply.OverrideInput != "" && !a.SoftDenied

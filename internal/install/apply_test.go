@@ -26,7 +26,7 @@ func readFile(t *testing.T, path string) string {
 	return string(data)
 }
 
-func TestMoveAsideWhereThereAreNoLinks(t *testing.T) {
+func TestMoveAsideWithoutLinks(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "TaskStart")
 	writeFile(t, path, "mine", 0o750)

@@ -15,9 +15,9 @@ import (
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// ManifestName is the file in the state folder that records what the installed
+// manifestName is the file in the state folder that records what the installed
 // files themselves cannot.
-const ManifestName = "install.json"
+const manifestName = "install.json"
 
 // manifestVersion is the version this package writes and the highest it reads.
 const manifestVersion = 1
@@ -118,7 +118,7 @@ func ReadManifest(stateDir string) (*Manifest, error) {
 	if stateDir == "" {
 		return m, nil
 	}
-	path := filepath.Join(stateDir, ManifestName)
+	path := filepath.Join(stateDir, manifestName)
 	data, err := regular.Read(path, regular.Options{Max: maxFileBytes})
 	if errors.Is(err, fs.ErrNotExist) || IsNotDir(err) {
 		return m, nil
@@ -145,7 +145,7 @@ func updateManifest(stateDir string, change func(*Manifest)) (*Manifest, error) 
 	if stateDir == "" {
 		return m, nil
 	}
-	if err := m.write(filepath.Join(stateDir, ManifestName)); err != nil {
+	if err := m.write(filepath.Join(stateDir, manifestName)); err != nil {
 		return nil, fmt.Errorf("install record: %w", err)
 	}
 	return m, nil

@@ -156,7 +156,7 @@ func (p *Plan) RemoveState(m *Manifest) {
 		return
 	}
 	for _, dir := range slices.Backward(m.StateCreated) {
-		p.RemoveIfEmpty(dir, filepath.Join(p.StateDir, ManifestName))
+		p.RemoveIfEmpty(dir, filepath.Join(p.StateDir, manifestName))
 	}
 }
 

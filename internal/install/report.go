@@ -74,9 +74,8 @@ type Hook struct {
 	Reason string
 	// Faulty reports a hook that an install or the user should fix.
 	Faulty bool
-	// Program is the program that a hook of hookspan's starts, Chained the script
-	// that it runs as well.
-	Program, Chained string
+	// Chained is the script that a hook of hookspan's runs as well, empty without one.
+	Chained string
 }
 
 // Group are hooks of one site with equal state and reason.
@@ -103,15 +102,6 @@ func (r *Report) Healthy() bool {
 	return r.Present() && len(r.Off) == 0 && !slices.ContainsFunc(r.Sites, func(s Site) bool {
 		return s.Present && (s.Err != nil || slices.ContainsFunc(s.Hooks, func(h Hook) bool { return h.Faulty }))
 	})
-}
-
-// Count returns how many hooks are in a state.
-func (r *Report) Count(state State) int {
-	n := 0
-	for _, s := range r.Sites {
-		n += s.Count(state)
-	}
-	return n
 }
 
 // Text shows the report: the sites with their hooks, then the warnings.

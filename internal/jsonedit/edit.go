@@ -11,35 +11,27 @@ func (st Style) inline() Style {
 	return st
 }
 
-// add appends an element to an object or array, laid out as those before it.
-// elem writes it. Taking the element out with Cut gives the text back, unless
-// the container was empty: its white space is then gone.
-func (st Style) add(text []byte, c *Node, elem func(st Style, indent string) string) []byte {
+// AddMember appends a member to the object c.
+func (st Style) AddMember(text []byte, c *Node, f Field) []byte { return st.AddElement(text, c, f) }
+
+// AddElement appends an element to the array c, laid out as those before it. In
+// an empty container it replaces the white space.
+func (st Style) AddElement(text []byte, c *Node, v any) []byte {
 	if n := len(c.Items); n > 0 {
 		end := c.Items[n-1].End()
 		lead := c.lead(text, n-1)
 		indent, ok := ownLine(lead)
 		if !ok {
-			return Splice(text, end, end, st.Comma+elem(st.inline(), ""))
+			return Splice(text, end, end, st.Comma+st.inline().Render(v, ""))
 		}
-		return Splice(text, end, end, ","+st.Newline+indent+elem(st, indent))
+		return Splice(text, end, end, ","+st.Newline+indent+st.Render(v, indent))
 	}
 	if st.Newline == "" {
-		return Splice(text, c.Start+1, c.End-1, elem(st, ""))
+		return Splice(text, c.Start+1, c.End-1, st.Render(v, ""))
 	}
 	outer := lineIndent(text, c.Start)
 	indent := outer + st.Indent
-	return Splice(text, c.Start+1, c.End-1, st.Newline+indent+elem(st, indent)+st.Newline+outer)
-}
-
-// AddMember appends a member to the object c.
-func (st Style) AddMember(text []byte, c *Node, f Field) []byte {
-	return st.add(text, c, func(st Style, indent string) string { return st.renderMember(f, indent) })
-}
-
-// AddElement appends an element to the array c.
-func (st Style) AddElement(text []byte, c *Node, v any) []byte {
-	return st.add(text, c, func(st Style, indent string) string { return st.Render(v, indent) })
+	return Splice(text, c.Start+1, c.End-1, st.Newline+indent+st.Render(v, indent)+st.Newline+outer)
 }
 
 // Put writes a value in n's place. It stays on one line if that did.
@@ -91,8 +83,5 @@ func CutAll(text []byte, gone map[*Node][]bool) []byte {
 
 // Splice returns the text with a part of it replaced; text itself stays.
 func Splice(text []byte, start, end int, with string) []byte {
-	out := make([]byte, 0, len(text)-(end-start)+len(with))
-	out = append(out, text[:start]...)
-	out = append(out, with...)
-	return append(out, text[end:]...)
+	return slices.Concat(text[:start], []byte(with), text[end:])
 }

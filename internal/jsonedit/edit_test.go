@@ -75,7 +75,7 @@ func TestAddElement(t *testing.T) {
 	}
 }
 
-func TestAddIntoAnEmptyOneOnOneLine(t *testing.T) {
+func TestAddMemberToEmptyObjectOnOneLine(t *testing.T) {
 	text := []byte(`{"a":{},"b":1}`)
 	root, err := Parse(text)
 	if err != nil {

@@ -102,7 +102,7 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-func TestDeepTextsAreRefused(t *testing.T) {
+func TestParseRejectsDeepTexts(t *testing.T) {
 	deep := func(n int) []byte { return []byte(strings.Repeat("[", n) + strings.Repeat("]", n)) }
 	if _, err := Parse(deep(10_000)); err != nil {
 		t.Errorf("10,000 levels: %v", err)

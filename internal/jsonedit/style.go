@@ -2,7 +2,6 @@ package jsonedit
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -111,39 +110,30 @@ type (
 func (st Style) Render(v any, indent string) string {
 	switch v := v.(type) {
 	case Object:
-		parts := make([]string, len(v))
-		for i, f := range v {
-			parts[i] = st.renderMember(f, indent+st.Indent)
-		}
-		return st.enclose("{", parts, "}", indent)
+		return enclose(st, "{", v, "}", indent)
 	case Array:
-		parts := make([]string, len(v))
-		for i, e := range v {
-			parts[i] = st.Render(e, indent+st.Indent)
-		}
-		return st.enclose("[", parts, "]", indent)
+		return enclose(st, "[", v, "]", indent)
+	case Field:
+		return Quote(v.Key) + st.Colon + st.Render(v.Value, indent)
 	case Raw:
 		return string(v)
-	case string:
-		return Quote(v)
-	case int:
-		return strconv.Itoa(v)
-	case bool:
-		return strconv.FormatBool(v)
+	case string, int, bool:
+		return rawjson.Encode(v)
 	default:
 		return "null"
 	}
 }
 
-func (st Style) renderMember(f Field, indent string) string {
-	return Quote(f.Key) + st.Colon + st.Render(f.Value, indent)
-}
-
-func (st Style) enclose(open string, parts []string, end, indent string) string {
-	switch {
-	case len(parts) == 0:
+// enclose writes the elements of an array or the members of an object.
+func enclose[T any](st Style, open string, items []T, end, indent string) string {
+	if len(items) == 0 {
 		return open + end
-	case st.Newline == "":
+	}
+	parts := make([]string, len(items))
+	for i, item := range items {
+		parts[i] = st.Render(item, indent+st.Indent)
+	}
+	if st.Newline == "" {
 		return open + strings.Join(parts, st.Comma) + end
 	}
 	inner := st.Newline + indent + st.Indent

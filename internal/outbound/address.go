@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Loopback reports that a URL's host name is this machine's: localhost, in any
-// case of its letters and with or without the final dot, or a loopback address.
-// A name that only resolves to such an address is another machine's.
+// Loopback reports whether a URL's host name is this machine: localhost, in upper
+// or lower case and with or without the final dot, or a loopback address. A name
+// that merely resolves to such an address does not count.
 func Loopback(host string) bool {
 	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
 		return true
@@ -18,9 +18,9 @@ func Loopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// proxy is the environment's, and none for this machine. The standard library
-// leaves out "localhost" in that spelling alone; another would give a proxy what
-// may go in cleartext because it does not leave the machine.
+// proxy is that of the environment, and none for this machine. The standard library
+// excludes "localhost" in that spelling only; with another, a proxy would get
+// requests that are in cleartext because they should not leave the machine.
 func proxy(req *http.Request) (*url.URL, error) {
 	if Loopback(req.URL.Hostname()) {
 		return nil, nil

@@ -6,19 +6,20 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// maxLine bounds the line that an error makes of another's text, in characters.
+// maxLine bounds the text of an error, in characters.
 const maxLine = 1000
 
-// MaxRetryAfter bounds what a server may ask for: a typing error in its
+// MaxRetryAfter is the longest wait that a server can ask for: a mistake in its
 // configuration must not silence a destination for a year.
 const MaxRetryAfter = 24 * time.Hour
 
-// RetryAfter reads the header of that name, seconds or a date (RFC 9110, section
-// 10.2.3), which is at most MaxRetryAfter. A time that has passed is zero. It
-// reports false when the header says nothing.
+// RetryAfter reads the Retry-After header, seconds or a date (RFC 9110, section
+// 10.2.3), and returns at most MaxRetryAfter. A date in the past is zero. It
+// reports false if there is no such header or it cannot be read.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if value == "" {
@@ -38,8 +39,8 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return min(max(at.Sub(now), 0), MaxRetryAfter), true
 }
 
-// IsPage reports a web page in place of an answer, as portals and proxies send
-// it. They are known to leave the content type out, or to call it plain text.
+// IsPage reports a web page, as captive portals and proxies send it instead of an
+// answer. Some leave out the content type, or say that it is plain text.
 func IsPage(h http.Header, body []byte) bool {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err == nil && (kind == "text/html" || kind == "application/xhtml+xml") {
@@ -51,22 +52,17 @@ func IsPage(h http.Header, body []byte) bool {
 		(kind == "" || kind == "text/plain") && strings.HasPrefix(http.DetectContentType(body), "text/html")
 }
 
-// Line makes one line of a server's text: valid UTF-8, each run of white space and
-// control characters one blank, at most most characters, of which the last is an
-// ellipsis where the text is cut.
+// Line makes one line of a server's text: valid UTF-8, with one blank for each run
+// of white space and control characters, and cut to most characters, of which the
+// last is then an ellipsis.
 func Line(text string, most int) string {
-	// Enough for what is shown, however much white space is in it.
+	// This is enough even if much of it is white space.
 	text = strings.ToValidUTF8(text[:min(len(text), 8*most)], "\ufffd")
 	line := strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f && r <= 0xa0 || r == '\u2028' || r == '\u2029'
 	}), " ")
-	if utf8.RuneCountInString(line) <= most {
+	if len(termtext.Head(line, most)) == len(line) {
 		return line
 	}
-	end := 0
-	for range most - 1 {
-		_, size := utf8.DecodeRuneInString(line[end:])
-		end += size
-	}
-	return strings.TrimRight(line[:end], " ") + "…"
+	return strings.TrimRight(termtext.Head(line, most-1), " ") + "…"
 }

@@ -9,29 +9,28 @@ import (
 	"time"
 )
 
-// maxAnswer bounds an answer's body where Options do not say, maxHeader the
-// header of every answer together with its interim answers. In bytes.
+// maxAnswer is the default bound of an answer's body, and maxHeader the bound of its
+// header together with all interim answers, in bytes.
 const (
 	maxAnswer = 4 << 20
 	maxHeader = 256 << 10
 )
 
-// Options make a Client. The zero value is ready to use.
+// Options configure a Client. The zero value is ready to use.
 type Options struct {
-	// TLS is the client's side; if nil, the system's roots and no client
-	// certificate. It is copied, and the copy has TLS 1.2 as its minimum.
+	// TLS is the configuration of connections; if nil, there are the system's roots
+	// and no client certificate. It is copied, with TLS 1.2 as the minimum.
 	TLS *tls.Config
-	// Timeout bounds one request with its whole answer; if zero, the context
-	// alone does.
+	// Timeout bounds one request with its whole answer; if zero, only the context
+	// does.
 	Timeout time.Duration
-	// MaxAnswer bounds what is read of an answer's body, in bytes; if zero,
-	// 4 MiB.
+	// MaxAnswer is the longest body of an answer, in bytes; if zero, 4 MiB.
 	MaxAnswer int64
 	// Once closes each connection after one request.
 	Once bool
 	// Dial makes the connections; if nil, a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Secrets are removed from the texts of errors; nil holds none.
+	// Secrets are removed from the texts of errors. If nil, there are none.
 	Secrets *Secrets
 	// Base is a client whose transport, timeout and cookies replace this
 	// package's: it then decides on proxy, TLS and connections. It is copied. If
@@ -64,8 +63,8 @@ func New(o Options) *Client {
 		g.next = g.own
 	}
 	c.http.Transport = g
-	// A redirect would take the request, and its credentials, where the user has
-	// not sent them.
+	// A redirect would send the request, and its credentials, to an address that the
+	// user has not configured.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c
 }
@@ -75,8 +74,7 @@ func transport(o Options) *http.Transport {
 		Proxy: proxy, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
 		MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second, DisableKeepAlives: o.Once,
-		// Answers are short: unpacking them would only add to what a hostile one
-		// can cost.
+		// Answers are short, and unpacking a hostile one costs much.
 		DisableCompression: true, MaxResponseHeaderBytes: maxHeader,
 	}
 	if o.TLS != nil {
@@ -97,9 +95,9 @@ func transport(o Options) *http.Transport {
 	return t
 }
 
-// Transport is the client's transport, for libraries that make their requests
-// with an http.Client. It returns answers whose bodies are in memory; the error
-// of a body that is not whole, or of a request without an answer, is an *Error.
+// Transport returns the client's transport, for libraries that make requests with an
+// http.Client. The bodies of its answers are in memory. The error of an incomplete
+// body, or of a request without an answer, is an *Error.
 func (c *Client) Transport() http.RoundTripper { return c.guard }
 
 // Close closes idle connections, unless they are those of Options.Base.
@@ -109,20 +107,20 @@ func (c *Client) Close() {
 	}
 }
 
-// Answer is what a server answered.
+// Answer is a server's answer.
 type Answer struct {
 	// Status is such as 200, Reason such as "200 OK".
 	Status int
 	Reason string
 	Header http.Header
-	// Body is what was read.
+	// Body is the part of the body that was read.
 	Body []byte
-	// Err is an *Error that says why Body is not whole; nil if it is.
+	// Err is an *Error if Body is incomplete, else nil.
 	Err error
 }
 
-// Do makes one request and reads its answer. The error is an *Error: there is no
-// answer then.
+// Do makes one request and reads its answer. If there is none, the error is an
+// *Error.
 func (c *Client) Do(req *http.Request) (*Answer, error) {
 	resp, err := c.http.Do(req)
 	if err != nil {

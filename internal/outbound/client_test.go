@@ -107,7 +107,7 @@ func TestAnswersWithoutEndDoNotOutliveTheirLimit(t *testing.T) {
 				}()
 				a, err = do(ctx, t, c, s.Base())
 				if e := kindOf(t, a, err); kind == Timeout && (e.Kind != Canceled || !errors.Is(e, context.Canceled)) {
-					t.Errorf("given up: kind %d: %v", e.Kind, e)
+					t.Errorf("canceled: kind %d: %v", e.Kind, e)
 				}
 			})
 		}

@@ -17,42 +17,42 @@ import (
 	"time"
 )
 
-// Kind says what kept a request from its answer.
+// Kind is the reason why a request has no answer.
 type Kind int
 
 // The kinds.
 const (
-	// Network is a connection that could not be made or broke, and all that has
-	// no kind of its own.
+	// Network is a connection that could not be made or that broke, and everything
+	// without a separate kind.
 	Network Kind = iota
 	// Timeout is a time limit, or a deadline of the context, that passed.
 	Timeout
-	// Canceled is a request that the caller gave up.
+	// Canceled is a request that the caller canceled.
 	Canceled
 	// TooLong is a header or a body beyond the limit.
 	TooLong
 	// Switched is an answer 101 Switching Protocols.
 	Switched
-	// WantsTLS is a server that speaks TLS where the address says http, WantsHTTP
-	// one that does not where it says https.
+	// WantsTLS is a server that speaks TLS at an address that begins with http,
+	// WantsHTTP one that does not at an address that begins with https.
 	WantsTLS
 	WantsHTTP
-	// WantsHTTP2 is a server that speaks HTTP/2 without TLS and nothing else, as
-	// those of gRPC do.
+	// WantsHTTP2 is a server that speaks only HTTP/2 without TLS, as gRPC servers
+	// do.
 	WantsHTTP2
 	// NotHTTP is a server of another protocol.
 	NotHTTP
 )
 
-// Error is a request without an answer, or an answer whose body is not whole.
-// Its text is one line without the URL.
+// Error is a request without an answer, or an answer with an incomplete body. Its
+// text is one line without the URL.
 type Error struct {
 	Kind Kind
 	// Unreached reports that no connection could be made.
 	Unreached bool
-	// Err is the cause; nil where the answer itself is.
+	// Err is the cause; nil if the answer is.
 	Err error
-	// text replaces the cause's in what Error returns, if not empty.
+	// text is the text of the error; if empty, it is that of the cause.
 	text string
 }
 
@@ -67,8 +67,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// WrongProtocol reports that the address names the wrong scheme or port: every
-// other request to it would fail alike.
+// WrongProtocol reports whether the address has the wrong scheme or port, so that
+// every other request to it would fail too.
 func (e *Error) WrongProtocol() bool {
 	switch e.Kind {
 	case Switched, WantsTLS, WantsHTTP, WantsHTTP2, NotHTTP:
@@ -77,8 +77,8 @@ func (e *Error) WrongProtocol() bool {
 	return false
 }
 
-// asError takes this package's error out of what an http.Client says around it,
-// which repeats the URL.
+// asError takes this package's error out of that of an http.Client, which repeats
+// the URL.
 func asError(err error) *Error {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e
@@ -97,12 +97,12 @@ func wantsTLS() *Error {
 	return &Error{Kind: WantsTLS, text: "the server speaks TLS at this port, and the address begins with http://: write https://"}
 }
 
-// attempt is one request on its way.
+// attempt is one request until its answer is read.
 type attempt struct {
 	ctx   context.Context
 	req   *http.Request
 	limit time.Duration
-	// answered reports that a header came.
+	// answered reports that a header arrived.
 	answered bool
 
 	mu   sync.Mutex
@@ -122,7 +122,7 @@ func (a *attempt) connection() net.Conn {
 	return a.conn
 }
 
-// explain says in words what an error of net/http means.
+// explain turns an error of net/http into one that says what to check.
 func (a *attempt) explain(err error) *Error {
 	e := &Error{Err: err}
 	var op *net.OpError
@@ -134,7 +134,7 @@ func (a *attempt) explain(err error) *Error {
 	}
 	switch {
 	case errors.Is(a.ctx.Err(), context.Canceled):
-		e.Kind, e.text = Canceled, "the request was given up"
+		e.Kind, e.text = Canceled, "the request was canceled"
 		e.Err = errors.Join(context.Canceled, err)
 	case a.ctx.Err() != nil, errors.Is(err, os.ErrDeadlineExceeded), isTimeout(err):
 		e.Kind, e.text = Timeout, a.late()
@@ -153,7 +153,7 @@ func (a *attempt) explain(err error) *Error {
 	return e
 }
 
-// refused knows the error of Windows, too, which has a number of its own.
+// refused recognizes the error of Windows too, which has another number.
 func refused(err error) bool {
 	const windows = syscall.Errno(10061) // WSAECONNREFUSED
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, windows)
@@ -164,7 +164,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// headerTooLong knows the error by its words: it has no type.
+// headerTooLong recognizes the error by its text, since it has no type.
 func headerTooLong(err error) bool {
 	return strings.Contains(err.Error(), "response headers exceeded") || strings.Contains(err.Error(), "read limit of")
 }
@@ -183,7 +183,7 @@ func (a *attempt) late() string {
 	return "no answer came " + within
 }
 
-// protocol finds a server that does not speak what the address says.
+// protocol recognizes a server that speaks another protocol than the address says.
 func (a *attempt) protocol(e *Error) {
 	var record tls.RecordHeaderError
 	secure := a.req.URL.Scheme == "https"
@@ -216,7 +216,7 @@ func (a *attempt) protocol(e *Error) {
 }
 
 // isSettings reports the beginning of an HTTP/2 connection: a frame of type
-// SETTINGS, or GOAWAY from a server that gives up at once (RFC 9113, section 6).
+// SETTINGS, or GOAWAY from a server that closes at once (RFC 9113, section 6).
 func isSettings(first []byte) bool {
 	return first[0] == 0 && (first[3] == 4 || first[3] == 7) && (len(first) < frameHeader || string(first[5:9]) == "\x00\x00\x00\x00")
 }
@@ -224,8 +224,8 @@ func isSettings(first []byte) bool {
 // isTLS reports an alert or a handshake record (RFC 8446, section 5.1).
 func isTLS(first []byte) bool { return (first[0] == 0x15 || first[0] == 0x16) && first[1] == 3 }
 
-// cleartextToTLS reports the answer with which TLS servers that expect such a
-// mistake help: those of Go, nginx and Apache have words for it.
+// cleartextToTLS reports the answer of a TLS server to a request without TLS, as
+// Go, nginx and Apache word it.
 func (a *attempt) cleartextToTLS(status int, body []byte) bool {
 	if a.req.URL.Scheme != "http" || status != http.StatusBadRequest {
 		return false

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// guard is the transport that keeps an answer within its bounds.
+// guard is the transport that bounds answers.
 type guard struct {
 	next http.RoundTripper
-	// own is next where this package made it, else nil.
+	// own is next if this package made it, else nil.
 	own     *http.Transport
 	timeout time.Duration
 	most    int64
@@ -33,7 +33,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, g.secrets.error(at.explain(err))
 	}
-	// net/http reads no body under the context once the protocol is switched.
+	// After a switch of protocols net/http does not end the body with the context.
 	stop := context.AfterFunc(ctx, func() { _ = resp.Body.Close() })
 	defer func() {
 		stop()
@@ -73,8 +73,8 @@ func (e ending) Read([]byte) (int, error) {
 	return 0, e.err
 }
 
-// prefixConn is a connection that keeps the first bytes the server sent, which
-// show what is no HTTP server.
+// prefixConn is a connection that keeps the first bytes from the server, which show
+// whether it speaks HTTP.
 type prefixConn struct {
 	net.Conn
 	mu    sync.Mutex

@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// minSecret is the length in bytes from which a value is taken for a
-// credential: removing shorter ones, such as "1", would garble every text.
+// minSecret is the minimum length of a credential in bytes: removing shorter values,
+// such as "1", would garble every text.
 const minSecret = 6
 
-// Secrets removes credentials from texts, whole and in pieces. A nil *Secrets
+// Secrets removes credentials, and pieces of them, from texts. A nil *Secrets
 // removes nothing.
 type Secrets struct {
 	whole  *strings.Replacer
 	pieces map[string]bool
 }
 
-// NewSecrets removes what a request carries that may be a credential: the values
-// of its headers and of the URL's query, and the URL's password. Servers echo
-// these, as in "unknown API key: ...", and errors go to the log, to the delivery
-// state and to the terminal. The URL may be nil.
+// NewSecrets returns the Secrets of a request: everything that may be a credential,
+// which are the values of its headers and of the URL's query, and the URL's
+// password. Servers echo these, as in "unknown API key: ...", and errors go to the
+// log, the delivery state and the terminal. The URL may be nil.
 func NewSecrets(u *url.URL, headers map[string]string) *Secrets {
 	var secrets []string
 	add := func(values ...string) {
@@ -38,7 +38,7 @@ func NewSecrets(u *url.URL, headers map[string]string) *Secrets {
 	for _, v := range headers {
 		v = strings.TrimSpace(v)
 		add(v)
-		// Of "Bearer x" and "Basic x" the x alone may come back, or what it holds.
+		// Of "Bearer x" and "Basic x" a server may echo only x, or what it encodes.
 		if scheme, rest, ok := strings.Cut(v, " "); ok {
 			rest = strings.TrimSpace(rest)
 			add(rest)
@@ -63,14 +63,14 @@ func NewSecrets(u *url.URL, headers map[string]string) *Secrets {
 			add(v)
 		}
 	}
-	// The replacer takes the first that fits: a value within another comes later.
+	// The replacer takes the first that fits, so longer values come first.
 	slices.SortFunc(secrets, func(x, y string) int { return cmp.Compare(len(y), len(x)) })
 	var pairs []string
 	pieces := make(map[string]bool)
 	for _, s := range secrets {
 		pairs = append(pairs, s, stars)
 		for i := 0; i+piece <= len(s); i++ {
-			// What goes over a blank holds a word beside the credential.
+			// A piece with a blank holds a word beside the credential.
 			if p := s[i : i+piece]; !strings.Contains(p, " ") {
 				pieces[p] = true
 			}
@@ -79,14 +79,14 @@ func NewSecrets(u *url.URL, headers map[string]string) *Secrets {
 	return &Secrets{strings.NewReplacer(pairs...), pieces}
 }
 
-// stars stand for a credential, piece is how many of its bytes in a row are too
-// many: servers repeat the beginning of a key that they do not know, or its end.
+// stars replace a credential; piece is how many of its bytes in a row are removed:
+// servers repeat the beginning or the end of a key that they do not know.
 const (
 	stars = "****"
 	piece = 8
 )
 
-// Clean returns the text with stars in the place of credentials.
+// Clean returns the text with stars in place of credentials.
 func (s *Secrets) Clean(text string) string {
 	if s == nil {
 		return text
@@ -108,7 +108,7 @@ func (s *Secrets) Clean(text string) string {
 	return b.String() + text[done:]
 }
 
-// CleanError keeps the error unless its text holds a credential.
+// CleanError returns the error, or one without credentials if its text holds any.
 func (s *Secrets) CleanError(err error) error {
 	if clean := s.Clean(err.Error()); clean != err.Error() {
 		return errors.New(clean)
@@ -116,7 +116,7 @@ func (s *Secrets) CleanError(err error) error {
 	return err
 }
 
-// error is CleanError that keeps the kind.
+// error is CleanError for an *Error, and keeps its kind.
 func (s *Secrets) error(e *Error) *Error {
 	if clean := s.Clean(e.Error()); clean != e.Error() {
 		return &Error{Kind: e.Kind, Unreached: e.Unreached, Err: errors.New(clean)}

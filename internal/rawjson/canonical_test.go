@@ -101,6 +101,9 @@ func TestCanonicalOfDrawnTexts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		raw := []byte(text.Draw(rt, "text"))
 		got := Canonical(raw)
+		if err := Check(raw); (err == nil) != json.Valid(raw) {
+			rt.Errorf("Check(%q): %v", raw, err)
+		}
 		if !json.Valid(raw) {
 			return
 		}

@@ -42,15 +42,23 @@ func Open(text []byte) (Object, error) {
 	}
 	dec := decoder(text)
 	_, err := dec.ReadToken()
+	// next is the next value's part of text: what the decoder returns is valid only
+	// until it reads on.
+	next := func() (value []byte) {
+		var v jsontext.Value
+		if v, err = dec.ReadValue(); err == nil {
+			end := int(dec.InputOffset())
+			value = text[end-len(v) : end]
+		}
+		return value
+	}
 	o := make(Object, 0, 8)
 	for err == nil && dec.PeekKind() == '"' {
-		var name, value jsontext.Value
-		if name, err = dec.ReadValue(); err != nil {
+		name := next()
+		if err != nil {
 			break
 		}
-		// The value's own text follows; a decoder that reads from a buffer neither
-		// copies nor overwrites it.
-		if value, err = dec.ReadValue(); err == nil {
+		if value := next(); err == nil {
 			o = append(o, member{unquotedName(name), value})
 		}
 	}

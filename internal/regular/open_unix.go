@@ -20,7 +20,7 @@ const (
 // othersWrite are the mode bits that let the group or everybody write.
 const othersWrite = 0o022
 
-// private refuses an open file that others have a hand in.
+// private refuses an open file that others can change.
 func private(path string, info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestOpenRefusesWhatIsNoFile(t *testing.T) {
+func TestOpenRefusesSpecialFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if err := errors.Join(unix.Mkfifo(at("pipe"), 0o600), os.Symlink("/dev/zero", at("zero")), os.Symlink("pipe", at("topipe"))); err != nil {
@@ -94,7 +94,7 @@ func TestOpenNeverWaitsForAnExchangedFile(t *testing.T) {
 	}
 }
 
-func TestPrivateRefusesWhatOthersHaveAHandIn(t *testing.T) {
+func TestPrivateRefusesFilesOfOthers(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		folder, mode os.FileMode

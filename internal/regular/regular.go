@@ -4,8 +4,8 @@
 //
 // The package promises:
 //   - Opening never waits: not for the other end of a pipe, and not for a device.
-//   - What is returned is a regular file of the allowed size. The open file is
-//     checked, not its name, so that an exchange between the two changes nothing.
+//   - The returned file is regular and of the allowed size. The open file is
+//     checked, not its name, so that replacing the file in between has no effect.
 //   - Read returns at most the allowed number of bytes, also of a file that grows
 //     while it is read.
 //
@@ -42,22 +42,21 @@ type Options struct {
 // Error reports a file that must not be opened.
 type Error struct {
 	Path string
-	// Found says what is there, and Want what is allowed.
+	// Found is the kind of file, Want the allowed one.
 	Found, Want string
 }
 
 // Error names the file, what was found and what is allowed.
 func (e *Error) Error() string { return e.Path + ": found " + e.Found + ", want " + e.Want }
 
-// Open opens a file. The error is an *Error where another kind of file than
-// allowed is there, else one of package os; it wraps fs.ErrNotExist where nothing
-// is there.
+// Open opens a file. The error is an *Error if the file is not of an allowed kind,
+// else one of package os; it wraps fs.ErrNotExist if there is no file.
 func Open(path string, o Options) (*os.File, fs.FileInfo, error) {
 	if o.Flag&os.O_TRUNC != 0 {
 		return nil, nil, fmt.Errorf("open %q: a file must not be cut before it is checked", path)
 	}
-	// The look keeps a device from being opened at all, which alone may act. It
-	// proves nothing about what is opened afterwards.
+	// This keeps a device from being opened, which alone can have an effect. It
+	// proves nothing about the file that is opened afterwards.
 	look := os.Stat
 	if o.NoLink {
 		look = os.Lstat
@@ -115,7 +114,7 @@ func ReadStat(path string, o Options) ([]byte, fs.FileInfo, error) {
 	if o.Max > 0 {
 		in = io.LimitReader(f, o.Max+1)
 	}
-	// ReadFrom makes room for MinRead bytes more before it finds the end.
+	// ReadFrom needs room for MinRead more bytes before it finds the end.
 	out := bytes.NewBuffer(make([]byte, 0, int(min(info.Size(), largestGuess))+bytes.MinRead))
 	if _, err := out.ReadFrom(in); err != nil {
 		return nil, nil, err

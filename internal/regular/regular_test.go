@@ -71,7 +71,7 @@ func TestReadReturnsRegularFilesOfAllowedSize(t *testing.T) {
 	}
 }
 
-func TestOpenMakesFilesAndRefusesToCutThem(t *testing.T) {
+func TestOpenCreatesAndRefusesToTruncate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new")
 	for range 2 {
 		f, _, err := Open(path, Options{Flag: os.O_RDWR | os.O_APPEND | os.O_CREATE, Perm: 0o600, NoLink: true, Private: true})
@@ -93,7 +93,7 @@ func TestOpenMakesFilesAndRefusesToCutThem(t *testing.T) {
 	}
 }
 
-func TestReadEndsWhereAFileGrowsMeanwhile(t *testing.T) {
+func TestReadStopsAtLimitOfGrowingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(path, []byte("start"), 0o600); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // Place is where the hooks of a file run.
@@ -110,15 +111,6 @@ func (c *checker) mistakeOnce(key, format string, args ...any) {
 	c.out[c.once[key].at].Mistake = true
 }
 
-// short is a matcher to be quoted.
-func short(matcher string) string {
-	const most = 80
-	if r := []rune(matcher); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return matcher
-}
-
 // values are what a matcher meets on the events that have no tool, all that Cline
 // ever gives.
 func values(event string) []string {
@@ -142,7 +134,7 @@ func values(event string) []string {
 // matcher checks whether the matcher fits anything that can come.
 func (c *checker) matcher() {
 	event, matcher := c.handler.Event, c.handler.Matcher
-	quoted := short(matcher)
+	quoted := termtext.Cut(matcher, 80)
 	compiled, err := hookmatch.Compile(event, matcher)
 	if err != nil {
 		c.mistake("%v", err)
@@ -247,11 +239,8 @@ func permissionRule(matcher string, tools []string) (name string, ok bool) {
 }
 
 func fits(event, matcher string, subjects []string) bool {
-	return slices.ContainsFunc(subjects, func(s string) bool {
-		m, err := hookmatch.Compile(event, matcher)
-		if err != nil {
-			return false
-		}
+	m, err := hookmatch.Compile(event, matcher)
+	return err == nil && slices.ContainsFunc(subjects, func(s string) bool {
 		_, ok, err := m.Match([]string{s})
 		return ok && err == nil
 	})

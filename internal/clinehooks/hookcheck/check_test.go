@@ -267,7 +267,7 @@ func TestAProgramThatManyHooksLackIsSaidOnce(t *testing.T) {
 
 func TestALongMatcherIsCut(t *testing.T) {
 	got := check(t, Place{}, "PreToolUse", "tool == "+strings.Repeat("x", 500), map[string]any{"command": "true"})
-	if len(got) != 1 || len(got[0]) > 350 || !strings.Contains(got[0], "...") {
+	if len(got) != 1 || len(got[0]) > 350 || !strings.Contains(got[0], "…") {
 		t.Errorf("%q", got)
 	}
 }

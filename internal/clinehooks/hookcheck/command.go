@@ -19,7 +19,7 @@ const (
 	maxBrackets = 256
 )
 
-// projectDir stands for the project's folder where that is not known.
+// projectDir replaces the project's folder if that is not known.
 const projectDir = "/\x01project"
 
 // command checks what a hook starts.
@@ -187,7 +187,7 @@ func (c *checker) statement(st *syntax.Stmt) bool {
 	return true
 }
 
-// word is a word as the shell expands it, if that can be told.
+// word is a word as the shell expands it, if that is known.
 func (c *checker) word(w *syntax.Word) (string, bool) {
 	if lit := w.Lit(); strings.HasPrefix(lit, "~") && lit != "~" && !strings.HasPrefix(lit, "~/") {
 		return "", false // where another user's home is, the shell knows

@@ -3,12 +3,11 @@
 // column what in it will not work, edits it without touching anything else, and
 // keeps the list of project files that the user trusts.
 //
-// [Parse] promises that a fault costs no more than what it stands in: a broken
-// handler leaves its neighbours alone, a broken group the other groups. Only a
-// file that is no JSON object at all is an error. Nothing that was left out is
-// left out silently: each such place is a [Problem]. What concerns other programs
-// is not looked at, so that a whole settings.json of Claude Code can be given. The
-// time it takes grows with the size of the file and no faster.
+// [Parse] promises that a fault costs only the value that has it: a broken handler
+// leaves its neighbours alone, a broken group the other groups. Only a file that is
+// no JSON object is an error. Everything that is left out is a [Problem]. Keys of
+// other programs are ignored, so a settings.json of Claude Code can be parsed. The
+// time is linear in the size of the file.
 //
 // [Add] and [Remove] promise that the rest of the text stays as it is, byte by
 // byte, and that what they write can be read again.

@@ -11,10 +11,9 @@ import (
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
-// Add puts a handler into the text of a hooks file: into the last group of its
-// event that has the same matcher, else into a new group. An absent file is an
-// empty text. Where the same handler stands under that matcher already, the text
-// stays as it is and changed is false.
+// Add adds a handler to the text of a hooks file: to the last group of its event
+// that has the same matcher, else to a new group. An absent file is an empty text.
+// If the matcher has the same handler already, changed is false.
 //
 // A text that is no JSON object gives a *[SyntaxError]. A handler that would not
 // run, and a file in which its event is no list, are errors too.
@@ -120,8 +119,8 @@ func (r *reading) groupMatches(group *jsonedit.Node, matcher string) bool {
 // same reports that two handlers do the same on the same calls.
 func same(a, b Handler) bool { return reflect.DeepEqual(bare(a), bare(b)) }
 
-// bare is a handler without where it stands, and with one spelling for what can
-// be said in several. No arguments and no args are two things.
+// bare is a handler without its place, and with one spelling for what has several.
+// Empty args and absent args differ.
 func bare(h Handler) Handler {
 	h.File, h.Line = "", 0
 	h.Async = h.Async || h.AsyncRewake
@@ -137,7 +136,7 @@ func bare(h Handler) Handler {
 	return h
 }
 
-// render is the handler as it stands in a file.
+// render is the handler as it is written to a file.
 func render(h Handler) jsonedit.Object {
 	o := jsonedit.Object{{Key: "type", Value: h.Type}}
 	put := func(key string, value any) { o = append(o, jsonedit.Field{Key: key, Value: value}) }
@@ -190,12 +189,10 @@ func render(h Handler) jsonedit.Object {
 	return o
 }
 
-// Remove takes all handlers out that match says, those too that do not run here,
-// and then groups and events that are empty by that. removed are in the order of
-// the text; the text is the same where there are none. An absent file is an empty
-// text.
-//
-// A handler that does not run has the members that could be read.
+// Remove removes all handlers that match, those too that do not run here, and the
+// groups and events that become empty. removed are in the order of the text. An
+// absent file is an empty text. A handler that does not run has the members that
+// could be read.
 func Remove(text []byte, match func(Handler) bool) (out []byte, removed []Handler, err error) {
 	if len(bytes.TrimSpace(withoutMark(text))) == 0 {
 		return text, nil, nil

@@ -2,6 +2,7 @@ package hookfile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/jsonedit"
@@ -66,9 +67,9 @@ func reserved(variable string) string {
 	return ""
 }
 
-// AddEnv puts variables into the "env" of the text of a hooks file. One that is
-// there already stays as it is: it is in kept if it has another value there. The
-// names are in the order of vars. An absent file is an empty text.
+// AddEnv adds variables to the "env" of the text of a hooks file. An existing
+// variable is not changed, and is in kept if it has another value. The names are in
+// the order of vars. An absent file is an empty text.
 func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err error) {
 	out = text
 	if len(strings.TrimSpace(string(withoutMark(text)))) == 0 {
@@ -88,7 +89,7 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 		case !block.Is(r.text, '{'):
 			return nil, nil, nil, r.refuse(name(envKey), block, "an object of strings")
 		case block.Get(v.Name) != nil:
-			if !hasVariable(r.vars, v) {
+			if !slices.Contains(r.vars, v) {
 				kept = append(kept, v.Name)
 			}
 			continue
@@ -106,18 +107,9 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 	return out, added, kept, nil
 }
 
-func hasVariable(vars []Variable, want Variable) bool {
-	for _, v := range vars {
-		if v == want {
-			return true
-		}
-	}
-	return false
-}
-
-// HideEnv is the text of a hooks file, or of settings, with "..." for each value
-// of its "env", for people to see: variables hold keys. What is no JSON object
-// comes back as it is.
+// HideEnv returns the text of a hooks file, or of settings, with "..." for each
+// value of its "env", which may be a key. A text that is no JSON object is returned
+// unchanged.
 func HideEnv(text []byte) []byte {
 	root, err := jsonedit.Parse(withoutMark(text))
 	if err != nil {

@@ -45,7 +45,7 @@ func hasTool(event string) bool {
 // hasMatcher reports whether a matcher means something on the event.
 func hasMatcher(event string) bool { return event != userPromptSubmit && event != stop }
 
-// fromCline is Claude's name for what Cline calls something else.
+// fromCline is Claude's name of a hook of Cline.
 func fromCline(name string) string {
 	switch name {
 	case "TaskStart", "TaskResume":
@@ -60,7 +60,7 @@ func fromCline(name string) string {
 	return ""
 }
 
-// nearest is the event that somebody may have meant, or "".
+// nearest is the event that may have been meant, or "".
 func nearest(name string) string {
 	if claude := fromCline(name); claude != "" {
 		return claude

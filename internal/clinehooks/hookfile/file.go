@@ -54,7 +54,7 @@ type Handler struct {
 	Once bool
 	// BlockOnFailure is onFailure "block".
 	BlockOnFailure bool
-	// File and Line say where the handler stands.
+	// File and Line are the handler's place.
 	File string
 	Line int
 }

@@ -10,11 +10,10 @@ import (
 // Name is the name of a hooks file.
 const Name = "hooks.json"
 
-// Files names the hooks files: the user's, and one for each workspace root. None
-// of them need exist. clineDir is the value of CLINE_DIR, which moves the user's
-// ~/.cline; if empty, it is there. The user's file is empty where neither is
-// known. Roots that are not absolute have no file. A file is named once, so that a
-// root that is the home folder has none of its own, unless CLINE_DIR is set.
+// Files names the hooks files: the user's, and one for each absolute workspace root.
+// None of them need exist. clineDir is the value of CLINE_DIR, which moves the
+// user's ~/.cline. The user's file is empty if neither is known. A file is named
+// once: the home folder as a root has no second file, unless CLINE_DIR is set.
 func Files(home, clineDir string, roots []string) (user string, projects []string) {
 	switch {
 	case clineDir != "":

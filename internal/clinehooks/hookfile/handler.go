@@ -164,8 +164,7 @@ func (m *hook) http(h *Handler) {
 	}
 }
 
-// headers reads the headers of a request. Without them a server may take it for
-// somebody else's.
+// headers reads the headers of a request, without which it does not run.
 func (m *hook) headers(h *Handler, n *jsonedit.Node) {
 	if !n.Is(m.text, '{') {
 		m.ok = false

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/internal/jsonedit"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // SyntaxError says that a file is no JSON object, and where.
@@ -70,7 +71,7 @@ type reading struct {
 	event, matcher string
 }
 
-// place is a handler and where it stands.
+// place is a handler and its place in the text.
 type place struct {
 	handler Handler
 	// runs reports that nothing keeps it from running.
@@ -132,9 +133,8 @@ func (r *reading) value(n *jsonedit.Node) string {
 	return n.Kind(r.text)
 }
 
-// lasts are the members of an object by name; of equal names the last, as in
-// JavaScript. Earlier ones are noted where reads says that somebody may miss
-// them, with lost.
+// lasts returns the members of an object by name; of equal names the last, as in
+// JavaScript. Earlier ones are noted, with lost, if reads knows the name.
 func (r *reading) lasts(n *jsonedit.Node, reads func(key string) (known, lost bool)) map[string]*jsonedit.Node {
 	last := make(map[string]int, len(n.Items))
 	for i, m := range n.Items {
@@ -153,13 +153,7 @@ func (r *reading) lasts(n *jsonedit.Node, reads func(key string) (known, lost bo
 }
 
 // name quotes a key, cut short.
-func name(key string) string {
-	const most = 60
-	if utf8.RuneCountInString(key) > most {
-		key = string([]rune(key)[:most]) + "..."
-	}
-	return strconv.Quote(key)
-}
+func name(key string) string { return strconv.Quote(termtext.Cut(key, 60)) }
 
 // top reads the file's own members.
 func (r *reading) top() {
@@ -251,8 +245,7 @@ func (r *reading) group(list *jsonedit.Node, g int, n *jsonedit.Node, runs bool)
 	members := r.lasts(n, func(key string) (bool, bool) { return key == hooksKey || key == matcherKey, key == hooksKey })
 	if m := members[matcherKey]; m != nil {
 		if !m.Is(r.text, '"') {
-			// Nobody knows what it should have matched; all is too much and
-			// nothing is too little, so it is said.
+			// What it should have matched is not known.
 			r.wrong(name(matcherKey), m, "a string; the group does not run", true)
 			runs = false
 		} else {

@@ -2,6 +2,7 @@ package hookmatch
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -83,9 +84,35 @@ func Compile(event, text string) (Matcher, error) {
 		"use names with | between them, \"*\", or fix the expression", text, err)
 }
 
+// tokens yields the tokens of a regular expression with their places: an escaped
+// character with its backslash, a class with its brackets, or one byte.
+func tokens(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for i := 0; i < len(text); {
+			end := i + 1
+			switch text[i] {
+			case '\\':
+				end++
+			case '[':
+				for ; end < len(text) && text[end] != ']'; end++ {
+					if text[end] == '\\' {
+						end++
+					}
+				}
+				end++
+			}
+			end = min(end, len(text))
+			if !yield(i, text[i:end]) {
+				return
+			}
+			i = end
+		}
+	}
+}
+
 // mcpMatcher writes a matcher for tools of MCP servers as their names are written:
-// characters that no such name has stand for the "_" that takes their place. So
-// mcp__My Server__do_it fits what the server "My Server" does.
+// characters that no such name has become the "_" that takes their place. So
+// mcp__My Server__do_it fits the tool of the server "My Server".
 func mcpMatcher(text string) string {
 	if !strings.Contains(text, "mcp__") {
 		return text
@@ -93,93 +120,63 @@ func mcpMatcher(text string) string {
 	const other = " @/&#"
 	const escaped = other + ".+()"
 	var b strings.Builder
-	class := false
-	for i := 0; i < len(text); i++ {
-		c := text[i]
+	for i, token := range tokens(text) {
+		end := i + len(token)
 		switch {
-		case c == '\\' && i+1 < len(text):
-			i++
-			if strings.IndexByte(escaped, text[i]) < 0 || class {
-				b.WriteByte(c)
-				b.WriteByte(text[i])
-				continue
-			}
-			c = '_'
-		case class:
-			class = c != ']'
-		case c == '[':
-			class = true
-		case c == ' ' && (i == 0 || i+1 == len(text) || strings.IndexByte(" ,|", text[i-1]) >= 0 || strings.IndexByte(" ,|", text[i+1]) >= 0):
+		case token[0] == '\\' && len(token) == 2 && strings.Contains(escaped, token[1:]):
+			token = "_"
+		case token == " " && (i == 0 || end == len(text) || strings.IndexByte(" ,|", text[i-1]) >= 0 || strings.IndexByte(" ,|", text[end]) >= 0):
 			// Around a name in a list.
-		case strings.IndexByte(other, c) >= 0:
-			c = '_'
+		case strings.Contains(other, token):
+			token = "_"
 		}
-		b.WriteByte(c)
+		b.WriteString(token)
 	}
 	return b.String()
 }
 
-// foreignGroup returns the beginning of the first group that other engines have
-// and JavaScript does not: the library takes those of .NET as well.
+// foreignGroup returns the beginning of the first group that JavaScript does not
+// have; the library accepts those of .NET as well.
 func foreignGroup(text string) string {
-	class := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\':
-			i++
-		case class:
-			class = c != ']'
-		case c == '[':
-			class = true
-		case c == '(' && strings.HasPrefix(text[i:], "(?"):
-			rest := text[i+2:]
-			if flags := strings.TrimLeft(rest, "ims-"); strings.HasPrefix(flags, ":") {
-				continue // (?:x), and (?i:x) of ES2025
-			}
-			named := strings.HasPrefix(rest, "<") && len(rest) > 1 && !strings.ContainsAny(rest[1:2], "0123456789>'")
-			if named || strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "!") {
-				continue
-			}
+	for i, token := range tokens(text) {
+		if token != "(" || !strings.HasPrefix(text[i:], "(?") {
+			continue
+		}
+		rest := text[i+2:]
+		if flags := strings.TrimLeft(rest, "ims-"); strings.HasPrefix(flags, ":") {
+			continue // (?:x), and (?i:x) of ES2025
+		}
+		named := strings.HasPrefix(rest, "<") && len(rest) > 1 && !strings.ContainsAny(rest[1:2], "0123456789>'")
+		if !named && !strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "!") {
 			return text[i:min(i+3, len(text))]
 		}
 	}
 	return ""
 }
 
-// withoutExclusions takes the negative look-around out of a regular expression and
+// withoutExclusions removes the negative look-around from a regular expression and
 // reports whether there was any.
 func withoutExclusions(text string) (rest string, found bool) {
 	var b strings.Builder
-	class := false
 	depth := 0 // inside a look-around: how many groups are open
-	for i := 0; i < len(text); i++ {
-		from := i
-		switch c := text[i]; {
-		case c == '\\':
-			i = min(i+1, len(text)-1)
-		case class:
-			class = c != ']'
-		case c == '[':
-			class = true
-		case c == '(' && depth > 0:
+	for i, token := range tokens(text) {
+		switch {
+		case token == "(" && depth > 0:
 			depth++
-		case c == '(' && (strings.HasPrefix(text[i:], "(?!") || strings.HasPrefix(text[i:], "(?<!")):
-			b.WriteString("(?:)") // what follows may be a number of times
+		case strings.HasPrefix(text[i:], "(?!"), strings.HasPrefix(text[i:], "(?<!"):
+			b.WriteString("(?:)") // a repetition may follow
 			depth, found = 1, true
-			continue
-		case c == ')' && depth > 0:
+		case token == ")" && depth > 0:
 			depth--
-			continue
-		}
-		if depth == 0 {
-			b.WriteString(text[from : i+1])
+		case depth == 0:
+			b.WriteString(token)
 		}
 	}
 	return b.String(), found
 }
 
-// escapeAstral writes characters beyond the basic plane as JavaScript sees them
-// without its u flag: as two units.
+// escapeAstral writes characters beyond the basic plane as two units, as
+// JavaScript sees them without its u flag.
 func escapeAstral(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -192,7 +189,7 @@ func escapeAstral(text string) string {
 	return b.String()
 }
 
-// units are the subject's UTF-16 units, which is what JavaScript matches.
+// units returns the subject's UTF-16 units, which JavaScript matches.
 func units(s string) []rune {
 	var out []rune
 	for _, u := range utf16.Encode([]rune(s)) {

@@ -114,7 +114,7 @@ func (r Rule) covers(tool string) bool {
 		if strings.Contains(r.tool, "*") {
 			return wildcard(r.tool, tool)
 		}
-		// mcp__server stands for all tools of the server.
+		// mcp__server covers all tools of the server.
 		return strings.Count(r.tool, "__") == 1 && strings.HasPrefix(tool, r.tool+"__")
 	case r.tool == "Task":
 		return tool == "Agent" // its name of old
@@ -194,8 +194,8 @@ func fitsParameter(pattern string, input []byte) bool {
 	return wildcard(strings.TrimSpace(value), rawjson.Text(raw))
 }
 
-// fitsDomain tries a domain:host pattern. A leading *. stands for subdomains at
-// any depth; other stars stay between two dots.
+// fitsDomain tries a domain:host pattern. A leading *. covers subdomains at any
+// depth; other stars stay between two dots.
 func fitsDomain(pattern, address string) bool {
 	want := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(pattern, "domain:")), "."))
 	if want == "*" {

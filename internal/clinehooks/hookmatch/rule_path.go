@@ -109,7 +109,7 @@ func pathExpression(pattern string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// segment writes the expression of what stands between two slashes.
+// segment writes the expression of the text between two slashes.
 func segment(b *strings.Builder, s string) error {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; c {

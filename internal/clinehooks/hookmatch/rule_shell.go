@@ -100,9 +100,9 @@ func fitsShell(pattern, line string) (bool, string) {
 	return false, "it fits no command of the line"
 }
 
-// shellCommands is what can be told about a line of shell before it runs.
+// shellCommands is what is known of a line of shell before it runs.
 type shellCommands struct {
-	// open says why nothing can be told; empty where something can.
+	// open says why nothing is known; empty if something is.
 	open string
 	// texts are the commands, dequoted, with one space between words.
 	texts []string
@@ -126,8 +126,8 @@ func readShell(line string) shellCommands {
 	return c
 }
 
-// visit notes the commands that a node of the syntax tree is; the walk comes to
-// those inside of it by itself.
+// visit records the commands of a node of the syntax tree. The walk visits those
+// inside of it.
 func (c *shellCommands) visit(n syntax.Node, line string) {
 	switch n := n.(type) {
 	case *syntax.CallExpr:
@@ -156,9 +156,8 @@ func (c *shellCommands) visit(n syntax.Node, line string) {
 	}
 }
 
-// assigned reports whether a value says nothing about the command that is not
-// known anyway: one that a command prints is the business of that command, which
-// is read by itself.
+// assigned reports whether a value is known, or printed by a command, which is read
+// separately.
 func assigned(w *syntax.Word) bool {
 	for _, p := range w.Parts {
 		if _, command := p.(*syntax.CmdSubst); command {
@@ -316,8 +315,8 @@ func unwrap(words []string) []string {
 	return rest
 }
 
-// fitsPowerShell tries a pattern on the commands of a PowerShell line. Case does
-// not matter there. What is more than plain words cannot be told.
+// fitsPowerShell tries a pattern on the commands of a PowerShell line, in any case.
+// It fits a line of more than plain words, which cannot be judged.
 func fitsPowerShell(pattern, line string) bool {
 	if strings.ContainsAny(line, "$(){}`'\"@") {
 		return true

@@ -51,8 +51,8 @@ func (c *Call) channelOf(name string) channel {
 	return channel{}
 }
 
-// Carries reports whether Cline gives the context of an answer to this event to
-// the model for sure, so that texts that wait can go with it.
+// Carries reports whether the context of an answer to this event certainly reaches
+// the model, so that waiting texts can go with it.
 func (c *Call) Carries() bool {
 	switch c.Kind {
 	case hook.KindToolStart:
@@ -63,8 +63,7 @@ func (c *Call) Carries() bool {
 	return false
 }
 
-// before compares a version with another. One that is not readable is taken for
-// a new one.
+// before compares two versions. An unreadable one counts as new.
 func before(version string, want ...int) bool {
 	parts := strings.Split(version, ".")
 	for i, w := range want {
@@ -228,7 +227,7 @@ func (a *answering) answer() Answer {
 	if len(a.denials)+len(a.stops) == 0 && len(a.updates) > 0 {
 		input, err := a.override()
 		if err == nil {
-			return a.goOn(input)
+			return a.proceed(input)
 		}
 		a.denials = append(a.denials, err.Error())
 	}
@@ -236,12 +235,12 @@ func (a *answering) answer() Answer {
 		return a.cancel(joined(append(a.stops, a.denials...)))
 	}
 	if len(a.denials) == 0 {
-		return a.goOn("")
+		return a.proceed("")
 	}
 	said := joined(a.denials)
 	if a.options.SoftDeny {
 		if input := a.softDenial(said); input != "" {
-			out := a.goOn(input)
+			out := a.proceed(input)
 			out.Soft = true
 			return out
 		}
@@ -249,8 +248,8 @@ func (a *answering) answer() Answer {
 	return a.cancel(said)
 }
 
-// goOn lets Cline go on.
-func (a *answering) goOn(input string) Answer {
+// proceed lets Cline continue.
+func (a *answering) proceed(input string) Answer {
 	out := a.rest()
 	out.Reply.OverrideInput = input
 	out.Reply.Context = strings.Join(a.contexts, "\n\n")
@@ -261,8 +260,8 @@ func (a *answering) goOn(input string) Answer {
 	return out
 }
 
-// cancel stops the task. Texts for the model would hide the reason, and nobody
-// reads them before the task goes on: they wait until then.
+// cancel stops the task. Texts for the model would hide the reason, so they wait
+// until the task continues.
 func (a *answering) cancel(said string) Answer {
 	a.pending = append(a.pending, a.contexts...)
 	out := a.rest()
@@ -314,8 +313,7 @@ func (a *answering) override() (string, error) {
 	if len(faults) > 0 {
 		return "", fmt.Errorf("%s", joined(faults))
 	}
-	// What makes no difference to Cline leaves the input as the model wrote it,
-	// in whichever spelling.
+	// A change that makes no difference to Cline keeps the model's spelling.
 	input := rawjson.Encode(c.call.build(values))
 	if input == rawjson.Encode(c.call.build(before)) {
 		return "", nil

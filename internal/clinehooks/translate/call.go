@@ -6,7 +6,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// Context is what a payload does not tell.
+// Context is what is not in a payload.
 type Context struct {
 	// Home is the user's home folder, for paths that begin with ~.
 	Home string
@@ -15,10 +15,10 @@ type Context struct {
 	// TranscriptPath is the file that hooks get as transcript_path.
 	TranscriptPath string
 	// Seen reports that the session's start was reported before. Most of Cline
-	// says "start" at every turn; hooks hear of the first alone.
+	// says "start" at every turn; hooks get the first one alone.
 	Seen bool
-	// Resumed reports that a start is a later process taking the session up
-	// again, so that hooks hear of it although it was Seen.
+	// Resumed reports that a later process resumes the session, so that hooks get
+	// its start although it was Seen.
 	Resumed bool
 }
 
@@ -27,9 +27,8 @@ type Event struct {
 	// Name is Claude's name of the event.
 	Name string
 	// Subjects are what matchers are tried against: Claude's name first, then its
-	// aliases, Cline's own name, and the name that the same tool has in Cline's
-	// other dialects, so that a guard written for one does not fall silent in
-	// another. Empty where the event has no matcher.
+	// aliases, Cline's name, and the tool's name in Cline's other dialects, so that
+	// a guard for one works in all. Empty if the event has no matcher.
 	Subjects []string
 	// Tool and Input are Claude's tool name and tool_input.
 	Tool  string
@@ -37,7 +36,7 @@ type Event struct {
 	// Payload is the JSON object a hook gets on its standard input.
 	Payload []byte
 
-	operation int // which operation of the call's input it stands for
+	operation int // the index of its operation in the call
 }
 
 // Call is one Cline event in Claude's form.
@@ -52,8 +51,8 @@ type Call struct {
 	// Events are what it is in Claude's form; empty where Claude has no such
 	// event.
 	Events []Event
-	// Unknown reports that the tool stands in no table, so that hooks see it as
-	// Cline wrote it.
+	// Unknown reports that the tool is in no table, so that hooks see it as Cline
+	// wrote it.
 	Unknown bool
 
 	event   hook.Event // the event itself
@@ -65,7 +64,7 @@ type Call struct {
 // Options say how to answer where Cline cannot do what Claude can.
 type Options struct {
 	// SoftDeny answers a denied call of the SDK dialect with an input that
-	// prints the reason and fails, so that the task goes on.
+	// prints the reason and fails, so that the task continues.
 	SoftDeny bool
 	// AskDenies treats ask and defer as deny; else Cline's own approval decides.
 	AskDenies bool

@@ -16,6 +16,6 @@
 //
 // It does not promise that a path is free of symbolic links, that a tool's input
 // holds all that Claude Code's own would (Cline does not say why a command is
-// run, for example), or that two equal calls of one task without ids of their
-// own are told apart.
+// run, for example), or that two equal calls of one task without ids are
+// distinguished.
 package translate

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// lineParams are parameters of Cline's editor that Claude's Edit has none of.
+// lineParams are parameters of Cline's editor that Claude's Edit does not have.
 // They say where, so hooks see them and may leave them out.
 var lineParams = []string{"insert_line", "start_line", "end_line", "start_column", "end_column", "insert_column", "occurrence"}
 
@@ -97,9 +97,9 @@ func severalBlocks(all []operation) {
 	}
 }
 
-// searchReplace reads a diff of SEARCH/REPLACE blocks. It is strict: a diff in
-// which anything stands outside of the blocks is not read at all, and hooks see
-// it whole, because how Cline reads the rest is its secret.
+// searchReplace reads a diff of SEARCH/REPLACE blocks. It refuses a diff with text
+// outside of the blocks, which hooks then see whole: how Cline reads that is not
+// known.
 func searchReplace(diff string) ([]change, bool) {
 	const outside, searching, replacing = 0, 1, 2
 	var all []change

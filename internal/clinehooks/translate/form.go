@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// operation is one thing that a call does, in Claude's form.
+// operation is one thing that a tool call does, in Claude's form.
 type operation struct {
 	tool    string
 	aliases []string
@@ -16,19 +16,18 @@ type operation struct {
 	// know it.
 	twin  string
 	input object
-	// value is the operation as Cline has it, back the value for another input in
-	// Claude's form. back is nil where Cline has no way to say it.
+	// value is the operation as Cline has it. back returns the value for another
+	// input; it is nil if Cline has no form for one.
 	value any
 	back  func(forward object, updated map[string]any) (value any, notes []string, err error)
-	// added are members of the input that Cline's call does not have, and
-	// indifferent those that say how Claude Code carries the call out rather than
-	// what it does.
+	// added are members of the input that Cline's call does not have, indifferent
+	// those that do not change what the call does.
 	added       object
 	indifferent []string
 }
 
-// unchanged reports whether another input in Claude's form is the same call for
-// Cline, and which indifferent members differ.
+// unchanged reports whether another input is the same call for Cline, and which
+// indifferent members differ.
 func (op operation) unchanged(updated map[string]any) (differ []string, ok bool) {
 	rest := maps.Clone(updated)
 	for _, f := range op.added {
@@ -72,11 +71,10 @@ type param struct {
 	claude string
 	cline  []string // the name Cline documents, then others it takes
 	kind   kind
-	// required parameters must be in an input that a hook gives; without one
-	// the call could not run.
+	// required parameters must be in a hook's input.
 	required bool
-	// sticky parameters stay where a hook's input leaves them out, because
-	// Claude's tool has none of that name.
+	// sticky parameters stay if a hook's input leaves them out: Claude's tool has
+	// none of that name.
 	sticky bool
 }
 
@@ -87,8 +85,7 @@ type form struct {
 	params  []param
 	// fixed are members of Claude's input that Cline has no parameter for.
 	fixed object
-	// harmless are members of Claude's that a hook may change without an effect
-	// on what the call does.
+	// harmless are members that a hook may change without an effect on the call.
 	harmless []string
 	// indifferent are as in operation.
 	indifferent []string
@@ -132,8 +129,8 @@ func (p place) forward(k kind, v any) any {
 	return text(v)
 }
 
-// back gives Cline's parameters for an input in Claude's form. What the hook
-// left as it was stays as Cline wrote it, to the letter.
+// back returns Cline's parameters for an input in Claude's form. Unchanged ones
+// stay as Cline wrote them, to the letter.
 func (f form) back(raw map[string]any, forward object, updated map[string]any) (any, []string, error) {
 	out := maps.Clone(raw)
 	if out == nil {
@@ -199,17 +196,17 @@ func (pa param) reverse(v any) (any, error) {
 	return v, nil
 }
 
-// whole is a call's operations and how its whole input is made of their values.
+// toolCall is a call's operations, and how its input is built of their values.
 type toolCall struct {
 	operations []operation
 	build      func(values []any) any
-	// perFile tells that the end of the call is one event for each file.
+	// perFile reports that the end of the call is one event for each file.
 	perFile bool
-	// unknown tells that the tool stands in no table.
+	// unknown reports that the tool is in no table.
 	unknown bool
 }
 
-// one is the whole of a call that does one thing.
+// one is a call of one operation.
 func one(op operation) toolCall {
 	return toolCall{operations: []operation{op}, build: func(values []any) any { return values[0] }}
 }
@@ -231,6 +228,6 @@ func same(tool string, input map[string]any) operation {
 	}
 }
 
-// taskProgress is a parameter any classic tool may carry. It is no part of what
-// the tool does.
+// taskProgress is a parameter that any classic tool may carry. It does not change
+// what the tool does.
 const taskProgress = "task_progress"

@@ -127,9 +127,9 @@ func (c *Call) translate(body rawjson.Object, ctx Context) {
 	}
 }
 
-// injected reports that Cline wrote the prompt itself: the SDK runs this hook
-// for what it tells the model, among it the texts that hooks gave. Hooks that
-// judge prompts would judge themselves. What else it says may be the user's.
+// injected reports that Cline wrote the prompt itself: the SDK runs this hook for
+// its own texts to the model, those of hooks included. Hooks that judge prompts
+// would judge themselves.
 func (c *Call) injected() bool {
 	if c.Dialect != dialectSDK {
 		return false
@@ -147,7 +147,7 @@ func (c *Call) started(ctx Context, source string) {
 	c.add(ctx, sessionStart, fields, source)
 }
 
-// notificationType tells a question about a call from all other waiting.
+// notificationType distinguishes a question about a call from other waiting.
 func notificationType(body rawjson.Object) string {
 	if rawjson.Text(body.Get("event")) != "user_attention" {
 		return "idle_prompt"
@@ -171,8 +171,8 @@ func (c *Call) takeApart(ctx Context) {
 	c.Unknown = c.call.unknown
 }
 
-// toolUseID names an operation of the call. Both ends of a call give the same
-// names, because both carry the same input.
+// toolUseID names an operation of the call, by the same name at both ends of the
+// call, which carry the same input.
 func (c *Call) toolUseID(operation int) string {
 	id := c.ToolID
 	if id == "" {
@@ -249,15 +249,14 @@ func (c *Call) toolEnd(body rawjson.Object, ctx Context) {
 	}
 }
 
-// endedOperation is an operation at the end of its call, with the place among the
-// operations that its id is made of.
+// endedOperation is an operation at the end of its call, with the index of the
+// operation that its id is made of.
 type endedOperation struct {
 	operation
 	first int
 }
 
-// ended are the operations whose ends are reported: all of them, or one for each
-// file.
+// ended returns the operations whose ends are reported: all, or one for each file.
 func (c *Call) ended() []endedOperation {
 	var out []endedOperation
 	all := c.call.operations

@@ -8,10 +8,9 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Cline takes the lists of its tools in many spellings, for models write them
-// so. A spelling that is not read here would be a call no hook sees, so these
-// functions read all that some version of Cline takes, and where two versions
-// differ, what either would do.
+// Cline takes the lists of its tools in many spellings, as models write them. No
+// hook would see a call in a spelling that is not read here, so these functions read
+// all that some version of Cline takes.
 
 // readForm is one file to be read, without the lines.
 var readForm = form{tool: toolRead, params: []param{
@@ -82,8 +81,8 @@ func (p place) readFiles(input any) toolCall {
 	return several(toolRead, input, all, "files", append([]string{"paths", "file_paths", "start_line", "end_line"}, pathNames...)...)
 }
 
-// several is a call of as many operations as there are. Cline gets them back as the
-// list key, in place of the other keys under which it takes them.
+// several is a call with a list of operations. They go back to Cline under key, in
+// place of the other keys under which Cline takes them.
 func several(tool string, input any, all []operation, key string, others ...string) toolCall {
 	if len(all) == 0 {
 		return shown(tool, input)
@@ -188,8 +187,8 @@ func (p place) command(value any) operation {
 	return op.only("command", line, value)
 }
 
-// only makes an operation of one parameter one of a text: Cline takes the text
-// itself. value is how Cline wrote it.
+// only changes an operation of one parameter so that it goes back as the
+// parameter's text alone. value is how Cline wrote it.
 func (op operation) only(name, before string, value any) operation {
 	inner := op.back
 	op.value = value
@@ -361,8 +360,7 @@ func with(m map[string]any, key string, value any) map[string]any {
 	return out
 }
 
-// quoteAll writes a program and its arguments as a POSIX shell would have to be
-// told them.
+// quoteAll writes a program and its arguments as a line for a POSIX shell.
 func quoteAll(words []any) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

@@ -18,8 +18,7 @@ const (
 	patchFile   = "*** End of File"
 )
 
-// span is a part of a patch's lines and what stands there instead, once a hook
-// has changed it.
+// span is a range of a patch's lines and its replacement by a hook.
 type span struct {
 	from, to int
 	lines    []string

@@ -9,10 +9,9 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// response is the tool_response of an operation that ended well, in the shape that
-// Claude Code's own tool has, as far as Cline tells what is in it: a member that
-// it does not tell is left out. took is the time of the call, negative where it is
-// not known.
+// response is the tool_response of an operation that succeeded, in the shape of
+// Claude Code's tool, without the members that Cline does not report. took is the
+// duration of the call, negative if unknown.
 func (r outcome) response(op endedOperation, took time.Duration) any {
 	in := op.input
 	switch op.tool {
@@ -100,7 +99,7 @@ func (r outcome) read(in object) object {
 	return object{{"type", kind}, {"file", file}}
 }
 
-// part is what of a file was read. first and total are 0 where they are not told.
+// part is the part of a file that was read. first and total are 0 if unknown.
 type part struct {
 	content      string
 	first, total int64
@@ -221,7 +220,7 @@ func (o object) timed(key string, took, unit time.Duration) object {
 	return o.with(key, took.Milliseconds())
 }
 
-// said is what the model was told of an operation that ended well.
+// said is what the model got of an operation that succeeded.
 func (r outcome) said(op endedOperation) string {
 	switch op.tool {
 	case toolBash:

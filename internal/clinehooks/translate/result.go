@@ -11,16 +11,16 @@ type outcome struct {
 	failed bool
 	// text is the result, err the message of a failure.
 	text, err string
-	// hidden tells that Cline did not let the result through.
+	// hidden reports that the payload does not hold the result.
 	hidden bool
 }
 
 // hiddenObject is what JavaScript writes for a structure it was made to print.
 const hiddenObject = "[object Object]"
 
-// outcomes gives each operation that is reported its own result. Cline reports
-// one for the whole call, and the SDK inside it one for each operation; where the
-// two do not fit together, every operation gets the whole.
+// outcomes returns the result of each reported operation. Cline reports one for the
+// call, and the SDK inside it one for each operation; if the two do not fit
+// together, every operation gets the call's.
 func (c *Call) outcomes(body rawjson.Object) []outcome {
 	t := c.event.Tool
 	ended := c.ended()

@@ -29,8 +29,8 @@ const nowhere = "/dev/null/"
 // the user as the call.
 const maxReason = 4_000
 
-// softDenial is an input with which the call says why it was denied and fails.
-// It is empty where there is none that surely does nothing else.
+// softDenial is an input with which the call prints why it was denied and fails.
+// It is empty if no input is certain to do nothing else.
 func (a *answering) softDenial(reason string) string {
 	c := a.call
 	if c.Kind != hook.KindToolStart {

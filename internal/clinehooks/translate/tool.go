@@ -83,8 +83,8 @@ func skillForm(names ...string) form {
 	}}
 }
 
-// agentForm is an agent with a task of its own. Its description is made of the
-// task, so that another one changes nothing.
+// agentForm starts an agent. Its description is made of the task, so that another
+// description changes nothing.
 var agentForm = form{
 	tool: toolAgent, aliases: []string{aliasTask}, harmless: []string{"description"},
 	indifferent: []string{"description"},
@@ -140,14 +140,14 @@ func twinOf(tool, claude string) string {
 	return ""
 }
 
-// mcpByName is the one classic tool for all tools of MCP servers. The SDK has a
-// tool of its own for each, with the server's name before "__".
+// mcpByName is the one classic tool for all tools of MCP servers. The SDK has one
+// tool for each, with the server's name before "__".
 const mcpByName = "use_mcp_tool"
 
 // mcpPrefix begins Claude's names of tools of MCP servers.
 const mcpPrefix = "mcp__"
 
-// operations takes a call apart. A call of which no hook hears has none.
+// operations takes a call apart. A call that hooks do not get has none.
 func (p place) operations(tool string, input any) toolCall {
 	params, _ := input.(map[string]any)
 	if f, ok := forms[tool]; ok {
@@ -192,7 +192,7 @@ func (p place) operations(tool string, input any) toolCall {
 			return one(mcpTool(params))
 		}
 	case "ask_followup_question", "ask_question":
-		return one(ask(params))
+		return one(question(params))
 	case "spawn_agent":
 		if op := p.agent(params); op.input.str("prompt") != "" {
 			return one(op)
@@ -359,9 +359,9 @@ func mcpTool(params map[string]any) operation {
 	return op
 }
 
-// ask is a question to the user.
-func ask(params map[string]any) operation {
-	question, _ := pick(params, "question")
+// question is a question to the user.
+func question(params map[string]any) operation {
+	asked, _ := pick(params, "question")
 	options, _ := pick(params, "options")
 	choices := make([]any, 0, 5)
 	list, _ := parsed(options).([]any)
@@ -371,13 +371,13 @@ func ask(params map[string]any) operation {
 	return operation{
 		tool: "AskUserQuestion", value: params,
 		input: object{{"questions", []any{object{
-			{"question", text(question)}, {"header", ""}, {"options", choices}, {"multiSelect", false},
+			{"question", text(asked)}, {"header", ""}, {"options", choices}, {"multiSelect", false},
 		}}}},
-		back: func(_ object, updated map[string]any) (any, []string, error) { return askBack(params, updated) },
+		back: func(_ object, updated map[string]any) (any, []string, error) { return questionBack(params, updated) },
 	}
 }
 
-func askBack(params, updated map[string]any) (any, []string, error) {
+func questionBack(params, updated map[string]any) (any, []string, error) {
 	questions, _ := updated["questions"].([]any)
 	if len(questions) != 1 {
 		return nil, nil, fmt.Errorf("%d questions: Cline asks one at a time", len(questions))

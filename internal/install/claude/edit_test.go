@@ -166,7 +166,7 @@ func TestInstalledText(t *testing.T) {
 	}
 }
 
-func TestMendingEntries(t *testing.T) {
+func TestInstallUpdatesEntries(t *testing.T) {
 	exec := newWanted("linux", testHook, version{2, 1, 329}, true, false)
 	shell := newWanted("linux", testHook, version{2, 1, 100}, true, false)
 	unknown := newWanted("linux", testHook, version{}, false, false)
@@ -223,7 +223,7 @@ func TestMendingEntries(t *testing.T) {
 	}
 }
 
-func TestEventsNotRecordedLoseTheirHook(t *testing.T) {
+func TestInstallRemovesHooksOfOtherEvents(t *testing.T) {
 	w := newWanted("linux", testHook, version{}, false, false)
 	text := `{"hooks":{"WorktreeCreate":[{"hooks":[{"type":"command","command":"/x/claude-hook","args":["WorktreeCreate"]}]}],"MessageDisplay":[{"hooks":[{"type":"command","command":"claude-hook"},{"type":"command","command":"mine"}]}]}}`
 	got, _, _ := installText(t, text, w, nil)
@@ -232,7 +232,7 @@ func TestEventsNotRecordedLoseTheirHook(t *testing.T) {
 	}
 }
 
-func TestShapesThatAreRefused(t *testing.T) {
+func TestInstallRefusesMalformedHooks(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"settings":    {`[]`, "found an array, want an object"},
 		"hooks":       {"{\n  \"hooks\": []\n}", "line 2, column 12: hooks is an array, want an object of events"},
@@ -361,9 +361,9 @@ func drawWanted(t *rapid.T, label string) wantedHandler {
 	return newWanted("linux", testHook, v, known, rapid.Bool().Draw(t, label+" force"))
 }
 
-// TestUninstallGivesTheBytesBack installs into settings of any layout, more than
+// TestUninstallRestoresBytes installs into settings of any layout, more than
 // once and for several versions of Claude Code, and takes the hooks out again.
-func TestUninstallGivesTheBytesBack(t *testing.T) {
+func TestUninstallRestoresBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := oddSettings(t)
 		after, empty := text, emptied(nil)

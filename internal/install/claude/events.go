@@ -8,8 +8,6 @@ const hookTimeout = 10
 // hookEvent is one event of Claude Code that hookspan records.
 type hookEvent struct {
 	name string
-	// async keeps Claude Code from waiting for the hook.
-	async bool
 	// since is the first version known to have the event, empty for those that
 	// are older than any version that matters. An older Claude Code may warn
 	// about the name.

@@ -229,34 +229,29 @@ func (w wantedHandler) render(ev hookEvent, timeout string, extras jsonedit.Obje
 			f = formExec
 		}
 	}
-	o := jsonedit.Object{{Key: "type", Value: "command"}}
+	var args jsonedit.Array // none for a shell
+	command := quoteShell(w.binary) + " " + ev.name
 	switch {
 	case f == formExec && w.guarded:
-		o = append(o, jsonedit.Field{Key: "command", Value: envProgram}, jsonedit.Field{Key: "args", Value: w.guardedArgs(ev)})
+		command = envProgram
+		for _, g := range guards() {
+			args = append(args, g)
+		}
+		args = append(args, w.binary, ev.name)
 	case f == formExec:
-		o = append(o, jsonedit.Field{Key: "command", Value: w.binary}, jsonedit.Field{Key: "args", Value: jsonedit.Array{ev.name}})
+		command, args = w.binary, jsonedit.Array{ev.name}
 	case w.guarded:
-		o = append(o, jsonedit.Field{Key: "command", Value: strings.Join(guards(), " ") + " exec " + quoteShell(w.binary) + " " + ev.name})
-	default:
-		o = append(o, jsonedit.Field{Key: "command", Value: quoteShell(w.binary) + " " + ev.name})
+		command = strings.Join(guards(), " ") + " exec " + command
 	}
-	if timeout == "" {
-		o = append(o, jsonedit.Field{Key: "timeout", Value: hookTimeout})
-	} else {
-		o = append(o, jsonedit.Field{Key: "timeout", Value: jsonedit.Raw(timeout)})
+	o := jsonedit.Object{{Key: "type", Value: "command"}, {Key: "command", Value: command}}
+	if args != nil {
+		o = append(o, jsonedit.Field{Key: "args", Value: args})
 	}
-	if ev.async {
-		o = append(o, jsonedit.Field{Key: "async", Value: true})
+	var wait any = hookTimeout
+	if timeout != "" {
+		wait = jsonedit.Raw(timeout)
 	}
-	return append(o, extras...)
-}
-
-func (w wantedHandler) guardedArgs(ev hookEvent) jsonedit.Array {
-	var a jsonedit.Array
-	for _, g := range guards() {
-		a = append(a, g)
-	}
-	return append(a, w.binary, ev.name)
+	return append(append(o, jsonedit.Field{Key: "timeout", Value: wait}), extras...)
 }
 
 // group writes the group that holds an event's handler.
@@ -267,9 +262,8 @@ func (w wantedHandler) group(ev hookEvent) jsonedit.Object {
 // judge returns the state of a handler of hookspan's and what is wrong with it. An
 // empty binary is not compared.
 func (w wantedHandler) judge(h handler, event, matcher string) (install.State, string) {
-	ev, ok := eventNamed(event)
-	switch {
-	case !ok:
+	switch _, known := eventNamed(event); {
+	case !known:
 		return install.StateOutdated, "is an event that hookspan does not record"
 	case w.binary != "" && h.program != w.binary:
 		return install.StateOutdated, "starts " + h.program
@@ -281,8 +275,8 @@ func (w wantedHandler) judge(h handler, event, matcher string) (install.State, s
 		return install.StateOutdated, fmt.Sprintf("reports %q", strings.Join(h.words, " "))
 	case w.guarded && !h.guarded:
 		return install.StateOutdated, "would block Claude Code under a malformed GOMEMLIMIT or GODEBUG"
-	case h.async != ev.async:
-		return install.StateOutdated, fmt.Sprintf("has async %v", h.async)
+	case h.async:
+		return install.StateOutdated, "has async true"
 	case h.timeout == "":
 		return install.StateOutdated, "has no timeout"
 	case matcher != "" && matcher != "*":

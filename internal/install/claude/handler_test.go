@@ -8,7 +8,7 @@ import (
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
-func TestWhoseHandlerItIs(t *testing.T) {
+func TestHandlerOwnership(t *testing.T) {
 	tests := map[string]struct {
 		text    string
 		ours    bool
@@ -61,7 +61,7 @@ func TestWhoseHandlerItIs(t *testing.T) {
 	}
 }
 
-func TestFormOfAHandler(t *testing.T) {
+func TestHandlerForm(t *testing.T) {
 	const simple, hard = "/opt/hookspan-1.0/bin/claude-hook", "/home/it's me/claude-hook"
 	bare := func(path string) jsonedit.Object {
 		return jsonedit.Object{{Key: "type", Value: "command"}, {Key: "command", Value: path}, {Key: "args", Value: jsonedit.Array{"Stop"}}, {Key: "timeout", Value: 10}}
@@ -96,10 +96,6 @@ func TestFormOfAHandler(t *testing.T) {
 				t.Errorf("handler (-want +got):\n%s", diff)
 			}
 		})
-	}
-	got := newWanted("linux", simple, version{2, 1, 329}, true, false).render(hookEvent{name: "Stop", async: true}, "", nil)
-	if diff := cmp.Diff(append(exec(simple), jsonedit.Field{Key: "async", Value: true}), got); diff != "" {
-		t.Errorf("in the background (-want +got):\n%s", diff)
 	}
 }
 

@@ -391,7 +391,7 @@ func TestClaudeFileChangedSinceThePlan(t *testing.T) {
 	}
 }
 
-func TestClaudeInstallsAtOnce(t *testing.T) {
+func TestParallelClaudeInstalls(t *testing.T) {
 	h := newHome(t, newClaude)
 	writeFile(t, h.path(".claude/settings.json"), "{\"a\":1}\n", 0o600)
 	before := modes(t, h.dir)
@@ -420,9 +420,9 @@ func TestClaudeInstallsAtOnce(t *testing.T) {
 	sameTree(t, "after uninstalling", before, modes(t, h.dir))
 }
 
-// TestClaudeUninstallLeavesWhatItCannotRead goes past damaged settings that hold
+// TestClaudeUninstallSkipsDamagedSettings goes past damaged settings that hold
 // nothing of ours, and stops at those that may.
-func TestClaudeUninstallLeavesWhatItCannotRead(t *testing.T) {
+func TestClaudeUninstallSkipsDamagedSettings(t *testing.T) {
 	h := newHome(t, newClaude)
 	h.installClaude(h.claude(ScopeUser))
 	other := h.path("src/project/.claude/settings.json")

@@ -21,7 +21,7 @@ func linkTo(t *testing.T, target, path string) {
 	}
 }
 
-func TestNothingIsInstalledThroughALinkOfAProject(t *testing.T) {
+func TestPlanRefusesLinksInProject(t *testing.T) {
 	for _, at := range []string{".claude", ".claude/settings.json", ".claude/settings.local.json"} {
 		h := newHome(t, newClaude)
 		target := h.path("elsewhere")

@@ -84,7 +84,7 @@ func inspect(goos string, text []byte, binary string) ([]install.Hook, error) {
 	}
 	w := wantedHandler{binary: binary, guarded: goos != "windows"}
 	for _, f := range e.find() {
-		h := install.Hook{Event: f.event, Program: f.program}
+		h := install.Hook{Event: f.event}
 		h.State, h.Reason = w.judge(f.handler, f.event, f.matcher)
 		i := slices.IndexFunc(hooks, func(have install.Hook) bool { return have.Event == f.event })
 		_, known := eventNamed(f.event)

@@ -76,7 +76,7 @@ func remove(t *testing.T, path string) {
 	}
 }
 
-func TestClaudeStatusOfOthers(t *testing.T) {
+func TestClaudeStatusWithoutHooks(t *testing.T) {
 	h := newHome(t, newClaude)
 	writeFile(t, h.path("src/project/x"), "", 0o600)
 	if r := h.claudeStatus(); len(r.Sites) != 0 || r.Present() || r.Healthy() {
@@ -98,7 +98,7 @@ func TestClaudeStatusOfOthers(t *testing.T) {
 	}
 }
 
-func TestClaudeStatusOfAProjectThatIsGone(t *testing.T) {
+func TestClaudeStatusIgnoresRemovedProject(t *testing.T) {
 	h := newHome(t, newClaude)
 	writeFile(t, h.path("src/project/x"), "", 0o600)
 	h.installClaude(h.claude(ScopeProject))
@@ -115,9 +115,9 @@ func TestClaudeStatusOfAProjectThatIsGone(t *testing.T) {
 	}
 }
 
-// TestClaudeStatusExcusesWhatIsTooNew does not miss events that this Claude Code
+// TestClaudeStatusIgnoresUnknownEvents does not miss events that this Claude Code
 // does not have, and asks for the version only when something is missing.
-func TestClaudeStatusExcusesWhatIsTooNew(t *testing.T) {
+func TestClaudeStatusIgnoresUnknownEvents(t *testing.T) {
 	h := newHome(t, "2.1.80")
 	h.installClaude(h.claude(ScopeUser))
 	asked := 0
@@ -137,7 +137,7 @@ func TestClaudeStatusExcusesWhatIsTooNew(t *testing.T) {
 	}
 }
 
-func TestClaudeTelemetryBesideOurs(t *testing.T) {
+func TestClaudeTelemetry(t *testing.T) {
 	tests := map[string]struct {
 		env, settings, want string
 	}{

@@ -2,13 +2,13 @@ package claude
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/install"
 )
 
 // versionTimeout bounds the question to Claude Code.
@@ -43,23 +43,9 @@ func (in Installer) version(ctx context.Context) (v version, known bool, warning
 // with an editor's extension alone, and an error when the program fails or
 // gives no answer in time.
 func askVersion(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "claude", "--version")
-	// A grandchild that holds the pipe open must not outlast the timeout.
-	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
-	switch {
-	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, exec.ErrDot):
-		return "", nil
-	case ctx.Err() != nil:
-		return "", fmt.Errorf("run claude --version: no answer in %v", versionTimeout)
-	case err != nil:
-		return "", fmt.Errorf("run claude --version: %w", err)
-	}
-	// Only the first line is shown.
-	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	return line[:min(len(line), 100)], nil
+	out, err := install.Ask(ctx, versionTimeout, "claude", "--version")
+	line, _, _ := strings.Cut(out, "\n") // only the first line is shown
+	return line[:min(len(line), 100)], err
 }
 
 // version is a version of Claude Code: three numbers.

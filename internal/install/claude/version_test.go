@@ -61,7 +61,7 @@ func TestEventTable(t *testing.T) {
 	}
 }
 
-func TestAskClaudeForItsVersion(t *testing.T) {
+func TestAskVersion(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program asked is a shell script")
 	}

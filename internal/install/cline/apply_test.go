@@ -80,7 +80,7 @@ func TestChainedHookRunsBoth(t *testing.T) {
 	}
 }
 
-func TestUninstallIsCareful(t *testing.T) {
+func TestUninstallKeepsChangedFiles(t *testing.T) {
 	const dir = "Documents/Cline/Hooks/"
 	tests := map[string]struct {
 		change func(t *testing.T, h *home)
@@ -241,7 +241,7 @@ func TestUninstallWithChainedScript(t *testing.T) {
 	}
 }
 
-func TestInstallTakesUpWhatWasCutShort(t *testing.T) {
+func TestInstallResumesInterruptedInstall(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	script := h.path("Documents/Cline/Hooks/TaskStart")
 	writeFile(t, script, "#!/bin/sh\n", 0o755)
@@ -261,7 +261,7 @@ func TestInstallTakesUpWhatWasCutShort(t *testing.T) {
 	sameTree(t, "after uninstall", before, tree(t, h.dir))
 }
 
-func TestSecondScriptIsNotChainedOverTheFirst(t *testing.T) {
+func TestChainKeepsEarlierScript(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	script := h.path("Documents/Cline/Hooks/TaskStart")
 	writeFile(t, script, "first", 0o755)
@@ -277,7 +277,7 @@ func TestSecondScriptIsNotChainedOverTheFirst(t *testing.T) {
 	}
 }
 
-func TestSidecarNeverHoldsOurHook(t *testing.T) {
+func TestSidecarNeverHoldsHookFile(t *testing.T) {
 	// A hook file that runs itself as its chained script would never end.
 	h := newHome(t, "linux", "-")
 	path := h.path("Documents/Cline/Hooks/TaskStart")
@@ -288,7 +288,7 @@ func TestSidecarNeverHoldsOurHook(t *testing.T) {
 	}
 }
 
-func TestApplyChecksAgain(t *testing.T) {
+func TestApplyRefusesChangedFiles(t *testing.T) {
 	const dir = "Documents/Cline/Hooks/"
 	tests := map[string]struct {
 		// first says whether an install came before the plan.

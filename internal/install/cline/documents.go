@@ -2,13 +2,13 @@ package cline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/install"
 )
 
 // documentsTimeout bounds the question to the system. A cold PowerShell takes
@@ -54,21 +54,10 @@ func evaluable(folders ...string) error {
 }
 
 func askDocuments(ctx context.Context, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, documentsTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // One of the two programs named above.
-	// A grandchild that holds the pipe open must not outlast the timeout.
-	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
-	if errors.Is(err, exec.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("run %s: %w", name, err)
-	}
-	dir := strings.TrimSpace(strings.TrimPrefix(string(out), "\ufeff"))
+	dir, err := install.Ask(ctx, documentsTimeout, name, args...)
+	dir = strings.TrimPrefix(dir, "\ufeff")
 	if dir != "" && !filepath.IsAbs(dir) {
 		return "", fmt.Errorf("run %s: answered %q, want an absolute path", name, dir)
 	}
-	return dir, nil
+	return dir, err
 }

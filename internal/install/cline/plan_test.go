@@ -37,7 +37,7 @@ func names11(folder, suffix string, skip ...string) []string {
 	return out
 }
 
-func TestWhereHooksGo(t *testing.T) {
+func TestHookFolders(t *testing.T) {
 	const shared, sdk = "Documents/Cline/Hooks", ".cline/hooks"
 	pre := []string{sdk, "PreToolUse"}
 	tests := map[string]struct {
@@ -339,7 +339,7 @@ func TestLinkedFolders(t *testing.T) {
 	})
 }
 
-func TestAFolderInAHooksPlaceLeavesTheOthersAlone(t *testing.T) {
+func TestPlanSkipsFolderInPlaceOfHook(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	inTheWay := h.path("Documents/Cline/Hooks/TaskStart/x")
 	writeFile(t, inTheWay, "mine", 0o644)

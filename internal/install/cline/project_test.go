@@ -24,7 +24,7 @@ func linkTo(t *testing.T, target, path string) {
 // The places of a project at which its author can put a link.
 var clineLinks = []string{".clinerules", ".clinerules/hooks", ".cline", ".cline/hooks", ".clinerules/hooks/.hookspan-chained"}
 
-func TestNothingIsInstalledThroughALinkOfAProject(t *testing.T) {
+func TestPlanRefusesLinksInProject(t *testing.T) {
 	for _, at := range clineLinks {
 		h := newHome(t, "linux", "-")
 		writeFile(t, h.path("elsewhere/README"), "", 0o644)
@@ -39,7 +39,7 @@ func TestNothingIsInstalledThroughALinkOfAProject(t *testing.T) {
 	}
 }
 
-func TestALinkThatComesAfterThePlanIsNotFollowed(t *testing.T) {
+func TestApplyRefusesNewLink(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	o := h.options()
 	o.Project = h.path("project")
@@ -55,7 +55,7 @@ func TestALinkThatComesAfterThePlanIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestUninstallLeavesWhatALinkOfAProjectLeadsTo(t *testing.T) {
+func TestUninstallRefusesLinkInProject(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	user, project := h.options(), h.options()
 	project.Project = h.path("project")

@@ -74,7 +74,7 @@ func inspect(goos string, f Folder, event, binary string) install.Hook {
 		}
 		return h
 	}
-	h.Program, h.Chained = s.Binary, s.Chain
+	h.Chained = s.Chain
 	h.State, h.Reason = judge(goos, f, s, cur, event, binary)
 	if h.State == install.StateInstalled && s.Chain != "" {
 		h.Reason = "also runs " + s.Chain
