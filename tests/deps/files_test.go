@@ -25,7 +25,6 @@ var mayOpen = map[string]string{
 	"infinium/infiniumexporter/parked.go":       "a folder of the Collector's, in a module of its own",
 	"internal/bridge/peer_linux.go":             "/proc",
 	"internal/clinehooks/memory.go":             "makes a file that must not exist yet",
-	"internal/deliver/file_unix.go":             "a folder, which a flag says",
 	"internal/hookproc/main_unix.go":            "/etc/passwd and the null device",
 	"internal/hookproc/main_windows.go":         "the null device",
 	"internal/hookproc/otheragent.go":           "makes a file that must not exist yet",
@@ -80,28 +79,30 @@ var mayReplace = map[string]string{
 	"internal/logfile/logfile.go":           "moves a full log aside",
 	"spool/platform_unix.go":                "imports no package of this module; readers share its locks",
 	"spool/platform_windows.go":             "as spool/platform_unix.go",
-	// TODO: these are to use the two packages.
-	"infinium/infiniumexporter/parked.go":   "",
-	"internal/clinehooks/hookfile/trust.go": "",
-	"internal/clinehooks/memory.go":         "",
-	"internal/clinehooks/problems.go":       "",
-	"internal/deliver/answers.go":           "",
-	"internal/deliver/file_unix.go":         "",
-	"internal/deliver/file_windows.go":      "",
+	"infinium/infiniumexporter/parked.go":   "tries whether a folder can be written to",
 }
 
 // TestFilesAreReplacedAndLockedByOnePackageEach keeps new code from showing half a
 // file to a reader, and from locks that differ between systems.
 func TestFilesAreReplacedAndLockedByOnePackageEach(t *testing.T) {
+	used := make(map[string]bool)
 	for _, f := range sources(t) {
-		name := path.Join(f.folder, f.name)
-		if _, ok := mayReplace[name]; ok || strings.HasPrefix(f.folder, "tests") {
+		if strings.HasPrefix(f.folder, "tests") {
 			continue
 		}
+		name := path.Join(f.folder, f.name)
 		for pkg, names := range replacing {
 			for _, use := range uses(f.syntax, pkg, names) {
+				if used[name] = true; mayReplace[name] != "" {
+					continue
+				}
 				t.Errorf("%s: %s: use internal/atomicfile or internal/filelock, or give the reason in mayReplace", f.fset.Position(use.Pos()), use.Sel.Name)
 			}
+		}
+	}
+	for name := range mayReplace {
+		if !used[name] {
+			t.Errorf("%s: replaces and locks no file, and is in mayReplace", name)
 		}
 	}
 }
