@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
@@ -280,6 +281,7 @@ func source(files *transcript.Files, a transcript.Agent, decode func(hook.Raw) (
 		return err
 	}
 	src := deliver.Source{
+		Agent:  agents.Mapping(a.Host),
 		Decode: func(r *spool.Record) ([]hook.Event, error) { return decode(stored(r)) },
 		Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
 			t, err := files.Read(ctx, a, query(session, f))

@@ -22,7 +22,6 @@ var mayOpen = map[string]string{
 	"internal/filelock/filelock_unix.go":        "a folder, which a flag says",
 	"internal/filelock/filelock_windows.go":     "pipes are not files there",
 	"cmd/hookspan/hookstest.go":                 "the file is named on the command line, and may be a pipe of the shell's",
-	"infinium/infiniumexporter/parked.go":       "a folder of the Collector's, in a module of its own",
 	"internal/bridge/peer_linux.go":             "/proc",
 	"internal/clinehooks/memory.go":             "makes a file that must not exist yet",
 	"internal/hookproc/main_unix.go":            "/etc/passwd and the null device",
@@ -72,6 +71,7 @@ var mayReplace = map[string]string{
 	"internal/filelock/filelock_unix.go":    "is the way to do it",
 	"internal/filelock/filelock_windows.go": "is the way to do it",
 	"cmd/hookspan/doctor.go":                "tries whether a folder can be written to",
+	"infinium/infiniumexporter/parked.go":   "tries whether a folder can be written to",
 	"internal/bridge/filestore.go":          "moves a damaged file aside",
 	"internal/clinehooks/hookrun/exec.go":   "makes a file that has no name afterwards",
 	"internal/hookproc/spill.go":            "makes a file that has no name afterwards",
@@ -79,7 +79,6 @@ var mayReplace = map[string]string{
 	"internal/logfile/logfile.go":           "moves a full log aside",
 	"spool/platform_unix.go":                "imports no package of this module; readers share its locks",
 	"spool/platform_windows.go":             "as spool/platform_unix.go",
-	"infinium/infiniumexporter/parked.go":   "tries whether a folder can be written to",
 }
 
 // TestFilesAreReplacedAndLockedByOnePackageEach keeps new code from showing half a
