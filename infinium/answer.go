@@ -30,34 +30,32 @@ type Receipt struct {
 	Status int
 }
 
+// statuses are the classes of single statuses.
+var statuses = map[int]Class{
+	http.StatusUnauthorized: ClassAuth, http.StatusForbidden: ClassAuth, http.StatusNotFound: ClassNotFound,
+	http.StatusRequestTimeout: ClassTimeout, http.StatusRequestEntityTooLarge: ClassTooLarge, http.StatusTooManyRequests: ClassRateLimit,
+}
+
 // refused classifies an answer; nil is success: any 2xx, whatever its body,
 // except a web page or a body that broke off. Secrets are removed from the
 // server's text before it is cut.
 func refused(a *outbound.Answer, now time.Time, secrets *outbound.Secrets) *Error {
-	e := &Error{Status: a.Status}
+	e := &Error{Status: a.Status, Class: statuses[a.Status]}
 	page := outbound.IsPage(a.Header, a.Body)
 	switch s := a.Status; {
+	case e.Class != "":
 	case s >= 200 && s < 300:
 		if page {
-			e.Class, e.unreached = ClassLoginPage, true
+			e.Class = ClassLoginPage
 			return e
 		}
-		if e := (*outbound.Error)(nil); errors.As(a.Err, &e) && e.Kind != outbound.TooLong {
-			return &Error{Status: s, Class: ClassHalfAnswer, Err: a.Err}
+		if broken := (*outbound.Error)(nil); errors.As(a.Err, &broken) && broken.Kind != outbound.TooLong {
+			e.Class, e.Err = ClassHalfAnswer, a.Err
+			return e
 		}
 		return nil
 	case s >= 300 && s < 400:
-		e.Class, e.Said, e.unreached = ClassRedirect, target(a.Header.Get("Location"), secrets), true
-	case s == http.StatusUnauthorized || s == http.StatusForbidden:
-		e.Class, e.unreached = ClassAuth, true
-	case s == http.StatusNotFound:
-		e.Class, e.unreached = ClassNotFound, true
-	case s == http.StatusRequestTimeout:
-		e.Class = ClassTimeout
-	case s == http.StatusRequestEntityTooLarge:
-		e.Class = ClassTooLarge
-	case s == http.StatusTooManyRequests:
-		e.Class, e.unreached = ClassRateLimit, true
+		e.Class, e.Said = ClassRedirect, target(a.Header.Get("Location"), secrets)
 	case s >= 400 && s < 500:
 		e.Class = ClassRejected
 	default:

@@ -99,7 +99,7 @@ func (c *Client) UploadTraces(ctx context.Context, messages []*tracepb.ResourceS
 		if fail == nil {
 			continue
 		}
-		if fail.unreached || ctx.Err() != nil {
+		if fail.everywhere || classes[fail.Class].everywhere || ctx.Err() != nil {
 			stop = fail
 		}
 		this := *fail
@@ -134,7 +134,7 @@ func (c *Client) post(ctx context.Context, t *Trace) (*outbound.Answer, *Error) 
 	case err != nil:
 		return nil, &Error{Class: ClassEncode, Err: err}
 	case c.stopped.Load():
-		return nil, &Error{Class: ClassCanceled, Err: errors.New("exporter is shut down"), unreached: true}
+		return nil, &Error{Class: ClassCanceled, Err: errors.New("exporter is shut down"), everywhere: true}
 	case ctx.Err() != nil:
 		return nil, broken(ctx, ctx.Err())
 	}
@@ -158,7 +158,7 @@ func broken(ctx context.Context, err error) *Error {
 	fail := &Error{Class: ClassNetwork, Err: err}
 	var out *outbound.Error
 	if errors.As(err, &out) {
-		fail.unreached = out.Unreached || out.WrongProtocol()
+		fail.everywhere = out.Unreached || out.WrongProtocol()
 	}
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):

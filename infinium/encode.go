@@ -1,12 +1,12 @@
 package infinium
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // previewLevels are the lengths previews are shortened to, one after the other,
@@ -28,7 +28,7 @@ const (
 
 // Encode returns the JSON body, never more than MaxBodyBytes.
 //
-// What is too large is cut in this order: previews are shortened to 200, 100
+// If it is too large, it is cut in this order: previews are shortened to 200, 100
 // and 50 characters; then the oldest errors after the first are left out until
 // the errors fill a quarter of the body; then the oldest steps after the first.
 // An entry in the place of what was left out says how many. Equal traces give
@@ -38,99 +38,79 @@ func (t *Trace) Encode() ([]byte, error) {
 }
 
 func (t *Trace) encode(limit int) ([]byte, error) {
-	var e encoder
-	for _, level := range previewLevels {
-		head := t.head(level)
-		size, err := e.size(head)
+	for i := 0; ; i++ {
+		short := t.head(previewLevels[i])
+		b, err := marshal(short)
 		if err != nil {
 			return nil, err
 		}
-		size += listOverhead
-		for i := 0; i < len(t.Errors) && size <= limit; i++ {
-			size += e.cost(t.Errors[i].shorten(level))
+		room := limit - len(b) - listOverhead
+		short.Errors, short.Steps = shortenAll(t.Errors, previewLevels[i]), shortenAll(t.Steps, previewLevels[i])
+		if !fit(short.Errors, short.Steps, room) {
+			if i < len(previewLevels)-1 {
+				continue
+			}
+			short.leaveOut(room, limit/4)
 		}
-		for i := 0; i < len(t.Steps) && size <= limit; i++ {
-			size += e.cost(t.Steps[i].shorten(level))
+		b, err = marshal(short)
+		if err == nil && len(b) > limit {
+			return nil, fmt.Errorf("encode trace %s for Infinium: %d bytes, at most %d are allowed", t.TraceID, len(b), limit)
 		}
-		if size > limit {
-			continue
-		}
-		for i := range t.Steps {
-			head.Steps = append(head.Steps, t.Steps[i].shorten(level))
-		}
-		for i := range t.Errors {
-			head.Errors = append(head.Errors, t.Errors[i].shorten(level))
-		}
-		return e.finish(head, limit)
+		return b, err
 	}
-	return t.encodeParts(&e, limit)
 }
 
-// encodeParts leaves errors and steps out. It works from the newest backwards,
-// so that its cost follows the limit and not the length of the run.
-func (t *Trace) encodeParts(e *encoder, limit int) ([]byte, error) {
-	level := previewLevels[len(previewLevels)-1]
-	head := t.head(level)
-	size, err := e.size(head)
-	if err != nil {
-		return nil, err
+// fit reports whether the lists fit the room.
+func fit(errs []ErrorDetail, steps []Step, room int) bool {
+	for i := 0; i < len(errs) && room >= 0; i++ {
+		room -= cost(errs[i])
 	}
-	size += listOverhead
-
-	errorAt := func(i int) ErrorDetail { return t.Errors[i].shorten(level) }
-	errs, left, used := keepEnds(e, len(t.Errors), min(limit/4, limit-size), errorAt)
-	if left > 0 {
-		errs = slices.Insert(errs, min(1, len(errs)), ErrorDetail{
-			ErrorType:   ErrorTruncated,
-			Message:     leftOut(left, "error"),
-			Recoverable: true,
-		})
+	for i := 0; i < len(steps) && room >= 0; i++ {
+		room -= cost(steps[i])
 	}
-	size += used
-
-	stepAt := func(i int) Step { return t.Steps[i].shorten(level) }
-	steps, left, _ := keepEnds(e, len(t.Steps), limit-size, stepAt)
-	if left > 0 {
-		steps = slices.Insert(steps, min(1, len(steps)), Step{
-			Action:      ActionTruncated,
-			Description: leftOut(left, "step"),
-		})
-	}
-	head.Steps, head.Errors = steps, errs
-	return e.finish(head, limit)
+	return room >= 0
 }
 
-// keepEnds keeps the first entry and as many of the newest as fit the budget,
-// with the marker's place reserved. It returns them in order, the number of
+// leaveOut removes errors and steps until they fit the room, of which errors get
+// at most the part.
+func (t *Trace) leaveOut(room, part int) {
+	errs, left, used := keepEnds(t.Errors, min(part, room))
+	if left > 0 {
+		errs = slices.Insert(errs, min(1, len(errs)), ErrorDetail{ErrorType: ErrorTruncated, Message: leftOut(left, "error"), Recoverable: true})
+	}
+	steps, left, _ := keepEnds(t.Steps, room-used)
+	if left > 0 {
+		steps = slices.Insert(steps, min(1, len(steps)), Step{Action: ActionTruncated, Description: leftOut(left, "step")})
+	}
+	t.Errors, t.Steps = errs, steps
+}
+
+// keepEnds keeps the first entry and as many of the newest as fit the room, which
+// includes the place of the marker. It returns them in order, the number of
 // entries left out, and the bytes used.
-func keepEnds[T any](e *encoder, n, budget int, at func(int) T) (kept []T, left, used int) {
-	if n == 0 {
+func keepEnds[T any](list []T, room int) (kept []T, left, used int) {
+	if len(list) == 0 {
 		return nil, 0, 0
 	}
 	used = markerBytes
-	first := at(0)
-	if c := e.cost(first); used+c <= budget {
+	if c := cost(list[0]); used+c <= room {
 		used += c
-		kept = append(kept, first)
+		kept = append(kept, list[0])
 	}
-	next := n - 1
-	var tail []T
-	for ; next > 0; next-- {
-		v := at(next)
-		c := e.cost(v)
-		if used+c > budget {
+	first := len(list)
+	for ; first > 1; first-- {
+		c := cost(list[first-1])
+		if used+c > room {
 			break
 		}
 		used += c
-		tail = append(tail, v)
 	}
-	slices.Reverse(tail)
-	kept = append(kept, tail...)
-	return kept, n - len(kept), used
+	kept = append(kept, list[first:]...)
+	return kept, len(list) - len(kept), used
 }
 
 func leftOut(n int, noun string) string {
-	return plural(int64(n), noun) + " left out to keep the trace below Infinium's size limit"
+	return termtext.Plural(n, noun) + " left out to keep the trace below Infinium's size limit"
 }
 
 // head is the trace without its lists, with its limits enforced.
@@ -161,10 +141,19 @@ func (t *Trace) head(level int) *Trace {
 	return &h
 }
 
-func (s Step) shorten(level int) Step {
+// shortenAll returns a copy of a list with its texts shortened, unless level is 0.
+func shortenAll[T interface{ shorten(level int) T }](list []T, level int) []T {
 	if level == 0 {
-		return s
+		return list
 	}
+	out := make([]T, len(list))
+	for i := range list {
+		out[i] = list[i].shorten(level)
+	}
+	return out
+}
+
+func (s Step) shorten(level int) Step {
 	s.Action = cut(s.Action, maxWordRunes+typeRunes)
 	s.Description = cut(s.Description, max(level, maxWordRunes))
 	s.InputPreview = cut(s.InputPreview, level)
@@ -182,18 +171,12 @@ func (s Step) shorten(level int) Step {
 }
 
 func (d ErrorDetail) shorten(level int) ErrorDetail {
-	if level == 0 {
-		return d
-	}
 	d.ErrorType = cut(d.ErrorType, typeRunes)
 	d.Message = cut(d.Message, level)
 	return d
 }
 
-// encoder marshals without escaping <, > and &, which code is full of.
-type encoder struct{}
-
-func (e *encoder) marshal(v any) ([]byte, error) {
+func marshal(v any) ([]byte, error) {
 	b, err := rawjson.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("encode trace for Infinium: %w", err)
@@ -201,28 +184,12 @@ func (e *encoder) marshal(v any) ([]byte, error) {
 	return b, nil
 }
 
-func (e *encoder) size(v any) (int, error) {
-	b, err := e.marshal(v)
-	return len(b), err
-}
-
-// cost is what an entry adds to a list, its comma included. Steps and errors
-// are strings, integers and flags: marshalling them cannot fail.
-func (e *encoder) cost(v any) int {
-	n, err := e.size(v)
+// cost is the number of bytes that an entry adds to a list, its comma included.
+// Steps and errors are strings, integers and flags: encoding them cannot fail.
+func cost(v any) int {
+	b, err := marshal(v)
 	if err != nil {
 		return MaxBodyBytes
 	}
-	return n + 1
-}
-
-func (e *encoder) finish(t *Trace, limit int) ([]byte, error) {
-	b, err := e.marshal(t)
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > limit {
-		return nil, fmt.Errorf("encode trace %s for Infinium: %d bytes, at most %d are allowed", t.TraceID, len(b), limit)
-	}
-	return bytes.Clone(b), nil
+	return len(b) + 1
 }

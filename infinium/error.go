@@ -52,7 +52,8 @@ type Error struct {
 	// RootSpanID distinguishes the runs of one trace; empty for late spans.
 	RootSpanID string
 	// Host is the endpoint's host and port.
-	Host  string
+	Host string
+	// Class is what went wrong.
 	Class Class
 	// Status is the HTTP status, 0 when no answer came.
 	Status int
@@ -62,20 +63,38 @@ type Error struct {
 	Err error
 
 	after time.Duration
-	// unreached marks a failure that every further request would meet too.
-	unreached bool
+	// everywhere marks a failure that every further request would meet too.
+	everywhere bool
+}
+
+// class is what an Error's class means.
+type class struct {
+	// final classes are not worth trying again.
+	final bool
+	// every further request would meet the same failure.
+	everywhere bool
+	hint       string
+}
+
+var classes = map[Class]class{
+	ClassNetwork:    {hint: "check the network and INFINIUM_BASE_URL, then try again"},
+	ClassTimeout:    {hint: "check the network and INFINIUM_BASE_URL, then try again"},
+	ClassHalfAnswer: {hint: "try again later"},
+	ClassRedirect:   {everywhere: true, hint: "redirects are not followed, so that credentials go nowhere else; set INFINIUM_BASE_URL to the service's present address"},
+	ClassLoginPage:  {everywhere: true, hint: "a proxy or portal answers in its place: sign in there, or set INFINIUM_BASE_URL to the service itself"},
+	ClassRateLimit:  {everywhere: true},
+	ClassServer:     {hint: "try again later"},
+	ClassAuth:       {final: true, everywhere: true, hint: "check INFINIUM_AGENT_ID and INFINIUM_AGENT_SECRET"},
+	ClassNotFound:   {final: true, everywhere: true, hint: "check INFINIUM_AGENT_ID (no such agent there) and INFINIUM_BASE_URL"},
+	ClassTooLarge:   {final: true, hint: "lower CONNECTOR_MAX_INPUT_PREVIEW and CONNECTOR_MAX_OUTPUT_PREVIEW, or ask what limits bodies below 950 kB on the way"},
+	ClassRejected:   {final: true, hint: "the service refuses this trace as it is; it is not sent again unless asked for"},
+	ClassEncode:     {final: true},
 }
 
 // Retryable reports whether sending the same trace again later can succeed
 // without any other change, or after the user has repaired the network or the
 // address.
-func (e *Error) Retryable() bool {
-	switch e.Class {
-	case ClassAuth, ClassNotFound, ClassTooLarge, ClassRejected, ClassEncode:
-		return false
-	}
-	return true
-}
+func (e *Error) Retryable() bool { return !classes[e.Class].final }
 
 // RetryAfter is how long the server asked to wait, at most a day: its
 // Retry-After header, else one minute for status 429. Zero leaves the choice to
@@ -122,30 +141,13 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) hint() string {
-	switch e.Class {
-	case ClassAuth:
-		return "check INFINIUM_AGENT_ID and INFINIUM_AGENT_SECRET"
-	case ClassNotFound:
-		return "check INFINIUM_AGENT_ID (no such agent there) and INFINIUM_BASE_URL"
-	case ClassTooLarge:
-		return "lower CONNECTOR_MAX_INPUT_PREVIEW and CONNECTOR_MAX_OUTPUT_PREVIEW, or ask what limits bodies below 950 kB on the way"
-	case ClassRejected:
-		if e.Status == http.StatusProxyAuthRequired {
-			return "give the proxy's credentials in HTTPS_PROXY"
-		}
-		return "the service refuses this trace as it is; it is not sent again unless asked for"
-	case ClassRedirect:
-		return "redirects are not followed, so that credentials go nowhere else; set INFINIUM_BASE_URL to the service's present address"
-	case ClassLoginPage:
-		return "a proxy or portal answers in its place: sign in there, or set INFINIUM_BASE_URL to the service itself"
-	case ClassRateLimit:
+	switch {
+	case e.Class == ClassRateLimit:
 		return fmt.Sprintf("wait %s before trying again", e.after)
-	case ClassNetwork, ClassTimeout:
-		return "check the network and INFINIUM_BASE_URL, then try again"
-	case ClassServer, ClassHalfAnswer:
-		return "try again later"
+	case e.Status == http.StatusProxyAuthRequired:
+		return "give the proxy's credentials in HTTPS_PROXY"
 	}
-	return ""
+	return classes[e.Class].hint
 }
 
 // Failures returns every *Error within err, as UploadTraces joins them.

@@ -10,6 +10,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -111,10 +112,9 @@ func (m *mapping) texts(t *Trace) {
 		}
 	}
 	if m.form.Turns {
-		t.Name = m.form.Title + " (" + plural(turnsOf(m.root.Span), "turn") + ")"
+		t.Name = m.form.Title + " (" + termtext.Plural(turnsOf(m.root.Span), "turn") + ")"
 	} else {
-		t.Name, _ = firstRunes(oneLine(prompt), m.form.MaxName)
-		t.Name = cmp.Or(strings.TrimSpace(t.Name), m.form.Title)
+		t.Name = cmp.Or(strings.TrimSpace(termtext.Head(oneLine(prompt), m.form.MaxName)), m.form.Title)
 	}
 	t.Description = cmp.Or(cut(prompt, MaxDescriptionRunes), t.Name)
 	t.InputSummary = cut(prompt, m.form.InputPreview)

@@ -142,8 +142,8 @@ func link(messages []*tracepb.ResourceSpans) []*node {
 // remoteParent are the flags of a span whose parent is known to be remote.
 const remoteParent = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK | tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
 
-// roots tells the span of a run from that of a subagent: a run has no parent or
-// one from outside. The outcome counts too, because a store between the mapping
+// roots distinguishes the span of a run from that of a subagent: a run has no
+// parent or one from outside. The outcome counts too, because a store between the mapping
 // and here may forget that a parent was remote.
 func (n *node) roots() bool {
 	if n.op != otelmap.OpInvokeAgent {

@@ -15,7 +15,7 @@ import (
 )
 
 // Session joins the runs of one session into one run, which Traces maps to one
-// trace: "Claude Code session (3 turns)". The first span of each run is its
+// trace. The first span of each run is its
 // root, as otelmap gives them; the runs are in the order in which they began,
 // and no two spans have the same id. A run given twice counts once, in its last
 // version; one without spans does not count.

@@ -21,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -446,7 +447,7 @@ func TestAJoinedSessionTellsWhatItsTurnsTell(t *testing.T) {
 		if d := cmp.Diff(total, sum, cmp.Comparer(func(x, y float64) bool { return math.Abs(x-y) < 1e-9 })); d != "" {
 			rt.Errorf("sums (-want +got):\n%s", d)
 		}
-		if want := "Claude Code session (" + plural(int64(len(runs)), "turn") + ")"; got.Name != want {
+		if want := "Claude Code session (" + termtext.Plural(len(runs), "turn") + ")"; got.Name != want {
 			rt.Errorf("name %q, want %q", got.Name, want)
 		}
 	})

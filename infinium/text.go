@@ -1,12 +1,10 @@
 package infinium
 
 import (
-	"strconv"
 	"strings"
-	"unicode/utf8"
-)
 
-const ellipsis = "…"
+	"github.com/hookspan/hookspan/internal/termtext"
+)
 
 // clean makes a text fit for JSON and for the databases behind it: invalid
 // UTF-8 and NUL, which PostgreSQL's jsonb refuses, become U+FFFD.
@@ -15,30 +13,12 @@ func clean(s string) string {
 }
 
 // cut returns at most n characters of s. If it cuts, the last of them is an
-// ellipsis.
+// ellipsis, and no white space or other ellipsis is before it.
 func cut(s string, n int) string {
-	head, whole := firstRunes(s, n)
-	if whole || n <= 0 {
+	if head := termtext.Head(s, n); n <= 0 || len(head) == len(s) {
 		return head
 	}
-	shorter, _ := firstRunes(s, n-1)
-	return strings.TrimRight(shorter, " \t\r\n"+ellipsis) + ellipsis
-}
-
-// firstRunes returns at most n characters of s and whether that is all of it.
-func firstRunes(s string, n int) (string, bool) {
-	if len(s) <= n {
-		return s, true
-	}
-	end := 0
-	for range max(n, 0) {
-		if end >= len(s) {
-			return s, true
-		}
-		_, size := utf8.DecodeRuneInString(s[end:])
-		end += size
-	}
-	return s[:end], end == len(s)
+	return strings.TrimRight(termtext.Head(s, n-1), " \t\r\n…") + "…"
 }
 
 // oneLine turns each run of white space and control characters into one space.
@@ -46,12 +26,4 @@ func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return r <= ' ' || r == 0x7f || (r >= 0x80 && r <= 0xa0) || r == '\u2028' || r == '\u2029'
 	}), " ")
-}
-
-func plural(n int64, noun string) string {
-	s := strconv.FormatInt(n, 10) + " " + noun
-	if n != 1 {
-		s += "s"
-	}
-	return s
 }

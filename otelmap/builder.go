@@ -265,3 +265,6 @@ func (b *Builder) sorted() []*item {
 	})
 	return s
 }
+
+// turns reports that the agent numbers its turns.
+func (b *Builder) turns() bool { return b.opts.Agent.Turns }

@@ -5,18 +5,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/hookspan/hookspan/hook"
 )
-
-// cancelGrace is how long after a cancellation a completion still replaces it.
-// An agent may fire both in parallel when a task ends by itself, in either order,
-// some 60 ms apart; a run is delivered once it has been still for as long
-// as this.
-const cancelGrace = time.Second
-
-// openingGrace is how far two opening events of one run may lie apart.
-const openingGrace = 5 * time.Second
 
 // Carry is what must be known of a session before the point where a log is
 // read from. The zero value is the session's beginning.
@@ -116,13 +105,13 @@ func (r *Run) working() bool {
 // Runs gives the session's runs in order. now decides which open runs have been
 // idle for too long.
 func (b *Builder) Runs(now time.Time) []*Run {
-	s := segmenter{b: b, carry: b.carry, subRuns: make(map[string]*Run), turns: make(map[string]*Run)}
-	add := s.add
+	s := &segments{b: b, carry: b.carry, subRuns: make(map[string]*Run)}
+	var seg segmenter = taskSegmenter{s}
 	if b.turns() {
-		add = s.addTurn
+		seg = &turnSegmenter{segments: s, turns: make(map[string]*Run)}
 	}
 	for _, it := range b.sorted() {
-		add(it)
+		seg.add(it)
 	}
 	b.ran = b.matchHooks()
 	for _, r := range s.runs {
@@ -151,242 +140,6 @@ func (b *Builder) silence() string {
 
 // superseded reports that another run began before this one's end was told.
 func (r *Run) superseded() bool { return r.terminal == nil && r.Outcome != "" }
-
-type segmenter struct {
-	b     *Builder
-	carry Carry
-	runs  []*Run
-	open  *Run
-	// subRuns finds the run of a subagent by its id, turns the newest run of a
-	// turn.
-	subRuns, turns map[string]*Run
-	// started is the oldest start of the session that no run has taken yet.
-	started *item
-	// over reports that the session's end was the last that was heard of it.
-	over bool
-}
-
-func (s *segmenter) last() *Run {
-	if len(s.runs) == 0 {
-		return nil
-	}
-	return s.runs[len(s.runs)-1]
-}
-
-func (s *segmenter) add(it *item) {
-	if it.ParentAgent != "" {
-		s.addSub(it)
-		return
-	}
-	// A gap this long means that the host died or the user left. A later event
-	// opens a new run, so that the same log always gives the same runs whenever
-	// it is read.
-	if s.open != nil && it.At().Sub(s.open.lastAt()) > s.b.opts.IdleTimeout {
-		s.closeOpen(OutcomeAbandoned)
-	}
-	if s.open == nil && s.echo(it) {
-		return
-	}
-	switch it.Kind {
-	case hook.KindRunStart, hook.KindRunResume:
-		if s.open != nil && s.open.opening(it) {
-			s.attach(s.open, it)
-			return
-		}
-		s.closeOpen(OutcomeAbandoned)
-		s.begin(it)
-	case hook.KindRunComplete, hook.KindRunCancel, hook.KindRunError:
-		s.end(it)
-	case hook.KindSessionEnd:
-		if s.open != nil {
-			s.terminate(s.open, it)
-			return
-		}
-		s.afterEnd(it)
-	case hook.KindNotification:
-		if s.open == nil {
-			s.afterEnd(it)
-			return
-		}
-		s.attach(s.open, it)
-	default:
-		if s.open == nil {
-			s.begin(it)
-			return
-		}
-		s.attach(s.open, it)
-	}
-}
-
-// echo reports that an event is a late one of a run that was delivered and is
-// not read any more. An event that lies further back than events can be late is
-// none: then the clock was set back.
-func (s *segmenter) echo(it *item) bool {
-	switch it.Kind {
-	case hook.KindRunStart, hook.KindRunResume, hook.KindPrompt:
-		return false
-	}
-	late := s.b.carry.PrevEnd.Sub(it.At())
-	return len(s.runs) == 0 && it.epoch == 0 && late >= 0 && late < clockStep && !s.b.carry.PrevEnd.IsZero()
-}
-
-// addSub files an event of a subagent with the run that started the agent,
-// even while a later run is open.
-func (s *segmenter) addSub(it *item) {
-	r := s.subRuns[it.Agent]
-	asking := s.turns[it.Turn]
-	working := it.Kind == hook.KindRunStart || it.Kind == hook.KindToolStart && s.b.turns()
-	if r == nil && asking == nil && !working && slices.Contains(s.b.carry.Agents, it.Agent) {
-		return // its run was delivered when it had been silent for too long
-	}
-	if r != nil && r.agents[it.Agent].ended != nil && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
-		r = nil // an agent that is asked again works for the run that asks
-	}
-	if r == nil {
-		r = asking
-	}
-	if r == nil && it.Turn != "" {
-		r = s.beginForAgent(it)
-	}
-	if r == nil {
-		r = s.subRuns[it.ParentAgent]
-	}
-	if r == nil {
-		r = s.open
-	}
-	if r == nil {
-		r = s.last()
-	}
-	if r == nil {
-		// Only the subagent's events are here: they still make a run.
-		r = s.begin(it)
-		r.items = nil
-	}
-	s.subRuns[it.Agent] = r
-	a := r.agents[it.Agent]
-	if a == nil {
-		a = &agent{id: it.Agent, parent: it.ParentAgent, kind: it.AgentType}
-		if r.agents == nil {
-			r.agents = make(map[string]*agent)
-		}
-		r.agents[it.Agent] = a
-	}
-	if it.Kind == hook.KindRunStart {
-		a.ended, a.gone = nil, false
-	}
-	r.touch(it)
-	a.items = append(a.items, it)
-	// On a host with turns a hook of the user's may have made it go on before.
-	if it.Kind.Terminal() && (a.ended == nil || s.b.turns()) {
-		a.ended = it
-	}
-}
-
-func (s *segmenter) begin(it *item) *Run {
-	r := &Run{
-		ID:   runID(s.b.host, s.b.session, &it.Event),
-		from: it, prev: s.carry, First: it.Offset,
-	}
-	if s.b.turns() {
-		s.beginTurn(r, it)
-	}
-	r.context, _ = parseTraceparent(it.TraceParent)
-	if last := s.last(); last != nil {
-		last.next = r
-	}
-	s.runs = append(s.runs, r)
-	s.open = r
-	s.carry.Runs++
-	s.attach(r, it)
-	return r
-}
-
-func (s *segmenter) attach(r *Run, it *item) {
-	r.items = append(r.items, it)
-	if !r.context.IsValid() {
-		r.context, _ = parseTraceparent(it.TraceParent)
-	}
-	r.touch(it)
-}
-
-// end files a terminal event of the lead agent.
-func (s *segmenter) end(it *item) {
-	if s.open != nil {
-		s.terminate(s.open, it)
-		return
-	}
-	if r := s.last(); r != nil && r.terminal != nil &&
-		r.terminal.Kind == hook.KindRunCancel && it.Kind == hook.KindRunComplete &&
-		it.At().Sub(r.terminal.At()) <= cancelGrace {
-		// A cancellation never overwrites a completion, whichever came first.
-		r.late = append(r.late, r.terminal)
-		s.open = r
-		s.terminate(r, it)
-		return
-	}
-	if s.last() == nil && s.carry.Runs == 0 {
-		// The only thing known of this task is that it ended.
-		s.begin(it)
-		s.terminate(s.open, it)
-		return
-	}
-	s.afterEnd(it)
-}
-
-// afterEnd files an event that comes after its run's end and changes nothing.
-// Without that run at hand it is the echo of one delivered earlier.
-func (s *segmenter) afterEnd(it *item) {
-	if r := s.last(); r != nil {
-		r.late = append(r.late, it)
-		r.touch(it)
-	}
-}
-
-func (s *segmenter) terminate(r *Run, it *item) {
-	r.terminal = it
-	r.touch(it)
-	switch it.Kind {
-	case hook.KindRunComplete:
-		r.Outcome = OutcomeCompleted
-	case hook.KindRunCancel:
-		r.Outcome = OutcomeCancelled
-	case hook.KindRunError:
-		r.Outcome = OutcomeFailed
-	default:
-		r.Outcome = OutcomeInterrupted
-	}
-	s.leave(r)
-}
-
-// closeOpen ends the open run without a terminal event.
-func (s *segmenter) closeOpen(outcome string) {
-	if s.open == nil {
-		return
-	}
-	s.open.Outcome = outcome
-	s.leave(s.open)
-}
-
-func (s *segmenter) leave(r *Run) {
-	s.open = nil
-	r.lastModel = s.carry.Model
-	s.carry = r.after(&s.b.opts)
-}
-
-// opening reports that nothing but the run's beginning has been seen, so that
-// another opening event (a resume beside a start) belongs to it.
-func (r *Run) opening(it *item) bool {
-	// Of one instant the start comes after what it started. Another run would
-	// have the same identity, and its spans would take the place of this one's.
-	if len(r.items) > 0 && !opens(r.items[0]) && r.items[0].At().Equal(it.At()) && r.lastAt().Equal(it.At()) {
-		return true
-	}
-	if len(r.items) != 1 || it.At().Sub(r.items[0].At()) > openingGrace {
-		return false
-	}
-	k := r.items[0].Kind
-	return k == hook.KindRunStart || k == hook.KindRunResume
-}
 
 func (r *Run) touch(it *item) {
 	if it.StoredAt.After(r.EndedAt) {

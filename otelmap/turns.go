@@ -2,7 +2,6 @@ package otelmap
 
 import (
 	"slices"
-	"time"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -18,11 +17,16 @@ import (
 //   - A hook of the user's may turn an end into going on; then the turn has
 //     several ends, of which the last one counts.
 
-// turns reports that the agent numbers its turns.
-func (b *Builder) turns() bool { return b.opts.Agent.Turns }
+// turnSegmenter sorts the events of an agent that numbers its turns.
+type turnSegmenter struct {
+	*segments
+	// turns are the newest run of each turn.
+	turns map[string]*Run
+	// started is the oldest start of the session that no run has taken yet.
+	started *item
+}
 
-// addTurn files an event.
-func (s *segmenter) addTurn(it *item) {
+func (s *turnSegmenter) add(it *item) {
 	if it.Kind == hook.KindSessionStart {
 		s.startSession(it)
 		return
@@ -59,7 +63,7 @@ func (s *segmenter) addTurn(it *item) {
 
 // startSession notes how the session goes on. A program that starts has no turn
 // open; one that has compacted its conversation goes on with the turn it is in.
-func (s *segmenter) startSession(it *item) {
+func (s *turnSegmenter) startSession(it *item) {
 	s.over = false
 	if it.Model != "" {
 		s.carry.Model = it.Model
@@ -79,7 +83,7 @@ func (s *segmenter) startSession(it *item) {
 // breakOff closes the open turn as one that the user interrupted. With it go the
 // agents that it was waiting for: the call that starts one in the background
 // reports its end at once, any other call never will.
-func (s *segmenter) breakOff() {
+func (s *turnSegmenter) breakOff() {
 	if r := s.open; r != nil {
 		background := make(map[string]bool)
 		for it := range r.all {
@@ -97,7 +101,7 @@ func (s *segmenter) breakOff() {
 // addTurnAgent files an event of a subagent. An agent of which nothing but its
 // end is heard and whose type has no name is one of the host's own for a side
 // question: no work of the turn's.
-func (s *segmenter) addTurnAgent(it *item) {
+func (s *turnSegmenter) addTurnAgent(it *item) {
 	if it.Kind.Terminal() && it.AgentType == "" && s.subRuns[it.Agent] == nil {
 		return
 	}
@@ -108,10 +112,39 @@ func (s *segmenter) addTurnAgent(it *item) {
 	s.addSub(it)
 }
 
+// addSub files an event of a subagent with the run that asked for it, even while a
+// later run is open.
+func (s *turnSegmenter) addSub(it *item) {
+	r, asking := s.subRuns[it.Agent], s.turns[it.Turn]
+	working := it.Kind == hook.KindRunStart || it.Kind == hook.KindToolStart
+	if r == nil && asking == nil && !working && s.agentDelivered(it) {
+		return
+	}
+	if r != nil && r.agents[it.Agent].ended != nil && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
+		r = nil // an agent that is asked again works for the run that asks
+	}
+	if r == nil {
+		r = asking
+	}
+	if r == nil && it.Turn != "" {
+		r = s.beginForAgent(it)
+	}
+	if r == nil {
+		r = s.nearest(it)
+	}
+	if r == nil {
+		// Only the subagent's events are here: they still make a run.
+		r = s.begin(it)
+		r.items = nil
+	}
+	// A hook of the user may have made the agent continue before.
+	s.attachSub(r, it, true)
+}
+
 // beginForAgent opens a run for a turn of which a subagent is heard first. Where
 // the turn was delivered before, it is a later part of that turn that lasts as
 // long as its agents work; in any case another turn that is open stays so.
-func (s *segmenter) beginForAgent(it *item) *Run {
+func (s *turnSegmenter) beginForAgent(it *item) *Run {
 	open, later := s.open, s.known(it)
 	r := s.begin(it)
 	r.items, r.beside = nil, open
@@ -124,9 +157,10 @@ func (s *segmenter) beginForAgent(it *item) *Run {
 	return r
 }
 
-// beginTurn gives a new run what only turns have. A turn that was open before,
-// or was delivered already, goes on in a run of its own.
-func (s *segmenter) beginTurn(r *Run, it *item) {
+// begin opens a run. A turn that was open before, or was delivered already,
+// continues in a separate run.
+func (s *turnSegmenter) begin(it *item) *Run {
+	r := s.segments.begin(it)
 	r.turn = it.Turn
 	if it.Turn != "" {
 		if s.turns[it.Turn] != nil || it.Kind != hook.KindPrompt && s.known(it) {
@@ -140,22 +174,23 @@ func (s *segmenter) beginTurn(r *Run, it *item) {
 		r.First, r.Last = min(r.First, s.started.Offset), max(r.Last, s.started.last)
 		s.started = nil
 	}
+	return r
 }
 
 // known reports that a run of the event's turn ended before the place where
 // reading began.
-func (s *segmenter) known(it *item) bool {
+func (s *turnSegmenter) known(it *item) bool {
 	return it.Turn != "" && slices.Contains(s.b.carry.Recent, turnRunID(s.b.host, s.b.session, it.Turn).String())
 }
 
 // delivered reports that nothing more is expected of a known turn.
-func (s *segmenter) delivered(it *item) bool {
+func (s *turnSegmenter) delivered(it *item) bool {
 	return s.known(it) && !slices.Contains(s.b.carry.Silent, turnRunID(s.b.host, s.b.session, it.Turn).String())
 }
 
 // runOf is the run an event of the lead agent belongs to, nil if there is none
 // yet.
-func (s *segmenter) runOf(it *item) *Run {
+func (s *turnSegmenter) runOf(it *item) *Run {
 	if it.Turn == "" {
 		if s.open != nil {
 			return s.open
@@ -175,7 +210,7 @@ func (s *segmenter) runOf(it *item) *Run {
 }
 
 // work files an event that only a working agent makes.
-func (s *segmenter) work(it *item) {
+func (s *turnSegmenter) work(it *item) {
 	r := s.runOf(it)
 	switch {
 	case r == nil && it.Kind != hook.KindToolStart && s.delivered(it):
@@ -195,7 +230,7 @@ func (s *segmenter) work(it *item) {
 
 // note files an event that may stand anywhere, also beside no turn at all: some
 // of the host's own commands have an id and open no turn.
-func (s *segmenter) note(it *item) {
+func (s *turnSegmenter) note(it *item) {
 	r := s.runOf(it)
 	if r == nil && !s.delivered(it) {
 		r = s.last()
@@ -211,7 +246,7 @@ func (s *segmenter) note(it *item) {
 }
 
 // endTurn files the lead agent's report that it has stopped.
-func (s *segmenter) endTurn(it *item) {
+func (s *turnSegmenter) endTurn(it *item) {
 	r := s.runOf(it)
 	if r == nil {
 		if it.Key != "" && s.delivered(it) {
@@ -235,7 +270,7 @@ func (s *segmenter) endTurn(it *item) {
 
 // endSession closes what is open: the turn, and the agents in the background
 // that end with the program they run in.
-func (s *segmenter) endSession(it *item) {
+func (s *turnSegmenter) endSession(it *item) {
 	s.over = true
 	if s.open != nil {
 		s.terminate(s.open, it)
@@ -258,91 +293,4 @@ func (r *Run) settle() {
 			r.Outcome = OutcomeFailed
 		}
 	}
-}
-
-// Finished reports that the session has come to its end, or has been silent for so
-// long that it counts as ended. It tells of the events that Runs was last asked
-// for.
-func (b *Builder) Finished(now time.Time) bool {
-	if b.over {
-		return true
-	}
-	for _, it := range b.items {
-		if now.Sub(it.StoredAt) <= b.opts.IdleTimeout {
-			return false
-		}
-	}
-	return true
-}
-
-// Begun is the moment of the run's first event.
-func (r *Run) Begun() time.Time {
-	start, _ := r.bounds()
-	return start
-}
-
-// LinkTo ties the session's first run to the turn of another session that it
-// goes on from. traceparent is the context that turn was started in, if any.
-func (b *Builder) LinkTo(session, turn, traceparent string) {
-	r := &Run{ID: turnRunID(b.host, session, turn)}
-	r.context, _ = parseTraceparent(traceparent)
-	sc := r.rootContext(&b.opts)
-	b.carry.PrevTrace, b.carry.PrevSpan = sc.TraceID().String(), sc.SpanID().String()
-	b.runs = nil
-}
-
-// ApplyRefusals takes from the host's files which ends of turns were none, because a hook
-// of the user's made the agent go on, and reports whether that changes the runs.
-//
-// The clocks of the two do not decide: the hooks of one event run at the same
-// time, so that the refusal may be written before our own hook has stored the
-// end. A turn's first refusal is that of its first end, and so on.
-func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
-	stops := make(map[string][]*item)
-	began := make(map[string]time.Time)
-	for _, it := range b.sorted() {
-		if it.Turn == "" || it.ParentAgent != "" {
-			continue
-		}
-		if _, known := began[it.Turn]; !known {
-			began[it.Turn] = it.At()
-		}
-		if it.Kind == hook.KindRunComplete || blocked(it) {
-			stops[it.Turn] = append(stops[it.Turn], it)
-		}
-	}
-	changed := false
-	for _, e := range ends {
-		list := stops[e.Turn]
-		if e.Kind != hook.KindRunResume || len(list) == 0 || e.At.Before(began[e.Turn]) {
-			continue
-		}
-		stop := list[0]
-		stops[e.Turn] = list[1:]
-		if blocked(stop) {
-			continue
-		}
-		stop.Kind, stop.Message = hook.KindNote, stop.Result
-		stop.Attrs = append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true})
-		changed = true
-	}
-	if changed {
-		b.runs = nil
-	}
-	return changed
-}
-
-// blocked reports that the event was an end that a hook of the user's refused.
-func blocked(it *item) bool {
-	return slices.Contains(it.Attrs, hook.Attr{Key: KeyStopBlocked, Value: true})
-}
-
-// fact returns the value of a fact that is a string.
-func (it *item) fact(key string) string {
-	for _, a := range it.Attrs {
-		if s, ok := a.Value.(string); ok && a.Key == key {
-			return s
-		}
-	}
-	return ""
 }

@@ -308,7 +308,7 @@ func TestReaderLimit(t *testing.T) {
 	}
 }
 
-func TestReaderGivesBackTheLargeBuffer(t *testing.T) {
+func TestReaderFreesALargeBuffer(t *testing.T) {
 	large := Record{Host: "cline", Session: "s", Payload: bytes.Repeat([]byte("7"), 3*keep)}
 	small := Record{Host: "cline", Session: "s", Payload: bytes.Repeat([]byte("1"), 1000)}
 	records := []Record{large}

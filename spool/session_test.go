@@ -27,7 +27,7 @@ func oneRecord(t *testing.T) (dir string, s *Spool, ses *Session) {
 	return dir, s, session(t, s, SessionKey("cline", "s"))
 }
 
-func TestSessionThatIsMissing(t *testing.T) {
+func TestMissingSessionIsAnError(t *testing.T) {
 	_, s, ses := oneRecord(t)
 	if _, err := s.Session(SessionKey("cline", "other")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("another session: %v, want fs.ErrNotExist", err)
@@ -81,7 +81,7 @@ func TestSessionLock(t *testing.T) {
 	}
 }
 
-func TestAppendGoesOnUnderTheFlushersLock(t *testing.T) {
+func TestAppendIgnoresTheFlushersLock(t *testing.T) {
 	_, s, ses := oneRecord(t)
 	unlock, ok, err := ses.TryLock("flush")
 	if !ok || err != nil {
@@ -96,7 +96,7 @@ func TestAppendGoesOnUnderTheFlushersLock(t *testing.T) {
 	}
 }
 
-func TestAppendWaitsNoLongerThanTold(t *testing.T) {
+func TestAppendWaitsAtMostLockWait(t *testing.T) {
 	dir, _, ses := oneRecord(t)
 	log, _, err := openFile(ses.dir, logName, appendMode, false)
 	if err != nil {
@@ -377,7 +377,7 @@ func TestRemoveLeavesALogInUseAlone(t *testing.T) {
 	}
 }
 
-func TestQuarantineOutlastsTheLog(t *testing.T) {
+func TestRemoveKeepsTheQuarantine(t *testing.T) {
 	dir, s, ses := oneRecord(t)
 	if err := ses.Quarantine([]Damage{{Offset: 0, Length: 5}}); err != nil {
 		t.Fatal(err)
@@ -411,8 +411,8 @@ func TestQuarantineOutlastsTheLog(t *testing.T) {
 	}
 }
 
-// TestTailIsTheEndOfTheLog begins at, before and within each record.
-func TestTailIsTheEndOfTheLog(t *testing.T) {
+// TestTailReadsTheEndOfTheLog begins at, before and within each record.
+func TestTailReadsTheEndOfTheLog(t *testing.T) {
 	_, s, ses := oneRecord(t)
 	appendAll(t, s,
 		Record{Host: "cline", Session: "s", Payload: []byte(`{"n":2}`)},
@@ -471,7 +471,7 @@ func TestTailWithoutALog(t *testing.T) {
 	}
 }
 
-func TestCheckTellsALogThatGrewAgain(t *testing.T) {
+func TestCheckDetectsALogThatGrewAgain(t *testing.T) {
 	dir, s, ses := oneRecord(t)
 	log := filepath.Join(dir, ses.Key().Host, ses.Key().Name, logName)
 	appendAll(t, s, Record{Host: "cline", Session: "s", Payload: []byte(`"` + strings.Repeat("x", 2*checked) + `"`)})

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestAppendThatMeetsARemoval stops an append between its opening of the log
+// TestAppendDuringARemoval stops an append between its opening of the log
 // and its lock, and takes the log away meanwhile.
-func TestAppendThatMeetsARemoval(t *testing.T) {
+func TestAppendDuringARemoval(t *testing.T) {
 	for name, remove := range map[string]func(log string) error{
 		"log alone":         os.Remove,
 		"log and folder":    func(log string) error { return os.RemoveAll(filepath.Dir(log)) },

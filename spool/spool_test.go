@@ -401,7 +401,7 @@ func TestKilledAppenderLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-func TestSessionsPassesOverForeignEntries(t *testing.T) {
+func TestSessionsSkipsOtherEntries(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	s := open(t, dir)
 	appendAll(t, s,

@@ -35,7 +35,7 @@ func playUnix(role string, s *Spool) error {
 	return fmt.Errorf("no role %q", role)
 }
 
-func TestShortWriteCostsItselfAlone(t *testing.T) {
+func TestShortWriteAffectsNoOtherRecord(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	if err := child(t, "short write", dir, "").Run(); err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func giveAway(t *testing.T, path string) {
 	must(t, os.Lchown(path, 65534, 65534))
 }
 
-func TestModesWhateverTheUmask(t *testing.T) {
+func TestModesDoNotDependOnTheUmask(t *testing.T) {
 	for _, mask := range []int{0, 0o022, 0o077, 0o277, 0o777} {
 		t.Run(fmt.Sprintf("%03o", mask), func(t *testing.T) {
 			parent := t.TempDir()
@@ -252,7 +252,7 @@ func TestModesWhateverTheUmask(t *testing.T) {
 	}
 }
 
-func TestModesOfOursAreSetRight(t *testing.T) {
+func TestWrongModesAreFixed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	s := open(t, dir)
 	rec := Record{Host: "cline", Session: "s", Payload: []byte("{}")}

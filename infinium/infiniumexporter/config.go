@@ -19,7 +19,7 @@ import (
 // Config is the exporter's section of a Collector's configuration. README.md
 // describes the settings.
 type Config struct {
-	// BaseURL is the address below which agents/{id}/trace stands.
+	// BaseURL is the address that agents/{id}/trace is appended to.
 	BaseURL string `mapstructure:"base_url"`
 	// AgentID and AgentSecret are the credentials of the agent on the platform.
 	AgentID     string              `mapstructure:"agent_id"`
@@ -38,14 +38,13 @@ type Config struct {
 	// is no limit.
 	RequestsPerSecond float64 `mapstructure:"requests_per_second"`
 
-	// Wait is how long after the last span of a trace whose root has come the
-	// trace is sent.
+	// Wait is how long after its last span a trace is sent whose root has arrived.
 	Wait time.Duration `mapstructure:"wait"`
 	// WaitWithoutRoot is how long after its first span any trace is sent.
 	WaitWithoutRoot time.Duration `mapstructure:"wait_without_root"`
 
-	// ParkedDirectory is where traces go that Infinium refuses as they are. If
-	// empty, they are named in the log and dropped.
+	// ParkedDirectory gets the traces that Infinium refuses as they are. If empty,
+	// they are named in the log and dropped.
 	ParkedDirectory string `mapstructure:"parked_directory"`
 
 	Queue configoptional.Optional[exporterhelper.QueueBatchConfig] `mapstructure:"sending_queue"`
@@ -71,7 +70,7 @@ func defaultConfig() component.Config {
 	queue := exporterhelper.NewDefaultQueueConfig()
 	queue.NumConsumers = consumers
 	retry := configretry.NewDefaultBackOffConfig()
-	// A trace is given up by nothing but a full queue, of which its sender learns.
+	// Only a full queue loses a trace, and its sender gets the error.
 	retry.MaxElapsedTime = 0
 	return &Config{
 		BaseURL:           infinium.DefaultBaseURL,
@@ -109,7 +108,7 @@ func (c *Config) Validate() error {
 	if c.WaitWithoutRoot < c.Wait || c.WaitWithoutRoot > maxWait {
 		wrong("wait_without_root: found %s, want at least wait (%s) and at most %s", c.WaitWithoutRoot, c.Wait, maxWait)
 	}
-	// The address and the credentials are checked by who uses them.
+	// The client checks the address and the credentials.
 	if _, err := infinium.NewClient(c.options("")); err != nil {
 		errs = append(errs, renamed(err))
 	}

@@ -6,8 +6,8 @@
 // set become one Infinium trace; a request is acknowledged to the Collector's
 // queue only when each of its spans was accepted, parked or named in the log;
 // what is held in memory is bounded by the queue and by the requests that may
-// be on their way at once; trouble on the way to the service, a wrong key among
-// it, loses nothing while retries are on and the queue is on disk.
+// be on their way at once; a failure on the way to the service, such as a wrong
+// key, loses nothing while retries are on and the queue is on disk.
 //
 // Not promised: that Infinium shows a run once. It has no idempotency key, and
 // what this component remembers of what it sent ends with its process. Spans

@@ -16,8 +16,8 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 )
 
-// tracesExporter is the component: the Collector's queue and retries around the
-// gatherer, which stands before the sender.
+// tracesExporter is the component: the Collector's queue and retries, which call
+// the gatherer, which calls the sender.
 type tracesExporter struct {
 	// Traces is the exporter helper's part, which calls push.
 	exporter.Traces
@@ -31,7 +31,7 @@ type tracesExporter struct {
 }
 
 func newExporter(set exporter.Settings, c *Config) (*tracesExporter, error) {
-	// The version is the Collector's, which is no version of hookspan's.
+	// The version is the Collector's, not hookspan's.
 	client, err := infinium.NewClient(c.options("collector-" + cmp.Or(set.BuildInfo.Version, "dev")))
 	if err != nil {
 		return nil, renamed(err)
@@ -39,7 +39,7 @@ func newExporter(set exporter.Settings, c *Config) (*tracesExporter, error) {
 	e := &tracesExporter{config: c, set: set, client: client, gatherer: newGatherer(c.Wait, c.WaitWithoutRoot)}
 	e.tel, err = newTelemetry(set.TelemetrySettings, set.ID, e.gatherer.waiting)
 	if err != nil {
-		return nil, fmt.Errorf("own metrics: %w", err)
+		return nil, fmt.Errorf("metrics of the component: %w", err)
 	}
 	e.sender = &sender{
 		send:  client.Send,
@@ -90,8 +90,8 @@ func (e *tracesExporter) keep(err error) time.Duration {
 	return longest + slack
 }
 
-// push returns when every trace of the request was answered. Its error carries
-// the spans that shall come again, and no others.
+// push returns when every trace of the request was answered. Its error holds the
+// spans to retry, and no others.
 func (e *tracesExporter) push(ctx context.Context, td ptrace.Traces) error {
 	parts, err := split(td)
 	if err != nil {
@@ -134,9 +134,9 @@ func (e *tracesExporter) push(ctx context.Context, td ptrace.Traces) error {
 	return err
 }
 
-// Shutdown sends what waits, then ends the queue, which waits for its pushes.
-// It takes no longer than ctx allows: then the requests on their way are given
-// up, and their pushes fail.
+// Shutdown sends the waiting traces, then ends the queue, which waits for its
+// pushes. When ctx ends, it cancels the requests on their way, and their pushes
+// fail.
 func (e *tracesExporter) Shutdown(ctx context.Context) error {
 	release := context.AfterFunc(ctx, e.gatherer.cancel)
 	defer release()

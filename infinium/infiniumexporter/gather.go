@@ -13,28 +13,28 @@ import (
 )
 
 // gatherer makes one trace of the spans that arrive in several requests. Each
-// push waits until what it brought has been answered, so whatever stands before
-// it (a queue on disk, a sender) still has everything that is here.
+// push waits until its spans have been answered, so its caller (a queue on disk,
+// a sender) still has everything that is here.
 //
-// Of each trace one group exists. It collects in a round; when the round is due
-// it is sent, and what comes meanwhile collects in the next one. What was not
-// accepted goes back into the next round and stays there while its pushes may
-// come again, so that a trace whose parts are tried again at different times
-// is still sent whole.
+// Each trace has one group, which collects spans in a round. At the end of the
+// round's wait the round is sent, and spans that arrive meanwhile collect in the
+// next one. Spans that were not accepted return to the next round and stay there
+// while their pushes may be retried, so that a trace whose parts are retried at
+// different times is still sent whole.
 type gatherer struct {
 	// wait is how long after its last new span a trace with a root is sent,
 	// limit how long after its first any trace is.
 	wait, limit time.Duration
-	// keep is how long spans that were not accepted are remembered for their
-	// pushes to come again.
+	// keep is how long spans that were not accepted are remembered for the retries
+	// of their pushes.
 	keep func(err error) time.Duration
-	// durable means that a push that fails during shutdown comes again after
-	// the next start.
+	// durable means that a push that fails during shutdown is retried after the
+	// next start.
 	durable bool
 	// deliver answers one run: nil when it was accepted. It is called for one run
 	// of a trace at a time, and for many traces at once.
 	deliver func(ctx context.Context, run *run) error
-	// repeated is told of spans that were accepted before.
+	// repeated counts spans that were accepted before.
 	repeated func(spans int)
 
 	ctx    context.Context // of deliveries
@@ -67,15 +67,15 @@ func newGatherer(wait, limit time.Duration) *gatherer {
 // Collector stops.
 var errStopping = errors.New("the Collector stops while the trace is not whole; it is sent after the next start")
 
-// group is what is known of one trace that has something to send.
+// group is one trace that has spans to send.
 type group struct {
 	id string
 	// sending is the round on its way, nil when there is none.
 	sending *round
 	// next is the round that collects, nil when it is empty.
 	next *round
-	// timer ends the wait of next; alarm tells its calls from those of timers
-	// that were replaced.
+	// timer ends the wait of next; alarm distinguishes its calls from those of
+	// timers that were replaced.
 	timer *time.Timer
 	alarm int
 }
@@ -87,8 +87,8 @@ type round struct {
 	rooted  bool
 	// first and last are when the first and the last new span came.
 	first, last time.Time
-	// waiters is how many pushes wait for it; without any it is only remembered,
-	// until the time given.
+	// waiters is how many pushes wait for it. Without any it is only remembered,
+	// until the time until.
 	waiters int
 	until   time.Time
 
@@ -130,8 +130,9 @@ type refused struct {
 	errs  []error
 }
 
-// push brings a request's spans and returns when each was answered. What ctx
-// ends before its answer is returned as refused; it is sent all the same.
+// push adds a request's spans and returns when each was answered. If ctx ends
+// before, the spans without an answer are returned as refused; they are sent all
+// the same.
 func (g *gatherer) push(ctx context.Context, parts []part) refused {
 	type ticket struct {
 		*item
@@ -188,7 +189,7 @@ func (g *gatherer) push(ctx context.Context, parts []part) refused {
 	return out
 }
 
-// join puts a span where it belongs and returns the round that answers it.
+// join adds a span to its trace and returns the round that answers it.
 func (g *gatherer) join(id string, it *item) *round {
 	grp := g.groups[id]
 	if grp == nil {
@@ -209,8 +210,8 @@ func (g *gatherer) join(id string, it *item) *round {
 	return grp.next
 }
 
-// arm sets the group's timer by what it holds now. A round on its way is waited
-// for first, so that a trace is never sent twice at once.
+// arm sets the group's timer for its next round. It waits for a round on its way
+// first, so that two rounds of a trace are never sent at once.
 func (g *gatherer) arm(grp *group) {
 	if grp.timer != nil {
 		grp.timer.Stop()
@@ -224,7 +225,7 @@ func (g *gatherer) arm(grp *group) {
 	grp.timer = time.AfterFunc(time.Until(g.due(r)), func() { g.fire(grp, alarm) })
 }
 
-// due is when a round's wait is over.
+// due is the end of a round's wait.
 func (g *gatherer) due(r *round) time.Time {
 	end := r.first.Add(g.limit)
 	switch {
@@ -238,7 +239,7 @@ func (g *gatherer) due(r *round) time.Time {
 	return end
 }
 
-// fire sends the group's round, or forgets one that nobody came back for.
+// fire sends the group's round, or forgets one whose pushes were not retried.
 func (g *gatherer) fire(grp *group, alarm int) {
 	g.mu.Lock()
 	if grp.alarm != alarm || g.closed {
@@ -307,8 +308,8 @@ type run struct {
 	items []*item
 }
 
-// answer ends a round: it remembers what was accepted, keeps what was not for
-// the pushes that bring it again, and lets the waiting pushes go.
+// answer ends a round: it remembers the spans that were accepted, keeps the
+// others for the retries of their pushes, and releases the waiting pushes.
 func (g *gatherer) answer(grp *group, r *round) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -356,8 +357,8 @@ func (r *round) follow(earlier *round) {
 	}
 }
 
-// stop sends what waits at once, and what comes from now on as it comes. It
-// returns without waiting for the answers, which the pushes get.
+// stop sends the waiting rounds at once, and all later spans as they arrive. It
+// does not wait for the answers, which the pushes get.
 func (g *gatherer) stop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -367,7 +368,7 @@ func (g *gatherer) stop() {
 	}
 }
 
-// close breaks off what is on its way and returns when nothing runs any more.
+// close cancels the requests on their way and waits until all have ended.
 func (g *gatherer) close() {
 	g.mu.Lock()
 	g.closed = true
@@ -379,7 +380,7 @@ func (g *gatherer) close() {
 	g.wg.Wait()
 }
 
-// waiting is how many traces are here.
+// waiting is the number of traces here.
 func (g *gatherer) waiting() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -4,9 +4,9 @@ import (
 	"container/list"
 )
 
-// memory knows which spans Infinium has accepted, so that a repetition of them
-// is not shown twice. It holds the traces that were sent last, up to a number of
-// spans; what fell out counts as new again. It is not safe for concurrent use.
+// memory records which spans Infinium has accepted, so that Infinium does not
+// show a repetition twice. It holds the traces that were sent last, up to a number
+// of spans; older ones count as new again. It is not safe for concurrent use.
 type memory struct {
 	most  int        // spans
 	spans int        // held, with what the traces themselves cost

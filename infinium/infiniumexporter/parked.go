@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/hookspan/hookspan/internal/atomicfile"
 )
 
 // parked is a folder of traces that Infinium refused, one file each: a line of
-// OTLP JSON, as any OTLP receiver takes it. A file is whole or not there.
+// OTLP JSON, as any OTLP receiver takes it.
 type parked struct {
 	dir string
 	now func() time.Time
@@ -33,7 +35,7 @@ func openParked(dir string) (*parked, error) {
 }
 
 // write keeps a trace; when it returns, the trace is on the disk. The name ends
-// in ids alone, in hex, so that nothing a span says reaches the file system.
+// in ids alone, in hex, so that no text of a span reaches the file system.
 func (p *parked) write(name string, td ptrace.Traces) (string, error) {
 	var m ptrace.JSONMarshaler
 	line, err := m.MarshalTraces(td)
@@ -41,33 +43,5 @@ func (p *parked) write(name string, td ptrace.Traces) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(p.dir, p.now().UTC().Format("20060102T150405.000000000Z")+"-"+name+".jsonl")
-	// CreateTemp gives mode 0600.
-	f, err := os.CreateTemp(p.dir, ".new-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(append(line, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	syncDir(p.dir)
-	return path, nil
-}
-
-// syncDir makes the new name last. Not every system can; the file itself is on
-// the disk already.
-func syncDir(dir string) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return
-	}
-	_ = d.Sync()
-	_ = d.Close()
+	return path, atomicfile.Write(path, append(line, '\n'), atomicfile.Options{Sync: atomicfile.SyncName})
 }

@@ -37,7 +37,7 @@ type sender struct {
 
 	mu       sync.Mutex
 	stopping bool
-	// pause is the service's wish to be left alone, for all traces.
+	// pause is the failure for all traces until pauseUntil, as the service asked.
 	pause      *refusal
 	pauseUntil time.Time
 	// trouble is the class of the last failure, empty after a success.
@@ -57,17 +57,17 @@ type refusal struct {
 	err error
 	// after is how long the service asked to wait, zero if it did not.
 	after time.Duration
-	// final marks a run that nothing here will send again; parked one of these
-	// that is kept in a file.
+	// final marks a run that is not sent again; parked one of these that is kept
+	// in a file.
 	final, parked bool
-	// whole marks trouble that other runs would meet too.
+	// whole marks a failure that other runs would meet too.
 	whole bool
 }
 
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// everywhere reports trouble that is not of one run alone.
+// everywhere reports a failure that is not of one run alone.
 func everywhere(err error) bool {
 	var r *refusal
 	return errors.As(err, &r) && r.whole
@@ -116,7 +116,7 @@ func (s *sender) deliver(ctx context.Context, run *run) error {
 // ofTrace reports a refusal that is about the trace: sending it again as it is
 // cannot help. Every other failure, 401, 403 and 404 among them, is about the
 // way there or the agent, so that any trace would meet it; those traces are kept
-// until somebody has renewed the key or mended the address.
+// until the user has renewed the key or fixed the address.
 func ofTrace(e *infinium.Error) bool {
 	switch e.Class {
 	case infinium.ClassTooLarge, infinium.ClassEncode:
@@ -157,14 +157,14 @@ func (s *sender) refuse(ctx context.Context, run *run, fail *infinium.Error) err
 		return &refusal{err: fmt.Errorf("park a refused trace: %w", err)}
 	}
 	s.tel.trace(ctx, "parked", run)
-	s.log.Error("Infinium refuses this trace as it is: it is parked and not sent again. When the cause is mended, post the file to an OTLP receiver.",
+	s.log.Error("Infinium refuses this trace as it is: it is parked and not sent again. When the cause is fixed, post the file to an OTLP receiver.",
 		append(fields, zap.String("file", file))...)
 	// No success: were it remembered as sent, the file could not be sent again.
 	return &refusal{err: errors.New(inSettings(fail.Error())), final: true, parked: true}
 }
 
-// paused returns the failure to give while the service wants to be left alone,
-// or while the Collector stops and the service has failed already.
+// paused returns the failure of all runs during a pause that the service asked
+// for, or while the Collector stops and the service has failed already.
 func (s *sender) paused() *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,16 +204,16 @@ func (s *sender) accepted() {
 	}
 }
 
-// stop makes one failure of the service enough: what is left over is answered
-// without waiting for a time limit each.
+// stop makes one failure of the service enough: the remaining runs fail without
+// a time limit each.
 func (s *sender) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopping = true
 }
 
-// inSettings puts this component's settings in the place of the variables that
-// package infinium knows.
+// inSettings replaces the variables that package infinium names by this
+// component's settings.
 func inSettings(text string) string { return settings.Replace(text) }
 
 var settings = strings.NewReplacer(

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -80,21 +80,7 @@ func NoteAnswer(dir, destination string, a Answer) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(answersPath(dir, destination), b)
-}
-
-// replaceFile replaces a file in one step by a new one of mode 0600.
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.tmp")
-	if err != nil {
-		return fmt.Errorf("note an answer: %w", err)
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := atomicfile.Write(answersPath(dir, destination), b, atomicfile.Options{Sync: atomicfile.SyncNone}); err != nil {
 		return fmt.Errorf("note an answer: %w", err)
 	}
 	return nil

@@ -31,13 +31,13 @@ type entry struct {
 	// bytes is how much of a log was read for it, 0 before.
 	bytes int64
 	once  sync.Once
-	out   *batch
+	out   *pending
 	err   error
 }
 
-// get returns the batch for a destination's position, made once for all
+// get returns what is pending for a destination's position, made once for all
 // destinations that share it.
-func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *State, size int64, whole bool) (*batch, error) {
+func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *State, size int64, whole bool) (*pending, error) {
 	position, err := json.Marshal(struct {
 		Key    spool.Key
 		Offset int64
@@ -56,7 +56,7 @@ func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *Sta
 		}
 	})
 	if e.err != nil || e.out.waiting > 0 {
-		// Runs that are settling are ready on the next look, and an error may be
+		// Runs that are settling are ready on the next visit, and an error may be
 		// gone.
 		c.forget(e)
 	}

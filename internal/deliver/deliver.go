@@ -141,32 +141,43 @@ func (d *Deliverer) Run(ctx context.Context, p Pass) ([]Result, error) {
 	var wg sync.WaitGroup
 	for i := range d.Destinations {
 		results[i].Destination = d.Destinations[i].Name
-		wg.Go(func() { d.destination(ctx, &d.Destinations[i], keys, p, cache, &results[i]) })
+		one := &delivery{Deliverer: d, dst: &d.Destinations[i], pass: p, cache: cache, res: &results[i]}
+		wg.Go(func() { one.sessions(ctx, keys) })
 	}
 	wg.Wait()
 	cache.ahead.Wait()
 	return results, ctx.Err()
 }
 
-// destination takes one destination through the sessions. When it does not
+// delivery is one destination's part of a pass.
+type delivery struct {
+	*Deliverer
+	dst   *Destination
+	pass  Pass
+	cache *cache
+	res   *Result
+	// down reports that the destination did not answer in this pass.
+	down bool
+}
+
+// sessions takes the destination through the sessions. When it does not
 // answer, the rest of the sessions waits for a later pass: each would only
 // time out again. A run that it answers with a failure holds up its own session
 // alone.
-func (d *Deliverer) destination(ctx context.Context, dst *Destination, keys []spool.Key, p Pass, c *cache, res *Result) {
-	down := false
+func (d *delivery) sessions(ctx context.Context, keys []spool.Key) {
 	for _, k := range keys {
 		if ctx.Err() != nil {
-			res.fail(ctx.Err())
+			d.res.fail(ctx.Err())
 			return
 		}
-		err := d.session(ctx, dst, k, p, c, res, down)
+		err := d.session(ctx, k)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, errWaits):
 		case errors.Is(err, errDown):
-			down = true
+			d.down = true
 		case err != nil:
-			res.fail(err)
-			d.logf("%s: %v", dst.Name, err)
+			d.res.fail(err)
+			d.logf("%s: %v", d.dst.Name, err)
 		}
 		if d.Progress != nil {
 			d.Progress()
@@ -181,8 +192,8 @@ var (
 	errWaits = errors.New("a run waits for its next try")
 )
 
-// look is what one look at a session found.
-type look struct {
+// visit is what one delivery of a session found.
+type visit struct {
 	// size is the log's size before it was read.
 	size int64
 	// waiting is how long the last run still has to settle.
@@ -197,41 +208,41 @@ type look struct {
 // stored meanwhile. Another process that finds the session's lock taken leaves,
 // so the holder owes it a look at what was stored while it held the lock,
 // settling runs included.
-func (d *Deliverer) session(ctx context.Context, dst *Destination, k spool.Key, p Pass, c *cache, res *Result, down bool) error {
+func (d *delivery) session(ctx context.Context, k spool.Key) error {
 	s, err := d.Spool.Session(k)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
 	// What is refused again is not asked for a second time in one pass.
-	resend := p.Force && !down
+	resend := d.pass.Force && !d.down
 	for {
-		unlock, ok, err := d.lock(ctx, s, dst.Name, p.Wait)
+		unlock, ok, err := d.lock(ctx, s, d.dst.Name, d.pass.Wait)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			res.Busy++
+			d.res.Busy++
 			return nil
 		}
 		if resend {
-			resend, err = false, d.resend(ctx, dst, s, res)
+			resend, err = false, d.resend(ctx, s)
 		}
-		var l look
+		var v visit
 		if err == nil {
-			l, err = d.once(ctx, dst, s, p, c, res, down)
+			v, err = d.once(ctx, s)
 		}
 		if uerr := unlock(); err == nil {
 			err = uerr
 		}
-		if err != nil || l.later {
+		if err != nil || v.later {
 			return err
 		}
-		if l.more {
+		if v.more {
 			continue
 		}
-		if l.waiting > 0 {
-			if err := d.Sleep(ctx, l.waiting); err != nil {
+		if v.waiting > 0 {
+			if err := d.Sleep(ctx, v.waiting); err != nil {
 				return err
 			}
 			continue
@@ -242,7 +253,7 @@ func (d *Deliverer) session(ctx context.Context, dst *Destination, k spool.Key, 
 		if err != nil {
 			return err
 		}
-		if size <= l.size {
+		if size <= v.size {
 			return nil
 		}
 	}
@@ -257,80 +268,80 @@ func (d *Deliverer) lock(ctx context.Context, s *spool.Session, name string, wai
 }
 
 // once delivers what is due now.
-func (d *Deliverer) once(ctx context.Context, dst *Destination, s *spool.Session, p Pass, c *cache, res *Result, down bool) (look, error) {
-	st, err := ReadState(s, dst.Name)
+func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
+	st, err := ReadState(s, d.dst.Name)
 	if err != nil {
-		return look{}, err
+		return visit{}, err
 	}
 	size, err := s.Size()
 	if err != nil {
-		return look{}, err
+		return visit{}, err
 	}
 	follows, err := st.follows(s, size)
 	if err != nil {
-		return look{}, err
+		return visit{}, err
 	}
 	if !follows {
 		d.logf("%s: session %s: the log has %d bytes, %d were delivered: it was cut or made anew and is read from its start",
-			dst.Name, s.Key().Name, size, st.Offset)
+			d.dst.Name, s.Key().Name, size, st.Offset)
 		st.restart()
-		if err := st.write(s, dst.Name); err != nil {
-			return look{}, err
+		if err := st.write(s, d.dst.Name); err != nil {
+			return visit{}, err
 		}
 	}
 	if size == st.Offset {
-		return look{size: size}, nil
+		return visit{size: size}, nil
 	}
-	if dst.Join != nil && d.goesOn(s, st.Offset, size) {
-		return look{size: size}, nil
+	if d.dst.Join != nil && d.goesOn(s, st.Offset, size) {
+		return visit{size: size}, nil
 	}
-	if !p.Force && d.Now().Before(st.NextTry) {
+	if !d.pass.Force && d.Now().Before(st.NextTry) {
 		// Reading what cannot be sent would make each turn cost more than the one
 		// before for as long as the destination is down.
-		res.Waiting++
+		d.res.Waiting++
 		if st.LastError != "" {
-			res.fail(errors.New(st.LastError))
+			d.res.fail(errors.New(st.LastError))
 		}
-		return look{later: true}, nil
+		return visit{later: true}, nil
 	}
-	out, err := c.get(ctx, d, s, st, size, dst.Join != nil)
+	out, err := d.cache.get(ctx, d.Deliverer, s, st, size, d.dst.Join != nil)
 	if err != nil {
-		return look{}, err
+		return visit{}, err
 	}
-	if out.elsewhere && !dst.Local && !p.Elsewhere {
+	if out.elsewhere && !d.dst.Local && !d.pass.Elsewhere {
 		if len(out.runs) == 0 {
-			return look{size: size, waiting: out.waiting}, nil
+			return visit{size: size, waiting: out.waiting}, nil
 		}
-		res.Elsewhere++
-		return look{later: true}, nil
+		d.res.Elsewhere++
+		return visit{later: true}, nil
 	}
 	st.Host, st.Session = out.host, out.session
-	if down {
-		res.Waiting += len(out.runs)
+	if d.down {
+		d.res.Waiting += len(out.runs)
 		if st.LastError != "" {
-			res.fail(errors.New(st.LastError))
+			d.res.fail(errors.New(st.LastError))
 		}
-		return look{later: true}, d.countRest(ctx, dst, s, p, st, out, res)
+		return visit{later: true}, d.countRest(ctx, s, st, out)
 	}
-	if dst.Join != nil && len(out.runs) > 0 && (!out.over || out.waiting > 0) {
+	if d.dst.Join != nil && len(out.runs) > 0 && (!out.over || out.waiting > 0) {
 		// All of the session goes at once: also what is still settling.
-		return look{size: size, waiting: out.waiting}, nil
+		return visit{size: size, waiting: out.waiting}, nil
 	}
 	if out.more {
-		d.readAhead(ctx, dst, s, st, out, c, size)
+		d.readAhead(ctx, s, st, out, size)
 	}
 	before := st.Offset
-	sendErr := d.send(ctx, dst, s, out, st, res)
+	sendErr := d.send(ctx, s, out, st)
 	st.advance(out)
 	if len(out.runs) > 0 || st.Offset != before {
-		if err := st.write(s, dst.Name); err != nil {
-			return look{}, err
+		if err := st.write(s, d.dst.Name); err != nil {
+			return visit{}, err
 		}
 	}
 	if sendErr != nil {
-		return look{}, errors.Join(sendErr, d.countRest(ctx, dst, s, p, st, out, res))
+		return visit{}, errors.Join(sendErr, d.countRest(ctx, s, st, out))
 	}
-	return look{size: size, waiting: out.waiting, more: out.more}, nil
+	return visit{size: size, waiting: out.waiting, more: out.more}, nil
 }
 
 // noteEvery is how old the note of what was answered for may be when the next run
@@ -341,31 +352,31 @@ const noteEvery = 50 * time.Millisecond
 // send hands the runs to the client in order, up to the first that should be
 // tried again. Answers are noted on the way, so that a process that is killed
 // sends few runs again, of a slow destination one; the caller notes the last.
-func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session, out *batch, st *State, res *Result) error {
+func (d *delivery) send(ctx context.Context, s *spool.Session, out *pending, st *State) error {
 	runs := out.runs
-	if dst.Join != nil {
-		runs = join(runs, dst.Join)
+	if d.dst.Join != nil {
+		runs = join(runs, d.dst.Join)
 	}
 	noted := d.Now()
-	q := queue{runs: runs, most: dst.Batch}
+	q := queue{runs: runs, most: d.dst.Batch}
 	for q.next() {
 		if now := d.Now(); q.at > 0 && now.Sub(noted).Abs() >= noteEvery {
 			noted = now
 			st.advance(out)
-			if err := st.write(s, dst.Name); err != nil {
+			if err := st.write(s, d.dst.Name); err != nil {
 				return err
 			}
 		}
 		r, left := &runs[q.at], len(runs)-q.at
-		refused, err := d.export(ctx, dst, q.spans)
+		refused, err := d.export(ctx, d.dst, q.spans)
 		if err != nil && ctx.Err() != nil {
 			// The one who asked went away: that says nothing of the destination.
-			res.Waiting += left
+			d.res.Waiting += left
 			return ctx.Err()
 		}
 		retry, after := classify(err)
 		if q.n > 1 && (refused.spans > 0 || err != nil && (!retry || answered(err))) {
-			q.part()
+			q.separate()
 			continue
 		}
 		if err != nil && !retry && d.KeepRefused {
@@ -377,9 +388,9 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 			st.Attempts++
 			st.NextTry = d.Now().Add(backoff(st.Attempts, after))
 			st.LastError = err.Error()
-			res.Waiting += left
-			res.fail(err)
-			d.logf("%s: trace %s: %v; next try in %s", dst.Name, r.Trace, err,
+			d.res.Waiting += left
+			d.res.fail(err)
+			d.logf("%s: trace %s: %v; next try in %s", d.dst.Name, r.Trace, err,
 				st.NextTry.Sub(d.Now()).Round(time.Second))
 			if answered(err) {
 				return errWaits
@@ -393,18 +404,18 @@ func (d *Deliverer) send(ctx context.Context, dst *Destination, s *spool.Session
 		st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
 		if err != nil {
 			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: spans, Error: err.Error()})
-			res.Parked++
-			res.fail(err)
-			d.logf("%s: trace %s rejected: %v", dst.Name, r.Trace, err)
+			d.res.Parked++
+			d.res.fail(err)
+			d.logf("%s: trace %s rejected: %v", d.dst.Name, r.Trace, err)
 		} else {
 			st.delivered(q.n, spans, refused.spans)
-			res.Runs += q.n
-			res.Spans += spans - refused.spans
+			d.res.Runs += q.n
+			d.res.Spans += spans - refused.spans
 		}
 		if err == nil && refused.spans > 0 {
 			err := fmt.Errorf("trace %s: %d of %d spans rejected: %w", r.Trace, refused.spans, spans, refused.why)
-			res.fail(err)
-			d.logf("%s: %v", dst.Name, err)
+			d.res.fail(err)
+			d.logf("%s: %v", d.dst.Name, err)
 		}
 		st.answered(runs[q.at : q.at+q.n])
 	}

@@ -3,13 +3,17 @@ package deliver
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/atomicfile"
+	"github.com/hookspan/hookspan/internal/filelock"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/regular"
 )
@@ -69,24 +73,28 @@ func appendLine(path string, line []byte) (err error) {
 	return f.Sync()
 }
 
-// The wait for other processes that append to the file, which takes them
-// milliseconds.
-const (
-	fileWait  = 5 * time.Second
-	filePause = 5 * time.Millisecond
-)
+// fileWait bounds the wait for other processes that append to the file, which
+// takes them milliseconds.
+const fileWait = 5 * time.Second
 
 func lockFile(f *os.File) error {
-	for waited := time.Duration(0); ; waited += filePause {
-		ok, err := tryLockFile(f)
-		if ok || err != nil {
-			return err
-		}
-		if waited >= fileWait {
-			return fmt.Errorf("another program has held the lock for %s", fileWait)
-		}
-		time.Sleep(filePause)
+	ctx, cancel := context.WithTimeout(context.Background(), fileWait)
+	defer cancel()
+	err := filelock.Wait(ctx, f)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("another program has held the lock for %s", fileWait)
 	}
+	return err
+}
+
+// syncName makes the name of an empty file survive a power cut before the first
+// line is written: a reader that finds a line relies on it.
+func syncName(f *os.File) error {
+	fi, err := f.Stat()
+	if err != nil || fi.Size() > 0 {
+		return err
+	}
+	return atomicfile.SyncFolder(filepath.Dir(f.Name()))
 }
 
 // torn reports that the file does not end with a line's end, as after a crash

@@ -15,8 +15,8 @@ import (
 // asks for it: the cause, such as a wrong key, may have been mended. The spans
 // come from the local store, since the session's log has moved on. What is
 // refused again stays parked.
-func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Session, res *Result) error {
-	st, err := ReadState(s, dst.Name)
+func (d *delivery) resend(ctx context.Context, s *spool.Session) error {
+	st, err := ReadState(s, d.dst.Name)
 	if err != nil {
 		return err
 	}
@@ -27,22 +27,22 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 	var down error
 	parked := st.Parked
 	for i, p := range parked {
-		messages, err := d.stored(ctx, dst, p)
+		messages, err := d.stored(ctx, p)
 		if err != nil {
-			d.logf("%s: trace %s cannot be sent again: %v", dst.Name, p.Trace, err)
+			d.logf("%s: trace %s cannot be sent again: %v", d.dst.Name, p.Trace, err)
 			left = append(left, p)
 			continue
 		}
-		refused, err := d.export(ctx, dst, messages)
+		refused, err := d.export(ctx, d.dst, messages)
 		spans := otlp.Count(messages)
 		if retry, _ := classify(err); err != nil && retry {
-			res.fail(err)
+			d.res.fail(err)
 			if answered(err) {
-				res.Waiting++
+				d.res.Waiting++
 				left = append(left, p)
 				continue
 			}
-			res.Waiting += len(parked) - i
+			d.res.Waiting += len(parked) - i
 			left, down = append(left, parked[i:]...), errDown
 			break
 		}
@@ -52,21 +52,21 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 		if err != nil {
 			p.At, p.Error = d.Now(), err.Error()
 			left = append(left, p)
-			res.Parked++
-			res.fail(err)
+			d.res.Parked++
+			d.res.fail(err)
 			continue
 		}
 		st.delivered(1, spans, refused.spans)
-		res.Runs++
-		res.Spans += spans - refused.spans
+		d.res.Runs++
+		d.res.Spans += spans - refused.spans
 		st.Parked = slices.Concat(left, parked[i+1:])
-		if err := st.write(s, dst.Name); err != nil {
+		if err := st.write(s, d.dst.Name); err != nil {
 			return err
 		}
 	}
 	if len(left) > 0 {
 		st.Parked = left
-		return errors.Join(down, st.write(s, dst.Name))
+		return errors.Join(down, st.write(s, d.dst.Name))
 	}
 	return down
 }
@@ -74,7 +74,7 @@ func (d *Deliverer) resend(ctx context.Context, dst *Destination, s *spool.Sessi
 // stored reads a refused run back, without the other runs of its trace: these
 // may have been accepted, and a destination that makes a new document of each
 // request would hold them twice.
-func (d *Deliverer) stored(ctx context.Context, dst *Destination, p Parked) ([]*tracepb.ResourceSpans, error) {
+func (d *delivery) stored(ctx context.Context, p Parked) ([]*tracepb.ResourceSpans, error) {
 	var runs []*tracepb.ResourceSpans
 	for _, ref := range append([]Ref{p.Ref}, p.Joined...) {
 		messages, err := d.Stored(ctx, ref.Trace)
@@ -87,13 +87,13 @@ func (d *Deliverer) stored(ctx context.Context, dst *Destination, p Parked) ([]*
 		if otlp.Count(messages) == 0 {
 			return nil, errors.New("the local store no longer has the run")
 		}
-		if dst.Join != nil {
+		if d.dst.Join != nil {
 			messages = []*tracepb.ResourceSpans{rootFirst(messages)}
 		}
 		runs = append(runs, messages...)
 	}
-	if dst.Join != nil {
-		return []*tracepb.ResourceSpans{dst.Join(runs)}, nil
+	if d.dst.Join != nil {
+		return []*tracepb.ResourceSpans{d.dst.Join(runs)}, nil
 	}
 	return otlp.Merge(runs), nil
 }

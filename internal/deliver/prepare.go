@@ -69,8 +69,8 @@ func (f *Facts) note(e *hook.Event) {
 	f.Transcript = cmp.Or(e.Transcript, f.Transcript)
 }
 
-// batch is what a session holds for a destination that stands at one position.
-type batch struct {
+// pending is what a session holds for a destination at one position.
+type pending struct {
 	host, session string
 	runs          []prepared
 	// next and carry are where the destination may continue once every run
@@ -108,7 +108,7 @@ const defaultWindow = 4 << 20
 // that the destination has not answered for. Unless the whole log is asked for,
 // it stops behind a part of it in which such runs are found: what has ended by
 // the last event of a part is what a delivery at that moment would have found.
-func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, whole bool) (*batch, error) {
+func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, whole bool) (*pending, error) {
 	src, ok := d.Sources[s.Key().Host]
 	if !ok {
 		return nil, fmt.Errorf("session %s: no reader for host %q in this hookspan: upgrade it", s.Key().Name, s.Key().Host)
@@ -119,8 +119,8 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, wh
 	}
 	defer func() { _ = r.Close() }()
 
-	out := &batch{host: s.Key().Host, session: st.Session}
-	p := part{d: d, key: s.Key(), src: src, out: out, carry: st.Carry}
+	out := &pending{host: s.Key().Host, session: st.Session}
+	p := reading{d: d, key: s.Key(), src: src, out: out, carry: st.Carry}
 	for limit := cmp.Or(d.Window, defaultWindow); ; limit *= 2 {
 		if whole {
 			limit = math.MaxInt64
@@ -133,7 +133,7 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, wh
 		if out.more && len(d.due(p.b, st, out, p.at)) == 0 {
 			continue
 		}
-		if err := d.mapPart(ctx, &p, s, st); err != nil {
+		if err := d.mapRead(ctx, &p, s, st); err != nil {
 			return nil, err
 		}
 		// What the host's files say may open a run again.
@@ -155,8 +155,8 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, wh
 	return out, nil
 }
 
-// mapPart maps what was read so far.
-func (d *Deliverer) mapPart(ctx context.Context, p *part, s *spool.Session, st *State) error {
+// mapRead maps what was read so far.
+func (d *Deliverer) mapRead(ctx context.Context, p *reading, s *spool.Session, st *State) error {
 	out := p.out
 	if p.b == nil {
 		out.boundary = func(func(otelmap.RunID) bool) (int64, otelmap.Carry) { return out.size, st.Carry }
@@ -174,12 +174,12 @@ func (d *Deliverer) mapPart(ctx context.Context, p *part, s *spool.Session, st *
 	return d.mapRuns(ctx, p.b, st, p.src, p.facts, out, now)
 }
 
-// part is what was read of a log.
-type part struct {
+// reading is what was read of a log so far.
+type reading struct {
 	d     *Deliverer
 	key   spool.Key
 	src   Source
-	out   *batch
+	out   *pending
 	carry otelmap.Carry
 	b     *otelmap.Builder
 	facts Facts
@@ -193,7 +193,7 @@ type part struct {
 
 // read goes on until as much as limit was read since the offset from. It reports
 // that there is more.
-func (p *part) read(r *spool.Reader, from, limit int64) bool {
+func (p *reading) read(r *spool.Reader, from, limit int64) bool {
 	for r.Offset()-from < limit {
 		if !r.Next() {
 			return false
@@ -203,7 +203,7 @@ func (p *part) read(r *spool.Reader, from, limit int64) bool {
 	return true
 }
 
-func (p *part) add(rec *spool.Record) {
+func (p *reading) add(rec *spool.Record) {
 	if p.b == nil {
 		p.out.session = rec.Session
 		o := p.d.Map
@@ -238,7 +238,7 @@ func (p *part) add(rec *spool.Record) {
 
 // silentEnd closes an open run that is over by the host's own files, such as
 // one whose program was interrupted.
-func (d *Deliverer) silentEnd(ctx context.Context, b *otelmap.Builder, src Source, facts Facts, out *batch, last hook.Event) {
+func (d *Deliverer) silentEnd(ctx context.Context, b *otelmap.Builder, src Source, facts Facts, out *pending, last hook.Event) {
 	runs := b.Runs(d.Now())
 	if src.End == nil || len(runs) == 0 || runs[len(runs)-1].Ended {
 		return
@@ -256,8 +256,8 @@ func (d *Deliverer) silentEnd(ctx context.Context, b *otelmap.Builder, src Sourc
 	})
 }
 
-// mapRuns fills the batch with the ended runs' spans.
-func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, src Source, facts Facts, out *batch, now time.Time) error {
+// mapRuns fills in the ended runs' spans.
+func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, src Source, facts Facts, out *pending, now time.Time) error {
 	out.boundary = func(done func(otelmap.RunID) bool) (int64, otelmap.Carry) {
 		return b.Boundary(done, out.size)
 	}
@@ -302,10 +302,10 @@ func (d *Deliverer) spans(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcrip
 	return spans
 }
 
-// due are the runs that can be sent at a moment. It notes in the batch which runs
+// due are the runs that can be sent at a moment. It notes in out which runs
 // there are and, at the log's end, how long those that are settling still take.
 // A part without any event has none.
-func (d *Deliverer) due(b *otelmap.Builder, st *State, out *batch, now time.Time) []*otelmap.Run {
+func (d *Deliverer) due(b *otelmap.Builder, st *State, out *pending, now time.Time) []*otelmap.Run {
 	out.known, out.waiting = make(map[string]bool), 0
 	if b == nil {
 		return nil
@@ -351,7 +351,7 @@ func begun(runs []*otelmap.Run) time.Time {
 // missing, or while it is undecided whether the end of a session that goes on
 // stands, and the run has only just ended. A run that seems to end in the future,
 // because the clock was set back, is waited for no longer.
-func (d *Deliverer) transcript(ctx context.Context, src Source, out *batch, facts Facts, ended time.Time) (*hook.Transcript, error) {
+func (d *Deliverer) transcript(ctx context.Context, src Source, out *pending, facts Facts, ended time.Time) (*hook.Transcript, error) {
 	if src.Transcript == nil {
 		return nil, nil
 	}

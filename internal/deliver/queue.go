@@ -49,8 +49,8 @@ func (q *queue) next() bool {
 	return true
 }
 
-// part returns the same runs again, each by itself: of which of them an answer was
+// separate returns the same runs again, each by itself: of which of them an answer was
 // shows only then.
-func (q *queue) part() {
+func (q *queue) separate() {
 	q.alone, q.n, q.held = q.at+q.n, 0, nil
 }

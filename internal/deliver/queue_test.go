@@ -50,7 +50,7 @@ func TestShortRunsGoTogether(t *testing.T) {
 				got = append(got, fmt.Sprintf("%d+%d:%d", q.at, q.n, otlp.Count(q.spans)))
 				if c.part[q.at] && q.n > 1 {
 					parted = true
-					q.part()
+					q.separate()
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

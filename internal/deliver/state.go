@@ -117,7 +117,7 @@ func (st *State) write(s *spool.Session, destination string) error {
 }
 
 // advance moves the position past the runs that were answered for.
-func (st *State) advance(out *batch) {
+func (st *State) advance(out *pending) {
 	done := st.Done
 	st.Offset, st.Carry = out.boundary(func(id otelmap.RunID) bool { return done[id.String()] })
 	if st.Offset >= out.size {

@@ -217,7 +217,7 @@ func TestReadPayloadLargeThatIsNotJSON(t *testing.T) {
 	}
 }
 
-func TestReadPayloadThatBreaksOff(t *testing.T) {
+func TestReadPayloadReturnsTheBeginningOnError(t *testing.T) {
 	broken := errors.New("broken")
 	for name, size := range map[string]int{"small": 20, "large": 3 << 20} {
 		t.Run(name, func(t *testing.T) {

@@ -57,7 +57,7 @@ func TestFlagsAreHandedOver(t *testing.T) {
 	}
 }
 
-func TestNobodyToHandOverTo(t *testing.T) {
+func TestFlagsWithoutHookspanAreNotHandedOver(t *testing.T) {
 	hook := beside(t, "")
 	for name, tc := range map[string]struct {
 		args           []string

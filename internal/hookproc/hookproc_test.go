@@ -511,7 +511,7 @@ func TestRunSweepsOncePerMinute(t *testing.T) {
 	}
 }
 
-func TestRunDeliveryThatCannotStart(t *testing.T) {
+func TestRunLogsADeliveryThatCannotStart(t *testing.T) {
 	for name, spawn := range map[string]func(...string) error{
 		"an error": func(...string) error { return errors.New("no such program") },
 		"a panic":  func(...string) error { panic("no such program") },

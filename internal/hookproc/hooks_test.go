@@ -49,7 +49,7 @@ const (
 	withContext = `{"cancel":false,"contextModification":"careful","errorMessage":""}`
 )
 
-func TestHooksOfTheUsersAreAsked(t *testing.T) {
+func TestUserHooksDecide(t *testing.T) {
 	sum := sha256.Sum256([]byte(toolEvent))
 	about := hex.EncodeToString(sum[:8])
 	asked := []string{"run-hooks", "--host", "cline", "--event", "PostToolUse", "--began", "1785585600000", "--about", about, toolEvent}
@@ -135,7 +135,7 @@ func TestHooksOfTheUsersAreAsked(t *testing.T) {
 	}
 }
 
-func TestHooksThatCouldNotBeRun(t *testing.T) {
+func TestFailedUserHooksDenyAsConfigured(t *testing.T) {
 	const promptEvent = `{"clineVersion":"3.89.2","hookName":"UserPromptSubmit","timestamp":"1776506405123","taskId":"17","userPromptSubmit":{"prompt":"x"}}`
 	denial := func(why string) string {
 		return `{"cancel":true,"errorMessage":"hookspan could not run your hooks, so this is denied: ` + why +
@@ -198,7 +198,7 @@ func TestHooksThatCouldNotBeRun(t *testing.T) {
 	}
 }
 
-func TestHooksThatDoNotAnswerInTime(t *testing.T) {
+func TestUserHooksAreKilledAtTheTimeLimit(t *testing.T) {
 	c := newCall(t)
 	c.hooks("", nil)
 	c.hooksFile("home/.cline")
@@ -220,7 +220,7 @@ func TestHooksThatDoNotAnswerInTime(t *testing.T) {
 	}
 }
 
-func TestACallWhosePayloadBreaksOffIsDenied(t *testing.T) {
+func TestToolCallWithTornPayloadIsDenied(t *testing.T) {
 	c := newCall(t)
 	started := c.hooks(neutral, nil)
 	c.hooksFile("home/.cline")
@@ -235,7 +235,7 @@ func TestACallWhosePayloadBreaksOffIsDenied(t *testing.T) {
 	}
 }
 
-func TestCallsWithoutDescriptors(t *testing.T) {
+func TestReplyWithoutFileDescriptors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		event  string
 		with   func(c *call)
@@ -263,7 +263,7 @@ func TestCallsWithoutDescriptors(t *testing.T) {
 	}
 }
 
-func TestHooksGetAPayloadWhole(t *testing.T) {
+func TestUserHooksGetLargePayloadsWhole(t *testing.T) {
 	c := newCall(t)
 	started := c.hooks(neutral, nil)
 	c.hooksFile("home/.cline")
@@ -279,7 +279,7 @@ func TestHooksGetAPayloadWhole(t *testing.T) {
 	}
 }
 
-func TestAPanicWhileHooksRunIsNoVerdict(t *testing.T) {
+func TestPanicInUserHooksIsNoVerdict(t *testing.T) {
 	c := newCall(t)
 	c.hooks("", nil)
 	c.hooksFile("home/.cline")

@@ -60,9 +60,9 @@ func TestWithHome(t *testing.T) {
 	}
 }
 
-// TestAProcessThatLivesOnKeepsNoDeadChildren starts a program that ends at once:
+// TestDetachReapedWaitsForItsChildren starts a program that ends at once:
 // its entry in the process table goes.
-func TestAProcessThatLivesOnKeepsNoDeadChildren(t *testing.T) {
+func TestDetachReapedWaitsForItsChildren(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "pid")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-func TestRecordStoresAsAHookDoes(t *testing.T) {
+func TestRecordStoresTheSameAsRun(t *testing.T) {
 	c := newCall(t)
 	if stored, err := c.Record(); err != nil || !stored {
 		t.Fatalf("stored %v, %v", stored, err)
@@ -39,7 +39,7 @@ func TestRecordStartsADelivery(t *testing.T) {
 	}
 }
 
-func TestRecordSaysWhatItDoesNot(t *testing.T) {
+func TestRecordReportsWhatItDoesNotStore(t *testing.T) {
 	for name, tc := range map[string]struct {
 		with func(c *call)
 		fail bool
@@ -70,7 +70,7 @@ func TestRecordSaysWhatItDoesNot(t *testing.T) {
 	}
 }
 
-func TestRecordCutsWhatIsLarge(t *testing.T) {
+func TestRecordCutsLargePayloads(t *testing.T) {
 	c := newCall(t)
 	c.Stdin = stream(`{"hookName":"PostToolUse","taskId":"17","x":"`, "x", 10<<20, `"}`)
 	if stored, err := c.Record(); err != nil || !stored {

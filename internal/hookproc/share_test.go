@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestReadPayloadKeepsWhatFollows puts a large result before what tells to
+// TestReadPayloadKeepsMembersAfterLargeOnes puts a large result before what tells to
 // which call it belongs, as the hosts do.
-func TestReadPayloadKeepsWhatFollows(t *testing.T) {
+func TestReadPayloadKeepsMembersAfterLargeOnes(t *testing.T) {
 	const count = 200_000
 	type object = map[string]any
 	// list holds that the elements left are those of the beginning, of which the

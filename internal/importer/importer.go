@@ -24,11 +24,11 @@ type Session struct {
 	Read func(ctx context.Context) (*hook.Transcript, error)
 }
 
-// Known tells of the runs that are stored on this machine.
+// Known returns the runs that are stored on this machine.
 type Known interface {
-	// Conversation gives the roots of one session's runs.
+	// Conversation returns the roots of one session's runs.
 	Conversation(ctx context.Context, session string) ([]store.Root, error)
-	// Beside gives the roots of the runs under way in a place.
+	// Beside returns the roots of the runs in a place and time.
 	Beside(ctx context.Context, p store.Place) ([]store.Root, error)
 }
 
@@ -36,15 +36,15 @@ type Known interface {
 type Importer struct {
 	// Agent is the agent whose sessions are imported.
 	Agent transcript.Agent
-	// Deliverer lends its mapping, redaction, destinations, spool and clock. Of
-	// the destinations the local store must be the last: a trace in it counts as
-	// one that the others have, too.
+	// Deliverer provides mapping, redaction, destinations, spool and clock. The
+	// local store must be the last of the destinations: a trace in it counts as
+	// one that the others have too.
 	Deliverer *deliver.Deliverer
 	// Known is the local store. If nil, nothing is known, and each import sends
 	// everything.
 	Known Known
-	// Off reports that the project in a directory does not want to be recorded;
-	// if nil, none says so.
+	// Off reports that recording is switched off for a directory. If nil, it is
+	// on for all.
 	Off func(dir string) bool
 	// Since leaves out what ended before it; if zero, nothing.
 	Since time.Time
@@ -54,14 +54,13 @@ type Importer struct {
 	Retention time.Duration
 	// DryRun sends nothing.
 	DryRun bool
-	// Progress is called after each session; if nil, nothing is told.
+	// Progress is called after each session; it may be nil.
 	Progress func()
 }
 
-// Run imports the sessions, one after another, and says what became of them.
-// What goes wrong with a session or a destination stands in the report; the
-// error is about the store, the spool or ctx, and ends the import. The report
-// then tells how far it came.
+// Run imports the sessions, one after another. Problems of a session or a
+// destination are in the report; the error is about the store, the spool or ctx,
+// and ends the import. The report then covers the sessions before it.
 func (im *Importer) Run(ctx context.Context, sessions []Session) (*Report, error) {
 	rep := newReport(im.Agent.Host, im.DryRun, im.Deliverer.Destinations)
 	for i := range sessions {
@@ -80,7 +79,7 @@ func (im *Importer) Run(ctx context.Context, sessions []Session) (*Report, error
 }
 
 // keptUntil is when the local store may remove what was imported into it; zero
-// where it never does, or has nothing of it.
+// if it never does, or if nothing was.
 func (im *Importer) keptUntil(rep *Report) time.Time {
 	stored := slices.ContainsFunc(im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Name == storeName })
 	if im.Retention <= 0 || rep.Runs == 0 || !stored {
@@ -125,7 +124,7 @@ func (im *Importer) session(ctx context.Context, s *Session, rep *Report) error 
 
 func (im *Importer) off(dir string) bool { return dir != "" && im.Off != nil && im.Off(dir) }
 
-// runs sends those of a session's runs that are due.
+// runs sends those of a session's runs that are to be imported.
 func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b *otelmap.Builder, rep *Report) error {
 	now := im.Deliverer.Now()
 	runs := b.Runs(now)

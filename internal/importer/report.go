@@ -18,14 +18,14 @@ type Report struct {
 	DryRun bool   `json:"dryRun"`
 	// Sessions counts the sessions that were read.
 	Sessions int `json:"sessions"`
-	// NewSessions, Runs and Spans count what was due to be sent: it has not been
+	// NewSessions, Runs and Spans count what was to be sent: it has not been
 	// imported before, nor captured by hooks. First and Last bound it.
 	NewSessions int       `json:"newSessions"`
 	Runs        int       `json:"runs"`
 	Spans       int       `json:"spans"`
 	First       time.Time `json:"first,omitzero"`
 	Last        time.Time `json:"last,omitzero"`
-	// KeptUntil is when the local store may remove what was imported; zero where it
+	// KeptUntil is when the local store may remove what was imported; zero if it
 	// never does.
 	KeptUntil time.Time `json:"keptUntil,omitzero"`
 	// Skipped counts what was left out.
@@ -42,18 +42,18 @@ type Report struct {
 type Skipped struct {
 	// AlreadyThere are in the local store under the same id.
 	AlreadyThere int `json:"alreadyThere"`
-	// Captured were told of by hooks, or are being told of.
+	// Captured were reported by hooks, or are being reported.
 	Captured int `json:"captured"`
 	// Removed were in the local store until it removed them at the end of the
 	// retention.
 	Removed int `json:"removed"`
-	// Open are not over yet.
+	// Open have not ended.
 	Open int `json:"open"`
-	// TooOld ended before the time that was asked for, in sessions that went on
-	// after it.
+	// TooOld ended before the requested time, in sessions that continued after
+	// it.
 	TooOld int `json:"tooOld"`
-	// SwitchedOff counts sessions, not runs: their project does not want to be
-	// recorded.
+	// SwitchedOff counts sessions, not runs: recording is switched off for their
+	// project.
 	SwitchedOff int `json:"switchedOffSessions"`
 }
 
@@ -104,7 +104,7 @@ func (r *Report) Complete() bool {
 	})
 }
 
-// found counts a run that is due.
+// found counts a run that is imported.
 func (r *Report) found(session string, run *tracepb.ResourceSpans, root *tracepb.Span) {
 	if r.newest != session {
 		r.newest = session

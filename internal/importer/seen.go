@@ -37,14 +37,14 @@ type seen struct {
 	// prefix is the session's HookPrefix.
 	prefix string
 	roots  []store.Root
-	// ours are the traces that the runs of these files have; where two of them
-	// share a moment, because an agent in the background outlived its turn, they
-	// are two runs all the same.
+	// ours are the traces of the runs of these files. Two of them that overlap
+	// in time, because an agent in the background outlived its turn, are still
+	// two runs.
 	ours map[string]bool
 	// err is why the session's log could not be read.
 	err error
-	// captured is the moment of the first event of the session's log; zero
-	// without a log.
+	// captured is the time of the first event in the session's log; zero without
+	// a log.
 	captured time.Time
 }
 
@@ -62,9 +62,9 @@ func (im *Importer) seen(ctx context.Context, s *Session) (*seen, error) {
 	return out, nil
 }
 
-// judge compares a run with what is known. Roots are told by their span's id,
-// which is the same whatever trace the run was made part of; a run that hooks
-// told of under another id is told by its time.
+// judge compares a run with what is known. A root is recognized by its span's id,
+// which is the same in whatever trace the run is; a run that hooks reported under
+// another id is recognized by its time.
 func (s *seen) judge(ctx context.Context, root *tracepb.Span, ended time.Time) (verdict, error) {
 	id := otlp.SpanID(root)
 	if v := s.match(s.roots, isStored, func(r store.Root) bool { return r.Span == id }); v != isNew {
@@ -90,8 +90,8 @@ func (s *seen) judge(ctx context.Context, root *tracepb.Span, ended time.Time) (
 	return s.match(roots, isCaptured, func(r store.Root) bool { return overlap(r, root) }), nil
 }
 
-// match gives the verdict on a run that one of the roots is: found where the
-// store has it. What the store has comes before what it has removed.
+// match returns the verdict on the run that one of the roots is, found if the
+// store has it. Roots that the store has come before those it has removed.
 func (s *seen) match(roots []store.Root, found verdict, is func(store.Root) bool) verdict {
 	for _, r := range roots {
 		switch {
@@ -105,8 +105,8 @@ func (s *seen) match(roots []store.Root, found verdict, is func(store.Root) bool
 	return isNew
 }
 
-// add notes a run that is due. Of two that begin in one millisecond and have no
-// identity of the host's, and hence one id, the first counts.
+// add notes a run that is imported. Of two that begin in one millisecond and have
+// no id from the host, and hence the same id here, the first counts.
 func (s *seen) add(root *tracepb.Span) {
 	s.roots = append(s.roots, store.Root{
 		Trace: otlp.TraceID(root), Span: otlp.SpanID(root),
@@ -114,16 +114,16 @@ func (s *seen) add(root *tracepb.Span) {
 	})
 }
 
-// overlap reports that two runs of one session share a moment. One agent does
-// one thing at a time, so that they are the same run; that one ends in the
-// millisecond in which the next begins is no overlap.
+// overlap reports that two runs of one session overlap in time. An agent does one
+// thing at a time, so they are the same run; a run that ends in the millisecond in
+// which the next begins does not overlap it.
 func overlap(r store.Root, root *tracepb.Span) bool {
 	start, end := otlp.Start(root), otlp.End(root)
 	return r.Start.Equal(start) || r.Start.Before(end) && start.Before(r.End)
 }
 
-// firstEvent is the moment of the first whole record of a session's log: the
-// host's own where the event gives it, for a hook may be late. Zero without one.
+// firstEvent is the time of the first whole record of a session's log, zero
+// without one: the host's time if the event has it, as a hook may be late.
 func (im *Importer) firstEvent(key spool.Key) (at time.Time, err error) {
 	s, err := im.Deliverer.Spool.Session(key)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,7 @@ func (im *Importer) firstEvent(key spool.Key) (at time.Time, err error) {
 	if r.Next() {
 		at = r.Record().At
 		if decode := im.Deliverer.Sources[key.Host].Decode; decode != nil {
-			// What cannot be read as an event was stored all the same.
+			// A record that is not an event counts too.
 			events, _ := decode(r.Record())
 			for i := range events {
 				if t := events[i].At(); !t.IsZero() && t.Before(at) {

@@ -15,6 +15,9 @@ import (
 // JSON returns the messages as an OTLP/JSON document,
 // {"resourceSpans":[...]}, on one line.
 func JSON(messages []*tracepb.ResourceSpans) ([]byte, error) {
+	if len(messages) == 0 {
+		return []byte(`{"resourceSpans":[]}`), nil
+	}
 	data := proto.CloneOf(&tracepb.TracesData{ResourceSpans: messages})
 	for s := range Spans(data.GetResourceSpans()) {
 		if proto.Size(s.GetStatus()) == 0 {

@@ -18,7 +18,7 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
-func TestThisMachineHasNoProxy(t *testing.T) {
+func TestLoopbackAddressesUseNoProxy(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "localhost.", "127.0.0.2", "[::ffff:127.0.0.1]", "[::1]:4318"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/", nil)
 		if err != nil {

@@ -59,7 +59,7 @@ func kindOf(t *testing.T, a *Answer, err error) *Error {
 	return e
 }
 
-func TestAnswersWithoutEndDoNotOutliveTheirLimit(t *testing.T) {
+func TestEndlessAnswersEndAtTheTimeLimit(t *testing.T) {
 	want := map[string]Kind{
 		"101, then silence": Switched, "101, then bytes": Switched, "101, then a byte at a time": Switched,
 		"100 again and again": TooLong, "103 again and again": TooLong, "a header without end": TooLong, "a body without end": TooLong,
@@ -114,7 +114,7 @@ func TestAnswersWithoutEndDoNotOutliveTheirLimit(t *testing.T) {
 	}
 }
 
-func TestAnswersComeWhole(t *testing.T) {
+func TestAnswersAreComplete(t *testing.T) {
 	s := server(t, faultserver.Answer{Status: 418, Header: http.Header{"X-A": {"b"}}, Body: []byte("tea")})
 	for name, o := range map[string]Options{"plain": {}, "once": {Once: true}, "a caller's client": {Base: &http.Client{}}} {
 		a, err := do(t.Context(), t, New(o), s.Base())
@@ -129,7 +129,7 @@ func TestAnswersComeWhole(t *testing.T) {
 	}
 }
 
-func TestHTTP2AnswersComeWhole(t *testing.T) {
+func TestHTTP2AnswersAreComplete(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
 	s.EnableHTTP2 = true
 	s.StartTLS()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestSecretsAreCleanedOut(t *testing.T) {
+func TestSecretsAreRemovedFromTexts(t *testing.T) {
 	u, err := url.Parse("https://user:pass%2Fw0rd@h.example/?api_token=q1w2%20e3r4&n=1")
 	if err != nil {
 		t.Fatal(err)

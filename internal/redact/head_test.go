@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSourceMeansWhatTheExpressionDoes(t *testing.T) {
+func TestSourceMatchesLikeItsExpression(t *testing.T) {
 	patterns := []string{
 		`[^x]*?`, `(?i)[^a-f]+k`, `(?i:key)=(?P<name>[a-z]+)`, `(?s)a.b`, `(?m)^a$`, `\Aa\z`, `\bfoo\B`, `a{2}b{2,}c{2,3}?`, `(?:ab|cd*|)e`,
 		`[^\x00-\x{10FFFF}]`, `[]^\\-]`, `(?:)`, `(?U)a+b`, `ſ(?i)ſ`,

@@ -53,8 +53,8 @@ func TestOrdinaryTextIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestTailLeavesWholeTextsAlone has texts that nobody cut: Tail sees all texts.
-func TestTailLeavesWholeTextsAlone(t *testing.T) {
+// TestTailLeavesCompleteTextsAlone has texts that nobody cut: Tail sees all texts.
+func TestTailLeavesCompleteTextsAlone(t *testing.T) {
 	r := New(nil)
 	for _, text := range []string{
 		"SyntaxError: Unexpected token: identifier", "Invalid password: wrong", "go test ./...", "see http://localhost:8080",

@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -37,24 +36,20 @@ type AmbiguousError struct {
 
 const maxCandidates = 10
 
-// Error lists the ids, one to a line.
+// Error asks for more digits; it does not list the candidates.
 func (e *AmbiguousError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "trace id %q: %v: give more digits of one of", e.Prefix, ErrAmbiguous)
-	for _, c := range e.Candidates {
-		fmt.Fprintf(&b, "\n  %s", c.TraceID)
-	}
-	if e.More {
-		b.WriteString("\n  and others")
-	}
-	return b.String()
+	return fmt.Sprintf("trace id %q: %v: give more digits", e.Prefix, ErrAmbiguous)
 }
 
 // Is makes the error match ErrAmbiguous.
 func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
 
-// wrap adds to an error the file's name and, if there is one, the remedy.
+// wrap adds to an error the file's name and, if there is one, the remedy. It
+// returns nil if err is nil.
 func (s *Store) wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
 	why := ""
 	switch code := code(err); {
 	case code == sqlite3.SQLITE_NOTADB, code == sqlite3.SQLITE_CORRUPT, errors.Is(err, errUndecodable):

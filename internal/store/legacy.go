@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 )
@@ -37,7 +38,7 @@ func convertJSON(ctx context.Context, tx *sql.Tx) error {
 }
 
 // convertRows converts the body of each row of a query and inserts it.
-func convertRows(ctx context.Context, tx *sql.Tx, query, insert string, parse func(body []byte) ([]byte, error)) (err error) {
+func convertRows(ctx context.Context, tx *sql.Tx, query, insert string, parse func(body []byte) (proto.Message, error)) (err error) {
 	stmt, err := tx.PrepareContext(ctx, insert)
 	if err != nil {
 		return err
@@ -49,18 +50,21 @@ func convertRows(ctx context.Context, tx *sql.Tx, query, insert string, parse fu
 		if err := scan(&id, &body); err != nil {
 			return err
 		}
-		message, err := parse(body)
+		m, err := parse(body)
 		if err != nil {
 			return fmt.Errorf("%w %d: %w", errUndecodable, id, err)
 		}
-		_, err = stmt.ExecContext(ctx, id, message)
+		message, err := encode(m)
+		if err == nil {
+			_, err = stmt.ExecContext(ctx, id, message)
+		}
 		return err
 	}, query)
 }
 
 // parseOrigin converts the members resource, schemaUrl, scope and scopeSchemaUrl
 // into a ResourceSpans message without spans.
-func parseOrigin(body []byte) ([]byte, error) {
+func parseOrigin(body []byte) (proto.Message, error) {
 	var old struct {
 		Resource, Scope           json.RawMessage
 		SchemaURL, ScopeSchemaURL string
@@ -76,19 +80,15 @@ func parseOrigin(body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	rs, err := parseMessage("", doc, "")
-	if err != nil {
-		return nil, err
-	}
-	return encode(rs)
+	return parseMessage("", doc, "")
 }
 
-func parseSpan(body []byte) ([]byte, error) {
+func parseSpan(body []byte) (proto.Message, error) {
 	rs, err := parseMessage(`{"scopeSpans":[{"spans":[`, body, `]}]}`)
 	if err != nil {
 		return nil, err
 	}
-	return encode(rs.GetScopeSpans()[0].GetSpans()[0])
+	return rs.GetScopeSpans()[0].GetSpans()[0], nil
 }
 
 // parseMessage parses a ResourceSpans object in three parts.

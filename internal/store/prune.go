@@ -1,8 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"database/sql"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -21,63 +22,46 @@ const pruneBatch = 200
 // it removed before an error stays removed and is counted. For a year
 // Conversation and Beside still return the removed runs.
 func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
-	limit := column(otlp.UnixNano(before))
-	total := 0
-	for {
-		n, err := s.pruneSome(ctx, limit)
-		total += n
+	limit, total := column(otlp.UnixNano(before)), 0
+	for n := pruneBatch; n == pruneBatch; total += n {
+		err := s.write(ctx, "prune", func(tx *sql.Tx) (err error) {
+			n, err = pruneSome(ctx, tx, limit, s.now())
+			return err
+		})
 		if err != nil {
-			return total, s.wrap("prune", err)
-		}
-		if n < pruneBatch {
-			break
+			return total, err
 		}
 	}
 	if total == 0 {
 		return 0, nil
 	}
-	if err := s.shrink(ctx); err != nil {
-		return total, s.wrap("shrink", err)
-	}
-	return total, nil
+	return total, s.wrap("shrink", s.shrink(ctx))
 }
 
 // Remove removes one trace by its complete id. It fails with ErrNotFound if no
 // trace has the id. Resources that no span uses remain until the next Prune.
 func (s *Store) Remove(ctx context.Context, traceID string) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return s.wrap("remove trace", err)
-	}
-	defer rollback(tx)
-	for _, q := range []string{
-		`DELETE FROM spans WHERE trace IN (SELECT id FROM traces WHERE trace_id = ?)`,
-		`DELETE FROM traces WHERE trace_id = ?`,
-	} {
-		res, err := tx.ExecContext(ctx, q, traceID)
-		if err != nil {
-			return s.wrap("remove trace", err)
+	return s.write(ctx, "remove trace "+traceID, func(tx *sql.Tx) error {
+		for _, q := range []string{
+			`DELETE FROM spans WHERE trace IN (SELECT id FROM traces WHERE trace_id = ?)`,
+			`DELETE FROM traces WHERE trace_id = ?`,
+		} {
+			res, err := tx.ExecContext(ctx, q, traceID)
+			if err != nil {
+				return err
+			}
+			if n, err := res.RowsAffected(); err != nil || n == 0 {
+				return cmp.Or(err, ErrNotFound)
+			}
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return fmt.Errorf("trace store %q: remove trace %s: %w", s.path, traceID, ErrNotFound)
-		}
-	}
-	if err := tx.Commit(); err != nil {
-		return s.wrap("remove trace", err)
-	}
-	return nil
+		return nil
+	})
 }
 
 // oldTraces selects what Prune removes at once.
 const oldTraces = `SELECT id FROM traces WHERE max(ended, stored) < ? ORDER BY max(ended, stored) LIMIT ?`
 
-func (s *Store) pruneSome(ctx context.Context, before int64) (int, error) {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer rollback(tx)
-	now := s.now()
+func pruneSome(ctx context.Context, tx *sql.Tx, before int64, now time.Time) (int, error) {
 	var removed int64
 	for _, step := range []struct {
 		query string
@@ -99,13 +83,11 @@ func (s *Store) pruneSome(ctx context.Context, before int64) (int, error) {
 			return 0, err
 		}
 	}
-	if removed > 0 {
-		const unused = `DELETE FROM origins WHERE NOT EXISTS (SELECT 1 FROM spans WHERE origin = origins.id)`
-		if _, err := tx.ExecContext(ctx, unused); err != nil {
-			return 0, err
-		}
+	if removed == 0 {
+		return 0, nil
 	}
-	return int(removed), tx.Commit()
+	_, err := tx.ExecContext(ctx, `DELETE FROM origins WHERE NOT EXISTS (SELECT 1 FROM spans WHERE origin = origins.id)`)
+	return int(removed), err
 }
 
 // shrink cuts free pages off the file's end and empties the write-ahead log, so

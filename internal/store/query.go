@@ -29,20 +29,15 @@ type Filter struct {
 // Count returns how many traces the filter would select without its limit.
 func (s *Store) Count(ctx context.Context, f Filter) (n int, err error) {
 	where, args := f.where()
-	if err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM traces`+where, args...).Scan(&n); err != nil {
-		return 0, s.wrap("count traces", err)
-	}
-	return n, nil
+	err = s.db.QueryRowContext(ctx, `SELECT count(*) FROM traces`+where, args...).Scan(&n)
+	return n, s.wrap("count traces", err)
 }
 
 // List returns the summaries of the selected traces, the newest first.
 func (s *Store) List(ctx context.Context, f Filter) ([]Summary, error) {
 	q, args := f.query()
 	out, err := summaries(ctx, s.db, q, args...)
-	if err != nil {
-		return nil, s.wrap("list traces", err)
-	}
-	return out, nil
+	return out, s.wrap("list traces", err)
 }
 
 // Trace is a stored trace.
@@ -88,20 +83,14 @@ func (s *Store) Trace(ctx context.Context, prefix string) (*Trace, error) {
 	case len(found) == 0:
 		return nil, fmt.Errorf("trace store %q: %w: none begins with %q", s.path, ErrNotFound, prefix)
 	case len(found) > 1:
-		more := len(found) > maxCandidates
-		return nil, &AmbiguousError{Prefix: prefix, Candidates: found[:min(len(found), maxCandidates)], More: more}
+		n := min(len(found), maxCandidates)
+		return nil, &AmbiguousError{Prefix: prefix, Candidates: found[:n], More: n < len(found)}
 	}
 	t := &Trace{Summary: found[0]}
-	var id int64
-	if err := tx.QueryRowContext(ctx, `SELECT id FROM traces WHERE trace_id = ?`, t.TraceID).Scan(&id); err != nil {
-		return nil, s.wrap("read trace "+t.TraceID, err)
-	}
-	spans, err := readSpans(ctx, tx, `TRUE ORDER BY s.started, s.ended DESC, s.span_id`, id)
-	if err != nil {
-		return nil, s.wrap("read trace "+t.TraceID, err)
-	}
+	spans, err := readSpans(ctx, tx, `s.trace = (SELECT id FROM traces WHERE trace_id = ?)
+		ORDER BY s.started, s.ended DESC, s.span_id`, t.TraceID)
 	t.ResourceSpans = grouped(spans)
-	return t, nil
+	return t, s.wrap("read trace "+t.TraceID, err)
 }
 
 // grouped puts the spans of each origin together, in the order in which the
@@ -135,21 +124,15 @@ const summaryColumns = `trace_id, host, session, title, model, directory, outcom
 func (f Filter) where() (string, []any) {
 	var where []string
 	var args []any
-	add := func(cond string, arg any) {
-		where = append(where, cond)
-		args = append(args, arg)
-	}
-	if f.Session != "" {
-		add(`session = ?`, f.Session)
-	}
-	if f.Outcome != "" {
-		add(`outcome = ?`, f.Outcome)
-	}
-	if f.Host != "" {
-		add(`host = ?`, f.Host)
+	for _, c := range []struct {
+		column, want string
+	}{{"session", f.Session}, {"outcome", f.Outcome}, {"host", f.Host}} {
+		if c.want != "" {
+			where, args = append(where, c.column+` = ?`), append(args, c.want)
+		}
 	}
 	if !f.Since.IsZero() {
-		add(`started >= ?`, column(otlp.UnixNano(f.Since)))
+		where, args = append(where, `started >= ?`), append(args, column(otlp.UnixNano(f.Since)))
 	}
 	if len(where) == 0 {
 		return "", nil

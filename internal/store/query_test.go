@@ -166,7 +166,7 @@ func TestTraceByPrefix(t *testing.T) {
 		{name: "capitals", prefix: "ABCE", want: ids[2]},
 		{name: "the last digit", prefix: "ffff", want: ids[4]},
 		{name: "the first digits", prefix: "0001", want: ids[3]},
-		{name: "two that match", prefix: "abcd", err: ErrAmbiguous, says: ids[0]},
+		{name: "two that match", prefix: "abcd", err: ErrAmbiguous, says: "give more digits"},
 		{name: "none that matches", prefix: "abcf", err: ErrNotFound, says: "abcf"},
 		{name: "three digits", prefix: "abc", says: "at least 4"},
 		{name: "a wildcard", prefix: "abc%", says: "hex"},
@@ -211,9 +211,6 @@ func TestAmbiguousPrefixNamesTheNewest(t *testing.T) {
 	}
 	if !amb.More || len(titles) != 10 || titles[0] != "task 11" || titles[9] != "task 2" {
 		t.Errorf("candidates are %q, more: %v", titles, amb.More)
-	}
-	if !strings.HasSuffix(err.Error(), "02\n  and others") {
-		t.Errorf("error is %q", err)
 	}
 }
 

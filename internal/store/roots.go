@@ -33,10 +33,7 @@ type Place struct {
 // runs of several sessions; it counts for the one in its Summary.
 func (s *Store) Conversation(ctx context.Context, session string) ([]Root, error) {
 	out, err := s.roots(ctx, ofSession, session)
-	if err != nil {
-		return nil, s.wrap("read runs of a session", err)
-	}
-	return out, nil
+	return out, s.wrap("read runs of a session", err)
 }
 
 // Beside returns the roots of the runs that were active in a place at any time
@@ -44,10 +41,7 @@ func (s *Store) Conversation(ctx context.Context, session string) ([]Root, error
 func (s *Store) Beside(ctx context.Context, p Place) ([]Root, error) {
 	out, err := s.roots(ctx, inPlace, column(otlp.UnixNano(p.To)), column(otlp.UnixNano(p.From)),
 		p.Host, p.Directory, len(p.Sessions), p.Sessions)
-	if err != nil {
-		return nil, s.wrap("read runs of a directory", err)
-	}
-	return out, nil
+	return out, s.wrap("read runs of a directory", err)
 }
 
 // The conditions of rootsQuery.

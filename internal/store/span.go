@@ -21,9 +21,8 @@ type storedSpan struct {
 	origin *tracepb.ResourceSpans
 }
 
-// readSpans reads spans of a trace, given by its row. where holds a condition
-// and an order.
-func readSpans(ctx context.Context, tx *sql.Tx, where string, trace int64) (out []storedSpan, err error) {
+// readSpans reads spans of a trace. where holds a condition and an order.
+func readSpans(ctx context.Context, tx *sql.Tx, where string, trace any) (out []storedSpan, err error) {
 	origins := make(map[int64]*tracepb.ResourceSpans)
 	err = eachRow(ctx, tx, func(scan func(...any) error) error {
 		var message, origin sql.RawBytes
@@ -44,7 +43,7 @@ func readSpans(ctx context.Context, tx *sql.Tx, where string, trace int64) (out 
 		out = append(out, storedSpan{span, origins[id]})
 		return nil
 	}, `SELECT s.message, s.origin, o.message FROM spans s JOIN origins o ON o.id = s.origin
-		WHERE s.trace = ? AND `+where, trace)
+		WHERE `+where, trace)
 	return out, err
 }
 

@@ -68,10 +68,7 @@ func (s *Store) Stop(context.Context) error { return s.Close() }
 
 // Close closes the file. Every upload was complete when it returned.
 func (s *Store) Close() error {
-	if err := s.db.Close(); err != nil {
-		return s.wrap("close", err)
-	}
-	return nil
+	return s.wrap("close", s.db.Close())
 }
 
 // Stats counts what is stored.
@@ -88,11 +85,8 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	var newest sql.NullInt64
 	err := s.db.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(spans), 0), max(started) FROM traces`).
 		Scan(&st.Traces, &st.Spans, &newest)
-	if err != nil {
-		return Stats{}, s.wrap("count traces", err)
-	}
 	st.Newest = fromColumn(newest.Int64)
-	return st, nil
+	return st, s.wrap("count traces", err)
 }
 
 // makeFile creates the file before SQLite does, because SQLite would give it
@@ -166,8 +160,8 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err != nil {
 		return s.wrap("read header", err)
 	}
-	if err := h.check(s.path, len(migrations)); err != nil {
-		return err
+	if err := h.check(len(migrations)); err != nil {
+		return s.wrap("open", err)
 	}
 	if h.fresh() {
 		// SQLite syncs no more than the folder that the file is in.
@@ -211,6 +205,19 @@ func retryBusy(ctx context.Context, f func() error) error {
 		case <-t.C:
 		}
 	}
+}
+
+// write runs f in a transaction that can write.
+func (s *Store) write(ctx context.Context, doing string, f func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err == nil {
+		defer rollback(tx)
+		err = f(tx)
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	return s.wrap(doing, err)
 }
 
 // rollback ends a transaction that was not committed. After a commit it does

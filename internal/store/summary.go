@@ -1,17 +1,18 @@
 package store
 
 import (
+	"cmp"
 	"database/sql"
-	"encoding/json"
+	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -73,33 +74,27 @@ func (s *Summary) Duration() time.Duration {
 }
 
 // MarshalJSON adds "durationMs", the duration in whole milliseconds.
-func (s Summary) MarshalJSON() ([]byte, error) { return s.marshal(nil) }
+func (s Summary) MarshalJSON() ([]byte, error) {
+	type plain Summary // without MarshalJSON
+	return rawjson.Marshal(struct {
+		plain
+		DurationMS int64 `json:"durationMs"`
+	}{plain(s), s.Duration().Milliseconds()})
+}
 
 // MarshalJSON returns the members of the summary and "resourceSpans" in
 // OTLP/JSON: an object with that member alone is a request that every OTLP/HTTP
 // receiver accepts.
 func (t Trace) MarshalJSON() ([]byte, error) {
+	summary, err := t.Summary.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
 	doc, err := otlp.JSON(t.ResourceSpans)
 	if err != nil {
 		return nil, err
 	}
-	var spans struct{ ResourceSpans json.RawMessage }
-	if err := json.Unmarshal(doc, &spans); err != nil {
-		return nil, err
-	}
-	if spans.ResourceSpans == nil {
-		spans.ResourceSpans = json.RawMessage("[]")
-	}
-	return t.marshal(spans.ResourceSpans)
-}
-
-func (s *Summary) marshal(resourceSpans json.RawMessage) ([]byte, error) {
-	type plain Summary // without MarshalJSON
-	return rawjson.Marshal(struct {
-		plain
-		DurationMS    int64           `json:"durationMs"`
-		ResourceSpans json.RawMessage `json:"resourceSpans,omitempty"`
-	}{plain(*s), s.Duration().Milliseconds(), resourceSpans})
+	return slices.Concat(summary[:len(summary)-1], []byte(","), doc[1:]), nil
 }
 
 // Role is what a span stands for. The numbers are stored.
@@ -119,14 +114,14 @@ const (
 
 // RoleOf returns the role of a span with these attributes.
 func RoleOf(attrs []*commonpb.KeyValue) Role {
-	switch text(attrs, otelmap.KeyOperation) {
+	switch otlp.Text(attrs, otelmap.KeyOperation) {
 	case otelmap.OpExecuteTool:
 		return RoleTool
 	case otelmap.OpChat:
 		return RoleChat
 	case otelmap.OpInvokeAgent:
 		// Only the root span of a run names the agent program.
-		if text(attrs, otelmap.KeyHost) != "" {
+		if otlp.Text(attrs, otelmap.KeyHost) != "" {
 			return RoleRoot
 		}
 		return RoleAgent
@@ -138,17 +133,17 @@ func RoleOf(attrs []*commonpb.KeyValue) Role {
 // have neither.
 func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 	var u Usage
-	in, okIn := number(attrs, otelmap.KeyInputTokens)
-	out, okOut := number(attrs, otelmap.KeyOutputTokens)
-	if v, ok := find(attrs, otelmap.KeyCost).(*commonpb.AnyValue_DoubleValue); ok {
+	in, okIn := otlp.Integer(attrs, otelmap.KeyInputTokens)
+	out, okOut := otlp.Integer(attrs, otelmap.KeyOutputTokens)
+	if v, ok := otlp.Find(attrs, otelmap.KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue); ok {
 		u.CostUSD = &v.DoubleValue
 	}
 	if !okIn && !okOut && u.CostUSD == nil {
 		return nil
 	}
 	u.Input, u.Output = in, out
-	u.CacheRead, _ = number(attrs, otelmap.KeyCacheReadTokens)
-	u.CacheWrite, _ = number(attrs, otelmap.KeyCacheWriteTokens)
+	u.CacheRead, _ = otlp.Integer(attrs, otelmap.KeyCacheReadTokens)
+	u.CacheWrite, _ = otlp.Integer(attrs, otelmap.KeyCacheWriteTokens)
 	return &u
 }
 
@@ -164,7 +159,7 @@ func factsOf(s *tracepb.Span) facts {
 	a := s.GetAttributes()
 	return facts{
 		role: RoleOf(a), failed: s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR,
-		model: text(a, otelmap.KeyRequestModel), usage: UsageOf(a),
+		model: otlp.Text(a, otelmap.KeyRequestModel), usage: UsageOf(a),
 	}
 }
 
@@ -185,25 +180,25 @@ func summarize(t totals, spans []storedSpan) Summary {
 	counted := true
 	for _, span := range spans {
 		a := span.GetAttributes()
-		calls, ok := number(a, otelmap.KeyToolCalls)
+		calls, ok := otlp.Integer(a, otelmap.KeyToolCalls)
 		counted = counted && ok
 		if RoleOf(a) != RoleRoot {
 			counted = false
 			break
 		}
-		failures, _ := number(a, otelmap.KeyToolFailures)
-		unknown, _ := number(a, otelmap.KeyToolUnknown)
+		failures, _ := otlp.Integer(a, otelmap.KeyToolFailures)
+		unknown, _ := otlp.Integer(a, otelmap.KeyToolUnknown)
 		s.Runs++
 		s.Tools += int(calls)
 		s.ToolFailures += int(failures)
 		s.ToolsUnknown += int(unknown)
 		s.Usage = s.Usage.add(UsageOf(a))
-		s.Outcome = text(a, otelmap.KeyOutcome)
-		setFirst(&s.Host, text(a, otelmap.KeyHost))
-		setFirst(&s.Session, text(a, otelmap.KeyConversationID))
-		setFirst(&s.Title, oneLine(text(a, otelmap.KeyTask), maxTitle))
-		setFirst(&s.Model, text(a, otelmap.KeyRequestModel))
-		setFirst(&s.Directory, text(a, otelmap.KeyWorkingDirectory))
+		s.Outcome = otlp.Text(a, otelmap.KeyOutcome)
+		s.Host = cmp.Or(s.Host, otlp.Text(a, otelmap.KeyHost))
+		s.Session = cmp.Or(s.Session, otlp.Text(a, otelmap.KeyConversationID))
+		s.Title = cmp.Or(s.Title, oneLine(otlp.Text(a, otelmap.KeyTask), maxTitle))
+		s.Model = cmp.Or(s.Model, otlp.Text(a, otelmap.KeyRequestModel))
+		s.Directory = cmp.Or(s.Directory, otlp.Text(a, otelmap.KeyWorkingDirectory))
 	}
 	if !counted {
 		s.Tools, s.ToolFailures = t.tools, t.failures
@@ -211,11 +206,11 @@ func summarize(t totals, spans []storedSpan) Summary {
 	if s.Usage == nil {
 		s.Usage = t.usage
 	}
-	setFirst(&s.Model, t.model)
+	s.Model = cmp.Or(s.Model, t.model)
 	first := spans[0]
-	setFirst(&s.Session, text(first.GetAttributes(), otelmap.KeyConversationID))
-	setFirst(&s.Title, oneLine(first.GetName(), maxTitle))
-	setFirst(&s.Host, text(first.origin.GetResource().GetAttributes(), otelmap.KeyServiceName))
+	s.Session = cmp.Or(s.Session, otlp.Text(first.GetAttributes(), otelmap.KeyConversationID))
+	s.Title = cmp.Or(s.Title, oneLine(first.GetName(), maxTitle))
+	s.Host = cmp.Or(s.Host, otlp.Text(first.origin.GetResource().GetAttributes(), otelmap.KeyServiceName))
 	return s
 }
 
@@ -270,12 +265,6 @@ func (c *usageColumns) usage() *Usage {
 	}
 }
 
-func setFirst(dst *string, v string) {
-	if *dst == "" {
-		*dst = v
-	}
-}
-
 // maxTitle bounds a title, in runes.
 const maxTitle = 200
 
@@ -283,27 +272,5 @@ const maxTitle = 200
 // runes.
 func oneLine(s string, limit int) string {
 	// The first words of a long text suffice.
-	if most := 64 * limit; len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "")
-	}
-	s = strings.Join(strings.Fields(s), " ")
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit-1]) + "…"
-}
-
-// find returns the value of the first attribute with the key, or nil.
-func find[K ~string](attrs []*commonpb.KeyValue, key K) any {
-	return otlp.Find(attrs, string(key)).GetValue()
-}
-
-func text[K ~string](attrs []*commonpb.KeyValue, key K) string { return otlp.Text(attrs, string(key)) }
-
-// number returns an integer attribute and whether there is one.
-func number[K ~string](attrs []*commonpb.KeyValue, key K) (int64, bool) {
-	if v, ok := find(attrs, key).(*commonpb.AnyValue_IntValue); ok {
-		return v.IntValue, true
-	}
-	return 0, false
+	return termtext.Cut(strings.Join(strings.Fields(termtext.HeadBytes(s, 64*limit)), " "), limit)
 }

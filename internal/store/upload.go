@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,18 +26,9 @@ func (s *Store) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSp
 	if len(rows) == 0 {
 		return ctx.Err()
 	}
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return s.wrap("begin upload", err)
-	}
-	defer rollback(tx)
-	if err := upsert(ctx, tx, rows, s.now()); err != nil {
-		return s.wrap(fmt.Sprintf("store %d spans", len(rows)), err)
-	}
-	if err := tx.Commit(); err != nil {
-		return s.wrap("commit upload", err)
-	}
-	return nil
+	return s.write(ctx, fmt.Sprintf("store %d spans", len(rows)), func(tx *sql.Tx) error {
+		return upsert(ctx, tx, rows, s.now())
+	})
 }
 
 // row is a span encoded before the transaction begins, so that the lock is held
@@ -153,31 +145,26 @@ func idOf(ctx context.Context, tx *sql.Tx, known map[string]int64, key string, v
 
 // refresh computes the summary of a trace from its spans.
 func refresh(ctx context.Context, tx *sql.Tx, id int64, now time.Time) error {
-	t := totals{}
+	var t totals
 	var usage usageColumns
 	err := tx.QueryRowContext(ctx, `
 		SELECT count(*), coalesce(min(nullif(started, 0)), 0), max(max(started, ended)),
 			count(*) FILTER (WHERE role = ?2), count(*) FILTER (WHERE role = ?2 AND failed),
 			sum(input) FILTER (WHERE role = ?3), sum(output) FILTER (WHERE role = ?3),
 			sum(cache_read) FILTER (WHERE role = ?3), sum(cache_write) FILTER (WHERE role = ?3),
-			sum(cost) FILTER (WHERE role = ?3)
+			sum(cost) FILTER (WHERE role = ?3),
+			coalesce((SELECT model FROM spans WHERE trace = ?1 AND role = ?3 AND model <> '' ORDER BY started, span_id LIMIT 1), '')
 		FROM spans WHERE trace = ?1`, id, int(RoleTool), int(RoleChat)).
-		Scan(append([]any{&t.spans, &t.started, &t.ended, &t.tools, &t.failures}, usage.targets()...)...)
+		Scan(slices.Concat([]any{&t.spans, &t.started, &t.ended, &t.tools, &t.failures}, usage.targets(), []any{&t.model})...)
 	if err != nil {
 		return err
 	}
 	t.usage = usage.usage()
-	err = tx.QueryRowContext(ctx, `
-		SELECT model FROM spans WHERE trace = ? AND role = ? AND model <> ''
-		ORDER BY started, span_id LIMIT 1`, id, int(RoleChat)).Scan(&t.model)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
 
 	var roots []storedSpan
 	for _, where := range []string{
-		`s.role = 1 ORDER BY s.started, s.span_id`,
-		`TRUE ORDER BY s.parent_id <> '', s.started, s.span_id LIMIT 1`, // no root is stored yet
+		`s.trace = ? AND s.role = 1 ORDER BY s.started, s.span_id`,
+		`s.trace = ? ORDER BY s.parent_id <> '', s.started, s.span_id LIMIT 1`, // no root is stored yet
 	} {
 		if roots, err = readSpans(ctx, tx, where, id); err != nil {
 			return err

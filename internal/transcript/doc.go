@@ -7,7 +7,7 @@
 // A new agent needs a package below this one with an Agent value: Read, which
 // finds a session by its id and reads it, and Sessions, which lists the ids. It
 // opens files with Files.Open, Files.Stream or Small, checks every path element
-// that comes from a file with CheckID, and passes rows it does not know over.
+// that comes from a file with CheckID, and skips rows it does not know.
 //
 // The package promises:
 //   - Reading twice gives the same calls under the same ids; a later read adds

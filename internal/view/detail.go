@@ -3,16 +3,13 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
@@ -28,10 +25,10 @@ func (r *Row) Details() []string {
 	case r.event != nil:
 		out = r.eventDetails()
 	case r.Kind == KindTool:
-		out = []string{preview(text(r.span.GetAttributes(), otelmap.KeyToolArguments))}
+		out = []string{preview(otlp.Text(r.span.GetAttributes(), otelmap.KeyToolArguments))}
 	case r.Kind == KindChat:
 		a := r.span.GetAttributes()
-		out = append(usage(store.UsageOf(a)), line(text(a, otelmap.KeyText)))
+		out = append(usage(store.UsageOf(a)), line(otlp.Text(a, otelmap.KeyText)))
 	case r.Kind == KindAgent:
 		out = usage(store.UsageOf(r.span.GetAttributes()))
 	}
@@ -40,12 +37,12 @@ func (r *Row) Details() []string {
 
 // Problem returns the type and the message of the span's error, unchanged.
 func (r *Row) Problem() (kind, message string) {
-	kind = text(r.span.GetAttributes(), otelmap.KeyErrorType)
+	kind = otlp.Text(r.span.GetAttributes(), otelmap.KeyErrorType)
 	message = r.span.GetStatus().GetMessage()
 	for _, e := range r.span.GetEvents() {
 		if e.GetName() == otelmap.EventException {
-			kind = cmp.Or(kind, text(e.GetAttributes(), otelmap.KeyExceptionType))
-			message = cmp.Or(message, text(e.GetAttributes(), otelmap.KeyExceptionMessage))
+			kind = cmp.Or(kind, otlp.Text(e.GetAttributes(), otelmap.KeyExceptionType))
+			message = cmp.Or(message, otlp.Text(e.GetAttributes(), otelmap.KeyExceptionMessage))
 		}
 	}
 	return kind, message
@@ -65,13 +62,13 @@ func (r *Row) Fields() []Field {
 	switch {
 	case r.event != nil && r.event.GetName() == otelmap.EventHook:
 		a := r.event.GetAttributes()
-		add("matcher", text(a, otelmap.KeyHookMatcher))
-		add("command", text(a, otelmap.KeyHookCommand))
-		add("source", text(a, otelmap.KeyHookSource))
-		add("reason", text(a, otelmap.KeyHookReason))
+		add("matcher", otlp.Text(a, otelmap.KeyHookMatcher))
+		add("command", otlp.Text(a, otelmap.KeyHookCommand))
+		add("source", otlp.Text(a, otelmap.KeyHookSource))
+		add("reason", otlp.Text(a, otelmap.KeyHookReason))
 	case r.event != nil:
 		// The details hold a short text completely.
-		if text := text(r.event.GetAttributes(), otelmap.KeyText); len(text) > 40 || strings.Contains(text, "\n") {
+		if text := otlp.Text(r.event.GetAttributes(), otelmap.KeyText); len(text) > 40 || strings.Contains(text, "\n") {
 			add("text", text)
 		}
 	case r.span != nil:
@@ -83,17 +80,17 @@ func (r *Row) Fields() []Field {
 		for _, l := range r.span.GetLinks() {
 			add("link", fmt.Sprintf("%x %x", l.GetTraceId(), l.GetSpanId()))
 		}
-		add("call", text(a, otelmap.KeyToolCallID))
-		add("agent", text(a, otelmap.KeyAgentID))
-		add("response", text(a, otelmap.KeyResponseID))
-		add("request", text(a, otelmap.KeyRequestID))
-		add("task", text(a, otelmap.KeyTask))
-		add("input", text(a, otelmap.KeyToolArguments))
-		if result := text(a, otelmap.KeyToolResult); result != r.span.GetStatus().GetMessage() {
+		add("call", otlp.Text(a, otelmap.KeyToolCallID))
+		add("agent", otlp.Text(a, otelmap.KeyAgentID))
+		add("response", otlp.Text(a, otelmap.KeyResponseID))
+		add("request", otlp.Text(a, otelmap.KeyRequestID))
+		add("task", otlp.Text(a, otelmap.KeyTask))
+		add("input", otlp.Text(a, otelmap.KeyToolArguments))
+		if result := otlp.Text(a, otelmap.KeyToolResult); result != r.span.GetStatus().GetMessage() {
 			add("result", result)
 		}
-		add("text", text(a, otelmap.KeyText))
-		add("result", text(a, otelmap.KeyResult))
+		add("text", otlp.Text(a, otelmap.KeyText))
+		add("result", otlp.Text(a, otelmap.KeyResult))
 	}
 	return out
 }
@@ -102,17 +99,17 @@ func (r *Row) eventDetails() []string {
 	name, a := r.event.GetName(), r.event.GetAttributes()
 	switch name {
 	case otelmap.EventUsage:
-		return append([]string{termtext.Line(text(a, otelmap.KeyUsageSource))}, usage(store.UsageOf(a))...)
+		return append([]string{termtext.Line(otlp.Text(a, otelmap.KeyUsageSource))}, usage(store.UsageOf(a))...)
 	case otelmap.EventHook:
 		return hookDetails(a)
 	}
-	out := []string{line(text(a, otelmap.KeyText))}
+	out := []string{line(otlp.Text(a, otelmap.KeyText))}
 	for _, kv := range a {
 		if kv.GetKey() == string(otelmap.KeyText) {
 			continue
 		}
 		key := strings.TrimPrefix(strings.TrimPrefix(kv.GetKey(), name+"."), "hookspan.")
-		out = append(out, termtext.Line(key)+"="+line(valueText(kv.GetValue())))
+		out = append(out, termtext.Line(key)+"="+line(otlp.ValueText(kv.GetValue())))
 	}
 	return out
 }
@@ -120,8 +117,8 @@ func (r *Row) eventDetails() []string {
 // hookDetails describe one of the user's hooks: its event, its command and what
 // it decided. Success is not mentioned.
 func hookDetails(a []*commonpb.KeyValue) []string {
-	decision, status := line(text(a, otelmap.KeyHookDecision)), line(text(a, otelmap.KeyHookStatus))
-	if reason := line(text(a, otelmap.KeyHookReason)); decision != "" && reason != "" {
+	decision, status := line(otlp.Text(a, otelmap.KeyHookDecision)), line(otlp.Text(a, otelmap.KeyHookStatus))
+	if reason := line(otlp.Text(a, otelmap.KeyHookReason)); decision != "" && reason != "" {
 		decision += ": " + reason
 	} else {
 		decision = cmp.Or(decision, reason)
@@ -130,11 +127,11 @@ func hookDetails(a []*commonpb.KeyValue) []string {
 	case hook.HookOK:
 		status = ""
 	case hook.HookError:
-		if code, ok := number(a, otelmap.KeyHookExitCode); ok {
+		if code, ok := otlp.Integer(a, otelmap.KeyHookExitCode); ok {
 			status = fmt.Sprintf("%s, exit code %d", status, code)
 		}
 	}
-	return []string{line(text(a, otelmap.KeyHookEvent)), line(text(a, otelmap.KeyHookCommand)), status, decision}
+	return []string{line(otlp.Text(a, otelmap.KeyHookEvent)), line(otlp.Text(a, otelmap.KeyHookCommand)), status, decision}
 }
 
 func usage(u *store.Usage) []string {
@@ -154,46 +151,3 @@ func usage(u *store.Usage) []string {
 
 // line returns the beginning of a text on one safe line.
 func line(s string) string { return termtext.Line(termtext.HeadBytes(s, maxLine)) }
-
-// valueText returns a string as it is, and any other value as JSON.
-func valueText(v *commonpb.AnyValue) string {
-	switch plain := plainValue(v).(type) {
-	case nil:
-		return ""
-	case string:
-		return plain
-	default:
-		return rawjson.Encode(plain)
-	}
-}
-
-func plainValue(v *commonpb.AnyValue) any {
-	switch v := v.GetValue().(type) {
-	case *commonpb.AnyValue_StringValue:
-		return v.StringValue
-	case *commonpb.AnyValue_BoolValue:
-		return v.BoolValue
-	case *commonpb.AnyValue_IntValue:
-		return v.IntValue
-	case *commonpb.AnyValue_DoubleValue:
-		if math.IsNaN(v.DoubleValue) || math.IsInf(v.DoubleValue, 0) {
-			return strconv.FormatFloat(v.DoubleValue, 'g', -1, 64)
-		}
-		return v.DoubleValue
-	case *commonpb.AnyValue_BytesValue:
-		return v.BytesValue
-	case *commonpb.AnyValue_ArrayValue:
-		out := []any{}
-		for _, e := range v.ArrayValue.GetValues() {
-			out = append(out, plainValue(e))
-		}
-		return out
-	case *commonpb.AnyValue_KvlistValue:
-		out := map[string]any{}
-		for _, kv := range v.KvlistValue.GetValues() {
-			out[kv.GetKey()] = plainValue(kv.GetValue())
-		}
-		return out
-	}
-	return nil
-}

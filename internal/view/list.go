@@ -121,7 +121,7 @@ func (st *style) columns() []column {
 		{name: "TIME", right: true, cell: func(s *store.Summary) (string, string) { return duration(s.Duration()), "" }},
 		{name: "TOOLS", right: true, cell: func(s *store.Summary) (string, string) {
 			n := fmt.Sprint(s.Tools)
-			if not := toolCounts(s, st.symbols[StatusFailed], st.symbols[StatusUnknown]); not != nil {
+			if not := toolCounts(s, st.symbol(StatusFailed), st.symbol(StatusUnknown)); not != nil {
 				n += " (" + strings.Join(not, " ") + ")"
 			}
 			return n, ""
@@ -145,7 +145,7 @@ func (st *style) columns() []column {
 // outcomeSymbol returns a trace's outcome as a symbol and its colour.
 func (st *style) outcomeSymbol(s *store.Summary) (symbol, sgr string) {
 	status := outcomeStatus(s.Outcome)
-	return st.symbols[status], statusColors[status]
+	return st.symbol(status), marks[status].sgr
 }
 
 // age returns how long ago t was, up to a week, else the date.

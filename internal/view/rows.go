@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -100,6 +99,7 @@ type node struct {
 	children []*node
 	detached bool
 	depth    int
+	walk     int // what detachCycles has seen
 }
 
 // arrange returns the nodes at the top of the tree, at least one.
@@ -158,20 +158,13 @@ func (n *node) isRun() bool { return store.RoleOf(n.span.GetAttributes()) == sto
 
 // detachCycles detaches one span of each cycle of parents.
 func detachCycles(nodes []*node) {
-	const walking, done = 1, 2
-	state := make(map[*node]int, len(nodes))
-	for _, n := range nodes {
-		var path []*node
-		for n != nil && state[n] == 0 {
-			state[n] = walking
-			path = append(path, n)
+	for i, n := range nodes {
+		for n != nil && n.walk == 0 {
+			n.walk = i + 1
 			n = n.parent
 		}
-		if n != nil && state[n] == walking {
+		if n != nil && n.walk == i+1 {
 			n.detached = true
-		}
-		for _, m := range path {
-			state[m] = done
 		}
 	}
 }
@@ -194,10 +187,10 @@ func (n *node) row(model string) Row {
 func (r *Row) describeEvent() {
 	a := r.event.GetAttributes()
 	r.Kind, r.Label = KindEvent, termtext.Line(strings.TrimPrefix(r.event.GetName(), "hookspan."))
-	if r.event.GetName() == otelmap.EventHook && slices.Contains([]string{"deny", "block"}, text(a, otelmap.KeyHookDecision)) {
+	if r.event.GetName() == otelmap.EventHook && slices.Contains([]string{"deny", "block"}, otlp.Text(a, otelmap.KeyHookDecision)) {
 		r.Status = StatusFailed
 	}
-	if ms, ok := number(a, otelmap.KeyHookDuration); ok {
+	if ms, ok := otlp.Integer(a, otelmap.KeyHookDuration); ok {
 		r.End = r.Start.Add(time.Duration(ms) * time.Millisecond)
 	}
 }
@@ -212,9 +205,9 @@ func (r *Row) describeSpan(model string) {
 	case store.RoleAgent:
 		r.Kind = KindAgent
 	case store.RoleTool:
-		r.Kind, r.Label = KindTool, cmp.Or(termtext.Line(text(a, otelmap.KeyToolName)), r.Label)
+		r.Kind, r.Label = KindTool, cmp.Or(termtext.Line(otlp.Text(a, otelmap.KeyToolName)), r.Label)
 	case store.RoleChat:
-		if r.Kind = KindChat; model != "" && text(a, otelmap.KeyRequestModel) == model {
+		if r.Kind = KindChat; model != "" && otlp.Text(a, otelmap.KeyRequestModel) == model {
 			r.Label = otelmap.OpChat
 		}
 	default:
@@ -224,10 +217,10 @@ func (r *Row) describeSpan(model string) {
 
 func spanStatus(s *tracepb.Span) Status {
 	a := s.GetAttributes()
-	if outcome := text(a, otelmap.KeyOutcome); outcome != "" {
+	if outcome := otlp.Text(a, otelmap.KeyOutcome); outcome != "" {
 		return outcomeStatus(outcome)
 	}
-	switch text(a, otelmap.KeyErrorType) {
+	switch otlp.Text(a, otelmap.KeyErrorType) {
 	case otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled:
 		return StatusDenied
 	case otelmap.ErrorToolUnfinished, otelmap.ErrorAbandoned:
@@ -238,7 +231,7 @@ func spanStatus(s *tracepb.Span) Status {
 		return StatusFailed
 	case s.GetEndTimeUnixNano() == 0:
 		return StatusUnfinished
-	case text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown:
+	case otlp.Text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown:
 		return StatusUnknown
 	}
 	return StatusOK
@@ -254,15 +247,4 @@ func outcomeStatus(outcome string) Status {
 		return StatusDenied
 	}
 	return StatusUnfinished
-}
-
-func text[K ~string](attrs []*commonpb.KeyValue, key K) string { return otlp.Text(attrs, string(key)) }
-
-// number returns an integer attribute and whether there is one.
-func number[K ~string](attrs []*commonpb.KeyValue, key K) (int64, bool) {
-	v, ok := otlp.Find(attrs, string(key)).GetValue().(*commonpb.AnyValue_IntValue)
-	if !ok {
-		return 0, false
-	}
-	return v.IntValue, true
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,17 +31,19 @@ type Options struct {
 	Location *time.Location
 }
 
-// style holds the symbols and colours of a drawing.
+// style holds what a drawing is made of.
 type style struct {
 	Options
-	symbols                     map[Status]string
 	branch, corner, trunk, none string
 	ellipsis, dot               string
 }
 
-var statusColors = map[Status]string{
-	StatusOK: sgrGreen, StatusFailed: sgrRed, StatusDenied: sgrYellow, StatusUnfinished: sgrYellow,
-	StatusNone: sgrDim, StatusUnknown: sgrDim,
+func newStyle(o Options) *style {
+	o.Location = cmp.Or(o.Location, time.Local)
+	if o.ASCII {
+		return &style{Options: o, branch: "|- ", corner: "`- ", trunk: "|  ", none: "   ", ellipsis: "...", dot: " - "}
+	}
+	return &style{Options: o, branch: "├─ ", corner: "└─ ", trunk: "│  ", none: "   ", ellipsis: "…", dot: " · "}
 }
 
 // Escape sequences (ECMA-48, SGR).
@@ -53,22 +56,22 @@ const (
 	sgrYellow = "\x1b[33m"
 )
 
-func newStyle(o Options) *style {
-	o.Location = cmp.Or(o.Location, time.Local)
-	if o.ASCII {
-		return &style{
-			Options: o, none: "   ", branch: "|- ", corner: "`- ", trunk: "|  ", ellipsis: "...", dot: " - ",
-			symbols: map[Status]string{
-				StatusOK: "+", StatusFailed: "x", StatusDenied: "-", StatusUnfinished: "?", StatusNone: "*", StatusUnknown: "~",
-			},
-		}
+// marks are the symbol and the colour of each status.
+var marks = map[Status]struct{ symbol, ascii, sgr string }{
+	StatusOK:         {"✓", "+", sgrGreen},
+	StatusFailed:     {"✗", "x", sgrRed},
+	StatusDenied:     {"⊘", "-", sgrYellow},
+	StatusUnfinished: {"…", "?", sgrYellow},
+	StatusUnknown:    {"?", "~", sgrDim},
+	StatusNone:       {"·", "*", sgrDim},
+}
+
+// symbol returns the symbol of a status, without its colour.
+func (st *style) symbol(s Status) string {
+	if st.ASCII {
+		return marks[s].ascii
 	}
-	return &style{
-		Options: o, none: "   ", branch: "├─ ", corner: "└─ ", trunk: "│  ", ellipsis: "…", dot: " · ",
-		symbols: map[Status]string{
-			StatusOK: "✓", StatusFailed: "✗", StatusDenied: "⊘", StatusUnfinished: "…", StatusNone: "·", StatusUnknown: "?",
-		},
-	}
+	return marks[s].symbol
 }
 
 // paint colours a safe text.
@@ -79,19 +82,13 @@ func (st *style) paint(sgr, s string) string {
 	return sgr + s + sgrReset
 }
 
-func (st *style) symbol(s Status) string { return st.paint(statusColors[s], st.symbols[s]) }
+func (st *style) mark(s Status) string { return st.paint(marks[s].sgr, st.symbol(s)) }
 
 func (st *style) cut(s string, n int) string { return termtext.CutWidth(s, n, st.ellipsis) }
 
 // join puts the parts that are not empty on one line.
 func (st *style) join(parts ...string) string {
-	var out []string
-	for _, s := range parts {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
-	return strings.Join(out, st.dot)
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), st.dot)
 }
 
 // padLeft aligns a safe text to the right of n columns, padRight to the left.

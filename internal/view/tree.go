@@ -49,7 +49,7 @@ func (p *treePrinter) line(s string) {
 	_ = p.w.WriteByte('\n')
 }
 
-// header describes the whole trace.
+// header describes the trace.
 func (p *treePrinter) header(t *store.Trace) {
 	p.line(p.paint(sgrBold, p.cut(cmp.Or(termtext.Line(t.Title), "untitled"), p.Width)))
 
@@ -62,7 +62,7 @@ func (p *treePrinter) header(t *store.Trace) {
 	}
 	first := p.join(cmp.Or(termtext.Line(t.Outcome), "no root span"), duration(t.Duration()), started,
 		termtext.Line(t.Model), termtext.Line(t.Host), runs)
-	p.line(p.symbol(outcomeStatus(t.Outcome)) + " " + p.cut(first, p.Width-2))
+	p.line(p.mark(outcomeStatus(t.Outcome)) + " " + p.cut(first, p.Width-2))
 
 	counts := usage(t.Usage)
 	if t.Tools > 0 {
@@ -87,21 +87,20 @@ func (p *treePrinter) header(t *store.Trace) {
 func (p *treePrinter) answer(t *store.Trace) {
 	result := ""
 	for s := range otlp.Spans(t.ResourceSpans) {
-		if text(s.GetAttributes(), otelmap.KeyOutcome) != "" {
-			result = cmp.Or(text(s.GetAttributes(), otelmap.KeyResult), result)
+		if otlp.Text(s.GetAttributes(), otelmap.KeyOutcome) != "" {
+			result = cmp.Or(otlp.Text(s.GetAttributes(), otelmap.KeyResult), result)
 		}
 	}
 	if result == "" {
 		return
 	}
 	p.line("")
-	const most = 4
 	lines := termtext.Lines(termtext.HeadBytes(result, maxLine))
+	if len(lines) > 4 {
+		lines = append(lines[:3], lines[3]+" "+p.ellipsis)
+	}
 	lead := "answer"
-	for i, l := range lines[:min(len(lines), most)] {
-		if i == most-1 && len(lines) > most {
-			l += " " + p.ellipsis
-		}
+	for _, l := range lines {
 		p.line(p.paint(sgrDim, padRight(lead, 8)) + p.cut(l, p.Width-8))
 		lead = ""
 	}
@@ -237,7 +236,7 @@ func (p *treePrinter) own(r *Row, lead string) {
 	case r.Kind != KindEvent && r.Kind != KindNoRoot:
 		took = p.ellipsis
 	}
-	p.columns(lead, p.symbol(r.Status), label, labelSGR, p.join(r.Details()...), offset, took)
+	p.columns(lead, p.mark(r.Status), label, labelSGR, p.join(r.Details()...), offset, took)
 }
 
 // columns writes one line: symbol, label and detail at the left, the times at the

@@ -22,10 +22,8 @@ var mayOpen = map[string]string{
 	"internal/filelock/filelock_unix.go":        "a folder, which a flag says",
 	"internal/filelock/filelock_windows.go":     "pipes are not files there",
 	"cmd/hookspan/hookstest.go":                 "the file is named on the command line, and may be a pipe of the shell's",
-	"infinium/infiniumexporter/parked.go":       "a folder of the Collector's, in a module of its own",
 	"internal/bridge/peer_linux.go":             "/proc",
 	"internal/clinehooks/memory.go":             "makes a file that must not exist yet",
-	"internal/deliver/file_unix.go":             "a folder, which a flag says",
 	"internal/hookproc/main_unix.go":            "/etc/passwd and the null device",
 	"internal/hookproc/main_windows.go":         "the null device",
 	"internal/hookproc/otheragent.go":           "makes a file that must not exist yet",
@@ -73,6 +71,7 @@ var mayReplace = map[string]string{
 	"internal/filelock/filelock_unix.go":    "is the way to do it",
 	"internal/filelock/filelock_windows.go": "is the way to do it",
 	"cmd/hookspan/doctor.go":                "tries whether a folder can be written to",
+	"infinium/infiniumexporter/parked.go":   "tries whether a folder can be written to",
 	"internal/bridge/filestore.go":          "moves a damaged file aside",
 	"internal/clinehooks/hookrun/exec.go":   "makes a file that has no name afterwards",
 	"internal/hookproc/spill.go":            "makes a file that has no name afterwards",
@@ -80,28 +79,29 @@ var mayReplace = map[string]string{
 	"internal/logfile/logfile.go":           "moves a full log aside",
 	"spool/platform_unix.go":                "imports no package of this module; readers share its locks",
 	"spool/platform_windows.go":             "as spool/platform_unix.go",
-	// TODO: these are to use the two packages.
-	"infinium/infiniumexporter/parked.go":   "",
-	"internal/clinehooks/hookfile/trust.go": "",
-	"internal/clinehooks/memory.go":         "",
-	"internal/clinehooks/problems.go":       "",
-	"internal/deliver/answers.go":           "",
-	"internal/deliver/file_unix.go":         "",
-	"internal/deliver/file_windows.go":      "",
 }
 
 // TestFilesAreReplacedAndLockedByOnePackageEach keeps new code from showing half a
 // file to a reader, and from locks that differ between systems.
 func TestFilesAreReplacedAndLockedByOnePackageEach(t *testing.T) {
+	used := make(map[string]bool)
 	for _, f := range sources(t) {
-		name := path.Join(f.folder, f.name)
-		if _, ok := mayReplace[name]; ok || strings.HasPrefix(f.folder, "tests") {
+		if strings.HasPrefix(f.folder, "tests") {
 			continue
 		}
+		name := path.Join(f.folder, f.name)
 		for pkg, names := range replacing {
 			for _, use := range uses(f.syntax, pkg, names) {
+				if used[name] = true; mayReplace[name] != "" {
+					continue
+				}
 				t.Errorf("%s: %s: use internal/atomicfile or internal/filelock, or give the reason in mayReplace", f.fset.Position(use.Pos()), use.Sel.Name)
 			}
+		}
+	}
+	for name := range mayReplace {
+		if !used[name] {
+			t.Errorf("%s: replaces and locks no file, and is in mayReplace", name)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"time"
+	"unique"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -19,8 +20,6 @@ type build struct {
 	results []hook.ToolResult
 	prompts []hook.Prompt
 	ends    turnEnds
-	// words are the few words that every row repeats, once each.
-	words map[string]string
 	// spawns are the calls that started the agents, by agent.
 	spawns map[string]spawn
 	// callers are the agents that made the calls that started an agent. The
@@ -37,23 +36,13 @@ func newBuild(session string, prices *priceList, maxText int) *build {
 		session: session,
 		prices:  prices,
 		texts:   textBudget{max: maxText},
-		words:   make(map[string]string),
 		spawns:  make(map[string]spawn),
 		callers: make(map[string]*string),
 	}
 }
 
 // word is s, in the memory of the same word seen before.
-func (b *build) word(s string) string {
-	if w, ok := b.words[s]; ok {
-		return w
-	}
-	// A text in more forms than this is not a word.
-	if len(b.words) < 1000 {
-		b.words[s] = s
-	}
-	return s
-}
+func word(s string) string { return unique.Make(s).Value() }
 
 // spawn is the call that started an agent, and who made it.
 type spawn struct{ call, agent string }
@@ -69,7 +58,7 @@ type fileLog struct {
 	asked    time.Time // the newest user row's
 	last     time.Time // the newest row's
 	tools    map[string]toolUse
-	requests requestRing
+	requests []request
 	// refused are the results since the last answer, by index in the build,
 	// that failed, or that the user may have interrupted rather than refused.
 	refused []int
@@ -96,37 +85,20 @@ type request struct {
 	at        time.Time
 }
 
-// requestRing holds the newest requests. Answers follow their requests closely;
-// requests without an answer must not pile up.
-type requestRing struct {
-	kept [32]request
-	n    int
-}
+// maxRequests bounds the requests that are kept. Answers follow their requests
+// closely; requests without an answer must not pile up.
+const maxRequests = 32
 
-func (r *requestRing) add(q request) {
-	r.kept[r.n%len(r.kept)] = q
-	r.n++
-}
-
-// byID returns a request, the zero one if it is not there.
-func (r *requestRing) byID(id string) request {
-	for _, q := range r.kept {
-		if id != "" && q.id == id {
-			return q
-		}
+// request returns the request with an id, the zero one if it is not there.
+func (l *fileLog) request(id string) request {
+	i := slices.IndexFunc(l.requests, func(q request) bool { return q.id == id })
+	if i < 0 || id == "" {
+		return request{}
 	}
-	return request{}
+	return l.requests[i]
 }
 
-// newest returns the newest request since a time, the zero one if there is none.
-func (r *requestRing) newest(since time.Time) request {
-	if q := r.kept[(r.n+len(r.kept)-1)%len(r.kept)]; !q.at.Before(since) {
-		return q
-	}
-	return request{}
-}
-
-// add takes in the next row.
+// add adds the next row.
 func (l *fileLog) add(r *row) {
 	var take func(*row)
 	switch r.kind {
@@ -137,7 +109,10 @@ func (l *fileLog) add(r *row) {
 	case "system":
 		take = l.addSystem
 	case "api-request":
-		l.requests.add(request{id: r.text("id"), model: r.in("params", "model"), at: r.at})
+		if len(l.requests) == maxRequests {
+			l.requests = slices.Delete(l.requests, 0, 1)
+		}
+		l.requests = append(l.requests, request{id: r.text("id"), model: r.in("params", "model"), at: r.at})
 		return
 	case "attachment":
 		l.addQueued(r)
@@ -243,8 +218,8 @@ func (l *fileLog) addAnswer(r *row) {
 
 	agent := cmp.Or(l.agent, r.text("agentId"))
 	call, _ := l.response(r, id, request, agent)
-	call.Model = cmp.Or(l.b.word(model), call.Model)
-	call.FinishReason = cmp.Or(l.b.word(stop), call.FinishReason)
+	call.Model = cmp.Or(word(model), call.Model)
+	call.FinishReason = cmp.Or(word(stop), call.FinishReason)
 	call.counts.add(m.Get("usage"), r.Get("costUSD"))
 	if !call.seen(r.Get("uuid")) {
 		if text := c.Text(); text != "" {
@@ -273,7 +248,7 @@ func (l *fileLog) response(r *row, id, request, agent string) (call *response, f
 		call.Turn, call.Provider = l.turn, providerOf(id)
 		// Claude Code records the sending of the request since 2.1.329; before,
 		// the row that the request answers is the nearest.
-		call.Start = l.requests.byID(r.text("requestRef")).at
+		call.Start = l.request(r.text("requestRef")).at
 		if call.Start.IsZero() {
 			call.Start = l.asked
 		}
@@ -297,7 +272,7 @@ func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent st
 		if l.tools == nil {
 			l.tools = make(map[string]toolUse)
 		}
-		l.tools[b.ID] = toolUse{name: l.b.word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, at: r.at}
+		l.tools[b.ID] = toolUse{name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, at: r.at}
 		if caller, wanted := l.b.callers[b.ID]; wanted && caller == nil {
 			l.b.callers[b.ID] = &agent
 		}
@@ -309,7 +284,9 @@ func (l *fileLog) addFailure(r *row, id, text string) {
 	name, detail := r.text("error"), r.text("apiErrorType")
 	call, fresh := l.response(r, id, r.text("requestId"), cmp.Or(l.agent, r.text("agentId")))
 	if fresh {
-		call.Model = l.requests.newest(l.asked).model
+		if n := len(l.requests); n > 0 && !l.requests[n-1].at.Before(l.asked) {
+			call.Model = l.requests[n-1].model
+		}
 		call.Error = cmp.Or(name, detail, "unknown")
 		if name == "unknown" {
 			call.Error = cmp.Or(detail, name)

@@ -101,8 +101,7 @@ func FuzzSDK(f *testing.F) {
 			log := messageLog{last: time.UnixMilli(1).UTC(), tools: make(map[string]hook.ToolResult)}
 			_ = log.decode(t.Context(), bytes.NewReader(data)) // what was read before an error counts
 			var tr hook.Transcript
-			log.addTo(&tr)
-			tr.Prompts = log.prompts
+			tr.Calls, tr.ToolResults, tr.Prompts = log.calls, log.results, log.prompts
 			for i := 1; i < len(tr.Calls); i++ {
 				if tr.Calls[i].Start.Before(tr.Calls[i-1].Start) {
 					tr.Calls = tr.Calls[:i] // sorted later, over all agents

@@ -22,7 +22,7 @@ func classicRoots(f *transcript.Files) transcript.Folders {
 	r.Add(f.Getenv("CLINE_DIR"), "data")
 	r.Add(f.Home, ".cline", "data")
 
-	// A portable editor tells its extensions where it lives.
+	// A portable editor gives its extensions its folder.
 	addStorage(&r, f.Getenv("VSCODE_PORTABLE"), "user-data")
 
 	// The hook may run with another environment than the editor, so the
@@ -36,7 +36,7 @@ func classicRoots(f *transcript.Files) transcript.Folders {
 	default:
 		addEditors(&r, f.Getenv("XDG_CONFIG_HOME"))
 		addEditors(&r, transcript.Join(f.Home, ".config"))
-		// Flatpak gives each editor a configuration folder of its own.
+		// Flatpak gives each editor its own configuration folder.
 		for _, app := range transcript.Subfolders(transcript.Join(f.Home, ".var", "app")) {
 			addEditors(&r, filepath.Join(app, "config"))
 		}

@@ -19,7 +19,7 @@ var editorSources = map[string]bool{"vscode": true, "jetbrains": true}
 // editor report; its files have other ids.
 const conversationPrefix = "conv_"
 
-// conversationTime reads the moment in conv_<milliseconds>_<random>.
+// conversationTime reads the time in conv_<milliseconds>_<random>.
 func conversationTime(id string) (time.Time, bool) {
 	rest, ok := strings.CutPrefix(id, conversationPrefix)
 	if !ok {
@@ -46,11 +46,11 @@ func idTime(digits string) (time.Time, bool) {
 const maxCandidates = 1000
 
 // sessionAt finds the session below root that an editor had open in cwd at a
-// moment; empty where there is none.
+// time; empty if there is none.
 //
 // Session ids begin with their start in milliseconds, so the newest that can
-// fit is looked at first and the search ends at the first that does. Manifests
-// that cannot be read are passed over: another session may still be the one.
+// fit is examined first and the search ends at the first that does. Manifests
+// that cannot be read are skipped: another session may be the one.
 func sessionAt(ctx context.Context, f *transcript.Files, root string, at time.Time, cwd string) (string, error) {
 	if cwd == "" {
 		return "", nil
@@ -99,8 +99,8 @@ func sessionAt(ctx context.Context, f *transcript.Files, root string, at time.Ti
 	return ended, nil
 }
 
-// endedBefore reports that the session was over at a moment. A session that is
-// taken up again keeps its manifest; the status tells then.
+// endedBefore reports that the session had ended at a time. A session that is
+// resumed keeps its manifest, with another status.
 func (m *manifest) endedBefore(at time.Time) bool {
 	end := transcript.ISOTime(m.EndedAt)
 	return m.Status != "running" && !end.IsZero() && end.Before(at)

@@ -68,50 +68,42 @@ var sourceApps = map[string]string{
 func readSDK(ctx context.Context, f *transcript.Files, dir, id string, full bool) (*hook.Transcript, error) {
 	var t hook.Transcript
 	var errs []error
-	manifestPath := filepath.Join(dir, id+".json")
-	m, manifestErr := transcript.Small[manifest](ctx, f, manifestPath, true)
-	switch {
-	case manifestErr == nil:
-		t.Sources = append(t.Sources, manifestPath)
-	case !errors.Is(manifestErr, transcript.ErrNotFound):
-		errs = append(errs, manifestErr)
+	note := func(path string, err error) (missing bool) {
+		switch {
+		case err == nil:
+			t.Sources = append(t.Sources, path)
+		case errors.Is(err, transcript.ErrNotFound):
+			return true
+		default:
+			errs = append(errs, err)
+		}
+		return false
+	}
+	path := filepath.Join(dir, id+".json")
+	m, err := transcript.Small[manifest](ctx, f, path, true)
+	noManifest := note(path, err)
+	path = filepath.Join(dir, id+messagesSuffix)
+	lead, err := readMessages(ctx, f, path, "", transcript.ISOTime(m.StartedAt))
+	if note(path, err) && noManifest {
+		return nil, fmt.Errorf("session in %q: %w: neither %s nor %s", dir, transcript.ErrNotFound, id+".json", id+messagesSuffix)
 	}
 	t.Cwd = cmp.Or(m.Cwd, m.WorkspaceRoot)
 	t.HostApp = cmp.Or(sourceApps[m.Source], m.Source)
-	t.HostVersion = m.Metadata.Origin.Version
-
-	leadPath := filepath.Join(dir, id+messagesSuffix)
-	lead, leadErr := readMessages(ctx, f, leadPath, "", transcript.ISOTime(m.StartedAt))
-	switch {
-	case leadErr == nil:
-		t.Sources = append(t.Sources, leadPath)
-	case !errors.Is(leadErr, transcript.ErrNotFound):
-		errs = append(errs, leadErr)
-	case manifestErr != nil && errors.Is(manifestErr, transcript.ErrNotFound):
-		return nil, fmt.Errorf("session in %q: %w: neither %s nor %s", dir, transcript.ErrNotFound, id+".json", id+messagesSuffix)
-	}
-	lead.addTo(&t)
+	t.HostVersion = cmp.Or(m.Metadata.Origin.Version, lead.version)
+	t.Provider, t.Model = cmp.Or(lead.model.provider, m.Provider), cmp.Or(lead.model.id, m.Model)
+	t.Calls, t.ToolResults, t.Prompts = lead.calls, lead.results, lead.prompts
+	t.Pending = m.Status == "running" && lead.lastRole == "user" && f.Now().Sub(lead.last) < transcript.PendingAge
 	if kind, at := m.end(); full && kind != hook.KindUnknown {
 		t.Ends = []hook.TurnEnd{{At: at, Kind: kind}}
 	}
-	t.Prompts = lead.prompts
-	t.HostVersion = cmp.Or(t.HostVersion, lead.version)
-	t.Provider, t.Model = cmp.Or(lead.model.provider, m.Provider), cmp.Or(lead.model.id, m.Model)
-	t.Pending = m.Status == "running" && lead.unanswered(f.Now())
 
 	agents, err := agentFiles(dir, id)
-	if err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, err)
 	for _, agent := range agents {
 		path := filepath.Join(dir, agent+messagesSuffix)
 		log, err := readMessages(ctx, f, path, agent, time.Time{})
-		if err != nil {
-			errs = append(errs, err)
-		} else {
-			t.Sources = append(t.Sources, path)
-		}
-		log.addTo(&t)
+		note(path, err)
+		t.Calls, t.ToolResults = append(t.Calls, log.calls...), append(t.ToolResults, log.results...)
 	}
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
 	return &t, errors.Join(errs...)
@@ -239,15 +231,4 @@ func (l *messageLog) addUser(c transcript.Content, at time.Time) {
 	if text, asked := cline.PromptText(said); asked && strings.TrimSpace(said) != "" {
 		l.prompts = append(l.prompts, hook.Prompt{At: at, Text: text})
 	}
-}
-
-// unanswered reports that the last message awaits its reply, which may still
-// come.
-func (l *messageLog) unanswered(now time.Time) bool {
-	return l.lastRole == "user" && now.Sub(l.last) < transcript.PendingAge
-}
-
-func (l *messageLog) addTo(t *hook.Transcript) {
-	t.Calls = append(t.Calls, l.calls...)
-	t.ToolResults = append(t.ToolResults, l.results...)
 }

@@ -1,0 +1,30 @@
+-- A summary of each trace, updated in the transaction that stores its spans.
+-- stored is when a span was last stored or changed; version 1 did not have it.
+-- All times are nanoseconds since 1970, 0 if unknown.
+CREATE TABLE traces (
+	id            INTEGER PRIMARY KEY,
+	trace_id      TEXT NOT NULL UNIQUE,
+	host          TEXT NOT NULL DEFAULT '',
+	session       TEXT NOT NULL DEFAULT '',
+	title         TEXT NOT NULL DEFAULT '',
+	model         TEXT NOT NULL DEFAULT '',
+	directory     TEXT NOT NULL DEFAULT '',
+	outcome       TEXT NOT NULL DEFAULT '',
+	runs          INTEGER NOT NULL DEFAULT 0,
+	started       INTEGER NOT NULL DEFAULT 0,
+	ended         INTEGER NOT NULL DEFAULT 0,
+	stored        INTEGER NOT NULL DEFAULT 0,
+	spans         INTEGER NOT NULL DEFAULT 0,
+	tools         INTEGER NOT NULL DEFAULT 0,
+	tool_failures INTEGER NOT NULL DEFAULT 0,
+	tools_unknown INTEGER NOT NULL DEFAULT 0,
+	input         INTEGER,
+	output        INTEGER,
+	cache_read    INTEGER,
+	cache_write   INTEGER,
+	cost          REAL
+) STRICT;
+CREATE INDEX traces_started ON traces (started, trace_id);
+CREATE INDEX traces_session ON traces (session, started, trace_id);
+CREATE INDEX traces_outcome ON traces (outcome, started, trace_id);
+CREATE INDEX traces_kept    ON traces (max(ended, stored));
