@@ -250,10 +250,10 @@ func (a *app) mapping(clean *redact.Redactor) otelmap.Options {
 		o.Clean = clean.Preview
 	}
 	if name, err := os.Hostname(); err == nil {
-		o.Resource = append(o.Resource, otlp.String(string(otelmap.KeyHostName), name))
+		o.Resource = append(o.Resource, otlp.String(otelmap.KeyHostName, name))
 	}
 	o.Resource = append(o.Resource,
-		otlp.String(string(otelmap.KeyHostArch), runtime.GOARCH), otlp.String(string(otelmap.KeyOSType), a.goos))
+		otlp.String(otelmap.KeyHostArch, runtime.GOARCH), otlp.String(otelmap.KeyOSType, a.goos))
 	for _, kv := range a.cfg.ResourceAttributes() {
 		o.Resource = append(o.Resource, otlp.String(kv.Key, kv.Value))
 	}
