@@ -60,7 +60,7 @@ func (f *projectFlag) folder(cmd *cobra.Command, here bool) (string, error) {
 		return "", fmt.Errorf("--project %q: %w", f.dir, err)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", wrongUsage(cmd, "--project %q: not a folder", f.dir)
+		return "", wrongUsage(cmd, "--project %q: not a folder: want the folder of a project that exists", f.dir)
 	}
 	return dir, nil
 }
