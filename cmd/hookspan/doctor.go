@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
+	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
@@ -86,12 +87,12 @@ func (a *app) examine(ctx context.Context) []finding {
 	if a.cfgErr == nil {
 		add("ok", "every setting is valid", "")
 	}
-	clean, err := a.redactor()
+	clean, err := pipeline.Redactor(a.cfg)
 	if err != nil {
-		add("problem", message(err), "nothing is delivered until that file is fixed")
+		add("problem", termtext.Message(err), "nothing is delivered until that file is fixed")
 	}
 	if statusErr != nil {
-		add("problem", message(statusErr), "fix that first; the other checks need it")
+		add("problem", termtext.Message(statusErr), "fix that first; the other checks need it")
 		return out
 	}
 	out = append(out, a.examineHooks(st)...)
@@ -311,19 +312,19 @@ func (a *app) examineSpool() []finding {
 	}
 	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
 	if err != nil {
-		return []finding{{"problem", message(err), "events are lost until the spool can be opened"}}
+		return []finding{{"problem", termtext.Message(err), "events are lost until the spool can be opened"}}
 	}
 	defer func() { _ = sp.Close() }()
 	keys, err := sp.Sessions()
 	if err != nil {
-		return []finding{{"problem", message(err), "nothing is delivered until the spool can be read"}}
+		return []finding{{"problem", termtext.Message(err), "nothing is delivered until the spool can be read"}}
 	}
 	var out []finding
 	var c spoolCounts
-	sources := a.sources()
+	sources := a.setup().Sources()
 	for _, k := range keys {
 		if err := c.session(sp, k, sources[k.Host].Decode); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			out = append(out, finding{"problem", message(err), "this session is not delivered; the others are"})
+			out = append(out, finding{"problem", termtext.Message(err), "this session is not delivered; the others are"})
 		}
 	}
 	return append(out, c.findings()...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/hookproc"
 )
 
@@ -21,26 +22,9 @@ func (a *app) examineOtherAgents() []finding {
 		}
 		out = append(out, finding{
 			"note", fmt.Sprintf("%s runs %s too, last on %s; its sessions are not recorded",
-				agentName(o.Agent), o.Program, o.Last.Local().Format(time.DateOnly)),
+				agents.OtherName(o.Agent), o.Program, o.Last.Local().Format(time.DateOnly)),
 			"hookspan does not support that agent yet; running the program does it no harm",
 		})
 	}
 	return out
-}
-
-// agentName is an agent's name as its users know it.
-func agentName(short string) string {
-	switch short {
-	case "codex":
-		return "Codex"
-	case "copilot":
-		return "GitHub Copilot"
-	case "droid":
-		return "Factory Droid"
-	case "gemini":
-		return "Gemini CLI"
-	case "qwen":
-		return "Qwen Code"
-	}
-	return short
 }

@@ -158,7 +158,7 @@ func (a *app) status(ctx context.Context) (*status, error) {
 		}
 	}
 	st.OwnHooks = a.ownHooks()
-	for _, name := range a.destinations() {
+	for _, name := range a.setup().Destinations() {
 		st.Destinations = append(st.Destinations, a.destination(ctx, name))
 	}
 	for _, name := range []string{config.ExporterOTLP, config.ExporterInfinium} {
@@ -171,16 +171,16 @@ func (a *app) status(ctx context.Context) (*status, error) {
 
 // destination describes a destination, without the sessions in the spool.
 func (a *app) destination(ctx context.Context, name string) destination {
-	d := destination{Name: name, Target: a.target(name)}
+	d := destination{Name: name, Target: a.setup().Target(name)}
 	if name == config.ExporterStore {
 		d.Stored = a.storeCounts(ctx)
 		return d
 	}
-	if _, err := a.client(ctx, name, nil); err != nil {
-		d.Fault = message(err)
+	if err := a.setup().Fault(ctx, name); err != nil {
+		d.Fault = termtext.Message(err)
 		return d
 	}
-	last, other := a.answered(name)
+	last, other := a.setup().LastAnswer(name)
 	if d.elsewhere = other; last != nil {
 		d.Tried, d.Taken, d.Error = last.Tried, last.Taken, last.Error
 	}
@@ -340,17 +340,9 @@ func (a *app) standing(d *destination) string {
 
 // said is the error of the last try, with the address.
 func (d *destination) said() string {
-	text := withoutName(d.Error, d.Name)
+	text := deliver.WithoutName(d.Error, d.Name)
 	if !strings.Contains(text, d.Target) {
 		text += " (" + d.Target + ")"
-	}
-	return text
-}
-
-// withoutName is an error of a destination for where its name is shown already.
-func withoutName(text, name string) string {
-	for _, prefix := range []string{name + " destination: ", name + ": ", name + " "} {
-		text = strings.TrimPrefix(text, prefix)
 	}
 	return text
 }
@@ -383,4 +375,18 @@ func bytesText(n int64) string {
 		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 	}
 	return fmt.Sprintf("%d bytes", n)
+}
+
+// ago is how long ago t was, in its largest unit.
+func (a *app) ago(t time.Time) string {
+	switch d := a.now().Sub(t); {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return termtext.Plural(int(d/time.Minute), "minute") + " ago"
+	case d < 48*time.Hour:
+		return termtext.Plural(int(d/time.Hour), "hour") + " ago"
+	default:
+		return termtext.Plural(int(d/(24*time.Hour)), "day") + " ago"
+	}
 }

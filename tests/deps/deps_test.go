@@ -50,6 +50,8 @@ var banned = map[string]string{
 	module + "/internal/outbound/":   "opens sockets",
 	module + "/internal/redact/":     "compiles expressions at start; redaction happens on the way out",
 	module + "/internal/deliver/":    "delivery runs in a process of its own",
+	module + "/internal/agents/":     "links every agent's reader and installer; a hook program is one agent's",
+	module + "/internal/pipeline/":   "delivery runs in a process of its own",
 	module + "/internal/store/":      "the store is filled by delivery",
 	module + "/internal/install/":    "nothing is installed by a hook call",
 	module + "/internal/bridge/":     "opens sockets",
@@ -156,6 +158,14 @@ var mayImport = map[string][]string{
 	"internal/transcript":           {"hook", "internal/rawjson", "internal/regular"},
 	"internal/transcript/claude":    {"hook", "hook/claude", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/cline":     {"hook", "hook/cline", "internal/rawjson", "internal/transcript"},
+	"internal/agents": {
+		"hook", "hook/claude", "hook/cline", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
+		"internal/install/cline", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline",
+	},
+	"internal/pipeline": {
+		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/deliver", "internal/otlp",
+		"internal/redact", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
+	},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular",
 	},
@@ -294,6 +304,9 @@ func TestImportsRunDownwards(t *testing.T) {
 			}
 		}
 		for _, dep := range f.ours() {
+			if dep == "internal/agents" && f.folder != "internal/pipeline" && !strings.HasPrefix(f.folder, "cmd/") && !strings.HasPrefix(f.folder, "tests/") {
+				t.Errorf("%s/%s imports the table of the agents; it gets entries as values", f.folder, f.name)
+			}
 			if strings.HasPrefix(dep, "cmd/") && !strings.HasPrefix(f.folder, "cmd/") || strings.HasPrefix(dep, "tests/") && !strings.HasPrefix(f.folder, "tests/") {
 				t.Errorf("%s/%s imports %s, which lies above it", f.folder, f.name, dep)
 			}
