@@ -47,8 +47,8 @@ func stringValue(s string) *commonpb.AnyValue {
 }
 
 // Find returns the value of the first attribute with the key, or nil.
-func Find[K ~string](attrs []*commonpb.KeyValue, key K) *commonpb.AnyValue {
-	i := slices.IndexFunc(attrs, func(kv *commonpb.KeyValue) bool { return kv.GetKey() == string(key) })
+func Find(attrs []*commonpb.KeyValue, key string) *commonpb.AnyValue {
+	i := slices.IndexFunc(attrs, func(kv *commonpb.KeyValue) bool { return kv.GetKey() == key })
 	if i < 0 {
 		return nil
 	}
@@ -57,18 +57,18 @@ func Find[K ~string](attrs []*commonpb.KeyValue, key K) *commonpb.AnyValue {
 
 // Text returns the value of a string attribute. It returns "" if the attribute
 // is absent or of another type.
-func Text[K ~string](attrs []*commonpb.KeyValue, key K) string {
+func Text(attrs []*commonpb.KeyValue, key string) string {
 	return Find(attrs, key).GetStringValue()
 }
 
 // Number returns the value of an integer attribute. It returns 0 if the
 // attribute is absent or of another type.
-func Number[K ~string](attrs []*commonpb.KeyValue, key K) int64 {
+func Number(attrs []*commonpb.KeyValue, key string) int64 {
 	return Find(attrs, key).GetIntValue()
 }
 
 // Integer returns the value of an integer attribute and whether there is one.
-func Integer[K ~string](attrs []*commonpb.KeyValue, key K) (int64, bool) {
+func Integer(attrs []*commonpb.KeyValue, key string) (int64, bool) {
 	v := Find(attrs, key)
 	_, ok := v.GetValue().(*commonpb.AnyValue_IntValue)
 	return v.GetIntValue(), ok

@@ -105,7 +105,7 @@ func (r *Row) eventDetails() []string {
 	}
 	out := []string{line(otlp.Text(a, otelmap.KeyText))}
 	for _, kv := range a {
-		if kv.GetKey() == string(otelmap.KeyText) {
+		if kv.GetKey() == otelmap.KeyText {
 			continue
 		}
 		key := strings.TrimPrefix(strings.TrimPrefix(kv.GetKey(), name+"."), "hookspan.")
