@@ -10,7 +10,6 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -62,7 +61,9 @@ func claudeSession() []hook.Event {
 
 // The members and values are those of the connector's page "Traced Events".
 func TestClaudeFormIsTheDocumentedOne(t *testing.T) {
-	b := otelmap.NewBuilder("claude-code", "3f0c", otelmap.Options{Agent: agents.Mapping("claude-code")}, otelmap.Carry{})
+	b := otelmap.NewBuilder("claude-code", "3f0c", otelmap.Options{
+		Agent: otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "anthropic"},
+	}, otelmap.Carry{})
 	for _, e := range claudeSession() {
 		b.Add(e)
 	}

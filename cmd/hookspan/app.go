@@ -17,8 +17,10 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -53,6 +55,14 @@ func newApp(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []
 	}
 }
 
+// setup returns what pipelines are built from.
+func (a *app) setup() *pipeline.Setup {
+	return &pipeline.Setup{
+		Config: a.cfg, Agents: agents.All(), Home: a.home, Getenv: a.getenv, GOOS: a.goos,
+		Version: buildVersion(), Now: a.now, Sleep: a.sleep, Log: a.log.Line, ByHand: a.byHand,
+	}
+}
+
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -71,6 +81,9 @@ type hinted struct {
 }
 
 func (h hinted) Unwrap() error { return h.error }
+
+// Hint returns the advice.
+func (h hinted) Hint() string { return h.hint }
 
 // exitError ends the program with a code of its own; what is wrong has been
 // said already.
@@ -121,7 +134,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		a.warnf("interrupted")
 		return 130
 	}
-	a.warnf("%s", message(err))
+	a.warnf("%s", termtext.Message(err))
 	var h hinted
 	if errors.As(err, &h) {
 		a.hint(h.hint)
@@ -132,21 +145,6 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		return 64
 	}
 	return 1
-}
-
-// message is an error's text on one line: errors.Join puts a line's end between
-// its errors, message a semicolon.
-func message(err error) string {
-	text := err.Error()
-	var joined interface{ Unwrap() []error }
-	if !errors.As(err, &joined) {
-		return text
-	}
-	var lines, parts []string
-	for _, e := range joined.Unwrap() {
-		lines, parts = append(lines, e.Error()), append(parts, message(e))
-	}
-	return strings.Replace(text, strings.Join(lines, "\n"), strings.Join(parts, "; "), 1)
 }
 
 func (a *app) hint(text string) { _, _ = fmt.Fprintf(a.stderr, "hint: %s\n", termtext.Value(text)) }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -28,7 +29,7 @@ have their default. A wrong value is named, with what is allowed; then the exit
 code is 1.`,
 		Args: takes(0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
-			destinations := a.destinations()
+			destinations := a.setup().Destinations()
 			settings := a.cfg.Settings()
 			a.keyringSetting(settings)
 			problems := config.Problems(a.cfgErr)
@@ -119,7 +120,7 @@ shown, or from standard input. INFINIUM_AGENT_SECRET, where it is set, wins.`,
 			if err != nil {
 				return err
 			}
-			if err := keyring.Set(keyringService, id, secret); err != nil {
+			if err := keyring.Set(pipeline.KeyringService, id, secret); err != nil {
 				return a.noKeyring("store the secret in", err)
 			}
 			a.printf("the secret of agent %s is in the system's keyring\n", id)
@@ -143,7 +144,7 @@ func (a *app) credentialsDeleteCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = keyring.Delete(keyringService, id)
+			err = keyring.Delete(pipeline.KeyringService, id)
 			if errors.Is(err, keyring.ErrNotFound) {
 				a.printf("the keyring holds no secret of agent %s\n", id)
 				return nil

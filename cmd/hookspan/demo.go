@@ -77,7 +77,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 	took := a.now().Sub(start)
 	a.printf("%.1f ms an event on this machine, process start included\n\n", took.Seconds()*1000/float64(len(names)))
 
-	p, err := b.pipeline(ctx, config.ExporterStore)
+	p, err := b.setup().Open(ctx, config.ExporterStore)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 	if _, err := p.Run(ctx, deliver.Pass{Force: true, Wait: true}); err != nil {
 		return err
 	}
-	sums, err := p.store.List(ctx, store.Filter{Limit: 10})
+	sums, err := p.Store.List(ctx, store.Filter{Limit: 10})
 	if err != nil || len(sums) == 0 {
 		return fmt.Errorf("demo: %d traces came out: %w", len(sums), err)
 	}
@@ -95,7 +95,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 		return err
 	}
 	first := sums[len(sums)-1]
-	t, err := p.store.Trace(ctx, first.TraceID)
+	t, err := p.Store.Trace(ctx, first.TraceID)
 	if err != nil {
 		return err
 	}

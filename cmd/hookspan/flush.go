@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -115,7 +116,7 @@ func promptly(ctx context.Context, grace time.Duration, f func() error) error {
 }
 
 func (a *app) flushAll(ctx context.Context, f flushFlags, keys []spool.Key) error {
-	p, err := a.pipeline(ctx)
+	p, err := a.setup().Open(ctx)
 	if err != nil {
 		a.log.Line("flush: " + err.Error())
 		return err
@@ -155,7 +156,7 @@ func sessionKeys(words []string) ([]spool.Key, error) {
 
 // flushDetached delivers. A sweep tries a destination that does not answer
 // again, at the stored times, for as long as it lingers.
-func (a *app) flushDetached(ctx context.Context, p *pipeline, keys []spool.Key) error {
+func (a *app) flushDetached(ctx context.Context, p *pipeline.Pipeline, keys []spool.Key) error {
 	if len(keys) == 0 {
 		// The hook of a program that is being interrupted comes before that
 		// program's last words in its own files.
@@ -192,22 +193,22 @@ func (a *app) flushDetached(ctx context.Context, p *pipeline, keys []spool.Key) 
 
 // housekeep drops what is no longer needed; failing at it is worth a line, not
 // an error.
-func (a *app) housekeep(ctx context.Context, p *pipeline) {
+func (a *app) housekeep(ctx context.Context, p *pipeline.Pipeline) {
 	if err := a.forgetHooks(); err != nil {
 		p.Log("housekeeping: " + err.Error())
 	}
 	if err := p.Housekeep(ctx, deliver.Limits{MaxBytes: a.cfg.SpoolMaxBytes}); err != nil {
 		p.Log("housekeeping: " + err.Error())
 	}
-	if p.store != nil && a.cfg.Retention > 0 {
-		if _, err := p.store.Prune(ctx, a.now().Add(-a.cfg.Retention)); err != nil {
+	if p.Store != nil && a.cfg.Retention > 0 {
+		if _, err := p.Store.Prune(ctx, a.now().Add(-a.cfg.Retention)); err != nil {
 			p.Log("housekeeping: " + err.Error())
 		}
 	}
 }
 
 // progress shows a bar on a terminal when there is much to go through.
-func (a *app) progress(p *pipeline, keys []spool.Key) *progressbar.ProgressBar {
+func (a *app) progress(p *pipeline.Pipeline, keys []spool.Key) *progressbar.ProgressBar {
 	if a.terminal() == 0 {
 		return nil
 	}
@@ -246,7 +247,7 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 		for _, r := range results {
 			a.printf("%-9s %s\n", r.Destination, summary(r))
 			for _, e := range r.Errors {
-				a.printf("%-9s   %s\n", "", termtext.Value(withoutName(e, r.Destination)))
+				a.printf("%-9s   %s\n", "", termtext.Value(deliver.WithoutName(e, r.Destination)))
 			}
 		}
 		if elsewhere > 0 {

@@ -80,7 +80,7 @@ func (a *app) importFrom(cmd *cobra.Command, agent string, f importFlags) error 
 	if err != nil {
 		return usageError{err, cmd}
 	}
-	names := a.destinations()
+	names := a.setup().Destinations()
 	for _, to := range f.to {
 		if !slices.Contains(names, to) {
 			return wrongUsage(cmd, "--to %q: it is not configured: want one of %s", to, strings.Join(names, ", "))
@@ -88,7 +88,7 @@ func (a *app) importFrom(cmd *cobra.Command, agent string, f importFlags) error 
 	}
 	a.configProblems()
 	a.byHand = true
-	p, err := a.pipeline(ctx)
+	p, err := a.setup().Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,11 @@ func (a *app) importFrom(cmd *cobra.Command, agent string, f importFlags) error 
 		Deliverer: p.Deliverer, Since: since, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Off: func(dir string) bool { return config.ProjectDisabled(hookproc.ReadSettings, dir) },
 	}
-	if im.Known, err = p.ledger(); err != nil {
+	switch known, err := p.Ledger(); {
+	case err != nil:
 		return err
+	case known != nil:
+		im.Known = known
 	}
 	p.Destinations = importOrder(p.Destinations, f.to)
 	sessions, err := a.importSessions(ctx, agent, im)
@@ -153,20 +156,6 @@ func sinceWhen(word string, now time.Time) (time.Time, error) {
 		return time.Time{}, wrong
 	}
 	return now.Add(-d), nil
-}
-
-// ledger is the local store, which says what need not be imported. One that is
-// configured and cannot be opened is an error: everything would be sent again.
-func (p *pipeline) ledger() (importer.Known, error) {
-	if p.store != nil {
-		return p.store, nil
-	}
-	for i := range p.Destinations {
-		if b, ok := p.Destinations[i].Client.(broken); ok && p.Destinations[i].Name == config.ExporterStore {
-			return nil, b.err
-		}
-	}
-	return nil, nil
 }
 
 // importOrder are the destinations asked for, the local store last: what is in
@@ -284,7 +273,7 @@ func (a *app) importSummary(rep *importer.Report) {
 		waiting += d.Waiting
 		a.printf("%-9s %s\n", d.Destination, importSent(d))
 		for _, e := range d.Errors {
-			a.printf("%-9s   %s\n", "", termtext.Value(withoutName(e, d.Destination)))
+			a.printf("%-9s   %s\n", "", termtext.Value(deliver.WithoutName(e, d.Destination)))
 		}
 	}
 	if !rep.KeptUntil.IsZero() {

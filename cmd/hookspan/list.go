@@ -160,12 +160,12 @@ func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err er
 // that ended without saying so shows as soon as somebody looks.
 func (a *app) withStore(ctx context.Context, f func(context.Context, *store.Store) error) error {
 	a.configProblems()
-	p, err := a.pipeline(ctx, config.ExporterStore)
+	p, err := a.setup().Open(ctx, config.ExporterStore)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	if p.store == nil {
+	if p.Store == nil {
 		s, err := store.Open(ctx, a.cfg.StorePath())
 		if err != nil {
 			return err
@@ -176,5 +176,5 @@ func (a *app) withStore(ctx context.Context, f func(context.Context, *store.Stor
 	if _, err := p.Run(ctx, deliver.Pass{Force: true}); err != nil {
 		return err
 	}
-	return f(ctx, p.store)
+	return f(ctx, p.Store)
 }

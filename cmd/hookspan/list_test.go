@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -47,22 +46,6 @@ func TestAnAmbiguousIdListsItsTracesOneToALine(t *testing.T) {
 	for _, l := range lines[1:11] {
 		if !strings.HasPrefix(l, "  aabb0000000000000000") || !strings.Contains(l, "number") {
 			t.Errorf("line %q", l)
-		}
-	}
-}
-
-func TestJoinedErrorsAreOneLine(t *testing.T) {
-	one, two := errors.New("first"), errors.New("second")
-	for want, err := range map[string]error{
-		"first":                          one,
-		"first; second":                  errors.Join(one, two),
-		"rules: first; second":           fmt.Errorf("rules: %w", errors.Join(one, two)),
-		"first; more: second; first":     errors.Join(one, fmt.Errorf("more: %w", errors.Join(two, one))),
-		"first and second":               fmt.Errorf("%w and %w", one, two),
-		"a file named \"x\\ny\": second": fmt.Errorf("a file named %q: %w", "x\ny", two),
-	} {
-		if got := message(err); got != want {
-			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -48,7 +49,7 @@ func (a *app) trust() hookfile.Trust {
 // others, so the built-in rules apply even where traces are not redacted.
 func (a *app) clean(text string) string {
 	if a.cleaner == nil {
-		r, err := a.redactor()
+		r, err := pipeline.Redactor(a.cfg)
 		if err != nil || r == nil {
 			r = redact.New(nil)
 		}

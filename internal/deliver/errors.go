@@ -3,6 +3,7 @@ package deliver
 import (
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -83,4 +84,13 @@ func backoff(attempts int, asked time.Duration) time.Duration {
 	}
 	d = time.Duration(float64(d) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // Spreading load needs no secrecy.
 	return min(max(d, asked), max(maxBackoff, asked))
+}
+
+// WithoutName returns the text of a destination's error without the name of the
+// destination before it.
+func WithoutName(text, name string) string {
+	for _, prefix := range []string{name + " destination: ", name + ": ", name + " "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return text
 }

@@ -2,6 +2,7 @@ package termtext
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,6 +16,21 @@ import (
 // Value makes a text safe to print within a line. Each unsafe character, line
 // ends and tabs among them, becomes U+FFFD.
 func Value(s string) string { return strings.Map(safe, s) }
+
+// Message returns an error's text on one line. The errors that errors.Join joined,
+// which puts line ends between them, are separated by semicolons.
+func Message(err error) string {
+	text := err.Error()
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return text
+	}
+	var lines, parts []string
+	for _, e := range joined.Unwrap() {
+		lines, parts = append(lines, e.Error()), append(parts, Message(e))
+	}
+	return strings.Replace(text, strings.Join(lines, "\n"), strings.Join(parts, "; "), 1)
+}
 
 // Screen makes a text of several lines safe to print. Each unsafe character
 // becomes U+FFFD; line feeds and tabs stay.

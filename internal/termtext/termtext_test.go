@@ -2,6 +2,8 @@ package termtext
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -182,5 +184,21 @@ func TestPlural(t *testing.T) {
 	got := []string{Plural(0, "run"), Plural(1, "run"), Plural(int64(2), "run"), Plural(-1, "run")}
 	if want := []string{"0 runs", "1 run", "2 runs", "-1 runs"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestMessagePutsJoinedErrorsOnOneLine(t *testing.T) {
+	one, two := errors.New("first"), errors.New("second")
+	for want, err := range map[string]error{
+		"first":                          one,
+		"first; second":                  errors.Join(one, two),
+		"rules: first; second":           fmt.Errorf("rules: %w", errors.Join(one, two)),
+		"first; more: second; first":     errors.Join(one, fmt.Errorf("more: %w", errors.Join(two, one))),
+		"first and second":               fmt.Errorf("%w and %w", one, two),
+		"a file named \"x\\ny\": second": fmt.Errorf("a file named %q: %w", "x\ny", two),
+	} {
+		if got := Message(err); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

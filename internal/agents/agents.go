@@ -1,0 +1,119 @@
+// Package agents is the table of the supported agents. Delivery, import,
+// installation and diagnosis work on its entries and name no agent themselves.
+//
+// A new agent is an entry here and a package in each of hook, transcript and
+// install.
+package agents
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
+	"github.com/hookspan/hookspan/internal/install"
+	claudehooks "github.com/hookspan/hookspan/internal/install/claude"
+	clinehooks "github.com/hookspan/hookspan/internal/install/cline"
+	"github.com/hookspan/hookspan/internal/transcript"
+	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
+	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// Agent is what hookspan knows of one agent.
+type Agent struct {
+	// Host is the agent's name in events, in the spool and in traces.
+	Host string
+	// Word is the agent's name on the command line.
+	Word string
+	// Name is the agent's name as its users know it.
+	Name string
+	// Program is the hook program that the agent starts.
+	Program string
+	// Decode reads what the hook program stored of one call.
+	Decode func(hook.Raw) ([]hook.Event, error)
+	// Transcript reads the agent's files.
+	Transcript transcript.Agent
+	// Mapping is what the mapping of events to spans must know of the agent.
+	Mapping otelmap.Agent
+	// Infinium is the form of the agent's runs there. If zero, it is the form
+	// for agents without one.
+	Infinium infinium.Form
+	// Installer installs the agent's hooks. Settings reports that they are entries
+	// in settings files; otherwise they are files in folders.
+	Installer install.Installer
+	Settings  bool
+	// StripsOTel reports that the agent removes OTEL_* variables from the
+	// environment of its hooks.
+	StripsOTel bool
+}
+
+// Table lists agents, each with its own Host and Word.
+type Table []Agent
+
+// All returns the supported agents.
+func All() Table {
+	return Table{
+		{
+			Host: cline.Host, Word: "cline", Name: "Cline", Program: "cline-hook",
+			Decode: cline.Decode, Transcript: clinefiles.Agent, Installer: clinehooks.Installer{},
+			Mapping: otelmap.Agent{
+				MaxInput: 200, MaxOutput: 300,
+				Providers: map[string]string{"claude-code": "anthropic"},
+			},
+		},
+		{
+			Host: claude.Host, Word: "claude", Name: "Claude Code", Program: "claude-hook",
+			Decode: claude.Decode, Transcript: claudefiles.Agent, Installer: claudehooks.Installer{},
+			Mapping: otelmap.Agent{
+				Turns: true, MaxInput: 500, MaxOutput: 500,
+				ToolError: otelmap.ErrorToolFailure, Provider: "anthropic",
+			},
+			Infinium: connectors.Forms()[claude.Host],
+			Settings: true, StripsOTel: true,
+		},
+	}
+}
+
+// Words returns the agents' names on the command line, sorted.
+func (t Table) Words() []string {
+	var words []string
+	for _, a := range t {
+		words = append(words, a.Word)
+	}
+	slices.Sort(words)
+	return words
+}
+
+// Named returns the agent with a name on the command line. ok is false if there
+// is none.
+func (t Table) Named(word string) (a Agent, ok bool) {
+	i := slices.IndexFunc(t, func(a Agent) bool { return a.Word == word })
+	if i < 0 {
+		return Agent{}, false
+	}
+	return t[i], true
+}
+
+// InstallCommands names the commands that install the agents' hooks.
+func (t Table) InstallCommands() string {
+	var commands []string
+	for _, a := range t {
+		commands = append(commands, "hookspan install "+a.Word)
+	}
+	return strings.Join(commands, ", or ")
+}
+
+// Mapping returns what the mapping of events to spans must know of an agent. It
+// returns the zero value for an agent that is not supported.
+func Mapping(host string) otelmap.Agent {
+	for _, a := range All() {
+		if a.Host == host {
+			return a.Mapping
+		}
+	}
+	return otelmap.Agent{}
+}

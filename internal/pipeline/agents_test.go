@@ -1,0 +1,85 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// testAgent is an agent that this package's tests alone support. Its payloads
+// are single events of a turn.
+func testAgent() agents.Agent {
+	return agents.Agent{
+		Host: "test-agent", Word: "test", Name: "Test Agent", Program: "test-hook",
+		Mapping: otelmap.Agent{Turns: true, MaxInput: 7, Provider: "test-provider"},
+		Decode: func(raw hook.Raw) ([]hook.Event, error) {
+			var e hook.Event
+			err := json.Unmarshal(raw.Payload, &e)
+			e.Host, e.Session, e.Time, e.StoredAt, e.Offset = "test-agent", "s1", raw.StoredAt, raw.StoredAt, raw.Offset
+			return []hook.Event{e}, err
+		},
+		Transcript: transcript.Agent{
+			Host: "test-agent",
+			Read: func(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
+				return nil, transcript.ErrNotFound
+			},
+		},
+	}
+}
+
+// TestAnAgentIsOneEntryInTheTable delivers the events of an agent that only this
+// test's table has.
+func TestAnAgentIsOneEntryInTheTable(t *testing.T) {
+	s := newSetup(t)
+	s.Agents = append(s.Agents, testAgent())
+	p, err := s.Open(t.Context(), config.ExporterStore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	at := time.Now().Add(-time.Hour)
+	for i, e := range []hook.Event{
+		{Kind: hook.KindPrompt, Turn: "t1", Prompt: "a prompt"},
+		{Kind: hook.KindToolEnd, Turn: "t1", Tool: &hook.Tool{ID: "c1", Name: "read", Input: "a long input"}},
+		{Kind: hook.KindRunComplete, Turn: "t1"},
+	} {
+		payload, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = p.Spool.Append(&spool.Record{
+			Host: "test-agent", Session: "s1", Event: "Event", At: at.Add(time.Duration(i) * time.Second), Payload: payload,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.Run(t.Context(), deliver.Pass{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := p.Store.List(t.Context(), store.Filter{})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("got %d traces, %v, want one", len(list), err)
+	}
+	trace, err := p.Store.Trace(t.Context(), list[0].TraceID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trace.Host != "test-agent" || trace.Outcome != "completed" || trace.Spans != 2 {
+		t.Errorf("got %+v", trace.Summary)
+	}
+}

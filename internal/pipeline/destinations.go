@@ -1,0 +1,157 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/termtext"
+)
+
+// Destinations returns the names of the configured destinations. It adds an
+// Infinium secret from the system's keyring to the configuration.
+func (s *Setup) Destinations() []string {
+	cfg := s.Config
+	refused := cfg.Refused(config.ExporterInfinium) != nil
+	if cfg.InfiniumAgentID != "" && cfg.InfiniumAgentSecret == "" && !refused {
+		if secret, err := secret(cfg.InfiniumAgentID); err == nil {
+			cfg.InfiniumAgentSecret = config.Secret(secret)
+		}
+	}
+	names := cfg.Destinations()
+	half := (cfg.InfiniumAgentID != "") != (cfg.InfiniumAgentSecret != "")
+	if half && !refused && len(cfg.Exporters) == 0 {
+		// The keyring may only be locked: the traces wait, and the reason shows.
+		names = append(names, config.ExporterInfinium)
+	}
+	return names
+}
+
+// Target returns the address of a destination, without a credential.
+func (s *Setup) Target(name string) string {
+	switch name {
+	case config.ExporterStore:
+		return s.Config.StorePath()
+	case config.ExporterOTLP:
+		return withoutCredentials(s.Config.OTLP().Endpoint)
+	case config.ExporterInfinium:
+		return s.Config.InfiniumBaseURL
+	case config.ExporterFile:
+		return s.Config.FilePath
+	}
+	return ""
+}
+
+func withoutCredentials(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "an endpoint that is no URL"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// Fault returns why a destination other than the local store cannot be set up,
+// or nil.
+func (s *Setup) Fault(ctx context.Context, name string) error {
+	_, err := s.client(ctx, name)
+	return err
+}
+
+// client sets up a destination other than the local store.
+func (s *Setup) client(ctx context.Context, name string) (deliver.Client, error) {
+	cfg := s.Config
+	switch name {
+	case config.ExporterOTLP:
+		o := cfg.OTLP()
+		return deliver.NewOTLP(ctx, deliver.OTLP{
+			Endpoint: o.Endpoint, Headers: o.Headers, JSON: o.Protocol == "http/json",
+			Gzip: o.Compression == "gzip", Timeout: o.Timeout, CA: o.Certificate,
+			Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: o.AllowInsecure,
+		})
+	case config.ExporterInfinium:
+		switch {
+		case cfg.InfiniumAgentID == "":
+			return nil, errors.New("INFINIUM_AGENT_SECRET is set and INFINIUM_AGENT_ID is not")
+		case cfg.InfiniumAgentSecret == "":
+			return nil, fmt.Errorf("no secret of agent %s: set INFINIUM_AGENT_SECRET, or run hookspan credentials set", cfg.InfiniumAgentID)
+		}
+		return infinium.NewClient(infinium.Options{
+			BaseURL: cfg.InfiniumBaseURL, AgentID: cfg.InfiniumAgentID,
+			AgentSecret: string(cfg.InfiniumAgentSecret), Forms: s.forms(),
+			AllowInsecure: cfg.InfiniumInsecure(), Version: s.Version,
+		})
+	case config.ExporterFile:
+		return deliver.NewFile(cfg.FilePath)
+	}
+	return nil, fmt.Errorf("unknown destination %q", name)
+}
+
+// forms returns the agents' forms at Infinium.
+func (s *Setup) forms() infinium.Forms {
+	forms := connectors.Forms()
+	for _, a := range s.Agents {
+		if a.Infinium != (infinium.Form{}) {
+			forms[a.Host] = a.Infinium
+		}
+	}
+	return forms.WithPreviews(s.Config.MaxInput, s.Config.MaxOutput)
+}
+
+// LastAnswer returns the last answer of a destination at its address. If it was
+// not tried there, last is nil and other is the address that was tried last, if
+// any.
+func (s *Setup) LastAnswer(name string) (last *deliver.Answer, other string) {
+	all, err := deliver.Answers(s.Config.StateDir, name)
+	if err != nil || len(all) == 0 {
+		return nil, ""
+	}
+	target := s.Target(name)
+	if i := slices.IndexFunc(all, func(x deliver.Answer) bool { return x.Target == target }); i >= 0 {
+		return &all[i], ""
+	}
+	return nil, all[0].Target
+}
+
+// recordAnswers records the last answers of all destinations except the local
+// store when the pipeline is closed. A destination that could not be set up was
+// not tried and has none.
+func (p *Pipeline) recordAnswers(clean *redact.Redactor) {
+	s := p.setup
+	var mu sync.Mutex
+	last := map[string]deliver.Answer{}
+	p.Answered = func(name string, err error) {
+		if name == config.ExporterStore || errors.As(err, new(notSetUp)) {
+			return
+		}
+		got := deliver.Answer{Target: s.Target(name), Tried: s.Now()}
+		if err == nil {
+			got.Taken = got.Tried
+		} else if got.Error = termtext.Message(err); clean != nil {
+			got.Error = clean.Tail(got.Error)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if got.Taken.IsZero() {
+			got.Taken = last[name].Taken
+		}
+		last[name] = got
+	}
+	p.close = append(p.close, func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		for name, a := range last {
+			// A failure does not matter: only status and doctor print answers.
+			_ = deliver.NoteAnswer(s.Config.StateDir, name, a)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,218 @@
+// Package pipeline builds the delivery that the configuration describes: it
+// gives a deliver.Deliverer its spool, the agents' sources, the mapping, the
+// redaction and the destinations.
+//
+// It promises that nothing is delivered when the settings or rules that protect
+// texts cannot be read, and that a destination that cannot be set up keeps its
+// spans waiting instead of losing them.
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// Setup is what a pipeline is built from.
+type Setup struct {
+	Config *config.Config
+	Agents agents.Table
+	// Home is the user's home folder, Getenv the environment and GOOS the
+	// system, by which the agents' files are found.
+	Home   string
+	Getenv func(string) string
+	GOOS   string
+	// Version is the version of hookspan.
+	Version string
+	// Now and Sleep are the clock, as in deliver.Deliverer.
+	Now   func() time.Time
+	Sleep func(context.Context, time.Duration) error
+	// Log writes a line to the log. Lines of a pipeline hold no secrets.
+	Log func(line string)
+	// ByHand reports that a person asked for the delivery. It then includes
+	// events that were recorded without environment variables.
+	ByHand bool
+}
+
+// Pipeline delivers from the spool to the destinations. It must be closed.
+type Pipeline struct {
+	*deliver.Deliverer
+	// Store is the local store, nil if it is no destination or cannot be opened.
+	Store *store.Store
+
+	setup *Setup
+	close []func() error
+}
+
+// Open builds the pipeline to the named destinations, or to all that are
+// configured if none is named.
+func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
+	if err := s.Config.Protected(); err != nil {
+		return nil, err
+	}
+	clean, err := Redactor(s.Config)
+	if err != nil {
+		return nil, err
+	}
+	sp, err := spool.Open(s.Config.SpoolDir(), spool.Options{})
+	if err != nil {
+		return nil, err
+	}
+	p := &Pipeline{setup: s, close: []func() error{sp.Close}}
+	p.Deliverer = &deliver.Deliverer{
+		Spool: sp, Sources: s.Sources(), Map: s.mapping(clean), Judge: s.judge,
+		SyncLog: s.Config.SpoolSync != "never",
+		Now:     s.Now, Sleep: s.Sleep, Log: s.Log,
+	}
+	if clean != nil {
+		p.Redact = clean.Spans
+		// A line may quote a payload, or name a folder that a payload names.
+		p.Log = func(line string) { s.Log(clean.Tail(line)) }
+	}
+	p.recordAnswers(clean)
+	for _, name := range s.Destinations() {
+		if len(only) == 0 || slices.Contains(only, name) {
+			p.Destinations = append(p.Destinations, p.destination(ctx, name))
+		}
+	}
+	if p.KeepRefused = p.Store == nil; !p.KeepRefused {
+		p.Stored = func(ctx context.Context, trace string) ([]*tracepb.ResourceSpans, error) {
+			t, err := p.Store.Trace(ctx, trace)
+			if err != nil {
+				return nil, err
+			}
+			return t.ResourceSpans, nil
+		}
+	}
+	return p, nil
+}
+
+// Close closes what the pipeline opened and records the answers of the
+// destinations.
+func (p *Pipeline) Close() error {
+	var errs []error
+	for _, f := range slices.Backward(p.close) {
+		errs = append(errs, f())
+	}
+	return errors.Join(errs...)
+}
+
+// Ledger returns the local store, which knows what was imported. It is nil if
+// the store is no destination. A store that cannot be opened is an error:
+// without it, an import would send everything again.
+func (p *Pipeline) Ledger() (*store.Store, error) {
+	for i := range p.Destinations {
+		if b, ok := p.Destinations[i].Client.(broken); ok && p.Destinations[i].Name == config.ExporterStore {
+			return nil, b.err
+		}
+	}
+	return p.Store, nil
+}
+
+// destination sets a destination up. If that fails, its client fails with the
+// reason.
+func (p *Pipeline) destination(ctx context.Context, name string) deliver.Destination {
+	cfg := p.setup.Config
+	d := deliver.Destination{Name: name, Batch: 512, Local: name == config.ExporterStore}
+	var err error
+	switch name {
+	case config.ExporterStore:
+		d.Batch = 8192 // each call sums its traces up again, from all of their spans
+		d.Client, err = p.openStore(ctx)
+	case config.ExporterInfinium:
+		d.Batch = 0 // a run is one document there
+		if cfg.InfiniumGranularity == config.GranularitySession {
+			d.Join = infinium.Session
+		}
+		d.Client, err = p.setup.client(ctx, name)
+	default:
+		if name == config.ExporterOTLP {
+			d.Timeout = cfg.OTLP().Timeout + time.Second
+		}
+		d.Client, err = p.setup.client(ctx, name)
+	}
+	if err != nil {
+		d.Client = broken{notSetUp{fmt.Errorf("%s: %w", name, err)}}
+	}
+	return d
+}
+
+func (p *Pipeline) openStore(ctx context.Context) (deliver.Client, error) {
+	s, err := store.Open(ctx, p.setup.Config.StorePath())
+	if err != nil {
+		return nil, err
+	}
+	s.Now = p.setup.Now
+	p.Store, p.close = s, append(p.close, s.Close)
+	return s, nil
+}
+
+// judge reads a record's settings: a capture level and the fingerprint of the
+// environment its hook ran in, as the hook process writes them.
+func (s *Setup) judge(settings string) (otelmap.Capture, bool) {
+	capture, fingerprint, ok := strings.Cut(settings, "/")
+	if !ok {
+		return otelmap.Capture(s.Config.Capture), true
+	}
+	same := fingerprint == s.Config.Fingerprint() || s.ByHand && fingerprint == ""
+	return otelmap.Capture(capture), same
+}
+
+// Sources returns the readers of the agents' events and files, by host.
+func (s *Setup) Sources() map[string]deliver.Source {
+	files := &transcript.Files{Home: s.Home, Getenv: s.Getenv, GOOS: s.GOOS}
+	sources := map[string]deliver.Source{}
+	for _, a := range s.Agents {
+		sources[a.Host] = source(files, a)
+	}
+	return sources
+}
+
+// broken is the client of a destination that could not be set up.
+type broken struct{ err error }
+
+func (b broken) UploadTraces(context.Context, []*tracepb.ResourceSpans) error { return b.err }
+
+// notSetUp is why a destination could not be set up.
+type notSetUp struct{ error }
+
+func (n notSetUp) Unwrap() error { return n.error }
+
+// clean removes the secrets from spans, unless the user switched that off.
+func (p *Pipeline) clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	if p.Redact == nil {
+		return spans
+	}
+	return p.Redact(spans)
+}
+
+// Redactor returns what removes secrets, or nil if the user switched that off.
+func Redactor(cfg *config.Config) (*redact.Redactor, error) {
+	if !cfg.Redact {
+		return nil, nil
+	}
+	var rules []redact.Rule
+	for _, f := range cfg.RedactFiles() {
+		more, err := readRules(f)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, more...)
+	}
+	return redact.New(rules), nil
+}

@@ -1,0 +1,113 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// newSetup returns a setup in a new home folder, with the given environment
+// variables.
+func newSetup(t *testing.T, vars ...string) *Setup {
+	t.Helper()
+	home := t.TempDir()
+	cfg, _ := config.Load(config.Input{
+		Environ: append([]string{"HOME=" + home, "USERPROFILE=" + home}, vars...),
+		Home:    home, GOOS: runtime.GOOS,
+		ReadFile: func(path string) ([]byte, error) { return regular.Read(path, regular.Options{}) },
+	})
+	return &Setup{
+		Config: cfg, Agents: agents.All(), Home: home, GOOS: runtime.GOOS, Version: "test",
+		Getenv: func(string) string { return "" }, Log: func(line string) { t.Log(line) }, Now: time.Now,
+		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+	}
+}
+
+func TestJudgeComparesTheEnvironments(t *testing.T) {
+	s := newSetup(t, "HOOKSPAN_CAPTURE=full")
+	own := "full/" + s.Config.Fingerprint()
+	other := "none/" + newSetup(t, "HOOKSPAN_CAPTURE=none").Config.Fingerprint()
+	for _, tt := range []struct {
+		name, settings string
+		byHand         bool
+		capture        otelmap.Capture
+		same           bool
+	}{
+		{"the same environment", own, false, otelmap.CaptureFull, true},
+		{"another project's", other, false, otelmap.CaptureNone, false},
+		{"another project's, by hand", other, true, otelmap.CaptureNone, false},
+		{"no variables", "preview/", false, otelmap.CapturePreview, false},
+		{"no variables, by hand", "preview/", true, otelmap.CapturePreview, true},
+		{"a record without settings", "", false, otelmap.CaptureFull, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s.ByHand = tt.byHand
+			capture, same := s.judge(tt.settings)
+			if capture != tt.capture || same != tt.same {
+				t.Errorf("got %s, %t; want %s, %t", capture, same, tt.capture, tt.same)
+			}
+		})
+	}
+}
+
+func TestRejectedTracesStayInTheLogWithoutAStore(t *testing.T) {
+	for exporters, keep := range map[string]bool{"otlp": true, "store,otlp": false} {
+		p, err := newSetup(t, "HOOKSPAN_EXPORTERS="+exporters).Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.KeepRefused != keep || (p.Stored == nil) != keep {
+			t.Errorf("%s: kept in the log %t, sent from the store %t", exporters, p.KeepRefused, p.Stored != nil)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpenFailsWithoutTheUsersRules(t *testing.T) {
+	for _, v := range []string{"HOOKSPAN_REDACT_FILE=rules", "HOOKSPAN_CONFIG_FILE=my.env"} {
+		name, _, _ := strings.Cut(v, "=")
+		if p, err := newSetup(t, v).Open(t.Context()); err == nil {
+			_ = p.Close()
+			t.Errorf("%s: a delivery was set up", v)
+		} else if !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v does not name it", v, err)
+		}
+	}
+}
+
+func TestTargetHoldsNoCredential(t *testing.T) {
+	for in, want := range map[string]string{
+		"http://localhost:4318/v1/traces":             "http://localhost:4318/v1/traces",
+		"https://user:pw@h.example/v1/traces?key=abc": "https://h.example/v1/traces",
+		"https://pw@[broken":                          "an endpoint that is no URL",
+	} {
+		if got := withoutCredentials(in); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestTryRecordsNoAnswerWhenInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	answers := 0
+	p := &Pipeline{setup: newSetup(t), Deliverer: &deliver.Deliverer{
+		Now: time.Now, Answered: func(string, error) { answers++ },
+	}}
+	p.Try(ctx, deliver.Destination{Name: "otlp", Client: broken{errors.New("401")}}, nil, "")
+	cancel()
+	p.Try(ctx, deliver.Destination{Name: "otlp", Client: broken{context.Canceled}}, nil, "")
+	if answers != 1 {
+		t.Errorf("got %d answers, want the one from before the interruption", answers)
+	}
+}

@@ -1,0 +1,102 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// source reads one agent's events and files. Missing files are no error.
+func source(files *transcript.Files, a agents.Agent) deliver.Source {
+	query := func(session string, f deliver.Facts) transcript.Query {
+		return transcript.Query{Session: session, Dialect: f.Dialect, Path: f.Transcript, Cwd: f.Cwd, Since: f.Since, Until: f.Until}
+	}
+	found := func(err error) error {
+		if errors.Is(err, transcript.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+	src := deliver.Source{
+		Agent: a.Mapping,
+		Decode: func(r *spool.Record) ([]hook.Event, error) {
+			return a.Decode(hook.Raw{
+				Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset,
+				Cwd: r.Cwd, TraceParent: r.TraceParent,
+			})
+		},
+		Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
+			t, err := files.Read(ctx, a.Transcript, query(session, f))
+			return t, found(err)
+		},
+	}
+	if a.Transcript.Origin != nil {
+		src.Origin = func(ctx context.Context, session string, f deliver.Facts) (string, string, error) {
+			origin, turn, err := files.Origin(ctx, a.Transcript, query(session, f))
+			return origin, turn, found(err)
+		}
+	}
+	if a.Transcript.End != nil {
+		src.End = func(ctx context.Context, session string, f deliver.Facts) (hook.Kind, time.Time, error) {
+			kind, at, err := files.End(ctx, a.Transcript, query(session, f))
+			return kind, at, found(err)
+		}
+	}
+	return src
+}
+
+func (s *Setup) mapping(clean *redact.Redactor) otelmap.Options {
+	o := otelmap.Options{
+		ServiceName: s.Config.Service(), ScopeVersion: s.Version,
+		Capture:  otelmap.Capture(s.Config.Capture),
+		MaxInput: s.Config.MaxInput, MaxOutput: s.Config.MaxOutput,
+		IdleTimeout: s.Config.IdleTimeout,
+	}
+	if clean != nil {
+		o.Clean = clean.Preview
+	}
+	if name, err := os.Hostname(); err == nil {
+		o.Resource = append(o.Resource, otlp.String(otelmap.KeyHostName, name))
+	}
+	o.Resource = append(o.Resource,
+		otlp.String(otelmap.KeyHostArch, runtime.GOARCH), otlp.String(otelmap.KeyOSType, s.GOOS))
+	for _, kv := range s.Config.ResourceAttributes() {
+		o.Resource = append(o.Resource, otlp.String(kv.Key, kv.Value))
+	}
+	return o
+}
+
+// maxRules is the largest file of redaction rules, in bytes.
+const maxRules = 4 << 20
+
+// readRules reads a file with the user's redaction rules.
+func readRules(in config.RulesFile) ([]redact.Rule, error) {
+	f, _, err := regular.Open(in.Path, regular.Options{Max: maxRules})
+	if errors.Is(err, fs.ErrNotExist) && !in.Named {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("redaction rules: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	rules, err := redact.ParseRules(f)
+	if err != nil {
+		return nil, fmt.Errorf("redaction rules %s: %w", in.Path, err)
+	}
+	return rules, nil
+}
