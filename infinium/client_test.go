@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -91,7 +92,7 @@ func TestSDKExporter(t *testing.T) {
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(e))
 	tracer := provider.Tracer("test")
-	ctx, root := tracer.Start(t.Context(), "invoke_agent cline", trace.WithAttributes(otelmap.KeyTask.String("a task")))
+	ctx, root := tracer.Start(t.Context(), "invoke_agent cline", trace.WithAttributes(attribute.String(otelmap.KeyTask, "a task")))
 	_, tool := tracer.Start(ctx, "execute_tool read_file")
 	tool.End()
 	root.End()

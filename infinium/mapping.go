@@ -83,7 +83,7 @@ func (r *Run) host() string {
 }
 
 // firstText is the attribute of the first span that has it.
-func firstText[K ~string](r *Run, key K) string {
+func firstText(r *Run, key string) string {
 	for _, n := range r.nodes {
 		if s := text(n.Attributes, key); s != "" {
 			return s
@@ -93,9 +93,9 @@ func firstText[K ~string](r *Run, key K) string {
 }
 
 // resourceText is the attribute of the first resource that has it.
-func resourceText[K ~string](r *Run, key K) string {
+func resourceText(r *Run, key string) string {
 	for _, n := range r.nodes {
-		if v := otlp.Find(n.resource.GetAttributes(), string(key)); v != nil {
+		if v := otlp.Find(n.resource.GetAttributes(), key); v != nil {
 			return clean(v.GetStringValue())
 		}
 	}
@@ -222,7 +222,7 @@ func (m *mapping) rootEntries(root *node) []entry {
 
 // injected reports a prompt that the agent program wrote.
 func injected(ev *tracepb.Span_Event) bool {
-	return otlp.Find(ev.GetAttributes(), string(otelmap.KeyPromptInjected)).GetBoolValue()
+	return otlp.Find(ev.GetAttributes(), otelmap.KeyPromptInjected).GetBoolValue()
 }
 
 func (m *mapping) toolStep(n *node) *Step {

@@ -207,13 +207,13 @@ func object(s *tracepb.Span) string {
 }
 
 // text reads an attribute as clean text, empty if it is absent.
-func text[K ~string](attrs []*commonpb.KeyValue, key K) string {
-	return clean(otlp.Format(otlp.Find(attrs, string(key))))
+func text(attrs []*commonpb.KeyValue, key string) string {
+	return clean(otlp.Format(otlp.Find(attrs, key)))
 }
 
 // amount reads a finite amount that is not negative, or else returns nil.
-func amount[K ~string](attrs []*commonpb.KeyValue, key K) *float64 {
-	v, ok := otlp.Find(attrs, string(key)).GetValue().(*commonpb.AnyValue_DoubleValue)
+func amount(attrs []*commonpb.KeyValue, key string) *float64 {
+	v, ok := otlp.Find(attrs, key).GetValue().(*commonpb.AnyValue_DoubleValue)
 	if !ok || !(v.DoubleValue >= 0 && v.DoubleValue <= math.MaxFloat64) {
 		return nil
 	}
@@ -221,8 +221,8 @@ func amount[K ~string](attrs []*commonpb.KeyValue, key K) *float64 {
 }
 
 // count reads an integer that is not negative, or else returns nil.
-func count[K ~string](attrs []*commonpb.KeyValue, key K) *int64 {
-	v, ok := otlp.Find(attrs, string(key)).GetValue().(*commonpb.AnyValue_IntValue)
+func count(attrs []*commonpb.KeyValue, key string) *int64 {
+	v, ok := otlp.Find(attrs, key).GetValue().(*commonpb.AnyValue_IntValue)
 	if !ok || v.IntValue < 0 {
 		return nil
 	}

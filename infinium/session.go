@@ -75,7 +75,7 @@ func distinct(runs []*tracepb.ResourceSpans) (out turns, last *tracepb.ResourceS
 func (t turns) root() *tracepb.Span {
 	first, root := t[0][0], proto.CloneOf(t[len(t)-1][0])
 	if len(t) == 1 {
-		root.Attributes = append(without(root.Attributes, otelmap.KeyTurns), otlp.Int(string(otelmap.KeyTurns), t.count()))
+		root.Attributes = append(without(root.Attributes, otelmap.KeyTurns), otlp.Int(otelmap.KeyTurns, t.count()))
 		return root
 	}
 	root.Name, root.TraceId, root.SpanId, root.TraceState = first.Name, first.TraceId, first.SpanId, first.TraceState
@@ -156,8 +156,8 @@ func (t turns) events() []*tracepb.Span_Event {
 		out = append(out, &tracepb.Span_Event{
 			Name: otelmap.EventTurnFailed, TimeUnixNano: at,
 			Attributes: []*commonpb.KeyValue{
-				otlp.String(string(otelmap.KeyExceptionType), cmp.Or(kind, otelmap.ErrorRun)),
-				otlp.String(string(otelmap.KeyExceptionMessage), message),
+				otlp.String(otelmap.KeyExceptionType, cmp.Or(kind, otelmap.ErrorRun)),
+				otlp.String(otelmap.KeyExceptionMessage, message),
 			},
 		})
 	}
@@ -182,18 +182,18 @@ func (t turns) links() []*tracepb.Span_Link {
 // The attributes of a root by how they are joined; all others are the last
 // run's.
 var (
-	ofFirst = []string{string(otelmap.KeyTask), string(otelmap.KeySessionSource)}
+	ofFirst = []string{otelmap.KeyTask, otelmap.KeySessionSource}
 	ofLast  = []string{
-		string(otelmap.KeyOperation), string(otelmap.KeyAgentName), string(otelmap.KeyConversationID), string(otelmap.KeyHost),
-		string(otelmap.KeyHostVersion), string(otelmap.KeyHostApp), string(otelmap.KeyDialect), string(otelmap.KeyUser),
-		string(otelmap.KeyWorkingDirectory), string(otelmap.KeyPermissionMode), string(otelmap.KeyResult),
+		otelmap.KeyOperation, otelmap.KeyAgentName, otelmap.KeyConversationID, otelmap.KeyHost,
+		otelmap.KeyHostVersion, otelmap.KeyHostApp, otelmap.KeyDialect, otelmap.KeyUser,
+		otelmap.KeyWorkingDirectory, otelmap.KeyPermissionMode, otelmap.KeyResult,
 	}
 	// A model and its provider belong together.
-	ofModel    = []string{string(otelmap.KeyRequestModel), string(otelmap.KeyResponseModel)}
-	ofProvider = []string{string(otelmap.KeyProvider), string(otelmap.KeyHostProvider)}
+	ofModel    = []string{otelmap.KeyRequestModel, otelmap.KeyResponseModel}
+	ofProvider = []string{otelmap.KeyProvider, otelmap.KeyHostProvider}
 	summed     = []string{
-		string(otelmap.KeyHostInputTokens), string(otelmap.KeyCost), string(otelmap.KeyLLMRequests), string(otelmap.KeyToolCalls),
-		string(otelmap.KeyToolFailures), string(otelmap.KeyToolUnknown),
+		otelmap.KeyHostInputTokens, otelmap.KeyCost, otelmap.KeyLLMRequests, otelmap.KeyToolCalls,
+		otelmap.KeyToolFailures, otelmap.KeyToolUnknown,
 	}
 )
 
@@ -202,7 +202,7 @@ func isSummed(key string) bool {
 }
 
 func (t turns) attributes() []*commonpb.KeyValue {
-	joined := slices.Concat(ofFirst, ofLast, ofModel, ofProvider, []string{string(otelmap.KeyPromptID), string(otelmap.KeyTurns)})
+	joined := slices.Concat(ofFirst, ofLast, ofModel, ofProvider, []string{otelmap.KeyPromptID, otelmap.KeyTurns})
 	out := slices.DeleteFunc(without(t[len(t)-1][0].Attributes, joined...), func(kv *commonpb.KeyValue) bool { return isSummed(kv.GetKey()) })
 	backwards := slices.Clone(t)
 	slices.Reverse(backwards)
@@ -216,7 +216,7 @@ func (t turns) attributes() []*commonpb.KeyValue {
 	if model == nil {
 		model = backwards.firstWith(ofProvider, ofProvider...)
 	}
-	return append(slices.Concat(out, model, t.sums()), otlp.Int(string(otelmap.KeyTurns), t.count()))
+	return append(slices.Concat(out, model, t.sums()), otlp.Int(otelmap.KeyTurns, t.count()))
 }
 
 // firstWith returns the attributes with the keys of the first root that has one
@@ -232,8 +232,8 @@ func (t turns) firstWith(wanted []string, keys ...string) []*commonpb.KeyValue {
 }
 
 // without is a copy of the attributes that lacks some keys.
-func without[K ~string](attrs []*commonpb.KeyValue, keys ...K) []*commonpb.KeyValue {
-	return slices.DeleteFunc(slices.Clone(attrs), func(kv *commonpb.KeyValue) bool { return slices.Contains(keys, K(kv.GetKey())) })
+func without(attrs []*commonpb.KeyValue, keys ...string) []*commonpb.KeyValue {
+	return slices.DeleteFunc(slices.Clone(attrs), func(kv *commonpb.KeyValue) bool { return slices.Contains(keys, kv.GetKey()) })
 }
 
 // sums adds up the figures of the roots. If some roots have totals and another
@@ -253,7 +253,7 @@ func (t turns) sums() []*commonpb.KeyValue {
 				sums.add(s.Attributes)
 			}
 			if count(root.Attributes, otelmap.KeyLLMRequests) == nil {
-				sums.addValue(otlp.Int(string(otelmap.KeyLLMRequests), 1))
+				sums.addValue(otlp.Int(otelmap.KeyLLMRequests, 1))
 			}
 		}
 	}
@@ -295,8 +295,8 @@ func (t tally) addValue(kv *commonpb.KeyValue) {
 
 func (t tally) attributes() []*commonpb.KeyValue {
 	if plain := t[plainInput]; plain != nil {
-		if t[string(otelmap.KeyHostInputTokens)] != nil {
-			t.addValue(otlp.Int(string(otelmap.KeyHostInputTokens), plain.Value.GetIntValue()))
+		if t[otelmap.KeyHostInputTokens] != nil {
+			t.addValue(otlp.Int(otelmap.KeyHostInputTokens, plain.Value.GetIntValue()))
 		}
 		delete(t, plainInput)
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"go.opentelemetry.io/otel/attribute"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -105,16 +104,16 @@ func TestSessionRoot(t *testing.T) {
 		got[kv.Key] = otlp.Format(kv.Value)
 	}
 	want := map[string]string{
-		string(otelmap.KeyTurns): "3", string(otelmap.KeyOutcome): "completed", string(otelmap.KeyTask): "Fix the login bug in auth.py",
-		string(otelmap.KeyResult): "Tests added and passing", string(otelmap.KeyRequestModel): "claude-sonnet-4-5", string(otelmap.KeyProvider): "anthropic",
-		string(otelmap.KeyPermissionMode): "acceptEdits", string(otelmap.KeyWorkingDirectory): "/home/user/project", string(otelmap.KeySessionSource): "startup",
-		string(otelmap.KeyConversationID): "3f0c-session", string(otelmap.KeyHost): "claude-code", string(otelmap.KeyHostVersion): "2.1.329",
-		string(otelmap.KeyOperation): "invoke_agent", string(otelmap.KeyAgentName): "claude-code",
+		otelmap.KeyTurns: "3", otelmap.KeyOutcome: "completed", otelmap.KeyTask: "Fix the login bug in auth.py",
+		otelmap.KeyResult: "Tests added and passing", otelmap.KeyRequestModel: "claude-sonnet-4-5", otelmap.KeyProvider: "anthropic",
+		otelmap.KeyPermissionMode: "acceptEdits", otelmap.KeyWorkingDirectory: "/home/user/project", otelmap.KeySessionSource: "startup",
+		otelmap.KeyConversationID: "3f0c-session", otelmap.KeyHost: "claude-code", otelmap.KeyHostVersion: "2.1.329",
+		otelmap.KeyOperation: "invoke_agent", otelmap.KeyAgentName: "claude-code",
 		// The second run has no totals: its two requests stand in for them.
-		string(otelmap.KeyInputTokens): "4600", string(otelmap.KeyHostInputTokens): "57",
-		string(otelmap.KeyOutputTokens): "235", string(otelmap.KeyCacheReadTokens): "2470", string(otelmap.KeyCacheWriteTokens): "0",
-		string(otelmap.KeyCost): "0.33", string(otelmap.KeyLLMRequests): "5",
-		string(otelmap.KeyToolCalls): "2", string(otelmap.KeyToolFailures): "1",
+		otelmap.KeyInputTokens: "4600", otelmap.KeyHostInputTokens: "57",
+		otelmap.KeyOutputTokens: "235", otelmap.KeyCacheReadTokens: "2470", otelmap.KeyCacheWriteTokens: "0",
+		otelmap.KeyCost: "0.33", otelmap.KeyLLMRequests: "5",
+		otelmap.KeyToolCalls: "2", otelmap.KeyToolFailures: "1",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("attributes (-want +got):\n%s", d)
@@ -199,7 +198,7 @@ func TestSessionTraces(t *testing.T) {
 		}
 		r[0].ParentSpanId, r[0].Flags = spanID(78), remoteParent
 	}
-	lacking := func(k attribute.Key) func(*tracepb.Span) {
+	lacking := func(k string) func(*tracepb.Span) {
 		return func(s *tracepb.Span) { s.Attributes = without(s.Attributes, k) }
 	}
 	with := func(kv *commonpb.KeyValue) func(*tracepb.Span) {
@@ -361,10 +360,10 @@ func happen(t *rapid.T, tr *tree, used map[*tree]uint64, ms int) {
 
 // figures are usage as a root or a request may tell it: any of it or nothing.
 func figures(t *rapid.T) (out []*commonpb.KeyValue) {
-	for _, k := range []attribute.Key{
+	for _, k := range []string{
 		otelmap.KeyInputTokens, otelmap.KeyHostInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens,
 	} {
-		if rapid.Bool().Draw(t, string(k)) {
+		if rapid.Bool().Draw(t, k) {
 			out = append(out, num(k, int64(rapid.IntRange(0, 1_000).Draw(t, "n"))))
 		}
 	}
@@ -384,10 +383,10 @@ func end(t *rapid.T, root *tracepb.Span, ms int) {
 	if rapid.Bool().Draw(t, "requests") {
 		root.Attributes = append(root.Attributes, num(otelmap.KeyLLMRequests, int64(rapid.IntRange(0, 9).Draw(t, "n"))))
 	}
-	for k, v := range map[attribute.Key]string{
+	for k, v := range map[string]string{
 		otelmap.KeyTask: mark(ms), otelmap.KeyResult: mark(ms), otelmap.KeyRequestModel: mark(ms), otelmap.KeyPermissionMode: mark(ms),
 	} {
-		if rapid.Bool().Draw(t, string(k)) {
+		if rapid.Bool().Draw(t, k) {
 			root.Attributes = append(root.Attributes, str(k, v))
 		}
 	}

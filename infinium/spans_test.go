@@ -41,11 +41,11 @@ var testForms = Forms{
 
 func ns(ms int) uint64 { return otlp.UnixNano(at(ms)) }
 
-func str[K ~string](k K, v string) *commonpb.KeyValue { return otlp.String(string(k), v) }
+func str(k string, v string) *commonpb.KeyValue { return otlp.String(k, v) }
 
-func num[K ~string](k K, v int64) *commonpb.KeyValue { return otlp.Int(string(k), v) }
+func num(k string, v int64) *commonpb.KeyValue { return otlp.Int(k, v) }
 
-func dec[K ~string](k K, v float64) *commonpb.KeyValue { return otlp.Float(string(k), v) }
+func dec(k string, v float64) *commonpb.KeyValue { return otlp.Float(k, v) }
 
 // tree builds the spans of one trace; spans are named by their number.
 type tree struct {

@@ -44,7 +44,7 @@ func TestARunWithoutAPromptIsNamedByTheSessionsFirst(t *testing.T) {
 				t.Fatalf("%d runs, want 2", len(runs))
 			}
 			want := whole.Spans(runs[1], tr)
-			if got := value(want.ScopeSpans[0].Spans[0], string(KeyTask)); got != tt.want {
+			if got := value(want.ScopeSpans[0].Spans[0], KeyTask); got != tt.want {
 				t.Errorf("task %q, want %q", got, tt.want)
 			}
 			off, carry := whole.Boundary(func(id RunID) bool { return id == runs[0].ID }, int64(len(events)*100))
@@ -59,7 +59,7 @@ func TestARunWithoutAPromptIsNamedByTheSessionsFirst(t *testing.T) {
 	}
 	// A capture level that was lowered since holds for what the carry kept.
 	b := build(Options{Capture: CaptureNone}, Carry{Runs: 1, Task: "Fix it"}, logged(ev(10, hook.KindRunResume)))
-	if got := value(spansOf(b, b.Runs(far)[0], nil)[0], string(KeyTask)); got != "" {
+	if got := value(spansOf(b, b.Runs(far)[0], nil)[0], KeyTask); got != "" {
 		t.Errorf("task %q in spite of %s", got, CaptureNone)
 	}
 }
@@ -89,7 +89,7 @@ func TestNoRequestBeginsBeforeThePromptThatItAnswers(t *testing.T) {
 			tr := &hook.Transcript{Calls: []hook.LLMCall{{ID: "c", Start: ev(tt.begin, 0).Time, End: ev(tt.end, 0).Time, Model: "m"}}}
 			b := build(Options{}, Carry{}, logged(tt.events...))
 			for _, s := range spansOf(b, b.Runs(far)[0], tr) {
-				if value(s, string(KeyOperation)) != OpChat {
+				if value(s, KeyOperation) != OpChat {
 					continue
 				}
 				if got := otlp.Start(s).Sub(epoch); got != tt.want || !otlp.End(s).Equal(ev(tt.end, 0).Time) {

@@ -280,10 +280,10 @@ func TestPairing(t *testing.T) {
 			for _, s := range spans[1:] {
 				line := fmt.Sprintf("%s %g..%g", strings.TrimPrefix(s.Name, "execute_tool "),
 					otlp.Start(s).Sub(epoch).Seconds(), otlp.End(s).Sub(epoch).Seconds())
-				if v := value(s, string(KeyErrorType)); v != "" {
+				if v := value(s, KeyErrorType); v != "" {
 					line += " " + v
 				}
-				if value(s, string(KeyClamped)) != "" {
+				if value(s, KeyClamped) != "" {
 					line += " clamped"
 				}
 				got = append(got, line)
@@ -374,7 +374,7 @@ func TestSubagentsUsageCountsOnceInItsOwnRun(t *testing.T) {
 	runs := b.Runs(far)
 	var got []string
 	for _, r := range runs {
-		got = append(got, value(spansOf(b, r, tr)[0], string(KeyHostInputTokens)))
+		got = append(got, value(spansOf(b, r, tr)[0], KeyHostInputTokens))
 	}
 	if diff := cmp.Diff([]string{"30", "10", "10"}, got); diff != "" {
 		t.Errorf("input tokens by run differ (-want +got):\n%s", diff)
@@ -472,8 +472,8 @@ func TestCapture(t *testing.T) {
 			spans := spansOf(b, b.Runs(far)[0], nil)
 			runes := func(s string) int { return len([]rune(s)) }
 			got := []int{
-				runes(value(spans[0], string(KeyTask))), runes(value(spans[1], string(KeyToolArguments))),
-				runes(value(spans[1], string(KeyToolResult))), runes(spans[1].Status.Message),
+				runes(value(spans[0], KeyTask)), runes(value(spans[1], KeyToolArguments)),
+				runes(value(spans[1], KeyToolResult)), runes(spans[1].Status.Message),
 			}
 			if diff := cmp.Diff([]int{tt.task, tt.input, tt.output, tt.error}, got); diff != "" {
 				t.Errorf("lengths of task, input, output, error differ (-want +got):\n%s", diff)
@@ -496,7 +496,7 @@ func TestCleanSeesWholeTexts(t *testing.T) {
 		return cut(strings.ReplaceAll(s, secret, "[gone]"), limit)
 	}
 	b := build(Options{Clean: clean}, Carry{}, logged(ev(0, hook.KindRunStart), call, ev(2, hook.KindRunComplete)))
-	if got := value(spansOf(b, b.Runs(far)[0], nil)[1], string(KeyToolResult)); strings.Contains(got, "key-") {
+	if got := value(spansOf(b, b.Runs(far)[0], nil)[1], KeyToolResult); strings.Contains(got, "key-") {
 		t.Errorf("the head of a secret is left: %q", got)
 	}
 }

@@ -294,6 +294,6 @@ func (m *mapping) hookFacts(a *attrs, c *call, denied *hook.Event) {
 		return
 	}
 	if rec := m.ran[c.pre]; rec != nil && denied == nil && rec.Answer.InputChanged {
-		*a = append(*a, otlp.Bool(string(KeyHookInputChanged), true))
+		*a = append(*a, otlp.Bool(KeyHookInputChanged, true))
 	}
 }

@@ -56,7 +56,7 @@ func hookLines(spans []*tracepb.Span) []string {
 	for _, s := range spans {
 		for _, e := range s.Events {
 			if e.Name == EventHook {
-				line := s.Name + ": " + eventAttr(e, string(KeyHookCommand)) + " " + eventAttr(e, string(KeyHookDecision))
+				line := s.Name + ": " + eventAttr(e, KeyHookCommand) + " " + eventAttr(e, KeyHookDecision)
 				out = append(out, fmt.Sprintf("%s@%d", strings.TrimSpace(line), otlp.Time(e.TimeUnixNano).Sub(epoch).Milliseconds()))
 			}
 		}
@@ -324,10 +324,10 @@ func TestACallThatAHookDenied(t *testing.T) {
 			}
 			s := spans[1]
 			got := want{
-				Error: attr(s, string(KeyErrorType)), Message: s.Status.Message,
-				DeniedBy: attr(s, string(KeyHookDeniedBy)), Changed: attr(s, string(KeyHookInputChanged)),
-				StoppedBy: attr(spans[0], string(KeyHookStoppedBy)),
-				Input:     attr(s, string(KeyToolArguments)), Result: attr(s, string(KeyToolResult)),
+				Error: attr(s, KeyErrorType), Message: s.Status.Message,
+				DeniedBy: attr(s, KeyHookDeniedBy), Changed: attr(s, KeyHookInputChanged),
+				StoppedBy: attr(spans[0], KeyHookStoppedBy),
+				Input:     attr(s, KeyToolArguments), Result: attr(s, KeyToolResult),
 				Ms: otlp.End(s).Sub(otlp.Start(s)).Milliseconds(),
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

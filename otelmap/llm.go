@@ -168,7 +168,7 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 	}
 	a.str(KeyRequestID, c.RequestID)
 	if r := finishReason(c.FinishReason); r != "" {
-		a = append(a, otlp.Strings(string(KeyFinishReasons), []string{r}))
+		a = append(a, otlp.Strings(KeyFinishReasons, []string{r}))
 	}
 	a.str(KeyHostProvider, c.Provider)
 	if u := c.Usage; u != nil {
@@ -178,7 +178,7 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 		a.num(KeyCacheWriteTokens, u.CacheWrite)
 		a.num(KeyHostInputTokens, u.Input)
 		if u.CostUSD != nil {
-			a = append(a, otlp.Float(string(KeyCost), *u.CostUSD))
+			a = append(a, otlp.Float(KeyCost, *u.CostUSD))
 		}
 	}
 	a.str(KeyFinish, class(c.Error))
@@ -260,7 +260,7 @@ func (m *mapping) usage(a *attrs, agent string) []*tracepb.Span_Event {
 	a.num(KeyCacheWriteTokens, sum.CacheWrite)
 	a.num(KeyHostInputTokens, sum.Input)
 	if priced {
-		*a = append(*a, otlp.Float(string(KeyCost), cost))
+		*a = append(*a, otlp.Float(KeyCost, cost))
 	}
 	return events
 }
@@ -277,7 +277,7 @@ func usageEvent(c *hook.LLMCall, at time.Time) *tracepb.Span_Event {
 	a.num(KeyCacheReadTokens, c.Usage.CacheRead)
 	a.num(KeyCacheWriteTokens, c.Usage.CacheWrite)
 	if c.Usage.CostUSD != nil {
-		a = append(a, otlp.Float(string(KeyCost), *c.Usage.CostUSD))
+		a = append(a, otlp.Float(KeyCost, *c.Usage.CostUSD))
 	}
 	return &tracepb.Span_Event{Name: EventUsage, TimeUnixNano: otlp.UnixNano(at), Attributes: a}
 }

@@ -1,7 +1,6 @@
 package otelmap
 
 import (
-	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 )
 
@@ -24,107 +23,107 @@ const (
 
 // Standard attribute keys.
 const (
-	KeyOperation      = semconv.GenAIOperationNameKey
-	KeyAgentName      = semconv.GenAIAgentNameKey
-	KeyAgentID        = semconv.GenAIAgentIDKey
-	KeyConversationID = semconv.GenAIConversationIDKey
-	KeyProvider       = semconv.GenAIProviderNameKey
-	KeyRequestModel   = semconv.GenAIRequestModelKey
-	KeyResponseModel  = semconv.GenAIResponseModelKey
-	KeyResponseID     = semconv.GenAIResponseIDKey
-	KeyToolName       = semconv.GenAIToolNameKey
-	KeyToolType       = semconv.GenAIToolTypeKey
-	KeyToolCallID     = semconv.GenAIToolCallIDKey
+	KeyOperation      = string(semconv.GenAIOperationNameKey)
+	KeyAgentName      = string(semconv.GenAIAgentNameKey)
+	KeyAgentID        = string(semconv.GenAIAgentIDKey)
+	KeyConversationID = string(semconv.GenAIConversationIDKey)
+	KeyProvider       = string(semconv.GenAIProviderNameKey)
+	KeyRequestModel   = string(semconv.GenAIRequestModelKey)
+	KeyResponseModel  = string(semconv.GenAIResponseModelKey)
+	KeyResponseID     = string(semconv.GenAIResponseIDKey)
+	KeyToolName       = string(semconv.GenAIToolNameKey)
+	KeyToolType       = string(semconv.GenAIToolTypeKey)
+	KeyToolCallID     = string(semconv.GenAIToolCallIDKey)
 	// KeyToolArguments and KeyToolResult hold previews unless everything is
 	// captured.
-	KeyToolArguments = semconv.GenAIToolCallArgumentsKey
-	KeyToolResult    = semconv.GenAIToolCallResultKey
+	KeyToolArguments = string(semconv.GenAIToolCallArgumentsKey)
+	KeyToolResult    = string(semconv.GenAIToolCallResultKey)
 	// KeyInputTokens includes cache reads and writes.
-	KeyInputTokens      = semconv.GenAIUsageInputTokensKey
-	KeyOutputTokens     = semconv.GenAIUsageOutputTokensKey
-	KeyCacheReadTokens  = semconv.GenAIUsageCacheReadInputTokensKey
-	KeyCacheWriteTokens = semconv.GenAIUsageCacheCreationInputTokensKey
-	KeyFinishReasons    = semconv.GenAIResponseFinishReasonsKey
-	KeyErrorType        = semconv.ErrorTypeKey
-	KeyWorkingDirectory = semconv.ProcessWorkingDirectoryKey
-	KeyServiceName      = semconv.ServiceNameKey
-	KeyServiceVersion   = semconv.ServiceVersionKey
-	KeyHostName         = semconv.HostNameKey
-	KeyHostArch         = semconv.HostArchKey
-	KeyOSType           = semconv.OSTypeKey
+	KeyInputTokens      = string(semconv.GenAIUsageInputTokensKey)
+	KeyOutputTokens     = string(semconv.GenAIUsageOutputTokensKey)
+	KeyCacheReadTokens  = string(semconv.GenAIUsageCacheReadInputTokensKey)
+	KeyCacheWriteTokens = string(semconv.GenAIUsageCacheCreationInputTokensKey)
+	KeyFinishReasons    = string(semconv.GenAIResponseFinishReasonsKey)
+	KeyErrorType        = string(semconv.ErrorTypeKey)
+	KeyWorkingDirectory = string(semconv.ProcessWorkingDirectoryKey)
+	KeyServiceName      = string(semconv.ServiceNameKey)
+	KeyServiceVersion   = string(semconv.ServiceVersionKey)
+	KeyHostName         = string(semconv.HostNameKey)
+	KeyHostArch         = string(semconv.HostArchKey)
+	KeyOSType           = string(semconv.OSTypeKey)
 
-	KeyExceptionType    = semconv.ExceptionTypeKey
-	KeyExceptionMessage = semconv.ExceptionMessageKey
+	KeyExceptionType    = string(semconv.ExceptionTypeKey)
+	KeyExceptionMessage = string(semconv.ExceptionMessageKey)
 )
 
 // Keys of our own. All stand on the root span unless said otherwise.
 const (
 	// KeyHost is the name of the agent program.
-	KeyHost = attribute.Key("hookspan.host")
+	KeyHost = "hookspan.host"
 	// KeyHostVersion is that program's version.
-	KeyHostVersion = attribute.Key("hookspan.host.version")
+	KeyHostVersion = "hookspan.host.version"
 	// KeyHostApp is the program the agent runs in, such as an editor.
-	KeyHostApp = attribute.Key("hookspan.host.app")
+	KeyHostApp = "hookspan.host.app"
 	// KeyDialect is the wire form the events came in.
-	KeyDialect = attribute.Key("hookspan.dialect")
+	KeyDialect = "hookspan.dialect"
 	// KeyHostProvider is the model's provider as the host spells it; the
 	// standard key holds the standard spelling.
-	KeyHostProvider = attribute.Key("hookspan.host.provider")
+	KeyHostProvider = "hookspan.host.provider"
 	// KeyOutcome is one of the Outcome values.
-	KeyOutcome = attribute.Key("hookspan.outcome")
+	KeyOutcome = "hookspan.outcome"
 	// KeyCancelStatus and KeySessionEndReason are the host's word for how a
 	// cancelled or interrupted run ended.
-	KeyCancelStatus     = attribute.Key("hookspan.cancel.status")
-	KeySessionEndReason = attribute.Key("hookspan.session_end.reason")
+	KeyCancelStatus     = "hookspan.cancel.status"
+	KeySessionEndReason = "hookspan.session_end.reason"
 	// KeyPromptID is the host's identity of the turn that is the run.
-	KeyPromptID = attribute.Key("hookspan.prompt.id")
+	KeyPromptID = "hookspan.prompt.id"
 	// KeySessionSource says how the session began just before the run:
 	// "startup", "resume", "clear", "compact" or "fork".
-	KeySessionSource = attribute.Key("hookspan.session.source")
+	KeySessionSource = "hookspan.session.source"
 	// KeyTurns is the number of turns a root covers, where several are joined.
-	KeyTurns = attribute.Key("hookspan.turns")
+	KeyTurns = "hookspan.turns"
 	// KeyTask is the run's first prompt, up to MaxTaskRunes; of a task that
 	// begins without one, a preview of the session's first.
-	KeyTask = attribute.Key("hookspan.task")
+	KeyTask = "hookspan.task"
 	// KeyResult is the run's final text, up to MaxTaskRunes.
-	KeyResult = attribute.Key("hookspan.result")
+	KeyResult = "hookspan.result"
 	// KeyCost is US dollars, on root and chat spans.
-	KeyCost = attribute.Key("hookspan.cost.usd")
+	KeyCost = "hookspan.cost.usd"
 	// KeyHostInputTokens is the input count as the host counts it, with or
 	// without cache tokens, on root and chat spans.
-	KeyHostInputTokens = attribute.Key("hookspan.usage.host_input_tokens")
+	KeyHostInputTokens = "hookspan.usage.host_input_tokens"
 	// KeyLLMRequests counts the run's requests to the model.
-	KeyLLMRequests = attribute.Key("hookspan.llm.requests")
+	KeyLLMRequests = "hookspan.llm.requests"
 	// KeyToolCalls and KeyToolFailures count the run's tools, KeyToolUnknown those
 	// of unknown outcome; it is absent where there are none.
-	KeyToolCalls    = attribute.Key("hookspan.tool.calls")
-	KeyToolFailures = attribute.Key("hookspan.tool.failures")
-	KeyToolUnknown  = attribute.Key("hookspan.tool.unknown")
+	KeyToolCalls    = "hookspan.tool.calls"
+	KeyToolFailures = "hookspan.tool.failures"
+	KeyToolUnknown  = "hookspan.tool.unknown"
 	// KeyToolOutcome is ToolOutcomeUnknown on the span of a tool call whose end
 	// nothing reports, and absent on all others: error.type marks those that
 	// failed.
-	KeyToolOutcome = attribute.Key("hookspan.tool.outcome")
+	KeyToolOutcome = "hookspan.tool.outcome"
 	// KeyPermissionMode is the host's approval mode.
-	KeyPermissionMode = attribute.Key("hookspan.permission_mode")
+	KeyPermissionMode = "hookspan.permission_mode"
 	// KeyUser is the host's opaque identity of the user.
-	KeyUser = attribute.Key("hookspan.user.id")
+	KeyUser = "hookspan.user.id"
 	// KeyHostDuration is the host's own measure of a tool call, in
 	// milliseconds, on tool spans. It may include the time the user
 	// took to approve the call.
-	KeyHostDuration = attribute.Key("hookspan.tool.host_duration_ms")
+	KeyHostDuration = "hookspan.tool.host_duration_ms"
 	// KeyClamped marks a span whose end was moved to its start because the
 	// host's clock ran backwards.
-	KeyClamped = attribute.Key("hookspan.clock_clamped")
+	KeyClamped = "hookspan.clock_clamped"
 	// KeyRequestID is the provider's identity of a chat request.
-	KeyRequestID = attribute.Key("hookspan.llm.request_id")
+	KeyRequestID = "hookspan.llm.request_id"
 	// KeyFinish is the host's reason for a chat request that broke off.
-	KeyFinish = attribute.Key("hookspan.llm.finish")
+	KeyFinish = "hookspan.llm.finish"
 
 	// KeyText is the text of a prompt or notification, on span events, and of
 	// the model's reply, on chat spans.
-	KeyText = attribute.Key("hookspan.text")
+	KeyText = "hookspan.text"
 	// KeyEventName is the host's name of the hook that a note tells of.
-	KeyEventName = attribute.Key("hookspan.event.name")
+	KeyEventName = "hookspan.event.name"
 	// KeyStopBlocked marks the note of an end that one of the user's own hooks
 	// turned into going on.
 	KeyStopBlocked = "hookspan.stop.blocked"
@@ -133,32 +132,32 @@ const (
 	// KeyHookEvent and KeyHookTool are the event and the tool that one of the
 	// user's own hooks ran for, by the names the hook knows; like the keys below
 	// they stand on span events.
-	KeyHookEvent = attribute.Key("hookspan.hook.event")
-	KeyHookTool  = attribute.Key("hookspan.hook.tool")
+	KeyHookEvent = "hookspan.hook.event"
+	KeyHookTool  = "hookspan.hook.tool"
 	// KeyHookMatcher is the condition that the event met.
-	KeyHookMatcher = attribute.Key("hookspan.hook.matcher")
+	KeyHookMatcher = "hookspan.hook.matcher"
 	// KeyHookCommand is a preview of what ran, KeyHookSource the file that names
 	// it.
-	KeyHookCommand = attribute.Key("hookspan.hook.command")
-	KeyHookSource  = attribute.Key("hookspan.hook.source")
+	KeyHookCommand = "hookspan.hook.command"
+	KeyHookSource  = "hookspan.hook.source"
 	// KeyHookDuration is in milliseconds.
-	KeyHookDuration = attribute.Key("hookspan.hook.duration_ms")
+	KeyHookDuration = "hookspan.hook.duration_ms"
 	// KeyHookExitCode is absent where there is none.
-	KeyHookExitCode = attribute.Key("hookspan.hook.exit_code")
+	KeyHookExitCode = "hookspan.hook.exit_code"
 	// KeyHookStatus is "ok", "error", "timeout", "not_started" or "async".
-	KeyHookStatus = attribute.Key("hookspan.hook.status")
+	KeyHookStatus = "hookspan.hook.status"
 	// KeyHookDecision is the hook's own word, such as "deny"; KeyHookReason why.
-	KeyHookDecision = attribute.Key("hookspan.hook.decision")
-	KeyHookReason   = attribute.Key("hookspan.hook.reason")
+	KeyHookDecision = "hookspan.hook.decision"
+	KeyHookReason   = "hookspan.hook.reason"
 	// KeyHookDeniedBy is the command of the hook that denied the call, and
 	// KeyHookInputChanged says that one changed its input. Both stand on tool
 	// spans.
-	KeyHookDeniedBy     = attribute.Key("hookspan.hook.denied_by")
-	KeyHookInputChanged = attribute.Key("hookspan.hook.input_changed")
+	KeyHookDeniedBy     = "hookspan.hook.denied_by"
+	KeyHookInputChanged = "hookspan.hook.input_changed"
 	// KeyHookStoppedBy is the command of the hook that asked the host to stop.
-	KeyHookStoppedBy = attribute.Key("hookspan.hook.stopped_by")
+	KeyHookStoppedBy = "hookspan.hook.stopped_by"
 	// KeyUsageSource is "deleted" or "subagents", on usage events.
-	KeyUsageSource = attribute.Key("hookspan.usage.source")
+	KeyUsageSource = "hookspan.usage.source"
 )
 
 // Names of span events. All stand on the root span but the exception, and the

@@ -36,13 +36,13 @@ func TestUnknownOutcomes(t *testing.T) {
 				b := build(Options{Capture: capture}, Carry{}, logged(ev(0, hook.KindRunStart), tool(1, hook.KindToolStart, "run", ""), end, ev(9, hook.KindRunComplete)))
 				spans := spansOf(b, b.Runs(far)[0], &hook.Transcript{ToolResults: c.files})
 				root, call := spans[0], spans[1]
-				if got := value(call, string(KeyToolOutcome)); got != c.outcome {
+				if got := value(call, KeyToolOutcome); got != c.outcome {
 					t.Errorf("outcome %q, want %q", got, c.outcome)
 				}
-				if got := value(call, string(KeyErrorType)); got != c.err || (call.Status.Code == tracepb.Status_STATUS_CODE_ERROR) != (c.err != "") || call.Status.Code == tracepb.Status_STATUS_CODE_OK {
+				if got := value(call, KeyErrorType); got != c.err || (call.Status.Code == tracepb.Status_STATUS_CODE_ERROR) != (c.err != "") || call.Status.Code == tracepb.Status_STATUS_CODE_OK {
 					t.Errorf("error.type %q with status %v, want %q", got, call.Status.Code, c.err)
 				}
-				if got := value(root, string(KeyToolUnknown)); got != c.unknown {
+				if got := value(root, KeyToolUnknown); got != c.unknown {
 					t.Errorf("%q calls of unknown outcome, want %q", got, c.unknown)
 				}
 			})

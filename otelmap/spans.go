@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
@@ -200,13 +199,13 @@ func (r *Run) firstOf(get func(*item) string) string {
 func (m *mapping) resource() *resourcepb.Resource {
 	byKey := make(map[string]*commonpb.KeyValue)
 	for _, kv := range m.opts.Resource {
-		if kv.Key != "" && kv.Key != string(KeyServiceVersion) {
+		if kv.Key != "" && kv.Key != KeyServiceVersion {
 			byKey[kv.Key] = kv
 		}
 	}
-	byKey[string(KeyServiceName)] = text(KeyServiceName, m.opts.ServiceName)
+	byKey[KeyServiceName] = text(KeyServiceName, m.opts.ServiceName)
 	if v := m.hostVersion(); v != "" {
-		byKey[string(KeyServiceVersion)] = text(KeyServiceVersion, v)
+		byKey[KeyServiceVersion] = text(KeyServiceVersion, v)
 	}
 	res := &resourcepb.Resource{}
 	for _, key := range slices.Sorted(maps.Keys(byKey)) {
@@ -263,7 +262,7 @@ func (m *mapping) span(name string, kind tracepb.Span_SpanKind, id, parent trace
 func (m *mapping) add(s *tracepb.Span) {
 	if s.EndTimeUnixNano < s.StartTimeUnixNano {
 		s.EndTimeUnixNano = s.StartTimeUnixNano
-		s.Attributes = append(s.Attributes, otlp.Bool(string(KeyClamped), true))
+		s.Attributes = append(s.Attributes, otlp.Bool(KeyClamped, true))
 	}
 	m.spans = append(m.spans, s)
 }
@@ -299,16 +298,16 @@ func class(s string) string {
 // attrs collects attributes.
 type attrs []*commonpb.KeyValue
 
-func text(k attribute.Key, v string) *commonpb.KeyValue { return otlp.String(string(k), v) }
+func text(k string, v string) *commonpb.KeyValue { return otlp.String(string(k), v) }
 
 // str adds a text unless it is empty.
-func (a *attrs) str(k attribute.Key, v string) {
+func (a *attrs) str(k string, v string) {
 	if v != "" {
 		*a = append(*a, text(k, v))
 	}
 }
 
-func (a *attrs) num(k attribute.Key, v int64) { *a = append(*a, otlp.Int(string(k), v)) }
+func (a *attrs) num(k string, v int64) { *a = append(*a, otlp.Int(string(k), v)) }
 
 // facts adds what the events say besides their own members; of a fact that both
 // ends of a call tell, the first.

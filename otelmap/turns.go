@@ -68,7 +68,7 @@ func (s *turnSegmenter) startSession(it *item) {
 	if it.Model != "" {
 		s.carry.Model = it.Model
 	}
-	source := it.fact(string(KeySessionSource))
+	source := it.fact(KeySessionSource)
 	if source == "compact" && s.open != nil {
 		s.attach(s.open, it)
 		return

@@ -68,7 +68,7 @@ func backgrounded(e hook.Event, agent string) hook.Event {
 func session(sec float64, source, model string) hook.Event {
 	e := turnEv(sec, hook.KindSessionStart, "")
 	e.Model = model
-	e.Attrs = []hook.Attr{{Key: string(KeySessionSource), Value: source}}
+	e.Attrs = []hook.Attr{{Key: KeySessionSource, Value: source}}
 	return e
 }
 
@@ -88,10 +88,10 @@ func outline(b *Builder, runs []*Run, tr *hook.Transcript) []string {
 		for _, s := range spansOf(b, r, tr)[1:] {
 			name := s.Name
 			for _, a := range s.Attributes {
-				if a.Key == string(KeyToolCallID) {
+				if a.Key == KeyToolCallID {
 					name += "#" + a.Value.GetStringValue()
 				}
-				if a.Key == string(KeyErrorType) {
+				if a.Key == KeyErrorType {
 					name += "!" + a.Value.GetStringValue()
 				}
 			}
@@ -99,7 +99,7 @@ func outline(b *Builder, runs []*Run, tr *hook.Transcript) []string {
 		}
 		outcome := r.Outcome
 		for _, a := range spansOf(b, r, tr)[0].Attributes {
-			if a.Key == string(KeyOutcome) {
+			if a.Key == KeyOutcome {
 				outcome = a.Value.GetStringValue()
 			}
 		}
@@ -380,13 +380,13 @@ func TestASessionThatCompactsGoesOnWithItsTurn(t *testing.T) {
 	if diff := cmp.Diff([]string{"completed: execute_tool Bash#a", "completed: "}, outline(b, runs, nil)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := rootAttr(b, runs[0], string(KeySessionSource)); got != "startup" {
+	if got := rootAttr(b, runs[0], KeySessionSource); got != "startup" {
 		t.Errorf("the first run's source is %q", got)
 	}
-	if got := rootAttr(b, runs[1], string(KeySessionSource)); got != "" {
+	if got := rootAttr(b, runs[1], KeySessionSource); got != "" {
 		t.Errorf("the second run's source is %q, although nothing began before it", got)
 	}
-	if got := rootAttr(b, runs[1], string(KeyRequestModel)); got != "m2" {
+	if got := rootAttr(b, runs[1], KeyRequestModel); got != "m2" {
 		t.Errorf("the second run's model is %q", got)
 	}
 	notes := 0
@@ -572,7 +572,7 @@ func TestWhoStartedAnAgent(t *testing.T) {
 			byID := map[string]string{}
 			for _, s := range spans {
 				for _, a := range s.Attributes {
-					if a.Key == string(KeyToolCallID) {
+					if a.Key == KeyToolCallID {
 						byID[otlp.SpanID(s)] = a.Value.GetStringValue()
 					}
 				}
@@ -640,7 +640,7 @@ func TestReadingOnFromABoundary(t *testing.T) {
 		session(4, "resume", "m2"))
 	b := buildTurns(Carry{}, first)
 	runs := b.Runs(epoch.Add(10 * time.Second))
-	if got := rootAttr(b, runs[0], string(KeySessionSource)); got != "startup" {
+	if got := rootAttr(b, runs[0], KeySessionSource); got != "startup" {
 		t.Errorf("first run's session source is %q", got)
 	}
 	offset, carry := b.Boundary(func(RunID) bool { return true }, 500)
@@ -653,10 +653,10 @@ func TestReadingOnFromABoundary(t *testing.T) {
 	if diff := cmp.Diff([]string{"completed: "}, outline(b, runs, nil)); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
-	if got := rootAttr(b, runs[0], string(KeySessionSource)); got != "resume" {
+	if got := rootAttr(b, runs[0], KeySessionSource); got != "resume" {
 		t.Errorf("second run's session source is %q", got)
 	}
-	if got := rootAttr(b, runs[0], string(KeyRequestModel)); got != "m2" {
+	if got := rootAttr(b, runs[0], KeyRequestModel); got != "m2" {
 		t.Errorf("second run's model is %q", got)
 	}
 	if links := spansOf(b, runs[0], nil)[0].Links; len(links) != 1 || hex.EncodeToString(links[0].TraceId) != carry.PrevTrace {
@@ -719,7 +719,7 @@ func TestTheHostsFilesFillInWhatNoHookTold(t *testing.T) {
 	tr.Ends = []hook.TurnEnd{{Turn: "p1", At: at(2), Kind: hook.KindRunError, ErrorType: "rate_limit", Message: "too many"}}
 	b = buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnEv(3, hook.KindSessionEnd, "p1")))
 	failed := spansOf(b, b.Runs(far)[0], tr)[0]
-	if value(failed, string(KeyErrorType)) != "rate_limit" || failed.Status.Message != "too many" {
+	if value(failed, KeyErrorType) != "rate_limit" || failed.Status.Message != "too many" {
 		t.Errorf("a failure whose hook was not waited for: %v %v", failed.Status, failed.Attributes)
 	}
 
@@ -728,7 +728,7 @@ func TestTheHostsFilesFillInWhatNoHookTold(t *testing.T) {
 	b = buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnPrompt(20, "p2"), turnStop(21, "p2")))
 	runs := b.Runs(far)
 	root = spansOf(b, runs[0], tr)[0]
-	if value(root, string(KeyOutcome)) != OutcomeCompleted || value(root, string(KeyResult)) != "all done" {
+	if value(root, KeyOutcome) != OutcomeCompleted || value(root, KeyResult) != "all done" {
 		t.Errorf("root: %v", root.Attributes)
 	}
 }
@@ -758,7 +758,7 @@ func TestAnEndThatAHookOfTheUsersRefused(t *testing.T) {
 	}
 	blocked := 0
 	for _, e := range spansOf(b, runs[0], nil)[0].Events {
-		if e.Name == EventNote && otlp.Text(e.Attributes, string(KeyEventName)) == "run_complete" {
+		if e.Name == EventNote && otlp.Text(e.Attributes, KeyEventName) == "run_complete" {
 			blocked++
 		}
 	}

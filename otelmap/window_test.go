@@ -14,7 +14,7 @@ import (
 func used(b *Builder, tr *hook.Transcript) []string {
 	var out []string
 	for _, r := range b.Runs(far) {
-		out = append(out, value(spansOf(b, r, tr)[0], string(KeyHostInputTokens)))
+		out = append(out, value(spansOf(b, r, tr)[0], KeyHostInputTokens))
 	}
 	return out
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/clinehooks"
@@ -223,7 +222,7 @@ func (a *app) listHandler(n int, h hookfile.Handler) listedHandler {
 	out := listedHandler{
 		Number: n, Line: h.Line, Event: h.Event, Matcher: h.Matcher, Type: h.Type, Command: a.clean(h.Command),
 		URL: a.clean(h.URL), TimeoutSeconds: h.Timeout.Seconds(), If: h.If, Async: h.Async || h.AsyncRewake, Once: h.Once,
-		what: a.clean(hookCommand(h)), handler: h,
+		what: a.clean(h.Text()), handler: h,
 	}
 	for _, arg := range h.Args {
 		out.Args = append(out.Args, a.clean(arg))
@@ -253,18 +252,6 @@ func durationText(d time.Duration) string {
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	}
 	return strconv.Itoa(int(d.Milliseconds())) + " ms"
-}
-
-// hookCommand is what a hook runs.
-func hookCommand(h hookfile.Handler) string {
-	if h.Type == hookfile.TypeHTTP {
-		return h.URL
-	}
-	words := []string{h.Command}
-	for _, arg := range h.Args {
-		words = append(words, shellWord(arg))
-	}
-	return strings.Join(words, " ")
 }
 
 // matcherText is a matcher as people read it.
@@ -401,7 +388,7 @@ func (a *app) printHooks(l listedHooks, tool string) {
 	}
 	for _, f := range l.Files {
 		if !f.Trusted && f.Error == "" {
-			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + shellWord(projectOf(f.Path)))
+			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + hookfile.ShellWord(projectOf(f.Path)))
 		}
 	}
 }
@@ -424,13 +411,4 @@ func (f *listedFile) standing() string {
 		out += "; disableAllHooks: none of these runs"
 	}
 	return out
-}
-
-// shellWord writes a word so that a shell reads it unchanged.
-func shellWord(s string) string {
-	word, err := syntax.Quote(s, syntax.LangBash)
-	if err != nil {
-		return strconv.Quote(s) // it holds a NUL, which no word of a command can
-	}
-	return word
 }

@@ -5,17 +5,6 @@ import (
 	"time"
 )
 
-func TestShellWord(t *testing.T) {
-	for text, want := range map[string]string{
-		"guard.sh": "guard.sh", "/a-b/c_d.sh": "/a-b/c_d.sh", "": "''", "a b": "'a b'", "it's": `"it's"`,
-		"$HOME": "'$HOME'", "~/x": "'~/x'", "a\nb": `$'a\nb'`, "é": "é", "*": "'*'",
-	} {
-		if got := shellWord(text); got != want {
-			t.Errorf("%q: got %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestDurationText(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0 ms", 12 * time.Millisecond: "12 ms", time.Second: "1 s", 1500 * time.Millisecond: "1.5 s", 10 * time.Minute: "600 s",

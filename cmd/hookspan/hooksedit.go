@@ -79,7 +79,7 @@ func (f *hooksAddFlags) handler(cmd *cobra.Command, args []string) (hookfile.Han
 	default:
 		words := make([]string, len(args))
 		for i, word := range args {
-			words[i] = shellWord(word)
+			words[i] = hookfile.ShellWord(word)
 		}
 		h.Command = strings.Join(words, " ")
 	}
@@ -141,7 +141,7 @@ func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	after, _, err := hookfile.Add(file.data, h)
+	after, _, err := hookfile.Add(file.Data, h)
 	if err != nil {
 		return fmt.Errorf("hooks file %q: %w: nothing was done to it", path, err)
 	}
@@ -224,7 +224,7 @@ func (a *app) hooksRemove(cmd *cobra.Command, f hooksRemoveFlags, args []string)
 		switch {
 		case h.Event != f.event,
 			cmd.Flags().Changed("matcher") && matcherText(h.Matcher) != matcherText(f.matcher),
-			len(args) == 1 && hookCommand(h) != args[0]:
+			len(args) == 1 && h.Text() != args[0]:
 			return false
 		}
 		return true
@@ -272,11 +272,11 @@ func (a *app) removeFrom(ctx context.Context, path string, project bool, f hooks
 	if err != nil {
 		return err
 	}
-	if !file.exists {
+	if !file.Exists {
 		a.printf("no hook is like that: there is no %s\n", path)
 		return nil
 	}
-	after, removed, err := hookfile.Remove(file.data, match)
+	after, removed, err := hookfile.Remove(file.Data, match)
 	if err != nil {
 		return fmt.Errorf("hooks file %q: %w: nothing was done to it", path, err)
 	}
@@ -298,5 +298,5 @@ func ifProject(project bool, path string) string {
 	if !project {
 		return ""
 	}
-	return ": hookspan hooks list --project " + shellWord(projectOf(path))
+	return ": hookspan hooks list --project " + hookfile.ShellWord(projectOf(path))
 }

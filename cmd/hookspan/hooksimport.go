@@ -76,7 +76,7 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 	if !named {
 		files = a.claudeSettings(dir)
 	}
-	after, found := to.data, []hookfile.Handler(nil)
+	after, found := to.Data, []hookfile.Handler(nil)
 	read := 0
 	for _, file := range files {
 		data, err := readClaudeSettings(file)
@@ -99,7 +99,7 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 			"name the file: hookspan hooks import claude FILE",
 		}
 	}
-	if bytes.Equal(after, to.data) {
+	if bytes.Equal(after, to.Data) {
 		a.printf("nothing to add to %s\n", path)
 		return nil
 	}
@@ -116,7 +116,7 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 
 // readClaudeSettings reads a settings file that the user names or has.
 func readClaudeSettings(path string) ([]byte, error) {
-	data, err := regular.Read(path, regular.Options{Max: maxHooksFile})
+	data, err := regular.Read(path, regular.Options{Max: hookfile.MaxSize})
 	if err != nil {
 		return nil, fmt.Errorf("settings %q: %w", path, err)
 	}
@@ -162,7 +162,7 @@ func (a *app) importFile(path, project string, settings, to []byte) (after []byt
 	}
 	if from := a.claudeProject(path); project == "" && from != "" {
 		a.printf("  note: the file is that of the project %s, and its hooks will run in all your projects: "+
-			"hookspan hooks import claude --project %s keeps them there\n", termtext.Value(from), termtext.Value(shellWord(from)))
+			"hookspan hooks import claude --project %s keeps them there\n", termtext.Value(from), termtext.Value(hookfile.ShellWord(from)))
 	}
 	for _, p := range a.checkHooks(file, project, a.hookSources(project)) {
 		where := "line " + strconv.Itoa(p.Line)

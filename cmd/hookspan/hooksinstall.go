@@ -197,7 +197,7 @@ func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 		}
 		if leave {
 			a.printf("\nNo hook of yours runs before tool calls any more; Cline's PreToolUse hook file stays (--no-install).\n")
-			a.hint("hookspan install cline --pre-tool-use=false takes it away" + map[bool]string{true: "; with --project " + shellWord(project)}[project != ""])
+			a.hint("hookspan install cline --pre-tool-use=false takes it away" + map[bool]string{true: "; with --project " + hookfile.ShellWord(project)}[project != ""])
 			continue
 		}
 		if err := a.releaseFrom(ctx, project); err != nil {

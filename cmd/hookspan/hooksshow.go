@@ -45,7 +45,7 @@ func (a *app) showHook(h hookfile.Handler) {
 		}
 		member("sends", strings.Join(h.AllowedEnvVars, ", "))
 	case h.Args != nil:
-		member("program", hookCommand(h))
+		member("program", h.Text())
 	default:
 		member("command", h.Command)
 		member("shell", h.Shell)

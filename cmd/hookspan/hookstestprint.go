@@ -88,7 +88,7 @@ func (p hookPrinter) choice(sources clinehooks.Sources, matches []hookrun.Match,
 		if m.Matched {
 			verb = "runs"
 		}
-		p.printf("  %-6s %s: %s\n", verb, termtext.Value(hookPlace(m.Handler)), termtext.Value(hookCommand(m.Handler)))
+		p.printf("  %-6s %s: %s\n", verb, termtext.Value(hookPlace(m.Handler)), termtext.Value(m.Handler.Text()))
 		why := m.Why
 		if several && m.Event < len(c.Events) {
 			e := c.Events[m.Event]
@@ -119,7 +119,7 @@ func (p hookPrinter) runs(o *clinehooks.Outcome) {
 	p.printf("\nwhat they did\n")
 	for i := range o.Result.Runs {
 		r := &o.Result.Runs[i]
-		p.printf("  %s\n", termtext.Value(hookCommand(r.Handler)))
+		p.printf("  %s\n", termtext.Value(r.Handler.Text()))
 		p.printf("    %s\n", p.ended(r))
 		if p.debug && o.Call != nil && r.Event < len(o.Call.Events) {
 			p.text("    stdin    ", string(o.Call.Events[r.Event].Payload))

@@ -11,9 +11,6 @@ import (
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// maxHooksFile is the largest hooks.json that is read, in bytes.
-const maxHooksFile = 4 << 20
-
 // Source is one file that configures hooks.
 type Source struct {
 	// Path is the file's absolute path.
@@ -63,7 +60,7 @@ func Find(home, clineDir string, roots []string, trust hookfile.Trust) Sources {
 
 // read reads a hooks.json. A project's may be no link, which could lead anywhere.
 func read(path string, project bool) ([]byte, error) {
-	return regular.Read(path, regular.Options{Max: maxHooksFile, NoLink: project})
+	return regular.Read(path, regular.Options{Max: hookfile.MaxSize, NoLink: project})
 }
 
 // Handlers are the hooks that run, in configuration order. disableAllHooks of

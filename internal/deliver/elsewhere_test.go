@@ -38,7 +38,7 @@ func TestWhatWasRecordedForAnotherPlaceStays(t *testing.T) {
 		t.Error("the local store has nothing")
 	}
 	for _, s := range local.spans {
-		if text := fmt.Sprint(s.Attributes, s.Events); strings.Contains(text, string(otelmap.KeyTask)) || strings.Contains(text, "hookspan.text") {
+		if text := fmt.Sprint(s.Attributes, s.Events); strings.Contains(text, otelmap.KeyTask) || strings.Contains(text, "hookspan.text") {
 			t.Errorf("a text was captured: %s", text)
 		}
 	}

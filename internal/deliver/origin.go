@@ -23,7 +23,7 @@ type beginning struct {
 // note takes what a record says, if it is the first that says it.
 func (b *beginning) note(rec *spool.Record, e *hook.Event) {
 	if b.at.IsZero() && e.Kind == hook.KindSessionStart {
-		*b = beginning{source: fact(e, string(otelmap.KeySessionSource)), ppid: rec.PPID, at: rec.At}
+		*b = beginning{source: fact(e, otelmap.KeySessionSource), ppid: rec.PPID, at: rec.At}
 	}
 }
 
@@ -106,7 +106,7 @@ func (d *Deliverer) endedBefore(k spool.Key, src Source, began beginning) *hook.
 				last = e
 			case hook.KindSessionEnd:
 				if rec.PPID == began.ppid && began.at.Sub(rec.At) <= clearWithin &&
-					fact(e, string(otelmap.KeySessionEndReason)) == "clear" {
+					fact(e, otelmap.KeySessionEndReason) == "clear" {
 					return last
 				}
 			}

@@ -77,7 +77,7 @@ func (s *seen) judge(ctx context.Context, root *tracepb.Span, ended time.Time) (
 	if !s.captured.IsZero() && !ended.Before(s.captured) {
 		return isCaptured, nil
 	}
-	dir := otlp.Text(root.GetAttributes(), string(otelmap.KeyWorkingDirectory))
+	dir := otlp.Text(root.GetAttributes(), otelmap.KeyWorkingDirectory)
 	if s.prefix == "" || s.known == nil || dir == "" {
 		return isNew, nil
 	}

@@ -71,10 +71,10 @@ func (s *Setup) mapping(clean *redact.Redactor) otelmap.Options {
 		o.Clean = clean.Preview
 	}
 	if name, err := os.Hostname(); err == nil {
-		o.Resource = append(o.Resource, otlp.String(string(otelmap.KeyHostName), name))
+		o.Resource = append(o.Resource, otlp.String(otelmap.KeyHostName, name))
 	}
 	o.Resource = append(o.Resource,
-		otlp.String(string(otelmap.KeyHostArch), runtime.GOARCH), otlp.String(string(otelmap.KeyOSType), s.GOOS))
+		otlp.String(otelmap.KeyHostArch, runtime.GOARCH), otlp.String(otelmap.KeyOSType, s.GOOS))
 	for _, kv := range s.Config.ResourceAttributes() {
 		o.Resource = append(o.Resource, otlp.String(kv.Key, kv.Value))
 	}

@@ -49,11 +49,11 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func str[K ~string](key K, v string) *commonpb.KeyValue { return otlp.String(string(key), v) }
+func str(key string, v string) *commonpb.KeyValue { return otlp.String(key, v) }
 
-func num[K ~string](key K, v int64) *commonpb.KeyValue { return otlp.Int(string(key), v) }
+func num(key string, v int64) *commonpb.KeyValue { return otlp.Int(key, v) }
 
-func float[K ~string](key K, v float64) *commonpb.KeyValue { return otlp.Float(string(key), v) }
+func float(key string, v float64) *commonpb.KeyValue { return otlp.Float(key, v) }
 
 // build makes the spans of one trace.
 type build struct {

@@ -22,9 +22,9 @@ func rooted(t *testing.T, s *Store, session, folder string, from, to time.Durati
 	span.StartTimeUnixNano, span.EndTimeUnixNano = nano(from), nano(to)
 	for i, kv := range span.Attributes {
 		switch kv.Key {
-		case string(otelmap.KeyConversationID):
+		case otelmap.KeyConversationID:
 			span.Attributes[i] = str(kv.Key, session)
-		case string(otelmap.KeyWorkingDirectory):
+		case otelmap.KeyWorkingDirectory:
 			span.Attributes[i] = str(kv.Key, folder)
 		}
 	}

@@ -105,11 +105,11 @@ func (r *Row) eventDetails() []string {
 	}
 	out := []string{line(otlp.Text(a, otelmap.KeyText))}
 	for _, kv := range a {
-		if kv.GetKey() == string(otelmap.KeyText) {
+		if kv.GetKey() == otelmap.KeyText {
 			continue
 		}
 		key := strings.TrimPrefix(strings.TrimPrefix(kv.GetKey(), name+"."), "hookspan.")
-		out = append(out, termtext.Line(key)+"="+line(otlp.ValueText(kv.GetValue())))
+		out = append(out, termtext.Line(key)+"="+line(otlp.Format(kv.GetValue())))
 	}
 	return out
 }

@@ -309,7 +309,7 @@ func foul(h string) *build {
 		s.Name = h
 		for _, a := range s.Attributes {
 			if _, ok := a.GetValue().GetValue().(*commonpb.AnyValue_StringValue); ok &&
-				a.Key != string(otelmap.KeyOperation) && a.Key != string(otelmap.KeyToolArguments) {
+				a.Key != otelmap.KeyOperation && a.Key != otelmap.KeyToolArguments {
 				a.Value = str("", h).Value
 			}
 		}

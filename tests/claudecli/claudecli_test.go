@@ -184,11 +184,11 @@ func checkTraces(t *testing.T, sc *scenario, res *claudecli.Result, prompts []pa
 // differs, one line each.
 func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p payload) (wrong []string) {
 	attrs := map[string]string{
-		string(otelmap.KeyConversationID): p.Session, string(otelmap.KeyPromptID): p.Turn, string(otelmap.KeyHostVersion): claudecli.Version,
+		otelmap.KeyConversationID: p.Session, otelmap.KeyPromptID: p.Turn, otelmap.KeyHostVersion: claudecli.Version,
 	}
 	for _, r := range requests {
 		if r.Part == mockanthropic.PartMain && r.Finish == "end_turn" && want.outcome == otelmap.OutcomeCompleted {
-			attrs[string(otelmap.KeyResult)] = r.Text
+			attrs[otelmap.KeyResult] = r.Text
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(attrs)) {

@@ -60,7 +60,7 @@ func (t *trace) tools(requests []mockanthropic.Request, want []WantTool) (wrong 
 	}
 	spans := make(map[string]*sink.Span)
 	for _, s := range t.Operation(otelmap.OpExecuteTool) {
-		id := s.Attrs.String(string(otelmap.KeyToolCallID))
+		id := s.Attrs.String(otelmap.KeyToolCallID)
 		if spans[id] != nil {
 			wrong = append(wrong, fmt.Sprintf("call %q has two spans", id))
 		}
@@ -95,8 +95,8 @@ func (t *trace) tool(s *sink.Span, c mockanthropic.ToolCall, result mockanthropi
 			wrong = append(wrong, fmt.Sprintf("%s %q, want %q", what, got, want))
 		}
 	}
-	differ("name", s.Attrs.String(string(otelmap.KeyToolName)), c.Name)
-	differ("error.type", s.Attrs.String(string(otelmap.KeyErrorType)), want.Error)
+	differ("name", s.Attrs.String(otelmap.KeyToolName), c.Name)
+	differ("error.type", s.Attrs.String(otelmap.KeyErrorType), want.Error)
 	status := "Unset"
 	if want.Error != "" {
 		status = "Error"
@@ -109,11 +109,11 @@ func (t *trace) tool(s *sink.Span, c mockanthropic.ToolCall, result mockanthropi
 	if !strings.Contains(result.Text, want.Text) && result.ID != "" {
 		wrong = append(wrong, fmt.Sprintf("the agent told the model %q, want %q in it", result.Text, want.Text))
 	}
-	said := s.StatusMessage + "\n" + s.Attrs.String(string(otelmap.KeyToolResult))
+	said := s.StatusMessage + "\n" + s.Attrs.String(otelmap.KeyToolResult)
 	if !strings.Contains(said, want.Text) {
 		wrong = append(wrong, fmt.Sprintf("result and error say %q, want %q in it", said, want.Text))
 	}
-	args := s.Attrs.String(string(otelmap.KeyToolArguments))
+	args := s.Attrs.String(otelmap.KeyToolArguments)
 	for k, v := range c.Input {
 		if text, ok := v.(string); ok && (!strings.Contains(args, k) || !strings.Contains(args, strings.Trim(text, "./"))) && !strings.ContainsAny(text, "\"\\<>&") {
 			wrong = append(wrong, fmt.Sprintf("arguments %q lack %s %q", args, k, text))
@@ -126,7 +126,7 @@ func (t *trace) tool(s *sink.Span, c mockanthropic.ToolCall, result mockanthropi
 // for the lead agent.
 func (t *trace) callAbove(s *sink.Span) string {
 	for p := t.byID[s.ParentID]; p != nil; p = t.byID[p.ParentID] {
-		if id := p.Attrs.String(string(otelmap.KeyToolCallID)); id != "" {
+		if id := p.Attrs.String(otelmap.KeyToolCallID); id != "" {
 			return id
 		}
 	}
@@ -164,7 +164,7 @@ var finishReasons = map[string]string{"end_turn": "stop", "tool_use": "tool_call
 func (t *trace) chats(requests []mockanthropic.Request) (wrong []string) {
 	spans := make(map[string]*sink.Span)
 	for _, s := range t.Operation(otelmap.OpChat) {
-		id := s.Attrs.String(string(otelmap.KeyResponseID))
+		id := s.Attrs.String(otelmap.KeyResponseID)
 		if _, counted := rig.TokensOf(s); counted && spans[id] != nil {
 			wrong = append(wrong, fmt.Sprintf("message %q has two spans", id))
 		}
@@ -187,13 +187,13 @@ func (t *trace) chats(requests []mockanthropic.Request) (wrong []string) {
 		if got, _ := rig.TokensOf(s); got != want {
 			wrong = append(wrong, fmt.Sprintf("message %s: tokens %+v, want %+v", r.ID, got, want))
 		}
-		if got := s.Attrs.String(string(otelmap.KeyRequestID)); got != r.RequestID {
+		if got := s.Attrs.String(otelmap.KeyRequestID); got != r.RequestID {
 			wrong = append(wrong, fmt.Sprintf("message %s: request id %q, want %q", r.ID, got, r.RequestID))
 		}
-		if got := s.Attrs.String(string(otelmap.KeyText)); got != r.Text {
+		if got := s.Attrs.String(otelmap.KeyText); got != r.Text {
 			wrong = append(wrong, fmt.Sprintf("message %s: text %q, want %q", r.ID, got, r.Text))
 		}
-		if got, _ := s.Attrs[string(otelmap.KeyFinishReasons)].([]any); !slices.Equal(got, []any{finishReasons[r.Finish]}) {
+		if got, _ := s.Attrs[otelmap.KeyFinishReasons].([]any); !slices.Equal(got, []any{finishReasons[r.Finish]}) {
 			wrong = append(wrong, fmt.Sprintf("message %s: finish reasons %v, want %s", r.ID, got, finishReasons[r.Finish]))
 		}
 		if got, want := t.callAbove(s) != "", r.Part == mockanthropic.PartSub; got != want {

@@ -39,26 +39,26 @@ func sample() ([]mockanthropic.Request, []claudecli.WantTool, []sink.Span) {
 	span := func(id, parent, op string, attrs sink.Attrs) sink.Span {
 		at = at.Add(time.Second)
 		s := sink.Span{TraceID: "t", SpanID: id, ParentID: parent, Name: op, Start: at, End: at.Add(time.Second), Status: "Unset", Attrs: attrs}
-		attrs[string(otelmap.KeyOperation)] = op
+		attrs[otelmap.KeyOperation] = op
 		return s
 	}
 	tool := func(id, name, args, result string) sink.Attrs {
 		return sink.Attrs{
-			string(otelmap.KeyToolCallID): id, string(otelmap.KeyToolName): name,
-			string(otelmap.KeyToolArguments): args, string(otelmap.KeyToolResult): result,
+			otelmap.KeyToolCallID: id, otelmap.KeyToolName: name,
+			otelmap.KeyToolArguments: args, otelmap.KeyToolResult: result,
 		}
 	}
 	chat := func(id, request, text, finish string, input int64) sink.Attrs {
 		return sink.Attrs{
-			string(otelmap.KeyResponseID): id, string(otelmap.KeyRequestID): request, string(otelmap.KeyText): text,
-			string(otelmap.KeyFinishReasons): []any{finish}, string(otelmap.KeyInputTokens): input, string(otelmap.KeyOutputTokens): int64(3),
-			string(otelmap.KeyCacheReadTokens): int64(2), string(otelmap.KeyCacheWriteTokens): int64(1),
+			otelmap.KeyResponseID: id, otelmap.KeyRequestID: request, otelmap.KeyText: text,
+			otelmap.KeyFinishReasons: []any{finish}, otelmap.KeyInputTokens: input, otelmap.KeyOutputTokens: int64(3),
+			otelmap.KeyCacheReadTokens: int64(2), otelmap.KeyCacheWriteTokens: int64(1),
 		}
 	}
 	spans := []sink.Span{
 		span("root", "", otelmap.OpInvokeAgent, sink.Attrs{
-			string(otelmap.KeyInputTokens): int64(69), string(otelmap.KeyOutputTokens): int64(9),
-			string(otelmap.KeyCacheReadTokens): int64(6), string(otelmap.KeyCacheWriteTokens): int64(3),
+			otelmap.KeyInputTokens: int64(69), otelmap.KeyOutputTokens: int64(9),
+			otelmap.KeyCacheReadTokens: int64(6), otelmap.KeyCacheWriteTokens: int64(3),
 		}),
 		span("c1", "root", otelmap.OpChat, chat("m1", "r1", "Delegate.", "tool_call", 13)),
 		span("t1", "root", otelmap.OpExecuteTool, tool("t1", "Agent", `{"prompt":"look"}`, "looked")),
@@ -68,7 +68,7 @@ func sample() ([]mockanthropic.Request, []claudecli.WantTool, []sink.Span) {
 		span("c4", "root", otelmap.OpChat, chat("m4", "r4", "Done.", "stop", 33)),
 	}
 	spans[5].Status, spans[5].StatusMessage = "Error", "Exit code 3"
-	spans[5].Attrs[string(otelmap.KeyErrorType)] = otelmap.ErrorToolFailure
+	spans[5].Attrs[otelmap.KeyErrorType] = otelmap.ErrorToolFailure
 	return requests, []claudecli.WantTool{ok("looked"), {Error: otelmap.ErrorToolFailure, Text: "code 3", Under: 0}}, spans
 }
 
@@ -115,24 +115,24 @@ func TestCompareModelFindsWhatDiffers(t *testing.T) {
 		"nothing":                        {func(s []sink.Span) []sink.Span { return s }, ""},
 		"a tool missing":                 {without("t2"), "call t2 of Bash has no span"},
 		"a tool twice":                   {twice("t2", "t3"), "two spans"},
-		"a tool of another name":         {attr("t1", string(otelmap.KeyToolName), "Task"), `name "Task"`},
+		"a tool of another name":         {attr("t1", otelmap.KeyToolName, "Task"), `name "Task"`},
 		"a failure taken for success":    {edit("t2", func(s *sink.Span) { s.Status = "Unset" }), `status "Unset"`},
-		"another class of failure":       {attr("t2", string(otelmap.KeyErrorType), "X"), `error.type "X"`},
-		"a success taken for failure":    {attr("t1", string(otelmap.KeyErrorType), "X"), `error.type "X"`},
+		"another class of failure":       {attr("t2", otelmap.KeyErrorType, "X"), `error.type "X"`},
+		"a success taken for failure":    {attr("t1", otelmap.KeyErrorType, "X"), `error.type "X"`},
 		"a failure's text lost":          {edit("t2", func(s *sink.Span) { s.StatusMessage = "" }), "result and error say"},
-		"a result lost":                  {attr("t1", string(otelmap.KeyToolResult), ""), "result and error say"},
-		"arguments of another call":      {attr("t2", string(otelmap.KeyToolArguments), `{"command":"echo"}`), "arguments"},
+		"a result lost":                  {attr("t1", otelmap.KeyToolResult, ""), "result and error say"},
+		"arguments of another call":      {attr("t2", otelmap.KeyToolArguments, `{"command":"echo"}`), "arguments"},
 		"a subagent's tool at the lead":  {edit("t2", func(s *sink.Span) { s.ParentID = "root" }), "call of the subagent it is under"},
 		"a message missing":              {without("c1"), "message m1 has no span"},
 		"a message twice":                {twice("c1", "c9"), "two spans"},
-		"a message nobody sent":          {edit("c4", func(s *sink.Span) { s.Attrs[string(otelmap.KeyResponseID)] = "m9" }), `message "m9"`},
-		"other tokens":                   {attr("c1", string(otelmap.KeyCacheReadTokens), int64(7)), "tokens"},
-		"another request id":             {attr("c1", string(otelmap.KeyRequestID), "r9"), `request id "r9"`},
-		"another text":                   {attr("c1", string(otelmap.KeyText), ""), `text ""`},
-		"another finish reason":          {attr("c1", string(otelmap.KeyFinishReasons), []any{"tool_use"}), "finish reasons [tool_use]"},
+		"a message nobody sent":          {edit("c4", func(s *sink.Span) { s.Attrs[otelmap.KeyResponseID] = "m9" }), `message "m9"`},
+		"other tokens":                   {attr("c1", otelmap.KeyCacheReadTokens, int64(7)), "tokens"},
+		"another request id":             {attr("c1", otelmap.KeyRequestID, "r9"), `request id "r9"`},
+		"another text":                   {attr("c1", otelmap.KeyText, ""), `text ""`},
+		"another finish reason":          {attr("c1", otelmap.KeyFinishReasons, []any{"tool_use"}), "finish reasons [tool_use]"},
 		"a subagent's message at root":   {edit("c2", func(s *sink.Span) { s.ParentID = "root" }), "under a subagent: false"},
 		"a lead's message at a subagent": {edit("c4", func(s *sink.Span) { s.ParentID = "a1" }), "under a subagent: true"},
-		"another sum":                    {attr("root", string(otelmap.KeyOutputTokens), int64(8)), "sums on the root"},
+		"another sum":                    {attr("root", otelmap.KeyOutputTokens, int64(8)), "sums on the root"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func TestSpansPageNamesEveryConstant(t *testing.T) {
 		value := names[name]
 		switch {
 		case value == "":
-			t.Errorf("%s: its value cannot be read; write it as a string, attribute.Key or a name of semconv", name)
+			t.Errorf("%s: its value cannot be read; write it as a string or a name of semconv", name)
 		case !mentions(text, value):
 			t.Errorf("%s: docs/spans.md does not mention `%s`", name, value)
 		}
@@ -65,7 +65,7 @@ func constants(f *ast.File, standard map[string]string) map[string]string {
 	return out
 }
 
-// value reads "text", attribute.Key("text") and semconv.Name.
+// value reads "text", string("text") and semconv.Name.
 func value(e ast.Expr, standard map[string]string) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/attribute"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/testing/protocmp"
 
@@ -275,7 +274,7 @@ func TestTotalsAreTheHosts(t *testing.T) {
 			for _, r := range runs {
 				root := spansOf(b, r, tr)[0]
 				for _, kv := range root.Attributes {
-					switch attribute.Key(kv.Key) {
+					switch kv.Key {
 					case otelmap.KeyHostInputTokens:
 						got.Input += kv.Value.GetIntValue()
 					case otelmap.KeyOutputTokens:
@@ -427,7 +426,7 @@ func children(out *bytes.Buffer, spans []*tracepb.Span, s *tracepb.Span, pad str
 	fmt.Fprintf(out, "%s%s  [%d..%d ms] %s %s\n", pad, s.Name, ms(otlp.Start(s)), ms(otlp.End(s)),
 		status(s), s.Status.Message)
 	for _, kv := range s.Attributes {
-		if slices.Contains(quiet, attribute.Key(kv.Key)) {
+		if slices.Contains(quiet, kv.Key) {
 			continue
 		}
 		fmt.Fprintf(out, "%s    %s=%s\n", pad, kv.Key, otlpstub.Value(kv.Value).String())
@@ -451,7 +450,7 @@ func children(out *bytes.Buffer, spans []*tracepb.Span, s *tracepb.Span, pad str
 }
 
 // quiet are attributes that say the same on every span of their kind.
-var quiet = []attribute.Key{
+var quiet = []string{
 	otelmap.KeyOperation, otelmap.KeyToolName, otelmap.KeyToolType, otelmap.KeyAgentName,
 	otelmap.KeyHost, otelmap.KeyHostProvider, otelmap.KeyUser, otelmap.KeyProvider, otelmap.KeyConversationID,
 }

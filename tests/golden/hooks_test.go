@@ -148,7 +148,7 @@ func TestARecordedCallThatAHookDenied(t *testing.T) {
 		b, runs := build(events)
 		for _, span := range spansOf(b, runs[len(runs)-1], nil) {
 			for _, kv := range span.Attributes {
-				if kv.Key == string(otelmap.KeyErrorType) {
+				if kv.Key == otelmap.KeyErrorType {
 					out = append(out, kv.Value.GetStringValue()+": "+span.Status.Message)
 				}
 			}

@@ -37,15 +37,15 @@ func CompareTraces(d *Done, rows []Row, soft bool) (wrong []string) {
 	}
 	var denied, stopped, lost, wantDenied, wantStopped []string
 	for _, s := range spans {
-		by := d.rowOf(s.Attrs.String(string(otelmap.KeyHookDeniedBy)))
+		by := d.rowOf(s.Attrs.String(otelmap.KeyHookDeniedBy))
 		denied = append(denied, by)
-		if e := s.Attrs.String(string(otelmap.KeyErrorType)); by != "" && (e != errorDenied || s.Status != "Error") {
+		if e := s.Attrs.String(otelmap.KeyErrorType); by != "" && (e != errorDenied || s.Status != "Error") {
 			wrong = append(wrong, fmt.Sprintf("call that the hook of row %s denied: status %s, error.type %q", by, s.Status, e))
 		}
-		stopped = append(stopped, d.rowOf(s.Attrs.String(string(otelmap.KeyHookStoppedBy))))
+		stopped = append(stopped, d.rowOf(s.Attrs.String(otelmap.KeyHookStoppedBy)))
 		for _, e := range s.Events {
-			if e.Name == otelmap.EventHook && fmt.Sprint(e.Attrs[string(otelmap.KeyHookExitCode)]) == notFound {
-				lost = append(lost, d.rowOf(e.Attrs.String(string(otelmap.KeyHookCommand))))
+			if e.Name == otelmap.EventHook && fmt.Sprint(e.Attrs[otelmap.KeyHookExitCode]) == notFound {
+				lost = append(lost, d.rowOf(e.Attrs.String(otelmap.KeyHookCommand)))
 			}
 		}
 	}
@@ -77,10 +77,10 @@ func (d *Done) inTrace(s *Seen, spans map[string]*sink.Span) error {
 		return fmt.Errorf("its TRACEPARENT %q is no span that came", s.TraceParent)
 	}
 	attr := func(key string) string { return span.Attrs.String(key) }
-	if id := attr(string(otelmap.KeyConversationID)); id != s.Text("session_id") {
+	if id := attr(otelmap.KeyConversationID); id != s.Text("session_id") {
 		return fmt.Errorf("its TRACEPARENT is the span %q of session %q, its session is %q", span.Name, id, s.Text("session_id"))
 	}
-	op, want := attr(string(otelmap.KeyOperation)), otelmap.OpInvokeAgent
+	op, want := attr(otelmap.KeyOperation), otelmap.OpInvokeAgent
 	if s.Text("tool_name") != "" {
 		want = otelmap.OpExecuteTool
 	}
@@ -88,9 +88,9 @@ func (d *Done) inTrace(s *Seen, spans map[string]*sink.Span) error {
 		return fmt.Errorf("its TRACEPARENT is the span %q with operation %q, want %q", span.Name, op, want)
 	}
 	for _, e := range span.Events {
-		if e.Name == otelmap.EventHook && d.rowOf(e.Attrs.String(string(otelmap.KeyHookCommand))) == s.Row &&
-			e.Attrs.String(string(otelmap.KeyHookEvent)) == s.Text("hook_event_name") &&
-			e.Attrs.String(string(otelmap.KeyHookTool)) == s.Text("tool_name") {
+		if e.Name == otelmap.EventHook && d.rowOf(e.Attrs.String(otelmap.KeyHookCommand)) == s.Row &&
+			e.Attrs.String(otelmap.KeyHookEvent) == s.Text("hook_event_name") &&
+			e.Attrs.String(otelmap.KeyHookTool) == s.Text("tool_name") {
 			return nil
 		}
 	}

@@ -21,10 +21,7 @@ func Describe(h Handler) string {
 	case h.Type != TypeCommand:
 		b.WriteString("a hook of type " + strconv.Quote(h.Type))
 	default:
-		b.WriteString(oneLine(h.Command))
-		for _, arg := range h.Args {
-			b.WriteString(" " + word(arg))
-		}
+		b.WriteString(oneLine(h.Text()))
 	}
 	if special := traits(h); len(special) > 0 {
 		b.WriteString(" (" + strings.Join(special, ", ") + ")")
@@ -54,14 +51,6 @@ func traits(h Handler) []string {
 		list = append(list, "blocks when it fails")
 	}
 	return list
-}
-
-// word quotes an argument where it would not be one to the eye.
-func word(s string) string {
-	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '"' }) {
-		return strconv.Quote(s)
-	}
-	return s
 }
 
 // oneLine keeps a text from breaking the line, or doing things to the terminal.

@@ -93,6 +93,21 @@ func (t Trust) List() []TrustedFile {
 	return list.Files
 }
 
+// State reports whether a listed file is "trusted", "changed" since, or "missing".
+func (t Trust) State(f TrustedFile) string {
+	data, err := regular.Read(f.Path, regular.Options{Max: MaxSize, NoLink: true})
+	var other *regular.Error
+	switch {
+	case errors.As(err, &other):
+		return "changed" // another kind of file is in its place
+	case err != nil:
+		return "missing"
+	case f.SHA256 != hash(data):
+		return "changed"
+	}
+	return "trusted"
+}
+
 func hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])

@@ -31,8 +31,8 @@ func Mapping(clean *redact.Redactor) otelmap.Options {
 	o := otelmap.Options{
 		ScopeVersion: "v0.0.0",
 		Resource: []*commonpb.KeyValue{
-			otlp.String(string(otelmap.KeyHostName), "laptop"), otlp.String(string(otelmap.KeyHostArch), "amd64"),
-			otlp.String(string(otelmap.KeyOSType), "linux"),
+			otlp.String(otelmap.KeyHostName, "laptop"), otlp.String(otelmap.KeyHostArch, "amd64"),
+			otlp.String(otelmap.KeyOSType, "linux"),
 		},
 	}
 	if clean != nil {

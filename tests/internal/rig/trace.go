@@ -77,7 +77,7 @@ func Traces(spans []sink.Span) (traces []*Trace, wrong []string) {
 func (t *Trace) Operation(op string) []*sink.Span {
 	var out []*sink.Span
 	for _, s := range t.Spans {
-		if s.Attrs.String(string(otelmap.KeyOperation)) == op {
+		if s.Attrs.String(otelmap.KeyOperation) == op {
 			out = append(out, s)
 		}
 	}
@@ -89,7 +89,7 @@ func (t *Trace) Outcome() string {
 	if t.Root == nil {
 		return ""
 	}
-	return t.Root.Attrs.String(string(otelmap.KeyOutcome))
+	return t.Root.Attrs.String(otelmap.KeyOutcome)
 }
 
 // Tool is what tests compare of a tool span.
@@ -111,13 +111,13 @@ func (t *Trace) Tools() []Tool {
 	}
 	var out []Tool
 	for _, s := range t.Operation(otelmap.OpExecuteTool) {
-		tool := Tool{Name: s.Attrs.String(string(otelmap.KeyToolName)), Error: s.Attrs.String(string(otelmap.KeyErrorType))}
+		tool := Tool{Name: s.Attrs.String(otelmap.KeyToolName), Error: s.Attrs.String(otelmap.KeyErrorType)}
 		if (s.Status == "Error") != (tool.Error != "") {
 			tool.Error += " status " + s.Status
 		}
 		for p := byID[s.ParentID]; p != nil; p = byID[p.ParentID] {
-			if p.Attrs.String(string(otelmap.KeyOperation)) == otelmap.OpExecuteTool {
-				tool.Under = p.Attrs.String(string(otelmap.KeyToolName))
+			if p.Attrs.String(otelmap.KeyOperation) == otelmap.OpExecuteTool {
+				tool.Under = p.Attrs.String(otelmap.KeyToolName)
 				break
 			}
 		}
@@ -134,10 +134,10 @@ type Tokens struct {
 
 // TokensOf reads the counts of a span; ok is false where it has none.
 func TokensOf(s *sink.Span) (tk Tokens, ok bool) {
-	in, okIn := s.Attrs.Int(string(otelmap.KeyInputTokens))
-	out, okOut := s.Attrs.Int(string(otelmap.KeyOutputTokens))
-	read, _ := s.Attrs.Int(string(otelmap.KeyCacheReadTokens))
-	write, _ := s.Attrs.Int(string(otelmap.KeyCacheWriteTokens))
+	in, okIn := s.Attrs.Int(otelmap.KeyInputTokens)
+	out, okOut := s.Attrs.Int(otelmap.KeyOutputTokens)
+	read, _ := s.Attrs.Int(otelmap.KeyCacheReadTokens)
+	write, _ := s.Attrs.Int(otelmap.KeyCacheWriteTokens)
 	return Tokens{Input: in, Output: out, CacheRead: read, CacheWrite: write}, okIn || okOut
 }
 
@@ -199,10 +199,10 @@ func (t *Trace) CompareOutcome(outcome, task, service string) (wrong []string) {
 	if isError := outcome == otelmap.OutcomeFailed || outcome == otelmap.OutcomeAbandoned; isError != (t.Root.Status == "Error") {
 		wrong = append(wrong, fmt.Sprintf("status of the root is %s with outcome %s", t.Root.Status, t.Outcome()))
 	}
-	if got := t.Root.Attrs.String(string(otelmap.KeyTask)); got != task {
+	if got := t.Root.Attrs.String(otelmap.KeyTask); got != task {
 		wrong = append(wrong, fmt.Sprintf("task %q, want %q", got, task))
 	}
-	if got := t.Root.Resource.String(string(otelmap.KeyServiceName)); got != service {
+	if got := t.Root.Resource.String(otelmap.KeyServiceName); got != service {
 		wrong = append(wrong, fmt.Sprintf("service.name %q, want %q", got, service))
 	}
 	return wrong
