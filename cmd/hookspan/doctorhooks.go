@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -38,7 +39,7 @@ func here() string {
 
 func (a *app) ownHooks() []ownHooks {
 	var out []ownHooks
-	for _, s := range a.hookSources(here()) {
+	for _, s := range a.hookSetup().Sources(here()) {
 		o := ownHooks{Path: s.Path, Trusted: s.Trusted}
 		if s.Err != nil {
 			o.Error = s.Err.Error()
@@ -76,7 +77,7 @@ func (a *app) printOwnHooks(files []ownHooks) {
 // nothing to say.
 func (a *app) examineOwnHooks(st *status) []finding {
 	dir := here()
-	sources := a.hookSources(dir)
+	sources := a.hookSetup().Sources(dir)
 	if len(sources) == 0 {
 		return nil
 	}
@@ -87,22 +88,22 @@ func (a *app) examineOwnHooks(st *status) []finding {
 	for _, s := range sources {
 		out = append(out, a.examineHooksFile(s, sources)...)
 	}
-	guard := trustedGuards(sources)
-	editors, _, anything := preToolUseHeard(st.report, dir)
+	guard := sources.Guard()
+	reach := cline.ReachOf(st.report, dir)
 	switch {
 	case len(sources.Handlers()) == 0:
-	case !anything:
+	case !reach.Any:
 		hint := "hookspan install cline"
 		if guard {
 			hint += " --pre-tool-use; its --help says what that costs in editors and the CLI 2"
 		}
 		out = append(out, finding{"problem", "none of your hooks runs: Cline has no hook file of hookspan's", hint})
-	case guard && !editors && preToolUseForeign(st.report, dir):
+	case guard && !reach.Editors && reach.Foreign:
 		out = append(out, finding{
 			"problem", "hooks of yours run before tool calls (PreToolUse), but not in Cline in editors and the CLI 2: a PreToolUse hook file there is not hookspan's",
 			"hookspan install cline --pre-tool-use --chain runs it and your hooks",
 		})
-	case guard && !editors:
+	case guard && !reach.Editors:
 		out = append(out, finding{
 			"problem", "hooks of yours run before tool calls (PreToolUse), but not in Cline in editors and the CLI 2: these have no PreToolUse hook file of hookspan's that is switched on",
 			"hookspan install cline --pre-tool-use; its --help says what that costs there",
@@ -127,7 +128,7 @@ func (a *app) examineHooksFile(s clinehooks.Source, all clinehooks.Sources) []fi
 		out = append(out, finding{"note", s.Path + ": disableAllHooks is set, so its hooks do not run", ""})
 	}
 	// A hook that is not for Cline may be there on purpose; a mistake never is.
-	for _, p := range a.checkSource(s, all) {
+	for _, p := range a.hookSetup().CheckSource(s, all) {
 		level := "note"
 		if p.Mistake {
 			level = "problem"

@@ -104,7 +104,7 @@ func (a *app) hooksTest(cmd *cobra.Command, f hooksTestFlags) error {
 	if err := a.tryHooks(cmd.Context(), raw, f.dryRun, f.debug); err != nil {
 		return err
 	}
-	if f.tool != "" && !knownTool(f.tool) {
+	if f.tool != "" && !sample.KnownTool(f.tool) {
 		a.hintUnknown(f.tool)
 	}
 	return nil

@@ -23,14 +23,14 @@ func Describe(h Handler) string {
 	default:
 		b.WriteString(oneLine(h.Text()))
 	}
-	if special := traits(h); len(special) > 0 {
+	if special := h.Traits(); len(special) > 0 {
 		b.WriteString(" (" + strings.Join(special, ", ") + ")")
 	}
 	return b.String()
 }
 
-// traits are what is special about a handler.
-func traits(h Handler) []string {
+// Traits are what is special about the handler.
+func (h Handler) Traits() []string {
 	var list []string
 	if h.If != "" {
 		list = append(list, "if "+oneLine(h.If))

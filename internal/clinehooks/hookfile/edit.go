@@ -26,7 +26,7 @@ func Add(text []byte, h Handler) (out []byte, changed bool, err error) {
 		return nil, false, err
 	}
 	for _, p := range r.places {
-		if p.runs && same(p.handler, h) {
+		if p.runs && Same(p.handler, h) {
 			return text, false, nil
 		}
 	}
@@ -39,7 +39,7 @@ func Add(text []byte, h Handler) (out []byte, changed bool, err error) {
 		return nil, false, fmt.Errorf("add a hook: %w", err)
 	}
 	for _, p := range after.places {
-		if p.runs && same(p.handler, h) {
+		if p.runs && Same(p.handler, h) {
 			return out, true, nil
 		}
 	}
@@ -116,8 +116,8 @@ func (r *reading) groupMatches(group *jsonedit.Node, matcher string) bool {
 	return own == matcher || matchesAll(own) && matchesAll(matcher)
 }
 
-// same reports that two handlers do the same on the same calls.
-func same(a, b Handler) bool { return reflect.DeepEqual(bare(a), bare(b)) }
+// Same reports that two handlers do the same on the same calls.
+func Same(a, b Handler) bool { return reflect.DeepEqual(bare(a), bare(b)) }
 
 // bare is a handler without its place, and with one spelling for what has several.
 // Empty args and absent args differ.
