@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -145,7 +146,6 @@ func (d *Deliverer) Run(ctx context.Context, p Pass) ([]Result, error) {
 		wg.Go(func() { one.sessions(ctx, keys) })
 	}
 	wg.Wait()
-	cache.ahead.Wait()
 	return results, ctx.Err()
 }
 
@@ -327,9 +327,6 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 		// All of the session goes at once: also what is still settling.
 		return visit{size: size, waiting: out.waiting}, nil
 	}
-	if out.more {
-		d.readAhead(ctx, s, st, out, size)
-	}
 	before := st.Offset
 	sendErr := d.send(ctx, s, out, st)
 	st.advance(out)
@@ -342,6 +339,24 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 		return visit{}, errors.Join(sendErr, d.countRest(ctx, s, st, out))
 	}
 	return visit{size: size, waiting: out.waiting, more: out.more}, nil
+}
+
+// countRest counts the runs behind the part of the log that was read as waiting.
+// Only the report of a forced pass needs the exact number: for another pass a
+// long log is not read in vain.
+func (d *delivery) countRest(ctx context.Context, s *spool.Session, st *State, out *pending) error {
+	scratch := *st
+	scratch.Done = maps.Clone(st.Done)
+	for d.pass.Force && out.more && ctx.Err() == nil {
+		scratch.answered(out.runs)
+		scratch.advance(out)
+		var err error
+		if out, err = d.prepare(ctx, s, &scratch, d.dst.Join != nil); err != nil {
+			return err
+		}
+		d.res.Waiting += len(out.runs)
+	}
+	return nil
 }
 
 // noteEvery is how old the note of what was answered for may be when the next run

@@ -1,11 +1,13 @@
 package deliver
 
 import (
+	"cmp"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -43,7 +45,7 @@ func (d *Deliverer) goesOn(s *spool.Session, offset, size int64) bool {
 			}
 		}
 	}
-	return !over && d.Now().Sub(last) <= d.idle()
+	return !over && d.Now().Sub(last) <= cmp.Or(d.Map.IdleTimeout, otelmap.DefaultIdleTimeout)
 }
 
 // join makes one run of all.
