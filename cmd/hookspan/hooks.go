@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,16 +58,6 @@ func (a *app) hookSetup() *clinehooks.Setup {
 		Home: a.home, GOOS: a.goos, ClineDir: a.getenv("CLINE_DIR"), ClaudeDir: a.getenv("CLAUDE_CONFIG_DIR"),
 		Path: a.getenv("PATH"), Trust: a.trust(), Clean: a.clean,
 	}
-}
-
-func durationText(d time.Duration) string {
-	switch {
-	case d >= time.Second && d%time.Second == 0:
-		return strconv.Itoa(int(d/time.Second)) + " s"
-	case d >= time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	return strconv.Itoa(int(d.Milliseconds())) + " ms"
 }
 
 // matcherText is a matcher as people read it.

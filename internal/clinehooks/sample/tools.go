@@ -61,6 +61,17 @@ func (t Tool) in(dialect string) bool {
 	return t.Dialect == "" || (t.Dialect == Classic) == (dialect == Classic)
 }
 
+// ToolNames returns Cline's names of the tools.
+func ToolNames() []string {
+	var names []string
+	for _, t := range Tools() {
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
 // KnownTool reports a tool's name, Cline's or Claude Code's. A name in an MCP
 // server's form may be one.
 func KnownTool(name string) bool {
