@@ -79,7 +79,7 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 		if err != nil {
 			return err
 		}
-		a.printImport(file, got)
+		a.printHooksImport(file, got)
 		after, found = got.Text, append(found, got.Added...)
 	}
 	if read == 0 {
@@ -103,7 +103,7 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 	return nil
 }
 
-func (a *app) printImport(path string, got *clinehooks.Import) {
+func (a *app) printHooksImport(path string, got *clinehooks.Import) {
 	a.printf("%s\n", path)
 	for _, h := range got.Added {
 		a.printf("  add      %s\n", termtext.Value(a.clean(hookfile.Describe(h))))
