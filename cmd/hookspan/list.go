@@ -128,7 +128,9 @@ digits or more, as hookspan list prints it.`,
 }
 
 // noTraces says what to do if there are no traces.
-func noTraces() string { return agents.All().InstallCommands() + ", then work as usual; hookspan doctor says what is missing" }
+func noTraces() string {
+	return agents.All().InstallCommands() + ", then work as usual; hookspan doctor says what is missing"
+}
 
 // noSuchTrace says why the trace that was asked for cannot be shown.
 func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err error) error {
