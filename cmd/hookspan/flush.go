@@ -129,9 +129,15 @@ func (a *app) flushAll(ctx context.Context, f flushFlags, keys []spool.Key) erro
 	if len(p.Destinations) == 0 {
 		return noDestination()
 	}
-	if bar := a.progress(p, keys); bar != nil {
-		defer func() { _ = bar.Finish() }()
+	sessions := keys
+	if len(sessions) == 0 {
+		if sessions, err = p.Spool.Sessions(); err != nil {
+			return err
+		}
 	}
+	step, done := a.progress(len(sessions)*len(p.Destinations), "delivering")
+	defer done()
+	p.Progress = step
 	results, err := p.Run(ctx, deliver.Pass{Force: true, Wait: f.wait, Elsewhere: f.elsewhere, Sessions: keys})
 	if err != nil {
 		return err
@@ -207,28 +213,16 @@ func (a *app) housekeep(ctx context.Context, p *pipeline.Pipeline) {
 	}
 }
 
-// progress shows a bar on a terminal when there is much to go through.
-func (a *app) progress(p *pipeline.Pipeline, keys []spool.Key) *progressbar.ProgressBar {
-	if a.terminal() == 0 {
-		return nil
+// progress shows a bar on a terminal if there are many steps. step counts one of
+// them; done removes the bar.
+func (a *app) progress(steps int, what string) (step, done func()) {
+	if a.terminal() == 0 || steps < 20 {
+		return func() {}, func() {}
 	}
-	n := len(keys)
-	if n == 0 {
-		all, err := p.Spool.Sessions()
-		if err != nil {
-			return nil
-		}
-		n = len(all)
-	}
-	n *= len(p.Destinations)
-	if n < 20 {
-		return nil
-	}
-	bar := progressbar.NewOptions(n, progressbar.OptionSetWriter(a.stderr),
-		progressbar.OptionSetDescription("delivering"), progressbar.OptionClearOnFinish(),
+	bar := progressbar.NewOptions(steps, progressbar.OptionSetWriter(a.stderr),
+		progressbar.OptionSetDescription(what), progressbar.OptionClearOnFinish(),
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionShowCount())
-	p.Progress = func() { _ = bar.Add(1) }
-	return bar
+	return func() { _ = bar.Add(1) }, func() { _ = bar.Finish() }
 }
 
 func (a *app) report(results []deliver.Result, asJSON bool) error {

@@ -8,7 +8,7 @@ const (
 	TypeHTTP    = "http"
 )
 
-// File is what a hooks.json says.
+// File is the content of a hooks.json.
 type File struct {
 	// Path is the file's absolute path.
 	Path string
@@ -17,12 +17,12 @@ type File struct {
 	// Env are the variables that hooks get besides their environment, in the
 	// file's order.
 	Env []Variable
-	// Denied counts the rules of "permissions.deny", which Claude Code applies and
-	// nothing does here; DeniedLine is where the list begins.
+	// Denied counts the rules of "permissions.deny", which Claude Code applies but
+	// Cline does not; DeniedLine is where the list begins.
 	Denied, DeniedLine int
 	// Handlers are the handlers that can run, in the file's order.
 	Handlers []Handler
-	// Problems are what in the file will not work, in the file's order.
+	// Problems are the faults, in the file's order.
 	Problems []Problem
 }
 

@@ -34,7 +34,7 @@ func Files(home, clineDir string, roots []string) (user string, projects []strin
 	return user, projects
 }
 
-// samePath compares clean paths as the system does.
+// samePath compares clean paths by the rules of the system.
 func samePath(a, b string) bool {
 	if runtime.GOOS == "windows" {
 		return strings.EqualFold(a, b)
