@@ -60,6 +60,7 @@ func (a *app) setup() *pipeline.Setup {
 	return &pipeline.Setup{
 		Config: a.cfg, Agents: agents.All(), Home: a.home, Getenv: a.getenv, GOOS: a.goos,
 		Version: buildVersion(), Now: a.now, Sleep: a.sleep, Log: a.log.Line, ByHand: a.byHand,
+		RemoveOld: a.forgetHooks,
 	}
 }
 
@@ -81,6 +82,9 @@ type hinted struct {
 }
 
 func (h hinted) Unwrap() error { return h.error }
+
+// Hint returns the advice.
+func (h hinted) Hint() string { return h.hint }
 
 // exitError ends the program with a code of its own; what is wrong has been
 // said already.

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -138,23 +137,8 @@ func (a *app) tilde(path string) string {
 	return path
 }
 
-// recorder stores events that came over the bridge as the agents' own hooks do.
-type recorder struct {
-	app     *app
-	spool   *spool.Spool
-	self    string
-	environ []string
-
-	mu sync.Mutex
-	// fromCline are sessions whose Claude-format events Cline's hooks post. It
-	// is emptied when it has grown large; the spool knows most of them anyway.
-	fromCline map[string]bool
-}
-
-// maxSessions is how many sessions a recorder keeps in mind.
-const maxSessions = 10_000
-
-func (a *app) newRecorder() (*recorder, error) {
+// newRecorder returns the sink that stores events for traces.
+func (a *app) newRecorder() (*bridge.Recorder, error) {
 	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
 	if err != nil {
 		return nil, err
@@ -163,74 +147,22 @@ func (a *app) newRecorder() (*recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program's file: %w", err)
 	}
-	r := &recorder{app: a, spool: sp, self: self, fromCline: make(map[string]bool)}
-	for _, kv := range a.environ {
-		// The project is each event's own.
-		if !strings.HasPrefix(kv, "CLAUDE_PROJECT_DIR=") {
-			r.environ = append(r.environ, kv)
-		}
-	}
-	return r, nil
-}
-
-// Take implements bridge.Sink. It leaves Claude-format events of Cline's alone:
-// cline-hook has stored the event that they were made from.
-func (r *recorder) Take(_ context.Context, e *bridge.Event) (bool, error) {
-	host := hookproc.Host{Name: claude.Host, Program: "claude-hook", Peek: claude.Peek}
-	switch {
-	case e.Provider == bridge.Cline && e.Native:
-		host = hookproc.Host{Name: cline.Host, Peek: cline.Peek}
-	case e.Provider == bridge.Cline:
-		r.remember(e.Session)
-		return false, nil
-	case e.Native || e.Name == "":
-		return false, nil
-	default:
-		fromCline, err := r.cline(e.Session)
-		if err != nil || fromCline {
-			return false, err
-		}
-	}
-	p := &hookproc.Process{
-		Host: host, Event: e.Name, Stdin: bytes.NewReader(e.Body), Stdout: io.Discard, Environ: r.environ,
-		Home: r.app.home, GOOS: r.app.goos, Dir: e.Cwd, Now: r.app.now, Spawn: r.spawn,
-	}
-	return p.Record()
-}
-
-func (r *recorder) remember(session string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.fromCline) >= maxSessions {
-		clear(r.fromCline)
-	}
-	r.fromCline[session] = true
-}
-
-// cline reports whether the session is one of Cline's, though the event came by
-// Claude Code's route: a claude-hook in Cline's hooks.json posts there.
-func (r *recorder) cline(session string) (bool, error) {
-	r.mu.Lock()
-	known := r.fromCline[session]
-	r.mu.Unlock()
-	if known {
-		return true, nil
-	}
-	s, err := r.spool.Session(spool.SessionKey(cline.Host, session))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	r.remember(session)
-	return true, s.Close()
-}
-
-func (r *recorder) spawn(args ...string) error {
 	dir := "/"
-	if r.app.goos == "windows" {
-		dir = r.app.cfg.StateDir
+	if a.goos == "windows" {
+		dir = a.cfg.StateDir
 	}
-	return hookproc.DetachReaped(r.self, args, r.environ, dir)
+	// Each event has its project.
+	environ := slices.DeleteFunc(slices.Clone(a.environ), func(kv string) bool { return strings.HasPrefix(kv, "CLAUDE_PROJECT_DIR=") })
+	hosts := map[string]hookproc.Host{
+		cline.Host:  {Name: cline.Host, Peek: cline.Peek},
+		claude.Host: {Name: claude.Host, Program: "claude-hook", Peek: claude.Peek},
+	}
+	return bridge.NewRecorder(sp, func(host string, e *bridge.Event) (bool, error) {
+		p := hookproc.Process{
+			Host: hosts[host], Event: e.Name, Stdin: bytes.NewReader(e.Body), Stdout: io.Discard, Environ: environ,
+			Home: a.home, GOOS: a.goos, Dir: e.Cwd, Now: a.now,
+			Spawn: func(args ...string) error { return hookproc.DetachReaped(self, args, environ, dir) },
+		}
+		return p.Record()
+	}), nil
 }

@@ -1,28 +1,25 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/bridge"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
-
-// hookInput is how long an agent may take to write the event.
-const hookInput = 5 * time.Second
 
 type clineHookFlags struct {
 	ports                           []int
@@ -83,101 +80,47 @@ func (a *app) clineHook(cmd *cobra.Command, f clineHookFlags, args []string) err
 			return wrongUsage(cmd, "--port %d: want 1 to 65535", port)
 		}
 	}
-	if orders == 1 {
-		return a.clineHookOrder(f)
+	switch {
+	case f.enable:
+		return a.editForwarding(f, "enable")
+	case f.disable:
+		return a.editForwarding(f, "disable")
+	case f.status:
+		return a.editForwarding(f, "status")
 	}
-	event := ""
-	if len(args) > 0 {
-		event = args[0]
-	}
-	a.passOn(cmd.Context(), f, event)
+	a.forward(cmd.Context(), f, strings.Join(args, ""))
 	return nil
 }
 
-// passOn gives the event on standard input to the bridges, or to the file. It
-// never fails: an agent waits for it.
-func (a *app) passOn(ctx context.Context, f clineHookFlags, event string) {
+// forward forwards the event on standard input to the bridges, or to the file.
+func (a *app) forward(ctx context.Context, f clineHookFlags, event string) {
 	hookproc.Harden()
 	ports, file := a.receivers(f)
-	body, err := a.readEvent(ctx)
-	e, perr := bridge.ParseEvent(bridge.Cline, body)
-	if native := perr == nil && e.Native || perr != nil && event != ""; native {
-		// Cline waits for an answer to its own payloads, and to those alone.
-		a.printf("%s\n", cline.EncodeReply(hook.Reply{}))
-	}
-	if err != nil {
-		a.log.Line(fmt.Sprintf("cline-hook %s: standard input: %v", event, err))
-		_ = file.LogError(ctx, "stdin_read_error", err, map[string]any{"bytes": len(body)})
-		return
-	}
-	events := [][]byte{body}
-	switch {
-	case perr != nil:
-		// No bridge takes it.
-		ports = nil
-	case e.Native:
-		events = a.claudeForm(body, event)
-	default:
-		events[0] = e.Body
-	}
-	if err := bridge.Deliver(ctx, ports, 0, file, events...); err != nil {
-		a.log.Line(fmt.Sprintf("cline-hook %s: %v", event, err))
-	}
-}
-
-// claudeForm is what the payload is in Claude's form: no, one or several
-// events. A payload that has none of that form goes on as it is.
-func (a *app) claudeForm(body []byte, event string) [][]byte {
-	dir, _ := os.Getwd()
-	call, err := translate.FromCline(
-		hook.Raw{Payload: body, Event: event, StoredAt: a.now(), Cwd: dir},
-		translate.Context{Home: a.home, GOOS: a.goos})
-	if err != nil {
-		a.log.Line(fmt.Sprintf("cline-hook %s: passed on as it came: %v", event, err))
-		return [][]byte{body}
-	}
-	var events [][]byte
-	for _, e := range call.Events {
-		events = append(events, e.Payload)
-	}
-	return events
-}
-
-// readEvent reads standard input to its end, or until the time for it is over:
-// a pipe that nobody closes can be given no deadline.
-func (a *app) readEvent(ctx context.Context) ([]byte, error) {
-	type result struct {
-		b   []byte
-		err error
-	}
-	done := make(chan result, 1)
-	go func() {
-		b, err := io.ReadAll(io.LimitReader(a.stdin, bridge.MaxBody+1))
-		if len(b) > bridge.MaxBody {
-			_, _ = io.Copy(io.Discard, a.stdin)
-			b, err = b[:bridge.MaxBody], fmt.Errorf("the event is too large, want up to %d bytes", bridge.MaxBody)
+	forwarder := &bridge.Forwarder{Ports: ports, File: file, Log: a.log.Line, Convert: func(body []byte) ([][]byte, error) {
+		dir, _ := os.Getwd()
+		call, err := translate.FromCline(hook.Raw{Payload: body, Event: event, StoredAt: a.now(), Cwd: dir},
+			translate.Context{Home: a.home, GOOS: a.goos})
+		if err != nil {
+			return nil, err
 		}
-		done <- result{b, err}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, hookInput)
-	defer cancel()
-	select {
-	case r := <-done:
-		return r.b, r.err
-	case <-ctx.Done():
-		return nil, errors.New("not closed in time")
-	}
+		var events [][]byte
+		for _, e := range call.Events {
+			events = append(events, e.Payload)
+		}
+		return events, nil
+	}}
+	forwarder.Forward(ctx, a.stdin, a.stdout, event)
 }
 
 // receivers are the ports and the file that the flags, or else the environment,
 // name. A folder without a port means the file alone.
 func (a *app) receivers(f clineHookFlags) ([]int, *bridge.FileStore) {
-	ports, dir := f.ports, f.dir
+	ports, dir := f.ports, cmp.Or(f.dir, a.getenv("PRINCIPLE_HOOK_DIR"))
 	if len(ports) == 0 {
-		ports = a.portsOf(a.getenv("PRINCIPLE_HOOK_PORTS"))
-	}
-	if dir == "" {
-		dir = a.getenv("PRINCIPLE_HOOK_DIR")
+		var err error
+		if ports, err = bridge.ParsePorts(a.getenv("PRINCIPLE_HOOK_PORTS")); err != nil {
+			a.log.Line("PRINCIPLE_HOOK_PORTS: " + strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
 	}
 	if len(ports) == 0 && dir == "" {
 		ports = []int{bridge.DefaultPort}
@@ -188,30 +131,152 @@ func (a *app) receivers(f clineHookFlags) ([]int, *bridge.FileStore) {
 	return ports, &bridge.FileStore{Dir: a.tilde(dir), Agent: bridge.Cline, Now: a.now}
 }
 
-// portsOf reads a comma list of ports.
-func (a *app) portsOf(list string) []int {
-	var ports []int
-	for word := range strings.SplitSeq(list, ",") {
-		word = strings.TrimSpace(word)
-		port, err := strconv.Atoi(word)
-		switch {
-		case word == "":
-		case err != nil || port < 1 || port > 65535:
-			a.log.Line(fmt.Sprintf("PRINCIPLE_HOOK_PORTS: %q is no port, want 1 to 65535", word))
-		case !slices.Contains(ports, port):
-			ports = append(ports, port)
-		}
-	}
-	return ports
-}
-
-// clineDir is Cline's own folder; empty where no home is known.
+// clineDir is Cline's folder; empty where no home is known.
 func (a *app) clineDir() string {
-	if dir := a.getenv("CLINE_DIR"); dir != "" {
-		return dir
-	}
-	if a.home == "" {
+	user, _ := hookfile.Files(a.home, a.getenv("CLINE_DIR"), nil)
+	if user == "" {
 		return ""
 	}
-	return filepath.Join(a.home, ".cline")
+	return filepath.Dir(user)
+}
+
+// exitBadFile is the exit code for a hooks.json that cannot be understood.
+const exitBadFile exitError = 3
+
+// badFileError is a hooks.json that cannot be understood.
+type badFileError struct{ error }
+
+func (e *badFileError) Unwrap() error { return e.error }
+
+// forwardingOutcome is what --json prints.
+type forwardingOutcome struct {
+	Success    bool     `json:"success"`
+	Agent      string   `json:"agent"`
+	Action     string   `json:"action"`
+	ConfigPath string   `json:"configPath"`
+	HookCount  int      `json:"hookCount"`
+	HookTypes  []string `json:"hookTypes"`
+	// Foreign are the entries of the agent-hooks package.
+	Foreign int    `json:"agentHooksCount,omitempty"`
+	Backup  string `json:"backup,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// editForwarding carries out --enable, --disable or --status.
+func (a *app) editForwarding(f clineHookFlags, action string) error {
+	path, _ := hookfile.Files(a.home, a.getenv("CLINE_DIR"), nil)
+	if path == "" {
+		return errors.New("no home folder is known: set HOME")
+	}
+	out := forwardingOutcome{Agent: "cline", Action: action, ConfigPath: path, HookTypes: []string{}}
+	found, backup, err := a.changeForwarding(f, action, path)
+	out.HookCount, out.Foreign, out.Backup, out.Success = found.Count, found.Foreign, backup, err == nil
+	if found.Events != nil {
+		out.HookTypes = found.Events
+	}
+	bad := errors.As(err, new(*badFileError))
+	switch {
+	case f.asJSON:
+		if err != nil {
+			out.Error = err.Error()
+		}
+		perr := a.printJSON(out)
+		if bad {
+			return errors.Join(perr, exitBadFile)
+		} else if err != nil {
+			return errors.Join(perr, exitError(1))
+		}
+		return perr
+	case bad:
+		a.warnf("%s", termtext.Value(err.Error()))
+		a.hint("fix the file by hand; nothing was changed")
+		return exitBadFile
+	case err != nil:
+		return err
+	}
+	state := "disabled"
+	if out.HookCount > 0 {
+		state = "enabled"
+	}
+	a.printf("Cline hooks: %s (%s)\n", state, termtext.Plural(out.HookCount, "hook"))
+	if out.Foreign > 0 {
+		a.printf("%s of %s in the file: kept as found\n", termtext.Plural(out.Foreign, "hook"), hookfile.AgentHooks)
+	}
+	if backup != "" {
+		a.printf("the file as it was: %s\n", backup)
+	}
+	return nil
+}
+
+// changeForwarding edits hooks.json and reports what forwards events then. backup
+// is where the old text is kept, empty where none was replaced.
+func (a *app) changeForwarding(f clineHookFlags, action, path string) (found hookfile.Forwarding, backup string, err error) {
+	command := ""
+	if action == "enable" {
+		if command, err = a.forwardCommand(f); err != nil {
+			return found, "", err
+		}
+	}
+	doc, err := hookfile.Open(path, false)
+	if errors.As(err, new(*hookfile.SyntaxError)) {
+		return found, "", &badFileError{err}
+	}
+	if err != nil {
+		return found, "", err
+	}
+	after := doc.Data
+	switch {
+	case action == "enable":
+		after, err = hookfile.AddForwarding(doc.Data, doc.File, command)
+	case action == "disable" && doc.Exists:
+		after, err = hookfile.RemoveForwarding(doc.Data)
+	}
+	if err != nil {
+		return found, "", &badFileError{fmt.Errorf("hooks %q: %w", path, err)}
+	}
+	if bytes.Equal(after, doc.Data) {
+		return doc.File.Forwarding(), "", nil
+	}
+	if err := doc.Write(after); err != nil {
+		return found, "", err
+	}
+	if doc.Exists {
+		backup = doc.Backup()
+	}
+	file, err := hookfile.Parse(path, after)
+	if err != nil {
+		return found, backup, &badFileError{err}
+	}
+	return file.Forwarding(), backup, nil
+}
+
+// forwardCommand is the shell line of an entry.
+func (a *app) forwardCommand(f clineHookFlags) (string, error) {
+	program, err := a.hookBinary("")
+	if err != nil {
+		return "", err
+	}
+	quote := hookfile.ShellWord
+	if a.goos == "windows" {
+		quote = func(word string) string {
+			if hookfile.ShellWord(word) == word {
+				return word
+			}
+			return `"` + word + `"`
+		}
+	}
+	words := []string{quote(program)}
+	ports, file := a.receivers(f)
+	for _, port := range ports {
+		words = append(words, "--port", strconv.Itoa(port))
+	}
+	dir, err := filepath.Abs(file.Dir)
+	if err != nil {
+		return "", fmt.Errorf("--dir %q: %w", file.Dir, err)
+	}
+	rest, below := strings.CutPrefix(dir, a.home+string(filepath.Separator))
+	if below && a.home != "" && a.goos != "windows" && quote(rest) == rest {
+		return strings.Join(append(words, "--dir", "~/"+rest), " "), nil
+	}
+	return strings.Join(append(words, "--dir", quote(dir)), " "), nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -45,14 +46,14 @@ func (a *app) showHook(h hookfile.Handler) {
 		}
 		member("sends", strings.Join(h.AllowedEnvVars, ", "))
 	case h.Args != nil:
-		member("program", hookCommand(h))
+		member("program", h.Text())
 	default:
 		member("command", h.Command)
 		member("shell", h.Shell)
 	}
 	member("if", h.If)
 	if h.Timeout > 0 {
-		member("timeout", durationText(h.Timeout))
+		member("timeout", clinehooks.Duration(h.Timeout))
 	}
 	if h.Async || h.AsyncRewake {
 		member("async", "is not waited for and decides nothing")

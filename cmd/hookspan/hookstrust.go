@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -94,12 +92,12 @@ func (a *app) projectHooks(cmd *cobra.Command, args []string) (string, error) {
 		return "", fmt.Errorf("%q: %w", name, err)
 	}
 	own := filepath.Join(".cline", hookfile.Name)
-	if project := projectOf(dir); filepath.Join(project, own) == dir {
+	if project := hookfile.ProjectOf(dir); filepath.Join(project, own) == dir {
 		dir = project
 	} else if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return "", wrongUsage(cmd, "%q: Cline's hooks of a project stand in its %s and nowhere else", name, own)
 	}
-	path, project, err := a.hooksPath(dir)
+	path, project, err := a.hookSetup().File(dir)
 	if err != nil {
 		return "", err
 	}
@@ -115,35 +113,36 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if err := ownFile(path); err != nil {
+	if err := hookfile.CheckOwner(path); err != nil {
 		return err
 	}
 	f, err := openHooks(path, true)
 	if err != nil {
 		return err
 	}
-	if !f.exists {
+	if !f.Exists {
 		return hinted{
 			fmt.Errorf("%s: there is no such file", path),
 			"hookspan hooks add --project FOLDER makes one",
 		}
 	}
-	if _, err := hookfile.Parse(path, f.data); err != nil {
+	if _, err := hookfile.Parse(path, f.Data); err != nil {
 		return hinted{err, "nothing was trusted: fix the file first"}
 	}
 	a.printf("%s\n", termtext.Value(path))
-	a.showHooks(f.parsed, a.checkHooks(f.parsed, projectOf(path), a.hookSources("")))
-	if a.trust().Trusted(path, f.data) {
+	setup := a.hookSetup()
+	a.showHooks(f.File, setup.Check(f.File, hookfile.ProjectOf(path), setup.Sources("")))
+	if a.trust().Trusted(path, f.Data) {
 		a.printf("trusted already\n")
 		return nil
 	}
 	if err := a.consent(path, yes); err != nil {
 		return err
 	}
-	if err := a.trust().Add(path, f.data); err != nil {
+	if err := a.trust().Add(path, f.Data); err != nil {
 		return err
 	}
-	a.printf("trusted: %s when you work in %s\n", runsText(f.parsed), termtext.Value(projectOf(path)))
+	a.printf("trusted: %s when you work in %s\n", runsText(f.File), termtext.Value(hookfile.ProjectOf(path)))
 	if !a.cfg.Hooks {
 		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
 	}
@@ -160,10 +159,10 @@ func (a *app) consent(path string, yes bool) error {
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return hinted{
 			errors.New("nothing was trusted: there is no terminal to ask on"),
-			"read what it runs, then: hookspan hooks trust --yes " + shellWord(projectOf(path)),
+			"read what it runs, then: hookspan hooks trust --yes " + hookfile.ShellWord(hookfile.ProjectOf(path)),
 		}
 	}
-	a.printf("Let this run when you work in %s? [y/N] ", termtext.Value(projectOf(path)))
+	a.printf("Let this run when you work in %s? [y/N] ", termtext.Value(hookfile.ProjectOf(path)))
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the answer: %w", err)
@@ -186,24 +185,6 @@ func runsText(f *hookfile.File) string {
 	}
 }
 
-// ownFile refuses a file that somebody else may change behind the user's back. A
-// file that is not there is for others to tell.
-func ownFile(path string) error {
-	for _, p := range []string{filepath.Dir(path), path} {
-		info, err := os.Lstat(p)
-		if err != nil {
-			return nil
-		}
-		switch {
-		case info.Mode()&fs.ModeSymlink != 0:
-			return fmt.Errorf("%s: is a link, which could lead elsewhere tomorrow: only the file itself can be trusted", p)
-		case !mine(info):
-			return fmt.Errorf("%s: belongs to somebody else, who could change it: not trusted", p)
-		}
-	}
-	return nil
-}
-
 type trustedFile struct {
 	Path string `json:"path"`
 	// Standing is "trusted", "changed" or "missing".
@@ -213,18 +194,7 @@ type trustedFile struct {
 func (a *app) listTrusted(asJSON bool) error {
 	out := []trustedFile{}
 	for _, f := range a.trust().List() {
-		standing := "trusted"
-		data, err := regular.Read(f.Path, regular.Options{Max: maxHooksFile, NoLink: true})
-		var other *regular.Error
-		switch {
-		case errors.As(err, &other):
-			standing = "changed" // another kind of file is in its place
-		case err != nil:
-			standing = "missing"
-		case !a.trust().Trusted(f.Path, data):
-			standing = "changed"
-		}
-		out = append(out, trustedFile{f.Path, standing})
+		out = append(out, trustedFile{f.Path, a.trust().State(f)})
 	}
 	if asJSON {
 		return a.printJSON(out)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -143,7 +144,7 @@ func (m memory) take() []string {
 			continue // it is being written
 		}
 		path := filepath.Join(m.pending(), e.Name())
-		text, err := regular.Read(path, regular.Options{Max: maxHooksFile, NoLink: true})
+		text, err := regular.Read(path, regular.Options{Max: hookfile.MaxSize, NoLink: true})
 		if err != nil || len(out) > 0 && size+len(text) > maxPending || os.Remove(path) != nil {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/atomicfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -38,7 +39,7 @@ type Problems struct{ Path string }
 // List returns what is noted, the latest last. A file that cannot be read holds
 // nothing.
 func (p Problems) List() []Noted {
-	data, err := regular.Read(p.Path, regular.Options{Max: maxHooksFile})
+	data, err := regular.Read(p.Path, regular.Options{Max: hookfile.MaxSize})
 	if err != nil {
 		return nil
 	}

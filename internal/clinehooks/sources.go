@@ -11,9 +11,6 @@ import (
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// maxHooksFile is the largest hooks.json that is read, in bytes.
-const maxHooksFile = 4 << 20
-
 // Source is one file that configures hooks.
 type Source struct {
 	// Path is the file's absolute path.
@@ -63,7 +60,7 @@ func Find(home, clineDir string, roots []string, trust hookfile.Trust) Sources {
 
 // read reads a hooks.json. A project's may be no link, which could lead anywhere.
 func read(path string, project bool) ([]byte, error) {
-	return regular.Read(path, regular.Options{Max: maxHooksFile, NoLink: project})
+	return regular.Read(path, regular.Options{Max: hookfile.MaxSize, NoLink: project})
 }
 
 // Handlers are the hooks that run, in configuration order. disableAllHooks of
@@ -83,9 +80,21 @@ func (s Sources) Handlers() []hookfile.Handler {
 	return out
 }
 
-// guard reports whether a hook for tool calls runs.
-func (s Sources) guard() bool {
-	return slices.ContainsFunc(s.Handlers(), func(h hookfile.Handler) bool { return h.Event == "PreToolUse" })
+// Guard reports whether a hook for tool calls runs.
+func (s Sources) Guard() bool { return HasGuard(s.Handlers()) }
+
+// Hook finds the hook with a number of a Listing. count is the number of all hooks.
+func (s Sources) Hook(number int) (src Source, h hookfile.Handler, count int) {
+	for _, in := range s {
+		if in.File == nil {
+			continue
+		}
+		if i := number - count - 1; i >= 0 && i < len(in.File.Handlers) {
+			src, h = in, in.File.Handlers[i]
+		}
+		count += len(in.File.Handlers)
+	}
+	return src, h, count
 }
 
 // Environ is an environment with the variables that trusted files give to all

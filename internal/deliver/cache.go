@@ -9,34 +9,32 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// cacheSize is how many batches are kept, and cacheBytes how much of the logs they
-// may have been made from together, the newest apart. Destinations go through the
-// sessions in one order and mostly stand at one position, so that few are enough
-// for each to be read and mapped once.
+// cache shares what was read and mapped between the destinations of one pass.
+// These deliver the sessions in the same order and mostly from the same
+// position, so that a few entries are enough.
+type cache struct {
+	mu      sync.Mutex
+	entries []*entry // the newest last
+}
+
+// cacheSize is the largest number of entries. cacheBytes bounds the logs that all
+// entries but the newest are made from, since their memory depends on it.
 const (
 	cacheSize  = 4
 	cacheBytes = defaultWindow
 )
 
-// cache shares what was read and mapped between the destinations of one pass.
-type cache struct {
-	mu      sync.Mutex
-	entries []*entry
-	// ahead are those that read what will be asked for next.
-	ahead sync.WaitGroup
-}
-
 type entry struct {
 	key string
-	// bytes is how much of a log was read for it, 0 before.
+	// bytes is the size of the log behind the position.
 	bytes int64
 	once  sync.Once
 	out   *pending
 	err   error
 }
 
-// get returns what is pending for a destination's position, made once for all
-// destinations that share it.
+// get returns what is pending at a destination's position. It is prepared once
+// for all destinations at that position.
 func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *State, size int64, whole bool) (*pending, error) {
 	position, err := json.Marshal(struct {
 		Key    spool.Key
@@ -48,61 +46,36 @@ func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *Sta
 	if err != nil {
 		return nil, err
 	}
-	e := c.entry(string(position))
-	e.once.Do(func() {
-		e.out, e.err = d.prepare(ctx, s, st, whole)
-		if e.err == nil {
-			c.note(e, e.out.size-st.Offset)
-		}
-	})
-	if e.err != nil || e.out.waiting > 0 {
-		// Runs that are settling are ready on the next visit, and an error may be
-		// gone.
-		c.forget(e)
+	e := c.entry(string(position), size-st.Offset)
+	e.once.Do(func() { e.out, e.err = d.prepare(ctx, s, st, whole) })
+	if e.err != nil || e.out.settling > 0 {
+		// The next attempt may succeed, and find the runs settled.
+		c.drop(e)
 	}
 	return e.out, e.err
 }
 
-func (c *cache) entry(key string) *entry {
+// entry returns the entry with the key, or a new one in place of the oldest.
+func (c *cache) entry(key string, bytes int64) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, e := range c.entries {
-		if e.key == key {
-			return e
+	if i := slices.IndexFunc(c.entries, func(e *entry) bool { return e.key == key }); i >= 0 {
+		return c.entries[i]
+	}
+	var older int64
+	for i, e := range slices.Backward(c.entries) {
+		if older += e.bytes; older > cacheBytes || len(c.entries)-i >= cacheSize {
+			c.entries = slices.Delete(c.entries, 0, i+1)
+			break
 		}
 	}
-	e := &entry{key: key}
+	e := &entry{key: key, bytes: bytes}
 	c.entries = append(c.entries, e)
-	if len(c.entries) > cacheSize {
-		c.entries = c.entries[1:]
-	}
 	return e
 }
 
-// note drops the oldest batches, for memory depends on what they were made from.
-func (c *cache) note(e *entry, bytes int64) {
+func (c *cache) drop(old *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.bytes = bytes
-	var older int64
-	for i := len(c.entries) - 1; i >= 0; i-- {
-		if c.entries[i] == e {
-			continue
-		}
-		if older += c.entries[i].bytes; older > cacheBytes {
-			c.entries = slices.Delete(c.entries, 0, i+1)
-			return
-		}
-	}
-}
-
-func (c *cache) forget(old *entry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, e := range c.entries {
-		if e == old {
-			c.entries = append(c.entries[:i:i], c.entries[i+1:]...)
-			return
-		}
-	}
+	c.entries = slices.DeleteFunc(c.entries, func(e *entry) bool { return e == old })
 }

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -226,7 +228,7 @@ func (d *Deliverer) evict(rest []resting, excess int64, now time.Time) error {
 		if excess <= 0 {
 			break
 		}
-		if now.Sub(r.last) <= d.idle() {
+		if now.Sub(r.last) <= cmp.Or(d.Map.IdleTimeout, otelmap.DefaultIdleTimeout) {
 			continue // still at work
 		}
 		events, newer, err := d.count(r.key)
@@ -248,13 +250,6 @@ func (d *Deliverer) evict(rest []resting, excess int64, now time.Time) error {
 			r.key.Name, r.last.UTC().Format(time.RFC3339), events+newer, r.size, what)
 	}
 	return errors.Join(errs...)
-}
-
-func (d *Deliverer) idle() time.Duration {
-	if d.Map.IdleTimeout > 0 {
-		return d.Map.IdleTimeout
-	}
-	return 30 * time.Minute
 }
 
 // count returns how many records a session has, and how many more of a version

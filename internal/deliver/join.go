@@ -1,21 +1,23 @@
 package deliver
 
 import (
+	"cmp"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
 // lastWords is how much of a log's end is looked at for the session's end.
 const lastWords = 256 << 10
 
-// goesOn reports that a session is surely not over, by a look at the end of its
-// log alone: a destination that gets whole sessions need not read, at the end of
-// each turn, all that there is so far.
-func (d *Deliverer) goesOn(s *spool.Session, offset, size int64) bool {
+// surelyOpen reports that a session has certainly not ended, from the end of its
+// log alone: for a destination that gets whole sessions the log need not be read
+// at the end of each turn.
+func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64) bool {
 	src, known := d.Sources[s.Key().Host]
 	if !known {
 		return false
@@ -43,7 +45,7 @@ func (d *Deliverer) goesOn(s *spool.Session, offset, size int64) bool {
 			}
 		}
 	}
-	return !over && d.Now().Sub(last) <= d.idle()
+	return !over && d.Now().Sub(last) <= cmp.Or(d.Map.IdleTimeout, otelmap.DefaultIdleTimeout)
 }
 
 // join makes one run of all.

@@ -81,10 +81,10 @@ type pending struct {
 	elsewhere bool
 	// known are the runs that reading met, done or not.
 	known map[string]bool
-	// waiting is how long a run that has ended still has to settle.
-	waiting time.Duration
-	// over reports that the session has come to its end.
-	over bool
+	// settling is how long the last ended run must still settle.
+	settling time.Duration
+	// finished reports that the session has ended.
+	finished bool
 	// more reports that the log goes on behind what was read.
 	more bool
 }
@@ -306,7 +306,7 @@ func (d *Deliverer) spans(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcrip
 // there are and, at the log's end, how long those that are settling still take.
 // A part without any event has none.
 func (d *Deliverer) due(b *otelmap.Builder, st *State, out *pending, now time.Time) []*otelmap.Run {
-	out.known, out.waiting = make(map[string]bool), 0
+	out.known, out.settling = make(map[string]bool), 0
 	if b == nil {
 		return nil
 	}
@@ -319,12 +319,12 @@ func (d *Deliverer) due(b *otelmap.Builder, st *State, out *pending, now time.Ti
 		case out.more && quiet > -clockStep && quiet < settle:
 			// What belongs to it may stand behind what was read.
 		case quiet < settle && quiet >= 0:
-			out.waiting = max(out.waiting, settle-quiet)
+			out.settling = max(out.settling, settle-quiet)
 		default:
 			due = append(due, r)
 		}
 	}
-	out.over = !out.more && b.Finished(now)
+	out.finished = !out.more && b.Finished(now)
 	return due
 }
 
@@ -364,7 +364,7 @@ func (d *Deliverer) transcript(ctx context.Context, src Source, out *pending, fa
 		switch {
 		case tr == nil, waited >= undecided:
 			return tr, err
-		case tr.Undecided && !out.over:
+		case tr.Undecided && !out.finished:
 		case !tr.Pending, waited >= lateUsage:
 			return tr, err
 		}

@@ -1,8 +1,8 @@
 package importer
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -144,8 +144,9 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 		seen.ours[trace] = true
 	}
 	// A destination that takes a session as one waits for its end.
-	joint := im.joint()
+	joint := slices.ContainsFunc(im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Join != nil })
 	over := b.Finished(now)
+	idle := cmp.Or(im.Deliverer.Map.IdleTimeout, otelmap.DefaultIdleTimeout)
 	var due []*tracepb.ResourceSpans
 	for i, r := range runs {
 		last := i == len(runs)-1
@@ -156,7 +157,7 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 			rep.Skipped.TooOld++
 			continue
 		}
-		if !r.Ended || joint && !over || last && tr.Pending && now.Sub(r.EndedAt) < im.idle() {
+		if !r.Ended || joint && !over || last && tr.Pending && now.Sub(r.EndedAt) < idle {
 			rep.Skipped.Open++
 			continue
 		}
@@ -196,23 +197,6 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 		return nil
 	}
 	return im.send(ctx, due, rep)
-}
-
-func (im *Importer) idle() time.Duration {
-	if t := im.Deliverer.Map.IdleTimeout; t > 0 {
-		return t
-	}
-	return otelmap.DefaultIdleTimeout
-}
-
-// joint reports that a destination takes a session's runs as one.
-func (im *Importer) joint() bool {
-	for i := range im.Deliverer.Destinations {
-		if im.Deliverer.Destinations[i].Join != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // storeName is the destination that says what need not be sent again.
@@ -255,7 +239,7 @@ func (im *Importer) sendOne(ctx context.Context, dst *deliver.Destination, run *
 	case err != nil && ctx.Err() != nil:
 		res.Waiting++
 		return ctx.Err()
-	case err != nil && refused < spans && retryable(err):
+	case err != nil && deliver.Retryable(err):
 		res.down = true
 		res.Waiting++
 		res.fail(err)
@@ -270,11 +254,4 @@ func (im *Importer) sendOne(ctx context.Context, dst *deliver.Destination, run *
 		}
 	}
 	return nil
-}
-
-// retryable reports that sending the same again can help; an error that does
-// not say is tried again, as deliver does.
-func retryable(err error) bool {
-	var r interface{ Retryable() bool }
-	return !errors.As(err, &r) || r.Retryable()
 }

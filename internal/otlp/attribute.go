@@ -1,14 +1,10 @@
 package otlp
 
 import (
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-
-	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // String returns a string attribute. It replaces invalid UTF-8, as Strings does.
@@ -77,47 +73,3 @@ func Integer(attrs []*commonpb.KeyValue, key string) (int64, bool) {
 // ValidText returns s with invalid UTF-8 replaced: a message that holds any
 // cannot be encoded.
 func ValidText(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
-
-// ValueText returns a string unchanged, nothing for no value, and any other value
-// as JSON.
-func ValueText(v *commonpb.AnyValue) string {
-	switch plain := plainValue(v).(type) {
-	case nil:
-		return ""
-	case string:
-		return plain
-	default:
-		return rawjson.Encode(plain)
-	}
-}
-
-func plainValue(v *commonpb.AnyValue) any {
-	switch v := v.GetValue().(type) {
-	case *commonpb.AnyValue_StringValue:
-		return v.StringValue
-	case *commonpb.AnyValue_BoolValue:
-		return v.BoolValue
-	case *commonpb.AnyValue_IntValue:
-		return v.IntValue
-	case *commonpb.AnyValue_DoubleValue:
-		if math.IsNaN(v.DoubleValue) || math.IsInf(v.DoubleValue, 0) {
-			return strconv.FormatFloat(v.DoubleValue, 'g', -1, 64)
-		}
-		return v.DoubleValue
-	case *commonpb.AnyValue_BytesValue:
-		return v.BytesValue
-	case *commonpb.AnyValue_ArrayValue:
-		out := []any{}
-		for _, e := range v.ArrayValue.GetValues() {
-			out = append(out, plainValue(e))
-		}
-		return out
-	case *commonpb.AnyValue_KvlistValue:
-		out := map[string]any{}
-		for _, kv := range v.KvlistValue.GetValues() {
-			out[kv.GetKey()] = plainValue(kv.GetValue())
-		}
-		return out
-	}
-	return nil
-}

@@ -109,7 +109,7 @@ func (r *Row) eventDetails() []string {
 			continue
 		}
 		key := strings.TrimPrefix(strings.TrimPrefix(kv.GetKey(), name+"."), "hookspan.")
-		out = append(out, termtext.Line(key)+"="+line(otlp.ValueText(kv.GetValue())))
+		out = append(out, termtext.Line(key)+"="+line(otlp.Format(kv.GetValue())))
 	}
 	return out
 }

@@ -12,7 +12,7 @@ func TestDescribe(t *testing.T) {
 	}{
 		"a line for the shell":  {Handler{Event: "Stop", Type: TypeCommand, Command: "make test 2>&1 | tee log"}, "Stop: make test 2>&1 | tee log"},
 		"a matcher for all":     {Handler{Event: "PreToolUse", Matcher: "*", Type: TypeCommand, Command: "c"}, "PreToolUse: c"},
-		"a program":             {Handler{Event: "PreToolUse", Matcher: "Edit|Write", Type: TypeCommand, Command: "prog", Args: []string{"-x", "a b", "", `"`}}, `PreToolUse [Edit|Write]: prog -x "a b" "" "\""`},
+		"a program":             {Handler{Event: "PreToolUse", Matcher: "Edit|Write", Type: TypeCommand, Command: "prog", Args: []string{"-x", "a b", "", `"`}}, `PreToolUse [Edit|Write]: prog -x 'a b' '' '"'`},
 		"a request":             {Handler{Event: "Stop", Type: TypeHTTP, URL: "http://127.0.0.1:1/x"}, "Stop: POST http://127.0.0.1:1/x"},
 		"a type of Claude Code": {Handler{Event: "Stop", Type: "prompt"}, `Stop: a hook of type "prompt"`},
 		"all that is special": {

@@ -72,7 +72,7 @@ func (t Trust) Add(file string, data []byte) error {
 	return t.write(list)
 }
 
-// Remove takes a file off the list, and reports whether it was there.
+// Remove removes a file from the list, and reports whether it was there.
 func (t Trust) Remove(file string) (bool, error) {
 	list, err := t.read()
 	if err != nil {
@@ -93,20 +93,35 @@ func (t Trust) List() []TrustedFile {
 	return list.Files
 }
 
+// State reports whether a listed file is "trusted", "changed" since, or "missing".
+func (t Trust) State(f TrustedFile) string {
+	data, err := regular.Read(f.Path, regular.Options{Max: MaxSize, NoLink: true})
+	var other *regular.Error
+	switch {
+	case errors.As(err, &other):
+		return "changed" // another kind of file is in its place
+	case err != nil:
+		return "missing"
+	case f.SHA256 != hash(data):
+		return "changed"
+	}
+	return "trusted"
+}
+
 func hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// drop takes a file off the list.
+// drop removes a file from the list, and reports whether it was there.
 func (l *trustList) drop(file string) bool {
 	n := len(l.Files)
 	l.Files = slices.DeleteFunc(l.Files, func(f TrustedFile) bool { return samePath(f.Path, file) })
 	return len(l.Files) < n
 }
 
-// read gives an empty list for an absent and for a damaged file. The one of a
-// newer version is an error: it would be lost by being written again.
+// read returns an empty list for an absent and for a damaged file. A newer version
+// is an error: to write the list would lose it.
 func (t Trust) read() (trustList, error) {
 	empty := trustList{Version: trustVersion}
 	data, err := regular.Read(t.Path, regular.Options{Max: maxTrustList})

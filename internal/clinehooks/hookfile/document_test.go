@@ -1,4 +1,4 @@
-package main
+package hookfile
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAFileThatChangedMeanwhileIsLeftAlone(t *testing.T) {
+func TestWriteRefusesAChangedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hooks.json")
 	for _, tt := range []struct{ name, before, meanwhile string }{
 		{"changed", "{}", `{"a":1}`},
@@ -26,12 +26,12 @@ func TestAFileThatChangedMeanwhileIsLeftAlone(t *testing.T) {
 				}
 			}
 			put(tt.before)
-			f, err := openHooks(path, false)
+			f, err := Open(path, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			put(tt.meanwhile)
-			if err := f.write([]byte("mine")); err == nil || !strings.Contains(err.Error(), "changed since it was read") {
+			if err := f.Write([]byte("mine")); err == nil || !strings.Contains(err.Error(), "changed since it was read") {
 				t.Errorf("got %v, want a refusal", err)
 			}
 			if got, _ := os.ReadFile(path); string(got) != tt.meanwhile {
@@ -41,7 +41,7 @@ func TestAFileThatChangedMeanwhileIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAFileKeepsItsMode(t *testing.T) {
+func TestWriteKeepsTheMode(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes are those of other systems")
 	}
@@ -69,11 +69,11 @@ func TestAFileKeepsItsMode(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			f, err := openHooks(path, tt.project)
+			f, err := Open(path, tt.project)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := f.write([]byte(`{"hooks":{}}`)); err != nil {
+			if err := f.Write([]byte(`{"hooks":{}}`)); err != nil {
 				t.Fatal(err)
 			}
 			info, err := os.Stat(path)
@@ -88,15 +88,15 @@ func TestAFileKeepsItsMode(t *testing.T) {
 	}
 }
 
-func TestAFileTooLargeIsNotRead(t *testing.T) {
+func TestOpenRefusesALargeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hooks.json")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(path, maxHooksFile+1); err != nil {
+	if err := os.Truncate(path, MaxSize+1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openHooks(path, false); err == nil || !strings.Contains(err.Error(), "want at most") {
+	if _, err := Open(path, false); err == nil || !strings.Contains(err.Error(), "want at most") {
 		t.Errorf("got %v", err)
 	}
 }
