@@ -60,6 +60,7 @@ func (a *app) setup() *pipeline.Setup {
 	return &pipeline.Setup{
 		Config: a.cfg, Agents: agents.All(), Home: a.home, Getenv: a.getenv, GOOS: a.goos,
 		Version: buildVersion(), Now: a.now, Sleep: a.sleep, Log: a.log.Line, ByHand: a.byHand,
+		RemoveOld: a.forgetHooks,
 	}
 }
 
