@@ -159,11 +159,11 @@ func TestErrorsSayWhatIsWrongWithTheAddress(t *testing.T) {
 		}
 	}
 	u := &url.URL{Scheme: "http", Host: "[::1]:4317", Path: "/v1/traces"}
-	if got, want := (&answers{endpoint: u}).grpc(u.Scheme), "OTEL_EXPORTER_OTLP_ENDPOINT=http://[::1]:4318"; !strings.HasSuffix(got, want) {
+	if got, want := (&transport{endpoint: u}).grpcHint(u.Scheme), "OTEL_EXPORTER_OTLP_ENDPOINT=http://[::1]:4318"; !strings.HasSuffix(got, want) {
 		t.Errorf("advice %q, want %q", got, want)
 	}
 	u = &url.URL{Scheme: "http", Host: "127.0.0.1:4317"}
-	if got := (&answers{endpoint: u}).broken(errOf(t)).Error(); !strings.Contains(got, "that of OTLP over HTTP is mostly 4318") {
+	if got := (&transport{endpoint: u}).noAnswer(errOf(t)).Error(); !strings.Contains(got, "that of OTLP over HTTP is mostly 4318") {
 		t.Errorf("error %q of port 4317, want the other port named", got)
 	}
 }
