@@ -33,13 +33,13 @@ func (a *app) clineHookCmd() *cobra.Command {
 		Short: "Pass hook events of Cline on to a bridge, or put that into hooks.json",
 		Long: `cline-hook passes the event on its standard input on to a bridge on this machine, and
 keeps it in a file where none answers. It decides nothing and prints nothing, so it can
-stand as a command in hooks.json. cline-hook --enable puts it there.
+be a command in hooks.json. cline-hook --enable puts it there.
 
   cline-hook --port 3043 --dir ~/.cline/hook-events   pass one event on
   cline-hook --dir DIR                                keep it in the file alone
   cline-hook --enable | --disable | --status          ~/.cline/hooks.json
 
-PRINCIPLE_HOOK_PORTS and PRINCIPLE_HOOK_DIR stand in for --port and --dir. Without any of
+PRINCIPLE_HOOK_PORTS and PRINCIPLE_HOOK_DIR replace --port and --dir. Without any of
 them it is port 3043 and ~/.cline/hook-events.`,
 		Hidden: true,
 		Args:   takes(1, "at most the event's name"),
