@@ -134,7 +134,7 @@ func checkClaude(t *testing.T, sc *scenario, res *claudecli.Result) (prompts []p
 			prompts = append(prompts, p)
 		}
 	}
-	// Claude Code goes on and ends without waiting for these.
+	// Claude Code continues and ends without waiting for these.
 	delete(hooks, "StopFailure")
 	// Tools run at the same time report in any order, so the kinds are counted.
 	if diff := gocmp.Diff(sc.hooks, hooks); diff != "" {

@@ -16,7 +16,7 @@ func sh(script string) rig.Step {
 // TestPreToolUseStopsClassic is the evidence for where hookspan does not
 // install PreToolUse: with any such file in a folder the classic core reads, a
 // task that reads a missing file as its second tool asks the model twice and
-// then never goes on. Without it the same script completes, see classicTools.
+// then never continues. Without it the same script completes, see classicTools.
 func TestPreToolUseStopsClassic(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

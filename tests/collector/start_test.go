@@ -139,7 +139,7 @@ func (l *lone) refuse() {
 	l.backend.Always(otlptest.Status(http.StatusServiceUnavailable, "overloaded"))
 }
 
-// startLoses tells what the storage of the distribution does. With file_storage of
+// startLoses reports what the storage of the distribution does. With file_storage of
 // Collector 0.158 the queue deletes what was being sent when it ended before it
 // puts it back, so that a kill in between loses it.
 const startLoses = false

@@ -72,7 +72,7 @@ func killedUnanswered(t *testing.T, r *proof.Result) {
 		r.Skip("%v", err)
 	}
 	b := newBacklog(t, true)
-	// Each session is a request of its own.
+	// Each session is a separate request.
 	const requests = 2
 	more := 0
 	for i := range r.N {

@@ -179,7 +179,7 @@ func scratchDir(t *testing.T) string {
 }
 
 // examineLog reads and delivers a damaged log in which the bytes of the sound one
-// from one offset to another were touched, and tells what is wrong.
+// from one offset to another were touched, and says what is wrong.
 func examineLog(ctx context.Context, dir string, s *soundLog, log []byte, from, to int) string {
 	folder := filepath.Join(dir, s.key.Host, s.key.Name)
 	err := os.RemoveAll(dir)
