@@ -82,6 +82,9 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
+// Hint returns the advice.
+func (h hinted) Hint() string { return h.hint }
+
 // exitError ends the program with a code of its own; what is wrong has been
 // said already.
 type exitError int

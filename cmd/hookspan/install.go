@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/diagnose"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
@@ -340,7 +340,7 @@ func (a *app) printDiff(text string) {
 // printRecording says what keeps installed hooks from recording.
 func (a *app) printRecording() {
 	switch {
-	case a.paused():
+	case diagnose.Paused(a.cfg):
 		a.printf("Recording is paused: hookspan resume continues it.\n")
 	case a.cfg.Off():
 		a.printf("Recording is switched off by HOOKSPAN_DISABLED or OTEL_SDK_DISABLED.\n")
@@ -381,24 +381,7 @@ func (a *app) system() install.System {
 
 // hooks reports the state of Cline's hooks.
 func (a *app) hooks(ctx context.Context) (*install.Report, error) {
-	return a.hookStatus(ctx, cline.Installer{}, "cline-hook", "")
-}
-
-// claudeHooks reports the state of the hooks in Claude Code's settings.
-func (a *app) claudeHooks(ctx context.Context) (*install.Report, error) {
-	// Without a working directory there is no project.
-	project, _ := os.Getwd()
-	if info, err := os.Stat(project); err != nil || !info.IsDir() {
-		project = ""
-	}
-	return a.hookStatus(ctx, claude.Installer{}, "claude-hook", project)
-}
-
-func (a *app) hookStatus(ctx context.Context, agent install.Installer, program, project string) (*install.Report, error) {
-	binary, err := a.hookProgram(program, "")
-	var missing hinted
-	if err != nil && !errors.As(err, &missing) {
-		return nil, err
-	}
-	return agent.Status(ctx, a.system(), install.Options{Binary: binary, Project: project})
+	m := &diagnose.Machine{Setup: a.setup(), Program: func(name string) (string, error) { return a.hookProgram(name, "") }}
+	cline, _ := m.Agents.Named("cline")
+	return m.HookStatus(ctx, cline)
 }

@@ -52,8 +52,3 @@ func (a *app) resumeCmd() *cobra.Command {
 		},
 	}
 }
-
-func (a *app) paused() bool {
-	_, err := os.Lstat(a.cfg.PausePath())
-	return err == nil
-}

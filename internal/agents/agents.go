@@ -7,6 +7,7 @@ package agents
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
@@ -41,8 +42,13 @@ type Agent struct {
 	// Infinium is the form of the agent's runs there. If zero, it is the form
 	// for agents without one.
 	Infinium infinium.Form
-	// Installer installs the agent's hooks.
+	// Installer installs the agent's hooks. Settings reports that they are entries
+	// in settings files; otherwise they are files in folders.
 	Installer install.Installer
+	Settings  bool
+	// StripsOTel reports that the agent removes OTEL_* variables from the
+	// environment of its hooks.
+	StripsOTel bool
 }
 
 // Table lists agents, each with its own Host and Word.
@@ -67,6 +73,7 @@ func All() Table {
 				ToolError: otelmap.ErrorToolFailure, Provider: "anthropic",
 			},
 			Infinium: connectors.Forms()[claude.Host],
+			Settings: true, StripsOTel: true,
 		},
 	}
 }
@@ -89,6 +96,15 @@ func (t Table) Named(word string) (a Agent, ok bool) {
 		return Agent{}, false
 	}
 	return t[i], true
+}
+
+// InstallCommands names the commands that install the agents' hooks.
+func (t Table) InstallCommands() string {
+	var commands []string
+	for _, a := range t {
+		commands = append(commands, "hookspan install "+a.Word)
+	}
+	return strings.Join(commands, ", or ")
 }
 
 // Mapping returns what the mapping of events to spans must know of an agent. It

@@ -12,7 +12,7 @@ func TestSourceMatchesLikeItsExpression(t *testing.T) {
 	}
 	for _, s := range New(nil).stages {
 		for _, g := range s.groups {
-			for _, r := range g.rules[:g.n] {
+			for _, r := range g.rules {
 				patterns = append(patterns, r.pattern)
 			}
 		}
@@ -46,7 +46,7 @@ func program(t *testing.T, pattern string) string {
 func BenchmarkHeadPattern(b *testing.B) {
 	for _, s := range New(nil).stages {
 		for _, g := range s.groups {
-			for _, r := range g.rules[:g.n] {
+			for _, r := range g.rules {
 				if r.name != "url-password" && r.name != "curl-password" && r.name != "private-key" {
 					continue
 				}

@@ -1,38 +1,39 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// schemes of authorization. Those that are true have fields behind them, of which
-// one is the secret; the others have the secret alone.
-var schemes = map[string]bool{
-	"bearer": false, "basic": false, "token": false, "apikey": false, "api-key": false, "bot": false, "geniekey": false, "splunk": false, "negotiate": false, "key": false, "jwt": false,
-	"sso-key": false, "ntlm": false, "zoho-oauthtoken": false, "klaviyo-api-key": false, "deepl-auth-key": false,
-	"digest": true, "aws4-hmac-sha256": true, "oauth": true, "hmac": true, "signature": true, "hawk": true,
-}
+// Schemes of authorization: those with the secret alone behind them, and those
+// with fields, of which one is the secret.
+var (
+	plainSchemes = []string{
+		"bearer", "basic", "token", "apikey", "api-key", "bot", "geniekey", "splunk", "negotiate", "key", "jwt",
+		"sso-key", "ntlm", "zoho-oauthtoken", "klaviyo-api-key", "deepl-auth-key",
+	}
+	fieldSchemes = []string{"digest", "aws4-hmac-sha256", "oauth", "hmac", "signature", "hawk"}
+)
 
 // headerValue is where the value of the header begins whose name ends at i, in
 // any way to write headers, or 0.
 func headerValue(s string, i int) int {
-	p := closingQuotes(s, i)
-	p = blanks(s, p)
+	p := blanks(s, closingQuotes(s, i))
 	switch {
-	case p < len(s) && (s[p] == ':' || s[p] == ','):
+	case byteIn(s, p, ":,"):
 		p++
 	case strings.HasPrefix(s[p:], "=>"):
 		p += 2
-	case p < len(s) && s[p] == '=':
-		p++
-	case p < len(s) && s[p] == ']':
-		p = blanks(s, p+1)
-		if p == len(s) || s[p] != '=' {
+	default:
+		if byteIn(s, p, "]") {
+			p = blanks(s, p+1)
+		}
+		if !byteIn(s, p, "=") {
 			return 0
 		}
 		p++
-	default:
-		return 0
 	}
-	p = blanks(s, p)
-	if p < len(s) && s[p] == '{' {
+	if p = blanks(s, p); byteIn(s, p, "{") {
 		p = blanks(s, p+1)
 	}
 	return blanks(s, closingQuotes(s, p))
@@ -50,11 +51,13 @@ func authHeader(t *text, i int) []span {
 	}
 	word := endOf(s, p, 24, wordBytes+"-")
 	q := endOf(s, word, len(s), " \t")
-	fields, known := schemes[strings.ToLower(s[p:word])]
+	scheme := strings.ToLower(s[p:word])
+	fields := slices.Contains(fieldSchemes, scheme)
+	known := fields || slices.Contains(plainSchemes, scheme)
 	switch {
 	case known && q > word:
 		p = q
-	case q > word && q < len(s) && q-word == 1 && strings.IndexByte("\"'`$#", s[q]) < 0 && lineBreak(s, q) == 0:
+	case q == word+1 && q < len(s) && strings.IndexByte("\"'`$#", s[q]) < 0 && lineBreak(s, q) == 0:
 		// A scheme that is not in the table.
 		v := t.valueAt(q)
 		if v.to-v.from >= 16 && !wordy(s[v.from:v.to]) && !placeholder(s[v.from:v.to]) && !v.quoted {
@@ -70,25 +73,21 @@ func authHeader(t *text, i int) []span {
 	if fields || known && end < len(s) && s[end] == '=' || known && fold(s[p:], "token=") {
 		// Fields: all of them up to the line's end, or the closing quote.
 		end = lineEnd(s, p, 1<<10)
-		if !strings.ContainsAny(s[p:end], "=") {
+		if !strings.Contains(s[p:end], "=") {
 			return nil
 		}
 		if cut := strings.IndexAny(s[p:end], "'`"); cut > 0 {
 			end = p + cut
 		}
-		end = beforeBlanks(s, end)
-		return []span{{lo: p, hi: end}}
+		return []span{{lo: p, hi: beforeBlanks(s, end)}}
 	}
 	v := strings.TrimRight(s[p:end], ".")
 	head := t.isCutAt(end)
 	switch {
-	case len(v) < 8 && !(head && len(v) >= headMin), placeholder(v), end < len(s) && strings.IndexByte("<{(", s[end]) >= 0:
+	case len(v) < 8 && !(head && len(v) >= headMin), placeholder(v), byteIn(s, end, "<{("):
 		return nil
-	case known || head && !words(v) && p > i+len("authorization"):
-	case len(v) < 16 || wordy(v) || digitRuns(v) < 2:
-		return nil
-	}
-	if head && !known && words(v) {
+	case known:
+	case head && words(v), !head && (len(v) < 16 || wordy(v) || digitRuns(v) < 2):
 		return nil
 	}
 	if open {
@@ -133,7 +132,7 @@ func (t *text) cookies(i int, set bool) []span {
 	var out []span
 	for n := 0; n < 60 && i < len(s); n++ {
 		eq := endOf(s, i, 100, wordBytes+".-%!#")
-		if eq == i || eq >= len(s) || s[eq] != '=' {
+		if eq == i || !byteIn(s, eq, "=") {
 			break
 		}
 		lo := eq + 1
@@ -144,7 +143,7 @@ func (t *text) cookies(i int, set bool) []span {
 		if secretCookie(s[i:eq], s[lo:hi], t.isCutAt(hi)) {
 			out = append(out, span{lo: lo, hi: hi})
 		}
-		if set || hi >= len(s) || s[hi] != ';' {
+		if set || !byteIn(s, hi, ";") {
 			break
 		}
 		i = blanks(s, hi+1)
@@ -160,10 +159,8 @@ func secretCookie(name, v string, head bool) bool {
 		return len(v) >= headMin && !fewLower(v)
 	}
 	low := strings.ToLower(name)
-	for _, part := range [...]string{"sess", "sid", "auth", "token", "csrf", "xsrf", "jwt", "remember", "secret"} {
-		if strings.Contains(low, part) {
-			return len(v) >= 8 && (hasDigit(v) || upperLower(v)) && !(wordy(v) && len(v) < 16)
-		}
+	if containsOne(low, "sess", "sid", "auth", "token", "csrf", "xsrf", "jwt", "remember", "secret") {
+		return len(v) >= 8 && (hasDigit(v) || upperLower(v)) && !(wordy(v) && len(v) < 16)
 	}
 	return len(v) >= 12 && !wordy(v) && !strings.HasPrefix(low, "__utm") && !strings.HasPrefix(low, "_g")
 }
@@ -172,26 +169,20 @@ func secretCookie(name, v string, head bool) bool {
 // place of its user.
 func urlUser(t *text, i int) []span {
 	s := t.s
-	if s[i] != ':' {
+	if s[i] != ':' || i == 0 || !isWord(s[i-1]) {
 		return nil
 	}
 	p := i + 1
-	for n := 0; n < 2; n++ {
+	for range 2 {
 		p = endOf(s, p, len(s), `\`)
-		if p == len(s) || s[p] != '/' {
+		if !byteIn(s, p, "/") {
 			return nil
 		}
 		p++
 	}
-	if i == 0 || !isWord(s[i-1]) {
-		return nil
-	}
 	const userMost, most = 160, 400
-	user := p
-	for user < len(s) && user-p < userMost && !strings.ContainsRune(" \t\r\n/?#:@\"'<>\\", rune(s[user])) {
-		user++
-	}
-	if user == len(s) || s[user] != ':' && s[user] != '@' {
+	user := find(s, p, min(len(s), p+userMost), " \t\r\n/?#:@\"'<>\\")
+	if !byteIn(s, user, ":@") {
 		if t.isCutAt(user) || t.nextMark(p, user) >= 0 {
 			return t.cutUser(p, user)
 		}
@@ -205,7 +196,7 @@ func urlUser(t *text, i int) []span {
 	for hi < len(s) && hi-lo < most && inPassword(s, hi) && !(t.cut && ellipsis(s[hi:])) {
 		if s[hi] == '@' && hostAt(s, hi+1) {
 			end = hi
-			if slashBefore(s[lo:hi]) {
+			if strings.ContainsAny(s[lo:hi], "/?#") {
 				break
 			}
 		}
@@ -217,18 +208,13 @@ func urlUser(t *text, i int) []span {
 		}
 		return nil
 	}
-	v := s[lo:end]
-	name := s[p:user]
-	if port(v) || name == "arn" {
+	v, name := s[lo:end], s[p:user]
+	switch {
+	case port(v) || name == "arn":
 		return nil
-	}
-	if v == "" || v == "x-oauth-basic" {
-		if token := t.userToken(p, user); token != nil {
-			return token
-		}
-		return nil
-	}
-	if len(v) < 3 || placeholder(v) || v == name || strings.HasPrefix(v, "$") {
+	case v == "" || v == "x-oauth-basic":
+		return t.userToken(p, user)
+	case len(v) < 3 || placeholder(v) || v == name || v[0] == '$':
 		return nil
 	}
 	return []span{{lo: lo, hi: end}}
@@ -236,12 +222,9 @@ func urlUser(t *text, i int) []span {
 
 // port distinguishes a port, with a path behind it, from a password.
 func port(v string) bool {
-	digits := strings.TrimLeft(v, "0123456789")
-	n := len(v) - len(digits)
-	return n > 0 && n <= 5 && (digits == "" || strings.IndexByte("/?#\\,", digits[0]) >= 0)
+	n := endOf(v, 0, len(v), digits)
+	return n > 0 && n <= 5 && (n == len(v) || byteIn(v, n, "/?#\\,"))
 }
-
-func slashBefore(v string) bool { return strings.ContainsAny(v, "/?#") }
 
 // inPassword reports what the password of an address may hold: any sign but white
 // space, and no quote or bracket that ends the address.
@@ -253,13 +236,10 @@ func inPassword(s string, i int) bool {
 		return false
 	case '\\':
 		j := endOf(s, i, len(s), `\`)
-		if j == len(s) {
-			return false
-		}
-		if s[j] == '"' || s[j] == '\'' {
+		if byteIn(s, j, `"'`) {
 			return j+1 < len(s) && isAlnum(s[j+1]) && isAlnum(s[i-1])
 		}
-		return s[j] == '/' || escapedSign(s, i) > 0
+		return escapedSign(s, i) > 0
 	default:
 		return c > ' '
 	}
@@ -267,14 +247,11 @@ func inPassword(s string, i int) bool {
 
 // hostAt reports whether a host's name begins at i, and ends as one does.
 func hostAt(s string, i int) bool {
-	if i < len(s) && (s[i] == '[' || s[i] == '(' || s[i] == '/') {
+	if byteIn(s, i, "[(/") {
 		return true // [::1], tcp(db), //db
 	}
 	j := endOf(s, i, 254, wordBytes+".-")
-	if j == len(s) {
-		return true
-	}
-	return j > i && s[j] != '@'
+	return j == len(s) || j > i && s[j] != '@'
 }
 
 // userToken is the token in the place of a user.

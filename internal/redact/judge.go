@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // isSecret decides whether a value beside a telling name is a secret. It has
 // to distinguish password = "x7Kq..." from password = getPassword(), and max_tokens:
@@ -36,14 +39,13 @@ func (t *text) isSecret(a *assignment) bool {
 	if a.head && t.isBeginning(a, v, env, flag) {
 		return true
 	}
-	if !a.quoted && !element && a.to < len(s) && strings.IndexByte("([{<", s[a.to]) >= 0 {
+	if !a.quoted && !element && byteIn(s, a.to, "([{<") {
 		return false
 	}
-	if a.quoted && strings.ContainsAny(v, "();{") && a.to < len(s) && strings.IndexByte(" \t\r\n", s[a.to]) >= 0 {
+	if a.quoted && strings.ContainsAny(v, "();{") && byteIn(s, a.to, " \t\r\n") {
 		return false // What was taken for the opening quote closes a text.
 	}
-	v = strings.TrimRight(v, ".,;:")
-	if v == "" {
+	if v = strings.TrimRight(v, ".,;:"); v == "" {
 		return false
 	}
 	// Data says more than program text: a member of JSON, an element, a cell, a
@@ -161,17 +163,11 @@ func isToken(a *assignment, v string, env, flag, data bool) bool {
 
 // namesPassword reports the names of variables, labels and functions for passwords.
 func namesPassword(v string) bool {
-	low := strings.ToLower(v)
-	for _, part := range [...]string{"password", "passwd", "passwort", "secret", "token", "input", "field", "user"} {
-		if strings.Contains(low, part) {
-			return wordy(v)
-		}
-	}
-	return false
+	return containsOne(strings.ToLower(v), "password", "passwd", "passwort", "secret", "token", "input", "field", "user") && wordy(v)
 }
 
 // settingWords are names that a blank parts from their value.
-var settingWords = map[string]bool{"requirepass": true, "masterauth": true, "bindpw": true, "bind_pw": true}
+var settingWords = []string{"requirepass", "masterauth", "bindpw", "bind_pw"}
 
 // blankMeansValue reports whether only blanks between a name and a value make
 // an assignment: of a flag, in a setting, in a column of names, in SQL.
@@ -188,7 +184,7 @@ func (t *text) blankMeansValue(a *assignment, flag bool) bool {
 	last := strings.TrimLeft(nameStart(s, start+len(head)), "-+")
 	v := s[a.from:a.to]
 	switch {
-	case settingWords[strings.ToLower(name)], strings.HasSuffix(before, "/:"):
+	case slices.Contains(settingWords, strings.ToLower(name)), strings.HasSuffix(before, "/:"):
 		return true
 	case a.kind == tokenKind && len(v) >= 24 && random(v) && digitRuns(v) > 2 && upperLower(v):
 		return true
@@ -197,19 +193,21 @@ func (t *text) blankMeansValue(a *assignment, flag bool) bool {
 	case a.quoted:
 		// WITH PASSWORD 'x', #define WIFI_PASSWORD "x".
 		return s[a.from-1] != '`' && (name == "PASSWORD" || strings.EqualFold(last, "with") || last == "define")
-	case strings.HasSuffix(before, " ") && commandWords[last]:
+	case strings.HasSuffix(before, " ") && slices.Contains(commandWords, last):
 		return true
 	case strings.Contains(head, "machine ") || strings.HasSuffix(head, "-x"):
 		return true
 	}
 	// Two blanks or a tab part columns.
-	return a.ends && gap >= 2 && !strings.HasSuffix(head, ",") && (gap >= 3 || strings.IndexByte(s[a.lo+len(a.name):a.from], '\t') >= 0) && !wordy(s[a.from:a.to]) || a.ends && gap >= 2 && a.kind == passwordKind && literalValue(s[a.from:a.to]) && columnsBefore(before)
+	return a.ends && gap >= 2 &&
+		(!strings.HasSuffix(head, ",") && (gap >= 3 || strings.Contains(s[a.lo+len(a.name):a.from], "\t")) && !wordy(v) ||
+			a.kind == passwordKind && literalValue(v) && columnsBefore(before))
 }
 
 // columnsBefore reports whether a name is the first word of its line.
 func columnsBefore(before string) bool {
-	return strings.Trim(before, " \t-+#*/>;:|│\"'0123456789") == "" || strings.HasSuffix(before, "| ") || strings.HasSuffix(before, "] ") || strings.HasSuffix(before, "Z ") || strings.HasSuffix(before, ") ")
+	return strings.Trim(before, " \t-+#*/>;:|│\"'0123456789") == "" || endsInOne(before, "| ", "] ", "Z ", ") ")
 }
 
 // commandWords are before a name and a value that a blank parts.
-var commandWords = map[string]bool{"ENV": true, "setenv": true, "setx": true, "-x": true, "set": true, "login": true, "home": true, "connect": true}
+var commandWords = []string{"ENV", "setenv", "setx", "-x", "set", "login", "home", "connect"}

@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // kind is the kind of secret that a name announces.
 type kind int
@@ -13,34 +16,17 @@ const (
 
 // tellingWords are tried in this order; a blank means one of "_- " or nothing.
 var tellingWords = []struct {
-	word string
-	kind kind
+	kind  kind
+	words []string
 }{
-	{"password", passwordKind},
-	{"passwd", passwordKind},
-	{"passphrase", passwordKind},
-	{"passwort", passwordKind},
-	{"passcode", passwordKind},
-	{"pwd", passwordKind},
-	{"secret", tokenKind},
-	{"token", tokenKind},
-	{"api key", tokenKind},
-	{"access key", tokenKind},
-	{"private key", tokenKind},
-	{"account key", tokenKind},
-	{"encryption key", tokenKind},
-	{"signing key", tokenKind},
-	{"agent key", tokenKind},
-	{"auth key", tokenKind},
-	{"credential", tokenKind},
-	{"unseal key", tokenKind},
+	{passwordKind, []string{"password", "passwd", "passphrase", "passwort", "passcode", "pwd"}},
+	{tokenKind, []string{
+		"secret", "token", "api key", "access key", "private key", "account key", "encryption key", "signing key",
+		"agent key", "auth key", "credential", "unseal key",
+	}},
 	// These count at the end of a name only.
-	{"pass", passwordKind},
-	{"pw", passwordKind},
-	{"psk", passwordKind},
-	{"auth", keyKind},
-	{"signature", keyKind},
-	{"key", keyKind},
+	{passwordKind, []string{"pass", "pw", "psk"}},
+	{keyKind, []string{"auth", "signature", "key"}},
 }
 
 // tellingWord is the length and the kind of the word at i, or 0.
@@ -51,26 +37,24 @@ func tellingWord(s string, i int) (int, kind) {
 		}
 		return 0, 0
 	}
-	first := s[i] | 0x20
-	for _, w := range tellingWords {
-		if w.word[0] != first {
-			continue
-		}
-		head, tail, two := strings.Cut(w.word, " ")
-		if !fold(s[i:], head) {
-			continue
-		}
-		n := len(head)
-		if two {
-			if i+n < len(s) && strings.IndexByte("_- ", s[i+n]) >= 0 {
-				n++
-			}
-			if !fold(s[i+n:], tail) {
+	for n := range tellingWords {
+		list := &tellingWords[n]
+		for _, word := range list.words {
+			if word[0] != s[i]|0x20 {
 				continue
 			}
-			n += len(tail)
+			head, tail, _ := strings.Cut(word, " ")
+			if !fold(s[i:], head) {
+				continue
+			}
+			n := len(head)
+			if tail != "" && byteIn(s, i+n, "_- ") {
+				n++
+			}
+			if fold(s[i+n:], tail) {
+				return n + len(tail), list.kind
+			}
 		}
-		return n, w.kind
 	}
 	return 0, 0
 }
@@ -92,34 +76,23 @@ func (a *assignment) tells(word int) bool {
 	if weak && before != "" && isAlnum(before[len(before)-1]) && low != "_pw" && low != "-pw" {
 		c := a.telling[0]
 		upperWord := 'A' <= c && c <= 'Z' && a.telling[:2] != strings.ToUpper(a.telling[:2])
-		if !upperWord && !knownBefore[before] && !(low == "key" && strings.HasSuffix(before, "master")) {
+		if !upperWord && !slices.Contains(knownBefore, before) && !(low == "key" && strings.HasSuffix(before, "master")) {
 			return false
 		}
 	}
-	if low == "token" {
-		b := strings.TrimRight(before, "_-")
-		for _, end := range [...]string{"next", "page", "pagination", "continuation", "idempotency", "action"} {
-			if strings.HasSuffix(b, end) {
-				return false // the place in a list, a request's number
-			}
-		}
-	}
-	if a.kind == keyKind {
-		b := strings.TrimRight(before, "_-")
-		for _, end := range otherKeys {
-			if strings.HasSuffix(b, end) {
-				return false
-			}
-		}
-	}
-	return true
+	before = strings.TrimRight(before, "_-")
+	return !(low == "token" && endsInOne(before, otherTokens...)) && !(a.kind == keyKind && endsInOne(before, otherKeys...))
 }
 
 // knownBefore are words that come before a telling one without a sign between.
-var knownBefore = map[string]bool{
-	"store": true, "key": true, "srcstore": true, "deststore": true, "srckey": true, "destkey": true, "user": true, "db": true, "ssh": true, "my": true, "proxy": true,
-	"mysql": true, "pg": true, "smtp": true, "encoded": true, "ldap": true, "master": true, "private": true, "license": true, "admin": true, "wifi": true, "app": true, "bind": true, "require": true,
+var knownBefore = []string{
+	"store", "key", "srcstore", "deststore", "srckey", "destkey", "user", "db", "ssh", "my", "proxy",
+	"mysql", "pg", "smtp", "encoded", "ldap", "master", "private", "license", "admin", "wifi", "app", "bind", "require",
 }
+
+// otherTokens come before the word token where it is the place in a list, or a
+// request's number.
+var otherTokens = []string{"next", "page", "pagination", "continuation", "idempotency", "action"}
 
 // otherKeys are what comes before the word key in names that are not keys.
 var otherKeys = []string{
@@ -129,7 +102,7 @@ var otherKeys = []string{
 }
 
 // harmlessEnds end names that speak of a secret but do not hold one.
-var harmlessEnds = [...]string{
+var harmlessEnds = []string{
 	"path", "file", "dir", "url", "uri", "name", "type", "types", "count", "ttl", "expiry", "expires", "expiration", "length", "len", "size",
 	"limit", "max", "min", "usage", "format", "policy", "version", "prefix", "suffix", "header", "field", "arn", "hash", "env", "ref", "store",
 	"kind", "pos", "position", "index", "class", "label", "hint", "mode", "endpoint", "location", "tokens", "uuid", "source", "provider", "manager", "service",
@@ -138,20 +111,14 @@ var harmlessEnds = [...]string{
 }
 
 func harmlessName(name string) bool {
-	low := strings.ToLower(strings.TrimRight(name, "_-"))
-	for _, end := range &harmlessEnds {
-		if strings.HasSuffix(low, end) {
-			return true
-		}
-	}
-	return false
+	return endsInOne(strings.ToLower(strings.TrimRight(name, "_-")), harmlessEnds...)
 }
 
 // placeholders replace a secret as whole values.
-var placeholders = map[string]bool{
-	"password": true, "passwd": true, "pass": true, "pwd": true, "secret": true, "token": true, "hunter2": true, "changeme": true, "change-me": true, "change_me": true,
-	"apikey": true, "api_key": true, "api-key": true, "null": true, "undefined": true, "true": true, "false": true, "string": true, "required": true, "optional": true,
-	"guest": true, "username:password": true, "username": true, "none": true, "enabled": true, "disabled": true, "x-oauth-basic": true,
+var placeholders = []string{
+	"password", "passwd", "pass", "pwd", "secret", "token", "hunter2", "changeme", "change-me", "change_me",
+	"apikey", "api_key", "api-key", "null", "undefined", "true", "false", "string", "required", "optional",
+	"guest", "username:password", "username", "none", "enabled", "disabled", "x-oauth-basic",
 }
 
 // placeholderParts mark a placeholder wherever they are in a value. Those that
@@ -164,7 +131,7 @@ var placeholderParts = [...]string{
 // placeholder reports whether a value only replaces a secret.
 func placeholder(v string) bool {
 	low := strings.ToLower(strings.Trim(v, ".,;:"))
-	if placeholders[low] || strings.HasPrefix(low, "your") || strings.Trim(low, "x*.-_#") == "" {
+	if slices.Contains(placeholders, low) || strings.HasPrefix(low, "your") || strings.Trim(low, "x*.-_#") == "" {
 		return true
 	}
 	for _, part := range &placeholderParts {

@@ -84,8 +84,7 @@ func filterBit(a, b, c byte) uint32 {
 
 type group struct {
 	tables [4][256]uint64
-	rules  [64]*rule
-	n      int
+	rules  []*rule // at most 64
 }
 
 func newScanner(rules []*rule) *scanner {
@@ -94,23 +93,35 @@ func newScanner(rules []*rule) *scanner {
 	for c := range every {
 		every[c] = byte(c)
 	}
-	anyByte := string(every)
 	var g *group
 	for _, r := range rules {
 		r.compile()
 		for _, p := range r.probes {
-			if g == nil || g.n == 64 {
+			if g == nil || len(g.rules) == 64 {
 				g = &group{}
 				s.groups = append(s.groups, g)
 			}
-			s.open(g.add(p, anyByte, r))
+			s.add(g, r, p, string(every))
 		}
 	}
 	return s
 }
 
-// open adds a probe to the filter, by the classes of its first bytes.
-func (s *scanner) open(classes [4]string) {
+// add enters a probe of r into the filter and into g. The bytes behind the probe's
+// end have the class anyByte.
+func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
+	probe, fold := strings.CutPrefix(probe, "(?i)")
+	classes := [4]string{anyByte, anyByte, anyByte, anyByte}
+	for pos := 0; probe != ""; pos++ {
+		class, rest := probe[:1], probe[1:]
+		if class == "[" {
+			class, rest, _ = strings.Cut(rest, "]")
+		}
+		if fold {
+			class += strings.ToUpper(class)
+		}
+		classes[pos], probe = class, rest
+	}
 	for _, a := range []byte(classes[0]) {
 		for _, b := range []byte(classes[1]) {
 			for _, c := range []byte(classes[2]) {
@@ -119,39 +130,12 @@ func (s *scanner) open(classes [4]string) {
 			}
 		}
 	}
-}
-
-// add enters a probe, and returns the class of each of its bytes; anyByte is that
-// of the bytes behind its end. It is made of constants, so a wrong one is a defect that
-// every test finds.
-func (g *group) add(probe, anyByte string, r *rule) (classes [4]string) {
-	fold := strings.HasPrefix(probe, "(?i)")
-	probe = strings.TrimPrefix(probe, "(?i)")
-	bit := uint64(1) << g.n
-	pos := 0
-	for i := 0; i < len(probe); pos++ {
-		class := probe[i : i+1]
-		i++
-		if class == "[" {
-			end := i + strings.IndexByte(probe[i:], ']')
-			class, i = probe[i:end], end+1
-		}
-		if fold {
-			class += strings.ToUpper(class)
-		}
-		classes[pos] = class
-	}
-	for ; pos < 4; pos++ {
-		classes[pos] = anyByte
-	}
 	for pos, class := range classes {
 		for _, c := range []byte(class) {
-			g.tables[pos][c] |= bit
+			g.tables[pos][c] |= 1 << len(g.rules)
 		}
 	}
-	g.rules[g.n] = r
-	g.n++
-	return classes
+	g.rules = append(g.rules, r)
 }
 
 // scan finds the secrets in seg. If groups of probes find overlapping ones, their
@@ -180,12 +164,7 @@ func (s *scanner) scan(seg string, cut, last bool) []span {
 			}
 		}
 	}
-	var out []span
-	for _, spans := range found {
-		slices.SortStableFunc(spans, func(a, b span) int { return a.lo - b.lo })
-		out = merge(out, merge(spans, nil))
-	}
-	return out
+	return merge(slices.Concat(found...))
 }
 
 // at tries the rule at one place. The secret does not begin before done.
@@ -265,17 +244,16 @@ func (r *rule) find(re *regexp.Regexp, seg string, i int) (lo, hi int, open, ok 
 // follow is the end of a long secret, where its characters end.
 func follow(seg string, i int) int {
 	for i < len(seg) {
-		if n := 0; seg[i] == '\\' {
-			if n = escapedSign(seg, i); n == 0 {
-				break
-			}
-			i += n
-			continue
+		n := 0
+		if seg[i] == '\\' {
+			n = escapedSign(seg, i)
+		} else if isWord(seg[i]) || strings.IndexByte("+/=.-%~!@#$^&*?:", seg[i]) >= 0 {
+			n = 1
 		}
-		if !isWord(seg[i]) && strings.IndexByte("+/=.-%~!@#$^&*?:", seg[i]) < 0 {
+		if n == 0 {
 			break
 		}
-		i++
+		i += n
 	}
 	return i
 }
@@ -311,7 +289,7 @@ func cutAt(seg string, i int, last bool) bool {
 // markAt is the length of the cut mark that text begins with, or 0.
 func markAt(text string) int {
 	for _, mark := range [...]string{"…", "...", "[...", "[trunc", "(trunc", "<trunc", "[output trunc", "[cut", "\\u2026"} {
-		if len(text) >= len(mark) && strings.EqualFold(text[:len(mark)], mark) {
+		if len(text) >= len(mark) && text[0] == mark[0] && strings.EqualFold(text[:len(mark)], mark) {
 			return len(mark)
 		}
 	}
@@ -324,26 +302,9 @@ const longestMark = 16
 // nextMark finds the first cut mark in seg from i on; lo is -1 if there is none.
 func nextMark(seg string, i int) (lo, hi int) {
 	for ; i+2 < len(seg); i++ {
-		if !markFirst[seg[i]] {
+		// The second byte rules out most places.
+		if !markFirst[seg[i]] || !markSecond[seg[i+1]] {
 			continue
-		}
-		switch c := seg[i+1]; seg[i] {
-		case '.':
-			if c != '.' {
-				continue
-			}
-		case '[':
-			if c != '.' && c|0x20 != 't' && c|0x20 != 'o' && c|0x20 != 'c' {
-				continue
-			}
-		case '(', '<':
-			if c|0x20 != 't' {
-				continue
-			}
-		case '\\':
-			if c|0x20 != 'u' {
-				continue
-			}
 		}
 		if n := markAt(seg[i:]); n > 0 {
 			return i, i + n
@@ -352,8 +313,11 @@ func nextMark(seg string, i int) (lo, hi int) {
 	return -1, -1
 }
 
-// markFirst are the bytes that a cut mark may begin with.
-var markFirst = [256]bool{'.': true, '[': true, '(': true, '<': true, '\\': true, 0xE2: true} // 0xE2 begins "…"
+// markFirst and markSecond are the first two bytes of cut marks; "…" is E2 80 A6.
+var (
+	markFirst  = [256]bool{'.': true, '[': true, '(': true, '<': true, '\\': true, 0xE2: true}
+	markSecond = [256]bool{'.': true, 't': true, 'T': true, 'o': true, 'O': true, 'c': true, 'C': true, 'u': true, 'U': true, 0x80: true}
+)
 
 func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
@@ -404,24 +368,16 @@ func boundaryOfLine(s string, i int) bool {
 	return i >= 2 && s[i-2] == '\\' && (s[i-1] == 'n' || s[i-1] == 'r')
 }
 
-// merge joins two ordered lists; overlapping spans become one.
-func merge(a, b []span) []span {
-	if len(a)+len(b) == 0 {
-		return nil
-	}
-	out := make([]span, 0, len(a)+len(b))
-	for len(a) > 0 || len(b) > 0 {
-		var next span
-		if len(b) == 0 || len(a) > 0 && a[0].lo <= b[0].lo {
-			next, a = a[0], a[1:]
+// merge orders the spans by their place; overlapping ones become one.
+func merge(spans []span) []span {
+	slices.SortStableFunc(spans, func(a, b span) int { return a.lo - b.lo })
+	out := spans[:0]
+	for _, sp := range spans {
+		if n := len(out); n > 0 && sp.lo < out[n-1].hi {
+			out[n-1].hi = max(out[n-1].hi, sp.hi)
 		} else {
-			next, b = b[0], b[1:]
+			out = append(out, sp)
 		}
-		if n := len(out); n > 0 && next.lo < out[n-1].hi {
-			out[n-1].hi = max(out[n-1].hi, next.hi)
-			continue
-		}
-		out = append(out, next)
 	}
 	return out
 }

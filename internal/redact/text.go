@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -59,20 +60,50 @@ const (
 	base64Bytes = alphanumeric + "+/="
 )
 
-// endOf returns where the bytes of a set that begin at i end, at most most bytes
-// on.
+// endOf returns where the bytes of a set end that begin at i, at most most bytes.
 func endOf(s string, i, most int, set string) int {
 	for end := min(len(s), i+most); i < end && strings.IndexByte(set, s[i]) >= 0; i++ {
 	}
 	return i
 }
 
-// startOf returns where the bytes of a set that end at i begin, at most most bytes
-// before.
+// startOf returns where the bytes of a set begin that end at i, at most most bytes.
 func startOf(s string, i, most int, set string) int {
 	for least := max(0, i-most); i > least && strings.IndexByte(set, s[i-1]) >= 0; i-- {
 	}
 	return i
+}
+
+// byteIn reports whether a byte of a set is at i.
+func byteIn(s string, i int, set string) bool {
+	return i < len(s) && strings.IndexByte(set, s[i]) >= 0
+}
+
+// find returns where the first byte of a set is from i on, at most end.
+func find(s string, i, end int, set string) int {
+	if n := strings.IndexAny(s[i:end], set); n >= 0 {
+		return i + n
+	}
+	return end
+}
+
+// wordEnd returns where the blank or the byte of a set is that ends the word at i,
+// at most end.
+func wordEnd(s string, i, end int, set string) int {
+	for i < end && s[i] > ' ' && strings.IndexByte(set, s[i]) < 0 {
+		i++
+	}
+	return i
+}
+
+// containsOne reports whether s contains one of the parts.
+func containsOne(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+}
+
+// endsInOne reports whether s ends in one of the parts.
+func endsInOne(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.HasSuffix(s, part) })
 }
 
 // ellipsis reports whether a text begins with the most common cut marks.

@@ -107,9 +107,9 @@ func (r *rule) scanAll(seg string, cut, last bool) []span {
 	}
 	if last {
 		// Dots may belong to the secret, so marks are ignored here.
-		heads = merge(heads, r.appendHead(nil, seg[done:], done))
+		heads = r.appendHead(heads, seg[done:], done)
 	}
-	return merge(whole, heads)
+	return merge(append(whole, heads...))
 }
 
 // appendHead adds the beginning of a match at the end of text, which is at the

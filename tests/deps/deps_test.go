@@ -51,6 +51,7 @@ var banned = map[string]string{
 	module + "/internal/redact/":     "compiles expressions at start; redaction happens on the way out",
 	module + "/internal/deliver/":    "delivery runs in a process of its own",
 	module + "/internal/agents/":     "links every agent's reader and installer; a hook program is one agent's",
+	module + "/internal/diagnose/":   "a hook call examines nothing",
 	module + "/internal/pipeline/":   "delivery runs in a process of its own",
 	module + "/internal/store/":      "the store is filled by delivery",
 	module + "/internal/install/":    "nothing is installed by a hook call",
@@ -162,6 +163,10 @@ var mayImport = map[string][]string{
 		"hook", "hook/claude", "hook/cline", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
 		"internal/install/cline", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline",
 	},
+	"internal/diagnose": {
+		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install",
+		"internal/pipeline", "internal/regular", "internal/store", "internal/termtext",
+	},
 	"internal/pipeline": {
 		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/deliver", "internal/otlp",
 		"internal/redact", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
@@ -171,7 +176,11 @@ var mayImport = map[string][]string{
 	},
 }
 
-// strangers, and the packages below them, do not import one another; cmd wires them.
+// wiring packages put others together for commands.
+var wiring = []string{"internal/agents", "internal/diagnose", "internal/pipeline"}
+
+// strangers, and the packages below them, do not import one another; wiring
+// packages and cmd import several.
 var strangers = []string{"internal/bridge", "internal/clinehooks", "internal/deliver", "internal/install"}
 
 // stranger returns the one of strangers that a folder belongs to.
@@ -304,8 +313,8 @@ func TestImportsRunDownwards(t *testing.T) {
 			}
 		}
 		for _, dep := range f.ours() {
-			if dep == "internal/agents" && f.folder != "internal/pipeline" && !strings.HasPrefix(f.folder, "cmd/") && !strings.HasPrefix(f.folder, "tests/") {
-				t.Errorf("%s/%s imports the table of the agents; it gets entries as values", f.folder, f.name)
+			if slices.Contains(wiring, dep) && !slices.Contains(wiring, f.folder) && !strings.HasPrefix(f.folder, "cmd/") && !strings.HasPrefix(f.folder, "tests/") {
+				t.Errorf("%s/%s imports %s, which only wiring packages and commands may", f.folder, f.name, dep)
 			}
 			if strings.HasPrefix(dep, "cmd/") && !strings.HasPrefix(f.folder, "cmd/") || strings.HasPrefix(dep, "tests/") && !strings.HasPrefix(f.folder, "tests/") {
 				t.Errorf("%s/%s imports %s, which lies above it", f.folder, f.name, dep)

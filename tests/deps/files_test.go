@@ -70,7 +70,7 @@ var mayReplace = map[string]string{
 	"internal/atomicfile/atomicfile.go":     "is the way to do it",
 	"internal/filelock/filelock_unix.go":    "is the way to do it",
 	"internal/filelock/filelock_windows.go": "is the way to do it",
-	"cmd/hookspan/doctor.go":                "tries whether a folder can be written to",
+	"internal/diagnose/doctor.go":           "tries whether a folder can be written to",
 	"infinium/infiniumexporter/parked.go":   "tries whether a folder can be written to",
 	"internal/bridge/filestore.go":          "moves a damaged file aside",
 	"internal/clinehooks/hookrun/exec.go":   "makes a file that has no name afterwards",

@@ -1,4 +1,4 @@
-package main
+package diagnose
 
 import (
 	"fmt"
@@ -6,14 +6,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/pipeline"
 )
 
-// TestLogOfManyDifferentLinesIsSummedUp writes as many different lines as a log
+// TestExamineLogGroupsManyDifferentLines writes as many different lines as a log
 // holds. Comparing each with all others took minutes.
-func TestLogOfManyDifferentLinesIsSummedUp(t *testing.T) {
-	a, _, _ := newTestApp(t)
-	a.cfg.StateDir = a.home
-	a.now = func() time.Time { return time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC) }
+func TestExamineLogGroupsManyDifferentLines(t *testing.T) {
+	m := &Machine{Setup: &pipeline.Setup{
+		Config: &config.Config{StateDir: t.TempDir()},
+		Now:    func() time.Time { return time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC) },
+	}}
 	letters := strings.NewReplacer("0", "g", "1", "h", "2", "i", "3", "j", "4", "k", "5", "l", "6", "m", "7", "n", "8", "o", "9", "p")
 	var b strings.Builder
 	const lines = 12_000
@@ -22,10 +26,10 @@ func TestLogOfManyDifferentLinesIsSummedUp(t *testing.T) {
 	}
 	text := strings.ReplaceAll(b.String(), "x", "2026-03-04T09:00:00.000Z cline-hook: not stored: /tmp/")
 	text += "2026-03-04T09:30:00.000Z cline-hook: not stored: /tmp/ggggg\n" // the first once more
-	if err := os.WriteFile(a.cfg.LogPath(), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(m.Config.LogPath(), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := a.examineLog(&status{})
+	got := m.examineLog(&Status{})
 	if len(got) != shownLogLines+1 {
 		t.Fatalf("got %d findings, want %d: %v", len(got), shownLogLines+1, got)
 	}

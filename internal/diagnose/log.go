@@ -1,4 +1,4 @@
-package main
+package diagnose
 
 import (
 	"bufio"
@@ -37,8 +37,8 @@ type logKind struct {
 var varying = regexp.MustCompile(`[0-9a-f]{8,}|[0-9]+`)
 
 // examineLog sums up those lines of the last day that no other finding covers.
-func (a *app) examineLog(st *status) []finding {
-	f, _, err := regular.Open(a.cfg.LogPath(), regular.Options{Max: maxLog})
+func (m *Machine) examineLog(st *Status) []Finding {
+	f, _, err := regular.Open(m.Config.LogPath(), regular.Options{Max: maxLog})
 	if err != nil {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (a *app) examineLog(st *status) []finding {
 		stamp, rest, _ := strings.Cut(sc.Text(), " ")
 		at, err := time.Parse(time.RFC3339, stamp)
 		who, text, ok := strings.Cut(rest, ": ")
-		if err != nil || !ok || a.now().Sub(at) > logDay || st.covered(at, who, text) || isHookStep(sc.Text()) {
+		if err != nil || !ok || m.Now().Sub(at) > logDay || st.covered(at, who, text) || isHookStep(sc.Text()) {
 			continue
 		}
 		key := who + ": " + varying.ReplaceAllString(text, "#")
@@ -62,23 +62,23 @@ func (a *app) examineLog(st *status) []finding {
 		k.last, k.when, k.count, k.at = text, at, k.count+1, n
 	}
 	kinds := slices.SortedFunc(maps.Values(byText), func(x, y *logKind) int { return cmp.Compare(x.at, y.at) })
-	var out []finding
+	var out []Finding
 	for _, k := range kinds[max(0, len(kinds)-shownLogLines):] {
-		times := a.ago(k.when)
+		times := ago(m.Now(), k.when)
 		if k.count > 1 {
 			times = fmt.Sprintf("%d times since %s, last %s", k.count, k.first.Local().Format(time.DateTime), times)
 		}
-		out = append(out, finding{"note", fmt.Sprintf("log, %s: %s: %s", times, k.who, strings.TrimSpace(k.last)), ""})
+		out = append(out, Finding{Note, fmt.Sprintf("log, %s: %s: %s", times, k.who, strings.TrimSpace(k.last)), ""})
 	}
 	if n := len(kinds) - shownLogLines; n > 0 {
-		out = append(out, finding{"note", fmt.Sprintf("log: %s of lines from the last day in %s", termtext.Plural(n, "more kind"), a.cfg.LogPath()), ""})
+		out = append(out, Finding{Note, fmt.Sprintf("log: %s of lines from the last day in %s", termtext.Plural(n, "more kind"), m.Config.LogPath()), ""})
 	}
 	return out
 }
 
 // covered reports a line of the log that another finding covers, or whose fault is
 // over: every hook logs wrong settings, and every delivery its failures.
-func (st *status) covered(at time.Time, who, text string) bool {
+func (st *Status) covered(at time.Time, who, text string) bool {
 	if strings.HasPrefix(text, "configuration: ") {
 		return true
 	}

@@ -1,0 +1,383 @@
+// Package diagnose reports what is installed, recorded and delivered on this
+// machine, and finds what keeps traces from appearing. Nothing is sent, and
+// nothing but the state folder is written to, with one file that is removed
+// again.
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// Machine is what is diagnosed: the hookspan of one user.
+type Machine struct {
+	*pipeline.Setup
+	// ConfigErr is the error of config.Load, EnvFile the env file.
+	ConfigErr error
+	EnvFile   string
+	// Dir is the working directory, empty if there is none. ProjectOff reports
+	// that its project switches recording off.
+	Dir        string
+	ProjectOff bool
+	// Program returns the path of a hook program. If the program is missing, the
+	// error has a method Hint that says what to do.
+	Program func(name string) (string, error)
+	// Others are agents that run hooks of another agent.
+	Others []OtherAgent
+	// Own are the user's hooks for Cline.
+	Own OwnHooks
+}
+
+// OtherAgent is an agent that runs hooks which were installed for another.
+type OtherAgent struct {
+	// Program is the hook program, Agent the short name of the agent.
+	Program, Agent string
+	// Last is the time of its latest run.
+	Last time.Time
+}
+
+// OwnHooks are the user's Claude-format hooks for Cline.
+type OwnHooks struct {
+	// Sources are the files that count in the working directory.
+	Sources clinehooks.Sources
+	// Check lists what in a file will not work, without secrets. A mistake is an
+	// error in the file, not a limit of Cline.
+	Check func(clinehooks.Source) []OwnProblem
+	// Problems are those of the latest runs.
+	Problems []clinehooks.Noted
+	// Guard reports that a hook runs before tool calls.
+	Guard bool
+	// PreToolUse reports where Cline's hooks run before tool calls.
+	PreToolUse func(*install.Report) PreToolUse
+	// Clean removes secrets from a text about hooks.
+	Clean func(string) string
+}
+
+// OwnProblem is something in a file with the user's hooks that will not work.
+type OwnProblem struct {
+	Text    string
+	Mistake bool
+}
+
+// PreToolUse says where Cline's PreToolUse hook files are.
+type PreToolUse struct {
+	// Editors reports that Cline in editors runs hookspan's, Foreign that there
+	// is another file in the way. Any reports a hook of hookspan's for any event.
+	Editors, Foreign, Any bool
+}
+
+// Status is what is installed, recorded and delivered. Its JSON is stable.
+type Status struct {
+	Recording string `json:"recording"`
+	// Hooks are the files of agents that read hooks from folders, Settings the
+	// settings files of other agents that exist or were installed into.
+	Hooks    []HookFile     `json:"hooks"`
+	Settings []SettingsFile `json:"claude,omitempty"`
+	// HooksHealthy reports that an agent has hooks of hookspan's, and that those
+	// of each agent that has any are as they should be.
+	HooksHealthy bool          `json:"hooks_healthy"`
+	Sessions     int           `json:"sessions"`
+	SpoolBytes   int64         `json:"spool_bytes"`
+	LastEvent    time.Time     `json:"last_event,omitzero"`
+	Destinations []Destination `json:"destinations"`
+	// OwnHooks are the files with the user's hooks.
+	OwnHooks []OwnHooksFile `json:"own_hooks,omitempty"`
+	StateDir string         `json:"state_dir"`
+	EnvFile  string         `json:"env_file"`
+
+	machine *Machine
+	agents  []agentHooks
+}
+
+// HookFile is one hook in one folder.
+type HookFile struct {
+	Event   string        `json:"event"`
+	Path    string        `json:"path"`
+	State   install.State `json:"state"`
+	Reason  string        `json:"reason,omitempty"`
+	Chained string        `json:"chained,omitempty"`
+}
+
+// SettingsFile counts the hooks in one settings file.
+type SettingsFile struct {
+	Scope     string `json:"scope"`
+	Path      string `json:"path"`
+	Installed int    `json:"installed"`
+	Outdated  int    `json:"outdated"`
+	Edited    int    `json:"edited"`
+	Missing   int    `json:"missing"`
+	// Error says why the file cannot be read as settings.
+	Error string `json:"error,omitempty"`
+}
+
+// OwnHooksFile is one file with the user's hooks.
+type OwnHooksFile struct {
+	Path    string `json:"path"`
+	Hooks   int    `json:"hooks"`
+	Trusted bool   `json:"trusted"`
+	// Error says why the file cannot be read.
+	Error string `json:"error,omitempty"`
+}
+
+// Destination is the state of delivery to one destination, over all sessions in
+// the spool.
+type Destination struct {
+	Name string `json:"name"`
+	// Off says why the destination gets nothing, Fault why it cannot be set up.
+	Off   string `json:"off,omitempty"`
+	Fault string `json:"fault,omitempty"`
+	// Target is its address. Tried and Taken are the times of the last try there and
+	// of the last successful one, Error is the error of the last try.
+	Target string    `json:"target,omitempty"`
+	Tried  time.Time `json:"tried,omitzero"`
+	Taken  time.Time `json:"taken,omitzero"`
+	Error  string    `json:"error,omitempty"`
+	// Stored counts what is in the local store, imported traces included.
+	Stored *store.Stats `json:"stored,omitempty"`
+	// Runs and Spans were delivered, out of the sessions still in the spool.
+	Runs     int64 `json:"runs"`
+	Spans    int64 `json:"spans"`
+	Rejected int64 `json:"rejected"`
+	// Behind counts the sessions with events that are not delivered, such as
+	// tasks under way; Failing those whose last try failed.
+	Behind    int              `json:"behind"`
+	Failing   int              `json:"failing"`
+	Parked    []deliver.Parked `json:"parked,omitempty"`
+	NextTry   time.Time        `json:"next_try,omitzero"`
+	LastError string           `json:"last_error,omitempty"`
+	// elsewhere is the address that was tried last, if it is not Target.
+	elsewhere string
+}
+
+// agentHooks is the state of one agent's hooks.
+type agentHooks struct {
+	agents.Agent
+	*install.Report
+}
+
+// recordingOn is Status.Recording when events are stored.
+const recordingOn = "on"
+
+// Paused reports that the user paused recording.
+func Paused(cfg *config.Config) bool {
+	_, err := os.Lstat(cfg.PausePath())
+	return err == nil
+}
+
+// HookStatus reports the state of an agent's hooks.
+func (m *Machine) HookStatus(ctx context.Context, a agents.Agent) (*install.Report, error) {
+	binary, err := m.Program(a.Program)
+	if err != nil && hint(err) == "" {
+		return nil, err
+	}
+	o := install.Options{Binary: binary}
+	if a.Settings {
+		o.Project = m.Dir
+	}
+	sys := install.System{GOOS: m.GOOS, Home: m.Home, Getenv: m.Getenv, StateDir: m.Config.StateDir}
+	return a.Installer.Status(ctx, sys, o)
+}
+
+// hint returns what an error says to do, or nothing.
+func hint(err error) string {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		return h.Hint()
+	}
+	return ""
+}
+
+// Status gathers the status.
+func (m *Machine) Status(ctx context.Context) (*Status, error) {
+	st := &Status{StateDir: m.Config.StateDir, EnvFile: m.EnvFile, Recording: recordingOn, machine: m}
+	switch {
+	case m.Config.Off():
+		st.Recording = "off (HOOKSPAN_DISABLED or OTEL_SDK_DISABLED)"
+	case Paused(m.Config):
+		st.Recording = "paused"
+	case m.ProjectOff:
+		st.Recording = "off in this project (HOOKSPAN_DISABLED in " + filepath.Join(m.Dir, ".hookspan.env") + ")"
+	}
+	for _, a := range m.Agents {
+		r, err := m.HookStatus(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		st.addHooks(agentHooks{a, r})
+	}
+	present := st.installed()
+	st.HooksHealthy = len(present) > 0 && !slices.ContainsFunc(present, func(h agentHooks) bool { return !h.Healthy() })
+	for _, s := range m.Own.Sources {
+		o := OwnHooksFile{Path: s.Path, Trusted: s.Trusted, Error: errorText(s.Err)}
+		if s.File != nil {
+			o.Hooks = len(s.File.Handlers)
+		}
+		st.OwnHooks = append(st.OwnHooks, o)
+	}
+	for _, name := range m.Destinations() {
+		st.Destinations = append(st.Destinations, m.destination(ctx, name))
+	}
+	for _, name := range []string{config.ExporterOTLP, config.ExporterInfinium} {
+		if p := m.Config.Refused(name); p != nil {
+			st.Destinations = append(st.Destinations, Destination{Name: name, Off: p.Variable + ": " + p.Reason})
+		}
+	}
+	err := m.sessions(func(sp *spool.Spool, k spool.Key) error { return st.addSession(sp, k) })
+	return st, err
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func (st *Status) addHooks(h agentHooks) {
+	st.agents = append(st.agents, h)
+	for _, s := range h.Sites {
+		if h.Settings {
+			st.Settings = append(st.Settings, SettingsFile{
+				Scope: s.Kind, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
+				Edited: s.Count(install.StateEdited), Missing: s.Count(install.StateMissing), Error: errorText(s.Err),
+			})
+			continue
+		}
+		for _, x := range s.Hooks {
+			if x.State != install.StateMissing || h.Present() {
+				st.Hooks = append(st.Hooks, HookFile{x.Event, x.Path, x.State, x.Reason, x.Chained})
+			}
+		}
+	}
+}
+
+// installed returns the agents that have hooks of hookspan's.
+func (st *Status) installed() []agentHooks {
+	return slices.DeleteFunc(slices.Clone(st.agents), func(h agentHooks) bool { return !h.Present() })
+}
+
+// destination describes a destination, without the sessions in the spool.
+func (m *Machine) destination(ctx context.Context, name string) Destination {
+	d := Destination{Name: name, Target: m.Target(name)}
+	if name == config.ExporterStore {
+		d.Stored = m.storeStats(ctx)
+		return d
+	}
+	if err := m.Fault(ctx, name); err != nil {
+		d.Fault = termtext.Message(err)
+		return d
+	}
+	last, other := m.LastAnswer(name)
+	if d.elsewhere = other; last != nil {
+		d.Tried, d.Taken, d.Error = last.Tried, last.Taken, last.Error
+	}
+	return d
+}
+
+// storeStats counts what is in the local store. It returns nil if the store
+// cannot be read; examineState says why.
+func (m *Machine) storeStats(ctx context.Context) *store.Stats {
+	if missing(m.Config.StorePath()) {
+		return &store.Stats{}
+	}
+	s, err := store.Open(ctx, m.Config.StorePath())
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = s.Close() }()
+	got, err := s.Stats(ctx)
+	if err != nil {
+		return nil
+	}
+	return &got
+}
+
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// sessions calls f for each session in the spool, up to the first error. A
+// session that is removed meanwhile is skipped.
+func (m *Machine) sessions(f func(*spool.Spool, spool.Key) error) error {
+	if missing(m.Config.SpoolDir()) {
+		return nil
+	}
+	sp, err := spool.Open(m.Config.SpoolDir(), spool.Options{})
+	if err != nil {
+		return spoolError{err, "events are lost until the spool can be opened"}
+	}
+	defer func() { _ = sp.Close() }()
+	keys, err := sp.Sessions()
+	if err != nil {
+		return spoolError{err, "nothing is delivered until the spool can be read"}
+	}
+	for _, k := range keys {
+		if err := f(sp, k); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// spoolError is a fault of the whole spool, with what it causes.
+type spoolError struct {
+	error
+	effect string
+}
+
+func (e spoolError) Unwrap() error { return e.error }
+
+func (st *Status) addSession(sp *spool.Spool, k spool.Key) error {
+	s, err := sp.Session(k)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	size, err := s.Size()
+	if err != nil {
+		return err
+	}
+	st.Sessions++
+	st.SpoolBytes += size
+	if at, err := s.ModTime(); err == nil && at.After(st.LastEvent) {
+		st.LastEvent = at
+	}
+	for i := range st.Destinations {
+		d := &st.Destinations[i]
+		ds, err := deliver.ReadState(s, d.Name)
+		if err != nil {
+			return err
+		}
+		d.Runs += ds.Runs
+		d.Spans += ds.Spans
+		d.Rejected += ds.Rejected
+		d.Parked = append(d.Parked, ds.Parked...)
+		if ds.Offset < size {
+			d.Behind++
+		}
+		if ds.Attempts > 0 {
+			d.Failing++
+			d.LastError = ds.LastError
+			if d.NextTry.IsZero() || ds.NextTry.Before(d.NextTry) {
+				d.NextTry = ds.NextTry
+			}
+		}
+	}
+	return nil
+}

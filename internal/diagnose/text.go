@@ -1,0 +1,168 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/termtext"
+)
+
+// Text shows the status to people.
+func (st *Status) Text() string {
+	var b strings.Builder
+	printf := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	recording := st.Recording
+	if Paused(st.machine.Config) {
+		recording += "; hookspan resume continues it"
+	}
+	printf("recording    %s\n", recording)
+	if st.LastEvent.IsZero() {
+		printf("events       none yet\n")
+	} else {
+		printf("events       last %s; %s, %s in the spool\n", st.LastEvent.Local().Format(time.DateTime),
+			termtext.Plural(st.Sessions, "session"), bytesText(st.SpoolBytes))
+	}
+	printf("state        %s\nenv file     %s\n\n", st.StateDir, st.EnvFile)
+	if text := st.ownHooksText(); text != "" {
+		printf("%s\n\n", text)
+	}
+	if len(st.installed()) == 0 {
+		printf("no agent has hookspan's hooks: %s\n\n", st.machine.Agents.InstallCommands())
+	}
+	for _, h := range st.agents {
+		if text := h.Text(); text != "" && (h.Settings || h.Present()) {
+			printf("%s\n", text)
+		}
+	}
+	for i := range st.Destinations {
+		for n, line := range st.destinationLines(&st.Destinations[i]) {
+			name := ""
+			if n == 0 {
+				name = st.Destinations[i].Name
+			}
+			printf("%-12s %s\n", name, termtext.Value(line))
+		}
+	}
+	if len(st.Destinations) == 0 {
+		printf("no destination is set up; hookspan config shows the settings\n")
+	}
+	return b.String()
+}
+
+func (st *Status) ownHooksText() string {
+	if len(st.OwnHooks) == 0 {
+		return ""
+	}
+	parts := make([]string, len(st.OwnHooks))
+	for i, f := range st.OwnHooks {
+		parts[i] = fmt.Sprintf("%d in %s", f.Hooks, f.Path)
+		switch {
+		case f.Error != "":
+			parts[i] = f.Path + " cannot be read"
+		case !f.Trusted:
+			parts[i] += " (not trusted)"
+		}
+	}
+	text := "hooks of your own: " + termtext.Value(strings.Join(parts, ", "))
+	if !st.machine.Config.Hooks {
+		text += "; switched off by HOOKSPAN_HOOKS"
+	}
+	return text
+}
+
+func (st *Status) destinationLines(d *Destination) (lines []string) {
+	if why := cmp.Or(d.Off, d.Fault); why != "" {
+		lines = append(lines, "off: "+why)
+	} else {
+		lines = append(lines, strings.Join(append([]string{d.state(st.machine.Now())}, d.counts()...), "; "))
+	}
+	if d.Failing > 0 {
+		if d.Error == "" && d.Fault == "" && d.elsewhere == "" {
+			lines = append(lines, "failing: "+d.LastError)
+		}
+		lines = append(lines, fmt.Sprintf("next try %s, or now with: hookspan flush", d.NextTry.Local().Format(time.DateTime)))
+	}
+	if n := len(d.Parked); n > 0 {
+		lines = append(lines, fmt.Sprintf("rejected %s: %s", ago(st.machine.Now(), d.Parked[n-1].At), d.Parked[n-1].Error))
+	}
+	return lines
+}
+
+// state is the result of the last try.
+func (d *Destination) state(now time.Time) string {
+	switch {
+	case d.Name == config.ExporterStore && d.Stored == nil:
+		return "cannot be read: hookspan doctor"
+	case d.Stored != nil && d.Stored.Traces == 0:
+		return "no traces yet"
+	case d.Stored != nil:
+		return fmt.Sprintf("%s, %s on this machine, imported ones included; the newest began %s",
+			termtext.Plural(d.Stored.Traces, "trace"), termtext.Plural(d.Stored.Spans, "span"), ago(now, d.Stored.Newest))
+	case d.Error != "":
+		return fmt.Sprintf("failing: tried %s: %s", ago(now, d.Tried), d.errorAt())
+	case !d.Tried.IsZero():
+		return fmt.Sprintf("taken %s at %s", ago(now, d.Taken), d.Target)
+	case d.elsewhere != "":
+		return fmt.Sprintf("not tried yet at %s (last at %s): hookspan test", d.Target, d.elsewhere)
+	case d.Runs > 0 || d.Failing > 0:
+		return d.Target
+	}
+	return fmt.Sprintf("not tried yet at %s: hookspan test", d.Target)
+}
+
+// errorAt is the error of the last try, with the address.
+func (d *Destination) errorAt() string {
+	text := deliver.WithoutName(d.Error, d.Name)
+	if !strings.Contains(text, d.Target) {
+		text += " (" + d.Target + ")"
+	}
+	return text
+}
+
+// counts describes the sessions, traces and spans in the spool.
+func (d *Destination) counts() []string {
+	var out []string
+	if d.Runs > 0 && d.Stored == nil {
+		out = append(out, fmt.Sprintf("%s, %s of the sessions in the spool delivered", termtext.Plural(d.Runs, "trace"), termtext.Plural(d.Spans, "span")))
+	}
+	if d.Behind > 0 {
+		out = append(out, termtext.Plural(d.Behind, "session")+" under way or waiting")
+	}
+	if d.Rejected > 0 {
+		out = append(out, termtext.Plural(d.Rejected, "span")+" rejected")
+	}
+	if n := len(d.Parked); n > 0 {
+		out = append(out, termtext.Plural(n, "trace")+" rejected, kept here")
+	}
+	return out
+}
+
+// ago says how long ago t was, in the largest unit.
+func ago(now, t time.Time) string {
+	switch d := now.Sub(t); {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return termtext.Plural(int(d/time.Minute), "minute") + " ago"
+	case d < 48*time.Hour:
+		return termtext.Plural(int(d/time.Hour), "hour") + " ago"
+	default:
+		return termtext.Plural(int(d/(24*time.Hour)), "day") + " ago"
+	}
+}
+
+func bytesText(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(unit.size), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
