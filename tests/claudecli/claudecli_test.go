@@ -201,7 +201,7 @@ func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Reque
 	}
 	blocked := slices.ContainsFunc(got.Root.Events, func(e sink.Event) bool { return e.Attrs[otelmap.KeyStopBlocked] == true })
 	if blocked != want.blocked {
-		wrong = append(wrong, fmt.Sprintf("the root tells of a blocked stop: %v, want %v", blocked, want.blocked))
+		wrong = append(wrong, fmt.Sprintf("the root reports a blocked stop: %v, want %v", blocked, want.blocked))
 	}
 	return wrong
 }

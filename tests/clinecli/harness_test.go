@@ -34,7 +34,7 @@ func TestPreToolUseStopsClassic(t *testing.T) {
 		Setup: func(a *rig.Arena) error { return clinecli.RecordHooks(a, clinecli.CLI2, pre) },
 	})
 	if s := res.Steps[0]; !s.TimedOut || len(res.Requests) != 2 {
-		t.Errorf("timed out %v after %d requests, want true after 2: if Cline has mended this, PreToolUse may be installed for it",
+		t.Errorf("timed out %v after %d requests, want true after 2: if Cline has fixed this, PreToolUse may be installed for it",
 			s.TimedOut, len(res.Requests))
 	}
 }

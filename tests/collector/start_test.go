@@ -28,7 +28,7 @@ import (
 
 var startRows = []proof.Row{{
 	Name:  "SIGKILL of an agent at a write or a sync of its queue while it takes spans",
-	Rule:  "every span that it has answered for comes to the backend",
+	Rule:  "every span that it has answered for reaches the backend",
 	Short: 12, Long: 120,
 	Run: killWrites,
 }, {
@@ -146,9 +146,9 @@ const startLoses = false
 
 func startRule() string {
 	if startLoses {
-		return "at the next start every span that was queued and not being sent comes to the backend; what was being sent may be lost"
+		return "at the next start every span that was queued and not being sent reaches the backend; what was being sent may be lost"
 	}
-	return "at the next start every span that was queued comes to the backend"
+	return "at the next start every span that was queued reaches the backend"
 }
 
 const queuedRequests = 8

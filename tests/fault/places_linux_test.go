@@ -26,7 +26,7 @@ var placeRows = []proof.Row{
 	},
 	{
 		Name: "a link, a fifo, a socket, another user's or a shared file where the spool should be",
-		Rule: "never hangs, never follows it; hooks answer neutrally, the log or the doctor tells; once it is gone all is stored and delivered",
+		Rule: "never hangs, never follows it; hooks answer neutrally, the log or the doctor reports it; once it is gone all is stored and delivered",
 		Run:  func(t *testing.T, r *proof.Result) { wrongPlaces(t, r, spoolPlaces(), false) },
 	},
 	{
@@ -36,7 +36,7 @@ var placeRows = []proof.Row{
 	},
 	{
 		Name: "the same where the log, the settings and the sweep's stamp should be",
-		Rule: "never hangs; events are stored, deliveries go on or say what is in their way",
+		Rule: "never hangs; events are stored, deliveries continue or report the obstacle",
 		Run:  func(t *testing.T, r *proof.Result) { wrongPlaces(t, r, sidePlaces(), true) },
 	},
 }

@@ -61,7 +61,7 @@ func (s *diskState) later(home string) (must map[string]bool, problems []string)
 	dir := filepath.Join(home, powerSpool)
 	added, err := s.goOn(dir)
 	if err != nil {
-		return nil, []string{fmt.Sprintf("the sessions cannot go on: %v", err)}
+		return nil, []string{fmt.Sprintf("the sessions cannot continue: %v", err)}
 	}
 	must = make(map[string]bool)
 	for key, added := range added {

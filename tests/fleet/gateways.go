@@ -200,9 +200,9 @@ func (g *gateways) complaints() string {
 		}
 	}
 	if len(out) == 0 {
-		return "their logs tell of nothing"
+		return "their logs report nothing"
 	}
-	return fmt.Sprintf("their logs tell of %d faults, at last: %.600s", len(out), out[len(out)-1])
+	return fmt.Sprintf("their logs report %d faults, at last: %.600s", len(out), out[len(out)-1])
 }
 
 // sizeOf is the room a folder's files take: as long as they say, and on the disk.

@@ -144,7 +144,7 @@ func (r *Result) run(t *testing.T, row *Row) {
 	t.Log(line)
 }
 
-const tableHead = "| What is done | What must come of it | Run | Trials | Broken | |\n|---|---|---|--:|--:|---|\n"
+const tableHead = "| What is done | What must hold | Run | Trials | Broken | |\n|---|---|---|--:|--:|---|\n"
 
 // render is the table in Markdown. Of a row that was not run this time, the line
 // of the old table stays: the long form of all of them takes more than an hour.
