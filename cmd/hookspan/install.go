@@ -311,7 +311,7 @@ func claudeOptions(cmd *cobra.Command, f *installFlags, undo bool) (o install.Op
 // warnOfUnheard says that the user's hooks for Cline run no longer, guards among
 // them.
 func (a *app) warnOfUnheard(ctx context.Context) error {
-	own := a.hookSources("")
+	own := a.hookSetup().Sources("")
 	if len(own.Handlers()) == 0 {
 		return nil
 	}
@@ -323,7 +323,7 @@ func (a *app) warnOfUnheard(ctx context.Context) error {
 		return nil // an edited file stays, and runs them
 	}
 	hint := "hookspan install cline"
-	if trustedGuards(own) {
+	if own.Guard() {
 		hint += " --pre-tool-use"
 	}
 	a.printf("Your hooks in %s no longer run on Cline.\n", termtext.Value(own[0].Path))

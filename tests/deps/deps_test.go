@@ -164,7 +164,7 @@ var mayImport = map[string][]string{
 		"internal/install/cline", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline",
 	},
 	"internal/diagnose": {
-		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install",
+		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install", "internal/install/cline",
 		"internal/pipeline", "internal/regular", "internal/store", "internal/termtext",
 	},
 	"internal/pipeline": {
