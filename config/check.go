@@ -12,17 +12,24 @@ import (
 // checker turns a raw value into the form that env parses, or refuses it.
 type checker struct{ goos, home string }
 
-// check tests raw by the variable's kind. Surrounding blanks never count.
+// check tests raw by the variable's kind. Surrounding blanks never count. The
+// text of an invalid value is empty.
 func (k checker) check(raw string, v *variable) (string, bool) {
-	raw = strings.TrimSpace(raw)
+	if text, ok := k.convert(strings.TrimSpace(raw), v); ok {
+		return text, true
+	}
+	return "", false
+}
+
+func (k checker) convert(raw string, v *variable) (string, bool) {
 	switch v.kind {
 	case "text":
 		return raw, true
 	case "bool":
 		return checkBool(raw)
 	case "otelbool":
-		// The specification knows true, in any case, and nothing else; all
-		// other values mean false and shall be warned about.
+		// In the specification only true, in any case, means true; all other
+		// values mean false and call for a warning.
 		low := strings.ToLower(raw)
 		return low, low == "true" || low == "false"
 	case "oneof", "protocol":
@@ -77,8 +84,10 @@ func (k checker) expand(p string) string {
 	return p
 }
 
-func notID(r rune) bool {
-	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.:", r))
+func notID(r rune) bool { return !alphanumeric(r) && !strings.ContainsRune("-_.:", r) }
+
+func alphanumeric(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
 func hasControl(s string) bool {
@@ -113,9 +122,7 @@ func checkExporters(raw string) (string, bool) {
 	var out []string
 	for e := range strings.SplitSeq(strings.ToLower(raw), ",") {
 		e = strings.TrimSpace(e)
-		switch e {
-		case ExporterStore, ExporterOTLP, ExporterInfinium, ExporterFile:
-		default:
+		if !slices.Contains([]string{ExporterStore, ExporterOTLP, ExporterInfinium, ExporterFile}, e) {
 			return "", false
 		}
 		if !slices.Contains(out, e) {
@@ -125,8 +132,12 @@ func checkExporters(raw string) (string, bool) {
 	return strings.Join(out, ","), true
 }
 
-// parseSize reads bytes, or a number with B, KB, MB, GB, TB (powers of 1000)
-// or KiB, MiB, GiB, TiB (powers of 1024), in any case.
+var sizes = map[string]int64{
+	"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
+	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+}
+
+// parseSize reads bytes, or a number with a unit of 1000 or 1024, in any case.
 func parseSize(s string) (int64, bool) {
 	digits := strings.TrimLeft(s, "0123456789")
 	number, unit := s[:len(s)-len(digits)], strings.ToLower(strings.TrimSpace(digits))
@@ -134,37 +145,15 @@ func parseSize(s string) (int64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	var factor int64
-	switch unit {
-	case "", "b":
-		factor = 1
-	case "kb":
-		factor = 1e3
-	case "mb":
-		factor = 1e6
-	case "gb":
-		factor = 1e9
-	case "tb":
-		factor = 1e12
-	case "kib":
-		factor = 1 << 10
-	case "mib":
-		factor = 1 << 20
-	case "gib":
-		factor = 1 << 30
-	case "tib":
-		factor = 1 << 40
-	default:
-		return 0, false
-	}
-	if n > (1<<62)/factor {
+	factor, ok := sizes[unit]
+	if !ok || n > (1<<62)/factor {
 		return 0, false
 	}
 	return n * factor, true
 }
 
 // validTraceparent follows W3C Trace Context, section 3.2: versions after 00
-// may carry more fields behind the four that are known.
+// may have more fields after the four that are defined.
 func validTraceparent(s string) bool {
 	if len(s) < 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' {
 		return false
@@ -186,7 +175,7 @@ func validURL(raw string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && !hasControl(raw)
 }
 
-// cleartext tells whether a URL's requests leave this machine unencrypted.
+// cleartext reports whether a URL's requests leave this machine unencrypted.
 func cleartext(raw string) bool {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" {

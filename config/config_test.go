@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// input is a Linux user's world with an env file of the given text; without
+// input is that of a Linux user with an env file of the given text; without
 // text there is no file.
 func input(file string, environ ...string) Input {
 	return Input{
@@ -59,7 +59,7 @@ func TestLoadDefaults(t *testing.T) {
 
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-func TestEachVariable(t *testing.T) {
+func TestEachVariableIsChecked(t *testing.T) {
 	exporters := func(c *Config) any { return strings.Join(c.Exporters, ",") }
 	tests := []struct {
 		name  string
@@ -94,10 +94,10 @@ func TestEachVariable(t *testing.T) {
 		{"INFINIUM_AGENT_SECRET", func(c *Config) any { return string(c.InfiniumAgentSecret) }, map[string]any{"s3cret!": "s3cret!"}, []string{"two words", "bad\x01"}, masked},
 		{"INFINIUM_BASE_URL", func(c *Config) any { return c.InfiniumBaseURL }, map[string]any{"https://i.example/api/v1/": "https://i.example/api/v1", "http://localhost:8080": "http://localhost:8080"}, []string{"i.example", "ftp://i.example", "https://"}, ""},
 		{"HOOKSPAN_INFINIUM_GRANULARITY", func(c *Config) any { return c.InfiniumGranularity }, map[string]any{"turn": GranularityTurn, " Session ": GranularitySession}, []string{"task", "turn,session", "sessions"}, ""},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT", func(c *Config) any { return c.OTLPGeneral.Endpoint }, map[string]any{"http://localhost:4318": "http://localhost:4318"}, []string{"localhost:4318", "grpc://x:1", "http://", "http://a b"}, ""},
-		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", func(c *Config) any { return c.OTLPTraces.Endpoint }, map[string]any{"https://h/x": "https://h/x"}, []string{"/v1/traces"}, ""},
-		{"OTEL_EXPORTER_OTLP_HEADERS", func(c *Config) any { return c.OTLP().Headers }, map[string]any{"api-key=abc,x=a%20b": map[string]string{"api-key": "abc", "x": "a b"}}, []string{"abc", "=v", "a=%zz", "a b=c", "a=b%0d%0aInjected: 1"}, masked},
-		{"OTEL_EXPORTER_OTLP_TRACES_HEADERS", func(c *Config) any { return c.OTLP().Headers }, map[string]any{"a=1": map[string]string{"a": "1"}}, []string{"a"}, masked},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", func(c *Config) any { return c.Export.Endpoint }, map[string]any{"http://localhost:4318": "http://localhost:4318"}, []string{"localhost:4318", "grpc://x:1", "http://", "http://a b"}, ""},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", func(c *Config) any { return c.Export.Endpoint }, map[string]any{"https://h/x": "https://h/x"}, []string{"/v1/traces"}, ""},
+		{"OTEL_EXPORTER_OTLP_HEADERS", func(c *Config) any { return map[string]string(c.OTLP().Headers) }, map[string]any{"api-key=abc,x=a%20b": map[string]string{"api-key": "abc", "x": "a b"}}, []string{"abc", "=v", "a=%zz", "a b=c", "a=b%0d%0aInjected: 1"}, masked},
+		{"OTEL_EXPORTER_OTLP_TRACES_HEADERS", func(c *Config) any { return map[string]string(c.OTLP().Headers) }, map[string]any{"a=1": map[string]string{"a": "1"}}, []string{"a"}, masked},
 		{"OTEL_EXPORTER_OTLP_TIMEOUT", func(c *Config) any { return c.OTLP().Timeout }, map[string]any{"2500": 2500 * time.Millisecond}, []string{"0", "10s", "-1", "3600001"}, ""},
 		{"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", func(c *Config) any { return c.OTLP().Timeout }, map[string]any{"1": time.Millisecond}, []string{"1.5"}, ""},
 		{"OTEL_EXPORTER_OTLP_COMPRESSION", func(c *Config) any { return c.OTLP().Compression }, map[string]any{"gzip": "gzip", "none": "none"}, []string{"zstd"}, ""},
@@ -137,7 +137,7 @@ func TestEachVariable(t *testing.T) {
 				} else {
 					shown = shorten(shown)
 				}
-				want := fmt.Sprintf("%s: found %q in the environment: allowed %s", tt.name, shown, lookup(tt.name).allowed)
+				want := fmt.Sprintf("%s: found %q in the environment: allowed %s", tt.name, shown, find(tt.name).allowed)
 				if err == nil || err.Error() != want {
 					t.Errorf("%q:\ngot  %v\nwant %s", raw, err, want)
 				}
@@ -174,7 +174,7 @@ func TestPrecedence(t *testing.T) {
 		{"empty environment counts as unset", file, []string{"HOOKSPAN_CAPTURE="}, "full", File},
 		{"first of two entries", "", []string{"HOOKSPAN_CAPTURE=full", "HOOKSPAN_CAPTURE=none"}, "full", Environment},
 		{"later of two lines", "HOOKSPAN_CAPTURE=none\nHOOKSPAN_CAPTURE=full\n", nil, "full", File},
-		{"names are case-bound", "", []string{"hookspan_capture=full"}, "preview", Default},
+		{"case matters in names", "", []string{"hookspan_capture=full"}, "preview", Default},
 		{"quotes, export and comments", "# c\nexport HOOKSPAN_CAPTURE=\"none\" # why\n", nil, "none", File},
 		{"byte order mark and CRLF", "\uFEFFHOOKSPAN_CAPTURE=none\r\n", nil, "none", File},
 	}
@@ -188,14 +188,14 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// private are the values that a wrong one gives where the default would be the
-// more talkative, or the more lenient, side.
+// private are the values that replace a wrong one if the default would send more
+// or deny less.
 var private = map[string]any{
 	"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true,
 	"HOOKSPAN_HOOKS_ON_ERROR": "deny", "HOOKSPAN_HOOKS_STRICT_EXIT": true, "HOOKSPAN_HOOKS_ASK": "deny",
 }
 
-func TestAWrongValueShowsAsWhatItGives(t *testing.T) {
+func TestWrongValueShowsItsReplacement(t *testing.T) {
 	c, _ := Load(input("", "HOOKSPAN_CAPTURE=x"))
 	for _, s := range c.Settings() {
 		if s.Name == "HOOKSPAN_CAPTURE" && (s.Value != "none" || s.Source != Fallback) {
@@ -204,14 +204,14 @@ func TestAWrongValueShowsAsWhatItGives(t *testing.T) {
 	}
 }
 
-func TestWrongEnvironmentDoesNotFallBackToTheFile(t *testing.T) {
+func TestWrongEnvironmentValueDoesNotFallBackToFile(t *testing.T) {
 	c, err := Load(input("HOOKSPAN_CAPTURE=full\n", "HOOKSPAN_CAPTURE=x"))
 	if err == nil || c.Capture != "none" {
 		t.Errorf("got %q, error %v; want none and an error", c.Capture, err)
 	}
 }
 
-func TestCrossChecks(t *testing.T) {
+func TestLoadChecksSettingsTogether(t *testing.T) {
 	tests := []struct {
 		name    string
 		environ []string
@@ -296,7 +296,7 @@ func BenchmarkLoadFile(b *testing.B) {
 	}
 }
 
-func TestProblemsTakesJoinedErrorsApart(t *testing.T) {
+func TestProblemsFindsJoinedErrors(t *testing.T) {
 	_, err := Load(input("", "HOOKSPAN_CAPTURE=x", "HOOKSPAN_REDACT=y"))
 	got := Problems(fmt.Errorf("load: %w", errors.Join(err, errors.New("other"))))
 	if len(got) != 2 || len(Problems(err)) != 2 {

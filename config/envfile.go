@@ -2,82 +2,53 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-envparse"
 )
 
-// envFiles are the variables of the env files.
-type envFiles struct {
-	// own is the file in the configuration folder; named is another one, which
-	// HOOKSPAN_CONFIG_FILE names and which then counts in its place, or nil.
-	own, named         map[string]string
-	ownPath, namedPath string
+// source is the environment or an env file.
+type source struct {
+	name string // Environment or the file's path
+	from side
+	vars map[string]string
 }
 
-// vars are those of the file that counts.
-func (f envFiles) vars() map[string]string {
-	if f.named != nil {
-		return f.named
-	}
-	return f.own
+// candidate is a value that one source gives a variable.
+type candidate struct {
+	source
+	// text is raw as checker.check returns it.
+	raw, text string
+	valid     bool
 }
 
-// candidates are the values that places give a variable; the first one wins. What
-// the user's own file says about texts counts also where another file is named.
-func (f envFiles) candidates(name, environ string) []candidate {
-	var out []candidate
-	add := func(raw, source string, from side) {
-		if raw != "" {
-			out = append(out, candidate{raw: raw, source: source, from: from})
-		}
-	}
-	add(environ, Environment, outer)
-	if name == "HOOKSPAN_CONFIG_FILE" {
-		return out
-	}
-	if f.named != nil {
-		add(f.named[name], f.namedPath, outer)
-		switch name {
-		case "HOOKSPAN_CAPTURE", "HOOKSPAN_REDACT", "HOOKSPAN_REDACT_FILE", "CONNECTOR_MAX_INPUT_PREVIEW", "CONNECTOR_MAX_OUTPUT_PREVIEW":
-		default:
-			return out
-		}
-	}
-	add(f.own[name], f.ownPath, mine)
-	return out
-}
-
-// readFiles reads the env files and returns what is wrong with them. A missing file
-// is wrong only if it is named. ConfigFile becomes the file that counts.
-func (c *Config) readFiles(read func(string) ([]byte, error), named string, k checker) (f envFiles, errs []error) {
+// readFiles reads the env files, the one that HOOKSPAN_CONFIG_FILE names before
+// that in the configuration folder. A missing file is wrong only if it is named.
+// ConfigFile becomes the file that counts.
+func (c *Config) readFiles(named string, k checker) (files []source, errs []error) {
 	if c.ConfigDir != "" {
-		f.ownPath = join(c.goos, c.ConfigDir, "hookspan.env")
+		c.ownFile = join(c.goos, c.ConfigDir, "hookspan.env")
 	}
-	c.ownFile, c.ConfigFile = f.ownPath, f.ownPath
-	p, asked := k.check(named, lookup("HOOKSPAN_CONFIG_FILE"))
-	if asked && p != f.ownPath {
-		f.namedPath, c.ConfigFile = p, p
-		f.named, errs = c.readFile(read, p, true)
-		if f.named == nil {
-			f.named = map[string]string{}
-		}
-		asked = false
+	c.ConfigFile = c.ownFile
+	path, asked := k.check(named, &variable{kind: "abspath"})
+	if asked && path != c.ownFile {
+		vars, problems := c.readFile(path, true)
+		c.ConfigFile, asked = path, false
+		files, errs = append(files, source{path, outer, vars}), problems
 	}
-	var problems []error
-	f.own, problems = c.readFile(read, f.ownPath, asked)
-	return f, append(errs, problems...)
+	vars, problems := c.readFile(c.ownFile, asked)
+	return append(files, source{c.ownFile, mine, vars}), append(errs, problems...)
 }
 
-func (c *Config) readFile(read func(string) ([]byte, error), path string, asked bool) (map[string]string, []error) {
-	if read == nil || path == "" {
+func (c *Config) readFile(path string, asked bool) (map[string]string, []error) {
+	if c.read == nil || path == "" {
 		return nil, nil
 	}
-	data, err := read(path)
+	data, err := c.read(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && !asked {
 			return nil, nil
@@ -88,7 +59,7 @@ func (c *Config) readFile(read func(string) ([]byte, error), path string, asked 
 	return parseFile(data, path)
 }
 
-// reason leaves out the path that a file error repeats.
+// reason is a file error without its path.
 func reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -109,60 +80,50 @@ func parseFile(data []byte, path string) (map[string]string, []error) {
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
-		kv, err := envparse.Parse(bytes.NewReader(line))
+		parsed, err := envparse.Parse(bytes.NewReader(line))
+		maps.Copy(vars, parsed)
 		if err != nil {
-			why := err
 			var pe *envparse.ParseError
 			if errors.As(err, &pe) {
-				why = pe.Err
+				err = pe.Err
 			}
-			errs = append(errs, &Problem{Source: path, Line: n, Reason: why.Error(), Allowed: "NAME=value, a value with blanks or # in quotes"})
-			continue
-		}
-		for k, v := range kv {
-			vars[k] = v
+			errs = append(errs, &Problem{Source: path, Line: n, Reason: err.Error(), Allowed: "NAME=value, a value with blanks or # in quotes"})
 		}
 	}
 	return vars, errs
 }
 
-// unknown names the file's variables that bear our prefix and mean nothing,
-// which are most often misspelt, and those of the environment whose names are near
-// one of ours. Other programs' variables are left alone.
-func unknown(file, environ map[string]string, known map[string]bool, path string) []error {
-	var problems []*Problem
-	for name := range file {
-		switch {
-		case name == "HOOKSPAN_CONFIG_FILE":
-			problems = append(problems, &Problem{Variable: name, Reason: "has no effect in a file", Source: path, Allowed: "the process environment only"})
-		case ours(name) && !known[name]:
-			problems = append(problems, noSuch(known, name, path))
+// unknown reports the file's variables that have a prefix of hookspan's and do
+// not exist, and those of the environment whose names are near an existing one.
+// Variables of other programs are left alone.
+func (c *Config) unknown(sources []source) (errs []error) {
+	for _, s := range sources[:2] {
+		file := s.name != Environment
+		var names []string
+		for name, raw := range s.vars {
+			if c.values[name] == nil && (file || raw != "" && name != "HOOKSPAN_CHAIN") && hasPrefix(name, "HOOKSPAN_", "INFINIUM_", "CONNECTOR_MAX_") {
+				names = append(names, name)
+			}
 		}
-	}
-	for name, value := range environ {
-		if value == "" || !ours(name) || known[name] || name == "HOOKSPAN_CHAIN" {
-			continue
+		slices.Sort(names)
+		if _, named := s.vars[configFile]; file && named {
+			errs = append(errs, &Problem{Variable: configFile, Reason: "has no effect in a file", Source: s.name, Allowed: "the process environment only"})
 		}
-		if p := noSuch(known, name, Environment); p.Allowed == "" {
-			problems = append(problems, p)
+		for _, name := range names {
+			if p := c.noSuch(name, s.name); file || p.Allowed == "" {
+				errs = append(errs, p)
+			}
 		}
-	}
-	slices.SortFunc(problems, func(a, b *Problem) int {
-		return cmp.Or(cmp.Compare(a.Variable, b.Variable), cmp.Compare(a.Source, b.Source))
-	})
-	errs := make([]error, len(problems))
-	for i, p := range problems {
-		errs[i] = p
 	}
 	return errs
 }
 
 // noSuch is the problem with an unknown variable. It suggests the known variable
-// with the nearest name, or, where none is near, says what is allowed.
-func noSuch(known map[string]bool, name, source string) *Problem {
+// with the nearest name, or, if none is near, lists what is allowed.
+func (c *Config) noSuch(name, source string) *Problem {
 	p := &Problem{Variable: name, Reason: "no such variable", Source: source, Allowed: "the variables that hookspan config --all lists"}
 	best, least := "", 2*fewLetters+1
-	for k := range known {
+	for k := range c.values {
 		if d, ok := near(name, k); ok && (d < least || d == least && k < best) {
 			best, least = k, d
 		}
@@ -176,8 +137,8 @@ func noSuch(known map[string]bool, name, source string) *Problem {
 // fewLetters is how many adjacent letters of each of two near names may differ.
 const fewLetters = 2
 
-// near reports whether two names differ only in a few adjacent letters, and in how
-// many of both names together.
+// near reports whether two names differ only in a few adjacent letters, and how
+// many letters differ in both names together.
 func near(a, b string) (letters int, ok bool) {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -188,15 +149,14 @@ func near(a, b string) (letters int, ok bool) {
 	return len(a) + len(b), max(len(a), len(b)) <= fewLetters
 }
 
-// ours reports that no other program has variables of such a name.
-func ours(name string) bool {
-	return strings.HasPrefix(name, "HOOKSPAN_") || strings.HasPrefix(name, "INFINIUM_") || strings.HasPrefix(name, "CONNECTOR_MAX_")
+func hasPrefix(name string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// ProjectDisabled tells whether the project in dir switches recording off by a
+// ProjectDisabled reports whether the project in dir switches recording off by a
 // line HOOKSPAN_DISABLED=true in its .hookspan.env. Nothing else in that file
-// has any effect: a project that somebody else wrote must be able to set
-// neither endpoint nor credential. A file that cannot be read switches nothing.
+// has any effect: a project must be able to set neither endpoint nor credential.
+// A file that cannot be read has no effect.
 func ProjectDisabled(readFile func(string) ([]byte, error), dir string) bool {
 	if readFile == nil || dir == "" {
 		return false

@@ -10,129 +10,128 @@ import (
 	"time"
 )
 
-// OTLP is the effective OTLP export, the variables for traces put over the
-// general ones as the OTLP exporter specification says.
+// OTLP is the effective OTLP export. The OTLP exporter specification has each
+// variable twice: for all signals, and with TRACES_ in the name for traces, which
+// replaces the other.
 type OTLP struct {
-	// Endpoint is the whole URL to POST to; empty when nothing is to be sent.
-	Endpoint string
-	// Headers go with each request; they may hold credentials.
-	Headers map[string]string
+	// Endpoint is the whole URL to POST to; empty if nothing is to be sent.
+	Endpoint string `env:"ENDPOINT" kind:"url" allowed:"an http or https URL such as http://localhost:4318" doc:"OTLP endpoint; /v1/traces is appended." tracesAllowed:"an http or https URL such as http://localhost:4318/v1/traces" tracesDoc:"OTLP endpoint for traces, used as it is."`
+	// Headers are part of each request; they may hold credentials.
+	Headers Headers `env:"HEADERS" kind:"headers" allowed:"name=value pairs with commas between them, values percent-encoded" secret:"true" doc:"Headers of each OTLP request."`
 	// Timeout bounds one request.
-	Timeout time.Duration
+	Timeout time.Duration `env:"TIMEOUT" default:"10000" kind:"millis" min:"1" max:"3600000" allowed:"milliseconds from 1 to 3600000" doc:"Longest wait for one OTLP request, in milliseconds."`
 	// Compression is "none" or "gzip".
-	Compression string
+	Compression string `env:"COMPRESSION" default:"none" kind:"oneof" allowed:"none, gzip" doc:"Compression of OTLP requests."`
 	// Protocol is "http/protobuf" or "http/json".
-	Protocol string
+	Protocol string `env:"PROTOCOL" default:"http/protobuf" kind:"protocol" allowed:"http/protobuf, http/json" doc:"OTLP transport. grpc is not supported: name an endpoint that speaks OTLP over HTTP."`
 	// Certificate, ClientCertificate and ClientKey are PEM files, or empty.
-	Certificate, ClientCertificate, ClientKey string
+	Certificate       string `env:"CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the certificates that the endpoint's certificate is checked against."`
+	ClientCertificate string `env:"CLIENT_CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the client's certificate."`
+	ClientKey         string `env:"CLIENT_KEY" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the client's private key."`
 	// AllowInsecure lets credentials go over cleartext http.
 	AllowInsecure bool
 }
 
-// OTLP returns the effective OTLP export. Endpoint is empty when none is set
+// Headers are HTTP headers by name. They print as stars.
+type Headers map[string]string
+
+// String returns stars, or nothing for no headers.
+func (h Headers) String() string {
+	if len(h) == 0 {
+		return ""
+	}
+	return masked
+}
+
+// GoString keeps the values out of %#v too.
+func (h Headers) GoString() string { return fmt.Sprintf("config.Headers(%q)", h.String()) }
+
+// UnmarshalText reads the value of the variable.
+func (h *Headers) UnmarshalText(text []byte) (err error) {
+	*h, err = parseHeaders(string(text))
+	return err
+}
+
+// OTLP returns the effective OTLP export. Endpoint is empty if none is set
 // (unless HOOKSPAN_EXPORTERS names otlp: then it is the specification's
-// default, port 4318 of this machine), when endpoint or protocol are wrong, and
-// when the destination is refused (see Refused).
+// default, port 4318 of this machine), if endpoint or protocol are wrong, and
+// if the destination is refused (see Refused).
 func (c *Config) OTLP() OTLP {
-	_, endpoint := c.otlpURL()
-	if c.otlpWrong() || c.refused[ExporterOTLP] != nil {
-		endpoint = ""
+	o := c.Export
+	_, o.Endpoint = c.otlpURL()
+	wrong := func(key string) bool { return c.value(otlpPrefix+"TRACES_"+key).wrong || c.otlpVariable(key).wrong }
+	if wrong("ENDPOINT") || wrong("PROTOCOL") || c.refused[ExporterOTLP] != nil {
+		o.Endpoint = ""
 	}
-	v := c.otlp()
-	return OTLP{
-		Endpoint: endpoint, Headers: c.otlpHeaders(), Timeout: v.Timeout, Compression: v.Compression, Protocol: v.Protocol,
-		Certificate: v.Certificate, ClientCertificate: v.ClientCertificate, ClientKey: v.ClientKey, AllowInsecure: c.otlpInsecure(),
-	}
+	o.AllowInsecure = c.otlpInsecure()
+	return o
 }
 
-// otlp are the variables that count: those for traces, or else the general ones.
-func (c *Config) otlp() OTLPVariables {
-	t, g := c.OTLPTraces, c.OTLPGeneral
-	return OTLPVariables{
-		Endpoint: cmp.Or(t.Endpoint, g.Endpoint), Headers: cmp.Or(t.Headers, g.Headers), Timeout: cmp.Or(t.Timeout, g.Timeout),
-		Compression: cmp.Or(t.Compression, g.Compression), Protocol: cmp.Or(t.Protocol, g.Protocol),
-		Certificate:       cmp.Or(t.Certificate, g.Certificate),
-		ClientCertificate: cmp.Or(t.ClientCertificate, g.ClientCertificate), ClientKey: cmp.Or(t.ClientKey, g.ClientKey),
+// otlpVariable is the variable that counts: the one for traces if it is in force,
+// or else the general one.
+func (c *Config) otlpVariable(key string) *value {
+	if v := c.value(otlpPrefix + "TRACES_" + key); v.source != "" {
+		return v
 	}
+	return c.value(otlpPrefix + key)
 }
-
-// The variables with the OTLP address.
-const (
-	otlpEndpoint       = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	otlpTracesEndpoint = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-)
 
 // otlpURL returns the effective URL and the variable it came from.
-func (c *Config) otlpURL() (variable, endpoint string) {
-	return otlpAddress(c.OTLPTraces.Endpoint, c.OTLPGeneral.Endpoint, slices.Contains(c.Exporters, ExporterOTLP))
+func (c *Config) otlpURL() (*value, string) {
+	v := c.otlpVariable("ENDPOINT")
+	return v, c.tracesURL(v.name, c.Export.Endpoint)
 }
 
-// otlpAddress is the URL that the two variables give, and which of them counts.
-// If asked, there is one without them.
-func otlpAddress(traces, general string, asked bool) (variable, endpoint string) {
-	raw, variable := traces, otlpTracesEndpoint
-	if raw == "" {
-		raw, variable = general, otlpEndpoint
+// sideURL is the OTLP address that one side alone would give, in the form of otlpURL.
+func (c *Config) sideURL(s side) string {
+	for _, key := range []string{"TRACES_ENDPOINT", "ENDPOINT"} {
+		if raw := c.value(otlpPrefix + key).by[s]; raw != "" {
+			return c.tracesURL(otlpPrefix+key, raw)
+		}
 	}
-	if raw == "" && asked {
+	return c.tracesURL(otlpPrefix+"ENDPOINT", "")
+}
+
+// tracesURL is the URL that an endpoint variable's value means, empty for none.
+func (c *Config) tracesURL(variable, raw string) string {
+	if raw == "" && slices.Contains(c.Exporters, ExporterOTLP) {
 		raw = "http://localhost:4318"
 	}
 	u, err := url.Parse(raw)
 	if raw == "" || err != nil {
-		return variable, ""
+		return ""
 	}
-	if variable == otlpEndpoint {
-		return variable, u.JoinPath("v1", "traces").String()
+	if variable == otlpPrefix+"ENDPOINT" {
+		return u.JoinPath("v1", "traces").String()
 	}
-	if u.Path == "" {
-		u.Path = "/"
-	}
-	return variable, u.String()
-}
-
-// otlpWrong tells whether a wrong value leaves the place or the manner of
-// sending unknown. Only the variables that count are looked at.
-func (c *Config) otlpWrong() bool {
-	counts := func(traces, general string) bool {
-		return c.wrong[traces] || c.wrong[general] && c.Source(traces) == Default
-	}
-	return counts(otlpTracesEndpoint, otlpEndpoint) ||
-		counts("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-}
-
-func (c *Config) otlpHeaders() map[string]string {
-	h, err := parseHeaders(string(c.otlp().Headers))
-	if err != nil {
-		return nil
-	}
-	return h
+	u.Path = cmp.Or(u.Path, "/")
+	return u.String()
 }
 
 // Destinations lists where traces go, in a fixed order: store, otlp, infinium,
 // file. It reads the fields as they are now, so that a secret from the keyring
-// counts once it is put in. A destination that lacks its address, whose address is
-// wrong, or that is refused (see Refused) is left out.
-func (c *Config) Destinations() []string {
-	wanted := func(name string, automatic bool) bool {
-		if len(c.Exporters) == 0 {
-			return automatic
+// counts once it is set. A destination is left out if it lacks its address, if the
+// address is wrong, or if it is refused (see Refused).
+func (c *Config) Destinations() (out []string) {
+	for _, d := range []struct {
+		name  string
+		ready bool
+	}{
+		{ExporterStore, true},
+		{ExporterOTLP, c.OTLP().Endpoint != ""},
+		{ExporterInfinium, c.InfiniumAgentID != "" && c.InfiniumAgentSecret != "" && !c.value("INFINIUM_BASE_URL").wrong && c.refused[ExporterInfinium] == nil},
+		{ExporterFile, c.FilePath != ""},
+	} {
+		if d.ready && c.wanted(d.name) {
+			out = append(out, d.name)
 		}
-		return slices.Contains(c.Exporters, name)
-	}
-	var out []string
-	if wanted(ExporterStore, true) {
-		out = append(out, ExporterStore)
-	}
-	if endpoint := c.OTLP().Endpoint; endpoint != "" && wanted(ExporterOTLP, true) {
-		out = append(out, ExporterOTLP)
-	}
-	if c.InfiniumAgentID != "" && c.InfiniumAgentSecret != "" && !c.wrong["INFINIUM_BASE_URL"] && c.refused[ExporterInfinium] == nil && wanted(ExporterInfinium, true) {
-		out = append(out, ExporterInfinium)
-	}
-	if c.FilePath != "" && wanted(ExporterFile, true) {
-		out = append(out, ExporterFile)
 	}
 	return out
+}
+
+// wanted reports whether HOOKSPAN_EXPORTERS permits a destination.
+func (c *Config) wanted(exporter string) bool {
+	return len(c.Exporters) == 0 || slices.Contains(c.Exporters, exporter)
 }
 
 // Pair is a decoded key and value.
@@ -140,12 +139,8 @@ type Pair struct{ Key, Value string }
 
 // ResourceAttributes is OTEL_RESOURCE_ATTRIBUTES decoded, each key once, the
 // last value of a key in the place of its first.
-func (c *Config) ResourceAttributes() []Pair {
-	pairs, err := parsePairs(c.Resource)
-	if err != nil {
-		return nil
-	}
-	var out []Pair
+func (c *Config) ResourceAttributes() (out []Pair) {
+	pairs, _ := parsePairs(c.Resource) // valid, or else empty
 	for _, p := range pairs {
 		if i := slices.IndexFunc(out, func(o Pair) bool { return o.Key == p.Key }); i >= 0 {
 			out[i] = p
@@ -159,15 +154,13 @@ func (c *Config) ResourceAttributes() []Pair {
 // Service is the service.name that the user asks for: OTEL_SERVICE_NAME, else
 // service.name in OTEL_RESOURCE_ATTRIBUTES, else nothing.
 func (c *Config) Service() string {
-	if c.ServiceName != "" {
-		return c.ServiceName
-	}
+	service := c.ServiceName
 	for _, p := range c.ResourceAttributes() {
 		if p.Key == "service.name" {
-			return p.Value
+			service = cmp.Or(service, p.Value)
 		}
 	}
-	return ""
+	return service
 }
 
 // parsePairs reads key=value,key=value with percent-encoded parts, the form of
@@ -195,7 +188,7 @@ func parsePairs(s string) ([]Pair, error) {
 	return out, nil
 }
 
-// parseHeaders reads pairs that must be fit for an HTTP header.
+// parseHeaders reads pairs that must be valid HTTP headers.
 func parseHeaders(s string) (map[string]string, error) {
 	pairs, err := parsePairs(s)
 	if err != nil || len(pairs) == 0 {
@@ -214,8 +207,6 @@ func parseHeaders(s string) (map[string]string, error) {
 	return h, nil
 }
 
-// notToken tells the characters that RFC 9110, section 5.6.2, keeps out of a
-// header's name.
-func notToken(r rune) bool {
-	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
-}
+// notToken reports the characters that RFC 9110, section 5.6.2, does not allow in
+// a header's name.
+func notToken(r rune) bool { return !alphanumeric(r) && !strings.ContainsRune("!#$%&'*+-.^_`|~", r) }

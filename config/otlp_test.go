@@ -38,7 +38,7 @@ func TestOTLPEndpoint(t *testing.T) {
 	}
 }
 
-func TestOTLPTracesVariablesWin(t *testing.T) {
+func TestTracesVariablesReplaceGeneralOnes(t *testing.T) {
 	pre := "OTEL_EXPORTER_OTLP_"
 	c := load(t, input("",
 		pre+"ENDPOINT=https://a.example", pre+"TRACES_ENDPOINT=https://b.example/t",
@@ -126,7 +126,7 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("an error that is no problem: %v", err)
 		}
 		if o := c.OTLP(); o.Timeout <= 0 || strings.ContainsAny(strings.Join(values(o.Headers), ""), "\r\n") {
-			t.Errorf("unfit for a request: %+v", o)
+			t.Errorf("not valid in a request: %+v", o)
 		}
 		c.Destinations()
 		c.Settings()

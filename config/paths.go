@@ -2,26 +2,24 @@ package config
 
 import "strings"
 
-// The folders follow the XDG base directory specification, on macOS too, where
-// command line tools are looked for there. XDG variables must be absolute or
-// are ignored. Windows has its own two folders.
-
-func stateDir(vars map[string]string, home, goos string) string {
+// folders returns the state folder and the configuration folder. They follow the
+// XDG base directory specification, on macOS too, where command line tools are
+// looked for there. XDG variables must be absolute or are ignored. Windows has
+// its own two folders.
+func folders(vars map[string]string, home, goos string) (state, config string) {
+	stateHome, configHome := []string{".local", "state"}, []string{".config"}
+	var stateBase, configBase string
 	if goos == "windows" {
-		return base(goos, vars["XDG_STATE_HOME"], vars["LOCALAPPDATA"], home, "AppData", "Local")
+		stateHome, configHome = []string{"AppData", "Local"}, []string{"AppData", "Roaming"}
+		stateBase, configBase = vars["LOCALAPPDATA"], vars["APPDATA"]
 	}
-	return base(goos, vars["XDG_STATE_HOME"], "", home, ".local", "state")
+	return folder(goos, vars["XDG_STATE_HOME"], stateBase, home, stateHome),
+		folder(goos, vars["XDG_CONFIG_HOME"], configBase, home, configHome)
 }
 
-func configDir(vars map[string]string, home, goos string) string {
-	if goos == "windows" {
-		return base(goos, vars["XDG_CONFIG_HOME"], vars["APPDATA"], home, "AppData", "Roaming")
-	}
-	return base(goos, vars["XDG_CONFIG_HOME"], "", home, ".config")
-}
-
-// base is the first absolute folder of xdg, native and the one below home.
-func base(goos, xdg, native, home string, below ...string) string {
+// folder is hookspan's folder in the first absolute one of xdg, native and that
+// below home.
+func folder(goos, xdg, native, home string, below []string) string {
 	for _, dir := range []string{xdg, native} {
 		if isAbs(goos, dir) {
 			return join(goos, dir, "hookspan")
@@ -50,11 +48,8 @@ func join(goos, dir string, names ...string) string {
 	sep := "/"
 	if goos == "windows" {
 		sep = `\`
-		dir = strings.TrimRight(dir, `/\`)
-	} else {
-		dir = strings.TrimRight(dir, "/")
 	}
-	return dir + sep + strings.Join(names, sep)
+	return strings.TrimRight(dir, "/"+sep) + sep + strings.Join(names, sep)
 }
 
 // below is a name in the state folder, or empty where there is no such folder.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -13,12 +12,12 @@ const (
 	Default     = "default"
 	File        = "file"
 	Environment = "environment"
-	// Fallback is the source of a value that is in force in place of a wrong one
-	// and is not the default.
+	// Fallback is the source of a value that replaces a wrong one and is not the
+	// default.
 	Fallback = "in place of a wrong value"
 )
 
-// masked stands for a secret in everything that is shown.
+// masked replaces a secret in all output.
 const masked = "****"
 
 // Secret is a value that prints as stars. A conversion to string gives the
@@ -58,10 +57,7 @@ type Problem struct {
 
 // Error is the problem in one line, without secrets.
 func (p *Problem) Error() string {
-	in := p.Source
-	if in == Environment {
-		in = "the environment"
-	}
+	in := place(p.Source)
 	var b strings.Builder
 	switch {
 	case p.Line > 0:
@@ -79,26 +75,26 @@ func (p *Problem) Error() string {
 	return b.String()
 }
 
-// Problems takes the error of Load apart.
-func Problems(err error) []*Problem {
-	var ps []*Problem
-	var walk func(error)
-	walk = func(err error) {
-		if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // The walk unwraps by itself.
-			for _, e := range many.Unwrap() {
-				walk(e)
-			}
-			return
-		}
-		if p, ok := err.(*Problem); ok { //nolint:errorlint // The walk unwraps by itself.
-			ps = append(ps, p)
-			return
-		}
-		if one := errors.Unwrap(err); one != nil {
-			walk(one)
-		}
+// place names a Problem's Source for people.
+func place(source string) string {
+	if source == Environment {
+		return "the environment"
 	}
-	walk(err)
+	return source
+}
+
+// Problems returns every *Problem within the error of Load.
+func Problems(err error) (ps []*Problem) {
+	switch e := err.(type) { //nolint:errorlint // The walk unwraps by itself.
+	case *Problem:
+		return []*Problem{e}
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			ps = append(ps, Problems(one)...)
+		}
+	case interface{ Unwrap() error }:
+		return Problems(e.Unwrap())
+	}
 	return ps
 }
 
@@ -110,8 +106,7 @@ func (v *variable) found(raw string) string {
 	return shorten(v.showURL(raw))
 }
 
-// allowedFor adds to what is allowed what the author of a wrong value needs to
-// know.
+// allowedFor describes valid values, with a hint for a frequent mistake.
 func (v *variable) allowedFor(raw string) string {
 	a := v.allowed
 	if v.kind == "protocol" && raw == "grpc" {
@@ -120,8 +115,8 @@ func (v *variable) allowedFor(raw string) string {
 	return a
 }
 
-// shown is a right value as Settings shows it.
-func (v *variable) shown(checked, raw string) string {
+// show is a valid value as Settings shows it.
+func (v *variable) show(checked, raw string) string {
 	if v.secret {
 		return masked
 	}
@@ -147,28 +142,29 @@ func (v *variable) showURL(s string) string {
 	return hideQuery(hideUserinfo(s))
 }
 
-// hideQuery masks what stands behind the = of each part of a query, a part
-// without one as a whole, and the fragment.
+// hideQuery masks the value of each part of a query, a part without = as a
+// whole, and the fragment.
 func hideQuery(s string) string {
-	i := strings.IndexAny(s, "?#")
-	if i < 0 {
-		return s
-	}
+	s, fragment, hasFragment := strings.Cut(s, "#")
 	var b strings.Builder
-	b.WriteString(s[:i])
-	for rest := s[i:]; rest != ""; {
-		b.WriteByte(rest[0])
-		fragment := rest[0] == '#'
-		part := rest[1:]
-		rest = ""
-		if end := strings.IndexAny(part, "&;#"); end >= 0 && !fragment {
-			part, rest = part[:end], part[end:]
+	address, query, hasQuery := strings.Cut(s, "?")
+	b.WriteString(address)
+	for sep := "?"; hasQuery; {
+		b.WriteString(sep)
+		part, rest := query, ""
+		if i := strings.IndexAny(query, "&;"); i >= 0 {
+			part, sep, rest = query[:i], query[i:i+1], query[i+1:]
 		}
-		name, _, pair := strings.Cut(part, "=")
-		switch {
-		case pair && !fragment:
+		hasQuery, query = len(part) < len(query), rest
+		if name, _, pair := strings.Cut(part, "="); pair {
 			b.WriteString(name + "=" + masked)
-		case part != "":
+		} else if part != "" {
+			b.WriteString(masked)
+		}
+	}
+	if hasFragment {
+		b.WriteByte('#')
+		if fragment != "" {
 			b.WriteString(masked)
 		}
 	}
@@ -184,8 +180,8 @@ func shorten(s string) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// hideUserinfo masks what stands before the @ of a URL. A text that does not
-// parse as a URL may hold a password all the same, with any character in it.
+// hideUserinfo masks the user and password of a URL. A text that does not parse as
+// a URL may also hold a password, with any character in it.
 func hideUserinfo(s string) string {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
@@ -202,11 +198,4 @@ func hideUserinfo(s string) string {
 		return s
 	}
 	return scheme + "://" + masked + rest[at:]
-}
-
-func kindOfSource(source string) string {
-	if source == Environment {
-		return Environment
-	}
-	return File
 }

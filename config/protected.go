@@ -5,23 +5,20 @@ import (
 	"io/fs"
 )
 
-// Protected returns nil, or the *Problem for which nothing may be delivered:
-// the env file or a file with redaction rules is there, or was asked for
-// by name, and its name is wrong or it cannot be read. What the user wanted
-// kept in is not known then. It reads the rules' files once more at each call,
-// with Input.ReadFile, and does not look into them. Where HOOKSPAN_REDACT is
-// false, there are no rules to miss.
+// Protected returns nil, or the *Problem for which nothing may be delivered: the
+// name of the env file or of a file with redaction rules is wrong, or such a file
+// exists or was named and cannot be read. Then it is not known what the user wants
+// to keep private. Protected reads the rules' files again at each call, with
+// Input.ReadFile, without checking their contents. If HOOKSPAN_REDACT is false, no
+// rules are needed.
 func (c *Config) Protected() error {
 	if c.unread != nil {
 		return c.unread
 	}
-	if !c.Redact {
-		return nil
-	}
-	if c.noRules != nil {
+	if c.Redact && c.noRules != nil {
 		return c.noRules
 	}
-	if c.read == nil {
+	if !c.Redact || c.read == nil {
 		return nil
 	}
 	for _, f := range c.RedactFiles() {
@@ -37,21 +34,21 @@ func (c *Config) Protected() error {
 // RulesFile is a file with redaction rules.
 type RulesFile struct {
 	Path string
-	// Named reports that HOOKSPAN_REDACT_FILE names it: then it must be there.
+	// Named reports that HOOKSPAN_REDACT_FILE names it: then it must exist.
 	Named bool
 }
 
 // RedactFiles are the files with redaction rules, all of which count: the user's
 // own, named in the env file or beside it, and one that the environment names.
 func (c *Config) RedactFiles() []RulesFile {
-	const name = "HOOKSPAN_REDACT_FILE"
+	by := c.value(redactFile).by
 	var out []RulesFile
-	if own := c.sides.of(name, mine); own != "" {
+	if own := by[mine]; own != "" {
 		out = append(out, RulesFile{own, true})
 	} else if c.ConfigDir != "" {
 		out = append(out, RulesFile{Path: join(c.goos, c.ConfigDir, "redact.rules")})
 	}
-	if more := c.sides.of(name, outer); more != "" {
+	if more := by[outer]; more != "" {
 		out = append(out, RulesFile{more, true})
 	}
 	return out

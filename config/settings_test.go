@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write docs/configuration.md")
 
 func TestReference(t *testing.T) {
 	const path = "../docs/configuration.md"
-	want := Reference()
+	want := reference()
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // A page of the documentation.
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 			for _, p := range Problems(err) {
 				shown += fmt.Sprintf("%+v", *p)
 			}
-			shown += fmt.Sprintf("%v %+v %#v %s %q", c.InfiniumAgentSecret, c.OTLPGeneral.Headers, c.OTLPTraces.Headers, c.OTLPGeneral.Headers, c.InfiniumAgentSecret)
+			shown += fmt.Sprintf("%v %+v %#v %s %q", c.InfiniumAgentSecret, c.Export.Headers, c.Export.Headers, c.Export.Headers, c.InfiniumAgentSecret)
 			b, jerr := json.Marshal(c.InfiniumAgentSecret)
 			if jerr != nil {
 				t.Fatal(jerr)
@@ -103,12 +103,12 @@ func TestSecretsAreNeverShown(t *testing.T) {
 }
 
 func TestEverySettingIsDocumented(t *testing.T) {
-	page := Reference()
+	page := reference()
 	for _, s := range load(t, input("")).Settings() {
 		if strings.Count(page, "| `"+s.Name+"` |") != 1 {
 			t.Errorf("%s is not on the page once", s.Name)
 		}
-		if lookup(s.Name).allowed == "" || lookup(s.Name).kind == "" {
+		if find(s.Name).allowed == "" || find(s.Name).kind == "" {
 			t.Errorf("%s has no allowed or kind tag", s.Name)
 		}
 	}
@@ -125,10 +125,85 @@ func TestURLsAreShownWithoutTheirSecrets(t *testing.T) {
 		{"u:p@c.example", "****@c.example"},
 		{"c.example?a=b@c", "****@c"},
 	}
-	v := lookup("OTEL_EXPORTER_OTLP_ENDPOINT")
+	v := find("OTEL_EXPORTER_OTLP_ENDPOINT")
 	for _, tt := range tests {
 		if got := v.showURL(tt.raw); got != tt.want {
 			t.Errorf("%s: shown as %s, want %s", tt.raw, got, tt.want)
 		}
 	}
 }
+
+// find returns the row of a variable.
+func find(name string) *variable {
+	i := slices.IndexFunc(table(), func(v *variable) bool { return v.name == name })
+	return table()[i]
+}
+
+// reference is the Markdown page of all variables, made from the table.
+func reference() string {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	for _, v := range table() {
+		if v.group != "" {
+			fmt.Fprintf(&b, "\n## %s\n\n| Variable | Meaning | Allowed | Default |\n|---|---|---|---|\n", v.group)
+		}
+		def, doc := "none", v.doc
+		if v.byDefault != "" {
+			def = "`" + v.byDefault + "`"
+		}
+		if v.secret {
+			doc += " Never shown."
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", v.name, cell(doc), cell(v.allowed), def)
+	}
+	b.WriteString(referenceTail)
+	return b.String()
+}
+
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+const referenceHead = `# Configuration
+
+This page is made from the source; change ` + "`config/config.go`" + ` and run
+` + "`go test ./config -run TestReference -update`" + `.
+
+Every setting is an environment variable. For each variable by itself the process environment wins over the env file, and
+the env file over the default. A variable that is set to nothing counts as not set. ` + "`hookspan config`" + ` shows every value in
+force and where it came from.
+
+The env file is ` + "`$XDG_CONFIG_HOME/hookspan/hookspan.env`" + ` (` + "`~/.config/hookspan/hookspan.env`" + `; on Windows
+` + "`%APPDATA%\\hookspan\\hookspan.env`" + `). It is there because editors started from a desktop have no shell environment, and some
+agents keep variables from their hooks. It holds lines of the form ` + "`NAME=value`" + `; a value with ` + "`#`" + ` in it needs quotes. Paths
+may begin with ` + "`~/`" + `.
+
+A project, or the program that starts an agent, can also set the environment. Hence:
+
+- A credential goes only to an address from the same place: headers, a client key or the agent's secret of the env file, or of
+  the keyring, do not go to an address of the environment, nor the other way round. Otherwise the destination is off, and
+  ` + "`hookspan config`" + `, ` + "`status`" + ` and ` + "`doctor`" + ` say why. The same address in both is allowed, and so are a default address and an
+  address without a credential.
+- The environment alone can neither allow a credential of the env file to go over cleartext http, nor choose the certificates
+  that its server is checked by.
+- The environment may lower ` + "`HOOKSPAN_CAPTURE`" + ` and the lengths of previews that the env file asks for, not raise them.
+  ` + "`HOOKSPAN_REDACT=false`" + ` counts in the env file alone. Patterns that the environment names are added to yours.
+- A file that ` + "`HOOKSPAN_CONFIG_FILE`" + ` names counts as the environment in all of this.
+
+A wrong value is named and its default used instead. A destination whose address or protocol is wrong gets nothing. Nothing
+is delivered while the name of the env file or of a file with more patterns is wrong, or such a file cannot be read.
+`
+
+const referenceTail = `
+## Folders
+
+| Folder | Default | Windows | Contents |
+|---|---|---|---|
+| ` + "`$XDG_CONFIG_HOME/hookspan`" + ` | ` + "`~/.config/hookspan`" + ` | ` + "`%APPDATA%\\hookspan`" + ` | ` + "`hookspan.env`, `redact.rules`" + ` |
+| ` + "`$XDG_STATE_HOME/hookspan`" + ` | ` + "`~/.local/state/hookspan`" + ` | ` + "`%LOCALAPPDATA%\\hookspan`" + ` | ` + "`spool`, `traces.db`, `hookspan.log`" + ` |
+
+XDG variables that are not absolute paths are ignored.
+
+## Projects
+
+A project can switch recording off for itself with a file ` + "`.hookspan.env`" + ` that says ` + "`HOOKSPAN_DISABLED=true`" + `. Nothing else
+in that file has any effect.
+`

@@ -12,7 +12,7 @@ const (
 	namedPath = "/p/other.env"
 )
 
-// world is the input of a user with the env file own. The file named is at
+// world is the input for a user with the env file own. The file named is at
 // namedPath, where HOOKSPAN_CONFIG_FILE may point.
 func world(own, named string, environ ...string) Input {
 	return Input{
@@ -29,7 +29,7 @@ func world(own, named string, environ ...string) Input {
 // lines is an env file's text.
 func lines(vars ...string) string { return strings.Join(vars, "\n") + "\n" }
 
-func TestACredentialGoesToAnAddressFromTheSameSource(t *testing.T) {
+func TestCredentialGoesOnlyToAddressFromSameSource(t *testing.T) {
 	const (
 		endpoint  = "OTEL_EXPORTER_OTLP_ENDPOINT=https://mine.example"
 		elsewhere = "OTEL_EXPORTER_OTLP_ENDPOINT=https://evil.example"
@@ -119,7 +119,7 @@ func TestACredentialGoesToAnAddressFromTheSameSource(t *testing.T) {
 	}
 }
 
-func TestCleartextIsLetThroughByTheCredentialsOwnSource(t *testing.T) {
+func TestCleartextIsAllowedOnlyByTheCredentialsSource(t *testing.T) {
 	const (
 		endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://c.example:4318"
 		headers  = "OTEL_EXPORTER_OTLP_HEADERS=api-key=k"
@@ -161,7 +161,7 @@ func TestCleartextIsLetThroughByTheCredentialsOwnSource(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentMayTightenAndNotLoosen(t *testing.T) {
+func TestEnvironmentMayTightenButNotLoosen(t *testing.T) {
 	const another = "HOOKSPAN_CONFIG_FILE=" + namedPath
 	capture := func(c *Config) any { return c.Capture }
 	redact := func(c *Config) any { return c.Redact }
@@ -220,7 +220,7 @@ func errText(err error) string {
 	return err.Error()
 }
 
-func TestAnotherEnvFileDoesNotGetTheKeyringsSecret(t *testing.T) {
+func TestNamedEnvFileDoesNotGetKeyringSecret(t *testing.T) {
 	own := lines("INFINIUM_AGENT_ID=a-1", "INFINIUM_BASE_URL=https://mine.example/api")
 	for named, on := range map[string]bool{
 		lines("INFINIUM_AGENT_ID=a-1", "INFINIUM_BASE_URL=https://evil.example/api"): false,
@@ -238,7 +238,7 @@ func TestAnotherEnvFileDoesNotGetTheKeyringsSecret(t *testing.T) {
 	}
 }
 
-func TestRulesOfTheEnvironmentAreAddedToTheUsersOwn(t *testing.T) {
+func TestRedactFilesAddsFileOfEnvironment(t *testing.T) {
 	const byDefault = "/home/u/.config/hookspan/redact.rules"
 	tests := []struct {
 		name       string
@@ -260,7 +260,7 @@ func TestRulesOfTheEnvironmentAreAddedToTheUsersOwn(t *testing.T) {
 	}
 }
 
-func TestAMisspeltVariableOfTheEnvironmentIsNamed(t *testing.T) {
+func TestMisspeltEnvironmentVariableIsReported(t *testing.T) {
 	tests := []struct{ environ, want string }{
 		{"HOOKSPAN_CAPTUR=none", "HOOKSPAN_CAPTUR: no such variable, did you mean HOOKSPAN_CAPTURE? (in the environment)"},
 		{"INFINIUM_AGENTID=x", "INFINIUM_AGENTID: no such variable, did you mean INFINIUM_AGENT_ID? (in the environment)"},
@@ -277,7 +277,7 @@ func TestAMisspeltVariableOfTheEnvironmentIsNamed(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreNear(t *testing.T) {
+func TestNearComparesNames(t *testing.T) {
 	for _, tt := range []struct {
 		a, b    string
 		letters int

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
@@ -23,65 +22,17 @@ when a later tool reads a missing file, whatever any hook answers; in VS Code th
 not seen. To take the hook file back: hookspan install cline --pre-tool-use=false.
 The CLI 3 has neither fault.`
 
-// preToolUseHeard reports where hookspan receives calls before they run: from Cline
-// in editors, and from the SDK. anything reports that it has a hook there for any
-// event. The SDK also runs a hook that is switched off in Cline's Hooks tab.
-func preToolUseHeard(r *install.Report, project string) (editors, sdk, anything bool) {
-	for _, s := range r.Sites {
-		if s.Project != "" && s.Project != project {
-			continue
-		}
-		for _, h := range s.Hooks {
-			runs := h.State == install.StateInstalled || h.State == install.StateOutdated
-			if !runs && h.State != install.StateOff {
-				continue
-			}
-			anything = true
-			if h.Event == preToolUse {
-				editors = editors || runs && editorsRead(s)
-				sdk = sdk || s.Kind != cline.RoleEditors
-			}
-		}
-	}
-	return editors, sdk, anything
-}
-
-// editorsRead reports that Cline in editors reads a hook folder.
-func editorsRead(s install.Site) bool {
-	return s.Kind != cline.RoleSDK && s.Kind != cline.RoleSDKDocuments
-}
-
-// preToolUseForeign reports that another PreToolUse hook file is where Cline in
-// editors reads it.
-func preToolUseForeign(r *install.Report, project string) bool {
-	return slices.ContainsFunc(r.Sites, func(s install.Site) bool {
-		return editorsRead(s) && (s.Project == "" || s.Project == project) && slices.ContainsFunc(s.Hooks, func(h install.Hook) bool {
-			return h.Event == preToolUse && h.State == install.StateForeign
-		})
-	})
-}
-
-// guards reports a hook that runs before tool calls.
-func guards(handlers []hookfile.Handler) bool {
-	return slices.ContainsFunc(handlers, func(h hookfile.Handler) bool { return h.Event == preToolUse })
-}
-
-// trustedGuards reports that one of the files that count has a hook that runs
-// before tool calls.
-func trustedGuards(s clinehooks.Sources) bool { return guards(s.Handlers()) }
-
 // guardInPlace reports that a hook of the user's runs before tool calls, and that
 // Cline in editors has the hook file for it.
 func (a *app) guardInPlace(ctx context.Context, project string) (bool, error) {
-	if !needsGuard(a.guardsOf(), project) {
+	if !a.hookSetup().Guards().Need(project) {
 		return false, nil
 	}
 	report, err := a.hooks(ctx)
 	if err != nil {
 		return false, err
 	}
-	editors, _, _ := preToolUseHeard(report, project)
-	return editors, nil
+	return cline.ReachOf(report, project).Editors, nil
 }
 
 // hookFiles sees to the hook files that Cline needs for new hooks of the user's.
@@ -99,14 +50,13 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	if err != nil {
 		return err
 	}
-	guard := guards(added)
-	editors, _, anything := preToolUseHeard(report, project)
-	if anything && (editors || !guard) {
+	guard, reach := clinehooks.HasGuard(added), cline.ReachOf(report, project)
+	if reach.Any && (reach.Editors || !guard) {
 		return nil
 	}
 	if leave {
 		what, command := "Cline has no hook file of hookspan's, so no hook of yours runs.", "hookspan install cline"
-		if anything {
+		if reach.Any {
 			what = "Cline in editors and the CLI 2 have no PreToolUse hook file of hookspan's: there nothing of yours runs before tool calls."
 		}
 		if guard {
@@ -120,7 +70,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	if err != nil {
 		return err
 	}
-	o := install.Options{Binary: binary, PreToolUse: guard || editors, ForHooks: guard, PriceShown: guard}
+	o := install.Options{Binary: binary, PreToolUse: guard || reach.Editors, ForHooks: guard, PriceShown: guard}
 	if project != "" && report.InProject(project) && !report.InProject("") {
 		// This project alone reports to hookspan, and so it shall stay.
 		o.Project = project
@@ -157,32 +107,6 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	return nil
 }
 
-// guardsOf are the projects' folders that have a guard, an empty name for the
-// user's own file. Of a project's file that the user trusts, or did before it
-// changed, every guard counts: it may run again. So does a file that cannot be
-// read, which may hold one.
-func (a *app) guardsOf() map[string]bool {
-	out := map[string]bool{}
-	note := func(project string) {
-		for _, s := range a.hookSources(project) {
-			if s.Project == (project != "") && (s.File == nil || guards(s.File.Handlers)) {
-				out[project] = true
-			}
-		}
-	}
-	note("")
-	for _, f := range a.trust().List() {
-		note(projectOf(f.Path))
-	}
-	return out
-}
-
-// needsGuard reports that one of the guards needs PreToolUse in the folders of a
-// project, or with an empty name in those of the user, which count in all projects.
-func needsGuard(guards map[string]bool, project string) bool {
-	return guards[""] || guards[project] || project == "" && len(guards) > 0
-}
-
 // releaseHookFiles removes the PreToolUse hook files that were installed for the
 // user's hooks and that none of them needs any more, and says so.
 func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
@@ -190,9 +114,9 @@ func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 	if err != nil || len(projects) == 0 {
 		return err
 	}
-	needed := a.guardsOf()
+	guards := a.hookSetup().Guards()
 	for _, project := range projects {
-		if needsGuard(needed, project) {
+		if guards.Need(project) {
 			continue
 		}
 		if leave {
@@ -227,6 +151,3 @@ func (a *app) releaseFrom(ctx context.Context, project string) error {
 	a.printf("\nNo hook of yours runs before tool calls any more, so the PreToolUse hook file that was\ninstalled for that goes.\n\n%s", plan.Text())
 	return install.Apply(plan)
 }
-
-// projectOf is the folder of the project that a hooks.json belongs to.
-func projectOf(path string) string { return filepath.Dir(filepath.Dir(path)) }

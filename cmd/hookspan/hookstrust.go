@@ -92,12 +92,12 @@ func (a *app) projectHooks(cmd *cobra.Command, args []string) (string, error) {
 		return "", fmt.Errorf("%q: %w", name, err)
 	}
 	own := filepath.Join(".cline", hookfile.Name)
-	if project := projectOf(dir); filepath.Join(project, own) == dir {
+	if project := hookfile.ProjectOf(dir); filepath.Join(project, own) == dir {
 		dir = project
 	} else if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return "", wrongUsage(cmd, "%q: Cline's hooks of a project stand in its %s and nowhere else", name, own)
 	}
-	path, project, err := a.hooksPath(dir)
+	path, project, err := a.hookSetup().File(dir)
 	if err != nil {
 		return "", err
 	}
@@ -130,7 +130,8 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 		return hinted{err, "nothing was trusted: fix the file first"}
 	}
 	a.printf("%s\n", termtext.Value(path))
-	a.showHooks(f.File, a.checkHooks(f.File, projectOf(path), a.hookSources("")))
+	setup := a.hookSetup()
+	a.showHooks(f.File, setup.Check(f.File, hookfile.ProjectOf(path), setup.Sources("")))
 	if a.trust().Trusted(path, f.Data) {
 		a.printf("trusted already\n")
 		return nil
@@ -141,7 +142,7 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 	if err := a.trust().Add(path, f.Data); err != nil {
 		return err
 	}
-	a.printf("trusted: %s when you work in %s\n", runsText(f.File), termtext.Value(projectOf(path)))
+	a.printf("trusted: %s when you work in %s\n", runsText(f.File), termtext.Value(hookfile.ProjectOf(path)))
 	if !a.cfg.Hooks {
 		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
 	}
@@ -158,10 +159,10 @@ func (a *app) consent(path string, yes bool) error {
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return hinted{
 			errors.New("nothing was trusted: there is no terminal to ask on"),
-			"read what it runs, then: hookspan hooks trust --yes " + hookfile.ShellWord(projectOf(path)),
+			"read what it runs, then: hookspan hooks trust --yes " + hookfile.ShellWord(hookfile.ProjectOf(path)),
 		}
 	}
-	a.printf("Let this run when you work in %s? [y/N] ", termtext.Value(projectOf(path)))
+	a.printf("Let this run when you work in %s? [y/N] ", termtext.Value(hookfile.ProjectOf(path)))
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the answer: %w", err)

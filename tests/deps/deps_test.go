@@ -155,7 +155,7 @@ var mayImport = map[string][]string{
 	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
 	"infinium/...":                  {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},
 	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
-	"internal/importer":             {"hook", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store", "internal/transcript"},
+	"internal/importer":             {"hook", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store", "internal/termtext", "internal/transcript"},
 	"internal/transcript":           {"hook", "internal/rawjson", "internal/regular"},
 	"internal/transcript/claude":    {"hook", "hook/claude", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/cline":     {"hook", "hook/cline", "internal/rawjson", "internal/transcript"},
@@ -164,7 +164,7 @@ var mayImport = map[string][]string{
 		"internal/install/cline", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline",
 	},
 	"internal/diagnose": {
-		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install",
+		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install", "internal/install/cline",
 		"internal/pipeline", "internal/regular", "internal/store", "internal/termtext",
 	},
 	"internal/pipeline": {

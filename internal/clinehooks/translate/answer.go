@@ -314,8 +314,8 @@ func (a *answering) override() (string, error) {
 		return "", fmt.Errorf("%s", joined(faults))
 	}
 	// A change that makes no difference to Cline keeps the model's spelling.
-	input := rawjson.Encode(c.call.build(values))
-	if input == rawjson.Encode(c.call.build(before)) {
+	input := rawjson.Encode(c.call.input(values))
+	if input == rawjson.Encode(c.call.input(before)) {
 		return "", nil
 	}
 	return input, nil

@@ -14,38 +14,33 @@ var newText = []string{"new_text", "text", "content", "replacement"}
 
 // editor is a Write where it gives a file its content, an Edit where it changes
 // a part of one.
-func (p place) editor(params map[string]any) operation {
+func editor(p place, _ any, params map[string]any) toolCall {
+	if _, name := pick(params, pathNames...); name == "" {
+		return toolCall{}
+	}
 	_, replaces := pick(params, "old_text")
 	_, places := pick(params, lineParams[:3]...)
 	if replaces == "" && places == "" {
-		return p.operation(form{tool: toolWrite, params: []param{
-			{claude: "file_path", cline: pathNames, kind: asPath, required: true},
-			{claude: "content", cline: newText, required: true},
-		}}, params)
+		return one(p.operation(form{tool: toolWrite, params: []param{filePath, {claude: "content", cline: newText, required: true}}}, params))
 	}
-	f := form{tool: toolEdit, params: []param{{claude: "file_path", cline: pathNames, kind: asPath, required: true}}}
+	f := form{tool: toolEdit, params: []param{filePath}}
 	if replaces != "" {
 		f.params = append(f.params, param{claude: "old_string", cline: []string{"old_text"}, required: true})
 	}
 	f.params = append(f.params, param{claude: "new_string", cline: newText, required: true})
-	all := false
-	if v, _ := pick(params, "replace_all"); v != nil {
-		all = text(v) == "true"
-	}
-	f.fixed, f.indifferent = object{{"replace_all", all}}, replaceAll
+	f.fixed, f.indifferent = object{{"replace_all", text(params["replace_all"]) == "true"}}, replaceAll
 	for _, name := range lineParams {
-		if v, _ := pick(params, name); v != nil {
-			f.params = append(f.params, param{claude: name, cline: []string{name}, kind: asIs, sticky: true})
+		if params[name] != nil {
+			f.params = append(f.params, param{claude: name, kind: asIs, sticky: true})
 		}
 	}
 	op := p.operation(f, params)
-	if replaces != "" {
-		return op
+	if replaces == "" {
+		// Claude's Edit always has an old text.
+		op.input = slices.Insert(op.input, 1, field{"old_string", ""})
+		op.added = append(op.added, field{"old_string", ""})
 	}
-	// Claude's Edit always has an old text.
-	op.input = slices.Insert(op.input, 1, field{"old_string", ""})
-	op.added = append(op.added, field{"old_string", ""})
-	return op
+	return one(op)
 }
 
 // replaceAll says how often Claude's Edit replaces. Cline's tools replace once.
@@ -66,19 +61,22 @@ func (p place) edit(file string, c change) operation {
 
 // replaceInFile is one Edit for each block of a diff. One MultiEdit would be
 // closer, but Claude has no such tool any more and configurations name Edit.
-func (p place) replaceInFile(params map[string]any) toolCall {
+func replaceInFile(p place, _ any, params map[string]any) toolCall {
+	if len(params) == 0 {
+		return toolCall{}
+	}
 	name, _ := pick(params, pathNames...)
-	diff, _ := pick(params, "diff")
-	blocks, ok := searchReplace(text(diff))
+	diff := text(params["diff"])
+	blocks, ok := searchReplace(diff)
 	if !ok {
-		blocks = []change{{to: text(diff)}}
+		blocks = []change{{to: diff}}
 	}
-	w := toolCall{perFile: true, build: func([]any) any { return nil }}
+	call := toolCall{perFile: true}
 	for _, b := range blocks {
-		w.operations = append(w.operations, p.edit(text(name), b))
+		call.operations = append(call.operations, p.edit(text(name), b))
 	}
-	severalBlocks(w.operations)
-	return w
+	severalBlocks(call.operations)
+	return call
 }
 
 // severalBlocks gives the edits of a file that has more than one the name that
@@ -153,7 +151,7 @@ func oneFile(all []operation) operation {
 		from, to = append(from, c.from), append(to, c.to)
 		edits = append(edits, object{{"old_string", c.from}, {"new_string", c.to}, {"replace_all", false}})
 	}
-	out := operation{tool: toolEdit, aliases: first.aliases}
+	out := operation{index: first.index, tool: toolEdit, aliases: first.aliases}
 	if name, ok := first.input.get("file_path"); ok {
 		out.input = object{{"file_path", name}}
 	}

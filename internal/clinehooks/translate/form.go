@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 // operation is one thing that a tool call does, in Claude's form.
 type operation struct {
+	index   int // in the call
 	tool    string
 	aliases []string
 	// twin is the tool's name in Cline's other dialects where twinOf does not
@@ -31,8 +33,8 @@ type operation struct {
 func (op operation) unchanged(updated map[string]any) (differ []string, ok bool) {
 	rest := maps.Clone(updated)
 	for _, f := range op.added {
-		if _, given := rest[f.key]; !given {
-			rest[f.key] = f.value
+		if _, given := rest[f.Name]; !given {
+			rest[f.Name] = f.Value
 		}
 	}
 	for _, key := range op.indifferent {
@@ -69,13 +71,21 @@ const (
 // param is one parameter that has a name on either side.
 type param struct {
 	claude string
-	cline  []string // the name Cline documents, then others it takes
+	cline  []string // the name Cline documents, then others it takes; if nil, the same as claude
 	kind   kind
 	// required parameters must be in a hook's input.
 	required bool
 	// sticky parameters stay if a hook's input leaves them out: Claude's tool has
 	// none of that name.
 	sticky bool
+}
+
+// names are Cline's names of the parameter.
+func (pa param) names() []string {
+	if pa.cline == nil {
+		return []string{pa.claude}
+	}
+	return pa.cline
 }
 
 // form says how a tool of Cline's reads as one of Claude's.
@@ -98,7 +108,7 @@ var errNoPlace = errors.New("cline has no parameter for it")
 func (p place) operation(f form, raw map[string]any) operation {
 	op := operation{tool: f.tool, aliases: f.aliases, value: raw, added: f.fixed, indifferent: f.indifferent}
 	for _, pa := range f.params {
-		v, _ := pick(raw, pa.cline...)
+		v, _ := pick(raw, pa.names()...)
 		if v == nil {
 			continue
 		}
@@ -132,10 +142,7 @@ func (p place) forward(k kind, v any) any {
 // back returns Cline's parameters for an input in Claude's form. Unchanged ones
 // stay as Cline wrote them, to the letter.
 func (f form) back(raw map[string]any, forward object, updated map[string]any) (any, []string, error) {
-	out := maps.Clone(raw)
-	if out == nil {
-		out = map[string]any{}
-	}
+	out := without(raw)
 	known := slices.Clone(f.harmless)
 	for _, pa := range f.params {
 		known = append(known, pa.claude)
@@ -145,7 +152,7 @@ func (f form) back(raw map[string]any, forward object, updated map[string]any) (
 		case !given && pa.required:
 			return nil, nil, fmt.Errorf("%q is missing", pa.claude)
 		case !given && had && !pa.sticky:
-			for _, name := range pa.cline {
+			for _, name := range pa.names() {
 				delete(out, name)
 			}
 			continue
@@ -156,11 +163,8 @@ func (f form) back(raw map[string]any, forward object, updated map[string]any) (
 		if err != nil {
 			return nil, nil, err
 		}
-		_, name := pick(raw, pa.cline...)
-		if name == "" {
-			name = pa.cline[0]
-		}
-		out[name] = v
+		_, name := pick(raw, pa.names()...)
+		out[cmp.Or(name, pa.names()[0])] = v
 	}
 	var notes []string
 	for _, key := range slices.Sorted(maps.Keys(updated)) {
@@ -196,38 +200,27 @@ func (pa param) reverse(v any) (any, error) {
 	return v, nil
 }
 
-// toolCall is a call's operations, and how its input is built of their values.
+// toolCall is the operations of a call.
 type toolCall struct {
 	operations []operation
-	build      func(values []any) any
+	// build makes Cline's input of the operations' values; nil if no operation can
+	// change.
+	build func(values []any) any
 	// perFile reports that the end of the call is one event for each file.
 	perFile bool
 	// unknown reports that the tool is in no table.
 	unknown bool
 }
 
+// input is Cline's input for these values of the operations.
+func (c toolCall) input(values []any) any {
+	if c.build == nil {
+		return nil
+	}
+	return c.build(values)
+}
+
 // one is a call of one operation.
 func one(op operation) toolCall {
 	return toolCall{operations: []operation{op}, build: func(values []any) any { return values[0] }}
 }
-
-// same is an operation whose input is the same for both.
-func same(tool string, input map[string]any) operation {
-	kept, hasProgress := input[taskProgress]
-	shown := maps.Clone(input)
-	delete(shown, taskProgress)
-	return operation{
-		tool: tool, input: sorted(shown), value: input,
-		back: func(_ object, updated map[string]any) (any, []string, error) {
-			out := maps.Clone(updated)
-			if hasProgress {
-				out[taskProgress] = kept
-			}
-			return out, nil, nil
-		},
-	}
-}
-
-// taskProgress is a parameter that any classic tool may carry. It does not change
-// what the tool does.
-const taskProgress = "task_progress"

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
@@ -84,8 +85,8 @@ func (c *Call) translate(body rawjson.Object, ctx Context) {
 	switch ev.Kind {
 	case hook.KindToolStart:
 		c.takeApart(ctx)
-		for i, op := range c.call.operations {
-			c.tool(ctx, preToolUse, op, i, c.toolUseID(i))
+		for _, op := range c.call.operations {
+			c.tool(ctx, preToolUse, op)
 		}
 	case hook.KindToolEnd:
 		c.takeApart(ctx)
@@ -169,34 +170,32 @@ func (c *Call) takeApart(ctx Context) {
 	input, _ := rawjson.Parse([]byte(t.Input))
 	c.call = p.operations(t.Name, input)
 	c.Unknown = c.call.unknown
+	for i := range c.call.operations {
+		c.call.operations[i].index = i
+	}
 }
 
-// toolUseID names an operation of the call, by the same name at both ends of the
-// call, which carry the same input.
-func (c *Call) toolUseID(operation int) string {
+// toolUseID is the id of an operation of the call. It is the same at both ends of
+// the call, which carry the same input.
+func (c *Call) toolUseID(op operation) string {
 	id := c.ToolID
 	if id == "" {
 		sum := sha256.Sum256([]byte(strings.Join([]string{c.Session, c.Tool, c.event.Tool.Input}, "\x00")))
 		id = "toolu_" + hex.EncodeToString(sum[:12])
 	}
-	if operation > 0 {
-		id += "#" + strconv.Itoa(operation)
+	if op.index > 0 {
+		id += "#" + strconv.Itoa(op.index)
 	}
 	return id
 }
 
-// tool adds the event of one operation. Further members come after the input.
-func (c *Call) tool(ctx Context, name string, op operation, index int, id string, more ...field) {
+// tool adds the event of an operation, with more members that only some have.
+func (c *Call) tool(ctx Context, name string, op operation, more ...field) {
 	fields := object{{"tool_name", op.tool}, {"tool_input", op.input}}
-	var after object
-	for _, f := range more {
-		if f.key == "tool_response" {
-			fields = append(fields, f)
-		} else {
-			after = append(after, f)
-		}
+	if len(more) > 0 && more[0].Name == "tool_response" {
+		fields, more = append(fields, more[0]), more[1:]
 	}
-	fields = append(append(fields, field{"tool_use_id", id}), after...)
+	fields = append(append(fields, field{"tool_use_id", c.toolUseID(op)}), more...)
 	subjects := append([]string{op.tool}, op.aliases...)
 	if c.Tool != op.tool {
 		subjects = append(subjects, c.Tool)
@@ -206,7 +205,7 @@ func (c *Call) tool(ctx Context, name string, op operation, index int, id string
 	}
 	c.add(ctx, name, fields, subjects...)
 	e := &c.Events[len(c.Events)-1]
-	e.Tool, e.Input, e.operation = op.tool, op.input.encode(), index
+	e.Tool, e.Input, e.operation = op.tool, op.input.encode(), op.index
 }
 
 // add adds an event, with the members all events have in Claude's order.
@@ -224,7 +223,7 @@ func (c *Call) add(ctx Context, name string, fields object, subjects ...string) 
 	c.Events = append(c.Events, Event{Name: name, Subjects: subjects, Payload: append(payload, fields...).encode()})
 }
 
-// toolEnd adds what a call that has ended was.
+// toolEnd adds the events of a call that has ended.
 func (c *Call) toolEnd(body rawjson.Object, ctx Context) {
 	c.results = c.outcomes(body)
 	t := c.event.Tool
@@ -234,43 +233,27 @@ func (c *Call) toolEnd(body rawjson.Object, ctx Context) {
 	}
 	for i, op := range c.ended() {
 		r := c.results[i]
-		var more []field
-		name := postToolUse
+		name, more := postToolUse, object{{"tool_response", r.response(op, t.Duration)}}
 		if r.failed {
-			name = postToolUseFailure
-			more = append(more, field{"error", r.message(op.tool)}, field{"is_interrupt", t.Status == hook.ToolCancelled})
-		} else {
-			more = append(more, field{"tool_response", r.response(op, t.Duration)})
+			name, more = postToolUseFailure, object{{"error", r.message(op.tool)}, {"is_interrupt", t.Status == hook.ToolCancelled}}
 		}
-		if t.Duration >= 0 {
-			more = append(more, field{"duration_ms", t.Duration.Milliseconds()})
-		}
-		c.tool(ctx, name, op.operation, op.first, c.toolUseID(op.first), more...)
+		c.tool(ctx, name, op, more.timed("duration_ms", t.Duration, time.Millisecond)...)
 	}
 }
 
-// endedOperation is an operation at the end of its call, with the index of the
-// operation that its id is made of.
-type endedOperation struct {
-	operation
-	first int
-}
-
 // ended returns the operations whose ends are reported: all, or one for each file.
-func (c *Call) ended() []endedOperation {
-	var out []endedOperation
+func (c *Call) ended() []operation {
 	all := c.call.operations
+	if !c.call.perFile {
+		return all
+	}
+	var out []operation
 	for i := 0; i < len(all); {
 		j := i + 1
-		for c.call.perFile && j < len(all) && all[j].tool == all[i].tool &&
-			all[j].input.str("file_path") == all[i].input.str("file_path") {
+		for j < len(all) && all[j].tool == all[i].tool && all[j].input.str("file_path") == all[i].input.str("file_path") {
 			j++
 		}
-		if j-i > 1 {
-			out = append(out, endedOperation{oneFile(all[i:j]), i})
-		} else {
-			out = append(out, endedOperation{all[i], i})
-		}
+		out = append(out, oneFile(all[i:j]))
 		i = j
 	}
 	return out

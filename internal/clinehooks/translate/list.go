@@ -12,30 +12,34 @@ import (
 // hook would see a call in a spelling that is not read here, so these functions read
 // all that some version of Cline takes.
 
-// readForm is one file to be read, without the lines.
-var readForm = form{tool: toolRead, params: []param{
-	{claude: "file_path", cline: pathNames, kind: asPath, required: true},
-}}
+func readFile(p place, _ any, params map[string]any) toolCall {
+	if op := p.read(params); len(op.input) > 0 {
+		return one(op)
+	}
+	return toolCall{}
+}
+
+// readFiles is one Read for each file.
+func readFiles(p place, input any, _ map[string]any) toolCall {
+	var all []operation
+	for _, entry := range readEntries(input) {
+		all = append(all, p.read(entry))
+	}
+	return several(input, all, "files", append([]string{"paths", "file_paths", "start_line", "end_line"}, pathNames...)...)
+}
 
 // read is one file, or some lines of it.
 func (p place) read(params map[string]any) operation {
-	if len(params) == 0 {
-		return operation{tool: toolRead, value: params}
-	}
 	op := p.operation(readForm, params)
-	first, _ := pick(params, "start_line")
-	last, _ := pick(params, "end_line")
-	start, hasStart := number(first)
-	end, hasEnd := number(last)
+	start, hasStart := number(params["start_line"])
+	end, hasEnd := number(params["end_line"])
 	if hasStart {
 		op.input = append(op.input, field{"offset", start})
+	} else {
+		start = 1
 	}
 	if hasEnd {
-		from := int64(1)
-		if hasStart {
-			from = start
-		}
-		op.input = append(op.input, field{"limit", max(end-from+1, 0)})
+		op.input = append(op.input, field{"limit", max(end-start+1, 0)})
 	}
 	op.back = func(forward object, updated map[string]any) (any, []string, error) {
 		return readBack(params, forward, updated)
@@ -72,21 +76,9 @@ func readBack(params map[string]any, forward object, updated map[string]any) (an
 	return out, nil, nil
 }
 
-// readFiles is one Read for each file.
-func (p place) readFiles(input any) toolCall {
-	var all []operation
-	for _, entry := range readEntries(input) {
-		all = append(all, p.read(entry))
-	}
-	return several(toolRead, input, all, "files", append([]string{"paths", "file_paths", "start_line", "end_line"}, pathNames...)...)
-}
-
 // several is a call with a list of operations. They go back to Cline under key, in
 // place of the other keys under which Cline takes them.
-func several(tool string, input any, all []operation, key string, others ...string) toolCall {
-	if len(all) == 0 {
-		return shown(tool, input)
-	}
+func several(input any, all []operation, key string, others ...string) toolCall {
 	rest := without(input, append(others, key)...)
 	return toolCall{operations: all, build: func(values []any) any { return with(rest, key, values) }}
 }
@@ -148,24 +140,17 @@ func readEntries(input any) []map[string]any {
 	return entries
 }
 
-// commandForm is one command of run_commands that is a shell's text.
-var commandForm = form{
-	tool: toolBash, fixed: object{{"run_in_background", false}}, harmless: []string{"description", "timeout"},
-	indifferent: []string{"description", "timeout", "run_in_background"},
-	params:      []param{{claude: "command", cline: []string{"command"}, required: true}},
-}
-
 // commandNames are the names under which Cline takes a command.
 var commandNames = []string{"command", "cmd", "shell_command", "script"}
 
 // runCommands is one Bash for each command. They are never joined: a hook that
 // looks at how a command begins would miss all but the first.
-func (p place) runCommands(input any) toolCall {
+func runCommands(p place, input any, _ map[string]any) toolCall {
 	var all []operation
 	for _, value := range commandEntries(input) {
 		all = append(all, p.command(value))
 	}
-	return several(toolBash, input, all, "commands", append([]string{"args"}, commandNames...)...)
+	return several(input, all, "commands", append([]string{"args"}, commandNames...)...)
 }
 
 // command is one entry: a shell's text, or a program and its arguments.
@@ -175,12 +160,12 @@ func (p place) command(value any) operation {
 	if m, ok := value.(map[string]any); ok {
 		program, _ := pick(m, commandNames...)
 		line = text(program)
-		if args, _ := pick(m, "args"); args != nil {
+		if args := m["args"]; args != nil {
 			line = quoteAll(append([]any{line}, listOf(args)...))
 		}
-		timeout, _ = pick(m, "timeout")
+		timeout = m["timeout"]
 	}
-	op := p.operation(commandForm, map[string]any{"command": line})
+	op := p.operation(commandForm("description", "timeout"), map[string]any{"command": line})
 	if timeout != nil {
 		op.input = slices.Insert(op.input, 1, field{"timeout", timeout})
 	}
@@ -235,7 +220,7 @@ func commandEntries(input any) []any {
 		if line, name := pick(v, commandNames...); name != "" {
 			// Beside arguments it is a program, on its own a shell's text. As an
 			// object in the list it would be a program either way.
-			if args, _ := pick(v, "args"); args != nil {
+			if v["args"] != nil {
 				all = append(all, without(v, "commands"))
 			} else if text(line) != "" {
 				all = append(all, text(line))
@@ -273,7 +258,7 @@ func entriesOf(list []any) []any {
 }
 
 // searchCodebase is one Grep for each query.
-func (p place) searchCodebase(input any) toolCall {
+func searchCodebase(p place, input any, _ map[string]any) toolCall {
 	var all []operation
 	for _, q := range queriesOf(input) {
 		f := form{tool: toolGrep, params: []param{{claude: "pattern", cline: []string{"query"}, required: true}}}
@@ -282,7 +267,7 @@ func (p place) searchCodebase(input any) toolCall {
 		}
 		all = append(all, p.operation(f, map[string]any{"query": q}).only("query", q, q))
 	}
-	return several(toolGrep, input, all, "queries", "query")
+	return several(input, all, "queries", "query")
 }
 
 func queriesOf(input any) []string {
@@ -307,11 +292,11 @@ func queriesOf(input any) []string {
 }
 
 // fetchWeb is one WebFetch for each address.
-func (p place) fetchWeb(input any) toolCall {
+func fetchWeb(p place, input any, m map[string]any) toolCall {
 	list := listOf(parsed(input))
-	if m, ok := input.(map[string]any); ok {
+	if m != nil {
 		list = listOf(parsed(m["requests"]))
-		if _, name := pick(m, "url"); name != "" {
+		if m["url"] != nil {
 			list = append(list, without(m, "requests"))
 		}
 	}
@@ -325,7 +310,7 @@ func (p place) fetchWeb(input any) toolCall {
 			all = append(all, p.operation(fetchForm, request))
 		}
 	}
-	return several(toolFetch, input, all, "requests", "url", "prompt")
+	return several(input, all, "requests", "url", "prompt")
 }
 
 // listOf is a list itself, nothing for nothing, and else a list of one.
@@ -352,10 +337,7 @@ func without(v any, keys ...string) map[string]any {
 
 // with is an object with one more member.
 func with(m map[string]any, key string, value any) map[string]any {
-	out := maps.Clone(m)
-	if out == nil {
-		out = map[string]any{}
-	}
+	out := without(m)
 	out[key] = value
 	return out
 }
@@ -371,12 +353,8 @@ func quoteAll(words []any) string {
 
 // quote makes one word of a text for a POSIX shell.
 func quote(s string) string {
-	plain := s != ""
-	for i := 0; i < len(s) && plain; i++ {
-		c := s[i]
-		plain = isLetter(c) || '0' <= c && c <= '9' || strings.IndexByte("_@%+=:,./-", c) >= 0
-	}
-	if plain {
+	special := func(r rune) bool { return !allowedInName(r) && !strings.ContainsRune("@%+=:,./", r) }
+	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

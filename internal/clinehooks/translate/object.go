@@ -7,31 +7,31 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// field is one member of an object. The value is anything encoding/json writes.
+// field is a member of an object.
 type field struct {
-	key   string
-	value any
+	Name  string
+	Value any
 }
 
-// object is a JSON object whose members keep their order. Hooks are read by
-// people when they fail, and Claude's order is the one they know.
+// object is a JSON object whose members keep their order. People read what hooks
+// get, and Claude's order is the one they know.
 type object []field
 
-// MarshalJSON writes the members in their order, without escapes for HTML.
+// MarshalJSON implements json.Marshaler.
 func (o object) MarshalJSON() ([]byte, error) { return o.encode(), nil }
 
 func (o object) encode() []byte {
-	fields := make(rawjson.Ordered, len(o))
+	ordered := make(rawjson.Ordered, len(o))
 	for i, f := range o {
-		fields[i] = rawjson.Field{Name: f.key, Value: f.value}
+		ordered[i] = rawjson.Field(f)
 	}
-	return []byte(rawjson.Encode(fields))
+	return []byte(rawjson.Encode(ordered))
 }
 
 func (o object) get(key string) (any, bool) {
 	for _, f := range o {
-		if f.key == key {
-			return f.value, true
+		if f.Name == key {
+			return f.Value, true
 		}
 	}
 	return nil, false
@@ -57,27 +57,27 @@ func equal(a, b any) bool {
 	return rawjson.Canonical([]byte(rawjson.Encode(a))) == rawjson.Canonical([]byte(rawjson.Encode(b)))
 }
 
-// pick returns the first of names that is there and not null, with its name.
+// pick returns the first of the named members that is present and not null, with
+// its name.
 func pick(m map[string]any, names ...string) (value any, name string) {
 	for _, name := range names {
-		if v, ok := m[name]; ok && v != nil {
+		if v := m[name]; v != nil {
 			return v, name
 		}
 	}
 	return nil, ""
 }
 
-// text is a string itself, a number's or boolean's spelling, and the JSON of
-// anything else: what is not understood is still to be seen.
+// text is a string itself, and the JSON of anything else but null: hooks must see
+// what is not understood.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
 	case string:
 		return v
-	default:
-		return rawjson.Encode(v)
 	}
+	return rawjson.Encode(v)
 }
 
 // number reads a whole number that may be quoted.

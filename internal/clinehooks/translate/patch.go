@@ -28,24 +28,23 @@ type span struct {
 // applyPatch is one event for each file that is added or deleted and one for
 // each hunk of a file that is updated. A file that moves is named by both its
 // paths.
-func (p place) applyPatch(input any) toolCall {
-	params, isObject := input.(map[string]any)
-	source := input
-	if isObject {
-		source, _ = pick(params, "input", "patch")
+func applyPatch(p place, input any, params map[string]any) toolCall {
+	source, key := input, ""
+	if params != nil {
+		source, key = pick(params, "input", "patch")
 	}
 	patch, ok := source.(string)
 	if !ok {
-		return shown(toolEdit, input)
+		return toolCall{}
 	}
 	lines := strings.Split(patch, "\n")
-	w := toolCall{perFile: true, operations: p.patchOperations(lines)}
-	if len(w.operations) == 0 {
-		op := p.edit("", change{to: patch})
-		return toolCall{operations: []operation{op}, perFile: true, build: func([]any) any { return nil }}
+	call := toolCall{perFile: true, operations: p.patchOperations(lines)}
+	if len(call.operations) == 0 {
+		call.operations = []operation{p.edit("", change{to: patch})}
+		return call
 	}
-	severalBlocks(w.operations)
-	w.build = func(values []any) any {
+	severalBlocks(call.operations)
+	call.build = func(values []any) any {
 		out := slices.Clone(lines)
 		// From the end, so that the places before stay where they are.
 		for _, v := range slices.Backward(values) {
@@ -54,15 +53,12 @@ func (p place) applyPatch(input any) toolCall {
 			}
 		}
 		joined := strings.Join(out, "\n")
-		if !isObject {
+		if params == nil {
 			return joined
 		}
-		m := maps.Clone(params)
-		_, name := pick(params, "input", "patch")
-		m[name] = joined
-		return m
+		return with(params, key, joined)
 	}
-	return w
+	return call
 }
 
 func (p place) patchOperations(lines []string) []operation {

@@ -12,51 +12,39 @@ import (
 // response is the tool_response of an operation that succeeded, in the shape of
 // Claude Code's tool, without the members that Cline does not report. took is the
 // duration of the call, negative if unknown.
-func (r outcome) response(op endedOperation, took time.Duration) any {
-	in := op.input
+func (r outcome) response(op operation, took time.Duration) any {
+	in, out := op.input, object{}
 	switch op.tool {
 	case toolWrite:
-		return pickedFrom(in, object{{"filePath", "file_path"}, {"content", "content"}}).with("success", true)
+		return out.copied(in, "filePath=file_path", "content").with("success", true)
 	case toolEdit:
-		return pickedFrom(in, object{
-			{"filePath", "file_path"}, {"oldString", "old_string"}, {"newString", "new_string"}, {"replaceAll", "replace_all"},
-		}).with("success", true)
+		return out.copied(in, "filePath=file_path", "oldString=old_string", "newString=new_string", "replaceAll=replace_all").with("success", true)
 	case toolRead:
 		return r.read(in)
 	case toolBash:
 		if r.hidden {
-			return object{}
+			return out
 		}
-		return object{{"stdout", r.said(op)}, {"stderr", ""}, {"interrupted", false}, {"isImage", false}}
+		return object{{"stdout", r.said(op.tool)}, {"stderr", ""}, {"interrupted", false}, {"isImage", false}}
 	case toolGrep:
 		return r.found()
 	case toolGlob:
 		return r.listed(in).timed("durationMs", took, time.Millisecond)
 	case toolFetch:
-		return r.member("result").copied(in, "url").timed("durationMs", took, time.Millisecond)
+		return r.visible(out, "result", r.text).copied(in, "url").timed("durationMs", took, time.Millisecond)
 	case "WebSearch":
-		out := object{}.copied(in, "query")
-		if !r.hidden {
-			out = out.with("results", []any{r.text})
-		}
-		return out.timed("durationSeconds", took, time.Second)
+		return r.visible(out.copied(in, "query"), "results", []any{r.text}).timed("durationSeconds", took, time.Second)
 	case toolAgent:
-		out := object{{"status", "completed"}}.copied(in, "prompt").with("agentType", generalPurpose)
-		if !r.hidden {
-			out = out.with("content", blocks(r.said(op)))
-		}
-		return out.timed("totalDurationMs", took, time.Millisecond)
+		out = object{{"status", "completed"}}.copied(in, "prompt").with("agentType", generalPurpose)
+		return r.visible(out, "content", blocks(r.said(op.tool))).timed("totalDurationMs", took, time.Millisecond)
 	case "ReadMcpResourceTool":
-		content := object{}.copied(in, "uri")
-		if !r.hidden {
-			content = content.with("text", r.text)
-		}
+		content := r.visible(out.copied(in, "uri"), "text", r.text)
 		return object{{"contents", []any{content}}}.copied(in, "server")
 	}
 	switch {
 	case r.hidden:
-		return object{}
-	case strings.HasPrefix(op.tool, "mcp__"):
+		return out
+	case strings.HasPrefix(op.tool, mcpPrefix):
 		return blocks(r.text)
 	}
 	return r.text
@@ -65,17 +53,17 @@ func (r outcome) response(op endedOperation, took time.Duration) any {
 // blocks is a text as Claude's API writes it.
 func blocks(text string) []any { return []any{object{{"type", "text"}, {"text", text}}} }
 
-// member has the result's text as its one member, or none where it is hidden.
-func (r outcome) member(key string) object {
+// visible adds a member that is made of the result, unless that is hidden.
+func (r outcome) visible(o object, key string, value any) object {
 	if r.hidden {
-		return nil
+		return o
 	}
-	return object{{key, r.text}}
+	return o.with(key, value)
 }
 
-// read is what Claude's Read answers.
+// read is the response of Claude's Read.
 func (r outcome) read(in object) object {
-	kind, file := "text", pickedFrom(in, object{{"filePath", "file_path"}})
+	kind, file := "text", object{}.copied(in, "filePath=file_path")
 	switch {
 	case r.hidden:
 	case r.text == "[image]":
@@ -139,12 +127,9 @@ func numbered(text string) part {
 // totalLines reads a note such as "(File has 12 lines total.)".
 func totalLines(note string) (int64, bool) {
 	rest, ok := strings.CutPrefix(note, "(File has ")
-	if !ok {
-		return 0, false
-	}
 	digits, rest, _ := strings.Cut(rest, " ")
 	n, err := strconv.ParseInt(digits, 10, 64)
-	return n, err == nil && strings.HasPrefix(rest, "lines total")
+	return n, ok && err == nil && strings.HasPrefix(rest, "lines total")
 }
 
 // found is what Claude's Grep answers when it shows lines: it names no files
@@ -186,23 +171,17 @@ func (r outcome) listed(in object) object {
 	return object{{"numFiles", len(names)}, {"filenames", names}, {"truncated", cut}}
 }
 
-// pickedFrom are members of an input under other names; those that it lacks are
-// left out.
-func pickedFrom(in, names object) object {
-	var out object
-	for _, f := range names {
-		key, _ := f.value.(string)
-		if v, ok := in.get(key); ok {
-			out = append(out, field{f.key, v})
+// copied adds members of an input, those that it has. "to=from" copies one under
+// another name.
+func (o object) copied(in object, keys ...string) object {
+	for _, key := range keys {
+		to, from, renamed := strings.Cut(key, "=")
+		if !renamed {
+			from = to
 		}
-	}
-	return out
-}
-
-// copied adds a member of an input, if it is there.
-func (o object) copied(in object, key string) object {
-	if v, ok := in.get(key); ok {
-		return o.with(key, v)
+		if v, ok := in.get(from); ok {
+			o = o.with(to, v)
+		}
 	}
 	return o
 }
@@ -211,18 +190,18 @@ func (o object) with(key string, value any) object { return append(o, field{key,
 
 // timed adds a time in a unit, if it is known.
 func (o object) timed(key string, took, unit time.Duration) object {
-	if took < 0 {
+	switch {
+	case took < 0:
 		return o
-	}
-	if unit == time.Second {
+	case unit == time.Second:
 		return o.with(key, took.Seconds())
 	}
 	return o.with(key, took.Milliseconds())
 }
 
-// said is what the model got of an operation that succeeded.
-func (r outcome) said(op endedOperation) string {
-	switch op.tool {
+// said is the text that the model got of an operation that succeeded.
+func (r outcome) said(tool string) string {
+	switch tool {
 	case toolBash:
 		return printed(r.text)
 	case toolAgent:

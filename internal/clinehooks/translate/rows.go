@@ -27,7 +27,7 @@ func (c *Call) Rows() [][]byte {
 	case hook.KindToolStart:
 		var rows [][]byte
 		for i, op := range c.call.operations {
-			block := object{{"type", "tool_use"}, {"id", c.toolUseID(i)}, {"name", op.tool}, {"input", op.input}}
+			block := object{{"type", "tool_use"}, {"id", c.toolUseID(op)}, {"name", op.tool}, {"input", op.input}}
 			rows = append(rows, c.row(i, "assistant", []any{block}, nil))
 		}
 		return rows
@@ -49,15 +49,13 @@ func (c *Call) Rows() [][]byte {
 }
 
 // resultRow is the end of a call.
-func (c *Call) resultRow(i int, op endedOperation, r outcome) []byte {
-	said, structure := r.said(op), r.response(op, c.event.Tool.Duration)
+func (c *Call) resultRow(i int, op operation, r outcome) []byte {
+	said, structure := r.said(op.tool), r.response(op, c.event.Tool.Duration)
 	if r.failed {
 		said = r.message(op.tool)
 		structure = "Error: " + said
 	}
-	block := object{
-		{"type", "tool_result"}, {"tool_use_id", c.toolUseID(op.first)}, {"content", said}, {"is_error", r.failed},
-	}
+	block := object{{"type", "tool_result"}, {"tool_use_id", c.toolUseID(op)}, {"content", said}, {"is_error", r.failed}}
 	return c.row(i, "user", []any{block}, structure)
 }
 

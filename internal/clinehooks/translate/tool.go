@@ -1,10 +1,9 @@
 package translate
 
 import (
-	"crypto/sha1" //nolint:gosec // Cline's SDK names tools by it; nothing rests on it.
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,226 +23,227 @@ const (
 	toolWrite = "Write"
 )
 
-// aliasMultiEdit and the others are names Claude's tools had before. Old
-// configurations still use them.
-const (
-	aliasMultiEdit = "MultiEdit"
-	aliasTask      = "Task"
-	aliasLS        = "LS"
-)
+// aliasMultiEdit is a former name of one of Claude's tools. Old configurations
+// still use it.
+const aliasMultiEdit = "MultiEdit"
 
 // generalPurpose is the only kind of agent Cline starts.
 const generalPurpose = "general-purpose"
 
+// tool says how hooks see one of Cline's tools.
+type tool struct {
+	// form describes the parameters. If it has none, hooks see the input as Cline
+	// wrote it.
+	form
+	// twin is the tool's name in Cline's other dialects, empty if it is the same.
+	twin string
+	// read takes apart a call for which the form is not enough. params is the
+	// input if that is an object. A result without operations means that the input
+	// cannot be read.
+	read func(p place, input any, params map[string]any) toolCall
+}
+
+// tools has Cline's tools by name. The SDK's tool "editor" does what two of the
+// classic tools do; see twinOf.
+var tools = map[string]tool{
+	"read_file":                  {form: readForm, twin: "read_files", read: readFile},
+	"read_files":                 {form: readForm, twin: "read_file", read: readFiles},
+	"write_to_file":              {form: form{tool: toolWrite, params: []param{filePath, {claude: "content", required: true}}}, twin: "editor"},
+	"replace_in_file":            {form: form{tool: toolEdit, aliases: []string{aliasMultiEdit}}, twin: "editor", read: replaceInFile},
+	"editor":                     {form: form{tool: toolEdit}, twin: "replace_in_file", read: editor},
+	"apply_patch":                {form: form{tool: toolEdit}, read: applyPatch},
+	"execute_command":            {form: commandForm("description"), twin: "run_commands"},
+	"run_commands":               {form: form{tool: toolBash}, twin: "execute_command", read: runCommands},
+	"search_files":               {form: searchForm, twin: "search_codebase"},
+	"search_codebase":            {form: form{tool: toolGrep}, twin: "search_files", read: searchCodebase},
+	"list_files":                 {form: listForm, read: listFiles},
+	"list_code_definition_names": {form: form{tool: "ListCodeDefinitionNames", params: []param{folderPath, {claude: "file_path", cline: pathNames, kind: asPath}}}},
+	"web_fetch":                  {form: fetchForm, twin: "fetch_web_content"},
+	"fetch_web_content":          {form: form{tool: toolFetch}, twin: "web_fetch", read: fetchWeb},
+	"web_search": {form: form{tool: "WebSearch", params: []param{
+		{claude: "query", required: true}, {claude: "allowed_domains", kind: asList}, {claude: "blocked_domains", kind: asList},
+	}}},
+	mcpByName: {form: form{tool: mcpByName}, read: mcpTool},
+	"access_mcp_resource": {form: form{tool: "ReadMcpResourceTool", params: []param{
+		{claude: "server", cline: []string{"server_name"}, required: true}, {claude: "uri", required: true},
+	}}},
+	"ask_followup_question": {form: form{tool: "AskUserQuestion"}, twin: "ask_question", read: question},
+	"ask_question":          {form: form{tool: "AskUserQuestion"}, twin: "ask_followup_question", read: question},
+	"plan_mode_respond":     {form: form{tool: "ExitPlanMode", params: []param{{claude: "plan", cline: []string{"response"}, required: true}}}},
+	"new_task":              {form: form{tool: "NewTask", params: []param{{claude: "context", required: true}}}},
+	"use_skill":             {form: skillForm("skill_name", "skill"), twin: "skills"},
+	"skills":                {form: skillForm("skill", "skill_name"), twin: "use_skill"},
+	"spawn_agent":           {form: agentForm, twin: "use_subagents", read: spawnAgent},
+	"use_subagents":         {form: agentForm, twin: "spawn_agent", read: subagents},
+	"focus_chain":           {form: form{tool: "TodoWrite"}, read: todos},
+
+	// Claude has no tool like these.
+	"browser_action":         {form: form{tool: "BrowserAction"}},
+	"act_mode_respond":       {form: form{tool: "act_mode_respond"}},
+	"load_mcp_documentation": {form: form{tool: "load_mcp_documentation"}},
+	"condense":               {form: form{tool: "condense"}},
+	"summarize_task":         {form: form{tool: "summarize_task"}},
+	"report_bug":             {form: form{tool: "report_bug"}},
+	"new_rule":               {form: form{tool: "new_rule"}},
+	"generate_explanation":   {form: form{tool: "generate_explanation"}},
+	"switch_to_act_mode":     {form: form{tool: "switch_to_act_mode"}},
+	"image_generation":       {form: form{tool: "image_generation"}},
+}
+
 // pathNames are the names under which Cline takes a path.
 var pathNames = []string{"path", "absolutePath", "file_path", "filePath"}
 
-// forms are the tools whose parameters differ by name and unit alone.
-var forms = map[string]form{
-	"write_to_file": {tool: toolWrite, params: []param{
-		{claude: "file_path", cline: pathNames, kind: asPath, required: true},
-		{claude: "content", cline: []string{"content"}, required: true},
-	}},
-	"execute_command": {
-		tool: toolBash, fixed: object{{"run_in_background", false}}, harmless: []string{"description"}, indifferent: commandForm.indifferent,
-		params: []param{
-			{claude: "command", cline: []string{"command"}, required: true},
-			{claude: "timeout", cline: []string{"timeout"}, kind: seconds},
-		},
-	},
-	"search_files": {tool: toolGrep, fixed: object{{"output_mode", "content"}}, indifferent: []string{"output_mode"}, params: []param{
-		{claude: "pattern", cline: []string{"regex"}, required: true},
-		{claude: "path", cline: pathNames, kind: asPath},
-		{claude: "glob", cline: []string{"file_pattern"}},
-	}},
-	"list_code_definition_names": {tool: "ListCodeDefinitionNames", params: []param{
-		{claude: "path", cline: pathNames, kind: asPath},
-		{claude: "file_path", cline: pathNames, kind: asPath},
-	}},
-	"web_fetch": fetchForm,
-	"web_search": {tool: "WebSearch", params: []param{
-		{claude: "query", cline: []string{"query"}, required: true},
-		{claude: "allowed_domains", cline: []string{"allowed_domains"}, kind: asList},
-		{claude: "blocked_domains", cline: []string{"blocked_domains"}, kind: asList},
-	}},
-	"access_mcp_resource": {tool: "ReadMcpResourceTool", params: []param{
-		{claude: "server", cline: []string{"server_name"}, required: true},
-		{claude: "uri", cline: []string{"uri"}, required: true},
-	}},
-	"plan_mode_respond": {tool: "ExitPlanMode", params: []param{{claude: "plan", cline: []string{"response"}, required: true}}},
-	"new_task":          {tool: "NewTask", params: []param{{claude: "context", cline: []string{"context"}, required: true}}},
-	"use_skill":         skillForm("skill_name", "skill"),
-	"skills":            skillForm("skill", "skill_name"),
+// The path of a file, and of a folder to work in.
+var (
+	filePath   = param{claude: "file_path", cline: pathNames, kind: asPath, required: true}
+	folderPath = param{claude: "path", cline: pathNames, kind: asPath}
+)
+
+// The forms that functions below need as well.
+var (
+	readForm   = form{tool: toolRead, params: []param{filePath}}
+	fetchForm  = form{tool: toolFetch, params: []param{{claude: "url", required: true}, {claude: "prompt"}}}
+	listForm   = form{tool: toolGlob, aliases: []string{"LS"}, params: []param{folderPath}}
+	searchForm = form{tool: toolGrep, fixed: object{{"output_mode", "content"}}, indifferent: []string{"output_mode"}, params: []param{
+		{claude: "pattern", cline: []string{"regex"}, required: true}, folderPath, {claude: "glob", cline: []string{"file_pattern"}},
+	}}
+	// agentForm makes the description of the task, so that another description
+	// changes nothing.
+	agentForm = form{
+		tool: toolAgent, aliases: []string{"Task"}, harmless: []string{"description"}, indifferent: []string{"description"},
+		fixed:  object{{"subagent_type", generalPurpose}},
+		params: []param{{claude: "prompt", cline: []string{"task"}, required: true}},
+	}
+)
+
+// commandForm is a shell command. Cline has no parameter for the harmless members.
+func commandForm(harmless ...string) form {
+	f := form{
+		tool: toolBash, fixed: object{{"run_in_background", false}}, harmless: harmless,
+		indifferent: []string{"description", "timeout", "run_in_background"},
+		params:      []param{{claude: "command", required: true}},
+	}
+	if !slices.Contains(harmless, "timeout") {
+		f.params = append(f.params, param{claude: "timeout", kind: seconds})
+	}
+	return f
 }
 
 func skillForm(names ...string) form {
-	return form{tool: toolSkill, params: []param{
-		{claude: "skill", cline: names, required: true},
-		{claude: "args", cline: []string{"args"}},
-	}}
+	return form{tool: toolSkill, params: []param{{claude: "skill", cline: names, required: true}, {claude: "args"}}}
 }
 
-// agentForm starts an agent. Its description is made of the task, so that another
-// description changes nothing.
-var agentForm = form{
-	tool: toolAgent, aliases: []string{aliasTask}, harmless: []string{"description"},
-	indifferent: []string{"description"},
-	fixed:       object{{"subagent_type", generalPurpose}},
-	params:      []param{{claude: "prompt", cline: []string{"task"}, required: true}},
-}
-
-var fetchForm = form{tool: toolFetch, params: []param{
-	{claude: "url", cline: []string{"url"}, required: true},
-	{claude: "prompt", cline: []string{"prompt"}},
-}}
-
-// passed are the tools of Cline's that Claude has nothing like, with the name that
-// hooks see.
-var passed = map[string]string{
-	"browser_action": "BrowserAction", "act_mode_respond": "act_mode_respond", "load_mcp_documentation": "load_mcp_documentation",
-	"condense": "condense", "summarize_task": "summarize_task", "report_bug": "report_bug", "new_rule": "new_rule",
-	"generate_explanation": "generate_explanation", "switch_to_act_mode": "switch_to_act_mode", "image_generation": "image_generation",
-	mcpByName: mcpByName, // without the name of a server
-}
-
-// twins are the names that a tool has in the classic dialect and in the others.
-var twins = [...][2]string{
-	{"read_file", "read_files"},
-	{"execute_command", "run_commands"},
-	{"search_files", "search_codebase"},
-	{"web_fetch", "fetch_web_content"},
-	{"ask_followup_question", "ask_question"},
-	{"use_subagents", "spawn_agent"},
-	{"use_skill", "skills"},
-	{"write_to_file", "editor"},
-	{"replace_in_file", "editor"},
-}
-
-// twinOf returns the name that a tool of Cline's has in its other dialects, empty
-// if it has the same. The SDK's editor does what two of the classic tools do;
-// Claude's name tells which.
-func twinOf(tool, claude string) string {
-	if tool == "editor" && claude != toolWrite {
-		return "replace_in_file"
+// ToolNames returns the names of Cline's tools that matchers are tried against, in
+// alphabetical order. The tools of MCP servers and of teams are not listed.
+func ToolNames() []string {
+	var names []string
+	for name, t := range tools {
+		names = append(append(names, name, t.tool), t.aliases...)
 	}
-	for _, t := range twins {
-		switch tool {
-		case t[0]:
-			return t[1]
-		case t[1]:
-			return t[0]
-		}
-	}
-	if tool != mcpByName && strings.HasPrefix(claude, mcpPrefix) {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// twinOf returns the name that a Cline tool has in the other dialects, empty if it
+// is the same. claude is Claude's name of the tool.
+func twinOf(name, claude string) string {
+	switch {
+	case name == "editor" && claude == toolWrite:
+		return "write_to_file"
+	case name != mcpByName && strings.HasPrefix(claude, mcpPrefix):
 		return mcpByName
 	}
-	return ""
+	return tools[name].twin
 }
-
-// mcpByName is the one classic tool for all tools of MCP servers. The SDK has one
-// tool for each, with the server's name before "__".
-const mcpByName = "use_mcp_tool"
-
-// mcpPrefix begins Claude's names of tools of MCP servers.
-const mcpPrefix = "mcp__"
 
 // operations takes a call apart. A call that hooks do not get has none.
-func (p place) operations(tool string, input any) toolCall {
-	params, _ := input.(map[string]any)
-	if f, ok := forms[tool]; ok {
-		op := p.operation(f, params)
-		if len(op.input) == len(f.fixed) {
-			return shown(f.tool, input)
-		}
-		return one(op)
-	}
-	switch tool {
-	case "attempt_completion", "submit_and_exit":
+func (p place) operations(name string, input any) toolCall {
+	if name == "attempt_completion" || name == "submit_and_exit" {
 		return toolCall{}
-	case "read_file":
-		if op := p.read(params); len(op.input) > 0 {
-			return one(op)
-		}
-		return shown(toolRead, input)
-	case "read_files":
-		return p.readFiles(input)
-	case "editor":
-		if _, name := pick(params, pathNames...); name != "" {
-			return one(p.editor(params))
-		}
-		return shown(toolEdit, input)
-	case "replace_in_file":
-		if len(params) == 0 {
-			return shown(toolEdit, input)
-		}
-		return p.replaceInFile(params)
-	case "apply_patch":
-		return p.applyPatch(input)
-	case "run_commands":
-		return p.runCommands(input)
-	case "search_codebase":
-		return p.searchCodebase(input)
-	case "list_files":
-		return one(p.listFiles(params))
-	case "fetch_web_content":
-		return p.fetchWeb(input)
-	case mcpByName:
-		if _, name := pick(params, "server_name"); name != "" {
-			return one(mcpTool(params))
-		}
-	case "ask_followup_question", "ask_question":
-		return one(question(params))
-	case "spawn_agent":
-		if op := p.agent(params); op.input.str("prompt") != "" {
-			return one(op)
-		}
-		return shown(toolAgent, input)
-	case "use_subagents":
-		return p.subagents(params)
-	case "focus_chain":
-		return one(todos(params))
 	}
-	return plain(tool, input)
+	t, known := tools[name]
+	if !known {
+		return plain(name, input)
+	}
+	params, _ := input.(map[string]any)
+	var call toolCall
+	if t.read != nil {
+		call = t.read(p, input, params)
+	} else if op := p.operation(t.form, params); len(op.input) > len(t.fixed) {
+		call = one(op)
+	}
+	if len(call.operations) == 0 {
+		return shown(t.tool, input)
+	}
+	return call
 }
 
-// plain is a call whose input hooks see as Cline wrote it.
+// plain is a call of a tool that is in no table. Hooks see its input as Cline wrote
+// it.
 func plain(tool string, input any) toolCall {
-	name, known := passed[tool]
-	if !known {
-		name, known = tool, strings.HasPrefix(tool, "team_")
-	}
+	name, known := tool, strings.HasPrefix(tool, "team_")
 	if server, _, ok := strings.Cut(tool, "__"); ok && server != "" {
 		known = true
 		if server != "mcp" {
 			name = mcpPrefix + tool
 		}
 	}
-	w := shown(name, input)
+	call := shown(name, input)
 	if plainName, ok := withoutHash(tool); ok && strings.HasPrefix(name, mcpPrefix) {
-		w.operations[0].aliases = []string{mcpPrefix + strings.TrimPrefix(plainName, mcpPrefix)}
+		call.operations[0].aliases = []string{mcpPrefix + strings.TrimPrefix(plainName, mcpPrefix)}
 	}
-	w.unknown = !known
-	return w
+	call.unknown = !known
+	return call
 }
 
-// shown is a call that could not be taken apart.
+// shown is a call that is not taken apart. Its input is the same on both sides.
 func shown(name string, input any) toolCall {
-	params, ok := input.(map[string]any)
-	if !ok {
-		params = map[string]any{}
-		if input != nil {
-			params["input"] = input
-		}
+	params, isObject := input.(map[string]any)
+	if !isObject && input != nil {
+		params = map[string]any{"input": input}
 	}
-	op := same(name, params)
-	if !ok {
-		op.value, op.back = input, nil
+	kept, hasProgress := params[taskProgress]
+	op := operation{tool: name, input: sorted(without(params, taskProgress)), value: input}
+	if isObject {
+		op.back = func(_ object, updated map[string]any) (any, []string, error) {
+			out := maps.Clone(updated)
+			if hasProgress {
+				out[taskProgress] = kept
+			}
+			return out, nil, nil
+		}
 	}
 	return one(op)
 }
 
-// agent is one agent, with the short description that Claude's has, made of the
-// prompt.
+// taskProgress is a parameter that any classic tool may carry. It does not change
+// what the tool does.
+const taskProgress = "task_progress"
+
+func spawnAgent(p place, _ any, params map[string]any) toolCall {
+	if op := p.agent(params); op.input.str("prompt") != "" {
+		return one(op)
+	}
+	return toolCall{}
+}
+
+// subagents reads one agent for each of the parameters prompt_1 to prompt_5.
+func subagents(p place, _ any, params map[string]any) toolCall {
+	var call toolCall
+	for n := 1; n <= 5; n++ {
+		v := params["prompt_"+strconv.Itoa(n)]
+		if text(v) == "" {
+			continue
+		}
+		op := p.agent(map[string]any{"task": v})
+		op.back = nil
+		call.operations = append(call.operations, op)
+	}
+	return call
+}
+
+// agent is one agent. Claude's tool has a short description besides the prompt; it
+// is the beginning of the prompt.
 func (p place) agent(params map[string]any) operation {
 	op := p.operation(agentForm, params)
 	prompt := op.input.str("prompt")
@@ -257,164 +257,61 @@ func (p place) agent(params map[string]any) operation {
 	return op
 }
 
-// subagents is one agent for each prompt_1 to prompt_5.
-func (p place) subagents(params map[string]any) toolCall {
-	w := toolCall{build: func([]any) any { return nil }}
-	for n := 1; n <= 5; n++ {
-		v, _ := pick(params, "prompt_"+strconv.Itoa(n))
-		if text(v) == "" {
-			continue
-		}
-		op := p.agent(map[string]any{"task": v})
-		op.back = nil
-		w.operations = append(w.operations, op)
-	}
-	if len(w.operations) == 0 {
-		return shown(toolAgent, params)
-	}
-	return w
-}
-
-// mcpPart is a server's or a tool's name as Claude Code writes it in the name of
-// an MCP tool.
-func mcpPart(name string) string {
-	return strings.Map(func(r rune) rune {
-		if plainInName(r) {
-			return r
-		}
-		return '_'
-	}, name)
-}
-
-// plainInName reports a character that names of tools may have.
-func plainInName(r rune) bool {
-	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-}
-
-// The form of the names that Cline's SDK gives the tools of MCP servers.
-const (
-	longestSDKName = 64
-	sdkHashLength  = 8
-)
-
-// sdkName is the name that Cline's SDK gives a tool of an MCP server. Where the
-// plain name is too long or has other characters, each run of these becomes "_",
-// and the head of the plain name's hash follows.
-func sdkName(server, tool string) string {
-	raw := server + "__" + tool
-	var b strings.Builder
-	replaced := false
-	for _, r := range raw {
-		switch {
-		case plainInName(r):
-			b.WriteRune(r)
-		case !replaced:
-			b.WriteByte('_')
-		}
-		replaced = !plainInName(r)
-	}
-	name := b.String()
-	if name == raw && len(raw) <= longestSDKName {
-		return raw
-	}
-	sum := sha1.Sum([]byte(raw)) //nolint:gosec // As above.
-	return name[:min(len(name), longestSDKName-1-sdkHashLength)] + "_" + hex.EncodeToString(sum[:])[:sdkHashLength]
-}
-
-// withoutHash takes what looks like the hash of sdkName off a name.
-func withoutHash(name string) (string, bool) {
-	at := len(name) - sdkHashLength - 1
-	if at <= 0 || name[at] != '_' || strings.Trim(name[at+1:], "0123456789abcdef") != "" {
-		return name, false
-	}
-	return name[:at], true
-}
-
-// mcpTool is a call by way of Cline's one tool for all MCP servers. A matcher
-// may have been written for the name that the SDK gives the tool.
-func mcpTool(params map[string]any) operation {
-	server, _ := pick(params, "server_name")
-	name, _ := pick(params, "tool_name")
-	args := parsed(params["arguments"])
-	op := operation{tool: mcpPrefix + mcpPart(text(server)) + "__" + mcpPart(text(name)), value: params}
-	sdk := sdkName(text(server), text(name))
-	op.twin = sdk
-	if mcpPrefix+sdk != op.tool {
-		op.aliases = []string{mcpPrefix + sdk}
-	}
-	given, ok := args.(map[string]any)
-	switch {
-	case ok:
-		op.input = sorted(given)
-	case args != nil && text(args) != "":
-		op.input = object{{"arguments", args}}
-	}
-	op.back = func(_ object, updated map[string]any) (any, []string, error) {
-		out := with(params, "arguments", updated)
-		if _, isText := params["arguments"].(string); isText {
-			out["arguments"] = text(updated)
-		}
-		return out, nil, nil
-	}
-	return op
-}
-
-// question is a question to the user.
-func question(params map[string]any) operation {
-	asked, _ := pick(params, "question")
-	options, _ := pick(params, "options")
+// question reads a question to the user.
+func question(_ place, _ any, params map[string]any) toolCall {
 	choices := make([]any, 0, 5)
-	list, _ := parsed(options).([]any)
+	list, _ := parsed(params["options"]).([]any)
 	for _, option := range list {
 		choices = append(choices, object{{"label", text(option)}})
 	}
-	return operation{
+	return one(operation{
 		tool: "AskUserQuestion", value: params,
 		input: object{{"questions", []any{object{
-			{"question", text(asked)}, {"header", ""}, {"options", choices}, {"multiSelect", false},
+			{"question", text(params["question"])}, {"header", ""}, {"options", choices}, {"multiSelect", false},
 		}}}},
-		back: func(_ object, updated map[string]any) (any, []string, error) { return questionBack(params, updated) },
-	}
+		back: func(_ object, updated map[string]any) (any, []string, error) {
+			out, err := questionBack(params, updated)
+			return out, nil, err
+		},
+	})
 }
 
-func questionBack(params, updated map[string]any) (any, []string, error) {
+func questionBack(params, updated map[string]any) (any, error) {
 	questions, _ := updated["questions"].([]any)
 	if len(questions) != 1 {
-		return nil, nil, fmt.Errorf("%d questions: Cline asks one at a time", len(questions))
+		return nil, fmt.Errorf("%d questions: Cline asks one at a time", len(questions))
 	}
 	q, _ := questions[0].(map[string]any)
 	question, ok := q["question"].(string)
 	if !ok {
-		return nil, nil, errors.New(`"question" is missing`)
+		return nil, errors.New(`"question" is missing`)
 	}
 	if multi, _ := q["multiSelect"].(bool); multi {
-		return nil, nil, fmt.Errorf("%q: %w", "multiSelect", errNoPlace)
+		return nil, fmt.Errorf("%q: %w", "multiSelect", errNoPlace)
 	}
-	out := with(params, "question", question)
+	out := with(without(params, "options"), "question", question)
 	var labels []any
 	list, _ := q["options"].([]any)
 	for _, option := range list {
 		o, _ := option.(map[string]any)
 		label, ok := o["label"].(string)
 		if !ok {
-			return nil, nil, errors.New(`an option has no "label"`)
+			return nil, errors.New(`an option has no "label"`)
 		}
 		labels = append(labels, label)
 	}
-	delete(out, "options")
 	if labels != nil {
 		out["options"] = labels
 	}
-	return out, nil, nil
+	return out, nil
 }
 
-// todos reads the list that Cline's model keeps of its steps.
-func todos(params map[string]any) operation {
+// todos reads the model's list of steps.
+func todos(_ place, _ any, params map[string]any) toolCall {
 	list, _ := pick(params, taskProgress, "focus_chain", "todos", "content")
 	items := make([]any, 0, 8)
 	for line := range strings.Lines(text(list)) {
-		line = strings.TrimSpace(line)
-		mark, content, ok := strings.Cut(strings.TrimLeft(line, "-* "), "]")
+		mark, content, ok := strings.Cut(strings.TrimLeft(strings.TrimSpace(line), "-* "), "]")
 		mark, boxed := strings.CutPrefix(mark, "[")
 		content = strings.TrimSpace(content)
 		if !ok || !boxed || content == "" {
@@ -429,16 +326,16 @@ func todos(params map[string]any) operation {
 		}
 		items = append(items, object{{"content", content}, {"status", status}, {"activeForm", content}})
 	}
-	return operation{tool: "TodoWrite", input: object{{"todos", items}}, value: params}
+	return one(operation{tool: "TodoWrite", input: object{{"todos", items}}, value: params})
 }
 
-// listFiles is a search for all names below a folder.
-func (p place) listFiles(params map[string]any) operation {
+// listFiles reads a search for all names below a folder.
+func listFiles(p place, _ any, params map[string]any) toolCall {
 	pattern := "*"
-	if v, _ := pick(params, "recursive"); text(v) == "true" {
+	if text(params["recursive"]) == "true" {
 		pattern = "**/*"
 	}
-	op := p.operation(form{tool: toolGlob, aliases: []string{aliasLS}, params: []param{{claude: "path", cline: pathNames, kind: asPath}}}, params)
+	op := p.operation(listForm, params)
 	op.input = slices.Insert(op.input, 0, field{"pattern", pattern})
-	return op
+	return one(op)
 }
