@@ -77,7 +77,7 @@ everything else. --scope and --project limit it. Traces and settings stay.`,
 		},
 	}
 	var out []agentInstall
-	for _, agent := range agents.All() {
+	for _, agent := range a.agents {
 		in, ok := special[agent.Word]
 		if !ok {
 			in.undoShort, in.flags, in.options = "Remove hookspan's hooks from "+agent.Name, forceFlag, forceOption
