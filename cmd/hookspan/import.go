@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -9,22 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/importer"
-	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/transcript"
-	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
-	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 )
-
-// importAgents are the agents whose files can be imported.
-var importAgents = []string{"claude", "cline"}
 
 type importFlags struct {
 	since         string
@@ -40,7 +30,7 @@ func (a *app) importCmd() *cobra.Command {
 		Short: "Build traces of past sessions from the agent's own files",
 		Long: `Build the traces of sessions from before hookspan was installed, from what the
 agent keeps in its own files, and send them to the configured destinations. AGENT
-is ` + strings.Join(importAgents, " or ") + `.
+is ` + strings.Join(a.agents.Words(), " or ") + `.
 
 A run that is on this machine already is left out, whether an earlier import or
 hooks told of it, and so is one that is not over yet. An import that was cut off
@@ -52,17 +42,18 @@ that no destination gets it twice; --again imports it all the same.
 
 The exit code is 1 when a session could not be read or a destination did not take
 everything.`,
-		ValidArgs: importAgents,
+		ValidArgs: a.agents.Words(),
 		Args:      takes(1, "one agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			allowed := "want one of " + strings.Join(importAgents, ", ")
-			switch {
-			case len(args) == 0:
+			allowed := "want one of " + strings.Join(a.agents.Words(), ", ")
+			if len(args) == 0 {
 				return wrongUsage(cmd, "import: no agent named: %s", allowed)
-			case !slices.Contains(importAgents, args[0]):
+			}
+			agent, ok := a.agents.Named(args[0])
+			if !ok {
 				return wrongUsage(cmd, "import: agent %q: %s", args[0], allowed)
 			}
-			return a.importFrom(cmd, args[0], f)
+			return a.importFrom(cmd, agent.Transcript, f)
 		},
 	}
 	cmd.Flags().StringVar(&f.since, "since", "", "only what ended since then: 30d, 12h, or a day such as 2026-01-31")
@@ -74,7 +65,7 @@ everything.`,
 	return cmd
 }
 
-func (a *app) importFrom(cmd *cobra.Command, agent string, f importFlags) error {
+func (a *app) importFrom(cmd *cobra.Command, agent transcript.Agent, f importFlags) error {
 	ctx := cmd.Context()
 	since, err := sinceWhen(f.since, a.now())
 	if err != nil {
@@ -96,8 +87,9 @@ func (a *app) importFrom(cmd *cobra.Command, agent string, f importFlags) error 
 	if len(p.Destinations) == 0 {
 		return noDestination()
 	}
+	p.Destinations = importer.Order(p.Destinations, f.to)
 	im := &importer.Importer{
-		Deliverer: p.Deliverer, Since: since, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
+		Agent: agent, Deliverer: p.Deliverer, Since: since, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Off: func(dir string) bool { return config.ProjectDisabled(hookproc.ReadSettings, dir) },
 	}
 	switch known, err := p.Ledger(); {
@@ -106,29 +98,49 @@ func (a *app) importFrom(cmd *cobra.Command, agent string, f importFlags) error 
 	case known != nil:
 		im.Known = known
 	}
-	p.Destinations = importOrder(p.Destinations, f.to)
-	sessions, err := a.importSessions(ctx, agent, im)
+	files := &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}
+	all, err := importer.Sessions(ctx, files, agent)
 	if err != nil {
 		return err
 	}
-	if sessions, err = onlySessions(sessions, f.sessions); err != nil {
-		return err
+	sessions, missing := importer.Select(all, f.sessions)
+	if missing != "" {
+		return hinted{
+			fmt.Errorf("--session %q: no such session among the %d found", missing, len(all)),
+			"a session's id is the name of its folder or file, without the ending",
+		}
 	}
-	bar := a.importBar(len(sessions))
-	if bar != nil {
-		im.Progress = func() { _ = bar.Add(1) }
-	}
+	step, done := a.progress(len(sessions), "importing")
+	im.Progress = step
 	rep, err := im.Run(ctx, sessions)
-	if bar != nil {
-		_ = bar.Finish()
-	}
+	done()
 	if im.Known == nil && !f.dryRun && rep.Runs > 0 {
-		a.hint("without the local store nobody knows what was sent: another import sends all of it again, under the same ids")
+		a.hint("the local store is not a destination, so what was sent is not remembered: another import sends all of it again, under the same ids")
 	}
-	if rerr := a.importReport(rep, f.asJSON); err == nil {
+	if rerr := a.printImport(rep, f.asJSON); err == nil {
 		err = rerr
 	}
 	return err
+}
+
+func (a *app) printImport(rep *importer.Report, asJSON bool) error {
+	if asJSON {
+		if err := a.printJSON(rep); err != nil {
+			return err
+		}
+	} else {
+		a.printf("%s", rep.Text(a.cfg.Retention))
+		for _, u := range rep.Unreadable {
+			a.warnf("session %s was not imported: %s", filepath.Base(u.Session), u.Error)
+		}
+		if rep.Waiting() {
+			a.hint("fix the cause, then run the same import again: it sends what is left")
+		}
+	}
+	if !rep.Complete() {
+		return exitError(1)
+	}
+	return nil
 }
 
 // sinceWhen reads --since: a number of days, a time that Go understands, or a
@@ -156,156 +168,4 @@ func sinceWhen(word string, now time.Time) (time.Time, error) {
 		return time.Time{}, wrong
 	}
 	return now.Add(-d), nil
-}
-
-// importOrder are the destinations asked for, the local store last: what is in
-// it has reached the others.
-func importOrder(all []deliver.Destination, to []string) []deliver.Destination {
-	var out, last []deliver.Destination
-	for _, d := range all {
-		switch {
-		case len(to) > 0 && !slices.Contains(to, d.Name):
-		case d.Name == config.ExporterStore:
-			last = append(last, d)
-		default:
-			out = append(out, d)
-		}
-	}
-	return append(out, last...)
-}
-
-// importSessions lists an agent's sessions, the oldest first.
-func (a *app) importSessions(ctx context.Context, agent string, im *importer.Importer) ([]importer.Session, error) {
-	files := &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}
-	im.Agent = clinefiles.Agent
-	if agent == "claude" {
-		im.Agent = claudefiles.Agent
-	}
-	found, err := files.Sessions(ctx, im.Agent)
-	out := make([]importer.Session, len(found))
-	for i, s := range found {
-		q := transcript.Query{Session: s.ID, Dialect: s.Dialect, Path: s.Path, Full: true}
-		out[i] = importer.Session{
-			Session: s,
-			Read:    func(ctx context.Context) (*hook.Transcript, error) { return files.Read(ctx, im.Agent, q) },
-		}
-	}
-	return out, err
-}
-
-// onlySessions are those that were asked for; one that is not there is an error.
-func onlySessions(all []importer.Session, ids []string) ([]importer.Session, error) {
-	if len(ids) == 0 {
-		return all, nil
-	}
-	for _, id := range ids {
-		if !slices.ContainsFunc(all, func(s importer.Session) bool { return s.ID == id }) {
-			return nil, hinted{
-				fmt.Errorf("--session %q: no such session among the %d found", id, len(all)),
-				"a session's id is the name of its folder or file, without the ending",
-			}
-		}
-	}
-	return slices.DeleteFunc(all, func(s importer.Session) bool { return !slices.Contains(ids, s.ID) }), nil
-}
-
-// importBar shows a bar on a terminal when there is much to go through.
-func (a *app) importBar(n int) *progressbar.ProgressBar {
-	if a.terminal() == 0 || n < 20 {
-		return nil
-	}
-	return progressbar.NewOptions(n, progressbar.OptionSetWriter(a.stderr),
-		progressbar.OptionSetDescription("importing"), progressbar.OptionClearOnFinish(),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionShowCount())
-}
-
-func (a *app) importReport(rep *importer.Report, asJSON bool) error {
-	if asJSON {
-		if err := a.printJSON(rep); err != nil {
-			return err
-		}
-	} else {
-		a.importSummary(rep)
-	}
-	if !rep.Complete() {
-		return exitError(1)
-	}
-	return nil
-}
-
-func (a *app) importSummary(rep *importer.Report) {
-	a.printf("%-9s %s read\n", "sessions", termtext.Plural(rep.Sessions, "session"))
-	what := "nothing to import"
-	if rep.Runs > 0 {
-		what = fmt.Sprintf("%s of %s, %s, %s to %s", termtext.Plural(rep.Runs, "trace"), termtext.Plural(rep.NewSessions, "session"),
-			termtext.Plural(rep.Spans, "span"), rep.First.Local().Format(time.DateOnly), rep.Last.Local().Format(time.DateOnly))
-	}
-	if rep.DryRun && rep.Runs > 0 {
-		what += " (nothing was sent)"
-	}
-	a.printf("%-9s %s\n", "new", what)
-	var left []string
-	for _, s := range []struct {
-		n   int
-		why string
-	}{
-		{rep.Skipped.AlreadyThere, "already there"},
-		{rep.Skipped.Captured, "captured by hooks"},
-		{rep.Skipped.Removed, "removed after HOOKSPAN_RETENTION (--again imports them)"},
-		{rep.Skipped.Open, "still open"},
-		{rep.Skipped.TooOld, "ended before --since"},
-	} {
-		if s.n > 0 {
-			left = append(left, fmt.Sprintf("%s %s", termtext.Plural(s.n, "trace"), s.why))
-		}
-	}
-	if n := rep.Skipped.SwitchedOff; n > 0 {
-		left = append(left, termtext.Plural(n, "session")+" of projects that switched recording off")
-	}
-	if len(left) > 0 {
-		a.printf("%-9s %s\n", "skipped", strings.Join(left, "; "))
-	}
-	waiting := 0
-	for _, d := range rep.Destinations {
-		if rep.Runs == 0 {
-			break
-		}
-		waiting += d.Waiting
-		a.printf("%-9s %s\n", d.Destination, importSent(d))
-		for _, e := range d.Errors {
-			a.printf("%-9s   %s\n", "", termtext.Value(deliver.WithoutName(e, d.Destination)))
-		}
-	}
-	if !rep.KeptUntil.IsZero() {
-		a.printf("%-9s until %s on this machine: HOOKSPAN_RETENTION is %s, counted from the import\n", "kept",
-			rep.KeptUntil.Local().Format(time.DateOnly), days(a.cfg.Retention))
-	}
-	for _, u := range rep.Unreadable {
-		a.warnf("session %s was not imported: %s", termtext.Value(filepath.Base(u.Session)), termtext.Value(u.Error))
-	}
-	if waiting > 0 {
-		a.hint("fix the cause, then run the same import again: it sends what is left")
-	}
-}
-
-// days is a duration, in days where they are whole.
-func days(d time.Duration) string {
-	if d%(24*time.Hour) == 0 {
-		return termtext.Plural(int(d/(24*time.Hour)), "day")
-	}
-	return d.String()
-}
-
-func importSent(d importer.Delivered) string {
-	var parts []string
-	if d.Runs > 0 || d.Waiting == 0 && d.Refused == 0 {
-		parts = append(parts, fmt.Sprintf("%s, %s sent", termtext.Plural(d.Runs, "trace"), termtext.Plural(d.Spans, "span")))
-	}
-	if d.Waiting > 0 {
-		parts = append(parts, termtext.Plural(d.Waiting, "trace")+" waiting")
-	}
-	if d.Refused > 0 {
-		parts = append(parts, termtext.Plural(d.Refused, "trace")+" rejected")
-	}
-	return strings.Join(parts, "; ")
 }

@@ -4,10 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/hookspan/hookspan/internal/deliver"
 )
 
 func TestSinceWhen(t *testing.T) {
@@ -29,23 +25,6 @@ func TestSinceWhen(t *testing.T) {
 	for _, word := range []string{"d", "0d", "-1d", "1.5d", "99999999d", "soon", "-5h", "0s", "2026-03-05", "2026-02-30", "31.1.2026", "2026"} {
 		if got, err := sinceWhen(word, now); err == nil || !strings.Contains(err.Error(), word) || !strings.Contains(err.Error(), "30d") {
 			t.Errorf("%q gives %s, %v, want an error that names it and what is allowed", word, got, err)
-		}
-	}
-}
-
-func TestTheLocalStoreIsSentToLast(t *testing.T) {
-	all := []deliver.Destination{{Name: "store"}, {Name: "otlp"}, {Name: "file"}}
-	for _, c := range []struct{ to, want []string }{
-		{nil, []string{"otlp", "file", "store"}},
-		{[]string{"store", "file"}, []string{"file", "store"}},
-		{[]string{"otlp"}, []string{"otlp"}},
-	} {
-		var got []string
-		for _, d := range importOrder(all, c.to) {
-			got = append(got, d.Name)
-		}
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("to %v (-want +got):\n%s", c.to, d)
 		}
 	}
 }

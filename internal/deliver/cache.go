@@ -48,7 +48,7 @@ func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *Sta
 	}
 	e := c.entry(string(position), size-st.Offset)
 	e.once.Do(func() { e.out, e.err = d.prepare(ctx, s, st, whole) })
-	if e.err != nil || e.out.waiting > 0 {
+	if e.err != nil || e.out.settling > 0 {
 		// The next attempt may succeed, and find the runs settled.
 		c.drop(e)
 	}

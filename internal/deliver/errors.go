@@ -7,72 +7,78 @@ import (
 	"time"
 )
 
-// The back-off between tries: doubling from minBackoff to maxBackoff.
-const (
-	minBackoff = 5 * time.Second
-	maxBackoff = 15 * time.Minute
-)
-
-// Error is what an exporter of this package reports of a failed export.
+// Error is the error of a failed export by a client of this package.
 type Error struct {
 	// Err says what happened, in one line.
 	Err error
 	// Permanent reports that sending the same again cannot help.
 	Permanent bool
-	// After is how long the destination asked to be left alone.
+	// After is how long the destination asks to wait.
 	After time.Duration
-	// Partial reports that the destination took what it wanted and refused
-	// Rejected spans for good: sending again would double the others.
-	Partial  bool
+	// Rejected is not zero if the destination took the request and refused this
+	// number of its spans for good: sending it again would double the others.
 	Rejected int64
-	// TooLarge reports that fewer spans at a time may be taken.
+	// TooLarge reports that the destination may take fewer spans at a time.
 	TooLarge bool
-	// RunOnly reports a failure that may lie in what was sent.
+	// RunOnly reports a failure that may be caused by these spans.
 	RunOnly bool
 }
 
-func (e *Error) Error() string             { return e.Err.Error() }
-func (e *Error) Unwrap() error             { return e.Err }
-func (e *Error) Retryable() bool           { return !e.Permanent }
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Retryable reports whether sending the same again can help.
+func (e *Error) Retryable() bool { return !e.Permanent }
+
+// RetryAfter returns how long the destination asks to wait.
 func (e *Error) RetryAfter() time.Duration { return e.After }
 
-// Answered reports that the destination itself answered, and with a failure
-// that may be of these spans alone: others may be tried at once.
+// Answered reports that the destination answered with a failure that may be caused
+// by these spans: others may be sent at once.
 func (e *Error) Answered() bool { return e.RunOnly }
 
-// classified is what the loop asks of an exporter's error. An error that does
-// not say is retried: losing is worse than repeating.
-type classified interface {
-	Retryable() bool
-	RetryAfter() time.Duration
+// Retryable reports whether sending the same again can help. An error that does not
+// say is retried, since losing a run is worse than repeating it.
+func Retryable(err error) bool { return classify(err).retry }
+
+// failure is what an error of a client means for the delivery.
+type failure struct {
+	retry    bool
+	after    time.Duration
+	answered bool
 }
 
-func classify(err error) (retry bool, after time.Duration) {
-	var c classified
-	if errors.As(err, &c) {
-		return c.Retryable(), c.RetryAfter()
+// classify asks the error for its methods Retryable, RetryAfter and Answered. If it
+// does not say that the destination answered, the destination is down: every
+// further run would only time out too.
+func classify(err error) failure {
+	f := failure{retry: true}
+	var r interface{ Retryable() bool }
+	if errors.As(err, &r) {
+		f.retry = r.Retryable()
 	}
-	return true, 0
+	var after interface{ RetryAfter() time.Duration }
+	if errors.As(err, &after) {
+		f.after = after.RetryAfter()
+	}
+	var a interface{ Answered() bool }
+	f.answered = errors.As(err, &a) && a.Answered()
+	return f
 }
 
-// answerer is an error that tells trouble with one run from a destination that
-// is down. Of an error that does not say, the destination is: without an answer
-// every further run would only time out too.
-type answerer interface {
-	Answered() bool
+// waits is the error of a run that must be tried again.
+func (f failure) waits() error {
+	if f.answered {
+		return errWaits
+	}
+	return errDown
 }
 
-func answered(err error) bool {
-	var a answerer
-	return errors.As(err, &a) && a.Answered()
-}
-
-// ofTheRun reports a status that may come of what was sent, such as a handler
-// that breaks on one trace. 502 and 504 are a gateway's word that it had no
-// answer from behind it, 503 says of itself that it is overloaded.
-func ofTheRun(status int) bool {
-	return status == 500 || status == 501 || status >= 505 && status <= 599
-}
+// The back-off between tries: doubling from minBackoff to maxBackoff.
+const (
+	minBackoff = 5 * time.Second
+	maxBackoff = 15 * time.Minute
+)
 
 // backoff is the wait before the try after attempts failures: doubled each
 // time, spread by a fifth either way so that a fleet does not return at once,

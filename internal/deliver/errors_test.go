@@ -51,8 +51,8 @@ func TestAnErrorThatSaysNothingIsRetried(t *testing.T) {
 		{"permanent", &Error{Err: errTest, Permanent: true}, false, 0},
 		{"permanent, wrapped", fmt.Errorf("x: %w", errors.Join(errTest, &Error{Err: errTest, Permanent: true})), false, 0},
 	} {
-		if retry, after := classify(c.err); retry != c.retry || after != c.after {
-			t.Errorf("%s: retry %t after %v, want %t after %v", c.name, retry, after, c.retry, c.after)
+		if f := classify(c.err); f.retry != c.retry || f.after != c.after {
+			t.Errorf("%s: retry %t after %v, want %t after %v", c.name, f.retry, f.after, c.retry, c.after)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestAFailureThatMayBeOfTheRunAlone(t *testing.T) {
 		{"no answer", &Error{Err: errTest}, false},
 		{"answered, wrapped", fmt.Errorf("x: %w", &Error{Err: errTest, RunOnly: true}), true},
 	} {
-		if got := answered(c.err); got != c.want {
+		if got := classify(c.err).answered; got != c.want {
 			t.Errorf("%s: %t, want %t", c.name, got, c.want)
 		}
 	}

@@ -122,7 +122,7 @@ func (p *party) mood(faults []fault) {
 		case rejects:
 			p.take(message(slices.Collect(otlp.Spans(spans))[1:]...))
 			p.refused[trace] = true
-			return &Error{Err: errTest, Permanent: true, Partial: true, Rejected: 1}
+			return &Error{Err: errTest, Permanent: true, Rejected: 1}
 		case tooLarge:
 			if otlp.Count(spans) > 1 {
 				return &Error{Err: errTest, Permanent: true, TooLarge: true}

@@ -147,7 +147,7 @@ func TestAnswersAreReadUpToALimit(t *testing.T) {
 			s := otlptest.New(t)
 			s.Always(c.answer)
 			err := otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Client.UploadTraces(t.Context(), message(sample()))
-			if retry, _ := classify(err); err == nil || retry != c.retry {
+			if retry := Retryable(err); err == nil || retry != c.retry {
 				t.Fatalf("error %v, retried %t, want %t", err, retry, c.retry)
 			}
 			if text := err.Error(); len(text) > 1000 || strings.ContainsAny(text, "\x1b\r\n\x00\x7f") {
@@ -229,7 +229,7 @@ func TestTLS(t *testing.T) {
 				}
 				return
 			}
-			retry, _ := classify(err)
+			retry := Retryable(err)
 			if err == nil || !strings.Contains(err.Error(), c.says) || !retry {
 				t.Errorf("error %v, retried %t; want %q, retried once it is mended", err, retry, c.says)
 			}

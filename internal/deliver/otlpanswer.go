@@ -156,6 +156,13 @@ func (t *answers) read(resp *http.Response, body []byte, broken error) *Error {
 	}
 }
 
+// ofTheRun reports a status that may come of what was sent, such as a handler
+// that breaks on one trace. 502 and 504 are a gateway's word that it had no
+// answer from behind it, 503 says of itself that it is overloaded.
+func ofTheRun(status int) bool {
+	return status == 500 || status == 501 || status >= 505 && status <= 599
+}
+
 // words are the bodies, without quotes and in lower case, with which backends say
 // that they took the spans though they send no OTLP message.
 var words = []string{"ok", "success", "accepted", "null", "true"}
@@ -221,7 +228,7 @@ func (t *answers) partial(p *coltracepb.ExportTracePartialSuccess) *Error {
 	}
 	return &Error{
 		Err:       fmt.Errorf("%d spans rejected: %s", p.GetRejectedSpans(), t.said(p.GetErrorMessage())),
-		Permanent: true, Partial: true, Rejected: p.GetRejectedSpans(),
+		Permanent: true, Rejected: p.GetRejectedSpans(),
 	}
 }
 

@@ -11,17 +11,14 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// resend sends what a destination rejected once more, when a person
-// asks for it: the cause, such as a wrong key, may have been mended. The spans
-// come from the local store, since the session's log has moved on. What is
-// refused again stays parked.
+// resend sends the runs that the destination rejected once more, in a forced pass:
+// the cause, such as a wrong key, may have been fixed. Their spans come from the
+// local store, since the position is behind them. A run that is refused again stays
+// parked.
 func (d *delivery) resend(ctx context.Context, s *spool.Session) error {
 	st, err := ReadState(s, d.dst.Name)
-	if err != nil {
+	if err != nil || d.Stored == nil || len(st.Parked) == 0 {
 		return err
-	}
-	if d.Stored == nil || len(st.Parked) == 0 {
-		return nil
 	}
 	var left []Parked
 	var down error
@@ -34,46 +31,39 @@ func (d *delivery) resend(ctx context.Context, s *spool.Session) error {
 			continue
 		}
 		refused, err := d.export(ctx, d.dst, messages)
-		spans := otlp.Count(messages)
-		if retry, _ := classify(err); err != nil && retry {
-			d.res.fail(err)
-			if answered(err) {
-				d.res.Waiting++
-				left = append(left, p)
-				continue
+		if err == nil {
+			d.delivered(st, p.Trace, 1, otlp.Count(messages), refused)
+			st.Parked = slices.Concat(left, parked[i+1:])
+			if err := st.write(s, d.dst.Name); err != nil {
+				return err
 			}
+			continue
+		}
+		d.res.fail(err)
+		f := classify(err)
+		if f.retry && !f.answered {
 			d.res.Waiting += len(parked) - i
 			left, down = append(left, parked[i:]...), errDown
 			break
 		}
-		if err == nil && refused.spans >= spans {
-			err = refused.why
-		}
-		if err != nil {
-			p.At, p.Error = d.Now(), err.Error()
-			left = append(left, p)
+		if f.retry {
+			d.res.Waiting++
+		} else {
 			d.res.Parked++
-			d.res.fail(err)
-			continue
+			p.At, p.Error = d.Now(), err.Error()
 		}
-		st.delivered(1, spans, refused.spans)
-		d.res.Runs++
-		d.res.Spans += spans - refused.spans
-		st.Parked = slices.Concat(left, parked[i+1:])
-		if err := st.write(s, d.dst.Name); err != nil {
-			return err
-		}
+		left = append(left, p)
 	}
-	if len(left) > 0 {
-		st.Parked = left
-		return errors.Join(down, st.write(s, d.dst.Name))
+	if len(left) == 0 {
+		return nil
 	}
-	return down
+	st.Parked = left
+	return errors.Join(down, st.write(s, d.dst.Name))
 }
 
-// stored reads a refused run back, without the other runs of its trace: these
-// may have been accepted, and a destination that makes a new document of each
-// request would hold them twice.
+// stored reads a refused run from the local store, without the other runs of its
+// trace: the destination may have these, and one that makes a new document of each
+// request would then have them twice.
 func (d *delivery) stored(ctx context.Context, p Parked) ([]*tracepb.ResourceSpans, error) {
 	var runs []*tracepb.ResourceSpans
 	for _, ref := range append([]Ref{p.Ref}, p.Joined...) {

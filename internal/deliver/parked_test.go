@@ -181,7 +181,7 @@ func TestAFailureOfOneRefusedRunLeavesTheOthersTheirTurn(t *testing.T) {
 		answer, calls = c.err, 0
 		r := b.run(d, Pass{Force: true})["otlp"]
 		if calls != c.calls || r.Waiting != parked || len(b.state(k, "otlp").Parked) != parked {
-			t.Errorf("answered %t: %d calls, %s; want %d calls and %d waiting", answered(c.err), calls, mustJSON(r), c.calls, parked)
+			t.Errorf("answered %t: %d calls, %s; want %d calls and %d waiting", classify(c.err).answered, calls, mustJSON(r), c.calls, parked)
 		}
 	}
 }

@@ -155,11 +155,10 @@ func (st *State) follows(s *spool.Session, size int64) (bool, error) {
 // restart begins the log anew and keeps what was counted and refused.
 func (st *State) restart() { st.Offset, st.Carry, st.Done = 0, otelmap.Carry{}, nil }
 
-// delivered counts runs of which some spans may have been refused.
-func (st *State) delivered(runs, spans, refused int) {
-	st.Runs += int64(runs)
-	st.Spans += int64(spans - refused)
-	st.Rejected += int64(refused)
+// failed notes a failed try.
+func (st *State) failed(err error, next time.Time) {
+	st.Attempts++
+	st.NextTry, st.LastError = next, err.Error()
 }
 
 func (st *State) park(p Parked) {

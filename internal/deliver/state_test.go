@@ -108,9 +108,9 @@ func TestALogThatWasCutIsReadFromItsStart(t *testing.T) {
 		more bool
 	}{
 		{"cut", 4096, false},
-		{"cut, and goes on", 4096, true},
+		{"cut and continued", 4096, true},
 		{"empty", 0, false},
-		{"made anew", 0, true},
+		{"replaced", 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, m := newBench(t), &memory{}
@@ -147,7 +147,7 @@ func TestALogThatWasCutIsReadFromItsStart(t *testing.T) {
 				t.Errorf("state %s, want a position within %d, and the counters and the parked run kept", mustJSON(st), b.size(k))
 			}
 			b.run(d, Pass{})
-			if n := len(b.logged("cut or made anew")); n != 1 {
+			if n := len(b.logged("cut or replaced")); n != 1 {
 				t.Errorf("%d lines on the cut, want 1", n)
 			}
 		})

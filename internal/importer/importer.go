@@ -3,7 +3,6 @@ package importer
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -240,7 +239,7 @@ func (im *Importer) sendOne(ctx context.Context, dst *deliver.Destination, run *
 	case err != nil && ctx.Err() != nil:
 		res.Waiting++
 		return ctx.Err()
-	case err != nil && refused < spans && retryable(err):
+	case err != nil && deliver.Retryable(err):
 		res.down = true
 		res.Waiting++
 		res.fail(err)
@@ -255,11 +254,4 @@ func (im *Importer) sendOne(ctx context.Context, dst *deliver.Destination, run *
 		}
 	}
 	return nil
-}
-
-// retryable reports that sending the same again can help; an error that does
-// not say is tried again, as deliver does.
-func retryable(err error) bool {
-	var r interface{ Retryable() bool }
-	return !errors.As(err, &r) || r.Retryable()
 }

@@ -72,20 +72,16 @@ func (t *text) sign(a *assignment, i int) bool {
 	s := t.s
 	p := closingQuotes(s, i)
 	a.quotedName = p > i
-	if p < len(s) && (s[p] == ']' || s[p] == ')' && a.quotedName) {
+	if byteIn(s, p, "]") || a.quotedName && byteIn(s, p, ")") {
 		p++
 	}
-	for n := 0; n < 2 && p < len(s) && s[p] == '*'; n++ {
-		p++
-	}
-	p = typeOf(s, p)
-	q := blanks(s, p)
-	q = detail(s, q, a)
+	p = typeOf(s, endOf(s, p, 2, "*"))
+	q := detail(s, blanks(s, p), a)
 	if q > p && fold(s[q:], "value=") {
 		q += len("value")
 		p = q
 	}
-	if q < len(s) && s[q] == '{' && a.quotedName {
+	if a.quotedName && byteIn(s, q, "{") {
 		return t.member(a, q) // A block of HCL.
 	}
 	n := signAt(s[q:])
@@ -99,10 +95,10 @@ func (t *text) sign(a *assignment, i int) bool {
 	p = q + n
 	q = blanks(s, p)
 	a.near = a.near && q == p
-	if q < len(s) && s[q] == '{' && a.quotedName {
+	if a.quotedName && byteIn(s, q, "{") {
 		return t.member(a, q)
 	}
-	if q < len(s) && s[q] == '[' && closingQuotes(s, q+1) > q+1 {
+	if byteIn(s, q, "[") && closingQuotes(s, q+1) > q+1 {
 		q++
 	}
 	switch {
@@ -143,14 +139,7 @@ func signAt(s string) int {
 	if s == "" {
 		return 0
 	}
-	if s[0] == '\\' {
-		j := len(s) - len(strings.TrimLeft(s, `\`))
-		if fold(s[j:], "u003e") {
-			return j + 5
-		}
-		return 0
-	}
-	if strings.IndexByte(":=|?+.,>", s[0]) < 0 && s[0] != "│"[0] {
+	if strings.IndexByte("\\:=|?+.,>", s[0]) < 0 && s[0] != "│"[0] {
 		for _, w := range [...]string{"is: ", "is ", "was "} {
 			if strings.HasPrefix(s, w) {
 				return len(w) - 1
@@ -158,11 +147,10 @@ func signAt(s string) int {
 		}
 		return 0
 	}
-	if s[0] == '=' && len(s) > 6 && s[1] == '\\' {
-		// => as JSON escapes it.
-		if j := len(s) - len(strings.TrimLeft(s[1:], `\`)); fold(s[j:], "u003e") {
-			return j + 5
-		}
+	// > and => as JSON escapes them.
+	i := endOf(s, 0, 1, "=")
+	if j := endOf(s, i, len(s), `\`); j > i && fold(s[j:], "u003e") {
+		return j + 5
 	}
 	for _, sign := range signs {
 		if strings.HasPrefix(s, sign) {
@@ -176,7 +164,7 @@ func signAt(s string) int {
 func closingQuotes(s string, i int) int {
 	for range 3 {
 		j := endOf(s, i, len(s), `\`)
-		if j == len(s) || strings.IndexByte("\"'`", s[j]) < 0 {
+		if !byteIn(s, j, "\"'`") {
 			break
 		}
 		i = j + 1
@@ -186,18 +174,10 @@ func closingQuotes(s string, i int) int {
 
 // typeOf skips a type between a name and a sign of assignment.
 func typeOf(s string, i int) int {
-	j := i
-	if j < len(s) && s[j] == ':' {
-		j++
-	}
-	j = blanks(s, j)
-	if len(s) < j+4 || (s[j]|0x20) != 's' {
-		return i
-	}
+	j := blanks(s, endOf(s, i, 1, ":"))
 	for _, name := range [...]string{"string", "str"} {
-		if fold(s[j:], name) && j > i {
-			k := blanks(s, j+len(name))
-			if k < len(s) && s[k] == '=' {
+		if j > i && fold(s[j:], name) {
+			if k := blanks(s, j+len(name)); byteIn(s, k, "=") {
 				return k
 			}
 		}
@@ -207,25 +187,22 @@ func typeOf(s string, i int) int {
 
 // detail skips what prompts put behind a name: [None], for 'https://h', a number.
 func detail(s string, i int, a *assignment) int {
-	if i >= len(s) {
-		return i
-	}
 	j := i
 	switch {
+	case i >= len(s):
 	case s[i] == '[':
 		j = strings.IndexByte(s[i:min(len(s), i+40)], ']') + i + 1
 	case strings.HasPrefix(s[i:], "for ") || strings.HasPrefix(s[i:], "is generated for "):
 		end := lineEnd(s, i, 120)
 		j = strings.LastIndex(s[i:end], ": ") + i
 	case fold(s[i:], "key") && a.kind != keyKind:
-		j = i + 3
-		if j < len(s) && s[j] == ' ' {
+		if j = i + 3; byteIn(s, j, " ") {
 			return detail(s, j+1, a)
 		}
 	case '1' <= s[i] && s[i] <= '9':
 		j = i + 1
 	}
-	if j > i && j < len(s) && s[j] == ':' {
+	if j > i && byteIn(s, j, ":") {
 		return j
 	}
 	return i
@@ -238,14 +215,13 @@ const longestValue = 160
 // valueAt reads the value at i, quoted or bare.
 func (t *text) valueAt(i int) value {
 	s := t.s
-	p := i
-	if p+1 < len(s) && strings.IndexByte("rbuf", s[p]) >= 0 && strings.IndexByte("\"'`\\", s[p+1]) >= 0 {
-		p++
+	if byteIn(s, i, "rbuf") && byteIn(s, i+1, "\"'`\\") {
+		i++
 	}
-	v := value{from: p}
+	v := value{from: closingQuotes(s, i)}
 	quote := byte(0)
-	if q := closingQuotes(s, p); q > p {
-		v.quoted, v.from, quote = true, q, s[q-1]
+	if v.quoted = v.from > i; v.quoted {
+		quote = s[v.from-1]
 	}
 	j, most := v.from, min(len(s), v.from+longestValue)
 	for j < most {
@@ -253,21 +229,16 @@ func (t *text) valueAt(i int) value {
 		if c <= ' ' || c == quote && v.quoted || c == '[' && strings.HasPrefix(s[j:], "[trunc") {
 			break
 		}
+		n := 1
 		if c == '\\' {
-			n := escapedSign(s, j)
-			if n == 0 {
-				break
-			}
-			j += n
-			continue
+			n = escapedSign(s, j)
+		} else if !v.quoted && !bareByte(s, j) || t.cut && ellipsis(s[j:]) {
+			n = 0
 		}
-		if !v.quoted && !bareByte(s, j) {
+		if n == 0 {
 			break
 		}
-		if t.cut && ellipsis(s[j:]) {
-			break
-		}
-		j++
+		j += n
 	}
 	v.to = j
 	if j == v.from+longestValue {
@@ -276,7 +247,7 @@ func (t *text) valueAt(i int) value {
 	}
 	v.closed = v.quoted && closingQuotes(s, j) > j
 	k := blanks(s, j)
-	v.ends = !v.quoted && (k == len(s) || lineBreak(s, k) > 0 || j > v.from && strings.IndexByte("\"'`", s[j-1]) >= 0 || s[k] == '"' || s[k] == '\'' || strings.HasPrefix(s[k:], "^M$") || s[k] == '#' && k > j || s[k] == '\\')
+	v.ends = !v.quoted && (k == len(s) || lineBreak(s, k) > 0 || j > v.from && byteIn(s, j-1, "\"'`") || byteIn(s, k, `"'\`) || strings.HasPrefix(s[k:], "^M$") || s[k] == '#' && k > j)
 	v.head = t.cut && !v.closed && t.isCutAt(j)
 	return v
 }
@@ -301,7 +272,7 @@ func bareByte(s string, i int) bool {
 // \u0026, escaped any number of times.
 func escapedSign(s string, i int) int {
 	j := endOf(s, i, len(s), `\`)
-	if j < len(s) && s[j] == '/' {
+	if byteIn(s, j, "/") {
 		return j + 1 - i
 	}
 	if strings.HasPrefix(s[j:], "u00") && j+5 <= len(s) {

@@ -1,19 +1,15 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// form is how a command's argument holds a secret.
-type form int
-
+// Signs of commands that hold their secrets in another way.
 const (
-	whole      form = iota // all of it
-	colon                  // behind the first colon: user:password
-	percent                // behind a per cent sign
-	comma                  // behind a comma
-	passForm               // behind pass:
-	userInfo               // user:password@host
-	lastWord               // the last word, if a flag says that it is one
-	cookieForm             // a cookie
+	userInfo   = "@"      // user:password@host
+	lastWord   = "last"   // the last word, if a flag says that it is one
+	cookieForm = "cookie" // a cookie
 )
 
 // command is a program that takes secrets on its command line.
@@ -26,7 +22,9 @@ type command struct {
 	// flags have the secret behind them: in the next word if they end with a
 	// blank, in the same word if not.
 	flags []string
-	form  form
+	// sign is before the secret in an argument, as in user:password. If empty, the
+	// whole argument is secret.
+	sign string
 	// words come right before a secret that is a word by itself; skip is how many
 	// words are between.
 	words []string
@@ -36,43 +34,43 @@ type command struct {
 var commandTable = []command{
 	{probe: "mysq", names: []string{"mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlshow"}, flags: []string{"-p"}},
 	{probe: "mari", names: []string{"mariadb", "mariadb-dump"}, flags: []string{"-p"}},
-	{probe: "lsh ", names: []string{"mysqlsh"}, form: userInfo},
+	{probe: "lsh ", names: []string{"mysqlsh"}, sign: userInfo},
 	{probe: "sshp", names: []string{"sshpass"}, flags: []string{"-p", "-p "}},
 	{probe: "dock", names: []string{"docker"}, needs: "login", flags: []string{"-p ", "-p"}},
 	{probe: "podm", names: []string{"podman", "buildah"}, needs: "login", flags: []string{"-p ", "-p"}},
 	{probe: "helm", names: []string{"helm"}, needs: "login", flags: []string{"-p "}},
 	{probe: "oras", names: []string{"oras"}, needs: "login", flags: []string{"-p "}},
-	{probe: "skop", names: []string{"skopeo"}, flags: []string{"--src-creds ", "--dest-creds ", "--creds ", "--src-creds=", "--dest-creds=", "--creds="}, form: colon},
+	{probe: "skop", names: []string{"skopeo"}, flags: []string{"--src-creds ", "--dest-creds ", "--creds ", "--src-creds=", "--dest-creds=", "--creds="}, sign: ":"},
 	{probe: "az [la]", names: []string{"az"}, needs: "login", flags: []string{"-p "}},
 	{probe: "az k", names: []string{"az"}, needs: "secret", flags: []string{"--value ", "--value="}},
 	{probe: "oc l", names: []string{"oc"}, needs: "login", flags: []string{"-p "}},
 	{probe: "twin", names: []string{"twine"}, needs: "upload", flags: []string{"-p "}},
-	{probe: "curl", names: []string{"curl"}, flags: []string{"-u ", "-u", "--user ", "--user=", "-U ", "-U", "--proxy-user ", "--proxy-user="}, form: colon},
+	{probe: "curl", names: []string{"curl"}, flags: []string{"-u ", "-u", "--user ", "--user=", "-U ", "-U", "--proxy-user ", "--proxy-user="}, sign: ":"},
 	{probe: "curl", names: []string{"curl"}, flags: []string{"--oauth2-bearer ", "--pass "}},
-	{probe: "curl", names: []string{"curl"}, flags: []string{"-b ", "-b", "--cookie ", "--cookie="}, form: cookieForm},
-	{probe: "http", names: []string{"http", "https", "xh"}, flags: []string{"-a ", "--auth ", "--auth="}, form: colon},
+	{probe: "curl", names: []string{"curl"}, flags: []string{"-b ", "-b", "--cookie ", "--cookie="}, sign: cookieForm},
+	{probe: "http", names: []string{"http", "https", "xh"}, flags: []string{"-a ", "--auth ", "--auth="}, sign: ":"},
 	{probe: "redi", names: []string{"redis-cli"}, flags: []string{"-a ", "--pass "}},
 	{probe: "mong", names: []string{"mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"}, flags: []string{"-p ", "-p"}},
 	{probe: "ldap", names: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapwhoami", "ldapdelete"}, flags: []string{"-w ", "-w"}},
 	{probe: "sqlc", names: []string{"sqlcmd"}, flags: []string{"-P ", "-P"}},
 	{probe: "bcp ", names: []string{"bcp"}, flags: []string{"-P ", "-P"}},
-	{probe: "pack", names: []string{"impacket-psexec", "impacket-secretsdump", "impacket-wmiexec", "impacket-smbexec"}, form: userInfo},
-	{probe: "smbc", names: []string{"smbclient"}, flags: []string{"-U ", "--user=", "-U"}, form: percent},
-	{probe: "lftp", names: []string{"lftp"}, flags: []string{"-u "}, form: comma},
-	{probe: "nssl", names: []string{"openssl"}, flags: []string{"-passin ", "-passout ", "-pass ", "-password "}, form: passForm},
+	{probe: "pack", names: []string{"impacket-psexec", "impacket-secretsdump", "impacket-wmiexec", "impacket-smbexec"}, sign: userInfo},
+	{probe: "smbc", names: []string{"smbclient"}, flags: []string{"-U ", "--user=", "-U"}, sign: "%"},
+	{probe: "lftp", names: []string{"lftp"}, flags: []string{"-u "}, sign: ","},
+	{probe: "nssl", names: []string{"openssl"}, flags: []string{"-passin ", "-passout ", "-pass ", "-password "}, sign: "pass:"},
 	{probe: "nssl", names: []string{"openssl"}, flags: []string{"-k ", "-K "}},
 	{probe: "keyg", names: []string{"ssh-keygen"}, flags: []string{"-N ", "-P "}},
 	{probe: "unzi", names: []string{"unzip"}, flags: []string{"-P "}},
 	{probe: "zip ", names: []string{"zip"}, flags: []string{"-P "}},
 	{probe: "7z[a ]", names: []string{"7z", "7za"}, flags: []string{"-p"}},
 	{probe: "user", names: []string{"useradd", "usermod"}, flags: []string{"-p "}},
-	{probe: "htpa", names: []string{"htpasswd"}, form: lastWord},
+	{probe: "htpa", names: []string{"htpasswd"}, sign: lastWord},
 	{probe: "rdes", names: []string{"rdesktop"}, flags: []string{"-p "}},
 	{probe: "free", names: []string{"xfreerdp", "wlfreerdp"}, flags: []string{"/p:"}},
 	{probe: "cmdk", names: []string{"cmdkey"}, flags: []string{"/pass:"}},
 	{probe: "snmp", names: []string{"snmpwalk", "snmpget", "snmpset", "snmpbulkwalk"}, flags: []string{"-A ", "-X "}},
 	{probe: "ipmi", names: []string{"ipmitool"}, flags: []string{"-P "}},
-	{probe: "etcd", names: []string{"etcdctl"}, flags: []string{"--user ", "--user="}, form: colon},
+	{probe: "etcd", names: []string{"etcdctl"}, flags: []string{"--user ", "--user="}, sign: ":"},
 	{probe: "doct", names: []string{"doctl"}, flags: []string{"-t "}},
 	{probe: "grad", names: []string{"gradle", "gradlew"}, flags: []string{"-PossrhPassword="}},
 	{probe: "aws ", names: []string{"aws"}, needs: "secretsmanager", flags: []string{"--secret-string ", "--secret-binary "}},
@@ -95,28 +93,23 @@ var commandTable = []command{
 }
 
 func commandRules() []*rule {
-	byProbe := map[string][]command{}
-	var order []string
-	for _, c := range commandTable {
-		if byProbe[c.probe] == nil {
-			order = append(order, c.probe)
-		}
-		byProbe[c.probe] = append(byProbe[c.probe], c)
-	}
 	var rules []*rule
-	for _, probe := range order {
-		list := byProbe[probe]
+	for rest := commandTable; len(rest) > 0; {
+		n := 1 // how many commands have the same probe
+		for n < len(rest) && rest[n].probe == rest[0].probe {
+			n++
+		}
+		list := rest[:n]
+		rest = rest[n:]
 		name := "command-secret"
-		if probe == "curl" {
+		if list[0].probe == "curl" {
 			name = "curl-password"
 		}
-		rules = append(rules, &rule{name: name, probes: []string{probe}, read: func(t *text, i int) []span {
-			for n := range list {
-				if spans := t.command(&list[n], i); len(spans) > 0 {
-					return spans
-				}
+		rules = append(rules, &rule{name: name, probes: []string{list[0].probe}, read: func(t *text, i int) (spans []span) {
+			for n := 0; n < len(list) && len(spans) == 0; n++ {
+				spans = t.command(&list[n], i)
 			}
-			return nil
+			return spans
 		}})
 	}
 	return rules
@@ -137,7 +130,7 @@ type argument struct {
 func (t *text) command(c *command, i int) []span {
 	s := t.s
 	lo, hi := c.nameAt(s, i)
-	if hi < 0 || hi == len(s) || s[hi] != ' ' && s[hi] != '\t' || i < t.read[c] {
+	if hi < 0 || !byteIn(s, hi, " \t") || i < t.read[c] {
 		return nil
 	}
 	words := t.words(lo)
@@ -151,14 +144,8 @@ func (t *text) command(c *command, i int) []span {
 			break
 		}
 	}
-	if c.needs != "" {
-		found := false
-		for _, w := range words {
-			found = found || s[w.lo:w.hi] == c.needs
-		}
-		if !found {
-			return nil
-		}
+	if c.needs != "" && !slices.ContainsFunc(words, func(w argument) bool { return s[w.lo:w.hi] == c.needs }) {
+		return nil
 	}
 	var out []span
 	for n := range words {
@@ -172,8 +159,7 @@ func (t *text) command(c *command, i int) []span {
 // nameAt is where the command's name is of which the probe fits at i; hi is
 // -1 if it is none of the names.
 func (c *command) nameAt(s string, i int) (lo, hi int) {
-	fixed, _, _ := strings.Cut(strings.TrimRight(c.probe, " "), "[")
-	fixed, _, _ = strings.Cut(fixed, " ")
+	fixed := c.probe[:find(c.probe, 0, len(c.probe), "[ ")]
 	for _, name := range c.names {
 		lo := i - strings.Index(name, fixed)
 		hi := lo + len(name)
@@ -198,74 +184,55 @@ func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) 
 			}
 		}
 	}
-	if c.form == lastWord {
-		if last := words[len(words)-1]; len(v) > 1 && v[0] == '-' && strings.Contains(v, "b") && n+2 < len(words) {
-			return t.part(last, whole)
-		}
-		return span{}, false
-	}
-	if c.form == userInfo && n > 0 {
-		at := strings.LastIndexByte(v, '@')
-		if at < 0 {
-			return span{}, false
-		}
+	switch at := strings.LastIndexByte(v, '@'); {
+	case c.sign == lastWord && len(v) > 1 && v[0] == '-' && strings.Contains(v, "b") && n+2 < len(words):
+		return t.part(words[len(words)-1], "")
+	case c.sign == userInfo && n > 0 && at >= 0:
 		w.hi = w.lo + at
-		return t.part(w, colon)
+		return t.part(w, ":")
 	}
 	for _, f := range c.flags {
 		if w.flag != "" {
 			if w.flag == f {
-				return t.part(w, c.form)
+				return t.part(w, c.sign)
 			}
 			continue
 		}
-		rest, found := strings.CutPrefix(v, strings.TrimRight(f, " "))
-		if !found {
-			continue
+		flag, next := strings.CutSuffix(f, " ")
+		rest, found := strings.CutPrefix(v, flag)
+		switch {
+		case !found:
+		case next && rest == "" && n+1 < len(words):
+			return t.part(words[n+1], c.sign)
+		case !next && rest != "" && !(len(f) == 2 && f != "-p" && rest[0] == '-'):
+			w.lo += len(f)
+			return t.part(w, c.sign)
 		}
-		if strings.HasSuffix(f, " ") {
-			if rest != "" || n+1+c.skip >= len(words) {
-				continue
-			}
-			return t.part(words[n+1+c.skip], c.form)
-		}
-		if rest == "" {
-			// -p"$x": the quotes begin behind the flag.
-			continue
-		}
-		w.lo += len(f)
-		if len(f) == 2 && f != "-p" && strings.HasPrefix(rest, "-") {
-			continue
-		}
-		return t.part(w, c.form)
 	}
 	return span{}, false
 }
 
-// part is the secret part of a word.
-func (t *text) part(w argument, f form) (span, bool) {
+// part is the part of a word that is secret, behind the sign.
+func (t *text) part(w argument, sign string) (span, bool) {
 	s := t.s
-	if f == cookieForm {
+	if sign == cookieForm {
 		if spans := t.cookies(w.lo, false); len(spans) > 0 {
 			return spans[0], true
 		}
 		return span{}, false
 	}
-	sign := map[form]string{colon: ":", percent: "%", comma: ",", passForm: "pass:"}[f]
-	v := s[w.lo:w.hi]
-	if f != whole {
-		at := strings.Index(v, sign)
-		if at < 0 || f == passForm && at != 0 {
+	if sign != "" {
+		user, password, found := strings.Cut(s[w.lo:w.hi], sign)
+		switch {
+		case !found, sign == "pass:" && user != "":
+			return span{}, false
+		case password == "" && sign == ":" && len(user) > 9 && unwordy(match{text: user, hi: len(user)}):
 			// A key that needs no password is in the user's place.
+			return span{lo: w.lo, hi: w.hi - 1}, true
+		case user == password:
 			return span{}, false
 		}
-		if at+1 == len(v) && f == colon && len(v) > 10 && unwordy(match{text: v, hi: at}) {
-			return span{lo: w.lo, hi: w.lo + at}, true
-		}
-		w.lo += at + len(sign)
-		if name := v[:at]; name == v[at+len(sign):] {
-			return span{}, false
-		}
+		w.lo += len(user) + len(sign)
 	}
 	if !t.isLiteral(w, s[w.lo:w.hi]) {
 		return span{}, false
@@ -286,25 +253,20 @@ func (t *text) isLiteral(w argument, v string) bool {
 func (t *text) words(i int) []argument {
 	s := t.s
 	var out []argument
-	end := min(len(s), i+longestCommand)
-	for i < end {
-		i = endOf(s[:end], i, end, " \t")
-		if i == end {
+	for end := min(len(s), i+longestCommand); ; {
+		if i = endOf(s[:end], i, end, " \t"); i >= end {
 			break
 		}
-		if n := lineBreak(s, i); n > 0 {
-			// A backslash before it joins two lines.
-			if i > 0 && s[i-1] == '\\' && s[i] == '\n' {
-				i += n
-				continue
-			}
-			break
+		// A backslash joins two lines.
+		if i > 0 && s[i-1:i+1] == "\\\n" {
+			i++
+			continue
 		}
-		if s[i] == '\\' && i+1 < len(s) && s[i+1] == '\n' {
+		if strings.HasPrefix(s[i:], "\\\n") {
 			i += 2
 			continue
 		}
-		if strings.IndexByte("|;&)", s[i]) >= 0 {
+		if lineBreak(s, i) > 0 || strings.IndexByte("|;&)", s[i]) >= 0 {
 			break
 		}
 		w, next := t.wordAt(i, end)
@@ -321,48 +283,28 @@ func (t *text) words(i int) []argument {
 // sign of assignment in it, do not belong to it.
 func (t *text) wordAt(i, end int) (w argument, next int) {
 	s := t.s
-	w.lo = i
 	j := i
-	for j < end && s[j] > ' ' && strings.IndexByte("|;)", s[j]) < 0 {
-		if t.cut && ellipsis(s[j:]) || lineBreak(s, j) > 0 {
-			break
-		}
-		q := closingQuotes(s[:min(len(s), j+8)], j)
+	for j < end && s[j] > ' ' && strings.IndexByte("|;)", s[j]) < 0 && !(t.cut && ellipsis(s[j:])) && lineBreak(s, j) == 0 {
+		q := closingQuotes(s[:min(end, j+8)], j)
 		if q == j {
-			if s[j] == '\\' && j+1 < end && s[j+1] == '\\' {
+			if strings.HasPrefix(s[j:end], `\\`) {
 				j++
 			}
 			j++
 			continue
 		}
 		// What follows a quote goes to the next one of its kind.
-		quote := s[q-1]
-		length := strings.IndexByte(s[q:end], quote)
-		if length < 0 {
-			if j == i {
-				w.lo = q
-			}
-			// It closes a text around the command.
-			w.hi = j
-			if j == i {
-				w.hi = q
-			}
-			return w, end
-		}
-		stop := q + len(strings.TrimRight(s[q:q+length], `\`))
-		if j > i && strings.IndexByte("=:pPub", s[j-1]) < 0 {
-			w.hi = j
-			return w, end
-		}
-		if j == i || s[i] == '-' {
-			if j == i {
-				return argument{lo: q, hi: stop, quoted: true}, q + length + 1
-			}
-			// -p'x': the flag's own quotes.
+		length := strings.IndexByte(s[q:end], s[q-1])
+		switch {
+		case length < 0 && j == i:
+			return argument{lo: q, hi: q}, end
+		case length < 0, j > i && strings.IndexByte("=:pPub", s[j-1]) < 0:
+			return argument{lo: i, hi: j}, end // The quote closes a text around the command.
+		case j == i, s[i] == '-':
+			stop := q + len(strings.TrimRight(s[q:q+length], `\`))
 			return argument{lo: q, hi: stop, quoted: true, flag: s[i:j]}, q + length + 1
 		}
 		j = q + length + 1
 	}
-	w.hi = j
-	return w, j
+	return argument{lo: i, hi: j}, j
 }

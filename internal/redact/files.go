@@ -35,25 +35,21 @@ func (t *text) dataIn(from, to int) []span {
 	s := t.s
 	var out []span
 	for _, name := range [...]string{"data", "stringData"} {
-		for at := from; at < to; {
+		for at := from; at < to; at += len(name) {
 			n := strings.Index(s[at:to], name)
 			if n < 0 {
 				break
 			}
 			at += n
-			end := at + len(name)
-			quotes := closingQuotes(s, end)
+			quotes := closingQuotes(s, at+len(name))
 			p := blanks(s, quotes)
-			if at > 0 && isWord(s[at-1]) && !boundaryBefore(s, at) || p >= to || s[p] != ':' {
-				at = end
-				continue
-			}
-			if quotes > end {
+			switch {
+			case at > 0 && isWord(s[at-1]) && !boundaryBefore(s, at), p >= to, s[p] != ':':
+			case quotes > at+len(name):
 				out = append(out, t.jsonMembers(p+1, to)...)
-			} else {
+			default:
 				out = append(out, t.yamlMembers(at, p+1, to)...)
 			}
-			at = end
 		}
 	}
 	return out
@@ -68,24 +64,17 @@ func (t *text) jsonMembers(i, to int) []span {
 		return nil
 	}
 	value := false
-	for i < to && s[i] != '}' {
-		switch {
+	for ; i < to && s[i] != '}'; i++ {
+		switch lo := i + 1; {
 		case s[i] == ':':
 			value = true
 		case s[i] == '"' && value:
-			lo := i + 1
-			hi := lo
-			for hi < to && s[hi] != '"' && s[hi] != '\\' {
-				hi++
-			}
-			out = append(out, t.datum(lo, hi)...)
+			i = find(s, lo, to, `"\`)
+			out = append(out, t.datum(lo, i)...)
 			value = false
-			i = hi
 		case s[i] == '"':
-			for i++; i < to && s[i] != '"'; i++ {
-			}
+			i = find(s, lo, to, `"`)
 		}
-		i++
 	}
 	return out
 }
@@ -109,22 +98,14 @@ func (t *text) yamlMembers(at, i, to int) []span {
 		if colon < 0 {
 			// A block's line.
 			if out != nil || strings.HasSuffix(strings.TrimRight(s[q:end], "$\"'^M,"), ":") {
-				out = append(out, t.datum(q, valueEnd(s, q, end))...)
+				out = append(out, t.datum(q, wordEnd(s, q, end, "\"'\\$"))...)
 			}
 			continue
 		}
 		lo := closingQuotes(s, blanks(s, q+colon+1))
-		out = append(out, t.datum(lo, valueEnd(s, lo, end))...)
+		out = append(out, t.datum(lo, wordEnd(s, lo, end, "\"'\\$"))...)
 	}
 	return out
-}
-
-func valueEnd(s string, lo, end int) int {
-	hi := lo
-	for hi < end && s[hi] > ' ' && strings.IndexByte("\"'\\$", s[hi]) < 0 {
-		hi++
-	}
-	return hi
 }
 
 // datum is a value of a Secret, unless it is short or says that it is public.
@@ -143,18 +124,15 @@ func pgpass(t *text, i int) []span {
 	if start == i || s[start] == '-' && start+1 == i {
 		return nil
 	}
-	p := i + 1
-	if s[p] == '*' {
-		p++
-	} else {
-		p = endOf(s, p, len(s), digits)
-		if p-i < 5 || p-i > 6 {
+	p := i + 2
+	if s[i+1] != '*' {
+		if p = endOf(s, i+1, len(s), digits); p-i < 5 || p-i > 6 {
 			return nil
 		}
 	}
 	named := false
 	for range 2 { // database and user
-		if p >= len(s) || s[p] != ':' {
+		if !byteIn(s, p, ":") {
 			return nil
 		}
 		field := p + 1
@@ -164,22 +142,13 @@ func pgpass(t *text, i int) []span {
 		}
 		named = named || p-field > 4 || !isHexText(strings.ToLower(s[field:p]))
 	}
-	if !named {
+	if !named || !byteIn(s, p, ":") {
 		return nil // groups of an IPv6 address
 	}
-	if p >= len(s) || s[p] != ':' {
-		return nil
-	}
 	lo := p + 1
-	hi := lo
-	for hi < len(s) && hi-lo < 128 && s[hi] > ' ' && s[hi] != ':' && strings.IndexByte("\"'\\", s[hi]) < 0 {
-		hi++
-	}
+	hi := wordEnd(s, lo, min(len(s), lo+128), ":\"'\\")
 	v := s[lo:hi]
-	if hi < len(s) && s[hi] == ':' {
-		return nil
-	}
-	if !(t.isCutAt(hi) && len(v) >= headMin) && (!literalValue(v) || len(v) < 8) || strings.Contains(v, ":") {
+	if byteIn(s, hi, ":") || !(t.isCutAt(hi) && len(v) >= headMin) && (!literalValue(v) || len(v) < 8) {
 		return nil
 	}
 	return []span{{lo: lo, hi: hi}}
@@ -197,10 +166,10 @@ func (t *text) column(a *assignment, i int) []span {
 	line := s[start:end]
 	nth, cells := strings.Count(line[:a.lo-start], sep), strings.Count(line, sep)
 	// The cell is the name alone.
-	cell := strings.TrimLeft(cellOf(line, sep, nth), " \t\"'\\-+>#*")
-	tail := cell[max(0, strings.Index(cell, a.telling)):]
-	tail = tail[:len(tail)-len(strings.TrimLeft(tail, alphanumeric+"_- "))]
-	tail = strings.ToLower(strings.TrimSpace(tail))
+	head, _ := cell(line, sep, nth)
+	head = strings.TrimLeft(head, " \t\"'\\-+>#*")
+	tail := head[max(0, strings.Index(head, a.telling)):]
+	tail = strings.ToLower(strings.TrimSpace(tail[:endOf(tail, 0, len(tail), wordBytes+"- ")]))
 	if tail != strings.ToLower(a.telling) && !strings.HasSuffix(tail, " key") {
 		return nil
 	}
@@ -223,13 +192,11 @@ func (t *text) column(a *assignment, i int) []span {
 		if strings.Count(row, sep) != cells || sep != "," && sep != "\t" && !ruled && sep != "│" {
 			break
 		}
-		text := cellOf(row, sep, nth)
-		lead := len(text) - len(strings.TrimLeft(text, " \t\""))
-		v := strings.TrimRight(strings.TrimLeft(text, " \t\""), " \t\"\r$^M',\\|│")
-		if cut := strings.IndexAny(v, " \t\\\"\x1b"); cut >= 0 {
-			v = v[:cut]
-		}
-		lo := next + offsetOf(row, sep, nth) + lead
+		text, at := cell(row, sep, nth)
+		v := strings.TrimLeft(text, " \t\"")
+		lo := next + at + len(text) - len(v)
+		v = strings.TrimRight(v, " \t\"\r$^M',\\|│")
+		v = v[:find(v, 0, len(v), " \t\\\"\x1b")]
 		if len(v) >= 8 && (!wordy(v) || a.kind == passwordKind && ruled && literalValue(v)) && !placeholder(v) && hasDigit(v) {
 			out = append(out, span{lo: lo, hi: lo + len(v)})
 		}
@@ -286,22 +253,11 @@ func frameEnd(s string) bool {
 	return true
 }
 
-func offsetOf(row, sep string, nth int) int {
-	at := 0
+// cell is the nth cell of a row, which has so many, and where it begins.
+func cell(row, sep string, nth int) (text string, at int) {
 	for range nth {
-		n := strings.Index(row[at:], sep)
-		if n < 0 {
-			return at
-		}
-		at += n + len(sep)
+		at += strings.Index(row[at:], sep) + len(sep)
 	}
-	return at
-}
-
-func cellOf(row, sep string, nth int) string {
-	text := row[offsetOf(row, sep, nth):]
-	if n := strings.Index(text, sep); n >= 0 {
-		text = text[:n]
-	}
-	return text
+	text, _, _ = strings.Cut(row[at:], sep)
+	return text, at
 }

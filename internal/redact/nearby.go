@@ -1,11 +1,14 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // pairNames and pairValues are the members that hold a name and its value.
 var (
-	pairNames  = [...]string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry"}
-	pairValues = [...]string{"value", "parametervalue", "v", "default"}
+	pairNames  = []string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry"}
+	pairValues = []string{"value", "parametervalue", "v", "default"}
 )
 
 // pairValue looks for the value of a name that is itself the value of a member
@@ -14,29 +17,26 @@ var (
 func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	s := t.s
 	open := startOf(s, a.lo, 64, wordBytes+".-/")
-	p := beforeQuotes(s, open)
-	p = beforeBlanks(s, p)
+	p := beforeBlanks(s, beforeQuotes(s, open))
 	if p == 0 || s[p-1] != ':' && s[p-1] != '=' {
 		return nil, false
 	}
 	p = beforeQuotes(s, beforeBlanks(s, p-1))
 	member := nameStart(s, p)
-	if !oneOf(member, pairNames[:]) {
+	if !slices.ContainsFunc(pairNames, func(name string) bool { return strings.EqualFold(name, member) }) {
 		return nil, false
 	}
 	accept := func(v value) bool {
 		b := *a
-		b.value, b.sign, b.quotedName, b.kind = v, ":", true, a.kind
+		b.value, b.sign, b.quotedName, b.near = v, ":", true, true
 		if !v.quoted {
 			b.sign = "="
 		}
-		b.near = true
 		return t.isSecret(&b)
 	}
 	// Behind it.
-	q := closingQuotes(s, end)
-	q = blanks(s, q)
-	if q < len(s) && (s[q] == ',' || s[q] == '>' || s[q] == '/') {
+	q := blanks(s, closingQuotes(s, end))
+	if byteIn(s, q, ",>/") {
 		q = blanks(s, q+1)
 	}
 	for n := 0; n < 2 && q < len(s); n++ {
@@ -50,14 +50,12 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 			break
 		}
 		// The next line has the same things before it.
-		eol := lineEnd(s, q, 8)
-		next := nextLine(s, eol)
+		next := nextLine(s, lineEnd(s, q, 8))
 		if next < 0 {
 			break
 		}
-		start := lineStart(s, p-len(member), 400)
 		col := p - len(member)
-		if q = below(s, start, col, next); q < 0 {
+		if q = below(s, lineStart(s, col, 400), col, next); q < 0 {
 			break
 		}
 		q = closingQuotes(s, q)
@@ -84,12 +82,12 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 func (t *text) memberAt(i int) (value, bool) {
 	s := t.s
 	i = closingQuotes(s, i)
-	for _, name := range &pairValues {
+	for _, name := range pairValues {
 		if !fold(s[i:], name) {
 			continue
 		}
 		q := blanks(s, closingQuotes(s, i+len(name)))
-		if q < len(s) && (s[q] == ':' || s[q] == '=') {
+		if byteIn(s, q, ":=") {
 			v := t.valueAt(blanks(s, q+1))
 			return v, v.to > v.from
 		}
@@ -107,38 +105,22 @@ func beforeQuotes(s string, i int) int {
 
 func beforeBlanks(s string, i int) int { return startOf(s, i, i, " \t") }
 
-func oneOf(word string, list []string) bool {
-	for _, w := range list {
-		if strings.EqualFold(word, w) {
-			return true
-		}
-	}
-	return false
-}
-
 // nextValue is where a value begins that is in the line behind its name, as
 // YAML has it, or 0. i is behind the sign.
 func (t *text) nextValue(a *assignment, i int) int {
 	s := t.s
-	if i < len(s) && (s[i] == '|' || s[i] == '>') {
-		for i++; i < len(s) && strings.IndexByte("+-0123456789", s[i]) >= 0; i++ {
-		}
-		i = blanks(s, i)
+	if byteIn(s, i, "|>") {
+		i = blanks(s, endOf(s, i+1, len(s), digits+"+-"))
 	}
 	// What a frame puts at a line's end.
-	for n := 0; n < 2 && i < len(s) && lineBreak(s, i) == 0 && strings.IndexByte("$^\"'", s[i]) >= 0; n++ {
-		if i++; i < len(s) && s[i] == 'M' {
-			i++
-		}
+	for n := 0; n < 2 && byteIn(s, i, "$^\"'"); n++ {
+		i = endOf(s, i+1, 1, "M")
 	}
-	if i >= len(s) || lineBreak(s, i) == 0 {
+	if i >= len(s) || lineBreak(s, i) == 0 || a.quotedName {
 		return 0
 	}
 	start := lineStart(s, a.lo, 400)
-	col := a.lo + len(a.name) - len(strings.TrimLeft(a.name, "-"))
-	if a.quotedName {
-		return 0
-	}
+	col := endOf(s, a.lo, len(a.name), "-")
 	if s[i] == '\\' {
 		// The first line of a text within a text.
 		start = max(start, start+strings.LastIndexByte(s[start:a.lo], '"')+1)
@@ -148,10 +130,7 @@ func (t *text) nextValue(a *assignment, i int) int {
 	if q < 0 || q-next <= col-start {
 		return 0
 	}
-	end := q
-	for end < len(s) && s[end] > ' ' && s[end] != '\\' && end-q < longestValue {
-		end++
-	}
+	end := wordEnd(s, q, min(len(s), q+longestValue), `\`)
 	v := strings.TrimRight(s[q:end], "$\"',^M")
 	// A word alone, which is no name of another member.
 	if len(v) < 6 || strings.HasSuffix(v, ":") || v[0] == '-' || !literalValue(v) || end < len(s) && lineBreak(s, end) == 0 && s[end] != '"' && s[end] != ' ' && colour(s, end) == 0 {

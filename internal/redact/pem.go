@@ -144,14 +144,7 @@ func (t *text) endsSoon(i int) bool {
 }
 
 // bare reports whether a line has neither letters nor digits.
-func bare(line string) bool {
-	for _, c := range []byte(line) {
-		if isAlnum(c) {
-			return false
-		}
-	}
-	return true
-}
+func bare(line string) bool { return !strings.ContainsAny(line, alphanumeric) }
 
 // cutPiece is the piece of base64 before the first cut in a line.
 func (t *text) cutPiece(from, to int) (lo, hi int) {
@@ -177,28 +170,17 @@ func base64In(line string) (lo, hi int) {
 
 // base64At is the first run of base64 from i on. An escaped slash is one.
 func base64At(line string, i int) (lo, hi int) {
-	for i < len(line) && !isBase64(line[i]) {
-		i++
+	lo = find(line, i, len(line), base64Bytes)
+	hi = endOf(line, lo, len(line), base64Bytes)
+	for hi > lo && strings.HasPrefix(line[hi:], `\/`) {
+		hi = endOf(line, hi+1, len(line), base64Bytes)
 	}
-	lo = i
-	for i < len(line) && (isBase64(line[i]) || line[i] == '\\' && i > lo && i+1 < len(line) && line[i+1] == '/') {
-		i++
-	}
-	return lo, i
+	return lo, hi
 }
-
-func isBase64(c byte) bool { return isAlnum(c) || c == '+' || c == '/' || c == '=' }
 
 // blankBefore reports whether nothing is before a key's first base64 but what
 // listings and literals put there.
-func blankBefore(s string) bool {
-	for _, c := range []byte(s) {
-		if isAlnum(c) && (c < '0' || c > '9') {
-			return false
-		}
-	}
-	return true
-}
+func blankBefore(s string) bool { return !strings.ContainsAny(s, letters) }
 
 // looksBase64 distinguishes base64 from long names and paths.
 func looksBase64(v string) bool { return hasDigit(v) && upperLower(v) && !wordy(v) }
@@ -209,15 +191,11 @@ func isHexText(v string) bool { return strings.Trim(v, "0123456789abcdef") == ""
 func endOfArmour(s string, i int) int {
 	end := i + len("-END ")
 	for n := 0; n < 64 && end < len(s); n++ {
-		c := s[end]
-		if k := colour(s, end); k > 0 {
-			end += k
-			continue
-		}
-		if c != ' ' && (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
+		k := colour(s, end)
+		if k == 0 && strings.IndexByte(" ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", s[end]) < 0 {
 			break
 		}
-		end++
+		end += max(1, k)
 	}
 	for n := 0; n < 5 && end < len(s); n++ {
 		if k := colour(s, end); k > 0 && end+k < len(s) && s[end+k] == '-' {
@@ -245,7 +223,7 @@ func puttyKey(t *text, i int) []span {
 
 // base64Lines are the lines of base64 from i on, as one.
 func (t *text) base64Lines(i int) []span {
-	first, last := -1, -1
+	first, last := len(t.s), -1
 	for n := 0; n < keyLines && i >= 0; n++ {
 		end := lineEnd(t.s, i, keyLine)
 		lo, hi := base64In(t.s[i:end])
@@ -255,20 +233,14 @@ func (t *text) base64Lines(i int) []span {
 		}
 		if hi-lo < someLine || isHexText(t.s[i+lo:i+hi]) {
 			if a, b := t.cutPiece(i, end); b-a >= headMin && t.isCutAt(b) {
-				last = b
-				if first < 0 {
-					first = a
-				}
+				first, last = min(first, a), b
 			}
 			break
 		}
-		if first < 0 {
-			first = i + lo
-		}
-		last = i + hi
+		first, last = min(first, i+lo), i+hi
 		i = nextLine(t.s, end)
 	}
-	if first < 0 {
+	if last < 0 {
 		return nil
 	}
 	return []span{{lo: first, hi: last}}
@@ -277,10 +249,7 @@ func (t *text) base64Lines(i int) []span {
 // encodedKey reads a PEM private key that is base64 as a whole, as Kubernetes
 // keeps it.
 func encodedKey(t *text, i int) []span {
-	end := i
-	for end < len(t.s) && isBase64(t.s[end]) {
-		end++
-	}
+	end := endOf(t.s, i, len(t.s), base64Bytes)
 	head := t.s[i:min(end, i+96)]
 	plain, err := base64.StdEncoding.DecodeString(head[:len(head)/4*4])
 	if err != nil || !strings.Contains(string(plain), "PRIVATE") {

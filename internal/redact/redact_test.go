@@ -151,3 +151,15 @@ func FuzzRedact(f *testing.F) {
 		}
 	})
 }
+
+// TestQuotesWhereALongCommandLineIsCutOff has quotes that begin within what is
+// read of a command line and end behind it.
+func TestQuotesWhereALongCommandLineIsCutOff(t *testing.T) {
+	r := New(nil)
+	for n := longestCommand - 20; n < longestCommand+5; n++ {
+		text := "mysql " + strings.Repeat("a", n) + `"""x y`
+		if got := r.String(text); got != text {
+			t.Errorf("%d letters: %q", n, got)
+		}
+	}
+}

@@ -78,8 +78,6 @@ func maxmind(m match) bool {
 	return !m.head && i >= 0 && m.text[i+6] == '_' && strings.Trim(m.text[i:i+6]+m.text[i+7:m.at], alphanumeric) == "" && random(m.text[i+7:m.at])
 }
 
-const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-
 // facebook distinguishes an app's token, which the app's number begins, from other
 // digits.
 func facebook(m match) bool {

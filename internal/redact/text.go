@@ -53,11 +53,13 @@ func (t *text) nextMark(from, to int) int {
 	return t.marks[n]
 }
 
-// The bytes of words and of base64, for endOf and startOf.
+// Sets of bytes, for endOf and startOf.
 const (
-	digits      = "0123456789"
-	wordBytes   = alphanumeric + "_"
-	base64Bytes = alphanumeric + "+/="
+	digits       = "0123456789"
+	letters      = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	alphanumeric = letters + digits
+	wordBytes    = alphanumeric + "_"
+	base64Bytes  = alphanumeric + "+/="
 )
 
 // endOf returns where the bytes of a set end that begin at i, at most most bytes.

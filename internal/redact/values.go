@@ -36,24 +36,17 @@ func words(v string) bool {
 	return letters >= 3*parts
 }
 
-func identifier(v string) bool {
-	for i := range len(v) {
-		if !isWord(v[i]) {
-			return false
-		}
-	}
-	return true
-}
+func identifier(v string) bool { return strings.Trim(v, wordBytes) == "" }
 
 // looksLikeCode reports paths, addresses and, without quotes, expressions.
 func looksLikeCode(v string, quoted bool) bool {
-	if strings.HasPrefix(v, "/") && !strings.ContainsAny(v, "+=") && (len(v) < 32 || wordy(v) || !random(v)) || strings.HasPrefix(v, "./") || strings.HasPrefix(v, "~/") || strings.Contains(v, "://") {
+	switch {
+	case strings.HasPrefix(v, "/") && !strings.ContainsAny(v, "+=") && (len(v) < 32 || wordy(v) || !random(v)),
+		strings.HasPrefix(v, "./"), strings.HasPrefix(v, "~/"), strings.Contains(v, "://"):
 		return true
-	}
-	if quoted {
+	case quoted:
 		return false
-	}
-	if strings.Contains(v, "::") || strings.HasPrefix(v, "=") && !random(v) || strings.HasPrefix(v, ":") || strings.HasPrefix(v, "&") || strings.HasPrefix(v, "*") {
+	case strings.Contains(v, "::"), strings.HasPrefix(v, "=") && !random(v), byteIn(v, 0, ":&*"):
 		return true
 	}
 	// a.b.c is a selector unless a part of it looks random. Dots at the end are
@@ -84,11 +77,9 @@ func count(v string) (letters, digits, symbols int) {
 			digits++
 		case 'a' <= c|0x20 && c|0x20 <= 'z':
 			letters++
-		default:
-			symbols++
 		}
 	}
-	return letters, digits, symbols
+	return letters, digits, len(v) - letters - digits
 }
 
 func hasDigit(v string) bool { return strings.ContainsAny(v, "0123456789") }

@@ -7,8 +7,8 @@ import (
 
 // Import reads the hooks of a settings.json of Claude Code, for use on Cline.
 // Handlers that records reports are left out: they record Claude Code. once is
-// dropped, since Claude Code ignores it in settings files. notes say, one line
-// each, what else will differ, besides the Problems of the file.
+// dropped, since Claude Code ignores it in settings files. Each of notes is a line
+// about another difference, besides the Problems of the file.
 func Import(settings []byte, path string, records func(Handler) bool) (*File, []string, error) {
 	r, err := read(path, withoutMark(settings))
 	if err != nil {
@@ -22,7 +22,7 @@ func Import(settings []byte, path string, records func(Handler) bool) (*File, []
 	own := r.drop(records)
 	f := r.finish()
 	if own > 0 {
-		notes = append(notes, fmt.Sprintf("left out what hookspan itself has there to record Claude Code: %d of the hooks", own))
+		notes = append(notes, fmt.Sprintf("left out %d of the hooks, with which hookspan records Claude Code", own))
 	}
 	for i := range f.Handlers {
 		if h := &f.Handlers[i]; h.Once {
@@ -33,8 +33,8 @@ func Import(settings []byte, path string, records func(Handler) bool) (*File, []
 	return f, notes, nil
 }
 
-// drop leaves handlers out and counts them. hookspan records more events than
-// Cline has: an event with nothing else in it is no problem.
+// drop removes handlers and counts them. hookspan records more events than Cline
+// has: an event whose handlers are all removed is no problem.
 func (r *reading) drop(records func(Handler) bool) int {
 	n := len(r.places)
 	dropped := make(map[string]bool)

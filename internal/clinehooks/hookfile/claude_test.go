@@ -53,18 +53,18 @@ func TestImport(t *testing.T) {
 		"hookspan's own": {
 			`{"hooks":{"Stop":[{"hooks":[` + own + `,` + c + `]}]}}`,
 			[]string{"1 Stop: c"},
-			[]string{"left out what hookspan itself has there to record Claude Code: 1 of the hooks"},
+			[]string{"left out 1 of the hooks, with which hookspan records Claude Code"},
 		},
 		// It records more events than Cline gives.
 		"hookspan's own and nothing else": {
 			`{"hooks":{"PermissionRequest":[{"hooks":[` + own + `]}],"PostCompact":[{"hooks":[` + own + `]}]}}`, nil,
-			[]string{"left out what hookspan itself has there to record Claude Code: 2 of the hooks"},
+			[]string{"left out 2 of the hooks, with which hookspan records Claude Code"},
 		},
 		"hookspan's own beside another": {
 			`{"hooks":{"PostCompact":[{"hooks":[` + own + `]},{"hooks":[` + c + `]}]}}`, nil,
 			[]string{
 				"line 1, column 11: Cline never gives the event PostCompact; these hooks do not run here",
-				"left out what hookspan itself has there to record Claude Code: 1 of the hooks",
+				"left out 1 of the hooks, with which hookspan records Claude Code",
 			},
 		},
 	}

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Describe is a handler in one line, for people: the event, the matcher in
-// brackets, what runs, and what is special about it.
+// Describe returns one line about a handler: the event, the matcher in brackets,
+// what runs, and the handler's other settings.
 func Describe(h Handler) string {
 	var b strings.Builder
 	b.WriteString(h.Event)
@@ -23,37 +23,34 @@ func Describe(h Handler) string {
 	default:
 		b.WriteString(oneLine(h.Text()))
 	}
-	if special := traits(h); len(special) > 0 {
-		b.WriteString(" (" + strings.Join(special, ", ") + ")")
+	if traits := h.Traits(); len(traits) > 0 {
+		b.WriteString(" (" + strings.Join(traits, ", ") + ")")
 	}
 	return b.String()
 }
 
-// traits are what is special about a handler.
-func traits(h Handler) []string {
-	var list []string
-	if h.If != "" {
-		list = append(list, "if "+oneLine(h.If))
+// Traits are the handler's settings besides what it runs.
+func (h Handler) Traits() []string {
+	var traits []string
+	for _, t := range []struct {
+		has  bool
+		text string
+	}{
+		{h.If != "", "if " + oneLine(h.If)},
+		{h.Shell != "" && h.Args == nil, "with " + oneLine(h.Shell)},
+		{h.Timeout > 0, "at most " + h.Timeout.String()},
+		{h.Async || h.AsyncRewake, "in the background"},
+		{h.Once, "once per session"},
+		{h.BlockOnFailure, "blocks when it fails"},
+	} {
+		if t.has {
+			traits = append(traits, t.text)
+		}
 	}
-	if h.Shell != "" && h.Args == nil {
-		list = append(list, "with "+oneLine(h.Shell))
-	}
-	if h.Timeout > 0 {
-		list = append(list, "at most "+h.Timeout.String())
-	}
-	if h.Async || h.AsyncRewake {
-		list = append(list, "in the background")
-	}
-	if h.Once {
-		list = append(list, "once per session")
-	}
-	if h.BlockOnFailure {
-		list = append(list, "blocks when it fails")
-	}
-	return list
+	return traits
 }
 
-// oneLine keeps a text from breaking the line, or doing things to the terminal.
+// oneLine escapes a text that has line ends or control characters.
 func oneLine(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) {
 		quoted := strconv.Quote(s)

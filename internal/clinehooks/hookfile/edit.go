@@ -18,17 +18,15 @@ import (
 // A text that is no JSON object gives a *[SyntaxError]. A handler that would not
 // run, and a file in which its event is no list, are errors too.
 func Add(text []byte, h Handler) (out []byte, changed bool, err error) {
-	if len(bytes.TrimSpace(withoutMark(text))) == 0 {
+	if blank(text) {
 		text = []byte("{}\n")
 	}
 	r, err := read("", text)
 	if err != nil {
 		return nil, false, err
 	}
-	for _, p := range r.places {
-		if p.runs && same(p.handler, h) {
-			return text, false, nil
-		}
+	if r.runs(h) {
+		return text, false, nil
 	}
 	out, err = r.add(h)
 	if err != nil {
@@ -38,16 +36,22 @@ func Add(text []byte, h Handler) (out []byte, changed bool, err error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("add a hook: %w", err)
 	}
-	for _, p := range after.places {
-		if p.runs && same(p.handler, h) {
-			return out, true, nil
-		}
+	if !after.runs(h) {
+		return nil, false, fmt.Errorf("add a hook: %s", newProblem(r, after))
 	}
-	return nil, false, fmt.Errorf("add a hook: %s", why(r, after))
+	return out, true, nil
 }
 
-// why is the first problem that came with the new handler.
-func why(before, after *reading) string {
+// blank reports a text without anything to parse.
+func blank(text []byte) bool { return len(bytes.TrimSpace(withoutMark(text))) == 0 }
+
+// runs reports whether a handler that runs does the same as h.
+func (r *reading) runs(h Handler) bool {
+	return slices.ContainsFunc(r.places, func(p place) bool { return p.runs && Same(p.handler, h) })
+}
+
+// newProblem is the first problem that came with the new handler.
+func newProblem(before, after *reading) string {
 	had := make(map[string]int)
 	for _, p := range before.problems {
 		had[p.problem.Text]++
@@ -84,14 +88,17 @@ func (r *reading) add(h Handler) ([]byte, error) {
 		return nil, r.refuse(name(h.Event), list, "a list of groups")
 	}
 	for _, item := range slices.Backward(list.Items) {
-		if handlers := item.Value.Get(hooksKey); r.groupMatches(item.Value, h.Matcher) && handlers.Is(r.text, '[') {
+		if !item.Value.Is(r.text, '{') || !r.groupMatches(item.Value, h.Matcher) {
+			continue
+		}
+		if handlers := item.Value.Get(hooksKey); handlers.Is(r.text, '[') {
 			return style.AddElement(r.text, handlers, render(h)), nil
 		}
 	}
 	return style.AddElement(r.text, list, group), nil
 }
 
-// refuse is the error for a file of a shape that nothing can be added to.
+// refuse is the error for a file to which nothing can be added.
 func (r *reading) refuse(what string, n *jsonedit.Node, want string) error {
 	line, column := jsonedit.Position(r.text, n.Start)
 	return fmt.Errorf("line %d, column %d: %s is %s, want %s: fix the file first", line, column, what, n.Kind(r.text), want)
@@ -100,28 +107,23 @@ func (r *reading) refuse(what string, n *jsonedit.Node, want string) error {
 // matchesAll reports a matcher that matches everything.
 func matchesAll(matcher string) bool { return matcher == "" || matcher == "*" }
 
-// groupMatches reports that a group has the matcher, in whatever spelling.
+// groupMatches reports that a group has the matcher, in any spelling.
 func (r *reading) groupMatches(group *jsonedit.Node, matcher string) bool {
-	if !group.Is(r.text, '{') {
+	own, n := "", group.Get(matcherKey)
+	if n.Is(r.text, '"') {
+		own = r.str(n)
+	} else if n != nil {
 		return false
 	}
-	n := group.Get(matcherKey)
-	switch {
-	case n == nil:
-		return matchesAll(matcher)
-	case !n.Is(r.text, '"'):
-		return false
-	}
-	own := r.str(n)
 	return own == matcher || matchesAll(own) && matchesAll(matcher)
 }
 
-// same reports that two handlers do the same on the same calls.
-func same(a, b Handler) bool { return reflect.DeepEqual(bare(a), bare(b)) }
+// Same reports that two handlers do the Same on the Same calls.
+func Same(a, b Handler) bool { return reflect.DeepEqual(normalized(a), normalized(b)) }
 
-// bare is a handler without its place, and with one spelling for what has several.
-// Empty args and absent args differ.
-func bare(h Handler) Handler {
+// normalized is a handler without its place. Equal settings have one spelling;
+// empty args and absent args differ.
+func normalized(h Handler) Handler {
 	h.File, h.Line = "", 0
 	h.Async = h.Async || h.AsyncRewake
 	if matchesAll(h.Matcher) {
@@ -136,57 +138,42 @@ func bare(h Handler) Handler {
 	return h
 }
 
-// render is the handler as it is written to a file.
+// render returns the handler as it is written to a file.
 func render(h Handler) jsonedit.Object {
 	o := jsonedit.Object{{Key: "type", Value: h.Type}}
-	put := func(key string, value any) { o = append(o, jsonedit.Field{Key: key, Value: value}) }
-	texts := func(list []string) jsonedit.Array {
-		a := make(jsonedit.Array, len(list))
-		for i, s := range list {
-			a[i] = s
+	put := func(present bool, key string, value any) {
+		if present {
+			o = append(o, jsonedit.Field{Key: key, Value: value})
 		}
-		return a
 	}
 	if h.Type == TypeHTTP {
-		put("url", h.URL)
-		if len(h.Headers) > 0 {
-			var headers jsonedit.Object
-			for _, key := range slices.Sorted(maps.Keys(h.Headers)) {
-				headers = append(headers, jsonedit.Field{Key: key, Value: h.Headers[key]})
-			}
-			put("headers", headers)
+		var headers jsonedit.Object
+		for _, key := range slices.Sorted(maps.Keys(h.Headers)) {
+			headers = append(headers, jsonedit.Field{Key: key, Value: h.Headers[key]})
 		}
-		if len(h.AllowedEnvVars) > 0 {
-			put("allowedEnvVars", texts(h.AllowedEnvVars))
-		}
+		put(true, "url", h.URL)
+		put(len(headers) > 0, "headers", headers)
+		put(len(h.AllowedEnvVars) > 0, "allowedEnvVars", array(h.AllowedEnvVars))
 	} else {
-		put("command", h.Command)
-		if h.Args != nil {
-			put("args", texts(h.Args))
-		}
-		if h.Shell != "" {
-			put("shell", h.Shell)
-		}
+		put(true, "command", h.Command)
+		put(h.Args != nil, "args", array(h.Args))
+		put(h.Shell != "", "shell", h.Shell)
 	}
-	if h.If != "" {
-		put("if", h.If)
-	}
-	if h.Timeout > 0 {
-		put("timeout", jsonedit.Raw(strconv.FormatFloat(h.Timeout.Seconds(), 'f', -1, 64)))
-	}
-	switch {
-	case h.AsyncRewake:
-		put("asyncRewake", true)
-	case h.Async:
-		put("async", true)
-	}
-	if h.Once {
-		put("once", true)
-	}
-	if h.BlockOnFailure {
-		put("onFailure", "block")
-	}
+	put(h.If != "", "if", h.If)
+	put(h.Timeout > 0, "timeout", jsonedit.Raw(strconv.FormatFloat(h.Timeout.Seconds(), 'f', -1, 64)))
+	put(h.AsyncRewake, "asyncRewake", true)
+	put(h.Async && !h.AsyncRewake, "async", true)
+	put(h.Once, "once", true)
+	put(h.BlockOnFailure, "onFailure", "block")
 	return o
+}
+
+func array(list []string) jsonedit.Array {
+	a := make(jsonedit.Array, len(list))
+	for i, s := range list {
+		a[i] = s
+	}
+	return a
 }
 
 // Remove removes all handlers that match, those too that do not run here, and the
@@ -194,7 +181,7 @@ func render(h Handler) jsonedit.Object {
 // absent file is an empty text. A handler that does not run has the members that
 // could be read.
 func Remove(text []byte, match func(Handler) bool) (out []byte, removed []Handler, err error) {
-	if len(bytes.TrimSpace(withoutMark(text))) == 0 {
+	if blank(text) {
 		return text, nil, nil
 	}
 	r, err := read("", text)

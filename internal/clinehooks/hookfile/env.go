@@ -14,8 +14,8 @@ const envKey = "env"
 // Variable is an environment variable that a file gives to hooks.
 type Variable struct{ Name, Value string }
 
-// env reads the variables. Claude Code takes numbers and truth values for the
-// texts that they are written as.
+// env reads the variables. As in Claude Code, the value of a number or boolean is
+// its spelling.
 func (r *reading) env(n *jsonedit.Node) {
 	if n == nil {
 		return
@@ -24,7 +24,7 @@ func (r *reading) env(n *jsonedit.Node) {
 		r.wrong(name(envKey), n, "an object of strings; no variable is set", false)
 		return
 	}
-	values := r.lasts(n, func(string) (bool, bool) { return true, false })
+	values := r.lasts(n)
 	seen := make(map[string]bool, len(values))
 	for _, m := range n.Items {
 		value := values[m.Key]
@@ -51,8 +51,8 @@ func (r *reading) env(n *jsonedit.Node) {
 	}
 }
 
-// reserved says why a file may not set a variable, or nothing. Names differ by
-// more than case on some systems and not on others.
+// reserved returns why a file may not set a variable, empty if it may. On some
+// systems the case of names counts, on others it does not.
 func reserved(variable string) string {
 	upper := strings.ToUpper(variable)
 	for _, prefix := range [...]string{"HOOKSPAN_", "INFINIUM_", "OTEL_"} {
@@ -72,7 +72,7 @@ func reserved(variable string) string {
 // the order of vars. An absent file is an empty text.
 func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err error) {
 	out = text
-	if len(strings.TrimSpace(string(withoutMark(text)))) == 0 {
+	if blank(text) {
 		out = []byte("{}\n")
 	}
 	for _, v := range vars {
@@ -111,20 +111,17 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 // value of its "env", which may be a key. A text that is no JSON object is returned
 // unchanged.
 func HideEnv(text []byte) []byte {
-	root, err := jsonedit.Parse(withoutMark(text))
-	if err != nil {
-		return text
-	}
 	out := withoutMark(text)
-	if !root.Is(out, '{') {
+	root, err := jsonedit.Parse(out)
+	if err != nil || !root.Is(out, '{') {
 		return text
 	}
-	for i := len(root.Items) - 1; i >= 0; i-- {
-		if block := root.Items[i]; block.Key == envKey && len(block.Value.Items) > 0 {
-			for j := len(block.Value.Items) - 1; j >= 0; j-- {
-				v := block.Value.Items[j].Value
-				out = jsonedit.Splice(out, v.Start, v.End, `"..."`)
-			}
+	for _, block := range slices.Backward(root.Items) {
+		if block.Key != envKey {
+			continue
+		}
+		for _, v := range slices.Backward(block.Value.Items) {
+			out = jsonedit.Splice(out, v.Value.Start, v.Value.End, `"..."`)
 		}
 	}
 	return out

@@ -1,29 +1,25 @@
 package hookfile
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// The events that are looked at by name.
+// The events that this package treats in a special way.
 const (
-	preToolUse         = "PreToolUse"
-	postToolUse        = "PostToolUse"
-	postToolUseFailure = "PostToolUseFailure"
-	userPromptSubmit   = "UserPromptSubmit"
-	sessionStart       = "SessionStart"
-	sessionEnd         = "SessionEnd"
-	stop               = "Stop"
-	subagentStart      = "SubagentStart"
-	subagentStop       = "SubagentStop"
-	stopFailure        = "StopFailure"
-	preCompact         = "PreCompact"
-	notification       = "Notification"
+	userPromptSubmit = "UserPromptSubmit"
+	sessionStart     = "SessionStart"
+	sessionEnd       = "SessionEnd"
+	stop             = "Stop"
+	stopFailure      = "StopFailure"
 )
 
 // Events returns Claude's names of the events that can occur on Cline, in the
 // order of a session's life. The slice is the caller's.
 func Events() []string {
 	return []string{
-		sessionStart, userPromptSubmit, preToolUse, postToolUse, postToolUseFailure,
-		notification, preCompact, subagentStart, subagentStop, stop, stopFailure, sessionEnd,
+		sessionStart, userPromptSubmit, "PreToolUse", "PostToolUse", "PostToolUseFailure",
+		"Notification", "PreCompact", "SubagentStart", "SubagentStop", stop, stopFailure, sessionEnd,
 	}
 }
 
@@ -37,17 +33,18 @@ func otherEvents() []string {
 	}
 }
 
-// hasTool reports an event of a tool call: only those have permission rules.
-func hasTool(event string) bool {
-	return event == preToolUse || event == postToolUse || event == postToolUseFailure
+// HasTool reports whether an event is about a tool call. Only those have permission
+// rules.
+func HasTool(event string) bool {
+	return event == "PreToolUse" || event == "PostToolUse" || event == "PostToolUseFailure"
 }
 
 // hasMatcher reports whether a matcher means something on the event.
 func hasMatcher(event string) bool { return event != userPromptSubmit && event != stop }
 
-// fromCline is Claude's name of a hook of Cline.
-func fromCline(name string) string {
-	switch name {
+// nearest is the event that a user may have meant, empty if none is near.
+func nearest(name string) string {
+	switch name { // of Cline's hooks
 	case "TaskStart", "TaskResume":
 		return sessionStart
 	case "TaskComplete":
@@ -57,14 +54,6 @@ func fromCline(name string) string {
 	case "TaskError":
 		return stopFailure
 	}
-	return ""
-}
-
-// nearest is the event that may have been meant, or "".
-func nearest(name string) string {
-	if claude := fromCline(name); claude != "" {
-		return claude
-	}
 	// Longer names are no misspelling of one of these.
 	const longest = 40
 	if len(name) > longest {
@@ -72,11 +61,9 @@ func nearest(name string) string {
 	}
 	// Half of what was written must be right.
 	best, least := "", len(name)/2+1
-	for _, list := range [][]string{Events(), otherEvents()} {
-		for _, event := range list {
-			if d := distance(strings.ToLower(name), strings.ToLower(event)); d < least {
-				best, least = event, d
-			}
+	for _, event := range slices.Concat(Events(), otherEvents()) {
+		if d := distance(strings.ToLower(name), strings.ToLower(event)); d < least {
+			best, least = event, d
 		}
 	}
 	return best

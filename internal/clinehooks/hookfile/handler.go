@@ -11,9 +11,9 @@ import (
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
-// handler reads one hook as far as it can be read, and reports whether it can
-// run. What is wrong with a member that decides what runs, and when, keeps it
-// from running; other members fall back to their defaults.
+// handler reads one hook as far as possible, and reports whether it can run. A
+// fault in a member that decides what runs, and when, keeps it from running; other
+// members fall back to their defaults.
 func (r *reading) handler(n *jsonedit.Node) (h Handler, ok bool) {
 	h = Handler{Event: r.event, Matcher: r.matcher, File: r.path}
 	if !n.Is(r.text, '{') {
@@ -21,7 +21,7 @@ func (r *reading) handler(n *jsonedit.Node) (h Handler, ok bool) {
 		return h, false
 	}
 	m := hook{reading: r, node: n, ok: true}
-	m.members = r.lasts(n, func(string) (bool, bool) { return true, false })
+	m.members = r.lasts(n)
 	h.Type = m.need("type", `"command" or "http"`)
 	switch h.Type {
 	case TypeCommand:
@@ -31,7 +31,7 @@ func (r *reading) handler(n *jsonedit.Node) (h Handler, ok bool) {
 	case "prompt", "agent", "mcp_tool":
 		m.lose(m.members["type"], "hooks of type %q do not run here: want \"command\" or \"http\"", h.Type)
 	case "":
-		// Said above.
+		// need has reported it.
 	default:
 		m.lose(m.members["type"], "there is no type %s: want \"command\" or \"http\"", name(h.Type))
 	}
@@ -47,13 +47,20 @@ type hook struct {
 	ok      bool
 }
 
-// lose notes what keeps the hook from running.
+// lose records a problem that keeps the hook from running.
 func (m *hook) lose(n *jsonedit.Node, format string, args ...any) {
 	m.ok = false
 	m.problem(n.Start, true, format, args...)
 }
 
-// get is a string member. must says that the hook cannot run with a wrong one.
+// reject records a value of the wrong kind. lost says that the hook cannot run
+// without it.
+func (m *hook) reject(what string, n *jsonedit.Node, want string, lost bool) {
+	m.ok = m.ok && !lost
+	m.wrong(what, n, want, lost)
+}
+
+// get is a string member. If must is set, the hook cannot run with a wrong one.
 func (m *hook) get(key string, must bool) string {
 	n := m.members[key]
 	switch {
@@ -62,14 +69,11 @@ func (m *hook) get(key string, must bool) string {
 	case n.Is(m.text, '"'):
 		return m.str(n)
 	}
-	if must {
-		m.ok = false
-	}
-	m.wrong(name(key), n, "a string", must)
+	m.reject(name(key), n, "a string", must)
 	return ""
 }
 
-// need is a string member that must be there.
+// need is a required string member.
 func (m *hook) need(key, want string) string {
 	n := m.members[key]
 	if n == nil {
@@ -87,7 +91,7 @@ func (m *hook) need(key, want string) string {
 	return s
 }
 
-// flag is a truth value; a wrong one is taken for false.
+// flag is a boolean; a wrong one counts as false.
 func (m *hook) flag(key string) bool {
 	n := m.members[key]
 	if n == nil {
@@ -98,12 +102,12 @@ func (m *hook) flag(key string) bool {
 		return true
 	case "false":
 	default:
-		m.wrong(name(key), n, "true or false; taken for false", false)
+		m.wrong(name(key), n, "true or false; it counts as false", false)
 	}
 	return false
 }
 
-// list is a list of strings, nil where there is none.
+// list is a list of strings, nil if absent.
 func (m *hook) list(key string, must bool) []string {
 	n := m.members[key]
 	if n == nil {
@@ -120,10 +124,7 @@ func (m *hook) list(key string, must bool) []string {
 		}
 		n = n.Items[at].Value
 	}
-	if must {
-		m.ok = false
-	}
-	m.wrong(name(key), n, "a list of strings", must)
+	m.reject(name(key), n, "a list of strings", must)
 	return nil
 }
 
@@ -144,7 +145,7 @@ func (m *hook) command(h *Handler) {
 	if h.AsyncRewake = m.flag("asyncRewake"); h.AsyncRewake {
 		// As in Claude Code, the one implies the other.
 		h.Async = true
-		m.problem(m.members["asyncRewake"].Start, false, "Cline cannot be woken up: the hook runs in the background, and what it says is not heard")
+		m.problem(m.members["asyncRewake"].Start, false, "Cline cannot be woken up: the hook runs in the background, and its output is ignored")
 	}
 }
 
@@ -167,26 +168,24 @@ func (m *hook) http(h *Handler) {
 // headers reads the headers of a request, without which it does not run.
 func (m *hook) headers(h *Handler, n *jsonedit.Node) {
 	if !n.Is(m.text, '{') {
-		m.ok = false
-		m.wrong(name("headers"), n, "an object of strings", true)
+		m.reject(name("headers"), n, "an object of strings", true)
 		return
 	}
 	h.Headers = make(map[string]string, len(n.Items))
-	for key, value := range m.lasts(n, func(string) (bool, bool) { return true, false }) {
+	for key, value := range m.lasts(n) {
 		if !value.Is(m.text, '"') {
-			m.ok = false
-			m.wrong("the header "+name(key), value, "a string", true)
+			m.reject("the header "+name(key), value, "a string", true)
 			continue
 		}
 		h.Headers[key] = m.str(value)
 	}
 }
 
-// common reads what every type has.
+// common reads the members of all types.
 func (m *hook) common(h *Handler) {
 	h.Timeout = m.timeout()
 	h.If = m.get("if", true)
-	if h.If != "" && !hasTool(m.event) {
+	if h.If != "" && !HasTool(m.event) {
 		m.lose(m.members["if"], "a hook with \"if\" runs on tool events only, as in Claude Code, and so never on %s: take the \"if\" out", name(m.event))
 	}
 	h.Once = m.flag("once")
@@ -195,7 +194,7 @@ func (m *hook) common(h *Handler) {
 		h.BlockOnFailure = true
 	case "", "continue":
 	default:
-		m.problem(m.members["onFailure"].Start, false, "onFailure is %s, want \"block\" or \"continue\"; taken for \"continue\"", name(on))
+		m.problem(m.members["onFailure"].Start, false, "onFailure is %s, want \"block\" or \"continue\"; it counts as \"continue\"", name(on))
 	}
 }
 
@@ -210,7 +209,7 @@ func (m *hook) timeout() time.Duration {
 		m.wrong(name("timeout"), n, "a positive number of seconds; the default applies", false)
 		return 0
 	}
-	// A year is as good as any longer time and does not overflow.
+	// A longer time could overflow.
 	const longest = 365 * 24 * 60 * 60
 	d := time.Duration(math.Round(min(seconds, longest) * float64(time.Second)))
 	return max(d, time.Millisecond)

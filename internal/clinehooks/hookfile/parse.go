@@ -33,8 +33,9 @@ func (e *SyntaxError) Error() string {
 }
 
 // Parse reads a hooks.json, or a settings.json of Claude Code: keys other than
-// "hooks", "env", "permissions" and "disableAllHooks" are left alone. path is for the result only. The
-// only error is a *[SyntaxError]; all else that is wrong is among the Problems.
+// "hooks", "env", "permissions" and "disableAllHooks" are ignored. path is for the
+// result only. The only error is a *[SyntaxError]; other faults are among the
+// Problems.
 func Parse(path string, data []byte) (*File, error) {
 	r, err := read(path, withoutMark(data))
 	if err != nil {
@@ -43,7 +44,7 @@ func Parse(path string, data []byte) (*File, error) {
 	return r.finish(), nil
 }
 
-// withoutMark takes off what Windows programs may write in front of a text.
+// withoutMark removes the byte order mark that Windows programs may write.
 func withoutMark(text []byte) []byte {
 	return bytes.TrimPrefix(text, []byte(jsonedit.ByteOrderMark))
 }
@@ -65,9 +66,9 @@ type reading struct {
 	denied   *jsonedit.Node
 	places   []place
 	problems []found
-	// doubled are the events that stand in the file several times.
+	// doubled are the events that the file has more than once.
 	doubled map[string]bool
-	// event and matcher are those that problems concern at the moment.
+	// event and matcher are those of the part that is being read.
 	event, matcher string
 }
 
@@ -111,20 +112,20 @@ func read(path string, text []byte) (*reading, error) {
 	return r, nil
 }
 
-// problem notes what is wrong at a byte. lost says that a handler does not run
-// because of it.
+// problem records a fault at a byte. lost says that a handler does not run because
+// of it.
 func (r *reading) problem(at int, lost bool, format string, args ...any) {
 	r.problems = append(r.problems, found{at: at, problem: Problem{
 		Path: r.path, Event: r.event, Matcher: r.matcher, Text: fmt.Sprintf(format, args...), Dropped: lost,
 	}})
 }
 
-// wrong notes a value of another kind than is wanted.
+// wrong records a value of the wrong kind.
 func (r *reading) wrong(name string, n *jsonedit.Node, want string, lost bool) {
 	r.problem(n.Start, lost, "%s is %s, want %s", name, r.value(n), want)
 }
 
-// value names a value for people: short ones as they stand.
+// value describes a value: a short one by its spelling.
 func (r *reading) value(n *jsonedit.Node) string {
 	const most = 40
 	if raw := n.Raw(r.text); raw[0] != '{' && raw[0] != '[' && len(raw) <= most {
@@ -134,32 +135,28 @@ func (r *reading) value(n *jsonedit.Node) string {
 }
 
 // lasts returns the members of an object by name; of equal names the last, as in
-// JavaScript. Earlier ones are noted, with lost, if reads knows the name.
-func (r *reading) lasts(n *jsonedit.Node, reads func(key string) (known, lost bool)) map[string]*jsonedit.Node {
-	last := make(map[string]int, len(n.Items))
-	for i, m := range n.Items {
-		if before, ok := last[m.Key]; ok {
-			if known, lost := reads(m.Key); known {
-				r.problem(n.Items[before].Start, lost, "%s appears again further down, and only the last one counts: join them", name(m.Key))
-			}
+// JavaScript. Earlier ones are problems if reads has the name or is empty.
+func (r *reading) lasts(n *jsonedit.Node, reads ...string) map[string]*jsonedit.Node {
+	values := make(map[string]*jsonedit.Node, len(n.Items))
+	starts := make(map[string]int, len(n.Items))
+	for _, m := range n.Items {
+		if before, ok := starts[m.Key]; ok && (len(reads) == 0 || slices.Contains(reads, m.Key)) {
+			r.problem(before, len(reads) > 0 && m.Key == hooksKey, again, name(m.Key))
 		}
-		last[m.Key] = i
-	}
-	values := make(map[string]*jsonedit.Node, len(last))
-	for key, i := range last {
-		values[key] = n.Items[i].Value
+		values[m.Key], starts[m.Key] = m.Value, m.Start
 	}
 	return values
 }
+
+// again says that a member is not read.
+const again = "%s appears again further down, and only the last one counts: join them"
 
 // name quotes a key, cut short.
 func name(key string) string { return strconv.Quote(termtext.Cut(key, 60)) }
 
 // top reads the file's own members.
 func (r *reading) top() {
-	members := r.lasts(r.root, func(key string) (bool, bool) {
-		return key == hooksKey || key == disableKey || key == envKey, key == hooksKey
-	})
+	members := r.lasts(r.root, hooksKey, disableKey, envKey)
 	for _, m := range r.root.Items {
 		if known(m.Key) {
 			r.event = m.Key
@@ -198,7 +195,7 @@ func (r *reading) top() {
 		r.event = m.Key
 		if last[m.Key] != i {
 			r.doubled[m.Key] = true
-			r.problem(m.Start, true, "%s appears again further down, and only the last one counts: join them", name(m.Key))
+			r.problem(m.Start, true, again, name(m.Key))
 			continue
 		}
 		r.list(m)
@@ -242,10 +239,9 @@ func (r *reading) group(list *jsonedit.Node, g int, n *jsonedit.Node, runs bool)
 		r.wrong("a group of "+name(r.event), n, `an object with "matcher" and "hooks"`, true)
 		return
 	}
-	members := r.lasts(n, func(key string) (bool, bool) { return key == hooksKey || key == matcherKey, key == hooksKey })
+	members := r.lasts(n, hooksKey, matcherKey)
 	if m := members[matcherKey]; m != nil {
 		if !m.Is(r.text, '"') {
-			// What it should have matched is not known.
 			r.wrong(name(matcherKey), m, "a string; the group does not run", true)
 			runs = false
 		} else {

@@ -72,7 +72,7 @@ func (t Trust) Add(file string, data []byte) error {
 	return t.write(list)
 }
 
-// Remove takes a file off the list, and reports whether it was there.
+// Remove removes a file from the list, and reports whether it was there.
 func (t Trust) Remove(file string) (bool, error) {
 	list, err := t.read()
 	if err != nil {
@@ -113,15 +113,15 @@ func hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// drop takes a file off the list.
+// drop removes a file from the list, and reports whether it was there.
 func (l *trustList) drop(file string) bool {
 	n := len(l.Files)
 	l.Files = slices.DeleteFunc(l.Files, func(f TrustedFile) bool { return samePath(f.Path, file) })
 	return len(l.Files) < n
 }
 
-// read gives an empty list for an absent and for a damaged file. The one of a
-// newer version is an error: it would be lost by being written again.
+// read returns an empty list for an absent and for a damaged file. A newer version
+// is an error: to write the list would lose it.
 func (t Trust) read() (trustList, error) {
 	empty := trustList{Version: trustVersion}
 	data, err := regular.Read(t.Path, regular.Options{Max: maxTrustList})

@@ -191,7 +191,7 @@ func whyMatcher(m hookmatch.Matcher, text, subject string) string {
 // Claude Code, but is reported.
 func (d *decision) tryRule(s hookmatch.Scope, r hookmatch.Rule, bad error, e Event) {
 	switch {
-	case !toolEvent(e.Name):
+	case !hookfile.HasTool(e.Name):
 		d.Matched, d.Why = false, fmt.Sprintf("a hook with \"if\" runs on tool events only, and %s is none", e.Name)
 	case bad != nil:
 		d.Matched, d.Why, d.err = false, bad.Error(), bad
@@ -213,15 +213,6 @@ func identity(h hookfile.Handler) string {
 		panic(err)
 	}
 	return string(key)
-}
-
-// toolEvent reports whether "if" is looked at on an event.
-func toolEvent(event string) bool {
-	switch event {
-	case preToolUse, "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied":
-		return true
-	}
-	return false
 }
 
 // outcome is the result of a handler. note says what else went wrong.

@@ -1,0 +1,212 @@
+package deliver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"time"
+
+	"github.com/hookspan/hookspan/spool"
+)
+
+// delivery is one destination's part of a pass.
+type delivery struct {
+	*Deliverer
+	dst   *Destination
+	pass  Pass
+	cache *cache
+	res   *Result
+	// down reports that the destination did not answer in this pass.
+	down bool
+}
+
+// Both errors mean that a run must be sent later: errDown because the destination
+// does not answer, errWaits possibly because of the run itself.
+var (
+	errDown  = errors.New("destination is down")
+	errWaits = errors.New("a run waits for its next try")
+)
+
+// sessions delivers the sessions. If the destination does not answer, the rest of
+// the sessions waits for a later pass: each would only time out again. A run that
+// it answers with a failure delays only its session.
+func (d *delivery) sessions(ctx context.Context, keys []spool.Key) {
+	for _, k := range keys {
+		if ctx.Err() != nil {
+			d.res.fail(ctx.Err())
+			return
+		}
+		err := d.session(ctx, k)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, errWaits):
+		case errors.Is(err, errDown):
+			d.down = true
+		case err != nil:
+			d.res.fail(err)
+			d.logf("%s: %v", d.dst.Name, err)
+		}
+		if d.Progress != nil {
+			d.Progress()
+		}
+	}
+}
+
+// session delivers one session until nothing new was stored meanwhile. Another
+// process that finds the session locked leaves it to this one, which therefore
+// looks again at what was stored while it held the lock, and waits for runs that
+// are settling.
+func (d *delivery) session(ctx context.Context, k spool.Key) error {
+	s, err := d.Spool.Session(k)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	// A run that is refused again is not sent once more in the same pass.
+	resend := d.pass.Force && !d.down
+	for {
+		unlock, ok, err := d.lock(ctx, s)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			d.res.Busy++
+			return nil
+		}
+		if resend {
+			resend, err = false, d.resend(ctx, s)
+		}
+		var v visit
+		if err == nil {
+			v, err = d.once(ctx, s)
+		}
+		if err := cmp.Or(err, unlock()); err != nil {
+			return err
+		}
+		switch {
+		case v.more:
+		case v.settling > 0:
+			if err := d.Sleep(ctx, v.settling); err != nil {
+				return err
+			}
+		default:
+			// Compared with the size before reading, not with the offset where
+			// reading ended: a torn end stays behind that for ever.
+			if size, err := s.Size(); err != nil || size <= v.size {
+				return err
+			}
+		}
+	}
+}
+
+func (d *delivery) lock(ctx context.Context, s *spool.Session) (unlock func() error, ok bool, err error) {
+	if !d.pass.Wait {
+		return s.TryLock(d.dst.Name)
+	}
+	unlock, err = s.Lock(ctx, d.dst.Name)
+	return unlock, err == nil, err
+}
+
+// visit is what one look at a session found.
+type visit struct {
+	// size is the log's size before it was read.
+	size int64
+	// settling is how long the last ended run must still settle.
+	settling time.Duration
+	// more reports that only a part of the log was read.
+	more bool
+}
+
+// once delivers what is due now. The caller holds the session's lock.
+func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
+	st, size, err := d.position(s)
+	if err != nil || size == st.Offset || d.dst.Join != nil && d.surelyOpen(s, st.Offset, size) {
+		return visit{size: size}, err
+	}
+	if !d.pass.Force && d.Now().Before(st.NextTry) {
+		// The log is not read: each turn would cost more than the one before for as
+		// long as the destination is down.
+		return visit{}, d.postponed(st, 1)
+	}
+	out, err := d.cache.get(ctx, d.Deliverer, s, st, size, d.dst.Join != nil)
+	if err != nil {
+		return visit{}, err
+	}
+	v := visit{size: size, settling: out.settling, more: out.more}
+	due := len(out.runs) > 0
+	switch {
+	case out.elsewhere && !d.dst.Local && !d.pass.Elsewhere:
+		if due {
+			d.res.Elsewhere++
+			err = errWaits
+		}
+		return v, err
+	case d.down:
+		return v, cmp.Or(d.countRest(ctx, s, st, out), d.postponed(st, len(out.runs)))
+	case d.dst.Join != nil && due && (!out.finished || out.settling > 0):
+		// The session is sent as one, so all its runs must have settled.
+		return v, nil
+	}
+	before := st.Offset
+	st.Host, st.Session = out.host, out.session
+	sendErr := d.send(ctx, s, out, st)
+	st.advance(out)
+	if due || st.Offset != before {
+		if err := st.write(s, d.dst.Name); err != nil {
+			return v, err
+		}
+	}
+	if sendErr != nil {
+		return v, errors.Join(sendErr, d.countRest(ctx, s, st, out))
+	}
+	return v, nil
+}
+
+// position returns the destination's position in a session and the size of the
+// log.
+func (d *delivery) position(s *spool.Session) (*State, int64, error) {
+	st, err := ReadState(s, d.dst.Name)
+	if err != nil {
+		return nil, 0, err
+	}
+	size, err := s.Size()
+	if err != nil {
+		return nil, 0, err
+	}
+	follows, err := st.follows(s, size)
+	if err == nil && !follows {
+		d.logf("%s: session %s: the log has %d bytes, %d were delivered: it was cut or replaced and is read from its start",
+			d.dst.Name, s.Key().Name, size, st.Offset)
+		st.restart()
+		err = st.write(s, d.dst.Name)
+	}
+	return st, size, err
+}
+
+// postponed counts runs that wait for their next try.
+func (d *delivery) postponed(st *State, runs int) error {
+	d.res.Waiting += runs
+	if st.LastError != "" {
+		d.res.fail(errors.New(st.LastError))
+	}
+	return errWaits
+}
+
+// countRest counts the runs behind the part of the log that was read as waiting.
+// Only the report of a forced pass needs the exact number: for another pass a
+// long log is not read in vain.
+func (d *delivery) countRest(ctx context.Context, s *spool.Session, st *State, out *pending) error {
+	scratch := *st
+	scratch.Done = maps.Clone(st.Done)
+	for d.pass.Force && out.more && ctx.Err() == nil {
+		scratch.answered(out.runs)
+		scratch.advance(out)
+		var err error
+		if out, err = d.prepare(ctx, s, &scratch, d.dst.Join != nil); err != nil {
+			return err
+		}
+		d.res.Waiting += len(out.runs)
+	}
+	return nil
+}

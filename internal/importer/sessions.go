@@ -1,0 +1,57 @@
+package importer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// Sessions lists an agent's sessions on this machine, the oldest first.
+func Sessions(ctx context.Context, files *transcript.Files, a transcript.Agent) ([]Session, error) {
+	found, err := files.Sessions(ctx, a)
+	out := make([]Session, len(found))
+	for i, s := range found {
+		q := transcript.Query{Session: s.ID, Dialect: s.Dialect, Path: s.Path, Full: true}
+		out[i] = Session{
+			Session: s,
+			Read:    func(ctx context.Context) (*hook.Transcript, error) { return files.Read(ctx, a, q) },
+		}
+	}
+	return out, err
+}
+
+// Select returns the sessions with the given ids, or all if there are none. If a
+// session is not among them, missing is its id.
+func Select(all []Session, ids []string) (selected []Session, missing string) {
+	if len(ids) == 0 {
+		return all, ""
+	}
+	for _, id := range ids {
+		i := slices.IndexFunc(all, func(s Session) bool { return s.ID == id })
+		if i < 0 {
+			return nil, id
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s Session) bool { return !slices.Contains(ids, s.ID) }), ""
+}
+
+// Order returns the destinations with the given names, or all if there are none,
+// in the order that Importer needs: the local store last.
+func Order(all []deliver.Destination, names []string) []deliver.Destination {
+	out := slices.DeleteFunc(slices.Clone(all), func(d deliver.Destination) bool {
+		return len(names) > 0 && !slices.Contains(names, d.Name)
+	})
+	slices.SortStableFunc(out, func(x, y deliver.Destination) int {
+		switch {
+		case x.Name == storeName && y.Name != storeName:
+			return 1
+		case y.Name == storeName && x.Name != storeName:
+			return -1
+		}
+		return 0
+	})
+	return out
+}
