@@ -49,15 +49,15 @@ var banned = map[string]string{
 	module + "/infinium/":            "opens sockets",
 	module + "/internal/outbound/":   "opens sockets",
 	module + "/internal/redact/":     "compiles expressions at start; redaction happens on the way out",
-	module + "/internal/deliver/":    "delivery runs in a process of its own",
+	module + "/internal/deliver/":    "delivery runs in a separate process",
 	module + "/internal/agents/":     "links every agent's reader and installer; a hook program is one agent's",
 	module + "/internal/diagnose/":   "a hook call examines nothing",
-	module + "/internal/pipeline/":   "delivery runs in a process of its own",
+	module + "/internal/pipeline/":   "delivery runs in a separate process",
 	module + "/internal/store/":      "the store is filled by delivery",
 	module + "/internal/install/":    "nothing is installed by a hook call",
 	module + "/internal/bridge/":     "opens sockets",
 	module + "/internal/transcript/": "reads the hosts' files, which may be large",
-	module + "/internal/clinehooks/": "the user's hooks run in a process of their own, and not at all where there are none",
+	module + "/internal/clinehooks/": "the user's hooks run in a separate process, and not at all where there are none",
 	"mvdan.cc/":                      "as internal/clinehooks",
 	"github.com/dlclark/":            "its tables are made at start, 0.07 ms in every hook call",
 }
@@ -164,7 +164,7 @@ var mayImport = map[string][]string{
 		"internal/install/cline", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline",
 	},
 	"internal/diagnose": {
-		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install",
+		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install", "internal/install/cline",
 		"internal/pipeline", "internal/regular", "internal/store", "internal/termtext",
 	},
 	"internal/pipeline": {
