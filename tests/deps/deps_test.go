@@ -163,6 +163,7 @@ var mayImport = map[string][]string{
 		"hook", "hook/claude", "hook/cline", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
 		"internal/install/cline", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline",
 	},
+	"internal/demo": {"internal/regular"},
 	"internal/diagnose": {
 		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install", "internal/install/cline",
 		"internal/pipeline", "internal/regular", "internal/store", "internal/termtext",
