@@ -14,19 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
 
-// linger is how long a sweep in the background stays to try again a destination
-// that did not answer. It is shorter than the time between two sweeps, so that
-// they do not add up; later hooks take over after that.
-const linger = 45 * time.Second
-
-// The time limits of one flush; the next one delivers what is left. A destination
-// that is slow for each of many sessions must not keep a process, and those that
-// later tasks start, for ever.
+// The time limits of one flush; the next one delivers what is left. Without them,
+// a destination that is slow for each of many sessions would keep processes for
+// hours.
 const (
 	detachedLimit = 10 * time.Minute
 	byHandLimit   = time.Hour
@@ -123,7 +117,7 @@ func (a *app) flushAll(ctx context.Context, f flushFlags, keys []spool.Key) erro
 	}
 	defer func() { _ = p.Close() }()
 	if f.detached {
-		return a.flushDetached(ctx, p, keys)
+		return p.Sweep(ctx, keys)
 	}
 	a.configProblems()
 	if len(p.Destinations) == 0 {
@@ -138,12 +132,9 @@ func (a *app) flushAll(ctx context.Context, f flushFlags, keys []spool.Key) erro
 	step, done := a.progress(len(sessions)*len(p.Destinations), "delivering")
 	defer done()
 	p.Progress = step
-	results, err := p.Run(ctx, deliver.Pass{Force: true, Wait: f.wait, Elsewhere: f.elsewhere, Sessions: keys})
+	results, err := p.Flush(ctx, deliver.Pass{Force: true, Wait: f.wait, Elsewhere: f.elsewhere, Sessions: keys})
 	if err != nil {
 		return err
-	}
-	if len(keys) == 0 {
-		a.housekeep(ctx, p)
 	}
 	return a.report(results, f.asJSON)
 }
@@ -158,59 +149,6 @@ func sessionKeys(words []string) ([]spool.Key, error) {
 		keys = append(keys, spool.Key{Host: host, Name: name})
 	}
 	return keys, nil
-}
-
-// flushDetached delivers. A sweep tries a destination that does not answer
-// again, at the stored times, for as long as it lingers.
-func (a *app) flushDetached(ctx context.Context, p *pipeline.Pipeline, keys []spool.Key) error {
-	if len(keys) == 0 {
-		// The hook of a program that is being interrupted comes before that
-		// program's last words in its own files.
-		if err := a.sleep(ctx, time.Second); err != nil {
-			return err
-		}
-	}
-	until := a.now().Add(linger)
-	for {
-		results, err := p.Run(ctx, deliver.Pass{Sessions: keys})
-		if err != nil {
-			if ctx.Err() == nil {
-				p.Log("flush: " + err.Error())
-			}
-			return err
-		}
-		waiting := 0
-		for _, r := range results {
-			waiting += r.Waiting
-		}
-		next := a.now().Add(10 * time.Second)
-		if waiting == 0 || len(keys) > 0 || next.After(until) {
-			break
-		}
-		if err := a.sleep(ctx, next.Sub(a.now())); err != nil {
-			return err
-		}
-	}
-	if len(keys) == 0 {
-		a.housekeep(ctx, p)
-	}
-	return nil
-}
-
-// housekeep drops what is no longer needed; failing at it is worth a line, not
-// an error.
-func (a *app) housekeep(ctx context.Context, p *pipeline.Pipeline) {
-	if err := a.forgetHooks(); err != nil {
-		p.Log("housekeeping: " + err.Error())
-	}
-	if err := p.Housekeep(ctx, deliver.Limits{MaxBytes: a.cfg.SpoolMaxBytes}); err != nil {
-		p.Log("housekeeping: " + err.Error())
-	}
-	if p.Store != nil && a.cfg.Retention > 0 {
-		if _, err := p.Store.Prune(ctx, a.now().Add(-a.cfg.Retention)); err != nil {
-			p.Log("housekeeping: " + err.Error())
-		}
-	}
 }
 
 // progress shows a bar on a terminal if there are many steps. step counts one of
@@ -239,7 +177,7 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 		}
 	} else {
 		for _, r := range results {
-			a.printf("%-9s %s\n", r.Destination, summary(r))
+			a.printf("%-9s %s\n", r.Destination, r.Text())
 			for _, e := range r.Errors {
 				a.printf("%-9s   %s\n", "", termtext.Value(deliver.WithoutName(e, r.Destination)))
 			}
@@ -258,27 +196,4 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 		return exitError(1)
 	}
 	return nil
-}
-
-func summary(r deliver.Result) string {
-	var parts []string
-	if r.Busy > 0 {
-		parts = append(parts, termtext.Plural(r.Busy, "session")+" being delivered by another process (--wait waits for it)")
-	}
-	if r.Elsewhere > 0 {
-		parts = append(parts, termtext.Plural(r.Elsewhere, "session")+" recorded under other environment variables")
-	}
-	if r.Runs == 0 && r.Waiting == 0 && r.Parked == 0 {
-		return strings.Join(append([]string{"nothing waiting"}, parts...), "; ")
-	}
-	if r.Runs > 0 {
-		parts = append(parts, fmt.Sprintf("%s, %s delivered", termtext.Plural(r.Runs, "trace"), termtext.Plural(r.Spans, "span")))
-	}
-	if r.Waiting > 0 {
-		parts = append(parts, termtext.Plural(r.Waiting, "trace")+" waiting")
-	}
-	if r.Parked > 0 {
-		parts = append(parts, termtext.Plural(r.Parked, "trace")+" rejected, kept here")
-	}
-	return strings.Join(parts, "; ")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -101,25 +102,6 @@ func (f *hooksAddFlags) handler(cmd *cobra.Command, args []string) (hookfile.Han
 	return h, nil
 }
 
-// checkHandler writes the hook into an empty file and reads that, which says
-// whatever will not work.
-func (a *app) checkHandler(h hookfile.Handler, project string) ([]hookfile.Problem, error) {
-	text, _, err := hookfile.Add(nil, h)
-	if err != nil {
-		return nil, err
-	}
-	f, err := hookfile.Parse("", text)
-	if err != nil {
-		return nil, err
-	}
-	if len(f.Handlers) == 0 {
-		for _, p := range f.Problems {
-			return nil, fmt.Errorf("the hook would not run: %s", p.Text)
-		}
-	}
-	return a.checkHooks(f, project, a.hookSources(project)), nil
-}
-
 func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error {
 	h, err := f.handler(cmd, args)
 	if err != nil {
@@ -129,11 +111,12 @@ func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	problems, err := a.checkHandler(h, dir)
+	setup := a.hookSetup()
+	problems, err := setup.CheckNew(h, dir)
 	if err != nil {
 		return usageError{err, cmd}
 	}
-	path, project, err := a.hooksPath(dir)
+	path, project, err := setup.File(dir)
 	if err != nil {
 		return err
 	}
@@ -151,21 +134,7 @@ func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error
 	if _, err := a.saveHooks(file, after, true, f.dryRun); err != nil {
 		return err
 	}
-	if err := a.hookFiles(cmd.Context(), dir, []hookfile.Handler{h}, f.dryRun, f.noInstall); err != nil {
-		return err
-	}
-	a.printHooksNext(f.dryRun)
-	return nil
-}
-
-// printHooksNext says what keeps hooks from running, and how to try them.
-func (a *app) printHooksNext(dryRun bool) {
-	if !a.cfg.Hooks {
-		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
-	}
-	if !dryRun {
-		a.hint("hookspan hooks test tries it without Cline")
-	}
+	return a.hookFiles(cmd.Context(), dir, []hookfile.Handler{h}, f.dryRun, f.noInstall)
 }
 
 type hooksRemoveFlags struct {
@@ -216,7 +185,7 @@ func (a *app) hooksRemove(cmd *cobra.Command, f hooksRemoveFlags, args []string)
 	if err != nil {
 		return err
 	}
-	path, project, err := a.hooksPath(dir)
+	path, project, err := a.hookSetup().File(dir)
 	if err != nil {
 		return err
 	}
@@ -237,34 +206,16 @@ func (a *app) removeNumber(cmd *cobra.Command, f hooksRemoveFlags, number int) e
 	if err != nil {
 		return err
 	}
-	n := 0
-	for _, s := range a.hookSources(dir) {
-		if s.File == nil {
-			continue
+	src, hook, count := a.hookSetup().Sources(dir).Hook(number)
+	if src.Path == "" {
+		there := "are " + strconv.Itoa(count) + " hooks"
+		if count == 1 {
+			there = "is 1 hook"
 		}
-		for i := range s.File.Handlers {
-			if n++; n != number {
-				continue
-			}
-			one := s.File.Handlers[i]
-			return a.removeFrom(cmd.Context(), s.Path, s.Project, f, func(h hookfile.Handler) bool { return sameHook(one, h) })
-		}
+		return wrongUsage(cmd, "%d: there %s; hookspan hooks list shows them with their numbers", number, there)
 	}
-	return wrongUsage(cmd, "%d: there %s; hookspan hooks list shows them with their numbers", number, isOrAre(n))
-}
-
-func isOrAre(n int) string {
-	if n == 1 {
-		return "is 1 hook"
-	}
-	return "are " + strconv.Itoa(n) + " hooks"
-}
-
-// sameHook reports that two entries do the same for the same calls: they run once,
-// so one number stands for both.
-func sameHook(a, b hookfile.Handler) bool {
-	return a.Event == b.Event && a.Matcher == b.Matcher && a.Type == b.Type && a.Command == b.Command &&
-		slices.Equal(a.Args, b.Args) && a.URL == b.URL && a.If == b.If && a.Timeout == b.Timeout && a.Async == b.Async
+	// Equal hooks run once, so one number means all of them.
+	return a.removeFrom(cmd.Context(), src.Path, src.Project, f, func(h hookfile.Handler) bool { return hookfile.Same(hook, h) })
 }
 
 func (a *app) removeFrom(ctx context.Context, path string, project bool, f hooksRemoveFlags, match func(hookfile.Handler) bool) error {
@@ -273,7 +224,7 @@ func (a *app) removeFrom(ctx context.Context, path string, project bool, f hooks
 		return err
 	}
 	if !file.Exists {
-		a.printf("no hook is like that: there is no %s\n", path)
+		a.printf("no hooks match: there is no %s\n", path)
 		return nil
 	}
 	after, removed, err := hookfile.Remove(file.Data, match)
@@ -281,22 +232,19 @@ func (a *app) removeFrom(ctx context.Context, path string, project bool, f hooks
 		return fmt.Errorf("hooks file %q: %w: nothing was done to it", path, err)
 	}
 	if len(removed) == 0 {
-		a.printf("no hook in %s is like that\n", path)
-		a.hint("hookspan hooks list shows them" + ifProject(project, path))
+		a.printf("no hooks in %s match\n", path)
+		hint := "hookspan hooks list shows them"
+		if project {
+			hint += ": hookspan hooks list --project " + hookfile.ShellWord(hookfile.ProjectOf(path))
+		}
+		a.hint(hint)
 		return nil
 	}
 	for _, h := range removed {
 		a.printf("remove   %s\n", termtext.Value(a.clean(hookfile.Describe(h))))
 	}
-	if changed, err := a.saveHooks(file, after, false, f.dryRun); err != nil || !changed || !guards(removed) {
+	if changed, err := a.saveHooks(file, after, false, f.dryRun); err != nil || !changed || !clinehooks.HasGuard(removed) {
 		return err
 	}
 	return a.releaseHookFiles(ctx, f.noInstall)
-}
-
-func ifProject(project bool, path string) string {
-	if !project {
-		return ""
-	}
-	return ": hookspan hooks list --project " + hookfile.ShellWord(projectOf(path))
 }

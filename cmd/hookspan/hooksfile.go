@@ -41,7 +41,7 @@ func (a *app) saveHooks(d *hookfile.Document, after []byte, byUser, dryRun bool)
 		a.printf("It is trusted, since what is in it is yours: its hooks run when you work in this project.\n")
 	case d.Project:
 		a.printf("It is not trusted, so its hooks do not run.\n")
-		a.hint("read what it runs, then: hookspan hooks trust " + hookfile.ShellWord(projectOf(d.Path)))
+		a.hint("read what it runs, then: hookspan hooks trust " + hookfile.ShellWord(hookfile.ProjectOf(d.Path)))
 	}
 	if d.Exists {
 		a.printf("The file as it was: %s\n", d.Backup())

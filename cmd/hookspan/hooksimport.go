@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/regular"
@@ -46,25 +44,13 @@ A project's file is not trusted by that: read what it runs, then hookspan hooks 
 	return group("import AGENT", "Take hooks over from another agent", c)
 }
 
-// claudeSettings are the settings files that are looked at where none is named.
-func (a *app) claudeSettings(project string) []string {
-	if project != "" {
-		dir := filepath.Join(project, ".claude")
-		return []string{filepath.Join(dir, "settings.json"), filepath.Join(dir, "settings.local.json")}
-	}
-	dir := a.getenv("CLAUDE_CONFIG_DIR")
-	if dir == "" {
-		dir = filepath.Join(a.home, ".claude")
-	}
-	return []string{filepath.Join(dir, "settings.json")}
-}
-
 func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string) error {
 	dir, err := f.project.folder(cmd, false)
 	if err != nil {
 		return err
 	}
-	path, project, err := a.hooksPath(dir)
+	setup := a.hookSetup()
+	path, project, err := setup.File(dir)
 	if err != nil {
 		return err
 	}
@@ -74,24 +60,27 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 	}
 	named := len(files) > 0
 	if !named {
-		files = a.claudeSettings(dir)
+		files = setup.ClaudeSettings(dir)
 	}
 	after, found := to.Data, []hookfile.Handler(nil)
 	read := 0
 	for _, file := range files {
-		data, err := readClaudeSettings(file)
+		data, err := regular.Read(file, regular.Options{Max: hookfile.MaxSize})
 		if errors.Is(err, fs.ErrNotExist) && !named {
 			continue
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("settings %q: %w", file, err)
 		}
 		read++
-		var added []hookfile.Handler
-		if after, added, err = a.importFile(file, dir, data, after); err != nil {
+		got, err := setup.Import(file, data, after, dir, func(h hookfile.Handler) bool {
+			return h.Type == hookfile.TypeCommand && claude.Records(h.Command, h.Args)
+		})
+		if err != nil {
 			return err
 		}
-		found = append(found, added...)
+		a.printHooksImport(file, got)
+		after, found = got.Text, append(found, got.Added...)
 	}
 	if read == 0 {
 		return hinted{
@@ -107,97 +96,27 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 	if _, err := a.saveHooks(to, after, false, f.dryRun); err != nil {
 		return err
 	}
-	if err := a.hookFiles(cmd.Context(), dir, found, f.dryRun, f.noInstall); err != nil {
-		return err
-	}
-	a.printHooksNext(f.dryRun)
-	return nil
+	return a.hookFiles(cmd.Context(), dir, found, f.dryRun, f.noInstall)
 }
 
-// readClaudeSettings reads a settings file that the user names or has.
-func readClaudeSettings(path string) ([]byte, error) {
-	data, err := regular.Read(path, regular.Options{Max: hookfile.MaxSize})
-	if err != nil {
-		return nil, fmt.Errorf("settings %q: %w", path, err)
-	}
-	return data, nil
-}
-
-// importFile adds the hooks of one settings file to the text of a hooks.json, and
-// says what becomes of them.
-func (a *app) importFile(path, project string, settings, to []byte) (after []byte, added []hookfile.Handler, err error) {
-	file, notes, err := hookfile.Import(settings, path, func(h hookfile.Handler) bool {
-		return h.Type == hookfile.TypeCommand && claude.Records(h.Command, h.Args)
-	})
-	if err != nil {
-		return nil, nil, err
-	}
+func (a *app) printHooksImport(path string, got *clinehooks.Import) {
 	a.printf("%s\n", path)
-	double := 0
-	for _, h := range file.Handlers {
-		var changed bool
-		if to, changed, err = hookfile.Add(to, h); err != nil {
-			return nil, nil, fmt.Errorf("settings %q, line %d: %s: %w", path, h.Line, a.clean(hookfile.Describe(h)), err)
-		}
-		if !changed {
-			double++
-			continue
-		}
-		added = append(added, h)
+	for _, h := range got.Added {
 		a.printf("  add      %s\n", termtext.Value(a.clean(hookfile.Describe(h))))
 	}
-	if double > 0 {
-		a.printf("  keep     %s there already\n", termtext.Plural(double, "hook"))
+	if got.Kept > 0 {
+		a.printf("  keep     %s there already\n", termtext.Plural(got.Kept, "hook"))
 	}
-	if len(file.Handlers) == 0 {
+	if len(got.Added)+got.Kept == 0 {
 		a.printf("  no hook that can run on Cline\n")
 	}
-	if len(file.Handlers) > 0 {
-		if to, err = a.importEnv(path, project, file.Env, to); err != nil {
-			return nil, nil, err
-		}
+	if len(got.Env) > 0 {
+		a.printf("  add      env: %s\n", termtext.Value(strings.Join(got.Env, ", ")))
 	}
-	for _, n := range notes {
-		a.printf("  note: %s\n", termtext.Value(n))
+	if len(got.KeptEnv) > 0 {
+		a.printf("  keep     env: %s, with another value there\n", termtext.Value(strings.Join(got.KeptEnv, ", ")))
 	}
-	if from := a.claudeProject(path); project == "" && from != "" {
-		a.printf("  note: the file is that of the project %s, and its hooks will run in all your projects: "+
-			"hookspan hooks import claude --project %s keeps them there\n", termtext.Value(from), termtext.Value(hookfile.ShellWord(from)))
+	for _, text := range got.Notes {
+		a.printf("  note: %s\n", termtext.Value(text))
 	}
-	for _, p := range a.checkHooks(file, project, a.hookSources(project)) {
-		where := "line " + strconv.Itoa(p.Line)
-		if p.Column > 0 {
-			where += ", column " + strconv.Itoa(p.Column)
-		}
-		a.printf("  note: %s: %s\n", where, termtext.Value(p.Text))
-	}
-	return to, added, nil
-}
-
-// importEnv adds the variables of a settings file to the text of a hooks.json.
-func (a *app) importEnv(path, project string, vars []hookfile.Variable, to []byte) ([]byte, error) {
-	to, added, kept, err := hookfile.AddEnv(to, vars)
-	if err != nil {
-		return nil, fmt.Errorf("settings %q: %w", path, err)
-	}
-	if len(added) > 0 {
-		a.printf("  add      env: %s\n", termtext.Value(strings.Join(added, ", ")))
-		if project != "" {
-			a.printf("  note: the project's hooks.json will hold these values: keep it out of version control if one of them is a secret\n")
-		}
-	}
-	if len(kept) > 0 {
-		a.printf("  keep     env: %s, with another value there\n", termtext.Value(strings.Join(kept, ", ")))
-	}
-	return to, nil
-}
-
-// claudeProject is the folder of the project that a settings file of Claude Code
-// belongs to, or empty for any other file.
-func (a *app) claudeProject(path string) string {
-	full, err := filepath.Abs(path)
-	if dir := filepath.Dir(full); err == nil && filepath.Base(dir) == ".claude" && !slices.Contains(a.claudeSettings(""), full) {
-		return filepath.Dir(dir)
-	}
-	return ""
 }

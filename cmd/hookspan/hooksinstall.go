@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
@@ -13,8 +12,6 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-const preToolUse = "PreToolUse"
-
 // editorsRisk is what the user must know of a hook that runs before tool calls.
 const editorsRisk = `A hook on PreToolUse needs Cline's PreToolUse hook file. In Cline's classic core that
 has a price. VS Code: a call that a hook denies stops the task and leaves Cline stuck:
@@ -23,74 +20,36 @@ when a later tool reads a missing file, whatever any hook answers; in VS Code th
 not seen. To take the hook file back: hookspan install cline --pre-tool-use=false.
 The CLI 3 has neither fault.`
 
-// preToolUseHeard reports where hookspan receives calls before they run: from Cline
-// in editors, and from the SDK. anything reports that it has a hook there for any
-// event. The SDK also runs a hook that is switched off in Cline's Hooks tab.
-func preToolUseHeard(r *install.Report, project string) (editors, sdk, anything bool) {
-	for _, s := range r.Sites {
-		if s.Project != "" && s.Project != project {
-			continue
-		}
-		for _, h := range s.Hooks {
-			runs := h.State == install.StateInstalled || h.State == install.StateOutdated
-			if !runs && h.State != install.StateOff {
-				continue
-			}
-			anything = true
-			if h.Event == preToolUse {
-				editors = editors || runs && editorsRead(s)
-				sdk = sdk || s.Kind != cline.RoleEditors
-			}
-		}
-	}
-	return editors, sdk, anything
-}
-
-// editorsRead reports that Cline in editors reads a hook folder.
-func editorsRead(s install.Site) bool {
-	return s.Kind != cline.RoleSDK && s.Kind != cline.RoleSDKDocuments
-}
-
-// preToolUseForeign reports that another PreToolUse hook file is where Cline in
-// editors reads it.
-func preToolUseForeign(r *install.Report, project string) bool {
-	return slices.ContainsFunc(r.Sites, func(s install.Site) bool {
-		return editorsRead(s) && (s.Project == "" || s.Project == project) && slices.ContainsFunc(s.Hooks, func(h install.Hook) bool {
-			return h.Event == preToolUse && h.State == install.StateForeign
-		})
-	})
-}
-
-// guards reports a hook that runs before tool calls.
-func guards(handlers []hookfile.Handler) bool {
-	return slices.ContainsFunc(handlers, func(h hookfile.Handler) bool { return h.Event == preToolUse })
-}
-
-// trustedGuards reports that one of the files that count has a hook that runs
-// before tool calls.
-func trustedGuards(s clinehooks.Sources) bool { return guards(s.Handlers()) }
-
 // guardInPlace reports that a hook of the user's runs before tool calls, and that
 // Cline in editors has the hook file for it.
 func (a *app) guardInPlace(ctx context.Context, project string) (bool, error) {
-	if !needsGuard(a.guardsOf(), project) {
+	if !a.hookSetup().Guards().Need(project) {
 		return false, nil
 	}
 	report, err := a.hooks(ctx)
 	if err != nil {
 		return false, err
 	}
-	editors, _, _ := preToolUseHeard(report, project)
-	return editors, nil
+	return cline.ReachOf(report, project).Editors, nil
 }
 
-// hookFiles sees to the hook files that Cline needs for new hooks of the user's.
+// hookFiles installs the hook files that Cline needs for new hooks of the user's,
+// unless leave is set, and says what keeps hooks from running.
 func (a *app) hookFiles(ctx context.Context, project string, added []hookfile.Handler, dryRun, leave bool) error {
 	err := a.installHookFiles(ctx, project, added, dryRun, leave)
-	if err != nil && !dryRun {
+	switch {
+	case err != nil && !dryRun:
 		return fmt.Errorf("hooks.json is as it should be, but Cline's hook files are not: %w", err)
+	case err != nil:
+		return err
 	}
-	return err
+	if !a.cfg.Hooks {
+		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
+	}
+	if !dryRun {
+		a.hint("hookspan hooks test tries it without Cline")
+	}
+	return nil
 }
 
 // installHookFiles installs the hook files where they are missing, and says so.
@@ -99,15 +58,14 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	if err != nil {
 		return err
 	}
-	guard := guards(added)
-	editors, _, anything := preToolUseHeard(report, project)
-	if anything && (editors || !guard) {
+	guard, reach := clinehooks.HasGuard(added), cline.ReachOf(report, project)
+	if reach.Any && (reach.Editors || !guard) {
 		return nil
 	}
 	if leave {
-		what, command := "Cline has no hook file of hookspan's, so no hook of yours runs.", "hookspan install cline"
-		if anything {
-			what = "Cline in editors and the CLI 2 have no PreToolUse hook file of hookspan's: there nothing of yours runs before tool calls."
+		what, command := "Cline has no hook file of hookspan's, so none of your hooks runs.", "hookspan install cline"
+		if reach.Any {
+			what = "Cline in editors and the CLI 2 have no PreToolUse hook file of hookspan's: none of your hooks runs there before tool calls."
 		}
 		if guard {
 			command += " --pre-tool-use"
@@ -120,7 +78,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	if err != nil {
 		return err
 	}
-	o := install.Options{Binary: binary, PreToolUse: guard || editors, ForHooks: guard, PriceShown: guard}
+	o := install.Options{Binary: binary, PreToolUse: guard || reach.Editors, ForHooks: guard, PriceShown: guard}
 	if project != "" && report.InProject(project) && !report.InProject("") {
 		// This project alone reports to hookspan, and so it shall stay.
 		o.Project = project
@@ -130,57 +88,27 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		return err
 	}
 	a.printf("\n")
+	with := ""
 	if guard {
 		a.printf("%s\n\n", editorsRisk)
+		with = "; with --pre-tool-use for this hook"
 	}
-	a.printf("%s", plan.Text())
-	inWay := slices.ContainsFunc(plan.Foreign(), func(x install.Action) bool { return !guard || x.Event == preToolUse })
-	if inWay {
-		a.printf("\nA hook file of yours is in the way there: your new hook does not run through it.\n")
-		a.hint("hookspan install cline --chain runs both" + map[bool]string{true: "; with --pre-tool-use for this hook"}[guard])
+	notes := ""
+	concerned := func(x install.Action) bool { return !guard || x.Event == "PreToolUse" }
+	if slices.ContainsFunc(plan.Foreign(), concerned) {
+		notes += "\nOne of your hook files is in the way there: your new hook does not run through it.\n"
+		a.hint("hookspan install cline --chain runs both" + with)
 	}
-	if slices.ContainsFunc(plan.Edited(), func(x install.Action) bool { return !guard || x.Event == preToolUse }) {
-		a.printf("\nA hook file of hookspan's there was edited, so it is left as found.\n")
-		a.hint("hookspan install cline --force writes it anew" + map[bool]string{true: "; with --pre-tool-use for this hook"}[guard])
+	if slices.ContainsFunc(plan.Edited(), concerned) {
+		notes += "\nA hook file of hookspan's there was edited, so it is left as found.\n"
+		a.hint("hookspan install cline --force writes it anew" + with)
 	}
-	if dryRun {
-		a.printf("\nno hook file was written (--dry-run)\n")
-		return nil
-	}
-	if err := install.Apply(plan); err != nil {
+	if changed, err := a.apply(plan, notes, dryRun); err != nil || !changed {
 		return err
 	}
-	if plan.Changed() {
-		a.printf("\nCline's hook files are installed.\n")
-		a.printRecording()
-	}
+	a.printf("\nCline's hook files are installed.\n")
+	a.printRecording()
 	return nil
-}
-
-// guardsOf are the projects' folders that have a guard, an empty name for the
-// user's own file. Of a project's file that the user trusts, or did before it
-// changed, every guard counts: it may run again. So does a file that cannot be
-// read, which may hold one.
-func (a *app) guardsOf() map[string]bool {
-	out := map[string]bool{}
-	note := func(project string) {
-		for _, s := range a.hookSources(project) {
-			if s.Project == (project != "") && (s.File == nil || guards(s.File.Handlers)) {
-				out[project] = true
-			}
-		}
-	}
-	note("")
-	for _, f := range a.trust().List() {
-		note(projectOf(f.Path))
-	}
-	return out
-}
-
-// needsGuard reports that one of the guards needs PreToolUse in the folders of a
-// project, or with an empty name in those of the user, which count in all projects.
-func needsGuard(guards map[string]bool, project string) bool {
-	return guards[""] || guards[project] || project == "" && len(guards) > 0
 }
 
 // releaseHookFiles removes the PreToolUse hook files that were installed for the
@@ -190,13 +118,13 @@ func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 	if err != nil || len(projects) == 0 {
 		return err
 	}
-	needed := a.guardsOf()
+	guards := a.hookSetup().Guards()
 	for _, project := range projects {
-		if needsGuard(needed, project) {
+		if guards.Need(project) {
 			continue
 		}
 		if leave {
-			a.printf("\nNo hook of yours runs before tool calls any more; Cline's PreToolUse hook file stays (--no-install).\n")
+			a.printf("\nNone of your hooks runs before tool calls any more; Cline's PreToolUse hook file stays (--no-install).\n")
 			a.hint("hookspan install cline --pre-tool-use=false takes it away" + map[bool]string{true: "; with --project " + hookfile.ShellWord(project)}[project != ""])
 			continue
 		}
@@ -220,13 +148,10 @@ func (a *app) releaseFrom(ctx context.Context, project string) error {
 	}
 	if !plan.Changed() {
 		for _, x := range slices.Concat(plan.Foreign(), plan.Edited()) {
-			a.printf("\nNo hook of yours runs before tool calls any more, but %s stays: it %s\n", termtext.Value(x.Path), termtext.Value(x.Reason))
+			a.printf("\nNone of your hooks runs before tool calls any more, but %s stays: it %s\n", termtext.Value(x.Path), termtext.Value(x.Reason))
 		}
 		return nil
 	}
-	a.printf("\nNo hook of yours runs before tool calls any more, so the PreToolUse hook file that was\ninstalled for that goes.\n\n%s", plan.Text())
+	a.printf("\nNone of your hooks runs before tool calls any more, so the PreToolUse hook file that was\ninstalled for that goes.\n\n%s", plan.Text())
 	return install.Apply(plan)
 }
-
-// projectOf is the folder of the project that a hooks.json belongs to.
-func projectOf(path string) string { return filepath.Dir(filepath.Dir(path)) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -52,7 +53,7 @@ func (a *app) showHook(h hookfile.Handler) {
 	}
 	member("if", h.If)
 	if h.Timeout > 0 {
-		member("timeout", durationText(h.Timeout))
+		member("timeout", clinehooks.Duration(h.Timeout))
 	}
 	if h.Async || h.AsyncRewake {
 		member("async", "is not waited for and decides nothing")

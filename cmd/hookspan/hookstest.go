@@ -3,21 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
-	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -60,31 +55,11 @@ The exit code is 0 whatever the hooks decide.`,
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show which hooks would run and start none")
 	cmd.Flags().BoolVar(&f.debug, "debug", false, "show all of what hooks get and print, and each step of running them")
 	_ = cmd.MarkFlagFilename("input")
-	_ = cmd.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(testEvents(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("tool", cobra.FixedCompletions(testTools(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(sample.EventNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("tool", cobra.FixedCompletions(sample.ToolNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(
 		[]cobra.Completion{sample.Classic, sample.Next, sample.SDK}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
-}
-
-func testEvents() []cobra.Completion {
-	var out []cobra.Completion
-	for _, m := range sample.Events() {
-		if len(out) == 0 || out[len(out)-1] != m.Claude {
-			out = append(out, m.Claude)
-		}
-	}
-	return out
-}
-
-func testTools() []cobra.Completion {
-	var out []cobra.Completion
-	for _, t := range sample.Tools() {
-		if len(out) == 0 || out[len(out)-1] != t.Name {
-			out = append(out, t.Name)
-		}
-	}
-	return out
 }
 
 func (a *app) hooksTest(cmd *cobra.Command, f hooksTestFlags) error {
@@ -104,7 +79,7 @@ func (a *app) hooksTest(cmd *cobra.Command, f hooksTestFlags) error {
 	if err := a.tryHooks(cmd.Context(), raw, f.dryRun, f.debug); err != nil {
 		return err
 	}
-	if f.tool != "" && !knownTool(f.tool) {
+	if f.tool != "" && !sample.KnownTool(f.tool) {
 		a.hintUnknown(f.tool)
 	}
 	return nil
@@ -112,56 +87,21 @@ func (a *app) hooksTest(cmd *cobra.Command, f hooksTestFlags) error {
 
 // madePayload makes the event that the flags describe.
 func (a *app) madePayload(cmd *cobra.Command, f hooksTestFlags, dir string) (hook.Raw, error) {
-	changed := cmd.Flags().Changed
 	if f.event == "" {
-		return hook.Raw{}, wrongUsage(cmd, "--event: want one of %s", strings.Join(testEvents(), ", "))
+		return hook.Raw{}, wrongUsage(cmd, "--event: want one of %s", strings.Join(sample.EventNames(), ", "))
 	}
-	m, err := sample.FindEvent(f.event)
+	p, err := sample.Request{
+		Event: f.event, Tool: f.tool, Input: f.input, Result: f.result, Prompt: f.prompt, Dialect: f.dialect,
+		Given: cmd.Flags().Changed,
+	}.Payload(dir, a.now())
 	if err != nil {
-		return hook.Raw{}, usageError{fmt.Errorf("--%w", err), cmd}
-	}
-	p := sample.Payload{Event: m, Dialect: f.dialect, Tool: f.tool, Root: dir, Now: a.now(), Text: f.prompt}
-	switch {
-	case changed("dialect") && f.dialect == "":
-		return hook.Raw{}, wrongUsage(cmd, "--dialect: want classic, next or sdk")
-	case !m.Tool() && (changed("tool") || changed("json")):
-		return hook.Raw{}, wrongUsage(cmd, "--tool and --json: %s belongs to no tool call", m.Claude)
-	case m.Tool() && changed("prompt"):
-		return hook.Raw{}, wrongUsage(cmd, "--prompt: %s belongs to a tool call: --json has its parameters", m.Claude)
-	case changed("result") && (m.SDK == "tool_call" || m.SDK == "prompt_submit"):
-		return hook.Raw{}, wrongUsage(cmd, "--result: there is none yet when %s comes", m.Claude)
-	case changed("json") && !isObject(f.input):
-		return hook.Raw{}, wrongUsage(cmd, "--json %q: want a JSON object with the tool's parameters, such as '{\"command\":\"ls\"}'", f.input)
-	}
-	if changed("result") {
-		p.Text = f.result
-	}
-	if m.Tool() {
-		if changed("json") {
-			p.Input = json.RawMessage(f.input)
-		}
-		if p.Tool == "" && f.dialect != "" && f.dialect != sample.Classic {
-			p.Tool = "run_commands"
-		} else if p.Tool == "" {
-			p.Tool = "execute_command"
-		}
-		if !changed("result") && m.SDK == "tool_result" {
-			p.Text = "a result that hookspan hooks test made up"
-		}
-	}
-	if err := p.Complete(); err != nil {
 		return hook.Raw{}, usageError{err, cmd}
 	}
 	payload, err := p.Encode()
 	if err != nil {
 		return hook.Raw{}, usageError{err, cmd}
 	}
-	return hook.Raw{Payload: payload, Event: m.HookFile(), StoredAt: p.Now, Cwd: dir, TraceParent: a.cfg.Traceparent}, nil
-}
-
-func isObject(text string) bool {
-	var o map[string]json.RawMessage
-	return json.Unmarshal([]byte(text), &o) == nil && o != nil
+	return hook.Raw{Payload: payload, Event: p.Event.HookFile(), StoredAt: p.Now, Cwd: dir, TraceParent: a.cfg.Traceparent}, nil
 }
 
 // recordedPayload reads an event that Cline has sent. Hooks run in the project
@@ -211,40 +151,27 @@ func (a *app) recordedPayload(cmd *cobra.Command, f hooksTestFlags, dir string) 
 	return raw, nil
 }
 
-// tryHooks runs the hooks for an event and shows all of it.
+// tryHooks runs the hooks for an event and shows each step.
 func (a *app) tryHooks(ctx context.Context, raw hook.Raw, dryRun, debug bool) error {
-	call, err := translate.FromCline(raw, translate.Context{Home: a.home, GOOS: a.goos})
+	h := a.clineHooks()
+	t, err := h.Select(raw)
 	if err != nil {
 		return hinted{fmt.Errorf("the payload cannot be read: %w", err), "want the JSON object that Cline gives its hooks"}
 	}
-	p := hookPrinter{app: a, dryRun: dryRun, debug: debug}
-	p.event(raw, call)
-	roots := cline.Peek(raw.Payload, raw.Event).Dirs
-	if len(roots) == 0 {
-		roots = []string{raw.Cwd}
-	}
-	sources := clinehooks.Find(a.home, a.getenv("CLINE_DIR"), roots, a.trust())
-	r := &hookrun.Runner{Dir: raw.Cwd, ProjectDir: roots[0], Home: a.home, GOOS: a.goos}
-	p.choice(sources, r.Select(sources.Handlers(), clinehooks.Events(call)), call)
+	p := trialPrinter{app: a, dryRun: dryRun, debug: debug}
+	p.event(raw, t.Call)
+	p.choice(t)
 	if dryRun {
 		a.printf("\nno hook was started (--dry-run)\n")
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "hookspan-test-")
-	if err != nil {
-		return fmt.Errorf("folder for the test: %w", err)
-	}
-	h := a.clineHooks()
-	h.Dir = filepath.Join(dir, "hooks")
 	if h.Trace = nil; debug {
 		a.printf("\nsteps\n")
-		// The runner tells one at a time.
+		// The runner makes one call at a time.
 		h.Trace = func(format string, args ...any) { p.printf("  %s\n", termtext.Value(fmt.Sprintf(format, args...))) }
 	}
-	out := h.Run(ctx, raw)
-	// Before anything else is printed, since whoever reads it may be gone.
-	err = os.RemoveAll(dir)
+	out, err := h.Try(ctx, raw)
 	p.runs(&out)
 	p.answer(&out)
-	return errors.Join(ctx.Err(), err)
+	return err
 }

@@ -5,15 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -25,19 +21,19 @@ const (
 	shownRunes = 200
 )
 
-// hookPrinter shows what a test of hooks finds.
-type hookPrinter struct {
+// trialPrinter prints a trial of the hooks, without secrets.
+type trialPrinter struct {
 	*app
 	dryRun, debug bool
 }
 
 // printf prints without secrets.
-func (p hookPrinter) printf(format string, args ...any) {
+func (p trialPrinter) printf(format string, args ...any) {
 	p.app.printf("%s", p.clean(fmt.Sprintf(format, args...)))
 }
 
 // event shows what Cline reports, and what it is for hooks.
-func (p hookPrinter) event(raw hook.Raw, c *translate.Call) {
+func (p trialPrinter) event(raw hook.Raw, c *translate.Call) {
 	what := c.Name
 	if c.Tool != "" {
 		what += " of " + c.Tool
@@ -72,9 +68,9 @@ func dialectText(d string) string {
 }
 
 // choice shows which hooks the event starts, and why.
-func (p hookPrinter) choice(sources clinehooks.Sources, matches []hookrun.Match, c *translate.Call) {
+func (p trialPrinter) choice(t *clinehooks.Trial) {
 	p.printf("\nhooks\n")
-	if len(sources) == 0 {
+	if len(t.Sources) == 0 {
 		p.printf("  there is no hooks.json\n")
 		p.hint("hookspan hooks add makes one")
 		return
@@ -82,37 +78,35 @@ func (p hookPrinter) choice(sources clinehooks.Sources, matches []hookrun.Match,
 	if !p.cfg.Hooks {
 		p.printf("  HOOKSPAN_HOOKS is false: Cline's events start none; this test does\n")
 	}
-	several := len(c.Events) > 1
-	for _, m := range matches {
+	several := len(t.Call.Events) > 1
+	for _, m := range t.Matches {
 		verb := "skips"
 		if m.Matched {
 			verb = "runs"
 		}
-		p.printf("  %-6s %s: %s\n", verb, termtext.Value(hookPlace(m.Handler)), termtext.Value(m.Handler.Text()))
+		p.printf("  %-6s %s: %s\n", verb, termtext.Value(fmt.Sprintf("%s:%d", m.Handler.File, m.Handler.Line)), termtext.Value(m.Handler.Text()))
 		why := m.Why
-		if several && m.Event < len(c.Events) {
-			e := c.Events[m.Event]
+		if several && m.Event < len(t.Call.Events) {
+			e := t.Call.Events[m.Event]
 			why = fmt.Sprintf("event %d, %s %s: %s", m.Event+1, e.Name, e.Tool, why)
 		}
 		p.printf("         %s\n", termtext.Value(why))
 	}
-	if len(matches) == 0 {
+	if len(t.Matches) == 0 {
 		p.printf("  none for this event\n")
 	}
-	for _, text := range sources.Problems() {
+	for _, text := range t.Sources.Problems() {
 		p.printf("  note: %s\n", termtext.Value(text))
 	}
-	for _, s := range sources {
+	for _, s := range t.Sources {
 		if s.File != nil && s.File.Disabled {
 			p.printf("  note: %s: disableAllHooks is set\n", termtext.Value(s.Path))
 		}
 	}
 }
 
-func hookPlace(h hookfile.Handler) string { return fmt.Sprintf("%s:%d", h.File, h.Line) }
-
 // runs shows what each hook did.
-func (p hookPrinter) runs(o *clinehooks.Outcome) {
+func (p trialPrinter) runs(o *clinehooks.Outcome) {
 	if len(o.Result.Runs) == 0 {
 		return
 	}
@@ -120,7 +114,7 @@ func (p hookPrinter) runs(o *clinehooks.Outcome) {
 	for i := range o.Result.Runs {
 		r := &o.Result.Runs[i]
 		p.printf("  %s\n", termtext.Value(r.Handler.Text()))
-		p.printf("    %s\n", p.ended(r))
+		p.printf("    %s\n", termtext.Value(clinehooks.Ending(r)))
 		if p.debug && o.Call != nil && r.Event < len(o.Call.Events) {
 			p.text("    stdin    ", string(o.Call.Events[r.Event].Payload))
 		}
@@ -128,7 +122,7 @@ func (p hookPrinter) runs(o *clinehooks.Outcome) {
 			p.text("    stdout   ", r.Output.Stdout)
 			p.text("    stderr   ", r.Output.Stderr)
 		}
-		for j, line := range verdictLines(r.Verdict) {
+		for j, line := range clinehooks.Verdict(r.Verdict) {
 			head := "    verdict  "
 			if j > 0 {
 				head = "             "
@@ -138,71 +132,11 @@ func (p hookPrinter) runs(o *clinehooks.Outcome) {
 	}
 }
 
-// ended says how a run ended.
-func (p hookPrinter) ended(r *hookrun.Run) string {
-	took := durationText(r.Duration.Round(time.Millisecond))
-	switch {
-	case r.Async && r.Err == "":
-		return "started and not waited for"
-	case r.Output.TimedOut:
-		return "stopped at its time limit after " + took + ": the call goes on as if there were no hook"
-	case r.Err != "":
-		return "failed: " + termtext.Value(r.Err)
-	case r.Handler.Type == hookfile.TypeHTTP:
-		return "answered in " + took
-	}
-	return fmt.Sprintf("exit %d, %s", r.Output.Exit, took)
-}
-
-// verdictLines say what a hook decided.
-func verdictLines(v claude.Verdict) []string {
-	var out []string
-	add := func(what, text string) {
-		if strings.TrimSpace(text) != "" {
-			what += ": " + text
-		}
-		out = append(out, what)
-	}
-	if v.Decision != claude.NoDecision {
-		add(string(v.Decision), v.Reason)
-	}
-	if v.Stop {
-		add("stop the agent", v.StopReason)
-	}
-	if v.UpdatedInput != nil {
-		add("other input", string(v.UpdatedInput))
-	}
-	if v.UpdatedOutput != nil {
-		add("other output", string(v.UpdatedOutput))
-	}
-	for _, s := range v.Context {
-		add("for the model", s)
-	}
-	for _, s := range v.Feedback {
-		if s != v.Reason {
-			add("for the model", s)
-		}
-	}
-	for _, s := range v.SystemMessages {
-		add("for you", s)
-	}
-	for _, s := range v.Errors {
-		add("error", s)
-	}
-	for _, s := range v.Ignored {
-		add("ignored", s)
-	}
-	if out == nil {
-		out = []string{"no objection"}
-	}
-	return out
-}
-
 // answer shows what Cline is told, and what it makes of it.
-func (p hookPrinter) answer(o *clinehooks.Outcome) {
+func (p trialPrinter) answer(o *clinehooks.Outcome) {
 	p.printf("\nanswer to Cline\n")
 	p.text("  ", string(cline.EncodeReply(o.Answer.Reply)))
-	p.printf("  %s\n", termtext.Value(clineDoes(o)))
+	p.printf("  %s\n", termtext.Value(o.Effect()))
 	for _, s := range o.Answer.Pending {
 		p.text("  kept for the session's next event that can carry it: ", s)
 	}
@@ -219,40 +153,9 @@ func (p hookPrinter) answer(o *clinehooks.Outcome) {
 	}
 }
 
-// clineDoes says in one sentence what Cline does on the answer.
-func clineDoes(o *clinehooks.Outcome) string {
-	r := o.Answer.Reply
-	kind, shows := hook.KindUnknown, "stops the task and shows: "
-	if o.Call != nil {
-		kind = o.Call.Kind
-		if d := o.Call.Dialect; d == sample.Next || d == sample.SDK {
-			shows = "stops the task and does not show the reason, which the trace has: "
-		}
-	}
-	switch {
-	case r.Cancel && kind == hook.KindToolStart:
-		return "Cline does not run the tool, " + shows + oneLine(r.ErrorMessage)
-	case r.Cancel && kind == hook.KindPrompt:
-		return "Cline does not take the prompt, " + shows + oneLine(r.ErrorMessage)
-	case r.Cancel:
-		return "Cline " + shows + oneLine(r.ErrorMessage)
-	case o.Answer.Soft:
-		return "Cline makes a call that says the reason and fails, in place of the one that was denied; the task goes on."
-	case r.OverrideInput != "":
-		return "Cline runs the tool with the input that a hook gave."
-	case strings.TrimSpace(r.Context) != "":
-		return "Cline goes on and gives the model what the hooks say."
-	case len(o.Answer.Pending) > 0:
-		return "Cline goes on; the model does not hear of it yet."
-	}
-	return "Cline goes on as if there were no hook."
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // text shows a text below its head, indented by its length, and no more of it
 // than is good unless all was asked for.
-func (p hookPrinter) text(head, text string) {
+func (p trialPrinter) text(head, text string) {
 	text = strings.TrimRight(p.clean(text), "\r\n")
 	if text == "" {
 		return
@@ -273,7 +176,7 @@ func (p hookPrinter) text(head, text string) {
 }
 
 // short is one line of a text, laid out on one line where it is JSON.
-func (p hookPrinter) short(s string) string {
+func (p trialPrinter) short(s string) string {
 	var b bytes.Buffer
 	if json.Valid([]byte(s)) && json.Compact(&b, []byte(s)) == nil {
 		s = b.String()

@@ -3,93 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
-	"github.com/hookspan/hookspan/internal/clinehooks/sample"
-	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 )
 
-func TestWhatClineDoes(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		kind   hook.Kind
-		answer translate.Answer
-		want   string
-	}{
-		{"denied call", hook.KindToolStart, translate.Answer{Reply: hook.Reply{Cancel: true, ErrorMessage: "no\n such"}}, "Cline does not run the tool, stops the task and shows: no such"},
-		{"refused prompt", hook.KindPrompt, translate.Answer{Reply: hook.Reply{Cancel: true, ErrorMessage: "no"}}, "Cline does not take the prompt, stops the task and shows: no"},
-		{"stopped", hook.KindToolEnd, translate.Answer{Reply: hook.Reply{Cancel: true, ErrorMessage: "no"}}, "Cline stops the task and shows: no"},
-		{"softly denied", hook.KindToolStart, translate.Answer{Soft: true, Reply: hook.Reply{OverrideInput: "{}"}}, "Cline makes a call that says the reason and fails, in place of the one that was denied; the task goes on."},
-		{"other input", hook.KindToolStart, translate.Answer{Reply: hook.Reply{OverrideInput: "{}"}}, "Cline runs the tool with the input that a hook gave."},
-		{"a text", hook.KindToolEnd, translate.Answer{Reply: hook.Reply{Context: "lint"}}, "Cline goes on and gives the model what the hooks say."},
-		{"a text for later", hook.KindRunComplete, translate.Answer{Pending: []string{"lint"}}, "Cline goes on; the model does not hear of it yet."},
-		{"nothing", hook.KindToolStart, translate.Answer{Reply: hook.Reply{Context: " "}}, "Cline goes on as if there were no hook."},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			o := &clinehooks.Outcome{Call: &translate.Call{Kind: tt.kind}, Answer: tt.answer}
-			if got := clineDoes(o); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
-	}
-	denied := translate.Answer{Reply: hook.Reply{Cancel: true, ErrorMessage: "no"}}
-	for _, dialect := range []string{sample.Next, sample.SDK} {
-		o := &clinehooks.Outcome{Call: &translate.Call{Kind: hook.KindToolStart, Dialect: dialect}, Answer: denied}
-		const want = "Cline does not run the tool, stops the task and does not show the reason, which the trace has: no"
-		if got := clineDoes(o); got != want {
-			t.Errorf("%s: got %q, want %q", dialect, got, want)
-		}
-	}
-}
-
-func TestVerdictLines(t *testing.T) {
-	v := claude.Verdict{
-		Decision: claude.Deny, Reason: "no", Stop: true, StopReason: "enough",
-		UpdatedInput: []byte(`{"a":1}`), Context: []string{"c"}, Feedback: []string{"no", "f"},
-		SystemMessages: []string{"hey"}, Errors: []string{"broken"}, Ignored: []string{"x is not known"},
-	}
-	want := []string{
-		"deny: no", "stop the agent: enough", `other input: {"a":1}`, "for the model: c", "for the model: f",
-		"for you: hey", "error: broken", "ignored: x is not known",
-	}
-	if diff := cmp.Diff(want, verdictLines(v)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"no objection"}, verdictLines(claude.Verdict{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestHowARunEnded(t *testing.T) {
-	command := hookfile.Handler{Type: hookfile.TypeCommand}
-	for _, tt := range []struct {
-		name string
-		run  hookrun.Run
-		want string
-	}{
-		{"exited", hookrun.Run{Handler: command, Duration: 1500 * time.Millisecond, Output: claude.Output{Exit: 2}}, "exit 2, 1.5 s"},
-		{"answered", hookrun.Run{Handler: hookfile.Handler{Type: hookfile.TypeHTTP}, Duration: 3 * time.Millisecond}, "answered in 3 ms"},
-		{"not waited for", hookrun.Run{Handler: command, Async: true}, "started and not waited for"},
-		{"not started", hookrun.Run{Handler: command, Async: true, Err: "no\x1bsuch"}, "failed: no�such"},
-		{"too slow", hookrun.Run{Handler: command, Duration: 10 * time.Second, Output: claude.Output{TimedOut: true}, Err: "x"}, "stopped at its time limit after 10 s: the call goes on as if there were no hook"},
-	} {
-		if got := (hookPrinter{}).ended(&tt.run); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
-// What hooks print must not do things to the terminal.
-func TestLongAndWildTexts(t *testing.T) {
+// What hooks print must not control the terminal.
+func TestTextIsCutAndSafe(t *testing.T) {
 	a, stdout, _ := newTestApp(t)
-	p := hookPrinter{app: a}
+	p := trialPrinter{app: a}
 	p.text("  out  ", "a\x1b[2J\r\n"+strings.Repeat("é", shownRunes+1)+"\n{\"a\": 1,\t\"b\": 2}\n\n")
 	want := "  out  a�[2J�\n       " + strings.Repeat("é", shownRunes) + "... (201 characters)\n       {\"a\":1,\"b\":2}\n"
 	if diff := cmp.Diff(want, stdout.String()); diff != "" {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,31 +77,11 @@ func folderCompletion(*cobra.Command, []string, string) ([]cobra.Completion, cob
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// projectHooks is the hooks.json of a project, by its own name or its folder's.
+// projectHooks is the hooks.json of a project, named by its path or its folder's.
 func (a *app) projectHooks(cmd *cobra.Command, args []string) (string, error) {
-	name := "."
-	if len(args) > 0 {
-		name = args[0]
-	}
-	if name == "" {
-		return "", wrongUsage(cmd, "\"\": want a project's folder or its hooks.json")
-	}
-	dir, err := filepath.Abs(name)
+	path, err := a.hookSetup().ProjectFile(append(args, ".")[0])
 	if err != nil {
-		return "", fmt.Errorf("%q: %w", name, err)
-	}
-	own := filepath.Join(".cline", hookfile.Name)
-	if project := projectOf(dir); filepath.Join(project, own) == dir {
-		dir = project
-	} else if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return "", wrongUsage(cmd, "%q: Cline's hooks of a project stand in its %s and nowhere else", name, own)
-	}
-	path, project, err := a.hooksPath(dir)
-	if err != nil {
-		return "", err
-	}
-	if !project {
-		return "", wrongUsage(cmd, "%s is your own file: it needs no trust", path)
+		return "", usageError{err, cmd}
 	}
 	return path, nil
 }
@@ -130,7 +109,8 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 		return hinted{err, "nothing was trusted: fix the file first"}
 	}
 	a.printf("%s\n", termtext.Value(path))
-	a.showHooks(f.File, a.checkHooks(f.File, projectOf(path), a.hookSources("")))
+	setup := a.hookSetup()
+	a.showHooks(f.File, setup.Check(f.File, hookfile.ProjectOf(path), setup.Sources("")))
 	if a.trust().Trusted(path, f.Data) {
 		a.printf("trusted already\n")
 		return nil
@@ -141,7 +121,7 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 	if err := a.trust().Add(path, f.Data); err != nil {
 		return err
 	}
-	a.printf("trusted: %s when you work in %s\n", runsText(f.File), termtext.Value(projectOf(path)))
+	a.printf("trusted: %s when you work in %s\n", runsText(f.File), termtext.Value(hookfile.ProjectOf(path)))
 	if !a.cfg.Hooks {
 		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
 	}
@@ -158,10 +138,10 @@ func (a *app) consent(path string, yes bool) error {
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return hinted{
 			errors.New("nothing was trusted: there is no terminal to ask on"),
-			"read what it runs, then: hookspan hooks trust --yes " + hookfile.ShellWord(projectOf(path)),
+			"read what it runs, then: hookspan hooks trust --yes " + hookfile.ShellWord(hookfile.ProjectOf(path)),
 		}
 	}
-	a.printf("Let this run when you work in %s? [y/N] ", termtext.Value(projectOf(path)))
+	a.printf("Let this run when you work in %s? [y/N] ", termtext.Value(hookfile.ProjectOf(path)))
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the answer: %w", err)

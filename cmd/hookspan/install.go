@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/diagnose"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
-	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -34,15 +34,10 @@ type installFlags struct {
 	project           projectFlag
 }
 
-// agentInstall is what install and uninstall need to know of one agent.
+// agentInstall is an agent with what only its install and uninstall have.
 type agentInstall struct {
-	name, title string
-	// program is the agent's hook program, thing what one installed hook is called.
-	program, thing string
-	installer      install.Installer
-	long           string
-	undoShort      string
-	undoLong       string
+	agents.Agent
+	long, undoShort, undoLong string
 	// flags registers the agent's flags; undo is for uninstall.
 	flags func(c *cobra.Command, f *installFlags, undo bool)
 	// options are what the agent's flags ask for.
@@ -55,31 +50,42 @@ type agentInstall struct {
 
 // installs are the agents that hooks can be installed for.
 func (a *app) installs() []agentInstall {
-	return []agentInstall{{
-		name: "cline", title: "Cline", program: "cline-hook", thing: "hook file", installer: cline.Installer{},
-		long: `Write hookspan's hook files into the folders from which Cline reads hooks on this
+	special := map[string]agentInstall{
+		"cline": {
+			long: `Write hookspan's hook files into the folders from which Cline reads hooks on this
 system. A file that is not hookspan's is never touched; --chain has hookspan run it
 as well. hookspan uninstall cline undoes all of it.
 
 ` + preToolUseRisk,
-		undoShort: "Remove hookspan's hooks from Cline and put chained ones back",
-		undoLong: `Remove exactly what hookspan install cline wrote, put chained hooks back as they
+			undoShort: "Remove hookspan's hooks from Cline and put chained ones back",
+			undoLong: `Remove exactly what hookspan install cline wrote, put chained hooks back as they
 were, and leave everything else. Traces and settings stay.`,
-		flags: clineFlags, options: a.clineOptions, notes: clineNotes, uninstalled: a.warnOfUnheard,
-	}, {
-		name: "claude", title: "Claude Code", program: "claude-hook", thing: "hook", installer: claude.Installer{},
-		long: `Add hookspan's hooks to Claude Code's settings; --dry-run shows the lines. Your own
+			flags: clineFlags, options: a.clineOptions, notes: clineNotes, uninstalled: a.warnOfStoppedHooks,
+		},
+		"claude": {
+			long: `Add hookspan's hooks to Claude Code's settings; --dry-run shows the lines. Your own
 hooks, all other settings and the layout of the file stay as they are; the file as it
 was is kept beside it. hookspan uninstall claude takes the hooks out again, to the byte.
 
   --scope user      ~/.claude/settings.json, for all your projects (the default)
   --scope project   .claude/settings.json in the project, which others may share
   --scope local     .claude/settings.local.json in the project, for you alone`,
-		undoShort: "Take hookspan's hooks out of Claude Code's settings",
-		undoLong: `Take out exactly what hookspan install claude put in, from wherever it did, and leave
+			undoShort: "Take hookspan's hooks out of Claude Code's settings",
+			undoLong: `Take out exactly what hookspan install claude put in, from wherever it did, and leave
 everything else. --scope and --project limit it. Traces and settings stay.`,
-		flags: claudeFlags, options: claudeOptions,
-	}}
+			flags: claudeFlags, options: claudeOptions,
+		},
+	}
+	var out []agentInstall
+	for _, agent := range a.agents {
+		in, ok := special[agent.Word]
+		if !ok {
+			in.undoShort, in.flags, in.options = "Remove hookspan's hooks from "+agent.Name, forceFlag, forceOption
+		}
+		in.Agent = agent
+		out = append(out, in)
+	}
+	return out
 }
 
 func (a *app) installCmd() *cobra.Command {
@@ -87,13 +93,13 @@ func (a *app) installCmd() *cobra.Command {
 	for _, agent := range a.installs() {
 		var f installFlags
 		c := &cobra.Command{
-			Use: agent.name, Short: "Let " + agent.title + " report to hookspan", Long: agent.long,
+			Use: agent.Word, Short: "Let " + agent.Name + " report to hookspan", Long: agent.long,
 			Args: takes(0, "no argument"),
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.install(cmd, agent, &f) },
 		}
 		agent.flags(c, &f, false)
 		c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
-		c.Flags().StringVar(&f.binary, "binary", "", "the "+agent.program+" program; the one beside this program if not given")
+		c.Flags().StringVar(&f.binary, "binary", "", "the "+agent.Program+" program; the one beside this program if not given")
 		_ = c.Flags().MarkHidden("binary")
 		all.AddCommand(c)
 	}
@@ -105,7 +111,7 @@ func (a *app) uninstallCmd() *cobra.Command {
 	for _, agent := range a.installs() {
 		var f installFlags
 		c := &cobra.Command{
-			Use: agent.name, Short: agent.undoShort, Long: agent.undoLong,
+			Use: agent.Word, Short: agent.undoShort, Long: agent.undoLong,
 			Args: takes(0, "no argument"),
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.uninstall(cmd, agent, &f) },
 		}
@@ -121,10 +127,10 @@ func (a *app) install(cmd *cobra.Command, agent agentInstall, f *installFlags) e
 	if err != nil {
 		return err
 	}
-	if o.Binary, err = a.hookProgram(agent.program, f.binary); err != nil {
+	if o.Binary, err = a.hookProgram(agent.Program, f.binary); err != nil {
 		return err
 	}
-	plan, err := agent.installer.Plan(cmd.Context(), a.system(), o)
+	plan, err := agent.Installer.Plan(cmd.Context(), a.system(), o)
 	if err != nil {
 		return err
 	}
@@ -134,15 +140,19 @@ func (a *app) install(cmd *cobra.Command, agent agentInstall, f *installFlags) e
 	}
 	if n := len(plan.Foreign()); n > 0 && !f.chain {
 		notes += fmt.Sprintf("\n%s of yours in the way: left as found, so these events are not recorded there.\n"+
-			"hookspan install %s --chain runs yours as well and merges both answers.\n", termtext.Plural(n, "hook"), agent.name)
+			"hookspan install %s --chain runs yours as well and merges both answers.\n", termtext.Plural(n, "hook"), agent.Word)
 	}
 	if n := len(plan.Edited()); n > 0 {
+		thing := "hook file"
+		if agent.Settings {
+			thing = "hook"
+		}
 		were, them := "was", "it"
 		if n > 1 {
 			were, them = "were", "them"
 		}
 		notes += fmt.Sprintf("\n%s of hookspan's %s edited: left as found.\nhookspan install %s --force writes %s anew.\n",
-			termtext.Plural(n, agent.thing), were, agent.name, them)
+			termtext.Plural(n, thing), were, agent.Word, them)
 	}
 	changed, err := a.apply(plan, notes, f.dryRun)
 	switch {
@@ -152,7 +162,7 @@ func (a *app) install(cmd *cobra.Command, agent agentInstall, f *installFlags) e
 		a.printf("\neverything is in place already\n")
 		return nil
 	}
-	a.printf("\ninstalled. Work with %s as usual, then: hookspan list\n", agent.title)
+	a.printf("\ninstalled. Work with %s as usual, then: hookspan list\n", agent.Name)
 	a.printRecording()
 	return nil
 }
@@ -162,7 +172,7 @@ func (a *app) uninstall(cmd *cobra.Command, agent agentInstall, f *installFlags)
 	if err != nil {
 		return err
 	}
-	plan, err := agent.installer.PlanUninstall(cmd.Context(), a.system(), o)
+	plan, err := agent.Installer.PlanUninstall(cmd.Context(), a.system(), o)
 	if err != nil {
 		return err
 	}
@@ -193,6 +203,19 @@ func (a *app) apply(plan *install.Plan, notes string, dryRun bool) (changed bool
 		return false, nil
 	}
 	return plan.Changed(), install.Apply(plan)
+}
+
+// forceFlag and forceOption are for an agent without special flags.
+func forceFlag(c *cobra.Command, f *installFlags, undo bool) {
+	usage := "rewrite hooks of hookspan's that were edited"
+	if undo {
+		usage = "remove hooks of hookspan's that were edited, too"
+	}
+	c.Flags().BoolVar(&f.force, "force", false, usage)
+}
+
+func forceOption(_ *cobra.Command, f *installFlags, _ bool) (install.Options, error) {
+	return install.Options{Force: f.force}, nil
 }
 
 func clineFlags(c *cobra.Command, f *installFlags, undo bool) {
@@ -285,10 +308,9 @@ func claudeOptions(cmd *cobra.Command, f *installFlags, undo bool) (o install.Op
 	return o, nil
 }
 
-// warnOfUnheard says that the user's hooks for Cline run no longer, guards among
-// them.
-func (a *app) warnOfUnheard(ctx context.Context) error {
-	own := a.hookSources("")
+// warnOfStoppedHooks says that the user's hooks for Cline run no longer.
+func (a *app) warnOfStoppedHooks(ctx context.Context) error {
+	own := a.hookSetup().Sources("")
 	if len(own.Handlers()) == 0 {
 		return nil
 	}
@@ -300,7 +322,7 @@ func (a *app) warnOfUnheard(ctx context.Context) error {
 		return nil // an edited file stays, and runs them
 	}
 	hint := "hookspan install cline"
-	if trustedGuards(own) {
+	if own.Guard() {
 		hint += " --pre-tool-use"
 	}
 	a.printf("Your hooks in %s no longer run on Cline.\n", termtext.Value(own[0].Path))

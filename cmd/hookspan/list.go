@@ -10,8 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/view"
@@ -63,7 +62,7 @@ many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
 						return nil
 					}
 					a.printf("no traces yet\n")
-					a.hint(noTraces)
+					a.hint(noTraces(a.agents))
 					return nil
 				}
 				return view.List(a.stdout, sums, view.Options{
@@ -81,8 +80,8 @@ many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
 	return cmd
 }
 
-// leftOut says on standard error that a limit left traces out: standard output
-// may be read by a program.
+// leftOut reports on standard error how many traces a limit left out: a program
+// may read standard output.
 func (a *app) leftOut(ctx context.Context, s *store.Store, f store.Filter, shown int) error {
 	if f.Limit < 0 || shown < f.Limit {
 		return nil
@@ -128,13 +127,15 @@ digits or more, as hookspan list prints it.`,
 	return cmd
 }
 
-// noTraces is what to do where there is none yet.
-const noTraces = "hookspan install cline, or hookspan install claude, then work as usual; hookspan doctor says what is missing"
+// noTraces says what to do if there are no traces.
+func noTraces(table agents.Table) string {
+	return table.InstallCommands() + ", then work as usual; hookspan doctor says what is missing"
+}
 
 // noSuchTrace says why the trace that was asked for cannot be shown.
 func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err error) error {
 	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
-		return hinted{errors.New("no traces yet"), noTraces}
+		return hinted{errors.New("no traces yet"), noTraces(a.agents)}
 	}
 	var several *store.AmbiguousError
 	switch {
@@ -156,25 +157,13 @@ func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err er
 	return err
 }
 
-// withStore opens the local store after bringing it up to date, so that a task
-// that ended without saying so shows as soon as somebody looks.
+// withStore calls f with the local store, which is up to date.
 func (a *app) withStore(ctx context.Context, f func(context.Context, *store.Store) error) error {
 	a.configProblems()
-	p, err := a.setup().Open(ctx, config.ExporterStore)
+	p, err := a.setup().OpenStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	if p.Store == nil {
-		s, err := store.Open(ctx, a.cfg.StorePath())
-		if err != nil {
-			return err
-		}
-		defer func() { _ = s.Close() }()
-		return f(ctx, s)
-	}
-	if _, err := p.Run(ctx, deliver.Pass{Force: true}); err != nil {
-		return err
-	}
 	return f(ctx, p.Store)
 }

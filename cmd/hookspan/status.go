@@ -5,10 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/diagnose"
 	"github.com/hookspan/hookspan/internal/hookproc"
-	"github.com/hookspan/hookspan/internal/install"
 )
 
 func (a *app) statusCmd() *cobra.Command {
@@ -43,21 +41,8 @@ func (a *app) machine() *diagnose.Machine {
 	for _, o := range hookproc.OtherAgents(a.cfg.StateDir) {
 		m.Others = append(m.Others, diagnose.OtherAgent(o))
 	}
-	sources := a.hookSources(dir)
-	m.Own = diagnose.OwnHooks{
-		Sources: sources, Problems: a.hookProblems().List(), Guard: trustedGuards(sources), Clean: a.clean,
-		Check: func(s clinehooks.Source) (out []diagnose.OwnProblem) {
-			for _, p := range a.checkSource(s, sources) {
-				out = append(out, diagnose.OwnProblem{Text: p.String(), Mistake: p.Mistake})
-			}
-			return out
-		},
-		PreToolUse: func(r *install.Report) (p diagnose.PreToolUse) {
-			p.Editors, _, p.Any = preToolUseHeard(r, dir)
-			p.Foreign = preToolUseForeign(r, dir)
-			return p
-		},
-	}
+	hooks := a.hookSetup()
+	m.Own = diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: a.hookProblems().List()}
 	return m
 }
 

@@ -203,7 +203,7 @@ func (h *Hooks) deny(out Outcome, kind hook.Kind, reasons ...error) Outcome {
 	for _, why := range reasons {
 		wanted := h.Settings.OnError == hookrun.OnErrorDeny && (kind == hook.KindToolStart || kind == hook.KindPrompt) ||
 			h.Settings.OnError != hookrun.OnErrorAllow && kind == hook.KindToolStart &&
-				(hookrun.Exhausted(why) || errors.Is(why, errUnread) && out.Sources.guard())
+				(hookrun.Exhausted(why) || errors.Is(why, errUnread) && out.Sources.Guard())
 		if wanted {
 			out.Answer.Reply = hook.Reply{Cancel: true, ErrorMessage: fmt.Sprintf("%v (HOOKSPAN_HOOKS_ON_ERROR=%s)",
 				why, cmp.Or(h.Settings.OnError, hookrun.OnErrorLimits))}

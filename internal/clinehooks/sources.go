@@ -80,9 +80,21 @@ func (s Sources) Handlers() []hookfile.Handler {
 	return out
 }
 
-// guard reports whether a hook for tool calls runs.
-func (s Sources) guard() bool {
-	return slices.ContainsFunc(s.Handlers(), func(h hookfile.Handler) bool { return h.Event == "PreToolUse" })
+// Guard reports whether a hook for tool calls runs.
+func (s Sources) Guard() bool { return HasGuard(s.Handlers()) }
+
+// Hook finds the hook with a number of a Listing. count is the number of all hooks.
+func (s Sources) Hook(number int) (src Source, h hookfile.Handler, count int) {
+	for _, in := range s {
+		if in.File == nil {
+			continue
+		}
+		if i := number - count - 1; i >= 0 && i < len(in.File.Handlers) {
+			src, h = in, in.File.Handlers[i]
+		}
+		count += len(in.File.Handlers)
+	}
+	return src, h, count
 }
 
 // Environ is an environment with the variables that trusted files give to all

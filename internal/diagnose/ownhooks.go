@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
+	installcline "github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -27,21 +28,22 @@ func (m *Machine) examineOwnHooks(st *Status) []Finding {
 		out = append(out, m.examineHooksFile(s)...)
 	}
 	if i := slices.IndexFunc(st.agents, func(h agentHooks) bool { return h.Host == cline.Host }); i >= 0 && len(m.Own.Sources.Handlers()) > 0 {
-		out = append(out, m.examineGuard(m.Own.PreToolUse(st.agents[i].Report))...)
+		out = append(out, m.examineGuard(installcline.ReachOf(st.agents[i].Report, m.Dir))...)
 	}
 	return append(out, m.hookProblems()...)
 }
 
 // examineGuard looks for hooks that do not run because Cline has no hook file for
 // them.
-func (m *Machine) examineGuard(in PreToolUse) []Finding {
+func (m *Machine) examineGuard(in installcline.Reach) []Finding {
 	const command = "hookspan install cline"
+	guard := m.Own.Sources.Guard()
 	switch {
-	case !in.Any && m.Own.Guard:
+	case !in.Any && guard:
 		return []Finding{{Problem, "none of your hooks runs: Cline has no hook file of hookspan's", command + " --pre-tool-use; its --help says what that costs in editors and the CLI 2"}}
 	case !in.Any:
 		return []Finding{{Problem, "none of your hooks runs: Cline has no hook file of hookspan's", command}}
-	case !m.Own.Guard || in.Editors:
+	case !guard || in.Editors:
 		return nil
 	}
 	text := "hooks of yours run before tool calls (PreToolUse), but not in Cline in editors and the CLI 2: "
@@ -69,12 +71,12 @@ func (m *Machine) examineHooksFile(s clinehooks.Source) []Finding {
 	if s.File.Disabled {
 		out = append(out, Finding{Note, s.Path + ": disableAllHooks is set, so its hooks do not run", ""})
 	}
-	for _, p := range m.Own.Check(s) {
+	for _, p := range m.Own.CheckSource(s, m.Own.Sources) {
 		level := Note // a hook that is not for Cline may be there on purpose
 		if p.Mistake {
 			level = Problem
 		}
-		out = append(out, Finding{level, p.Text, ""})
+		out = append(out, Finding{level, p.String(), ""})
 	}
 	if len(out) == 0 {
 		out = append(out, Finding{OK, termtext.Plural(len(s.File.Handlers), "hook") + " of your own in " + s.Path, ""})

@@ -53,32 +53,11 @@ type OtherAgent struct {
 
 // OwnHooks are the user's Claude-format hooks for Cline.
 type OwnHooks struct {
+	*clinehooks.Setup
 	// Sources are the files that count in the working directory.
 	Sources clinehooks.Sources
-	// Check lists what in a file will not work, without secrets. A mistake is an
-	// error in the file, not a limit of Cline.
-	Check func(clinehooks.Source) []OwnProblem
 	// Problems are those of the latest runs.
 	Problems []clinehooks.Noted
-	// Guard reports that a hook runs before tool calls.
-	Guard bool
-	// PreToolUse reports where Cline's hooks run before tool calls.
-	PreToolUse func(*install.Report) PreToolUse
-	// Clean removes secrets from a text about hooks.
-	Clean func(string) string
-}
-
-// OwnProblem is something in a file with the user's hooks that will not work.
-type OwnProblem struct {
-	Text    string
-	Mistake bool
-}
-
-// PreToolUse says where Cline's PreToolUse hook files are.
-type PreToolUse struct {
-	// Editors reports that Cline in editors runs hookspan's, Foreign that there
-	// is another file in the way. Any reports a hook of hookspan's for any event.
-	Editors, Foreign, Any bool
 }
 
 // Status is what is installed, recorded and delivered. Its JSON is stable.

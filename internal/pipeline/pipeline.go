@@ -47,6 +47,8 @@ type Setup struct {
 	// ByHand reports that a person asked for the delivery. It then includes
 	// events that were recorded without environment variables.
 	ByHand bool
+	// RemoveOld removes what else is kept about old sessions. It may be nil.
+	RemoveOld func() error
 }
 
 // Pipeline delivers from the spool to the destinations. It must be closed.

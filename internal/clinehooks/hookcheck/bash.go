@@ -6,15 +6,22 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// bashOnly names the first thing in a line that a shell of POSIX does not have,
-// or is empty. What it does not name may still be one.
-func bashOnly(f *syntax.File) string {
-	found := ""
-	syntax.Walk(f, func(n syntax.Node) bool {
-		if found == "" && n != nil {
-			found = bashNode(n)
-		}
-		return found == ""
+// bashOnly returns the first construct in a line that a POSIX shell does not have,
+// empty if there is none. It does not know all of them.
+func bashOnly(f *syntax.File) (what string) {
+	contains(f, func(n syntax.Node) bool {
+		what = bashNode(n)
+		return what != ""
+	})
+	return what
+}
+
+// contains reports whether a node of the tree has a property.
+func contains(tree syntax.Node, has func(syntax.Node) bool) bool {
+	found := false
+	syntax.Walk(tree, func(n syntax.Node) bool {
+		found = found || n != nil && has(n)
+		return !found
 	})
 	return found
 }
@@ -64,7 +71,7 @@ func bashNode(n syntax.Node) string {
 	return ""
 }
 
-// bashCall names a built-in command that only Bash has, or a use of one.
+// bashCall returns a built-in command, or a use of one, that only Bash has.
 func bashCall(n *syntax.CallExpr) string {
 	if len(n.Args) == 0 {
 		return ""

@@ -1,10 +1,9 @@
-// Package hookcheck says what in a file of the user's hooks can never happen on
-// Cline: a matcher that fits no tool, a program that is missing, a line that the
-// shell does not read. Each finding is one line with its cause and its cure.
+// Package hookcheck finds hooks that cannot work on Cline: a matcher that fits no
+// tool, a program that is missing, a line that the shell cannot read. Each finding
+// is one line with its cause and what to do.
 //
-// It promises that a hook it is silent about can still run, not that it will: what
-// a hook's program does, it does not look at. It starts nothing, and of the
-// machine it asks only whether programs are there.
+// It does not examine what a hook's program does, so a hook without a finding may
+// still fail. It starts nothing; it only looks whether programs exist.
 package hookcheck
 
 import (
@@ -22,7 +21,7 @@ import (
 // Place is where the hooks of a file run.
 type Place struct {
 	// Project is the folder of the project whose file it is, empty for the
-	// user's own file, which counts in all projects.
+	// user's own file, which is for all projects.
 	Project string
 	Home    string
 	GOOS    string
@@ -33,7 +32,7 @@ type Place struct {
 	Shell string
 	// Env are variables that other files give to these hooks.
 	Env []hookfile.Variable
-	// Tools are the names under which Cline's tools meet a matcher.
+	// Tools are the names of Cline's tools that matchers are tried against.
 	Tools []string
 }
 
@@ -84,54 +83,40 @@ func (c *checker) mistake(format string, args ...any) {
 
 // noteOnce is note for what concerns many hooks of a file: further ones are
 // counted.
-func (c *checker) noteOnce(key, format string, args ...any) {
+func (c *checker) noteOnce(key, format string, args ...any) *hookfile.Problem {
 	r := c.once[key]
 	if r == nil {
 		c.note(format, args...)
 		at := len(c.out) - 1
 		c.once[key] = &repeated{at: at, text: c.out[at].Text}
-		return
+		return &c.out[at]
 	}
 	r.more++
 	c.out[r.at].Text = fmt.Sprintf("%s (and %d more of the hooks)", r.text, r.more)
+	return &c.out[r.at]
 }
 
-// repeated is a finding that holds for more than one hook.
+// repeated is a finding about more than one hook: its index in the findings, its
+// text, and how many hooks besides the first it is about.
 type repeated struct {
-	// at is its index in the findings.
 	at   int
 	text string
-	// more counts the hooks behind the first.
 	more int
 }
 
-// mistakeOnce is noteOnce for mistakes.
-func (c *checker) mistakeOnce(key, format string, args ...any) {
-	c.noteOnce(key, format, args...)
-	c.out[c.once[key].at].Mistake = true
+// values are what matchers are tried against on the events that have no tool. Cline
+// gives no others.
+var values = map[string][]string{
+	"SessionStart":  {"startup", "resume"},
+	"SessionEnd":    {"other"},
+	"PreCompact":    {"auto"},
+	"Notification":  {"permission_prompt", "idle_prompt"},
+	"SubagentStart": {"general-purpose"},
+	"SubagentStop":  {"general-purpose"},
+	"StopFailure":   {"unknown"},
 }
 
-// values are what a matcher meets on the events that have no tool, all that Cline
-// ever gives.
-func values(event string) []string {
-	switch event {
-	case "SessionStart":
-		return []string{"startup", "resume"}
-	case "SessionEnd":
-		return []string{"other"}
-	case "PreCompact":
-		return []string{"auto"}
-	case "Notification":
-		return []string{"permission_prompt", "idle_prompt"}
-	case "SubagentStart", "SubagentStop":
-		return []string{"general-purpose"}
-	case "StopFailure":
-		return []string{"unknown"}
-	}
-	return nil
-}
-
-// matcher checks whether the matcher fits anything that can come.
+// matcher checks whether the matcher fits anything on Cline.
 func (c *checker) matcher() {
 	event, matcher := c.handler.Event, c.handler.Matcher
 	quoted := termtext.Cut(matcher, 80)
@@ -140,10 +125,13 @@ func (c *checker) matcher() {
 		c.mistake("%v", err)
 		return
 	}
-	subjects := values(event)
+	subjects := values[event]
 	tool := subjects == nil
 	if tool {
 		subjects = c.place.Tools
+	}
+	noValue := func() {
+		c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs: write that, or no matcher", quoted, event, or(subjects))
 	}
 	if names := compiled.Names; names != nil {
 		var never []string
@@ -157,7 +145,7 @@ func (c *checker) matcher() {
 		case tool:
 			c.noTools(never, all)
 		case all:
-			c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs: write that, or no matcher", quoted, event, or(subjects))
+			noValue()
 		default:
 			c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs for %s: leave that out, or use another event for it", quoted, event, or(subjects), or(never))
 		}
@@ -175,12 +163,12 @@ func (c *checker) matcher() {
 		c.mistake("matcher %q is a condition, and a matcher is the tool's name or an expression for it, so the hook %s: write the name, and look at tool_input in the hook or in its \"if\"", quoted, so)
 		return
 	}
-	// Which servers there are is not known.
+	// The MCP servers are not known.
 	if fits(event, matcher, subjects) || tool && (strings.Contains(matcher, "__") || strings.Contains(matcher, "mcp")) {
 		return
 	}
 	if !tool {
-		c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs: write that, or no matcher", quoted, event, or(subjects))
+		noValue()
 		return
 	}
 	lower := make([]string, len(subjects))
@@ -194,9 +182,8 @@ func (c *checker) matcher() {
 	c.note("matcher %q fits no tool of Cline's, so the hook never runs: name one that hookspan hooks test --tool knows, or remove the hook", quoted)
 }
 
-// noTools says of names in a matcher that no tool has them. Where others of the
-// matcher have tools, names of Claude Code's that Cline has nothing for are no
-// fault.
+// noTools reports names in a matcher that no tool has. If other names of the matcher
+// fit, those of Claude Code's tools that Cline does not have are no fault.
 func (c *checker) noTools(names []string, all bool) {
 	so := ""
 	if all {
@@ -225,8 +212,8 @@ func mayBeTool(name string) bool {
 	return ok && server != "" && tool != "" || strings.HasPrefix(name, "team_")
 }
 
-// permissionRule finds a tool's name with a permission rule behind it, such as
-// Bash(git:*). A group of an expression has none of a rule's characters, or fits.
+// permissionRule finds a tool's name with a permission rule after it, such as
+// Bash(git:*). A group of a regular expression has none of a rule's characters.
 func permissionRule(matcher string, tools []string) (name string, ok bool) {
 	for _, tool := range tools {
 		_, rest, found := strings.Cut("|"+matcher, "|"+tool+"(")
@@ -246,7 +233,7 @@ func fits(event, matcher string, subjects []string) bool {
 	})
 }
 
-// or names values for people.
+// or lists values for a message.
 func or(list []string) string {
 	quoted := make([]string, len(list))
 	for i, s := range list {

@@ -154,7 +154,7 @@ func TestLinesThatTheShellDoesNotRead(t *testing.T) {
 		wants(t, check(t, Place{Shell: "dash"}, "Stop", "", hook))
 	}
 	// What no shell reads, or is too much to read, is left to the shell.
-	for _, line := range []string{`echo "`, "echo " + strings.Repeat("$(", 5000), strings.Repeat("x", maxLine+1)} {
+	for _, line := range []string{`echo "`, "echo " + strings.Repeat("$(", 5000), strings.Repeat("x", 128<<10+1)} {
 		wants(t, check(t, Place{}, "Stop", "", map[string]any{"command": line}))
 	}
 }

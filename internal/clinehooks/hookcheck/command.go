@@ -11,12 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-)
-
-// The sizes up to which a line is read; the parser calls itself for each bracket.
-const (
-	maxLine     = 16 << 10
-	maxBrackets = 256
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 )
 
 // projectDir replaces the project's folder if that is not known.
@@ -60,18 +55,11 @@ func (c *checker) projectDir() string {
 
 // line checks a line for the shell.
 func (c *checker) line() {
-	text := c.handler.Command
-	if len(text) > maxLine || strings.Count(text, "(")+strings.Count(text, "{")+strings.Count(text, "[") > maxBrackets {
-		return
-	}
-	parse := func(lang syntax.LangVariant) (*syntax.File, error) {
-		return syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
-	}
-	bash, err := parse(syntax.LangBash)
+	bash, err := hookmatch.ParseShell(c.handler.Command, syntax.LangBash)
 	if err != nil {
-		return // which shell could read it is not known
+		return // it is not known which shell could read it
 	}
-	_, posix := parse(syntax.LangPOSIX)
+	_, posix := hookmatch.ParseShell(c.handler.Command, syntax.LangPOSIX)
 	if c.handler.Shell == "" && !slices.Contains([]string{"bash", "zsh", "ksh"}, c.place.Shell) && c.place.GOOS != "windows" {
 		if what := bashOnly(bash); what != "" {
 			c.mistake("%s is Bash's, and /bin/sh, which runs the line, need not know it: add \"shell\": \"bash\" to the hook", what)
@@ -92,70 +80,58 @@ func (c *checker) line() {
 	}
 }
 
-// variables checks those that are not there on Cline.
+// variables finds variables that are not set on Cline.
 func (c *checker) variables(f *syntax.File) {
 	syntax.Walk(f, func(n syntax.Node) bool {
+		writes := false
 		switch n := n.(type) {
 		case *syntax.ParamExp:
-			if n.Param == nil || n.Exp != nil || !slices.Contains(pluginVariables[:], n.Param.Value) || c.set(f, n.Param.Value) {
+			if n.Param == nil || n.Exp != nil || !slices.Contains(pluginVariables[:], n.Param.Value) || assigns(f, n.Param.Value) {
+				break
+			}
+			if _, set := c.lookup(n.Param.Value); set {
 				break
 			}
 			c.noteOnce(n.Param.Value, "$%s is set for plugins of Claude Code only and empty here: set it under \"env\" in hooks.json, or write the path itself", n.Param.Value)
 		case *syntax.Redirect:
 			// The word of a redirection to the file, such as >>"$CLAUDE_ENV_FILE".
-			if n.Op != syntax.RdrIn && n.Word != nil && mentions(n.Word, "CLAUDE_ENV_FILE") {
-				c.noteOnce("CLAUDE_ENV_FILE", "writes to CLAUDE_ENV_FILE, which nothing reads on Cline: set the variables under \"env\" in hooks.json")
-			}
+			writes = n.Op != syntax.RdrIn && n.Word != nil && mentions(n.Word, "CLAUDE_ENV_FILE")
 		case *syntax.CallExpr:
-			if len(n.Args) > 1 && n.Args[0].Lit() == "tee" && mentions(n, "CLAUDE_ENV_FILE") {
-				c.noteOnce("CLAUDE_ENV_FILE", "writes to CLAUDE_ENV_FILE, which nothing reads on Cline: set the variables under \"env\" in hooks.json")
-			}
+			writes = len(n.Args) > 1 && n.Args[0].Lit() == "tee" && mentions(n, "CLAUDE_ENV_FILE")
+		}
+		if writes {
+			c.noteOnce("CLAUDE_ENV_FILE", "writes to CLAUDE_ENV_FILE, which nothing reads on Cline: set the variables under \"env\" in hooks.json")
 		}
 		return true
 	})
 }
 
 func mentions(n syntax.Node, variable string) bool {
-	found := false
-	syntax.Walk(n, func(n syntax.Node) bool {
-		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil && p.Param.Value == variable {
-			found = true
-		}
-		return !found
+	return contains(n, func(n syntax.Node) bool {
+		p, ok := n.(*syntax.ParamExp)
+		return ok && p.Param != nil && p.Param.Value == variable
 	})
-	return found
 }
 
-// set reports that the line or a file gives the variable a value.
-func (c *checker) set(f *syntax.File, variable string) bool {
-	_, ok := c.lookup(variable)
-	return ok || assigns(f, variable)
-}
-
+// lookup returns the value that a file gives a variable.
 func (c *checker) lookup(variable string) (string, bool) {
-	for _, list := range [][]hookfile.Variable{c.file.Env, c.place.Env} {
-		for _, v := range list {
-			if v.Name == variable {
-				return v.Value, true
-			}
+	for _, v := range slices.Concat(c.file.Env, c.place.Env) {
+		if v.Name == variable {
+			return v.Value, true
 		}
 	}
 	return "", false
 }
 
 func assigns(f *syntax.File, variable string) bool {
-	found := false
-	syntax.Walk(f, func(n syntax.Node) bool {
-		if a, ok := n.(*syntax.Assign); ok && a.Name != nil && a.Name.Value == variable {
-			found = true
-		}
-		return !found
+	return contains(f, func(n syntax.Node) bool {
+		a, ok := n.(*syntax.Assign)
+		return ok && a.Name != nil && a.Name.Value == variable
 	})
-	return found
 }
 
-// statement checks the programs that a statement starts whatever else happens,
-// and reports whether the statements behind it run where this one does.
+// statement checks the programs that a statement always starts, and reports whether
+// the statements after it run in the same folder.
 func (c *checker) statement(st *syntax.Stmt) bool {
 	switch cmd := st.Cmd.(type) {
 	case *syntax.BinaryCmd:
@@ -163,10 +139,10 @@ func (c *checker) statement(st *syntax.Stmt) bool {
 		case syntax.Pipe, syntax.PipeAll:
 			return c.statement(cmd.X) && c.statement(cmd.Y)
 		case syntax.AndStmt:
-			// Its other half may be meant for when the first does not fail.
+			// The other half runs only if the first does not fail.
 			return c.statement(cmd.X)
 		}
-		return true // the author has thought of a failure
+		return true // the author expects a failure
 	case *syntax.CallExpr:
 		var words []string
 		for _, w := range cmd.Args {
@@ -190,7 +166,7 @@ func (c *checker) statement(st *syntax.Stmt) bool {
 // word is a word as the shell expands it, if that is known.
 func (c *checker) word(w *syntax.Word) (string, bool) {
 	if lit := w.Lit(); strings.HasPrefix(lit, "~") && lit != "~" && !strings.HasPrefix(lit, "~/") {
-		return "", false // where another user's home is, the shell knows
+		return "", false // another user's home
 	}
 	value := func(name string) (string, bool) {
 		switch value, ok := c.lookup(name); {
@@ -233,7 +209,7 @@ func (c *checker) word(w *syntax.Word) (string, bool) {
 // scriptPrograms take the path of a script as their first argument.
 var scriptPrograms = []string{"sh", "bash", "zsh", "dash", "python", "python3", "uv", "node", "bun", "ruby", "perl", "php", "source", "."}
 
-// program checks that a program is there, and the script that it is to run.
+// program checks that a program exists, and the script that it runs.
 func (c *checker) program(words []string) {
 	for len(words) > 1 && slices.Contains([]string{"exec", "nohup", "env"}, words[0]) && !strings.HasPrefix(words[1], "-") && !strings.Contains(words[1], "=") {
 		words = words[1:]
@@ -242,7 +218,7 @@ func (c *checker) program(words []string) {
 	if strings.Contains(name, "/") {
 		c.script(name, true)
 	} else if !shellKnows(name) && c.place.Path != "" && !onPath(name, c.path()) {
-		c.mistakeOnce("program "+name, "program %q is not on PATH, and a hook that cannot be started decides nothing: install it, or write its whole path", name)
+		c.noteOnce("program "+name, "program %q is not on PATH, and a hook that cannot be started decides nothing: install it, or write its whole path", name).Mistake = true
 		return
 	}
 	if !slices.Contains(scriptPrograms, path.Base(name)) {

@@ -23,6 +23,14 @@ func Describe(h Handler) string {
 	default:
 		b.WriteString(oneLine(h.Text()))
 	}
+	if traits := h.Traits(); len(traits) > 0 {
+		b.WriteString(" (" + strings.Join(traits, ", ") + ")")
+	}
+	return b.String()
+}
+
+// Traits are the handler's settings besides what it runs.
+func (h Handler) Traits() []string {
 	var traits []string
 	for _, t := range []struct {
 		has  bool
@@ -39,10 +47,7 @@ func Describe(h Handler) string {
 			traits = append(traits, t.text)
 		}
 	}
-	if len(traits) > 0 {
-		b.WriteString(" (" + strings.Join(traits, ", ") + ")")
-	}
-	return b.String()
+	return traits
 }
 
 // oneLine escapes a text that has line ends or control characters.

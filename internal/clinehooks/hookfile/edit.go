@@ -47,7 +47,7 @@ func blank(text []byte) bool { return len(bytes.TrimSpace(withoutMark(text))) ==
 
 // runs reports whether a handler that runs does the same as h.
 func (r *reading) runs(h Handler) bool {
-	return slices.ContainsFunc(r.places, func(p place) bool { return p.runs && same(p.handler, h) })
+	return slices.ContainsFunc(r.places, func(p place) bool { return p.runs && Same(p.handler, h) })
 }
 
 // newProblem is the first problem that came with the new handler.
@@ -118,8 +118,8 @@ func (r *reading) groupMatches(group *jsonedit.Node, matcher string) bool {
 	return own == matcher || matchesAll(own) && matchesAll(matcher)
 }
 
-// same reports that two handlers do the same on the same calls.
-func same(a, b Handler) bool { return reflect.DeepEqual(normalized(a), normalized(b)) }
+// Same reports that two handlers do the Same on the Same calls.
+func Same(a, b Handler) bool { return reflect.DeepEqual(normalized(a), normalized(b)) }
 
 // normalized is a handler without its place. Equal settings have one spelling;
 // empty args and absent args differ.

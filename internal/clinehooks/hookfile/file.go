@@ -1,6 +1,9 @@
 package hookfile
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // The handler types. Only TypeCommand and TypeHTTP run here.
 const (
@@ -61,15 +64,29 @@ type Handler struct {
 
 // Problem is something in the file that will not work as written.
 type Problem struct {
-	Path         string
-	Line, Column int
+	Path   string `json:"path"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
 	// Event and Matcher say which calls are concerned; Event is empty where all
 	// are.
-	Event, Matcher string
+	Event   string `json:"-"`
+	Matcher string `json:"-"`
 	// Text names what was found, what is allowed and what to do.
-	Text string
+	Text string `json:"text"`
 	// Dropped reports that a handler does not run because of it.
-	Dropped bool
+	Dropped bool `json:"dropped,omitempty"`
 	// Mistake reports an error in the file, not a limit of Cline.
-	Mistake bool
+	Mistake bool `json:"mistake,omitempty"`
+}
+
+// String is the place and the text.
+func (p Problem) String() string {
+	at := p.Path
+	if p.Line > 0 {
+		at += ":" + strconv.Itoa(p.Line)
+	}
+	if p.Column > 0 {
+		at += ":" + strconv.Itoa(p.Column)
+	}
+	return at + ": " + p.Text
 }

@@ -34,6 +34,9 @@ func Files(home, clineDir string, roots []string) (user string, projects []strin
 	return user, projects
 }
 
+// ProjectOf is the folder of the project that a hooks file belongs to.
+func ProjectOf(path string) string { return filepath.Dir(filepath.Dir(path)) }
+
 // samePath compares clean paths by the rules of the system.
 func samePath(a, b string) bool {
 	if runtime.GOOS == "windows" {

@@ -30,19 +30,15 @@ type Matcher struct {
 }
 
 // withoutMatcher are the events on which Claude Code ignores matchers.
-func withoutMatcher(event string) bool {
-	switch event {
-	case "UserPromptSubmit", "PostToolBatch", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted",
-		"WorktreeCreate", "WorktreeRemove", "MessageDisplay", "CwdChanged":
-		return true
-	}
-	return false
+var withoutMatcher = []string{
+	"UserPromptSubmit", "PostToolBatch", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted",
+	"WorktreeCreate", "WorktreeRemove", "MessageDisplay", "CwdChanged",
 }
 
-// Compile reads the matcher of a group for an event as Claude Code does: everything, a list of exact
-// names, or else an unanchored JavaScript regular expression.
+// Compile reads the matcher of a group for an event as Claude Code does: everything,
+// a list of exact names, or an unanchored JavaScript regular expression.
 func Compile(event, text string) (Matcher, error) {
-	if withoutMatcher(event) || text == "" || text == "*" {
+	if slices.Contains(withoutMatcher, event) || text == "" || text == "*" {
 		return Matcher{All: true}, nil
 	}
 	text = mcpMatcher(text)
@@ -51,10 +47,8 @@ func Compile(event, text string) (Matcher, error) {
 	if event == "StopFailure" || event == "FileChanged" {
 		also, separators = "_|", "|"
 	}
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(also, r)
-	}
-	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+	special := func(r rune) bool { return !alphanumeric(r) && !strings.ContainsRune(also, r) }
+	if !strings.ContainsFunc(text, special) {
 		names := []string{}
 		for _, name := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
 			if name = strings.TrimSpace(name); name != "" {
@@ -63,25 +57,32 @@ func Compile(event, text string) (Matcher, error) {
 		}
 		return Matcher{Names: names}, nil
 	}
-	group := foreignGroup(text)
-	re, err := regexp2.Compile(escapeAstral(text), regexp2.ECMAScript)
-	switch {
-	case group != "":
+	m := Matcher{text: text}
+	var err error
+	if group := foreignGroup(text); group != "" {
 		err = fmt.Errorf("JavaScript has no group that begins with %s", group)
-	case err == nil:
-		re.MatchTimeout = matchLimit
-		m := Matcher{text: text, re: re}
+	} else if m.re, err = expression(text); err == nil {
 		if rest, ok := withoutExclusions(text); ok {
-			if m.open, err = regexp2.Compile(escapeAstral(rest), regexp2.ECMAScript); err == nil {
-				m.open.MatchTimeout = matchLimit
-				return m, nil
-			}
-			break
+			m.open, err = expression(rest)
 		}
-		return m, nil
 	}
-	return Matcher{}, fmt.Errorf("matcher %q is no JavaScript regular expression: %w; "+
-		"use names with | between them, \"*\", or fix the expression", text, err)
+	if err != nil {
+		return Matcher{}, fmt.Errorf("matcher %q is no JavaScript regular expression: %w; "+
+			"use names with | between them, \"*\", or fix the expression", text, err)
+	}
+	return m, nil
+}
+
+func expression(text string) (*regexp2.Regexp, error) {
+	re, err := regexp2.Compile(escapeAstral(text), regexp2.ECMAScript)
+	if err == nil {
+		re.MatchTimeout = matchLimit
+	}
+	return re, err
+}
+
+func alphanumeric(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
 // tokens yields the tokens of a regular expression with their places: an escaped
@@ -110,9 +111,9 @@ func tokens(text string) iter.Seq2[int, string] {
 	}
 }
 
-// mcpMatcher writes a matcher for tools of MCP servers as their names are written:
-// characters that no such name has become the "_" that takes their place. So
-// mcp__My Server__do_it fits the tool of the server "My Server".
+// mcpMatcher replaces the characters that the names of MCP tools cannot have by "_",
+// as in these names. So mcp__My Server__do_it fits the tool of the server
+// "My Server".
 func mcpMatcher(text string) string {
 	if !strings.Contains(text, "mcp__") {
 		return text
@@ -198,23 +199,19 @@ func units(s string) []rune {
 	return out
 }
 
-// Match reports which of the subjects, all of them names of one thing, fits. A name
-// that only a negative look-around keeps from fitting is one that the matcher
-// excludes, and then none fits: ^(?!Read$) means the tool, however the host calls
-// it. Without subjects an event has nothing to match, and only a matcher for
-// everything fits.
+// Match reports which of the subjects, the names of one tool, fits. If only a
+// negative look-around keeps one of them from fitting, the matcher excludes the tool,
+// and none fits: ^(?!Read$) means the tool, whatever the host calls it. Without
+// subjects, only a matcher for everything fits.
 func (m Matcher) Match(subjects []string) (subject string, ok bool, err error) {
-	if m.All {
-		if len(subjects) > 0 {
-			return subjects[0], true, nil
-		}
+	if m.All && len(subjects) == 0 {
 		return "", true, nil
 	}
 	for _, s := range subjects {
+		if m.All || slices.Contains(m.Names, s) {
+			return s, true, nil
+		}
 		if m.re == nil {
-			if slices.Contains(m.Names, s) {
-				return s, true, nil
-			}
 			continue
 		}
 		fits, err := m.matches(m.re, s)

@@ -1,6 +1,7 @@
 package hookmatch
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func ParseRule(text string) (Rule, error) {
 	tool, rest, with := strings.Cut(text, "(")
 	for _, c := range tool {
 		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-', c == '.', c == ':':
+		case alphanumeric(c), strings.ContainsRune("_-.:", c):
 		case c == '*' && strings.HasPrefix(tool, "mcp__"):
 		case c == '|', c == ',':
 			return fail(errRuleTwo)
@@ -89,20 +90,12 @@ func ParseRule(text string) (Rule, error) {
 // editsFiles reports whether the rule's pattern is a path that tools change. Such
 // a rule of Edit covers all of them, one of another tool that tool alone.
 func (r Rule) editsFiles() bool {
-	switch r.tool {
-	case "Edit", "Write", "MultiEdit", "NotebookEdit":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit"}, r.tool)
 }
 
 // readsFiles is the same for tools that read.
 func (r Rule) readsFiles() bool {
-	switch r.tool {
-	case "Read", "Grep", "Glob", "LS", "NotebookRead":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"Read", "Grep", "Glob", "LS", "NotebookRead"}, r.tool)
 }
 
 // covers reports whether the rule is about a tool.
@@ -116,10 +109,8 @@ func (r Rule) covers(tool string) bool {
 		}
 		// mcp__server covers all tools of the server.
 		return strings.Count(r.tool, "__") == 1 && strings.HasPrefix(tool, r.tool+"__")
-	case r.tool == "Task":
-		return tool == "Agent" // its name of old
-	case r.tool == "Agent":
-		return tool == "Task"
+	case r.tool == "Task", r.tool == "Agent": // the former and the present name
+		return tool == "Task" || tool == "Agent"
 	case r.pattern == "":
 		return false
 	case r.tool == "Edit":
@@ -130,10 +121,10 @@ func (r Rule) covers(tool string) bool {
 	return false
 }
 
-// Match reports whether the rule fits a call, and why. A call that cannot be
-// judged fits: the hook then looks for itself.
+// Match reports whether the rule fits a call, and why. A call that cannot be judged
+// fits: the hook then decides.
 func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
-	// A tool of an MCP server has a name on each Cline.
+	// A tool of an MCP server has several names.
 	if !r.covers(c.Tool) && !slices.ContainsFunc(c.Subjects, func(s string) bool { return strings.HasPrefix(s, "mcp__") && r.covers(s) }) {
 		return false, fmt.Sprintf("the rule is about %s, the tool is %s", r.tool, c.Tool)
 	}
@@ -158,15 +149,7 @@ func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
 	case r.tool == "PowerShell":
 		return say(fitsPowerShell(r.pattern, text("command")), "the command")
 	case r.editsFiles(), r.readsFiles():
-		path := text("file_path")
-		for _, name := range []string{"notebook_path", "path"} {
-			if path == "" {
-				path = text(name)
-			}
-		}
-		if path == "" {
-			path = s.Dir
-		}
+		path := cmp.Or(text("file_path"), text("notebook_path"), text("path"), s.Dir)
 		return say(s.fitsPath(r.pattern, path), path)
 	case r.tool == "WebFetch":
 		return say(fitsDomain(r.pattern, text("url")), text("url"))
@@ -222,15 +205,7 @@ func fitsDomain(pattern, address string) bool {
 
 func fitsLabels(want, host string) bool {
 	w, h := strings.Split(want, "."), strings.Split(host, ".")
-	if len(w) != len(h) {
-		return false
-	}
-	for i := range w {
-		if !wildcard(w[i], h[i]) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(w, h, wildcard)
 }
 
 // wildcard matches a text with a pattern in which * is any number of characters

@@ -27,7 +27,7 @@ func (s Scope) fitsPath(pattern, file string) bool {
 	}
 	re, err := pathExpression(rest)
 	if err != nil {
-		return false // ParseRule has refused it
+		return false // ParseRule has rejected it
 	}
 	full, base := s.absolute(file), s.absolute(base)
 	if s.GOOS == "windows" || s.GOOS == "darwin" {
@@ -35,7 +35,7 @@ func (s Scope) fitsPath(pattern, file string) bool {
 	}
 	below, ok := strings.CutPrefix(full, strings.TrimSuffix(base, "/")+"/")
 	if !ok {
-		// A star at the front is tied to no place, as measured.
+		// A star at the front matches everywhere, as measured on Claude Code.
 		if !strings.HasPrefix(rest, "*") || rest != pattern {
 			return false
 		}

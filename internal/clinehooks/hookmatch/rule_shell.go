@@ -1,7 +1,9 @@
 package hookmatch
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -110,11 +112,22 @@ type shellCommands struct {
 	expands bool
 }
 
-func readShell(line string) shellCommands {
+var errTooLong = errors.New("the command is too long to be taken apart")
+
+// ParseShell parses a line of shell. One that is too long for the parser is an
+// error.
+func ParseShell(line string, lang syntax.LangVariant) (*syntax.File, error) {
 	if len(line) > maxCommand || strings.Count(line, "(")+strings.Count(line, "{")+strings.Count(line, "[") > maxBrackets {
-		return shellCommands{open: "the command is too long to be taken apart"}
+		return nil, errTooLong
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	return syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(line), "")
+}
+
+func readShell(line string) shellCommands {
+	file, err := ParseShell(line, syntax.LangBash)
+	if errors.Is(err, errTooLong) {
+		return shellCommands{open: err.Error()}
+	}
 	if err != nil {
 		return shellCommands{open: "the command cannot be parsed as Bash"}
 	}
@@ -148,16 +161,16 @@ func (c *shellCommands) visit(n syntax.Node, line string) {
 		}
 		c.add(text)
 	case *syntax.Redirect:
-		// The text of a here-document is a program as often as not, and where its
-		// word is unquoted the shell changes it first.
+		// The text of a here-document is often a program. If its word is not quoted,
+		// the shell changes the text first.
 		if n.Hdoc != nil && !quoted(n.Word) {
 			c.open = "a here-document is only known when the command runs"
 		}
 	}
 }
 
-// assigned reports whether a value is known, or printed by a command, which is read
-// separately.
+// assigned reports whether a value is known, or is the output of a command, which is
+// read separately.
 func assigned(w *syntax.Word) bool {
 	for _, p := range w.Parts {
 		if _, command := p.(*syntax.CmdSubst); command {
@@ -215,13 +228,13 @@ func (c *shellCommands) add(text string) {
 	c.texts = append(c.texts, strings.Join(strings.Fields(text), " "))
 }
 
-// globbed reports a name that the shell looks for among the files.
+// globbed reports a name that the shell expands to the names of files.
 func globbed(name string, w *syntax.Word) bool {
 	return strings.ContainsAny(name, "*?[") && name != "[" && w.Lit() != ""
 }
 
-// literal is a word as the program gets it. known is false where that is only
-// decided when it runs.
+// literal is a word as the program gets it. known is false if that is only decided
+// when it runs.
 func literal(w *syntax.Word) (text string, known bool) {
 	var b strings.Builder
 	for _, part := range w.Parts {
@@ -245,7 +258,7 @@ func literal(w *syntax.Word) (text string, known bool) {
 				b.WriteString(unescape(lit.Value, "$`\"\\\n"))
 			}
 		case *syntax.ArithmExp:
-			b.WriteString("0") // a number, whichever
+			b.WriteString("0") // some number
 		default:
 			return "", false
 		}
@@ -259,7 +272,8 @@ func braces(s string) bool {
 	return open >= 0 && strings.Contains(s[open:], "}") && (strings.Contains(s[open:], ",") || strings.Contains(s[open:], ".."))
 }
 
-// unescape takes backslashes away before the characters in only, or before all.
+// unescape removes backslashes before the characters in only, or if that is empty
+// before all.
 func unescape(s, only string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -277,24 +291,20 @@ func unescape(s, only string) string {
 	return b.String()
 }
 
-// unwrap returns the command that a process wrapper starts, or nil. These are the
-// wrappers that Claude Code's permission rules look through.
+// wrappers are the programs that start the command in their arguments and that
+// Claude Code's permission rules look through, with their flags that take a value.
+var wrappers = map[string][]string{
+	"time": nil, "nohup": nil, "xargs": nil,
+	"timeout": {"-s", "-k", "--signal", "--kill-after"},
+	"nice":    {"-n", "--adjustment"},
+	"stdbuf":  {"-i", "-o", "-e", "--input", "--output", "--error"},
+}
+
+// unwrap returns the command that a wrapper starts, or nil.
 func unwrap(words []string) []string {
 	rest := words[1:]
-	valued := ""
-	switch words[0] {
-	case "time", "nohup":
-	case "xargs":
-		if len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
-			return nil
-		}
-	case "timeout":
-		valued = "-s -k --signal --kill-after"
-	case "nice":
-		valued = "-n --adjustment"
-	case "stdbuf":
-		valued = "-i -o -e --input --output --error"
-	default:
+	flags, known := wrappers[words[0]]
+	if !known || words[0] == "xargs" && len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
 		return nil
 	}
 	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
@@ -303,14 +313,12 @@ func unwrap(words []string) []string {
 		if flag == "--" {
 			break
 		}
-		for _, v := range strings.Fields(valued) {
-			if flag == v && len(rest) > 0 {
-				rest = rest[1:]
-			}
+		if slices.Contains(flags, flag) && len(rest) > 0 {
+			rest = rest[1:]
 		}
 	}
 	if words[0] == "timeout" && len(rest) > 0 {
-		rest = rest[1:] // how long
+		rest = rest[1:] // the duration
 	}
 	return rest
 }

@@ -39,18 +39,25 @@ func Events() []Event {
 	}
 }
 
+// EventNames returns Claude Code's names of the events.
+func EventNames() []string {
+	var names []string
+	for _, e := range Events() {
+		if !slices.Contains(names, e.Claude) {
+			names = append(names, e.Claude)
+		}
+	}
+	return names
+}
+
 // FindEvent finds an event by any of its names.
 func FindEvent(name string) (Event, error) {
-	var known []string
 	for _, e := range Events() {
 		if name != "" && (e.Claude == name || e.Hook == name || e.SDK == name || e.HookFile() == name) {
 			return e, nil
 		}
-		if !slices.Contains(known, e.Claude) {
-			known = append(known, e.Claude)
-		}
 	}
-	return Event{}, fmt.Errorf("event %q: want one of %s, or Cline's name for it", name, strings.Join(known, ", "))
+	return Event{}, fmt.Errorf("event %q: want one of %s, or Cline's name for it", name, strings.Join(EventNames(), ", "))
 }
 
 // HookFile is the name of the hook file that Cline starts.
@@ -76,6 +83,51 @@ type Payload struct {
 	// Root is the workspace folder.
 	Root string
 	Now  time.Time
+}
+
+// Request describes an event by the flags of hookspan hooks test.
+type Request struct {
+	Event, Tool, Input, Result, Prompt, Dialect string
+	// Given reports whether a flag was given.
+	Given func(flag string) bool
+}
+
+// Payload is the payload for the request. Its error names the flags that do not go
+// together.
+func (q Request) Payload(root string, now time.Time) (*Payload, error) {
+	e, err := FindEvent(q.Event)
+	if err != nil {
+		return nil, fmt.Errorf("--%w", err)
+	}
+	var o map[string]json.RawMessage
+	switch {
+	case q.Given("dialect") && q.Dialect == "":
+		return nil, errors.New("--dialect: want classic, next or sdk")
+	case !e.Tool() && (q.Given("tool") || q.Given("json")):
+		return nil, fmt.Errorf("--tool and --json: %s belongs to no tool call", e.Claude)
+	case e.Tool() && q.Given("prompt"):
+		return nil, fmt.Errorf("--prompt: %s belongs to a tool call: --json has its parameters", e.Claude)
+	case q.Given("result") && (e.SDK == "tool_call" || e.SDK == "prompt_submit"):
+		return nil, fmt.Errorf("--result: there is none yet at %s", e.Claude)
+	case q.Given("json") && (json.Unmarshal([]byte(q.Input), &o) != nil || o == nil):
+		return nil, fmt.Errorf("--json %q: want a JSON object with the tool's parameters, such as '{\"command\":\"ls\"}'", q.Input)
+	}
+	p := &Payload{Event: e, Dialect: q.Dialect, Tool: q.Tool, Root: root, Now: now, Text: q.Prompt}
+	if q.Given("json") {
+		p.Input = json.RawMessage(q.Input)
+	}
+	switch {
+	case q.Given("result"):
+		p.Text = q.Result
+	case e.SDK == "tool_result":
+		p.Text = "a result that hookspan hooks test made up"
+	}
+	if e.Tool() && p.Tool == "" {
+		if p.Tool = "execute_command"; q.Dialect != "" && q.Dialect != Classic {
+			p.Tool = "run_commands"
+		}
+	}
+	return p, p.Complete()
 }
 
 // Complete fills in what was not given. Its error names the flags of hookspan

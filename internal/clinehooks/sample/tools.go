@@ -1,5 +1,10 @@
 package sample
 
+import (
+	"slices"
+	"strings"
+)
+
 // Cline's wire forms, as --dialect spells them. The next core has the SDK's tools.
 const (
 	Classic = "classic"
@@ -54,4 +59,21 @@ func Tools() []Tool {
 // in reports whether a dialect has the tool.
 func (t Tool) in(dialect string) bool {
 	return t.Dialect == "" || (t.Dialect == Classic) == (dialect == Classic)
+}
+
+// ToolNames returns Cline's names of the tools.
+func ToolNames() []string {
+	var names []string
+	for _, t := range Tools() {
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// KnownTool reports a tool's name, Cline's or Claude Code's. A name in an MCP
+// server's form may be one.
+func KnownTool(name string) bool {
+	return strings.Contains(name, "__") || slices.ContainsFunc(Tools(), func(t Tool) bool { return t.Name == name || t.Claude == name })
 }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/termtext"
+)
+
+func (a *app) hooksListCmd() *cobra.Command {
+	var project projectFlag
+	var tool string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List your hooks, and what in their files will not work",
+		Long: `List the hooks in your own hooks.json and in that of the project, with the numbers
+that hooks remove takes. --for shows those that a call of a tool starts: Cline's name
+of it, or Claude Code's.`,
+		Args: takes(0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("for") && tool == "" {
+				return wrongUsage(cmd, "--for: want a tool's name, such as execute_command or Bash")
+			}
+			dir, err := project.folder(cmd, true)
+			if err != nil {
+				return err
+			}
+			setup := a.hookSetup()
+			l := setup.List(setup.Sources(dir))
+			if tool != "" {
+				if err := l.Keep(setup, tool, dir, a.now()); err != nil {
+					return err
+				}
+			}
+			if asJSON {
+				return a.printJSON(l)
+			}
+			a.printHooks(l, tool)
+			if tool != "" && !sample.KnownTool(tool) {
+				a.hintUnknown(tool)
+			}
+			return nil
+		},
+	}
+	project.register(cmd, "the project's folder; the working directory if not given")
+	cmd.Flags().StringVar(&tool, "for", "", "only hooks that a call of this tool starts")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func (a *app) printHooks(l clinehooks.Listing, tool string) {
+	if len(l.Files) == 0 {
+		a.printf("no hooks of your own: there is no hooks.json\n")
+		a.hint("hookspan hooks add makes one, hookspan hooks import claude takes over Claude Code's")
+		return
+	}
+	if !a.cfg.Hooks {
+		a.printf("none of these runs: HOOKSPAN_HOOKS is false\n")
+	}
+	for _, f := range l.Files {
+		a.printf("%s (%s)\n", termtext.Value(f.Path), scopeText(f))
+		if f.Error != "" {
+			a.printf("  cannot be read, so none of its hooks runs: %s\n", termtext.Value(f.Error))
+			continue
+		}
+		var table bytes.Buffer
+		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+		for _, h := range f.Hooks {
+			_, _ = fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\n", h.Number, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)),
+				termtext.Value(h.Text), termtext.Value(strings.Join(h.Traits(), ", ")))
+			if h.Why != "" {
+				_, _ = fmt.Fprintf(w, "\t%s\n", termtext.Value(h.Why))
+			}
+		}
+		_ = w.Flush()
+		for line := range strings.Lines(table.String()) {
+			a.printf("%s\n", strings.TrimRight(line, " \n"))
+		}
+		if len(f.Hooks) == 0 {
+			if tool != "" {
+				a.printf("  none that a call of %s starts\n", termtext.Value(tool))
+			} else {
+				a.printf("  no hook that can run\n")
+			}
+		}
+	}
+	if len(l.Problems) > 0 {
+		a.printf("\nwhat will not work\n")
+	}
+	for _, p := range l.Problems {
+		a.printf("  %s\n", termtext.Value(p.String()))
+	}
+	for _, f := range l.Files {
+		if !f.Trusted && f.Error == "" {
+			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + hookfile.ShellWord(hookfile.ProjectOf(f.Path)))
+		}
+	}
+}
+
+// scopeText says for whom a file counts.
+func scopeText(f clinehooks.ListedFile) string {
+	out := "yours, in every project"
+	if f.Scope == "project" {
+		out = "this project's, trusted"
+		if f.Error != "" {
+			out = "this project's"
+		} else if !f.Trusted {
+			out = "this project's, not trusted: its hooks do not run"
+		}
+	}
+	switch {
+	case f.Disabled && f.Scope == "user":
+		out += "; disableAllHooks: no hook runs, nor any project's"
+	case f.Disabled:
+		out += "; disableAllHooks: none of these runs"
+	}
+	return out
+}

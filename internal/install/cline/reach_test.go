@@ -1,0 +1,36 @@
+package cline
+
+import (
+	"testing"
+
+	"github.com/hookspan/hookspan/internal/install"
+)
+
+func TestReachOf(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		role    string
+		state   install.State
+		editors bool
+		any     bool
+	}{
+		{"a folder that every Cline reads", RoleShared, install.StateInstalled, true, true},
+		{"the editors' folder", RoleEditors, install.StateInstalled, true, true},
+		{"the SDK's folder", RoleSDK, install.StateInstalled, false, true},
+		{"~/Documents where the documents folder is another", RoleSDKDocuments, install.StateInstalled, false, true},
+		{"outdated", RoleShared, install.StateOutdated, true, true},
+		{"switched off in Cline's Hooks tab", RoleShared, install.StateOff, false, true},
+		{"edited", RoleShared, install.StateEdited, false, false},
+		{"not hookspan's", RoleShared, install.StateForeign, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := &install.Report{Sites: []install.Site{
+				{Kind: tt.role, Hooks: []install.Hook{{Event: "PreToolUse", State: tt.state}}},
+			}}
+			want := Reach{Editors: tt.editors, Any: tt.any, Foreign: tt.state == install.StateForeign}
+			if got := ReachOf(r, ""); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}

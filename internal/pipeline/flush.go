@@ -1,0 +1,101 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// linger is how long a sweep in the background stays to try again a destination
+// that did not answer. It is shorter than the time between two sweeps, so that
+// they do not add up; later hooks take over after that.
+const linger = 45 * time.Second
+
+// Flush delivers what is waiting in the sessions, or in all if none is named, and
+// then removes what is no longer needed.
+func (p *Pipeline) Flush(ctx context.Context, pass deliver.Pass) ([]deliver.Result, error) {
+	results, err := p.Run(ctx, pass)
+	if err == nil && len(pass.Sessions) == 0 {
+		p.removeOld(ctx)
+	}
+	return results, err
+}
+
+// Sweep delivers as hooks start it. A sweep of all sessions tries a destination
+// that does not answer again, at the stored times, for as long as it lingers.
+func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
+	all := len(sessions) == 0
+	if all {
+		// An agent that is interrupted calls its hook before it writes the last
+		// lines of its files.
+		if err := p.Sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	until := p.Now().Add(linger)
+	for {
+		results, err := p.Run(ctx, deliver.Pass{Sessions: sessions})
+		if err != nil {
+			if ctx.Err() == nil {
+				p.Log("flush: " + err.Error())
+			}
+			return err
+		}
+		waiting := 0
+		for _, r := range results {
+			waiting += r.Waiting
+		}
+		next := p.Now().Add(10 * time.Second)
+		if waiting == 0 || !all || next.After(until) {
+			break
+		}
+		if err := p.Sleep(ctx, next.Sub(p.Now())); err != nil {
+			return err
+		}
+	}
+	if all {
+		p.removeOld(ctx)
+	}
+	return nil
+}
+
+// removeOld removes what is no longer needed. A failure is logged.
+func (p *Pipeline) removeOld(ctx context.Context) {
+	log := func(err error) {
+		if err != nil {
+			p.Log("housekeeping: " + err.Error())
+		}
+	}
+	if p.setup.RemoveOld != nil {
+		log(p.setup.RemoveOld())
+	}
+	log(p.Housekeep(ctx, deliver.Limits{MaxBytes: p.setup.Config.SpoolMaxBytes}))
+	if keep := p.setup.Config.Retention; p.Store != nil && keep > 0 {
+		_, err := p.Store.Prune(ctx, p.Now().Add(-keep))
+		log(err)
+	}
+}
+
+// OpenStore opens the local store after bringing it up to date, so that a task
+// that ended without an event shows as ended. The store is opened even if it is
+// no destination.
+func (s *Setup) OpenStore(ctx context.Context) (*Pipeline, error) {
+	p, err := s.Open(ctx, config.ExporterStore)
+	if err != nil {
+		return nil, err
+	}
+	if p.Store != nil {
+		_, err = p.Run(ctx, deliver.Pass{Force: true})
+	} else if p.Store, err = store.Open(ctx, s.Config.StorePath()); err == nil {
+		p.close = append(p.close, p.Store.Close)
+	}
+	if err != nil {
+		_ = p.Close()
+		return nil, err
+	}
+	return p, nil
+}
