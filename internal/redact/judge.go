@@ -60,8 +60,8 @@ func (t *text) isSecret(a *assignment) bool {
 	return isToken(a, v, env, flag, data)
 }
 
-// isBeginning judges what is there of a value before a cut, which may not look
-// random yet. Words are spared ("unexpected token: identifier").
+// isBeginning judges the beginning of a value that was cut, which may not look
+// random yet. Words are left alone ("unexpected token: identifier").
 func (t *text) isBeginning(a *assignment, v string, env, flag bool) bool {
 	if a.kind == keyKind {
 		return (env || a.quoted) && len(v) >= 8 && !plain(v)

@@ -53,7 +53,7 @@ func TestOrdinaryTextIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestTailLeavesCompleteTextsAlone has texts that nobody cut: Tail sees all texts.
+// TestTailLeavesCompleteTextsAlone has texts that were not cut: Tail sees all texts.
 func TestTailLeavesCompleteTextsAlone(t *testing.T) {
 	r := New(nil)
 	for _, text := range []string{

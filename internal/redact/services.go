@@ -66,13 +66,13 @@ func serviceRules() []*rule {
 	}
 }
 
-// odd spares words at a cut that begin as a key does.
+// odd leaves words at a cut alone that begin as a key does.
 func odd(m match) bool {
 	v := m.value()
 	return !m.head || !words(v[3:]) && (hasDigit(v) || random(v))
 }
 
-// maxmind tells a licence key, which its end gives away, from other names.
+// maxmind distinguishes a licence key, which its end gives away, from other names.
 func maxmind(m match) bool {
 	i := m.at - 36
 	return !m.head && i >= 0 && m.text[i+6] == '_' && strings.Trim(m.text[i:i+6]+m.text[i+7:m.at], alphanumeric) == "" && random(m.text[i+7:m.at])

@@ -75,7 +75,7 @@ func TestUserRules(t *testing.T) {
 }
 
 // TestUserRulesBeforeCutMarks has beginnings of secrets in the middle of texts,
-// where somebody cut a part of them.
+// where a part of them was cut.
 func TestUserRulesBeforeCutMarks(t *testing.T) {
 	rules, err := ParseRules(strings.NewReader("staff INT-[0-9]{8}\ngroup card=([0-9]{12})\nlong [a-z0-9]{24}\ndots KEY:[a-z.]{12}\n"))
 	if err != nil {

@@ -16,7 +16,7 @@ func digitRuns(v string) int {
 	return n
 }
 
-// words tells names such as lru_cache and DHPrivateKey, whole or cut, from
+// words distinguishes names such as lru_cache and DHPrivateKey, whole or cut, from
 // random letters: their parts are longer.
 func words(v string) bool {
 	v = strings.TrimRight(v, ".,;:…")
