@@ -46,7 +46,7 @@ type Error struct {
 	Host string
 	// Class is what went wrong.
 	Class Class
-	// Status is the HTTP status, 0 when no answer came.
+	// Status is the HTTP status, 0 without an answer.
 	Status int
 	// Said is the server's message, on one line and cut.
 	Said string

@@ -84,7 +84,7 @@ type round struct {
 	entries []*entry
 	byKey   map[string]*entry
 	rooted  bool
-	// first and last are when the first and the last new span came.
+	// first and last are the times of the first and the last new span.
 	first, last time.Time
 	// waiters is how many pushes wait for it. Without any, its spans are only
 	// remembered, up to the time until.
@@ -123,7 +123,7 @@ func (r *round) add(it *item, hashes []uint64) {
 	r.entries = append(r.entries, e)
 }
 
-// refused are spans that Infinium did not take, each with its error.
+// refused are spans that Infinium did not accept, each with its error.
 type refused struct {
 	items []*item
 	errs  []error
@@ -291,7 +291,7 @@ func (g *gatherer) send(r *round) {
 	}
 }
 
-// run is a run with the items that its spans came in.
+// run is a run with the items of its spans.
 type run struct {
 	infinium.Run
 	items []*item
