@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all build collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -80,6 +80,12 @@ bench-fleet: ## spans per second from many developers to gateways; BENCH=-publis
 
 gobench: ## the packages' own benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+lines: ## lines of product code per package: Go without tests, generated code and tests/
+	@git ls-files '*.go' | grep -v -e '_test\.go$$' -e '^tests/' | while read -r f; do \
+	  head -3 "$$f" | grep -q 'Code generated' || echo "$$f"; done | xargs wc -l | \
+	  awk '$$2 != "total" { n = $$2; sub(/\/[^\/]*$$/, "", n); lines[n] += $$1; all += $$1 } \
+	    END { for (n in lines) print lines[n], n; print all, "in all" }' | sort -rn
 
 FUZZTIME ?= 20s
 fuzz: ## each fuzz target for FUZZTIME
