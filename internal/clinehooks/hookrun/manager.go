@@ -29,8 +29,12 @@ const (
 // While handlers run, this process is the reaper of its orphans on Linux, so that a
 // stopped hook leaves none.
 func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []Event) Result {
-	limit, stop := r.limit(ctx)
+	limit, stop := context.WithCancel(ctx)
 	defer stop()
+	if r.Budget != 0 {
+		limit, stop = context.WithTimeout(limit, r.Budget)
+		defer stop()
+	}
 	b := r.newBatch(handlers)
 	b.schedule(limit, events)
 	if !b.leftBehind.Load() {
@@ -38,19 +42,19 @@ func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []
 		b.supervisor.close()
 	}
 	res := Result{Runs: make([]Run, 0, len(b.runs)), Verdicts: make([]claude.Verdict, len(events))}
-	said := make([][]claude.Verdict, len(events))
+	verdicts := make([][]claude.Verdict, len(events))
 	for _, run := range b.runs {
 		res.Runs = append(res.Runs, *run)
-		said[run.Event] = append(said[run.Event], run.Verdict)
+		verdicts[run.Event] = append(verdicts[run.Event], run.Verdict)
 	}
 	for i, e := range events {
 		if first, ok := b.twins[i]; ok {
 			res.Verdicts[i] = res.Verdicts[first]
 			continue
 		}
-		v := claude.Merge(e.Name, said[i])
-		if len(said[i]) > 0 {
-			b.trace("%s: verdict of %d hooks: %q %s", e.Name, len(said[i]), v.Decision, v.Reason)
+		v := claude.Merge(e.Name, verdicts[i])
+		if len(verdicts[i]) > 0 {
+			b.trace("%s: verdict of %d hooks: %q %s", e.Name, len(verdicts[i]), v.Decision, v.Reason)
 		}
 		res.Verdicts[i] = v
 	}
@@ -109,8 +113,8 @@ type compiled struct {
 	rule    hookmatch.Rule
 	bad     error // of the matcher
 	badRule error
-	// tried are the matcher's results by subjects, which the operations of a call
-	// share: an expression can take a while.
+	// tried has the matcher's results by subjects, which the operations of a call
+	// share: an expression can be slow.
 	tried map[string]trial
 }
 
@@ -165,7 +169,10 @@ func (d *decider) decide(n int, e Event) []decision {
 		case !t.ok:
 			found.Why = fmt.Sprintf("matcher %q fits none of %s", h.Matcher, strings.Join(e.Subjects, ", "))
 		default:
-			found.Why = whyMatcher(c.matcher, h.Matcher, t.subject)
+			found.Why = fmt.Sprintf("matcher %q fits %s", h.Matcher, t.subject)
+			if c.matcher.All {
+				found.Why = "it matches everything"
+			}
 			if h.If != "" {
 				found.tryRule(d.scope, c.rule, c.badRule, e)
 			}
@@ -178,13 +185,6 @@ func (d *decider) decide(n int, e Event) []decision {
 		out = append(out, found)
 	}
 	return out
-}
-
-func whyMatcher(m hookmatch.Matcher, text, subject string) string {
-	if m.All {
-		return "it matches everything"
-	}
-	return fmt.Sprintf("matcher %q fits %s", text, subject)
 }
 
 // tryRule narrows a match by the handler's rule. An invalid rule never fits, as in
@@ -201,28 +201,24 @@ func (d *decision) tryRule(s hookmatch.Scope, r hookmatch.Rule, bad error, e Eve
 	}
 }
 
-// identity is equal for handlers that start the same.
+// identity is equal for handlers that start the same program or request.
 func identity(h hookfile.Handler) string {
 	parts := []string{h.Type, h.Command, h.Shell, h.URL}
 	if h.Args != nil {
 		parts = append(append(parts, "exec"), h.Args...)
 	}
-	key, err := json.Marshal(parts)
-	if err != nil {
-		// Strings can always be encoded.
-		panic(err)
-	}
+	key, _ := json.Marshal(parts) // strings always encode
 	return string(key)
 }
 
-// outcome is the result of a handler. note says what else went wrong.
+// outcome is the result of a handler. note describes another fault.
 type outcome struct {
 	claude.Output
 	note string
 	// exhausted reports that there were no resources to start the handler.
 	exhausted bool
-	// unread reports a verdict that is longer than maxOutput.
-	unread bool
+	// tooLong reports a verdict that is longer than maxOutput.
+	tooLong bool
 	// late reports that this program noticed the time limit late.
 	late bool
 	// cancelled reports that ctx was cancelled.
