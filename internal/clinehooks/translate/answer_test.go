@@ -59,7 +59,7 @@ func TestAnswers(t *testing.T) {
 		{"deny that speaks to the user alone", classic, Options{}, []v{{Decision: claude.Deny, SystemMessages: []string{"no\nrm"}}}, Answer{
 			Reply: cancel("no\nrm"), Notes: []string{"PreToolUse: a hook has a message for the user, which Cline cannot show: no rm"},
 		}},
-		{"deny without a word", classic, Options{}, []v{{Decision: claude.Deny}}, Answer{Reply: cancel("a hook said no and not why")}},
+		{"deny without a word", classic, Options{}, []v{{Decision: claude.Deny}}, Answer{Reply: cancel("a hook refused and gave no reason")}},
 		{"any deny wins, reasons in order and once", sdk, Options{}, []v{{Decision: claude.Deny, Reason: "b"}, {Decision: claude.Deny, Reason: "a", Context: []string{"c"}}}, Answer{Reply: cancel("b\na"), Pending: []string{"c"}}},
 		{"the same reason twice", sdk, Options{}, []v{{Decision: claude.Deny, Reason: "b"}, {Decision: claude.Deny, Reason: "b"}}, Answer{Reply: cancel("b")}},
 		{"deny beside another input", sdk, Options{}, []v{{UpdatedInput: json.RawMessage(`{"command":"ls -a"}`)}, {Decision: claude.Deny, Reason: "b"}}, Answer{Reply: cancel("b")}},
