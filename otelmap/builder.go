@@ -9,42 +9,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// clockStep is how far an event may have been stored before an earlier one in
-// the log, by this machine's clock, before it counts as the clock having been
-// set back. The host's own timestamps do not tell: a detached hook may be late
-// by any time, as when the machine slept.
-const clockStep = time.Minute
-
-// repeatWithin is how far two copies of one event may have been stored apart,
-// where nothing else tells that they are copies.
-const (
-	repeatWithin      = 2 * time.Second
-	repeatedEndWithin = 200 * time.Millisecond
-)
-
-// item is an event as the builder keeps it: texts are cleaned and cut on
-// arrival, so that memory depends on the previews and not on the payloads.
-type item struct {
-	hook.Event
-	// last is the offset of the event's last copy in the log.
-	last int64
-	// epoch counts the times the clock was set back before this event.
-	epoch int
-	// input is the hash of the whole tool input, which pairs the two ends of a
-	// call after the text itself has been cut.
-	input uint64
-}
-
-// identity is what the copies of one event have in common: an agent may run a
-// global and a project hook with one body, or every file that has the event's
-// name.
-type identity struct {
-	name, tool string
-	time       int64
-	hash       uint64
-}
-
-// Builder collects one session's events and gives its runs.
+// Builder collects one session's events and returns its runs.
 type Builder struct {
 	host, session string
 	opts          Options
@@ -53,12 +18,8 @@ type Builder struct {
 
 	items []*item
 	seen  map[identity]*item
-	// keys are the events seen that have a key of their own, near those of a
-	// turn's host that have none.
-	keys map[string]*item
-	near map[identity]*item
-	// hooks are the records of the user's hooks, by the hash of the event that
-	// they are about, ran what came of them when Runs was last asked.
+	// hooks are the records of the user's hooks by the hash of the event that they
+	// are about, ran those of the last Runs by event.
 	hooks map[uint64][]*hook.Event
 	ran   map[*item]*hook.Event
 	// partial reports that reading began in the middle of the log.
@@ -66,16 +27,16 @@ type Builder struct {
 	// maxStored and epoch follow the clock in the order of the log.
 	maxStored time.Time
 	epoch     int
-	// inputs are the newest tool inputs and what became of them: the end of a call
-	// brings the input again that its start had.
-	inputs [8]struct{ input, arguments string }
+	// inputs are the newest tool inputs and their previews: the end of a call
+	// repeats the input of its start.
+	inputs [8]struct{ input, preview string }
 	// unknown counts the events that no decoder understood.
 	unknown int
 	runs    []*Run
-	// after is the carry behind the last run and what was heard of the session
-	// since, over that its end was heard.
+	// after is the carry after the last run and the session's events since.
 	after Carry
-	over  bool
+	// ended reports that the session has ended and has not started again.
+	ended bool
 }
 
 // NewBuilder returns a builder for a session that begins where c was taken; the
@@ -83,7 +44,25 @@ type Builder struct {
 func NewBuilder(host, session string, o Options, c Carry) *Builder {
 	return &Builder{
 		host: host, session: session, opts: o.withDefaults(host), carry: c, maxStored: c.Stored,
-		seed: maphash.MakeSeed(), seen: make(map[identity]*item), keys: make(map[string]*item), near: make(map[identity]*item),
+		seed: maphash.MakeSeed(), seen: make(map[identity]*item), hooks: make(map[uint64][]*hook.Event),
+	}
+}
+
+// Partial tells the builder that its events begin in the middle of a log and
+// that the events before are not known. SpanFor then answers only for runs whose
+// beginning is certainly among the events.
+func (b *Builder) Partial() { b.partial = true }
+
+// Tighten lowers how much of later events, and of the host's files, is captured.
+// It never raises it: a session for which less was asked in one place gets less
+// in all.
+func (b *Builder) Tighten(c Capture) {
+	if c.openness() == 0 {
+		c = CaptureNone
+	}
+	if c.Stricter(b.opts.Capture) {
+		b.opts.Capture = c
+		clear(b.inputs[:])
 	}
 }
 
@@ -101,145 +80,167 @@ func (b *Builder) Add(e hook.Event) {
 		return
 	}
 	b.runs = nil
-	if e.Key != "" {
-		if first, dup := b.keys[e.Key]; dup {
-			b.again(first, e)
-			return
-		}
-		b.keys[e.Key] = b.keep(e)
-		return
-	}
-	if b.turns() && e.Kind != hook.KindToolStart && e.Kind != hook.KindToolEnd {
-		// Nothing tells this event from another but that two hooks store the
-		// same one at once.
-		id, within := identity{name: e.Name, hash: e.Hash}, repeatWithin
-		if e.Kind == hook.KindRunComplete {
-			// Of ends that are refused one after another, each counts.
-			within = repeatedEndWithin
-		}
-		if first, dup := b.near[id]; dup && e.StoredAt.Sub(first.StoredAt).Abs() <= within {
-			b.again(first, e)
-			return
-		}
-		b.near[id] = b.keep(e)
-		return
-	}
-	if !e.Time.IsZero() {
-		id := identity{name: e.Name, time: e.Time.UnixNano(), hash: e.Hash}
-		if e.Tool != nil {
-			id.tool = e.Tool.Name
-		}
-		if first, dup := b.seen[id]; dup {
-			first.last = max(first.last, e.Offset)
-			if e.StoredAt.After(first.StoredAt) {
-				first.StoredAt = e.StoredAt
-			}
-			return
-		}
+	id, within := b.identify(&e)
+	first := b.seen[id]
+	switch {
+	case id == (identity{}):
+		b.keep(e)
+	case first == nil || within > 0 && e.StoredAt.Sub(first.StoredAt).Abs() > within:
 		b.seen[id] = b.keep(e)
-		return
-	}
-	b.keep(e)
-}
-
-// again notes that an event has come again: the earliest counts, whichever copy
-// came into the log first.
-func (b *Builder) again(first *item, e hook.Event) {
-	first.last = max(first.last, e.Offset)
-	if e.StoredAt.Before(first.StoredAt) {
-		earlier := b.clean(e)
-		earlier.epoch, earlier.Offset, earlier.last = first.epoch, first.Offset, first.last
-		*first = *earlier
-	}
-}
-
-// Tighten lowers how much of the events to come, and of the host's files, is
-// captured. It never raises it: a session whose user wanted less in one place
-// gets less in all.
-func (b *Builder) Tighten(c Capture) {
-	if c.openness() == 0 {
-		c = CaptureNone
-	}
-	if c.Stricter(b.opts.Capture) {
-		b.opts.Capture = c
-		clear(b.inputs[:])
+	default:
+		first.last = max(first.last, e.Offset)
+		if id.time != 0 {
+			first.StoredAt = latest(e.StoredAt, first.StoredAt)
+		} else if e.StoredAt.Before(first.StoredAt) {
+			// The earliest copy counts, whichever was logged first.
+			earlier := b.clean(e)
+			earlier.epoch, earlier.Offset, earlier.last = first.epoch, first.Offset, first.last
+			*first = *earlier
+		}
 	}
 }
 
 // Unknown returns how many events no decoder understood.
 func (b *Builder) Unknown() int { return b.unknown }
 
-func (b *Builder) keep(e hook.Event) *item {
-	it := b.clean(e)
-	switch at := e.StoredAt; {
-	case at.After(b.maxStored):
-		b.maxStored = at
-	case b.maxStored.Sub(at) > clockStep:
-		b.epoch++
-		b.maxStored = at
+// Runs returns the session's runs in order. Open runs that have been idle for too
+// long at now have ended.
+func (b *Builder) Runs(now time.Time) []*Run {
+	s := &segmenter{b: b, carry: b.carry, agentRuns: make(map[string]*Run), turnRuns: make(map[string]*Run)}
+	add := s.addTaskEvent
+	if b.turns() {
+		add = s.addTurnEvent
 	}
-	it.epoch = b.epoch
-	b.items = append(b.items, it)
-	return it
+	for _, it := range b.sorted() {
+		add(it)
+	}
+	b.ran = b.matchHooks()
+	for _, r := range s.runs {
+		// The run is idle only when the user's hooks are. Their offsets do not count:
+		// a record comes after its event and means nothing without it.
+		for _, rec := range b.hooked(r) {
+			r.EndedAt = latest(r.EndedAt, rec.StoredAt)
+		}
+		idle := now.Sub(r.EndedAt) > b.opts.IdleTimeout
+		if idle || r.superseded() {
+			r.settle()
+		}
+		if r.terminal == nil && idle && r.Outcome == "" {
+			r.Outcome, r.silent = b.silence(), true
+		}
+		r.Repeated = slices.Contains(b.carry.Recent, r.ID.String())
+		r.Ended = (r.terminal != nil || r.superseded()) && !r.working() || idle
+	}
+	b.runs, b.after, b.ended = s.runs, s.carry, s.ended
+	return s.runs
 }
 
-// clean is the event with its texts cleaned and cut.
-func (b *Builder) clean(e hook.Event) *item {
-	it := &item{Event: e, last: e.Offset}
-	o := &b.opts
-	it.Prompt = o.text(e.Prompt, MaxTaskRunes)
-	it.Result = o.text(e.Result, MaxTaskRunes)
-	it.Message = o.text(e.Message, o.MaxOutput)
-	if e.Tool != nil {
-		t := *e.Tool
-		it.input = maphash.String(b.seed, t.Input)
-		t.Input = b.arguments(t.Input, it.input)
-		t.Output = o.text(t.Output, o.MaxOutput)
-		t.Error = o.text(t.Error, o.MaxOutput)
-		it.Tool = &t
-	}
-	return it
+// Finished reports that the session has ended or has been silent for so long that
+// it counts as ended, by the events of the last call of Runs.
+func (b *Builder) Finished(now time.Time) bool {
+	return b.ended || !slices.ContainsFunc(b.items, func(it *item) bool { return now.Sub(it.StoredAt) <= b.opts.IdleTimeout })
 }
 
-// longInput is the size in bytes from which an input is not remembered.
-const longInput = 16 << 10
-
-// arguments is Options.arguments with a memory.
-func (b *Builder) arguments(input string, hash uint64) string {
-	seen := &b.inputs[hash%uint64(len(b.inputs))]
-	if seen.input == input {
-		return seen.arguments
-	}
-	out := b.opts.arguments(input)
-	if len(input) < longInput {
-		seen.input, seen.arguments = input, out
-	}
-	return out
+// Root returns the run's trace id as 32 hex digits and its root span's id as 16.
+func (b *Builder) Root(r *Run) (traceID, spanID string) {
+	sc := r.rootContext(&b.opts)
+	return sc.TraceID().String(), sc.SpanID().String()
 }
 
-// rank orders events of one instant: what belongs to the run that is open
-// comes before its end, and its end before the next run's beginning.
-func rank(k hook.Kind) int {
-	switch k {
-	case hook.KindToolStart:
-		return 1
-	case hook.KindToolEnd:
-		return 2
-	case hook.KindCompact, hook.KindNotification:
-		return 3
-	case hook.KindRunComplete:
-		return 4
-	case hook.KindRunError:
-		return 5
-	case hook.KindRunCancel:
-		return 6
-	case hook.KindSessionEnd:
-		return 7
-	case hook.KindRunStart, hook.KindRunResume:
-		return 8
-	default:
-		return 9
+// LinkTo links the session's first run to the turn of another session that it
+// continues. traceparent is the context that the turn was started in, if any.
+func (b *Builder) LinkTo(session, turn, traceparent string) {
+	r := &Run{ID: turnRunID(b.host, session, turn)}
+	r.context, _ = parseTraceparent(traceparent)
+	b.carry.PrevTrace, b.carry.PrevSpan = b.Root(r)
+	b.runs = nil
+}
+
+// ApplyRefusals takes from the host's files which ends of turns one of the user's
+// hooks refused, so that the agent continued. It reports whether that changes the
+// runs.
+//
+// The times do not decide: the hooks of one event run at the same time, so that
+// the refusal may be written before the end is stored. A turn's first refusal is
+// that of its first end, and so on.
+func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
+	stops := make(map[string][]*item)
+	began := make(map[string]time.Time)
+	for _, it := range b.sorted() {
+		if it.Turn == "" || it.ParentAgent != "" {
+			continue
+		}
+		if _, known := began[it.Turn]; !known {
+			began[it.Turn] = it.At()
+		}
+		if it.Kind == hook.KindRunComplete || it.blocked() {
+			stops[it.Turn] = append(stops[it.Turn], it)
+		}
 	}
+	changed := false
+	for _, e := range ends {
+		list := stops[e.Turn]
+		if e.Kind != hook.KindRunResume || len(list) == 0 || e.At.Before(began[e.Turn]) {
+			continue
+		}
+		stop := list[0]
+		stops[e.Turn] = list[1:]
+		if !stop.blocked() {
+			stop.Kind, stop.Message = hook.KindNote, stop.Result
+			stop.Attrs = append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true})
+			changed = true
+		}
+	}
+	if changed {
+		b.runs = nil
+	}
+	return changed
+}
+
+// Boundary returns the offset from which a later reader may start and the
+// carry it then needs: the end of the longest prefix of runs that are done, if
+// no event of another run is before it. size is the offset after the last event
+// that was added.
+func (b *Builder) Boundary(done func(RunID) bool, size int64) (int64, Carry) {
+	n := 0
+	for n < len(b.runs) && b.runs[n].Ended && (b.runs[n].Repeated || done(b.runs[n].ID)) {
+		n++
+	}
+	carry := func() Carry {
+		if n == 0 {
+			return b.carry
+		}
+		return b.runs[n-1].after(&b.opts)
+	}
+	if n == len(b.runs) {
+		c := carry()
+		c.Source, c.Model = b.after.Source, b.after.Model
+		return size, c
+	}
+	keep := b.runs[n].First
+	for _, r := range b.runs[n:] {
+		keep = min(keep, r.First)
+	}
+	// Runs overlap in the log if a background agent outlives its run: then events
+	// of a done run come after the offset, and the run must be read again.
+	for n > 0 && slices.ContainsFunc(b.runs[:n], func(r *Run) bool {
+		return r.Last >= keep || slices.ContainsFunc(b.runs[n:], func(later *Run) bool { return later.beside == r })
+	}) {
+		n--
+		keep = min(keep, b.runs[n].First)
+	}
+	return keep, carry()
+}
+
+// turns reports that the agent numbers its turns.
+func (b *Builder) turns() bool { return b.opts.Agent.Turns }
+
+// silence is the outcome of a run without an end.
+func (b *Builder) silence() string {
+	if b.turns() {
+		return OutcomeInterrupted
+	}
+	return OutcomeAbandoned
 }
 
 // sorted returns the items in the host's order. Hooks that run detached or in
@@ -248,23 +249,14 @@ func rank(k hook.Kind) int {
 func (b *Builder) sorted() []*item {
 	s := slices.Clone(b.items)
 	slices.SortStableFunc(s, func(x, y *item) int {
-		if c := cmp.Compare(x.epoch, y.epoch); c != 0 {
-			return c
-		}
-		if c := x.At().Compare(y.At()); c != 0 {
+		if c := cmp.Or(cmp.Compare(x.epoch, y.epoch), x.At().Compare(y.At())); c != 0 {
 			return c
 		}
 		if b.turns() {
-			// All times are stored ones, and the log is in that order.
+			// All times are those of storing, and the log is in that order.
 			return cmp.Compare(x.Offset, y.Offset)
 		}
-		if c := cmp.Compare(rank(x.Kind), rank(y.Kind)); c != 0 {
-			return c
-		}
-		return cmp.Compare(x.Hash, y.Hash)
+		return cmp.Or(cmp.Compare(ranks[x.Kind], ranks[y.Kind]), cmp.Compare(x.Hash, y.Hash))
 	})
 	return s
 }
-
-// turns reports that the agent numbers its turns.
-func (b *Builder) turns() bool { return b.opts.Agent.Turns }

@@ -1,53 +1,160 @@
 package otelmap
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 )
 
-// segmenter sorts a session's events into runs.
-type segmenter interface {
-	// add files the next event in the agent's order.
-	add(*item)
-}
-
-// segments are the runs so far, for either segmenter.
-type segments struct {
+// segmenter sorts a session's events, in the agent's order, into runs.
+type segmenter struct {
 	b     *Builder
 	carry Carry
 	runs  []*Run
 	open  *Run
-	// subRuns finds the run of a subagent by its id.
-	subRuns map[string]*Run
-	// over reports that the session has ended and has not started again.
-	over bool
+	// agentRuns are the runs of the subagents, turnRuns the newest runs of the
+	// turns.
+	agentRuns, turnRuns map[string]*Run
+	// started is the session's oldest start that no run has taken yet.
+	started *item
+	// ended reports that the session has ended and has not started again.
+	ended bool
 }
 
-func (s *segments) last() *Run {
+func (s *segmenter) last() *Run {
 	if len(s.runs) == 0 {
 		return nil
 	}
 	return s.runs[len(s.runs)-1]
 }
 
-func (s *segments) begin(it *item) *Run {
+// begin opens a run. A turn that was open before, or was delivered already,
+// continues in a separate run.
+func (s *segmenter) begin(it *item) *Run {
 	r := &Run{
-		ID:   runID(s.b.host, s.b.session, &it.Event),
-		from: it, prev: s.carry, First: it.Offset,
+		ID: runID(s.b.host, s.b.session, &it.Event), turn: it.Turn,
+		from: it, prev: s.carry, First: it.Offset, model: s.carry.Model, source: s.carry.Source,
 	}
-	r.context, _ = parseTraceparent(it.TraceParent)
+	if it.Turn != "" {
+		if s.turnRuns[it.Turn] != nil || it.Kind != hook.KindPrompt && s.known(it) {
+			r.ID = continuedRunID(s.b.host, s.b.session, &it.Event)
+		}
+		s.turnRuns[it.Turn] = r
+	}
 	if last := s.last(); last != nil {
 		last.next = r
 	}
 	s.runs = append(s.runs, r)
 	s.open = r
 	s.carry.Runs++
-	s.attach(r, it)
+	s.carry.Source = ""
+	r.attach(it)
+	if s.started != nil {
+		r.First, r.Last = min(r.First, s.started.Offset), max(r.Last, s.started.last)
+		s.started = nil
+	}
 	return r
 }
 
-func (s *segments) attach(r *Run, it *item) {
+var outcomes = map[hook.Kind]string{
+	hook.KindRunComplete: OutcomeCompleted,
+	hook.KindRunCancel:   OutcomeCancelled,
+	hook.KindRunError:    OutcomeFailed,
+	hook.KindSessionEnd:  OutcomeInterrupted,
+}
+
+func (s *segmenter) terminate(r *Run, it *item) {
+	r.terminal = it
+	r.touch(it)
+	s.leave(r, outcomes[it.Kind])
+}
+
+// closeOpen ends the open run without a terminal event.
+func (s *segmenter) closeOpen() {
+	if s.open != nil {
+		s.leave(s.open, s.b.silence())
+	}
+}
+
+// closeIdle closes the open run if there was no event for so long that the host
+// crashed or the user left. A later event opens a new run, so that the same log
+// always gives the same runs whenever it is read.
+func (s *segmenter) closeIdle(now time.Time) {
+	if s.open != nil && now.Sub(s.open.lastAt()) > s.b.opts.IdleTimeout {
+		s.open.silent = s.b.turns()
+		s.closeOpen()
+	}
+}
+
+func (s *segmenter) leave(r *Run, outcome string) {
+	s.open = nil
+	r.Outcome, r.lastModel = outcome, s.carry.Model
+	s.carry = r.after(&s.b.opts)
+}
+
+// addAgentEvent adds an event of a subagent to the run that asked for the agent,
+// even while a later run is open.
+func (s *segmenter) addAgentEvent(it *item) {
+	r, asking := s.agentRuns[it.Agent], s.turnRuns[it.Turn]
+	if r == nil && s.b.turns() && it.Kind.Terminal() && it.AgentType == "" {
+		// The host used an agent without a type for itself, not for the turn.
+		return
+	}
+	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
+	if r == nil && asking == nil && !begins && (s.delivered(it) || slices.Contains(s.b.carry.Agents, it.Agent)) {
+		return
+	}
+	if r != nil && r.agents[it.Agent].ended != nil && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
+		r = nil // an agent that is asked again works for the run that asks
+	}
+	r = cmp.Or(r, asking)
+	if r == nil && it.Turn != "" {
+		r = s.beginForAgent(it)
+	}
+	// The parent agent's run is the best guess, then the open run.
+	r = cmp.Or(r, s.agentRuns[it.ParentAgent], s.open, s.last())
+	if r == nil {
+		// Events of a subagent alone still make a run.
+		r = s.begin(it)
+		r.items = nil
+	}
+	s.agentRuns[it.Agent] = r
+	r.attachAgent(it, s.b.turns())
+}
+
+// beginForAgent opens a run for a turn whose first event is a subagent's. If the
+// turn was delivered before, the run is a later part of it that lasts as long as
+// its agents work. Another turn that is open stays open.
+func (s *segmenter) beginForAgent(it *item) *Run {
+	open, later := s.open, s.known(it)
+	r := s.begin(it)
+	r.items, r.beside = nil, open
+	if later {
+		r.Outcome = OutcomeCompleted
+	}
+	if open != nil || later {
+		s.open = open
+	}
+	return r
+}
+
+// known reports that a run of the event's turn ended before the place where
+// reading began.
+func (s *segmenter) known(it *item) bool { return s.inCarry(it, s.b.carry.Recent) }
+
+// delivered reports that no more events of a known turn are expected.
+func (s *segmenter) delivered(it *item) bool {
+	return s.known(it) && !s.inCarry(it, s.b.carry.Silent)
+}
+
+func (s *segmenter) inCarry(it *item, runs []string) bool {
+	return it.Turn != "" && slices.Contains(runs, turnRunID(s.b.host, s.b.session, it.Turn).String())
+}
+
+// attach adds an event of the lead agent.
+func (r *Run) attach(it *item) {
 	r.items = append(r.items, it)
 	if !r.context.IsValid() {
 		r.context, _ = parseTraceparent(it.TraceParent)
@@ -55,10 +162,16 @@ func (s *segments) attach(r *Run, it *item) {
 	r.touch(it)
 }
 
-// attachSub files an event of a subagent with its run. Without again, only the
-// first end of the agent counts.
-func (s *segments) attachSub(r *Run, it *item, again bool) {
-	s.subRuns[it.Agent] = r
+// attachLate adds an event that changes nothing.
+func (r *Run) attachLate(it *item) {
+	r.late = append(r.late, it)
+	r.touch(it)
+}
+
+// attachAgent adds an event of a subagent. The agent ends with its first end, or
+// with the last one if again is set, because one of the user's hooks may have
+// made it continue.
+func (r *Run) attachAgent(it *item, again bool) {
 	a := r.agents[it.Agent]
 	if a == nil {
 		a = &agent{id: it.Agent, parent: it.ParentAgent, kind: it.AgentType}
@@ -75,53 +188,4 @@ func (s *segments) attachSub(r *Run, it *item, again bool) {
 	if it.Kind.Terminal() && (a.ended == nil || again) {
 		a.ended = it
 	}
-}
-
-// nearest returns the run that started a subagent, as far as the order of the
-// events tells it, or nil.
-func (s *segments) nearest(it *item) *Run {
-	if r := s.subRuns[it.ParentAgent]; r != nil {
-		return r
-	}
-	if s.open != nil {
-		return s.open
-	}
-	return s.last()
-}
-
-// agentDelivered reports that the subagent's run was delivered when it had been silent
-// for too long.
-func (s *segments) agentDelivered(it *item) bool {
-	return slices.Contains(s.b.carry.Agents, it.Agent)
-}
-
-func (s *segments) terminate(r *Run, it *item) {
-	r.terminal = it
-	r.touch(it)
-	switch it.Kind {
-	case hook.KindRunComplete:
-		r.Outcome = OutcomeCompleted
-	case hook.KindRunCancel:
-		r.Outcome = OutcomeCancelled
-	case hook.KindRunError:
-		r.Outcome = OutcomeFailed
-	default:
-		r.Outcome = OutcomeInterrupted
-	}
-	s.leave(r)
-}
-
-// closeOpen ends the open run without a terminal event.
-func (s *segments) closeOpen(outcome string) {
-	if s.open == nil {
-		return
-	}
-	s.open.Outcome = outcome
-	s.leave(s.open)
-}
-
-func (s *segments) leave(r *Run) {
-	s.open = nil
-	r.lastModel = s.carry.Model
-	s.carry = r.after(&s.b.opts)
 }

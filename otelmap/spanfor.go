@@ -8,11 +8,6 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// Partial tells the builder that its events begin in the middle of a log, with
-// nothing known of what stands before. SpanFor then answers for runs alone whose
-// beginning is surely among the events.
-func (b *Builder) Partial() { b.partial = true }
-
 // SpanFor returns the span that will tell of an event that was added: of an event of
 // a tool call the call's span, of any other the run's root span; and that root
 // span. It is for programs that want their own spans below it while the run is
@@ -54,7 +49,7 @@ func Traceparent(sc trace.SpanContext) string {
 // find is the event as the builder keeps it.
 func (b *Builder) find(e *hook.Event) *item {
 	if e.Key != "" {
-		return b.keys[e.Key]
+		return b.seen[identity{key: e.Key}]
 	}
 	for i := len(b.items) - 1; i >= 0; i-- {
 		if it := b.items[i]; it.Hash == e.Hash && it.Name == e.Name {
@@ -67,18 +62,11 @@ func (b *Builder) find(e *hook.Event) *item {
 // holder finds the events of the agent of the run that an event stands among.
 func (r *Run) holder(it *item) (agent string, items []*item, ok bool) {
 	for id, a := range r.agents {
-		for _, have := range a.items {
-			if have == it {
-				return id, a.items, true
-			}
+		if slices.Contains(a.items, it) {
+			return id, a.items, true
 		}
 	}
-	for have := range r.every {
-		if have == it {
-			return "", r.items, true
-		}
-	}
-	return "", nil, false
+	return "", r.items, slices.Contains(r.every(), it)
 }
 
 // callOf is the tool call that the event is about, nil if it is about none.
@@ -110,10 +98,7 @@ func begins(runs []*Run) bool {
 	if n := len(before); n > 0 && before[n-1].terminal != nil {
 		return true
 	}
-	return opens(last.from) && slices.ContainsFunc(before, func(r *Run) bool {
-		return r.terminal != nil || slices.ContainsFunc(r.items, func(it *item) bool { return !opens(it) })
+	return last.from.opens() && slices.ContainsFunc(before, func(r *Run) bool {
+		return r.terminal != nil || slices.ContainsFunc(r.items, func(it *item) bool { return !it.opens() })
 	})
 }
-
-// opens reports that the event does nothing but open a run.
-func opens(it *item) bool { return it.Kind == hook.KindRunStart || it.Kind == hook.KindRunResume }

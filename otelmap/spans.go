@@ -3,7 +3,6 @@ package otelmap
 import (
 	"bytes"
 	"cmp"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -32,47 +31,30 @@ type mapping struct {
 	// toolCalls counts the run's tool calls, of which toolFailures failed and
 	// toolUnknown are of unknown outcome.
 	toolCalls, toolFailures, toolUnknown int64
-	// start and end bound the run, ending is what the host's files say of its
-	// end, nil where the hooks said it or nobody did.
+	// start and end bound the run.
 	start, end time.Time
-	ending     *hook.TurnEnd
-	// laterPart reports that an earlier part of the run's turn is a run of its
-	// own.
+	// ending is the end of the run in the host's files, nil if the hooks reported
+	// one or the files have none.
+	ending *hook.TurnEnd
+	// laterPart reports that an earlier part of the run's turn is a separate run.
 	laterPart bool
 	results   map[resultKey][]*hook.ToolResult
-}
-
-// resultKey finds a tool result in the transcript.
-type resultKey struct {
-	agent string
-	toolKey
-}
-
-// resultKeys are the keys a hook event may know the result by.
-func (m *mapping) resultKeys(r *hook.ToolResult) [2]resultKey {
-	return [2]resultKey{
-		{agent: r.Agent, toolKey: toolKey{id: r.ID}},
-		{agent: r.Agent, toolKey: toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}},
-	}
 }
 
 // Spans returns the spans of a run that Runs returned as one message with one
 // scope: the root first, then in the order of their start. tr may be nil.
 func (b *Builder) Spans(r *Run, tr *hook.Transcript) *tracepb.ResourceSpans {
-	if tr == nil {
-		tr = &hook.Transcript{}
-	}
 	m := &mapping{
-		Builder: b, run: r, tr: tr, root: r.rootContext(&b.opts),
+		Builder: b, run: r, tr: cmp.Or(tr, &hook.Transcript{}), root: r.rootContext(&b.opts),
 		agents: make(map[string]trace.SpanID),
 	}
 	m.start, m.end = r.bounds()
-	m.ending = r.ending(tr)
-	if m.ending != nil && r.terminal == nil {
-		m.end = latest(m.end, m.ending.At)
-	}
+	m.ending = r.ending(m.tr)
 	if r.terminal == nil {
 		m.end = latest(m.end, m.hooksEnd())
+		if m.ending != nil {
+			m.end = latest(m.end, m.ending.At)
+		}
 	}
 	m.agents[""] = m.root.SpanID()
 	m.laterPart = r.turn != "" && r.ID != turnRunID(b.host, b.session, r.turn)
@@ -92,18 +74,18 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) *tracepb.ResourceSpans {
 			bytes.Compare(x.SpanId, y.SpanId),
 		)
 	})
-	spans := append([]*tracepb.Span{m.rootSpan()}, m.spans...)
 	return &tracepb.ResourceSpans{
 		Resource: m.resource(), SchemaUrl: SchemaURL,
 		ScopeSpans: []*tracepb.ScopeSpans{{
 			Scope: &commonpb.InstrumentationScope{Name: ScopeName, Version: m.opts.ScopeVersion},
-			Spans: spans, SchemaUrl: SchemaURL,
+			Spans: append([]*tracepb.Span{m.rootSpan()}, m.spans...), SchemaUrl: SchemaURL,
 		}},
 	}
 }
 
-// cover lets no span begin after its children. Of a call that took longer than
-// the idle timeout only the end is in the run that it opens: it began before.
+// cover moves the start of each span to that of its earliest child. If a call
+// took longer than the idle timeout, its end opens a run and its start lies
+// before that run.
 func (m *mapping) cover() {
 	at := make(map[string]*tracepb.Span, len(m.spans))
 	for _, s := range m.spans {
@@ -121,79 +103,6 @@ func (m *mapping) cover() {
 	}
 }
 
-// parent is the context the run was started in, if any: of its events, the
-// first says so first, even where it is a subagent's.
-func (r *Run) parent(o *Options) (trace.SpanContext, bool) {
-	if r.context.IsValid() {
-		return r.context, true
-	}
-	return parseTraceparent(o.Traceparent)
-}
-
-func (r *Run) rootContext(o *Options) trace.SpanContext {
-	tid := trace.TraceID(r.ID)
-	if p, ok := r.parent(o); ok {
-		tid = p.TraceID()
-	}
-	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: tid, SpanID: r.ID.spanID("root", ""), TraceFlags: trace.FlagsSampled,
-	})
-}
-
-// Root names the run's root span: the trace it belongs to, as 32 hex digits, and
-// the span, as 16.
-func (b *Builder) Root(r *Run) (traceID, spanID string) {
-	sc := r.rootContext(&b.opts)
-	return sc.TraceID().String(), sc.SpanID().String()
-}
-
-// bounds are the run's first and last moment.
-func (r *Run) bounds() (start, end time.Time) {
-	start = r.from.At()
-	for _, a := range r.agents {
-		if at := a.items[0].At(); at.Before(start) {
-			start = at
-		}
-	}
-	end = r.lastAt()
-	if r.terminal != nil && r.terminal.At().After(end) {
-		end = r.terminal.At()
-	}
-	if end.Before(start) {
-		end = start
-	}
-	return start, end
-}
-
-// all gives the run's events, the lead's first, then each subagent's.
-func (r *Run) all(yield func(*item) bool) {
-	for _, it := range r.items {
-		if !yield(it) {
-			return
-		}
-	}
-	if r.terminal != nil && !yield(r.terminal) {
-		return
-	}
-	for _, a := range r.sortedAgents() {
-		for _, it := range a.items {
-			if !yield(it) {
-				return
-			}
-		}
-	}
-}
-
-// firstOf returns the first non-empty value of get over the run's events.
-func (r *Run) firstOf(get func(*item) string) string {
-	for it := range r.all {
-		if v := get(it); v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
 // resource returns the attributes in the order of their keys. Of several with
 // one key the last counts.
 func (m *mapping) resource() *resourcepb.Resource {
@@ -203,9 +112,8 @@ func (m *mapping) resource() *resourcepb.Resource {
 			byKey[kv.Key] = kv
 		}
 	}
-	byKey[KeyServiceName] = text(KeyServiceName, m.opts.ServiceName)
-	if v := m.hostVersion(); v != "" {
-		byKey[KeyServiceVersion] = text(KeyServiceVersion, v)
+	for _, kv := range texts(KeyServiceName, m.opts.ServiceName, KeyServiceVersion, m.hostVersion()) {
+		byKey[kv.Key] = kv
 	}
 	res := &resourcepb.Resource{}
 	for _, key := range slices.Sorted(maps.Keys(byKey)) {
@@ -215,10 +123,7 @@ func (m *mapping) resource() *resourcepb.Resource {
 }
 
 func (m *mapping) hostVersion() string {
-	if v := m.run.firstOf(func(it *item) string { return it.HostVersion }); v != "" {
-		return v
-	}
-	return m.tr.HostVersion
+	return cmp.Or(m.run.firstOf(func(it *item) string { return it.HostVersion }), m.tr.HostVersion)
 }
 
 // model returns the provider and model the run was asked to use, as the host
@@ -244,12 +149,16 @@ func (m *mapping) model() (provider, model string) {
 // parent is remote.
 const sampled = uint32(trace.FlagsSampled) | uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK)
 
-// span returns a span of the run.
-func (m *mapping) span(name string, kind tracepb.Span_SpanKind, id, parent trace.SpanID, start, end time.Time, a attrs) *tracepb.Span {
+// span returns a span of the run. Its name is the operation and its object.
+func (m *mapping) span(op, object string, id, parent trace.SpanID, start, end time.Time, a attrs) *tracepb.Span {
+	kind := tracepb.Span_SPAN_KIND_INTERNAL
+	if op == OpChat {
+		kind = tracepb.Span_SPAN_KIND_CLIENT
+	}
 	tid := m.root.TraceID()
 	s := &tracepb.Span{
 		TraceId: tid[:], SpanId: id[:], Flags: sampled,
-		Name: otlp.ValidText(name), Kind: kind, Attributes: a, Status: &tracepb.Status{},
+		Name: otlp.ValidText(op + " " + object), Kind: kind, Attributes: a, Status: &tracepb.Status{},
 		StartTimeUnixNano: otlp.UnixNano(start), EndTimeUnixNano: otlp.UnixNano(end),
 	}
 	if parent.IsValid() {
@@ -265,86 +174,6 @@ func (m *mapping) add(s *tracepb.Span) {
 		s.Attributes = append(s.Attributes, otlp.Bool(KeyClamped, true))
 	}
 	m.spans = append(m.spans, s)
-}
-
-// fail marks a span as failed: status, error.type and an exception event.
-func fail(s *tracepb.Span, kind, message string, at time.Time) {
-	s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: otlp.ValidText(message)}
-	s.Attributes = append(s.Attributes, text(KeyErrorType, kind))
-	exception := attrs{text(KeyExceptionType, kind)}
-	exception.str(KeyExceptionMessage, message)
-	s.Events = append(s.Events, &tracepb.Span_Event{
-		Name: EventException, TimeUnixNano: otlp.UnixNano(at), Attributes: exception,
-	})
-}
-
-// class is a host's word for a kind of error, if it is a word: error.type has few
-// values, and a sentence in its place is what capture levels are about.
-func class(s string) string {
-	const longest = 100
-	for _, r := range s {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-', r == '.', r == ':', r == '/':
-		default:
-			return ""
-		}
-	}
-	if len(s) > longest {
-		return ""
-	}
-	return s
-}
-
-// attrs collects attributes.
-type attrs []*commonpb.KeyValue
-
-func text(k string, v string) *commonpb.KeyValue { return otlp.String(string(k), v) }
-
-// str adds a text unless it is empty.
-func (a *attrs) str(k string, v string) {
-	if v != "" {
-		*a = append(*a, text(k, v))
-	}
-}
-
-func (a *attrs) num(k string, v int64) { *a = append(*a, otlp.Int(string(k), v)) }
-
-// facts adds what the events say besides their own members; of a fact that both
-// ends of a call tell, the first.
-func (a *attrs) facts(o *Options, items ...*item) {
-	for _, it := range items {
-		if it == nil {
-			continue
-		}
-		for _, f := range it.Attrs {
-			if otlp.Find(*a, f.Key) != nil {
-				continue
-			}
-			if kv := o.attr(f); kv != nil {
-				*a = append(*a, kv)
-			}
-		}
-	}
-}
-
-// attr converts a fact of an event; texts are cleaned. It returns nil for a text
-// of which nothing is left.
-func (o *Options) attr(f hook.Attr) *commonpb.KeyValue {
-	switch v := f.Value.(type) {
-	case string:
-		if s := o.text(v, o.MaxOutput); s != "" {
-			return otlp.String(f.Key, s)
-		}
-	case bool:
-		return otlp.Bool(f.Key, v)
-	case int64:
-		return otlp.Int(f.Key, v)
-	case int:
-		return otlp.Int(f.Key, int64(v))
-	case float64:
-		return otlp.Float(f.Key, v)
-	}
-	return nil
 }
 
 // providers maps the hosts' spellings to the values of gen_ai.provider.name

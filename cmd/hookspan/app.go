@@ -26,9 +26,10 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// app is everything a command touches: its words, its streams, the environment
-// and the clock.
+// app is what commands get from the process: arguments, streams, environment,
+// clock and configuration, and the table of the agents.
 type app struct {
+	agents  agents.Table
 	args    []string
 	stdin   io.Reader
 	stdout  io.Writer
@@ -50,7 +51,7 @@ type app struct {
 
 func newApp(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) *app {
 	return &app{
-		args: args, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ,
+		agents: agents.All(), args: args, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ,
 		home: hookproc.Home(), goos: runtime.GOOS, now: time.Now, sleep: sleep,
 	}
 }
@@ -58,7 +59,7 @@ func newApp(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []
 // setup returns what pipelines are built from.
 func (a *app) setup() *pipeline.Setup {
 	return &pipeline.Setup{
-		Config: a.cfg, Agents: agents.All(), Home: a.home, Getenv: a.getenv, GOOS: a.goos,
+		Config: a.cfg, Agents: a.agents, Home: a.home, Getenv: a.getenv, GOOS: a.goos,
 		Version: buildVersion(), Now: a.now, Sleep: a.sleep, Log: a.log.Line, ByHand: a.byHand,
 		RemoveOld: a.forgetHooks,
 	}
@@ -86,17 +87,17 @@ func (h hinted) Unwrap() error { return h.error }
 // Hint returns the advice.
 func (h hinted) Hint() string { return h.hint }
 
-// exitError ends the program with a code of its own; what is wrong has been
-// said already.
+// exitError ends the program with an exit code; the error has been printed
+// already.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // run executes one command line and maps its error to an exit code: 0 for
 // success, 1 for a failure, 64 for wrong usage. It is never 2, which an agent
-// that runs it as a hook could take for a verdict.
+// that runs hookspan as a hook could take for a verdict.
 func run(ctx context.Context, a *app) (code int) {
-	// A crash that nobody catches would end in exit code 2.
+	// The exit code of an uncaught panic is 2.
 	defer func() {
 		if e := recover(); e != nil {
 			_, _ = fmt.Fprintf(a.stderr, "hookspan: internal error: %v\n%s", e, debug.Stack())
@@ -220,8 +221,8 @@ func (a *app) terminal() int {
 	return w
 }
 
-// color reports whether to use colours: only on a terminal, and not where the
-// user asked for none.
+// color reports whether to use colours: only on a terminal, and not if the user
+// asked for none.
 func (a *app) color() bool {
 	return a.terminal() > 0 && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
 }
@@ -235,8 +236,8 @@ func (a *app) getenv(name string) string {
 	return ""
 }
 
-// configProblems tells the user about wrong settings; the command goes on with
-// the defaults.
+// configProblems prints the wrong settings; the command continues with the
+// defaults.
 func (a *app) configProblems() {
 	for _, p := range config.Problems(a.cfgErr) {
 		a.warnf("%v", p)

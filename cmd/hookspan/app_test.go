@@ -11,7 +11,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 )
 
-// newTestApp is the program with a home folder of its own and nothing around.
+// newTestApp returns the program with a new home folder and a minimal environment.
 func newTestApp(t *testing.T, args ...string) (a *app, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	home := t.TempDir()
@@ -21,18 +21,18 @@ func newTestApp(t *testing.T, args ...string) (a *app, stdout, stderr *bytes.Buf
 	return a, stdout, stderr
 }
 
-func TestACrashIsNoVerdict(t *testing.T) {
+func TestPanicExitsWith1(t *testing.T) {
 	a, _, stderr := newTestApp(t, "list", "--since", "1h")
 	a.now = func() time.Time { panic("no clock") }
 	if code := run(context.Background(), a); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
 	if !strings.Contains(stderr.String(), "hookspan: internal error: no clock") {
-		t.Errorf("said %q", stderr)
+		t.Errorf("got %q", stderr)
 	}
 }
 
-func TestInterrupted(t *testing.T) {
+func TestInterruptExitsWith130(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	a, _, stderr := newTestApp(t, "flush")

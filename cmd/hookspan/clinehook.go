@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,13 +33,13 @@ func (a *app) clineHookCmd() *cobra.Command {
 		Short: "Pass hook events of Cline on to a bridge, or put that into hooks.json",
 		Long: `cline-hook passes the event on its standard input on to a bridge on this machine, and
 keeps it in a file where none answers. It decides nothing and prints nothing, so it can
-stand as a command in hooks.json. cline-hook --enable puts it there.
+be a command in hooks.json. cline-hook --enable puts it there.
 
   cline-hook --port 3043 --dir ~/.cline/hook-events   pass one event on
   cline-hook --dir DIR                                keep it in the file alone
   cline-hook --enable | --disable | --status          ~/.cline/hooks.json
 
-PRINCIPLE_HOOK_PORTS and PRINCIPLE_HOOK_DIR stand in for --port and --dir. Without any of
+PRINCIPLE_HOOK_PORTS and PRINCIPLE_HOOK_DIR replace --port and --dir. Without any of
 them it is port 3043 and ~/.cline/hook-events.`,
 		Hidden: true,
 		Args:   takes(1, "at most the event's name"),
@@ -143,11 +141,6 @@ func (a *app) clineDir() string {
 // exitBadFile is the exit code for a hooks.json that cannot be understood.
 const exitBadFile exitError = 3
 
-// badFileError is a hooks.json that cannot be understood.
-type badFileError struct{ error }
-
-func (e *badFileError) Unwrap() error { return e.error }
-
 // forwardingOutcome is what --json prints.
 type forwardingOutcome struct {
 	Success    bool     `json:"success"`
@@ -168,13 +161,19 @@ func (a *app) editForwarding(f clineHookFlags, action string) error {
 	if path == "" {
 		return errors.New("no home folder is known: set HOME")
 	}
-	out := forwardingOutcome{Agent: "cline", Action: action, ConfigPath: path, HookTypes: []string{}}
-	found, backup, err := a.changeForwarding(f, action, path)
-	out.HookCount, out.Foreign, out.Backup, out.Success = found.Count, found.Foreign, backup, err == nil
-	if found.Events != nil {
-		out.HookTypes = found.Events
+	command, err := "", error(nil)
+	if action == "enable" {
+		command, err = a.forwardCommand(f)
 	}
-	bad := errors.As(err, new(*badFileError))
+	var found hookfile.Forwarding
+	if err == nil {
+		found, err = hookfile.Forward(path, action, command)
+	}
+	bad := errors.As(err, new(*hookfile.UnreadableError))
+	out := forwardingOutcome{
+		Success: err == nil, Agent: "cline", Action: action, ConfigPath: path, HookCount: found.Count,
+		HookTypes: append([]string{}, found.Events...), Foreign: found.Foreign, Backup: found.Backup,
+	}
 	switch {
 	case f.asJSON:
 		if err != nil {
@@ -202,52 +201,10 @@ func (a *app) editForwarding(f clineHookFlags, action string) error {
 	if out.Foreign > 0 {
 		a.printf("%s of %s in the file: kept as found\n", termtext.Plural(out.Foreign, "hook"), hookfile.AgentHooks)
 	}
-	if backup != "" {
-		a.printf("the file as it was: %s\n", backup)
+	if out.Backup != "" {
+		a.printf("the file as it was: %s\n", out.Backup)
 	}
 	return nil
-}
-
-// changeForwarding edits hooks.json and reports what forwards events then. backup
-// is where the old text is kept, empty where none was replaced.
-func (a *app) changeForwarding(f clineHookFlags, action, path string) (found hookfile.Forwarding, backup string, err error) {
-	command := ""
-	if action == "enable" {
-		if command, err = a.forwardCommand(f); err != nil {
-			return found, "", err
-		}
-	}
-	doc, err := hookfile.Open(path, false)
-	if errors.As(err, new(*hookfile.SyntaxError)) {
-		return found, "", &badFileError{err}
-	}
-	if err != nil {
-		return found, "", err
-	}
-	after := doc.Data
-	switch {
-	case action == "enable":
-		after, err = hookfile.AddForwarding(doc.Data, doc.File, command)
-	case action == "disable" && doc.Exists:
-		after, err = hookfile.RemoveForwarding(doc.Data)
-	}
-	if err != nil {
-		return found, "", &badFileError{fmt.Errorf("hooks %q: %w", path, err)}
-	}
-	if bytes.Equal(after, doc.Data) {
-		return doc.File.Forwarding(), "", nil
-	}
-	if err := doc.Write(after); err != nil {
-		return found, "", err
-	}
-	if doc.Exists {
-		backup = doc.Backup()
-	}
-	file, err := hookfile.Parse(path, after)
-	if err != nil {
-		return found, backup, &badFileError{err}
-	}
-	return file.Forwarding(), backup, nil
 }
 
 // forwardCommand is the shell line of an entry.
@@ -256,27 +213,10 @@ func (a *app) forwardCommand(f clineHookFlags) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	quote := hookfile.ShellWord
-	if a.goos == "windows" {
-		quote = func(word string) string {
-			if hookfile.ShellWord(word) == word {
-				return word
-			}
-			return `"` + word + `"`
-		}
-	}
-	words := []string{quote(program)}
 	ports, file := a.receivers(f)
-	for _, port := range ports {
-		words = append(words, "--port", strconv.Itoa(port))
-	}
 	dir, err := filepath.Abs(file.Dir)
 	if err != nil {
 		return "", fmt.Errorf("--dir %q: %w", file.Dir, err)
 	}
-	rest, below := strings.CutPrefix(dir, a.home+string(filepath.Separator))
-	if below && a.home != "" && a.goos != "windows" && quote(rest) == rest {
-		return strings.Join(append(words, "--dir", "~/"+rest), " "), nil
-	}
-	return strings.Join(append(words, "--dir", quote(dir)), " "), nil
+	return hookfile.ForwardCommand(a.goos, a.home, program, ports, dir), nil
 }

@@ -77,8 +77,8 @@ code is 1.`,
 	return cmd
 }
 
-// keyringSetting shows the secret that the system's keyring gave, of which the
-// configuration does not know.
+// keyringSetting adds the secret from the system's keyring, which is not part of
+// the configuration.
 func (a *app) keyringSetting(settings []config.Setting) {
 	const name = "INFINIUM_AGENT_SECRET"
 	if a.cfg.InfiniumAgentSecret == "" || a.cfg.Source(name) != config.Default {
@@ -177,7 +177,7 @@ func (a *app) agentID(id string) (string, error) {
 	return id, nil
 }
 
-// readSecret reads one line, unseen where it is typed.
+// readSecret reads one line, without echo on a terminal.
 func (a *app) readSecret() (string, error) {
 	var line string
 	if f, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {

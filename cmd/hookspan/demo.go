@@ -60,7 +60,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 	if hook, err = demoHook(hook, dir); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	// A reader who has seen enough, such as head, must not leave the folder behind.
+	// If a reader such as head ends early, the folder must be removed nevertheless.
 	signal.Ignore(syscall.SIGPIPE)
 
 	names, err := fs.Glob(demoFiles, "demo/session/*.json")
@@ -107,8 +107,8 @@ func (a *app) demo(ctx context.Context) (err error) {
 	return nil
 }
 
-// demoHook copies the hook program to where hookspan is not beside it: here the
-// demo itself delivers, and nothing must go on once it has ended.
+// demoHook copies the hook program to a folder without hookspan, so that it
+// starts no delivery: the demo itself delivers.
 func demoHook(hook, dir string) (string, error) {
 	b, err := regular.Read(hook, regular.Options{})
 	if err != nil {
@@ -118,7 +118,7 @@ func demoHook(hook, dir string) (string, error) {
 	return path, os.WriteFile(path, b, 0o700) //nolint:gosec // A program has to be run.
 }
 
-// demoApp is this program as it would run with dir for a home.
+// demoApp returns this program with dir as the home folder.
 func (a *app) demoApp(dir string) *app {
 	b := *a
 	b.home = dir

@@ -18,9 +18,9 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// The time limits of one flush; the next one delivers what is left. A destination
-// that is slow for each of many sessions must not keep a process, and those that
-// later tasks start, for ever.
+// The time limits of one flush; the next one delivers what is left. Without them,
+// a destination that is slow for each of many sessions would keep processes for
+// hours.
 const (
 	detachedLimit = 10 * time.Minute
 	byHandLimit   = time.Hour

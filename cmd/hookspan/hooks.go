@@ -12,11 +12,11 @@ import (
 )
 
 func (a *app) hooksCmd() *cobra.Command {
-	c := group("hooks COMMAND", "Run hooks of your own, in Claude Code's form, when Cline works",
+	c := group("hooks COMMAND", "Run your own hooks, in Claude Code's form, when Cline works",
 		a.hooksListCmd(), a.hooksAddCmd(), a.hooksRemoveCmd(), a.hooksImportCmd(),
 		a.hooksTrustCmd(), a.hooksUntrustCmd(), a.hooksTestCmd())
-	c.Long = `Hooks of your own, in the form of Claude Code's settings, run when Cline works. They
-stand in ~/.cline/hooks.json, for all your projects, and in a project's
+	c.Long = `Your own hooks, in the form of Claude Code's settings, run when Cline works. They
+are in ~/.cline/hooks.json, for all your projects, and in a project's
 .cline/hooks.json, which counts once you trust it.
 
   hookspan hooks add --event PreToolUse --matcher Bash -- ~/guard.sh

@@ -134,21 +134,7 @@ func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error
 	if _, err := a.saveHooks(file, after, true, f.dryRun); err != nil {
 		return err
 	}
-	if err := a.hookFiles(cmd.Context(), dir, []hookfile.Handler{h}, f.dryRun, f.noInstall); err != nil {
-		return err
-	}
-	a.printHooksNext(f.dryRun)
-	return nil
-}
-
-// printHooksNext says what keeps hooks from running, and how to try them.
-func (a *app) printHooksNext(dryRun bool) {
-	if !a.cfg.Hooks {
-		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
-	}
-	if !dryRun {
-		a.hint("hookspan hooks test tries it without Cline")
-	}
+	return a.hookFiles(cmd.Context(), dir, []hookfile.Handler{h}, f.dryRun, f.noInstall)
 }
 
 type hooksRemoveFlags struct {

@@ -96,11 +96,7 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 	if _, err := a.saveHooks(to, after, false, f.dryRun); err != nil {
 		return err
 	}
-	if err := a.hookFiles(cmd.Context(), dir, found, f.dryRun, f.noInstall); err != nil {
-		return err
-	}
-	a.printHooksNext(f.dryRun)
-	return nil
+	return a.hookFiles(cmd.Context(), dir, found, f.dryRun, f.noInstall)
 }
 
 func (a *app) printHooksImport(path string, got *clinehooks.Import) {

@@ -12,8 +12,6 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-const preToolUse = "PreToolUse"
-
 // editorsRisk is what the user must know of a hook that runs before tool calls.
 const editorsRisk = `A hook on PreToolUse needs Cline's PreToolUse hook file. In Cline's classic core that
 has a price. VS Code: a call that a hook denies stops the task and leaves Cline stuck:
@@ -35,13 +33,23 @@ func (a *app) guardInPlace(ctx context.Context, project string) (bool, error) {
 	return cline.ReachOf(report, project).Editors, nil
 }
 
-// hookFiles sees to the hook files that Cline needs for new hooks of the user's.
+// hookFiles installs the hook files that Cline needs for new hooks of the user's,
+// unless leave is set, and says what keeps hooks from running.
 func (a *app) hookFiles(ctx context.Context, project string, added []hookfile.Handler, dryRun, leave bool) error {
 	err := a.installHookFiles(ctx, project, added, dryRun, leave)
-	if err != nil && !dryRun {
+	switch {
+	case err != nil && !dryRun:
 		return fmt.Errorf("hooks.json is as it should be, but Cline's hook files are not: %w", err)
+	case err != nil:
+		return err
 	}
-	return err
+	if !a.cfg.Hooks {
+		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
+	}
+	if !dryRun {
+		a.hint("hookspan hooks test tries it without Cline")
+	}
+	return nil
 }
 
 // installHookFiles installs the hook files where they are missing, and says so.
@@ -55,9 +63,9 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		return nil
 	}
 	if leave {
-		what, command := "Cline has no hook file of hookspan's, so no hook of yours runs.", "hookspan install cline"
+		what, command := "Cline has no hook file of hookspan's, so none of your hooks runs.", "hookspan install cline"
 		if reach.Any {
-			what = "Cline in editors and the CLI 2 have no PreToolUse hook file of hookspan's: there nothing of yours runs before tool calls."
+			what = "Cline in editors and the CLI 2 have no PreToolUse hook file of hookspan's: none of your hooks runs there before tool calls."
 		}
 		if guard {
 			command += " --pre-tool-use"
@@ -80,30 +88,26 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		return err
 	}
 	a.printf("\n")
+	with := ""
 	if guard {
 		a.printf("%s\n\n", editorsRisk)
+		with = "; with --pre-tool-use for this hook"
 	}
-	a.printf("%s", plan.Text())
-	inWay := slices.ContainsFunc(plan.Foreign(), func(x install.Action) bool { return !guard || x.Event == preToolUse })
-	if inWay {
-		a.printf("\nA hook file of yours is in the way there: your new hook does not run through it.\n")
-		a.hint("hookspan install cline --chain runs both" + map[bool]string{true: "; with --pre-tool-use for this hook"}[guard])
+	notes := ""
+	concerned := func(x install.Action) bool { return !guard || x.Event == "PreToolUse" }
+	if slices.ContainsFunc(plan.Foreign(), concerned) {
+		notes += "\nOne of your hook files is in the way there: your new hook does not run through it.\n"
+		a.hint("hookspan install cline --chain runs both" + with)
 	}
-	if slices.ContainsFunc(plan.Edited(), func(x install.Action) bool { return !guard || x.Event == preToolUse }) {
-		a.printf("\nA hook file of hookspan's there was edited, so it is left as found.\n")
-		a.hint("hookspan install cline --force writes it anew" + map[bool]string{true: "; with --pre-tool-use for this hook"}[guard])
+	if slices.ContainsFunc(plan.Edited(), concerned) {
+		notes += "\nA hook file of hookspan's there was edited, so it is left as found.\n"
+		a.hint("hookspan install cline --force writes it anew" + with)
 	}
-	if dryRun {
-		a.printf("\nno hook file was written (--dry-run)\n")
-		return nil
-	}
-	if err := install.Apply(plan); err != nil {
+	if changed, err := a.apply(plan, notes, dryRun); err != nil || !changed {
 		return err
 	}
-	if plan.Changed() {
-		a.printf("\nCline's hook files are installed.\n")
-		a.printRecording()
-	}
+	a.printf("\nCline's hook files are installed.\n")
+	a.printRecording()
 	return nil
 }
 
@@ -120,7 +124,7 @@ func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 			continue
 		}
 		if leave {
-			a.printf("\nNo hook of yours runs before tool calls any more; Cline's PreToolUse hook file stays (--no-install).\n")
+			a.printf("\nNone of your hooks runs before tool calls any more; Cline's PreToolUse hook file stays (--no-install).\n")
 			a.hint("hookspan install cline --pre-tool-use=false takes it away" + map[bool]string{true: "; with --project " + hookfile.ShellWord(project)}[project != ""])
 			continue
 		}
@@ -144,10 +148,10 @@ func (a *app) releaseFrom(ctx context.Context, project string) error {
 	}
 	if !plan.Changed() {
 		for _, x := range slices.Concat(plan.Foreign(), plan.Edited()) {
-			a.printf("\nNo hook of yours runs before tool calls any more, but %s stays: it %s\n", termtext.Value(x.Path), termtext.Value(x.Reason))
+			a.printf("\nNone of your hooks runs before tool calls any more, but %s stays: it %s\n", termtext.Value(x.Path), termtext.Value(x.Reason))
 		}
 		return nil
 	}
-	a.printf("\nNo hook of yours runs before tool calls any more, so the PreToolUse hook file that was\ninstalled for that goes.\n\n%s", plan.Text())
+	a.printf("\nNone of your hooks runs before tool calls any more, so the PreToolUse hook file that was\ninstalled for that goes.\n\n%s", plan.Text())
 	return install.Apply(plan)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,31 +77,11 @@ func folderCompletion(*cobra.Command, []string, string) ([]cobra.Completion, cob
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// projectHooks is the hooks.json of a project, by its own name or its folder's.
+// projectHooks is the hooks.json of a project, named by its path or its folder's.
 func (a *app) projectHooks(cmd *cobra.Command, args []string) (string, error) {
-	name := "."
-	if len(args) > 0 {
-		name = args[0]
-	}
-	if name == "" {
-		return "", wrongUsage(cmd, "\"\": want a project's folder or its hooks.json")
-	}
-	dir, err := filepath.Abs(name)
+	path, err := a.hookSetup().ProjectFile(append(args, ".")[0])
 	if err != nil {
-		return "", fmt.Errorf("%q: %w", name, err)
-	}
-	own := filepath.Join(".cline", hookfile.Name)
-	if project := hookfile.ProjectOf(dir); filepath.Join(project, own) == dir {
-		dir = project
-	} else if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return "", wrongUsage(cmd, "%q: Cline's hooks of a project stand in its %s and nowhere else", name, own)
-	}
-	path, project, err := a.hookSetup().File(dir)
-	if err != nil {
-		return "", err
-	}
-	if !project {
-		return "", wrongUsage(cmd, "%s is your own file: it needs no trust", path)
+		return "", usageError{err, cmd}
 	}
 	return path, nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -26,13 +25,12 @@ type importFlags struct {
 
 func (a *app) importCmd() *cobra.Command {
 	var f importFlags
-	table := agents.All()
 	cmd := &cobra.Command{
 		Use:   "import AGENT",
 		Short: "Build traces of past sessions from the agent's own files",
 		Long: `Build the traces of sessions from before hookspan was installed, from what the
 agent keeps in its own files, and send them to the configured destinations. AGENT
-is ` + strings.Join(table.Words(), " or ") + `.
+is ` + strings.Join(a.agents.Words(), " or ") + `.
 
 A run that is on this machine already is left out, whether an earlier import or
 hooks told of it, and so is one that is not over yet. An import that was cut off
@@ -44,14 +42,14 @@ that no destination gets it twice; --again imports it all the same.
 
 The exit code is 1 when a session could not be read or a destination did not take
 everything.`,
-		ValidArgs: table.Words(),
+		ValidArgs: a.agents.Words(),
 		Args:      takes(1, "one agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			allowed := "want one of " + strings.Join(table.Words(), ", ")
+			allowed := "want one of " + strings.Join(a.agents.Words(), ", ")
 			if len(args) == 0 {
 				return wrongUsage(cmd, "import: no agent named: %s", allowed)
 			}
-			agent, ok := table.Named(args[0])
+			agent, ok := a.agents.Named(args[0])
 			if !ok {
 				return wrongUsage(cmd, "import: agent %q: %s", args[0], allowed)
 			}

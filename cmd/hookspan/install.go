@@ -60,7 +60,7 @@ as well. hookspan uninstall cline undoes all of it.
 			undoShort: "Remove hookspan's hooks from Cline and put chained ones back",
 			undoLong: `Remove exactly what hookspan install cline wrote, put chained hooks back as they
 were, and leave everything else. Traces and settings stay.`,
-			flags: clineFlags, options: a.clineOptions, notes: clineNotes, uninstalled: a.warnOfUnheard,
+			flags: clineFlags, options: a.clineOptions, notes: clineNotes, uninstalled: a.warnOfStoppedHooks,
 		},
 		"claude": {
 			long: `Add hookspan's hooks to Claude Code's settings; --dry-run shows the lines. Your own
@@ -77,7 +77,7 @@ everything else. --scope and --project limit it. Traces and settings stay.`,
 		},
 	}
 	var out []agentInstall
-	for _, agent := range agents.All() {
+	for _, agent := range a.agents {
 		in, ok := special[agent.Word]
 		if !ok {
 			in.undoShort, in.flags, in.options = "Remove hookspan's hooks from "+agent.Name, forceFlag, forceOption
@@ -308,9 +308,8 @@ func claudeOptions(cmd *cobra.Command, f *installFlags, undo bool) (o install.Op
 	return o, nil
 }
 
-// warnOfUnheard says that the user's hooks for Cline run no longer, guards among
-// them.
-func (a *app) warnOfUnheard(ctx context.Context) error {
+// warnOfStoppedHooks says that the user's hooks for Cline run no longer.
+func (a *app) warnOfStoppedHooks(ctx context.Context) error {
 	own := a.hookSetup().Sources("")
 	if len(own.Handlers()) == 0 {
 		return nil

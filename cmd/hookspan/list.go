@@ -62,7 +62,7 @@ many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
 						return nil
 					}
 					a.printf("no traces yet\n")
-					a.hint(noTraces())
+					a.hint(noTraces(a.agents))
 					return nil
 				}
 				return view.List(a.stdout, sums, view.Options{
@@ -80,8 +80,8 @@ many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
 	return cmd
 }
 
-// leftOut says on standard error that a limit left traces out: standard output
-// may be read by a program.
+// leftOut reports on standard error how many traces a limit left out: a program
+// may read standard output.
 func (a *app) leftOut(ctx context.Context, s *store.Store, f store.Filter, shown int) error {
 	if f.Limit < 0 || shown < f.Limit {
 		return nil
@@ -128,14 +128,14 @@ digits or more, as hookspan list prints it.`,
 }
 
 // noTraces says what to do if there are no traces.
-func noTraces() string {
-	return agents.All().InstallCommands() + ", then work as usual; hookspan doctor says what is missing"
+func noTraces(table agents.Table) string {
+	return table.InstallCommands() + ", then work as usual; hookspan doctor says what is missing"
 }
 
 // noSuchTrace says why the trace that was asked for cannot be shown.
 func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err error) error {
 	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
-		return hinted{errors.New("no traces yet"), noTraces()}
+		return hinted{errors.New("no traces yet"), noTraces(a.agents)}
 	}
 	var several *store.AmbiguousError
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/hookspan/hookspan/internal/store"
 )
 
-func TestAnAmbiguousIdListsItsTracesOneToALine(t *testing.T) {
+func TestShowListsTheTracesOfAnAmbiguousID(t *testing.T) {
 	a, _, stderr := newTestApp(t, "show", "aabb")
 	if code := run(context.Background(), a); code != 1 {
 		t.Fatalf("exit code %d without traces", code)

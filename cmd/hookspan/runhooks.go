@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,8 +16,6 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/redact"
-	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/spool"
 )
 
 // maxHookPayload is the largest payload that hooks are run for, in bytes: it is
@@ -114,8 +110,19 @@ func (a *app) runHooks(ctx context.Context, event, about string, began int64) er
 	if began > 0 {
 		h.Began = time.UnixMilli(began)
 	}
-	if about != "" {
-		h.Parent = func(session string) string { return a.spanOf(event, session, about) }
+	stored := &clinehooks.StoredEvent{
+		SpoolDir: a.cfg.SpoolDir(), Sync: a.cfg.SpoolSync == "always",
+		Settings: a.cfg.Capture + "/" + a.cfg.Fingerprint(), IdleTimeout: a.cfg.IdleTimeout,
+	}
+	notFound := stored.Find(about)
+	if about != "" && notFound == nil {
+		h.Parent = func(session string) string {
+			parent, err := stored.Parent(h.Dir, session)
+			if err != nil {
+				a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", event, err))
+			}
+			return parent
+		}
 	}
 	out := h.Run(ctx, raw)
 	for i, text := range out.Problems {
@@ -125,55 +132,16 @@ func (a *app) runHooks(ctx context.Context, event, about string, began int64) er
 		a.logHooks(text)
 	}
 	if about != "" {
-		// The verdict stands, whatever becomes of the record.
-		if err := a.recordHooks(raw, about, out); err != nil {
+		err := notFound
+		if err == nil {
+			err = stored.Record(raw, &out, a.now())
+		}
+		if err != nil { // the verdict counts all the same
 			a.logHooks(fmt.Sprintf("%s: what they did is not in the trace: %v", event, err))
 		}
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s\n", cline.EncodeReply(out.Answer.Reply))
 	return err
-}
-
-// spanOf returns the traceparent of the stored event's span, so that spans of the
-// hooks join the trace. It is empty if the span is not known.
-func (a *app) spanOf(event, session, about string) string {
-	hash, err := strconv.ParseUint(about, 16, 64)
-	if err != nil {
-		return "" // recordHooks says so
-	}
-	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
-	if err != nil {
-		a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", event, err))
-		return ""
-	}
-	defer func() { _ = sp.Close() }()
-	// Texts have no part in where an event belongs.
-	o := otelmap.Options{Capture: otelmap.CaptureNone, IdleTimeout: a.cfg.IdleTimeout}
-	parent, err := clinehooks.Parent(sp, a.hooksDir(), session, hash, o)
-	if err != nil {
-		a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", event, err))
-	}
-	return parent
-}
-
-// recordHooks stores what the hooks did beside the event they ran for.
-func (a *app) recordHooks(raw hook.Raw, about string, out clinehooks.Outcome) error {
-	hash, err := strconv.ParseUint(about, 16, 64)
-	if err != nil {
-		return fmt.Errorf("--about %q: want 16 hex digits", about)
-	}
-	payload, err := out.Record(hash)
-	if payload == nil || err != nil {
-		return err
-	}
-	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{Sync: a.cfg.SpoolSync == "always"})
-	if err != nil {
-		return err
-	}
-	return errors.Join(sp.Append(&spool.Record{
-		Host: cline.Host, Session: out.Call.Session, Event: cline.HookRunsEvent, At: a.now(), Cwd: raw.Cwd,
-		TraceParent: raw.TraceParent, Settings: a.cfg.Capture + "/" + a.cfg.Fingerprint(), Payload: payload,
-	}), sp.Close())
 }
 
 // forgetHooks removes what is remembered for sessions long past.

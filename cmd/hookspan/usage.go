@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usageError is a command line that cannot be meant.
+// usageError reports a wrong command line.
 type usageError struct {
 	error
 	command *cobra.Command
@@ -18,12 +18,12 @@ func (u usageError) Unwrap() error { return u.error }
 
 func (u usageError) hint() string { return u.command.CommandPath() + " --help" }
 
-// wrongUsage says what is wrong with the words given to a command.
+// wrongUsage returns the error for wrong arguments of a command.
 func wrongUsage(cmd *cobra.Command, format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...), cmd}
 }
 
-// unknownCommand names the command that may have been meant.
+// unknownCommand returns an error that suggests a command.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	text := fmt.Sprintf("unknown command %q", word)
 	if path := cmd.CommandPath(); cmd.HasParent() {
@@ -43,7 +43,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	return usageError{errors.New(text), cmd}
 }
 
-// takes checks a command's number of words.
+// takes limits the number of arguments.
 func takes(most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= most {
@@ -70,8 +70,8 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// flagError puts what the flag parser says of a wrong value into words that do
-// not need Go to be understood.
+// flagError rewrites the flag parser's errors about wrong values for people who
+// do not know Go.
 func flagError(err error) string {
 	text := err.Error()
 	for tail, want := range map[string]string{
@@ -137,7 +137,7 @@ SHELL is ` + strings.Join(completionShells, ", ") + `.
 	}
 }
 
-// noFiles keeps shells from offering file names where no command takes any.
+// noFiles keeps shells from completing file names for commands that take none.
 func noFiles(cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions

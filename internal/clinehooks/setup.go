@@ -3,6 +3,7 @@ package clinehooks
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,6 +36,28 @@ func (s *Setup) File(project string) (path string, inProject bool, err error) {
 		return "", false, errors.New("no home folder is known, so there is no place for hooks.json: set HOME")
 	}
 	return user, false, nil
+}
+
+// ProjectFile is the hooks file of a project, named by its path or its folder's.
+func (s *Setup) ProjectFile(name string) (string, error) {
+	if name == "" {
+		return "", errors.New("\"\": want a project's folder or its hooks.json")
+	}
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return "", fmt.Errorf("%q: %w", name, err)
+	}
+	file := filepath.Join(".cline", hookfile.Name)
+	if project := hookfile.ProjectOf(dir); filepath.Join(project, file) == dir {
+		dir = project
+	} else if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return "", fmt.Errorf("%q: a project's hooks for Cline are in its %s and nowhere else", name, file)
+	}
+	path, inProject, err := s.File(dir)
+	if err == nil && !inProject {
+		err = fmt.Errorf("%s is your own file: it needs no trust", path)
+	}
+	return path, err
 }
 
 // Sources are the files with hooks that count in a project, which may be empty.

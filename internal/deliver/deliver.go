@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -142,6 +143,11 @@ func (d *Deliverer) Run(ctx context.Context, p Pass) ([]Result, error) {
 	}
 	wg.Wait()
 	return results, ctx.Err()
+}
+
+// idle is how long a session that is at work may be silent.
+func (d *Deliverer) idle() time.Duration {
+	return cmp.Or(d.Map.IdleTimeout, otelmap.DefaultIdleTimeout)
 }
 
 func (d *Deliverer) logf(format string, args ...any) {

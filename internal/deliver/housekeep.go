@@ -1,7 +1,6 @@
 package deliver
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,18 +8,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
-// keepDelivered is how long a session's log stays after its last event once
-// every destination has everything: a session that goes on within it keeps its
-// link to what came before.
+// keepDelivered is how long a session's log stays after its last event once every
+// destination has it: a session that continues within this time keeps its link to
+// its earlier runs.
 const keepDelivered = 24 * time.Hour
 
-// keepParked is how long a session stays for the sake of runs that a
-// destination refused: its delivery file is the only note of them, and a wrong
-// key is not always mended within a day.
+// keepParked is how long a session stays because of runs that a destination
+// refused: its delivery file is the only note of them, and a wrong key is not
+// always fixed within a day.
 const keepParked = 30 * 24 * time.Hour
 
 // Limits bound the spool.
@@ -30,126 +28,118 @@ type Limits struct {
 	MaxBytes int64
 }
 
-// resting is a session as housekeeping sees it.
-type resting struct {
-	key       spool.Key
-	size      int64
+// stored is a session as housekeeping sees it.
+type stored struct {
+	key  spool.Key
+	size int64
+	// last is when its log was written to.
 	last      time.Time
 	delivered bool
 	// parked reports refused runs that may still be sent again on request.
 	parked bool
-	// tail is what a dead process left at the log's end, empty if nothing.
-	tail []spool.Damage
+	// torn is the torn record at the log's end, if any.
+	torn []spool.Damage
 }
 
-// Housekeep removes the logs of sessions that every destination has whole, also
-// one that only another process is set up for, and that have been silent for a
-// day; what a destination refused keeps them for a month. When the logs together
-// are too large, the oldest finished sessions go: delivered ones first. What is
-// removed undelivered is logged with its count; nothing is removed silently.
+// Housekeep removes the logs of sessions that every destination has and that have
+// been silent for a day, or for a month if a destination refused some of it. Also
+// destinations that only another process is set up for must have them. If the logs
+// together are too large, it removes the oldest finished sessions, delivered ones
+// first. It logs the count of what it removes undelivered.
 func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 	keys, err := d.Spool.Sessions()
 	if err != nil {
 		return fmt.Errorf("list sessions: %w", err)
 	}
 	now := d.Now()
-	var rest []resting
+	var kept []stored
 	var total int64
 	var errs []error
 	for _, k := range keys {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r, err := d.rests(k, now)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		st, err := d.inspect(k, now)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		if r.delivered && !r.parked && now.Sub(r.last) > keepDelivered {
-			if gone, err := d.retire(r); err != nil || gone {
+		if st.delivered && !st.parked && now.Sub(st.last) > keepDelivered {
+			// A newer hookspan's events were skipped here, and perhaps not delivered
+			// by it.
+			_, newer, err := d.count(k)
+			gone := false
+			if err == nil && newer == 0 {
+				gone, err = d.remove(st)
+			}
+			if err != nil || gone {
 				errs = append(errs, err)
 				continue
 			}
 		}
-		total += r.size
-		rest = append(rest, r)
+		total += st.size
+		kept = append(kept, st)
 	}
 	if l.MaxBytes > 0 && total > l.MaxBytes {
-		errs = append(errs, d.evict(rest, total-l.MaxBytes, now))
+		errs = append(errs, d.evict(kept, total-l.MaxBytes, now))
 	}
 	return errors.Join(errs...)
 }
 
-// retire removes a session that everybody has. Events that a newer hookspan
-// wrote were read over here and may have reached nobody: they keep the log.
-func (d *Deliverer) retire(r resting) (gone bool, err error) {
-	if _, newer, err := d.count(r.key); err != nil || newer > 0 {
-		return false, err
-	}
-	return d.remove(r)
-}
-
-func (d *Deliverer) rests(k spool.Key, now time.Time) (resting, error) {
+func (d *Deliverer) inspect(k spool.Key, now time.Time) (stored, error) {
 	s, err := d.Spool.Session(k)
 	if err != nil {
-		return resting{}, err
+		return stored{}, err
 	}
 	defer func() { _ = s.Close() }()
 	size, err := s.Size()
 	if err != nil {
-		return resting{}, err
+		return stored{}, err
 	}
 	last, err := s.ModTime()
 	if err != nil {
-		return resting{}, err
+		return stored{}, err
 	}
-	// With no destination at all nobody has anything.
-	r := resting{key: k, size: size, last: last, delivered: len(d.Destinations) > 0}
+	// Without any destination the session is not delivered.
+	out := stored{key: k, size: size, last: last, delivered: len(d.Destinations) > 0}
 	for _, name := range d.names() {
 		st, err := d.owed(s, name)
 		if err != nil {
-			return resting{}, err
+			return stored{}, err
 		}
 		if st == nil {
 			continue
 		}
-		r.parked = r.parked || slices.ContainsFunc(st.Parked, func(p Parked) bool { return now.Sub(p.At) < keepParked })
-		// A log that was cut is not the one of the position, whatever its size: what
-		// has come since was not delivered.
+		out.parked = out.parked || slices.ContainsFunc(st.Parked, func(p Parked) bool { return now.Sub(p.At) < keepParked })
+		// The position does not apply to a log that was cut, whatever its size: its
+		// later events were not delivered.
 		follows, err := st.follows(s, size)
 		if err != nil {
-			return resting{}, err
+			return stored{}, err
 		}
-		if !follows {
-			r.delivered = false
-			return r, nil
-		}
-		if st.Offset == size {
+		if follows && st.Offset == size {
 			continue
 		}
-		if now.Sub(last) <= keepDelivered {
-			r.delivered = false
-			return r, nil
+		// After a day a torn record at the log's end will never be completed, and no
+		// position can pass it.
+		if follows && now.Sub(last) > keepDelivered {
+			if out.torn, err = tornEnd(s, st.Offset); err != nil {
+				return stored{}, err
+			}
+			if out.torn != nil {
+				continue
+			}
 		}
-		// After a day what is still no record at the log's end will never be
-		// one, and no position can pass it.
-		tail, ok, err := tornEnd(s, st.Offset)
-		if err != nil {
-			return resting{}, err
-		}
-		if !ok {
-			r.delivered = false
-			return r, nil
-		}
-		r.tail = []spool.Damage{tail}
+		out.delivered = false
+		break
 	}
-	return r, nil
+	return out, nil
 }
 
-// names are the destinations of this process, then all others there can be.
+// names returns this process's destinations, then all others that exist.
 func (d *Deliverer) names() []string {
 	var names []string
 	for i := range d.Destinations {
@@ -163,8 +153,8 @@ func (d *Deliverer) names() []string {
 	return names
 }
 
-// owed returns a destination's position, nil of one that this process does not
-// deliver to and that never had anything of the session.
+// owed returns a destination's position, or nil if this process does not deliver to
+// it and it never received anything of the session.
 func (d *Deliverer) owed(s *spool.Session, name string) (*State, error) {
 	if !slices.ContainsFunc(d.Destinations, func(dst Destination) bool { return dst.Name == name }) {
 		if _, err := s.ReadFile(stateFile(name)); errors.Is(err, fs.ErrNotExist) {
@@ -174,47 +164,51 @@ func (d *Deliverer) owed(s *spool.Session, name string) (*State, error) {
 	return ReadState(s, name)
 }
 
-// tornEnd reports that no record follows the offset, only a torn one.
-func tornEnd(s *spool.Session, offset int64) (tail spool.Damage, ok bool, err error) {
+// tornEnd returns the torn record at the offset if nothing else follows.
+func tornEnd(s *spool.Session, offset int64) ([]spool.Damage, error) {
 	r, err := s.Reader(offset)
 	if err != nil {
-		return tail, false, err
+		return nil, err
 	}
 	defer func() { _ = r.Close() }()
 	if r.Next() || r.Err() != nil {
-		return tail, false, r.Err()
+		return nil, r.Err()
 	}
-	tail, ok = r.Tail()
-	return tail, ok && tail.Offset == offset, nil
+	if tail, ok := r.Tail(); ok && tail.Offset == offset {
+		return []spool.Damage{tail}, nil
+	}
+	return nil, nil
 }
 
-// remove takes every destination's lock first: whoever delivers the session
-// now would write its position beside a later log, which would then look
-// delivered. It reports false when the session is in use.
-func (d *Deliverer) remove(r resting) (gone bool, err error) {
-	s, err := d.Spool.Session(r.key)
+// remove removes a session and reports false if it is in use. It takes every
+// destination's lock first: a delivery would write its position beside a later
+// log, which would then look delivered.
+func (d *Deliverer) remove(st stored) (gone bool, err error) {
+	s, err := d.Spool.Session(st.key)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = s.Close() }()
 	for _, name := range d.names() {
-		unlock, ok, err := s.TryLock(name)
-		if err != nil || !ok {
-			return false, err
+		unlock, ok, lockErr := s.TryLock(name)
+		if lockErr != nil || !ok {
+			return false, lockErr
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
-	if len(r.tail) > 0 {
-		if err := s.Quarantine(r.tail); err != nil {
+	if len(st.torn) > 0 {
+		if err := s.Quarantine(st.torn); err != nil {
 			return false, err
 		}
 	}
-	return s.Remove(r.size)
+	return s.Remove(st.size)
 }
 
 // evict removes sessions until excess bytes are gone.
-func (d *Deliverer) evict(rest []resting, excess int64, now time.Time) error {
-	slices.SortFunc(rest, func(x, y resting) int {
+func (d *Deliverer) evict(all []stored, excess int64, now time.Time) error {
+	// A session that was written to within the idle time is at work.
+	all = slices.DeleteFunc(all, func(st stored) bool { return now.Sub(st.last) <= d.idle() })
+	slices.SortFunc(all, func(x, y stored) int {
 		if x.delivered != y.delivered {
 			if x.delivered {
 				return -1
@@ -224,30 +218,26 @@ func (d *Deliverer) evict(rest []resting, excess int64, now time.Time) error {
 		return x.last.Compare(y.last)
 	})
 	var errs []error
-	for _, r := range rest {
+	for _, st := range all {
 		if excess <= 0 {
 			break
 		}
-		if now.Sub(r.last) <= cmp.Or(d.Map.IdleTimeout, otelmap.DefaultIdleTimeout) {
-			continue // still at work
+		events, newer, err := d.count(st.key)
+		gone := false
+		if err == nil {
+			gone, err = d.remove(st)
 		}
-		events, newer, err := d.count(r.key)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		gone, err := d.remove(r)
 		if err != nil || !gone {
 			errs = append(errs, err)
 			continue
 		}
-		excess -= r.size
+		excess -= st.size
 		what := "delivered"
-		if !r.delivered {
+		if !st.delivered {
 			what = "NOT DELIVERED"
 		}
 		d.logf("spool over its limit: removed session %s, last event %s: %d events, %d bytes, %s",
-			r.key.Name, r.last.UTC().Format(time.RFC3339), events+newer, r.size, what)
+			st.key.Name, st.last.UTC().Format(time.RFC3339), events+newer, st.size, what)
 	}
 	return errors.Join(errs...)
 }

@@ -1,34 +1,33 @@
 package deliver
 
 import (
-	"cmp"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
-// lastWords is how much of a log's end is looked at for the session's end.
-const lastWords = 256 << 10
+// lastRecords is how much of a log's end is read to find the session's end, in
+// bytes.
+const lastRecords = 256 << 10
 
 // surelyOpen reports that a session has certainly not ended, from the end of its
 // log alone: for a destination that gets whole sessions the log need not be read
 // at the end of each turn.
 func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64) bool {
-	src, known := d.Sources[s.Key().Host]
-	if !known {
+	src, ok := d.Sources[s.Key().Host]
+	if !ok {
 		return false
 	}
-	// Reading may begin within a record: the reader finds the next.
-	r, err := s.Reader(max(offset, size-lastWords))
+	// If this is within a record, the reader begins with the next.
+	r, err := s.Reader(max(offset, size-lastRecords))
 	if err != nil {
 		return false
 	}
 	defer func() { _ = r.Close() }()
-	over := false
+	ended := false
 	var last time.Time
 	for r.Next() {
 		last = r.Record().At
@@ -39,30 +38,30 @@ func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64) bool {
 		for i := range events {
 			switch events[i].Kind {
 			case hook.KindSessionEnd:
-				over = true
+				ended = true
 			case hook.KindPrompt, hook.KindSessionStart, hook.KindRunStart, hook.KindRunResume:
-				over = over && events[i].ParentAgent != ""
+				ended = ended && events[i].ParentAgent != ""
 			}
 		}
 	}
-	return !over && d.Now().Sub(last) <= cmp.Or(d.Map.IdleTimeout, otelmap.DefaultIdleTimeout)
+	return !ended && d.Now().Sub(last) <= d.idle()
 }
 
-// join makes one run of all.
+// join makes one run of several.
 func join(runs []prepared, with func([]*tracepb.ResourceSpans) *tracepb.ResourceSpans) []prepared {
 	if len(runs) == 0 {
-		return runs
+		return nil
 	}
 	one := prepared{Ref: runs[0].Ref}
-	spans := make([]*tracepb.ResourceSpans, len(runs))
-	for i := range runs {
-		one.ids = append(one.ids, runs[i].ids...)
+	var spans []*tracepb.ResourceSpans
+	for i, r := range runs {
+		one.ids = append(one.ids, r.ids...)
 		if i > 0 {
-			one.joined = append(one.joined, runs[i].Ref)
+			one.joined = append(one.joined, r.Ref)
 		}
-		spans[i] = runs[i].spans()
+		spans = append(spans, r.spans())
 	}
-	all := with(spans)
-	one.spans = func() *tracepb.ResourceSpans { return all }
+	joined := with(spans)
+	one.spans = func() *tracepb.ResourceSpans { return joined }
 	return []prepared{one}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -17,52 +18,56 @@ import (
 // Times around a run's end.
 const (
 	// settle is how long after a run's end its spans are made: hooks that run
-	// in parallel with the last one may still be writing.
+	// in parallel with the last one may still write.
 	settle = time.Second
 	// lateUsage is how long the last request's token count is awaited.
 	lateUsage = 2 * time.Second
-	// undecided is how long it is awaited whether an end stands: the user's own
-	// hooks may be looking at it, such as one that runs the tests first. What is
-	// decided later makes a run of its own.
+	// undecided is how long the delivery waits for the decision whether a run may
+	// end: the user's hooks may still check it, such as one that runs the tests
+	// first. A later refusal makes a separate run.
 	undecided = 30 * time.Second
-	// poll is the pause between two looks at the host's files.
+	// poll is the pause between two reads of the host's files.
 	poll = 200 * time.Millisecond
+	// clockStep is how far in the future an end must be to show that the clock was
+	// set back: other processes do not write about it any more.
+	clockStep = time.Minute
+	// fileLead is how much earlier a host may write something to its files than
+	// the hook that reports it runs.
+	fileLead = 10 * time.Second
 )
 
 // Source reads one host's sessions.
 type Source struct {
-	// Agent is what the mapping must know of the agent.
+	// Agent is what the mapping must know about the agent.
 	Agent otelmap.Agent
 	// Decode turns a record of the spool into events.
 	Decode func(*spool.Record) ([]hook.Event, error)
-	// Transcript reads what the host's own files say about the session of these
+	// Transcript reads what the host's files say about the session of these
 	// events. It may return both a transcript and an error. If nil, there is
 	// none.
 	Transcript func(ctx context.Context, session string, events Facts) (*hook.Transcript, error)
 	// Origin names the session that this one was forked from, and the turn after
 	// which. If nil, forks are not followed.
 	Origin func(ctx context.Context, session string, events Facts) (origin, turn string, err error)
-	// End asks the host's own files whether a session is over whose hooks did
-	// not say so: hook.KindUnknown means no. If nil, only hooks tell.
+	// End reads from the host's files whether a session has ended without an event:
+	// hook.KindUnknown means no. If nil, only hooks report an end.
 	End func(ctx context.Context, session string, events Facts) (hook.Kind, time.Time, error)
 }
 
-// Facts is what is known of a session from its events when its files are
-// looked for.
+// Facts is what a session's events say about where its files are and which part of
+// them is wanted.
 type Facts struct {
 	// Dialect, Cwd and Transcript are those of the newest event that has them;
 	// Transcript is the path of the session's file, as the host names it.
 	Dialect    string
 	Cwd        string
 	Transcript string
-	// Since is the moment from which on the files are of interest: the beginning
-	// of the oldest run that is due. Zero means all.
-	Since time.Time
-	// Until is the moment up to which they are; zero means now.
-	Until time.Time
+	// Since and Until bound the wanted part of the files. Since is the beginning
+	// of the oldest run to send, or zero for all; Until is zero for no bound.
+	Since, Until time.Time
 }
 
-// note takes what an event says.
+// note takes over what an event says.
 func (f *Facts) note(e *hook.Event) {
 	f.Dialect = cmp.Or(e.Dialect, f.Dialect)
 	f.Cwd = cmp.Or(e.Cwd, f.Cwd)
@@ -73,28 +78,37 @@ func (f *Facts) note(e *hook.Event) {
 type pending struct {
 	host, session string
 	runs          []prepared
-	// next and carry are where the destination may continue once every run
-	// that done accepts has been answered for.
-	boundary func(done func(otelmap.RunID) bool) (int64, otelmap.Carry)
-	size     int64
+	// builder is nil if nothing was read; carry is then that of the position.
+	builder *otelmap.Builder
+	carry   otelmap.Carry
+	// size is the offset where reading ended.
+	size int64
 	// elsewhere reports that some of it was recorded under other settings.
 	elsewhere bool
-	// known are the runs that reading met, done or not.
+	// known are the ids of all runs that were read, sent or not.
 	known map[string]bool
 	// settling is how long the last ended run must still settle.
 	settling time.Duration
 	// finished reports that the session has ended.
 	finished bool
-	// more reports that the log goes on behind what was read.
+	// more reports that the log continues behind size.
 	more bool
 }
 
-// prepared is a run that has ended, ready to be sent.
+// boundary returns the position from which to read after the runs for which done
+// returns true were sent.
+func (p *pending) boundary(done func(otelmap.RunID) bool) (int64, otelmap.Carry) {
+	if p.builder == nil {
+		return p.size, p.carry
+	}
+	return p.builder.Boundary(done, p.size)
+}
+
+// prepared is an ended run, or several that are sent as one.
 type prepared struct {
-	// ids are the runs it holds.
 	ids []otelmap.RunID
 	Ref
-	// joined are the further runs it holds.
+	// joined are the further runs that it holds.
 	joined []Ref
 	// spans maps it, the root first.
 	spans func() *tracepb.ResourceSpans
@@ -104,14 +118,15 @@ type prepared struct {
 // on the longest run.
 const defaultWindow = 4 << 20
 
-// prepare reads a session from a position and maps the runs that have ended and
-// that the destination has not answered for. Unless the whole log is asked for,
-// it stops behind a part of it in which such runs are found: what has ended by
-// the last event of a part is what a delivery at that moment would have found.
+// prepare reads a session from a position and maps the ended runs that the
+// destination does not have. Unless whole is set, it stops behind the first part of
+// the log with such runs: those that have ended by the part's last event, as if
+// they had been delivered then.
 func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, whole bool) (*pending, error) {
-	src, ok := d.Sources[s.Key().Host]
+	key := s.Key()
+	src, ok := d.Sources[key.Host]
 	if !ok {
-		return nil, fmt.Errorf("session %s: no reader for host %q in this hookspan: upgrade it", s.Key().Name, s.Key().Host)
+		return nil, fmt.Errorf("session %s: no reader for host %q in this hookspan: upgrade it", key.Name, key.Host)
 	}
 	r, err := s.Reader(st.Offset)
 	if err != nil {
@@ -119,173 +134,125 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, wh
 	}
 	defer func() { _ = r.Close() }()
 
-	out := &pending{host: s.Key().Host, session: st.Session}
-	p := reading{d: d, key: s.Key(), src: src, out: out, carry: st.Carry}
-	for limit := cmp.Or(d.Window, defaultWindow); ; limit *= 2 {
+	p := &reading{Deliverer: d, key: key, src: src, st: st, pending: &pending{host: key.Host, session: st.Session, carry: st.Carry}}
+	for window := cmp.Or(d.Window, defaultWindow); ; window *= 2 {
 		if whole {
-			limit = math.MaxInt64
+			window = math.MaxInt64
 		}
-		out.more = p.read(r, st.Offset, limit)
+		p.read(r, window)
 		if err := r.Err(); err != nil {
-			return nil, fmt.Errorf("read session %s: %w", s.Key().Name, err)
+			return nil, fmt.Errorf("read session %s: %w", key.Name, err)
 		}
-		out.size = r.Offset()
-		if out.more && len(d.due(p.b, st, out, p.at)) == 0 {
+		if p.more && len(p.due(p.at)) == 0 {
 			continue
 		}
-		if err := d.mapRead(ctx, &p, s, st); err != nil {
+		if err := p.mapRuns(ctx); err != nil {
 			return nil, err
 		}
-		// What the host's files say may open a run again.
-		if !out.more || len(out.runs) > 0 {
+		// The host's files may have shown that a run has not ended.
+		if !p.more || len(p.runs) > 0 {
 			break
 		}
 	}
-	// After the reading, so that no position comes to stand behind what lasts: a
-	// log that lost its end would grow past it again.
-	if err := d.syncLog(s); err != nil {
-		return nil, err
-	}
-	if dmg := r.Damage(); len(dmg) > 0 {
-		if err := s.Quarantine(dmg); err != nil {
-			d.logf("session %s: quarantine: %v", s.Key().Name, err)
+	// Otherwise a position could be behind what a power cut leaves of the log, and
+	// the log would grow past it again.
+	if d.SyncLog {
+		if err := s.Sync(); err != nil {
+			return nil, fmt.Errorf("sync session %s: %w", key.Name, err)
 		}
-		d.logf("session %s: %d damaged places, first at %d: %s", s.Key().Name, len(dmg), dmg[0].Offset, dmg[0].Reason)
 	}
-	return out, nil
+	if damage := r.Damage(); len(damage) > 0 {
+		if err := s.Quarantine(damage); err != nil {
+			d.logf("session %s: quarantine: %v", key.Name, err)
+		}
+		d.logf("session %s: %d damaged places, first at %d: %s", key.Name, len(damage), damage[0].Offset, damage[0].Reason)
+	}
+	return p.pending, nil
 }
 
-// mapRead maps what was read so far.
-func (d *Deliverer) mapRead(ctx context.Context, p *reading, s *spool.Session, st *State) error {
-	out := p.out
-	if p.b == nil {
-		out.boundary = func(func(otelmap.RunID) bool) (int64, otelmap.Carry) { return out.size, st.Carry }
-		return nil
-	}
-	if st.Carry.Runs == 0 && !p.followed {
-		p.followed = true
-		d.follow(ctx, p.b, s, p.src, p.began, p.facts, out.session)
-	}
-	now := p.at
-	if !out.more {
-		now = d.Now()
-		d.silentEnd(ctx, p.b, p.src, p.facts, out, p.last)
-	}
-	return d.mapRuns(ctx, p.b, st, p.src, p.facts, out, now)
-}
-
-// reading is what was read of a log so far.
+// reading is the state of prepare.
 type reading struct {
-	d     *Deliverer
+	*Deliverer
+	*pending
 	key   spool.Key
 	src   Source
-	out   *pending
-	carry otelmap.Carry
-	b     *otelmap.Builder
+	st    *State
 	facts Facts
-	began beginning
+	start sessionStart
 	last  hook.Event
-	// followed says that the session it came from has been looked for.
-	followed bool
+	// linked reports that the session that led to this one was looked for.
+	linked bool
 	// at is when the last record was stored.
 	at time.Time
 }
 
-// read goes on until as much as limit was read since the offset from. It reports
-// that there is more.
-func (p *reading) read(r *spool.Reader, from, limit int64) bool {
-	for r.Offset()-from < limit {
-		if !r.Next() {
-			return false
+// read reads the log up to a number of bytes behind the position.
+func (p *reading) read(r *spool.Reader, window int64) {
+	p.more = true
+	for p.more && r.Offset()-p.st.Offset < window {
+		if p.more = r.Next(); p.more {
+			p.add(r.Record())
 		}
-		p.add(r.Record())
 	}
-	return true
+	p.size = r.Offset()
 }
 
 func (p *reading) add(rec *spool.Record) {
-	if p.b == nil {
-		p.out.session = rec.Session
-		o := p.d.Map
+	if p.builder == nil {
+		p.session = rec.Session
+		o := p.Map
 		o.Agent = p.src.Agent
-		p.b = otelmap.NewBuilder(p.out.host, p.out.session, o, p.carry)
+		p.builder = otelmap.NewBuilder(p.host, p.session, o, p.carry)
 	}
-	if p.d.Judge != nil {
-		capture, same := p.d.Judge(rec.Settings)
-		p.b.Tighten(capture)
-		p.out.elsewhere = p.out.elsewhere || !same
+	if p.Judge != nil {
+		capture, same := p.Judge(rec.Settings)
+		p.builder.Tighten(capture)
+		p.elsewhere = p.elsewhere || !same
 	}
 	if !rec.At.IsZero() {
 		p.at = rec.At
 	}
 	events, err := p.src.Decode(rec)
 	if err != nil {
-		// The record stays in the log as it is; `hookspan doctor` shows it.
-		p.d.logf("session %s: event at %d: %v", p.key.Name, rec.Offset, err)
+		// The record stays in the log; `hookspan doctor` shows it.
+		p.logf("session %s: event at %d: %v", p.key.Name, rec.Offset, err)
 	}
 	for i := range events {
 		if events[i].Session == "" {
-			// Of what session it is nobody can say: no run is made of it. It
-			// stays in the log, where `hookspan doctor` shows it.
+			// It belongs to no known session and hence to no run. It stays in the log,
+			// where `hookspan doctor` shows it.
 			continue
 		}
-		p.b.Add(events[i])
+		p.builder.Add(events[i])
 		p.last = events[i]
 		p.facts.note(&events[i])
-		p.began.note(rec, &events[i])
+		p.start.note(rec, &events[i])
 	}
 }
 
-// silentEnd closes an open run that is over by the host's own files, such as
-// one whose program was interrupted.
-func (d *Deliverer) silentEnd(ctx context.Context, b *otelmap.Builder, src Source, facts Facts, out *pending, last hook.Event) {
-	runs := b.Runs(d.Now())
-	if src.End == nil || len(runs) == 0 || runs[len(runs)-1].Ended {
-		return
+// due returns the runs that can be sent at a time. It notes which runs there are
+// and, at the log's end, how long those that are settling still take.
+func (p *reading) due(now time.Time) (due []*otelmap.Run) {
+	p.known, p.settling = make(map[string]bool), 0
+	if p.builder == nil {
+		return nil
 	}
-	kind, at, err := src.End(ctx, out.session, facts)
-	if err != nil {
-		d.logf("session %q of %s: %v", out.session, out.host, err)
-	}
-	if kind == hook.KindUnknown || at.Before(last.At()) {
-		return
-	}
-	b.Add(hook.Event{
-		Host: out.host, Dialect: facts.Dialect, Session: out.session, Kind: kind,
-		Name: "session file", Time: at, StoredAt: at, Offset: last.Offset,
-	})
-}
-
-// mapRuns fills in the ended runs' spans.
-func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, src Source, facts Facts, out *pending, now time.Time) error {
-	out.boundary = func(done func(otelmap.RunID) bool) (int64, otelmap.Carry) {
-		return b.Boundary(done, out.size)
-	}
-	due := d.due(b, st, out, now)
-	if len(due) == 0 {
-		return ctx.Err()
-	}
-	facts.Since = begun(due)
-	if out.more {
-		facts.Until = now.Add(undecided)
-	}
-	tr, err := d.transcript(ctx, src, out, facts, due[len(due)-1].EndedAt)
-	if err != nil {
-		d.logf("session %q of %s: not all of the host's files was read: %v", out.session, out.host, err)
-	}
-	if tr != nil && b.ApplyRefusals(tr.Ends) {
-		due = d.due(b, st, out, now)
-	}
-	for _, r := range due {
-		p := prepared{ids: []otelmap.RunID{r.ID}, spans: func() *tracepb.ResourceSpans { return d.spans(b, r, tr) }}
-		p.Trace, p.Root = b.Root(r)
-		if len(due) <= mappedOnce {
-			spans := p.spans()
-			p.spans = func() *tracepb.ResourceSpans { return spans }
+	for _, r := range p.builder.Runs(now) {
+		id := r.ID.String()
+		p.known[id] = true
+		quiet := now.Sub(r.EndedAt)
+		switch {
+		case p.st.Done[id] || r.Repeated || !r.Ended:
+		case p.more && quiet > -clockStep && quiet < settle:
+			// What belongs to it may be behind the part that was read.
+		case quiet < settle && quiet >= 0:
+			p.settling = max(p.settling, settle-quiet)
+		default:
+			due = append(due, r)
 		}
-		out.runs = append(out.runs, p)
 	}
-	return ctx.Err()
+	p.finished = !p.more && p.builder.Finished(now)
+	return due
 }
 
 // mappedOnce is how many runs of a session are mapped once for all destinations.
@@ -293,93 +260,98 @@ func (d *Deliverer) mapRuns(ctx context.Context, b *otelmap.Builder, st *State, 
 // holds the events, and the spans of one run.
 const mappedOnce = 8
 
-// spans maps a run and removes the secrets.
-func (d *Deliverer) spans(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript) *tracepb.ResourceSpans {
-	spans := b.Spans(r, tr)
-	if d.Redact != nil {
-		spans = d.Redact(spans)
-	}
-	return spans
-}
-
-// due are the runs that can be sent at a moment. It notes in out which runs
-// there are and, at the log's end, how long those that are settling still take.
-// A part without any event has none.
-func (d *Deliverer) due(b *otelmap.Builder, st *State, out *pending, now time.Time) []*otelmap.Run {
-	out.known, out.settling = make(map[string]bool), 0
-	if b == nil {
+// mapRuns maps the runs that can be sent.
+func (p *reading) mapRuns(ctx context.Context) error {
+	if p.builder == nil {
 		return nil
 	}
-	var due []*otelmap.Run
-	for _, r := range b.Runs(now) {
-		out.known[r.ID.String()] = true
-		quiet := now.Sub(r.EndedAt)
-		switch {
-		case st.Done[r.ID.String()] || r.Repeated || !r.Ended:
-		case out.more && quiet > -clockStep && quiet < settle:
-			// What belongs to it may stand behind what was read.
-		case quiet < settle && quiet >= 0:
-			out.settling = max(out.settling, settle-quiet)
-		default:
-			due = append(due, r)
-		}
+	if p.st.Carry.Runs == 0 && !p.linked {
+		p.linked = true
+		p.link(ctx)
 	}
-	out.finished = !out.more && b.Finished(now)
-	return due
+	now := p.at
+	if !p.more {
+		now = p.Now()
+		p.endSilently(ctx)
+	}
+	due := p.due(now)
+	if len(due) == 0 {
+		return ctx.Err()
+	}
+	first := slices.MinFunc(due, func(x, y *otelmap.Run) int { return x.Begun().Compare(y.Begun()) })
+	p.facts.Since = first.Begun().Add(-fileLead)
+	if p.more {
+		p.facts.Until = now.Add(undecided)
+	}
+	tr, err := p.transcript(ctx, due[len(due)-1].EndedAt)
+	if err != nil {
+		p.logf("session %q of %s: not all of the host's files was read: %v", p.session, p.host, err)
+	}
+	if tr != nil && p.builder.ApplyRefusals(tr.Ends) {
+		due = p.due(now)
+	}
+	for _, r := range due {
+		run := prepared{ids: []otelmap.RunID{r.ID}}
+		run.Trace, run.Root = p.builder.Root(r)
+		run.spans = func() *tracepb.ResourceSpans {
+			spans := p.builder.Spans(r, tr)
+			if p.Redact != nil {
+				spans = p.Redact(spans)
+			}
+			return spans
+		}
+		if len(due) <= mappedOnce {
+			spans := run.spans()
+			run.spans = func() *tracepb.ResourceSpans { return spans }
+		}
+		p.runs = append(p.runs, run)
+	}
+	return ctx.Err()
 }
 
-// clockStep is how far back a clock must have been set for an end in the future
-// to be none that other processes have yet to write about.
-const clockStep = time.Minute
-
-// fileLead is how far what a host writes to its files may precede the hook that
-// reports the same.
-const fileLead = 10 * time.Second
-
-// begun is the moment from which on the host's files may tell of these runs.
-func begun(runs []*otelmap.Run) time.Time {
-	first := runs[0].Begun()
-	for _, r := range runs[1:] {
-		if at := r.Begun(); at.Before(first) {
-			first = at
-		}
+// endSilently ends the open run if the host's files show that it has ended, such
+// as by an interruption, which no hook reports.
+func (p *reading) endSilently(ctx context.Context) {
+	runs := p.builder.Runs(p.Now())
+	if p.src.End == nil || len(runs) == 0 || runs[len(runs)-1].Ended {
+		return
 	}
-	return first.Add(-fileLead)
+	kind, at, err := p.src.End(ctx, p.session, p.facts)
+	if err != nil {
+		p.logf("session %q of %s: %v", p.session, p.host, err)
+	}
+	if kind == hook.KindUnknown || at.Before(p.last.At()) {
+		return
+	}
+	p.builder.Add(hook.Event{
+		Host: p.host, Dialect: p.facts.Dialect, Session: p.session, Kind: kind,
+		Name: "session file", Time: at, StoredAt: at, Offset: p.last.Offset,
+	})
 }
 
-// transcript reads the host's files, again while the newest request's usage is
-// missing, or while it is undecided whether the end of a session that goes on
-// stands, and the run has only just ended. A run that seems to end in the future,
-// because the clock was set back, is waited for no longer.
-func (d *Deliverer) transcript(ctx context.Context, src Source, out *pending, facts Facts, ended time.Time) (*hook.Transcript, error) {
-	if src.Transcript == nil {
+// transcript reads the host's files. If the run has only just ended, it reads them
+// again while the usage of the last request is missing, or while it is undecided
+// whether a run of an open session may end. A run that ends in the future, because
+// the clock was set back, counts as ending now.
+func (p *reading) transcript(ctx context.Context, ended time.Time) (*hook.Transcript, error) {
+	if p.src.Transcript == nil {
 		return nil, nil
 	}
-	if now := d.Now(); ended.After(now) {
+	if now := p.Now(); ended.After(now) {
 		ended = now
 	}
 	for {
-		tr, err := src.Transcript(ctx, out.session, facts)
-		waited := d.Now().Sub(ended)
+		tr, err := p.src.Transcript(ctx, p.session, p.facts)
+		waited := p.Now().Sub(ended)
 		switch {
 		case tr == nil, waited >= undecided:
 			return tr, err
-		case tr.Undecided && !out.finished:
+		case tr.Undecided && !p.finished:
 		case !tr.Pending, waited >= lateUsage:
 			return tr, err
 		}
-		if d.Sleep(ctx, max(poll, waited/10)) != nil {
+		if p.Sleep(ctx, max(poll, waited/10)) != nil {
 			return tr, err
 		}
 	}
-}
-
-func (d *Deliverer) syncLog(s *spool.Session) error {
-	if !d.SyncLog {
-		return nil
-	}
-	if err := s.Sync(); err != nil {
-		return fmt.Errorf("sync session %s: %w", s.Key().Name, err)
-	}
-	return nil
 }

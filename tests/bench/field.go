@@ -166,7 +166,7 @@ func (f *field) callHooks(ctx context.Context, most int) error {
 		c.ends, c.apart = true, true
 		c.payload = claudePayload("Stop", `"stop_hook_active":false,"last_assistant_message":"%s"`)
 	} else {
-		fmt.Fprintln(os.Stderr, "bench: the end of a run is left out: this system does not tell who a hook has started")
+		fmt.Fprintln(os.Stderr, "bench: the end of a run is left out: this system does not report what a hook has started")
 	}
 	return f.holdSweeps()
 }

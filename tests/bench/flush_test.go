@@ -22,7 +22,7 @@ import (
 //
 //	go test ./tests/bench -run '^$' -bench 'Delivery/otlp' -benchtime 1x -cpuprofile cpu.out
 //
-// The receiver of otlp is a process of its own, as in the table of deliveries;
+// The receiver of otlp is a separate process, as in the table of deliveries;
 // nowhere is a client that does nothing.
 func BenchmarkDelivery(b *testing.B) {
 	dir := b.TempDir()

@@ -118,7 +118,7 @@ const (
 
 // flushBudgets holds the deliveries to what is promised: memory that does not
 // follow the backlog, and an exporter that is hardly slower than the SDK's. What the
-// whole way from the log costs beside a loop that has no log stands in the table.
+// whole way from the log costs beside a loop that has no log is in the table.
 func flushBudgets(rows []*delivery, plains []*plain) []budget {
 	var out []budget
 	worst, stopped := 0, 0

@@ -58,7 +58,7 @@ func (c *contestant) call() (took time.Duration, err error) {
 }
 
 // takeTurns lets everybody run once per round, in an order that is new each
-// time, so that nobody always comes behind the same neighbour.
+// time, so that no contestant always follows the same one.
 func (f *field) takeTurns(ctx context.Context, rounds int) error {
 	warm := 5
 	for round := range rounds + warm {
@@ -96,7 +96,7 @@ func (f *field) takeTurns(ctx context.Context, rounds int) error {
 	return nil
 }
 
-// another is a contestant that runs the same as c, and a base of its own.
+// another is a contestant that runs the same as c, with a separate base.
 func (c *contestant) another(name string) *contestant {
 	return &contestant{name: name, argv: c.argv, env: c.env, dir: c.dir, payload: c.payload, apart: true}
 }
@@ -158,7 +158,7 @@ func (f *field) cold() (how string, err error) {
 	if err != nil {
 		noop.missing, hook.missing = true, true
 		f.contestants = append(f.contestants, noop, hook)
-		return err.Error(), nil //nolint:nilerr // The table tells.
+		return err.Error(), nil //nolint:nilerr // The table has the error.
 	}
 	for range coldRounds {
 		for _, c := range []*contestant{noop, hook} {

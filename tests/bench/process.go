@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// canLaunch says that this system tells what a process took.
+// canLaunch says that this system reports the resources of a process.
 const canLaunch = runtime.GOOS != "windows"
 
-// errNotHere says that this system does not tell a process's peak memory.
+// errNotHere says that this system does not report a process's peak memory.
 var errNotHere = errors.New("memory is not measured on this system")
 
 // tooLong is the exit code of launch where it has stopped the program.

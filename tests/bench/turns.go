@@ -30,7 +30,7 @@ const turnRounds = 100
 var ages = []int{1, 2, 200, 1000}
 
 // turns delivers sessions of Claude Code of several ages into the local store, one
-// turn each by turns, log and transcript growing as they would, and compares what
+// turn each alternately, log and transcript growing as they would, and compares what
 // a late turn costs with what an early one does. A turn is ten tools and eleven
 // requests, 40 KB of transcript.
 func turns(ctx context.Context, f *field, _ options) (report, error) {
@@ -96,7 +96,7 @@ func turnsReport(took, cpu [][]time.Duration) report {
 // eventTime is how long a hook's event takes.
 const eventTime = 10 * time.Millisecond
 
-// turnBench is a session that goes on.
+// turnBench is a session that continues.
 type turnBench struct {
 	d          *deliver.Deliverer
 	spool      *spool.Spool

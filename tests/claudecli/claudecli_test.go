@@ -134,7 +134,7 @@ func checkClaude(t *testing.T, sc *scenario, res *claudecli.Result) (prompts []p
 			prompts = append(prompts, p)
 		}
 	}
-	// Claude Code goes on and ends without waiting for these.
+	// Claude Code continues and ends without waiting for these.
 	delete(hooks, "StopFailure")
 	// Tools run at the same time report in any order, so the kinds are counted.
 	if diff := gocmp.Diff(sc.hooks, hooks); diff != "" {
@@ -201,7 +201,7 @@ func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Reque
 	}
 	blocked := slices.ContainsFunc(got.Root.Events, func(e sink.Event) bool { return e.Attrs[otelmap.KeyStopBlocked] == true })
 	if blocked != want.blocked {
-		wrong = append(wrong, fmt.Sprintf("the root tells of a blocked stop: %v, want %v", blocked, want.blocked))
+		wrong = append(wrong, fmt.Sprintf("the root reports a blocked stop: %v, want %v", blocked, want.blocked))
 	}
 	return wrong
 }

@@ -137,7 +137,7 @@ func toolsScenario() scenario {
 	}
 }
 
-// secondTurn goes on with the session in a second process.
+// secondTurn continues the session in a second process.
 func secondTurn() scenario {
 	return scenario{
 		script: mockanthropic.Script{Main: []mockanthropic.Turn{

@@ -111,7 +111,7 @@ func TestScenarios(t *testing.T) {
 				return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
 			}
 			// What the hooks start by themselves must deliver with no help, but for a
-			// run without an end, for which somebody has to look again.
+			// run without an end, which needs a later look.
 			deliver := rig.Step{WaitTraces: len(sc.traces), Timeout: 30 * time.Second}
 			if sc.endless {
 				deliver = sh("for i in $(seq 100); do " + bin + "/hookspan flush --wait && [ \"$(" + bin + "/hookspan list --json)\" != '[]' ] && exit; sleep 0.1; done; exit 1")

@@ -16,7 +16,7 @@ func sh(script string) rig.Step {
 // TestPreToolUseStopsClassic is the evidence for where hookspan does not
 // install PreToolUse: with any such file in a folder the classic core reads, a
 // task that reads a missing file as its second tool asks the model twice and
-// then never goes on. Without it the same script completes, see classicTools.
+// then never continues. Without it the same script completes, see classicTools.
 func TestPreToolUseStopsClassic(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -34,7 +34,7 @@ func TestPreToolUseStopsClassic(t *testing.T) {
 		Setup: func(a *rig.Arena) error { return clinecli.RecordHooks(a, clinecli.CLI2, pre) },
 	})
 	if s := res.Steps[0]; !s.TimedOut || len(res.Requests) != 2 {
-		t.Errorf("timed out %v after %d requests, want true after 2: if Cline has mended this, PreToolUse may be installed for it",
+		t.Errorf("timed out %v after %d requests, want true after 2: if Cline has fixed this, PreToolUse may be installed for it",
 			s.TimedOut, len(res.Requests))
 	}
 }

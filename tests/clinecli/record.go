@@ -25,7 +25,7 @@ var (
 
 // RecordHooks installs a recorder for the named hooks in the workspace, where
 // both programs look. With no names it records the hooks that are safe for the
-// program. The recorder answers that Cline may go on and says no more.
+// program. The recorder answers that Cline may continue and nothing else.
 func RecordHooks(a *rig.Arena, cli CLI, names ...string) error {
 	if len(names) == 0 {
 		names = SDKHooks

@@ -95,7 +95,7 @@ func read(path string) mockllm.ToolCall {
 }
 
 // untilReported is a command that runs until the recorder has seen the named
-// hook, so that the interrupt always meets a running command and nobody waits
+// hook, so that the interrupt always meets a running command and no test waits
 // for its end.
 func untilReported(hook string) string {
 	return "echo running > " + rig.WordMark +
@@ -143,7 +143,7 @@ func bare(s scenario) scenario {
 	return s
 }
 
-// beside is for users who have hooks of their own: Cline joins the answers of
+// beside is for users with their own hooks: Cline joins the answers of
 // two hooks, and has to end up as with one.
 func beside(s scenario) scenario {
 	s.beside = true
@@ -336,7 +336,7 @@ func sdkDenied() scenario {
 	}
 }
 
-// sdkSubagent has a subagent that uses a tool of its own.
+// sdkSubagent has a subagent that uses a tool.
 func sdkSubagent() scenario {
 	return scenario{
 		cli: clinecli.CLI3,

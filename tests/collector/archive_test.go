@@ -21,7 +21,7 @@ import (
 	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
-// The archive is a backend that keeps what it answers for: a process of its own,
+// The archive is a backend that keeps what it answers for: a separate process,
 // so that it can be killed, that appends each request to a file and syncs it
 // before it answers. A frame is the length and the CRC-32 of what follows, each
 // in four bytes, and then the path that the request came to, a zero byte and the
@@ -151,14 +151,14 @@ func atEnd(err error) error {
 	return err
 }
 
-// arrived is a span as it has come, however often.
+// arrived is a span that arrived, however often.
 type arrived struct {
 	*otlptest.Span
 	count   int
 	changed bool
 }
 
-// archive is what has come, by the path that it came to.
+// archive is what has arrived, by path.
 type archive struct {
 	file string
 
@@ -168,7 +168,7 @@ type archive struct {
 	copies int
 }
 
-// refresh reads what has come since the last time. The file need not be there yet.
+// refresh reads what has arrived since the last time. The file need not be there yet.
 func (a *archive) refresh() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

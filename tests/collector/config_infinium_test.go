@@ -17,7 +17,7 @@ import (
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 )
 
-// again is a request under a trace id of its own, with a text of some size on its
+// again is a request under a new trace id, with a text of some size on its
 // first span.
 func again(r *collectorpb.ExportTraceServiceRequest, n, size int) *collectorpb.ExportTraceServiceRequest {
 	r = proto.Clone(r).(*collectorpb.ExportTraceServiceRequest)

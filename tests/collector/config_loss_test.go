@@ -55,7 +55,7 @@ const silent = -1
 
 func (g *gate) open() { g.status.Store(0) }
 
-// numbered is a request with one span of its own and a text of some size.
+// numbered is a request with one new span and a text of some size.
 func numbered(n, size int) *collectorpb.ExportTraceServiceRequest {
 	id := fmt.Sprintf("%016d", n)
 	return &collectorpb.ExportTraceServiceRequest{ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{{

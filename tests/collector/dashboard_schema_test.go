@@ -15,7 +15,7 @@ import (
 
 // grafanaTypes is the head of the file that the dashboard is written into as a value of
 // Grafana's own types. The compiler then says what is missing, misspelt or of
-// another type. Their enums become the words and numbers that stand in JSON.
+// another type. Their enums become the words and numbers of JSON.
 const grafanaTypes = `import type { Dashboard, Panel, RowPanel, VariableModel } from '@grafana/schema';
 import type { Options as stat } from '@grafana/schema/dist/esm/raw/composable/stat/panelcfg/x/StatPanelCfg_types.gen';
 import type { Options as table, FieldConfig as tableField } from '@grafana/schema/dist/esm/raw/composable/table/panelcfg/x/TablePanelCfg_types.gen';

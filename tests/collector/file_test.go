@@ -20,7 +20,7 @@ var fileRows = []proof.Row{
 }
 
 // fileRow kills a Collector that has a file exporter once it has answered. keeps
-// tells whether everything that was answered for has to be in the file then.
+// says whether everything that was answered for must be in the file then.
 func fileRow(how, settings string, keeps bool) proof.Row {
 	rule := "what is in the file can be read; what was answered for in the last second may be missing"
 	if keeps {

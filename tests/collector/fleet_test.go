@@ -13,7 +13,7 @@ import (
 	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
-// The paths by which the archive tells pipelines apart.
+// The paths by which the archive distinguishes pipelines.
 const (
 	everything = "/everything/v1/traces"
 	sampled    = "/sampled/v1/traces"
@@ -218,13 +218,13 @@ type verdict struct {
 	lost []otlptest.Span
 }
 
-// settled delivers what is left, waits until every stored span has come or
+// settled delivers what is left, waits until every stored span has arrived or
 // nothing moves any more, and holds what came against what was stored.
 func (f *fleet) settled(r *proof.Result) verdict {
 	f.t.Helper()
 	for _, m := range f.machines {
 		m.Settle()
-		// An agent whose queue is full goes on refusing until it has sent some.
+		// An agent whose queue is full refuses until it has sent some.
 		var left string
 		if !until(f.t.Context(), settle, func() bool { left = m.undelivered(); return left == "" }) {
 			r.Break("machine %s: the last delivery: %s", m.name, left)
@@ -280,7 +280,7 @@ func (v *verdict) check(r *proof.Result) {
 	}
 }
 
-// figures are what a row's note tells of it.
+// figures are what a row's note reports.
 func (f *fleet) figures(v verdict) string {
 	sessions := 0
 	for _, m := range f.machines {

@@ -89,11 +89,11 @@ func (f *fleet) infiniumRuns() runs {
 }
 
 // infinium holds what came to Infinium against what hookspan itself would have
-// sent, and returns what a row's note tells of it.
+// sent, and returns what a row's note reports.
 func (f *fleet) infinium(r *proof.Result, server *infiniumtest.Server) string {
 	f.t.Helper()
 	want := f.infiniumRuns()
-	// lacking are the runs of which not every step has come.
+	// lacking are the runs of which a step is missing.
 	lacking := func() (ids []string) {
 		have := runsOf(f.t, server)
 		for id, w := range want {

@@ -15,7 +15,7 @@ import (
 
 var killRows = []proof.Row{{
 	Name:  "SIGKILL of an agent, a gateway or the backend at a random moment under load, and its restart",
-	Rule:  "every span of every event that a hook has answered for comes to the backend, under its ids and with its content; every run comes to Infinium",
+	Rule:  "every span of every event that a hook has answered for reaches the backend, under its ids and with its content; every run reaches Infinium",
 	Short: 12, Long: 200,
 	Run: killUnderLoad,
 }}
@@ -33,7 +33,7 @@ func killUnderLoad(t *testing.T, r *proof.Result) {
 	var down []*process
 	overlapping, starting := 0, 0
 	for n := 0; n < r.N; {
-		// By how much has come, or by time: neither alone reaches every moment.
+		// By how much has arrived, or by time: neither alone reaches every moment.
 		limit, have := time.Duration(rnd.Int64N(int64(2*time.Second))), f.archive.total(t)
 		more := rnd.IntN(400)
 		until(t.Context(), limit, func() bool { return f.archive.total(t) >= have+more })

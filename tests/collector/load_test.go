@@ -30,7 +30,7 @@ var recordings = []recording{
 
 var sessionName = regexp.MustCompile(`"(?:taskId|session_id)"\s*:\s*"([^"]+)"`)
 
-// played is a session under a name of its own.
+// played is a session under a new name.
 type played struct {
 	recording
 	id     string
@@ -147,7 +147,7 @@ func (m *machine) undelivered() string {
 }
 
 // stored are the spans of everything that hooks have answered for. Every session
-// has ended, and the store is a destination of its own that nothing here touches.
+// has ended, and the store is a separate destination that nothing here touches.
 func (m *machine) stored() map[otlptest.ID]otlptest.Span {
 	m.t.Helper()
 	out := make(map[otlptest.ID]otlptest.Span)

@@ -88,7 +88,7 @@ func needsLab(r *proof.Result) {
 func anyOrder(t *testing.T, r *proof.Result) {
 	needsLab(r)
 	orders := permutations([]string{"hookspan", "agents", "gateways", "backend"})
-	// The order in which each finds nobody comes first, then any others.
+	// The order in which none finds its destination is first, then the others.
 	rand.Shuffle(len(orders)-1, func(i, j int) { orders[i+1], orders[j+1] = orders[j+1], orders[i+1] })
 	var tried []string
 	for _, order := range orders[:min(r.N, len(orders))] {

@@ -28,7 +28,7 @@ import (
 
 var startRows = []proof.Row{{
 	Name:  "SIGKILL of an agent at a write or a sync of its queue while it takes spans",
-	Rule:  "every span that it has answered for comes to the backend",
+	Rule:  "every span that it has answered for reaches the backend",
 	Short: 12, Long: 120,
 	Run: killWrites,
 }, {
@@ -139,16 +139,16 @@ func (l *lone) refuse() {
 	l.backend.Always(otlptest.Status(http.StatusServiceUnavailable, "overloaded"))
 }
 
-// startLoses tells what the storage of the distribution does. With file_storage of
+// startLoses reports what the storage of the distribution does. With file_storage of
 // Collector 0.158 the queue deletes what was being sent when it ended before it
 // puts it back, so that a kill in between loses it.
 const startLoses = false
 
 func startRule() string {
 	if startLoses {
-		return "at the next start every span that was queued and not being sent comes to the backend; what was being sent may be lost"
+		return "at the next start every span that was queued and not being sent reaches the backend; what was being sent may be lost"
 	}
-	return "at the next start every span that was queued comes to the backend"
+	return "at the next start every span that was queued reaches the backend"
 }
 
 const queuedRequests = 8

@@ -121,7 +121,7 @@ func (l *lone) damaged(r *proof.Result, c *otelcol.Collector, file, how string, 
 	return outcome
 }
 
-// panicked is the line of a log that tells why the Collector ended.
+// panicked is the line of a log that says why the Collector ended.
 func panicked(log string) string {
 	for line := range strings.Lines(log) {
 		for _, word := range []string{"panic:", "fatal error:", "unexpected fault address", "Error:", "error:"} {

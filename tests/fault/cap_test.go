@@ -247,9 +247,9 @@ func realCap(t *testing.T, r *proof.Result) {
 	log, err := os.ReadFile(s.log())
 	s.ok(err)
 	if n := len(regexp.MustCompile(`3 events, \d+ bytes, NOT DELIVERED`).FindAll(log, -1)); n != 3 {
-		r.Break("the log tells of %d removed sessions, want 3:\n%s", n, log)
+		r.Break("the log reports %d removed sessions, want 3:\n%s", n, log)
 	}
 	if o := s.Call(lab.Call{Program: "hookspan", Args: []string{"doctor"}}); !strings.Contains(o.Out, "spool over its limit: removed session") {
-		r.Break("hookspan doctor does not tell of it:\n%s", o.Out)
+		r.Break("hookspan doctor does not report it:\n%s", o.Out)
 	}
 }

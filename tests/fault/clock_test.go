@@ -90,7 +90,7 @@ func wrongClocks(t *testing.T, r *proof.Result) {
 		}
 		r.Trial(1)
 	}
-	// Ours jumps too, and then a day passes after which every run is over.
+	// Ours jumps too, and then a day passes after which every run has ended.
 	for _, jump := range []time.Duration{time.Minute, -48 * time.Hour, 100 * 365 * 24 * time.Hour} {
 		h.advance(jump)
 		h.run(d)

@@ -44,7 +44,7 @@ var diskRows = []proof.Row{
 
 const page = 4 << 10
 
-// smallDisk makes the user's home a file system of its own.
+// smallDisk makes the user's home a separate file system.
 func smallDisk(t *testing.T, r *proof.Result, options string) *site {
 	t.Helper()
 	if err := lab.Namespace(); err != nil {

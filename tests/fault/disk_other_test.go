@@ -6,5 +6,5 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
-// diskRows mount file systems of their own, which is Linux's alone.
+// diskRows mount file systems, which works on Linux only.
 var diskRows []proof.Row

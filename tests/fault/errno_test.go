@@ -140,7 +140,7 @@ func errnoInSituation(t *testing.T, r *proof.Result, a *host, s *situation) {
 		if end.Hit {
 			r.Trial(1)
 		}
-		// Nobody can answer where the answer cannot be written.
+		// No program can answer where the answer cannot be written.
 		mute := len(end.Stdout) == 0 && f.Errno != interrupted && (f.At.Name == "write" || f.Lasts != nil && f.Lasts("write"))
 		if end.Code != 0 || end.Hung || len(end.Stderr) > 0 || string(end.Stdout) != a.answer && !mute {
 			r.Break("%s, %s: code %d, signal %q, answered %q, said %.300q", s.name, what, end.Code, end.Signal, end.Stdout, end.Stderr)

@@ -16,19 +16,19 @@ import (
 var flushersRows = []proof.Row{
 	{
 		Name:  fmt.Sprintf("%d deliveries at once", flushers),
-		Rule:  "every span comes to each destination once",
+		Rule:  "every span reaches each destination once",
 		Short: flushers * 5, Long: flushers * 50,
 		Run: flushersAtOnce,
 	},
 	{
 		Name:  "SIGKILL of a delivery while the OTLP receiver has the spans and has not answered",
-		Rule:  "every span comes to each destination, under the same ids; the store has each once",
+		Rule:  "every span reaches each destination, under the same ids; the store has each once",
 		Short: 10, Long: 200,
 		Run: killedUnanswered,
 	},
 	{
 		Name: "SIGKILL of a delivery between the answer and its note of it",
-		Rule: "every span comes to each destination, under the same ids; the store has each once",
+		Rule: "every span reaches each destination, under the same ids; the store has each once",
 		Run:  killedUnnoted,
 	},
 }
@@ -72,7 +72,7 @@ func killedUnanswered(t *testing.T, r *proof.Result) {
 		r.Skip("%v", err)
 	}
 	b := newBacklog(t, true)
-	// Each session is a request of its own.
+	// Each session is a separate request.
 	const requests = 2
 	more := 0
 	for i := range r.N {

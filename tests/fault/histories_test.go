@@ -118,7 +118,7 @@ func decodeHistory(rt *rapid.T, d histories.Dialect, raw hook.Raw) []hook.Event 
 	return slices.DeleteFunc(events, func(e hook.Event) bool { return e.Session == "" })
 }
 
-// listed tells of the events, in the order of the log.
+// listed describes the events, in the order of the log.
 func listed(events []hook.Event) string {
 	var b strings.Builder
 	for _, e := range events {

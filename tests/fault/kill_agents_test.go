@@ -88,7 +88,7 @@ func (a *host) hook(w *lab.World, hook, session string, n int) error {
 	return nil
 }
 
-// acknowledged tells whether a hook that may have been killed has answered. What
+// acknowledged says whether a hook that may have been killed has answered. What
 // it printed must be the whole answer or nothing.
 func (a *host) acknowledged(end *trace.Ending) (bool, error) {
 	out := string(end.Stdout)
@@ -135,7 +135,7 @@ func (l *ledger) check(t testing.TB, r *proof.Result, records []*spool.Record) (
 	return seen
 }
 
-// unread tells a hook's note that it was started but could not read its standard
+// unread recognises a hook's note that it was started but could not read its standard
 // input.
 func unread(rec *spool.Record) bool { return rec.Raw && len(rec.Payload) == 0 }
 
@@ -253,7 +253,7 @@ var documented = regexp.MustCompile(`^(` + strings.Join([]string{
 	`spool/[a-z-]+/[0-9a-f]{32}/quarantine/[0-9a-f]{16}-[0-9a-f]{8}\.bin`,
 }, "|") + `)$`)
 
-// strays are the files below the state folder that nobody speaks of. inMaking
+// strays are the files below the state folder that nothing refers to. inMaking
 // counts those that a dead process may leave behind, by the format.
 func strays(t testing.TB, w *lab.World) (names []string, inMaking int) {
 	t.Helper()

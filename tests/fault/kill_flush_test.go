@@ -40,7 +40,7 @@ type backlog struct {
 	files map[string][]byte
 	// want are the spans that wait, old those that were delivered before.
 	want, old map[otlptest.ID]bool
-	// seen is how often each span has come to the OTLP receiver.
+	// seen is how often each span reached the OTLP receiver.
 	seen map[otlptest.ID]int
 	// calls are those of an undisturbed delivery.
 	calls map[string]int
@@ -107,7 +107,7 @@ func (b *backlog) save(t *testing.T) {
 	}
 }
 
-// restore puts them back in place of what is there.
+// restore puts them back.
 func (b *backlog) restore(t *testing.T) {
 	t.Helper()
 	if err := os.RemoveAll(b.w.State()); err != nil {
@@ -260,7 +260,7 @@ func killFlush(t *testing.T, r *proof.Result) {
 
 func errnoFlush(t *testing.T, r *proof.Result) {
 	var again, silent atomic.Int64
-	// SQLite locks its file by it, and waits where it reads of a lock of somebody
+	// SQLite locks its file by it, and waits where it reads of a lock of another
 	// else in the error. A hook only asks for flags.
 	can := maps.Clone(possible)
 	can["fcntl"] = []syscall.Errno{broken, interrupted}

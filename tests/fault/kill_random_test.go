@@ -18,7 +18,7 @@ import (
 // crowdHooks is how many hooks run at once.
 const crowdHooks = 16
 
-// killRandomRows kill hooks and deliveries at moments that nobody chose, in the
+// killRandomRows kill hooks and deliveries at random moments, in the
 // middle of a system call, too.
 var killRandomRows = []proof.Row{{
 	Name:  fmt.Sprintf("SIGKILL at a random moment of one of %d hooks at once, with a delivery running", crowdHooks),
@@ -83,7 +83,7 @@ func (m *moments) killed(cmd *exec.Cmd) (bool, error) {
 	return false, err
 }
 
-// killCrowd makes kills on a machine of its own.
+// killCrowd makes kills on a separate machine.
 func killCrowd(t *testing.T, r *proof.Result, sum *crowd, kills int) {
 	const hooks, sessions = crowdHooks, 4
 	w := lab.New(t, "HOOKSPAN_EXPORTERS=store,otlp,file")

@@ -138,7 +138,7 @@ func (s *site) must(what string, a *agent) {
 	}
 }
 
-// look reads the logs: what was there before has to be there still, and
+// look reads the logs: earlier records must still be present, and
 // nothing twice.
 func (s *site) look(what string) {
 	s.t.Helper()

@@ -13,7 +13,7 @@ func preToolUse(session string, n int) []byte {
 		1795175957341+n, session, n)
 }
 
-// toolNumber is the number of the tool call that a payload tells of.
+// toolNumber is the number of a payload's tool call.
 func toolNumber(t *testing.T, payload []byte) int {
 	t.Helper()
 	var p struct {

@@ -26,7 +26,7 @@ var payloadRows = []proof.Row{
 	},
 	{
 		Name: "payloads that are odd: deep, empty, cut off at each byte, no UTF-8, twins of keys, numbers beyond any type",
-		Rule: "neutral answer, exit code 0; each is stored byte for byte; a delivery goes on past them",
+		Rule: "neutral answer, exit code 0; each is stored byte for byte; a delivery continues past them",
 		Run:  oddPayloads,
 	},
 }

@@ -26,7 +26,7 @@ var placeRows = []proof.Row{
 	},
 	{
 		Name: "a link, a fifo, a socket, another user's or a shared file where the spool should be",
-		Rule: "never hangs, never follows it; hooks answer neutrally, the log or the doctor tells; once it is gone all is stored and delivered",
+		Rule: "never hangs, never follows it; hooks answer neutrally, the log or the doctor reports it; once it is gone all is stored and delivered",
 		Run:  func(t *testing.T, r *proof.Result) { wrongPlaces(t, r, spoolPlaces(), false) },
 	},
 	{
@@ -36,7 +36,7 @@ var placeRows = []proof.Row{
 	},
 	{
 		Name: "the same where the log, the settings and the sweep's stamp should be",
-		Rule: "never hangs; events are stored, deliveries go on or say what is in their way",
+		Rule: "never hangs; events are stored, deliveries continue or report the obstacle",
 		Run:  func(t *testing.T, r *proof.Result) { wrongPlaces(t, r, sidePlaces(), true) },
 	},
 }
@@ -44,7 +44,7 @@ var placeRows = []proof.Row{
 // nobody is a user with no entry in the system's list.
 const nobody = 54321
 
-// kinds are what can stand in the place of a file or a folder. The word stands
+// kinds are what can be in the place of a file or a folder. The word is
 // in what is said of it.
 var kinds = []struct {
 	name string
@@ -267,7 +267,7 @@ func sidePlaces() []place {
 	return all
 }
 
-// wrongPlaces makes each place in sessions of its own, which have a run that
+// wrongPlaces makes each place in separate sessions, which have a run that
 // waits, and maybe one that was delivered. The hooks belong to these sessions
 // too, or to others apart, which spares waiting for a run to settle.
 func wrongPlaces(t *testing.T, r *proof.Result, places []place, apart bool) {
@@ -366,7 +366,7 @@ func strangeHomes(t *testing.T, r *proof.Result) {
 		}
 	}
 	if os.Geteuid() == 0 {
-		// Nobody's programs find no home in the system's list of users, and may
+		// The programs of the user nobody find no home in the system's list of users, and may
 		// write to none of these.
 		for _, env := range [][]string{{}, {"HOME="}, {"HOME=/"}, {"HOME=" + s.Home}, {"HOME=" + shut}, {"HOME=relative"}} {
 			for i := range agents {

@@ -63,7 +63,7 @@ func cutPower(t *testing.T, r *proof.Result, mode string) {
 type diskState struct {
 	number int
 	mode   string
-	// after tells the moment, for a person.
+	// after describes the moment.
 	after string
 	tree  powerfs.Tree
 	rng   *rand.Rand

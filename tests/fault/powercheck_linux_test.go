@@ -22,7 +22,7 @@ import (
 const byProgram = 100
 
 // examine starts the machine again from what the disk holds: it reads the logs,
-// lets the sessions go on, delivers, and compares with what must be there.
+// continues the sessions, delivers, and compares with what must be there.
 func (s *diskState) examine(t *testing.T, r *proof.Result, home string) {
 	defer func() { _ = os.RemoveAll(home) }()
 	if err := materialise(home, s.tree); err != nil {
@@ -39,7 +39,7 @@ func (s *diskState) examine(t *testing.T, r *proof.Result, home string) {
 	}
 }
 
-// lost tells of the records that ought to be in their logs.
+// lost describes the records that are missing from their logs.
 func (s *diskState) lost() (problems []string) {
 	for log, records := range s.known.lasting {
 		missing := 0
@@ -55,13 +55,13 @@ func (s *diskState) lost() (problems []string) {
 	return problems
 }
 
-// later lets the sessions go on, reads all logs, and returns the spans that a
+// later continues the sessions, reads all logs, and returns the spans that a
 // delivery must give.
 func (s *diskState) later(home string) (must map[string]bool, problems []string) {
 	dir := filepath.Join(home, powerSpool)
 	added, err := s.goOn(dir)
 	if err != nil {
-		return nil, []string{fmt.Sprintf("the sessions cannot go on: %v", err)}
+		return nil, []string{fmt.Sprintf("the sessions cannot continue: %v", err)}
 	}
 	must = make(map[string]bool)
 	for key, added := range added {
@@ -88,7 +88,7 @@ func (s *diskState) later(home string) (must map[string]bool, problems []string)
 	return must, problems
 }
 
-// compare tells what is wrong with what is read from a log: a record that nobody
+// compare says what is wrong with what is read from a log: a record that no hook
 // wrote, or one that was added after the power came back and is not there. It
 // returns those that were added, as they are read.
 func (s *diskState) compare(l logRead, added map[string]bool, log string) (later []*spool.Record, problems []string) {
@@ -114,7 +114,7 @@ func (s *diskState) compare(l logRead, added map[string]bool, log string) (later
 
 func recordID(r *spool.Record) string { return fmt.Sprint(r.At.UnixNano(), string(r.Payload)) }
 
-// undelivered delivers and tells what the destinations lack.
+// undelivered delivers and reports what the destinations lack.
 func (s *diskState) undelivered(t *testing.T, home string, must map[string]bool) (problems []string) {
 	if s.number%byProgram == 0 {
 		if err := flushByProgram(t.Context(), home, s.mode); err != nil {

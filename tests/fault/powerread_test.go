@@ -124,7 +124,7 @@ func spanID(s *tracepb.Span) string {
 	return otlp.TraceID(s) + "/" + otlp.SpanID(s)
 }
 
-// deliverer delivers at a moment of its own.
+// deliverer delivers at its own time.
 func deliverer(sp *spool.Spool, now time.Time, to ...deliver.Destination) *deliver.Deliverer {
 	sources := make(map[string]deliver.Source)
 	for host, decode := range decoders {
@@ -138,7 +138,7 @@ func deliverer(sp *spool.Spool, now time.Time, to ...deliver.Destination) *deliv
 }
 
 // deliverState delivers the spool below a state folder to its store and to a file,
-// as `hookspan flush` does by hand, at a moment of its own.
+// as `hookspan flush` does by hand, at its own time.
 func deliverState(ctx context.Context, state, file string, now time.Time) (err error) { //nolint:unused // Its rows run on Linux alone.
 	sp, err := spool.Open(filepath.Join(state, "spool"), spool.Options{})
 	if err != nil {
@@ -228,7 +228,7 @@ func readKey(dir string, key spool.Key) (l logRead, err error) {
 }
 
 // laterRun is a run that comes after some trouble with its log. Its size may be
-// drawn, so that the log comes to any length.
+// drawn, so that the log gets any length.
 func laterRun(host, session string, run, size int, from time.Time) []lab.Event {
 	at := from.UnixMilli()
 	fill := strings.Repeat("x", size)

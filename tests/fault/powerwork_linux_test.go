@@ -23,7 +23,7 @@ type powerWork struct {
 // powerFolders are there before the work begins; all else the programs make.
 var powerFolders = []string{powerMarks, filepath.Dir(powerFile)}
 
-// The marks by which the recording tells what the outside world knew when: a
+// The marks by which the recording shows what was known outside, and when: a
 // file is written when a hook answers, or made when hooks have exited, or when
 // a delivery begins or has ended.
 const (
@@ -102,7 +102,7 @@ const (
 
 // powerScript is the day that loses its power: three sessions side by side, some
 // hooks at once, deliveries that hooks start and deliveries by hand, a session
-// that is removed because it is old, and then goes on.
+// that is removed because it is old, and then continues.
 func powerScript(t *testing.T) []byte {
 	s := &script{t: t}
 	s.line("umask 077")

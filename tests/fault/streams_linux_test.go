@@ -388,7 +388,7 @@ func surroundings(t *testing.T, r *proof.Result) {
 	}
 }
 
-// surrounded plays a run with both agents on a machine of its own.
+// surrounded plays a run with both agents on a separate machine.
 func surrounded(t *testing.T, r *proof.Result, uid int, launch, env []string) {
 	s := &site{World: lab.New(t), t: t, r: r, session: "site", stored: map[int]int{}}
 	what := fmt.Sprintf("user %d, %v, %v", uid, launch, env)

@@ -29,7 +29,7 @@ import (
 // The long form leaves out no place.
 var tornRows = []proof.Row{
 	{
-		Name:  "a log that breaks off anywhere, and goes on with a later run",
+		Name:  "a log that breaks off anywhere and continues with a later run",
 		Rule:  "the event at the break is lost at most; the others are delivered, and so is the later run",
 		Short: 800, Long: 1,
 		Run: func(t *testing.T, r *proof.Result) { damageLogs(t, r, 1, tear) },
@@ -42,7 +42,7 @@ var tornRows = []proof.Row{
 	},
 	{
 		Name:  "a flipped bit, seen by hookspan flush and hookspan doctor",
-		Rule:  "the rest and the other sessions are delivered, and doctor tells of the place",
+		Rule:  "the rest and the other sessions are delivered, and doctor reports the place",
 		Short: 6, Long: 100,
 		Run: flipAndAsk,
 	},
@@ -179,7 +179,7 @@ func scratchDir(t *testing.T) string {
 }
 
 // examineLog reads and delivers a damaged log in which the bytes of the sound one
-// from one offset to another were touched, and tells what is wrong.
+// from one offset to another were touched, and says what is wrong.
 func examineLog(ctx context.Context, dir string, s *soundLog, log []byte, from, to int) string {
 	folder := filepath.Join(dir, s.key.Host, s.key.Name)
 	err := os.RemoveAll(dir)

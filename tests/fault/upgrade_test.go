@@ -137,7 +137,7 @@ func runHookspan(t *testing.T, home string, args ...string) (stdout, stderr stri
 	return w.Hookspan(args...)
 }
 
-// takeOver delivers with the real program, and tells what is there then. Logs
+// takeOver delivers with the real program, and reports the result. Logs
 // may be damaged only where that is said.
 func takeOver(t *testing.T, home string, damaged bool) leftover {
 	t.Helper()
@@ -183,7 +183,7 @@ func sortedKeys(m map[string]bool) []string {
 	return out
 }
 
-// leftSession is a recorded session as it stands in testdata/spools/unreleased:
+// leftSession is a recorded session as in testdata/spools/unreleased:
 // after the hooks up to first there was a delivery.
 type leftSession struct {
 	program, folder string
@@ -200,7 +200,7 @@ var leftSessions = []leftSession{
 
 // TestWriteUnreleased makes the state folder of the version at hand: real hooks
 // store recorded payloads, and the real program delivers in between. What a hook
-// notes of its own circumstances is made the same on every machine.
+// records about its environment is made the same on every machine.
 func TestWriteUnreleased(t *testing.T) {
 	if !*update {
 		t.Skip("writes testdata; asked for with -update")

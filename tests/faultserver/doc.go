@@ -3,7 +3,7 @@
 // networks and services.
 //
 // A server for one protocol puts its own types in: A is the form in which its
-// tests write an answer, R is what it tells of a request it saw. It turns the
+// tests write an answer, R is what it reports of a request it saw. It turns the
 // first into an Answer, which is the form that goes out.
 //
 // The server promises that nothing in it waits for time to pass unless a Delay

@@ -24,7 +24,7 @@ type Incoming struct {
 	Path, RawPath string
 	Header        http.Header
 	Body          []byte
-	// Err says why Body is not whole; ErrTooLong where it goes on.
+	// Err says why Body is not whole; ErrTooLong where it is longer.
 	Err error
 }
 
@@ -143,7 +143,7 @@ func (s *Server[A, R]) Always(a A) { s.Locked(func() { s.always = &a }) }
 // requests stays.
 func (s *Server[A, R]) Reset() { s.Locked(func() { s.script, s.always = nil, nil }) }
 
-// Release lets every answer that hangs now go on.
+// Release lets every hanging answer continue.
 func (s *Server[A, R]) Release() {
 	s.Locked(func() {
 		close(s.release)

@@ -222,7 +222,7 @@ func TestReleaseIsForWhatHangsNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Requests()[0].Sent {
-		t.Error("the earlier Release let it go on")
+		t.Error("the earlier Release let it continue")
 	}
 	s.Release()
 	if got := <-done; got.err != nil {

@@ -73,7 +73,7 @@ func exe() string {
 	return ""
 }
 
-// folder makes a folder of its own for something.
+// folder makes a separate folder.
 func (b *bench) folder(name string) (string, error) {
 	b.n++
 	dir := filepath.Join(b.dir, fmt.Sprintf("%03d-%s", b.n, name))
@@ -196,7 +196,7 @@ func (be *backend) spans(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// It tells what came since it was asked last.
+	// It reports what arrived since the last call.
 	var requests, spans, size int64
 	_, err = fmt.Sscan(text, &requests, &spans, &size)
 	be.come += spans

@@ -337,7 +337,7 @@ func (b *bench) gatewayQueue(ctx context.Context, nowhere string, tasks int, lin
 	if err != nil {
 		return fmt.Errorf("%w; %s", err, g.complaints())
 	}
-	// The queue is a database with no count of its own: it has all when it has
+	// The queue is a database without a count: it has everything once it has
 	// stopped to grow.
 	dir := g.queues[0]
 	last, since := int64(-1), time.Now()

@@ -26,7 +26,7 @@ type gateways struct {
 	probes int
 }
 
-// seen makes the gateways tell at once what they have counted, so that nobody
+// seen makes the gateways report at once what they have counted, so that no caller
 // has to wait for it.
 const seen = "yaml:\nconnectors: {span_metrics: {metrics_flush_interval: 1s}}"
 
@@ -144,8 +144,8 @@ func until(ctx context.Context, what string, done func() (bool, error)) error {
 	}
 }
 
-// counted waits until the gateways' metrics tell of as many spans, and fails
-// where they tell of more.
+// counted waits until the gateways' metrics report as many spans, and fails
+// where they report more.
 func (g *gateways) counted(ctx context.Context, want int) error {
 	want += g.probes
 	last := 0
@@ -200,9 +200,9 @@ func (g *gateways) complaints() string {
 		}
 	}
 	if len(out) == 0 {
-		return "their logs tell of nothing"
+		return "their logs report nothing"
 	}
-	return fmt.Sprintf("their logs tell of %d faults, at last: %.600s", len(out), out[len(out)-1])
+	return fmt.Sprintf("their logs report %d faults, at last: %.600s", len(out), out[len(out)-1])
 }
 
 // sizeOf is the room a folder's files take: as long as they say, and on the disk.

@@ -137,7 +137,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return nil
 }
 
-// run gives a part ports of its own: a block holds enough for one.
+// run gives a part new ports: a block holds enough for one.
 func (b *bench) run(ctx context.Context, p part, o options) (text string, err error) {
 	if b.ports, err = otelcol.OpenPorts(); err != nil {
 		return "", err

@@ -19,7 +19,7 @@ type facts struct {
 	spool, gatewayQueue float64
 }
 
-// assumed are the numbers that nobody can measure here. Who plans puts in their
+// assumed are the numbers that cannot be measured here. Users put in their
 // own.
 type assumed struct {
 	developers, tasks float64 // tasks a developer and day

@@ -40,7 +40,7 @@ type measured struct {
 	peaks      []float64
 }
 
-// rate is that of the middle round: the others may have met somebody else's work.
+// rate is that of the middle round: the others may have met other work on the machine.
 func (m *measured) rate() float64 { return median(m.rates) }
 
 // cost is the gateways' processor time for a span.

@@ -153,7 +153,7 @@ var texts = []string{
 	`use {s} for this`, `run("{s}")`, `X={s}`, "1\t{s}\n2\tnext", `{"name": "{I}_TOKEN", "value": "{s}"}`,
 }
 
-// Texts are samples as they stand in files, each with the secret of a rule.
+// Texts are samples as in files, each with the secret of a rule.
 func Texts(name, secret string) []string {
 	if name == "" {
 		name = "service"

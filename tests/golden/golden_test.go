@@ -231,7 +231,7 @@ func reorder(events []hook.Event, rng *rand.Rand) []hook.Event {
 	for _, e := range events {
 		copies := 2
 		if e.Time.IsZero() && e.Key == "" {
-			copies = 1 // nothing tells such an event from another
+			copies = 1 // nothing distinguishes such an event from another
 		}
 		for range 1 + rng.IntN(copies) {
 			out = append(out, late{e, e.At().Add(time.Duration(rng.IntN(500)) * time.Millisecond)})

@@ -22,7 +22,7 @@ var lacking = []string{
 // it has nothing to say.
 var beyond = []string{"permission_mode", "model", "tool_input.run_in_background", "tool_response.success"}
 
-// unlike are those whose values are each host's own. Cline does not tell whether
+// unlike are those whose values are each host's own. Cline does not say whether
 // the last line of a file has an end.
 var unlike = []string{
 	"session_id", "transcript_path", "permission_mode", "tool_use_id", "duration_ms", "tool_response.stdout",

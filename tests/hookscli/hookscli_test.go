@@ -49,14 +49,14 @@ func stopping(names ...string) hookscli.Phase {
 	return hookscli.Phase{Rows: rows(names...), Stops: true}
 }
 
-// going is a phase of all rows that let a host go on.
+// going is a phase of all rows that let a host continue.
 func going(h hookscli.Host, soft bool) hookscli.Phase {
 	var p hookscli.Phase
 	for _, r := range hookscli.Table() {
 		switch {
 		case r.On(h, soft).Stopped:
 		case r.Name == "project": // not trusted at first
-		case r.Name == "over" && h == hookscli.CLI3: // which may be gone before it could tell of its end
+		case r.Name == "over" && h == hookscli.CLI3: // which may end before it could report that
 		default:
 			p.Rows = append(p.Rows, r)
 		}

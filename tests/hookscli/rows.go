@@ -70,7 +70,7 @@ type Outcome struct {
 
 // Row is one line of the table.
 type Row struct {
-	// Name is made of lower-case letters and hyphens. It stands in every path and
+	// Name is made of lower-case letters and hyphens. It is in every path and
 	// command of the row as "row-NAME.", by which its hooks know their action.
 	Name string
 	// What says what the row shows.
@@ -88,7 +88,7 @@ type Row struct {
 	// Denied says that Want holds a denied call, which stops Cline where it is not
 	// softened. Softens says that CLI 3 can soften it.
 	Denied, Softens bool
-	// Before are those of the Texts that actions ahead of the denied one tell.
+	// Before are those of the Texts that actions ahead of the denied one have.
 	Before []string
 	// Except are the outcomes of hosts that cannot do as Claude Code does, and
 	// Why says why.

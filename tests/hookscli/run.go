@@ -53,7 +53,7 @@ type PhaseDone struct {
 	// put down to the last row.
 	Outcomes map[string]Outcome
 
-	step    int  // the index of its own step
+	step    int  // the index of its step
 	stopped bool // the model was not asked for all of it
 }
 
@@ -63,7 +63,7 @@ type Phase struct {
 	Rows []Row
 	// Before are steps ahead of the invocation.
 	Before []rig.Step
-	// Stops says that the last row is to end the agent's work: the script goes on
+	// Stops says that the last row is to end the agent's work: the script continues
 	// with the next phase then.
 	Stops bool
 }
@@ -155,7 +155,7 @@ func RunCline(ctx context.Context, h *clinecli.Harness, dir string, run *ClineRu
 		done[i].step = len(steps)
 		step := rig.Step{Args: append(slices.Clone(args), prompt), Timeout: turnLimit}
 		if p.Stops && host == CLI2 {
-			// It asks then whether to go on, and waits for an answer for ever; on
+			// It then asks whether to continue, and waits for an answer for ever; on
 			// Ctrl-C it says that it shuts down, and does not.
 			step.Signal = &rig.Signal{Number: syscall.SIGKILL, When: rig.Condition{Output: `"ask":"resume_task"`}}
 		}

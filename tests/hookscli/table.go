@@ -76,7 +76,7 @@ func goesOn() []Row {
 		return r
 	}
 
-	missing := goes("missing", "a hook that is not there lets the call go on", Handler{Event: pre, Matcher: "Bash", Missing: true})
+	missing := goes("missing", "a hook that is not there lets the call continue", Handler{Event: pre, Matcher: "Bash", Missing: true})
 	missing.Want.Calls = nil
 
 	update := tells(goes("update", "a hook changes the command",
@@ -105,12 +105,12 @@ func goesOn() []Row {
 	ran := tells(goes("after-command", "exit code 2 after a command tells the model", on(pre, "Bash", ""), on(post, "Bash", refuses("told-after-command"))))
 	ran.Want.Calls = calls(post, "Bash", pre, "Bash")
 
-	broke := tells(goes("after-failure", "a hook hears of a command that failed", on(failed, "Bash", refuses("told-after-failure"))))
+	broke := tells(goes("after-failure", "a hook receives a failed command", on(failed, "Bash", refuses("told-after-failure"))))
 	broke.Actions = []Action{bash("echo done > row-after-failure.out; exit 3")}
 	broke.Want.Calls = calls(failed, "Bash")
 
 	return []Row{
-		goes("exit-one", "any other exit code lets the call go on", on(pre, "Bash", "echo told-exit-one >&2; exit 1")),
+		goes("exit-one", "any other exit code lets the call continue", on(pre, "Bash", "echo told-exit-one >&2; exit 1")),
 		missing,
 		goes("plain-text", "plain text before a tool is for nobody", on(pre, "Bash", "echo told-plain-text")),
 		tells(goes("context", "a text for the model before a tool", on(pre, "Bash", specific(pre, `"additionalContext":"told-context"`)))),
@@ -132,11 +132,11 @@ func beyondTools() []Row {
 		Texts: []string{"told-begin"}, Want: Outcome{Told: []string{"told-begin"}, Calls: calls("SessionStart", "")},
 	}
 	end := Row{
-		Name: "end", What: "a hook hears of the end", Handlers: []Handler{always("Stop", "echo told-end")},
+		Name: "end", What: "a hook receives the end", Handlers: []Handler{always("Stop", "echo told-end")},
 		Texts: []string{"told-end"}, Want: Outcome{Calls: calls("Stop", "")},
 	}
 	over := Row{
-		Name: "over", What: "a hook hears of the session's end", Handlers: []Handler{always("SessionEnd", "")},
+		Name: "over", What: "a hook receives the session's end", Handlers: []Handler{always("SessionEnd", "")},
 		Want: Outcome{Calls: calls("SessionEnd", "")},
 	}
 	return []Row{prompt, begin, end, over}

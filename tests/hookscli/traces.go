@@ -70,7 +70,7 @@ func CompareTraces(d *Done, rows []Row, soft bool) (wrong []string) {
 	return wrong
 }
 
-// inTrace wants a call of a hook to stand in the trace as the hook saw it.
+// inTrace wants a call of a hook to be in the trace as the hook saw it.
 func (d *Done) inTrace(s *Seen, spans map[string]*sink.Span) error {
 	span := spans[s.TraceParent]
 	if span == nil {

@@ -102,7 +102,7 @@ func (s *Server) Always(r Response) { s.base.Always(r) }
 // Reset drops the script and the answer set by Always. What was recorded stays.
 func (s *Server) Reset() { s.base.Reset() }
 
-// Release lets every answer that hangs now go on.
+// Release lets every hanging answer continue.
 func (s *Server) Release() { s.base.Release() }
 
 // Requests returns what was received so far, in order of arrival.
@@ -117,7 +117,7 @@ func (s *Server) Traces() (traces []map[string]any) {
 	return traces
 }
 
-// read is what the server tells of a request; one that broke off is none.
+// read is what the server reports of a request; one that broke off is none.
 func read(in faultserver.Incoming) *Request {
 	if in.Err != nil && !errors.Is(in.Err, faultserver.ErrTooLong) {
 		return nil

@@ -116,7 +116,7 @@ func (s *Server) Reset() {
 	s.base.Locked(func() { s.maxSpans, s.maxBytes = 0, 0 })
 }
 
-// Release lets every answer that hangs now go on.
+// Release lets every hanging answer continue.
 func (s *Server) Release() { s.base.Release() }
 
 // Requests returns what was received so far, in order of arrival.

@@ -21,7 +21,7 @@ import (
 var buildRows = []proof.Row{
 	{
 		Name: "the programs, built twice: in folders of other names and depth, one of them a checkout, under other users' names, umasks, zones, " +
-			"languages and numbers of jobs; in the long run with cold caches of their own",
+			"languages and numbers of jobs; in the long run with separate cold caches",
 		Rule:  "each of the three has the same SHA-256 both times",
 		Short: 3, Run: reproducible,
 	},

@@ -56,7 +56,7 @@ var guardRows = []proof.Row{
 	},
 	{
 		Name:  fmt.Sprintf("a hookspan that is missing, not executable, broken, killed, silent, or answers garbage, and %d to %d file descriptors", fewest, few),
-		Rule:  "a tool call is denied with the reason where a file may hold a hook for it, and goes on without such a file, after HOOKSPAN_HOOKS=false and HOOKSPAN_HOOKS_ON_ERROR=allow",
+		Rule:  "a tool call is denied with the reason where a file may hold a hook for it, and continues without such a file, after HOOKSPAN_HOOKS=false and HOOKSPAN_HOOKS_ON_ERROR=allow",
 		Short: 60, Run: brokenRunner,
 	},
 	{

@@ -23,7 +23,7 @@ import (
 var injectRows = []proof.Row{
 	{
 		Name:  "env-file and environment values with substitutions, line ends, NUL, quotes and a megabyte, in every variable",
-		Rule:  "nothing is expanded or run; a wrong value is named or does nothing; hooks answer and go on",
+		Rule:  "nothing is expanded or run; a wrong value is named or does nothing; hooks answer and continue",
 		Short: 150, Run: injectedValues,
 	},
 	{

@@ -23,12 +23,12 @@ var nameRows = []proof.Row{
 	},
 	{
 		Name:  "the same posted to the bridge, with --record and --dir",
-		Rule:  "as above; the bridge goes on",
+		Rule:  "as above; the bridge continues",
 		Short: 80, Run: hostilePosts,
 	},
 	{
 		Name:  "session ids that look alike: Unicode forms, letter case, width, invisible and final characters",
-		Rule:  "each is a session of its own",
+		Rule:  "each is a separate session",
 		Short: 30, Run: twins,
 	},
 }

@@ -30,7 +30,7 @@ var redirectRows = []proof.Row{
 	{
 		Waits: true,
 		Name:  "http hooks of the user's own that are answered so",
-		Rule:  "as above; the hook fails and the agent goes on",
+		Rule:  "as above; the hook fails and the agent continues",
 		Short: 12, Long: 60, Run: hookRedirects,
 	},
 	{

@@ -24,7 +24,7 @@ var formRows = slices.Concat(classRows(), []proof.Row{
 	{Name: "forms of every class that no rule was written for", Rule: formsRule, Run: heldOutForms},
 	{Name: "the same forms, cut at twelve places behind the beginning of a secret", Rule: fmt.Sprintf("as above, at most %.0f %% of all", mostMissed), Run: cutForms},
 	{
-		Name: "ordinary output and source in which names tell of secrets: settings, references, checksums, program text, prose, help, logs",
+		Name: "ordinary output and source with names that suggest secrets: settings, references, checksums, program text, prose, help, logs",
 		Rule: fmt.Sprintf("at most %.0f %% of the samples lose anything", mostTouched),
 		Run:  ordinarySamples,
 	},

@@ -25,7 +25,7 @@ var mayStay = map[string]struct {
 	"asana-client-id":        {1, digitsAlone},
 	"discord-client-id":      {1, digitsAlone},
 	"private-key":            {1, "what is made after it has no base64 behind its first line; keys as programs write them are planted"},
-	"kubernetes-secret-yaml": {1, "the values have names of their own choice; those with a telling one, or a form of their own, are found"},
+	"kubernetes-secret-yaml": {1, "the values have free names; those with a known name or a known form are found"},
 	"curl-auth-user":         {0.6, "gitleaks takes the user's name for a part of the secret; it stays"},
 	"airtable-api-key":       {0.04, oneCase},
 	"sumologic-access-id":    {0.20, oneCase},

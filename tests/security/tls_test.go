@@ -25,7 +25,7 @@ import (
 // tlsRows have servers prove who they are in ways that do not hold.
 var tlsRows = []proof.Row{
 	{
-		Name: "https servers with a certificate of their own making, of another name, expired, not valid yet, for clients, without a chain, " +
+		Name: "https servers with a self-signed certificate, one for another name, expired, not valid yet, for clients, without a chain, " +
 			"and with TLS 1.0 and 1.1, beside every switch that other programs have for that: OTLP, Infinium, http hooks",
 		Rule:  "no request reaches the server; a right certificate is taken",
 		Short: 100, Run: impostors,

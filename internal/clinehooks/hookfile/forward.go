@@ -1,7 +1,12 @@
 package hookfile
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -20,11 +25,75 @@ type Forwarding struct {
 	Events []string
 	// Foreign is the number of entries of AgentHooks.
 	Foreign int
+	// Backup is where the old text is kept, empty where none was replaced.
+	Backup string
 }
 
-// Forwarding counts the entries that forward events.
-func (f *File) Forwarding() Forwarding {
-	out := Forwarding{Events: []string{}}
+// UnreadableError reports a hooks file that cannot be understood.
+type UnreadableError struct{ error }
+
+// Unwrap returns the cause.
+func (e *UnreadableError) Unwrap() error { return e.error }
+
+// Forward gives each event in the user's hooks file one entry that runs the command,
+// if action is "enable", or removes these entries, if it is "disable", and reports
+// what is there then. A file that cannot be understood is an *[UnreadableError].
+func Forward(path, action, command string) (Forwarding, error) {
+	d, err := Open(path, false)
+	if errors.As(err, new(*SyntaxError)) {
+		err = &UnreadableError{err}
+	}
+	if err != nil {
+		return Forwarding{}, err
+	}
+	after, file := d.Data, d.File
+	switch {
+	case action == "enable":
+		after, err = addForwarding(d.Data, d.File, command)
+	case action == "disable" && d.Exists:
+		after, _, err = Remove(d.Data, forwards)
+	}
+	if changed := !bytes.Equal(after, d.Data); err == nil && changed {
+		file, err = Parse(path, after)
+	}
+	if err != nil {
+		return Forwarding{}, &UnreadableError{fmt.Errorf("hooks %q: %w", path, err)}
+	}
+	out := file.forwarding()
+	if file != d.File {
+		err = d.Write(after)
+		if d.Exists {
+			out.Backup = d.Backup()
+		}
+	}
+	return out, err
+}
+
+// ForwardCommand is the shell line that forwards events to the ports, and those
+// that no bridge takes to a folder.
+func ForwardCommand(goos, home, program string, ports []int, dir string) string {
+	quote := ShellWord
+	if goos == "windows" {
+		quote = func(word string) string {
+			if ShellWord(word) == word {
+				return word
+			}
+			return `"` + word + `"`
+		}
+	}
+	words := []string{quote(program)}
+	for _, port := range ports {
+		words = append(words, "--port", strconv.Itoa(port))
+	}
+	rest, below := strings.CutPrefix(dir, home+string(filepath.Separator))
+	if below && home != "" && goos != "windows" && quote(rest) == rest {
+		return strings.Join(append(words, "--dir", "~/"+rest), " ")
+	}
+	return strings.Join(append(words, "--dir", quote(dir)), " ")
+}
+
+// forwarding counts the entries that forward events.
+func (f *File) forwarding() (out Forwarding) {
 	for _, h := range f.Handlers {
 		switch {
 		case namesAgentHooks(h):
@@ -39,18 +108,19 @@ func (f *File) Forwarding() Forwarding {
 	return out
 }
 
-// AddForwarding gives each event one entry that runs the command, and leaves
-// everything else as it is. The agent-hooks family lists PermissionRequest as
-// well, which never comes, and leaves out the ends of calls and turns that fail.
-func AddForwarding(text []byte, f *File, command string) ([]byte, error) {
+// addForwarding gives each event one entry. The agent-hooks family lists
+// PermissionRequest as well, which never comes, and leaves out the ends of calls
+// and turns that fail.
+func addForwarding(text []byte, f *File, command string) ([]byte, error) {
 	for _, event := range Events() {
-		found := slices.DeleteFunc(slices.Clone(f.Handlers), func(h Handler) bool { return h.Event != event || !forwards(h) })
+		old := func(h Handler) bool { return h.Event == event && forwards(h) }
+		found := slices.DeleteFunc(slices.Clone(f.Handlers), func(h Handler) bool { return !old(h) })
 		if len(found) == 1 && found[0].Command == command && found[0].Args == nil && matchesAll(found[0].Matcher) {
 			continue
 		}
 		var err error
 		if len(found) > 0 {
-			if text, _, err = Remove(text, func(h Handler) bool { return h.Event == event && forwards(h) }); err != nil {
+			if text, _, err = Remove(text, old); err != nil {
 				return nil, err
 			}
 		}
@@ -60,12 +130,6 @@ func AddForwarding(text []byte, f *File, command string) ([]byte, error) {
 		}
 	}
 	return text, nil
-}
-
-// RemoveForwarding removes hookspan's forwarding entries.
-func RemoveForwarding(text []byte) ([]byte, error) {
-	text, _, err := Remove(text, forwards)
-	return text, err
 }
 
 // forwards reports an entry that starts hookspan's cline-hook with a port or a

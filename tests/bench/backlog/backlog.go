@@ -82,7 +82,7 @@ func (s Session) ID() string {
 	return "1795175957341"
 }
 
-// Key is where the session stands in a spool.
+// Key identifies the session in a spool.
 func (s Session) Key() spool.Key { return spool.SessionKey(s.host(), s.ID()) }
 
 // Records are the session's events, in order. A record is valid until the next.

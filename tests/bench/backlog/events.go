@@ -62,7 +62,7 @@ const (
 		`"cwd":"/home/dev/project","permission_mode":"default","hook_event_name":"%s",`
 )
 
-// classic is a turn of Cline's extension: the task begins or goes on, tools run,
+// classic is a turn of Cline's extension: the task begins or continues, tools run,
 // it is complete.
 func (w *writer) classic(n int, yield func(event) bool) bool {
 	put := func(name, format string, args ...any) bool {
@@ -128,7 +128,7 @@ func (w *writer) claude(n int, yield func(event) bool) bool {
 	return ok && put("Stop", `"stop_hook_active":false,"last_assistant_message":"Step %d is done; all 42 tests pass."`, n)
 }
 
-// call is one use of a tool, its texts ready to stand in JSON.
+// call is one use of a tool, its texts escaped for JSON.
 type call struct{ tool, claudeTool, input, result string }
 
 // call makes the next call: four kinds take turns, and no two are the same.

@@ -50,7 +50,7 @@ func run(argv []string) (stopped bool, err error) {
 		return false, fmt.Errorf("start %s: %w", argv[0], err)
 	}
 	if most > 0 {
-		// Until it is waited for below, nobody else can have its number.
+		// Until it is waited for below, no other process can have its number.
 		timer := time.AfterFunc(most, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 		defer timer.Stop()
 	}

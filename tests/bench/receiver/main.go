@@ -1,9 +1,9 @@
 // Command receiver is an OTLP/HTTP endpoint that costs as little as one can: it
 // reads a request, counts its spans by their frames alone, decodes nothing and
-// keeps nothing. It runs in a process of its own, so that what it takes is not
+// keeps nothing. It is a separate process, so that what it takes is not
 // laid to the program that sends.
 //
-// It prints its URL on a line of its own and ends when its input does. GET /
+// It prints its URL on one line and ends when its input does. GET /
 // answers with the requests, spans and bytes since the last such question.
 package main
 

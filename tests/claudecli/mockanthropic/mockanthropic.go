@@ -38,11 +38,11 @@ type Turn struct {
 	// Delay passes before the first byte of the answer.
 	Delay time.Duration `json:"delay,omitempty"`
 	// HTTPError, if not zero, is the status of an answer that is an error;
-	// ErrorType and Message stand in its body.
+	// ErrorType and Message are in its body.
 	HTTPError int    `json:"http_error,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
 	Message   string `json:"message,omitempty"`
-	// Label stands in the log, for tests to find the request by.
+	// Label is in the log, for tests to find the request by.
 	Label string `json:"label,omitempty"`
 }
 

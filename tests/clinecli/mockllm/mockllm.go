@@ -43,7 +43,7 @@ type Turn struct {
 	// Hang keeps the answer back after the headers until the client goes away.
 	Hang bool `json:"hang,omitempty"`
 	// HTTPError, if not zero, is the status of an answer that is an error;
-	// Message and Code stand in its body.
+	// Message and Code are in its body.
 	HTTPError int    `json:"http_error,omitempty"`
 	Message   string `json:"message,omitempty"`
 	Code      string `json:"code,omitempty"`

@@ -53,8 +53,8 @@ func TestAnswerForms(t *testing.T) {
 		toolCalls int
 		finish    string
 	}{
-		"without tools the call stands in the text as XML": {plain, "look\n<ls>\n<deep>false</deep>\n<path>src</path>\n</ls>", 0, "stop"},
-		"with tools the call is native":                    {native, "look", 1, "tool_calls"},
+		"without tools the call is in the text as XML": {plain, "look\n<ls>\n<deep>false</deep>\n<path>src</path>\n</ls>", 0, "stop"},
+		"with tools the call is native":                {native, "look", 1, "tool_calls"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Capture plays p against a receiver of its own, whatever endpoints p has, and
+// Capture plays p against a separate receiver, whatever endpoints p has, and
 // returns the requests that came, byte by byte.
 func (p *Play) Capture(ctx context.Context, recordings []*Recording) (requests [][]byte, _ Result, err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")

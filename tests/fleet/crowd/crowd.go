@@ -19,7 +19,7 @@ import (
 // the agents' own files.
 type Developer struct {
 	Home string
-	// Number tells developers apart; sessions are numbered through.
+	// Number distinguishes developers; sessions are numbered through.
 	Number   int
 	sessions []spool.Key
 	events   int
@@ -85,7 +85,7 @@ type Delivery struct {
 	// Spans went to OTLP.
 	Spans int
 	// CPU is the processor time of the process, PeakKiB its peak memory, 0 where
-	// the system does not tell.
+	// the system does not report it.
 	CPU     time.Duration
 	PeakKiB int64
 }

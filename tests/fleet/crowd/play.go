@@ -26,7 +26,7 @@ type Play struct {
 	// each session is delivered by itself, as when it ends.
 	Day bool
 	// First is the number of the first session: plays against the same backend
-	// have ranges of their own.
+	// have separate ranges.
 	First int
 	// Hookspan is the program, Dir the folder for the homes.
 	Hookspan, Dir string
@@ -139,7 +139,7 @@ func (p *Play) deliver(parent context.Context, developers []*Developer, r *Resul
 				d, err := o.from.Flush(ctx, p.Hookspan, o.sessions...)
 				mu.Lock()
 				if err != nil {
-					// The first tells; the others would say that they were stopped.
+					// The first error counts; the others would say that they were stopped.
 					if len(errs) == 0 {
 						errs = append(errs, err)
 					}

@@ -112,7 +112,7 @@ func (r *Recording) lines(name string) error {
 }
 
 // payloads reads a recording that has a file NUMBER-EVENT.json for each event.
-// When they came stands in a file of its own, or else in the payloads.
+// Their times are in a separate file, or else in the payloads.
 func (r *Recording) payloads(root, folder, arrival string) error {
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*.json"))
 	if err != nil || len(files) == 0 {

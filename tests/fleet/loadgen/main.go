@@ -24,7 +24,7 @@ import (
 
 const help = `Usage: loadgen -endpoint URL[,URL...] [flags]
 
-Plays many developers on this machine. Each has a home folder of its own below a
+Plays many developers on this machine. Each has a home folder below a
 temporary folder, with a spool that holds sessions recorded of real agents (Cline
 classic and SDK, Claude Code; 12 to 23 spans each) under fresh ids, and the agents' own
 files of them. Then each session is delivered by a "hookspan flush" process of its

@@ -4,7 +4,7 @@
 //	sender -endpoint URL[,URL...] -requests FILE [-way loop|task|replay] [-tasks 1000] [-at-once 8]
 //
 // The file holds the requests that `hookspan flush` has sent, one for each task.
-// -way replay sends these bytes, each request over a connection of its own, as
+// -way replay sends these bytes, each request over a new connection, as
 // the processes did that made them; task makes the same spans with the
 // OpenTelemetry SDK and sends each task's in one request of otlptracehttp; loop
 // does so by 512 spans, whichever tasks they are of. It prints the spans, the

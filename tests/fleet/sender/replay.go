@@ -23,7 +23,7 @@ type replay struct {
 	requests, spans int
 }
 
-// template is a request and where trace ids stand in it.
+// template is a request and the places of trace ids in it.
 type template struct {
 	body  []byte
 	ids   []int

@@ -68,7 +68,7 @@ func (s *story) claudeTools(agent string) {
 }
 
 // claudeAgent is a subagent, in the background or waited for. One in the
-// background may go on in the next turn: its events then come after that turn's
+// background may continue in the next turn: its events then come after that turn's
 // beginning, with its own prompt's id.
 func (s *story) claudeAgent(background bool) {
 	s.agents++

@@ -32,7 +32,7 @@ var began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // sent is a payload on its way to the log.
 type sent struct {
 	event, payload string
-	// at is the time of the host's clock, true that of one that nobody sets.
+	// at is the time of the host's clock, true that of a clock that is never set.
 	at   time.Time
 	true time.Duration
 }
@@ -45,7 +45,7 @@ type story struct {
 	// shift is how far the clock was set.
 	shift time.Duration
 	out   []sent
-	// turn, calls and agents count what has names of its own.
+	// turn, calls and agents count what gets a new name.
 	turn, calls, agents int
 }
 

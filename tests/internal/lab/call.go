@@ -27,7 +27,7 @@ type Call struct {
 	Program string
 	Args    []string
 	// Stdin may be a file, which the program then gets as it is; if nil, there
-	// is nothing to read. Stdout and Stderr replace what Outcome tells.
+	// is nothing to read. Stdout and Stderr replace those of Outcome.
 	Stdin          io.Reader
 	Stdout, Stderr *os.File
 	// Env comes behind the world's own, Environ in place of it.

@@ -90,7 +90,7 @@ type World struct {
 
 // New makes a machine with all four destinations set up by the env file.
 // Idle sessions are left alone, so that a recording of another day is not taken
-// for a task that nobody goes on with.
+// for a task that was left.
 func New(t testing.TB, settings ...string) *World {
 	t.Helper()
 	if !CanAwait {
@@ -110,7 +110,7 @@ func New(t testing.TB, settings ...string) *World {
 	if err := os.MkdirAll(w.Work, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// After this the home folder is removed; nobody may still write to it.
+	// After this the home folder is removed; no process may still write to it.
 	t.Cleanup(func() {
 		if err := EndDeliveries(home); err != nil {
 			t.Error(err)

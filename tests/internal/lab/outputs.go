@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Outputs is everything that leaves the spool, by the place it has come to: the
+// Outputs is everything that leaves the spool, by its place: the
 // destinations, the files below the home folder byte by byte, and what hookspan
 // prints of them.
 func (w *World) Outputs() map[string]string {
@@ -26,7 +26,7 @@ func (w *World) Outputs() map[string]string {
 			return err
 		}
 		if d.IsDir() {
-			// The events as they came, Cline's own files, the settings.
+			// The unchanged events, Cline's own files, the settings.
 			if n := d.Name(); n == "spool" || n == ".cline" || n == ".claude" || n == ".config" {
 				return fs.SkipDir
 			}

@@ -57,7 +57,7 @@ func Start(ctx context.Context, o Options) (*Collector, error) {
 }
 
 // Restart starts the Collector again with the same settings, after a Kill if it
-// still runs. Where it does not come up it is killed, and the error tells the end
+// still runs. Where it does not come up it is killed, and the error has the end
 // of its log.
 func (c *Collector) Restart(ctx context.Context) error {
 	if err := c.Launch(ctx); err != nil {
@@ -100,7 +100,7 @@ func (c *Collector) Launch(ctx context.Context) error {
 }
 
 // Await waits until a Collector that was launched answers. Where it does not, it
-// is killed, and the error tells the end of its log.
+// is killed, and the error has the end of its log.
 func (c *Collector) Await(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +182,7 @@ func (c *Collector) Log() string {
 
 func (c *Collector) logFile() string { return filepath.Join(c.o.Dir, "collector.log") }
 
-// RSS is the memory of the running process in bytes. Only Linux tells it.
+// RSS is the memory of the running process in bytes, on Linux only.
 func (c *Collector) RSS() (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +226,7 @@ func (c *Collector) awaitReady(ctx context.Context) error {
 			}
 		}
 	}
-	// Somebody else may be answering on its ports.
+	// Another program may be answering on its ports.
 	select {
 	case <-c.ended:
 		return fmt.Errorf("the Collector has ended though its addresses answer: %w", errors.Join(c.err, errors.New("is a port taken?")))
@@ -247,7 +247,7 @@ func answers(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	// A connection of its own, which the next start does not find dead.
+	// A new connection, which the next start does not find dead.
 	req.Close = true
 	resp, err := http.DefaultClient.Do(req) //nolint:gosec // An address of loopback.
 	if err != nil {

@@ -103,7 +103,7 @@ func TestACollectorComesBackOnItsPorts(t *testing.T) {
 			t.Errorf("after Restart it runs: %v, as process %d, before %d", c.Running(), c.PID(), first)
 		}
 		if n := strings.Count(c.Log(), "Everything is ready"); n != 2 {
-			t.Errorf("the log tells of %d starts, want 2:\n%s", n, c.Log())
+			t.Errorf("the log reports %d starts, want 2:\n%s", n, c.Log())
 		}
 		if runtime.GOOS == "linux" {
 			if n, err := c.RSS(); err != nil || n < 1<<20 {
@@ -117,7 +117,7 @@ func TestACollectorComesBackOnItsPorts(t *testing.T) {
 			t.Errorf("stopped: %v, runs: %v", err, c.Running())
 		}
 		if !strings.Contains(c.Log(), "Shutdown complete") {
-			t.Errorf("the log tells of no shutdown:\n%s", c.Log())
+			t.Errorf("the log reports no shutdown:\n%s", c.Log())
 		}
 	}
 }

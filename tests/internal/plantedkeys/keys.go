@@ -35,7 +35,7 @@ func (k Key) Text() string { return k.Before + k.Random + k.After }
 // Piece is how many characters in a row count as a part of a key.
 const Piece = 8
 
-// Leak is the first piece of the key that stands in s, or nothing.
+// Leak is the first piece of the key in s, or nothing.
 func (k Key) Leak(s string) string {
 	for i := 0; i+Piece <= len(k.Random); i++ {
 		if piece := k.Random[i : i+Piece]; strings.Contains(s, piece) {

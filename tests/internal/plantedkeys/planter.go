@@ -23,7 +23,7 @@ var identity = []string{
 	"subtype", "timestamp", "version", "toolUseID", "sourceToolAssistantUUID", "hash", "notification_type",
 }
 
-// Planter puts texts of its own behind the texts of JSON documents.
+// Planter appends texts to the texts of JSON documents.
 type Planter struct {
 	// Next is the text for one place; field is the member's name.
 	Next func(field string) string

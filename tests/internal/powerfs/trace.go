@@ -57,7 +57,7 @@ type Op struct {
 	Before int
 }
 
-// String tells of the operation without its data.
+// String describes the operation without its data.
 func (o Op) String() string {
 	s := o.Kind.String() + " " + o.Path
 	switch o.Kind {
@@ -75,7 +75,7 @@ var (
 	lineForm    = regexp.MustCompile(`^(\d+) +([a-z0-9_]+)\((.*)\) += (-?\d+|\?)(<(?:\\x[0-9a-f]{2})*>)?`)
 	resumedForm = regexp.MustCompile(`^(\d+) +<\.\.\. [a-z0-9_]+ resumed>(.*)$`)
 	// mapped is the file of SQLite's that is shared memory: what is in it comes
-	// from no system call, and nobody reads it after a loss of power.
+	// from no system call, and nothing reads it after a loss of power.
 	mapped = "-shm"
 )
 

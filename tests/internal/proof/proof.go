@@ -24,7 +24,7 @@ func Soak() bool { return *soak }
 // Row is one way to break a promise.
 type Row struct {
 	// Name says what is done to the program, Rule what must come of it. Both
-	// stand in the table.
+	// are in the table.
 	Name, Rule string
 	// Short and Long are the numbers of trials; a Long of 0 means Short. A row
 	// whose number is not known before, such as one for each system call, has a
@@ -61,7 +61,7 @@ func (r *Result) Trial(n int) {
 // shown bounds how many broken trials of a row are told in words.
 const shown = 20
 
-// Break says that a trial broke the rule. The row goes on.
+// Break says that a trial broke the rule. The row continues.
 func (r *Result) Break(format string, args ...any) {
 	r.t.Helper()
 	r.mu.Lock()
@@ -144,7 +144,7 @@ func (r *Result) run(t *testing.T, row *Row) {
 	t.Log(line)
 }
 
-const tableHead = "| What is done | What must come of it | Run | Trials | Broken | |\n|---|---|---|--:|--:|---|\n"
+const tableHead = "| What is done | What must hold | Run | Trials | Broken | |\n|---|---|---|--:|--:|---|\n"
 
 // render is the table in Markdown. Of a row that was not run this time, the line
 // of the old table stays: the long form of all of them takes more than an hour.

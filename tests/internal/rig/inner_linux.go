@@ -336,7 +336,7 @@ func children() []int {
 // newestSession is the name of the newest folder in Sessions.
 func (a *Arena) newestSession() (string, error) {
 	if a.Sessions == "" {
-		return "", fmt.Errorf("%s stands in a step, and the agent's sessions cannot be told by age", WordSession)
+		return "", fmt.Errorf("%s is in a step, and the agent's sessions cannot be ordered by age", WordSession)
 	}
 	entries, err := os.ReadDir(a.Sessions)
 	if err != nil {

@@ -89,7 +89,7 @@ func TestRunIsClosedOff(t *testing.T) {
 	if s := res.Steps[6]; s.ExitCode != 8 || !s.Signalled {
 		t.Errorf("step that said what was waited for: code %d, signalled %v, want 8, true", s.ExitCode, s.Signalled)
 	}
-	if s := res.Steps[5]; !strings.Contains(s.Error, "cannot be told by age") {
+	if s := res.Steps[5]; !strings.Contains(s.Error, "cannot be ordered by age") {
 		t.Errorf("a session where there are none: error %q", s.Error)
 	}
 	// Numbers of any length and all strings pass, with the words replaced.

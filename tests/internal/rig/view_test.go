@@ -75,6 +75,6 @@ func TestCompareOutcomeFindsWhatDiffers(t *testing.T) {
 		}
 	}
 	if !traces[0].LinksTo(other[0]) || other[0].LinksTo(traces[0]) {
-		t.Error("LinksTo does not tell a link from none")
+		t.Error("LinksTo does not distinguish a link from none")
 	}
 }

@@ -1,0 +1,75 @@
+package otelmap
+
+import (
+	"slices"
+	"time"
+)
+
+// Carry is what must be known of a session before the point where a log is
+// read from. The zero value is the session's beginning.
+type Carry struct {
+	// PrevTrace and PrevSpan are the last run's root, in hex, to link to.
+	PrevTrace string `json:"prev_trace,omitempty"`
+	PrevSpan  string `json:"prev_span,omitempty"`
+	// PrevEnd is that run's end, up to which requests to the model are counted;
+	// zero if the run reported no end.
+	PrevEnd time.Time `json:"prev_end,omitzero"`
+	// Stored is when the newest of the events so far was stored: an event stored
+	// long before it shows that the clock was set back.
+	Stored time.Time `json:"stored,omitzero"`
+	// Runs counts the runs so far.
+	Runs int `json:"runs,omitempty"`
+	// Agents are the newest subagents of those runs: their requests to the
+	// model were counted there, even those made while a later run was open.
+	Agents []string `json:"agents,omitempty"`
+	// Recent are the newest of those runs: if their events are reported again,
+	// they are ignored.
+	Recent []string `json:"recent,omitempty"`
+	// Silent are those of Recent that ended by the idle timeout: later events of
+	// their turns are new.
+	Silent []string `json:"silent,omitempty"`
+	// Task is a preview of the session's first prompt that a hook reported, on
+	// hosts without turns. It names a run that begins without a prompt.
+	Task string `json:"task,omitempty"`
+	// Source and Model are those of the newest start of the session. A run takes
+	// Source when it begins.
+	Source string `json:"source,omitempty"`
+	Model  string `json:"model,omitempty"`
+}
+
+// carried bounds Carry.Agents and Carry.Recent.
+const carried = 64
+
+// after returns the carry after a run.
+func (r *Run) after(o *Options) Carry {
+	sc := r.rootContext(o)
+	c := Carry{
+		PrevTrace: sc.TraceID().String(), PrevSpan: sc.SpanID().String(),
+		Runs: r.prev.Runs + 1, Model: r.lastModel, Task: r.prev.Task,
+		Stored: latest(r.EndedAt, r.prev.Stored),
+		Agents: slices.Clone(r.prev.Agents),
+		Recent: append(slices.Clone(r.prev.Recent), r.ID.String()),
+		Silent: slices.Clone(r.prev.Silent),
+	}
+	if r.terminal != nil {
+		c.PrevEnd = r.terminal.At()
+	}
+	if c.Task == "" && r.turn == "" {
+		c.Task = cut(r.firstOf(func(it *item) string {
+			if it.injected() || it.ParentAgent != "" {
+				return ""
+			}
+			return it.Prompt
+		}), o.MaxInput)
+	}
+	for _, a := range r.sortedAgents() {
+		c.Agents = append(c.Agents, a.id)
+	}
+	c.Agents = c.Agents[max(0, len(c.Agents)-carried):]
+	c.Recent = c.Recent[max(0, len(c.Recent)-carried):]
+	if r.silent {
+		c.Silent = append(c.Silent, r.ID.String())
+	}
+	c.Silent = slices.DeleteFunc(c.Silent, func(id string) bool { return !slices.Contains(c.Recent, id) })
+	return c
+}
