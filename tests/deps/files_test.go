@@ -27,7 +27,7 @@ var mayOpen = map[string]string{
 	"internal/hookproc/main_unix.go":            "/etc/passwd and the null device",
 	"internal/hookproc/main_windows.go":         "the null device",
 	"internal/hookproc/otheragent.go":           "makes a file that must not exist yet",
-	"internal/clinehooks/hookrun/exec_linux.go": "/proc",
+	"internal/clinehooks/hookrun/system_linux.go": "/proc",
 	"internal/tools/sbom/main.go":               "reads what the build has made",
 	"spool/platform_unix.go":                    "a folder, which a flag says",
 }

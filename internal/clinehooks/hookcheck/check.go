@@ -28,7 +28,7 @@ type Place struct {
 	// Path is the PATH on which programs are looked for; if empty, none are.
 	Path string
 	// Shell is the name of the program that /bin/sh is, such as "dash"; if
-	// empty, one that knows POSIX alone.
+	// empty, a shell that only knows POSIX.
 	Shell string
 	// Env are variables that other files give to these hooks.
 	Env []hookfile.Variable
@@ -63,7 +63,7 @@ type checker struct {
 	file    *hookfile.File
 	handler hookfile.Handler
 	out     []hookfile.Problem
-	// once has what is reported once for the whole file.
+	// once has the findings that are reported once for the whole file.
 	once map[string]*repeated
 }
 

@@ -17,7 +17,7 @@ import (
 // projectDir replaces the project's folder if that is not known.
 const projectDir = "/\x01project"
 
-// command checks what a hook starts.
+// command checks the program or line that a hook starts.
 func (c *checker) command() {
 	h := c.handler
 	texts := append([]string{h.Command, h.URL}, h.Args...)

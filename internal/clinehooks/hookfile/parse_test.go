@@ -93,7 +93,7 @@ func TestParseAllMembers(t *testing.T) {
 	}
 }
 
-func TestParseTakesNothingForNothing(t *testing.T) {
+func TestParseAcceptsEmptyFile(t *testing.T) {
 	for _, text := range []string{`{}`, `{"hooks":{}}`, "\ufeff{\"x\":[]}", `{"hooks":{"Stop":[]}}`, `{"hooks":{"Stop":[{"hooks":[]}]}}`, `{"description":"d","disableAllHooks":false}`} {
 		f := parse(t, text)
 		if len(f.Handlers)+len(f.Problems) > 0 || f.Disabled {
@@ -102,7 +102,7 @@ func TestParseTakesNothingForNothing(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatIsNoObject(t *testing.T) {
+func TestParseRejectsNonObjects(t *testing.T) {
 	tests := map[string]struct {
 		text         string
 		line, column int
@@ -132,7 +132,7 @@ func TestParseRefusesWhatIsNoObject(t *testing.T) {
 	}
 }
 
-// TestProblems has one fault a file. Each stands beside a good handler, which
+// TestProblems has one fault per file, next to a good handler, which
 // must run.
 func TestProblems(t *testing.T) {
 	const good = `{"type":"command","command":"good"}`
@@ -255,7 +255,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-func TestProblemsAreInTheFilesOrder(t *testing.T) {
+func TestProblemsKeepFileOrder(t *testing.T) {
 	f := parse(t, "{\"hooks\":{\n \"Stop\": [\n  {\"hooks\": [{\"timeout\": -1, \"type\": \"x\", \"äö\": 1, \"if\": 2}]}, 3],\n \"Stopp\": 4}}")
 	if diff := cmp.Diff([]string{
 		`3:26 Stop "timeout" is -1, want a positive number of seconds; the default applies`,
@@ -286,7 +286,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// FuzzParse holds the result to what is promised of it, whatever the file.
+// FuzzParse checks the promises of Parse for any file.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"claude-settings.json", "seed-cline-hooks.json"} {
 		data, err := os.ReadFile("testdata/" + name)

@@ -43,7 +43,7 @@ type batch struct {
 	width, widest int
 	// running is how many handlers run, own how many of them for the current event.
 	running, own, current int
-	// first is the task that was last started alone.
+	// first is the task that was last started while no other ran.
 	first *task
 	// waiting are tasks that found no resources while others ran. They are tried
 	// again when another has ended.
@@ -83,6 +83,49 @@ func (b *batch) trace(format string, args ...any) {
 	b.tracing.Lock()
 	defer b.tracing.Unlock()
 	b.Trace(format, args...)
+}
+
+// Run runs the handlers that fit the events and returns when the last one has ended
+// or was abandoned. Handlers are in configuration order. Cancelling ctx stops them
+// as at their time limit.
+//
+// The handlers of one event run side by side; those of further events start as
+// room permits, and not at all once an event is denied. PreToolUse events that
+// differ only in their payload run once.
+//
+// While handlers run, this process is the reaper of its orphans on Linux, so that a
+// stopped hook leaves none.
+func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []Event) Result {
+	limit, stop := context.WithCancel(ctx)
+	defer stop()
+	if r.Budget != 0 {
+		limit, stop = context.WithTimeout(limit, r.Budget)
+		defer stop()
+	}
+	b := r.newBatch(handlers)
+	b.schedule(limit, events)
+	if !b.leftBehind.Load() {
+		// An abandoned handler may hold the supervisor.
+		b.supervisor.close()
+	}
+	res := Result{Runs: make([]Run, 0, len(b.runs)), Verdicts: make([]claude.Verdict, len(events))}
+	verdicts := make([][]claude.Verdict, len(events))
+	for _, run := range b.runs {
+		res.Runs = append(res.Runs, *run)
+		verdicts[run.Event] = append(verdicts[run.Event], run.Verdict)
+	}
+	for i, e := range events {
+		if first, ok := b.twins[i]; ok {
+			res.Verdicts[i] = res.Verdicts[first]
+			continue
+		}
+		v := claude.Merge(e.Name, verdicts[i])
+		if len(verdicts[i]) > 0 {
+			b.trace("%s: verdict of %d hooks: %q %s", e.Name, len(verdicts[i]), v.Decision, v.Reason)
+		}
+		res.Verdicts[i] = v
+	}
+	return res
 }
 
 // schedule starts the handlers of the events in their order and waits for them.

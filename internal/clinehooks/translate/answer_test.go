@@ -11,7 +11,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 )
 
-// event is a payload of one of Cline's hooks that is no tool's.
+// event is a payload of one of Cline's hooks without a tool.
 func event(t testing.TB, dialect, name string) hook.Raw {
 	t.Helper()
 	return payload(t, dialect, name, map[string]any{
@@ -126,7 +126,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestAnInputThatChangesNothingForClassic(t *testing.T) {
+func TestInputChangeWithoutEffectOnClassic(t *testing.T) {
 	diff := strings.Join([]string{"------- SEARCH", "a", "=======", "b", "+++++++ REPLACE", ""}, "\n")
 	for name, tt := range map[string]struct {
 		tool, in, updated string
@@ -172,8 +172,8 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// Texts that wait go with the events after which they surely arrive.
-func TestEventsThatCarryWhatWaits(t *testing.T) {
+// Waiting texts go with the events that certainly carry them.
+func TestEventsThatCarryWaitingTexts(t *testing.T) {
 	tests := []struct {
 		name string
 		raw  hook.Raw

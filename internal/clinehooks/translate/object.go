@@ -77,7 +77,7 @@ func pick(m map[string]any, names ...string) (value any, name string) {
 }
 
 // text is a string itself, and the JSON of anything else but null: hooks must see
-// what is not understood.
+// what could not be read.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -1,65 +1,14 @@
 package hookrun
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 )
-
-// The events that can be denied.
-const (
-	preToolUse = "PreToolUse"
-	userPrompt = "UserPromptSubmit"
-)
-
-// Run runs the handlers that fit the events and returns when the last one has ended
-// or was abandoned. Handlers are in configuration order. Cancelling ctx stops them
-// as at their time limit.
-//
-// The handlers of one event run side by side; those of further events start as
-// room permits, and not at all once an event is denied. PreToolUse events that
-// differ in their payload alone are run once.
-//
-// While handlers run, this process is the reaper of its orphans on Linux, so that a
-// stopped hook leaves none.
-func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []Event) Result {
-	limit, stop := context.WithCancel(ctx)
-	defer stop()
-	if r.Budget != 0 {
-		limit, stop = context.WithTimeout(limit, r.Budget)
-		defer stop()
-	}
-	b := r.newBatch(handlers)
-	b.schedule(limit, events)
-	if !b.leftBehind.Load() {
-		// An abandoned handler may hold the supervisor.
-		b.supervisor.close()
-	}
-	res := Result{Runs: make([]Run, 0, len(b.runs)), Verdicts: make([]claude.Verdict, len(events))}
-	verdicts := make([][]claude.Verdict, len(events))
-	for _, run := range b.runs {
-		res.Runs = append(res.Runs, *run)
-		verdicts[run.Event] = append(verdicts[run.Event], run.Verdict)
-	}
-	for i, e := range events {
-		if first, ok := b.twins[i]; ok {
-			res.Verdicts[i] = res.Verdicts[first]
-			continue
-		}
-		v := claude.Merge(e.Name, verdicts[i])
-		if len(verdicts[i]) > 0 {
-			b.trace("%s: verdict of %d hooks: %q %s", e.Name, len(verdicts[i]), v.Decision, v.Reason)
-		}
-		res.Verdicts[i] = v
-	}
-	return res
-}
 
 // Select reports which handlers would run for the events, and why, and runs none.
 // The matches are in the order of events, and of handlers within one; handlers of
@@ -109,10 +58,9 @@ type decider struct {
 
 // compiled is the part of a handler that decides whether it runs.
 type compiled struct {
-	matcher hookmatch.Matcher
-	rule    hookmatch.Rule
-	bad     error // of the matcher
-	badRule error
+	matcher             hookmatch.Matcher
+	rule                hookmatch.Rule
+	matcherErr, ruleErr error
 	// tried has the matcher's results by subjects, which the operations of a call
 	// share: an expression can be slow.
 	tried map[string]trial
@@ -125,21 +73,24 @@ type trial struct {
 }
 
 func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
-	d := &decider{scope: hookmatch.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS}, handlers: handlers, compiled: make([]compiled, len(handlers))}
+	d := &decider{
+		scope:    hookmatch.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS},
+		handlers: handlers, compiled: make([]compiled, len(handlers)),
+	}
 	for i, h := range handlers {
 		c := &d.compiled[i]
 		c.tried = map[string]trial{}
-		c.matcher, c.bad = hookmatch.Compile(h.Event, h.Matcher)
+		c.matcher, c.matcherErr = hookmatch.Compile(h.Event, h.Matcher)
 		if h.If != "" {
-			c.rule, c.badRule = hookmatch.ParseRule(h.If)
+			c.rule, c.ruleErr = hookmatch.ParseRule(h.If)
 		}
 	}
 	return d
 }
 
 func (c *compiled) try(subjects []string) trial {
-	if c.bad != nil {
-		return trial{err: c.bad}
+	if c.matcherErr != nil {
+		return trial{err: c.matcherErr}
 	}
 	key := strings.Join(subjects, "\x00")
 	t, ok := c.tried[key]
@@ -174,7 +125,7 @@ func (d *decider) decide(n int, e Event) []decision {
 				found.Why = "it matches everything"
 			}
 			if h.If != "" {
-				found.tryRule(d.scope, c.rule, c.badRule, e)
+				found.tryRule(d.scope, c, e)
 			}
 		}
 		if key := identity(h); found.Matched && seen[key] {
@@ -189,14 +140,14 @@ func (d *decider) decide(n int, e Event) []decision {
 
 // tryRule narrows a match by the handler's rule. An invalid rule never fits, as in
 // Claude Code, but is reported.
-func (d *decision) tryRule(s hookmatch.Scope, r hookmatch.Rule, bad error, e Event) {
+func (d *decision) tryRule(s hookmatch.Scope, c *compiled, e Event) {
 	switch {
 	case !hookfile.HasTool(e.Name):
 		d.Matched, d.Why = false, fmt.Sprintf("a hook with \"if\" runs on tool events only, and %s is none", e.Name)
-	case bad != nil:
-		d.Matched, d.Why, d.err = false, bad.Error(), bad
+	case c.ruleErr != nil:
+		d.Matched, d.Why, d.err = false, c.ruleErr.Error(), c.ruleErr
 	default:
-		ok, why := r.Match(s, hookmatch.Call{Tool: e.Tool, Subjects: e.Subjects, Input: e.Input})
+		ok, why := c.rule.Match(s, hookmatch.Call{Tool: e.Tool, Subjects: e.Subjects, Input: e.Input})
 		d.Matched, d.Why = ok, d.Why+"; "+why
 	}
 }
@@ -209,40 +160,4 @@ func identity(h hookfile.Handler) string {
 	}
 	key, _ := json.Marshal(parts) // strings always encode
 	return string(key)
-}
-
-// outcome is the result of a handler. note describes another fault.
-type outcome struct {
-	claude.Output
-	note string
-	// exhausted reports that there were no resources to start the handler.
-	exhausted bool
-	// tooLong reports a verdict that is longer than maxOutput.
-	tooLong bool
-	// late reports that this program noticed the time limit late.
-	late bool
-	// cancelled reports that ctx was cancelled.
-	cancelled bool
-}
-
-// failure is the outcome of a handler that could not be run.
-func failure(err error) outcome {
-	return outcome{Output: claude.Output{Failed: true, Stderr: err.Error()}, exhausted: Exhausted(err)}
-}
-
-// begins reports whether a text may be the beginning of a verdict.
-func begins(text string) bool {
-	text = strings.Trim(text, " \t\r\n\ufeff")
-	return text == "" || text[0] == '{' && !json.Valid([]byte(text))
-}
-
-// problem returns the fault of a run whose verdict is not used.
-func (o outcome) problem() string {
-	switch {
-	case o.TimedOut:
-		return "timed out"
-	case o.Failed:
-		return "failed: " + o.Stderr
-	}
-	return o.note
 }
