@@ -16,11 +16,8 @@ import (
 // Retry-After header.
 const defaultRateWait = 60 * time.Second
 
-// Texts of answers, in characters.
-const (
-	maxSaidRunes    = 200
-	maxReceiptRunes = 200
-)
+// maxSaidRunes bounds texts of answers, in characters.
+const maxSaidRunes = 200
 
 // Receipt is the service's answer to a trace that it accepted.
 type Receipt struct {
@@ -65,18 +62,15 @@ func refused(a *outbound.Answer, now time.Time, secrets *outbound.Secrets) *Erro
 	if e.Class != ClassRedirect && !page {
 		e.Said = said(a.Body, secrets)
 	}
-	wait, given := outbound.RetryAfter(a.Header, now)
-	switch {
-	case given && e.Retryable():
+	if wait, given := outbound.RetryAfter(a.Header, now); given && e.Retryable() {
 		e.after = wait
-	case e.Class == ClassRateLimit:
+	} else if e.Class == ClassRateLimit {
 		e.after = defaultRateWait
 	}
 	return e
 }
 
-// target names where a redirect leads; queries may hold tokens and are left
-// out.
+// target is the address of a redirect, without its query, which may hold a token.
 func target(location string, secrets *outbound.Secrets) string {
 	u, err := url.Parse(location)
 	if err != nil || location == "" {
@@ -118,10 +112,10 @@ func member(m any, names ...string) string {
 func receiptID(body []byte) string {
 	m := members(body)
 	id := cmp.Or(member(m, "traceId", "trace_id"), member(m["data"], "traceId", "trace_id", "task_id"))
-	return outbound.Line(id, maxReceiptRunes)
+	return outbound.Line(id, maxSaidRunes)
 }
 
-// said is the server's own words: the message of a JSON error, else the body.
+// said is the server's message: that of a JSON error, else the body.
 func said(body []byte, secrets *outbound.Secrets) string {
 	m := members(body)
 	s := cmp.Or(member(m, "error", "message", "detail"), member(m["error"], "message", "detail"), string(body))

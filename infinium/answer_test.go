@@ -47,7 +47,7 @@ func FuzzAnswer(f *testing.F) {
 		}}
 		e := refused(a, time.Unix(1_776_500_000, 0), nil)
 		id := receiptID(a.Body)
-		if !utf8.ValidString(id) || strings.ContainsAny(id, "\n\r\x00") || utf8.RuneCountInString(id) > maxReceiptRunes {
+		if !utf8.ValidString(id) || strings.ContainsAny(id, "\n\r\x00") || utf8.RuneCountInString(id) > maxSaidRunes {
 			t.Fatalf("receipt %q", id)
 		}
 		if e == nil {

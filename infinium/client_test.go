@@ -64,7 +64,7 @@ func TestUploadTracesSendsOneRequestPerRun(t *testing.T) {
 			t.Errorf("request (-want +got):\n%s", d)
 		}
 		if bytes.Contains(r.Body, []byte(infiniumtest.AgentSecret)) {
-			t.Error("the secret stands in the body")
+			t.Error("the secret is in the body")
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestFaults(t *testing.T) {
 					}
 				}
 				if strings.Contains(text, "secret-") || strings.Contains(text, "t0k3n") || strings.ContainsAny(text, "\n\r") {
-					t.Errorf("error tells a secret or breaks the line: %q", text)
+					t.Errorf("error shows a secret or breaks the line: %q", text)
 				}
 			} else if err != nil {
 				t.Fatalf("error %v is no *Error", err)

@@ -22,7 +22,7 @@ const (
 	maxTags = 64
 	// listOverhead covers the keys, brackets and commas around the two lists.
 	listOverhead = 64
-	// markerBytes covers the entry that says how much was left out.
+	// markerBytes covers the entry with the number of entries left out.
 	markerBytes = 200
 )
 
@@ -31,8 +31,8 @@ const (
 // If it is too large, it is cut in this order: previews are shortened to 200, 100
 // and 50 characters; then the oldest errors after the first are left out until
 // the errors fill a quarter of the body; then the oldest steps after the first.
-// An entry in the place of what was left out says how many. Equal traces give
-// equal bytes; t is not changed.
+// An entry in their place gives their number. Equal traces give equal bytes; t is
+// not changed.
 func (t *Trace) Encode() ([]byte, error) {
 	return t.encode(MaxBodyBytes)
 }
@@ -46,7 +46,7 @@ func (t *Trace) encode(limit int) ([]byte, error) {
 		}
 		room := limit - len(b) - listOverhead
 		short.Errors, short.Steps = shortenAll(t.Errors, previewLevels[i]), shortenAll(t.Steps, previewLevels[i])
-		if !fit(short.Errors, short.Steps, room) {
+		if roomAfter(short.Steps, roomAfter(short.Errors, room)) < 0 {
 			if i < len(previewLevels)-1 {
 				continue
 			}
@@ -60,15 +60,12 @@ func (t *Trace) encode(limit int) ([]byte, error) {
 	}
 }
 
-// fit reports whether the lists fit the room.
-func fit(errs []ErrorDetail, steps []Step, room int) bool {
-	for i := 0; i < len(errs) && room >= 0; i++ {
-		room -= cost(errs[i])
+// roomAfter is what a list leaves of the room, negative if it does not fit.
+func roomAfter[T any](list []T, room int) int {
+	for i := 0; i < len(list) && room >= 0; i++ {
+		room -= cost(list[i])
 	}
-	for i := 0; i < len(steps) && room >= 0; i++ {
-		room -= cost(steps[i])
-	}
-	return room >= 0
+	return room
 }
 
 // leaveOut removes errors and steps until they fit the room, of which errors get
@@ -93,17 +90,20 @@ func keepEnds[T any](list []T, room int) (kept []T, left, used int) {
 		return nil, 0, 0
 	}
 	used = markerBytes
-	if c := cost(list[0]); used+c <= room {
+	fits := func(entry T) bool {
+		c := cost(entry)
+		if used+c > room {
+			return false
+		}
 		used += c
+		return true
+	}
+	if fits(list[0]) {
 		kept = append(kept, list[0])
 	}
 	first := len(list)
-	for ; first > 1; first-- {
-		c := cost(list[first-1])
-		if used+c > room {
-			break
-		}
-		used += c
+	for first > 1 && fits(list[first-1]) {
+		first--
 	}
 	kept = append(kept, list[first:]...)
 	return kept, len(list) - len(kept), used
@@ -156,10 +156,9 @@ func shortenAll[T interface{ shorten(level int) T }](list []T, level int) []T {
 func (s Step) shorten(level int) Step {
 	s.Action = cut(s.Action, maxWordRunes+typeRunes)
 	s.Description = cut(s.Description, max(level, maxWordRunes))
-	s.InputPreview = cut(s.InputPreview, level)
-	s.OutputPreview = cut(s.OutputPreview, level)
-	s.InputSummary = cut(s.InputSummary, level)
-	s.OutputSummary = cut(s.OutputSummary, level)
+	for _, text := range []*string{&s.InputPreview, &s.OutputPreview, &s.InputSummary, &s.OutputSummary} {
+		*text = cut(*text, level)
+	}
 	if s.Error != nil {
 		d := s.Error.shorten(level)
 		s.Error = &d

@@ -39,7 +39,7 @@ func decode(t testing.TB, body []byte) Trace {
 	return got
 }
 
-// split tells kept entries from the marker and reads the marker's count.
+// split separates kept entries from the marker and reads the marker's count.
 func split(t testing.TB, got *Trace) (steps []Step, stepsLeft int, errs []ErrorDetail, errsLeft int) {
 	t.Helper()
 	read := func(text, noun string) int {
@@ -170,7 +170,7 @@ func TestEncodeNeverExceeds(t *testing.T) {
 	})
 }
 
-func TestEncodeRefusesWhatCannotFit(t *testing.T) {
+func TestEncodeFailsAboveLimit(t *testing.T) {
 	tr := &Trace{Name: "n", Description: strings.Repeat("d", 5_000)}
 	body, err := tr.encode(1_000)
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,8 +19,8 @@ const (
 	ClassNetwork Class = "network"
 	// ClassTimeout is an answer that did not come in time, or status 408.
 	ClassTimeout Class = "timeout"
-	// ClassCanceled is a request the caller gave up, and one never made because
-	// the context had ended or the client was stopped.
+	// ClassCanceled is a request that the caller canceled, or that was never made
+	// because the context had ended or the client was stopped.
 	ClassCanceled Class = "canceled"
 	// ClassHalfAnswer is a success whose body broke off: the trace may or may
 	// not have been stored.
@@ -57,7 +58,7 @@ type Error struct {
 	Class Class
 	// Status is the HTTP status, 0 when no answer came.
 	Status int
-	// Said is what the server said, on one line and cut.
+	// Said is the server's message, on one line and cut.
 	Said string
 	// Err is the cause below, nil when the answer itself is the failure.
 	Err error
@@ -73,15 +74,16 @@ type class struct {
 	final bool
 	// every further request would meet the same failure.
 	everywhere bool
-	hint       string
+	// detail follows the status in the error's text.
+	detail, hint string
 }
 
 var classes = map[Class]class{
 	ClassNetwork:    {hint: "check the network and INFINIUM_BASE_URL, then try again"},
 	ClassTimeout:    {hint: "check the network and INFINIUM_BASE_URL, then try again"},
-	ClassHalfAnswer: {hint: "try again later"},
+	ClassHalfAnswer: {detail: ", then broke off", hint: "try again later"},
 	ClassRedirect:   {everywhere: true, hint: "redirects are not followed, so that credentials go nowhere else; set INFINIUM_BASE_URL to the service's present address"},
-	ClassLoginPage:  {everywhere: true, hint: "a proxy or portal answers in its place: sign in there, or set INFINIUM_BASE_URL to the service itself"},
+	ClassLoginPage:  {detail: " with a web page", everywhere: true, hint: "a proxy or portal answers in its place: sign in there, or set INFINIUM_BASE_URL to the service itself"},
 	ClassRateLimit:  {everywhere: true},
 	ClassServer:     {hint: "try again later"},
 	ClassAuth:       {final: true, everywhere: true, hint: "check INFINIUM_AGENT_ID and INFINIUM_AGENT_SECRET"},
@@ -103,8 +105,8 @@ func (e *Error) RetryAfter() time.Duration { return e.after }
 
 // Answered reports that the service itself answered, and with a failure that
 // may be of this trace alone (500, 501, 505 to 599): other traces may be tried
-// at once. 502 and 504 come from a gateway without an answer from behind it, 503
-// says that the service is overloaded.
+// at once. 502 and 504 are from a gateway that got no answer from the service,
+// 503 is from an overloaded service.
 func (e *Error) Answered() bool {
 	s := e.Status
 	return e.Class == ClassServer && (s == 500 || s == 501 || s >= 505 && s <= 599)
@@ -120,13 +122,7 @@ func (e *Error) Error() string {
 	if e.Status == 0 {
 		b.WriteString(string(e.Class))
 	} else {
-		fmt.Fprintf(&b, "answered %d %s", e.Status, http.StatusText(e.Status))
-		if e.Class == ClassLoginPage {
-			b.WriteString(" with a web page")
-		}
-		if e.Class == ClassHalfAnswer {
-			b.WriteString(", then broke off")
-		}
+		fmt.Fprintf(&b, "answered %d %s%s", e.Status, http.StatusText(e.Status), classes[e.Class].detail)
 	}
 	if e.Said != "" {
 		fmt.Fprintf(&b, ": %q", e.Said)
@@ -151,9 +147,8 @@ func (e *Error) hint() string {
 }
 
 // Failures returns every *Error within err, as UploadTraces joins them.
-func Failures(err error) []*Error {
+func Failures(err error) (out []*Error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var out []*Error
 		for _, e := range joined.Unwrap() {
 			out = append(out, Failures(e)...)
 		}
@@ -161,21 +156,21 @@ func Failures(err error) []*Error {
 	}
 	var e *Error
 	if errors.As(err, &e) {
-		return []*Error{e}
+		out = append(out, e)
 	}
-	return nil
+	return out
 }
 
-// join puts what can be tried again first: a caller that looks at one failure
-// alone (errors.As) then never parks a trace that could still be delivered.
+// join puts failures that can be tried again first: a caller that reads only one
+// (errors.As) then never parks a trace that could still be delivered.
 func join(failed []*Error) error {
-	var retryable, final []error
+	errs := make([][]error, 2)
 	for _, e := range failed {
-		if e.Retryable() {
-			retryable = append(retryable, e)
-		} else {
-			final = append(final, e)
+		i := 0
+		if !e.Retryable() {
+			i = 1
 		}
+		errs[i] = append(errs[i], e)
 	}
-	return errors.Join(append(retryable, final...)...)
+	return errors.Join(slices.Concat(errs...)...)
 }

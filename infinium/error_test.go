@@ -8,7 +8,7 @@ import (
 	"github.com/hookspan/hookspan/internal/outbound"
 )
 
-func TestAFailureThatMayBeOfOneTraceAlone(t *testing.T) {
+func TestAnsweredIsTrueForFailuresOfOneTrace(t *testing.T) {
 	for status, want := range map[int]bool{
 		500: true, 501: true, 505: true, 507: true, 524: true, 599: true,
 		502: false, 503: false, 504: false, 600: false, 302: false, 400: false, 408: false, 429: false,

@@ -22,8 +22,7 @@ const (
 
 // Traces maps finished spans to Infinium's form: one trace for each run, in the
 // order in which the runs first appear. Spans whose run's root is missing make a
-// separate trace with Late set, or none if Infinium's form has no place for any
-// of them.
+// separate trace with Late set, or none if Infinium's form shows none of them.
 //
 // Traces is pure: equal spans in equal order give equal traces.
 func Traces(messages []*tracepb.ResourceSpans, forms Forms) []Trace {
@@ -36,8 +35,8 @@ func Traces(messages []*tracepb.ResourceSpans, forms Forms) []Trace {
 	return out
 }
 
-// Trace maps one run. It reports false for spans without a root that
-// Infinium's form has no place for.
+// Trace maps one run. It reports false for spans without a root of which
+// Infinium's form shows none.
 func (r *Run) Trace(forms Forms) (t Trace, ok bool) {
 	m := mapping{r, forms.of(r.host())}
 	start, end := m.bounds()
@@ -160,7 +159,7 @@ type entry struct {
 }
 
 // steps flattens the run: prompts, tools and subagents by start time. At equal
-// times what is higher in the tree comes first, so that a subagent follows the
+// times the entry higher in the tree comes first, so that a subagent follows the
 // tool that started it; then the order of the spans decides.
 func (m *mapping) steps() (steps []Step, errs []ErrorDetail) {
 	var all []entry
@@ -169,11 +168,8 @@ func (m *mapping) steps() (steps []Step, errs []ErrorDetail) {
 		switch {
 		case n.isRoot:
 			all = append(all, m.rootEntries(n)...)
-		case n.op == otelmap.OpExecuteTool:
-			e.step = m.toolStep(n)
-			e.err = e.step.Error
-		case n.op == otelmap.OpInvokeAgent:
-			e.step = m.subagentStep(n)
+		case n.op == otelmap.OpExecuteTool || n.op == otelmap.OpInvokeAgent:
+			e.step = m.step(n)
 			e.err = e.step.Error
 		case n.op == otelmap.OpChat:
 			e.err = m.chatError(n)
@@ -213,7 +209,7 @@ func (m *mapping) rootEntries(root *node) []entry {
 			out = append(out, entry{at: ev.TimeUnixNano, step: s})
 		case otelmap.EventTurnFailed:
 			kind, message := text(ev.Attributes, otelmap.KeyExceptionType), text(ev.Attributes, otelmap.KeyExceptionMessage)
-			// A turn's end comes after all that happened in it.
+			// A turn's end comes after all of its steps.
 			out = append(out, entry{at: ev.TimeUnixNano, depth: math.MaxInt, err: m.detail(kind, otelmap.ErrorRun, message, false)})
 		}
 	}
@@ -225,47 +221,34 @@ func injected(ev *tracepb.Span_Event) bool {
 	return otlp.Find(ev.GetAttributes(), otelmap.KeyPromptInjected).GetBoolValue()
 }
 
-func (m *mapping) toolStep(n *node) *Step {
-	// The agent's name of the tool is kept: its users know it.
-	name := word(cmp.Or(text(n.Attributes, otelmap.KeyToolName), object(n.Span)), "unknown")
-	s := &Step{
-		Action:      ActionTool,
-		Description: "Tool: " + name,
-		DurationMS:  durationMS(n.Span),
-		Error:       m.failure(n.Span),
-		Metadata:    metadata(n.owner),
+// step is the step of a tool or of a subagent.
+func (m *mapping) step(n *node) *Step {
+	a := n.Attributes
+	s := &Step{DurationMS: durationMS(n.Span), Error: m.failure(n.Span), Metadata: metadata(n.owner)}
+	in, out := text(a, otelmap.KeyToolArguments), text(a, otelmap.KeyToolResult)
+	if n.op == otelmap.OpInvokeAgent {
+		s.Metadata = metadata(n)
+		s.Action, s.Description = ActionSubagent+":"+s.Metadata.AgentType, "Subagent: "+s.Metadata.AgentType
+		in, out = text(a, otelmap.KeyTask), text(a, otelmap.KeyResult)
+	} else {
+		// The agent's name of the tool is kept: its users know it.
+		name := word(cmp.Or(text(a, otelmap.KeyToolName), object(n.Span)), "unknown")
+		s.Action, s.Description = ActionTool, "Tool: "+name
+		if m.form.Turns {
+			s.Action += ":" + name
+		}
+		if text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown {
+			// A step without an error reads as a success, and has no other member.
+			s.Description += " (outcome unknown)"
+		}
 	}
-	if m.form.Turns {
-		s.Action += ":" + name
-	}
-	if text(n.Attributes, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown {
-		// A step without an error reads as a success, and has no other member.
-		s.Description += " (outcome unknown)"
-	}
-	m.preview(s, text(n.Attributes, otelmap.KeyToolArguments), text(n.Attributes, otelmap.KeyToolResult))
-	return s
-}
-
-func (m *mapping) subagentStep(n *node) *Step {
-	agent := metadata(n)
-	s := &Step{
-		Action:      ActionSubagent + ":" + agent.AgentType,
-		Description: "Subagent: " + agent.AgentType,
-		DurationMS:  durationMS(n.Span),
-		Error:       m.failure(n.Span),
-		Metadata:    agent,
-	}
-	m.preview(s, text(n.Attributes, otelmap.KeyTask), text(n.Attributes, otelmap.KeyResult))
-	return s
-}
-
-func (m *mapping) preview(s *Step, in, out string) {
 	in, out = cut(in, m.form.InputPreview), cut(out, m.form.OutputPreview)
 	if m.form.Turns {
 		s.InputSummary, s.OutputSummary = in, out
-		return
+	} else {
+		s.InputPreview, s.OutputPreview = in, out
 	}
-	s.InputPreview, s.OutputPreview = in, out
+	return s
 }
 
 // metadata names a subagent; it is nil for the lead agent.

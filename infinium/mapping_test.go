@@ -233,7 +233,7 @@ func TestTracesTexts(t *testing.T) {
 	}
 }
 
-func TestStepOfUnknownOutcomeSaysSo(t *testing.T) {
+func TestStepShowsUnknownOutcome(t *testing.T) {
 	tr := smallRun(7)
 	s := tr.tool(3, 1, "execute_command", 300, 400, `{"command":"npm test"}`, "Command executed.")
 	s.Attributes = append(s.Attributes, str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeUnknown))

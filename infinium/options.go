@@ -16,17 +16,11 @@ import (
 // DefaultBaseURL is the service's documented address.
 const DefaultBaseURL = "https://platform.i42m.ai/api/v1"
 
-// requestTimeout bounds one request where the options do not say.
+// requestTimeout bounds one request by default.
 const requestTimeout = 30 * time.Second
 
 // keyHeader is the header with the agent's secret.
 const keyHeader = "X-Agent-Key"
-
-// Lengths the service's own client demands of the credentials.
-const (
-	minAgentID     = 3
-	minAgentSecret = 8
-)
 
 // Options configure a Client. AgentID and AgentSecret are required.
 //
@@ -65,11 +59,9 @@ func (o Options) String() string {
 	if o.AgentSecret != "" {
 		secret = "set"
 	}
-	base := cmp.Or(o.BaseURL, DefaultBaseURL)
-	if u, err := url.Parse(base); err == nil {
+	base := "invalid"
+	if u, err := url.Parse(cmp.Or(o.BaseURL, DefaultBaseURL)); err == nil {
 		base = u.Redacted()
-	} else {
-		base = "invalid"
 	}
 	return fmt.Sprintf("infinium.Options{BaseURL: %s, AgentID: %s, AgentSecret: %s}", base, o.AgentID, secret)
 }
@@ -95,10 +87,8 @@ func (o *Options) endpoint() (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL %q has scheme %q: want https", base, u.Scheme)
 	}
-	if err := checkCredential("INFINIUM_AGENT_ID", o.AgentID, minAgentID); err != nil {
-		return nil, err
-	}
-	if err := checkCredential("INFINIUM_AGENT_SECRET", o.AgentSecret, minAgentSecret); err != nil {
+	// The service's own client demands these lengths.
+	if err := cmp.Or(checkCredential("INFINIUM_AGENT_ID", o.AgentID, 3), checkCredential("INFINIUM_AGENT_SECRET", o.AgentSecret, 8)); err != nil {
 		return nil, err
 	}
 	u, err = url.Parse(base + "/agents/" + url.PathEscape(strings.TrimSpace(o.AgentID)))
@@ -108,7 +98,7 @@ func (o *Options) endpoint() (*url.URL, error) {
 	return u, nil
 }
 
-// checkCredential says what is wrong with a value and never the value.
+// checkCredential reports what is wrong with a value, never the value.
 func checkCredential(name, value string, least int) error {
 	value = strings.TrimSpace(value)
 	if value == "" {

@@ -59,13 +59,13 @@ func TestNewChecksOptions(t *testing.T) {
 				t.Fatalf("error %v, want one with %q", err, tt.want)
 			}
 			if strings.Contains(err.Error(), testSecret) {
-				t.Errorf("the error tells the secret: %v", err)
+				t.Errorf("the error shows the secret: %v", err)
 			}
 		})
 	}
 }
 
-func TestNothingPrintsTheSecret(t *testing.T) {
+func TestNothingPrintsSecret(t *testing.T) {
 	o := Options{AgentID: "agent-1", AgentSecret: testSecret}
 	e, err := NewClient(o)
 	if err != nil {
@@ -74,13 +74,13 @@ func TestNothingPrintsTheSecret(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
 		for _, v := range []any{o, &o, e, []any{o, e}} {
 			if got := fmt.Sprintf(verb, v); strings.Contains(got, testSecret) || strings.Contains(got, fmt.Sprintf("%x", testSecret)) {
-				t.Errorf("%s of %T tells the secret: %s", verb, v, got)
+				t.Errorf("%s of %T shows the secret: %s", verb, v, got)
 			}
 		}
 	}
 }
 
-func TestAGivenClientIsCopied(t *testing.T) {
+func TestNewClientCopiesHTTPClient(t *testing.T) {
 	s := infiniumtest.New(t)
 	s.Script(infiniumtest.Redirect(307, "/elsewhere"))
 	given := &http.Client{Timeout: time.Minute}

@@ -73,8 +73,8 @@ func Runs(messages []*tracepb.ResourceSpans) []Run {
 	return runs
 }
 
-// IsRoot reports whether the span alone shows that it is the root of a run. A
-// caller that collects the spans of a trace learns from it that a run has ended.
+// IsRoot reports whether the span alone shows that it is the root of a run. To a
+// caller that collects the spans of a trace it shows that a run has ended.
 func IsRoot(s *tracepb.Span) bool {
 	return (&node{Span: s, op: operation(s)}).roots()
 }
@@ -143,8 +143,8 @@ func link(messages []*tracepb.ResourceSpans) []*node {
 const remoteParent = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK | tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
 
 // roots distinguishes the span of a run from that of a subagent: a run has no
-// parent or one from outside. The outcome counts too, because a store between the mapping
-// and here may forget that a parent was remote.
+// parent or a remote one. The outcome counts too, because a store that the spans
+// went through may have lost the flag of a remote parent.
 func (n *node) roots() bool {
 	if n.op != otelmap.OpInvokeAgent {
 		return false

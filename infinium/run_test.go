@@ -10,9 +10,9 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// TestEachRunMapsByItselfAsAmongAll checks that sending run by run loses and
+// TestRunMapsAloneAsAmongAll checks that sending run by run loses and
 // changes nothing.
-func TestEachRunMapsByItselfAsAmongAll(t *testing.T) {
+func TestRunMapsAloneAsAmongAll(t *testing.T) {
 	one := &tree{id: traceID(1)}
 	one.tool(2, 1, "read_file", 10, 20, "{}", "text")
 	one.root("cline", 100, str(otelmap.KeyOutcome, "completed"))
@@ -47,7 +47,7 @@ func TestEachRunMapsByItselfAsAmongAll(t *testing.T) {
 	}
 }
 
-func TestOneSpanAloneIsARootOrNot(t *testing.T) {
+func TestIsRootOfSingleSpan(t *testing.T) {
 	tr := &tree{id: traceID(1)}
 	tr.root("cline", 100)
 	tr.tool(2, 1, "read_file", 10, 20, "", "")

@@ -15,16 +15,14 @@ import (
 )
 
 // Session joins the runs of one session into one run, which Traces maps to one
-// trace. The first span of each run is its
-// root, as otelmap gives them; the runs are in the order in which they began,
-// and no two spans have the same id. A run given twice counts once, in its last
-// version; one without spans does not count.
+// trace. The first span of each run is its root, as otelmap gives them; the runs
+// are in the order in which they began, and no two spans have the same id. A run
+// given twice counts once, in its last version; one without spans does not count.
 //
 // The joined root has the trace id, the span id and the parent of the first
 // run's root, so that the same runs always give the same ids, and all spans of
 // the other runs are below it. It lasts from the first start to the last end.
-// The last run says how the session ended: status, outcome and all that is not
-// named here. The task is that of the first run that has one; result, model,
+// Status, outcome and all attributes not named here are the last run's. The task is that of the first run that has one; result, model,
 // working directory and permission mode are those of the last run that has one;
 // usage, cost and counts are summed; the events of all roots keep their times.
 // otelmap.KeyTurns counts the runs.
@@ -48,10 +46,9 @@ func Session(runs []*tracepb.ResourceSpans) *tracepb.ResourceSpans {
 type turns [][]*tracepb.Span
 
 // distinct leaves out empty runs and, of those with one root, all but the last,
-// which takes the place of the first. It also returns the message of the last.
+// which replaces the first. It also returns the message of the last.
 func distinct(runs []*tracepb.ResourceSpans) (out turns, last *tracepb.ResourceSpans) {
 	at := make(map[spanKey]int, len(runs))
-	var messages []*tracepb.ResourceSpans
 	for i, r := range runs {
 		spans := slices.Collect(otlp.Spans(runs[i : i+1]))
 		if len(spans) == 0 {
@@ -61,12 +58,12 @@ func distinct(runs []*tracepb.ResourceSpans) (out turns, last *tracepb.ResourceS
 		if !ok {
 			n = len(out)
 			at[keyOf(spans[0])] = n
-			out, messages = append(out, nil), append(messages, nil)
+			out = append(out, nil)
 		}
-		out[n], messages[n] = spans, r
-	}
-	if len(out) > 0 {
-		last = messages[len(out)-1]
+		out[n] = spans
+		if n == len(out)-1 {
+			last = r
+		}
 	}
 	return out, last
 }
@@ -88,7 +85,7 @@ func (t turns) root() *tracepb.Span {
 	return root
 }
 
-// count counts the runs; one that was joined before brings its count.
+// count counts the runs; one that was joined before adds its count.
 func (t turns) count() int64 {
 	var n int64
 	for _, turn := range t {
@@ -136,7 +133,7 @@ func (t turns) below(root *tracepb.Span) []*tracepb.Span {
 }
 
 // events are the events of all roots by time. The exception of a run before the
-// last is no failure of the session and becomes an event of another kind.
+// last is not a failure of the session and becomes an event of another kind.
 func (t turns) events() []*tracepb.Span_Event {
 	var out []*tracepb.Span_Event
 	for i, turn := range t {
@@ -240,24 +237,38 @@ func without(attrs []*commonpb.KeyValue, keys ...string) []*commonpb.KeyValue {
 // has none, the sums over its requests take their place, as they do for a run by
 // itself; if none has, Traces sums the requests of the joined run.
 func (t turns) sums() []*commonpb.KeyValue {
-	sums := tally{}
+	var lists [][]*commonpb.KeyValue
 	counted := slices.ContainsFunc(t, func(turn []*tracepb.Span) bool { return hasTokens(turn[0]) })
 	for _, turn := range t {
 		root := turn[0]
-		sums.add(root.Attributes)
+		lists = append(lists, root.Attributes)
 		for _, s := range turn[1:] {
 			if operation(s) != otelmap.OpChat {
 				continue
 			}
 			if counted && !hasTokens(root) {
-				sums.add(s.Attributes)
+				lists = append(lists, s.Attributes)
 			}
 			if count(root.Attributes, otelmap.KeyLLMRequests) == nil {
-				sums.addValue(otlp.Int(otelmap.KeyLLMRequests, 1))
+				lists = append(lists, []*commonpb.KeyValue{otlp.Int(string(otelmap.KeyLLMRequests), 1)})
 			}
 		}
 	}
-	return sums.attributes()
+	hosts := slices.ContainsFunc(lists, func(a []*commonpb.KeyValue) bool { return count(a, otelmap.KeyHostInputTokens) != nil })
+	sums := make(map[string]*commonpb.KeyValue)
+	for _, a := range lists {
+		for _, kv := range a {
+			if isSummed(kv.GetKey()) {
+				addTo(sums, kv)
+			}
+		}
+		// The agent's count has precedence over the standard one, so it has to
+		// include the input that has the standard count alone.
+		if n := count(a, otelmap.KeyInputTokens); n != nil && hosts && count(a, otelmap.KeyHostInputTokens) == nil {
+			addTo(sums, otlp.Int(string(otelmap.KeyHostInputTokens), *n))
+		}
+	}
+	return slices.SortedFunc(maps.Values(sums), func(x, y *commonpb.KeyValue) int { return cmp.Compare(x.Key, y.Key) })
 }
 
 // hasTokens reports whether a root has the sums of its run's requests.
@@ -265,40 +276,12 @@ func hasTokens(root *tracepb.Span) bool {
 	return count(root.Attributes, otelmap.KeyInputTokens) != nil || count(root.Attributes, otelmap.KeyOutputTokens) != nil
 }
 
-// tally sums attributes by key.
-type tally map[string]*commonpb.KeyValue
-
-func (t tally) add(attrs []*commonpb.KeyValue) {
-	for _, kv := range attrs {
-		if isSummed(kv.GetKey()) {
-			t.addValue(kv)
-		}
+// addTo adds an attribute's figure to the sum with its key.
+func addTo(sums map[string]*commonpb.KeyValue, kv *commonpb.KeyValue) {
+	added, before := []*commonpb.KeyValue{kv}, []*commonpb.KeyValue{sums[kv.Key]}
+	if n := sum(count(added, kv.Key), count(before, kv.Key)); n != nil {
+		sums[kv.Key] = otlp.Int(kv.Key, *n)
+	} else if f := sum(amount(added, kv.Key), amount(before, kv.Key)); f != nil {
+		sums[kv.Key] = otlp.Float(kv.Key, *f)
 	}
-	if n := count(attrs, otelmap.KeyInputTokens); n != nil && count(attrs, otelmap.KeyHostInputTokens) == nil {
-		// The agent's count has precedence over the standard one, so it has to
-		// include what lacks it.
-		t.addValue(otlp.Int(plainInput, *n))
-	}
-}
-
-// plainInput is the input of what has the standard count alone.
-const plainInput = "plain"
-
-func (t tally) addValue(kv *commonpb.KeyValue) {
-	attrs := []*commonpb.KeyValue{kv, t[kv.Key]}
-	if n := sum(count(attrs[:1], kv.Key), count(attrs[1:], kv.Key)); n != nil {
-		t[kv.Key] = otlp.Int(kv.Key, *n)
-	} else if f := sum(amount(attrs[:1], kv.Key), amount(attrs[1:], kv.Key)); f != nil {
-		t[kv.Key] = otlp.Float(kv.Key, *f)
-	}
-}
-
-func (t tally) attributes() []*commonpb.KeyValue {
-	if plain := t[plainInput]; plain != nil {
-		if t[otelmap.KeyHostInputTokens] != nil {
-			t.addValue(otlp.Int(otelmap.KeyHostInputTokens, plain.Value.GetIntValue()))
-		}
-		delete(t, plainInput)
-	}
-	return slices.SortedFunc(maps.Values(t), func(x, y *commonpb.KeyValue) int { return cmp.Compare(x.Key, y.Key) })
 }

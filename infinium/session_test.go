@@ -61,7 +61,7 @@ func sessionRuns() [][]*tracepb.Span {
 	return [][]*tracepb.Span{one.spans, two.spans, three.spans}
 }
 
-// turn is a run of Claude Code in a trace of its own, with the span numbers of
+// turn is a run of Claude Code in a separate trace, with the span numbers of
 // its hundred.
 func turn(n uint64, from, to int, attrs ...*commonpb.KeyValue) *tree {
 	t := &tree{id: traceID(n)}
@@ -280,7 +280,7 @@ func TestSessionTraces(t *testing.T) {
 	}
 }
 
-// mark is a text that tells the moment it belongs to.
+// mark is a text that names its moment.
 func mark(ms int) string { return fmt.Sprintf("@%06d", ms) }
 
 // session draws the runs of a session. No two things happen at one time, and
@@ -395,7 +395,7 @@ func end(t *rapid.T, root *tracepb.Span, ms int) {
 	}
 }
 
-func TestAJoinedSessionTellsWhatItsTurnsTell(t *testing.T) {
+func TestSessionKeepsContentOfItsTurns(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		runs := session(rt)
 		before := fmt.Sprintf("%+v", runs)
@@ -485,7 +485,7 @@ func (f *figuresOf) add(rt *rapid.T, t Trace) {
 }
 
 // What has been joined may be joined with what comes later.
-func TestSessionsGrow(t *testing.T) {
+func TestSessionIDsStayWhenSessionGrows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		runs := session(rt)
 		k := rapid.IntRange(0, len(runs)).Draw(rt, "joined before")
@@ -497,7 +497,7 @@ func TestSessionsGrow(t *testing.T) {
 	})
 }
 
-func TestSessionKeepsLinksThatLeadOut(t *testing.T) {
+func TestSessionKeepsLinksToOtherTraces(t *testing.T) {
 	runs := sessionRuns()
 	out := &tracepb.Span_Link{TraceId: bytes.Clone(runs[0][0].TraceId), SpanId: spanID(5)}
 	runs[0][0].Links = []*tracepb.Span_Link{out}

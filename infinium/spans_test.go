@@ -189,7 +189,7 @@ func claudeRun() *tree {
 	return t
 }
 
-// smallRun is a run of its own trace, told apart by n.
+// smallRun is a run in a separate trace, identified by n.
 func smallRun(n uint64) *tree {
 	t := &tree{id: traceID(n)}
 	r := t.root("cline", 1_000, str(otelmap.KeyTask, fmt.Sprintf("task %d", n)), str(otelmap.KeyOutcome, otelmap.OutcomeCompleted))

@@ -62,20 +62,17 @@ func modelName(a []*commonpb.KeyValue) string {
 }
 
 func (u *usage) add(a []*commonpb.KeyValue, withCache bool) {
-	u.prompt = sum(u.prompt, promptTokens(a, withCache))
+	// With the tokens of the cache or as the agent counts, whichever Infinium's
+	// connector for the agent sends.
+	prompt := count(a, otelmap.KeyHostInputTokens)
+	if prompt == nil || withCache {
+		prompt = count(a, otelmap.KeyInputTokens)
+	}
+	u.prompt = sum(u.prompt, prompt)
 	u.completion = sum(u.completion, count(a, otelmap.KeyOutputTokens))
 	u.read = sum(u.read, count(a, otelmap.KeyCacheReadTokens))
 	u.write = sum(u.write, count(a, otelmap.KeyCacheWriteTokens))
 	u.cost = sum(u.cost, amount(a, otelmap.KeyCost))
-}
-
-// promptTokens is the input count, with the tokens of the cache or as the agent
-// counts, whichever Infinium's connector for the agent sends.
-func promptTokens(a []*commonpb.KeyValue, withCache bool) *int64 {
-	if n := count(a, otelmap.KeyHostInputTokens); n != nil && !withCache {
-		return n
-	}
-	return count(a, otelmap.KeyInputTokens)
 }
 
 // sum adds what is known; nil means unknown.

@@ -26,7 +26,7 @@ func TestUsage(t *testing.T) {
 			&LLMUsage{PromptTokens: n(10), CompletionTokens: n(1), TotalTokens: n(11)},
 			map[string]string{},
 		},
-		"the standard count stands in for it": {
+		"the standard count replaces it": {
 			attrs{num(otelmap.KeyInputTokens, 100)},
 			nil,
 			&LLMUsage{PromptTokens: n(100), TotalTokens: n(100)},

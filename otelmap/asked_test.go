@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // TestARunWithoutAPromptIsNamedByTheSessionsFirst reads the log whole and from
@@ -29,7 +30,7 @@ func TestARunWithoutAPromptIsNamedByTheSessionsFirst(t *testing.T) {
 		{"no prompt at all", Options{}, prompt(1, "Fix it"), []hook.Event{tool(10, hook.KindToolEnd, "a", "")}, nil, "Fix it"},
 		{"only one of the host's", Options{}, prompt(1, "Fix it"), []hook.Event{ev(10, hook.KindRunStart), injected}, nil, "Fix it"},
 		{"resumed with a word", Options{}, prompt(1, "Fix it"), []hook.Event{ev(10, hook.KindRunResume), prompt(11, "Go on")}, nil, "Go on"},
-		{"a long one", Options{}, prompt(1, long), []hook.Event{ev(10, hook.KindRunResume)}, nil, cut(long, 200)},
+		{"a long one", Options{}, prompt(1, long), []hook.Event{ev(10, hook.KindRunResume)}, nil, termtext.Cut(long, 200)},
 		{"only in the host's files", Options{}, ev(1, hook.KindNotification), []hook.Event{ev(10, hook.KindRunResume)}, []hook.Prompt{{Text: ""}, {Text: "Fix it"}, {Text: "Now this"}}, "Fix it"},
 		{"nowhere", Options{}, ev(1, hook.KindNotification), []hook.Event{ev(10, hook.KindRunResume)}, nil, ""},
 		{"no texts", Options{Capture: CaptureNone}, prompt(1, "Fix it"), []hook.Event{ev(10, hook.KindRunResume)}, []hook.Prompt{{Text: "Fix it"}}, ""},

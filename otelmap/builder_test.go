@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/tests/otlpstub"
 )
 
@@ -493,7 +494,7 @@ func TestCleanSeesWholeTexts(t *testing.T) {
 	call := tool(1, hook.KindToolEnd, "a", "")
 	call.Tool.Output = strings.Repeat("x", 290) + secret // the preview's limit falls into it
 	clean := func(s string, limit int) string {
-		return cut(strings.ReplaceAll(s, secret, "[gone]"), limit)
+		return termtext.Cut(strings.ReplaceAll(s, secret, "[gone]"), limit)
 	}
 	b := build(Options{Clean: clean}, Carry{}, logged(ev(0, hook.KindRunStart), call, ev(2, hook.KindRunComplete)))
 	if got := value(spansOf(b, b.Runs(far)[0], nil)[1], KeyToolResult); strings.Contains(got, "key-") {

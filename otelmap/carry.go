@@ -3,6 +3,8 @@ package otelmap
 import (
 	"slices"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // Carry is what must be known of a session before the point where a log is
@@ -55,7 +57,7 @@ func (r *Run) after(o *Options) Carry {
 		c.PrevEnd = r.terminal.At()
 	}
 	if c.Task == "" && r.turn == "" {
-		c.Task = cut(r.firstOf(func(it *item) string {
+		c.Task = termtext.Cut(r.firstOf(func(it *item) string {
 			if it.injected() || it.ParentAgent != "" {
 				return ""
 			}

@@ -12,14 +12,14 @@ import (
 
 // RunID identifies a run: 16 bytes derived from the host, the session and the
 // host's own identity of the run's first event. An import of the same session
-// from the host's files meets the same one.
+// from the host's files derives the same id.
 type RunID [16]byte
 
 // String returns the id as 32 hex digits; without an inherited trace context it
 // is the run's trace id.
 func (id RunID) String() string { return hex.EncodeToString(id[:]) }
 
-// runID derives the id of the run that first begins.
+// runID derives the id of a run from its first event.
 func runID(host, session string, first *hook.Event) RunID {
 	if first.Turn != "" {
 		return turnRunID(host, session, first.Turn)
@@ -27,23 +27,19 @@ func runID(host, session string, first *hook.Event) RunID {
 	identity := "stored:" + strconv.FormatInt(first.StoredAt.UnixNano(), 10)
 	if !first.Time.IsZero() {
 		identity = strconv.FormatInt(first.Time.UnixMilli(), 10)
-		if !opening(first.Kind) {
-			// Its beginning was not heard, and the next run may begin in the same
+		switch first.Kind {
+		case hook.KindRunStart, hook.KindRunResume, hook.KindPrompt:
+		default:
+			// The run's beginning is missing, and the next run may begin in the same
 			// millisecond.
 			identity += "/" + first.Name
 		}
 	}
 	if first.ParentAgent != "" {
-		// Of this run only a subagent was heard; the lead's own may begin in the
-		// same millisecond.
+		// The lead agent's own run may begin in the same millisecond.
 		identity += "/" + first.Agent
 	}
 	return RunID(digest("run", host, session, identity))
-}
-
-// opening reports that a host's run begins with such an event.
-func opening(k hook.Kind) bool {
-	return k == hook.KindRunStart || k == hook.KindRunResume || k == hook.KindPrompt
 }
 
 // turnRunID derives the id of a turn's run from the host's own id of the turn.
@@ -51,15 +47,14 @@ func turnRunID(host, session, turn string) RunID {
 	return RunID(digest("turn", host, session, turn))
 }
 
-// continuedRunID derives the id of a later part of a turn that was split. Its
-// first event's stored time is all that tells the parts apart.
+// continuedRunID derives the id of a later part of a turn that was split. Only
+// the time its first event was stored distinguishes the parts.
 func continuedRunID(host, session string, first *hook.Event) RunID {
 	return RunID(digest("turn", host, session, first.Turn, strconv.FormatInt(first.StoredAt.UnixNano(), 10)))
 }
 
-// spanID derives a span's id from its run, what it is and its key within the
-// run. Ids must survive a change of the parent context, so the trace id takes
-// no part.
+// spanID derives a span's id from its run, its kind and its key within the run.
+// The trace id takes no part, so that ids survive a change of the parent context.
 func (id RunID) spanID(kind, key string) trace.SpanID {
 	d := digest("span", string(id[:]), kind, key)
 	return trace.SpanID(d[:8])
@@ -67,17 +62,13 @@ func (id RunID) spanID(kind, key string) trace.SpanID {
 
 // digest hashes parts unambiguously: each is preceded by its length.
 func digest(parts ...string) [16]byte {
-	h := sha256.New()
-	var n []byte
+	var text []byte
 	for _, p := range parts {
-		n = strconv.AppendInt(n[:0], int64(len(p)), 10)
-		n = append(n, ':')
-		h.Write(n)
-		h.Write([]byte(p))
+		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')
+		text = append(text, p...)
 	}
-	var out [16]byte
-	copy(out[:], h.Sum(nil))
-	return out
+	sum := sha256.Sum256(text)
+	return [16]byte(sum[:16])
 }
 
 // parseTraceparent reads a W3C traceparent header (version 00 or a later one
@@ -89,15 +80,10 @@ func parseTraceparent(s string) (sc trace.SpanContext, ok bool) {
 	if len(s) > 55 && (s[:2] == "00" || s[55] != '-') {
 		return sc, false
 	}
-	tid, err := trace.TraceIDFromHex(s[3:35])
-	if err != nil {
-		return sc, false
-	}
-	sid, err := trace.SpanIDFromHex(s[36:52])
-	if err != nil {
-		return sc, false
-	}
-	if _, err := hex.DecodeString(s[:2] + s[53:55]); err != nil {
+	tid, err1 := trace.TraceIDFromHex(s[3:35])
+	sid, err2 := trace.SpanIDFromHex(s[36:52])
+	_, err3 := hex.DecodeString(s[:2] + s[53:55])
+	if err1 != nil || err2 != nil || err3 != nil {
 		return sc, false
 	}
 	return trace.NewSpanContext(trace.SpanContextConfig{

@@ -3,61 +3,11 @@ package otelmap
 import (
 	"cmp"
 	"time"
-	"unicode/utf8"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+
+	"github.com/hookspan/hookspan/internal/termtext"
 )
-
-// Capture says how much of prompts, tool inputs and results goes onto spans.
-type Capture string
-
-// The capture levels.
-const (
-	// CapturePreview cuts texts to the preview limits. The task's text and the
-	// final result stand on the root span up to MaxTaskRunes.
-	CapturePreview Capture = "preview"
-	// CaptureNone leaves every text out: names, times, counts and error types
-	// remain.
-	CaptureNone Capture = "none"
-	// CaptureFull keeps texts whole.
-	CaptureFull Capture = "full"
-)
-
-// Stricter reports that c lets less text out than other does. What is no level
-// counts as letting nothing out.
-func (c Capture) Stricter(other Capture) bool { return c.openness() < other.openness() }
-
-func (c Capture) openness() int {
-	switch c {
-	case CaptureFull:
-		return 2
-	case CapturePreview:
-		return 1
-	}
-	return 0
-}
-
-// DefaultIdleTimeout is how long a run may stay silent before it counts as
-// abandoned.
-const DefaultIdleTimeout = 30 * time.Minute
-
-// Agent is what differs between agents in the mapping of their events.
-type Agent struct {
-	// Turns reports that the agent numbers its turns: a run is a turn. If false,
-	// a run is a task.
-	Turns bool
-	// MaxInput and MaxOutput are the preview limits in runes that apply where
-	// Options sets none; if zero, 200 and 300.
-	MaxInput, MaxOutput int
-	// ToolError is the error.type of a failed tool; if empty, ErrorTool.
-	ToolError string
-	// Provider is the provider of the model where neither the events nor the
-	// agent's files name one.
-	Provider string
-	// Providers are the standard names of providers that only this agent spells
-	// in its own way.
-	Providers map[string]string
-}
 
 // Options shape the mapping. The zero value works.
 type Options struct {
@@ -81,8 +31,58 @@ type Options struct {
 	// IdleTimeout is DefaultIdleTimeout if zero.
 	IdleTimeout time.Duration
 	// Traceparent is the W3C context that becomes the parent of every root
-	// whose events carry none of their own.
+	// whose events have none.
 	Traceparent string
+}
+
+// DefaultIdleTimeout is how long a run may be silent before it counts as
+// abandoned.
+const DefaultIdleTimeout = 30 * time.Minute
+
+// Agent is what differs between agents in the mapping of their events.
+type Agent struct {
+	// Turns reports that the agent numbers its turns: a run is a turn. If false,
+	// a run is a task.
+	Turns bool
+	// MaxInput and MaxOutput are the preview limits in runes that apply where
+	// Options sets none; if zero, 200 and 300.
+	MaxInput, MaxOutput int
+	// ToolError is the error.type of a failed tool; if empty, ErrorTool.
+	ToolError string
+	// Provider is the provider of the model if neither the events nor the agent's
+	// files name one.
+	Provider string
+	// Providers maps the agent's names of providers to the standard names.
+	Providers map[string]string
+}
+
+// Capture says how much of prompts, tool inputs and results goes onto spans.
+type Capture string
+
+// The capture levels.
+const (
+	// CapturePreview cuts texts to the preview limits. The task's text and the
+	// final result are on the root span up to MaxTaskRunes.
+	CapturePreview Capture = "preview"
+	// CaptureNone leaves every text out: names, times, counts and error types
+	// remain.
+	CaptureNone Capture = "none"
+	// CaptureFull keeps texts whole.
+	CaptureFull Capture = "full"
+)
+
+// Stricter reports whether c captures less text than other does. An unknown level
+// captures nothing.
+func (c Capture) Stricter(other Capture) bool { return c.openness() < other.openness() }
+
+func (c Capture) openness() int {
+	switch c {
+	case CaptureFull:
+		return 2
+	case CapturePreview:
+		return 1
+	}
+	return 0
 }
 
 func (o Options) withDefaults(host string) Options {
@@ -91,7 +91,7 @@ func (o Options) withDefaults(host string) Options {
 	o.MaxOutput = cmp.Or(o.MaxOutput, o.Agent.MaxOutput, 300)
 	o.Agent.ToolError = cmp.Or(o.Agent.ToolError, ErrorTool)
 	if o.Clean == nil {
-		o.Clean = cut
+		o.Clean = termtext.Cut
 	}
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, DefaultIdleTimeout)
 	o.ServiceName = cmp.Or(o.ServiceName, host)
@@ -115,23 +115,5 @@ func (o *Options) preview(s string, limit int) string {
 	if o.Capture == CaptureFull {
 		return s
 	}
-	return cut(s, limit)
-}
-
-// cut shortens s to max runes, the last of which is then an ellipsis.
-func cut(s string, limit int) string {
-	if limit <= 0 || len(s) <= limit {
-		return s
-	}
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n == limit-1 {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
+	return termtext.Cut(s, limit)
 }

@@ -1,35 +1,21 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"embed"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/demo"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/view"
 )
-
-// demoFiles are the payloads that Cline's own hook code wrote in one scripted
-// task, and the files that Cline kept of that task.
-//
-//go:embed demo
-var demoFiles embed.FS
-
-// demoTask is the task's id in those files.
-const demoTask = "1795175957341"
 
 func (a *app) demoCmd() *cobra.Command {
 	return &cobra.Command{
@@ -53,29 +39,21 @@ func (a *app) demo(ctx context.Context) (err error) {
 		return fmt.Errorf("demo: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if err := demoStorage(dir); err != nil {
-		return fmt.Errorf("demo: %w", err)
-	}
 	b := a.demoApp(dir)
-	if hook, err = demoHook(hook, dir); err != nil {
+	player := &demo.Player{Home: dir, Environ: b.environ}
+	events, err := player.Prepare(hook)
+	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	// If a reader such as head ends early, the folder must be removed nevertheless.
 	signal.Ignore(syscall.SIGPIPE)
-
-	names, err := fs.Glob(demoFiles, "demo/session/*.json")
-	if err != nil {
-		return err
-	}
-	a.printf("playing a recorded Cline task: %d events, one cline-hook process each\n", len(names))
+	a.printf("playing a recorded Cline task: %d events, one cline-hook process each\n", events)
 	start := a.now()
-	for _, name := range names {
-		if err := demoEvent(ctx, hook, name, b.environ, dir); err != nil {
-			return fmt.Errorf("demo: %s: %w", filepath.Base(name), err)
-		}
+	if err := player.Play(ctx); err != nil {
+		return fmt.Errorf("demo: %w", err)
 	}
 	took := a.now().Sub(start)
-	a.printf("%.1f ms an event on this machine, process start included\n\n", took.Seconds()*1000/float64(len(names)))
+	a.printf("%.1f ms an event on this machine, process start included\n\n", took.Seconds()*1000/float64(events))
 
 	p, err := b.setup().Open(ctx, config.ExporterStore)
 	if err != nil {
@@ -103,19 +81,8 @@ func (a *app) demo(ctx context.Context) (err error) {
 	if err := view.Tree(a.stdout, t, view.Options{Color: a.color(), Width: a.terminal()}); err != nil {
 		return err
 	}
-	a.printf("\nFor your own tasks: hookspan install cline, hookspan install claude\n")
+	a.printf("\nFor your own tasks: %s\n", a.agents.InstallCommands())
 	return nil
-}
-
-// demoHook copies the hook program to a folder without hookspan, so that it
-// starts no delivery: the demo itself delivers.
-func demoHook(hook, dir string) (string, error) {
-	b, err := regular.Read(hook, regular.Options{})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, filepath.Base(hook))
-	return path, os.WriteFile(path, b, 0o700) //nolint:gosec // A program has to be run.
 }
 
 // demoApp returns this program with dir as the home folder.
@@ -130,38 +97,4 @@ func (a *app) demoApp(dir string) *app {
 	b.cfg, b.cfgErr = config.Load(config.Input{Environ: b.environ, Home: dir, GOOS: b.goos})
 	b.log.Path = b.cfg.LogPath()
 	return &b
-}
-
-// demoStorage writes the task's files where CLI 2 and JetBrains keep them.
-func demoStorage(home string) error {
-	to := filepath.Join(home, ".cline", "data", "tasks", demoTask)
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		return err
-	}
-	names, err := fs.Glob(demoFiles, "demo/task/*.json")
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		b, err := demoFiles.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(to, filepath.Base(name)), b, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func demoEvent(ctx context.Context, hook, name string, environ []string, dir string) error {
-	b, err := demoFiles.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	event := strings.TrimSuffix(filepath.Base(name), ".json")
-	_, event, _ = strings.Cut(event, "-")
-	cmd := exec.CommandContext(ctx, hook, event) //nolint:gosec // The program beside this one.
-	cmd.Env, cmd.Dir, cmd.Stdin = environ, dir, bytes.NewReader(b)
-	return cmd.Run()
 }

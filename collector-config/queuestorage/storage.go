@@ -1,13 +1,12 @@
 // Package queuestorage is the extension file_storage, under the same name and
 // with the same settings, for a queue that loses nothing when the Collector is
-// killed while it starts.
+// killed during its start.
 //
-// A queue on disk (exporterhelper 0.158) takes up again at a start what was being
-// sent when the Collector ended: it reads those requests, deletes all of them,
-// and then puts them back at its end, one transaction each. A kill in between
-// loses what is not back yet, up to everything that was being sent. Here such a
-// deletion is held back, and each request is deleted in the transaction that puts
-// it back.
+// When it starts, a queue on disk (exporterhelper 0.158) restores the requests
+// that were being sent when the Collector ended: it reads those requests, deletes
+// all of them, and then appends them to the queue, one transaction each. A kill in
+// between loses the requests that are not appended yet. This package delays such a
+// deletion: each request is deleted in the transaction that appends it.
 package queuestorage
 
 import (
@@ -37,7 +36,8 @@ func NewFactory() extension.Factory {
 
 type files struct{ storage.Extension }
 
-// GetClient gives exporters, which alone have queues, a client that moves.
+// GetClient gives exporters, the only components with queues, a client that moves
+// requests.
 func (f files) GetClient(ctx context.Context, kind component.Kind, id component.ID, name string) (storage.Client, error) {
 	c, err := f.Extension.GetClient(ctx, kind, id, name)
 	if err != nil || kind != component.KindExporter {
@@ -46,21 +46,21 @@ func (f files) GetClient(ctx context.Context, kind component.Kind, id component.
 	return &client{Client: c}, nil
 }
 
-// client tells by the operations of a transaction what the queue does: it reads
-// alone and then deletes alone when it takes up again what was being sent; it
-// sets alone when it puts a request in; it sets and gets when it takes one out.
+// client recognizes the queue's work by the operations of a transaction: to restore
+// requests it only reads and then only deletes; to put a request in it only sets;
+// to take one out it sets and gets.
 type client struct {
 	storage.Client
 
 	mu sync.Mutex
-	// read is what the last transaction of reading alone returned.
+	// read is the result of the last transaction that only read.
 	read []*storage.Operation
-	// held is what of it was to be deleted and has not been put back yet.
+	// held are the requests of it whose deletion is delayed until they are put back.
 	held []*storage.Operation
 }
 
-// Batch executes the operations in one transaction, and with them the deletions
-// that were held back for it.
+// Batch executes the operations in one transaction, together with the deletions
+// that were delayed for it.
 func (c *client) Batch(ctx context.Context, ops ...*storage.Operation) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *client) Batch(ctx context.Context, ops ...*storage.Operation) error {
 	case gets+deletes == 0:
 		return c.put(ctx, ops)
 	case gets > 0 && len(c.held) > 0:
-		// Everything is back. What is held still, nobody can read.
+		// All requests are back. The queue could not read those still held.
 		err := c.Client.Batch(ctx, slices.Concat(ops, deletions(c.held))...)
 		if err == nil {
 			c.held = nil
@@ -87,7 +87,7 @@ func (c *client) Batch(ctx context.Context, ops ...*storage.Operation) error {
 	return c.Client.Batch(ctx, ops...)
 }
 
-// hold keeps deletions back and reports true, if they are of what was just read.
+// hold delays deletions and reports true if they are of the requests just read.
 func (c *client) hold(ops []*storage.Operation) bool {
 	same := slices.EqualFunc(ops, c.read, func(d, r *storage.Operation) bool { return d.Key == r.Key })
 	if !same || len(c.held) > 0 {
@@ -98,7 +98,7 @@ func (c *client) hold(ops []*storage.Operation) bool {
 	return true
 }
 
-// put sets, and deletes from where it stood what is put back by that.
+// put executes sets and deletes the old copy of the request that they put back.
 func (c *client) put(ctx context.Context, ops []*storage.Operation) error {
 	c.read = nil
 	i := slices.IndexFunc(c.held, func(h *storage.Operation) bool {
@@ -110,7 +110,7 @@ func (c *client) put(ctx context.Context, ops []*storage.Operation) error {
 	old := deletions(c.held[i : i+1])
 	err := c.Client.Batch(ctx, slices.Concat(ops, old)...)
 	if err != nil {
-		// No room for both: the place of the old one is needed.
+		// The file has no room for both copies.
 		if err = c.Client.Batch(ctx, old...); err == nil {
 			err = c.Client.Batch(ctx, ops...)
 		}

@@ -62,7 +62,7 @@ func put(key, value string) []*storage.Operation {
 }
 
 // interrupted leaves a queue with requests 0 to n-1 that were being sent, as it
-// stands when it has been read and deleted at a start.
+// is after they were read and deleted at a start.
 func interrupted(t *testing.T, c storage.Client, n int) {
 	t.Helper()
 	var gets, deletes []*storage.Operation
@@ -75,7 +75,7 @@ func interrupted(t *testing.T, c storage.Client, n int) {
 	batch(t, c, deletes...)
 }
 
-func TestEachRequestIsSomewhereAtEachStep(t *testing.T) {
+func TestEachRequestIsStoredAtEachStep(t *testing.T) {
 	const n = 4
 	c := open(t, component.KindExporter, 0)
 	interrupted(t, c, n)
@@ -96,7 +96,7 @@ func TestEachRequestIsSomewhereAtEachStep(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsDeletedOnceTheRestIsBack(t *testing.T) {
+func TestUnreadableRequestsAreDeletedAfterRestart(t *testing.T) {
 	c := open(t, component.KindExporter, 0)
 	interrupted(t, c, 2)
 	batch(t, c, put("2", "request 1")...)
@@ -113,7 +113,7 @@ func TestWhatCannotBeReadIsDeletedOnceTheRestIsBack(t *testing.T) {
 	}
 }
 
-func TestOtherDeletionsAreMadeAtOnce(t *testing.T) {
+func TestOtherDeletionsAreNotDelayed(t *testing.T) {
 	c := open(t, component.KindExporter, 0)
 	batch(t, c, put("0", "a")...)
 	batch(t, c, put("1", "b")...)
@@ -127,9 +127,9 @@ func TestOtherDeletionsAreMadeAtOnce(t *testing.T) {
 	}
 }
 
-// TestANearlyFullFileTakesUpItsRequests is about the room: there is none for all
+// TestNearlyFullFileRestoresItsRequests is about the room: there is none for all
 // requests at their old places and at their new ones.
-func TestANearlyFullFileTakesUpItsRequests(t *testing.T) {
+func TestNearlyFullFileRestoresItsRequests(t *testing.T) {
 	const limit = 1 << 20
 	value := func(i int) string { return fmt.Sprintf("%d%01000d", i, i) }
 	full := 0
@@ -165,7 +165,7 @@ func TestANearlyFullFileTakesUpItsRequests(t *testing.T) {
 	}
 }
 
-func TestOtherComponentsGetTheClientAsItIs(t *testing.T) {
+func TestOtherComponentsGetUnchangedClient(t *testing.T) {
 	if _, ok := open(t, component.KindReceiver, 0).(*client); ok {
 		t.Error("a receiver got the queue's client")
 	}

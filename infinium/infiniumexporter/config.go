@@ -3,7 +3,7 @@ package infiniumexporter
 import (
 	"errors"
 	"fmt"
-	"math"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -53,17 +53,16 @@ type Config struct {
 	_ struct{}
 }
 
-// maxTimeout keeps a time that was written in the wrong unit from stopping
-// everything for hours.
+// Limits of the times, so that a wrong unit does not stop all traces for hours.
 const (
 	maxTimeout = 10 * time.Minute
 	maxWait    = time.Hour
 )
 
-// consumers is the default number of pushes at once. A push takes as long as
-// its trace is waited for and answered: at the 10 requests a second that the
-// service allows, 2 s of waiting occupy 20, answers of some seconds as many
-// again, and the rest is for traces whose root is late, which wait 30 s each.
+// consumers is the default number of pushes at once. A push lasts until its trace
+// is complete and answered: at the 10 requests a second that the service allows,
+// 2 s of waiting occupy 20, answers of some seconds as many again, and the rest is
+// for traces whose root is late, which wait 30 s each.
 const consumers = 100
 
 func defaultConfig() component.Config {
@@ -88,25 +87,27 @@ var _ component.Config = (*Config)(nil)
 // Validate reports every setting that is wrong, by its name. The sections
 // sending_queue and retry_on_failure check themselves.
 func (c *Config) Validate() error {
+	r := c.RequestsPerSecond
 	var errs []error
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if c.MaxInputPreview < 0 {
-		wrong("max_input_preview: found %d, want 0 (the default) or more characters", c.MaxInputPreview)
-	}
-	if c.MaxOutputPreview < 0 {
-		wrong("max_output_preview: found %d, want 0 (the default) or more characters", c.MaxOutputPreview)
-	}
-	if c.Timeout <= 0 || c.Timeout > maxTimeout {
-		wrong("timeout: found %s, want more than 0 and at most %s", c.Timeout, maxTimeout)
-	}
-	if r := c.RequestsPerSecond; r < 0 || math.IsNaN(r) || math.IsInf(r, 0) || r > 10_000 {
-		wrong("requests_per_second: found %v, want 0 (no limit) to 10000; Infinium documents 10", r)
-	}
-	if c.Wait < 0 || c.Wait > maxWait {
-		wrong("wait: found %s, want 0 (send at once) to %s", c.Wait, maxWait)
-	}
-	if c.WaitWithoutRoot < c.Wait || c.WaitWithoutRoot > maxWait {
-		wrong("wait_without_root: found %s, want at least wait (%s) and at most %s", c.WaitWithoutRoot, c.Wait, maxWait)
+	for _, s := range []struct {
+		name  string
+		found any
+		valid bool
+		want  string
+	}{
+		{"max_input_preview", c.MaxInputPreview, c.MaxInputPreview >= 0, "0 (the default) or more characters"},
+		{"max_output_preview", c.MaxOutputPreview, c.MaxOutputPreview >= 0, "0 (the default) or more characters"},
+		{"timeout", c.Timeout, c.Timeout > 0 && c.Timeout <= maxTimeout, fmt.Sprintf("more than 0 and at most %s", maxTimeout)},
+		{"requests_per_second", r, r >= 0 && r <= 10_000, "0 (no limit) to 10000; Infinium documents 10"},
+		{"wait", c.Wait, c.Wait >= 0 && c.Wait <= maxWait, fmt.Sprintf("0 (send at once) to %s", maxWait)},
+		{
+			"wait_without_root", c.WaitWithoutRoot, c.WaitWithoutRoot >= c.Wait && c.WaitWithoutRoot <= maxWait,
+			fmt.Sprintf("at least wait (%s) and at most %s", c.Wait, maxWait),
+		},
+	} {
+		if !s.valid {
+			errs = append(errs, fmt.Errorf("%s: found %v, want %s", s.name, s.found, s.want))
+		}
 	}
 	// The client checks the address and the credentials.
 	if _, err := infinium.NewClient(c.options("")); err != nil {
@@ -117,12 +118,7 @@ func (c *Config) Validate() error {
 
 // renamed is an error of package infinium in the words of this configuration.
 func renamed(err error) error {
-	const own = "infinium: "
-	text := inSettings(err.Error())
-	if len(text) > len(own) && text[:len(own)] == own {
-		text = text[len(own):]
-	}
-	return errors.New(text)
+	return errors.New(strings.TrimPrefix(inSettings(err.Error()), "infinium: "))
 }
 
 func (c *Config) options(version string) infinium.Options {

@@ -24,7 +24,7 @@ func load(t *testing.T, settings map[string]any) (*Config, error) {
 	return c, confmap.Validate(c)
 }
 
-func TestCredentialsAreEnoughToBegin(t *testing.T) {
+func TestCredentialsAreTheOnlyRequiredSettings(t *testing.T) {
 	c, err := load(t, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestCredentialsAreEnoughToBegin(t *testing.T) {
 	}
 }
 
-func TestAWrongSettingIsNamed(t *testing.T) {
+func TestValidateNamesWrongSetting(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		settings map[string]any
@@ -85,14 +85,14 @@ func TestAWrongSettingIsNamed(t *testing.T) {
 			}
 			for _, s := range []string{secret, "12345", "hunter22"} {
 				if strings.Contains(err.Error(), s) {
-					t.Errorf("%q tells a secret", err)
+					t.Errorf("%q shows a secret", err)
 				}
 			}
 		})
 	}
 }
 
-func TestSettingsThatAreRight(t *testing.T) {
+func TestValidateAcceptsValidSettings(t *testing.T) {
 	for _, settings := range []map[string]any{
 		{"base_url": "http://127.0.0.1:9"},
 		{"base_url": "http://example.com", "allow_insecure": true},
@@ -107,7 +107,7 @@ func TestSettingsThatAreRight(t *testing.T) {
 	}
 }
 
-func TestTheSecretIsNeverPrinted(t *testing.T) {
+func TestSecretIsNeverPrinted(t *testing.T) {
 	c, err := load(t, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestTheSecretIsNeverPrinted(t *testing.T) {
 		fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprint(*c), fmt.Sprint(m.ToStringMap()), fmt.Sprintf("%+v", w.client),
 	} {
 		if strings.Contains(text, secret) {
-			t.Errorf("%s tells the secret", text)
+			t.Errorf("%s shows the secret", text)
 		}
 	}
 }

@@ -64,30 +64,25 @@ func (e *tracesExporter) start(context.Context, component.Host) error {
 		e.sender.park = p.write
 	}
 	if !e.config.Retry.Enabled && e.config.Queue.HasValue() {
-		e.set.Logger.Warn("retry_on_failure is off: what Infinium does not take at the first try is dropped.")
+		e.set.Logger.Warn("retry_on_failure is off: traces that Infinium does not accept at the first attempt are dropped.")
 	}
 	return nil
 }
 
-// slack is added to the time after which a push comes again at the latest.
+// slack is added to the longest time after which a push is retried.
 const slack = 10 * time.Second
 
-// keep is how long spans that were not accepted wait for their push to come
-// again: as long as the retry sender may take for it.
+// keep is how long spans that were not accepted wait for the retry of their push:
+// as long as the retry sender may take for it.
 func (e *tracesExporter) keep(err error) time.Duration {
-	var r *refusal
-	if !e.config.Retry.Enabled || errors.As(err, &r) && r.final {
+	retry, r := e.config.Retry, &refusal{}
+	errors.As(err, &r)
+	// After MaxElapsedTime the retry sender gives up instead of waiting.
+	if !retry.Enabled || r.final || retry.MaxElapsedTime > 0 && r.after > retry.MaxElapsedTime {
 		return 0
 	}
-	// Then the retry sender gives up instead of waiting.
-	if end := e.config.Retry.MaxElapsedTime; r != nil && end > 0 && r.after > end {
-		return 0
-	}
-	longest := time.Duration(float64(e.config.Retry.MaxInterval) * (1 + e.config.Retry.RandomizationFactor))
-	if r != nil {
-		longest = max(longest, r.after)
-	}
-	return longest + slack
+	longest := time.Duration(float64(retry.MaxInterval) * (1 + retry.RandomizationFactor))
+	return max(longest, r.after) + slack
 }
 
 // push returns when every trace of the request was answered. Its error holds the
@@ -102,19 +97,16 @@ func (e *tracesExporter) push(ctx context.Context, td ptrace.Traces) error {
 	var first, final error
 	var after time.Duration
 	for i, err := range out.errs {
-		var r *refusal
-		if errors.As(err, &r) {
-			if r.parked {
-				continue
-			}
-			if r.final {
-				final = cmp.Or(final, err)
-				continue
-			}
-			after = max(after, r.after)
+		r := &refusal{}
+		errors.As(err, &r)
+		switch {
+		case r.parked:
+		case r.final:
+			final = cmp.Or(final, err)
+		default:
+			after, first = max(after, r.after), cmp.Or(first, err)
+			again = append(again, out.items[i])
 		}
-		first = cmp.Or(first, err)
-		again = append(again, out.items[i])
 	}
 	if len(again) == 0 {
 		if final == nil {
@@ -124,7 +116,7 @@ func (e *tracesExporter) push(ctx context.Context, td ptrace.Traces) error {
 	}
 	rest, err := merged(again)
 	if err != nil {
-		rest = td // what was accepted is remembered
+		rest = td // accepted spans are remembered
 	}
 	// The text alone: a permanent error within would end the retries.
 	err = consumererror.NewTraces(fmt.Errorf("%d of %d spans were not accepted: %s", len(again), td.SpanCount(), first.Error()), rest)
@@ -135,8 +127,7 @@ func (e *tracesExporter) push(ctx context.Context, td ptrace.Traces) error {
 }
 
 // Shutdown sends the waiting traces, then ends the queue, which waits for its
-// pushes. When ctx ends, it cancels the requests on their way, and their pushes
-// fail.
+// pushes. When ctx ends, it cancels the requests, and their pushes fail.
 func (e *tracesExporter) Shutdown(ctx context.Context) error {
 	release := context.AfterFunc(ctx, e.gatherer.cancel)
 	defer release()

@@ -25,7 +25,7 @@ import (
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 )
 
-func TestTheComponentStartsAndStops(t *testing.T) {
+func TestComponentStartsAndStops(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	f := NewFactory()
 	c := testConfig()
@@ -52,7 +52,7 @@ func TestTheComponentStartsAndStops(t *testing.T) {
 	}
 }
 
-func TestAWrongConfigurationMakesNoComponent(t *testing.T) {
+func TestCreateFailsForWrongConfiguration(t *testing.T) {
 	c := testConfig()
 	c.AgentSecret = "short"
 	_, err := NewFactory().CreateTraces(t.Context(), exportertest.NewNopSettings(NewFactory().Type()), c)
@@ -72,8 +72,8 @@ func TestAWrongConfigurationMakesNoComponent(t *testing.T) {
 	w.stop(t)
 }
 
-// TestATraceArrivesOverHTTP goes the whole way to a server.
-func TestATraceArrivesOverHTTP(t *testing.T) {
+// TestTraceArrivesOverHTTP goes the whole way to a server.
+func TestTraceArrivesOverHTTP(t *testing.T) {
 	srv := infiniumtest.New(t)
 	srv.Script(infiniumtest.Status(500, "not now"), infiniumtest.CloseBefore(), infiniumtest.LoginPage(), infiniumtest.Redirect(302, "http://127.0.0.1:1/"))
 	c := testConfig()
@@ -98,9 +98,9 @@ func TestATraceArrivesOverHTTP(t *testing.T) {
 	}
 }
 
-// TestATroubleOfTheServiceKeepsTheTrace runs the queue and the retries on a fake
+// TestServiceFailureKeepsTrace runs the queue and the retries on a fake
 // clock; each answer comes twice, then the service takes the trace.
-func TestATroubleOfTheServiceKeepsTheTrace(t *testing.T) {
+func TestServiceFailureKeepsTrace(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer func() *http.Response
@@ -158,7 +158,7 @@ func TestATroubleOfTheServiceKeepsTheTrace(t *testing.T) {
 					t.Errorf("logged %v, want one warning of class %q", trouble, tt.log)
 				}
 				if w.logs.FilterMessageSnippet("takes traces again").Len() != 1 {
-					t.Error("that it is over is not logged")
+					t.Error("the end of the failure is not logged")
 				}
 				w.stop(t)
 			})
@@ -166,9 +166,9 @@ func TestATroubleOfTheServiceKeepsTheTrace(t *testing.T) {
 	}
 }
 
-// TestPartsThatComeAgainAtTheirOwnTimesAreSentWhole has retries that are further
+// TestPartsRetriedAtDifferentTimesAreSentWhole has retries that are further
 // apart than a trace is waited for.
-func TestPartsThatComeAgainAtTheirOwnTimesAreSentWhole(t *testing.T) {
+func TestPartsRetriedAtDifferentTimesAreSentWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const parts = 12
 		s := &service{answer: func(n int, _ map[string]any) *http.Response {
@@ -202,8 +202,8 @@ func TestPartsThatComeAgainAtTheirOwnTimesAreSentWhole(t *testing.T) {
 	})
 }
 
-// TestAPauseIsForAllTraces: after 429 no other trace is tried either.
-func TestAPauseIsForAllTraces(t *testing.T) {
+// TestPauseAppliesToAllTraces: after 429 no other trace is tried either.
+func TestPauseAppliesToAllTraces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{answer: func(n int, _ map[string]any) *http.Response {
 			if n == 1 {
@@ -232,8 +232,8 @@ func TestAPauseIsForAllTraces(t *testing.T) {
 	})
 }
 
-// TestTroubleOnTheWayIsMetOnce: what any run would meet is not tried with each.
-func TestTroubleOnTheWayIsMetOnce(t *testing.T) {
+// TestNetworkFailureStopsRemainingRuns: what any run would meet is not tried with each.
+func TestNetworkFailureStopsRemainingRuns(t *testing.T) {
 	for _, tt := range []struct{ status, requests int }{{401, 1}, {502, 1}, {500, 3}} {
 		t.Run(fmt.Sprint(tt.status), func(t *testing.T) {
 			s := &service{answer: func(int, map[string]any) *http.Response { return says(tt.status, "") }}
@@ -249,7 +249,7 @@ func TestTroubleOnTheWayIsMetOnce(t *testing.T) {
 	}
 }
 
-func TestAnErrorCarriesWhatWasNotAccepted(t *testing.T) {
+func TestErrorHoldsSpansNotAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{answer: func(_ int, m map[string]any) *http.Response {
 			if steps(m) == 2 {
@@ -273,7 +273,7 @@ func TestAnErrorCarriesWhatWasNotAccepted(t *testing.T) {
 	})
 }
 
-func TestRequestsKeepToTheRate(t *testing.T) {
+func TestRequestsKeepRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
 		c := testConfig()
@@ -294,7 +294,7 @@ func TestRequestsKeepToTheRate(t *testing.T) {
 	})
 }
 
-func TestShutdownAnswersWhatWaits(t *testing.T) {
+func TestShutdownAnswersWaitingPushes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
 		c := testConfig()
@@ -318,9 +318,9 @@ func TestShutdownAnswersWhatWaits(t *testing.T) {
 	})
 }
 
-// TestShutdownDoesNotWaitForADeadService has a queue in memory to empty, and
-// nobody who answers.
-func TestShutdownDoesNotWaitForADeadService(t *testing.T) {
+// TestShutdownDoesNotWaitForUnresponsiveService has a queue in memory to empty, and
+// a service that does not answer.
+func TestShutdownDoesNotWaitForUnresponsiveService(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		ctx  func() (context.Context, context.CancelFunc)
@@ -357,8 +357,8 @@ func TestShutdownDoesNotWaitForADeadService(t *testing.T) {
 	}
 }
 
-// TestWithoutAQueueTheCallerWaits: then the sender before learns the outcome.
-func TestWithoutAQueueTheCallerWaits(t *testing.T) {
+// TestCallerWaitsWithoutQueue: then the sender before learns the outcome.
+func TestCallerWaitsWithoutQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{answer: func(n int, _ map[string]any) *http.Response {
 			if n == 1 {
@@ -383,8 +383,8 @@ func TestWithoutAQueueTheCallerWaits(t *testing.T) {
 	})
 }
 
-// TestManyAtOnceAgainstAServer is for the race detector.
-func TestManyAtOnceAgainstAServer(t *testing.T) {
+// TestConcurrentPushesToServer is for the race detector.
+func TestConcurrentPushesToServer(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	srv := infiniumtest.New()
 	srv.Script(infiniumtest.Status(500, ""), infiniumtest.CloseBefore(), infiniumtest.Status(502, ""), infiniumtest.CloseHalfway(), infiniumtest.Status(400, ""))

@@ -14,7 +14,7 @@ import (
 
 // gatherer makes one trace of the spans that arrive in several requests. Each
 // push waits until its spans have been answered, so its caller (a queue on disk,
-// a sender) still has everything that is here.
+// a sender) still has every span that is in memory here.
 //
 // Each trace has one group, which collects spans in a round. At the end of the
 // round's wait the round is sent, and spans that arrive meanwhile collect in the
@@ -48,7 +48,7 @@ type gatherer struct {
 	closed   bool
 }
 
-// rememberedSpans bounds the memory of what was sent.
+// rememberedSpans bounds the memory of accepted spans.
 const rememberedSpans = 500_000
 
 func newGatherer(wait, limit time.Duration) *gatherer {
@@ -63,17 +63,16 @@ func newGatherer(wait, limit time.Duration) *gatherer {
 	return g
 }
 
-// errStopping is the answer to spans that are better kept than sent when the
+// errStopping is the answer to spans that stay in the queue on disk when the
 // Collector stops.
 var errStopping = errors.New("the Collector stops while the trace is not whole; it is sent after the next start")
 
 // group is one trace that has spans to send.
 type group struct {
 	id string
-	// sending is the round on its way, nil when there is none.
-	sending *round
-	// next is the round that collects, nil when it is empty.
-	next *round
+	// sending is the round being sent, next the one that collects; nil if there
+	// is none.
+	sending, next *round
 	// timer ends the wait of next; alarm distinguishes its calls from those of
 	// timers that were replaced.
 	timer *time.Timer
@@ -87,8 +86,8 @@ type round struct {
 	rooted  bool
 	// first and last are when the first and the last new span came.
 	first, last time.Time
-	// waiters is how many pushes wait for it. Without any it is only remembered,
-	// until the time until.
+	// waiters is how many pushes wait for it. Without any, its spans are only
+	// remembered, up to the time until.
 	waiters int
 	until   time.Time
 
@@ -131,19 +130,17 @@ type refused struct {
 }
 
 // push adds a request's spans and returns when each was answered. If ctx ends
-// before, the spans without an answer are returned as refused; they are sent all
-// the same.
+// before, the spans without an answer are returned as refused, but still sent.
 func (g *gatherer) push(ctx context.Context, parts []part) refused {
 	type ticket struct {
 		*item
 		*round
 	}
 	var tickets []ticket
-	var rounds []*round
+	joined := make(map[*round]bool)
 	g.mu.Lock()
 	for _, p := range parts {
 		repeated := 0
-		joined := make(map[*round]bool)
 		for _, it := range p.items {
 			if g.sent.has(p.trace, it.hash) {
 				repeated++
@@ -154,7 +151,6 @@ func (g *gatherer) push(ctx context.Context, parts []part) refused {
 			if !joined[r] {
 				joined[r] = true
 				r.waiters++
-				rounds = append(rounds, r)
 			}
 		}
 		if repeated > 0 {
@@ -166,7 +162,7 @@ func (g *gatherer) push(ctx context.Context, parts []part) refused {
 	}
 	g.mu.Unlock()
 
-	for _, r := range rounds {
+	for r := range joined {
 		select {
 		case <-r.done:
 		case <-ctx.Done():
@@ -174,12 +170,11 @@ func (g *gatherer) push(ctx context.Context, parts []part) refused {
 	}
 	var out refused
 	for _, t := range tickets {
-		var err error
+		err := context.Cause(ctx)
 		select {
 		case <-t.done:
 			err = t.failed[t.key]
 		default:
-			err = context.Cause(ctx)
 		}
 		if err != nil {
 			out.items = append(out.items, t.item)
@@ -210,8 +205,8 @@ func (g *gatherer) join(id string, it *item) *round {
 	return grp.next
 }
 
-// arm sets the group's timer for its next round. It waits for a round on its way
-// first, so that two rounds of a trace are never sent at once.
+// arm sets the group's timer for its next round, which starts after the answer to
+// the round being sent, so that two rounds of a trace are never sent at once.
 func (g *gatherer) arm(grp *group) {
 	if grp.timer != nil {
 		grp.timer.Stop()
@@ -222,11 +217,11 @@ func (g *gatherer) arm(grp *group) {
 		return
 	}
 	alarm := grp.alarm
-	grp.timer = time.AfterFunc(time.Until(g.due(r)), func() { g.fire(grp, alarm) })
+	grp.timer = time.AfterFunc(time.Until(g.end(r)), func() { g.fire(grp, alarm) })
 }
 
-// due is the end of a round's wait.
-func (g *gatherer) due(r *round) time.Time {
+// end is when a round's wait ends.
+func (g *gatherer) end(r *round) time.Time {
 	end := r.first.Add(g.limit)
 	switch {
 	case g.stopping:
@@ -316,7 +311,7 @@ func (g *gatherer) answer(grp *group, r *round) {
 	defer close(r.done)
 	grp.sending = nil
 	again := newRound()
-	var keep time.Duration
+	again.first, again.last = r.first, r.last
 	for _, e := range r.entries {
 		err := r.failed[e.key]
 		if err == nil {
@@ -325,18 +320,19 @@ func (g *gatherer) answer(grp *group, r *round) {
 			}
 			continue
 		}
-		if k := g.keep(err); k > 0 && !g.stopping {
-			keep = max(keep, k)
+		if keep := g.keep(err); keep > 0 && !g.stopping {
+			if until := time.Now().Add(keep); until.After(again.until) {
+				again.until = until
+			}
 			again.add(e.item, e.hashes)
 		}
 	}
-	if len(again.entries) > 0 {
-		again.first, again.last, again.until = r.first, r.last, time.Now().Add(keep)
-		if grp.next == nil {
-			grp.next = again
-		} else {
-			grp.next.follow(again)
-		}
+	switch {
+	case len(again.entries) == 0:
+	case grp.next == nil:
+		grp.next = again
+	default:
+		grp.next.follow(again)
 	}
 	if grp.next == nil {
 		delete(g.groups, grp.id)
@@ -345,7 +341,7 @@ func (g *gatherer) answer(grp *group, r *round) {
 	g.arm(grp)
 }
 
-// follow puts an earlier round's spans before those of r. Where both have one,
+// follow puts an earlier round's spans before those of r. If both have a span,
 // the later version stays.
 func (r *round) follow(earlier *round) {
 	later := r.entries
@@ -368,7 +364,7 @@ func (g *gatherer) stop() {
 	}
 }
 
-// close cancels the requests on their way and waits until all have ended.
+// close cancels the requests and waits until all have ended.
 func (g *gatherer) close() {
 	g.mu.Lock()
 	g.closed = true
@@ -380,7 +376,7 @@ func (g *gatherer) close() {
 	g.wg.Wait()
 }
 
-// waiting is the number of traces here.
+// waiting is the number of traces held.
 func (g *gatherer) waiting() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,58 +1,32 @@
 package infiniumexporter
 
-import (
-	"container/list"
-)
-
 // memory records which spans Infinium has accepted, so that Infinium does not
-// show a repetition twice. It holds the traces that were sent last, up to a number
-// of spans; older ones count as new again. It is not safe for concurrent use.
+// show a repetition twice. It holds the spans accepted last: at most a given number
+// and at least half of it, if there were as many; older ones count as new again. It
+// is not safe for concurrent use.
 type memory struct {
-	most  int        // spans
-	spans int        // held, with what the traces themselves cost
-	order *list.List // of *sentTrace, the last sent in front
-	byID  map[string]*list.Element
+	half        int // of the number
+	recent, old map[sentSpan]struct{}
 }
 
-// traceCost is what a trace takes beside its spans, in spans.
-const traceCost = 8
-
-type sentTrace struct {
-	id     string
-	hashes map[uint64]struct{}
+type sentSpan struct {
+	trace string
+	hash  uint64
 }
 
 func newMemory(most int) *memory {
-	return &memory{most: most, order: list.New(), byID: make(map[string]*list.Element)}
+	return &memory{half: most / 2, recent: make(map[sentSpan]struct{})}
 }
 
-func (m *memory) has(id string, hash uint64) bool {
-	e, ok := m.byID[id]
-	if !ok {
-		return false
-	}
-	_, ok = e.Value.(*sentTrace).hashes[hash]
-	return ok
+func (m *memory) has(trace string, hash uint64) bool {
+	_, recent := m.recent[sentSpan{trace, hash}]
+	_, old := m.old[sentSpan{trace, hash}]
+	return recent || old
 }
 
-func (m *memory) add(id string, hash uint64) {
-	e, ok := m.byID[id]
-	if !ok {
-		e = m.order.PushFront(&sentTrace{id: id, hashes: make(map[uint64]struct{})})
-		m.byID[id] = e
-		m.spans += traceCost
+func (m *memory) add(trace string, hash uint64) {
+	if len(m.recent) >= m.half {
+		m.old, m.recent = m.recent, make(map[sentSpan]struct{})
 	}
-	m.order.MoveToFront(e)
-	t := e.Value.(*sentTrace)
-	if _, ok := t.hashes[hash]; !ok {
-		t.hashes[hash] = struct{}{}
-		m.spans++
-	}
-	for m.spans > m.most {
-		e := m.order.Back()
-		t := e.Value.(*sentTrace)
-		m.spans -= len(t.hashes) + traceCost
-		delete(m.byID, t.id)
-		m.order.Remove(e)
-	}
+	m.recent[sentSpan{trace, hash}] = struct{}{}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 )
 
-func TestARefusedTraceIsNamedAndNotSentAgain(t *testing.T) {
+func TestRefusedTraceIsLoggedAndNotSentAgain(t *testing.T) {
 	for _, status := range []int{400, 413, 422} {
 		for _, folder := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d, folder %v", status, folder), func(t *testing.T) {
@@ -104,8 +104,8 @@ func checkParked(t *testing.T, dir, logged string, want ptrace.Traces) {
 	}
 }
 
-// TestWhatCannotBeParkedIsKept: a full or lost disk must not lose a trace.
-func TestWhatCannotBeParkedIsKept(t *testing.T) {
+// TestTraceIsKeptIfParkingFails: a full or lost disk must not lose a trace.
+func TestTraceIsKeptIfParkingFails(t *testing.T) {
 	s := &service{answer: func(int, map[string]any) *http.Response { return says(400, "") }}
 	c := testConfig()
 	c.Wait, c.ParkedDirectory = 0, filepath.Join(t.TempDir(), "parked")
@@ -126,9 +126,9 @@ func TestWhatCannotBeParkedIsKept(t *testing.T) {
 	w.stop(t)
 }
 
-// TestARefusedTraceCanBeSentAgainByHand: a refusal is no delivery, so the same
+// TestParkedTraceCanBeSentByHand: a refusal is no delivery, so the same
 // spans are not taken for a repetition.
-func TestARefusedTraceCanBeSentAgainByHand(t *testing.T) {
+func TestParkedTraceCanBeSentByHand(t *testing.T) {
 	s := &service{answer: func(n int, _ map[string]any) *http.Response {
 		if n == 1 {
 			return says(422, "")

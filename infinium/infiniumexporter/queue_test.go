@@ -88,9 +88,9 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestAServiceThatFailsForLongCostsNoMemory offers far more than the queue may
+// TestLongFailureUsesNoMemory offers far more than the queue may
 // hold. What does not fit must be refused, so that its sender keeps it.
-func TestAServiceThatFailsForLongCostsNoMemory(t *testing.T) {
+func TestLongFailureUsesNoMemory(t *testing.T) {
 	const requests, spans, size, taken = 1000, 100, 50, 20
 	for _, durable := range []bool{false, true} {
 		name := "queue in memory"
@@ -139,8 +139,8 @@ func TestAServiceThatFailsForLongCostsNoMemory(t *testing.T) {
 	}
 }
 
-// TestWhatIsRememberedIsSmall fills the memory of sent spans in different ways.
-func TestWhatIsRememberedIsSmall(t *testing.T) {
+// TestMemoryOfSentSpansIsSmall fills the memory of sent spans in different ways.
+func TestMemoryOfSentSpansIsSmall(t *testing.T) {
 	for _, perTrace := range []uint64{1, 10, 500} {
 		before := heap()
 		m := newMemory(rememberedSpans)
@@ -148,7 +148,7 @@ func TestWhatIsRememberedIsSmall(t *testing.T) {
 			m.add(idOf(i/perTrace), i)
 		}
 		grown := heap() - before
-		t.Logf("%d spans a trace: %d traces in %.1f MB", perTrace, len(m.byID), float64(grown)/1e6)
+		t.Logf("%d spans a trace: %d in %.1f MB", perTrace, len(m.recent)+len(m.old), float64(grown)/1e6)
 		if grown > 60e6 {
 			t.Errorf("%d spans a trace: %d bytes, want at most 60 MB", perTrace, grown)
 		}
@@ -156,9 +156,9 @@ func TestWhatIsRememberedIsSmall(t *testing.T) {
 	}
 }
 
-// TestASwitchedOffMachineLosesNothing takes what is on disk in the middle of
+// TestPowerLossLosesNothing takes what is on disk in the middle of
 // everything and begins anew with it.
-func TestASwitchedOffMachineLosesNothing(t *testing.T) {
+func TestPowerLossLosesNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer func(int, map[string]any) *http.Response
@@ -185,7 +185,7 @@ func TestASwitchedOffMachineLosesNothing(t *testing.T) {
 				}
 				time.Sleep(tt.after)
 				later := d.crash()
-				w.stop(t) // what the killed one still does reaches nobody here
+				w.stop(t) // the killed one's last calls have no effect here
 
 				s := &service{}
 				w = start(t, c, s, later.extensions())
@@ -203,9 +203,9 @@ func TestASwitchedOffMachineLosesNothing(t *testing.T) {
 	}
 }
 
-// TestAnOrderlyStopKeepsWhatIsNotWhole hands a trace without its root back to the
+// TestShutdownKeepsIncompleteTraces hands a trace without its root back to the
 // queue on disk, where the next start finds it.
-func TestAnOrderlyStopKeepsWhatIsNotWhole(t *testing.T) {
+func TestShutdownKeepsIncompleteTraces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		c := testConfig()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,8 +19,8 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-// maxRequests bounds the requests on their way at once: as many as the service's
-// own client may send in a burst.
+// maxRequests bounds the requests at once, as many as the service's own client may
+// send in a burst.
 const maxRequests = 20
 
 // sender sends one run after another and decides what an answer means for the
@@ -29,8 +30,8 @@ type sender struct {
 	forms infinium.Forms
 	rate  *rate.Limiter
 	slots chan struct{}
-	// park writes a refused trace into a file and returns its name; nil where
-	// no folder is set.
+	// park writes a refused trace into a file and returns its name; nil if no
+	// folder is set.
 	park func(name string, td ptrace.Traces) (string, error)
 	tel  *telemetry
 	log  *zap.Logger
@@ -57,11 +58,9 @@ type refusal struct {
 	err error
 	// after is how long the service asked to wait, zero if it did not.
 	after time.Duration
-	// final marks a run that is not sent again; parked one of these that is kept
-	// in a file.
-	final, parked bool
-	// whole marks a failure that other runs would meet too.
-	whole bool
+	// final marks a run that is not sent again, parked a final one that was written
+	// to a file, whole a failure that other runs would meet too.
+	final, parked, whole bool
 }
 
 func (r *refusal) Error() string { return r.err.Error() }
@@ -115,23 +114,15 @@ func (s *sender) deliver(ctx context.Context, run *run) error {
 
 // ofTrace reports a refusal that is about the trace: sending it again as it is
 // cannot help. Every other failure, 401, 403 and 404 among them, is about the
-// way there or the agent, so that any trace would meet it; those traces are kept
+// network or the agent, so that any trace would meet it; those traces are kept
 // until the user has renewed the key or fixed the address.
 func ofTrace(e *infinium.Error) bool {
-	switch e.Class {
-	case infinium.ClassTooLarge, infinium.ClassEncode:
-		return true
-	case infinium.ClassRejected:
-		switch e.Status {
-		case http.StatusPaymentRequired, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired, http.StatusGone:
-			return false
-		}
-		return true
-	}
-	return false
+	ofAll := []int{http.StatusPaymentRequired, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired, http.StatusGone}
+	return e.Class == infinium.ClassTooLarge || e.Class == infinium.ClassEncode ||
+		e.Class == infinium.ClassRejected && !slices.Contains(ofAll, e.Status)
 }
 
-// refuse parks a run that Infinium will not take, or names it and gives it up.
+// refuse parks a run that Infinium rejects, or logs and drops it.
 func (s *sender) refuse(ctx context.Context, run *run, fail *infinium.Error) error {
 	root := "late"
 	if s := run.Root(); s != nil {
@@ -159,7 +150,8 @@ func (s *sender) refuse(ctx context.Context, run *run, fail *infinium.Error) err
 	s.tel.trace(ctx, "parked", run)
 	s.log.Error("Infinium refuses this trace as it is: it is parked and not sent again. When the cause is fixed, post the file to an OTLP receiver.",
 		append(fields, zap.String("file", file))...)
-	// No success: were it remembered as sent, the file could not be sent again.
+	// Not a success: a trace that is remembered as sent could not be sent again
+	// from the file.
 	return &refusal{err: errors.New(inSettings(fail.Error())), final: true, parked: true}
 }
 
@@ -204,8 +196,7 @@ func (s *sender) accepted() {
 	}
 }
 
-// stop makes one failure of the service enough: the remaining runs fail without
-// a time limit each.
+// stop makes all remaining runs fail at once after one failure of the service.
 func (s *sender) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

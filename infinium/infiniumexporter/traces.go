@@ -39,9 +39,8 @@ type part struct {
 
 var seed = maphash.MakeSeed()
 
-// split copies a request, whose memory the Collector may use again once its push
-// has returned, and sorts it by trace, in the order in which the traces first
-// appear.
+// split copies a request, whose memory the Collector may reuse after its push, and
+// sorts it by trace, in the order in which the traces first appear.
 func split(td ptrace.Traces) ([]part, error) {
 	data, err := messages(td)
 	if err != nil {
@@ -78,8 +77,8 @@ func split(td ptrace.Traces) ([]part, error) {
 	return parts, nil
 }
 
-// messages are the request's OTLP messages. The Collector lets texts pass that
-// are not UTF-8; they are repaired.
+// messages are the request's OTLP messages, with invalid UTF-8 repaired, which the
+// Collector does not reject.
 func messages(td ptrace.Traces) (*tracepb.TracesData, error) {
 	var m ptrace.ProtoMarshaler
 	b, err := m.MarshalTraces(td)

@@ -110,7 +110,7 @@ func TestSplitKeepsEverySpan(t *testing.T) {
 	}
 }
 
-func TestSplitRepairsTextsThatAreNotUTF8(t *testing.T) {
+func TestSplitRepairsInvalidUTF8(t *testing.T) {
 	r := newRequest().root(1, 1).tool(1, 2, 1)
 	s := r.spans.At(0)
 	s.SetName("invoke_agent \xff")
@@ -161,7 +161,7 @@ func benchRequest() ptrace.Traces {
 	return r.Traces
 }
 
-func TestWhatIsSentBackIsWhatCame(t *testing.T) {
+func TestReturnedSpansEqualReceivedOnes(t *testing.T) {
 	in := overTheWire(t, everything().Snapshots())
 	var m ptrace.JSONMarshaler
 	want, err := m.MarshalTraces(in)

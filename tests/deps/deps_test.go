@@ -152,7 +152,7 @@ var mayImport = map[string][]string{
 	"internal/otlp":                 {"internal/rawjson"},
 	"internal/store":                {"otelmap", "spool", "internal/otlp", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/view":                 {"hook", "otelmap", "internal/otlp", "internal/store", "internal/termtext"},
-	"otelmap":                       {"hook", "internal/otlp", "internal/termtext"},
+	"otelmap":                       {"hook", "internal/otlp", "internal/rawjson", "internal/termtext"},
 	"infinium/...":                  {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},
 	"infinium":                      {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
 	"internal/importer":             {"hook", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store", "internal/termtext", "internal/transcript"},
@@ -163,6 +163,7 @@ var mayImport = map[string][]string{
 		"hook", "hook/claude", "hook/cline", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
 		"internal/install/cline", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline",
 	},
+	"internal/demo": {"internal/regular"},
 	"internal/diagnose": {
 		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install", "internal/install/cline",
 		"internal/pipeline", "internal/regular", "internal/store", "internal/termtext",
