@@ -257,6 +257,6 @@ func (c *checker) timeout() {
 	// 1 s in milliseconds is more than a quarter of an hour, and round.
 	const least, round = 1000 * time.Second, 500 * time.Second
 	if t := c.handler.Timeout; t >= least && t%round == 0 {
-		c.mistake("timeout %d is %v, for it is in seconds: write %v", int(t.Seconds()), t, t.Seconds()/1000)
+		c.mistake("timeout %d is %v, since it is in seconds: write %v", int(t.Seconds()), t, t.Seconds()/1000)
 	}
 }

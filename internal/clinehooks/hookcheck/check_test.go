@@ -112,7 +112,7 @@ func TestCheckReportsTimeoutsInMilliseconds(t *testing.T) {
 			t.Errorf("timeout %v: %q", seconds, got)
 		}
 		if seconds == 60000 {
-			wants(t, got, "!1 Stop: timeout 60000 is 16h40m0s, for it is in seconds: write 60")
+			wants(t, got, "!1 Stop: timeout 60000 is 16h40m0s, since it is in seconds: write 60")
 		}
 	}
 }
