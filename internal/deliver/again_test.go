@@ -10,7 +10,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-func TestADeliveredRunThatComesAgainIsNotSentAgain(t *testing.T) {
+func TestRepeatedRunIsNotSentAgain(t *testing.T) {
 	b := newBench(t)
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
@@ -30,8 +30,8 @@ func TestADeliveredRunThatComesAgainIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestTheHostsFilesEndARun has a run whose hooks report no end.
-func TestTheHostsFilesEndARun(t *testing.T) {
+// TestHostFilesEndRun has a run whose hooks report no end.
+func TestHostFilesEndRun(t *testing.T) {
 	recs := oneRun(t, "")
 	recs = recs[:len(recs)-1]
 	events, err := decode(&recs[len(recs)-1])

@@ -13,7 +13,7 @@ import (
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// Answer is what a destination answered last, at one of its addresses.
+// Answer is the last answer of a destination at one of its addresses.
 type Answer struct {
 	// Target is the address, without a credential.
 	Target string `json:"target"`
@@ -28,11 +28,12 @@ type Answer struct {
 // answersVersion is the version of the file, see FORMAT.md.
 const answersVersion = 1
 
-// maxAnswers is the largest file that is read, in bytes.
-const maxAnswers = 1 << 20
-
-// maxTargets bounds how many addresses are kept: projects may have their own.
-const maxTargets = 8
+// maxAnswers is the largest file that is read, in bytes. maxTargets is how many
+// addresses are kept: projects may have different ones.
+const (
+	maxAnswers = 1 << 20
+	maxTargets = 8
+)
 
 type answersFile struct {
 	Version int      `json:"v"`
@@ -61,9 +62,9 @@ func Answers(dir, destination string) ([]Answer, error) {
 	return f.Answers, nil
 }
 
-// NoteAnswer records in dir what a destination answered, in place of its former
-// answer at this address. Of two processes that record at the same time the later
-// one wins.
+// NoteAnswer records in dir what a destination answered, instead of its former
+// answer at this address. If two processes record at the same time, the later one
+// wins.
 func NoteAnswer(dir, destination string, a Answer) error {
 	all, err := Answers(dir, destination)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-func TestAnswersAreNotedByAddress(t *testing.T) {
+func TestAnswersAreRecordedByAddress(t *testing.T) {
 	dir, at := t.TempDir(), time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	for i, a := range []Answer{
 		{Target: "http://a", Tried: at, Taken: at},

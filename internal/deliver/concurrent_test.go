@@ -58,9 +58,9 @@ func TestManyDeliverersSendEachSpanOnce(t *testing.T) {
 	}
 }
 
-// TestTheHolderLooksAgain runs the flush of a later event while another holds
+// TestLockHolderReadsLaterEvents runs the flush of a later event while another holds
 // the lock, at every moment at which that can be.
-func TestTheHolderLooksAgain(t *testing.T) {
+func TestLockHolderReadsLaterEvents(t *testing.T) {
 	const id = "1795175957341"
 	for _, c := range []struct {
 		name string
@@ -132,7 +132,7 @@ func once(f func()) func(context.Context, []*tracepb.ResourceSpans) error {
 	return func(context.Context, []*tracepb.ResourceSpans) error { did.Do(f); return nil }
 }
 
-func TestAHangingDestinationDelaysNoOther(t *testing.T) {
+func TestHangingDestinationDelaysNoOther(t *testing.T) {
 	b := newBench(t)
 	recs := recorded(t, "classic-session", "")
 	k := b.append(recs[:21]...)
@@ -177,7 +177,7 @@ func TestAHangingDestinationDelaysNoOther(t *testing.T) {
 	wantIDs(t, "otlp", b.view(k, both().Map).ended(), slow.ids())
 }
 
-func TestDeliveringEverythingTwiceShowsEachOnce(t *testing.T) {
+func TestSecondDeliveryStoresNoDuplicates(t *testing.T) {
 	b, s := newBench(t), otlptest.New(t)
 	var keys []spool.Key
 	for _, folder := range []string{"classic-session", "next-session", "sdk-session", "e2e-cli2/ok", "e2e-cli2/precompact", "e2e-cli3/tools", "e2e-cli3/subagent", "e2e-cli3/yolo"} {

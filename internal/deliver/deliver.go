@@ -21,23 +21,21 @@ type Client interface {
 	UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error
 }
 
-// Destination is a place spans go to.
+// Destination receives spans.
 type Destination struct {
 	// Name is "store", "otlp", "infinium" or "file".
-	Name string
-	// Client sends the spans there.
+	Name   string
 	Client Client
-	// Local reports that what goes there stays on this machine, in the user's own
-	// files.
+	// Local reports that the spans stay on this machine, in the user's files.
 	Local bool
-	// Batch is the largest number of spans in one call; if zero, a run goes
-	// whole.
+	// Batch is the largest number of spans in one call; if zero, there is no
+	// limit.
 	Batch int
 	// Timeout bounds one call; if zero, 30 s.
 	Timeout time.Duration
 	// Join makes one run of a session's runs, each with its root first. If set,
-	// the runs of a session go together once the session is over, those of a
-	// session that goes on afterwards again together.
+	// the runs of a session are sent together when the session ends, and again
+	// those of a session that was continued. If nil, each run is sent when it ends.
 	Join func(runs []*tracepb.ResourceSpans) *tracepb.ResourceSpans
 }
 
@@ -47,25 +45,24 @@ type Deliverer struct {
 	Sources      map[string]Source
 	Map          otelmap.Options
 	Destinations []Destination
-	// Redact removes secrets from spans before any destination sees them; it
-	// must not change its argument. If nil, spans go as they are.
+	// Redact removes secrets from the spans for all destinations; it must not
+	// change its argument. If nil, the spans are not changed.
 	Redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans
-	// Judge tells of a record's settings how much may be captured of it and
-	// whether this process has the same: two projects may send to two places, and
-	// what was recorded for one must not go to the other because a hook of that
-	// one started the delivery. If nil, all have the same.
+	// Judge reports how much the settings of a record allow to capture, and whether
+	// this process has the same settings: what was recorded for one project's
+	// destination must not be sent to another project's, because a hook of that
+	// project started the delivery. If nil, all have the same settings.
 	Judge func(settings string) (capture otelmap.Capture, same bool)
-	// Stored reads a trace back from the local store, for what a destination
-	// refused and is to be sent again. If nil, that is not sent again.
+	// Stored reads a trace from the local store, to send again what a destination
+	// refused. If nil, that is not sent again.
 	Stored func(ctx context.Context, trace string) ([]*tracepb.ResourceSpans, error)
-	// KeepRefused leaves what a destination rejected in the log and tries
-	// it again now and then, for when there is no local store to send it from.
+	// KeepRefused leaves rejected runs in the log and tries them again from time to
+	// time. It is for a setup without a local store.
 	KeepRefused bool
-	// SyncLog makes the log durable before anything of it is sent.
+	// SyncLog makes a log durable before its runs are sent.
 	SyncLog bool
-	// Window is how much of a log is read before what has ended in it is
-	// delivered, in bytes; if zero, 4 MiB. More is read where no run has ended in
-	// as much.
+	// Window is how much of a log is read before its ended runs are delivered, in
+	// bytes; if zero, 4 MiB. If no run has ended in that part, more is read.
 	Window int64
 	// Now and Sleep are the clock. Sleep returns early with ctx's error.
 	Now   func() time.Time
@@ -76,20 +73,20 @@ type Deliverer struct {
 	// unless the caller's context ended meanwhile; if nil, nothing is reported.
 	// Calls may come from several goroutines.
 	Answered func(destination string, err error)
-	// Progress is called after each session a destination is through with; if
-	// nil, nothing is told. Calls may come from several goroutines.
+	// Progress is called after each session of each destination; it may be nil.
+	// Calls may come from several goroutines.
 	Progress func()
 }
 
-// Pass says how one delivery treats what is not due by itself.
+// Pass are the options of one delivery.
 type Pass struct {
-	// Force tries destinations at once, whatever next try is stored, and sends
-	// again what they rejected.
+	// Force does not wait for the next try of a destination, and sends again what
+	// it rejected.
 	Force bool
-	// Wait waits for other processes that deliver the same sessions. Without
-	// it these sessions are left to them.
+	// Wait waits for other processes that deliver the same sessions. If it is not
+	// set, these sessions are left to them.
 	Wait bool
-	// Elsewhere delivers sessions that were recorded under other settings, too.
+	// Elsewhere also delivers sessions that were recorded under other settings.
 	Elsewhere bool
 	// Sessions limits the pass; empty means all.
 	Sessions []spool.Key
@@ -98,21 +95,21 @@ type Pass struct {
 // Result is what a pass did for one destination.
 type Result struct {
 	Destination string `json:"destination"`
-	// Runs and Spans were delivered in this pass; spans that the destination
-	// refused are not among them.
+	// Runs and Spans count what was delivered in this pass, without the spans that
+	// the destination refused.
 	Runs  int `json:"runs"`
 	Spans int `json:"spans"`
-	// Waiting counts the runs that are due but not delivered, Parked those that
-	// were rejected in this pass. A pass that is not forced counts a
-	// session whose next try is not due as one run, and of a long log that was not
-	// taken the runs in its first part alone.
+	// Waiting counts the ended runs that were not delivered. Unless the pass is
+	// forced, a session before its next try counts as one run, and of a long log
+	// only the runs in its first part count.
 	Waiting int `json:"waiting"`
 	// Elsewhere counts the sessions that wait for a process with their settings,
 	// Busy those that another process is delivering now.
 	Elsewhere int `json:"elsewhere,omitempty"`
 	Busy      int `json:"busy,omitempty"`
-	Parked    int `json:"parked"`
-	// Errors are what went wrong, one line for each different text.
+	// Parked counts the runs that were rejected in this pass.
+	Parked int `json:"parked"`
+	// Errors holds each different error once.
 	Errors []string `json:"errors,omitempty"`
 }
 
@@ -122,9 +119,9 @@ func (r *Result) fail(err error) {
 	}
 }
 
-// Run delivers what is due and returns one result for each destination, in
-// their order. The error is about the spool itself; what a destination answered
-// stands in its result.
+// Run delivers the ended runs and returns one result for each destination, in
+// their order. Errors of a destination are in its result; the returned error is
+// about the spool.
 func (d *Deliverer) Run(ctx context.Context, p Pass) ([]Result, error) {
 	keys := p.Sessions
 	if len(keys) == 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
-// TestARunThatAlwaysFailsHoldsUpItsSessionAlone asks what a pass makes of the
+// TestFailingRunDelaysOnlyItsSession asks what a pass makes of the
 // sessions after one whose first run meets the answer.
-func TestARunThatAlwaysFailsHoldsUpItsSessionAlone(t *testing.T) {
+func TestFailingRunDelaysOnlyItsSession(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		answer otlptest.Answer
@@ -59,7 +59,7 @@ func TestARunThatAlwaysFailsHoldsUpItsSessionAlone(t *testing.T) {
 	}
 }
 
-func TestEachAnswerOfASlowDestinationIsNotedBeforeTheNextRunGoes(t *testing.T) {
+func TestSlowDestinationsPositionIsStoredAfterEachRun(t *testing.T) {
 	b := newBench(t)
 	k := b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Minute)

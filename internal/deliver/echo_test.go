@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestWhatAServerEchoesIsScrubbed(t *testing.T) {
+func TestEchoedCredentialsAreRemoved(t *testing.T) {
 	const key, password, token = "hcaikAbCdEf12GhIjKl34", "pass+w/rd", "q1w2 e3r4t5"
 	headers := map[string]string{"x-honeycomb-team": key, "x-tenant": "Bearer bear-1234567", "x-n": "1"}
 	echoes := map[string]func(r *http.Request) string{

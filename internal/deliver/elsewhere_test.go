@@ -9,9 +9,9 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// TestWhatWasRecordedForAnotherPlaceStays has a session whose hooks ran under
+// TestSessionOfOtherSettingsIsNotSent has a session whose hooks ran under
 // the settings of another project, which wants no texts captured.
-func TestWhatWasRecordedForAnotherPlaceStays(t *testing.T) {
+func TestSessionOfOtherSettingsIsNotSent(t *testing.T) {
 	b := newBench(t)
 	recs := oneRun(t, "")
 	for i := range recs {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestBackoffDoublesUpToALimit(t *testing.T) {
+func TestBackoffDoublesUpToLimit(t *testing.T) {
 	for _, c := range []struct {
 		attempts int
 		asked    time.Duration
@@ -39,7 +39,7 @@ func TestBackoffDoublesUpToALimit(t *testing.T) {
 	}
 }
 
-func TestAnErrorThatSaysNothingIsRetried(t *testing.T) {
+func TestUnclassifiedErrorIsRetried(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		err   error
@@ -57,7 +57,7 @@ func TestAnErrorThatSaysNothingIsRetried(t *testing.T) {
 	}
 }
 
-func TestAFailureThatMayBeOfTheRunAlone(t *testing.T) {
+func TestClassifyFailureOfRun(t *testing.T) {
 	for status := 500; status <= 600; status++ {
 		want := status != 502 && status != 503 && status != 504 && status != 600
 		if got := ofTheRun(status); got != want {

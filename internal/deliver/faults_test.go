@@ -74,7 +74,7 @@ var faults = []struct {
 	{name: "partial success that takes nothing", answer: otlptest.Partial(1_000_000, "no quota"), fate: parked, says: "no quota"},
 }
 
-func TestADestinationsFault(t *testing.T) {
+func TestDestinationFaults(t *testing.T) {
 	for _, f := range faults {
 		for _, json := range []bool{false, true} {
 			name := f.name + "/protobuf"
@@ -264,7 +264,7 @@ func (e *faultEnv) wantAtRest(t *testing.T, want State) {
 	}
 }
 
-func TestForceTriesBeforeTheNextTry(t *testing.T) {
+func TestForceIgnoresNextTry(t *testing.T) {
 	e := newFaultEnv(t, false)
 	e.faulty.Script(otlptest.Wait(429, "7200"))
 	e.run(e.d, Pass{})
@@ -277,7 +277,7 @@ func TestForceTriesBeforeTheNextTry(t *testing.T) {
 	wantIDs(t, "otlp", e.view.ended(), received(e.faulty))
 }
 
-func TestARedirectIsNotFollowed(t *testing.T) {
+func TestRedirectIsNotFollowed(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		t.Run(http.StatusText(code), func(t *testing.T) {
 			e := newFaultEnv(t, false)
@@ -311,7 +311,7 @@ func TestTooLargeRequestsAreSplit(t *testing.T) {
 	e.wantAtRest(t, State{Runs: int64(e.runs), Spans: int64(e.spans)})
 }
 
-func TestASpanTooLargeByItselfCostsItselfAlone(t *testing.T) {
+func TestTooLargeSpanIsRefusedAlone(t *testing.T) {
 	e := newFaultEnv(t, false)
 	// The largest of the recorded spans does not fit, the others do.
 	limit := e.largestButOne(t)
@@ -326,7 +326,7 @@ func TestASpanTooLargeByItselfCostsItselfAlone(t *testing.T) {
 	e.wantAtRest(t, State{Runs: int64(e.runs), Spans: int64(e.spans - 1), Rejected: 1})
 }
 
-func TestARunOfWhichEverySpanIsTooLargeIsParked(t *testing.T) {
+func TestRunOfTooLargeSpansIsParked(t *testing.T) {
 	e := newFaultEnv(t, false)
 	e.faulty.SetMaxBytes(1)
 	r := e.run(e.d, Pass{})["otlp"]
@@ -366,7 +366,7 @@ func (e *faultEnv) largestButOne(t *testing.T) int {
 	return second
 }
 
-func TestSplitRunWithAFailureInItsMiddleIsSentWhole(t *testing.T) {
+func TestSplitRunIsSentAgainAfterFailure(t *testing.T) {
 	e := newFaultEnv(t, false)
 	e.d.Destinations[0].Batch = 2
 	e.faulty.Script(otlptest.Answer{}, otlptest.Wait(503, ""))
@@ -385,7 +385,7 @@ func TestSplitRunWithAFailureInItsMiddleIsSentWhole(t *testing.T) {
 	}
 }
 
-func TestDownForADayAndBack(t *testing.T) {
+func TestDestinationRecoversAfterADay(t *testing.T) {
 	e := newFaultEnv(t, false)
 	e.faulty.Always(otlptest.CloseBefore())
 	var tries int
@@ -440,7 +440,7 @@ func TestRefusedConnections(t *testing.T) {
 	wantIDs(t, "otlp", e.view.ended(), received(e.faulty))
 }
 
-func TestASilentDestinationIsAskedOncePerPass(t *testing.T) {
+func TestSilentDestinationIsTriedOncePerPass(t *testing.T) {
 	b := newBench(t)
 	for _, id := range []string{"1795175957341", "1795175957342", "1795175957343"} {
 		b.append(recorded(t, "classic-session", id)...)
@@ -457,7 +457,7 @@ func TestASilentDestinationIsAskedOncePerPass(t *testing.T) {
 	}
 }
 
-func TestRedactionComesBeforeEveryDestination(t *testing.T) {
+func TestSpansAreRedactedForEveryDestination(t *testing.T) {
 	b := newBench(t)
 	b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Minute)

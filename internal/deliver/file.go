@@ -18,9 +18,9 @@ import (
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// NewFile returns a client that appends OTLP/JSON to a file, one request a line,
-// as the OpenTelemetry file exporter specification asks. It makes the file with
-// mode 0600. Each line is on disk before the spans count as delivered.
+// NewFile returns a client that appends OTLP/JSON to a file, one request per line,
+// as the specification of the OpenTelemetry file exporter requires. It makes the
+// file with mode 0600. A line is on the disk when UploadTraces returns.
 func NewFile(path string) (Client, error) {
 	if path == "" {
 		return nil, fmt.Errorf("file destination: HOOKSPAN_FILE_PATH is not set")
@@ -53,8 +53,8 @@ func appendLine(path string, line []byte) (err error) {
 			err = cerr
 		}
 	}()
-	// Other processes deliver other sessions to the same file. Without the lock
-	// a line that is just being written would look torn.
+	// Other processes may write to the same file. Without the lock a line that is
+	// being written would look torn.
 	if err := lockFile(f); err != nil {
 		return fmt.Errorf("lock %q: %w", path, err)
 	}
@@ -73,8 +73,7 @@ func appendLine(path string, line []byte) (err error) {
 	return f.Sync()
 }
 
-// fileWait bounds the wait for other processes that append to the file, which
-// takes them milliseconds.
+// fileWait bounds the wait for other processes, which append within milliseconds.
 const fileWait = 5 * time.Second
 
 func lockFile(f *os.File) error {
@@ -88,7 +87,7 @@ func lockFile(f *os.File) error {
 }
 
 // syncName makes the name of an empty file survive a power cut before the first
-// line is written: a reader that finds a line relies on it.
+// line is written.
 func syncName(f *os.File) error {
 	fi, err := f.Stat()
 	if err != nil || fi.Size() > 0 {
@@ -97,8 +96,7 @@ func syncName(f *os.File) error {
 	return atomicfile.SyncFolder(filepath.Dir(f.Name()))
 }
 
-// torn reports that the file does not end with a line's end, as after a crash
-// in the middle of one.
+// torn reports that the last line of the file is incomplete, as after a crash.
 func torn(f *os.File) bool {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil || end == 0 {

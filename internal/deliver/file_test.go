@@ -106,7 +106,7 @@ func TestFileHoldsOneRequestPerLine(t *testing.T) {
 	}
 }
 
-func TestATornLineCostsItselfAlone(t *testing.T) {
+func TestTornLineHarmsNoOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "traces.jsonl")
 	e, err := NewFile(path)
 	if err != nil {
@@ -180,7 +180,7 @@ func TestTwoProcessesShareAFile(t *testing.T) {
 	}
 }
 
-func TestAFileThatCannotBeWrittenIsTriedAgain(t *testing.T) {
+func TestUnwritableFileIsRetried(t *testing.T) {
 	for _, c := range []struct{ name, path string }{
 		{"a folder that is missing", filepath.Join(t.TempDir(), "none", "traces.jsonl")},
 		{"a folder in its place", t.TempDir()},

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheFormatsExampleIsRead holds FORMAT.md to the program: its example has
+// TestFormatExampleIsReadable holds FORMAT.md to the program: its example has
 // every member and no other.
-func TestTheFormatsExampleIsRead(t *testing.T) {
+func TestFormatExampleIsReadable(t *testing.T) {
 	b, err := os.ReadFile("FORMAT.md")
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func (b *bench) there(k spool.Key) bool {
 	return err == nil
 }
 
-func TestHousekeepingRemovesWhatEveryDestinationHas(t *testing.T) {
+func TestHousekeepRemovesDeliveredSessions(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		age  time.Duration
@@ -114,7 +114,7 @@ func tear(t testing.TB, b *bench, k spool.Key) {
 	}
 }
 
-func TestATornEndIsKeptInQuarantine(t *testing.T) {
+func TestTornEndIsQuarantined(t *testing.T) {
 	b := newBench(t)
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
@@ -131,7 +131,7 @@ func TestATornEndIsKeptInQuarantine(t *testing.T) {
 	}
 }
 
-func TestATornEndDoesNotHoldADeliveryForEver(t *testing.T) {
+func TestTornEndDoesNotBlockDelivery(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	k := b.append(oneRun(t, "")...)
 	tear(t, b, k)
@@ -156,7 +156,7 @@ func TestATornEndDoesNotHoldADeliveryForEver(t *testing.T) {
 	}
 }
 
-func TestHousekeepingLeavesASessionThatIsBeingDelivered(t *testing.T) {
+func TestHousekeepSkipsLockedSession(t *testing.T) {
 	for _, name := range []string{"store", "otlp"} {
 		for _, undelivered := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, over the limit %t", name, undelivered), func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestHousekeepingLeavesASessionThatIsBeingDelivered(t *testing.T) {
 	}
 }
 
-func TestEvictionTakesTheOldestDeliveredFirst(t *testing.T) {
+func TestEvictionRemovesOldestDeliveredFirst(t *testing.T) {
 	b := newBench(t)
 	d := b.deliverer(Destination{Name: "store", Client: &memory{}})
 	d.Map.IdleTimeout = 30 * time.Minute
@@ -264,7 +264,7 @@ func left(b *bench, names map[spool.Key]string) map[string]bool {
 	return out
 }
 
-func TestASessionThatGoesOnAfterItsRemovalStartsAnew(t *testing.T) {
+func TestSessionContinuesAfterRemoval(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	recs := recorded(t, "classic-session", "")
 	k := b.append(recs[:19]...)
@@ -294,7 +294,7 @@ func TestASessionThatGoesOnAfterItsRemovalStartsAnew(t *testing.T) {
 	}
 }
 
-func TestHousekeepingSeesWhatIsOwedToOthers(t *testing.T) {
+func TestHousekeepKeepsSessionsOfOtherProcesses(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		// tried are the destinations that an earlier process had, of which otlp
@@ -332,7 +332,7 @@ func TestHousekeepingSeesWhatIsOwedToOthers(t *testing.T) {
 	}
 }
 
-func TestARefusedRunIsKeptForAMonth(t *testing.T) {
+func TestRefusedRunIsKeptForAMonth(t *testing.T) {
 	b := newBench(t)
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)

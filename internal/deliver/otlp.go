@@ -17,15 +17,15 @@ import (
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// maxSaid bounds what an error repeats of an answer, in characters.
-const maxSaid = 400
+// maxQuote bounds what an error repeats of an answer, in characters.
+const maxQuote = 400
 
-// OTLP says where and how spans go over OTLP/HTTP.
+// OTLP configures a client of OTLP/HTTP.
 type OTLP struct {
 	// Endpoint is the whole URL, path included.
 	Endpoint string
 	Headers  map[string]string
-	// JSON sends OTLP/JSON in place of protobuf; Gzip compresses.
+	// JSON sends OTLP/JSON instead of protobuf; Gzip compresses.
 	JSON bool
 	Gzip bool
 	// Timeout bounds one request; if zero, 10 s.
@@ -38,15 +38,14 @@ type OTLP struct {
 	AllowInsecure bool
 }
 
-// NewOTLP returns a client that makes one attempt per call and reports how
-// it failed as *Error. It follows no redirect, so that no span and no header
-// ever goes to a place that was not asked for.
+// NewOTLP returns a client that makes one attempt per call and fails with an *Error.
+// It follows no redirect, so that spans and headers go only to the endpoint.
 func NewOTLP(ctx context.Context, o OTLP) (otlptrace.Client, error) {
 	u, err := url.Parse(o.Endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		shown := o.Endpoint
 		if strings.ContainsAny(shown, "@?") {
-			// Which part of it is a password only a URL could tell.
+			// Only in a valid URL is it known which part is a password.
 			shown = "(not shown: it may hold credentials)"
 		}
 		return nil, fmt.Errorf("otlp endpoint %q: want a URL such as http://localhost:4318", shown)
@@ -65,7 +64,7 @@ func NewOTLP(ctx context.Context, o OTLP) (otlptrace.Client, error) {
 		o.Timeout = 10 * time.Second
 	}
 	secrets := outbound.NewSecrets(u, o.Headers)
-	client := &http.Client{Transport: &answers{
+	client := &http.Client{Transport: &transport{
 		endpoint: bare, query: u.RawQuery, user: u.User, secrets: secrets,
 		next: outbound.New(outbound.Options{TLS: tlsConfig, Timeout: o.Timeout, Secrets: secrets}).Transport(),
 	}}
@@ -82,8 +81,8 @@ func otlpOptions(o OTLP, u *url.URL, client *http.Client) []otlptracehttp.Option
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: false}),
 		otlptracehttp.WithCompression(otlptracehttp.NoCompression),
 		otlptracehttp.WithEncoding(otlptracehttp.EncodingProtobuf),
-		// The destination says what is too large for it, and gets less then.
-		// The client's own limit would fail the same run for ever.
+		// The destination reports what is too large, and then gets less. With the
+		// client's limit the same run would fail for ever.
 		otlptracehttp.WithMaxRequestSize(0),
 	}
 	if o.Gzip {

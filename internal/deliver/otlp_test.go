@@ -157,7 +157,7 @@ func TestAnswersAreReadUpToALimit(t *testing.T) {
 	}
 }
 
-func TestARequestAboveTheClientsOwnLimitIsSplit(t *testing.T) {
+func TestRequestAboveClientLimitIsSplit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("moves 70 MB")
 	}
@@ -179,7 +179,7 @@ func TestARequestAboveTheClientsOwnLimitIsSplit(t *testing.T) {
 	}
 }
 
-func TestAPartialSuccessCannotMakeCountersLie(t *testing.T) {
+func TestPartialSuccessKeepsCountersValid(t *testing.T) {
 	for _, rejected := range []int64{-5, -1 << 63, 1<<63 - 1} {
 		e := newFaultEnv(t, false)
 		e.faulty.Always(otlptest.Partial(rejected, "?"))
@@ -299,7 +299,7 @@ func newPKI(t *testing.T) *pki {
 	return p
 }
 
-func TestFileDestinationIgnoresTheNetworksSettings(t *testing.T) {
+func TestFileDestinationIgnoresNetworkSettings(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", newPKI(t).caFile)
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
@@ -317,7 +317,7 @@ func TestFileDestinationIgnoresTheNetworksSettings(t *testing.T) {
 	}
 }
 
-func TestTheWholeURLIsSent(t *testing.T) {
+func TestCompleteURLIsSent(t *testing.T) {
 	const path = "/v1/traces"
 	for _, c := range []struct {
 		name, user, query string

@@ -23,9 +23,9 @@ import (
 	"github.com/hookspan/hookspan/internal/outbound"
 )
 
-// answers is the transport that reads a destination's answer for what it means
-// to the spans, before the client turns it into a text.
-type answers struct {
+// transport reads a destination's answer for what it means for the spans, before
+// the client turns it into a text.
+type transport struct {
 	// endpoint is the URL as errors show it: without user and query.
 	endpoint *url.URL
 	// query and user are the parts of the URL that the client leaves out.
@@ -36,10 +36,10 @@ type answers struct {
 }
 
 // RoundTrip implements http.RoundTripper. The error is an *Error.
-func (t *answers) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.next.RoundTrip(t.whole(req))
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(t.complete(req))
 	if err != nil {
-		return nil, t.broken(err)
+		return nil, t.noAnswer(err)
 	}
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
@@ -51,9 +51,9 @@ func (t *answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// whole gives the request the parts of the URL that the client leaves out. A
+// complete gives the request the parts of the URL that the client leaves out. A
 // transport must not change its argument.
-func (t *answers) whole(req *http.Request) *http.Request {
+func (t *transport) complete(req *http.Request) *http.Request {
 	if t.query == "" && t.user == nil {
 		return req
 	}
@@ -66,14 +66,14 @@ func (t *answers) whole(req *http.Request) *http.Request {
 	return req
 }
 
-// broken is the error of a request without an answer.
-func (t *answers) broken(err error) *Error {
+// noAnswer returns the error of a request without an answer.
+func (t *transport) noAnswer(err error) *Error {
 	hint := ""
 	var e *outbound.Error
 	switch {
 	case !errors.As(err, &e):
 	case e.Kind == outbound.WantsHTTP2:
-		hint = t.grpc("http")
+		hint = t.grpcHint("http")
 	case e.WrongProtocol():
 		hint = "; the endpoint is set by OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	case e.Unreached && errors.As(e.Err, new(*net.DNSError)):
@@ -92,21 +92,21 @@ const (
 	httpPort = "4318"
 )
 
-// grpc says what to set where a gRPC server answered.
-func (t *answers) grpc(scheme string) string {
+// grpcHint says what to set if a gRPC server answered.
+func (t *transport) grpcHint(scheme string) string {
 	return "; hookspan sends OTLP over HTTP, which mostly has port " + httpPort +
 		": set OTEL_EXPORTER_OTLP_ENDPOINT=" + scheme + "://" + net.JoinHostPort(t.endpoint.Hostname(), httpPort)
 }
 
 // read classifies an answer; broken is the error of reading its body. It returns nil
-// where the spans were taken.
-func (t *answers) read(resp *http.Response, body []byte, broken error) *Error {
+// if the spans were taken.
+func (t *transport) read(resp *http.Response, body []byte, broken error) *Error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	code := resp.StatusCode
 	page := outbound.IsPage(resp.Header, body)
 	say := func(hint string) error {
 		text := fmt.Sprintf("otlp %s: %s", t.endpoint, resp.Status)
-		if s := t.said(string(body)); s != "" && !page {
+		if s := t.quote(string(body)); s != "" && !page {
 			text += ": " + s
 		}
 		if hint != "" {
@@ -118,72 +118,75 @@ func (t *answers) read(resp *http.Response, body []byte, broken error) *Error {
 	var e *outbound.Error
 	switch {
 	case strings.HasPrefix(kind, "application/grpc"):
-		return &Error{Err: fmt.Errorf("otlp %s: %s: a gRPC server answered%s", t.endpoint, resp.Status, t.grpc(t.endpoint.Scheme))}
+		return &Error{Err: fmt.Errorf("otlp %s: %s: a gRPC server answered%s", t.endpoint, resp.Status, t.grpcHint(t.endpoint.Scheme))}
 	case errors.As(broken, &e) && e.Kind == outbound.TooLong:
-		// For a failure the status is enough; a success must be read whole.
+		// For a failure the status is enough; a success must be read completely.
 		if success {
 			return &Error{Err: fmt.Errorf("otlp %s: %s: this is no OTLP receiver's answer: %w: check the endpoint", t.endpoint, resp.Status, broken)}
 		}
 	case broken != nil:
 		return &Error{Err: fmt.Errorf("otlp %s: the answer broke off: %w", t.endpoint, broken)}
 	}
-	switch {
-	case success && page && len(bytes.TrimSpace(body)) > 0:
-		return &Error{Err: say("a web page answered in place of an OTLP receiver: check the endpoint")}
-	case success:
+	if success {
+		if page && len(bytes.TrimSpace(body)) > 0 {
+			return &Error{Err: say("a web page answered in place of an OTLP receiver: check the endpoint")}
+		}
 		p, err := taken(kind, body)
 		if err != nil {
 			return &Error{Err: say(err.Error() + ": check the endpoint")}
 		}
 		return t.partial(p)
-	case code >= 300 && code <= 399:
-		return &Error{Err: say(fmt.Sprintf("redirects are not followed: if %q is right, set it as the endpoint",
-			location(resp)))}
-	case code == http.StatusTooManyRequests, code >= 500:
-		after, _ := outbound.RetryAfter(resp.Header, time.Now())
-		return &Error{Err: say(""), After: after, RunOnly: ofTheRun(code)}
-	case code == http.StatusRequestTimeout:
-		return &Error{Err: say("")}
-	case code == http.StatusRequestEntityTooLarge:
-		return &Error{Err: say(""), Permanent: true, TooLarge: true}
-	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		return &Error{Err: say("check OTEL_EXPORTER_OTLP_HEADERS"), Permanent: true}
-	case code == http.StatusNotFound, code == http.StatusMethodNotAllowed:
-		return &Error{Err: say("check the endpoint's path: OTEL_EXPORTER_OTLP_ENDPOINT gets /v1/traces appended, " +
-			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is"), Permanent: true}
-	default:
-		return &Error{Err: say(""), Permanent: true}
 	}
+	failed, hint := &Error{Permanent: true}, ""
+	switch {
+	case code >= 300 && code <= 399:
+		failed.Permanent = false
+		hint = fmt.Sprintf("redirects are not followed: if %q is right, set it as the endpoint", location(resp))
+	case code == http.StatusTooManyRequests, code >= 500:
+		failed.Permanent = false
+		failed.After, _ = outbound.RetryAfter(resp.Header, time.Now())
+		failed.RunOnly = ofTheRun(code)
+	case code == http.StatusRequestTimeout:
+		failed.Permanent = false
+	case code == http.StatusRequestEntityTooLarge:
+		failed.TooLarge = true
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		hint = "check OTEL_EXPORTER_OTLP_HEADERS"
+	case code == http.StatusNotFound, code == http.StatusMethodNotAllowed:
+		hint = "check the endpoint's path: OTEL_EXPORTER_OTLP_ENDPOINT gets /v1/traces appended, " +
+			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is"
+	}
+	failed.Err = say(hint)
+	return failed
 }
 
-// ofTheRun reports a status that may come of what was sent, such as a handler
-// that breaks on one trace. 502 and 504 are a gateway's word that it had no
-// answer from behind it, 503 says of itself that it is overloaded.
+// ofTheRun reports whether a status may be caused by what was sent, as with a
+// handler that fails on one trace. With 502 and 504 a gateway reports that the
+// server behind it did not answer, and 503 is an overloaded server.
 func ofTheRun(status int) bool {
 	return status == 500 || status == 501 || status >= 505 && status <= 599
 }
 
-// words are the bodies, without quotes and in lower case, with which backends say
-// that they took the spans though they send no OTLP message.
-var words = []string{"ok", "success", "accepted", "null", "true"}
+// successWords are the bodies, without quotes and in lower case, with which some
+// backends acknowledge spans instead of an OTLP message.
+var successWords = []string{"ok", "success", "accepted", "null", "true"}
 
-// taken reads a success's body: the response message, as protobuf or JSON whatever
-// its type says, or one of the forms that backends are known to send in its place.
-// The error says that no receiver of traces sends such a body. The partial success
-// is nil where there is none.
+// taken reads the body of a success: the response message, as protobuf or JSON
+// whatever its type says, or another form that known backends send. It fails if no
+// receiver of traces sends such a body. The partial success may be nil.
 func taken(kind string, body []byte) (*coltracepb.ExportTracePartialSuccess, error) {
 	text := bytes.TrimSpace(body)
 	var r coltracepb.ExportTraceServiceResponse
 	protobuf := kind == "application/x-protobuf" || kind == "application/protobuf"
 	switch {
-	// Without the type, only a message of known members is one: much decodes.
+	// Without the type it must have known members alone, since many texts decode.
 	case proto.Unmarshal(body, &r) == nil && (protobuf || r.PartialSuccess != nil && len(r.ProtoReflect().GetUnknown()) == 0):
 		// A google.rpc.Status, the message of failures, has a number where the
 		// response has its partial success.
 		if field, _, _ := protowire.ConsumeTag(r.ProtoReflect().GetUnknown()); field == 1 {
 			return nil, errors.New("the body reports an error, a google.rpc.Status")
 		}
-	case len(text) == 0, slices.Contains(words, strings.ToLower(strings.Trim(string(text[:min(len(text), 12)]), `"`))):
+	case len(text) == 0, slices.Contains(successWords, strings.ToLower(strings.Trim(string(text[:min(len(text), 12)]), `"`))):
 		return nil, nil
 	case text[0] == '{':
 		var members map[string]json.RawMessage
@@ -195,7 +198,7 @@ func taken(kind string, body []byte) (*coltracepb.ExportTracePartialSuccess, err
 				return nil, fmt.Errorf("the body reports an error, %q", name)
 			}
 		}
-		// What cannot be read beyond that is a success all the same.
+		// Another object is a success too.
 		if (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, &r) != nil {
 			return nil, nil
 		}
@@ -222,20 +225,20 @@ func reportsError(name, value string) bool {
 }
 
 // partial is the error of spans that were rejected.
-func (t *answers) partial(p *coltracepb.ExportTracePartialSuccess) *Error {
+func (t *transport) partial(p *coltracepb.ExportTracePartialSuccess) *Error {
 	if p.GetRejectedSpans() == 0 {
 		return nil
 	}
 	return &Error{
-		Err:       fmt.Errorf("%d spans rejected: %s", p.GetRejectedSpans(), t.said(p.GetErrorMessage())),
+		Err:       fmt.Errorf("%d spans rejected: %s", p.GetRejectedSpans(), t.quote(p.GetErrorMessage())),
 		Permanent: true, Rejected: p.GetRejectedSpans(),
 	}
 }
 
-// said is one short line of what the server said.
-func (t *answers) said(text string) string {
+// quote returns what a server said as one short line.
+func (t *transport) quote(text string) string {
 	// Credentials first: a cut one would not be found.
-	return outbound.Line(t.secrets.Clean(text[:min(len(text), 16*maxSaid)]), maxSaid)
+	return outbound.Line(t.secrets.Clean(text[:min(len(text), 16*maxQuote)]), maxQuote)
 }
 
 func location(resp *http.Response) string {

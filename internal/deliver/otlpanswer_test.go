@@ -31,7 +31,7 @@ func partialOf(t *testing.T, rejected int64, message string) string {
 }
 
 // Backends that answer so are named in docs/backends.md.
-func TestAnswersThatTookTheSpans(t *testing.T) {
+func TestAnswersOfSuccess(t *testing.T) {
 	const protobuf, jsonType = "application/x-protobuf", "application/json"
 	for _, c := range []struct {
 		name, kind, body string
@@ -78,7 +78,7 @@ func TestAnswersThatTookTheSpans(t *testing.T) {
 	}
 }
 
-func TestAnswersThatTookNothing(t *testing.T) {
+func TestSuccessAnswersThatAreFailures(t *testing.T) {
 	const page = "<!DOCTYPE html><html><title>Sign in</title></html>"
 	for _, c := range []struct{ name, kind, body, says string }{
 		{"a login page", "text/html", page, "web page"},
@@ -140,7 +140,7 @@ func export(t *testing.T, endpoint string) (string, *Error) {
 	return e.Error(), e
 }
 
-func TestErrorsSayWhatIsWrongWithTheAddress(t *testing.T) {
+func TestErrorsExplainWrongAddress(t *testing.T) {
 	plain, secure := otlptest.New(t), httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
@@ -159,11 +159,11 @@ func TestErrorsSayWhatIsWrongWithTheAddress(t *testing.T) {
 		}
 	}
 	u := &url.URL{Scheme: "http", Host: "[::1]:4317", Path: "/v1/traces"}
-	if got, want := (&answers{endpoint: u}).grpc(u.Scheme), "OTEL_EXPORTER_OTLP_ENDPOINT=http://[::1]:4318"; !strings.HasSuffix(got, want) {
+	if got, want := (&transport{endpoint: u}).grpcHint(u.Scheme), "OTEL_EXPORTER_OTLP_ENDPOINT=http://[::1]:4318"; !strings.HasSuffix(got, want) {
 		t.Errorf("advice %q, want %q", got, want)
 	}
 	u = &url.URL{Scheme: "http", Host: "127.0.0.1:4317"}
-	if got := (&answers{endpoint: u}).broken(errOf(t)).Error(); !strings.Contains(got, "that of OTLP over HTTP is mostly 4318") {
+	if got := (&transport{endpoint: u}).noAnswer(errOf(t)).Error(); !strings.Contains(got, "that of OTLP over HTTP is mostly 4318") {
 		t.Errorf("error %q of port 4317, want the other port named", got)
 	}
 }

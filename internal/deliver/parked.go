@@ -96,7 +96,7 @@ func subtree(messages []*tracepb.ResourceSpans, root string) []*tracepb.Resource
 	}
 	return otlp.Select(messages, func(s *tracepb.Span) bool {
 		id := otlp.SpanID(s)
-		// No chain is longer than there are spans, unless it is a ring.
+		// The bound ends a cycle of parents.
 		for range len(parents) {
 			if id == root {
 				break
@@ -107,8 +107,8 @@ func subtree(messages []*tracepb.ResourceSpans, root string) []*tracepb.Resource
 	})
 }
 
-// rootFirst returns a run as the mapping makes it: one message with one scope, the
-// root, which is the span whose parent is not in the run, before the other spans.
+// rootFirst returns a run as the mapping makes it: one message with one scope, and
+// first the root, the span whose parent is not in the run.
 func rootFirst(messages []*tracepb.ResourceSpans) *tracepb.ResourceSpans {
 	spans := slices.Collect(otlp.Spans(messages))
 	known := make(map[string]bool, len(spans))

@@ -13,7 +13,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-func TestWhatWasRefusedIsSentAgainOnRequest(t *testing.T) {
+func TestForcedPassSendsRefusedRun(t *testing.T) {
 	b := newBench(t)
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
@@ -81,9 +81,9 @@ func (f exporter) UploadTraces(ctx context.Context, s []*tracepb.ResourceSpans) 
 	return f(ctx, s)
 }
 
-// TestOneRunOfASharedTraceIsSentAgainAlone has runs that were started in one
+// TestRefusedRunOfSharedTraceIsSentAlone has runs that were started in one
 // context, of which a destination took some.
-func TestOneRunOfASharedTraceIsSentAgainAlone(t *testing.T) {
+func TestRefusedRunOfSharedTraceIsSentAlone(t *testing.T) {
 	b := newBench(t)
 	recs := recorded(t, "classic-session", "")
 	for i := range recs {
@@ -121,7 +121,7 @@ func TestOneRunOfASharedTraceIsSentAgainAlone(t *testing.T) {
 	}
 }
 
-func TestARunThatTheStoreLostStaysParked(t *testing.T) {
+func TestRunMissingInStoreStaysParked(t *testing.T) {
 	b, m := newBench(t), &memory{before: fail(&Error{Err: errTest, Permanent: true})}
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
@@ -135,7 +135,7 @@ func TestARunThatTheStoreLostStaysParked(t *testing.T) {
 	}
 }
 
-func TestAskingForARefusedRunHappensOncePerPass(t *testing.T) {
+func TestRefusedRunIsSentOncePerPass(t *testing.T) {
 	b, calls := newBench(t), 0
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
@@ -161,7 +161,7 @@ func TestAskingForARefusedRunHappensOncePerPass(t *testing.T) {
 	}
 }
 
-func TestAFailureOfOneRefusedRunLeavesTheOthersTheirTurn(t *testing.T) {
+func TestRefusedRunsAreTriedAfterFailure(t *testing.T) {
 	b := newBench(t)
 	k := b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Minute)
@@ -186,7 +186,7 @@ func TestAFailureOfOneRefusedRunLeavesTheOthersTheirTurn(t *testing.T) {
 	}
 }
 
-func TestWithoutALocalStoreWhatIsRefusedWaits(t *testing.T) {
+func TestKeepRefusedLeavesRunInLog(t *testing.T) {
 	b := newBench(t)
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)

@@ -28,7 +28,7 @@ func oneRun(t testing.TB, id string) []spool.Record {
 	return recs[:i+1]
 }
 
-func TestARunSettlesBeforeItIsSent(t *testing.T) {
+func TestRunSettlesBeforeItIsSent(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		age   time.Duration
@@ -59,7 +59,7 @@ func TestARunSettlesBeforeItIsSent(t *testing.T) {
 	}
 }
 
-func TestWhatComesWhileARunSettlesBelongsToIt(t *testing.T) {
+func TestSettlingRunTakesLateEvents(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	recs := recorded(t, "e2e-cli2/ok", "")
 	run := len(oneRun(t, ""))
@@ -88,7 +88,7 @@ func TestWhatComesWhileARunSettlesBelongsToIt(t *testing.T) {
 	}
 }
 
-func TestASettlingRunStopsWithTheContext(t *testing.T) {
+func TestSettlingEndsWithContext(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	k := b.append(oneRun(t, "")...)
 	d := b.deliverer(Destination{Name: "store", Client: m})
@@ -161,7 +161,7 @@ func TestLateUsageIsAwaited(t *testing.T) {
 	}
 }
 
-func TestUnreadableHostFilesDoNotHoldUpTheRun(t *testing.T) {
+func TestUnreadableHostFilesDoNotDelayRun(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
@@ -176,7 +176,7 @@ func TestUnreadableHostFilesDoNotHoldUpTheRun(t *testing.T) {
 	}
 }
 
-func TestASilentRunIsSentAsAbandoned(t *testing.T) {
+func TestSilentRunIsSentAsAbandoned(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	recs := oneRun(t, "")
 	k := b.append(recs[:len(recs)-1]...)
@@ -195,7 +195,7 @@ func TestASilentRunIsSentAsAbandoned(t *testing.T) {
 	}
 }
 
-func TestAHostWithoutReaderIsNotLost(t *testing.T) {
+func TestSessionOfUnknownHostIsKept(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	recs := oneRun(t, "")
 	k := b.append(recs...)
@@ -208,7 +208,7 @@ func TestAHostWithoutReaderIsNotLost(t *testing.T) {
 	}
 }
 
-func TestAnEventWithoutSessionMakesNoRun(t *testing.T) {
+func TestEventWithoutSessionMakesNoRun(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	k := b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Hour)

@@ -7,22 +7,21 @@ import (
 )
 
 // queue returns the runs in order, short ones together: a call costs a destination
-// as much as several spans do.
+// as much as several spans.
 type queue struct {
 	runs []prepared
-	// most is how many spans of several runs go together; one run may have more.
+	// most is the largest number of spans of several runs; one run may have more.
 	most int
-	// at and n are the runs that spans are of.
+	// spans are those of n runs, beginning with run at.
 	at, n int
 	spans []*tracepb.ResourceSpans
-	// held are the spans of the run that did not fit.
+	// held is the next run, if it was mapped and did not fit.
 	held *tracepb.ResourceSpans
-	// alone is the run up to which each goes by itself.
+	// alone is the number of the run before which each is returned separately.
 	alone int
 }
 
-// next moves on behind the runs that were returned last and reports whether there
-// are more.
+// next moves to the next runs and reports whether there are any.
 func (q *queue) next() bool {
 	q.at, q.n = q.at+q.n, 0
 	if q.at == len(q.runs) {
@@ -49,8 +48,8 @@ func (q *queue) next() bool {
 	return true
 }
 
-// separate returns the same runs again, each by itself: of which of them an answer was
-// shows only then.
+// separate makes next return the same runs again, each separately: only then does an
+// answer show which of them it is about.
 func (q *queue) separate() {
 	q.alone, q.n, q.held = q.at+q.n, 0, nil
 }

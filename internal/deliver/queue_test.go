@@ -12,7 +12,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-func TestShortRunsGoTogether(t *testing.T) {
+func TestShortRunsAreSentTogether(t *testing.T) {
 	runsOf := func(sizes ...int) (runs []prepared, mapped map[int]int) {
 		mapped = make(map[int]int)
 		for i, n := range sizes {
@@ -65,9 +65,9 @@ func TestShortRunsGoTogether(t *testing.T) {
 	}
 }
 
-// TestOneRunAmongOthersIsRefused has a destination that rejects one run,
+// TestOneOfSeveralRunsIsRefused has a destination that rejects one run,
 // or fails at it, wherever it stands among short runs.
-func TestOneRunAmongOthersIsRefused(t *testing.T) {
+func TestOneOfSeveralRunsIsRefused(t *testing.T) {
 	for _, answer := range []*Error{{Err: errTest, Permanent: true}, {Err: errTest, RunOnly: true}} {
 		for bad := range 5 {
 			b, m := newBench(t), &memory{}

@@ -12,8 +12,8 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// stateVersion is the version of the delivery file. A file of another version
-// is refused rather than guessed at, since a wrong position loses spans.
+// stateVersion is the version of the delivery file. A file of another version is
+// refused, since a wrong position loses spans.
 const stateVersion = 1
 
 // State is one destination's position in one session, kept beside the log as
@@ -22,18 +22,19 @@ type State struct {
 	Version int    `json:"v"`
 	Host    string `json:"host"`
 	Session string `json:"session"`
-	// Offset is where reading starts; everything before it is done.
+	// Offset is where reading starts; everything before it was delivered.
 	Offset int64 `json:"offset"`
 	// Check is the log's checksum at Offset: a log that was not synced can lose
 	// its end with the power, and grow past Offset again. Empty in files of
 	// earlier versions.
 	Check string `json:"check,omitempty"`
-	// Carry is what the mapping must know of what stands before Offset.
+	// Carry is what the mapping must know about the log before Offset.
 	Carry otelmap.Carry `json:"carry"`
-	// Done are the runs behind Offset that the destination has answered for.
+	// Done are the ids of the runs behind Offset that the destination has answered
+	// for.
 	Done map[string]bool `json:"done,omitempty"`
-	// Attempts counts the tries since the last success, NextTry is the earliest
-	// moment of the next one and LastError what the last one said.
+	// Attempts counts the tries since the last success. NextTry is the earliest time
+	// of the next one, LastError the error of the last one.
 	Attempts  int       `json:"attempts,omitempty"`
 	NextTry   time.Time `json:"next_try,omitzero"`
 	LastError string    `json:"last_error,omitempty"`
@@ -46,11 +47,11 @@ type State struct {
 	Parked []Parked `json:"parked,omitempty"`
 }
 
-// Parked is a run that a destination rejected, such as with a 4xx. It
-// is not sent again by itself, only when a person asks for it.
+// Parked is a run that a destination rejected, such as with a 4xx. Only a forced
+// pass sends it again.
 type Parked struct {
 	Ref
-	// Joined are the further runs that went with it as one.
+	// Joined are the further runs that were sent with it as one.
 	Joined []Ref     `json:"joined,omitempty"`
 	At     time.Time `json:"at"`
 	Spans  int       `json:"spans"`
@@ -61,22 +62,22 @@ type Parked struct {
 type Ref struct {
 	Trace string `json:"trace"`
 	// Root is the run's root span: runs that were started in one context share
-	// a trace. Empty in files of earlier versions, whose runs stand for the
-	// whole trace.
+	// a trace. In files of earlier versions it is empty, which means all runs of
+	// the trace.
 	Root string `json:"root,omitempty"`
 }
 
 // maxParked bounds the list; the oldest are dropped from it first.
 const maxParked = 200
 
-// destinationNames are all that a hookspan may have kept a state for. A process
-// whose settings or keyring lack one of them must still see what is owed to it.
+// destinationNames are the destinations that can have a state. Housekeeping reads it
+// also if the settings or the keyring of this process lack the destination.
 var destinationNames = []string{"store", "otlp", "infinium", "file"}
 
 func stateFile(destination string) string { return "delivery-" + destination + ".json" }
 
-// ReadState returns a destination's position in a session; of one that has none
-// yet, the beginning.
+// ReadState returns a destination's position in a session, or the beginning if it
+// has none yet.
 func ReadState(s *spool.Session, destination string) (*State, error) {
 	st := &State{Version: stateVersion}
 	b, err := s.ReadFile(stateFile(destination))
@@ -87,8 +88,8 @@ func ReadState(s *spool.Session, destination string) (*State, error) {
 		return nil, fmt.Errorf("read delivery state of %q: %w", destination, err)
 	}
 	if err := json.Unmarshal(b, st); err != nil {
-		// The file is replaced atomically, so this is damage from outside.
-		// Starting anew sends spans again under the same ids, which is safe.
+		// The file is replaced atomically, so another program has damaged it. To send
+		// spans again under the same ids is safe.
 		return &State{Version: stateVersion, LastError: "delivery state was unreadable: " + err.Error()}, nil
 	}
 	if st.Version != stateVersion {
@@ -116,14 +117,14 @@ func (st *State) write(s *spool.Session, destination string) error {
 	return nil
 }
 
-// advance moves the position past the runs that were answered for.
+// advance moves the position behind the runs that were answered for.
 func (st *State) advance(out *pending) {
 	done := st.Done
 	st.Offset, st.Carry = out.boundary(func(id otelmap.RunID) bool { return done[id.String()] })
 	if st.Offset >= out.size {
 		st.Done = nil
 	}
-	// A run that reading from here did not meet lies before the position.
+	// A run that was not read is before the position.
 	maps.DeleteFunc(st.Done, func(id string, _ bool) bool { return !out.known[id] })
 }
 
@@ -139,8 +140,7 @@ func (st *State) answered(runs []prepared) {
 	}
 }
 
-// follows reports that the log is still the one that was read up to the
-// position.
+// follows reports that the log was only appended to since the position was stored.
 func (st *State) follows(s *spool.Session, size int64) (bool, error) {
 	if size < st.Offset || st.Check == "" {
 		return size >= st.Offset, nil
@@ -152,7 +152,8 @@ func (st *State) follows(s *spool.Session, size int64) (bool, error) {
 	return check == st.Check, err
 }
 
-// restart begins the log anew and keeps what was counted and refused.
+// restart moves the position to the log's start and keeps what was counted and
+// refused.
 func (st *State) restart() { st.Offset, st.Carry, st.Done = 0, otelmap.Carry{}, nil }
 
 // failed notes a failed try.

@@ -12,7 +12,7 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-func TestStateSurvivesItsFile(t *testing.T) {
+func TestStateIsReadBack(t *testing.T) {
 	b := newBench(t)
 	k := b.append(oneRun(t, "")...)
 	s := b.session(k)
@@ -37,7 +37,7 @@ func TestStateSurvivesItsFile(t *testing.T) {
 	}
 }
 
-func TestADamagedStateStartsAnew(t *testing.T) {
+func TestDamagedStateIsReplaced(t *testing.T) {
 	for _, c := range []struct{ name, bytes, fails string }{
 		{"empty", "", ""},
 		{"cut", `{"v":1,"offset":70`, ""},
@@ -67,7 +67,7 @@ func TestADamagedStateStartsAnew(t *testing.T) {
 	}
 }
 
-func TestTheListOfParkedRunsIsBounded(t *testing.T) {
+func TestParkedRunsAreBounded(t *testing.T) {
 	st := &State{}
 	for i := range maxParked + 5 {
 		st.park(Parked{Spans: i})
@@ -77,7 +77,7 @@ func TestTheListOfParkedRunsIsBounded(t *testing.T) {
 	}
 }
 
-func TestTheNotesOfDoneRunsDoNotPileUp(t *testing.T) {
+func TestDoneRunsAreForgotten(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	d := b.deliverer(Destination{Name: "otlp", Client: m})
 	recs := recorded(t, "classic-session", "")
@@ -100,7 +100,7 @@ func TestTheNotesOfDoneRunsDoNotPileUp(t *testing.T) {
 	}
 }
 
-func TestALogThatWasCutIsReadFromItsStart(t *testing.T) {
+func TestCutLogIsReadFromItsStart(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		size int64
@@ -154,8 +154,8 @@ func TestALogThatWasCutIsReadFromItsStart(t *testing.T) {
 	}
 }
 
-// TestALogThatLostItsEndAndGrewAgain stores as much after the loss as it took.
-func TestALogThatLostItsEndAndGrewAgain(t *testing.T) {
+// TestLogThatLostItsEndIsReadFromItsStart stores as much after the loss as it took.
+func TestLogThatLostItsEndIsReadFromItsStart(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	recs := recorded(t, "classic-session", "")
 	k := b.append(recs...)

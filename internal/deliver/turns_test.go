@@ -85,7 +85,7 @@ func (j *joined) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans)
 	return nil
 }
 
-func TestTheTurnsOfASessionGoTogetherWhenItIsOver(t *testing.T) {
+func TestTurnsAreSentTogetherAtSessionEnd(t *testing.T) {
 	b := newBench(t)
 	whole, single := &joined{}, &joined{}
 	d := b.claudeDeliverer(nil,
@@ -124,7 +124,7 @@ func TestTheTurnsOfASessionGoTogetherWhenItIsOver(t *testing.T) {
 	}
 }
 
-func TestARefusedSessionIsSentAgainAsOne(t *testing.T) {
+func TestRefusedSessionIsSentAgainAsOne(t *testing.T) {
 	b := newBench(t)
 	kept := &memory{}
 	whole := &joined{refuse: &Error{Err: errors.New("401 Unauthorized"), Permanent: true}}
@@ -150,7 +150,7 @@ func TestARefusedSessionIsSentAgainAsOne(t *testing.T) {
 	}
 }
 
-func TestAnEndIsAwaitedWhileItIsUndecided(t *testing.T) {
+func TestUndecidedEndIsAwaited(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		after time.Duration // when the host writes that the end stands; 0 for never
@@ -179,7 +179,7 @@ func TestAnEndIsAwaitedWhileItIsUndecided(t *testing.T) {
 	}
 }
 
-func TestATurnWhoseEndWasRefusedWaitsForTheNextEnd(t *testing.T) {
+func TestTurnWithRefusedEndWaitsForNextEnd(t *testing.T) {
 	b := newBench(t)
 	dst := &joined{}
 	var asked []Facts
@@ -207,7 +207,7 @@ func TestATurnWhoseEndWasRefusedWaitsForTheNextEnd(t *testing.T) {
 	}
 }
 
-func TestATurnIsSentWhenItsBackgroundAgentHasStopped(t *testing.T) {
+func TestTurnWaitsForBackgroundAgent(t *testing.T) {
 	b := newBench(t)
 	dst := &joined{}
 	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: dst})
@@ -234,7 +234,7 @@ func TestATurnIsSentWhenItsBackgroundAgentHasStopped(t *testing.T) {
 	}
 }
 
-func TestASessionFollowsTheOneItCameFrom(t *testing.T) {
+func TestSessionIsLinkedToItsOrigin(t *testing.T) {
 	as := func(session string, ppid int, recs ...spool.Record) []spool.Record {
 		for i := range recs {
 			recs[i].Session, recs[i].PPID = session, ppid

@@ -55,9 +55,9 @@ func days() []spool.Record {
 	return out
 }
 
-// TestALogReadInPartsGivesTheSameSpans delivers sessions in parts of every size,
+// TestLogReadInPartsGivesTheSameSpans delivers sessions in parts of every size,
 // down to single records.
-func TestALogReadInPartsGivesTheSameSpans(t *testing.T) {
+func TestLogReadInPartsGivesTheSameSpans(t *testing.T) {
 	sessions := map[string][]spool.Record{claude.Host: days()}
 	for _, folder := range []string{"classic-session", "next-session", "sdk-session", "e2e-cli2/ok", "e2e-cli3/tools", "e2e-cli3/subagent"} {
 		sessions[folder] = stamped(t, recorded(t, folder, ""))
@@ -109,9 +109,9 @@ func (b *bench) keep(recs []spool.Record) {
 	}
 }
 
-// TestAPartIsReadOnlyOnce reads a long session in parts: memory depends on the
+// TestPartIsReadOnce reads a long session in parts: memory depends on the
 // part, and time on what is new.
-func TestAPartIsReadOnlyOnce(t *testing.T) {
+func TestPartIsReadOnce(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	recs := days()
 	b.keep(recs)
@@ -130,10 +130,10 @@ func TestAPartIsReadOnlyOnce(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsCountedBehindThePartThatWasRead keeps the figures of a command
+// TestWaitingRunsOfUnreadPartsAreCounted keeps the figures of a command
 // exact while a destination is down, and does not read in the background what
 // cannot be sent.
-func TestWhatWaitsIsCountedBehindThePartThatWasRead(t *testing.T) {
+func TestWaitingRunsOfUnreadPartsAreCounted(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	recs := days()
 	b.keep(recs)
@@ -158,9 +158,9 @@ func TestWhatWaitsIsCountedBehindThePartThatWasRead(t *testing.T) {
 	}
 }
 
-// TestTheFilesAreAskedForAPartAlone bounds what is read of the host's files for a
+// TestHostFilesAreReadForEachPart bounds what is read of the host's files for a
 // part of a long log.
-func TestTheFilesAreAskedForAPartAlone(t *testing.T) {
+func TestHostFilesAreReadForEachPart(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	recs := days()
 	b.keep(recs)
@@ -185,9 +185,9 @@ func TestTheFilesAreAskedForAPartAlone(t *testing.T) {
 	}
 }
 
-// TestAPartWhoseOnlyEndWasRefused has the host's files say that the one end in a
+// TestPartWithRefusedEndContinues has the host's files say that the one end in a
 // part was none: the part alone has nothing to send, and reading goes on.
-func TestAPartWhoseOnlyEndWasRefused(t *testing.T) {
+func TestPartWithRefusedEndContinues(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	const agent = `"agent_id":"a1","agent_type":"Explore"`
 	older, last := turn("p0"), turn("p1")

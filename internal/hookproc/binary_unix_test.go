@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		h := clineHost
 		h.Peek = func([]byte, string) hook.Head {
 			done := make(chan struct{})
-			go func() { panic("on a goroutine where nobody recovers") }()
+			go func() { panic("on a goroutine without recover") }()
 			<-done
 			return hook.Head{}
 		}
@@ -119,7 +119,7 @@ func TestBinaryIsQuietAndExitsWithZero(t *testing.T) {
 	}{
 		"an event":    {payload: strings.NewReader(toolEvent), stored: 1},
 		"no argument": {payload: strings.NewReader(toolEvent), args: []string{}, stored: 1},
-		"arguments nobody knows": {
+		"unknown arguments": {
 			payload: strings.NewReader(toolEvent), args: []string{"PostToolUse", "-x", "--help"}, stored: 1,
 		},
 		"garbage":          {payload: bytes.NewReader(bytes.Repeat([]byte("\xff\x00"), 100_000)), stored: 1},
@@ -246,7 +246,7 @@ func TestBinarySignals(t *testing.T) {
 				}
 				return
 			}
-			// To a process that has ended this fails, which Wait tells better.
+			// To a process that has ended this fails, which Wait reports better.
 			_, _ = io.WriteString(stdin, payload[len(payload)-1:])
 			_ = stdin.Close()
 			err = cmd.Wait()
@@ -356,7 +356,7 @@ func TestBinaryMemory(t *testing.T) {
 type surroundings struct {
 	Args     []string
 	Dir      string
-	OwnGroup bool // leads a session of its own
+	OwnGroup bool // leads a separate session
 	Null     []bool
 }
 
@@ -433,7 +433,7 @@ func detaches(t *testing.T, c *call) {
 	}
 	cmd := c.command(strings.NewReader(doneEvent), "TaskComplete")
 	var stdout, stderr bytes.Buffer
-	// Buffers make Run wait until nobody holds the pipes any more, as Cline does.
+	// Buffers make Run wait until no process holds the pipes, as Cline does.
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// If the started program held them, this would end it, and the test fail.
 	freed := make(chan struct{})
@@ -448,7 +448,7 @@ func detaches(t *testing.T, c *call) {
 		<-freed
 		t.Fatal("the hook's output stayed open until the program it had started was ended")
 	}
-	// If nothing was started, nobody else would open the report.
+	// If nothing was started, no other process would open the report.
 	timer = time.AfterFunc(20*time.Second, func() {
 		if f, err := os.OpenFile(c.path("report"), os.O_RDWR, 0); err == nil {
 			_ = f.Close()

@@ -72,7 +72,7 @@ func TestChain(t *testing.T) {
 		"has no first line":            {script: "[[ -n $BASH_VERSION ]] && echo '" + cancelled + "'\n", want: cancelled},
 		"has neither":                  {script: "cat >/dev/null; [[ -n $BASH_VERSION ]] && echo '" + cancelled + "'\n", mode: 0o644, want: cancelled},
 		"has a first line and no more": {script: "#!\n", mode: 0o644, want: neutral},
-		"runs while we are switched off": {
+		"runs while recording is off": {
 			script: "#!/bin/sh\necho '" + cancelled + "'\n", with: func(c *call) { c.setenv("HOOKSPAN_DISABLED", "1") }, want: cancelled,
 		},
 		"runs when nothing can be stored": {

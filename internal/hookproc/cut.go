@@ -3,49 +3,36 @@ package hookproc
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"math/bits"
-	"strconv"
 	"unicode/utf8"
 )
 
 const (
-	// shortText is how many bytes a name, string or number may have to count as
-	// short.
-	shortText = 1 << 10
-	// minRoom is the minimum in bytes for a long string or a container. If there is
-	// less room, it is left out.
-	minRoom = 64
-	// cutNote is what a cut string may need beside its share: the rest of its last
-	// character, the note of how much is missing, the last quote.
-	cutNote = 48
-	// maxDepth is how deep encoding/json reads.
-	maxDepth = 10_000
-	// delimiters can follow a value or a name.
-	delimiters = ",:]} \t\r\n"
+	shortText  = 1 << 10       // the largest size in bytes of a short name, string or number
+	minRoom    = 64            // the room in bytes below which a long value is left out
+	cutNote    = 48            // the room for the end of a cut string: a character, a note, a quote
+	maxDepth   = 10_000        // how deep encoding/json reads
+	delimiters = ",:]} \t\r\n" // they can follow a value or a name
 )
 
-// cutter copies JSON text and shortens it. A long string loses its end. A list
-// that is too large loses its last elements, and an object its last long members;
-// but an eighth of an object's room is set aside for short members, since an
-// agent may report after a large result which call it belongs to.
-//
-// What is left out is not checked: the output is JSON if the input is.
+// cutter copies JSON text and shortens it. A long string loses its end, a large
+// list its last elements, a large object its last long members. An eighth of an
+// object's room is kept for short members, since an agent may report after a large
+// result which call it belongs to. The output is JSON if the input is.
 type cutter struct {
 	in  *bufio.Reader
 	out []byte
-	// bad reports that the input ended early, or cannot be cut.
-	bad bool
+	bad bool // the input ended early, or cannot be cut
 }
 
 // value copies the value that begins with b, or leaves it out. The output may grow
-// to big, and by a short value to end. lost reports that an element or a member
-// was left out.
+// to big, and by a short value to end. lost reports that something was left out.
 func (c *cutter) value(b byte, big, end, depth int) (kept, lost bool) {
 	if c.short(b, end) {
 		return true, false
 	}
-	room := big - len(c.out)
-	switch {
+	switch room := big - len(c.out); {
 	case b == '"' && room >= minRoom+cutNote:
 		c.text(room-cutNote, depth)
 		return true, false
@@ -67,7 +54,7 @@ func (c *cutter) container(open byte, end, depth int) (lost bool) {
 	c.out = append(c.out, open)
 	for first := true; !c.bad; first = false {
 		b := c.token()
-		if b == open+2 { // '}' and ']' follow their openers by two
+		if b == open+2 { // the closing bracket
 			break
 		}
 		if !first {
@@ -78,24 +65,20 @@ func (c *cutter) container(open byte, end, depth int) (lost bool) {
 		if c.out[before-1] != open {
 			c.out = append(c.out, ',')
 		}
-		kept, inner := true, false
+		longEnd, shortEnd := big, end
 		if open == '{' {
-			if kept = c.short(b, end); !kept {
-				c.skip(b)
+			if named, _ := c.value(b, 0, end, depth); !named {
+				longEnd, shortEnd = 0, 0 // so that the value is left out, too
 			}
 			c.bad = c.bad || b != '"' || c.token() != ':'
 			c.out = append(c.out, ':')
 			b = c.token()
 		}
-		if kept {
-			kept, inner = c.value(b, big, end, depth+1)
-		} else {
-			c.skip(b)
-		}
+		kept, inner := c.value(b, longEnd, shortEnd, depth+1)
 		if !kept {
 			c.out = c.out[:before]
 		}
-		lost = lost || inner || !kept
+		lost = lost || inner
 		if lost && open == '[' {
 			c.skip('[') // so that no element is missing between others
 			break
@@ -111,8 +94,7 @@ func (c *cutter) short(b byte, end int) bool {
 	w, _ := c.in.Peek(min(shortText, max(0, end-len(c.out)-2)))
 	n := bytes.IndexAny(w, delimiters)
 	if b == '"' {
-		n = 0
-		for n < len(w) && w[n] != '"' {
+		for n = 0; n < len(w) && w[n] != '"'; {
 			n += characterLen(w[n:])
 		}
 		n++ // the last quote
@@ -125,10 +107,9 @@ func (c *cutter) short(b byte, end int) bool {
 	return true
 }
 
-// text copies a string whose first quote has been read, or its beginning. Its
-// share is a part of the room, so that of many long strings each keeps a
-// beginning, and a round number, so that a text is cut alike in both ends of a
-// tool call, which may be paired by their input alone.
+// text copies a string behind its first quote, or its beginning. Its share is a part
+// of the room, since there may be many, and a round number, so that both events of a
+// tool call, which may be paired by their input alone, have the same text.
 func (c *cutter) text(room, depth int) {
 	share := max(room/8, minRoom)
 	if depth > 1 {
@@ -136,23 +117,20 @@ func (c *cutter) text(room, depth int) {
 	}
 	share &^= 1<<(bits.Len(uint(share))-4) - 1
 	c.out = append(c.out, '"')
-	for end := len(c.out) + share; len(c.out) < end; {
-		w, _ := c.in.Peek(12)
-		if len(w) == 0 || w[0] == '"' {
-			break
-		}
+	end := len(c.out) + share
+	for w, _ := c.in.Peek(12); len(c.out) < end && len(w) > 0 && w[0] != '"'; w, _ = c.in.Peek(12) {
 		n := min(characterLen(w), len(w))
 		c.out = append(c.out, w[:n]...)
 		_, _ = c.in.Discard(n)
 	}
 	if n := c.skipText(); n > 0 {
-		c.out = append(strconv.AppendInt(append(c.out, "… ["...), int64(n), 10), " bytes cut]"...)
+		c.out = fmt.Appendf(c.out, "… [%d bytes cut]", n)
 	}
 	c.out = append(c.out, '"')
 }
 
-// characterLen is the length of a string's first character: a UTF-8 sequence, an
-// escape, or the two escapes of a surrogate pair.
+// characterLen is the length of a string's first character: UTF-8, an escape, or
+// the two escapes of a surrogate pair.
 func characterLen(w []byte) int {
 	switch {
 	case w[0] != '\\':
@@ -167,12 +145,10 @@ func characterLen(w []byte) int {
 }
 
 // token returns the next byte that is not white space, or 0 at the end.
-func (c *cutter) token() byte {
-	for {
-		if b := c.next(); b != ' ' && b != '\n' && b != '\t' && b != '\r' {
-			return b
-		}
+func (c *cutter) token() (b byte) {
+	for b = c.next(); b == ' ' || b == '\n' || b == '\t' || b == '\r'; b = c.next() {
 	}
+	return b
 }
 
 func (c *cutter) next() byte {
@@ -200,11 +176,10 @@ func (c *cutter) skip(b byte) {
 	}
 }
 
-// skipText passes over the rest of a string, and returns its length in bytes.
+// skipText passes over the rest of a string and returns its length in bytes.
 func (c *cutter) skipText() (n int) {
 	for !c.bad {
-		_, _ = c.in.Peek(1)
-		w, _ := c.in.Peek(c.in.Buffered())
+		w, _ := c.in.Peek(max(1, c.in.Buffered()))
 		i := bytes.IndexAny(w, `"\`)
 		if i < 0 {
 			i = len(w)
@@ -215,13 +190,10 @@ func (c *cutter) skipText() (n int) {
 		case '"':
 			return n
 		case '\\':
-			n += 2
 			c.next()
-		default: // the end of what was buffered
-			if !c.bad {
-				n++
-			}
+			n++
 		}
+		n++
 	}
 	return n
 }

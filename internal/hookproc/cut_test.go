@@ -260,7 +260,7 @@ func TestReadPayloadMemory(t *testing.T) {
 }
 
 // jsonValue draws any JSON value whose strings hold no half of a surrogate
-// pair, so that a replacement character in the output tells of a split one.
+// pair, so that a replacement character in the output shows a split one.
 func jsonValue(depth int) *rapid.Generator[any] {
 	long := rapid.Custom(func(t *rapid.T) any {
 		unit := rapid.SampledFrom([]string{"x", "é", "語", "😀", `"`, `\`, "\n", "\x00", `\ud83d`}).Draw(t, "unit")

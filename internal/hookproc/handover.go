@@ -45,8 +45,8 @@ func handOver(h Host) {
 	if h.program() != handsOverAs || !handsOver(args) {
 		return
 	}
-	by := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(userFlags[:], arg) })
-	if by < 0 && !reserveFDs() {
+	typed := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(userFlags[:], arg) })
+	if typed < 0 && !reserveFDs() {
 		(&Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout}).replyOnly()
 		os.Exit(0)
 	}
@@ -56,9 +56,9 @@ func handOver(h Host) {
 		err = become(path, argv, withHome(os.Environ(), runtime.GOOS, Home()))
 	}
 	switch {
-	case by >= 0 && (args[by] == "--help" || args[by] == "-h"):
+	case typed >= 0 && (args[typed] == "--help" || args[typed] == "-h"):
 		return
-	case by >= 0:
+	case typed >= 0:
 		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\nhint: hookspan and %s belong in one folder\n", handsOverAs, err, handsOverAs)
 		os.Exit(1)
 	}

@@ -14,7 +14,7 @@ func TestHandsOver(t *testing.T) {
 		"PreToolUse --status":           false,
 		"--status":                      true,
 		"--port 3043":                   true,
-		"--nobody-knows":                true,
+		"--unknown":                     true,
 		"-h":                            true,
 		"PreToolUse --port 3043":        true,
 		"PreToolUse --port=3043":        true,

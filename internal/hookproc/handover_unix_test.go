@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// beside puts the hook program into a folder of its own, with a hookspan beside
+// beside puts the hook program into a separate folder, with a hookspan beside
 // it that is a script, or none.
 func beside(t *testing.T, script string) (hook string) {
 	t.Helper()
@@ -30,12 +30,12 @@ func beside(t *testing.T, script string) (hook string) {
 func TestFlagsAreHandedOver(t *testing.T) {
 	hook := beside(t, `echo "$HOME"; printf '%s|' "$@"; cat; echo said >&2; exit 5`+"\n")
 	for name, args := range map[string][]string{
-		"flags alone":        {"--port", "3043", "--dir", "a b"},
-		"behind an event":    {"PreToolUse", "--port=3043"},
-		"an order":           {"--enable", "--json"},
-		"what nobody knows":  {"-x", ""},
-		"a question":         {"--help"},
-		"the words' own end": {"--", "PreToolUse"},
+		"flags alone":      {"--port", "3043", "--dir", "a b"},
+		"behind an event":  {"PreToolUse", "--port=3043"},
+		"--enable":         {"--enable", "--json"},
+		"an unknown flag":  {"-x", ""},
+		"--help":           {"--help"},
+		"the end of flags": {"--", "PreToolUse"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newBinaryCall(t)
@@ -65,9 +65,9 @@ func TestFlagsWithoutHookspanAreNotHandedOver(t *testing.T) {
 		stdout, stderr string
 		logged         bool
 	}{
-		"a hook":     {[]string{"--port", "3043"}, 0, "", "", true},
-		"an order":   {[]string{"--enable"}, 1, "", "hint: hookspan and cline-hook belong in one folder", false},
-		"a question": {[]string{"--help"}, 0, "usage: cline-hook EVENT", "", false},
+		"a hook":   {[]string{"--port", "3043"}, 0, "", "", true},
+		"--enable": {[]string{"--enable"}, 1, "", "hint: hookspan and cline-hook belong in one folder", false},
+		"--help":   {[]string{"--help"}, 0, "usage: cline-hook EVENT", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newBinaryCall(t)

@@ -1,6 +1,7 @@
 package hookproc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,12 +51,7 @@ type Host struct {
 	HooksVariable string
 }
 
-func (h Host) program() string {
-	if h.Program != "" {
-		return h.Program
-	}
-	return h.Name + "-hook"
-}
+func (h Host) program() string { return cmp.Or(h.Program, h.Name+"-hook") }
 
 // Process is one hook call, with everything that it touches.
 type Process struct {
@@ -195,8 +191,8 @@ func (p *Process) read(limit int64, over *spill, log logfile.Log) payload {
 var errDeadline = errors.New("not closed in time")
 
 // timedReader reads until the deadline. Standard input is a pipe that takes no
-// deadline, so a read that hangs is abandoned; the process ends soon after. Such
-// a read may still write to the slice it was given, behind the bytes that count.
+// deadline, so a read that hangs is abandoned; the process ends soon after. It may
+// still write to the slice it was given, behind the bytes that count.
 type timedReader struct {
 	r        io.Reader
 	deadline <-chan time.Time
@@ -227,33 +223,23 @@ func (t *timedReader) Read(b []byte) (int, error) {
 	}
 }
 
+// serve reads into each slice. A panic is an error, after which no other is asked for.
 func (t *timedReader) serve() {
-	for b := range t.asked {
-		t.got <- t.read(b)
-	}
-}
-
-// read turns a panic into an error: this goroutine has no other recover.
-func (t *timedReader) read(b []byte) (r readResult) {
 	defer func() {
 		if e := recover(); e != nil {
-			r = readResult{err: fmt.Errorf("panic: %v", e)}
+			t.got <- readResult{err: fmt.Errorf("panic: %v", e)}
 		}
 	}()
-	n, err := t.r.Read(b)
-	return readResult{n, err}
+	for b := range t.asked {
+		n, err := t.r.Read(b)
+		t.got <- readResult{n, err}
+	}
 }
 
 // off reports that events are not to be stored: switched off, paused, or
 // switched off by the project.
 func (p *Process) off(cfg *config.Config) bool {
-	if cfg.Disabled || cfg.SDKDisabled {
-		return true
-	}
-	if _, err := os.Lstat(cfg.PausePath()); err == nil {
-		return true
-	}
-	if ProjectOff(p.Dir) {
+	if cfg.Disabled || cfg.SDKDisabled || exists(cfg.PausePath()) || ProjectOff(p.Dir) {
 		return true
 	}
 	if p.Host.ProjectVariable == "" {
@@ -287,12 +273,7 @@ func (p *Process) store(cfg *config.Config, head hook.Head, in payload) (*spool.
 
 // name is the event's name for the record: the one that the hook was started with,
 // since a payload that cannot be read has none.
-func (p *Process) name(head hook.Head) string {
-	if p.Event != "" {
-		return p.Event
-	}
-	return head.Name
-}
+func (p *Process) name(head hook.Head) string { return cmp.Or(p.Event, head.Name) }
 
 // deliver starts a delivery after the end of a run, and at least every
 // sweepEvery.

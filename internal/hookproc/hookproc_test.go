@@ -40,7 +40,7 @@ type call struct {
 	unanswered int
 }
 
-// newCall is a PostToolUse hook of Cline in a world of its own, in which a
+// newCall is a PostToolUse hook of Cline in a separate world, in which a
 // sweep has just been claimed.
 func newCall(t *testing.T) *call {
 	t.Helper()
@@ -165,7 +165,7 @@ func TestRun(t *testing.T) {
 		silent bool                // no answer can be given
 	}{
 		"an event": {with: func(*call) {}, stored: same},
-		"an event whose name only the payload tells": {
+		"an event named only in the payload": {
 			with: func(c *call) { c.Event = "" }, stored: same,
 		},
 		"parent trace context": {
@@ -470,7 +470,7 @@ func TestRunStartsADelivery(t *testing.T) {
 		"the end of a subagent": {
 			with: event("TaskComplete", `{"hookName":"agent_end","taskId":"c","sessionContext":{"rootSessionId":"17"},"agent_id":"b","parent_agent_id":"a"}`),
 		},
-		"the end of nobody knows what":    {with: event("TaskComplete", "garbage")},
+		"the end of an unknown session":   {with: event("TaskComplete", "garbage")},
 		"the end of a run without a word": {with: event("TaskComplete", ""), want: [][]string{sweep}},
 		"the end of a run, switched off": {
 			with: func(c *call) { event("TaskComplete", doneEvent)(c); c.setenv("HOOKSPAN_DISABLED", "1") },
@@ -541,7 +541,7 @@ func TestDefaultDeadline(t *testing.T) {
 	}
 	p := &Process{Stdin: strings.NewReader("{}")}
 	if in := p.read(4096, nil, logfile.Log{}); string(in.data) != "{}" || !in.json {
-		t.Errorf("read %q without a deadline of its own", in.data)
+		t.Errorf("read %q without a deadline", in.data)
 	}
 }
 

@@ -30,8 +30,8 @@ const (
 	margin = 2 * time.Second
 	// patience is the host's time limit if it is not known.
 	patience = 30 * time.Second
-	// killed is how long to wait for a program that was killed.
-	killed = 500 * time.Millisecond
+	// killWait is how long to wait for a program that was killed.
+	killWait = 500 * time.Millisecond
 	// maxAnswer is the largest answer in bytes that is read from it.
 	maxAnswer = 4 << 20
 )
@@ -40,19 +40,17 @@ const (
 // without hooks, this and hookedIn are the whole cost.
 func (p *Process) hooked() bool {
 	file := p.userHooks()
-	if file == "" {
-		return false
-	}
-	_, err := os.Lstat(file)
-	return err == nil
+	return file != "" && exists(file)
 }
 
 // hookedIn reports the same for a project.
 func (p *Process) hookedIn(dir string) bool {
-	if p.Host.HooksFile == "" || !filepath.IsAbs(dir) {
-		return false
-	}
-	_, err := os.Lstat(filepath.Join(dir, p.Host.HooksFile))
+	return p.Host.HooksFile != "" && filepath.IsAbs(dir) && exists(filepath.Join(dir, p.Host.HooksFile))
+}
+
+// exists reports whether the path can be seen. A link counts, wherever it leads.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
 	return err == nil
 }
 
@@ -73,28 +71,26 @@ func (p *Process) userHooks() string {
 	return filepath.Join(p.Home, p.Host.HooksFile)
 }
 
-// hookReply is the answer of the program that runs the user's hooks.
+// hookReply is the answer of the program that runs the user's hooks. The zero
+// value means that there are none.
 type hookReply struct {
 	asked  bool
 	answer []byte
 	err    error
 }
 
-// startHooks starts running the user's hooks; the function returned waits for
-// their answer. The event is stored already, whatever they do.
+// startHooks starts the user's hooks; the function returned waits for their answer.
+// The event is stored already, whatever they do.
 func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, over *spill) func() hookReply {
 	if !hooked || p.RunHooks == nil {
 		return func() hookReply { return hookReply{} }
 	}
-	failed := func(err error) func() hookReply {
-		return func() hookReply { return hookReply{asked: true, err: err} }
-	}
-	if in.err != nil && !in.json {
-		return failed(in.err)
-	}
 	stdin, err := over.stdin(in.data)
+	if in.err != nil && !in.json {
+		err = in.err
+	}
 	if err != nil {
-		return failed(err)
+		return func() hookReply { return hookReply{asked: true, err: err} }
 	}
 	if p.RestoreSignals != nil {
 		p.RestoreSignals()
@@ -124,13 +120,9 @@ func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, ov
 	}()
 	return func() hookReply {
 		defer cancel()
-		select {
-		case t := <-done:
-			return t
-		case <-ctx.Done():
-		}
 		// A process that hangs in the kernel cannot be killed: do not wait for it.
-		timer := time.NewTimer(killed)
+		end, _ := ctx.Deadline()
+		timer := time.NewTimer(max(time.Until(end), 0) + killWait)
 		defer timer.Stop()
 		select {
 		case t := <-done:
@@ -141,11 +133,11 @@ func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, ov
 	}
 }
 
-var errOverdue = errors.New("they were not done when the agent's time for them was up")
+var errOverdue = errors.New("they were still running at the agent's time limit")
 
 // mergeReplies joins the answer of the user's Claude-format hooks with that of the
-// user's Cline hook. If the former failed, the call is allowed or denied as the
-// user has configured.
+// user's Cline hook. If the former failed, the user's configuration decides whether
+// the call is allowed.
 func (p *Process) mergeReplies(own reply, t hookReply, head hook.Head, cfg *config.Config, log logfile.Log) reply {
 	if !t.asked {
 		return own
@@ -195,7 +187,7 @@ func (p *Process) denial(why error, head hook.Head, cfg *config.Config) reply {
 		return reply{}
 	}
 	text := fmt.Sprintf("hookspan could not run your hooks, so this is denied: %v. See hookspan doctor; "+
-		"HOOKSPAN_HOOKS_ON_ERROR=allow lets calls go on without hooks", why)
+		"HOOKSPAN_HOOKS_ON_ERROR=allow allows calls without hooks", why)
 	return reply{raw: p.Host.Reply(hook.Reply{Cancel: true, ErrorMessage: text})}
 }
 
@@ -281,10 +273,10 @@ func runLimited(ctx context.Context, path string, args, environ []string, dir st
 	cmd.Env, cmd.Dir, cmd.Stdin = environ, dir, stdin
 	cmd.WaitDelay = time.Second
 	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
 	out, readErr := io.ReadAll(io.LimitReader(pipe, maxAnswer))

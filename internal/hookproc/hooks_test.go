@@ -139,7 +139,7 @@ func TestFailedUserHooksDenyAsConfigured(t *testing.T) {
 	const promptEvent = `{"clineVersion":"3.89.2","hookName":"UserPromptSubmit","timestamp":"1776506405123","taskId":"17","userPromptSubmit":{"prompt":"x"}}`
 	denial := func(why string) string {
 		return `{"cancel":true,"errorMessage":"hookspan could not run your hooks, so this is denied: ` + why +
-			`. See hookspan doctor; HOOKSPAN_HOOKS_ON_ERROR=allow lets calls go on without hooks"}`
+			`. See hookspan doctor; HOOKSPAN_HOOKS_ON_ERROR=allow allows calls without hooks"}`
 	}
 	trust := func(c *call) {
 		sum := sha256.Sum256([]byte(guardFile))
@@ -155,9 +155,9 @@ func TestFailedUserHooksDenyAsConfigured(t *testing.T) {
 		want           string
 	}{
 		"a tool call is denied":                             {event: startEvent, file: guardFile, err: errors.New("gone"), want: denial("gone")},
-		"a tool call goes on where that is wanted":          {event: startEvent, file: guardFile, onError: "allow", err: errors.New("gone"), want: neutral},
+		"a tool call is allowed where that is wanted":       {event: startEvent, file: guardFile, onError: "allow", err: errors.New("gone"), want: neutral},
 		"a call that has run cannot be denied":              {event: toolEvent, file: guardFile, onError: "deny", err: errors.New("gone"), want: neutral},
-		"a prompt goes on":                                  {event: promptEvent, file: guardFile, err: errors.New("gone"), want: neutral},
+		"a prompt is allowed":                               {event: promptEvent, file: guardFile, err: errors.New("gone"), want: neutral},
 		"a prompt is denied where that is wanted":           {event: promptEvent, file: guardFile, onError: "deny", err: errors.New("gone"), want: denial("gone")},
 		"an answer that is none":                            {event: startEvent, file: guardFile, answer: "[]", want: denial(`answered \"[]\", want a JSON object`)},
 		"no answer":                                         {event: startEvent, file: guardFile, want: denial(`answered \"\", want a JSON object`)},
@@ -166,7 +166,7 @@ func TestFailedUserHooksDenyAsConfigured(t *testing.T) {
 		"a file that may spell the event with escapes":      {event: startEvent, file: strings.Replace(guardFile, "PreToolUse", `\u0050reToolUse`, 1), err: errors.New("gone"), want: denial("gone")},
 		"a project's file where no project is trusted":      {event: startEvent, project: guardFile, err: errors.New("gone"), want: neutral},
 		"a project's file where projects are trusted":       {event: startEvent, project: guardFile, with: trust, err: errors.New("gone"), want: denial("gone")},
-		"an event that stands there twice":                  {event: startEvent, file: `{"hooks":{"PreToolUse":[{}],"PreToolUse":[]}}`, err: errors.New("gone"), want: denial("gone")},
+		"an event named twice":                              {event: startEvent, file: `{"hooks":{"PreToolUse":[{}],"PreToolUse":[]}}`, err: errors.New("gone"), want: denial("gone")},
 		"a project's other file where projects are trusted": {event: startEvent, project: guardFile + " ", with: trust, err: errors.New("gone"), want: neutral},
 		"escapes in a file without such hooks":              {event: startEvent, file: `{"hooks":{"PostToolUse":[]},"x":"\u00e9 PreToolUse"}`, err: errors.New("gone"), want: neutral},
 		"a file in which all hooks are switched off":        {event: startEvent, file: guard(`{"disableAllHooks":true,`), err: errors.New("gone"), want: neutral},

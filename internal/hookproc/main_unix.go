@@ -13,17 +13,15 @@ import (
 	"time"
 )
 
-// harden keeps the death of this process from being read as a verdict: a crash of
-// the Go runtime ends with a signal and not with exit code 2, which Claude Code
-// takes for "block", and leaves no core file. The limit is the soft one, which a
-// child process can raise again. Nor does this process die when the user presses
-// Ctrl-C or Ctrl-\, at which a Go program prints its stacks, or closes the
-// terminal: the agent may continue, or report its end to its hooks, and that
-// event must not be lost. A hook ends soon enough, and at SIGTERM at once.
+// harden lets a crash of the Go runtime end with a signal, not with exit code 2,
+// which Claude Code takes for "block", and leave no core file. The limit is the soft
+// one, which a child process can raise again. This process also ignores Ctrl-C,
+// Ctrl-\, at which a Go program prints its stacks, and a closed terminal: the agent
+// may continue, or report its end to its hooks, and that event must not be lost.
 //
 // The function returned makes child processes start with the default for these
-// signals, as scripts expect: a child inherits a signal that is ignored, but not
-// one that is caught. Catching them from the start would cost every call 50 µs. A
+// signals, as scripts expect: they inherit a signal that is ignored, but not one
+// that is caught. Catching them from the start would cost every call 50 µs. A
 // signal that was ignored before, as by nohup, stays ignored.
 func harden() (restoreSignals func()) {
 	var core syscall.Rlimit

@@ -25,7 +25,7 @@ type payload struct {
 
 // readPayload drains r. A payload of up to limit bytes is kept as it is; a larger
 // one is shortened while it streams, so that memory depends on limit alone, and
-// is copied whole to over. On a read error the payload is what came before it.
+// copied whole to over. On a read error the payload is what was read before it.
 func readPayload(r io.Reader, limit int, over io.Writer) (payload, error) {
 	buf := bytes.NewBuffer(make([]byte, 0, 8<<10))
 	if n, err := buf.ReadFrom(io.LimitReader(r, int64(limit)+1)); err != nil || n <= int64(limit) {

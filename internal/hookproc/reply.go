@@ -80,30 +80,25 @@ func (p *Process) chain(in payload, over *spill, log logfile.Log) reply {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {
 		out, err = run(append(interpreter(script), script)...)
 	}
+	if err == nil {
+		out, err = merge(p.Host.Reply(hook.Reply{}), out)
+	}
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: chained hook %s: %v", p.Event, script, err))
 		return reply{}
 	}
-	merged, err := merge(p.Host.Reply(hook.Reply{}), out)
-	if err != nil {
-		log.Line(fmt.Sprintf("%s: chained hook %s: %v", p.Event, script, err))
-		return reply{}
-	}
-	return reply{raw: merged}
+	return reply{raw: out}
 }
 
 // interpreter returns the command for a script that the system does not start,
 // because it is not executable or has no "#!" line: the program of that line, or
 // bash, as in Cline's SDK.
 func interpreter(script string) []string {
-	f, _, err := regular.Open(script, regular.Options{})
-	if err != nil {
-		return []string{"bash"}
-	}
-	defer func() { _ = f.Close() }()
-	line, _ := bufio.NewReaderSize(f, 256).ReadSlice('\n')
-	if rest, ok := bytes.CutPrefix(line, []byte("#!")); ok {
-		if words := strings.Fields(string(rest)); len(words) > 0 {
+	if f, _, err := regular.Open(script, regular.Options{}); err == nil {
+		defer func() { _ = f.Close() }()
+		line, _ := bufio.NewReaderSize(f, 256).ReadSlice('\n')
+		rest, ok := bytes.CutPrefix(line, []byte("#!"))
+		if words := strings.Fields(string(rest)); ok && len(words) > 0 {
 			return words
 		}
 	}
@@ -214,8 +209,7 @@ func lastObject(out []byte) []byte {
 	}
 	for end := len(out); end > 0; {
 		i := bytes.LastIndexByte(out[:end], '\n') + 1
-		rest := bytes.TrimSpace(out[i:])
-		if obj := firstObject(rest); obj != nil {
+		if obj := firstObject(bytes.TrimSpace(out[i:])); obj != nil {
 			return obj
 		}
 		end = i - 1
@@ -226,12 +220,9 @@ func lastObject(out []byte) []byte {
 // firstObject returns the JSON object that text begins with, unless the text after
 // it shows that it is a part of a larger value.
 func firstObject(text []byte) []byte {
-	if len(text) == 0 || text[0] != '{' {
-		return nil
-	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	var obj json.RawMessage
-	if dec.Decode(&obj) != nil {
+	if !bytes.HasPrefix(text, []byte("{")) || dec.Decode(&obj) != nil {
 		return nil
 	}
 	if rest := bytes.TrimSpace(text[dec.InputOffset():]); len(rest) > 0 && bytes.IndexByte([]byte(",]}"), rest[0]) >= 0 {

@@ -164,7 +164,7 @@ func tasks(n int) *hook.Transcript {
 // permanent is an answer that trying again does not change.
 func permanent() error { return &deliver.Error{Err: errors.New("400 bad"), Permanent: true} }
 
-func TestASecondImportSendsNothing(t *testing.T) {
+func TestSecondImportSendsNothing(t *testing.T) {
 	for _, c := range []struct {
 		name, host, dialect string
 		tr                  *hook.Transcript
@@ -202,7 +202,7 @@ func (w *world) prune(retention time.Duration) int {
 	return n
 }
 
-func TestOldSessionsAreKeptForTheRetentionFromTheirImport(t *testing.T) {
+func TestRetentionCountsFromTheImport(t *testing.T) {
 	const retention = 30 * 24 * time.Hour
 	for _, c := range []struct {
 		name, host, dialect string
@@ -250,7 +250,7 @@ func TestOldSessionsAreKeptForTheRetentionFromTheirImport(t *testing.T) {
 	}
 }
 
-func TestWhatHooksReportedIsNotImportedAfterItsRemoval(t *testing.T) {
+func TestRemovedCapturedRunIsNotImported(t *testing.T) {
 	run := func(session string) []hook.Event {
 		return []hook.Event{
 			{Host: HostCline, Session: session, Kind: hook.KindRunStart, Name: "TaskStart", Time: at(0), Prompt: "do a", Cwd: "/home/dev/project"},
@@ -277,7 +277,7 @@ func TestWhatHooksReportedIsNotImportedAfterItsRemoval(t *testing.T) {
 	}
 }
 
-func TestTheStoreComesLast(t *testing.T) {
+func TestStoreIsLast(t *testing.T) {
 	w, r := newWorld(t), &remote{}
 	r.before = func() {
 		roots, err := w.store.Conversation(t.Context(), "s")
@@ -294,7 +294,7 @@ func TestTheStoreComesLast(t *testing.T) {
 	}
 }
 
-func TestADestinationThatIsDown(t *testing.T) {
+func TestDestinationIsDown(t *testing.T) {
 	w := newWorld(t)
 	down, up := &remote{err: errors.New("connection refused")}, &remote{}
 	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: down}, deliver.Destination{Name: "infinium", Client: up})
@@ -326,7 +326,7 @@ func TestADestinationThatIsDown(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedForGoodHoldsNothingUp(t *testing.T) {
+func TestRefusedRunDelaysNothing(t *testing.T) {
 	w, r := newWorld(t), &remote{err: permanent()}
 	im := w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r})
 	rep := w.run(im, of("s", DialectClaude, turns(2)))
@@ -338,7 +338,7 @@ func TestWhatIsRefusedForGoodHoldsNothingUp(t *testing.T) {
 	}
 }
 
-func TestWhatHooksToldOfIsLeftOut(t *testing.T) {
+func TestCapturedRunsAreSkipped(t *testing.T) {
 	cline := func(when int, kind hook.Kind) hook.Event {
 		return hook.Event{Host: HostCline, Dialect: "classic", Session: "s", Kind: kind, Time: at(when), StoredAt: at(when), Cwd: "/home/dev/project"}
 	}
@@ -455,7 +455,7 @@ func TestRunsOfOneSessionMayOverlap(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotOverIsLeftOut(t *testing.T) {
+func TestOpenRunsAreSkipped(t *testing.T) {
 	open := turns(2)
 	open.Ends = open.Ends[:1]
 	pending := turns(2)
@@ -483,9 +483,9 @@ func TestWhatIsNotOverIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestTwoRunsOfOneID imports a prompt and an end of one millisecond that have no
+// TestFirstOfTwoRunsWithOneIDCounts imports a prompt and an end of one millisecond that have no
 // turn: each makes a run, and the one would overwrite the other.
-func TestTwoRunsOfOneID(t *testing.T) {
+func TestFirstOfTwoRunsWithOneIDCounts(t *testing.T) {
 	w, r := newWorld(t), &remote{}
 	rep := w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r}), of("s", DialectClaude, &hook.Transcript{
 		Prompts: []hook.Prompt{{At: at(0), Text: "go"}},
@@ -496,7 +496,7 @@ func TestTwoRunsOfOneID(t *testing.T) {
 	}
 }
 
-func TestOneSessionHarmsNoOther(t *testing.T) {
+func TestUnreadableSessionHarmsNoOther(t *testing.T) {
 	w := newWorld(t)
 	broken := of("broken", DialectClaude, nil)
 	broken.Read = func(context.Context) (*hook.Transcript, error) { return turns(1), os.ErrPermission }
@@ -513,7 +513,7 @@ func TestOneSessionHarmsNoOther(t *testing.T) {
 	}
 }
 
-func TestSinceAndDryRunAndProjects(t *testing.T) {
+func TestSinceDryRunAndOff(t *testing.T) {
 	w, r := newWorld(t), &remote{}
 	dst := deliver.Destination{Name: "otlp", Client: r}
 	im := w.importer(HostClaude, dst)
@@ -567,7 +567,7 @@ func TestSpansAreRedacted(t *testing.T) {
 	}
 }
 
-func TestADestinationThatTakesASessionAsOne(t *testing.T) {
+func TestJoinedSessionIsSentAtItsEnd(t *testing.T) {
 	w, r := newWorld(t), &remote{}
 	joined := 0
 	im := w.importer(HostClaude, deliver.Destination{
@@ -585,7 +585,7 @@ func TestADestinationThatTakesASessionAsOne(t *testing.T) {
 	}
 }
 
-func TestTheImportEndsWithItsContext(t *testing.T) {
+func TestImportEndsWithContext(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &remote{before: cancel}

@@ -120,12 +120,8 @@ func source(re *syntax.Regexp) string {
 
 func times(re *syntax.Regexp) string {
 	switch {
-	case re.Op == syntax.OpStar:
-		return "*"
-	case re.Op == syntax.OpPlus:
-		return "+"
-	case re.Op == syntax.OpQuest:
-		return "?"
+	case re.Op != syntax.OpRepeat:
+		return map[syntax.Op]string{syntax.OpStar: "*", syntax.OpPlus: "+", syntax.OpQuest: "?"}[re.Op]
 	case re.Max < 0:
 		return fmt.Sprintf("{%d,}", re.Min)
 	}

@@ -161,26 +161,11 @@ func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-'
 }
 
-// Rule is one pattern of secrets. The secret is the whole match or, if there are
-// groups, what the first one that takes part matches.
+// Rule is a user's pattern of secrets. The secret is the whole match or, if there
+// are groups, what the first one that takes part matches.
 type Rule struct {
 	// Name is shown in the marker: lower case letters, digits and hyphens.
 	Name string
-	// Pattern matches the secret. The patterns of built-in rules are anchored at
-	// their beginning, since they are tried only where a probe fits; rules that are
-	// functions have none.
+	// Pattern matches the secret.
 	Pattern *regexp.Regexp
-}
-
-// Rules lists the built-in rules in the order in which they are tried.
-func Rules() []Rule {
-	var out []Rule
-	for _, r := range slices.Concat(keyRules(), tokenRules(), serviceRules(), prefixRules(), contextRules()) {
-		rule := Rule{Name: r.name}
-		if r.read == nil {
-			rule.Pattern = regexp.MustCompile("^(?:" + r.pattern + ")")
-		}
-		out = append(out, rule)
-	}
-	return out
 }

@@ -93,6 +93,7 @@ func newScanner(rules []*rule) *scanner {
 	for c := range every {
 		every[c] = byte(c)
 	}
+	anyByte := string(every)
 	var g *group
 	for _, r := range rules {
 		r.compile()
@@ -101,7 +102,7 @@ func newScanner(rules []*rule) *scanner {
 				g = &group{}
 				s.groups = append(s.groups, g)
 			}
-			s.add(g, r, p, string(every))
+			s.add(g, r, p, anyByte)
 		}
 	}
 	return s
@@ -130,9 +131,10 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 			}
 		}
 	}
+	bit := uint64(1) << len(g.rules)
 	for pos, class := range classes {
 		for _, c := range []byte(class) {
-			g.tables[pos][c] |= 1 << len(g.rules)
+			g.tables[pos][c] |= bit
 		}
 	}
 	g.rules = append(g.rules, r)
@@ -302,8 +304,8 @@ const longestMark = 16
 // nextMark finds the first cut mark in seg from i on; lo is -1 if there is none.
 func nextMark(seg string, i int) (lo, hi int) {
 	for ; i+2 < len(seg); i++ {
-		// The second byte rules out most places.
-		if !markFirst[seg[i]] || !markSecond[seg[i+1]] {
+		second := markBytes[seg[i]]
+		if second == "" || strings.IndexByte(second, seg[i+1]) < 0 {
 			continue
 		}
 		if n := markAt(seg[i:]); n > 0 {
@@ -313,11 +315,8 @@ func nextMark(seg string, i int) (lo, hi int) {
 	return -1, -1
 }
 
-// markFirst and markSecond are the first two bytes of cut marks; "…" is E2 80 A6.
-var (
-	markFirst  = [256]bool{'.': true, '[': true, '(': true, '<': true, '\\': true, 0xE2: true}
-	markSecond = [256]bool{'.': true, 't': true, 'T': true, 'o': true, 'O': true, 'c': true, 'C': true, 'u': true, 'U': true, 0x80: true}
-)
+// markBytes has, for the first byte of a cut mark, those that may be the second.
+var markBytes = [256]string{'.': ".", '[': ".tToOcC", '(': "tT", '<': "tT", '\\': "uU", 0xE2: "\x80"} // "…" is E2 80 A6.
 
 func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'

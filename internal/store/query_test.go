@@ -220,7 +220,7 @@ func TestEmptyStoreHasNoNewest(t *testing.T) {
 	}
 }
 
-func TestCountLeavesTheLimitAside(t *testing.T) {
+func TestCountIgnoresLimit(t *testing.T) {
 	s := open(t)
 	series(t, s, 30)
 	for name, c := range map[string]struct {

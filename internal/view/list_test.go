@@ -88,7 +88,7 @@ func TestListHasTitleTokensAndCostAt80Columns(t *testing.T) {
 	}
 }
 
-func TestListIsWholeWhereNoWidthIsGiven(t *testing.T) {
+func TestListIsCompleteWithoutWidth(t *testing.T) {
 	long := sampleList()
 	long[0].Title = strings.Repeat("a long title ", 15) + "and its end"
 	text := listing(t, long, Options{Now: t0})
@@ -99,13 +99,13 @@ func TestListIsWholeWhereNoWidthIsGiven(t *testing.T) {
 	}
 }
 
-func TestListOfNothingIsEmpty(t *testing.T) {
+func TestEmptyListPrintsNothing(t *testing.T) {
 	if got := listing(t, nil, Options{}); got != "" {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestColoursOnlyWhenAskedFor(t *testing.T) {
+func TestColorsAreOptional(t *testing.T) {
 	tr := stored(t, clineTrace().messages())
 	for name, text := range map[string]string{
 		"list": listing(t, sampleList(), Options{}), "tree": draw(t, tr, Options{Verbose: true}),

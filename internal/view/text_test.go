@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestFiguresAreShort(t *testing.T) {
+func TestNumbersAreShort(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0ms", 1: "<1ms", 999 * time.Microsecond: "<1ms", time.Millisecond: "1ms", 999 * time.Millisecond: "999ms",
 		time.Second: "1.0s", 9999 * time.Millisecond: "9.9s", 10 * time.Second: "10s", 59999 * time.Millisecond: "59s",

@@ -264,7 +264,7 @@ func TestTreeCollapseBoundary(t *testing.T) {
 	}
 }
 
-func TestTreeOfADeepChain(t *testing.T) {
+func TestTreeOfDeepChain(t *testing.T) {
 	b := newBuild("deep")
 	parent := b.root("task", otelmap.OutcomeCompleted, time.Hour)
 	for range 10_000 {
@@ -328,7 +328,7 @@ func controls(text string) string {
 	return string(bad)
 }
 
-func TestNoDrawingPrintsControls(t *testing.T) {
+func TestControlCharactersAreNotPrinted(t *testing.T) {
 	for name, h := range hostile {
 		t.Run(name, func(t *testing.T) {
 			tr := stored(t, foul(h).messages())
