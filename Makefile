@@ -62,17 +62,17 @@ soak: setup collector ## the long form of the tables of faults; writes their res
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and
 # Debian's packages chromium and prometheus.
-screenshots: ## docs/images/dashboard-*.png, the dashboard drawn over made-up history
+screenshots: ## docs/images/dashboard-*.png, the dashboard over invented data
 	cd collector-config/grafana/render && npm ci --ignore-scripts --no-audit --no-fund && npm run screenshots
 
-reproducible: ## builds the programs twice with cold caches, in unlike places, and compares them
+reproducible: ## builds the programs twice with cold caches, under different conditions, and compares them
 	$(GO) test -count=1 -timeout 30m ./tests/security -soak -row 'built twice' -v
 
-sbom: build ## dist/hookspan.cdx.json: what the three programs are made of, as CycloneDX
+sbom: build ## dist/hookspan.cdx.json: the contents of the three programs, as CycloneDX
 	@mkdir -p dist
 	$(GO) -C internal/tools run ./sbom -version '$(VERSION)' $(addprefix $(CURDIR)/bin/,cline-hook claude-hook hookspan) > dist/hookspan.cdx.json
 
-bench: ## what everything costs, beside the least it can; BENCH=-publish writes it into docs/
+bench: ## costs of hook calls and deliveries, beside the minimum; BENCH=-publish writes it into docs/
 	$(GO) run ./tests/bench $(BENCH)
 
 bench-fleet: ## spans per second from many developers to gateways; BENCH=-publish writes it into docs/

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/outbound"
@@ -34,7 +35,7 @@ type Client struct {
 var _ otlptrace.Client = (*Client)(nil)
 
 // New returns an exporter for the OpenTelemetry SDK that sends by a new Client.
-func New(ctx context.Context, o Options) (*otlptrace.Exporter, error) {
+func New(ctx context.Context, o Options) (sdktrace.SpanExporter, error) {
 	c, err := NewClient(o)
 	if err != nil {
 		return nil, err
