@@ -222,9 +222,9 @@ func amount(attrs []*commonpb.KeyValue, key string) *float64 {
 
 // count reads an integer that is not negative, or else returns nil.
 func count(attrs []*commonpb.KeyValue, key string) *int64 {
-	v, ok := otlp.Find(attrs, key).GetValue().(*commonpb.AnyValue_IntValue)
-	if !ok || v.IntValue < 0 {
+	n, ok := otlp.Integer(attrs, key)
+	if !ok || n < 0 {
 		return nil
 	}
-	return &v.IntValue
+	return &n
 }
