@@ -605,6 +605,30 @@ func TestAgentWithoutCallIsBelowTheRoot(t *testing.T) {
 	}
 }
 
+func TestAgentNamedByTwoCallsIsAlwaysBelowTheLeads(t *testing.T) {
+	const pre, post = hook.KindToolStart, hook.KindToolEnd
+	byAgent := func(e hook.Event) hook.Event { return asAgent(e, "y", "Explore") }
+	events := logged(
+		turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), byAgent(turnEv(1.1, hook.KindRunStart, "p1")),
+		byAgent(turnTool(1.2, pre, "p1", "Agent", "b")), asAgent(turnEv(1.3, hook.KindRunStart, "p1"), "x", "Plan"),
+		backgrounded(byAgent(turnTool(1.4, post, "p1", "Agent", "b")), "x"),
+		backgrounded(turnTool(1.5, post, "p1", "Agent", "a"), "x"), turnStop(3, "p1"),
+	)
+	for range 20 {
+		b := buildTurns(Carry{}, events)
+		calls, parent := map[string]string{}, ""
+		for _, s := range spansOf(b, b.Runs(far)[0], nil) {
+			calls[otlp.SpanID(s)] = value(s, KeyToolCallID)
+			if s.Name == "invoke_agent Plan" {
+				parent = otlp.ParentID(s)
+			}
+		}
+		if calls[parent] != "a" {
+			t.Fatalf("the agent is below call %q, want a", calls[parent])
+		}
+	}
+}
+
 func TestTurnIsOpenUntilItsAgentsStop(t *testing.T) {
 	events := logged(
 		turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Agent", "a"),
