@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all build collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -62,17 +62,17 @@ soak: setup collector ## the long form of the tables of faults; writes their res
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and
 # Debian's packages chromium and prometheus.
-screenshots: ## docs/images/dashboard-*.png, the dashboard drawn over made-up history
+screenshots: ## docs/images/dashboard-*.png, the dashboard over invented data
 	cd collector-config/grafana/render && npm ci --ignore-scripts --no-audit --no-fund && npm run screenshots
 
-reproducible: ## builds the programs twice with cold caches, in unlike places, and compares them
+reproducible: ## builds the programs twice with cold caches, under different conditions, and compares them
 	$(GO) test -count=1 -timeout 30m ./tests/security -soak -row 'built twice' -v
 
-sbom: build ## dist/hookspan.cdx.json: what the three programs are made of, as CycloneDX
+sbom: build ## dist/hookspan.cdx.json: the contents of the three programs, as CycloneDX
 	@mkdir -p dist
 	$(GO) -C internal/tools run ./sbom -version '$(VERSION)' $(addprefix $(CURDIR)/bin/,cline-hook claude-hook hookspan) > dist/hookspan.cdx.json
 
-bench: ## what everything costs, beside the least it can; BENCH=-publish writes it into docs/
+bench: ## costs of hook calls and deliveries, beside the minimum; BENCH=-publish writes it into docs/
 	$(GO) run ./tests/bench $(BENCH)
 
 bench-fleet: ## spans per second from many developers to gateways; BENCH=-publish writes it into docs/
@@ -80,6 +80,12 @@ bench-fleet: ## spans per second from many developers to gateways; BENCH=-publis
 
 gobench: ## the packages' own benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+lines: ## lines of product code per package: Go without tests, generated code and tests/
+	@git ls-files '*.go' | grep -v -e '_test\.go$$' -e '^tests/' | while read -r f; do \
+	  head -3 "$$f" | grep -q 'Code generated' || echo "$$f"; done | xargs wc -l | \
+	  awk '$$2 != "total" { n = $$2; sub(/\/[^\/]*$$/, "", n); lines[n] += $$1; all += $$1 } \
+	    END { for (n in lines) print lines[n], n; print all, "in all" }' | sort -rn
 
 FUZZTIME ?= 20s
 fuzz: ## each fuzz target for FUZZTIME

@@ -37,22 +37,18 @@ func (k checker) convert(raw string, v *variable) (string, bool) {
 		return low, slices.Contains(strings.Split(v.allowed, ", "), low)
 	case "exporters":
 		return checkExporters(raw)
-	case "int", "millis":
-		n, err := strconv.Atoi(raw)
-		lo, _ := strconv.Atoi(v.lowest)
-		hi, _ := strconv.Atoi(v.highest)
-		unit := map[string]string{"millis": "ms"}[v.kind]
-		return strconv.Itoa(n) + unit, err == nil && lo <= n && n <= hi
-	case "duration":
-		d, err := time.ParseDuration(raw)
-		lo, _ := time.ParseDuration(v.lowest)
-		hi, _ := time.ParseDuration(v.highest)
-		return d.String(), err == nil && lo <= d && d <= hi
-	case "size":
-		n, ok := parseSize(raw)
-		lo, _ := parseSize(v.lowest)
-		hi, _ := parseSize(v.highest)
-		return strconv.FormatInt(n, 10), ok && lo <= n && n <= hi
+	case "int", "millis", "duration", "size":
+		n, ok := parseNumber(v.kind, raw)
+		lo, _ := parseNumber(v.kind, v.lowest)
+		hi, _ := parseNumber(v.kind, v.highest)
+		text := strconv.FormatInt(n, 10)
+		switch v.kind {
+		case "millis":
+			text += "ms"
+		case "duration":
+			text = time.Duration(n).String()
+		}
+		return text, ok && lo <= n && n <= hi
 	case "traceparent":
 		return raw, validTraceparent(raw)
 	case "abspath":
@@ -137,19 +133,21 @@ var sizes = map[string]int64{
 	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
 }
 
-// parseSize reads bytes, or a number with a unit of 1000 or 1024, in any case.
-func parseSize(s string) (int64, bool) {
-	digits := strings.TrimLeft(s, "0123456789")
-	number, unit := s[:len(s)-len(digits)], strings.ToLower(strings.TrimSpace(digits))
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil {
-		return 0, false
+// parseNumber reads a whole number, a duration in nanoseconds, or a size in bytes:
+// a number with a unit of 1000 or 1024, in any case.
+func parseNumber(kind, s string) (int64, bool) {
+	if kind == "duration" {
+		d, err := time.ParseDuration(s)
+		return int64(d), err == nil
 	}
-	factor, ok := sizes[unit]
-	if !ok || n > (1<<62)/factor {
-		return 0, false
+	factor := int64(1)
+	if kind == "size" {
+		digits := strings.TrimLeft(s, "0123456789")
+		factor = sizes[strings.ToLower(strings.TrimSpace(digits))]
+		s = strings.TrimSuffix(s, digits)
 	}
-	return n * factor, true
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n * factor, err == nil && factor > 0 && n <= (1<<62)/factor
 }
 
 // validTraceparent follows W3C Trace Context, section 3.2: versions after 00

@@ -2,14 +2,13 @@
 // process environment and from one env file.
 //
 // The package promises that Load always returns a usable Config: a wrong value
-// is replaced by its default and named in the error; where the default could let
-// out what the user meant to keep, by the private value instead. A destination whose
-// address or protocol is wrong is left out of [Config.Destinations] rather
-// than sent somewhere else. Secrets show up neither in problems nor in
+// is replaced by its default and reported in the error; if the default could send
+// more than the user wants, by the strictest value instead. A destination whose
+// address or protocol is wrong is left out of [Config.Destinations]. Secrets show up neither in problems nor in
 // [Config.Settings].
 //
 // Precedence, for each variable by itself: process environment, env file,
-// default. A variable that is set to nothing counts as not set, as the
+// default. A variable with an empty value counts as not set, as the
 // OpenTelemetry specification asks. The env file is
 // $XDG_CONFIG_HOME/hookspan/hookspan.env, or the file HOOKSPAN_CONFIG_FILE
 // names; it holds NAME=value lines, and a value with a # in it needs quotes.
@@ -17,7 +16,7 @@
 // The environment is set by more than the user. A credential goes only to an
 // address from the same side, the user's (env file, keyring, defaults) or the
 // environment's; else the destination is off, see [Config.Refused]. The
-// environment may keep or show less of the texts than the env file says, never
+// environment may keep or show less of the texts than the env file allows, never
 // more. A file that HOOKSPAN_CONFIG_FILE names is on the environment's side.
 //
 // Not promised: that a named path exists or that an endpoint answers. Nothing

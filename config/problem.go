@@ -108,21 +108,20 @@ func (v *variable) found(raw string) string {
 
 // allowedFor describes valid values, with a hint for a frequent mistake.
 func (v *variable) allowedFor(raw string) string {
-	a := v.allowed
 	if v.kind == "protocol" && raw == "grpc" {
-		a += " (grpc is not supported; name an endpoint that speaks OTLP over HTTP, usually on port 4318)"
+		return v.allowed + " (grpc is not supported; name an endpoint that speaks OTLP over HTTP, usually on port 4318)"
 	}
-	return a
+	return v.allowed
 }
 
 // show is a valid value as Settings shows it.
 func (v *variable) show(checked, raw string) string {
-	if v.secret {
-		return masked
-	}
 	switch v.kind {
 	case "size", "duration", "millis":
 		return strings.TrimSpace(raw)
+	}
+	if v.secret {
+		return masked
 	}
 	return v.showURL(checked)
 }

@@ -168,19 +168,19 @@ This page is made from the source; change ` + "`config/config.go`" + ` and run
 ` + "`go test ./config -run TestReference -update`" + `.
 
 Every setting is an environment variable. For each variable by itself the process environment wins over the env file, and
-the env file over the default. A variable that is set to nothing counts as not set. ` + "`hookspan config`" + ` shows every value in
+the env file over the default. A variable with an empty value counts as not set. ` + "`hookspan config`" + ` shows every value in
 force and where it came from.
 
 The env file is ` + "`$XDG_CONFIG_HOME/hookspan/hookspan.env`" + ` (` + "`~/.config/hookspan/hookspan.env`" + `; on Windows
-` + "`%APPDATA%\\hookspan\\hookspan.env`" + `). It is there because editors started from a desktop have no shell environment, and some
+` + "`%APPDATA%\\hookspan\\hookspan.env`" + `). It exists because editors started from a desktop have no shell environment, and some
 agents keep variables from their hooks. It holds lines of the form ` + "`NAME=value`" + `; a value with ` + "`#`" + ` in it needs quotes. Paths
 may begin with ` + "`~/`" + `.
 
 A project, or the program that starts an agent, can also set the environment. Hence:
 
 - A credential goes only to an address from the same place: headers, a client key or the agent's secret of the env file, or of
-  the keyring, do not go to an address of the environment, nor the other way round. Otherwise the destination is off, and
-  ` + "`hookspan config`" + `, ` + "`status`" + ` and ` + "`doctor`" + ` say why. The same address in both is allowed, and so are a default address and an
+  the keyring, do not go to an address of the environment, nor the reverse. Otherwise the destination is off, and
+  ` + "`hookspan config`" + `, ` + "`status`" + ` and ` + "`doctor`" + ` report the reason. The same address in both is allowed, and so are a default address and an
   address without a credential.
 - The environment alone can neither allow a credential of the env file to go over cleartext http, nor choose the certificates
   that its server is checked by.
@@ -188,7 +188,7 @@ A project, or the program that starts an agent, can also set the environment. He
   ` + "`HOOKSPAN_REDACT=false`" + ` counts in the env file alone. Patterns that the environment names are added to yours.
 - A file that ` + "`HOOKSPAN_CONFIG_FILE`" + ` names counts as the environment in all of this.
 
-A wrong value is named and its default used instead. A destination whose address or protocol is wrong gets nothing. Nothing
+A wrong value is reported and its default is used instead. A destination whose address or protocol is wrong gets nothing. Nothing
 is delivered while the name of the env file or of a file with more patterns is wrong, or such a file cannot be read.
 `
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/outbound"
@@ -34,7 +35,7 @@ type Client struct {
 var _ otlptrace.Client = (*Client)(nil)
 
 // New returns an exporter for the OpenTelemetry SDK that sends by a new Client.
-func New(ctx context.Context, o Options) (*otlptrace.Exporter, error) {
+func New(ctx context.Context, o Options) (sdktrace.SpanExporter, error) {
 	c, err := NewClient(o)
 	if err != nil {
 		return nil, err
@@ -94,10 +95,9 @@ func (c *Client) UploadTraces(ctx context.Context, messages []*tracepb.ResourceS
 	for _, t := range Traces(messages, c.forms) {
 		fail := stop
 		if fail == nil {
-			_, fail = c.send(ctx, &t)
-		}
-		if fail == nil {
-			continue
+			if _, err := c.Send(ctx, &t); !errors.As(err, &fail) {
+				continue
+			}
 		}
 		if fail.everywhere || classes[fail.Class].everywhere || ctx.Err() != nil {
 			stop = fail
@@ -111,14 +111,6 @@ func (c *Client) UploadTraces(ctx context.Context, messages []*tracepb.ResourceS
 
 // Send sends one trace. An error is an *Error.
 func (c *Client) Send(ctx context.Context, t *Trace) (Receipt, error) {
-	r, fail := c.send(ctx, t)
-	if fail != nil {
-		return Receipt{}, fail
-	}
-	return r, nil
-}
-
-func (c *Client) send(ctx context.Context, t *Trace) (Receipt, *Error) {
 	a, fail := c.post(ctx, t)
 	if fail != nil {
 		fail.Host, fail.TraceID, fail.RootSpanID = c.agent.Host, t.TraceID, t.RootSpanID

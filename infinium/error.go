@@ -15,35 +15,25 @@ type Class string
 // The classes. All but ClassTooLarge, ClassAuth, ClassNotFound, ClassRejected
 // and ClassEncode can be tried again.
 const (
-	// ClassNetwork is a connection that could not be made or broke.
-	ClassNetwork Class = "network"
-	// ClassTimeout is an answer that did not come in time, or status 408.
-	ClassTimeout Class = "timeout"
+	ClassNetwork Class = "network" // a connection that could not be made or broke
+	ClassTimeout Class = "timeout" // no answer in time, or status 408
 	// ClassCanceled is a request that the caller canceled, or that was never made
 	// because the context had ended or the client was stopped.
 	ClassCanceled Class = "canceled"
 	// ClassHalfAnswer is a success whose body broke off: the trace may or may
 	// not have been stored.
 	ClassHalfAnswer Class = "half answer"
-	// ClassRedirect is any 3xx; redirects are never followed.
-	ClassRedirect Class = "redirect"
-	// ClassLoginPage is a success that carries a web page, as captive portals
-	// and proxies send.
+	ClassRedirect   Class = "redirect" // any 3xx; redirects are never followed
+	// ClassLoginPage is a success with a web page, as captive portals and proxies
+	// send it.
 	ClassLoginPage Class = "login page"
-	// ClassRateLimit is 429.
-	ClassRateLimit Class = "rate limit"
-	// ClassServer is 5xx and any status outside the known ranges.
-	ClassServer Class = "server"
-	// ClassAuth is 401 and 403.
-	ClassAuth Class = "auth"
-	// ClassNotFound is 404: no such agent.
-	ClassNotFound Class = "not found"
-	// ClassTooLarge is 413.
-	ClassTooLarge Class = "too large"
-	// ClassRejected is 400, 422 and every other 4xx.
-	ClassRejected Class = "rejected"
-	// ClassEncode is a trace that has no body within the size limit.
-	ClassEncode Class = "encode"
+	ClassRateLimit Class = "rate limit" // 429
+	ClassServer    Class = "server"     // 5xx and any status outside the known ranges
+	ClassAuth      Class = "auth"       // 401 and 403
+	ClassNotFound  Class = "not found"  // 404: no such agent
+	ClassTooLarge  Class = "too large"  // 413
+	ClassRejected  Class = "rejected"   // 400, 422 and every other 4xx
+	ClassEncode    Class = "encode"     // no body within the size limit
 )
 
 // Error is a trace that was not accepted. It never holds the agent's secret.
@@ -56,7 +46,7 @@ type Error struct {
 	Host string
 	// Class is what went wrong.
 	Class Class
-	// Status is the HTTP status, 0 when no answer came.
+	// Status is the HTTP status, 0 without an answer.
 	Status int
 	// Said is the server's message, on one line and cut.
 	Said string

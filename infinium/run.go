@@ -22,7 +22,7 @@ type Run struct {
 	nodes   []*node
 }
 
-// Root returns the span of the run itself, or nil if the spans came without it.
+// Root returns the span of the run itself, or nil if it is missing.
 func (r *Run) Root() *tracepb.Span {
 	if r.root == nil {
 		return nil
@@ -30,8 +30,8 @@ func (r *Run) Root() *tracepb.Span {
 	return r.root.Span
 }
 
-// Spans returns the run's spans in the order in which they were given. A span
-// that was given twice is there once, in its last version.
+// Spans returns the run's spans in the order in which they were given. Of a span
+// that was given twice it returns the last version.
 func (r *Run) Spans() []*tracepb.Span {
 	out := make([]*tracepb.Span, len(r.nodes))
 	for i, n := range r.nodes {
@@ -222,9 +222,9 @@ func amount(attrs []*commonpb.KeyValue, key string) *float64 {
 
 // count reads an integer that is not negative, or else returns nil.
 func count(attrs []*commonpb.KeyValue, key string) *int64 {
-	v, ok := otlp.Find(attrs, key).GetValue().(*commonpb.AnyValue_IntValue)
-	if !ok || v.IntValue < 0 {
+	n, ok := otlp.Integer(attrs, key)
+	if !ok || n < 0 {
 		return nil
 	}
-	return &v.IntValue
+	return &n
 }

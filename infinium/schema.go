@@ -34,7 +34,7 @@ type Trace struct {
 	// RootSpanID is empty when Late is set.
 	TraceID    string `json:"-"`
 	RootSpanID string `json:"-"`
-	// Late marks spans that came without the root of their run.
+	// Late marks spans without the root of their run.
 	Late bool `json:"-"`
 }
 
@@ -94,13 +94,13 @@ const (
 	// ActionInjected is a prompt that the agent program wrote, not the user.
 	// Infinium documents no name for it; it must not look like the user's.
 	ActionInjected = "injected_prompt"
-	// ActionTruncated takes the place of steps that were left out and says how
-	// many.
+	// ActionTruncated replaces the steps that were left out and gives their
+	// number.
 	ActionTruncated = "truncated"
 )
 
-// ErrorTruncated is the error_type of the entry that takes the place of errors
-// that were left out.
+// ErrorTruncated is the error_type of the entry that replaces the errors that were
+// left out.
 const ErrorTruncated = "Truncated"
 
 // Keys of Environment.CustomTags.

@@ -11,7 +11,7 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-func TestArgumentsKeepWhatIsShort(t *testing.T) {
+func TestArgumentsCutOnlyLongValues(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	tests := []struct {
 		name, input string
@@ -38,7 +38,7 @@ func TestArgumentsKeepWhatIsShort(t *testing.T) {
 	}
 }
 
-func TestArgumentsAreCleanedBeforeTheyAreCut(t *testing.T) {
+func TestArgumentsAreCleanedBeforeCutting(t *testing.T) {
 	secret := "key-" + strings.Repeat("s", 40)
 	o := Options{MaxInput: 50, Clean: func(s string, limit int) string {
 		return termtext.Cut(strings.ReplaceAll(s, secret, "[gone]"), limit)

@@ -12,9 +12,9 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// TestARunWithoutAPromptIsNamedByTheSessionsFirst reads the log whole and from
+// TestRunWithoutPromptHasTheSessionsFirstPromptAsTask reads the log whole and from
 // behind its first run, which must give the same.
-func TestARunWithoutAPromptIsNamedByTheSessionsFirst(t *testing.T) {
+func TestRunWithoutPromptHasTheSessionsFirstPromptAsTask(t *testing.T) {
 	long := strings.Repeat("word ", 100)
 	injected := prompt(11, "[SYSTEM] go on")
 	injected.Attrs = []hook.Attr{{Key: KeyPromptInjected, Value: true}}
@@ -65,9 +65,9 @@ func TestARunWithoutAPromptIsNamedByTheSessionsFirst(t *testing.T) {
 	}
 }
 
-// TestNoRequestBeginsBeforeThePromptThatItAnswers has requests that begin, by the
+// TestRequestBeginsAfterItsPrompt has requests that begin, by the
 // host's files, with the message that the host wrote before its hooks ran.
-func TestNoRequestBeginsBeforeThePromptThatItAnswers(t *testing.T) {
+func TestRequestBeginsAfterItsPrompt(t *testing.T) {
 	const start, done = hook.KindRunStart, hook.KindRunComplete
 	injected := prompt(1, "[SYSTEM] go on")
 	injected.Attrs = []hook.Attr{{Key: KeyPromptInjected, Value: true}}

@@ -115,7 +115,7 @@ func TestRuns(t *testing.T) {
 			[]want{{"completed", 1}},
 		},
 		{
-			"feedback after the end is a run of its own",
+			"feedback after the end is a separate run",
 			[]hook.Event{ev(0, start), ev(3, done), ev(4, ask), ev(5, done)},
 			[]want{{"completed", 1}, {"completed", 1}},
 		},
@@ -145,7 +145,7 @@ func TestRuns(t *testing.T) {
 			[]hook.Event{ev(0, start), ev(1, ask), ev(3600, ask), ev(3601, done)},
 			[]want{{"abandoned", 1}, {"completed", 1}},
 		},
-		{"a task of which only the end was heard", []hook.Event{ev(0, done)}, []want{{"completed", 1}}},
+		{"only the end of a task was reported", []hook.Event{ev(0, done)}, []want{{"completed", 1}}},
 		{"notifications alone are no run", []hook.Event{ev(0, note), ev(1, bye)}, nil},
 		{
 			"a clock that is set back does not turn the order round",
@@ -180,7 +180,7 @@ func wellFormed(t testing.TB, spans []*tracepb.Span) {
 	starts := map[string]time.Time{}
 	for _, s := range spans {
 		if id := otlp.SpanID(s); ids[id] {
-			t.Errorf("span id %s of %q stands twice", id, s.Name)
+			t.Errorf("span id %s of %q is repeated", id, s.Name)
 		} else {
 			ids[id], starts[id] = true, otlp.Start(s)
 		}
@@ -199,7 +199,7 @@ func wellFormed(t testing.TB, spans []*tracepb.Span) {
 }
 
 // A call that takes longer than the idle timeout opens a run with its end.
-func TestNoSpanBeginsBeforeItsParentAfterASilence(t *testing.T) {
+func TestSpanBeginsAfterItsParentDespiteSilence(t *testing.T) {
 	long := func(e hook.Event, d time.Duration) hook.Event { e.Tool.Duration = d; return e }
 	for name, c := range map[string]struct {
 		events []hook.Event
@@ -233,7 +233,7 @@ func TestNoSpanBeginsBeforeItsParentAfterASilence(t *testing.T) {
 	}
 }
 
-func TestPairing(t *testing.T) {
+func TestToolEndsMatchTheirStarts(t *testing.T) {
 	const pre, post = hook.KindToolStart, hook.KindToolEnd
 	timed := func(e hook.Event, d time.Duration) hook.Event { e.Tool.Duration = d; return e }
 	exact := func(e hook.Event, from, to float64) hook.Event {
@@ -264,7 +264,7 @@ func TestPairing(t *testing.T) {
 		{"an end without a start, by the host's duration", []hook.Event{timed(tool(5, post, "a", ""), 2*time.Second)}, []string{"a 3..5"}},
 		{"an end without a start or a duration", []hook.Event{tool(5, post, "a", "")}, []string{"a 5..5"}},
 		{
-			"a start without an end is over when the next event comes",
+			"a start without an end ends with the next event",
 			[]hook.Event{tool(1, pre, "a", ""), tool(4, pre, "b", ""), tool(5, post, "b", "")},
 			[]string{"a 1..4 ToolUnfinished", "b 4..5"},
 		},
@@ -305,7 +305,7 @@ func value(s *tracepb.Span, key string) string {
 	return ""
 }
 
-// background is a run whose subagent goes on while the next run is open.
+// background is a run whose subagent continues while the next run is open.
 func background() []hook.Event {
 	return logged(
 		ev(0, hook.KindRunStart), tool(1, hook.KindToolStart, "spawn_agent", "c1"),
@@ -318,7 +318,7 @@ func background() []hook.Event {
 	)
 }
 
-func TestBackgroundAgentBelongsToTheRunThatStartedIt(t *testing.T) {
+func TestBackgroundAgentBelongsToItsFirstRun(t *testing.T) {
 	events := background()
 	soon := epoch.Add(5500 * time.Millisecond)
 
@@ -354,7 +354,7 @@ func TestBackgroundAgentBelongsToTheRunThatStartedIt(t *testing.T) {
 	if otlp.ParentID(spans[3]) != otlp.SpanID(spans[2]) {
 		t.Error("the subagent's tool is not below the subagent")
 	}
-	// With the third run still to be answered for, the first two stand before it.
+	// With the third run not yet delivered, the first two are before it.
 	third := runs[2].ID
 	off, carry = b.Boundary(func(id RunID) bool { return id != third }, 1200)
 	if off != 1000 || carry.Runs != 2 || !slices.Contains(carry.Agents, "ag") {
@@ -362,7 +362,7 @@ func TestBackgroundAgentBelongsToTheRunThatStartedIt(t *testing.T) {
 	}
 }
 
-func TestSubagentsUsageCountsOnceInItsOwnRun(t *testing.T) {
+func TestSubagentUsageCountsOnceInItsRun(t *testing.T) {
 	cost := 0.5
 	call := func(id, agent string, sec float64) hook.LLMCall {
 		return hook.LLMCall{
@@ -402,7 +402,7 @@ func plain(run *tracepb.ResourceSpans) []string {
 	return out
 }
 
-func TestRunsFollowOneAnother(t *testing.T) {
+func TestRootLinksToThePreviousRoot(t *testing.T) {
 	b := build(Options{}, Carry{}, logged(ev(0, hook.KindRunStart), ev(1, hook.KindRunComplete), prompt(2, "x"), ev(3, hook.KindRunComplete)))
 	runs := b.Runs(far)
 	first, second := spansOf(b, runs[0], nil)[0], spansOf(b, runs[1], nil)[0]
@@ -417,7 +417,7 @@ func TestRunsFollowOneAnother(t *testing.T) {
 	}
 }
 
-func TestInheritedContext(t *testing.T) {
+func TestTraceparentBecomesParent(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	withParent := ev(0, hook.KindRunStart)
 	withParent.TraceParent = parent
@@ -451,7 +451,7 @@ func TestInheritedContext(t *testing.T) {
 	}
 }
 
-func TestCapture(t *testing.T) {
+func TestCaptureLevelsLimitTexts(t *testing.T) {
 	long := strings.Repeat("wörd ", 4000)
 	first := ev(0, hook.KindRunStart)
 	first.Prompt = long
@@ -502,7 +502,7 @@ func TestCleanSeesWholeTexts(t *testing.T) {
 	}
 }
 
-func TestEventsThatComeAgainAreNothingNew(t *testing.T) {
+func TestRepeatedEventsChangeNothing(t *testing.T) {
 	events := logged(ev(0, hook.KindRunStart), tool(1, hook.KindToolEnd, "a", ""), ev(2, hook.KindRunComplete))
 	b := build(Options{}, Carry{}, events)
 	b.Runs(far)
@@ -520,9 +520,9 @@ func TestEventsThatComeAgainAreNothingNew(t *testing.T) {
 	}
 }
 
-// TestRunsThatBeginInOneMoment has a run of which only the end was heard, in the
+// TestRunsThatBeginAtOnceHaveDifferentIDs has a run of which only the end was reported, in the
 // millisecond in which the next one begins.
-func TestRunsThatBeginInOneMoment(t *testing.T) {
+func TestRunsThatBeginAtOnceHaveDifferentIDs(t *testing.T) {
 	b := build(Options{}, Carry{}, logged(ev(1, hook.KindRunComplete), ev(1, hook.KindRunStart), ev(2, hook.KindRunComplete)))
 	runs := b.Runs(far)
 	if len(runs) != 2 || runs[0].ID == runs[1].ID {
@@ -530,9 +530,9 @@ func TestRunsThatBeginInOneMoment(t *testing.T) {
 	}
 }
 
-// TestABoundaryStandsBeforeTheLastCopy has an event of the first run come again
+// TestBoundaryIsBeforeTheLastCopy has an event of the first run come again
 // when the second has begun.
-func TestABoundaryStandsBeforeTheLastCopy(t *testing.T) {
+func TestBoundaryIsBeforeTheLastCopy(t *testing.T) {
 	start := ev(0, hook.KindRunStart)
 	events := logged(start, ev(1, hook.KindRunCancel), ev(2, hook.KindRunResume), start, ev(3, hook.KindRunComplete))
 	b := build(Options{}, Carry{}, events)
@@ -544,9 +544,9 @@ func TestABoundaryStandsBeforeTheLastCopy(t *testing.T) {
 	}
 }
 
-// TestAClockThatIsSetBackMakesNoEcho has the clock set back by half a minute from
+// TestEventsAfterTheClockWasSetBackMakeRuns has the clock set back by half a minute from
 // the end of a run that was delivered, after something late of it.
-func TestAClockThatIsSetBackMakesNoEcho(t *testing.T) {
+func TestEventsAfterTheClockWasSetBackMakeRuns(t *testing.T) {
 	events := logged(ev(0, hook.KindRunStart), ev(100, hook.KindRunComplete), ev(190, hook.KindNotification),
 		tool(70, hook.KindToolStart, "read_file", "a"), ev(71, hook.KindRunComplete))
 	whole := build(Options{}, Carry{}, events)
@@ -561,9 +561,9 @@ func TestAClockThatIsSetBackMakesNoEcho(t *testing.T) {
 	}
 }
 
-// TestAStartBehindItsFirstTool has the first tool of a run bear the millisecond of
+// TestStartAfterItsFirstToolJoinsTheRun has the first tool of a run bear the millisecond of
 // the run's start, before which it is then put.
-func TestAStartBehindItsFirstTool(t *testing.T) {
+func TestStartAfterItsFirstToolJoinsTheRun(t *testing.T) {
 	for _, start := range []hook.Kind{hook.KindRunStart, hook.KindRunResume} {
 		b := build(Options{}, Carry{}, logged(ev(1, start), tool(1, hook.KindToolStart, "read_file", "a"), ev(2, hook.KindRunComplete)))
 		if runs := b.Runs(far); len(runs) != 1 || len(spansOf(b, runs[0], nil)) != 2 {

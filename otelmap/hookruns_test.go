@@ -86,7 +86,7 @@ func logRun(e hook.Event, command string) hook.Event {
 	return ran(e, hook.HookAnswer{}, hook.HookRun{Command: command})
 }
 
-func TestWhereTheUsersHooksStand(t *testing.T) {
+func TestHooksAreEventsOfTheirSpans(t *testing.T) {
 	const (
 		start, ask, pre, post, done = hook.KindRunStart, hook.KindPrompt, hook.KindToolStart, hook.KindToolEnd, hook.KindRunComplete
 	)
@@ -142,7 +142,7 @@ func TestWhereTheUsersHooksStand(t *testing.T) {
 			[]string{"execute_tool c: h@4010"},
 		},
 		{
-			"even if one that came later stands before it in the log",
+			"even if a later one is logged before it",
 			[]hook.Event{begin, timeless(6), timeless(4), timeless(2), logRun(timeless(2), "h"), end},
 			[]string{"execute_tool c: h@2010"},
 		},
@@ -155,7 +155,7 @@ func TestWhereTheUsersHooksStand(t *testing.T) {
 			[]string{"execute_tool a: first@3000"},
 		},
 		{
-			"about an event that nobody knows they mean nothing",
+			"records of an unknown event are ignored",
 			[]hook.Event{begin, logRun(pre1, "x"), end},
 			nil,
 		},
@@ -184,7 +184,7 @@ func TestWhereTheUsersHooksStand(t *testing.T) {
 	}
 }
 
-func TestHooksAloneAreNoRun(t *testing.T) {
+func TestHooksAloneMakeNoRun(t *testing.T) {
 	b := build(Options{}, Carry{}, logged(denies(tool(1, hook.KindToolStart, "a", ""), "guard", "no")))
 	if runs := b.Runs(far); len(runs) != 0 {
 		t.Errorf("%d runs of a record alone", len(runs))
@@ -194,9 +194,9 @@ func TestHooksAloneAreNoRun(t *testing.T) {
 	}
 }
 
-// TestARunIsStillOnlyWhenItsHooksAre: a run is sent once it has been still, and
+// TestRunIsIdleOnlyAfterItsHooks: a run is sent once it has been still, and
 // Stop hooks are recorded after the event that ended it.
-func TestARunIsStillOnlyWhenItsHooksAre(t *testing.T) {
+func TestRunIsIdleOnlyAfterItsHooks(t *testing.T) {
 	end := ev(5, hook.KindRunComplete)
 	rec := logRun(end, "tests.sh")
 	rec.StoredAt = end.StoredAt.Add(20 * time.Second)
@@ -206,7 +206,7 @@ func TestARunIsStillOnlyWhenItsHooksAre(t *testing.T) {
 	}
 }
 
-func TestARunAttributes(t *testing.T) {
+func TestHookEventAttributes(t *testing.T) {
 	start := ev(0, hook.KindRunStart)
 	rec := ran(start, hook.HookAnswer{},
 		hook.HookRun{
@@ -246,7 +246,7 @@ func TestARunAttributes(t *testing.T) {
 	}
 }
 
-func TestACallThatAHookDenied(t *testing.T) {
+func TestDeniedCallNamesTheHook(t *testing.T) {
 	const pre, post = hook.KindToolStart, hook.KindToolEnd
 	start := ev(0, hook.KindRunStart)
 	call := tool(2, pre, "execute_command", "")
@@ -287,7 +287,7 @@ func TestACallThatAHookDenied(t *testing.T) {
 			},
 		},
 		{
-			"nobody says who",
+			"by an unnamed hook",
 			[]hook.Event{call, silent, ev(4, hook.KindRunCancel)},
 			want{Error: ErrorToolDenied, Message: "denied by a hook", Input: `{"path":"execute_command"}`, Ms: 10},
 		},
@@ -340,10 +340,10 @@ func TestACallThatAHookDenied(t *testing.T) {
 	}
 }
 
-// TestHooksMakeNoRun wants the same runs and spans whether the user had hooks or
+// TestHooksChangeNoRun wants the same runs and spans whether the user had hooks or
 // not. Their times are not compared, and so neither are the parents of agents,
 // which are found by time: a denied call starts none.
-func TestHooksMakeNoRun(t *testing.T) {
+func TestHooksChangeNoRun(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := hooked(rt)
 		shape := func(events []hook.Event) []string {

@@ -1,12 +1,10 @@
 package otelmap
 
-import (
-	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
-)
+import semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 
-// This file is the one table of every name that hookspan puts on a span, a
-// span event or a resource. Standard names follow the OpenTelemetry semantic
-// conventions v1.41 (GenAI); names of our own stand under "hookspan.".
+// This file has every name that hookspan puts on a span, a span event or a
+// resource. Standard names follow the OpenTelemetry semantic conventions v1.41
+// (GenAI); hookspan's names begin with "hookspan.".
 
 // SchemaURL is the version of the semantic conventions the spans follow.
 const SchemaURL = semconv.SchemaURL
@@ -14,7 +12,7 @@ const SchemaURL = semconv.SchemaURL
 // ScopeName is the instrumentation scope of every span.
 const ScopeName = "github.com/hookspan/hookspan"
 
-// Values of gen_ai.operation.name; a span's operation tells what it is.
+// Values of gen_ai.operation.name, the kinds of span.
 const (
 	OpInvokeAgent = "invoke_agent"
 	OpExecuteTool = "execute_tool"
@@ -56,7 +54,7 @@ const (
 	KeyExceptionMessage = string(semconv.ExceptionMessageKey)
 )
 
-// Keys of our own. All stand on the root span unless said otherwise.
+// Keys of hookspan, on the root span unless said otherwise.
 const (
 	// KeyHost is the name of the agent program.
 	KeyHost = "hookspan.host"
@@ -64,26 +62,26 @@ const (
 	KeyHostVersion = "hookspan.host.version"
 	// KeyHostApp is the program the agent runs in, such as an editor.
 	KeyHostApp = "hookspan.host.app"
-	// KeyDialect is the wire form the events came in.
+	// KeyDialect is the wire form of the events.
 	KeyDialect = "hookspan.dialect"
 	// KeyHostProvider is the model's provider as the host spells it; the
 	// standard key holds the standard spelling.
 	KeyHostProvider = "hookspan.host.provider"
 	// KeyOutcome is one of the Outcome values.
 	KeyOutcome = "hookspan.outcome"
-	// KeyCancelStatus and KeySessionEndReason are the host's word for how a
+	// KeyCancelStatus and KeySessionEndReason are the host's names for how a
 	// cancelled or interrupted run ended.
 	KeyCancelStatus     = "hookspan.cancel.status"
 	KeySessionEndReason = "hookspan.session_end.reason"
 	// KeyPromptID is the host's identity of the turn that is the run.
 	KeyPromptID = "hookspan.prompt.id"
-	// KeySessionSource says how the session began just before the run:
-	// "startup", "resume", "clear", "compact" or "fork".
+	// KeySessionSource is how the session began just before the run: "startup",
+	// "resume", "clear", "compact" or "fork".
 	KeySessionSource = "hookspan.session.source"
-	// KeyTurns is the number of turns a root covers, where several are joined.
+	// KeyTurns is the number of turns that are joined in a root.
 	KeyTurns = "hookspan.turns"
-	// KeyTask is the run's first prompt, up to MaxTaskRunes; of a task that
-	// begins without one, a preview of the session's first.
+	// KeyTask is the run's first prompt, up to MaxTaskRunes. If a task begins
+	// without one, it is a preview of the session's first.
 	KeyTask = "hookspan.task"
 	// KeyResult is the run's final text, up to MaxTaskRunes.
 	KeyResult = "hookspan.result"
@@ -94,63 +92,62 @@ const (
 	KeyHostInputTokens = "hookspan.usage.host_input_tokens"
 	// KeyLLMRequests counts the run's requests to the model.
 	KeyLLMRequests = "hookspan.llm.requests"
-	// KeyToolCalls and KeyToolFailures count the run's tools, KeyToolUnknown those
-	// of unknown outcome; it is absent where there are none.
+	// KeyToolCalls, KeyToolFailures and KeyToolUnknown count the run's tool calls,
+	// those that failed and those of unknown outcome, if any.
 	KeyToolCalls    = "hookspan.tool.calls"
 	KeyToolFailures = "hookspan.tool.failures"
 	KeyToolUnknown  = "hookspan.tool.unknown"
-	// KeyToolOutcome is ToolOutcomeUnknown on the span of a tool call whose end
-	// nothing reports, and absent on all others: error.type marks those that
-	// failed.
+	// KeyToolOutcome is ToolOutcomeUnknown on the span of a tool call whose outcome
+	// is not reported, and absent on all others: error.type marks failed calls.
 	KeyToolOutcome = "hookspan.tool.outcome"
 	// KeyPermissionMode is the host's approval mode.
 	KeyPermissionMode = "hookspan.permission_mode"
 	// KeyUser is the host's opaque identity of the user.
 	KeyUser = "hookspan.user.id"
-	// KeyHostDuration is the host's own measure of a tool call, in
-	// milliseconds, on tool spans. It may include the time the user
-	// took to approve the call.
+	// KeyHostDuration is the host's measure of a tool call in milliseconds, on tool
+	// spans. It may include the time the user took to approve the call.
 	KeyHostDuration = "hookspan.tool.host_duration_ms"
 	// KeyClamped marks a span whose end was moved to its start because the
 	// host's clock ran backwards.
 	KeyClamped = "hookspan.clock_clamped"
 	// KeyRequestID is the provider's identity of a chat request.
 	KeyRequestID = "hookspan.llm.request_id"
-	// KeyFinish is the host's reason for a chat request that broke off.
+	// KeyFinish is the host's reason for an aborted chat request.
 	KeyFinish = "hookspan.llm.finish"
 
 	// KeyText is the text of a prompt or notification, on span events, and of
 	// the model's reply, on chat spans.
 	KeyText = "hookspan.text"
-	// KeyEventName is the host's name of the hook that a note tells of.
+	// KeyEventName is the host's name of the hook that a note is about.
 	KeyEventName = "hookspan.event.name"
-	// KeyStopBlocked marks the note of an end that one of the user's own hooks
-	// turned into going on.
+	// KeyStopBlocked marks the note of an end after which one of the user's hooks
+	// made the agent continue.
 	KeyStopBlocked = "hookspan.stop.blocked"
 	// KeyPromptInjected marks a prompt that the host wrote, not the user.
 	KeyPromptInjected = "hookspan.prompt.injected"
 	// KeyHookEvent and KeyHookTool are the event and the tool that one of the
-	// user's own hooks ran for, by the names the hook knows; like the keys below
-	// they stand on span events.
+	// user's hooks ran for, by the names that the hook gets. They and the keys
+	// below are on span events.
 	KeyHookEvent = "hookspan.hook.event"
 	KeyHookTool  = "hookspan.hook.tool"
-	// KeyHookMatcher is the condition that the event met.
+	// KeyHookMatcher is the condition that the event matched.
 	KeyHookMatcher = "hookspan.hook.matcher"
-	// KeyHookCommand is a preview of what ran, KeyHookSource the file that names
+	// KeyHookCommand is a preview of the command, KeyHookSource the file that has
 	// it.
 	KeyHookCommand = "hookspan.hook.command"
 	KeyHookSource  = "hookspan.hook.source"
 	// KeyHookDuration is in milliseconds.
 	KeyHookDuration = "hookspan.hook.duration_ms"
-	// KeyHookExitCode is absent where there is none.
+	// KeyHookExitCode is absent if the hook did not exit.
 	KeyHookExitCode = "hookspan.hook.exit_code"
 	// KeyHookStatus is "ok", "error", "timeout", "not_started" or "async".
 	KeyHookStatus = "hookspan.hook.status"
-	// KeyHookDecision is the hook's own word, such as "deny"; KeyHookReason why.
+	// KeyHookDecision is the hook's decision, such as "deny", KeyHookReason its
+	// reason.
 	KeyHookDecision = "hookspan.hook.decision"
 	KeyHookReason   = "hookspan.hook.reason"
 	// KeyHookDeniedBy is the command of the hook that denied the call, and
-	// KeyHookInputChanged says that one changed its input. Both stand on tool
+	// KeyHookInputChanged marks a call whose input a hook changed. Both are on tool
 	// spans.
 	KeyHookDeniedBy     = "hookspan.hook.denied_by"
 	KeyHookInputChanged = "hookspan.hook.input_changed"
@@ -160,14 +157,14 @@ const (
 	KeyUsageSource = "hookspan.usage.source"
 )
 
-// Names of span events. All stand on the root span but the exception, and the
-// permission request and the user's hooks of a tool call, which stand on the
-// tool's span.
+// Names of span events. All are on the root span, except that an exception is on
+// the span that failed, and the permission request and the user's hooks of a tool
+// call are on the tool's span.
 const (
-	// EventHook is a run of one of the user's own hooks.
+	// EventHook is a call of one of the user's hooks.
 	EventHook = "hookspan.hook"
-	// EventTurnFailed stands on the root of a session whose turns were joined,
-	// for each turn before the last that failed.
+	// EventTurnFailed is a failed turn before the last, on the root of a session
+	// whose turns are joined.
 	EventTurnFailed   = "hookspan.turn_failed"
 	EventNote         = "hookspan.note"
 	EventPermission   = "hookspan.permission_request"
@@ -194,23 +191,23 @@ const ToolOutcomeUnknown = "unknown"
 const (
 	// ErrorTool is a failed tool.
 	ErrorTool = "ToolError"
-	// ErrorToolFailure is a failed tool of an agent whose Agent.ToolError says so.
+	// ErrorToolFailure is a failed tool of an agent with this Agent.ToolError.
 	ErrorToolFailure = "ToolFailure"
-	// ErrorToolDenied is a call the user or a rule refused.
+	// ErrorToolDenied is a call that the user or a rule denied.
 	ErrorToolDenied = "ToolDenied"
 	// ErrorToolCancelled is a call the user stopped while it ran.
 	ErrorToolCancelled = "ToolCancelled"
 	// ErrorToolUnfinished is a call that never reported an end.
 	ErrorToolUnfinished = "ToolUnfinished"
-	// ErrorRun is a run that failed without saying why.
+	// ErrorRun is a run that failed without a reason.
 	ErrorRun = "RunError"
-	// ErrorOther is a request to the model that failed without a class of error;
-	// the conventions' own word.
+	// ErrorOther is a request to the model that failed without a class of error,
+	// as the conventions name it.
 	ErrorOther = "_OTHER"
 	// ErrorAbandoned is a run that never reported an end.
 	ErrorAbandoned = "RunAbandoned"
 )
 
-// MaxTaskRunes bounds the texts that stand whole on the root span. It is
-// Infinium's limit for a description.
+// MaxTaskRunes bounds the task and the result on the root span. It is Infinium's
+// limit for a description.
 const MaxTaskRunes = 10_000

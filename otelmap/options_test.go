@@ -7,7 +7,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-func TestTightenOnlyTightens(t *testing.T) {
+func TestTightenNeverCapturesMore(t *testing.T) {
 	for _, tt := range []struct {
 		from, to Capture
 		text     bool
@@ -32,7 +32,7 @@ func TestTightenOnlyTightens(t *testing.T) {
 	}
 }
 
-func TestClassOfError(t *testing.T) {
+func TestClassRejectsSentences(t *testing.T) {
 	for s, want := range map[string]string{
 		"rate_limit": "rate_limit", "Error": "Error", "net/http.Timeout": "net/http.Timeout", "": "",
 		"the key sk-123 is wrong": "", "line\nbreak": "", "é": "", strings.Repeat("x", 101): "",

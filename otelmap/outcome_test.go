@@ -8,9 +8,9 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// TestUnknownOutcomes has calls whose hook does not say how they ended; what the
+// TestUnknownOutcomesAreCounted has calls whose hook does not say how they ended; what the
 // host's files say counts, whatever is captured.
-func TestUnknownOutcomes(t *testing.T) {
+func TestUnknownOutcomesAreCounted(t *testing.T) {
 	file := func(status hook.ToolStatus) []hook.ToolResult {
 		return []hook.ToolResult{{Name: "run", Input: `{"path":"run"}`, Text: "out", Status: status, At: ev(3, 0).Time}}
 	}

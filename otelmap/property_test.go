@@ -101,7 +101,7 @@ func checkWhole(rt *rapid.T, b *Builder, now time.Time) {
 			rt.Errorf("run %s has not ended after an hour of silence", r.ID)
 		}
 		if seen[r.ID] {
-			rt.Errorf("run %s stands twice", r.ID)
+			rt.Errorf("run %s is repeated", r.ID)
 		}
 		seen[r.ID] = true
 		whole(rt, b, r)
@@ -145,7 +145,7 @@ func whole(rt *rapid.T, b *Builder, r *Run) {
 	}
 }
 
-func TestOrderAndRepetitionChangeNothing(t *testing.T) {
+func TestOrderAndCopiesChangeNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := hooked(rt)
 		after := last(events).Add(time.Hour)
@@ -173,9 +173,9 @@ func TestOrderAndRepetitionChangeNothing(t *testing.T) {
 	})
 }
 
-// TestReadingFromABoundaryIsReadingAll answers for some runs, starts again from
+// TestReadingFromABoundaryGivesTheSameRuns answers for some runs, starts again from
 // the boundary and wants the other runs unchanged.
-func TestReadingFromABoundaryIsReadingAll(t *testing.T) {
+func TestReadingFromABoundaryGivesTheSameRuns(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := hooked(rt)
 		readOn(rt, events, last(events).Add(time.Hour), func(c Carry, events []hook.Event) *Builder {
@@ -202,7 +202,7 @@ func readOn(rt *rapid.T, events []hook.Event, after time.Time, build func(Carry,
 		got, there := again[r.ID]
 		switch {
 		case !there && !done[r.ID]:
-			rt.Errorf("run %s (%s) stands before the boundary %d but is not done", r.ID, r.Outcome, off)
+			rt.Errorf("run %s (%s) is before the boundary %d but is not done", r.ID, r.Outcome, off)
 		case there && got != fmt.Sprint(plain(b.Spans(r, nil))):
 			rt.Errorf("run %s reads otherwise from the boundary %d:\n%s\n%s", r.ID, off, got, fmt.Sprint(plain(b.Spans(r, nil))))
 		}

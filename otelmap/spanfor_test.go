@@ -26,9 +26,9 @@ func placed(b *Builder, now time.Time) map[string]string {
 	return names
 }
 
-// TestSpanForIsWhereTheSpanWillBe asks at every call and prompt with what is known
+// TestSpanForReturnsTheLaterSpan asks at every call and prompt with what is known
 // by then, and looks for the answer in the finished spans.
-func TestSpanForIsWhereTheSpanWillBe(t *testing.T) {
+func TestSpanForReturnsTheLaterSpan(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := hooked(rt)
 		o := Options{}
@@ -44,8 +44,8 @@ func TestSpanForIsWhereTheSpanWillBe(t *testing.T) {
 	})
 }
 
-// TestPlaceOfTurns is the same for a host that numbers its turns.
-func TestPlaceOfTurns(t *testing.T) {
+// TestSpanForOfTurns is the same for a host that numbers its turns.
+func TestSpanForOfTurns(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := turnHistory(rt)
 		checkPlaces(rt, events, func(events []hook.Event) *Builder { return buildTurns(Carry{}, events) })
@@ -81,9 +81,9 @@ func checkPlaces(rt *rapid.T, events []hook.Event, build func([]hook.Event) *Bui
 	}
 }
 
-// TestPlaceInAPartOfTheLog wants a reader of a log's end to say what a reader of
+// TestSpanForInAPartOfTheLog wants a reader of a log's end to say what a reader of
 // the whole says, or nothing.
-func TestPlaceInAPartOfTheLog(t *testing.T) {
+func TestSpanForInAPartOfTheLog(t *testing.T) {
 	answers := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		events := hooked(rt)
@@ -106,7 +106,7 @@ func TestPlaceInAPartOfTheLog(t *testing.T) {
 	}
 }
 
-func TestPlace(t *testing.T) {
+func TestSpanForOfTasks(t *testing.T) {
 	start, ask := ev(0, hook.KindRunStart), prompt(1, "go")
 	pre, post := tool(2, hook.KindToolStart, "a", ""), tool(3, hook.KindToolEnd, "a", "")
 	alone := tool(4, hook.KindToolEnd, "b", "x")
@@ -160,7 +160,7 @@ func placeWith(b *Builder, e hook.Event) string {
 	return Traceparent(sc)
 }
 
-func TestTraceparentIsReadAsItIsWritten(t *testing.T) {
+func TestTraceparentParsesBack(t *testing.T) {
 	sc, ok := parseTraceparent(context)
 	if !ok || Traceparent(sc) != context {
 		t.Errorf("%s comes back as %s", context, Traceparent(sc))

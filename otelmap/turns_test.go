@@ -48,7 +48,7 @@ func turnStop(sec float64, turn string) hook.Event {
 	return e
 }
 
-// again is a Stop that follows one which a hook of the user's did not let pass.
+// again is a Stop that follows one which one of the user's hooks refused.
 func again(e hook.Event) hook.Event {
 	e.Key = ""
 	return e
@@ -135,7 +135,7 @@ func TestTurns(t *testing.T) {
 			[]string{"completed: execute_tool Bash#a"},
 		},
 		{
-			"every prompt has a run of its own",
+			"every prompt has a separate run",
 			[]hook.Event{turnPrompt(0, "p1"), turnStop(3, "p1"), turnPrompt(4, "p2"), turnStop(5, "p2")},
 			[]string{"completed: ", "completed: "},
 		},
@@ -207,7 +207,7 @@ func TestTurns(t *testing.T) {
 			[]string{"completed: execute_tool Bash#a"},
 		},
 		{
-			"a turn that goes on after its Stop and falls silent ended with it",
+			"a turn that continues after its Stop and falls silent ended with it",
 			[]hook.Event{
 				turnPrompt(0, "p1"), turnStop(1, "p1"), turnTool(2, pre, "p1", "Bash", "a"), turnTool(3, post, "p1", "Bash", "a"),
 				turnPrompt(5, "p2"), turnStop(6, "p2"),
@@ -233,12 +233,12 @@ func TestTurns(t *testing.T) {
 			nil,
 		},
 		{
-			"of a turn whose beginning nobody heard, what was heard counts",
+			"a turn without its beginning has the reported events",
 			[]hook.Event{turnTool(1, pre, "p1", "Bash", "a"), turnTool(2, post, "p1", "Bash", "a"), turnStop(3, "p1")},
 			[]string{"completed: execute_tool Bash#a"},
 		},
 		{
-			"a turn that wakes after it was given up goes on in a run of its own",
+			"a turn that continues after the idle timeout is a separate run",
 			[]hook.Event{turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(4000, post, "p1", "Bash", "a"), turnStop(4001, "p1")},
 			[]string{"interrupted: execute_tool Bash#a!ToolCancelled", "completed: execute_tool Bash#a"},
 		},
@@ -315,7 +315,7 @@ func same(e hook.Event) hook.Event {
 	return e
 }
 
-func TestRepeatsWithoutAKey(t *testing.T) {
+func TestCopiesWithoutKeyCountOnce(t *testing.T) {
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), same(turnEv(1, hook.KindNotification, "p1")),
 		same(turnEv(1.5, hook.KindNotification, "p1")), same(turnEv(9, hook.KindNotification, "p1")), turnStop(10, "p1")))
 	n := 0
@@ -329,8 +329,8 @@ func TestRepeatsWithoutAKey(t *testing.T) {
 	}
 }
 
-// TestAPromptTypedMeanwhile comes under the id of the turn that is open.
-func TestAPromptTypedMeanwhile(t *testing.T) {
+// TestPromptTypedDuringATurnJoinsIt comes under the id of the turn that is open.
+func TestPromptTypedDuringATurnJoinsIt(t *testing.T) {
 	second := turnPrompt(2, "p1")
 	second.Prompt, second.Key = "and this", "prompt/p1/2"
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"), second,
@@ -350,9 +350,9 @@ func TestAPromptTypedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestALaterPartOfATurnHasItsFirstRequest: the request stands in the host's files
+// TestLaterPartOfATurnHasItsFirstRequest: the request is in the host's files
 // before the first event that the hooks tell of the part.
-func TestALaterPartOfATurnHasItsFirstRequest(t *testing.T) {
+func TestLaterPartOfATurnHasItsFirstRequest(t *testing.T) {
 	at := func(sec float64) time.Time { return turnEv(sec, hook.KindNote, "").StoredAt }
 	tr := &hook.Transcript{Calls: []hook.LLMCall{
 		{ID: "m1", Turn: "p1", Model: "first", Start: at(0.5), End: at(0.9)},
@@ -372,7 +372,7 @@ func TestALaterPartOfATurnHasItsFirstRequest(t *testing.T) {
 	}
 }
 
-func TestASessionThatCompactsGoesOnWithItsTurn(t *testing.T) {
+func TestCompactedSessionContinuesItsTurn(t *testing.T) {
 	b := buildTurns(Carry{}, logged(session(0, "startup", "m"), turnPrompt(1, "p1"), session(2, "compact", "m2"),
 		turnTool(3, hook.KindToolStart, "p1", "Bash", "a"), turnTool(4, hook.KindToolEnd, "p1", "Bash", "a"), turnStop(5, "p1"),
 		turnPrompt(6, "p2"), turnStop(7, "p2")))
@@ -396,19 +396,19 @@ func TestASessionThatCompactsGoesOnWithItsTurn(t *testing.T) {
 		}
 	}
 	if notes != 1 {
-		t.Errorf("the compaction stands %d times among the root's events", notes)
+		t.Errorf("the compaction is %d times among the root's events", notes)
 	}
 }
 
-// TestWhatIsStillOpen looks at sessions a few seconds after their last event.
-func TestWhatIsStillOpen(t *testing.T) {
+// TestOpenTurns looks at sessions a few seconds after their last event.
+func TestOpenTurns(t *testing.T) {
 	const pre, post = hook.KindToolStart, hook.KindToolEnd
 	started := asAgent(turnEv(1.1, hook.KindRunStart, "p1"), "x", "Explore")
 	for name, tt := range map[string]struct {
 		events []hook.Event
 		want   []string
 	}{
-		"a turn that goes on after its Stop": {
+		"a turn that continues after its Stop": {
 			[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1"), turnTool(2, pre, "p1", "Bash", "a"), turnTool(3, post, "p1", "Bash", "a")},
 			[]string{"interrupted (open): execute_tool Bash#a"},
 		},
@@ -456,15 +456,15 @@ func TestWhatIsStillOpen(t *testing.T) {
 	}
 }
 
-func TestReadingGoesOnAtTheFirstStartThatNoRunHasTaken(t *testing.T) {
+func TestBoundaryIsAtTheFirstStartWithoutRun(t *testing.T) {
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnStop(1, "p1"), session(2, "resume", "m1"), session(3, "resume", ""), turnPrompt(4, "p2")))
 	runs := b.Runs(epoch.Add(5 * time.Second))
 	if offset, _ := b.Boundary(func(id RunID) bool { return id == runs[0].ID }, 500); offset != 200 {
-		t.Errorf("reading goes on at %d, the session's start stands at 200", offset)
+		t.Errorf("reading continues at %d, the session's start is at 200", offset)
 	}
 }
 
-func TestATurnThatIsSplitSharesItsRequestsOut(t *testing.T) {
+func TestSplitTurnDividesItsRequests(t *testing.T) {
 	at := func(sec float64) time.Time { return turnEv(sec, hook.KindNote, "").StoredAt }
 	tr := &hook.Transcript{Calls: []hook.LLMCall{
 		{ID: "m1", Turn: "p1", Model: "first", Start: at(0.5), End: at(1)},
@@ -478,9 +478,9 @@ func TestATurnThatIsSplitSharesItsRequestsOut(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatWorksOnAfterItsTurnWasDelivered makes a later part of that
+// TestAgentContinuesAfterItsTurnWasDelivered makes a later part of that
 // turn, whatever other turn is open.
-func TestAnAgentThatWorksOnAfterItsTurnWasDelivered(t *testing.T) {
+func TestAgentContinuesAfterItsTurnWasDelivered(t *testing.T) {
 	events := logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Agent", "a"),
 		asAgent(turnEv(1.1, hook.KindRunStart, "p1"), "x", "Explore"),
 		backgrounded(turnTool(1.2, hook.KindToolEnd, "p1", "Agent", "a"), "x"), turnStop(2, "p1"),
@@ -501,7 +501,7 @@ func TestAnAgentThatWorksOnAfterItsTurnWasDelivered(t *testing.T) {
 	}
 }
 
-func TestARequestOfAnAgentThatNoHookNamedCountsInOnePartOfItsTurn(t *testing.T) {
+func TestUnreportedAgentsRequestCountsOnce(t *testing.T) {
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
 		turnTool(4000, hook.KindToolStart, "p1", "Bash", "b"), turnTool(4001, hook.KindToolEnd, "p1", "Bash", "b"), turnStop(4002, "p1")))
 	at := epoch.Add(4000 * time.Second).Add(100 * time.Millisecond)
@@ -512,7 +512,7 @@ func TestARequestOfAnAgentThatNoHookNamedCountsInOnePartOfItsTurn(t *testing.T) 
 	}
 }
 
-func TestACallWithoutAnEndLastsUntilTheTurnIsOver(t *testing.T) {
+func TestCallWithoutEndLastsUntilTheTurnEnds(t *testing.T) {
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
 		turnTool(2, hook.KindToolStart, "p1", "Bash", "b"), turnTool(3, hook.KindToolEnd, "p1", "Bash", "b"), turnEv(9, hook.KindSessionEnd, "p1")))
 	s := spansOf(b, b.Runs(far)[0], nil)[1]
@@ -521,7 +521,7 @@ func TestACallWithoutAnEndLastsUntilTheTurnIsOver(t *testing.T) {
 	}
 }
 
-func TestACallThatTheUserRefusedWhenAsked(t *testing.T) {
+func TestCallThatTheUserRefusedIsDenied(t *testing.T) {
 	asked := turnTool(1.5, hook.KindPermission, "p1", "Bash", "")
 	asked.Key = ""
 	tr := &hook.Transcript{ToolResults: []hook.ToolResult{{
@@ -534,9 +534,9 @@ func TestACallThatTheUserRefusedWhenAsked(t *testing.T) {
 	}
 }
 
-// TestWhoStartedAnAgent has two agents that begin at once and one that another
+// TestAgentIsBelowTheCallThatStartedIt has two agents that begin at once and one that another
 // agent started: their calls' results name them, or the host's files do.
-func TestWhoStartedAnAgent(t *testing.T) {
+func TestAgentIsBelowTheCallThatStartedIt(t *testing.T) {
 	const pre, post, start, end = hook.KindToolStart, hook.KindToolEnd, hook.KindRunStart, hook.KindRunComplete
 	call := func(e hook.Event, agent string) hook.Event {
 		e.Tool.Agent = agent
@@ -591,21 +591,45 @@ func TestWhoStartedAnAgent(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatNoCallStarted: one tool after another is under way when it
+// TestAgentWithoutCallIsBelowTheRoot: one tool after another is under way when it
 // begins, and none of them starts agents.
-func TestAnAgentThatNoCallStarted(t *testing.T) {
+func TestAgentWithoutCallIsBelowTheRoot(t *testing.T) {
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
 		asAgent(turnEv(1.2, hook.KindRunStart, "p1"), "x", "Explore"), asAgent(turnEv(1.3, hook.KindRunComplete, "p1"), "x", "Explore"),
 		turnTool(2, hook.KindToolEnd, "p1", "Bash", "a"), turnStop(4, "p1")))
 	spans := spansOf(b, b.Runs(far)[0], nil)
 	for _, s := range spans[1:] {
 		if s.Name == "invoke_agent Explore" && otlp.ParentID(s) != otlp.SpanID(spans[0]) {
-			t.Error("the agent stands below a Bash call")
+			t.Error("the agent is below a Bash call")
 		}
 	}
 }
 
-func TestATurnIsOpenUntilItsAgentsHaveStopped(t *testing.T) {
+func TestAgentNamedByTwoCallsIsAlwaysBelowTheLeads(t *testing.T) {
+	const pre, post = hook.KindToolStart, hook.KindToolEnd
+	byAgent := func(e hook.Event) hook.Event { return asAgent(e, "y", "Explore") }
+	events := logged(
+		turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Agent", "a"), byAgent(turnEv(1.1, hook.KindRunStart, "p1")),
+		byAgent(turnTool(1.2, pre, "p1", "Agent", "b")), asAgent(turnEv(1.3, hook.KindRunStart, "p1"), "x", "Plan"),
+		backgrounded(byAgent(turnTool(1.4, post, "p1", "Agent", "b")), "x"),
+		backgrounded(turnTool(1.5, post, "p1", "Agent", "a"), "x"), turnStop(3, "p1"),
+	)
+	for range 20 {
+		b := buildTurns(Carry{}, events)
+		calls, parent := map[string]string{}, ""
+		for _, s := range spansOf(b, b.Runs(far)[0], nil) {
+			calls[otlp.SpanID(s)] = value(s, KeyToolCallID)
+			if s.Name == "invoke_agent Plan" {
+				parent = otlp.ParentID(s)
+			}
+		}
+		if calls[parent] != "a" {
+			t.Fatalf("the agent is below call %q, want a", calls[parent])
+		}
+	}
+}
+
+func TestTurnIsOpenUntilItsAgentsStop(t *testing.T) {
 	events := logged(
 		turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Agent", "a"),
 		asAgent(turnEv(1.1, hook.KindRunStart, "p1"), "x", "Explore"),
@@ -633,9 +657,9 @@ func TestATurnIsOpenUntilItsAgentsHaveStopped(t *testing.T) {
 	}
 }
 
-// TestReadingOnFromABoundary: what was delivered is not read again, and what
+// TestTurnsContinueFromABoundary: what was delivered is not read again, and what
 // comes of it later makes no run.
-func TestReadingOnFromABoundary(t *testing.T) {
+func TestTurnsContinueFromABoundary(t *testing.T) {
 	first := logged(session(0, "startup", "m1"), turnPrompt(1, "p1"), turnStop(2, "p1"), turnEv(3, hook.KindSessionEnd, "p1"),
 		session(4, "resume", "m2"))
 	b := buildTurns(Carry{}, first)
@@ -662,7 +686,7 @@ func TestReadingOnFromABoundary(t *testing.T) {
 	if links := spansOf(b, runs[0], nil)[0].Links; len(links) != 1 || hex.EncodeToString(links[0].TraceId) != carry.PrevTrace {
 		t.Errorf("links: %+v", links)
 	}
-	// The turn goes on after its end was delivered, as when a hook of the user's
+	// The turn continues after its end was delivered, as when one of the user's hooks
 	// took minutes to refuse the end.
 	b = buildTurns(carry, []hook.Event{
 		turnTool(8, hook.KindToolStart, "p1", "Bash", "b"), turnTool(9, hook.KindToolEnd, "p1", "Bash", "b"),
@@ -670,7 +694,7 @@ func TestReadingOnFromABoundary(t *testing.T) {
 	})
 	runs = b.Runs(epoch.Add(20 * time.Second))
 	if diff := cmp.Diff([]string{"completed: execute_tool Bash#b"}, outline(b, runs, nil)); diff != "" {
-		t.Fatalf("a turn that goes on (-want +got):\n%s", diff)
+		t.Fatalf("a turn that continues (-want +got):\n%s", diff)
 	}
 	if runs[0].Repeated || runs[0].ID.String() == carry.Recent[0] {
 		t.Error("the turn's second run has the first one's id")
@@ -686,7 +710,7 @@ func rootAttr(b *Builder, r *Run, key string) string {
 	return ""
 }
 
-func TestTheHostsFilesFillInWhatNoHookTold(t *testing.T) {
+func TestHostFilesAddWhatHooksOmit(t *testing.T) {
 	at := func(sec float64) time.Time { return turnEv(sec, hook.KindNote, "").StoredAt }
 	usage := &hook.Usage{Input: 5, Output: 7}
 	tr := &hook.Transcript{
@@ -715,7 +739,7 @@ func TestTheHostsFilesFillInWhatNoHookTold(t *testing.T) {
 		t.Errorf("the turn ends at %v, the host's files say %v", otlp.End(root), at(9))
 	}
 
-	// Of a failure only the session's end was heard.
+	// Only the session's end was reported of a failure.
 	tr.Ends = []hook.TurnEnd{{Turn: "p1", At: at(2), Kind: hook.KindRunError, ErrorType: "rate_limit", Message: "too many"}}
 	b = buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnEv(3, hook.KindSessionEnd, "p1")))
 	failed := spansOf(b, b.Runs(far)[0], tr)[0]
@@ -733,7 +757,7 @@ func TestTheHostsFilesFillInWhatNoHookTold(t *testing.T) {
 	}
 }
 
-func TestAnEndThatAHookOfTheUsersRefused(t *testing.T) {
+func TestRefusedEndContinuesTheTurn(t *testing.T) {
 	events := logged(turnPrompt(0, "p1"), turnStop(1, "p1"))
 	b := buildTurns(Carry{}, events)
 	now := epoch.Add(5 * time.Second)
@@ -763,18 +787,18 @@ func TestAnEndThatAHookOfTheUsersRefused(t *testing.T) {
 		}
 	}
 	if blocked != 1 {
-		t.Errorf("the refused end stands %d times among the root's events", blocked)
+		t.Errorf("the refused end is %d times among the root's events", blocked)
 	}
 }
 
-func TestOver(t *testing.T) {
+func TestFinished(t *testing.T) {
 	soon := epoch.Add(10 * time.Second)
 	for name, tt := range map[string]struct {
 		events []hook.Event
 		now    time.Time
 		want   bool
 	}{
-		"a session that goes on":        {[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1")}, soon, false},
+		"a session that continues":      {[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1")}, soon, false},
 		"after its end":                 {[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1"), turnEv(2, hook.KindSessionEnd, "p1")}, soon, true},
 		"resumed after its end":         {[]hook.Event{turnEv(2, hook.KindSessionEnd, ""), session(3, "resume", "")}, soon, false},
 		"silent for a long time":        {[]hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1")}, far, true},
@@ -880,7 +904,7 @@ func TestEveryHistoryOfTurnsGivesWholeTraces(t *testing.T) {
 	})
 }
 
-func TestReadingTurnsFromABoundaryIsReadingAll(t *testing.T) {
+func TestReadingTurnsFromABoundaryGivesTheSameRuns(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		// A repeat is known by its key as long as the first is read, too.
 		seen := map[string]bool{}
@@ -903,9 +927,9 @@ func clockWasSetBack(events []hook.Event) bool {
 	})
 }
 
-// TestReadingGoesOnWhereTheRunsCannotDiffer has what decides over a later run stand
+// TestBoundaryIsWhereRunsCannotDiffer has what decides over a later run stand
 // in an earlier one, which was answered for: that one is read again.
-func TestReadingGoesOnWhereTheRunsCannotDiffer(t *testing.T) {
+func TestBoundaryIsWhereRunsCannotDiffer(t *testing.T) {
 	start := session(0, "startup", "")
 	copied := start
 	copied.StoredAt = start.StoredAt.Add(time.Second)

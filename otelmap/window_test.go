@@ -31,7 +31,7 @@ func calls(secs ...float64) *hook.Transcript {
 	return tr
 }
 
-func TestWhichRunARequestBelongsTo(t *testing.T) {
+func TestRequestBelongsToTheRunOfItsTime(t *testing.T) {
 	const start, ask, done = hook.KindRunStart, hook.KindPrompt, hook.KindRunComplete
 	tests := []struct {
 		name   string
@@ -62,7 +62,7 @@ func TestWhichRunARequestBelongsTo(t *testing.T) {
 			[]string{"100"},
 		},
 		{
-			"one after the last event of a run that told no end",
+			"one after the last event of a run without an end",
 			Carry{},
 			[]hook.Event{ev(0, start), ev(1, ask), ev(100, start), ev(110, done)},
 			[]float64{0.5, 40, 101},
@@ -70,7 +70,7 @@ func TestWhichRunARequestBelongsTo(t *testing.T) {
 		},
 		{"one after the last event of all", Carry{}, []hook.Event{ev(0, start), ev(1, ask)}, []float64{0.5, 40}, []string{"11"}},
 		{
-			"none of a run whose end was not told and that is not read any more",
+			"none of an unread run without an end",
 			Carry{Runs: 1},
 			[]hook.Event{ev(100, ask), ev(110, done)},
 			[]float64{40, 101},
@@ -94,7 +94,7 @@ func TestWhichRunARequestBelongsTo(t *testing.T) {
 	}
 }
 
-func TestResumeLongAfterAStartIsARunOfItsOwn(t *testing.T) {
+func TestResumeLongAfterAStartIsASeparateRun(t *testing.T) {
 	b := build(Options{}, Carry{}, logged(ev(0, hook.KindRunStart), ev(600, hook.KindRunResume), ev(610, hook.KindRunComplete)))
 	runs := b.Runs(far)
 	if len(runs) != 2 || runs[0].Outcome != OutcomeAbandoned || runs[1].Outcome != OutcomeCompleted {
@@ -111,7 +111,7 @@ func after(t *testing.T, events ...hook.Event) Carry {
 	return c
 }
 
-func TestALateEventOfADeliveredRunIsAnEcho(t *testing.T) {
+func TestLateEventOfADeliveredRunIsIgnored(t *testing.T) {
 	carry := after(t, ev(0, hook.KindRunStart), ev(10, hook.KindRunComplete))
 	late := tool(9, hook.KindToolEnd, "a", "")
 	b := build(Options{}, carry, logged(late, prompt(20, "next"), ev(30, hook.KindRunComplete)))
@@ -130,7 +130,7 @@ func TestALateEventOfADeliveredRunIsAnEcho(t *testing.T) {
 	}
 }
 
-func TestAHookThatIsLateIsNoStepOfTheClock(t *testing.T) {
+func TestLateHookDoesNotSetTheClockBack(t *testing.T) {
 	events := []hook.Event{ev(0, hook.KindRunStart), ev(200, hook.KindRunStart), ev(10, hook.KindRunComplete), ev(210, hook.KindRunComplete)}
 	events[2].StoredAt = events[1].StoredAt.Add(time.Second) // it was stored 190 s late
 	var got []string
@@ -142,7 +142,7 @@ func TestAHookThatIsLateIsNoStepOfTheClock(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatIsAskedAgainWorksForTheRunThatAsks(t *testing.T) {
+func TestAgentAskedAgainWorksForTheRunThatAsks(t *testing.T) {
 	mate := func(from float64) []hook.Event {
 		return []hook.Event{
 			sub(ev(from, hook.KindRunStart), "mate", "lead"), sub(tool(from+1, hook.KindToolEnd, "x", ""), "mate", "lead"),
@@ -169,7 +169,7 @@ func TestAnAgentThatIsAskedAgainWorksForTheRunThatAsks(t *testing.T) {
 	}
 }
 
-func TestAnAgentOutlivingItsDeliveredRunJoinsNoOther(t *testing.T) {
+func TestAgentOfADeliveredRunJoinsNoOther(t *testing.T) {
 	carry := Carry{Runs: 1, Agents: []string{"ag"}}
 	b := build(Options{}, carry, logged(prompt(10, "next"), sub(tool(11, hook.KindToolEnd, "x", ""), "ag", "lead"), ev(12, hook.KindRunComplete)))
 	if n := len(spansOf(b, b.Runs(far)[0], nil)); n != 1 {

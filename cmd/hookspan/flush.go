@@ -66,7 +66,7 @@ func (a *app) flush(cmd *cobra.Command, f flushFlags) error {
 	if a.byHand = !f.detached; f.detached {
 		limit = detachedLimit
 	}
-	// A second signal ends the process at once.
+	// A second signal ends the process immediately.
 	defer context.AfterFunc(cmd.Context(), func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	ctx, cancel := context.WithTimeout(cmd.Context(), limit)
 	defer cancel()
@@ -183,7 +183,7 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 			}
 		}
 		if elsewhere > 0 {
-			a.hint("a hook started where they were recorded delivers them; --other-settings does so here, with the settings of here")
+			a.hint("hooks deliver them where they were recorded; --other-settings delivers them now, with the settings in force here")
 		}
 		if waiting > 0 {
 			a.hint("what waits is kept, and later hooks try again; fix the cause, then run 'hookspan flush' to send it now")

@@ -33,8 +33,8 @@ agent keeps in its own files, and send them to the configured destinations. AGEN
 is ` + strings.Join(a.agents.Words(), " or ") + `.
 
 A run that is on this machine already is left out, whether an earlier import or
-hooks told of it, and so is one that is not over yet. An import that was cut off
-is taken up by the next.
+hooks recorded it, and so is one that has not ended. The next import continues one
+that was interrupted.
 
 The local store keeps what was imported for HOOKSPAN_RETENTION, counted from the
 import. For a year after it has removed a run, an import leaves the run out, so

@@ -153,11 +153,11 @@ func TestServiceFailureKeepsTrace(t *testing.T) {
 				if n := w.count(t, "otelcol_exporter_infinium_waiting_traces", ""); n != 0 {
 					t.Errorf("%d traces wait", n)
 				}
-				trouble := w.logs.FilterMessageSnippet("does not take traces").All()
+				trouble := w.logs.FilterMessageSnippet("does not accept traces").All()
 				if len(trouble) != 1 || trouble[0].ContextMap()["class"] != tt.log {
 					t.Errorf("logged %v, want one warning of class %q", trouble, tt.log)
 				}
-				if w.logs.FilterMessageSnippet("takes traces again").Len() != 1 {
+				if w.logs.FilterMessageSnippet("accepts traces again").Len() != 1 {
 					t.Error("the end of the failure is not logged")
 				}
 				w.stop(t)

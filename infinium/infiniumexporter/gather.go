@@ -84,22 +84,22 @@ type round struct {
 	entries []*entry
 	byKey   map[string]*entry
 	rooted  bool
-	// first and last are when the first and the last new span came.
+	// first and last are the times of the first and the last new span.
 	first, last time.Time
 	// waiters is how many pushes wait for it. Without any, its spans are only
 	// remembered, up to the time until.
 	waiters int
 	until   time.Time
 
-	done chan struct{}
-	// failed holds the spans that were not accepted; read it after done.
-	failed map[string]error
+	done chan struct{} // closed after the answer
 }
 
 // entry is a span in a round, with the hashes of all versions that were given.
 type entry struct {
 	*item
 	hashes []uint64
+	// err is nil if the span was accepted; read it after done.
+	err error
 }
 
 func newRound() *round {
@@ -123,7 +123,7 @@ func (r *round) add(it *item, hashes []uint64) {
 	r.entries = append(r.entries, e)
 }
 
-// refused are spans that Infinium did not take, each with its error.
+// refused are spans that Infinium did not accept, each with its error.
 type refused struct {
 	items []*item
 	errs  []error
@@ -173,7 +173,7 @@ func (g *gatherer) push(ctx context.Context, parts []part) refused {
 		err := context.Cause(ctx)
 		select {
 		case <-t.done:
-			err = t.failed[t.key]
+			err = t.byKey[t.key].err
 		default:
 		}
 		if err != nil {
@@ -255,49 +255,43 @@ func (g *gatherer) fire(grp *group, alarm int) {
 	defer g.wg.Done()
 
 	if kept {
-		r.failed = make(map[string]error)
 		for _, e := range r.entries {
-			r.failed[e.key] = errStopping
+			e.err = errStopping
 		}
 	} else {
-		r.failed = g.send(r)
+		g.send(r)
 	}
 	g.answer(grp, r)
 }
 
-// send delivers the round's runs and returns the spans of those that were not
-// accepted.
-func (g *gatherer) send(r *round) map[string]error {
+// send delivers the round's runs.
+func (g *gatherer) send(r *round) {
 	items := make([]*item, len(r.entries))
-	of := make(map[*tracepb.Span]*item, len(items))
+	of := make(map[*tracepb.Span]*entry, len(items))
 	for i, e := range r.entries {
 		items[i] = e.item
-		of[e.span] = e.item
+		of[e.span] = e
 	}
-	failed := make(map[string]error)
 	var down error
 	for _, found := range infinium.Runs(together(items)) {
 		one := &run{Run: found}
 		for _, s := range found.Spans() {
-			one.items = append(one.items, of[s])
+			one.items = append(one.items, of[s].item)
 		}
 		err := down
 		if err == nil {
 			err = g.deliver(g.ctx, one)
 		}
-		if err != nil {
-			if everywhere(err) {
-				down = err
-			}
-			for _, it := range one.items {
-				failed[it.key] = err
-			}
+		if everywhere(err) {
+			down = err
+		}
+		for _, s := range found.Spans() {
+			of[s].err = err
 		}
 	}
-	return failed
 }
 
-// run is a run with the items that its spans came in.
+// run is a run with the items of its spans.
 type run struct {
 	infinium.Run
 	items []*item
@@ -313,14 +307,13 @@ func (g *gatherer) answer(grp *group, r *round) {
 	again := newRound()
 	again.first, again.last = r.first, r.last
 	for _, e := range r.entries {
-		err := r.failed[e.key]
-		if err == nil {
+		if e.err == nil {
 			for _, h := range e.hashes {
 				g.sent.add(grp.id, h)
 			}
 			continue
 		}
-		if keep := g.keep(err); keep > 0 && !g.stopping {
+		if keep := g.keep(e.err); keep > 0 && !g.stopping {
 			if until := time.Now().Add(keep); until.After(again.until) {
 				again.until = until
 			}

@@ -83,7 +83,7 @@ func (s *sender) deliver(ctx context.Context, run *run) error {
 	t, ok := run.Trace(s.forms)
 	if !ok {
 		s.tel.trace(ctx, "empty", run)
-		s.log.Debug("Spans without their run's root, and nothing in them that Infinium shows.",
+		s.log.Debug("Spans without their run's root, none of which Infinium shows.",
 			zap.String("trace_id", run.TraceID), zap.Int("spans", len(run.items)))
 		return nil
 	}
@@ -182,7 +182,7 @@ func (s *sender) failed(fail *infinium.Error, r *refusal) {
 	}
 	if s.trouble != fail.Class {
 		s.trouble = fail.Class
-		s.log.Warn("Infinium does not take traces. They are kept and sent again; when the queue is full, senders are refused.",
+		s.log.Warn("Infinium does not accept traces. They are kept and sent again; when the queue is full, senders get an error.",
 			zap.String("class", string(fail.Class)), zap.Int("status", fail.Status), zap.Error(r.err))
 	}
 }
@@ -192,7 +192,7 @@ func (s *sender) accepted() {
 	defer s.mu.Unlock()
 	if s.trouble != "" {
 		s.trouble = ""
-		s.log.Info("Infinium takes traces again.")
+		s.log.Info("Infinium accepts traces again.")
 	}
 }
 

@@ -27,11 +27,11 @@ func newTelemetry(set component.TelemetrySettings, id component.ID, waiting func
 	t.exporter = metric.WithAttributes(t.name)
 	var errs [4]error
 	t.traces, errs[0] = m.Int64Counter("otelcol_exporter_infinium_traces", metric.WithUnit("{traces}"),
-		metric.WithDescription("Traces by outcome: accepted, failed (tried again), parked, dropped, empty (late, and nothing Infinium shows)."))
+		metric.WithDescription("Traces by outcome: accepted, failed (tried again), parked, dropped, empty (late spans, none of which Infinium shows)."))
 	t.refused, errs[1] = m.Int64Counter("otelcol_exporter_infinium_refused_spans", metric.WithUnit("{spans}"),
 		metric.WithDescription("Spans of traces that Infinium refuses as they are, by outcome: parked, dropped."))
 	t.repeats, errs[2] = m.Int64Counter("otelcol_exporter_infinium_repeated_spans", metric.WithUnit("{spans}"),
-		metric.WithDescription("Spans that came again after Infinium had accepted them; they are not sent twice."))
+		metric.WithDescription("Spans received again after Infinium had accepted them; they are not sent twice."))
 	gauge, err := m.Int64ObservableGauge("otelcol_exporter_infinium_waiting_traces", metric.WithUnit("{traces}"),
 		metric.WithDescription("Traces that wait for more spans, for an answer, or to be tried again."))
 	if err != nil {

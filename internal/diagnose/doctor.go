@@ -121,7 +121,7 @@ func (m *Machine) examineState(ctx context.Context) []Finding {
 		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	if err != nil {
-		return []Finding{{Problem, "the state folder cannot be written to, so events are lost: " + err.Error(), "free space, or set it right: " + dir}}
+		return []Finding{{Problem, "the state folder cannot be written to, so events are lost: " + err.Error(), "free space, or make it writable: " + dir}}
 	}
 	if missing(m.Config.StorePath()) {
 		return nil
@@ -132,7 +132,7 @@ func (m *Machine) examineState(ctx context.Context) []Finding {
 		err = errors.Join(err, s.Close())
 	}
 	if err != nil {
-		return []Finding{{Problem, err.Error(), "move the file away; events that are still in the spool are not lost, traces in it are"}}
+		return []Finding{{Problem, err.Error(), "move the file away: its traces are lost, events that are still in the spool are not"}}
 	}
 	return []Finding{{OK, "the state folder can be written to and the local store can be read", ""}}
 }

@@ -14,7 +14,7 @@ import (
 // examineSpool looks for events that could not be read.
 func (m *Machine) examineSpool() []Finding {
 	if missing(m.Config.SpoolDir()) {
-		return []Finding{{Note, "no event has been stored yet", "work with your agent once; if this stays with Cline, reload the editor's window"}}
+		return []Finding{{Note, "no event has been stored yet", "use your agent once; if Cline stores no event then, reload the editor's window"}}
 	}
 	var out []Finding
 	var c spoolCounts
@@ -83,7 +83,7 @@ func (c *spoolCounts) findings() []Finding {
 	}{
 		{c.raw, "event", "of a form that is not JSON", "kept as they came; the last: " + termtext.Value(c.rawExample)},
 		{c.undecoded, "event", "of a form this hookspan does not know", "kept as they came; the last: " + termtext.Value(c.undecodedExample)},
-		{c.damaged, "damaged place", "in the spool", "the records around are whole; the damaged bytes stay in the log"},
+		{c.damaged, "damaged place", "in the spool", "the other records are intact; the damaged bytes stay in the log"},
 		{c.newer, "event", "written by a newer hookspan", "kept untouched: upgrade to read them"},
 		{c.cut, "event", "larger than HOOKSPAN_MAX_EVENT_BYTES", "stored with long texts cut"},
 	} {

@@ -85,7 +85,7 @@ func TestInfiniumThatIsAwayTakesNoMemory(t *testing.T) {
 	if grown > most {
 		t.Errorf("the gateway grew by %d MiB, want at most %d, whatever is offered", grown>>20, most>>20)
 	}
-	if log := s.Log(); !strings.Contains(log, "Infinium does not take traces") {
+	if log := s.Log(); !strings.Contains(log, "Infinium does not accept traces") {
 		t.Errorf("the log does not say that Infinium is away:\n%s", end(complaints(log)))
 	}
 }

@@ -16,20 +16,20 @@ var opening = []string{"Open", "OpenFile", "ReadFile"}
 // mayOpen are the files in which package os may open files, with the reason.
 // Everything else opens them by internal/regular.
 var mayOpen = map[string]string{
-	"internal/regular/regular.go":               "is the way to do it",
-	"internal/atomicfile/atomicfile.go":         "makes a file under a random name, never an existing one",
-	"internal/atomicfile/sync_unix.go":          "a folder, which a flag says",
-	"internal/filelock/filelock_unix.go":        "a folder, which a flag says",
-	"internal/filelock/filelock_windows.go":     "pipes are not files there",
-	"cmd/hookspan/hookstest.go":                 "the file is named on the command line, and may be a pipe of the shell's",
-	"internal/bridge/peer_linux.go":             "/proc",
-	"internal/clinehooks/memory.go":             "makes a file that must not exist yet",
-	"internal/hookproc/main_unix.go":            "/etc/passwd and the null device",
-	"internal/hookproc/main_windows.go":         "the null device",
-	"internal/hookproc/otheragent.go":           "makes a file that must not exist yet",
-	"internal/clinehooks/hookrun/exec_linux.go": "/proc",
-	"internal/tools/sbom/main.go":               "reads what the build has made",
-	"spool/platform_unix.go":                    "a folder, which a flag says",
+	"internal/regular/regular.go":                 "is the way to do it",
+	"internal/atomicfile/atomicfile.go":           "makes a file under a random name, never an existing one",
+	"internal/atomicfile/sync_unix.go":            "a folder, which a flag says",
+	"internal/filelock/filelock_unix.go":          "a folder, which a flag says",
+	"internal/filelock/filelock_windows.go":       "pipes are not files there",
+	"cmd/hookspan/hookstest.go":                   "the file is named on the command line, and may be a pipe of the shell's",
+	"internal/bridge/peer_linux.go":               "/proc",
+	"internal/clinehooks/memory.go":               "makes a file that must not exist yet",
+	"internal/hookproc/main_unix.go":              "/etc/passwd and the null device",
+	"internal/hookproc/main_windows.go":           "the null device",
+	"internal/hookproc/otheragent.go":             "makes a file that must not exist yet",
+	"internal/clinehooks/hookrun/system_linux.go": "/proc",
+	"internal/tools/sbom/main.go":                 "reads what the build has made",
+	"spool/platform_unix.go":                      "a folder, which a flag says",
 }
 
 // TestFilesAreOpenedByOnePackage keeps new code from hanging on a pipe in

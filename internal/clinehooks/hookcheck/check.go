@@ -28,7 +28,7 @@ type Place struct {
 	// Path is the PATH on which programs are looked for; if empty, none are.
 	Path string
 	// Shell is the name of the program that /bin/sh is, such as "dash"; if
-	// empty, one that knows POSIX alone.
+	// empty, a shell that only knows POSIX.
 	Shell string
 	// Env are variables that other files give to these hooks.
 	Env []hookfile.Variable
@@ -63,7 +63,7 @@ type checker struct {
 	file    *hookfile.File
 	handler hookfile.Handler
 	out     []hookfile.Problem
-	// once has what is reported once for the whole file.
+	// once has the findings that are reported once for the whole file.
 	once map[string]*repeated
 }
 
@@ -257,6 +257,6 @@ func (c *checker) timeout() {
 	// 1 s in milliseconds is more than a quarter of an hour, and round.
 	const least, round = 1000 * time.Second, 500 * time.Second
 	if t := c.handler.Timeout; t >= least && t%round == 0 {
-		c.mistake("timeout %d is %v, for it is in seconds: write %v", int(t.Seconds()), t, t.Seconds()/1000)
+		c.mistake("timeout %d is %v, since it is in seconds: write %v", int(t.Seconds()), t, t.Seconds()/1000)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 )
 
-// check is what is said of one hook; a mistake is marked by "!".
+// check returns the findings about one hook; a mistake is marked by "!".
 func check(t *testing.T, p Place, event, matcher string, hook map[string]any) []string {
 	t.Helper()
 	if hook["type"] == nil {
@@ -46,7 +46,7 @@ func checkText(t *testing.T, p Place, text string) []string {
 	return out
 }
 
-// wants checks that what is said are lines that begin so; an end in "$" is whole.
+// wants compares the beginnings of the findings; "$" at the end means the whole line.
 func wants(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -60,7 +60,7 @@ func wants(t *testing.T, got []string, want ...string) {
 	}
 }
 
-func TestMatchersThatFitNothing(t *testing.T) {
+func TestCheckReportsMatchersThatNeverFit(t *testing.T) {
 	const never = ` fits no tool of Cline's, so the hook never runs: `
 	for _, tt := range []struct {
 		event, matcher string
@@ -105,19 +105,19 @@ func TestMatchersThatFitNothing(t *testing.T) {
 	}
 }
 
-func TestTimeoutsInMilliseconds(t *testing.T) {
+func TestCheckReportsTimeoutsInMilliseconds(t *testing.T) {
 	for seconds, mistake := range map[float64]bool{5: false, 600: false, 1800: false, 3600: false, 5000: true, 60000: true, 120000: true} {
 		got := check(t, Place{}, "Stop", "", map[string]any{"command": "true", "timeout": seconds})
 		if mistake != (len(got) == 1) {
 			t.Errorf("timeout %v: %q", seconds, got)
 		}
 		if seconds == 60000 {
-			wants(t, got, "!1 Stop: timeout 60000 is 16h40m0s, for it is in seconds: write 60")
+			wants(t, got, "!1 Stop: timeout 60000 is 16h40m0s, since it is in seconds: write 60")
 		}
 	}
 }
 
-func TestLinesThatTheShellDoesNotRead(t *testing.T) {
+func TestCheckReportsBashInPOSIXLines(t *testing.T) {
 	for line, want := range map[string]string{
 		`[ "$x" = 1 ] && exit 2`:             "",
 		`[[ $x == y ]] && exit 2`:            "[[ ]]",
@@ -153,13 +153,13 @@ func TestLinesThatTheShellDoesNotRead(t *testing.T) {
 		hook["shell"] = "bash"
 		wants(t, check(t, Place{Shell: "dash"}, "Stop", "", hook))
 	}
-	// What no shell reads, or is too much to read, is left to the shell.
+	// Lines that cannot be parsed, or are too long, have no findings.
 	for _, line := range []string{`echo "`, "echo " + strings.Repeat("$(", 5000), strings.Repeat("x", 128<<10+1)} {
 		wants(t, check(t, Place{}, "Stop", "", map[string]any{"command": line}))
 	}
 }
 
-func TestProgramsThatAreMissing(t *testing.T) {
+func TestCheckReportsMissingPrograms(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the paths are those of other systems")
 	}
@@ -234,8 +234,8 @@ func TestProgramsThatAreMissing(t *testing.T) {
 	}
 }
 
-// What is true of many hooks of a file is said once, and only where it is true.
-func TestVariablesOfPluginsAreSaidOnce(t *testing.T) {
+// A finding about several hooks of a file is reported once.
+func TestCheckReportsPluginVariablesOncePerFile(t *testing.T) {
 	file := func(env string, commands ...string) string {
 		var hooks []string
 		for _, c := range commands {
@@ -259,20 +259,20 @@ func TestVariablesOfPluginsAreSaidOnce(t *testing.T) {
 		`1 Stop: $CLAUDE_PLUGIN_ROOT is for plugins of Claude Code, and without a shell nothing replaces it`)
 }
 
-func TestAProgramThatManyHooksLackIsSaidOnce(t *testing.T) {
+func TestCheckReportsMissingProgramOncePerFile(t *testing.T) {
 	hook := `{"type":"command","command":"uvv run x"},`
 	wants(t, checkText(t, Place{Path: "/nowhere", Shell: "bash"}, `{"hooks":{"Stop":[{"hooks":[`+strings.TrimSuffix(strings.Repeat(hook, 3), ",")+`]}]}}`),
 		`!1 Stop: program "uvv" is not on PATH, and a hook that cannot be started decides nothing: install it, or write its whole path (and 2 more of the hooks)`)
 }
 
-func TestALongMatcherIsCut(t *testing.T) {
+func TestCheckCutsLongMatcher(t *testing.T) {
 	got := check(t, Place{}, "PreToolUse", "tool == "+strings.Repeat("x", 500), map[string]any{"command": "true"})
 	if len(got) != 1 || len(got[0]) > 350 || !strings.Contains(got[0], "…") {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestSettingsThatDoNothingHere(t *testing.T) {
+func TestCheckReportsIgnoredSettings(t *testing.T) {
 	wants(t, checkText(t, Place{}, `{"permissions":{"allow":["x"],`+"\n"+`"deny":["Bash(rm *)","Read(.env)"]},"hooks":{}}`),
 		`2 permissions.deny is not applied on Cline (2 of its rules): write a PreToolUse hook for each`)
 	wants(t, checkText(t, Place{}, `{"permissions":{"deny":[]},"hooks":{}}`))
@@ -283,8 +283,8 @@ func TestSettingsThatDoNothingHere(t *testing.T) {
 	wants(t, check(t, Place{}, "SessionStart", "", map[string]any{"command": `test -n "$CLAUDE_ENV_FILE"; cat <"$CLAUDE_ENV_FILE"`}))
 }
 
-// The file's own problems are among those that are found, in the file's order.
-func TestCheckKeepsTheOrderOfTheFile(t *testing.T) {
+// The problems of parsing are among the findings, in file order.
+func TestCheckKeepsFileOrder(t *testing.T) {
 	got := checkText(t, Place{}, "{\"hooks\":{\"PreToolUse\":[\n{\"matcher\":\"bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]},\n{\"hooks\":[{\"type\":\"prompt\"}]},\n{\"matcher\":\"(\",\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]}]}}")
 	var lines []string
 	for _, s := range got {

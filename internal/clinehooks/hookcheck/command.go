@@ -17,7 +17,7 @@ import (
 // projectDir replaces the project's folder if that is not known.
 const projectDir = "/\x01project"
 
-// command checks what a hook starts.
+// command checks the program or line that a hook starts.
 func (c *checker) command() {
 	h := c.handler
 	texts := append([]string{h.Command, h.URL}, h.Args...)
@@ -62,9 +62,9 @@ func (c *checker) line() {
 	_, posix := hookmatch.ParseShell(c.handler.Command, syntax.LangPOSIX)
 	if c.handler.Shell == "" && !slices.Contains([]string{"bash", "zsh", "ksh"}, c.place.Shell) && c.place.GOOS != "windows" {
 		if what := bashOnly(bash); what != "" {
-			c.mistake("%s is Bash's, and /bin/sh, which runs the line, need not know it: add \"shell\": \"bash\" to the hook", what)
+			c.mistake("%s is a feature of Bash, and /bin/sh, which runs the line, may not have it: add \"shell\": \"bash\" to the hook", what)
 		} else if posix != nil {
-			c.mistake("the line is written for Bash, and /bin/sh, which runs it, need not read it: add \"shell\": \"bash\" to the hook")
+			c.mistake("the line is written for Bash, and /bin/sh, which runs it, may not understand it: add \"shell\": \"bash\" to the hook")
 		}
 	}
 	c.variables(bash)

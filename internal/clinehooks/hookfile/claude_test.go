@@ -17,7 +17,7 @@ func problemLines(f *File) []string {
 	return out
 }
 
-// records takes one command for that of hookspan.
+// records reports the command that stands for hookspan's.
 func records(h Handler) bool { return h.Command == "/b/claude-hook Stop" }
 
 func TestImport(t *testing.T) {
@@ -55,7 +55,7 @@ func TestImport(t *testing.T) {
 			[]string{"1 Stop: c"},
 			[]string{"left out 1 of the hooks, with which hookspan records Claude Code"},
 		},
-		// It records more events than Cline gives.
+		// hookspan records more events than Cline has.
 		"hookspan's own and nothing else": {
 			`{"hooks":{"PermissionRequest":[{"hooks":[` + own + `]}],"PostCompact":[{"hooks":[` + own + `]}]}}`, nil,
 			[]string{"left out 2 of the hooks, with which hookspan records Claude Code"},
@@ -86,7 +86,7 @@ func TestImport(t *testing.T) {
 			if f.Disabled || f.Path != "/h/settings.json" {
 				t.Errorf("disabled %v, path %q", f.Disabled, f.Path)
 			}
-			// What is given can be written into a hooks.json.
+			// The result can be written to a hooks.json.
 			for _, h := range f.Handlers {
 				if _, changed, err := Add(nil, h); err != nil || !changed {
 					t.Errorf("add %s: changed %v, error %v", Describe(h), changed, err)

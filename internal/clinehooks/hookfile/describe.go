@@ -29,7 +29,7 @@ func Describe(h Handler) string {
 	return b.String()
 }
 
-// Traits are the handler's settings besides what it runs.
+// Traits are the handler's settings, without what it runs.
 func (h Handler) Traits() []string {
 	var traits []string
 	for _, t := range []struct {

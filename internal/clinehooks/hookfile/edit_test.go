@@ -191,7 +191,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-func TestRemoveSaysWhat(t *testing.T) {
+func TestRemoveReturnsRemovedHandlers(t *testing.T) {
 	data, err := os.ReadFile("testdata/claude-settings.json")
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func TestRemoveSaysWhat(t *testing.T) {
 }
 
 // TestAddThenRemove draws handlers and puts them into a file one by one: each
-// must be read back, and taking them out again must leave what was there.
+// must be read back, and removing them must restore the file.
 func TestAddThenRemove(t *testing.T) {
 	start, err := os.ReadFile("testdata/claude-settings.json")
 	if err != nil {
@@ -274,7 +274,7 @@ func TestAddThenRemove(t *testing.T) {
 	})
 }
 
-// BenchmarkRemove takes every hook out: the time per byte must not grow with
+// BenchmarkRemove removes every hook: the time per byte must not grow with
 // the size.
 func BenchmarkRemove(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
@@ -291,8 +291,8 @@ func BenchmarkRemove(b *testing.B) {
 	}
 }
 
-// FuzzAddThenRemove adds to whatever file a handler that it does not have, and
-// takes it out again: the other handlers must stay as they are.
+// FuzzAddThenRemove adds a new handler to any file, and
+// removes it again: the other handlers must not change.
 func FuzzAddThenRemove(f *testing.F) {
 	for _, name := range []string{"claude-settings.json", "seed-cline-hooks.json"} {
 		data, err := os.ReadFile("testdata/" + name)

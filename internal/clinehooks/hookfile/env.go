@@ -38,13 +38,13 @@ func (r *reading) env(n *jsonedit.Node) {
 		}
 		switch why := reserved(m.Key); {
 		case m.Key == "" || strings.ContainsAny(m.Key, "=\x00"):
-			r.problem(m.Start, false, "env: %s is no name of a variable; it is not set", name(m.Key))
+			r.problem(m.Start, false, "env: %s is not the name of a variable; it is not set", name(m.Key))
 		case why != "":
 			r.problem(m.Start, false, "env: %s is not set: %s", name(m.Key), why)
 		case value.Is(r.text, '{') || value.Is(r.text, '[') || text == "null":
 			r.wrong("env: "+name(m.Key), value, "a string; it is not set", false)
 		case strings.ContainsRune(text, 0):
-			r.problem(value.Start, false, "env: %s holds a zero character, which no variable can; it is not set", name(m.Key))
+			r.problem(value.Start, false, "env: %s contains a zero character, which no variable may; it is not set", name(m.Key))
 		default:
 			r.vars = append(r.vars, Variable{m.Key, text})
 		}

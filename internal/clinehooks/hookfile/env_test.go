@@ -22,9 +22,9 @@ func TestParseReadsVariables(t *testing.T) {
 		all = append(all, p.Text)
 	}
 	for _, want := range []string{
-		`"B" appears again further down`, `env: "L" is an array, want a string`, `env: "Z" is null, want a string`, `env: "" is no name`, `env: "A=B" is no name`,
+		`"B" appears again further down`, `env: "L" is an array, want a string`, `env: "Z" is null, want a string`, `env: "" is not the name`, `env: "A=B" is not the name`,
 		`env: "OTEL_X" is not set: hooks get no OTEL_*`, `env: "hookspan_hooks" is not set`, `env: "Infinium_Agent_Id" is not set`,
-		`env: "CLAUDE_ENV_FILE" is not set: each event sets it`, `env: "O" holds a zero character`,
+		`env: "CLAUDE_ENV_FILE" is not set: each event sets it`, `env: "O" contains a zero character`,
 	} {
 		if !slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(s, want) }) {
 			t.Errorf("no problem %q in\n%s", want, strings.Join(all, "\n"))

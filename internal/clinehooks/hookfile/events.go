@@ -59,7 +59,7 @@ func nearest(name string) string {
 	if len(name) > longest {
 		return ""
 	}
-	// Half of what was written must be right.
+	// Half of the name must be right.
 	best, least := "", len(name)/2+1
 	for _, event := range slices.Concat(Events(), otherEvents()) {
 		if d := distance(strings.ToLower(name), strings.ToLower(event)); d < least {

@@ -9,7 +9,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 )
 
-func TestEventsAreClaudes(t *testing.T) {
+func TestEventsHaveClaudeNames(t *testing.T) {
 	ours := append(Events(), otherEvents()...)
 	slices.Sort(ours)
 	want := claude.EventNames()

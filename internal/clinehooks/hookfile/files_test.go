@@ -26,7 +26,7 @@ func TestFiles(t *testing.T) {
 		"the home folder":     {home, "", []string{home, at("a")}, own, []string{at("a", ".cline", "hooks.json")}},
 		"a moved folder":      {home, at("moved"), []string{at("a")}, at("moved", "hooks.json"), []string{at("a", ".cline", "hooks.json")}},
 		"moved into the root": {home, at("a", ".cline"), []string{at("a")}, at("a", ".cline", "hooks.json"), nil},
-		// The user's file is elsewhere then, and this one a project's.
+		// The user's file is then elsewhere, and this one is a project's.
 		"the home folder, moved": {home, at("moved"), []string{home}, at("moved", "hooks.json"), []string{own}},
 		"relative roots":         {home, "", []string{"a", "", "."}, own, nil},
 		"no home":                {"", "", []string{at("a")}, "", []string{at("a", ".cline", "hooks.json")}},
@@ -44,7 +44,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestCaseCountsAsOnTheSystem(t *testing.T) {
+func TestPathCaseFollowsSystem(t *testing.T) {
 	root := t.TempDir()
 	_, projects := Files("", "", []string{filepath.Join(root, "a"), filepath.Join(root, "A")})
 	want := 2

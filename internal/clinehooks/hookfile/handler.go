@@ -33,7 +33,7 @@ func (r *reading) handler(n *jsonedit.Node) (h Handler, ok bool) {
 	case "":
 		// need has reported it.
 	default:
-		m.lose(m.members["type"], "there is no type %s: want \"command\" or \"http\"", name(h.Type))
+		m.lose(m.members["type"], "unknown type %s: want \"command\" or \"http\"", name(h.Type))
 	}
 	m.common(&h)
 	return h, m.ok
@@ -86,7 +86,7 @@ func (m *hook) need(key, want string) string {
 	case strings.TrimSpace(s) == "":
 		m.lose(n, "%s is empty, want %s", name(key), want)
 	case strings.ContainsRune(s, 0):
-		m.lose(n, "%s holds a zero character, which no command can", name(key))
+		m.lose(n, "%s contains a zero character, which no command may", name(key))
 	}
 	return s
 }
@@ -133,19 +133,19 @@ func (m *hook) command(h *Handler) {
 	h.Args = m.list("args", true)
 	for _, arg := range h.Args {
 		if strings.ContainsRune(arg, 0) {
-			m.lose(m.members["args"], "%s holds a zero character, which no command can", name("args"))
+			m.lose(m.members["args"], "%s contains a zero character, which no command may", name("args"))
 			break
 		}
 	}
 	h.Shell = m.get("shell", h.Args == nil)
 	if h.Args == nil && h.Shell != "" && h.Shell != "bash" && h.Shell != "powershell" {
-		m.lose(m.members["shell"], "there is no shell %s: want \"bash\" or \"powershell\"", name(h.Shell))
+		m.lose(m.members["shell"], "unknown shell %s: want \"bash\" or \"powershell\"", name(h.Shell))
 	}
 	h.Async = m.flag("async")
 	if h.AsyncRewake = m.flag("asyncRewake"); h.AsyncRewake {
 		// As in Claude Code, the one implies the other.
 		h.Async = true
-		m.problem(m.members["asyncRewake"].Start, false, "Cline cannot be woken up: the hook runs in the background, and its output is ignored")
+		m.problem(m.members["asyncRewake"].Start, false, "Cline does not support asyncRewake: the hook runs in the background, and its output is ignored")
 	}
 }
 

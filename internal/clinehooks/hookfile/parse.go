@@ -220,7 +220,7 @@ func (r *reading) list(m jsonedit.Item) {
 		if event := nearest(m.Key); event != "" {
 			hint = "did you mean " + event + "?"
 		}
-		r.problem(m.Start, true, "there is no event %s: %s", name(m.Key), hint)
+		r.problem(m.Start, true, "unknown event %s: %s", name(m.Key), hint)
 	}
 	if !m.Value.Is(r.text, '[') {
 		r.wrong(name(m.Key), m.Value, "a list of groups", true)

@@ -93,7 +93,7 @@ func TestParseAllMembers(t *testing.T) {
 	}
 }
 
-func TestParseTakesNothingForNothing(t *testing.T) {
+func TestParseAcceptsEmptyFile(t *testing.T) {
 	for _, text := range []string{`{}`, `{"hooks":{}}`, "\ufeff{\"x\":[]}", `{"hooks":{"Stop":[]}}`, `{"hooks":{"Stop":[{"hooks":[]}]}}`, `{"description":"d","disableAllHooks":false}`} {
 		f := parse(t, text)
 		if len(f.Handlers)+len(f.Problems) > 0 || f.Disabled {
@@ -102,7 +102,7 @@ func TestParseTakesNothingForNothing(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatIsNoObject(t *testing.T) {
+func TestParseRejectsNonObjects(t *testing.T) {
 	tests := map[string]struct {
 		text         string
 		line, column int
@@ -132,7 +132,7 @@ func TestParseRefusesWhatIsNoObject(t *testing.T) {
 	}
 }
 
-// TestProblems has one fault a file. Each stands beside a good handler, which
+// TestProblems has one fault per file, next to a good handler, which
 // must run.
 func TestProblems(t *testing.T) {
 	const good = `{"type":"command","command":"good"}`
@@ -146,21 +146,21 @@ func TestProblems(t *testing.T) {
 		runs []string
 	}{
 		"no type":          {in("Stop", `{"command":"x"}`), `2:1 Stop LOST the hook has no "type", want "command" or "http"`, nil},
-		"unknown type":     {in("Stop", `{"type":"shell","command":"x"}`), `2:9 Stop LOST there is no type "shell": want "command" or "http"`, nil},
+		"unknown type":     {in("Stop", `{"type":"shell","command":"x"}`), `2:9 Stop LOST unknown type "shell": want "command" or "http"`, nil},
 		"type of a number": {in("Stop", `{"type":1,"command":"x"}`), `2:9 Stop LOST "type" is 1, want a string`, nil},
 		"no command":       {in("Stop", `{"type":"command"}`), `2:1 Stop LOST the hook has no "command", want the command to run`, nil},
 		"empty command":    {in("Stop", `{"type":"command","command":" "}`), `2:29 Stop LOST "command" is empty, want the command to run`, nil},
-		"zero character":   {in("Stop", `{"type":"command","command":"a\u0000"}`), `2:29 Stop LOST "command" holds a zero character, which no command can`, nil},
+		"zero character":   {in("Stop", `{"type":"command","command":"a\u0000"}`), `2:29 Stop LOST "command" contains a zero character, which no command may`, nil},
 		"command list":     {in("Stop", `{"type":"command","command":["x"]}`), `2:29 Stop LOST "command" is an array, want a string`, nil},
 		"args text":        {in("Stop", `{"type":"command","command":"x","args":"y"}`), `2:40 Stop LOST "args" is "y", want a list of strings`, nil},
 		"args number":      {in("Stop", `{"type":"command","command":"x","args":["y",2]}`), `2:45 Stop LOST "args" is 2, want a list of strings`, nil},
-		"unknown shell":    {in("Stop", `{"type":"command","command":"x","shell":"zsh"}`), `2:41 Stop LOST there is no shell "zsh": want "bash" or "powershell"`, nil},
+		"unknown shell":    {in("Stop", `{"type":"command","command":"x","shell":"zsh"}`), `2:41 Stop LOST unknown shell "zsh": want "bash" or "powershell"`, nil},
 		"shell with args":  {in("Stop", `{"type":"command","command":"x","args":[],"shell":"zsh"}`), ``, []string{"x", "good"}},
 		"no handler":       {in("Stop", `null`), `2:1 Stop LOST a hook of "Stop" is null, want an object with "type"`, nil},
 		"timeout 0":        {in("Stop", `{"type":"command","command":"x","timeout":0}`), `2:43 Stop "timeout" is 0, want a positive number of seconds; the default applies`, []string{"x", "good"}},
 		"timeout text":     {in("Stop", `{"type":"command","command":"x","timeout":"5"}`), `2:43 Stop "timeout" is "5", want a positive number of seconds; the default applies`, []string{"x", "good"}},
 		"async text":       {in("Stop", `{"type":"command","command":"x","async":"yes"}`), `2:41 Stop "async" is "yes", want true or false; it counts as false`, []string{"x", "good"}},
-		"woken up":         {in("Stop", `{"type":"command","command":"x","asyncRewake":true}`), `2:47 Stop Cline cannot be woken up: the hook runs in the background, and its output is ignored`, []string{"x", "good"}},
+		"woken up":         {in("Stop", `{"type":"command","command":"x","asyncRewake":true}`), `2:47 Stop Cline does not support asyncRewake: the hook runs in the background, and its output is ignored`, []string{"x", "good"}},
 		"odd onFailure":    {in("Stop", `{"type":"command","command":"x","onFailure":"deny"}`), `2:45 Stop onFailure is "deny", want "block" or "continue"; it counts as "continue"`, []string{"x", "good"}},
 		"if on no tool":    {in("Stop", `{"type":"command","command":"x","if":"Bash(rm *)"}`), `2:38 Stop LOST a hook with "if" runs on tool events only, as in Claude Code, and so never on "Stop": take the "if" out`, nil},
 		"if of a list":     {in("PreToolUse", `{"type":"command","command":"x","if":[]}`), `2:38 PreToolUse LOST "if" is an array, want a string`, nil},
@@ -190,7 +190,7 @@ func TestProblems(t *testing.T) {
 		},
 		"problem under a matcher": {
 			`{"hooks":{"PreToolUse":[{"hooks":[{"type":"x"},` + good + `],"matcher":"Edit"}]}}`,
-			`1:43 PreToolUse [Edit] LOST there is no type "x": want "command" or "http"`, nil,
+			`1:43 PreToolUse [Edit] LOST unknown type "x": want "command" or "http"`, nil,
 		},
 		"list of an object": {
 			`{"hooks":{"PreToolUse":{"hooks":[]},"Stop":[{"hooks":[` + good + `]}]}}`,
@@ -198,15 +198,15 @@ func TestProblems(t *testing.T) {
 		},
 		"misspelt event": {
 			`{"hooks":{"preToolUse":[{"hooks":[` + good + `]}],"Stop":[{"hooks":[` + good + `]}]}}`,
-			`1:11 preToolUse LOST there is no event "preToolUse": did you mean PreToolUse?`, nil,
+			`1:11 preToolUse LOST unknown event "preToolUse": did you mean PreToolUse?`, nil,
 		},
 		"event of Cline": {
 			`{"hooks":{"TaskComplete":[],"Stop":[{"hooks":[` + good + `]}]}}`,
-			`1:11 TaskComplete LOST there is no event "TaskComplete": did you mean Stop?`, nil,
+			`1:11 TaskComplete LOST unknown event "TaskComplete": did you mean Stop?`, nil,
 		},
 		"event of nobody": {
 			`{"hooks":{"Birthday":[],"Stop":[{"hooks":[` + good + `]}]}}`,
-			`1:11 Birthday LOST there is no event "Birthday": want one of Claude's events`, nil,
+			`1:11 Birthday LOST unknown event "Birthday": want one of Claude's events`, nil,
 		},
 		"event that never comes": {
 			`{"hooks":{"PermissionRequest":[{"hooks":[` + good + `]}],"Stop":[{"hooks":[` + good + `]}]}}`,
@@ -255,14 +255,14 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-func TestProblemsAreInTheFilesOrder(t *testing.T) {
+func TestProblemsKeepFileOrder(t *testing.T) {
 	f := parse(t, "{\"hooks\":{\n \"Stop\": [\n  {\"hooks\": [{\"timeout\": -1, \"type\": \"x\", \"äö\": 1, \"if\": 2}]}, 3],\n \"Stopp\": 4}}")
 	if diff := cmp.Diff([]string{
 		`3:26 Stop "timeout" is -1, want a positive number of seconds; the default applies`,
-		`3:38 Stop LOST there is no type "x": want "command" or "http"`,
+		`3:38 Stop LOST unknown type "x": want "command" or "http"`,
 		`3:58 Stop LOST "if" is 2, want a string`,
 		`3:64 Stop LOST a group of "Stop" is 3, want an object with "matcher" and "hooks"`,
-		`4:2 Stopp LOST there is no event "Stopp": did you mean Stop?`,
+		`4:2 Stopp LOST unknown event "Stopp": did you mean Stop?`,
 		`4:11 Stopp LOST "Stopp" is 4, want a list of groups`,
 	}, said(f)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -286,7 +286,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// FuzzParse holds the result to what is promised of it, whatever the file.
+// FuzzParse checks the promises of Parse for any file.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"claude-settings.json", "seed-cline-hooks.json"} {
 		data, err := os.ReadFile("testdata/" + name)

@@ -99,7 +99,7 @@ func paths(tr Trust) []string {
 	return out
 }
 
-func TestRemovingNothingWritesNothing(t *testing.T) {
+func TestRemoveOfUnknownFileWritesNothing(t *testing.T) {
 	tr, file := trust(t)
 	if got, err := tr.Remove(file); got || err != nil {
 		t.Errorf("removed %v, error %v", got, err)
@@ -148,7 +148,7 @@ func TestDamagedListTrustsNothing(t *testing.T) {
 	}
 }
 
-func TestNewerListIsLeftAlone(t *testing.T) {
+func TestNewerTrustListIsNotChanged(t *testing.T) {
 	tr, file := trust(t)
 	const newer = `{"version":2,"files":[],"more":1}`
 	if err := os.Mkdir(filepath.Dir(tr.Path), 0o700); err != nil {
@@ -171,7 +171,7 @@ func TestNewerListIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestTrustListIsTheUsersAlone(t *testing.T) {
+func TestTrustListIsPrivate(t *testing.T) {
 	tr, file := trust(t)
 	add(t, tr, file, "{}")
 	if runtime.GOOS != "windows" {
@@ -193,7 +193,7 @@ func TestTrustListIsTheUsersAlone(t *testing.T) {
 
 func TestFailedWriteLeavesTheOldList(t *testing.T) {
 	tr, file := trust(t)
-	// A folder stands where the list should be, which rename does not replace.
+	// The list's path is a folder, which rename does not replace.
 	if err := os.MkdirAll(filepath.Join(tr.Path, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMatchersOfTheTable(t *testing.T) {
+func TestMatcher(t *testing.T) {
 	var table []struct {
 		Event, Matcher, Value, Why string
 		Match                      *bool
@@ -86,9 +86,9 @@ func TestMatcherTriesAllSubjects(t *testing.T) {
 	}
 }
 
-// TestMatcherTakesNewerForms has what Claude Code's engine takes, as recorded with
-// it, and the engines that many have installed do not.
-func TestMatcherTakesNewerForms(t *testing.T) {
+// TestMatcherAcceptsNewerSyntax has syntax that Claude Code's engine accepts, as
+// recorded, and that older engines reject.
+func TestMatcherAcceptsNewerSyntax(t *testing.T) {
 	for matcher, want := range map[string]bool{"(?i:bash)": true, "(?-i:Bash)": true, "(?-i:bash)": false, "(?s-i:Ba.h)": true} {
 		m, err := Compile("PreToolUse", matcher)
 		if err != nil {
@@ -101,8 +101,8 @@ func TestMatcherTakesNewerForms(t *testing.T) {
 	}
 }
 
-// TestMatcherGivesUp has an expression that would take years.
-func TestMatcherGivesUp(t *testing.T) {
+// TestMatcherHasTimeLimit has an expression that needs years.
+func TestMatcherHasTimeLimit(t *testing.T) {
 	m, err := Compile("PreToolUse", `^(\w+\s?)*$`)
 	if err != nil {
 		t.Fatal(err)
@@ -112,10 +112,10 @@ func TestMatcherGivesUp(t *testing.T) {
 	}
 }
 
-// TestMatcherIsJavaScript compares with a real engine, where there is one. Left
+// TestMatcherAgreesWithJavaScript compares with a real engine, if one is installed. Left
 // out are what only newer engines take, (?i:x) and one name in two alternatives,
 // and a character of two units inside brackets, which the library does not split.
-func TestMatcherIsJavaScript(t *testing.T) {
+func TestMatcherAgreesWithJavaScript(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if errors.Is(err, exec.ErrNotFound) {
 		t.Skip("node is not installed, so there is no JavaScript to compare with")

@@ -167,7 +167,7 @@ func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
 }
 
 // fitsParameter tries a pattern of the form name:value on a scalar member of the
-// input. One that is missing never fits.
+// input. A missing member never fits.
 func fitsParameter(pattern string, input []byte) bool {
 	name, value, ok := strings.Cut(pattern, ":")
 	raw := rawjson.Present(rawjson.Member(input, strings.TrimSpace(name)))

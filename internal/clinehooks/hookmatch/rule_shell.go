@@ -102,7 +102,7 @@ func fitsShell(pattern, line string) (bool, string) {
 	return false, "it fits no command of the line"
 }
 
-// shellCommands is what is known of a line of shell before it runs.
+// shellCommands are the commands of a line of shell, as far as they are known before it runs.
 type shellCommands struct {
 	// open says why nothing is known; empty if something is.
 	open string

@@ -12,9 +12,9 @@ import (
 
 var testScope = Scope{Dir: "/ws", Project: "/ws", Home: "/home/me", GOOS: "linux"}
 
-// TestRulesAsClaudeCode compares with what the real program did. Where it could
-// not tell, and ran every hook, knowing more is no difference.
-func TestRulesAsClaudeCode(t *testing.T) {
+// TestRulesAgreeWithClaudeCode compares with recordings of the real program. If that could
+// not decide and ran every hook, a decision here is no difference.
+func TestRulesAgreeWithClaudeCode(t *testing.T) {
 	var f struct {
 		Rules [][]string
 		Calls []struct {
@@ -68,8 +68,8 @@ func TestRulesAsClaudeCode(t *testing.T) {
 	}
 }
 
-// widened are the rules that the documentation of permissions has and "if" of
-// that version never runs.
+// widened are the rules of the permissions' documentation that "if" of
+// that version never matches.
 func widened(tool, rule string) bool {
 	return strings.Contains(rule, "(") && (tool == "Write" || tool == "WebFetch" || tool == "Agent")
 }
@@ -252,7 +252,7 @@ b"`: {texts: []string{"ab"}},
 			t.Errorf("%.40q: %q, want it open", line, c.texts)
 		}
 	}
-	// As deep as is tried at all.
+	// The deepest line that is parsed.
 	deep := strings.Repeat("(", maxBrackets/2) + "a" + strings.Repeat(")", maxBrackets/2)
 	_ = readShell(deep)
 }

@@ -18,7 +18,7 @@
 //     handler's output.
 //   - Cancelling ctx stops the hooks in the same way. If this process is killed,
 //     each hook ends with it on Linux and Windows; the processes that the hook has
-//     started, on Windows alone.
+//     started, only on Windows.
 //   - A hook that prints without end, reads nothing or closes its streams early
 //     does no harm.
 //   - OTEL_*, HOOKSPAN_* and the Infinium secret do not reach a hook.

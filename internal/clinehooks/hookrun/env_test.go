@@ -60,7 +60,7 @@ func TestHookSeesItsEnvironment(t *testing.T) {
 	}
 }
 
-func TestProjectDirIsPutIn(t *testing.T) {
+func TestProjectDirIsReplaced(t *testing.T) {
 	w := newWorld(t)
 	if err := os.WriteFile(w.path("say"), []byte("#!/bin/sh\nprintf '%s|' \"$0\" \"$@\"\n"), 0o700); err != nil { //nolint:gosec // A program.
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,13 +16,13 @@ import (
 )
 
 const (
-	// maxOutput is what is kept of each of a hook's streams.
+	// maxOutput is how many bytes of each of a hook's streams are kept.
 	maxOutput = 1 << 20
-	// quiet is how long the output of an ended hook must rest before the processes
-	// that hold it are stopped. Claude Code waits as long.
+	// quiet is how long an ended hook must have printed nothing before the processes
+	// that hold its output are stopped, as in Claude Code.
 	quiet = 500 * time.Millisecond
-	// grace is the time between the polite and the final signal, and final how
-	// long the latter is repeated; together less than 0.5 s.
+	// grace is the time between SIGTERM and SIGKILL, and final how long the latter is
+	// repeated; the sum is less than 0.5 s.
 	grace = 250 * time.Millisecond
 	final = 200 * time.Millisecond
 )
@@ -46,7 +45,7 @@ func (b *batch) command(ctx context.Context, h hookfile.Handler, e Event) outcom
 	state, note := p.wait(ctx)
 	o := outcome{note: note}
 	o.Stdout, o.Stderr = string(p.stdout.data), string(p.stderr.data)
-	o.unread = p.stdout.lost > 0 && begins(o.Stdout)
+	o.tooLong = p.stdout.lost > 0 && begins(o.Stdout)
 	switch {
 	case state == nil && ctx.Err() != nil:
 		return stopped(ctx, o)
@@ -74,7 +73,7 @@ type process struct {
 	ended   chan struct{} // closed when the hook itself has ended
 	readers sync.WaitGroup
 	feeder  sync.WaitGroup
-	deaf    atomic.Bool  // its output is no longer kept
+	discard atomic.Bool  // its output is no longer kept
 	last    atomic.Int64 // when something was read, in ns of the monotonic clock since began
 	began   time.Time
 }
@@ -95,37 +94,40 @@ func (s *stream) add(p []byte) {
 
 // start starts the command with pipes for its streams.
 func (n *supervisor) start(cmd *exec.Cmd, mark string) (*process, error) {
-	var pipes []*os.File // each reading end is followed by its writing end
-	closePipes := func(except ...*os.File) {
-		for _, f := range pipes {
-			if !slices.Contains(except, f) {
-				_ = f.Close()
-			}
-		}
-	}
-	for range 3 {
+	var theirs, ours [3]*os.File
+	for i := range theirs {
 		r, w, err := os.Pipe()
 		if err != nil {
-			closePipes()
+			closeAll(theirs, ours)
 			return nil, fmt.Errorf("make a pipe: %w", err)
 		}
-		pipes = append(pipes, r, w)
+		if theirs[i], ours[i] = w, r; i == 0 {
+			theirs[i], ours[i] = r, w
+		}
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	tree, err := n.spawn(cmd, mark, false)
 	if err != nil {
-		closePipes()
+		closeAll(theirs, ours)
 		return nil, err
 	}
+	closeAll(theirs)
 	p := &process{
 		cmd: cmd, processTree: tree, ended: make(chan struct{}), began: time.Now(),
-		stdin: pipes[1], stdout: stream{file: pipes[2]}, stderr: stream{file: pipes[4]},
+		stdin: ours[0], stdout: stream{file: ours[1]}, stderr: stream{file: ours[2]},
 	}
-	closePipes(p.stdin, p.stdout.file, p.stderr.file)
 	p.feeder.Add(1)
 	p.readers.Go(func() { p.read(&p.stdout) })
 	p.readers.Go(func() { p.read(&p.stderr) })
 	return p, nil
+}
+
+func closeAll(sets ...[3]*os.File) {
+	for _, files := range sets {
+		for _, f := range files {
+			_ = f.Close() // or nil
+		}
+	}
 }
 
 // feed gives the hook its payload. A hook need not read it.
@@ -141,7 +143,7 @@ func (p *process) read(s *stream) {
 	for {
 		n, err := s.file.Read(buf)
 		if n > 0 {
-			if !p.deaf.Load() {
+			if !p.discard.Load() {
 				s.add(buf[:n])
 			}
 			p.last.Store(int64(time.Since(p.began)))
@@ -159,20 +161,19 @@ const (
 	noHolder holder = iota
 	// silentHolder was quiet for a while after the hook had ended.
 	silentHolder
-	// noisyHolder is the hook itself, or a process that prints on, at the time limit.
+	// noisyHolder is the hook itself, or a process that still prints at the time limit.
 	noisyHolder
 )
 
-// redirect says what to do about a process that holds the output.
+// redirect is the advice about a process that holds the output.
 const redirect = "redirect the output of processes that are to continue (>/dev/null 2>&1)"
 
 // wait waits for the hook and its output, or stops both. The state is nil if the
-// hook was stopped; note says what else went wrong. No goroutine of the process is
-// left when it returns.
+// hook was stopped; note describes another fault. No goroutine of the process is left
+// when it returns.
 func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string) {
 	go func() {
-		// Its error says what the state says.
-		_ = p.cmd.Wait()
+		_ = p.cmd.Wait() // the state has more than its error
 		close(p.ended)
 	}()
 	drained := make(chan struct{})
@@ -186,8 +187,8 @@ func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string
 		p.processTree.ended()
 		left = p.settle(ctx, drained)
 	}
-	// What it prints while it is stopped is no part of its answer.
-	p.deaf.Store(true)
+	// The output while it is stopped is not part of its answer.
+	p.discard.Store(true)
 	switch left {
 	case noHolder:
 	case silentHolder:
@@ -224,12 +225,10 @@ func inTime(ctx context.Context, done <-chan struct{}) bool {
 		return true
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(lateness(ctx))
-	defer timer.Stop()
 	select {
 	case <-done:
 		return true
-	case <-timer.C:
+	case <-time.After(lateness(ctx)):
 		return false
 	}
 }
@@ -243,14 +242,12 @@ func lateness(ctx context.Context) time.Duration {
 	return min(max(time.Since(end), 0), grace)
 }
 
-// abandon waits a moment for a stopped hook, which may hang in the kernel.
+// abandon waits for a stopped hook, but not long: it may hang in the kernel.
 func (p *process) abandon() {
 	_ = p.cmd.Process.Kill()
-	timer := time.NewTimer(final)
-	defer timer.Stop()
 	select {
 	case <-p.ended:
-	case <-timer.C:
+	case <-time.After(final):
 	}
 }
 

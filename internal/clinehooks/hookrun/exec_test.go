@@ -120,11 +120,11 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// stubborn are hooks that are hard to get rid of. Each says that it is under way
+// stubborn are hooks that are hard to stop. Each reports that it has started
 // by a line on the fifo "ready".
 var stubborn = map[string]struct {
 	line string
-	// linux reports that the system has to tell who descends from whom.
+	// linux reports that the system must know the descendants of a process.
 	linux bool
 }{
 	"does what it is told":          {line: `echo > ready; sleep 1000; :`},
@@ -143,11 +143,11 @@ var stubborn = map[string]struct {
 	"ended, and its heir prints":    {line: `(setsid sh -c 'trap "" TERM; echo > ready; while :; do echo x; done' &); exit 0`, linux: true},
 }
 
-func TestNothingIsLeftOfAStoppedHook(t *testing.T) {
+func TestStoppedHookLeavesNoProcess(t *testing.T) {
 	for name, tc := range stubborn {
 		t.Run(name, func(t *testing.T) {
 			if tc.linux && runtime.GOOS != "linux" {
-				t.Skip("only Linux tells whose heir a process is")
+				t.Skip("only Linux finds orphans")
 			}
 			w := newWorld(t)
 			ready := w.fifo(t, "ready")
@@ -202,9 +202,9 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeftBehind has hooks that end in time and leave a process. It stays
+// TestProcessesLeftByEndedHook has hooks that end in time and leave a process. It stays
 // if it holds none of their output.
-func TestWhatIsDoneWhenALimitIsSeenLateIsInTime(t *testing.T) {
+func TestHookThatEndedBeforeLateLimitIsInTime(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Minute))
 	defer cancel()
 	done := make(chan struct{})
@@ -225,7 +225,7 @@ func TestWhatIsDoneWhenALimitIsSeenLateIsInTime(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftBehind(t *testing.T) {
+func TestProcessesLeftByEndedHook(t *testing.T) {
 	const free = " </dev/null >/dev/null 2>&1 & echo $!"
 	for name, tc := range map[string]struct {
 		line  string
@@ -244,7 +244,7 @@ func TestWhatIsLeftBehind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.linux && runtime.GOOS != "linux" {
-				t.Skip("only Linux tells who holds a pipe")
+				t.Skip("only Linux finds the processes that hold a pipe")
 			}
 			w := newWorld(t)
 			run := w.one(t.Context(), t, shell(tc.line), strings.Repeat("x", megabyte))
@@ -258,7 +258,7 @@ func TestWhatIsLeftBehind(t *testing.T) {
 				w.gone(t)
 				return
 			}
-			// For a moment, when it becomes another program, it shows nothing of itself.
+			// During exec its environment and arguments are empty.
 			left := w.left(t)
 			for range 200 {
 				if len(left) > 0 {
@@ -284,13 +284,13 @@ func TestLateOutputCounts(t *testing.T) {
 	w.gone(t)
 }
 
-func TestOtherHooksGoOnWhenOneIsStopped(t *testing.T) {
+func TestStoppingOneHookKeepsOthers(t *testing.T) {
 	w := newWorld(t)
 	stopped, other := w.fifo(t, "stopped"), w.fifo(t, "other")
 	slow := shell(`(setsid sh -c 'echo $$ > stopped; sleep 1000; :' &); sleep 1000; :`)
 	slow.Timeout = 300 * time.Millisecond
 	w.fifo(t, "done")
-	// Its heir has no sign of its own: neither mark nor session nor parents.
+	// Its orphan has no sign: neither mark nor session nor parents.
 	fine := shell(`(setsid env -i PATH="$PATH" sh -c 'read x < other; echo unharmed; echo > done' &); read y < done; echo fine`)
 	go func() {
 		var pid int
@@ -307,8 +307,8 @@ func TestOtherHooksGoOnWhenOneIsStopped(t *testing.T) {
 	w.gone(t)
 }
 
-// TestRunnerIsEnded has the program that runs the hooks ended from outside.
-func TestRunnerIsEnded(t *testing.T) {
+// TestHooksEndWithRunner ends the program that runs the hooks.
+func TestHooksEndWithRunner(t *testing.T) {
 	const line = `(setsid sh -c 'trap "" TERM; echo child > ready; sleep 1000; :' &); echo $$ > ready; trap '' TERM; while :; do sleep 1000; done`
 	start := func(t *testing.T, line string) (world, *exec.Cmd, int) {
 		w := newWorld(t)
@@ -327,7 +327,7 @@ func TestRunnerIsEnded(t *testing.T) {
 		return world{}, nil, 0
 	}
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells whose heir a process is")
+		t.Skip("only Linux finds orphans")
 	}
 	t.Run("politely", func(t *testing.T) {
 		w, cmd, _ := start(t, line)
@@ -347,7 +347,7 @@ func TestRunnerIsEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait()
-		// What it has started stays, which nobody is left to end.
+		// The processes that it has started stay: no process is left to end them.
 		if w.outlives(t, pid) {
 			t.Error("the hook outlives the program that waits for it")
 		}
@@ -365,7 +365,7 @@ func TestAsyncIsNotWaitedFor(t *testing.T) {
 			if !run.Async || run.Err != "" || run.Verdict.Decision != claude.NoDecision {
 				t.Errorf("%+v", run)
 			}
-			// It runs on after Run has returned.
+			// It still runs after Run has returned.
 			if _, err := hold.WriteString("\n"); err != nil {
 				t.Fatal(err)
 			}

@@ -44,7 +44,7 @@ func toolCall(payload string) Event {
 	return Event{Name: preToolUse, Session: "s", Subjects: []string{"Bash"}, Tool: "Bash", Payload: []byte(payload)}
 }
 
-// world is where a test's hooks run, and how its processes are found again.
+// world is the folder where a test's hooks run, with a token that marks their processes.
 type world struct {
 	*Runner
 	dir, token string
@@ -94,7 +94,7 @@ func (w world) fifo(t testing.TB, name string) *os.File {
 	return f
 }
 
-// await reads n lines from a fifo. A test in which they never come fails.
+// await reads n lines from a fifo. If they do not arrive, the test fails.
 func await(t testing.TB, f *os.File, n int) string {
 	t.Helper()
 	if err := f.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
@@ -177,12 +177,12 @@ func (w world) left(t testing.TB) []leftover {
 func (w world) gone(t testing.TB) {
 	t.Helper()
 	for _, p := range w.left(t) {
-		// What was killed ends as soon as the system gives it a processor.
+		// A killed process ends when the system schedules it.
 		if w.outlives(t, p.pid) {
 			t.Errorf("left: %d %s", p.pid, p.what)
 		}
 	}
-	// The last step of a goroutine is taken after what it signals by.
+	// A goroutine ends after its last signal.
 	for range 200 {
 		buf := make([]byte, 1<<20)
 		text := string(buf[:runtime.Stack(buf, true)])
@@ -196,7 +196,7 @@ func (w world) gone(t testing.TB) {
 }
 
 // outlives waits for a process of the test's to end, and reports whether it never
-// did. One that has ended and that nobody has asked for does not count.
+// did. A zombie does not count.
 func (w world) outlives(t testing.TB, pid int) bool {
 	t.Helper()
 	for range 2000 {

@@ -43,7 +43,7 @@ const (
 	OnErrorDeny OnError = "deny"
 )
 
-// Runner runs handlers. The zero value of a field means what its comment says.
+// Runner runs handlers. The zero value is usable.
 type Runner struct {
 	// Dir is where the hooks run, ProjectDir their CLAUDE_PROJECT_DIR.
 	Dir, ProjectDir string
@@ -101,3 +101,9 @@ type Match struct {
 	// Why is for people: "matcher \"Edit|Write\" fits Write".
 	Why string
 }
+
+// The events that can be denied.
+const (
+	preToolUse = "PreToolUse"
+	userPrompt = "UserPromptSubmit"
+)

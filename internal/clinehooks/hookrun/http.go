@@ -27,13 +27,13 @@ func (b *batch) post(ctx context.Context, h hookfile.Handler, e Event) outcome {
 		req.Header.Set(name, secrets[name])
 	}
 	req.Header.Set("Content-Type", "application/json")
-	// Not shared: a hook's program asks once and ends.
+	// Not shared: a hook process sends one request and ends.
 	client := outbound.New(outbound.Options{Base: b.base, Once: true, MaxAnswer: maxOutput, Secrets: outbound.NewSecrets(req.URL, secrets)})
 	defer client.Close()
 	a, err := client.Do(req)
 	if err == nil && a.Err != nil {
 		o := late(ctx, a.Err)
-		o.unread = a.Status/100 == 2 && int64(len(a.Body)) >= maxOutput && begins(string(a.Body))
+		o.tooLong = a.Status/100 == 2 && int64(len(a.Body)) >= maxOutput && begins(string(a.Body))
 		return o
 	}
 	if err != nil {
@@ -45,14 +45,14 @@ func (b *batch) post(ctx context.Context, h hookfile.Handler, e Event) outcome {
 // late is the outcome of a request that failed.
 func late(ctx context.Context, err error) outcome {
 	if ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		// The answer may have been there in time.
+		// The answer may have arrived in time.
 		return stopped(ctx, outcome{late: lateness(ctx) == grace})
 	}
 	return failure(err)
 }
 
-// expand puts variables into a header's value: $NAME and ${NAME}, those that the
-// handler allows, from the hooks' environment. Others become nothing.
+// expand replaces the variables $NAME and ${NAME} in a header's value by their values
+// in the hooks' environment. Those that the handler does not allow become empty.
 func (b *batch) expand(value string, allowed []string) string {
 	value = os.Expand(value, func(name string) string {
 		if !slices.Contains(allowed, name) {
@@ -61,6 +61,23 @@ func (b *batch) expand(value string, allowed []string) string {
 		v, _ := b.lookup(b.Env, name)
 		return v
 	})
-	// A value from the environment must not begin another header.
+	// A value must not add another header.
 	return strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(value)
+}
+
+// Exhausted reports whether the cause of an error is that the system had no
+// descriptors, processes or memory left.
+func Exhausted(err error) bool {
+	var request *outbound.Error
+	_ = errors.As(err, &request)
+	for _, shortage := range shortages {
+		if errors.Is(err, shortage) {
+			return true
+		}
+		// Only the text is left where a look-up failed, or a secret was removed.
+		if request != nil && strings.HasSuffix(request.Error(), ": "+shortage.Error()) {
+			return true
+		}
+	}
+	return false
 }

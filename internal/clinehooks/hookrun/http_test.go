@@ -141,7 +141,7 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-func TestRequestIsNotWaitedForWithoutEnd(t *testing.T) {
+func TestRequestHasTimeLimit(t *testing.T) {
 	asked := make(chan struct{}, 10)
 	// The body is held back in one case, the whole answer in the other.
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

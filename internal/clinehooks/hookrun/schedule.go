@@ -1,6 +1,7 @@
 package hookrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,17 +17,17 @@ import (
 
 const (
 	// perCore is how many handlers of several events run at a time for each
-	// processor, and atLeast how many on a small machine.
-	perCore, atLeast = 4, 8
-	// together is how many handlers of one event run side by side.
-	together = 64
-	// patience is how long Run waits for a handler after its time limit. Stopping a
-	// handler takes grace and twice final.
-	patience = 2 * time.Second
+	// processor, and minWidth the minimum on a small machine.
+	perCore, minWidth = 4, 8
+	// maxPerEvent is how many handlers of one event run at a time.
+	maxPerEvent = 64
+	// abandonAfter is how long Run waits for a handler after its time limit. Stopping
+	// a handler takes grace and twice final.
+	abandonAfter = 2 * time.Second
 )
 
-// batch is one call of Run. Only the goroutine of Run uses what is not said to be
-// safe.
+// batch is one call of Run. Unless it is documented as safe, only the goroutine of
+// Run uses it.
 type batch struct {
 	*Runner
 	*decider
@@ -42,7 +43,7 @@ type batch struct {
 	width, widest int
 	// running is how many handlers run, own how many of them for the current event.
 	running, own, current int
-	// first is the task that was last started alone.
+	// first is the task that was last started while no other ran.
 	first *task
 	// waiting are tasks that found no resources while others ran. They are tried
 	// again when another has ended.
@@ -55,21 +56,21 @@ type batch struct {
 	tracing    sync.Mutex
 }
 
-// task is a run that is to be done.
+// task is a handler to run for an event.
 type task struct {
 	run   *Run
 	event Event
 	// alone reports that no other task ran beside it.
 	alone bool
-	// exhausted is as in outcome.
+	// exhausted is that of the outcome.
 	exhausted bool
 }
 
 func (r *Runner) newBatch(handlers []hookfile.Handler) *batch {
 	fds := descriptors()
 	return &batch{
-		Runner: r, decider: newDecider(r, handlers), supervisor: newSupervisor(), twins: map[int]int{},
-		width: min(fds, max(atLeast, perCore*runtime.GOMAXPROCS(0))), widest: min(fds, together),
+		Runner: r, decider: newDecider(r, handlers), supervisor: &supervisor{}, twins: map[int]int{},
+		width: min(fds, max(minWidth, perCore*runtime.GOMAXPROCS(0))), widest: min(fds, maxPerEvent),
 		ended: make(chan *task),
 	}
 }
@@ -84,12 +85,47 @@ func (b *batch) trace(format string, args ...any) {
 	b.Trace(format, args...)
 }
 
-// limit returns ctx with the time limit of all handlers together.
-func (r *Runner) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if r.Budget == 0 {
-		return context.WithCancel(ctx)
+// Run runs the handlers that fit the events and returns when the last one has ended
+// or was abandoned. Handlers are in configuration order. Cancelling ctx stops them
+// as at their time limit.
+//
+// The handlers of one event run side by side; those of further events start as
+// room permits, and not at all once an event is denied. PreToolUse events that
+// differ only in their payload run once.
+//
+// While handlers run, this process is the reaper of its orphans on Linux, so that a
+// stopped hook leaves none.
+func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []Event) Result {
+	limit, stop := context.WithCancel(ctx)
+	defer stop()
+	if r.Budget != 0 {
+		limit, stop = context.WithTimeout(limit, r.Budget)
+		defer stop()
 	}
-	return context.WithTimeout(ctx, r.Budget)
+	b := r.newBatch(handlers)
+	b.schedule(limit, events)
+	if !b.leftBehind.Load() {
+		// An abandoned handler may hold the supervisor.
+		b.supervisor.close()
+	}
+	res := Result{Runs: make([]Run, 0, len(b.runs)), Verdicts: make([]claude.Verdict, len(events))}
+	verdicts := make([][]claude.Verdict, len(events))
+	for _, run := range b.runs {
+		res.Runs = append(res.Runs, *run)
+		verdicts[run.Event] = append(verdicts[run.Event], run.Verdict)
+	}
+	for i, e := range events {
+		if first, ok := b.twins[i]; ok {
+			res.Verdicts[i] = res.Verdicts[first]
+			continue
+		}
+		v := claude.Merge(e.Name, verdicts[i])
+		if len(verdicts[i]) > 0 {
+			b.trace("%s: verdict of %d hooks: %q %s", e.Name, len(verdicts[i]), v.Decision, v.Reason)
+		}
+		res.Verdicts[i] = v
+	}
+	return res
 }
 
 // schedule starts the handlers of the events in their order and waits for them.
@@ -149,8 +185,8 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 	}
 }
 
-// wait waits for room for one more handler of the current event, and reports
-// whether there was any in time.
+// wait waits until one more handler of the current event may start, and reports
+// whether that was in time.
 func (b *batch) wait(limit context.Context) bool {
 	for {
 		select {
@@ -226,17 +262,11 @@ func (b *batch) refuse(d decision) {
 	b.runs = append(b.runs, run)
 }
 
-// run does one task and fills its run.
+// run runs the handler of a task and records the result.
 func (b *batch) run(limit context.Context, t *task) {
 	run := t.run
 	h := run.Handler
-	timeout := h.Timeout
-	if timeout == 0 {
-		timeout = b.DefaultTimeout
-	}
-	if timeout == 0 {
-		timeout = 60 * time.Second
-	}
+	timeout := cmp.Or(h.Timeout, b.DefaultTimeout, 60*time.Second)
 	run.Started = time.Now()
 	b.trace("%s:%d: %s: start, time limit %v", h.File, h.Line, h.Event, timeout)
 	end, bounded := limit.Deadline()
@@ -261,12 +291,10 @@ func (b *batch) within(ctx context.Context, h hookfile.Handler, e Event) outcome
 		return o
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	select {
 	case o := <-done:
 		return o
-	case <-timer.C:
+	case <-time.After(abandonAfter):
 	}
 	b.leftBehind.Store(true)
 	o := stopped(ctx, outcome{})
@@ -329,7 +357,7 @@ func (b *batch) unguarded(t *task, o outcome, overall bool) string {
 	case b.OnError == OnErrorAllow:
 	case t.event.Name == preToolUse && o.exhausted:
 		return fmt.Sprintf("the hook could not be started (%s), so the call is denied: end other programs or raise the limit%s", o.Stderr, lift)
-	case t.event.Name == preToolUse && o.unread:
+	case t.event.Name == preToolUse && o.tooLong:
 		return fmt.Sprintf("the hook answered more than the %d bytes that are read, so the call is denied: make its answer shorter%s", maxOutput, lift)
 	case t.event.Name == preToolUse && o.late:
 		return "hookspan did not run when the hook's time was up, so its answer is not known and the call is denied: try again" + lift

@@ -18,7 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 )
 
-// operations are the events of one call, each with an input of its own.
+// operations are the events of one call, each with a different input.
 func operations(n int) []Event {
 	var out []Event
 	for i := range n {
@@ -30,7 +30,7 @@ func operations(n int) []Event {
 	return out
 }
 
-func TestOperationsShareTheMachine(t *testing.T) {
+func TestParallelHandlersAreLimited(t *testing.T) {
 	w := newWorld(t)
 	const n = 60
 	res := w.Run(t.Context(), []hookfile.Handler{shell("echo + >> log; cat >/dev/null; echo - >> log")}, operations(n))
@@ -52,7 +52,7 @@ func TestOperationsShareTheMachine(t *testing.T) {
 	}
 }
 
-func TestNoFurtherOperationIsStartedOnceOneIsDenied(t *testing.T) {
+func TestDenialStopsFurtherOperations(t *testing.T) {
 	w := newWorld(t)
 	goOn := w.fifo(t, "go")
 	const n = 200
@@ -85,7 +85,7 @@ func TestNoFurtherOperationIsStartedOnceOneIsDenied(t *testing.T) {
 	w.gone(t)
 }
 
-func TestEqualOperationsAreAskedAboutOnce(t *testing.T) {
+func TestEqualOperationsRunOnce(t *testing.T) {
 	w := newWorld(t)
 	h := shell(`case $(cat) in *op-1-*) echo no >&2; exit 2;; esac`)
 	ops := operations(2)
@@ -110,8 +110,8 @@ func TestEqualOperationsAreAskedAboutOnce(t *testing.T) {
 	}
 }
 
-// TestTimeIsUpWithOperationsLeft has a guard that is never asked about the last.
-func TestTimeIsUpWithOperationsLeft(t *testing.T) {
+// TestOperationsWithoutTimeAreDenied has a guard that never runs for the last.
+func TestOperationsWithoutTimeAreDenied(t *testing.T) {
 	for policy, denied := range map[OnError]bool{"": true, OnErrorAllow: false, OnErrorDeny: true} {
 		t.Run("on error "+string(policy), func(t *testing.T) {
 			w := newWorld(t)
@@ -136,8 +136,8 @@ func TestTimeIsUpWithOperationsLeft(t *testing.T) {
 	}
 }
 
-// TestAHookThatCameTooLateIsAskedNextTime has no time for a hook that runs once.
-func TestAHookThatCameTooLateIsAskedNextTime(t *testing.T) {
+// TestOnceHandlerWithoutTimeRunsNextTime has no time for a hook that runs once.
+func TestOnceHandlerWithoutTimeRunsNextTime(t *testing.T) {
 	w := newWorld(t)
 	claimed := 0
 	w.Claim = func(string) bool { claimed++; return claimed == 1 }
@@ -215,9 +215,9 @@ func TestExhaustionDenies(t *testing.T) {
 	}
 }
 
-// TestAnExhaustedHookIsTriedAgain has one of two hooks find no descriptor while
+// TestExhaustedHookIsRetried has one of two hooks find no descriptor while
 // the other one runs.
-func TestAnExhaustedHookIsTriedAgain(t *testing.T) {
+func TestExhaustedHookIsRetried(t *testing.T) {
 	needsUnix(t)
 	for name, refusedPath := range map[string]string{"the first": "/first", "the second": "/second"} {
 		for _, async := range []bool{false, true} {
@@ -248,8 +248,8 @@ func TestAnExhaustedHookIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestVerdictsStandWhenAHandlerDoesNotComeBack has a request that nothing ends.
-func TestVerdictsStandWhenAHandlerDoesNotComeBack(t *testing.T) {
+// TestAbandonedHandlerKeepsOtherVerdicts has a request that never ends.
+func TestAbandonedHandlerKeepsOtherVerdicts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limit, budget time.Duration
 	}{

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,19 +20,18 @@ const (
 	maxContext = 50_000
 )
 
-// channel says what Cline does with the answer to an event.
+// channel describes what Cline does with the answer to an event.
 type channel struct {
-	// context: a text for the model arrives. cancel: the task can be stopped.
-	context, cancel bool
-	// later: a text that does not arrive still has a use afterwards.
-	later bool
+	// context reports that a text reaches the model, cancel that the task can be
+	// stopped, and later that a text can still reach the model with a later event.
+	context, cancel, later bool
 }
 
-// channelOf is what Cline does with the answers to this event.
+// channelOf returns what Cline does with the answers to this event.
 func (c *Call) channelOf(name string) channel {
 	switch name {
 	case postToolUse, postToolUseFailure:
-		// The bundle on the SDK ignored what was said after a tool until 4.1.11.
+		// The bundle on the SDK ignored the answers after a tool until 4.1.11.
 		heard := c.Dialect != dialectNext || !before(c.event.HostVersion, 4, 1, 11)
 		return channel{context: heard, cancel: heard, later: true}
 	case preToolUse:
@@ -91,7 +91,7 @@ type answering struct {
 }
 
 // Answer makes Cline's reply of the verdicts, one for each of the call's events.
-// Verdicts that are missing count as none.
+// Missing verdicts are empty.
 func (c *Call) Answer(vs []claude.Verdict, o Options) Answer {
 	a := &answering{call: c, options: o, updates: map[int]map[string]any{}}
 	for i, ev := range c.Events {
@@ -109,7 +109,7 @@ func (a *answering) note(format string, args ...any) {
 	}
 }
 
-// verdict takes in what hooks decided on one event.
+// verdict adds the hooks' verdict on one event.
 func (a *answering) verdict(ev Event, v claude.Verdict) {
 	for _, s := range v.SystemMessages {
 		if strings.TrimSpace(s) != "" {
@@ -148,7 +148,7 @@ func (a *answering) verdict(ev Event, v claude.Verdict) {
 	}
 }
 
-// stop takes in continue:false.
+// stop adds a verdict with continue:false.
 func (a *answering) stop(ev Event, v claude.Verdict, ch channel) {
 	said := firstOf(v.StopReason, v.Reason, "a hook stopped the agent")
 	switch {
@@ -159,7 +159,7 @@ func (a *answering) stop(ev Event, v claude.Verdict, ch channel) {
 	}
 }
 
-// before takes in a decision about a call that has not run.
+// before adds a decision about a call that has not run.
 func (a *answering) before(ev Event, v claude.Verdict) {
 	switch {
 	case refuses(v):
@@ -186,7 +186,7 @@ func (a *answering) before(ev Event, v claude.Verdict) {
 	}
 }
 
-// after takes in a decision about a call that has run.
+// after adds a decision about a call that has run.
 func (a *answering) after(ev Event, v claude.Verdict) {
 	if refuses(v) && strings.TrimSpace(v.Reason) != "" && !slices.Contains(v.Feedback, v.Reason) {
 		a.context(ev, v.Reason, a.call.channelOf(ev.Name))
@@ -201,7 +201,7 @@ func (a *answering) after(ev Event, v claude.Verdict) {
 	}
 }
 
-// context takes in a text for the model.
+// context adds a text for the model.
 func (a *answering) context(ev Event, s string, ch channel) {
 	if strings.TrimSpace(s) == "" {
 		return
@@ -212,7 +212,7 @@ func (a *answering) context(ev Event, s string, ch channel) {
 	}
 	switch {
 	case slices.Contains(a.contexts, s), slices.Contains(a.pending, s):
-		// A hook that says the same of each file of a call says it once.
+		// A hook may return the same text for each file of a call.
 	case ch.context:
 		a.contexts = append(a.contexts, s)
 	case ch.later:
@@ -222,7 +222,7 @@ func (a *answering) context(ev Event, s string, ch channel) {
 	}
 }
 
-// answer puts the answer together.
+// answer makes the answer.
 func (a *answering) answer() Answer {
 	if len(a.denials)+len(a.stops) == 0 && len(a.updates) > 0 {
 		input, err := a.override()
@@ -237,41 +237,38 @@ func (a *answering) answer() Answer {
 	if len(a.denials) == 0 {
 		return a.proceed("")
 	}
-	said := joined(a.denials)
+	reason := joined(a.denials)
 	if a.options.SoftDeny {
-		if input := a.softDenial(said); input != "" {
+		if input := a.softDenial(reason); input != "" {
 			out := a.proceed(input)
 			out.Soft = true
 			return out
 		}
 	}
-	return a.cancel(said)
+	return a.cancel(reason)
 }
 
 // proceed lets Cline continue.
 func (a *answering) proceed(input string) Answer {
-	out := a.rest()
-	out.Reply.OverrideInput = input
-	out.Reply.Context = strings.Join(a.contexts, "\n\n")
-	if short := cut(out.Reply.Context, maxContext); short != out.Reply.Context {
+	context := strings.Join(a.contexts, "\n\n")
+	if short := cut(context, maxContext); short != context {
 		a.note("the texts for the model are longer than %d characters and were cut", maxContext)
-		out.Reply.Context, out.Notes = short, a.notes
+		context = short
 	}
-	return out
+	return Answer{Reply: hook.Reply{OverrideInput: input, Context: context}, Pending: a.pending, Notes: a.notes}
 }
 
 // cancel stops the task. Texts for the model would hide the reason, so they wait
 // until the task continues.
-func (a *answering) cancel(said string) Answer {
-	a.pending = append(a.pending, a.contexts...)
-	out := a.rest()
-	out.Reply.Cancel, out.Reply.ErrorMessage = true, cut(said, maxText)
-	return out
+func (a *answering) cancel(reason string) Answer {
+	return Answer{
+		Reply:   hook.Reply{Cancel: true, ErrorMessage: cut(reason, maxText)},
+		Pending: append(a.pending, a.contexts...), Notes: a.notes,
+	}
 }
 
-func (a *answering) rest() Answer { return Answer{Pending: a.pending, Notes: a.notes} }
-
-// override is the call's input with what hooks changed in it.
+// override returns the call's input with the changes of hooks, empty if there are
+// none.
 func (a *answering) override() (string, error) {
 	c := a.call
 	values := make([]any, len(c.call.operations))
@@ -311,9 +308,9 @@ func (a *answering) override() (string, error) {
 			op.tool, why, rawjson.Encode(updated)))
 	}
 	if len(faults) > 0 {
-		return "", fmt.Errorf("%s", joined(faults))
+		return "", errors.New(joined(faults))
 	}
-	// A change that makes no difference to Cline keeps the model's spelling.
+	// If nothing changes for Cline, the model's spelling stays.
 	input := rawjson.Encode(c.call.input(values))
 	if input == rawjson.Encode(c.call.input(before)) {
 		return "", nil
@@ -321,12 +318,12 @@ func (a *answering) override() (string, error) {
 	return input, nil
 }
 
-// refuses reports whether hooks said no.
+// refuses reports whether hooks refused.
 func refuses(v claude.Verdict) bool { return v.Decision == claude.Deny || v.Decision == claude.Block }
 
-// reason is why hooks said no. Some say it to the user alone.
+// reason returns why hooks refused. Some give the reason to the user alone.
 func reason(v claude.Verdict) string {
-	return firstOf(v.Reason, strings.Join(v.Feedback, "\n"), strings.Join(v.SystemMessages, "\n"), "a hook said no and not why")
+	return firstOf(v.Reason, strings.Join(v.Feedback, "\n"), strings.Join(v.SystemMessages, "\n"), "a hook refused and gave no reason")
 }
 
 func firstOf(texts ...string) string {
@@ -338,7 +335,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// joined puts distinct texts on lines of their own, in their order.
+// joined puts each distinct text on its own line, in order.
 func joined(texts []string) string {
 	var distinct []string
 	for _, s := range texts {

@@ -11,7 +11,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 )
 
-// event is a payload of one of Cline's hooks that is no tool's.
+// event is a payload of one of Cline's hooks without a tool.
 func event(t testing.TB, dialect, name string) hook.Raw {
 	t.Helper()
 	return payload(t, dialect, name, map[string]any{
@@ -59,7 +59,7 @@ func TestAnswers(t *testing.T) {
 		{"deny that speaks to the user alone", classic, Options{}, []v{{Decision: claude.Deny, SystemMessages: []string{"no\nrm"}}}, Answer{
 			Reply: cancel("no\nrm"), Notes: []string{"PreToolUse: a hook has a message for the user, which Cline cannot show: no rm"},
 		}},
-		{"deny without a word", classic, Options{}, []v{{Decision: claude.Deny}}, Answer{Reply: cancel("a hook said no and not why")}},
+		{"deny without a word", classic, Options{}, []v{{Decision: claude.Deny}}, Answer{Reply: cancel("a hook refused and gave no reason")}},
 		{"any deny wins, reasons in order and once", sdk, Options{}, []v{{Decision: claude.Deny, Reason: "b"}, {Decision: claude.Deny, Reason: "a", Context: []string{"c"}}}, Answer{Reply: cancel("b\na"), Pending: []string{"c"}}},
 		{"the same reason twice", sdk, Options{}, []v{{Decision: claude.Deny, Reason: "b"}, {Decision: claude.Deny, Reason: "b"}}, Answer{Reply: cancel("b")}},
 		{"deny beside another input", sdk, Options{}, []v{{UpdatedInput: json.RawMessage(`{"command":"ls -a"}`)}, {Decision: claude.Deny, Reason: "b"}}, Answer{Reply: cancel("b")}},
@@ -126,7 +126,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestAnInputThatChangesNothingForClassic(t *testing.T) {
+func TestInputChangeWithoutEffectOnClassic(t *testing.T) {
 	diff := strings.Join([]string{"------- SEARCH", "a", "=======", "b", "+++++++ REPLACE", ""}, "\n")
 	for name, tt := range map[string]struct {
 		tool, in, updated string
@@ -172,8 +172,8 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// Texts that wait go with the events after which they surely arrive.
-func TestEventsThatCarryWhatWaits(t *testing.T) {
+// Waiting texts go with the events that certainly carry them.
+func TestEventsThatCarryWaitingTexts(t *testing.T) {
 	tests := []struct {
 		name string
 		raw  hook.Raw

@@ -6,7 +6,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// Context is what is not in a payload.
+// Context has the facts that are not in a payload.
 type Context struct {
 	// Home is the user's home folder, for paths that begin with ~.
 	Home string
@@ -15,7 +15,7 @@ type Context struct {
 	// TranscriptPath is the file that hooks get as transcript_path.
 	TranscriptPath string
 	// Seen reports that the session's start was reported before. Most of Cline
-	// says "start" at every turn; hooks get the first one alone.
+	// reports a start at every turn; hooks get only the first.
 	Seen bool
 	// Resumed reports that a later process resumes the session, so that hooks get
 	// its start although it was Seen.
@@ -48,7 +48,7 @@ type Call struct {
 	Cwd string
 	// Roots are all workspace roots.
 	Roots []string
-	// Events are what it is in Claude's form; empty where Claude has no such
+	// Events are the event in Claude's form; empty if Claude has no such
 	// event.
 	Events []Event
 	// Unknown reports that the tool is in no table, so that hooks see it as Cline

@@ -43,7 +43,7 @@ func payload(t testing.TB, dialect, hookName string, body map[string]any) hook.R
 	return hook.Raw{Payload: raw, Event: hookName, StoredAt: storedAt, Cwd: "/started/here"}
 }
 
-// pre is a call about to run; the input is JSON. In the classic dialects its
+// pre is a call before it runs; the input is JSON. In the classic dialects its
 // members that are no texts become JSON texts, as Cline does.
 func pre(t testing.TB, dialect, tool, input string) hook.Raw {
 	t.Helper()
@@ -74,7 +74,7 @@ func params(t testing.TB, input string) map[string]string {
 	return out
 }
 
-// call translates a payload that must be fine.
+// call translates a valid payload.
 func call(t testing.TB, raw hook.Raw, c Context) *Call {
 	t.Helper()
 	out, err := FromCline(raw, c)

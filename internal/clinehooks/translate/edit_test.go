@@ -54,7 +54,7 @@ func TestReplaceInFile(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAnEditIsOneEventForTheFile(t *testing.T) {
+func TestEndOfEditIsOneEventPerFile(t *testing.T) {
 	diff := "------- SEARCH\na\n=======\nb\n+++++++ REPLACE\n------- SEARCH\nc\n=======\nd\n+++++++ REPLACE\n"
 	raw := payload(t, "classic", "PostToolUse", map[string]any{"postToolUse": map[string]any{
 		"toolName": "replace_in_file", "parameters": map[string]string{"path": "a", "diff": diff}, "success": true, "result": "saved",

@@ -101,7 +101,7 @@ type form struct {
 	indifferent []string
 }
 
-// errNoPlace says that Cline has no parameter for what a hook asks for.
+// errNoPlace says that Cline has no parameter for a hook's change.
 var errNoPlace = errors.New("cline has no parameter for it")
 
 // operation reads a tool's parameters by its form.

@@ -12,7 +12,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// edits are members of Claude's inputs and what a hook makes of them.
+// edits are members of Claude's inputs with their new values.
 type edits map[string]any
 
 // reversible are calls whose input a hook may change, one for each tool of the
@@ -92,7 +92,7 @@ func canonical(c *Call) []string {
 
 // An input that a hook gives back as it got it makes the same call, even where
 // another operation was changed.
-func TestAnInputGivenBackMeansTheSame(t *testing.T) {
+func TestUnchangedInputMakesSameCall(t *testing.T) {
 	for _, tt := range reversible {
 		t.Run(tt.tool+" "+tt.in, func(t *testing.T) {
 			c := call(t, pre(t, "sdk", tt.tool, tt.in), here)
@@ -114,8 +114,8 @@ func TestAnInputGivenBackMeansTheSame(t *testing.T) {
 	}
 }
 
-// What a hook changes is changed when Cline runs the call, and nothing else is.
-func TestAnInputThatAHookChanges(t *testing.T) {
+// A hook's change, and nothing else, reaches Cline.
+func TestChangedInputReachesCline(t *testing.T) {
 	for _, tt := range reversible {
 		t.Run(tt.tool+" "+tt.in, func(t *testing.T) {
 			c := call(t, pre(t, "sdk", tt.tool, tt.in), here)
@@ -176,8 +176,8 @@ func verdicts(i int, in map[string]any) []claude.Verdict {
 	return vs
 }
 
-// A change that Cline cannot make stops the call: it never runs as it was.
-func TestAnInputThatClineCannotTake(t *testing.T) {
+// A change that Cline cannot make denies the call.
+func TestImpossibleInputDeniesCall(t *testing.T) {
 	tests := []struct{ name, tool, in, updated, why string }{
 		{"no path", "read_files", `["a"]`, `{"offset":1}`, `"file_path" is missing`},
 		{"empty path", "editor", `{"path":"a","new_text":"x"}`, `{"file_path":" ","content":"x"}`, `"file_path" is`},
@@ -218,9 +218,9 @@ func TestAnInputThatClineCannotTake(t *testing.T) {
 	}
 }
 
-// A hook that only describes a command leaves the call as it is. To spell the
-// input anew could make a program's name of a shell's text.
-func TestADescriptionDoesNotChangeTheCall(t *testing.T) {
+// A hook that only changes a description leaves the call unchanged. To write the
+// input again could turn a shell line into the name of a program.
+func TestDescriptionDoesNotChangeCall(t *testing.T) {
 	for _, in := range []string{
 		`{"command":"a && b"}`, `{"cmd":"a && b"}`, `"a && b"`, `["a && b"]`, `{"commands":"a && b"}`,
 		`{"commands":[{"command":"a b"}]}`, `{"commands":[{"command":"a","args":["b c"]}]}`, `{"command":"a","args":["b c"]}`,
@@ -238,8 +238,8 @@ func TestADescriptionDoesNotChangeTheCall(t *testing.T) {
 	}
 }
 
-// Beside one that a hook changed, a command keeps what it was.
-func TestAShellsTextStaysOne(t *testing.T) {
+// A command next to a changed one stays unchanged.
+func TestShellCommandStaysText(t *testing.T) {
 	c := call(t, pre(t, "sdk", "run_commands", `{"commands":["a",{"command":"b c"}],"command":"d && e"}`), here)
 	got := c.Answer(verdicts(0, map[string]any{"command": "f"}), Options{}).Reply.OverrideInput
 	if want := `{"commands":["f",{"command":"b c"},"d && e"]}`; got != want {
@@ -247,8 +247,8 @@ func TestAShellsTextStaysOne(t *testing.T) {
 	}
 }
 
-// An input that leaves out what Cline's tool can do without is without it.
-func TestWhatAHookLeavesOutIsGone(t *testing.T) {
+// An optional member that a hook removes is removed from Cline's input.
+func TestRemovedMembersAreRemoved(t *testing.T) {
 	tests := []struct{ tool, in, updated, want string }{
 		{"fetch_web_content", `{"requests":[{"url":"u","prompt":"p"}]}`, `{"url":"u"}`, `{"requests":[{"url":"u"}]}`},
 		{"web_search", `{"query":"q","allowed_domains":["a"]}`, `{"query":"q"}`, `{"query":"q"}`},
@@ -256,7 +256,7 @@ func TestWhatAHookLeavesOutIsGone(t *testing.T) {
 		{"read_files", `{"files":[{"path":"a","start_line":2,"end_line":4}]}`, `{"file_path":"/w/a"}`, `{"files":[{"path":"a"}]}`},
 		{"skills", `{"skill":"pdf","args":"a"}`, `{"skill":"pdf"}`, `{"skill":"pdf"}`},
 		{"s__t", `{"a":1,"b":2}`, `{"b":2}`, `{"b":2}`},
-		// Claude's Edit has no line to insert at: leaving it out says nothing.
+		// Claude's Edit has no line to insert at, so it stays if left out.
 		{"editor", `{"path":"a","new_text":"n","insert_line":3}`, `{"file_path":"/w/a","old_string":"","new_string":"m"}`, `{"insert_line":3,"new_text":"m","path":"a"}`},
 	}
 	for _, tt := range tests {

@@ -35,10 +35,10 @@ const (
 	notification       = "Notification"
 )
 
-// FromCline gives an event of Cline's Claude's form. An event that Claude has no
-// like of gives a call without events and no error. After an error, which says
-// that the payload is not JSON, the call holds what was read before the fault
-// and no events.
+// FromCline translates an event of Cline into Claude's form. An event that Claude
+// does not have gives a call without events and no error. An error says that the
+// payload is not JSON; the call then has what was read before the fault and no
+// events.
 func FromCline(raw hook.Raw, c Context) (*Call, error) {
 	p := cline.Read(raw)
 	events, err := p.Events()
@@ -51,7 +51,7 @@ func FromCline(raw hook.Raw, c Context) (*Call, error) {
 	return FromDecoded(&events[0], p, c), nil
 }
 
-// FromDecoded is FromCline for an event that was decoded from p without an error.
+// FromDecoded is [FromCline] for an event that was decoded from p without an error.
 func FromDecoded(ev *hook.Event, p *cline.Payload, c Context) *Call {
 	out := newCall(ev, c)
 	out.Roots = p.Roots()
@@ -75,11 +75,7 @@ func (c *Call) translate(body rawjson.Object, ctx Context) {
 	ev := &c.event
 	subagent := ev.ParentAgent != ""
 	if subagent && (ev.Kind.Terminal() && ev.Kind != hook.KindSessionEnd) {
-		fields := object{{"stop_hook_active", false}}
-		if ev.Result != "" {
-			fields = append(fields, field{"last_assistant_message", ev.Result})
-		}
-		c.add(ctx, subagentStop, fields, generalPurpose)
+		c.add(ctx, subagentStop, object{{"stop_hook_active", false}}.text("last_assistant_message", ev.Result), generalPurpose)
 		return
 	}
 	switch ev.Kind {
@@ -111,11 +107,7 @@ func (c *Call) translate(body rawjson.Object, ctx Context) {
 	case hook.KindRunCancel, hook.KindSessionEnd:
 		c.add(ctx, sessionEnd, object{{"reason", "other"}}, "other")
 	case hook.KindRunError:
-		fields := object{{"error", "unknown"}}
-		if ev.Message != "" {
-			fields = append(fields, field{"error_details", ev.Message})
-		}
-		c.add(ctx, stopFailure, fields, "unknown")
+		c.add(ctx, stopFailure, object{{"error", "unknown"}}.text("error_details", ev.Message), "unknown")
 	case hook.KindCompact:
 		if ctx.TranscriptPath == "" {
 			ctx.TranscriptPath = rawjson.Text(rawjson.Members(body.Get("preCompact")).Get("contextJsonPath"))
@@ -128,9 +120,9 @@ func (c *Call) translate(body rawjson.Object, ctx Context) {
 	}
 }
 
-// injected reports that Cline wrote the prompt itself: the SDK runs this hook for
-// its own texts to the model, those of hooks included. Hooks that judge prompts
-// would judge themselves.
+// injected reports that Cline wrote the prompt: the SDK runs this hook for its own
+// texts to the model, those of hooks included. Hooks that judge prompts would judge
+// themselves.
 func (c *Call) injected() bool {
 	if c.Dialect != dialectSDK {
 		return false
@@ -141,11 +133,7 @@ func (c *Call) injected() bool {
 
 // started adds the beginning of a session.
 func (c *Call) started(ctx Context, source string) {
-	fields := object{{"source", source}}
-	if c.event.Model != "" {
-		fields = append(fields, field{"model", c.event.Model})
-	}
-	c.add(ctx, sessionStart, fields, source)
+	c.add(ctx, sessionStart, object{{"source", source}}.text("model", c.event.Model), source)
 }
 
 // notificationType distinguishes a question about a call from other waiting.
@@ -208,7 +196,7 @@ func (c *Call) tool(ctx Context, name string, op operation, more ...field) {
 	e.Tool, e.Input, e.operation = op.tool, op.input.encode(), op.index
 }
 
-// add adds an event, with the members all events have in Claude's order.
+// add adds an event, with the members that all events have, in Claude's order.
 func (c *Call) add(ctx Context, name string, fields object, subjects ...string) {
 	payload := object{
 		{"session_id", c.Session},

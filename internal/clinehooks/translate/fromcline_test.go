@@ -112,7 +112,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func TestElementsHaveIDsOfTheirOwn(t *testing.T) {
+func TestOperationsHaveDistinctIDs(t *testing.T) {
 	ids := func(raw hook.Raw) []string {
 		var all []string
 		for _, e := range call(t, raw, here).Events {
@@ -140,7 +140,7 @@ func TestElementsHaveIDsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoJSONGivesAnErrorAndNoEvents(t *testing.T) {
+func TestInvalidJSONIsErrorWithoutEvents(t *testing.T) {
 	for _, in := range []string{"{", "[]", "x", `{"hookName":"PreToolUse","preToolUse":`} {
 		c, err := FromCline(hook.Raw{Payload: []byte(in), Event: "PreToolUse"}, here)
 		if err == nil || c == nil || len(c.Events) != 0 {
@@ -245,7 +245,7 @@ func FuzzFromCline(f *testing.F) {
 				t.Fatalf("row %q", row)
 			}
 		}
-		// The end of the same call has no id its beginning did not have.
+		// Every id at the end of a call is one of its beginning.
 		if c.Kind != hook.KindToolStart || len(c.Events) == 0 {
 			return
 		}

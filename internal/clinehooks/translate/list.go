@@ -19,7 +19,7 @@ func readFile(p place, _ any, params map[string]any) toolCall {
 	return toolCall{}
 }
 
-// readFiles is one Read for each file.
+// readFiles reads a call as one Read for each file.
 func readFiles(p place, input any, _ map[string]any) toolCall {
 	var all []operation
 	for _, entry := range readEntries(input) {
@@ -143,7 +143,7 @@ func readEntries(input any) []map[string]any {
 // commandNames are the names under which Cline takes a command.
 var commandNames = []string{"command", "cmd", "shell_command", "script"}
 
-// runCommands is one Bash for each command. They are never joined: a hook that
+// runCommands reads a call as one Bash for each command. They are never joined: a hook that
 // looks at how a command begins would miss all but the first.
 func runCommands(p place, input any, _ map[string]any) toolCall {
 	var all []operation
@@ -173,7 +173,7 @@ func (p place) command(value any) operation {
 }
 
 // only changes an operation of one parameter so that it goes back as the
-// parameter's text alone. value is how Cline wrote it.
+// parameter's text, not as an object. value is how Cline wrote it.
 func (op operation) only(name, before string, value any) operation {
 	inner := op.back
 	op.value = value
@@ -193,42 +193,32 @@ func (op operation) only(name, before string, value any) operation {
 
 // commandEntries are the commands of a call, each as Cline has it.
 func commandEntries(input any) []any {
-	switch v := parsed(input).(type) {
-	case string:
-		if v != "" {
-			return []any{v}
+	input = parsed(input)
+	params, ok := input.(map[string]any)
+	if !ok {
+		switch input.(type) {
+		case string, []any:
+			return entriesOf(listOf(input))
 		}
-	case []any:
-		return entriesOf(v)
-	case map[string]any:
-		var all []any
-		switch list := parsed(v["commands"]).(type) {
-		case []any:
-			all = entriesOf(list)
-		case map[string]any:
-			if inner, ok := list["commands"]; ok {
-				all = entriesOf(listOf(parsed(inner)))
-			} else {
-				all = entriesOf([]any{list})
-			}
-		case nil:
-		default:
-			if text(list) != "" {
-				all = []any{text(list)}
-			}
-		}
-		if line, name := pick(v, commandNames...); name != "" {
-			// Beside arguments it is a program, on its own a shell's text. As an
-			// object in the list it would be a program either way.
-			if v["args"] != nil {
-				all = append(all, without(v, "commands"))
-			} else if text(line) != "" {
-				all = append(all, text(line))
-			}
-		}
-		return all
+		return nil
 	}
-	return nil
+	list := parsed(params["commands"])
+	if m, ok := list.(map[string]any); ok {
+		if inner, ok := m["commands"]; ok {
+			list = parsed(inner)
+		}
+	}
+	all := entriesOf(listOf(list))
+	if line, name := pick(params, commandNames...); name != "" {
+		// With arguments it is a program, without them a shell line. As an object in
+		// the list it would be a program in both cases.
+		if params["args"] != nil {
+			all = append(all, without(params, "commands"))
+		} else if text(line) != "" {
+			all = append(all, text(line))
+		}
+	}
+	return all
 }
 
 // entriesOf reads the operations of a list of commands. A list within the list is
@@ -257,7 +247,7 @@ func entriesOf(list []any) []any {
 	return all
 }
 
-// searchCodebase is one Grep for each query.
+// searchCodebase reads a call as one Grep for each query.
 func searchCodebase(p place, input any, _ map[string]any) toolCall {
 	var all []operation
 	for _, q := range queriesOf(input) {
@@ -291,7 +281,7 @@ func queriesOf(input any) []string {
 	return all
 }
 
-// fetchWeb is one WebFetch for each address.
+// fetchWeb reads a call as one WebFetch for each address.
 func fetchWeb(p place, input any, m map[string]any) toolCall {
 	list := listOf(parsed(input))
 	if m != nil {
@@ -313,7 +303,7 @@ func fetchWeb(p place, input any, m map[string]any) toolCall {
 	return several(input, all, "requests", "url", "prompt")
 }
 
-// listOf is a list itself, nothing for nothing, and else a list of one.
+// listOf returns a list itself, nil for nil, and a list of one for anything else.
 func listOf(v any) []any {
 	switch v := v.(type) {
 	case nil:
@@ -324,7 +314,7 @@ func listOf(v any) []any {
 	return []any{v}
 }
 
-// without is an object less some members; what is no object gives none.
+// without copies an object without some members. Anything else gives an empty object.
 func without(v any, keys ...string) map[string]any {
 	m, _ := v.(map[string]any)
 	out := make(map[string]any, len(m))
@@ -335,7 +325,7 @@ func without(v any, keys ...string) map[string]any {
 	return out
 }
 
-// with is an object with one more member.
+// with copies an object and sets a member.
 func with(m map[string]any, key string, value any) map[string]any {
 	out := without(m)
 	out[key] = value

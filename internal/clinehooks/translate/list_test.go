@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A word that the shell reads as it is written stays readable.
+// A word without special characters is not quoted.
 func TestQuote(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "''", "ls": "ls", "-la": "-la", "a/b_c.d:e@f%g+h=i,j": "a/b_c.d:e@f%g+h=i,j",
@@ -18,7 +18,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-func TestLoosePathsOfReads(t *testing.T) {
+func TestReadPathSpellings(t *testing.T) {
 	tests := []struct {
 		name string
 		in   any
@@ -42,7 +42,7 @@ func TestLoosePathsOfReads(t *testing.T) {
 	}
 }
 
-func TestListsOfCommands(t *testing.T) {
+func TestCommandSpellings(t *testing.T) {
 	tests := []struct {
 		name string
 		in   any

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Each name that is listed is met by some call, and each call of a listed tool
-// meets listed names alone.
-func TestToolNamesAreThoseThatMatchersMeet(t *testing.T) {
+// Each listed name is a subject of some call, and all subjects of the calls of a
+// listed tool are listed.
+func TestToolNamesAgreeWithSubjects(t *testing.T) {
 	in := `{"path":"a","command":"a","regex":"a","query":"a","url":"a","question":"a","prompt_1":"a","task":"a","skill":"a","skill_name":"a","content":"a","response":"a","context":"a","server_name":"s","uri":"u","action":"a",
 		"diff":"------- SEARCH\na\n=======\nb\n+++++++ REPLACE\n------- SEARCH\nc\n=======\nd\n+++++++ REPLACE"}`
 	in = strings.ReplaceAll(in, "\n\t\t", "")

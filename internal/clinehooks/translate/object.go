@@ -43,7 +43,15 @@ func (o object) str(key string) string {
 	return text(v)
 }
 
-// sorted gives a parsed object an order.
+// text adds a text that is not empty.
+func (o object) text(key, s string) object {
+	if s == "" {
+		return o
+	}
+	return append(o, field{key, s})
+}
+
+// sorted orders the members of a parsed object by name.
 func sorted(m map[string]any) object {
 	o := make(object, 0, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -52,7 +60,7 @@ func sorted(m map[string]any) object {
 	return o
 }
 
-// equal compares two values by what they say.
+// equal compares two values as JSON.
 func equal(a, b any) bool {
 	return rawjson.Canonical([]byte(rawjson.Encode(a))) == rawjson.Canonical([]byte(rawjson.Encode(b)))
 }
@@ -69,7 +77,7 @@ func pick(m map[string]any, names ...string) (value any, name string) {
 }
 
 // text is a string itself, and the JSON of anything else but null: hooks must see
-// what is not understood.
+// what could not be read.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestObjectsKeepTheirOrderAndTheirCharacters(t *testing.T) {
+func TestObjectKeepsOrderAndCharacters(t *testing.T) {
 	o := object{{"b", "<&>"}, {"a", object{{"z", nil}, {"y", []any{1, "x"}}}}, {"\"", true}, {"e", object{}}}
 	want := `{"b":"<&>","a":{"z":null,"y":[1,"x"]},"\"":true,"e":{}}`
 	if got := string(o.encode()); got != want || !json.Valid([]byte(got)) {
@@ -53,7 +53,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-func TestJSONInsideOfTexts(t *testing.T) {
+func TestParsedReadsJSONInTexts(t *testing.T) {
 	tests := []struct{ in, want any }{
 		{`["a"]`, []any{"a"}},
 		{" {\"a\":\"b\"}\n", map[string]any{"a": "b"}},

@@ -99,47 +99,31 @@ func (p place) added(name string, lines []string, from, to int) operation {
 	for _, line := range lines[from:to] {
 		content = append(content, strings.TrimPrefix(strings.TrimSuffix(line, "\r"), "+"))
 	}
-	op := operation{tool: toolWrite, value: span{from: from, to: to}, input: object{
+	return operation{tool: toolWrite, input: object{
 		{"file_path", p.abs(name)}, {"content", strings.Join(content, "\n")},
-	}}
-	op.back = func(forward object, updated map[string]any) (any, []string, error) {
-		if err := sameBut(forward, updated, "content"); err != nil {
-			return nil, nil, err
-		}
-		now, ok := updated["content"].(string)
-		if !ok {
-			return nil, nil, errors.New(`"content" is missing`)
-		}
-		s := span{from: from, to: to}
-		if now != forward.str("content") {
-			s.changed, s.lines = true, prefixed("+", now)
-		}
-		return s, nil, nil
-	}
-	return op
+	}}.replacing(from, to, "content", "+")
 }
 
 // updated is one Edit for each hunk, and one for the path a file moves to.
 func (p place) updated(name string, lines []string, from, to int) []operation {
 	var all []operation
-	target, rest := "", from
-	if rest < to {
-		if moved, ok := strings.CutPrefix(lines[rest], patchMove); ok {
+	target := ""
+	if from < to {
+		if moved, ok := strings.CutPrefix(lines[from], patchMove); ok {
 			target = strings.TrimSpace(moved)
-			rest++
+			from++
 		}
 	}
-	var c change
 	var old, fresh []string
-	start := rest
+	start := from
 	flush := func(end int) {
 		if len(old)+len(fresh) > 0 {
-			c = change{strings.Join(old, "\n"), strings.Join(fresh, "\n")}
-			all = append(all, p.hunk(name, c, start, end))
+			op := p.edit(name, change{strings.Join(old, "\n"), strings.Join(fresh, "\n")})
+			all = append(all, op.replacing(start, end, "old_string", "-", "new_string", "+"))
 		}
 		old, fresh = nil, nil
 	}
-	for i := rest; i < to; i++ {
+	for i := from; i < to; i++ {
 		line := strings.TrimSuffix(lines[i], "\r")
 		switch {
 		case strings.HasPrefix(line, "@@"), line == patchFile:
@@ -150,7 +134,7 @@ func (p place) updated(name string, lines []string, from, to int) []operation {
 		case strings.HasPrefix(line, "+"):
 			fresh = append(fresh, line[1:])
 		case line == "" && i == to-1:
-			// What is left after the last line's end.
+			// The end of the last line.
 		default:
 			kept := strings.TrimPrefix(line, " ")
 			old, fresh = append(old, kept), append(fresh, kept)
@@ -170,30 +154,29 @@ func (p place) updated(name string, lines []string, from, to int) []operation {
 	return all
 }
 
-// hunk is one changed place of a file.
-func (p place) hunk(name string, c change, from, to int) operation {
-	op := p.edit(name, c)
+// replacing lets hooks replace the lines of an operation. pairs are the members that
+// hold the lines, each followed by the mark of its lines.
+func (op operation) replacing(from, to int, pairs ...string) operation {
 	op.value = span{from: from, to: to}
 	op.back = func(forward object, updated map[string]any) (any, []string, error) {
-		if err := sameBut(forward, updated, "old_string", "new_string"); err != nil {
+		if err := sameBut(forward, updated, pairs...); err != nil {
 			return nil, nil, err
 		}
-		old, ok := updated["old_string"].(string)
-		fresh, also := updated["new_string"].(string)
-		if !ok || !also {
-			return nil, nil, errors.New(`"old_string" or "new_string" is missing`)
-		}
 		s := span{from: from, to: to}
-		if old != c.from || fresh != c.to {
-			s.changed = true
-			s.lines = append(prefixed("-", old), prefixed("+", fresh)...)
+		for i := 0; i < len(pairs); i += 2 {
+			now, ok := updated[pairs[i]].(string)
+			if !ok {
+				return nil, nil, fmt.Errorf("%q is missing", pairs[i])
+			}
+			s.changed = s.changed || now != forward.str(pairs[i])
+			s.lines = append(s.lines, prefixed(pairs[i+1], now)...)
 		}
 		return s, nil, nil
 	}
 	return op
 }
 
-// sameBut says which member of an input changed that must not.
+// sameBut reports a member of an input that changed and is not in free.
 func sameBut(forward object, updated map[string]any, free ...string) error {
 	for _, key := range slices.Sorted(maps.Keys(updated)) {
 		if before, had := forward.get(key); !slices.Contains(free, key) && (!had || !equal(before, updated[key])) {

@@ -74,7 +74,7 @@ func TestApplyPatch(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAPatchIsOneEventForEachFile(t *testing.T) {
+func TestEndOfPatchIsOneEventPerFile(t *testing.T) {
 	raw := payload(t, "sdk", "tool_result", map[string]any{"tool_result": map[string]any{
 		"id": "call_1", "name": "apply_patch", "input": map[string]string{"input": wholePatch}, "output": "ok",
 	}})
@@ -97,8 +97,8 @@ func TestTheEndOfAPatchIsOneEventForEachFile(t *testing.T) {
 	})
 }
 
-// Parts that a hook makes longer or shorter do not displace each other.
-func TestSeveralPartsOfAPatchThatHooksChange(t *testing.T) {
+// Parts that a hook makes longer or shorter do not move other parts.
+func TestHooksChangeSeveralPartsOfPatch(t *testing.T) {
 	c := call(t, pre(t, "sdk", "apply_patch", patchInput(t, wholePatch)), here)
 	vs := make([]claude.Verdict, 3)
 	for i, updated := range []string{

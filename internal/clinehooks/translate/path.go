@@ -5,29 +5,30 @@ import (
 	"strings"
 )
 
-// place is where a call happens: what its relative paths are relative to.
+// place has the folders that the paths of a call are relative to.
 type place struct {
 	cwd, home string
 	roots     []string
 	windows   bool
 }
 
-// abs is the absolute, cleaned form of a path as a model wrote it. Claude's
-// hooks get absolute paths and compare them with prefixes, so ".." must not be
-// left in. Without a working directory a relative path stays relative.
+// abs is the absolute, cleaned form of a path as a model wrote it. Claude's hooks get
+// absolute paths and compare their beginnings, so no ".." may be left in them.
+// Without a working directory a relative path stays relative.
 func (p place) abs(name string) string {
 	if name == "" {
 		return ""
 	}
-	base := p.cwd
-	name, base = p.hinted(name, base)
+	name, base := p.hinted(name)
+	home := p.home
 	if p.windows {
-		return p.absWindows(name, base)
+		name, base, home = slashed(name), slashed(base), slashed(home)
 	}
-	if name == "~" || strings.HasPrefix(name, "~/") {
-		if p.home != "" {
-			name = p.home + name[1:]
-		}
+	if home != "" && (name == "~" || strings.HasPrefix(name, "~/")) {
+		name = home + name[1:]
+	}
+	if p.windows {
+		return absWindows(name, base)
 	}
 	if !path.IsAbs(name) && base != "" {
 		name = base + "/" + name
@@ -35,29 +36,21 @@ func (p place) abs(name string) string {
 	return path.Clean(name)
 }
 
-// hinted resolves "@folder:path", by which Cline names one of several roots.
-func (p place) hinted(name, base string) (string, string) {
-	rest, ok := strings.CutPrefix(name, "@")
-	folder, rest, named := strings.Cut(rest, ":")
-	if !ok || !named {
-		return name, base
-	}
+// hinted returns a path and the folder that it is relative to. In "@folder:path" that
+// is one of several roots.
+func (p place) hinted(name string) (rest, base string) {
+	hint, ok := strings.CutPrefix(name, "@")
+	folder, rest, named := strings.Cut(hint, ":")
 	for _, root := range p.roots {
-		if path.Base(strings.ReplaceAll(root, `\`, "/")) == folder {
+		if ok && named && path.Base(slashed(root)) == folder {
 			return rest, root
 		}
 	}
-	return name, base
+	return name, p.cwd
 }
 
-// absWindows is abs where both slashes separate and drives have letters.
-func (p place) absWindows(name, base string) string {
-	name, base = slashed(name), slashed(base)
-	if name == "~" || strings.HasPrefix(name, "~/") {
-		if p.home != "" {
-			name = slashed(p.home) + name[1:]
-		}
-	}
+// absWindows is abs for paths with drives. name and base have slashes.
+func absWindows(name, base string) string {
 	drive, rest := volume(name)
 	switch {
 	case drive != "" && strings.HasPrefix(rest, "/"):
@@ -79,8 +72,8 @@ func (p place) absWindows(name, base string) string {
 	return strings.ReplaceAll(drive+path.Clean(rest), "/", `\`)
 }
 
-// volume splits a drive or the server and share off a path with slashes. The
-// prefixes of device paths are dropped: they name the same files.
+// volume splits a path with slashes after its drive, or its server and share. The
+// prefixes of device paths are removed: they name the same files.
 func volume(name string) (drive, rest string) {
 	for _, prefix := range [...]string{"//?/UNC/", "//./UNC/"} {
 		if after, ok := strings.CutPrefix(name, prefix); ok {
@@ -98,13 +91,8 @@ func volume(name string) (drive, rest string) {
 		return "", name
 	}
 	host, share, _ := strings.Cut(server, "/")
-	share, rest, found := strings.Cut(share, "/")
-	if found {
-		rest = "/" + rest
-	} else {
-		rest = "/"
-	}
-	return "//" + host + "/" + share, rest
+	share, rest, _ = strings.Cut(share, "/")
+	return "//" + host + "/" + share, "/" + rest
 }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

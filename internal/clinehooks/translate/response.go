@@ -53,7 +53,7 @@ func (r outcome) response(op operation, took time.Duration) any {
 // blocks is a text as Claude's API writes it.
 func blocks(text string) []any { return []any{object{{"type", "text"}, {"text", text}}} }
 
-// visible adds a member that is made of the result, unless that is hidden.
+// visible adds a member with the result, unless that is hidden.
 func (r outcome) visible(o object, key string, value any) object {
 	if r.hidden {
 		return o
@@ -156,7 +156,7 @@ func (r outcome) listed(in object) object {
 	}
 	names, cut := []any{}, false
 	for line := range strings.Lines(r.text) {
-		// A lock marks what the user keeps from the model.
+		// A lock marks files that the user hides from the model.
 		name := strings.TrimPrefix(strings.TrimSpace(line), "\U0001f512 ")
 		switch {
 		case strings.HasPrefix(name, "(File list truncated"):

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every tool whose answer Claude Code gives as a structure.
-func TestResponsesHaveClaudesShape(t *testing.T) {
+// Every tool whose response is an object in Claude Code.
+func TestResponsesHaveClaudeShape(t *testing.T) {
 	const hidden = "[object Object]"
 	tests := []struct {
 		name, dialect, tool, in, result, want string

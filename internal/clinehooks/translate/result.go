@@ -15,7 +15,7 @@ type outcome struct {
 	hidden bool
 }
 
-// hiddenObject is what JavaScript writes for a structure it was made to print.
+// hiddenObject is how JavaScript prints an object.
 const hiddenObject = "[object Object]"
 
 // outcomes returns the result of each reported operation. Cline reports one for the
@@ -47,7 +47,7 @@ func (c *Call) outcomes(body rawjson.Object) []outcome {
 	return out
 }
 
-// headless is a result without the line by which classic Cline announces one
+// headless returns a result without the line by which classic Cline announces one
 // that has several parts, as in "[read_file for 'a.ts'] Result:".
 func headless(result string) string {
 	head, rest, ok := strings.Cut(result, "\n")
@@ -57,7 +57,7 @@ func headless(result string) string {
 	return result
 }
 
-// sdkResults reads the SDK's list of what a call did.
+// sdkResults reads the SDK's list of the operations of a call.
 func sdkResults(body rawjson.Object, result string) []outcome {
 	raw := rawjson.Members(body.Get("tool_result")).Get("output")
 	if raw == nil {
@@ -129,7 +129,7 @@ func joinLines(parts ...string) string {
 	return b.String()
 }
 
-// printed is what a command wrote, without what classic Cline says before it.
+// printed is the output of a command, without the words that classic Cline adds.
 // The words differ between its terminals.
 func printed(result string) string {
 	for _, says := range [...]string{"Command executed successfully (exit code 0).", "Command executed."} {

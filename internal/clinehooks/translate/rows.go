@@ -8,7 +8,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// rowTime is how transcripts write a moment.
+// rowTime is the form of times in transcripts.
 const rowTime = "2006-01-02T15:04:05.000Z"
 
 // Rows are the lines that the event adds to a transcript in Claude's form, each
@@ -83,8 +83,8 @@ func (c *Call) row(i int, role string, content, toolUseResult any) []byte {
 	return row.encode()
 }
 
-// rowID is an identity that only this row has: it is made of the payload and
-// of when it was stored, so that the same event always gives the same.
+// rowID is the unique id of a row: it is made of the payload and of the time when it
+// was stored, so that the same event always gives the same id.
 func (c *Call) rowID(i int) string {
 	e := &c.event
 	seed := strconv.FormatUint(e.Hash, 16) + " " + strconv.FormatInt(e.StoredAt.UnixNano(), 10) + " " +

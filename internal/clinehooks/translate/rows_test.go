@@ -75,8 +75,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The same event gives the same identities, another one others.
-func TestRowsHaveIdentitiesOfTheirOwn(t *testing.T) {
+// The same event gives the same ids, another event different ones.
+func TestRowIDsAreUniqueAndStable(t *testing.T) {
 	ids := func(raw hook.Raw) []string {
 		var all []string
 		for _, row := range call(t, raw, here).Rows() {

@@ -15,13 +15,13 @@ func denied(reason string) []claude.Verdict {
 	return []claude.Verdict{{Decision: claude.Deny, Reason: reason}}
 }
 
-// nasty are reasons that would do harm if they were read as anything but text.
+// nasty are reasons that would be dangerous as anything but text.
 var nasty = []string{
 	"no rm here", "it's \"quoted\" `touch pwned` $(touch pwned) %s %d \\n", "two\nlines; touch pwned", "'; touch pwned; '", `\'; touch pwned; '`, `ends in \`, "50% of !x\t%", "é\U0001f600 -n", "a\x00b",
 	"../../../../etc/hostname", "../../../../../../../../etc/passwd\n", strings.Repeat("long ", 5000),
 }
 
-func TestASoftlyDeniedCommandOnlySaysWhy(t *testing.T) {
+func TestSoftDenialOfCommandOnlyPrintsReason(t *testing.T) {
 	c := call(t, pre(t, "sdk", "run_commands", `["a","b"]`), here)
 	for _, reason := range nasty {
 		a := c.Answer(denied(reason), Options{SoftDeny: true})
@@ -60,7 +60,7 @@ func TestASoftlyDeniedCommandOnlySaysWhy(t *testing.T) {
 		if ran == 0 {
 			t.Skip("there is no POSIX shell here")
 		}
-		// What fish and csh would read otherwise must not stand between the quotes.
+		// Characters that fish and csh interpret must not be between the quotes.
 		quoted := strings.TrimSuffix(strings.TrimPrefix(in.Commands[0], softBefore), softAfter)
 		if strings.ContainsAny(quoted, "'!\n") || strings.Contains(quoted, `\\`) || strings.HasSuffix(quoted, `\`) {
 			t.Errorf("command %q", in.Commands[0])
@@ -71,8 +71,8 @@ func TestASoftlyDeniedCommandOnlySaysWhy(t *testing.T) {
 	}
 }
 
-// The end of a call that was denied so is no end for hooks, whatever the reason.
-func TestASoftDenialIsRecognised(t *testing.T) {
+// Hooks get no event for the end of a softly denied call, whatever the reason.
+func TestSoftDenialIsRecognized(t *testing.T) {
 	for tool, input := range map[string]string{
 		"run_commands": `["a","b"]`, "read_files": `["a","b"]`, "editor": `{"path":"a","new_text":"x"}`,
 	} {
@@ -89,7 +89,7 @@ func TestASoftDenialIsRecognised(t *testing.T) {
 	}
 }
 
-func TestASoftlyDeniedCallNamesAFileThatCannotBe(t *testing.T) {
+func TestSoftDenialNamesImpossibleFile(t *testing.T) {
 	for tool, input := range map[string]string{
 		"read_files": `["a"]`, "editor": `{"path":"a","new_text":"x"}`,
 	} {
@@ -124,7 +124,7 @@ func TestASoftlyDeniedCallNamesAFileThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestWhereACallCannotBeDeniedSoftlyTheTaskStops(t *testing.T) {
+func TestDenialStopsTaskIfSoftDenialIsImpossible(t *testing.T) {
 	windows := here
 	windows.GOOS = "windows"
 	tests := []struct {

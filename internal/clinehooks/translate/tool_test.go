@@ -47,7 +47,7 @@ func TestToolsOfClassic(t *testing.T) {
 		{"focus_chain", `{"task_progress":"- [x] one\n- [ ] two\n* [-] three\nnot a step"}`, []string{`TodoWrite,focus_chain {"todos":[{"content":"one","status":"completed","activeForm":"one"},{"content":"two","status":"pending","activeForm":"two"},{"content":"three","status":"in_progress","activeForm":"three"}]}`}},
 		{"condense", `{"context":"c","task_progress":"- [x] a"}`, []string{`condense {"context":"c"}`}},
 		{"brand_new_tool", `{"x":{"a":[1]},"y":"z"}`, []string{`brand_new_tool {"x":{"a":[1]},"y":"z"}`}},
-		// What lacks its parameters is shown as it is.
+		// A call without its parameters is shown unchanged.
 		{"execute_command", `{"cmd":"rm"}`, []string{`Bash,execute_command,run_commands {"cmd":"rm"}`}},
 		{"read_file", `{"file":"x"}`, []string{`Read,read_file,read_files {"file":"x"}`}},
 	}
@@ -147,7 +147,7 @@ func TestDescriptionOfAnAgentIsShort(t *testing.T) {
 
 // One matcher fits the tool of an MCP server on every Cline, in the form of Claude
 // Code's name or of the SDK's.
-func TestMCPToolAnswersToOneNameOnEveryCline(t *testing.T) {
+func TestMCPToolHasNamesOfAllDialects(t *testing.T) {
 	for name, tt := range map[string]struct {
 		server, tool, sdk string
 		want              []string
@@ -179,7 +179,7 @@ func TestMCPToolAnswersToOneNameOnEveryCline(t *testing.T) {
 }
 
 // A guard that names a tool of one dialect runs for the same tool of the others.
-func TestAToolAnswersToItsNamesInAllDialects(t *testing.T) {
+func TestToolHasNamesOfAllDialects(t *testing.T) {
 	for _, twins := range [][2]string{
 		{"read_file", "read_files"},
 		{"execute_command", "run_commands"},

@@ -39,7 +39,7 @@ func TestHooksRunInParallelToTheEnd(t *testing.T) {
 	for i := range 8 {
 		h := shell(fmt.Sprintf("echo > ready; read x < go; echo %d", i))
 		if i == 0 {
-			// A refusal stops none of the others.
+			// A denial does not stop the others.
 			h.Command = "echo > ready; echo 0; echo no >&2; exit 2"
 		}
 		h.Timeout = time.Minute
@@ -47,7 +47,7 @@ func TestHooksRunInParallelToTheEnd(t *testing.T) {
 	}
 	done := make(chan Result, 1)
 	go func() { done <- w.Run(t.Context(), hooks, []Event{toolCall("{}")}) }()
-	// Nobody goes on before all have begun.
+	// No hook continues before all have started.
 	await(t, ready, 8)
 	if _, err := goOn.WriteString(strings.Repeat("\n", 7)); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestRunsAreInOrder(t *testing.T) {
 	}
 }
 
-func TestVerdictsAreMergedInTheOrderOfTheConfiguration(t *testing.T) {
+func TestVerdictsAreMergedInConfigurationOrder(t *testing.T) {
 	w := newWorld(t)
 	w.fifo(t, "first")
 	say := func(decision, reason string) string {
@@ -122,7 +122,7 @@ func TestStrictExit(t *testing.T) {
 	}
 }
 
-func TestMatcherThatCannotBeEvaluated(t *testing.T) {
+func TestMatcherErrorIsReported(t *testing.T) {
 	for name, matcher := range map[string]string{"unreadable": "([", "endless": `^(\w+\s?)*$`} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -143,7 +143,7 @@ func TestMatcherThatCannotBeEvaluated(t *testing.T) {
 					t.Errorf("on error %q: %+v", policy, v)
 				}
 			}
-			// Another event goes on in any case.
+			// Another event continues in any case.
 			hooks[0].Event, call.Name = "PostToolUse", "PostToolUse"
 			if v := w.Run(t.Context(), hooks, []Event{call}).Verdicts[0]; v.Decision != claude.NoDecision || len(v.Errors) == 0 {
 				t.Errorf("%+v, want the error alone", v)
@@ -195,7 +195,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-func TestRuleThatCannotBeReadIsAnError(t *testing.T) {
+func TestRuleErrorIsReported(t *testing.T) {
 	w := newWorld(t)
 	h := shell("echo never")
 	h.If = "Bash(git"
@@ -204,7 +204,7 @@ func TestRuleThatCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
-func TestOnceAsksForLeave(t *testing.T) {
+func TestOnceHandlerRunsOnlyIfClaimed(t *testing.T) {
 	w := newWorld(t)
 	var mu sync.Mutex
 	asked := map[string]int{}
@@ -243,10 +243,10 @@ func TestUnknownTypeIsAnError(t *testing.T) {
 	}
 }
 
-func TestTraceTellsOfEachStep(t *testing.T) {
+func TestTraceReportsEachStep(t *testing.T) {
 	w := newWorld(t)
 	var lines []string
-	// Trace needs no lock of its own.
+	// Trace needs no lock.
 	w.Trace = func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	once := shell("echo again")
 	once.Once = true
@@ -268,7 +268,7 @@ func TestTraceTellsOfEachStep(t *testing.T) {
 	}
 }
 
-func TestCancelledBeforeItBegins(t *testing.T) {
+func TestCancelledRunStartsNothing(t *testing.T) {
 	w := newWorld(t)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

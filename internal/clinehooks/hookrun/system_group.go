@@ -19,8 +19,6 @@ type processTree struct {
 	pid        int
 }
 
-func newSupervisor() *supervisor { return &supervisor{} }
-
 func (n *supervisor) begin(f *processTree, cmd *exec.Cmd, _ bool) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -31,7 +29,7 @@ func (n *supervisor) begin(f *processTree, cmd *exec.Cmd, _ bool) error {
 
 func (n *supervisor) close() {}
 
-func (n *supervisor) end(*processTree) {}
+func (f *processTree) ended() {}
 
 // stopHolders ends the group, since it is not known which process holds the pipes.
 func (f *processTree) stopHolders(...*os.File) { f.stop() }

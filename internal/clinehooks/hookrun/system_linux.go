@@ -17,19 +17,19 @@ import (
 // Linux it makes this process the reaper of orphans, so that a process which forks
 // twice stays a descendant.
 //
-// Three signs show to which hook a process belongs, since each can be lost:
+// Three signs show to which hook a process belongs, since a process can lose each:
 //
 //   - the mark in its environment, which survives fork, exec and setsid, unless a
 //     program starts another with a new environment;
 //   - its session or group, which is that of the hook until it leaves both;
 //   - the chain of its parents, up to a process with either sign. If the parents
 //     have ended, the orphan is our child: it belongs to the hook that ran when
-//     it was born, if there was only one; else it is left alone.
+//     it started, if there was only one; else it is left alone.
 //
 // The kernel ends a hook when this process ends (see prctl(2), PR_SET_PDEATHSIG),
-// so that no hook runs on without a limit. The signal does not reach what the hook
-// has started. To the kernel the parent is a thread, so one thread starts all hooks
-// and stays until the last has ended.
+// so that no hook runs without a limit. The signal does not reach the processes that
+// the hook has started. To the kernel the parent is a thread, so one thread starts
+// all hooks and lives until the last has ended.
 type supervisor struct {
 	// mu is held while a hook is started, which can hang in the kernel.
 	mu     sync.Mutex
@@ -40,23 +40,19 @@ type supervisor struct {
 	all    []*processTree
 }
 
-// descendants maps the processes of a tree to their start, since ids are reused.
-type descendants map[int]uint64
-
 // processTree is a hook and everything that it has started.
 type processTree struct {
 	supervisor *supervisor
 	mark       string
 	pid        int
 	life       lifetime
-	found      descendants
+	// found are the processes of the tree, with their start, since ids are reused.
+	found map[int]uint64
 }
 
 // lifetime is when a hook ran, in the ticks since boot that /proc uses. end is 0
 // while it runs.
 type lifetime struct{ begin, end uint64 }
-
-func newSupervisor() *supervisor { return &supervisor{} }
 
 // close ends the thread, once all hooks that are waited for have ended.
 func (n *supervisor) close() {
@@ -85,7 +81,7 @@ func (n *supervisor) begin(f *processTree, cmd *exec.Cmd, detached bool) error {
 	}
 	n.noting.Lock()
 	defer n.noting.Unlock()
-	f.pid, f.found = cmd.Process.Pid, descendants{}
+	f.pid, f.found = cmd.Process.Pid, map[int]uint64{}
 	if s, ok := readStat(f.pid); ok {
 		f.life.begin = s.start
 	}
@@ -111,18 +107,18 @@ func (n *supervisor) startBound(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// end records that the hook's own process has ended.
-func (n *supervisor) end(f *processTree) {
-	n.noting.Lock()
-	defer n.noting.Unlock()
+// ended records that the hook's own process has ended.
+func (f *processTree) ended() {
+	f.supervisor.noting.Lock()
+	defer f.supervisor.noting.Unlock()
 	if f.life.end == 0 {
 		f.life.end = ticks() + 1
 	}
 }
 
-// others reports whether the process with this id and birth is another hook, and
-// whether f was the only hook that ran at its birth.
-func (n *supervisor) others(f *processTree, pid int, birth uint64) (hook, alone bool) {
+// others reports whether a process is another hook, and whether f was the only hook
+// that ran when the process started.
+func (n *supervisor) others(f *processTree, pid int, started uint64) (hook, alone bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.noting.Lock()
@@ -135,7 +131,7 @@ func (n *supervisor) others(f *processTree, pid int, birth uint64) (hook, alone 
 		if o.pid == pid {
 			return true, false
 		}
-		if o.life.begin <= birth && (o.life.end == 0 || birth <= o.life.end) {
+		if o.life.begin <= started && (o.life.end == 0 || started <= o.life.end) {
 			alone = false
 		}
 	}
@@ -220,7 +216,7 @@ func (f *processTree) stopHolders(pipes ...*os.File) {
 			}
 		}
 	}
-	f.end(func(s syscall.Signal) bool {
+	end(func(s syscall.Signal) bool {
 		// A hook that is being started holds all our files until it runs.
 		f.supervisor.mu.Lock()
 		defer f.supervisor.mu.Unlock()
@@ -295,30 +291,25 @@ func readStat(pid int) (stat, bool) {
 	return parseStat(data)
 }
 
-// parseStat reads proc(5)'s stat. The program's name, which may hold any character,
-// is in brackets before the fields that matter.
-func parseStat(data []byte) (stat, bool) {
-	i := bytes.LastIndexByte(data, ')')
-	if i < 0 {
+// parseStat reads the stat of proc(5). The program's name, which may have any
+// character, is in brackets before the fields that matter.
+func parseStat(data []byte) (s stat, ok bool) {
+	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
+	if !bytes.Contains(data, []byte{')'}) || len(fields) < 20 {
 		return stat{}, false
 	}
-	fields := bytes.Fields(data[i+1:])
-	if len(fields) < 20 {
-		return stat{}, false
+	number := func(i int) int {
+		n, err := strconv.Atoi(string(fields[i]))
+		ok = ok && err == nil
+		return n
 	}
-	var s stat
-	for n, to := range map[int]*int{1: &s.parent, 2: &s.group, 3: &s.session} {
-		v, err := strconv.Atoi(string(fields[n]))
-		if err != nil {
-			return stat{}, false
-		}
-		*to = v
-	}
+	ok = true
+	s = stat{parent: number(1), group: number(2), session: number(3), dead: fields[0][0] == 'Z' || fields[0][0] == 'X'}
 	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
-	if err != nil {
+	if !ok || err != nil {
 		return stat{}, false
 	}
-	s.start, s.dead = start, fields[0][0] == 'Z' || fields[0][0] == 'X'
+	s.start = start
 	return s, true
 }
 

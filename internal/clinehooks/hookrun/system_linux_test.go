@@ -32,7 +32,7 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-func TestReadStatKnowsThisProcess(t *testing.T) {
+func TestReadStatFindsThisProcess(t *testing.T) {
 	s, ok := readStat(os.Getpid())
 	if !ok || s.parent != os.Getppid() || s.group != unix.Getpgrp() || s.dead || s.start > ticks() {
 		t.Errorf("%+v, %t", s, ok)
@@ -42,7 +42,7 @@ func TestReadStatKnowsThisProcess(t *testing.T) {
 	}
 }
 
-// TestHookLeadsASession has a hook whose group and session are its own.
+// TestHookLeadsASession checks that a hook has its own group and session.
 func TestHookLeadsASession(t *testing.T) {
 	w := newWorld(t)
 	run := w.one(t.Context(), t, shell(`cat /proc/$$/stat; echo $$`), "")

@@ -1,0 +1,163 @@
+package hookrun
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
+)
+
+// Select reports which handlers would run for the events, and why, and runs none.
+// The matches are in the order of events, and of handlers within one; handlers of
+// other events are left out.
+func (r *Runner) Select(handlers []hookfile.Handler, events []Event) []Match {
+	var out []Match
+	d := newDecider(r, handlers)
+	for n, e := range events {
+		for _, found := range d.decide(n, e) {
+			out = append(out, found.Match)
+		}
+	}
+	return out
+}
+
+// Calls reports whether one of the handlers would run.
+func (r *Runner) Calls(handlers []hookfile.Handler, events []Event) bool {
+	d := newDecider(r, handlers)
+	for n, e := range events {
+		if slices.ContainsFunc(d.decide(n, e), func(found decision) bool { return found.Matched }) {
+			return true
+		}
+	}
+	return false
+}
+
+// decision is a match, or the error that leaves it undecided.
+type decision struct {
+	Match
+	err error
+}
+
+func (d decision) String() string {
+	what := "skip"
+	if d.Matched {
+		what = "run"
+	}
+	return fmt.Sprintf("%s:%d: %s: %s: %s", d.Handler.File, d.Handler.Line, d.Handler.Event, what, d.Why)
+}
+
+// decider tries handlers on events.
+type decider struct {
+	scope    hookmatch.Scope
+	handlers []hookfile.Handler
+	compiled []compiled
+}
+
+// compiled is the part of a handler that decides whether it runs.
+type compiled struct {
+	matcher             hookmatch.Matcher
+	rule                hookmatch.Rule
+	matcherErr, ruleErr error
+	// tried has the matcher's results by subjects, which the operations of a call
+	// share: an expression can be slow.
+	tried map[string]trial
+}
+
+type trial struct {
+	subject string
+	ok      bool
+	err     error
+}
+
+func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
+	d := &decider{
+		scope:    hookmatch.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS},
+		handlers: handlers, compiled: make([]compiled, len(handlers)),
+	}
+	for i, h := range handlers {
+		c := &d.compiled[i]
+		c.tried = map[string]trial{}
+		c.matcher, c.matcherErr = hookmatch.Compile(h.Event, h.Matcher)
+		if h.If != "" {
+			c.rule, c.ruleErr = hookmatch.ParseRule(h.If)
+		}
+	}
+	return d
+}
+
+func (c *compiled) try(subjects []string) trial {
+	if c.matcherErr != nil {
+		return trial{err: c.matcherErr}
+	}
+	key := strings.Join(subjects, "\x00")
+	t, ok := c.tried[key]
+	if !ok {
+		t.subject, t.ok, t.err = c.matcher.Match(subjects)
+		c.tried[key] = t
+	}
+	return t
+}
+
+// decide tries all handlers on the event with that index.
+func (d *decider) decide(n int, e Event) []decision {
+	var out []decision
+	seen := map[string]bool{}
+	for i, h := range d.handlers {
+		if h.Event != e.Name {
+			continue
+		}
+		c := &d.compiled[i]
+		t := c.try(e.Subjects)
+		found := decision{Match: Match{Handler: h, Event: n, Matched: t.ok}, err: t.err}
+		switch {
+		case t.err != nil:
+			found.Why = t.err.Error()
+		case !t.ok && t.subject != "":
+			found.Why = fmt.Sprintf("matcher %q excludes %s", h.Matcher, t.subject)
+		case !t.ok:
+			found.Why = fmt.Sprintf("matcher %q fits none of %s", h.Matcher, strings.Join(e.Subjects, ", "))
+		default:
+			found.Why = fmt.Sprintf("matcher %q fits %s", h.Matcher, t.subject)
+			if c.matcher.All {
+				found.Why = "it matches everything"
+			}
+			if h.If != "" {
+				found.tryRule(d.scope, c, e)
+			}
+		}
+		if key := identity(h); found.Matched && seen[key] {
+			found.Matched, found.Why = false, "the same hook runs for this event already"
+		} else if found.Matched {
+			seen[key] = true
+		}
+		out = append(out, found)
+	}
+	return out
+}
+
+// tryRule narrows a match by the handler's rule. An invalid rule never fits, as in
+// Claude Code, but is reported.
+func (d *decision) tryRule(s hookmatch.Scope, c *compiled, e Event) {
+	switch {
+	case !hookfile.HasTool(e.Name):
+		d.Matched, d.Why = false, fmt.Sprintf("a hook with \"if\" runs on tool events only, and %s is none", e.Name)
+	case c.ruleErr != nil:
+		d.Matched, d.Why, d.err = false, c.ruleErr.Error(), c.ruleErr
+	default:
+		ok, why := c.rule.Match(s, hookmatch.Call{Tool: e.Tool, Subjects: e.Subjects, Input: e.Input})
+		d.Matched, d.Why = ok, d.Why+"; "+why
+	}
+}
+
+// identity is equal for handlers that start the same program or request.
+func identity(h hookfile.Handler) string {
+	parts := []string{h.Type, h.Command, h.Shell, h.URL}
+	if h.Args != nil {
+		parts = append(append(parts, "exec"), h.Args...)
+	}
+	key, _ := json.Marshal(parts) // strings always encode
+	return string(key)
+}
