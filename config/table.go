@@ -2,6 +2,8 @@ package config
 
 import (
 	"reflect"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -33,11 +35,11 @@ type variable struct {
 var table = sync.OnceValue(func() (rows []*variable) {
 	t := reflect.TypeFor[Config]()
 	for i := range t.NumField() {
-		switch tag := t.Field(i).Tag; {
-		case tag.Get("env") != "":
-			rows = append(rows, row(tag))
-		case tag.Get("group") != "":
-			rows = append(rows, otlpRows(tag.Get("group"))...)
+		switch v := row(t.Field(i).Tag); {
+		case v.name != "":
+			rows = append(rows, v)
+		case v.group != "":
+			rows = append(rows, otlpRows(v.group)...)
 		}
 	}
 	return rows
@@ -48,10 +50,10 @@ func otlpRows(group string) (rows []*variable) {
 	t := reflect.TypeFor[OTLP]()
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
-		if tag.Get("env") == "" {
+		general, traces := row(tag), row(tag)
+		if general.name == "" {
 			continue
 		}
-		general, traces := row(tag), row(tag)
 		general.name, traces.name = otlpPrefix+general.name, otlpPrefix+"TRACES_"+general.name
 		general.group, group = group, ""
 		traces.general, traces.byDefault, traces.doc = general.name, "", "As "+general.name+", which it replaces."
@@ -63,11 +65,47 @@ func otlpRows(group string) (rows []*variable) {
 	return rows
 }
 
+// row reads a field's tag in one pass: the hook process reads all of them in each
+// call, and [reflect.StructTag.Get] would scan the long ones for every key.
 func row(tag reflect.StructTag) *variable {
-	return &variable{
-		name: tag.Get("env"), group: tag.Get("group"), kind: tag.Get("kind"), allowed: tag.Get("allowed"), doc: tag.Get("doc"),
-		byDefault: tag.Get("default"), whenWrong: tag.Get("whenWrong"), lowest: tag.Get("min"), highest: tag.Get("max"),
-		secret: tag.Get("secret") == "true", texts: tag.Get("texts") == "true",
+	v := &variable{}
+	for rest := string(tag); ; {
+		key, quoted, ok := strings.Cut(rest, ":")
+		if !ok {
+			return v
+		}
+		value, err := strconv.QuotedPrefix(quoted)
+		if err != nil {
+			return v
+		}
+		rest = strings.TrimLeft(quoted[len(value):], " ")
+		if value = value[1 : len(value)-1]; strings.Contains(value, `\`) {
+			value, _ = strconv.Unquote(`"` + value + `"`)
+		}
+		switch key {
+		case "env":
+			v.name = value
+		case "group":
+			v.group = value
+		case "kind":
+			v.kind = value
+		case "allowed":
+			v.allowed = value
+		case "doc":
+			v.doc = value
+		case "default":
+			v.byDefault = value
+		case "whenWrong":
+			v.whenWrong = value
+		case "min":
+			v.lowest = value
+		case "max":
+			v.highest = value
+		case "secret":
+			v.secret = value == "true"
+		case "texts":
+			v.texts = value == "true"
+		}
 	}
 }
 
