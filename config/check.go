@@ -128,9 +128,29 @@ func checkExporters(raw string) (string, bool) {
 	return strings.Join(out, ","), true
 }
 
-var sizes = map[string]int64{
-	"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
-	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+// unit is the number of bytes that a unit of size stands for, 0 for an unknown one.
+func unit(name string) int64 {
+	switch strings.ToLower(name) {
+	case "", "b":
+		return 1
+	case "kb":
+		return 1e3
+	case "mb":
+		return 1e6
+	case "gb":
+		return 1e9
+	case "tb":
+		return 1e12
+	case "kib":
+		return 1 << 10
+	case "mib":
+		return 1 << 20
+	case "gib":
+		return 1 << 30
+	case "tib":
+		return 1 << 40
+	}
+	return 0
 }
 
 // parseNumber reads a whole number, a duration in nanoseconds, or a size in bytes:
@@ -143,7 +163,7 @@ func parseNumber(kind, s string) (int64, bool) {
 	factor := int64(1)
 	if kind == "size" {
 		digits := strings.TrimLeft(s, "0123456789")
-		factor = sizes[strings.ToLower(strings.TrimSpace(digits))]
+		factor = unit(strings.TrimSpace(digits))
 		s = strings.TrimSuffix(s, digits)
 	}
 	n, err := strconv.ParseInt(s, 10, 64)

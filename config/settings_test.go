@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -207,3 +208,22 @@ XDG variables that are not absolute paths are ignored.
 A project can switch recording off for itself with a file ` + "`.hookspan.env`" + ` that says ` + "`HOOKSPAN_DISABLED=true`" + `. Nothing else
 in that file has any effect.
 `
+
+// row reads tags faster than reflect does, and must read the same.
+func TestRowReadsTagAsReflectDoes(t *testing.T) {
+	for _, of := range []reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[OTLP]()} {
+		for i := range of.NumField() {
+			tag := of.Field(i).Tag
+			got := row(tag)
+			for key, value := range map[string]string{
+				"env": got.name, "group": got.group, "kind": got.kind, "allowed": got.allowed, "doc": got.doc, "default": got.byDefault,
+				"whenWrong": got.whenWrong, "min": got.lowest, "max": got.highest,
+				"secret": map[bool]string{true: "true"}[got.secret], "texts": map[bool]string{true: "true"}[got.texts],
+			} {
+				if want := tag.Get(key); value != want {
+					t.Errorf("%s: %s is %q, want %q", of.Field(i).Name, key, value, want)
+				}
+			}
+		}
+	}
+}

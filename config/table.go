@@ -2,7 +2,6 @@ package config
 
 import (
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -34,6 +33,7 @@ type variable struct {
 // table returns all variables in the order of the reference page.
 var table = sync.OnceValue(func() (rows []*variable) {
 	t := reflect.TypeFor[Config]()
+	rows = make([]*variable, 0, 64)
 	for i := range t.NumField() {
 		switch v := row(t.Field(i).Tag); {
 		case v.name != "":
@@ -50,38 +50,34 @@ func otlpRows(group string) (rows []*variable) {
 	t := reflect.TypeFor[OTLP]()
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
-		general, traces := row(tag), row(tag)
+		general := row(tag)
 		if general.name == "" {
 			continue
 		}
+		traces := *general
 		general.name, traces.name = otlpPrefix+general.name, otlpPrefix+"TRACES_"+general.name
 		general.group, group = group, ""
 		traces.general, traces.byDefault, traces.doc = general.name, "", "As "+general.name+", which it replaces."
 		if doc := tag.Get("tracesDoc"); doc != "" {
 			traces.doc, traces.allowed = doc, tag.Get("tracesAllowed")
 		}
-		rows = append(rows, general, traces)
+		rows = append(rows, general, &traces)
 	}
 	return rows
 }
 
 // row reads a field's tag in one pass: the hook process reads all of them in each
-// call, and [reflect.StructTag.Get] would scan the long ones for every key.
+// call, and [reflect.StructTag.Get] would scan the long ones for every key. A test
+// compares the two.
 func row(tag reflect.StructTag) *variable {
 	v := &variable{}
 	for rest := string(tag); ; {
-		key, quoted, ok := strings.Cut(rest, ":")
+		key, after, ok := strings.Cut(rest, `:"`)
 		if !ok {
 			return v
 		}
-		value, err := strconv.QuotedPrefix(quoted)
-		if err != nil {
-			return v
-		}
-		rest = strings.TrimLeft(quoted[len(value):], " ")
-		if value = value[1 : len(value)-1]; strings.Contains(value, `\`) {
-			value, _ = strconv.Unquote(`"` + value + `"`)
-		}
+		value, more, _ := strings.Cut(after, `"`) // no value contains a quote
+		rest = strings.TrimPrefix(more, " ")
 		switch key {
 		case "env":
 			v.name = value
