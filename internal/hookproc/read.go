@@ -3,9 +3,9 @@ package hookproc
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"io"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -29,7 +29,7 @@ type payload struct {
 func readPayload(r io.Reader, limit int, over io.Writer) (payload, error) {
 	buf := bytes.NewBuffer(make([]byte, 0, 8<<10))
 	if n, err := buf.ReadFrom(io.LimitReader(r, int64(limit)+1)); err != nil || n <= int64(limit) {
-		return payload{data: buf.Bytes(), json: json.Valid(buf.Bytes())}, err
+		return payload{data: buf.Bytes(), json: rawjson.Check(buf.Bytes()) == nil}, err
 	}
 	head := buf.Bytes()[:min(rawHead, limit)]
 	all := &source{r: io.MultiReader(bytes.NewReader(buf.Bytes()), r), copy: over}
@@ -37,7 +37,7 @@ func readPayload(r io.Reader, limit int, over io.Writer) (payload, error) {
 	kept, _ := c.value(c.token(), limit, limit, 0)
 	complete := !c.bad && c.token() == 0 && c.bad // which the end of the input sets
 	_, err := io.Copy(io.Discard, all)
-	if kept && complete && json.Valid(c.out) {
+	if kept && complete && rawjson.Check(c.out) == nil {
 		return payload{data: c.out, json: true, cut: all.size}, err
 	}
 	return payload{data: head, cut: all.size}, err
