@@ -23,8 +23,9 @@ import (
 	"strings"
 	"testing"
 
+	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
@@ -265,11 +266,9 @@ func (w *World) Stored() []otlptest.Span {
 		if err != nil {
 			w.T.Fatal(err)
 		}
-		doc, err := otlp.JSON(tr.ResourceSpans)
-		if err != nil {
-			w.T.Fatal(err)
+		for _, span := range otlptest.Flatten(&coltracepb.ExportTraceServiceRequest{ResourceSpans: tr.ResourceSpans}) {
+			all = append(all, *span)
 		}
-		all = append(all, Decode(w.T, doc)...)
 	}
 	return all
 }
