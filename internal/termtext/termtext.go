@@ -80,7 +80,7 @@ func isLine(s string) bool {
 // Lines makes each line of a text safe to print. A tab becomes four spaces;
 // spaces at the ends of lines and empty lines at the end are removed.
 func Lines(s string) []string {
-	s = strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), " \n")
+	s = strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), " \t\n")
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(Value(strings.ReplaceAll(l, "\t", "    ")), " ")

@@ -61,6 +61,12 @@ func TestShapeIsKept(t *testing.T) {
 	}
 }
 
+func TestLinesDropsEndOfTabs(t *testing.T) {
+	if got := strings.Join(Lines("a\n\t"), "|"); got != "a" {
+		t.Errorf("Lines = %q, want the first line only", got)
+	}
+}
+
 func TestResultsAreSafeAndStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := texts.Draw(t, "text")
