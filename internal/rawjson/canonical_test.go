@@ -20,8 +20,10 @@ func TestCanonical(t *testing.T) {
 		{"nothing", ``, ``},
 		{"cut off", `{"a"`, ``},
 		{"escaped names sort by their characters", `{"\u0062":1,"a\n":2,"a!":3,"a":4}`, `{"a":4,"a\n":2,"a!":3,"b":1}`},
-		{"deeper than it is copied", strings.Repeat(`{"b":1,"a":`, maxWalked+1) + `{}` + strings.Repeat(`}`, maxWalked+1),
-			strings.Repeat(`{"a":`, maxWalked+1) + `{}` + strings.Repeat(`,"b":1}`, maxWalked+1)},
+		{
+			"deeper than it is copied", strings.Repeat(`{"b":1,"a":`, maxWalked+1) + `{}` + strings.Repeat(`}`, maxWalked+1),
+			strings.Repeat(`{"a":`, maxWalked+1) + `{}` + strings.Repeat(`,"b":1}`, maxWalked+1),
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

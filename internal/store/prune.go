@@ -68,10 +68,12 @@ func pruneSome(ctx context.Context, tx *sql.Tx, before int64, now time.Time) (in
 		args  []any
 	}{
 		{`DELETE FROM removed WHERE removed < ?`, []any{column(otlp.UnixNano(now.Add(-keepRemoved)))}},
-		{`INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed)
+		{
+			`INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed)
 			SELECT s.span_id, t.trace_id, t.host, t.session, t.directory, s.started, s.ended, ?
 			FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.id IN (` + oldTraces + `)`,
-			[]any{column(otlp.UnixNano(now)), before, pruneBatch}},
+			[]any{column(otlp.UnixNano(now)), before, pruneBatch},
+		},
 		{`DELETE FROM spans WHERE trace IN (` + oldTraces + `)`, []any{before, pruneBatch}},
 		{`DELETE FROM traces WHERE id IN (` + oldTraces + `)`, []any{before, pruneBatch}},
 	} {

@@ -60,7 +60,10 @@ type part struct {
 func parts() []part {
 	const results = "docs/results/scale.md"
 	return []part{
-		{"rates", results, rates}, {"costs", results, costs}, {"memory", results, memory}, {"queue", results, queue},
+		{"rates", results, rates},
+		{"costs", results, costs},
+		{"memory", results, memory},
+		{"queue", results, queue},
 		{"plan", "docs/scale.md", plan},
 	}
 }
