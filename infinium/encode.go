@@ -153,7 +153,7 @@ func shortenAll[T interface{ shorten(level int) T }](list []T, level int) []T {
 	return out
 }
 
-func (s Step) shorten(level int) Step {
+func (s Step) shorten(level int) Step { //nolint:unused // Called through a type parameter.
 	s.Action = cut(s.Action, maxWordRunes+typeRunes)
 	s.Description = cut(s.Description, max(level, maxWordRunes))
 	for _, text := range []*string{&s.InputPreview, &s.OutputPreview, &s.InputSummary, &s.OutputSummary} {
@@ -169,7 +169,7 @@ func (s Step) shorten(level int) Step {
 	return s
 }
 
-func (d ErrorDetail) shorten(level int) ErrorDetail {
+func (d ErrorDetail) shorten(level int) ErrorDetail { //nolint:unused // Called through a type parameter.
 	d.ErrorType = cut(d.ErrorType, typeRunes)
 	d.Message = cut(d.Message, level)
 	return d

@@ -89,7 +89,7 @@ const (
 	KeyCost = "hookspan.cost.usd"
 	// KeyHostInputTokens is the input count as the host counts it, with or
 	// without cache tokens, on root and chat spans.
-	KeyHostInputTokens = "hookspan.usage.host_input_tokens"
+	KeyHostInputTokens = "hookspan.usage.host_input_tokens" //nolint:gosec // Counts tokens of a model.
 	// KeyLLMRequests counts the run's requests to the model.
 	KeyLLMRequests = "hookspan.llm.requests"
 	// KeyToolCalls, KeyToolFailures and KeyToolUnknown count the run's tool calls,

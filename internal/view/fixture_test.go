@@ -2,7 +2,6 @@ package view
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"flag"
 	"fmt"
 	"os"
@@ -67,8 +66,6 @@ func newBuild(name string) *build {
 	sum := sha256.Sum256([]byte(name))
 	return &build{id: [16]byte(sum[:16]), version: "0.1.0"}
 }
-
-func (b *build) traceID() string { return hex.EncodeToString(b.id[:]) }
 
 func spanID(n int) []byte { return []byte{0xa0, 0, 0, 0, 0, 0, byte(n >> 8), byte(n)} }
 
