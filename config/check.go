@@ -128,7 +128,8 @@ func checkExporters(raw string) (string, bool) {
 	return strings.Join(out, ","), true
 }
 
-// unit is the number of bytes that a unit of size stands for, 0 for an unknown one.
+// unit returns the number of bytes in a unit such as "kib", or 0 if the unit is
+// unknown.
 func unit(name string) int64 {
 	switch strings.ToLower(name) {
 	case "", "b":

@@ -118,8 +118,8 @@ func Load(in Input) (*Config, error) {
 
 	checked := make(map[string]string, len(vars))
 	values := make([]value, len(table()))
-	for i, row := range table() {
-		v := &values[i]
+	for i := range values {
+		row, v := &table()[i], &values[i]
 		v.variable, c.values[row.name] = row, v
 		text, problems := c.choose(v, sources, ck)
 		errs = append(errs, problems...)

@@ -15,7 +15,7 @@ import (
 // replaces the other.
 type OTLP struct {
 	// Endpoint is the whole URL to POST to; empty if nothing is to be sent.
-	Endpoint string `env:"ENDPOINT" kind:"url" allowed:"an http or https URL such as http://localhost:4318" doc:"OTLP endpoint; /v1/traces is appended." tracesAllowed:"an http or https URL such as http://localhost:4318/v1/traces" tracesDoc:"OTLP endpoint for traces, used as it is."`
+	Endpoint string `env:"ENDPOINT" kind:"url" allowed:"an http or https URL such as http://localhost:4318" tracesAllowed:"an http or https URL such as http://localhost:4318/v1/traces" tracesDoc:"OTLP endpoint for traces, used as it is." doc:"OTLP endpoint; /v1/traces is appended."`
 	// Headers are part of each request; they may hold credentials.
 	Headers Headers `env:"HEADERS" kind:"headers" allowed:"name=value pairs with commas between them, values percent-encoded" secret:"true" doc:"Headers of each OTLP request."`
 	// Timeout bounds one request.

@@ -135,8 +135,8 @@ func TestURLsAreShownWithoutTheirSecrets(t *testing.T) {
 }
 
 // find returns the row of a variable.
-func find(name string) *variable {
-	i := slices.IndexFunc(table(), func(v *variable) bool { return v.name == name })
+func find(name string) variable {
+	i := slices.IndexFunc(table(), func(v variable) bool { return v.name == name })
 	return table()[i]
 }
 

@@ -31,9 +31,9 @@ type variable struct {
 }
 
 // table returns all variables in the order of the reference page.
-var table = sync.OnceValue(func() (rows []*variable) {
+var table = sync.OnceValue(func() (rows []variable) {
 	t := reflect.TypeFor[Config]()
-	rows = make([]*variable, 0, 64)
+	rows = make([]variable, 0, 64)
 	for i := range t.NumField() {
 		switch v := row(t.Field(i).Tag); {
 		case v.name != "":
@@ -46,7 +46,7 @@ var table = sync.OnceValue(func() (rows []*variable) {
 })
 
 // otlpRows are the rows of OTLP, each for all signals and for traces.
-func otlpRows(group string) (rows []*variable) {
+func otlpRows(group string) (rows []variable) {
 	t := reflect.TypeFor[OTLP]()
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
@@ -54,26 +54,29 @@ func otlpRows(group string) (rows []*variable) {
 		if general.name == "" {
 			continue
 		}
-		traces := *general
+		traces := general
 		general.name, traces.name = otlpPrefix+general.name, otlpPrefix+"TRACES_"+general.name
 		general.group, group = group, ""
 		traces.general, traces.byDefault, traces.doc = general.name, "", "As "+general.name+", which it replaces."
 		if doc := tag.Get("tracesDoc"); doc != "" {
 			traces.doc, traces.allowed = doc, tag.Get("tracesAllowed")
 		}
-		rows = append(rows, general, &traces)
+		rows = append(rows, general, traces)
 	}
 	return rows
 }
 
 // row reads a field's tag in one pass: the hook process reads all of them in each
-// call, and [reflect.StructTag.Get] would scan the long ones for every key. A test
-// compares the two.
-func row(tag reflect.StructTag) *variable {
-	v := &variable{}
+// call, and [reflect.StructTag.Get] would scan the long ones for every key. The
+// doc comes last in a tag and is not scanned. A test compares the two readers.
+func row(tag reflect.StructTag) (v variable) {
 	for rest := string(tag); ; {
 		key, after, ok := strings.Cut(rest, `:"`)
 		if !ok {
+			return v
+		}
+		if key == "doc" {
+			v.doc = after[:len(after)-1]
 			return v
 		}
 		value, more, _ := strings.Cut(after, `"`) // no value contains a quote
@@ -87,8 +90,6 @@ func row(tag reflect.StructTag) *variable {
 			v.kind = value
 		case "allowed":
 			v.allowed = value
-		case "doc":
-			v.doc = value
 		case "default":
 			v.byDefault = value
 		case "whenWrong":

@@ -92,7 +92,7 @@ func (p members) body(ev *hook.Event) {
 
 // injected reports whether Claude Code wrote the prompt and not the user: the
 // report of a background task that has ended opens a new turn. Other
-// prompts that it writes cannot be told from typed ones.
+// prompts that it writes look like typed ones.
 func injected(prompt string) bool {
 	prompt = strings.TrimSpace(prompt)
 	return strings.HasPrefix(prompt, "<task-notification>") && strings.HasSuffix(prompt, "</task-notification>")
@@ -110,7 +110,7 @@ func Summary(prompt string) string {
 
 // turnStop reads the end of a turn. Where a hook of the user's has made Claude
 // Code continue, stop_hook_active is true and the turn may stop more than once,
-// so that only the first stop can be told from a repeat.
+// so that only the first stop differs from a repeat.
 func (p members) turnStop(ev *hook.Event) {
 	ev.Result = p.Text("last_assistant_message")
 	if active, said := rawjson.Bool(p.Get("stop_hook_active")); said && !active {

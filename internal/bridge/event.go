@@ -48,8 +48,8 @@ const maxName = 4 << 20
 
 var errNoSession = errors.New("Missing or invalid session_id: want a string that is not blank") //nolint:staticcheck // The answer's text, as other bridges word it.
 
-// ParseEvent reads a payload that came by the provider's route. The error tells
-// the sender what is wrong with it.
+// ParseEvent reads a payload that was posted to the provider's path. The error
+// is the answer to the sender.
 func ParseEvent(p Provider, body []byte) (*Event, error) {
 	body = rawjson.Trim(body)
 	if len(body) == 0 || body[0] != '{' {

@@ -24,8 +24,8 @@ type Noted struct {
 	// First and Last are when it happened first and last.
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
-	// Told is when it was last logged.
-	Told time.Time `json:"told"`
+	// Logged is when it was last logged.
+	Logged time.Time `json:"told"`
 	// Count is how often it happened.
 	Count int `json:"count"`
 	// Text says what, in one line.
@@ -53,7 +53,7 @@ func (p Problems) List() []Noted {
 	return out
 }
 
-// Note adds texts and returns those that are new, or have not been heard of for
+// Note adds texts and returns those that are new, or were not logged for
 // an hour, which are the ones worth a line in the log.
 func (p Problems) Note(now time.Time, texts ...string) []string {
 	if len(texts) == 0 {
@@ -62,15 +62,15 @@ func (p Problems) Note(now time.Time, texts ...string) []string {
 	list := p.List()
 	var fresh []string
 	for _, text := range texts {
-		n := Noted{First: now, Last: now, Told: now, Count: 1, Text: text}
+		n := Noted{First: now, Last: now, Logged: now, Count: 1, Text: text}
 		if i := slices.IndexFunc(list, func(old Noted) bool { return old.Text == text }); i >= 0 {
 			n.First, n.Count = list[i].First, list[i].Count+1
-			if now.Sub(list[i].Told) < repeatAfter {
-				n.Told = list[i].Told
+			if now.Sub(list[i].Logged) < repeatAfter {
+				n.Logged = list[i].Logged
 			}
 			list = slices.Delete(list, i, i+1)
 		}
-		if n.Told.Equal(now) {
+		if n.Logged.Equal(now) {
 			fresh = append(fresh, text)
 		}
 		list = append(list, n)

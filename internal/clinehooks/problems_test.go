@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAProblemIsToldOnceAnHour(t *testing.T) {
+func TestAProblemIsLoggedOnceAnHour(t *testing.T) {
 	p := Problems{Path: filepath.Join(t.TempDir(), "hooks", "problems.jsonl")}
 	at := func(d time.Duration) time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC).Add(d) }
 	for _, step := range []struct {

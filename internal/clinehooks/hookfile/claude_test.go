@@ -17,7 +17,8 @@ func problemLines(f *File) []string {
 	return out
 }
 
-// records reports the command that stands for hookspan's.
+// records reports whether a hook starts the program that the tests take for
+// hookspan's.
 func records(h Handler) bool { return h.Command == "/b/claude-hook Stop" }
 
 func TestImport(t *testing.T) {
