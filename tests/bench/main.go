@@ -65,6 +65,7 @@ func parts() []part {
 		{"flush", backlogs},
 		{"stages", stages},
 		{"turns", turns},
+		{"ends", ends},
 		{"transcripts", transcripts},
 		{"limits", limits},
 	}
