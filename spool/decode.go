@@ -3,12 +3,14 @@ package spool
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -85,7 +87,7 @@ func declared(seg []byte) (uint32, bool) {
 	if _, err := hex.Decode(sum[:], digits); err != nil {
 		return 0, false
 	}
-	return uint32(sum[0])<<24 | uint32(sum[1])<<16 | uint32(sum[2])<<8 | uint32(sum[3]), true
+	return binary.BigEndian.Uint32(sum[:]), true
 }
 
 // wholeEnd tries a record that fills the segment, the usual case, and returns the
@@ -206,41 +208,45 @@ func (r *Record) member(key string, b []byte, prev *Record) ([]byte, error) {
 	return rest, err
 }
 
-func (r *Record) setString(key string, text []byte, escaped bool, prev *Record) error {
-	var field *string
-	var old string
-	name, encoded := key, false
-	if n := len(key) - len("64"); n > 0 && key[n:] == "64" {
-		name, encoded = key[:n], true
-	}
+// field is the member of that name; nil if there is none or it is not a string.
+func (r *Record) field(name string) *string {
 	switch name {
 	case "host":
-		field, old = &r.Host, prev.Host
+		return &r.Host
 	case "event":
-		field, old = &r.Event, prev.Event
+		return &r.Event
 	case "session":
-		field, old = &r.Session, prev.Session
+		return &r.Session
 	case "cwd":
-		field, old = &r.Cwd, prev.Cwd
+		return &r.Cwd
 	case "traceparent":
-		field, old = &r.TraceParent, prev.TraceParent
+		return &r.TraceParent
 	case "settings":
-		// A value that this package cannot have written is ignored.
-		if encoded || escaped || len(text) > MaxSettings || !validSettings(string(text)) {
-			r.Settings = ""
-			return nil
-		}
-		field, old = &r.Settings, prev.Settings
-	case "at":
+		return &r.Settings
+	}
+	return nil
+}
+
+func (r *Record) setString(key string, text []byte, escaped bool, prev *Record) error {
+	if key == "at" {
 		ns, err := strconv.ParseInt(string(text), 10, 64)
 		if err != nil {
 			return fmt.Errorf("receive time: %w", err)
 		}
 		r.At = time.Unix(0, ns).UTC()
 		return nil
-	default:
+	}
+	name, encoded := strings.CutSuffix(key, "64")
+	field := r.field(name)
+	if field == nil {
 		return nil
 	}
+	// A value that this package cannot have written is ignored.
+	if name == "settings" && (encoded || escaped || !validSettings(string(text))) {
+		*field = ""
+		return nil
+	}
+	old := *prev.field(name)
 	switch {
 	case encoded:
 		b, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
