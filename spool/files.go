@@ -261,3 +261,31 @@ func waitLock(ctx context.Context, f *os.File, exclusive bool) error {
 		}
 	}
 }
+
+// writeOnce makes one write call. os.File would continue after a short one, and
+// another process's record could get between the two parts.
+func writeOnce(f *os.File, b []byte) error {
+	n, err := write(f, b)
+	if err != nil {
+		return fmt.Errorf("write %d bytes: %w", len(b), err)
+	}
+	if n < len(b) {
+		return fmt.Errorf("wrote %d of %d bytes: %w", n, len(b), io.ErrShortWrite)
+	}
+	return nil
+}
+
+// control makes a system call on the file's descriptor, and makes it again after a
+// signal has interrupted it.
+func control(f *os.File, call func(fd uintptr) error) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var callErr error
+	err = conn.Control(func(fd uintptr) {
+		for callErr = call(fd); errors.Is(callErr, syscall.EINTR); callErr = call(fd) {
+		}
+	})
+	return errors.Join(err, callErr)
+}

@@ -68,16 +68,16 @@ func (r *Reader) Next() bool {
 		if r.err != nil {
 			break
 		}
-		rec, n, v, reason := parse(seg[1:], closed, r.rec)
+		rec, n, reason := parse(seg[1:], closed, r.rec)
 		switch {
-		case v == isRecord:
+		case rec != nil:
 			rec.Offset = r.pos
 			r.advance(1 + n)
 			rec.End = r.pos
 			r.settled = r.pos
 			r.rec = rec
 			return true
-		case v == isUnknown:
+		case reason == "":
 			r.unknown++
 			r.unknownBytes += int64(1 + n)
 			r.advance(1 + n)
