@@ -92,7 +92,7 @@ func (s *Spool) append(key Key, b []byte) (err error) {
 	defer func() { err = errors.Join(err, log.Close()) }()
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.LockWait)
 	defer cancel()
-	if err := waitLock(ctx, log, false); err != nil {
+	if err := waitLock(ctx, log, appendAlone); err != nil {
 		return fmt.Errorf("lock %s: %w", logName, err)
 	}
 	defer func() { err = errors.Join(err, unlock(log)) }()
