@@ -204,9 +204,7 @@ func (s *Session) remove(expectSize int64) (ok bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
-	defer cancel()
-	if err := waitLock(ctx, log, true); err != nil {
+	if err := lockWithin(removeWait, log, true); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			return false, nil
 		}
