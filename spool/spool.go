@@ -74,12 +74,12 @@ func (s *Spool) Append(r *Record) error {
 }
 
 func (s *Spool) append(key Key, b []byte) (err error) {
-	host, _, err := openDir(s.root, key.Host, true)
+	host, err := openDir(s.root, key.Host, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, host.Close()) }()
-	dir, _, err := openDir(host, key.Name, true)
+	dir, err := openDir(host, key.Name, true)
 	if err != nil {
 		return movedIfGone(err)
 	}
@@ -185,11 +185,11 @@ func (s *Spool) Session(k Key) (*Session, error) {
 	if !validHost(k.Host) || !validName(k.Name) {
 		return nil, fmt.Errorf("open session %q of spool %q: not a session's key", k, s.dir)
 	}
-	host, _, err := openDir(s.root, k.Host, false)
+	host, err := openDir(s.root, k.Host, false)
 	if err != nil {
 		return nil, fmt.Errorf("open session %s of spool %q: %w", k, s.dir, err)
 	}
-	dir, _, err := openDir(host, k.Name, false)
+	dir, err := openDir(host, k.Name, false)
 	if err != nil {
 		return nil, fmt.Errorf("open session %s of spool %q: %w", k, s.dir, errors.Join(err, host.Close()))
 	}

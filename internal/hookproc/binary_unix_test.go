@@ -71,7 +71,7 @@ func program(t testing.TB, name string) string {
 			return
 		}
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", built.dir+"/",
-			"github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/tests/bench/launch")
+			"github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/tests/internal/lab/launch")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("%w\n%s", err, out)
@@ -329,7 +329,7 @@ func TestBinaryMemory(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newBinaryCall(t)
 			cmd := c.command(tc.payload, "PostToolUse")
-			cmd.Path, cmd.Args = program(t, "launch"), append([]string{"launch"}, cmd.Path, "PostToolUse")
+			cmd.Path, cmd.Args = program(t, "launch"), []string{"launch", "usage=" + c.path("usage"), "--", cmd.Path, "PostToolUse"}
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			begin := time.Now()
@@ -338,8 +338,12 @@ func TestBinaryMemory(t *testing.T) {
 			}
 			took := time.Since(begin)
 			var peak int
-			if _, err := fmt.Sscan(stderr.String(), &peak); err != nil {
-				t.Fatalf("launch says %q", &stderr)
+			text, err := os.ReadFile(c.path("usage"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fmt.Sscan(string(text), &peak); err != nil {
+				t.Fatalf("launch wrote %q", text)
 			}
 			t.Logf("%.1f MiB at most, %s", float64(peak)/1024, took.Round(100*time.Microsecond))
 			if peak > tc.most {

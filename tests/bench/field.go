@@ -11,12 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/bench/backlog"
+	"github.com/hookspan/hookspan/tests/internal/measure"
 )
 
 // session is the one whose events are measured.
@@ -66,12 +66,7 @@ type field struct {
 	spools      []*spool.Spool
 }
 
-func (f *field) program(name string) string {
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	return filepath.Join(f.programs, name)
-}
+func (f *field) program(name string) string { return measure.Program(f.programs, name) }
 
 func (f *field) close() error {
 	for _, s := range f.servers {

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/tests/bench/backlog"
+	"github.com/hookspan/hookspan/tests/internal/measure"
 )
 
 // turnEvents is the number of events in a turn of a backlog.
@@ -92,13 +88,13 @@ func deliveries(most int) []*delivery {
 }
 
 // flush delivers the backlog and holds the outcome to what must have come of it.
-func (f *field) flush(ctx context.Context, d *delivery, r *receiver) (err error) {
+func (f *field) flush(ctx context.Context, d *delivery, r *measure.Receiver) (err error) {
 	root, err := os.MkdirTemp(f.root, "flush")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(root)) }()
-	settings := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + r.url + "/v1/traces\n"
+	settings := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + r.URL + "/v1/traces\n"
 	if d.to != "" {
 		settings += "HOOKSPAN_EXPORTERS=" + d.to + "\n"
 	}
@@ -113,7 +109,7 @@ func (f *field) flush(ctx context.Context, d *delivery, r *receiver) (err error)
 	if d.logSize, err = d.session.Write(filepath.Join(root, "state", "hookspan", "spool")); err != nil {
 		return err
 	}
-	if _, err := r.counts(ctx); err != nil {
+	if _, err := r.Counts(ctx); err != nil {
 		return err
 	}
 	c := &contestant{
@@ -125,11 +121,11 @@ func (f *field) flush(ctx context.Context, d *delivery, r *receiver) (err error)
 		return err
 	}
 	d.took, d.cpu, d.peak, d.stopped = u.took, u.cpu, u.peak, u.stopped
-	got, err := r.counts(ctx)
+	got, err := r.Counts(ctx)
 	if err != nil {
 		return err
 	}
-	d.requests, d.bytes = got.requests, got.bytes
+	d.requests, d.bytes = got.Requests, got.Bytes
 	if d.stopped {
 		return nil
 	}
@@ -138,7 +134,7 @@ func (f *field) flush(ctx context.Context, d *delivery, r *receiver) (err error)
 
 // check compares what `hookspan flush` and the receiver say with what the backlog
 // holds.
-func (d *delivery) check(said []byte, got counts) error {
+func (d *delivery) check(said []byte, got measure.Counts) error {
 	var results []struct {
 		Destination string
 		Spans       int
@@ -159,62 +155,10 @@ func (d *delivery) check(said []byte, got counts) error {
 	if d.to == "store" {
 		received = 0
 	}
-	if got.spans != int64(received) {
-		return fmt.Errorf("%s: the receiver got %d spans, want %d", d.name(), got.spans, received)
+	if got.Spans != int64(received) {
+		return fmt.Errorf("%s: the receiver got %d spans, want %d", d.name(), got.Spans, received)
 	}
 	return nil
-}
-
-// receiver is the process that takes spans.
-type receiver struct {
-	url   string
-	cmd   *exec.Cmd
-	stdin io.Closer
-}
-
-func (f *field) receiver(ctx context.Context) (_ *receiver, err error) {
-	// It ends with its input.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), f.program("receiver"))
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	r := &receiver{cmd: cmd, stdin: stdin}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the receiver did not start: %w", err), r.close())
-	}
-	r.url = strings.TrimSpace(line)
-	return r, nil
-}
-
-func (r *receiver) close() error { return errors.Join(r.stdin.Close(), r.cmd.Wait()) }
-
-// counts are what the receiver got since the last question.
-type counts struct{ requests, spans, bytes int64 }
-
-func (r *receiver) counts(ctx context.Context) (c counts, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url, nil)
-	if err != nil {
-		return c, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, resp.Body.Close()) }()
-	if _, err := fmt.Fscan(resp.Body, &c.requests, &c.spans, &c.bytes); err != nil {
-		return c, fmt.Errorf("the receiver's counts: %w", err)
-	}
-	return c, nil
 }
 
 // plain is one run of the program plainloop.
@@ -243,12 +187,12 @@ func plainLoops() []*plain {
 }
 
 // loop runs plainloop over as many spans as a delivery of that many events has.
-func (f *field) loop(ctx context.Context, p *plain, events int, r *receiver) error {
-	if _, err := r.counts(ctx); err != nil {
+func (f *field) loop(ctx context.Context, p *plain, events int, r *measure.Receiver) error {
+	if _, err := r.Counts(ctx); err != nil {
 		return err
 	}
 	c := &contestant{name: p.name, dir: f.root, env: f.environ(f.home), argv: []string{
-		f.program("plainloop"), "-endpoint", r.url + "/v1/traces", "-way", p.way,
+		f.program("plainloop"), "-endpoint", r.URL + "/v1/traces", "-way", p.way,
 		"-turns", fmt.Sprint(events / turnEvents), "-turn", fmt.Sprint(turnEvents), "-batch", fmt.Sprint(p.batch),
 	}}
 	u, err := f.measured(ctx, c, nil, longest)
@@ -259,14 +203,14 @@ func (f *field) loop(ctx context.Context, p *plain, events int, r *receiver) err
 	if _, err := fmt.Sscan(string(u.said), &p.spans, &p.requests, &seconds); err != nil {
 		return fmt.Errorf("plainloop said %q, want three numbers: %w", u.said, err)
 	}
-	got, err := r.counts(ctx)
+	got, err := r.Counts(ctx)
 	if err != nil {
 		return err
 	}
-	if got.spans != int64(p.spans) || p.spans == 0 {
-		return fmt.Errorf("%s: the receiver got %d spans, want %d", p.name, got.spans, p.spans)
+	if got.Spans != int64(p.spans) || p.spans == 0 {
+		return fmt.Errorf("%s: the receiver got %d spans, want %d", p.name, got.Spans, p.spans)
 	}
-	p.bytes = got.bytes
+	p.bytes = got.Bytes
 	// The best of several runs counts: each is short.
 	p.perSecond = max(p.perSecond, float64(p.spans)/seconds)
 	p.wallSecond = max(p.wallSecond, float64(p.spans)/u.took.Seconds())

@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/bench/backlog"
 	"github.com/hookspan/hookspan/tests/bench/way"
+	"github.com/hookspan/hookspan/tests/internal/measure"
 )
 
 // BenchmarkDelivery delivers a backlog inside this process, for a look at where
@@ -30,12 +31,12 @@ func BenchmarkDelivery(b *testing.B) {
 		b.Fatal(err)
 	}
 	f := &field{programs: dir}
-	r, err := f.receiver(b.Context())
+	r, err := measure.StartReceiver(b.Context(), f.program("receiver"), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		if err := r.close(); err != nil {
+		if err := r.Close(); err != nil {
 			b.Error(err)
 		}
 	})
@@ -45,7 +46,7 @@ func BenchmarkDelivery(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				session.End = time.Now().Add(-time.Minute)
-				d := newDelivery(b, session, to, r.url)
+				d := newDelivery(b, session, to, r.URL)
 				b.StartTimer()
 				res, err := d.Run(b.Context(), deliver.Pass{Wait: true, Force: true})
 				if err != nil || res[0].Spans != session.Spans() {
@@ -179,7 +180,7 @@ func TestDeliveriesAreChecked(t *testing.T) {
 		"no answer":             {"otlp", ``, 49, false},
 	} {
 		d := &delivery{session: s, to: tc.to}
-		if err := d.check([]byte(tc.said), counts{spans: tc.received}); (err == nil) != tc.ok {
+		if err := d.check([]byte(tc.said), measure.Counts{Spans: tc.received}); (err == nil) != tc.ok {
 			t.Errorf("%s: %v, want it taken: %v", name, err, tc.ok)
 		}
 	}

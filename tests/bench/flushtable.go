@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/tests/internal/measure"
 )
 
 // loopRounds is how often each plain loop runs: one before each of so many
@@ -17,11 +19,11 @@ const loopRounds = 3
 // backlogs measures `hookspan flush` over backlogs of many events, beside a plain
 // loop that sends as many spans.
 func backlogs(ctx context.Context, f *field, o options) (_ report, err error) {
-	r, err := f.receiver(ctx)
+	r, err := measure.StartReceiver(ctx, f.program("receiver"), nil)
 	if err != nil {
 		return report{}, err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.Close()) }()
 	var rows []*delivery
 	for _, d := range deliveries(o.most) {
 		if strings.Contains(d.name(), o.only) {

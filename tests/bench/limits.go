@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/bench/backlog"
 	"github.com/hookspan/hookspan/tests/bench/way"
+	"github.com/hookspan/hookspan/tests/internal/measure"
 )
 
 // limitEvents is the number of events that are delivered to be held against what
@@ -105,11 +106,11 @@ func (f *field) writeLimit(t *limitTable, rounds int) error {
 // sendLimits holds a delivery to OTLP against the encoding alone, and against
 // requests that were encoded before.
 func (f *field) sendLimits(ctx context.Context, t *limitTable) (err error) {
-	r, err := f.receiver(ctx)
+	r, err := measure.StartReceiver(ctx, f.program("receiver"), nil)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.Close()) }()
 	s := backlog.Session{Dialect: backlog.Classic, Turns: stageTurns, Turn: turnEvents, End: time.Now().Add(-time.Minute)}
 	dir := filepath.Join(f.root, "way")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -143,7 +144,7 @@ func (f *field) sendLimits(ctx context.Context, t *limitTable) (err error) {
 	best := [3]float64{1e9, 1e9, 1e9}
 	d := &delivery{session: backlog.Session{Dialect: backlog.Classic, Turns: limitEvents / turnEvents, Turn: turnEvents}, to: "otlp"}
 	for range 3 {
-		posts, err := post(ctx, r.url+"/v1/traces", w.Bodies, d.session.Spans()/s.Spans())
+		posts, err := post(ctx, r.URL+"/v1/traces", w.Bodies, d.session.Spans()/s.Spans())
 		if err != nil {
 			return err
 		}

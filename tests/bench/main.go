@@ -17,27 +17,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
-	"syscall"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/internal/proof"
+	"github.com/hookspan/hookspan/tests/internal/measure"
 )
 
-func main() {
-	// Who stops it wants its programs ended and its files removed.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
-		os.Exit(1)
-	}
-}
+func main() { measure.Main("bench", run) }
 
 type options struct {
 	rounds, most   int
@@ -45,12 +32,8 @@ type options struct {
 	check, publish bool
 }
 
-// part is one table.
-type part struct {
-	// name is what -part calls it; the marks in the page bear it, too.
-	name string
-	run  func(context.Context, *field, options) (report, error)
-}
+// part makes one table.
+type part = func(context.Context, *field, options) (report, error)
 
 // report is what came of a part: what the page shows, and the promises it is held
 // to.
@@ -59,23 +42,16 @@ type report struct {
 	budgets []budget
 }
 
-func parts() []part {
-	return []part{
-		{"hooks", hookCalls},
-		{"flush", backlogs},
-		{"stages", stages},
-		{"turns", turns},
-		{"transcripts", transcripts},
-		{"limits", limits},
+func parts() []measure.Part[part] {
+	return []measure.Part[part]{
+		{Name: "hooks", Page: page, Run: hookCalls},
+		{Name: "flush", Page: page, Run: backlogs},
+		{Name: "stages", Page: page, Run: stages},
+		{Name: "turns", Page: page, Run: turns},
+		{Name: "ends", Page: page, Run: ends},
+		{Name: "transcripts", Page: page, Run: transcripts},
+		{Name: "limits", Page: page, Run: limits},
 	}
-}
-
-func partNames() string {
-	var names []string
-	for _, p := range parts() {
-		names = append(names, p.name)
-	}
-	return strings.Join(names, ", ")
 }
 
 var errBudget = errors.New("a budget is broken")
@@ -98,18 +74,18 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	var all []budget
 	for _, p := range chosen {
-		f, err := newField(filepath.Join(dir, p.name), dir)
+		f, err := newField(filepath.Join(dir, p.Name), dir)
 		if err != nil {
 			return err
 		}
 		begin := time.Now()
-		r, err := p.run(ctx, f, o)
+		r, err := p.Run(ctx, f, o)
 		if err := errors.Join(err, f.close()); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+			return fmt.Errorf("%s: %w", p.Name, err)
 		}
-		fmt.Fprintf(os.Stderr, "bench: %s took %s\n", p.name, time.Since(begin).Round(time.Second))
+		fmt.Fprintf(os.Stderr, "bench: %s took %s\n", p.Name, time.Since(begin).Round(time.Second))
 		all = append(all, r.budgets...)
-		if err := o.show(out, p.name, r.text); err != nil {
+		if err := o.show(out, p.Name, r.text); err != nil {
 			return err
 		}
 	}
@@ -132,30 +108,22 @@ const (
 	promises = "promises"
 )
 
-// dated puts before a table what its figures depend on.
-func dated(text string) string {
-	return fmt.Sprintf("%s, %s, %s\n\n%s", time.Now().UTC().Format(time.DateOnly), proof.Machine(), runtime.Version(), text)
-}
-
 // show prints a part and writes it into the page if that was asked for.
 func (o options) show(out io.Writer, name, text string) error {
-	if _, err := fmt.Fprintf(out, "%s\n", dated(text)); err != nil {
-		return err
+	if o.publish {
+		return measure.Show(out, page, name, text)
 	}
-	if !o.publish {
-		return nil
-	}
-	return proof.PublishAt(".", page, name, dated(text))
+	return measure.Show(out, "", name, text)
 }
 
 // parse reads the command line into options and the parts to run.
-func parse(args []string) (o options, chosen []part, err error) {
+func parse(args []string) (o options, chosen []measure.Part[part], err error) {
 	var names string
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.IntVar(&o.rounds, "n", 300, "how often each contestant among the hook calls runs")
 	fs.IntVar(&o.most, "most", 1_000_000, "events in the largest backlog")
 	fs.StringVar(&o.only, "only", "", "leave out the rows whose name does not hold this, but for those that others are compared with")
-	fs.StringVar(&names, "part", "", "run these parts alone, with commas between: "+partNames())
+	fs.StringVar(&names, "part", "", "run these parts alone, with commas between: "+measure.Names(parts()))
 	fs.BoolVar(&o.check, "check", false, "fail when a budget is broken")
 	fs.BoolVar(&o.publish, "publish", false, "write the tables into "+page)
 	if err := fs.Parse(args); err != nil {
@@ -167,34 +135,11 @@ func parse(args []string) (o options, chosen []part, err error) {
 	if o.publish && (o.only != "" || o.most < 1_000_000) {
 		return o, nil, errors.New("-publish with -only or a smaller -most would leave rows out: run the whole part")
 	}
-	if names == "" {
-		return o, parts(), nil
-	}
-	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(parts(), func(p part) bool { return p.name == name })
-		if i < 0 {
-			return o, nil, fmt.Errorf("-part %q: want %s", name, partNames())
-		}
-		chosen = append(chosen, parts()[i])
-	}
-	return o, chosen, nil
+	chosen, err = measure.Choose(names, parts())
+	return o, chosen, err
 }
 
-// build makes the programs as a release is made.
 func build(ctx context.Context, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+string(filepath.Separator),
-		"github.com/hookspan/hookspan/cmd/cline-hook",
-		"github.com/hookspan/hookspan/cmd/claude-hook",
-		"github.com/hookspan/hookspan/cmd/hookspan",
-		"github.com/hookspan/hookspan/tests/bench/noop",
-		"github.com/hookspan/hookspan/tests/bench/launch",
-		"github.com/hookspan/hookspan/tests/bench/receiver",
-		"github.com/hookspan/hookspan/tests/bench/plainloop",
-		"github.com/hookspan/hookspan/tests/bench/transcript",
-	)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return nil
+	return measure.Build(ctx, dir, "cmd/cline-hook", "cmd/claude-hook", "cmd/hookspan", "tests/internal/lab/launch",
+		"tests/internal/measure/receiver", "tests/bench/noop", "tests/bench/plainloop", "tests/bench/transcript")
 }

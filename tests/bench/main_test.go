@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/tests/internal/measure"
 )
 
 // A run of minutes must not end in a page that has no place for its table.
@@ -14,8 +16,8 @@ func TestPageHasPlaceForEachTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range append(parts(), part{name: promises}) {
-		name := p.name
+	for _, p := range append(parts(), measure.Part[part]{Name: promises}) {
+		name := p.Name
 		if !strings.Contains(string(text), "<!-- begin "+name+" -->\n") || !strings.Contains(string(text), "<!-- end "+name+" -->") {
 			t.Errorf("%s has no marks named %s", page, name)
 		}
@@ -24,10 +26,10 @@ func TestPageHasPlaceForEachTable(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                       partNames(),
-		"-part flush,hooks -n 5": "flush, hooks",
-		"-most 10000":            partNames(),
-		"-publish":               partNames(),
+		"":                       measure.Names(parts()),
+		"-part flush,hooks -n 5": "flush,hooks",
+		"-most 10000":            measure.Names(parts()),
+		"-publish":               measure.Names(parts()),
 		"-part flush -publish":   "flush",
 		"-n 0":                   "",
 		"-most 9999":             "",
@@ -39,9 +41,9 @@ func TestParse(t *testing.T) {
 		_, chosen, err := parse(strings.Fields(args))
 		var names []string
 		for _, p := range chosen {
-			names = append(names, p.name)
+			names = append(names, p.Name)
 		}
-		if got := strings.Join(names, ", "); got != want || (err == nil) == (want == "") {
+		if got := strings.Join(names, ","); got != want || (err == nil) == (want == "") {
 			t.Errorf("%q: parts %q, %v; want %q", args, got, err, want)
 		}
 	}

@@ -6,20 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 )
 
 // canLaunch says that this system reports the resources of a process.
-const canLaunch = runtime.GOOS != "windows"
+const canLaunch = runtime.GOOS == "linux" || runtime.GOOS == "darwin"
 
 // errNotHere says that this system does not report a process's peak memory.
 var errNotHere = errors.New("memory is not measured on this system")
 
-// tooLong is the exit code of launch where it has stopped the program.
+// tooLong is the exit code of launch if it stopped the program.
 const tooLong = 3
 
 // usage is what a process took.
@@ -34,13 +35,13 @@ type usage struct {
 // measured runs the contestant through the program launch, where there is one,
 // and stops it after that long; 0 means never.
 func (f *field) measured(ctx context.Context, c *contestant, stdin io.Reader, most time.Duration) (u usage, err error) {
-	argv := c.argv
+	argv, file := c.argv, filepath.Join(f.root, "usage")
 	if canLaunch {
-		argv = append([]string{f.program("launch"), "-most", most.String()}, argv...)
+		argv = append([]string{f.program("launch"), "usage=" + file, "most=" + most.String(), "--"}, argv...)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	if canLaunch {
-		// It passes that on.
+		// launch kills the program then.
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	}
 	var stdout, stderr bytes.Buffer
@@ -48,17 +49,20 @@ func (f *field) measured(ctx context.Context, c *contestant, stdin io.Reader, mo
 	begin := time.Now()
 	err = cmd.Run()
 	u.took, u.said = time.Since(begin), stdout.Bytes()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == tooLong && canLaunch {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == tooLong && canLaunch && ctx.Err() == nil {
 		u.stopped, err = true, nil
 	}
 	if err != nil {
 		return u, fmt.Errorf("%s: %w: %s%s", c.name, err, &stdout, &stderr)
 	}
 	if canLaunch {
-		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return u, err
+		}
 		var micros int64
-		if _, err := fmt.Sscan(lines[len(lines)-1], &u.peak, &micros); err != nil {
-			return u, fmt.Errorf("%s: launch said %q, want two numbers", c.name, &stderr)
+		if _, err := fmt.Sscan(string(text), &u.peak, &micros); err != nil {
+			return u, fmt.Errorf("%s: launch wrote %q, want two numbers", c.name, text)
 		}
 		u.cpu = time.Duration(micros) * time.Microsecond
 	}

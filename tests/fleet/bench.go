@@ -1,19 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -21,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/tests/fleet/crowd"
+	"github.com/hookspan/hookspan/tests/internal/measure"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
 
@@ -63,15 +60,7 @@ func newBench(ctx context.Context, dir string) (_ *bench, err error) {
 	return b, b.capture(ctx)
 }
 
-func (b *bench) program(name string) string { return filepath.Join(b.dir, name+exe()) }
-
-// exe is how the names of programs end.
-func exe() string {
-	if runtime.GOOS == "windows" {
-		return ".exe"
-	}
-	return ""
-}
+func (b *bench) program(name string) string { return measure.Program(b.dir, name) }
 
 // folder makes a separate folder.
 func (b *bench) folder(name string) (string, error) {
@@ -158,63 +147,21 @@ func (b *bench) marks() float64 { return float64(b.marked) / float64(b.captured.
 
 // backend is the process behind the gateways.
 type backend struct {
-	url   string
-	cmd   *exec.Cmd
-	stdin io.Closer
-	come  int64
+	*measure.Receiver
+
+	come int64
 }
 
 func (b *bench) backend(ctx context.Context, side int) (*backend, error) {
-	// It ends with its input.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), b.program("receiver")) //nolint:gosec // Our own program.
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := pinned(side, cmd.Start); err != nil {
-		return nil, err
-	}
-	be := &backend{cmd: cmd, stdin: stdin}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the backend did not start: %w", err), be.close())
-	}
-	be.url = strings.TrimSpace(line)
-	return be, nil
+	r, err := measure.StartReceiver(ctx, b.program("receiver"), func(start func() error) error { return pinned(side, start) })
+	return &backend{Receiver: r}, err
 }
 
-func (be *backend) close() error { return errors.Join(be.stdin.Close(), be.cmd.Wait()) }
-
-// spans is how many have come.
+// spans returns how many have arrived since the start.
 func (be *backend) spans(ctx context.Context) (int64, error) {
-	text, err := get(ctx, be.url)
-	if err != nil {
-		return 0, err
-	}
-	// It reports what arrived since the last call.
-	var requests, spans, size int64
-	_, err = fmt.Sscan(text, &requests, &spans, &size)
-	be.come += spans
+	c, err := be.Counts(ctx)
+	be.come += c.Spans
 	return be.come, err
-}
-
-func get(ctx context.Context, url string) (_ string, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, resp.Body.Close()) }()
-	body, err := io.ReadAll(resp.Body)
-	return string(body), err
 }
 
 // output runs a program on a side and returns what it printed and the processor

@@ -76,7 +76,7 @@ func (b *bench) flushCosts(ctx context.Context, line func(who, what string, took
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, be.close()) }()
+	defer func() { err = errors.Join(err, be.Close()) }()
 	for _, c := range []struct {
 		what                 string
 		developers, sessions int
@@ -86,7 +86,7 @@ func (b *bench) flushCosts(ctx context.Context, line func(who, what string, took
 		{"a process for each task, to OTLP and the local store", 100, 2, []string{"-exporters", ""}},
 		{"20 tasks by one process, to OTLP", 20, 20, []string{"-day"}},
 	} {
-		s, err := b.hookspan(ctx, fleetSide, c.developers, c.sessions, []string{be.url}, c.more...)
+		s, err := b.hookspan(ctx, fleetSide, c.developers, c.sessions, []string{be.URL}, c.more...)
 		if err != nil {
 			return err
 		}
@@ -130,8 +130,8 @@ func (b *bench) agentCost(ctx context.Context, tasks int, line func(who, what st
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, be.close()) }()
-	a, endpoint, _, err := b.agent(ctx, remote, be.url)
+	defer func() { err = errors.Join(err, be.Close()) }()
+	a, endpoint, _, err := b.agent(ctx, remote, be.URL)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/tests/fleet/crowd"
+	"github.com/hookspan/hookspan/tests/internal/measure"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
@@ -43,11 +44,11 @@ func TestEverySpanOfTheCrowdArrivesOnce(t *testing.T) {
 			server := httptest.NewServer(s)
 			defer server.Close()
 			homes := t.TempDir()
-			args := []string{"-developers", fmt.Sprint(developers), "-sessions", fmt.Sprint(sessions), "-endpoint", server.URL, "-hookspan", filepath.Join(dir, "hookspan"+exe()), "-dir", homes}
+			args := []string{"-developers", fmt.Sprint(developers), "-sessions", fmt.Sprint(sessions), "-endpoint", server.URL, "-hookspan", measure.Program(dir, "hookspan"), "-dir", homes}
 			if day {
 				args = append(args, "-day")
 			}
-			if _, _, err := output(t.Context(), -1, filepath.Join(dir, "loadgen"+exe()), args...); err != nil {
+			if _, _, err := output(t.Context(), -1, measure.Program(dir, "loadgen"), args...); err != nil {
 				t.Fatal(err)
 			}
 			traces := arrivedOnce(t, s, want)
@@ -63,7 +64,7 @@ func TestEverySpanOfTheCrowdArrivesOnce(t *testing.T) {
 func spansOf(t *testing.T, dir string, recordings []*crowd.Recording) (per []int) {
 	t.Helper()
 	for i, rec := range recordings {
-		p := crowd.Play{Developers: 1, Sessions: 1, First: 1000 + i, Hookspan: filepath.Join(dir, "hookspan"+exe()), Dir: t.TempDir(), Settings: crowd.Settings{Exporters: "otlp"}}
+		p := crowd.Play{Developers: 1, Sessions: 1, First: 1000 + i, Hookspan: measure.Program(dir, "hookspan"), Dir: t.TempDir(), Settings: crowd.Settings{Exporters: "otlp"}}
 		requests, r, err := p.Capture(t.Context(), []*crowd.Recording{rec})
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +161,7 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
 		{"-developers ten", `-developers "ten": want numbers`},
-		{"-part speed", `-part "speed": want rates, costs, memory, queue, plan`},
+		{"-part speed", `-part "speed": want some of rates,costs,memory,queue,plan`},
 		{"-tasks 1", "-tasks 1 and 0 arguments: want at least 100"},
 		{"-publish -developers 10", "would leave rows out"},
 		{"now", "1 arguments"},
@@ -170,7 +171,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	o, chosen, err := parse([]string{"-publish", "-part", "memory,rates"})
-	if err != nil || len(chosen) != 2 || chosen[0].name != "memory" || len(o.developers) != 3 {
+	if err != nil || len(chosen) != 2 || chosen[0].Name != "memory" || len(o.developers) != 3 {
 		t.Errorf("%+v, %d parts: %v", o, len(chosen), err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/tests/internal/measure"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
 
@@ -69,7 +70,7 @@ func (b *bench) configured(ctx context.Context, side, n int, more []string, env 
 			Binary: b.collector, Dir: dir, Configs: append([]string{config, seen}, more...),
 			Ready: []string{"http://" + health[i], listen[i], peers[i]},
 			Env: append([]string{
-				"BACKEND_ENDPOINT=" + g.backend.url, "QUEUE_DIRECTORY=" + filepath.Join(dir, "queue"),
+				"BACKEND_ENDPOINT=" + g.backend.URL, "QUEUE_DIRECTORY=" + filepath.Join(dir, "queue"),
 				"GATEWAY_LISTEN=" + listen[i], "GATEWAY_PEER_LISTEN=" + peers[i], "GATEWAY_HEALTH=" + health[i],
 				"GATEWAY_METRICS=" + g.metrics[i], "GATEWAY_PEERS=[" + strings.Join(peers, ",") + "]", "GATEWAY_NAME=gateway-" + strconv.Itoa(i),
 			}, env...),
@@ -93,7 +94,7 @@ func (g *gateways) close() error {
 		errs = append(errs, c.Kill())
 	}
 	if g.backend != nil {
-		errs = append(errs, g.backend.close())
+		errs = append(errs, g.backend.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -152,7 +153,7 @@ func (g *gateways) counted(ctx context.Context, want int) error {
 	err := until(ctx, fmt.Sprintf("%d spans in the gateways' metrics", want), func() (bool, error) {
 		last = 0
 		for _, m := range g.metrics {
-			text, err := get(ctx, "http://"+m+"/metrics")
+			text, err := measure.Get(ctx, "http://"+m+"/metrics")
 			if err != nil {
 				return false, err
 			}

@@ -10,8 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/spool"
@@ -116,13 +114,14 @@ func orHook(program string) string {
 // Peak is Call with the program's peak memory in KiB.
 func (w *World) Peak(c Call) (Outcome, int64, error) {
 	file := filepath.Join(w.Home, "peak")
-	c.Launch = append(slices.Clone(c.Launch), "rss="+file)
+	c.Launch = append(slices.Clone(c.Launch), "usage="+file)
 	o := w.Call(c)
 	b, err := os.ReadFile(file) //nolint:gosec // Made by this test.
 	if err != nil {
 		return o, 0, err
 	}
-	kib, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+	var kib int64
+	_, err = fmt.Sscan(string(b), &kib)
 	return o, kib, errors.Join(err, os.Remove(file))
 }
 

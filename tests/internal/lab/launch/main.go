@@ -6,25 +6,34 @@
 //
 // The names: nofile and fsize are limits, soft and hard; umask is octal; close
 // is a list of descriptors; uid is the user to become, with the group of the
-// same number; lost takes away the working directory; rss is the file for the
-// peak memory in KiB. It becomes the program, except for rss: then it waits for
-// it and ends as it does. Without it, a program would begin with the peak of the
-// test that starts it.
+// same number; lost takes away the working directory. launch then becomes the
+// program, unless usage names a file: then it waits for the program, writes its
+// peak memory in KiB and its processor time in microseconds into the file and
+// exits with its code. A program's peak memory starts at that of the process that
+// starts it, which should therefore be small. With usage, most is how long
+// the program may run: then it is killed and the exit code is 3. So does a signal
+// to end launch.
 package main
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 )
 
-// failed is the exit code of a launch that did not come to the program.
-const failed = 125
+// The exit codes of launch: it could not run the program, or stopped it.
+const (
+	failed  = 125
+	stopped = 3
+)
 
 func main() {
 	code, err := run(os.Args[1:])
@@ -40,19 +49,23 @@ func run(words []string) (code int, err error) {
 	if at < 0 || at+1 == len(words) {
 		return 0, errors.New("no program: want -- PROGRAM")
 	}
-	argv, rss := words[at+1:], ""
+	argv, usage, most := words[at+1:], "", time.Duration(0)
 	for _, w := range words[:at] {
 		name, value, _ := strings.Cut(w, "=")
-		if name == "rss" {
-			rss = value
-			continue
+		switch name {
+		case "usage":
+			usage = value
+		case "most":
+			most, err = time.ParseDuration(value)
+		default:
+			err = set(name, value)
 		}
-		if err := set(name, value); err != nil {
+		if err != nil {
 			return 0, fmt.Errorf("%s: %w", w, err)
 		}
 	}
-	if rss != "" {
-		return measured(argv, rss)
+	if usage != "" {
+		return measured(argv, usage, most)
 	}
 	return 0, fmt.Errorf("become %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ()))
 }
@@ -96,11 +109,21 @@ func set(name, value string) error {
 	return errors.New("no such name")
 }
 
-func measured(argv []string, file string) (code int, err error) {
+func measured(argv []string, file string, most time.Duration) (code int, err error) {
+	// While this process is its parent and has not waited for it, no other process
+	// can have its number.
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
 	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		return 0, fmt.Errorf("start %s: %w", argv[0], err)
 	}
+	var killed atomic.Bool
+	kill := func() { killed.Store(true); _ = syscall.Kill(pid, syscall.SIGKILL) }
+	if most > 0 {
+		defer time.AfterFunc(most, kill).Stop()
+	}
+	go func() { <-end; kill() }()
 	var status syscall.WaitStatus
 	var used syscall.Rusage
 	for {
@@ -116,8 +139,12 @@ func measured(argv []string, file string) (code int, err error) {
 	if runtime.GOOS == "darwin" {
 		peak >>= 10 // Bytes there, KiB elsewhere.
 	}
-	if err := os.WriteFile(file, []byte(strconv.FormatInt(peak, 10)), 0o600); err != nil {
+	cpu := (int64(used.Utime.Sec)+int64(used.Stime.Sec))*1e6 + int64(used.Utime.Usec) + int64(used.Stime.Usec) //nolint:unconvert // As above.
+	if err := os.WriteFile(file, fmt.Appendln(nil, peak, cpu), 0o600); err != nil {
 		return 0, err
+	}
+	if killed.Load() {
+		return stopped, nil
 	}
 	if status.Signaled() {
 		return 0, fmt.Errorf("%s was ended by signal %d", argv[0], status.Signal())

@@ -1,0 +1,101 @@
+// Package measure is what the programs that measure hookspan share: their main,
+// their parts and how a part's table reaches a page, the build of the programs,
+// and the receiver process that counts what arrives.
+package measure
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hookspan/hookspan/tests/internal/proof"
+)
+
+// Main runs a program and exits. An interrupt cancels the context, so that the
+// program can end its processes and remove its files.
+func Main(program string, run func(ctx context.Context, args []string, out io.Writer) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
+		os.Exit(1)
+	}
+}
+
+// Part is one table of a program.
+type Part[R any] struct {
+	// Name selects the part with -part, and marks its place in the page.
+	Name string
+	// Page is where -publish writes the table.
+	Page string
+	Run  R
+}
+
+// Names returns the parts' names with commas between.
+func Names[R any](parts []Part[R]) string {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ",")
+}
+
+// Choose returns the parts that the value of -part names, in its order; all of
+// them if it is empty.
+func Choose[R any](names string, parts []Part[R]) (chosen []Part[R], err error) {
+	if names == "" {
+		return parts, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(parts, func(p Part[R]) bool { return p.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-part %q: want some of %s", name, Names(parts))
+		}
+		chosen = append(chosen, parts[i])
+	}
+	return chosen, nil
+}
+
+// Show prints a table below a line with the date, the machine and Go's version.
+// If page is not empty it also writes them into the page, between the marks of
+// that name.
+func Show(out io.Writer, page, name, table string) error {
+	text := fmt.Sprintf("%s, %s, %s\n\n%s", time.Now().UTC().Format(time.DateOnly), proof.Machine(), runtime.Version(), table)
+	if _, err := fmt.Fprintln(out, text); err != nil || page == "" {
+		return err
+	}
+	return proof.PublishAt(".", page, name, text)
+}
+
+// Build compiles the packages, given by their paths within the module, into dir,
+// as a release is made.
+func Build(ctx context.Context, dir string, packages ...string) error {
+	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", dir + string(filepath.Separator)}
+	for _, p := range packages {
+		args = append(args, "github.com/hookspan/hookspan/"+p)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Program returns the path of a program that Build put into dir.
+func Program(dir, name string) string {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(dir, name)
+}
