@@ -130,7 +130,9 @@ func Load(in Input) (*Config, error) {
 			if v.wrong {
 				text = cmp.Or(row.whenWrong, text)
 			}
-			text, _ = ck.check(text, row)
+			if text != "" {
+				text, _ = ck.check(text, row)
+			}
 		}
 		if text != "" && row.name != configFile {
 			set(fields.FieldByIndex(row.field), text)
