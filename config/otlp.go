@@ -45,6 +45,12 @@ func (h Headers) String() string {
 // GoString keeps the values out of %#v too.
 func (h Headers) GoString() string { return fmt.Sprintf("config.Headers(%q)", h.String()) }
 
+// UnmarshalText reads the value of the variable.
+func (h *Headers) UnmarshalText(text []byte) (err error) {
+	*h, err = parseHeaders(string(text))
+	return err
+}
+
 // OTLP returns the effective OTLP export. Endpoint is empty if none is set
 // (unless HOOKSPAN_EXPORTERS names otlp: then it is the specification's
 // default, port 4318 of this machine), if endpoint or protocol are wrong, and
