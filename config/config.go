@@ -116,7 +116,7 @@ func Load(in Input) (*Config, error) {
 	errs = append(errs, problems...)
 	sources := append([]source{{Environment, outer, vars}}, files...)
 
-	checked := make(map[string]string, len(vars))
+	checked := make(map[string]string, len(table()))
 	values := make([]value, len(table()))
 	for i := range values {
 		row, v := &table()[i], &values[i]

@@ -45,10 +45,10 @@ func (h Headers) String() string {
 // GoString keeps the values out of %#v too.
 func (h Headers) GoString() string { return fmt.Sprintf("config.Headers(%q)", h.String()) }
 
-// UnmarshalText reads the value of the variable.
-func (h *Headers) UnmarshalText(text []byte) (err error) {
-	*h, err = parseHeaders(string(text))
-	return err
+// UnmarshalText reads the value of the variable, which Load has checked.
+func (h *Headers) UnmarshalText(text []byte) error {
+	*h, _ = parseHeaders(string(text))
+	return nil
 }
 
 // OTLP returns the effective OTLP export. Endpoint is empty if none is set
