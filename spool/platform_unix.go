@@ -5,7 +5,6 @@ package spool
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,7 +51,7 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 	if exclusive {
 		how = syscall.LOCK_EX | syscall.LOCK_NB
 	}
-	err := control(f, func(fd int) error { return syscall.Flock(fd, how) })
+	err := control(f, func(fd uintptr) error { return syscall.Flock(int(fd), how) })
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
 	}
@@ -60,25 +59,15 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 }
 
 func unlock(f *os.File) error {
-	return control(f, func(fd int) error { return syscall.Flock(fd, syscall.LOCK_UN) })
+	return control(f, func(fd uintptr) error { return syscall.Flock(int(fd), syscall.LOCK_UN) })
 }
 
-// writeOnce makes one write call. os.File would continue after a short one, and
-// another process's record could get between the two parts.
-func writeOnce(f *os.File, b []byte) error {
-	n := 0
-	err := control(f, func(fd int) error {
-		var err error
-		n, err = syscall.Write(fd, b)
+func write(f *os.File, b []byte) (n int, err error) {
+	err = control(f, func(fd uintptr) (err error) {
+		n, err = syscall.Write(int(fd), b)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("write %d bytes: %w", len(b), err)
-	}
-	if n < len(b) {
-		return fmt.Errorf("wrote %d of %d bytes: %w", n, len(b), io.ErrShortWrite)
-	}
-	return nil
+	return n, err
 }
 
 func syncDir(d *os.Root) error {
@@ -110,25 +99,6 @@ func SyncAbove(path string) error {
 		}
 	}
 	return nil
-}
-
-// control makes a system call on the file's descriptor, and makes it again after a
-// signal has interrupted it.
-func control(f *os.File, call func(fd int) error) error {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var callErr error
-	err = conn.Control(func(fd uintptr) {
-		for {
-			callErr = call(int(fd))
-			if !errors.Is(callErr, syscall.EINTR) {
-				return
-			}
-		}
-	})
-	return errors.Join(err, callErr)
 }
 
 // notEmpty reports whether a folder could not be removed because it is not empty.

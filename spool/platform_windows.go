@@ -2,8 +2,6 @@ package spool
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 
@@ -40,8 +38,8 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 	if exclusive {
 		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
 	}
-	err := control(f, func(h windows.Handle) error {
-		return windows.LockFileEx(h, flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: lockAt})
+	err := control(f, func(h uintptr) error {
+		return windows.LockFileEx(windows.Handle(h), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: lockAt})
 	})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
 		return false, nil
@@ -50,24 +48,17 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 }
 
 func unlock(f *os.File) error {
-	return control(f, func(h windows.Handle) error {
-		return windows.UnlockFileEx(h, 0, 1, 0, &windows.Overlapped{OffsetHigh: lockAt})
+	return control(f, func(h uintptr) error {
+		return windows.UnlockFileEx(windows.Handle(h), 0, 1, 0, &windows.Overlapped{OffsetHigh: lockAt})
 	})
 }
 
-// writeOnce makes one write call.
-func writeOnce(f *os.File, b []byte) error {
+func write(f *os.File, b []byte) (int, error) {
 	var n uint32
-	err := control(f, func(h windows.Handle) error {
-		return windows.WriteFile(h, b, &n, nil)
+	err := control(f, func(h uintptr) error {
+		return windows.WriteFile(windows.Handle(h), b, &n, nil)
 	})
-	if err != nil {
-		return fmt.Errorf("write %d bytes: %w", len(b), err)
-	}
-	if int(n) < len(b) {
-		return fmt.Errorf("wrote %d of %d bytes: %w", n, len(b), io.ErrShortWrite)
-	}
-	return nil
+	return int(n), err
 }
 
 // syncDir does nothing: NTFS journals its folders.
@@ -75,16 +66,6 @@ func syncDir(*os.Root) error { return nil }
 
 // SyncAbove does nothing: NTFS journals its folders.
 func SyncAbove(string) error { return nil }
-
-func control(f *os.File, call func(windows.Handle) error) error {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var callErr error
-	err = conn.Control(func(fd uintptr) { callErr = call(windows.Handle(fd)) })
-	return errors.Join(err, callErr)
-}
 
 // notEmpty reports whether a folder could not be removed because it is not empty.
 func notEmpty(err error) bool { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }

@@ -146,7 +146,7 @@ var mayImport = map[string][]string{
 	"internal/jsonedit":             {"internal/rawjson"},
 	"internal/bridge":               {"hook", "hook/claude", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/outbound", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/outbound":             {"internal/termtext"},
-	"internal/clinehooks/hookfile":  {"internal/atomicfile", "internal/jsonedit", "internal/regular", "internal/termtext"},
+	"internal/clinehooks/hookfile":  {"hook/claude", "internal/atomicfile", "internal/jsonedit", "internal/regular", "internal/termtext"},
 	"internal/clinehooks/hookmatch": {"internal/rawjson"},
 	"internal/clinehooks/sample":    {"internal/jsonedit"},
 	"internal/otlp":                 {"internal/rawjson"},
