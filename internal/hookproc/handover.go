@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/logfile"
@@ -65,15 +64,7 @@ func handOver(h Host) {
 	// The agent must not notice.
 	cfg, _ := config.Load(config.Input{Environ: os.Environ(), Home: Home(), GOOS: runtime.GOOS, ReadFile: ReadSettings})
 	logfile.Log{Path: cfg.LogPath(), Who: handsOverAs}.Line("event not passed on: " + err.Error())
-	drained := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(drained)
-	}()
-	select {
-	case <-drained:
-	case <-time.After(stdinDeadline):
-	}
+	_, _ = io.Copy(io.Discard, input(os.Stdin, stdinDeadline))
 	os.Exit(0)
 }
 

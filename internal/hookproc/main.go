@@ -58,7 +58,7 @@ func Main(h Host) {
 // newProcess returns this process. It needs no file descriptor.
 func newProcess(h Host) *Process {
 	p := &Process{
-		Host: h, Stdin: os.Stdin, Stdout: os.Stdout, Environ: os.Environ(),
+		Host: h, Stdin: input(os.Stdin, stdinDeadline), Stdout: os.Stdout, Environ: os.Environ(),
 		GOOS: runtime.GOOS, PPID: os.Getppid(), Now: time.Now,
 	}
 	p.Home, _ = os.UserHomeDir()

@@ -48,6 +48,7 @@ func parts() []measure.Part[part] {
 		{Name: "flush", Page: page, Run: backlogs},
 		{Name: "stages", Page: page, Run: stages},
 		{Name: "turns", Page: page, Run: turns},
+		{Name: "ends", Page: page, Run: ends},
 		{Name: "transcripts", Page: page, Run: transcripts},
 		{Name: "limits", Page: page, Run: limits},
 	}
