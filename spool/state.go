@@ -180,9 +180,7 @@ func (s *Session) Remove(expectSize int64) (ok bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
-	defer cancel()
-	err = waitLock(ctx, log, true)
+	err = lockWithin(removeWait, log, true)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return false, nil
 	}
