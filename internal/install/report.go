@@ -47,12 +47,7 @@ type Report struct {
 
 // Site is the state of the hooks in one place.
 type Site struct {
-	// Path is the hook folder or settings file, Readers the programs that read it.
-	Path, Readers string
-	// Kind is the folder's role or the settings file's scope.
-	Kind string
-	// Project is the project that the place belongs to, empty for the user's.
-	Project string
+	Place
 	// Present reports that hooks of hookspan's are installed for the site's
 	// readers, so that every hook of an install should be there.
 	Present bool
