@@ -208,8 +208,6 @@ type toolCall struct {
 	build func(values []any) any
 	// perFile reports that the end of the call is one event for each file.
 	perFile bool
-	// unknown reports that the tool is in no table.
-	unknown bool
 }
 
 // input is Cline's input for these values of the operations.

@@ -12,13 +12,6 @@ import (
 // hook would see a call in a spelling that is not read here, so these functions read
 // all that some version of Cline takes.
 
-func readFile(p place, _ any, params map[string]any) toolCall {
-	if op := p.read(params); len(op.input) > 0 {
-		return one(op)
-	}
-	return toolCall{}
-}
-
 // readFiles reads a call as one Read for each file.
 func readFiles(p place, input any, _ map[string]any) toolCall {
 	var all []operation
