@@ -19,7 +19,8 @@ import (
 // in the payloads of Cline's SDK. A name is empty where there is no such event.
 type Event struct{ Claude, Hook, SDK string }
 
-// Events returns the events that a payload can be made for.
+// Events returns the events that a payload can be made for, those of one name side
+// by side.
 func Events() []Event {
 	return []Event{
 		{"SessionStart", "TaskStart", "agent_start"},
@@ -43,11 +44,9 @@ func Events() []Event {
 func EventNames() []string {
 	var names []string
 	for _, e := range Events() {
-		if !slices.Contains(names, e.Claude) {
-			names = append(names, e.Claude)
-		}
+		names = append(names, e.Claude)
 	}
-	return names
+	return slices.Compact(names)
 }
 
 // FindEvent finds an event by any of its names.

@@ -43,11 +43,10 @@ func (p place) read(params map[string]any) operation {
 func readBack(params map[string]any, forward object, updated map[string]any) (any, []string, error) {
 	f := readForm
 	f.harmless = []string{"offset", "limit"}
-	value, _, err := f.back(params, forward, updated)
+	out, _, err := f.back(params, forward, updated)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, _ := value.(map[string]any)
 	oldOffset, hadOffset := forward.get("offset")
 	oldLimit, hadLimit := forward.get("limit")
 	offset, hasOffset := updated["offset"]
