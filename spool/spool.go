@@ -2,7 +2,6 @@ package spool
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -90,9 +89,7 @@ func (s *Spool) append(key Key, b []byte) (err error) {
 		return movedIfGone(err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	ctx, cancel := context.WithTimeout(context.Background(), s.opts.LockWait)
-	defer cancel()
-	if err := waitLock(ctx, log, false); err != nil {
+	if err := lockWithin(s.opts.LockWait, log, appendAlone); err != nil {
 		return fmt.Errorf("lock %s: %w", logName, err)
 	}
 	defer func() { err = errors.Join(err, unlock(log)) }()
