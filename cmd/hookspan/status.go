@@ -55,12 +55,15 @@ there is a problem.`,
 func (a *app) machine() *diagnose.Machine {
 	dir := workingDir()
 	hooks := a.hookSetup()
-	return &diagnose.Machine{
+	m := &diagnose.Machine{
 		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: a.envFile(), Dir: dir, ProjectOff: hookproc.ProjectOff(dir),
 		Program: func(name string) (string, error) { return a.hookProgram(name, "") },
-		Others:  hookproc.OtherAgents(a.cfg.StateDir),
 		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: a.hookProblems().List()},
 	}
+	for _, o := range hookproc.OtherAgents(a.cfg.StateDir) {
+		m.Others = append(m.Others, diagnose.OtherAgent(o))
+	}
+	return m
 }
 
 // workingDir returns the working directory, or nothing if it does not exist any

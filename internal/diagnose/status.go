@@ -17,7 +17,6 @@ import (
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
@@ -39,9 +38,17 @@ type Machine struct {
 	// error has a method Hint that says what to do.
 	Program func(name string) (string, error)
 	// Others are agents that run hooks of another agent.
-	Others []hookproc.OtherAgent
+	Others []OtherAgent
 	// Own are the user's hooks for Cline.
 	Own OwnHooks
+}
+
+// OtherAgent is an agent that runs hooks which were installed for another.
+type OtherAgent struct {
+	// Program is the hook program, Agent the short name of the agent.
+	Program, Agent string
+	// Last is the time of its latest run.
+	Last time.Time
 }
 
 // OwnHooks are the user's Claude-format hooks for Cline.
