@@ -26,7 +26,7 @@ const maxRequests = 20
 // sender sends one run after another and decides what an answer means for the
 // run: accepted, kept for another try, or parked.
 type sender struct {
-	send  func(context.Context, *infinium.Trace) (infinium.Receipt, error)
+	send  func(context.Context, *infinium.Trace) (id string, err error)
 	forms infinium.Forms
 	rate  *rate.Limiter
 	slots chan struct{}
