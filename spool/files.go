@@ -259,8 +259,7 @@ func lockWithin(wait time.Duration, f *os.File, exclusive bool) error {
 // waitLock waits for a lock until ctx ends. It polls, since a system call that waits
 // cannot be canceled.
 func waitLock(ctx context.Context, f *os.File, exclusive bool) error {
-	const longest = 20 * time.Millisecond
-	for pause := 50 * time.Microsecond; ; pause = min(2*pause, longest) {
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, lockPause) {
 		ok, err := tryLock(f, exclusive)
 		if ok || err != nil {
 			return err

@@ -87,7 +87,7 @@ func (s *Spool) append(key Key, b []byte) (err error) {
 		return movedIfGone(err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	if err := lockWithin(s.lockWait, log, false); err != nil {
+	if err := lockWithin(s.lockWait, log, appendAlone); err != nil {
 		return fmt.Errorf("lock %s: %w", logName, err)
 	}
 	defer func() { err = errors.Join(err, unlock(log)) }()

@@ -201,7 +201,7 @@ func (s *Session) Remove(expectSize int64) (ok bool, err error) {
 	if err := s.removeState(); err != nil {
 		return false, err
 	}
-	if err := s.dir.Remove(logName); err != nil {
+	if ok, err := removeLog(s.dir, logName); !ok || err != nil {
 		return false, err
 	}
 	return s.removeRest(false)

@@ -87,7 +87,7 @@ func (p *Process) Run() {
 		defer func() { _ = recover() }()
 		p.answer(out)
 	}()
-	log := logfile.Log{Who: p.Host.program(), Now: p.Now}
+	var log logfile.Log
 	defer func() {
 		if e := recover(); e != nil {
 			log.Line(fmt.Sprintf("%s: panic: %v", p.Event, e))
@@ -98,7 +98,7 @@ func (p *Process) Run() {
 	p.began = p.Now()
 	hooked := cfg.Hooks && (p.hooked() || p.hookedIn(p.Dir))
 	var over *spill
-	if p.chained() || hooked {
+	if script, _ := p.chained(); script != "" || hooked {
 		over = &spill{dir: cfg.StateDir}
 		defer over.close()
 	}
@@ -142,7 +142,7 @@ func (p *Process) Run() {
 // reports false, without an error, if the user has switched recording off and for
 // an event of another agent.
 func (p *Process) Record() (stored bool, err error) {
-	log := logfile.Log{Who: p.Host.program(), Now: p.Now}
+	var log logfile.Log
 	cfg, _ := p.configure(&log)
 	if p.off(cfg) {
 		return false, nil
@@ -165,10 +165,11 @@ func (p *Process) Record() (stored bool, err error) {
 	return true, nil
 }
 
-// configure reads the settings and sets the log's path.
+// configure reads the settings and opens the log.
 func (p *Process) configure(log *logfile.Log) (*config.Config, error) {
 	cfg, err := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings})
-	log.Path, p.stateDir = cfg.LogPath(), cfg.StateDir
+	*log = logfile.Log{Path: cfg.LogPath(), Who: p.Host.program(), Now: p.Now}
+	p.stateDir = cfg.StateDir
 	return cfg, err
 }
 

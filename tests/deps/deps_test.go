@@ -18,7 +18,7 @@ import (
 const module = "github.com/hookspan/hookspan"
 
 // banned says why the hook process does without a package. A path that ends in
-// a slash stands for everything below it too.
+// a slash also matches everything below it.
 var banned = map[string]string{
 	"net":                            "the hook process opens no socket, and resolver and dialler cost time at start",
 	"net/http/":                      "the hook process opens no socket; delivery is hookspan flush's work",
