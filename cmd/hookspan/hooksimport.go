@@ -27,11 +27,11 @@ func (a *app) hooksImportCmd() *cobra.Command {
 		Short: "Take hooks over from Claude Code's settings",
 		Long: `Add the hooks of ~/.claude/settings.json to your own hooks.json, or with --project
 those of the project's .claude/settings.json and settings.local.json to the
-project's. Claude Code's files stay as they are. What will not work on Cline is said,
-and hooks that are there already are left out, as are those that report to hookspan.
+project's. Claude Code's files stay as they are. It reports what will not work on
+Cline, and leaves out hooks that are there already and those that report to hookspan.
 The variables of "env" come with the hooks; their values are not shown.
 
-A project's file is not trusted by that: read what it runs, then hookspan hooks trust.`,
+A project's file must be trusted before it runs: read it, then hookspan hooks trust.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksImport(cmd, f, args) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -80,7 +80,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	}
 	o := install.Options{Binary: binary, PreToolUse: guard || reach.Editors, ForHooks: guard}
 	if project != "" && report.InProject(project) && !report.InProject("") {
-		// This project alone reports to hookspan, and so it shall stay.
+		// Only this project reports to hookspan, and that must not change.
 		o.Project = project
 	}
 	plan, err := cline.Installer{}.Plan(ctx, a.system(), o)

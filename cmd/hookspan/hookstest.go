@@ -29,7 +29,7 @@ func (a *app) hooksTestCmd() *cobra.Command {
 		Short: "Run your hooks as if Cline had called, and show what they decide",
 		Long: `Make up an event of Cline's, run your hooks for it and show every step: what the
 event is in Claude Code's form, which hooks it starts and why, what each printed and
-decided, and what Cline is told. Nothing is recorded, and Cline is not needed; the
+decided, and the answer to Cline. Nothing is recorded, and Cline is not needed; the
 hooks themselves really run. With --dry-run they do not.
 
 EVENT is Claude Code's name or Cline's, TOOL is Cline's. Without --json a tool that

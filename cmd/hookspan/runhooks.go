@@ -22,7 +22,7 @@ import (
 // held in memory several times over.
 const maxHookPayload = 32 << 20
 
-// hooksDir is where is kept what hooks need to be remembered.
+// hooksDir is the folder with what is remembered between runs of hooks.
 func (a *app) hooksDir() string {
 	if a.cfg.StateDir == "" {
 		return ""
@@ -30,7 +30,7 @@ func (a *app) hooksDir() string {
 	return filepath.Join(a.cfg.StateDir, "hooks")
 }
 
-// hookProblems is the list of what went wrong with the user's hooks of late.
+// hookProblems lists the recent problems of the user's hooks.
 func (a *app) hookProblems() clinehooks.Problems {
 	return clinehooks.Problems{Path: filepath.Join(a.hooksDir(), "problems.jsonl")}
 }

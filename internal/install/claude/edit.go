@@ -158,7 +158,7 @@ func (e *settingsEdit) restorable(path string) bool {
 	return ok
 }
 
-// restore empties a container and puts back the white space it had.
+// restore empties a container and restores its white space.
 func (e *settingsEdit) restore(c *jsonedit.Node, path string) error {
 	return e.set(jsonedit.Splice(e.text, c.Start+1, c.End-1, e.empty[path]))
 }
