@@ -33,33 +33,38 @@ var statuses = map[int]Class{
 	http.StatusRequestTimeout: ClassTimeout, http.StatusRequestEntityTooLarge: ClassTooLarge, http.StatusTooManyRequests: ClassRateLimit,
 }
 
+// classOf is the class of a status, empty for a success.
+func classOf(status int) Class {
+	switch status / 100 {
+	case 2:
+		return ""
+	case 3:
+		return ClassRedirect
+	case 4:
+		return cmp.Or(statuses[status], ClassRejected)
+	}
+	return ClassServer
+}
+
 // refused classifies an answer; nil is success: any 2xx, whatever its body,
 // except a web page or a body that broke off. Secrets are removed from the
 // server's text before it is cut.
 func refused(a *outbound.Answer, now time.Time, secrets *outbound.Secrets) *Error {
-	e := &Error{Status: a.Status, Class: statuses[a.Status]}
+	e := &Error{Status: a.Status, Class: classOf(a.Status)}
 	page := outbound.IsPage(a.Header, a.Body)
-	switch s := a.Status; {
-	case e.Class != "":
-	case s >= 200 && s < 300:
-		if page {
-			e.Class = ClassLoginPage
-			return e
-		}
-		if broken := (*outbound.Error)(nil); errors.As(a.Err, &broken) && broken.Kind != outbound.TooLong {
-			e.Class, e.Err = ClassHalfAnswer, a.Err
-			return e
-		}
+	broken := (*outbound.Error)(nil)
+	switch {
+	case e.Class == "" && page:
+		e.Class = ClassLoginPage
+		return e
+	case e.Class == "" && errors.As(a.Err, &broken) && broken.Kind != outbound.TooLong:
+		e.Class, e.Err = ClassHalfAnswer, a.Err
+		return e
+	case e.Class == "":
 		return nil
-	case s >= 300 && s < 400:
-		e.Class, e.Said = ClassRedirect, target(a.Header.Get("Location"), secrets)
-	case s >= 400 && s < 500:
-		e.Class = ClassRejected
-	default:
-		e.Class = ClassServer
-	}
-	// The markup of an error page says nothing on one line.
-	if e.Class != ClassRedirect && !page {
+	case e.Class == ClassRedirect:
+		e.Said = target(a.Header.Get("Location"), secrets)
+	case !page: // The markup of an error page says nothing on one line.
 		e.Said = said(a.Body, secrets)
 	}
 	if wait, given := outbound.RetryAfter(a.Header, now); given && e.Retryable() {
@@ -81,8 +86,7 @@ func target(location string, secrets *outbound.Secrets) string {
 }
 
 // members reads a JSON object; anything else has none.
-func members(body []byte) map[string]any {
-	var m map[string]any
+func members(body []byte) (m map[string]any) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if d.Decode(&m) != nil {

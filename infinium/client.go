@@ -68,10 +68,9 @@ func NewClient(o Options) (*Client, error) {
 }
 
 // Format implements fmt.Formatter, so that no verb prints the secret.
-func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
-
-// String names the destination.
-func (c *Client) String() string { return "infinium.Client{" + c.agent.Redacted() + "}" }
+func (c *Client) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "infinium.Client{"+c.agent.Redacted()+"}")
+}
 
 // Start does nothing: each request connects by itself.
 func (c *Client) Start(context.Context) error { return nil }
@@ -90,7 +89,7 @@ func (c *Client) Stop(context.Context) error {
 // failure that the remaining runs would meet too (no connection, redirect, login
 // page, 401, 403, 404, 429) these are not tried and fail with the same error.
 func (c *Client) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error {
-	var failed []*Error
+	var again, final []error
 	var stop *Error
 	for _, t := range Traces(messages, c.forms) {
 		fail := stop
@@ -104,9 +103,15 @@ func (c *Client) UploadTraces(ctx context.Context, messages []*tracepb.ResourceS
 		}
 		this := *fail
 		this.TraceID, this.RootSpanID = t.TraceID, t.RootSpanID
-		failed = append(failed, &this)
+		if this.Retryable() {
+			again = append(again, &this)
+		} else {
+			final = append(final, &this)
+		}
 	}
-	return join(failed)
+	// A caller that reads only the first one must not park a trace that could still
+	// be delivered.
+	return errors.Join(append(again, final...)...)
 }
 
 // Send sends one trace. An error is an *Error.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 )
@@ -149,18 +148,4 @@ func Failures(err error) (out []*Error) {
 		out = append(out, e)
 	}
 	return out
-}
-
-// join puts failures that can be tried again first: a caller that reads only one
-// (errors.As) then never parks a trace that could still be delivered.
-func join(failed []*Error) error {
-	errs := make([][]error, 2)
-	for _, e := range failed {
-		i := 0
-		if !e.Retryable() {
-			i = 1
-		}
-		errs[i] = append(errs[i], e)
-	}
-	return errors.Join(slices.Concat(errs...)...)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -51,19 +50,8 @@ type Options struct {
 }
 
 // Format implements fmt.Formatter, so that no verb prints the secret.
-func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String()) }
-
-// String describes the options without the secret.
-func (o Options) String() string {
-	secret := "unset"
-	if o.AgentSecret != "" {
-		secret = "set"
-	}
-	base := "invalid"
-	if u, err := url.Parse(cmp.Or(o.BaseURL, DefaultBaseURL)); err == nil {
-		base = u.Redacted()
-	}
-	return fmt.Sprintf("infinium.Options{BaseURL: %s, AgentID: %s, AgentSecret: %s}", base, o.AgentID, secret)
+func (o Options) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "infinium.Options{AgentID: %q}", o.AgentID)
 }
 
 // endpoint checks the options and returns the agent's address,

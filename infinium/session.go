@@ -21,115 +21,93 @@ import (
 //
 // The joined root has the trace id, the span id and the parent of the first
 // run's root, so that the same runs always give the same ids, and all spans of
-// the other runs are below it. It lasts from the first start to the last end.
-// Status, outcome and all attributes not named here are the last run's. The task is that of the first run that has one; result, model,
-// working directory and permission mode are those of the last run that has one;
-// usage, cost and counts are summed; the events of all roots keep their times.
+// the other runs are below it. It lasts from the first start to the last end, and
+// has the status of the last run and the events of all roots.
 // otelmap.KeyTurns counts the runs.
 //
 // Session is pure and does not change its argument.
 func Session(runs []*tracepb.ResourceSpans) *tracepb.ResourceSpans {
-	turns, last := distinct(runs)
-	if len(turns) == 0 {
+	var kept []*tracepb.ResourceSpans
+	at := make(map[spanKey]int, len(runs))
+	for i, r := range runs {
+		for root := range otlp.Spans(runs[i : i+1]) {
+			n, ok := at[keyOf(root)]
+			if !ok {
+				n = len(kept)
+				at[keyOf(root)] = n
+				kept = append(kept, nil)
+			}
+			kept[n] = r
+			break
+		}
+	}
+	if len(kept) == 0 {
 		return nil
 	}
-	root := turns.root()
-	spans := append([]*tracepb.Span{root}, turns.below(root)...)
+	t := make(turns, len(kept))
+	for i := range kept {
+		t[i] = slices.Collect(otlp.Spans(kept[i : i+1]))
+	}
+	last := kept[len(kept)-1]
 	scope := last.GetScopeSpans()[0]
 	return &tracepb.ResourceSpans{
 		Resource: last.GetResource(), SchemaUrl: last.GetSchemaUrl(),
-		ScopeSpans: []*tracepb.ScopeSpans{{Scope: scope.GetScope(), SchemaUrl: scope.GetSchemaUrl(), Spans: spans}},
+		ScopeSpans: []*tracepb.ScopeSpans{{Scope: scope.GetScope(), SchemaUrl: scope.GetSchemaUrl(), Spans: t.joined()}},
 	}
 }
 
 // turns are the runs of a session: of each the root and then its other spans.
 type turns [][]*tracepb.Span
 
-// distinct leaves out empty runs and, of those with one root, all but the last,
-// which replaces the first. It also returns the message of the last.
-func distinct(runs []*tracepb.ResourceSpans) (out turns, last *tracepb.ResourceSpans) {
-	at := make(map[spanKey]int, len(runs))
-	for i, r := range runs {
-		spans := slices.Collect(otlp.Spans(runs[i : i+1]))
-		if len(spans) == 0 {
-			continue
-		}
-		n, ok := at[keyOf(spans[0])]
-		if !ok {
-			n = len(out)
-			at[keyOf(spans[0])] = n
-			out = append(out, nil)
-		}
-		out[n] = spans
-		if n == len(out)-1 {
-			last = r
-		}
-	}
-	return out, last
-}
-
-// root is the joined root.
-func (t turns) root() *tracepb.Span {
+// joined returns the joined root and then all other spans, moved into its trace, in
+// the order of their start.
+func (t turns) joined() []*tracepb.Span {
 	first, root := t[0][0], proto.CloneOf(t[len(t)-1][0])
 	if len(t) == 1 {
-		root.Attributes = append(without(root.Attributes, otelmap.KeyTurns), otlp.Int(otelmap.KeyTurns, t.count()))
-		return root
+		root.Attributes = append(without(root.Attributes, otelmap.KeyTurns), t.count())
+		return append([]*tracepb.Span{root}, t[0][1:]...)
 	}
 	root.Name, root.TraceId, root.SpanId, root.TraceState = first.Name, first.TraceId, first.SpanId, first.TraceState
 	root.ParentSpanId, root.Flags = first.ParentSpanId, first.Flags
+	root.Attributes, root.Events, root.Links = t.attributes(), t.events(), nil
+	roots := make(map[spanKey]bool, len(t))
+	for _, turn := range t {
+		roots[keyOf(turn[0])] = true
+	}
+	var below []*tracepb.Span
 	for _, turn := range t {
 		root.StartTimeUnixNano = earlier(root.StartTimeUnixNano, turn[0].StartTimeUnixNano)
 		root.EndTimeUnixNano = max(root.EndTimeUnixNano, turn[0].EndTimeUnixNano)
-	}
-	root.Attributes, root.Events, root.Links = t.attributes(), t.events(), t.links()
-	return root
-}
-
-// count counts the runs; one that was joined before adds its count.
-func (t turns) count() int64 {
-	var n int64
-	for _, turn := range t {
-		n += turnsOf(turn[0])
-	}
-	return n
-}
-
-func turnsOf(root *tracepb.Span) int64 {
-	if n := count(root.Attributes, otelmap.KeyTurns); n != nil && *n > 1 {
-		return *n
-	}
-	return 1
-}
-
-// roots is the set of the runs' roots.
-func (t turns) roots() map[spanKey]bool {
-	out := make(map[spanKey]bool, len(t))
-	for _, turn := range t {
-		out[keyOf(turn[0])] = true
-	}
-	return out
-}
-
-// below are the spans of all runs but their roots, moved into the trace of the
-// joined root, in the order of their start.
-func (t turns) below(root *tracepb.Span) []*tracepb.Span {
-	if len(t) == 1 {
-		return t[0][1:]
-	}
-	roots := t.roots()
-	var out []*tracepb.Span
-	for _, turn := range t {
+		for _, l := range turn[0].Links {
+			if !roots[spanKey{string(l.GetTraceId()), string(l.GetSpanId())}] {
+				root.Links = append(root.Links, l)
+			}
+		}
 		for _, s := range turn[1:] {
 			moved := proto.CloneOf(s)
 			if roots[spanKey{string(s.TraceId), string(s.ParentSpanId)}] {
 				moved.ParentSpanId = root.SpanId
 			}
 			moved.TraceId = root.TraceId
-			out = append(out, moved)
+			below = append(below, moved)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y *tracepb.Span) int { return cmp.Compare(x.StartTimeUnixNano, y.StartTimeUnixNano) })
-	return out
+	slices.SortStableFunc(below, func(x, y *tracepb.Span) int { return cmp.Compare(x.StartTimeUnixNano, y.StartTimeUnixNano) })
+	return append([]*tracepb.Span{root}, below...)
+}
+
+// count is the attribute that counts the runs; one that was joined before adds its
+// count.
+func (t turns) count() *commonpb.KeyValue {
+	var n int64
+	for _, turn := range t {
+		n += turnsOf(turn[0])
+	}
+	return otlp.Int(otelmap.KeyTurns, n)
+}
+
+func turnsOf(root *tracepb.Span) int64 {
+	return max(1, otlp.Number(root.Attributes, otelmap.KeyTurns))
 }
 
 // events are the events of all roots by time. The exception of a run before the
@@ -162,22 +140,8 @@ func (t turns) events() []*tracepb.Span_Event {
 	return out
 }
 
-// links are the links of all roots that lead out of the session.
-func (t turns) links() []*tracepb.Span_Link {
-	inside := t.roots()
-	var out []*tracepb.Span_Link
-	for _, turn := range t {
-		for _, l := range turn[0].Links {
-			if !inside[spanKey{string(l.GetTraceId()), string(l.GetSpanId())}] {
-				out = append(out, l)
-			}
-		}
-	}
-	return out
-}
-
-// The attributes of a root by how they are joined; all others are the last
-// run's.
+// The attributes of a root by how they are joined: that of the first run that has
+// one, or of the last run that has one, or the sum. All others are the last run's.
 var (
 	ofFirst = []string{otelmap.KeyTask, otelmap.KeySessionSource}
 	ofLast  = []string{
@@ -201,34 +165,38 @@ func isSummed(key string) bool {
 func (t turns) attributes() []*commonpb.KeyValue {
 	joined := slices.Concat(ofFirst, ofLast, ofModel, ofProvider, []string{otelmap.KeyPromptID, otelmap.KeyTurns})
 	out := slices.DeleteFunc(without(t[len(t)-1][0].Attributes, joined...), func(kv *commonpb.KeyValue) bool { return isSummed(kv.GetKey()) })
+	for _, k := range ofFirst {
+		out = append(out, only(t.having(k), k)...)
+	}
 	backwards := slices.Clone(t)
 	slices.Reverse(backwards)
-	for _, k := range ofFirst {
-		out = append(out, t.firstWith([]string{k}, k)...)
-	}
 	for _, k := range ofLast {
-		out = append(out, backwards.firstWith([]string{k}, k)...)
+		out = append(out, only(backwards.having(k), k)...)
 	}
-	model := backwards.firstWith(ofModel, slices.Concat(ofModel, ofProvider)...)
+	model := backwards.having(ofModel...)
 	if model == nil {
-		model = backwards.firstWith(ofProvider, ofProvider...)
+		model = backwards.having(ofProvider...)
 	}
-	return append(slices.Concat(out, model, t.sums()), otlp.Int(otelmap.KeyTurns, t.count()))
+	out = append(out, only(model, slices.Concat(ofModel, ofProvider)...)...)
+	return append(append(out, t.sums()...), t.count())
 }
 
-// firstWith returns the attributes with the keys of the first root that has one
-// of the wanted ones.
-func (t turns) firstWith(wanted []string, keys ...string) []*commonpb.KeyValue {
+// having returns the attributes of the first root that has one of the keys.
+func (t turns) having(keys ...string) []*commonpb.KeyValue {
 	for _, turn := range t {
 		a := turn[0].Attributes
-		if slices.ContainsFunc(wanted, func(k string) bool { return text(a, k) != "" }) {
-			return slices.DeleteFunc(slices.Clone(a), func(kv *commonpb.KeyValue) bool { return !slices.Contains(keys, kv.GetKey()) })
+		if slices.ContainsFunc(keys, func(k string) bool { return text(a, k) != "" }) {
+			return a
 		}
 	}
 	return nil
 }
 
-// without is a copy of the attributes that lacks some keys.
+// only is a copy of the attributes with some keys, without one that lacks them.
+func only(attrs []*commonpb.KeyValue, keys ...string) []*commonpb.KeyValue {
+	return slices.DeleteFunc(slices.Clone(attrs), func(kv *commonpb.KeyValue) bool { return !slices.Contains(keys, kv.GetKey()) })
+}
+
 func without(attrs []*commonpb.KeyValue, keys ...string) []*commonpb.KeyValue {
 	return slices.DeleteFunc(slices.Clone(attrs), func(kv *commonpb.KeyValue) bool { return slices.Contains(keys, kv.GetKey()) })
 }

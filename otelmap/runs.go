@@ -123,6 +123,23 @@ func (r *Run) working() bool {
 	return false
 }
 
+// Complete reports that the run's end was reported and, for each tool call and
+// subagent, both ends were. A cancellation may yet be replaced by a completion.
+func (r *Run) Complete() bool {
+	if r.terminal == nil || r.Outcome != OutcomeCompleted && r.Outcome != OutcomeFailed || r.working() {
+		return false
+	}
+	unfinished := func(items []*item) bool {
+		return slices.ContainsFunc(match(items), func(c *call) bool { return c.post == nil })
+	}
+	for _, a := range r.agents {
+		if unfinished(a.items) {
+			return false
+		}
+	}
+	return !unfinished(r.items)
+}
+
 // superseded reports that another run began before the end of this one was
 // reported.
 func (r *Run) superseded() bool { return r.terminal == nil && r.Outcome != "" }

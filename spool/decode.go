@@ -3,22 +3,13 @@ package spool
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"hash/crc32"
 	"strconv"
+	"strings"
 	"time"
-)
-
-// verdict is what parse finds between two separators.
-type verdict uint8
-
-const (
-	isRecord  verdict = iota // a whole record of this version
-	isUnknown                // a whole record of another version
-	isBad                    // neither
 )
 
 // The reasons for damage, as shown after "damaged: ".
@@ -35,40 +26,42 @@ const (
 // parse finds the record at the start of seg, which follows a separator and holds
 // none. closed says that another separator follows, so the record will not grow.
 // The length counts the record's bytes in seg, line feed included; the bytes after
-// them belong to no record. Strings that are equal to those of prev are shared
-// with it, which saves most allocations.
-func parse(seg []byte, closed bool, prev *Record) (rec *Record, n int, v verdict, reason string) {
+// them belong to no record. For a record of another version rec is nil, for damage
+// there is a reason. Strings that are equal to those of prev are shared with it,
+// which saves most allocations.
+func parse(seg []byte, closed bool, prev *Record) (rec *Record, n int, reason string) {
 	if !bytes.HasPrefix(seg, []byte(head[:len(`{"v":1,`)])) {
 		if n, ok := unknownVersion(seg, closed); ok {
-			return nil, n, isUnknown, ""
+			return nil, n, ""
 		}
 		if bytes.HasPrefix([]byte(head), seg) {
-			return nil, 0, isBad, reasonTorn
+			return nil, 0, reasonTorn
 		}
-		return nil, 0, isBad, reasonFrame
+		return nil, 0, reasonFrame
 	}
 	want, ok := declared(seg)
 	if !ok {
-		return nil, 0, isBad, reasonFrame
+		return nil, 0, reasonFrame
 	}
 	end := wholeEnd(seg, closed, want)
 	if end < 0 {
 		end = prefixEnd(seg, want)
 	}
-	if end < 0 {
-		if bytes.HasSuffix(seg, []byte("}\n")) {
-			return nil, 0, isBad, reasonChecksum
-		}
-		return nil, 0, isBad, reasonTorn
+	switch {
+	case end >= 0:
+	case bytes.HasSuffix(seg, []byte("}\n")):
+		return nil, 0, reasonChecksum
+	default:
+		return nil, 0, reasonTorn
 	}
 	rec = &Record{}
-	if err := rec.members(seg[bodyAt:end-1], prev); err != nil {
-		return nil, 0, isBad, reasonMalformed
+	if !rec.members(seg[bodyAt:end-1], prev) {
+		return nil, 0, reasonMalformed
 	}
 	if end < len(seg) && seg[end] == '\n' {
 		end++
 	}
-	return rec, end, isRecord, ""
+	return rec, end, ""
 }
 
 // declared reads the checksum in the record. Only the spelling that encode writes is
@@ -85,7 +78,7 @@ func declared(seg []byte) (uint32, bool) {
 	if _, err := hex.Decode(sum[:], digits); err != nil {
 		return 0, false
 	}
-	return uint32(sum[0])<<24 | uint32(sum[1])<<16 | uint32(sum[2])<<8 | uint32(sum[3]), true
+	return binary.BigEndian.Uint32(sum[:]), true
 }
 
 // wholeEnd tries a record that fills the segment, the usual case, and returns the
@@ -148,53 +141,48 @@ func unknownVersion(seg []byte, closed bool) (int, bool) {
 	return n, closed
 }
 
-var errMembers = errors.New("malformed members")
-
-// members reads the members that the checksum covers, without the closing brace. The
-// payload is everything behind its key; its bytes are not parsed.
-func (r *Record) members(b []byte, prev *Record) error {
+// members reads the members that the checksum covers, without the closing brace, and
+// reports whether they are well-formed. The payload is everything behind its key; its
+// bytes are not parsed.
+func (r *Record) members(b []byte, prev *Record) bool {
 	for {
 		key, _, rest, ok := cutString(b)
 		if !ok || len(rest) == 0 || rest[0] != ':' {
-			return errMembers
+			return false
 		}
 		rest = rest[1:]
 		switch string(key) {
 		case "payload":
 			r.Payload = bytes.Clone(rest)
-			return nil
+			return true
 		case "raw":
 			text, escaped, tail, ok := cutString(rest)
 			if !ok || escaped || len(tail) > 0 {
-				return errMembers
+				return false
 			}
 			payload, err := base64.StdEncoding.Strict().AppendDecode([]byte{}, text)
-			if err != nil {
-				return fmt.Errorf("raw payload: %w", err)
-			}
 			r.Payload, r.Raw = payload, true
-			return nil
+			return err == nil
 		}
-		var err error
-		if b, err = r.member(string(key), rest, prev); err != nil {
-			return err
+		if b, ok = r.member(string(key), rest, prev); !ok {
+			return false
 		}
 	}
 }
 
 // member reads one value and the comma behind it. Unknown members are skipped: see
 // the version rule in FORMAT.md.
-func (r *Record) member(key string, b []byte, prev *Record) ([]byte, error) {
+func (r *Record) member(key string, b []byte, prev *Record) (rest []byte, ok bool) {
 	if len(b) > 0 && b[0] == '"' {
 		text, escaped, rest, ok := cutString(b)
 		if !ok || len(rest) == 0 || rest[0] != ',' {
-			return nil, errMembers
+			return nil, false
 		}
 		return rest[1:], r.setString(key, text, escaped, prev)
 	}
 	token, rest, ok := bytes.Cut(b, []byte{','})
 	if !ok || len(token) == 0 || bytes.ContainsAny(token, "{[\"") {
-		return nil, errMembers
+		return nil, false
 	}
 	var err error
 	switch key {
@@ -203,62 +191,54 @@ func (r *Record) member(key string, b []byte, prev *Record) ([]byte, error) {
 	case "cut":
 		r.Cut, err = strconv.ParseInt(string(token), 10, 64)
 	}
-	return rest, err
+	return rest, err == nil
 }
 
-func (r *Record) setString(key string, text []byte, escaped bool, prev *Record) error {
-	var field *string
-	var old string
-	name, encoded := key, false
-	if n := len(key) - len("64"); n > 0 && key[n:] == "64" {
-		name, encoded = key[:n], true
-	}
+// field is the member of that name; nil if there is none or it is not a string.
+func (r *Record) field(name string) *string {
 	switch name {
 	case "host":
-		field, old = &r.Host, prev.Host
+		return &r.Host
 	case "event":
-		field, old = &r.Event, prev.Event
+		return &r.Event
 	case "session":
-		field, old = &r.Session, prev.Session
+		return &r.Session
 	case "cwd":
-		field, old = &r.Cwd, prev.Cwd
+		return &r.Cwd
 	case "traceparent":
-		field, old = &r.TraceParent, prev.TraceParent
+		return &r.TraceParent
 	case "settings":
-		// A value that this package cannot have written is ignored.
-		if encoded || escaped || len(text) > MaxSettings || !validSettings(string(text)) {
-			r.Settings = ""
-			return nil
-		}
-		field, old = &r.Settings, prev.Settings
-	case "at":
-		ns, err := strconv.ParseInt(string(text), 10, 64)
-		if err != nil {
-			return fmt.Errorf("receive time: %w", err)
-		}
-		r.At = time.Unix(0, ns).UTC()
-		return nil
-	default:
-		return nil
+		return &r.Settings
 	}
-	switch {
+	return nil
+}
+
+func (r *Record) setString(key string, text []byte, escaped bool, prev *Record) bool {
+	if key == "at" {
+		ns, err := strconv.ParseInt(string(text), 10, 64)
+		r.At = time.Unix(0, ns).UTC()
+		return err == nil
+	}
+	name, encoded := strings.CutSuffix(key, "64")
+	field := r.field(name)
+	if field == nil {
+		return true
+	}
+	var err error
+	switch old := *prev.field(name); {
+	case name == "settings" && (encoded || escaped || !validSettings(string(text))):
+		*field = "" // This package cannot have written the value.
 	case encoded:
-		b, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
-		if err != nil {
-			return fmt.Errorf("member %q: %w", key, err)
-		}
-		*field = string(b)
+		text, err = base64.StdEncoding.Strict().AppendDecode(nil, text)
+		*field = string(text)
 	case escaped:
-		quoted := append(append([]byte{'"'}, text...), '"')
-		if err := json.Unmarshal(quoted, field); err != nil {
-			return fmt.Errorf("member %q: %w", key, err)
-		}
+		err = json.Unmarshal(append(append([]byte{'"'}, text...), '"'), field)
 	case string(text) == old:
 		*field = old
 	default:
 		*field = string(text)
 	}
-	return nil
+	return err == nil
 }
 
 // cutString removes a JSON string from the front of b and returns it without its

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -151,15 +152,7 @@ func encode(r *Record) ([]byte, error) {
 
 // validSettings reports whether a value can be in a record without an escape.
 func validSettings(s string) bool {
-	if len(s) > MaxSettings {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
+	return len(s) <= MaxSettings && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' })
 }
 
 // embeddable protects the frame, not the JSON: a payload with a separator, or of

@@ -191,8 +191,8 @@ func TestSettingsOfOtherWriters(t *testing.T) {
 	} {
 		var r Record
 		body := []byte(`"host":"cline",` + member + `,"payload":{}`)
-		if err := r.members(body, &Record{Settings: "a"}); err != nil || r.Settings != want || string(r.Payload) != "{}" {
-			t.Errorf("%s: read as %+v, %v; want %q", member, r, err, want)
+		if ok := r.members(body, &Record{Settings: "a"}); !ok || r.Settings != want || string(r.Payload) != "{}" {
+			t.Errorf("%s: read as %+v, %t; want %q", member, r, ok, want)
 		}
 	}
 }

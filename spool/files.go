@@ -1,9 +1,11 @@
 package spool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -83,7 +85,7 @@ func openRoot(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !isStill(root, fi) {
+	if now, err := lstat(root, "."); err != nil || !os.SameFile(now, fi) {
 		return nil, errors.Join(fmt.Errorf("%w: replaced while it was opened", ErrUnsafe), root.Close())
 	}
 	return root, nil
@@ -135,95 +137,86 @@ func lstat(d *os.Root, name string) (fs.FileInfo, error) {
 	}
 }
 
-// isStill reports whether the open folder is the one that lstat described.
-func isStill(d *os.Root, looked fs.FileInfo) bool {
-	fi, err := lstat(d, ".")
-	return err == nil && os.SameFile(fi, looked)
+// opener opens a file or a folder of one name.
+type opener[T io.Closer] struct {
+	mode  fs.FileMode
+	check func(fs.FileInfo) error
+	// create returns an error that wraps fs.ErrExist if the name exists now.
+	create, open func() (T, error)
+	stat         func(T) (fs.FileInfo, error)
 }
 
-// openDir opens a folder in parent. It is checked before it is opened, since os.Root
+// in opens the name in parent. It is checked before it is opened, since os.Root
 // follows links that stay inside and waits for a fifo, and again afterwards, since
 // it may have changed in between.
-func openDir(parent *os.Root, name string, create bool) (d *os.Root, created bool, err error) {
+func (o opener[T]) in(parent *os.Root, name string, create bool) (opened T, created bool, err error) {
+	var none T
 	for range attempts {
 		fi, err := lstat(parent, name)
 		if errors.Is(err, fs.ErrNotExist) && create {
-			if err := parent.Mkdir(name, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
-				return nil, false, err
-			}
-			created = true
-			continue
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		if err := checkDir(fi); err != nil {
-			return nil, false, fmt.Errorf("%s: %w", name, err)
-		}
-		if wrongMode(fi, dirMode) {
-			if err := parent.Chmod(name, dirMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, false, err
-			}
-		}
-		d, err := parent.OpenRoot(name)
-		if errors.Is(err, fs.ErrNotExist) && create {
-			continue
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		if isStill(d, fi) {
-			return d, created, nil
-		}
-		if err := d.Close(); err != nil {
-			return nil, false, err
-		}
-	}
-	return nil, false, fmt.Errorf("%s: %w", name, errMoved)
-}
-
-// openFile opens a regular file of hookspan in d, with the same checks.
-func openFile(d *os.Root, name string, mode int, create bool) (f *os.File, created bool, err error) {
-	for range attempts {
-		fi, err := lstat(d, name)
-		if errors.Is(err, fs.ErrNotExist) && create {
-			// Without O_EXCL, a link that was placed here would be followed.
-			f, err := d.OpenFile(name, mode|noBlock|os.O_CREATE|os.O_EXCL, fileMode)
-			if errors.Is(err, fs.ErrExist) {
+			if opened, err = o.create(); errors.Is(err, fs.ErrExist) {
 				continue
 			}
-			if err != nil {
-				return nil, false, err
-			}
-			return f, true, giveMode(f)
+			return opened, true, err
 		}
 		if err != nil {
-			return nil, false, err
+			return none, false, err
 		}
-		if err := checkFile(fi); err != nil {
-			return nil, false, fmt.Errorf("%s: %w", name, err)
+		if err := o.check(fi); err != nil {
+			return none, false, fmt.Errorf("%s: %w", name, err)
 		}
-		if wrongMode(fi, fileMode) {
-			if err := d.Chmod(name, fileMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, false, err
+		if wrongMode(fi, o.mode) {
+			if err := parent.Chmod(name, o.mode); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return none, false, err
 			}
 		}
-		f, err := d.OpenFile(name, mode|noBlock, 0)
+		opened, err := o.open()
 		if errors.Is(err, fs.ErrNotExist) && create {
 			continue
 		}
 		if err != nil {
-			return nil, false, err
+			return none, false, err
 		}
-		opened, err := f.Stat()
-		if err == nil && os.SameFile(opened, fi) {
-			return f, false, nil
+		now, err := o.stat(opened)
+		if err == nil && os.SameFile(now, fi) {
+			return opened, false, nil
 		}
-		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, false, err
+		if err := opened.Close(); err != nil {
+			return none, false, err
 		}
 	}
-	return nil, false, fmt.Errorf("%s: %w", name, errMoved)
+	return none, false, fmt.Errorf("%s: %w", name, errMoved)
+}
+
+// openDir opens a folder of hookspan in parent.
+func openDir(parent *os.Root, name string, create bool) (*os.Root, error) {
+	d, _, err := opener[*os.Root]{
+		mode: dirMode, check: checkDir,
+		create: func() (*os.Root, error) {
+			// A new folder is opened as any other.
+			return nil, cmp.Or(parent.Mkdir(name, dirMode), fs.ErrExist)
+		},
+		open: func() (*os.Root, error) { return parent.OpenRoot(name) },
+		stat: func(d *os.Root) (fs.FileInfo, error) { return lstat(d, ".") },
+	}.in(parent, name, create)
+	return d, err
+}
+
+// openFile opens a regular file of hookspan in d.
+func openFile(d *os.Root, name string, mode int, create bool) (f *os.File, created bool, err error) {
+	return opener[*os.File]{
+		mode: fileMode, check: checkFile,
+		create: func() (*os.File, error) {
+			// Without O_EXCL, a link that was placed here would be followed.
+			f, err := d.OpenFile(name, mode|noBlock|os.O_CREATE|os.O_EXCL, fileMode)
+			if err != nil {
+				return nil, err
+			}
+			return f, giveMode(f)
+		},
+		open: func() (*os.File, error) { return d.OpenFile(name, mode|noBlock, 0) },
+		stat: (*os.File).Stat,
+	}.in(d, name, create)
 }
 
 // giveMode sets the mode of a new file, from which the umask may have removed bits.
@@ -234,9 +227,9 @@ func giveMode(f *os.File) error {
 		err = f.Chmod(fileMode)
 	}
 	if err != nil {
-		return errors.Join(err, f.Close())
+		err = errors.Join(err, f.Close())
 	}
-	return nil
+	return err
 }
 
 // isNamed reports whether the name of the open file still means that file.
@@ -245,31 +238,64 @@ func isNamed(d *os.Root, name string, f *os.File) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	opened, err := f.Stat()
-	if err != nil {
+	opened, err2 := f.Stat()
+	if err := cmp.Or(err, err2); err != nil {
 		return false, err
 	}
 	return os.SameFile(named, opened), nil
 }
 
+// lockWithin waits for a lock for some time. A lock that is free needs no timer, which
+// would cost every hook call a switch to another thread.
+func lockWithin(wait time.Duration, f *os.File, exclusive bool) error {
+	if ok, err := tryLock(f, exclusive); ok || err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	return waitLock(ctx, f, exclusive)
+}
+
 // waitLock waits for a lock until ctx ends. It polls, since a system call that waits
 // cannot be canceled.
 func waitLock(ctx context.Context, f *os.File, exclusive bool) error {
-	const longest = 20 * time.Millisecond
-	for pause := 50 * time.Microsecond; ; pause = min(2*pause, longest) {
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, lockPause) {
 		ok, err := tryLock(f, exclusive)
 		if ok || err != nil {
 			return err
 		}
-		timer := time.NewTimer(pause)
 		select {
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		}
 	}
+}
+
+// writeOnce makes one write call. os.File would continue after a short one, and
+// another process's record could get between the two parts.
+func writeOnce(f *os.File, b []byte) error {
+	n, err := write(f, b)
+	if err != nil {
+		return fmt.Errorf("write %d bytes: %w", len(b), err)
+	}
+	if n < len(b) {
+		return fmt.Errorf("wrote %d of %d bytes: %w", n, len(b), io.ErrShortWrite)
+	}
+	return nil
+}
+
+// control makes a system call on the file's descriptor, and makes it again after a
+// signal has interrupted it.
+func control(f *os.File, call func(fd uintptr) error) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var callErr error
+	err = conn.Control(func(fd uintptr) {
+		for callErr = call(fd); errors.Is(callErr, syscall.EINTR); callErr = call(fd) {
+		}
+	})
+	return errors.Join(err, callErr)
 }

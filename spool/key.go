@@ -3,6 +3,7 @@ package spool
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 )
 
 // maxHost is the longest host name in bytes.
@@ -32,25 +33,11 @@ func SessionKey(host, session string) Key {
 }
 
 func validHost(s string) bool {
-	if s == "" || len(s) > maxHost {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return false
-		}
-	}
-	return true
+	return s != "" && len(s) <= maxHost && strings.Trim(s, lowerCase+"-") == ""
 }
 
 func validName(s string) bool {
-	if len(s) != nameLen {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if (c < 'a' || c > 'f') && (c < '0' || c > '9') {
-			return false
-		}
-	}
-	return true
+	return len(s) == nameLen && strings.Trim(s, "0123456789abcdef") == ""
 }
+
+const lowerCase = "abcdefghijklmnopqrstuvwxyz0123456789"

@@ -5,11 +5,11 @@ package spool
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 const (
@@ -21,6 +21,11 @@ const (
 	noBlock = syscall.O_NONBLOCK
 	// folderOnly ends a path, so that nothing but a folder is opened.
 	folderOnly = "/"
+	// lockPause is the longest wait between two tries to take a lock.
+	lockPause = 20 * time.Millisecond
+	// appendAlone lets appends run at once: a write to a file opened for appending
+	// is atomic.
+	appendAlone = false
 )
 
 // checkOwner refuses a file or folder that another user owns or can change.
@@ -52,7 +57,7 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 	if exclusive {
 		how = syscall.LOCK_EX | syscall.LOCK_NB
 	}
-	err := control(f, func(fd int) error { return syscall.Flock(fd, how) })
+	err := control(f, func(fd uintptr) error { return syscall.Flock(int(fd), how) })
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
 	}
@@ -60,25 +65,15 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 }
 
 func unlock(f *os.File) error {
-	return control(f, func(fd int) error { return syscall.Flock(fd, syscall.LOCK_UN) })
+	return control(f, func(fd uintptr) error { return syscall.Flock(int(fd), syscall.LOCK_UN) })
 }
 
-// writeOnce makes one write call. os.File would continue after a short one, and
-// another process's record could get between the two parts.
-func writeOnce(f *os.File, b []byte) error {
-	n := 0
-	err := control(f, func(fd int) error {
-		var err error
-		n, err = syscall.Write(fd, b)
+func write(f *os.File, b []byte) (n int, err error) {
+	err = control(f, func(fd uintptr) (err error) {
+		n, err = syscall.Write(int(fd), b)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("write %d bytes: %w", len(b), err)
-	}
-	if n < len(b) {
-		return fmt.Errorf("wrote %d of %d bytes: %w", n, len(b), io.ErrShortWrite)
-	}
-	return nil
+	return n, err
 }
 
 func syncDir(d *os.Root) error {
@@ -112,23 +107,11 @@ func SyncAbove(path string) error {
 	return nil
 }
 
-// control makes a system call on the file's descriptor, and makes it again after a
-// signal has interrupted it.
-func control(f *os.File, call func(fd int) error) error {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var callErr error
-	err = conn.Control(func(fd uintptr) {
-		for {
-			callErr = call(int(fd))
-			if !errors.Is(callErr, syscall.EINTR) {
-				return
-			}
-		}
-	})
-	return errors.Join(err, callErr)
+// removeLog removes a log that other processes may have open, and reports whether
+// it could.
+func removeLog(d *os.Root, name string) (bool, error) {
+	err := d.Remove(name)
+	return err == nil, err
 }
 
 // notEmpty reports whether a folder could not be removed because it is not empty.

@@ -1,11 +1,11 @@
 package spool
 
 import (
+	"crypto/rand"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -19,6 +19,12 @@ const (
 	noBlock  = 0
 	// folderOnly is empty: on Windows opening never waits.
 	folderOnly = ""
+	// lockPause is the longest wait between two tries to take a lock. Appends wait
+	// for each other.
+	lockPause = time.Millisecond
+	// appendAlone makes appends exclude each other: not every file system of
+	// Windows positions and writes in one step.
+	appendAlone = true
 )
 
 // lockAt is the high half of the offset of the one byte that is locked.
@@ -40,8 +46,8 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 	if exclusive {
 		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
 	}
-	err := control(f, func(h windows.Handle) error {
-		return windows.LockFileEx(h, flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: lockAt})
+	err := control(f, func(h uintptr) error {
+		return windows.LockFileEx(windows.Handle(h), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: lockAt})
 	})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
 		return false, nil
@@ -50,24 +56,32 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 }
 
 func unlock(f *os.File) error {
-	return control(f, func(h windows.Handle) error {
-		return windows.UnlockFileEx(h, 0, 1, 0, &windows.Overlapped{OffsetHigh: lockAt})
+	return control(f, func(h uintptr) error {
+		return windows.UnlockFileEx(windows.Handle(h), 0, 1, 0, &windows.Overlapped{OffsetHigh: lockAt})
 	})
 }
 
-// writeOnce makes one write call.
-func writeOnce(f *os.File, b []byte) error {
+func write(f *os.File, b []byte) (int, error) {
 	var n uint32
-	err := control(f, func(h windows.Handle) error {
-		return windows.WriteFile(h, b, &n, nil)
+	err := control(f, func(h uintptr) error {
+		return windows.WriteFile(windows.Handle(h), b, &n, nil)
 	})
-	if err != nil {
-		return fmt.Errorf("write %d bytes: %w", len(b), err)
+	return int(n), err
+}
+
+// removeLog removes a log that other processes may have open, and reports whether
+// it could. Where a file keeps its name until all have closed it, an append that
+// waits for the lock would take it for the log that is in use, so it loses its
+// name first.
+func removeLog(d *os.Root, name string) (bool, error) {
+	removed := rand.Text() + lockSuffix // removeRest deletes it.
+	if err := d.Rename(name, removed); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			err = nil // A process has it open in a way that does not allow it.
+		}
+		return false, err
 	}
-	if int(n) < len(b) {
-		return fmt.Errorf("wrote %d of %d bytes: %w", n, len(b), io.ErrShortWrite)
-	}
-	return nil
+	return true, d.Remove(removed)
 }
 
 // syncDir does nothing: NTFS journals its folders.
@@ -75,16 +89,6 @@ func syncDir(*os.Root) error { return nil }
 
 // SyncAbove does nothing: NTFS journals its folders.
 func SyncAbove(string) error { return nil }
-
-func control(f *os.File, call func(windows.Handle) error) error {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var callErr error
-	err = conn.Control(func(fd uintptr) { callErr = call(windows.Handle(fd)) })
-	return errors.Join(err, callErr)
-}
 
 // notEmpty reports whether a folder could not be removed because it is not empty.
 func notEmpty(err error) bool { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }

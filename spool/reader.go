@@ -68,16 +68,16 @@ func (r *Reader) Next() bool {
 		if r.err != nil {
 			break
 		}
-		rec, n, v, reason := parse(seg[1:], closed, r.rec)
+		rec, n, reason := parse(seg[1:], closed, r.rec)
 		switch {
-		case v == isRecord:
+		case rec != nil:
 			rec.Offset = r.pos
 			r.advance(1 + n)
 			rec.End = r.pos
 			r.settled = r.pos
 			r.rec = rec
 			return true
-		case v == isUnknown:
+		case reason == "":
 			r.unknown++
 			r.unknownBytes += int64(1 + n)
 			r.advance(1 + n)
@@ -125,17 +125,16 @@ func (r *Reader) Close() error {
 	return r.close()
 }
 
-// toRecord skips to the next separator. The skipped bytes are not damage: the Reader
-// may have started inside a record. Next reports the error.
-func (r *Reader) toRecord() {
+// seek skips to the next separator and reports whether there is one.
+func (r *Reader) seek() bool {
 	for r.r < r.w || r.fill() {
 		if i := bytes.IndexByte(r.buf[r.r:r.w], rs); i >= 0 {
 			r.advance(i)
-			break
+			return true
 		}
 		r.advance(r.w - r.r)
 	}
-	r.settled = r.pos
+	return false
 }
 
 // segment returns the window from a separator to the next one, which closes it, or to
@@ -160,20 +159,11 @@ func (r *Reader) segment() (seg []byte, closed, tooLarge bool) {
 func (r *Reader) skip(reason string) {
 	from := r.pos
 	r.advance(1)
-	for {
-		i := bytes.IndexByte(r.buf[r.r:r.w], rs)
-		if i >= 0 {
-			r.advance(i)
-			r.damaged(from, r.pos-from, reason)
-			return
-		}
-		r.advance(r.w - r.r)
-		if !r.fill() {
-			if r.err == nil {
-				r.endAt(from, r.pos-from)
-			}
-			return
-		}
+	switch {
+	case r.seek():
+		r.damaged(from, r.pos-from, reason)
+	case r.err == nil:
+		r.endAt(from, r.pos-from)
 	}
 }
 

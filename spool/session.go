@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,11 +30,11 @@ func (s *Session) Key() Key { return s.key }
 // Close closes the folder. It releases no lock.
 func (s *Session) Close() error { return errors.Join(s.dir.Close(), s.host.Close()) }
 
-func (s *Session) wrap(what string, err error) error {
-	if err == nil {
-		return nil
+// wrap adds to an error what failed.
+func (s *Session) wrap(err *error, what string) {
+	if *err != nil {
+		*err = fmt.Errorf("%s session %s of spool %q: %w", what, s.key, s.path, *err)
 	}
-	return fmt.Errorf("%s session %s of spool %q: %w", what, s.key, s.path, err)
 }
 
 // TryLock takes the session's lock of that name, one for each destination, so that
@@ -41,29 +42,19 @@ func (s *Session) wrap(what string, err error) error {
 // or another; unlock or the end of the process releases it. Appending needs no such
 // lock and does not wait for it. Names are as in WriteFile.
 func (s *Session) TryLock(name string) (unlock func() error, ok bool, err error) {
-	unlock, err = s.lock(name, func(f *os.File) error {
-		ok, err := tryLock(f, true)
-		if err == nil && !ok {
-			return errBusy
-		}
-		return err
-	})
-	if errors.Is(err, errBusy) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	unlock, err = s.Lock(ended, name)
+	if errors.Is(err, context.Canceled) {
 		return nil, false, nil
 	}
-	return unlock, err == nil, s.wrap("lock", err)
+	return unlock, err == nil, err
 }
 
 // Lock is TryLock that waits until the lock is free. If ctx ends first, the error
 // wraps that of ctx.
-func (s *Session) Lock(ctx context.Context, name string) (unlock func() error, err error) {
-	unlock, err = s.lock(name, func(f *os.File) error { return waitLock(ctx, f, true) })
-	return unlock, s.wrap("lock", err)
-}
-
-var errBusy = errors.New("locked by another")
-
-func (s *Session) lock(name string, take func(*os.File) error) (func() error, error) {
+func (s *Session) Lock(ctx context.Context, name string) (release func() error, err error) {
+	defer s.wrap(&err, "lock")
 	if err := validState(name); err != nil {
 		return nil, err
 	}
@@ -76,7 +67,7 @@ func (s *Session) lock(name string, take func(*os.File) error) (func() error, er
 		if err != nil {
 			return nil, err
 		}
-		if err := take(f); err != nil {
+		if err := waitLock(ctx, f, true); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 		// The former holder of the lock may have removed the session.
@@ -93,42 +84,41 @@ func (s *Session) lock(name string, take func(*os.File) error) (func() error, er
 
 // Sync makes the log's content, its name and the names of the folders above it
 // survive a power cut. Without a log it does nothing.
-func (s *Session) Sync() error {
+func (s *Session) Sync() (err error) {
+	defer s.wrap(&err, "sync")
 	f, _, err := openFile(s.dir, logName, syncMode, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return s.wrap("sync", err)
+		return err
 	}
-	return s.wrap("sync", errors.Join(syncData(f), f.Close(), syncDir(s.dir), syncDir(s.host),
-		SyncAbove(filepath.Join(s.path, s.key.Host))))
+	return errors.Join(syncData(f), f.Close(), syncDir(s.dir), syncDir(s.host), SyncAbove(filepath.Join(s.path, s.key.Host)))
 }
 
 // Size returns the log's size in bytes, 0 without a log.
-func (s *Session) Size() (int64, error) {
+func (s *Session) Size() (size int64, err error) {
+	defer s.wrap(&err, "size of")
 	fi, err := lstat(s.dir, logName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
-	if err == nil {
-		err = checkFile(fi)
-	}
 	if err != nil {
-		return 0, s.wrap("size of", err)
+		return 0, err
 	}
-	return fi.Size(), nil
+	return fi.Size(), checkFile(fi)
 }
 
 // ModTime returns the time of the last append, or of the folder's last change if
 // there is no log.
-func (s *Session) ModTime() (time.Time, error) {
+func (s *Session) ModTime() (at time.Time, err error) {
+	defer s.wrap(&err, "time of")
 	fi, err := lstat(s.dir, logName)
 	if errors.Is(err, fs.ErrNotExist) {
 		fi, err = lstat(s.dir, ".")
 	}
 	if err != nil {
-		return time.Time{}, s.wrap("time of", err)
+		return time.Time{}, err
 	}
 	return fi.ModTime(), nil
 }
@@ -136,26 +126,27 @@ func (s *Session) ModTime() (time.Time, error) {
 // Reader returns a Reader of the log from an offset on: 0, a Record's End or a
 // Reader's Offset. For an offset behind the end the error wraps ErrPastEnd. Without
 // a log a Reader from 0 finds nothing. The caller closes it.
-func (s *Session) Reader(offset int64) (*Reader, error) {
+func (s *Session) Reader(offset int64) (r *Reader, err error) {
+	defer s.wrap(&err, "read")
 	if offset < 0 {
-		return nil, s.wrap("read", fmt.Errorf("offset %d is negative", offset))
+		return nil, fmt.Errorf("offset %d is negative", offset)
 	}
 	f, _, err := openFile(s.dir, logName, os.O_RDONLY, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		if offset > 0 {
-			return nil, s.wrap("read", fmt.Errorf("%w: offset %d, no log", ErrPastEnd, offset))
+			return nil, fmt.Errorf("%w: offset %d, no log", ErrPastEnd, offset)
 		}
-		return newReader(noLog{}, 0, func() error { return nil }), nil
+		return newReader(bytes.NewReader(nil), 0, func() error { return nil }), nil
 	}
 	if err != nil {
-		return nil, s.wrap("read", err)
+		return nil, err
 	}
 	fi, err := f.Stat()
 	if err == nil && offset > fi.Size() {
 		err = fmt.Errorf("%w: offset %d, size %d", ErrPastEnd, offset, fi.Size())
 	}
 	if err != nil {
-		return nil, s.wrap("read", errors.Join(err, f.Close()))
+		return nil, errors.Join(err, f.Close())
 	}
 	return newReader(f, offset, f.Close), nil
 }
@@ -167,17 +158,18 @@ const checked = 4096
 // Check returns a checksum of the last bytes of the log before an offset, as 8 hex
 // digits. If it has changed, the log was cut, such as by a power cut, and has grown
 // again: the offset is no longer valid.
-func (s *Session) Check(offset int64) (string, error) {
+func (s *Session) Check(offset int64) (sum string, err error) {
 	r, err := s.Reader(offset)
 	if err != nil {
 		return "", err
 	}
+	defer s.wrap(&err, "read")
 	b := make([]byte, min(offset, checked))
 	_, err = r.src.ReadAt(b, offset-int64(len(b)))
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return fmt.Sprintf("%08x", checksum(b)), s.wrap("read", errors.Join(err, r.Close()))
+	return fmt.Sprintf("%08x", checksum(b)), errors.Join(err, r.Close())
 }
 
 // Tail returns a Reader of the last records of the log, those that begin within its
@@ -195,11 +187,8 @@ func (s *Session) Tail(limit int64) (r *Reader, first bool, err error) {
 	if err != nil || offset == 0 {
 		return r, err == nil, err
 	}
-	r.toRecord()
+	// The Reader may start inside a record, which is no damage. Next reports an error.
+	r.seek()
+	r.settled = r.pos
 	return r, false, nil
 }
-
-// noLog is a log that is not there, and reads as an empty file.
-type noLog struct{}
-
-func (noLog) ReadAt([]byte, int64) (int, error) { return 0, io.EOF }

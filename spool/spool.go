@@ -2,7 +2,6 @@ package spool
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,12 +74,12 @@ func (s *Spool) Append(r *Record) error {
 }
 
 func (s *Spool) append(key Key, b []byte) (err error) {
-	host, _, err := openDir(s.root, key.Host, true)
+	host, err := openDir(s.root, key.Host, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, host.Close()) }()
-	dir, _, err := openDir(host, key.Name, true)
+	dir, err := openDir(host, key.Name, true)
 	if err != nil {
 		return movedIfGone(err)
 	}
@@ -90,9 +89,7 @@ func (s *Spool) append(key Key, b []byte) (err error) {
 		return movedIfGone(err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	ctx, cancel := context.WithTimeout(context.Background(), s.opts.LockWait)
-	defer cancel()
-	if err := waitLock(ctx, log, false); err != nil {
+	if err := lockWithin(s.opts.LockWait, log, appendAlone); err != nil {
 		return fmt.Errorf("lock %s: %w", logName, err)
 	}
 	defer func() { err = errors.Join(err, unlock(log)) }()
@@ -188,11 +185,11 @@ func (s *Spool) Session(k Key) (*Session, error) {
 	if !validHost(k.Host) || !validName(k.Name) {
 		return nil, fmt.Errorf("open session %q of spool %q: not a session's key", k, s.dir)
 	}
-	host, _, err := openDir(s.root, k.Host, false)
+	host, err := openDir(s.root, k.Host, false)
 	if err != nil {
 		return nil, fmt.Errorf("open session %s of spool %q: %w", k, s.dir, err)
 	}
-	dir, _, err := openDir(host, k.Name, false)
+	dir, err := openDir(host, k.Name, false)
 	if err != nil {
 		return nil, fmt.Errorf("open session %s of spool %q: %w", k, s.dir, errors.Join(err, host.Close()))
 	}

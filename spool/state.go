@@ -27,11 +27,7 @@ const removeWait = 50 * time.Millisecond
 
 // validState allows plain names that the spool does not use.
 func validState(name string) error {
-	ok := name != "" && len(name) <= 64 && name[0] != '.'
-	for _, c := range []byte(name) {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("._-", c) >= 0)
-	}
-	if !ok {
+	if name == "" || len(name) > 64 || name[0] == '.' || strings.Trim(name, lowerCase+"._-") != "" {
 		return fmt.Errorf("name %q: want 1 to 64 bytes of a-z, 0-9, \".\", \"_\" and \"-\", no dot first", name)
 	}
 	if name == logName || strings.HasSuffix(name, lockSuffix) || name == quarantineName {
@@ -42,12 +38,8 @@ func validState(name string) error {
 
 // ReadFile reads a state file of the session, such as "delivery.json". The error
 // wraps fs.ErrNotExist if there is none.
-func (s *Session) ReadFile(name string) ([]byte, error) {
-	b, err := s.readFile(name)
-	return b, s.wrap(fmt.Sprintf("read file %q of", name), err)
-}
-
-func (s *Session) readFile(name string) ([]byte, error) {
+func (s *Session) ReadFile(name string) (b []byte, err error) {
+	defer s.wrap(&err, fmt.Sprintf("read file %q of", name))
 	if err := validState(name); err != nil {
 		return nil, err
 	}
@@ -55,7 +47,7 @@ func (s *Session) readFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxState+1))
+	b, err = io.ReadAll(io.LimitReader(f, maxState+1))
 	if err == nil && len(b) > maxState {
 		err = fmt.Errorf("larger than %d bytes", maxState)
 	}
@@ -65,15 +57,15 @@ func (s *Session) readFile(name string) ([]byte, error) {
 // WriteFile replaces a state file of the session: a reader sees the old content or
 // the new one, also after a power cut. Names are 1 to 64 bytes of a-z, 0-9, ".", "_"
 // and "-", without a dot first.
-func (s *Session) WriteFile(name string, b []byte) error {
-	err := validState(name)
-	if err == nil && s.removed.Load() {
-		err = fs.ErrNotExist
+func (s *Session) WriteFile(name string, b []byte) (err error) {
+	defer s.wrap(&err, fmt.Sprintf("write file %q of", name))
+	if err := validState(name); err != nil {
+		return err
 	}
-	if err == nil {
-		err = replaceFile(s.dir, name, b)
+	if s.removed.Load() {
+		return fs.ErrNotExist
 	}
-	return s.wrap(fmt.Sprintf("write file %q of", name), err)
+	return replaceFile(s.dir, name, b)
 }
 
 // replaceFile writes a temporary file and renames it. Its name is random, so that two
@@ -85,51 +77,60 @@ func replaceFile(d *os.Root, name string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := giveMode(f); err != nil {
-		return errors.Join(err, d.Remove(temp))
+	if err = giveMode(f); err == nil {
+		_, err = f.Write(b)
+		if err == nil {
+			err = f.Sync()
+		}
+		err = errors.Join(err, f.Close())
 	}
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = d.Rename(temp, name)
 	}
 	if err != nil {
-		return errors.Join(err, d.Remove(temp))
+		err = errors.Join(err, d.Remove(temp))
 	}
-	return nil
+	return err
 }
 
 // Quarantine keeps a copy of each damaged stretch in the session's quarantine folder,
 // which stays when the log is removed: see Remove. A stretch that is there already
 // is not written again. At most the first MiB of a stretch is kept, and 4 MiB in 256
 // files of a session. The caller holds the flusher's lock.
-func (s *Session) Quarantine(d []Damage) error {
-	if len(d) == 0 {
+func (s *Session) Quarantine(damage []Damage) (err error) {
+	defer s.wrap(&err, "quarantine damage of")
+	if len(damage) == 0 {
 		return nil
 	}
 	if s.removed.Load() {
-		return s.wrap("quarantine damage of", fs.ErrNotExist)
+		return fs.ErrNotExist
 	}
-	return s.wrap("quarantine damage of", s.quarantine(d))
-}
-
-func (s *Session) quarantine(damage []Damage) (err error) {
 	log, _, err := openFile(s.dir, logName, os.O_RDONLY, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	dir, _, err := openDir(s.dir, quarantineName, true)
+	dir, err := openDir(s.dir, quarantineName, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	have, files, size, err := kept(dir)
+	entries, err := list(dir, ".")
 	if err != nil {
 		return err
+	}
+	have := make(map[string]bool, len(entries))
+	var size int64
+	for _, e := range entries {
+		fi, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		have[e.Name()] = true
+		size += fi.Size()
 	}
 	for _, d := range damage {
 		if d.Length <= 0 || d.Offset < 0 {
@@ -142,37 +143,16 @@ func (s *Session) quarantine(damage []Damage) (err error) {
 		// The checksum is in the name because offsets begin again at 0 when a session
 		// continues after its log was removed.
 		name := fmt.Sprintf("%016x-%08x.bin", d.Offset, checksum(b))
-		if have[name] || files >= quarantineFiles || size+int64(len(b)) > quarantineBytes {
+		if have[name] || len(have) >= quarantineFiles || size+int64(len(b)) > quarantineBytes {
 			continue
 		}
 		if err := replaceFile(dir, name, b); err != nil {
 			return err
 		}
 		have[name] = true
-		files++
 		size += int64(len(b))
 	}
 	return nil
-}
-
-func kept(dir *os.Root) (have map[string]bool, files int, size int64, err error) {
-	entries, err := list(dir, ".")
-	if err != nil {
-		return nil, 0, 0, err
-	}
-	have = make(map[string]bool, len(entries))
-	for _, e := range entries {
-		fi, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, 0, 0, err
-		}
-		have[e.Name()] = true
-		size += fi.Size()
-	}
-	return have, len(have), size, nil
 }
 
 // Remove deletes the session's log and everything else in its folder, if the log has
@@ -184,12 +164,8 @@ func kept(dir *os.Root) (have map[string]bool, files int, size int64, err error)
 // deletes the quarantine too.
 //
 // A record appended meanwhile goes into a new log, never into the removed one.
-func (s *Session) Remove(expectSize int64) (bool, error) {
-	ok, err := s.remove(expectSize)
-	return ok, s.wrap("remove", err)
-}
-
-func (s *Session) remove(expectSize int64) (ok bool, err error) {
+func (s *Session) Remove(expectSize int64) (ok bool, err error) {
+	defer s.wrap(&err, "remove")
 	if s.removed.Load() {
 		return false, fs.ErrNotExist
 	}
@@ -204,12 +180,11 @@ func (s *Session) remove(expectSize int64) (ok bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
-	defer cancel()
-	if err := waitLock(ctx, log, true); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			return false, nil
-		}
+	err = lockWithin(removeWait, log, true)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return false, nil
+	}
+	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, unlock(log)) }()
@@ -226,7 +201,7 @@ func (s *Session) remove(expectSize int64) (ok bool, err error) {
 	if err := s.removeState(); err != nil {
 		return false, err
 	}
-	if err := s.dir.Remove(logName); err != nil {
+	if ok, err := removeLog(s.dir, logName); !ok || err != nil {
 		return false, err
 	}
 	return s.removeRest(false)

@@ -51,7 +51,6 @@ that comes twice is taken once.
 
   hookspan bridge --record         keep Claude Code's events as its own hooks would
   hookspan bridge --dir DIR        keep the last events in JSON files as well`,
-		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.bridge(cmd, f) },
 	}
 	c.Flags().IntVar(&f.port, "port", bridge.DefaultPort, "the port; 0 takes any free one")

@@ -21,7 +21,6 @@ import (
 const maxHookTimeout = 86_400
 
 type hooksAddFlags struct {
-	project              projectFlag
 	event, matcher, rule string
 	url                  string
 	timeout              float64
@@ -46,9 +45,10 @@ Adding the same hook twice changes nothing. Where Cline has no hook file of
 hookspan's for the event yet, it is installed, unless --no-install is given.
 
 ` + editorsRisk,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksAdd(cmd, f, args) },
 	}
-	f.project.register(cmd, "add to this project's .cline/hooks.json in place of your own file")
+	projectFlag(cmd, "add to this project's .cline/hooks.json in place of your own file")
 	cmd.Flags().StringVar(&f.event, "event", "", "the event that starts the hook")
 	cmd.Flags().StringVar(&f.matcher, "matcher", "", "only for these tools: a name, several with |, or an expression; all if not given")
 	cmd.Flags().StringVar(&f.rule, "if", "", "only for calls that this permission rule fits, such as 'Bash(rm *)'")
@@ -107,7 +107,7 @@ func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	dir, err := f.project.folder(cmd, false)
+	dir, err := projectDir(cmd, false)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,6 @@ func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error
 }
 
 type hooksRemoveFlags struct {
-	project        projectFlag
 	event, matcher string
 	dryRun         bool
 	noInstall      bool
@@ -157,7 +156,7 @@ it. The others stay: hookspan uninstall cline removes them.`,
 		Args: takes(1, "one number, or the command of a hook"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksRemove(cmd, f, args) },
 	}
-	f.project.register(cmd, "the project's folder")
+	projectFlag(cmd, "the project's folder")
 	cmd.Flags().StringVar(&f.event, "event", "", "hooks of this event")
 	cmd.Flags().StringVar(&f.matcher, "matcher", "", "hooks with exactly this matcher")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
@@ -181,7 +180,7 @@ func (a *app) hooksRemove(cmd *cobra.Command, f hooksRemoveFlags, args []string)
 		}
 		return a.removeNumber(cmd, f, number)
 	}
-	dir, err := f.project.folder(cmd, false)
+	dir, err := projectDir(cmd, false)
 	if err != nil {
 		return err
 	}
@@ -202,7 +201,7 @@ func (a *app) hooksRemove(cmd *cobra.Command, f hooksRemoveFlags, args []string)
 
 // removeNumber removes the hook that hooks list shows under a number.
 func (a *app) removeNumber(cmd *cobra.Command, f hooksRemoveFlags, number int) error {
-	dir, err := f.project.folder(cmd, true)
+	dir, err := projectDir(cmd, true)
 	if err != nil {
 		return err
 	}

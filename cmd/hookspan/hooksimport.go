@@ -17,7 +17,6 @@ import (
 )
 
 type hooksImportFlags struct {
-	project           projectFlag
 	dryRun, noInstall bool
 }
 
@@ -33,19 +32,20 @@ and hooks that are there already are left out, as are those that report to hooks
 The variables of "env" come with the hooks; their values are not shown.
 
 A project's file is not trusted by that: read what it runs, then hookspan hooks trust.`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksImport(cmd, f, args) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return []cobra.Completion{"json"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
-	f.project.register(c, "take over this project's, into its .cline/hooks.json")
+	projectFlag(c, "take over this project's, into its .cline/hooks.json")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
 	c.Flags().BoolVar(&f.noInstall, "no-install", false, "do not install hook files into Cline's folders")
 	return group("import AGENT", "Take hooks over from another agent", c)
 }
 
 func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string) error {
-	dir, err := f.project.folder(cmd, false)
+	dir, err := projectDir(cmd, false)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	if err != nil {
 		return err
 	}
-	o := install.Options{Binary: binary, PreToolUse: guard || reach.Editors, ForHooks: guard, PriceShown: guard}
+	o := install.Options{Binary: binary, PreToolUse: guard || reach.Editors, ForHooks: guard}
 	if project != "" && report.InProject(project) && !report.InProject("") {
 		// This project alone reports to hookspan, and so it shall stay.
 		o.Project = project

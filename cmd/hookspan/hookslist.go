@@ -15,7 +15,6 @@ import (
 )
 
 func (a *app) hooksListCmd() *cobra.Command {
-	var project projectFlag
 	var tool string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -23,12 +22,11 @@ func (a *app) hooksListCmd() *cobra.Command {
 		Long: `List the hooks in your own hooks.json and in that of the project, with the numbers
 that hooks remove takes. --for shows those that a call of a tool starts: Cline's name
 of it, or Claude Code's.`,
-		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("for") && tool == "" {
 				return wrongUsage(cmd, "--for: want a tool's name, such as execute_command or Bash")
 			}
-			dir, err := project.folder(cmd, true)
+			dir, err := projectDir(cmd, true)
 			if err != nil {
 				return err
 			}
@@ -49,7 +47,7 @@ of it, or Claude Code's.`,
 			return nil
 		},
 	}
-	project.register(cmd, "the project's folder; the working directory if not given")
+	projectFlag(cmd, "the project's folder; the working directory if not given")
 	cmd.Flags().StringVar(&tool, "for", "", "only hooks that a call of this tool starts")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd

@@ -17,7 +17,6 @@ import (
 )
 
 type hooksTestFlags struct {
-	project                  projectFlag
 	event, tool, input, file string
 	result, prompt, dialect  string
 	dryRun, debug            bool
@@ -41,10 +40,9 @@ hookspan knows gets an input that harms nothing.
   hookspan hooks test --input payload.json
 
 The exit code is 0 whatever the hooks decide.`,
-		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.hooksTest(cmd, f) },
 	}
-	f.project.register(cmd, "the project's folder; the working directory if not given")
+	projectFlag(cmd, "the project's folder; the working directory if not given")
 	cmd.Flags().StringVar(&f.event, "event", "", "the event")
 	cmd.Flags().StringVar(&f.tool, "tool", "", "the tool, for events of a tool call; execute_command if not given")
 	cmd.Flags().StringVar(&f.input, "json", "", "the tool's parameters, a JSON object")
@@ -63,7 +61,7 @@ The exit code is 0 whatever the hooks decide.`,
 }
 
 func (a *app) hooksTest(cmd *cobra.Command, f hooksTestFlags) error {
-	dir, err := f.project.folder(cmd, true)
+	dir, err := projectDir(cmd, true)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,6 @@ func (a *app) runHooksCmd() *cobra.Command {
 	var began int64
 	cmd := &cobra.Command{
 		Use: "run-hooks", Short: "Run the user's hooks for the event on standard input", Hidden: true,
-		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if host != cline.Host {
 				return wrongUsage(cmd, "--host %q: want %s", host, cline.Host)

@@ -16,7 +16,6 @@ import (
 )
 
 func (a *app) testCmd() *cobra.Command {
-	var verbose, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "test",
 		Short: "Send a test trace to each destination and show what it answers",
@@ -24,11 +23,9 @@ func (a *app) testCmd() *cobra.Command {
 bears the agent's name "hookspan"; from the local store it is removed again. With
 -v the payload is printed first, exactly as it goes out; no secret is in it. The
 exit code is 1 when a destination did not take it, or a setting is wrong.`,
-		Args: takes(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.test(cmd.Context(), verbose, asJSON) },
 	}
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the payloads")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	asJSON, verbose := jsonFlag(cmd), cmd.Flags().BoolP("verbose", "v", false, "print the payloads")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.test(cmd.Context(), *verbose, *asJSON) }
 	return cmd
 }
 
@@ -66,18 +63,11 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 			a.printf("%-9s %-6s %s: %s (%.0f ms)\n", t.Destination, mark, t.Target, termtext.Value(t.Answer), t.Seconds*1000)
 		}
 	}
-	if asJSON {
-		if err := a.printJSON(trials); err != nil {
-			return err
-		}
-	}
-	if failed {
-		if !asJSON {
+	return a.result(asJSON, trials, !failed, func() {
+		if failed {
 			a.hint("hookspan config shows the settings in force and where each came from")
 		}
-		return exitError(1)
-	}
-	return nil
+	})
 }
 
 func noDestination() error {

@@ -55,19 +55,44 @@ func takes(most int, what string) cobra.PositionalArgs {
 
 // group is a command that only holds others.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Short: short, DisableFlagsInUseLine: true,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: use, Short: short}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// finish completes a command and those below it: one that holds others explains
+// itself or names the unknown word, any other takes no arguments unless it says
+// so, and shells complete no file names unless it says so.
+func finish(cmd *cobra.Command) {
+	if cmd.HasSubCommands() {
+		cmd.DisableFlagsInUseLine, cmd.SuggestionsMinimumDistance = true, 2
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
-		},
+		}
+	} else if cmd.Args == nil {
+		cmd.Args = takes(0, "no argument")
 	}
-	cmd.SuggestionsMinimumDistance = 2
-	cmd.AddCommand(commands...)
-	return cmd
+	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	for _, c := range cmd.Commands() {
+		finish(c)
+	}
+}
+
+func jsonFlag(cmd *cobra.Command) *bool { return cmd.Flags().Bool("json", false, "print as JSON") }
+
+func dryRunFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("dry-run", false, "show what would be done and do nothing")
+}
+
+// oneOf completes the values of a flag.
+func oneOf(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // flagError rewrites the flag parser's errors about wrong values for people who
@@ -89,7 +114,7 @@ func flagError(err error) string {
 
 func helpCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND]", Short: "Explain a command", DisableFlagsInUseLine: true,
+		Use: "help [COMMAND]", Short: "Explain a command", DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -134,15 +159,5 @@ SHELL is ` + strings.Join(completionShells, ", ") + `.
 			}
 			return wrongUsage(cmd, "completion: shell %q: want one of %s", shell, strings.Join(completionShells, ", "))
 		},
-	}
-}
-
-// noFiles keeps shells from completing file names for commands that take none.
-func noFiles(cmd *cobra.Command) {
-	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
-		cmd.ValidArgsFunction = cobra.NoFileCompletions
-	}
-	for _, c := range cmd.Commands() {
-		noFiles(c)
 	}
 }

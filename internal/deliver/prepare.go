@@ -18,16 +18,19 @@ import (
 // Times around a run's end.
 const (
 	// settle is how long after a run's end its spans are made: hooks that run
-	// in parallel with the last one may still write.
-	settle = time.Second
+	// in parallel with the last one may still write. If the run's events are
+	// complete, only copies of them and remarks can follow: complete is enough for
+	// hooks that were started at the same time.
+	settle   = time.Second
+	complete = 200 * time.Millisecond
 	// lateUsage is how long the last request's token count is awaited.
 	lateUsage = 2 * time.Second
 	// undecided is how long the delivery waits for the decision whether a run may
 	// end: the user's hooks may still check it, such as one that runs the tests
 	// first. A later refusal makes a separate run.
 	undecided = 30 * time.Second
-	// poll is the pause between two reads of the host's files.
-	poll = 200 * time.Millisecond
+	// poll is the shortest pause between two reads of the host's files.
+	poll = 20 * time.Millisecond
 	// clockStep is how far in the future an end must be to show that the clock was
 	// set back: other processes do not write about it any more.
 	clockStep = time.Minute
@@ -240,13 +243,16 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 	for _, r := range p.builder.Runs(now) {
 		id := r.ID.String()
 		p.known[id] = true
-		quiet := now.Sub(r.EndedAt)
+		quiet, wait := now.Sub(r.EndedAt), settle
+		if quiet < settle && r.Complete() {
+			wait = complete
+		}
 		switch {
 		case p.st.Done[id] || r.Repeated || !r.Ended:
 		case p.more && quiet > -clockStep && quiet < settle:
 			// What belongs to it may be behind the part that was read.
-		case quiet < settle && quiet >= 0:
-			p.settling = max(p.settling, settle-quiet)
+		case quiet < wait && quiet >= 0:
+			p.settling = max(p.settling, wait-quiet)
 		default:
 			due = append(due, r)
 		}
@@ -341,8 +347,10 @@ func (p *reading) transcript(ctx context.Context, ended time.Time) (*hook.Transc
 		ended = now
 	}
 	for {
+		begun := p.Now()
 		tr, err := p.src.Transcript(ctx, p.session, p.facts)
-		waited := p.Now().Sub(ended)
+		now := p.Now()
+		waited := now.Sub(ended)
 		switch {
 		case tr == nil, waited >= undecided:
 			return tr, err
@@ -350,7 +358,7 @@ func (p *reading) transcript(ctx context.Context, ended time.Time) (*hook.Transc
 		case !tr.Pending, waited >= lateUsage:
 			return tr, err
 		}
-		if p.Sleep(ctx, max(poll, waited/10)) != nil {
+		if p.Sleep(ctx, max(poll, waited/10, now.Sub(begun))) != nil {
 			return tr, err
 		}
 	}

@@ -29,19 +29,28 @@ func oneRun(t testing.TB, id string) []spool.Record {
 }
 
 func TestRunSettlesBeforeItIsSent(t *testing.T) {
+	finished := func(recs []spool.Record) []spool.Record { return recs }
 	for _, c := range []struct {
 		name  string
+		recs  func([]spool.Record) []spool.Record
 		age   time.Duration
 		slept time.Duration
 	}{
-		{"has only just ended", 0, time.Second},
-		{"ended a moment ago", 300 * time.Millisecond, 700 * time.Millisecond},
-		{"has settled", time.Second, 0},
-		{"ended in the future, the clock was set back", -time.Hour, 0},
+		{"has only just ended", finished, 0, 200 * time.Millisecond},
+		{"ended a moment ago", finished, 150 * time.Millisecond, 50 * time.Millisecond},
+		{"has settled", finished, 200 * time.Millisecond, 0},
+		{"ended in the future, the clock was set back", finished, -time.Hour, 0},
+		{"misses the end of a tool call", func(recs []spool.Record) []spool.Record {
+			return slices.DeleteFunc(recs, func(r spool.Record) bool { return r.Event == "PostToolUse" })
+		}, 300 * time.Millisecond, 700 * time.Millisecond},
+		{"was cancelled and may yet be completed", func(recs []spool.Record) []spool.Record {
+			recs = append(recs, recorded(t, "e2e-cli2/ok", "")[len(recs):]...)
+			return slices.DeleteFunc(recs, func(r spool.Record) bool { return r.Event == "TaskComplete" })
+		}, 300 * time.Millisecond, 700 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, m := newBench(t), &memory{}
-			k := b.append(oneRun(t, "")...)
+			k := b.append(c.recs(oneRun(t, ""))...)
 			b.clock.Advance(c.age)
 			d := b.deliverer(Destination{Name: "store", Client: m})
 			r := b.run(d, Pass{Sessions: []spool.Key{k}})["store"]
@@ -112,9 +121,9 @@ func TestLateUsageIsAwaited(t *testing.T) {
 	}{
 		{"there at once", time.Second, 1, 1},
 		{"there at the third read", time.Second, 3, 3},
-		{"never", time.Second, 0, 6},
+		{"never", time.Second, 0, 9},
 		{"never, long after the end", time.Hour, 0, 1},
-		{"never, and the clock was set back", -time.Hour, 0, 11},
+		{"never, and the clock was set back", -time.Hour, 0, 36},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, m := newBench(t), &memory{}

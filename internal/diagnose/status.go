@@ -164,12 +164,8 @@ func (m *Machine) HookStatus(ctx context.Context, a agents.Agent) (*install.Repo
 	if err != nil && hint(err) == "" {
 		return nil, err
 	}
-	o := install.Options{Binary: binary}
-	if a.Settings {
-		o.Project = m.Dir
-	}
 	sys := install.System{GOOS: m.GOOS, Home: m.Home, Getenv: m.Getenv, StateDir: m.Config.StateDir}
-	return a.Installer.Status(ctx, sys, o)
+	return a.Installer.Status(ctx, sys, install.Options{Binary: binary, Dir: m.Dir})
 }
 
 // hint returns what an error says to do, or nothing.

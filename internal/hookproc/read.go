@@ -3,11 +3,15 @@ package hookproc
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/regular"
 )
+
+// errDeadline is the error of input that has not ended at its time limit.
+var errDeadline = errors.New("not closed in time")
 
 // rawHead is how much is kept of an oversized payload that is not JSON.
 const rawHead = 64 << 10

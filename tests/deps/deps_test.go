@@ -18,7 +18,7 @@ import (
 const module = "github.com/hookspan/hookspan"
 
 // banned says why the hook process does without a package. A path that ends in
-// a slash stands for everything below it too.
+// a slash also matches everything below it.
 var banned = map[string]string{
 	"net":                            "the hook process opens no socket, and resolver and dialler cost time at start",
 	"net/http/":                      "the hook process opens no socket; delivery is hookspan flush's work",
@@ -153,7 +153,7 @@ var mayImport = map[string][]string{
 	"internal/jsonedit":             {"internal/rawjson"},
 	"internal/bridge":               {"hook", "hook/claude", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/outbound", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/outbound":             {"internal/termtext"},
-	"internal/clinehooks/hookfile":  {"internal/atomicfile", "internal/jsonedit", "internal/regular", "internal/termtext"},
+	"internal/clinehooks/hookfile":  {"hook/claude", "internal/atomicfile", "internal/jsonedit", "internal/regular", "internal/termtext"},
 	"internal/clinehooks/hookmatch": {"internal/rawjson"},
 	"internal/clinehooks/sample":    {"internal/jsonedit"},
 	"internal/clinehooks/hooksession": {

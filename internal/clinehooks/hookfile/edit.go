@@ -21,7 +21,7 @@ func Add(text []byte, h Handler) (out []byte, changed bool, err error) {
 	if blank(text) {
 		text = []byte("{}\n")
 	}
-	r, err := read("", text)
+	r, err := read("", text, nil)
 	if err != nil {
 		return nil, false, err
 	}
@@ -32,12 +32,12 @@ func Add(text []byte, h Handler) (out []byte, changed bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	after, err := read("", out)
+	after, err := read("", out, nil)
 	if err != nil {
 		return nil, false, fmt.Errorf("add a hook: %w", err)
 	}
 	if !after.runs(h) {
-		return nil, false, fmt.Errorf("add a hook: %s", newProblem(r, after))
+		return nil, false, fmt.Errorf("add a hook: %s", problemOf(h))
 	}
 	return out, true, nil
 }
@@ -50,15 +50,16 @@ func (r *reading) runs(h Handler) bool {
 	return slices.ContainsFunc(r.places, func(p place) bool { return p.runs && Same(p.handler, h) })
 }
 
-// newProblem is the first problem that came with the new handler.
-func newProblem(before, after *reading) string {
-	had := make(map[string]int)
-	for _, p := range before.problems {
-		had[p.problem.Text]++
+// problemOf says why a handler does not run in a file in which it is alone.
+func problemOf(h Handler) string {
+	alone := jsonedit.Object{{Key: hooksKey, Value: jsonedit.Object{{Key: h.Event, Value: jsonedit.Array{group(h)}}}}}
+	r, err := read("", []byte(jsonedit.Style{Colon: ":", Comma: ","}.Render(alone, "")), nil)
+	if err != nil {
+		return err.Error()
 	}
-	for _, p := range after.problems {
-		if had[p.problem.Text]--; had[p.problem.Text] < 0 && p.problem.Dropped {
-			return p.problem.Text
+	for _, p := range r.problems {
+		if p.Dropped {
+			return p.Text
 		}
 	}
 	return "it cannot be written to the file"
@@ -67,14 +68,9 @@ func newProblem(before, after *reading) string {
 // add writes the handler.
 func (r *reading) add(h Handler) ([]byte, error) {
 	style := jsonedit.DetectStyle(r.text, r.root)
-	group := jsonedit.Object{}
-	if !matchesAll(h.Matcher) {
-		group = append(group, jsonedit.Field{Key: matcherKey, Value: h.Matcher})
-	}
-	group = append(group, jsonedit.Field{Key: hooksKey, Value: jsonedit.Array{render(h)}})
 	hooks := r.root.Get(hooksKey)
 	if hooks == nil {
-		all := jsonedit.Object{{Key: h.Event, Value: jsonedit.Array{group}}}
+		all := jsonedit.Object{{Key: h.Event, Value: jsonedit.Array{group(h)}}}
 		return style.AddMember(r.text, r.root, jsonedit.Field{Key: hooksKey, Value: all}), nil
 	}
 	if !hooks.Is(r.text, '{') {
@@ -82,7 +78,7 @@ func (r *reading) add(h Handler) ([]byte, error) {
 	}
 	list := hooks.Get(h.Event)
 	if list == nil {
-		return style.AddMember(r.text, hooks, jsonedit.Field{Key: h.Event, Value: jsonedit.Array{group}}), nil
+		return style.AddMember(r.text, hooks, jsonedit.Field{Key: h.Event, Value: jsonedit.Array{group(h)}}), nil
 	}
 	if !list.Is(r.text, '[') {
 		return nil, r.refuse(name(h.Event), list, "a list of groups")
@@ -95,7 +91,7 @@ func (r *reading) add(h Handler) ([]byte, error) {
 			return style.AddElement(r.text, handlers, render(h)), nil
 		}
 	}
-	return style.AddElement(r.text, list, group), nil
+	return style.AddElement(r.text, list, group(h)), nil
 }
 
 // refuse is the error for a file to which nothing can be added.
@@ -136,6 +132,15 @@ func normalized(h Handler) Handler {
 		h.AllowedEnvVars = nil
 	}
 	return h
+}
+
+// group is a group of one handler.
+func group(h Handler) jsonedit.Object {
+	var g jsonedit.Object
+	if !matchesAll(h.Matcher) {
+		g = append(g, jsonedit.Field{Key: matcherKey, Value: h.Matcher})
+	}
+	return append(g, jsonedit.Field{Key: hooksKey, Value: jsonedit.Array{render(h)}})
 }
 
 // render returns the handler as it is written to a file.
@@ -184,7 +189,7 @@ func Remove(text []byte, match func(Handler) bool) (out []byte, removed []Handle
 	if blank(text) {
 		return text, nil, nil
 	}
-	r, err := read("", text)
+	r, err := read("", text, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -195,29 +200,30 @@ func Remove(text []byte, match func(Handler) bool) (out []byte, removed []Handle
 		}
 		gone[c][i] = true
 	}
-	emptied := func(c *jsonedit.Node) bool { return gone[c] != nil && !slices.Contains(gone[c], false) }
-	hooks := r.root.Get(hooksKey)
 	lines := cursor{text: text, line: 1, column: 1}
-	for i, p := range r.places {
+	for _, p := range r.places {
 		if match(p.handler) {
-			lines.to(p.node().Start)
-			p.handler.Line = lines.line
+			p.handler.Line, _ = lines.position(p.handler.Line)
 			removed = append(removed, p.handler)
-			mark(p.handlers, p.at)
-		}
-		if p.at == len(p.handlers.Items)-1 && emptied(p.handlers) {
-			mark(p.list, p.group)
-		}
-		if i+1 < len(r.places) && r.places[i+1].list == p.list {
-			continue
-		}
-		// Without a doubled event's last list, one before it would count.
-		if emptied(p.list) && !r.doubled[p.handler.Event] {
-			mark(hooks, hooks.Member(p.handler.Event))
+			mark(p.list, p.at)
 		}
 	}
 	if len(removed) == 0 {
 		return text, nil, nil
+	}
+	emptied := func(c *jsonedit.Node) bool { return gone[c] != nil && !slices.Contains(gone[c], false) }
+	hooks := r.root.Get(hooksKey)
+	for i, event := range hooks.Items {
+		for g, group := range event.Value.Items {
+			if emptied(group.Value.Get(hooksKey)) {
+				mark(event.Value, g)
+			}
+		}
+		// Without a doubled event's last list, one before it would count.
+		doubled := func(other jsonedit.Item) bool { return other.Key == event.Key }
+		if emptied(event.Value) && !slices.ContainsFunc(hooks.Items[:i], doubled) {
+			mark(hooks, i)
+		}
 	}
 	return jsonedit.CutAll(text, gone), removed, nil
 }

@@ -25,13 +25,12 @@ func (r *reading) env(n *jsonedit.Node) {
 		return
 	}
 	values := r.lasts(n)
-	seen := make(map[string]bool, len(values))
 	for _, m := range n.Items {
 		value := values[m.Key]
-		if seen[m.Key] {
+		if value == nil {
 			continue
 		}
-		seen[m.Key] = true
+		delete(values, m.Key)
 		text := string(value.Raw(r.text))
 		if value.Is(r.text, '"') {
 			text = r.str(value)
@@ -76,7 +75,7 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 		out = []byte("{}\n")
 	}
 	for _, v := range vars {
-		r, err := read("", out)
+		r, err := read("", out, nil)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -101,7 +100,7 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 	if len(added) == 0 {
 		return text, nil, kept, nil
 	}
-	if _, err := read("", out); err != nil {
+	if _, err := read("", out, nil); err != nil {
 		return nil, nil, nil, fmt.Errorf("add variables: %w", err)
 	}
 	return out, added, kept, nil

@@ -3,6 +3,8 @@ package hookfile
 import (
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/hook/claude"
 )
 
 // The events that this package treats in a special way.
@@ -20,16 +22,6 @@ func Events() []string {
 	return []string{
 		sessionStart, userPromptSubmit, "PreToolUse", "PostToolUse", "PostToolUseFailure",
 		"Notification", "PreCompact", "SubagentStart", "SubagentStop", stop, stopFailure, sessionEnd,
-	}
-}
-
-// otherEvents are Claude's events that Cline never gives.
-func otherEvents() []string {
-	return []string{
-		"Setup", "InstructionsLoaded", "UserPromptExpansion", "MessageDisplay", "PermissionRequest", "PermissionDenied",
-		"PostToolBatch", "TaskCreated", "TaskCompleted", "TeammateIdle", "ConfigChange", "CwdChanged",
-		"DirectoryAdded", "FileChanged", "WorktreeCreate", "WorktreeRemove", "PostCompact", "PreModelSwitch",
-		"PostModelSwitch", "Elicitation", "ElicitationResult",
 	}
 }
 
@@ -61,7 +53,7 @@ func nearest(name string) string {
 	}
 	// Half of the name must be right.
 	best, least := "", len(name)/2+1
-	for _, event := range slices.Concat(Events(), otherEvents()) {
+	for _, event := range slices.Concat(Events(), claude.EventNames()) {
 		if d := distance(strings.ToLower(name), strings.ToLower(event)); d < least {
 			best, least = event, d
 		}

@@ -4,18 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/hookspan/hookspan/hook/claude"
 )
 
 func TestEventsHaveClaudeNames(t *testing.T) {
-	ours := append(Events(), otherEvents()...)
-	slices.Sort(ours)
-	want := claude.EventNames()
-	slices.Sort(want)
-	if diff := cmp.Diff(want, ours); diff != "" {
-		t.Errorf("events (-claude +hookfile):\n%s", diff)
+	for _, event := range Events() {
+		if !slices.Contains(claude.EventNames(), event) {
+			t.Errorf("%s is not one of Claude's events", event)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/jsonedit"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -37,7 +38,7 @@ func (e *SyntaxError) Error() string {
 // result only. The only error is a *[SyntaxError]; other faults are among the
 // Problems.
 func Parse(path string, data []byte) (*File, error) {
-	r, err := read(path, withoutMark(data))
+	r, err := read(path, withoutMark(data), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +65,15 @@ type reading struct {
 	disabled bool
 	vars     []Variable
 	denied   *jsonedit.Node
+	// The Line of these is a byte of the text until finish counts the lines.
 	places   []place
-	problems []found
-	// doubled are the events that the file has more than once.
-	doubled map[string]bool
+	problems []Problem
 	// event and matcher are those of the part that is being read.
 	event, matcher string
+	// skip reports handlers to leave out, skipped counts them. A nil skip leaves
+	// out none.
+	skip    func(Handler) bool
+	skipped int
 }
 
 // place is a handler and its place in the text.
@@ -77,24 +81,14 @@ type place struct {
 	handler Handler
 	// runs reports that nothing keeps it from running.
 	runs bool
-	// list is the event's array, group the index of one of its elements,
-	// handlers that group's array and at the handler's index there.
-	list, handlers *jsonedit.Node
-	group, at      int
+	// list is the group's array, at the handler's index there.
+	list *jsonedit.Node
+	at   int
 }
 
-func (p place) node() *jsonedit.Node { return p.handlers.Items[p.at].Value }
-
-// found is a problem at a byte of the text.
-type found struct {
-	at      int
-	problem Problem
-	// never reports the problem that Cline does not give the event.
-	never bool
-}
-
-// read finds all handlers of a text, those that cannot run too.
-func read(path string, text []byte) (*reading, error) {
+// read finds all handlers of a text but those that skip reports, also those that
+// cannot run.
+func read(path string, text []byte, skip func(Handler) bool) (*reading, error) {
 	root, err := jsonedit.Parse(text)
 	if err != nil {
 		var syntax *jsonedit.SyntaxError
@@ -107,7 +101,7 @@ func read(path string, text []byte) (*reading, error) {
 		line, column := jsonedit.Position(text, root.Start)
 		return nil, &SyntaxError{path, line, column, "found " + root.Kind(text) + ", want an object"}
 	}
-	r := &reading{path: path, text: text, root: root, doubled: map[string]bool{}}
+	r := &reading{path: path, text: text, root: root, skip: skip}
 	r.top()
 	return r, nil
 }
@@ -115,9 +109,9 @@ func read(path string, text []byte) (*reading, error) {
 // problem records a fault at a byte. lost says that a handler does not run because
 // of it.
 func (r *reading) problem(at int, lost bool, format string, args ...any) {
-	r.problems = append(r.problems, found{at: at, problem: Problem{
-		Path: r.path, Event: r.event, Matcher: r.matcher, Text: fmt.Sprintf(format, args...), Dropped: lost,
-	}})
+	r.problems = append(r.problems, Problem{
+		Path: r.path, Line: at, Event: r.event, Matcher: r.matcher, Text: fmt.Sprintf(format, args...), Dropped: lost,
+	})
 }
 
 // wrong records a value of the wrong kind.
@@ -164,15 +158,7 @@ func (r *reading) top() {
 			r.event = ""
 		}
 	}
-	if n := members[disableKey]; n != nil {
-		switch string(n.Raw(r.text)) {
-		case "true":
-			r.disabled = true
-		case "false":
-		default:
-			r.wrong(disableKey, n, "true or false; hooks run", false)
-		}
-	}
+	r.disabled = r.boolean(disableKey, members[disableKey], "hooks run")
 	r.env(members[envKey])
 	if n := r.root.Get("permissions"); n.Is(r.text, '{') {
 		if n = n.Get("deny"); n.Is(r.text, '[') && len(n.Items) > 0 {
@@ -187,54 +173,62 @@ func (r *reading) top() {
 		r.wrong(name(hooksKey), hooks, "an object with a list for each event", true)
 		return
 	}
-	last := make(map[string]int, len(hooks.Items))
-	for i, m := range hooks.Items {
-		last[m.Key] = i
+	last := make(map[string]*jsonedit.Node, len(hooks.Items))
+	for _, m := range hooks.Items {
+		last[m.Key] = m.Value
 	}
-	for i, m := range hooks.Items {
+	for _, m := range hooks.Items {
 		r.event = m.Key
-		if last[m.Key] != i {
-			r.doubled[m.Key] = true
+		if last[m.Key] == m.Value {
+			r.list(m)
+		} else {
 			r.problem(m.Start, true, again, name(m.Key))
-			continue
 		}
-		r.list(m)
 	}
 	r.event = ""
 }
 
-func known(event string) bool {
-	return slices.Contains(Events(), event) || slices.Contains(otherEvents(), event)
+// boolean reads true or false. otherwise says what applies with another value.
+func (r *reading) boolean(what string, n *jsonedit.Node, otherwise string) bool {
+	if n == nil {
+		return false
+	}
+	raw := string(n.Raw(r.text))
+	if raw != "true" && raw != "false" {
+		r.wrong(what, n, "true or false; "+otherwise, false)
+	}
+	return raw == "true"
 }
+
+func known(event string) bool { return slices.Contains(claude.EventNames(), event) }
 
 // list reads the groups of an event.
 func (r *reading) list(m jsonedit.Item) {
 	runs := slices.Contains(Events(), m.Key)
-	switch {
-	case runs:
-	case known(m.Key):
-		r.problem(m.Start, true, "Cline never gives the event %s; these hooks do not run here", m.Key)
-		r.problems[len(r.problems)-1].never = true
-	default:
+	if !known(m.Key) {
 		hint := "want one of Claude's events"
 		if event := nearest(m.Key); event != "" {
 			hint = "did you mean " + event + "?"
 		}
 		r.problem(m.Start, true, "unknown event %s: %s", name(m.Key), hint)
 	}
-	if !m.Value.Is(r.text, '[') {
+	before, skipped := len(r.places), r.skipped
+	if m.Value.Is(r.text, '[') {
+		for _, item := range m.Value.Items {
+			r.group(item.Value, runs)
+			r.matcher = ""
+		}
+	} else {
 		r.wrong(name(m.Key), m.Value, "a list of groups", true)
-		return
 	}
-	for g, item := range m.Value.Items {
-		r.matcher = ""
-		r.group(m.Value, g, item.Value, runs)
+	// It is no problem that a handler that is left out would not run.
+	if known(m.Key) && !runs && (len(r.places) > before || r.skipped == skipped) {
+		r.problem(m.Start, true, "Cline never gives the event %s; these hooks do not run here", m.Key)
 	}
-	r.matcher = ""
 }
 
 // group reads the handlers of one group.
-func (r *reading) group(list *jsonedit.Node, g int, n *jsonedit.Node, runs bool) {
+func (r *reading) group(n *jsonedit.Node, runs bool) {
 	if !n.Is(r.text, '{') {
 		r.wrong("a group of "+name(r.event), n, `an object with "matcher" and "hooks"`, true)
 		return
@@ -265,9 +259,11 @@ func (r *reading) group(list *jsonedit.Node, g int, n *jsonedit.Node, runs bool)
 	}
 	for at, item := range handlers.Items {
 		h, ok := r.handler(item.Value)
-		r.places = append(r.places, place{
-			handler: h, runs: ok && runs, list: list, group: g, handlers: handlers, at: at,
-		})
+		if r.skip != nil && r.skip(h) {
+			r.skipped++
+			continue
+		}
+		r.places = append(r.places, place{handler: h, runs: ok && runs, list: handlers, at: at})
 	}
 }
 
@@ -286,18 +282,16 @@ func (r *reading) finish() *File {
 		f.Denied = len(r.denied.Items)
 		f.DeniedLine, _ = jsonedit.Position(r.text, r.denied.Start)
 	}
-	slices.SortStableFunc(r.problems, func(a, b found) int { return a.at - b.at })
+	slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
 	c := cursor{text: r.text, line: 1, column: 1}
 	for _, p := range r.problems {
-		c.to(p.at)
-		p.problem.Line, p.problem.Column = c.line, c.column
-		f.Problems = append(f.Problems, p.problem)
+		p.Line, p.Column = c.position(p.Line)
+		f.Problems = append(f.Problems, p)
 	}
 	c = cursor{text: r.text, line: 1, column: 1}
 	for _, p := range r.places {
 		if p.runs {
-			c.to(p.node().Start)
-			p.handler.Line = c.line
+			p.handler.Line, _ = c.position(p.handler.Line)
 			f.Handlers = append(f.Handlers, p.handler)
 		}
 	}
@@ -311,7 +305,7 @@ type cursor struct {
 	line, column int
 }
 
-func (c *cursor) to(at int) {
+func (c *cursor) position(at int) (line, column int) {
 	part := c.text[c.at:at]
 	if n := bytes.Count(part, []byte("\n")); n > 0 {
 		c.line += n
@@ -320,4 +314,5 @@ func (c *cursor) to(at int) {
 	}
 	c.column += utf8.RuneCount(part)
 	c.at = at
+	return c.line, c.column
 }

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,6 +55,19 @@ func ownDir(sys install.System) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
+// selected finds the settings file that the options select, by default the
+// project's or without a project the user's.
+func selected(sys install.System, o install.Options) (settingsPath, error) {
+	scope := o.Scope
+	switch {
+	case scope == ScopeUser && o.Project != "":
+		return settingsPath{}, install.Optionf("--project: the user's settings belong to no project: --scope project or --scope local goes with it")
+	case scope == "" && o.Project != "":
+		scope = ScopeProject
+	}
+	return settingsOf(sys, scope, cmp.Or(o.Project, o.Dir))
+}
+
 // settingsOf finds the settings file of a scope.
 func settingsOf(sys install.System, scope, project string) (settingsPath, error) {
 	name := "settings.json"
@@ -65,7 +79,7 @@ func settingsOf(sys install.System, scope, project string) (settingsPath, error)
 	case ScopeLocal:
 		name = "settings.local.json"
 	default:
-		return settingsPath{}, fmt.Errorf("scope %q: want %s, %s or %s", scope, ScopeUser, ScopeProject, ScopeLocal)
+		return settingsPath{}, install.Optionf("--scope %q: want %s, %s or %s", scope, ScopeUser, ScopeProject, ScopeLocal)
 	}
 	if err := install.CheckProject(project); err != nil {
 		return settingsPath{}, err

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	if err := sys.CheckBinary(o.Binary, hookProgram); err != nil {
 		return nil, err
 	}
-	path, err := settingsOf(sys, o.Scope, o.Project)
+	path, err := selected(sys, o)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 		recorded := m.Settings.Find(path.path) != nil
 		f, err := planFile(path, m, func(e *settingsEdit) ([]change, error) { return e.uninstall() })
 		switch {
-		case errors.Is(err, install.ErrThroughLink) && o.Scope == "" && !o.OnlyProject:
+		case errors.Is(err, install.ErrThroughLink) && o.Scope == "" && o.Project == "":
 			// The other files are undone all the same.
 			if mentionsHook(path.path) {
 				p.Warnings = append(p.Warnings, err.Error())
@@ -160,11 +161,11 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 
 func uninstallPaths(sys install.System, m *install.Manifest, o install.Options) ([]settingsPath, error) {
 	if o.Scope != "" {
-		f, err := settingsOf(sys, o.Scope, o.Project)
+		f, err := selected(sys, o)
 		return []settingsPath{f}, err
 	}
-	all, err := allSettings(sys, m, o.Project)
-	if o.OnlyProject {
+	all, err := allSettings(sys, m, cmp.Or(o.Project, o.Dir))
+	if o.Project != "" {
 		all = slices.DeleteFunc(all, func(f settingsPath) bool { return f.project != filepath.Clean(o.Project) })
 	}
 	return all, err

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -11,13 +12,13 @@ import (
 )
 
 // Status implements install.Installer. It reads the user's settings, those of
-// o.Project and those installed into.
+// o.Project or o.Dir and those installed into.
 func (in Installer) Status(ctx context.Context, sys install.System, o install.Options) (*install.Report, error) {
 	m, err := install.ReadManifest(sys.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	files, err := allSettings(sys, m, o.Project)
+	files, err := allSettings(sys, m, cmp.Or(o.Project, o.Dir))
 	if err != nil {
 		return nil, err
 	}

@@ -258,9 +258,6 @@ func warn(p *install.Plan, sys install.System, o install.Options) error {
 	if path, off := hooksOff(sys); off {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("hooks are switched off in Cline's settings (%q): switch on Hooks in Cline, or nothing is recorded", path))
 	}
-	if o.PreToolUse && !o.PriceShown {
-		p.Warnings = append(p.Warnings, "with a PreToolUse hook, "+classicPrice+"; without it only the time before a call and calls that never return are missing")
-	}
 	if slices.ContainsFunc(p.Actions, func(a install.Action) bool { return a.Op == install.OpCreate || a.Op == install.OpChain }) {
 		p.Warnings = append(p.Warnings, "editor windows that are open may not see new hooks until they are reloaded (Developer: Reload Window)")
 	}
