@@ -19,22 +19,6 @@ const (
 	dialectSDK  = "sdk"
 )
 
-// The names of Claude's events.
-const (
-	sessionStart       = "SessionStart"
-	sessionEnd         = "SessionEnd"
-	userPromptSubmit   = "UserPromptSubmit"
-	preToolUse         = "PreToolUse"
-	postToolUse        = "PostToolUse"
-	postToolUseFailure = "PostToolUseFailure"
-	stop               = "Stop"
-	stopFailure        = "StopFailure"
-	subagentStart      = "SubagentStart"
-	subagentStop       = "SubagentStop"
-	preCompact         = "PreCompact"
-	notification       = "Notification"
-)
-
 // FromCline translates an event of Cline into Claude's form. An event that Claude
 // does not have gives a call without events and no error. An error says that the
 // payload is not JSON; the call then has what was read before the fault and no
@@ -54,8 +38,7 @@ func FromCline(raw hook.Raw, c Context) (*Call, error) {
 // FromDecoded is [FromCline] for an event that was decoded from p without an error.
 func FromDecoded(ev *hook.Event, p *cline.Payload, c Context) *Call {
 	out := newCall(ev, c)
-	out.Roots = p.Roots()
-	out.translate(p.Object, c)
+	out.translate(p, c)
 	return out
 }
 
@@ -71,51 +54,49 @@ func newCall(ev *hook.Event, c Context) *Call {
 }
 
 // translate finds the events.
-func (c *Call) translate(body rawjson.Object, ctx Context) {
-	ev := &c.event
+func (c *Call) translate(p *cline.Payload, ctx Context) {
+	ev, body := &c.event, p.Object
 	subagent := ev.ParentAgent != ""
 	if subagent && (ev.Kind.Terminal() && ev.Kind != hook.KindSessionEnd) {
-		c.add(ctx, subagentStop, object{{"stop_hook_active", false}}.text("last_assistant_message", ev.Result), generalPurpose)
+		c.add(ctx, "SubagentStop", object{{"stop_hook_active", false}}.text("last_assistant_message", ev.Result), generalPurpose)
 		return
 	}
 	switch ev.Kind {
 	case hook.KindToolStart:
-		c.takeApart(ctx)
+		c.takeApart(p.Roots(), ctx)
 		for _, op := range c.call.operations {
-			c.tool(ctx, preToolUse, op)
+			c.tool(ctx, "PreToolUse", op, nil, nil)
 		}
 	case hook.KindToolEnd:
-		c.takeApart(ctx)
+		c.takeApart(p.Roots(), ctx)
 		c.toolEnd(body, ctx)
 	case hook.KindPrompt:
 		if !c.injected() {
-			c.add(ctx, userPromptSubmit, object{{"prompt", ev.Prompt}})
+			c.add(ctx, "UserPromptSubmit", object{{"prompt", ev.Prompt}})
 		}
 	case hook.KindRunStart:
 		switch {
 		case subagent:
-			c.add(ctx, subagentStart, nil, generalPurpose)
-		case ctx.Resumed:
-			c.started(ctx, "resume")
+			c.add(ctx, "SubagentStart", nil, generalPurpose)
 		case !ctx.Seen:
 			c.started(ctx, "startup")
 		}
 	case hook.KindRunResume:
 		c.started(ctx, "resume")
 	case hook.KindRunComplete:
-		c.add(ctx, stop, object{{"stop_hook_active", false}, {"last_assistant_message", ev.Result}})
+		c.add(ctx, "Stop", object{{"stop_hook_active", false}, {"last_assistant_message", ev.Result}})
 	case hook.KindRunCancel, hook.KindSessionEnd:
-		c.add(ctx, sessionEnd, object{{"reason", "other"}}, "other")
+		c.add(ctx, "SessionEnd", object{{"reason", "other"}}, "other")
 	case hook.KindRunError:
-		c.add(ctx, stopFailure, object{{"error", "unknown"}}.text("error_details", ev.Message), "unknown")
+		c.add(ctx, "StopFailure", object{{"error", "unknown"}}.text("error_details", ev.Message), "unknown")
 	case hook.KindCompact:
 		if ctx.TranscriptPath == "" {
 			ctx.TranscriptPath = rawjson.Text(rawjson.Members(body.Get("preCompact")).Get("contextJsonPath"))
 		}
-		c.add(ctx, preCompact, object{{"trigger", "auto"}, {"custom_instructions", ""}}, "auto")
+		c.add(ctx, "PreCompact", object{{"trigger", "auto"}, {"custom_instructions", ""}}, "auto")
 	case hook.KindNotification:
 		kind := notificationType(rawjson.Members(body.Get("notification")))
-		c.add(ctx, notification, object{{"message", ev.Message}, {"notification_type", kind}}, kind)
+		c.add(ctx, "Notification", object{{"message", ev.Message}, {"notification_type", kind}}, kind)
 	case hook.KindUnknown, hook.KindSessionStart, hook.KindPermission, hook.KindNote, hook.KindAside:
 	}
 }
@@ -133,7 +114,7 @@ func (c *Call) injected() bool {
 
 // started adds the beginning of a session.
 func (c *Call) started(ctx Context, source string) {
-	c.add(ctx, sessionStart, object{{"source", source}}.text("model", c.event.Model), source)
+	c.add(ctx, "SessionStart", object{{"source", source}}.text("model", c.event.Model), source)
 }
 
 // notificationType distinguishes a question about a call from other waiting.
@@ -149,15 +130,14 @@ func notificationType(body rawjson.Object) string {
 }
 
 // takeApart reads the tool call.
-func (c *Call) takeApart(ctx Context) {
+func (c *Call) takeApart(roots []string, ctx Context) {
 	t := c.event.Tool
 	if t == nil || t.Name == "" {
 		return
 	}
-	p := place{cwd: c.Cwd, home: ctx.Home, roots: c.Roots, windows: ctx.GOOS == "windows"}
+	p := place{cwd: c.Cwd, home: ctx.Home, roots: roots, windows: ctx.GOOS == "windows"}
 	input, _ := rawjson.Parse([]byte(t.Input))
 	c.call = p.operations(t.Name, input)
-	c.Unknown = c.call.unknown
 	for i := range c.call.operations {
 		c.call.operations[i].index = i
 	}
@@ -177,13 +157,11 @@ func (c *Call) toolUseID(op operation) string {
 	return id
 }
 
-// tool adds the event of an operation, with more members that only some have.
-func (c *Call) tool(ctx Context, name string, op operation, more ...field) {
-	fields := object{{"tool_name", op.tool}, {"tool_input", op.input}}
-	if len(more) > 0 && more[0].Name == "tool_response" {
-		fields, more = append(fields, more[0]), more[1:]
-	}
-	fields = append(append(fields, field{"tool_use_id", c.toolUseID(op)}), more...)
+// tool adds the event of an operation. response and more are the members before and
+// after the call's id.
+func (c *Call) tool(ctx Context, name string, op operation, response, more object) {
+	fields := append(object{{"tool_name", op.tool}, {"tool_input", op.input}}, response...)
+	fields = append(fields.with("tool_use_id", c.toolUseID(op)), more...)
 	subjects := append([]string{op.tool}, op.aliases...)
 	if c.Tool != op.tool {
 		subjects = append(subjects, c.Tool)
@@ -220,12 +198,13 @@ func (c *Call) toolEnd(body rawjson.Object, ctx Context) {
 		return
 	}
 	for i, op := range c.ended() {
-		r := c.results[i]
-		name, more := postToolUse, object{{"tool_response", r.response(op, t.Duration)}}
-		if r.failed {
-			name, more = postToolUseFailure, object{{"error", r.message(op.tool)}, {"is_interrupt", t.Status == hook.ToolCancelled}}
+		took := object{}.timed("duration_ms", t.Duration, time.Millisecond)
+		if r := c.results[i]; r.failed {
+			why := object{{"error", r.message(op.tool)}, {"is_interrupt", t.Status == hook.ToolCancelled}}
+			c.tool(ctx, "PostToolUseFailure", op, nil, append(why, took...))
+		} else {
+			c.tool(ctx, "PostToolUse", op, object{{"tool_response", r.response(op, t.Duration)}}, took)
 		}
-		c.tool(ctx, name, op, more.timed("duration_ms", t.Duration, time.Millisecond)...)
 	}
 }
 
