@@ -11,25 +11,25 @@ import (
 func EventsOf(kind hook.Kind) []string {
 	switch kind {
 	case hook.KindToolStart:
-		return []string{preToolUse}
+		return []string{"PreToolUse"}
 	case hook.KindToolEnd:
-		return []string{postToolUse, postToolUseFailure}
+		return []string{"PostToolUse", "PostToolUseFailure"}
 	case hook.KindPrompt:
-		return []string{userPromptSubmit}
+		return []string{"UserPromptSubmit"}
 	case hook.KindRunStart:
-		return []string{sessionStart, subagentStart}
+		return []string{"SessionStart", "SubagentStart"}
 	case hook.KindRunResume:
-		return []string{sessionStart}
+		return []string{"SessionStart"}
 	case hook.KindRunComplete:
-		return []string{stop, subagentStop}
+		return []string{"Stop", "SubagentStop"}
 	case hook.KindRunCancel, hook.KindSessionEnd:
-		return []string{sessionEnd, subagentStop}
+		return []string{"SessionEnd", "SubagentStop"}
 	case hook.KindRunError:
-		return []string{stopFailure, subagentStop}
+		return []string{"StopFailure", "SubagentStop"}
 	case hook.KindCompact:
-		return []string{preCompact}
+		return []string{"PreCompact"}
 	case hook.KindNotification:
-		return []string{notification}
+		return []string{"Notification"}
 	}
 	return nil
 }
