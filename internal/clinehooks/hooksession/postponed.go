@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -51,8 +50,10 @@ func (s Session) Postpone(raw hook.Raw) error {
 	if info.Size() > maxPostponed {
 		return errors.New("too many events are postponed")
 	}
-	if locked, err := filelock.Try(f); !locked || err != nil {
-		return fmt.Errorf("another process works on the postponed events: %w", err)
+	once, stop := context.WithCancel(context.Background())
+	stop()
+	if err := filelock.Wait(once, f); err != nil {
+		return err // another process works on the file
 	}
 	text, err := json.Marshal(postponed{raw.Event, raw.StoredAt, raw.Cwd, len(raw.Payload)})
 	if err != nil {
