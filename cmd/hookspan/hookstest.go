@@ -53,10 +53,9 @@ The exit code is 0 whatever the hooks decide.`,
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show which hooks would run and start none")
 	cmd.Flags().BoolVar(&f.debug, "debug", false, "show all of what hooks get and print, and each step of running them")
 	_ = cmd.MarkFlagFilename("input")
-	_ = cmd.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(sample.EventNames(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("tool", cobra.FixedCompletions(sample.ToolNames(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(
-		[]cobra.Completion{sample.Classic, sample.Next, sample.SDK}, cobra.ShellCompDirectiveNoFileComp))
+	oneOf(cmd, "event", sample.EventNames()...)
+	oneOf(cmd, "tool", sample.ToolNames()...)
+	oneOf(cmd, "dialect", sample.Classic, sample.Next, sample.SDK)
 	return cmd
 }
 
@@ -77,9 +76,7 @@ func (a *app) hooksTest(cmd *cobra.Command, f hooksTestFlags) error {
 	if err := a.tryHooks(cmd.Context(), raw, f.dryRun, f.debug); err != nil {
 		return err
 	}
-	if f.tool != "" && !sample.KnownTool(f.tool) {
-		a.hintUnknown(f.tool)
-	}
+	a.hintUnknown(f.tool)
 	return nil
 }
 

@@ -10,12 +10,9 @@ import (
 // pause is the wait between two tries.
 const pause = 5 * time.Millisecond
 
-// Try takes the lock of an open file without waiting, and reports whether it did.
-// On Windows the file must be open for reading or writing.
-func Try(f *os.File) (bool, error) { return try(f) }
-
 // Wait takes the lock of an open file. It tries at least once; when ctx ends
-// first, the error wraps that of ctx.
+// first, the error wraps that of ctx. On Windows the file must be open for reading
+// or writing.
 func Wait(ctx context.Context, f *os.File) error {
 	for {
 		if ok, err := try(f); ok || err != nil {

@@ -40,10 +40,10 @@ func open(t *testing.T, path string) *os.File {
 func TestTryTakesTheLockOfOneHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	first, second := open(t, path), open(t, path)
-	if ok, err := Try(first); !ok || err != nil {
+	if ok, err := try(first); !ok || err != nil {
 		t.Fatalf("first: %t, %v", ok, err)
 	}
-	if ok, err := Try(second); ok || err != nil {
+	if ok, err := try(second); ok || err != nil {
 		t.Fatalf("second while the first holds it: %t, %v", ok, err)
 	}
 	// On Windows a lock keeps others from the bytes that it covers.
@@ -53,7 +53,7 @@ func TestTryTakesTheLockOfOneHolder(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := Try(second); !ok || err != nil {
+	if ok, err := try(second); !ok || err != nil {
 		t.Fatalf("second after the first: %t, %v", ok, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// try takes the lock without waiting, and reports whether it did.
 func try(f *os.File) (bool, error) {
 	err := windows.LockFileEx(windows.Handle(f.Fd()),
 		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0,

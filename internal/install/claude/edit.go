@@ -299,8 +299,3 @@ func (e *settingsEdit) uninstall() ([]change, error) {
 	slices.Reverse(changes)
 	return changes, nil
 }
-
-// blank reports that the settings hold nothing at all.
-func (e *settingsEdit) blank() bool {
-	return len(e.root.Items) == 0
-}
