@@ -84,14 +84,19 @@ func (c *call) spool() *spool.Spool {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.t.Cleanup(func() { _ = sp.Close() })
+	c.t.Cleanup(func() { _ = sp.Close() }) // Again, perhaps.
 	return sp
 }
 
 func (c *call) claimSweep(at time.Time) {
 	c.t.Helper()
-	if !c.spool().ClaimSweep(at, sweepEvery) {
+	sp := c.spool()
+	if !sp.ClaimSweep(at, sweepEvery) {
 		c.t.Fatal("the sweep is not to be had")
+	}
+	// Windows removes no folder that is open.
+	if err := sp.Close(); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
