@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all test-windows build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
