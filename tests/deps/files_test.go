@@ -68,6 +68,7 @@ var replacing = map[string][]string{
 var mayReplace = map[string]string{
 	"internal/atomicfile/atomicfile.go":     "is the way to do it",
 	"internal/filelock/filelock_unix.go":    "is the way to do it",
+	"internal/filelock/filelock_windows.go": "is the way to do it",
 	"internal/diagnose/doctor.go":           "tries whether a folder can be written to",
 	"infinium/infiniumexporter/parked.go":   "tries whether a folder can be written to",
 	"internal/bridge/filestore.go":          "moves a damaged file aside",
