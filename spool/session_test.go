@@ -105,10 +105,11 @@ func TestAppendWaitsAtMostLockWait(t *testing.T) {
 	if ok, err := tryLock(log, true); !ok || err != nil {
 		t.Fatalf("lock: %v, %v", ok, err)
 	}
-	s, err := Open(dir, Options{LockWait: time.Millisecond})
+	s, err := Open(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.lockWait = time.Millisecond
 	err = s.Append(&Record{Host: "cline", Session: "s", Payload: []byte("2")})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("append behind a stopped remover: %v, want context.DeadlineExceeded", err)

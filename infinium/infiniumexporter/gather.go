@@ -275,7 +275,7 @@ func (g *gatherer) send(r *round) {
 		if err == nil {
 			err = g.deliver(g.ctx, one)
 		}
-		if everywhere(err) {
+		if refusalOf(err).whole {
 			down = err
 		}
 		for _, s := range found.Spans() {
