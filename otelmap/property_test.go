@@ -223,7 +223,7 @@ func TestBatchesHoldTheSpansOfTheWholeRun(t *testing.T) {
 		for _, r := range b.Runs(last(events).Add(time.Hour)) {
 			whole := b.Spans(r, nil)
 			want := otlp.Split([]*tracepb.ResourceSpans{whole}, size)
-			got := slices.Collect(b.Batches(r, nil, size))
+			got := slices.Collect(b.Batches(r, nil)(size))
 			if !slices.EqualFunc(want, got, func(x []*tracepb.ResourceSpans, y *tracepb.ResourceSpans) bool { return proto.Equal(x[0], y) }) {
 				rt.Errorf("the batches of %d spans are not those of the whole run", size)
 			}

@@ -81,28 +81,32 @@ func (m *mapping) span(p *planned) *tracepb.Span {
 // scope: the root first, then in the order of their start. tr may be nil.
 func (b *Builder) Spans(r *Run, tr *hook.Transcript) *tracepb.ResourceSpans {
 	var all *tracepb.ResourceSpans
-	for all = range b.Batches(r, tr, math.MaxInt) {
+	for all = range b.Batches(r, tr)(math.MaxInt) {
 	}
 	return all
 }
 
 // Batches returns what Spans does in messages of size spans, the last one may have
-// fewer. Each message is made when it is asked for.
-func (b *Builder) Batches(r *Run, tr *hook.Transcript, size int) iter.Seq[*tracepb.ResourceSpans] {
-	return func(yield func(*tracepb.ResourceSpans) bool) {
-		m := b.mapping(r, tr)
-		resource := m.resource()
-		scope := &commonpb.InstrumentationScope{Name: ScopeName, Version: m.opts.ScopeVersion}
-		for batch := range slices.Chunk(append([]*planned{m.rootSpan()}, m.planned...), size) {
-			spans := make([]*tracepb.Span, len(batch))
-			for i, p := range batch {
-				spans[i] = m.span(p)
-			}
-			if !yield(&tracepb.ResourceSpans{
-				Resource: resource, SchemaUrl: SchemaURL,
-				ScopeSpans: []*tracepb.ScopeSpans{{Scope: scope, Spans: spans, SchemaUrl: SchemaURL}},
-			}) {
-				return
+// fewer. Each message is made when it is asked for. Several goroutines may ask, also
+// while others call Batches and Spans.
+func (b *Builder) Batches(r *Run, tr *hook.Transcript) func(size int) iter.Seq[*tracepb.ResourceSpans] {
+	m := b.mapping(r, tr)
+	all := slices.Insert(m.planned, 0, m.rootSpan())
+	resource := m.resource()
+	scope := &commonpb.InstrumentationScope{Name: ScopeName, Version: m.opts.ScopeVersion}
+	return func(size int) iter.Seq[*tracepb.ResourceSpans] {
+		return func(yield func(*tracepb.ResourceSpans) bool) {
+			for batch := range slices.Chunk(all, size) {
+				spans := make([]*tracepb.Span, len(batch))
+				for i, p := range batch {
+					spans[i] = m.span(p)
+				}
+				if !yield(&tracepb.ResourceSpans{
+					Resource: resource, SchemaUrl: SchemaURL,
+					ScopeSpans: []*tracepb.ScopeSpans{{Scope: scope, Spans: spans, SchemaUrl: SchemaURL}},
+				}) {
+					return
+				}
 			}
 		}
 	}

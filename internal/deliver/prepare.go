@@ -315,26 +315,18 @@ func (p *reading) mapRuns(ctx context.Context) error {
 	for _, r := range due {
 		run := prepared{ids: []otelmap.RunID{r.ID}}
 		run.Trace, run.Root = p.builder.Root(r)
-		batches := func(size int) iter.Seq[[]*tracepb.ResourceSpans] {
-			return func(yield func([]*tracepb.ResourceSpans) bool) {
-				for spans := range p.builder.Batches(r, tr, size) {
-					if p.Redact != nil {
-						spans = p.Redact(spans)
-					}
-					if !yield([]*tracepb.ResourceSpans{spans}) {
-						return
+		run.spans = func() *tracepb.ResourceSpans { return p.Clean(p.builder.Spans(r, tr)) }
+		if r.Last-r.First > cmp.Or(p.Window, defaultWindow) {
+			batches := p.builder.Batches(r, tr)
+			run.batches = func(size int) iter.Seq[[]*tracepb.ResourceSpans] {
+				return func(yield func([]*tracepb.ResourceSpans) bool) {
+					for spans := range batches(size) {
+						if !yield([]*tracepb.ResourceSpans{p.Clean(spans)}) {
+							return
+						}
 					}
 				}
 			}
-		}
-		run.spans = func() (whole *tracepb.ResourceSpans) {
-			for batch := range batches(math.MaxInt) {
-				whole = batch[0]
-			}
-			return whole
-		}
-		if r.Last-r.First > cmp.Or(p.Window, defaultWindow) {
-			run.batches = batches
 		} else if len(due) <= mappedOnce {
 			spans := run.spans()
 			run.spans = func() *tracepb.ResourceSpans { return spans }
@@ -342,6 +334,14 @@ func (p *reading) mapRuns(ctx context.Context) error {
 		p.runs = append(p.runs, run)
 	}
 	return ctx.Err()
+}
+
+// Clean removes the secrets from spans. Send does not.
+func (d *Deliverer) Clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	if d.Redact == nil {
+		return spans
+	}
+	return d.Redact(spans)
 }
 
 // endSilently ends the open run if the host's files show that it has ended, such
