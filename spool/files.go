@@ -245,11 +245,21 @@ func isNamed(d *os.Root, name string, f *os.File) (bool, error) {
 	return os.SameFile(named, opened), nil
 }
 
+// lockWithin waits for a lock for some time. A lock that is free needs no timer, which
+// would cost every hook call a switch to another thread.
+func lockWithin(wait time.Duration, f *os.File, exclusive bool) error {
+	if ok, err := tryLock(f, exclusive); ok || err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	return waitLock(ctx, f, exclusive)
+}
+
 // waitLock waits for a lock until ctx ends. It polls, since a system call that waits
 // cannot be canceled.
 func waitLock(ctx context.Context, f *os.File, exclusive bool) error {
-	const longest = 20 * time.Millisecond
-	for pause := 50 * time.Microsecond; ; pause = min(2*pause, longest) {
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, lockPause) {
 		ok, err := tryLock(f, exclusive)
 		if ok || err != nil {
 			return err

@@ -105,10 +105,11 @@ func TestAppendWaitsAtMostLockWait(t *testing.T) {
 	if ok, err := tryLock(log, true); !ok || err != nil {
 		t.Fatalf("lock: %v, %v", ok, err)
 	}
-	s, err := Open(dir, Options{LockWait: time.Millisecond})
+	s, err := Open(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.lockWait = time.Millisecond
 	err = s.Append(&Record{Host: "cline", Session: "s", Payload: []byte("2")})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("append behind a stopped remover: %v, want context.DeadlineExceeded", err)
@@ -300,6 +301,35 @@ func TestQuarantineHasLimits(t *testing.T) {
 	}
 }
 
+// keepsLocked reports whether this system keeps the name of a removed file until
+// the process that locks it has closed it, as Wine does. The session's folder can
+// then not be removed while its caller has the session's lock.
+func keepsLocked(t *testing.T) bool {
+	t.Helper()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := root.Create("file")
+	if err == nil {
+		_, err = tryLock(f, true)
+	}
+	if err == nil {
+		err = root.Remove("file")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = root.Lstat("file")
+	if err := errors.Join(f.Close(), root.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err == nil {
+		t.Log("this system keeps the names of removed files that are locked: not tested that no folder is left")
+	}
+	return err == nil
+}
+
 func TestRemove(t *testing.T) {
 	dir, s, ses := oneRecord(t)
 	host := filepath.Join(dir, "cline")
@@ -329,7 +359,7 @@ func TestRemove(t *testing.T) {
 	if ok, err := ses.Remove(size); !ok || err != nil {
 		t.Fatalf("with the right size: %v, %v", ok, err)
 	}
-	if got := names(t, host); len(got) > 0 {
+	if got := names(t, host); len(got) > 0 && !keepsLocked(t) {
 		t.Errorf("left over: %v", got)
 	}
 

@@ -348,7 +348,7 @@ func TestRemoverAgainstAppenders(t *testing.T) {
 		t.Errorf("records (-want +got):\n%s", d)
 	}
 	keys, err := s.Sessions()
-	if err != nil || len(keys) > 0 {
+	if err != nil || len(keys) > 0 && !keepsLocked(t) {
 		t.Errorf("sessions left %v, error %v", keys, err)
 	}
 	t.Logf("%d removals", removals)

@@ -180,9 +180,7 @@ func (s *Session) Remove(expectSize int64) (ok bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
-	defer cancel()
-	err = waitLock(ctx, log, true)
+	err = lockWithin(removeWait, log, true)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return false, nil
 	}
@@ -203,7 +201,7 @@ func (s *Session) Remove(expectSize int64) (ok bool, err error) {
 	if err := s.removeState(); err != nil {
 		return false, err
 	}
-	if err := s.dir.Remove(logName); err != nil {
+	if ok, err := removeLog(s.dir, logName); !ok || err != nil {
 		return false, err
 	}
 	return s.removeRest(false)

@@ -163,17 +163,8 @@ this machine and delivered to the destinations you name.
   hookspan install claude   let Claude Code report to hookspan
   hookspan list             the tasks so far
   hookspan show             the newest one, as a tree`,
-		SilenceUsage: true, SilenceErrors: true, DisableFlagsInUseLine: true,
-		CompletionOptions:          cobra.CompletionOptions{DisableDefaultCmd: true},
-		SuggestionsMinimumDistance: 2,
-		Version:                    a.versionText(),
-		Args:                       cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
-		},
+		SilenceUsage: true, SilenceErrors: true,
+		Version: a.versionText(),
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -181,12 +172,13 @@ this machine and delivered to the destinations you name.
 	})
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
-		a.installCmd(), a.uninstallCmd(), a.statusCmd(), a.doctorCmd(), a.testCmd(),
+		a.installCmd(false), a.installCmd(true), a.statusCmd(), a.doctorCmd(), a.testCmd(),
 		a.listCmd(), a.showCmd(), a.flushCmd(), a.importCmd(), a.pauseCmd(), a.resumeCmd(),
-		a.configCmd(), a.credentialsCmd(), a.hooksCmd(), a.demoCmd(), a.versionCmd(), a.completionCmd(),
+		a.configCmd(), a.credentialsCmd(), a.hooksCmd(), a.demoCmd(), a.versionCmd(),
 		a.bridgeCmd(), a.clineHookCmd(), a.runHooksCmd(),
 	)
-	noFiles(root)
+	addCompletion(root)
+	finish(root)
 	return root
 }
 
@@ -206,6 +198,20 @@ func (a *app) printJSON(v any) error {
 	}
 	_, err = a.stdout.Write(termtext.JSON(append(b, '\n')))
 	return err
+}
+
+// result prints v as JSON, or calls text to print it for people, and ends the
+// program with exit code 1 if not ok.
+func (a *app) result(asJSON bool, v any, ok bool, text func()) error {
+	if !asJSON {
+		text()
+	} else if err := a.printJSON(v); err != nil {
+		return err
+	}
+	if !ok {
+		return exitError(1)
+	}
+	return nil
 }
 
 // terminal returns the width of the terminal that standard output is, or 0.

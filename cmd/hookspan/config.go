@@ -20,61 +20,49 @@ import (
 )
 
 func (a *app) configCmd() *cobra.Command {
-	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use: "config", Short: "Print each setting, its value and where it came from",
-		Long: `Print each setting, the value in force and where it came from. Secrets are shown
-as stars. Settings come from the environment, else from the env file, else they
-have their default. A wrong value is named, with what is allowed; then the exit
-code is 1.`,
-		Args: takes(0, "no argument"),
-		RunE: func(*cobra.Command, []string) error {
-			destinations := a.setup().Destinations()
-			settings := a.cfg.Settings()
-			a.keyringSetting(settings)
-			problems := config.Problems(a.cfgErr)
-			if asJSON {
-				text := []string{}
-				for _, p := range problems {
-					text = append(text, p.Error())
-				}
-				err := a.printJSON(map[string]any{
-					"settings": settings, "problems": text, "destinations": destinations,
-					"env_file": a.envFile(), "state_dir": a.cfg.StateDir,
-				})
-				if err == nil && len(problems) > 0 {
-					err = exitError(1)
-				}
-				return err
-			}
+		Long: `Print each setting, its value and where it came from. Secrets are shown as stars.
+Settings come from the environment, else from the env file, else they have their
+default. For a wrong value it says what is allowed, and the exit code is 1.`,
+	}
+	asJSON, all := jsonFlag(cmd), cmd.Flags().Bool("all", false, "list settings that are not set, too")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		destinations := a.setup().Destinations()
+		settings := a.cfg.Settings()
+		a.keyringSetting(settings)
+		problems := []string{}
+		for _, p := range config.Problems(a.cfgErr) {
+			problems = append(problems, p.Error())
+		}
+		return a.result(*asJSON, map[string]any{
+			"settings": settings, "problems": problems, "destinations": destinations,
+			"env_file": a.envFile(), "state_dir": a.cfg.StateDir,
+		}, len(problems) == 0, func() {
 			a.printf("env file     %s\n", a.envFile())
 			a.printf("state        %s\n", a.cfg.StateDir)
 			a.printf("destinations %s\n\n", cmp.Or(strings.Join(destinations, ", "), "none"))
-			w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-			hidden := 0
-			for _, s := range settings {
-				if s.Source == config.Default && s.Value == "" && !all {
-					hidden++
-					continue
-				}
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, termtext.Value(s.Value), s.Source)
-			}
-			if err := w.Flush(); err != nil {
-				return err
-			}
-			if hidden > 0 {
-				a.printf("\n%d more are not set; --all lists them\n", hidden)
-			}
+			a.printSettings(settings, *all)
 			a.configProblems()
-			if len(problems) > 0 {
-				return exitError(1)
-			}
-			return nil
-		},
+		})
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	cmd.Flags().BoolVar(&all, "all", false, "list settings that are not set, too")
 	return cmd
+}
+
+func (a *app) printSettings(settings []config.Setting, all bool) {
+	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+	hidden := 0
+	for _, s := range settings {
+		if s.Source == config.Default && s.Value == "" && !all {
+			hidden++
+			continue
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, termtext.Value(s.Value), s.Source)
+	}
+	_ = w.Flush()
+	if hidden > 0 {
+		a.printf("\n%d more are not set; --all lists them\n", hidden)
+	}
 }
 
 // keyringSetting adds the secret from the system's keyring, which is not part of
@@ -99,82 +87,59 @@ func (a *app) envFile() string {
 }
 
 func (a *app) credentialsCmd() *cobra.Command {
-	return group("credentials", "Keep the Infinium secret in the system's keyring",
-		a.credentialsSetCmd(), a.credentialsDeleteCmd())
-}
-
-func (a *app) credentialsSetCmd() *cobra.Command {
-	var id string
-	cmd := &cobra.Command{
+	set := &cobra.Command{
 		Use: "set", Short: "Store the secret of an Infinium agent",
 		Long: `Store the secret of an Infinium agent in the system's keyring, where hookspan
 finds it by the agent's id. The secret is read from the terminal without being
-shown, or from standard input. INFINIUM_AGENT_SECRET, where it is set, wins.`,
+shown, or from standard input. If INFINIUM_AGENT_SECRET is set, hookspan uses that.`,
 		Args: takes(0, "no argument; the secret is read from standard input"),
-		RunE: func(*cobra.Command, []string) error {
-			id, err := a.agentID(id)
-			if err != nil {
-				return err
-			}
-			secret, err := a.readSecret()
-			if err != nil {
-				return err
-			}
-			if err := keyring.Set(pipeline.KeyringService, id, secret); err != nil {
-				return a.noKeyring("store the secret in", err)
-			}
-			a.printf("the secret of agent %s is in the system's keyring\n", id)
-			if a.cfg.InfiniumAgentID != id {
-				a.printf("now set INFINIUM_AGENT_ID=%s in %s\n", id, a.envFile())
-			}
-			return nil
-		},
 	}
-	cmd.Flags().StringVar(&id, "agent-id", "", "the agent's id; INFINIUM_AGENT_ID if not given")
-	return cmd
+	remove := &cobra.Command{Use: "delete", Short: "Remove the secret of an Infinium agent"}
+	for cmd, do := range map[*cobra.Command]func(string) error{set: a.storeSecret, remove: a.deleteSecret} {
+		id := cmd.Flags().String("agent-id", "", "the agent's id; INFINIUM_AGENT_ID if not given")
+		cmd.RunE = func(*cobra.Command, []string) error {
+			agent := cmp.Or(*id, a.cfg.InfiniumAgentID)
+			if agent == "" {
+				return hinted{errors.New("no agent id"), "give --agent-id, or set INFINIUM_AGENT_ID"}
+			}
+			return do(agent)
+		}
+	}
+	return group("credentials", "Keep the Infinium secret in the system's keyring", set, remove)
 }
 
-func (a *app) credentialsDeleteCmd() *cobra.Command {
-	var id string
-	cmd := &cobra.Command{
-		Use: "delete", Short: "Remove the secret of an Infinium agent",
-		Args: takes(0, "no argument"),
-		RunE: func(*cobra.Command, []string) error {
-			id, err := a.agentID(id)
-			if err != nil {
-				return err
-			}
-			err = keyring.Delete(pipeline.KeyringService, id)
-			if errors.Is(err, keyring.ErrNotFound) {
-				a.printf("the keyring holds no secret of agent %s\n", id)
-				return nil
-			}
-			if err != nil {
-				return a.noKeyring("remove the secret from", err)
-			}
-			a.printf("the secret of agent %s is removed\n", id)
-			return nil
-		},
+func (a *app) storeSecret(id string) error {
+	secret, err := a.readSecret()
+	if err != nil {
+		return err
 	}
-	cmd.Flags().StringVar(&id, "agent-id", "", "the agent's id; INFINIUM_AGENT_ID if not given")
-	return cmd
+	if err := keyring.Set(pipeline.KeyringService, id, secret); err != nil {
+		return a.noKeyring("store the secret in", err)
+	}
+	a.printf("the secret of agent %s is in the system's keyring\n", id)
+	if a.cfg.InfiniumAgentID != id {
+		a.printf("now set INFINIUM_AGENT_ID=%s in %s\n", id, a.envFile())
+	}
+	return nil
+}
+
+func (a *app) deleteSecret(id string) error {
+	switch err := keyring.Delete(pipeline.KeyringService, id); {
+	case errors.Is(err, keyring.ErrNotFound):
+		a.printf("the keyring holds no secret of agent %s\n", id)
+	case err != nil:
+		return a.noKeyring("remove the secret from", err)
+	default:
+		a.printf("the secret of agent %s is removed\n", id)
+	}
+	return nil
 }
 
 func (a *app) noKeyring(what string, err error) error {
 	return hinted{
 		fmt.Errorf("%s the system's keyring: %w", what, err),
-		"where there is no keyring, INFINIUM_AGENT_SECRET in " + a.envFile() + " (mode 0600) holds the secret",
+		"where there is no keyring, INFINIUM_AGENT_SECRET in " + a.envFile() + " (mode 0600) can set the secret",
 	}
-}
-
-func (a *app) agentID(id string) (string, error) {
-	if id == "" {
-		id = a.cfg.InfiniumAgentID
-	}
-	if id == "" {
-		return "", hinted{errors.New("no agent id"), "give --agent-id, or set INFINIUM_AGENT_ID"}
-	}
-	return id, nil
 }
 
 // readSecret reads one line, without echo on a terminal.

@@ -21,10 +21,9 @@ func (a *app) demoCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Play a recorded Cline task through the real hook and show its traces",
-		Long: `Play a recorded Cline task: each event goes to a cline-hook process of its own, as
+		Long: `Play a recorded Cline task: each event goes to a separate cline-hook process, as
 Cline would start it, then the traces are rebuilt and shown. Everything happens in a
-temporary folder; nothing is sent anywhere and your own traces are not touched.`,
-		Args: takes(0, "no argument"),
+temporary folder; nothing is sent anywhere and your traces are not touched.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
 	}
 }
@@ -68,7 +67,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 		return fmt.Errorf("demo: %d traces came out: %w", len(sums), err)
 	}
 	a.printf("$ hookspan list\n")
-	err = view.List(a.stdout, sums, view.Options{Color: a.color(), Width: a.terminal(), Now: a.now()})
+	err = view.List(a.stdout, sums, a.viewOptions())
 	if err != nil {
 		return err
 	}
@@ -78,7 +77,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 		return err
 	}
 	a.printf("\n$ hookspan show %s\n", first.TraceID[:8])
-	if err := view.Tree(a.stdout, t, view.Options{Color: a.color(), Width: a.terminal()}); err != nil {
+	if err := view.Tree(a.stdout, t, a.viewOptions()); err != nil {
 		return err
 	}
 	a.printf("\nFor your own tasks: %s\n", a.agents.InstallCommands())

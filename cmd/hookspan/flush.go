@@ -46,7 +46,6 @@ try that is scheduled, and send again what a destination rejected before. Hooks 
 a delivery when a task ends; run this after an outage, after fixing a setting, or to
 see what a destination answers. The exit code is 1 when something still waits or was
 rejected. It ends at once on a signal, and after an hour; what is left is kept.`,
-		Args: takes(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.flush(cmd, f) },
 	}
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait for tasks that have only just ended and for deliveries under way")
@@ -174,11 +173,7 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 		parked += r.Parked
 		broken = broken || len(r.Errors) > 0
 	}
-	if asJSON {
-		if err := a.printJSON(results); err != nil {
-			return err
-		}
-	} else {
+	return a.result(asJSON, results, waiting == 0 && parked == 0 && !broken, func() {
 		for _, r := range results {
 			a.printf("%-9s %s\n", r.Destination, r.Text())
 			for _, e := range r.Errors {
@@ -186,7 +181,7 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 			}
 		}
 		if elsewhere > 0 {
-			a.hint("hooks deliver them where they were recorded; --other-settings delivers them now, with the settings in force here")
+			a.hint("hooks deliver them where they were recorded; --other-settings delivers them now, with the current settings")
 		}
 		if waiting > 0 {
 			a.hint("what waits is kept, and later hooks try again; fix the cause, then run 'hookspan flush' to send it now")
@@ -194,9 +189,5 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 		if parked > 0 {
 			a.hint("fix the cause, then run 'hookspan flush': rejected traces are not sent again before")
 		}
-	}
-	if waiting > 0 || parked > 0 || broken {
-		return exitError(1)
-	}
-	return nil
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -25,29 +27,27 @@ are in ~/.cline/hooks.json, for all your projects, and in a project's
 	return c
 }
 
-// projectFlag is the flag that names a project's folder.
-type projectFlag struct{ dir string }
-
-func (f *projectFlag) register(c *cobra.Command, usage string) {
-	c.Flags().StringVar(&f.dir, "project", "", usage)
-	_ = c.MarkFlagDirname("project")
+func projectFlag(cmd *cobra.Command, usage string) {
+	cmd.Flags().String("project", "", usage)
+	_ = cmd.MarkFlagDirname("project")
 }
 
-// folder is the project's folder. Without the flag it is empty, or with here the
-// working directory.
-func (f *projectFlag) folder(cmd *cobra.Command, here bool) (string, error) {
+// projectDir returns the project's folder. Without the flag it is empty, or with
+// here the working directory.
+func projectDir(cmd *cobra.Command, here bool) (string, error) {
+	name, _ := cmd.Flags().GetString("project") // empty for a command without the flag
 	switch {
-	case cmd.Flags().Changed("project") && f.dir == "":
+	case cmd.Flags().Changed("project") && name == "":
 		return "", wrongUsage(cmd, "--project: want the project's folder")
-	case f.dir == "" && !here:
+	case name == "" && !here:
 		return "", nil
 	}
-	dir, err := filepath.Abs(f.dir)
+	dir, err := filepath.Abs(name)
 	if err != nil {
-		return "", fmt.Errorf("--project %q: %w", f.dir, err)
+		return "", fmt.Errorf("--project %q: %w", name, err)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", wrongUsage(cmd, "--project %q: not a folder: want the folder of a project that exists", f.dir)
+		return "", wrongUsage(cmd, "--project %q: not a folder: want the folder of a project that exists", name)
 	}
 	return dir, nil
 }
@@ -61,13 +61,12 @@ func (a *app) hookSetup() *clinehooks.Setup {
 }
 
 // matcherText is a matcher as people read it.
-func matcherText(m string) string {
-	if m == "" {
-		return "*"
-	}
-	return m
-}
+func matcherText(m string) string { return cmp.Or(m, "*") }
 
+// hintUnknown says that a tool is not known. No tool, an empty name, is known.
 func (a *app) hintUnknown(tool string) {
+	if tool == "" || sample.KnownTool(tool) {
+		return
+	}
 	a.hint("hookspan knows no tool " + termtext.Value(tool) + ", of Cline's or Claude Code's; upper and lower case count")
 }

@@ -124,11 +124,7 @@ func (a *app) importFrom(cmd *cobra.Command, agent transcript.Agent, f importFla
 }
 
 func (a *app) printImport(rep *importer.Report, asJSON bool) error {
-	if asJSON {
-		if err := a.printJSON(rep); err != nil {
-			return err
-		}
-	} else {
+	return a.result(asJSON, rep, rep.Complete(), func() {
 		a.printf("%s", rep.Text(a.cfg.Retention))
 		for _, u := range rep.Unreadable {
 			a.warnf("session %s was not imported: %s", filepath.Base(u.Session), u.Error)
@@ -136,11 +132,7 @@ func (a *app) printImport(rep *importer.Report, asJSON bool) error {
 		if rep.Waiting() {
 			a.hint("fix the cause, then run the same import again: it sends what is left")
 		}
-	}
-	if !rep.Complete() {
-		return exitError(1)
-	}
-	return nil
+	})
 }
 
 // sinceWhen reads --since: a number of days, a time that Go understands, or a

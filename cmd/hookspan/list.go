@@ -18,66 +18,68 @@ import (
 
 func (a *app) listCmd() *cobra.Command {
 	var f store.Filter
-	var all, asJSON bool
-	var since string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the traces on this machine, newest first",
 		Long: `List the traces on this machine, newest first: the newest ` + strconv.Itoa(store.DefaultLimit) + `, with --json all of
 them, or as many as -n says. Where traces are left out, standard error says how
 many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
-		Args: takes(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			limited := cmd.Flags().Changed("limit")
-			switch {
-			case f.Limit < 0:
-				return wrongUsage(cmd, "--limit %d: want 1 or more, or 0 for all", f.Limit)
-			case all && limited && f.Limit > 0:
-				return wrongUsage(cmd, "--all and --limit %d: want one of them", f.Limit)
-			case all || f.Limit == 0 || asJSON && !limited:
-				f.Limit = -1
-			}
-			outcomes := []string{"", "completed", "cancelled", "interrupted", "failed", "abandoned"}
-			if !slices.Contains(outcomes, f.Outcome) {
-				return wrongUsage(cmd, "--outcome %q: want one of %s", f.Outcome, strings.Join(outcomes[1:], ", "))
-			}
-			var err error
-			if f.Since, err = sinceWhen(since, a.now()); err != nil {
-				return usageError{err, cmd}
-			}
-			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) (err error) {
-				sums, err := s.List(ctx, f)
-				if err != nil {
-					return err
-				}
-				defer func() { err = errors.Join(err, a.leftOut(ctx, s, f, len(sums))) }()
-				if asJSON {
-					if sums == nil {
-						sums = []store.Summary{}
-					}
-					return a.printJSON(sums)
-				}
-				if len(sums) == 0 {
-					if f.Outcome != "" || f.Session != "" || since != "" {
-						a.printf("no traces match\n")
-						return nil
-					}
-					a.printf("no traces yet\n")
-					a.hint(noTraces(a.agents))
-					return nil
-				}
-				return view.List(a.stdout, sums, view.Options{
-					Color: a.color(), Width: a.terminal(), Now: a.now(),
-				})
-			})
-		},
 	}
-	cmd.Flags().IntVarP(&f.Limit, "limit", "n", store.DefaultLimit, "how many at most; 0 for all, as without it with --json")
-	cmd.Flags().BoolVar(&all, "all", false, "all traces")
-	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "only those that ended so: completed, cancelled, interrupted, failed, abandoned")
-	cmd.Flags().StringVar(&f.Session, "session", "", "only those of this session")
-	cmd.Flags().StringVar(&since, "since", "", "only those that began since then: 30d, 24h, or a day such as 2026-01-31")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	asJSON := jsonFlag(cmd)
+	flags := cmd.Flags()
+	flags.IntVarP(&f.Limit, "limit", "n", store.DefaultLimit, "how many at most; 0 for all, as without it with --json")
+	all := flags.Bool("all", false, "all traces")
+	flags.StringVar(&f.Outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
+	flags.StringVar(&f.Session, "session", "", "only those of this session")
+	since := flags.String("since", "", "only those that began since then: 30d, 24h, or a day such as 2026-01-31")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		limited := flags.Changed("limit")
+		switch {
+		case f.Limit < 0:
+			return wrongUsage(cmd, "--limit %d: want 1 or more, or 0 for all", f.Limit)
+		case *all && limited && f.Limit > 0:
+			return wrongUsage(cmd, "--all and --limit %d: want one of them", f.Limit)
+		case *all || f.Limit == 0 || *asJSON && !limited:
+			f.Limit = -1
+		}
+		if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
+			return wrongUsage(cmd, "--outcome %q: want one of %s", f.Outcome, strings.Join(outcomes, ", "))
+		}
+		if f.Since, err = sinceWhen(*since, a.now()); err != nil {
+			return usageError{err, cmd}
+		}
+		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error { return a.list(ctx, s, f, *asJSON) })
+	}
 	return cmd
+}
+
+// outcomes are the ways a trace ends.
+var outcomes = []string{"completed", "cancelled", "interrupted", "failed", "abandoned"}
+
+func (a *app) list(ctx context.Context, s *store.Store, f store.Filter, asJSON bool) (err error) {
+	sums, err := s.List(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.leftOut(ctx, s, f, len(sums))) }()
+	switch {
+	case asJSON && sums == nil:
+		return a.printJSON([]store.Summary{})
+	case asJSON:
+		return a.printJSON(sums)
+	case len(sums) > 0:
+		return view.List(a.stdout, sums, a.viewOptions())
+	case f.Outcome != "" || f.Session != "" || !f.Since.IsZero():
+		a.printf("no traces match\n")
+	default:
+		a.printf("no traces yet\n")
+		a.hint(noTraces(a.agents))
+	}
+	return nil
+}
+
+// viewOptions are for what is drawn on standard output.
+func (a *app) viewOptions() view.Options {
+	return view.Options{Color: a.color(), Width: a.terminal(), Now: a.now()}
 }
 
 // leftOut reports on standard error how many traces a limit left out: a program
@@ -94,7 +96,6 @@ func (a *app) leftOut(ctx context.Context, s *store.Store, f store.Filter, shown
 }
 
 func (a *app) showCmd() *cobra.Command {
-	var verbose, asJSON, ascii bool
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
 		Short: "Show a trace as a tree, the newest if none is named",
@@ -102,28 +103,25 @@ func (a *app) showCmd() *cobra.Command {
 errors, with durations, tokens and cost. ID is the beginning of a trace id, four
 digits or more, as hookspan list prints it.`,
 		Args: takes(1, "one trace id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id := ""
-			if len(args) > 0 {
-				id = args[0]
-			}
-			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
-				t, err := s.Trace(ctx, id)
-				if err != nil {
-					return a.noSuchTrace(ctx, s, id, err)
-				}
-				if asJSON {
-					return a.printJSON(t)
-				}
-				return view.Tree(a.stdout, t, view.Options{
-					Color: a.color(), Width: a.terminal(), Verbose: verbose, ASCII: ascii,
-				})
-			})
-		},
 	}
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show ids and whole previews")
-	cmd.Flags().BoolVar(&ascii, "ascii", false, "draw with ASCII characters alone")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	asJSON := jsonFlag(cmd)
+	verbose := cmd.Flags().BoolP("verbose", "v", false, "show ids and whole previews")
+	ascii := cmd.Flags().Bool("ascii", false, "draw with ASCII characters alone")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id := strings.Join(args, "")
+		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+			t, err := s.Trace(ctx, id)
+			if err != nil {
+				return a.noSuchTrace(ctx, s, id, err)
+			}
+			if *asJSON {
+				return a.printJSON(t)
+			}
+			o := a.viewOptions()
+			o.Verbose, o.ASCII = *verbose, *ascii
+			return view.Tree(a.stdout, t, o)
+		})
+	}
 	return cmd
 }
 

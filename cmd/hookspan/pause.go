@@ -15,17 +15,8 @@ import (
 func (a *app) pauseCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "pause", Short: "Stop recording; the hooks stay installed",
-		Args: takes(0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
-			path := a.cfg.PausePath()
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				return fmt.Errorf("pause: %w", err)
-			}
-			f, _, err := regular.Open(path, regular.Options{Flag: os.O_CREATE | os.O_WRONLY, Perm: 0o600})
-			if err != nil {
-				return fmt.Errorf("pause: %w", err)
-			}
-			if err := f.Close(); err != nil {
+			if err := createEmpty(a.cfg.PausePath()); err != nil {
 				return fmt.Errorf("pause: %w", err)
 			}
 			a.printf("recording is paused; hookspan resume continues it\n")
@@ -34,20 +25,29 @@ func (a *app) pauseCmd() *cobra.Command {
 	}
 }
 
+func createEmpty(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, _, err := regular.Open(path, regular.Options{Flag: os.O_CREATE | os.O_WRONLY, Perm: 0o600})
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 func (a *app) resumeCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "resume", Short: "Continue recording after a pause",
-		Args: takes(0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
-			err := os.Remove(a.cfg.PausePath())
-			switch {
+			switch err := os.Remove(a.cfg.PausePath()); {
 			case errors.Is(err, fs.ErrNotExist):
 				a.printf("recording was not paused\n")
-				return nil
 			case err != nil:
 				return fmt.Errorf("resume: %w", err)
+			default:
+				a.printf("recording continues\n")
 			}
-			a.printf("recording continues\n")
 			return nil
 		},
 	}

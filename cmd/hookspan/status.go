@@ -2,47 +2,67 @@ package main
 
 import (
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/diagnose"
 	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 func (a *app) statusCmd() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "status", Short: "Show what is installed, recorded and delivered",
-		Args: takes(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			st, err := a.machine().Status(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return a.printJSON(st)
-			}
+	cmd := &cobra.Command{Use: "status", Short: "Show what is installed, recorded and delivered"}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		st, err := a.machine().Status(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return a.result(*asJSON, st, true, func() {
 			a.configProblems()
 			a.printf("%s", st.Text())
-			return nil
-		},
+		})
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+func (a *app) doctorCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Diagnose problems that keep traces from appearing",
+		Long: `Look at the hooks, the settings, the spool, the log and the state of delivery, and
+say what is wrong and what to do about it. Nothing is sent; hookspan test does that.
+For each destination it reports the last try and its result. The exit code is 1 when
+there is a problem.`,
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		found := a.machine().Examine(cmd.Context())
+		ok := !slices.ContainsFunc(found, func(f diagnose.Finding) bool { return f.Level == diagnose.Problem })
+		return a.result(*asJSON, found, ok, func() {
+			for _, f := range found {
+				a.printf("%-8s %s\n", f.Level, termtext.Value(f.Text))
+				if f.Hint != "" {
+					a.printf("%-8s hint: %s\n", "", termtext.Value(f.Hint))
+				}
+			}
+		})
+	}
 	return cmd
 }
 
 // machine returns what status and doctor diagnose.
 func (a *app) machine() *diagnose.Machine {
 	dir := workingDir()
+	hooks := a.hookSetup()
 	m := &diagnose.Machine{
 		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: a.envFile(), Dir: dir, ProjectOff: hookproc.ProjectOff(dir),
 		Program: func(name string) (string, error) { return a.hookProgram(name, "") },
+		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: a.hookProblems().List()},
 	}
 	for _, o := range hookproc.OtherAgents(a.cfg.StateDir) {
 		m.Others = append(m.Others, diagnose.OtherAgent(o))
 	}
-	hooks := a.hookSetup()
-	m.Own = diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: a.hookProblems().List()}
 	return m
 }
 

@@ -16,19 +16,16 @@ import (
 )
 
 func (a *app) testCmd() *cobra.Command {
-	var verbose, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "test",
 		Short: "Send a test trace to each destination and show what it answers",
-		Long: `Send a small test trace to each destination, once, and show what it answers. It
-bears the agent's name "hookspan"; from the local store it is removed again. With
--v the payload is printed first, exactly as it goes out; no secret is in it. The
-exit code is 1 when a destination did not take it, or a setting is wrong.`,
-		Args: takes(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.test(cmd.Context(), verbose, asJSON) },
+		Long: `Send a small test trace to each destination, once, and show what it answers. The
+trace's agent is "hookspan"; it is removed from the local store again. With -v the
+payload is printed first, exactly as it is sent; it has no secrets. The exit code is 1
+when a destination did not take it, or a setting is wrong.`,
 	}
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the payloads")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	asJSON, verbose := jsonFlag(cmd), cmd.Flags().BoolP("verbose", "v", false, "print the payloads")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.test(cmd.Context(), *verbose, *asJSON) }
 	return cmd
 }
 
@@ -66,18 +63,11 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 			a.printf("%-9s %-6s %s: %s (%.0f ms)\n", t.Destination, mark, t.Target, termtext.Value(t.Answer), t.Seconds*1000)
 		}
 	}
-	if asJSON {
-		if err := a.printJSON(trials); err != nil {
-			return err
+	return a.result(asJSON, trials, !failed, func() {
+		if failed {
+			a.hint("hookspan config shows the settings and where each came from")
 		}
-	}
-	if failed {
-		if !asJSON {
-			a.hint("hookspan config shows the settings in force and where each came from")
-		}
-		return exitError(1)
-	}
-	return nil
+	})
 }
 
 func noDestination() error {

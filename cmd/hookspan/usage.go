@@ -53,21 +53,56 @@ func takes(most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// group is a command that only holds others.
+// group is a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Short: short, DisableFlagsInUseLine: true,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: use, Short: short}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// finish sets what a command and its subcommands leave unset. A command with
+// subcommands prints its help or reports an unknown word; any other takes no
+// arguments; shells complete no file names.
+func finish(cmd *cobra.Command) {
+	if cmd.HasSubCommands() {
+		cmd.DisableFlagsInUseLine, cmd.SuggestionsMinimumDistance = true, 2
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
 			return cmd.Help()
-		},
+		}
+	} else if cmd.Args == nil {
+		cmd.Args = takes(0, "no argument")
 	}
-	cmd.SuggestionsMinimumDistance = 2
-	cmd.AddCommand(commands...)
-	return cmd
+	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	for _, c := range cmd.Commands() {
+		finish(c)
+	}
+}
+
+// addCompletion adds cobra's commands that print completion scripts.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.Short = "Print the completion script for a shell"
+	for _, c := range completion.Commands() {
+		c.Args = nil // finish reports unexpected words
+	}
+}
+
+func jsonFlag(cmd *cobra.Command) *bool { return cmd.Flags().Bool("json", false, "print as JSON") }
+
+func dryRunFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("dry-run", false, "show what would be done and do nothing")
+}
+
+// oneOf completes the values of a flag.
+func oneOf(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // flagError rewrites the flag parser's errors about wrong values for people who
@@ -89,7 +124,7 @@ func flagError(err error) string {
 
 func helpCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND]", Short: "Explain a command", DisableFlagsInUseLine: true,
+		Use: "help [COMMAND]", Short: "Explain a command", DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -98,51 +133,5 @@ func helpCmd() *cobra.Command {
 			about.InitDefaultHelpFlag()
 			return about.Help()
 		},
-	}
-}
-
-// completionShells are the shells that completions can be written for.
-var completionShells = []string{"bash", "zsh", "fish", "powershell"}
-
-func (a *app) completionCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "completion SHELL", Short: "Print the completion script for a shell",
-		Long: `Print the script that lets a shell complete hookspan's commands and flags.
-SHELL is ` + strings.Join(completionShells, ", ") + `.
-
-  bash:  hookspan completion bash > ~/.local/share/bash-completion/completions/hookspan
-  zsh:   hookspan completion zsh > "${fpath[1]}/_hookspan"
-  fish:  hookspan completion fish > ~/.config/fish/completions/hookspan.fish`,
-		DisableFlagsInUseLine: true,
-		ValidArgs:             completionShells,
-		Args:                  takes(1, "one shell"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			shell := ""
-			if len(args) > 0 {
-				shell = args[0]
-			}
-			root := cmd.Root()
-			switch shell {
-			case "bash":
-				return root.GenBashCompletionV2(a.stdout, true)
-			case "zsh":
-				return root.GenZshCompletion(a.stdout)
-			case "fish":
-				return root.GenFishCompletion(a.stdout, true)
-			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(a.stdout)
-			}
-			return wrongUsage(cmd, "completion: shell %q: want one of %s", shell, strings.Join(completionShells, ", "))
-		},
-	}
-}
-
-// noFiles keeps shells from completing file names for commands that take none.
-func noFiles(cmd *cobra.Command) {
-	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
-		cmd.ValidArgsFunction = cobra.NoFileCompletions
-	}
-	for _, c := range cmd.Commands() {
-		noFiles(c)
 	}
 }

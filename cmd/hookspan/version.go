@@ -12,20 +12,12 @@ import (
 var version = ""
 
 func (a *app) versionCmd() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "version", Short: "Print the version", Args: takes(0, "no argument"),
-		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
-				return a.printJSON(map[string]string{
-					"version": buildVersion(), "go": runtime.Version(), "os": a.goos, "arch": runtime.GOARCH,
-				})
-			}
-			a.printf("%s\n", a.versionText())
-			return nil
-		},
+	cmd := &cobra.Command{Use: "version", Short: "Print the version"}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		parts := map[string]string{"version": buildVersion(), "go": runtime.Version(), "os": a.goos, "arch": runtime.GOARCH}
+		return a.result(*asJSON, parts, true, func() { a.printf("%s\n", a.versionText()) })
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
 

@@ -46,9 +46,20 @@ type Agent struct {
 	// in settings files; otherwise they are files in folders.
 	Installer install.Installer
 	Settings  bool
+	// Install and Uninstall describe the commands for the agent's hooks.
+	Install, Uninstall Command
 	// StripsOTel reports that the agent removes OTEL_* variables from the
 	// environment of its hooks.
 	StripsOTel bool
+}
+
+// Command describes a command of the command line.
+type Command struct {
+	// Short says in a line what the command does, Long explains it.
+	Short, Long string
+	// Flags explains the flags that set install.Options, by their names. One
+	// without a text is hidden.
+	Flags map[string]string
 }
 
 // Table lists agents, each with its own Host and Word.
@@ -64,6 +75,7 @@ func All() Table {
 				MaxInput: 200, MaxOutput: 300,
 				Providers: map[string]string{"claude-code": "anthropic"},
 			},
+			Install: installCline(), Uninstall: uninstallCline(),
 		},
 		{
 			Host: claude.Host, Word: "claude", Name: "Claude Code", Program: "claude-hook",
@@ -74,6 +86,7 @@ func All() Table {
 			},
 			Infinium: connectors.Forms()[claude.Host],
 			Settings: true, StripsOTel: true,
+			Install: installClaude(), Uninstall: uninstallClaude(),
 		},
 	}
 }

@@ -49,6 +49,12 @@ type Host struct {
 	// HooksVariable is the environment variable with the folder that holds the
 	// user's HooksFile instead of the home folder. If empty, there is none.
 	HooksVariable string
+	// IdleHooks reports that no hook of the files can run for an event, and that
+	// nothing is left to do for them: the user's file, which may be empty, and those
+	// of projects, which count if the list of trusted files has them. None of them
+	// need exist. In any doubt it reports false. If nil, the program that runs hooks
+	// decides.
+	IdleHooks func(raw hook.Raw, stateDir, trusted, user string, projects []string, now func() time.Time) bool
 }
 
 func (h Host) program() string { return cmp.Or(h.Program, h.Name+"-hook") }
@@ -56,8 +62,8 @@ func (h Host) program() string { return cmp.Or(h.Program, h.Name+"-hook") }
 // Process is one hook call, with everything that it touches.
 type Process struct {
 	Host    Host
-	Event   string // the name the hook was started with; may be empty
-	Stdin   io.Reader
+	Event   string    // the name the hook was started with; may be empty
+	Stdin   io.Reader // if it breaks off, the payload is what was read before
 	Stdout  io.Writer
 	Environ []string
 	Home    string
@@ -65,9 +71,6 @@ type Process struct {
 	Dir     string // working directory
 	PPID    int
 	Now     func() time.Time
-	// Deadline ends the wait for standard input; the payload is what was read by
-	// then. If nil, it is five seconds after Run begins.
-	Deadline <-chan time.Time
 	// Spawn starts `hookspan args...` detached and does not wait.
 	Spawn func(args ...string) error
 	// RunHooks runs `hookspan args...` with that standard input, ends it with ctx,
@@ -90,7 +93,7 @@ func (p *Process) Run() {
 		defer func() { _ = recover() }()
 		p.answer(out)
 	}()
-	log := logfile.Log{Who: p.Host.program(), Now: p.Now}
+	var log logfile.Log
 	defer func() {
 		if e := recover(); e != nil {
 			log.Line(fmt.Sprintf("%s: panic: %v", p.Event, e))
@@ -101,7 +104,7 @@ func (p *Process) Run() {
 	p.began = p.Now()
 	hooked := cfg.Hooks && (p.hooked() || p.hookedIn(p.Dir))
 	var over *spill
-	if p.chained() || hooked {
+	if script, _ := p.chained(); script != "" || hooked {
 		over = &spill{dir: cfg.StateDir}
 		defer over.close()
 	}
@@ -116,6 +119,7 @@ func (p *Process) Run() {
 		hooked = hooked || cfg.Hooks && dir != p.Dir && p.hookedIn(dir)
 	}
 	answer := func(stored bool) reply {
+		hooked := hooked && !p.idle(in, head, cfg, log)
 		wait := p.startHooks(hooked, stored, in, head, over)
 		own := p.chain(in, over, log)
 		return p.mergeReplies(own, wait(), head, cfg, log)
@@ -145,7 +149,7 @@ func (p *Process) Run() {
 // reports false, without an error, if the user has switched recording off and for
 // an event of another agent.
 func (p *Process) Record() (stored bool, err error) {
-	log := logfile.Log{Who: p.Host.program(), Now: p.Now}
+	var log logfile.Log
 	cfg, _ := p.configure(&log)
 	if p.off(cfg) {
 		return false, nil
@@ -168,72 +172,21 @@ func (p *Process) Record() (stored bool, err error) {
 	return true, nil
 }
 
-// configure reads the settings and sets the log's path.
+// configure reads the settings and opens the log.
 func (p *Process) configure(log *logfile.Log) (*config.Config, error) {
 	cfg, err := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings})
-	log.Path, p.stateDir = cfg.LogPath(), cfg.StateDir
+	*log = logfile.Log{Path: cfg.LogPath(), Who: p.Host.program(), Now: p.Now}
+	p.stateDir = cfg.StateDir
 	return cfg, err
 }
 
 func (p *Process) read(limit int64, over *spill, log logfile.Log) payload {
-	deadline := p.Deadline
-	if deadline == nil {
-		deadline = time.After(stdinDeadline)
-	}
-	in, err := readPayload(&timedReader{r: p.Stdin, deadline: deadline}, int(limit), over)
+	in, err := readPayload(p.Stdin, int(limit), over)
 	if err != nil {
 		in.err = fmt.Errorf("standard input broke off after %d bytes: %w", len(in.data), err)
 		log.Line(fmt.Sprintf("%s: %v", p.Event, in.err))
 	}
 	return in
-}
-
-var errDeadline = errors.New("not closed in time")
-
-// timedReader reads until the deadline. Standard input is a pipe that takes no
-// deadline, so a read that hangs is abandoned; the process ends soon after. It may
-// still write to the slice it was given, behind the bytes that count.
-type timedReader struct {
-	r        io.Reader
-	deadline <-chan time.Time
-	asked    chan []byte
-	got      chan readResult
-}
-
-type readResult struct {
-	n   int
-	err error
-}
-
-// Read implements io.Reader. After errDeadline it must not be called again.
-func (t *timedReader) Read(b []byte) (int, error) {
-	if t.asked == nil {
-		t.asked, t.got = make(chan []byte, 1), make(chan readResult, 1)
-		go t.serve()
-	}
-	t.asked <- b
-	select {
-	case r := <-t.got:
-		if r.err != nil {
-			close(t.asked)
-		}
-		return r.n, r.err
-	case <-t.deadline:
-		return 0, errDeadline
-	}
-}
-
-// serve reads into each slice. A panic is an error, after which no other is asked for.
-func (t *timedReader) serve() {
-	defer func() {
-		if e := recover(); e != nil {
-			t.got <- readResult{err: fmt.Errorf("panic: %v", e)}
-		}
-	}()
-	for b := range t.asked {
-		n, err := t.r.Read(b)
-		t.got <- readResult{n, err}
-	}
 }
 
 // off reports that events are not to be stored: switched off, paused, or

@@ -5,12 +5,15 @@ package hookproc
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // harden lets a crash of the Go runtime end with a signal, not with exit code 2,
@@ -66,9 +69,37 @@ func reserveFDs() bool {
 	if err != nil {
 		return !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE)
 	}
-	_, _ = syscall.Close(pipe[0]), syscall.Close(pipe[1])
-	time.AfterFunc(time.Hour, func() {}).Stop()
+	_ = syscall.Close(pipe[1])
+	// A file that does not block is one that the runtime waits for.
+	_ = syscall.SetNonblock(pipe[0], true)
+	_ = os.NewFile(uintptr(pipe[0]), "").Close()
 	return true
+}
+
+// input returns a reader of f that ends with errDeadline after the time limit. A
+// timer would cost every call a switch to another thread.
+func input(f *os.File, limit time.Duration) io.Reader {
+	return &polled{f, time.Now().Add(limit)}
+}
+
+type polled struct {
+	*os.File
+	end time.Time
+}
+
+// Read implements io.Reader.
+func (p *polled) Read(b []byte) (int, error) {
+	for {
+		left := time.Until(p.end)
+		if left <= 0 {
+			return 0, errDeadline
+		}
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.Fd()), Events: unix.POLLIN}}, int(left/time.Millisecond)+1) //nolint:gosec // A descriptor fits.
+		if n == 0 && err == nil || errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		return p.File.Read(b)
+	}
 }
 
 // loginHome returns the home folder from the user database's file. os/user would

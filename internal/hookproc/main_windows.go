@@ -2,9 +2,11 @@ package hookproc
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // harden keeps Ctrl-C, which every process of a console gets, from ending this one:
@@ -19,6 +21,18 @@ func harden() (restoreSignals func()) {
 
 // reserveFDs reports true: Windows has no limit on handles.
 func reserveFDs() bool { return true }
+
+// input returns a reader of f that ends with errDeadline after the time limit. A read
+// that hangs is abandoned; the process ends soon after.
+func input(f *os.File, limit time.Duration) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, f)
+		_ = w.CloseWithError(err)
+	}()
+	time.AfterFunc(limit, func() { _ = w.CloseWithError(errDeadline) })
+	return r
+}
 
 // loginHome returns nothing: Windows sets USERPROFILE for every process.
 func loginHome() string { return "" }

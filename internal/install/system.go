@@ -43,11 +43,13 @@ type Options struct {
 	// Binary is the absolute path of the agent's hook program. For a status it is
 	// the program that hooks should start; if empty, any program is right.
 	Binary string
-	// Project is the absolute path of a project. For Cline, hooks go into that
-	// project's folders instead of the user's, and an uninstall is limited to
-	// them. For Claude Code it is the project of Scope; without Scope, uninstall
-	// and status include its files.
+	// Project is the absolute path of a project. Hooks go into its places instead
+	// of the user's, and an uninstall or status is limited to them.
 	Project string
+	// Dir is the absolute path of the working directory. For Claude Code it is the
+	// project of Scope if Project is empty; an uninstall or status without both
+	// includes its files.
+	Dir string
 	// Force rewrites hooks of hookspan's that were edited. It never touches a
 	// file without hookspan's marker.
 	Force bool
@@ -58,19 +60,20 @@ type Options struct {
 	// ForHooks says that PreToolUse is installed only for the user's hooks, so
 	// that it can be removed when none needs it any more.
 	ForHooks bool
-	// PriceShown says that the caller shows what PreToolUse costs, so that the plan
-	// does not warn of it.
-	PriceShown bool
 	// Chain moves a hook of the user's that is in the way aside and has the hook
 	// process run it too. For Cline only.
 	Chain bool
 
 	// Scope selects a settings file of Claude Code. If empty, an install edits the
-	// user's, and an uninstall every file.
+	// project's or without Project the user's, and an uninstall all files.
 	Scope string
-	// OnlyProject limits an uninstall without Scope to Project.
-	OnlyProject bool
 }
+
+// OptionError reports options that are wrong or do not go together.
+type OptionError struct{ error }
+
+// Optionf returns an OptionError.
+func Optionf(format string, args ...any) error { return OptionError{fmt.Errorf(format, args...)} }
 
 // Env returns a variable's trimmed value.
 func (s System) Env(name string) string {
@@ -110,7 +113,7 @@ func (s System) CheckBinary(path, name string) error {
 	case !filepath.IsAbs(path):
 		return fmt.Errorf("hook program %q: want an absolute path: hooks are started in the project's folder", path)
 	case strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return fmt.Errorf("hook program %q: the path holds a control character: install hookspan elsewhere", path)
+		return fmt.Errorf("hook program %q: the path has a control character: install hookspan elsewhere", path)
 	case !utf8.ValidString(path):
 		// JSON settings cannot name it.
 		return fmt.Errorf("hook program %q: the path is not UTF-8: install hookspan elsewhere", path)

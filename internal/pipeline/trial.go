@@ -99,12 +99,12 @@ func (p *Pipeline) send(ctx context.Context, c deliver.Client, spans []*tracepb.
 		return answer, c.UploadTraces(ctx, spans)
 	}
 	for _, t := range infinium.Traces(spans, p.setup.forms()) {
-		r, err := to.Send(ctx, &t)
+		id, err := to.Send(ctx, &t)
 		if err != nil {
 			return "", err
 		}
-		if r.InfiniumID != "" {
-			answer = "taken as " + r.InfiniumID
+		if id != "" {
+			answer = "taken as " + id
 		}
 	}
 	return answer, nil

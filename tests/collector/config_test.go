@@ -51,7 +51,7 @@ var shippedConfigs = []shippedConfig{
 	{files: []string{"gateway.yaml", "examples/langfuse.yaml"}, env: map[string]string{"LANGFUSE_AUTH": "eDp5"}},
 	{files: []string{"agent.yaml", "examples/honeycomb.yaml"}, env: map[string]string{"HONEYCOMB_API_KEY": "key"}},
 	{files: []string{"gateway.yaml", "examples/honeycomb.yaml"}, env: map[string]string{"HONEYCOMB_API_KEY": "key"}},
-	// Nothing but this stands for ClickHouse here: a server that understands the
+	// The only ClickHouse in this test is a server that understands the
 	// exporter's tables cannot be had from Debian, whose own is of 2018.
 	{files: []string{"agent.yaml", "examples/clickhouse.yaml"}, env: clickhouse},
 	{files: []string{"gateway.yaml", "examples/clickhouse.yaml"}, env: clickhouse},

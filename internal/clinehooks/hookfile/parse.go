@@ -3,7 +3,6 @@ package hookfile
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,28 +14,12 @@ import (
 )
 
 // SyntaxError says that a file is no JSON object, and where.
-type SyntaxError struct {
-	// Path is the file's, empty for a text without one.
-	Path string
-	// Line and Column count from 1, the column in characters.
-	Line, Column int
-	// Text names what was found.
-	Text string
-}
-
-// Error names the file, the place and what was found.
-func (e *SyntaxError) Error() string {
-	where := fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Text)
-	if e.Path == "" {
-		return where
-	}
-	return fmt.Sprintf("hooks file %q: %s", e.Path, where)
-}
+type SyntaxError = jsonedit.SyntaxError
 
 // Parse reads a hooks.json, or a settings.json of Claude Code: keys other than
 // "hooks", "env", "permissions" and "disableAllHooks" are ignored. path is for the
-// result only. The only error is a *[SyntaxError]; other faults are among the
-// Problems.
+// result and the error only. The only error is a *[SyntaxError]; other faults are
+// among the Problems.
 func Parse(path string, data []byte) (*File, error) {
 	r, err := read(path, withoutMark(data), nil)
 	if err != nil {
@@ -90,16 +73,15 @@ type place struct {
 // cannot run.
 func read(path string, text []byte, skip func(Handler) bool) (*reading, error) {
 	root, err := jsonedit.Parse(text)
-	if err != nil {
-		var syntax *jsonedit.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, &SyntaxError{path, syntax.Line, syntax.Column, syntax.Text}
-		}
-		return nil, &SyntaxError{path, 1, 1, err.Error()}
-	}
-	if !root.Is(text, '{') {
+	if err == nil && !root.Is(text, '{') {
 		line, column := jsonedit.Position(text, root.Start)
-		return nil, &SyntaxError{path, line, column, "found " + root.Kind(text) + ", want an object"}
+		err = &SyntaxError{Line: line, Column: column, Text: "found " + root.Kind(text) + ", want an object"}
+	}
+	if err != nil && path != "" {
+		err = fmt.Errorf("hooks file %q: %w", path, err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	r := &reading{path: path, text: text, root: root, skip: skip}
 	r.top()

@@ -23,7 +23,7 @@ type Tool struct {
 	Example string
 }
 
-// Tools returns the tools that hookspan knows.
+// Tools returns the tools that hookspan knows, those of one name side by side.
 func Tools() []Tool {
 	return []Tool{
 		{"execute_command", Classic, "Bash", `{"command":"echo hello"}`},
@@ -65,11 +65,9 @@ func (t Tool) in(dialect string) bool {
 func ToolNames() []string {
 	var names []string
 	for _, t := range Tools() {
-		if !slices.Contains(names, t.Name) {
-			names = append(names, t.Name)
-		}
+		names = append(names, t.Name)
 	}
-	return names
+	return slices.Compact(names)
 }
 
 // KnownTool reports a tool's name, Cline's or Claude Code's. A name in an MCP

@@ -30,22 +30,22 @@ type channel struct {
 // channelOf returns what Cline does with the answers to this event.
 func (c *Call) channelOf(name string) channel {
 	switch name {
-	case postToolUse, postToolUseFailure:
+	case "PostToolUse", "PostToolUseFailure":
 		// The bundle on the SDK ignored the answers after a tool until 4.1.11.
 		heard := c.Dialect != dialectNext || !before(c.event.HostVersion, 4, 1, 11)
 		return channel{context: heard, cancel: heard, later: true}
-	case preToolUse:
+	case "PreToolUse":
 		return channel{context: true, cancel: true, later: true}
-	case userPromptSubmit, sessionStart:
+	case "UserPromptSubmit", "SessionStart":
 		if c.Dialect == dialectSDK {
 			return channel{later: true}
 		}
 		// The bundle on the SDK lost these texts until 4.1.18.
 		lost := c.Dialect == dialectNext && before(c.event.HostVersion, 4, 1, 18)
 		return channel{context: !lost, cancel: true, later: true}
-	case preCompact:
+	case "PreCompact":
 		return channel{cancel: c.Dialect != dialectSDK, later: true}
-	case stop, subagentStop, subagentStart:
+	case "Stop", "SubagentStop", "SubagentStart":
 		return channel{later: true}
 	}
 	return channel{}
@@ -58,7 +58,7 @@ func (c *Call) Carries() bool {
 	case hook.KindToolStart:
 		return true
 	case hook.KindToolEnd:
-		return c.channelOf(postToolUse).context
+		return c.channelOf("PostToolUse").context
 	}
 	return false
 }
@@ -121,11 +121,11 @@ func (a *answering) verdict(ev Event, v claude.Verdict) {
 		a.stop(ev, v, ch)
 	}
 	switch ev.Name {
-	case preToolUse:
+	case "PreToolUse":
 		a.before(ev, v)
-	case postToolUse, postToolUseFailure:
+	case "PostToolUse", "PostToolUseFailure":
 		a.after(ev, v)
-	case userPromptSubmit:
+	case "UserPromptSubmit":
 		if refuses(v) {
 			if ch.cancel {
 				a.denials = append(a.denials, reason(v))
@@ -133,12 +133,12 @@ func (a *answering) verdict(ev Event, v claude.Verdict) {
 				a.note("%s: a hook refuses the prompt, which Cline has taken already: %s", ev.Name, reason(v))
 			}
 		}
-	case stop, subagentStop:
+	case "Stop", "SubagentStop":
 		if refuses(v) {
 			a.context(ev, reason(v), ch)
 			a.note("%s: a hook wants the agent to continue, which Cline cannot; the model gets the reason with the next event that carries text: %s", ev.Name, reason(v))
 		}
-	case preCompact:
+	case "PreCompact":
 		if refuses(v) {
 			a.note("%s: a hook refuses the compaction; Cline could only stop the task, so it continues: %s", ev.Name, reason(v))
 		}
@@ -154,7 +154,7 @@ func (a *answering) stop(ev Event, v claude.Verdict, ch channel) {
 	switch {
 	case ch.cancel:
 		a.stops = append(a.stops, said)
-	case slices.Contains([]string{userPromptSubmit, sessionStart, preCompact, postToolUse, postToolUseFailure}, ev.Name):
+	case slices.Contains([]string{"UserPromptSubmit", "SessionStart", "PreCompact", "PostToolUse", "PostToolUseFailure"}, ev.Name):
 		a.note("%s: a hook stops the agent, which Cline does not let it do here: %s", ev.Name, said)
 	}
 }

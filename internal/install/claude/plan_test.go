@@ -22,7 +22,7 @@ const newClaude = "2.1.329 (Claude Code)"
 func (h *home) claudeHook() string { return h.path("bin/claude-hook") }
 
 func (h *home) claude(scope string) install.Options {
-	return install.Options{Binary: h.claudeHook(), Scope: scope, Project: h.path("src/project")}
+	return install.Options{Binary: h.claudeHook(), Scope: scope, Dir: h.path("src/project")}
 }
 
 func (h *home) installClaude(o install.Options) *install.Plan {
@@ -202,7 +202,7 @@ func TestClaudeUninstallIsExact(t *testing.T) {
 	if p := h.uninstallCline(); strings.Contains(p.Text(), h.sys.StateDir) {
 		t.Errorf("the plan removes what the record of Claude Code needs:\n%s", p.Text())
 	}
-	h.uninstallClaude(install.Options{Project: h.path("src/project"), OnlyProject: true})
+	h.uninstallClaude(install.Options{Project: h.path("src/project")})
 	sameTree(t, "after uninstalling", before, modes(t, h.dir))
 	if p := h.uninstallClaude(install.Options{}); !p.Empty() {
 		t.Errorf("still something to uninstall:\n%s", p.Text())
@@ -322,7 +322,7 @@ func TestClaudeWarnings(t *testing.T) {
 		"old version": {func(_ *testing.T, h *home, _ *install.Options) {
 			h.in.Version = func(context.Context) (string, error) { return "2.1.80", nil }
 		}, "Claude Code 2.1.80 does not have UserPromptExpansion, PermissionDenied, PostModelSwitch, TaskCreated: install again"},
-		"version not told": {func(_ *testing.T, h *home, _ *install.Options) {
+		"version unknown": {func(_ *testing.T, h *home, _ *install.Options) {
 			h.in.Version = func(context.Context) (string, error) { return "", errors.New("boom") }
 		}, "not known (boom)"},
 		"version odd": {func(_ *testing.T, h *home, _ *install.Options) {
@@ -427,12 +427,12 @@ func TestClaudeUninstallSkipsDamagedSettings(t *testing.T) {
 	h.installClaude(h.claude(ScopeUser))
 	other := h.path("src/project/.claude/settings.json")
 	writeFile(t, other, "{damaged", 0o600)
-	p, err := h.in.PlanUninstall(t.Context(), h.sys, install.Options{Project: h.path("src/project")})
+	p, err := h.in.PlanUninstall(t.Context(), h.sys, install.Options{Dir: h.path("src/project")})
 	if err != nil || len(p.Places) != 1 {
 		t.Errorf("%v, %+v", err, p)
 	}
 	writeFile(t, other, "{\"claude-hook\"", 0o600)
-	if _, err = h.in.PlanUninstall(t.Context(), h.sys, install.Options{Project: h.path("src/project")}); err == nil || !strings.Contains(err.Error(), other) {
+	if _, err = h.in.PlanUninstall(t.Context(), h.sys, install.Options{Dir: h.path("src/project")}); err == nil || !strings.Contains(err.Error(), other) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -33,10 +33,10 @@ func TestPlanRefusesLinksInProject(t *testing.T) {
 		if at == ".claude/settings.json" {
 			o = h.claude(ScopeProject)
 		}
-		if err := os.RemoveAll(filepath.Join(o.Project, ".claude")); err != nil {
+		if err := os.RemoveAll(filepath.Join(o.Dir, ".claude")); err != nil {
 			t.Fatal(err)
 		}
-		linkTo(t, target, filepath.Join(o.Project, filepath.FromSlash(at)))
+		linkTo(t, target, filepath.Join(o.Dir, filepath.FromSlash(at)))
 		before := tree(t, h.dir)
 		if _, err := h.in.Plan(t.Context(), h.sys, o); !errors.Is(err, install.ErrThroughLink) || !strings.Contains(err.Error(), filepath.FromSlash(at)) {
 			t.Errorf("%s: error %v, want one that names the link", at, err)

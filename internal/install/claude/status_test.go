@@ -11,7 +11,7 @@ import (
 
 func (h *home) claudeStatus() *install.Report {
 	h.t.Helper()
-	r, err := h.in.Status(h.t.Context(), h.sys, install.Options{Binary: h.claudeHook(), Project: h.path("src/project")})
+	r, err := h.in.Status(h.t.Context(), h.sys, install.Options{Binary: h.claudeHook(), Dir: h.path("src/project")})
 	if err != nil {
 		h.t.Fatal(err)
 	}

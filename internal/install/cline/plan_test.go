@@ -256,11 +256,8 @@ func TestPreToolUseMovesBetweenFolders(t *testing.T) {
 	h.install(o)
 	has("everywhere, but the user's file is in the way", false, true)
 	o.Chain = true
-	p := h.install(o)
+	h.install(o)
 	has("everywhere, chained", true, false)
-	if !strings.Contains(p.Text(), "stop dead") {
-		t.Errorf("the risk is not named:\n%s", p.Text())
-	}
 	h.install(h.options())
 	has("default again", false, true)
 	if got := tree(t, h.dir)[shared]; got != before[shared] {

@@ -1,0 +1,67 @@
+package agents
+
+// PreToolUseRisk is what the user must know before PreToolUse goes where
+// classic Cline reads it.
+const PreToolUseRisk = `The PreToolUse hook goes into ~/.cline/hooks alone by default. Where Cline's classic
+core reads it, it has a price. CLI 2: a task stops dead when a later tool reads a
+missing file, whatever the hook answers; in VS Code that was not seen. VS Code: a call
+that a hook denies leaves Cline stuck until the window is reloaded. Without it a tool's
+span begins at its end less the duration that Cline reports, which includes the time
+you took to approve it, and a call that never returns has no span.`
+
+func installCline() Command {
+	return Command{
+		Short: "Let Cline report to hookspan",
+		Long: `Write hookspan's hook files into the folders from which Cline reads hooks on this
+system. A file that is not hookspan's is never touched; --chain has hookspan run it
+as well. hookspan uninstall cline undoes all of it.
+
+` + PreToolUseRisk,
+		Flags: map[string]string{
+			"force":        "rewrite hook files of hookspan's that were edited",
+			"pre-tool-use": "install PreToolUse for classic Cline too (see above for the risk); where hooks of your own need it, it stays until --pre-tool-use=false",
+			"chain":        "where a hook of yours is in the way, run it too and merge both answers",
+			"project":      "install into this project's .clinerules/hooks in place of your own folders",
+		},
+	}
+}
+
+func uninstallCline() Command {
+	return Command{
+		Short: "Remove hookspan's hooks from Cline and put chained ones back",
+		Long: `Remove exactly what hookspan install cline wrote, put chained hooks back as they
+were, and leave everything else. Traces and settings stay.`,
+		Flags: map[string]string{"force": "remove hook files of hookspan's that were edited, too"},
+	}
+}
+
+func installClaude() Command {
+	return Command{
+		Short: "Let Claude Code report to hookspan",
+		Long: `Add hookspan's hooks to Claude Code's settings; --dry-run shows the lines. Your own
+hooks, all other settings and the layout of the file stay as they are; the file as it
+was is kept beside it. hookspan uninstall claude takes the hooks out again, to the byte.
+
+  --scope user      ~/.claude/settings.json, for all your projects (the default)
+  --scope project   .claude/settings.json in the project, which others may share
+  --scope local     .claude/settings.local.json in the project, for you alone`,
+		Flags: map[string]string{
+			"force":   "rewrite entries of hookspan's that were edited",
+			"scope":   "whose settings: user, project or local",
+			"project": "the project's folder, for --scope project (which it implies) and local; this folder if not given",
+		},
+	}
+}
+
+func uninstallClaude() Command {
+	return Command{
+		Short: "Take hookspan's hooks out of Claude Code's settings",
+		Long: `Take out exactly what hookspan install claude put in, from wherever it did, and leave
+everything else. --scope and --project limit it. Traces and settings stay.`,
+		Flags: map[string]string{
+			"force":   "", // accepted as for other agents; edited entries go anyway
+			"scope":   "only these settings: user, project or local",
+			"project": "only this project's settings; for --scope project and local, this folder if not given",
+		},
+	}
+}
