@@ -152,7 +152,7 @@ func (s *FileStore) lock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("event folder: %w", err)
 	}
-	lock, err := filelock.Folder(ctx, s.Dir, ".hook-events.lock")
+	lock, err := filelock.Folder(ctx, s.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("lock event folder %q: %w", s.Dir, err)
 	}
@@ -281,10 +281,11 @@ func stamp(payload []byte, now time.Time) ([]byte, error) {
 	return indent(bytes.ToValidUTF8(out.Bytes(), []byte("\ufffd"))), err
 }
 
-// maxIndented is the size in bytes up to which an element is indented, maxSpace how
-// much white space that may add: it grows with the square of the depth.
+// A value of up to maxIndented bytes and maxLevels levels is indented, unless that
+// adds more than maxSpace bytes: white space grows with the square of the depth.
 const (
 	maxIndented = 256 << 10
+	maxLevels   = 32
 	maxSpace    = 128 << 10
 )
 
@@ -292,36 +293,10 @@ const (
 func indent(text []byte) []byte {
 	const step = "  "
 	var out bytes.Buffer
-	if len(text) > maxIndented || spaceOf(text, len(step)) > maxSpace || json.Indent(&out, text, step, step) != nil {
+	if len(text) > maxIndented || !rawjson.ValidWithin(text, maxLevels) || json.Indent(&out, text, step, step) != nil || out.Len() > len(text)+maxSpace {
 		return text
 	}
 	return out.Bytes()
-}
-
-// spaceOf estimates how many bytes indenting a value adds.
-func spaceOf(text []byte, step int) (n int) {
-	depth, quoted := 1, false
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case quoted && c == '\\':
-			i++
-			continue
-		case c == '"':
-			quoted = !quoted
-			continue
-		case quoted:
-			continue
-		case c == '{', c == '[':
-			depth++
-		case c == '}', c == ']':
-			depth--
-		case c != ',':
-			continue
-		}
-		n += 1 + step*depth
-	}
-	return n
 }
 
 // trim drops the oldest elements of a file that exceeds its bounds, down to nine

@@ -6,9 +6,12 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 )
 
 // Source is one file that configures hooks.
@@ -26,6 +29,8 @@ type Source struct {
 	Err error
 	// Data are its bytes.
 	Data []byte
+
+	file hooksession.File
 }
 
 // Sources are the files that count for a session, the user's own first.
@@ -40,11 +45,12 @@ func Find(home, clineDir string, roots []string, trust hookfile.Trust) Sources {
 		if path == "" {
 			return
 		}
-		data, err := read(path, project)
+		file := hooksession.File{Path: path, Project: project, Trust: trust.Path}
+		data, err := file.Read()
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
-		s := Source{Path: path, Project: project, Data: data, Err: err, Trusted: !project}
+		s := Source{Path: path, Project: project, Data: data, Err: err, Trusted: !project, file: file}
 		if err == nil {
 			s.Trusted = !project || trust.Trusted(path, data)
 			s.File, s.Err = hookfile.Parse(path, data)
@@ -58,9 +64,48 @@ func Find(home, clineDir string, roots []string, trust hookfile.Trust) Sources {
 	return out
 }
 
-// read reads a hooks.json. A project's may be no link, which could lead anywhere.
-func read(path string, project bool) ([]byte, error) {
-	return regular.Read(path, regular.Options{Max: hookfile.MaxSize, NoLink: project})
+// summarize stores what the hook process must know of the files to decide that no
+// hook can run. Failing at it costs time, nothing else.
+func (s Sources) summarize(dir string) {
+	for _, src := range s {
+		if src.File != nil && src.Trusted && len(src.File.Problems) == 0 {
+			_ = src.file.Summarize(dir, src.Data, summary(src.File))
+		}
+	}
+}
+
+// summary summarizes the hooks of a file.
+func summary(f *hookfile.File) hooksession.Summary {
+	out := hooksession.Summary{}
+	if f.Disabled {
+		return out
+	}
+	for kind := range hook.KindHookRuns {
+		// An expression has no names, nor has one that is not valid.
+		var matchers []hookmatch.Matcher
+		for _, h := range f.Handlers {
+			if slices.Contains(translate.EventsOf(kind), h.Event) {
+				m, _ := hookmatch.Compile(h.Event, h.Matcher)
+				matchers = append(matchers, m)
+			}
+		}
+		if matchers == nil {
+			continue
+		}
+		out[kind] = nil
+		if kind != hook.KindToolStart && kind != hook.KindToolEnd {
+			continue
+		}
+		for tool, names := range translate.ToolSubjects() {
+			if !slices.ContainsFunc(matchers, func(m hookmatch.Matcher) bool {
+				return m.Names == nil || slices.ContainsFunc(names, func(n string) bool { return slices.Contains(m.Names, n) })
+			}) {
+				out[kind] = append(out[kind], tool)
+			}
+		}
+		slices.Sort(out[kind])
+	}
+	return out
 }
 
 // Handlers are the hooks that run, in configuration order. disableAllHooks of

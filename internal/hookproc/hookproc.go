@@ -49,6 +49,12 @@ type Host struct {
 	// HooksVariable is the environment variable with the folder that holds the
 	// user's HooksFile instead of the home folder. If empty, there is none.
 	HooksVariable string
+	// IdleHooks reports that no hook of the files can run for an event, and that
+	// nothing is left to do for them: the user's file, which may be empty, and those
+	// of projects, which count if the list of trusted files has them. None of them
+	// need exist. In any doubt it reports false. If nil, the program that runs hooks
+	// decides.
+	IdleHooks func(raw hook.Raw, stateDir, trusted, user string, projects []string, now func() time.Time) bool
 }
 
 func (h Host) program() string { return cmp.Or(h.Program, h.Name+"-hook") }
@@ -113,6 +119,7 @@ func (p *Process) Run() {
 		hooked = hooked || cfg.Hooks && dir != p.Dir && p.hookedIn(dir)
 	}
 	answer := func(stored bool) reply {
+		hooked := hooked && !p.idle(in, head, cfg, log)
 		wait := p.startHooks(hooked, stored, in, head, over)
 		own := p.chain(in, over, log)
 		return p.mergeReplies(own, wait(), head, cfg, log)

@@ -146,7 +146,7 @@ func (m *hook) http(h *Handler) {
 		m.wrong(name("headers"), n, "an object of strings", true)
 	}
 	h.AllowedEnvVars = m.list("allowedEnvVars", false)
-	if m.event == sessionStart {
+	if m.event == "SessionStart" {
 		m.problem(m.node.Start, true, "http hooks do not run on SessionStart, as in Claude Code: use a command")
 	}
 }

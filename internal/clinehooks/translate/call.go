@@ -48,7 +48,7 @@ type Call struct {
 	Events []Event
 
 	event   hook.Event // the event itself
-	goos    string
+	ctx     Context
 	call    toolCall  // the tool call taken apart
 	results []outcome // one for each of Events, at the end of a call
 }

@@ -23,82 +23,73 @@ const (
 // does not have gives a call without events and no error. An error says that the
 // payload is not JSON; the call then has what was read before the fault and no
 // events.
-func FromCline(raw hook.Raw, c Context) (*Call, error) {
+func FromCline(raw hook.Raw, ctx Context) (*Call, error) {
 	p := cline.Read(raw)
 	events, err := p.Events()
-	if len(events) == 0 {
-		return &Call{goos: c.GOOS}, err
+	switch {
+	case len(events) == 0:
+		return &Call{ctx: ctx}, err
+	case err != nil:
+		return newCall(&events[0], ctx), err
 	}
-	if err != nil {
-		return newCall(&events[0], c), err
+	return FromDecoded(&events[0], p, ctx), nil
+}
+
+func newCall(ev *hook.Event, ctx Context) *Call {
+	c := &Call{Dialect: ev.Dialect, Name: ev.Name, Session: ev.Session, Kind: ev.Kind, Cwd: ev.Cwd, event: *ev, ctx: ctx}
+	if ev.Tool != nil {
+		c.Tool, c.ToolID = ev.Tool.Name, ev.Tool.ID
 	}
-	return FromDecoded(&events[0], p, c), nil
+	return c
 }
 
 // FromDecoded is [FromCline] for an event that was decoded from p without an error.
-func FromDecoded(ev *hook.Event, p *cline.Payload, c Context) *Call {
-	out := newCall(ev, c)
-	out.translate(p, c)
-	return out
-}
-
-func newCall(ev *hook.Event, c Context) *Call {
-	out := &Call{
-		Dialect: ev.Dialect, Name: ev.Name, Session: ev.Session, Kind: ev.Kind,
-		Cwd: ev.Cwd, event: *ev, goos: c.GOOS,
-	}
-	if ev.Tool != nil {
-		out.Tool, out.ToolID = ev.Tool.Name, ev.Tool.ID
-	}
-	return out
-}
-
-// translate finds the events.
-func (c *Call) translate(p *cline.Payload, ctx Context) {
-	ev, body := &c.event, p.Object
+func FromDecoded(ev *hook.Event, p *cline.Payload, ctx Context) *Call {
+	c, body := newCall(ev, ctx), p.Object
 	subagent := ev.ParentAgent != ""
-	if subagent && (ev.Kind.Terminal() && ev.Kind != hook.KindSessionEnd) {
-		c.add(ctx, "SubagentStop", object{{"stop_hook_active", false}}.text("last_assistant_message", ev.Result), generalPurpose)
-		return
+	if subagent && ev.Kind.Terminal() && ev.Kind != hook.KindSessionEnd {
+		c.add("SubagentStop", object{{"stop_hook_active", false}}.text("last_assistant_message", ev.Result), generalPurpose)
+		return c
 	}
 	switch ev.Kind {
 	case hook.KindToolStart:
-		c.takeApart(p.Roots(), ctx)
+		c.takeApart(p.Roots())
 		for _, op := range c.call.operations {
-			c.tool(ctx, "PreToolUse", op, nil, nil)
+			c.tool("PreToolUse", op, nil, nil)
 		}
 	case hook.KindToolEnd:
-		c.takeApart(p.Roots(), ctx)
-		c.toolEnd(body, ctx)
+		c.takeApart(p.Roots())
+		c.toolEnd(body)
 	case hook.KindPrompt:
 		if !c.injected() {
-			c.add(ctx, "UserPromptSubmit", object{{"prompt", ev.Prompt}})
+			c.add("UserPromptSubmit", object{{"prompt", ev.Prompt}})
 		}
 	case hook.KindRunStart:
 		switch {
 		case subagent:
-			c.add(ctx, "SubagentStart", nil, generalPurpose)
+			c.add("SubagentStart", nil, generalPurpose)
 		case !ctx.Seen:
-			c.started(ctx, "startup")
+			c.started("startup")
 		}
 	case hook.KindRunResume:
-		c.started(ctx, "resume")
+		c.started("resume")
 	case hook.KindRunComplete:
-		c.add(ctx, "Stop", object{{"stop_hook_active", false}, {"last_assistant_message", ev.Result}})
+		c.add("Stop", object{{"stop_hook_active", false}, {"last_assistant_message", ev.Result}})
 	case hook.KindRunCancel, hook.KindSessionEnd:
-		c.add(ctx, "SessionEnd", object{{"reason", "other"}}, "other")
+		c.add("SessionEnd", object{{"reason", "other"}}, "other")
 	case hook.KindRunError:
-		c.add(ctx, "StopFailure", object{{"error", "unknown"}}.text("error_details", ev.Message), "unknown")
+		c.add("StopFailure", object{{"error", "unknown"}}.text("error_details", ev.Message), "unknown")
 	case hook.KindCompact:
 		if ctx.TranscriptPath == "" {
-			ctx.TranscriptPath = rawjson.Text(rawjson.Members(body.Get("preCompact")).Get("contextJsonPath"))
+			c.ctx.TranscriptPath = rawjson.Text(rawjson.Members(body.Get("preCompact")).Get("contextJsonPath"))
 		}
-		c.add(ctx, "PreCompact", object{{"trigger", "auto"}, {"custom_instructions", ""}}, "auto")
+		c.add("PreCompact", object{{"trigger", "auto"}, {"custom_instructions", ""}}, "auto")
 	case hook.KindNotification:
 		kind := notificationType(rawjson.Members(body.Get("notification")))
-		c.add(ctx, "Notification", object{{"message", ev.Message}, {"notification_type", kind}}, kind)
+		c.add("Notification", object{{"message", ev.Message}, {"notification_type", kind}}, kind)
 	case hook.KindUnknown, hook.KindSessionStart, hook.KindPermission, hook.KindNote, hook.KindAside:
 	}
+	return c
 }
 
 // injected reports that Cline wrote the prompt: the SDK runs this hook for its own
@@ -113,8 +104,8 @@ func (c *Call) injected() bool {
 }
 
 // started adds the beginning of a session.
-func (c *Call) started(ctx Context, source string) {
-	c.add(ctx, "SessionStart", object{{"source", source}}.text("model", c.event.Model), source)
+func (c *Call) started(source string) {
+	c.add("SessionStart", object{{"source", source}}.text("model", c.event.Model), source)
 }
 
 // notificationType distinguishes a question about a call from other waiting.
@@ -130,12 +121,12 @@ func notificationType(body rawjson.Object) string {
 }
 
 // takeApart reads the tool call.
-func (c *Call) takeApart(roots []string, ctx Context) {
+func (c *Call) takeApart(roots []string) {
 	t := c.event.Tool
 	if t == nil || t.Name == "" {
 		return
 	}
-	p := place{cwd: c.Cwd, home: ctx.Home, roots: roots, windows: ctx.GOOS == "windows"}
+	p := place{cwd: c.Cwd, home: c.ctx.Home, roots: roots, windows: c.ctx.GOOS == "windows"}
 	input, _ := rawjson.Parse([]byte(t.Input))
 	c.call = p.operations(t.Name, input)
 	for i := range c.call.operations {
@@ -159,7 +150,7 @@ func (c *Call) toolUseID(op operation) string {
 
 // tool adds the event of an operation. response and more are the members before and
 // after the call's id.
-func (c *Call) tool(ctx Context, name string, op operation, response, more object) {
+func (c *Call) tool(name string, op operation, response, more object) {
 	fields := append(object{{"tool_name", op.tool}, {"tool_input", op.input}}, response...)
 	fields = append(fields.with("tool_use_id", c.toolUseID(op)), more...)
 	subjects := append([]string{op.tool}, op.aliases...)
@@ -169,16 +160,16 @@ func (c *Call) tool(ctx Context, name string, op operation, response, more objec
 	if twin := cmp.Or(op.twin, twinOf(c.Tool, op.tool)); twin != "" {
 		subjects = append(subjects, twin)
 	}
-	c.add(ctx, name, fields, subjects...)
+	c.add(name, fields, subjects...)
 	e := &c.Events[len(c.Events)-1]
 	e.Tool, e.Input, e.operation = op.tool, op.input.encode(), op.index
 }
 
 // add adds an event, with the members that all events have, in Claude's order.
-func (c *Call) add(ctx Context, name string, fields object, subjects ...string) {
+func (c *Call) add(name string, fields object, subjects ...string) {
 	payload := object{
 		{"session_id", c.Session},
-		{"transcript_path", ctx.TranscriptPath},
+		{"transcript_path", c.ctx.TranscriptPath},
 		{"cwd", c.Cwd},
 		{"permission_mode", "default"},
 	}
@@ -190,7 +181,7 @@ func (c *Call) add(ctx Context, name string, fields object, subjects ...string) 
 }
 
 // toolEnd adds the events of a call that has ended.
-func (c *Call) toolEnd(body rawjson.Object, ctx Context) {
+func (c *Call) toolEnd(body rawjson.Object) {
 	c.results = c.outcomes(body)
 	t := c.event.Tool
 	if t == nil || t.Status == hook.ToolDenied || softDenied(c.call) {
@@ -201,9 +192,9 @@ func (c *Call) toolEnd(body rawjson.Object, ctx Context) {
 		took := object{}.timed("duration_ms", t.Duration, time.Millisecond)
 		if r := c.results[i]; r.failed {
 			why := object{{"error", r.message(op.tool)}, {"is_interrupt", t.Status == hook.ToolCancelled}}
-			c.tool(ctx, "PostToolUseFailure", op, nil, append(why, took...))
+			c.tool("PostToolUseFailure", op, nil, append(why, took...))
 		} else {
-			c.tool(ctx, "PostToolUse", op, object{{"tool_response", r.response(op, t.Duration)}}, took)
+			c.tool("PostToolUse", op, object{{"tool_response", r.response(op, t.Duration)}}, took)
 		}
 	}
 }

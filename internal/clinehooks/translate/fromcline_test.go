@@ -249,7 +249,7 @@ func FuzzFromCline(f *testing.F) {
 		}
 		end := *c
 		end.Kind, end.event.Kind, end.Events = hook.KindToolEnd, hook.KindToolEnd, nil
-		end.toolEnd(nil, ctx)
+		end.toolEnd(nil)
 		for _, e := range end.Events {
 			var in struct {
 				ID string `json:"tool_use_id"`

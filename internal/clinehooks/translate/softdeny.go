@@ -40,7 +40,7 @@ func (a *answering) softDenial(reason string) string {
 		a.note("a denied call stops the task: only the SDK's Cline can deny it and continue")
 		return ""
 	}
-	if c.goos == "windows" {
+	if c.ctx.GOOS == "windows" {
 		a.note("a denied call stops the task: which shell runs Cline's commands on Windows is not known")
 		return ""
 	}
