@@ -297,7 +297,7 @@ func (p *reading) mapRuns(ctx context.Context) error {
 		p.endSilently(ctx)
 	}
 	due := p.due(now)
-	if len(due) == 0 {
+	if len(due) == 0 || p.settling > 0 {
 		return ctx.Err()
 	}
 	first := slices.MinFunc(due, func(x, y *otelmap.Run) int { return x.Begun().Compare(y.Begun()) })
