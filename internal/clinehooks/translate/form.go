@@ -206,19 +206,11 @@ func (pa param) reverse(v any) (any, error) {
 // toolCall is the operations of a call.
 type toolCall struct {
 	operations []operation
-	// build makes Cline's input of the operations' values; nil if no operation can
-	// change.
+	// build makes Cline's input of the operations' values; nil if no operation has
+	// a back.
 	build func(values []any) any
 	// perFile reports that the end of the call is one event for each file.
 	perFile bool
-}
-
-// input is Cline's input for these values of the operations.
-func (c toolCall) input(values []any) any {
-	if c.build == nil {
-		return nil
-	}
-	return c.build(values)
 }
 
 // one is a call of one operation.

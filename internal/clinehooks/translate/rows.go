@@ -3,7 +3,6 @@ package translate
 import (
 	"crypto/sha256"
 	"fmt"
-	"strconv"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -87,9 +86,7 @@ func (c *Call) row(i int, role string, content, toolUseResult any) []byte {
 // was stored, so that the same event always gives the same id.
 func (c *Call) rowID(i int) string {
 	e := &c.event
-	seed := strconv.FormatUint(e.Hash, 16) + " " + strconv.FormatInt(e.StoredAt.UnixNano(), 10) + " " +
-		strconv.FormatInt(e.Offset, 10) + " " + strconv.Itoa(i)
-	sum := sha256.Sum256([]byte(seed))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%x %d %d %d", e.Hash, e.StoredAt.UnixNano(), e.Offset, i))
 	// Version 8 of RFC 9562: the bits are the maker's own.
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
