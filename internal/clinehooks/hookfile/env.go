@@ -84,7 +84,7 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 		block := r.root.Get(envKey)
 		switch {
 		case block == nil:
-			out = style.AddMember(r.text, r.root, jsonedit.Field{Key: envKey, Value: jsonedit.Object{field}})
+			block, field = r.root, jsonedit.Field{Key: envKey, Value: jsonedit.Object{field}}
 		case !block.Is(r.text, '{'):
 			return nil, nil, nil, r.refuse(name(envKey), block, "an object of strings")
 		case block.Get(v.Name) != nil:
@@ -92,9 +92,8 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 				kept = append(kept, v.Name)
 			}
 			continue
-		default:
-			out = style.AddMember(r.text, block, field)
 		}
+		out = style.AddMember(r.text, block, field)
 		added = append(added, v.Name)
 	}
 	if len(added) == 0 {

@@ -120,7 +120,7 @@ func (m *hook) command(h *Handler) {
 	}
 	h.Async = m.flag("async")
 	if h.AsyncRewake = m.flag("asyncRewake"); h.AsyncRewake {
-		// As in Claude Code, the one implies the other.
+		// As in Claude Code, asyncRewake implies async.
 		h.Async = true
 		m.problem(m.members["asyncRewake"].Start, false, "Cline does not support asyncRewake: the hook runs in the background, and its output is ignored")
 	}

@@ -57,7 +57,7 @@ type reading struct {
 	skipped int
 }
 
-// place is a handler and its place in the text.
+// place is a handler and where it is in the text.
 type place struct {
 	handler Handler
 	// runs reports that nothing keeps it from running.
@@ -202,7 +202,7 @@ func (r *reading) list(m jsonedit.Item) {
 	} else {
 		r.wrong(name(m.Key), m.Value, "a list of groups", true)
 	}
-	// It is no problem that a handler that is left out would not run.
+	// A list of which all handlers are left out is no problem.
 	if known(m.Key) && !runs && (len(r.places) > before || r.skipped == skipped) {
 		r.problem(m.Start, true, "Cline never gives the event %s; these hooks do not run here", m.Key)
 	}

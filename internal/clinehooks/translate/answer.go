@@ -318,7 +318,7 @@ func (a *answering) apply(op operation, updated map[string]any) (any, error) {
 // refuses reports whether hooks refused.
 func refuses(v claude.Verdict) bool { return v.Decision == claude.Deny || v.Decision == claude.Block }
 
-// reason returns why hooks refused. Some give the reason to the user alone.
+// reason returns why hooks refused. Some hooks give the reason only to the user.
 func reason(v claude.Verdict) string {
 	return firstOf(v.Reason, strings.Join(v.Feedback, "\n"), strings.Join(v.SystemMessages, "\n"), "a hook refused and gave no reason")
 }

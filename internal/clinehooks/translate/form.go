@@ -28,7 +28,7 @@ type operation struct {
 	indifferent []string
 }
 
-// unchanged reports whether another input is the same call for Cline, and which
+// unchanged reports whether another input makes the same call for Cline, and which
 // indifferent members differ.
 func (op operation) unchanged(updated map[string]any) (differ []string, ok bool) {
 	rest := maps.Clone(updated)
@@ -89,7 +89,7 @@ func (pa param) names() []string {
 	return pa.cline
 }
 
-// form says how a tool of Cline's reads as one of Claude's.
+// form describes one of Cline's tools as one of Claude's.
 type form struct {
 	tool    string
 	aliases []string
