@@ -32,7 +32,7 @@ func (c *Call) channelOf(name string) channel {
 	switch name {
 	case "PostToolUse", "PostToolUseFailure":
 		// The bundle on the SDK ignored the answers after a tool until 4.1.11.
-		heard := c.Dialect != dialectNext || !before(c.event.HostVersion, 4, 1, 11)
+		heard := c.Dialect != dialectNext || !before(c.HostVersion, 4, 1, 11)
 		return channel{context: heard, cancel: heard, later: true}
 	case "PreToolUse":
 		return channel{context: true, cancel: true, later: true}
@@ -41,7 +41,7 @@ func (c *Call) channelOf(name string) channel {
 			return channel{later: true}
 		}
 		// The bundle on the SDK lost these texts until 4.1.18.
-		lost := c.Dialect == dialectNext && before(c.event.HostVersion, 4, 1, 18)
+		lost := c.Dialect == dialectNext && before(c.HostVersion, 4, 1, 18)
 		return channel{context: !lost, cancel: true, later: true}
 	case "PreCompact":
 		return channel{cancel: c.Dialect != dialectSDK, later: true}
