@@ -114,7 +114,7 @@ func (st Style) Render(v any, indent string) string {
 	case Array:
 		return enclose(st, "[", v, "]", indent)
 	case Field:
-		return rawjson.Encode(v.Key) + st.Colon + st.Render(v.Value, indent)
+		return Quote(v.Key) + st.Colon + st.Render(v.Value, indent)
 	case Raw:
 		return string(v)
 	case string, int, bool:
@@ -139,3 +139,6 @@ func enclose[T any](st Style, open string, items []T, end, indent string) string
 	inner := st.Newline + indent + st.Indent
 	return open + inner + strings.Join(parts, ","+inner) + st.Newline + indent + end
 }
+
+// Quote writes a string as JSON.stringify does.
+func Quote(s string) string { return rawjson.Encode(s) }
