@@ -156,7 +156,7 @@ func (s *Setup) callsOf(tool, project string, now time.Time) ([]hookrun.Event, e
 		if err != nil {
 			return nil, err
 		}
-		calls = append(calls, Events(call)...)
+		calls = append(calls, call.Events...)
 	}
 	for _, e := range slices.Clone(calls) {
 		for _, name := range []string{"PostToolUse", "PostToolUseFailure"} {

@@ -155,12 +155,12 @@ func (o *Outcome) note(err error) {
 
 // answer runs the handlers and makes the answer of their verdicts.
 func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Session, dir string, roots []string, started time.Time) {
-	events := Events(out.Call)
+	events := out.Call.Events
 	handlers := out.Sources.Handlers()
 	if len(events) > 0 && len(handlers) > 0 {
 		r := h.runner(out.Call, session, dir, roots, started)
 		r.Env = out.Sources.Environ(r.Env)
-		if h.Parent != nil && r.Calls(handlers, events) {
+		if h.Parent != nil && slices.ContainsFunc(r.Select(handlers, events), func(m hookrun.Match) bool { return m.Matched }) {
 			r.Env = below(r.Env, h.Parent(out.Call.Session))
 		}
 		out.Result = r.Run(ctx, handlers, events)
@@ -186,22 +186,13 @@ func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Se
 	}
 }
 
-// Events are the events of a call as the runner takes them.
-func Events(c *translate.Call) []hookrun.Event {
-	out := make([]hookrun.Event, len(c.Events))
-	for i, e := range c.Events {
-		out[i] = hookrun.Event{Name: e.Name, Session: c.Session, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload}
-	}
-	return out
-}
-
 func (h *Hooks) runner(c *translate.Call, session hooksession.Session, dir string, roots []string, started time.Time) *hookrun.Runner {
 	budget := editorBudget
 	if c.Dialect == sdkDialect {
 		budget = sdkBudget
 	}
 	r := &hookrun.Runner{
-		Dir: dir, ProjectDir: c.Cwd, Home: h.Home, GOOS: h.GOOS, Env: h.Environ,
+		Dir: dir, ProjectDir: c.Cwd, Session: c.Session, Home: h.Home, GOOS: h.GOOS, Env: h.Environ,
 		Budget: budget - h.Now().Sub(started), StrictExit: h.Settings.StrictExit, OnError: h.Settings.OnError,
 		Trace: h.Trace,
 	}

@@ -39,7 +39,7 @@ func (h *Hooks) Select(raw hook.Raw) (*Trial, error) {
 	}
 	t := &Trial{Call: call, Sources: Find(h.Home, h.ClineDir, roots, h.Trust)}
 	r := &hookrun.Runner{Dir: raw.Cwd, ProjectDir: roots[0], Home: h.Home, GOOS: h.GOOS}
-	t.Matches = r.Select(t.Sources.Handlers(), Events(call))
+	t.Matches = r.Select(t.Sources.Handlers(), call.Events)
 	return t, nil
 }
 
