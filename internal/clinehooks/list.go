@@ -106,7 +106,7 @@ func (l *Listing) Keep(s *Setup, tool, project string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	r := &hookrun.Runner{Dir: project, ProjectDir: project, Home: s.Home, GOOS: s.GOOS}
+	r := s.matching(project, project)
 	for i := range l.Files {
 		f := &l.Files[i]
 		kept := f.Hooks[:0]
