@@ -60,7 +60,7 @@ func Hash(payload []byte) uint64 {
 }
 
 // Lines joins texts, each beginning a line, and leaves out empty ones.
-func Lines(parts []string) string {
+func Lines(parts ...string) string {
 	var b strings.Builder
 	for _, part := range parts {
 		if s := b.String(); part != "" && s != "" && !strings.HasSuffix(s, "\n") {

@@ -56,7 +56,7 @@ unshare --mount --pid --fork --kill-child sh -euc '
 	failed=
 	while read -r name dir; do
 		echo "=== $name"
-		if ! timeout 600 chroot "$root" env -i HOME=/tmp PATH=/usr/bin:/bin WINEPREFIX=/prefix WINEDEBUG=-all sh -c "cd \"/src/${dir#"$PWD"}\" && /usr/lib/wine/wine64 \"/build/$name\" -test.short -test.timeout 9m -test.run \"$run\"" </dev/null; then
+		if ! timeout 600 chroot "$root" env -i LANG=C.UTF-8 HOME=/tmp PATH=/usr/bin:/bin WINEPREFIX=/prefix WINEDEBUG=-all sh -c "cd \"/src/${dir#"$PWD"}\" && /usr/lib/wine/wine64 \"/build/$name\" -test.short -test.timeout 9m -test.run \"$run\"" </dev/null; then
 			failed="$failed ${name%.exe}"
 		fi
 	done <"$list"

@@ -178,7 +178,7 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 			}
 		}
 		if elsewhere > 0 {
-			a.hint("hooks deliver them where they were recorded; --other-settings delivers them now, with the settings in force here")
+			a.hint("hooks deliver them where they were recorded; --other-settings delivers them now, with the current settings")
 		}
 		if waiting > 0 {
 			a.hint("what waits is kept, and later hooks try again; fix the cause, then run 'hookspan flush' to send it now")

@@ -22,12 +22,11 @@ func (a *app) hooksTrustCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [FILE|FOLDER]",
 		Short: "Let a project's hooks run",
-		Long: `Show all that a project's .cline/hooks.json runs and sets, ask, and let it run from
-now on: this file, with this content. After a change it takes your trust again.
-Without an argument it is the project of the working directory. Secrets are left out
-of what is shown. What the commands in the file start may change without that being
-noticed: trust projects whose authors you trust. Without a terminal to ask on, --yes
-is the answer.`,
+		Long: `Show everything that a project's .cline/hooks.json runs and sets, without secrets, and
+ask whether it may run: this file, with this content. A changed file must be trusted
+again. Without an argument it is the project of the working directory. The programs
+that the file starts can change without notice: trust only projects whose authors you
+trust. Without a terminal to ask on, use --yes.`,
 		Args:              takes(1, "one file or folder"),
 		ValidArgsFunction: folderCompletion,
 	}
@@ -53,7 +52,7 @@ is the answer.`,
 func (a *app) hooksUntrustCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "untrust [FILE|FOLDER]",
-		Short: "Let a project's hooks run no longer",
+		Short: "Stop a project's hooks from running",
 		Args:  takes(1, "one file or folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := a.projectHooks(cmd, args)
@@ -68,7 +67,7 @@ func (a *app) hooksUntrustCmd() *cobra.Command {
 				a.printf("%s was not trusted\n", path)
 				return nil
 			}
-			a.printf("%s is trusted no longer: its hooks do not run\n", path)
+			a.printf("%s is no longer trusted: its hooks do not run\n", path)
 			return a.releaseHookFiles(cmd.Context(), false)
 		},
 		ValidArgsFunction: folderCompletion,
@@ -131,7 +130,7 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 }
 
 // consent asks whether what was shown may run. Without a terminal it fails, unless
-// the user has said yes already.
+// yes is set.
 func (a *app) consent(path string, yes bool) error {
 	if yes {
 		return nil

@@ -156,7 +156,7 @@ func (a *app) apply(plan *install.Plan, notes string, dryRun bool) (changed bool
 	return plan.Changed(), install.Apply(plan)
 }
 
-// warnOfStoppedHooks says that the user's hooks for Cline run no longer.
+// warnOfStoppedHooks reports that Cline no longer runs the user's hooks.
 func (a *app) warnOfStoppedHooks(ctx context.Context) error {
 	own := a.hookSetup().Sources("")
 	if len(own.Handlers()) == 0 {

@@ -23,10 +23,10 @@ import (
 // held in memory several times over.
 const maxHookPayload = 32 << 20
 
-// hooksDir is where is kept what hooks need to be remembered.
+// hooksDir is the folder with what is remembered between runs of hooks.
 func (a *app) hooksDir() string { return hooksession.Dir(a.cfg.StateDir) }
 
-// hookProblems is the list of what went wrong with the user's hooks of late.
+// hookProblems lists the recent problems of the user's hooks.
 func (a *app) hookProblems() clinehooks.Problems {
 	return clinehooks.Problems{Path: filepath.Join(a.hooksDir(), "problems.jsonl")}
 }

@@ -60,7 +60,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setup gives a script a home folder of its own, a documents folder and a Claude
+// setup gives a script a separate home folder, a documents folder and a Claude
 // Code whatever this machine has, and no keyring.
 func setup(e *testscript.Env, source string) error {
 	home := filepath.Join(e.WorkDir, "home")

@@ -53,16 +53,16 @@ func takes(most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// group is a command that only holds others.
+// group is a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(commands...)
 	return cmd
 }
 
-// finish completes a command and those below it: one that holds others explains
-// itself or names the unknown word, any other takes no arguments unless it says
-// so, and shells complete no file names unless it says so.
+// finish sets what a command and its subcommands leave unset. A command with
+// subcommands prints its help or reports an unknown word; any other takes no
+// arguments; shells complete no file names.
 func finish(cmd *cobra.Command) {
 	if cmd.HasSubCommands() {
 		cmd.DisableFlagsInUseLine, cmd.SuggestionsMinimumDistance = true, 2

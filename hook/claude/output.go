@@ -69,7 +69,7 @@ func shell(o rawjson.Object) (string, bool) {
 	if o.Is("isImage") {
 		stdout = "[image]"
 	}
-	return hook.Lines([]string{stdout, stderr}), true
+	return hook.Lines(stdout, stderr), true
 }
 
 // readFile is a file's text. Files that are no text come in base64.
@@ -93,7 +93,7 @@ func found(o rawjson.Object) (string, bool) {
 	for _, name := range names {
 		files = append(files, rawjson.Text(rawjson.Present(name)))
 	}
-	return hook.Lines(files), ok
+	return hook.Lines(files...), ok
 }
 
 // edit is the change that was made to a file, as in a unified diff, else the
@@ -149,7 +149,7 @@ func blocks(list [][]byte) (string, bool) {
 		}
 		parts = append(parts, s)
 	}
-	return hook.Lines(parts), true
+	return hook.Lines(parts...), true
 }
 
 // block is the text of one content block, or a mark for one that has none.

@@ -128,7 +128,7 @@ func blocks(list [][]byte) (rendered, bool) {
 			return rendered{}, false
 		}
 	}
-	out.text = hook.Lines(parts)
+	out.text = hook.Lines(parts...)
 	return out, true
 }
 
@@ -167,7 +167,7 @@ func operations(list [][]byte) (rendered, bool) {
 		}
 		parts = append(parts, shown)
 	}
-	out.text, out.err = hook.Lines(parts), hook.Lines(errs)
+	out.text, out.err = hook.Lines(parts...), hook.Lines(errs...)
 	out.lead = out.text
 	return out, true
 }
@@ -196,5 +196,5 @@ func reason(failure, printed string) string {
 		return printed
 	}
 	rest := strings.TrimPrefix(printed, "["+failure+"]")
-	return hook.Lines([]string{failure, strings.TrimSpace(rest)})
+	return hook.Lines(failure, strings.TrimSpace(rest))
 }

@@ -152,7 +152,7 @@ func (s *FileStore) lock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("event folder: %w", err)
 	}
-	lock, err := filelock.Folder(ctx, s.Dir, ".hook-events.lock")
+	lock, err := filelock.Folder(ctx, s.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("lock event folder %q: %w", s.Dir, err)
 	}

@@ -62,7 +62,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	}
 	e.state(ctx)
 	for _, p := range config.Problems(m.ConfigErr) {
-		e.add(Problem, p.Error(), "correct it; hookspan config shows the value in force instead")
+		e.add(Problem, p.Error(), "correct it; hookspan config shows the value used instead")
 	}
 	if m.ConfigErr == nil {
 		e.add(OK, "every setting is valid", "")

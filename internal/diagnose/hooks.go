@@ -60,8 +60,8 @@ func (e *exam) folder(h agentHooks, s install.Site, none bool) {
 	}
 }
 
-// settings checks an agent that reads hooks from settings files. Settings without
-// hooks of hookspan's are the user's affair.
+// settings checks an agent that reads hooks from settings files. Of settings
+// without hooks of hookspan's it only notes those that cannot be read.
 func (e *exam) settings(h agentHooks) {
 	if !h.Present() {
 		for _, s := range h.Sites {

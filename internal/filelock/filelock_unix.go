@@ -3,7 +3,9 @@
 package filelock
 
 import (
+	"context"
 	"errors"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +17,13 @@ func try(f *os.File) (bool, error) {
 	return !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR), nil
 }
 
-func openFolder(dir, _ string) (*os.File, error) {
-	return os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
+func lockFolder(ctx context.Context, dir string) (io.Closer, error) {
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := Wait(ctx, f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }

@@ -49,7 +49,7 @@ type Record struct {
 	CreatedFile bool     `json:"created_file,omitempty"`
 	// ForHooks is Options.ForHooks of the install that wrote PreToolUse.
 	ForHooks bool `json:"pre_tool_use_for_hooks,omitempty"`
-	// Empty holds the white space of JSON containers that were empty before.
+	// Empty is the white space of JSON containers that were empty before.
 	Empty map[string]string `json:"empty,omitempty"`
 }
 

@@ -20,7 +20,6 @@ var mayOpen = map[string]string{
 	"internal/atomicfile/atomicfile.go":           "makes a file under a random name, never an existing one",
 	"internal/atomicfile/sync_unix.go":            "a folder, which a flag says",
 	"internal/filelock/filelock_unix.go":          "a folder, which a flag says",
-	"internal/filelock/filelock_windows.go":       "pipes are not files there",
 	"cmd/hookspan/hookstest.go":                   "the file is named on the command line, and may be a pipe of the shell's",
 	"internal/bridge/peer_linux.go":               "/proc",
 	"internal/clinehooks/hooksession/session.go":  "makes a file that must not exist yet",
