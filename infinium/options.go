@@ -65,7 +65,7 @@ func (o *Options) endpoint() (*url.URL, error) {
 	}
 	switch {
 	case u.User != nil:
-		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL for host %q holds a user name or password: want none, credentials go in INFINIUM_AGENT_ID and INFINIUM_AGENT_SECRET", u.Host)
+		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL for host %q contains a user name or password: want none, credentials go in INFINIUM_AGENT_ID and INFINIUM_AGENT_SECRET", u.Host)
 	case u.Hostname() == "" || u.Opaque != "":
 		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL %q names no host: want a form like %s", base, DefaultBaseURL)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":

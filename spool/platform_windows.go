@@ -28,7 +28,7 @@ const (
 )
 
 // lockAt is the high half of the offset of the one byte that is locked.
-// Windows locks are mandatory for the bytes they cover, so the byte lies far
+// Windows locks are mandatory for the bytes they cover, so the byte is far
 // behind any log.
 const lockAt = 0x7fffffff
 
