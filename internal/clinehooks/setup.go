@@ -126,12 +126,9 @@ func (s *Setup) CheckNew(h hookfile.Handler, project string) ([]hookfile.Problem
 	return s.Check(f, project, s.Sources(project)), nil
 }
 
-// preToolUse is the event of guards.
-const preToolUse = "PreToolUse"
-
 // HasGuard reports a hook that runs before tool calls.
 func HasGuard(handlers []hookfile.Handler) bool {
-	return slices.ContainsFunc(handlers, func(h hookfile.Handler) bool { return h.Event == preToolUse })
+	return slices.ContainsFunc(handlers, func(h hookfile.Handler) bool { return h.Event == "PreToolUse" })
 }
 
 // Guards are the folders of projects that have a hook that runs before tool calls;
