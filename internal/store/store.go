@@ -128,7 +128,6 @@ func dsn(path string) string {
 			"synchronous(FULL)",
 			"fullfsync(1)",
 			"secure_delete(1)",
-			"foreign_keys(1)",
 			"journal_size_limit(16777216)",
 		},
 		"_defensive": {"1"},
@@ -233,6 +232,39 @@ func (s *Store) now() time.Time {
 
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// prepared executes the statements of a transaction, each prepared once.
+type prepared struct {
+	tx *sql.Tx
+	// byText has the statements by their text. They are closed with tx.
+	byText map[string]*sql.Stmt
+}
+
+func prepare(tx *sql.Tx) prepared { return prepared{tx, make(map[string]*sql.Stmt)} }
+
+func (p prepared) statement(ctx context.Context, query string) (stmt *sql.Stmt, err error) {
+	if stmt = p.byText[query]; stmt == nil {
+		stmt, err = p.tx.PrepareContext(ctx, query)
+		p.byText[query] = stmt
+	}
+	return stmt, err
+}
+
+func (p prepared) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := p.statement(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+func (p prepared) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	stmt, err := p.statement(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(ctx, args...)
 }
 
 // eachRow calls f for each row of a query, with a function that scans the row.
