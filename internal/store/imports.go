@@ -34,7 +34,7 @@ func (s *Store) Imports(ctx context.Context, host string) (out []Import, err err
 // NoteImports records imports in the place of earlier ones of the same files.
 func (s *Store) NoteImports(ctx context.Context, imports []Import) error {
 	return s.write(ctx, "note imports", func(tx *sql.Tx) error {
-		p := prepare(tx)
+		p := &prepared{on: tx}
 		for _, i := range imports {
 			_, err := p.ExecContext(ctx, `INSERT OR REPLACE INTO imports
 				(session, host, dialect, stamp, directory, there, captured, removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -33,6 +34,8 @@ type Store struct {
 
 	path string
 	db   *sql.DB
+	// queries are statements that thousands of sessions need.
+	queries prepared
 }
 
 // Open opens the store in the file path and creates it if it is missing: the
@@ -53,6 +56,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	}
 	s := &Store{path: abs, db: sql.OpenDB(connector)}
 	s.db.SetMaxOpenConns(4)
+	s.queries.on = s.db
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
@@ -234,24 +238,34 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// prepared executes the statements of a transaction, each prepared once.
+// prepared executes the statements of a transaction or of all connections, each
+// prepared once.
 type prepared struct {
-	tx *sql.Tx
-	// byText has the statements by their text. They are closed with tx.
+	on interface {
+		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+	}
+	mu sync.Mutex
+	// byText has the statements by their text. They are closed with on.
 	byText map[string]*sql.Stmt
 }
 
-func prepare(tx *sql.Tx) prepared { return prepared{tx, make(map[string]*sql.Stmt)} }
-
-func (p prepared) statement(ctx context.Context, query string) (stmt *sql.Stmt, err error) {
-	if stmt = p.byText[query]; stmt == nil {
-		stmt, err = p.tx.PrepareContext(ctx, query)
-		p.byText[query] = stmt
+func (p *prepared) statement(ctx context.Context, query string) (stmt *sql.Stmt, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if stmt = p.byText[query]; stmt != nil {
+		return stmt, nil
 	}
-	return stmt, err
+	if stmt, err = p.on.PrepareContext(ctx, query); err != nil {
+		return nil, err
+	}
+	if p.byText == nil {
+		p.byText = make(map[string]*sql.Stmt)
+	}
+	p.byText[query] = stmt
+	return stmt, nil
 }
 
-func (p prepared) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (p *prepared) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	stmt, err := p.statement(ctx, query)
 	if err != nil {
 		return nil, err
@@ -259,7 +273,7 @@ func (p prepared) QueryContext(ctx context.Context, query string, args ...any) (
 	return stmt.QueryContext(ctx, args...)
 }
 
-func (p prepared) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (p *prepared) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	stmt, err := p.statement(ctx, query)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func (s *Store) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSp
 		return ctx.Err()
 	}
 	return s.write(ctx, fmt.Sprintf("store %d spans", len(rows)), func(tx *sql.Tx) error {
-		return upsert(ctx, prepare(tx), rows, s.now())
+		return upsert(ctx, &prepared{on: tx}, rows, s.now())
 	})
 }
 
@@ -81,7 +81,7 @@ const upsertSpan = `
 
 // upsert writes the rows in a transaction. The context of its statements cannot
 // end, because the driver starts a goroutine for each statement whose context can.
-func upsert(until context.Context, tx prepared, rows []row, now time.Time) (err error) {
+func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err error) {
 	ctx := context.WithoutCancel(until)
 	traces, origins := make(map[string]int64), make(map[string]int64)
 	touched := make(map[int64]bool)
@@ -131,7 +131,7 @@ func upsert(until context.Context, tx prepared, rows []row, now time.Time) (err 
 }
 
 // idOf finds the row with a value, or makes it.
-func idOf(ctx context.Context, tx prepared, known map[string]int64, key string, value any, insert, find string) (int64, error) {
+func idOf(ctx context.Context, tx *prepared, known map[string]int64, key string, value any, insert, find string) (int64, error) {
 	if id, ok := known[key]; ok {
 		return id, nil
 	}
@@ -151,7 +151,7 @@ func idOf(ctx context.Context, tx prepared, known map[string]int64, key string, 
 }
 
 // refresh computes the summary of a trace from its spans.
-func refresh(ctx context.Context, tx prepared, id int64, now time.Time) error {
+func refresh(ctx context.Context, tx *prepared, id int64, now time.Time) error {
 	var t totals
 	var usage usageColumns
 	err := eachRow(ctx, tx, func(scan func(...any) error) error {

@@ -190,7 +190,7 @@ func (r *reader) rows(ctx context.Context, file sized, visit func(*row) bool) er
 
 // agents lists the subagents whose files were written since a time, by id.
 func (r *reader) agents(ctx context.Context, dir string, since time.Time) ([]subagent, error) {
-	dir = filepath.Join(dir, "subagents")
+	dir = filepath.Join(dir, subagents)
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
