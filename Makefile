@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all test-windows build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -80,6 +80,9 @@ bench-fleet: ## spans per second from many developers to gateways; BENCH=-publis
 
 gobench: ## the packages' own benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+test-windows: ## the tests of packages built for Windows, under Wine; needs root (PKG=./spool names other packages)
+	tests/windows.sh $(or $(PKG),./config ./hook/... ./infinium ./internal/... ./otelmap ./spool)
 
 lines: ## lines of product code per package: Go without tests, generated code and tests/
 	@git ls-files '*.go' | grep -v -e '_test\.go$$' -e '^tests/' | while read -r f; do \

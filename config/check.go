@@ -9,19 +9,12 @@ import (
 	"time"
 )
 
-// checker turns a raw value into the form that set reads, or refuses it.
+// checker turns a raw value into the form that env parses, or refuses it.
 type checker struct{ goos, home string }
 
-// check tests raw by the variable's kind. Surrounding blanks never count. The
-// text of an invalid value is empty.
-func (k checker) check(raw string, v *variable) (string, bool) {
-	if text, ok := k.convert(strings.TrimSpace(raw), v); ok {
-		return text, true
-	}
-	return "", false
-}
-
-func (k checker) convert(raw string, v *variable) (string, bool) {
+// check tests raw by the variable's kind. Surrounding blanks never count.
+func (k checker) check(raw string, v *variable) (text string, valid bool) {
+	raw = strings.TrimSpace(raw)
 	switch v.kind {
 	case "text":
 		return raw, true
@@ -59,11 +52,11 @@ func (k checker) convert(raw string, v *variable) (string, bool) {
 	case "baseurl":
 		return strings.TrimRight(raw, "/"), validURL(raw) && !strings.ContainsAny(raw, "?#")
 	case "headers":
-		_, err := parseHeaders(raw)
-		return raw, err == nil
+		_, ok := parseHeaders(raw)
+		return raw, ok
 	case "resource":
-		_, err := parsePairs(raw)
-		return raw, err == nil
+		_, ok := parsePairs(raw)
+		return raw, ok
 	case "id":
 		return raw, raw != "" && len(raw) <= 200 && !strings.ContainsFunc(raw, notID)
 	case "token":
@@ -128,30 +121,21 @@ func checkExporters(raw string) (string, bool) {
 	return strings.Join(out, ","), true
 }
 
-// unit returns the number of bytes in a unit such as "kib", or 0 if the unit is
-// unknown.
+// unit returns the number of bytes in a unit such as "kib", in any case, or 0 if
+// the unit is unknown.
 func unit(name string) int64 {
-	switch strings.ToLower(name) {
-	case "", "b":
-		return 1
-	case "kb":
-		return 1e3
-	case "mb":
-		return 1e6
-	case "gb":
-		return 1e9
-	case "tb":
-		return 1e12
-	case "kib":
-		return 1 << 10
-	case "mib":
-		return 1 << 20
-	case "gib":
-		return 1 << 30
-	case "tib":
-		return 1 << 40
+	i := slices.Index([]string{"", "kib", "mib", "gib", "tib", "b", "kb", "mb", "gb", "tb"}, strings.ToLower(name))
+	if i < 0 {
+		return 0
 	}
-	return 0
+	bytes, step := int64(1), int64(1024)
+	if i >= 5 {
+		step = 1000
+	}
+	for range i % 5 {
+		bytes *= step
+	}
+	return bytes
 }
 
 // parseNumber reads a whole number, a duration in nanoseconds, or a size in bytes:

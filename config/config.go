@@ -3,11 +3,11 @@ package config
 import (
 	"cmp"
 	"errors"
-	"reflect"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/caarlos0/env/v11"
 )
 
 // Config is the whole configuration. Fields are plain values that may be
@@ -51,7 +51,7 @@ type Config struct {
 	InfiniumGranularity string `env:"HOOKSPAN_INFINIUM_GRANULARITY" default:"turn" kind:"oneof" allowed:"turn, session" doc:"What one Infinium trace holds: turn sends each run by itself when it ends (for Claude Code a run is one turn), session sends all runs of a session as one when the session ends."`
 
 	// Export holds the OTLP variables; one for traces replaces the general one.
-	Export      OTLP   `group:"OpenTelemetry"`
+	Export      OTLP   `group:"OpenTelemetry" envPrefix:"OTEL_EXPORTER_OTLP_"`
 	ServiceName string `env:"OTEL_SERVICE_NAME" kind:"text" allowed:"any text" doc:"The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."`
 	Resource    string `env:"OTEL_RESOURCE_ATTRIBUTES" kind:"resource" allowed:"key=value pairs with commas between them, values percent-encoded" doc:"Attributes of the spans' resource."`
 	SDKDisabled bool   `env:"OTEL_SDK_DISABLED" default:"false" kind:"otelbool" allowed:"true, false" doc:"Switches recording off, as HOOKSPAN_DISABLED does."`
@@ -67,7 +67,7 @@ type Config struct {
 	environ []string
 	values  map[string]*value
 	// refused are the destinations that are off because address and credential
-	// are from two sides.
+	// are from different sides.
 	refused map[string]*Problem
 	// ownFile is the env file in the configuration folder.
 	ownFile string
@@ -114,9 +114,9 @@ func Load(in Input) (*Config, error) {
 	ck := checker{goos: goos, home: home}
 	files, problems := c.readFiles(vars[configFile], ck)
 	errs = append(errs, problems...)
-	sources := append([]source{{Environment, outer, vars}}, files...)
+	sources := append([]source{{Environment, ofEnvironment, vars}}, files...)
 
-	fields := reflect.ValueOf(c).Elem()
+	checked := make(map[string]string, len(table()))
 	values := make([]value, len(table()))
 	for i := range values {
 		row, v := &table()[i], &values[i]
@@ -130,35 +130,24 @@ func Load(in Input) (*Config, error) {
 			if v.wrong {
 				text = cmp.Or(row.whenWrong, text)
 			}
-			text, _ = ck.check(text, row)
+			if text != "" {
+				text, _ = ck.check(text, row)
+			}
 		}
-		if text != "" && row.name != configFile {
-			set(fields.FieldByIndex(row.field), text)
+		if text != "" {
+			checked[cmp.Or(row.general, row.name)] = text
 		}
 	}
 	errs = append(errs, c.unknown(sources)...)
-	return c, errors.Join(append(errs, c.cross()...)...)
-}
 
-// set gives a field the value that a checked text means. A row for traces comes
-// after the general one, and sets the same field.
-func set(field reflect.Value, text string) {
-	switch f := field.Addr().Interface().(type) {
-	case *bool:
-		*f = text == "true"
-	case *int:
-		*f, _ = strconv.Atoi(text)
-	case *int64:
-		*f, _ = strconv.ParseInt(text, 10, 64)
-	case *time.Duration:
-		*f, _ = time.ParseDuration(text)
-	case *[]string:
-		*f = strings.Split(text, ",")
-	case *Headers:
-		*f, _ = parseHeaders(text)
-	default:
-		field.SetString(text)
+	// Every value has passed its check, so an error here is a defect of the
+	// tags; the tests load every default.
+	path := c.ConfigFile
+	if err := env.ParseWithOptions(c, env.Options{Environment: checked}); err != nil {
+		errs = append(errs, err)
 	}
+	c.ConfigFile = path
+	return c, errors.Join(append(errs, c.cross()...)...)
 }
 
 // environment turns os.Environ into a map. Case does not matter on Windows.
@@ -195,8 +184,8 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		if in.text, in.valid = ck.check(raw, v.variable); in.valid {
 			v.inFile = v.inFile || i > 0
 			v.by[s.from] = cmp.Or(v.by[s.from], in.text)
-		} else if s.from == mine {
-			v.by[mine] = v.whenWrong
+		} else if s.from == ofUser {
+			v.by[ofUser] = v.whenWrong
 		}
 		found = append(found, in)
 	}
@@ -204,7 +193,7 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		if !in.valid {
 			v.wrong = v.wrong || v.source == ""
 			problems = append(problems, c.wrongValue(v, in))
-		} else if than, loosens := c.loosens(v, in.text); loosens && in.from == outer {
+		} else if than, loosens := c.loosens(v, in.text); loosens && in.from == ofEnvironment {
 			problems = append(problems, c.refusal(v.name, than, in))
 			continue
 		} else if v.source == "" {

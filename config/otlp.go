@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -45,6 +44,12 @@ func (h Headers) String() string {
 
 // GoString keeps the values out of %#v too.
 func (h Headers) GoString() string { return fmt.Sprintf("config.Headers(%q)", h.String()) }
+
+// UnmarshalText reads the value of the variable, which Load has checked.
+func (h *Headers) UnmarshalText(text []byte) error {
+	*h, _ = parseHeaders(string(text))
+	return nil
+}
 
 // OTLP returns the effective OTLP export. Endpoint is empty if none is set
 // (unless HOOKSPAN_EXPORTERS names otlp: then it is the specification's
@@ -159,46 +164,36 @@ func (c *Config) Service() string {
 
 // parsePairs reads key=value,key=value with percent-encoded parts, the form of
 // W3C Baggage without properties. Empty members are skipped.
-func parsePairs(s string) ([]Pair, error) {
-	var out []Pair
+func parsePairs(s string) (out []Pair, ok bool) {
 	for member := range strings.SplitSeq(s, ",") {
 		if strings.TrimSpace(member) == "" {
 			continue
 		}
-		k, v, ok := strings.Cut(member, "=")
-		if !ok {
-			return nil, errors.New("a pair without =")
-		}
-		key, kerr := url.PathUnescape(strings.TrimSpace(k))
-		value, verr := url.PathUnescape(strings.TrimSpace(v))
-		if err := errors.Join(kerr, verr); err != nil {
-			return nil, fmt.Errorf("decode a pair: %w", err)
-		}
-		if key == "" {
-			return nil, errors.New("a pair without a name")
+		k, v, found := strings.Cut(member, "=")
+		key, err := url.PathUnescape(strings.TrimSpace(k))
+		value, err2 := url.PathUnescape(strings.TrimSpace(v))
+		if !found || key == "" || err != nil || err2 != nil {
+			return nil, false
 		}
 		out = append(out, Pair{Key: key, Value: value})
 	}
-	return out, nil
+	return out, true
 }
 
 // parseHeaders reads pairs that must be valid HTTP headers.
-func parseHeaders(s string) (map[string]string, error) {
-	pairs, err := parsePairs(s)
-	if err != nil || len(pairs) == 0 {
-		return nil, err
+func parseHeaders(s string) (headers map[string]string, ok bool) {
+	pairs, ok := parsePairs(s)
+	if !ok || len(pairs) == 0 {
+		return nil, ok
 	}
-	h := make(map[string]string, len(pairs))
+	headers = make(map[string]string, len(pairs))
 	for _, p := range pairs {
-		if strings.ContainsFunc(p.Key, notToken) {
-			return nil, errors.New("a header's name with a character that is not allowed")
+		if strings.ContainsFunc(p.Key, notToken) || hasControl(p.Value) {
+			return nil, false
 		}
-		if hasControl(p.Value) {
-			return nil, errors.New("a header's value with a control character")
-		}
-		h[p.Key] = p.Value
+		headers[p.Key] = p.Value
 	}
-	return h, nil
+	return headers, true
 }
 
 // notToken reports the characters that RFC 9110, section 5.6.2, does not allow in

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // The values of Setting.Source. A Problem's Source is Environment or the env
@@ -116,12 +115,11 @@ func (v *variable) allowedFor(raw string) string {
 
 // show is a valid value as Settings shows it.
 func (v *variable) show(checked, raw string) string {
-	switch v.kind {
-	case "size", "duration", "millis":
-		return strings.TrimSpace(raw)
-	}
-	if v.secret {
+	switch {
+	case v.secret:
 		return masked
+	case v.kind == "size", v.kind == "duration", v.kind == "millis":
+		return strings.TrimSpace(raw)
 	}
 	return v.showURL(checked)
 }
@@ -144,26 +142,23 @@ func (v *variable) showURL(s string) string {
 // hideQuery masks the value of each part of a query, a part without = as a
 // whole, and the fragment.
 func hideQuery(s string) string {
-	s, fragment, hasFragment := strings.Cut(s, "#")
-	var b strings.Builder
-	address, query, hasQuery := strings.Cut(s, "?")
-	b.WriteString(address)
-	for sep := "?"; hasQuery; {
-		b.WriteString(sep)
-		part, rest := query, ""
-		if i := strings.IndexAny(query, "&;"); i >= 0 {
-			part, sep, rest = query[:i], query[i:i+1], query[i+1:]
-		}
-		hasQuery, query = len(part) < len(query), rest
-		if name, _, pair := strings.Cut(part, "="); pair {
-			b.WriteString(name + "=" + masked)
-		} else if part != "" {
-			b.WriteString(masked)
-		}
+	start := strings.IndexAny(s, "?#")
+	if start < 0 {
+		return s
 	}
-	if hasFragment {
-		b.WriteByte('#')
-		if fragment != "" {
+	var b strings.Builder
+	b.WriteString(s[:start])
+	for rest := s[start:]; rest != ""; {
+		separator, part := rest[0], rest[1:]
+		b.WriteByte(separator)
+		rest = ""
+		if i := strings.IndexAny(part, "&;#"); i >= 0 && separator != '#' {
+			part, rest = part[:i], part[i:]
+		}
+		if name, _, pair := strings.Cut(part, "="); pair && separator != '#' {
+			b.WriteString(name + "=")
+		}
+		if part != "" {
 			b.WriteString(masked)
 		}
 	}
@@ -172,11 +167,11 @@ func hideQuery(s string) string {
 
 func shorten(s string) string {
 	const most = 80
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if utf8.RuneCountInString(s) <= most {
-		return s
+	runes := []rune(strings.ToValidUTF8(s, "\uFFFD"))
+	if len(runes) > most {
+		runes = append(runes[:most-1], '…')
 	}
-	return string([]rune(s)[:most-1]) + "…"
+	return string(runes)
 }
 
 // hideUserinfo masks the user and password of a URL. A text that does not parse as

@@ -21,10 +21,7 @@ type variable struct {
 	general string
 	// group is the heading above the row on the reference page, empty for the
 	// following rows.
-	group string
-	// field is the place of the variable's field in Config, for
-	// [reflect.Value.FieldByIndex].
-	field           []int
+	group           string
 	kind            string
 	allowed, doc    string
 	byDefault       string
@@ -40,18 +37,16 @@ var table = sync.OnceValue(func() (rows []variable) {
 	for i := range t.NumField() {
 		switch v := row(t.Field(i).Tag); {
 		case v.name != "":
-			v.field = []int{i}
 			rows = append(rows, v)
 		case v.group != "":
-			rows = append(rows, otlpRows(v.group, i)...)
+			rows = append(rows, otlpRows(v.group)...)
 		}
 	}
 	return rows
 })
 
-// otlpRows are the rows of OTLP, which is the field at a place in Config, each for
-// all signals and for traces.
-func otlpRows(group string, at int) (rows []variable) {
+// otlpRows are the rows of OTLP, each for all signals and for traces.
+func otlpRows(group string) (rows []variable) {
 	t := reflect.TypeFor[OTLP]()
 	for i := range t.NumField() {
 		tag := t.Field(i).Tag
@@ -59,7 +54,6 @@ func otlpRows(group string, at int) (rows []variable) {
 		if general.name == "" {
 			continue
 		}
-		general.field = []int{at, i}
 		traces := general
 		general.name, traces.name = otlpPrefix+general.name, otlpPrefix+"TRACES_"+general.name
 		general.group, group = group, ""

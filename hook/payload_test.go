@@ -28,7 +28,7 @@ func TestLines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Lines(tt.in); got != tt.want {
+			if got := Lines(tt.in...); got != tt.want {
 				t.Errorf("Lines(%q) = %q, want %q", tt.in, got, tt.want)
 			}
 		})

@@ -19,14 +19,6 @@ const defaultRateWait = 60 * time.Second
 // maxSaidRunes bounds texts of answers, in characters.
 const maxSaidRunes = 200
 
-// Receipt is the service's answer to a trace that it accepted.
-type Receipt struct {
-	// InfiniumID is the service's id of the trace; empty if the answer has none.
-	InfiniumID string
-	// Status is the HTTP status, a 2xx.
-	Status int
-}
-
 // statuses are the classes of single statuses.
 var statuses = map[int]Class{
 	http.StatusUnauthorized: ClassAuth, http.StatusForbidden: ClassAuth, http.StatusNotFound: ClassNotFound,

@@ -114,14 +114,15 @@ func (c *Client) UploadTraces(ctx context.Context, messages []*tracepb.ResourceS
 	return errors.Join(append(again, final...)...)
 }
 
-// Send sends one trace. An error is an *Error.
-func (c *Client) Send(ctx context.Context, t *Trace) (Receipt, error) {
+// Send sends one trace and returns the service's id of it, empty if the answer has
+// none. An error is an *Error.
+func (c *Client) Send(ctx context.Context, t *Trace) (id string, err error) {
 	a, fail := c.post(ctx, t)
 	if fail != nil {
 		fail.Host, fail.TraceID, fail.RootSpanID = c.agent.Host, t.TraceID, t.RootSpanID
-		return Receipt{}, fail
+		return "", fail
 	}
-	return Receipt{InfiniumID: c.secrets.Clean(receiptID(a.Body)), Status: a.Status}, nil
+	return c.secrets.Clean(receiptID(a.Body)), nil
 }
 
 // post makes one request and classifies its outcome; an answer is a success.

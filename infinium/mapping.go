@@ -72,13 +72,8 @@ type mapping struct {
 
 // host is the agent program that the run's spans come from.
 func (r *Run) host() string {
-	if r.root != nil {
-		a := r.root.Attributes
-		if h := cmp.Or(text(a, otelmap.KeyHost), text(a, otelmap.KeyAgentName)); h != "" {
-			return h
-		}
-	}
-	return cmp.Or(firstText(r, otelmap.KeyHost), resourceText(r, otelmap.KeyServiceName))
+	a := r.Root().GetAttributes()
+	return cmp.Or(text(a, otelmap.KeyHost), text(a, otelmap.KeyAgentName), firstText(r, otelmap.KeyHost), resourceText(r, otelmap.KeyServiceName))
 }
 
 // firstText is the attribute of the first span that has it.
@@ -123,9 +118,7 @@ func (m *mapping) texts(t *Trace) {
 // bounds are the root's times in nanoseconds; without a root, those of all
 // spans.
 func (m *mapping) bounds() (start, end uint64) {
-	if m.root != nil {
-		start, end = m.root.StartTimeUnixNano, m.root.EndTimeUnixNano
-	}
+	start, end = m.Root().GetStartTimeUnixNano(), m.Root().GetEndTimeUnixNano()
 	if start == 0 {
 		for _, n := range m.nodes {
 			start = earlier(start, n.StartTimeUnixNano)

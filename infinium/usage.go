@@ -20,33 +20,26 @@ type usage struct {
 // usage returns the root's totals, which also count requests that have no span,
 // or else the sums over the chat spans.
 func (m *mapping) usage() usage {
-	var u usage
-	turns := m.form.Turns
-	var chats []*node
+	root, turns := m.Root().GetAttributes(), m.form.Turns
+	u := usage{requests: count(root, otelmap.KeyLLMRequests)}
+	u.add(root, turns)
+	u.name(root)
+	summed, named := u.prompt != nil || u.completion != nil, u.model != ""
+	var chats int64
 	for _, n := range m.nodes {
-		if n.op == otelmap.OpChat {
-			chats = append(chats, n)
+		if n.op != otelmap.OpChat {
+			continue
 		}
-	}
-	if m.root != nil {
-		u.add(m.root.Attributes, turns)
-		u.requests = count(m.root.Attributes, otelmap.KeyLLMRequests)
-		u.name(m.root.Attributes)
-	}
-	if u.prompt == nil && u.completion == nil {
-		for _, n := range chats {
+		chats++
+		if !summed {
 			u.add(n.Attributes, turns)
 		}
-	}
-	if n := int64(len(chats)); u.requests == nil && n > 0 {
-		u.requests = &n
-	}
-	if u.model == "" {
-		for _, n := range chats {
-			if a := n.Attributes; modelName(a) != "" {
-				u.name(a)
-			}
+		if !named && modelName(n.Attributes) != "" {
+			u.name(n.Attributes)
 		}
+	}
+	if u.requests == nil && chats > 0 {
+		u.requests = &chats
 	}
 	return u
 }
@@ -99,30 +92,26 @@ func (u *usage) llm() *LLMUsage {
 // tags are the environment's. They leave empty values out, and have the figures
 // that LLMUsage has no member for.
 func (m *mapping) tags(u usage) map[string]string {
-	version := resourceText(m.Run, otelmap.KeyServiceVersion)
+	a := m.Root().GetAttributes()
+	version := cmp.Or(text(a, otelmap.KeyHostVersion), resourceText(m.Run, otelmap.KeyServiceVersion))
 	tags := map[string]string{
 		TagFramework: m.form.Framework, TagTraceID: m.TraceID, TagModel: u.model,
 		TagCacheReads: number(u.read), TagCacheWrites: number(u.write), TagTotalCost: price(u.cost),
+		TagSessionID: text(a, otelmap.KeyConversationID), TagWorkingDirectory: text(a, otelmap.KeyWorkingDirectory),
+		TagPermissionMode: text(a, otelmap.KeyPermissionMode), TagOutcome: text(a, otelmap.KeyOutcome),
+	}
+	if m.root == nil {
+		tags[TagSessionID] = firstText(m.Run, otelmap.KeyConversationID)
 	}
 	if !m.form.Turns {
 		tags[TagModel] = strings.Trim(u.provider+"/"+u.model, "/")
 		tags[TagModelProvider] = u.provider
 	}
-	if m.root == nil {
-		tags[TagSessionID] = firstText(m.Run, otelmap.KeyConversationID)
-	} else {
-		a := m.root.Attributes
-		version = cmp.Or(text(a, otelmap.KeyHostVersion), version)
-		tags[TagSessionID] = text(a, otelmap.KeyConversationID)
-		tags[TagWorkingDirectory] = text(a, otelmap.KeyWorkingDirectory)
-		tags[TagPermissionMode] = text(a, otelmap.KeyPermissionMode)
-		tags[TagOutcome] = text(a, otelmap.KeyOutcome)
-		var compactions int64
-		for _, ev := range m.root.Events {
-			if ev.GetName() == otelmap.EventCompaction {
-				compactions++
-				tags[TagCompactions] = number(&compactions)
-			}
+	var compactions int64
+	for _, ev := range m.Root().GetEvents() {
+		if ev.GetName() == otelmap.EventCompaction {
+			compactions++
+			tags[TagCompactions] = number(&compactions)
 		}
 	}
 	if m.form.VersionTag != "" {

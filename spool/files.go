@@ -30,7 +30,7 @@ var (
 	ErrTooLarge = errors.New("record is too large")
 	// ErrPastEnd is wrapped by the error for a Reader at an offset behind the log's
 	// end: the offset belongs to a log that was removed.
-	ErrPastEnd = errors.New("offset lies behind the end of the log")
+	ErrPastEnd = errors.New("offset is behind the end of the log")
 
 	// errMoved reports that the name of an open file or folder now means another.
 	errMoved = errors.New("removed and created anew too often")
@@ -259,8 +259,7 @@ func lockWithin(wait time.Duration, f *os.File, exclusive bool) error {
 // waitLock waits for a lock until ctx ends. It polls, since a system call that waits
 // cannot be canceled.
 func waitLock(ctx context.Context, f *os.File, exclusive bool) error {
-	const longest = 20 * time.Millisecond
-	for pause := 50 * time.Microsecond; ; pause = min(2*pause, longest) {
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, lockPause) {
 		ok, err := tryLock(f, exclusive)
 		if ok || err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 const (
@@ -20,6 +21,11 @@ const (
 	noBlock = syscall.O_NONBLOCK
 	// folderOnly ends a path, so that nothing but a folder is opened.
 	folderOnly = "/"
+	// lockPause is the longest wait between two tries to take a lock.
+	lockPause = 20 * time.Millisecond
+	// appendAlone lets appends run at once: a write to a file opened for appending
+	// is atomic.
+	appendAlone = false
 )
 
 // checkOwner refuses a file or folder that another user owns or can change.
@@ -99,6 +105,13 @@ func SyncAbove(path string) error {
 		}
 	}
 	return nil
+}
+
+// removeLog removes a log that other processes may have open, and reports whether
+// it could.
+func removeLog(d *os.Root, name string) (bool, error) {
+	err := d.Remove(name)
+	return err == nil, err
 }
 
 // notEmpty reports whether a folder could not be removed because it is not empty.

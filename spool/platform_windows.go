@@ -1,9 +1,11 @@
 package spool
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -17,10 +19,16 @@ const (
 	noBlock  = 0
 	// folderOnly is empty: on Windows opening never waits.
 	folderOnly = ""
+	// lockPause is the longest wait between two tries to take a lock. Appends wait
+	// for each other.
+	lockPause = time.Millisecond
+	// appendAlone makes appends exclude each other: not every file system of
+	// Windows positions and writes in one step.
+	appendAlone = true
 )
 
 // lockAt is the high half of the offset of the one byte that is locked.
-// Windows locks are mandatory for the bytes they cover, so the byte lies far
+// Windows locks are mandatory for the bytes they cover, so the byte is far
 // behind any log.
 const lockAt = 0x7fffffff
 
@@ -59,6 +67,21 @@ func write(f *os.File, b []byte) (int, error) {
 		return windows.WriteFile(windows.Handle(h), b, &n, nil)
 	})
 	return int(n), err
+}
+
+// removeLog removes a log that other processes may have open, and reports whether
+// it could. Where a file keeps its name until all have closed it, an append that
+// waits for the lock would take it for the log that is in use, so it loses its
+// name first.
+func removeLog(d *os.Root, name string) (bool, error) {
+	removed := rand.Text() + lockSuffix // removeFolder deletes it.
+	if err := d.Rename(name, removed); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			err = nil // A process has it open in a way that does not allow it.
+		}
+		return false, err
+	}
+	return true, d.Remove(removed)
 }
 
 // syncDir does nothing: NTFS journals its folders.

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// epoch is any moment.
+// epoch is an arbitrary time.
 var epoch = time.Unix(1_795_000_000, 0)
 
 // oneRecord is a spool with a session of one record.
@@ -105,10 +105,11 @@ func TestAppendWaitsAtMostLockWait(t *testing.T) {
 	if ok, err := tryLock(log, true); !ok || err != nil {
 		t.Fatalf("lock: %v, %v", ok, err)
 	}
-	s, err := Open(dir, Options{LockWait: time.Millisecond})
+	s, err := Open(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.lockWait = time.Millisecond
 	err = s.Append(&Record{Host: "cline", Session: "s", Payload: []byte("2")})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("append behind a stopped remover: %v, want context.DeadlineExceeded", err)
@@ -253,7 +254,7 @@ func TestQuarantine(t *testing.T) {
 
 func TestQuarantineHasLimits(t *testing.T) {
 	dir, s, ses := oneRecord(t)
-	// Each MiB differs, so that each stretch is a file of its own.
+	// Each MiB differs, so that each stretch has a separate file.
 	var big []byte
 	for i := range 6 {
 		big = append(big, bytes.Repeat([]byte{byte('a' + i)}, quarantineItem)...)
@@ -300,6 +301,35 @@ func TestQuarantineHasLimits(t *testing.T) {
 	}
 }
 
+// keepsLocked reports whether this system keeps the name of a removed file until
+// the process that locks it has closed it, as Wine does. The session's folder can
+// then not be removed while its caller has the session's lock.
+func keepsLocked(t *testing.T) bool {
+	t.Helper()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := root.Create("file")
+	if err == nil {
+		_, err = tryLock(f, true)
+	}
+	if err == nil {
+		err = root.Remove("file")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = root.Lstat("file")
+	if err := errors.Join(f.Close(), root.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err == nil {
+		t.Log("this system keeps the names of removed files that are locked: not tested that no folder is left")
+	}
+	return err == nil
+}
+
 func TestRemove(t *testing.T) {
 	dir, s, ses := oneRecord(t)
 	host := filepath.Join(dir, "cline")
@@ -329,12 +359,12 @@ func TestRemove(t *testing.T) {
 	if ok, err := ses.Remove(size); !ok || err != nil {
 		t.Fatalf("with the right size: %v, %v", ok, err)
 	}
-	if got := names(t, host); len(got) > 0 {
+	if got := names(t, host); len(got) > 0 && !keepsLocked(t) {
 		t.Errorf("left over: %v", got)
 	}
 
-	// Another session may stand in the same place by now; what was opened
-	// before belongs to the old one.
+	// Another session may have the same folder name by now; this Session is of the
+	// old folder.
 	appendAll(t, s, Record{Host: "cline", Session: "s", Payload: []byte("3")})
 	if err := ses.WriteFile("delivery.json", nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("state written after the removal: %v, want fs.ErrNotExist", err)
@@ -490,7 +520,7 @@ func TestCheckDetectsALogThatGrewAgain(t *testing.T) {
 	first, second := check(30), check(size)
 	appendAll(t, s, Record{Host: "cline", Session: "s", Payload: []byte(`1`)})
 	if check(30) != first || check(size) != second {
-		t.Error("what stands behind the offset changes the checksum")
+		t.Error("bytes behind the offset change the checksum")
 	}
 	if err := os.Truncate(log, size-10); err != nil {
 		t.Fatal(err)

@@ -18,35 +18,33 @@ const (
 	stampName      = "sweep.stamp"
 )
 
+// lockWait is how long an Append waits while its session's log is removed, which takes
+// well under a millisecond unless that process was stopped.
+const lockWait = 2 * time.Second
+
 // Options configure a Spool. The zero value is ready to use.
 type Options struct {
 	// Sync makes every Append wait until its record is on the disk.
 	Sync bool
-	// LockWait is how long an Append waits while its session's log is removed, which
-	// takes well under a millisecond unless that process was stopped. If zero, two
-	// seconds.
-	LockWait time.Duration
 }
 
 // Spool is the folder of all sessions. Its methods are safe for concurrent use.
 type Spool struct {
-	dir  string
-	root *os.Root
-	opts Options
+	dir      string
+	root     *os.Root
+	opts     Options
+	lockWait time.Duration
 }
 
 // Open opens the spool in dir and creates the folder, and those above it, if they
 // are missing. If dir is a symbolic link, belongs to another user or can be written
 // by others, the error wraps ErrUnsafe.
 func Open(dir string, o Options) (*Spool, error) {
-	if o.LockWait <= 0 {
-		o.LockWait = 2 * time.Second
-	}
 	root, err := openRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open spool %q: %w", dir, err)
 	}
-	return &Spool{dir: dir, root: root, opts: o}, nil
+	return &Spool{dir: dir, root: root, opts: o, lockWait: lockWait}, nil
 }
 
 // Close closes the spool's folder. Sessions opened from it stay open.
@@ -89,7 +87,7 @@ func (s *Spool) append(key Key, b []byte) (err error) {
 		return movedIfGone(err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	if err := lockWithin(s.opts.LockWait, log, false); err != nil {
+	if err := lockWithin(s.lockWait, log, appendAlone); err != nil {
 		return fmt.Errorf("lock %s: %w", logName, err)
 	}
 	defer func() { err = errors.Join(err, unlock(log)) }()

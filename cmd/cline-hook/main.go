@@ -10,12 +10,13 @@ import (
 	"path/filepath"
 
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/hookproc"
 )
 
 func main() {
 	hookproc.Main(hookproc.Host{
 		Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply,
-		HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR",
+		HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR", IdleHooks: hooksession.Idle,
 	})
 }

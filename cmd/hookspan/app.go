@@ -164,8 +164,7 @@ this machine and delivered to the destinations you name.
   hookspan list             the tasks so far
   hookspan show             the newest one, as a tree`,
 		SilenceUsage: true, SilenceErrors: true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Version:           a.versionText(),
+		Version: a.versionText(),
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -175,9 +174,10 @@ this machine and delivered to the destinations you name.
 	root.AddCommand(
 		a.installCmd(false), a.installCmd(true), a.statusCmd(), a.doctorCmd(), a.testCmd(),
 		a.listCmd(), a.showCmd(), a.flushCmd(), a.importCmd(), a.pauseCmd(), a.resumeCmd(),
-		a.configCmd(), a.credentialsCmd(), a.hooksCmd(), a.demoCmd(), a.versionCmd(), a.completionCmd(),
+		a.configCmd(), a.credentialsCmd(), a.hooksCmd(), a.demoCmd(), a.versionCmd(),
 		a.bridgeCmd(), a.clineHookCmd(), a.runHooksCmd(),
 	)
+	addCompletion(root)
 	finish(root)
 	return root
 }

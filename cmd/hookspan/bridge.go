@@ -28,14 +28,7 @@ import (
 // ends.
 const bridgeClosing = 2 * time.Second
 
-type bridgeFlags struct {
-	port          int
-	record, quiet bool
-	dir           string
-}
-
 func (a *app) bridgeCmd() *cobra.Command {
-	var f bridgeFlags
 	c := &cobra.Command{
 		Use:   "bridge",
 		Short: "Take hook events that scripts post to this machine",
@@ -51,25 +44,27 @@ that comes twice is taken once.
 
   hookspan bridge --record         keep Claude Code's events as its own hooks would
   hookspan bridge --dir DIR        keep the last events in JSON files as well`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.bridge(cmd, f) },
 	}
-	c.Flags().IntVar(&f.port, "port", bridge.DefaultPort, "the port; 0 takes any free one")
-	c.Flags().BoolVar(&f.record, "record", false, "record Claude Code's events, and Cline's own, for traces")
-	c.Flags().BoolVar(&f.quiet, "quiet", false, "print no line per event")
-	c.Flags().StringVar(&f.dir, "dir", "", "folder that keeps the last events, as cline-hook-events.json and claude-hook-events.json")
+	port := c.Flags().Int("port", bridge.DefaultPort, "the port; 0 takes any free one")
+	record := c.Flags().Bool("record", false, "record Claude Code's events, and Cline's own, for traces")
+	quiet := c.Flags().Bool("quiet", false, "print no line per event")
+	dir := c.Flags().String("dir", "", "folder that keeps the last events, as cline-hook-events.json and claude-hook-events.json")
 	_ = c.MarkFlagDirname("dir")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *port < 0 || *port > 65535 {
+			return wrongUsage(cmd, "--port %d: want 0 to 65535", *port)
+		}
+		if cmd.Flags().Changed("dir") && *dir == "" {
+			return wrongUsage(cmd, "--dir: want a folder")
+		}
+		return a.bridge(cmd.Context(), *port, *record, *quiet, *dir)
+	}
 	return c
 }
 
-func (a *app) bridge(cmd *cobra.Command, f bridgeFlags) error {
-	if f.port < 0 || f.port > 65535 {
-		return wrongUsage(cmd, "--port %d: want 0 to 65535", f.port)
-	}
-	if cmd.Flags().Changed("dir") && f.dir == "" {
-		return wrongUsage(cmd, "--dir: want a folder")
-	}
+func (a *app) bridge(ctx context.Context, port int, record, quiet bool, dir string) error {
 	o := bridge.Options{Version: buildVersion(), Now: a.now, Fault: func(err error) { a.warnf("%s", termtext.Value(err.Error())) }}
-	if f.record {
+	if record {
 		a.configProblems()
 		r, err := a.newRecorder()
 		if err != nil {
@@ -77,25 +72,24 @@ func (a *app) bridge(cmd *cobra.Command, f bridgeFlags) error {
 		}
 		o.Recorder = r
 	}
-	if f.dir != "" {
-		dir, err := filepath.Abs(a.tilde(f.dir))
+	if dir != "" {
+		dir, err := filepath.Abs(a.tilde(dir))
 		if err != nil {
-			return fmt.Errorf("--dir %q: %w", f.dir, err)
+			return fmt.Errorf("--dir: %w", err)
 		}
 		for _, agent := range []bridge.Provider{bridge.Claude, bridge.Cline} {
 			o.Sinks = append(o.Sinks, &bridge.FileStore{Dir: dir, Agent: agent, Now: a.now})
 		}
 	}
-	ctx := cmd.Context()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(bridge.MemoryLimit))
-	listeners, err := bridge.Listen(ctx, f.port)
+	listeners, err := bridge.Listen(ctx, port)
 	switch {
 	case errors.Is(err, bridge.ErrTaken):
-		return hinted{err, fmt.Sprintf("%s names the program; --port N takes another port, which the hooks must then name too", a.whoListens(f.port))}
+		return hinted{err, fmt.Sprintf("%s names the program; --port N takes another port, which the hooks must then name too", a.whoListens(port))}
 	case err != nil:
 		return err
 	}
-	if !f.quiet {
+	if !quiet {
 		lines := bridge.NewLines(a.stdout)
 		o.Sinks = append(o.Sinks, lines)
 		defer func() {

@@ -20,9 +20,8 @@ import (
 )
 
 type clineHookFlags struct {
-	ports                           []int
-	dir                             string
-	enable, disable, status, asJSON bool
+	ports []int
+	dir   string
 }
 
 // clineHookCmd is what cline-hook hands over to when it is started with a flag.
@@ -43,34 +42,49 @@ PRINCIPLE_HOOK_PORTS and PRINCIPLE_HOOK_DIR replace --port and --dir. Without an
 them it is port 3043 and ~/.cline/hook-events.`,
 		Hidden: true,
 		Args:   takes(1, "at most the event's name"),
-		RunE:   func(cmd *cobra.Command, args []string) error { return a.clineHook(cmd, f, args) },
 	}
 	c.Flags().IntSliceVar(&f.ports, "port", nil, "port of a bridge on this machine; may be given several times")
 	c.Flags().StringVar(&f.dir, "dir", "", "folder of the file that keeps what no bridge takes")
-	c.Flags().BoolVar(&f.enable, "enable", false, "have Cline's events passed on, by entries in hooks.json")
-	c.Flags().BoolVar(&f.disable, "disable", false, "take these entries out of hooks.json")
-	c.Flags().BoolVar(&f.status, "status", false, "say whether they are there")
-	c.Flags().BoolVar(&f.asJSON, "json", false, "print the outcome of --enable, --disable or --status as JSON")
+	actions := map[string]*bool{
+		"enable":  c.Flags().Bool("enable", false, "have Cline's events passed on, by entries in hooks.json"),
+		"disable": c.Flags().Bool("disable", false, "take these entries out of hooks.json"),
+		"status":  c.Flags().Bool("status", false, "say whether they are there"),
+	}
+	asJSON := c.Flags().Bool("json", false, "print the outcome of --enable, --disable or --status as JSON")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		action := ""
+		for name, given := range actions {
+			switch {
+			case *given && action != "":
+				return wrongUsage(cmd, "want one of --enable, --disable and --status")
+			case *given:
+				action = name
+			}
+		}
+		if err := f.check(cmd, action, args, *asJSON); err != nil {
+			return err
+		}
+		if action != "" {
+			return a.editForwarding(f, action, *asJSON)
+		}
+		a.forward(cmd.Context(), f, strings.Join(args, ""))
+		return nil
+	}
 	return c
 }
 
-func (a *app) clineHook(cmd *cobra.Command, f clineHookFlags, args []string) error {
-	orders := 0
-	for _, given := range []bool{f.enable, f.disable, f.status} {
-		if given {
-			orders++
-		}
-	}
+// check checks the flags against one another. action is --enable, --disable or
+// --status without the dashes, or empty.
+func (f clineHookFlags) check(cmd *cobra.Command, action string, args []string, asJSON bool) error {
+	dir := cmd.Flags().Changed("dir")
 	switch {
-	case orders > 1:
-		return wrongUsage(cmd, "want one of --enable, --disable and --status")
-	case orders == 1 && len(args) > 0:
+	case action != "" && len(args) > 0:
 		return wrongUsage(cmd, "unexpected %q: --enable, --disable and --status take no event", args[0])
-	case orders == 0 && f.asJSON:
+	case action == "" && asJSON:
 		return wrongUsage(cmd, "--json goes with --enable, --disable or --status")
-	case (f.disable || f.status) && (cmd.Flags().Changed("port") || cmd.Flags().Changed("dir")):
+	case (action == "disable" || action == "status") && (dir || cmd.Flags().Changed("port")):
 		return wrongUsage(cmd, "--port and --dir go with --enable, or with an event")
-	case cmd.Flags().Changed("dir") && f.dir == "":
+	case dir && f.dir == "":
 		return wrongUsage(cmd, "--dir: want a folder")
 	}
 	for _, port := range f.ports {
@@ -78,15 +92,6 @@ func (a *app) clineHook(cmd *cobra.Command, f clineHookFlags, args []string) err
 			return wrongUsage(cmd, "--port %d: want 1 to 65535", port)
 		}
 	}
-	switch {
-	case f.enable:
-		return a.editForwarding(f, "enable")
-	case f.disable:
-		return a.editForwarding(f, "disable")
-	case f.status:
-		return a.editForwarding(f, "status")
-	}
-	a.forward(cmd.Context(), f, strings.Join(args, ""))
 	return nil
 }
 
@@ -156,7 +161,7 @@ type forwardingOutcome struct {
 }
 
 // editForwarding carries out --enable, --disable or --status.
-func (a *app) editForwarding(f clineHookFlags, action string) error {
+func (a *app) editForwarding(f clineHookFlags, action string, asJSON bool) error {
 	path, _ := hookfile.Files(a.home, a.getenv("CLINE_DIR"), nil)
 	if path == "" {
 		return errors.New("no home folder is known: set HOME")
@@ -174,21 +179,22 @@ func (a *app) editForwarding(f clineHookFlags, action string) error {
 		Success: err == nil, Agent: "cline", Action: action, ConfigPath: path, HookCount: found.Count,
 		HookTypes: append([]string{}, found.Events...), Foreign: found.Foreign, Backup: found.Backup,
 	}
-	switch {
-	case f.asJSON:
+	if asJSON {
 		if err != nil {
 			out.Error = err.Error()
 		}
-		perr := a.printJSON(out)
-		if bad {
-			return errors.Join(perr, exitBadFile)
-		} else if err != nil {
-			return errors.Join(perr, exitError(1))
+		if perr := a.printJSON(out); perr != nil || err == nil {
+			return perr
 		}
-		return perr
-	case bad:
+	}
+	switch {
+	case asJSON && !bad:
+		return exitError(1)
+	case bad && !asJSON:
 		a.warnf("%s", termtext.Value(err.Error()))
 		a.hint("fix the file by hand; nothing was changed")
+		fallthrough
+	case bad:
 		return exitBadFile
 	case err != nil:
 		return err

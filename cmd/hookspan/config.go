@@ -22,10 +22,9 @@ import (
 func (a *app) configCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Print each setting, its value and where it came from",
-		Long: `Print each setting, the value in force and where it came from. Secrets are shown
-as stars. Settings come from the environment, else from the env file, else they
-have their default. A wrong value is named, with what is allowed; then the exit
-code is 1.`,
+		Long: `Print each setting, its value and where it came from. Secrets are shown as stars.
+Settings come from the environment, else from the env file, else they have their
+default. For a wrong value it says what is allowed, and the exit code is 1.`,
 	}
 	asJSON, all := jsonFlag(cmd), cmd.Flags().Bool("all", false, "list settings that are not set, too")
 	cmd.RunE = func(*cobra.Command, []string) error {
@@ -92,7 +91,7 @@ func (a *app) credentialsCmd() *cobra.Command {
 		Use: "set", Short: "Store the secret of an Infinium agent",
 		Long: `Store the secret of an Infinium agent in the system's keyring, where hookspan
 finds it by the agent's id. The secret is read from the terminal without being
-shown, or from standard input. INFINIUM_AGENT_SECRET, where it is set, wins.`,
+shown, or from standard input. If INFINIUM_AGENT_SECRET is set, hookspan uses that.`,
 		Args: takes(0, "no argument; the secret is read from standard input"),
 	}
 	remove := &cobra.Command{Use: "delete", Short: "Remove the secret of an Infinium agent"}
@@ -139,7 +138,7 @@ func (a *app) deleteSecret(id string) error {
 func (a *app) noKeyring(what string, err error) error {
 	return hinted{
 		fmt.Errorf("%s the system's keyring: %w", what, err),
-		"where there is no keyring, INFINIUM_AGENT_SECRET in " + a.envFile() + " (mode 0600) holds the secret",
+		"where there is no keyring, INFINIUM_AGENT_SECRET in " + a.envFile() + " (mode 0600) can set the secret",
 	}
 }
 

@@ -21,9 +21,9 @@ func (a *app) demoCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Play a recorded Cline task through the real hook and show its traces",
-		Long: `Play a recorded Cline task: each event goes to a cline-hook process of its own, as
+		Long: `Play a recorded Cline task: each event goes to a separate cline-hook process, as
 Cline would start it, then the traces are rebuilt and shown. Everything happens in a
-temporary folder; nothing is sent anywhere and your own traces are not touched.`,
+temporary folder; nothing is sent anywhere and your traces are not touched.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -115,6 +116,8 @@ func (a *app) flushAll(ctx context.Context, f flushFlags, keys []spool.Key) erro
 		return err
 	}
 	defer func() { _ = p.Close() }()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(deliver.MemoryLimit))
+	p.LongRun = func() { debug.SetMemoryLimit(math.MaxInt64) }
 	if f.detached {
 		return p.Sweep(ctx, keys)
 	}
@@ -178,7 +181,7 @@ func (a *app) report(results []deliver.Result, asJSON bool) error {
 			}
 		}
 		if elsewhere > 0 {
-			a.hint("hooks deliver them where they were recorded; --other-settings delivers them now, with the settings in force here")
+			a.hint("hooks deliver them where they were recorded; --other-settings delivers them now, with the current settings")
 		}
 		if waiting > 0 {
 			a.hint("what waits is kept, and later hooks try again; fix the cause, then run 'hookspan flush' to send it now")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -59,13 +61,12 @@ func (a *app) hookSetup() *clinehooks.Setup {
 }
 
 // matcherText is a matcher as people read it.
-func matcherText(m string) string {
-	if m == "" {
-		return "*"
-	}
-	return m
-}
+func matcherText(m string) string { return cmp.Or(m, "*") }
 
+// hintUnknown says that a tool is not known. No tool, an empty name, is known.
 func (a *app) hintUnknown(tool string) {
+	if tool == "" || sample.KnownTool(tool) {
+		return
+	}
 	a.hint("hookspan knows no tool " + termtext.Value(tool) + ", of Cline's or Claude Code's; upper and lower case count")
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,16 +22,16 @@ import (
 // Cline's own limits are far below.
 const maxHookTimeout = 86_400
 
-type hooksAddFlags struct {
-	event, matcher, rule string
-	url                  string
-	timeout              float64
-	async                bool
-	dryRun, noInstall    bool
+// editFlags are the flags of the commands that edit a hooks.json.
+type editFlags struct{ dryRun, noInstall *bool }
+
+func newEditFlags(cmd *cobra.Command, project string) editFlags {
+	projectFlag(cmd, project)
+	return editFlags{dryRunFlag(cmd), cmd.Flags().Bool("no-install", false, "leave the hook files in Cline's folders as they are")}
 }
 
 func (a *app) hooksAddCmd() *cobra.Command {
-	var f hooksAddFlags
+	var h hookfile.Handler
 	cmd := &cobra.Command{
 		Use:   "add --event EVENT [--matcher MATCHER] -- COMMAND",
 		Short: "Add a hook to hooks.json",
@@ -46,35 +48,44 @@ hookspan's for the event yet, it is installed, unless --no-install is given.
 
 ` + editorsRisk,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksAdd(cmd, f, args) },
 	}
-	projectFlag(cmd, "add to this project's .cline/hooks.json in place of your own file")
-	cmd.Flags().StringVar(&f.event, "event", "", "the event that starts the hook")
-	cmd.Flags().StringVar(&f.matcher, "matcher", "", "only for these tools: a name, several with |, or an expression; all if not given")
-	cmd.Flags().StringVar(&f.rule, "if", "", "only for calls that this permission rule fits, such as 'Bash(rm *)'")
-	cmd.Flags().Float64Var(&f.timeout, "timeout", 0, "time limit in seconds; 60 if not given")
-	cmd.Flags().BoolVar(&f.async, "async", false, "do not wait for the hook; it can then decide nothing")
-	cmd.Flags().StringVar(&f.url, "url", "", "in place of COMMAND: POST the event to this address")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
-	cmd.Flags().BoolVar(&f.noInstall, "no-install", false, "do not install hook files into Cline's folders")
-	_ = cmd.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(hookfile.Events(), cobra.ShellCompDirectiveNoFileComp))
+	f := newEditFlags(cmd, "add to this project's .cline/hooks.json in place of your own file")
+	flags := cmd.Flags()
+	flags.StringVar(&h.Event, "event", "", "the event that starts the hook")
+	flags.StringVar(&h.Matcher, "matcher", "", "only for these tools: a name, several with |, or an expression; all if not given")
+	flags.StringVar(&h.If, "if", "", "only for calls that this permission rule fits, such as 'Bash(rm *)'")
+	timeout := flags.Float64("timeout", 0, "time limit in seconds; 60 if not given")
+	flags.BoolVar(&h.Async, "async", false, "do not wait for the hook; it can then decide nothing")
+	flags.StringVar(&h.URL, "url", "", "in place of COMMAND: POST the event to this address")
+	oneOf(cmd, "event", hookfile.Events()...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if flags.Changed("timeout") && !(*timeout > 0 && *timeout <= maxHookTimeout) {
+			return wrongUsage(cmd, "--timeout %v: want seconds, more than 0 and at most %d", *timeout, maxHookTimeout)
+		}
+		h.Timeout = time.Duration(*timeout * float64(time.Second))
+		if err := completeHook(cmd, &h, args); err != nil {
+			return err
+		}
+		return a.hooksAdd(cmd, h, f)
+	}
 	return cmd
 }
 
-// handler checks the words against one another before anything is touched.
-func (f *hooksAddFlags) handler(cmd *cobra.Command, args []string) (hookfile.Handler, error) {
-	h := hookfile.Handler{Event: f.event, Matcher: f.matcher, If: f.rule, Async: f.async, Type: hookfile.TypeCommand}
+// completeHook sets the command and checks the flags against one another before
+// anything is touched.
+func completeHook(cmd *cobra.Command, h *hookfile.Handler, args []string) error {
+	h.Type = hookfile.TypeCommand
 	switch {
-	case f.event == "":
-		return h, wrongUsage(cmd, "--event: want one of %s", strings.Join(hookfile.Events(), ", "))
-	case !slices.Contains(hookfile.Events(), f.event):
-		return h, wrongUsage(cmd, "--event %q: Cline gives none of that name: want one of %s", f.event, strings.Join(hookfile.Events(), ", "))
-	case f.url != "" && len(args) > 0:
-		return h, wrongUsage(cmd, "--url and a command: a hook is one of the two")
-	case f.url != "":
-		h.Type, h.URL = hookfile.TypeHTTP, f.url
+	case h.Event == "":
+		return wrongUsage(cmd, "--event: want one of %s", strings.Join(hookfile.Events(), ", "))
+	case !slices.Contains(hookfile.Events(), h.Event):
+		return wrongUsage(cmd, "--event %q: Cline gives none of that name: want one of %s", h.Event, strings.Join(hookfile.Events(), ", "))
+	case h.URL != "" && len(args) > 0:
+		return wrongUsage(cmd, "--url and a command: a hook is one of the two")
+	case h.URL != "":
+		h.Type = hookfile.TypeHTTP
 	case len(args) == 0:
-		return h, wrongUsage(cmd, "no command: want it after --, such as -- ~/guard.sh")
+		return wrongUsage(cmd, "no command: want it after --, such as -- ~/guard.sh")
 	case len(args) == 1:
 		h.Command = args[0]
 	default:
@@ -85,66 +96,46 @@ func (f *hooksAddFlags) handler(cmd *cobra.Command, args []string) (hookfile.Han
 		h.Command = strings.Join(words, " ")
 	}
 	if h.URL == "" && strings.TrimSpace(h.Command) == "" {
-		return h, wrongUsage(cmd, "the command is empty")
+		return wrongUsage(cmd, "the command is empty")
 	}
-	if cmd.Flags().Changed("timeout") && !(f.timeout > 0 && f.timeout <= maxHookTimeout) {
-		return h, wrongUsage(cmd, "--timeout %v: want seconds, more than 0 and at most %d", f.timeout, maxHookTimeout)
-	}
-	h.Timeout = time.Duration(f.timeout * float64(time.Second))
 	if _, err := hookmatch.Compile(h.Event, h.Matcher); err != nil {
-		return h, usageError{fmt.Errorf("--matcher: %w", err), cmd}
+		return usageError{fmt.Errorf("--matcher: %w", err), cmd}
 	}
 	if h.If != "" {
 		if _, err := hookmatch.ParseRule(h.If); err != nil {
-			return h, usageError{fmt.Errorf("--if: %w", err), cmd}
+			return usageError{fmt.Errorf("--if: %w", err), cmd}
 		}
 	}
-	return h, nil
+	return nil
 }
 
-func (a *app) hooksAdd(cmd *cobra.Command, f hooksAddFlags, args []string) error {
-	h, err := f.handler(cmd, args)
-	if err != nil {
-		return err
-	}
+func (a *app) hooksAdd(cmd *cobra.Command, h hookfile.Handler, f editFlags) error {
 	dir, err := projectDir(cmd, false)
 	if err != nil {
 		return err
 	}
-	setup := a.hookSetup()
-	problems, err := setup.CheckNew(h, dir)
+	problems, err := a.hookSetup().CheckNew(h, dir)
 	if err != nil {
 		return usageError{err, cmd}
 	}
-	path, project, err := setup.File(dir)
-	if err != nil {
-		return err
-	}
-	file, err := openHooks(path, project)
+	file, err := a.openHooksOf(dir)
 	if err != nil {
 		return err
 	}
 	after, _, err := hookfile.Add(file.Data, h)
 	if err != nil {
-		return fmt.Errorf("hooks file %q: %w: nothing was done to it", path, err)
+		return fmt.Errorf("hooks file %q: %w: nothing was done to it", file.Path, err)
 	}
 	for _, p := range problems {
 		a.printf("note: %s\n", termtext.Value(p.Text))
 	}
-	if _, err := a.saveHooks(file, after, true, f.dryRun); err != nil {
+	if _, err := a.saveHooks(file, after, true, *f.dryRun); err != nil {
 		return err
 	}
-	return a.hookFiles(cmd.Context(), dir, []hookfile.Handler{h}, f.dryRun, f.noInstall)
-}
-
-type hooksRemoveFlags struct {
-	event, matcher string
-	dryRun         bool
-	noInstall      bool
+	return a.hookFiles(cmd.Context(), dir, []hookfile.Handler{h}, f)
 }
 
 func (a *app) hooksRemoveCmd() *cobra.Command {
-	var f hooksRemoveFlags
 	cmd := &cobra.Command{
 		Use:   "remove NUMBER | --event EVENT [--matcher MATCHER] [COMMAND]",
 		Short: "Remove hooks from hooks.json",
@@ -154,53 +145,43 @@ a project. What goes is shown; the file as it was is kept beside it. A PreToolUs
 file of Cline's that was installed for your hooks goes with the last hook that needs
 it. The others stay: hookspan uninstall cline removes them.`,
 		Args: takes(1, "one number, or the command of a hook"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksRemove(cmd, f, args) },
 	}
-	projectFlag(cmd, "the project's folder")
-	cmd.Flags().StringVar(&f.event, "event", "", "hooks of this event")
-	cmd.Flags().StringVar(&f.matcher, "matcher", "", "hooks with exactly this matcher")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
-	cmd.Flags().BoolVar(&f.noInstall, "no-install", false, "leave the hook files in Cline's folders as they are")
+	f := newEditFlags(cmd, "the project's folder")
+	event := cmd.Flags().String("event", "", "hooks of this event")
+	matcher := cmd.Flags().String("matcher", "", "hooks with exactly this matcher")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		limited := cmd.Flags().Changed("matcher")
+		if *event == "" {
+			if limited {
+				return wrongUsage(cmd, "--matcher: goes with --event")
+			}
+			return a.removeNumber(cmd, f, args)
+		}
+		dir, err := projectDir(cmd, false)
+		if err != nil {
+			return err
+		}
+		file, err := a.openHooksOf(dir)
+		if err != nil {
+			return err
+		}
+		return a.removeFrom(cmd.Context(), file, f, func(h hookfile.Handler) bool {
+			return h.Event == *event && (!limited || matcherText(h.Matcher) == matcherText(*matcher)) &&
+				(len(args) == 0 || h.Text() == args[0])
+		})
+	}
 	return cmd
 }
 
-func (a *app) hooksRemove(cmd *cobra.Command, f hooksRemoveFlags, args []string) error {
-	if f.event == "" {
-		number, err := 0, error(nil)
-		if len(args) == 1 {
-			number, err = strconv.Atoi(args[0])
-		}
-		switch {
-		case cmd.Flags().Changed("matcher"):
-			return wrongUsage(cmd, "--matcher: goes with --event")
-		case len(args) == 0:
-			return wrongUsage(cmd, "which hook: want the number that hookspan hooks list shows, or --event")
-		case err != nil:
-			return wrongUsage(cmd, "%q: want the number that hookspan hooks list shows, or --event with a command", args[0])
-		}
-		return a.removeNumber(cmd, f, number)
-	}
-	dir, err := projectDir(cmd, false)
-	if err != nil {
-		return err
-	}
-	path, project, err := a.hookSetup().File(dir)
-	if err != nil {
-		return err
-	}
-	return a.removeFrom(cmd.Context(), path, project, f, func(h hookfile.Handler) bool {
-		switch {
-		case h.Event != f.event,
-			cmd.Flags().Changed("matcher") && matcherText(h.Matcher) != matcherText(f.matcher),
-			len(args) == 1 && h.Text() != args[0]:
-			return false
-		}
-		return true
-	})
-}
-
 // removeNumber removes the hook that hooks list shows under a number.
-func (a *app) removeNumber(cmd *cobra.Command, f hooksRemoveFlags, number int) error {
+func (a *app) removeNumber(cmd *cobra.Command, f editFlags, args []string) error {
+	if len(args) == 0 {
+		return wrongUsage(cmd, "which hook: want the number that hookspan hooks list shows, or --event")
+	}
+	number, err := strconv.Atoi(args[0])
+	if err != nil {
+		return wrongUsage(cmd, "%q: want the number that hookspan hooks list shows, or --event with a command", args[0])
+	}
 	dir, err := projectDir(cmd, true)
 	if err != nil {
 		return err
@@ -213,28 +194,28 @@ func (a *app) removeNumber(cmd *cobra.Command, f hooksRemoveFlags, number int) e
 		}
 		return wrongUsage(cmd, "%d: there %s; hookspan hooks list shows them with their numbers", number, there)
 	}
-	// Equal hooks run once, so one number means all of them.
-	return a.removeFrom(cmd.Context(), src.Path, src.Project, f, func(h hookfile.Handler) bool { return hookfile.Same(hook, h) })
-}
-
-func (a *app) removeFrom(ctx context.Context, path string, project bool, f hooksRemoveFlags, match func(hookfile.Handler) bool) error {
-	file, err := openHooks(path, project)
+	file, err := openHooks(src.Path, src.Project)
 	if err != nil {
 		return err
 	}
+	// Equal hooks run once, so one number means all of them.
+	return a.removeFrom(cmd.Context(), file, f, func(h hookfile.Handler) bool { return hookfile.Same(hook, h) })
+}
+
+func (a *app) removeFrom(ctx context.Context, file *hookfile.Document, f editFlags, match func(hookfile.Handler) bool) error {
 	if !file.Exists {
-		a.printf("no hooks match: there is no %s\n", path)
+		a.printf("no hooks match: there is no %s\n", file.Path)
 		return nil
 	}
 	after, removed, err := hookfile.Remove(file.Data, match)
 	if err != nil {
-		return fmt.Errorf("hooks file %q: %w: nothing was done to it", path, err)
+		return fmt.Errorf("hooks file %q: %w: nothing was done to it", file.Path, err)
 	}
 	if len(removed) == 0 {
-		a.printf("no hooks in %s match\n", path)
+		a.printf("no hooks in %s match\n", file.Path)
 		hint := "hookspan hooks list shows them"
-		if project {
-			hint += ": hookspan hooks list --project " + hookfile.ShellWord(hookfile.ProjectOf(path))
+		if file.Project {
+			hint += ": hookspan hooks list --project " + hookfile.ShellWord(hookfile.ProjectOf(file.Path))
 		}
 		a.hint(hint)
 		return nil
@@ -242,8 +223,59 @@ func (a *app) removeFrom(ctx context.Context, path string, project bool, f hooks
 	for _, h := range removed {
 		a.printf("remove   %s\n", termtext.Value(a.clean(hookfile.Describe(h))))
 	}
-	if changed, err := a.saveHooks(file, after, false, f.dryRun); err != nil || !changed || !clinehooks.HasGuard(removed) {
+	if changed, err := a.saveHooks(file, after, false, *f.dryRun); err != nil || !changed || !clinehooks.HasGuard(removed) {
 		return err
 	}
-	return a.releaseHookFiles(ctx, f.noInstall)
+	return a.releaseHookFiles(ctx, *f.noInstall)
+}
+
+// openHooksOf opens the hooks.json of a project, or without one the user's.
+func (a *app) openHooksOf(dir string) (*hookfile.Document, error) {
+	path, project, err := a.hookSetup().File(dir)
+	if err != nil {
+		return nil, err
+	}
+	return openHooks(path, project)
+}
+
+// openHooks reads a hooks.json that is to be edited or trusted.
+func openHooks(path string, project bool) (*hookfile.Document, error) {
+	d, err := hookfile.Open(path, project)
+	if errors.As(err, new(*hookfile.SyntaxError)) {
+		err = hinted{err, "nothing was done to the file: fix it at that place and run this again"}
+	}
+	return d, err
+}
+
+// saveHooks shows the change of a hooks.json and makes it, and reports whether
+// something was changed. byUser is as in [hookfile.Document.WriteTrusted].
+func (a *app) saveHooks(d *hookfile.Document, after []byte, byUser, dryRun bool) (bool, error) {
+	if d.Exists && bytes.Equal(d.Data, after) {
+		a.printf("%s: nothing to change\n", d.Path)
+		return false, nil
+	}
+	a.printf("%s\n", d.Path)
+	a.printDiff(d.Diff(after, a.clean))
+	if dryRun {
+		a.printf("\nnothing was done (--dry-run)\n")
+		return false, nil
+	}
+	trusted, err := d.WriteTrusted(after, a.trust(), byUser)
+	if err != nil {
+		return false, err
+	}
+	if d.Project || d.Exists {
+		a.printf("\n")
+	}
+	switch {
+	case trusted:
+		a.printf("It is trusted, since what is in it is yours: its hooks run when you work in this project.\n")
+	case d.Project:
+		a.printf("It is not trusted, so its hooks do not run.\n")
+		a.hint("read what it runs, then: hookspan hooks trust " + hookfile.ShellWord(hookfile.ProjectOf(d.Path)))
+	}
+	if d.Exists {
+		a.printf("The file as it was: %s\n", d.Backup())
+	}
+	return true, nil
 }

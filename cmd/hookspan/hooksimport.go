@@ -16,45 +16,34 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-type hooksImportFlags struct {
-	dryRun, noInstall bool
-}
-
 func (a *app) hooksImportCmd() *cobra.Command {
-	var f hooksImportFlags
 	c := &cobra.Command{
 		Use:   "claude [FILE...]",
 		Short: "Take hooks over from Claude Code's settings",
 		Long: `Add the hooks of ~/.claude/settings.json to your own hooks.json, or with --project
 those of the project's .claude/settings.json and settings.local.json to the
-project's. Claude Code's files stay as they are. What will not work on Cline is said,
-and hooks that are there already are left out, as are those that report to hookspan.
+project's. Claude Code's files stay as they are. It reports what will not work on
+Cline, and leaves out hooks that are there already and those that report to hookspan.
 The variables of "env" come with the hooks; their values are not shown.
 
-A project's file is not trusted by that: read what it runs, then hookspan hooks trust.`,
+A project's file must be trusted before it runs: read it, then hookspan hooks trust.`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.hooksImport(cmd, f, args) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return []cobra.Completion{"json"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
-	projectFlag(c, "take over this project's, into its .cline/hooks.json")
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done and do nothing")
-	c.Flags().BoolVar(&f.noInstall, "no-install", false, "do not install hook files into Cline's folders")
+	f := newEditFlags(c, "take over this project's, into its .cline/hooks.json")
+	c.RunE = func(cmd *cobra.Command, args []string) error { return a.hooksImport(cmd, f, args) }
 	return group("import AGENT", "Take hooks over from another agent", c)
 }
 
-func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string) error {
+func (a *app) hooksImport(cmd *cobra.Command, f editFlags, files []string) error {
 	dir, err := projectDir(cmd, false)
 	if err != nil {
 		return err
 	}
 	setup := a.hookSetup()
-	path, project, err := setup.File(dir)
-	if err != nil {
-		return err
-	}
-	to, err := openHooks(path, project)
+	to, err := a.openHooksOf(dir)
 	if err != nil {
 		return err
 	}
@@ -89,14 +78,14 @@ func (a *app) hooksImport(cmd *cobra.Command, f hooksImportFlags, files []string
 		}
 	}
 	if bytes.Equal(after, to.Data) {
-		a.printf("nothing to add to %s\n", path)
+		a.printf("nothing to add to %s\n", to.Path)
 		return nil
 	}
 	a.printf("\n")
-	if _, err := a.saveHooks(to, after, false, f.dryRun); err != nil {
+	if _, err := a.saveHooks(to, after, false, *f.dryRun); err != nil {
 		return err
 	}
-	return a.hookFiles(cmd.Context(), dir, found, f.dryRun, f.noInstall)
+	return a.hookFiles(cmd.Context(), dir, found, f)
 }
 
 func (a *app) printHooksImport(path string, got *clinehooks.Import) {

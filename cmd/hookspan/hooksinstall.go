@@ -34,11 +34,11 @@ func (a *app) guardInPlace(ctx context.Context, project string) (bool, error) {
 }
 
 // hookFiles installs the hook files that Cline needs for new hooks of the user's,
-// unless leave is set, and says what keeps hooks from running.
-func (a *app) hookFiles(ctx context.Context, project string, added []hookfile.Handler, dryRun, leave bool) error {
-	err := a.installHookFiles(ctx, project, added, dryRun, leave)
+// unless --no-install is given, and reports what keeps hooks from running.
+func (a *app) hookFiles(ctx context.Context, project string, added []hookfile.Handler, f editFlags) error {
+	err := a.installHookFiles(ctx, project, added, f)
 	switch {
-	case err != nil && !dryRun:
+	case err != nil && !*f.dryRun:
 		return fmt.Errorf("hooks.json is as it should be, but Cline's hook files are not: %w", err)
 	case err != nil:
 		return err
@@ -46,14 +46,14 @@ func (a *app) hookFiles(ctx context.Context, project string, added []hookfile.Ha
 	if !a.cfg.Hooks {
 		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
 	}
-	if !dryRun {
+	if !*f.dryRun {
 		a.hint("hookspan hooks test tries it without Cline")
 	}
 	return nil
 }
 
 // installHookFiles installs the hook files where they are missing, and says so.
-func (a *app) installHookFiles(ctx context.Context, project string, added []hookfile.Handler, dryRun, leave bool) error {
+func (a *app) installHookFiles(ctx context.Context, project string, added []hookfile.Handler, f editFlags) error {
 	report, err := a.hooks(ctx)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	if reach.Any && (reach.Editors || !guard) {
 		return nil
 	}
-	if leave {
+	if *f.noInstall {
 		what, command := "Cline has no hook file of hookspan's, so none of your hooks runs.", "hookspan install cline"
 		if reach.Any {
 			what = "Cline in editors and the CLI 2 have no PreToolUse hook file of hookspan's: none of your hooks runs there before tool calls."
@@ -80,7 +80,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 	}
 	o := install.Options{Binary: binary, PreToolUse: guard || reach.Editors, ForHooks: guard}
 	if project != "" && report.InProject(project) && !report.InProject("") {
-		// This project alone reports to hookspan, and so it shall stay.
+		// Only this project reports to hookspan, and that must not change.
 		o.Project = project
 	}
 	plan, err := cline.Installer{}.Plan(ctx, a.system(), o)
@@ -103,7 +103,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		notes += "\nA hook file of hookspan's there was edited, so it is left as found.\n"
 		a.hint("hookspan install cline --force writes it anew" + with)
 	}
-	if changed, err := a.apply(plan, notes, dryRun); err != nil || !changed {
+	if changed, err := a.apply(plan, notes, *f.dryRun); err != nil || !changed {
 		return err
 	}
 	a.printf("\nCline's hook files are installed.\n")

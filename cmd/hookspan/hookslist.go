@@ -10,46 +10,38 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 func (a *app) hooksListCmd() *cobra.Command {
-	var tool string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List your hooks, and what in their files will not work",
 		Long: `List the hooks in your own hooks.json and in that of the project, with the numbers
 that hooks remove takes. --for shows those that a call of a tool starts: Cline's name
 of it, or Claude Code's.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("for") && tool == "" {
-				return wrongUsage(cmd, "--for: want a tool's name, such as execute_command or Bash")
-			}
-			dir, err := projectDir(cmd, true)
-			if err != nil {
-				return err
-			}
-			setup := a.hookSetup()
-			l := setup.List(setup.Sources(dir))
-			if tool != "" {
-				if err := l.Keep(setup, tool, dir, a.now()); err != nil {
-					return err
-				}
-			}
-			if asJSON {
-				return a.printJSON(l)
-			}
-			a.printHooks(l, tool)
-			if tool != "" && !sample.KnownTool(tool) {
-				a.hintUnknown(tool)
-			}
-			return nil
-		},
 	}
 	projectFlag(cmd, "the project's folder; the working directory if not given")
-	cmd.Flags().StringVar(&tool, "for", "", "only hooks that a call of this tool starts")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	asJSON, tool := jsonFlag(cmd), cmd.Flags().String("for", "", "only hooks that a call of this tool starts")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("for") && *tool == "" {
+			return wrongUsage(cmd, "--for: want a tool's name, such as execute_command or Bash")
+		}
+		dir, err := projectDir(cmd, true)
+		if err != nil {
+			return err
+		}
+		setup := a.hookSetup()
+		l := setup.List(setup.Sources(dir))
+		if *tool != "" {
+			if err := l.Keep(setup, *tool, dir, a.now()); err != nil {
+				return err
+			}
+		}
+		return a.result(*asJSON, l, true, func() {
+			a.printHooks(l, *tool)
+			a.hintUnknown(*tool)
+		})
+	}
 	return cmd
 }
 

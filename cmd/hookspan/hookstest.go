@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,20 +17,14 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-type hooksTestFlags struct {
-	event, tool, input, file string
-	result, prompt, dialect  string
-	dryRun, debug            bool
-}
-
 func (a *app) hooksTestCmd() *cobra.Command {
-	var f hooksTestFlags
+	var r sample.Request
 	cmd := &cobra.Command{
 		Use:   "test --event EVENT [--tool TOOL --json INPUT]",
 		Short: "Run your hooks as if Cline had called, and show what they decide",
 		Long: `Make up an event of Cline's, run your hooks for it and show every step: what the
 event is in Claude Code's form, which hooks it starts and why, what each printed and
-decided, and what Cline is told. Nothing is recorded, and Cline is not needed; the
+decided, and the answer to Cline. Nothing is recorded, and Cline is not needed; the
 hooks themselves really run. With --dry-run they do not.
 
 EVENT is Claude Code's name or Cline's, TOOL is Cline's. Without --json a tool that
@@ -40,85 +35,78 @@ hookspan knows gets an input that harms nothing.
   hookspan hooks test --input payload.json
 
 The exit code is 0 whatever the hooks decide.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.hooksTest(cmd, f) },
 	}
 	projectFlag(cmd, "the project's folder; the working directory if not given")
-	cmd.Flags().StringVar(&f.event, "event", "", "the event")
-	cmd.Flags().StringVar(&f.tool, "tool", "", "the tool, for events of a tool call; execute_command if not given")
-	cmd.Flags().StringVar(&f.input, "json", "", "the tool's parameters, a JSON object")
-	cmd.Flags().StringVar(&f.result, "result", "", "what the tool returned, or the task's result")
-	cmd.Flags().StringVar(&f.prompt, "prompt", "", "the prompt, or another event's text")
-	cmd.Flags().StringVar(&f.dialect, "dialect", "", "which Cline: classic (VS Code to 3.x, CLI 2), next (VS Code 4.1), sdk (CLI 3); what fits the tool if not given")
-	cmd.Flags().StringVar(&f.file, "input", "", "in place of all that: a payload of Cline's from this file, - for standard input")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show which hooks would run and start none")
-	cmd.Flags().BoolVar(&f.debug, "debug", false, "show all of what hooks get and print, and each step of running them")
+	flags := cmd.Flags()
+	flags.StringVar(&r.Event, "event", "", "the event")
+	flags.StringVar(&r.Tool, "tool", "", "the tool, for events of a tool call; execute_command if not given")
+	flags.StringVar(&r.Input, "json", "", "the tool's parameters, a JSON object")
+	flags.StringVar(&r.Result, "result", "", "what the tool returned, or the task's result")
+	flags.StringVar(&r.Prompt, "prompt", "", "the prompt, or another event's text")
+	flags.StringVar(&r.Dialect, "dialect", "", "which Cline: classic (VS Code to 3.x, CLI 2), next (VS Code 4.1), sdk (CLI 3); what fits the tool if not given")
+	file := flags.String("input", "", "in place of all that: a payload of Cline's from this file, - for standard input")
+	dryRun := flags.Bool("dry-run", false, "show which hooks would run and start none")
+	debug := flags.Bool("debug", false, "show all of what hooks get and print, and each step of running them")
 	_ = cmd.MarkFlagFilename("input")
-	_ = cmd.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(sample.EventNames(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("tool", cobra.FixedCompletions(sample.ToolNames(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(
-		[]cobra.Completion{sample.Classic, sample.Next, sample.SDK}, cobra.ShellCompDirectiveNoFileComp))
+	oneOf(cmd, "event", sample.EventNames()...)
+	oneOf(cmd, "tool", sample.ToolNames()...)
+	oneOf(cmd, "dialect", sample.Classic, sample.Next, sample.SDK)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		dir, err := projectDir(cmd, true)
+		if err != nil {
+			return err
+		}
+		raw := hook.Raw{StoredAt: a.now(), Cwd: dir, TraceParent: a.cfg.Traceparent}
+		if flags.Changed("input") {
+			err = a.recordedPayload(cmd, &raw, *file, r.Event)
+		} else {
+			r.Given = flags.Changed
+			err = madePayload(cmd, &raw, r)
+		}
+		if err == nil {
+			err = a.tryHooks(cmd.Context(), raw, *dryRun, *debug)
+		}
+		if err == nil {
+			a.hintUnknown(r.Tool)
+		}
+		return err
+	}
 	return cmd
 }
 
-func (a *app) hooksTest(cmd *cobra.Command, f hooksTestFlags) error {
-	dir, err := projectDir(cmd, true)
+// madePayload makes the event that the flags describe.
+func madePayload(cmd *cobra.Command, raw *hook.Raw, r sample.Request) error {
+	if r.Event == "" {
+		return wrongUsage(cmd, "--event: want one of %s", strings.Join(sample.EventNames(), ", "))
+	}
+	p, err := r.Payload(raw.Cwd, raw.StoredAt)
+	if err == nil {
+		raw.Event = p.Event.HookFile()
+		raw.Payload, err = p.Encode()
+	}
 	if err != nil {
-		return err
-	}
-	var raw hook.Raw
-	if cmd.Flags().Changed("input") {
-		raw, err = a.recordedPayload(cmd, f, dir)
-	} else {
-		raw, err = a.madePayload(cmd, f, dir)
-	}
-	if err != nil {
-		return err
-	}
-	if err := a.tryHooks(cmd.Context(), raw, f.dryRun, f.debug); err != nil {
-		return err
-	}
-	if f.tool != "" && !sample.KnownTool(f.tool) {
-		a.hintUnknown(f.tool)
+		return usageError{err, cmd}
 	}
 	return nil
 }
 
-// madePayload makes the event that the flags describe.
-func (a *app) madePayload(cmd *cobra.Command, f hooksTestFlags, dir string) (hook.Raw, error) {
-	if f.event == "" {
-		return hook.Raw{}, wrongUsage(cmd, "--event: want one of %s", strings.Join(sample.EventNames(), ", "))
-	}
-	p, err := sample.Request{
-		Event: f.event, Tool: f.tool, Input: f.input, Result: f.result, Prompt: f.prompt, Dialect: f.dialect,
-		Given: cmd.Flags().Changed,
-	}.Payload(dir, a.now())
-	if err != nil {
-		return hook.Raw{}, usageError{err, cmd}
-	}
-	payload, err := p.Encode()
-	if err != nil {
-		return hook.Raw{}, usageError{err, cmd}
-	}
-	return hook.Raw{Payload: payload, Event: p.Event.HookFile(), StoredAt: p.Now, Cwd: dir, TraceParent: a.cfg.Traceparent}, nil
-}
-
 // recordedPayload reads an event that Cline has sent. Hooks run in the project
 // that it names, where that is on this machine.
-func (a *app) recordedPayload(cmd *cobra.Command, f hooksTestFlags, dir string) (hook.Raw, error) {
-	for _, name := range []string{"tool", "json", "result", "prompt", "dialect"} {
-		if cmd.Flags().Changed(name) {
-			return hook.Raw{}, wrongUsage(cmd, "--input and --%s: the payload says that", name)
+func (a *app) recordedPayload(cmd *cobra.Command, raw *hook.Raw, name, event string) error {
+	for _, flag := range []string{"tool", "json", "result", "prompt", "dialect"} {
+		if cmd.Flags().Changed(flag) {
+			return wrongUsage(cmd, "--input and --%s: the payload says that", flag)
 		}
 	}
 	in := a.stdin
-	switch f.file {
+	switch name {
 	case "":
-		return hook.Raw{}, wrongUsage(cmd, "--input: want a file, or - for standard input")
+		return wrongUsage(cmd, "--input: want a file, or - for standard input")
 	case "-":
 	default:
-		file, err := os.Open(f.file)
+		file, err := os.Open(name)
 		if err != nil {
-			return hook.Raw{}, fmt.Errorf("--input: %w", err)
+			return fmt.Errorf("--input: %w", err)
 		}
 		defer func() { _ = file.Close() }()
 		in = file
@@ -128,25 +116,22 @@ func (a *app) recordedPayload(cmd *cobra.Command, f hooksTestFlags, dir string) 
 		err = fmt.Errorf("more than %d bytes", maxHookPayload)
 	}
 	if err != nil {
-		return hook.Raw{}, fmt.Errorf("--input %s: %w", f.file, err)
+		return fmt.Errorf("--input %s: %w", name, err)
 	}
-	raw := hook.Raw{Payload: payload, Event: f.event, StoredAt: a.now(), Cwd: dir, TraceParent: a.cfg.Traceparent}
-	head := cline.Peek(payload, f.event)
+	head := cline.Peek(payload, event)
 	if head.Kind == hook.KindUnknown || !json.Valid(payload) {
-		return hook.Raw{}, hinted{
-			fmt.Errorf("--input %s: no event of Cline's that hookspan knows", f.file),
+		return hinted{
+			fmt.Errorf("--input %s: no event of Cline's that hookspan knows", name),
 			"want the JSON object that Cline gives its hooks; --event names the hook where it does not",
 		}
 	}
-	if raw.Event == "" {
-		raw.Event = head.Name
-	}
+	raw.Payload, raw.Event = payload, cmp.Or(event, head.Name)
 	if len(head.Dirs) > 0 && !cmd.Flags().Changed("project") {
 		if info, err := os.Stat(head.Dirs[0]); err == nil && info.IsDir() {
 			raw.Cwd = head.Dirs[0]
 		}
 	}
-	return raw, nil
+	return nil
 }
 
 // tryHooks runs the hooks for an event and shows each step.

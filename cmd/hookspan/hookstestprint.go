@@ -32,7 +32,7 @@ func (p trialPrinter) printf(format string, args ...any) {
 	p.app.printf("%s", p.clean(fmt.Sprintf(format, args...)))
 }
 
-// event shows what Cline reports, and what it is for hooks.
+// event shows what Cline reports, and the events that hooks get for it.
 func (p trialPrinter) event(raw hook.Raw, c *translate.Call) {
 	what := c.Name
 	if c.Tool != "" {
@@ -132,7 +132,7 @@ func (p trialPrinter) runs(o *clinehooks.Outcome) {
 	}
 }
 
-// answer shows what Cline is told, and what it makes of it.
+// answer shows the answer to Cline, and its effect there.
 func (p trialPrinter) answer(o *clinehooks.Outcome) {
 	p.printf("\nanswer to Cline\n")
 	p.text("  ", string(cline.EncodeReply(o.Answer.Reply)))
@@ -140,7 +140,7 @@ func (p trialPrinter) answer(o *clinehooks.Outcome) {
 	for _, s := range o.Answer.Pending {
 		p.text("  kept for the session's next event that can carry it: ", s)
 	}
-	// What hooks chose for has been said.
+	// choice has shown these.
 	said := map[string]bool{}
 	for _, text := range o.Sources.Problems() {
 		said[text] = true
@@ -153,8 +153,8 @@ func (p trialPrinter) answer(o *clinehooks.Outcome) {
 	}
 }
 
-// text shows a text below its head, indented by its length, and no more of it
-// than is good unless all was asked for.
+// text shows a text after its head, indented by the head's length. Without --debug
+// a long text is cut.
 func (p trialPrinter) text(head, text string) {
 	text = strings.TrimRight(p.clean(text), "\r\n")
 	if text == "" {

@@ -5,53 +5,54 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 func (a *app) hooksTrustCmd() *cobra.Command {
-	var list, asJSON, yes bool
 	cmd := &cobra.Command{
 		Use:   "trust [FILE|FOLDER]",
 		Short: "Let a project's hooks run",
-		Long: `Show all that a project's .cline/hooks.json runs and sets, ask, and let it run from
-now on: this file, with this content. After a change it takes your trust again.
-Without an argument it is the project of the working directory. Secrets are left out
-of what is shown. What the commands in the file start may change without that being
-noticed: trust projects whose authors you trust. Without a terminal to ask on, --yes
-is the answer.`,
-		Args: takes(1, "one file or folder"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case list && len(args) > 0:
-				return wrongUsage(cmd, "--list: takes no file")
-			case asJSON && !list:
-				return wrongUsage(cmd, "--json: goes with --list")
-			case list && yes:
-				return wrongUsage(cmd, "--yes: does not go with --list")
-			case list:
-				return a.listTrusted(asJSON)
-			}
-			return a.trustHooks(cmd, args, yes)
-		},
+		Long: `Show everything that a project's .cline/hooks.json runs and sets, without secrets, and
+ask whether it may run: this file, with this content. A changed file must be trusted
+again. Without an argument it is the project of the working directory. The programs
+that the file starts can change without notice: trust only projects whose authors you
+trust. Without a terminal to ask on, use --yes.`,
+		Args:              takes(1, "one file or folder"),
 		ValidArgsFunction: folderCompletion,
 	}
-	cmd.Flags().BoolVar(&list, "list", false, "list the files that are trusted")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
-	cmd.Flags().BoolVar(&yes, "yes", false, "trust without asking")
+	list := cmd.Flags().Bool("list", false, "list the files that are trusted")
+	asJSON := cmd.Flags().Bool("json", false, "print the list as JSON")
+	yes := cmd.Flags().Bool("yes", false, "trust without asking")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case *list && len(args) > 0:
+			return wrongUsage(cmd, "--list: takes no file")
+		case *asJSON && !*list:
+			return wrongUsage(cmd, "--json: goes with --list")
+		case *list && *yes:
+			return wrongUsage(cmd, "--yes: does not go with --list")
+		case *list:
+			return a.listTrusted(*asJSON)
+		}
+		return a.trustHooks(cmd, args, *yes)
+	}
 	return cmd
 }
 
 func (a *app) hooksUntrustCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "untrust [FILE|FOLDER]",
-		Short: "Let a project's hooks run no longer",
+		Short: "Stop a project's hooks from running",
 		Args:  takes(1, "one file or folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := a.projectHooks(cmd, args)
@@ -66,7 +67,7 @@ func (a *app) hooksUntrustCmd() *cobra.Command {
 				a.printf("%s was not trusted\n", path)
 				return nil
 			}
-			a.printf("%s is trusted no longer: its hooks do not run\n", path)
+			a.printf("%s is no longer trusted: its hooks do not run\n", path)
 			return a.releaseHookFiles(cmd.Context(), false)
 		},
 		ValidArgsFunction: folderCompletion,
@@ -129,7 +130,7 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 }
 
 // consent asks whether what was shown may run. Without a terminal it fails, unless
-// the user has said yes already.
+// yes is set.
 func (a *app) consent(path string, yes bool) error {
 	if yes {
 		return nil
@@ -175,14 +176,76 @@ func (a *app) listTrusted(asJSON bool) error {
 	for _, f := range a.trust().List() {
 		out = append(out, trustedFile{f.Path, a.trust().State(f)})
 	}
-	if asJSON {
-		return a.printJSON(out)
+	return a.result(asJSON, out, true, func() {
+		if len(out) == 0 {
+			a.printf("no project's hooks are trusted\n")
+		}
+		for _, f := range out {
+			a.printf("%-8s %s\n", f.Standing, termtext.Value(f.Path))
+		}
+	})
+}
+
+// showHooks prints everything that a file with hooks starts and sets, so that the
+// user can decide whether to trust it. Only secrets are left out.
+func (a *app) showHooks(f *hookfile.File, problems []hookfile.Problem) {
+	if f.Disabled {
+		a.printf("  disableAllHooks is set: none of these runs as long as it is\n")
 	}
-	if len(out) == 0 {
-		a.printf("no project's hooks are trusted\n")
+	if len(f.Env) > 0 {
+		a.printf("  variables that all hooks get, your own too\n")
 	}
-	for _, f := range out {
-		a.printf("%-8s %s\n", f.Standing, termtext.Value(f.Path))
+	for _, v := range f.Env {
+		a.showText("    ", v.Name+"="+v.Value)
 	}
-	return nil
+	for _, h := range f.Handlers {
+		a.showHook(h)
+	}
+	for _, p := range problems {
+		a.printf("  note: line %d: %s\n", p.Line, termtext.Value(p.Text))
+	}
+}
+
+// showHook prints all members of one hook.
+func (a *app) showHook(h hookfile.Handler) {
+	a.printf("  line %d: %s, matcher %s, type %s\n", h.Line, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)), termtext.Value(h.Type))
+	member := func(name, text string) {
+		if text != "" {
+			a.showText("    "+name+strings.Repeat(" ", max(1, 10-len(name))), text)
+		}
+	}
+	switch {
+	case h.Type == hookfile.TypeHTTP:
+		member("url", h.URL)
+		for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
+			member("header", name+": "+h.Headers[name])
+		}
+		member("sends", strings.Join(h.AllowedEnvVars, ", "))
+	case h.Args != nil:
+		member("program", h.Text())
+	default:
+		member("command", h.Command)
+		member("shell", h.Shell)
+	}
+	member("if", h.If)
+	if h.Timeout > 0 {
+		member("timeout", clinehooks.Duration(h.Timeout))
+	}
+	if h.Async || h.AsyncRewake {
+		member("async", "is not waited for and decides nothing")
+	}
+	if h.Once {
+		member("once", "once per session")
+	}
+	if h.BlockOnFailure {
+		member("onFailure", "block")
+	}
+}
+
+// showText prints a text after a head, its further lines indented below the first.
+func (a *app) showText(head, text string) {
+	for line := range strings.Lines(a.clean(text)) {
+		a.printf("%s%s\n", head, termtext.Value(strings.TrimSuffix(line, "\n")))
+		head = strings.Repeat(" ", len(head))
+	}
 }

@@ -156,7 +156,7 @@ func (a *app) apply(plan *install.Plan, notes string, dryRun bool) (changed bool
 	return plan.Changed(), install.Apply(plan)
 }
 
-// warnOfStoppedHooks says that the user's hooks for Cline run no longer.
+// warnOfStoppedHooks reports that Cline no longer runs the user's hooks.
 func (a *app) warnOfStoppedHooks(ctx context.Context) error {
 	own := a.hookSetup().Sources("")
 	if len(own.Handlers()) == 0 {
@@ -180,30 +180,17 @@ func (a *app) warnOfStoppedHooks(ctx context.Context) error {
 
 // printDiff shows the changed regions of a file, in colour on a terminal.
 func (a *app) printDiff(text string) {
-	if text == "" {
-		return
+	if text != "" {
+		a.printf("\n")
 	}
-	a.printf("\n")
-	color := a.color()
 	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		shown := termtext.Screen(line)
-		code := ""
-		switch {
-		case !color || strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++"):
-		case strings.HasPrefix(line, "+"):
-			code = "32"
-		case strings.HasPrefix(line, "-"):
-			code = "31"
-		case strings.HasPrefix(line, "@@"):
-			code = "36"
-		}
-		if code == "" {
+		shown := termtext.Screen(strings.TrimRight(line, "\r\n"))
+		code := map[byte]string{'+': "32", '-': "31", '@': "36"}[line[0]]
+		if code == "" || !a.color() || strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++") {
 			a.printf("%s\n", shown)
-			continue
+		} else { // around printf, which lets no colour through
+			_, _ = fmt.Fprintf(a.stdout, "\x1b[%sm%s\x1b[0m\n", code, shown)
 		}
-		// Around printf, which lets no colour through.
-		_, _ = fmt.Fprintf(a.stdout, "\x1b[%sm%s\x1b[0m\n", code, shown)
 	}
 }
 
@@ -251,7 +238,6 @@ func (a *app) system() install.System {
 
 // hooks reports the state of Cline's hooks.
 func (a *app) hooks(ctx context.Context) (*install.Report, error) {
-	m := &diagnose.Machine{Setup: a.setup(), Program: func(name string) (string, error) { return a.hookProgram(name, "") }}
-	cline, _ := m.Agents.Named("cline")
-	return m.HookStatus(ctx, cline)
+	agent, _ := a.agents.Named("cline")
+	return a.machine().HookStatus(ctx, agent)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/redact"
 )
@@ -22,15 +23,10 @@ import (
 // held in memory several times over.
 const maxHookPayload = 32 << 20
 
-// hooksDir is where is kept what hooks need to be remembered.
-func (a *app) hooksDir() string {
-	if a.cfg.StateDir == "" {
-		return ""
-	}
-	return filepath.Join(a.cfg.StateDir, "hooks")
-}
+// hooksDir is the folder with what is remembered between runs of hooks.
+func (a *app) hooksDir() string { return hooksession.Dir(a.cfg.StateDir) }
 
-// hookProblems is the list of what went wrong with the user's hooks of late.
+// hookProblems lists the recent problems of the user's hooks.
 func (a *app) hookProblems() clinehooks.Problems {
 	return clinehooks.Problems{Path: filepath.Join(a.hooksDir(), "problems.jsonl")}
 }
@@ -60,8 +56,7 @@ func (a *app) logHooks(text string) { a.log.Line("hooks: " + a.clean(text)) }
 // clineHooks runs the user's hooks as the settings say.
 func (a *app) clineHooks() *clinehooks.Hooks {
 	h := &clinehooks.Hooks{
-		Dir: a.hooksDir(), Home: a.home, ClineDir: a.getenv("CLINE_DIR"), GOOS: a.goos,
-		Environ: a.environ, Trust: a.trust(), Now: a.now,
+		Setup: *a.hookSetup(), Dir: a.hooksDir(), Environ: a.environ, Now: a.now,
 		Settings: clinehooks.Settings{
 			OnError: hookrun.OnError(a.cfg.HooksOnError), StrictExit: a.cfg.HooksStrictExit,
 			SoftDeny: a.cfg.HooksSoftDeny, AskDenies: a.cfg.HooksAsk == "deny",
@@ -146,5 +141,5 @@ func (a *app) runHooks(ctx context.Context, event, about string, began int64) er
 // forgetHooks removes what is remembered for sessions long past.
 func (a *app) forgetHooks() error {
 	const kept = 7 * 24 * time.Hour
-	return clinehooks.Sweep(a.hooksDir(), a.now().Add(-kept))
+	return hooksession.Sweep(a.hooksDir(), a.now().Add(-kept))
 }

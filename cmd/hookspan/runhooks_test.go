@@ -102,7 +102,7 @@ func (m *machine) play(event string, payload []byte) []string {
 }
 
 // delivered is, for each span there is in the end, its name and how many runs of
-// the user's hooks stand on it.
+// the user's hooks ran on it.
 func (m *machine) delivered() (names map[string]string, hooks map[string]int) {
 	m.t.Helper()
 	m.now = m.now.Add(time.Hour)
@@ -143,7 +143,7 @@ func (m *machine) delivered() (names map[string]string, hooks map[string]int) {
 
 // TestHooksAreToldTheSpanOfTheirEvent plays recorded sessions the way Cline
 // reports them. What each hook finds in TRACEPARENT is the span that is delivered
-// later, and on that span stands its run.
+// later, and that span has its run.
 func TestHooksAreToldTheSpanOfTheirEvent(t *testing.T) {
 	for _, session := range []string{"classic-session", "next-session", "sdk-session", "e2e-cli3/tools", "e2e-cli3/subagent"} {
 		for _, outer := range []string{"", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"} {

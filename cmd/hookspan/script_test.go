@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/otlptest"
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 		"cline-hook": func() {
 			hookproc.Main(hookproc.Host{
 				Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply,
-				HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR",
+				HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR", IdleHooks: hooksession.Idle,
 			})
 		},
 		"claude-hook": func() {
@@ -59,7 +60,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setup gives a script a home folder of its own, a documents folder and a Claude
+// setup gives a script a separate home folder, a documents folder and a Claude
 // Code whatever this machine has, and no keyring.
 func setup(e *testscript.Env, source string) error {
 	home := filepath.Join(e.WorkDir, "home")

@@ -54,15 +54,15 @@ there is a problem.`,
 // machine returns what status and doctor diagnose.
 func (a *app) machine() *diagnose.Machine {
 	dir := workingDir()
+	hooks := a.hookSetup()
 	m := &diagnose.Machine{
 		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: a.envFile(), Dir: dir, ProjectOff: hookproc.ProjectOff(dir),
 		Program: func(name string) (string, error) { return a.hookProgram(name, "") },
+		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: a.hookProblems().List()},
 	}
 	for _, o := range hookproc.OtherAgents(a.cfg.StateDir) {
 		m.Others = append(m.Others, diagnose.OtherAgent(o))
 	}
-	hooks := a.hookSetup()
-	m.Own = diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: a.hookProblems().List()}
 	return m
 }
 

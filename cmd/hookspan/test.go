@@ -19,10 +19,10 @@ func (a *app) testCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test",
 		Short: "Send a test trace to each destination and show what it answers",
-		Long: `Send a small test trace to each destination, once, and show what it answers. It
-bears the agent's name "hookspan"; from the local store it is removed again. With
--v the payload is printed first, exactly as it goes out; no secret is in it. The
-exit code is 1 when a destination did not take it, or a setting is wrong.`,
+		Long: `Send a small test trace to each destination, once, and show what it answers. The
+trace's agent is "hookspan"; it is removed from the local store again. With -v the
+payload is printed first, exactly as it is sent; it has no secrets. The exit code is 1
+when a destination did not take it, or a setting is wrong.`,
 	}
 	asJSON, verbose := jsonFlag(cmd), cmd.Flags().BoolP("verbose", "v", false, "print the payloads")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.test(cmd.Context(), *verbose, *asJSON) }
@@ -65,7 +65,7 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 	}
 	return a.result(asJSON, trials, !failed, func() {
 		if failed {
-			a.hint("hookspan config shows the settings in force and where each came from")
+			a.hint("hookspan config shows the settings and where each came from")
 		}
 	})
 }

@@ -53,16 +53,16 @@ func takes(most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// group is a command that only holds others.
+// group is a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(commands...)
 	return cmd
 }
 
-// finish completes a command and those below it: one that holds others explains
-// itself or names the unknown word, any other takes no arguments unless it says
-// so, and shells complete no file names unless it says so.
+// finish sets what a command and its subcommands leave unset. A command with
+// subcommands prints its help or reports an unknown word; any other takes no
+// arguments; shells complete no file names.
 func finish(cmd *cobra.Command) {
 	if cmd.HasSubCommands() {
 		cmd.DisableFlagsInUseLine, cmd.SuggestionsMinimumDistance = true, 2
@@ -81,6 +81,16 @@ func finish(cmd *cobra.Command) {
 	}
 	for _, c := range cmd.Commands() {
 		finish(c)
+	}
+}
+
+// addCompletion adds cobra's commands that print completion scripts.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.Short = "Print the completion script for a shell"
+	for _, c := range completion.Commands() {
+		c.Args = nil // finish reports unexpected words
 	}
 }
 
@@ -122,42 +132,6 @@ func helpCmd() *cobra.Command {
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()
-		},
-	}
-}
-
-// completionShells are the shells that completions can be written for.
-var completionShells = []string{"bash", "zsh", "fish", "powershell"}
-
-func (a *app) completionCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "completion SHELL", Short: "Print the completion script for a shell",
-		Long: `Print the script that lets a shell complete hookspan's commands and flags.
-SHELL is ` + strings.Join(completionShells, ", ") + `.
-
-  bash:  hookspan completion bash > ~/.local/share/bash-completion/completions/hookspan
-  zsh:   hookspan completion zsh > "${fpath[1]}/_hookspan"
-  fish:  hookspan completion fish > ~/.config/fish/completions/hookspan.fish`,
-		DisableFlagsInUseLine: true,
-		ValidArgs:             completionShells,
-		Args:                  takes(1, "one shell"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			shell := ""
-			if len(args) > 0 {
-				shell = args[0]
-			}
-			root := cmd.Root()
-			switch shell {
-			case "bash":
-				return root.GenBashCompletionV2(a.stdout, true)
-			case "zsh":
-				return root.GenZshCompletion(a.stdout)
-			case "fish":
-				return root.GenFishCompletion(a.stdout, true)
-			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(a.stdout)
-			}
-			return wrongUsage(cmd, "completion: shell %q: want one of %s", shell, strings.Join(completionShells, ", "))
 		},
 	}
 }

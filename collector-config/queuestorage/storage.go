@@ -130,15 +130,9 @@ func deletions(of []*storage.Operation) []*storage.Operation {
 }
 
 func count(ops []*storage.Operation) (gets, sets, deletes int) {
+	n := make(map[storage.OpType]int)
 	for _, op := range ops {
-		switch op.Type {
-		case storage.Get:
-			gets++
-		case storage.Set:
-			sets++
-		case storage.Delete:
-			deletes++
-		}
+		n[op.Type]++
 	}
-	return
+	return n[storage.Get], n[storage.Set], n[storage.Delete]
 }

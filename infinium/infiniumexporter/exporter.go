@@ -100,8 +100,7 @@ const slack = 10 * time.Second
 // keep is how long spans that were not accepted wait for the retry of their push:
 // as long as the retry sender may take for it.
 func (e *tracesExporter) keep(err error) time.Duration {
-	retry, r := e.config.Retry, &refusal{}
-	errors.As(err, &r)
+	retry, r := e.config.Retry, refusalOf(err)
 	// After MaxElapsedTime the retry sender gives up instead of waiting.
 	if !retry.Enabled || r.final || retry.MaxElapsedTime > 0 && r.after > retry.MaxElapsedTime {
 		return 0
@@ -110,8 +109,8 @@ func (e *tracesExporter) keep(err error) time.Duration {
 	return max(longest, r.after) + slack
 }
 
-// push returns when every trace of the request was answered. Its error holds the
-// spans to retry, and no others.
+// push returns when every trace of the request was answered. Its error contains
+// the spans to retry, and no others.
 func (e *tracesExporter) push(ctx context.Context, td ptrace.Traces) error {
 	parts, err := split(td)
 	if err != nil {
@@ -122,9 +121,7 @@ func (e *tracesExporter) push(ctx context.Context, td ptrace.Traces) error {
 	var first, final error
 	var after time.Duration
 	for i, err := range out.errs {
-		r := &refusal{}
-		errors.As(err, &r)
-		switch {
+		switch r := refusalOf(err); {
 		case r.parked:
 		case r.final:
 			final = cmp.Or(final, err)

@@ -20,7 +20,7 @@ import (
 // round's wait the round is sent, and spans that arrive meanwhile collect in the
 // next one. Spans that were not accepted return to the next round and stay there
 // while their pushes may be retried, so that a trace whose parts are retried at
-// different times is still sent whole.
+// different times is still sent as one.
 type gatherer struct {
 	// wait is how long after its last new span a trace with a root is sent,
 	// limit how long after its first any trace is.
@@ -65,7 +65,7 @@ func newGatherer(wait, limit time.Duration) *gatherer {
 
 // errStopping is the answer to spans that stay in the queue on disk when the
 // Collector stops.
-var errStopping = errors.New("the Collector stops while the trace is not whole; it is sent after the next start")
+var errStopping = errors.New("the Collector stops before all spans of the trace have arrived; they are sent after the next start")
 
 // group is one trace that has spans to send.
 type group struct {
@@ -73,10 +73,7 @@ type group struct {
 	// sending is the round being sent, next the one that collects; nil if there
 	// is none.
 	sending, next *round
-	// timer ends the wait of next; alarm distinguishes its calls from those of
-	// timers that were replaced.
-	timer *time.Timer
-	alarm int
+	timer         *time.Timer // ends the wait of next
 }
 
 // round is spans that are sent together.
@@ -131,7 +128,7 @@ type refused struct {
 
 // push adds a request's spans and returns when each was answered. If ctx ends
 // before, the spans without an answer are returned as refused, but still sent.
-func (g *gatherer) push(ctx context.Context, parts []part) refused {
+func (g *gatherer) push(ctx context.Context, parts []part) (out refused) {
 	type ticket struct {
 		*item
 		*round
@@ -168,7 +165,6 @@ func (g *gatherer) push(ctx context.Context, parts []part) refused {
 		case <-ctx.Done():
 		}
 	}
-	var out refused
 	for _, t := range tickets {
 		err := context.Cause(ctx)
 		select {
@@ -211,13 +207,9 @@ func (g *gatherer) arm(grp *group) {
 	if grp.timer != nil {
 		grp.timer.Stop()
 	}
-	grp.alarm++
-	r := grp.next
-	if r == nil || grp.sending != nil || g.closed {
-		return
+	if grp.next != nil && grp.sending == nil && !g.closed {
+		grp.timer = time.AfterFunc(time.Until(g.end(grp.next)), func() { g.fire(grp) })
 	}
-	alarm := grp.alarm
-	grp.timer = time.AfterFunc(time.Until(g.end(r)), func() { g.fire(grp, alarm) })
 }
 
 // end is when a round's wait ends.
@@ -234,14 +226,15 @@ func (g *gatherer) end(r *round) time.Time {
 	return end
 }
 
-// fire sends the group's round, or forgets one whose pushes were not retried.
-func (g *gatherer) fire(grp *group, alarm int) {
+// fire sends the group's round, or forgets one whose pushes were not retried. It
+// does nothing for a timer that was replaced while it ended.
+func (g *gatherer) fire(grp *group) {
 	g.mu.Lock()
-	if grp.alarm != alarm || g.closed {
+	r := grp.next
+	if r == nil || grp.sending != nil || g.closed || time.Until(g.end(r)) > 0 {
 		g.mu.Unlock()
 		return
 	}
-	r := grp.next
 	grp.next = nil
 	if r.waiters == 0 {
 		delete(g.groups, grp.id)
@@ -282,7 +275,7 @@ func (g *gatherer) send(r *round) {
 		if err == nil {
 			err = g.deliver(g.ctx, one)
 		}
-		if everywhere(err) {
+		if refusalOf(err).everywhere {
 			down = err
 		}
 		for _, s := range found.Spans() {
@@ -306,6 +299,7 @@ func (g *gatherer) answer(grp *group, r *round) {
 	grp.sending = nil
 	again := newRound()
 	again.first, again.last = r.first, r.last
+	var longest time.Duration
 	for _, e := range r.entries {
 		if e.err == nil {
 			for _, h := range e.hashes {
@@ -314,12 +308,11 @@ func (g *gatherer) answer(grp *group, r *round) {
 			continue
 		}
 		if keep := g.keep(e.err); keep > 0 && !g.stopping {
-			if until := time.Now().Add(keep); until.After(again.until) {
-				again.until = until
-			}
+			longest = max(longest, keep)
 			again.add(e.item, e.hashes)
 		}
 	}
+	again.until = time.Now().Add(longest)
 	switch {
 	case len(again.entries) == 0:
 	case grp.next == nil:

@@ -26,7 +26,7 @@ const maxRequests = 20
 // sender sends one run after another and decides what an answer means for the
 // run: accepted, kept for another try, or parked.
 type sender struct {
-	send  func(context.Context, *infinium.Trace) (infinium.Receipt, error)
+	send  func(context.Context, *infinium.Trace) (id string, err error)
 	forms infinium.Forms
 	rate  *rate.Limiter
 	slots chan struct{}
@@ -59,17 +59,18 @@ type refusal struct {
 	// after is how long the service asked to wait, zero if it did not.
 	after time.Duration
 	// final marks a run that is not sent again, parked a final one that was written
-	// to a file, whole a failure that other runs would meet too.
-	final, parked, whole bool
+	// to a file, everywhere a failure that other runs would meet too.
+	final, parked, everywhere bool
 }
 
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// everywhere reports a failure that is not of one run alone.
-func everywhere(err error) bool {
-	var r *refusal
-	return errors.As(err, &r) && r.whole
+// refusalOf returns the refusal within an error, or else an empty one.
+func refusalOf(err error) *refusal {
+	r := &refusal{}
+	errors.As(err, &r)
+	return r
 }
 
 // deliver sends a run and returns nil when it was accepted.
@@ -78,7 +79,7 @@ func (s *sender) deliver(ctx context.Context, run *run) error {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
-		return &refusal{err: ctx.Err(), whole: true}
+		return &refusal{err: ctx.Err(), everywhere: true}
 	}
 	t, ok := run.Trace(s.forms)
 	if !ok {
@@ -91,7 +92,7 @@ func (s *sender) deliver(ctx context.Context, run *run) error {
 		return r
 	}
 	if err := s.rate.Wait(ctx); err != nil {
-		return &refusal{err: fmt.Errorf("waiting for requests_per_second: %w", err), whole: true}
+		return &refusal{err: fmt.Errorf("waiting for requests_per_second: %w", err), everywhere: true}
 	}
 	_, err := s.send(ctx, &t)
 	if err == nil {
@@ -101,12 +102,14 @@ func (s *sender) deliver(ctx context.Context, run *run) error {
 	}
 	var fail *infinium.Error
 	if !errors.As(err, &fail) {
-		return &refusal{err: err, whole: true}
+		return &refusal{err: err, everywhere: true}
 	}
+	// The error as this component's user reads it.
+	err = errors.New(inSettings(fail.Error()))
 	if ofTrace(fail) {
-		return s.refuse(ctx, run, fail)
+		return s.refuse(ctx, run, fail, err)
 	}
-	r := &refusal{err: errors.New(inSettings(fail.Error())), after: fail.RetryAfter(), whole: !fail.Answered()}
+	r := &refusal{err: err, after: fail.RetryAfter(), everywhere: !fail.Answered()}
 	s.tel.trace(ctx, "failed", run)
 	s.failed(fail, r)
 	return r
@@ -123,36 +126,36 @@ func ofTrace(e *infinium.Error) bool {
 }
 
 // refuse parks a run that Infinium rejects, or logs and drops it.
-func (s *sender) refuse(ctx context.Context, run *run, fail *infinium.Error) error {
+func (s *sender) refuse(ctx context.Context, run *run, fail *infinium.Error, err error) error {
 	root := "late"
 	if s := run.Root(); s != nil {
 		root = otlp.SpanID(s)
 	}
 	fields := []zap.Field{
 		zap.String("trace_id", run.TraceID), zap.String("root_span_id", root), zap.Int("spans", len(run.items)),
-		zap.String("class", string(fail.Class)), zap.Int("status", fail.Status), zap.String("error", inSettings(fail.Error())),
+		zap.String("class", string(fail.Class)), zap.Int("status", fail.Status), zap.Error(err),
 	}
 	if s.park == nil {
 		s.tel.trace(ctx, "dropped", run)
 		s.log.Error("Infinium refuses this trace as it is: it is dropped. Set parked_directory to keep such traces.", fields...)
-		return &refusal{err: errors.New(inSettings(fail.Error())), final: true}
+		return &refusal{err: err, final: true}
 	}
-	td, err := merged(run.items)
+	td, failed := merged(run.items)
 	var file string
-	if err == nil {
-		file, err = s.park(run.TraceID+"-"+root, td)
+	if failed == nil {
+		file, failed = s.park(run.TraceID+"-"+root, td)
 	}
-	if err != nil {
+	if failed != nil {
 		s.log.Error("Infinium refuses this trace as it is, and it could not be parked: it is kept and tried again.",
-			append(fields, zap.NamedError("parked_directory", err))...)
-		return &refusal{err: fmt.Errorf("park a refused trace: %w", err)}
+			append(fields, zap.NamedError("parked_directory", failed))...)
+		return &refusal{err: fmt.Errorf("park a refused trace: %w", failed)}
 	}
 	s.tel.trace(ctx, "parked", run)
 	s.log.Error("Infinium refuses this trace as it is: it is parked and not sent again. When the cause is fixed, post the file to an OTLP receiver.",
 		append(fields, zap.String("file", file))...)
 	// Not a success: a trace that is remembered as sent could not be sent again
 	// from the file.
-	return &refusal{err: errors.New(inSettings(fail.Error())), final: true, parked: true}
+	return &refusal{err: err, final: true, parked: true}
 }
 
 // paused returns the failure of all runs during a pause that the service asked
@@ -177,7 +180,7 @@ func (s *sender) failed(fail *infinium.Error, r *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := r.after > 0 && (fail.Class == infinium.ClassRateLimit || fail.Status == http.StatusServiceUnavailable)
-	if r.whole && (asked || s.stopping) {
+	if r.everywhere && (asked || s.stopping) {
 		s.pause, s.pauseUntil = r, time.Now().Add(r.after)
 	}
 	if s.trouble != fail.Class {

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // item is one span of a request.
@@ -101,19 +103,16 @@ func validText(b []byte, d protoreflect.MessageDescriptor) []byte {
 	var out []byte
 	for len(b) > 0 {
 		num, kind, tag := protowire.ConsumeTag(b)
-		if tag < 0 {
+		n := protowire.ConsumeFieldValue(num, kind, b[max(tag, 0):])
+		if tag < 0 || n < 0 {
 			return append(out, b...) // not a message, as its reader will say
 		}
-		field := d.Fields().ByNumber(num)
-		value, n := protowire.ConsumeBytes(b[tag:])
+		field, whole := d.Fields().ByNumber(num), b[:tag+n]
+		b = b[tag+n:]
+		value, _ := protowire.ConsumeBytes(whole[tag:])
 		switch {
-		case kind != protowire.BytesType || n < 0 || field == nil:
-			n = protowire.ConsumeFieldValue(num, kind, b[tag:])
-			if n < 0 {
-				return append(out, b...)
-			}
-			out = append(out, b[:tag+n]...)
-			b = b[tag+n:]
+		case kind != protowire.BytesType || field == nil:
+			out = append(out, whole...)
 			continue
 		case field.Kind() == protoreflect.StringKind:
 			value = bytes.ToValidUTF8(value, []byte("\uFFFD"))
@@ -121,30 +120,17 @@ func validText(b []byte, d protoreflect.MessageDescriptor) []byte {
 			value = validText(value, field.Message())
 		}
 		out = protowire.AppendBytes(protowire.AppendTag(out, num, kind), value)
-		b = b[tag+n:]
 	}
 	return out
 }
 
 // together are the items as messages, in their order.
 func together(items []*item) []*tracepb.ResourceSpans {
-	var out []*tracepb.ResourceSpans
-	var last *home
-	var rs *tracepb.ResourceSpans
-	var ss *tracepb.ScopeSpans
+	var b otlp.Batch
 	for _, it := range items {
-		if last == nil || last.resource != it.home.resource {
-			rs = &tracepb.ResourceSpans{Resource: it.home.resource.Resource, SchemaUrl: it.home.resource.SchemaUrl}
-			out = append(out, rs)
-		}
-		if last != it.home {
-			ss = &tracepb.ScopeSpans{Scope: it.home.scope.Scope, SchemaUrl: it.home.scope.SchemaUrl}
-			rs.ScopeSpans = append(rs.ScopeSpans, ss)
-			last = it.home
-		}
-		ss.Spans = append(ss.Spans, it.span)
+		b.Add(it.home.resource, it.home.scope, it.span)
 	}
-	return out
+	return b.Messages
 }
 
 // merged is the items as one request.

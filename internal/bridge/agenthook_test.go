@@ -186,9 +186,9 @@ func TestScriptKeepsRefusedEvents(t *testing.T) {
 
 func TestScriptWithoutBridge(t *testing.T) {
 	for name, port := range map[string]func(*testing.T) int{
-		"nobody": closedPort, "one that hangs": hanging,
-		"one that hangs up": func(t *testing.T) int { return stranger(t, hangUp) },
-		"one that fails":    func(t *testing.T) int { return stranger(t, answerWith(500)) },
+		"no bridge": closedPort, "no answer": hanging,
+		"a closed connection": func(t *testing.T) int { return otherBridge(t, hangUp) },
+		"status 500":          func(t *testing.T) int { return otherBridge(t, answerWith(500)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newAgentHook(t, port(t))

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +10,11 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 func portOf(t *testing.T, address string) int {
@@ -30,7 +30,7 @@ func portOf(t *testing.T, address string) int {
 	return port
 }
 
-// closedPort is one where nobody listens.
+// closedPort is a port on which no program listens.
 func closedPort(t *testing.T) int {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
@@ -41,20 +41,20 @@ func closedPort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// stranger is a bridge of somebody else's on a loopback port.
-func stranger(t *testing.T, h http.HandlerFunc) int {
+// otherBridge is another program's bridge on a loopback port.
+func otherBridge(t *testing.T, h http.HandlerFunc) int {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	return portOf(t, srv.URL)
 }
 
-// hanging is a bridge that never answers. A handler that leaves the body alone
-// does not hear of the client's end, so the test's end lets it go.
+// hanging is a bridge that never answers. A handler that does not read the body
+// cannot see that the client has ended, so it runs until the test ends.
 func hanging(t *testing.T) int {
 	t.Helper()
 	end := make(chan struct{})
-	port := stranger(t, func(http.ResponseWriter, *http.Request) { <-end })
+	port := otherBridge(t, func(http.ResponseWriter, *http.Request) { <-end })
 	// Before the server is closed, which waits for the handler.
 	t.Cleanup(func() { close(end) })
 	return port
@@ -73,20 +73,22 @@ func TestDeliver(t *testing.T) {
 		inFile bool
 		code   string
 	}{
-		"a bridge":          {func(t *testing.T) int { return stranger(t, answerWith(200)) }, 0, false, ""},
-		"one that says 201": {func(t *testing.T) int { return stranger(t, answerWith(201)) }, 0, false, ""},
-		"one that says 204": {func(t *testing.T) int { return stranger(t, answerWith(204)) }, 0, true, ""},
-		"one that fails":    {func(t *testing.T) int { return stranger(t, answerWith(500)) }, 0, true, ""},
-		"one that redirects": {func(t *testing.T) int {
-			return stranger(t, http.RedirectHandler("http://127.0.0.1:9/", http.StatusTemporaryRedirect).ServeHTTP)
+		"a bridge":   {func(t *testing.T) int { return otherBridge(t, answerWith(200)) }, 0, false, ""},
+		"status 201": {func(t *testing.T) int { return otherBridge(t, answerWith(201)) }, 0, false, ""},
+		"status 204": {func(t *testing.T) int { return otherBridge(t, answerWith(204)) }, 0, true, ""},
+		"status 500": {func(t *testing.T) int { return otherBridge(t, answerWith(500)) }, 0, true, ""},
+		"a redirect": {func(t *testing.T) int {
+			return otherBridge(t, http.RedirectHandler("http://127.0.0.1:9/", http.StatusTemporaryRedirect).ServeHTTP)
 		}, 0, true, ""},
-		"one that hangs up": {func(t *testing.T) int { return stranger(t, hangUp) }, 0, true, ""},
-		"nobody":            {closedPort, 0, true, "ECONNREFUSED"},
-		"one that hangs":    {hanging, 30 * time.Millisecond, true, "ETIMEDOUT"},
+		"a closed connection": {func(t *testing.T) int { return otherBridge(t, hangUp) }, 0, true, ""},
+		"no bridge":           {closedPort, 0, true, "ECONNREFUSED"},
+		"no answer":           {hanging, 30 * time.Millisecond, true, "ETIMEDOUT"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)
-			if err := Deliver(t.Context(), []int{tc.port(t)}, tc.limit, s, []byte(anEvent)); err != nil {
+			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(tc.limit, time.Minute))
+			defer cancel()
+			if err := Deliver(ctx, []int{tc.port(t)}, s, []byte(anEvent)); err != nil {
 				t.Fatal(err)
 			}
 			_, err := os.Stat(s.Dir)
@@ -127,9 +129,9 @@ func TestPostReachesEveryBridgeInOrder(t *testing.T) {
 	for i := range 4 {
 		events = append(events, fmt.Appendf(nil, `{"session_id":"s%d"}`, i))
 	}
-	taken, err := (&Client{Ports: []int{first, second, closedPort(t)}}).Post(t.Context(), events...)
-	if err == nil || slices.Contains(taken, false) {
-		t.Errorf("taken %v, error %v", taken, err)
+	taken, err := postAll(t.Context(), []int{first, second, closedPort(t)}, events)
+	if err == nil || taken != len(events) {
+		t.Errorf("%d taken of %d, error %v", taken, len(events), err)
 	}
 	sessions := func(s *shelf) (all []string) {
 		for _, e := range s.events {
@@ -137,10 +139,10 @@ func TestPostReachesEveryBridgeInOrder(t *testing.T) {
 		}
 		return all
 	}
-	if d := cmp.Diff([]string{"s0", "s1", "s2", "s3"}, sessions(one)); d != "" {
+	if d := gocmp.Diff([]string{"s0", "s1", "s2", "s3"}, sessions(one)); d != "" {
 		t.Errorf("first (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]string{"s0", "s1"}, sessions(two)); d != "" {
+	if d := gocmp.Diff([]string{"s0", "s1"}, sessions(two)); d != "" {
 		t.Errorf("second (-want +got):\n%s", d)
 	}
 	// Alone, the second leaves two for the file.
@@ -148,7 +150,7 @@ func TestPostReachesEveryBridgeInOrder(t *testing.T) {
 	for i := range events {
 		events[i] = fmt.Appendf(nil, `{"session_id":"s%d","again":true}`, i)
 	}
-	if err := Deliver(t.Context(), []int{second}, 0, s, events...); err != nil {
+	if err := Deliver(t.Context(), []int{second}, s, events...); err != nil {
 		t.Fatal(err)
 	}
 	if got := readArray(t, s.EventsPath()); len(got) != 2 || got[0]["session_id"] != "s2" || got[1]["session_id"] != "s3" {
@@ -157,20 +159,20 @@ func TestPostReachesEveryBridgeInOrder(t *testing.T) {
 }
 
 func TestDeliverFailsWithoutBridgeAndFile(t *testing.T) {
-	if err := Deliver(t.Context(), []int{closedPort(t)}, 0, nil, []byte(anEvent)); err == nil {
+	if err := Deliver(t.Context(), []int{closedPort(t)}, nil, []byte(anEvent)); err == nil {
 		t.Error("no error without a file")
 	}
 	s := &FileStore{Agent: Cline}
-	if err := Deliver(t.Context(), nil, 0, s, []byte(anEvent)); err == nil {
+	if err := Deliver(t.Context(), nil, s, []byte(anEvent)); err == nil {
 		t.Error("no error without a folder")
 	}
 	s = newStore(t)
-	if err := Deliver(t.Context(), nil, 0, s, []byte(anEvent)); err != nil || len(readArray(t, s.EventsPath())) != 1 {
+	if err := Deliver(t.Context(), nil, s, []byte(anEvent)); err != nil || len(readArray(t, s.EventsPath())) != 1 {
 		t.Errorf("the file alone: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if taken, err := (&Client{Ports: []int{closedPort(t)}}).Post(ctx, []byte(anEvent)); !errors.Is(err, context.Canceled) || taken[0] {
-		t.Errorf("after the end: %v, %v", taken, err)
+	if taken, err := postAll(ctx, []int{closedPort(t)}, [][]byte{[]byte(anEvent)}); !errors.Is(err, context.Canceled) || taken != 0 {
+		t.Errorf("after the end: %d taken, %v", taken, err)
 	}
 }

@@ -224,6 +224,7 @@ func TestDeepEventIsNotIndented(t *testing.T) {
 	for name, value := range map[string]string{
 		"lists":         strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
 		"objects":       strings.Repeat(`{"\\\"[":`, 9000) + "1" + strings.Repeat("}", 9000),
+		"30 levels":     strings.Repeat("[", 30) + "1" + strings.Repeat(",1", 100_000) + strings.Repeat("]", 30),
 		"many elements": strings.Repeat("[", 90) + "1" + strings.Repeat(",1", 100_000) + strings.Repeat("]", 90),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,7 +59,7 @@ func (f *Forwarder) Forward(ctx context.Context, in io.Reader, out io.Writer, na
 			events = converted
 		}
 	}
-	if err := Deliver(ctx, ports, 0, f.File, events...); err != nil {
+	if err := Deliver(ctx, ports, f.File, events...); err != nil {
 		fault("", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -23,21 +24,19 @@ const (
 // terminal is escaped. A reader that stops reading delays no sender: events that
 // do not fit in the queue are left out, and a line says how many.
 type Lines struct {
-	w io.Writer
+	w     io.Writer
+	queue chan []byte
+	done  chan struct{}
+	// bytes is the size of what waits in the queue.
+	bytes, skipped atomic.Int64
 
-	mu      sync.Mutex
-	wake    *sync.Cond
-	queue   [][]byte
-	bytes   int
-	skipped int
-	closed  bool
-	done    chan struct{}
+	mu     sync.Mutex
+	closed bool
 }
 
 // NewLines returns a writer of lines. The caller must close it.
 func NewLines(w io.Writer) *Lines {
-	l := &Lines{w: w, done: make(chan struct{})}
-	l.wake = sync.NewCond(&l.mu)
+	l := &Lines{w: w, queue: make(chan []byte, maxLines), done: make(chan struct{})}
 	go l.run()
 	return l
 }
@@ -50,21 +49,23 @@ func (l *Lines) Take(_ context.Context, e *Event) (bool, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || len(l.queue) >= maxLines || l.bytes+len(line) > maxLineBytes {
-		l.skipped++
+	size := int64(len(line))
+	if l.closed || len(l.queue) == cap(l.queue) || l.bytes.Load()+size > maxLineBytes {
+		l.skipped.Add(1)
 		return false, nil
 	}
-	l.queue = append(l.queue, line)
-	l.bytes += len(line)
-	l.wake.Signal()
+	l.bytes.Add(size)
+	l.queue <- line // has room: only Take fills it
 	return true, nil
 }
 
 // Close waits until all queued lines are written, or until the context ends.
 func (l *Lines) Close(ctx context.Context) error {
 	l.mu.Lock()
-	l.closed = true
-	l.wake.Signal()
+	if !l.closed {
+		l.closed = true
+		close(l.queue)
+	}
 	l.mu.Unlock()
 	select {
 	case <-l.done:
@@ -76,23 +77,14 @@ func (l *Lines) Close(ctx context.Context) error {
 
 func (l *Lines) run() {
 	defer close(l.done)
-	for {
-		l.mu.Lock()
-		for len(l.queue) == 0 && !l.closed {
-			l.wake.Wait()
+	for line := range l.queue {
+		_, _ = l.w.Write(line)
+		l.bytes.Add(-int64(len(line)))
+		if len(l.queue) > 0 {
+			continue
 		}
-		if len(l.queue) == 0 {
-			l.mu.Unlock()
-			return
-		}
-		lines, skipped := l.queue, l.skipped
-		l.queue, l.skipped, l.bytes = nil, 0, 0
-		l.mu.Unlock()
-		for _, line := range lines {
-			_, _ = l.w.Write(line)
-		}
-		if skipped > 0 {
-			_, _ = fmt.Fprintf(l.w, "{\"skippedEvents\":%d}\n", skipped)
+		if n := l.skipped.Swap(0); n > 0 {
+			_, _ = fmt.Fprintf(l.w, "{\"skippedEvents\":%d}\n", n)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -58,19 +58,16 @@ type Options struct {
 	Fault func(error)
 }
 
-// counts are one provider's numbers.
-type counts struct {
-	processed, repeated, recorded, failed, refused atomic.Int64
-}
-
 // Server takes events over HTTP.
 type Server struct {
 	opts    Options
 	started time.Time
 	seen    memory
 	budget  budget
-	counts  map[Provider]*counts
-	strays  atomic.Int64 // requests that no route took
+
+	mu     sync.Mutex
+	counts map[Provider]*Status
+	strays int64 // requests that no route took
 }
 
 // New returns a server that does not listen yet.
@@ -87,7 +84,7 @@ func New(o Options) *Server {
 	return &Server{
 		opts: o, started: o.Now(), budget: newBudget(),
 		seen:   memory{size: o.Memory, window: o.Window, now: o.Now},
-		counts: map[Provider]*counts{Claude: {}, Cline: {}},
+		counts: map[Provider]*Status{Claude: {Provider: Claude, Status: "ready"}, Cline: {Provider: Cline, Status: "ready"}},
 	}
 }
 
@@ -107,7 +104,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 	}
 	if err := sameMachine(r); err != nil {
-		s.strays.Add(1)
+		s.count(&s.strays)
 		s.refuse(w, err)
 		return
 	}
@@ -121,7 +118,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case Cline.Route():
 		s.route(w, r, Cline)
 	default:
-		s.strays.Add(1)
+		s.count(&s.strays)
 		w.Header().Set("Connection", "close")
 		reply(w, http.StatusNotFound, map[string]any{
 			"success": false, "error": "Not found",
@@ -164,7 +161,7 @@ func (s *Server) allowed(w http.ResponseWriter, r *http.Request, methods ...stri
 		return true
 	}
 	w.Header().Set("Allow", strings.Join(methods, ", "))
-	s.strays.Add(1)
+	s.count(&s.strays)
 	s.refuse(w, &refusal{http.StatusMethodNotAllowed, fmt.Sprintf("method %q: want %s", r.Method, strings.Join(methods, " or "))})
 	return false
 }
@@ -183,11 +180,11 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, p Provider) {
 	switch {
 	case err == nil:
 	case errors.As(err, &no):
-		c.refused.Add(1)
+		s.count(&c.Refused)
 		s.refuse(w, no)
 		return
 	default:
-		c.failed.Add(1)
+		s.count(&c.Failed)
 		if s.opts.Fault != nil {
 			s.opts.Fault(err)
 		}
@@ -224,7 +221,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, p Provider) (repea
 		return false, fmt.Errorf("event %q: its copy is still being stored: %w", e.Name, err)
 	}
 	if repeated {
-		s.counts[p].repeated.Add(1)
+		s.count(&s.counts[p].Repeated)
 		return true, nil
 	}
 	ok := false
@@ -234,7 +231,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, p Provider) (repea
 		return false, err
 	}
 	ok = true
-	s.counts[p].processed.Add(1)
+	s.count(&s.counts[p].Processed)
 	return false, nil
 }
 
@@ -249,7 +246,7 @@ func (s *Server) give(ctx context.Context, e *Event) (err error) {
 			return fmt.Errorf("record event %q: %w", e.Name, err)
 		}
 		if e.Recorded {
-			s.counts[e.Provider].recorded.Add(1)
+			s.count(&s.counts[e.Provider].Recorded)
 		}
 	}
 	for _, sink := range s.opts.Sinks {
@@ -275,21 +272,28 @@ type Status struct {
 	Refused int64 `json:"refusedRequests"`
 }
 
+// count adds one to a number that the status reports.
+func (s *Server) count(n *int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*n++
+}
+
 func (s *Server) status(p Provider) Status {
-	c := s.counts[p]
-	return Status{
-		Provider: p, Status: "ready", Processed: c.processed.Load(), Repeated: c.repeated.Load(),
-		Recorded: c.recorded.Load(), Failed: c.failed.Load(), Refused: c.refused.Load(),
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *s.counts[p]
 }
 
 func (s *Server) health() map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return map[string]any{
 		"status": "ok", "service": "hookspan-bridge", "version": s.opts.Version,
 		"uptimeSeconds":   int64(s.opts.Now().Sub(s.started).Seconds()),
 		"recording":       s.opts.Recorder != nil,
-		"refusedRequests": s.strays.Load(),
-		"providers":       []Status{s.status(Claude), s.status(Cline)},
+		"refusedRequests": s.strays,
+		"providers":       []Status{*s.counts[Claude], *s.counts[Cline]},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -134,7 +135,7 @@ func (l *lookup) remember(run knownRun, root string, newest *spool.Record) {
 		return
 	}
 	if b, err := json.Marshal(knownRun{Root: root, Offset: newest.Offset, At: newest.At}); err == nil {
-		_ = replace(l.file, b)
+		_ = hooksession.Replace(l.file, b)
 	}
 }
 

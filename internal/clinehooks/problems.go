@@ -3,13 +3,11 @@ package clinehooks
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -89,13 +87,5 @@ func (p Problems) write(list []Noted) {
 		}
 		b.Write(append(line, '\n'))
 	}
-	_ = replace(p.Path, b.Bytes())
-}
-
-// replace replaces a file that can be lost.
-func replace(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return atomicfile.Write(path, data, atomicfile.Options{Sync: atomicfile.SyncNone})
+	_ = hooksession.Replace(p.Path, b.Bytes())
 }

@@ -5,17 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
-	"github.com/hookspan/hookspan/spool"
 )
 
 // The time in which all hooks of one event have to be done: below the host's own
@@ -46,14 +44,11 @@ type Settings struct {
 // Hooks runs the user's hooks. Its methods may be used by several processes at
 // once.
 type Hooks struct {
+	Setup
 	// Dir is the folder for what is remembered; empty remembers nothing.
 	Dir string
-	// Home is the home folder, ClineDir the environment's CLINE_DIR.
-	Home, ClineDir string
-	GOOS           string
 	// Environ is the environment that hooks get.
 	Environ  []string
-	Trust    hookfile.Trust
 	Settings Settings
 	// Parent returns the traceparent of the span that the session's event belongs
 	// to. If nil, or if the result is empty, the environment's stays. It is called
@@ -90,11 +85,8 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	started := h.started()
 	payload := cline.Read(raw)
 	head := payload.Head()
-	roots := head.Dirs
-	if len(roots) == 0 && raw.Cwd != "" {
-		roots = []string{raw.Cwd}
-	}
-	out := Outcome{Sources: Find(h.Home, h.ClineDir, roots, h.Trust)}
+	roots := projects(head, raw)
+	out := Outcome{Sources: h.find(roots)}
 	events, err := payload.Events()
 	if err != nil || len(events) == 0 {
 		err = fmt.Errorf("%s: hooks were not run: %w: %w", raw.Event, errUnread, cmp.Or(err, errNoEvent))
@@ -103,47 +95,73 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	}
 	ev := events[0]
 	out.event, out.Problems = ev, out.Sources.Problems()
-	m, err := h.memory(ev.Session)
-	if err != nil {
-		out.Problems = append(out.Problems, fmt.Sprintf("nothing can be remembered for hooks: %v", err))
-	}
-	if h.Dir != "" && !m.claim(ev.Name, raw.Payload) {
-		out.Repeated = true
-		return out
-	}
 	c := translate.Context{Home: h.Home, GOOS: h.GOOS}
-	if h.Dir != "" {
-		c.TranscriptPath = m.transcript()
-		c.Seen = ev.Kind == hook.KindRunStart && ev.ParentAgent == "" && m.seen()
-	}
-	call := translate.FromDecoded(&ev, payload, c)
-	out.Call = call
-	if h.Dir != "" {
-		if ev.ParentAgent == "" && !m.continues(ev.Kind) {
-			call.Events = slices.DeleteFunc(call.Events, func(e translate.Event) bool { return e.Name == sessionEnd })
+	var session hooksession.Session
+	if h.Dir == "" {
+		out.Call = translate.FromDecoded(&ev, payload, c)
+	} else {
+		out.Sources.summarize(h.Dir)
+		session = hooksession.At(h.Dir, ev.Session, h.Now)
+		if err := session.Open(); err != nil {
+			out.Problems = append(out.Problems, fmt.Sprintf("nothing can be remembered for hooks: %v", err))
 		}
-		if err := m.write(call.Rows()); err != nil {
-			out.Problems = append(out.Problems, fmt.Sprintf("transcript for hooks: %v", err))
+		if out.Repeated = !session.Claim(ev.Name, raw.Payload); out.Repeated {
+			return out
 		}
+		for _, earlier := range session.Postponed() {
+			p := cline.Read(earlier)
+			if events, err := p.Events(); err == nil && len(events) > 0 {
+				_, err = enter(session, &events[0], p, c)
+				out.note(err)
+			}
+		}
+		out.Call, err = enter(session, &ev, payload, c)
+		out.note(err)
 	}
 	if out = h.deny(out, ev.Kind, out.Sources.Broken()...); out.Answer.Reply.Cancel {
 		return out
 	}
-	h.answer(ctx, &out, m, raw.Cwd, roots, started)
-	if ev.Kind.Terminal() && h.Dir != "" {
-		m.forgetClaims()
-	}
+	h.answer(ctx, &out, session, raw.Cwd, roots, started)
 	return out
 }
 
+// projects are the folders whose hooks count for an event.
+func projects(head hook.Head, raw hook.Raw) []string {
+	if len(head.Dirs) == 0 && raw.Cwd != "" {
+		return []string{raw.Cwd}
+	}
+	return head.Dirs
+}
+
+// enter gives an event Claude's form and records it in its session.
+func enter(s hooksession.Session, ev *hook.Event, p *cline.Payload, c translate.Context) (*translate.Call, error) {
+	c.TranscriptPath = s.Transcript()
+	c.Seen = ev.Kind == hook.KindRunStart && ev.ParentAgent == "" && s.Seen()
+	call := translate.FromDecoded(ev, p, c)
+	if ev.ParentAgent == "" && !s.Continues(ev.Kind) {
+		call.Events = slices.DeleteFunc(call.Events, func(e translate.Event) bool { return e.Name == sessionEnd })
+	}
+	if err := s.Write(call.Rows()); err != nil {
+		return call, fmt.Errorf("transcript for hooks: %w", err)
+	}
+	return call, nil
+}
+
+// note adds an error to the problems.
+func (o *Outcome) note(err error) {
+	if err != nil {
+		o.Problems = append(o.Problems, err.Error())
+	}
+}
+
 // answer runs the handlers and makes the answer of their verdicts.
-func (h *Hooks) answer(ctx context.Context, out *Outcome, m memory, dir string, roots []string, started time.Time) {
-	events := Events(out.Call)
+func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Session, dir string, roots []string, started time.Time) {
+	events := out.Call.Events
 	handlers := out.Sources.Handlers()
 	if len(events) > 0 && len(handlers) > 0 {
-		r := h.runner(out.Call, m, dir, roots, started)
+		r := h.runner(out.Call, session, dir, roots, started)
 		r.Env = out.Sources.Environ(r.Env)
-		if h.Parent != nil && r.Calls(handlers, events) {
+		if h.Parent != nil && slices.ContainsFunc(r.Select(handlers, events), func(m hookrun.Match) bool { return m.Matched }) {
 			r.Env = below(r.Env, h.Parent(out.Call.Session))
 		}
 		out.Result = r.Run(ctx, handlers, events)
@@ -156,11 +174,11 @@ func (h *Hooks) answer(ctx context.Context, out *Outcome, m memory, dir string, 
 	if h.Dir == "" {
 		return
 	}
-	if err := m.keep(out.Answer.Pending); err != nil {
+	if err := session.Keep(out.Answer.Pending); err != nil {
 		out.Problems = append(out.Problems, fmt.Sprintf("text of a hook for the model is lost: %v", err))
 	}
 	if out.Call.Carries() && !out.Answer.Reply.Cancel {
-		if waiting := m.take(); len(waiting) > 0 {
+		if waiting := session.Take(); len(waiting) > 0 {
 			if text := out.Answer.Reply.Context; strings.TrimSpace(text) != "" {
 				waiting = append(waiting, text)
 			}
@@ -169,30 +187,16 @@ func (h *Hooks) answer(ctx context.Context, out *Outcome, m memory, dir string, 
 	}
 }
 
-// Events are the events of a call as the runner takes them.
-func Events(c *translate.Call) []hookrun.Event {
-	out := make([]hookrun.Event, len(c.Events))
-	for i, e := range c.Events {
-		out[i] = hookrun.Event{Name: e.Name, Session: c.Session, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload}
-	}
-	return out
-}
-
-func (h *Hooks) runner(c *translate.Call, m memory, dir string, roots []string, started time.Time) *hookrun.Runner {
+func (h *Hooks) runner(c *translate.Call, session hooksession.Session, dir string, roots []string, started time.Time) *hookrun.Runner {
 	budget := editorBudget
 	if c.Dialect == sdkDialect {
 		budget = sdkBudget
 	}
-	r := &hookrun.Runner{
-		Dir: dir, ProjectDir: c.Cwd, Home: h.Home, GOOS: h.GOOS, Env: h.Environ,
-		Budget: budget - h.Now().Sub(started), StrictExit: h.Settings.StrictExit, OnError: h.Settings.OnError,
-		Trace: h.Trace,
-	}
-	if len(roots) > 0 {
-		r.ProjectDir = roots[0]
-	}
+	r := h.matching(dir, append(slices.Clip(roots), c.Cwd)[0])
+	r.Session, r.Env, r.Budget = c.Session, h.Environ, budget-h.Now().Sub(started)
+	r.StrictExit, r.OnError, r.Trace = h.Settings.StrictExit, h.Settings.OnError, h.Trace
 	if h.Dir != "" {
-		r.EnvFile, r.Claim = m.envFile(), m.once
+		r.EnvFile, r.Claim = session.EnvFile(), session.Once
 	}
 	return r
 }
@@ -251,14 +255,4 @@ func complaints(res hookrun.Result) []string {
 		}
 	}
 	return out
-}
-
-// memory opens the session's memory. Without Dir there is none.
-func (h *Hooks) memory(session string) (memory, error) {
-	if h.Dir == "" {
-		return memory{}, nil
-	}
-	k := spool.SessionKey(cline.Host, session)
-	m := memory{dir: filepath.Join(h.Dir, k.Host, k.Name), now: h.Now}
-	return m, m.open()
 }

@@ -6,9 +6,12 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 )
 
 // Source is one file that configures hooks.
@@ -26,41 +29,75 @@ type Source struct {
 	Err error
 	// Data are its bytes.
 	Data []byte
+
+	file hooksession.File
 }
 
 // Sources are the files that count for a session, the user's own first.
 type Sources []Source
 
-// Find reads the files with hooks: the user's own and those of the session's
+// find reads the files with hooks: the user's own and those of the session's
 // project folders. A file that does not exist is not among them.
-func Find(home, clineDir string, roots []string, trust hookfile.Trust) Sources {
-	user, projects := hookfile.Files(home, clineDir, roots)
+func (s *Setup) find(roots []string) Sources {
+	user, projects := hookfile.Files(s.Home, s.ClineDir, roots)
 	var out Sources
-	add := func(path string, project bool) {
-		if path == "" {
-			return
+	for i, path := range append([]string{user}, projects...) {
+		src := Source{Path: path, Project: i > 0, Trusted: i == 0}
+		src.file = hooksession.File{Path: path, Project: src.Project, Trust: s.Trust.Path}
+		if src.Data, src.Err = src.file.Read(); path == "" || errors.Is(src.Err, fs.ErrNotExist) {
+			continue
 		}
-		data, err := read(path, project)
-		if errors.Is(err, fs.ErrNotExist) {
-			return
+		if src.Err == nil {
+			src.Trusted = src.Trusted || s.Trust.Trusted(path, src.Data)
+			src.File, src.Err = hookfile.Parse(path, src.Data)
 		}
-		s := Source{Path: path, Project: project, Data: data, Err: err, Trusted: !project}
-		if err == nil {
-			s.Trusted = !project || trust.Trusted(path, data)
-			s.File, s.Err = hookfile.Parse(path, data)
-		}
-		out = append(out, s)
-	}
-	add(user, false)
-	for _, path := range projects {
-		add(path, true)
+		out = append(out, src)
 	}
 	return out
 }
 
-// read reads a hooks.json. A project's may be no link, which could lead anywhere.
-func read(path string, project bool) ([]byte, error) {
-	return regular.Read(path, regular.Options{Max: hookfile.MaxSize, NoLink: project})
+// summarize stores what the hook process must know of the files to decide that no
+// hook can run. Failing at it costs time, nothing else.
+func (s Sources) summarize(dir string) {
+	for _, src := range s {
+		if src.File != nil && src.Trusted && len(src.File.Problems) == 0 {
+			_ = src.file.Summarize(dir, src.Data, summary(src.File))
+		}
+	}
+}
+
+// summary summarizes the hooks of a file.
+func summary(f *hookfile.File) hooksession.Summary {
+	out := hooksession.Summary{}
+	if f.Disabled {
+		return out
+	}
+	for kind := range hook.KindHookRuns {
+		// An expression has no names, nor has one that is not valid.
+		var matchers []hookmatch.Matcher
+		for _, h := range f.Handlers {
+			if slices.Contains(translate.EventsOf(kind), h.Event) {
+				m, _ := hookmatch.Compile(h.Event, h.Matcher)
+				matchers = append(matchers, m)
+			}
+		}
+		if matchers == nil {
+			continue
+		}
+		out[kind] = nil
+		if kind != hook.KindToolStart && kind != hook.KindToolEnd {
+			continue
+		}
+		for tool, names := range translate.ToolSubjects() {
+			if !slices.ContainsFunc(matchers, func(m hookmatch.Matcher) bool {
+				return m.Names == nil || slices.ContainsFunc(names, func(n string) bool { return slices.Contains(m.Names, n) })
+			}) {
+				out[kind] = append(out[kind], tool)
+			}
+		}
+		slices.Sort(out[kind])
+	}
+	return out
 }
 
 // Handlers are the hooks that run, in configuration order. disableAllHooks of

@@ -72,7 +72,7 @@ func (t *transport) noAnswer(err error) *Error {
 	var e *outbound.Error
 	switch {
 	case !errors.As(err, &e):
-	case e.Kind == outbound.WantsHTTP2:
+	case e.Kind == outbound.OnlyHTTP2:
 		hint = t.grpcHint("http")
 	case e.WrongProtocol():
 		hint = "; the endpoint is set by OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"

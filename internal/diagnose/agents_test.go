@@ -27,7 +27,7 @@ func (f fakeInstaller) Status(context.Context, install.System, install.Options) 
 func TestExamineCoversEveryAgentInTheTable(t *testing.T) {
 	home := t.TempDir()
 	cfg, _ := config.Load(config.Input{Environ: []string{"HOME=" + home}, Home: home, GOOS: "linux"})
-	site := install.Site{Path: "/hooks", Present: true, Hooks: []install.Hook{
+	site := install.Site{Place: install.Place{Path: "/hooks"}, Present: true, Hooks: []install.Hook{
 		{Event: "Start", State: install.StateInstalled},
 		{Event: "Stop", State: install.StateOutdated, Faulty: true},
 	}}

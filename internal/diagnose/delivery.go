@@ -8,24 +8,23 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// examineDelivery reports for each destination the last try and its result.
-func (st *Status) examineDelivery() []Finding {
-	var out []Finding
-	now := st.machine.Now()
-	if len(st.Destinations) == 0 {
-		out = append(out, Finding{Problem, "no destination is set up", "hookspan config shows the settings; without HOOKSPAN_EXPORTERS the local store is always there"})
+// delivery reports for each destination the last try and its result.
+func (e *exam) delivery() {
+	now := e.Now()
+	if len(e.st.Destinations) == 0 {
+		e.add(Problem, "no destination is set up", "hookspan config shows the settings; without HOOKSPAN_EXPORTERS the local store is always there")
 	}
-	for i := range st.Destinations {
-		d := &st.Destinations[i]
+	for i := range e.st.Destinations {
+		d := &e.st.Destinations[i]
 		switch {
 		case d.Off != "":
 			continue // examine names the wrong setting
 		case d.Name == config.ExporterStore && d.Stored == nil:
-			continue // examineState names the fault
+			continue // state names the fault
 		case d.Fault != "":
-			out = append(out, Finding{Problem, d.Name + " gets nothing: " + d.Fault, "its traces wait; fix that, then run 'hookspan test'"})
+			e.add(Problem, d.Name+" gets nothing: "+d.Fault, "its traces wait; fix that, then run 'hookspan test'")
 		default:
-			out = append(out, d.examine(now))
+			e.found = append(e.found, d.examine(now))
 		}
 		if n := len(d.Parked); n > 0 {
 			last := d.Parked[n-1]
@@ -36,12 +35,10 @@ func (st *Status) examineDelivery() []Finding {
 			case d.elsewhere != "":
 				hint = "the address has changed since: 'hookspan flush' sends them to " + d.Target
 			}
-			out = append(out, Finding{
-				Problem, fmt.Sprintf("%s: %s rejected, kept here, the last %s: %s", d.Name, termtext.Plural(n, "trace"), ago(now, last.At), last.Error), hint,
-			})
+			e.add(Problem, fmt.Sprintf("%s: %s rejected, kept here, the last %s: %s",
+				d.Name, termtext.Plural(n, "trace"), ago(now, last.At), last.Error), hint)
 		}
 	}
-	return out
 }
 
 // examine judges a destination by its last answer.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/config"
@@ -46,36 +45,44 @@ func (m *Machine) Examine(ctx context.Context) []Finding {
 	return out
 }
 
+// exam collects findings.
+type exam struct {
+	*Machine
+	st    *Status
+	found []Finding
+}
+
+func (e *exam) add(l Level, text, hint string) { e.found = append(e.found, Finding{l, text, hint}) }
+
 func (m *Machine) examine(ctx context.Context) []Finding {
-	var out []Finding
-	add := func(more ...Finding) { out = append(out, more...) }
 	st, statusErr := m.Status(ctx)
+	e := &exam{Machine: m, st: st}
 	for _, a := range m.examined(st) {
-		add(m.examineProgram(ctx, a))
+		e.program(ctx, a)
 	}
-	add(m.examineState(ctx)...)
+	e.state(ctx)
 	for _, p := range config.Problems(m.ConfigErr) {
-		add(Finding{Problem, p.Error(), "correct it; hookspan config shows the value in force instead"})
+		e.add(Problem, p.Error(), "correct it; hookspan config shows the value used instead")
 	}
 	if m.ConfigErr == nil {
-		add(Finding{OK, "every setting is valid", ""})
+		e.add(OK, "every setting is valid", "")
 	}
 	if _, err := pipeline.Redactor(m.Config); err != nil {
-		add(Finding{Problem, termtext.Message(err), "nothing is delivered until that file is fixed"})
+		e.add(Problem, termtext.Message(err), "nothing is delivered until that file is fixed")
 	}
 	if statusErr != nil {
-		add(Finding{Problem, termtext.Message(statusErr), "fix that first; the other checks need it"})
-		return out
+		e.add(Problem, termtext.Message(statusErr), "fix that first; the other checks need it")
+		return e.found
 	}
-	add(st.examineRecording()...)
-	add(st.examineHooks()...)
-	add(m.examineOthers()...)
-	add(m.examineOwnHooks(st)...)
-	add(st.examineDelivery()...)
-	add(st.examineStripped()...)
-	add(m.examineSpool()...)
-	add(m.examineLog(st)...)
-	return out
+	e.recording()
+	e.hooks()
+	e.others()
+	e.ownHooks()
+	e.delivery()
+	e.stripped()
+	e.spool()
+	e.log()
+	return e.found
 }
 
 // examined returns the agents whose hook programs this machine needs: those that
@@ -93,27 +100,29 @@ func (m *Machine) examined(st *Status) agents.Table {
 	return out
 }
 
-// examineProgram runs a hook program, which may be missing, damaged or made for
-// another machine.
-func (m *Machine) examineProgram(ctx context.Context, a agents.Agent) Finding {
-	path, err := m.Program(a.Program)
+// program runs a hook program, which may be missing, damaged or made for another
+// machine.
+func (e *exam) program(ctx context.Context, a agents.Agent) {
+	path, err := e.Program(a.Program)
 	if err != nil {
-		return Finding{Problem, err.Error(), hint(err)}
+		e.add(Problem, err.Error(), hint(err))
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := exec.CommandContext(ctx, path, "--help").Run(); err != nil { //nolint:gosec // A program of hookspan's.
-		return Finding{Problem, fmt.Sprintf("%s does not run: %s: %v", a.Program, path, err), "build or install it again"}
+		e.add(Problem, fmt.Sprintf("%s does not run: %s: %v", a.Program, path, err), "build or install it again")
+		return
 	}
-	return Finding{OK, a.Program + " is beside hookspan and runs", ""}
+	e.add(OK, a.Program+" is beside hookspan and runs", "")
 }
 
-// examineState writes to the state folder and reads the local store. The first
-// event creates them.
-func (m *Machine) examineState(ctx context.Context) []Finding {
-	dir := m.Config.StateDir
+// state writes to the state folder and reads the local store. The first event
+// creates them.
+func (e *exam) state(ctx context.Context) {
+	dir := e.Config.StateDir
 	if missing(dir) {
-		return nil
+		return
 	}
 	f, err := os.CreateTemp(dir, ".doctor-")
 	if err == nil {
@@ -121,50 +130,48 @@ func (m *Machine) examineState(ctx context.Context) []Finding {
 		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	if err != nil {
-		return []Finding{{Problem, "the state folder cannot be written to, so events are lost: " + err.Error(), "free space, or make it writable: " + dir}}
+		e.add(Problem, "the state folder cannot be written to, so events are lost: "+err.Error(), "free space, or make it writable: "+dir)
+		return
 	}
-	if missing(m.Config.StorePath()) {
-		return nil
+	if missing(e.Config.StorePath()) {
+		return
 	}
-	s, err := store.Open(ctx, m.Config.StorePath())
+	s, err := store.Open(ctx, e.Config.StorePath())
 	if err == nil {
 		_, err = s.List(ctx, store.Filter{Limit: 1})
 		err = errors.Join(err, s.Close())
 	}
 	if err != nil {
-		return []Finding{{Problem, err.Error(), "move the file away: its traces are lost, events that are still in the spool are not"}}
+		e.add(Problem, err.Error(), "move the file away: its traces are lost, events that are still in the spool are not")
+		return
 	}
-	return []Finding{{OK, "the state folder can be written to and the local store can be read", ""}}
+	e.add(OK, "the state folder can be written to and the local store can be read", "")
 }
 
-func (st *Status) examineRecording() []Finding {
+func (e *exam) recording() {
+	text := "recording is " + e.st.Recording
 	switch {
-	case Paused(st.machine.Config):
-		return []Finding{{Problem, "recording is paused", "hookspan resume"}}
-	case st.Recording == recordingOn:
-		return nil
-	case strings.Contains(st.Recording, ".hookspan.env"):
-		return []Finding{{Problem, "recording is " + st.Recording, "remove that line to record this project's tasks"}}
+	case e.st.Recording == recordingOn:
+	case e.st.Recording == recordingPaused:
+		e.add(Problem, text, "hookspan resume")
+	case e.ProjectOff && !e.Config.Off():
+		e.add(Problem, text, "remove that line to record this project's tasks")
+	default:
+		e.add(Problem, text, "unset the variable; hookspan config says where it is set")
 	}
-	return []Finding{{Problem, "recording is " + st.Recording, "unset the variable; hookspan config says where it is set"}}
 }
 
 // othersShown is how long an agent that runs another agent's hooks is mentioned.
 const othersShown = 30 * 24 * time.Hour
 
-// examineOthers names the agents that run hooks which were installed for
-// another, so that a user who misses their traces learns why.
-func (m *Machine) examineOthers() []Finding {
-	var out []Finding
-	for _, o := range m.Others {
-		if m.Now().Sub(o.Last) > othersShown {
-			continue
-		}
-		out = append(out, Finding{
-			Note, fmt.Sprintf("%s runs %s too, last on %s; its sessions are not recorded",
+// others names the agents that run hooks which were installed for another, so that
+// a user who misses their traces learns why.
+func (e *exam) others() {
+	for _, o := range e.Others {
+		if e.Now().Sub(o.Last) <= othersShown {
+			e.add(Note, fmt.Sprintf("%s runs %s too, last on %s; its sessions are not recorded",
 				agents.OtherName(o.Agent), o.Program, o.Last.Local().Format(time.DateOnly)),
-			"hookspan does not support that agent yet; running the program does it no harm",
-		})
+				"hookspan does not support that agent yet; running the program does it no harm")
+		}
 	}
-	return out
 }

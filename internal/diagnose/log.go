@@ -36,11 +36,11 @@ type logKind struct {
 // varying matches ids and numbers.
 var varying = regexp.MustCompile(`[0-9a-f]{8,}|[0-9]+`)
 
-// examineLog sums up those lines of the last day that no other finding covers.
-func (m *Machine) examineLog(st *Status) []Finding {
-	f, _, err := regular.Open(m.Config.LogPath(), regular.Options{Max: maxLog})
+// log sums up those lines of the last day that no other finding covers.
+func (e *exam) log() {
+	f, _, err := regular.Open(e.Config.LogPath(), regular.Options{Max: maxLog})
 	if err != nil {
-		return nil
+		return
 	}
 	defer func() { _ = f.Close() }()
 	byText := map[string]*logKind{}
@@ -50,7 +50,7 @@ func (m *Machine) examineLog(st *Status) []Finding {
 		stamp, rest, _ := strings.Cut(sc.Text(), " ")
 		at, err := time.Parse(time.RFC3339, stamp)
 		who, text, ok := strings.Cut(rest, ": ")
-		if err != nil || !ok || m.Now().Sub(at) > logDay || st.covered(at, who, text) || isHookStep(sc.Text()) {
+		if err != nil || !ok || e.Now().Sub(at) > logDay || e.st.covered(at, who, text) || isHookStep(sc.Text()) {
 			continue
 		}
 		key := who + ": " + varying.ReplaceAllString(text, "#")
@@ -62,22 +62,20 @@ func (m *Machine) examineLog(st *Status) []Finding {
 		k.last, k.when, k.count, k.at = text, at, k.count+1, n
 	}
 	kinds := slices.SortedFunc(maps.Values(byText), func(x, y *logKind) int { return cmp.Compare(x.at, y.at) })
-	var out []Finding
 	for _, k := range kinds[max(0, len(kinds)-shownLogLines):] {
-		times := ago(m.Now(), k.when)
+		times := ago(e.Now(), k.when)
 		if k.count > 1 {
 			times = fmt.Sprintf("%d times since %s, last %s", k.count, k.first.Local().Format(time.DateTime), times)
 		}
-		out = append(out, Finding{Note, fmt.Sprintf("log, %s: %s: %s", times, k.who, strings.TrimSpace(k.last)), ""})
+		e.add(Note, fmt.Sprintf("log, %s: %s: %s", times, k.who, strings.TrimSpace(k.last)), "")
 	}
 	if n := len(kinds) - shownLogLines; n > 0 {
-		out = append(out, Finding{Note, fmt.Sprintf("log: %s of lines from the last day in %s", termtext.Plural(n, "more kind"), m.Config.LogPath()), ""})
+		e.add(Note, fmt.Sprintf("log: %s of lines from the last day in %s", termtext.Plural(n, "more kind"), e.Config.LogPath()), "")
 	}
-	return out
 }
 
-// covered reports a line of the log that another finding covers, or whose fault is
-// over: every hook logs wrong settings, and every delivery its failures.
+// covered reports a line of the log that another finding covers, or whose fault has
+// ended: every hook logs wrong settings, and every delivery its failures.
 func (st *Status) covered(at time.Time, who, text string) bool {
 	if strings.HasPrefix(text, "configuration: ") {
 		return true

@@ -29,7 +29,9 @@ func TestExamineLogGroupsManyDifferentLines(t *testing.T) {
 	if err := os.WriteFile(m.Config.LogPath(), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := m.examineLog(&Status{})
+	e := &exam{Machine: m, st: &Status{}}
+	e.log()
+	got := e.found
 	if len(got) != shownLogLines+1 {
 		t.Fatalf("got %d findings, want %d: %v", len(got), shownLogLines+1, got)
 	}

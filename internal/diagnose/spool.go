@@ -11,25 +11,42 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// examineSpool looks for events that could not be read.
-func (m *Machine) examineSpool() []Finding {
-	if missing(m.Config.SpoolDir()) {
-		return []Finding{{Note, "no event has been stored yet", "use your agent once; if Cline stores no event then, reload the editor's window"}}
+// spool looks for events that could not be read.
+func (e *exam) spool() {
+	if missing(e.Config.SpoolDir()) {
+		e.add(Note, "no event has been stored yet", "use your agent once; if Cline stores no event then, reload the editor's window")
+		return
 	}
-	var out []Finding
 	var c spoolCounts
-	sources := m.Sources()
-	err := m.sessions(func(sp *spool.Spool, k spool.Key) error {
+	sources := e.Sources()
+	begin := len(e.found)
+	err := e.sessions(func(sp *spool.Spool, k spool.Key) error {
 		if err := c.session(sp, k, sources[k.Host].Decode); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			out = append(out, Finding{Problem, termtext.Message(err), "this session is not delivered; the others are"})
+			e.add(Problem, termtext.Message(err), "this session is not delivered; the others are")
 		}
 		return nil
 	})
 	var whole spoolError
 	if errors.As(err, &whole) {
-		return []Finding{{Problem, termtext.Message(err), whole.effect}}
+		e.found = e.found[:begin]
+		e.add(Problem, termtext.Message(err), whole.effect)
+		return
 	}
-	return append(out, c.findings()...)
+	e.add(OK, termtext.Plural(c.events, "event")+" in the spool", "")
+	for _, x := range []struct {
+		n              int
+		what, is, hint string
+	}{
+		{c.raw, "event", "of a form that is not JSON", "kept as they came; the last: " + termtext.Value(c.rawExample)},
+		{c.undecoded, "event", "of a form this hookspan does not know", "kept as they came; the last: " + termtext.Value(c.undecodedExample)},
+		{c.damaged, "damaged place", "in the spool", "the other records are intact; the damaged bytes stay in the log"},
+		{c.newer, "event", "written by a newer hookspan", "kept untouched: upgrade to read them"},
+		{c.cut, "event", "larger than HOOKSPAN_MAX_EVENT_BYTES", "stored with long texts cut"},
+	} {
+		if x.n > 0 {
+			e.add(Note, termtext.Plural(x.n, x.what)+" "+x.is, x.hint)
+		}
+	}
 }
 
 // spoolCounts counts the events and the irregular ones among them.
@@ -73,23 +90,4 @@ func (c *spoolCounts) session(sp *spool.Spool, k spool.Key, decode func(*spool.R
 	c.damaged += len(r.Damage())
 	c.newer += r.Unknown()
 	return r.Err()
-}
-
-func (c *spoolCounts) findings() []Finding {
-	out := []Finding{{OK, termtext.Plural(c.events, "event") + " in the spool", ""}}
-	for _, x := range []struct {
-		n              int
-		what, is, hint string
-	}{
-		{c.raw, "event", "of a form that is not JSON", "kept as they came; the last: " + termtext.Value(c.rawExample)},
-		{c.undecoded, "event", "of a form this hookspan does not know", "kept as they came; the last: " + termtext.Value(c.undecodedExample)},
-		{c.damaged, "damaged place", "in the spool", "the other records are intact; the damaged bytes stay in the log"},
-		{c.newer, "event", "written by a newer hookspan", "kept untouched: upgrade to read them"},
-		{c.cut, "event", "larger than HOOKSPAN_MAX_EVENT_BYTES", "stored with long texts cut"},
-	} {
-		if x.n > 0 {
-			out = append(out, Finding{Note, termtext.Plural(x.n, x.what) + " " + x.is, x.hint})
-		}
-	}
-	return out
 }

@@ -65,7 +65,7 @@ type Status struct {
 	Recording string `json:"recording"`
 	// Hooks are the files of agents that read hooks from folders, Settings the
 	// settings files of other agents that exist or were installed into.
-	Hooks    []HookFile     `json:"hooks"`
+	Hooks    []install.Hook `json:"hooks"`
 	Settings []SettingsFile `json:"claude,omitempty"`
 	// HooksHealthy reports that an agent has hooks of hookspan's, and that those
 	// of each agent that has any are as they should be.
@@ -81,15 +81,6 @@ type Status struct {
 
 	machine *Machine
 	agents  []agentHooks
-}
-
-// HookFile is one hook in one folder.
-type HookFile struct {
-	Event   string        `json:"event"`
-	Path    string        `json:"path"`
-	State   install.State `json:"state"`
-	Reason  string        `json:"reason,omitempty"`
-	Chained string        `json:"chained,omitempty"`
 }
 
 // SettingsFile counts the hooks in one settings file.
@@ -149,8 +140,8 @@ type agentHooks struct {
 	*install.Report
 }
 
-// recordingOn is Status.Recording when events are stored.
-const recordingOn = "on"
+// Status.Recording when events are stored, and during a pause.
+const recordingOn, recordingPaused = "on", "paused"
 
 // Paused reports that the user paused recording.
 func Paused(cfg *config.Config) bool {
@@ -184,7 +175,7 @@ func (m *Machine) Status(ctx context.Context) (*Status, error) {
 	case m.Config.Off():
 		st.Recording = "off (HOOKSPAN_DISABLED or OTEL_SDK_DISABLED)"
 	case Paused(m.Config):
-		st.Recording = "paused"
+		st.Recording = recordingPaused
 	case m.ProjectOff:
 		st.Recording = "off in this project (HOOKSPAN_DISABLED in " + filepath.Join(m.Dir, ".hookspan.env") + ")"
 	}
@@ -235,7 +226,7 @@ func (st *Status) addHooks(h agentHooks) {
 		}
 		for _, x := range s.Hooks {
 			if x.State != install.StateMissing || h.Present() {
-				st.Hooks = append(st.Hooks, HookFile{x.Event, x.Path, x.State, x.Reason, x.Chained})
+				st.Hooks = append(st.Hooks, x)
 			}
 		}
 	}

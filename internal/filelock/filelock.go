@@ -2,7 +2,7 @@ package filelock
 
 import (
 	"context"
-	"errors"
+	"io"
 	"os"
 	"time"
 )
@@ -10,15 +10,21 @@ import (
 // pause is the wait between two tries.
 const pause = 5 * time.Millisecond
 
-// Try takes the lock of an open file without waiting, and reports whether it did.
-// On Windows the file must be open for reading or writing.
-func Try(f *os.File) (bool, error) { return try(f) }
-
 // Wait takes the lock of an open file. It tries at least once; when ctx ends
 // first, the error wraps that of ctx.
 func Wait(ctx context.Context, f *os.File) error {
+	return wait(ctx, func() (bool, error) { return try(f) })
+}
+
+// Folder takes the lock of a folder as Wait does; closing the result releases it.
+// Nothing is written into the folder.
+func Folder(ctx context.Context, dir string) (lock io.Closer, err error) {
+	return lockFolder(ctx, dir)
+}
+
+func wait(ctx context.Context, try func() (bool, error)) error {
 	for {
-		if ok, err := try(f); ok || err != nil {
+		if ok, err := try(); ok || err != nil {
 			return err
 		}
 		select {
@@ -27,18 +33,4 @@ func Wait(ctx context.Context, f *os.File) error {
 		case <-time.After(pause):
 		}
 	}
-}
-
-// Folder takes the lock of a folder as Wait does; closing the file that it
-// returns releases it. On Unix the file is the folder itself. Windows cannot lock
-// folders: there the file has the given name in it, and remains.
-func Folder(ctx context.Context, dir, name string) (*os.File, error) {
-	f, err := openFolder(dir, name)
-	if err != nil {
-		return nil, err
-	}
-	if err := Wait(ctx, f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }

@@ -17,7 +17,7 @@ const holdVariable = "HOOKSPAN_TEST_HOLD_LOCK"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(holdVariable); dir != "" {
-		if _, err := Folder(context.Background(), dir, "lock"); err != nil {
+		if _, err := Folder(context.Background(), dir); err != nil {
 			os.Exit(3)
 		}
 		_, _ = os.Stdout.WriteString("locked\n")
@@ -40,10 +40,10 @@ func open(t *testing.T, path string) *os.File {
 func TestTryTakesTheLockOfOneHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	first, second := open(t, path), open(t, path)
-	if ok, err := Try(first); !ok || err != nil {
+	if ok, err := try(first); !ok || err != nil {
 		t.Fatalf("first: %t, %v", ok, err)
 	}
-	if ok, err := Try(second); ok || err != nil {
+	if ok, err := try(second); ok || err != nil {
 		t.Fatalf("second while the first holds it: %t, %v", ok, err)
 	}
 	// On Windows a lock keeps others from the bytes that it covers.
@@ -53,7 +53,7 @@ func TestTryTakesTheLockOfOneHolder(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := Try(second); !ok || err != nil {
+	if ok, err := try(second); !ok || err != nil {
 		t.Fatalf("second after the first: %t, %v", ok, err)
 	}
 }
@@ -102,21 +102,24 @@ func TestFolderLockEndsWithItsProcess(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := Folder(short, dir, "lock"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Folder(short, dir); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("while the child holds it: error %v, want the context's", err)
 	}
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = child.Wait() // it was killed
-	f, err := Folder(t.Context(), dir, "lock")
+	f, err := Folder(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Folder(t.Context(), filepath.Join(dir, "absent"), "lock"); !errors.Is(err, fs.ErrNotExist) {
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("the lock left %v in the folder, error %v", entries, err)
+	}
+	if _, err := Folder(t.Context(), filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an absent folder: error %v, want fs.ErrNotExist", err)
 	}
 }

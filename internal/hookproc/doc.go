@@ -17,7 +17,7 @@
 // log says so.
 //
 // The user's Claude-format hooks run in another program, which is started only if
-// a file configures some; a call without hooks pays for one stat per folder.
+// one of them may fit the event; a call without hooks pays for one stat per folder.
 //
 // An agent waits for this process at every step, so the package links nothing that
 // costs time at start: no network, no OpenTelemetry, no database. tests/deps checks

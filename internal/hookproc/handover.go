@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/logfile"
 )
 
@@ -45,14 +43,15 @@ func handOver(h Host) {
 		return
 	}
 	typed := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(userFlags[:], arg) })
+	p := newProcess(h)
 	if typed < 0 && !reserveFDs() {
 		(&Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout}).replyOnly()
 		os.Exit(0)
 	}
-	path, err := Sibling(executable(runtime.GOOS))
+	p.Home = Home()
+	path, environ, err := p.hookspan()
 	if err == nil {
-		argv := append([]string{path, handsOverAs}, args...)
-		err = become(path, argv, withHome(os.Environ(), runtime.GOOS, Home()))
+		err = become(path, append([]string{path, handsOverAs}, args...), environ)
 	}
 	switch {
 	case typed >= 0 && (args[typed] == "--help" || args[typed] == "-h"):
@@ -62,9 +61,10 @@ func handOver(h Host) {
 		os.Exit(1)
 	}
 	// The agent must not notice.
-	cfg, _ := config.Load(config.Input{Environ: os.Environ(), Home: Home(), GOOS: runtime.GOOS, ReadFile: ReadSettings})
-	logfile.Log{Path: cfg.LogPath(), Who: handsOverAs}.Line("event not passed on: " + err.Error())
-	_, _ = io.Copy(io.Discard, input(os.Stdin, stdinDeadline))
+	var log logfile.Log
+	_, _ = p.configure(&log)
+	log.Line("event not passed on: " + err.Error())
+	_, _ = io.Copy(io.Discard, p.Stdin)
 	os.Exit(0)
 }
 

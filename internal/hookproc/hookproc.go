@@ -49,6 +49,12 @@ type Host struct {
 	// HooksVariable is the environment variable with the folder that holds the
 	// user's HooksFile instead of the home folder. If empty, there is none.
 	HooksVariable string
+	// IdleHooks reports that no hook of the files can run for an event, and that
+	// nothing is left to do for them: the user's file, which may be empty, and those
+	// of projects, which count if the list of trusted files has them. None of them
+	// need exist. In any doubt it reports false. If nil, the program that runs hooks
+	// decides.
+	IdleHooks func(raw hook.Raw, stateDir, trusted, user string, projects []string, now func() time.Time) bool
 }
 
 func (h Host) program() string { return cmp.Or(h.Program, h.Name+"-hook") }
@@ -87,7 +93,7 @@ func (p *Process) Run() {
 		defer func() { _ = recover() }()
 		p.answer(out)
 	}()
-	log := logfile.Log{Who: p.Host.program(), Now: p.Now}
+	var log logfile.Log
 	defer func() {
 		if e := recover(); e != nil {
 			log.Line(fmt.Sprintf("%s: panic: %v", p.Event, e))
@@ -98,7 +104,7 @@ func (p *Process) Run() {
 	p.began = p.Now()
 	hooked := cfg.Hooks && (p.hooked() || p.hookedIn(p.Dir))
 	var over *spill
-	if p.chained() || hooked {
+	if script, _ := p.chained(); script != "" || hooked {
 		over = &spill{dir: cfg.StateDir}
 		defer over.close()
 	}
@@ -113,6 +119,7 @@ func (p *Process) Run() {
 		hooked = hooked || cfg.Hooks && dir != p.Dir && p.hookedIn(dir)
 	}
 	answer := func(stored bool) reply {
+		hooked := hooked && !p.idle(in, head, cfg, log)
 		wait := p.startHooks(hooked, stored, in, head, over)
 		own := p.chain(in, over, log)
 		return p.mergeReplies(own, wait(), head, cfg, log)
@@ -142,7 +149,7 @@ func (p *Process) Run() {
 // reports false, without an error, if the user has switched recording off and for
 // an event of another agent.
 func (p *Process) Record() (stored bool, err error) {
-	log := logfile.Log{Who: p.Host.program(), Now: p.Now}
+	var log logfile.Log
 	cfg, _ := p.configure(&log)
 	if p.off(cfg) {
 		return false, nil
@@ -165,10 +172,11 @@ func (p *Process) Record() (stored bool, err error) {
 	return true, nil
 }
 
-// configure reads the settings and sets the log's path.
+// configure reads the settings and opens the log.
 func (p *Process) configure(log *logfile.Log) (*config.Config, error) {
 	cfg, err := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings})
-	log.Path, p.stateDir = cfg.LogPath(), cfg.StateDir
+	*log = logfile.Log{Path: cfg.LogPath(), Who: p.Host.program(), Now: p.Now}
+	p.stateDir = cfg.StateDir
 	return cfg, err
 }
 

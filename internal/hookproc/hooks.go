@@ -71,6 +71,33 @@ func (p *Process) userHooks() string {
 	return filepath.Join(p.Home, p.Host.HooksFile)
 }
 
+// idle reports that no hook can run for the event, so that no program needs to be
+// started to find that out. In any doubt it is false.
+func (p *Process) idle(in payload, head hook.Head, cfg *config.Config, log logfile.Log) (idle bool) {
+	if p.Host.IdleHooks == nil || cfg.HooksDebug || !in.json || in.cut > 0 || in.err != nil {
+		return false
+	}
+	defer func() {
+		if e := recover(); e != nil {
+			log.Line(fmt.Sprintf("%s: hooks: panic: %v", p.Event, e))
+			idle = false
+		}
+	}()
+	dirs := head.Dirs
+	if len(dirs) == 0 {
+		dirs = []string{p.Dir}
+	}
+	user := p.userHooks()
+	var projects []string
+	for _, dir := range dirs {
+		if file := filepath.Join(dir, p.Host.HooksFile); filepath.IsAbs(dir) && file != user {
+			projects = append(projects, file)
+		}
+	}
+	raw := hook.Raw{Payload: in.data, Event: p.Event, StoredAt: p.Now(), Cwd: p.Dir, TraceParent: cfg.Traceparent}
+	return p.Host.IdleHooks(raw, cfg.StateDir, trustList(cfg), user, projects, p.Now)
+}
+
 // hookReply is the answer of the program that runs the user's hooks. The zero
 // value means that there are none.
 type hookReply struct {

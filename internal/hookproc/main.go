@@ -38,18 +38,18 @@ func Main(h Host) {
 	}
 	p.Home, p.RestoreSignals = Home(), restoreSignals
 	p.Spawn = func(args ...string) error {
-		path, err := Sibling(executable(p.GOOS))
+		path, environ, err := p.hookspan()
 		if err != nil {
 			return err
 		}
-		return Detach(path, args, withHome(p.Environ, p.GOOS, p.Home), startFolder(p.stateDir))
+		return Detach(path, args, environ, startFolder(p.stateDir))
 	}
 	p.RunHooks = func(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
-		path, err := Sibling(executable(p.GOOS))
+		path, environ, err := p.hookspan()
 		if err != nil {
 			return nil, err
 		}
-		return runLimited(ctx, path, args, withHome(p.Environ, p.GOOS, p.Home), p.Dir, stdin)
+		return runLimited(ctx, path, args, environ, p.Dir, stdin)
 	}
 	p.Run()
 	os.Exit(0)
@@ -90,14 +90,6 @@ func (p *Process) replyOnly() {
 
 var errNoDescriptors = errors.New("no file descriptors are left")
 
-// executable is the name of hookspan's main program.
-func executable(goos string) string {
-	if goos == "windows" {
-		return "hookspan.exe"
-	}
-	return "hookspan"
-}
-
 // Home returns the user's home folder, from the environment or from the system's
 // user database. It is empty if neither has it.
 func Home() string {
@@ -107,15 +99,17 @@ func Home() string {
 	return loginHome()
 }
 
-// withHome adds the home folder to the environment, so that a program that is
-// started finds the same folders.
-func withHome(environ []string, goos, home string) []string {
-	name := "HOME"
-	if goos == "windows" {
-		name = "USERPROFILE"
+// hookspan is the path of the main program, and the environment to start it with:
+// with the home folder, so that it finds the same folders.
+func (p *Process) hookspan() (path string, environ []string, err error) {
+	program, variable := "hookspan", "HOME"
+	if p.GOOS == "windows" {
+		program, variable = "hookspan.exe", "USERPROFILE"
 	}
-	if value, rest := takeVariable(environ, name); value == "" && home != "" {
-		return append(rest, name+"="+home)
+	environ = p.Environ
+	if value, rest := takeVariable(environ, variable); value == "" && p.Home != "" {
+		environ = append(rest, variable+"="+p.Home)
 	}
-	return environ
+	path, err = Sibling(program)
+	return path, environ, err
 }

@@ -41,7 +41,7 @@ func TestHome(t *testing.T) {
 	}
 }
 
-func TestWithHome(t *testing.T) {
+func TestHookspanGetsTheHomeFolder(t *testing.T) {
 	for name, tc := range map[string]struct {
 		environ []string
 		goos    string
@@ -54,8 +54,9 @@ func TestWithHome(t *testing.T) {
 		"not known":        {[]string{"A=b"}, "linux", "", []string{"A=b"}},
 		"not set, Windows": {[]string{"A=b"}, "windows", `C:\h`, []string{"A=b", `USERPROFILE=C:\h`}},
 	} {
-		if d := cmp.Diff(tc.want, withHome(tc.environ, tc.goos, tc.home)); d != "" {
-			t.Errorf("%s (-want +got):\n%s", name, d)
+		_, got, err := (&Process{Environ: tc.environ, GOOS: tc.goos, Home: tc.home}).hookspan()
+		if d := cmp.Diff(tc.want, got); d != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, d)
 		}
 	}
 }

@@ -36,33 +36,25 @@ func readPayload(r io.Reader, limit int, over io.Writer) (payload, error) {
 		return payload{data: buf.Bytes(), json: rawjson.Check(buf.Bytes()) == nil}, err
 	}
 	head := buf.Bytes()[:min(rawHead, limit)]
-	all := &source{r: io.MultiReader(bytes.NewReader(buf.Bytes()), r), copy: over}
+	var size counter
+	all := io.TeeReader(io.MultiReader(bytes.NewReader(buf.Bytes()), r), io.MultiWriter(&size, over))
 	c := &cutter{in: bufio.NewReaderSize(all, 64<<10), out: make([]byte, 0, limit)}
 	kept, _ := c.value(c.token(), limit, limit, 0)
 	complete := !c.bad && c.token() == 0 && c.bad // which the end of the input sets
 	_, err := io.Copy(io.Discard, all)
 	if kept && complete && rawjson.Check(c.out) == nil {
-		return payload{data: c.out, json: true, cut: all.size}, err
+		return payload{data: c.out, json: true, cut: int64(size)}, err
 	}
-	return payload{data: head, cut: all.size}, err
+	return payload{data: head, cut: int64(size)}, err
 }
 
-// source counts and copies what is read. After an error it reads no more.
-type source struct {
-	r    io.Reader
-	copy io.Writer
-	size int64
-	err  error
-}
+// counter counts the bytes that are written to it.
+type counter int64
 
-// Read implements io.Reader.
-func (s *source) Read(b []byte) (n int, err error) {
-	if s.err == nil {
-		n, s.err = s.r.Read(b)
-		s.size += int64(n)
-		_, _ = s.copy.Write(b[:n])
-	}
-	return n, s.err
+// Write implements io.Writer.
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
 }
 
 // maxSettings is the largest file of settings that is read, in bytes. In a project

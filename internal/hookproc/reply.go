@@ -43,26 +43,29 @@ func (p *Process) answer(r reply) {
 	_, _ = p.Stdout.Write(append(out, '\n'))
 }
 
-// chained reports whether the shim names a hook script of the user.
-func (p *Process) chained() bool {
-	script, _ := takeVariable(p.Environ, chainVariable)
-	return script != "" && p.Host.Reply != nil
+// chained returns the user's hook script that the shim names, or nothing, and the
+// environment to run it with.
+func (p *Process) chained() (script string, environ []string) {
+	if p.Host.Reply == nil {
+		return "", nil
+	}
+	return takeVariable(p.Environ, chainVariable)
 }
 
 // chain runs the user's hook script, if the shim names one, and returns its
 // answer. The script gets the same payload, and the whole of one that is stored
 // cut. The event is stored already, whatever the script does.
 func (p *Process) chain(in payload, over *spill, log logfile.Log) reply {
-	if !p.chained() {
+	script, environ := p.chained()
+	if script == "" {
 		return reply{}
 	}
-	script, env := takeVariable(p.Environ, chainVariable)
 	if p.RestoreSignals != nil {
 		p.RestoreSignals()
 	}
 	run := func(argv ...string) ([]byte, error) {
 		cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec,noctx // The user's own hook; the host limits its time.
-		cmd.Env, cmd.Dir = env, p.Dir
+		cmd.Env, cmd.Dir = environ, p.Dir
 		stdin, err := over.stdin(in.data)
 		if err != nil {
 			log.Line(fmt.Sprintf("%s: chained hook %s: %v", p.Event, script, err))

@@ -301,8 +301,8 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 			continue
 		}
 		seen.add(root)
-		if im.Deliverer.Redact != nil && !im.DryRun {
-			run = im.Deliverer.Redact(run)
+		if !im.DryRun {
+			run = im.Deliverer.Clean(run)
 		}
 		f.runs = append(f.runs, run)
 	}

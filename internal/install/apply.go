@@ -84,7 +84,7 @@ func lockState(stateDir string, undo bool) (created []string, unlock func() erro
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	lock, err := filelock.Folder(ctx, stateDir, "install.lock")
+	lock, err := filelock.Folder(ctx, stateDir)
 	switch {
 	case err == nil:
 		return created, lock.Close, nil

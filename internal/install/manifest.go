@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,8 +49,13 @@ type Record struct {
 	CreatedFile bool     `json:"created_file,omitempty"`
 	// ForHooks is Options.ForHooks of the install that wrote PreToolUse.
 	ForHooks bool `json:"pre_tool_use_for_hooks,omitempty"`
-	// Empty holds the white space of JSON containers that were empty before.
+	// Empty is the white space of JSON containers that were empty before.
 	Empty map[string]string `json:"empty,omitempty"`
+}
+
+// Place is what was installed into, without its readers.
+func (r Record) Place() Place {
+	return Place{Path: r.Path, Kind: cmp.Or(r.Role, r.Scope), Project: cmp.Or(r.Workspace, r.Project)}
 }
 
 // Records are records with distinct paths.

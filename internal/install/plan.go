@@ -48,6 +48,10 @@ func (o Op) Writes() bool { return o != OpKeep && o != OpForeign && o != OpEdite
 type Place struct {
 	// Path is absolute.
 	Path string
+	// Kind is the folder's role or the settings file's scope.
+	Kind string
+	// Project is the project that the place belongs to, empty for the user's.
+	Project string
 	// Readers names the programs that read the place, for people.
 	Readers string
 	// Notes are lines that Plan.Text shows before the place's actions.

@@ -47,12 +47,7 @@ type Report struct {
 
 // Site is the state of the hooks in one place.
 type Site struct {
-	// Path is the hook folder or settings file, Readers the programs that read it.
-	Path, Readers string
-	// Kind is the folder's role or the settings file's scope.
-	Kind string
-	// Project is the project that the place belongs to, empty for the user's.
-	Project string
+	Place
 	// Present reports that hooks of hookspan's are installed for the site's
 	// readers, so that every hook of an install should be there.
 	Present bool
@@ -64,18 +59,18 @@ type Site struct {
 	Err error
 }
 
-// Hook is the state of one event's hook.
+// Hook is the state of one event's hook. Its JSON is stable.
 type Hook struct {
-	Event string
+	Event string `json:"event"`
 	// Path is the hook file, empty in a settings file.
-	Path  string
-	State State
+	Path  string `json:"path"`
+	State State  `json:"state"`
 	// Reason says what is wrong, empty where the state says enough.
-	Reason string
-	// Faulty reports a hook that an install or the user should fix.
-	Faulty bool
+	Reason string `json:"reason,omitempty"`
 	// Chained is the script that a hook of hookspan's runs as well, empty without one.
-	Chained string
+	Chained string `json:"chained,omitempty"`
+	// Faulty reports a hook that an install or the user should fix.
+	Faulty bool `json:"-"`
 }
 
 // Group are hooks of one site with equal state and reason.

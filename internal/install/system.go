@@ -113,7 +113,7 @@ func (s System) CheckBinary(path, name string) error {
 	case !filepath.IsAbs(path):
 		return fmt.Errorf("hook program %q: want an absolute path: hooks are started in the project's folder", path)
 	case strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return fmt.Errorf("hook program %q: the path holds a control character: install hookspan elsewhere", path)
+		return fmt.Errorf("hook program %q: the path has a control character: install hookspan elsewhere", path)
 	case !utf8.ValidString(path):
 		// JSON settings cannot name it.
 		return fmt.Errorf("hook program %q: the path is not UTF-8: install hookspan elsewhere", path)

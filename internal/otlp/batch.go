@@ -42,6 +42,29 @@ func mergeScope(into *tracepb.ResourceSpans, from *tracepb.ScopeSpans) {
 	into.ScopeSpans[i].Spans = append(into.ScopeSpans[i].Spans, from.GetSpans()...)
 }
 
+// Batch is messages that are made span by span. The zero value is empty.
+type Batch struct {
+	Messages []*tracepb.ResourceSpans
+	// resource and scope are where the last spans are from.
+	resource *tracepb.ResourceSpans
+	scope    *tracepb.ScopeSpans
+}
+
+// Add adds spans with the resource and the scope that they are from, and
+// shares all of them. Spans that were added in a row from one scope stay together.
+func (b *Batch) Add(resource *tracepb.ResourceSpans, scope *tracepb.ScopeSpans, spans ...*tracepb.Span) {
+	if len(b.Messages) == 0 || b.resource != resource {
+		b.Messages = append(b.Messages, &tracepb.ResourceSpans{Resource: resource.GetResource(), SchemaUrl: resource.GetSchemaUrl()})
+	}
+	last := b.Messages[len(b.Messages)-1]
+	if len(last.ScopeSpans) == 0 || b.scope != scope {
+		last.ScopeSpans = append(last.ScopeSpans, &tracepb.ScopeSpans{Scope: scope.GetScope(), SchemaUrl: scope.GetSchemaUrl()})
+	}
+	b.resource, b.scope = resource, scope
+	to := last.ScopeSpans[len(last.ScopeSpans)-1]
+	to.Spans = append(to.Spans, spans...)
+}
+
 // Split returns the spans of all messages in groups of at most size spans. Each
 // group repeats the resource and the scope of its spans. The result shares
 // resources, scopes and spans with the argument.
@@ -50,50 +73,37 @@ func Split(messages []*tracepb.ResourceSpans, size int) [][]*tracepb.ResourceSpa
 		return [][]*tracepb.ResourceSpans{messages}
 	}
 	var groups [][]*tracepb.ResourceSpans
-	room := 0
+	var b Batch
+	room := size
 	for _, resource := range messages {
 		for _, scope := range resource.GetScopeSpans() {
 			for spans := scope.GetSpans(); len(spans) > 0; {
 				if room == 0 {
-					groups = append(groups, nil)
-					room = size
+					groups = append(groups, b.Messages)
+					b, room = Batch{}, size
 				}
 				n := min(room, len(spans))
-				last := &groups[len(groups)-1]
-				*last = append(*last, &tracepb.ResourceSpans{
-					Resource: resource.GetResource(), SchemaUrl: resource.GetSchemaUrl(),
-					ScopeSpans: []*tracepb.ScopeSpans{{
-						Scope: scope.GetScope(), SchemaUrl: scope.GetSchemaUrl(), Spans: spans[:n],
-					}},
-				})
+				b.Add(resource, scope, spans[:n]...)
 				spans, room = spans[n:], room-n
 			}
 		}
 	}
-	return groups
+	return append(groups, b.Messages)
 }
 
 // Select returns the messages with only the spans for which keep returns true,
 // without resources and scopes that have none. The result shares resources, scopes
 // and spans with the argument.
 func Select(messages []*tracepb.ResourceSpans, keep func(*tracepb.Span) bool) []*tracepb.ResourceSpans {
-	var out []*tracepb.ResourceSpans
+	var b Batch
 	for _, resource := range messages {
-		var scopes []*tracepb.ScopeSpans
 		for _, scope := range resource.GetScopeSpans() {
-			var spans []*tracepb.Span
 			for _, s := range scope.GetSpans() {
 				if keep(s) {
-					spans = append(spans, s)
+					b.Add(resource, scope, s)
 				}
 			}
-			if len(spans) > 0 {
-				scopes = append(scopes, &tracepb.ScopeSpans{Scope: scope.GetScope(), SchemaUrl: scope.GetSchemaUrl(), Spans: spans})
-			}
-		}
-		if len(scopes) > 0 {
-			out = append(out, &tracepb.ResourceSpans{Resource: resource.GetResource(), SchemaUrl: resource.GetSchemaUrl(), ScopeSpans: scopes})
 		}
 	}
-	return out
+	return b.Messages
 }

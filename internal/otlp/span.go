@@ -40,16 +40,6 @@ func Start(s *tracepb.Span) time.Time { return Time(s.GetStartTimeUnixNano()) }
 // none.
 func End(s *tracepb.Span) time.Time { return Time(s.GetEndTimeUnixNano()) }
 
-// Duration returns the time between the span's start and end. It returns 0 if
-// either is missing or the end is before the start.
-func Duration(s *tracepb.Span) time.Duration {
-	start, end := Start(s), End(s)
-	if start.IsZero() || end.Before(start) {
-		return 0
-	}
-	return end.Sub(start)
-}
-
 // Time converts nanoseconds since the Unix epoch into a time in UTC. It converts
 // 0, which means "not set" in OTLP, into the zero time.
 func Time(nano uint64) time.Time {

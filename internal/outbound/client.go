@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"io"
@@ -46,10 +47,7 @@ type Client struct {
 
 // New returns a client. It opens no connection.
 func New(o Options) *Client {
-	g := &guard{timeout: o.Timeout, most: o.MaxAnswer, secrets: o.Secrets}
-	if g.most == 0 {
-		g.most = maxAnswer
-	}
+	g := &guard{timeout: o.Timeout, most: cmp.Or(o.MaxAnswer, maxAnswer), secrets: o.Secrets}
 	c := &Client{guard: g}
 	if o.Base != nil {
 		c.http.Jar = o.Base.Jar
@@ -109,9 +107,7 @@ func (c *Client) Close() {
 
 // Answer is a server's answer.
 type Answer struct {
-	// Status is such as 200, Reason such as "200 OK".
-	Status int
-	Reason string
+	Status int // such as 200
 	Header http.Header
 	// Body is the part of the body that was read.
 	Body []byte
@@ -127,7 +123,7 @@ func (c *Client) Do(req *http.Request) (*Answer, error) {
 		return nil, c.guard.secrets.error(asError(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
-	a := &Answer{Status: resp.StatusCode, Reason: resp.Status, Header: resp.Header}
+	a := &Answer{Status: resp.StatusCode, Header: resp.Header}
 	a.Body, a.Err = io.ReadAll(resp.Body)
 	return a, nil
 }

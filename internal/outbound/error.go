@@ -12,7 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -31,17 +31,10 @@ const (
 	Canceled
 	// TooLong is a header or a body beyond the limit.
 	TooLong
-	// Switched is an answer 101 Switching Protocols.
-	Switched
-	// WantsTLS is a server that speaks TLS at an address that begins with http,
-	// WantsHTTP one that does not at an address that begins with https.
-	WantsTLS
-	WantsHTTP
-	// WantsHTTP2 is a server that speaks only HTTP/2 without TLS, as gRPC servers
-	// do.
-	WantsHTTP2
-	// NotHTTP is a server of another protocol.
-	NotHTTP
+	// OtherProtocol is a server that does not speak what the address's scheme says.
+	OtherProtocol
+	// OnlyHTTP2 is a server that speaks only HTTP/2 without TLS, as gRPC servers do.
+	OnlyHTTP2
 )
 
 // Error is a request without an answer, or an answer with an incomplete body. Its
@@ -69,13 +62,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // WrongProtocol reports whether the address has the wrong scheme or port, so that
 // every other request to it would fail too.
-func (e *Error) WrongProtocol() bool {
-	switch e.Kind {
-	case Switched, WantsTLS, WantsHTTP, WantsHTTP2, NotHTTP:
-		return true
-	}
-	return false
-}
+func (e *Error) WrongProtocol() bool { return e.Kind == OtherProtocol || e.Kind == OnlyHTTP2 }
 
 // asError takes this package's error out of that of an http.Client, which repeats
 // the URL.
@@ -94,7 +81,7 @@ func tooLong(most int64) *Error {
 }
 
 func wantsTLS() *Error {
-	return &Error{Kind: WantsTLS, text: "the server speaks TLS at this port, and the address begins with http://: write https://"}
+	return &Error{Kind: OtherProtocol, text: "the server speaks TLS at this port, and the address begins with http://: write https://"}
 }
 
 // attempt is one request until its answer is read.
@@ -104,23 +91,11 @@ type attempt struct {
 	limit time.Duration
 	// answered reports that a header arrived.
 	answered bool
-
-	mu   sync.Mutex
-	conn net.Conn
+	// conn is nil as long as there is no connection.
+	conn atomic.Pointer[net.Conn]
 }
 
-func (a *attempt) connected(i httptrace.GotConnInfo) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.conn = i.Conn
-}
-
-// connection is nil as long as there is none.
-func (a *attempt) connection() net.Conn {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.conn
-}
+func (a *attempt) connected(i httptrace.GotConnInfo) { a.conn.Store(&i.Conn) }
 
 // explain turns an error of net/http into one that says what to check.
 func (a *attempt) explain(err error) *Error {
@@ -177,7 +152,7 @@ func (a *attempt) late() string {
 	switch {
 	case a.answered:
 		return "the answer was not complete " + within
-	case a.connection() == nil:
+	case a.conn.Load() == nil:
 		return "no connection could be made " + within
 	}
 	return "no answer came " + within
@@ -190,8 +165,10 @@ func (a *attempt) protocol(e *Error) {
 	var first []byte
 	if errors.As(e.Err, &record) {
 		first = record.RecordHeader[:]
-	} else if h, ok := a.connection().(*prefixConn); ok && !secure && !a.answered {
-		first = h.start()
+	} else if c := a.conn.Load(); c != nil && !secure && !a.answered {
+		if p, ok := (*c).(*prefixConn); ok {
+			first = p.start()
+		}
 	}
 	switch {
 	case len(first) < 5:
@@ -199,18 +176,18 @@ func (a *attempt) protocol(e *Error) {
 			e.text = "the server closed the connection without an answer (EOF)"
 		}
 	case isSettings(first):
-		e.Kind = WantsHTTP2
+		e.Kind = OnlyHTTP2
 		e.text = "the server speaks HTTP/2 without TLS at this port, as gRPC does, and no HTTP/1.1"
 	case secure && string(first[:5]) == "HTTP/":
-		e.Kind = WantsHTTP
+		e.Kind = OtherProtocol
 		e.text = "the server speaks HTTP without TLS at this port, and the address begins with https://: write http://, or the port that has TLS"
 	case secure:
-		e.Kind = NotHTTP
+		e.Kind = OtherProtocol
 		e.text = "the server does not speak TLS at this port, and the address begins with https://"
 	case isTLS(first):
 		*e = *wantsTLS()
 	case string(first[:5]) != "HTTP/":
-		e.Kind = NotHTTP
+		e.Kind = OtherProtocol
 		e.text = fmt.Sprintf("what answers at this port is no HTTP server: it began with %q", first)
 	}
 }

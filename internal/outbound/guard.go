@@ -40,7 +40,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 	}()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return nil, &Error{Kind: Switched, text: "the server answered 101 Switching Protocols, which no request here asks for: check the address"}
+		return nil, &Error{Kind: OtherProtocol, text: "the server answered 101 Switching Protocols, which no request here asks for: check the address"}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, g.most+1))
 	var broken error
@@ -85,18 +85,18 @@ type prefixConn struct {
 const frameHeader = 9
 
 // Read implements net.Conn.
-func (h *prefixConn) Read(p []byte) (int, error) {
-	n, err := h.Conn.Read(p)
-	h.mu.Lock()
-	if room := frameHeader - len(h.first); room > 0 && n > 0 {
-		h.first = append(h.first, p[:min(n, room)]...)
+func (c *prefixConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.mu.Lock()
+	if room := frameHeader - len(c.first); room > 0 && n > 0 {
+		c.first = append(c.first, p[:min(n, room)]...)
 	}
-	h.mu.Unlock()
+	c.mu.Unlock()
 	return n, err
 }
 
-func (h *prefixConn) start() []byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return bytes.Clone(h.first)
+func (c *prefixConn) start() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bytes.Clone(c.first)
 }

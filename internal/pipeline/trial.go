@@ -52,7 +52,7 @@ func (p *Pipeline) TestTrace() (spans []*tracepb.ResourceSpans, id string) {
 	add(900, hook.Event{Kind: hook.KindRunComplete, Name: "TaskComplete", Result: "This trace was sent by `hookspan test`."})
 	run := b.Runs(now)[0]
 	id, _ = b.Root(run)
-	return []*tracepb.ResourceSpans{p.clean(b.Spans(run, nil))}, id
+	return []*tracepb.ResourceSpans{p.Clean(b.Spans(run, nil))}, id
 }
 
 // Payload returns the test trace in the form that a destination gets.
@@ -99,12 +99,12 @@ func (p *Pipeline) send(ctx context.Context, c deliver.Client, spans []*tracepb.
 		return answer, c.UploadTraces(ctx, spans)
 	}
 	for _, t := range infinium.Traces(spans, p.setup.forms()) {
-		r, err := to.Send(ctx, &t)
+		id, err := to.Send(ctx, &t)
 		if err != nil {
 			return "", err
 		}
-		if r.InfiniumID != "" {
-			answer = "taken as " + r.InfiniumID
+		if id != "" {
+			answer = "taken as " + id
 		}
 	}
 	return answer, nil

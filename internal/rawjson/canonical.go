@@ -50,7 +50,7 @@ func (c *canonizer) value(levels int) bool {
 	case next == '{' || next == '[':
 		return levels > 0 && c.container(levels-1, next)
 	case next != 0:
-		end = valueEnd(c.in, c.pos)
+		end, _ = valueEnd(c.in, c.pos)
 	}
 	if end < 0 {
 		return false

@@ -70,25 +70,9 @@ func Open(text []byte) (Object, error) {
 
 // ValidWithin reports whether data is one JSON value that nests no deeper than
 // limit.
-func ValidWithin(data []byte, limit int) bool { return Check(data) == nil && depth(data) <= limit }
-
-// depth is how many levels deep a text nests.
-func depth(data []byte) int {
-	deepest, open := 0, 0
-	for pos := 0; pos >= 0 && pos < len(data); {
-		switch data[pos] {
-		case '"':
-			pos = stringEnd(data, pos)
-			continue
-		case '{', '[':
-			open++
-			deepest = max(deepest, open)
-		case '}', ']':
-			open--
-		}
-		pos++
-	}
-	return deepest
+func ValidWithin(data []byte, limit int) bool {
+	_, levels := valueEnd(data, skipSpace(data, 0))
+	return levels <= limit && Check(data) == nil
 }
 
 // decoder accepts what encoding/json does.

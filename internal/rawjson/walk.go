@@ -46,7 +46,7 @@ func each(data []byte, first, last byte, visit func(name, value []byte)) bool {
 			}
 			pos = skipSpace(data, pos+1)
 		}
-		end := valueEnd(data, pos)
+		end, _ := valueEnd(data, pos)
 		if end < 0 {
 			return false
 		}
@@ -177,14 +177,14 @@ func stringEnd(data []byte, pos int) int {
 }
 
 // valueEnd returns the position after the value that begins at pos, -1 where
-// there is none or it is not closed.
-func valueEnd(data []byte, pos int) int {
+// there is none or it is not closed, and how many levels deep the value nests.
+func valueEnd(data []byte, pos int) (end, levels int) {
 	if pos >= len(data) {
-		return -1
+		return -1, 0
 	}
 	switch data[pos] {
 	case '"':
-		return stringEnd(data, pos)
+		return stringEnd(data, pos), 0
 	case '{', '[':
 		for open := 0; pos >= 0 && pos < len(data); {
 			switch data[pos] {
@@ -193,21 +193,22 @@ func valueEnd(data []byte, pos int) int {
 				continue
 			case '{', '[':
 				open++
+				levels = max(levels, open)
 			case '}', ']':
 				if open--; open == 0 {
-					return pos + 1
+					return pos + 1, levels
 				}
 			}
 			pos++
 		}
-		return -1
+		return -1, levels
 	}
-	end := pos
+	end = pos
 	for end < len(data) && strings.IndexByte(",}] \t\r\n:\"{[", data[end]) < 0 {
 		end++
 	}
 	if end == pos {
-		return -1
+		return -1, 0
 	}
-	return end
+	return end, 0
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	// noWait keeps opening from waiting for a pipe's other end, and a terminal
-	// from becoming the process's own.
+	// from becoming the process's controlling terminal.
 	noWait   = syscall.O_NONBLOCK | syscall.O_NOCTTY
 	noFollow = syscall.O_NOFOLLOW
 )

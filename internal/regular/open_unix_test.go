@@ -23,7 +23,7 @@ func TestOpenRefusesSpecialFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // The test is over.
+	defer l.Close() //nolint:errcheck // The test has ended.
 	for _, tt := range []struct{ name, found, notFollowed string }{
 		{"pipe", "a pipe", "a pipe"},
 		{"topipe", "a pipe", "a symbolic link"},

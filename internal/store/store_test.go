@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -210,7 +211,7 @@ func TestForbiddenFilesAreNotChanged(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Errorf("got error %v, want %v", err, c.want)
 			}
-			for _, part := range []string{path, c.says} {
+			for _, part := range []string{strconv.Quote(path), c.says} {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("error %q does not say %q", err, part)
 				}
@@ -249,7 +250,7 @@ func TestDamageFoundLaterIsReported(t *testing.T) {
 	_, errTrace := s.Trace(t.Context(), "")
 	errUpload := s.UploadTraces(t.Context(), clineTrace().messages())
 	for name, err := range map[string]error{"List": errList, "Trace": errTrace, "UploadTraces": errUpload} {
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) {
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), strconv.Quote(path)) {
 			t.Errorf("%s: got %v, want %v with the file's name", name, err, ErrDamaged)
 		}
 	}
@@ -267,7 +268,7 @@ func TestOpenNamesAnUnusablePath(t *testing.T) {
 			if err == nil {
 				t.Fatal(errors.Join(errors.New("it was opened"), s.Close()))
 			}
-			if !strings.Contains(err.Error(), path) {
+			if !strings.Contains(err.Error(), strconv.Quote(path)) {
 				t.Errorf("error %q does not name %q", err, path)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -239,7 +240,7 @@ func TestUploadStoresAllOrNothing(t *testing.T) {
 	bad := clineTrace()
 	bad.last().SpanId = make([]byte, 8)
 	err := s.UploadTraces(t.Context(), bad.messages())
-	if err == nil || !strings.Contains(err.Error(), "attempt_completion") || !strings.Contains(err.Error(), s.path) {
+	if err == nil || !strings.Contains(err.Error(), "attempt_completion") || !strings.Contains(err.Error(), strconv.Quote(s.path)) {
 		t.Errorf("got error %v, want one that names the span and the file", err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())

@@ -49,21 +49,8 @@ func Line(s string) string {
 	if isLine(s) {
 		return s
 	}
-	var b strings.Builder
-	b.Grow(len(s))
-	space := false
-	for _, r := range s {
-		if unicode.IsSpace(r) || r == '\u2028' || r == '\u2029' {
-			space = b.Len() > 0
-			continue
-		}
-		if space {
-			b.WriteByte(' ')
-			space = false
-		}
-		b.WriteRune(safe(r))
-	}
-	return b.String()
+	words := strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\u2028' || r == '\u2029' })
+	return Value(strings.Join(words, " "))
 }
 
 // isLine reports a text that Line returns unchanged, the common case.

@@ -17,7 +17,7 @@ import (
 const turnEvents = 100
 
 // batchSpans is the largest number of spans in a request of `hookspan flush`, and
-// what the SDK's own batches hold unless told otherwise.
+// the SDK's default batch size.
 const batchSpans = 512
 
 // longest is how long a delivery may take before it is stopped.

@@ -122,7 +122,7 @@ func parse(args []string) (o options, chosen []measure.Part[part], err error) {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.IntVar(&o.rounds, "n", 300, "how often each contestant among the hook calls runs")
 	fs.IntVar(&o.most, "most", 1_000_000, "events in the largest backlog")
-	fs.StringVar(&o.only, "only", "", "leave out the rows whose name does not hold this, but for those that others are compared with")
+	fs.StringVar(&o.only, "only", "", "leave out the rows whose name does not hold this, except those that others are compared with")
 	fs.StringVar(&names, "part", "", "run these parts alone, with commas between: "+measure.Names(parts()))
 	fs.BoolVar(&o.check, "check", false, "fail when a budget is broken")
 	fs.BoolVar(&o.publish, "publish", false, "write the tables into "+page)

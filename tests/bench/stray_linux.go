@@ -16,7 +16,7 @@ const canEndStrays = true
 
 // endStrays ends the deliveries that hooks have started and collects them. To
 // find them, this process takes the place of init for its descendants; it must
-// have no children of its own at that time.
+// have no other children at that time.
 func endStrays() error {
 	for {
 		// The one that has just come over is not a child yet on the first look

@@ -70,7 +70,7 @@ func NewModel(script json.RawMessage) (rig.Model, error) {
 
 // Do prepares an arena in dir, which must be empty, and executes the run there
 // with the program that Install put into the cache folder. The error is about
-// the machinery only: the result has what became of the steps.
+// the test machinery only: the result says how the steps ended.
 func Do(ctx context.Context, cache, dir string, run *Run) (*Result, error) {
 	command, err := Install(ctx, cache)
 	if err != nil {

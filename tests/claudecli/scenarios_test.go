@@ -225,7 +225,7 @@ func background() scenario {
 
 // apiError is a model that refuses. Claude Code does not wait for the hooks of
 // StopFailure before it ends, so that they may never be heard of: what ended the
-// run stands in its own file then.
+// run is in a separate file then.
 func apiError() scenario {
 	refusal := mockanthropic.Turn{HTTPError: 400, Message: "scripted refusal", Label: "one"}
 	return scenario{
@@ -253,7 +253,7 @@ func interruptedTool() scenario {
 	}
 }
 
-// blockedStop has a hook of the user's that makes Claude Code go on once, so many
+// blockedStop has a user's hook that makes Claude Code continue once, so many
 // seconds after the answer that seemed to be the last.
 func blockedStop(after int) scenario {
 	return scenario{

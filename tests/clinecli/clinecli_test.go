@@ -232,7 +232,7 @@ func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.S
 	t.Helper()
 	for i, name := range []string{"delivery", "flush --wait", "list --json", "show --json", "doctor"} {
 		if name == "doctor" && !sc.bare {
-			continue // It rightly complains of the recorder that stands for cline-hook.
+			continue // It rightly reports the recorder in the place of cline-hook.
 		}
 		if s := steps[i]; s.ExitCode != 0 {
 			t.Errorf("%s ended with code %d: %s\n%s%s", name, s.ExitCode, s.Error, s.Stdout, s.Stderr)

@@ -43,8 +43,8 @@ const installLimit = 5 * time.Minute
 const authLimit = time.Minute
 
 // Do prepares an arena in dir, which must be empty, and executes the run there.
-// The error tells of the machinery alone: what became of the steps stands in
-// the result. Programs and home are prepared on first use.
+// The error is about the test machinery only: the result says how the steps
+// ended. Programs and home are prepared on first use.
 func (h *Harness) Do(ctx context.Context, dir string, run *Run) (*Result, error) {
 	p, err := h.prepare(ctx, run.CLI)
 	if err != nil {

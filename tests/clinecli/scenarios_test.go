@@ -368,7 +368,7 @@ func sdkProviderError() scenario {
 
 // sdkInterrupted is Ctrl-C while a command runs. This core reports the aborted
 // tool, no end of the run, and a SessionShutdown whose payload is empty; that
-// the session was interrupted stands in its own file.
+// the session was interrupted is in a separate file.
 func sdkInterrupted() scenario {
 	return scenario{
 		cli:     clinecli.CLI3,

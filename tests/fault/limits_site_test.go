@@ -177,7 +177,7 @@ func (s *site) said() string {
 	return fmt.Sprintf("; the log: %.600s", b[max(0, len(b)-600):])
 }
 
-// mark is where the log begins for tells.
+// mark is the offset in the log at which tells begins to read.
 func (s *site) mark() { //nolint:unused // Its rows run on Linux alone.
 	s.marked = 0
 	if info, err := os.Stat(s.log()); err == nil {
@@ -187,7 +187,7 @@ func (s *site) mark() { //nolint:unused // Its rows run on Linux alone.
 
 func (s *site) log() string { return filepath.Join(s.State(), "hookspan.log") }
 
-// tells holds the log since the last mark, or the doctor, to a word about what
+// tells requires that the log since the last mark, or doctor, mentions what
 // is wrong.
 func (s *site) tells(what, word string) { //nolint:unused // Its rows run on Linux alone.
 	s.t.Helper()

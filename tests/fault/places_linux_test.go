@@ -41,7 +41,7 @@ var placeRows = []proof.Row{
 	},
 }
 
-// nobody is a user with no entry in the system's list.
+// nobody is the id of a user that has no entry in the system's user database.
 const nobody = 54321
 
 // kinds are what can be in the place of a file or a folder. The word is
@@ -84,7 +84,7 @@ type place struct {
 	stores, anyhow bool
 	// sent are the destinations that have to get everything meanwhile.
 	sent []string
-	// told is a word that the log or the doctor says; empty for nothing.
+	// told is a word that must be in the log or in doctor's output; empty for no requirement.
 	told string
 }
 

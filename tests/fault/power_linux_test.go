@@ -105,12 +105,12 @@ func (w *powerWork) crashes(t *testing.T, n int, scratch string, yield func(*dis
 	}
 }
 
-// learner follows what the outside world is told.
+// learner records what the program has acknowledged to others.
 type learner struct {
 	w       *powerWork
 	scratch string
 	k       *knowledge
-	// told are the records of which nothing was promised yet, in order; before is
+	// told are the records that are not acknowledged yet, in order; before is
 	// how many of them there were when the delivery under way began.
 	told   []written
 	before int

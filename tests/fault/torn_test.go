@@ -313,7 +313,7 @@ func (s *soundLog) without(lost []int) map[string]string {
 	return s.spans[key]
 }
 
-// told is all that a span says.
+// told returns the content of a span as text.
 func told(s *tracepb.Span) string { return s.String() }
 
 // taker is a destination that keeps what it gets.

@@ -33,7 +33,7 @@ var ErrTooLong = errors.New("the body is longer than the server reads")
 
 // Options make a server. Read and Choose are required.
 type Options[A, R any] struct {
-	// Name says in errors what the server stands for, such as "OTLP receiver".
+	// Name is the server's role in errors, such as "OTLP receiver".
 	Name string
 	// Address is such as "127.0.0.1:4318"; if empty, a free loopback port.
 	Address string

@@ -23,7 +23,7 @@ import (
 )
 
 // Inner does the inner half's work if this process was started as one, and
-// reports whether it was; see rig.Inner. Which model plays a script is told by
+// reports whether it was; see rig.Inner. The model for a script is chosen by
 // its form.
 func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
 	return rig.Inner(stdin, stdout, stderr, func(script json.RawMessage) (rig.Model, error) {

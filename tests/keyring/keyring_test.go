@@ -1,5 +1,5 @@
 // Package keyring_test keeps a secret in a real keyring: the Secret Service of
-// GNOME on a message bus of its own.
+// GNOME on a separate message bus.
 package keyring_test
 
 import (

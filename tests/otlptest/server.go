@@ -131,7 +131,7 @@ func (s *Server) Spans() (spans []Span) {
 	return spans
 }
 
-// read is what the server tells of a request.
+// read returns what the server records of a request.
 func read(in faultserver.Incoming) *Request {
 	req := &Request{Method: in.Method, Path: in.Path, Header: in.Header, Body: in.Body, Err: in.Err}
 	if req.Err != nil {

@@ -183,7 +183,7 @@ func ids(spans []otlptest.Span) []otlptest.ID {
 	return slices.Compact(out)
 }
 
-// idle delivers until every destination has n spans: a run that nobody ended
+// idle delivers until every destination has n spans: a run without an end
 // counts as abandoned when it has been silent for the shortest time that can be
 // set and is longer than any silence within the recordings.
 func (w *world) idle(n int) {

@@ -174,7 +174,7 @@ func endlessTasks(t *testing.T, r *proof.Result) {
 	answer := faultserver.EndlessAnswers()["101, then silence"]
 	s.set(faultserver.Answer{Fault: faultserver.Fault{Endless: &answer}})
 	w := lab.New(t, "HOOKSPAN_EXPORTERS=store,otlp", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.Base()+"/v1/traces", quick)
-	// A sweep would go on trying for a while.
+	// A sweep would keep trying for a while.
 	if err := w.NoSweep(); err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func redirectedByEnvironment(t *testing.T, r *proof.Result) {
 			}
 			r.Trial(1)
 		}
-		// The row's own measure: with credentials of its own it gets there.
+		// A check of the row: with the user's credentials the request arrives.
 		w.Environ = append(w.Environ, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+at, "OTEL_EXPORTER_OTLP_TRACES_HEADERS=x=y", "HTTP_PROXY=",
 			"INFINIUM_BASE_URL="+at, "INFINIUM_AGENT_ID=own", "INFINIUM_AGENT_SECRET=own-secret-of-it")
 		if slices.Contains([]string{"headers", "a secret"}, how) {

@@ -81,7 +81,7 @@ func guarding(t *testing.T, w *lab.World, hooks ...object) {
 
 func command(line string) object { return object{"type": "command", "command": line} }
 
-// told is what Cline is told by a hook process.
+// told is a hook process's answer to Cline.
 type told struct {
 	Cancel       bool
 	ErrorMessage string
@@ -344,7 +344,7 @@ func hangingRequests(t *testing.T, r *proof.Result) {
 // drip holds a connection until the other side closes it, and sends a byte now
 // and then if it is told to.
 func drip(c net.Conn, drips bool) {
-	defer c.Close() //nolint:errcheck // The test is over for this connection.
+	defer c.Close() //nolint:errcheck // The connection is not needed any more.
 	buf := make([]byte, 4096)
 	for {
 		if err := c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {

@@ -145,7 +145,7 @@ func otherUsersPorts(t *testing.T, r *proof.Result) {
 	}
 }
 
-// nobody is a user without any rights.
+// nobody is the id of a user without privileges.
 const nobody = 65534
 
 // under has a program run under a umask, as another user where uid is not -1.

@@ -38,7 +38,7 @@ var projectRows = []proof.Row{
 // secret is a key that redaction knows.
 const secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a" //nolint:gosec // Made up: a key that no service has given.
 
-// planted are settings that somebody else wants; %d is the trap's port, %s the
+// planted are an attacker's settings; %d is the trap's port, %s the
 // canary file.
 const planted = `OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:%[1]d
 OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://127.0.0.1:%[1]d

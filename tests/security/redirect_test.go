@@ -97,7 +97,7 @@ func finished(t *testing.T, p *trap, settings ...string) *lab.World {
 	return w
 }
 
-// endSweeps ends deliveries that would go on trying a destination that refuses.
+// endSweeps ends deliveries that would keep trying a destination that refuses.
 func endSweeps(t *testing.T, w *lab.World) {
 	t.Helper()
 	if err := lab.EndDeliveries(w.Home); err != nil {

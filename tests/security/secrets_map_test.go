@@ -202,7 +202,7 @@ func mapped(clean *redact.Redactor, capture otelmap.Capture, host string, events
 func noTranscript(string) *hook.Transcript { return nil }
 
 // sent is what the destinations get of the spans: the store, the file and an OTLP
-// receiver the same attributes, Infinium a form of its own.
+// receiver the same attributes, Infinium its own schema.
 func sent(t testing.TB, spans []*tracepb.ResourceSpans) string {
 	t.Helper()
 	doc, err := otlp.JSON(spans)

@@ -149,7 +149,7 @@ func asJSON(v any) []byte {
 	return []byte(rawjson.Encode(v))
 }
 
-// shortTask is a session that holds one text in every place of its own.
+// shortTask is a session that holds one text in every place that can hold one.
 type shortTask struct {
 	host   string
 	events func(text string) []lab.Event

@@ -274,7 +274,7 @@ func logged(t *testing.T, r *proof.Result) {
 			w.Hookspan("flush", "--other-settings")
 		}
 		told = max(told, count())
-		// Each text begins a log of its own, so that its lines are all seen.
+		// Each text begins a new log, so that all its lines are seen.
 		_ = os.Remove(filepath.Join(w.State(), "hookspan.log"))
 		w.Hook("PreToolUse", []byte("{}"))
 		r.Trial(1)

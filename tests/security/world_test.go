@@ -133,8 +133,8 @@ func steering(out string) string {
 
 func around(s string, i int) string { return s[max(0, i-30):min(len(s), i+30)] }
 
-// trap is a server that nobody may come to. It says nothing and remembers what it
-// is told, on both loopback addresses.
+// trap is a server that must get no connection. It answers nothing and records what it
+// receives, on both loopback addresses.
 type trap struct {
 	Port int
 	mu   sync.Mutex
@@ -176,7 +176,7 @@ func newTrap(t testing.TB) *trap {
 
 // take notes a visit and what its first bytes are, and sends the visitor away.
 func (p *trap) take(c net.Conn) {
-	defer c.Close() //nolint:errcheck // Nobody is to be told.
+	defer c.Close() //nolint:errcheck // The peer's error is of no interest.
 	b := make([]byte, 4096)
 	n, _ := io.ReadAtLeast(c, b, 1)
 	p.mu.Lock()

@@ -1,6 +1,7 @@
 package hookcheck
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"path/filepath"
@@ -35,7 +36,7 @@ func (c *checker) command() {
 	case h.Args != nil:
 		words := make([]string, 0, 1+len(h.Args))
 		for _, s := range append([]string{h.Command}, h.Args...) {
-			words = append(words, strings.ReplaceAll(s, "${CLAUDE_PROJECT_DIR}", c.projectDir()))
+			words = append(words, strings.ReplaceAll(s, "${CLAUDE_PROJECT_DIR}", cmp.Or(c.place.Project, projectDir)))
 		}
 		c.program(words)
 	case h.Shell == "powershell":
@@ -45,13 +46,6 @@ func (c *checker) command() {
 }
 
 var pluginVariables = [...]string{"CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"}
-
-func (c *checker) projectDir() string {
-	if c.place.Project == "" {
-		return projectDir
-	}
-	return c.place.Project
-}
 
 // line checks a line for the shell.
 func (c *checker) line() {
@@ -113,12 +107,18 @@ func mentions(n syntax.Node, variable string) bool {
 	})
 }
 
-// lookup returns the value that a file gives a variable.
+// lookup returns the value that a variable of the hook has, if that is known.
 func (c *checker) lookup(variable string) (string, bool) {
 	for _, v := range slices.Concat(c.file.Env, c.place.Env) {
 		if v.Name == variable {
 			return v.Value, true
 		}
+	}
+	switch variable {
+	case "HOME":
+		return c.place.Home, c.place.Home != ""
+	case "CLAUDE_PROJECT_DIR":
+		return cmp.Or(c.place.Project, projectDir), true
 	}
 	return "", false
 }
@@ -168,17 +168,6 @@ func (c *checker) word(w *syntax.Word) (string, bool) {
 	if lit := w.Lit(); strings.HasPrefix(lit, "~") && lit != "~" && !strings.HasPrefix(lit, "~/") {
 		return "", false // another user's home
 	}
-	value := func(name string) (string, bool) {
-		switch value, ok := c.lookup(name); {
-		case ok:
-			return value, true
-		case name == "HOME":
-			return c.place.Home, c.place.Home != ""
-		case name == "CLAUDE_PROJECT_DIR":
-			return c.projectDir(), true
-		}
-		return "", false
-	}
 	known := true
 	syntax.Walk(w, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -187,7 +176,7 @@ func (c *checker) word(w *syntax.Word) (string, bool) {
 				known = false
 				break
 			}
-			_, set := value(n.Param.Value)
+			_, set := c.lookup(n.Param.Value)
 			known = known && set && n.Exp == nil && n.Repl == nil && n.Slice == nil && n.Index == nil && !n.Length && !n.Excl
 		case *syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
 			known = false
@@ -200,7 +189,7 @@ func (c *checker) word(w *syntax.Word) (string, bool) {
 		return "", false
 	}
 	text, err := expand.Literal(&expand.Config{Env: expand.FuncEnviron(func(name string) string {
-		text, _ := value(name)
+		text, _ := c.lookup(name)
 		return text
 	})}, w)
 	return text, err == nil

@@ -102,15 +102,14 @@ func (d *Document) Write(after []byte) error {
 	if d.Project {
 		mode = 0o755
 	}
-	if err := os.MkdirAll(filepath.Dir(d.Target), mode); err != nil {
-		return fmt.Errorf("hooks file %q: %w", d.Path, err)
+	err = os.MkdirAll(filepath.Dir(d.Target), mode)
+	if err == nil && d.Exists {
+		err = atomicfile.Write(d.Backup(), d.Data, atomicfile.Options{Mode: d.mode})
 	}
-	if d.Exists {
-		if err := atomicfile.Write(d.Backup(), d.Data, atomicfile.Options{Mode: d.mode}); err != nil {
-			return fmt.Errorf("backup of hooks file %q: %w", d.Path, err)
-		}
+	if err == nil {
+		err = atomicfile.Write(d.Target, after, atomicfile.Options{Mode: d.mode})
 	}
-	if err := atomicfile.Write(d.Target, after, atomicfile.Options{Mode: d.mode}); err != nil {
+	if err != nil {
 		return fmt.Errorf("hooks file %q: %w", d.Path, err)
 	}
 	return nil

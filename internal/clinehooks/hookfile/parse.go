@@ -3,7 +3,6 @@ package hookfile
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,28 +14,12 @@ import (
 )
 
 // SyntaxError says that a file is no JSON object, and where.
-type SyntaxError struct {
-	// Path is the file's, empty for a text without one.
-	Path string
-	// Line and Column count from 1, the column in characters.
-	Line, Column int
-	// Text names what was found.
-	Text string
-}
-
-// Error names the file, the place and what was found.
-func (e *SyntaxError) Error() string {
-	where := fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Text)
-	if e.Path == "" {
-		return where
-	}
-	return fmt.Sprintf("hooks file %q: %s", e.Path, where)
-}
+type SyntaxError = jsonedit.SyntaxError
 
 // Parse reads a hooks.json, or a settings.json of Claude Code: keys other than
 // "hooks", "env", "permissions" and "disableAllHooks" are ignored. path is for the
-// result only. The only error is a *[SyntaxError]; other faults are among the
-// Problems.
+// result and the error only. The only error is a *[SyntaxError]; other faults are
+// among the Problems.
 func Parse(path string, data []byte) (*File, error) {
 	r, err := read(path, withoutMark(data), nil)
 	if err != nil {
@@ -59,12 +42,10 @@ const (
 
 // reading is a file that is being read.
 type reading struct {
-	path     string
-	text     []byte
-	root     *jsonedit.Node
-	disabled bool
-	vars     []Variable
-	denied   *jsonedit.Node
+	// file is the result, without handlers and problems until finish.
+	file File
+	text []byte
+	root *jsonedit.Node
 	// The Line of these is a byte of the text until finish counts the lines.
 	places   []place
 	problems []Problem
@@ -76,7 +57,7 @@ type reading struct {
 	skipped int
 }
 
-// place is a handler and its place in the text.
+// place is a handler and where it is in the text.
 type place struct {
 	handler Handler
 	// runs reports that nothing keeps it from running.
@@ -90,18 +71,17 @@ type place struct {
 // cannot run.
 func read(path string, text []byte, skip func(Handler) bool) (*reading, error) {
 	root, err := jsonedit.Parse(text)
-	if err != nil {
-		var syntax *jsonedit.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, &SyntaxError{path, syntax.Line, syntax.Column, syntax.Text}
-		}
-		return nil, &SyntaxError{path, 1, 1, err.Error()}
-	}
-	if !root.Is(text, '{') {
+	if err == nil && !root.Is(text, '{') {
 		line, column := jsonedit.Position(text, root.Start)
-		return nil, &SyntaxError{path, line, column, "found " + root.Kind(text) + ", want an object"}
+		err = &SyntaxError{Line: line, Column: column, Text: "found " + root.Kind(text) + ", want an object"}
 	}
-	r := &reading{path: path, text: text, root: root, skip: skip}
+	if err != nil && path != "" {
+		err = fmt.Errorf("hooks file %q: %w", path, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{file: File{Path: path}, text: text, root: root, skip: skip}
 	r.top()
 	return r, nil
 }
@@ -110,7 +90,7 @@ func read(path string, text []byte, skip func(Handler) bool) (*reading, error) {
 // of it.
 func (r *reading) problem(at int, lost bool, format string, args ...any) {
 	r.problems = append(r.problems, Problem{
-		Path: r.path, Line: at, Event: r.event, Matcher: r.matcher, Text: fmt.Sprintf(format, args...), Dropped: lost,
+		Path: r.file.Path, Line: at, Event: r.event, Matcher: r.matcher, Text: fmt.Sprintf(format, args...), Dropped: lost,
 	})
 }
 
@@ -158,11 +138,12 @@ func (r *reading) top() {
 			r.event = ""
 		}
 	}
-	r.disabled = r.boolean(disableKey, members[disableKey], "hooks run")
+	r.file.Disabled = r.boolean(disableKey, members[disableKey], "hooks run")
 	r.env(members[envKey])
 	if n := r.root.Get("permissions"); n.Is(r.text, '{') {
 		if n = n.Get("deny"); n.Is(r.text, '[') && len(n.Items) > 0 {
-			r.denied = n
+			r.file.Denied = len(n.Items)
+			r.file.DeniedLine, _ = jsonedit.Position(r.text, n.Start)
 		}
 	}
 	hooks := members[hooksKey]
@@ -221,7 +202,7 @@ func (r *reading) list(m jsonedit.Item) {
 	} else {
 		r.wrong(name(m.Key), m.Value, "a list of groups", true)
 	}
-	// It is no problem that a handler that is left out would not run.
+	// A list of which all handlers are left out is no problem.
 	if known(m.Key) && !runs && (len(r.places) > before || r.skipped == skipped) {
 		r.problem(m.Start, true, "Cline never gives the event %s; these hooks do not run here", m.Key)
 	}
@@ -277,25 +258,20 @@ func (r *reading) str(n *jsonedit.Node) string {
 
 // finish makes the result. Lines are counted in one pass over the text.
 func (r *reading) finish() *File {
-	f := &File{Path: r.path, Disabled: r.disabled, Env: r.vars}
-	if r.denied != nil {
-		f.Denied = len(r.denied.Items)
-		f.DeniedLine, _ = jsonedit.Position(r.text, r.denied.Start)
-	}
 	slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
 	c := cursor{text: r.text, line: 1, column: 1}
 	for _, p := range r.problems {
 		p.Line, p.Column = c.position(p.Line)
-		f.Problems = append(f.Problems, p)
+		r.file.Problems = append(r.file.Problems, p)
 	}
 	c = cursor{text: r.text, line: 1, column: 1}
 	for _, p := range r.places {
 		if p.runs {
 			p.handler.Line, _ = c.position(p.handler.Line)
-			f.Handlers = append(f.Handlers, p.handler)
+			r.file.Handlers = append(r.file.Handlers, p.handler)
 		}
 	}
-	return f
+	return &r.file
 }
 
 // cursor counts lines and characters, forwards only.

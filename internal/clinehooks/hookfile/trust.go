@@ -62,26 +62,28 @@ func (t Trust) Add(file string, data []byte) error {
 	if !filepath.IsAbs(file) {
 		return fmt.Errorf("trust %q: want an absolute path", file)
 	}
-	list, err := t.read()
-	if err != nil {
-		return err
-	}
 	file = filepath.Clean(file)
-	list.drop(file)
-	list.Files = append(list.Files, TrustedFile{Path: file, SHA256: hash(data)})
-	return t.write(list)
+	_, err := t.replace(file, TrustedFile{Path: file, SHA256: hash(data)})
+	return err
 }
 
 // Remove removes a file from the list, and reports whether it was there.
-func (t Trust) Remove(file string) (bool, error) {
+func (t Trust) Remove(file string) (bool, error) { return t.replace(filepath.Clean(file)) }
+
+// replace puts entries in place of a file's, and reports whether it had one.
+func (t Trust) replace(file string, with ...TrustedFile) (had bool, err error) {
 	list, err := t.read()
 	if err != nil {
 		return false, err
 	}
-	if !list.drop(filepath.Clean(file)) {
+	n := len(list.Files)
+	list.Files = slices.DeleteFunc(list.Files, func(f TrustedFile) bool { return samePath(f.Path, file) })
+	had = len(list.Files) < n
+	if !had && len(with) == 0 {
 		return false, nil
 	}
-	return true, t.write(list)
+	list.Files = append(list.Files, with...)
+	return had, t.write(list)
 }
 
 // List returns the entries, ordered by path.
@@ -111,13 +113,6 @@ func (t Trust) State(f TrustedFile) string {
 func hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-// drop removes a file from the list, and reports whether it was there.
-func (l *trustList) drop(file string) bool {
-	n := len(l.Files)
-	l.Files = slices.DeleteFunc(l.Files, func(f TrustedFile) bool { return samePath(f.Path, file) })
-	return len(l.Files) < n
 }
 
 // read returns an empty list for an absent and for a damaged file. A newer version

@@ -19,7 +19,8 @@ import (
 // in the payloads of Cline's SDK. A name is empty where there is no such event.
 type Event struct{ Claude, Hook, SDK string }
 
-// Events returns the events that a payload can be made for.
+// Events returns the events that a payload can be made for, those of one name side
+// by side.
 func Events() []Event {
 	return []Event{
 		{"SessionStart", "TaskStart", "agent_start"},
@@ -43,11 +44,9 @@ func Events() []Event {
 func EventNames() []string {
 	var names []string
 	for _, e := range Events() {
-		if !slices.Contains(names, e.Claude) {
-			names = append(names, e.Claude)
-		}
+		names = append(names, e.Claude)
 	}
-	return names
+	return slices.Compact(names)
 }
 
 // FindEvent finds an event by any of its names.
@@ -193,8 +192,8 @@ func (p *Payload) mcp(server, tool string) error {
 	return err
 }
 
-// unknownTool takes a tool as it is, but for Claude Code's name of a tool that
-// Cline calls otherwise: its input would be another, too.
+// unknownTool accepts a tool that is in no table. It refuses Claude Code's name of a
+// tool that has another name in Cline, since the input would differ, too.
 func (p *Payload) unknownTool() error {
 	if p.Tool == "" {
 		return errors.New("--tool: want a tool of Cline's, such as execute_command")
@@ -219,23 +218,34 @@ func (p *Payload) Encode() ([]byte, error) {
 			return nil, err
 		}
 	}
-	payload := p.recorded()
-	for _, v := range p.values(parameters) {
-		root, err := jsonedit.Parse(payload)
-		if err != nil {
-			return nil, err
-		}
-		n := root
-		for name := range strings.SplitSeq(v.path, ".") {
-			if n != nil {
-				n = n.Get(name)
-			}
-		}
-		if n != nil {
-			payload = jsonedit.Splice(payload, n.Start, n.End, jsonedit.Style{Colon: ":", Comma: ","}.Render(v.value, ""))
-		}
+	text := p.recorded()
+	root, err := jsonedit.Parse(text)
+	if err != nil {
+		return nil, err
 	}
-	return payload, nil
+	payload := replaced(text, root, "", p.values(parameters))
+	return []byte(jsonedit.Style{Colon: ":", Comma: ","}.Render(payload, "")), nil
+}
+
+// replaced returns a value with the values of some members replaced: those named by
+// their whole path, such as "error.message", or by their last name.
+func replaced(text []byte, n *jsonedit.Node, path string, values map[string]any) any {
+	if !n.Is(text, '{') {
+		return jsonedit.Raw(n.Raw(text))
+	}
+	o := jsonedit.Object{}
+	for _, m := range n.Items {
+		at := path + m.Key
+		v, ok := values[at]
+		if !ok {
+			v, ok = values[m.Key]
+		}
+		if !ok {
+			v = replaced(text, m.Value, at+".", values)
+		}
+		o = append(o, jsonedit.Field{Key: m.Key, Value: v})
+	}
+	return o
 }
 
 //go:embed classic.json next.json sdk.json
@@ -267,63 +277,46 @@ func (p *Payload) recorded() []byte {
 	return payloads[name]
 }
 
-// value is a member of a payload, by the names of the members that lead to it.
-type value struct {
-	path  string
-	value any
-}
-
-// values replace the recorded ones in those members that the payload has.
-func (p *Payload) values(parameters jsonedit.Object) []value {
+// values replace recorded ones, as in replaced.
+func (p *Payload) values(parameters jsonedit.Object) map[string]any {
 	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 	millis := strconv.FormatInt(p.Now.UnixMilli(), 10)
-	task, timestamp := "conv_"+millis+"_test", millis
+	out := map[string]any{
+		"timestamp":                          millis,
+		"taskId":                             "conv_" + millis + "_test",
+		"rootSessionId":                      millis + "_test",
+		"workspaceRoots":                     jsonedit.Array{p.Root},
+		"rootPath":                           p.Root,
+		"taskStart.taskMetadata.initialTask": p.Text,
+		"lastMessageTs":                      millis,
+		"prompt":                             p.Text,
+		"message":                            p.Text,
+		"result":                             p.Text,
+		"outputText":                         p.Text,
+		"toolName":                           p.Tool,
+		"parameters":                         parameters,
+		"input":                              jsonedit.Raw(p.Input),
+		"tool_call.name":                     p.Tool,
+		"tool_result.name":                   p.Tool,
+		"output":                             p.output(),
+		"tool_result.error":                  p.Text,
+		"startedAt":                          stamp(p.Now.Add(-120 * time.Millisecond)),
+		"endedAt":                            stamp(p.Now),
+	}
 	switch p.Dialect {
 	case Classic:
-		task = millis
+		out["taskId"] = millis
+		if p.failed() {
+			out["postToolUse.result"] = "The tool execution failed with the following error:\n<error>\n" + p.Text + "\n</error>"
+		}
+	case Next:
+		// It writes this for each result that is no text.
+		out["postToolUse.result"] = "[object Object]"
 	case SDK:
-		timestamp = stamp(p.Now)
-	}
-	out := []value{
-		{"timestamp", timestamp},
-		{"taskId", task},
-		{"preCompact.taskId", task},
-		{"sessionContext.rootSessionId", millis + "_test"},
-		{"workspaceRoots", jsonedit.Array{p.Root}},
-		{"workspaceInfo.rootPath", p.Root},
-		{"taskStart.taskMetadata.initialTask", p.Text},
-		{"taskResume.previousState.lastMessageTs", millis},
-		{"userPromptSubmit.prompt", p.Text},
-		{"notification.message", p.Text},
-		{"taskComplete.taskMetadata.result", p.Text},
-		{"turn.outputText", p.Text},
-		{"error.message", p.Text},
-		{"preToolUse.toolName", p.Tool},
-		{"preToolUse.parameters", parameters},
-		{"postToolUse.toolName", p.Tool},
-		{"postToolUse.parameters", parameters},
-	}
-	for _, name := range []string{"taskStart", "taskResume", "taskComplete", "taskCancel"} {
-		out = append(out, value{name + ".taskMetadata.taskId", task})
-	}
-	switch {
-	case p.Dialect == Next:
-		// "[object Object]" is what it says of every result that is no text.
-	case p.Dialect == Classic && p.failed():
-		out = append(out, value{"postToolUse.result", "The tool execution failed with the following error:\n<error>\n" + p.Text + "\n</error>"})
-	default:
-		out = append(out, value{"postToolUse.result", p.Text})
-	}
-	if p.Dialect != SDK {
-		return out
-	}
-	out = append(out, value{"hookName", p.Event.SDK}, value{"tool_result.output", p.output()}, value{"tool_result.error", p.Text},
-		value{"tool_result.startedAt", stamp(p.Now.Add(-120 * time.Millisecond))}, value{"tool_result.endedAt", stamp(p.Now)})
-	for _, name := range []string{"tool_call", "tool_result"} {
-		out = append(out, value{name + ".name", p.Tool}, value{name + ".input", jsonedit.Raw(p.Input)})
-	}
-	if strings.HasPrefix(p.Event.Claude, "Subagent") {
-		out = append(out, value{"agent_id", "agent_2"}, value{"parent_agent_id", "agent_1"})
+		out["timestamp"], out["hookName"] = stamp(p.Now), p.Event.SDK
+		if strings.HasPrefix(p.Event.Claude, "Subagent") {
+			out["agent_id"], out["parent_agent_id"] = "agent_2", "agent_1"
+		}
 	}
 	return out
 }

@@ -23,7 +23,7 @@ type Tool struct {
 	Example string
 }
 
-// Tools returns the tools that hookspan knows.
+// Tools returns the tools that hookspan knows, those of one name side by side.
 func Tools() []Tool {
 	return []Tool{
 		{"execute_command", Classic, "Bash", `{"command":"echo hello"}`},
@@ -65,15 +65,13 @@ func (t Tool) in(dialect string) bool {
 func ToolNames() []string {
 	var names []string
 	for _, t := range Tools() {
-		if !slices.Contains(names, t.Name) {
-			names = append(names, t.Name)
-		}
+		names = append(names, t.Name)
 	}
-	return names
+	return slices.Compact(names)
 }
 
-// KnownTool reports a tool's name, Cline's or Claude Code's. A name in an MCP
-// server's form may be one.
+// KnownTool reports whether a tool has the name, Cline's or Claude Code's. A name of
+// the form server__tool may be an MCP server's.
 func KnownTool(name string) bool {
 	return strings.Contains(name, "__") || slices.ContainsFunc(Tools(), func(t Tool) bool { return t.Name == name || t.Claude == name })
 }

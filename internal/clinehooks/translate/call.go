@@ -17,9 +17,6 @@ type Context struct {
 	// Seen reports that the session's start was reported before. Most of Cline
 	// reports a start at every turn; hooks get only the first.
 	Seen bool
-	// Resumed reports that a later process resumes the session, so that hooks get
-	// its start although it was Seen.
-	Resumed bool
 }
 
 // Event is one event in Claude's form.
@@ -41,22 +38,16 @@ type Event struct {
 
 // Call is one Cline event in Claude's form.
 type Call struct {
-	// Dialect, Name, Session, Tool and ToolID are Cline's.
-	Dialect, Name, Session, Tool, ToolID string
-	Kind                                 hook.Kind
-	// Cwd is the first workspace root, else the folder the hook ran in.
-	Cwd string
-	// Roots are all workspace roots.
-	Roots []string
+	// The event as Cline has it. Its Cwd is the first workspace root, else the
+	// folder the hook ran in.
+	hook.Event
+	// Tool and ToolID are Cline's name of the tool and the id of the call.
+	Tool, ToolID string
 	// Events are the event in Claude's form; empty if Claude has no such
 	// event.
 	Events []Event
-	// Unknown reports that the tool is in no table, so that hooks see it as Cline
-	// wrote it.
-	Unknown bool
 
-	event   hook.Event // the event itself
-	goos    string
+	ctx     Context
 	call    toolCall  // the tool call taken apart
 	results []outcome // one for each of Events, at the end of a call
 }

@@ -28,7 +28,7 @@ type operation struct {
 	indifferent []string
 }
 
-// unchanged reports whether another input is the same call for Cline, and which
+// unchanged reports whether another input makes the same call for Cline, and which
 // indifferent members differ.
 func (op operation) unchanged(updated map[string]any) (differ []string, ok bool) {
 	rest := maps.Clone(updated)
@@ -61,11 +61,12 @@ func (op operation) unchanged(updated map[string]any) (differ []string, ok bool)
 type kind uint8
 
 const (
-	asText  kind = iota // a text
-	asPath              // a path, absolute for Claude
-	asIs                // any value
-	seconds             // seconds for Cline, milliseconds for Claude
-	asList              // a list that Cline may write as JSON text
+	asText   kind = iota // a text
+	asPath               // a path, absolute for Claude
+	asIs                 // any value
+	seconds              // seconds for Cline, milliseconds for Claude
+	asList               // a list that Cline may write as JSON text
+	constant             // a value that hooks cannot change
 )
 
 // param is one parameter that has a name on either side.
@@ -88,7 +89,7 @@ func (pa param) names() []string {
 	return pa.cline
 }
 
-// form says how a tool of Cline's reads as one of Claude's.
+// form describes one of Cline's tools as one of Claude's.
 type form struct {
 	tool    string
 	aliases []string
@@ -116,7 +117,8 @@ func (p place) operation(f form, raw map[string]any) operation {
 	}
 	op.input = append(op.input, f.fixed...)
 	op.back = func(forward object, updated map[string]any) (any, []string, error) {
-		return f.back(raw, forward, updated)
+		out, notes, err := f.back(raw, forward, updated)
+		return out, notes, err
 	}
 	return op
 }
@@ -134,15 +136,15 @@ func (p place) forward(k kind, v any) any {
 		return parsed(v)
 	case asIs:
 		return v
-	case asText:
+	case asText, constant:
 	}
 	return text(v)
 }
 
 // back returns Cline's parameters for an input in Claude's form. Unchanged ones
 // stay as Cline wrote them, to the letter.
-func (f form) back(raw map[string]any, forward object, updated map[string]any) (any, []string, error) {
-	out := without(raw)
+func (f form) back(raw map[string]any, forward object, updated map[string]any) (out map[string]any, notes []string, err error) {
+	out = without(raw)
 	known := slices.Clone(f.harmless)
 	for _, pa := range f.params {
 		known = append(known, pa.claude)
@@ -166,7 +168,6 @@ func (f form) back(raw map[string]any, forward object, updated map[string]any) (
 		_, name := pick(raw, pa.names()...)
 		out[cmp.Or(name, pa.names()[0])] = v
 	}
-	var notes []string
 	for _, key := range slices.Sorted(maps.Keys(updated)) {
 		before, had := forward.get(key)
 		switch {
@@ -195,6 +196,8 @@ func (pa param) reverse(v any) (any, error) {
 		}
 		// Rounded up: a hook that shortens a limit does not mean none at all.
 		return (n + 999) / 1000, nil
+	case constant:
+		return nil, fmt.Errorf("%q: %w", pa.claude, errNoPlace)
 	case asIs, asList:
 	}
 	return v, nil
@@ -203,21 +206,11 @@ func (pa param) reverse(v any) (any, error) {
 // toolCall is the operations of a call.
 type toolCall struct {
 	operations []operation
-	// build makes Cline's input of the operations' values; nil if no operation can
-	// change.
+	// build makes Cline's input of the operations' values; nil if no operation has
+	// a back.
 	build func(values []any) any
 	// perFile reports that the end of the call is one event for each file.
 	perFile bool
-	// unknown reports that the tool is in no table.
-	unknown bool
-}
-
-// input is Cline's input for these values of the operations.
-func (c toolCall) input(values []any) any {
-	if c.build == nil {
-		return nil
-	}
-	return c.build(values)
 }
 
 // one is a call of one operation.

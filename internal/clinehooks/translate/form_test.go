@@ -109,7 +109,7 @@ func TestUnchangedInputMakesSameCall(t *testing.T) {
 				}
 				values[i] = v
 			}
-			diffLines(t, canonical(again(t, c, rawjson.Encode(c.call.input(values)))), canonical(c))
+			diffLines(t, canonical(again(t, c, rawjson.Encode(c.call.build(values)))), canonical(c))
 		})
 	}
 }
@@ -131,7 +131,7 @@ func TestChangedInputReachesCline(t *testing.T) {
 					if err := json.Unmarshal(ev.Input, &in); err != nil {
 						t.Fatal(err)
 					}
-					if _, had := in[member]; !had && c.Events[0].Tool != toolRead && ev.Tool != toolSkill && !strings.HasPrefix(ev.Tool, "mcp__") && !c.Unknown {
+					if _, had := in[member]; !had && c.Events[0].Tool != toolRead && ev.Tool != toolSkill && !strings.HasPrefix(ev.Tool, "mcp__") && tools[tt.tool].tool != "" {
 						continue // a member of another operation
 					}
 					if c.call.operations[i].back == nil {

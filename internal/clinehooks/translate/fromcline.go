@@ -19,105 +19,77 @@ const (
 	dialectSDK  = "sdk"
 )
 
-// The names of Claude's events.
-const (
-	sessionStart       = "SessionStart"
-	sessionEnd         = "SessionEnd"
-	userPromptSubmit   = "UserPromptSubmit"
-	preToolUse         = "PreToolUse"
-	postToolUse        = "PostToolUse"
-	postToolUseFailure = "PostToolUseFailure"
-	stop               = "Stop"
-	stopFailure        = "StopFailure"
-	subagentStart      = "SubagentStart"
-	subagentStop       = "SubagentStop"
-	preCompact         = "PreCompact"
-	notification       = "Notification"
-)
-
 // FromCline translates an event of Cline into Claude's form. An event that Claude
 // does not have gives a call without events and no error. An error says that the
 // payload is not JSON; the call then has what was read before the fault and no
 // events.
-func FromCline(raw hook.Raw, c Context) (*Call, error) {
+func FromCline(raw hook.Raw, ctx Context) (*Call, error) {
 	p := cline.Read(raw)
 	events, err := p.Events()
-	if len(events) == 0 {
-		return &Call{goos: c.GOOS}, err
+	switch {
+	case len(events) == 0:
+		return &Call{ctx: ctx}, err
+	case err != nil:
+		return newCall(&events[0], ctx), err
 	}
-	if err != nil {
-		return newCall(&events[0], c), err
+	return FromDecoded(&events[0], p, ctx), nil
+}
+
+func newCall(ev *hook.Event, ctx Context) *Call {
+	c := &Call{Event: *ev, ctx: ctx}
+	if ev.Tool != nil {
+		c.Tool, c.ToolID = ev.Tool.Name, ev.Tool.ID
 	}
-	return FromDecoded(&events[0], p, c), nil
+	return c
 }
 
 // FromDecoded is [FromCline] for an event that was decoded from p without an error.
-func FromDecoded(ev *hook.Event, p *cline.Payload, c Context) *Call {
-	out := newCall(ev, c)
-	out.Roots = p.Roots()
-	out.translate(p.Object, c)
-	return out
-}
-
-func newCall(ev *hook.Event, c Context) *Call {
-	out := &Call{
-		Dialect: ev.Dialect, Name: ev.Name, Session: ev.Session, Kind: ev.Kind,
-		Cwd: ev.Cwd, event: *ev, goos: c.GOOS,
-	}
-	if ev.Tool != nil {
-		out.Tool, out.ToolID = ev.Tool.Name, ev.Tool.ID
-	}
-	return out
-}
-
-// translate finds the events.
-func (c *Call) translate(body rawjson.Object, ctx Context) {
-	ev := &c.event
+func FromDecoded(ev *hook.Event, p *cline.Payload, ctx Context) *Call {
+	c, body := newCall(ev, ctx), p.Object
 	subagent := ev.ParentAgent != ""
-	if subagent && (ev.Kind.Terminal() && ev.Kind != hook.KindSessionEnd) {
-		c.add(ctx, subagentStop, object{{"stop_hook_active", false}}.text("last_assistant_message", ev.Result), generalPurpose)
-		return
+	if subagent && ev.Kind.Terminal() && ev.Kind != hook.KindSessionEnd {
+		c.add("SubagentStop", object{{"stop_hook_active", false}}.text("last_assistant_message", ev.Result), generalPurpose)
+		return c
 	}
 	switch ev.Kind {
 	case hook.KindToolStart:
-		c.takeApart(ctx)
+		c.takeApart(p.Roots())
 		for _, op := range c.call.operations {
-			c.tool(ctx, preToolUse, op)
+			c.tool("PreToolUse", op, nil, nil)
 		}
 	case hook.KindToolEnd:
-		c.takeApart(ctx)
-		c.toolEnd(body, ctx)
+		c.takeApart(p.Roots())
+		c.toolEnd(body)
 	case hook.KindPrompt:
 		if !c.injected() {
-			c.add(ctx, userPromptSubmit, object{{"prompt", ev.Prompt}})
+			c.add("UserPromptSubmit", object{{"prompt", ev.Prompt}})
 		}
 	case hook.KindRunStart:
 		switch {
 		case subagent:
-			c.add(ctx, subagentStart, nil, generalPurpose)
-		case ctx.Resumed:
-			c.started(ctx, "resume")
+			c.add("SubagentStart", nil, generalPurpose)
 		case !ctx.Seen:
-			c.started(ctx, "startup")
+			c.started("startup")
 		}
 	case hook.KindRunResume:
-		c.started(ctx, "resume")
+		c.started("resume")
 	case hook.KindRunComplete:
-		c.add(ctx, stop, object{{"stop_hook_active", false}, {"last_assistant_message", ev.Result}})
+		c.add("Stop", object{{"stop_hook_active", false}, {"last_assistant_message", ev.Result}})
 	case hook.KindRunCancel, hook.KindSessionEnd:
-		c.add(ctx, sessionEnd, object{{"reason", "other"}}, "other")
+		c.add("SessionEnd", object{{"reason", "other"}}, "other")
 	case hook.KindRunError:
-		c.add(ctx, stopFailure, object{{"error", "unknown"}}.text("error_details", ev.Message), "unknown")
+		c.add("StopFailure", object{{"error", "unknown"}}.text("error_details", ev.Message), "unknown")
 	case hook.KindCompact:
 		if ctx.TranscriptPath == "" {
-			ctx.TranscriptPath = rawjson.Text(rawjson.Members(body.Get("preCompact")).Get("contextJsonPath"))
+			c.ctx.TranscriptPath = rawjson.Text(rawjson.Members(body.Get("preCompact")).Get("contextJsonPath"))
 		}
-		c.add(ctx, preCompact, object{{"trigger", "auto"}, {"custom_instructions", ""}}, "auto")
+		c.add("PreCompact", object{{"trigger", "auto"}, {"custom_instructions", ""}}, "auto")
 	case hook.KindNotification:
 		kind := notificationType(rawjson.Members(body.Get("notification")))
-		c.add(ctx, notification, object{{"message", ev.Message}, {"notification_type", kind}}, kind)
+		c.add("Notification", object{{"message", ev.Message}, {"notification_type", kind}}, kind)
 	case hook.KindUnknown, hook.KindSessionStart, hook.KindPermission, hook.KindNote, hook.KindAside:
 	}
+	return c
 }
 
 // injected reports that Cline wrote the prompt: the SDK runs this hook for its own
@@ -127,13 +99,13 @@ func (c *Call) injected() bool {
 	if c.Dialect != dialectSDK {
 		return false
 	}
-	_, asked := cline.PromptText(c.event.Prompt)
+	_, asked := cline.PromptText(c.Prompt)
 	return !asked
 }
 
 // started adds the beginning of a session.
-func (c *Call) started(ctx Context, source string) {
-	c.add(ctx, sessionStart, object{{"source", source}}.text("model", c.event.Model), source)
+func (c *Call) started(source string) {
+	c.add("SessionStart", object{{"source", source}}.text("model", c.Model), source)
 }
 
 // notificationType distinguishes a question about a call from other waiting.
@@ -149,15 +121,14 @@ func notificationType(body rawjson.Object) string {
 }
 
 // takeApart reads the tool call.
-func (c *Call) takeApart(ctx Context) {
-	t := c.event.Tool
+func (c *Call) takeApart(roots []string) {
+	t := c.Event.Tool
 	if t == nil || t.Name == "" {
 		return
 	}
-	p := place{cwd: c.Cwd, home: ctx.Home, roots: c.Roots, windows: ctx.GOOS == "windows"}
+	p := place{cwd: c.Cwd, home: c.ctx.Home, roots: roots, windows: c.ctx.GOOS == "windows"}
 	input, _ := rawjson.Parse([]byte(t.Input))
 	c.call = p.operations(t.Name, input)
-	c.Unknown = c.call.unknown
 	for i := range c.call.operations {
 		c.call.operations[i].index = i
 	}
@@ -168,7 +139,7 @@ func (c *Call) takeApart(ctx Context) {
 func (c *Call) toolUseID(op operation) string {
 	id := c.ToolID
 	if id == "" {
-		sum := sha256.Sum256([]byte(strings.Join([]string{c.Session, c.Tool, c.event.Tool.Input}, "\x00")))
+		sum := sha256.Sum256([]byte(strings.Join([]string{c.Session, c.Tool, c.Event.Tool.Input}, "\x00")))
 		id = "toolu_" + hex.EncodeToString(sum[:12])
 	}
 	if op.index > 0 {
@@ -177,13 +148,11 @@ func (c *Call) toolUseID(op operation) string {
 	return id
 }
 
-// tool adds the event of an operation, with more members that only some have.
-func (c *Call) tool(ctx Context, name string, op operation, more ...field) {
-	fields := object{{"tool_name", op.tool}, {"tool_input", op.input}}
-	if len(more) > 0 && more[0].Name == "tool_response" {
-		fields, more = append(fields, more[0]), more[1:]
-	}
-	fields = append(append(fields, field{"tool_use_id", c.toolUseID(op)}), more...)
+// tool adds the event of an operation. response and more are the members before and
+// after the call's id.
+func (c *Call) tool(name string, op operation, response, more object) {
+	fields := append(object{{"tool_name", op.tool}, {"tool_input", op.input}}, response...)
+	fields = append(fields.with("tool_use_id", c.toolUseID(op)), more...)
 	subjects := append([]string{op.tool}, op.aliases...)
 	if c.Tool != op.tool {
 		subjects = append(subjects, c.Tool)
@@ -191,41 +160,42 @@ func (c *Call) tool(ctx Context, name string, op operation, more ...field) {
 	if twin := cmp.Or(op.twin, twinOf(c.Tool, op.tool)); twin != "" {
 		subjects = append(subjects, twin)
 	}
-	c.add(ctx, name, fields, subjects...)
+	c.add(name, fields, subjects...)
 	e := &c.Events[len(c.Events)-1]
 	e.Tool, e.Input, e.operation = op.tool, op.input.encode(), op.index
 }
 
 // add adds an event, with the members that all events have, in Claude's order.
-func (c *Call) add(ctx Context, name string, fields object, subjects ...string) {
+func (c *Call) add(name string, fields object, subjects ...string) {
 	payload := object{
 		{"session_id", c.Session},
-		{"transcript_path", ctx.TranscriptPath},
+		{"transcript_path", c.ctx.TranscriptPath},
 		{"cwd", c.Cwd},
 		{"permission_mode", "default"},
 	}
-	if c.event.ParentAgent != "" {
-		payload = append(payload, field{"agent_id", c.event.Agent}, field{"agent_type", generalPurpose})
+	if c.ParentAgent != "" {
+		payload = append(payload, field{"agent_id", c.Agent}, field{"agent_type", generalPurpose})
 	}
 	payload = append(payload, field{"hook_event_name", name})
 	c.Events = append(c.Events, Event{Name: name, Subjects: subjects, Payload: append(payload, fields...).encode()})
 }
 
 // toolEnd adds the events of a call that has ended.
-func (c *Call) toolEnd(body rawjson.Object, ctx Context) {
+func (c *Call) toolEnd(body rawjson.Object) {
 	c.results = c.outcomes(body)
-	t := c.event.Tool
+	t := c.Event.Tool
 	if t == nil || t.Status == hook.ToolDenied || softDenied(c.call) {
 		// Claude reports no end of a call that never began.
 		return
 	}
 	for i, op := range c.ended() {
-		r := c.results[i]
-		name, more := postToolUse, object{{"tool_response", r.response(op, t.Duration)}}
-		if r.failed {
-			name, more = postToolUseFailure, object{{"error", r.message(op.tool)}, {"is_interrupt", t.Status == hook.ToolCancelled}}
+		took := object{}.timed("duration_ms", t.Duration, time.Millisecond)
+		if r := c.results[i]; r.failed {
+			why := object{{"error", r.message(op.tool)}, {"is_interrupt", t.Status == hook.ToolCancelled}}
+			c.tool("PostToolUseFailure", op, nil, append(why, took...))
+		} else {
+			c.tool("PostToolUse", op, object{{"tool_response", r.response(op, t.Duration)}}, took)
 		}
-		c.tool(ctx, name, op, more.timed("duration_ms", t.Duration, time.Millisecond)...)
 	}
 }
 

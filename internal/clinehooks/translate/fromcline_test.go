@@ -31,9 +31,8 @@ func TestEvents(t *testing.T) {
 	sdk := `{"session_id":"root","transcript_path":"/t/s.jsonl","cwd":"/w","permission_mode":"default",`
 	child := sdk + `"agent_id":"agent_1","agent_type":"general-purpose",`
 	parent := map[string]any{"parent_agent_id": "agent_0"}
-	resumed, seen := here, here
+	seen := here
 	seen.Seen = true
-	resumed.Seen, resumed.Resumed = true, true
 	plain := here
 	plain.TranscriptPath = ""
 	tests := []struct {
@@ -47,7 +46,6 @@ func TestEvents(t *testing.T) {
 		{"start, next", "next", "TaskStart", map[string]any{"taskStart": meta()}, here, []string{"startup"}, next + `"hook_event_name":"SessionStart","source":"startup"}`},
 		{"start, sdk", "sdk", "agent_start", nil, here, []string{"startup"}, sdk + `"hook_event_name":"SessionStart","source":"startup"}`},
 		{"start of a later turn", "sdk", "agent_start", nil, seen, nil, ""},
-		{"start of a later process", "sdk", "agent_start", nil, resumed, []string{"resume"}, sdk + `"hook_event_name":"SessionStart","source":"resume"}`},
 		{"start of a subagent", "sdk", "agent_start", parent, seen, []string{"general-purpose"}, child + `"hook_event_name":"SubagentStart"}`},
 		{"resume", "classic", "TaskResume", map[string]any{"taskResume": meta()}, seen, []string{"resume"}, classic + `"hook_event_name":"SessionStart","source":"resume","model":"claude-x"}`},
 		{"resume, sdk", "sdk", "agent_resume", nil, seen, []string{"resume"}, sdk + `"hook_event_name":"SessionStart","source":"resume"}`},
@@ -250,8 +248,8 @@ func FuzzFromCline(f *testing.F) {
 			return
 		}
 		end := *c
-		end.Kind, end.event.Kind, end.Events = hook.KindToolEnd, hook.KindToolEnd, nil
-		end.toolEnd(nil, ctx)
+		end.Kind, end.Events = hook.KindToolEnd, nil
+		end.toolEnd(nil)
 		for _, e := range end.Events {
 			var in struct {
 				ID string `json:"tool_use_id"`

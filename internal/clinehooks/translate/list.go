@@ -12,13 +12,6 @@ import (
 // hook would see a call in a spelling that is not read here, so these functions read
 // all that some version of Cline takes.
 
-func readFile(p place, _ any, params map[string]any) toolCall {
-	if op := p.read(params); len(op.input) > 0 {
-		return one(op)
-	}
-	return toolCall{}
-}
-
 // readFiles reads a call as one Read for each file.
 func readFiles(p place, input any, _ map[string]any) toolCall {
 	var all []operation
@@ -50,11 +43,10 @@ func (p place) read(params map[string]any) operation {
 func readBack(params map[string]any, forward object, updated map[string]any) (any, []string, error) {
 	f := readForm
 	f.harmless = []string{"offset", "limit"}
-	value, _, err := f.back(params, forward, updated)
+	out, _, err := f.back(params, forward, updated)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, _ := value.(map[string]any)
 	oldOffset, hadOffset := forward.get("offset")
 	oldLimit, hadLimit := forward.get("limit")
 	offset, hasOffset := updated["offset"]
@@ -269,8 +261,8 @@ func queriesOf(input any) []string {
 			}
 		}
 	}
-	// A query is an expression and may look like JSON, as [a-z] does not but
-	// ["'] might: only a list that came as one is taken for one.
+	// A query is an expression, which may look like JSON, so a text is never read as
+	// a list.
 	m, ok := input.(map[string]any)
 	if !ok {
 		add(input)

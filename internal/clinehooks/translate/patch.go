@@ -1,9 +1,6 @@
 package translate
 
 import (
-	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -46,7 +43,7 @@ func applyPatch(p place, input any, params map[string]any) toolCall {
 	severalBlocks(call.operations)
 	call.build = func(values []any) any {
 		out := slices.Clone(lines)
-		// From the end, so that the places before stay where they are.
+		// From the end, so that earlier line numbers stay valid.
 		for _, v := range slices.Backward(values) {
 			if s, ok := v.(span); ok && s.changed {
 				out = slices.Replace(out, s.from, s.to, s.lines...)
@@ -157,36 +154,23 @@ func (p place) updated(name string, lines []string, from, to int) []operation {
 // replacing lets hooks replace the lines of an operation. pairs are the members that
 // hold the lines, each followed by the mark of its lines.
 func (op operation) replacing(from, to int, pairs ...string) operation {
+	f := form{tool: op.tool, params: []param{{claude: "file_path", kind: constant, required: true}}}
+	for i := 0; i < len(pairs); i += 2 {
+		f.params = append(f.params, param{claude: pairs[i], required: true})
+	}
 	op.value = span{from: from, to: to}
 	op.back = func(forward object, updated map[string]any) (any, []string, error) {
-		if err := sameBut(forward, updated, pairs...); err != nil {
+		changed, _, err := f.back(nil, forward, updated)
+		if err != nil {
 			return nil, nil, err
 		}
-		s := span{from: from, to: to}
+		s := span{from: from, to: to, changed: len(changed) > 0}
 		for i := 0; i < len(pairs); i += 2 {
-			now, ok := updated[pairs[i]].(string)
-			if !ok {
-				return nil, nil, fmt.Errorf("%q is missing", pairs[i])
-			}
-			s.changed = s.changed || now != forward.str(pairs[i])
-			s.lines = append(s.lines, prefixed(pairs[i+1], now)...)
+			s.lines = append(s.lines, prefixed(pairs[i+1], text(updated[pairs[i]]))...)
 		}
 		return s, nil, nil
 	}
 	return op
-}
-
-// sameBut reports a member of an input that changed and is not in free.
-func sameBut(forward object, updated map[string]any, free ...string) error {
-	for _, key := range slices.Sorted(maps.Keys(updated)) {
-		if before, had := forward.get(key); !slices.Contains(free, key) && (!had || !equal(before, updated[key])) {
-			return fmt.Errorf("%q: %w", key, errNoPlace)
-		}
-	}
-	if _, ok := updated["file_path"]; !ok {
-		return errors.New(`"file_path" is missing`)
-	}
-	return nil
 }
 
 // prefixed gives each line of a text a mark.

@@ -3,6 +3,7 @@ package translate
 import (
 	"strings"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -22,7 +23,7 @@ const hiddenObject = "[object Object]"
 // call, and the SDK inside it one for each operation; if the two do not fit
 // together, every operation gets the call's.
 func (c *Call) outcomes(body rawjson.Object) []outcome {
-	t := c.event.Tool
+	t := c.Event.Tool
 	ended := c.ended()
 	if len(ended) == 0 {
 		return nil
@@ -83,7 +84,7 @@ func sdkResults(body rawjson.Object, result string) []outcome {
 		}
 		if r.failed {
 			rest := strings.TrimPrefix(r.text, "["+r.err+"]")
-			r.err = joinLines(r.err, strings.TrimSpace(rest))
+			r.err = hook.Lines(r.err, strings.TrimSpace(rest))
 		}
 		all = append(all, r)
 	}
@@ -112,21 +113,9 @@ func operationText(raw []byte) string {
 		}
 	}
 	if len(parts) > 0 {
-		return joinLines(parts...)
+		return hook.Lines(parts...)
 	}
 	return rawjson.Canonical(raw)
-}
-
-// joinLines puts each text that is not empty on a line.
-func joinLines(parts ...string) string {
-	var b strings.Builder
-	for _, part := range parts {
-		if before := b.String(); part != "" && before != "" && !strings.HasSuffix(before, "\n") {
-			b.WriteByte('\n')
-		}
-		b.WriteString(part)
-	}
-	return b.String()
 }
 
 // printed is the output of a command, without the words that classic Cline adds.

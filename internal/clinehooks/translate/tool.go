@@ -37,16 +37,18 @@ type tool struct {
 	form
 	// twin is the tool's name in Cline's other dialects, empty if it is the same.
 	twin string
-	// read takes apart a call for which the form is not enough. params is the
-	// input if that is an object. A result without operations means that the input
-	// cannot be read.
+	// one makes the one operation of a call for which the form is not enough, and
+	// read takes apart one that has several operations or another form. params is
+	// the input if that is an object. A result without members or operations means
+	// that the input cannot be read.
+	one  func(p place, params map[string]any) operation
 	read func(p place, input any, params map[string]any) toolCall
 }
 
 // tools has Cline's tools by name. The SDK's tool "editor" does what two of the
 // classic tools do; see twinOf.
 var tools = map[string]tool{
-	"read_file":                  {form: readForm, twin: "read_files", read: readFile},
+	"read_file":                  {form: readForm, twin: "read_files", one: place.read},
 	"read_files":                 {form: readForm, twin: "read_file", read: readFiles},
 	"write_to_file":              {form: form{tool: toolWrite, params: []param{filePath, {claude: "content", required: true}}}, twin: "editor"},
 	"replace_in_file":            {form: form{tool: toolEdit, aliases: []string{aliasMultiEdit}}, twin: "editor", read: replaceInFile},
@@ -56,7 +58,7 @@ var tools = map[string]tool{
 	"run_commands":               {form: form{tool: toolBash}, twin: "execute_command", read: runCommands},
 	"search_files":               {form: searchForm, twin: "search_codebase"},
 	"search_codebase":            {form: form{tool: toolGrep}, twin: "search_files", read: searchCodebase},
-	"list_files":                 {form: listForm, read: listFiles},
+	"list_files":                 {form: listForm, one: place.list},
 	"list_code_definition_names": {form: form{tool: "ListCodeDefinitionNames", params: []param{folderPath, {claude: "file_path", cline: pathNames, kind: asPath}}}},
 	"web_fetch":                  {form: fetchForm, twin: "fetch_web_content"},
 	"fetch_web_content":          {form: form{tool: toolFetch}, twin: "web_fetch", read: fetchWeb},
@@ -67,27 +69,23 @@ var tools = map[string]tool{
 	"access_mcp_resource": {form: form{tool: "ReadMcpResourceTool", params: []param{
 		{claude: "server", cline: []string{"server_name"}, required: true}, {claude: "uri", required: true},
 	}}},
-	"ask_followup_question": {form: form{tool: "AskUserQuestion"}, twin: "ask_question", read: question},
-	"ask_question":          {form: form{tool: "AskUserQuestion"}, twin: "ask_followup_question", read: question},
+	"ask_followup_question": {form: form{tool: "AskUserQuestion"}, twin: "ask_question", one: question},
+	"ask_question":          {form: form{tool: "AskUserQuestion"}, twin: "ask_followup_question", one: question},
 	"plan_mode_respond":     {form: form{tool: "ExitPlanMode", params: []param{{claude: "plan", cline: []string{"response"}, required: true}}}},
 	"new_task":              {form: form{tool: "NewTask", params: []param{{claude: "context", required: true}}}},
 	"use_skill":             {form: skillForm("skill_name", "skill"), twin: "skills"},
 	"skills":                {form: skillForm("skill", "skill_name"), twin: "use_skill"},
-	"spawn_agent":           {form: agentForm, twin: "use_subagents", read: spawnAgent},
+	"spawn_agent":           {form: agentForm, twin: "use_subagents", one: place.agent},
 	"use_subagents":         {form: agentForm, twin: "spawn_agent", read: subagents},
-	"focus_chain":           {form: form{tool: "TodoWrite"}, read: todos},
+	"focus_chain":           {form: form{tool: "TodoWrite"}, one: todos},
+	"browser_action":        {form: form{tool: "BrowserAction"}},
+}
 
-	// Claude has no tool like these.
-	"browser_action":         {form: form{tool: "BrowserAction"}},
-	"act_mode_respond":       {form: form{tool: "act_mode_respond"}},
-	"load_mcp_documentation": {form: form{tool: "load_mcp_documentation"}},
-	"condense":               {form: form{tool: "condense"}},
-	"summarize_task":         {form: form{tool: "summarize_task"}},
-	"report_bug":             {form: form{tool: "report_bug"}},
-	"new_rule":               {form: form{tool: "new_rule"}},
-	"generate_explanation":   {form: form{tool: "generate_explanation"}},
-	"switch_to_act_mode":     {form: form{tool: "switch_to_act_mode"}},
-	"image_generation":       {form: form{tool: "image_generation"}},
+// shownTools are the tools that hooks see as Cline has them: Claude has no tool like
+// these.
+var shownTools = []string{
+	"act_mode_respond", "load_mcp_documentation", "condense", "summarize_task", "report_bug", "new_rule",
+	"generate_explanation", "switch_to_act_mode", "image_generation",
 }
 
 // pathNames are the names under which Cline takes a path.
@@ -136,7 +134,7 @@ func skillForm(names ...string) form {
 // ToolNames returns the names of Cline's tools that matchers are tried against, in
 // alphabetical order. The tools of MCP servers and of teams are not listed.
 func ToolNames() []string {
-	var names []string
+	names := slices.Clone(shownTools)
 	for name, t := range tools {
 		names = append(append(names, name, t.tool), t.aliases...)
 	}
@@ -169,7 +167,7 @@ func (p place) operations(name string, input any) toolCall {
 	var call toolCall
 	if t.read != nil {
 		call = t.read(p, input, params)
-	} else if op := p.operation(t.form, params); len(op.input) > len(t.fixed) {
+	} else if op := t.operation(p, params); len(op.input) > len(t.fixed) {
 		call = one(op)
 	}
 	if len(call.operations) == 0 {
@@ -178,21 +176,24 @@ func (p place) operations(name string, input any) toolCall {
 	return call
 }
 
+func (t tool) operation(p place, params map[string]any) operation {
+	if t.one != nil {
+		return t.one(p, params)
+	}
+	return p.operation(t.form, params)
+}
+
 // plain is a call of a tool that is in no table. Hooks see its input as Cline wrote
 // it.
 func plain(tool string, input any) toolCall {
-	name, known := tool, strings.HasPrefix(tool, "team_")
-	if server, _, ok := strings.Cut(tool, "__"); ok && server != "" {
-		known = true
-		if server != "mcp" {
-			name = mcpPrefix + tool
-		}
+	name := tool
+	if server, _, ok := strings.Cut(tool, "__"); ok && server != "" && server != "mcp" {
+		name = mcpPrefix + tool
 	}
 	call := shown(name, input)
 	if plainName, ok := withoutHash(tool); ok && strings.HasPrefix(name, mcpPrefix) {
 		call.operations[0].aliases = []string{mcpPrefix + strings.TrimPrefix(plainName, mcpPrefix)}
 	}
-	call.unknown = !known
 	return call
 }
 
@@ -220,13 +221,6 @@ func shown(name string, input any) toolCall {
 // what the tool does.
 const taskProgress = "task_progress"
 
-func spawnAgent(p place, _ any, params map[string]any) toolCall {
-	if op := p.agent(params); op.input.str("prompt") != "" {
-		return one(op)
-	}
-	return toolCall{}
-}
-
 // subagents reads one agent for each of the parameters prompt_1 to prompt_5.
 func subagents(p place, _ any, params map[string]any) toolCall {
 	var call toolCall
@@ -248,7 +242,7 @@ func (p place) agent(params map[string]any) operation {
 	op := p.operation(agentForm, params)
 	prompt := op.input.str("prompt")
 	if prompt == "" {
-		return op
+		return operation{}
 	}
 	if utf8.RuneCountInString(prompt) > 60 {
 		prompt = string([]rune(prompt)[:60])
@@ -258,13 +252,13 @@ func (p place) agent(params map[string]any) operation {
 }
 
 // question reads a question to the user.
-func question(_ place, _ any, params map[string]any) toolCall {
+func question(_ place, params map[string]any) operation {
 	choices := make([]any, 0, 5)
 	list, _ := parsed(params["options"]).([]any)
 	for _, option := range list {
 		choices = append(choices, object{{"label", text(option)}})
 	}
-	return one(operation{
+	return operation{
 		tool: "AskUserQuestion", value: params,
 		input: object{{"questions", []any{object{
 			{"question", text(params["question"])}, {"header", ""}, {"options", choices}, {"multiSelect", false},
@@ -273,7 +267,7 @@ func question(_ place, _ any, params map[string]any) toolCall {
 			out, err := questionBack(params, updated)
 			return out, nil, err
 		},
-	})
+	}
 }
 
 func questionBack(params, updated map[string]any) (any, error) {
@@ -307,7 +301,7 @@ func questionBack(params, updated map[string]any) (any, error) {
 }
 
 // todos reads the model's list of steps.
-func todos(_ place, _ any, params map[string]any) toolCall {
+func todos(_ place, params map[string]any) operation {
 	list, _ := pick(params, taskProgress, "focus_chain", "todos", "content")
 	items := make([]any, 0, 8)
 	for line := range strings.Lines(text(list)) {
@@ -326,16 +320,16 @@ func todos(_ place, _ any, params map[string]any) toolCall {
 		}
 		items = append(items, object{{"content", content}, {"status", status}, {"activeForm", content}})
 	}
-	return one(operation{tool: "TodoWrite", input: object{{"todos", items}}, value: params})
+	return operation{tool: "TodoWrite", input: object{{"todos", items}}, value: params}
 }
 
-// listFiles reads a search for all names below a folder.
-func listFiles(p place, _ any, params map[string]any) toolCall {
+// list is a search for all names below a folder.
+func (p place) list(params map[string]any) operation {
 	pattern := "*"
 	if text(params["recursive"]) == "true" {
 		pattern = "**/*"
 	}
 	op := p.operation(listForm, params)
 	op.input = slices.Insert(op.input, 0, field{"pattern", pattern})
-	return one(op)
+	return op
 }

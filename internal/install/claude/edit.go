@@ -89,8 +89,8 @@ type found struct {
 	matcher string
 	// list is the event's array, group one of its elements, handlers the
 	// group's "hooks".
-	list, handlers   *jsonedit.Node
-	group, at, index int
+	list, handlers *jsonedit.Node
+	group, at      int
 }
 
 // node is the handler's own text.
@@ -124,7 +124,7 @@ func (e *settingsEdit) find() []found {
 				if h, ok := parseHandler(e.text, el.Value); ok && h.installed() {
 					out = append(out, found{
 						handler: h, event: m.Key, matcher: matcher,
-						list: m.Value, handlers: handlers, group: g, at: at, index: len(out),
+						list: m.Value, handlers: handlers, group: g, at: at,
 					})
 				}
 			}
@@ -158,7 +158,7 @@ func (e *settingsEdit) restorable(path string) bool {
 	return ok
 }
 
-// restore empties a container and puts back the white space it had.
+// restore empties a container and restores its white space.
 func (e *settingsEdit) restore(c *jsonedit.Node, path string) error {
 	return e.set(jsonedit.Splice(e.text, c.Start+1, c.End-1, e.empty[path]))
 }
@@ -172,78 +172,60 @@ func (e *settingsEdit) note(path string, c *jsonedit.Node) {
 
 // install adds and updates the handlers of all events. It changes nothing where all
 // are as wanted.
-func (e *settingsEdit) install(w wantedHandler) ([]change, error) {
+func (e *settingsEdit) install(w wantedHandler) (changes []change, err error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	changes, err := e.fix(w)
-	if err != nil {
-		return nil, err
+	var events []string
+	for _, f := range e.find() {
+		events = append(events, f.event)
 	}
 	for _, ev := range hookEvents() {
-		i := slices.IndexFunc(changes, func(c change) bool { return c.event == ev.name && c.op != install.OpRemove })
-		if i >= 0 || !w.has(ev) {
+		if w.has(ev) {
+			events = append(events, ev.name)
+		}
+	}
+	settled := map[string]bool{}
+	for _, event := range events {
+		if settled[event] {
 			continue
 		}
-		c := change{op: install.OpCreate, event: ev.name}
-		if j := slices.IndexFunc(changes, func(c change) bool { return c.event == ev.name }); j >= 0 {
-			// fix removed it so that it is written again.
-			c.op, c.reason = install.OpUpdate, changes[j].reason
-			changes = slices.Delete(changes, j, j+1)
-		}
-		changes = append(changes, c)
-		if err := e.create(w, ev); err != nil {
+		settled[event] = true
+		more, err := e.settle(w, event)
+		if err != nil {
 			return nil, err
 		}
+		changes = append(changes, more...)
 	}
 	return changes, nil
 }
 
-// fix updates the handlers that are there, one change at a time, since each moves
-// the rest of the text.
-func (e *settingsEdit) fix(w wantedHandler) ([]change, error) {
-	var changes []change
-	settled := map[string]bool{}
+// settle leaves an event with one handler, as wanted. It makes one change at a
+// time, since each moves the rest of the text.
+func (e *settingsEdit) settle(w wantedHandler, event string) (changes []change, err error) {
 	for {
-		all := e.find()
-		i := slices.IndexFunc(all, func(f found) bool { return !settled[f.event] })
-		if i < 0 {
-			return changes, nil
+		same := slices.DeleteFunc(e.find(), func(f found) bool { return f.event != event })
+		switch len(same) {
+		case 0:
+			ev, _ := eventNamed(event)
+			return append(changes, change{op: install.OpCreate, event: event}), e.create(w, ev)
+		case 1:
+			c, err := e.fix(w, same[0])
+			return append(changes, c), err
 		}
-		event := all[i].event
-		best := e.best(w, all, event)
-		if j := slices.IndexFunc(all, func(f found) bool { return f.event == event && f.index != best.index }); j >= 0 {
-			if err := e.drop(all[j]); err != nil {
-				return nil, err
-			}
-			changes = append(changes, change{op: install.OpRemove, event: event, reason: "was there twice"})
-			continue
+		drop := same[0]
+		if !slices.ContainsFunc(same, func(f found) bool { return w.rank(f) < w.rank(drop) }) {
+			drop = same[1] // the first is the best
 		}
-		settled[event] = true
-		c, err := e.fixOne(w, best)
-		if err != nil {
+		if err := e.drop(drop); err != nil {
 			return nil, err
 		}
-		changes = append(changes, c)
+		changes = append(changes, change{op: install.OpRemove, event: event, reason: "was there twice"})
 	}
 }
 
-// best is the handler to keep where an event has several.
-func (e *settingsEdit) best(w wantedHandler, all []found, event string) found {
-	rank := func(f found) int {
-		state, _ := w.judge(f.handler, f.event, f.matcher)
-		r := slices.Index([]install.State{install.StateInstalled, install.StateOutdated, install.StateEdited}, state)
-		if f.matcher != "" {
-			r += 3
-		}
-		return r
-	}
-	same := slices.DeleteFunc(slices.Clone(all), func(f found) bool { return f.event != event })
-	return slices.MinFunc(same, func(a, b found) int { return rank(a) - rank(b) })
-}
-
-// fixOne updates one handler.
-func (e *settingsEdit) fixOne(w wantedHandler, f found) (change, error) {
+// fix updates one handler.
+func (e *settingsEdit) fix(w wantedHandler, f found) (change, error) {
 	state, reason := w.judge(f.handler, f.event, f.matcher)
 	c := change{op: install.OpKeep, event: f.event, reason: reason}
 	ev, known := eventNamed(f.event)
@@ -258,8 +240,12 @@ func (e *settingsEdit) fixOne(w wantedHandler, f found) (change, error) {
 		return c, nil
 	case w.force && f.matcher != "" && f.matcher != "*":
 		// The matcher may be meant for a handler of the user's beside it.
-		c.op = install.OpRemove
-		return c, e.drop(f)
+		if err := e.drop(f); err != nil || !w.has(ev) {
+			c.op = install.OpRemove
+			return c, err
+		}
+		c.op = install.OpUpdate
+		return c, e.create(w, ev)
 	case w.force:
 		c.op = install.OpUpdate
 		return c, e.set(e.style.Put(e.text, f.node(), w.render(ev, "", nil)))
@@ -298,9 +284,4 @@ func (e *settingsEdit) uninstall() ([]change, error) {
 	}
 	slices.Reverse(changes)
 	return changes, nil
-}
-
-// blank reports that the settings hold nothing at all.
-func (e *settingsEdit) blank() bool {
-	return len(e.root.Items) == 0
 }

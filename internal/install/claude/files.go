@@ -34,13 +34,8 @@ func readers(scope string) string {
 	}
 }
 
-// settingsPath is the path of a settings file of Claude Code.
-type settingsPath struct {
-	scope string
-	// path is where Claude Code looks for it.
-	path string
-	// project is the project's folder, empty for the user's own.
-	project string
+func place(scope, path, project string) install.Place {
+	return install.Place{Path: path, Kind: scope, Project: project, Readers: readers(scope)}
 }
 
 // ownDir is Claude Code's own folder.
@@ -57,11 +52,11 @@ func ownDir(sys install.System) (string, error) {
 
 // selected finds the settings file that the options select, by default the
 // project's or without a project the user's.
-func selected(sys install.System, o install.Options) (settingsPath, error) {
+func selected(sys install.System, o install.Options) (install.Place, error) {
 	scope := o.Scope
 	switch {
 	case scope == ScopeUser && o.Project != "":
-		return settingsPath{}, install.Optionf("--project: the user's settings belong to no project: --scope project or --scope local goes with it")
+		return install.Place{}, install.Optionf("--project: the user's settings belong to no project: --scope project or --scope local goes with it")
 	case scope == "" && o.Project != "":
 		scope = ScopeProject
 	}
@@ -69,33 +64,33 @@ func selected(sys install.System, o install.Options) (settingsPath, error) {
 }
 
 // settingsOf finds the settings file of a scope.
-func settingsOf(sys install.System, scope, project string) (settingsPath, error) {
+func settingsOf(sys install.System, scope, project string) (install.Place, error) {
 	name := "settings.json"
 	switch scope {
 	case "", ScopeUser:
 		dir, err := ownDir(sys)
-		return settingsPath{scope: ScopeUser, path: filepath.Join(dir, name)}, err
+		return place(ScopeUser, filepath.Join(dir, name), ""), err
 	case ScopeProject:
 	case ScopeLocal:
 		name = "settings.local.json"
 	default:
-		return settingsPath{}, install.Optionf("--scope %q: want %s, %s or %s", scope, ScopeUser, ScopeProject, ScopeLocal)
+		return install.Place{}, install.Optionf("--scope %q: want %s, %s or %s", scope, ScopeUser, ScopeProject, ScopeLocal)
 	}
 	if err := install.CheckProject(project); err != nil {
-		return settingsPath{}, err
+		return install.Place{}, err
 	}
 	project = filepath.Clean(project)
-	return settingsPath{scope: scope, path: filepath.Join(project, ".claude", name), project: project}, nil
+	return place(scope, filepath.Join(project, ".claude", name), project), nil
 }
 
 // allSettings lists distinct files: the user's, those of a project, and those of
 // the install record.
-func allSettings(sys install.System, m *install.Manifest, project string) ([]settingsPath, error) {
-	var list []settingsPath
+func allSettings(sys install.System, m *install.Manifest, project string) ([]install.Place, error) {
+	var list []install.Place
 	seen := map[string]bool{}
-	add := func(f settingsPath) {
-		if !seen[f.path] {
-			seen[f.path] = true
+	add := func(f install.Place) {
+		if !seen[f.Path] {
+			seen[f.Path] = true
 			list = append(list, f)
 		}
 	}
@@ -114,36 +109,28 @@ func allSettings(sys install.System, m *install.Manifest, project string) ([]set
 		}
 	}
 	for _, rec := range m.Settings {
-		add(settingsPath{scope: rec.Scope, path: rec.Path, project: rec.Project})
+		add(place(rec.Scope, rec.Path, rec.Project))
 	}
 	return list, nil
-}
-
-// settings is a settings file as it was found.
-type settings struct {
-	// target is the file itself where path is a symbolic link, else path.
-	target string
-	exists bool
-	data   []byte
-	mode   fs.FileMode
 }
 
 // maxSettingsBytes bounds what is read of a settings file. Real ones have a few
 // kilobytes.
 const maxSettingsBytes = 16 << 20
 
-// read reads the file for a change. Symbolic links are followed to the user's, not
+// read reads settings for a change. Symbolic links are followed to the user's, not
 // to a project's.
-func (p settingsPath) read() (settings, error) {
-	if err := install.ThroughLink(p.project, p.path); err != nil {
-		return settings{}, fmt.Errorf("settings %q: %w", p.path, err)
+func read(p install.Place) (install.File, error) {
+	if err := install.ThroughLink(p.Project, p.Path); err != nil {
+		return install.File{}, fmt.Errorf("settings %q: %w", p.Path, err)
 	}
-	return readSettings(p.path)
+	return readSettings(p.Path)
 }
 
-// readSettings reads a settings file through symbolic links.
-func readSettings(path string) (settings, error) {
-	f := settings{target: path}
+// readSettings reads a settings file. The returned file's path is that of the file
+// itself where path is a symbolic link.
+func readSettings(path string) (install.File, error) {
+	f := install.File{Path: path}
 	if install.IsLink(path) {
 		target, err := filepath.EvalSymlinks(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -152,9 +139,9 @@ func readSettings(path string) (settings, error) {
 		if err != nil {
 			return f, fmt.Errorf("settings %q: %w", path, err)
 		}
-		f.target = target
+		f.Path = target
 	}
-	data, info, err := regular.ReadStat(f.target, regular.Options{Max: maxSettingsBytes, NoLink: true})
+	data, info, err := regular.ReadStat(f.Path, regular.Options{Max: maxSettingsBytes, NoLink: true})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, nil
@@ -163,6 +150,6 @@ func readSettings(path string) (settings, error) {
 	case err != nil:
 		return f, fmt.Errorf("settings %q: %w", path, err)
 	}
-	f.data, f.exists, f.mode = data, true, info.Mode().Perm()
+	f.Data, f.Info = data, info
 	return f, nil
 }

@@ -289,6 +289,16 @@ func (w wantedHandler) judge(h handler, event, matcher string) (install.State, s
 	return install.StateInstalled, ""
 }
 
+// rank orders the handlers of an event: the lowest is the one to keep.
+func (w wantedHandler) rank(f found) int {
+	state, _ := w.judge(f.handler, f.event, f.matcher)
+	r := slices.Index([]install.State{install.StateInstalled, install.StateOutdated, install.StateEdited}, state)
+	if f.matcher != "" {
+		r += 3
+	}
+	return r
+}
+
 func keys(o jsonedit.Object) string {
 	names := make([]string, len(o))
 	for i, f := range o {

@@ -42,28 +42,28 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	if err != nil {
 		return nil, err
 	}
-	f.record.CreatedFile = !f.exists
+	f.record.CreatedFile = f.Missing()
 	// A file that an earlier install created needs no backup.
-	earlier := m.Settings.Find(path.path)
-	if f.changed() && f.exists && (earlier == nil || !earlier.CreatedFile) && !install.FileExists(f.backup()) {
+	earlier := m.Settings.Find(path.Path)
+	if f.changed() && !f.Missing() && (earlier == nil || !earlier.CreatedFile) && !install.FileExists(f.backup()) {
 		p.Actions = append(p.Actions, install.Action{
-			Op: install.OpCreate, Place: path.path, Path: f.backup(), Reason: "the settings as they are now",
-			Content: f.data, Mode: 0o600, FolderMode: 0o700, Check: f.check,
+			Op: install.OpCreate, Place: path.Path, Path: f.backup(), Reason: "the settings as they are now",
+			Content: f.Data, Mode: 0o600, FolderMode: 0o700, Check: f.check,
 		})
 	}
 	if err := f.addTo(p); err != nil {
 		return nil, err
 	}
 	p.Before = func(m *install.Manifest) {
-		f.record.Created = install.MissingDirs(filepath.Dir(f.target))
+		f.record.Created = install.MissingDirs(filepath.Dir(f.Path))
 		m.Settings.Add(f.record)
 	}
 	return p, in.warn(p, sys, m, path, w)
 }
 
 // warn adds the warnings of an installation.
-func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifest, path settingsPath, w wantedHandler) error {
-	p.Warnings = append(p.Warnings, in.hooksOff(sys, path.project)...)
+func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifest, path install.Place, w wantedHandler) error {
+	p.Warnings = append(p.Warnings, in.hooksOff(sys, path.Project)...)
 	var unknown []string
 	for _, ev := range hookEvents() {
 		if !w.has(ev) {
@@ -74,19 +74,19 @@ func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifes
 		p.Warnings = append(p.Warnings, fmt.Sprintf("Claude Code %d.%d.%d does not have %s: install again after an upgrade",
 			w.version[0], w.version[1], w.version[2], strings.Join(unknown, ", ")))
 	}
-	others, err := allSettings(sys, m, path.project)
+	others, err := allSettings(sys, m, path.Project)
 	if err != nil {
 		return err
 	}
 	for _, other := range others {
-		if other.path == path.path || other.project != "" && path.project != "" && other.project != path.project {
+		if other.Path == path.Path || other.Project != "" && path.Project != "" && other.Project != path.Project {
 			continue
 		}
-		if hasHooks(other.path) {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks are in %q too: Claude Code runs equal ones once; where the two differ, each event is stored twice and counted once", other.path))
+		if hasHooks(other.Path) {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks are in %q too: Claude Code runs equal ones once; where the two differ, each event is stored twice and counted once", other.Path))
 		}
 	}
-	if path.scope == ScopeProject {
+	if path.Kind == ScopeProject {
 		p.Warnings = append(p.Warnings, "the hooks name a program on this machine: do not commit them (--scope local is for that)")
 	}
 	return nil
@@ -96,10 +96,10 @@ func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifes
 // file holds none that run.
 func hasHooks(path string) bool {
 	f, err := readSettings(path)
-	if err != nil || !f.exists {
+	if err != nil || f.Missing() {
 		return false
 	}
-	e, err := openSettings(f.data, nil)
+	e, err := openSettings(f.Data, nil)
 	return err == nil && len(e.find()) > 0
 }
 
@@ -118,16 +118,16 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 	p := &install.Plan{StateDir: sys.StateDir, Undo: true}
 	var undone install.Records
 	for _, path := range paths {
-		recorded := m.Settings.Find(path.path) != nil
+		recorded := m.Settings.Find(path.Path) != nil
 		f, err := planFile(path, m, func(e *settingsEdit) ([]change, error) { return e.uninstall() })
 		switch {
 		case errors.Is(err, install.ErrThroughLink) && o.Scope == "" && o.Project == "":
 			// The other files are undone all the same.
-			if mentionsHook(path.path) {
+			if mentionsHook(path.Path) {
 				p.Warnings = append(p.Warnings, err.Error())
 			}
 			continue
-		case err != nil && !recorded && !mentionsHook(path.path):
+		case err != nil && !recorded && !mentionsHook(path.Path):
 			continue // not hookspan's to fix
 		case err != nil:
 			return nil, err
@@ -159,14 +159,14 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 	return p, nil
 }
 
-func uninstallPaths(sys install.System, m *install.Manifest, o install.Options) ([]settingsPath, error) {
+func uninstallPaths(sys install.System, m *install.Manifest, o install.Options) ([]install.Place, error) {
 	if o.Scope != "" {
 		f, err := selected(sys, o)
-		return []settingsPath{f}, err
+		return []install.Place{f}, err
 	}
 	all, err := allSettings(sys, m, cmp.Or(o.Project, o.Dir))
 	if o.Project != "" {
-		all = slices.DeleteFunc(all, func(f settingsPath) bool { return f.project != filepath.Clean(o.Project) })
+		all = slices.DeleteFunc(all, func(f install.Place) bool { return f.Project != filepath.Clean(o.Project) })
 	}
 	return all, err
 }
@@ -175,13 +175,13 @@ func uninstallPaths(sys install.System, m *install.Manifest, o install.Options) 
 // of hookspan's.
 func mentionsHook(path string) bool {
 	f, err := readSettings(path)
-	return err == nil && bytes.Contains(f.data, []byte(hookProgram))
+	return err == nil && bytes.Contains(f.Data, []byte(hookProgram))
 }
 
 // plannedFile is a settings file and what a plan does to it.
 type plannedFile struct {
-	settings
-	path    settingsPath
+	install.File
+	place   install.Place
 	changes []change
 	// after is the new text, nil where the file is removed or stays missing.
 	after  []byte
@@ -189,33 +189,30 @@ type plannedFile struct {
 }
 
 // planFile reads a settings file and changes its text by edit.
-func planFile(path settingsPath, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
-	found, err := path.read()
+func planFile(path install.Place, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
+	found, err := read(path)
 	if err != nil {
 		return nil, err
 	}
-	text := found.data
-	if !found.exists {
-		text, found.mode = []byte("{}\n"), 0o600
-		if path.scope == ScopeProject {
-			found.mode = 0o644
-		}
+	text := found.Data
+	if found.Missing() {
+		text = []byte("{}\n")
 	}
-	rec := install.Record{Path: path.path, Scope: path.scope, Project: path.project}
-	if have := m.Settings.Find(path.path); have != nil {
+	rec := install.Record{Path: path.Path, Scope: path.Kind, Project: path.Project}
+	if have := m.Settings.Find(path.Path); have != nil {
 		rec.Created, rec.CreatedFile, rec.Empty = have.Created, have.CreatedFile, have.Empty
 	}
 	e, err := openSettings(text, rec.Empty)
 	if err != nil {
-		return nil, fmt.Errorf("settings %q: %w: fix the file (Claude Code cannot read it either); nothing was changed", path.path, err)
+		return nil, fmt.Errorf("settings %q: %w: fix the file (Claude Code cannot read it either); nothing was changed", path.Path, err)
 	}
 	changes, err := edit(e)
 	if err != nil {
-		return nil, fmt.Errorf("settings %q: %w: fix or remove it; nothing was changed", path.path, err)
+		return nil, fmt.Errorf("settings %q: %w: fix or remove it; nothing was changed", path.Path, err)
 	}
 	rec.Empty = e.empty
-	f := &plannedFile{settings: found, path: path, changes: changes, after: e.text, record: rec}
-	if !found.exists && len(changes) == 0 || rec.CreatedFile && e.blank() {
+	f := &plannedFile{File: found, place: path, changes: changes, after: e.text, record: rec}
+	if found.Missing() && len(changes) == 0 || rec.CreatedFile && len(e.root.Items) == 0 {
 		f.after = nil
 	}
 	return f, nil
@@ -223,21 +220,21 @@ func planFile(path settingsPath, m *install.Manifest, edit func(*settingsEdit) (
 
 // changed reports that the file's content changes, or that it appears or goes.
 func (f *plannedFile) changed() bool {
-	return f.exists != (f.after != nil) || !bytes.Equal(f.data, f.after)
+	return f.Missing() != (f.after == nil) || !bytes.Equal(f.Data, f.after)
 }
 
 // backup is the copy that the first install makes of a settings file.
-func (f *plannedFile) backup() string { return f.path.path + ".hookspan-backup" }
+func (f *plannedFile) backup() string { return f.place.Path + ".hookspan-backup" }
 
 // check refuses a file that is neither as planned nor as the plan would leave it.
 func (f *plannedFile) check() error {
-	cur, err := f.path.read()
+	cur, err := read(f.place)
 	if err != nil {
 		return err
 	}
-	before := cur.exists == f.exists && bytes.Equal(cur.data, f.data)
-	after := cur.exists == (f.after != nil) && bytes.Equal(cur.data, f.after)
-	if cur.target != f.target || !before && !after {
+	before := cur.Missing() == f.Missing() && bytes.Equal(cur.Data, f.Data)
+	after := cur.Missing() == (f.after == nil) && bytes.Equal(cur.Data, f.after)
+	if cur.Path != f.Path || !before && !after {
 		return install.ErrChanged
 	}
 	return nil
@@ -245,9 +242,9 @@ func (f *plannedFile) check() error {
 
 // addTo adds the file and its changes to a plan.
 func (f *plannedFile) addTo(p *install.Plan) error {
-	place := install.Place{Path: f.path.path, Readers: readers(f.path.scope)}
-	if f.target != f.path.path {
-		place.Notes = append(place.Notes, "the file is "+f.target)
+	place := f.place
+	if f.Path != place.Path {
+		place.Notes = append(place.Notes, "the file is "+f.Path)
 	}
 	place.Notes = append(place.Notes, summary(f.changes)...)
 	for _, c := range f.changes {
@@ -256,27 +253,27 @@ func (f *plannedFile) addTo(p *install.Plan) error {
 		}
 	}
 	if f.changed() {
-		dir := filepath.Dir(f.target)
-		if err := install.Writable(dir); err != nil {
-			return fmt.Errorf("settings %q: %w", f.path.path, err)
-		}
-		was, err := install.Look(f.target)
-		if err != nil {
-			return err
+		if err := install.Writable(filepath.Dir(f.Path)); err != nil {
+			return fmt.Errorf("settings %q: %w", place.Path, err)
 		}
 		a := install.Action{
-			Op: install.OpUpdate, Place: place.Path, Path: f.target, Was: was, Content: f.after, Mode: f.mode,
-			FolderMode: 0o755, Settings: true, Check: f.check,
+			Op: install.OpUpdate, Place: place.Path, Path: f.Path, Was: f.File, Content: f.after,
+			Mode: 0o600, FolderMode: 0o755, Settings: true, Check: f.check,
 		}
-		if f.path.scope == ScopeUser {
+		switch place.Kind {
+		case ScopeUser:
 			a.FolderMode = 0o700
+		case ScopeProject:
+			a.Mode = 0o644
 		}
 		switch {
-		case !f.exists:
+		case f.Missing():
 			a.Op = install.OpCreate
 		case f.after == nil:
 			a.Op = install.OpRemove
 			place.Notes = append(place.Notes, "remove   the file: created by hookspan, empty by then")
+		default:
+			a.Mode = f.Info.Mode().Perm()
 		}
 		p.Actions = append(p.Actions, a)
 	}
@@ -292,14 +289,14 @@ func (f *plannedFile) removeBackup(p *install.Plan) error {
 	case errors.Is(err, fs.ErrNotExist) || install.IsNotDir(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("backup of settings %q: %w", f.path.path, err)
+		return fmt.Errorf("backup of settings %q: %w", f.place.Path, err)
 	case f.after == nil || !bytes.Equal(kept, f.after):
 		p.Warnings = append(p.Warnings, fmt.Sprintf("the settings have changed since they were copied to %q: the copy stays, remove it when you do not need it", f.backup()))
 		return nil
 	}
 	was, err := install.Look(f.backup())
 	p.Actions = append(p.Actions, install.Action{
-		Op: install.OpRemove, Place: f.path.path, Path: f.backup(), Was: was, Reason: "the settings are as they were", Check: f.check,
+		Op: install.OpRemove, Place: f.place.Path, Path: f.backup(), Was: was, Reason: "the settings are as they were", Check: f.check,
 	})
 	return err
 }

@@ -322,7 +322,7 @@ func TestClaudeWarnings(t *testing.T) {
 		"old version": {func(_ *testing.T, h *home, _ *install.Options) {
 			h.in.Version = func(context.Context) (string, error) { return "2.1.80", nil }
 		}, "Claude Code 2.1.80 does not have UserPromptExpansion, PermissionDenied, PostModelSwitch, TaskCreated: install again"},
-		"version not told": {func(_ *testing.T, h *home, _ *install.Options) {
+		"version unknown": {func(_ *testing.T, h *home, _ *install.Options) {
 			h.in.Version = func(context.Context) (string, error) { return "", errors.New("boom") }
 		}, "not known (boom)"},
 		"version odd": {func(_ *testing.T, h *home, _ *install.Options) {

@@ -24,28 +24,25 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 	}
 	r := &install.Report{}
 	for _, f := range files {
-		if f.project != "" && !install.FileExists(f.project) {
+		if f.Project != "" && !install.FileExists(f.Project) {
 			continue // a project that is gone needs no hooks
 		}
-		s := install.Site{
-			Path: f.path, Readers: readers(f.scope), Kind: f.scope, Project: f.project, Grouped: true,
-			Present: m.Settings.Find(f.path) != nil,
-		}
-		found, err := readSettings(f.path)
-		if err == nil && !found.exists {
+		s := install.Site{Place: f, Grouped: true, Present: m.Settings.Find(f.Path) != nil}
+		found, err := readSettings(f.Path)
+		if err == nil && found.Missing() {
 			if !s.Present {
 				continue
 			}
-			found.data = []byte("{}")
+			found.Data = []byte("{}")
 		}
 		if err == nil {
-			s.Hooks, err = inspect(sys.GOOS, found.data, o.Binary)
+			s.Hooks, err = inspect(sys.GOOS, found.Data, o.Binary)
 			if err != nil {
-				err = fmt.Errorf("settings %q: %w", f.path, err)
+				err = fmt.Errorf("settings %q: %w", f.Path, err)
 			}
 		}
 		s.Err = err
-		s.Present = s.Present || err != nil && bytes.Contains(found.data, []byte(hookProgram)) ||
+		s.Present = s.Present || err != nil && bytes.Contains(found.Data, []byte(hookProgram)) ||
 			slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.State != install.StateMissing })
 		r.Sites = append(r.Sites, s)
 	}

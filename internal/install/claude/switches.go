@@ -36,11 +36,11 @@ type switches struct {
 func readSwitches(path string) switches {
 	var out switches
 	f, err := readSettings(path)
-	if err != nil || !f.exists {
+	if err != nil || f.Missing() {
 		return out
 	}
 	var raw map[string]json.RawMessage
-	if json.Unmarshal(bytes.TrimPrefix(f.data, []byte(jsonedit.ByteOrderMark)), &raw) != nil {
+	if json.Unmarshal(bytes.TrimPrefix(f.Data, []byte(jsonedit.ByteOrderMark)), &raw) != nil {
 		return out
 	}
 	// Each by itself: one of a wrong type must not hide the others.
@@ -66,7 +66,7 @@ func (in Installer) effective(sys install.System, project string) []string {
 			continue
 		}
 		if f, err := settingsOf(sys, scope, project); err == nil {
-			list = append(list, f.path)
+			list = append(list, f.Path)
 		}
 	}
 	return list

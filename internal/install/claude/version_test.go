@@ -47,7 +47,7 @@ func TestEventTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, ev := range hookEvents() {
 		if seen[ev.name] {
-			t.Errorf("%s stands there twice", ev.name)
+			t.Errorf("%s is listed twice", ev.name)
 		}
 		seen[ev.name] = true
 		if _, ok := parseVersion(ev.since); !ok && ev.since != "" {

@@ -28,19 +28,9 @@ const (
 	RoleSDKDocuments = "sdk-documents"
 )
 
-// Folder is a folder Cline reads hooks from.
-type Folder struct {
-	// Path is absolute.
-	Path string
-	// Role says who reads it.
-	Role string
-	// Project is the project that the folder belongs to, empty for the user's.
-	Project string
-}
-
-// Readers names the programs that read the folder, for people.
-func (f Folder) Readers() string {
-	switch f.Role {
+// readers names the programs that read a folder, for people.
+func readers(role string) string {
+	switch role {
 	case RoleSDK, RoleSDKDocuments:
 		return "read by the Cline CLI 3 and programs on the Cline SDK"
 	case RoleEditors:
@@ -50,11 +40,8 @@ func (f Folder) Readers() string {
 	}
 }
 
-// place describes the folder in a plan.
-func (f Folder) place() install.Place { return install.Place{Path: f.Path, Readers: f.Readers()} }
-
 // throughLink refuses a project's folder that is reached through a link.
-func (f Folder) throughLink() error {
+func throughLink(f install.Place) error {
 	if err := install.ThroughLink(f.Project, filepath.Join(f.Path, sidecarDir)); err != nil {
 		return fmt.Errorf("hook folder %q: %w", f.Path, err)
 	}
@@ -99,11 +86,11 @@ func dataDir(sys install.System) string {
 }
 
 // installedFolders joins the recorded folders and those that Cline reads now.
-func (in Installer) installedFolders(ctx context.Context, sys install.System, m *install.Manifest, project string) ([]Folder, []string, error) {
-	var list []Folder
+func (in Installer) installedFolders(ctx context.Context, sys install.System, m *install.Manifest, project string) ([]install.Place, []string, error) {
+	var list []install.Place
 	for _, r := range m.Folders {
 		if project == "" || r.Workspace == project {
-			list = append(list, Folder{Path: r.Path, Role: r.Role, Project: r.Workspace})
+			list = append(list, r.Place())
 		}
 	}
 	now, warnings, err := in.folders(ctx, sys, project)
@@ -114,26 +101,28 @@ func (in Installer) installedFolders(ctx context.Context, sys install.System, m 
 		warnings = append(warnings, err.Error())
 	}
 	for _, f := range now {
-		i := slices.IndexFunc(list, func(have Folder) bool { return have.Path == f.Path })
-		if i < 0 {
+		if i := slices.IndexFunc(list, func(have install.Place) bool { return have.Path == f.Path }); i >= 0 {
+			list[i].Kind = f.Kind // the readers may have changed since
+		} else {
 			list = append(list, f)
-			continue
 		}
-		list[i].Role = f.Role // the readers may have changed since
+	}
+	for i := range list {
+		list[i].Readers = readers(list[i].Kind)
 	}
 	return list, warnings, nil
 }
 
 // folders lists the folders to install into, those with the fewest readers
 // last, and warnings about them.
-func (in Installer) folders(ctx context.Context, sys install.System, project string) ([]Folder, []string, error) {
+func (in Installer) folders(ctx context.Context, sys install.System, project string) ([]install.Place, []string, error) {
 	if project != "" {
 		if err := install.CheckProject(project); err != nil {
 			return nil, nil, err
 		}
-		return mergeSame([]Folder{
-			{Path: filepath.Join(project, ".clinerules", "hooks"), Role: RoleShared, Project: project},
-			{Path: filepath.Join(project, ".cline", "hooks"), Role: RoleSDK, Project: project},
+		return mergeSame([]install.Place{
+			{Path: filepath.Join(project, ".clinerules", "hooks"), Kind: RoleShared, Project: project},
+			{Path: filepath.Join(project, ".cline", "hooks"), Kind: RoleSDK, Project: project},
 		})
 	}
 	if err := sys.CheckHome(); err != nil {
@@ -146,12 +135,12 @@ func (in Installer) folders(ctx context.Context, sys install.System, project str
 		warnings = append(warnings, fmt.Sprintf(
 			"the system did not say where the documents folder is (%v); if it is not %q, Cline in editors does not see these hooks", err, documents))
 	}
-	list := []Folder{{Path: filepath.Join(documents, "Cline", "Hooks"), Role: RoleShared}}
+	list := []install.Place{{Path: filepath.Join(documents, "Cline", "Hooks"), Kind: RoleShared}}
 	if other != "" && filepath.Clean(other) != documents {
-		list[0].Role = RoleSDKDocuments
-		list = append(list, Folder{Path: filepath.Join(other, "Cline", "Hooks"), Role: RoleEditors})
+		list[0].Kind = RoleSDKDocuments
+		list = append(list, install.Place{Path: filepath.Join(other, "Cline", "Hooks"), Kind: RoleEditors})
 	}
-	list = append(list, Folder{Path: filepath.Join(ownDir(sys), "hooks"), Role: RoleSDK})
+	list = append(list, install.Place{Path: filepath.Join(ownDir(sys), "hooks"), Kind: RoleSDK})
 	distinct, more, err := mergeSame(list)
 	return distinct, append(warnings, more...), err
 }
@@ -176,8 +165,8 @@ func (in Installer) documents(ctx context.Context, sys install.System) (string, 
 // mergeSame drops a folder that is another one by a symbolic link, since a hook
 // in it would be in both. The first of the two has the more readers, or gets those
 // of the other.
-func mergeSame(list []Folder) ([]Folder, []string, error) {
-	var out []Folder
+func mergeSame(list []install.Place) ([]install.Place, []string, error) {
+	var out []install.Place
 	var warnings []string
 	seen := map[string]int{}
 	for _, f := range list {
@@ -189,8 +178,8 @@ func mergeSame(list []Folder) ([]Folder, []string, error) {
 			return nil, nil, err
 		}
 		if i, ok := seen[target]; ok {
-			if f.Role == RoleEditors {
-				out[i].Role = RoleShared
+			if f.Kind == RoleEditors {
+				out[i].Kind = RoleShared
 			}
 			warnings = append(warnings, fmt.Sprintf("%q and %q are one folder; its hooks are installed once", f.Path, out[i].Path))
 			continue
@@ -200,6 +189,9 @@ func mergeSame(list []Folder) ([]Folder, []string, error) {
 		}
 		seen[target] = len(out)
 		out = append(out, f)
+	}
+	for i := range out {
+		out[i].Readers = readers(out[i].Kind)
 	}
 	return out, warnings, nil
 }

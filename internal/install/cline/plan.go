@@ -26,10 +26,10 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	p := &install.Plan{StateDir: sys.StateDir, Warnings: warnings}
 	preShared := false
 	for _, f := range folders {
-		if err := f.throughLink(); err != nil {
+		if err := throughLink(f); err != nil {
 			return nil, err
 		}
-		p.Places = append(p.Places, f.place())
+		p.Places = append(p.Places, f)
 		changed := false
 		for _, ev := range hookEvents() {
 			a, err := planHook(sys.GOOS, f, ev.name, wanted(f, ev, o.PreToolUse, preShared), o)
@@ -41,7 +41,7 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 			}
 			p.Actions = append(p.Actions, *a)
 			changed = changed || a.Op.Writes()
-			if ev.name == preToolUse && f.Role != RoleEditors && o.PreToolUse && leavesHook(*a) {
+			if ev.name == preToolUse && f.Kind != RoleEditors && o.PreToolUse && leavesHook(*a) {
 				preShared = true
 			}
 		}
@@ -65,15 +65,15 @@ func takesHook(a install.Action) bool { return a.Op == install.OpRemove || a.Op 
 
 // record sets what an installation changes in the install record: the folders that
 // hold hooks, and whether PreToolUse is in them for the user's hooks alone.
-func record(p *install.Plan, folders []Folder, forHooks bool) {
-	used := slices.DeleteFunc(slices.Clone(folders), func(f Folder) bool {
+func record(p *install.Plan, folders []install.Place, forHooks bool) {
+	used := slices.DeleteFunc(slices.Clone(folders), func(f install.Place) bool {
 		return !slices.ContainsFunc(p.Actions, func(a install.Action) bool { return a.Place == f.Path && leavesHook(a) })
 	})
 	if len(used) > 0 {
 		p.Before = func(m *install.Manifest) {
 			for _, f := range used {
 				m.Folders.Add(install.Record{
-					Path: f.Path, Role: f.Role, Workspace: f.Project, Created: install.MissingDirs(f.Path),
+					Path: f.Path, Role: f.Kind, Workspace: f.Project, Created: install.MissingDirs(f.Path),
 				})
 			}
 			for _, a := range p.Actions {
@@ -104,19 +104,19 @@ const classicPrice = "a task of the CLI 2 can stop dead when a later tool reads 
 
 // wanted decides whether a folder gets an event's hook. preShared says that a
 // folder sdk reads too has PreToolUse already.
-func wanted(f Folder, ev hookEvent, everywhere, preShared bool) bool {
+func wanted(f install.Place, ev hookEvent, everywhere, preShared bool) bool {
 	switch {
-	case f.Role == RoleSDK:
+	case f.Kind == RoleSDK:
 		return ev.name == preToolUse && !preShared
 	case ev.name == preToolUse:
 		return everywhere
 	default:
-		return f.Role != RoleEditors || !ev.sdkOnly
+		return f.Kind != RoleEditors || !ev.sdkOnly
 	}
 }
 
 // planHook plans one file, or returns nil where there is nothing to do or say.
-func planHook(goos string, f Folder, event string, want bool, o install.Options) (*install.Action, error) {
+func planHook(goos string, f install.Place, event string, want bool, o install.Options) (*install.Action, error) {
 	a, err := lookAt(goos, f, event)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func planHook(goos string, f Folder, event string, want bool, o install.Options)
 		planOurRemoval(a, have, o.Force)
 		if a.Op.Writes() {
 			a.Reason = "the event is recorded through another folder"
-			if event == preToolUse && f.Role != RoleSDK {
+			if event == preToolUse && f.Kind != RoleSDK {
 				a.Reason = "PreToolUse goes into this folder only with --pre-tool-use"
 			}
 		}
@@ -159,7 +159,7 @@ func planHook(goos string, f Folder, event string, want bool, o install.Options)
 }
 
 // lookAt reads what is in the place of a hook file and of its chained script.
-func lookAt(goos string, f Folder, event string) (*install.Action, error) {
+func lookAt(goos string, f install.Place, event string) (*install.Action, error) {
 	path := filepath.Join(f.Path, hookFileName(goos, event))
 	cur, err := install.Look(path)
 	if err != nil {
@@ -170,7 +170,7 @@ func lookAt(goos string, f Folder, event string) (*install.Action, error) {
 		return nil, fmt.Errorf("hook %w", err)
 	}
 	a := &install.Action{
-		Place: f.Path, Path: path, Event: event, Was: cur, Side: side, Mode: 0o644, FolderMode: 0o755, Check: f.throughLink,
+		Place: f.Path, Path: path, Event: event, Was: cur, Side: side, Mode: 0o644, FolderMode: 0o755, Check: func() error { return throughLink(f) },
 	}
 	if goos != "windows" {
 		a.Mode = 0o755 // classic and next run only executable files

@@ -25,7 +25,7 @@ func TestReachOf(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &install.Report{Sites: []install.Site{
-				{Kind: tt.role, Hooks: []install.Hook{{Event: "PreToolUse", State: tt.state}}},
+				{Place: install.Place{Kind: tt.role}, Hooks: []install.Hook{{Event: "PreToolUse", State: tt.state}}},
 			}}
 			want := Reach{Editors: tt.editors, Any: tt.any, Foreign: tt.state == install.StateForeign}
 			if got := ReachOf(r, ""); got != want {

@@ -79,10 +79,10 @@ func render(goos string, s shim) []byte {
 // forks nothing. The trap answers for every way of not getting there: a program
 // that is gone, and one that cannot be started because it is being replaced. A
 // shell other than bash exits when exec fails, which runs the trap; bash skips
-// the trap then, unless execfail lets it go on to the end of the file; ksh93
-// skips it always, so a ksh starts the program as a child (126 and 127 are a
-// shell's own codes for a program it could not start). (busybox runs a program
-// it cannot make out as a script; nothing helps against that.)
+// the trap then, unless execfail lets it continue to the end of the file; ksh93
+// always skips it, so a ksh starts the program as a child (126 and 127 are a
+// shell's codes for a program it could not start). busybox runs a program of an
+// unknown form as a script; no hook file can prevent that.
 func renderShell(s shim) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "#!/bin/sh\n%s%d%s\n", markerPrefix, shimVersion, markerRest)

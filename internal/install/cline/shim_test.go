@@ -272,7 +272,7 @@ func TestShimWithoutHook(t *testing.T) {
 				writeFile(t, file, string(render("linux", shim{Event: "TaskStart", Binary: binary})), 0o755)
 				got := runHook(t, argv, file, payload)
 				if tt.noisy {
-					// The shell itself complains; a host shows it and goes on.
+					// The shell itself complains; a host shows it and continues.
 					got.Stderr = ""
 				}
 				if diff := cmp.Diff(result{Stdout: neutralReply + "\n"}, got); diff != "" {

@@ -23,14 +23,14 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 	preShared := false
 	present := map[string]bool{} // by project
 	for _, f := range folders {
-		s := install.Site{Path: f.Path, Readers: f.Readers(), Kind: f.Role, Project: f.Project}
+		s := install.Site{Place: f}
 		for _, ev := range hookEvents() {
 			h := inspect(sys.GOOS, f, ev.name, o.Binary)
 			works := h.State == install.StateInstalled || h.State == install.StateOutdated || h.State == install.StateOff
 			needed := works || wanted(f, ev, false, preShared)
-			if ev.name == preToolUse && f.Role != RoleSDK && needed {
-				preShared = preShared || f.Role != RoleEditors
-				if f.Role == RoleShared || f.Role == RoleEditors {
+			if ev.name == preToolUse && f.Kind != RoleSDK && needed {
+				preShared = preShared || f.Kind != RoleEditors
+				if f.Kind == RoleShared || f.Kind == RoleEditors {
 					r.Warnings = append(r.Warnings, fmt.Sprintf("with the PreToolUse hook in %q, "+classicPrice+"; install cline --pre-tool-use=false moves it to the SDK's folder, and hooks of your own before tool calls then run there only", f.Path))
 				}
 			}
@@ -53,7 +53,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 }
 
 // inspect returns the state of one hook.
-func inspect(goos string, f Folder, event, binary string) install.Hook {
+func inspect(goos string, f install.Place, event, binary string) install.Hook {
 	path := filepath.Join(f.Path, hookFileName(goos, event))
 	h := install.Hook{Path: path, Event: event, State: install.StateForeign}
 	cur, err := install.Look(path)
@@ -83,13 +83,13 @@ func inspect(goos string, f Folder, event, binary string) install.Hook {
 }
 
 // judge returns the state of a hook file of hookspan's.
-func judge(goos string, f Folder, s shim, cur install.File, event, binary string) (install.State, string) {
+func judge(goos string, f install.Place, s shim, cur install.File, event, binary string) (install.State, string) {
 	switch {
 	case s.Edited:
 		return install.StateEdited, editedReason(s)
 	case s.Event != event:
 		return install.StateOutdated, "reports the event " + s.Event
-	case goos != "windows" && !cur.Executable() && (f.Role == RoleShared || f.Role == RoleSDKDocuments):
+	case goos != "windows" && !cur.Executable() && (f.Kind == RoleShared || f.Kind == RoleSDKDocuments):
 		return install.StateOff, "in Cline's Hooks tab, which makes it not executable: switch it on there, or install again"
 	case goos != "windows" && !cur.Executable():
 		return install.StateOutdated, "is not executable"

@@ -27,8 +27,8 @@ func (in Installer) PlanUninstall(ctx context.Context, sys install.System, o ins
 	}
 	p := &install.Plan{StateDir: sys.StateDir, Undo: true, Warnings: warnings}
 	for _, f := range folders {
-		p.Places = append(p.Places, f.place())
-		if err := f.throughLink(); err != nil {
+		p.Places = append(p.Places, f)
+		if err := throughLink(f); err != nil {
 			if o.Project != "" {
 				return nil, err
 			}
@@ -45,7 +45,7 @@ func (in Installer) PlanUninstall(ctx context.Context, sys install.System, o ins
 }
 
 // planFolderRemoval plans for one folder.
-func planFolderRemoval(p *install.Plan, goos string, f Folder, m *install.Manifest, force bool) error {
+func planFolderRemoval(p *install.Plan, goos string, f install.Place, m *install.Manifest, force bool) error {
 	left := false
 	for _, ev := range hookEvents() {
 		a, err := planRemoval(goos, f, ev.name, force)
@@ -83,7 +83,7 @@ func afterwards(p *install.Plan, change func(*install.Manifest)) {
 }
 
 // planRemoval plans for one hook, or returns nil where nothing is hookspan's.
-func planRemoval(goos string, f Folder, event string, force bool) (*install.Action, error) {
+func planRemoval(goos string, f install.Place, event string, force bool) (*install.Action, error) {
 	a, err := lookAt(goos, f, event)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"debug/buildinfo"
@@ -21,7 +22,7 @@ import (
 )
 
 func main() {
-	version := flag.String("version", "", "the version of the programs, which a trimmed build does not tell")
+	version := flag.String("version", "", "the version of the programs, which a trimmed build does not contain")
 	flag.Parse()
 	if err := run(*version, flag.Args(), os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "sbom: %v\n", err)
@@ -40,8 +41,7 @@ func run(version string, programs []string, out io.Writer) error {
 	return cdx.NewBOMEncoder(out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6)
 }
 
-// describe makes the bill: each program with its SHA-256, and each module that
-// one of them holds.
+// describe makes the bill: each program with its SHA-256, and each module in them.
 func describe(version string, programs []string) (*cdx.BOM, error) {
 	bom := cdx.NewBOM()
 	modules := make(map[string]cdx.Component)
@@ -49,14 +49,15 @@ func describe(version string, programs []string) (*cdx.BOM, error) {
 	var depends []cdx.Dependency
 	all := sha256.New()
 	for _, path := range programs {
-		info, err := buildinfo.ReadFile(path)
-		if err != nil {
-			return nil, fmt.Errorf("program %q: %w", path, err)
-		}
-		sum, err := digest(path)
+		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
+		info, err := buildinfo.Read(bytes.NewReader(data))
+		if err != nil {
+			return nil, fmt.Errorf("program %q: %w", path, err)
+		}
+		sum := fmt.Sprintf("%x", sha256.Sum256(data))
 		_, _ = io.WriteString(all, sum)
 		version := cmp.Or(version, info.Main.Version)
 		name := strings.TrimSuffix(filepath.Base(path), ".exe")
@@ -67,24 +68,18 @@ func describe(version string, programs []string) (*cdx.BOM, error) {
 			Properties: settings(info),
 		}
 		applications = append(applications, app)
-		std := cdx.Component{
-			BOMRef: purl("std", info.GoVersion), Type: cdx.ComponentTypeLibrary, Name: "std", Version: info.GoVersion,
-			Description: "the Go standard library and runtime", PackageURL: purl("std", info.GoVersion),
+		var needs []string
+		add := func(path, version string, c cdx.Component) {
+			c.BOMRef, c.Type, c.Name, c.Version, c.PackageURL = purl(path, version), cdx.ComponentTypeLibrary, path, version, purl(path, version)
+			modules[c.BOMRef] = c
+			needs = append(needs, c.BOMRef)
 		}
-		modules[std.BOMRef] = std
-		needs := []string{std.BOMRef}
+		add("std", info.GoVersion, cdx.Component{Description: "the Go standard library and runtime"})
 		for _, m := range info.Deps {
-			sum := m.Sum
 			if m.Replace != nil {
 				m = m.Replace
-				sum = m.Sum
 			}
-			ref := purl(m.Path, m.Version)
-			modules[ref] = cdx.Component{
-				BOMRef: ref, Type: cdx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: ref,
-				Properties: &[]cdx.Property{{Name: "go:sum", Value: sum}},
-			}
-			needs = append(needs, ref)
+			add(m.Path, m.Version, cdx.Component{Properties: &[]cdx.Property{{Name: "go:sum", Value: m.Sum}}})
 		}
 		slices.Sort(needs)
 		depends = append(depends, cdx.Dependency{Ref: app.BOMRef, Dependencies: &needs})
@@ -115,17 +110,4 @@ func settings(info *buildinfo.BuildInfo) *[]cdx.Property {
 // purl names a module as the package URL specification does.
 func purl(path, version string) string {
 	return "pkg:golang/" + strings.ReplaceAll(path, "+", "%2B") + "@" + strings.ReplaceAll(version, "+", "%2B")
-}
-
-func digest(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("program %q: %w", path, err)
-	}
-	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }

@@ -202,7 +202,7 @@ func (r *Recording) fresh(text []byte, n int, home string) []byte {
 	return bytes.ReplaceAll(text, []byte("/home/dev/.claude/"), []byte(filepath.ToSlash(home)+"/.claude/"))
 }
 
-// renamed is the id of the n-th session that stands for that one. Numbers, which
+// renamed returns the id of the n-th copy of a session. Numbers, which
 // are times too, go up by n milliseconds.
 func renamed(id []byte, n int) []byte {
 	if len(id) >= 13 {

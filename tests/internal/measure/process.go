@@ -22,7 +22,7 @@ type Receiver struct {
 }
 
 // StartReceiver starts the program at path. The caller may give a function that
-// starts the process, for instance on a processor of its own; nil starts it here.
+// starts the process, for instance on a separate processor; nil starts it here.
 // The process ends when its input does, so it does not outlive this one.
 func StartReceiver(ctx context.Context, path string, start func(start func() error) error) (_ *Receiver, err error) {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path)

@@ -49,7 +49,7 @@ func (k Kind) String() string {
 type Op struct {
 	Kind     Kind
 	Path, To string
-	// Offset is where Data was written; -1 stands for the end of the file.
+	// Offset is where Data was written; -1 means the end of the file.
 	Offset int64
 	Data   []byte
 	// Before is, of a Sync, the number of operations that were done when it began:

@@ -58,7 +58,7 @@ func (r *Result) Trial(n int) {
 	r.trials += n
 }
 
-// shown bounds how many broken trials of a row are told in words.
+// shown is the maximum number of broken trials of a row that are described.
 const shown = 20
 
 // Break says that a trial broke the rule. The row continues.

@@ -18,8 +18,8 @@ type job struct {
 	Run   *Run   `json:"run"`
 }
 
-// Execute does the run in a. The error tells of the machinery alone: what
-// became of the steps stands in the result.
+// Execute does the run in a. The error is about the test
+// machinery only: the result says how the steps ended.
 func Execute(ctx context.Context, a *Arena, run *Run) (*Result, error) {
 	script, err := expand(run.Script, a)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
-// lingerLimit is how long processes a step left behind may go on after the last
+// lingerLimit is how long processes that a step left behind may run after the last
 // step before they are killed; a detached delivery ends well within it.
 const lingerLimit = 10 * time.Second
 
@@ -173,7 +173,7 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 	if st.Stdin != "" {
 		cmd.Stdin = strings.NewReader(st.Stdin)
 	}
-	// A group of its own takes the signal as a terminal's foreground group
+	// A separate process group gets the signal as a terminal's foreground group
 	// takes Ctrl-C.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -225,13 +225,13 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 
 func mentionsSession(s string) bool { return strings.Contains(s, WordSession) }
 
-// watched keeps what is written to it and tells when a text is among it. One
+// watched keeps what is written to it and signals when that contains a text. One
 // goroutine may write. The buffer is no embedded one: its ReadFrom would go past
 // Write.
 type watched struct {
 	all  bytes.Buffer
 	text []byte
-	seen chan struct{} // closed when text has come; nil without one
+	seen chan struct{} // closed when text was written; nil without one
 	from int           // what lies before was searched
 }
 
@@ -257,7 +257,7 @@ func (w *watched) Write(p []byte) (int, error) {
 }
 
 // send waits for the signal's condition and reports whether it was met before
-// the step was done. said is closed once the output of When.Output has come.
+// the step was done. said is closed once When.Output was written.
 func (s *stage) send(sig *Signal, pid int, said, done <-chan struct{}) bool {
 	met := said
 	switch {
@@ -280,7 +280,7 @@ func reapOrphans(ctx context.Context) (killed []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lingerLimit)
 	defer cancel()
 	gone := make(chan error, 1)
-	// No step runs any more, so nobody else waits for a child.
+	// No step is running, so no other goroutine waits for a child.
 	go func() {
 		for {
 			switch _, err := unix.Wait4(-1, nil, 0, nil); {

@@ -22,7 +22,7 @@ const innerVar = "HOOKSPAN_TESTS_INNER"
 // overhead is what a run may take beyond the sum of its steps' limits.
 const overhead = 30 * time.Second
 
-// runInNamespace starts this program again in a network namespace of its own
+// runInNamespace starts this program again in a new network namespace
 // and has it do the job.
 func runInNamespace(ctx context.Context, j *job) (*Result, error) {
 	self, err := os.Executable()

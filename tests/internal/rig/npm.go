@@ -45,7 +45,7 @@ func DefaultCache() (string, error) {
 // touched and costs no network. The folder's name holds a hash of the lock
 // file, so that a new lock is a new installation.
 //
-// Several processes may install at once: each works in a folder of its own and
+// Several processes may install at once: each works in a separate folder and
 // renames it into place; the first one wins and the others drop theirs.
 func (p Program) Install(ctx context.Context, cache string) (dir string, err error) {
 	if here := runtime.GOOS + "/" + runtime.GOARCH; len(p.Platforms) > 0 && !slices.Contains(p.Platforms, here) {

@@ -15,7 +15,7 @@ import (
 type Recorded struct {
 	// At is when the hook process had started.
 	At time.Time
-	// Name is the hook's name, as the recorder was told.
+	// Name is the hook's name that the recorder was given.
 	Name string
 	// Payload is its standard input.
 	Payload json.RawMessage

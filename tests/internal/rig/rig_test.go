@@ -61,7 +61,7 @@ func TestRunIsClosedOff(t *testing.T) {
 		interrupted,
 		slow,
 		sh("echo $HOME; pwd"),
-		// Leaves a process behind in a session of its own.
+		// Leaves a process behind in a separate session.
 		sh("setsid sh -c 'echo $$ > " + rig.WordRecords + "/left; exec sleep 60' </dev/null >/dev/null 2>&1 &"),
 		sh("echo " + rig.WordSession),
 		said,

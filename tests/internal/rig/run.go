@@ -33,7 +33,7 @@ const (
 	// WordRecords is the folder of the recorder hook, see Arena.Recorded.
 	WordRecords = "{{RECORDS}}"
 	// WordSession is the newest session in Arena.Sessions, resolved when the
-	// step starts. It stands in step arguments and in ACP.Session.
+	// step starts. It is valid in step arguments and in ACP.Session.
 	WordSession = "{{SESSION}}"
 )
 
@@ -103,7 +103,7 @@ type Condition struct {
 // ACP is a conversation over the Agent Client Protocol: the one way to answer
 // an agent's questions without a terminal.
 type ACP struct {
-	// Session, if set, is the session to load; WordSession stands for the newest
+	// Session, if set, is the session to load; WordSession means the newest
 	// one. Without it a new session is started.
 	Session string `json:"session,omitempty"`
 	// Prompts are submitted one after the other in one session.

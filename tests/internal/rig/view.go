@@ -29,7 +29,7 @@ func CheckInfinium(posts []sink.Post, traces int) (wrong []string) {
 }
 
 // Listed is what `hookspan list --json` is to say of a trace; an empty title
-// stands for any.
+// matches any.
 type Listed struct {
 	Outcome  string `json:"outcome"`
 	Title    string `json:"title"`

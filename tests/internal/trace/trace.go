@@ -24,7 +24,7 @@ import (
 )
 
 // Call is the Nth use of a system call in a process, counted from 1. A read or a
-// write of an eventfd has a name of its own, "write eventfd".
+// write of an eventfd has a separate name, "write eventfd".
 type Call struct {
 	Name string
 	N    int

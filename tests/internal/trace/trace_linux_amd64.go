@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Available tells why no process can be traced here, nil where that works.
+// Available returns why no process can be traced here, or nil.
 func Available() error {
 	end, err := Run(Program{Path: "/proc/self/exe", Args: []string{"-test.run=^$"}, Env: os.Environ(), Dir: "/"},
 		&Fault{At: Call{"execve", 1}})
@@ -52,7 +52,7 @@ func Run(p Program, f *Fault) (end *Ending, err error) {
 	}
 	defer func() { err = errors.Join(err, stderr.Close()) }()
 
-	// A group of its own is what the wait below is about: other goroutines of
+	// The process group is separate because of the wait below: other goroutines of
 	// this process wait for children of theirs.
 	pid, err := syscall.ForkExec(p.Path, append([]string{p.Path}, p.Args...), &syscall.ProcAttr{
 		Dir: p.Dir, Env: p.Env, Files: []uintptr{in.Fd(), stdout.Fd(), stderr.Fd()},

@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// Available tells why no process can be traced here.
+// Available returns why no process can be traced here.
 func Available() error {
 	return fmt.Errorf("%w: that is known for linux/amd64, not for %s/%s", ErrUnavailable, runtime.GOOS, runtime.GOARCH)
 }

@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Start-up may write to an eventfd of its own.
+	// The runtime may write to an eventfd when it starts.
 	first := quiet.Calls["write"] - 2
 	for name, c := range map[string]struct {
 		fault          *Fault

@@ -1,0 +1,55 @@
+package translate
+
+import (
+	"slices"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// EventsOf returns the names of the events that Claude can have for an event of
+// Cline of that kind.
+func EventsOf(kind hook.Kind) []string {
+	switch kind {
+	case hook.KindToolStart:
+		return []string{"PreToolUse"}
+	case hook.KindToolEnd:
+		return []string{"PostToolUse", "PostToolUseFailure"}
+	case hook.KindPrompt:
+		return []string{"UserPromptSubmit"}
+	case hook.KindRunStart:
+		return []string{"SessionStart", "SubagentStart"}
+	case hook.KindRunResume:
+		return []string{"SessionStart"}
+	case hook.KindRunComplete:
+		return []string{"Stop", "SubagentStop"}
+	case hook.KindRunCancel, hook.KindSessionEnd:
+		return []string{"SessionEnd", "SubagentStop"}
+	case hook.KindRunError:
+		return []string{"StopFailure", "SubagentStop"}
+	case hook.KindCompact:
+		return []string{"PreCompact"}
+	case hook.KindNotification:
+		return []string{"Notification"}
+	}
+	return nil
+}
+
+// ToolSubjects returns Cline's tools, each with all names that a matcher of its calls
+// can be tried against. Tools whose calls go by names from the input, those of MCP
+// servers, and unknown ones are not among them.
+func ToolSubjects() map[string][]string {
+	out := make(map[string][]string, len(tools))
+	for name, t := range tools {
+		if name == mcpByName {
+			continue
+		}
+		names := append([]string{name, t.tool, t.twin}, t.aliases...)
+		if t.tool == toolEdit || t.tool == toolWrite {
+			// An edit can be a whole file, and several edits one.
+			names = append(names, toolEdit, toolWrite, aliasMultiEdit, "write_to_file")
+		}
+		slices.Sort(names)
+		out[name] = slices.Compact(names)
+	}
+	return out
+}
