@@ -106,7 +106,7 @@ func (l *Listing) Keep(s *Setup, tool, project string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	r := &hookrun.Runner{Dir: project, ProjectDir: project, Home: s.Home, GOOS: s.GOOS}
+	r := s.matching(project, project)
 	for i := range l.Files {
 		f := &l.Files[i]
 		kept := f.Hooks[:0]
@@ -156,7 +156,7 @@ func (s *Setup) callsOf(tool, project string, now time.Time) ([]hookrun.Event, e
 		if err != nil {
 			return nil, err
 		}
-		calls = append(calls, Events(call)...)
+		calls = append(calls, call.Events...)
 	}
 	for _, e := range slices.Clone(calls) {
 		for _, name := range []string{"PostToolUse", "PostToolUseFailure"} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookcheck"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 )
 
@@ -62,7 +63,12 @@ func (s *Setup) ProjectFile(name string) (string, error) {
 
 // Sources are the files with hooks that count in a project, which may be empty.
 func (s *Setup) Sources(project string) Sources {
-	return Find(s.Home, s.ClineDir, roots(project), s.Trust)
+	return s.find(roots(project))
+}
+
+// matching is a runner that finds the hooks for an event in a folder of a project.
+func (s *Setup) matching(dir, project string) *hookrun.Runner {
+	return &hookrun.Runner{Dir: dir, ProjectDir: project, Home: s.Home, GOOS: s.GOOS}
 }
 
 func roots(project string) []string {

@@ -206,7 +206,7 @@ func greeter(t *testing.T, first bool, greeting string) string {
 }
 
 func TestErrorsNameTheWrongProtocol(t *testing.T) {
-	// What net/http logs of a server that speaks first must not matter either.
+	// net/http logs an error about a server that speaks first, which is no failure.
 	log.SetOutput(io.Discard)
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())

@@ -57,7 +57,7 @@ func TestOrdinarySourceIsLeftAlone(t *testing.T) {
 func around(s string) string {
 	var b strings.Builder
 	for n := 0; n < 20; n++ {
-		lo, hi := nextMarker(s)
+		lo, hi := nextMarker(s, 0)
 		if lo == len(s) {
 			break
 		}

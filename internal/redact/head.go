@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // headPattern derives from an expression the one that matches every beginning of
@@ -21,6 +24,78 @@ func headPattern(before, pattern, after string) *regexp.Regexp {
 	}
 	re.Longest()
 	return re
+}
+
+// byteSet is a set of bytes.
+type byteSet [256]bool
+
+// opening returns the sets of ASCII bytes that every match of re begins with, one
+// for each byte. whole reports that the matches have no bytes behind these.
+func opening(re *syntax.Regexp) (sets []byteSet, whole bool) {
+	switch re.Op {
+	case syntax.OpEmptyMatch:
+		return nil, true
+	case syntax.OpLiteral:
+		for _, r := range re.Rune {
+			var set byteSet
+			for f, folds := r, re.Flags&syntax.FoldCase != 0; ; {
+				if f >= utf8.RuneSelf {
+					return sets, false
+				}
+				set[f] = true
+				if f = unicode.SimpleFold(f); !folds || f == r {
+					break
+				}
+			}
+			sets = append(sets, set)
+		}
+		return sets, true
+	case syntax.OpCharClass:
+		var set byteSet
+		for i := 0; i < len(re.Rune); i += 2 {
+			if re.Rune[i+1] >= utf8.RuneSelf {
+				return nil, false
+			}
+			for c := re.Rune[i]; c <= re.Rune[i+1]; c++ {
+				set[c] = true
+			}
+		}
+		return []byteSet{set}, true
+	case syntax.OpCapture:
+		return opening(re.Sub[0])
+	case syntax.OpPlus:
+		sets, _ = opening(re.Sub[0])
+		return sets, false
+	case syntax.OpRepeat:
+		part, whole := opening(re.Sub[0])
+		if !whole {
+			return part[:min(len(part), len(part)*re.Min)], false
+		}
+		return slices.Repeat(part, re.Min), re.Min == re.Max
+	case syntax.OpConcat:
+		whole = true
+		for n := 0; n < len(re.Sub) && whole; n++ {
+			var part []byteSet
+			part, whole = opening(re.Sub[n])
+			sets = append(sets, part...)
+		}
+		return sets, whole
+	case syntax.OpAlternate:
+		sets, whole = opening(re.Sub[0])
+		for _, sub := range re.Sub[1:] {
+			part, all := opening(sub)
+			whole = whole && all && len(part) == len(sets)
+			sets = slices.Clone(sets[:min(len(sets), len(part))])
+			for n := range sets {
+				for c := range part[n] {
+					sets[n][c] = sets[n][c] || part[n][c]
+				}
+			}
+		}
+		return sets, whole
+	default:
+		return nil, false
+	}
 }
 
 // heads writes the expression of all beginnings of re's matches. A group stays

@@ -10,8 +10,8 @@ func TestSourceMatchesLikeItsExpression(t *testing.T) {
 		`[^x]*?`, `(?i)[^a-f]+k`, `(?i:key)=(?P<name>[a-z]+)`, `(?s)a.b`, `(?m)^a$`, `\Aa\z`, `\bfoo\B`, `a{2}b{2,}c{2,3}?`, `(?:ab|cd*|)e`,
 		`[^\x00-\x{10FFFF}]`, `[]^\\-]`, `(?:)`, `(?U)a+b`, `ſ(?i)ſ`,
 	}
-	for _, s := range New(nil).stages {
-		for _, g := range s.groups {
+	for _, groups := range New(nil).scanner.stages {
+		for _, g := range groups {
 			for _, r := range g.rules {
 				patterns = append(patterns, r.pattern)
 			}
@@ -44,8 +44,8 @@ func program(t *testing.T, pattern string) string {
 // BenchmarkHeadPattern is what a process pays once for each rule that comes near
 // a text's end.
 func BenchmarkHeadPattern(b *testing.B) {
-	for _, s := range New(nil).stages {
-		for _, g := range s.groups {
+	for _, groups := range New(nil).scanner.stages {
+		for _, g := range groups {
 			for _, r := range g.rules {
 				if r.name != "url-password" && r.name != "curl-password" && r.name != "private-key" {
 					continue

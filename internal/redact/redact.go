@@ -13,15 +13,16 @@ const edge = 8 << 10
 
 // Redactor removes secrets. It may be used by several goroutines at once.
 type Redactor struct {
-	// stages run one after the other, so that a key of a known form gets the name
-	// of its rule even if a telling name is beside it.
-	stages []*scanner
-	user   []*rule
+	scanner *scanner
+	user    []*rule
+	clean   cleanTexts
 }
 
 // New returns a Redactor with the built-in rules and the user's.
 func New(user []Rule) *Redactor {
-	r := &Redactor{stages: []*scanner{newScanner(slices.Concat(keyRules(), tokenRules(), serviceRules(), prefixRules())), newScanner(contextRules())}}
+	// A key of a known form gets the name of its rule even if a telling name is
+	// beside it.
+	r := &Redactor{scanner: newScanner(slices.Concat(keyRules(), tokenRules(), serviceRules(), prefixRules()), contextRules())}
 	for _, u := range user {
 		r.user = append(r.user, userRule(u))
 	}
@@ -77,18 +78,26 @@ func runesEnd(s string, n int) int {
 // matches again beside each marker, such as one anchored at the beginning.
 const rounds = 16
 
-// redact repeats until nothing changes, which makes it idempotent.
+// redact repeats until nothing changes, which makes it idempotent. A text that may
+// have been cut, and in which the last round has changed nothing, is not scanned
+// again.
 func (r *Redactor) redact(s string, cut bool) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	if cut && r.clean.has(s) {
+		return s
+	}
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
 	for range rounds {
 		before := s
-		for _, st := range r.stages {
-			s = replace(s, cut, st.scan)
-		}
+		s = r.scanner.replace(s, cut)
 		for _, u := range r.user {
-			s = replace(s, cut, u.scanAll)
+			s = replace(s, func(seg string, at int) []span { return u.scanAll(seg, cut, at+len(seg) == len(s)) })
 		}
 		if s == before {
+			if cut {
+				r.clean.add(s)
+			}
 			break
 		}
 	}
@@ -101,58 +110,47 @@ type span struct {
 	rule   string
 }
 
-// A scan finds the secrets of one text in ascending order, without overlap. cut
-// says that the text may have been cut: beginnings of secrets at its end and before
-// cut marks are then found too.
-type scan func(seg string, cut, last bool) []span
-
-// replace puts markers in place of what scan finds between the markers that the text
-// has already. No scan sees a marker, so none is replaced.
-func replace(s string, cut bool, find scan) string {
+// replace puts markers in place of what find returns for the stretches between the
+// markers that the text has already: spans in ascending order, without overlap. at
+// is where a stretch begins. find sees no marker, so none is replaced.
+func replace(s string, find func(seg string, at int) []span) string {
 	var b strings.Builder
-	changed := false
-	rest := s
-	for {
-		lo, hi := nextMarker(rest)
-		seg := rest[:lo]
-		done := 0
-		for _, sp := range find(seg, cut, hi == lo) {
-			changed = true
-			b.WriteString(seg[done:sp.lo])
+	done := 0 // how much of s is written
+	for from := 0; ; {
+		lo, hi := nextMarker(s, from)
+		for _, sp := range find(s[from:lo], from) {
+			b.WriteString(s[done : from+sp.lo])
 			b.WriteString(markerHead + sp.rule + "]")
-			done = sp.hi
+			done = from + sp.hi
 		}
-		if !changed && hi == lo {
-			return s
+		if from = hi; lo == len(s) {
+			break
 		}
-		b.WriteString(seg[done:])
-		if hi == lo {
-			return b.String()
-		}
-		b.WriteString(rest[lo:hi])
-		rest = rest[hi:]
 	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
+	return b.String()
 }
 
 const markerHead = "[REDACTED:"
 
-// nextMarker finds the first marker; lo and hi are len(s) if there is none.
-func nextMarker(s string) (lo, hi int) {
-	from := 0
+// nextMarker finds the first marker from from on; lo and hi are len(s) if there is none.
+func nextMarker(s string, from int) (lo, hi int) {
 	for {
 		i := strings.Index(s[from:], markerHead)
 		if i < 0 {
 			return len(s), len(s)
 		}
-		lo = from + i
-		hi = lo + len(markerHead)
+		lo, from = from+i, from+i+len(markerHead)
+		hi = from
 		for hi < len(s) && isNameByte(s[hi]) {
 			hi++
 		}
-		if hi < len(s) && s[hi] == ']' && hi > lo+len(markerHead) {
+		if hi > from && byteIn(s, hi, "]") {
 			return lo, hi + 1
 		}
-		from = lo + len(markerHead)
 	}
 }
 

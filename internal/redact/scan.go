@@ -3,6 +3,7 @@ package redact
 import (
 	"math/bits"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"sync"
@@ -33,8 +34,11 @@ type rule struct {
 	// or could not; pattern is empty then. The spans are in order.
 	read func(t *text, i int) []span
 
-	re   func() *regexp.Regexp
-	head func() *regexp.Regexp
+	// opening has the sets of bytes of which the first bytes of every match are, and
+	// of every beginning that is long enough to be removed.
+	opening func() []byteSet
+	re      func() *regexp.Regexp
+	head    func() *regexp.Regexp
 }
 
 // match is a possible secret, as ok sees it.
@@ -62,6 +66,14 @@ func (r *rule) compile() {
 	if r.read != nil {
 		return
 	}
+	r.opening = sync.OnceValue(func() []byteSet {
+		parsed, err := syntax.Parse(r.pattern, syntax.Perl)
+		if err != nil {
+			panic(err) // A table has an expression that is wrong.
+		}
+		sets, _ := opening(parsed)
+		return sets[:min(len(sets), r.lead+headMin)]
+	})
 	r.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:" + r.pattern + ")") })
 	r.head = sync.OnceValue(func() *regexp.Regexp { return headPattern("^", r.pattern, "") })
 }
@@ -72,38 +84,41 @@ func (r *rule) compile() {
 // all four is that of a probe that fits.
 type scanner struct {
 	filter [1 << filterBits / 64]uint64
-	groups []*group
+	// stages run one after the other, each on what the one before it has left.
+	stages [][]*group
 }
 
 // filterBits is the size of the filter: it must fit into a processor's first cache.
 const filterBits = 17
 
-func filterBit(a, b, c byte) uint32 {
-	return (uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9E3779B1 >> (32 - filterBits)
-}
+func filterBit(threeBytes uint32) uint32 { return threeBytes * 0x9E3779B1 >> (32 - filterBits) }
 
 type group struct {
 	tables [4][256]uint64
 	rules  []*rule // at most 64
 }
 
-func newScanner(rules []*rule) *scanner {
+func newScanner(stages ...[]*rule) *scanner {
 	s := &scanner{}
 	every := make([]byte, 256)
 	for c := range every {
 		every[c] = byte(c)
 	}
 	anyByte := string(every)
-	var g *group
-	for _, r := range rules {
-		r.compile()
-		for _, p := range r.probes {
-			if g == nil || len(g.rules) == 64 {
-				g = &group{}
-				s.groups = append(s.groups, g)
+	for _, rules := range stages {
+		var groups []*group
+		var g *group
+		for _, r := range rules {
+			r.compile()
+			for _, p := range r.probes {
+				if g == nil || len(g.rules) == 64 {
+					g = &group{}
+					groups = append(groups, g)
+				}
+				s.add(g, r, p, anyByte)
 			}
-			s.add(g, r, p, anyByte)
 		}
+		s.stages = append(s.stages, groups)
 	}
 	return s
 }
@@ -126,7 +141,7 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 	for _, a := range []byte(classes[0]) {
 		for _, b := range []byte(classes[1]) {
 			for _, c := range []byte(classes[2]) {
-				bit := filterBit(a, b, c)
+				bit := filterBit(uint32(a)<<16 | uint32(b)<<8 | uint32(c))
 				s.filter[bit>>6] |= 1 << (bit & 63)
 			}
 		}
@@ -140,33 +155,69 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 	g.rules = append(g.rules, r)
 }
 
-// scan finds the secrets in seg. If groups of probes find overlapping ones, their
-// union is removed under the name of the first.
-func (s *scanner) scan(seg string, cut, last bool) []span {
-	t := &text{s: seg, cut: cut, last: last}
-	found := make([][]span, len(s.groups))
-	free := make([]int, len(s.groups)) // where a group's last find ends
-	for i := 0; i+3 < len(seg); i++ {
-		bit := filterBit(seg[i], seg[i+1], seg[i+2])
-		if s.filter[bit>>6]&(1<<(bit&63)) == 0 {
-			continue
+// replace removes what the stages find. All of them share one pass over the text; a
+// stage that changes the text makes the next one read it again.
+func (s *scanner) replace(whole string, cut bool) string {
+	var few [32]int
+	read, places := whole, s.places(few[:0], whole)
+	for _, groups := range s.stages {
+		if read != whole {
+			read, places = whole, s.places(places[:0], whole)
 		}
-		for n, g := range s.groups {
-			hits := g.tables[0][seg[i]] & g.tables[1][seg[i+1]] & g.tables[2][seg[i+2]] & g.tables[3][seg[i+3]]
-			if hits == 0 || i < free[n] {
+		if len(places) == 0 {
+			break
+		}
+		whole = replace(read, func(seg string, at int) []span {
+			from, _ := slices.BinarySearch(places, at)
+			to, _ := slices.BinarySearch(places, at+len(seg)-3)
+			if from >= to {
+				return nil
+			}
+			return scan(groups, &text{s: seg, cut: cut, last: at+len(seg) == len(read)}, places[from:to], at)
+		})
+	}
+	return whole
+}
+
+// places appends where a probe may begin.
+func (s *scanner) places(out []int, text string) []int {
+	if len(text) < 4 {
+		return out
+	}
+	w := uint32(text[0])<<8 | uint32(text[1])
+	for i := 2; i+1 < len(text); i++ {
+		w = w<<8 | uint32(text[i])
+		if bit := filterBit(w & 0xFFFFFF); s.filter[bit>>6]&(1<<(bit&63)) != 0 {
+			out = append(out, i-2)
+		}
+	}
+	return out
+}
+
+// scan finds the secrets at the places of a text that is at an offset. If groups of
+// probes find overlapping ones, their union is removed under the name of the first.
+func scan(groups []*group, t *text, places []int, offset int) []span {
+	var found []span
+	s := t.s
+	for _, g := range groups {
+		free := 0 // where the group's last find ends
+		for _, place := range places {
+			i := place - offset
+			hits := g.tables[0][s[i]] & g.tables[1][s[i+1]] & g.tables[2][s[i+2]] & g.tables[3][s[i+3]]
+			if hits == 0 || i < free {
 				continue
 			}
 			for ; hits != 0; hits &= hits - 1 {
-				if spans := g.rules[bits.TrailingZeros64(hits)].at(t, i, free[n]); len(spans) > 0 {
-					found[n] = append(found[n], spans...)
+				if spans := g.rules[bits.TrailingZeros64(hits)].at(t, i, free); len(spans) > 0 {
+					found = append(found, spans...)
 					// Behind the first of many spans, others may be between them.
-					free[n] = max(free[n], spans[0].hi)
+					free = max(free, spans[0].hi)
 					break
 				}
 			}
 		}
 	}
-	return merge(slices.Concat(found...))
+	return merge(found)
 }
 
 // at tries the rule at one place. The secret does not begin before done.
@@ -194,6 +245,11 @@ func (r *rule) at(t *text, i, done int) []span {
 // match tries the rule's expression.
 func (r *rule) match(t *text, i int) (span, bool) {
 	seg := t.s
+	for n, set := range r.opening() {
+		if i+n >= len(seg) || !set[seg[i+n]] {
+			return span{}, false
+		}
+	}
 	lo, hi, open, ok := r.find(r.re(), seg, i)
 	if ok && !(r.right && hi < len(seg) && isWord(seg[hi])) &&
 		(r.ok == nil || r.ok(match{text: seg, at: i, lo: lo, hi: hi})) {

@@ -1,6 +1,8 @@
 package redact
 
 import (
+	"strings"
+	"sync"
 	"unicode/utf8"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -12,80 +14,91 @@ import (
 // names, status messages, and the attributes of spans, events, links and
 // resources. The argument is not changed.
 func (r *Redactor) Spans(message *tracepb.ResourceSpans) *tracepb.ResourceSpans {
-	c := cleaner{r, make(map[string]string)}
 	out := proto.CloneOf(message)
-	c.attributes(out.GetResource().GetAttributes())
+	r.attributes(out.GetResource().GetAttributes())
 	for _, scope := range out.GetScopeSpans() {
 		for _, s := range scope.GetSpans() {
-			c.span(s)
+			r.span(s)
 		}
 	}
 	return out
 }
 
-// cleaner remembers short texts: the spans of a run have most of them in common.
-type cleaner struct {
-	*Redactor
-	seen map[string]string
-}
-
-func (c *cleaner) span(s *tracepb.Span) {
-	s.Name = c.tail(s.GetName())
+func (r *Redactor) span(s *tracepb.Span) {
+	s.Name = r.Tail(s.GetName())
 	if s.Status != nil {
-		s.Status.Message = c.tail(s.Status.GetMessage())
+		s.Status.Message = r.Tail(s.Status.GetMessage())
 	}
-	c.attributes(s.Attributes)
+	r.attributes(s.Attributes)
 	for _, e := range s.GetEvents() {
-		e.Name = c.tail(e.GetName())
-		c.attributes(e.Attributes)
+		e.Name = r.Tail(e.GetName())
+		r.attributes(e.Attributes)
 	}
 	for _, l := range s.GetLinks() {
-		c.attributes(l.GetAttributes())
+		r.attributes(l.GetAttributes())
 	}
 }
 
 // attributes keeps the keys: they are names out of the project's own table.
-func (c *cleaner) attributes(attrs []*commonpb.KeyValue) {
+func (r *Redactor) attributes(attrs []*commonpb.KeyValue) {
 	for _, kv := range attrs {
-		c.value(kv.GetValue())
+		r.value(kv.GetValue())
 	}
 }
 
-func (c *cleaner) value(v *commonpb.AnyValue) {
+func (r *Redactor) value(v *commonpb.AnyValue) {
 	switch v := v.GetValue().(type) {
 	case *commonpb.AnyValue_StringValue:
-		v.StringValue = c.tail(v.StringValue)
+		v.StringValue = r.Tail(v.StringValue)
 	case *commonpb.AnyValue_BytesValue:
 		if utf8.Valid(v.BytesValue) {
-			v.BytesValue = []byte(c.Tail(string(v.BytesValue)))
+			v.BytesValue = []byte(r.Tail(string(v.BytesValue)))
 		}
 	case *commonpb.AnyValue_ArrayValue:
 		for _, e := range v.ArrayValue.GetValues() {
-			c.value(e)
+			r.value(e)
 		}
 	case *commonpb.AnyValue_KvlistValue:
-		c.attributes(v.KvlistValue.GetValues())
+		r.attributes(v.KvlistValue.GetValues())
 	}
 }
 
-// remembered is the size in bytes up to which a text is remembered, and
-// rememberedTexts how many of them are.
-const (
-	remembered      = 128
-	rememberedTexts = 4096
-)
+// cleanTexts remembers texts without secrets: the spans have those that the mapping
+// has cleaned, and most of one span's texts are in the others too. It may be used by
+// several goroutines at once.
+type cleanTexts struct {
+	mu   sync.Mutex
+	set  map[string]struct{}
+	size int
+}
 
-func (c *cleaner) tail(s string) string {
-	if len(s) > remembered {
-		return c.Tail(s)
+// longestClean is the size in bytes of the longest text that is remembered, mostClean
+// that of all of them.
+const longestClean, mostClean = 64 << 10, 4 << 20
+
+func (c *cleanTexts) has(s string) bool {
+	if len(s) > longestClean {
+		return false
 	}
-	clean, ok := c.seen[s]
-	if !ok {
-		if len(c.seen) == rememberedTexts {
-			clear(c.seen)
-		}
-		clean = c.Tail(s)
-		c.seen[s] = clean
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.set[s]
+	return ok
+}
+
+// add keeps a copy, as s may be a part of a larger text.
+func (c *cleanTexts) add(s string) {
+	if len(s) > longestClean {
+		return
 	}
-	return clean
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.set == nil {
+		c.set = make(map[string]struct{})
+	}
+	if c.size += len(s); c.size > mostClean {
+		clear(c.set)
+		c.size = len(s)
+	}
+	c.set[strings.Clone(s)] = struct{}{}
 }

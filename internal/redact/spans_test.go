@@ -74,3 +74,34 @@ func TestSpansKeepsWhatIsNotText(t *testing.T) {
 		t.Error("no spans became some")
 	}
 }
+
+// TestCleanTextsAreNotScannedAgain checks that only texts in which redaction changes
+// nothing are remembered, and that what is cut from them is looked at again.
+func TestCleanTextsAreNotScannedAgain(t *testing.T) {
+	r := New(nil)
+	key := "gh" + "p_" + strings.Repeat("aB3d", 9)
+	for _, s := range []string{"plain", key, "name " + key + " end", "gh" + "p_aB3daB3daB3d", "é\xff"} {
+		clean := r.Tail(s)
+		if !r.clean.has(clean) {
+			t.Errorf("%q: the result %q is not remembered", s, clean)
+		}
+		if s != clean && r.clean.has(s) {
+			t.Errorf("%q is remembered, and is %q without secrets", s, clean)
+		}
+		r.String(s + " whole")
+		if r.clean.has(s + " whole") {
+			t.Errorf("%q is remembered, but was taken for complete", s+" whole")
+		}
+	}
+	long := strings.Repeat("plain ", longestClean/6+1)
+	if r.Tail(long); r.clean.has(long) {
+		t.Error("a text that is too long is remembered")
+	}
+	// The memory is bounded.
+	for n := range 2 * mostClean / longestClean {
+		r.Tail(strings.Repeat(string(rune('a'+n%26))+" ", longestClean/2-n))
+		if r.clean.size > mostClean {
+			t.Fatalf("%d bytes are remembered, at most %d are allowed", r.clean.size, mostClean)
+		}
+	}
+}

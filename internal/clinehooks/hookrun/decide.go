@@ -3,7 +3,6 @@ package hookrun
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
@@ -22,17 +21,6 @@ func (r *Runner) Select(handlers []hookfile.Handler, events []Event) []Match {
 		}
 	}
 	return out
-}
-
-// Calls reports whether one of the handlers would run.
-func (r *Runner) Calls(handlers []hookfile.Handler, events []Event) bool {
-	d := newDecider(r, handlers)
-	for n, e := range events {
-		if slices.ContainsFunc(d.decide(n, e), func(found decision) bool { return found.Matched }) {
-			return true
-		}
-	}
-	return false
 }
 
 // decision is a match, or the error that leaves it undecided.

@@ -248,7 +248,7 @@ func FuzzFromCline(f *testing.F) {
 			return
 		}
 		end := *c
-		end.Kind, end.event.Kind, end.Events = hook.KindToolEnd, hook.KindToolEnd, nil
+		end.Kind, end.Events = hook.KindToolEnd, nil
 		end.toolEnd(nil)
 		for _, e := range end.Events {
 			var in struct {

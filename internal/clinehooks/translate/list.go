@@ -261,8 +261,8 @@ func queriesOf(input any) []string {
 			}
 		}
 	}
-	// A query is an expression and may look like JSON, as [a-z] does not but
-	// ["'] might: only a list that came as one is taken for one.
+	// A query is an expression, which may look like JSON, so a text is never read as
+	// a list.
 	m, ok := input.(map[string]any)
 	if !ok {
 		add(input)
