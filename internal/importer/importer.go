@@ -182,9 +182,7 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 		if im.DryRun {
 			continue
 		}
-		if im.Deliverer.Redact != nil {
-			run = im.Deliverer.Redact(run)
-		}
+		run = im.Deliverer.Clean(run)
 		if joint {
 			due = append(due, run)
 			continue
