@@ -95,10 +95,8 @@ func checkCredential(name, value string, least int) error {
 	if len(value) < least {
 		return fmt.Errorf("infinium: %s has %d characters: want at least %d, check that it was copied whole", name, len(value), least)
 	}
-	for i := range len(value) {
-		if value[i] <= ' ' || value[i] > '~' {
-			return fmt.Errorf("infinium: %s has an unexpected character at position %d: want printable ASCII without spaces", name, i+1)
-		}
+	if i := strings.IndexFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }); i >= 0 {
+		return fmt.Errorf("infinium: %s has an unexpected character at position %d: want printable ASCII without spaces", name, i+1)
 	}
 	return nil
 }
