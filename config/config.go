@@ -67,7 +67,7 @@ type Config struct {
 	environ []string
 	values  map[string]*value
 	// refused are the destinations that are off because address and credential
-	// are from two sides.
+	// are from different sides.
 	refused map[string]*Problem
 	// ownFile is the env file in the configuration folder.
 	ownFile string
@@ -114,7 +114,7 @@ func Load(in Input) (*Config, error) {
 	ck := checker{goos: goos, home: home}
 	files, problems := c.readFiles(vars[configFile], ck)
 	errs = append(errs, problems...)
-	sources := append([]source{{Environment, outer, vars}}, files...)
+	sources := append([]source{{Environment, ofEnvironment, vars}}, files...)
 
 	checked := make(map[string]string, len(table()))
 	values := make([]value, len(table()))
@@ -184,8 +184,8 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		if in.text, in.valid = ck.check(raw, v.variable); in.valid {
 			v.inFile = v.inFile || i > 0
 			v.by[s.from] = cmp.Or(v.by[s.from], in.text)
-		} else if s.from == mine {
-			v.by[mine] = v.whenWrong
+		} else if s.from == ofUser {
+			v.by[ofUser] = v.whenWrong
 		}
 		found = append(found, in)
 	}
@@ -193,7 +193,7 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		if !in.valid {
 			v.wrong = v.wrong || v.source == ""
 			problems = append(problems, c.wrongValue(v, in))
-		} else if than, loosens := c.loosens(v, in.text); loosens && in.from == outer {
+		} else if than, loosens := c.loosens(v, in.text); loosens && in.from == ofEnvironment {
 			problems = append(problems, c.refusal(v.name, than, in))
 			continue
 		} else if v.source == "" {

@@ -4,8 +4,8 @@
 // The package promises that Load always returns a usable Config: a wrong value
 // is replaced by its default and reported in the error; if the default could send
 // more than the user wants, by the strictest value instead. A destination whose
-// address or protocol is wrong is left out of [Config.Destinations]. Secrets show up neither in problems nor in
-// [Config.Settings].
+// address or protocol is wrong is left out of [Config.Destinations]. Secrets appear
+// neither in problems nor in [Config.Settings].
 //
 // Precedence, for each variable by itself: process environment, env file,
 // default. A variable with an empty value counts as not set, as the

@@ -38,10 +38,10 @@ func (c *Config) readFiles(named string, k checker) (files []source, errs []erro
 	if asked && path != c.ownFile {
 		vars, problems := c.readFile(path, true)
 		c.ConfigFile, asked = path, false
-		files, errs = append(files, source{path, outer, vars}), problems
+		files, errs = append(files, source{path, ofEnvironment, vars}), problems
 	}
 	vars, problems := c.readFile(c.ownFile, asked)
-	return append(files, source{c.ownFile, mine, vars}), append(errs, problems...)
+	return append(files, source{c.ownFile, ofUser, vars}), append(errs, problems...)
 }
 
 func (c *Config) readFile(path string, asked bool) (map[string]string, []error) {

@@ -7,28 +7,24 @@ import "strings"
 // looked for there. XDG variables must be absolute or are ignored. Windows has
 // its own two folders.
 func folders(vars map[string]string, home, goos string) (state, config string) {
-	stateHome, configHome := []string{".local", "state"}, []string{".config"}
-	var stateBase, configBase string
+	state, config = vars["XDG_STATE_HOME"], vars["XDG_CONFIG_HOME"]
 	if goos == "windows" {
-		stateHome, configHome = []string{"AppData", "Local"}, []string{"AppData", "Roaming"}
-		stateBase, configBase = vars["LOCALAPPDATA"], vars["APPDATA"]
+		return folder(goos, home, `AppData\Local`, state, vars["LOCALAPPDATA"]), folder(goos, home, `AppData\Roaming`, config, vars["APPDATA"])
 	}
-	return folder(goos, vars["XDG_STATE_HOME"], stateBase, home, stateHome),
-		folder(goos, vars["XDG_CONFIG_HOME"], configBase, home, configHome)
+	return folder(goos, home, ".local/state", state), folder(goos, home, ".config", config)
 }
 
-// folder is hookspan's folder in the first absolute one of xdg, native and that
-// below home.
-func folder(goos, xdg, native, home string, below []string) string {
-	for _, dir := range []string{xdg, native} {
-		if isAbs(goos, dir) {
-			return join(goos, dir, "hookspan")
+// folder is hookspan's folder in the first base that is absolute, or else below home.
+func folder(goos, home, below string, bases ...string) string {
+	for _, base := range bases {
+		if isAbs(goos, base) {
+			return join(goos, base, "hookspan")
 		}
 	}
 	if home == "" {
 		return ""
 	}
-	return join(goos, home, append(below, "hookspan")...)
+	return join(goos, home, below, "hookspan")
 }
 
 // isAbs is filepath.IsAbs for a named system.

@@ -43,12 +43,12 @@ type RulesFile struct {
 func (c *Config) RedactFiles() []RulesFile {
 	by := c.value(redactFile).by
 	var out []RulesFile
-	if own := by[mine]; own != "" {
+	if own := by[ofUser]; own != "" {
 		out = append(out, RulesFile{own, true})
 	} else if c.ConfigDir != "" {
 		out = append(out, RulesFile{Path: join(c.goos, c.ConfigDir, "redact.rules")})
 	}
-	if more := by[outer]; more != "" {
+	if more := by[ofEnvironment]; more != "" {
 		out = append(out, RulesFile{more, true})
 	}
 	return out

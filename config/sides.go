@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// side is who gave a value. The process environment is set not only by the user,
-// but also by a project's files and by the program that started this one. So it may
-// neither send a credential of the user's to another address, nor record more of
-// the texts than the user allows.
+// side is who is responsible for a value: the user or the environment, which a
+// project's files and the program that started this one can set too. So the
+// environment may neither send a credential of the user to another address, nor
+// record more of the texts than the user allows.
 type side int
 
 const (
-	// mine is the user's env file, the system's keyring and the defaults.
-	mine side = iota
-	// outer is the environment, and the file that HOOKSPAN_CONFIG_FILE names.
-	outer
+	// ofUser is the user's env file, the system's keyring and the defaults.
+	ofUser side = iota
+	// ofEnvironment includes the file that HOOKSPAN_CONFIG_FILE names.
+	ofEnvironment
 )
 
-// loosens reports that a value from outside keeps or shows more of the texts
-// than the user's own settings do, and returns the user's value. If the user
+// loosens reports that a value of the environment keeps or shows more of the texts
+// than the user's settings do, and returns the user's value. If the user
 // set nothing, the environment may choose, but not switch redaction off.
 func (c *Config) loosens(v *value, text string) (than string, loosens bool) {
-	own := v.by[mine]
+	own := v.by[ofUser]
 	switch v.name {
 	case "HOOKSPAN_REDACT":
 		return "true", text == "false" && own != "false"
@@ -34,7 +34,7 @@ func (c *Config) loosens(v *value, text string) (than string, loosens bool) {
 		levels := []string{"none", "preview", "full"}
 		return own, own != "" && slices.Index(levels, text) > slices.Index(levels, own)
 	case "CONNECTOR_MAX_INPUT_PREVIEW", "CONNECTOR_MAX_OUTPUT_PREVIEW":
-		if own == "" && c.value("HOOKSPAN_CAPTURE").by[mine] == "preview" {
+		if own == "" && c.value("HOOKSPAN_CAPTURE").by[ofUser] == "preview" {
 			own = "0"
 		}
 		return own, own != "" && previewSize(text) > previewSize(own)
@@ -72,8 +72,8 @@ func (c *Config) Refused(exporter string) *Problem {
 }
 
 // otlpMixed is the problem with an OTLP export whose address and credential are from
-// different sides, or whose certificates are from outside while the credential is
-// the user's. It is nil if there is none.
+// different sides, or whose certificates are of the environment while the credential
+// is the user's. It is nil if there is none.
 func (c *Config) otlpMixed() *Problem {
 	address, u := c.otlpURL()
 	if u == "" {
@@ -84,7 +84,7 @@ func (c *Config) otlpMixed() *Problem {
 		if address.source != "" && address.from != s && c.sideURL(s) != u {
 			return c.mixed(ExporterOTLP, address, credential)
 		}
-		if ca := c.otlpVariable("CERTIFICATE"); s == mine && ca.source != "" && ca.from == outer {
+		if ca := c.otlpVariable("CERTIFICATE"); s == ofUser && ca.source != "" && ca.from == ofEnvironment {
 			p := c.mixed(ExporterOTLP, ca, credential)
 			p.Reason = "may not decide which server gets" + strings.TrimPrefix(p.Reason, "may not get")
 			return p
@@ -122,7 +122,7 @@ func (c *Config) infiniumMixed() *Problem {
 }
 
 // mixed is the problem of an address and a credential from different sides. It names
-// the variable that is from outside.
+// the variable of the environment.
 func (c *Config) mixed(exporter string, address, credential *value) *Problem {
 	in := place(c.where(credential))
 	if credential.source == "" {
@@ -133,7 +133,7 @@ func (c *Config) mixed(exporter string, address, credential *value) *Problem {
 		Reason:  fmt.Sprintf("may not get the credential in %s of %s, so %s is off", credential.name, in, exporter),
 		Allowed: "address and credential from one place, both in the env file or both in the environment",
 	}
-	if address.from == mine {
+	if address.from == ofUser {
 		p.Variable, p.Source = credential.name, c.where(credential)
 		p.Reason = fmt.Sprintf("may not go to the address in %s of %s, so %s is off", address.name, place(c.where(address)), exporter)
 	}
@@ -162,8 +162,8 @@ func (c *Config) InfiniumInsecure() bool { return c.insecure(c.value("INFINIUM_A
 // own only the user can allow that.
 func (c *Config) insecure(credentials ...*value) bool {
 	allow := c.value("HOOKSPAN_ALLOW_INSECURE")
-	if allow.from == outer && slices.ContainsFunc(credentials, func(v *value) bool { return v.from == mine }) {
-		return c.AllowInsecure && allow.by[mine] == "true"
+	if allow.from == ofEnvironment && slices.ContainsFunc(credentials, func(v *value) bool { return v.from == ofUser }) {
+		return c.AllowInsecure && allow.by[ofUser] == "true"
 	}
 	return c.AllowInsecure
 }

@@ -74,7 +74,7 @@ func TestCredentialGoesOnlyToAddressFromSameSource(t *testing.T) {
 		{"OTLP: the credential in the address itself", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://u:p@mine.example"}, []string{elsewhere}, "otlp", nil},
 		{"OTLP: other certificates to check the file's address by", []string{endpoint, headers}, []string{ca}, "", []string{"OTEL_EXPORTER_OTLP_CERTIFICATE: may not decide which server gets the credential in OTEL_EXPORTER_OTLP_HEADERS"}},
 		{"OTLP: the file's certificates for an address of the environment", []string{ca}, []string{elsewhere, headers}, "otlp", nil},
-		{"OTLP: not wanted, so nothing to say", []string{endpoint, headers, "HOOKSPAN_EXPORTERS=store"}, []string{elsewhere}, "", nil},
+		{"OTLP: not wanted, so no problem", []string{endpoint, headers, "HOOKSPAN_EXPORTERS=store"}, []string{elsewhere}, "", nil},
 
 		{"Infinium: all in the file", []string{id, secret, base}, nil, "infinium", nil},
 		{"Infinium: all in the environment", nil, []string{id, secret, base}, "infinium", nil},
@@ -89,7 +89,7 @@ func TestCredentialGoesOnlyToAddressFromSameSource(t *testing.T) {
 		{"Infinium: the environment names the default address", []string{id, secret}, []string{"INFINIUM_BASE_URL=https://platform.i42m.ai/api/v1/"}, "infinium", nil},
 		{"Infinium: the environment's secret to the file's address", []string{id, base}, []string{secret}, "", []string{"INFINIUM_AGENT_SECRET: may not go to the address in INFINIUM_BASE_URL of " + ownPath}},
 		{"Infinium: both name the same address", []string{id, secret, base}, []string{base}, "infinium", nil},
-		{"Infinium: no agent, so nothing to say", nil, []string{evilBase}, "", nil},
+		{"Infinium: no agent, so no problem", nil, []string{evilBase}, "", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestCleartextIsAllowedOnlyByTheCredentialsSource(t *testing.T) {
 		{"the file allows what is in the file", []string{endpoint, headers, id, secret, base, allow}, nil, true, true},
 		{"the environment allows what is in the environment", nil, []string{endpoint, headers, id, secret, base, allow}, true, true},
 		{"the environment does not allow what is in the file", []string{endpoint, headers, id, secret, base}, []string{allow}, false, false},
-		{"nor a query in the file's address", []string{query}, []string{allow}, false, false},
+		{"the environment does not allow a query in the file's address", []string{query}, []string{allow}, false, false},
 		{"the file allows what is in the environment", []string{allow}, []string{endpoint, headers, id, secret, base}, true, true},
 		{"the environment forbids what the file allows", []string{endpoint, headers, id, secret, base, allow}, []string{forbid}, false, false},
 		{"both allow it", []string{endpoint, headers, id, secret, base, allow}, []string{allow}, true, true},
@@ -193,7 +193,7 @@ func TestEnvironmentMayTightenButNotLoosen(t *testing.T) {
 		{"previews: long ones where the file asks for previews", lns("HOOKSPAN_CAPTURE=preview"), nil, lns("CONNECTOR_MAX_INPUT_PREVIEW=1000000"), input, 0, 1, ""},
 		{"previews: the file says nothing", nil, nil, lns("CONNECTOR_MAX_INPUT_PREVIEW=1000000"), input, 1000000, 0, ""},
 		{"another file: capture", lns("HOOKSPAN_CAPTURE=none"), lns("HOOKSPAN_CAPTURE=full"), lns(another), capture, "none", 1, `HOOKSPAN_CAPTURE: "full" keeps more of the texts than "none" in ` + ownPath + ", which stays in force (in " + namedPath + ")"},
-		{"another file that says nothing of it", lns("HOOKSPAN_CAPTURE=none"), lns("A=b"), lns(another), capture, "none", 0, ""},
+		{"another file without the variable", lns("HOOKSPAN_CAPTURE=none"), lns("A=b"), lns(another), capture, "none", 0, ""},
 		{"another file: redact", nil, lns("HOOKSPAN_REDACT=false"), lns(another), redact, true, 1, ""},
 		{"another file: the environment over it", nil, lns("HOOKSPAN_CAPTURE=none"), lns(another, "HOOKSPAN_CAPTURE=full"), capture, "full", 0, ""},
 		{"the user's own file, by name", lns("HOOKSPAN_REDACT=false"), nil, lns("HOOKSPAN_CONFIG_FILE=" + ownPath), redact, false, 0, ""},
@@ -224,7 +224,7 @@ func TestNamedEnvFileDoesNotGetKeyringSecret(t *testing.T) {
 	own := lines("INFINIUM_AGENT_ID=a-1", "INFINIUM_BASE_URL=https://mine.example/api")
 	for named, on := range map[string]bool{
 		lines("INFINIUM_AGENT_ID=a-1", "INFINIUM_BASE_URL=https://evil.example/api"): false,
-		lines("INFINIUM_AGENT_ID=a-1", "INFINIUM_BASE_URL=https://mine.example/api"): false, // the file counts, not what another one says
+		lines("INFINIUM_AGENT_ID=a-1", "INFINIUM_BASE_URL=https://mine.example/api"): false, // the named file counts, not the user's own
 		lines("INFINIUM_AGENT_ID=a-1"): true,
 		lines("INFINIUM_AGENT_ID=a-1", "INFINIUM_BASE_URL=https://its.example/api", "INFINIUM_AGENT_SECRET=its-own-secret"): true,
 	} {

@@ -8,7 +8,7 @@ type Kind uint8
 // The kinds of event. No host has all of them.
 const (
 	// KindUnknown is an event whose name or shape no decoder knows. It is kept
-	// and shown, and takes no part in any span.
+	// and shown, and is part of no span.
 	KindUnknown Kind = iota
 	// KindRunStart opens a run (Cline TaskStart, agent_start). With a
 	// ParentAgent it opens a subagent instead.
@@ -31,9 +31,9 @@ const (
 	KindRunCancel
 	// KindRunError closes a run that failed.
 	KindRunError
-	// KindSessionEnd says that the host's process or window is closing.
+	// KindSessionEnd reports that the host's process or window is closing.
 	KindSessionEnd
-	// KindSessionStart says that the host has begun, resumed, cleared or
+	// KindSessionStart reports that the host has begun, resumed, cleared or
 	// compacted its conversation. It opens no run.
 	KindSessionStart
 	// KindPermission is the host asking the user whether a tool may run. Its
@@ -41,12 +41,12 @@ const (
 	KindPermission
 	// KindNote is any other event that is worth a line in the trace.
 	KindNote
-	// KindAside is a known event that takes no part in any trace, such as a
-	// piece of streamed text.
+	// KindAside is a known event that is part of no trace, such as a piece of
+	// streamed text.
 	KindAside
-	// KindHookRuns says which of the user's hooks ran for an earlier event, and
-	// what was answered. hookspan writes it into the log itself. It opens, ends
-	// and continues no run.
+	// KindHookRuns reports which of the user's hooks ran for an earlier event,
+	// and what was answered. hookspan writes it into the log itself. It opens,
+	// ends and continues no run.
 	KindHookRuns
 )
 
@@ -89,8 +89,7 @@ const (
 	ToolUnknown
 )
 
-// Failed reports that a call did not do what it was asked to. Of one that ended
-// in an unknown way that is not known, nor is the opposite.
+// Failed reports that a call certainly did not do what it was asked to.
 func (s ToolStatus) Failed() bool { return s != ToolOK && s != ToolUnknown }
 
 // ParentUnknown is the ParentAgent of a subagent whose host does not say which
@@ -99,8 +98,8 @@ const ParentUnknown = "?"
 
 // Event is one event that an agent's hook reported.
 //
-// Zero values mean "the host did not say". Texts are whole, exactly as the host
-// sent them: cutting and redacting happen on the way out, never here.
+// A zero value means that the host did not report it. Texts are complete, exactly as
+// the host sent them: they are cut and redacted later.
 type Event struct {
 	// Host is the agent: "cline" or "claude-code".
 	Host string
@@ -111,20 +110,20 @@ type Event struct {
 	// Name is the host's own documented name of the hook, such as "PreToolUse".
 	Name string
 
-	// Session is the host's identity of the conversation; every event of one
-	// session carries the same one. Empty when the payload had none.
+	// Session identifies the conversation; all events of a session have the same
+	// value. Empty if the payload has none.
 	Session string
-	// Conversation is the host's finer identity within the session, where it
-	// has one (Cline's SDK dialect: the conversation of one agent).
+	// Conversation identifies a part of the session, if the host has such an id
+	// (Cline's SDK dialect: the conversation of one agent).
 	Conversation string
-	// Turn is the host's identity of the run the event belongs to, where it has
-	// one (Claude Code's prompt id). A subagent's events carry the turn that
-	// started it.
+	// Turn identifies the run that the event belongs to, if the host has such an
+	// id (Claude Code's prompt id). A subagent's events have the turn that started
+	// it.
 	Turn string
 	// Key identifies repeats of the event: of equal keys in one session only the
-	// first counts. Empty where the host gives no such identity.
+	// first counts. Empty if the host gives no such id.
 	Key string
-	// Agent identifies the agent that acts, where the host distinguishes agents.
+	// Agent identifies the agent that acts, if the host distinguishes agents.
 	Agent string
 	// ParentAgent identifies the agent that started this one; empty for the
 	// session's lead agent.
@@ -136,10 +135,9 @@ type Event struct {
 	Time time.Time
 	// StoredAt is when the hook process stored the event.
 	StoredAt time.Time
-	// Offset is the event's place in the session's log, in bytes.
+	// Offset is the event's position in the session's log, in bytes.
 	Offset int64
-	// Hash is the first 8 bytes of SHA-256 over the payload's bytes; equal
-	// payloads of two copies of one hook have equal hashes.
+	// Hash is the first 8 bytes of SHA-256 over the payload.
 	Hash uint64
 
 	// HostVersion is the agent's version.
@@ -150,11 +148,11 @@ type Event struct {
 	// Cwd is the working directory: the first workspace root, else the
 	// directory the hook ran in.
 	Cwd string
-	// User is the host's identity of the user, an opaque string.
+	// User is the host's id of the user, an opaque string.
 	User string
 	// PermissionMode is the host's approval mode.
 	PermissionMode string
-	// Transcript is the path of the session's file, where the host names it.
+	// Transcript is the path of the session's file, if the host names it.
 	Transcript string
 	// TraceParent is a W3C traceparent found in the hook's environment.
 	TraceParent string
@@ -169,16 +167,15 @@ type Event struct {
 	ErrorType string
 	// Tool is set for KindToolStart, KindToolEnd and KindPermission.
 	Tool *Tool
-	// Attrs are further facts of the event, in a stable order (compaction
-	// sizes, notification source, ...).
+	// Attrs are further facts, such as compaction sizes, in a stable order.
 	Attrs []Attr
 
-	// HookRuns are set for KindHookRuns alone, and so are About and Answer: the
-	// runs in the order in which they are configured.
+	// HookRuns are the runs in the order in which they are configured. HookRuns,
+	// About and Answer are set for KindHookRuns only.
 	HookRuns []HookRun `json:",omitempty"`
 	// About is the Hash of the event that the hooks ran for.
 	About uint64 `json:",omitempty"`
-	// Answer is what the host was told after they ran.
+	// Answer is the answer to the host after they ran.
 	Answer *HookAnswer `json:",omitempty"`
 }
 
@@ -190,34 +187,35 @@ func (e *Event) At() time.Time {
 	return e.Time
 }
 
-// Tool is one end of a tool call.
+// Tool is the start or the end of a tool call.
 type Tool struct {
-	// ID is the host's tool call id, empty where it has none.
+	// ID is the host's tool call id, empty if it has none.
 	ID string
 	// Name is the tool as the host names it.
 	Name string
 	// Input is the call's parameters as compact JSON with sorted keys, so that
-	// the two ends of one call compare equal.
+	// start and end of one call compare equal.
 	Input string
-	// Output is the result's text. Empty when the host hid it.
+	// Output is the result's text. Empty if the host hides it.
 	Output string
-	// Agent is the subagent that the call started, where its end says so.
+	// Agent is the subagent that the call started, if the end of the call names it.
 	Agent string
-	// Status is how the call ended; meaningful on KindToolEnd alone.
+	// Status is how the call ended, for KindToolEnd only.
 	Status ToolStatus
 	// Error is the failure's message.
 	Error string
-	// Started and Ended bound the execution exactly, where the host says so.
+	// Started and Ended are the exact times of the execution, if the host reports
+	// them.
 	Started time.Time
 	Ended   time.Time
-	// Duration is the host's measure of the call; on Cline classic it includes
-	// the time the user took to approve it; UnknownDuration where it measured none.
+	// Duration is the host's measure of the call, or UnknownDuration. On Cline
+	// classic it includes the time the user took to approve the call.
 	Duration time.Duration
 }
 
 // Values of HookRun.Status.
 const (
-	// HookOK ended by itself without a fault; it may have denied something.
+	// HookOK ended without an error; it may have denied something.
 	HookOK = "ok"
 	// HookError failed without deciding anything.
 	HookError = "error"
@@ -229,49 +227,47 @@ const (
 	HookAsync = "async"
 )
 
-// NoExit is the HookRun.Exit of a run that has no exit code: one that was not
-// waited for, not started or stopped, and any that is no program.
+// NoExit is the HookRun.Exit of a run without an exit code: it was not waited for,
+// not started or stopped, or it is no program.
 const NoExit = -1
 
-// HookRun is one execution of a hook of the user's.
+// HookRun is one execution of one of the user's hooks.
 type HookRun struct {
-	// Event is the name of the event that the hook is configured for, Tool that
-	// of the tool; both as the hook knows them, which the host may call
-	// otherwise. One call of the host may be several for its hooks.
+	// Event and Tool are the names that the hook is given, which may differ from
+	// the host's. One tool call of the host may be several for its hooks.
 	Event, Tool string
-	// Matcher is the condition that the call met; empty where there is none.
+	// Matcher is the condition that the call met; empty if there is none.
 	Matcher string
-	// Command is the command line, or the address of a hook that is asked over
-	// HTTP.
+	// Command is the command line, or the address of an http hook.
 	Command string
 	// Source is the file that names the hook.
 	Source string
-	// Started is when it began, Duration how long it took.
+	// Started is the start time, Duration how long the run took.
 	Started  time.Time
 	Duration time.Duration
-	// Exit is the exit code, NoExit where there is none.
+	// Exit is the exit code, or NoExit.
 	Exit int
 	// Status is one of the constants above.
 	Status string
-	// Decision is the hook's own word, such as "deny"; empty where it decided
-	// nothing. Reason is why.
+	// Decision is the hook's decision, such as "deny"; empty if there is none.
+	// Reason is the reason that the hook gave.
 	Decision, Reason string
 }
 
-// HookAnswer is what the host was told after the user's hooks ran.
+// HookAnswer is the answer to the host after the user's hooks ran.
 type HookAnswer struct {
 	// Cancelled reports that the host was asked to stop.
 	Cancelled bool
-	// SoftDenied reports that a tool call was denied without stopping the run: its
-	// input was replaced by one that fails.
+	// SoftDenied reports that a tool call was denied without stopping the run: it
+	// got an input that makes it fail.
 	SoftDenied bool
 	// InputChanged reports that a hook changed the call's input.
 	InputChanged bool
-	// By is the command of the hook that decided, Reason what it said.
+	// By is the command of the hook that decided, Reason the reason it gave.
 	By, Reason string
 }
 
-// Denies reports that what the hooks ran for was not to happen.
+// Denies reports that the hooks denied the operation that they ran for.
 func (a *HookAnswer) Denies() bool { return a != nil && (a.Cancelled || a.SoftDenied) }
 
 // Attr is a named fact: Value is a string, int64, float64 or bool.
@@ -289,29 +285,28 @@ type Reply struct {
 	Cancel bool
 	// Context is text for the model.
 	Context string
-	// ErrorMessage says to the user why something was stopped.
+	// ErrorMessage tells the user why something was stopped.
 	ErrorMessage string
-	// OverrideInput is the tool input, as JSON, that replaces the call's. Only
-	// Cline's SDK dialect takes one, before a tool runs; empty leaves the input
-	// as it is.
+	// OverrideInput is JSON that replaces the input of a tool call, if it is not
+	// empty. Only Cline's SDK dialect supports it, before a tool runs.
 	OverrideInput string
 }
 
-// Head is what a hook process must know of a payload before it can store it.
+// Head is the part of a payload that a hook process needs before it stores it.
 type Head struct {
 	// Session and Name are as in Event; Name falls back to the name the hook
 	// file was started with.
 	Session string
 	Name    string
-	// Kind is what happened, as far as it shows without decoding everything.
+	// Kind is what happened, as far as the head of the payload shows.
 	Kind Kind
-	// RunEnds reports that a run of the session's lead agent ends here, so that
-	// delivery is due.
+	// RunEnds reports that a run of the session's lead agent ends, so that a
+	// delivery starts.
 	RunEnds bool
-	// Dirs are the session's project folders, as far as the payload names them.
+	// Dirs are the session's project folders that the payload names.
 	Dirs []string
-	// Agent is the agent that sent the payload, by a short name such as "codex",
-	// where it is another than the one the hook was installed for; else empty.
+	// Agent is a short name, such as "codex", of another agent that sent the
+	// payload to this agent's hook; else empty.
 	Agent string
 	// Patience is how long the host waits for a hook's answer; 0 means 30 s.
 	Patience time.Duration

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Raw is one stored payload with what was stored beside it.
+// Raw is one stored payload with the other members of its record.
 type Raw struct {
 	// Payload is what the agent wrote to the hook's standard input.
 	Payload []byte
@@ -16,50 +16,50 @@ type Raw struct {
 	Event string
 	// StoredAt is when the payload was stored.
 	StoredAt time.Time
-	// Offset is the payload's place in the session's log, in bytes.
+	// Offset is the payload's position in the session's log, in bytes.
 	Offset int64
-	// Cwd is the directory the hook ran in; it counts where the payload names
-	// none.
+	// Cwd is the directory the hook ran in. It counts if the payload names none.
 	Cwd string
 	// TraceParent is the W3C traceparent of the hook's environment.
 	TraceParent string
 }
 
-// NewEvent is the event of a payload as far as it is known unread.
+// NewEvent returns an event with the fields that are known without reading the
+// payload.
 func (r *Raw) NewEvent(host, name string) Event {
 	return Event{
 		Host: host, Name: name, StoredAt: r.StoredAt, Offset: r.Offset, Hash: Hash(r.Payload), Cwd: r.Cwd, TraceParent: r.TraceParent,
 	}
 }
 
-// DecodeError says which payload could not be read, and why.
+// DecodeError reports a payload that could not be read.
 type DecodeError struct {
-	// Agent is the agent's name as people write it.
+	// Agent is the agent's name for people.
 	Agent string
 	// Event is the name the hook was started with.
 	Event string
 	// Size is the payload's length in bytes.
 	Size int
-	// Cause is the fault itself.
+	// Cause is why.
 	Cause error
 }
 
-// Error names the payload and the fault.
+// Error names the payload and the cause.
 func (e *DecodeError) Error() string {
 	return "decode " + e.Agent + " payload of hook " + strconv.Quote(e.Event) + " (" + strconv.Itoa(e.Size) + " bytes): " +
 		e.Cause.Error() + "; the payload is kept as it came"
 }
 
-// Unwrap returns the fault itself.
+// Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Cause }
 
-// Hash is the first 8 bytes of SHA-256 over a payload, as a number.
+// Hash returns the first 8 bytes of SHA-256 over a payload, as a number.
 func Hash(payload []byte) uint64 {
 	sum := sha256.Sum256(payload)
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// Lines joins texts, each beginning a line, and leaves out empty ones.
+// Lines joins texts so that each begins a line, and leaves out empty ones.
 func Lines(parts ...string) string {
 	var b strings.Builder
 	for _, part := range parts {

@@ -2,8 +2,8 @@ package hook
 
 import "time"
 
-// Transcript is what a host's own files say about a session beyond its hook
-// events. Every member may be empty: files may be missing, late or elsewhere.
+// Transcript is what a host's own files add to a session's hook events. Every field
+// may be empty: files may be missing, late or in another place.
 type Transcript struct {
 	// Provider and Model name the model last used, as the host spells them.
 	Provider string
@@ -14,33 +14,31 @@ type Transcript struct {
 	HostApp string
 	// Cwd is the session's working directory.
 	Cwd string
-	// Session is the session's identity, where the files have it.
+	// Session is the session's id, if the files have it.
 	Session string
 	// Calls are the requests made to the model, by start time.
 	Calls []LLMCall
 	// Prompts are the texts the user submitted, by time.
 	Prompts []Prompt
-	// ToolResults are results by tool call, in the file's order. They count
-	// where a hook payload hid the text.
+	// ToolResults are the results of tool calls, in the file's order. They count
+	// if a hook payload hides the text.
 	ToolResults []ToolResult
 	// Agents are the subagents in the files, by start time.
 	Agents []Agent
 	// Ends are the ends of turns, by time.
 	Ends []TurnEnd
-	// Pending reports that the newest request has no usage yet, or that the
-	// files have not caught up with the last turn's end, so that a later read
-	// may say more.
+	// Pending reports that the newest request has no usage yet, or that the files
+	// do not have the last turn's end yet, so that a later read may find more.
 	Pending bool
-	// Undecided reports that the last turn has stopped and may yet continue:
-	// hooks of the user's decide that.
+	// Undecided reports that the last turn has stopped and may still continue:
+	// the user's hooks decide that.
 	Undecided bool
-	// Sources are the files read, for the person who asks where a figure comes
-	// from.
+	// Sources are the files that were read.
 	Sources []string
 }
 
-// CallKind distinguishes a request from the sums that a host keeps of requests
-// it no longer lists.
+// CallKind distinguishes a request from a host's sum over requests that it no longer
+// lists.
 type CallKind uint8
 
 // The kinds of call.
@@ -57,16 +55,16 @@ const (
 // LLMCall is one request to a language model, or a host's sum of several.
 type LLMCall struct {
 	Kind CallKind
-	// ID is the host's identity of the call, stable over reads: a message id,
-	// else "req-" and the start in milliseconds.
+	// ID identifies the call in every read of the files: a message id, else "req-"
+	// and the start in milliseconds.
 	ID string
-	// RequestID is the provider's identity of the request.
+	// RequestID is the provider's id of the request.
 	RequestID string
 	// Turn is the turn the call was made for, as in Event.
 	Turn string
 	// Agent is the subagent that made the call; empty for the lead agent.
 	Agent string
-	// Start and End bound the request. End is zero while it is under way.
+	// Start and End are the request's times. End is zero while it runs.
 	Start time.Time
 	End   time.Time
 	// Provider and Model as the host spells them.
@@ -75,10 +73,10 @@ type LLMCall struct {
 	// FinishReason is why the model stopped, as the host spells it
 	// ("end_turn", "tool_use", "max_tokens", ...).
 	FinishReason string
-	// Usage is nil when the host has not said, or never did.
+	// Usage is nil if the host has not reported any.
 	Usage *Usage
-	// Error is the host's reason for a request that broke off
-	// ("user_cancelled", "streaming_failed", ...), Message what it says of it.
+	// Error is the host's code for a request that broke off ("user_cancelled",
+	// "streaming_failed", ...), Message its explanation.
 	Error   string
 	Message string
 	// Text is the reply's text.
@@ -87,18 +85,17 @@ type LLMCall struct {
 	ToolCallIDs []string
 }
 
-// Usage is the token count and cost of a call, counted as the host counts.
+// Usage is the token count and cost of a call, as the host reports them.
 type Usage struct {
-	// Input is the host's own input count; whether it holds the cache counts
-	// differs by provider, see InputIncludesCache.
+	// Input is the host's input count. Some providers include the cache counts,
+	// see InputIncludesCache.
 	Input      int64
 	Output     int64
 	CacheRead  int64
 	CacheWrite int64
-	// InputIncludesCache reports that Input already holds CacheRead and
-	// CacheWrite.
+	// InputIncludesCache reports that Input includes CacheRead and CacheWrite.
 	InputIncludesCache bool
-	// CostUSD is nil when the host gives none.
+	// CostUSD is nil if the host reports none.
 	CostUSD *float64
 }
 
@@ -126,15 +123,15 @@ type Agent struct {
 	ID   string
 	Type string
 	// CallID is the tool call that started it, ParentAgent the agent that made
-	// this call: empty for the lead agent, or where CallID is.
+	// this call: empty for the lead agent, or if CallID is empty.
 	CallID      string
 	ParentAgent string
 	// Turn is the turn it was started in.
 	Turn string
-	// Task is what it was asked to do, Result its last words.
+	// Task is what it was asked to do, Result its last text.
 	Task   string
 	Result string
-	// Start and End bound its work. End is zero while it works.
+	// Start and End are its times. End is zero while it works.
 	Start time.Time
 	End   time.Time
 }
@@ -143,9 +140,9 @@ type Agent struct {
 type TurnEnd struct {
 	Turn string
 	At   time.Time
-	// Kind is KindRunComplete or KindRunError; KindSessionEnd for a turn the
-	// user interrupted; KindRunResume where the host meant to stop and a hook of
-	// the user's made it continue, so that the turn has not ended.
+	// Kind is KindRunComplete or KindRunError; KindSessionEnd for a turn that the
+	// user interrupted; KindRunResume if one of the user's hooks made the host
+	// continue, so that the turn has not ended.
 	Kind Kind
 	// Result is the final text, Message and ErrorType are as in Event.
 	Result    string
@@ -153,7 +150,7 @@ type TurnEnd struct {
 	ErrorType string
 }
 
-// ToolResult is what a tool gave back, from the host's files.
+// ToolResult is a tool's result, from the host's files.
 type ToolResult struct {
 	// ID is the tool call id.
 	ID string

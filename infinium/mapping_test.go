@@ -114,14 +114,14 @@ func TestTracesRuns(t *testing.T) {
 		want []string // name: actions
 	}{
 		"a remote parent leaves a root":           {two(true), []string{"task 7: user_prompt tool_use", "second: tool_use"}},
-		"a parent a store forgot to be remote":    {two(false), []string{"task 7: user_prompt tool_use", "second: tool_use"}},
+		"a remote parent without its flag":        {two(false), []string{"task 7: user_prompt tool_use", "second: tool_use"}},
 		"a loop of parents ends":                  {loop, []string{"Late spans: tool_use tool_use"}},
 		"a span given twice counts once":          {twice, []string{"task 5: user_prompt tool_use"}},
 		"a late request counts as usage":          {bare, []string{"Late spans:"}},
-		"late spans of no use make no trace":      {empty, nil},
+		"late spans that show nothing":            {empty, nil},
 		"no spans make no trace":                  {&tree{}, nil},
-		"subagents stand where they began":        {claudeRun(), []string{"Claude Code session (1 turn): user_prompt tool_use:Read tool_use:Bash tool_use:Agent subagent:Explore tool_use:Grep"}},
-		"a prompt not typed has its own action":   {injectedRun("x"), []string{"Cline task: injected_prompt"}},
+		"subagents are placed by their start":     {claudeRun(), []string{"Claude Code session (1 turn): user_prompt tool_use:Read tool_use:Bash tool_use:Agent subagent:Explore tool_use:Grep"}},
+		"an injected prompt has its own action":   {injectedRun("x"), []string{"Cline task: injected_prompt"}},
 		"a tool at its subagent's start is first": {tie(), []string{"Claude Code session (1 turn): tool_use:outer subagent:s tool_use:inner"}},
 	}
 	for name, tt := range tests {
@@ -186,7 +186,7 @@ func TestTracesTexts(t *testing.T) {
 			testForms,
 			texts{"Claude Code session (1 turn)", cutTo(10_000), cutTo(500), cutTo(500)},
 		},
-		"limits given hold for any host": {
+		"given limits apply to every host": {
 			root("claude-code", task(long), result(long)),
 			testForms.WithPreviews(7, 9),
 			texts{"Claude Code session (1 turn)", cutTo(10_000), cutTo(7), cutTo(9)},
@@ -216,7 +216,7 @@ func TestTracesTexts(t *testing.T) {
 			testForms,
 			texts{"a\uFFFDb\uFFFDc", "a\uFFFDb\uFFFDc", "a\uFFFDb\uFFFDc", ""},
 		},
-		"a preview cut before is left alone": {
+		"a preview that was cut before is kept": {
 			root("cline", result(cutTo(300))),
 			testForms,
 			texts{"Cline task", "Cline task", "", cutTo(300)},
@@ -317,11 +317,11 @@ func TestTracesTimes(t *testing.T) {
 		date     string
 		duration float64
 	}{
-		"another zone becomes UTC":       {at(0).In(time.FixedZone("", 7200)), at(15_200), "2026-04-18T10:00:00.000Z", 15.2},
-		"a fraction has three digits":    {at(0).Add(123_456_789), at(1_000), "2026-04-18T10:00:00.123Z", 0.876543211},
-		"a clock that ran backwards":     {at(10), at(0), "2026-04-18T10:00:00.010Z", 0},
-		"more than a day":                {at(0), at(0).Add(100 * time.Hour), "2026-04-18T10:00:00.000Z", 86_400},
-		"no time at all is still a date": {time.Time{}, time.Time{}, "1970-01-01T00:00:00.000Z", 0},
+		"another zone becomes UTC":    {at(0).In(time.FixedZone("", 7200)), at(15_200), "2026-04-18T10:00:00.000Z", 15.2},
+		"a fraction has three digits": {at(0).Add(123_456_789), at(1_000), "2026-04-18T10:00:00.123Z", 0.876543211},
+		"a clock that ran backwards":  {at(10), at(0), "2026-04-18T10:00:00.010Z", 0},
+		"more than a day":             {at(0), at(0).Add(100 * time.Hour), "2026-04-18T10:00:00.000Z", 86_400},
+		"no time is still a date":     {time.Time{}, time.Time{}, "1970-01-01T00:00:00.000Z", 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

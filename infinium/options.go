@@ -65,7 +65,7 @@ func (o *Options) endpoint() (*url.URL, error) {
 	}
 	switch {
 	case u.User != nil:
-		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL for host %q holds a user name or password: want none, credentials go in INFINIUM_AGENT_ID and INFINIUM_AGENT_SECRET", u.Host)
+		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL for host %q contains a user name or password: want none, credentials go in INFINIUM_AGENT_ID and INFINIUM_AGENT_SECRET", u.Host)
 	case u.Hostname() == "" || u.Opaque != "":
 		return nil, fmt.Errorf("infinium: INFINIUM_BASE_URL %q names no host: want a form like %s", base, DefaultBaseURL)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
@@ -95,10 +95,8 @@ func checkCredential(name, value string, least int) error {
 	if len(value) < least {
 		return fmt.Errorf("infinium: %s has %d characters: want at least %d, check that it was copied whole", name, len(value), least)
 	}
-	for i := range len(value) {
-		if value[i] <= ' ' || value[i] > '~' {
-			return fmt.Errorf("infinium: %s has an unexpected character at position %d: want printable ASCII without spaces", name, i+1)
-		}
+	if i := strings.IndexFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }); i >= 0 {
+		return fmt.Errorf("infinium: %s has an unexpected character at position %d: want printable ASCII without spaces", name, i+1)
 	}
 	return nil
 }

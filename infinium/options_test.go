@@ -39,7 +39,7 @@ func TestNewChecksOptions(t *testing.T) {
 		"a line break in an id":                 {func(o *Options) { o.AgentID = "ab\r\nx: y" }, "INFINIUM_AGENT_ID has an unexpected character at position 3", ""},
 		"no secret":                             {func(o *Options) { o.AgentSecret = " " }, "INFINIUM_AGENT_SECRET is not set", ""},
 		"a short secret":                        {func(o *Options) { o.AgentSecret = "1234567" }, "INFINIUM_AGENT_SECRET has 7 characters: want at least 8", ""},
-		"a secret with a foreign character":     {func(o *Options) { o.AgentSecret = testSecret + "ä" }, "INFINIUM_AGENT_SECRET has an unexpected character", ""},
+		"a secret with a letter outside ASCII":  {func(o *Options) { o.AgentSecret = testSecret + "ä" }, "INFINIUM_AGENT_SECRET has an unexpected character", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

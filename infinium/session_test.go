@@ -89,7 +89,7 @@ func TestSessionRoot(t *testing.T) {
 	runs := sessionRuns()
 	spans := joined(runs)
 	root := spans[0]
-	whole(t, spans, runs[0][0])
+	checkTree(t, spans, runs[0][0])
 	if root.StartTimeUnixNano != ns(0) || root.EndTimeUnixNano != ns(100_000) {
 		t.Errorf("from %s to %s, want from the first start to the last end", otlp.Start(root), otlp.End(root))
 	}
@@ -109,7 +109,7 @@ func TestSessionRoot(t *testing.T) {
 		otelmap.KeyPermissionMode: "acceptEdits", otelmap.KeyWorkingDirectory: "/home/user/project", otelmap.KeySessionSource: "startup",
 		otelmap.KeyConversationID: "3f0c-session", otelmap.KeyHost: "claude-code", otelmap.KeyHostVersion: "2.1.329",
 		otelmap.KeyOperation: "invoke_agent", otelmap.KeyAgentName: "claude-code",
-		// The second run has no totals: its two requests stand in for them.
+		// The second run has no totals: the sums over its two requests replace them.
 		otelmap.KeyInputTokens: "4600", otelmap.KeyHostInputTokens: "57",
 		otelmap.KeyOutputTokens: "235", otelmap.KeyCacheReadTokens: "2470", otelmap.KeyCacheWriteTokens: "0",
 		otelmap.KeyCost: "0.33", otelmap.KeyLLMRequests: "5",
@@ -130,8 +130,8 @@ func TestSessionRoot(t *testing.T) {
 	}
 }
 
-// whole checks that the spans are one tree in the order of time.
-func whole(t interface{ Errorf(string, ...any) }, spans []*tracepb.Span, first *tracepb.Span) {
+// checkTree checks that the spans are one tree in the order of time.
+func checkTree(t interface{ Errorf(string, ...any) }, spans []*tracepb.Span, first *tracepb.Span) {
 	root := spans[0]
 	if keyOf(root) != keyOf(first) || !bytes.Equal(root.ParentSpanId, first.ParentSpanId) || root.Flags != first.Flags {
 		t.Errorf("the root's place is not that of the first run's")
@@ -256,12 +256,12 @@ func TestSessionTraces(t *testing.T) {
 			lacking(otelmap.KeyProvider)(s)
 			with(str(otelmap.KeyProvider, "aws.bedrock"))(s)
 		}), func(t Trace) string { return t.LLMUsage.Provider }, "anthropic"},
-		"prices without tokens":               {priced, func(t Trace) string { return t.Environment.CustomTags[TagTotalCost] }, "1"},
-		"prices are summed":                   {sessionRuns(), func(t Trace) string { return t.Environment.CustomTags[TagTotalCost] }, "0.33"},
-		"requests are summed":                 {sessionRuns(), func(t Trace) string { return strconv.FormatInt(*t.LLMUsage.APICallsCount, 10) }, "5"},
-		"tokens are summed as hosts count":    {sessionRuns(), func(t Trace) string { return strconv.FormatInt(*t.LLMUsage.PromptTokens, 10) }, "4600"},
-		"a host that does not tell its count": {change(0, lacking(otelmap.KeyHostInputTokens)), func(t Trace) string { return strconv.FormatInt(*t.LLMUsage.PromptTokens, 10) }, "4600"},
-		"compactions are summed":              {sessionRuns(), func(t Trace) string { return t.Environment.CustomTags[TagCompactions] }, "1"},
+		"prices without tokens":            {priced, func(t Trace) string { return t.Environment.CustomTags[TagTotalCost] }, "1"},
+		"prices are summed":                {sessionRuns(), func(t Trace) string { return t.Environment.CustomTags[TagTotalCost] }, "0.33"},
+		"requests are summed":              {sessionRuns(), func(t Trace) string { return strconv.FormatInt(*t.LLMUsage.APICallsCount, 10) }, "5"},
+		"tokens are summed as hosts count": {sessionRuns(), func(t Trace) string { return strconv.FormatInt(*t.LLMUsage.PromptTokens, 10) }, "4600"},
+		"a host without its own count":     {change(0, lacking(otelmap.KeyHostInputTokens)), func(t Trace) string { return strconv.FormatInt(*t.LLMUsage.PromptTokens, 10) }, "4600"},
+		"compactions are summed":           {sessionRuns(), func(t Trace) string { return t.Environment.CustomTags[TagCompactions] }, "1"},
 		"a subagent's tool keeps its agent": {sessionRuns(), func(t Trace) string {
 			i := slices.IndexFunc(t.Steps, func(s Step) bool { return s.Action == "tool_use:Grep" })
 			return t.Steps[i].Metadata.SubagentID
@@ -280,13 +280,12 @@ func TestSessionTraces(t *testing.T) {
 	}
 }
 
-// mark is a text that names its moment.
+// mark is a text that names its time.
 func mark(ms int) string { return fmt.Sprintf("@%06d", ms) }
 
-// session draws the runs of a session. No two things happen at one time, and
-// every text is the mark of its time, so that the order of what comes out of
-// them can be told without the mapping. Runs may overlap, as those with agents
-// in the background do.
+// session draws the runs of a session. No two events have the same time, and every
+// text is the mark of its time, so that a test knows the expected order without the
+// mapping. Runs may overlap, as those with background agents do.
 func session(t *rapid.T) [][]*tracepb.Span {
 	n := rapid.IntRange(1, 4).Draw(t, "runs")
 	now := 0
@@ -358,7 +357,7 @@ func happen(t *rapid.T, tr *tree, used map[*tree]uint64, ms int) {
 	}
 }
 
-// figures are usage as a root or a request may tell it: any of it or nothing.
+// figures are usage as a root or a request may report it: some figures or none.
 func figures(t *rapid.T) (out []*commonpb.KeyValue) {
 	for _, k := range []string{
 		otelmap.KeyInputTokens, otelmap.KeyHostInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens,
@@ -401,7 +400,7 @@ func TestSessionKeepsContentOfItsTurns(t *testing.T) {
 		before := fmt.Sprintf("%+v", runs)
 		spans := joined(runs)
 		if len(runs) > 1 {
-			whole(rt, spans, runs[0][0])
+			checkTree(rt, spans, runs[0][0])
 		}
 		traces := Traces(messages(spans...), testForms)
 		if len(traces) != 1 || traces[0].Late {
@@ -452,7 +451,7 @@ func TestSessionKeepsContentOfItsTurns(t *testing.T) {
 	})
 }
 
-// figuresOf sums what traces tell in numbers.
+// figuresOf sums the numbers of traces.
 type figuresOf struct {
 	Prompt, Completion, Total, Calls int64
 	Reads, Writes, Compactions, Cost float64

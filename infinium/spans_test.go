@@ -121,7 +121,7 @@ func prompt(s *tracepb.Span, ms int, text string, attrs ...*commonpb.KeyValue) {
 	})
 }
 
-// clineRun is a whole run of Cline, with all that its form has a place for.
+// clineRun is a complete run of Cline, with everything that its form can show.
 func clineRun() *tree {
 	t := &tree{id: traceID(0xc11e)}
 	r := t.root("cline", 15_200,
@@ -161,7 +161,7 @@ func clineRun() *tree {
 	return t
 }
 
-// claudeRun is a whole turn of Claude Code that the API ended.
+// claudeRun is a complete turn of Claude Code that an error of the API ended.
 func claudeRun() *tree {
 	t := &tree{id: traceID(0xc1a0de)}
 	r := t.root("claude-code", 45_200,

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -107,6 +109,14 @@ func (m *mapping) transcriptAgent(id string) *hook.Agent {
 }
 
 func (m *mapping) agentSpan(a *agent, parent trace.SpanID) {
+	start, end := a.items[0].At(), a.items[len(a.items)-1].At()
+	if a.ended != nil {
+		end = a.ended.At()
+	}
+	m.plan(m.agents[a.id], parent, start, end, func() *tracepb.Span { return m.agentMessage(a, end) })
+}
+
+func (m *mapping) agentMessage(a *agent, end time.Time) *tracepb.Span {
 	kind := cmp.Or(a.kind, "subagent")
 	at := texts(
 		KeyOperation, OpInvokeAgent,
@@ -114,12 +124,10 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanID) {
 		KeyAgentID, a.id,
 		KeyConversationID, m.session,
 	)
-	start, end := a.items[0].At(), a.items[len(a.items)-1].At()
 	if t := m.transcriptAgent(a.id); t != nil {
 		at.texts(KeyTask, m.opts.text(t.Task, m.opts.MaxInput))
 	}
 	if a.ended != nil {
-		end = a.ended.At()
 		at.texts(KeyResult, a.ended.Result)
 		at.facts(&m.opts, a.ended)
 	}
@@ -127,12 +135,12 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanID) {
 		at.texts(KeyProvider, m.standardProvider(m.calls[i].Provider), KeyRequestModel, m.calls[i].Model)
 	}
 	m.usage(&at, a.id)
-	s := m.span(OpInvokeAgent, kind, m.agents[a.id], parent, start, end, at)
+	s := newSpan(OpInvokeAgent, kind, at)
 	switch {
 	case a.ended == nil:
 		fail(s, ErrorAbandoned, "the subagent never reported an end", end)
 	case a.ended.Kind == hook.KindRunError:
 		fail(s, cmp.Or(class(a.ended.ErrorType), ErrorRun), a.ended.Message, end)
 	}
-	m.add(s)
+	return s
 }

@@ -18,6 +18,11 @@ type Builder struct {
 
 	items []*item
 	seen  map[identity]*item
+	// facts and names are what items share.
+	facts map[facts]*facts
+	names map[string]string
+	// start is the toolResult of the newest start of a call.
+	start *toolResult
 	// hooks are the records of the user's hooks by the hash of the event that they
 	// are about, ran those of the last Runs by event.
 	hooks map[uint64][]*hook.Event
@@ -26,7 +31,7 @@ type Builder struct {
 	partial bool
 	// maxStored and epoch follow the clock in the order of the log.
 	maxStored time.Time
-	epoch     int
+	epoch     int32
 	// inputs are the newest tool inputs and their previews: the end of a call
 	// repeats the input of its start.
 	inputs [8]struct{ input, preview string }
@@ -45,6 +50,7 @@ func NewBuilder(host, session string, o Options, c Carry) *Builder {
 	return &Builder{
 		host: host, session: session, opts: o.withDefaults(host), carry: c, maxStored: c.Stored,
 		seed: maphash.MakeSeed(), seen: make(map[identity]*item), hooks: make(map[uint64][]*hook.Event),
+		facts: make(map[facts]*facts), names: make(map[string]string),
 	}
 }
 
@@ -186,7 +192,7 @@ func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
 		stop := list[0]
 		stops[e.Turn] = list[1:]
 		if !stop.blocked() {
-			stop.Kind, stop.Message = hook.KindNote, stop.Result
+			stop.Kind, stop.remarks = hook.KindNote, &remarks{stop.Prompt, stop.Result, stop.Result, stop.ErrorType}
 			stop.Attrs = append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true})
 			changed = true
 		}

@@ -219,8 +219,6 @@ func (m *mapping) deniedCall(c *call, rec *hook.Event) toolOutcome {
 	}
 	if c.post != nil {
 		out.result = c.post.Tool.Output
-		return out
 	}
-	c.end = latest(c.start, hooksEnded(rec))
 	return out
 }

@@ -20,7 +20,7 @@ type RunID [16]byte
 func (id RunID) String() string { return hex.EncodeToString(id[:]) }
 
 // runID derives the id of a run from its first event.
-func runID(host, session string, first *hook.Event) RunID {
+func runID(host, session string, first *item) RunID {
 	if first.Turn != "" {
 		return turnRunID(host, session, first.Turn)
 	}
@@ -49,7 +49,7 @@ func turnRunID(host, session, turn string) RunID {
 
 // continuedRunID derives the id of a later part of a turn that was split. Only
 // the time its first event was stored distinguishes the parts.
-func continuedRunID(host, session string, first *hook.Event) RunID {
+func continuedRunID(host, session string, first *item) RunID {
 	return RunID(digest("turn", host, session, first.Turn, strconv.FormatInt(first.StoredAt.UnixNano(), 10)))
 }
 
@@ -62,7 +62,7 @@ func (id RunID) spanID(kind, key string) trace.SpanID {
 
 // digest hashes parts unambiguously: each is preceded by its length.
 func digest(parts ...string) [16]byte {
-	var text []byte
+	text := make([]byte, 0, 256)
 	for _, p := range parts {
 		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')
 		text = append(text, p...)

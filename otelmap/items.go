@@ -9,16 +9,59 @@ import (
 )
 
 // item is an event as the builder keeps it: texts are cleaned and cut on
-// arrival, so that memory depends on the previews and not on the payloads.
+// arrival, so that memory depends on the previews and not on the payloads. Its
+// fields are those of hook.Event.
 type item struct {
-	hook.Event
+	*facts
+	*remarks
+	Kind hook.Kind
+	// keyed reports that the event has a Key.
+	keyed bool
+	// epoch counts the times the clock was set back before this event.
+	epoch          int32
+	Time, StoredAt time.Time
+	Offset         int64
+	Hash           uint64
+	Tool           *toolEvent
+	Attrs          []hook.Attr
 	// last is the offset of the event's last copy in the log.
 	last int64
-	// epoch counts the times the clock was set back before this event.
-	epoch int
 	// input is the hash of the whole tool input, which pairs the two ends of a
 	// call after the text itself has been cut.
 	input uint64
+}
+
+// facts are what many events of a session have in common. Equal ones are shared.
+type facts struct {
+	Dialect, Name, Turn, Agent, ParentAgent, AgentType                   string
+	HostVersion, Provider, Model, Cwd, User, PermissionMode, TraceParent string
+}
+
+// remarks are the texts that few events have. They are never nil and never change.
+type remarks struct{ Prompt, Result, Message, ErrorType string }
+
+var noRemarks = &remarks{}
+
+// toolEvent is one end of a tool call. Its fields are those of hook.Tool.
+type toolEvent struct {
+	ID, Name, Input string
+	*toolResult
+}
+
+// toolResult is what only the end of a call has. It is never nil and never changes.
+type toolResult struct {
+	Status               hook.ToolStatus
+	Output, Error, Agent string
+	Duration             time.Duration
+	Started, Ended       time.Time
+}
+
+// At returns when the event happened.
+func (it *item) At() time.Time {
+	if it.Time.IsZero() {
+		return it.StoredAt
+	}
+	return it.Time
 }
 
 // injected reports a prompt that the host wrote, not the user.
@@ -38,10 +81,20 @@ func (it *item) opens() bool { return it.Kind == hook.KindRunStart || it.Kind ==
 // global and a project hook with one body, or every file that has the event's
 // name.
 type identity struct {
-	key        string
-	name, tool string
-	time       int64
-	hash       uint64
+	// text is the hash of the names of the event and of the tool, or of the key.
+	text uint64
+	time int64
+	hash uint64
+}
+
+// keyIdentity returns the identity of events with the key. It has 128 bits of hash:
+// another key must not count as a copy.
+func (b *Builder) keyIdentity(key string) identity {
+	return identity{text: maphash.String(b.seed, key), hash: maphash.String(b.seed, key+"\x00")}
+}
+
+func (b *Builder) nameIdentity(e *hook.Event, tool string) identity {
+	return identity{text: maphash.Comparable(b.seed, [2]string{e.Name, tool}), hash: e.Hash}
 }
 
 // How far apart two copies of one event may have been stored if nothing but the
@@ -56,19 +109,21 @@ const (
 func (b *Builder) identify(e *hook.Event) (id identity, within time.Duration) {
 	switch {
 	case e.Key != "":
-		return identity{key: e.Key}, 0
+		return b.keyIdentity(e.Key), 0
 	case b.turns() && e.Kind == hook.KindRunComplete:
 		// Several ends that are refused one after another all count.
-		return identity{name: e.Name, hash: e.Hash}, repeatedEndWithin
+		return b.nameIdentity(e, ""), repeatedEndWithin
 	case b.turns() && e.Kind != hook.KindToolStart && e.Kind != hook.KindToolEnd:
-		return identity{name: e.Name, hash: e.Hash}, repeatWithin
+		return b.nameIdentity(e, ""), repeatWithin
 	case e.Time.IsZero():
 		return identity{}, 0
 	}
-	id = identity{name: e.Name, time: e.Time.UnixNano(), hash: e.Hash}
+	tool := ""
 	if e.Tool != nil {
-		id.tool = e.Tool.Name
+		tool = e.Tool.Name
 	}
+	id = b.nameIdentity(e, tool)
+	id.time = e.Time.UnixNano()
 	return id, 0
 }
 
@@ -94,20 +149,59 @@ func (b *Builder) keep(e hook.Event) *item {
 
 // clean returns the event with its texts cleaned and cut.
 func (b *Builder) clean(e hook.Event) *item {
-	it := &item{Event: e, last: e.Offset}
+	it := &item{
+		facts: b.share(&e), remarks: noRemarks, Kind: e.Kind, keyed: e.Key != "",
+		Time: e.Time, StoredAt: e.StoredAt, Offset: e.Offset, last: e.Offset, Hash: e.Hash, Attrs: e.Attrs,
+	}
 	o := &b.opts
-	it.Prompt = o.text(e.Prompt, MaxTaskRunes)
-	it.Result = o.text(e.Result, MaxTaskRunes)
-	it.Message = o.text(e.Message, o.MaxOutput)
+	if r := (remarks{
+		Prompt: o.text(e.Prompt, MaxTaskRunes), Result: o.text(e.Result, MaxTaskRunes),
+		Message: o.text(e.Message, o.MaxOutput), ErrorType: e.ErrorType,
+	}); r != *noRemarks {
+		kept := r
+		it.remarks = &kept
+	}
 	if e.Tool != nil {
-		t := *e.Tool
+		t := e.Tool
 		it.input = maphash.String(b.seed, t.Input)
-		t.Input = b.arguments(t.Input, it.input)
-		t.Output = o.text(t.Output, o.MaxOutput)
-		t.Error = o.text(t.Error, o.MaxOutput)
-		it.Tool = &t
+		end := toolResult{
+			t.Status, o.text(t.Output, o.MaxOutput), o.text(t.Error, o.MaxOutput), t.Agent, t.Duration, t.Started, t.Ended,
+		}
+		shared := b.start
+		if shared == nil || *shared != end {
+			kept := end
+			shared = &kept
+		}
+		if e.Kind == hook.KindToolStart {
+			b.start = shared
+		}
+		it.Tool = &toolEvent{t.ID, b.name(t.Name), b.arguments(t.Input, it.input), shared}
 	}
 	return it
+}
+
+// share returns the event's facts, those of an earlier event if they are equal.
+func (b *Builder) share(e *hook.Event) *facts {
+	f := facts{
+		e.Dialect, e.Name, e.Turn, e.Agent, e.ParentAgent, e.AgentType,
+		e.HostVersion, e.Provider, e.Model, e.Cwd, e.User, e.PermissionMode, e.TraceParent,
+	}
+	shared := b.facts[f]
+	if shared == nil {
+		kept := f // f itself stays off the heap
+		shared = &kept
+		b.facts[f] = shared
+	}
+	return shared
+}
+
+// name returns the name of a tool, the same string for equal ones.
+func (b *Builder) name(tool string) string {
+	if shared, ok := b.names[tool]; ok {
+		return shared
+	}
+	b.names[tool] = tool
+	return tool
 }
 
 // longInput is the size in bytes from which an input is not remembered.

@@ -34,6 +34,10 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 		parent = m.root.SpanID()
 	}
 	start, end := m.chatTimes(c)
+	m.plan(m.run.ID.spanID("chat", key), parent, start, end, func() *tracepb.Span { return m.chatMessage(c, latest(start, end)) })
+}
+
+func (m *mapping) chatMessage(c *hook.LLMCall, end time.Time) *tracepb.Span {
 	id := c.ID
 	if c.Error != "" && c.RequestID == "" && m.turns() {
 		id = "" // the host made it up; there was no response
@@ -54,11 +58,11 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 		a.usage(u, u.TotalInput(), true)
 	}
 	a.texts(KeyFinish, class(c.Error), KeyText, m.opts.text(c.Text, m.opts.MaxOutput))
-	s := m.span(OpChat, cmp.Or(c.Model, "unknown"), m.run.ID.spanID("chat", key), parent, start, end, a)
+	s := newSpan(OpChat, cmp.Or(c.Model, "unknown"), a)
 	if c.Error != "" {
-		fail(s, cmp.Or(class(c.Error), ErrorOther), m.opts.text(c.Message, m.opts.MaxOutput), latest(start, end))
+		fail(s, cmp.Or(class(c.Error), ErrorOther), m.opts.text(c.Message, m.opts.MaxOutput), end)
 	}
-	m.add(s)
+	return s
 }
 
 // chatTimes returns when a request began and ended. A host writes the request to

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
@@ -211,6 +213,22 @@ func readOn(rt *rapid.T, events []hook.Event, after time.Time, build func(Carry,
 	for id := range again {
 		rt.Errorf("run %s is there only from the boundary %d on", id, off)
 	}
+}
+
+func TestBatchesHoldTheSpansOfTheWholeRun(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		events := hooked(rt)
+		b := build(Options{}, Carry{}, events)
+		size := rapid.IntRange(1, 5).Draw(rt, "size")
+		for _, r := range b.Runs(last(events).Add(time.Hour)) {
+			whole := b.Spans(r, nil)
+			want := otlp.Split([]*tracepb.ResourceSpans{whole}, size)
+			got := slices.Collect(b.Batches(r, nil)(size))
+			if !slices.EqualFunc(want, got, func(x []*tracepb.ResourceSpans, y *tracepb.ResourceSpans) bool { return proto.Equal(x[0], y) }) {
+				rt.Errorf("the batches of %d spans are not those of the whole run", size)
+			}
+		}
+	})
 }
 
 func all(b *Builder, now time.Time) []string {

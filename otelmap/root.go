@@ -9,9 +9,19 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-func (m *mapping) rootSpan() *tracepb.Span {
+// rootSpan plans the root, after all other spans.
+func (m *mapping) rootSpan() *planned {
+	parent, _ := m.run.parent(&m.opts)
+	return &planned{
+		id: m.root.SpanID(), parent: parent.SpanID(),
+		start: otlp.UnixNano(m.start), end: otlp.UnixNano(m.end), build: m.rootMessage,
+	}
+}
+
+func (m *mapping) rootMessage() *tracepb.Span {
 	r := m.run
 	provider, model := m.model()
 	events, task := m.rootEvents()
@@ -51,11 +61,10 @@ func (m *mapping) rootSpan() *tracepb.Span {
 	a.texts(KeyHookStoppedBy, m.stoppedBy())
 	m.usage(&a, "")
 
-	parent, inherited := r.parent(&m.opts)
-	s := m.span(OpInvokeAgent, m.host, m.root.SpanID(), parent.SpanID(), m.start, m.end, a)
+	s := newSpan(OpInvokeAgent, m.host, a)
 	s.Events = slices.Concat(events, m.usageEvents(), m.rootHooks())
-	if inherited {
-		s.Flags |= uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
+	if _, inherited := r.parent(&m.opts); inherited {
+		s.Flags = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
 	}
 	s.Links = r.prev.links()
 	switch outcome {

@@ -34,12 +34,12 @@ func (s *segmenter) last() *Run {
 // continues in a separate run.
 func (s *segmenter) begin(it *item) *Run {
 	r := &Run{
-		ID: runID(s.b.host, s.b.session, &it.Event), turn: it.Turn,
+		ID: runID(s.b.host, s.b.session, it), turn: it.Turn,
 		from: it, prev: s.carry, First: it.Offset, model: s.carry.Model, source: s.carry.Source,
 	}
 	if it.Turn != "" {
 		if s.turnRuns[it.Turn] != nil || it.Kind != hook.KindPrompt && s.known(it) {
-			r.ID = continuedRunID(s.b.host, s.b.session, &it.Event)
+			r.ID = continuedRunID(s.b.host, s.b.session, it)
 		}
 		s.turnRuns[it.Turn] = r
 	}

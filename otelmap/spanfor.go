@@ -47,7 +47,7 @@ func Traceparent(sc trace.SpanContext) string {
 // find returns the event as the builder keeps it, or nil.
 func (b *Builder) find(e *hook.Event) *item {
 	if e.Key != "" {
-		return b.seen[identity{key: e.Key}]
+		return b.seen[b.keyIdentity(e.Key)]
 	}
 	for _, it := range slices.Backward(b.items) {
 		if it.Hash == e.Hash && it.Name == e.Name {

@@ -3,7 +3,9 @@ package otelmap
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -26,8 +28,8 @@ type mapping struct {
 	// agents are the spans of the run's agents; "" is the lead.
 	agents map[string]trace.SpanID
 	calls  []hook.LLMCall
-	// spans are the run's spans so far, without the root.
-	spans []*tracepb.Span
+	// planned are the run's spans so far, without the root.
+	planned []*planned
 	// toolCalls counts the run's tool calls, of which toolFailures failed and
 	// toolUnknown are of unknown outcome.
 	toolCalls, toolFailures, toolUnknown int64
@@ -41,9 +43,77 @@ type mapping struct {
 	results   map[resultKey][]*hook.ToolResult
 }
 
+// planned is a span without its message: of a long run not all messages are in
+// memory at once.
+type planned struct {
+	id, parent trace.SpanID
+	start, end uint64
+	// clamped reports that the end was before the start.
+	clamped bool
+	// build returns the span without its ids and times.
+	build func() *tracepb.Span
+}
+
+// plan adds a span to the run. An end before the start is moved to the start.
+func (m *mapping) plan(id, parent trace.SpanID, start, end time.Time, build func() *tracepb.Span) {
+	p := &planned{id: id, parent: parent, start: otlp.UnixNano(start), end: otlp.UnixNano(end), build: build}
+	if p.clamped = p.end < p.start; p.clamped {
+		p.end = p.start
+	}
+	m.planned = append(m.planned, p)
+}
+
+// span returns the span's message.
+func (m *mapping) span(p *planned) *tracepb.Span {
+	s, tid := p.build(), m.root.TraceID()
+	s.TraceId, s.SpanId, s.Flags = tid[:], p.id[:], s.Flags|sampled
+	s.StartTimeUnixNano, s.EndTimeUnixNano = p.start, p.end
+	if p.parent.IsValid() {
+		s.ParentSpanId = p.parent[:]
+	}
+	if p.clamped {
+		s.Attributes = append(s.Attributes, otlp.Bool(KeyClamped, true))
+	}
+	return s
+}
+
 // Spans returns the spans of a run that Runs returned as one message with one
 // scope: the root first, then in the order of their start. tr may be nil.
 func (b *Builder) Spans(r *Run, tr *hook.Transcript) *tracepb.ResourceSpans {
+	var all *tracepb.ResourceSpans
+	for all = range b.Batches(r, tr)(math.MaxInt) {
+	}
+	return all
+}
+
+// Batches returns what Spans does in messages of size spans, the last one may have
+// fewer. Each message is made when it is asked for. Several goroutines may ask, also
+// while others call Batches and Spans.
+func (b *Builder) Batches(r *Run, tr *hook.Transcript) func(size int) iter.Seq[*tracepb.ResourceSpans] {
+	m := b.mapping(r, tr)
+	all := slices.Insert(m.planned, 0, m.rootSpan())
+	resource := m.resource()
+	scope := &commonpb.InstrumentationScope{Name: ScopeName, Version: m.opts.ScopeVersion}
+	return func(size int) iter.Seq[*tracepb.ResourceSpans] {
+		return func(yield func(*tracepb.ResourceSpans) bool) {
+			for batch := range slices.Chunk(all, size) {
+				spans := make([]*tracepb.Span, len(batch))
+				for i, p := range batch {
+					spans[i] = m.span(p)
+				}
+				if !yield(&tracepb.ResourceSpans{
+					Resource: resource, SchemaUrl: SchemaURL,
+					ScopeSpans: []*tracepb.ScopeSpans{{Scope: scope, Spans: spans, SchemaUrl: SchemaURL}},
+				}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mapping plans the spans of a run.
+func (b *Builder) mapping(r *Run, tr *hook.Transcript) *mapping {
 	m := &mapping{
 		Builder: b, run: r, tr: cmp.Or(tr, &hook.Transcript{}), root: r.rootContext(&b.opts),
 		agents: make(map[string]trace.SpanID),
@@ -67,38 +137,28 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) *tracepb.ResourceSpans {
 	m.subagents(lead)
 	m.chats()
 	m.cover()
-	slices.SortStableFunc(m.spans, func(x, y *tracepb.Span) int {
-		return cmp.Or(
-			cmp.Compare(x.StartTimeUnixNano, y.StartTimeUnixNano),
-			cmp.Compare(y.EndTimeUnixNano, x.EndTimeUnixNano),
-			bytes.Compare(x.SpanId, y.SpanId),
-		)
+	slices.SortStableFunc(m.planned, func(x, y *planned) int {
+		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end), bytes.Compare(x.id[:], y.id[:]))
 	})
-	return &tracepb.ResourceSpans{
-		Resource: m.resource(), SchemaUrl: SchemaURL,
-		ScopeSpans: []*tracepb.ScopeSpans{{
-			Scope: &commonpb.InstrumentationScope{Name: ScopeName, Version: m.opts.ScopeVersion},
-			Spans: append([]*tracepb.Span{m.rootSpan()}, m.spans...), SchemaUrl: SchemaURL,
-		}},
-	}
+	return m
 }
 
 // cover moves the start of each span to that of its earliest child. If a call
 // took longer than the idle timeout, its end opens a run and its start lies
 // before that run.
 func (m *mapping) cover() {
-	at := make(map[string]*tracepb.Span, len(m.spans))
-	for _, s := range m.spans {
-		at[string(s.SpanId)] = s
+	at := make(map[trace.SpanID]*planned, len(m.planned))
+	for _, p := range m.planned {
+		at[p.id] = p
 	}
-	for _, s := range m.spans {
-		if start := otlp.Start(s); start.Before(m.start) {
+	for _, p := range m.planned {
+		if start := otlp.Time(p.start); start.Before(m.start) {
 			m.start = start
 		}
-		parent := at[string(s.ParentSpanId)]
-		for parent != nil && s.StartTimeUnixNano < parent.StartTimeUnixNano {
-			parent.StartTimeUnixNano = s.StartTimeUnixNano
-			s, parent = parent, at[string(parent.ParentSpanId)]
+		parent := at[p.parent]
+		for parent != nil && p.start < parent.start {
+			parent.start = p.start
+			p, parent = parent, at[parent.parent]
 		}
 	}
 }
@@ -149,31 +209,14 @@ func (m *mapping) model() (provider, model string) {
 // parent is remote.
 const sampled = uint32(trace.FlagsSampled) | uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK)
 
-// span returns a span of the run. Its name is the operation and its object.
-func (m *mapping) span(op, object string, id, parent trace.SpanID, start, end time.Time, a attrs) *tracepb.Span {
+// newSpan returns a span without its ids and times. Its name is the operation and
+// its object.
+func newSpan(op, object string, a attrs) *tracepb.Span {
 	kind := tracepb.Span_SPAN_KIND_INTERNAL
 	if op == OpChat {
 		kind = tracepb.Span_SPAN_KIND_CLIENT
 	}
-	tid := m.root.TraceID()
-	s := &tracepb.Span{
-		TraceId: tid[:], SpanId: id[:], Flags: sampled,
-		Name: otlp.ValidText(op + " " + object), Kind: kind, Attributes: a, Status: &tracepb.Status{},
-		StartTimeUnixNano: otlp.UnixNano(start), EndTimeUnixNano: otlp.UnixNano(end),
-	}
-	if parent.IsValid() {
-		s.ParentSpanId = parent[:]
-	}
-	return s
-}
-
-// add adds a span to the run. An end before the start is moved to the start.
-func (m *mapping) add(s *tracepb.Span) {
-	if s.EndTimeUnixNano < s.StartTimeUnixNano {
-		s.EndTimeUnixNano = s.StartTimeUnixNano
-		s.Attributes = append(s.Attributes, otlp.Bool(KeyClamped, true))
-	}
-	m.spans = append(m.spans, s)
+	return &tracepb.Span{Name: otlp.ValidText(op + " " + object), Kind: kind, Attributes: a, Status: &tracepb.Status{}}
 }
 
 // providers maps the hosts' spellings to the values of gen_ai.provider.name

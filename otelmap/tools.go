@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -19,6 +20,8 @@ type call struct {
 	next *item
 	// asked is the host's question whether the call may run.
 	asked *item
+	// result is the call's result in the host's files, if the events lack it.
+	result *hook.ToolResult
 	// key is the call's identity within its agent.
 	key  string
 	span trace.SpanID
@@ -34,7 +37,7 @@ func (c *call) event() *item {
 	return c.pre
 }
 
-func (c *call) tool() *hook.Tool { return c.event().Tool }
+func (c *call) tool() *toolEvent { return c.event().Tool }
 
 // agent is the id of the subagent that made the call, "" for the lead agent.
 func (c *call) agent() string {
@@ -89,10 +92,14 @@ func match(items []*item) []*call {
 			calls = append(calls, c)
 			waiting[k] = append(waiting[k], c)
 		case hook.KindToolEnd:
-			if w := waiting[k]; len(w) > 0 {
-				w[0].post, waiting[k] = it, w[1:]
-			} else {
+			switch w := waiting[k]; len(w) {
+			case 0:
 				calls = append(calls, &call{post: it})
+			case 1:
+				w[0].post = it
+				delete(waiting, k)
+			default:
+				w[0].post, waiting[k] = it, w[1:]
 			}
 		case hook.KindPermission:
 			if c := askedAbout(calls, it); c != nil {
@@ -147,6 +154,9 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 		known[c.tool().ID] = true
 	}
 	var out []*call
+	// Several destinations may map at once.
+	extra := NewBuilder(m.host, m.session, m.opts, Carry{})
+	extra.seed = m.seed
 	for _, r := range m.tr.ToolResults {
 		if r.Agent != agent || r.ID == "" || known[r.ID] || r.Asked.IsZero() || !m.holds(r.Agent, r.Turn, r.At) {
 			continue
@@ -162,17 +172,29 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 		if agent != "" {
 			e.ParentAgent = hook.ParentUnknown
 		}
-		out = append(out, &call{post: m.clean(e)})
+		out = append(out, &call{post: extra.clean(e)})
 	}
 	return out
 }
 
-// toolSpan gives the call its times and adds its span.
+// toolSpan gives the call its times and plans its span.
 func (m *mapping) toolSpan(c *call) {
-	t := c.tool()
 	c.span = m.run.ID.spanID("tool", c.key)
 	m.toolTimes(c)
+	m.findResult(c)
 	out := m.toolOutcome(c)
+	m.toolCalls++
+	if out.unknown {
+		m.toolUnknown++
+	}
+	if out.failure != "" {
+		m.toolFailures++
+	}
+	m.plan(c.span, m.agents[c.agent()], c.start, c.end, func() *tracepb.Span { return m.toolMessage(c) })
+}
+
+func (m *mapping) toolMessage(c *call) *tracepb.Span {
+	t, out := c.tool(), m.toolOutcome(c)
 	input := t.Input
 	if out.denied != nil {
 		input = c.pre.Tool.Input // the other end may have a replacement
@@ -186,9 +208,7 @@ func (m *mapping) toolSpan(c *call) {
 		KeyToolArguments, input,
 		KeyToolResult, out.result,
 	)
-	m.toolCalls++
 	if out.unknown {
-		m.toolUnknown++
 		a.texts(KeyToolOutcome, ToolOutcomeUnknown)
 	}
 	if c.post != nil && t.Duration >= 0 {
@@ -200,16 +220,15 @@ func (m *mapping) toolSpan(c *call) {
 	} else if rec := m.ran[c.pre]; rec != nil {
 		a.flag(KeyHookInputChanged, rec.Answer.InputChanged)
 	}
-	s := m.span(OpExecuteTool, t.Name, c.span, m.agents[c.agent()], c.start, c.end, a)
+	s := newSpan(OpExecuteTool, t.Name, a)
 	if c.asked != nil {
 		s.Events = append(s.Events, m.event(EventPermission, c.asked, "", 0))
 	}
 	s.Events = append(s.Events, m.callHooks(c)...)
 	if out.failure != "" {
-		m.toolFailures++
 		fail(s, out.failure, out.message, latest(c.start, c.end))
 	}
-	m.add(s)
+	return s
 }
 
 // toolTimes bounds the execution: by the host's exact times if it gives them,
@@ -251,8 +270,25 @@ const (
 	messageCancelled = "the turn was interrupted while the tool ran"
 )
 
-// toolOutcome reads the end's event, and the host's files if that event is
-// missing or lacks the text or the status.
+// findResult finds the call in the host's files if its end's event is missing or
+// lacks the text or the status. A call that has no end ends with the result, a
+// denied one with the hooks that denied it.
+func (m *mapping) findResult(c *call) {
+	if rec := m.denial(c); rec != nil {
+		if c.post == nil {
+			c.end = latest(c.start, hooksEnded(rec))
+		}
+		return
+	}
+	if c.post == nil || c.post.Tool.Status == hook.ToolUnknown || c.post.Tool.Output == "" && m.opts.Capture != CaptureNone {
+		c.result = m.transcriptResult(c)
+	}
+	if c.post == nil && c.result != nil {
+		c.end = latest(c.start, c.result.At)
+	}
+}
+
+// toolOutcome returns the outcome by the end's event and the host's files.
 func (m *mapping) toolOutcome(c *call) toolOutcome {
 	if rec := m.denial(c); rec != nil {
 		return m.deniedCall(c, rec)
@@ -262,22 +298,16 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 	if c.post != nil {
 		out.result, out.message, status = c.post.Tool.Output, c.post.Tool.Error, c.post.Tool.Status
 	}
-	if c.post == nil || status == hook.ToolUnknown || out.result == "" && m.opts.Capture != CaptureNone {
-		r := m.transcriptResult(c)
-		if r == nil && c.post == nil {
-			return m.unfinished(c)
-		}
-		if r != nil {
-			out.result = cmp.Or(out.result, m.opts.text(r.Text, m.opts.MaxOutput))
-			if !status.Failed() && r.Status != hook.ToolUnknown || c.post == nil {
-				status = r.Status
-			}
-			if c.post == nil {
-				c.end = latest(c.start, r.At)
-			}
+	if r := c.result; r != nil {
+		out.result = cmp.Or(out.result, m.opts.text(r.Text, m.opts.MaxOutput))
+		if !status.Failed() && r.Status != hook.ToolUnknown || c.post == nil {
+			status = r.Status
 		}
 	}
 	if c.post == nil {
+		if c.result == nil {
+			return m.unfinished(c)
+		}
 		// The host's files have one refusal for a call that was interrupted and for
 		// one that the user rejected. It is an instruction to the model.
 		switch {

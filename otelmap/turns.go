@@ -147,13 +147,13 @@ func (s *segmenter) note(it *item) {
 func (s *segmenter) endTurn(it *item) {
 	r := s.runOf(it)
 	if r == nil {
-		if it.Key != "" && s.delivered(it) {
+		if it.keyed && s.delivered(it) {
 			return // a copy of the end that was delivered
 		}
 		s.closeOpen()
 		r = s.begin(it)
 	}
-	if r.terminal != nil && it.Key != "" && r.terminal.Kind == it.Kind || r != s.open && r != s.last() {
+	if r.terminal != nil && it.keyed && r.terminal.Kind == it.Kind || r != s.open && r != s.last() {
 		r.attachLate(it)
 		return
 	}

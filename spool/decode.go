@@ -16,11 +16,11 @@ import (
 const (
 	reasonGarbage   = "bytes that belong to no record"
 	reasonFrame     = "not the beginning of a record"
-	reasonTorn      = "record is not whole"
+	reasonTorn      = "record is incomplete"
 	reasonChecksum  = "checksum does not match"
 	reasonMalformed = "checksum matches, but the members are malformed"
 	reasonTooLarge  = "larger than a record may be"
-	reasonTail      = "end of the log is not a whole record"
+	reasonTail      = "end of the log is an incomplete record"
 )
 
 // parse finds the record at the start of seg, which follows a separator and holds

@@ -30,7 +30,7 @@ var (
 	ErrTooLarge = errors.New("record is too large")
 	// ErrPastEnd is wrapped by the error for a Reader at an offset behind the log's
 	// end: the offset belongs to a log that was removed.
-	ErrPastEnd = errors.New("offset lies behind the end of the log")
+	ErrPastEnd = errors.New("offset is behind the end of the log")
 
 	// errMoved reports that the name of an open file or folder now means another.
 	errMoved = errors.New("removed and created anew too often")

@@ -28,7 +28,7 @@ const (
 )
 
 // lockAt is the high half of the offset of the one byte that is locked.
-// Windows locks are mandatory for the bytes they cover, so the byte lies far
+// Windows locks are mandatory for the bytes they cover, so the byte is far
 // behind any log.
 const lockAt = 0x7fffffff
 
@@ -74,7 +74,7 @@ func write(f *os.File, b []byte) (int, error) {
 // waits for the lock would take it for the log that is in use, so it loses its
 // name first.
 func removeLog(d *os.Root, name string) (bool, error) {
-	removed := rand.Text() + lockSuffix // removeRest deletes it.
+	removed := rand.Text() + lockSuffix // removeFolder deletes it.
 	if err := d.Rename(name, removed); err != nil {
 		if errors.Is(err, fs.ErrPermission) {
 			err = nil // A process has it open in a way that does not allow it.

@@ -73,7 +73,7 @@ func readFrom(t testing.TB, log []byte, offset int64, limit int) result {
 	return got
 }
 
-// golden is a log with one of everything a record may hold.
+// golden is a log with each form of each member.
 func golden(t testing.TB) ([]Record, []byte) {
 	t.Helper()
 	payload, err := os.ReadFile(filepath.Join("testdata", "TaskCancel.json"))
@@ -162,7 +162,7 @@ func TestReaderTornAtEveryByte(t *testing.T) {
 	}
 }
 
-// withoutFeed reports that n bytes lack nothing but a record's line feed.
+// withoutFeed reports that n bytes end at a record that lacks only its line feed.
 func withoutFeed(whole []Record, n int) (int, bool) {
 	for i, r := range whole {
 		if r.End-1 == int64(n) {
@@ -356,7 +356,7 @@ func TestReaderReportsTheError(t *testing.T) {
 			t.Fatalf("failure at %d: %d records, error %v, damage %v", at, n, r.Err(), r.Damage())
 		}
 		if _, torn := r.Tail(); torn {
-			t.Fatalf("failure at %d passes for a torn end", at)
+			t.Fatalf("failure at %d is reported as a torn end", at)
 		}
 	}
 }

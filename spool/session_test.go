@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// epoch is any moment.
+// epoch is an arbitrary time.
 var epoch = time.Unix(1_795_000_000, 0)
 
 // oneRecord is a spool with a session of one record.
@@ -254,7 +254,7 @@ func TestQuarantine(t *testing.T) {
 
 func TestQuarantineHasLimits(t *testing.T) {
 	dir, s, ses := oneRecord(t)
-	// Each MiB differs, so that each stretch is a file of its own.
+	// Each MiB differs, so that each stretch has a separate file.
 	var big []byte
 	for i := range 6 {
 		big = append(big, bytes.Repeat([]byte{byte('a' + i)}, quarantineItem)...)
@@ -363,8 +363,8 @@ func TestRemove(t *testing.T) {
 		t.Errorf("left over: %v", got)
 	}
 
-	// Another session may stand in the same place by now; what was opened
-	// before belongs to the old one.
+	// Another session may have the same folder name by now; this Session is of the
+	// old folder.
 	appendAll(t, s, Record{Host: "cline", Session: "s", Payload: []byte("3")})
 	if err := ses.WriteFile("delivery.json", nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("state written after the removal: %v, want fs.ErrNotExist", err)
@@ -520,7 +520,7 @@ func TestCheckDetectsALogThatGrewAgain(t *testing.T) {
 	first, second := check(30), check(size)
 	appendAll(t, s, Record{Host: "cline", Session: "s", Payload: []byte(`1`)})
 	if check(30) != first || check(size) != second {
-		t.Error("what stands behind the offset changes the checksum")
+		t.Error("bytes behind the offset change the checksum")
 	}
 	if err := os.Truncate(log, size-10); err != nil {
 		t.Fatal(err)

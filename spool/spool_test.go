@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain lets the test binary play another process, see child.
+// TestMain lets the test binary run as another process, see child.
 func TestMain(m *testing.M) {
 	if role := os.Getenv("SPOOL_TEST_ROLE"); role != "" {
 		if err := play(role, os.Getenv("SPOOL_TEST_DIR"), os.Getenv("SPOOL_TEST_ID")); err != nil {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child prepares this binary to play a role in a process of its own.
+// child prepares this binary to play a role in a separate process.
 func child(t *testing.T, role, dir, id string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
@@ -253,8 +253,8 @@ func TestConcurrentAppends(t *testing.T) {
 	}
 }
 
-// TestRemoverAgainstAppenders lets one flusher take away the log again and
-// again while others append: written = taken away + left over.
+// TestRemoverAgainstAppenders removes the log again and again while others append:
+// written = removed + remaining.
 func TestRemoverAgainstAppenders(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	s := open(t, dir)
@@ -275,8 +275,8 @@ func TestRemoverAgainstAppenders(t *testing.T) {
 		if err := ses.WriteFile("delivery.json", []byte("{}")); err != nil {
 			t.Error(err)
 		}
-		// Reading on and trying again at once, the remover often meets an
-		// append between two of its steps.
+		// The remover reads on and tries again at once, so that an append often
+		// happens between two of its steps.
 		var events []string
 		offset := int64(0)
 		for range 100 {
@@ -374,7 +374,7 @@ func TestKilledAppenderLosesNothingAcknowledged(t *testing.T) {
 			}
 		}
 		if err := cmd.Wait(); err == nil {
-			t.Fatal("the child ended by itself")
+			t.Fatal("the child ended before it was killed")
 		}
 		s := open(t, dir)
 		appendAll(t, s, *numbered("next", 0))
@@ -389,7 +389,7 @@ func TestKilledAppenderLosesNothingAcknowledged(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
-		// One more may have been stored than was said.
+		// One more record may be stored than was acknowledged.
 		if n := len(events) - 1; n < acked || n > acked+1 || events[n] != "next/0" {
 			t.Fatalf("%d acknowledged, %d stored, last %q", acked, n, events[n])
 		}
@@ -467,6 +467,6 @@ func TestClaimSweep(t *testing.T) {
 		t.Errorf("%d of 32 callers at once have the claim, want 1", claims.Load())
 	}
 	if keys, err := s.Sessions(); err != nil || len(keys) > 0 {
-		t.Errorf("the stamp passes for a session: %v, error %v", keys, err)
+		t.Errorf("the stamp is listed as a session: %v, error %v", keys, err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func playUnix(role string, s *Spool) error {
 	switch role {
 	case "short write":
-		// The limit lies inside the second record.
+		// The limit is inside the second record.
 		if err := s.Append(numbered("w", 0)); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func TestShortWriteAffectsNoOtherRecord(t *testing.T) {
 	}
 }
 
-// must is for preparations.
+// must fails the test if a preparation fails.
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -177,7 +177,7 @@ func TestUnsafePlacesAreRefused(t *testing.T) {
 				t.Errorf("elsewhere now has %v, file %q", entries, b)
 			}
 			if _, err := os.Lstat(filepath.Join(dir, folder, "planted")); err == nil {
-				t.Error("the link's target was made")
+				t.Error("the link's target was created")
 			}
 		})
 	}

@@ -174,7 +174,13 @@ func (s *Session) Remove(expectSize int64) (ok bool, err error) {
 		if expectSize != 0 {
 			return false, nil
 		}
-		return s.removeRest(true)
+		if err := s.removeState(); err != nil {
+			return false, err
+		}
+		if err := s.dir.RemoveAll(quarantineName); err != nil {
+			return false, err
+		}
+		return true, s.removeFolder()
 	}
 	if err != nil {
 		return false, err
@@ -204,7 +210,7 @@ func (s *Session) Remove(expectSize int64) (ok bool, err error) {
 	if ok, err := removeLog(s.dir, logName); !ok || err != nil {
 		return false, err
 	}
-	return s.removeRest(false)
+	return true, s.removeFolder()
 }
 
 // removeState deletes all files but those that the spool uses.
@@ -224,32 +230,24 @@ func (s *Session) removeState() error {
 	return nil
 }
 
-// removeRest deletes the rest after the log. The folder stays if something is in it,
-// such as the log of an append in the meantime.
-func (s *Session) removeRest(all bool) (bool, error) {
-	if all {
-		if err := s.removeState(); err != nil {
-			return false, err
-		}
-		if err := s.dir.RemoveAll(quarantineName); err != nil {
-			return false, err
-		}
-	}
+// removeFolder deletes the locks' files and the folder. It stays if something else is
+// in it, such as the log of an append in the meantime.
+func (s *Session) removeFolder() error {
 	s.removed.Store(true)
 	entries, err := list(s.dir, ".")
 	if err != nil {
-		return true, err
+		return err
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), lockSuffix) {
-			return true, nil
+			return nil
 		}
 		if err := s.dir.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return true, err
+			return err
 		}
 	}
 	if err := s.host.Remove(s.key.Name); err != nil && !errors.Is(err, fs.ErrNotExist) && !notEmpty(err) {
-		return true, err
+		return err
 	}
-	return true, nil
+	return nil
 }

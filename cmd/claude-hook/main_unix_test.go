@@ -43,17 +43,17 @@ func TestClaudeHookSaysNothing(t *testing.T) {
 		environ []string
 		want    stored
 	}{
-		"an event":               {stopEvent, []string{"Stop"}, nil, stored{Session: "s1", Event: "Stop"}},
-		"no argument":            {stopEvent, nil, nil, stored{Session: "s1", Event: "Stop"}},
-		"an event nobody knows":  {`{"session_id":"s1","hook_event_name":"PreDream"}`, []string{"PreDream"}, nil, stored{Session: "s1", Event: "PreDream"}},
-		"nothing":                {"", []string{"SessionEnd"}, nil, stored{Event: "SessionEnd", Raw: true}},
-		"a torn payload":         {stopEvent[:60], []string{"Stop"}, nil, stored{Event: "Stop", Raw: true}},
-		"garbage":                {strings.Repeat("\xff\x00", 1000), []string{"PreToolUse"}, nil, stored{Event: "PreToolUse", Raw: true}},
-		"5 MB":                   {large, []string{"PostToolUse"}, nil, stored{Session: "s1", Event: "PostToolUse", Cut: int64(len(large)), Call: "t1"}},
-		"5 MB of short texts":    {many, []string{"PostToolUse"}, nil, stored{Session: "s1", Event: "PostToolUse", Cut: int64(len(many)), Call: "t2"}},
-		"5 MB of garbage":        {strings.Repeat("garbage ", 5<<20/8), []string{"PostToolUse"}, nil, stored{Event: "PostToolUse", Raw: true, Cut: 5 << 20}},
-		"a script of the user's": {stopEvent, []string{"Stop"}, []string{"HOOKSPAN_CHAIN=/bin/echo"}, stored{Session: "s1", Event: "Stop"}},
-		"wrong settings":         {stopEvent, []string{"Stop"}, []string{"HOOKSPAN_CAPTURE=x", "GOGC=x"}, stored{Session: "s1", Event: "Stop"}},
+		"an event":             {stopEvent, []string{"Stop"}, nil, stored{Session: "s1", Event: "Stop"}},
+		"no argument":          {stopEvent, nil, nil, stored{Session: "s1", Event: "Stop"}},
+		"an unknown event":     {`{"session_id":"s1","hook_event_name":"PreDream"}`, []string{"PreDream"}, nil, stored{Session: "s1", Event: "PreDream"}},
+		"nothing":              {"", []string{"SessionEnd"}, nil, stored{Event: "SessionEnd", Raw: true}},
+		"a torn payload":       {stopEvent[:60], []string{"Stop"}, nil, stored{Event: "Stop", Raw: true}},
+		"garbage":              {strings.Repeat("\xff\x00", 1000), []string{"PreToolUse"}, nil, stored{Event: "PreToolUse", Raw: true}},
+		"5 MB":                 {large, []string{"PostToolUse"}, nil, stored{Session: "s1", Event: "PostToolUse", Cut: int64(len(large)), Call: "t1"}},
+		"5 MB of short texts":  {many, []string{"PostToolUse"}, nil, stored{Session: "s1", Event: "PostToolUse", Cut: int64(len(many)), Call: "t2"}},
+		"5 MB of garbage":      {strings.Repeat("garbage ", 5<<20/8), []string{"PostToolUse"}, nil, stored{Event: "PostToolUse", Raw: true, Cut: 5 << 20}},
+		"a script of the user": {stopEvent, []string{"Stop"}, []string{"HOOKSPAN_CHAIN=/bin/echo"}, stored{Session: "s1", Event: "Stop"}},
+		"wrong settings":       {stopEvent, []string{"Stop"}, []string{"HOOKSPAN_CAPTURE=x", "GOGC=x"}, stored{Session: "s1", Event: "Stop"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

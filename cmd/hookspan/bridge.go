@@ -20,7 +20,6 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/bridge"
 	"github.com/hookspan/hookspan/internal/hookproc"
-	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -63,7 +62,7 @@ that comes twice is taken once.
 }
 
 func (a *app) bridge(ctx context.Context, port int, record, quiet bool, dir string) error {
-	o := bridge.Options{Version: buildVersion(), Now: a.now, Fault: func(err error) { a.warnf("%s", termtext.Value(err.Error())) }}
+	o := bridge.Options{Version: buildVersion(), Now: a.now, Fault: func(err error) { a.warnf("%v", err) }}
 	if record {
 		a.configProblems()
 		r, err := a.newRecorder()

@@ -191,7 +191,7 @@ func (a *app) editForwarding(f clineHookFlags, action string, asJSON bool) error
 	case asJSON && !bad:
 		return exitError(1)
 	case bad && !asJSON:
-		a.warnf("%s", termtext.Value(err.Error()))
+		a.warnf("%v", err)
 		a.hint("fix the file by hand; nothing was changed")
 		fallthrough
 	case bad:

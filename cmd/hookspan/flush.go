@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -115,6 +116,8 @@ func (a *app) flushAll(ctx context.Context, f flushFlags, keys []spool.Key) erro
 		return err
 	}
 	defer func() { _ = p.Close() }()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(deliver.MemoryLimit))
+	p.LongRun = func() { debug.SetMemoryLimit(math.MaxInt64) }
 	if f.detached {
 		return p.Sweep(ctx, keys)
 	}

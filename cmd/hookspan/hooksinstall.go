@@ -52,7 +52,7 @@ func (a *app) hookFiles(ctx context.Context, project string, added []hookfile.Ha
 	return nil
 }
 
-// installHookFiles installs the hook files where they are missing, and says so.
+// installHookFiles shows and installs the hook files that are missing.
 func (a *app) installHookFiles(ctx context.Context, project string, added []hookfile.Handler, f editFlags) error {
 	report, err := a.hooks(ctx)
 	if err != nil {
@@ -112,7 +112,8 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 }
 
 // releaseHookFiles removes the PreToolUse hook files that were installed for the
-// user's hooks and that none of them needs any more, and says so.
+// user's hooks and that none of them needs any more. With leave it only reports
+// them.
 func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 	projects, err := cline.ForHooks(a.system())
 	if err != nil || len(projects) == 0 {

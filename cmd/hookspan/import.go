@@ -90,7 +90,8 @@ func (a *app) importFrom(cmd *cobra.Command, agent transcript.Agent, f importFla
 	p.Destinations = importer.Order(p.Destinations, f.to)
 	im := &importer.Importer{
 		Agent: agent, Deliverer: p.Deliverer, Since: since, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
-		Off: func(dir string) bool { return config.ProjectDisabled(hookproc.ReadSettings, dir) },
+		Version: buildVersion(),
+		Off:     func(dir string) bool { return config.ProjectDisabled(hookproc.ReadSettings, dir) },
 	}
 	switch known, err := p.Ledger(); {
 	case err != nil:

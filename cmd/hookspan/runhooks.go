@@ -56,8 +56,7 @@ func (a *app) logHooks(text string) { a.log.Line("hooks: " + a.clean(text)) }
 // clineHooks runs the user's hooks as the settings say.
 func (a *app) clineHooks() *clinehooks.Hooks {
 	h := &clinehooks.Hooks{
-		Dir: a.hooksDir(), Home: a.home, ClineDir: a.getenv("CLINE_DIR"), GOOS: a.goos,
-		Environ: a.environ, Trust: a.trust(), Now: a.now,
+		Setup: *a.hookSetup(), Dir: a.hooksDir(), Environ: a.environ, Now: a.now,
 		Settings: clinehooks.Settings{
 			OnError: hookrun.OnError(a.cfg.HooksOnError), StrictExit: a.cfg.HooksStrictExit,
 			SoftDeny: a.cfg.HooksSoftDeny, AskDenies: a.cfg.HooksAsk == "deny",

@@ -47,7 +47,7 @@ func batch(t *testing.T, c storage.Client, ops ...*storage.Operation) {
 	}
 }
 
-// at is the value below a key, empty if there is none.
+// at is the value of a key, empty if there is none.
 func at(t *testing.T, c storage.Client, key string) string {
 	t.Helper()
 	v, err := c.Get(t.Context(), key)
@@ -101,7 +101,7 @@ func TestUnreadableRequestsAreDeletedAfterRestart(t *testing.T) {
 	interrupted(t, c, 2)
 	batch(t, c, put("2", "request 1")...)
 	if got := at(t, c, "0"); got != "request 0" {
-		t.Fatalf("request 0 has gone too early: %q", got)
+		t.Fatalf("request 0 was deleted too early: %q", got)
 	}
 	read := storage.GetOperation("2")
 	batch(t, c, storage.SetOperation("metadata", []byte("x")), read)
@@ -109,7 +109,7 @@ func TestUnreadableRequestsAreDeletedAfterRestart(t *testing.T) {
 		t.Errorf("read %q, want request 1", read.Value)
 	}
 	if got := at(t, c, "0"); got != "" {
-		t.Errorf("%q is there still", got)
+		t.Errorf("%q was not deleted", got)
 	}
 }
 
@@ -122,13 +122,13 @@ func TestOtherDeletionsAreNotDelayed(t *testing.T) {
 	batch(t, c, storage.SetOperation("metadata", []byte("done")), storage.DeleteOperation("1"))
 	for _, key := range []string{"0", "1"} {
 		if got := at(t, c, key); got != "" {
-			t.Errorf("%s is there still: %q", key, got)
+			t.Errorf("%s was not deleted: %q", key, got)
 		}
 	}
 }
 
-// TestNearlyFullFileRestoresItsRequests is about the room: there is none for all
-// requests at their old places and at their new ones.
+// TestNearlyFullFileRestoresItsRequests: the file has no room for all requests at
+// their old and their new places.
 func TestNearlyFullFileRestoresItsRequests(t *testing.T) {
 	const limit = 1 << 20
 	value := func(i int) string { return fmt.Sprintf("%d%01000d", i, i) }
@@ -160,7 +160,7 @@ func TestNearlyFullFileRestoresItsRequests(t *testing.T) {
 			t.Errorf("request %d of %d is lost", i, n)
 		}
 		if at(t, c, fmt.Sprint(i)) != "" {
-			t.Errorf("request %d of %d is there twice", i, n)
+			t.Errorf("request %d of %d was stored twice", i, n)
 		}
 	}
 }

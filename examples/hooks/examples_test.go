@@ -184,8 +184,8 @@ func TestExamplesOnCline(t *testing.T) {
 	w.program(t, "notify-send", "exit 0")
 	w.program(t, "osascript", "exit 0")
 	h := &clinehooks.Hooks{
-		Home: w.home, GOOS: runtime.GOOS, Environ: w.env, Now: time.Now,
-		Trust: hookfile.Trust{Path: filepath.Join(w.home, "trusted")},
+		Setup:   clinehooks.Setup{Home: w.home, GOOS: runtime.GOOS, Trust: hookfile.Trust{Path: filepath.Join(w.home, "trusted")}},
+		Environ: w.env, Now: time.Now,
 	}
 	classic := func(name, member string, body map[string]any) map[string]any {
 		return map[string]any{

@@ -5,7 +5,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Names of the facts in Event.Attrs that are not plainly taken from a member.
+// Names of the attributes that are not in the table of facts.
 const (
 	attrStopHookActive  = "hookspan.stop_hook_active"
 	attrBackgroundTasks = "hookspan.background_tasks"
@@ -25,7 +25,7 @@ type fact struct {
 var facts = [...]fact{
 	{sessionStart, "source", "hookspan.session.source", asText},
 	{sessionStart, "session_title", "hookspan.session.title", asText},
-	// From version 2.1.251 on, where a session is resumed or forked.
+	// From version 2.1.251 on, if a session is resumed or forked.
 	{sessionStart, "seconds_since_last_response", "hookspan.session.seconds_since_last_response", asInt},
 	{sessionStart, "context_tokens", "hookspan.session.context_tokens", asInt},
 	{sessionStart, "prompt_cache_likely_expired", "hookspan.session.prompt_cache_likely_expired", asBool},
@@ -64,8 +64,7 @@ func asFloat(raw []byte) (any, bool) { f, ok := rawjson.Float(raw); return f, ok
 
 func asBool(raw []byte) (any, bool) { b, ok := rawjson.Bool(raw); return b, ok }
 
-// attrs appends the facts of a hook to to, leaving out what the payload does
-// not say or says in a form that has no meaning.
+// attrs appends the facts of a hook to to. A missing or invalid member is left out.
 func (p members) attrs(name string, to []hook.Attr) []hook.Attr {
 	for _, f := range facts {
 		if f.hook != name {

@@ -17,8 +17,8 @@ type Raw = hook.Raw
 // Hooks and members it does not know are no error: an unknown hook gives an
 // event of KindUnknown. A payload that is not a JSON object, or nests deeper
 // than 10,000 levels, gives an error and an event of KindUnknown with what
-// precedes the fault. That event has no session, as Peek gives none: the log that
-// holds the payload was chosen without it.
+// precedes the fault. That event has no session, as Peek finds none: the payload
+// was stored without one.
 func Decode(r Raw) ([]hook.Event, error) {
 	ev := r.NewEvent(Host, r.Event)
 	payload := rawjson.Trim(r.Payload)
@@ -50,10 +50,10 @@ func Decode(r Raw) ([]hook.Event, error) {
 	return []hook.Event{ev}, nil
 }
 
-// members are those of one payload.
+// members are the members of one payload.
 type members struct{ rawjson.Object }
 
-// body reads what only this kind of hook has.
+// body reads the members that only this kind of hook has.
 func (p members) body(ev *hook.Event) {
 	switch ev.Name {
 	case userPromptSubmit:
@@ -98,8 +98,8 @@ func injected(prompt string) bool {
 	return strings.HasPrefix(prompt, "<task-notification>") && strings.HasSuffix(prompt, "</task-notification>")
 }
 
-// Summary is the summary in a prompt that Claude Code wrote, such as the report
-// that a background task has ended; empty where it has none.
+// Summary returns the summary in a prompt that Claude Code wrote, such as the report
+// that a background task has ended; empty if there is none.
 func Summary(prompt string) string {
 	_, rest, _ := strings.Cut(prompt, "<summary>")
 	if text, _, found := strings.Cut(rest, "</summary>"); found {
@@ -108,9 +108,9 @@ func Summary(prompt string) string {
 	return ""
 }
 
-// turnStop reads the end of a turn. Where a hook of the user's has made Claude
-// Code continue, stop_hook_active is true and the turn may stop more than once,
-// so that only the first stop differs from a repeat.
+// turnStop reads the end of a turn. If one of the user's hooks made Claude Code
+// continue, stop_hook_active is true and the turn may stop more than once, so only
+// the first stop has a key.
 func (p members) turnStop(ev *hook.Event) {
 	ev.Result = p.Text("last_assistant_message")
 	if active, said := rawjson.Bool(p.Get("stop_hook_active")); said && !active {
@@ -127,7 +127,7 @@ func (p members) turnStop(ev *hook.Event) {
 	}
 }
 
-// agentStop reads the end of a subagent, or the note that some subagent ended.
+// agentStop reads the end of a subagent, which old versions do not name.
 func (p members) agentStop(ev *hook.Event) {
 	ev.Result = p.Text("last_assistant_message")
 	if transcript := p.Text("agent_transcript_path"); transcript != "" {
@@ -135,7 +135,7 @@ func (p members) agentStop(ev *hook.Event) {
 	}
 }
 
-// key identifies repeats of an event by its id, where it has one.
+// key identifies repeats of an event by its id; empty without an id.
 func key(name, id string) string {
 	if id == "" {
 		return ""
@@ -143,8 +143,9 @@ func key(name, id string) string {
 	return name + "/" + id
 }
 
-// PromptKey is the Event.Key of a prompt: what the user types while Claude Code
-// works comes under the id of the turn it is added to.
+// PromptKey is the Event.Key of a prompt. It includes the text, since several prompts
+// can have the id of one turn: what the user types while Claude Code works is added
+// to the current turn.
 func PromptKey(turn, prompt string) string {
 	if turn == "" {
 		return ""

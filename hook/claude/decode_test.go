@@ -447,7 +447,7 @@ func checkEvents(t *testing.T, r Raw, events []hook.Event, err error) {
 		t.Fatal("a run opens that is no subagent's")
 	}
 	if strings.HasSuffix(ev.Key, "/") {
-		t.Fatalf("key %q tells nothing", ev.Key)
+		t.Fatalf("key %q does not contain the id", ev.Key)
 	}
 	if !ev.Time.IsZero() {
 		t.Fatalf("time %v, and the host sends none", ev.Time)

@@ -1,27 +1,26 @@
 // Package claude reads what Claude Code writes to its hooks.
 //
 // All hooks share one wire form: a flat JSON object in snake case whose
-// hook_event_name says what happened. Members were added over time, so the
+// hook_event_name names the event. Members were added over time. The same code reads
 // payloads of old versions, which have neither tool_use_id nor prompt_id nor
-// agent_id, are read by the same code; what they do not say stays empty. Claude
-// Code is answered with nothing, so there is no encoder.
+// agent_id: missing members stay empty. Claude Code gets no answer, so there is no
+// encoder.
 //
-// The package also reads the other direction, what hooks answer: [Judge] says
-// what one hook made of an event, [Merge] what all of them did, by the rules of
-// the hooks reference as of version 2.1.295.
+// The package also reads what hooks answer: [Judge] returns the verdict of one hook,
+// [Merge] that of all hooks of an event, by the rules of the hooks reference as of
+// version 2.1.295.
 //
 // The package promises that no payload makes it panic or overflow the stack,
 // that the same bytes always give the same event, that the two ends of one tool
-// call carry byte-equal inputs, and that [Peek] and [Decode] name the same
+// call have byte-equal inputs, and that [Peek] and [Decode] name the same
 // session and the same kind. Every text of an event that comes from a payload
 // is valid UTF-8. It touches no file, network, environment or clock.
 //
-// It does not promise to put events into order, to pair the ends of a tool call
-// or to drop doubles; that needs more than one event. Claude Code sends no
+// It does not promise to sort events, to pair the ends of a tool call or to drop
+// repeated events; that needs more than one event. Claude Code sends no
 // timestamp, no version and no token counts, so those are never set. Object
-// keys are matched in their exact case, and of equal keys the last one counts,
-// as in JavaScript. A verdict says what hooks ask for, not what a host can do
-// about it.
+// keys match in their exact case, and of equal keys the last one counts, as in
+// JavaScript. A verdict is what hooks ask for, which a host may not be able to do.
 //
 // The members are those of Claude Code's hooks reference
 // (https://code.claude.com/docs/en/hooks) and of payloads recorded from version

@@ -8,7 +8,7 @@ const Host = "claude-code"
 // dialect is the Event.Dialect of every payload: there is one wire form.
 const dialect = "claude"
 
-// The hooks whose payloads are looked into, by their names on the wire.
+// The names of hooks that the code refers to.
 const (
 	sessionStart        = "SessionStart"
 	userPromptSubmit    = "UserPromptSubmit"
@@ -87,9 +87,9 @@ func EventNames() []string {
 	return names
 }
 
-// kindOf says what the hook of a name means. inAgent reports whether the payload
-// names a subagent: versions before 2.0.42 do not say which subagent began or
-// ended, and the event is no more than a note.
+// kindOf returns the kind of the hook with that name. inAgent reports whether the
+// payload names a subagent: versions before 2.0.42 do not name the subagent that
+// began or ended, and the event is only a note.
 func kindOf(name string, inAgent bool) hook.Kind {
 	if (name == subagentStart || name == subagentStop) && !inAgent {
 		return hook.KindNote

@@ -15,7 +15,7 @@ import (
 // mark that says so.
 const maxText = 10_000
 
-// Judge reads what one run of a command hook left behind, as Claude Code does:
+// Judge reads the result of one run of a command hook, as Claude Code does:
 //
 //   - Exit code 2 blocks where the event can be blocked; nothing that the hook
 //     prints lifts that. The reason is that of the printed decision if it blocks
@@ -24,14 +24,13 @@ const maxText = 10_000
 //     of a wrong type, or with the name of another event, is an error and counts
 //     for nothing. Members that are not known are left alone.
 //   - Any other text is context for the model where the event takes that.
-//   - Other exit codes, a hook that did not start and one that took too long block
-//     nothing, unless BlockOnFailure says so. Under BlockOnFailure unreadable
-//     output is a failure too, and an exit code other than 0 and 2 also is one
-//     where an object was printed.
+//   - Other exit codes, a hook that did not start and a timeout block nothing,
+//     unless BlockOnFailure is set. Then unreadable output is a failure too, and so
+//     is an exit code other than 0 and 2, even if an object was printed.
 //   - An answer with "async" true gives no verdict.
 //
 // StrictExit extends the first rule to every exit code other than 0 and to hooks
-// that did not start; a hook that took too long is not concerned.
+// that did not start, but not to a timeout.
 func Judge(o Output) Verdict {
 	r := rulesOf(o.Event)
 	switch {
@@ -141,7 +140,7 @@ func cut(s string) string {
 	return string([]rune(s)[:maxText]) + fmt.Sprintf("\n[cut here; the whole text has %d characters]", n)
 }
 
-// judgement is a verdict in the making.
+// judgement is a verdict while it is made.
 type judgement struct {
 	rules
 	event string
@@ -191,7 +190,7 @@ func (j *judgement) deny(reason string) {
 // orUnsaid is the reason of a hook that objects, which may give none.
 func orUnsaid(reason string) string { return cmp.Or(reason, "a hook objects and gives no reason") }
 
-// failure says what went wrong with a hook that has ended.
+// failure describes the failure of a hook that has ended.
 func (j *judgement) failure(exit int, stderr string) string {
 	var parts []string
 	if exit != 0 {
@@ -206,7 +205,7 @@ func (j *judgement) failure(exit int, stderr string) string {
 	return strings.Join(parts, ": ")
 }
 
-// read takes an object. After it, err says whether the object counts.
+// read takes the members of an object. If it sets err, the object does not count.
 func (j *judgement) read(o rawjson.Object) {
 	proceed, said := j.truth(o, "continue")
 	stopReason := j.text(o, "stopReason")

@@ -167,7 +167,7 @@ func TestJudge(t *testing.T) {
 			Output{Event: "SessionStart", Exit: 1, Stdout: `text`},
 			Verdict{Errors: []string{"exit code 1"}},
 		},
-		"the first line of the error stream is told": {
+		"the first line of the error stream is reported": {
 			Output{Event: "PreToolUse", Exit: 127, Stderr: "\nsh: x: not found\nmore\n"},
 			Verdict{Errors: []string{"exit code 127: sh: x: not found"}},
 		},
@@ -207,7 +207,7 @@ func TestJudge(t *testing.T) {
 			Output{Event: "PreCompact", Stdout: `{"decision":"block","reason":"r","hookSpecificOutput":{"hookEventName":"PreCompact","additionalContext":"c"}}`},
 			Verdict{Decision: Block, Reason: "r", Ignored: []string{"additionalContext"}},
 		},
-		"a notification is told nothing": {
+		"a notification gets no answer": {
 			Output{Event: "Notification", Exit: 2, Stdout: `{"continue":false,"systemMessage":"m","decision":"block"}`, Stderr: "x"},
 			Verdict{Ignored: []string{"continue", "systemMessage", "decision", "exit code 2"}},
 		},

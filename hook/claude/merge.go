@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// rank orders decisions by how much they hold back.
+// rank orders decisions by how strict they are.
 func (d Decision) rank() int {
 	if d == Block {
 		d = Deny
@@ -16,7 +16,7 @@ func (d Decision) rank() int {
 // Merge makes one verdict of those of all hooks of an event, which come in the
 // order of the configuration.
 //
-// Of decisions the most careful counts: deny or block, then defer, ask, allow.
+// The strictest decision counts: deny or block, then defer, ask, allow.
 // The reasons are all those that were given for it, a line each. One hook that
 // asks to stop is enough. Of several new inputs the last in the order of the
 // configuration counts, where Claude Code takes the one whose hook ended last,

@@ -8,12 +8,12 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// output turns a tool's response into the text a person would read. o are the
-// members of raw, none where it is no object.
+// output turns a tool's response into text for people. o has the members of raw, or
+// none if it is no object.
 //
-// The responses of Claude Code's own tools are structures of which a part is
-// shown; they are read by the tool's name, since a tool of an MCP server may
-// use the same members for something else. Lists of content blocks become the
+// The responses of Claude Code's own tools are structures of which a part is shown.
+// The tool's name decides, since a tool of an MCP server may use the same members
+// for something else. Lists of content blocks become the
 // texts inside them, a string stays as it is, and any other value becomes
 // compact JSON.
 func output(tool string, raw []byte, o rawjson.Object) string {
@@ -34,8 +34,8 @@ func output(tool string, raw []byte, o rawjson.Object) string {
 	return rawjson.Canonical(raw)
 }
 
-// builtin reads the responses of Claude Code's own tools. It reports false for
-// a shape it does not know.
+// builtin reads the responses of Claude Code's own tools. It returns false for an
+// unknown shape.
 func builtin(tool string, o rawjson.Object) (string, bool) {
 	switch tool {
 	case toolBash, toolPowerShell:
@@ -124,7 +124,7 @@ func edit(o rawjson.Object) (string, bool) {
 	return "", o.Get("originalFile") != nil
 }
 
-// hunkHeader says where a hunk of a patch belongs.
+// hunkHeader is the line that begins a hunk of a unified diff.
 func hunkHeader(hunk rawjson.Object) string {
 	side := func(sign, start, lines string) string {
 		from, _ := rawjson.Int(hunk.Get(start))
@@ -134,9 +134,9 @@ func hunkHeader(hunk rawjson.Object) string {
 	return "@@ " + side("-", "oldStart", "oldLines") + " " + side("+", "newStart", "newLines") + " @@"
 }
 
-// blocks reads a list of content blocks, of Claude's API or of the Model
-// Context Protocol. It reports false where an element is none: a tool's own
-// list may have a "type" in its elements too.
+// blocks reads a list of content blocks of Claude's API or of the Model Context
+// Protocol. It returns false if an element is no such block: the elements of a
+// tool's own list may also have a "type".
 func blocks(list [][]byte) (string, bool) {
 	if len(list) == 0 {
 		return "", false

@@ -7,23 +7,21 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Peek finds what a hook process must know of a payload before it can store
-// it. event is the name the hook was started with, which counts where the
-// payload has none.
+// Peek reads the part of a payload that a hook process needs before it stores it.
+// event is the name the hook was started with; it counts if the payload has none.
 //
-// A run ends with the end of a turn, of the session and of a subagent: where
-// that one worked in the background, its end may be what completes a turn.
+// A run ends with the end of a turn, of the session or of a subagent: the end of a
+// subagent in the background can complete a turn.
 //
-// Peek reads the payload once and never fails: of a payload that is not a JSON
-// object it says the started name and nothing else. Of an empty payload the
-// started name alone says what happened. Where the payload is another agent's,
-// it names that one.
+// Peek never fails. For a payload that is not a JSON object it returns event as the
+// name and nothing else; for an empty payload, also the kind of that event. If
+// another agent sent the payload, the head names it.
 func Peek(payload []byte, event string) hook.Head {
 	return PeekIn(func(string) string { return "" })(payload, event)
 }
 
-// PeekIn is Peek for a hook process with an environment, which names the agent
-// where the payload leaves it open.
+// PeekIn returns a Peek that also finds the sender by the environment, if the payload
+// does not show it.
 func PeekIn(getenv func(string) string) func(payload []byte, event string) hook.Head {
 	return func(payload []byte, event string) hook.Head {
 		h := hook.Head{Name: event}

@@ -1,15 +1,15 @@
 package claude
 
-// blocking says what exit code 2 does to an event, and so does a hook that fails
-// under onFailure "block".
+// blocking is the effect of exit code 2 on an event, and of a failed hook with
+// onFailure "block".
 type blocking uint8
 
 const (
-	// blocksNothing events do not look at the exit code.
+	// blocksNothing events ignore the exit code.
 	blocksNothing blocking = iota
 	// blocksNotice events show the error stream to the user.
 	blocksNotice
-	// blocksFeedback events give it to the model, since nothing can be undone.
+	// blocksFeedback events show it to the model, since nothing can be undone.
 	blocksFeedback
 	// blocksDeny events deny a tool call.
 	blocksDeny
@@ -17,7 +17,7 @@ const (
 	blocksEvent
 )
 
-// rules are how Claude Code takes the answers of the hooks of one event.
+// rules are what the hooks of one event can do in Claude Code.
 type rules struct {
 	exit blocking
 	// plain reports that text on the output stream is context for the model.
@@ -27,8 +27,8 @@ type rules struct {
 	context, output bool
 	// decision reports that the event has the top-level decision "block".
 	decision bool
-	// permission are the values of permissionDecision, none where the event has
-	// no such member.
+	// permission are the values of permissionDecision, nil if the event has no
+	// such member.
 	permission []Decision
 	// silent events ignore whatever their hooks print.
 	silent bool
@@ -88,7 +88,7 @@ func rulesOf(event string) rules {
 	return rules{}
 }
 
-// word is what the event calls a denial.
+// word is the event's word for a denial.
 func (r rules) word() Decision {
 	if r.exit == blocksDeny || r.deniesOnFailure {
 		return Deny

@@ -14,10 +14,10 @@ const (
 	Qwen    = "qwen"
 )
 
-// sender is the agent that sent the payload: Host, one of the constants, or empty
-// where the payload leaves it open. A payload decides where it can: a Claude Code
-// that was started from another agent's terminal has that agent's variables in
-// its environment.
+// sender returns the agent that sent the payload: Host, one of the constants, or
+// empty if the payload does not show it. The payload counts before the environment:
+// a Claude Code that was started from another agent's terminal has that agent's
+// variables.
 func (p members) sender() string {
 	path, prompt := p.Text("transcript_path"), p.Text("prompt_id")
 	has := func(name string) bool { return p.Get(name) != nil }
@@ -54,8 +54,8 @@ func (p members) sender() string {
 	return ""
 }
 
-// keeperOf is the agent whose transcript is at a path, empty where the path does
-// not say. Folders are recognised by their form, since each agent has a variable
+// keeperOf returns the agent whose transcript is at a path, or empty if the path does
+// not show it. Folders are recognised by their form, since each agent has a variable
 // that moves its home: ~/.claude/projects/PROJECT/SESSION.jsonl,
 // ~/.codex/sessions/YYYY/MM/DD/rollout-TIME-SESSION.jsonl,
 // ~/.qwen/projects/PROJECT/chats/SESSION.jsonl,
@@ -104,10 +104,9 @@ func cutLast(path string) (rest, last string) {
 	return path[:max(i, 0)], path[i+1:]
 }
 
-// startedBy is the agent that the environment names as the one that runs the
-// hook, empty where it names none: a session's identity counts where it is this
-// session's. Copilot gives none; it leaves out the transcript, which Claude
-// Code always names.
+// startedBy returns the agent that runs the hook according to the environment, or
+// empty: a variable with a session's id counts if it is this session's. Copilot sets
+// no such id; it leaves out the transcript, which Claude Code always names.
 func (p members) startedBy(getenv func(string) string) string {
 	session := p.Text("session_id")
 	of := func(name string) bool { return session != "" && getenv(name) == session }

@@ -124,7 +124,7 @@ func TestAgentOfAPayload(t *testing.T) {
 		{"Qwen Code's terminal", transcript("/t/s1.jsonl"), env("QWEN_CODE_SESSION_ID", "another"), ""},
 		{"Gemini runs the hook", transcript("/t/s1.jsonl"), env("GEMINI_SESSION_ID", "s"), Gemini},
 		{"Droid runs the hook", transcript("/t/s1.jsonl"), env("FACTORY_PROJECT_DIR", "/w", "session_id", "s"), Droid},
-		{"a variable session_id of the user's", transcript("/t/s1.jsonl"), env("session_id", "s"), ""},
+		{"the user's own variable session_id", transcript("/t/s1.jsonl"), env("session_id", "s"), ""},
 		{"a time alone, as in Cline's payloads", `{"taskId":"1","hookName":"PreToolUse","timestamp":"1795175957341"}`, none, ""},
 		{"not JSON", "hello", nestedIn, ""},
 		{"nothing", "", nestedIn, ""},

@@ -7,7 +7,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Tools by their names on the wire, where the name decides something.
+// The names of tools that are treated specially.
 const (
 	toolAgent = "Agent"
 	// toolTask is the name of Agent until version 2.1.63.
@@ -21,7 +21,7 @@ func hasTool(k hook.Kind) bool {
 	return k == hook.KindToolStart || k == hook.KindToolEnd || k == hook.KindPermission
 }
 
-// tool reads one end of a tool call, or the question whether it may run.
+// tool reads the start or end of a tool call, or the request for permission.
 func (p members) tool(ev *hook.Event) {
 	t := &hook.Tool{
 		ID:       p.Text("tool_use_id"),
@@ -68,8 +68,8 @@ func (p members) response(ev *hook.Event, t *hook.Tool) {
 	}
 }
 
-// mcpServer is the MCP server a tool belongs to: what the payload says (from
-// version 2.1.274 on), else the middle of the tool's name, mcp__server__tool.
+// mcpServer returns the MCP server of a tool: the payload's member (from version
+// 2.1.274 on), else the middle of the tool's name, mcp__server__tool.
 func (p members) mcpServer(tool string) string {
 	if name := p.Members("mcp_server").Text("name"); name != "" {
 		return name

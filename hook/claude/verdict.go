@@ -2,10 +2,10 @@ package claude
 
 import "encoding/json"
 
-// Decision is what a hook says about what is about to happen, or has happened.
+// Decision is a hook's decision about an event.
 type Decision string
 
-// The decisions. Block is the word of the events other than PreToolUse for Deny.
+// The decisions. Events other than PreToolUse use Block instead of Deny.
 const (
 	NoDecision Decision = ""
 	Allow      Decision = "allow"
@@ -15,17 +15,17 @@ const (
 	Block      Decision = "block"
 )
 
-// Output is what one run of a command hook left behind.
+// Output is the result of one run of a command hook.
 type Output struct {
 	// Event is the name of the event that the hook ran for.
 	Event string
-	// Exit is the exit code; it means nothing where Failed or TimedOut is set.
+	// Exit is the exit code; it does not count if Failed or TimedOut is set.
 	Exit int
 	// Failed reports that the hook could not be started or ended by a signal.
 	Failed bool
 	// TimedOut reports that the hook was stopped at its time limit.
 	TimedOut bool
-	// Stdout and Stderr are what it printed, as far as it was kept.
+	// Stdout and Stderr are the kept parts of what it printed.
 	Stdout, Stderr string
 	// BlockOnFailure is the handler's onFailure "block".
 	BlockOnFailure bool
@@ -33,10 +33,10 @@ type Output struct {
 	StrictExit bool
 }
 
-// Verdict is what one or several hooks make of an event.
+// Verdict is the decision of one or several hooks about an event.
 type Verdict struct {
 	Decision Decision
-	// Reason is why, for the model where the event can reach it.
+	// Reason is why. It is for the model if the event can reach it.
 	Reason string
 	// Stop asks the agent to stop altogether; StopReason is for the user.
 	Stop       bool
@@ -52,8 +52,8 @@ type Verdict struct {
 	Feedback []string
 	// SystemMessages are texts for the user.
 	SystemMessages []string
-	// Errors are what went wrong without blocking anything.
+	// Errors are failures that blocked nothing.
 	Errors []string
-	// Ignored names what a hook asked for that has no meaning on this event.
+	// Ignored names what hooks asked for that this event does not support.
 	Ignored []string
 }

@@ -15,7 +15,7 @@ const (
 	attrNotification = "hookspan.notification."
 )
 
-// subagentType is the AgentType of an agent of which only its parent is known.
+// subagentType is the AgentType of a subagent without a type.
 const subagentType = "subagent"
 
 // Raw is a payload as it was stored.
@@ -29,8 +29,8 @@ func Decode(r Raw) ([]hook.Event, error) { return Read(r).Events() }
 // Hooks and members it does not know are no error: an unknown hook gives an
 // event of KindUnknown. A payload that is not a JSON object, or nests deeper
 // than 10,000 levels, gives an error and an event of KindUnknown with what
-// precedes the fault. That event has no session, as [Payload.Head] gives none:
-// the log that holds the payload was chosen without it.
+// precedes the fault. That event has no session, as [Payload.Head] finds none: the
+// payload was stored without one.
 func (p *Payload) Events() ([]hook.Event, error) {
 	ev := p.raw.NewEvent(Host, documentedName(p.raw.Event))
 	agent := "Cline"
@@ -76,7 +76,7 @@ func (p *Payload) common(ev *hook.Event) {
 	}
 }
 
-// identity reads who acts in which session.
+// identity reads the session and the agents.
 func (p *Payload) identity(ev *hook.Event) {
 	ev.Session = p.session()
 	ev.Agent = p.Text("agent_id")
@@ -89,7 +89,7 @@ func (p *Payload) identity(ev *hook.Event) {
 	}
 }
 
-// body reads what only this kind of hook has.
+// body reads the members that only this kind of hook has.
 func (p *Payload) body(ev *hook.Event) {
 	switch ev.Name {
 	case taskStart:
@@ -184,8 +184,8 @@ func compactionAttrs(body rawjson.Object) []hook.Attr {
 	return attrs
 }
 
-// notificationAttrs lists what a notification says beside its text. The two
-// booleans are always there, because proto3 leaves false out.
+// notificationAttrs lists a notification's members except its text. The two booleans
+// are always listed, because proto3 leaves false out.
 func notificationAttrs(body rawjson.Object) []hook.Attr {
 	attrs := textAttr(nil, attrNotification+"event", body.Get("event"))
 	attrs = textAttr(attrs, attrNotification+"source", body.Get("source"))
@@ -196,7 +196,7 @@ func notificationAttrs(body rawjson.Object) []hook.Attr {
 	return textAttr(attrs, attrNotification+"severity", body.Get("severity"))
 }
 
-// known is a text without the word that the host writes where it does not know.
+// known is a text, or empty for the host's word for an unknown value.
 func known(raw []byte) string {
 	if s := rawjson.Text(raw); s != "unknown" {
 		return s

@@ -162,7 +162,7 @@ func TestWhoActs(t *testing.T) {
 			who{"s", "conv_2", "b", "a", "subagent"},
 		},
 		{
-			"sdk subagent that tells its type", `{"hookName":"agent_start","agent_id":"b","parent_agent_id":"a","agent_type":"teammate"}`,
+			"sdk subagent with a type", `{"hookName":"agent_start","agent_id":"b","parent_agent_id":"a","agent_type":"teammate"}`,
 			who{"", "", "b", "a", "teammate"},
 		},
 	}

@@ -71,9 +71,8 @@ func documentedName(sent string) string {
 	return sent
 }
 
-// kindOf says what the hook of a documented name means. turn is the payload's
-// member of that name: the SDK reports a turn that did not complete by the same
-// hook as one that did.
+// kindOf returns the kind of the hook with a documented name. turn is the payload's
+// member of that name: the SDK runs the same hook for a turn that did not complete.
 func kindOf(name string, turn rawjson.Object) hook.Kind {
 	if name == taskComplete {
 		switch turn.Text("status") {

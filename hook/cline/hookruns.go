@@ -11,8 +11,8 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// HookRunsEvent is the name of hookspan's record of the user's hooks in a
-// session's log. Cline has no hook of this name.
+// HookRunsEvent is the event name of the record in which hookspan stores the runs of
+// the user's hooks in a session's log. Cline has no hook of this name.
 //
 // The record is one JSON object:
 //
@@ -21,14 +21,13 @@ import (
 //	   "started":"2026-...","duration_ns":12000000,"exit":2,"status":"ok","decision":"deny","reason":"not on main"}],
 //	 "answer":{"cancelled":true,"by":"./guard.sh","reason":"not on main"}}
 //
-// Members that would be empty are left out. A reader that meets another version
-// keeps the record and makes nothing of it.
+// Empty members are left out. A reader keeps a record of another version and ignores
+// it.
 const HookRunsEvent = "HookRuns"
 
 const hookRunsVersion = 1
 
-// Bounds of what a record holds: it goes into the log with every event that
-// hooks ran for.
+// Bounds of a record: the log gets one for each event that hooks ran for.
 const (
 	// maxHookText bounds each text in bytes.
 	maxHookText = 16 << 10
@@ -37,9 +36,8 @@ const (
 	maxHookRuns = 256
 )
 
-// EncodeHookRuns returns the payload of a HookRunsEvent: which hooks of the
-// user's ran for an event, in the order in which they are configured, and what
-// Cline was told. about.Hash must be that of the event's payload as it was
+// EncodeHookRuns returns the payload of a HookRunsEvent: the user's hooks that ran
+// for an event, in the order in which they are configured, and the answer to Cline. about.Hash must be that of the event's payload as it was
 // stored. Long texts are cut.
 func EncodeHookRuns(about *hook.Event, runs []hook.HookRun, answer hook.HookAnswer) ([]byte, error) {
 	kept := make([]rawjson.Ordered, 0, min(len(runs), maxHookRuns))
@@ -89,7 +87,7 @@ func EncodeHookRuns(about *hook.Event, runs []hook.HookRun, answer hook.HookAnsw
 	return out, nil
 }
 
-// present leaves out members that say nothing.
+// present leaves out empty members.
 func present(o rawjson.Ordered) rawjson.Ordered {
 	return slices.DeleteFunc(o, func(f rawjson.Field) bool {
 		return f.Value == nil || f.Value == "" || f.Value == false || f.Value == time.Time{}

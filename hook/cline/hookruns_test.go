@@ -148,7 +148,7 @@ func TestHookRunsAreBounded(t *testing.T) {
 	}
 	got := events[0].HookRuns
 	if len(got) != maxHookRuns+1 || got[maxHookRuns].Decision != "deny" {
-		t.Errorf("%d runs are left, want %d and the one that denied", len(got), maxHookRuns)
+		t.Errorf("%d runs are kept, want %d and the one that denied", len(got), maxHookRuns)
 	}
 	for _, s := range []string{got[len(got)-1].Reason, events[0].Answer.By, events[0].Answer.Reason} {
 		if len(s) > maxHookText || len(s) < maxHookText-4 || !strings.HasSuffix(s, "é…") || !utf8.ValidString(s) {

@@ -65,8 +65,8 @@ func unfolds(raw []byte) (may bool) {
 	return may || !isObject
 }
 
-// holdsText reports whether a parameter of this name is text in every tool of
-// Cline that has it: contents and edits of files, commands, messages.
+// holdsText reports whether a parameter of this name is text in all of Cline's tools:
+// contents and edits of files, commands, messages.
 func holdsText(key string) bool {
 	switch key {
 	case "content", "diff", "patch", "old_text", "new_text", "old_str", "new_str", "insert_text",

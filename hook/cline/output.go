@@ -11,10 +11,10 @@ import (
 type rendered struct {
 	// text is the whole result.
 	text string
-	// lead is the part that would say so if the call had failed.
+	// lead is the part that shows whether the call failed.
 	lead string
-	// failed reports that the result's structure says the call failed, err the
-	// message it gives.
+	// failed reports that by the result's structure the call failed; err is its
+	// message.
 	failed bool
 	err    string
 	// hidden reports that the host replaced the result by its word for a
@@ -22,7 +22,7 @@ type rendered struct {
 	hidden bool
 }
 
-// hiddenObject is what JavaScript writes for an object it was made to print.
+// hiddenObject is how JavaScript prints an object as a string.
 const hiddenObject = "[object Object]"
 
 // hidden reports whether the host replaced a structure by JavaScript's word for
@@ -40,8 +40,8 @@ func hidden(s string) bool {
 // A structure becomes the texts inside it if its shape is known, else compact
 // JSON. A string stays as it is, for JSON in it may be what the tool returned;
 // only content blocks are looked for, which classic Cline sends as JSON text.
-// hostText says that the host turned structures into text here, so that the
-// other shapes count as well.
+// If hostText is set, the host has turned structures into text, so that the other
+// shapes count as well.
 func render(raw []byte, hostText bool) rendered {
 	switch {
 	case raw == nil:
@@ -102,8 +102,8 @@ func structure(raw []byte) (rendered, bool) {
 	return operations([][]byte{raw})
 }
 
-// blocks reads a list of content blocks. Only texts and images count as such:
-// a tool's own list may have a "type" in its elements too.
+// blocks reads a list of content blocks. Only texts and images count: the elements of
+// a tool's own list may also have a "type".
 func blocks(list [][]byte) (rendered, bool) {
 	if len(list) == 0 {
 		return rendered{}, false

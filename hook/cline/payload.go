@@ -9,7 +9,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Payload is a payload that was read once, for everything that is asked of it.
+// Payload is a payload whose members are read once, for all its methods.
 type Payload struct {
 	// Object holds the payload's members; after an error those before the fault.
 	rawjson.Object
@@ -18,8 +18,7 @@ type Payload struct {
 	err   error
 }
 
-// Read reads a payload. It never fails: what is wrong with the payload,
-// [Payload.Events] reports.
+// Read reads a payload. It never fails: [Payload.Events] returns the error.
 func Read(raw hook.Raw) *Payload {
 	p := &Payload{raw: raw}
 	text := rawjson.Trim(raw.Payload)
@@ -29,8 +28,8 @@ func Read(raw hook.Raw) *Payload {
 	return p
 }
 
-// Peek is [Payload.Head] of a payload alone. event is the name the hook was
-// started with, which counts where the payload has none.
+// Peek is [Payload.Head] of a payload. event is the name the hook was started with;
+// it counts if the payload has none.
 func Peek(payload []byte, event string) hook.Head {
 	return Read(hook.Raw{Payload: payload, Event: event}).Head()
 }
@@ -39,11 +38,12 @@ func Peek(payload []byte, event string) hook.Head {
 // long as Head.Patience says by default.
 const sdkPatience = 120 * time.Second
 
-// Head finds what a hook process must know of a payload before it can store it.
+// Head returns the part of the payload that a hook process needs before it stores
+// it.
 //
-// Of a payload that is not a JSON object it says the started name and what that
-// implies, but never that a run ends. An empty payload is what a hook gets whose
-// host dies while it starts; there the started name alone says that, too.
+// For a payload that is not a JSON object that is the name the hook was started with
+// and its kind, but never that a run ends. A hook gets an empty payload if its host
+// dies while it starts; then the name alone decides that, too.
 func (p *Payload) Head() hook.Head {
 	if p.raw.Event == HookRunsEvent {
 		return p.hookRunsHead()
@@ -90,8 +90,8 @@ func (p *Payload) sdk() bool {
 	return p.Get("sessionContext", "agent_id") != nil || strings.Contains(sent, "_") && strings.ToLower(sent) == sent
 }
 
-// dialect finds the wire form by shape alone: one installation of the extension
-// holds two of them under one version.
+// dialect finds the wire form by shape alone: one installed version of the extension
+// contains two of them.
 func (p *Payload) dialect() string {
 	model := p.Members("model")
 	switch {
@@ -104,13 +104,13 @@ func (p *Payload) dialect() string {
 	return dialectClassic
 }
 
-// session is the identity all events of a session share. In the SDK dialect
-// the task is only one agent's conversation.
+// session is the id that all events of a session have. In the SDK dialect the task
+// is only one agent's conversation.
 func (p *Payload) session() string {
 	return cmp.Or(p.Members("sessionContext").Text("rootSessionId"), p.Text("taskId"))
 }
 
-// turn is the SDK's report of a turn. It counts only in a whole payload.
+// turn is the SDK's report of a turn. It counts only in a valid payload.
 func (p *Payload) turn() rawjson.Object {
 	if p.err != nil {
 		return nil

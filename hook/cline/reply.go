@@ -8,11 +8,11 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// neutralReply lets Cline go on and adds nothing.
+// neutralReply lets Cline continue and adds nothing.
 //
-// The single space is not decoration. An answer made of defaults leaves the row
-// of the hook in the chat at "Running" for ever, and a null member makes Cline
-// drop the answer as a whole. A space takes the ordinary way and is trimmed.
+// The single space is needed: after an answer with default values only, the hook's
+// row in the chat stays at "Running", and a null member makes Cline drop the whole
+// answer. Cline trims the space.
 const neutralReply = `{"cancel":false,"contextModification":" ","errorMessage":""}`
 
 // blank is the context of an answer that has none.
@@ -21,10 +21,10 @@ const blank = " "
 // EncodeReply returns what a hook writes to its standard output: one JSON
 // object without a line end, in which no member is null.
 //
-// The error message goes out only with a cancellation. No dialect shows it
-// otherwise, and some versions of the SDK would hand it to the model as context.
-// An input that replaces the call's goes out only without a cancellation; one
-// that is not JSON becomes a cancellation, for the call must not run as it was.
+// The error message is written only with a cancellation. No dialect shows it
+// otherwise, and some versions of the SDK would give it to the model as context.
+// An input that replaces the call's is written only without a cancellation. If it is
+// not JSON, the call is cancelled, since it must not run with its old input.
 func EncodeReply(r hook.Reply) []byte {
 	context := r.Context
 	if strings.TrimSpace(context) == "" {

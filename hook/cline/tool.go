@@ -36,7 +36,7 @@ func (p *Payload) toolEnd(dialect string, at time.Time) *hook.Tool {
 	return t
 }
 
-// nameTool reads what both ends of a call have in common.
+// nameTool reads the members that start and end of a call have in common.
 func nameTool(t *hook.Tool, dialect string, body, call rawjson.Object) {
 	t.ID = call.Text("id")
 	t.Name = cmp.Or(body.Text("toolName", "tool"), call.Text("name"))
@@ -52,7 +52,7 @@ func nameTool(t *hook.Tool, dialect string, body, call rawjson.Object) {
 	t.Input = parameters(t.Name, params)
 }
 
-// timeTool reads how long a call took, and when, where the dialect knows.
+// timeTool reads the duration of a call, and its times if the dialect has them.
 func timeTool(t *hook.Tool, dialect string, body, call rawjson.Object, at time.Time) {
 	measured := call.Get("durationMs")
 	if measured == nil {
@@ -92,9 +92,9 @@ func millis(raw []byte) time.Duration {
 	return hook.UnknownDuration
 }
 
-// judge decides how a call ended. In the classic and next dialects the host
-// says success for calls that failed or were denied, so there the wording of
-// the result comes first.
+// judge decides how a call ended. In the classic and next dialects the host reports
+// success for calls that failed or were denied, so the wording of the result comes
+// first.
 func (p *Payload) judge(t *hook.Tool, dialect string, body, call rawjson.Object, out rendered) {
 	failed, message := out.failed, out.err
 	if cause := call.Get("error"); cause != nil {
@@ -141,9 +141,9 @@ const (
 // which its hooks and its files say nowhere else, and of a failure the part of
 // the text that says why.
 //
-// In the terminal of an editor, the default, a command ends without an exit code,
-// and one that runs on has none yet: how these end is unknown. The wordings
-// of commands are those of CommandOrchestrator.ts.
+// In an editor's terminal, the default, a command ends without an exit code, and a
+// command that still runs has none yet: how these end is unknown. The wordings of
+// commands are those of CommandOrchestrator.ts.
 func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
 	const saysFailed = "The tool execution failed with the following error:"
 	s := strings.TrimSpace(result)
@@ -174,8 +174,8 @@ func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
 	return hook.ToolOK, ""
 }
 
-// classifySDK distinguishes a call that was refused from one that failed, by the
-// reasons the SDK's runtime gives for not running a tool.
+// classifySDK distinguishes a refused call from a failed call, by the reasons that
+// the SDK's runtime gives for not running a tool.
 func classifySDK(message string) (hook.ToolStatus, string) {
 	if strings.HasPrefix(message, saysDenied) || message == saysRejected {
 		return hook.ToolDenied, message

@@ -109,8 +109,8 @@ func (e *tracesExporter) keep(err error) time.Duration {
 	return max(longest, r.after) + slack
 }
 
-// push returns when every trace of the request was answered. Its error holds the
-// spans to retry, and no others.
+// push returns when every trace of the request was answered. Its error contains
+// the spans to retry, and no others.
 func (e *tracesExporter) push(ctx context.Context, td ptrace.Traces) error {
 	parts, err := split(td)
 	if err != nil {

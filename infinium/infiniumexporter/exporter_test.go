@@ -72,7 +72,7 @@ func TestCreateFailsForWrongConfiguration(t *testing.T) {
 	w.stop(t)
 }
 
-// TestTraceArrivesOverHTTP goes the whole way to a server.
+// TestTraceArrivesOverHTTP sends a trace to a server.
 func TestTraceArrivesOverHTTP(t *testing.T) {
 	srv := infiniumtest.New(t)
 	srv.Script(infiniumtest.Status(500, "not now"), infiniumtest.CloseBefore(), infiniumtest.LoginPage(), infiniumtest.Redirect(302, "http://127.0.0.1:1/"))
@@ -98,8 +98,8 @@ func TestTraceArrivesOverHTTP(t *testing.T) {
 	}
 }
 
-// TestServiceFailureKeepsTrace runs the queue and the retries on a fake
-// clock; each answer comes twice, then the service takes the trace.
+// TestServiceFailureKeepsTrace runs the queue and the retries on a fake clock. The
+// service gives each answer twice and then accepts the trace.
 func TestServiceFailureKeepsTrace(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -166,9 +166,9 @@ func TestServiceFailureKeepsTrace(t *testing.T) {
 	}
 }
 
-// TestPartsRetriedAtDifferentTimesAreSentWhole has retries that are further
-// apart than a trace is waited for.
-func TestPartsRetriedAtDifferentTimesAreSentWhole(t *testing.T) {
+// TestPartsRetriedAtDifferentTimesAreSentAsOne has retries that are further apart
+// than the wait for a trace.
+func TestPartsRetriedAtDifferentTimesAreSentAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const parts = 12
 		s := &service{answer: func(n int, _ map[string]any) *http.Response {
@@ -196,7 +196,7 @@ func TestPartsRetriedAtDifferentTimesAreSentWhole(t *testing.T) {
 			t.Errorf("%d requests, the last with %d steps, want 2 with %d", len(seen), steps(seen[len(seen)-1]), parts)
 		}
 		if n := w.count(t, "otelcol_exporter_infinium_repeated_spans", ""); n == 0 {
-			t.Error("no part came by itself: the test shows nothing")
+			t.Error("no part arrived separately: the test shows nothing")
 		}
 		w.stop(t)
 	})
@@ -232,7 +232,7 @@ func TestPauseAppliesToAllTraces(t *testing.T) {
 	})
 }
 
-// TestNetworkFailureStopsRemainingRuns: what any run would meet is not tried with each.
+// TestNetworkFailureStopsRemainingRuns: a failure of all runs is not tried with each.
 func TestNetworkFailureStopsRemainingRuns(t *testing.T) {
 	for _, tt := range []struct{ status, requests int }{{401, 1}, {502, 1}, {500, 3}} {
 		t.Run(fmt.Sprint(tt.status), func(t *testing.T) {
@@ -264,7 +264,7 @@ func TestErrorHoldsSpansNotAccepted(t *testing.T) {
 			t.Fatalf("%v carries no spans", err)
 		}
 		if n := partial.Data().SpanCount(); n != 3 {
-			t.Errorf("%d spans come again, want the 3 of trace 2", n)
+			t.Errorf("%d spans are retried, want the 3 of trace 2", n)
 		}
 		if !strings.Contains(err.Error(), "3 of 5 spans") {
 			t.Errorf("%q does not count", err)
@@ -357,7 +357,7 @@ func TestShutdownDoesNotWaitForUnresponsiveService(t *testing.T) {
 	}
 }
 
-// TestCallerWaitsWithoutQueue: then the sender before learns the outcome.
+// TestCallerWaitsWithoutQueue: without a queue the sender gets the outcome.
 func TestCallerWaitsWithoutQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{answer: func(n int, _ map[string]any) *http.Response {
@@ -371,7 +371,7 @@ func TestCallerWaitsWithoutQueue(t *testing.T) {
 		c.Retry.Enabled = false
 		w := start(t, c, s, nil)
 		if err := w.ConsumeTraces(context.Background(), newRequest().root(1, 1).Traces); err == nil || consumererror.IsPermanent(err) {
-			t.Errorf("after 500: %v, want an error after which it comes again", err)
+			t.Errorf("after 500: %v, want an error that is retried", err)
 		}
 		if n := w.gatherer.waiting(); n != 0 {
 			t.Errorf("%d traces remembered, though nothing retries", n)

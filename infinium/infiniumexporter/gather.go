@@ -20,7 +20,7 @@ import (
 // round's wait the round is sent, and spans that arrive meanwhile collect in the
 // next one. Spans that were not accepted return to the next round and stay there
 // while their pushes may be retried, so that a trace whose parts are retried at
-// different times is still sent whole.
+// different times is still sent as one.
 type gatherer struct {
 	// wait is how long after its last new span a trace with a root is sent,
 	// limit how long after its first any trace is.
@@ -65,7 +65,7 @@ func newGatherer(wait, limit time.Duration) *gatherer {
 
 // errStopping is the answer to spans that stay in the queue on disk when the
 // Collector stops.
-var errStopping = errors.New("the Collector stops while the trace is not whole; it is sent after the next start")
+var errStopping = errors.New("the Collector stops before all spans of the trace have arrived; they are sent after the next start")
 
 // group is one trace that has spans to send.
 type group struct {
@@ -275,7 +275,7 @@ func (g *gatherer) send(r *round) {
 		if err == nil {
 			err = g.deliver(g.ctx, one)
 		}
-		if refusalOf(err).whole {
+		if refusalOf(err).everywhere {
 			down = err
 		}
 		for _, s := range found.Spans() {

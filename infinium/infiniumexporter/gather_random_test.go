@@ -34,7 +34,7 @@ func TestEveryAcknowledgedSpanWasAccepted(t *testing.T) {
 			g.deliver = func(_ context.Context, run *run) error {
 				time.Sleep(time.Duration(draw(4000)) * time.Millisecond)
 				if draw(3) == 0 {
-					return &refusal{err: errors.New("no"), whole: draw(2) == 0}
+					return &refusal{err: errors.New("no"), everywhere: draw(2) == 0}
 				}
 				mu.Lock()
 				defer mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// desk is a deliver function that writes down what it gets.
+// desk is a deliver function that records what it gets.
 type desk struct {
 	mu    sync.Mutex
 	began time.Time
@@ -48,7 +48,7 @@ func (d *desk) deliver(_ context.Context, run *run) error {
 // last is the last byte of an id, 0 if it has none.
 func last(id []byte) byte { return append([]byte{0}, id...)[len(id)] }
 
-// send is one push at a time after the begin of a test.
+// send is one push at a time after the start of a test.
 type send struct {
 	at time.Duration
 	td *request
@@ -82,7 +82,7 @@ func TestSpansOfTraceBecomeOneRequest(t *testing.T) {
 			{0, newRequest().tool(1, 2, 1)}, {31 * s, newRequest().root(1, 1)},
 		}, []string{"30s trace 1 late: 2", "33s trace 1 root 1: 1"}},
 		{
-			"spans that keep coming do not hold a trace for ever", append([]send{{0, newRequest().root(1, 1)}}, drip(40)...),
+			"a trace is sent although more spans keep arriving", append([]send{{0, newRequest().root(1, 1)}}, drip(40)...),
 			[]string{
 				"30s trace 1 root 1: 1 10 11 12 13 14 15 16 17 18 19 2 20 21 22 23 24 25 26 27 28 29 3 30 31 4 5 6 7 8 9",
 				"1m0.999s trace 1 late: 32 33 34 35 36 37 38 39 40 41",
@@ -144,7 +144,7 @@ func TestSpansOfTraceBecomeOneRequest(t *testing.T) {
 	}
 }
 
-// changed gives the request's first span something that it had not.
+// changed adds an attribute to the request's first span.
 func changed(r *request) *request {
 	r.spans.At(0).Attributes().PutStr("hookspan.result", "done")
 	return r
@@ -192,9 +192,9 @@ func TestConcurrentPushesMakeOneTraceEach(t *testing.T) {
 	})
 }
 
-// TestFailedTraceIsSentWholeLater has the parts of a trace come again at
-// different times, as the retry sender brings them.
-func TestFailedTraceIsSentWholeLater(t *testing.T) {
+// TestFailedTraceIsSentAsOneLater pushes the parts of a trace again at different
+// times, as the retry sender does.
+func TestFailedTraceIsSentAsOneLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, d := newDesk(time.Second, time.Minute)
 		g.keep = func(error) time.Duration { return time.Minute }
@@ -250,8 +250,8 @@ func TestSpansNotRetriedAreForgotten(t *testing.T) {
 	})
 }
 
-// TestOnlyRefusedRunIsRetried checks that what was accepted is not sent
-// twice, and what was not is not lost.
+// TestOnlyRefusedRunIsRetried checks that accepted spans are not sent twice, and
+// that no other spans are lost.
 func TestOnlyRefusedRunIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, d := newDesk(time.Second, time.Minute)
@@ -356,7 +356,7 @@ func TestStopSendsWaitingTraces(t *testing.T) {
 				g.stop()
 				wg.Wait()
 				if len(rooted.errs) > 0 {
-					t.Errorf("a whole trace was refused: %v", rooted.errs)
+					t.Errorf("a complete trace was refused: %v", rooted.errs)
 				}
 				want := []string{"0s trace 1 root 1: 1", "0s trace 2 late: 2"}
 				if durable {
@@ -370,7 +370,7 @@ func TestStopSendsWaitingTraces(t *testing.T) {
 				if diff := cmp.Diff(want, d.runs); diff != "" {
 					t.Errorf("sent (-want +got):\n%s", diff)
 				}
-				// What a queue in memory still holds goes out without waiting.
+				// The rest of a queue in memory is sent without waiting.
 				g.push(context.Background(), parts(newRequest().root(3, 1).Traces))
 				if n := len(d.runs); n != len(want)+1 || g.waiting() != 0 {
 					t.Errorf("%v sent after stop, %d traces left", d.runs, g.waiting())
@@ -379,6 +379,26 @@ func TestStopSendsWaitingTraces(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestReplacedTimerSendsNothing: a timer that ended while it was replaced does not
+// send the round before its new end.
+func TestReplacedTimerSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, d := newDesk(2*time.Second, time.Minute)
+		go g.push(context.Background(), parts(newRequest().root(1, 1).Traces))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		for _, grp := range g.groups {
+			g.fire(grp)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"2s trace 1 root 1: 1"}, d.runs); diff != "" {
+			t.Errorf("sent (-want +got):\n%s", diff)
+		}
+		g.close()
+	})
 }
 
 func TestPushEndsWithItsContext(t *testing.T) {
@@ -393,7 +413,7 @@ func TestPushEndsWithItsContext(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(d.runs) != 1 {
-			t.Errorf("sent %v, want what was brought", d.runs)
+			t.Errorf("sent %v, want the pushed spans", d.runs)
 		}
 		g.close()
 	})
@@ -409,7 +429,7 @@ func TestMemoryOfSentSpansIsBounded(t *testing.T) {
 		t.Errorf("%d spans held, want %d to %d", held, most/2, most)
 	}
 	if !m.has(idOf(99), 399) || m.has(idOf(0), 0) {
-		t.Error("the last is forgotten, or the first is not")
+		t.Error("the last span is forgotten, or the first is not")
 	}
 }
 

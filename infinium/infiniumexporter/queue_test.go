@@ -17,7 +17,7 @@ import (
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 )
 
-// disk is a storage extension that outlives the components that use it.
+// disk is a storage extension that survives the components that use it.
 type disk struct {
 	component.StartFunc
 	component.ShutdownFunc
@@ -33,7 +33,7 @@ func (d *disk) extensions() map[component.ID]component.Component {
 	return map[component.ID]component.Component{diskID: d}
 }
 
-// crash is what a machine finds that starts after this one was switched off.
+// crash returns the disk as it is found after a power loss.
 func (d *disk) crash() *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,8 +88,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestLongFailureUsesNoMemory offers far more than the queue may
-// hold. What does not fit must be refused, so that its sender keeps it.
+// TestLongFailureUsesNoMemory offers far more than the queue accepts. The rest must
+// be refused, so that its sender keeps it.
 func TestLongFailureUsesNoMemory(t *testing.T) {
 	const requests, spans, size, taken = 1000, 100, 50, 20
 	for _, durable := range []bool{false, true} {
@@ -156,8 +156,8 @@ func TestMemoryOfSentSpansIsSmall(t *testing.T) {
 	}
 }
 
-// TestPowerLossLosesNothing takes what is on disk in the middle of
-// everything and begins anew with it.
+// TestPowerLossLosesNothing copies the disk while requests are in work, and starts
+// again with the copy.
 func TestPowerLossLosesNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -185,7 +185,7 @@ func TestPowerLossLosesNothing(t *testing.T) {
 				}
 				time.Sleep(tt.after)
 				later := d.crash()
-				w.stop(t) // the killed one's last calls have no effect here
+				w.stop(t) // the last calls of the killed one have no effect on the copy
 
 				s := &service{}
 				w = start(t, c, s, later.extensions())
@@ -203,8 +203,8 @@ func TestPowerLossLosesNothing(t *testing.T) {
 	}
 }
 
-// TestShutdownKeepsIncompleteTraces hands a trace without its root back to the
-// queue on disk, where the next start finds it.
+// TestShutdownKeepsIncompleteTraces: a trace without its root stays in the queue on
+// disk for the next start.
 func TestShutdownKeepsIncompleteTraces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
@@ -220,7 +220,7 @@ func TestShutdownKeepsIncompleteTraces(t *testing.T) {
 		synctest.Wait()
 		w.stop(t)
 		if n := len(s.traces()); n != 1 {
-			t.Fatalf("%d traces sent at the stop, want the whole one", n)
+			t.Fatalf("%d traces sent at the stop, want the complete one", n)
 		}
 		w = start(t, c, s, d.extensions())
 		if err := w.ConsumeTraces(context.Background(), newRequest().root(1, 1).Traces); err != nil {

@@ -59,8 +59,8 @@ type refusal struct {
 	// after is how long the service asked to wait, zero if it did not.
 	after time.Duration
 	// final marks a run that is not sent again, parked a final one that was written
-	// to a file, whole a failure that other runs would meet too.
-	final, parked, whole bool
+	// to a file, everywhere a failure that other runs would meet too.
+	final, parked, everywhere bool
 }
 
 func (r *refusal) Error() string { return r.err.Error() }
@@ -79,7 +79,7 @@ func (s *sender) deliver(ctx context.Context, run *run) error {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
-		return &refusal{err: ctx.Err(), whole: true}
+		return &refusal{err: ctx.Err(), everywhere: true}
 	}
 	t, ok := run.Trace(s.forms)
 	if !ok {
@@ -92,7 +92,7 @@ func (s *sender) deliver(ctx context.Context, run *run) error {
 		return r
 	}
 	if err := s.rate.Wait(ctx); err != nil {
-		return &refusal{err: fmt.Errorf("waiting for requests_per_second: %w", err), whole: true}
+		return &refusal{err: fmt.Errorf("waiting for requests_per_second: %w", err), everywhere: true}
 	}
 	_, err := s.send(ctx, &t)
 	if err == nil {
@@ -102,14 +102,14 @@ func (s *sender) deliver(ctx context.Context, run *run) error {
 	}
 	var fail *infinium.Error
 	if !errors.As(err, &fail) {
-		return &refusal{err: err, whole: true}
+		return &refusal{err: err, everywhere: true}
 	}
 	// The error as this component's user reads it.
 	err = errors.New(inSettings(fail.Error()))
 	if ofTrace(fail) {
 		return s.refuse(ctx, run, fail, err)
 	}
-	r := &refusal{err: err, after: fail.RetryAfter(), whole: !fail.Answered()}
+	r := &refusal{err: err, after: fail.RetryAfter(), everywhere: !fail.Answered()}
 	s.tel.trace(ctx, "failed", run)
 	s.failed(fail, r)
 	return r
@@ -180,7 +180,7 @@ func (s *sender) failed(fail *infinium.Error, r *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := r.after > 0 && (fail.Class == infinium.ClassRateLimit || fail.Status == http.StatusServiceUnavailable)
-	if r.whole && (asked || s.stopping) {
+	if r.everywhere && (asked || s.stopping) {
 		s.pause, s.pauseUntil = r, time.Now().Add(r.after)
 	}
 	if s.trouble != fail.Class {

@@ -23,7 +23,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-// wire is a transport that keeps what the SDK's own exporter would send.
+// wire is a transport that keeps the body that the SDK's OTLP exporter sends.
 type wire struct{ body []byte }
 
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -173,6 +173,6 @@ func TestReturnedSpansEqualReceivedOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("-came +goes back:\n%s", d)
+		t.Errorf("returned spans (-received +returned):\n%s", d)
 	}
 }

@@ -61,7 +61,7 @@ func parts(td ptrace.Traces) []part {
 	return out
 }
 
-// rest is the request that brings items again.
+// rest is the request that repeats items.
 func rest(items []*item) ptrace.Traces {
 	td, err := merged(items)
 	if err != nil {
@@ -173,7 +173,7 @@ func testConfig() *Config {
 	return c
 }
 
-// host has the extensions it is given.
+// host is a Collector with extensions.
 type host struct {
 	component.Host
 	extensions map[component.ID]component.Component

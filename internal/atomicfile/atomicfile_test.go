@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// content reads a file and fails if its folder holds anything but the names given.
+// content reads a file and fails if its folder contains other names than those given.
 func content(t *testing.T, path string, names ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -29,7 +29,7 @@ func content(t *testing.T, path string, names ...string) string {
 		found = append(found, e.Name())
 	}
 	if want := append([]string{filepath.Base(path)}, names...); fmt.Sprint(found) != fmt.Sprint(want) {
-		t.Errorf("the folder holds %q, want %q", found, want)
+		t.Errorf("the folder contains %q, want %q", found, want)
 	}
 	return string(data)
 }
@@ -50,7 +50,7 @@ func TestWriteReplacesContentAndMode(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := content(t, path); got != text {
-				t.Errorf("%+v: the file holds %q, want %q", tt.o, got, text)
+				t.Errorf("%+v: the file contains %q, want %q", tt.o, got, text)
 			}
 		}
 		info, err := os.Stat(path)
@@ -76,10 +76,10 @@ func TestWriteReplacesLinkAndLeavesTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := content(t, link, "target"); got != "new" {
-		t.Errorf("the link's name holds %q, want %q", got, "new")
+		t.Errorf("the link's name has %q, want %q", got, "new")
 	}
 	if got, err := os.ReadFile(target); err != nil || string(got) != "old" {
-		t.Errorf("the target holds %q (%v), want it untouched", got, err)
+		t.Errorf("the target contains %q (%v), want it untouched", got, err)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestWriteLeavesNothingBehindAfterError(t *testing.T) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
-		t.Errorf("the folder holds %v (%v), want one entry", entries, err)
+		t.Errorf("the folder contains %v (%v), want one entry", entries, err)
 	}
 	if err := Write(filepath.Join(dir, "absent", "file"), nil, Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Write into an absent folder: error %v, want fs.ErrNotExist", err)
@@ -113,7 +113,7 @@ func TestCreateLeavesExistingFileAlone(t *testing.T) {
 		t.Errorf("error %v, want fs.ErrExist", err)
 	}
 	if got := content(t, path); got != "first" {
-		t.Errorf("the file holds %q, want %q", got, "first")
+		t.Errorf("the file contains %q, want %q", got, "first")
 	}
 }
 
@@ -171,6 +171,6 @@ func TestRemoveTempsRemovesThoseOfOneFile(t *testing.T) {
 		t.Errorf("the temporary file of another file: %v", err)
 	}
 	if got := content(t, path); got != "kept" {
-		t.Errorf("the file holds %q", got)
+		t.Errorf("the file contains %q", got)
 	}
 }

@@ -186,7 +186,7 @@ func TestScriptKeepsRefusedEvents(t *testing.T) {
 
 func TestScriptWithoutBridge(t *testing.T) {
 	for name, port := range map[string]func(*testing.T) int{
-		"nobody": closedPort, "one that hangs": hanging,
+		"no bridge": closedPort, "no answer": hanging,
 		"a closed connection": func(t *testing.T) int { return otherBridge(t, hangUp) },
 		"status 500":          func(t *testing.T) int { return otherBridge(t, answerWith(500)) },
 	} {

@@ -29,7 +29,7 @@ func TestBodiesWithoutAPlaceAreRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := New(Options{})
-			s.budget.wait = time.Nanosecond // it is over before it begins
+			s.budget.wait = time.Nanosecond // ends at once
 			places := tt.full(&s.budget)
 			for range cap(places) {
 				places <- struct{}{}

@@ -89,12 +89,9 @@ func (s *FileStore) Append(ctx context.Context, events ...[]byte) error {
 	}
 	defer unlock()
 	var notes []problem
-	old, broken, err := s.load(s.EventsPath())
+	old, err := s.load(s.EventsPath(), &notes)
 	if err != nil {
 		return err
-	}
-	if broken != nil {
-		notes = append(notes, *broken)
 	}
 	now := s.now()
 	most := cmp.Or(s.MaxBytes, maxStoredBytes)
@@ -164,12 +161,9 @@ func (s *FileStore) note(notes []problem) error {
 	if len(notes) == 0 {
 		return nil
 	}
-	old, broken, err := s.load(s.ErrorsPath())
+	old, err := s.load(s.ErrorsPath(), &notes)
 	if err != nil {
 		return err
-	}
-	if broken != nil {
-		notes = append(notes, *broken)
 	}
 	now := s.now()
 	for _, n := range notes {
@@ -188,38 +182,37 @@ func (s *FileStore) note(notes []problem) error {
 }
 
 // load reads the texts of the elements of a file's array. An unreadable file is
-// moved aside, and broken says where to. A single value counts as an array of one.
-func (s *FileStore) load(path string) (elements [][]byte, broken *problem, err error) {
-	b, err := regular.Read(path, regular.Options{Max: maxLoadedBytes})
-	var why error
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, nil
-	case err != nil:
-		why = err
-	default:
-		b = rawjson.Trim(b)
-		if len(b) == 0 {
-			return nil, nil, nil
+// moved aside, which is added to the notes. A single value counts as an array of
+// one.
+func (s *FileStore) load(path string, notes *[]problem) ([][]byte, error) {
+	b, why := regular.Read(path, regular.Options{Max: maxLoadedBytes})
+	if errors.Is(why, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if why == nil {
+		if b = rawjson.Trim(b); len(b) == 0 {
+			return nil, nil
 		}
-		if why = rawjson.Check(b); why == nil {
-			if elements, ok := rawjson.Elements(b); ok {
-				return elements, nil, nil
-			}
-			return [][]byte{indent(b)}, nil, nil
+		why = rawjson.Check(b)
+	}
+	if why == nil {
+		if elements, ok := rawjson.Elements(b); ok {
+			return elements, nil
 		}
+		return [][]byte{indent(b)}, nil
 	}
 	aside := fmt.Sprintf("%s.unreadable-%d", path, s.now().UnixNano())
 	if _, err := os.Lstat(aside); !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("events %q cannot be read (%w), and %q is in the way", path, why, aside)
+		return nil, fmt.Errorf("events %q cannot be read (%w), and %q is in the way", path, why, aside)
 	}
 	if err := os.Rename(path, aside); err != nil {
-		return nil, nil, fmt.Errorf("events %q cannot be read (%w) nor moved aside: %w", path, why, err)
+		return nil, fmt.Errorf("events %q cannot be read (%w) nor moved aside: %w", path, why, err)
 	}
-	return nil, &problem{
+	*notes = append(*notes, problem{
 		"fallback_file_read_error", fmt.Errorf("the file could not be read and was moved aside: %w", why),
 		map[string]any{"file": path, "movedTo": aside},
-	}, nil
+	})
+	return nil, nil
 }
 
 // write replaces a file. A symbolic link stays one.

@@ -160,7 +160,7 @@ func TestConnectionsBeyondTheCapWait(t *testing.T) {
 	for range len(listeners) + 1 {
 		others = append(others, dial(t, port, "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
 	}
-	// Their answers come once the first has gone.
+	// They are answered once the first is closed.
 	_ = first.Close()
 	for _, c := range others {
 		answer, err := io.ReadAll(c)

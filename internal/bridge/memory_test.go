@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 	take(2, false, true)
 	now = now.Add(10 * time.Second)
 	take(2, false, false) // said once more, later
-	take(1, true, true)   // for ever the same call
+	take(1, true, true)   // the same call, however late
 	take(3, true, false)
 	take(4, true, false) // pushes 2 out
 	take(1, true, true)
@@ -60,7 +60,7 @@ func TestCopyWaitsForFirstEvent(t *testing.T) {
 			gone, cancel := context.WithCancel(t.Context())
 			cancel()
 			if _, _, err := m.take(gone, keyOf(1, true)); !errors.Is(err, context.Canceled) {
-				t.Errorf("a copy whose sender is gone: %v", err)
+				t.Errorf("a copy whose sender hung up: %v", err)
 			}
 			got := make(chan bool)
 			go func() {

@@ -51,7 +51,7 @@ func TestOwnListenersPassTheCheck(t *testing.T) {
 		go func() {
 			defer close(done)
 			if c, err := l.Accept(); err == nil {
-				defer c.Close() //nolint:errcheck // The test is over.
+				defer c.Close() //nolint:errcheck // The test has ended.
 				_, _ = c.Read(make([]byte, 1))
 			}
 		}()
@@ -78,12 +78,12 @@ func TestCheckPeerRefusesUnacceptedConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // The test is over.
+	defer l.Close() //nolint:errcheck // The test has ended.
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // The test is over.
+	defer c.Close() //nolint:errcheck // The test has ended.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := checkPeer(ctx, c); err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shelf is a sink that keeps everything, unless it is told to fail.
+// shelf is a sink that keeps everything, unless it is set to fail.
 type shelf struct {
 	mu     sync.Mutex
 	events []*Event

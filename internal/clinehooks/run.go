@@ -11,9 +11,9 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 )
 
@@ -24,13 +24,6 @@ const (
 	editorBudget = 25 * time.Second
 	sdkBudget    = 110 * time.Second
 )
-
-// sessionEnd is Claude's event that comes once, where Cline reports a task that
-// was given up and then its session's end.
-const sessionEnd = "SessionEnd"
-
-// sdkDialect is the wire form of Cline's SDK.
-const sdkDialect = "sdk"
 
 // Settings are the user's choices.
 type Settings struct {
@@ -45,14 +38,11 @@ type Settings struct {
 // Hooks runs the user's hooks. Its methods may be used by several processes at
 // once.
 type Hooks struct {
+	Setup
 	// Dir is the folder for what is remembered; empty remembers nothing.
 	Dir string
-	// Home is the home folder, ClineDir the environment's CLINE_DIR.
-	Home, ClineDir string
-	GOOS           string
 	// Environ is the environment that hooks get.
 	Environ  []string
-	Trust    hookfile.Trust
 	Settings Settings
 	// Parent returns the traceparent of the span that the session's event belongs
 	// to. If nil, or if the result is empty, the environment's stays. It is called
@@ -89,11 +79,8 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	started := h.started()
 	payload := cline.Read(raw)
 	head := payload.Head()
-	roots := head.Dirs
-	if len(roots) == 0 && raw.Cwd != "" {
-		roots = []string{raw.Cwd}
-	}
-	out := Outcome{Sources: Find(h.Home, h.ClineDir, roots, h.Trust)}
+	roots := projects(head, raw)
+	out := Outcome{Sources: h.find(roots)}
 	events, err := payload.Events()
 	if err != nil || len(events) == 0 {
 		err = fmt.Errorf("%s: hooks were not run: %w: %w", raw.Event, errUnread, cmp.Or(err, errNoEvent))
@@ -132,13 +119,22 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	return out
 }
 
+// projects are the folders whose hooks count for an event.
+func projects(head hook.Head, raw hook.Raw) []string {
+	if len(head.Dirs) == 0 && raw.Cwd != "" {
+		return []string{raw.Cwd}
+	}
+	return head.Dirs
+}
+
 // enter gives an event Claude's form and records it in its session.
 func enter(s hooksession.Session, ev *hook.Event, p *cline.Payload, c translate.Context) (*translate.Call, error) {
 	c.TranscriptPath = s.Transcript()
 	c.Seen = ev.Kind == hook.KindRunStart && ev.ParentAgent == "" && s.Seen()
 	call := translate.FromDecoded(ev, p, c)
 	if ev.ParentAgent == "" && !s.Continues(ev.Kind) {
-		call.Events = slices.DeleteFunc(call.Events, func(e translate.Event) bool { return e.Name == sessionEnd })
+		// Cline reports a task that was given up, and then its session's end.
+		call.Events = slices.DeleteFunc(call.Events, func(e translate.Event) bool { return e.Name == "SessionEnd" })
 	}
 	if err := s.Write(call.Rows()); err != nil {
 		return call, fmt.Errorf("transcript for hooks: %w", err)
@@ -155,12 +151,12 @@ func (o *Outcome) note(err error) {
 
 // answer runs the handlers and makes the answer of their verdicts.
 func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Session, dir string, roots []string, started time.Time) {
-	events := Events(out.Call)
+	events := out.Call.Events
 	handlers := out.Sources.Handlers()
 	if len(events) > 0 && len(handlers) > 0 {
 		r := h.runner(out.Call, session, dir, roots, started)
 		r.Env = out.Sources.Environ(r.Env)
-		if h.Parent != nil && r.Calls(handlers, events) {
+		if h.Parent != nil && slices.ContainsFunc(r.Select(handlers, events), func(m hookrun.Match) bool { return m.Matched }) {
 			r.Env = below(r.Env, h.Parent(out.Call.Session))
 		}
 		out.Result = r.Run(ctx, handlers, events)
@@ -186,28 +182,14 @@ func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Se
 	}
 }
 
-// Events are the events of a call as the runner takes them.
-func Events(c *translate.Call) []hookrun.Event {
-	out := make([]hookrun.Event, len(c.Events))
-	for i, e := range c.Events {
-		out[i] = hookrun.Event{Name: e.Name, Session: c.Session, Subjects: e.Subjects, Tool: e.Tool, Input: e.Input, Payload: e.Payload}
-	}
-	return out
-}
-
 func (h *Hooks) runner(c *translate.Call, session hooksession.Session, dir string, roots []string, started time.Time) *hookrun.Runner {
 	budget := editorBudget
-	if c.Dialect == sdkDialect {
+	if c.Dialect == sample.SDK {
 		budget = sdkBudget
 	}
-	r := &hookrun.Runner{
-		Dir: dir, ProjectDir: c.Cwd, Home: h.Home, GOOS: h.GOOS, Env: h.Environ,
-		Budget: budget - h.Now().Sub(started), StrictExit: h.Settings.StrictExit, OnError: h.Settings.OnError,
-		Trace: h.Trace,
-	}
-	if len(roots) > 0 {
-		r.ProjectDir = roots[0]
-	}
+	r := h.matching(dir, append(slices.Clip(roots), c.Cwd)[0])
+	r.Session, r.Env, r.Budget = c.Session, h.Environ, budget-h.Now().Sub(started)
+	r.StrictExit, r.OnError, r.Trace = h.Settings.StrictExit, h.Settings.OnError, h.Trace
 	if h.Dir != "" {
 		r.EnvFile, r.Claim = session.EnvFile(), session.Once
 	}

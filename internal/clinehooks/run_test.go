@@ -34,9 +34,8 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, root: t.TempDir()}
 	w.Hooks = &Hooks{
-		Dir: w.path("state/hooks"), Home: w.path("home"), GOOS: "linux",
+		Setup: Setup{Home: w.path("home"), GOOS: "linux", Trust: hookfile.Trust{Path: w.path("config/trusted-hooks.json")}}, Dir: w.path("state/hooks"),
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "OUT=" + w.path("out"), "TRACEPARENT=old"},
-		Trust:   hookfile.Trust{Path: w.path("config/trusted-hooks.json")},
 		Now:     func() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) },
 	}
 	for _, dir := range []string{"home/.cline", "project/.cline", "state", "config", "out"} {

@@ -36,30 +36,22 @@ type Source struct {
 // Sources are the files that count for a session, the user's own first.
 type Sources []Source
 
-// Find reads the files with hooks: the user's own and those of the session's
+// find reads the files with hooks: the user's own and those of the session's
 // project folders. A file that does not exist is not among them.
-func Find(home, clineDir string, roots []string, trust hookfile.Trust) Sources {
-	user, projects := hookfile.Files(home, clineDir, roots)
+func (s *Setup) find(roots []string) Sources {
+	user, projects := hookfile.Files(s.Home, s.ClineDir, roots)
 	var out Sources
-	add := func(path string, project bool) {
-		if path == "" {
-			return
+	for i, path := range append([]string{user}, projects...) {
+		src := Source{Path: path, Project: i > 0, Trusted: i == 0}
+		src.file = hooksession.File{Path: path, Project: src.Project, Trust: s.Trust.Path}
+		if src.Data, src.Err = src.file.Read(); path == "" || errors.Is(src.Err, fs.ErrNotExist) {
+			continue
 		}
-		file := hooksession.File{Path: path, Project: project, Trust: trust.Path}
-		data, err := file.Read()
-		if errors.Is(err, fs.ErrNotExist) {
-			return
+		if src.Err == nil {
+			src.Trusted = src.Trusted || s.Trust.Trusted(path, src.Data)
+			src.File, src.Err = hookfile.Parse(path, src.Data)
 		}
-		s := Source{Path: path, Project: project, Data: data, Err: err, Trusted: !project, file: file}
-		if err == nil {
-			s.Trusted = !project || trust.Trusted(path, data)
-			s.File, s.Err = hookfile.Parse(path, data)
-		}
-		out = append(out, s)
-	}
-	add(user, false)
-	for _, path := range projects {
-		add(path, true)
+		out = append(out, src)
 	}
 	return out
 }

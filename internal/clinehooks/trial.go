@@ -33,13 +33,9 @@ func (h *Hooks) Select(raw hook.Raw) (*Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	roots := cline.Peek(raw.Payload, raw.Event).Dirs
-	if len(roots) == 0 {
-		roots = []string{raw.Cwd}
-	}
-	t := &Trial{Call: call, Sources: Find(h.Home, h.ClineDir, roots, h.Trust)}
-	r := &hookrun.Runner{Dir: raw.Cwd, ProjectDir: roots[0], Home: h.Home, GOOS: h.GOOS}
-	t.Matches = r.Select(t.Sources.Handlers(), Events(call))
+	roots := projects(cline.Peek(raw.Payload, raw.Event), raw)
+	t := &Trial{Call: call, Sources: h.find(roots)}
+	t.Matches = h.matching(raw.Cwd, append(roots, "")[0]).Select(t.Sources.Handlers(), call.Events)
 	return t, nil
 }
 

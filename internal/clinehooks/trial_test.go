@@ -31,7 +31,7 @@ func TestEffect(t *testing.T) {
 		{"nothing", hook.KindToolStart, translate.Answer{Reply: hook.Reply{Context: " "}}, "Cline continues as if there were no hook."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := &Outcome{Call: &translate.Call{Kind: tt.kind}, Answer: tt.answer}
+			o := &Outcome{Call: &translate.Call{Event: hook.Event{Kind: tt.kind}}, Answer: tt.answer}
 			if got := o.Effect(); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -39,7 +39,7 @@ func TestEffect(t *testing.T) {
 	}
 	denied := translate.Answer{Reply: hook.Reply{Cancel: true, ErrorMessage: "no"}}
 	for _, dialect := range []string{sample.Next, sample.SDK} {
-		o := &Outcome{Call: &translate.Call{Kind: hook.KindToolStart, Dialect: dialect}, Answer: denied}
+		o := &Outcome{Call: &translate.Call{Event: hook.Event{Kind: hook.KindToolStart, Dialect: dialect}}, Answer: denied}
 		const want = "Cline does not run the tool, stops the task and does not show the reason, which the trace has: no"
 		if got := o.Effect(); got != want {
 			t.Errorf("%s: got %q, want %q", dialect, got, want)

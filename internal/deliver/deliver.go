@@ -62,8 +62,11 @@ type Deliverer struct {
 	// SyncLog makes a log durable before its runs are sent.
 	SyncLog bool
 	// Window is how much of a log is read before its ended runs are delivered, in
-	// bytes; if zero, 4 MiB. If no run has ended in that part, more is read.
+	// bytes; if zero, 4 MiB. If no run has ended in that part, more is read. A run
+	// that is longer is mapped and sent in batches.
 	Window int64
+	// LongRun is called when a run needs more memory than MemoryLimit; it may be nil.
+	LongRun func()
 	// Now and Sleep are the clock. Sleep returns early with ctx's error.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error

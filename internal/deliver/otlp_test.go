@@ -168,9 +168,9 @@ func TestRequestAboveClientLimitIsSplit(t *testing.T) {
 	other := sample()
 	other.Name, other.SpanId = big.Name, []byte{9, 7: 0}
 	d := newBench(t).deliverer()
-	refused, err := d.export(t.Context(), &Destination{
+	_, refused, err := d.export(t.Context(), &Destination{
 		Name: "otlp", Client: otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Client,
-	}, message(big, other))
+	}, batches(message(big, other), 0))
 	if err != nil || refused.spans != 0 {
 		t.Fatalf("refused %d, error %v, want both spans taken", refused.spans, err)
 	}

@@ -30,9 +30,9 @@ func (d *delivery) resend(ctx context.Context, s *spool.Session) error {
 			left = append(left, p)
 			continue
 		}
-		refused, err := d.export(ctx, d.dst, messages)
+		spans, refused, err := d.export(ctx, d.dst, batches(messages, d.dst.Batch))
 		if err == nil {
-			d.delivered(st, p.Trace, 1, otlp.Count(messages), refused)
+			d.delivered(st, p.Trace, 1, spans, refused)
 			st.Parked = slices.Concat(left, parked[i+1:])
 			if err := st.write(s, d.dst.Name); err != nil {
 				return err

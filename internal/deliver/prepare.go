@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -115,11 +116,22 @@ type prepared struct {
 	joined []Ref
 	// spans maps it, the root first.
 	spans func() *tracepb.ResourceSpans
+	// batches does so in batches of at most size spans. It is nil unless the run is
+	// so long that it should not be in memory as a whole.
+	batches func(size int) iter.Seq[[]*tracepb.ResourceSpans]
 }
 
 // defaultWindow is how much of a log is read at once. Memory depends on it, and
 // on the longest run.
 const defaultWindow = 4 << 20
+
+// MemoryLimit is the memory limit for the Go runtime, in bytes, in a process that
+// delivers: enough for the events of a run of 10^5. longRun is the size of the part
+// of a log that may need more.
+const (
+	MemoryLimit = 100 << 20
+	longRun     = 256 << 20
+)
 
 // prepare reads a session from a position and maps the ended runs that the
 // destination does not have. Unless whole is set, it stops behind the first part of
@@ -143,6 +155,9 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, wh
 			window = math.MaxInt64
 		}
 		p.read(r, window)
+		if d.LongRun != nil && p.size-st.Offset > longRun {
+			d.LongRun()
+		}
 		if err := r.Err(); err != nil {
 			return nil, fmt.Errorf("read session %s: %w", key.Name, err)
 		}
@@ -262,8 +277,9 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 }
 
 // mappedOnce is how many runs of a session are mapped once for all destinations.
-// Of more, as after an outage, each destination maps one at a time: memory then
-// holds the events, and the spans of one run.
+// Of more, as after an outage, each destination maps one at a time, and of a long
+// run one batch at a time: memory then holds the events, and the spans of one run
+// or batch.
 const mappedOnce = 8
 
 // mapRuns maps the runs that can be sent.
@@ -281,7 +297,7 @@ func (p *reading) mapRuns(ctx context.Context) error {
 		p.endSilently(ctx)
 	}
 	due := p.due(now)
-	if len(due) == 0 {
+	if len(due) == 0 || p.settling > 0 {
 		return ctx.Err()
 	}
 	first := slices.MinFunc(due, func(x, y *otelmap.Run) int { return x.Begun().Compare(y.Begun()) })
@@ -299,20 +315,33 @@ func (p *reading) mapRuns(ctx context.Context) error {
 	for _, r := range due {
 		run := prepared{ids: []otelmap.RunID{r.ID}}
 		run.Trace, run.Root = p.builder.Root(r)
-		run.spans = func() *tracepb.ResourceSpans {
-			spans := p.builder.Spans(r, tr)
-			if p.Redact != nil {
-				spans = p.Redact(spans)
+		run.spans = func() *tracepb.ResourceSpans { return p.Clean(p.builder.Spans(r, tr)) }
+		if r.Last-r.First > cmp.Or(p.Window, defaultWindow) {
+			batches := p.builder.Batches(r, tr)
+			run.batches = func(size int) iter.Seq[[]*tracepb.ResourceSpans] {
+				return func(yield func([]*tracepb.ResourceSpans) bool) {
+					for spans := range batches(size) {
+						if !yield([]*tracepb.ResourceSpans{p.Clean(spans)}) {
+							return
+						}
+					}
+				}
 			}
-			return spans
-		}
-		if len(due) <= mappedOnce {
+		} else if len(due) <= mappedOnce {
 			spans := run.spans()
 			run.spans = func() *tracepb.ResourceSpans { return spans }
 		}
 		p.runs = append(p.runs, run)
 	}
 	return ctx.Err()
+}
+
+// Clean removes the secrets from spans. Send does not.
+func (d *Deliverer) Clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	if d.Redact == nil {
+		return spans
+	}
+	return d.Redact(spans)
 }
 
 // endSilently ends the open run if the host's files show that it has ended, such

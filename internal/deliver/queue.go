@@ -1,6 +1,11 @@
 package deliver
 
 import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -12,9 +17,9 @@ type queue struct {
 	runs []prepared
 	// most is the largest number of spans of several runs; one run may have more.
 	most int
-	// spans are those of n runs, beginning with run at.
-	at, n int
-	spans []*tracepb.ResourceSpans
+	// batches are the spans of n runs, beginning with run at.
+	at, n   int
+	batches iter.Seq[[]*tracepb.ResourceSpans]
 	// held is the next run, if it was mapped and did not fit.
 	held *tracepb.ResourceSpans
 	// alone is the number of the run before which each is returned separately.
@@ -27,14 +32,19 @@ func (q *queue) next() bool {
 	if q.at == len(q.runs) {
 		return false
 	}
+	q.n = 1
+	if long := q.runs[q.at].batches; long != nil {
+		q.batches = long(cmp.Or(q.most, math.MaxInt))
+		return true
+	}
 	run := q.held
 	if run == nil {
 		run = q.runs[q.at].spans()
 	}
 	together := []*tracepb.ResourceSpans{run}
-	q.held, q.n = nil, 1
+	q.held = nil
 	count := otlp.Count(together)
-	for i := q.at + 1; q.at >= q.alone && i < len(q.runs) && count < q.most; i++ {
+	for i := q.at + 1; q.at >= q.alone && i < len(q.runs) && count < q.most && q.runs[i].batches == nil; i++ {
 		run := q.runs[i].spans()
 		count += otlp.Count([]*tracepb.ResourceSpans{run})
 		if count > q.most {
@@ -44,8 +54,13 @@ func (q *queue) next() bool {
 		together = append(together, run)
 		q.n++
 	}
-	q.spans = otlp.Merge(together)
+	q.batches = batches(otlp.Merge(together), q.most)
 	return true
+}
+
+// batches returns the spans in batches of at most size; zero is no limit.
+func batches(messages []*tracepb.ResourceSpans, size int) iter.Seq[[]*tracepb.ResourceSpans] {
+	return slices.Values(otlp.Split(messages, cmp.Or(size, math.MaxInt)))
 }
 
 // separate makes next return the same runs again, each separately: only then does an

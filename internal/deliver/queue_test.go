@@ -3,6 +3,7 @@ package deliver
 import (
 	"context"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -47,7 +48,7 @@ func TestShortRunsAreSentTogether(t *testing.T) {
 			var got []string
 			parted := false
 			for q.next() {
-				got = append(got, fmt.Sprintf("%d+%d:%d", q.at, q.n, otlp.Count(q.spans)))
+				got = append(got, fmt.Sprintf("%d+%d:%d", q.at, q.n, spansIn(q.batches)))
 				if c.part[q.at] && q.n > 1 {
 					parted = true
 					q.separate()
@@ -63,6 +64,13 @@ func TestShortRunsAreSentTogether(t *testing.T) {
 			}
 		})
 	}
+}
+
+func spansIn(batches iter.Seq[[]*tracepb.ResourceSpans]) (n int) {
+	for batch := range batches {
+		n += otlp.Count(batch)
+	}
+	return n
 }
 
 // TestOneOfSeveralRunsIsRefused has a destination that rejects one run,

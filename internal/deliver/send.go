@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"iter"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -37,7 +37,7 @@ func (d *delivery) send(ctx context.Context, s *spool.Session, out *pending, st 
 			}
 		}
 		r, left := &runs[q.at], len(runs)-q.at
-		refused, err := d.export(ctx, d.dst, q.spans)
+		spans, refused, err := d.export(ctx, d.dst, q.batches)
 		if err != nil && ctx.Err() != nil {
 			// The caller has canceled, which says nothing about the destination.
 			d.res.Waiting += left
@@ -65,9 +65,9 @@ func (d *delivery) send(ctx context.Context, s *spool.Session, out *pending, st 
 			d.res.Parked++
 			d.res.fail(err)
 			d.logf("%s: trace %s rejected: %v", d.dst.Name, r.Trace, err)
-			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: otlp.Count(q.spans), Error: err.Error()})
+			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: spans, Error: err.Error()})
 		} else {
-			d.delivered(st, r.Trace, q.n, otlp.Count(q.spans), refused)
+			d.delivered(st, r.Trace, q.n, spans, refused)
 		}
 		st.answered(runs[q.at : q.at+q.n])
 	}
@@ -93,7 +93,7 @@ func (d *delivery) delivered(st *State, trace string, runs, spans int, refused r
 // imported one. It returns how many of them were rejected, and an error if the
 // destination did not take the run; see Retryable.
 func (d *Deliverer) Send(ctx context.Context, dst *Destination, messages []*tracepb.ResourceSpans) (refused int, err error) {
-	r, err := d.export(ctx, dst, messages)
+	_, r, err := d.export(ctx, dst, batches(messages, dst.Batch))
 	return r.spans, err
 }
 
@@ -113,22 +113,22 @@ func (r *refusal) add(spans int, why error) {
 	r.spans += spans
 }
 
-// export sends the spans of one run in batches. It fails if the destination
-// refuses every span.
-func (d *Deliverer) export(ctx context.Context, dst *Destination, messages []*tracepb.ResourceSpans) (refused refusal, err error) {
-	size := dst.Batch
-	if size <= 0 {
-		size = math.MaxInt
-	}
-	for _, batch := range otlp.Split(messages, size) {
-		if err := d.exportBatch(ctx, dst, batch, &refused); err != nil {
-			return refused, err
+// export sends the spans of one run and counts them. It fails if the destination
+// refuses every span. After a failure that is final the rest is only counted.
+func (d *Deliverer) export(ctx context.Context, dst *Destination, batches iter.Seq[[]*tracepb.ResourceSpans]) (spans int, refused refusal, err error) {
+	for batch := range batches {
+		spans += otlp.Count(batch)
+		if err == nil {
+			err = d.exportBatch(ctx, dst, batch, &refused)
+		}
+		if err != nil && Retryable(err) {
+			break
 		}
 	}
-	if refused.all = refused.spans >= otlp.Count(messages); refused.all {
-		return refused, refused.why
+	if err == nil && refused.spans >= spans {
+		refused.all, err = true, refused.why
 	}
-	return refused, nil
+	return spans, refused, err
 }
 
 // exportBatch sends one batch, in halves if the destination finds it too large. A

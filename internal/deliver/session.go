@@ -136,6 +136,9 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 	v := visit{size: size, settling: out.settling, more: out.more}
 	due := len(out.runs) > 0
 	switch {
+	case out.settling > 0:
+		// The runs that have ended are sent, or counted, together.
+		return v, nil
 	case out.elsewhere && !d.dst.Local && !d.pass.Elsewhere:
 		if due {
 			d.res.Elsewhere++
@@ -144,8 +147,8 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 		return v, err
 	case d.down:
 		return v, cmp.Or(d.countRest(ctx, s, st, out), d.postponed(st, len(out.runs)))
-	case d.dst.Join != nil && due && (!out.finished || out.settling > 0):
-		// The session is sent as one, so all its runs must have settled.
+	case d.dst.Join != nil && due && !out.finished:
+		// The session is sent as one.
 		return v, nil
 	}
 	before := st.Offset

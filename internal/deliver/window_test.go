@@ -1,15 +1,19 @@
 package deliver
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/otlptest"
 )
@@ -67,7 +71,7 @@ func TestLogReadInPartsGivesTheSameSpans(t *testing.T) {
 			deliver := func(window int64) (map[otlptest.ID]string, int) {
 				b, m := newBench(t), &memory{}
 				b.keep(recs)
-				d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m})
+				d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 3})
 				d.Map.IdleTimeout = time.Hour
 				d.Window = window
 				b.clock.Advance(time.Minute)
@@ -209,5 +213,58 @@ func TestPartWithRefusedEndContinues(t *testing.T) {
 	r := b.run(d, Pass{})["otlp"]
 	if r.Runs != 2 || len(m.ids()) != 6 || m.doubles() != 0 {
 		t.Errorf("pass: %s, %d spans, %d doubles; want two runs of three", mustJSON(r), len(m.ids()), m.doubles())
+	}
+}
+
+// TestLongRunIsSentInBatches delivers a run that is longer than the part of the log
+// that is read at once.
+func TestLongRunIsSentInBatches(t *testing.T) {
+	whole := &memory{}
+	b := newBench(t)
+	recs := stamped(t, oneRun(t, ""))
+	b.keep(recs)
+	k := spool.SessionKey(recs[0].Host, recs[0].Session)
+	b.clock.Advance(time.Minute)
+	b.run(b.deliverer(Destination{Name: "store", Client: whole}), Pass{})
+
+	var refuse error
+	m := &memory{}
+	m.before = func(_ context.Context, spans []*tracepb.ResourceSpans) error {
+		if n := otlp.Count(spans); n > 2 {
+			t.Errorf("%d spans in a batch", n)
+		}
+		if m.calls > 1 {
+			return refuse
+		}
+		return nil
+	}
+	d := b.deliverer(Destination{Name: "otlp", Client: m, Batch: 2})
+	d.Window = 1
+	refuse = &Error{Err: errTest}
+	if r := b.run(d, Pass{})["otlp"]; r.Waiting != 1 || b.state(k, "otlp").Offset != 0 || len(m.spans) != 2 {
+		t.Fatalf("failed in the second batch: %s, %d spans taken", mustJSON(r), len(m.spans))
+	}
+	refuse = &Error{Err: errTest, Permanent: true}
+	m.calls = 0
+	b.clock.Advance(time.Hour)
+	b.run(d, Pass{})
+	if p := b.state(k, "otlp").Parked; len(p) != 1 || p[0].Spans != len(whole.spans) {
+		t.Fatalf("rejected in the second batch: %s, want %d spans", mustJSON(p), len(whole.spans))
+	}
+
+	m = &memory{}
+	atOnce := &memory{}
+	d = b.deliverer(Destination{Name: "file", Client: m, Batch: 2}, Destination{Name: "infinium", Client: atOnce})
+	d.Window = 1
+	if r := b.run(d, Pass{})["file"]; r.Runs != 1 || r.Spans != len(whole.spans) || m.calls < 3 {
+		t.Errorf("taken: %s in %d calls, want %d spans", mustJSON(r), m.calls, len(whole.spans))
+	}
+	for _, got := range []*memory{m, atOnce} {
+		if diff := cmp.Diff(whole.spans, got.spans, protocmp.Transform()); diff != "" {
+			t.Errorf("other spans than of the whole run (-want +got):\n%s", diff)
+		}
+	}
+	if atOnce.calls != 1 {
+		t.Errorf("%d calls of a destination without a batch size, want 1", atOnce.calls)
 	}
 }

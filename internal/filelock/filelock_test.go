@@ -46,7 +46,7 @@ func TestTryTakesTheLockOfOneHolder(t *testing.T) {
 	if ok, err := try(second); ok || err != nil {
 		t.Fatalf("second while the first holds it: %t, %v", ok, err)
 	}
-	// On Windows a lock keeps others from the bytes that it covers.
+	// On Windows no other process can write the bytes that a lock covers.
 	if _, err := second.WriteString("text"); err != nil {
 		t.Errorf("write without the lock: %v", err)
 	}

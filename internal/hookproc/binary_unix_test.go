@@ -34,7 +34,7 @@ const roleVariable = "HOOKPROC_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "hookspan":
-		if err := standIn(); err != nil {
+		if err := fakeHookspan(); err != nil {
 			panic(err)
 		}
 		return
@@ -261,7 +261,7 @@ func TestBinarySignals(t *testing.T) {
 }
 
 // TestBinaryChainSignals has the script report which signals reach it. A shell
-// cannot catch one that was ignored when it started.
+// cannot catch a signal that was ignored when it started.
 func TestBinaryChainSignals(t *testing.T) {
 	// What is caught here has its default in the programs started below, also
 	// where these tests themselves were started with it ignored.
@@ -364,9 +364,9 @@ type surroundings struct {
 	Null     []bool
 }
 
-// standIn plays hookspan: it reports its surroundings into one fifo and lives
-// until another is let go of.
-func standIn() error {
+// fakeHookspan runs instead of hookspan: it reports its surroundings to one fifo and waits
+// until a second one is closed.
+func fakeHookspan() error {
 	null, err := os.Stat(os.DevNull)
 	if err != nil {
 		return err
@@ -385,7 +385,7 @@ func standIn() error {
 	if err != nil {
 		return err
 	}
-	// Opened first: once the report is out, the test may let go of the fifo.
+	// Opened before the report is written: after it, the test may close the fifo.
 	hold, err := os.Open(os.Getenv("HOOKPROC_TEST_HOLD"))
 	if err != nil {
 		return err

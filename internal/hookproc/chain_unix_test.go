@@ -50,7 +50,7 @@ func TestChain(t *testing.T) {
 		"prints garbage": {script: "#!/bin/sh\necho hello\n", want: neutral, log: "holds no JSON object"},
 		"fails":          {script: "#!/bin/sh\necho '" + cancelled + "'; exit 3\n", want: neutral, log: "exit status 3"},
 		"is killed":      {script: "#!/bin/sh\nkill -9 $$\n", want: neutral, log: "killed"},
-		"is gone": {
+		"is missing": {
 			script: "", with: func(c *call) {
 				if err := os.Remove(c.path("hook")); err != nil {
 					c.t.Fatal(err)

@@ -304,26 +304,26 @@ func TestRun(t *testing.T) {
 			with: func(c *call) { c.Host.Reply = nil }, stored: same, silent: true,
 		},
 		"Peek panics": {
-			with: func(c *call) { c.Host.Peek = func([]byte, string) hook.Head { panic("peek is ill") } }, log: "panic: peek is ill",
+			with: func(c *call) { c.Host.Peek = func([]byte, string) hook.Head { panic("peek failed") } }, log: "panic: peek failed",
 		},
 		"standard input panics": {
-			with: func(c *call) { c.Stdin = panicky{} }, log: "panic: stdin is ill",
+			with: func(c *call) { c.Stdin = panicky{} }, log: "panic: stdin failed",
 		},
 		"the clock panics": {
 			with: func(c *call) {
 				now, calls := c.Now, 0
 				c.Now = func() time.Time {
 					if calls++; calls == 1 {
-						panic("the clock is ill")
+						panic("the clock failed")
 					}
 					return now()
 				}
 			},
-			log: "panic: the clock is ill",
+			log: "panic: the clock failed",
 		},
 		"the answer's encoder panics": {
-			with: func(c *call) { c.Host.Reply = func(hook.Reply) []byte { panic("reply is ill") } }, stored: same,
-			log: "panic: reply is ill", silent: true,
+			with: func(c *call) { c.Host.Reply = func(hook.Reply) []byte { panic("reply failed") } }, stored: same,
+			log: "panic: reply failed", silent: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -403,7 +403,7 @@ func hanging(t *testing.T, text string) io.Reader {
 
 type panicky struct{}
 
-func (panicky) Read([]byte) (int, error) { panic("stdin is ill") }
+func (panicky) Read([]byte) (int, error) { panic("stdin failed") }
 
 // TestRunOrder makes sure that the answer waits until the event is stored and
 // all of standard input is read, and that nothing is started before it.

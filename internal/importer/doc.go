@@ -3,8 +3,10 @@
 //
 // transcript.Agent turns a session's transcript into the events that hooks would
 // have reported, so that otelmap makes the runs, with the same ids for the same
-// files. Importer imports sessions one at a time, leaves out the runs that are
-// already known or have not ended, and sends the rest.
+// files. Importer reads sessions in parallel, leaves out the runs that are already
+// known or have not ended, and sends the rest in the order of the sessions. The
+// local store gets them in batches. A session whose files have not changed since
+// an import that left nothing over is not read.
 //
 // It promises that a run is stored locally only after every other destination
 // has answered for it, so that an import can be repeated until nothing is left,

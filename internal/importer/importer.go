@@ -3,15 +3,17 @@ package importer
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
+	"iter"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
@@ -24,12 +26,18 @@ type Session struct {
 	Read func(ctx context.Context) (*hook.Transcript, error)
 }
 
-// Known returns the runs that are stored on this machine.
+// Known is what is stored on this machine. Its methods may be called from several
+// goroutines.
 type Known interface {
 	// Conversation returns the roots of one session's runs.
 	Conversation(ctx context.Context, session string) ([]store.Root, error)
 	// Beside returns the roots of the runs in a place and time.
 	Beside(ctx context.Context, p store.Place) ([]store.Root, error)
+	// Imports returns what NoteImports recorded for an agent, as far as it still
+	// holds.
+	Imports(ctx context.Context, host string) ([]store.Import, error)
+	// NoteImports records sessions whose runs are all known.
+	NoteImports(ctx context.Context, imports []store.Import) error
 }
 
 // Importer sends the runs of the past.
@@ -43,8 +51,11 @@ type Importer struct {
 	// Known is the local store. If nil, nothing is known, and each import sends
 	// everything.
 	Known Known
-	// Off reports that recording is switched off for a directory. If nil, it is
-	// on for all.
+	// Version is hookspan's. Files that another version has imported are read
+	// again.
+	Version string
+	// Off reports that recording is switched off for a directory. It may be called
+	// from several goroutines. If nil, it is on for all.
 	Off func(dir string) bool
 	// Since leaves out what ended before it; if zero, nothing.
 	Since time.Time
@@ -56,26 +67,85 @@ type Importer struct {
 	DryRun bool
 	// Progress is called after each session; it may be nil.
 	Progress func()
+
+	offDirs sync.Map // what Off returned
 }
 
-// Run imports the sessions, one after another. Problems of a session or a
-// destination are in the report; the error is about the store, the spool or ctx,
-// and ends the import. The report then covers the sessions before it.
-func (im *Importer) Run(ctx context.Context, sessions []Session) (*Report, error) {
-	rep := newReport(im.Agent.Host, im.DryRun, im.Deliverer.Destinations)
-	for i := range sessions {
-		if err := ctx.Err(); err != nil {
-			return rep, err
+// Run imports the sessions in their order. Problems of a session or a destination
+// are in the report; the error is about the store, the spool or ctx, and ends the
+// import. The report then covers the sessions before it.
+func (im *Importer) Run(ctx context.Context, sessions []Session) (rep *Report, err error) {
+	rep = newReport(im.Agent.Host, im.DryRun, im.Deliverer.Destinations)
+	past, err := im.past(ctx)
+	if err != nil {
+		return rep, err
+	}
+	q := queue{im: im, rep: rep}
+	for part := range withoutRepeats(sessions) {
+		for f := range ahead(part, func(s *Session) *findings { return im.read(ctx, s, past) }) {
+			if err = q.add(ctx, f); err != nil {
+				break
+			}
+			if im.Progress != nil {
+				im.Progress()
+			}
 		}
-		if err := im.session(ctx, &sessions[i], rep); err != nil {
+		// What other destinations have taken is noted even if ctx has ended.
+		if err = errors.Join(err, q.finish(context.WithoutCancel(ctx))); err != nil {
 			return rep, err
-		}
-		if im.Progress != nil {
-			im.Progress()
 		}
 	}
 	rep.KeptUntil = im.keptUntil(rep)
 	return rep, ctx.Err()
+}
+
+// withoutRepeats cuts the sessions into parts, none of which has an id twice: what
+// is known of a session includes what the files of that id have given before.
+func withoutRepeats(sessions []Session) iter.Seq[[]Session] {
+	return func(yield func([]Session) bool) {
+		ids := make(map[string]bool)
+		begin := 0
+		for i := range sessions {
+			if ids[sessions[i].ID] {
+				if !yield(sessions[begin:i]) {
+					return
+				}
+				begin = i
+				clear(ids)
+			}
+			ids[sessions[i].ID] = true
+		}
+		yield(sessions[begin:])
+	}
+}
+
+// ahead calls f for each session and yields the results in order. It calls f in
+// about as many goroutines as there are processors, and they are not further ahead.
+func ahead[T any](sessions []Session, f func(*Session) T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		results := make(chan chan T, runtime.GOMAXPROCS(0))
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer close(stop)
+		wg.Go(func() {
+			defer close(results)
+			for i := range sessions {
+				result := make(chan T, 1)
+				select {
+				case results <- result:
+					wg.Go(func() { result <- f(&sessions[i]) })
+				case <-stop:
+					return
+				}
+			}
+		})
+		for result := range results {
+			if !yield(<-result) {
+				return
+			}
+		}
+	}
 }
 
 // keptUntil is when the local store may remove what was imported into it; zero
@@ -88,29 +158,60 @@ func (im *Importer) keptUntil(rep *Report) time.Time {
 	return im.Deliverer.Now().Add(im.Retention)
 }
 
-// session imports one session.
-func (im *Importer) session(ctx context.Context, s *Session, rep *Report) error {
-	if s.ModTime.Before(im.Since) {
-		return nil
+// findings are what a session's files hold.
+type findings struct {
+	session *Session
+	// read reports that the files were read, unchanged that they need not be.
+	read, unchanged bool
+	skipped         Skipped
+	// runs are to be imported, all at once if joint.
+	runs  []*tracepb.ResourceSpans
+	joint bool
+	// note, if not nil, is recorded when the runs are stored.
+	note *store.Import
+	// logged reports that runs were skipped that only the session's log has.
+	logged bool
+	// unreadable is why the session could not be read, err what ends the import.
+	unreadable, err error
+}
+
+// read finds the runs of one session. It changes nothing and may be called from
+// several goroutines.
+func (im *Importer) read(ctx context.Context, s *Session, past map[fileKey]store.Import) *findings {
+	f := &findings{session: s}
+	if f.err = ctx.Err(); f.err != nil || s.ModTime.Before(im.Since) {
+		return f
 	}
 	if im.off(s.Cwd) {
-		rep.Skipped.SwitchedOff++
-		return nil
+		f.skipped.SwitchedOff++
+		return f
+	}
+	// The stamp comes before the reading: what is written meanwhile changes it.
+	note := im.stamp(s)
+	if old, ok := past[fileKey{s.ID, s.Dialect}]; ok && note != nil && old.Stamp == note.Stamp && !(im.Again && old.Removed > 0) {
+		if im.off(old.Directory) {
+			f.skipped.SwitchedOff++
+			return f
+		}
+		f.unchanged = true
+		f.skipped = Skipped{AlreadyThere: old.There, Captured: old.Captured, Removed: old.Removed}
+		return f
 	}
 	tr, err := s.Read(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		f.err = ctx.Err()
+		return f
 	case err != nil || tr == nil:
-		rep.unreadable(s, err)
-		return nil
+		f.unreadable = cmp.Or(err, errors.New("nothing was read"))
+		return f
 	}
-	rep.Sessions++
+	f.read = true
 	if tr.Cwd == "" {
 		tr.Cwd = s.Cwd
 	} else if tr.Cwd != s.Cwd && im.off(tr.Cwd) {
-		rep.Skipped.SwitchedOff++
-		return nil
+		f.skipped.SwitchedOff++
+		return f
 	}
 	tr.Session = s.ID
 	o := im.Deliverer.Map
@@ -119,46 +220,67 @@ func (im *Importer) session(ctx context.Context, s *Session, rep *Report) error 
 	for _, e := range im.Agent.Events(s.Dialect, tr) {
 		b.Add(e)
 	}
-	return im.runs(ctx, s, tr, b, rep)
+	f.unreadable, f.err = im.runs(ctx, f, tr, b)
+	if skip := f.skipped; note != nil && skip.Open == 0 && skip.TooOld == 0 && !f.logged && !im.DryRun {
+		note.Directory = tr.Cwd
+		note.There, note.Captured, note.Removed = skip.AlreadyThere+len(f.runs), skip.Captured, skip.Removed
+		f.note = note
+	}
+	return f
 }
 
-func (im *Importer) off(dir string) bool { return dir != "" && im.Off != nil && im.Off(dir) }
+// together is how many runs are sent at once.
+func (f *findings) together() int {
+	if f.joint {
+		return max(1, len(f.runs))
+	}
+	return 1
+}
 
-// runs sends those of a session's runs that are to be imported.
-func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b *otelmap.Builder, rep *Report) error {
+func (im *Importer) off(dir string) bool {
+	if dir == "" || im.Off == nil {
+		return false
+	}
+	off, ok := im.offDirs.Load(dir)
+	if !ok {
+		off, _ = im.offDirs.LoadOrStore(dir, im.Off(dir))
+	}
+	return off.(bool)
+}
+
+// runs finds those of a session's runs that are to be imported.
+func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, b *otelmap.Builder) (unreadable, err error) {
 	now := im.Deliverer.Now()
 	runs := b.Runs(now)
 	if len(runs) == 0 {
-		return nil
+		return nil, nil
 	}
-	seen, err := im.seen(ctx, s)
+	seen, err := im.seen(ctx, f.session)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if seen.err != nil {
-		rep.unreadable(s, seen.err)
-		return nil
+		return seen.err, nil
 	}
 	for _, r := range runs {
 		trace, _ := b.Root(r)
 		seen.ours[trace] = true
 	}
 	// A destination that takes a session as one waits for its end.
-	joint := slices.ContainsFunc(im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Join != nil })
-	over := b.Finished(now)
+	f.joint = slices.ContainsFunc(im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Join != nil })
+	finished := b.Finished(now)
 	idle := cmp.Or(im.Deliverer.Map.IdleTimeout, otelmap.DefaultIdleTimeout)
-	var due []*tracepb.ResourceSpans
 	for i, r := range runs {
 		last := i == len(runs)-1
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		if r.EndedAt.Before(im.Since) {
-			rep.Skipped.TooOld++
+			f.skipped.TooOld++
 			continue
 		}
-		if !r.Ended || joint && !over || last && tr.Pending && now.Sub(r.EndedAt) < idle {
-			rep.Skipped.Open++
+		if !r.Ended || f.joint && !finished || last && tr.Pending && now.Sub(r.EndedAt) < idle {
+			f.skipped.Open++
 			continue
 		}
 		run := b.Spans(r, tr)
@@ -166,92 +288,23 @@ func (im *Importer) runs(ctx context.Context, s *Session, tr *hook.Transcript, b
 		why, err := seen.judge(ctx, root, r.EndedAt)
 		switch {
 		case err != nil:
-			return err
+			return nil, err
 		case why == isStored:
-			rep.Skipped.AlreadyThere++
+			f.skipped.AlreadyThere++
 			continue
-		case why == isCaptured:
-			rep.Skipped.Captured++
+		case why == isCaptured, why == isLogged:
+			f.skipped.Captured++
+			f.logged = f.logged || why == isLogged
 			continue
 		case why == isRemoved:
-			rep.Skipped.Removed++
+			f.skipped.Removed++
 			continue
 		}
 		seen.add(root)
-		rep.found(s.ID, run, root)
-		if im.DryRun {
-			continue
+		if !im.DryRun {
+			run = im.Deliverer.Clean(run)
 		}
-		if im.Deliverer.Redact != nil {
-			run = im.Deliverer.Redact(run)
-		}
-		if joint {
-			due = append(due, run)
-			continue
-		}
-		if err := im.send(ctx, []*tracepb.ResourceSpans{run}, rep); err != nil {
-			return err
-		}
+		f.runs = append(f.runs, run)
 	}
-	if len(due) == 0 {
-		return nil
-	}
-	return im.send(ctx, due, rep)
-}
-
-// storeName is the destination that says what need not be sent again.
-const storeName = "store"
-
-// send hands runs to the destinations. The local store gets a run only when
-// every other has answered for it, so that the next import finds what is left.
-func (im *Importer) send(ctx context.Context, runs []*tracepb.ResourceSpans, rep *Report) error {
-	answered := true
-	for i := range im.Deliverer.Destinations {
-		dst, res := &im.Deliverer.Destinations[i], &rep.Destinations[i]
-		if dst.Name == storeName && !answered {
-			res.Waiting += len(runs)
-			continue
-		}
-		group := runs
-		if dst.Join != nil {
-			group = []*tracepb.ResourceSpans{dst.Join(runs)}
-		}
-		for _, run := range group {
-			if err := im.sendOne(ctx, dst, run, res); err != nil {
-				return err
-			}
-		}
-		answered = answered && !res.down
-	}
-	return nil
-}
-
-// sendOne sends one run to one destination. The error is ctx's alone.
-func (im *Importer) sendOne(ctx context.Context, dst *deliver.Destination, run *tracepb.ResourceSpans, res *Delivered) error {
-	if res.down {
-		res.Waiting++
-		return nil
-	}
-	messages := []*tracepb.ResourceSpans{run}
-	spans, trace := otlp.Count(messages), otlp.TraceID(run.GetScopeSpans()[0].GetSpans()[0])
-	refused, err := im.Deliverer.Send(ctx, dst, messages)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		res.Waiting++
-		return ctx.Err()
-	case err != nil && deliver.Retryable(err):
-		res.down = true
-		res.Waiting++
-		res.fail(err)
-	case err != nil:
-		res.Refused++
-		res.fail(fmt.Errorf("trace %s: %w", trace, err))
-	default:
-		res.Runs++
-		res.Spans += spans - refused
-		if refused > 0 {
-			res.fail(fmt.Errorf("trace %s: %d of %d spans rejected", trace, refused, spans))
-		}
-	}
-	return nil
+	return nil, nil
 }

@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -16,8 +15,10 @@ import (
 type Report struct {
 	Host   string `json:"host"`
 	DryRun bool   `json:"dryRun"`
-	// Sessions counts the sessions that were read.
-	Sessions int `json:"sessions"`
+	// Sessions counts the sessions that were read, Unchanged those whose files
+	// have not changed since an import that found all their runs known.
+	Sessions  int `json:"sessions"`
+	Unchanged int `json:"unchangedSessions"`
 	// NewSessions, Runs and Spans count what was to be sent: it has not been
 	// imported before, nor captured by hooks. First and Last bound it.
 	NewSessions int       `json:"newSessions"`
@@ -104,27 +105,43 @@ func (r *Report) Complete() bool {
 	})
 }
 
-// found counts a run that is imported.
-func (r *Report) found(session string, run *tracepb.ResourceSpans, root *tracepb.Span) {
+// add counts a session and what was left out of it.
+func (r *Report) add(f *findings) {
+	if f.read {
+		r.Sessions++
+	}
+	if f.unchanged {
+		r.Unchanged++
+	}
+	r.Skipped.AlreadyThere += f.skipped.AlreadyThere
+	r.Skipped.Captured += f.skipped.Captured
+	r.Skipped.Removed += f.skipped.Removed
+	r.Skipped.Open += f.skipped.Open
+	r.Skipped.TooOld += f.skipped.TooOld
+	r.Skipped.SwitchedOff += f.skipped.SwitchedOff
+	if f.unreadable != nil {
+		s := f.session
+		r.Unreadable = append(r.Unreadable, Unreadable{Session: s.ID, Path: s.Path, Error: f.unreadable.Error()})
+	}
+}
+
+// found counts runs of a session that are imported.
+func (r *Report) found(session string, runs []*tracepb.ResourceSpans) {
 	if r.newest != session {
 		r.newest = session
 		r.NewSessions++
 	}
-	r.Runs++
-	r.Spans += otlp.Count([]*tracepb.ResourceSpans{run})
-	if start := otlp.Start(root); r.First.IsZero() || start.Before(r.First) {
-		r.First = start
+	r.Runs += len(runs)
+	r.Spans += otlp.Count(runs)
+	for _, run := range runs {
+		root := run.GetScopeSpans()[0].GetSpans()[0]
+		if start := otlp.Start(root); r.First.IsZero() || start.Before(r.First) {
+			r.First = start
+		}
+		if end := otlp.End(root); end.After(r.Last) {
+			r.Last = end
+		}
 	}
-	if end := otlp.End(root); end.After(r.Last) {
-		r.Last = end
-	}
-}
-
-func (r *Report) unreadable(s *Session, err error) {
-	if err == nil {
-		err = errors.New("nothing was read")
-	}
-	r.Unreadable = append(r.Unreadable, Unreadable{Session: s.ID, Path: s.Path, Error: err.Error()})
 }
 
 func (d *Delivered) fail(err error) {

@@ -24,9 +24,46 @@ const (
 	isStored
 	// isCaptured is a run that hooks reported, or are reporting.
 	isCaptured
+	// isLogged is a run that only the session's log has so far.
+	isLogged
 	// isRemoved is a run that the local store had until the retention ended.
 	isRemoved
 )
+
+// fileKey identifies the files of a session of the agent.
+type fileKey struct{ session, dialect string }
+
+// past returns what earlier imports recorded. What they found does not depend on
+// Since; an import with it reads all files.
+func (im *Importer) past(ctx context.Context) (map[fileKey]store.Import, error) {
+	if im.Known == nil || !im.Since.IsZero() {
+		return nil, nil
+	}
+	imports, err := im.Known.Imports(ctx, im.Agent.Host)
+	past := make(map[fileKey]store.Import, len(imports))
+	for _, i := range imports {
+		past[fileKey{i.Session, i.Dialect}] = i
+	}
+	return past, err
+}
+
+// settled is the age from which on a file's time shows every later write: the
+// time of a file may be that of a write some clock ticks before.
+const settled = 2 * time.Second
+
+// stamp begins a note about a session's files. It is nil if the files have to be
+// read each time: their state is not known or too new, or the session's runs may
+// be in a trace of another session.
+func (im *Importer) stamp(s *Session) *store.Import {
+	if im.Known == nil || s.HookPrefix != "" {
+		return nil
+	}
+	state, newest, ok := im.Agent.Stamp(s.Session)
+	if !ok || im.Deliverer.Now().Sub(newest) < settled {
+		return nil
+	}
+	return &store.Import{Session: s.ID, Host: im.Agent.Host, Dialect: s.Dialect, Stamp: im.Version + " " + state}
+}
 
 // seen is what is known of a session before its import.
 type seen struct {
@@ -75,7 +112,7 @@ func (s *seen) judge(ctx context.Context, root *tracepb.Span, ended time.Time) (
 		return v, nil
 	}
 	if !s.captured.IsZero() && !ended.Before(s.captured) {
-		return isCaptured, nil
+		return isLogged, nil
 	}
 	dir := otlp.Text(root.GetAttributes(), otelmap.KeyWorkingDirectory)
 	if s.prefix == "" || s.known == nil || dir == "" {

@@ -14,7 +14,11 @@ import (
 func (r *Report) Text(retention time.Duration) string {
 	var b strings.Builder
 	line := func(name, text string) { fmt.Fprintf(&b, "%-9s %s\n", name, text) }
-	line("sessions", termtext.Plural(r.Sessions, "session")+" read")
+	sessions := termtext.Plural(r.Sessions, "session") + " read"
+	if r.Unchanged > 0 {
+		sessions += fmt.Sprintf(", %d unchanged", r.Unchanged)
+	}
+	line("sessions", sessions)
 	what := "nothing to import"
 	if r.Runs > 0 {
 		what = fmt.Sprintf("%s of %s, %s, %s to %s", termtext.Plural(r.Runs, "trace"), termtext.Plural(r.NewSessions, "session"),

@@ -20,7 +20,7 @@ func TestDetectStyle(t *testing.T) {
 		"one line, loose": {`{ "a": 1, "b": 2 }`, Style{"", "  ", ": ", ", "}},
 		"empty":           {"{}", Style{"\n", "  ", ": ", ", "}},
 		"opened late":     {"{\"a\": {\n   \"b\": 1}}", Style{"\n", "   ", ": ", ", "}},
-		"value on a line of its own": {
+		"value on a separate line": {
 			"{\n  \"a\":\n    1\n}", Style{"\n", "  ", ": ", ", "},
 		},
 	}

@@ -25,8 +25,8 @@ func JSON(messages []*tracepb.ResourceSpans) ([]byte, error) {
 		}
 	}
 	// OTLP/JSON has identifiers in hexadecimal where Protobuf's JSON has base64.
-	// Hexadecimal digits are base64 digits too, so the bytes that they stand for
-	// in base64 are encoded as the digits.
+	// Hexadecimal digits are base64 digits too, so the bytes that they
+	// represent in base64 are encoded as the digits.
 	err := convertIDs(data, func(id []byte) ([]byte, error) {
 		return base64.RawStdEncoding.DecodeString(hex.EncodeToString(id))
 	})

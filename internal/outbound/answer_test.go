@@ -15,18 +15,18 @@ func TestRetryAfter(t *testing.T) {
 		want  time.Duration
 		given bool
 	}{
-		"absent":            {"", 0, false},
-		"seconds":           {"7", 7 * time.Second, true},
-		"spaces":            {" 7 ", 7 * time.Second, true},
-		"zero":              {"0", 0, true},
-		"a day at most":     {"9999999", 24 * time.Hour, true},
-		"beyond any number": {"99999999999999999999999", 24 * time.Hour, true},
-		"a date":            {"Sat, 18 Apr 2026 10:02:00 GMT", 2 * time.Minute, true},
-		"a date gone by":    {"Sat, 18 Apr 2026 09:00:00 GMT", 0, true},
-		"a distant date":    {"Sat, 18 Apr 2099 09:00:00 GMT", 24 * time.Hour, true},
-		"negative":          {"-1", 0, false},
-		"a fraction":        {"1.5", 0, false},
-		"nonsense":          {"soon", 0, false},
+		"absent":             {"", 0, false},
+		"seconds":            {"7", 7 * time.Second, true},
+		"spaces":             {" 7 ", 7 * time.Second, true},
+		"zero":               {"0", 0, true},
+		"a day at most":      {"9999999", 24 * time.Hour, true},
+		"beyond any number":  {"99999999999999999999999", 24 * time.Hour, true},
+		"a date":             {"Sat, 18 Apr 2026 10:02:00 GMT", 2 * time.Minute, true},
+		"a date in the past": {"Sat, 18 Apr 2026 09:00:00 GMT", 0, true},
+		"a distant date":     {"Sat, 18 Apr 2099 09:00:00 GMT", 24 * time.Hour, true},
+		"negative":           {"-1", 0, false},
+		"a fraction":         {"1.5", 0, false},
+		"nonsense":           {"soon", 0, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/hookspan/hookspan/tests/faultserver"
 )
 
-// server answers every request with what the test says.
+// server gives every request the same answer.
 func server(t *testing.T, a faultserver.Answer) *faultserver.Server[faultserver.Answer, faultserver.Incoming] {
 	t.Helper()
 	s, err := faultserver.Start(faultserver.Options[faultserver.Answer, faultserver.Incoming]{
@@ -43,7 +43,7 @@ func do(ctx context.Context, t *testing.T, c *Client, url string) (*Answer, erro
 	return c.Do(req)
 }
 
-// kindOf is the kind of what went wrong with a request or its answer.
+// kindOf is the error of a request or of its answer.
 func kindOf(t *testing.T, a *Answer, err error) *Error {
 	t.Helper()
 	if err == nil && a != nil {
@@ -168,11 +168,11 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 
 func TestOldTLSIsRefused(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
-	s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11} //nolint:gosec // It is to be refused.
+	s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11} //nolint:gosec // The client must refuse it.
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	defer s.Close()
-	for _, c := range []*tls.Config{nil, {InsecureSkipVerify: true, MinVersion: tls.VersionTLS10}} { //nolint:gosec // As said.
+	for _, c := range []*tls.Config{nil, {InsecureSkipVerify: true, MinVersion: tls.VersionTLS10}} { //nolint:gosec // The client must raise it.
 		a, err := do(t.Context(), t, New(Options{TLS: c}), s.URL)
 		if e := kindOf(t, a, err); e.Kind != Network || !strings.Contains(e.Error(), "protocol version") {
 			t.Errorf("kind %d: %v", e.Kind, e)
@@ -206,7 +206,7 @@ func greeter(t *testing.T, first bool, greeting string) string {
 }
 
 func TestErrorsNameTheWrongProtocol(t *testing.T) {
-	// What net/http logs of a server that speaks first must not matter either.
+	// net/http logs an error about a server that speaks first, which is no failure.
 	log.SetOutput(io.Discard)
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -271,7 +271,7 @@ func TestErrorsOfTheNetwork(t *testing.T) {
 	if e := kindOf(t, a, err); !e.Unreached || e.Error() != `no address is known for the name "backend.invalid" (no such host)` {
 		t.Errorf("unreached %t: %v", e.Unreached, e)
 	}
-	// Nobody accepts here, and a dialler that waits shows the phase.
+	// No program accepts here, so the error must name the phase of connecting.
 	wait := func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
 	a, err = do(t.Context(), t, New(Options{Dial: wait, Timeout: time.Millisecond}), "http://127.0.0.1:1")
 	if e := kindOf(t, a, err); e.Kind != Timeout || e.Error() != "no connection could be made within 1ms" {

@@ -20,7 +20,7 @@ func TestSecretsAreRemovedFromTexts(t *testing.T) {
 		"pass/w0rd, pass%2Fw0rd":                                    "****, ****",
 		"q1w2 e3r4 q1w2%20e3r4 q1w2+e3r4":                           "**** **** ****",
 		"the beginning: bear-1234, of 1":                            "the beginning: ****, of 1",
-		"nothing of it":                                             "nothing of it",
+		"no credential":                                             "no credential",
 		base64.StdEncoding.EncodeToString([]byte("user:pass/w0rd")): "****",
 	} {
 		if got := s.Clean(text); got != want {
@@ -30,6 +30,6 @@ func TestSecretsAreRemovedFromTexts(t *testing.T) {
 	var none *Secrets
 	err = errors.New("bear-1234567")
 	if none.Clean("bear-1234567") != "bear-1234567" || !errors.Is(none.CleanError(err), err) || strings.Contains(s.CleanError(err).Error(), "1234567") {
-		t.Error("an error without credentials is to stay, one with them is not")
+		t.Error("want an error without credentials unchanged, and one with credentials replaced")
 	}
 }

@@ -134,7 +134,7 @@ func (p *Pipeline) destination(ctx context.Context, name string) deliver.Destina
 	var err error
 	switch name {
 	case config.ExporterStore:
-		d.Batch = 8192 // each call sums its traces up again, from all of their spans
+		d.Batch = 4096 // each call sums its traces up again, from all of their spans
 		d.Client, err = p.openStore(ctx)
 	case config.ExporterInfinium:
 		d.Batch = 0 // a run is one document there
@@ -194,14 +194,6 @@ func (b broken) UploadTraces(context.Context, []*tracepb.ResourceSpans) error { 
 type notSetUp struct{ error }
 
 func (n notSetUp) Unwrap() error { return n.error }
-
-// clean removes the secrets from spans, unless the user switched that off.
-func (p *Pipeline) clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
-	if p.Redact == nil {
-		return spans
-	}
-	return p.Redact(spans)
-}
 
 // Redactor returns what removes secrets, or nil if the user switched that off.
 func Redactor(cfg *config.Config) (*redact.Redactor, error) {

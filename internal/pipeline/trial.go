@@ -52,7 +52,7 @@ func (p *Pipeline) TestTrace() (spans []*tracepb.ResourceSpans, id string) {
 	add(900, hook.Event{Kind: hook.KindRunComplete, Name: "TaskComplete", Result: "This trace was sent by `hookspan test`."})
 	run := b.Runs(now)[0]
 	id, _ = b.Root(run)
-	return []*tracepb.ResourceSpans{p.clean(b.Spans(run, nil))}, id
+	return []*tracepb.ResourceSpans{p.Clean(b.Spans(run, nil))}, id
 }
 
 // Payload returns the test trace in the form that a destination gets.

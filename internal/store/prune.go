@@ -42,6 +42,10 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 // trace has the id. Resources that no span uses remain until the next Prune.
 func (s *Store) Remove(ctx context.Context, traceID string) error {
 	return s.write(ctx, "remove trace "+traceID, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE trace_id = ?)`, traceID)
+		if err != nil {
+			return err
+		}
 		for _, q := range []string{
 			`DELETE FROM spans WHERE trace IN (SELECT id FROM traces WHERE trace_id = ?)`,
 			`DELETE FROM traces WHERE trace_id = ?`,
@@ -63,11 +67,17 @@ const oldTraces = `SELECT id FROM traces WHERE max(ended, stored) < ? ORDER BY m
 
 func pruneSome(ctx context.Context, tx *sql.Tx, before int64, now time.Time) (int, error) {
 	var removed int64
+	forgotten := column(otlp.UnixNano(now.Add(-keepRemoved)))
 	for _, step := range []struct {
 		query string
 		args  []any
 	}{
-		{`DELETE FROM removed WHERE removed < ?`, []any{column(otlp.UnixNano(now.Add(-keepRemoved)))}},
+		{`DELETE FROM imports WHERE session IN (SELECT session FROM removed WHERE removed < ?)`, []any{forgotten}},
+		{`DELETE FROM removed WHERE removed < ?`, []any{forgotten}},
+		{
+			`DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE id IN (` + oldTraces + `))`,
+			[]any{before, pruneBatch},
+		},
 		{
 			`INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed)
 			SELECT s.span_id, t.trace_id, t.host, t.session, t.directory, s.started, s.ended, ?

@@ -15,7 +15,7 @@ const applicationID = 0x686b7370
 // version is in the header (PRAGMA user_version). The first step creates the
 // newest version in an empty file. A released step is never edited.
 var migrations = []migration{
-	{sql: createTraces + createRemoved + createSpans},
+	{sql: createTraces + createRemoved + createSpans + createImports},
 	{sql: `ALTER TABLE traces ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE traces ADD COLUMN tools_unknown INTEGER NOT NULL DEFAULT 0;
 	DROP INDEX traces_ended;
@@ -26,6 +26,7 @@ var migrations = []migration{
 	ALTER TABLE origins RENAME TO origins_json;
 	ALTER TABLE spans RENAME TO spans_json;
 	` + createSpans, convert: convertJSON},
+	{sql: createImports},
 }
 
 // migration is a step to the next version of the schema.
@@ -42,6 +43,8 @@ var (
 	createRemoved string
 	//go:embed schema/spans.sql
 	createSpans string
+	//go:embed schema/imports.sql
+	createImports string
 )
 
 // header identifies a database file.

@@ -22,7 +22,7 @@ type storedSpan struct {
 }
 
 // readSpans reads spans of a trace. where holds a condition and an order.
-func readSpans(ctx context.Context, tx *sql.Tx, where string, trace any) (out []storedSpan, err error) {
+func readSpans(ctx context.Context, tx querier, where string, trace any) (out []storedSpan, err error) {
 	origins := make(map[int64]*tracepb.ResourceSpans)
 	err = eachRow(ctx, tx, func(scan func(...any) error) error {
 		var message, origin sql.RawBytes

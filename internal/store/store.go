@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -33,6 +34,8 @@ type Store struct {
 
 	path string
 	db   *sql.DB
+	// queries are statements that thousands of sessions need.
+	queries prepared
 }
 
 // Open opens the store in the file path and creates it if it is missing: the
@@ -53,6 +56,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	}
 	s := &Store{path: abs, db: sql.OpenDB(connector)}
 	s.db.SetMaxOpenConns(4)
+	s.queries.on = s.db
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
@@ -128,7 +132,6 @@ func dsn(path string) string {
 			"synchronous(FULL)",
 			"fullfsync(1)",
 			"secure_delete(1)",
-			"foreign_keys(1)",
 			"journal_size_limit(16777216)",
 		},
 		"_defensive": {"1"},
@@ -233,6 +236,49 @@ func (s *Store) now() time.Time {
 
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// prepared executes the statements of a transaction or of all connections, each
+// prepared once.
+type prepared struct {
+	on interface {
+		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+	}
+	mu sync.Mutex
+	// byText has the statements by their text. They are closed with on.
+	byText map[string]*sql.Stmt
+}
+
+func (p *prepared) statement(ctx context.Context, query string) (stmt *sql.Stmt, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if stmt = p.byText[query]; stmt != nil {
+		return stmt, nil
+	}
+	if stmt, err = p.on.PrepareContext(ctx, query); err != nil {
+		return nil, err
+	}
+	if p.byText == nil {
+		p.byText = make(map[string]*sql.Stmt)
+	}
+	p.byText[query] = stmt
+	return stmt, nil
+}
+
+func (p *prepared) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := p.statement(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+func (p *prepared) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	stmt, err := p.statement(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(ctx, args...)
 }
 
 // eachRow calls f for each row of a query, with a function that scans the row.

@@ -100,7 +100,7 @@ func TestDatabaseSettings(t *testing.T) {
 	s := open(t)
 	for name, want := range map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000", "auto_vacuum": "2",
-		"foreign_keys": "1", "fullfsync": "1", "user_version": fmt.Sprint(len(migrations)),
+		"fullfsync": "1", "user_version": fmt.Sprint(len(migrations)),
 		"application_id": fmt.Sprint(applicationID), "integrity_check": "ok",
 	} {
 		if got := pragma(t, s, name); got != want {

@@ -1,9 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,7 +27,7 @@ func (s *Store) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSp
 		return ctx.Err()
 	}
 	return s.write(ctx, fmt.Sprintf("store %d spans", len(rows)), func(tx *sql.Tx) error {
-		return upsert(ctx, tx, rows, s.now())
+		return upsert(ctx, &prepared{on: tx}, rows, s.now())
 	})
 }
 
@@ -66,44 +66,51 @@ func validID(id []byte, size int) bool {
 	return len(id) == size && strings.Trim(string(id), "\x00") != ""
 }
 
-func upsert(ctx context.Context, tx *sql.Tx, rows []row, now time.Time) (err error) {
-	stmt, err := tx.PrepareContext(ctx, `
-		INSERT INTO spans (trace, span_id, parent_id, origin, started, ended, role, failed, model,
-			input, output, cache_read, cache_write, cost, message)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (trace, span_id) DO UPDATE SET
-			parent_id = excluded.parent_id, origin = excluded.origin,
-			started = excluded.started, ended = excluded.ended,
-			role = excluded.role, failed = excluded.failed, model = excluded.model,
-			input = excluded.input, output = excluded.output,
-			cache_read = excluded.cache_read, cache_write = excluded.cache_write,
-			cost = excluded.cost, message = excluded.message
-		WHERE message <> excluded.message OR origin <> excluded.origin`)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stmt.Close()) }()
+const upsertSpan = `
+	INSERT INTO spans (trace, span_id, parent_id, origin, started, ended, role, failed, model,
+		input, output, cache_read, cache_write, cost, message)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (trace, span_id) DO UPDATE SET
+		parent_id = excluded.parent_id, origin = excluded.origin,
+		started = excluded.started, ended = excluded.ended,
+		role = excluded.role, failed = excluded.failed, model = excluded.model,
+		input = excluded.input, output = excluded.output,
+		cache_read = excluded.cache_read, cache_write = excluded.cache_write,
+		cost = excluded.cost, message = excluded.message
+	WHERE message <> excluded.message OR origin <> excluded.origin`
 
+// upsert writes the rows in a transaction. The context of its statements cannot
+// end, because the driver starts a goroutine for each statement whose context can.
+func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err error) {
+	ctx := context.WithoutCancel(until)
 	traces, origins := make(map[string]int64), make(map[string]int64)
-	touched := make(map[int64]string)
+	touched := make(map[int64]bool)
+	var trace, origin int64
+	var args []any
 	for i := range rows {
-		r := &rows[i]
-		traceID, spanID := otlp.TraceID(r.Span), otlp.SpanID(r.Span)
-		trace, err := idOf(ctx, tx, traces, traceID, traceID,
-			`INSERT INTO traces (trace_id) VALUES (?)`, `SELECT id FROM traces WHERE trace_id = ?`)
-		if err != nil {
-			return fmt.Errorf("trace %s: %w", traceID, err)
+		if err := until.Err(); err != nil {
+			return err
 		}
-		origin, err := idOf(ctx, tx, origins, string(r.origin), r.origin,
-			`INSERT INTO origins (message) VALUES (?)`, `SELECT id FROM origins WHERE message = ?`)
-		if err != nil {
-			return fmt.Errorf("resource: %w", err)
+		r, spanID := &rows[i], otlp.SpanID(rows[i].Span)
+		if i == 0 || !bytes.Equal(r.GetTraceId(), rows[i-1].GetTraceId()) {
+			id := otlp.TraceID(r.Span)
+			trace, err = idOf(ctx, tx, traces, id, id,
+				`INSERT INTO traces (trace_id) VALUES (?)`, `SELECT id FROM traces WHERE trace_id = ?`)
+			if err != nil {
+				return fmt.Errorf("trace %s: %w", id, err)
+			}
 		}
-		args := append([]any{
-			trace, spanID, otlp.ParentID(r.Span), origin, column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()),
-			int(r.role), r.failed, r.model,
-		}, r.usage.columns()...)
-		res, err := stmt.ExecContext(ctx, append(args, r.message)...)
+		if i == 0 || !bytes.Equal(r.origin, rows[i-1].origin) {
+			origin, err = idOf(ctx, tx, origins, string(r.origin), r.origin,
+				`INSERT INTO origins (message) VALUES (?)`, `SELECT id FROM origins WHERE message = ?`)
+			if err != nil {
+				return fmt.Errorf("resource: %w", err)
+			}
+		}
+		args = append(args[:0], trace, spanID, otlp.ParentID(r.Span), origin,
+			column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.role), r.failed, r.model)
+		args = append(append(args, r.usage.columns()...), r.message)
+		res, err := tx.ExecContext(ctx, upsertSpan, args...)
 		if err != nil {
 			return fmt.Errorf("span %s: %w", spanID, err)
 		}
@@ -112,25 +119,25 @@ func upsert(ctx context.Context, tx *sql.Tx, rows []row, now time.Time) (err err
 			return err
 		}
 		if n > 0 {
-			touched[trace] = traceID
+			touched[trace] = true
 		}
 	}
-	for id, traceID := range touched {
+	for id := range touched {
 		if err := refresh(ctx, tx, id, now); err != nil {
-			return fmt.Errorf("summarize trace %s: %w", traceID, err)
+			return fmt.Errorf("summarize trace %d: %w", id, err)
 		}
 	}
 	return nil
 }
 
 // idOf finds the row with a value, or makes it.
-func idOf(ctx context.Context, tx *sql.Tx, known map[string]int64, key string, value any, insert, find string) (int64, error) {
+func idOf(ctx context.Context, tx *prepared, known map[string]int64, key string, value any, insert, find string) (int64, error) {
 	if id, ok := known[key]; ok {
 		return id, nil
 	}
 	var id int64
-	err := tx.QueryRowContext(ctx, find, value).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
+	err := eachRow(ctx, tx, func(scan func(...any) error) error { return scan(&id) }, find, value)
+	if err == nil && id == 0 {
 		var res sql.Result
 		if res, err = tx.ExecContext(ctx, insert, value); err == nil {
 			id, err = res.LastInsertId()
@@ -144,18 +151,19 @@ func idOf(ctx context.Context, tx *sql.Tx, known map[string]int64, key string, v
 }
 
 // refresh computes the summary of a trace from its spans.
-func refresh(ctx context.Context, tx *sql.Tx, id int64, now time.Time) error {
+func refresh(ctx context.Context, tx *prepared, id int64, now time.Time) error {
 	var t totals
 	var usage usageColumns
-	err := tx.QueryRowContext(ctx, `
+	err := eachRow(ctx, tx, func(scan func(...any) error) error {
+		return scan(slices.Concat([]any{&t.spans, &t.started, &t.ended, &t.tools, &t.failures}, usage.targets(), []any{&t.model})...)
+	}, `
 		SELECT count(*), coalesce(min(nullif(started, 0)), 0), max(max(started, ended)),
 			count(*) FILTER (WHERE role = ?2), count(*) FILTER (WHERE role = ?2 AND failed),
 			sum(input) FILTER (WHERE role = ?3), sum(output) FILTER (WHERE role = ?3),
 			sum(cache_read) FILTER (WHERE role = ?3), sum(cache_write) FILTER (WHERE role = ?3),
 			sum(cost) FILTER (WHERE role = ?3),
 			coalesce((SELECT model FROM spans WHERE trace = ?1 AND role = ?3 AND model <> '' ORDER BY started, span_id LIMIT 1), '')
-		FROM spans WHERE trace = ?1`, id, int(RoleTool), int(RoleChat)).
-		Scan(slices.Concat([]any{&t.spans, &t.started, &t.ended, &t.tools, &t.failures}, usage.targets(), []any{&t.model})...)
+		FROM spans WHERE trace = ?1`, id, int(RoleTool), int(RoleChat))
 	if err != nil {
 		return err
 	}

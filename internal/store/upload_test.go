@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,9 +56,9 @@ const (
 func child(path, name string) (err error) {
 	ctx := context.Background()
 	if name == crashInMigration {
-		last := &migrations[len(migrations)-1]
-		convert := last.convert
-		last.convert = func(ctx context.Context, tx *sql.Tx) error {
+		step := &migrations[slices.IndexFunc(migrations, func(m migration) bool { return m.convert != nil })]
+		convert := step.convert
+		step.convert = func(ctx context.Context, tx *sql.Tx) error {
 			return errors.Join(convert(ctx, tx), kill())
 		}
 	}

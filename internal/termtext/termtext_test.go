@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// texts draws strings that hold what terminals obey.
+// texts draws strings with characters that steer a terminal.
 var texts = rapid.Custom(func(t *rapid.T) string {
 	return strings.Join(rapid.SliceOf(rapid.OneOf(
 		rapid.SampledFrom([]string{"\x1b[2J", "\r", "\n", "\t", " ", "\u202e", "\u009b", "\xff", "👩‍💻", "日本", "e\u0301", "\u200d", "a"}),

@@ -3,6 +3,8 @@ package transcript
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -29,6 +31,9 @@ type Agent struct {
 	// Sessions lists the sessions of this machine in any order, the same id
 	// more than once if several places hold it. The error is the context's.
 	Sessions func(context.Context, *Files) ([]Session, error)
+	// Parts lists the files besides Session.Path that Read would read of a session.
+	// It is nil for an agent whose files cannot be listed without reading them.
+	Parts func(Session) ([]string, error)
 	// AddEvents adds the events that hooks would have reported of a session.
 	AddEvents func(b *EventBuilder, dialect string)
 	// Timed reports that the agent's hooks say when an event happened.
@@ -142,6 +147,31 @@ func (f *Files) End(ctx context.Context, a Agent, q Query) (kind hook.Kind, at t
 		return err
 	})
 	return kind, at, err
+}
+
+// Stamp identifies the state of a session's files by their names, sizes and times
+// of modification; newest is the newest of these times. ok is false if the files
+// cannot be listed.
+func (a Agent) Stamp(s Session) (stamp string, newest time.Time, ok bool) {
+	if a.Parts == nil {
+		return "", time.Time{}, false
+	}
+	parts, err := a.Parts(s)
+	if err != nil {
+		return "", time.Time{}, false
+	}
+	h := sha256.New()
+	for _, path := range append([]string{s.Path}, parts...) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", time.Time{}, false
+		}
+		if info.ModTime().After(newest) {
+			newest = info.ModTime()
+		}
+		_, _ = fmt.Fprintf(h, "%q %d %d\n", path, info.Size(), info.ModTime().UnixNano()) // never fails
+	}
+	return hex.EncodeToString(h.Sum(nil)), newest, true
 }
 
 // Stat describes the session whose main file is at path. ok is false if the

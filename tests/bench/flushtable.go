@@ -123,18 +123,22 @@ const (
 // whole way from the log costs beside a loop that has no log is in the table.
 func flushBudgets(rows []*delivery, plains []*plain) []budget {
 	var out []budget
-	worst, stopped := 0, 0
-	for _, d := range rows {
-		if d.session.Events() == 1_000_000 {
-			worst = max(worst, d.peak)
-			if d.stopped {
-				stopped++
+	memory := func(what string, of func(*delivery) bool) {
+		worst, stopped := 0, 0
+		for _, d := range rows {
+			if of(d) {
+				worst = max(worst, d.peak)
+				if d.stopped {
+					stopped++
+				}
 			}
 		}
+		if worst > 0 {
+			out = append(out, budget{what: fmt.Sprintf("%s takes at most %d MiB", what, deliveryMost>>10), found: fmt.Sprintf("%s MiB at worst, %d stopped", mebi(worst), stopped), kept: worst <= deliveryMost && stopped == 0})
+		}
 	}
-	if worst > 0 {
-		out = append(out, budget{what: fmt.Sprintf("a delivery of 10^6 events takes at most %d MiB", deliveryMost>>10), found: fmt.Sprintf("%s MiB at worst, %d stopped", mebi(worst), stopped), kept: worst <= deliveryMost && stopped == 0})
-	}
+	memory("a delivery of 10^6 events", func(d *delivery) bool { return d.session.Events() == 1_000_000 })
+	memory("a delivery of one run of 10^5 events", func(d *delivery) bool { return d.session.Turns == 1 && d.session.Events() == 100_000 })
 	if export, deliver := plains[2], plains[3]; export.perSecond > 0 {
 		share := deliver.perSecond / export.perSecond
 		found := percent(share)

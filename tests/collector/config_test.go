@@ -111,7 +111,7 @@ func TestHeadersNameTheVariables(t *testing.T) {
 				case m[2] == "" && !must[m[1]]:
 					t.Errorf("${env:%s} has no default, and the header does not list it under \"Set in the environment\"", m[1])
 				case m[2] != "" && !may[m[1]]:
-					t.Errorf("${env:%s} has a default, and the header does not list it under \"May be set\"", m[1])
+					t.Errorf("${env:%s} has a default, and the header does not list it under \"Optional\"", m[1])
 				}
 			}
 			// An overlay may ask for what the file below it has a default for.
@@ -141,7 +141,7 @@ func header(text string) (must, may map[string]bool) {
 			return must, may
 		case strings.HasPrefix(line, "# Set in the environment"):
 			list = must
-		case strings.HasPrefix(line, "# May be set"):
+		case strings.HasPrefix(line, "# Optional"):
 			list = may
 		case line == "#":
 			list = nil

@@ -12,9 +12,9 @@ func Import(settings []byte, path string, records func(Handler) bool) (*File, []
 		return nil, nil, err
 	}
 	var notes []string
-	if r.disabled {
+	if r.file.Disabled {
 		notes = append(notes, disableKey+" is set there: Claude Code does not run these hooks; Cline will")
-		r.disabled = false
+		r.file.Disabled = false
 	}
 	f := r.finish()
 	if r.skipped > 0 {

@@ -33,17 +33,17 @@ func TestImport(t *testing.T) {
 		"hooks and other settings": {
 			"\ufeff" + `{"model":"x","hooks":{"Stop":[{"hooks":[` + c + `]}]}}`, []string{"1 Stop: c"}, nil,
 		},
-		"switched off there": {
+		"hooks switched off": {
 			`{"disableAllHooks":true,"hooks":{"Stop":[{"hooks":[` + c + `]}]}}`,
 			[]string{"1 Stop: c"},
 			[]string{"disableAllHooks is set there: Claude Code does not run these hooks; Cline will"},
 		},
-		"once is ignored there": {
+		"once is dropped": {
 			"{\"hooks\":{\n\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"c\",\"once\":true}]}]}}",
 			[]string{"2 Stop: c"},
 			[]string{`line 2: "once" is dropped: Claude Code ignores it in settings`},
 		},
-		"what does not run here": {
+		"hooks that do not run on Cline": {
 			`{"hooks":{"Stop":[{"hooks":[{"type":"prompt","prompt":"p"},` + "\n" + `{"type":"command","command":"$CLAUDE_PLUGIN_ROOT/c"}]}],"PermissionRequest":[{"hooks":[` + c + `]}]}}`,
 			[]string{"2 Stop: $CLAUDE_PLUGIN_ROOT/c"},
 			[]string{
@@ -51,17 +51,17 @@ func TestImport(t *testing.T) {
 				`line 2, column 57: Cline never gives the event PermissionRequest; these hooks do not run here`,
 			},
 		},
-		"hookspan's own": {
+		"hookspan's recording hook": {
 			`{"hooks":{"Stop":[{"hooks":[` + own + `,` + c + `]}]}}`,
 			[]string{"1 Stop: c"},
 			[]string{"left out 1 of the hooks, with which hookspan records Claude Code"},
 		},
 		// hookspan records more events than Cline has.
-		"hookspan's own and nothing else": {
+		"only hookspan's recording hook": {
 			`{"hooks":{"PermissionRequest":[{"hooks":[` + own + `]}],"PostCompact":[{"hooks":[` + own + `]}]}}`, nil,
 			[]string{"left out 2 of the hooks, with which hookspan records Claude Code"},
 		},
-		"hookspan's own beside another": {
+		"hookspan's recording hook and another": {
 			`{"hooks":{"PostCompact":[{"hooks":[` + own + `]},{"hooks":[` + c + `]}]}}`, nil,
 			[]string{
 				"line 1, column 11: Cline never gives the event PostCompact; these hooks do not run here",

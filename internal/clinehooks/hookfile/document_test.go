@@ -54,7 +54,7 @@ func TestWriteKeepsTheMode(t *testing.T) {
 	}{
 		{"the user's, new", false, 0, 0o600},
 		{"a project's, new", true, 0, 0o644},
-		{"as it was", false, 0o640, 0o640},
+		{"unchanged mode", false, 0o640, 0o640},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(dir, strings.ReplaceAll(tt.name, " ", "-"), ".cline", "hooks.json")

@@ -114,25 +114,9 @@ func (r *reading) groupMatches(group *jsonedit.Node, matcher string) bool {
 	return own == matcher || matchesAll(own) && matchesAll(matcher)
 }
 
-// Same reports that two handlers do the Same on the Same calls.
-func Same(a, b Handler) bool { return reflect.DeepEqual(normalized(a), normalized(b)) }
-
-// normalized is a handler without its place. Equal settings have one spelling;
-// empty args and absent args differ.
-func normalized(h Handler) Handler {
-	h.File, h.Line = "", 0
-	h.Async = h.Async || h.AsyncRewake
-	if matchesAll(h.Matcher) {
-		h.Matcher = ""
-	}
-	if len(h.Headers) == 0 {
-		h.Headers = nil
-	}
-	if len(h.AllowedEnvVars) == 0 {
-		h.AllowedEnvVars = nil
-	}
-	return h
-}
+// Same reports that two handlers do the same on the same calls. Empty args and absent
+// args differ.
+func Same(a, b Handler) bool { return a.Event == b.Event && reflect.DeepEqual(group(a), group(b)) }
 
 // group is a group of one handler.
 func group(h Handler) jsonedit.Object {
@@ -151,19 +135,17 @@ func render(h Handler) jsonedit.Object {
 			o = append(o, jsonedit.Field{Key: key, Value: value})
 		}
 	}
-	if h.Type == TypeHTTP {
-		var headers jsonedit.Object
-		for _, key := range slices.Sorted(maps.Keys(h.Headers)) {
-			headers = append(headers, jsonedit.Field{Key: key, Value: h.Headers[key]})
-		}
-		put(true, "url", h.URL)
-		put(len(headers) > 0, "headers", headers)
-		put(len(h.AllowedEnvVars) > 0, "allowedEnvVars", array(h.AllowedEnvVars))
-	} else {
-		put(true, "command", h.Command)
-		put(h.Args != nil, "args", array(h.Args))
-		put(h.Shell != "", "shell", h.Shell)
+	var headers jsonedit.Object
+	for _, key := range slices.Sorted(maps.Keys(h.Headers)) {
+		headers = append(headers, jsonedit.Field{Key: key, Value: h.Headers[key]})
 	}
+	http := h.Type == TypeHTTP
+	put(http || h.URL != "", "url", h.URL)
+	put(len(headers) > 0, "headers", headers)
+	put(len(h.AllowedEnvVars) > 0, "allowedEnvVars", array(h.AllowedEnvVars))
+	put(!http || h.Command != "", "command", h.Command)
+	put(h.Args != nil, "args", array(h.Args))
+	put(h.Shell != "", "shell", h.Shell)
 	put(h.If != "", "if", h.If)
 	put(h.Timeout > 0, "timeout", jsonedit.Raw(strconv.FormatFloat(h.Timeout.Seconds(), 'f', -1, 64)))
 	put(h.AsyncRewake, "asyncRewake", true)

@@ -45,7 +45,7 @@ func TestAdd(t *testing.T) {
 			`{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[]},{"hooks":[]},{"matcher":"Edit","hooks":[]}]}}`, guard,
 			`{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"./guard.sh","timeout":10}]},{"hooks":[]},{"matcher":"Edit","hooks":[]}]}}`,
 		},
-		"all spellings of everything": {
+		"the spellings of a matcher for everything": {
 			`{"hooks":{"PreToolUse":[{"matcher":"*","hooks":[]}]}}`, anywhere,
 			`{"hooks":{"PreToolUse":[{"matcher":"*","hooks":[{"type":"command","command":"./guard.sh"}]}]}}`,
 		},
@@ -53,7 +53,7 @@ func TestAdd(t *testing.T) {
 			`{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":{}},1]}, "x" : 1.0}`, guard,
 			`{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":{}},1, {"matcher":"Bash", "hooks":[{"type":"command", "command":"./guard.sh", "timeout":10}]}]}, "x" : 1.0}`,
 		},
-		"the background has two spellings": {
+		"async and asyncRewake are the same": {
 			`{"hooks":{"Stop":[{"matcher":"","hooks":[]}]}}`,
 			Handler{Event: "Stop", Matcher: "*", Type: TypeCommand, Command: "c", AsyncRewake: true},
 			`{"hooks":{"Stop":[{"matcher":"","hooks":[{"type":"command","command":"c","asyncRewake":true}]}]}}`,
@@ -62,11 +62,11 @@ func TestAdd(t *testing.T) {
 			`{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"./guard.sh"}]}]}}`, guard,
 			`{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"./guard.sh"},{"type":"command","command":"./guard.sh","timeout":10}]}]}}`,
 		},
-		"the list that counts": {
+		"the last of two lists": {
 			`{"hooks":{"Stop":[]},"hooks":{"PreToolUse":[],"PreToolUse":[]}}`, anywhere,
 			`{"hooks":{"Stop":[]},"hooks":{"PreToolUse":[],"PreToolUse":[{"hooks":[{"type":"command","command":"./guard.sh"}]}]}}`,
 		},
-		"all of a command": {
+		"all settings of a command": {
 			"{\n  \"hooks\": {}\n}",
 			Handler{
 				Event: "PostToolUse", Type: TypeCommand, Command: "c <&>", Args: []string{"a b", ""}, Shell: "bash", If: "Edit(*.ts)",
@@ -97,7 +97,7 @@ func TestAdd(t *testing.T) {
   }
 }`,
 		},
-		"all of a request": {
+		"all settings of a request": {
 			`{"a":1,"hooks":{"Stop":[]}}`,
 			Handler{Event: "Stop", Type: TypeHTTP, URL: "http://127.0.0.1:1/", Headers: map[string]string{"B": "2", "A": "$T"}, AllowedEnvVars: []string{"T"}},
 			`{"a":1,"hooks":{"Stop":[{"hooks":[{"type":"http","url":"http://127.0.0.1:1/","headers":{"A":"$T","B":"2"},"allowedEnvVars":["T"]}]}]}}`,
@@ -126,15 +126,15 @@ func TestAddRefuses(t *testing.T) {
 		h    Handler
 		want string
 	}{
-		"no JSON":           {"{", guard, "line 1, column 2: the file ends too early"},
-		"no object":         {"[]", guard, "found an array, want an object"},
-		"hooks of a list":   {`{"hooks":[]}`, guard, `line 1, column 10: "hooks" is an array, want an object`},
-		"event of a number": {`{"hooks":{"PreToolUse":1}}`, guard, `line 1, column 24: "PreToolUse" is a number, want a list of groups`},
-		"unknown event":     {"{}", Handler{Event: "PreTool", Type: TypeCommand, Command: "x"}, "did you mean PreToolUse?"},
-		"silent event":      {"{}", Handler{Event: "WorktreeCreate", Type: TypeCommand, Command: "x"}, "Cline never gives"},
-		"no command":        {"{}", Handler{Event: "Stop", Type: TypeCommand}, `"command" is empty`},
-		"unknown type":      {"{}", Handler{Event: "Stop", Type: "prompt", Command: "x"}, "do not run here"},
-		"two in one":        {"{}", Handler{Event: "Stop", Type: TypeCommand, Command: "x", URL: "http://x"}, "cannot be written to the file"},
+		"no JSON":                      {"{", guard, "line 1, column 2: the file ends too early"},
+		"no object":                    {"[]", guard, "found an array, want an object"},
+		"hooks is a list":              {`{"hooks":[]}`, guard, `line 1, column 10: "hooks" is an array, want an object`},
+		"event is a number":            {`{"hooks":{"PreToolUse":1}}`, guard, `line 1, column 24: "PreToolUse" is a number, want a list of groups`},
+		"unknown event":                {"{}", Handler{Event: "PreTool", Type: TypeCommand, Command: "x"}, "did you mean PreToolUse?"},
+		"event that Cline never gives": {"{}", Handler{Event: "WorktreeCreate", Type: TypeCommand, Command: "x"}, "Cline never gives"},
+		"no command":                   {"{}", Handler{Event: "Stop", Type: TypeCommand}, `"command" is empty`},
+		"unknown type":                 {"{}", Handler{Event: "Stop", Type: "prompt", Command: "x"}, "do not run here"},
+		"a command with a url":         {"{}", Handler{Event: "Stop", Type: TypeCommand, Command: "x", URL: "http://x"}, "cannot be written to the file"},
 		"an old fault is not the reason": {
 			`{"hooks":{"Stop":[{"hooks":[{"type":"x"}]}]}}`, Handler{Event: "Stop", Type: TypeCommand, Command: "x", If: "Bash"}, `take the "if" out`,
 		},
@@ -158,15 +158,15 @@ func TestRemove(t *testing.T) {
 		text, want string
 		removed    int
 	}{
-		"no file":              {"", "", 0},
-		"nothing to remove":    {`{"hooks": {"Stop": [ ] } }`, `{"hooks": {"Stop": [ ] } }`, 0},
-		"one of two":           {`{"hooks":{"Stop":[{"hooks":[` + x + `, ` + y + `]}]}}`, `{"hooks":{"Stop":[{"hooks":[` + y + `]}]}}`, 1},
-		"the last of a group":  {`{"hooks":{"Stop":[{"hooks":[` + x + `]}, {"hooks":[` + y + `]}]}}`, `{"hooks":{"Stop":[{"hooks":[` + y + `]}]}}`, 1},
-		"the last of an event": {`{"hooks":{"Stop":[{"hooks":[` + x + `]}], "PreCompact":[{"hooks":[` + y + `]}]}, "a": 1}`, `{"hooks":{"PreCompact":[{"hooks":[` + y + `]}]}, "a": 1}`, 1},
-		"the last":             {"\ufeff" + `{"hooks":{"Stop":[{"hooks":[` + x + `]}]}}`, "\ufeff" + `{"hooks":{}}`, 1},
-		"several":              {`{"hooks":{"Stop":[{"hooks":[` + x + `,` + y + `,` + x + `]},{"matcher":"m","hooks":[` + x + `]}],"PreToolUse":[{"hooks":[` + x + `]}]}}`, `{"hooks":{"Stop":[{"hooks":[` + y + `]}]}}`, 4},
-		"empty before":         {`{"hooks":{"PreCompact":[],"Stop":[{"hooks":[]},{"hooks":[` + x + `]}]}}`, `{"hooks":{"PreCompact":[],"Stop":[{"hooks":[]}]}}`, 1},
-		"what does not run":    {`{"hooks":{"Nope":[{"hooks":[` + x + `]}],"Stop":[{"hooks":[{"type":"prompt","prompt":"p","command":"x"}]}]}}`, `{"hooks":{"Stop":[{"hooks":[{"type":"prompt","prompt":"p","command":"x"}]}]}}`, 1},
+		"no file":                     {"", "", 0},
+		"nothing to remove":           {`{"hooks": {"Stop": [ ] } }`, `{"hooks": {"Stop": [ ] } }`, 0},
+		"one of two":                  {`{"hooks":{"Stop":[{"hooks":[` + x + `, ` + y + `]}]}}`, `{"hooks":{"Stop":[{"hooks":[` + y + `]}]}}`, 1},
+		"the last of a group":         {`{"hooks":{"Stop":[{"hooks":[` + x + `]}, {"hooks":[` + y + `]}]}}`, `{"hooks":{"Stop":[{"hooks":[` + y + `]}]}}`, 1},
+		"the last of an event":        {`{"hooks":{"Stop":[{"hooks":[` + x + `]}], "PreCompact":[{"hooks":[` + y + `]}]}, "a": 1}`, `{"hooks":{"PreCompact":[{"hooks":[` + y + `]}]}, "a": 1}`, 1},
+		"the last":                    {"\ufeff" + `{"hooks":{"Stop":[{"hooks":[` + x + `]}]}}`, "\ufeff" + `{"hooks":{}}`, 1},
+		"several":                     {`{"hooks":{"Stop":[{"hooks":[` + x + `,` + y + `,` + x + `]},{"matcher":"m","hooks":[` + x + `]}],"PreToolUse":[{"hooks":[` + x + `]}]}}`, `{"hooks":{"Stop":[{"hooks":[` + y + `]}]}}`, 4},
+		"a group that was empty":      {`{"hooks":{"PreCompact":[],"Stop":[{"hooks":[]},{"hooks":[` + x + `]}]}}`, `{"hooks":{"PreCompact":[],"Stop":[{"hooks":[]}]}}`, 1},
+		"a handler that does not run": {`{"hooks":{"Nope":[{"hooks":[` + x + `]}],"Stop":[{"hooks":[{"type":"prompt","prompt":"p","command":"x"}]}]}}`, `{"hooks":{"Stop":[{"hooks":[{"type":"prompt","prompt":"p","command":"x"}]}]}}`, 1},
 		"a doubled event stays off": {
 			`{"hooks":{"Stop":[{"hooks":[` + x + `]}],"Stop":[{"hooks":[` + x + `]}]}}`,
 			`{"hooks":{"Stop":[{"hooks":[` + x + `]}],"Stop":[]}}`, 1,

@@ -45,7 +45,7 @@ func (r *reading) env(n *jsonedit.Node) {
 		case strings.ContainsRune(text, 0):
 			r.problem(value.Start, false, "env: %s contains a zero character, which no variable may; it is not set", name(m.Key))
 		default:
-			r.vars = append(r.vars, Variable{m.Key, text})
+			r.file.Env = append(r.file.Env, Variable{m.Key, text})
 		}
 	}
 }
@@ -84,17 +84,16 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 		block := r.root.Get(envKey)
 		switch {
 		case block == nil:
-			out = style.AddMember(r.text, r.root, jsonedit.Field{Key: envKey, Value: jsonedit.Object{field}})
+			block, field = r.root, jsonedit.Field{Key: envKey, Value: jsonedit.Object{field}}
 		case !block.Is(r.text, '{'):
 			return nil, nil, nil, r.refuse(name(envKey), block, "an object of strings")
 		case block.Get(v.Name) != nil:
-			if !slices.Contains(r.vars, v) {
+			if !slices.Contains(r.file.Env, v) {
 				kept = append(kept, v.Name)
 			}
 			continue
-		default:
-			out = style.AddMember(r.text, block, field)
 		}
+		out = style.AddMember(r.text, block, field)
 		added = append(added, v.Name)
 	}
 	if len(added) == 0 {

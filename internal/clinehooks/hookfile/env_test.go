@@ -41,9 +41,9 @@ func TestAddEnv(t *testing.T) {
 		want        string
 		added, kept []string
 	}{
-		"no file":      {"", "{\n  \"env\": {\n    \"A\": \"1\",\n    \"B\": \"x\\\"y\"\n  }\n}\n", []string{"A", "B"}, nil},
-		"some there":   {`{"env": {"A": "1"}, "x": 1}`, `{"env": {"A": "1", "B": "x\"y"}, "x": 1}`, []string{"B"}, nil},
-		"other values": {`{"env":{"A":"2","B":3}}`, `{"env":{"A":"2","B":3}}`, nil, []string{"A", "B"}},
+		"no file":                     {"", "{\n  \"env\": {\n    \"A\": \"1\",\n    \"B\": \"x\\\"y\"\n  }\n}\n", []string{"A", "B"}, nil},
+		"one variable exists":         {`{"env": {"A": "1"}, "x": 1}`, `{"env": {"A": "1", "B": "x\"y"}, "x": 1}`, []string{"B"}, nil},
+		"variables with other values": {`{"env":{"A":"2","B":3}}`, `{"env":{"A":"2","B":3}}`, nil, []string{"A", "B"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, added, kept, err := AddEnv([]byte(tc.text), []Variable{{"A", "1"}, {"B", `x"y`}})

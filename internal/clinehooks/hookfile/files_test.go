@@ -20,16 +20,16 @@ func TestFiles(t *testing.T) {
 		user           string
 		projects       []string
 	}{
-		"no root":             {home, "", nil, own, nil},
-		"two roots":           {home, "", []string{at("a"), at("b")}, own, []string{at("a", ".cline", "hooks.json"), at("b", ".cline", "hooks.json")}},
-		"a root twice":        {home, "", []string{at("a"), at("a") + string(filepath.Separator), at("b", "..", "a")}, own, []string{at("a", ".cline", "hooks.json")}},
-		"the home folder":     {home, "", []string{home, at("a")}, own, []string{at("a", ".cline", "hooks.json")}},
-		"a moved folder":      {home, at("moved"), []string{at("a")}, at("moved", "hooks.json"), []string{at("a", ".cline", "hooks.json")}},
-		"moved into the root": {home, at("a", ".cline"), []string{at("a")}, at("a", ".cline", "hooks.json"), nil},
+		"no root":                  {home, "", nil, own, nil},
+		"two roots":                {home, "", []string{at("a"), at("b")}, own, []string{at("a", ".cline", "hooks.json"), at("b", ".cline", "hooks.json")}},
+		"a root twice":             {home, "", []string{at("a"), at("a") + string(filepath.Separator), at("b", "..", "a")}, own, []string{at("a", ".cline", "hooks.json")}},
+		"the home folder":          {home, "", []string{home, at("a")}, own, []string{at("a", ".cline", "hooks.json")}},
+		"CLINE_DIR is set":         {home, at("moved"), []string{at("a")}, at("moved", "hooks.json"), []string{at("a", ".cline", "hooks.json")}},
+		"CLINE_DIR is in the root": {home, at("a", ".cline"), []string{at("a")}, at("a", ".cline", "hooks.json"), nil},
 		// The user's file is then elsewhere, and this one is a project's.
-		"the home folder, moved": {home, at("moved"), []string{home}, at("moved", "hooks.json"), []string{own}},
-		"relative roots":         {home, "", []string{"a", "", "."}, own, nil},
-		"no home":                {"", "", []string{at("a")}, "", []string{at("a", ".cline", "hooks.json")}},
+		"the home folder as a root, CLINE_DIR is set": {home, at("moved"), []string{home}, at("moved", "hooks.json"), []string{own}},
+		"relative roots": {home, "", []string{"a", "", "."}, own, nil},
+		"no home":        {"", "", []string{at("a")}, "", []string{at("a", ".cline", "hooks.json")}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

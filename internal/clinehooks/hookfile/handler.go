@@ -15,7 +15,7 @@ import (
 // fault in a member that decides what runs, and when, keeps it from running; other
 // members fall back to their defaults.
 func (r *reading) handler(n *jsonedit.Node) (h Handler, ok bool) {
-	h = Handler{Event: r.event, Matcher: r.matcher, File: r.path, Line: n.Start}
+	h = Handler{Event: r.event, Matcher: r.matcher, File: r.file.Path, Line: n.Start}
 	if !n.Is(r.text, '{') {
 		r.wrong("a hook of "+name(r.event), n, `an object with "type"`, true)
 		return h, false
@@ -120,7 +120,7 @@ func (m *hook) command(h *Handler) {
 	}
 	h.Async = m.flag("async")
 	if h.AsyncRewake = m.flag("asyncRewake"); h.AsyncRewake {
-		// As in Claude Code, the one implies the other.
+		// As in Claude Code, asyncRewake implies async.
 		h.Async = true
 		m.problem(m.members["asyncRewake"].Start, false, "Cline does not support asyncRewake: the hook runs in the background, and its output is ignored")
 	}

@@ -42,12 +42,10 @@ const (
 
 // reading is a file that is being read.
 type reading struct {
-	path     string
-	text     []byte
-	root     *jsonedit.Node
-	disabled bool
-	vars     []Variable
-	denied   *jsonedit.Node
+	// file is the result, without handlers and problems until finish.
+	file File
+	text []byte
+	root *jsonedit.Node
 	// The Line of these is a byte of the text until finish counts the lines.
 	places   []place
 	problems []Problem
@@ -59,7 +57,7 @@ type reading struct {
 	skipped int
 }
 
-// place is a handler and its place in the text.
+// place is a handler and where it is in the text.
 type place struct {
 	handler Handler
 	// runs reports that nothing keeps it from running.
@@ -83,7 +81,7 @@ func read(path string, text []byte, skip func(Handler) bool) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{path: path, text: text, root: root, skip: skip}
+	r := &reading{file: File{Path: path}, text: text, root: root, skip: skip}
 	r.top()
 	return r, nil
 }
@@ -92,7 +90,7 @@ func read(path string, text []byte, skip func(Handler) bool) (*reading, error) {
 // of it.
 func (r *reading) problem(at int, lost bool, format string, args ...any) {
 	r.problems = append(r.problems, Problem{
-		Path: r.path, Line: at, Event: r.event, Matcher: r.matcher, Text: fmt.Sprintf(format, args...), Dropped: lost,
+		Path: r.file.Path, Line: at, Event: r.event, Matcher: r.matcher, Text: fmt.Sprintf(format, args...), Dropped: lost,
 	})
 }
 
@@ -140,11 +138,12 @@ func (r *reading) top() {
 			r.event = ""
 		}
 	}
-	r.disabled = r.boolean(disableKey, members[disableKey], "hooks run")
+	r.file.Disabled = r.boolean(disableKey, members[disableKey], "hooks run")
 	r.env(members[envKey])
 	if n := r.root.Get("permissions"); n.Is(r.text, '{') {
 		if n = n.Get("deny"); n.Is(r.text, '[') && len(n.Items) > 0 {
-			r.denied = n
+			r.file.Denied = len(n.Items)
+			r.file.DeniedLine, _ = jsonedit.Position(r.text, n.Start)
 		}
 	}
 	hooks := members[hooksKey]
@@ -203,7 +202,7 @@ func (r *reading) list(m jsonedit.Item) {
 	} else {
 		r.wrong(name(m.Key), m.Value, "a list of groups", true)
 	}
-	// It is no problem that a handler that is left out would not run.
+	// A list of which all handlers are left out is no problem.
 	if known(m.Key) && !runs && (len(r.places) > before || r.skipped == skipped) {
 		r.problem(m.Start, true, "Cline never gives the event %s; these hooks do not run here", m.Key)
 	}
@@ -259,25 +258,20 @@ func (r *reading) str(n *jsonedit.Node) string {
 
 // finish makes the result. Lines are counted in one pass over the text.
 func (r *reading) finish() *File {
-	f := &File{Path: r.path, Disabled: r.disabled, Env: r.vars}
-	if r.denied != nil {
-		f.Denied = len(r.denied.Items)
-		f.DeniedLine, _ = jsonedit.Position(r.text, r.denied.Start)
-	}
 	slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
 	c := cursor{text: r.text, line: 1, column: 1}
 	for _, p := range r.problems {
 		p.Line, p.Column = c.position(p.Line)
-		f.Problems = append(f.Problems, p)
+		r.file.Problems = append(r.file.Problems, p)
 	}
 	c = cursor{text: r.text, line: 1, column: 1}
 	for _, p := range r.places {
 		if p.runs {
 			p.handler.Line, _ = c.position(p.handler.Line)
-			f.Handlers = append(f.Handlers, p.handler)
+			r.file.Handlers = append(r.file.Handlers, p.handler)
 		}
 	}
-	return f
+	return &r.file
 }
 
 // cursor counts lines and characters, forwards only.

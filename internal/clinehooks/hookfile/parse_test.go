@@ -145,54 +145,54 @@ func TestProblems(t *testing.T) {
 		// runs are the commands that run, "good" alone if nil.
 		runs []string
 	}{
-		"no type":          {in("Stop", `{"command":"x"}`), `2:1 Stop LOST the hook has no "type", want "command" or "http"`, nil},
-		"unknown type":     {in("Stop", `{"type":"shell","command":"x"}`), `2:9 Stop LOST unknown type "shell": want "command" or "http"`, nil},
-		"type of a number": {in("Stop", `{"type":1,"command":"x"}`), `2:9 Stop LOST "type" is 1, want a string`, nil},
-		"no command":       {in("Stop", `{"type":"command"}`), `2:1 Stop LOST the hook has no "command", want the command to run`, nil},
-		"empty command":    {in("Stop", `{"type":"command","command":" "}`), `2:29 Stop LOST "command" is empty, want the command to run`, nil},
-		"zero character":   {in("Stop", `{"type":"command","command":"a\u0000"}`), `2:29 Stop LOST "command" contains a zero character, which no command may`, nil},
-		"command list":     {in("Stop", `{"type":"command","command":["x"]}`), `2:29 Stop LOST "command" is an array, want a string`, nil},
-		"args text":        {in("Stop", `{"type":"command","command":"x","args":"y"}`), `2:40 Stop LOST "args" is "y", want a list of strings`, nil},
-		"args number":      {in("Stop", `{"type":"command","command":"x","args":["y",2]}`), `2:45 Stop LOST "args" is 2, want a list of strings`, nil},
-		"unknown shell":    {in("Stop", `{"type":"command","command":"x","shell":"zsh"}`), `2:41 Stop LOST unknown shell "zsh": want "bash" or "powershell"`, nil},
-		"shell with args":  {in("Stop", `{"type":"command","command":"x","args":[],"shell":"zsh"}`), ``, []string{"x", "good"}},
-		"no handler":       {in("Stop", `null`), `2:1 Stop LOST a hook of "Stop" is null, want an object with "type"`, nil},
-		"timeout 0":        {in("Stop", `{"type":"command","command":"x","timeout":0}`), `2:43 Stop "timeout" is 0, want a positive number of seconds; the default applies`, []string{"x", "good"}},
-		"timeout text":     {in("Stop", `{"type":"command","command":"x","timeout":"5"}`), `2:43 Stop "timeout" is "5", want a positive number of seconds; the default applies`, []string{"x", "good"}},
-		"async text":       {in("Stop", `{"type":"command","command":"x","async":"yes"}`), `2:41 Stop "async" is "yes", want true or false; it counts as false`, []string{"x", "good"}},
-		"woken up":         {in("Stop", `{"type":"command","command":"x","asyncRewake":true}`), `2:47 Stop Cline does not support asyncRewake: the hook runs in the background, and its output is ignored`, []string{"x", "good"}},
-		"odd onFailure":    {in("Stop", `{"type":"command","command":"x","onFailure":"deny"}`), `2:45 Stop onFailure is "deny", want "block" or "continue"; it counts as "continue"`, []string{"x", "good"}},
-		"if on no tool":    {in("Stop", `{"type":"command","command":"x","if":"Bash(rm *)"}`), `2:38 Stop LOST a hook with "if" runs on tool events only, as in Claude Code, and so never on "Stop": take the "if" out`, nil},
-		"if of a list":     {in("PreToolUse", `{"type":"command","command":"x","if":[]}`), `2:38 PreToolUse LOST "if" is an array, want a string`, nil},
-		"member twice":     {in("Stop", `{"type":"command","command":"x","command":"y"}`), `2:19 Stop "command" appears again further down, and only the last one counts: join them`, []string{"y", "good"}},
-		"no url":           {in("Stop", `{"type":"http"}`), `2:1 Stop LOST the hook has no "url", want an address that begins with http:// or https://`, nil},
-		"odd url":          {in("Stop", `{"type":"http","url":"localhost:1/x"}`), `2:22 Stop LOST the url is "localhost:1/x", want an address that begins with http:// or https://`, nil},
-		"headers list":     {in("Stop", `{"type":"http","url":"http://x","headers":[]}`), `2:43 Stop LOST "headers" is an array, want an object of strings`, nil},
-		"header number":    {in("Stop", `{"type":"http","url":"http://x","headers":{"A":1}}`), `2:48 Stop LOST the header "A" is 1, want a string`, nil},
-		"http on a start":  {in("SessionStart", `{"type":"http","url":"http://x"}`), `2:1 SessionStart LOST http hooks do not run on SessionStart, as in Claude Code: use a command`, nil},
-		"once":             {in("Stop", `{"type":"command","command":"x","once":true}`), ``, []string{"x", "good"}},
+		"no type":                       {in("Stop", `{"command":"x"}`), `2:1 Stop LOST the hook has no "type", want "command" or "http"`, nil},
+		"unknown type":                  {in("Stop", `{"type":"shell","command":"x"}`), `2:9 Stop LOST unknown type "shell": want "command" or "http"`, nil},
+		"type is a number":              {in("Stop", `{"type":1,"command":"x"}`), `2:9 Stop LOST "type" is 1, want a string`, nil},
+		"no command":                    {in("Stop", `{"type":"command"}`), `2:1 Stop LOST the hook has no "command", want the command to run`, nil},
+		"empty command":                 {in("Stop", `{"type":"command","command":" "}`), `2:29 Stop LOST "command" is empty, want the command to run`, nil},
+		"zero character":                {in("Stop", `{"type":"command","command":"a\u0000"}`), `2:29 Stop LOST "command" contains a zero character, which no command may`, nil},
+		"command is a list":             {in("Stop", `{"type":"command","command":["x"]}`), `2:29 Stop LOST "command" is an array, want a string`, nil},
+		"args is a text":                {in("Stop", `{"type":"command","command":"x","args":"y"}`), `2:40 Stop LOST "args" is "y", want a list of strings`, nil},
+		"args has a number":             {in("Stop", `{"type":"command","command":"x","args":["y",2]}`), `2:45 Stop LOST "args" is 2, want a list of strings`, nil},
+		"unknown shell":                 {in("Stop", `{"type":"command","command":"x","shell":"zsh"}`), `2:41 Stop LOST unknown shell "zsh": want "bash" or "powershell"`, nil},
+		"shell with args":               {in("Stop", `{"type":"command","command":"x","args":[],"shell":"zsh"}`), ``, []string{"x", "good"}},
+		"handler is no object":          {in("Stop", `null`), `2:1 Stop LOST a hook of "Stop" is null, want an object with "type"`, nil},
+		"timeout 0":                     {in("Stop", `{"type":"command","command":"x","timeout":0}`), `2:43 Stop "timeout" is 0, want a positive number of seconds; the default applies`, []string{"x", "good"}},
+		"timeout is a text":             {in("Stop", `{"type":"command","command":"x","timeout":"5"}`), `2:43 Stop "timeout" is "5", want a positive number of seconds; the default applies`, []string{"x", "good"}},
+		"async is a text":               {in("Stop", `{"type":"command","command":"x","async":"yes"}`), `2:41 Stop "async" is "yes", want true or false; it counts as false`, []string{"x", "good"}},
+		"asyncRewake":                   {in("Stop", `{"type":"command","command":"x","asyncRewake":true}`), `2:47 Stop Cline does not support asyncRewake: the hook runs in the background, and its output is ignored`, []string{"x", "good"}},
+		"unknown onFailure":             {in("Stop", `{"type":"command","command":"x","onFailure":"deny"}`), `2:45 Stop onFailure is "deny", want "block" or "continue"; it counts as "continue"`, []string{"x", "good"}},
+		"if on an event without a tool": {in("Stop", `{"type":"command","command":"x","if":"Bash(rm *)"}`), `2:38 Stop LOST a hook with "if" runs on tool events only, as in Claude Code, and so never on "Stop": take the "if" out`, nil},
+		"if is a list":                  {in("PreToolUse", `{"type":"command","command":"x","if":[]}`), `2:38 PreToolUse LOST "if" is an array, want a string`, nil},
+		"member twice":                  {in("Stop", `{"type":"command","command":"x","command":"y"}`), `2:19 Stop "command" appears again further down, and only the last one counts: join them`, []string{"y", "good"}},
+		"no url":                        {in("Stop", `{"type":"http"}`), `2:1 Stop LOST the hook has no "url", want an address that begins with http:// or https://`, nil},
+		"url without http":              {in("Stop", `{"type":"http","url":"localhost:1/x"}`), `2:22 Stop LOST the url is "localhost:1/x", want an address that begins with http:// or https://`, nil},
+		"headers is a list":             {in("Stop", `{"type":"http","url":"http://x","headers":[]}`), `2:43 Stop LOST "headers" is an array, want an object of strings`, nil},
+		"header is a number":            {in("Stop", `{"type":"http","url":"http://x","headers":{"A":1}}`), `2:48 Stop LOST the header "A" is 1, want a string`, nil},
+		"http on SessionStart":          {in("SessionStart", `{"type":"http","url":"http://x"}`), `2:1 SessionStart LOST http hooks do not run on SessionStart, as in Claude Code: use a command`, nil},
+		"once":                          {in("Stop", `{"type":"command","command":"x","once":true}`), ``, []string{"x", "good"}},
 
-		"group of a string":   {`{"hooks":{"Stop":["x",{"hooks":[` + good + `]}]}}`, `1:19 Stop LOST a group of "Stop" is "x", want an object with "matcher" and "hooks"`, nil},
-		"group is a handler":  {`{"hooks":{"Stop":[{"type":"command","command":"x"},{"hooks":[` + good + `]}]}}`, `1:19 Stop LOST the hook is in the place of its group: write {"hooks": [...]} around it`, nil},
-		"group without hooks": {`{"hooks":{"Stop":[{"matcher":""},{"hooks":[` + good + `]}]}}`, `1:19 Stop LOST the group has no "hooks", want a list of hooks`, nil},
-		"group of an object":  {`{"hooks":{"Stop":[{"hooks":{}},{"hooks":[` + good + `]}]}}`, `1:28 Stop LOST "hooks" is an object, want a list of hooks`, nil},
+		"group is a string":             {`{"hooks":{"Stop":["x",{"hooks":[` + good + `]}]}}`, `1:19 Stop LOST a group of "Stop" is "x", want an object with "matcher" and "hooks"`, nil},
+		"group is a handler":            {`{"hooks":{"Stop":[{"type":"command","command":"x"},{"hooks":[` + good + `]}]}}`, `1:19 Stop LOST the hook is in the place of its group: write {"hooks": [...]} around it`, nil},
+		"group without hooks":           {`{"hooks":{"Stop":[{"matcher":""},{"hooks":[` + good + `]}]}}`, `1:19 Stop LOST the group has no "hooks", want a list of hooks`, nil},
+		"hooks of a group is an object": {`{"hooks":{"Stop":[{"hooks":{}},{"hooks":[` + good + `]}]}}`, `1:28 Stop LOST "hooks" is an object, want a list of hooks`, nil},
 		"hooks twice in group": {
 			`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}],"hooks":[` + good + `]}]}}`,
 			`1:20 Stop LOST "hooks" appears again further down, and only the last one counts: join them`, nil,
 		},
-		"matcher of a list": {
+		"matcher is a list": {
 			`{"hooks":{"PreToolUse":[{"matcher":["Edit"],"hooks":[{"type":"command","command":"x"}]},{"hooks":[` + good + `]}]}}`,
 			`1:36 PreToolUse LOST "matcher" is an array, want a string; the group does not run`, nil,
 		},
-		"matcher on a prompt": {
+		"matcher on an event without one": {
 			`{"hooks":{"UserPromptSubmit":[{"matcher":"x","hooks":[` + good + `]}]}}`,
 			`1:42 UserPromptSubmit [x] the matcher has no effect: UserPromptSubmit has none, so the hooks run each time`, nil,
 		},
-		"problem under a matcher": {
+		"problem in a group with a matcher": {
 			`{"hooks":{"PreToolUse":[{"hooks":[{"type":"x"},` + good + `],"matcher":"Edit"}]}}`,
 			`1:43 PreToolUse [Edit] LOST unknown type "x": want "command" or "http"`, nil,
 		},
-		"list of an object": {
+		"list of groups is an object": {
 			`{"hooks":{"PreToolUse":{"hooks":[]},"Stop":[{"hooks":[` + good + `]}]}}`,
 			`1:24 PreToolUse LOST "PreToolUse" is an object, want a list of groups`, nil,
 		},
@@ -200,15 +200,15 @@ func TestProblems(t *testing.T) {
 			`{"hooks":{"preToolUse":[{"hooks":[` + good + `]}],"Stop":[{"hooks":[` + good + `]}]}}`,
 			`1:11 preToolUse LOST unknown event "preToolUse": did you mean PreToolUse?`, nil,
 		},
-		"event of Cline": {
+		"name of a hook of Cline": {
 			`{"hooks":{"TaskComplete":[],"Stop":[{"hooks":[` + good + `]}]}}`,
 			`1:11 TaskComplete LOST unknown event "TaskComplete": did you mean Stop?`, nil,
 		},
-		"event of nobody": {
+		"unknown event": {
 			`{"hooks":{"Birthday":[],"Stop":[{"hooks":[` + good + `]}]}}`,
 			`1:11 Birthday LOST unknown event "Birthday": want one of Claude's events`, nil,
 		},
-		"event that never comes": {
+		"event that Cline never gives": {
 			`{"hooks":{"PermissionRequest":[{"hooks":[` + good + `]}],"Stop":[{"hooks":[` + good + `]}]}}`,
 			`1:11 PermissionRequest LOST Cline never gives the event PermissionRequest; these hooks do not run here`, nil,
 		},
@@ -220,15 +220,15 @@ func TestProblems(t *testing.T) {
 			`{"hooks":{"Stop":[]},"hooks":{"Stop":[{"hooks":[` + good + `]}]}}`,
 			`1:2  LOST "hooks" appears again further down, and only the last one counts: join them`, nil,
 		},
-		"event outside": {
+		"event outside of hooks": {
 			"\ufeff" + `{"PreToolUse":[],"hooks":{"Stop":[{"hooks":[` + good + `]}]}}`,
 			`1:2 PreToolUse LOST "PreToolUse" is outside of "hooks" and is not read: put it inside`, nil,
 		},
-		"odd switch": {
+		"disableAllHooks is a text": {
 			`{"disableAllHooks":"yes","hooks":{"Stop":[{"hooks":[` + good + `]}]}}`,
 			`1:20  disableAllHooks is "yes", want true or false; hooks run`, nil,
 		},
-		"hooks of a list": {`{"hooks":[]}`, `1:10  LOST "hooks" is an array, want an object with a list for each event`, []string{}},
+		"hooks is a list": {`{"hooks":[]}`, `1:10  LOST "hooks" is an array, want an object with a list for each event`, []string{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestTrustIsBoundToPathAndContent(t *testing.T) {
 		file, data string
 		want       bool
 	}{
-		"as added":         {file, "{}", true},
+		"the added file":   {file, "{}", true},
 		"another spelling": {unclean, "{}", true},
 		"another content":  {file, "{} ", false},
 		"no content":       {file, "", false},

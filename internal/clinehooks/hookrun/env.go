@@ -33,8 +33,8 @@ func (r *Runner) environ(e Event, mark string) []string {
 	if e.Name == "SessionStart" && r.EnvFile != "" {
 		out = append(out, "CLAUDE_ENV_FILE="+r.EnvFile)
 	}
-	if e.Session != "" && !strings.ContainsRune(e.Session, 0) {
-		out = append(out, "CLAUDE_CODE_SESSION_ID="+e.Session)
+	if r.Session != "" && !strings.ContainsRune(r.Session, 0) {
+		out = append(out, "CLAUDE_CODE_SESSION_ID="+r.Session)
 	}
 	return append(out, markVariable+"="+mark)
 }

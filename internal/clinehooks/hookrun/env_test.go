@@ -19,17 +19,18 @@ func TestEnvironment(t *testing.T) {
 	kept := []string{"PATH=/bin", "INFINIUM_AGENT_ID=a", "TRACEPARENT=00-1-2-01", "ANTHROPIC_API_KEY=theirs", "PWD=/ws", "CLAUDE_PROJECT_DIR=/project"}
 	mark := markVariable + "=m"
 	for name, tc := range map[string]struct {
-		event Event
-		extra []string
-		goos  string
-		want  []string
+		event   Event
+		session string
+		extra   []string
+		goos    string
+		want    []string
 	}{
-		"a tool":              {event: Event{Name: preToolUse, Session: "s"}, want: append(slices.Clone(kept), "CLAUDE_CODE_SESSION_ID=s", mark)},
+		"a tool":              {session: "s", event: Event{Name: preToolUse}, want: append(slices.Clone(kept), "CLAUDE_CODE_SESSION_ID=s", mark)},
 		"no session":          {event: Event{Name: preToolUse}, want: append(slices.Clone(kept), mark)},
-		"a session of zeroes": {event: Event{Name: preToolUse, Session: "a\x00b"}, want: append(slices.Clone(kept), mark)},
+		"a session of zeroes": {session: "a\x00b", event: Event{Name: preToolUse}, want: append(slices.Clone(kept), mark)},
 		"a session's start": {
-			event: Event{Name: "SessionStart", Session: "s"},
-			want:  append(slices.Clone(kept), "CLAUDE_ENV_FILE=/env", "CLAUDE_CODE_SESSION_ID=s", mark),
+			session: "s", event: Event{Name: "SessionStart"},
+			want: append(slices.Clone(kept), "CLAUDE_ENV_FILE=/env", "CLAUDE_CODE_SESSION_ID=s", mark),
 		},
 		"names of Windows": {
 			event: Event{Name: preToolUse}, goos: "windows", extra: []string{"Otel_Exporter_Otlp_Headers=secret", "hookspan_x=1", "Infinium_Agent_Secret=x", "Path=x"},
@@ -38,7 +39,7 @@ func TestEnvironment(t *testing.T) {
 		"names elsewhere": {event: Event{Name: preToolUse}, extra: []string{"otel_x=1"}, want: append(slices.Insert(slices.Clone(kept), 4, "otel_x=1"), mark)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Runner{Dir: "/ws", ProjectDir: "/project", EnvFile: "/env", Env: append(slices.Clone(base), tc.extra...), GOOS: tc.goos}
+			r := &Runner{Dir: "/ws", ProjectDir: "/project", Session: tc.session, EnvFile: "/env", Env: append(slices.Clone(base), tc.extra...), GOOS: tc.goos}
 			if d := cmp.Diff(tc.want, r.environ(tc.event, "m")); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}

@@ -41,7 +41,7 @@ func shell(line string) hookfile.Handler {
 }
 
 func toolCall(payload string) Event {
-	return Event{Name: preToolUse, Session: "s", Subjects: []string{"Bash"}, Tool: "Bash", Payload: []byte(payload)}
+	return Event{Name: preToolUse, Subjects: []string{"Bash"}, Tool: "Bash", Payload: []byte(payload)}
 }
 
 // world is the folder where a test's hooks run, with a token that marks their processes.
@@ -58,7 +58,8 @@ func newWorld(t testing.TB) world {
 	dir := t.TempDir()
 	w := world{dir: dir, token: "hookrun-test-" + strconv.Itoa(os.Getpid()) + "-" + filepath.Base(filepath.Dir(dir)) + filepath.Base(dir)}
 	w.Runner = &Runner{
-		Dir: dir, ProjectDir: dir, Home: dir, GOOS: runtime.GOOS,
+		Session: "s",
+		Dir:     dir, ProjectDir: dir, Home: dir, GOOS: runtime.GOOS,
 		Env: []string{"PATH=" + os.Getenv("PATH"), "TOKEN=" + w.token},
 	}
 	t.Cleanup(func() {

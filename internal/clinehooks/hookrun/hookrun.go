@@ -1,30 +1,16 @@
 package hookrun
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 )
 
 // Event is one event in Claude's form.
-type Event struct {
-	// Name is Claude's name of the event.
-	Name string
-	// Session is the session's id.
-	Session string
-	// Subjects are what a matcher is tried against, the Claude name first, then
-	// the names it also goes by; a matcher that fits one of them fits. Empty
-	// where the event has no matcher.
-	Subjects []string
-	// Tool and Input are the tool's Claude name and input, for permission rules.
-	Tool  string
-	Input json.RawMessage
-	// Payload is the JSON object that hooks get.
-	Payload []byte
-}
+type Event = translate.Event
 
 // OnError says what happens to an event that hooks can deny and did not answer. The
 // zero value is OnErrorLimits.
@@ -47,7 +33,9 @@ const (
 type Runner struct {
 	// Dir is where the hooks run, ProjectDir their CLAUDE_PROJECT_DIR.
 	Dir, ProjectDir string
-	Home, GOOS      string
+	// Session is the id of the events' session.
+	Session    string
+	Home, GOOS string
 	// Env is the hooks' environment, to which the runner adds.
 	Env []string
 	// EnvFile is their CLAUDE_ENV_FILE on events that have one.
@@ -83,6 +71,12 @@ type Run struct {
 	// Err is why it could not be started, or another fault.
 	Err     string
 	Verdict claude.Verdict
+
+	event Event
+	// alone reports that no other handler ran beside it.
+	alone bool
+	// exhausted is that of the outcome.
+	exhausted bool
 }
 
 // Result is the result of all handlers for all events.
@@ -100,6 +94,9 @@ type Match struct {
 	Matched bool
 	// Why is for people: "matcher \"Edit|Write\" fits Write".
 	Why string
+
+	// err is what leaves it undecided.
+	err error
 }
 
 // The events that can be denied.

@@ -43,12 +43,12 @@ type batch struct {
 	width, widest int
 	// running is how many handlers run, own how many of them for the current event.
 	running, own, current int
-	// first is the task that was last started while no other ran.
-	first *task
-	// waiting are tasks that found no resources while others ran. They are tried
-	// again when another has ended.
-	waiting []*task
-	ended   chan *task
+	// first is the run that was last started while no other ran.
+	first *Run
+	// waiting are runs that found no resources while others ran. They are tried again
+	// when another has ended.
+	waiting []*Run
+	ended   chan *Run
 
 	// leftBehind reports that a handler did not end when it was stopped. It is safe
 	// for concurrent use.
@@ -56,22 +56,12 @@ type batch struct {
 	tracing    sync.Mutex
 }
 
-// task is a handler to run for an event.
-type task struct {
-	run   *Run
-	event Event
-	// alone reports that no other task ran beside it.
-	alone bool
-	// exhausted is that of the outcome.
-	exhausted bool
-}
-
 func (r *Runner) newBatch(handlers []hookfile.Handler) *batch {
 	fds := descriptors()
 	return &batch{
 		Runner: r, decider: newDecider(r, handlers), supervisor: &supervisor{}, twins: map[int]int{},
 		width: min(fds, max(minWidth, perCore*runtime.GOMAXPROCS(0))), widest: min(fds, maxPerEvent),
-		ended: make(chan *task),
+		ended: make(chan *Run),
 	}
 }
 
@@ -154,14 +144,14 @@ func (b *batch) schedule(limit context.Context, events []Event) {
 // begin starts all handlers that fit an event, or none.
 func (b *batch) begin(limit context.Context, n int, e Event) {
 	begun := false
-	for _, d := range b.decide(n, e) {
-		b.trace("%s", d)
-		if d.err != nil {
+	for _, m := range b.decide(n, e) {
+		b.trace("%s", m)
+		if m.err != nil {
 			begun = true
-			b.refuse(d)
+			b.refuse(m)
 			continue
 		}
-		if !d.Matched {
+		if !m.Matched {
 			continue
 		}
 		inTime := b.wait(limit)
@@ -169,19 +159,19 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 			return
 		}
 		begun = true
-		if inTime && d.Handler.Once && b.Claim != nil && !b.Claim(identity(d.Handler)) {
-			b.trace("%s:%d: %s: skip: it ran in this session already", d.Handler.File, d.Handler.Line, d.Handler.Event)
+		if inTime && m.Handler.Once && b.Claim != nil && !b.Claim(identity(m.Handler)) {
+			b.trace("%s:%m: %s: skip: it ran in this session already", m.Handler.File, m.Handler.Line, m.Handler.Event)
 			continue
 		}
-		t := &task{run: &Run{Handler: d.Handler, Event: n, Async: d.Handler.Async || d.Handler.AsyncRewake}, event: e}
-		b.runs = append(b.runs, t.run)
+		run := &Run{Handler: m.Handler, Event: n, Async: m.Handler.Async || m.Handler.AsyncRewake, event: e}
+		b.runs = append(b.runs, run)
 		if !inTime {
-			t.run.Started = time.Now()
-			b.judge(t, stopped(limit, outcome{}), true)
-			b.noteDenial(t)
+			run.Started = time.Now()
+			b.judge(run, stopped(limit, outcome{}), true)
+			b.noteDenial(run)
 			continue
 		}
-		b.start(limit, t)
+		b.start(limit, run)
 	}
 }
 
@@ -190,8 +180,8 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 func (b *batch) wait(limit context.Context) bool {
 	for {
 		select {
-		case t := <-b.ended:
-			b.end(limit, t)
+		case run := <-b.ended:
+			b.end(limit, run)
 			continue
 		default:
 		}
@@ -203,40 +193,40 @@ func (b *batch) wait(limit context.Context) bool {
 			return true
 		}
 		select {
-		case t := <-b.ended:
-			b.end(limit, t)
+		case run := <-b.ended:
+			b.end(limit, run)
 		case <-limit.Done():
 		}
 	}
 }
 
-func (b *batch) start(limit context.Context, t *task) {
-	if t.alone = b.running == 0; t.alone {
-		b.first = t
+func (b *batch) start(limit context.Context, run *Run) {
+	if run.alone = b.running == 0; run.alone {
+		b.first = run
 	} else {
 		b.first.alone = false
 	}
 	b.running++
-	if t.run.Event == b.current {
+	if run.Event == b.current {
 		b.own++
 	}
 	go func() {
-		b.run(limit, t)
-		b.ended <- t
+		b.run(limit, run)
+		b.ended <- run
 	}()
 }
 
-// end records that a task has ended.
-func (b *batch) end(limit context.Context, t *task) {
+// end records that a run has ended.
+func (b *batch) end(limit context.Context, run *Run) {
 	b.running--
-	if t.run.Event == b.current {
+	if run.Event == b.current {
 		b.own--
 	}
-	again := t.exhausted && !t.alone && limit.Err() == nil
+	again := run.exhausted && !run.alone && limit.Err() == nil
 	if again {
-		b.waiting = append(b.waiting, t)
+		b.waiting = append(b.waiting, run)
 	} else {
-		b.noteDenial(t)
+		b.noteDenial(run)
 	}
 	if len(b.waiting) > 0 && (!again || b.running == 0) {
 		next := b.waiting[0]
@@ -245,26 +235,25 @@ func (b *batch) end(limit context.Context, t *task) {
 	}
 }
 
-// noteDenial records whether a task has denied its event.
-func (b *batch) noteDenial(t *task) {
-	v := t.run.Verdict
-	b.denied = b.denied || t.event.Name == preToolUse && (v.Decision == claude.Deny || v.Stop)
+// noteDenial records whether a run has denied its event.
+func (b *batch) noteDenial(run *Run) {
+	v := run.Verdict
+	b.denied = b.denied || run.event.Name == preToolUse && (v.Decision == claude.Deny || v.Stop)
 }
 
 // refuse records a handler whose matcher or rule cannot be evaluated.
-func (b *batch) refuse(d decision) {
-	run := &Run{Handler: d.Handler, Event: d.Event, Err: d.err.Error()}
+func (b *batch) refuse(m Match) {
+	run := &Run{Handler: m.Handler, Event: m.Event, Err: m.err.Error()}
 	run.Verdict.Errors = []string{run.Err}
-	if b.OnError == OnErrorDeny && d.Handler.Event == preToolUse {
+	if b.OnError == OnErrorDeny && m.Handler.Event == preToolUse {
 		run.Verdict.Decision, run.Verdict.Reason = claude.Deny, "a hook cannot be asked: "+run.Err
 		b.denied = true
 	}
 	b.runs = append(b.runs, run)
 }
 
-// run runs the handler of a task and records the result.
-func (b *batch) run(limit context.Context, t *task) {
-	run := t.run
+// run runs the handler of a run and records the result.
+func (b *batch) run(limit context.Context, run *Run) {
 	h := run.Handler
 	timeout := cmp.Or(h.Timeout, b.DefaultTimeout, 60*time.Second)
 	run.Started = time.Now()
@@ -273,7 +262,7 @@ func (b *batch) run(limit context.Context, t *task) {
 	bounded = bounded && end.Before(run.Started.Add(timeout))
 	ctx, stop := context.WithTimeout(limit, timeout)
 	defer stop()
-	b.judge(t, b.within(ctx, h, t.event), bounded || limit.Err() != nil)
+	b.judge(run, b.within(ctx, h, run.event), bounded || limit.Err() != nil)
 	run.Duration = time.Since(run.Started)
 	b.trace("%s:%d: %s: end after %v: exit %d, failed %t, timed out %t, verdict %q %s", h.File, h.Line, h.Event,
 		run.Duration.Round(time.Millisecond), run.Output.Exit, run.Output.Failed, run.Output.TimedOut,
@@ -322,9 +311,8 @@ func (b *batch) do(ctx context.Context, h hookfile.Handler, e Event) outcome {
 
 // judge reads the outcome of a handler. overall reports that it was stopped by the
 // time limit of all handlers, not by its own.
-func (b *batch) judge(t *task, o outcome, overall bool) {
-	run, h := t.run, t.run.Handler
-	t.exhausted = o.exhausted
+func (b *batch) judge(run *Run, o outcome, overall bool) {
+	run.exhausted = o.exhausted
 	run.Verdict = claude.Verdict{} // of an earlier try
 	if run.Async {
 		if run.Err = o.problem(); run.Err != "" {
@@ -332,7 +320,7 @@ func (b *batch) judge(t *task, o outcome, overall bool) {
 		}
 		return
 	}
-	o.Event, o.BlockOnFailure, o.StrictExit = t.event.Name, h.BlockOnFailure, b.StrictExit
+	o.Event, o.BlockOnFailure, o.StrictExit = run.event.Name, run.Handler.BlockOnFailure, b.StrictExit
 	run.Output = o.Output
 	run.Verdict = claude.Judge(o.Output)
 	run.Err = o.note
@@ -342,29 +330,29 @@ func (b *batch) judge(t *task, o outcome, overall bool) {
 			run.Err += "; " + o.note
 		}
 	}
-	if why := b.unguarded(t, o, overall); why != "" && run.Verdict.Decision != claude.Deny && run.Verdict.Decision != claude.Block {
+	if why := b.unguarded(run, o, overall); why != "" && run.Verdict.Decision != claude.Deny && run.Verdict.Decision != claude.Block {
 		run.Verdict.Decision, run.Verdict.UpdatedInput = claude.Deny, nil
-		run.Verdict.Reason = fmt.Sprintf("%s:%d: %s", h.File, h.Line, why)
+		run.Verdict.Reason = fmt.Sprintf("%s:%d: %s", run.Handler.File, run.Handler.Line, why)
 	}
 }
 
 // unguarded returns why an event is denied that a handler did not answer; empty if
 // it is not denied.
-func (b *batch) unguarded(t *task, o outcome, overall bool) string {
+func (b *batch) unguarded(run *Run, o outcome, overall bool) string {
 	const lift = "; HOOKSPAN_HOOKS_ON_ERROR=allow allows such calls"
-	errs := t.run.Verdict.Errors
+	errs := run.Verdict.Errors
 	switch {
 	case b.OnError == OnErrorAllow:
-	case t.event.Name == preToolUse && o.exhausted:
+	case run.event.Name == preToolUse && o.exhausted:
 		return fmt.Sprintf("the hook could not be started (%s), so the call is denied: end other programs or raise the limit%s", o.Stderr, lift)
-	case t.event.Name == preToolUse && o.tooLong:
+	case run.event.Name == preToolUse && o.tooLong:
 		return fmt.Sprintf("the hook answered more than the %d bytes that are read, so the call is denied: make its answer shorter%s", maxOutput, lift)
-	case t.event.Name == preToolUse && o.late:
+	case run.event.Name == preToolUse && o.late:
 		return "hookspan did not run when the hook's time was up, so its answer is not known and the call is denied: try again" + lift
-	case t.event.Name == preToolUse && overall && (o.TimedOut || o.cancelled):
+	case run.event.Name == preToolUse && overall && (o.TimedOut || o.cancelled):
 		return "the hook was not done when the time for all hooks of a call was up" + b.budget() +
 			", so the call is denied: make the hooks faster, or give them a shorter \"timeout\"" + lift
-	case b.OnError == OnErrorDeny && (t.event.Name == preToolUse || t.event.Name == userPrompt) && len(errs) > 0:
+	case b.OnError == OnErrorDeny && (run.event.Name == preToolUse || run.event.Name == userPrompt) && len(errs) > 0:
 		return "the hook failed (" + errs[0] + "), and HOOKSPAN_HOOKS_ON_ERROR=deny"
 	}
 	return ""

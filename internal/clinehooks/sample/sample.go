@@ -192,8 +192,8 @@ func (p *Payload) mcp(server, tool string) error {
 	return err
 }
 
-// unknownTool takes a tool as it is, but for Claude Code's name of a tool that
-// Cline calls otherwise: its input would be another, too.
+// unknownTool accepts a tool that is in no table. It refuses Claude Code's name of a
+// tool that has another name in Cline, since the input would differ, too.
 func (p *Payload) unknownTool() error {
 	if p.Tool == "" {
 		return errors.New("--tool: want a tool of Cline's, such as execute_command")

@@ -70,8 +70,8 @@ func ToolNames() []string {
 	return slices.Compact(names)
 }
 
-// KnownTool reports a tool's name, Cline's or Claude Code's. A name in an MCP
-// server's form may be one.
+// KnownTool reports whether a tool has the name, Cline's or Claude Code's. A name of
+// the form server__tool may be an MCP server's.
 func KnownTool(name string) bool {
 	return strings.Contains(name, "__") || slices.ContainsFunc(Tools(), func(t Tool) bool { return t.Name == name || t.Claude == name })
 }

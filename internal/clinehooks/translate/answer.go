@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
@@ -32,7 +32,7 @@ func (c *Call) channelOf(name string) channel {
 	switch name {
 	case "PostToolUse", "PostToolUseFailure":
 		// The bundle on the SDK ignored the answers after a tool until 4.1.11.
-		heard := c.Dialect != dialectNext || !before(c.event.HostVersion, 4, 1, 11)
+		heard := c.Dialect != dialectNext || !before(c.HostVersion, 4, 1, 11)
 		return channel{context: heard, cancel: heard, later: true}
 	case "PreToolUse":
 		return channel{context: true, cancel: true, later: true}
@@ -41,7 +41,7 @@ func (c *Call) channelOf(name string) channel {
 			return channel{later: true}
 		}
 		// The bundle on the SDK lost these texts until 4.1.18.
-		lost := c.Dialect == dialectNext && before(c.event.HostVersion, 4, 1, 18)
+		lost := c.Dialect == dialectNext && before(c.HostVersion, 4, 1, 18)
 		return channel{context: !lost, cancel: true, later: true}
 	case "PreCompact":
 		return channel{cancel: c.Dialect != dialectSDK, later: true}
@@ -63,19 +63,12 @@ func (c *Call) Carries() bool {
 	return false
 }
 
-// before compares two versions. An unreadable one counts as new.
+// before reports whether a version is older than another. What is unreadable in it
+// counts as new.
 func before(version string, want ...int) bool {
-	parts := strings.Split(version, ".")
-	for i, w := range want {
-		if i >= len(parts) {
-			return false
-		}
-		n, err := strconv.Atoi(parts[i])
-		if err != nil || n != w {
-			return err == nil && n < w
-		}
-	}
-	return false
+	got := make([]int, 3)
+	n, _ := fmt.Sscanf(version, "%d.%d.%d", &got[0], &got[1], &got[2])
+	return slices.Compare(got[:n], want[:n]) < 0
 }
 
 // answering gathers an answer.
@@ -271,57 +264,61 @@ func (a *answering) cancel(reason string) Answer {
 // none.
 func (a *answering) override() (string, error) {
 	c := a.call
-	values := make([]any, len(c.call.operations))
-	for i, op := range c.call.operations {
-		values[i] = op.value
-	}
-	before := slices.Clone(values)
+	var before, values []any
 	var faults []string
 	for i, op := range c.call.operations {
+		before, values = append(before, op.value), append(values, op.value)
 		updated, ok := a.updates[i]
 		if !ok {
 			continue
 		}
-		why := "only the SDK's Cline takes one"
-		if c.Dialect == dialectSDK {
-			if op.back == nil {
-				why = "Cline has no equivalent"
-			} else {
-				value, notes, err := op.back(op.input, updated)
-				if err == nil {
-					values[i] = value
-					for _, n := range notes {
-						a.note("%s", n)
-					}
-					continue
-				}
-				why = err.Error()
-			}
+		value, err := a.apply(op, updated)
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("a hook changed the input of %s, which this Cline cannot take (%s); use this input instead: %s",
+				op.tool, err, rawjson.Encode(updated)))
 		}
-		if differ, same := op.unchanged(updated); same && c.Dialect != dialectSDK {
-			if len(differ) > 0 {
-				a.note("a hook changed %s of %s, which this Cline cannot take; the call is the same otherwise, and runs", strings.Join(differ, ", "), op.tool)
-			}
-			continue
-		}
-		faults = append(faults, fmt.Sprintf("a hook changed the input of %s, which this Cline cannot take (%s); use this input instead: %s",
-			op.tool, why, rawjson.Encode(updated)))
+		values[i] = value
 	}
 	if len(faults) > 0 {
 		return "", errors.New(joined(faults))
 	}
+	if c.Dialect != dialectSDK {
+		return "", nil
+	}
 	// If nothing changes for Cline, the model's spelling stays.
-	input := rawjson.Encode(c.call.input(values))
-	if input == rawjson.Encode(c.call.input(before)) {
+	input := rawjson.Encode(c.call.build(values))
+	if input == rawjson.Encode(c.call.build(before)) {
 		return "", nil
 	}
 	return input, nil
 }
 
+// apply returns the operation with a hook's input, as Cline has it.
+func (a *answering) apply(op operation, updated map[string]any) (any, error) {
+	switch {
+	case a.call.Dialect != dialectSDK:
+		differ, same := op.unchanged(updated)
+		if !same {
+			return nil, errors.New("only the SDK's Cline takes one")
+		}
+		if len(differ) > 0 {
+			a.note("a hook changed %s of %s, which this Cline cannot take; the call is the same otherwise, and runs", strings.Join(differ, ", "), op.tool)
+		}
+		return op.value, nil
+	case op.back == nil:
+		return nil, errors.New("Cline has no equivalent") //nolint:staticcheck // Cline is a name.
+	}
+	value, notes, err := op.back(op.input, updated)
+	for _, n := range notes {
+		a.note("%s", n)
+	}
+	return value, err
+}
+
 // refuses reports whether hooks refused.
 func refuses(v claude.Verdict) bool { return v.Decision == claude.Deny || v.Decision == claude.Block }
 
-// reason returns why hooks refused. Some give the reason to the user alone.
+// reason returns why hooks refused. Some hooks give the reason only to the user.
 func reason(v claude.Verdict) string {
 	return firstOf(v.Reason, strings.Join(v.Feedback, "\n"), strings.Join(v.SystemMessages, "\n"), "a hook refused and gave no reason")
 }
@@ -348,16 +345,9 @@ func joined(texts []string) string {
 
 // cut shortens a text to a number of UTF-16 units.
 func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
 	units := 0
 	for i, r := range s {
-		units++
-		if r > 0xffff {
-			units++
-		}
-		if units > limit {
+		if units += utf16.RuneLen(r); units > limit {
 			return s[:i]
 		}
 	}

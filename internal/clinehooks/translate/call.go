@@ -38,16 +38,15 @@ type Event struct {
 
 // Call is one Cline event in Claude's form.
 type Call struct {
-	// Dialect, Name, Session, Tool and ToolID are Cline's.
-	Dialect, Name, Session, Tool, ToolID string
-	Kind                                 hook.Kind
-	// Cwd is the first workspace root, else the folder the hook ran in.
-	Cwd string
+	// The event as Cline has it. Its Cwd is the first workspace root, else the
+	// folder the hook ran in.
+	hook.Event
+	// Tool and ToolID are Cline's name of the tool and the id of the call.
+	Tool, ToolID string
 	// Events are the event in Claude's form; empty if Claude has no such
 	// event.
 	Events []Event
 
-	event   hook.Event // the event itself
 	ctx     Context
 	call    toolCall  // the tool call taken apart
 	results []outcome // one for each of Events, at the end of a call

@@ -6,14 +6,14 @@ import (
 )
 
 // lineParams are parameters of Cline's editor that Claude's Edit does not have.
-// They say where, so hooks see them and may leave them out.
+// They say where the text goes. Hooks see them and may leave them out.
 var lineParams = []string{"insert_line", "start_line", "end_line", "start_column", "end_column", "insert_column", "occurrence"}
 
 // newText are the names under which the editor takes its text.
 var newText = []string{"new_text", "text", "content", "replacement"}
 
-// editor is a Write where it gives a file its content, an Edit where it changes
-// a part of one.
+// editor reads a call as a Write if it sets the whole content of a file, and as an
+// Edit if it changes a part.
 func editor(p place, _ any, params map[string]any) toolCall {
 	if _, name := pick(params, pathNames...); name == "" {
 		return toolCall{}
@@ -79,8 +79,8 @@ func replaceInFile(p place, _ any, params map[string]any) toolCall {
 	return call
 }
 
-// severalBlocks gives the edits of a file that has more than one the name that
-// Claude once had for it.
+// severalBlocks adds the alias MultiEdit to the edits of each file that has more
+// than one.
 func severalBlocks(all []operation) {
 	count := make(map[string]int)
 	for _, op := range all {
@@ -96,8 +96,8 @@ func severalBlocks(all []operation) {
 }
 
 // searchReplace reads a diff of SEARCH/REPLACE blocks. It refuses a diff with text
-// outside of the blocks, which hooks then see whole: how Cline reads that is not
-// known.
+// outside of the blocks, since it is not known how Cline reads one; hooks then see
+// the whole diff.
 func searchReplace(diff string) ([]change, bool) {
 	const outside, searching, replacing = 0, 1, 2
 	var all []change
@@ -137,8 +137,9 @@ func marks(line string, c, old byte, word string) bool {
 	return rest == word || word != "" && rest == word+">"
 }
 
-// oneFile joins the changes of a file into the one event that its end is.
-// Formatters run once for it, and what looks for a text finds it in new_string.
+// oneFile joins the changes of a file into one operation, for the end of the call:
+// a formatter runs once per file, and a hook that looks for a text finds it in
+// new_string.
 func oneFile(all []operation) operation {
 	first := all[0]
 	if len(all) == 1 || first.tool != toolEdit {

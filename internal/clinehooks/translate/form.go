@@ -28,7 +28,7 @@ type operation struct {
 	indifferent []string
 }
 
-// unchanged reports whether another input is the same call for Cline, and which
+// unchanged reports whether another input makes the same call for Cline, and which
 // indifferent members differ.
 func (op operation) unchanged(updated map[string]any) (differ []string, ok bool) {
 	rest := maps.Clone(updated)
@@ -89,7 +89,7 @@ func (pa param) names() []string {
 	return pa.cline
 }
 
-// form says how a tool of Cline's reads as one of Claude's.
+// form describes one of Cline's tools as one of Claude's.
 type form struct {
 	tool    string
 	aliases []string
@@ -206,19 +206,11 @@ func (pa param) reverse(v any) (any, error) {
 // toolCall is the operations of a call.
 type toolCall struct {
 	operations []operation
-	// build makes Cline's input of the operations' values; nil if no operation can
-	// change.
+	// build makes Cline's input of the operations' values; nil if no operation has
+	// a back.
 	build func(values []any) any
 	// perFile reports that the end of the call is one event for each file.
 	perFile bool
-}
-
-// input is Cline's input for these values of the operations.
-func (c toolCall) input(values []any) any {
-	if c.build == nil {
-		return nil
-	}
-	return c.build(values)
 }
 
 // one is a call of one operation.

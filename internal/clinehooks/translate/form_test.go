@@ -109,7 +109,7 @@ func TestUnchangedInputMakesSameCall(t *testing.T) {
 				}
 				values[i] = v
 			}
-			diffLines(t, canonical(again(t, c, rawjson.Encode(c.call.input(values)))), canonical(c))
+			diffLines(t, canonical(again(t, c, rawjson.Encode(c.call.build(values)))), canonical(c))
 		})
 	}
 }

@@ -36,7 +36,7 @@ func FromCline(raw hook.Raw, ctx Context) (*Call, error) {
 }
 
 func newCall(ev *hook.Event, ctx Context) *Call {
-	c := &Call{Dialect: ev.Dialect, Name: ev.Name, Session: ev.Session, Kind: ev.Kind, Cwd: ev.Cwd, event: *ev, ctx: ctx}
+	c := &Call{Event: *ev, ctx: ctx}
 	if ev.Tool != nil {
 		c.Tool, c.ToolID = ev.Tool.Name, ev.Tool.ID
 	}
@@ -99,13 +99,13 @@ func (c *Call) injected() bool {
 	if c.Dialect != dialectSDK {
 		return false
 	}
-	_, asked := cline.PromptText(c.event.Prompt)
+	_, asked := cline.PromptText(c.Prompt)
 	return !asked
 }
 
 // started adds the beginning of a session.
 func (c *Call) started(source string) {
-	c.add("SessionStart", object{{"source", source}}.text("model", c.event.Model), source)
+	c.add("SessionStart", object{{"source", source}}.text("model", c.Model), source)
 }
 
 // notificationType distinguishes a question about a call from other waiting.
@@ -122,7 +122,7 @@ func notificationType(body rawjson.Object) string {
 
 // takeApart reads the tool call.
 func (c *Call) takeApart(roots []string) {
-	t := c.event.Tool
+	t := c.Event.Tool
 	if t == nil || t.Name == "" {
 		return
 	}
@@ -139,7 +139,7 @@ func (c *Call) takeApart(roots []string) {
 func (c *Call) toolUseID(op operation) string {
 	id := c.ToolID
 	if id == "" {
-		sum := sha256.Sum256([]byte(strings.Join([]string{c.Session, c.Tool, c.event.Tool.Input}, "\x00")))
+		sum := sha256.Sum256([]byte(strings.Join([]string{c.Session, c.Tool, c.Event.Tool.Input}, "\x00")))
 		id = "toolu_" + hex.EncodeToString(sum[:12])
 	}
 	if op.index > 0 {
@@ -173,8 +173,8 @@ func (c *Call) add(name string, fields object, subjects ...string) {
 		{"cwd", c.Cwd},
 		{"permission_mode", "default"},
 	}
-	if c.event.ParentAgent != "" {
-		payload = append(payload, field{"agent_id", c.event.Agent}, field{"agent_type", generalPurpose})
+	if c.ParentAgent != "" {
+		payload = append(payload, field{"agent_id", c.Agent}, field{"agent_type", generalPurpose})
 	}
 	payload = append(payload, field{"hook_event_name", name})
 	c.Events = append(c.Events, Event{Name: name, Subjects: subjects, Payload: append(payload, fields...).encode()})
@@ -183,7 +183,7 @@ func (c *Call) add(name string, fields object, subjects ...string) {
 // toolEnd adds the events of a call that has ended.
 func (c *Call) toolEnd(body rawjson.Object) {
 	c.results = c.outcomes(body)
-	t := c.event.Tool
+	t := c.Event.Tool
 	if t == nil || t.Status == hook.ToolDenied || softDenied(c.call) {
 		// Claude reports no end of a call that never began.
 		return

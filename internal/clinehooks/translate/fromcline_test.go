@@ -51,11 +51,11 @@ func TestEvents(t *testing.T) {
 		{"resume, sdk", "sdk", "agent_resume", nil, seen, []string{"resume"}, sdk + `"hook_event_name":"SessionStart","source":"resume"}`},
 		{"prompt", "classic", "UserPromptSubmit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "a <b> && c"}}, here, nil, classic + `"hook_event_name":"UserPromptSubmit","prompt":"a <b> && c"}`},
 		{"prompt, next", "next", "UserPromptSubmit", map[string]any{"userPromptSubmit": map[string]any{"prompt": `<user_input mode="act">delete it</user_input>`}}, here, nil, next + `"hook_event_name":"UserPromptSubmit","prompt":"delete it"}`},
-		{"resumed without a word, next", "next", "UserPromptSubmit", map[string]any{"userPromptSubmit": map[string]any{"prompt": `<user_input mode="act">[TASK RESUMPTION] Please continue where you left off.</user_input>`}}, here, nil, next + `"hook_event_name":"UserPromptSubmit","prompt":""}`},
+		{"resumed without a prompt, next", "next", "UserPromptSubmit", map[string]any{"userPromptSubmit": map[string]any{"prompt": `<user_input mode="act">[TASK RESUMPTION] Please continue where you left off.</user_input>`}}, here, nil, next + `"hook_event_name":"UserPromptSubmit","prompt":""}`},
 		{"prompt, sdk", "sdk", "prompt_submit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "use [SYSTEM]"}}, here, nil, sdk + `"hook_event_name":"UserPromptSubmit","prompt":"use [SYSTEM]"}`},
-		{"prompt of the host's", "sdk", "prompt_submit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "[SYSTEM] go on"}}, here, nil, ""},
-		{"text of a hook's", "sdk", "prompt_submit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "\n<hook_context source=\"x\">y</hook_context>"}}, here, nil, ""},
-		{"prompt that begins so, classic", "classic", "UserPromptSubmit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "[SYSTEM] x"}}, here, nil, classic + `"hook_event_name":"UserPromptSubmit","prompt":"[SYSTEM] x"}`},
+		{"prompt that Cline wrote, sdk", "sdk", "prompt_submit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "[SYSTEM] go on"}}, here, nil, ""},
+		{"text that a hook wrote, sdk", "sdk", "prompt_submit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "\n<hook_context source=\"x\">y</hook_context>"}}, here, nil, ""},
+		{"prompt that begins like Cline's, classic", "classic", "UserPromptSubmit", map[string]any{"userPromptSubmit": map[string]any{"prompt": "[SYSTEM] x"}}, here, nil, classic + `"hook_event_name":"UserPromptSubmit","prompt":"[SYSTEM] x"}`},
 		{"complete", "classic", "TaskComplete", map[string]any{"taskComplete": meta("result", "done")}, here, nil, classic + `"hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"done"}`},
 		{"complete, sdk", "sdk", "agent_end", map[string]any{"turn": map[string]any{"outputText": "done", "status": "completed"}}, here, nil, sdk + `"hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"done"}`},
 		{"complete of a subagent", "sdk", "agent_end", map[string]any{"parent_agent_id": "agent_0", "turn": map[string]any{"outputText": "sub", "status": "completed"}}, here, []string{"general-purpose"}, child + `"hook_event_name":"SubagentStop","stop_hook_active":false,"last_assistant_message":"sub"}`},
@@ -248,7 +248,7 @@ func FuzzFromCline(f *testing.F) {
 			return
 		}
 		end := *c
-		end.Kind, end.event.Kind, end.Events = hook.KindToolEnd, hook.KindToolEnd, nil
+		end.Kind, end.Events = hook.KindToolEnd, nil
 		end.toolEnd(nil)
 		for _, e := range end.Events {
 			var in struct {

@@ -14,11 +14,7 @@ import (
 
 // readFiles reads a call as one Read for each file.
 func readFiles(p place, input any, _ map[string]any) toolCall {
-	var all []operation
-	for _, entry := range readEntries(input) {
-		all = append(all, p.read(entry))
-	}
-	return several(input, all, "files", append([]string{"paths", "file_paths", "start_line", "end_line"}, pathNames...)...)
+	return several(input, readEntries(input), p.read, "files", append([]string{"paths", "file_paths", "start_line", "end_line"}, pathNames...)...)
 }
 
 // read is one file, or some lines of it.
@@ -68,11 +64,15 @@ func readBack(params map[string]any, forward object, updated map[string]any) (an
 	return out, nil, nil
 }
 
-// several is a call with a list of operations. They go back to Cline under key, in
-// place of the other keys under which Cline takes them.
-func several(input any, all []operation, key string, others ...string) toolCall {
+// several is a call with one operation for each entry of a list. They go back to
+// Cline under key, in place of the other keys under which Cline takes them.
+func several[E any](input any, entries []E, read func(E) operation, key string, others ...string) toolCall {
 	rest := without(input, append(others, key)...)
-	return toolCall{operations: all, build: func(values []any) any { return with(rest, key, values) }}
+	call := toolCall{build: func(values []any) any { return with(rest, key, values) }}
+	for _, entry := range entries {
+		call.operations = append(call.operations, read(entry))
+	}
+	return call
 }
 
 // readEntries are the files of a call, each with its path under the name that
@@ -138,11 +138,7 @@ var commandNames = []string{"command", "cmd", "shell_command", "script"}
 // runCommands reads a call as one Bash for each command. They are never joined: a hook that
 // looks at how a command begins would miss all but the first.
 func runCommands(p place, input any, _ map[string]any) toolCall {
-	var all []operation
-	for _, value := range commandEntries(input) {
-		all = append(all, p.command(value))
-	}
-	return several(input, all, "commands", append([]string{"args"}, commandNames...)...)
+	return several(input, commandEntries(input), p.command, "commands", append([]string{"args"}, commandNames...)...)
 }
 
 // command is one entry: a shell's text, or a program and its arguments.
@@ -241,15 +237,12 @@ func entriesOf(list []any) []any {
 
 // searchCodebase reads a call as one Grep for each query.
 func searchCodebase(p place, input any, _ map[string]any) toolCall {
-	var all []operation
-	for _, q := range queriesOf(input) {
-		f := form{tool: toolGrep, params: []param{{claude: "pattern", cline: []string{"query"}, required: true}}}
-		if p.cwd != "" {
-			f.fixed = object{{"path", p.abs(p.cwd)}}
-		}
-		all = append(all, p.operation(f, map[string]any{"query": q}).only("query", q, q))
+	f := form{tool: toolGrep, params: []param{{claude: "pattern", cline: []string{"query"}, required: true}}}
+	if p.cwd != "" {
+		f.fixed = object{{"path", p.abs(p.cwd)}}
 	}
-	return several(input, all, "queries", "query")
+	search := func(q string) operation { return p.operation(f, map[string]any{"query": q}).only("query", q, q) }
+	return several(input, queriesOf(input), search, "queries", "query")
 }
 
 func queriesOf(input any) []string {
@@ -261,8 +254,8 @@ func queriesOf(input any) []string {
 			}
 		}
 	}
-	// A query is an expression and may look like JSON, as [a-z] does not but
-	// ["'] might: only a list that came as one is taken for one.
+	// A query is an expression, which may look like JSON, so a text is never read as
+	// a list.
 	m, ok := input.(map[string]any)
 	if !ok {
 		add(input)
@@ -282,17 +275,18 @@ func fetchWeb(p place, input any, m map[string]any) toolCall {
 			list = append(list, without(m, "requests"))
 		}
 	}
-	var all []operation
+	var requests []map[string]any
 	for _, v := range list {
 		request, _ := v.(map[string]any)
 		if s, ok := v.(string); ok && s != "" {
 			request = map[string]any{"url": s}
 		}
 		if len(request) > 0 {
-			all = append(all, p.operation(fetchForm, request))
+			requests = append(requests, request)
 		}
 	}
-	return several(input, all, "requests", "url", "prompt")
+	fetch := func(request map[string]any) operation { return p.operation(fetchForm, request) }
+	return several(input, requests, fetch, "requests", "url", "prompt")
 }
 
 // listOf returns a list itself, nil for nil, and a list of one for anything else.

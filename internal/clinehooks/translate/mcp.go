@@ -1,7 +1,7 @@
 package translate
 
 import (
-	"crypto/sha1" //nolint:gosec // Cline's SDK names tools by it; nothing rests on it.
+	"crypto/sha1" //nolint:gosec // Cline's SDK names tools by it; it protects nothing.
 	"encoding/hex"
 	"strings"
 )

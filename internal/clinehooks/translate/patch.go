@@ -43,7 +43,7 @@ func applyPatch(p place, input any, params map[string]any) toolCall {
 	severalBlocks(call.operations)
 	call.build = func(values []any) any {
 		out := slices.Clone(lines)
-		// From the end, so that the places before stay where they are.
+		// From the end, so that earlier line numbers stay valid.
 		for _, v := range slices.Backward(values) {
 			if s, ok := v.(span); ok && s.changed {
 				out = slices.Replace(out, s.from, s.to, s.lines...)

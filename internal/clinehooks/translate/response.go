@@ -94,8 +94,8 @@ type part struct {
 }
 
 // numbered reads a text as Cline gives files to the model: each line with its
-// number and a bar before it, and below them how long the file is. A text in which
-// one line is otherwise is taken as it is.
+// number and a bar before it, and below them the length of the file. If one line has
+// another form, the whole text is the content.
 func numbered(text string) part {
 	unnumbered := part{content: text}
 	var p part
@@ -132,8 +132,7 @@ func totalLines(note string) (int64, bool) {
 	return n, ok && err == nil && strings.HasPrefix(rest, "lines total")
 }
 
-// found is what Claude's Grep answers when it shows lines: it names no files
-// beside them.
+// found is the response of Claude's Grep when it shows lines. It then lists no files.
 func (r outcome) found() object {
 	out := object{{"mode", "content"}, {"numFiles", 0}, {"filenames", []any{}}}
 	if r.hidden {
@@ -149,7 +148,7 @@ func (r outcome) found() object {
 	return append(out, object{{"content", said}, {"numLines", lines}}...)
 }
 
-// listed is what Claude's Glob answers: absolute paths.
+// listed is the response of Claude's Glob: absolute paths.
 func (r outcome) listed(in object) object {
 	if r.hidden {
 		return object{}

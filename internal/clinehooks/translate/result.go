@@ -23,7 +23,7 @@ const hiddenObject = "[object Object]"
 // call, and the SDK inside it one for each operation; if the two do not fit
 // together, every operation gets the call's.
 func (c *Call) outcomes(body rawjson.Object) []outcome {
-	t := c.event.Tool
+	t := c.Event.Tool
 	ended := c.ended()
 	if len(ended) == 0 {
 		return nil

@@ -3,7 +3,6 @@ package translate
 import (
 	"crypto/sha256"
 	"fmt"
-	"strconv"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -20,10 +19,10 @@ const rowTime = "2006-01-02T15:04:05.000Z"
 func (c *Call) Rows() [][]byte {
 	switch c.Kind {
 	case hook.KindPrompt:
-		if c.event.Prompt == "" || c.injected() {
+		if c.Prompt == "" || c.injected() {
 			return nil
 		}
-		return [][]byte{c.row(0, "user", c.event.Prompt, nil)}
+		return [][]byte{c.row(0, "user", c.Prompt, nil)}
 	case hook.KindToolStart:
 		var rows [][]byte
 		for i, op := range c.call.operations {
@@ -40,17 +39,17 @@ func (c *Call) Rows() [][]byte {
 		}
 		return rows
 	case hook.KindRunComplete:
-		if c.event.Result == "" {
+		if c.Result == "" {
 			return nil
 		}
-		return [][]byte{c.row(0, "assistant", []any{object{{"type", "text"}, {"text", c.event.Result}}}, nil)}
+		return [][]byte{c.row(0, "assistant", []any{object{{"type", "text"}, {"text", c.Result}}}, nil)}
 	}
 	return nil
 }
 
 // resultRow is the end of a call.
 func (c *Call) resultRow(i int, op operation, r outcome) []byte {
-	said, structure := r.said(op.tool), r.response(op, c.event.Tool.Duration)
+	said, structure := r.said(op.tool), r.response(op, c.Event.Tool.Duration)
 	if r.failed {
 		said = r.message(op.tool)
 		structure = "Error: " + said
@@ -62,18 +61,18 @@ func (c *Call) resultRow(i int, op operation, r outcome) []byte {
 // row is one line. A toolUseResult that is nil is left out.
 func (c *Call) row(i int, role string, content, toolUseResult any) []byte {
 	message := object{{"role", role}, {"content", content}}
-	if role == "assistant" && c.event.Model != "" {
-		message = append(object{{"model", c.event.Model}}, message...)
+	if role == "assistant" && c.Model != "" {
+		message = append(object{{"model", c.Model}}, message...)
 	}
-	sidechain := c.event.ParentAgent != ""
+	sidechain := c.ParentAgent != ""
 	row := object{{"type", role}, {"isSidechain", sidechain}}
 	if sidechain {
-		row = append(row, field{"agentId", c.event.Agent})
+		row = append(row, field{"agentId", c.Agent})
 	}
 	row = append(row, object{
 		{"message", message},
 		{"uuid", c.rowID(i)},
-		{"timestamp", c.event.At().UTC().Format(rowTime)},
+		{"timestamp", c.At().UTC().Format(rowTime)},
 		{"sessionId", c.Session},
 		{"cwd", c.Cwd},
 	}...)
@@ -86,10 +85,8 @@ func (c *Call) row(i int, role string, content, toolUseResult any) []byte {
 // rowID is the unique id of a row: it is made of the payload and of the time when it
 // was stored, so that the same event always gives the same id.
 func (c *Call) rowID(i int) string {
-	e := &c.event
-	seed := strconv.FormatUint(e.Hash, 16) + " " + strconv.FormatInt(e.StoredAt.UnixNano(), 10) + " " +
-		strconv.FormatInt(e.Offset, 10) + " " + strconv.Itoa(i)
-	sum := sha256.Sum256([]byte(seed))
+	e := &c.Event
+	sum := sha256.Sum256(fmt.Appendf(nil, "%x %d %d %d", e.Hash, e.StoredAt.UnixNano(), e.Offset, i))
 	// Version 8 of RFC 9562: the bits are the maker's own.
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])

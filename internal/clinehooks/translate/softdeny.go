@@ -22,7 +22,7 @@ const (
 	softAfter  = `\n' >&2; exit 1`
 )
 
-// nowhere is a path below which no file can be: it is no folder.
+// nowhere is a path below which no file can exist, since it is no folder.
 const nowhere = "/dev/null/"
 
 // maxReason bounds a reason that is written into an input, which Cline shows to
@@ -82,8 +82,8 @@ func softCommand(reason string) string {
 	return b.String()
 }
 
-// softPath names a file that cannot be, by the reason. A slash in it would let
-// ".." lead out of nowhere, so it is written as the sign for division.
+// softPath is the path of a file that cannot exist, named by the reason. A slash in
+// the reason could lead out of nowhere through "..", so it becomes the division sign.
 func softPath(reason string) string {
 	return nowhere + strings.NewReplacer("/", "\u2215", `\`, "\u2215", "\n", " ", "\r", " ").Replace(reason)
 }
@@ -98,7 +98,7 @@ func softDenied(w toolCall) bool {
 	case toolBash:
 		reason, ok := strings.CutPrefix(op.input.str("command"), softBefore+deniedBy)
 		reason, also := strings.CutSuffix(reason, softAfter)
-		// Without a quote in it there is nothing but the text.
+		// Without a quote in it, the command only prints the text.
 		return ok && also && !strings.Contains(reason, "'")
 	case toolRead, toolEdit:
 		return strings.HasPrefix(op.input.str("file_path"), nowhere+deniedBy)

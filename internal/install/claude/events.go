@@ -14,10 +14,10 @@ type hookEvent struct {
 	since string
 }
 
-// hookEvents lists what is installed, in the order of a settings file. Left out on purpose are WorktreeCreate, where any hook takes
-// git's place; PreModelSwitch, which a hook that times out blocks; MessageDisplay,
-// which comes for every piece of streamed text; and PostToolBatch, which repeats
-// PostToolUse.
+// hookEvents lists what is installed, in the order of a settings file. It leaves
+// out WorktreeCreate, where any hook replaces git; PreModelSwitch, which a hook
+// that times out blocks; MessageDisplay, which comes for every piece of streamed
+// text; and PostToolBatch, which repeats PostToolUse.
 //
 // The versions are those of Claude Code's change log. It does not name two of
 // them: PostToolUseFailure is in descriptions of 2.1.1, UserPromptExpansion in the

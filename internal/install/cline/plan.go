@@ -126,7 +126,7 @@ func planHook(goos string, f install.Place, event string, want bool, o install.O
 		if !isShim {
 			return nil, nil
 		}
-		planOurRemoval(a, have, o.Force)
+		removeShim(a, have, o.Force)
 		if a.Op.Writes() {
 			a.Reason = "the event is recorded through another folder"
 			if event == preToolUse && f.Kind != RoleSDK {

@@ -91,7 +91,7 @@ func planRemoval(goos string, f install.Place, event string, force bool) (*insta
 	have, isShim := readShim(goos, a.Was)
 	switch {
 	case isShim:
-		planOurRemoval(a, have, force)
+		removeShim(a, have, force)
 	case a.Side.Missing():
 		return nil, nil
 	case a.Was.Missing():
@@ -106,8 +106,9 @@ func planRemoval(goos string, f install.Place, event string, force bool) (*insta
 	return a, nil
 }
 
-// planOurRemoval plans the removal of a hook file of hookspan's.
-func planOurRemoval(a *install.Action, have shim, force bool) {
+// removeShim plans the removal of a hook file of hookspan's, and the return of a
+// chained script.
+func removeShim(a *install.Action, have shim, force bool) {
 	switch {
 	case have.Edited && !force:
 		a.Op, a.Reason = install.OpEdited, editedReason(have)

@@ -41,8 +41,7 @@ func run(version string, programs []string, out io.Writer) error {
 	return cdx.NewBOMEncoder(out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6)
 }
 
-// describe makes the bill: each program with its SHA-256, and each module that
-// one of them holds.
+// describe makes the bill: each program with its SHA-256, and each module in them.
 func describe(version string, programs []string) (*cdx.BOM, error) {
 	bom := cdx.NewBOM()
 	modules := make(map[string]cdx.Component)

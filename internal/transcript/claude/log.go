@@ -14,7 +14,6 @@ import (
 // build gathers what the files of one session say.
 type build struct {
 	session string
-	prices  *priceList
 	texts   textBudget
 	calls   responses
 	results []hook.ToolResult
@@ -31,10 +30,9 @@ type build struct {
 	lastTime time.Time
 }
 
-func newBuild(session string, prices *priceList, maxText int) *build {
+func newBuild(session string, maxText int) *build {
 	return &build{
 		session: session,
-		prices:  prices,
 		texts:   textBudget{max: maxText},
 		spawns:  make(map[string]spawn),
 		callers: make(map[string]*string),

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed prices.json
@@ -51,12 +52,20 @@ func (v *modelVersion) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func loadPrices() (*priceList, error) {
-	p := priceList{known: make(map[string]*price)}
-	if err := json.Unmarshal(pricesJSON, &p); err != nil {
-		return nil, fmt.Errorf("read the price list: %w", err)
+// parsedPrices is prices.json, which an import needs for each of thousands of
+// sessions.
+var parsedPrices = sync.OnceValues(func() (p priceList, err error) {
+	if err = json.Unmarshal(pricesJSON, &p); err != nil {
+		err = fmt.Errorf("read the price list: %w", err)
 	}
-	return &p, nil
+	return p, err
+})
+
+// loadPrices returns the prices for one reading.
+func loadPrices() (*priceList, error) {
+	p, err := parsedPrices()
+	p.known = make(map[string]*price)
+	return &p, err
 }
 
 // of returns a model's price, nil if the list has none.
@@ -84,8 +93,10 @@ func (p *priceList) of(model string) *price {
 const modelName = `(?:^|[./])claude-(?:(\d\d?(?:[-.]\d\d?)?)-)?([a-z]+)(?:-(\d\d?(?:[-.]\d\d?)?))?` +
 	`(?:-latest|-\d{8}|-v\d)*(?:\[1m\])?(?:[@:][^/]*)?$`
 
+var modelPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(modelName) })
+
 func parseModel(model string) (family string, version modelVersion, ok bool) {
-	m := regexp.MustCompile(modelName).FindStringSubmatch(strings.ToLower(model))
+	m := modelPattern().FindStringSubmatch(strings.ToLower(model))
 	if m == nil || (m[1] == "") == (m[3] == "") {
 		return "", 0, false
 	}

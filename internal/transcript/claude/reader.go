@@ -14,6 +14,7 @@ package claude
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,10 +31,14 @@ const (
 	agentPrefix = "agent-"
 )
 
+// subagents is the folder with the subagents' transcripts, beside the session's in
+// a folder of its name.
+const subagents = "subagents"
+
 // Agent reads Claude Code's files. Read uses Query.Path if it is an absolute
 // path to a regular file named after the session, and reads the files from
 // where the turn begins that was under way at Query.Since.
-var Agent = transcript.Agent{Host: claude.Host, Read: read, Sessions: sessions, AddEvents: addEvents, Origin: origin}
+var Agent = transcript.Agent{Host: claude.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Origin: origin}
 
 // read reads a session's transcript and those of its subagents beside it.
 //
@@ -76,6 +81,20 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 		}
 	}
 	return found, nil
+}
+
+// parts lists the files of a session's subagents.
+func parts(s transcript.Session) ([]string, error) {
+	dir := filepath.Join(strings.TrimSuffix(s.Path, suffix), subagents)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	paths := make([]string, len(entries))
+	for i, e := range entries {
+		paths[i] = filepath.Join(dir, e.Name())
+	}
+	return paths, err
 }
 
 // find returns the path of a session's transcript. The folder of a project is

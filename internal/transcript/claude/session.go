@@ -64,7 +64,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	if err != nil {
 		return nil, err
 	}
-	b := newBuild(q.Session, prices, r.maxText)
+	b := newBuild(q.Session, r.maxText)
 	agents, err := r.agents(ctx, strings.TrimSuffix(path, suffix), q.Since)
 	errs := []error{err}
 	for _, a := range agents {
@@ -155,7 +155,7 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 
 // readHead reads a subagent's beginning: when it was started, and what for.
 func (r *reader) readHead(ctx context.Context, file io.ReaderAt, log *fileLog) error {
-	head := &fileLog{b: newBuild(log.b.session, nil, log.b.texts.max), agent: log.agent}
+	head := &fileLog{b: newBuild(log.b.session, log.b.texts.max), agent: log.agent}
 	err := r.rows(ctx, io.NewSectionReader(file, 0, maxHead), func(row *row) bool {
 		if row.kind == "user" {
 			head.add(row)
@@ -166,9 +166,16 @@ func (r *reader) readHead(ctx context.Context, file io.ReaderAt, log *fileLog) e
 	return err
 }
 
+// sized is a file, or a section of one.
+type sized interface {
+	io.Reader
+	Size() int64
+}
+
 // rows visits the rows of a file until visit returns false.
-func (r *reader) rows(ctx context.Context, file io.Reader, visit func(*row) bool) error {
-	lines := newLineReader(file, 64<<10, r.maxLine)
+func (r *reader) rows(ctx context.Context, file sized, visit func(*row) bool) error {
+	// One byte more than the file has, to read its end.
+	lines := newLineReader(file, int(min(64<<10, file.Size()+1)), r.maxLine)
 	var row row
 	for lines.Scan() {
 		if err := ctx.Err(); err != nil {
@@ -183,7 +190,7 @@ func (r *reader) rows(ctx context.Context, file io.Reader, visit func(*row) bool
 
 // agents lists the subagents whose files were written since a time, by id.
 func (r *reader) agents(ctx context.Context, dir string, since time.Time) ([]subagent, error) {
-	dir = filepath.Join(dir, "subagents")
+	dir = filepath.Join(dir, subagents)
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil

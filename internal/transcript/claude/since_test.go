@@ -274,7 +274,7 @@ func FuzzClaude(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := reader{files: newFinder(t), maxLine: 1 << 20}
 		read := func(agent string) *hook.Transcript {
-			b := newBuild(claudeSession, testPrices(t), 4096)
+			b := newBuild(claudeSession, 4096)
 			log := &fileLog{b: b, agent: agent}
 			if err := r.rows(t.Context(), bytes.NewReader(data), func(row *row) bool {
 				log.add(row)
@@ -283,7 +283,7 @@ func FuzzClaude(f *testing.F) {
 				t.Fatal(err)
 			}
 			b.ends.flush()
-			tr := &hook.Transcript{Calls: b.calls.resolve(b.prices), Prompts: b.prompts, ToolResults: b.results, Ends: b.ends.found}
+			tr := &hook.Transcript{Calls: b.calls.resolve(testPrices(t)), Prompts: b.prompts, ToolResults: b.results, Ends: b.ends.found}
 			sortByTime(tr)
 			return tr
 		}
