@@ -35,7 +35,7 @@ func newReference(user []Rule) *reference {
 		var groups []probes
 		n := 0
 		for _, r := range rules {
-			r.compile()
+			r.prepare()
 			for _, p := range r.probes {
 				if n%64 == 0 {
 					groups = append(groups, probes{})
@@ -119,10 +119,13 @@ func (*reference) scan(t *text, group probes) (found []span) {
 	return found
 }
 
-// slowly is at without the test of a match's opening.
+// slowly is at without the tests that spare the rule's expression.
 func (p probed) slowly(t *text, i, done int) []span {
+	if p.read == nil {
+		p.opening()
+	}
 	r := *p.rule
-	r.opening = func() []byteSet { return nil }
+	r.opening, r.needs = func() []byteSet { return nil }, ""
 	return r.at(t, i, done)
 }
 
