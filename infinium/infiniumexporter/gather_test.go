@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -389,7 +390,10 @@ func TestReplacedTimerSendsNothing(t *testing.T) {
 		go g.push(context.Background(), parts(newRequest().root(1, 1).Traces))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		for _, grp := range g.groups {
+		g.mu.Lock()
+		groups := slices.Collect(maps.Values(g.groups))
+		g.mu.Unlock()
+		for _, grp := range groups {
 			g.fire(grp)
 		}
 		time.Sleep(2 * time.Second)
