@@ -31,18 +31,30 @@ func New(user []Rule) *Redactor {
 
 // String returns s without secrets. s must be complete: the beginning of a key at
 // its end, too short to be a key, stays.
-func (r *Redactor) String(s string) string { return r.redact(s, false) }
+func (r *Redactor) String(s string) string {
+	out, _ := r.redact(s, false)
+	return out
+}
 
 // Tail is String for texts that may have been cut. A beginning of a secret at the
 // end of s or before a mark such as "..." is removed too.
-func (r *Redactor) Tail(s string) string { return r.redact(s, true) }
+func (r *Redactor) Tail(s string) string { return r.tail(s, shortText) }
+
+// tail is Tail, and remembers a clean text of at most so many bytes.
+func (r *Redactor) tail(s string, most int) string {
+	out, settled := r.redact(s, true)
+	if settled && len(out) <= most {
+		r.clean.add(out)
+	}
+	return out
+}
 
 // Preview is Tail, cut to at most max characters, of which the last is then "…". If
 // max is zero or less, nothing is cut. Only the beginning of a long text is read,
 // so the cost does not grow with it.
 func (r *Redactor) Preview(s string, max int) string {
 	if max <= 0 {
-		return r.Tail(s)
+		return r.tail(s, longestClean)
 	}
 	end := runesEnd(s, max)
 	window := s
@@ -56,9 +68,12 @@ func (r *Redactor) Preview(s string, max int) string {
 	cut := len(window) < len(s)
 	// The text may have been cut before: a part of a secret that stays now cannot be
 	// found later, when its beginning is gone.
-	out := r.redact(window, true)
+	out, settled := r.redact(window, true)
 	keep := runesEnd(out, max-1)
 	if !cut && (keep == len(out) || utf8.RuneCountInString(out[keep:]) == 1) {
+		if settled {
+			r.clean.add(out)
+		}
 		return out
 	}
 	return out[:keep] + "…"
@@ -78,12 +93,12 @@ func runesEnd(s string, n int) int {
 // matches again beside each marker, such as one anchored at the beginning.
 const rounds = 16
 
-// redact repeats until nothing changes, which makes it idempotent. A text that may
-// have been cut, and in which the last round has changed nothing, is not scanned
-// again.
-func (r *Redactor) redact(s string, cut bool) string {
+// redact repeats until nothing changes, which makes it idempotent; settled reports
+// that the last round changed nothing. A text that is remembered as clean is not
+// scanned, and needs no second entry.
+func (r *Redactor) redact(s string, cut bool) (out string, settled bool) {
 	if cut && r.clean.has(s) {
-		return s
+		return s, false
 	}
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -95,13 +110,10 @@ func (r *Redactor) redact(s string, cut bool) string {
 			s = replace(s, func(seg string, at int) []span { return u.scanAll(seg, cut, at+len(seg) == len(s)) })
 		}
 		if s == before {
-			if cut {
-				r.clean.add(s)
-			}
-			break
+			return s, true
 		}
 	}
-	return s
+	return s, false
 }
 
 // span is a secret's place in a text.

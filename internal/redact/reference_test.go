@@ -203,12 +203,16 @@ func TestRedactorEqualsReference(t *testing.T) {
 			s = texts[k]
 		}
 		for _, cut := range []bool{false, true} {
-			got, want := r.redact(s, cut), ref.redact(s, cut)
+			redact := r.String
+			if cut {
+				redact = r.Tail
+			}
+			got, want := redact(s), ref.redact(s, cut)
 			if got != want {
 				t.Fatalf("cut %v: %q\n got %q\nwant %q", cut, s, got, want)
 			}
 			// What is known to be clean is not scanned again.
-			if again := r.redact(got, cut); again != ref.redact(got, cut) {
+			if again := redact(got); again != ref.redact(got, cut) {
 				t.Fatalf("cut %v, second time: %q\n got %q", cut, got, again)
 			}
 			if got != s {

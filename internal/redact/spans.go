@@ -72,9 +72,14 @@ type cleanTexts struct {
 	size int
 }
 
-// longestClean is the size in bytes of the longest text that is remembered, mostClean
-// that of all of them.
-const longestClean, mostClean = 64 << 10, 4 << 20
+const (
+	// longestClean is the size in bytes of the longest text that is remembered,
+	// mostClean that of all of them.
+	longestClean, mostClean = 64 << 10, 4 << 20
+	// shortText is the longest one that is remembered when nothing but Tail has seen
+	// it: longer ones seldom return.
+	shortText = 128
+)
 
 func (c *cleanTexts) has(s string) bool {
 	if len(s) > longestClean {

@@ -93,13 +93,20 @@ func TestCleanTextsAreNotScannedAgain(t *testing.T) {
 			t.Errorf("%q is remembered, but was taken for complete", s+" whole")
 		}
 	}
+	whole := strings.Repeat("plain ", 50)
+	if r.Preview(whole, 200); r.clean.has(whole) {
+		t.Error("a text of which only the beginning is kept is remembered")
+	}
+	if r.Preview(whole, 300); !r.clean.has(whole) {
+		t.Error("a preview that is the whole text is not remembered")
+	}
 	long := strings.Repeat("plain ", longestClean/6+1)
-	if r.Tail(long); r.clean.has(long) {
+	if r.Preview(long, 0); r.clean.has(long) {
 		t.Error("a text that is too long is remembered")
 	}
 	// The memory is bounded.
 	for n := range 2 * mostClean / longestClean {
-		r.Tail(strings.Repeat(string(rune('a'+n%26))+" ", longestClean/2-n))
+		r.Preview(strings.Repeat(string(rune('a'+n%26))+" ", longestClean/2-n), 0)
 		if r.clean.size > mostClean {
 			t.Fatalf("%d bytes are remembered, at most %d are allowed", r.clean.size, mostClean)
 		}
