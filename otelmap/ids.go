@@ -62,7 +62,7 @@ func (id RunID) spanID(kind, key string) trace.SpanID {
 
 // digest hashes parts unambiguously: each is preceded by its length.
 func digest(parts ...string) [16]byte {
-	var text []byte
+	text := make([]byte, 0, 256)
 	for _, p := range parts {
 		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')
 		text = append(text, p...)

@@ -158,7 +158,8 @@ func (b *Builder) clean(e hook.Event) *item {
 		Prompt: o.text(e.Prompt, MaxTaskRunes), Result: o.text(e.Result, MaxTaskRunes),
 		Message: o.text(e.Message, o.MaxOutput), ErrorType: e.ErrorType,
 	}); r != *noRemarks {
-		it.remarks = &r
+		kept := r
+		it.remarks = &kept
 	}
 	if e.Tool != nil {
 		t := e.Tool
@@ -168,7 +169,8 @@ func (b *Builder) clean(e hook.Event) *item {
 		}
 		shared := b.start
 		if shared == nil || *shared != end {
-			shared = &end
+			kept := end
+			shared = &kept
 		}
 		if e.Kind == hook.KindToolStart {
 			b.start = shared
@@ -186,7 +188,8 @@ func (b *Builder) share(e *hook.Event) *facts {
 	}
 	shared := b.facts[f]
 	if shared == nil {
-		shared = &f
+		kept := f // f itself stays off the heap
+		shared = &kept
 		b.facts[f] = shared
 	}
 	return shared

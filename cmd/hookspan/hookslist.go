@@ -64,7 +64,7 @@ func (a *app) printHooks(l clinehooks.Listing, tool string) {
 		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 		for _, h := range f.Hooks {
 			_, _ = fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\n", h.Number, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)),
-				termtext.Value(h.Text), termtext.Value(strings.Join(h.Traits(), ", ")))
+				termtext.Value(a.clean(h.Handler.Text())), termtext.Value(strings.Join(h.Handler.Traits(), ", ")))
 			if h.Why != "" {
 				_, _ = fmt.Fprintf(w, "\t%s\n", termtext.Value(h.Why))
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -379,6 +380,29 @@ func TestStopSendsWaitingTraces(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestReplacedTimerSendsNothing: a timer that ended while it was replaced does not
+// send the round before its new end.
+func TestReplacedTimerSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, d := newDesk(2*time.Second, time.Minute)
+		go g.push(context.Background(), parts(newRequest().root(1, 1).Traces))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		g.mu.Lock()
+		groups := slices.Collect(maps.Values(g.groups))
+		g.mu.Unlock()
+		for _, grp := range groups {
+			g.fire(grp)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"2s trace 1 root 1: 1"}, d.runs); diff != "" {
+			t.Errorf("sent (-want +got):\n%s", diff)
+		}
+		g.close()
+	})
 }
 
 func TestPushEndsWithItsContext(t *testing.T) {

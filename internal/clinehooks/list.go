@@ -49,10 +49,9 @@ type ListedHook struct {
 	Once           bool     `json:"once,omitempty"`
 	// Why says why it is for the tool that was asked about.
 	Why string `json:"why,omitempty"`
-	// Text is what it runs, in one line.
-	Text string `json:"-"`
 
-	handler hookfile.Handler
+	// Handler is the hook as its file has it, with secrets.
+	Handler hookfile.Handler `json:"-"`
 }
 
 // List lists the hooks of files.
@@ -88,16 +87,13 @@ func (s *Setup) listed(n int, h hookfile.Handler) ListedHook {
 	out := ListedHook{
 		Number: n, Line: h.Line, Event: h.Event, Matcher: h.Matcher, Type: h.Type, Command: s.Clean(h.Command),
 		URL: s.Clean(h.URL), TimeoutSeconds: h.Timeout.Seconds(), If: h.If, Async: h.Async || h.AsyncRewake, Once: h.Once,
-		Text: s.Clean(h.Text()), handler: h,
+		Handler: h,
 	}
 	for _, arg := range h.Args {
 		out.Args = append(out.Args, s.Clean(arg))
 	}
 	return out
 }
-
-// Traits are what is special about the hook.
-func (h ListedHook) Traits() []string { return h.handler.Traits() }
 
 // Keep keeps the hooks that a call of a tool in a project starts. What an if rule
 // says depends on the call's input and is not tried.
@@ -111,7 +107,7 @@ func (l *Listing) Keep(s *Setup, tool, project string, now time.Time) error {
 		f := &l.Files[i]
 		kept := f.Hooks[:0]
 		for _, h := range f.Hooks {
-			plain := h.handler
+			plain := h.Handler
 			plain.If = ""
 			matches := r.Select([]hookfile.Handler{plain}, events)
 			if at := slices.IndexFunc(matches, func(m hookrun.Match) bool { return m.Matched }); at >= 0 {
@@ -137,13 +133,13 @@ func (s *Setup) callsOf(tool, project string, now time.Time) ([]hookrun.Event, e
 	switch {
 	case tools != nil:
 	case strings.HasPrefix(tool, "mcp__"):
-		calls = []hookrun.Event{{Name: preToolUse, Subjects: []string{tool}, Tool: tool, Input: []byte("{}")}}
+		calls = []hookrun.Event{{Name: "PreToolUse", Subjects: []string{tool}, Tool: tool, Input: []byte("{}")}}
 	default:
 		tools = []sample.Tool{{Name: tool, Example: "{}"}}
 	}
 	for _, t := range tools {
 		p := sample.Payload{Tool: t.Name, Input: []byte(t.Example), Dialect: t.Dialect, Root: project, Now: now}
-		p.Event, _ = sample.FindEvent(preToolUse)
+		p.Event, _ = sample.FindEvent("PreToolUse")
 		if err := p.Complete(); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 )
 
@@ -23,13 +24,6 @@ const (
 	editorBudget = 25 * time.Second
 	sdkBudget    = 110 * time.Second
 )
-
-// sessionEnd is Claude's event that comes once, where Cline reports a task that
-// was given up and then its session's end.
-const sessionEnd = "SessionEnd"
-
-// sdkDialect is the wire form of Cline's SDK.
-const sdkDialect = "sdk"
 
 // Settings are the user's choices.
 type Settings struct {
@@ -139,7 +133,8 @@ func enter(s hooksession.Session, ev *hook.Event, p *cline.Payload, c translate.
 	c.Seen = ev.Kind == hook.KindRunStart && ev.ParentAgent == "" && s.Seen()
 	call := translate.FromDecoded(ev, p, c)
 	if ev.ParentAgent == "" && !s.Continues(ev.Kind) {
-		call.Events = slices.DeleteFunc(call.Events, func(e translate.Event) bool { return e.Name == sessionEnd })
+		// Cline reports a task that was given up, and then its session's end.
+		call.Events = slices.DeleteFunc(call.Events, func(e translate.Event) bool { return e.Name == "SessionEnd" })
 	}
 	if err := s.Write(call.Rows()); err != nil {
 		return call, fmt.Errorf("transcript for hooks: %w", err)
@@ -189,7 +184,7 @@ func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Se
 
 func (h *Hooks) runner(c *translate.Call, session hooksession.Session, dir string, roots []string, started time.Time) *hookrun.Runner {
 	budget := editorBudget
-	if c.Dialect == sdkDialect {
+	if c.Dialect == sample.SDK {
 		budget = sdkBudget
 	}
 	r := h.matching(dir, append(slices.Clip(roots), c.Cwd)[0])

@@ -29,7 +29,7 @@ type Setup struct {
 // File is the hooks file of a project's folder, or with an empty one the user's
 // own, which is also that of the home folder. inProject reports which it is.
 func (s *Setup) File(project string) (path string, inProject bool, err error) {
-	user, projects := hookfile.Files(s.Home, s.ClineDir, roots(project))
+	user, projects := hookfile.Files(s.Home, s.ClineDir, []string{project})
 	switch {
 	case len(projects) > 0:
 		return projects[0], true, nil
@@ -63,19 +63,12 @@ func (s *Setup) ProjectFile(name string) (string, error) {
 
 // Sources are the files with hooks that count in a project, which may be empty.
 func (s *Setup) Sources(project string) Sources {
-	return s.find(roots(project))
+	return s.find([]string{project})
 }
 
 // matching is a runner that finds the hooks for an event in a folder of a project.
 func (s *Setup) matching(dir, project string) *hookrun.Runner {
 	return &hookrun.Runner{Dir: dir, ProjectDir: project, Home: s.Home, GOOS: s.GOOS}
-}
-
-func roots(project string) []string {
-	if project == "" {
-		return nil
-	}
-	return []string{project}
 }
 
 // Check lists what in a file with hooks will not work, without secrets. project is
@@ -126,12 +119,9 @@ func (s *Setup) CheckNew(h hookfile.Handler, project string) ([]hookfile.Problem
 	return s.Check(f, project, s.Sources(project)), nil
 }
 
-// preToolUse is the event of guards.
-const preToolUse = "PreToolUse"
-
 // HasGuard reports a hook that runs before tool calls.
 func HasGuard(handlers []hookfile.Handler) bool {
-	return slices.ContainsFunc(handlers, func(h hookfile.Handler) bool { return h.Event == preToolUse })
+	return slices.ContainsFunc(handlers, func(h hookfile.Handler) bool { return h.Event == "PreToolUse" })
 }
 
 // Guards are the folders of projects that have a hook that runs before tool calls;

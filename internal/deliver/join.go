@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"iter"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -21,30 +22,39 @@ func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64) bool {
 	if !ok {
 		return false
 	}
-	// If this is within a record, the reader begins with the next.
-	r, err := s.Reader(max(offset, size-lastRecords))
-	if err != nil {
-		return false
-	}
-	defer func() { _ = r.Close() }()
 	ended := false
 	var last time.Time
-	for r.Next() {
-		last = r.Record().At
-		events, err := src.Decode(r.Record())
-		if err != nil {
-			continue
-		}
-		for i := range events {
-			switch events[i].Kind {
-			case hook.KindSessionEnd:
-				ended = true
-			case hook.KindPrompt, hook.KindSessionStart, hook.KindRunStart, hook.KindRunResume:
-				ended = ended && events[i].ParentAgent != ""
-			}
+	// If this is within a record, the reader begins with the next.
+	for rec, e := range src.events(s, max(offset, size-lastRecords)) {
+		last = rec.At
+		switch e.Kind {
+		case hook.KindSessionEnd:
+			ended = true
+		case hook.KindPrompt, hook.KindSessionStart, hook.KindRunStart, hook.KindRunResume:
+			ended = ended && e.ParentAgent != ""
 		}
 	}
 	return !ended && d.Now().Sub(last) <= d.idle()
+}
+
+// events yields the events of a session from an offset, with their records. It ends
+// at the first error and leaves out what cannot be decoded.
+func (src *Source) events(s *spool.Session, from int64) iter.Seq2[*spool.Record, *hook.Event] {
+	return func(yield func(*spool.Record, *hook.Event) bool) {
+		r, err := s.Reader(from)
+		if err != nil {
+			return
+		}
+		defer func() { _ = r.Close() }()
+		for r.Next() {
+			events, err := src.Decode(r.Record())
+			for i := 0; err == nil && i < len(events); i++ {
+				if !yield(r.Record(), &events[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // join makes one run of several.

@@ -23,7 +23,7 @@ type sessionStart struct {
 // note takes over what the first start event of a session says.
 func (b *sessionStart) note(rec *spool.Record, e *hook.Event) {
 	if b.at.IsZero() && e.Kind == hook.KindSessionStart {
-		*b = sessionStart{source: textOf(e, string(otelmap.KeySessionSource)), ppid: rec.PPID, at: rec.At}
+		*b = sessionStart{source: textOf(e, otelmap.KeySessionSource), ppid: rec.PPID, at: rec.At}
 	}
 }
 
@@ -83,29 +83,15 @@ func (p *reading) lastPrompt(k spool.Key) (last *hook.Event) {
 	if at, err := s.ModTime(); err != nil || at.Before(p.start.at.Add(-clearWithin)) {
 		return nil
 	}
-	r, err := s.Reader(0)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = r.Close() }()
-	for r.Next() {
-		rec := r.Record()
-		if rec.At.After(p.start.at) {
+	for rec, e := range p.src.events(s, 0) {
+		switch {
+		case rec.At.After(p.start.at):
 			return nil
-		}
-		events, err := p.src.Decode(rec)
-		if err != nil {
-			continue
-		}
-		for i := range events {
-			e := &events[i]
-			switch {
-			case e.Kind == hook.KindPrompt:
-				last = e
-			case e.Kind == hook.KindSessionEnd && rec.PPID == p.start.ppid && p.start.at.Sub(rec.At) <= clearWithin &&
-				textOf(e, string(otelmap.KeySessionEndReason)) == "clear":
-				return last
-			}
+		case e.Kind == hook.KindPrompt:
+			last = e
+		case e.Kind == hook.KindSessionEnd && rec.PPID == p.start.ppid && p.start.at.Sub(rec.At) <= clearWithin &&
+			textOf(e, otelmap.KeySessionEndReason) == "clear":
+			return last
 		}
 	}
 	return nil

@@ -253,12 +253,18 @@ func TestLongRunIsSentInBatches(t *testing.T) {
 	}
 
 	m = &memory{}
-	d = b.deliverer(Destination{Name: "file", Client: m, Batch: 2})
+	atOnce := &memory{}
+	d = b.deliverer(Destination{Name: "file", Client: m, Batch: 2}, Destination{Name: "infinium", Client: atOnce})
 	d.Window = 1
 	if r := b.run(d, Pass{})["file"]; r.Runs != 1 || r.Spans != len(whole.spans) || m.calls < 3 {
 		t.Errorf("taken: %s in %d calls, want %d spans", mustJSON(r), m.calls, len(whole.spans))
 	}
-	if diff := cmp.Diff(whole.spans, m.spans, protocmp.Transform()); diff != "" {
-		t.Errorf("other spans than of the whole run (-want +got):\n%s", diff)
+	for _, got := range []*memory{m, atOnce} {
+		if diff := cmp.Diff(whole.spans, got.spans, protocmp.Transform()); diff != "" {
+			t.Errorf("other spans than of the whole run (-want +got):\n%s", diff)
+		}
+	}
+	if atOnce.calls != 1 {
+		t.Errorf("%d calls of a destination without a batch size, want 1", atOnce.calls)
 	}
 }

@@ -9,7 +9,15 @@ import (
 
 // String returns a string attribute. It replaces invalid UTF-8, as Strings does.
 func String(key, value string) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: key, Value: stringValue(value)}
+	var a struct { // one piece of memory: most of a span is such attributes
+		attribute commonpb.KeyValue
+		value     commonpb.AnyValue
+		text      commonpb.AnyValue_StringValue
+	}
+	a.text.StringValue = ValidText(value)
+	a.value.Value = &a.text
+	a.attribute.Key, a.attribute.Value = key, &a.value
+	return &a.attribute
 }
 
 // Int returns an integer attribute.

@@ -51,7 +51,7 @@ func TestBatchesKeepResourcesScopesAndOrder(t *testing.T) {
 	for name, tt := range map[string]struct{ want, got string }{
 		"Merge":  {"r1{s1{abcg} s2{d}} r2{s1{ef}} {}", outline(Merge(messages))},
 		"Split":  {"r1{s1{abc}} | r1{s2{d}} r2{s1{ef}} | r1{s1{g}}", strings.Join(split, " | ")},
-		"Select": {"r1{s1{ac}} r2{s1{e}} r1{s1{g}}", outline(Select(messages, func(s *tracepb.Span) bool { return strings.Contains("aceg", s.Name) }))},
+		"Select": {"r1{s1{ac} s2{d}} r2{s1{e}} r1{s1{g}}", outline(Select(messages, func(s *tracepb.Span) bool { return strings.Contains("acdeg", s.Name) }))},
 	} {
 		if d := cmp.Diff(tt.want, tt.got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)

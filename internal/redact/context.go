@@ -12,7 +12,7 @@ func contextRules() []*rule {
 		{name: "bearer-token", probes: []string{"(?i)bear"}, pattern: `(?i:bearer)[ \t,]+([A-Za-z0-9._~+/=-]{16,})`, left: true, lead: 7, ok: bearer},
 		{name: "header-secret", probes: []string{"-H", "--he"}, pattern: `(?:-H|--header)[ \t=]*\\*["'](?i:[A-Za-z0-9_-]{0,40}(?:key|token|auth|secret|session)[A-Za-z0-9_-]{0,40}):[ \t]*([^\s"'\\]{8,})`, lead: 4, ok: notPlaceholder},
 		{name: "kubernetes-secret", probes: []string{"kind"}, read: kubernetesSecret},
-		{name: "netrc-password", probes: []string{"logi"}, pattern: `login[ \t]+[^\s\\-][^\s\\]{0,100}(?:[ \t]+account[ \t]+[^\s\\]{1,80})?(?:[ \t]+|` + nextLineOf + `)password[ \t]+([^\s\\"\x1b]{4,})`, left: true, lead: 5, reach: 512, ok: literal},
+		{name: "netrc-password", probes: []string{"logi"}, needs: "password", pattern: `login[ \t]+[^\s\\-][^\s\\]{0,100}(?:[ \t]+account[ \t]+[^\s\\]{1,80})?(?:[ \t]+|` + nextLineOf + `)password[ \t]+([^\s\\"\x1b]{4,})`, left: true, lead: 5, reach: 512, ok: literal},
 		{name: "parameter-value", probes: []string{"Secu"}, pattern: `SecureString(?:(?:\t|\\+t|\^I)|[\\"',\s|:$]{1,60}(?:` + nextLineOf + `)?\\*["']?(?i:value)[\\"'\s|:]{1,60})([^\s"'\\|\x1b]{6,})`, left: true, lead: 12, ok: literal},
 		{name: "sql-password", probes: []string{"(?i)tifi"}, pattern: `(?i:tified\s+by)\s+(?:(?i:password)\s+)?\\*'([^'\\\s]{4,})`, lead: 8, ok: literal},
 		{name: "basic-auth", probes: []string{"[uU]th[=(]"}, pattern: `[uU]th(?:=\(|\()\s*\\*["'][^"'\\\s]{1,80}\\*["']\s*,\s*\\*["']([^"'\\\s]{4,})`, lead: 4, ok: literal},

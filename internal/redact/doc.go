@@ -27,6 +27,12 @@
 // a value in another line or member; names.go lists the telling names, and judge.go
 // and values.go decide whether the value is a secret.
 //
-// Everything here is a function of its arguments. Only delivery links this
+// One pass over a text looks for what the rules' secrets begin with; an expression is
+// compiled, and tried, only where its beginning fits. A text in which Tail, Preview or
+// Spans changed nothing is remembered and not scanned again, as scanning it again
+// would change nothing either. What is cut from such a text, or joined, is another
+// text.
+//
+// Every result is a function of the arguments. Only delivery links this
 // package; hook processes do not.
 package redact

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -26,53 +24,37 @@ func headPattern(before, pattern, after string) *regexp.Regexp {
 	return re
 }
 
-// byteSet is a set of bytes.
-type byteSet [256]bool
+// byteSet is a set of ASCII bytes.
+type byteSet [utf8.RuneSelf]bool
 
-// opening returns the sets of ASCII bytes that every match of re begins with, one
-// for each byte. whole reports that the matches have no bytes behind these.
+// opening returns sets of ASCII bytes of which the first bytes of every match of re
+// are. whole reports that the matches have no bytes behind these.
 func opening(re *syntax.Regexp) (sets []byteSet, whole bool) {
-	switch re.Op {
-	case syntax.OpEmptyMatch:
-		return nil, true
-	case syntax.OpLiteral:
+	switch {
+	case re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase == 0:
 		for _, r := range re.Rune {
-			var set byteSet
-			for f, folds := r, re.Flags&syntax.FoldCase != 0; ; {
-				if f >= utf8.RuneSelf {
-					return sets, false
-				}
-				set[f] = true
-				if f = unicode.SimpleFold(f); !folds || f == r {
-					break
-				}
+			if r >= utf8.RuneSelf {
+				return sets, false
 			}
+			var set byteSet
+			set[r] = true
 			sets = append(sets, set)
 		}
 		return sets, true
-	case syntax.OpCharClass:
-		var set byteSet
+	case re.Op == syntax.OpCharClass && len(re.Rune) > 0 && re.Rune[len(re.Rune)-1] < utf8.RuneSelf:
+		sets = make([]byteSet, 1)
 		for i := 0; i < len(re.Rune); i += 2 {
-			if re.Rune[i+1] >= utf8.RuneSelf {
-				return nil, false
-			}
 			for c := re.Rune[i]; c <= re.Rune[i+1]; c++ {
-				set[c] = true
+				sets[0][c] = true
 			}
 		}
-		return []byteSet{set}, true
-	case syntax.OpCapture:
+		return sets, true
+	case re.Op == syntax.OpCapture:
 		return opening(re.Sub[0])
-	case syntax.OpPlus:
+	case re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Min > 0:
 		sets, _ = opening(re.Sub[0])
 		return sets, false
-	case syntax.OpRepeat:
-		part, whole := opening(re.Sub[0])
-		if !whole {
-			return part[:min(len(part), len(part)*re.Min)], false
-		}
-		return slices.Repeat(part, re.Min), re.Min == re.Max
-	case syntax.OpConcat:
+	case re.Op == syntax.OpConcat:
 		whole = true
 		for n := 0; n < len(re.Sub) && whole; n++ {
 			var part []byteSet
@@ -80,22 +62,21 @@ func opening(re *syntax.Regexp) (sets []byteSet, whole bool) {
 			sets = append(sets, part...)
 		}
 		return sets, whole
-	case syntax.OpAlternate:
+	case re.Op == syntax.OpAlternate:
 		sets, whole = opening(re.Sub[0])
 		for _, sub := range re.Sub[1:] {
 			part, all := opening(sub)
 			whole = whole && all && len(part) == len(sets)
-			sets = slices.Clone(sets[:min(len(sets), len(part))])
+			sets = sets[:min(len(sets), len(part))]
 			for n := range sets {
-				for c := range part[n] {
-					sets[n][c] = sets[n][c] || part[n][c]
+				for c, in := range part[n] {
+					sets[n][c] = sets[n][c] || in
 				}
 			}
 		}
 		return sets, whole
-	default:
-		return nil, false
 	}
+	return nil, false
 }
 
 // heads writes the expression of all beginnings of re's matches. A group stays

@@ -28,6 +28,31 @@ func TestSourceMatchesLikeItsExpression(t *testing.T) {
 	}
 }
 
+func TestOpeningFitsEveryMatch(t *testing.T) {
+	for _, c := range []struct {
+		pattern, text string
+		sets          int
+	}{
+		{`key_[a-c]+d`, "key_cd", 5}, {`a{0,2}b`, "b", 0}, {`a{2,}b`, "aab", 1}, {`a?b`, "b", 0}, {`(ab)c`, "abc", 3},
+		{`a*b`, "b", 0}, {`(?:ab|c)d`, "cd", 1}, {`(?:ab|cd)e`, "cde", 3}, {`(?:a|)b`, "b", 0}, {`(?i:k)a`, "Ka", 0},
+		{`[^x]a`, "éa", 0}, {`aéb`, "aéb", 1}, {`\bab`, "ab", 0}, {`x(?:a|b{0,3})c`, "xc", 1}, {`.a`, "ba", 0},
+	} {
+		parsed, err := syntax.Parse(c.pattern, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets, _ := opening(parsed)
+		if len(sets) != c.sets {
+			t.Errorf("%s: %d sets, want %d", c.pattern, len(sets), c.sets)
+		}
+		for n, set := range sets {
+			if !set[c.text[n]] {
+				t.Errorf("%s: %q does not fit at %d", c.pattern, c.text, n)
+			}
+		}
+	}
+}
+
 func program(t *testing.T, pattern string) string {
 	t.Helper()
 	parsed, err := syntax.Parse(pattern, syntax.Perl)

@@ -3,6 +3,7 @@ package redact
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // kind is the kind of secret that a name announces.
@@ -110,8 +111,18 @@ var harmlessEnds = []string{
 	"timeout", "_set", "issuer", "audience", "placeholder", "title", "strength", "score", "schema", "scheme", "reader", "_at", "date", "time", "keyring", "keyid", "key_id", "key-id", "keyname", "rate", "rules",
 }
 
+// harmlessByLast has the harmless ends under their last byte.
+var harmlessByLast = sync.OnceValue(func() *[256][]string {
+	var ends [256][]string
+	for _, end := range harmlessEnds {
+		ends[end[len(end)-1]] = append(ends[end[len(end)-1]], end)
+	}
+	return &ends
+})
+
 func harmlessName(name string) bool {
-	return endsInOne(strings.ToLower(strings.TrimRight(name, "_-")), harmlessEnds...)
+	name = strings.ToLower(strings.TrimRight(name, "_-"))
+	return name != "" && endsInOne(name, harmlessByLast()[name[len(name)-1]]...)
 }
 
 // placeholders replace a secret as whole values.

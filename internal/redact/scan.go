@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // rule is a Rule with what makes it quick and careful.
@@ -15,8 +16,9 @@ type rule struct {
 	// probes are tests of the four bytes at a possible match: plain bytes or
 	// classes such as [pousr]. A leading (?i) ignores case.
 	probes []string
-	// pattern is the match's expression, without an anchor.
-	pattern string
+	// pattern is the match's expression, without an anchor. needs is a text before the
+	// secret of every match; without it an expensive expression is not tried.
+	pattern, needs string
 	// left and right require that no word continues on that side of the match.
 	left, right bool
 	// lead is the minimum of bytes before the random part; if zero, four. A
@@ -58,8 +60,9 @@ func (m match) digitsBefore() int { return m.at - startOf(m.text, m.at, m.at, di
 // headMin is how much of a secret's random part may stay at a cut.
 const headMin = 5
 
-// compile defers the work until a text needs it: most rules never match.
-func (r *rule) compile() {
+// prepare defers the work until a text needs it: most rules never match. The
+// expressions are there behind the first call of opening.
+func (r *rule) prepare() {
 	if r.lead == 0 {
 		r.lead = 4
 	}
@@ -67,6 +70,8 @@ func (r *rule) compile() {
 		return
 	}
 	r.opening = sync.OnceValue(func() []byteSet {
+		r.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:" + r.pattern + ")") })
+		r.head = sync.OnceValue(func() *regexp.Regexp { return headPattern("^", r.pattern, "") })
 		parsed, err := syntax.Parse(r.pattern, syntax.Perl)
 		if err != nil {
 			panic(err) // A table has an expression that is wrong.
@@ -74,8 +79,6 @@ func (r *rule) compile() {
 		sets, _ := opening(parsed)
 		return sets[:min(len(sets), r.lead+headMin)]
 	})
-	r.re = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:" + r.pattern + ")") })
-	r.head = sync.OnceValue(func() *regexp.Regexp { return headPattern("^", r.pattern, "") })
 }
 
 // scanner tries many rules in one pass over a text. A hash of three bytes decides
@@ -109,7 +112,7 @@ func newScanner(stages ...[]*rule) *scanner {
 		var groups []*group
 		var g *group
 		for _, r := range rules {
-			r.compile()
+			r.prepare()
 			for _, p := range r.probes {
 				if g == nil || len(g.rules) == 64 {
 					g = &group{}
@@ -184,11 +187,11 @@ func (s *scanner) places(out []int, text string) []int {
 	if len(text) < 4 {
 		return out
 	}
-	w := uint32(text[0])<<8 | uint32(text[1])
-	for i := 2; i+1 < len(text); i++ {
-		w = w<<8 | uint32(text[i])
-		if bit := filterBit(w & 0xFFFFFF); s.filter[bit>>6]&(1<<(bit&63)) != 0 {
-			out = append(out, i-2)
+	three := uint32(text[0])<<8 | uint32(text[1])
+	for i := range text[2 : len(text)-1] {
+		three = (three<<8 | uint32(text[i+2])) & 0xFFFFFF
+		if bit := filterBit(three); s.filter[bit>>6]>>(bit&63)&1 != 0 {
+			out = append(out, i)
 		}
 	}
 	return out
@@ -246,11 +249,15 @@ func (r *rule) at(t *text, i, done int) []span {
 func (r *rule) match(t *text, i int) (span, bool) {
 	seg := t.s
 	for n, set := range r.opening() {
-		if i+n >= len(seg) || !set[seg[i+n]] {
+		if i+n >= len(seg) || seg[i+n] >= utf8.RuneSelf || !set[seg[i+n]] {
 			return span{}, false
 		}
 	}
-	lo, hi, open, ok := r.find(r.re(), seg, i)
+	end := min(len(seg), i+max(r.reach, 256))
+	if !strings.Contains(seg[i:end], r.needs) {
+		return span{}, false
+	}
+	lo, hi, open, ok := r.find(r.re(), seg, i, end)
 	if ok && !(r.right && hi < len(seg) && isWord(seg[hi])) &&
 		(r.ok == nil || r.ok(match{text: seg, at: i, lo: lo, hi: hi})) {
 		if open {
@@ -258,10 +265,12 @@ func (r *rule) match(t *text, i int) (span, bool) {
 		}
 		return span{lo, hi, r.name}, true
 	}
-	if !t.cut || !r.cutNear(t, i) || r.head() == nil {
+	// The search for a beginning is the most expensive part: one must reach the text's
+	// end or a cut mark.
+	if !t.cut || end+longestMark < len(seg) && t.nextMark(i, end+longestMark) < 0 || r.head() == nil {
 		return span{}, false
 	}
-	lo, hi, open, ok = r.find(r.head(), seg, i)
+	lo, hi, open, ok = r.find(r.head(), seg, i, end)
 	if mark := t.nextMark(lo, hi); ok && mark > lo {
 		hi, open = mark, false // A password may hold any sign, a mark's too.
 	}
@@ -273,24 +282,16 @@ func (r *rule) match(t *text, i int) (span, bool) {
 	return span{lo, hi, r.name}, true
 }
 
-// cutNear reports whether a beginning at i may reach the text's end or a cut mark.
-// The search for a beginning is the most expensive part.
-func (r *rule) cutNear(t *text, i int) bool {
-	end := i + max(r.reach, 256) + longestMark
-	return end >= len(t.s) || t.nextMark(i, end) >= 0
-}
-
 // fewLower reports a few lower case letters, which are a word far more often than
 // the beginning of a key.
 func fewLower(v string) bool {
 	return len(v) < 8 && strings.Trim(v, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// find matches an anchored expression at i. It looks at a limited stretch of text,
-// which bounds the cost of texts full of false beginnings; open reports that the
-// match reaches the end of that stretch, so that the secret may be longer.
-func (r *rule) find(re *regexp.Regexp, seg string, i int) (lo, hi int, open, ok bool) {
-	end := min(len(seg), i+max(r.reach, 256))
+// find matches an anchored expression at i. It looks at the text up to end, which
+// bounds the cost of texts full of false beginnings; open reports that the match
+// reaches that end, so that the secret may be longer.
+func (r *rule) find(re *regexp.Regexp, seg string, i, end int) (lo, hi int, open, ok bool) {
 	loc := re.FindStringSubmatchIndex(seg[i:end])
 	if loc == nil {
 		return 0, 0, false, false

@@ -16,25 +16,18 @@ func (r *Runner) Select(handlers []hookfile.Handler, events []Event) []Match {
 	var out []Match
 	d := newDecider(r, handlers)
 	for n, e := range events {
-		for _, found := range d.decide(n, e) {
-			out = append(out, found.Match)
-		}
+		out = append(out, d.decide(n, e)...)
 	}
 	return out
 }
 
-// decision is a match, or the error that leaves it undecided.
-type decision struct {
-	Match
-	err error
-}
-
-func (d decision) String() string {
+// String is the decision as a line of the log has it.
+func (m Match) String() string {
 	what := "skip"
-	if d.Matched {
+	if m.Matched {
 		what = "run"
 	}
-	return fmt.Sprintf("%s:%d: %s: %s: %s", d.Handler.File, d.Handler.Line, d.Handler.Event, what, d.Why)
+	return fmt.Sprintf("%s:%d: %s: %s: %s", m.Handler.File, m.Handler.Line, m.Handler.Event, what, m.Why)
 }
 
 // decider tries handlers on events.
@@ -90,8 +83,8 @@ func (c *compiled) try(subjects []string) trial {
 }
 
 // decide tries all handlers on the event with that index.
-func (d *decider) decide(n int, e Event) []decision {
-	var out []decision
+func (d *decider) decide(n int, e Event) []Match {
+	var out []Match
 	seen := map[string]bool{}
 	for i, h := range d.handlers {
 		if h.Event != e.Name {
@@ -99,7 +92,7 @@ func (d *decider) decide(n int, e Event) []decision {
 		}
 		c := &d.compiled[i]
 		t := c.try(e.Subjects)
-		found := decision{Match: Match{Handler: h, Event: n, Matched: t.ok}, err: t.err}
+		found := Match{Handler: h, Event: n, Matched: t.ok, err: t.err}
 		switch {
 		case t.err != nil:
 			found.Why = t.err.Error()
@@ -128,15 +121,15 @@ func (d *decider) decide(n int, e Event) []decision {
 
 // tryRule narrows a match by the handler's rule. An invalid rule never fits, as in
 // Claude Code, but is reported.
-func (d *decision) tryRule(s hookmatch.Scope, c *compiled, e Event) {
+func (m *Match) tryRule(s hookmatch.Scope, c *compiled, e Event) {
 	switch {
 	case !hookfile.HasTool(e.Name):
-		d.Matched, d.Why = false, fmt.Sprintf("a hook with \"if\" runs on tool events only, and %s is none", e.Name)
+		m.Matched, m.Why = false, fmt.Sprintf("a hook with \"if\" runs on tool events only, and %s is none", e.Name)
 	case c.ruleErr != nil:
-		d.Matched, d.Why, d.err = false, c.ruleErr.Error(), c.ruleErr
+		m.Matched, m.Why, m.err = false, c.ruleErr.Error(), c.ruleErr
 	default:
 		ok, why := c.rule.Match(s, hookmatch.Call{Tool: e.Tool, Subjects: e.Subjects, Input: e.Input})
-		d.Matched, d.Why = ok, d.Why+"; "+why
+		m.Matched, m.Why = ok, m.Why+"; "+why
 	}
 }
 

@@ -94,6 +94,9 @@ type Match struct {
 	Matched bool
 	// Why is for people: "matcher \"Edit|Write\" fits Write".
 	Why string
+
+	// err is what leaves it undecided.
+	err error
 }
 
 // The events that can be denied.

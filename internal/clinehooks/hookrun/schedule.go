@@ -144,14 +144,14 @@ func (b *batch) schedule(limit context.Context, events []Event) {
 // begin starts all handlers that fit an event, or none.
 func (b *batch) begin(limit context.Context, n int, e Event) {
 	begun := false
-	for _, d := range b.decide(n, e) {
-		b.trace("%s", d)
-		if d.err != nil {
+	for _, m := range b.decide(n, e) {
+		b.trace("%s", m)
+		if m.err != nil {
 			begun = true
-			b.refuse(d)
+			b.refuse(m)
 			continue
 		}
-		if !d.Matched {
+		if !m.Matched {
 			continue
 		}
 		inTime := b.wait(limit)
@@ -159,11 +159,11 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 			return
 		}
 		begun = true
-		if inTime && d.Handler.Once && b.Claim != nil && !b.Claim(identity(d.Handler)) {
-			b.trace("%s:%d: %s: skip: it ran in this session already", d.Handler.File, d.Handler.Line, d.Handler.Event)
+		if inTime && m.Handler.Once && b.Claim != nil && !b.Claim(identity(m.Handler)) {
+			b.trace("%s:%m: %s: skip: it ran in this session already", m.Handler.File, m.Handler.Line, m.Handler.Event)
 			continue
 		}
-		run := &Run{Handler: d.Handler, Event: n, Async: d.Handler.Async || d.Handler.AsyncRewake, event: e}
+		run := &Run{Handler: m.Handler, Event: n, Async: m.Handler.Async || m.Handler.AsyncRewake, event: e}
 		b.runs = append(b.runs, run)
 		if !inTime {
 			run.Started = time.Now()
@@ -242,10 +242,10 @@ func (b *batch) noteDenial(run *Run) {
 }
 
 // refuse records a handler whose matcher or rule cannot be evaluated.
-func (b *batch) refuse(d decision) {
-	run := &Run{Handler: d.Handler, Event: d.Event, Err: d.err.Error()}
+func (b *batch) refuse(m Match) {
+	run := &Run{Handler: m.Handler, Event: m.Event, Err: m.err.Error()}
 	run.Verdict.Errors = []string{run.Err}
-	if b.OnError == OnErrorDeny && d.Handler.Event == preToolUse {
+	if b.OnError == OnErrorDeny && m.Handler.Event == preToolUse {
 		run.Verdict.Decision, run.Verdict.Reason = claude.Deny, "a hook cannot be asked: "+run.Err
 		b.denied = true
 	}

@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -23,14 +24,9 @@ const (
 	lockWait = 50 * time.Millisecond
 )
 
-// postponed begins an event that no hook ran for. Its payload follows in the next
-// Size bytes, and a line end.
-type postponed struct {
-	Event string    `json:"event"`
-	At    time.Time `json:"at"`
-	Cwd   string    `json:"cwd"`
-	Size  int       `json:"size"`
-}
+// An event that no hook ran for is a line, then its payload and a line end. The line
+// has the size of the payload, when the event was stored in ns since 1970, its name and
+// its folder, both quoted as in Go.
 
 func (s Session) openPostponed(flag int) (*os.File, os.FileInfo, error) {
 	return regular.Open(filepath.Join(s.dir, "postponed"), regular.Options{Flag: flag | os.O_RDWR, Perm: 0o600, NoLink: true})
@@ -55,11 +51,12 @@ func (s Session) Postpone(raw hook.Raw) error {
 	if err := filelock.Wait(once, f); err != nil {
 		return err // another process works on the file
 	}
-	text, err := json.Marshal(postponed{raw.Event, raw.StoredAt, raw.Cwd, len(raw.Payload)})
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(append(append(text, '\n'), raw.Payload...), '\n'))
+	text := make([]byte, 0, len(raw.Payload)+256)
+	text = append(strconv.AppendInt(text, int64(len(raw.Payload)), 10), '\t')
+	text = append(strconv.AppendInt(text, raw.StoredAt.UnixNano(), 10), '\t')
+	text = append(strconv.AppendQuote(text, raw.Event), '\t')
+	text = append(strconv.AppendQuote(text, raw.Cwd), '\n')
+	_, err = f.Write(append(append(text, raw.Payload...), '\n'))
 	return err
 }
 
@@ -83,19 +80,26 @@ func (s Session) Postponed() []hook.Raw {
 	var out []hook.Raw
 	seen := make(map[string]bool)
 	for r := bufio.NewReader(bytes.NewReader(data)); ; {
-		line, err := r.ReadBytes('\n')
-		var p postponed
-		if err != nil || json.Unmarshal(line, &p) != nil || p.Size < 0 || p.Size > len(data) {
+		line, err := r.ReadString('\n')
+		words := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if err != nil || len(words) != 4 {
 			return out
 		}
-		payload := make([]byte, p.Size+1)
+		size, badSize := strconv.ParseUint(words[0], 10, 31)
+		at, badTime := strconv.ParseInt(words[1], 10, 64)
+		event, badName := strconv.Unquote(words[2])
+		cwd, badFolder := strconv.Unquote(words[3])
+		if errors.Join(badSize, badTime, badName, badFolder) != nil || int(size) >= len(data) {
+			return out
+		}
+		payload := make([]byte, size+1)
 		if _, err := io.ReadFull(r, payload); err != nil {
 			return out
 		}
-		if payload = payload[:p.Size]; seen[string(payload)] {
+		if payload = payload[:size]; seen[string(payload)] {
 			continue
 		}
 		seen[string(payload)] = true
-		out = append(out, hook.Raw{Payload: payload, Event: p.Event, StoredAt: p.At, Cwd: p.Cwd})
+		out = append(out, hook.Raw{Payload: payload, Event: event, StoredAt: time.Unix(0, at), Cwd: cwd})
 	}
 }

@@ -114,11 +114,11 @@ func New(ctx context.Context, dir string, s backlog.Session) (_ *Stages, err err
 	w.All = []Stage{
 		{Name: "read the log", Run: func() error { return w.read(func(*spool.Record) {}) }},
 		{Name: "decode the payload", Run: func() error { return w.decode(func(hook.Event) {}) }},
-		{Name: "secrets out of each text, and cut it", Run: w.cleanTexts},
+		{Name: "secrets out of each text, and cut it", Prepare: w.forget, Run: w.cleanTexts},
 		{Name: "take in (otelmap Add)", Kind: Otelmap, Run: func() error { w.add(Mapping(nil)); return nil }},
 		{Name: "find the runs (otelmap Runs)", Kind: Otelmap, Prepare: func() error { w.add(Mapping(nil)); return nil }, Run: func() error { w.ends(); return nil }},
 		{Name: "make the spans (otelmap Spans)", Kind: Otelmap, Prepare: func() error { w.add(Mapping(nil)); w.ends(); return nil }, Run: w.mapRuns},
-		{Name: "secrets out of the spans", Run: w.cleanSpans},
+		{Name: "secrets out of the spans", Prepare: func() error { return errors.Join(w.forget(), w.cleanTexts()) }, Run: w.cleanSpans},
 	}
 	return w, errors.Join(w.encoder(ctx), w.store(ctx))
 }
@@ -187,13 +187,15 @@ func (w *Stages) mapRuns() error {
 	return nil
 }
 
+// forget makes the texts new to the redactor, as those of each delivery are.
+func (w *Stages) forget() error {
+	w.clean = redact.New(nil)
+	return nil
+}
+
 func (w *Stages) cleanTexts() error {
 	for _, t := range w.texts {
-		if t.limit <= 0 {
-			w.clean.String(t.text)
-		} else {
-			w.clean.Preview(t.text, t.limit)
-		}
+		w.clean.Preview(t.text, t.limit)
 	}
 	return nil
 }
