@@ -132,11 +132,6 @@ func TestUnchangedFilesAreNotReadAgain(t *testing.T) {
 			reads:   one, want: Report{Sessions: 1, Unchanged: 1, Skipped: Skipped{AlreadyThere: 3}},
 		},
 		{
-			name:    "a file written a moment ago",
-			between: func(h *claudeHome) { h.age(one+".jsonl", time.Second) },
-			reads:   one, want: Report{Sessions: 1, Unchanged: 1, Skipped: Skipped{AlreadyThere: 3}},
-		},
-		{
 			name:   "another version of hookspan",
 			change: func(im *Importer) { im.Version = "2" },
 			reads:  one + " " + two, want: Report{Sessions: 2, Skipped: Skipped{AlreadyThere: 3}},
@@ -211,6 +206,7 @@ func TestUnsettledFilesAreReadAgain(t *testing.T) {
 		{"no store", turn, func(_ *claudeHome, im *Importer) {
 			im.Deliverer.Destinations[0] = deliver.Destination{Name: "otlp", Client: &remote{}}
 		}},
+		{"a file written a moment ago", turn, func(h *claudeHome, _ *Importer) { h.age(id+".jsonl", time.Second) }},
 		{"a log that is not delivered", turn, func(h *claudeHome, _ *Importer) { h.log(HostClaude, id, at(0)) }},
 		{"an import of what is new", turn, func(_ *claudeHome, im *Importer) { im.Since = at(60) }},
 	} {
