@@ -12,7 +12,7 @@ func contextRules() []*rule {
 		{name: "bearer-token", probes: []string{"(?i)bear"}, pattern: `(?i:bearer)[ \t,]+([A-Za-z0-9._~+/=-]{16,})`, left: true, lead: 7, ok: bearer},
 		{name: "header-secret", probes: []string{"-H", "--he"}, pattern: `(?:-H|--header)[ \t=]*\\*["'](?i:[A-Za-z0-9_-]{0,40}(?:key|token|auth|secret|session)[A-Za-z0-9_-]{0,40}):[ \t]*([^\s"'\\]{8,})`, lead: 4, ok: notPlaceholder},
 		{name: "kubernetes-secret", probes: []string{"kind"}, read: kubernetesSecret},
-		{name: "netrc-password", probes: []string{"logi"}, needs: "password", pattern: `login[ \t]+[^\s\\-][^\s\\]{0,100}(?:[ \t]+account[ \t]+[^\s\\]{1,80})?(?:[ \t]+|` + nextLineOf + `)password[ \t]+([^\s\\"\x1b]{4,})`, left: true, lead: 5, reach: 512, ok: literal},
+		{name: "netrc-password", probes: []string{"logi"}, needs: "password", plausible: netrcLogin, pattern: `login[ \t]+[^\s\\-][^\s\\]{0,100}(?:[ \t]+account[ \t]+[^\s\\]{1,80})?(?:[ \t]+|` + nextLineOf + `)password[ \t]+([^\s\\"\x1b]{4,})`, left: true, lead: 5, reach: 512, ok: literal},
 		{name: "parameter-value", probes: []string{"Secu"}, pattern: `SecureString(?:(?:\t|\\+t|\^I)|[\\"',\s|:$]{1,60}(?:` + nextLineOf + `)?\\*["']?(?i:value)[\\"'\s|:]{1,60})([^\s"'\\|\x1b]{6,})`, left: true, lead: 12, ok: literal},
 		{name: "sql-password", probes: []string{"(?i)tifi"}, pattern: `(?i:tified\s+by)\s+(?:(?i:password)\s+)?\\*'([^'\\\s]{4,})`, lead: 8, ok: literal},
 		{name: "basic-auth", probes: []string{"[uU]th[=(]"}, pattern: `[uU]th(?:=\(|\()\s*\\*["'][^"'\\\s]{1,80}\\*["']\s*,\s*\\*["']([^"'\\\s]{4,})`, lead: 4, ok: literal},
@@ -40,6 +40,30 @@ func contextRules() []*rule {
 // what a frame puts at a line's end, a line end, escaped or not, and what the frame
 // puts before the next line: quotes, signs, line numbers, a log's prefix.
 const nextLineOf = `[^\r\n\\]{0,20}(?:\r?\n|\\+r\\+n|\\+[nr])[^\r\n\\]{0,130}?[ \t\r\n"'>|:+*/#]`
+
+// netrcLogin reports whether a password or an account can follow the name of a
+// login: as the next word, or on the next line, which begins within 20 characters.
+func netrcLogin(s string) bool {
+	s = strings.TrimLeft(strings.TrimPrefix(s, "login"), " \t")
+	end := strings.IndexAny(s, " \t\r\n\f\v\\")
+	if end < 0 {
+		return false
+	}
+	next := strings.TrimLeft(s[end:], " \t")
+	if strings.HasPrefix(next, "password") || strings.HasPrefix(next, "account") {
+		return true
+	}
+	chars := 0
+	for _, c := range s[end:] {
+		if chars++; strings.ContainsRune("\r\n\\", c) {
+			return true
+		}
+		if chars > 20 {
+			break
+		}
+	}
+	return false
+}
 
 func notPlaceholder(m match) bool { return !placeholder(m.value()) }
 

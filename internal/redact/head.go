@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -26,6 +27,9 @@ func headPattern(before, pattern, after string) *regexp.Regexp {
 
 // byteSet is a set of ASCII bytes.
 type byteSet [utf8.RuneSelf]bool
+
+// longestOpening is how many repetitions of an expression opening looks at.
+const longestOpening = 16
 
 // opening returns sets of ASCII bytes of which the first bytes of every match of re
 // are. whole reports that the matches have no bytes behind these.
@@ -51,9 +55,15 @@ func opening(re *syntax.Regexp) (sets []byteSet, whole bool) {
 		return sets, true
 	case re.Op == syntax.OpCapture:
 		return opening(re.Sub[0])
-	case re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Min > 0:
+	case re.Op == syntax.OpPlus:
 		sets, _ = opening(re.Sub[0])
 		return sets, false
+	case re.Op == syntax.OpRepeat && re.Min > 0:
+		part, all := opening(re.Sub[0])
+		if !all {
+			return part, false
+		}
+		return slices.Repeat(part, min(re.Min, longestOpening)), re.Min == re.Max && re.Min <= longestOpening
 	case re.Op == syntax.OpConcat:
 		whole = true
 		for n := 0; n < len(re.Sub) && whole; n++ {

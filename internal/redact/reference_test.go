@@ -125,7 +125,7 @@ func (p probed) slowly(t *text, i, done int) []span {
 		p.opening()
 	}
 	r := *p.rule
-	r.opening, r.needs = func() []byteSet { return nil }, ""
+	r.opening, r.needs, r.plausible = func() []byteSet { return nil }, "", nil
 	return r.at(t, i, done)
 }
 

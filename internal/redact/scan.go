@@ -19,6 +19,9 @@ type rule struct {
 	// pattern is the match's expression, without an anchor. needs is a text before the
 	// secret of every match; without it an expensive expression is not tried.
 	pattern, needs string
+	// plausible, if set, reports whether the expression can match a text that begins
+	// with a probe of the rule, at a lower cost.
+	plausible func(string) bool
 	// left and right require that no word continues on that side of the match.
 	left, right bool
 	// lead is the minimum of bytes before the random part; if zero, four. A
@@ -254,7 +257,7 @@ func (r *rule) match(t *text, i int) (span, bool) {
 		}
 	}
 	end := min(len(seg), i+max(r.reach, 256))
-	if !strings.Contains(seg[i:end], r.needs) {
+	if !strings.Contains(seg[i:end], r.needs) || r.plausible != nil && !r.plausible(seg[i:end]) {
 		return span{}, false
 	}
 	lo, hi, open, ok := r.find(r.re(), seg, i, end)
