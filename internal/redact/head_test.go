@@ -86,3 +86,32 @@ func BenchmarkHeadPattern(b *testing.B) {
 		}
 	}
 }
+
+// A rule whose test at a lower cost rejects a text must not match it.
+func TestPlausibleTextsAreAllThatMatch(t *testing.T) {
+	matched := 0
+	for _, r := range contextRules() {
+		if r.plausible == nil {
+			continue
+		}
+		r.prepare()
+		r.opening()
+		for _, text := range []string{
+			"login a password secret", "login a account b password secret", "login a  password secret", "login\ta\tpassword\tsecret",
+			"login a\npassword secret", "login a" + strings.Repeat("é", 20) + "\n password secret", "login a" + strings.Repeat("é", 21) + "\n password secret",
+			`login a\n+password secret`, `login a" \r\n" password secret`, "login a | \n   2 | password secret", "login " + strings.Repeat("a", 101) + " password secret",
+			"login a\fb\npassword secret", "login a\fpassword secret", "login = (user, password secret", "login", "login ", "login a",
+		} {
+			if !r.re().MatchString(text) {
+				continue
+			}
+			matched++
+			if !r.plausible(text) {
+				t.Errorf("%s: %q matches, and is not plausible", r.name, text)
+			}
+		}
+	}
+	if matched < 10 {
+		t.Errorf("%d texts matched, want more", matched)
+	}
+}
