@@ -11,50 +11,47 @@ import (
 )
 
 // Config is the whole configuration. Fields are plain values that may be
-// changed after Load, such as a secret taken from the keyring. The tags are the
-// table of all variables, which is also the reference page: doc explains the
-// variable, allowed describes valid values, kind names the check (see check.go),
-// whenWrong replaces an invalid value, secret keeps a value out of all output,
-// and texts marks the variables that the environment may only tighten.
+// changed after Load, such as a secret taken from the keyring. The rows of table
+// describe the variables that the tags name.
 type Config struct {
-	Exporters   []string `group:"Destinations" env:"HOOKSPAN_EXPORTERS" whenWrong:"store" kind:"exporters" allowed:"a comma list of store, otlp, infinium, file" doc:"Where traces go. Unset: store always, otlp when an OTLP endpoint is set, infinium when its id and secret are set, file when HOOKSPAN_FILE_PATH is set. A wrong value counts as store."`
-	FilePath    string   `env:"HOOKSPAN_FILE_PATH" kind:"abspath" allowed:"an absolute path" doc:"File that receives traces as OTLP JSON lines. A link is refused, and so is a file of another user and, in a folder that others can write to, a file that they can write to."`
-	Traceparent string   `env:"HOOKSPAN_TRACEPARENT" kind:"traceparent" allowed:"a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" doc:"Trace context that becomes the parent of each run."`
+	Exporters   []string `env:"HOOKSPAN_EXPORTERS"`
+	FilePath    string   `env:"HOOKSPAN_FILE_PATH"`
+	Traceparent string   `env:"HOOKSPAN_TRACEPARENT"`
 
-	Disabled    bool          `group:"Recording" env:"HOOKSPAN_DISABLED" default:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Switches recording off. A wrong value counts as true."`
-	Capture     string        `env:"HOOKSPAN_CAPTURE" texts:"true" default:"preview" whenWrong:"none" kind:"oneof" allowed:"preview, none, full" doc:"How much of prompts, tool inputs and results is put on spans. A wrong value counts as none. The environment may ask for less than the env file, not for more."`
-	MaxInput    int           `env:"CONNECTOR_MAX_INPUT_PREVIEW" texts:"true" default:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500)."`
-	MaxOutput   int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW" texts:"true" default:"0" kind:"int" min:"0" max:"1000000" allowed:"a whole number from 0 to 1000000" doc:"Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500)."`
-	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT" default:"30m" kind:"duration" min:"1s" max:"8760h" allowed:"a duration such as 30m, from 1s to 8760h" doc:"How long a run may stay silent before it counts as abandoned."`
+	Disabled    bool          `env:"HOOKSPAN_DISABLED"`
+	Capture     string        `env:"HOOKSPAN_CAPTURE"`
+	MaxInput    int           `env:"CONNECTOR_MAX_INPUT_PREVIEW"`
+	MaxOutput   int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW"`
+	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT"`
 
-	Redact     bool   `group:"Secrets in texts" env:"HOOKSPAN_REDACT" texts:"true" default:"true" kind:"bool" allowed:"true, false" doc:"Removes keys and tokens of well-known forms, and random-looking values beside a name such as token, from every text before it is stored or sent. false counts in the env file alone."`
-	RedactFile string `env:"HOOKSPAN_REDACT_FILE" texts:"true" kind:"abspath" allowed:"an absolute path" doc:"File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists. A file that the environment names is read in addition."`
+	Redact     bool   `env:"HOOKSPAN_REDACT"`
+	RedactFile string `env:"HOOKSPAN_REDACT_FILE"`
 
-	MaxEventBytes int64         `group:"Local files" env:"HOOKSPAN_MAX_EVENT_BYTES" default:"1MiB" kind:"size" min:"4KiB" max:"32MiB" allowed:"a size such as 512KiB, from 4KiB to 32MiB" doc:"Largest hook payload that is kept whole; in larger ones long texts are cut."`
-	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC" default:"boundary" kind:"oneof" allowed:"boundary, always, never" doc:"When events are forced to disk: before a delivery, at every event, or whenever the system sees fit."`
-	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES" default:"1GiB" kind:"size" min:"1MiB" max:"1TiB" allowed:"a size such as 1GiB, from 1MiB to 1TiB" doc:"Size of the event spool above which the oldest finished sessions are removed."`
-	Retention     time.Duration `env:"HOOKSPAN_RETENTION" default:"720h" kind:"duration" min:"0s" max:"876000h" allowed:"a duration such as 720h, or 0 for no limit" doc:"How long the local store keeps a trace, from its end or from when it was stored (imported), whichever is later; 0 keeps it forever."`
-	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE" kind:"abspath" allowed:"an absolute path" doc:"Env file to read instead of hookspan.env in the configuration folder, whose HOOKSPAN_CAPTURE, HOOKSPAN_REDACT, HOOKSPAN_REDACT_FILE and lengths of previews still count. Only read from the process environment."`
+	MaxEventBytes int64         `env:"HOOKSPAN_MAX_EVENT_BYTES"`
+	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC"`
+	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES"`
+	Retention     time.Duration `env:"HOOKSPAN_RETENTION"`
+	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE"`
 
-	Hooks           bool   `group:"Custom hooks on Cline" env:"HOOKSPAN_HOOKS" default:"true" kind:"bool" allowed:"true, false" doc:"Runs the Claude-format hooks in hooks.json when Cline works."`
-	HooksOnError    string `env:"HOOKSPAN_HOOKS_ON_ERROR" default:"limits" whenWrong:"deny" kind:"oneof" allowed:"limits, allow, deny" doc:"What happens to a tool call whose hooks have not decided: limits denies it if the hooks could not finish because resources or time ran out (descriptors, processes, memory, the time for all hooks, hookspan's own program); allow never denies it; deny also denies it, and a prompt, if a hook fails, a hooks.json cannot be read or a matcher is not a valid expression. A wrong value counts as deny."`
-	HooksStrictExit bool   `env:"HOOKSPAN_HOOKS_STRICT_EXIT" default:"false" whenWrong:"true" kind:"bool" allowed:"true, false" doc:"Makes every exit code of a hook other than 0 block; in Claude Code only 2 does. A wrong value counts as true."`
-	HooksSoftDeny   bool   `env:"HOOKSPAN_HOOKS_SOFT_DENY" default:"false" kind:"bool" allowed:"true, false" doc:"Lets Cline's SDK (CLI 3) continue after a denied command, read or edit: the call is replaced by one that prints the reason and fails. Otherwise a denied call stops the task."`
-	HooksAsk        string `env:"HOOKSPAN_HOOKS_ASK" default:"host" whenWrong:"deny" kind:"oneof" allowed:"host, deny" doc:"What a hook's ask or defer means: host leaves it to Cline's own approval, deny denies. A wrong value counts as deny."`
-	HooksDebug      bool   `env:"HOOKSPAN_HOOKS_DEBUG" default:"false" kind:"bool" allowed:"true, false" doc:"Writes each decision about your hooks into the log: which matchers match, what ran, what it answered."`
+	Hooks           bool   `env:"HOOKSPAN_HOOKS"`
+	HooksOnError    string `env:"HOOKSPAN_HOOKS_ON_ERROR"`
+	HooksStrictExit bool   `env:"HOOKSPAN_HOOKS_STRICT_EXIT"`
+	HooksSoftDeny   bool   `env:"HOOKSPAN_HOOKS_SOFT_DENY"`
+	HooksAsk        string `env:"HOOKSPAN_HOOKS_ASK"`
+	HooksDebug      bool   `env:"HOOKSPAN_HOOKS_DEBUG"`
 
-	AllowInsecure bool `group:"Safety" env:"HOOKSPAN_ALLOW_INSECURE" default:"false" kind:"bool" allowed:"true, false" doc:"Lets credentials travel over cleartext http to hosts other than this one. For credentials of the env file and the keyring it counts in the env file alone."`
+	AllowInsecure bool `env:"HOOKSPAN_ALLOW_INSECURE"`
 
-	InfiniumAgentID     string `group:"Infinium" env:"INFINIUM_AGENT_ID" kind:"id" allowed:"letters, digits and - _ . : up to 200 characters" doc:"The agent's id."`
-	InfiniumAgentSecret Secret `env:"INFINIUM_AGENT_SECRET" kind:"token" allowed:"printable ASCII without spaces" secret:"true" doc:"The agent's secret. Unset: taken from the system's keyring."`
-	InfiniumBaseURL     string `env:"INFINIUM_BASE_URL" default:"https://platform.i42m.ai/api/v1" kind:"baseurl" allowed:"an http or https URL" doc:"Address of the Infinium API."`
-	InfiniumGranularity string `env:"HOOKSPAN_INFINIUM_GRANULARITY" default:"turn" kind:"oneof" allowed:"turn, session" doc:"What one Infinium trace holds: turn sends each run by itself when it ends (for Claude Code a run is one turn), session sends all runs of a session as one when the session ends."`
+	InfiniumAgentID     string `env:"INFINIUM_AGENT_ID"`
+	InfiniumAgentSecret Secret `env:"INFINIUM_AGENT_SECRET"`
+	InfiniumBaseURL     string `env:"INFINIUM_BASE_URL"`
+	InfiniumGranularity string `env:"HOOKSPAN_INFINIUM_GRANULARITY"`
 
 	// Export holds the OTLP variables; one for traces replaces the general one.
-	Export      OTLP   `group:"OpenTelemetry" envPrefix:"OTEL_EXPORTER_OTLP_"`
-	ServiceName string `env:"OTEL_SERVICE_NAME" kind:"text" allowed:"any text" doc:"The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."`
-	Resource    string `env:"OTEL_RESOURCE_ATTRIBUTES" kind:"resource" allowed:"key=value pairs with commas between them, values percent-encoded" doc:"Attributes of the spans' resource."`
-	SDKDisabled bool   `env:"OTEL_SDK_DISABLED" default:"false" kind:"otelbool" allowed:"true, false" doc:"Switches recording off, as HOOKSPAN_DISABLED does."`
+	Export      OTLP   `envPrefix:"OTEL_EXPORTER_OTLP_"`
+	ServiceName string `env:"OTEL_SERVICE_NAME"`
+	Resource    string `env:"OTEL_RESOURCE_ATTRIBUTES"`
+	SDKDisabled bool   `env:"OTEL_SDK_DISABLED"`
 
 	// StateDir holds the spool, the local store and the log; ConfigDir holds
 	// the env file and the redaction rules. Both are absolute, or empty if no
@@ -77,6 +74,63 @@ type Config struct {
 	read            func(string) ([]byte, error)
 }
 
+// table has all variables in the order of the reference page. It is not part of
+// the tags because each hook process would scan them again for every key.
+var table = [...]variable{
+	{group: "Destinations", name: "HOOKSPAN_EXPORTERS", whenWrong: "store", kind: "exporters", allowed: "a comma list of store, otlp, infinium, file", doc: "Where traces go. Unset: store always, otlp when an OTLP endpoint is set, infinium when its id and secret are set, file when HOOKSPAN_FILE_PATH is set. A wrong value counts as store."},
+	{name: "HOOKSPAN_FILE_PATH", kind: "abspath", allowed: "an absolute path", doc: "File that receives traces as OTLP JSON lines. A link is refused, and so is a file of another user and, in a folder that others can write to, a file that they can write to."},
+	{name: "HOOKSPAN_TRACEPARENT", kind: "traceparent", allowed: "a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", doc: "Trace context that becomes the parent of each run."},
+
+	{group: "Recording", name: "HOOKSPAN_DISABLED", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Switches recording off. A wrong value counts as true."},
+	{name: "HOOKSPAN_CAPTURE", texts: true, byDefault: "preview", whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of prompts, tool inputs and results is put on spans. A wrong value counts as none. The environment may ask for less than the env file, not for more."},
+	{name: "CONNECTOR_MAX_INPUT_PREVIEW", texts: true, byDefault: "0", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500)."},
+	{name: "CONNECTOR_MAX_OUTPUT_PREVIEW", texts: true, byDefault: "0", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500)."},
+	{name: "HOOKSPAN_IDLE_TIMEOUT", byDefault: "30m", kind: "duration", lowest: "1s", highest: "8760h", allowed: "a duration such as 30m, from 1s to 8760h", doc: "How long a run may stay silent before it counts as abandoned."},
+
+	{group: "Secrets in texts", name: "HOOKSPAN_REDACT", texts: true, byDefault: "true", kind: "bool", allowed: "true, false", doc: "Removes keys and tokens of well-known forms, and random-looking values beside a name such as token, from every text before it is stored or sent. false counts in the env file alone."},
+	{name: redactFile, texts: true, kind: "abspath", allowed: "an absolute path", doc: "File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists. A file that the environment names is read in addition."},
+
+	{group: "Local files", name: "HOOKSPAN_MAX_EVENT_BYTES", byDefault: "1MiB", kind: "size", lowest: "4KiB", highest: "32MiB", allowed: "a size such as 512KiB, from 4KiB to 32MiB", doc: "Largest hook payload that is kept whole; in larger ones long texts are cut."},
+	{name: "HOOKSPAN_SPOOL_SYNC", byDefault: "boundary", kind: "oneof", allowed: "boundary, always, never", doc: "When events are forced to disk: before a delivery, at every event, or whenever the system sees fit."},
+	{name: "HOOKSPAN_SPOOL_MAX_BYTES", byDefault: "1GiB", kind: "size", lowest: "1MiB", highest: "1TiB", allowed: "a size such as 1GiB, from 1MiB to 1TiB", doc: "Size of the event spool above which the oldest finished sessions are removed."},
+	{name: "HOOKSPAN_RETENTION", byDefault: "720h", kind: "duration", lowest: "0s", highest: "876000h", allowed: "a duration such as 720h, or 0 for no limit", doc: "How long the local store keeps a trace, from its end or from when it was stored (imported), whichever is later; 0 keeps it forever."},
+	{name: configFile, kind: "abspath", allowed: "an absolute path", doc: "Env file to read instead of hookspan.env in the configuration folder, whose HOOKSPAN_CAPTURE, HOOKSPAN_REDACT, HOOKSPAN_REDACT_FILE and lengths of previews still count. Only read from the process environment."},
+
+	{group: "Custom hooks on Cline", name: "HOOKSPAN_HOOKS", byDefault: "true", kind: "bool", allowed: "true, false", doc: "Runs the Claude-format hooks in hooks.json when Cline works."},
+	{name: "HOOKSPAN_HOOKS_ON_ERROR", byDefault: "limits", whenWrong: "deny", kind: "oneof", allowed: "limits, allow, deny", doc: "What happens to a tool call whose hooks have not decided: limits denies it if the hooks could not finish because resources or time ran out (descriptors, processes, memory, the time for all hooks, hookspan's own program); allow never denies it; deny also denies it, and a prompt, if a hook fails, a hooks.json cannot be read or a matcher is not a valid expression. A wrong value counts as deny."},
+	{name: "HOOKSPAN_HOOKS_STRICT_EXIT", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Makes every exit code of a hook other than 0 block; in Claude Code only 2 does. A wrong value counts as true."},
+	{name: "HOOKSPAN_HOOKS_SOFT_DENY", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Lets Cline's SDK (CLI 3) continue after a denied command, read or edit: the call is replaced by one that prints the reason and fails. Otherwise a denied call stops the task."},
+	{name: "HOOKSPAN_HOOKS_ASK", byDefault: "host", whenWrong: "deny", kind: "oneof", allowed: "host, deny", doc: "What a hook's ask or defer means: host leaves it to Cline's own approval, deny denies. A wrong value counts as deny."},
+	{name: "HOOKSPAN_HOOKS_DEBUG", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Writes each decision about your hooks into the log: which matchers match, what ran, what it answered."},
+
+	{group: "Safety", name: "HOOKSPAN_ALLOW_INSECURE", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Lets credentials travel over cleartext http to hosts other than this one. For credentials of the env file and the keyring it counts in the env file alone."},
+
+	{group: "Infinium", name: "INFINIUM_AGENT_ID", kind: "id", allowed: "letters, digits and - _ . : up to 200 characters", doc: "The agent's id."},
+	{name: "INFINIUM_AGENT_SECRET", kind: "token", allowed: "printable ASCII without spaces", secret: true, doc: "The agent's secret. Unset: taken from the system's keyring."},
+	{name: "INFINIUM_BASE_URL", byDefault: "https://platform.i42m.ai/api/v1", kind: "baseurl", allowed: "an http or https URL", doc: "Address of the Infinium API."},
+	{name: "HOOKSPAN_INFINIUM_GRANULARITY", byDefault: "turn", kind: "oneof", allowed: "turn, session", doc: "What one Infinium trace holds: turn sends each run by itself when it ends (for Claude Code a run is one turn), session sends all runs of a session as one when the session ends."},
+
+	{group: "OpenTelemetry", name: otlpPrefix + "ENDPOINT", kind: "url", allowed: "an http or https URL such as http://localhost:4318", doc: "OTLP endpoint; /v1/traces is appended."},
+	{name: otlpPrefix + "TRACES_ENDPOINT", general: otlpPrefix + "ENDPOINT", kind: "url", allowed: "an http or https URL such as http://localhost:4318/v1/traces", doc: "OTLP endpoint for traces, used as it is."},
+	{name: otlpPrefix + "HEADERS", kind: "headers", allowed: "name=value pairs with commas between them, values percent-encoded", secret: true, doc: "Headers of each OTLP request."},
+	{name: otlpPrefix + "TRACES_HEADERS", general: otlpPrefix + "HEADERS", kind: "headers", allowed: "name=value pairs with commas between them, values percent-encoded", secret: true, doc: "As OTEL_EXPORTER_OTLP_HEADERS, which it replaces."},
+	{name: otlpPrefix + "TIMEOUT", byDefault: "10000", kind: "millis", lowest: "1", highest: "3600000", allowed: "milliseconds from 1 to 3600000", doc: "Longest wait for one OTLP request, in milliseconds."},
+	{name: otlpPrefix + "TRACES_TIMEOUT", general: otlpPrefix + "TIMEOUT", kind: "millis", lowest: "1", highest: "3600000", allowed: "milliseconds from 1 to 3600000", doc: "As OTEL_EXPORTER_OTLP_TIMEOUT, which it replaces."},
+	{name: otlpPrefix + "COMPRESSION", byDefault: "none", kind: "oneof", allowed: "none, gzip", doc: "Compression of OTLP requests."},
+	{name: otlpPrefix + "TRACES_COMPRESSION", general: otlpPrefix + "COMPRESSION", kind: "oneof", allowed: "none, gzip", doc: "As OTEL_EXPORTER_OTLP_COMPRESSION, which it replaces."},
+	{name: otlpPrefix + "PROTOCOL", byDefault: "http/protobuf", kind: "protocol", allowed: "http/protobuf, http/json", doc: "OTLP transport. grpc is not supported: name an endpoint that speaks OTLP over HTTP."},
+	{name: otlpPrefix + "TRACES_PROTOCOL", general: otlpPrefix + "PROTOCOL", kind: "protocol", allowed: "http/protobuf, http/json", doc: "As OTEL_EXPORTER_OTLP_PROTOCOL, which it replaces."},
+	{name: otlpPrefix + "CERTIFICATE", kind: "abspath", allowed: "an absolute path", doc: "PEM file with the certificates that the endpoint's certificate is checked against."},
+	{name: otlpPrefix + "TRACES_CERTIFICATE", general: otlpPrefix + "CERTIFICATE", kind: "abspath", allowed: "an absolute path", doc: "As OTEL_EXPORTER_OTLP_CERTIFICATE, which it replaces."},
+	{name: otlpPrefix + "CLIENT_CERTIFICATE", kind: "abspath", allowed: "an absolute path", doc: "PEM file with the client's certificate."},
+	{name: otlpPrefix + "TRACES_CLIENT_CERTIFICATE", general: otlpPrefix + "CLIENT_CERTIFICATE", kind: "abspath", allowed: "an absolute path", doc: "As OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, which it replaces."},
+	{name: otlpPrefix + "CLIENT_KEY", kind: "abspath", allowed: "an absolute path", doc: "PEM file with the client's private key."},
+	{name: otlpPrefix + "TRACES_CLIENT_KEY", general: otlpPrefix + "CLIENT_KEY", kind: "abspath", allowed: "an absolute path", doc: "As OTEL_EXPORTER_OTLP_CLIENT_KEY, which it replaces."},
+	{name: "OTEL_SERVICE_NAME", kind: "text", allowed: "any text", doc: "The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."},
+	{name: "OTEL_RESOURCE_ATTRIBUTES", kind: "resource", allowed: "key=value pairs with commas between them, values percent-encoded", doc: "Attributes of the spans' resource."},
+	{name: "OTEL_SDK_DISABLED", byDefault: "false", kind: "otelbool", allowed: "true, false", doc: "Switches recording off, as HOOKSPAN_DISABLED does."},
+}
+
 // Input is all that Load reads.
 type Input struct {
 	// Environ is the process environment in the form of os.Environ. Of two
@@ -96,7 +150,7 @@ type Input struct {
 func Load(in Input) (*Config, error) {
 	goos := cmp.Or(in.GOOS, runtime.GOOS)
 	vars := environment(in.Environ, goos)
-	c := &Config{goos: goos, read: in.ReadFile, environ: fingerprinted(vars), values: make(map[string]*value, len(table())), refused: make(map[string]*Problem)}
+	c := &Config{goos: goos, read: in.ReadFile, environ: fingerprinted(vars), values: make(map[string]*value, len(table)), refused: make(map[string]*Problem)}
 	var errs []error
 	found := cmp.Or(in.Home, vars["HOME"])
 	if goos == "windows" {
@@ -116,10 +170,10 @@ func Load(in Input) (*Config, error) {
 	errs = append(errs, problems...)
 	sources := append([]source{{Environment, ofEnvironment, vars}}, files...)
 
-	checked := make(map[string]string, len(table()))
-	values := make([]value, len(table()))
+	checked := make(map[string]string, len(table))
+	values := make([]value, len(table))
 	for i := range values {
-		row, v := &table()[i], &values[i]
+		row, v := &table[i], &values[i]
 		v.variable, c.values[row.name] = row, v
 		text, problems := c.choose(v, sources, ck)
 		errs = append(errs, problems...)
@@ -141,7 +195,7 @@ func Load(in Input) (*Config, error) {
 	errs = append(errs, c.unknown(sources)...)
 
 	// Every value has passed its check, so an error here is a defect of the
-	// tags; the tests load every default.
+	// table; the tests load every default.
 	path := c.ConfigFile
 	if err := env.ParseWithOptions(c, env.Options{Environment: checked}); err != nil {
 		errs = append(errs, err)

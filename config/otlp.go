@@ -14,19 +14,19 @@ import (
 // replaces the other.
 type OTLP struct {
 	// Endpoint is the whole URL to POST to; empty if nothing is to be sent.
-	Endpoint string `env:"ENDPOINT" kind:"url" allowed:"an http or https URL such as http://localhost:4318" tracesAllowed:"an http or https URL such as http://localhost:4318/v1/traces" tracesDoc:"OTLP endpoint for traces, used as it is." doc:"OTLP endpoint; /v1/traces is appended."`
+	Endpoint string `env:"ENDPOINT"`
 	// Headers are part of each request; they may hold credentials.
-	Headers Headers `env:"HEADERS" kind:"headers" allowed:"name=value pairs with commas between them, values percent-encoded" secret:"true" doc:"Headers of each OTLP request."`
+	Headers Headers `env:"HEADERS"`
 	// Timeout bounds one request.
-	Timeout time.Duration `env:"TIMEOUT" default:"10000" kind:"millis" min:"1" max:"3600000" allowed:"milliseconds from 1 to 3600000" doc:"Longest wait for one OTLP request, in milliseconds."`
+	Timeout time.Duration `env:"TIMEOUT"`
 	// Compression is "none" or "gzip".
-	Compression string `env:"COMPRESSION" default:"none" kind:"oneof" allowed:"none, gzip" doc:"Compression of OTLP requests."`
+	Compression string `env:"COMPRESSION"`
 	// Protocol is "http/protobuf" or "http/json".
-	Protocol string `env:"PROTOCOL" default:"http/protobuf" kind:"protocol" allowed:"http/protobuf, http/json" doc:"OTLP transport. grpc is not supported: name an endpoint that speaks OTLP over HTTP."`
+	Protocol string `env:"PROTOCOL"`
 	// Certificate, ClientCertificate and ClientKey are PEM files, or empty.
-	Certificate       string `env:"CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the certificates that the endpoint's certificate is checked against."`
-	ClientCertificate string `env:"CLIENT_CERTIFICATE" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the client's certificate."`
-	ClientKey         string `env:"CLIENT_KEY" kind:"abspath" allowed:"an absolute path" doc:"PEM file with the client's private key."`
+	Certificate       string `env:"CERTIFICATE"`
+	ClientCertificate string `env:"CLIENT_CERTIFICATE"`
+	ClientKey         string `env:"CLIENT_KEY"`
 	// AllowInsecure lets credentials go over cleartext http.
 	AllowInsecure bool
 }

@@ -29,7 +29,7 @@ func (c *Config) InFile(name string) bool { return c.value(name).inFile }
 // Settings lists every variable, sorted by name.
 func (c *Config) Settings() []Setting {
 	var out []Setting
-	for _, row := range table() {
+	for _, row := range &table {
 		v := c.value(row.name)
 		s := Setting{Name: row.name, Value: row.byDefault, Source: cmp.Or(v.source, Default), Doc: row.doc}
 		switch {

@@ -28,7 +28,7 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(want, strings.ReplaceAll(string(got), "\r\n", "\n")); d != "" {
-		t.Errorf("%s is not what the struct tags say; run go test ./config -run TestReference -update (-want +got):\n%s", path, d)
+		t.Errorf("%s is not what the table says; run go test ./config -run TestReference -update (-want +got):\n%s", path, d)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 			t.Errorf("%s is not on the page once", s.Name)
 		}
 		if find(s.Name).allowed == "" || find(s.Name).kind == "" {
-			t.Errorf("%s has no allowed or kind tag", s.Name)
+			t.Errorf("%s has no allowed or kind", s.Name)
 		}
 	}
 }
@@ -136,15 +136,15 @@ func TestURLsAreShownWithoutTheirSecrets(t *testing.T) {
 
 // find returns the row of a variable.
 func find(name string) variable {
-	i := slices.IndexFunc(table(), func(v variable) bool { return v.name == name })
-	return table()[i]
+	i := slices.IndexFunc(table[:], func(v variable) bool { return v.name == name })
+	return table[i]
 }
 
 // reference is the Markdown page of all variables, made from the table.
 func reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
-	for _, v := range table() {
+	for _, v := range table {
 		if v.group != "" {
 			fmt.Fprintf(&b, "\n## %s\n\n| Variable | Meaning | Allowed | Default |\n|---|---|---|---|\n", v.group)
 		}
@@ -209,21 +209,48 @@ A project can switch recording off for itself with a file ` + "`.hookspan.env`" 
 in that file has any effect.
 `
 
-// row reads tags faster than reflect does, and must read the same.
-func TestRowReadsTagAsReflectDoes(t *testing.T) {
-	for _, of := range []reflect.Type{reflect.TypeFor[Config](), reflect.TypeFor[OTLP]()} {
-		for i := range of.NumField() {
-			tag := of.Field(i).Tag
-			got := row(tag)
-			for key, value := range map[string]string{
-				"env": got.name, "group": got.group, "kind": got.kind, "allowed": got.allowed, "doc": got.doc, "default": got.byDefault,
-				"whenWrong": got.whenWrong, "min": got.lowest, "max": got.highest,
-				"secret": map[bool]string{true: "true"}[got.secret], "texts": map[bool]string{true: "true"}[got.texts],
-			} {
-				if want := tag.Get(key); value != want {
-					t.Errorf("%s: %s is %q, want %q", of.Field(i).Name, key, value, want)
-				}
+// TestTableDescribesTheFields compares the variables that the tags name with the
+// rows. A field of OTLP has two rows, of which the one for traces is second.
+func TestTableDescribesTheFields(t *testing.T) {
+	var want, got []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Config]()) {
+		if name := f.Tag.Get("env"); name != "" {
+			want = append(want, name)
+		}
+		if f.Name != "Export" {
+			continue
+		}
+		if prefix := f.Tag.Get("envPrefix"); prefix != otlpPrefix {
+			t.Errorf("prefix of Export is %q, want %q", prefix, otlpPrefix)
+		}
+		for _, f := range reflect.VisibleFields(f.Type) {
+			if name := f.Tag.Get("env"); name != "" {
+				want = append(want, otlpPrefix+name, otlpPrefix+"TRACES_"+name)
 			}
 		}
+	}
+	for _, v := range table {
+		got = append(got, v.name)
+		key, traces := strings.CutPrefix(v.name, otlpPrefix+"TRACES_")
+		if !traces {
+			if v.general != "" {
+				t.Errorf("%s replaces %s", v.name, v.general)
+			}
+			continue
+		}
+		if v.general != otlpPrefix+key {
+			t.Errorf("%s replaces %q, want %s", v.name, v.general, otlpPrefix+key)
+			continue
+		}
+		if v.byDefault != "" {
+			t.Errorf("%s has the default %s, which would replace %s", v.name, v.byDefault, v.general)
+		}
+		pair := find(v.general)
+		if v.kind != pair.kind || v.lowest != pair.lowest || v.highest != pair.highest || v.whenWrong != pair.whenWrong || v.secret != pair.secret || v.texts != pair.texts {
+			t.Errorf("%s and %s are checked or shown differently", v.name, v.general)
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the table does not have the fields' variables in their order (-fields +table):\n%s", d)
 	}
 }
