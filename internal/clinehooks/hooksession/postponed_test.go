@@ -45,7 +45,7 @@ func TestPostponedEventsAreTakenOnceAndInOrder(t *testing.T) {
 	}
 }
 
-func TestADamagedEventCostsThoseBehindIt(t *testing.T) {
+func TestPostponedStopsAtDamagedEvent(t *testing.T) {
 	for _, damage := range []string{"x", "5\t1\t\"a\"\t\"b\"\n{", "9999999\t1\t\"a\"\t\"b\"\n", "-1\t1\t\"a\"\t\"b\"\n", "2\t1\ta\tb\n{}\n", "\n"} {
 		s := newSession(t)
 		if err := s.Postpone(hook.Raw{Payload: []byte("{}")}); err != nil {
@@ -67,7 +67,7 @@ func TestADamagedEventCostsThoseBehindIt(t *testing.T) {
 	}
 }
 
-func TestPostponeRefusesWhatTheRunnerMustTake(t *testing.T) {
+func TestPostponeFailsWhenFullOrLocked(t *testing.T) {
 	s := newSession(t)
 	path := filepath.Join(s.dir, "postponed")
 	if err := os.WriteFile(path, make([]byte, maxPostponed+1), 0o600); err != nil {

@@ -194,7 +194,7 @@ func Replace(path string, data []byte) error {
 	return atomicfile.Write(path, data, atomicfile.Options{Sync: atomicfile.SyncNone})
 }
 
-// safe makes a part of a file's name.
+// safe returns name with only letters, digits and underscores, at most 40 bytes.
 func safe(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -205,7 +205,7 @@ func safe(name string) string {
 	return name[:min(len(name), 40)]
 }
 
-// Sweep removes the memories of sessions without an event since a time.
+// Sweep removes the folders of sessions that have not changed since before.
 func Sweep(dir string, before time.Time) error {
 	hosts, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -228,7 +228,7 @@ func Sweep(dir string, before time.Time) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// newest is when something in a folder last changed.
+// newest returns the latest modification time of a folder and its entries.
 func newest(dir string) (time.Time, bool) {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {

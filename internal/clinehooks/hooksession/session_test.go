@@ -21,7 +21,7 @@ func newSession(t *testing.T) Session {
 	return m
 }
 
-func TestOneOfManyClaimsAnEvent(t *testing.T) {
+func TestClaimSucceedsForOneProcess(t *testing.T) {
 	m := newSession(t)
 	var wg sync.WaitGroup
 	var won sync.Map
@@ -43,7 +43,7 @@ func TestOneOfManyClaimsAnEvent(t *testing.T) {
 	}
 }
 
-func TestClaimsEnd(t *testing.T) {
+func TestClaimExpires(t *testing.T) {
 	s := newSession(t)
 	began := time.Now()
 	s.now = func() time.Time { return began }
@@ -90,7 +90,7 @@ func TestTextsAreTakenOnceAndInOrder(t *testing.T) {
 	}
 }
 
-func TestSweepRemovesWhatIsLongPast(t *testing.T) {
+func TestSweepRemovesOldSessions(t *testing.T) {
 	dir := t.TempDir()
 	old, recent := Session{dir: filepath.Join(dir, "cline", "old"), now: time.Now}, Session{dir: filepath.Join(dir, "cline", "new"), now: time.Now}
 	for _, m := range []Session{old, recent} {
@@ -124,7 +124,7 @@ func TestSweepRemovesWhatIsLongPast(t *testing.T) {
 	}
 }
 
-func TestClaimsOfALongSessionStaySmall(t *testing.T) {
+func TestClaimsFileStaysSmall(t *testing.T) {
 	s := newSession(t)
 	path := filepath.Join(s.dir, "claims")
 	if err := os.WriteFile(path, bytes.Repeat([]byte("x\n"), maxClaims), 0o600); err != nil {
