@@ -194,17 +194,6 @@ func Replace(path string, data []byte) error {
 	return atomicfile.Write(path, data, atomicfile.Options{Sync: atomicfile.SyncNone})
 }
 
-// safe returns name with only letters, digits and underscores, at most 40 bytes.
-func safe(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '_'
-	}, name)
-	return name[:min(len(name), 40)]
-}
-
 // Sweep removes the folders of sessions that have not changed since before.
 func Sweep(dir string, before time.Time) error {
 	hosts, err := os.ReadDir(dir)
