@@ -33,7 +33,7 @@ func (a *app) guardInPlace(ctx context.Context, project string) (bool, error) {
 	return cline.ReachOf(report, project).Editors, nil
 }
 
-// hookFiles installs the hook files that Cline needs for new hooks of the user's,
+// hookFiles installs the hook files that Cline needs for the user's new hooks,
 // unless --no-install is given, and reports what keeps hooks from running.
 func (a *app) hookFiles(ctx context.Context, project string, added []hookfile.Handler, f editFlags) error {
 	err := a.installHookFiles(ctx, project, added, f)
@@ -63,9 +63,9 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		return nil
 	}
 	if *f.noInstall {
-		what, command := "Cline has no hook file of hookspan's, so none of your hooks runs.", "hookspan install cline"
+		what, command := "Cline has no hookspan hook file, so none of your hooks runs.", "hookspan install cline"
 		if reach.Any {
-			what = "Cline in editors and the CLI 2 have no PreToolUse hook file of hookspan's: none of your hooks runs there before tool calls."
+			what = "Cline in editors and the CLI 2 have no PreToolUse hook file from hookspan: none of your hooks runs there before tool calls."
 		}
 		if guard {
 			command += " --pre-tool-use"
@@ -100,7 +100,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		a.hint("hookspan install cline --chain runs both" + with)
 	}
 	if slices.ContainsFunc(plan.Edited(), concerned) {
-		notes += "\nA hook file of hookspan's there was edited, so it is left as found.\n"
+		notes += "\nA hookspan hook file there was edited, so it is left as found.\n"
 		a.hint("hookspan install cline --force writes it anew" + with)
 	}
 	if changed, err := a.apply(plan, notes, *f.dryRun); err != nil || !changed {

@@ -22,7 +22,7 @@ func (a *app) hooksTestCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test --event EVENT [--tool TOOL --json INPUT]",
 		Short: "Run your hooks as if Cline had called, and show what they decide",
-		Long: `Make up an event of Cline's, run your hooks for it and show every step: what the
+		Long: `Make up a Cline event, run your hooks for it and show every step: what the
 event is in Claude Code's form, which hooks it starts and why, what each printed and
 decided, and the answer to Cline. Nothing is recorded, and Cline is not needed; the
 hooks themselves really run. With --dry-run they do not.
@@ -44,7 +44,7 @@ The exit code is 0 whatever the hooks decide.`,
 	flags.StringVar(&r.Result, "result", "", "what the tool returned, or the task's result")
 	flags.StringVar(&r.Prompt, "prompt", "", "the prompt, or another event's text")
 	flags.StringVar(&r.Dialect, "dialect", "", "which Cline: classic (VS Code to 3.x, CLI 2), next (VS Code 4.1), sdk (CLI 3); what fits the tool if not given")
-	file := flags.String("input", "", "in place of all that: a payload of Cline's from this file, - for standard input")
+	file := flags.String("input", "", "in place of all that: a Cline payload from this file, - for standard input")
 	dryRun := flags.Bool("dry-run", false, "show which hooks would run and start none")
 	debug := flags.Bool("debug", false, "show all of what hooks get and print, and each step of running them")
 	_ = cmd.MarkFlagFilename("input")

@@ -98,15 +98,15 @@ func (a *app) install(cmd *cobra.Command, agent agents.Agent, o install.Options,
 			"hookspan install %s --chain runs yours as well and merges both answers.\n", termtext.Plural(n, "hook"), agent.Word)
 	}
 	if n := len(plan.Edited()); n > 0 {
-		thing := "hook file"
+		thing := "hookspan hook file"
 		if agent.Settings {
-			thing = "hook"
+			thing = "hookspan hook"
 		}
 		were, them := "was", "it"
 		if n > 1 {
 			were, them = "were", "them"
 		}
-		notes += fmt.Sprintf("\n%s of hookspan's %s edited: left as found.\nhookspan install %s --force writes %s anew.\n",
+		notes += fmt.Sprintf("\n%s %s edited: left as found.\nhookspan install %s --force writes %s anew.\n",
 			termtext.Plural(n, thing), were, agent.Word, them)
 	}
 	changed, err := a.apply(plan, notes, dryRun)
@@ -128,7 +128,7 @@ func (a *app) uninstall(cmd *cobra.Command, agent agents.Agent, o install.Option
 		return err
 	}
 	if plan.Empty() {
-		a.printf("no hooks of hookspan's are installed\n")
+		a.printf("no hookspan hooks are installed\n")
 		return nil
 	}
 	if changed, err := a.apply(plan, "", dryRun); err != nil || !changed {

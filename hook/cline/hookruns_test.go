@@ -14,7 +14,7 @@ import (
 // ranAt is when the hooks of the tests began.
 var ranAt = time.Date(2026, 11, 20, 12, 29, 59, 123456789, time.UTC)
 
-// denied is an event of Cline's and the hooks that ran for it.
+// denied is a Cline event and the hooks that ran for it.
 func denied() (hook.Event, []hook.HookRun, hook.HookAnswer) {
 	about := hook.Event{
 		Host: Host, Session: "1795175957341", Name: "PreToolUse", Kind: hook.KindToolStart,

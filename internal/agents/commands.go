@@ -18,7 +18,7 @@ as well. hookspan uninstall cline undoes all of it.
 
 ` + PreToolUseRisk,
 		Flags: map[string]string{
-			"force":        "rewrite hook files of hookspan's that were edited",
+			"force":        "rewrite hookspan hook files that were edited",
 			"pre-tool-use": "install PreToolUse for classic Cline too (see above for the risk); where hooks of your own need it, it stays until --pre-tool-use=false",
 			"chain":        "where a hook of yours is in the way, run it too and merge both answers",
 			"project":      "install into this project's .clinerules/hooks in place of your own folders",
@@ -31,7 +31,7 @@ func uninstallCline() Command {
 		Short: "Remove hookspan's hooks from Cline and put chained ones back",
 		Long: `Remove exactly what hookspan install cline wrote, put chained hooks back as they
 were, and leave everything else. Traces and settings stay.`,
-		Flags: map[string]string{"force": "remove hook files of hookspan's that were edited, too"},
+		Flags: map[string]string{"force": "remove hookspan hook files that were edited, too"},
 	}
 }
 
@@ -46,7 +46,7 @@ was is kept beside it. hookspan uninstall claude takes the hooks out again, to t
   --scope project   .claude/settings.json in the project, which others may share
   --scope local     .claude/settings.local.json in the project, for you alone`,
 		Flags: map[string]string{
-			"force":   "rewrite entries of hookspan's that were edited",
+			"force":   "rewrite hookspan entries that were edited",
 			"scope":   "whose settings: user, project or local",
 			"project": "the project's folder, for --scope project (which it implies) and local; this folder if not given",
 		},

@@ -5,7 +5,7 @@
 // The server speaks the protocol of the agent-hooks scripts: they post an event to
 // /claude-hook or /cline-hook on port 3043 and check only the status. It promises
 // that a status of 200 means that each sink has the event, that an event which
-// arrives on two ways is taken once, and that neither other machines nor web pages
+// arrives twice is taken once, and that neither other machines nor web pages
 // reach it: it listens on loopback addresses only, under their names, and refuses
 // requests that a browser makes. It never decides anything for an agent.
 //

@@ -23,7 +23,7 @@ type Forwarder struct {
 	Ports []int
 	// File keeps events that no bridge takes.
 	File *FileStore
-	// Convert returns a payload of Cline's in Claude's form, as any number of
+	// Convert returns a Cline payload in Claude's form, as any number of
 	// events. A payload that it cannot convert is forwarded unchanged.
 	Convert func(body []byte) ([][]byte, error)
 	// Log receives faults.

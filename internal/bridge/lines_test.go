@@ -12,7 +12,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// checkLine holds a line to what a terminal and a JSON reader need.
+// checkLine requires a line that a terminal and a JSON reader can handle.
 func checkLine(t *testing.T, line []byte) {
 	t.Helper()
 	text := strings.TrimSuffix(string(line), "\n")
@@ -47,10 +47,10 @@ func TestLineIsSafeForATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Session != "s\x1b[2J" || got.Payload["prompt"] != text {
-		t.Errorf("another text: %+q", got)
+		t.Errorf("decoded as %+q", got)
 	}
 	if !bytes.Contains(line, []byte("é 漢 \U0001F600 & <")) {
-		t.Errorf("what is printable is escaped: %s", line)
+		t.Errorf("printable characters are escaped: %s", line)
 	}
 }
 

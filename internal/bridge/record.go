@@ -31,8 +31,8 @@ func NewRecorder(sp *spool.Spool, store func(host string, e *Event) (bool, error
 	return &Recorder{spool: sp, store: store, fromCline: make(map[string]bool)}
 }
 
-// Take implements Sink. It ignores Claude-format events of Cline's: cline-hook has
-// stored the event that they were made from.
+// Take implements Sink. It ignores Claude-format events that Cline's hooks post:
+// cline-hook has already stored the original event.
 func (r *Recorder) Take(_ context.Context, e *Event) (bool, error) {
 	switch {
 	case e.Provider == Cline && e.Native:
@@ -59,8 +59,8 @@ func (r *Recorder) remember(session string) {
 	r.fromCline[session] = true
 }
 
-// cline reports whether the session is one of Cline's, though the event came by
-// Claude Code's route: a claude-hook in Cline's hooks.json posts there.
+// cline reports whether the session is a Cline session. Its events can arrive on
+// Claude Code's path: a claude-hook in Cline's hooks.json posts there.
 func (r *Recorder) cline(session string) (bool, error) {
 	r.mu.Lock()
 	known := r.fromCline[session]

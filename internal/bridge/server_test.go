@@ -82,28 +82,28 @@ func TestAnswers(t *testing.T) {
 		status               int
 		says                 string
 	}{
-		"an event of Claude Code's":   {"POST", "/claude-hook", anEvent, nil, 200, "Event processed"},
-		"an event of Cline's":         {"POST", "/cline-hook", anEvent, nil, 200, "Event processed"},
-		"a native one":                {"POST", "/cline-hook", `{"taskId":"1","hookName":"TaskStart"}`, nil, 200, "Event processed"},
-		"any content type":            {"POST", "/claude-hook", anEvent, []string{"Content-Type", "text/plain"}, 200, "Event processed"},
-		"no session":                  {"POST", "/claude-hook", `{}`, nil, 400, "Missing or invalid session_id"},
-		"no JSON":                     {"POST", "/claude-hook", `x`, nil, 400, "not a JSON object"},
-		"nothing":                     {"POST", "/claude-hook", ``, nil, 400, "not a JSON object"},
-		"compressed":                  {"POST", "/claude-hook", anEvent, []string{"Content-Encoding", "gzip"}, 415, "gzip"},
-		"another path":                {"POST", "/droid-hook", anEvent, nil, 404, "Not found"},
-		"another method":              {"PUT", "/claude-hook", anEvent, nil, 405, "POST"},
-		"a browser's question":        {"OPTIONS", "/claude-hook", "", nil, 405, "POST"},
-		"a post to health":            {"POST", "/health", "", nil, 405, "GET"},
-		"a page's post":               {"POST", "/claude-hook", anEvent, []string{"Origin", "http://localhost:3043"}, 403, "web page"},
-		"a page without origin":       {"POST", "/claude-hook", anEvent, []string{"Origin", "null"}, 403, "web page"},
-		"a name that was rebound":     {"GET", "/claude-hook", "", []string{"Host", "evil.example:3043"}, 403, "evil.example"},
-		"a name that looks like ours": {"POST", "/claude-hook", anEvent, []string{"Host", "localhost.evil.example"}, 403, "evil"},
-		"an address of the network":   {"POST", "/claude-hook", anEvent, []string{"Host", "192.168.1.5:3043"}, 403, "192.168.1.5"},
-		"no host":                     {"POST", "/claude-hook", anEvent, []string{"Host", ""}, 403, "localhost"},
-		"IPv6":                        {"POST", "/claude-hook", anEvent, []string{"Host", "[::1]:3043"}, 200, ""},
-		"IPv6 without port":           {"POST", "/claude-hook", anEvent, []string{"Host", "[::1]"}, 200, ""},
-		"IPv4 with another port":      {"POST", "/claude-hook", anEvent, []string{"Host", "127.0.0.1:80"}, 200, ""},
-		"capitals":                    {"POST", "/claude-hook", anEvent, []string{"Host", "LocalHost"}, 200, ""},
+		"a Claude Code event":            {"POST", "/claude-hook", anEvent, nil, 200, "Event processed"},
+		"a Claude-format Cline event":    {"POST", "/cline-hook", anEvent, nil, 200, "Event processed"},
+		"a native Cline event":           {"POST", "/cline-hook", `{"taskId":"1","hookName":"TaskStart"}`, nil, 200, "Event processed"},
+		"any content type":               {"POST", "/claude-hook", anEvent, []string{"Content-Type", "text/plain"}, 200, "Event processed"},
+		"no session":                     {"POST", "/claude-hook", `{}`, nil, 400, "Missing or invalid session_id"},
+		"no JSON":                        {"POST", "/claude-hook", `x`, nil, 400, "not a JSON object"},
+		"an empty body":                  {"POST", "/claude-hook", ``, nil, 400, "not a JSON object"},
+		"compressed":                     {"POST", "/claude-hook", anEvent, []string{"Content-Encoding", "gzip"}, 415, "gzip"},
+		"another path":                   {"POST", "/droid-hook", anEvent, nil, 404, "Not found"},
+		"another method":                 {"PUT", "/claude-hook", anEvent, nil, 405, "POST"},
+		"a preflight request":            {"OPTIONS", "/claude-hook", "", nil, 405, "POST"},
+		"a post to health":               {"POST", "/health", "", nil, 405, "GET"},
+		"a page's post":                  {"POST", "/claude-hook", anEvent, []string{"Origin", "http://localhost:3043"}, 403, "web page"},
+		"a page without origin":          {"POST", "/claude-hook", anEvent, []string{"Origin", "null"}, 403, "web page"},
+		"a rebound name":                 {"GET", "/claude-hook", "", []string{"Host", "evil.example:3043"}, 403, "evil.example"},
+		"a name that contains localhost": {"POST", "/claude-hook", anEvent, []string{"Host", "localhost.evil.example"}, 403, "evil"},
+		"an address of the network":      {"POST", "/claude-hook", anEvent, []string{"Host", "192.168.1.5:3043"}, 403, "192.168.1.5"},
+		"no host":                        {"POST", "/claude-hook", anEvent, []string{"Host", ""}, 403, "localhost"},
+		"IPv6":                           {"POST", "/claude-hook", anEvent, []string{"Host", "[::1]:3043"}, 200, ""},
+		"IPv6 without port":              {"POST", "/claude-hook", anEvent, []string{"Host", "[::1]"}, 200, ""},
+		"IPv4 with another port":         {"POST", "/claude-hook", anEvent, []string{"Host", "127.0.0.1:80"}, 200, ""},
+		"capitals":                       {"POST", "/claude-hook", anEvent, []string{"Host", "LocalHost"}, 200, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sink := &shelf{}
@@ -146,7 +146,7 @@ func TestCopyCountsOnce(t *testing.T) {
 			if _, answer := ask(t, s, "POST", "/cline-hook", bodies[0]); answer["repeated"] != nil {
 				t.Errorf("first: %v", answer)
 			}
-			// It comes round by the other route.
+			// The copy arrives on the other path.
 			status, answer := ask(t, s, "POST", "/claude-hook", bodies[1])
 			if status != 200 || answer["repeated"] != true || answer["success"] != true {
 				t.Errorf("again: %d %v", status, answer)

@@ -102,7 +102,7 @@ func summary(f *hookfile.File) hooksession.Summary {
 
 // Handlers are the hooks that run, in configuration order. disableAllHooks of
 // the user's own file switches all of them off; that of a project's file only its
-// own, so that no project can switch off a guard of the user's.
+// own, so that no project can switch off a user's guard.
 func (s Sources) Handlers() []hookfile.Handler {
 	var out []hookfile.Handler
 	for _, src := range s {

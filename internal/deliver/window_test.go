@@ -32,7 +32,7 @@ func stamped(t tb, recs []spool.Record) []spool.Record {
 	return recs
 }
 
-// days are turns of Claude Code's, one a minute, of which some start an agent
+// days are Claude Code turns, one a minute, of which some start an agent
 // that works on while the next turn is open, and some have a tool whose end is
 // stored after that of the turn.
 func days() []spool.Record {

@@ -86,7 +86,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 }
 
 // examined returns the agents whose hook programs this machine needs: those that
-// have hooks of hookspan's, or else the first.
+// have hookspan's hooks, or else the first.
 func (m *Machine) examined(st *Status) agents.Table {
 	var out agents.Table
 	if st != nil {
@@ -110,7 +110,7 @@ func (e *exam) program(ctx context.Context, a agents.Agent) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := exec.CommandContext(ctx, path, "--help").Run(); err != nil { //nolint:gosec // A program of hookspan's.
+	if err := exec.CommandContext(ctx, path, "--help").Run(); err != nil { //nolint:gosec // A hookspan program.
 		e.add(Problem, fmt.Sprintf("%s does not run: %s: %v", a.Program, path, err), "build or install it again")
 		return
 	}

@@ -61,7 +61,7 @@ func (e *exam) folder(h agentHooks, s install.Site, none bool) {
 }
 
 // settings checks an agent that reads hooks from settings files. Of settings
-// without hooks of hookspan's it only notes those that cannot be read.
+// without hookspan's hooks it only notes those that cannot be read.
 func (e *exam) settings(h agentHooks) {
 	if !h.Present() {
 		for _, s := range h.Sites {

@@ -42,7 +42,7 @@ func (e *exam) ownHooks() {
 // guard looks for hooks that do not run because Cline has no hook file for them.
 func (e *exam) guard(in installcline.Reach) {
 	const command = "hookspan install cline"
-	const none = "none of your hooks runs: Cline has no hook file of hookspan's"
+	const none = "none of your hooks runs: Cline has no hookspan hook file"
 	const partly = "hooks of yours run before tool calls (PreToolUse), but not in Cline in editors and the CLI 2: "
 	switch guard := e.Own.Sources.Guard(); {
 	case !in.Any && guard:
@@ -53,7 +53,7 @@ func (e *exam) guard(in installcline.Reach) {
 	case in.Foreign:
 		e.add(Problem, partly+"a PreToolUse hook file there is not hookspan's", command+" --pre-tool-use --chain runs it and your hooks")
 	default:
-		e.add(Problem, partly+"these have no PreToolUse hook file of hookspan's that is switched on",
+		e.add(Problem, partly+"these have no PreToolUse hook file from hookspan that is switched on",
 			command+" --pre-tool-use; its --help says what that costs there")
 	}
 }

@@ -67,7 +67,7 @@ type Status struct {
 	// settings files of other agents that exist or were installed into.
 	Hooks    []install.Hook `json:"hooks"`
 	Settings []SettingsFile `json:"claude,omitempty"`
-	// HooksHealthy reports that an agent has hooks of hookspan's, and that those
+	// HooksHealthy reports that an agent has hookspan's hooks, and that those
 	// of each agent that has any are as they should be.
 	HooksHealthy bool          `json:"hooks_healthy"`
 	Sessions     int           `json:"sessions"`
@@ -232,7 +232,7 @@ func (st *Status) addHooks(h agentHooks) {
 	}
 }
 
-// installed returns the agents that have hooks of hookspan's.
+// installed returns the agents that have hookspan's hooks.
 func (st *Status) installed() []agentHooks {
 	return slices.DeleteFunc(slices.Clone(st.agents), func(h agentHooks) bool { return !h.Present() })
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // maxFileBytes bounds what is read of a file. Real settings and hookspan's hook
-// files are far shorter, and a file of the user's may be a program of any size.
+// files are far shorter, and a user's file may be a program of any size.
 const maxFileBytes = 16 << 20
 
 // File is a file, or its absence, as it was found.

@@ -21,19 +21,19 @@ type Op string
 const (
 	// OpCreate writes a file, or a hook in a file, where there is none.
 	OpCreate Op = "create"
-	// OpUpdate replaces a file or hook of hookspan's.
+	// OpUpdate replaces a hookspan file or hook.
 	OpUpdate Op = "update"
-	// OpKeep leaves a hook of hookspan's that is as it should be.
+	// OpKeep leaves a hookspan hook that is as it should be.
 	OpKeep Op = "keep"
 	// OpForeign leaves a file that is not hookspan's.
 	OpForeign Op = "skip"
-	// OpEdited leaves a hook of hookspan's that was edited, or one of a newer
+	// OpEdited leaves a hookspan hook that was edited, or one of a newer
 	// hookspan.
 	OpEdited Op = "edited"
 	// OpChain moves the user's script to Action.Chained and writes a hook file
 	// that runs it as well.
 	OpChain Op = "chain"
-	// OpRemove removes a file or hook of hookspan's.
+	// OpRemove removes a hookspan file or hook.
 	OpRemove Op = "remove"
 	// OpRestore moves a chained script back over the hook file.
 	OpRestore Op = "restore"
@@ -115,7 +115,7 @@ func (p *Plan) Changed() bool {
 // Foreign lists the actions that leave a file alone that is not hookspan's.
 func (p *Plan) Foreign() []Action { return p.only(OpForeign) }
 
-// Edited lists the actions that leave a hook of hookspan's alone because it was
+// Edited lists the actions that leave a hookspan hook alone because it was
 // edited.
 func (p *Plan) Edited() []Action { return p.only(OpEdited) }
 

@@ -14,14 +14,14 @@ type State string
 
 // The states of a hook.
 const (
-	// StateInstalled is a hook file of hookspan's that works.
+	// StateInstalled is a hookspan hook file that works.
 	StateInstalled State = "installed"
-	// StateOutdated is a hook file of hookspan's that another install would fix.
+	// StateOutdated is a hookspan hook file that another install would fix.
 	StateOutdated State = "outdated"
-	// StateOff is a hook file of hookspan's that was switched off in Cline's
+	// StateOff is a hookspan hook file that was switched off in Cline's
 	// Hooks tab, which removes the executable bit. The SDK runs it all the same.
 	StateOff State = "switched off"
-	// StateEdited is a hook file of hookspan's that was changed since, or one of
+	// StateEdited is a hookspan hook file that was changed since, or one of
 	// a newer hookspan.
 	StateEdited State = "edited"
 	// StateForeign is something that is not hookspan's.
@@ -48,7 +48,7 @@ type Report struct {
 // Site is the state of the hooks in one place.
 type Site struct {
 	Place
-	// Present reports that hooks of hookspan's are installed for the site's
+	// Present reports that hookspan's hooks are installed for the site's
 	// readers, so that every hook of an install should be there.
 	Present bool
 	// Grouped has Report.Text show hooks of equal state in one line.
@@ -67,7 +67,7 @@ type Hook struct {
 	State State  `json:"state"`
 	// Reason says what is wrong, empty where the state says enough.
 	Reason string `json:"reason,omitempty"`
-	// Chained is the script that a hook of hookspan's runs as well, empty without one.
+	// Chained is the script that a hookspan hook also runs, or empty.
 	Chained string `json:"chained,omitempty"`
 	// Faulty reports a hook that an install or the user should fix.
 	Faulty bool `json:"-"`
@@ -80,18 +80,18 @@ type Group struct {
 	Events []string
 }
 
-// Present reports that the agent has hooks of hookspan's.
+// Present reports that the agent has hookspan's hooks.
 func (r *Report) Present() bool {
 	return slices.ContainsFunc(r.Sites, func(s Site) bool { return s.Present })
 }
 
-// InProject reports that hooks of hookspan's are installed for a project, or with
+// InProject reports that hookspan's hooks are installed for a project, or with
 // an empty name for the user.
 func (r *Report) InProject(project string) bool {
 	return slices.ContainsFunc(r.Sites, func(s Site) bool { return s.Present && s.Project == project })
 }
 
-// Healthy reports that the agent has hooks of hookspan's, that all of them work
+// Healthy reports that the agent has hookspan's hooks, that all of them work
 // and that the agent runs hooks.
 func (r *Report) Healthy() bool {
 	return r.Present() && len(r.Off) == 0 && !slices.ContainsFunc(r.Sites, func(s Site) bool {
@@ -121,7 +121,7 @@ func (s *Site) lines() (lines []string) {
 	case s.Err != nil:
 		return []string{s.Err.Error()}
 	case s.Grouped && !s.Present:
-		return []string{"no hooks of hookspan's"}
+		return []string{"no hookspan hooks"}
 	case s.Grouped:
 		for _, g := range s.Groups() {
 			lines = append(lines, fmt.Sprintf("%-8s %s", g.State, g.Text()))

@@ -50,7 +50,7 @@ type Options struct {
 	// project of Scope if Project is empty; an uninstall or status without both
 	// includes its files.
 	Dir string
-	// Force rewrites hooks of hookspan's that were edited. It never touches a
+	// Force rewrites hookspan's hooks that were edited. It never touches a
 	// file without hookspan's marker.
 	Force bool
 

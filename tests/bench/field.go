@@ -38,7 +38,7 @@ type contestant struct {
 	before func() error
 	// ends marks a call that starts a delivery, which is ended right after.
 	ends bool
-	// hooks says that hooks of the user's run in the call: its cost is shown and
+	// hooks says that the user's hooks run in the call: its cost is shown and
 	// not promised.
 	hooks bool
 	// base is what the ratio is taken to; nil for a base itself.

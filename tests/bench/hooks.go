@@ -23,7 +23,7 @@ const (
 	manyHooks = "cline-hook, 8 hooks"
 )
 
-// addHooks adds the calls in which hooks of the user's run, and what they are
+// addHooks adds the calls in which the user's hooks run, and what they are
 // compared with. Every hook is the shell's true.
 func (f *field) addHooks(add func(name string, argv ...string) *contestant) error {
 	sh, err := exec.LookPath("sh")

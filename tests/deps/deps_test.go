@@ -135,7 +135,7 @@ func TestBan(t *testing.T) {
 	}
 }
 
-// mayImport lists, for each package of ours that has such a rule, the packages
+// mayImport lists, for each package of this module that has such a rule, the packages
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
 	"hook":                          {},
@@ -230,7 +230,7 @@ var impure = []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http"
 // clocks are the functions of package time that ask for the time or wait.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
-// sourceFile is a file of ours that is not a test.
+// sourceFile is a file of this module that is not a test.
 type sourceFile struct {
 	folder, name string
 	syntax       *ast.File

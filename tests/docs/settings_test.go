@@ -112,7 +112,7 @@ func TestExampleFileLoads(t *testing.T) {
 
 var variable = regexp.MustCompile(`\b(?:HOOKSPAN|CONNECTOR|INFINIUM)_[A-Z_]*[A-Z]\b`)
 
-// TestVariablesOnPagesExist looks up each variable of ours that a page names.
+// TestVariablesOnPagesExist looks up each hookspan variable that a page names.
 func TestVariablesOnPagesExist(t *testing.T) {
 	known := make(map[string]bool)
 	c, _ := load("")

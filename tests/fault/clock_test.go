@@ -110,7 +110,7 @@ func wrongClocks(t *testing.T, r *proof.Result) {
 	}
 }
 
-// restamp puts another time into a payload of Cline's.
+// restamp puts another time into a Cline payload.
 func restamp(payload []byte, stamp string) []byte {
 	const member = `"timestamp":"`
 	s := string(payload)

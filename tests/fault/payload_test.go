@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// preToolUse is a payload of Cline's for the tool call of this number.
+// preToolUse is a Cline payload for the tool call of this number.
 func preToolUse(session string, n int) []byte {
 	return fmt.Appendf(nil, `{"clineVersion":"3.38.0","hookName":"PreToolUse","timestamp":"%d","taskId":%q,"workspaceRoots":["/home/dev/project"],"userId":"u","preToolUse":{"toolName":"read_file","parameters":{"path":"src/%d.go"}}}`,
 		1795175957341+n, session, n)

@@ -147,7 +147,7 @@ func recordWork(t *testing.T, sync string) *powerWork {
 		}
 	}
 	trace := filepath.Join(t.TempDir(), "trace")
-	cmd := exec.CommandContext(t.Context(), "strace", append(powerfs.StraceArgs(trace), "sh", "work.sh")...) //nolint:gosec // A script of ours.
+	cmd := exec.CommandContext(t.Context(), "strace", append(powerfs.StraceArgs(trace), "sh", "work.sh")...) //nolint:gosec // A test script.
 	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Fatalf("the work under strace: %v, said %s", err, out)

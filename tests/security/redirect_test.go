@@ -29,7 +29,7 @@ var redirectRows = []proof.Row{
 	},
 	{
 		Waits: true,
-		Name:  "http hooks of the user's own that are answered so",
+		Name:  "http hooks of the user that are answered so",
 		Rule:  "as above; the hook fails and the agent continues",
 		Short: 12, Long: 60, Run: hookRedirects,
 	},

@@ -101,7 +101,7 @@ func keysThroughPrograms(t *testing.T, r *proof.Result) {
 	r.Note("%d forms of keys", len(all))
 }
 
-// claudeHook gives a payload to a hook process of Claude Code's.
+// claudeHook gives a payload to a Claude Code hook process.
 func claudeHook(w *lab.World, payload []byte) error {
 	cmd := w.Program("claude-hook")
 	cmd.Stdin = bytes.NewReader(payload)

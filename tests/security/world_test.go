@@ -30,7 +30,7 @@ func text(t testing.TB, v any) []byte {
 	return b
 }
 
-// clineEvent is a payload of Cline's with these members.
+// clineEvent is a Cline payload with these members.
 func clineEvent(t testing.TB, session, name string, members object) lab.Event {
 	t.Helper()
 	p := object{

@@ -176,10 +176,10 @@ func (c *checker) matcher() {
 		lower[i] = strings.ToLower(s)
 	}
 	if fits(event, strings.ToLower(matcher), lower) {
-		c.mistake("matcher %q fits no tool of Cline's, so the hook never runs: upper and lower case count, as in \"Bash\"", quoted)
+		c.mistake("matcher %q fits no Cline tool, so the hook never runs: upper and lower case count, as in \"Bash\"", quoted)
 		return
 	}
-	c.note("matcher %q fits no tool of Cline's, so the hook never runs: name one that hookspan hooks test --tool knows, or remove the hook", quoted)
+	c.note("matcher %q fits no Cline tool, so the hook never runs: name one that hookspan hooks test --tool knows, or remove the hook", quoted)
 }
 
 // noTools reports names in a matcher that no tool has. If other names of the matcher
@@ -200,7 +200,7 @@ func (c *checker) noTools(names []string, all bool) {
 		case name == "attempt_completion" || name == "submit_and_exit":
 			c.note("matcher %q fits no call that reaches hooks%s: use the event Stop", name, so)
 		case all:
-			c.note("matcher %q fits no tool of Cline's%s: name one that hookspan hooks test --tool knows, or remove the hook", name, so)
+			c.note("matcher %q fits no Cline tool%s: name one that hookspan hooks test --tool knows, or remove the hook", name, so)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func wants(t *testing.T, got []string, want ...string) {
 }
 
 func TestCheckReportsMatchersThatNeverFit(t *testing.T) {
-	const never = ` fits no tool of Cline's, so the hook never runs: `
+	const never = ` fits no Cline tool, so the hook never runs: `
 	for _, tt := range []struct {
 		event, matcher string
 		want           []string

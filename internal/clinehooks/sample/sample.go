@@ -196,7 +196,7 @@ func (p *Payload) mcp(server, tool string) error {
 // tool that has another name in Cline, since the input would differ, too.
 func (p *Payload) unknownTool() error {
 	if p.Tool == "" {
-		return errors.New("--tool: want a tool of Cline's, such as execute_command")
+		return errors.New("--tool: want a Cline tool, such as execute_command")
 	}
 	for _, t := range Tools() {
 		if t.Claude == p.Tool && t.in(p.Dialect) {

@@ -198,7 +198,7 @@ func TestCompleteRejectsContradictions(t *testing.T) {
 		{"PreToolUse", "classic", "run_commands", "--tool run_commands: with --dialect classic it is execute_command"},
 		{"PreToolUse", "sdk", "list_files", "--tool list_files: with --dialect sdk there is none"},
 		{"PreToolUse", "sdk", "Bash", "--tool Bash: that is Claude Code's name; Cline's is run_commands"},
-		{"PreToolUse", "", "", "--tool: want a tool of Cline's"},
+		{"PreToolUse", "", "", "--tool: want a Cline tool"},
 	} {
 		m, err := FindEvent(tt.event)
 		if err != nil {

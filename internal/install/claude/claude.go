@@ -5,7 +5,7 @@
 // are the former ones where nothing else has changed since. Settings that Claude
 // Code could not read are refused, with line and column.
 //
-// Claude Code adds up the hooks of the user's, the project's and the user's own
+// Claude Code adds up the hooks of the user, of the project and the user's own
 // project settings, and runs equal ones once. An install goes into one of them,
 // the user's by default. An entry is hookspan's if the program it starts is
 // claude-hook with an event's name or no argument.

@@ -82,7 +82,7 @@ func (e *settingsEdit) shapeError(name string, n *jsonedit.Node, want string) er
 	return fmt.Errorf("line %d, column %d: %s is %s, want %s", line, column, name, n.Kind(e.text), want)
 }
 
-// found is a handler of hookspan's and its place.
+// found is a hookspan handler and its place.
 type found struct {
 	handler
 	event   string
@@ -96,7 +96,7 @@ type found struct {
 // node is the handler's own text.
 func (f found) node() *jsonedit.Node { return f.handlers.Items[f.at].Value }
 
-// find lists the handlers of hookspan's in the order of the text. Parts that Claude
+// find lists the hookspan handlers in the order of the text. Parts that Claude
 // Code does not read hold none.
 func (e *settingsEdit) find() []found {
 	hooks := e.root.Get(hooksKey)
@@ -271,7 +271,7 @@ func (e *settingsEdit) create(w wantedHandler, ev hookEvent) error {
 	return e.set(e.style.AddElement(e.text, list, w.group(ev)))
 }
 
-// uninstall removes every handler of hookspan's.
+// uninstall removes every hookspan handler.
 func (e *settingsEdit) uninstall() ([]change, error) {
 	var changes []change
 	for all := e.find(); len(all) > 0; all = e.find() {

@@ -327,7 +327,7 @@ func oddContainer(t *rapid.T, open, end string, parts []string) string {
 	return b.String()
 }
 
-// oddSettings draws settings with hooks of the user's.
+// oddSettings draws settings with the user's hooks.
 func oddSettings(t *rapid.T) string {
 	var members []string
 	for _, key := range rapid.SliceOfN(rapid.SampledFrom([]string{"env", "model", "permissions", "a"}), 0, 3).Draw(t, "keys") {

@@ -92,7 +92,7 @@ func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifes
 	return nil
 }
 
-// hasHooks reports that a settings file holds hooks of hookspan's. An unreadable
+// hasHooks reports that a settings file holds hookspan's hooks. An unreadable
 // file holds none that run.
 func hasHooks(path string) bool {
 	f, err := readSettings(path)

@@ -84,7 +84,7 @@ func TestClaudeStatusWithoutHooks(t *testing.T) {
 	}
 	writeFile(t, h.path(".claude/settings.json"), `{"disableAllHooks":true}`, 0o600)
 	r := h.claudeStatus()
-	if len(r.Sites) != 1 || r.Present() || len(r.Off) != 0 || !strings.Contains(r.Text(), "no hooks of hookspan's") {
+	if len(r.Sites) != 1 || r.Present() || len(r.Off) != 0 || !strings.Contains(r.Text(), "no hookspan hooks") {
 		t.Errorf("with settings of the user's alone:\n%s", r.Text())
 	}
 	h.installClaude(h.claude(ScopeLocal))

@@ -72,7 +72,7 @@ func (in Installer) effective(sys install.System, project string) []string {
 	return list
 }
 
-// hooksOff lists why Claude Code runs no hooks of hookspan's in a project, or,
+// hooksOff lists why Claude Code does not run hookspan's hooks in a project, or,
 // without a project, anywhere.
 func (in Installer) hooksOff(sys install.System, project string) []string {
 	var out []string

@@ -284,7 +284,7 @@ func TestSidecarNeverHoldsHookFile(t *testing.T) {
 	writeFile(t, sidecar(path), string(render("linux", shim{Event: "TaskStart", Binary: h.binary()})), 0o755)
 	h.install(h.options())
 	if s, ours := parseShim("linux", []byte(readFile(t, path))); !ours || s.Chain != "" {
-		t.Errorf("hook file of ours %v chains %q", ours, s.Chain)
+		t.Errorf("hookspan hook file %v chains %q", ours, s.Chain)
 	}
 }
 

@@ -119,7 +119,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// hooks lists the hook files of hookspan's below dir.
+// hooks lists the hookspan hook files below dir.
 func hooks(t *testing.T, dir string) []string {
 	t.Helper()
 	list := []string{}

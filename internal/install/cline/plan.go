@@ -55,12 +55,12 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	return p, warn(p, sys, o)
 }
 
-// leavesHook reports that a hook file of hookspan's is in place after the step.
+// leavesHook reports that a hookspan hook file is in place after the step.
 func leavesHook(a install.Action) bool {
 	return a.Op == install.OpCreate || a.Op == install.OpUpdate || a.Op == install.OpKeep || a.Op == install.OpChain
 }
 
-// takesHook reports that the step removes a hook file of hookspan's.
+// takesHook reports that the step removes a hookspan hook file.
 func takesHook(a install.Action) bool { return a.Op == install.OpRemove || a.Op == install.OpRestore }
 
 // record sets what an installation changes in the install record: the folders that
@@ -178,7 +178,7 @@ func lookAt(goos string, f install.Place, event string) (*install.Action, error)
 	return a, nil
 }
 
-// refresh plans for a wanted hook file of hookspan's.
+// refresh plans for a wanted hookspan hook file.
 func refresh(a *install.Action, goos string, have, want shim, force bool) {
 	a.Content = render(goos, want)
 	switch {

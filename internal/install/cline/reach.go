@@ -4,12 +4,12 @@ import "github.com/hookspan/hookspan/internal/install"
 
 // Reach is where hookspan receives Cline's calls before they run.
 type Reach struct {
-	// Editors reports a PreToolUse hook of hookspan's that Cline in editors and the
+	// Editors reports a hookspan PreToolUse hook that Cline in editors and the
 	// CLI 2 start.
 	Editors bool
 	// Foreign reports that another PreToolUse hook file is where these read it.
 	Foreign bool
-	// Any reports that Cline starts a hook of hookspan's for any event.
+	// Any reports that Cline starts a hookspan hook for any event.
 	Any bool
 }
 

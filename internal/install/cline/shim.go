@@ -15,7 +15,7 @@ import (
 // still distinguished from an edited one.
 const shimVersion = 1
 
-// markerPrefix opens the comment that marks a hook file of hookspan's. The version, in
+// markerPrefix opens the comment that marks a hookspan hook file. The version, in
 // decimal, follows it directly.
 const markerPrefix = "# hookspan:cline-hook v"
 
@@ -141,7 +141,7 @@ func renderPowerShell(s shim) []byte {
 }
 
 // parseShim reads a hook file. It reports false for a file without the marker,
-// which is a file of the user's.
+// which is a user's file.
 func parseShim(goos string, data []byte) (shim, bool) {
 	lines := strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n")
 	at := markerLine(lines)
@@ -273,7 +273,7 @@ func chainTarget(goos string, side install.File) string {
 	}
 }
 
-// readShim reads a file as a hook file of hookspan's. A symbolic link to one is
+// readShim reads a file as a hookspan hook file. A symbolic link to one is
 // the user's.
 func readShim(goos string, f install.File) (shim, bool) {
 	if f.Missing() || !f.Info.Mode().IsRegular() {

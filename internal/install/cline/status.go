@@ -82,7 +82,7 @@ func inspect(goos string, f install.Place, event, binary string) install.Hook {
 	return h
 }
 
-// judge returns the state of a hook file of hookspan's.
+// judge returns the state of a hookspan hook file.
 func judge(goos string, f install.Place, s shim, cur install.File, event, binary string) (install.State, string) {
 	switch {
 	case s.Edited:

@@ -106,7 +106,7 @@ func planRemoval(goos string, f install.Place, event string, force bool) (*insta
 	return a, nil
 }
 
-// removeShim plans the removal of a hook file of hookspan's, and the return of a
+// removeShim plans the removal of a hookspan hook file, and the return of a
 // chained script.
 func removeShim(a *install.Action, have shim, force bool) {
 	switch {

@@ -141,7 +141,7 @@ func TestClaudePrompts(t *testing.T) {
 		{"in blocks", crow("user", 0, `"promptId":"p1","message":{"content":[{"type":"text","text":"look"},{"type":"image"},{"type":"text","text":"here"}]}`), []hook.Prompt{{At: sec(0), Text: "look\nhere", Turn: "p1"}}},
 		{"news of an agent", userRow("p1", 0, "<task-notification>x", `"promptSource":"sdk","origin":{"kind":"task-notification"}`), []hook.Prompt{{At: sec(0), Text: "<task-notification>x", Turn: "p1", Injected: true}}},
 		{"of the system", userRow("p1", 0, "x", `"promptSource":"system"`), []hook.Prompt{{At: sec(0), Text: "x", Turn: "p1", Injected: true}}},
-		{"a command of the user's", userRow("p1", 0, "<command-message>hello</command-message>\n<command-name>/hello</command-name>\n<command-args>x y</command-args>"), []hook.Prompt{{At: sec(0), Text: "/hello x y", Turn: "p1"}}},
+		{"a user's command", userRow("p1", 0, "<command-message>hello</command-message>\n<command-name>/hello</command-name>\n<command-args>x y</command-args>"), []hook.Prompt{{At: sec(0), Text: "/hello x y", Turn: "p1"}}},
 		{"a command without arguments", userRow("p1", 0, "<command-name>/init</command-name>\n<command-message>init</command-message>\n<command-args></command-args>"), []hook.Prompt{{At: sec(0), Text: "/init", Turn: "p1"}}},
 		{"what a command printed", userRow("p1", 0, "<local-command-stdout>x</local-command-stdout>"), nil},
 		{"the user's own shell", userRow("p1", 0, "<bash-input>ls</bash-input>"), nil},
@@ -174,7 +174,7 @@ func TestClaudeEndsRecorded(t *testing.T) {
 		{"tools-resume", "", []hook.Kind{hook.KindRunComplete, hook.KindRunComplete}, []string{"do the work", "second please"}},
 		{"fork", "3a8f4545", []hook.Kind{hook.KindRunComplete}, []string{"do it"}},
 		// The fork, taken up again; then cleared, with commands of Claude
-		// Code's own; then a command of the user's.
+		// Code's own; then a user's command.
 		{"fork", "d1d41a34", []hook.Kind{hook.KindRunComplete, hook.KindRunComplete}, []string{"again", "more"}},
 		{"fork", "630b4663", []hook.Kind{hook.KindRunComplete}, []string{"more"}},
 		{"fork", "337ba4cd", []hook.Kind{hook.KindRunComplete}, []string{"/hello x"}},

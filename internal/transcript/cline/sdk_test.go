@@ -104,7 +104,7 @@ func TestSubagentsHaveCallsOfTheirOwn(t *testing.T) {
 	}
 	if diff := cmp.Diff(&hook.Transcript{
 		Provider: "openai-compatible", Model: "mock-model", HostVersion: "3.0.57", HostApp: "Cline CLI", Cwd: "/home/dev/project",
-		// The subagent's task is no prompt of the user's.
+		// The subagent's task is not a user's prompt.
 		Prompts: []hook.Prompt{{At: time.UnixMilli(1795175660981).UTC(), Text: "Delegate it"}},
 		Sources: []string{"1795175660887_ibxt7.json", "1795175660887_ibxt7.messages.json", agent + ".messages.json"},
 	}, tr); diff != "" {
