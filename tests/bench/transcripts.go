@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// transcriptSize is that of the transcript that is read, in bytes.
-const transcriptSize = 1 << 30
+// transcriptSize is the least size of the transcript, in bytes: a little below the
+// limit for one reading.
+const transcriptSize = 1<<30 - 1<<20
 
 // transcripts measures how Claude Code's own file of a long session is read: what
 // is new since the last turn, and the whole of it.
