@@ -14,7 +14,7 @@ import (
 
 // editorsRisk is what the user must know of a hook that runs before tool calls.
 const editorsRisk = `A hook on PreToolUse needs Cline's PreToolUse hook file. In Cline's classic core that
-has a price. VS Code: a call that a hook denies stops the task and leaves Cline stuck:
+has a risk. VS Code: a call that a hook denies stops the task and leaves Cline stuck:
 New Task and Resume do nothing until the window is reloaded. CLI 2: a task stops dead
 when a later tool reads a missing file, whatever any hook answers; in VS Code that was
 not seen. To take the hook file back: hookspan install cline --pre-tool-use=false.

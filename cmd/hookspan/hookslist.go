@@ -47,7 +47,7 @@ of it, or Claude Code's.`,
 
 func (a *app) printHooks(l clinehooks.Listing, tool string) {
 	if len(l.Files) == 0 {
-		a.printf("no hooks of your own: there is no hooks.json\n")
+		a.printf("you have no hooks: there is no hooks.json\n")
 		a.hint("hookspan hooks add makes one, hookspan hooks import claude takes over Claude Code's")
 		return
 	}

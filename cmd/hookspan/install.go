@@ -84,7 +84,7 @@ func (a *app) install(cmd *cobra.Command, agent agents.Agent, o install.Options,
 			return err
 		}
 		if o.PreToolUse = o.ForHooks; o.ForHooks {
-			notes = "\nPreToolUse stays in place for Cline in editors and the CLI 2: hooks of yours need it\n(hookspan hooks list). --pre-tool-use=false takes it away.\n"
+			notes = "\nPreToolUse stays in place for Cline in editors and the CLI 2: your hooks need it\n(hookspan hooks list). --pre-tool-use=false takes it away.\n"
 		}
 	} else if o.PreToolUse {
 		notes = "\n" + agents.PreToolUseRisk + "\n"
@@ -94,8 +94,8 @@ func (a *app) install(cmd *cobra.Command, agent agents.Agent, o install.Options,
 		return err
 	}
 	if n := len(plan.Foreign()); n > 0 && !o.Chain {
-		notes += fmt.Sprintf("\n%s of yours in the way: left as found, so these events are not recorded there.\n"+
-			"hookspan install %s --chain runs yours as well and merges both answers.\n", termtext.Plural(n, "hook"), agent.Word)
+		notes += fmt.Sprintf("\n%s in the way, not hookspan's: left as found, so these events are not recorded there.\n"+
+			"hookspan install %s --chain also runs it and merges both answers.\n", termtext.Plural(n, "hook"), agent.Word)
 	}
 	if n := len(plan.Edited()); n > 0 {
 		thing := "hookspan hook file"

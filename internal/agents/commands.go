@@ -3,7 +3,7 @@ package agents
 // PreToolUseRisk is what the user must know before PreToolUse goes where
 // classic Cline reads it.
 const PreToolUseRisk = `The PreToolUse hook goes into ~/.cline/hooks alone by default. Where Cline's classic
-core reads it, it has a price. CLI 2: a task stops dead when a later tool reads a
+core reads it, it has a risk. CLI 2: a task stops dead when a later tool reads a
 missing file, whatever the hook answers; in VS Code that was not seen. VS Code: a call
 that a hook denies leaves Cline stuck until the window is reloaded. Without it a tool's
 span begins at its end less the duration that Cline reports, which includes the time
@@ -19,8 +19,8 @@ as well. hookspan uninstall cline undoes all of it.
 ` + PreToolUseRisk,
 		Flags: map[string]string{
 			"force":        "rewrite hookspan hook files that were edited",
-			"pre-tool-use": "install PreToolUse for classic Cline too (see above for the risk); where hooks of your own need it, it stays until --pre-tool-use=false",
-			"chain":        "where a hook of yours is in the way, run it too and merge both answers",
+			"pre-tool-use": "install PreToolUse for classic Cline too (see above for the risk); where your hooks need it, it stays until --pre-tool-use=false",
+			"chain":        "where your hook is in the way, run it too and merge both answers",
 			"project":      "install into this project's .clinerules/hooks in place of your own folders",
 		},
 	}

@@ -21,7 +21,7 @@ func (e *exam) ownHooks() {
 		return
 	}
 	if !e.Config.Hooks {
-		e.add(Note, "hooks of your own are switched off by HOOKSPAN_HOOKS", "hookspan config says where it is set")
+		e.add(Note, "your hooks are switched off by HOOKSPAN_HOOKS", "hookspan config says where it is set")
 	}
 	for _, s := range e.Own.Sources {
 		e.hooksFile(s)
@@ -43,7 +43,7 @@ func (e *exam) ownHooks() {
 func (e *exam) guard(in installcline.Reach) {
 	const command = "hookspan install cline"
 	const none = "none of your hooks runs: Cline has no hookspan hook file"
-	const partly = "hooks of yours run before tool calls (PreToolUse), but not in Cline in editors and the CLI 2: "
+	const partly = "your hooks run before tool calls (PreToolUse), but not in Cline in editors and the CLI 2: "
 	switch guard := e.Own.Sources.Guard(); {
 	case !in.Any && guard:
 		e.add(Problem, none, command+" --pre-tool-use; its --help says what that costs in editors and the CLI 2")

@@ -67,7 +67,7 @@ func (st *Status) ownHooksText() string {
 			parts[i] += " (not trusted)"
 		}
 	}
-	text := "hooks of your own: " + termtext.Value(strings.Join(parts, ", "))
+	text := "your hooks: " + termtext.Value(strings.Join(parts, ", "))
 	if !st.machine.Config.Hooks {
 		text += "; switched off by HOOKSPAN_HOOKS"
 	}

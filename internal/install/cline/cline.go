@@ -12,7 +12,7 @@
 // system names it, which is not ~/Documents everywhere; "sdk" runs in the command
 // line program and looks in ~/Documents/Cline/Hooks and ~/.cline/hooks. All three
 // look in a project's .clinerules/hooks. A PreToolUse file in a folder that
-// classic reads has a price: in the CLI 2 it can stop a task dead, whatever it
+// classic reads has a risk: in the CLI 2 it can stop a task dead, whatever it
 // answers, and in VS Code a denied call leaves Cline stuck. So PreToolUse goes
 // into ~/.cline/hooks alone unless the options ask for it. An event never goes
 // into two folders that one dialect reads.

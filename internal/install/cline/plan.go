@@ -41,7 +41,7 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 			}
 			p.Actions = append(p.Actions, *a)
 			changed = changed || a.Op.Writes()
-			if ev.name == preToolUse && f.Kind != RoleEditors && o.PreToolUse && leavesHook(*a) {
+			if ev.name == preToolUse && f.Kind != RoleEditors && o.PreToolUse && hookInPlace(*a) {
 				preShared = true
 			}
 		}
@@ -55,19 +55,19 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	return p, warn(p, sys, o)
 }
 
-// leavesHook reports that a hookspan hook file is in place after the step.
-func leavesHook(a install.Action) bool {
+// hookInPlace reports that a hookspan hook file is in place after the step.
+func hookInPlace(a install.Action) bool {
 	return a.Op == install.OpCreate || a.Op == install.OpUpdate || a.Op == install.OpKeep || a.Op == install.OpChain
 }
 
-// takesHook reports that the step removes a hookspan hook file.
-func takesHook(a install.Action) bool { return a.Op == install.OpRemove || a.Op == install.OpRestore }
+// removesHook reports that the step removes a hookspan hook file.
+func removesHook(a install.Action) bool { return a.Op == install.OpRemove || a.Op == install.OpRestore }
 
 // record sets what an installation changes in the install record: the folders that
 // hold hooks, and whether PreToolUse is in them for the user's hooks alone.
 func record(p *install.Plan, folders []install.Place, forHooks bool) {
 	used := slices.DeleteFunc(slices.Clone(folders), func(f install.Place) bool {
-		return !slices.ContainsFunc(p.Actions, func(a install.Action) bool { return a.Place == f.Path && leavesHook(a) })
+		return !slices.ContainsFunc(p.Actions, func(a install.Action) bool { return a.Place == f.Path && hookInPlace(a) })
 	})
 	if len(used) > 0 {
 		p.Before = func(m *install.Manifest) {
@@ -78,15 +78,15 @@ func record(p *install.Plan, folders []install.Place, forHooks bool) {
 			}
 			for _, a := range p.Actions {
 				created := a.Op == install.OpCreate || a.Op == install.OpChain
-				if a.Event == preToolUse && (created || leavesHook(a) && !forHooks) {
+				if a.Event == preToolUse && (created || hookInPlace(a) && !forHooks) {
 					markForHooks(m, a.Place, forHooks)
 				}
 			}
 		}
 	}
 	for _, a := range p.Actions {
-		if a.Event == preToolUse && takesHook(a) {
-			afterwards(p, func(m *install.Manifest) { markForHooks(m, a.Place, false) })
+		if a.Event == preToolUse && removesHook(a) {
+			addAfter(p, func(m *install.Manifest) { markForHooks(m, a.Place, false) })
 		}
 	}
 }
@@ -98,9 +98,9 @@ func markForHooks(m *install.Manifest, folder string, forHooks bool) {
 	}
 }
 
-// classicPrice is what a PreToolUse hook costs on Cline's classic core, to be
+// classicRisk is the risk of a PreToolUse hook on Cline's classic core, to be
 // put into a sentence.
-const classicPrice = "a task of the CLI 2 can stop dead when a later tool reads a missing file (not seen in VS Code), and in VS Code a call that is denied leaves Cline stuck until the window is reloaded"
+const classicRisk = "a task of the CLI 2 can stop dead when a later tool reads a missing file (not seen in VS Code), and in VS Code a call that is denied leaves Cline stuck until the window is reloaded"
 
 // wanted decides whether a folder gets an event's hook. preShared says that a
 // folder sdk reads too has PreToolUse already.
@@ -117,7 +117,7 @@ func wanted(f install.Place, ev hookEvent, everywhere, preShared bool) bool {
 
 // planHook plans one file, or returns nil where there is nothing to do or say.
 func planHook(goos string, f install.Place, event string, want bool, o install.Options) (*install.Action, error) {
-	a, err := lookAt(goos, f, event)
+	a, err := readPlace(goos, f, event)
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +158,8 @@ func planHook(goos string, f install.Place, event string, want bool, o install.O
 	return a, nil
 }
 
-// lookAt reads what is in the place of a hook file and of its chained script.
-func lookAt(goos string, f install.Place, event string) (*install.Action, error) {
+// readPlace reads what is in the place of a hook file and of its chained script.
+func readPlace(goos string, f install.Place, event string) (*install.Action, error) {
 	path := filepath.Join(f.Path, hookFileName(goos, event))
 	cur, err := install.Look(path)
 	if err != nil {

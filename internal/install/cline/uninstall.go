@@ -57,8 +57,8 @@ func planFolderRemoval(p *install.Plan, goos string, f install.Place, m *install
 		}
 		p.Actions = append(p.Actions, *a)
 		left = left || !a.Op.Writes()
-		if takesHook(*a) && ev.name == preToolUse {
-			afterwards(p, func(m *install.Manifest) { markForHooks(m, f.Path, false) })
+		if removesHook(*a) && ev.name == preToolUse {
+			addAfter(p, func(m *install.Manifest) { markForHooks(m, f.Path, false) })
 		}
 	}
 	p.RemoveIfEmpty(filepath.Join(f.Path, sidecarDir))
@@ -66,13 +66,13 @@ func planFolderRemoval(p *install.Plan, goos string, f install.Place, m *install
 		for _, dir := range slices.Backward(rec.Created) {
 			p.RemoveIfEmpty(dir)
 		}
-		afterwards(p, func(m *install.Manifest) { m.Folders.Drop(f.Path) })
+		addAfter(p, func(m *install.Manifest) { m.Folders.Drop(f.Path) })
 	}
 	return nil
 }
 
-// afterwards has a plan change the install record after its last step.
-func afterwards(p *install.Plan, change func(*install.Manifest)) {
+// addAfter has a plan change the install record after its last step.
+func addAfter(p *install.Plan, change func(*install.Manifest)) {
 	before := p.After
 	p.After = func(m *install.Manifest) {
 		if before != nil {
@@ -84,7 +84,7 @@ func afterwards(p *install.Plan, change func(*install.Manifest)) {
 
 // planRemoval plans for one hook, or returns nil where nothing is hookspan's.
 func planRemoval(goos string, f install.Place, event string, force bool) (*install.Action, error) {
-	a, err := lookAt(goos, f, event)
+	a, err := readPlace(goos, f, event)
 	if err != nil {
 		return nil, err
 	}

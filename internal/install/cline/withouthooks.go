@@ -46,7 +46,7 @@ func (in Installer) PlanWithoutHooks(ctx context.Context, sys install.System, o 
 		return r != nil && r.ForHooks
 	}
 	stays := func(a install.Action) bool {
-		return a.Op == install.OpForeign || a.Op == install.OpEdited || takesHook(a) && !forHooks(a)
+		return a.Op == install.OpForeign || a.Op == install.OpEdited || removesHook(a) && !forHooks(a)
 	}
 	if slices.ContainsFunc(p.Actions, stays) {
 		p.Actions = slices.Concat(p.Foreign(), p.Edited())
