@@ -61,7 +61,7 @@ func (a *app) setup() *pipeline.Setup {
 	return &pipeline.Setup{
 		Config: a.cfg, Agents: a.agents, Home: a.home, Getenv: a.getenv, GOOS: a.goos,
 		Version: buildVersion(), Now: a.now, Sleep: a.sleep, Log: a.log.Line, ByHand: a.byHand,
-		RemoveOld: a.forgetHooks,
+		RemoveOld: func() error { return forgetHooks(a) },
 	}
 }
 
@@ -117,7 +117,7 @@ func run(ctx context.Context, a *app) (code int) {
 	otel.SetLogger(logr.Discard())
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 
-	root := a.root()
+	root := rootCmd(a)
 	root.SetArgs(a.args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -151,7 +151,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 
 func (a *app) hint(text string) { _, _ = fmt.Fprintf(a.stderr, "hint: %s\n", termtext.Value(text)) }
 
-func (a *app) root() *cobra.Command {
+func rootCmd(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hookspan",
 		Short: "See what your coding agent did, as OpenTelemetry traces",
@@ -164,7 +164,7 @@ this machine and delivered to the destinations you name.
   hookspan list             the tasks so far
   hookspan show             the newest one, as a tree`,
 		SilenceUsage: true, SilenceErrors: true,
-		Version: a.versionText(),
+		Version: versionText(a),
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -172,10 +172,10 @@ this machine and delivered to the destinations you name.
 	})
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
-		a.installCmd(false), a.installCmd(true), a.statusCmd(), a.doctorCmd(), a.testCmd(),
-		a.listCmd(), a.showCmd(), a.flushCmd(), a.importCmd(), a.pauseCmd(), a.resumeCmd(),
-		a.configCmd(), a.credentialsCmd(), a.hooksCmd(), a.demoCmd(), a.versionCmd(),
-		a.bridgeCmd(), a.clineHookCmd(), a.runHooksCmd(),
+		installCmd(a, false), installCmd(a, true), statusCmd(a), doctorCmd(a), testCmd(a),
+		listCmd(a), showCmd(a), flushCmd(a), importCmd(a), pauseCmd(a), resumeCmd(a),
+		configCmd(a), credentialsCmd(a), hooksCmd(a), demoCmd(a), versionCmd(a),
+		bridgeCmd(a), clineHookCmd(a), runHooksCmd(a),
 	)
 	addCompletion(root)
 	finish(root)

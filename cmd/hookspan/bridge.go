@@ -27,7 +27,7 @@ import (
 // ends.
 const bridgeClosing = 2 * time.Second
 
-func (a *app) bridgeCmd() *cobra.Command {
+func bridgeCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bridge",
 		Short: "Take hook events that scripts post to this machine",
@@ -56,16 +56,16 @@ that comes twice is taken once.
 		if cmd.Flags().Changed("dir") && *dir == "" {
 			return wrongUsage(cmd, "--dir: want a folder")
 		}
-		return a.bridge(cmd.Context(), *port, *record, *quiet, *dir)
+		return runBridge(cmd.Context(), a, *port, *record, *quiet, *dir)
 	}
 	return c
 }
 
-func (a *app) bridge(ctx context.Context, port int, record, quiet bool, dir string) error {
+func runBridge(ctx context.Context, a *app, port int, record, quiet bool, dir string) error {
 	o := bridge.Options{Version: buildVersion(), Now: a.now, Fault: func(err error) { a.warnf("%v", err) }}
 	if record {
 		a.configProblems()
-		r, err := a.newRecorder()
+		r, err := newRecorder(a)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (a *app) bridge(ctx context.Context, port int, record, quiet bool, dir stri
 	listeners, err := bridge.Listen(ctx, port)
 	switch {
 	case errors.Is(err, bridge.ErrTaken):
-		return hinted{err, fmt.Sprintf("%s names the program; --port N takes another port, which the hooks must then name too", a.whoListens(port))}
+		return hinted{err, fmt.Sprintf("%s names the program; --port N takes another port, which the hooks must then name too", whoListens(a, port))}
 	case err != nil:
 		return err
 	}
@@ -111,7 +111,7 @@ func listening(listeners []net.Listener) string {
 }
 
 // whoListens is the command that names the program on a port.
-func (a *app) whoListens(port int) string {
+func whoListens(a *app, port int) string {
 	switch a.goos {
 	case "windows":
 		return fmt.Sprintf("netstat -ano | findstr :%d", port)
@@ -130,7 +130,7 @@ func (a *app) tilde(path string) string {
 }
 
 // newRecorder returns the sink that stores events for traces.
-func (a *app) newRecorder() (*bridge.Recorder, error) {
+func newRecorder(a *app) (*bridge.Recorder, error) {
 	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
 	if err != nil {
 		return nil, err

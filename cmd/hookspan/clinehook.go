@@ -25,7 +25,7 @@ type clineHookFlags struct {
 }
 
 // clineHookCmd is what cline-hook hands over to when it is started with a flag.
-func (a *app) clineHookCmd() *cobra.Command {
+func clineHookCmd(a *app) *cobra.Command {
 	var f clineHookFlags
 	c := &cobra.Command{
 		Use:   "cline-hook [EVENT]",
@@ -65,9 +65,9 @@ them it is port 3043 and ~/.cline/hook-events.`,
 			return err
 		}
 		if action != "" {
-			return a.editForwarding(f, action, *asJSON)
+			return editForwarding(a, f, action, *asJSON)
 		}
-		a.forward(cmd.Context(), f, strings.Join(args, ""))
+		forwardEvent(cmd.Context(), a, f, strings.Join(args, ""))
 		return nil
 	}
 	return c
@@ -95,10 +95,10 @@ func (f clineHookFlags) check(cmd *cobra.Command, action string, args []string, 
 	return nil
 }
 
-// forward forwards the event on standard input to the bridges, or to the file.
-func (a *app) forward(ctx context.Context, f clineHookFlags, event string) {
+// forwardEvent forwards the event on standard input to the bridges, or to the file.
+func forwardEvent(ctx context.Context, a *app, f clineHookFlags, event string) {
 	hookproc.Harden()
-	ports, file := a.receivers(f)
+	ports, file := receivers(a, f)
 	forwarder := &bridge.Forwarder{Ports: ports, File: file, Log: a.log.Line, Convert: func(body []byte) ([][]byte, error) {
 		dir, _ := os.Getwd()
 		call, err := translate.FromCline(hook.Raw{Payload: body, Event: event, StoredAt: a.now(), Cwd: dir},
@@ -117,7 +117,7 @@ func (a *app) forward(ctx context.Context, f clineHookFlags, event string) {
 
 // receivers are the ports and the file that the flags, or else the environment,
 // name. A folder without a port means the file alone.
-func (a *app) receivers(f clineHookFlags) ([]int, *bridge.FileStore) {
+func receivers(a *app, f clineHookFlags) ([]int, *bridge.FileStore) {
 	ports, dir := f.ports, cmp.Or(f.dir, a.getenv("PRINCIPLE_HOOK_DIR"))
 	if len(ports) == 0 {
 		var err error
@@ -128,14 +128,14 @@ func (a *app) receivers(f clineHookFlags) ([]int, *bridge.FileStore) {
 	if len(ports) == 0 && dir == "" {
 		ports = []int{bridge.DefaultPort}
 	}
-	if dir == "" && a.clineDir() != "" {
-		dir = filepath.Join(a.clineDir(), "hook-events")
+	if dir == "" && clineDir(a) != "" {
+		dir = filepath.Join(clineDir(a), "hook-events")
 	}
 	return ports, &bridge.FileStore{Dir: a.tilde(dir), Agent: bridge.Cline, Now: a.now}
 }
 
 // clineDir is Cline's folder; empty where no home is known.
-func (a *app) clineDir() string {
+func clineDir(a *app) string {
 	user, _ := hookfile.Files(a.home, a.getenv("CLINE_DIR"), nil)
 	if user == "" {
 		return ""
@@ -161,14 +161,14 @@ type forwardingOutcome struct {
 }
 
 // editForwarding carries out --enable, --disable or --status.
-func (a *app) editForwarding(f clineHookFlags, action string, asJSON bool) error {
+func editForwarding(a *app, f clineHookFlags, action string, asJSON bool) error {
 	path, _ := hookfile.Files(a.home, a.getenv("CLINE_DIR"), nil)
 	if path == "" {
 		return errors.New("no home folder is known: set HOME")
 	}
 	command, err := "", error(nil)
 	if action == "enable" {
-		command, err = a.forwardCommand(f)
+		command, err = forwardCommand(a, f)
 	}
 	var found hookfile.Forwarding
 	if err == nil {
@@ -214,12 +214,12 @@ func (a *app) editForwarding(f clineHookFlags, action string, asJSON bool) error
 }
 
 // forwardCommand is the shell line of an entry.
-func (a *app) forwardCommand(f clineHookFlags) (string, error) {
-	program, err := a.hookBinary("")
+func forwardCommand(a *app, f clineHookFlags) (string, error) {
+	program, err := hookBinary(a, "")
 	if err != nil {
 		return "", err
 	}
-	ports, file := a.receivers(f)
+	ports, file := receivers(a, f)
 	dir, err := filepath.Abs(file.Dir)
 	if err != nil {
 		return "", fmt.Errorf("--dir %q: %w", file.Dir, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-func (a *app) configCmd() *cobra.Command {
+func configCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Print each setting, its value and where it came from",
 		Long: `Print each setting, its value and where it came from. Secrets are shown as stars.
@@ -30,26 +30,26 @@ default. For a wrong value it says what is allowed, and the exit code is 1.`,
 	cmd.RunE = func(*cobra.Command, []string) error {
 		destinations := a.setup().Destinations()
 		settings := a.cfg.Settings()
-		a.keyringSetting(settings)
+		keyringSetting(a, settings)
 		problems := []string{}
 		for _, p := range config.Problems(a.cfgErr) {
 			problems = append(problems, p.Error())
 		}
 		return a.result(*asJSON, map[string]any{
 			"settings": settings, "problems": problems, "destinations": destinations,
-			"env_file": a.envFile(), "state_dir": a.cfg.StateDir,
+			"env_file": envFile(a), "state_dir": a.cfg.StateDir,
 		}, len(problems) == 0, func() {
-			a.printf("env file     %s\n", a.envFile())
+			a.printf("env file     %s\n", envFile(a))
 			a.printf("state        %s\n", a.cfg.StateDir)
 			a.printf("destinations %s\n\n", cmp.Or(strings.Join(destinations, ", "), "none"))
-			a.printSettings(settings, *all)
+			printSettings(a, settings, *all)
 			a.configProblems()
 		})
 	}
 	return cmd
 }
 
-func (a *app) printSettings(settings []config.Setting, all bool) {
+func printSettings(a *app, settings []config.Setting, all bool) {
 	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
 	hidden := 0
 	for _, s := range settings {
@@ -67,7 +67,7 @@ func (a *app) printSettings(settings []config.Setting, all bool) {
 
 // keyringSetting adds the secret from the system's keyring, which is not part of
 // the configuration.
-func (a *app) keyringSetting(settings []config.Setting) {
+func keyringSetting(a *app, settings []config.Setting) {
 	const name = "INFINIUM_AGENT_SECRET"
 	if a.cfg.InfiniumAgentSecret == "" || a.cfg.Source(name) != config.Default {
 		return
@@ -79,14 +79,14 @@ func (a *app) keyringSetting(settings []config.Setting) {
 	}
 }
 
-func (a *app) envFile() string {
+func envFile(a *app) string {
 	if a.cfg.ConfigFile != "" {
 		return a.cfg.ConfigFile
 	}
 	return a.cfg.ConfigDir + string(os.PathSeparator) + "hookspan.env"
 }
 
-func (a *app) credentialsCmd() *cobra.Command {
+func credentialsCmd(a *app) *cobra.Command {
 	set := &cobra.Command{
 		Use: "set", Short: "Store the secret of an Infinium agent",
 		Long: `Store the secret of an Infinium agent in the system's keyring, where hookspan
@@ -95,55 +95,55 @@ shown, or from standard input. If INFINIUM_AGENT_SECRET is set, hookspan uses th
 		Args: takes(0, "no argument; the secret is read from standard input"),
 	}
 	remove := &cobra.Command{Use: "delete", Short: "Remove the secret of an Infinium agent"}
-	for cmd, do := range map[*cobra.Command]func(string) error{set: a.storeSecret, remove: a.deleteSecret} {
+	for cmd, do := range map[*cobra.Command]func(*app, string) error{set: storeSecret, remove: deleteSecret} {
 		id := cmd.Flags().String("agent-id", "", "the agent's id; INFINIUM_AGENT_ID if not given")
 		cmd.RunE = func(*cobra.Command, []string) error {
 			agent := cmp.Or(*id, a.cfg.InfiniumAgentID)
 			if agent == "" {
 				return hinted{errors.New("no agent id"), "give --agent-id, or set INFINIUM_AGENT_ID"}
 			}
-			return do(agent)
+			return do(a, agent)
 		}
 	}
 	return group("credentials", "Keep the Infinium secret in the system's keyring", set, remove)
 }
 
-func (a *app) storeSecret(id string) error {
-	secret, err := a.readSecret()
+func storeSecret(a *app, id string) error {
+	secret, err := readSecret(a)
 	if err != nil {
 		return err
 	}
 	if err := keyring.Set(pipeline.KeyringService, id, secret); err != nil {
-		return a.noKeyring("store the secret in", err)
+		return noKeyring(a, "store the secret in", err)
 	}
 	a.printf("the secret of agent %s is in the system's keyring\n", id)
 	if a.cfg.InfiniumAgentID != id {
-		a.printf("now set INFINIUM_AGENT_ID=%s in %s\n", id, a.envFile())
+		a.printf("now set INFINIUM_AGENT_ID=%s in %s\n", id, envFile(a))
 	}
 	return nil
 }
 
-func (a *app) deleteSecret(id string) error {
+func deleteSecret(a *app, id string) error {
 	switch err := keyring.Delete(pipeline.KeyringService, id); {
 	case errors.Is(err, keyring.ErrNotFound):
 		a.printf("the keyring holds no secret of agent %s\n", id)
 	case err != nil:
-		return a.noKeyring("remove the secret from", err)
+		return noKeyring(a, "remove the secret from", err)
 	default:
 		a.printf("the secret of agent %s is removed\n", id)
 	}
 	return nil
 }
 
-func (a *app) noKeyring(what string, err error) error {
+func noKeyring(a *app, what string, err error) error {
 	return hinted{
 		fmt.Errorf("%s the system's keyring: %w", what, err),
-		"where there is no keyring, INFINIUM_AGENT_SECRET in " + a.envFile() + " (mode 0600) can set the secret",
+		"where there is no keyring, INFINIUM_AGENT_SECRET in " + envFile(a) + " (mode 0600) can set the secret",
 	}
 }
 
 // readSecret reads one line, without echo on a terminal.
-func (a *app) readSecret() (string, error) {
+func readSecret(a *app) (string, error) {
 	var line string
 	if f, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		_, _ = fmt.Fprint(a.stderr, "secret (not shown): ")

@@ -17,19 +17,19 @@ import (
 	"github.com/hookspan/hookspan/internal/view"
 )
 
-func (a *app) demoCmd() *cobra.Command {
+func demoCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Play a recorded Cline task through the real hook and show its traces",
 		Long: `Play a recorded Cline task: each event goes to a separate cline-hook process, as
 Cline would start it, then the traces are rebuilt and shown. Everything happens in a
 temporary folder; nothing is sent anywhere and your traces are not touched.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a) },
 	}
 }
 
-func (a *app) demo(ctx context.Context) (err error) {
-	hook, err := a.hookBinary("")
+func runDemo(ctx context.Context, a *app) (err error) {
+	hook, err := hookBinary(a, "")
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 		return fmt.Errorf("demo: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	b := a.demoApp(dir)
+	b := demoApp(a, dir)
 	player := &demo.Player{Home: dir, Environ: b.environ}
 	events, err := player.Prepare(hook)
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 }
 
 // demoApp returns this program with dir as the home folder.
-func (a *app) demoApp(dir string) *app {
+func demoApp(a *app, dir string) *app {
 	b := *a
 	b.home = dir
 	b.environ = []string{

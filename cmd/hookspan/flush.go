@@ -36,7 +36,7 @@ type flushFlags struct {
 	sessions                          []string
 }
 
-func (a *app) flushCmd() *cobra.Command {
+func flushCmd(a *app) *cobra.Command {
 	var f flushFlags
 	cmd := &cobra.Command{
 		Use:   "flush",
@@ -46,7 +46,7 @@ try that is scheduled, and send again what a destination rejected before. Hooks 
 a delivery when a task ends; run this after an outage, after fixing a setting, or to
 see what a destination answers. The exit code is 1 when something still waits or was
 rejected. It ends at once on a signal, and after an hour; what is left is kept.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.flush(cmd, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return flushSessions(a, cmd, f) },
 	}
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait for tasks that have only just ended and for deliveries under way")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
@@ -57,7 +57,7 @@ rejected. It ends at once on a signal, and after an hour; what is left is kept.`
 	return cmd
 }
 
-func (a *app) flush(cmd *cobra.Command, f flushFlags) error {
+func flushSessions(a *app, cmd *cobra.Command, f flushFlags) error {
 	keys, err := sessionKeys(f.sessions)
 	if err != nil {
 		return usageError{err, cmd}
@@ -70,7 +70,7 @@ func (a *app) flush(cmd *cobra.Command, f flushFlags) error {
 	defer context.AfterFunc(cmd.Context(), func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	ctx, cancel := context.WithTimeout(cmd.Context(), limit)
 	defer cancel()
-	err = promptly(ctx, endGrace, func() error { return a.flushAll(ctx, f, keys) })
+	err = promptly(ctx, endGrace, func() error { return flushAll(ctx, a, f, keys) })
 	switch {
 	case cmd.Context().Err() != nil:
 		a.log.Line("flush: ended by a signal; what is left is kept")
@@ -109,7 +109,7 @@ func promptly(ctx context.Context, grace time.Duration, f func() error) error {
 	}
 }
 
-func (a *app) flushAll(ctx context.Context, f flushFlags, keys []spool.Key) error {
+func flushAll(ctx context.Context, a *app, f flushFlags, keys []spool.Key) error {
 	p, err := a.setup().Open(ctx)
 	if err != nil {
 		a.log.Line("flush: " + err.Error())
@@ -131,14 +131,14 @@ func (a *app) flushAll(ctx context.Context, f flushFlags, keys []spool.Key) erro
 			return err
 		}
 	}
-	step, done := a.progress(len(sessions)*len(p.Destinations), "delivering")
+	step, done := flushProgress(a, len(sessions)*len(p.Destinations), "delivering")
 	defer done()
 	p.Progress = step
 	results, err := p.Flush(ctx, deliver.Pass{Force: true, Wait: f.wait, Elsewhere: f.elsewhere, Sessions: keys})
 	if err != nil {
 		return err
 	}
-	return a.report(results, f.asJSON)
+	return reportDelivery(a, results, f.asJSON)
 }
 
 func sessionKeys(words []string) ([]spool.Key, error) {
@@ -153,9 +153,9 @@ func sessionKeys(words []string) ([]spool.Key, error) {
 	return keys, nil
 }
 
-// progress shows a bar on a terminal if there are many steps. step counts one of
+// flushProgress shows a bar on a terminal if there are many steps. step counts one of
 // them; done removes the bar.
-func (a *app) progress(steps int, what string) (step, done func()) {
+func flushProgress(a *app, steps int, what string) (step, done func()) {
 	if a.terminal() == 0 || steps < 20 {
 		return func() {}, func() {}
 	}
@@ -165,7 +165,7 @@ func (a *app) progress(steps int, what string) (step, done func()) {
 	return func() { _ = bar.Add(1) }, func() { _ = bar.Finish() }
 }
 
-func (a *app) report(results []deliver.Result, asJSON bool) error {
+func reportDelivery(a *app, results []deliver.Result, asJSON bool) error {
 	waiting, parked, elsewhere, broken := 0, 0, 0, false
 	for _, r := range results {
 		elsewhere += r.Elsewhere

@@ -13,10 +13,10 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-func (a *app) hooksCmd() *cobra.Command {
+func hooksCmd(a *app) *cobra.Command {
 	c := group("hooks COMMAND", "Run your own hooks, in Claude Code's form, when Cline works",
-		a.hooksListCmd(), a.hooksAddCmd(), a.hooksRemoveCmd(), a.hooksImportCmd(),
-		a.hooksTrustCmd(), a.hooksUntrustCmd(), a.hooksTestCmd())
+		hooksListCmd(a), hooksAddCmd(a), hooksRemoveCmd(a), hooksImportCmd(a),
+		hooksTrustCmd(a), hooksUntrustCmd(a), hooksTestCmd(a))
 	c.Long = `Your own hooks, in the form of Claude Code's settings, run when Cline works. They
 are in ~/.cline/hooks.json, for all your projects, and in a project's
 .cline/hooks.json, which counts once you trust it.
@@ -53,10 +53,10 @@ func projectDir(cmd *cobra.Command, here bool) (string, error) {
 }
 
 // setup is where the user's hooks are configured.
-func (a *app) hookSetup() *clinehooks.Setup {
+func hookSetup(a *app) *clinehooks.Setup {
 	return &clinehooks.Setup{
 		Home: a.home, GOOS: a.goos, ClineDir: a.getenv("CLINE_DIR"), ClaudeDir: a.getenv("CLAUDE_CONFIG_DIR"),
-		Path: a.getenv("PATH"), Trust: a.trust(), Clean: a.clean,
+		Path: a.getenv("PATH"), Trust: trustOf(a), Clean: a.clean,
 	}
 }
 
@@ -64,7 +64,7 @@ func (a *app) hookSetup() *clinehooks.Setup {
 func matcherText(m string) string { return cmp.Or(m, "*") }
 
 // hintUnknown says that a tool is not known. No tool, an empty name, is known.
-func (a *app) hintUnknown(tool string) {
+func hintUnknown(a *app, tool string) {
 	if tool == "" || sample.KnownTool(tool) {
 		return
 	}

@@ -30,7 +30,7 @@ func newEditFlags(cmd *cobra.Command, project string) editFlags {
 	return editFlags{dryRunFlag(cmd), cmd.Flags().Bool("no-install", false, "leave the hook files in Cline's folders as they are")}
 }
 
-func (a *app) hooksAddCmd() *cobra.Command {
+func hooksAddCmd(a *app) *cobra.Command {
 	var h hookfile.Handler
 	cmd := &cobra.Command{
 		Use:   "add --event EVENT [--matcher MATCHER] -- COMMAND",
@@ -66,7 +66,7 @@ hookspan's for the event yet, it is installed, unless --no-install is given.
 		if err := completeHook(cmd, &h, args); err != nil {
 			return err
 		}
-		return a.hooksAdd(cmd, h, f)
+		return hooksAdd(a, cmd, h, f)
 	}
 	return cmd
 }
@@ -109,16 +109,16 @@ func completeHook(cmd *cobra.Command, h *hookfile.Handler, args []string) error 
 	return nil
 }
 
-func (a *app) hooksAdd(cmd *cobra.Command, h hookfile.Handler, f editFlags) error {
+func hooksAdd(a *app, cmd *cobra.Command, h hookfile.Handler, f editFlags) error {
 	dir, err := projectDir(cmd, false)
 	if err != nil {
 		return err
 	}
-	problems, err := a.hookSetup().CheckNew(h, dir)
+	problems, err := hookSetup(a).CheckNew(h, dir)
 	if err != nil {
 		return usageError{err, cmd}
 	}
-	file, err := a.openHooksOf(dir)
+	file, err := openHooksOf(a, dir)
 	if err != nil {
 		return err
 	}
@@ -129,13 +129,13 @@ func (a *app) hooksAdd(cmd *cobra.Command, h hookfile.Handler, f editFlags) erro
 	for _, p := range problems {
 		a.printf("note: %s\n", termtext.Value(p.Text))
 	}
-	if _, err := a.saveHooks(file, after, true, *f.dryRun); err != nil {
+	if _, err := saveHooks(a, file, after, true, *f.dryRun); err != nil {
 		return err
 	}
-	return a.hookFiles(cmd.Context(), dir, []hookfile.Handler{h}, f)
+	return hookFiles(cmd.Context(), a, dir, []hookfile.Handler{h}, f)
 }
 
-func (a *app) hooksRemoveCmd() *cobra.Command {
+func hooksRemoveCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove NUMBER | --event EVENT [--matcher MATCHER] [COMMAND]",
 		Short: "Remove hooks from hooks.json",
@@ -155,17 +155,17 @@ it. The others stay: hookspan uninstall cline removes them.`,
 			if limited {
 				return wrongUsage(cmd, "--matcher: goes with --event")
 			}
-			return a.removeNumber(cmd, f, args)
+			return removeNumber(a, cmd, f, args)
 		}
 		dir, err := projectDir(cmd, false)
 		if err != nil {
 			return err
 		}
-		file, err := a.openHooksOf(dir)
+		file, err := openHooksOf(a, dir)
 		if err != nil {
 			return err
 		}
-		return a.removeFrom(cmd.Context(), file, f, func(h hookfile.Handler) bool {
+		return removeFrom(cmd.Context(), a, file, f, func(h hookfile.Handler) bool {
 			return h.Event == *event && (!limited || matcherText(h.Matcher) == matcherText(*matcher)) &&
 				(len(args) == 0 || h.Text() == args[0])
 		})
@@ -174,7 +174,7 @@ it. The others stay: hookspan uninstall cline removes them.`,
 }
 
 // removeNumber removes the hook that hooks list shows under a number.
-func (a *app) removeNumber(cmd *cobra.Command, f editFlags, args []string) error {
+func removeNumber(a *app, cmd *cobra.Command, f editFlags, args []string) error {
 	if len(args) == 0 {
 		return wrongUsage(cmd, "which hook: want the number that hookspan hooks list shows, or --event")
 	}
@@ -186,7 +186,7 @@ func (a *app) removeNumber(cmd *cobra.Command, f editFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	src, hook, count := a.hookSetup().Sources(dir).Hook(number)
+	src, hook, count := hookSetup(a).Sources(dir).Hook(number)
 	if src.Path == "" {
 		there := "are " + strconv.Itoa(count) + " hooks"
 		if count == 1 {
@@ -199,10 +199,10 @@ func (a *app) removeNumber(cmd *cobra.Command, f editFlags, args []string) error
 		return err
 	}
 	// Equal hooks run once, so one number means all of them.
-	return a.removeFrom(cmd.Context(), file, f, func(h hookfile.Handler) bool { return hookfile.Same(hook, h) })
+	return removeFrom(cmd.Context(), a, file, f, func(h hookfile.Handler) bool { return hookfile.Same(hook, h) })
 }
 
-func (a *app) removeFrom(ctx context.Context, file *hookfile.Document, f editFlags, match func(hookfile.Handler) bool) error {
+func removeFrom(ctx context.Context, a *app, file *hookfile.Document, f editFlags, match func(hookfile.Handler) bool) error {
 	if !file.Exists {
 		a.printf("no hooks match: there is no %s\n", file.Path)
 		return nil
@@ -223,15 +223,15 @@ func (a *app) removeFrom(ctx context.Context, file *hookfile.Document, f editFla
 	for _, h := range removed {
 		a.printf("remove   %s\n", termtext.Value(a.clean(hookfile.Describe(h))))
 	}
-	if changed, err := a.saveHooks(file, after, false, *f.dryRun); err != nil || !changed || !clinehooks.HasGuard(removed) {
+	if changed, err := saveHooks(a, file, after, false, *f.dryRun); err != nil || !changed || !clinehooks.HasGuard(removed) {
 		return err
 	}
-	return a.releaseHookFiles(ctx, *f.noInstall)
+	return releaseHookFiles(ctx, a, *f.noInstall)
 }
 
 // openHooksOf opens the hooks.json of a project, or without one the user's.
-func (a *app) openHooksOf(dir string) (*hookfile.Document, error) {
-	path, project, err := a.hookSetup().File(dir)
+func openHooksOf(a *app, dir string) (*hookfile.Document, error) {
+	path, project, err := hookSetup(a).File(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -249,18 +249,18 @@ func openHooks(path string, project bool) (*hookfile.Document, error) {
 
 // saveHooks shows the change of a hooks.json and makes it, and reports whether
 // something was changed. byUser is as in [hookfile.Document.WriteTrusted].
-func (a *app) saveHooks(d *hookfile.Document, after []byte, byUser, dryRun bool) (bool, error) {
+func saveHooks(a *app, d *hookfile.Document, after []byte, byUser, dryRun bool) (bool, error) {
 	if d.Exists && bytes.Equal(d.Data, after) {
 		a.printf("%s: nothing to change\n", d.Path)
 		return false, nil
 	}
 	a.printf("%s\n", d.Path)
-	a.printDiff(d.Diff(after, a.clean))
+	printDiff(a, d.Diff(after, a.clean))
 	if dryRun {
 		a.printf("\nnothing was done (--dry-run)\n")
 		return false, nil
 	}
-	trusted, err := d.WriteTrusted(after, a.trust(), byUser)
+	trusted, err := d.WriteTrusted(after, trustOf(a), byUser)
 	if err != nil {
 		return false, err
 	}

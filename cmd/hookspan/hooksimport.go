@@ -16,7 +16,7 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-func (a *app) hooksImportCmd() *cobra.Command {
+func hooksImportCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "claude [FILE...]",
 		Short: "Take hooks over from Claude Code's settings",
@@ -33,17 +33,17 @@ A project's file must be trusted before it runs: read it, then hookspan hooks tr
 		},
 	}
 	f := newEditFlags(c, "take over this project's, into its .cline/hooks.json")
-	c.RunE = func(cmd *cobra.Command, args []string) error { return a.hooksImport(cmd, f, args) }
+	c.RunE = func(cmd *cobra.Command, args []string) error { return hooksImport(a, cmd, f, args) }
 	return group("import AGENT", "Take hooks over from another agent", c)
 }
 
-func (a *app) hooksImport(cmd *cobra.Command, f editFlags, files []string) error {
+func hooksImport(a *app, cmd *cobra.Command, f editFlags, files []string) error {
 	dir, err := projectDir(cmd, false)
 	if err != nil {
 		return err
 	}
-	setup := a.hookSetup()
-	to, err := a.openHooksOf(dir)
+	setup := hookSetup(a)
+	to, err := openHooksOf(a, dir)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *app) hooksImport(cmd *cobra.Command, f editFlags, files []string) error
 		if err != nil {
 			return err
 		}
-		a.printHooksImport(file, got)
+		printHooksImport(a, file, got)
 		after, found = got.Text, append(found, got.Added...)
 	}
 	if read == 0 {
@@ -82,13 +82,13 @@ func (a *app) hooksImport(cmd *cobra.Command, f editFlags, files []string) error
 		return nil
 	}
 	a.printf("\n")
-	if _, err := a.saveHooks(to, after, false, *f.dryRun); err != nil {
+	if _, err := saveHooks(a, to, after, false, *f.dryRun); err != nil {
 		return err
 	}
-	return a.hookFiles(cmd.Context(), dir, found, f)
+	return hookFiles(cmd.Context(), a, dir, found, f)
 }
 
-func (a *app) printHooksImport(path string, got *clinehooks.Import) {
+func printHooksImport(a *app, path string, got *clinehooks.Import) {
 	a.printf("%s\n", path)
 	for _, h := range got.Added {
 		a.printf("  add      %s\n", termtext.Value(a.clean(hookfile.Describe(h))))

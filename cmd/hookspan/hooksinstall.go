@@ -22,11 +22,11 @@ The CLI 3 has neither fault.`
 
 // guardInPlace reports that a hook of the user's runs before tool calls, and that
 // Cline in editors has the hook file for it.
-func (a *app) guardInPlace(ctx context.Context, project string) (bool, error) {
-	if !a.hookSetup().Guards().Need(project) {
+func guardInPlace(ctx context.Context, a *app, project string) (bool, error) {
+	if !hookSetup(a).Guards().Need(project) {
 		return false, nil
 	}
-	report, err := a.hooks(ctx)
+	report, err := installedHooks(ctx, a)
 	if err != nil {
 		return false, err
 	}
@@ -35,8 +35,8 @@ func (a *app) guardInPlace(ctx context.Context, project string) (bool, error) {
 
 // hookFiles installs the hook files that Cline needs for the user's new hooks,
 // unless --no-install is given, and reports what keeps hooks from running.
-func (a *app) hookFiles(ctx context.Context, project string, added []hookfile.Handler, f editFlags) error {
-	err := a.installHookFiles(ctx, project, added, f)
+func hookFiles(ctx context.Context, a *app, project string, added []hookfile.Handler, f editFlags) error {
+	err := installHookFiles(ctx, a, project, added, f)
 	switch {
 	case err != nil && !*f.dryRun:
 		return fmt.Errorf("hooks.json is as it should be, but Cline's hook files are not: %w", err)
@@ -53,8 +53,8 @@ func (a *app) hookFiles(ctx context.Context, project string, added []hookfile.Ha
 }
 
 // installHookFiles shows and installs the hook files that are missing.
-func (a *app) installHookFiles(ctx context.Context, project string, added []hookfile.Handler, f editFlags) error {
-	report, err := a.hooks(ctx)
+func installHookFiles(ctx context.Context, a *app, project string, added []hookfile.Handler, f editFlags) error {
+	report, err := installedHooks(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		a.hint(command)
 		return nil
 	}
-	binary, err := a.hookBinary("")
+	binary, err := hookBinary(a, "")
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		// Only this project reports to hookspan, and that must not change.
 		o.Project = project
 	}
-	plan, err := cline.Installer{}.Plan(ctx, a.system(), o)
+	plan, err := cline.Installer{}.Plan(ctx, systemOf(a), o)
 	if err != nil {
 		return err
 	}
@@ -103,23 +103,23 @@ func (a *app) installHookFiles(ctx context.Context, project string, added []hook
 		notes += "\nA hookspan hook file there was edited, so it is left as found.\n"
 		a.hint("hookspan install cline --force writes it anew" + with)
 	}
-	if changed, err := a.apply(plan, notes, *f.dryRun); err != nil || !changed {
+	if changed, err := applyPlan(a, plan, notes, *f.dryRun); err != nil || !changed {
 		return err
 	}
 	a.printf("\nCline's hook files are installed.\n")
-	a.printRecording()
+	printRecording(a)
 	return nil
 }
 
 // releaseHookFiles removes the PreToolUse hook files that were installed for the
 // user's hooks and that none of them needs any more. With leave it only reports
 // them.
-func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
-	projects, err := cline.ForHooks(a.system())
+func releaseHookFiles(ctx context.Context, a *app, leave bool) error {
+	projects, err := cline.ForHooks(systemOf(a))
 	if err != nil || len(projects) == 0 {
 		return err
 	}
-	guards := a.hookSetup().Guards()
+	guards := hookSetup(a).Guards()
 	for _, project := range projects {
 		if guards.Need(project) {
 			continue
@@ -129,7 +129,7 @@ func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 			a.hint("hookspan install cline --pre-tool-use=false takes it away" + map[bool]string{true: "; with --project " + hookfile.ShellWord(project)}[project != ""])
 			continue
 		}
-		if err := a.releaseFrom(ctx, project); err != nil {
+		if err := releaseFrom(ctx, a, project); err != nil {
 			return fmt.Errorf("hooks.json is as it should be, but Cline's PreToolUse hook file is still there: %w", err)
 		}
 	}
@@ -138,12 +138,12 @@ func (a *app) releaseHookFiles(ctx context.Context, leave bool) error {
 
 // releaseFrom removes PreToolUse from the folders of a project, or with an empty
 // name from the user's.
-func (a *app) releaseFrom(ctx context.Context, project string) error {
-	binary, err := a.hookBinary("")
+func releaseFrom(ctx context.Context, a *app, project string) error {
+	binary, err := hookBinary(a, "")
 	if err != nil {
 		return err
 	}
-	plan, err := cline.Installer{}.PlanWithoutHooks(ctx, a.system(), install.Options{Binary: binary, Project: project})
+	plan, err := cline.Installer{}.PlanWithoutHooks(ctx, systemOf(a), install.Options{Binary: binary, Project: project})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-func (a *app) hooksListCmd() *cobra.Command {
+func hooksListCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List your hooks, and what in their files will not work",
 		Long: `List the hooks in your own hooks.json and in that of the project, with the numbers
@@ -30,7 +30,7 @@ of it, or Claude Code's.`,
 		if err != nil {
 			return err
 		}
-		setup := a.hookSetup()
+		setup := hookSetup(a)
 		l := setup.List(setup.Sources(dir))
 		if *tool != "" {
 			if err := l.Keep(setup, *tool, dir, a.now()); err != nil {
@@ -38,14 +38,14 @@ of it, or Claude Code's.`,
 			}
 		}
 		return a.result(*asJSON, l, true, func() {
-			a.printHooks(l, *tool)
-			a.hintUnknown(*tool)
+			printHooks(a, l, *tool)
+			hintUnknown(a, *tool)
 		})
 	}
 	return cmd
 }
 
-func (a *app) printHooks(l clinehooks.Listing, tool string) {
+func printHooks(a *app, l clinehooks.Listing, tool string) {
 	if len(l.Files) == 0 {
 		a.printf("you have no hooks: there is no hooks.json\n")
 		a.hint("hookspan hooks add makes one, hookspan hooks import claude takes over Claude Code's")

@@ -17,7 +17,7 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-func (a *app) hooksTestCmd() *cobra.Command {
+func hooksTestCmd(a *app) *cobra.Command {
 	var r sample.Request
 	cmd := &cobra.Command{
 		Use:   "test --event EVENT [--tool TOOL --json INPUT]",
@@ -58,16 +58,16 @@ The exit code is 0 whatever the hooks decide.`,
 		}
 		raw := hook.Raw{StoredAt: a.now(), Cwd: dir, TraceParent: a.cfg.Traceparent}
 		if flags.Changed("input") {
-			err = a.recordedPayload(cmd, &raw, *file, r.Event)
+			err = recordedPayload(a, cmd, &raw, *file, r.Event)
 		} else {
 			r.Given = flags.Changed
 			err = madePayload(cmd, &raw, r)
 		}
 		if err == nil {
-			err = a.tryHooks(cmd.Context(), raw, *dryRun, *debug)
+			err = tryHooks(cmd.Context(), a, raw, *dryRun, *debug)
 		}
 		if err == nil {
-			a.hintUnknown(r.Tool)
+			hintUnknown(a, r.Tool)
 		}
 		return err
 	}
@@ -92,7 +92,7 @@ func madePayload(cmd *cobra.Command, raw *hook.Raw, r sample.Request) error {
 
 // recordedPayload reads an event that Cline has sent. Hooks run in the project
 // that it names, where that is on this machine.
-func (a *app) recordedPayload(cmd *cobra.Command, raw *hook.Raw, name, event string) error {
+func recordedPayload(a *app, cmd *cobra.Command, raw *hook.Raw, name, event string) error {
 	for _, flag := range []string{"tool", "json", "result", "prompt", "dialect"} {
 		if cmd.Flags().Changed(flag) {
 			return wrongUsage(cmd, "--input and --%s: the payload says that", flag)
@@ -135,8 +135,8 @@ func (a *app) recordedPayload(cmd *cobra.Command, raw *hook.Raw, name, event str
 }
 
 // tryHooks runs the hooks for an event and shows each step.
-func (a *app) tryHooks(ctx context.Context, raw hook.Raw, dryRun, debug bool) error {
-	h := a.clineHooks()
+func tryHooks(ctx context.Context, a *app, raw hook.Raw, dryRun, debug bool) error {
+	h := clineHooks(a)
 	t, err := h.Select(raw)
 	if err != nil {
 		return hinted{fmt.Errorf("the payload cannot be read: %w", err), "want the JSON object that Cline gives its hooks"}

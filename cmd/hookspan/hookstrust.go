@@ -18,7 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-func (a *app) hooksTrustCmd() *cobra.Command {
+func hooksTrustCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [FILE|FOLDER]",
 		Short: "Let a project's hooks run",
@@ -42,24 +42,24 @@ trust. Without a terminal to ask on, use --yes.`,
 		case *list && *yes:
 			return wrongUsage(cmd, "--yes: does not go with --list")
 		case *list:
-			return a.listTrusted(*asJSON)
+			return listTrusted(a, *asJSON)
 		}
-		return a.trustHooks(cmd, args, *yes)
+		return trustHookFile(a, cmd, args, *yes)
 	}
 	return cmd
 }
 
-func (a *app) hooksUntrustCmd() *cobra.Command {
+func hooksUntrustCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "untrust [FILE|FOLDER]",
 		Short: "Stop a project's hooks from running",
 		Args:  takes(1, "one file or folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := a.projectHooks(cmd, args)
+			path, err := projectHooks(a, cmd, args)
 			if err != nil {
 				return err
 			}
-			was, err := a.trust().Remove(path)
+			was, err := trustOf(a).Remove(path)
 			if err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ func (a *app) hooksUntrustCmd() *cobra.Command {
 				return nil
 			}
 			a.printf("%s is no longer trusted: its hooks do not run\n", path)
-			return a.releaseHookFiles(cmd.Context(), false)
+			return releaseHookFiles(cmd.Context(), a, false)
 		},
 		ValidArgsFunction: folderCompletion,
 	}
@@ -79,17 +79,17 @@ func folderCompletion(*cobra.Command, []string, string) ([]cobra.Completion, cob
 }
 
 // projectHooks is the hooks.json of a project, named by its path or its folder's.
-func (a *app) projectHooks(cmd *cobra.Command, args []string) (string, error) {
-	path, err := a.hookSetup().ProjectFile(append(args, ".")[0])
+func projectHooks(a *app, cmd *cobra.Command, args []string) (string, error) {
+	path, err := hookSetup(a).ProjectFile(append(args, ".")[0])
 	if err != nil {
 		return "", usageError{err, cmd}
 	}
 	return path, nil
 }
 
-// trustHooks trusts the bytes that it has shown, and no others.
-func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
-	path, err := a.projectHooks(cmd, args)
+// trustHookFile trusts the bytes that it has shown, and no others.
+func trustHookFile(a *app, cmd *cobra.Command, args []string, yes bool) error {
+	path, err := projectHooks(a, cmd, args)
 	if err != nil {
 		return err
 	}
@@ -110,16 +110,16 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 		return hinted{err, "nothing was trusted: fix the file first"}
 	}
 	a.printf("%s\n", termtext.Value(path))
-	setup := a.hookSetup()
-	a.showHooks(f.File, setup.Check(f.File, hookfile.ProjectOf(path), setup.Sources("")))
-	if a.trust().Trusted(path, f.Data) {
+	setup := hookSetup(a)
+	showHooks(a, f.File, setup.Check(f.File, hookfile.ProjectOf(path), setup.Sources("")))
+	if trustOf(a).Trusted(path, f.Data) {
 		a.printf("trusted already\n")
 		return nil
 	}
-	if err := a.consent(path, yes); err != nil {
+	if err := consent(a, path, yes); err != nil {
 		return err
 	}
-	if err := a.trust().Add(path, f.Data); err != nil {
+	if err := trustOf(a).Add(path, f.Data); err != nil {
 		return err
 	}
 	a.printf("trusted: %s when you work in %s\n", runsText(f.File), termtext.Value(hookfile.ProjectOf(path)))
@@ -131,7 +131,7 @@ func (a *app) trustHooks(cmd *cobra.Command, args []string, yes bool) error {
 
 // consent asks whether what was shown may run. Without a terminal it fails, unless
 // yes is set.
-func (a *app) consent(path string, yes bool) error {
+func consent(a *app, path string, yes bool) error {
 	if yes {
 		return nil
 	}
@@ -171,10 +171,10 @@ type trustedFile struct {
 	Standing string `json:"standing"`
 }
 
-func (a *app) listTrusted(asJSON bool) error {
+func listTrusted(a *app, asJSON bool) error {
 	out := []trustedFile{}
-	for _, f := range a.trust().List() {
-		out = append(out, trustedFile{f.Path, a.trust().State(f)})
+	for _, f := range trustOf(a).List() {
+		out = append(out, trustedFile{f.Path, trustOf(a).State(f)})
 	}
 	return a.result(asJSON, out, true, func() {
 		if len(out) == 0 {
@@ -188,7 +188,7 @@ func (a *app) listTrusted(asJSON bool) error {
 
 // showHooks prints everything that a file with hooks starts and sets, so that the
 // user can decide whether to trust it. Only secrets are left out.
-func (a *app) showHooks(f *hookfile.File, problems []hookfile.Problem) {
+func showHooks(a *app, f *hookfile.File, problems []hookfile.Problem) {
 	if f.Disabled {
 		a.printf("  disableAllHooks is set: none of these runs as long as it is\n")
 	}
@@ -196,10 +196,10 @@ func (a *app) showHooks(f *hookfile.File, problems []hookfile.Problem) {
 		a.printf("  variables that all hooks get, your own too\n")
 	}
 	for _, v := range f.Env {
-		a.showText("    ", v.Name+"="+v.Value)
+		showText(a, "    ", v.Name+"="+v.Value)
 	}
 	for _, h := range f.Handlers {
-		a.showHook(h)
+		showHook(a, h)
 	}
 	for _, p := range problems {
 		a.printf("  note: line %d: %s\n", p.Line, termtext.Value(p.Text))
@@ -207,11 +207,11 @@ func (a *app) showHooks(f *hookfile.File, problems []hookfile.Problem) {
 }
 
 // showHook prints all members of one hook.
-func (a *app) showHook(h hookfile.Handler) {
+func showHook(a *app, h hookfile.Handler) {
 	a.printf("  line %d: %s, matcher %s, type %s\n", h.Line, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)), termtext.Value(h.Type))
 	member := func(name, text string) {
 		if text != "" {
-			a.showText("    "+name+strings.Repeat(" ", max(1, 10-len(name))), text)
+			showText(a, "    "+name+strings.Repeat(" ", max(1, 10-len(name))), text)
 		}
 	}
 	switch {
@@ -243,7 +243,7 @@ func (a *app) showHook(h hookfile.Handler) {
 }
 
 // showText prints a text after a head, its further lines indented below the first.
-func (a *app) showText(head, text string) {
+func showText(a *app, head, text string) {
 	for line := range strings.Lines(a.clean(text)) {
 		a.printf("%s%s\n", head, termtext.Value(strings.TrimSuffix(line, "\n")))
 		head = strings.Repeat(" ", len(head))

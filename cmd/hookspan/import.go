@@ -24,7 +24,7 @@ type importFlags struct {
 	asJSON        bool
 }
 
-func (a *app) importCmd() *cobra.Command {
+func importCmd(a *app) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import AGENT",
@@ -54,7 +54,7 @@ everything.`,
 			if !ok {
 				return wrongUsage(cmd, "import: agent %q: %s", args[0], allowed)
 			}
-			return a.importFrom(cmd, agent.Transcript, f)
+			return importFrom(a, cmd, agent.Transcript, f)
 		},
 	}
 	cmd.Flags().StringVar(&f.since, "since", "", "only what ended since then: 30d, 12h, or a day such as 2026-01-31")
@@ -66,7 +66,7 @@ everything.`,
 	return cmd
 }
 
-func (a *app) importFrom(cmd *cobra.Command, agent transcript.Agent, f importFlags) error {
+func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlags) error {
 	ctx := cmd.Context()
 	since, err := sinceWhen(f.since, a.now())
 	if err != nil {
@@ -115,20 +115,20 @@ func (a *app) importFrom(cmd *cobra.Command, agent transcript.Agent, f importFla
 	// Most of what an import allocates is a session's. Collecting more often keeps
 	// 10,000 sessions at about 64 MiB and costs 7 % of the time.
 	debug.SetGCPercent(50)
-	step, done := a.progress(len(sessions), "importing")
+	step, done := flushProgress(a, len(sessions), "importing")
 	im.Progress = step
 	rep, err := im.Run(ctx, sessions)
 	done()
 	if im.Known == nil && !f.dryRun && rep.Runs > 0 {
 		a.hint("the local store is not a destination, so what was sent is not remembered: another import sends all of it again, under the same ids")
 	}
-	if rerr := a.printImport(rep, f.asJSON); err == nil {
+	if rerr := printImport(a, rep, f.asJSON); err == nil {
 		err = rerr
 	}
 	return err
 }
 
-func (a *app) printImport(rep *importer.Report, asJSON bool) error {
+func printImport(a *app, rep *importer.Report, asJSON bool) error {
 	return a.result(asJSON, rep, rep.Complete(), func() {
 		a.printf("%s", rep.Text(a.cfg.Retention))
 		for _, u := range rep.Unreadable {

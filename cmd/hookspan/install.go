@@ -21,15 +21,15 @@ import (
 
 // installCmd makes the command that installs hooks, or with undo the one that
 // removes them.
-func (a *app) installCmd(undo bool) *cobra.Command {
+func installCmd(a *app, undo bool) *cobra.Command {
 	all := group("install AGENT", "Install the hooks of a coding agent")
 	if undo {
 		all = group("uninstall AGENT", "Remove the hooks of a coding agent")
 	}
 	for _, agent := range a.agents {
-		about, run := agent.Install, a.install
+		about, run := agent.Install, installAgent
 		if undo {
-			about, run = agent.Uninstall, a.uninstall
+			about, run = agent.Uninstall, uninstallAgent
 		}
 		var o install.Options
 		c := &cobra.Command{Use: agent.Word, Short: about.Short, Long: about.Long}
@@ -47,7 +47,7 @@ func (a *app) installCmd(undo bool) *cobra.Command {
 				return err
 			}
 			o.Dir = workingDir()
-			err = run(cmd, agent, o, *dryRun)
+			err = run(a, cmd, agent, o, *dryRun)
 			if errors.As(err, new(install.OptionError)) {
 				return usageError{err, cmd}
 			}
@@ -74,13 +74,13 @@ func installFlags(cmd *cobra.Command, o *install.Options, usage map[string]strin
 	oneOf(cmd, "scope", claude.ScopeUser, claude.ScopeProject, claude.ScopeLocal)
 }
 
-func (a *app) install(cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool) (err error) {
-	if o.Binary, err = a.hookProgram(agent.Program, o.Binary); err != nil {
+func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool) (err error) {
+	if o.Binary, err = hookProgram(a, agent.Program, o.Binary); err != nil {
 		return err
 	}
 	notes := ""
 	if preToolUse := cmd.Flags().Lookup("pre-tool-use"); preToolUse != nil && !preToolUse.Changed {
-		if o.ForHooks, err = a.guardInPlace(cmd.Context(), o.Project); err != nil {
+		if o.ForHooks, err = guardInPlace(cmd.Context(), a, o.Project); err != nil {
 			return err
 		}
 		if o.PreToolUse = o.ForHooks; o.ForHooks {
@@ -89,7 +89,7 @@ func (a *app) install(cmd *cobra.Command, agent agents.Agent, o install.Options,
 	} else if o.PreToolUse {
 		notes = "\n" + agents.PreToolUseRisk + "\n"
 	}
-	plan, err := agent.Installer.Plan(cmd.Context(), a.system(), o)
+	plan, err := agent.Installer.Plan(cmd.Context(), systemOf(a), o)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (a *app) install(cmd *cobra.Command, agent agents.Agent, o install.Options,
 		notes += fmt.Sprintf("\n%s %s edited: left as found.\nhookspan install %s --force writes %s anew.\n",
 			termtext.Plural(n, thing), were, agent.Word, them)
 	}
-	changed, err := a.apply(plan, notes, dryRun)
+	changed, err := applyPlan(a, plan, notes, dryRun)
 	switch {
 	case err != nil || dryRun:
 		return err
@@ -118,12 +118,12 @@ func (a *app) install(cmd *cobra.Command, agent agents.Agent, o install.Options,
 		return nil
 	}
 	a.printf("\ninstalled. Work with %s as usual, then: hookspan list\n", agent.Name)
-	a.printRecording()
+	printRecording(a)
 	return nil
 }
 
-func (a *app) uninstall(cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool) error {
-	plan, err := agent.Installer.PlanUninstall(cmd.Context(), a.system(), o)
+func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool) error {
+	plan, err := agent.Installer.PlanUninstall(cmd.Context(), systemOf(a), o)
 	if err != nil {
 		return err
 	}
@@ -131,22 +131,22 @@ func (a *app) uninstall(cmd *cobra.Command, agent agents.Agent, o install.Option
 		a.printf("no hookspan hooks are installed\n")
 		return nil
 	}
-	if changed, err := a.apply(plan, "", dryRun); err != nil || !changed {
+	if changed, err := applyPlan(a, plan, "", dryRun); err != nil || !changed {
 		return err
 	}
 	a.printf("\nuninstalled. The traces so far are in %s\n", a.cfg.StateDir)
 	if agent.Host == cline.Host {
-		return a.warnOfStoppedHooks(cmd.Context())
+		return warnOfStoppedHooks(cmd.Context(), a)
 	}
 	return nil
 }
 
-// apply shows a plan with notes and carries it out, unless dryRun. It reports
+// applyPlan shows a plan with notes and carries it out, unless dryRun. It reports
 // whether a hook was changed.
-func (a *app) apply(plan *install.Plan, notes string, dryRun bool) (changed bool, err error) {
+func applyPlan(a *app, plan *install.Plan, notes string, dryRun bool) (changed bool, err error) {
 	a.printf("%s", plan.Text())
 	if dryRun {
-		a.printDiff(plan.Diff())
+		printDiff(a, plan.Diff())
 	}
 	a.printf("%s", notes)
 	if dryRun {
@@ -157,12 +157,12 @@ func (a *app) apply(plan *install.Plan, notes string, dryRun bool) (changed bool
 }
 
 // warnOfStoppedHooks reports that Cline no longer runs the user's hooks.
-func (a *app) warnOfStoppedHooks(ctx context.Context) error {
-	own := a.hookSetup().Sources("")
+func warnOfStoppedHooks(ctx context.Context, a *app) error {
+	own := hookSetup(a).Sources("")
 	if len(own.Handlers()) == 0 {
 		return nil
 	}
-	r, err := a.hooks(ctx)
+	r, err := installedHooks(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (a *app) warnOfStoppedHooks(ctx context.Context) error {
 }
 
 // printDiff shows the changed regions of a file, in colour on a terminal.
-func (a *app) printDiff(text string) {
+func printDiff(a *app, text string) {
 	if text != "" {
 		a.printf("\n")
 	}
@@ -195,7 +195,7 @@ func (a *app) printDiff(text string) {
 }
 
 // printRecording says what keeps installed hooks from recording.
-func (a *app) printRecording() {
+func printRecording(a *app) {
 	switch {
 	case diagnose.Paused(a.cfg):
 		a.printf("Recording is paused: hookspan resume continues it.\n")
@@ -205,11 +205,11 @@ func (a *app) printRecording() {
 }
 
 // hookBinary is the program that Cline's hook files will start.
-func (a *app) hookBinary(path string) (string, error) { return a.hookProgram("cline-hook", path) }
+func hookBinary(a *app, path string) (string, error) { return hookProgram(a, "cline-hook", path) }
 
 // hookProgram is the program that an agent's hooks will start: the one of that
 // name beside this program, if no path is given.
-func (a *app) hookProgram(program, path string) (string, error) {
+func hookProgram(a *app, program, path string) (string, error) {
 	name := program
 	if a.goos == "windows" {
 		name += ".exe"
@@ -232,12 +232,12 @@ func (a *app) hookProgram(program, path string) (string, error) {
 	return path, nil
 }
 
-func (a *app) system() install.System {
+func systemOf(a *app) install.System {
 	return install.System{GOOS: a.goos, Home: a.home, Getenv: a.getenv, StateDir: a.cfg.StateDir}
 }
 
-// hooks reports the state of Cline's hooks.
-func (a *app) hooks(ctx context.Context) (*install.Report, error) {
+// installedHooks reports the state of Cline's hooks.
+func installedHooks(ctx context.Context, a *app) (*install.Report, error) {
 	agent, _ := a.agents.Named("cline")
-	return a.machine().HookStatus(ctx, agent)
+	return machineOf(a).HookStatus(ctx, agent)
 }

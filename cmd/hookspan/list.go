@@ -16,7 +16,7 @@ import (
 	"github.com/hookspan/hookspan/internal/view"
 )
 
-func (a *app) listCmd() *cobra.Command {
+func listCmd(a *app) *cobra.Command {
 	var f store.Filter
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the traces on this machine, newest first",
@@ -47,7 +47,7 @@ many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
 		if f.Since, err = sinceWhen(*since, a.now()); err != nil {
 			return usageError{err, cmd}
 		}
-		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error { return a.list(ctx, s, f, *asJSON) })
+		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error { return listTraces(ctx, a, s, f, *asJSON) })
 	}
 	return cmd
 }
@@ -55,12 +55,12 @@ many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
 // outcomes are the ways a trace ends.
 var outcomes = []string{"completed", "cancelled", "interrupted", "failed", "abandoned"}
 
-func (a *app) list(ctx context.Context, s *store.Store, f store.Filter, asJSON bool) (err error) {
+func listTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, asJSON bool) (err error) {
 	sums, err := s.List(ctx, f)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.leftOut(ctx, s, f, len(sums))) }()
+	defer func() { err = errors.Join(err, leftOut(ctx, a, s, f, len(sums))) }()
 	switch {
 	case asJSON && sums == nil:
 		return a.printJSON([]store.Summary{})
@@ -84,7 +84,7 @@ func (a *app) viewOptions() view.Options {
 
 // leftOut reports on standard error how many traces a limit left out: a program
 // may read standard output.
-func (a *app) leftOut(ctx context.Context, s *store.Store, f store.Filter, shown int) error {
+func leftOut(ctx context.Context, a *app, s *store.Store, f store.Filter, shown int) error {
 	if f.Limit < 0 || shown < f.Limit {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (a *app) leftOut(ctx context.Context, s *store.Store, f store.Filter, shown
 	return err
 }
 
-func (a *app) showCmd() *cobra.Command {
+func showCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
 		Short: "Show a trace as a tree, the newest if none is named",
@@ -112,7 +112,7 @@ digits or more, as hookspan list prints it.`,
 		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
 			t, err := s.Trace(ctx, id)
 			if err != nil {
-				return a.noSuchTrace(ctx, s, id, err)
+				return noSuchTrace(ctx, a, s, id, err)
 			}
 			if *asJSON {
 				return a.printJSON(t)
@@ -131,7 +131,7 @@ func noTraces(table agents.Table) string {
 }
 
 // noSuchTrace says why the trace that was asked for cannot be shown.
-func (a *app) noSuchTrace(ctx context.Context, s *store.Store, id string, err error) error {
+func noSuchTrace(ctx context.Context, a *app, s *store.Store, id string, err error) error {
 	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
 		return hinted{errors.New("no traces yet"), noTraces(a.agents)}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-func (a *app) pauseCmd() *cobra.Command {
+func pauseCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "pause", Short: "Stop recording; the hooks stay installed",
 		RunE: func(*cobra.Command, []string) error {
@@ -36,7 +36,7 @@ func createEmpty(path string) error {
 	return f.Close()
 }
 
-func (a *app) resumeCmd() *cobra.Command {
+func resumeCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "resume", Short: "Continue recording after a pause",
 		RunE: func(*cobra.Command, []string) error {

@@ -24,15 +24,15 @@ import (
 const maxHookPayload = 32 << 20
 
 // hooksDir is the folder with what is remembered between runs of hooks.
-func (a *app) hooksDir() string { return hooksession.Dir(a.cfg.StateDir) }
+func hooksDir(a *app) string { return hooksession.Dir(a.cfg.StateDir) }
 
 // hookProblems lists the recent problems of the user's hooks.
-func (a *app) hookProblems() clinehooks.Problems {
-	return clinehooks.Problems{Path: filepath.Join(a.hooksDir(), "problems.jsonl")}
+func hookProblems(a *app) clinehooks.Problems {
+	return clinehooks.Problems{Path: filepath.Join(hooksDir(a), "problems.jsonl")}
 }
 
-// trust is the list of project files whose hooks the user lets run.
-func (a *app) trust() hookfile.Trust {
+// trustOf is the list of project files whose hooks the user lets run.
+func trustOf(a *app) hookfile.Trust {
 	return hookfile.Trust{Path: filepath.Join(a.cfg.ConfigDir, "trusted-hooks.json")}
 }
 
@@ -51,26 +51,26 @@ func (a *app) clean(text string) string {
 }
 
 // logHooks logs a line about the user's hooks.
-func (a *app) logHooks(text string) { a.log.Line("hooks: " + a.clean(text)) }
+func logHooks(a *app, text string) { a.log.Line("hooks: " + a.clean(text)) }
 
 // clineHooks runs the user's hooks as the settings say.
-func (a *app) clineHooks() *clinehooks.Hooks {
+func clineHooks(a *app) *clinehooks.Hooks {
 	h := &clinehooks.Hooks{
-		Setup: *a.hookSetup(), Dir: a.hooksDir(), Environ: a.environ, Now: a.now,
+		Setup: *hookSetup(a), Dir: hooksDir(a), Environ: a.environ, Now: a.now,
 		Settings: clinehooks.Settings{
 			OnError: hookrun.OnError(a.cfg.HooksOnError), StrictExit: a.cfg.HooksStrictExit,
 			SoftDeny: a.cfg.HooksSoftDeny, AskDenies: a.cfg.HooksAsk == "deny",
 		},
 	}
 	if a.cfg.HooksDebug {
-		h.Trace = func(format string, args ...any) { a.logHooks(fmt.Sprintf(format, args...)) }
+		h.Trace = func(format string, args ...any) { logHooks(a, fmt.Sprintf(format, args...)) }
 	}
 	return h
 }
 
 // runHooksCmd is what cline-hook starts where a file with hooks exists. It prints
 // the answer for Cline and exits with 0, or fails with nothing printed.
-func (a *app) runHooksCmd() *cobra.Command {
+func runHooksCmd(a *app) *cobra.Command {
 	var host, event, about string
 	var began int64
 	cmd := &cobra.Command{
@@ -79,7 +79,7 @@ func (a *app) runHooksCmd() *cobra.Command {
 			if host != cline.Host {
 				return wrongUsage(cmd, "--host %q: want %s", host, cline.Host)
 			}
-			return a.runHooks(cmd.Context(), event, about, began)
+			return runHooks(cmd.Context(), a, event, about, began)
 		},
 	}
 	cmd.Flags().StringVar(&host, "host", cline.Host, "the agent")
@@ -89,7 +89,7 @@ func (a *app) runHooksCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) runHooks(ctx context.Context, event, about string, began int64) error {
+func runHooks(ctx context.Context, a *app, event, about string, began int64) error {
 	payload, err := io.ReadAll(io.LimitReader(a.stdin, maxHookPayload+1))
 	if err == nil && len(payload) > maxHookPayload {
 		_, _ = io.Copy(io.Discard, a.stdin)
@@ -100,7 +100,7 @@ func (a *app) runHooks(ctx context.Context, event, about string, began int64) er
 	}
 	dir, _ := filepath.Abs(".")
 	raw := hook.Raw{Payload: payload, Event: event, StoredAt: a.now(), Cwd: dir, TraceParent: a.cfg.Traceparent}
-	h := a.clineHooks()
+	h := clineHooks(a)
 	if began > 0 {
 		h.Began = time.UnixMilli(began)
 	}
@@ -113,7 +113,7 @@ func (a *app) runHooks(ctx context.Context, event, about string, began int64) er
 		h.Parent = func(session string) string {
 			parent, err := stored.Parent(h.Dir, session)
 			if err != nil {
-				a.logHooks(fmt.Sprintf("%s: no TRACEPARENT: %v", event, err))
+				logHooks(a, fmt.Sprintf("%s: no TRACEPARENT: %v", event, err))
 			}
 			return parent
 		}
@@ -122,8 +122,8 @@ func (a *app) runHooks(ctx context.Context, event, about string, began int64) er
 	for i, text := range out.Problems {
 		out.Problems[i] = a.clean(text)
 	}
-	for _, text := range a.hookProblems().Note(a.now(), out.Problems...) {
-		a.logHooks(text)
+	for _, text := range hookProblems(a).Note(a.now(), out.Problems...) {
+		logHooks(a, text)
 	}
 	if about != "" {
 		err := notFound
@@ -131,7 +131,7 @@ func (a *app) runHooks(ctx context.Context, event, about string, began int64) er
 			err = stored.Record(raw, &out, a.now())
 		}
 		if err != nil { // the verdict counts all the same
-			a.logHooks(fmt.Sprintf("%s: what they did is not in the trace: %v", event, err))
+			logHooks(a, fmt.Sprintf("%s: what they did is not in the trace: %v", event, err))
 		}
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s\n", cline.EncodeReply(out.Answer.Reply))
@@ -139,7 +139,7 @@ func (a *app) runHooks(ctx context.Context, event, about string, began int64) er
 }
 
 // forgetHooks removes what is remembered for sessions long past.
-func (a *app) forgetHooks() error {
+func forgetHooks(a *app) error {
 	const kept = 7 * 24 * time.Hour
-	return hooksession.Sweep(a.hooksDir(), a.now().Add(-kept))
+	return hooksession.Sweep(hooksDir(a), a.now().Add(-kept))
 }

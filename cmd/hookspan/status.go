@@ -11,11 +11,11 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-func (a *app) statusCmd() *cobra.Command {
+func statusCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "status", Short: "Show what is installed, recorded and delivered"}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		st, err := a.machine().Status(cmd.Context())
+		st, err := machineOf(a).Status(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -27,7 +27,7 @@ func (a *app) statusCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) doctorCmd() *cobra.Command {
+func doctorCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Diagnose problems that keep traces from appearing",
 		Long: `Look at the hooks, the settings, the spool, the log and the state of delivery, and
@@ -37,7 +37,7 @@ there is a problem.`,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		found := a.machine().Examine(cmd.Context())
+		found := machineOf(a).Examine(cmd.Context())
 		ok := !slices.ContainsFunc(found, func(f diagnose.Finding) bool { return f.Level == diagnose.Problem })
 		return a.result(*asJSON, found, ok, func() {
 			for _, f := range found {
@@ -51,14 +51,14 @@ there is a problem.`,
 	return cmd
 }
 
-// machine returns what status and doctor diagnose.
-func (a *app) machine() *diagnose.Machine {
+// machineOf returns what status and doctor diagnose.
+func machineOf(a *app) *diagnose.Machine {
 	dir := workingDir()
-	hooks := a.hookSetup()
+	hooks := hookSetup(a)
 	m := &diagnose.Machine{
-		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: a.envFile(), Dir: dir, ProjectOff: hookproc.ProjectOff(dir),
-		Program: func(name string) (string, error) { return a.hookProgram(name, "") },
-		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: a.hookProblems().List()},
+		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: envFile(a), Dir: dir, ProjectOff: hookproc.ProjectOff(dir),
+		Program: func(name string) (string, error) { return hookProgram(a, name, "") },
+		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: hookProblems(a).List()},
 	}
 	for _, o := range hookproc.OtherAgents(a.cfg.StateDir) {
 		m.Others = append(m.Others, diagnose.OtherAgent(o))

@@ -15,7 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-func (a *app) testCmd() *cobra.Command {
+func testCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test",
 		Short: "Send a test trace to each destination and show what it answers",
@@ -25,11 +25,11 @@ payload is printed first, exactly as it is sent; it has no secrets. The exit cod
 when a destination did not take it, or a setting is wrong.`,
 	}
 	asJSON, verbose := jsonFlag(cmd), cmd.Flags().BoolP("verbose", "v", false, "print the payloads")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.test(cmd.Context(), *verbose, *asJSON) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTest(cmd.Context(), a, *verbose, *asJSON) }
 	return cmd
 }
 
-func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
+func runTest(ctx context.Context, a *app, verbose, asJSON bool) error {
 	a.configProblems()
 	p, err := a.setup().Open(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *app) test(ctx context.Context, verbose, asJSON bool) error {
 	failed := a.cfgErr != nil
 	for _, d := range p.Destinations {
 		if verbose {
-			if err := a.printPayload(p, d.Name, trace, asJSON); err != nil {
+			if err := printPayload(a, p, d.Name, trace, asJSON); err != nil {
 				return err
 			}
 		}
@@ -74,7 +74,7 @@ func noDestination() error {
 	return hinted{errors.New("no destination is set up"), "hookspan config shows the settings"}
 }
 
-func (a *app) printPayload(p *pipeline.Pipeline, name string, trace []*tracepb.ResourceSpans, asJSON bool) error {
+func printPayload(a *app, p *pipeline.Pipeline, name string, trace []*tracepb.ResourceSpans, asJSON bool) error {
 	body, err := p.Payload(name, trace)
 	if err != nil {
 		return err

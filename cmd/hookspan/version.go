@@ -11,17 +11,17 @@ import (
 // version is set at link time by the release build.
 var version = ""
 
-func (a *app) versionCmd() *cobra.Command {
+func versionCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Print the version"}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		parts := map[string]string{"version": buildVersion(), "go": runtime.Version(), "os": a.goos, "arch": runtime.GOARCH}
-		return a.result(*asJSON, parts, true, func() { a.printf("%s\n", a.versionText()) })
+		return a.result(*asJSON, parts, true, func() { a.printf("%s\n", versionText(a)) })
 	}
 	return cmd
 }
 
-func (a *app) versionText() string {
+func versionText(a *app) string {
 	return fmt.Sprintf("hookspan %s (%s, %s/%s)", buildVersion(), runtime.Version(), a.goos, runtime.GOARCH)
 }
 
