@@ -64,14 +64,7 @@ func (p *treePrinter) header(t *store.Trace) {
 		termtext.Line(t.Model), termtext.Line(t.Host), runs)
 	p.line(p.mark(outcomeStatus(t.Outcome)) + " " + p.cut(first, p.Width-2))
 
-	counts := usage(t.Usage)
-	if t.Tools > 0 {
-		tools := termtext.Plural(t.Tools, "tool")
-		if not := toolCounts(&t.Summary, " failed", " unknown"); not != nil {
-			tools += " (" + strings.Join(not, ", ") + ")"
-		}
-		counts = append(counts, tools)
-	}
+	counts := Counts(&t.Summary)
 	if len(counts) > 0 {
 		p.line(p.paint(sgrDim, p.cut(p.join(counts...), p.Width)))
 	}

@@ -1,0 +1,48 @@
+package view
+
+import (
+	"strings"
+	"time"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+)
+
+// Attributes returns the attributes of the row's event or span, unchanged.
+func (r *Row) Attributes() []*commonpb.KeyValue {
+	if r.event != nil {
+		return r.event.GetAttributes()
+	}
+	return r.span.GetAttributes()
+}
+
+// Symbol returns the character that stands for the status.
+func (s Status) Symbol() string { return marks[s].symbol }
+
+// Duration formats d in at most six columns up to a hundred days.
+func Duration(d time.Duration) string { return duration(d) }
+
+// Tokens formats a count in at most five columns up to a thousand millions.
+func Tokens(n int64) string { return tokens(n) }
+
+// Dollars formats a cost with two decimals from a dollar on, else with four.
+func Dollars(usd float64) string { return dollars(usd) }
+
+// Counts describes the tokens, the cost and the tool calls of a trace, each on one
+// line.
+func Counts(s *store.Summary) []string {
+	out := usage(s.Usage)
+	if s.Tools > 0 {
+		tools := termtext.Plural(s.Tools, "tool")
+		if not := toolCounts(s, " failed", " unknown"); not != nil {
+			tools += " (" + strings.Join(not, ", ") + ")"
+		}
+		out = append(out, tools)
+	}
+	return out
+}
+
+// OutcomeStatus returns the status of a run that ended so.
+func OutcomeStatus(outcome string) Status { return outcomeStatus(outcome) }
