@@ -87,7 +87,9 @@ var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.Al
 // decoders keeps decoders, which are larger than most texts.
 var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
-func decoder(data []byte) *jsontext.Decoder { return jsontext.NewDecoder(bytes.NewBuffer(data), lenient...) }
+func decoder(data []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(data), lenient...)
+}
 
 // end says what is wrong with data, from which a decoder has read one value with
 // the result err. It is nil if the value was valid and only white space follows.
