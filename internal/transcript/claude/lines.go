@@ -125,6 +125,8 @@ type lineReader struct {
 	*bufio.Scanner
 	// read is how many bytes the lines so far have, with their ends.
 	read int64
+	// line is the number of the last line, from 1.
+	line int
 }
 
 func newLineReader(r io.Reader, buffer, maxLine int) *lineReader {
@@ -141,11 +143,13 @@ func newLineReader(r io.Reader, buffer, maxLine int) *lineReader {
 			switch {
 			case end >= 0:
 				advance += end + 1
+				l.line++
 			case len(rest) > maxLine:
 				long = true
 				return len(data), nil, nil
 			case atEOF:
 				end, advance = len(rest), len(data)
+				l.line++
 			default:
 				return advance, nil, nil
 			}

@@ -65,6 +65,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		return nil, err
 	}
 	b := newBuild(q.Session, r.maxText)
+	b.whole, b.texts.none = q.Whole, q.Whole != nil
 	agents, err := r.agents(ctx, strings.TrimSuffix(path, suffix), q.Since)
 	errs := []error{err}
 	for _, a := range agents {
@@ -74,7 +75,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	}
 	t := &hook.Transcript{Session: q.Session}
 	readLog := func(path, agent string) *fileLog {
-		log := &fileLog{b: b, agent: agent}
+		log := &fileLog{b: b, agent: agent, path: path}
 		if err := r.readFile(ctx, path, q, log); err != nil {
 			errs = append(errs, err)
 			if errors.Is(err, transcript.ErrNotFound) {
@@ -84,7 +85,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		t.Sources = append(t.Sources, path)
 		return log
 	}
-	readLog(path, "")
+	lead := readLog(path, "")
 	open, undecided := b.ends.open, b.ends.waiting && !b.ends.recorded && b.ends.last.Kind == hook.KindRunComplete
 	b.ends.flush()
 	last := b.lastTime
@@ -92,6 +93,9 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		agents[i].log = readLog(agents[i].path, agents[i].id)
 	}
 
+	if q.Whole != nil {
+		b.addUnanswered(agents, lead)
+	}
 	t.Calls = b.calls.resolve(prices)
 	t.Prompts, t.ToolResults, t.Ends = b.prompts, b.results, b.ends.found
 	t.HostVersion, t.Cwd = b.version, b.cwd
@@ -181,7 +185,10 @@ func (r *reader) rows(ctx context.Context, file sized, visit func(*row) bool) er
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if row.parse(lines.Bytes()) && !visit(&row) {
+		if !row.parse(lines.Bytes()) {
+			continue
+		}
+		if row.line = lines.line; !visit(&row) {
 			return nil
 		}
 	}

@@ -25,10 +25,15 @@ type textBudget struct {
 	max  int
 	kept int
 	cut  int // 0 while texts are whole
+	// none leaves all texts out.
+	none bool
 }
 
 // keep counts a text and returns it, cut to the current length.
 func (b *textBudget) keep(s string) string {
+	if b.none {
+		return ""
+	}
 	if b.cut > 0 {
 		s = cutText(s, b.cut)
 	}
@@ -38,6 +43,9 @@ func (b *textBudget) keep(s string) string {
 
 // keepJSON is keep for a tool call's input.
 func (b *textBudget) keepJSON(s string) string {
+	if b.none {
+		return ""
+	}
 	if b.cut > 0 {
 		s = cutJSON(s, b.cut)
 	}
