@@ -137,12 +137,12 @@ func (o *Options) failure(s string, limit int) string {
 		return tail
 	}
 	room := limit - utf8.RuneCountInString(head) - 1
-	tail = termtext.Tail(tail, room)
+	tail = termtext.Tail(tail, room-1)
 	// A whole line is easier to read.
 	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/2 {
-		tail = tail[i+1:]
+		return head + tail[i:]
 	}
-	return head + "\n" + tail
+	return head + "\n…" + tail
 }
 
 // preview shortens a text that has been cleaned already.

@@ -76,14 +76,15 @@ type Record struct {
 const slack = 10 * time.Minute
 
 // Choose returns the record of a call, or nil. Of several with the call's id, which
-// some models number anew in each reply, and of those of a call without an id, it is
-// the one nearest to the call's end.
+// some models number anew in each reply, it is the one nearest to the call's end. For
+// a call without an id, which the agent's hooks may lack while its files have one, it
+// is the nearest of its tool whose result fits.
 func Choose(records []Record, w Wanted) *Record {
 	var best *Record
 	var bestAway time.Duration
 	for i := range records {
 		r := &records[i]
-		if r.ID != w.ID || w.ID == "" && (r.Name != w.Name || !fits(r, w)) {
+		if w.ID != "" && r.ID != w.ID || w.ID == "" && (r.Name != w.Name || !fits(r, w)) {
 			continue
 		}
 		away := slack
@@ -190,7 +191,7 @@ func (t Text) Whole() bool { return t.Place != PlacePreview }
 func wants(all []Wanted) func(id, name string) bool {
 	return func(id, name string) bool {
 		return slices.ContainsFunc(all, func(w Wanted) bool {
-			return w.ID != "" && w.ID == id || w.ID == "" && id == "" && w.Name == name
+			return w.ID != "" && w.ID == id || w.ID == "" && w.Name == name
 		})
 	}
 }
