@@ -1,6 +1,6 @@
 #!/bin/sh
-# Brings what some tests use where it is at hand: a keyring to keep a secret in,
-# and a Prometheus. Without one, its tests say so and are skipped.
+# Installs what some tests use: a keyring to keep a secret in, a Prometheus and a
+# browser. Without one, its tests say so and are skipped.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 
@@ -49,5 +49,20 @@ bring_prometheus() {
 	fi
 }
 
+bring_browser() {
+	if command -v chromium >/dev/null; then
+		return
+	fi
+	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+		echo "setup: no chromium on this machine: exported pages will not be opened"
+		return
+	fi
+	update
+	if ! apt-get install -y --no-install-recommends chromium >/dev/null 2>&1; then
+		echo "setup: apt-get could not install chromium: exported pages will not be opened"
+	fi
+}
+
 bring_keyring
 bring_prometheus
+bring_browser

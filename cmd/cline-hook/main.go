@@ -17,6 +17,6 @@ import (
 func main() {
 	hookproc.Main(hookproc.Host{
 		Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply,
-		HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR", IdleHooks: hooksession.Idle,
+		HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR", HookRunner: hooksession.Program,
 	})
 }

@@ -61,7 +61,7 @@ func (a *app) setup() *pipeline.Setup {
 	return &pipeline.Setup{
 		Config: a.cfg, Agents: a.agents, Home: a.home, Getenv: a.getenv, GOOS: a.goos,
 		Version: buildVersion(), Now: a.now, Sleep: a.sleep, Log: a.log.Line, ByHand: a.byHand,
-		RemoveOld: func() error { return forgetHooks(a) },
+		RemoveOld: func() error { return hooksOf(a).Sweep() },
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -50,14 +49,6 @@ func projectDir(cmd *cobra.Command, here bool) (string, error) {
 		return "", wrongUsage(cmd, "--project %q: not a folder: want the folder of a project that exists", name)
 	}
 	return dir, nil
-}
-
-// setup is where the user's hooks are configured.
-func hookSetup(a *app) *clinehooks.Setup {
-	return &clinehooks.Setup{
-		Home: a.home, GOOS: a.goos, ClineDir: a.getenv("CLINE_DIR"), ClaudeDir: a.getenv("CLAUDE_CONFIG_DIR"),
-		Path: a.getenv("PATH"), Trust: trustOf(a), Clean: a.clean,
-	}
 }
 
 // matcherText is a matcher as people read it.

@@ -260,7 +260,7 @@ func saveHooks(a *app, d *hookfile.Document, after []byte, byUser, dryRun bool) 
 		a.printf("\nnothing was done (--dry-run)\n")
 		return false, nil
 	}
-	trusted, err := d.WriteTrusted(after, trustOf(a), byUser)
+	trusted, err := d.WriteTrusted(after, hookSetup(a).Trust, byUser)
 	if err != nil {
 		return false, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -111,9 +112,9 @@ func recordedPayload(a *app, cmd *cobra.Command, raw *hook.Raw, name, event stri
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	payload, err := io.ReadAll(io.LimitReader(in, maxHookPayload+1))
-	if err == nil && len(payload) > maxHookPayload {
-		err = fmt.Errorf("more than %d bytes", maxHookPayload)
+	payload, err := io.ReadAll(io.LimitReader(in, clinehooks.MaxPayload+1))
+	if err == nil && len(payload) > clinehooks.MaxPayload {
+		err = fmt.Errorf("more than %d bytes", clinehooks.MaxPayload)
 	}
 	if err != nil {
 		return fmt.Errorf("--input %s: %w", name, err)
@@ -136,7 +137,7 @@ func recordedPayload(a *app, cmd *cobra.Command, raw *hook.Raw, name, event stri
 
 // tryHooks runs the hooks for an event and shows each step.
 func tryHooks(ctx context.Context, a *app, raw hook.Raw, dryRun, debug bool) error {
-	h := clineHooks(a)
+	h := hooksOf(a).Hooks()
 	t, err := h.Select(raw)
 	if err != nil {
 		return hinted{fmt.Errorf("the payload cannot be read: %w", err), "want the JSON object that Cline gives its hooks"}

@@ -59,7 +59,7 @@ func hooksUntrustCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			was, err := trustOf(a).Remove(path)
+			was, err := hookSetup(a).Trust.Remove(path)
 			if err != nil {
 				return err
 			}
@@ -112,14 +112,14 @@ func trustHookFile(a *app, cmd *cobra.Command, args []string, yes bool) error {
 	a.printf("%s\n", termtext.Value(path))
 	setup := hookSetup(a)
 	showHooks(a, f.File, setup.Check(f.File, hookfile.ProjectOf(path), setup.Sources("")))
-	if trustOf(a).Trusted(path, f.Data) {
+	if hookSetup(a).Trust.Trusted(path, f.Data) {
 		a.printf("trusted already\n")
 		return nil
 	}
 	if err := consent(a, path, yes); err != nil {
 		return err
 	}
-	if err := trustOf(a).Add(path, f.Data); err != nil {
+	if err := hookSetup(a).Trust.Add(path, f.Data); err != nil {
 		return err
 	}
 	a.printf("trusted: %s when you work in %s\n", runsText(f.File), termtext.Value(hookfile.ProjectOf(path)))
@@ -173,8 +173,8 @@ type trustedFile struct {
 
 func listTrusted(a *app, asJSON bool) error {
 	out := []trustedFile{}
-	for _, f := range trustOf(a).List() {
-		out = append(out, trustedFile{f.Path, trustOf(a).State(f)})
+	for _, f := range hookSetup(a).Trust.List() {
+		out = append(out, trustedFile{f.Path, hookSetup(a).Trust.State(f)})
 	}
 	return a.result(asJSON, out, true, func() {
 		if len(out) == 0 {

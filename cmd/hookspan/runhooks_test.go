@@ -84,9 +84,11 @@ func (m *machine) play(event string, payload []byte) []string {
 			HooksFile: filepath.Join(".cline", "hooks.json"),
 		},
 		Event: event, Stdin: bytes.NewReader(payload), Stdout: &answer, Environ: m.environ, Home: m.home, GOOS: "linux", Dir: m.home,
-		Now:      func() time.Time { return m.now },
-		Spawn:    func(...string) error { return nil },
-		RunHooks: m.hookspan,
+		Now:   func() time.Time { return m.now },
+		Spawn: func(...string) error { return nil },
+		RunHooks: func(ctx context.Context, stdin io.Reader, _ string, args ...string) ([]byte, error) {
+			return m.hookspan(ctx, stdin, args...)
+		},
 	}
 	p.Run()
 	if !strings.HasPrefix(answer.String(), `{"cancel":false`) {

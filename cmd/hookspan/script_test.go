@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		"cline-hook": func() {
 			hookproc.Main(hookproc.Host{
 				Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply,
-				HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR", IdleHooks: hooksession.Idle,
+				HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR", HookRunner: hooksession.Program,
 			})
 		},
 		"claude-hook": func() {

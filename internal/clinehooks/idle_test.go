@@ -3,6 +3,7 @@
 package clinehooks
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -21,10 +22,13 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 )
 
-// idle asks as the hook process does, with the state folder of that name.
-func (w *world) idle(raw hook.Raw) bool {
+// idle reports that the hook process starts no program.
+func (w *world) idle(raw hook.Raw) bool { return w.program(raw) == "" }
+
+// program asks as the hook process does, with the state folder of that name.
+func (w *world) program(raw hook.Raw) string {
 	project := filepath.Join(w.path("project"), ".cline", "hooks.json")
-	return hooksession.Idle(raw, w.path("state"), w.Trust.Path, w.path("home/.cline/hooks.json"), []string{project}, w.Now)
+	return hooksession.Program(raw, w.path("state"), w.Trust.Path, w.path("home/.cline/hooks.json"), []string{project}, w.Now)
 }
 
 // transcript is the session's conversation as hooks find it.
@@ -34,6 +38,30 @@ func (h *Hooks) transcript(t interface{ Fatal(...any) }, session string) string 
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+func TestHTTPHooksNeedTheFullRunner(t *testing.T) {
+	const requests = `{"hooks":{"PreToolUse":[{"hooks":[{"type":"http","url":"http://127.0.0.1:1"}]}]}}`
+	w := newWorld(t)
+	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", "true"))
+	w.run(w.event("TaskResume", ""))
+	if got := w.program(w.command("a")); got != hooksession.Small {
+		t.Errorf("a command hook: %q, want %q", got, hooksession.Small)
+	}
+	w.write("home/.cline/hooks.json", requests)
+	if out := w.Run(t.Context(), w.command("b")); !out.Unanswered || len(out.Result.Runs) > 0 {
+		t.Errorf("an http hook without Post: %+v, want no answer", out)
+	}
+	w.run(w.event("TaskResume", ""))
+	if got := w.program(w.command("c")); got != hooksession.Full {
+		t.Errorf("an http hook: %q, want %q", got, hooksession.Full)
+	}
+	w.Post = func(context.Context, string, map[string]string, []byte, int64) (int, []byte, error) {
+		return 200, []byte(`{"decision":"block","reason":"no"}`), nil
+	}
+	if out := w.run(w.command("d")); !out.Answer.Reply.Cancel {
+		t.Errorf("an http hook with Post: %+v, want its denial", out.Answer)
+	}
 }
 
 func TestIdleEventsStartNoRunner(t *testing.T) {

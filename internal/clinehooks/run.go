@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
@@ -50,7 +51,10 @@ type Hooks struct {
 	Parent func(session string) string
 	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
-	Now   func() time.Time
+	// Post sends the requests of http hooks. If nil, an event that there are http hooks
+	// for stays unanswered.
+	Post hookrun.Post
+	Now  func() time.Time
 	// Began is when the host started waiting; if zero, when Run is called.
 	Began time.Time
 }
@@ -66,6 +70,8 @@ type Outcome struct {
 	Repeated bool
 	Result   hookrun.Result
 	Answer   translate.Answer
+	// Unanswered reports that no hook ran because there are http hooks and no Post.
+	Unanswered bool
 	// Problems are what went wrong or cannot be had, one line each.
 	Problems []string
 
@@ -153,6 +159,9 @@ func (o *Outcome) note(err error) {
 func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Session, dir string, roots []string, started time.Time) {
 	events := out.Call.Events
 	handlers := out.Sources.Handlers()
+	if out.Unanswered = h.Post == nil && hasRequests(handlers); out.Unanswered {
+		return
+	}
 	if len(events) > 0 && len(handlers) > 0 {
 		r := h.runner(out.Call, session, dir, roots, started)
 		r.Env = out.Sources.Environ(r.Env)
@@ -182,6 +191,11 @@ func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Se
 	}
 }
 
+// hasRequests reports an http hook.
+func hasRequests(handlers []hookfile.Handler) bool {
+	return slices.ContainsFunc(handlers, func(f hookfile.Handler) bool { return f.Type == hookfile.TypeHTTP })
+}
+
 func (h *Hooks) runner(c *translate.Call, session hooksession.Session, dir string, roots []string, started time.Time) *hookrun.Runner {
 	budget := editorBudget
 	if c.Dialect == sample.SDK {
@@ -189,7 +203,7 @@ func (h *Hooks) runner(c *translate.Call, session hooksession.Session, dir strin
 	}
 	r := h.matching(dir, append(slices.Clip(roots), c.Cwd)[0])
 	r.Session, r.Env, r.Budget = c.Session, h.Environ, budget-h.Now().Sub(started)
-	r.StrictExit, r.OnError, r.Trace = h.Settings.StrictExit, h.Settings.OnError, h.Trace
+	r.StrictExit, r.OnError, r.Trace, r.Post = h.Settings.StrictExit, h.Settings.OnError, h.Trace, h.Post
 	if h.Dir != "" {
 		r.EnvFile, r.Claim = session.EnvFile(), session.Once
 	}

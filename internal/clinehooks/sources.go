@@ -68,10 +68,11 @@ func (s Sources) summarize(dir string) {
 
 // summary summarizes the hooks of a file.
 func summary(f *hookfile.File) hooksession.Summary {
-	out := hooksession.Summary{}
+	out := hooksession.Summary{Kinds: map[hook.Kind][]string{}}
 	if f.Disabled {
 		return out
 	}
+	out.Requests = hasRequests(f.Handlers)
 	for kind := range hook.KindHookRuns {
 		// An expression has no names, nor has one that is not valid.
 		var matchers []hookmatch.Matcher
@@ -84,7 +85,7 @@ func summary(f *hookfile.File) hooksession.Summary {
 		if matchers == nil {
 			continue
 		}
-		out[kind] = nil
+		out.Kinds[kind] = nil
 		if kind != hook.KindToolStart && kind != hook.KindToolEnd {
 			continue
 		}
@@ -92,10 +93,10 @@ func summary(f *hookfile.File) hooksession.Summary {
 			if !slices.ContainsFunc(matchers, func(m hookmatch.Matcher) bool {
 				return m.Names == nil || slices.ContainsFunc(names, func(n string) bool { return slices.Contains(m.Names, n) })
 			}) {
-				out[kind] = append(out[kind], tool)
+				out.Kinds[kind] = append(out.Kinds[kind], tool)
 			}
 		}
-		slices.Sort(out[kind])
+		slices.Sort(out.Kinds[kind])
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/redactor"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -37,7 +37,7 @@ const (
 // Examine makes all checks. The findings hold no secrets.
 func (m *Machine) Examine(ctx context.Context) []Finding {
 	out := m.examine(ctx)
-	if clean, err := pipeline.Redactor(m.Config); err == nil && clean != nil {
+	if clean, err := redactor.New(m.Config); err == nil && clean != nil {
 		for i := range out {
 			// Some quote a payload, or name a folder that a payload names.
 			out[i].Text, out[i].Hint = clean.Tail(out[i].Text), clean.Tail(out[i].Hint)
@@ -68,7 +68,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	if m.ConfigErr == nil {
 		e.add(OK, "every setting is valid", "")
 	}
-	if _, err := pipeline.Redactor(m.Config); err != nil {
+	if _, err := redactor.New(m.Config); err != nil {
 		e.add(Problem, termtext.Message(err), "nothing is delivered until that file is fixed")
 	}
 	if statusErr != nil {

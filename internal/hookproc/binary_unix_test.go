@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -498,6 +499,54 @@ func TestBinaryWithoutHookspan(t *testing.T) {
 	}
 	if log := c.log(); !strings.Contains(log, "delivery not started") {
 		t.Errorf("log %q", log)
+	}
+}
+
+// TestBinaryChoosesTheRunner puts scripts in place of the programs that run hooks.
+func TestBinaryChoosesTheRunner(t *testing.T) {
+	const commands, requests = `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"true"}]}]}}`,
+		`{"hooks":{"PreToolUse":[{"hooks":[{"type":"http","url":"http://127.0.0.1:1"}]}]}}`
+	for name, tc := range map[string]struct {
+		file     string
+		programs []string
+		known    bool // a runner has seen the file
+		want     string
+	}{
+		"command hooks":                             {commands, []string{"hook-runner", "hookspan"}, true, "hook-runner"},
+		"http hooks":                                {requests, []string{"hook-runner", "hookspan"}, true, "hookspan"},
+		"a file that no runner has seen":            {commands, []string{"hook-runner", "hookspan"}, false, "hookspan"},
+		"command hooks, hook-runner is missing":     {commands, []string{"hookspan"}, true, "hookspan"},
+		"command hooks, both programs are missing":  {commands, nil, true, "no such file"},
+		"http hooks, only hook-runner is installed": {requests, []string{"hook-runner"}, true, "no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newBinaryCall(t)
+			data, err := os.ReadFile(program(t, "cline-hook"))
+			must(t, err)
+			for _, dir := range []string{"home/.cline", "bin"} {
+				must(t, os.MkdirAll(c.path(dir), 0o700))
+			}
+			c.write("home/.cline/hooks.json", tc.file)
+			c.write("bin/cline-hook", string(data))
+			for _, p := range tc.programs {
+				c.write("bin/"+p, "#!/bin/sh\necho '{\"cancel\":true,\"errorMessage\":\"'\"${0##*/}\"'\"}'\n")
+			}
+			for _, p := range append(tc.programs, "cline-hook") {
+				must(t, os.Chmod(c.path("bin/"+p), 0o700)) //nolint:gosec // A program.
+			}
+			if tc.known {
+				f := hooksession.File{Path: c.path("home/.cline/hooks.json")}
+				must(t, f.Summarize(hooksession.Dir(c.path("state/hookspan")), []byte(tc.file), hooksession.Summary{
+					Kinds: map[hook.Kind][]string{hook.KindToolStart: nil}, Requests: tc.file == requests,
+				}))
+			}
+			cmd := c.command(strings.NewReader(startEvent), "PreToolUse")
+			cmd.Path = c.path("bin/cline-hook")
+			out, err := cmd.Output()
+			if err != nil || !strings.Contains(string(out), tc.want) || !strings.Contains(string(out), `"cancel":true`) {
+				t.Errorf("ends with %v, answers %s, want a denial with %q", err, out, tc.want)
+			}
+		})
 	}
 }
 

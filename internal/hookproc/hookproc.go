@@ -52,12 +52,11 @@ type Host struct {
 	// HooksVariable is the environment variable with the folder that holds the
 	// user's HooksFile instead of the home folder. If empty, there is none.
 	HooksVariable string
-	// IdleHooks reports that no hook of the files can run for an event, and that
-	// nothing is left to do for them: the user's file, which may be empty, and those
-	// of projects, which count if the list of trusted files has them. None of them
-	// need exist. In any doubt it reports false. If nil, the program that runs hooks
-	// decides.
-	IdleHooks func(raw hook.Raw, stateDir, trusted, user string, projects []string, now func() time.Time) bool
+	// HookRunner returns the program that runs the hooks of the files for an event: the
+	// user's file, which may be empty, and those of projects, which count if the list of
+	// trusted files has them. None of them need exist. It is empty if no hook can run and
+	// nothing is left to do for them. If nil, and in any doubt, the program is hookspan.
+	HookRunner func(raw hook.Raw, stateDir, trusted, user string, projects []string, now func() time.Time) string
 }
 
 func (h Host) program() string { return cmp.Or(h.Program, h.Name+"-hook") }
@@ -76,9 +75,9 @@ type Process struct {
 	Now     func() time.Time
 	// Spawn starts `hookspan args...` detached and does not wait.
 	Spawn func(args ...string) error
-	// RunHooks runs `hookspan args...` with that standard input, ends it with ctx,
-	// and returns what it prints.
-	RunHooks func(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error)
+	// RunHooks runs `program args...`, a program of hookspan's, with that standard
+	// input, ends it with ctx, and returns what it prints.
+	RunHooks func(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error)
 	// RestoreSignals makes programs that are started afterwards begin with the
 	// default for the signals that this one ignores. If nil, it ignores none.
 	RestoreSignals func()
@@ -122,8 +121,11 @@ func (p *Process) Run() {
 		hooked = hooked || cfg.Hooks && dir != p.Dir && p.hookedIn(dir)
 	}
 	answer := func(stored bool) reply {
-		hooked := hooked && !p.idle(in, head, cfg, log)
-		wait := p.startHooks(hooked, stored, in, head, over)
+		runner := ""
+		if hooked {
+			runner = p.hookRunner(in, head, cfg, log)
+		}
+		wait := p.startHooks(runner, stored, in, head, over)
 		own := p.chain(in, over, log)
 		return p.mergeReplies(own, wait(), head, cfg, log)
 	}

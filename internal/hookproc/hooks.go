@@ -71,16 +71,19 @@ func (p *Process) userHooks() string {
 	return filepath.Join(p.Home, p.Host.HooksFile)
 }
 
-// idle reports that no hook can run for the event, so that no program needs to be
-// started to find that out. In any doubt it is false.
-func (p *Process) idle(in payload, head hook.Head, cfg *config.Config, log logfile.Log) (idle bool) {
-	if p.Host.IdleHooks == nil || cfg.HooksDebug || !in.json || in.cut > 0 || in.err != nil {
-		return false
+// mainProgram runs whatever hookspan does.
+const mainProgram = "hookspan"
+
+// hookRunner returns the program that runs the user's hooks for the event. It is empty
+// if no hook can run, so that no program needs to be started to find that out.
+func (p *Process) hookRunner(in payload, head hook.Head, cfg *config.Config, log logfile.Log) (program string) {
+	if p.Host.HookRunner == nil || cfg.HooksDebug || !in.json || in.cut > 0 || in.err != nil {
+		return mainProgram
 	}
 	defer func() {
 		if e := recover(); e != nil {
 			log.Line(fmt.Sprintf("%s: hooks: panic: %v", p.Event, e))
-			idle = false
+			program = mainProgram
 		}
 	}()
 	dirs := head.Dirs
@@ -95,7 +98,7 @@ func (p *Process) idle(in payload, head hook.Head, cfg *config.Config, log logfi
 		}
 	}
 	raw := hook.Raw{Payload: in.data, Event: p.Event, StoredAt: p.Now(), Cwd: p.Dir, TraceParent: cfg.Traceparent}
-	return p.Host.IdleHooks(raw, cfg.StateDir, trustList(cfg), user, projects, p.Now)
+	return p.Host.HookRunner(raw, cfg.StateDir, trustList(cfg), user, projects, p.Now)
 }
 
 // hookReply is the answer of the program that runs the user's hooks. The zero
@@ -106,10 +109,10 @@ type hookReply struct {
 	err    error
 }
 
-// startHooks starts the user's hooks; the function returned waits for their answer.
-// The event is stored already, whatever they do.
-func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, over *spill) func() hookReply {
-	if !hooked || p.RunHooks == nil {
+// startHooks has the program run the user's hooks; the function returned waits for their
+// answer. The event is stored already, whatever they do.
+func (p *Process) startHooks(program string, stored bool, in payload, head hook.Head, over *spill) func() hookReply {
+	if program == "" || p.RunHooks == nil {
 		return func() hookReply { return hookReply{} }
 	}
 	stdin, err := over.stdin(in.data)
@@ -139,7 +142,7 @@ func (p *Process) startHooks(hooked, stored bool, in payload, head hook.Head, ov
 				done <- hookReply{asked: true, err: fmt.Errorf("panic: %v", e)}
 			}
 		}()
-		out, err := p.RunHooks(ctx, stdin, args...)
+		out, err := p.RunHooks(ctx, stdin, program, args...)
 		if err != nil && ctx.Err() != nil {
 			err = errOverdue
 		}

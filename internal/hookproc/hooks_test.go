@@ -23,12 +23,12 @@ import (
 func (c *call) hooks(answer string, err error) *[]string {
 	c.Host.HooksFile, c.Host.HooksVariable = filepath.Join(".cline", "hooks.json"), "CLINE_DIR"
 	var started []string
-	c.RunHooks = func(_ context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	c.RunHooks = func(_ context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
 		payload, readErr := io.ReadAll(stdin)
 		if readErr != nil {
 			c.t.Error(readErr)
 		}
-		started = append(append(started, args...), string(payload))
+		started = append(append(append(started, program), args...), string(payload))
 		return []byte(answer), err
 	}
 	return &started
@@ -52,8 +52,8 @@ const (
 func TestUserHooksDecide(t *testing.T) {
 	sum := sha256.Sum256([]byte(toolEvent))
 	about := hex.EncodeToString(sum[:8])
-	asked := []string{"run-hooks", "--host", "cline", "--event", "PostToolUse", "--began", "1785585600000", "--about", about, toolEvent}
-	unstored := slices.Concat(asked[:7], asked[9:])
+	asked := []string{"hookspan", "run-hooks", "--host", "cline", "--event", "PostToolUse", "--began", "1785585600000", "--about", about, toolEvent}
+	unstored := slices.Concat(asked[:8], asked[10:])
 	for name, tc := range map[string]struct {
 		with   func(c *call)
 		answer string
@@ -204,7 +204,7 @@ func TestUserHooksAreKilledAtTheTimeLimit(t *testing.T) {
 	c.hooksFile("home/.cline")
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
-	c.RunHooks = func(context.Context, io.Reader, ...string) ([]byte, error) {
+	c.RunHooks = func(context.Context, io.Reader, string, ...string) ([]byte, error) {
 		<-release
 		return nil, nil
 	}
@@ -283,7 +283,7 @@ func TestPanicInUserHooksIsNoVerdict(t *testing.T) {
 	c := newCall(t)
 	c.hooks("", nil)
 	c.hooksFile("home/.cline")
-	c.RunHooks = func(context.Context, io.Reader, ...string) ([]byte, error) { panic("boom") }
+	c.RunHooks = func(context.Context, io.Reader, string, ...string) ([]byte, error) { panic("boom") }
 	c.Run()
 	if got := c.stdout.String(); got != neutral+"\n" || !strings.Contains(c.log(), "boom") {
 		t.Errorf("answer %q, log %q", got, c.log())

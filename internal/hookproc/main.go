@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -49,12 +50,18 @@ func Main(h Host, others ...Host) {
 		}
 		return Detach(path, args, environ, startFolder(p.stateDir))
 	}
-	p.RunHooks = func(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
-		path, environ, err := p.hookspan()
+	p.RunHooks = func(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
+		path, environ, err := p.sibling(program)
 		if err != nil {
 			return nil, err
 		}
-		return runLimited(ctx, path, args, environ, p.Dir, stdin)
+		out, err := runLimited(ctx, path, args, environ, p.Dir, stdin)
+		if errors.Is(err, fs.ErrNotExist) && program != mainProgram { // which can do what the others do
+			if path, environ, err = p.hookspan(); err == nil {
+				out, err = runLimited(ctx, path, args, environ, p.Dir, stdin)
+			}
+		}
+		return out, err
 	}
 	p.Run()
 	os.Exit(0)
@@ -104,12 +111,17 @@ func Home() string {
 	return loginHome()
 }
 
-// hookspan is the path of the main program, and the environment to start it with:
-// with the home folder, so that it finds the same folders.
+// hookspan is sibling for the main program.
 func (p *Process) hookspan() (path string, environ []string, err error) {
-	program, variable := "hookspan", "HOME"
+	return p.sibling(mainProgram)
+}
+
+// sibling is the path of a program of hookspan's, and the environment to start it
+// with: with the home folder, so that it finds the same folders.
+func (p *Process) sibling(program string) (path string, environ []string, err error) {
+	variable := "HOME"
 	if p.GOOS == "windows" {
-		program, variable = "hookspan.exe", "USERPROFILE"
+		program, variable = program+".exe", "USERPROFILE"
 	}
 	environ = p.Environ
 	if value, rest := takeVariable(environ, variable); value == "" && p.Home != "" {

@@ -21,7 +21,7 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/redactor"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
@@ -67,7 +67,7 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 	if err := s.Config.Protected(); err != nil {
 		return nil, err
 	}
-	clean, err := Redactor(s.Config)
+	clean, err := redactor.New(s.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -194,19 +194,3 @@ func (b broken) UploadTraces(context.Context, []*tracepb.ResourceSpans) error { 
 type notSetUp struct{ error }
 
 func (n notSetUp) Unwrap() error { return n.error }
-
-// Redactor returns what removes secrets, or nil if the user switched that off.
-func Redactor(cfg *config.Config) (*redact.Redactor, error) {
-	if !cfg.Redact {
-		return nil, nil
-	}
-	var rules []redact.Rule
-	for _, f := range cfg.RedactFiles() {
-		more, err := readRules(f)
-		if err != nil {
-			return nil, err
-		}
-		rules = append(rules, more...)
-	}
-	return redact.New(rules), nil
-}

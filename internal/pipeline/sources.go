@@ -3,19 +3,15 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"runtime"
 	"time"
 
-	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
-	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -79,24 +75,4 @@ func (s *Setup) mapping(clean *redact.Redactor) otelmap.Options {
 		o.Resource = append(o.Resource, otlp.String(kv.Key, kv.Value))
 	}
 	return o
-}
-
-// maxRules is the largest file of redaction rules, in bytes.
-const maxRules = 4 << 20
-
-// readRules reads a file with the user's redaction rules.
-func readRules(in config.RulesFile) ([]redact.Rule, error) {
-	f, _, err := regular.Open(in.Path, regular.Options{Max: maxRules})
-	if errors.Is(err, fs.ErrNotExist) && !in.Named {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("redaction rules: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	rules, err := redact.ParseRules(f)
-	if err != nil {
-		return nil, fmt.Errorf("redaction rules %s: %w", in.Path, err)
-	}
-	return rules, nil
 }

@@ -83,13 +83,7 @@ func TestHookProgramsStaySmall(t *testing.T) {
 	for _, program := range hookPrograms(t) {
 		for _, goos := range []string{"linux", "darwin", "windows"} {
 			t.Run(path.Base(program)+" on "+goos, func(t *testing.T) {
-				cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", program)
-				cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
-				out, err := cmd.Output()
-				if err != nil {
-					t.Fatalf("go list: %v", err)
-				}
-				deps := strings.Fields(string(out))
+				deps := dependencies(t, program, goos)
 				if !slices.Contains(deps, module+"/internal/hookproc") {
 					t.Fatalf("go list names %d packages, internal/hookproc is not among them", len(deps))
 				}
@@ -103,6 +97,31 @@ func TestHookProgramsStaySmall(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// dependencies are the packages that a program links on a system.
+func dependencies(t *testing.T, program, goos string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", program)
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return strings.Fields(string(out))
+}
+
+// TestHookRunnerStartsFast: it runs command hooks while the agent waits.
+func TestHookRunnerStartsFast(t *testing.T) {
+	for _, dep := range dependencies(t, module+"/cmd/hook-runner", "linux") {
+		switch {
+		case strings.HasPrefix(dep, "net/http"), strings.HasPrefix(dep, "crypto/tls"), strings.HasPrefix(dep, "database/sql"),
+			strings.HasPrefix(dep, "modernc.org/"), strings.HasPrefix(dep, "google.golang.org/grpc"),
+			strings.HasPrefix(dep, "go.opentelemetry.io/otel/exporters"), strings.HasPrefix(dep, "go.opentelemetry.io/otel/sdk"),
+			strings.HasPrefix(dep, "github.com/spf13/"):
+			t.Errorf("cmd/hook-runner links %s, which costs time at start: give that work to hookspan", dep)
 		}
 	}
 }
@@ -145,6 +164,7 @@ var mayImport = map[string][]string{
 	"spool":                         {},
 	"config":                        {},
 	"internal/redact":               {},
+	"internal/redactor":             {"config", "internal/redact", "internal/regular"},
 	"internal/atomicfile":           {},
 	"internal/filelock":             {},
 	"internal/termtext":             {},
@@ -178,11 +198,11 @@ var mayImport = map[string][]string{
 	"internal/demo": {"internal/regular"},
 	"internal/diagnose": {
 		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install", "internal/install/cline",
-		"internal/pipeline", "internal/regular", "internal/store", "internal/termtext",
+		"internal/pipeline", "internal/redactor", "internal/regular", "internal/store", "internal/termtext",
 	},
 	"internal/pipeline": {
 		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/deliver", "internal/otlp",
-		"internal/redact", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
+		"internal/redact", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
 	},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular",

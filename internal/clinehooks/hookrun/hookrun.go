@@ -1,7 +1,7 @@
 package hookrun
 
 import (
-	"net/http"
+	"context"
 	"time"
 
 	"github.com/hookspan/hookspan/hook/claude"
@@ -50,12 +50,16 @@ type Runner struct {
 	OnError OnError
 	// Claim reports whether a once handler of this key may run; nil means yes.
 	Claim func(key string) bool
+	// Post sends the request of an http handler, as hookhttp.Post does. It must be
+	// set if there are such handlers.
+	Post Post
 	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
-
-	// base is the client with which tests answer the requests of http handlers.
-	base *http.Client
 }
+
+// Post sends body to url and returns the answer, at most the given number of bytes.
+// An error with a status means that the answer is incomplete.
+type Post func(ctx context.Context, url string, header map[string]string, body []byte, most int64) (status int, answer []byte, err error)
 
 // Run is one run of a handler.
 type Run struct {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
 )
 
 // operations are the events of one call, each with a different input.
@@ -202,7 +203,7 @@ func TestExhaustionDenies(t *testing.T) {
 		"in a text that a header is cut from": {err: errNoDescriptor, headers: map[string]string{"X-For": "127.0.0.1"}},
 	} {
 		for policy, denied := range map[OnError]bool{"": true, OnErrorLimits: true, OnErrorAllow: false, OnErrorDeny: true} {
-			r := &Runner{OnError: policy, base: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, tc.err })}}
+			r := &Runner{OnError: policy, Post: hookhttp.With(&http.Client{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, tc.err })})}
 			hooks := []hookfile.Handler{request("http://127.0.0.1:1/a"), request("http://127.0.0.1:1/b")}
 			for i := range hooks {
 				hooks[i].Headers = tc.headers
@@ -224,7 +225,7 @@ func TestExhaustedHookIsRetried(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, async %t", name, async), func(t *testing.T) {
 				var tries atomic.Int32
 				began, refused := make(chan struct{}), make(chan struct{})
-				r := &Runner{base: &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
+				r := &Runner{Post: hookhttp.With(&http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
 					if req.URL.Path != refusedPath {
 						close(began)
 						<-refused
@@ -234,7 +235,7 @@ func TestExhaustedHookIsRetried(t *testing.T) {
 						return nil, errNoDescriptor
 					}
 					return &http.Response{StatusCode: http.StatusNoContent, Body: io.NopCloser(strings.NewReader(""))}, nil
-				})}}
+				})})}
 				hooks := []hookfile.Handler{request("http://127.0.0.1:1/first"), request("http://127.0.0.1:1/second")}
 				for i := range hooks {
 					hooks[i].Async = async
@@ -261,10 +262,10 @@ func TestAbandonedHandlerKeepsOtherVerdicts(t *testing.T) {
 			release := make(chan struct{})
 			t.Cleanup(func() { close(release) })
 			w.Budget, w.OnError = tc.budget, OnErrorAllow
-			w.base = &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+			w.Post = hookhttp.With(&http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
 				<-release
 				return nil, errNoDescriptor
-			})}
+			})})
 			hangs := request("http://127.0.0.1:1/")
 			hangs.Timeout = tc.limit
 			res := w.Run(t.Context(), []hookfile.Handler{hangs, shell("echo no >&2; exit 2")}, []Event{toolCall("{}")})

@@ -16,15 +16,23 @@ func Dir(stateDir string) string {
 	return filepath.Join(stateDir, "hooks")
 }
 
-// Idle reports that no hook of the files can run for an event of Cline and that the
-// answer is the neutral one. The event is then kept for the session's next event that
-// starts the runner, since hooks can read the whole conversation. In any doubt Idle
-// reports false and keeps nothing, so that the runner decides.
-func Idle(raw hook.Raw, stateDir, trusted, user string, projects []string, now func() time.Time) bool {
+// The programs that run hooks.
+const (
+	// Small runs command hooks. It links little, so that it starts fast.
+	Small = "hook-runner"
+	// Full runs all hooks.
+	Full = "hookspan"
+)
+
+// Program returns the program that runs the hooks for an event of Cline. It is empty if
+// no hook of the files can run and the answer is the neutral one. The event is then kept
+// for the session's next event that starts a program, since hooks can read the whole
+// conversation. In any doubt it is Full, which decides.
+func Program(raw hook.Raw, stateDir, trusted, user string, projects []string, now func() time.Time) string {
 	dir := Dir(stateDir)
 	events, err := cline.Read(raw).Events()
 	if dir == "" || err != nil || len(events) == 0 {
-		return false
+		return Full
 	}
 	ev := &events[0]
 	tool := ""
@@ -35,15 +43,21 @@ func Idle(raw hook.Raw, stateDir, trusted, user string, projects []string, now f
 	for _, path := range projects {
 		files = append(files, File{Path: path, Project: true, Trust: trusted})
 	}
+	need := Nothing
 	for _, f := range files {
-		if !f.Idle(dir, ev.Kind, tool) {
-			return false
-		}
+		need = max(need, f.Need(dir, ev.Kind, tool))
+	}
+	switch need {
+	case Commands:
+		return Small
+	case Everything:
+		return Full
 	}
 	s := At(dir, ev.Session, now)
 	// A text that a hook left for the model goes with a call.
-	if (ev.Kind == hook.KindToolStart || ev.Kind == hook.KindToolEnd) && s.Waits() {
-		return false
+	waits := (ev.Kind == hook.KindToolStart || ev.Kind == hook.KindToolEnd) && s.Waits()
+	if waits || s.Postpone(raw) != nil {
+		return Full
 	}
-	return s.Postpone(raw) == nil
+	return ""
 }

@@ -29,22 +29,44 @@ func (f File) Read() ([]byte, error) {
 	return regular.Read(f.Path, regular.Options{Max: maxFile, NoLink: f.Project})
 }
 
-// Summary has the kinds of events that may start a hook of a file, each with the
-// Cline tools whose calls start none. It is only made of files that are trusted and
-// have no problems, and counts for one content of the file and of the list of trusted
-// files. It is a file of lines:
+// Summary is what the hook process must know of a file with hooks. It is only made of
+// files that are trusted and have no problems, and counts for one content of the file
+// and of the list of trusted files. It is a file of lines:
 //
-//	hookspan-summary 1 SHA256-OF-FILE [SHA256-OF-LIST]
-//	tool_start TAB list_files TAB read_file
+//	hookspan-summary 2 SHA256-OF-FILE [SHA256-OF-LIST]
+//	requests
 //	run_complete
-type Summary map[hook.Kind][]string
+//	tool_start TAB list_files TAB read_file
+type Summary struct {
+	// Kinds are the kinds of events that may start a hook of the file, each with the
+	// Cline tools whose calls start none.
+	Kinds map[hook.Kind][]string
+	// Requests reports that the file has http hooks.
+	Requests bool
+}
+
+// requests is the line of Summary.Requests.
+const requests = "requests"
+
+// Need is what an event needs of a file with hooks.
+type Need int
+
+// The needs, in their order.
+const (
+	// Nothing: no hook can run.
+	Nothing Need = iota
+	// Commands: hooks may run, and none of them is an http hook.
+	Commands
+	// Everything: http hooks may run, or what may run is not known.
+	Everything
+)
 
 const (
 	// maxFile is the size in bytes of the largest file with hooks that is read.
 	maxFile = 4 << 20
 	// summaryForm begins a summary. Another form, or another meaning of a hooks file,
 	// needs another number.
-	summaryForm = "hookspan-summary 1"
+	summaryForm = "hookspan-summary 2"
 )
 
 // summary is where the summary is. Sweep removes it as it does a session.
@@ -75,11 +97,14 @@ func (f File) Summarize(dir string, data []byte, s Summary) error {
 	if err != nil {
 		return err
 	}
-	lines := make([]string, 0, len(s))
-	for kind, tools := range s {
+	lines := make([]string, 0, len(s.Kinds)+1)
+	for kind, tools := range s.Kinds {
 		lines = append(lines, strings.Join(append([]string{kind.String()}, tools...), "\t")+"\n")
 	}
 	slices.Sort(lines)
+	if s.Requests {
+		lines = slices.Insert(lines, 0, requests+"\n")
+	}
 	text := []byte(head + strings.Join(lines, ""))
 	path := f.summary(dir)
 	if old, err := regular.Read(path, regular.Options{Max: maxFile, NoLink: true}); err == nil && bytes.Equal(old, text) {
@@ -88,31 +113,40 @@ func (f File) Summarize(dir string, data []byte, s Summary) error {
 	return Replace(path, text)
 }
 
-// Idle reports that no hook of the file can run for an event of this kind, which for
-// the kinds of tool calls is about this tool. A file that does not exist, or has no
-// path, has no hooks. It is false where the file cannot be read, and where there is no
-// summary of its present content.
-func (f File) Idle(dir string, kind hook.Kind, tool string) bool {
+// Need is what an event of this kind needs of the file, which for the kinds of tool
+// calls is about this tool. A file that does not exist, or has no path, needs nothing.
+// One that cannot be read, or has no summary of its present content, needs everything.
+func (f File) Need(dir string, kind hook.Kind, tool string) Need {
 	if f.Path == "" {
-		return true
+		return Nothing
 	}
 	data, err := f.Read()
-	if err != nil {
-		return errors.Is(err, fs.ErrNotExist)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Nothing
 	}
-	head, err := f.head(data)
+	var head string
+	if err == nil {
+		head, err = f.head(data)
+	}
 	if err != nil {
-		return false
+		return Everything
 	}
 	text, err := regular.Read(f.summary(dir), regular.Options{Max: maxFile, NoLink: true})
 	lines, current := strings.CutPrefix(string(text), head)
 	if err != nil || !current {
-		return false
+		return Everything
+	}
+	need := Commands
+	if line, _, _ := strings.Cut(lines, "\n"); line == requests {
+		need = Everything
 	}
 	for line := range strings.Lines(lines) {
 		if words := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); words[0] == kind.String() {
-			return tool != "" && slices.Contains(words[1:], tool)
+			if tool != "" && slices.Contains(words[1:], tool) {
+				return Nothing
+			}
+			return need
 		}
 	}
-	return true
+	return Nothing
 }

@@ -64,6 +64,7 @@ func build(m *testing.M) (code int, err error) {
 	}
 	cmd := exec.CommandContext(context.Background(), "go", "build", "-o", Programs+string(os.PathSeparator), //nolint:gosec // The programs are ours.
 		"github.com/hookspan/hookspan/cmd/hookspan", "github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/cmd/claude-hook",
+		"github.com/hookspan/hookspan/cmd/hook-runner",
 		"github.com/hookspan/hookspan/tests/internal/lab/launch")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

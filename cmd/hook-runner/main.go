@@ -1,0 +1,54 @@
+// Command hook-runner is what cline-hook starts to run the user's command hooks for
+// one event:
+//
+//	hook-runner run-hooks --event EVENT ... < payload
+//
+// It prints the answer for Cline and exits with 0, or fails with nothing on standard
+// output. hookspan does the same for every kind of hook and takes longer to start.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/redactor"
+)
+
+func main() {
+	hookproc.Harden()
+	if err := run(os.Args[1:]); err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "hook-runner: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	var r clinehooks.Request
+	if len(args) == 0 || args[0] != "run-hooks" {
+		return errors.New("cline-hook starts this program; people use hookspan: hookspan --help")
+	}
+	if err := r.Flags().Parse(args[1:]); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	p := &clinehooks.Process{Environ: os.Environ(), Home: hookproc.Home(), GOOS: runtime.GOOS, Now: time.Now}
+	// Wrong settings have their defaults, and hookspan doctor shows them.
+	p.Config, _ = config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: hookproc.ReadSettings})
+	p.Log = logfile.Log{Path: p.Config.LogPath(), Who: "hook-runner"}.Line
+	// Few events have a text to clean.
+	clean := sync.OnceValue(func() func(string) string { return redactor.Always(p.Config).String })
+	p.Clean = func(text string) string { return clean()(text) }
+	return p.Answer(ctx, r, os.Stdin, os.Stdout)
+}

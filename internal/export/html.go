@@ -1,0 +1,195 @@
+package export
+
+import (
+	"bufio"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+//go:embed page.css
+var pageCSS string
+
+//go:embed page.html
+var pageHTML string
+
+// maxDepth is how deep the page nests: browsers limit how deep elements are. Deeper
+// rows are shown at this depth.
+const maxDepth = 40
+
+// barUnits is the width of a bar's axis.
+const barUnits = 1000
+
+// page writes one HTML document. Its policy allows the style sheet and nothing else,
+// so that no script or request would run even if a text became markup.
+type page struct {
+	b     *bufio.Writer
+	t     *template.Template
+	zone  *time.Location
+	alone bool
+	count int
+}
+
+// pageHead is what the beginning of a page shows.
+type pageHead struct {
+	Title  string
+	Policy string
+	Style  template.CSS
+	// Total and Index are for a page with several traces.
+	Total []string
+	Index []indexRow
+}
+
+// indexRow leads to a trace of the page.
+type indexRow struct {
+	Number  int
+	Title   string
+	Outcome string
+	Symbol  string
+	Status  view.Status
+	Started string
+	Words   []string
+}
+
+// pageTrace is one trace of a page.
+type pageTrace struct {
+	Number         int
+	Alone          bool
+	Title          string
+	Status         view.Status
+	Symbol         string
+	Head           []string
+	Fields         []view.Field
+	Prompt, Answer string
+	Rows           []*pageRow
+}
+
+// pageRow is a row with those below it.
+type pageRow struct {
+	Kind         view.Kind
+	Status       view.Status
+	Symbol       string
+	Label        string
+	Detail       string
+	Offset, Took string
+	// Bar is where the row is in the trace's time; without one, HasBar is false.
+	HasBar   bool
+	From, To int
+	Parts    []part
+	Below    []*pageRow
+}
+
+// Open reports whether a row shows what is below it from the start.
+func (r *pageRow) Open() bool { return len(r.Below) > 0 }
+
+// Span is the length of the bar.
+func (r *pageRow) Span() int { return r.To - r.From }
+
+func openHTML(b *bufio.Writer, all []store.Summary, o Options) (*page, error) {
+	t, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(pageCSS))
+	head := pageHead{
+		Title: termtext.Plural(len(all), "trace"),
+		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" +
+			base64.StdEncoding.EncodeToString(sum[:]) + "'",
+		Style: template.CSS(pageCSS), //nolint:gosec // The program's file.
+	}
+	p := &page{b: b, t: t, zone: o.Location, alone: len(all) == 1}
+	if p.alone {
+		head.Title = titleOf(&all[0])
+	} else {
+		head.Total = totalOf(all)[1:]
+		for i := range all {
+			s := &all[i]
+			status := view.OutcomeStatus(s.Outcome)
+			row := indexRow{
+				Number: i + 1, Title: titleOf(s), Outcome: s.Outcome, Symbol: status.Symbol(), Status: status,
+				Words: append([]string{view.Duration(s.Duration())}, view.Counts(s)...),
+			}
+			if !s.Started.IsZero() {
+				row.Started = s.Started.In(p.zone).Format("2006-01-02 15:04")
+			}
+			head.Index = append(head.Index, row)
+		}
+	}
+	return p, t.ExecuteTemplate(b, "head", head)
+}
+
+func (p *page) end() error { return p.t.ExecuteTemplate(p.b, "foot", nil) }
+
+func (p *page) add(t *store.Trace) error {
+	p.count++
+	status := view.OutcomeStatus(t.Outcome)
+	out := pageTrace{
+		Number: p.count, Alone: p.alone, Title: titleOf(&t.Summary), Status: status, Symbol: status.Symbol(),
+		Head: headOf(&t.Summary, p.zone), Prompt: promptOf(t), Answer: answerOf(t), Rows: pageRows(t),
+	}
+	if out.Prompt == out.Title {
+		out.Prompt = "" // the title shows it
+	}
+	for _, f := range []view.Field{{Name: "session", Text: t.Session}, {Name: "folder", Text: t.Directory}, {Name: "trace", Text: t.TraceID}} {
+		if f.Text = termtext.Line(f.Text); f.Text != "" {
+			out.Fields = append(out.Fields, f)
+		}
+	}
+	return p.t.ExecuteTemplate(p.b, "trace", out)
+}
+
+// pageRows returns the rows of a trace as a tree.
+func pageRows(t *store.Trace) []*pageRow {
+	var top []*pageRow
+	var path []*pageRow // the row and those above it
+	for _, r := range view.Rows(t) {
+		row := pageRowOf(&r, t)
+		depth := min(r.Depth, maxDepth, len(path))
+		if path = path[:depth]; depth == 0 {
+			top = append(top, row)
+		} else {
+			above := path[depth-1]
+			above.Below = append(above.Below, row)
+		}
+		path = append(path, row)
+	}
+	return top
+}
+
+func pageRowOf(r *view.Row, t *store.Trace) *pageRow {
+	row := &pageRow{
+		Kind: r.Kind, Status: r.Status, Symbol: r.Status.Symbol(), Label: strings.TrimPrefix(r.Label, otelmap.OpInvokeAgent+" "),
+		Detail: termtext.Cut(strings.Join(r.Details(), " · "), 400), Offset: offset(r, t.Started), Parts: partsOf(r),
+	}
+	if r.Detached {
+		row.Label += " (parent missing)"
+	}
+	if !r.End.IsZero() {
+		row.Took = view.Duration(r.Took())
+	}
+	row.Parts = withoutText(row.Parts, row.Detail)
+	total := t.Duration()
+	if r.Start.IsZero() || t.Started.IsZero() || total <= 0 {
+		return row
+	}
+	at := func(moment time.Time) int {
+		return min(barUnits, max(0, int(barUnits*float64(moment.Sub(t.Started))/float64(total))))
+	}
+	row.HasBar, row.From = true, at(r.Start)
+	row.To = max(row.From, at(r.Start.Add(r.Took())))
+	// The shortest bar can still be seen.
+	const least = 6
+	if row.To-row.From < least {
+		row.From = min(row.From, barUnits-least)
+		row.To = row.From + least
+	}
+	return row
+}
