@@ -40,7 +40,7 @@ func installCmd(a *app, undo bool) *cobra.Command {
 		}
 		c.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 			if cmd.Flags().Changed("scope") && o.Scope == "" {
-				return wrongUsage(cmd, "--scope: found nothing, want "+strings.Join(agent.Scopes, " or "))
+				return wrongUsage(cmd, "--scope: found nothing, want %s", strings.Join(agent.Scopes, " or "))
 			}
 			if o.Project, err = projectDir(cmd, false); err != nil {
 				return err
