@@ -126,13 +126,15 @@ func (t Table) Named(word string) (a Agent, ok bool) {
 	return t[i], true
 }
 
-// InstallCommands names the commands that install the agents' hooks.
+// InstallCommands names the commands that install the agents' hooks. The table has
+// more than one.
 func (t Table) InstallCommands() string {
-	var commands []string
+	var words []string
 	for _, a := range t {
-		commands = append(commands, "hookspan install "+a.Word)
+		words = append(words, a.Word)
 	}
-	return strings.Join(commands, ", or ")
+	last := len(words) - 1
+	return "hookspan install " + strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // Mapping returns what the mapping of events to spans must know of an agent. It
