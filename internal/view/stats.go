@@ -36,7 +36,9 @@ func (st *style) unpriced(b *bufio.Writer, all store.Totals) {
 }
 
 // ofCalls reports whether the groups of a key are sums over calls, which have no usage.
-func ofCalls(by store.By) bool { return by == store.ByTool || by == store.ByCommand || by == store.ByHook }
+func ofCalls(by store.By) bool {
+	return by == store.ByTool || by == store.ByCommand || by == store.ByHook
+}
 
 // groups draws the table, with a last line for all of them unless all is nil.
 func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all *store.Totals) {
@@ -65,7 +67,9 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	}
 	runs, calls := func(g *store.Group) int { return g.Runs }, func(g *store.Group) int { return g.Calls }
 	failures, denials := func(g *store.Group) int { return g.Failures }, func(g *store.Group) int { return g.Denials }
-	some := func(n func(*store.Group) int) func(*store.Group) bool { return func(g *store.Group) bool { return n(g) > 0 } }
+	some := func(n func(*store.Group) int) func(*store.Group) bool {
+		return func(g *store.Group) bool { return n(g) > 0 }
+	}
 	tokenCount := func(of func(*store.Usage) int64) func(*store.Group) (string, string) {
 		return func(g *store.Group) (string, string) {
 			if g.Usage == nil {
