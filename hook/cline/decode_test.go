@@ -350,7 +350,7 @@ func TestDecodeOfAnEmptyPayload(t *testing.T) {
 // checkEvents holds what every decoded event must be, whatever the payload.
 func checkEvents(t *testing.T, r Raw, events []hook.Event, err error) {
 	t.Helper()
-	checkHead(t, r, events)
+	checkHead(t, r, events, err)
 	for i := range events {
 		ev := &events[i]
 		texts := []string{
@@ -389,6 +389,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(fx.raw.Payload, fx.raw.Event)
 	}
 	f.Add([]byte("\ufeff{}"), "tool_call")
+	f.Add([]byte("0"), "PostToolUse")
 	f.Add([]byte(`{"hookName":"PostToolUse","postToolUse":{"result":"[{\"type\":\"text\",\"text\":1}]"}}`), "")
 	f.Fuzz(func(t *testing.T, payload []byte, event string) {
 		r := Raw{Payload: payload, Event: strings.ToValidUTF8(event, ""), StoredAt: storedAt}

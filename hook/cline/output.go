@@ -58,8 +58,11 @@ func render(raw []byte, hostText bool) rendered {
 		return rendered{hidden: true}
 	}
 	plain := rendered{text: s, lead: s}
+	if lead := strings.TrimLeft(strings.TrimPrefix(s, "\ufeff"), " \t\r\n"); lead == "" || lead[0] != '[' && lead[0] != '{' {
+		return plain
+	}
 	inner := rawjson.Trim([]byte(s))
-	if len(inner) == 0 || inner[0] != '[' && inner[0] != '{' || !rawjson.ValidWithin(inner, maxEmbeddedDepth) {
+	if !rawjson.ValidWithin(inner, maxEmbeddedDepth) {
 		return plain
 	}
 	if hostText {

@@ -106,13 +106,13 @@ func TestPeekAgreesWithDecodeOnEveryRecording(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkHead(t, f.raw, events)
+			checkHead(t, f.raw, events, nil)
 		})
 	}
 }
 
 // checkHead compares what Peek says with the first event of the same payload.
-func checkHead(t *testing.T, r Raw, events []hook.Event) {
+func checkHead(t *testing.T, r Raw, events []hook.Event, err error) {
 	t.Helper()
 	if len(events) == 0 {
 		t.Fatal("Decode gave no event")
@@ -130,6 +130,9 @@ func checkHead(t *testing.T, r Raw, events []hook.Event) {
 		t.Errorf("Peek's first folder is %q, Decode's working directory %q", got.Dirs[0], ev.Cwd)
 	}
 	got.Dirs = nil
+	if err != nil { // the name says what the hook was for, although there is no such event
+		want.Kind, want.Patience = kindOf(ev.Name, nil), got.Patience
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("Peek differs from Decode (-decode +peek):\n%s", diff)
 	}

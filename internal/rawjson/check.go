@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -26,7 +27,7 @@ func (e *SyntaxError) Error() string { return "byte " + strconv.Itoa(e.Offset) +
 // Check reports whether data is one JSON value and white space. The error is a
 // *[SyntaxError].
 func Check(data []byte) error {
-	if jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+	if jsontext.Value(data).IsValid(lenient...) {
 		return nil
 	}
 	dec := decoder(data)
@@ -40,7 +41,12 @@ func Open(text []byte) (Object, error) {
 	if at := skipSpace(text, 0); at < len(text) && text[at] != '{' {
 		return nil, &SyntaxError{at, "found " + strconv.Quote(string(text[at:at+1])) + ", want a JSON object"}
 	}
-	dec := decoder(text)
+	dec := decoders.Get().(*jsontext.Decoder)
+	dec.Reset(bytes.NewBuffer(text), lenient...)
+	defer func() {
+		dec.Reset(new(bytes.Buffer)) // lets go of text
+		decoders.Put(dec)
+	}()
 	_, err := dec.ReadToken()
 	// next is the next value's part of text: what the decoder returns is valid only
 	// until it reads on.
@@ -75,9 +81,14 @@ func ValidWithin(data []byte, limit int) bool {
 	return levels <= limit && Check(data) == nil
 }
 
-// decoder accepts what encoding/json does.
+// lenient accepts what encoding/json does.
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+// decoders keeps decoders, which are larger than most texts.
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
 func decoder(data []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return jsontext.NewDecoder(bytes.NewBuffer(data), lenient...)
 }
 
 // end says what is wrong with data, from which a decoder has read one value with

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -32,6 +34,9 @@ func Unquote(raw []byte) string {
 	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return string(inner)
 	}
+	if text, ok := unescape(inner); ok {
+		return text
+	}
 	if text, err := jsontext.AppendUnquote(nil, raw); err == nil {
 		return string(text)
 	}
@@ -40,6 +45,35 @@ func Unquote(raw []byte) string {
 		return ""
 	}
 	return s
+}
+
+// unescape replaces the escapes of two characters, which are all that most texts have.
+// ok is false for a text with others, or with bytes that are not UTF-8.
+func unescape(inner []byte) (text string, ok bool) {
+	if !utf8.Valid(inner) || slices.ContainsFunc(inner, func(c byte) bool { return c < ' ' }) {
+		return "", false
+	}
+	var b strings.Builder
+	b.Grow(len(inner))
+	for {
+		plain, rest, escaped := bytes.Cut(inner, []byte(`\`))
+		if bytes.IndexByte(plain, '"') >= 0 {
+			return "", false
+		}
+		b.Write(plain)
+		if !escaped {
+			return b.String(), true
+		}
+		at := -1
+		if len(rest) > 0 {
+			at = strings.IndexByte(`"\/bfnrt`, rest[0])
+		}
+		if at < 0 {
+			return "", false
+		}
+		b.WriteByte("\"\\/\b\f\n\r\t"[at])
+		inner = rest[1:]
+	}
 }
 
 // Text returns a string's text and a number's or boolean's spelling; anything

@@ -5,40 +5,12 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-
-	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // DefaultLimit is how many traces List returns if the filter has no limit.
 const DefaultLimit = 20
-
-// Filter selects traces. The zero Filter selects the newest twenty.
-type Filter struct {
-	// Limit is the largest number of traces. If zero, DefaultLimit; if negative,
-	// all.
-	Limit int
-	// Host, Session and Outcome must equal the trace's. If empty, any.
-	Host, Session, Outcome string
-	// Since is the earliest start. If zero, any.
-	Since time.Time
-}
-
-// Count returns how many traces the filter would select without its limit.
-func (s *Store) Count(ctx context.Context, f Filter) (n int, err error) {
-	where, args := f.where()
-	err = s.db.QueryRowContext(ctx, `SELECT count(*) FROM traces`+where, args...).Scan(&n)
-	return n, s.wrap("count traces", err)
-}
-
-// List returns the summaries of the selected traces, the newest first.
-func (s *Store) List(ctx context.Context, f Filter) ([]Summary, error) {
-	q, args := f.query()
-	out, err := summaries(ctx, s.db, q, args...)
-	return out, s.wrap("list traces", err)
-}
 
 // Trace is a stored trace.
 type Trace struct {
@@ -118,37 +90,6 @@ func checkPrefix(p string) error {
 
 const summaryColumns = `trace_id, host, session, title, model, directory, outcome, runs, started, ended, spans,
 	tools, tool_failures, tools_unknown, input, output, cache_read, cache_write, cost`
-
-// where returns the condition of a filter. It names only the columns that are
-// restricted, so that the planner can choose the right index.
-func (f Filter) where() (string, []any) {
-	var where []string
-	var args []any
-	for _, c := range []struct {
-		column, want string
-	}{{"session", f.Session}, {"outcome", f.Outcome}, {"host", f.Host}} {
-		if c.want != "" {
-			where, args = append(where, c.column+` = ?`), append(args, c.want)
-		}
-	}
-	if !f.Since.IsZero() {
-		where, args = append(where, `started >= ?`), append(args, column(otlp.UnixNano(f.Since)))
-	}
-	if len(where) == 0 {
-		return "", nil
-	}
-	return ` WHERE ` + strings.Join(where, ` AND `), args
-}
-
-func (f Filter) query() (string, []any) {
-	where, args := f.where()
-	limit := f.Limit
-	if limit == 0 {
-		limit = DefaultLimit
-	}
-	return `SELECT ` + summaryColumns + ` FROM traces` + where + ` ORDER BY started DESC, trace_id DESC LIMIT ?`,
-		append(args, limit)
-}
 
 func summaries(ctx context.Context, q querier, query string, args ...any) (out []Summary, err error) {
 	err = eachRow(ctx, q, func(scan func(...any) error) error {

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Totals are sums over traces.
+type Totals struct {
+	Traces int `json:"traces"`
+	Runs   int `json:"runs"`
+	// Calls counts the tool calls, Failures those that failed or never finished,
+	// Denials those that were denied or cancelled.
+	Calls    int `json:"toolCalls"`
+	Failures int `json:"toolFailures"`
+	Denials  int `json:"toolDenials"`
+	// Took is the sum of the traces' durations.
+	Took time.Duration `json:"tookNs"`
+	// Usage is nil if unknown.
+	Usage *Usage `json:"usage,omitempty"`
+	// Unpriced are the models, sorted, of which the cost of some requests is
+	// unknown. Their tokens are in Usage, and no cost.
+	Unpriced []string `json:"unpricedModels,omitempty"`
+}
+
+// By is what Group sums by.
+type By string
+
+// The keys of groups. Days, weeks and months are those of the traces' start.
+const (
+	ByDay By = "day" // 2026-01-31
+	// ByWeek has the Monday of the week.
+	ByWeek  By = "week"  // 2026-01-26
+	ByMonth By = "month" // 2026-01
+	// ByModel counts a trace for its Summary's model, and tokens and cost for the
+	// model of each request.
+	ByModel   By = "model"
+	ByProject By = "project"
+	ByAgent   By = "agent"
+	BySession By = "session"
+	// ByTool and ByCommand count calls. A command is what CommandOf returns, empty for
+	// calls that run none.
+	ByTool    By = "tool"
+	ByCommand By = "command"
+	// ByHook counts runs of the user's hooks by their command.
+	ByHook By = "hook"
+)
+
+// Keys are what Group can sum by.
+var Keys = []By{ByDay, ByWeek, ByMonth, ByModel, ByProject, ByAgent, ByTool, ByCommand, ByHook, BySession}
+
+func names(keys []By) string {
+	var out []string
+	for _, k := range keys {
+		out = append(out, string(k))
+	}
+	return strings.Join(out, ", ")
+}
+
+// Group is the sum over what has one key.
+//
+// By tool and command, Traces and Runs are those of the traces with such a call,
+// Calls, Failures, Denials, Took and the percentiles those of the calls, and there
+// is no Usage. By hook it is the same of the hook runs: Failures could not start,
+// failed or reached their time limit, and Denials denied or blocked. By all other
+// keys the percentiles are those of the traces' durations.
+//
+// Except by hook, the sums of Calls, Failures and Denials over all groups are those
+// of Totals; by the keys that are not of calls, those of all other members are, too.
+type Group struct {
+	// Key is empty if the spans do not say.
+	Key string `json:"key"`
+	Totals
+	P50 time.Duration `json:"p50Ns"`
+	P95 time.Duration `json:"p95Ns"`
+}
+
+// Hit is a span that has the text of a search.
+type Hit struct {
+	// Trace is 32 hex digits, Span 16.
+	Trace string `json:"traceId"`
+	Span  string `json:"spanId"`
+	Name  string `json:"name"`
+	// Tool is empty if the span is no tool call.
+	Tool    string    `json:"tool,omitempty"`
+	Role    Role      `json:"-"`
+	Status  Status    `json:"-"`
+	Started time.Time `json:"started,omitzero"`
+	// Snippet is the part of the text where the first word is, on one line.
+	Snippet string `json:"snippet"`
+}
+
+// HookRun is a call of one of the user's hooks.
+type HookRun struct {
+	// Trace is 32 hex digits, Span 16: the tool call or the run.
+	Trace string `json:"traceId"`
+	Span  string `json:"spanId"`
+	// Session, Host and Directory are the trace's.
+	Session   string `json:"session,omitempty"`
+	Host      string `json:"host,omitempty"`
+	Directory string `json:"workingDirectory,omitempty"`
+	// Event and Tool are what the hook ran for.
+	Event string `json:"event,omitempty"`
+	Tool  string `json:"tool,omitempty"`
+	// Command is a preview, Source the file that has it.
+	Command string `json:"command,omitempty"`
+	Source  string `json:"source,omitempty"`
+	// Status is "ok", "error", "timeout", "not_started" or "async".
+	Status string `json:"status,omitempty"`
+	// Decision is empty if the hook made none.
+	Decision string        `json:"decision,omitempty"`
+	Reason   string        `json:"reason,omitempty"`
+	Started  time.Time     `json:"started,omitzero"`
+	Took     time.Duration `json:"tookNs"`
+}
+
+// Failed reports whether the hook could not start, failed or reached its time limit.
+func (h *HookRun) Failed() bool {
+	return h.Status == "error" || h.Status == "timeout" || h.Status == "not_started"
+}
+
+// Denied reports whether the hook denied or blocked what it ran for.
+func (h *HookRun) Denied() bool { return h.Decision == "deny" || h.Decision == "block" }
+
+// Count returns how many traces the filter selects without its limit.
+func (s *Store) Count(ctx context.Context, f Filter) (int, error) {
+	t, err := s.Totals(ctx, f)
+	return t.Traces, err
+}

@@ -1,0 +1,208 @@
+package store
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// Status is how a span ended. The numbers are stored.
+type Status int
+
+// The statuses.
+const (
+	StatusOK Status = iota
+	StatusFailed
+	// StatusDenied is a call that the user or a rule denied or cancelled.
+	StatusDenied
+	// StatusUnfinished is a span whose end was never reported.
+	StatusUnfinished
+	// StatusUnknown is a tool call that ended with an unknown outcome.
+	StatusUnknown
+)
+
+// StatusOf returns how a span ended.
+func StatusOf(s *tracepb.Span) Status {
+	a := s.GetAttributes()
+	switch otlp.Text(a, otelmap.KeyErrorType) {
+	case otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled:
+		return StatusDenied
+	case otelmap.ErrorToolUnfinished, otelmap.ErrorAbandoned:
+		return StatusUnfinished
+	}
+	switch {
+	case s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR:
+		return StatusFailed
+	case s.GetEndTimeUnixNano() == 0:
+		return StatusUnfinished
+	case otlp.Text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown:
+		return StatusUnknown
+	}
+	return StatusOK
+}
+
+// shellTools are words in the names of tools that run a shell's command.
+var shellTools = []string{"bash", "shell", "command", "terminal", "exec", "cmd"}
+
+// CommandOf returns the program that a shell tool's call runs, such as "npm", with
+// its subcommand if it has them, such as "go test". It is empty for other tools
+// and if the arguments do not say.
+func CommandOf(tool, arguments string) string {
+	tool = strings.ToLower(tool)
+	if !slices.ContainsFunc(shellTools, func(word string) bool { return strings.Contains(tool, word) }) {
+		return ""
+	}
+	// The program is among the first words.
+	return program(commandText(termtext.HeadBytes(arguments, 4<<10)), 0)
+}
+
+// commandText returns the command in a shell tool's arguments, a JSON object whose
+// end may be cut off.
+func commandText(arguments string) string {
+	for _, name := range []string{"command", "commands", "cmd"} {
+		_, rest, ok := strings.Cut(arguments, `"`+name+`"`)
+		rest, colon := strings.CutPrefix(strings.TrimLeft(rest, " \t\r\n"), ":")
+		if !ok || !colon {
+			continue
+		}
+		var words []string
+		rest = strings.TrimLeft(rest, " \t\r\n")
+		if rest, ok = strings.CutPrefix(rest, "["); !ok {
+			text, _ := quoted(rest)
+			return text
+		}
+		for {
+			rest = strings.TrimLeft(rest, " \t\r\n,")
+			text, tail := quoted(rest)
+			if tail == rest {
+				break
+			}
+			words, rest = append(words, text), tail
+		}
+		if name == "command" {
+			return strings.Join(words, " ")
+		}
+		return strings.Join(words, "\n")
+	}
+	return ""
+}
+
+// quoted returns the JSON string that s begins with, which may lack its end, and
+// what follows it.
+func quoted(s string) (text, rest string) {
+	if !strings.HasPrefix(s, `"`) {
+		return "", s
+	}
+	i := 1
+	for i < len(s) && s[i] != '"' {
+		if s[i] == '\\' {
+			i++
+		}
+		i++
+	}
+	if i >= len(s) {
+		s = strings.TrimRight(s, `\`)
+		return rawjson.Unquote([]byte(s + `"`)), ""
+	}
+	return rawjson.Unquote([]byte(s[:i+1])), s[i+1:]
+}
+
+// wrappers are programs and shell words before the program that counts.
+var wrappers = []string{
+	"sudo", "env", "time", "nohup", "exec", "command", "nice", "xvfb-run", "then", "do", "if", "while", "!", "{", "(", "stdbuf", "-i", "-n",
+}
+
+// silent are commands before a "&&" or ";" that only prepare the next one.
+var silent = []string{"cd", "set", "export", "source", ".", "true", "pushd", "popd", "unset", "umask", "ulimit", "sleep"}
+
+// shells run the command after their option -c.
+var shells = []string{"bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd"}
+
+// subcommands are programs whose next word says what they do.
+var subcommands = []string{
+	"go", "git", "npm", "pnpm", "yarn", "npx", "bun", "deno", "cargo", "docker", "podman", "kubectl", "helm", "terraform", "gh", "glab",
+	"pip", "pip3", "uv", "poetry", "bundle", "rails", "rake", "make", "just", "task", "gradle", "gradlew", "mvn", "mvnw", "dotnet", "swift",
+	"apt", "apt-get", "brew", "systemctl", "composer", "mix", "flutter", "nix", "bazel", "aws", "gcloud", "az", "conda", "rustup", "hookspan",
+}
+
+// maxCommand bounds what program returns, in bytes.
+const maxCommand = 60
+
+// program returns the first program of a shell command that does more than prepare
+// the next, with its subcommand.
+func program(command string, depth int) string {
+	for part := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(";&|\n", r) }) {
+		words := strings.Fields(part)
+		for len(words) > 0 && (slices.Contains(wrappers, words[0]) || assigns(words[0])) {
+			words = words[1:]
+		}
+		if len(words) > 2 && words[0] == "timeout" {
+			for words = words[1:]; len(words) > 0 && strings.ContainsRune("-0123456789", rune(words[0][0])); {
+				words = words[1:]
+			}
+		}
+		if len(words) == 0 || words[0][0] == '#' {
+			continue
+		}
+		name := plainWord(path.Base(strings.ReplaceAll(strings.Trim(words[0], `"'(){}`), `\`, "/")))
+		switch {
+		case strings.Trim(name, "0123456789") == "" || slices.Contains(silent, name):
+			continue
+		case slices.Contains(shells, name) && depth == 0 && len(words) > 2 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c"):
+			_, inner, _ := strings.Cut(command, words[1])
+			if p := program(strings.Trim(strings.TrimSpace(inner), `"'`), depth+1); p != "" {
+				return p
+			}
+		case slices.Contains(subcommands, name):
+			name = withSubcommand(name, words[1:])
+		}
+		return strings.ToValidUTF8(termtext.HeadBytes(name, maxCommand), "")
+	}
+	return ""
+}
+
+// withSubcommand adds the word after the options, and the script after "run".
+func withSubcommand(name string, words []string) string {
+	for i, w := range words {
+		if w[0] == '-' {
+			if (w == "-C" || w == "-c") && i+1 < len(words) {
+				return withSubcommand(name, words[i+2:])
+			}
+			continue
+		}
+		sub := plainWord(w)
+		if sub == "" {
+			return name
+		}
+		if name += " " + sub; sub == "run" && i+1 < len(words) {
+			if script := plainWord(words[i+1]); script != "" && script[0] != '-' {
+				name += " " + script
+			}
+		}
+		return name
+	}
+	return name
+}
+
+// assigns reports whether a word sets a variable.
+func assigns(word string) bool {
+	name, _, ok := strings.Cut(word, "=")
+	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+// plainWord returns the word, or "" if it is not made of the characters of a
+// program's name: a path or a text says nothing that calls have in common.
+func plainWord(w string) string {
+	w = strings.Trim(w, `"'`)
+	if strings.Trim(w, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+.:@") != "" {
+		return ""
+	}
+	return w
+}

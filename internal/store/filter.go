@@ -1,0 +1,76 @@
+package store
+
+import (
+	"strings"
+	"time"
+)
+
+// Filter selects traces: those that meet every condition. The zero Filter selects
+// the newest twenty.
+type Filter struct {
+	// Limit is the largest number of results. If zero, DefaultLimit; if negative,
+	// all. Count, Totals, Group and Delete ignore it.
+	Limit int
+	// Session and Trace are prefixes of the identifiers. If empty, any.
+	Session, Trace string
+	// Host is the agent, as in Summary. If empty, any.
+	Host string
+	// Model is a model of the trace or of any of its requests, or whole parts of
+	// its name between "-", "/", ":", "@" and ".": "opus" or "claude-sonnet-4". Case does
+	// not count. If empty, any.
+	Model string
+	// Tool is a tool that the trace has a call of. Case does not count. If empty,
+	// any.
+	Tool string
+	// Outcome is how the trace ended, one of otelmap's outcomes. If empty, any.
+	Outcome string
+	// Directory is a working directory, which includes the folders below it. If
+	// empty, any.
+	Directory string
+	// Failed selects traces with a call that failed or never finished, or a run
+	// that failed or was abandoned. Denied selects those with a call that was
+	// denied or cancelled. HookRuns applies both to the hook runs instead.
+	Failed, Denied bool
+	// Since is the earliest start, Until is after the latest. If zero, any.
+	Since, Until time.Time
+	// Text selects traces with a span whose texts have all words: the task, the
+	// prompts, the answers, the tools' arguments and results, the error messages. A
+	// word may lack its end; words in double quotes are a phrase. Case, accents and
+	// punctuation do not count. A text without a letter or digit is an ErrText.
+	Text string
+}
+
+// sameModel reports whether a model's name is want, or has want as whole parts.
+func sameModel(model, want string) bool {
+	model, want = strings.ToLower(model), strings.ToLower(want)
+	const between = "-/:@."
+	for at := 0; at < len(model); at++ {
+		i := strings.Index(model[at:], want)
+		if i < 0 {
+			return false
+		}
+		at += i
+		end := at + len(want)
+		if (at == 0 || strings.IndexByte(between, model[at-1]) >= 0) && (end == len(model) || strings.IndexByte(between, model[end]) >= 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// below reports whether a folder is dir or below it.
+func below(folder, dir string) bool {
+	if len(dir) > 1 {
+		dir = strings.TrimRight(dir, `/\`)
+	}
+	rest, ok := strings.CutPrefix(folder, dir)
+	return ok && (rest == "" || rest[0] == '/' || rest[0] == '\\' || dir == "/")
+}
+
+// limited returns the limit, negative for none.
+func (f Filter) limited() int {
+	if f.Limit == 0 {
+		return DefaultLimit
+	}
+	return f.Limit
+}

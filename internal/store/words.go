@@ -1,0 +1,214 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// ErrText reports a search text without a letter or digit.
+var ErrText = errors.New("want at least one letter or digit")
+
+// maxWord bounds a word in the index, in bytes: only its head is compared.
+const maxWord = 64
+
+// unspaced are the scripts that put no spaces between words. Each of their
+// characters is a word, and a text in them is found as a phrase.
+var unspaced = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+// eachWord calls f with the words of a text, in lower case and without accents,
+// and their place in the text. A word consists of letters and digits.
+func eachWord(text string, f func(word string, start, end int) bool) {
+	var word []byte
+	start := 0
+	for i := 0; i <= len(text); {
+		r, size := rune(0), 1
+		if i < len(text) {
+			if r = rune(text[i]); r >= utf8.RuneSelf {
+				r, size = utf8.DecodeRuneInString(text[i:])
+			}
+		}
+		alone := r >= utf8.RuneSelf && unicode.In(r, unspaced...)
+		inWord := r < utf8.RuneSelf && ('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') ||
+			r >= utf8.RuneSelf && r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
+		if (!inWord || alone) && len(word) > 0 {
+			if !f(string(word), start, i) {
+				return
+			}
+			word = word[:0]
+		}
+		if inWord {
+			if len(word) == 0 {
+				start = i
+			}
+			if len(word) < maxWord {
+				word = appendFolded(word, r)
+			}
+			if alone && len(word) > 0 {
+				if !f(string(word), i, i+size) {
+					return
+				}
+				word = word[:0]
+			}
+		}
+		i += size
+	}
+}
+
+// appendFolded appends a character in lower case, without accents.
+func appendFolded(to []byte, r rune) []byte {
+	if r < utf8.RuneSelf {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return append(to, byte(r))
+	}
+	for _, r := range norm.NFKD.String(string(r)) {
+		if r = unicode.ToLower(r); unicode.IsLetter(r) || unicode.IsNumber(r) {
+			to = utf8.AppendRune(to, r)
+		}
+	}
+	return to
+}
+
+// phrase is a sequence of words. If prefix is set, the last one is a beginning.
+type phrase struct {
+	words  []string
+	prefix bool
+}
+
+// phrases returns what a search text asks for: each word as typed, whose end may
+// be missing, and each text in quotes. Punctuation within a word only separates.
+// All of them must be in a span.
+func phrases(text string) (out []phrase, err error) {
+	quoted := false
+	for part := range strings.SplitSeq(text, `"`) {
+		texts := []string{part}
+		if !quoted {
+			texts = strings.Fields(part)
+		}
+		for _, t := range texts {
+			p := phrase{prefix: !quoted}
+			eachWord(t, func(word string, _, _ int) bool { p.words = append(p.words, word); return true })
+			if len(p.words) > 0 {
+				out = append(out, p)
+			}
+		}
+		quoted = !quoted
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("search text %q: %w", text, ErrText)
+	}
+	return out, nil
+}
+
+// place is where a phrase is in a text, in bytes.
+type place struct{ start, end int }
+
+// find returns the first place of a phrase in a text.
+func (p phrase) find(text string) (found place, ok bool) {
+	var recent []string
+	var starts []int
+	eachWord(text, func(word string, start, end int) bool {
+		recent, starts = append(recent, word), append(starts, start)
+		n := len(p.words)
+		if len(recent) < n {
+			return true
+		}
+		recent, starts = recent[len(recent)-n:], starts[len(starts)-n:]
+		for i, want := range p.words {
+			if recent[i] != want && !(p.prefix && i == n-1 && strings.HasPrefix(recent[i], want)) {
+				return true
+			}
+		}
+		found, ok = place{starts[0], end}, true
+		return false
+	})
+	return found, ok
+}
+
+// snippetRunes is the length of a snippet.
+const snippetRunes = 160
+
+// snippet returns the part of the first text that has the first phrase, on one
+// line, or "" if a phrase is in none of the texts.
+func snippet(texts []string, want []phrase) string {
+	out := ""
+	for i, p := range want {
+		found := false
+		for _, text := range texts {
+			at, ok := p.find(text)
+			if !ok {
+				continue
+			}
+			found = true
+			if i == 0 {
+				out = around(text, at)
+			}
+			break
+		}
+		if !found {
+			return ""
+		}
+	}
+	return out
+}
+
+// around returns a place in a text with what is before and after it, on one line.
+func around(text string, at place) string {
+	from := max(0, at.start-snippetRunes/3)
+	for from > 0 && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	before := strings.Join(strings.Fields(text[from:at.start]), " ")
+	if from > 0 {
+		before = "…" + before
+	}
+	if at.start > 0 && unicode.IsSpace(rune(text[at.start-1])) && before != "" && before != "…" {
+		before += " "
+	}
+	return before + oneLine(text[at.start:], snippetRunes)
+}
+
+// unescape replaces the escapes of JSON that would join words.
+var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\/`, `/`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
+
+// textsOf returns the texts of a span that a search looks at.
+func textsOf(s *tracepb.Span) (out []string) {
+	add := func(text string) {
+		if text != "" {
+			out = append(out, text)
+		}
+	}
+	for _, key := range []string{
+		otelmap.KeyTask, otelmap.KeyText, otelmap.KeyToolArguments, otelmap.KeyToolResult, otelmap.KeyResult,
+	} {
+		text := otlp.Text(s.GetAttributes(), key)
+		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+			text = unescape.Replace(text) // "\nend" has the word "end"
+		}
+		add(text)
+	}
+	add(s.GetStatus().GetMessage())
+	for _, e := range s.GetEvents() {
+		for _, key := range []string{otelmap.KeyText, otelmap.KeyHookCommand, otelmap.KeyHookReason} {
+			add(otlp.Text(e.GetAttributes(), key))
+		}
+		if message := otlp.Text(e.GetAttributes(), otelmap.KeyExceptionMessage); message != s.GetStatus().GetMessage() {
+			add(message)
+		}
+	}
+	add(s.GetName())
+	return out
+}
