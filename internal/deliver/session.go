@@ -169,15 +169,7 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 // position returns the destination's position in a session and the size of the
 // log.
 func (d *delivery) position(s *spool.Session) (*State, int64, error) {
-	st, err := ReadState(s, d.dst.Name)
-	if err != nil {
-		return nil, 0, err
-	}
-	size, err := s.Size()
-	if err != nil {
-		return nil, 0, err
-	}
-	follows, err := st.follows(s, size)
+	st, size, follows, err := readPosition(s, d.dst.Name)
 	if err == nil && !follows {
 		d.logf("%s: session %s: the log has %d bytes, %d were delivered: it was cut or replaced and is read from its start",
 			d.dst.Name, s.Key().Name, size, st.Offset)
@@ -185,6 +177,19 @@ func (d *delivery) position(s *spool.Session) (*State, int64, error) {
 		err = st.write(s, d.dst.Name)
 	}
 	return st, size, err
+}
+
+// readPosition returns a destination's position in a session, the size of the log,
+// and whether the position still applies to it.
+func readPosition(s *spool.Session, destination string) (st *State, size int64, follows bool, err error) {
+	if st, err = ReadState(s, destination); err != nil {
+		return nil, 0, false, err
+	}
+	if size, err = s.Size(); err != nil {
+		return nil, 0, false, err
+	}
+	follows, err = st.follows(s, size)
+	return st, size, follows, err
 }
 
 // postponed counts runs that wait for their next try.

@@ -1,0 +1,264 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// StoredTrace names a trace of the local store.
+type StoredTrace struct {
+	ID      string
+	Session string
+}
+
+// Filled is what Fill did.
+type Filled struct {
+	// Traces and Spans count what the destination took, Refused the traces that it
+	// rejected, Left those that were not sent.
+	Traces  int `json:"traces"`
+	Spans   int `json:"spans"`
+	Refused int `json:"refused"`
+	Left    int `json:"left"`
+	// Next is the first trace that was not sent, if any.
+	Next string `json:"next,omitempty"`
+	// Errors holds each different error once.
+	Errors []string `json:"errors,omitempty"`
+}
+
+func (f *Filled) fail(err error) {
+	if t := err.Error(); !slices.Contains(f.Errors, t) {
+		f.Errors = append(f.Errors, t)
+	}
+}
+
+const (
+	// fillTries is how often Fill tries the same spans.
+	fillTries = 4
+	// fillWait is the wait before the second try, which doubles each time, and
+	// fillMaxWait the longest one that a destination can ask for.
+	fillWait    = time.Second
+	fillMaxWait = time.Minute
+	// fillRefused is how many traces may be rejected before any is taken: then the
+	// cause is not in the traces.
+	fillRefused = 3
+)
+
+// Fill sends stored traces to a destination in their order; get reads one. It stops
+// when the destination does not answer or rejects the first traces, and reports what
+// is left. It neither reads nor changes the spool. The error is ctx's or get's.
+func (d *Deliverer) Fill(ctx context.Context, dst *Destination, traces []StoredTrace,
+	get func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error),
+) (Filled, error) {
+	f := &filling{Deliverer: d, dst: dst, get: get}
+	// Where a session is one document, its traces go together.
+	for _, t := range traces {
+		i := -1
+		if dst.Join != nil && t.Session != "" {
+			i = slices.IndexFunc(f.todo, func(u fillUnit) bool { return u.session == t.Session })
+		}
+		if i < 0 {
+			f.todo = append(f.todo, fillUnit{session: t.Session})
+			i = len(f.todo) - 1
+		}
+		f.todo[i].ids = append(f.todo[i].ids, t.ID)
+	}
+	var err error
+	for err == nil && len(f.todo) > 0 {
+		var group []fillUnit
+		if group, err = f.next(ctx); err == nil {
+			err = f.send(ctx, group)
+		}
+	}
+	for _, u := range f.todo {
+		f.Left += len(u.ids)
+	}
+	if len(f.todo) > 0 {
+		f.Next = f.todo[0].ids[0]
+	}
+	if errors.Is(err, errDown) {
+		err = nil
+	}
+	return f.Filled, err
+}
+
+// filling is the state of Fill.
+type filling struct {
+	*Deliverer
+	Filled
+	dst  *Destination
+	get  func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error)
+	todo []fillUnit
+}
+
+// fillUnit is a trace, or those of a session that are sent as one.
+type fillUnit struct {
+	ids     []string
+	session string
+	// requests are sent one after the other.
+	requests [][]*tracepb.ResourceSpans
+	spans    int
+}
+
+// next reads the next units, together as many as the destination takes at once.
+func (f *filling) next(ctx context.Context) ([]fillUnit, error) {
+	spans := 0
+	for i := range f.todo {
+		u := &f.todo[i]
+		if u.requests == nil {
+			if err := f.read(ctx, u); err != nil {
+				if i > 0 {
+					return f.todo[:i], nil // which can be sent; the next call fails
+				}
+				return nil, err
+			}
+		}
+		if spans += u.spans; i > 0 && spans > f.dst.Batch {
+			return f.todo[:i], nil
+		}
+	}
+	return f.todo, nil
+}
+
+// read reads a unit from the store, without secrets.
+func (f *filling) read(ctx context.Context, u *fillUnit) error {
+	var runs []*tracepb.ResourceSpans
+	for _, id := range u.ids {
+		messages, err := f.get(ctx, id)
+		if err != nil {
+			return err
+		}
+		messages = slices.Clone(messages)
+		for i := range messages {
+			messages[i] = f.Clean(messages[i])
+		}
+		u.spans += otlp.Count(messages)
+		switch {
+		case f.dst.Join != nil:
+			for _, run := range runsOf(messages) {
+				runs = append(runs, rootFirst(run))
+			}
+		case f.dst.Batch == 0: // each request makes a document
+			u.requests = append(u.requests, runsOf(messages)...)
+		default:
+			u.requests = append(u.requests, messages)
+		}
+	}
+	if f.dst.Join != nil && len(runs) > 0 {
+		u.requests = [][]*tracepb.ResourceSpans{{f.dst.Join(runs)}}
+	}
+	return nil
+}
+
+// runsOf splits a trace that holds several runs, as delivery sends them.
+func runsOf(messages []*tracepb.ResourceSpans) (runs [][]*tracepb.ResourceSpans) {
+	var roots []string
+	for s := range otlp.Spans(messages) {
+		if otlp.Text(s.GetAttributes(), otelmap.KeyHost) != "" {
+			roots = append(roots, otlp.SpanID(s))
+		}
+	}
+	sent := make(map[string]bool)
+	for _, root := range roots {
+		run := otlp.Select(subtree(messages, root), func(s *tracepb.Span) bool { return !sent[otlp.SpanID(s)] })
+		for s := range otlp.Spans(run) {
+			sent[otlp.SpanID(s)] = true
+		}
+		if len(run) > 0 {
+			runs = append(runs, run)
+		}
+	}
+	rest := otlp.Select(messages, func(s *tracepb.Span) bool { return !sent[otlp.SpanID(s)] })
+	switch {
+	case len(rest) > 0 && len(runs) > 0:
+		runs[0] = append(runs[0], rest...) // spans without a root belong to the first run
+	case len(rest) > 0:
+		runs = append(runs, rest)
+	}
+	return runs
+}
+
+// send sends units, and each alone if the destination does not take them together.
+// What was answered for is removed from todo. errDown ends the filling.
+func (f *filling) send(ctx context.Context, group []fillUnit) error {
+	requests := group[0].requests
+	if len(group) > 1 {
+		var together []*tracepb.ResourceSpans
+		for _, u := range group {
+			together = append(together, slices.Concat(u.requests...)...)
+		}
+		requests = [][]*tracepb.ResourceSpans{otlp.Merge(together)}
+	}
+	spans, rejected := 0, 0
+	var err error
+	for _, request := range requests {
+		n, refused, sendErr := f.try(ctx, request)
+		if spans, rejected = spans+n, rejected+refused.spans; refused.spans > 0 && !refused.all && len(group) == 1 {
+			f.fail(fmt.Errorf("trace %s: %d of %d spans rejected: %w", group[0].ids[0], refused.spans, n, refused.why))
+		}
+		if err = sendErr; err != nil {
+			break
+		}
+	}
+	again := classify(err)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case len(group) > 1 && (rejected > 0 || err != nil && (!again.retry || again.answered)):
+		for _, u := range slices.Clone(group) {
+			if err := f.send(ctx, []fillUnit{u}); err != nil {
+				return err
+			}
+		}
+		return nil
+	case err != nil && again.retry:
+		f.fail(err)
+		return errDown
+	case err != nil:
+		f.fail(fmt.Errorf("trace %s: %w", group[0].ids[0], err))
+		if f.Refused += len(group[0].ids); f.Traces == 0 && f.Refused >= fillRefused {
+			f.done(group)
+			return errDown
+		}
+	default:
+		for _, u := range group {
+			f.Traces += len(u.ids)
+		}
+		f.Spans += spans - rejected
+	}
+	f.done(group)
+	return nil
+}
+
+// done removes units from the beginning of todo.
+func (f *filling) done(group []fillUnit) {
+	f.todo = f.todo[len(group):]
+	for range group {
+		if f.Progress != nil {
+			f.Progress()
+		}
+	}
+}
+
+// try sends spans, again after a wait if that can help.
+func (f *filling) try(ctx context.Context, messages []*tracepb.ResourceSpans) (spans int, refused refusal, err error) {
+	wait := fillWait
+	for n := 1; ; n++ {
+		spans, refused, err = f.export(ctx, f.dst, batches(messages, f.dst.Batch))
+		again := classify(err)
+		if err == nil || !again.retry || n == fillTries || again.after > fillMaxWait {
+			return spans, refused, err
+		}
+		if sleepErr := f.Sleep(ctx, max(wait, again.after)); sleepErr != nil {
+			return spans, refused, err
+		}
+		wait *= 2
+	}
+}

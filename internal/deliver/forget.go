@@ -1,0 +1,198 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/spool"
+)
+
+// Waiting returns the ids of the traces that a destination gets from the spool
+// later: the ended runs that it has not answered for, and those that it rejected.
+func (d *Deliverer) Waiting(ctx context.Context, dst *Destination) (map[string]bool, error) {
+	keys, err := d.Spool.Sessions()
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	waiting := make(map[string]bool)
+	for _, k := range keys {
+		err := d.visit(k, func(s *spool.Session) error {
+			st, size, err := currentPosition(s, dst.Name)
+			if err != nil {
+				return err
+			}
+			for _, p := range st.Parked {
+				for _, ref := range p.refs() {
+					waiting[ref.Trace] = true
+				}
+			}
+			for more := size > st.Offset; more; {
+				out, err := d.prepare(ctx, s, st, dst.Join != nil)
+				if err != nil {
+					return err
+				}
+				for _, r := range out.runs {
+					if !out.elsewhere {
+						waiting[r.Trace] = true
+					}
+				}
+				st.answered(out.runs)
+				st.advance(out)
+				more = out.more
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return waiting, nil
+}
+
+// visit calls f with a session. A session that is gone is no error.
+func (d *Deliverer) visit(k spool.Key, f func(*spool.Session) error) error {
+	s, err := d.Spool.Session(k)
+	if err == nil {
+		err = errors.Join(f(s), s.Close())
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// currentPosition is readPosition with the beginning of a log that was cut or
+// replaced.
+func currentPosition(s *spool.Session, destination string) (*State, int64, error) {
+	st, size, follows, err := readPosition(s, destination)
+	if err == nil && !follows {
+		st.restart()
+	}
+	return st, size, err
+}
+
+// refs are all runs of a rejected request.
+func (p *Parked) refs() []Ref { return append([]Ref{p.Ref}, p.Joined...) }
+
+// Forgotten is what Forget removed from the spool.
+type Forgotten struct {
+	// Waiting counts the traces that no longer wait for a destination, once for each
+	// destination.
+	Waiting int
+	// Logs counts the logs that were removed, Kept those that stay and may hold events
+	// of the traces.
+	Logs, Kept int
+}
+
+// forgetWait bounds the wait for another process that delivers the session.
+const forgetWait = 10 * time.Second
+
+// Forget makes traces that were deleted from the local store wait for no destination
+// any more. sessions are those of the traces; true means that none of the session's
+// traces is left in the store. Such a session's log is removed if it has ended and
+// every destination has the rest.
+func (d *Deliverer) Forget(ctx context.Context, sessions map[spool.Key]bool, traces map[string]bool) (out Forgotten, err error) {
+	for k, none := range sessions {
+		err := d.visit(k, func(s *spool.Session) error {
+			n, err := d.forget(ctx, s, traces)
+			out.Waiting += n
+			if err != nil {
+				return err
+			}
+			gone := false
+			if none {
+				gone, err = d.removeEnded(s)
+			}
+			if gone {
+				out.Logs++
+			} else {
+				out.Kept++
+			}
+			return err
+		})
+		if err != nil {
+			return out, fmt.Errorf("session %s: %w", k, err)
+		}
+	}
+	return out, nil
+}
+
+// forget answers in the place of every destination for the traces that wait for it.
+func (d *Deliverer) forget(ctx context.Context, s *spool.Session, traces map[string]bool) (n int, err error) {
+	for _, name := range d.names() {
+		if st, err := d.owed(s, name); err != nil || st == nil {
+			if err != nil {
+				return n, err
+			}
+			continue
+		}
+		within, cancel := context.WithTimeout(ctx, forgetWait)
+		unlock, err := s.Lock(within, name)
+		cancel()
+		if err != nil {
+			return n, fmt.Errorf("another process delivers it to %s: %w", name, err)
+		}
+		forgotten, err := d.forgetFor(ctx, s, name, traces)
+		n += forgotten
+		if err = errors.Join(err, unlock()); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (d *Deliverer) forgetFor(ctx context.Context, s *spool.Session, name string, traces map[string]bool) (n int, err error) {
+	st, size, err := currentPosition(s, name)
+	if err != nil {
+		return 0, err
+	}
+	var parked []Parked
+	for _, p := range st.Parked {
+		refs := p.refs()
+		left := slices.DeleteFunc(slices.Clone(refs), func(r Ref) bool { return traces[r.Trace] })
+		n += len(refs) - len(left)
+		if len(left) > 0 {
+			p.Ref, p.Joined = left[0], left[1:]
+			parked = append(parked, p)
+		}
+	}
+	st.Parked = parked
+	if size > st.Offset {
+		out, err := d.prepare(ctx, s, st, true)
+		if err != nil {
+			return 0, err
+		}
+		for i, r := range out.runs {
+			if traces[r.Trace] {
+				st.answered(out.runs[i : i+1])
+				n++
+			}
+		}
+		if n > 0 {
+			st.Host, st.Session = out.host, out.session
+			st.advance(out)
+		}
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	return n, st.write(s, name)
+}
+
+// removeEnded removes the log of a session that has ended, if every destination has
+// all of it, and reports whether it did.
+func (d *Deliverer) removeEnded(s *spool.Session) (bool, error) {
+	st, err := d.inspect(s.Key(), d.Now())
+	if err != nil || !st.delivered || st.parked || d.surelyOpen(s, 0, st.size) {
+		return false, err
+	}
+	_, newer, err := d.count(s.Key())
+	if err != nil || newer > 0 {
+		return false, err
+	}
+	return d.remove(st)
+}

@@ -1,0 +1,135 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// undelivered returns a spool with a session of several runs that a destination does
+// not take, and the traces' ids in order.
+func undelivered(t *testing.T, answer error) (b *bench, k spool.Key, otlpDst *memory, d *Deliverer, traces []string) {
+	t.Helper()
+	b = newBench(t)
+	k = b.append(recorded(t, "classic-session", "")...)
+	b.clock.Advance(time.Minute)
+	otlpDst = &memory{before: func(context.Context, []*tracepb.ResourceSpans) error { return answer }}
+	d = b.deliverer(Destination{Name: "store", Client: &memory{}, Local: true}, Destination{Name: "otlp", Client: otlpDst})
+	b.run(d, Pass{})
+	for _, r := range b.view(k, d.Map).runs {
+		for s := range otlp.Spans(b.view(k, d.Map).of(r)) {
+			if id := otlp.TraceID(s); !slices.Contains(traces, id) {
+				traces = append(traces, id)
+			}
+		}
+	}
+	if len(traces) < 2 {
+		t.Fatalf("the recording has %d runs, want several", len(traces))
+	}
+	return b, k, otlpDst, d, traces
+}
+
+func TestWaitingNamesWhatFlushWillSend(t *testing.T) {
+	for name, answer := range map[string]error{
+		"down": &Error{Err: errors.New("503")}, "rejected": &Error{Err: errors.New("401"), Permanent: true},
+	} {
+		b, _, dst, d, traces := undelivered(t, answer)
+		for range 2 { // it changes nothing
+			waiting, err := d.Waiting(t.Context(), &d.Destinations[1])
+			if got := slices.Sorted(maps.Keys(waiting)); err != nil || !slices.Equal(got, slices.Sorted(slices.Values(traces))) {
+				t.Errorf("%s: %v wait, %v, want %v", name, got, err, traces)
+			}
+		}
+		if waiting, err := d.Waiting(t.Context(), &d.Destinations[0]); err != nil || len(waiting) > 0 {
+			t.Errorf("%s: %v wait for the store, %v, want none", name, waiting, err)
+		}
+		dst.before = nil
+		b.clock.Advance(time.Hour)
+		if name == "down" {
+			b.run(d, Pass{})
+			if waiting, err := d.Waiting(t.Context(), &d.Destinations[1]); err != nil || len(waiting) > 0 {
+				t.Errorf("%v still wait, %v", waiting, err)
+			}
+		}
+	}
+}
+
+func TestForgottenTracesAreNotSent(t *testing.T) {
+	for name, answer := range map[string]error{
+		"down": &Error{Err: errors.New("503")}, "rejected": &Error{Err: errors.New("401"), Permanent: true},
+	} {
+		b, k, dst, d, traces := undelivered(t, answer)
+		d.Stored = func(_ context.Context, trace string) (out []*tracepb.ResourceSpans, err error) {
+			for _, r := range b.view(k, d.Map).runs {
+				if m := b.view(k, d.Map).of(r); idsOf(m...)[0].Trace == trace {
+					out = append(out, m...)
+				}
+			}
+			return out, nil
+		}
+		forgotten, err := d.Forget(t.Context(), map[spool.Key]bool{k: false}, map[string]bool{traces[0]: true})
+		if err != nil || forgotten.Waiting != 1 || forgotten.Logs != 0 || forgotten.Kept != 1 {
+			t.Errorf("%s: %+v, %v, want one that waited and a log that stays", name, forgotten, err)
+		}
+		dst.before = nil
+		b.clock.Advance(time.Hour)
+		b.run(d, Pass{Force: true})
+		sent := map[string]bool{}
+		for _, id := range dst.ids() {
+			sent[id.Trace] = true
+		}
+		if sent[traces[0]] || len(sent) != len(traces)-1 {
+			t.Errorf("%s: sent %v, want all but %s", name, sent, traces[0])
+		}
+	}
+}
+
+func TestForgetRemovesLogsOfEndedSessions(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		forget  func(traces []string) []string
+		none    bool
+		idle    time.Duration
+		removed bool
+	}{
+		{"all of it", func(all []string) []string { return all }, true, 2000 * time.Hour, true},
+		{"one still waits", func(all []string) []string { return all[1:] }, true, 2000 * time.Hour, false},
+		{"other traces are stored", func(all []string) []string { return all }, false, 2000 * time.Hour, false},
+		{"the agent is at work", func(all []string) []string { return all }, true, time.Minute, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, k, _, d, traces := undelivered(t, &Error{Err: errors.New("503")})
+			b.clock.Advance(tt.idle)
+			ids := map[string]bool{}
+			for _, id := range tt.forget(traces) {
+				ids[id] = true
+			}
+			got, err := d.Forget(t.Context(), map[spool.Key]bool{k: tt.none}, ids)
+			if err != nil || got.Waiting != len(ids) || (got.Logs == 1) != tt.removed || (got.Kept == 0) != tt.removed {
+				t.Errorf("%+v, %v, want removed: %v", got, err, tt.removed)
+			}
+			_, err = b.spool.Session(k)
+			if gone := errors.Is(err, fs.ErrNotExist); gone != tt.removed {
+				t.Errorf("the log is gone: %v, want %v", gone, tt.removed)
+			}
+		})
+	}
+}
+
+func TestForgetOfAnUnknownSession(t *testing.T) {
+	d := newBench(t).deliverer()
+	got, err := d.Forget(t.Context(), map[spool.Key]bool{spool.SessionKey(cline.Host, "none"): true}, map[string]bool{"a": true})
+	if err != nil || got != (Forgotten{}) {
+		t.Errorf("got %+v, %v, want nothing", got, err)
+	}
+}
