@@ -34,6 +34,11 @@ func (s *segmenter) addTurnEvent(it *item) {
 			s.open.attach(it)
 			return
 		}
+		if r := s.runOf(it); it.Kind == hook.KindRunResume && it.Turn != "" && r != nil && r == s.last() && r.terminal != nil {
+			s.reopen(r)
+			r.attach(it)
+			return
+		}
 		s.interrupt()
 		s.begin(it)
 	case hook.KindRunComplete, hook.KindRunCancel, hook.KindRunError:
@@ -124,12 +129,16 @@ func (s *segmenter) work(it *item) {
 		s.begin(it)
 	default:
 		if r.terminal != nil && it.Kind == hook.KindToolStart && s.last() == r {
-			// The turn continues although an end was reported.
-			r.stopped, r.terminal, r.Outcome = r.terminal, nil, ""
-			s.open = r
+			s.reopen(r)
 		}
 		r.attach(it)
 	}
+}
+
+// reopen makes a turn continue although an end was reported.
+func (s *segmenter) reopen(r *Run) {
+	r.stopped, r.terminal, r.Outcome = r.terminal, nil, ""
+	s.open = r
 }
 
 // note adds an event that may come at any time, also outside turns: some of the

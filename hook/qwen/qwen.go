@@ -3,7 +3,8 @@
 // Qwen Code speaks Claude Code's protocol, so that package hook/claude reads its
 // payloads; this package makes up for the differences. Qwen Code sends the time of
 // each event. It repeats UserPromptSubmit, with an empty prompt, after each round of
-// tools; those are no prompts. It makes up an id for each call of a tool and also
+// tools, and with a hook's words after a Stop that the hook refused; those are no
+// prompts. It makes up an id for each call of a tool and also
 // gives the model's, which is the one in its files. A call that never started, such
 // as one that a hook denied, is only in PostToolBatch.
 //
@@ -58,8 +59,12 @@ func Reply(hook.Reply) []byte { return []byte("{}") }
 func kind(p rawjson.Object, name string, kind hook.Kind) hook.Kind {
 	switch name {
 	case userPromptSubmit:
-		// What a hook says to a Stop becomes a prompt, too, which no user submitted.
-		if p.Get("submitted_prompt") == nil {
+		switch {
+		case p.Get("submitted_prompt") != nil:
+		case p.Text("prompt") != "":
+			// What a hook answers to a Stop becomes a prompt that no user submitted.
+			return hook.KindRunResume
+		default:
 			return hook.KindAside
 		}
 	case notification:
@@ -86,8 +91,11 @@ func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 	switch ev.Name {
 	case userPromptSubmit:
 		ev.Prompt, ev.Message, ev.Attrs, ev.Key = p.Text("submitted_prompt"), "", nil, ""
-		if ev.Kind == hook.KindPrompt {
+		switch ev.Kind {
+		case hook.KindPrompt:
 			ev.Key = claude.PromptKey(ev.Turn, ev.Prompt)
+		case hook.KindRunResume:
+			ev.Message = p.Text("prompt")
 		}
 	case postToolBatch:
 		return append([]hook.Event{ev}, notStarted(p, ev)...)

@@ -174,10 +174,10 @@ func TestOnlySubmittedPromptsAreOnes(t *testing.T) {
 		`,"prompt":"go on","submitted_prompt":"go"`: hook.KindPrompt,
 		`,"prompt":"","submitted_prompt":""`:        hook.KindPrompt,
 		`,"prompt":""`:                              hook.KindAside,
-		`,"prompt":"a hook says why not"`:           hook.KindAside,
+		`,"prompt":"a hook says why not"`:           hook.KindRunResume,
 	} {
 		ev := decode(t, "UserPromptSubmit", members)[0]
-		if ev.Kind != want || want == hook.KindAside && ev.Prompt != "" {
+		if ev.Kind != want || want != hook.KindPrompt && ev.Prompt != "" {
 			t.Errorf("%s: %v, prompt %q, want %v", members, ev.Kind, ev.Prompt, want)
 		}
 	}
