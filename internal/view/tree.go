@@ -25,7 +25,7 @@ const collapseAfter = 200
 const (
 	offsetWidth   = 9
 	durationWidth = 8
-	maxBar        = 24
+	maxTimeBar    = 24
 	// Narrower trees have no bar, and no numbers.
 	minBarred, minNumbered = 70, 60
 )
@@ -54,7 +54,7 @@ func newTreePrinter(w io.Writer, t *store.Trace, o Options) *treePrinter {
 	o.Width = max(40, cmp.Or(max(o.Width, 0), pipedWidth))
 	p := &treePrinter{style: newStyle(o), w: bufio.NewWriter(w), start: t.Started, whole: whole}
 	if took := t.Duration(); !whole && o.Width >= minBarred && took > 0 {
-		p.bars, p.took = min((o.Width-minBarred)/3+6, maxBar), took
+		p.bars, p.took = min((o.Width-minBarred)/3+6, maxTimeBar), took
 	}
 	return p
 }
