@@ -7,7 +7,6 @@ package agents
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
@@ -109,15 +108,6 @@ func (t Table) Named(word string) (a Agent, ok bool) {
 		return Agent{}, false
 	}
 	return t[i], true
-}
-
-// InstallCommands names the commands that install the agents' hooks.
-func (t Table) InstallCommands() string {
-	var commands []string
-	for _, a := range t {
-		commands = append(commands, "hookspan install "+a.Word)
-	}
-	return strings.Join(commands, ", or ")
 }
 
 // Mapping returns what the mapping of events to spans must know of an agent. It
