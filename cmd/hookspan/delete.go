@@ -110,7 +110,11 @@ func deleteTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, t
 		return nil
 	}
 	if dryRun || !yes {
-		if err := view.List(a.stdout, traces[:min(len(traces), shownBefore)], a.viewOptions()); err != nil {
+		all, err := s.Totals(ctx, f)
+		if err != nil {
+			return err
+		}
+		if err := view.List(a.stdout, traces[:min(len(traces), shownBefore)], all, a.viewOptions()); err != nil {
 			return err
 		}
 		if more := len(traces) - shownBefore; more > 0 {

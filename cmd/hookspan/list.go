@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -34,14 +33,21 @@ func listTraces(ctx context.Context, ff *filterFlags, s *store.Store, f store.Fi
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, leftOut(ctx, a, s, f, len(sums))) }()
+	all, err := s.Totals(ctx, f)
+	if err != nil {
+		return err
+	}
+	// A program may read standard output.
+	if all.Traces > len(sums) && (ff.asJSON || a.terminal() == 0) {
+		defer a.hint(fmt.Sprintf("%d of %s; --all lists every one", len(sums), termtext.Plural(all.Traces, "trace")))
+	}
 	switch {
 	case ff.asJSON && sums == nil:
 		return a.printJSON([]store.Summary{})
 	case ff.asJSON:
 		return a.printJSON(sums)
 	case len(sums) > 0:
-		return view.List(a.stdout, sums, a.viewOptions())
+		return view.List(a.stdout, sums, all, a.viewOptions())
 	case ff.any():
 		a.printf("no traces match\n")
 	default:
@@ -54,19 +60,6 @@ func listTraces(ctx context.Context, ff *filterFlags, s *store.Store, f store.Fi
 // viewOptions are for what is drawn on standard output.
 func (a *app) viewOptions() view.Options {
 	return view.Options{Color: a.color(), Width: a.terminal(), Now: a.now()}
-}
-
-// leftOut reports on standard error how many traces a limit left out: a program
-// may read standard output.
-func leftOut(ctx context.Context, a *app, s *store.Store, f store.Filter, shown int) error {
-	if f.Limit < 0 || shown < f.Limit {
-		return nil
-	}
-	n, err := s.Count(ctx, f)
-	if err == nil && n > shown {
-		a.hint(fmt.Sprintf("%d of %s; --all lists every one", shown, termtext.Plural(n, "trace")))
-	}
-	return err
 }
 
 // noTraces says what to do if there are no traces.

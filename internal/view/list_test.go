@@ -35,6 +35,7 @@ func sampleList() []store.Summary {
 	out[1].Usage = &store.Usage{Input: 900, Output: 12}
 	out[2].Usage = &store.Usage{Input: 12_000_000, Output: 340_000, CostUSD: new(38.5)}
 	out[3].Host = "claude-code"
+	out[0].Directory, out[1].Directory, out[2].Directory = "/home/me/work/shop-api", "/home/me/日本", `C:\src\web`
 	return out
 }
 
@@ -42,7 +43,7 @@ func listing(t *testing.T, s []store.Summary, o Options) string {
 	t.Helper()
 	o.Location = time.UTC
 	var b bytes.Buffer
-	if err := List(&b, s, o); err != nil {
+	if err := List(&b, s, store.Totals{Traces: 163, Runs: 170, Calls: 1204, Failures: 63, Denials: 4, Usage: &store.Usage{Input: 12_000_000, CacheRead: 9_600_000, Output: 340_000, CostUSD: new(38.5)}}, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -92,7 +93,7 @@ func TestListIsCompleteWithoutWidth(t *testing.T) {
 	long := sampleList()
 	long[0].Title = strings.Repeat("a long title ", 15) + "and its end"
 	text := listing(t, long, Options{Now: t0})
-	for _, want := range []string{long[0].Title, "HOST", "TOOLS", "TOKENS", "COST"} {
+	for _, want := range []string{long[0].Title, "AGENT", "PROJECT", "TOOLS", "TOKENS", "COST"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}
