@@ -21,7 +21,7 @@ import (
 // installCmd makes the command that installs hooks, or with undo the one that
 // removes them.
 func installCmd(a *app, undo bool) *cobra.Command {
-	all := group("install AGENT", "Install the hooks of a coding agent")
+	all := installFoundCmd(a)
 	if undo {
 		all = group("uninstall AGENT", "Remove the hooks of a coding agent")
 	}

@@ -7,7 +7,6 @@ package agents
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
@@ -124,17 +123,6 @@ func (t Table) Named(word string) (a Agent, ok bool) {
 		return Agent{}, false
 	}
 	return t[i], true
-}
-
-// InstallCommands names the commands that install the agents' hooks. The table has
-// more than one.
-func (t Table) InstallCommands() string {
-	var words []string
-	for _, a := range t {
-		words = append(words, a.Word)
-	}
-	last := len(words) - 1
-	return "hookspan install " + strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // Mapping returns what the mapping of events to spans must know of an agent. It
