@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
@@ -13,15 +15,16 @@ import (
 // task. They must have one trace id. It returns nil without spans.
 func NewTrace(messages []*tracepb.ResourceSpans) *Trace {
 	var all, roots []storedSpan
-	var t totals
+	var d digest
 	for _, rs := range messages {
 		for _, ss := range rs.GetScopeSpans() {
+			origin := originOf(rs, ss)
 			for _, sp := range ss.GetSpans() {
-				s := storedSpan{sp, originOf(rs, ss)}
-				all = append(all, s)
-				t.count(sp)
-				if RoleOf(sp.GetAttributes()) == RoleRoot {
-					roots = append(roots, s)
+				role := RoleOf(sp.GetAttributes())
+				d.add(sp, role)
+				all = append(all, storedSpan{sp, origin})
+				if role == RoleRoot {
+					roots = append(roots, all[len(all)-1])
 				}
 			}
 		}
@@ -30,37 +33,16 @@ func NewTrace(messages []*tracepb.ResourceSpans) *Trace {
 		return nil
 	}
 	byStart := func(x, y storedSpan) int {
-		return cmp.Or(cmp.Compare(x.GetStartTimeUnixNano(), y.GetStartTimeUnixNano()),
-			cmp.Compare(y.GetEndTimeUnixNano(), x.GetEndTimeUnixNano()), slices.Compare(x.GetSpanId(), y.GetSpanId()))
+		return cmp.Or(cmp.Compare(x.GetStartTimeUnixNano(), y.GetStartTimeUnixNano()), bytes.Compare(x.GetSpanId(), y.GetSpanId()))
 	}
-	slices.SortStableFunc(all, byStart)
-	slices.SortStableFunc(roots, byStart)
+	slices.SortFunc(roots, byStart)
 	if roots == nil {
-		roots = all[:1]
+		roots = []storedSpan{slices.MinFunc(all, byStart)}
 	}
-	out := &Trace{Summary: summarize(t, roots), ResourceSpans: messages}
+	out := &Trace{Summary: summarize(&d, roots), ResourceSpans: messages}
 	out.TraceID = otlp.TraceID(all[0].Span)
-	out.Started, out.Ended = fromColumn(t.started), fromColumn(t.ended)
+	out.Started, out.Ended = fromColumn(d.started), fromColumn(d.ended)
 	return out
-}
-
-// count adds a span to the totals.
-func (t *totals) count(s *tracepb.Span) {
-	f := factsOf(s)
-	start, end := column(s.GetStartTimeUnixNano()), column(s.GetEndTimeUnixNano())
-	if t.spans++; t.started == 0 || start > 0 && start < t.started {
-		t.started = start
-	}
-	t.ended = max(t.ended, start, end)
-	switch f.role {
-	case RoleTool:
-		if t.tools++; f.failed {
-			t.failures++
-		}
-	case RoleChat:
-		t.model = cmp.Or(t.model, f.model)
-		t.usage = t.usage.add(f.usage)
-	}
 }
 
 // Selects reports whether the filter selects a trace, by everything but its limit.
@@ -72,5 +54,21 @@ func (f Filter) Selects(t *Trace) (bool, error) {
 			return false, err
 		}
 	}
-	return f.selects(t, want), nil
+	switch {
+	case !strings.HasPrefix(t.Session, f.Session),
+		!strings.HasPrefix(t.TraceID, strings.ToLower(f.Trace)),
+		f.Host != "" && t.Host != f.Host,
+		f.Outcome != "" && t.Outcome != f.Outcome,
+		f.Directory != "" && !below(t.Directory, f.Directory),
+		!f.Since.IsZero() && t.Started.Before(f.Since),
+		!f.Until.IsZero() && !t.Started.Before(f.Until):
+		return false, nil
+	}
+	var d digest
+	text := want == nil
+	for s := range otlp.Spans(t.ResourceSpans) {
+		d.add(s, RoleOf(s.GetAttributes()))
+		text = text || snippet(textsOf(s), want) != ""
+	}
+	return text && f.selects(&found{Summary: t.Summary, digest: &d}, make(map[string]bool)), nil
 }
