@@ -156,7 +156,7 @@ func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 			}
 			events = append(events, m.event(EventPrompt, it, prompt, m.opts.MaxInput))
 		case hook.KindRunStart, hook.KindRunResume:
-			task = cmp.Or(it.Prompt, task)
+			task = cmp.Or(it.Prompt, task, it.Message)
 		case hook.KindCompact:
 			events = append(events, m.event(EventCompaction, it, "", 0))
 		case hook.KindNotification:

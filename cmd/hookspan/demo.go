@@ -83,7 +83,7 @@ func runDemo(ctx context.Context, a *app) (err error) {
 	if err := view.Tree(a.stdout, t, a.viewOptions()); err != nil {
 		return err
 	}
-	a.printf("\nFor your own tasks: %s\n", a.agents.InstallCommands())
+	a.printf("\nFor your own tasks: hookspan install\n")
 	return nil
 }
 

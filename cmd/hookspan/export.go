@@ -84,7 +84,7 @@ will send there is left out. A destination that already has a trace gets it agai
 			case err != nil:
 				return err
 			case len(traces) == 0 && !chosen:
-				return hinted{errors.New("no traces yet"), noTraces(a.agents)}
+				return hinted{errors.New("no traces yet"), noTraces}
 			case len(traces) == 0:
 				return errors.New("no traces match: nothing was written")
 			case f.to != "":

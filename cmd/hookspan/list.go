@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -66,7 +65,7 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		a.printf("no traces match\n")
 	default:
 		a.printf("no traces yet\n")
-		a.hint(noTraces(a.agents))
+		a.hint(noTraces)
 	}
 	return nil
 }
@@ -95,9 +94,7 @@ func (a *app) viewOptions() view.Options {
 }
 
 // noTraces says what to do if there are no traces.
-func noTraces(table agents.Table) string {
-	return table.InstallCommands() + ", then work as usual; hookspan doctor says what is missing"
-}
+const noTraces = "run hookspan install, then work as usual; hookspan doctor says what is missing"
 
 // withStore calls f with the local store, which is up to date.
 func (a *app) withStore(ctx context.Context, f func(context.Context, *store.Store) error) error {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
@@ -34,6 +35,8 @@ func TestMain(m *testing.M) {
 		"claude-hook": func() {
 			hookproc.Main(hookproc.Host{
 				Name: claude.Host, Program: "claude-hook", Peek: claude.PeekIn(os.Getenv), Silence: claude.Silence,
+			}, hookproc.Host{
+				Name: qwen.Host, Program: "claude-hook", Word: "qwen", Peek: qwen.Protocol.PeekIn(os.Getenv), Reply: qwen.Reply,
 			})
 		},
 	})

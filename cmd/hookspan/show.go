@@ -46,7 +46,7 @@ digits or more, as hookspan list prints it.`,
 // noSuchTrace says why the trace that was asked for cannot be shown.
 func noSuchTrace(ctx context.Context, a *app, s *store.Store, id string, err error) error {
 	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
-		return hinted{errors.New("no traces yet"), noTraces(a.agents)}
+		return hinted{errors.New("no traces yet"), noTraces}
 	}
 	var several *store.AmbiguousError
 	switch {

@@ -14,7 +14,7 @@ import (
 // build gathers what the files of one session say.
 type build struct {
 	session string
-	texts   textBudget
+	texts   transcript.Texts
 	calls   responses
 	results []hook.ToolResult
 	prompts []hook.Prompt
@@ -33,9 +33,26 @@ type build struct {
 func newBuild(session string, maxText int) *build {
 	return &build{
 		session: session,
-		texts:   textBudget{max: maxText},
+		texts:   transcript.Texts{Max: maxText},
 		spawns:  make(map[string]spawn),
 		callers: make(map[string]*string),
+	}
+}
+
+// eachText visits the texts that are kept.
+func (b *build) eachText(text, input func(*string)) {
+	for _, c := range b.calls.list {
+		text(&c.Text)
+	}
+	for i := range b.results {
+		text(&b.results[i].Text)
+		input(&b.results[i].Input)
+	}
+	for i := range b.prompts {
+		text(&b.prompts[i].Text)
+	}
+	for i := range b.ends.found {
+		text(&b.ends.found[i].Result)
 	}
 }
 
@@ -145,8 +162,8 @@ func (l *fileLog) add(r *row) {
 		}
 	}
 	take(r)
-	if l.b.texts.over() {
-		l.b.texts.shrink(l.b.calls.list, l.b.results, l.b.prompts, l.b.ends.found)
+	if l.b.texts.Over() {
+		l.b.texts.Shrink(l.b.eachText)
 	}
 }
 
@@ -161,7 +178,7 @@ func (l *fileLog) addQueued(r *row) {
 		return
 	}
 	if text := r.in("attachment", "prompt"); text != "" {
-		l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.keep(text), Turn: l.turn})
+		l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.Keep(text), Turn: l.turn})
 	}
 }
 
@@ -178,7 +195,7 @@ func (l *fileLog) forget(until time.Time) {
 		if at.After(until) {
 			return false
 		}
-		b.texts.kept -= texts
+		b.texts.Drop(texts)
 		return true
 	}
 	b.prompts = slices.DeleteFunc(b.prompts, func(p hook.Prompt) bool { return old(p.At, len(p.Text)) })
@@ -222,10 +239,10 @@ func (l *fileLog) addAnswer(r *row) {
 	if !call.seen(r.Get("uuid")) {
 		if text := c.Text(); text != "" {
 			if call.Text != "" {
-				l.b.texts.kept -= len(call.Text)
+				l.b.texts.Drop(len(call.Text))
 				text = call.Text + "\n" + text
 			}
-			call.Text = l.b.texts.keep(text)
+			call.Text = l.b.texts.Keep(text)
 		}
 		l.addUses(r, call, c, agent)
 	}
@@ -323,7 +340,7 @@ func (l *fileLog) addUser(r *row) {
 			l.refused = l.refused[:0]
 		}
 		l.b.prompts = append(l.b.prompts, hook.Prompt{
-			At: r.at, Text: l.b.texts.keep(text), Turn: r.text("promptId"), Injected: r.injected(),
+			At: r.at, Text: l.b.texts.Keep(text), Turn: r.text("promptId"), Injected: r.injected(),
 		})
 		l.command = 0
 		if kind == textCommand {
@@ -359,8 +376,8 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			Agent:  agent,
 			Turn:   cmp.Or(use.turn, l.turn),
 			Name:   use.name,
-			Input:  l.b.texts.keepJSON(use.input),
-			Text:   l.b.texts.keep(text),
+			Input:  l.b.texts.KeepJSON(use.input),
+			Text:   l.b.texts.Keep(text),
 			Status: status,
 			Asked:  use.at,
 			At:     r.at,
