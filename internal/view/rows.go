@@ -42,6 +42,8 @@ const (
 	StatusUnfinished Status = "unfinished"
 	// StatusUnknown is a tool call that ended with an unknown outcome.
 	StatusUnknown Status = "unknown"
+	// StatusRunning is a run, or a call, that has not ended.
+	StatusRunning Status = "running"
 )
 
 // Row is a span or a span event at its place in the trace.
@@ -241,6 +243,8 @@ func spanStatus(s *tracepb.Span) Status {
 		return StatusUnfinished
 	case otlp.Text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown:
 		return StatusUnknown
+	case otlp.Text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeRunning:
+		return StatusRunning
 	}
 	return StatusOK
 }
@@ -253,6 +257,8 @@ func outcomeStatus(outcome string) Status {
 		return StatusFailed
 	case otelmap.OutcomeCancelled, otelmap.OutcomeInterrupted:
 		return StatusDenied
+	case otelmap.OutcomeRunning:
+		return StatusRunning
 	}
 	return StatusUnfinished
 }

@@ -54,7 +54,7 @@ const (
 	sgrRed    = "\x1b[31m"
 	sgrGreen  = "\x1b[32m"
 	sgrYellow = "\x1b[33m"
-	sgrBlue   = "\x1b[34m"
+	sgrCyan   = "\x1b[36m"
 )
 
 // marks are the symbol and the colour of each status.
@@ -64,6 +64,7 @@ var marks = map[Status]struct{ symbol, ascii, sgr string }{
 	StatusDenied:     {"⊘", "-", sgrYellow},
 	StatusUnfinished: {"…", "?", sgrYellow},
 	StatusUnknown:    {"?", "~", sgrDim},
+	StatusRunning:    {"▶", ">", sgrCyan},
 	StatusNone:       {"·", "*", sgrDim},
 }
 

@@ -357,7 +357,7 @@ func (p *treePrinter) columns(lead, symbol, label, labelSGR, detail string, c ri
 	left += strings.Repeat(" ", max(0, room)) + p.paint(sgrDim, end)
 	if c.bar != "" {
 		gap := p.numbers + offsetWidth + durationWidth - termtext.Width(end) + 2
-		left += strings.Repeat(" ", gap) + p.paint(sgrBlue, c.bar)
+		left += strings.Repeat(" ", gap) + p.paint(sgrCyan, c.bar)
 	}
 	p.line(left)
 }
