@@ -5,9 +5,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,9 +66,9 @@ everything.`,
 
 func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlags) error {
 	ctx := cmd.Context()
-	since, err := sinceWhen(f.since, a.now())
+	since, err := sinceWhen(cmd, f.since, a.now())
 	if err != nil {
-		return usageError{err, cmd}
+		return err
 	}
 	names := a.setup().Destinations()
 	for _, to := range f.to {
@@ -138,31 +136,4 @@ func printImport(a *app, rep *importer.Report, asJSON bool) error {
 			a.hint("fix the cause, then run the same import again: it sends what is left")
 		}
 	})
-}
-
-// sinceWhen reads --since: a number of days, a time that Go understands, or a
-// day in the local time zone.
-func sinceWhen(word string, now time.Time) (time.Time, error) {
-	if word == "" {
-		return time.Time{}, nil
-	}
-	wrong := fmt.Errorf("--since %q: want a time such as 30d or 12h, or a day in the past such as 2026-01-31", word)
-	if day, err := time.ParseInLocation(time.DateOnly, word, now.Location()); err == nil {
-		if day.After(now) {
-			return time.Time{}, wrong
-		}
-		return day, nil
-	}
-	if days, ok := strings.CutSuffix(word, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		if err != nil || n == 0 {
-			return time.Time{}, wrong
-		}
-		return now.AddDate(0, 0, -int(n)), nil
-	}
-	d, err := time.ParseDuration(word)
-	if err != nil || d <= 0 {
-		return time.Time{}, wrong
-	}
-	return now.Add(-d), nil
 }

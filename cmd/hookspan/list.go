@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,58 +15,35 @@ import (
 )
 
 func listCmd(a *app) *cobra.Command {
-	var f store.Filter
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the traces on this machine, newest first",
 		Long: `List the traces on this machine, newest first: the newest ` + strconv.Itoa(store.DefaultLimit) + `, with --json all of
 them, or as many as -n says. Where traces are left out, standard error says how
 many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
 	}
-	asJSON := jsonFlag(cmd)
-	flags := cmd.Flags()
-	flags.IntVarP(&f.Limit, "limit", "n", store.DefaultLimit, "how many at most; 0 for all, as without it with --json")
-	all := flags.Bool("all", false, "all traces")
-	flags.StringVar(&f.Outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
-	flags.StringVar(&f.Session, "session", "", "only those of this session")
-	since := flags.String("since", "", "only those that began since then: 30d, 24h, or a day such as 2026-01-31")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		limited := flags.Changed("limit")
-		switch {
-		case f.Limit < 0:
-			return wrongUsage(cmd, "--limit %d: want 1 or more, or 0 for all", f.Limit)
-		case *all && limited && f.Limit > 0:
-			return wrongUsage(cmd, "--all and --limit %d: want one of them", f.Limit)
-		case *all || f.Limit == 0 || *asJSON && !limited:
-			f.Limit = -1
-		}
-		if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
-			return wrongUsage(cmd, "--outcome %q: want one of %s", f.Outcome, strings.Join(outcomes, ", "))
-		}
-		if f.Since, err = sinceWhen(*since, a.now()); err != nil {
-			return usageError{err, cmd}
-		}
-		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error { return listTraces(ctx, a, s, f, *asJSON) })
+	ff := addFilterFlags(a, cmd)
+	ff.addListing()
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return ff.run(func(ctx context.Context, s *store.Store, f store.Filter) error { return listTraces(ctx, ff, s, f) })
 	}
 	return cmd
 }
 
-// outcomes are the ways a trace ends.
-var outcomes = []string{"completed", "cancelled", "interrupted", "failed", "abandoned"}
-
-func listTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, asJSON bool) (err error) {
+func listTraces(ctx context.Context, ff *filterFlags, s *store.Store, f store.Filter) (err error) {
+	a := ff.app
 	sums, err := s.List(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, leftOut(ctx, a, s, f, len(sums))) }()
 	switch {
-	case asJSON && sums == nil:
+	case ff.asJSON && sums == nil:
 		return a.printJSON([]store.Summary{})
-	case asJSON:
+	case ff.asJSON:
 		return a.printJSON(sums)
 	case len(sums) > 0:
 		return view.List(a.stdout, sums, a.viewOptions())
-	case f.Outcome != "" || f.Session != "" || !f.Since.IsZero():
+	case ff.any():
 		a.printf("no traces match\n")
 	default:
 		a.printf("no traces yet\n")
@@ -95,64 +70,9 @@ func leftOut(ctx context.Context, a *app, s *store.Store, f store.Filter, shown 
 	return err
 }
 
-func showCmd(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "show [ID]",
-		Short: "Show a trace as a tree, the newest if none is named",
-		Long: `Show what the agent did in one task: tools, requests to the model, subagents,
-errors, with durations, tokens and cost. ID is the beginning of a trace id, four
-digits or more, as hookspan list prints it.`,
-		Args: takes(1, "one trace id"),
-	}
-	asJSON := jsonFlag(cmd)
-	verbose := cmd.Flags().BoolP("verbose", "v", false, "show ids and whole previews")
-	ascii := cmd.Flags().Bool("ascii", false, "draw with ASCII characters alone")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id := strings.Join(args, "")
-		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
-			t, err := s.Trace(ctx, id)
-			if err != nil {
-				return noSuchTrace(ctx, a, s, id, err)
-			}
-			if *asJSON {
-				return a.printJSON(t)
-			}
-			o := a.viewOptions()
-			o.Verbose, o.ASCII = *verbose, *ascii
-			return view.Tree(a.stdout, t, o)
-		})
-	}
-	return cmd
-}
-
 // noTraces says what to do if there are no traces.
 func noTraces(table agents.Table) string {
 	return table.InstallCommands() + ", then work as usual; hookspan doctor says what is missing"
-}
-
-// noSuchTrace says why the trace that was asked for cannot be shown.
-func noSuchTrace(ctx context.Context, a *app, s *store.Store, id string, err error) error {
-	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
-		return hinted{errors.New("no traces yet"), noTraces(a.agents)}
-	}
-	var several *store.AmbiguousError
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return hinted{fmt.Errorf("no trace begins with %q", id), "hookspan list prints the ids"}
-	case errors.As(err, &several):
-		a.warnf("several traces begin with %q:", id)
-		for _, c := range several.Candidates {
-			_, _ = fmt.Fprintf(a.stderr, "  %s  %s\n", termtext.Value(c.TraceID), termtext.Value(c.Title))
-		}
-		if several.More {
-			_, _ = fmt.Fprintf(a.stderr, "  and others\n")
-		}
-		a.hint("give more digits")
-		return exitError(1)
-	case errors.Is(err, store.ErrPrefix):
-		return hinted{err, "hookspan list prints the ids"}
-	}
-	return err
 }
 
 // withStore calls f with the local store, which is up to date.

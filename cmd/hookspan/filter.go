@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/store"
+)
+
+// filterFlags are the flags by which a command selects traces.
+type filterFlags struct {
+	app *app
+	cmd *cobra.Command
+	f   store.Filter
+
+	project, agent, since, until string
+	all, asJSON                  bool
+}
+
+// outcomes are the ways a trace ends.
+var outcomes = []string{"completed", "cancelled", "interrupted", "failed", "abandoned"}
+
+// addFilterFlags adds the flags that every command that selects traces has.
+func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
+	ff := &filterFlags{app: a, cmd: cmd}
+	flags := cmd.Flags()
+	flags.StringVar(&ff.project, "project", "", "only this `FOLDER` and those below it; . is this one, and the last part of a path suffices")
+	flags.StringVar(&ff.agent, "agent", "", "only this agent: "+strings.Join(a.agents.Words(), ", "))
+	flags.StringVar(&ff.f.Model, "model", "", "only with this model, or a part of its name such as opus")
+	flags.StringVar(&ff.f.Tool, "tool", "", "only with a call of this tool")
+	flags.StringVar(&ff.f.Outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
+	flags.BoolVar(&ff.f.Failed, "failed", false, "only with a call, or a run, that failed")
+	flags.BoolVar(&ff.f.Denied, "denied", false, "only with a call that was denied")
+	flags.StringVar(&ff.since, "since", "", "only what began since then: today, 24h, 1w, or a day such as 2026-01-31")
+	flags.StringVar(&ff.until, "until", "", "only what began until then, a day included: yesterday, 1w, 2026-01-31")
+	flags.StringVar(&ff.f.Text, "grep", "", "only with these words in a prompt, an answer, a call or its result; \"quotes\" make a phrase")
+	flags.StringVar(&ff.f.Session, "session", "", "only this session, or those whose id begins so")
+	oneOf(cmd, "agent", a.agents.Words()...)
+	oneOf(cmd, "outcome", outcomes...)
+	_ = cmd.MarkFlagDirname("project")
+	ff.complete("model", store.ByModel)
+	ff.complete("tool", store.ByTool)
+	ff.complete("session", store.BySession)
+	return ff
+}
+
+// addListing adds the flags of a command that lists what it selects.
+func (ff *filterFlags) addListing() {
+	flags := ff.cmd.Flags()
+	flags.IntVarP(&ff.f.Limit, "limit", "n", store.DefaultLimit, "how many at most; 0 for all, as without it with --json")
+	flags.BoolVar(&ff.all, "all", false, "all of them")
+	flags.BoolVar(&ff.asJSON, "json", false, "print as JSON")
+}
+
+// any reports whether a flag restricts what is selected.
+func (ff *filterFlags) any() bool {
+	f := ff.f
+	f.Limit = 0
+	return f != store.Filter{} || ff.project != "" || ff.agent != "" || ff.since != "" || ff.until != ""
+}
+
+// run calls do with the local store and the filter that the flags describe.
+func (ff *filterFlags) run(do func(context.Context, *store.Store, store.Filter) error) error {
+	f, err := ff.check()
+	if err != nil {
+		return err
+	}
+	return ff.app.withStore(ff.cmd.Context(), func(ctx context.Context, s *store.Store) (err error) {
+		if ff.project != "" {
+			if f.Directory, err = ff.folder(ctx, s); err != nil {
+				return err
+			}
+		}
+		if err = do(ctx, s, f); errors.Is(err, store.ErrText) {
+			return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
+		}
+		return err
+	})
+}
+
+// check returns the filter that the flags describe, without the project.
+func (ff *filterFlags) check() (f store.Filter, err error) {
+	f = ff.f
+	changed, now := ff.cmd.Flags().Changed, ff.app.now()
+	for _, name := range []string{"project", "agent", "model", "tool", "outcome", "since", "until", "grep", "session"} {
+		if flag := ff.cmd.Flags().Lookup(name); flag != nil && flag.Changed && strings.TrimSpace(flag.Value.String()) == "" {
+			return f, wrongUsage(ff.cmd, "--%s: found nothing, want a value", name)
+		}
+	}
+	switch {
+	case f.Limit < 0:
+		return f, wrongUsage(ff.cmd, "--limit %d: want 1 or more, or 0 for all", f.Limit)
+	case ff.all && changed("limit") && f.Limit > 0:
+		return f, wrongUsage(ff.cmd, "--all and --limit %d: want one of them", f.Limit)
+	case ff.all || f.Limit == 0 || ff.asJSON && !changed("limit"):
+		f.Limit = -1
+	}
+	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
+		return f, wrongUsage(ff.cmd, "--outcome %q: want one of %s", f.Outcome, strings.Join(outcomes, ", "))
+	}
+	for _, a := range ff.app.agents {
+		if ff.agent == a.Word || ff.agent == a.Host {
+			f.Host = a.Host
+		}
+	}
+	if ff.agent != "" && f.Host == "" {
+		return f, wrongUsage(ff.cmd, "--agent %q: want one of %s", ff.agent, strings.Join(ff.app.agents.Words(), ", "))
+	}
+	if f.Since, err = sinceWhen(ff.cmd, ff.since, now); err != nil {
+		return f, err
+	}
+	if ff.until != "" {
+		if _, f.Until, err = period(ff.until, now); err != nil {
+			return f, wrongUsage(ff.cmd, "--until %w", err)
+		}
+		if !f.Until.After(f.Since) {
+			return f, wrongUsage(ff.cmd, "--since %s and --until %s: want an --until that is later", ff.since, ff.until)
+		}
+	}
+	return f, nil
+}
+
+// folder is the folder that --project names: a path, or the last part of the path of
+// a project in the store.
+func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (string, error) {
+	path := ff.project
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
+		path = ff.app.home + rest
+	}
+	if path != "." && path != ".." && !strings.ContainsAny(path, `/\`) {
+		groups, err := s.Group(ctx, store.Filter{}, store.ByProject, nil)
+		if err != nil {
+			return "", err
+		}
+		var found []string
+		for _, g := range groups {
+			if at := strings.LastIndexAny(g.Key, `/\`); g.Key[at+1:] == path {
+				found = append(found, g.Key)
+			}
+		}
+		switch len(found) {
+		case 0:
+			return "", hinted{fmt.Errorf("--project %q: no trace has such a folder", path), "hookspan stats --by project lists the folders"}
+		case 1:
+			return found[0], nil
+		}
+		return "", wrongUsage(ff.cmd, "--project %q: several folders end so: want one of %s", path, strings.Join(found, ", "))
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("--project %q: %w", ff.project, err)
+	}
+	return path, nil
+}
+
+// complete offers the shell what traces have as the value of a flag.
+func (ff *filterFlags) complete(flag string, by store.By) {
+	_ = ff.cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begins string) ([]string, cobra.ShellCompDirective) {
+		var out []string
+		_ = ff.app.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+			groups, err := s.Group(ctx, store.Filter{}, by, nil)
+			for _, g := range groups {
+				if g.Key != "" && strings.HasPrefix(g.Key, begins) {
+					out = append(out, g.Key)
+				}
+			}
+			return err
+		})
+		return out, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// completeTraces offers the shell the newest traces.
+func completeTraces(a *app) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begins string) (out []string, _ cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		_ = a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+			sums, err := s.List(ctx, store.Filter{Trace: begins, Limit: 50})
+			for _, t := range sums {
+				out = append(out, cobra.CompletionWithDesc(t.TraceID, t.Title))
+			}
+			return err
+		})
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
+// sinceWhen reads --since; without it the time is zero.
+func sinceWhen(cmd *cobra.Command, word string, now time.Time) (time.Time, error) {
+	if word == "" {
+		return time.Time{}, nil
+	}
+	from, _, err := period(word, now)
+	switch {
+	case err != nil:
+		return from, wrongUsage(cmd, "--since %w", err)
+	case from.After(now):
+		return from, wrongUsage(cmd, "--since %q: want a time in the past", word)
+	}
+	return from, nil
+}
+
+// period returns the beginning and the end of what a word names. They are equal if it
+// names an instant.
+func period(word string, now time.Time) (from, to time.Time, err error) {
+	day := func(t time.Time) (time.Time, time.Time, error) {
+		y, m, d := t.Date()
+		return time.Date(y, m, d, 0, 0, 0, 0, now.Location()), time.Date(y, m, d+1, 0, 0, 0, 0, now.Location()), nil
+	}
+	switch word {
+	case "now":
+		return now, now, nil
+	case "today":
+		return day(now)
+	case "yesterday":
+		return day(now.AddDate(0, 0, -1))
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, word, now.Location()); err == nil {
+		return day(t)
+	}
+	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(form, word, now.Location()); err == nil {
+			return t, t, nil
+		}
+	}
+	var at time.Time
+	if n, err := strconv.ParseUint(strings.TrimRight(word, "dw"), 10, 16); err == nil && n > 0 {
+		switch word[len(strconv.FormatUint(n, 10)):] {
+		case "d":
+			at = now.AddDate(0, 0, -int(n)) //nolint:gosec // It has 16 bits.
+		case "w":
+			at = now.AddDate(0, 0, -7*int(n)) //nolint:gosec // It has 16 bits.
+		}
+	}
+	if d, err := time.ParseDuration(word); err == nil && d > 0 {
+		at = now.Add(-d)
+	}
+	if at.IsZero() {
+		return at, at, fmt.Errorf("%q: want a time ago such as 12h, 30d or 2w, today, yesterday, a day such as 2026-01-31, "+
+			"or a day with a time such as 2026-01-31T15:04", word)
+	}
+	return at, at, nil
+}
