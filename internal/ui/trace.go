@@ -106,11 +106,17 @@ type problem struct {
 // maxProblems is how many problems an answer has.
 const maxProblems = 1000
 
-// problems returns what failed, was denied or never finished, below the runs.
+// problems returns what failed, was denied or never finished, below the runs. Of a call
+// and the hook that denied it there is one.
 func (l *loaded) problems() (out []problem) {
+	var above []view.Status
 	for i := range l.rows {
 		r := &l.rows[i]
+		above = append(above[:r.Depth], r.Status)
 		if !isProblem(r.Status) || r.Kind == view.KindRun || r.Kind == view.KindNoRoot {
+			continue
+		}
+		if r.Kind == view.KindEvent && r.Depth > 0 && isProblem(above[r.Depth-1]) {
 			continue
 		}
 		if len(out) == maxProblems {
@@ -303,7 +309,7 @@ func (s *Server) lines(r *http.Request) (any, error) {
 	out := make([]lineOf, 0, maxLines)
 	for i := from; i < min(len(l.rows), from+maxLines); i++ {
 		row := &l.rows[i]
-		line := lineOf{ID: l.ids[i], Text: termtext.Cut(strings.Join(row.Details(), " · "), 200)}
+		line := lineOf{ID: l.ids[i], Text: termtext.Cut(lineText(row), 200)}
 		if isProblem(row.Status) {
 			p := l.problem(i)
 			line.Note = termtext.Cut(cmp.Or(p.Message, p.Kind), 200)
@@ -311,6 +317,16 @@ func (s *Server) lines(r *http.Request) (any, error) {
 		out = append(out, line)
 	}
 	return out, nil
+}
+
+// lineText is what a request to the model said; of other rows and of silent requests,
+// what the terminal shows.
+func lineText(row *view.Row) string {
+	text := ""
+	if row.Kind == view.KindChat {
+		text = termtext.Line(termtext.Head(otlp.Text(row.Attributes(), otelmap.KeyText), 400))
+	}
+	return cmp.Or(text, strings.Join(row.Details(), " · "))
 }
 
 // find returns the rows with an id, or those with a text.
