@@ -159,10 +159,9 @@ func rootCmd(a *app) *cobra.Command {
 stores each event and answers at once; from there the traces are rebuilt, kept on
 this machine and delivered to the destinations you name.
 
-  hookspan install cline    let Cline report to hookspan
-  hookspan install claude   let Claude Code report to hookspan
-  hookspan list             the tasks so far
-  hookspan show             the newest one, as a tree`,
+  hookspan install   let your coding agents report to hookspan
+  hookspan list      the tasks so far
+  hookspan show      the newest one, as a tree`,
 		SilenceUsage: true, SilenceErrors: true,
 		Version: versionText(a),
 	}
@@ -173,7 +172,7 @@ this machine and delivered to the destinations you name.
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		installCmd(a, false), installCmd(a, true), statusCmd(a), doctorCmd(a), testCmd(a),
-		listCmd(a), showCmd(a), flushCmd(a), importCmd(a), pauseCmd(a), resumeCmd(a),
+		listCmd(a), statsCmd(a), showCmd(a), exportCmd(a), deleteCmd(a), pruneCmd(a), flushCmd(a), importCmd(a), pauseCmd(a), resumeCmd(a),
 		configCmd(a), credentialsCmd(a), hooksCmd(a), demoCmd(a), versionCmd(a),
 		uiCmd(a), bridgeCmd(a), clineHookCmd(a), runHooksCmd(a),
 	)

@@ -66,9 +66,12 @@ func runDemo(ctx context.Context, a *app) (err error) {
 	if err != nil || len(sums) == 0 {
 		return fmt.Errorf("demo: %d traces came out: %w", len(sums), err)
 	}
-	a.printf("$ hookspan list\n")
-	err = view.List(a.stdout, sums, a.viewOptions())
+	all, err := p.Store.Totals(ctx, store.Filter{})
 	if err != nil {
+		return err
+	}
+	a.printf("$ hookspan list\n")
+	if err := view.List(a.stdout, sums, 0, all, a.viewOptions()); err != nil {
 		return err
 	}
 	first := sums[len(sums)-1]
@@ -80,7 +83,7 @@ func runDemo(ctx context.Context, a *app) (err error) {
 	if err := view.Tree(a.stdout, t, a.viewOptions()); err != nil {
 		return err
 	}
-	a.printf("\nFor your own tasks: %s\n", a.agents.InstallCommands())
+	a.printf("\nFor your own tasks: hookspan install\n")
 	return nil
 }
 

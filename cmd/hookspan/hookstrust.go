@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
@@ -135,23 +131,17 @@ func consent(a *app, path string, yes bool) error {
 	if yes {
 		return nil
 	}
-	in, ok := a.stdin.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
+	if !canAsk(a) {
 		return hinted{
 			errors.New("nothing was trusted: there is no terminal to ask on"),
 			"read what it runs, then: hookspan hooks trust --yes " + hookfile.ShellWord(hookfile.ProjectOf(path)),
 		}
 	}
-	a.printf("Let this run when you work in %s? [y/N] ", termtext.Value(hookfile.ProjectOf(path)))
-	answer, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the answer: %w", err)
+	ok, err := confirm(a, "Let this run when you work in "+hookfile.ProjectOf(path)+"?")
+	if err == nil && !ok {
+		err = errors.New("nothing was trusted")
 	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	}
-	return errors.New("nothing was trusted")
+	return err
 }
 
 func runsText(f *hookfile.File) string {

@@ -58,7 +58,7 @@ everything.`,
 	cmd.Flags().StringVar(&f.since, "since", "", "only what ended since then: 30d, 12h, or a day such as 2026-01-31")
 	cmd.Flags().StringArrayVar(&f.sessions, "session", nil, "only this session, by the agent's own id (may be repeated)")
 	cmd.Flags().StringSliceVar(&f.to, "to", nil, "only to these of the configured destinations, separated by commas")
-	cmd.Flags().BoolVar(&f.again, "again", false, "also import what the local store removed after HOOKSPAN_RETENTION")
+	cmd.Flags().BoolVar(&f.again, "again", false, "also import what was deleted, or removed after HOOKSPAN_RETENTION")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "send nothing, say what would be sent")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
 	return cmd

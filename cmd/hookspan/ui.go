@@ -14,7 +14,9 @@ import (
 
 	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/bridge"
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/ui"
+	"github.com/hookspan/hookspan/internal/view"
 )
 
 // uiPort is the port of the page if none is named.
@@ -67,8 +69,16 @@ func runUI(ctx context.Context, a *app, port int, open bool) error {
 	hooks := hookSetup(a)
 	dir := workingDir()
 	s := ui.New(ui.Options{
-		Store: p.Store, Token: token, Version: buildVersion(), Now: a.now, NoTraces: noTraces(a.agents),
-		Watch:    []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal"},
+		Store: p.Store, Token: token, Version: buildVersion(), Now: a.now, NoTraces: noTraces,
+		Watch:   []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal", filepath.Join(a.cfg.SpoolDir(), "*", "*", "events.json-seq")},
+		Running: p.Running,
+		Whole: func(ctx context.Context, t *store.Trace, r *view.Row) (view.CallText, error) {
+			found, err := textsOf(ctx, a, p, t, []view.Row{*r}, []int{0}, true)
+			if err != nil {
+				return view.CallText{}, err
+			}
+			return view.CallText{Arguments: found[0].Arguments, Result: found[0].Result, Error: found[0].Error, Source: found[0].Source}, nil
+		},
 		Status:   func(ctx context.Context) (any, error) { return machine.Status(ctx) },
 		Findings: func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },
 		Hooks: func(_ context.Context, tool string) (any, error) {

@@ -41,7 +41,7 @@ func (f *Filled) fail(err error) {
 
 const (
 	// fillTries is how often Fill tries the same spans.
-	fillTries = 5
+	fillTries = 4
 	// fillWait is the wait before the second try, which doubles each time, and
 	// fillMaxWait the longest one that a destination can ask for.
 	fillWait    = time.Second

@@ -64,7 +64,7 @@ func (s *Skipped) texts() (texts []string) {
 	}{
 		{s.AlreadyThere, "trace", "already there"},
 		{s.Captured, "trace", "captured by hooks"},
-		{s.Removed, "trace", "removed after HOOKSPAN_RETENTION (--again imports them)"},
+		{s.Removed, "trace", "deleted before, or removed after HOOKSPAN_RETENTION (--again imports them)"},
 		{s.Open, "trace", "still open"},
 		{s.TooOld, "trace", "ended before --since"},
 		{s.SwitchedOff, "session", "of projects that switched recording off"},

@@ -1,9 +1,13 @@
 package store
 
 import (
-	"context"
 	"strings"
 	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // Totals are sums over traces.
@@ -123,8 +127,26 @@ func (h *HookRun) Failed() bool {
 // Denied reports whether the hook denied or blocked what it ran for.
 func (h *HookRun) Denied() bool { return h.Decision == "deny" || h.Decision == "block" }
 
-// Count returns how many traces the filter selects without its limit.
-func (s *Store) Count(ctx context.Context, f Filter) (int, error) {
-	t, err := s.Totals(ctx, f)
-	return t.Traces, err
+// outcome is how the hook run counts.
+func (h *HookRun) outcome() Status {
+	switch {
+	case h.Denied():
+		return StatusDenied
+	case h.Failed():
+		return StatusFailed
+	}
+	return StatusOK
+}
+
+// hookRunOf reads the event of a hook run.
+func hookRunOf(e *tracepb.Span_Event) HookRun {
+	a := e.GetAttributes()
+	ms := min(max(0, otlp.Number(a, otelmap.KeyHookDuration)), maxTook/int64(time.Millisecond))
+	return HookRun{
+		Event: otlp.Text(a, otelmap.KeyHookEvent), Tool: otlp.Text(a, otelmap.KeyHookTool),
+		Command: otlp.Text(a, otelmap.KeyHookCommand), Source: otlp.Text(a, otelmap.KeyHookSource),
+		Status: otlp.Text(a, otelmap.KeyHookStatus), Decision: otlp.Text(a, otelmap.KeyHookDecision),
+		Reason: otlp.Text(a, otelmap.KeyHookReason), Started: fromColumn(column(e.GetTimeUnixNano())),
+		Took: time.Duration(ms) * time.Millisecond,
+	}
 }

@@ -47,8 +47,8 @@ func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
 // wrap adds to an error the file's name and, if there is one, the remedy. It
 // returns nil if err is nil.
 func (s *Store) wrap(doing string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, ErrText) {
+		return err
 	}
 	why := ""
 	switch code := code(err); {

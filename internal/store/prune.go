@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -38,68 +40,112 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	return total, s.wrap("shrink", s.shrink(ctx))
 }
 
-// Remove removes one trace by its complete id. It fails with ErrNotFound if no
-// trace has the id. Resources that no span uses remain until the next Prune.
+// Remove removes one trace by its complete id, which an import may store again.
+// It fails with ErrNotFound if no trace has the id. Resources that no span uses
+// remain until the next Prune.
 func (s *Store) Remove(ctx context.Context, traceID string) error {
 	return s.write(ctx, "remove trace "+traceID, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE trace_id = ?)`, traceID)
+		var id int64
+		err := tx.QueryRowContext(ctx, `SELECT id FROM traces WHERE trace_id = ?`, traceID).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		}
 		if err != nil {
 			return err
 		}
-		for _, q := range []string{
-			`DELETE FROM spans WHERE trace IN (SELECT id FROM traces WHERE trace_id = ?)`,
-			`DELETE FROM traces WHERE trace_id = ?`,
-		} {
-			res, err := tx.ExecContext(ctx, q, traceID)
-			if err != nil {
-				return err
-			}
-			if n, err := res.RowsAffected(); err != nil || n == 0 {
-				return cmp.Or(err, ErrNotFound)
-			}
-		}
-		return nil
+		return removeTrace(ctx, &prepared{on: tx}, id)
 	})
+}
+
+// Delete removes all selected traces, whatever the limit, overwrites them within
+// the file and returns how many they were. As after Prune, an import skips their
+// runs for a year.
+func (s *Store) Delete(ctx context.Context, f Filter) (total int, err error) {
+	ids, err := s.ids(ctx, f, -1)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	for some := range slices.Chunk(ids, pruneBatch) {
+		n := 0
+		err := s.write(ctx, "delete", func(tx *sql.Tx) (err error) {
+			n, err = removeTraces(ctx, tx, some, s.now())
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		total += n
+	}
+	return total, s.wrap("shrink", s.shrink(ctx))
 }
 
 // oldTraces selects what Prune removes at once.
 const oldTraces = `SELECT id FROM traces WHERE max(ended, stored) < ? ORDER BY max(ended, stored) LIMIT ?`
 
 func pruneSome(ctx context.Context, tx *sql.Tx, before int64, now time.Time) (int, error) {
-	var removed int64
 	forgotten := column(otlp.UnixNano(now.Add(-keepRemoved)))
-	for _, step := range []struct {
-		query string
-		args  []any
-	}{
-		{`DELETE FROM imports WHERE session IN (SELECT session FROM removed WHERE removed < ?)`, []any{forgotten}},
-		{`DELETE FROM removed WHERE removed < ?`, []any{forgotten}},
-		{
-			`DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE id IN (` + oldTraces + `))`,
-			[]any{before, pruneBatch},
-		},
-		{
-			`INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed)
-			SELECT s.span_id, t.trace_id, t.host, t.session, t.directory, s.started, s.ended, ?
-			FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.id IN (` + oldTraces + `)`,
-			[]any{column(otlp.UnixNano(now)), before, pruneBatch},
-		},
-		{`DELETE FROM spans WHERE trace IN (` + oldTraces + `)`, []any{before, pruneBatch}},
-		{`DELETE FROM traces WHERE id IN (` + oldTraces + `)`, []any{before, pruneBatch}},
+	for _, q := range []string{
+		`DELETE FROM imports WHERE session IN (SELECT session FROM removed WHERE removed < ?)`,
+		`DELETE FROM removed WHERE removed < ?`,
 	} {
-		res, err := tx.ExecContext(ctx, step.query, step.args...)
+		if _, err := tx.ExecContext(ctx, q, forgotten); err != nil {
+			return 0, err
+		}
+	}
+	var ids []int64
+	err := eachRow(ctx, tx, func(scan func(...any) error) error {
+		var id int64
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	}, oldTraces, before, pruneBatch)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return removeTraces(ctx, tx, ids, now)
+}
+
+// removeTraces removes traces, of which it keeps what an import needs, and
+// returns how many were there.
+func removeTraces(ctx context.Context, tx *sql.Tx, ids []int64, now time.Time) (n int, err error) {
+	p := &prepared{on: tx}
+	for _, id := range ids {
+		_, err := p.ExecContext(ctx, `
+			INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed)
+			SELECT s.span_id, t.trace_id, t.host, t.session, t.directory, s.started, s.ended, ?
+			FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.id = ?`, column(otlp.UnixNano(now)), id)
 		if err != nil {
-			return 0, err
+			return n, err
 		}
-		if removed, err = res.RowsAffected(); err != nil {
-			return 0, err
+		switch err := removeTrace(ctx, p, id); {
+		case errors.Is(err, ErrNotFound):
+		case err != nil:
+			return n, err
+		default:
+			n++
 		}
 	}
-	if removed == 0 {
-		return 0, nil
+	_, err = tx.ExecContext(ctx, `DELETE FROM origins WHERE NOT EXISTS (SELECT 1 FROM spans WHERE origin = origins.id)`)
+	return n, err
+}
+
+func removeTrace(ctx context.Context, p *prepared, id int64) error {
+	for _, q := range []string{
+		`DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE id = ?)`,
+		`DELETE FROM spans WHERE trace = ?`,
+	} {
+		if _, err := p.ExecContext(ctx, q, id); err != nil {
+			return err
+		}
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM origins WHERE NOT EXISTS (SELECT 1 FROM spans WHERE origin = origins.id)`)
-	return int(removed), err
+	res, err := p.ExecContext(ctx, `DELETE FROM traces WHERE id = ?`, id)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return cmp.Or(err, ErrNotFound)
+	}
+	return nil
 }
 
 // shrink cuts free pages off the file's end and empties the write-ahead log, so

@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -58,10 +61,28 @@ func (s *Store) Trace(ctx context.Context, prefix string) (*Trace, error) {
 		n := min(len(found), maxCandidates)
 		return nil, &AmbiguousError{Prefix: prefix, Candidates: found[:n], More: n < len(found)}
 	}
-	t := &Trace{Summary: found[0]}
+	t, err := withSpans(ctx, tx, found[0])
+	return t, s.wrap("read trace "+t.TraceID, err)
+}
+
+func withSpans(ctx context.Context, tx querier, sum Summary) (*Trace, error) {
 	spans, err := readSpans(ctx, tx, `s.trace = (SELECT id FROM traces WHERE trace_id = ?)
-		ORDER BY s.started, s.ended DESC, s.span_id`, t.TraceID)
-	t.ResourceSpans = grouped(spans)
+		ORDER BY s.started, s.ended DESC, s.span_id`, sum.TraceID)
+	return &Trace{Summary: sum, ResourceSpans: grouped(spans)}, err
+}
+
+// traceByID returns a trace, nil if it is not there any more.
+func (s *Store) traceByID(ctx context.Context, id int64) (*Trace, error) {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, s.wrap("read trace", err)
+	}
+	defer rollback(tx)
+	found, err := summaries(ctx, tx, `SELECT `+summaryColumns+` FROM traces WHERE id = ?`, id)
+	if err != nil || len(found) == 0 {
+		return nil, s.wrap("read trace", err)
+	}
+	t, err := withSpans(ctx, tx, found[0])
 	return t, s.wrap("read trace "+t.TraceID, err)
 }
 
@@ -94,15 +115,36 @@ const summaryColumns = `trace_id, host, session, title, model, directory, outcom
 func summaries(ctx context.Context, q querier, query string, args ...any) (out []Summary, err error) {
 	err = eachRow(ctx, q, func(scan func(...any) error) error {
 		var t Summary
-		var started, ended int64
-		var usage usageColumns
-		err := scan(append([]any{
-			&t.TraceID, &t.Host, &t.Session, &t.Title, &t.Model, &t.Directory, &t.Outcome, &t.Runs,
-			&started, &ended, &t.Spans, &t.Tools, &t.ToolFailures, &t.ToolsUnknown,
-		}, usage.targets()...)...)
-		t.Started, t.Ended, t.Usage = fromColumn(started), fromColumn(ended), usage.usage()
+		err := scanSummary(scan, &t)
 		out = append(out, t)
 		return err
 	}, query, args...)
 	return out, err
+}
+
+// scanSummary reads summaryColumns.
+func scanSummary(scan func(...any) error, t *Summary) error {
+	var started, ended int64
+	var usage usageColumns
+	err := scan(append([]any{
+		&t.TraceID, &t.Host, &t.Session, &t.Title, &t.Model, &t.Directory, &t.Outcome, &t.Runs,
+		&started, &ended, &t.Spans, &t.Tools, &t.ToolFailures, &t.ToolsUnknown,
+	}, usage.targets()...)...)
+	t.Started, t.Ended, t.Usage = fromColumn(started), fromColumn(ended), usage.usage()
+	return err
+}
+
+// Size returns how many bytes the store has on the disk.
+func (s *Store) Size(context.Context) (bytes int64, err error) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(s.path + suffix)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return 0, s.wrap("measure", err)
+		default:
+			bytes += info.Size()
+		}
+	}
+	return bytes, nil
 }

@@ -15,7 +15,7 @@ const applicationID = 0x686b7370
 // version is in the header (PRAGMA user_version). The first step creates the
 // newest version in an empty file. A released step is never edited.
 var migrations = []migration{
-	{sql: createTraces + createRemoved + createSpans + createImports},
+	{sql: createTraces + createRemoved + createSpans + createImports + createHooks},
 	{sql: `ALTER TABLE traces ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE traces ADD COLUMN tools_unknown INTEGER NOT NULL DEFAULT 0;
 	DROP INDEX traces_ended;
@@ -25,8 +25,20 @@ var migrations = []migration{
 	DROP INDEX spans_origin;
 	ALTER TABLE origins RENAME TO origins_json;
 	ALTER TABLE spans RENAME TO spans_json;
-	` + createSpans, convert: convertJSON},
+	` + createSpans3, convert: convertJSON},
 	{sql: createImports},
+	{sql: `DROP INDEX spans_roots;
+	DROP INDEX spans_origin;
+	ALTER TABLE spans RENAME TO spans_old;
+	ALTER TABLE origins RENAME TO origins_old;
+	` + createSpans + createHooks + `
+	ALTER TABLE traces ADD COLUMN facts BLOB NOT NULL DEFAULT x'';
+	ALTER TABLE traces ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;
+	INSERT INTO origins SELECT id, message FROM origins_old;
+	INSERT INTO spans SELECT trace << 24 | row_number() OVER (PARTITION BY trace ORDER BY rowid),
+		trace, span_id, parent_id, origin, started, ended, role, message FROM spans_old;
+	DROP TABLE spans_old;
+	DROP TABLE origins_old;`, convert: digestAll},
 }
 
 // migration is a step to the next version of the schema.
@@ -43,6 +55,10 @@ var (
 	createRemoved string
 	//go:embed schema/spans.sql
 	createSpans string
+	//go:embed schema/spans3.sql
+	createSpans3 string
+	//go:embed schema/hooks.sql
+	createHooks string
 	//go:embed schema/imports.sql
 	createImports string
 )

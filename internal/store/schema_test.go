@@ -8,8 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -163,11 +165,55 @@ func TestUndecodableRowStopsTheMigration(t *testing.T) {
 // TestMigrationSurvivesAKilledProcess kills a process after the conversion and
 // before the commit.
 func TestMigrationSurvivesAKilledProcess(t *testing.T) {
-	path := oldStore(t, 2)
-	runChild(t, path, crashInMigration)
-	s := openAt(t, path)
-	if got := everything(t, s); len(got) != 4 {
-		t.Errorf("%d traces, want 4", len(got))
+	for version, want := range map[int]int{2: 4, 4: 2} {
+		path := oldStore(t, version)
+		runChild(t, path, crashInMigration)
+		var left string
+		if err := raw(t, path).QueryRowContext(t.Context(), `PRAGMA user_version`).Scan(&left); err != nil || left != fmt.Sprint(version) {
+			t.Errorf("the killed process left version %s, %v, want %d", left, err, version)
+		}
+		s := openAt(t, path)
+		if got := everything(t, s); len(got) != want {
+			t.Errorf("%d traces, want %d", len(got), want)
+		}
+	}
+}
+
+// TestMigratedStoreAnswersLikeANewOne opens stores with and without the table of
+// imports: a call with a hook that denied it, clineTrace, and a removed run.
+func TestMigratedStoreAnswersLikeANewOne(t *testing.T) {
+	for _, version := range []int{3, 4} {
+		s := openAt(t, oldStore(t, version))
+		var m memory = everything(t, s)
+		if len(m) != 2 {
+			t.Fatalf("version %d: %d traces, want 2", version, len(m))
+		}
+		fresh := stored(t, clineTrace().messages())
+		if d := cmp.Diff(fresh, traceOf(t, m, fresh.TraceID), protocmp.Transform()); d != "" {
+			t.Errorf("version %d: clineTrace (-uploaded today +migrated):\n%s", version, d)
+		}
+		for _, by := range Keys {
+			got, err := s.Group(t.Context(), Filter{}, by, time.UTC)
+			if d := cmp.Diff(m.group(Filter{}, by, time.UTC), got, cmpopts.EquateApprox(0, 1e-9)); d != "" || err != nil {
+				t.Errorf("version %d: by %s: %v (-from the spans +from the store):\n%s", version, by, err, d)
+			}
+		}
+		runs, err := s.HookRuns(t.Context(), Filter{})
+		if d := cmp.Diff(m.hookRuns(Filter{}), runs); d != "" || len(runs) != 1 || err != nil {
+			t.Errorf("version %d: hook runs: %v (-from the spans +from the store):\n%s", version, err, d)
+		}
+		roots, err := s.Conversation(t.Context(), "1772619300123")
+		if err != nil || len(roots) != 3 || !roots[2].Removed {
+			t.Errorf("version %d: runs of the session: %+v, %v", version, roots, err)
+		}
+		if got := pragma(t, s, "integrity_check"); got != "ok" {
+			t.Errorf("integrity check: %s", got)
+		}
+		// A span that changes after the migration.
+		upload(t, s, clineTrace().messages())
+		if again := everything(t, s); len(again) != 2 {
+			t.Errorf("version %d: %d traces after an upload", version, len(again))
+		}
 	}
 }
 

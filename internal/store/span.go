@@ -47,6 +47,23 @@ func readSpans(ctx context.Context, tx querier, where string, trace any) (out []
 	return out, err
 }
 
+// eachSpan calls f with the ids and the spans that a condition selects. f must not
+// keep the span.
+func eachSpan(ctx context.Context, q querier, f func(id int64, s *tracepb.Span) error, where string, args ...any) error {
+	var s tracepb.Span
+	return eachRow(ctx, q, func(scan func(...any) error) error {
+		var id int64
+		var message sql.RawBytes
+		if err := scan(&id, &message); err != nil {
+			return err
+		}
+		if err := proto.Unmarshal(message, &s); err != nil {
+			return fmt.Errorf("%w: span %d: %w", errUndecodable, id, err)
+		}
+		return f(id, &s)
+	}, `SELECT id, message FROM spans WHERE `+where, args...)
+}
+
 // originOf returns what the spans of a scope have in common.
 func originOf(rs *tracepb.ResourceSpans, ss *tracepb.ScopeSpans) *tracepb.ResourceSpans {
 	return &tracepb.ResourceSpans{

@@ -238,14 +238,14 @@ func makeEmpty(t *testing.T, path string) string {
 func TestDamageFoundLaterIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "traces.db")
 	filled(t, path)
+	s := openAt(t, path)
 	damage(t, path, func(b []byte) []byte {
-		// Every page but the first, which holds the schema.
+		// Every page but the first; the schema has been read.
 		for i := 4096; i < len(b); i++ {
 			b[i] = 0xa5
 		}
 		return b
 	})
-	s := openAt(t, path)
 	_, errList := s.List(t.Context(), Filter{})
 	_, errTrace := s.Trace(t.Context(), "")
 	errUpload := s.UploadTraces(t.Context(), clineTrace().messages())

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -147,36 +146,11 @@ func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 	return &u
 }
 
-// facts are the columns beside a span's message.
-type facts struct {
-	role   Role
-	failed bool
-	model  string
-	usage  *Usage
-}
-
-func factsOf(s *tracepb.Span) facts {
-	a := s.GetAttributes()
-	return facts{
-		role: RoleOf(a), failed: s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR,
-		model: otlp.Text(a, otelmap.KeyRequestModel), usage: UsageOf(a),
-	}
-}
-
-// totals are the sums over a trace's spans.
-type totals struct {
-	spans, tools, failures int
-	started, ended         int64
-	// model is the first request's, usage the sum over the requests.
-	model string
-	usage *Usage
-}
-
 // summarize makes the summary of a trace, without its id and times, from the
 // root spans of its runs by start or, if there are none, its first span. The
 // totals count for what the root spans do not report.
-func summarize(t totals, spans []storedSpan) Summary {
-	s := Summary{Spans: t.spans}
+func summarize(d *digest, spans []storedSpan) Summary {
+	s := Summary{Spans: d.spans}
 	counted := true
 	for _, span := range spans {
 		a := span.GetAttributes()
@@ -201,12 +175,15 @@ func summarize(t totals, spans []storedSpan) Summary {
 		s.Directory = cmp.Or(s.Directory, otlp.Text(a, otelmap.KeyWorkingDirectory))
 	}
 	if !counted {
-		s.Tools, s.ToolFailures = t.tools, t.failures
+		calls := d.calls()
+		s.Tools, s.ToolFailures = calls.n, calls.failed+calls.denied
 	}
-	if s.Usage == nil {
-		s.Usage = t.usage
+	if requests := d.usage(); s.Usage == nil {
+		s.Usage = requests
+	} else if s.Usage.CostUSD == nil && requests != nil {
+		s.Usage.CostUSD = requests.CostUSD
 	}
-	s.Model = cmp.Or(s.Model, t.model)
+	s.Model = cmp.Or(s.Model, d.model)
 	first := spans[0]
 	s.Session = cmp.Or(s.Session, otlp.Text(first.GetAttributes(), otelmap.KeyConversationID))
 	s.Title = cmp.Or(s.Title, oneLine(first.GetName(), maxTitle))

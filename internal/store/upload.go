@@ -5,13 +5,13 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // UploadTraces stores the spans in one transaction: all of them or, with an
@@ -35,7 +35,7 @@ func (s *Store) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSp
 // for writing only.
 type row struct {
 	*tracepb.Span
-	facts
+	role            Role
 	message, origin []byte
 }
 
@@ -55,7 +55,7 @@ func makeRows(messages []*tracepb.ResourceSpans) ([]row, error) {
 				if err != nil {
 					return nil, fmt.Errorf("encode span %q: %w", sp.GetName(), err)
 				}
-				rows = append(rows, row{sp, factsOf(sp), message, origin})
+				rows = append(rows, row{sp, RoleOf(sp.GetAttributes()), message, origin})
 			}
 		}
 	}
@@ -67,37 +67,45 @@ func validID(id []byte, size int) bool {
 }
 
 const upsertSpan = `
-	INSERT INTO spans (trace, span_id, parent_id, origin, started, ended, role, failed, model,
-		input, output, cache_read, cache_write, cost, message)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	INSERT INTO spans (id, trace, span_id, parent_id, origin, started, ended, role, message)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (trace, span_id) DO UPDATE SET
-		parent_id = excluded.parent_id, origin = excluded.origin,
-		started = excluded.started, ended = excluded.ended,
-		role = excluded.role, failed = excluded.failed, model = excluded.model,
-		input = excluded.input, output = excluded.output,
-		cache_read = excluded.cache_read, cache_write = excluded.cache_write,
-		cost = excluded.cost, message = excluded.message
+		id = excluded.id, parent_id = excluded.parent_id, origin = excluded.origin,
+		started = excluded.started, ended = excluded.ended, role = excluded.role, message = excluded.message
 	WHERE message <> excluded.message OR origin <> excluded.origin`
+
+// numberBits are the lowest bits of a span's id.
+const numberBits = 24
+
+// openTrace is a trace of an upload.
+type openTrace struct {
+	id int64
+	// next is the next span's id.
+	next int64
+	// spans counts the spans before the upload, indexed is as in the table.
+	spans, indexed int64
+	// changed are the spans that the upload changed.
+	changed []*row
+}
 
 // upsert writes the rows in a transaction. The context of its statements cannot
 // end, because the driver starts a goroutine for each statement whose context can.
 func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err error) {
 	ctx := context.WithoutCancel(until)
-	traces, origins := make(map[string]int64), make(map[string]int64)
-	touched := make(map[int64]bool)
-	var trace, origin int64
-	var args []any
+	traces, origins := make(map[string]*openTrace), make(map[string]int64)
+	var trace *openTrace
+	var origin int64
 	for i := range rows {
 		if err := until.Err(); err != nil {
 			return err
 		}
-		r, spanID := &rows[i], otlp.SpanID(rows[i].Span)
+		r := &rows[i]
 		if i == 0 || !bytes.Equal(r.GetTraceId(), rows[i-1].GetTraceId()) {
-			id := otlp.TraceID(r.Span)
-			trace, err = idOf(ctx, tx, traces, id, id,
-				`INSERT INTO traces (trace_id) VALUES (?)`, `SELECT id FROM traces WHERE trace_id = ?`)
-			if err != nil {
-				return fmt.Errorf("trace %s: %w", id, err)
+			if trace = traces[string(r.GetTraceId())]; trace == nil {
+				if trace, err = findTrace(ctx, tx, otlp.TraceID(r.Span)); err != nil {
+					return fmt.Errorf("trace %x: %w", r.GetTraceId(), err)
+				}
+				traces[string(r.GetTraceId())] = trace
 			}
 		}
 		if i == 0 || !bytes.Equal(r.origin, rows[i-1].origin) {
@@ -107,24 +115,74 @@ func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err
 				return fmt.Errorf("resource: %w", err)
 			}
 		}
-		args = append(args[:0], trace, spanID, otlp.ParentID(r.Span), origin,
-			column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.role), r.failed, r.model)
-		args = append(append(args, r.usage.columns()...), r.message)
-		res, err := tx.ExecContext(ctx, upsertSpan, args...)
-		if err != nil {
-			return fmt.Errorf("span %s: %w", spanID, err)
-		}
-		n, err := res.RowsAffected()
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			touched[trace] = true
+		if err := trace.upsert(ctx, tx, r, origin); err != nil {
+			return fmt.Errorf("span %x: %w", r.GetSpanId(), err)
 		}
 	}
-	for id := range touched {
-		if err := refresh(ctx, tx, id, now); err != nil {
-			return fmt.Errorf("summarize trace %d: %w", id, err)
+	for _, t := range traces {
+		if len(t.changed) == 0 {
+			continue
+		}
+		if err := t.refresh(ctx, tx, now); err != nil {
+			return fmt.Errorf("summarize trace %d: %w", t.id, err)
+		}
+	}
+	return nil
+}
+
+// findTrace finds a trace, or makes it.
+func findTrace(ctx context.Context, tx *prepared, traceID string) (*openTrace, error) {
+	var t openTrace
+	err := eachRow(ctx, tx, func(scan func(...any) error) error { return scan(&t.id, &t.spans, &t.indexed, &t.next) }, `
+		SELECT id, spans, indexed, (SELECT coalesce(max(id), 0) FROM spans WHERE id < (t.id + 1) << 24) FROM traces t WHERE trace_id = ?`, traceID)
+	if err == nil && t.id == 0 {
+		var res sql.Result
+		if res, err = tx.ExecContext(ctx, `INSERT INTO traces (trace_id) VALUES (?)`, traceID); err == nil {
+			t.id, err = res.LastInsertId()
+		}
+	}
+	t.next = max(t.next, t.id<<numberBits) + 1
+	return &t, err
+}
+
+// upsert writes a span.
+func (t *openTrace) upsert(ctx context.Context, tx *prepared, r *row, origin int64) error {
+	if t.next>>numberBits != t.id {
+		return fmt.Errorf("the trace has more than %d spans", 1<<numberBits-2)
+	}
+	spanID := otlp.SpanID(r.Span)
+	res, err := tx.ExecContext(ctx, upsertSpan, t.next, t.id, spanID, otlp.ParentID(r.Span), origin,
+		column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.role), r.message)
+	if err != nil {
+		return err
+	}
+	n, err := res.RowsAffected()
+	if err != nil || n == 0 {
+		return err
+	}
+	if err := storeHookRuns(ctx, tx, t.next, r.Span); err != nil {
+		return err
+	}
+	t.changed = append(t.changed, r)
+	t.next++
+	return nil
+}
+
+func storeHookRuns(ctx context.Context, tx *prepared, id int64, s *tracepb.Span) error {
+	for i, e := range s.GetEvents() {
+		if e.GetName() != otelmap.EventHook {
+			continue
+		}
+		h := hookRunOf(e)
+		args := []any{id, i, column(otlp.UnixNano(h.Started)), int64(h.Took)}
+		for _, text := range []string{h.Event, h.Tool, h.Command, h.Source, h.Status, h.Decision, h.Reason} {
+			args = append(args, otlp.ValidText(text))
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO hook_runs
+			(span, number, started, took, event, tool, command, source, status, decision, reason)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -150,46 +208,94 @@ func idOf(ctx context.Context, tx *prepared, known map[string]int64, key string,
 	return id, nil
 }
 
-// refresh computes the summary of a trace from its spans.
-func refresh(ctx context.Context, tx *prepared, id int64, now time.Time) error {
-	var t totals
-	var usage usageColumns
-	err := eachRow(ctx, tx, func(scan func(...any) error) error {
-		return scan(slices.Concat([]any{&t.spans, &t.started, &t.ended, &t.tools, &t.failures}, usage.targets(), []any{&t.model})...)
-	}, `
-		SELECT count(*), coalesce(min(nullif(started, 0)), 0), max(max(started, ended)),
-			count(*) FILTER (WHERE role = ?2), count(*) FILTER (WHERE role = ?2 AND failed),
-			sum(input) FILTER (WHERE role = ?3), sum(output) FILTER (WHERE role = ?3),
-			sum(cache_read) FILTER (WHERE role = ?3), sum(cache_write) FILTER (WHERE role = ?3),
-			sum(cost) FILTER (WHERE role = ?3),
-			coalesce((SELECT model FROM spans WHERE trace = ?1 AND role = ?3 AND model <> '' ORDER BY started, span_id LIMIT 1), '')
-		FROM spans WHERE trace = ?1`, id, int(RoleTool), int(RoleChat))
+// refresh computes the summary of the trace from its spans.
+func (t *openTrace) refresh(ctx context.Context, tx *prepared, now time.Time) error {
+	d, err := t.digest(ctx, tx)
 	if err != nil {
 		return err
 	}
-	t.usage = usage.usage()
-
 	var roots []storedSpan
 	for _, where := range []string{
 		`s.trace = ? AND s.role = 1 ORDER BY s.started, s.span_id`,
 		`s.trace = ? ORDER BY s.parent_id <> '', s.started, s.span_id LIMIT 1`, // no root is stored yet
 	} {
-		if roots, err = readSpans(ctx, tx, where, id); err != nil {
+		if roots, err = readSpans(ctx, tx, where, t.id); err != nil {
 			return err
 		}
 		if len(roots) > 0 {
 			break
 		}
 	}
-	s := summarize(t, roots)
+	s := summarize(d, roots)
 	args := append([]any{
 		s.Host, s.Session, s.Title, s.Model, s.Directory, s.Outcome, s.Runs,
-		t.started, t.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolsUnknown,
+		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolsUnknown,
 	}, s.Usage.columns()...)
 	_, err = tx.ExecContext(ctx, `
 		UPDATE traces SET host = ?, session = ?, title = ?, model = ?, directory = ?, outcome = ?, runs = ?,
 			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?, tools_unknown = ?,
-			input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, stored = ?
-		WHERE id = ?`, append(args, column(otlp.UnixNano(now)), id)...)
+			input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, facts = ?, stored = ?
+		WHERE id = ?`, append(args, d.encode(), column(otlp.UnixNano(now)), t.id)...)
+	return err
+}
+
+// digest returns the digest of all spans. If the upload has only added spans, it
+// adds them to the stored digest, so that the work does not grow with the trace.
+func (t *openTrace) digest(ctx context.Context, tx *prepared) (*digest, error) {
+	var d digest
+	var spans int64
+	var facts []byte
+	err := eachRow(ctx, tx, func(scan func(...any) error) error { return scan(&spans, &d.spans, &d.started, &d.ended, &facts) }, `
+		SELECT (SELECT count(*) FROM spans WHERE trace = t.id), spans, started, ended, facts FROM traces t WHERE id = ?`, t.id)
+	if err != nil {
+		return nil, err
+	}
+	if spans != t.spans+int64(len(t.changed)) {
+		return digestOf(ctx, tx, t.id)
+	}
+	if t.spans > 0 {
+		if err := new(digestReader).decode(facts, &d); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range t.changed {
+		d.add(r.Span, r.role)
+	}
+	return &d, nil
+}
+
+// digestOf reads all spans of a trace.
+func digestOf(ctx context.Context, tx querier, trace int64) (*digest, error) {
+	var d digest
+	err := eachSpan(ctx, tx, func(_ int64, s *tracepb.Span) error {
+		d.add(s, RoleOf(s.GetAttributes()))
+		return nil
+	}, `trace = ?`, trace)
+	return &d, err
+}
+
+// digestAll fills what version 5 of the schema added.
+func digestAll(ctx context.Context, tx *sql.Tx) error {
+	var traces []int64
+	err := eachRow(ctx, tx, func(scan func(...any) error) error {
+		var id int64
+		err := scan(&id)
+		traces = append(traces, id)
+		return err
+	}, `SELECT id FROM traces`)
+	p := &prepared{on: tx}
+	for _, trace := range traces {
+		if err != nil {
+			break
+		}
+		var d digest
+		err = eachSpan(ctx, p, func(id int64, s *tracepb.Span) error {
+			d.add(s, RoleOf(s.GetAttributes()))
+			return storeHookRuns(ctx, p, id, s)
+		}, `trace = ?`, trace)
+		if err == nil {
+			_, err = p.ExecContext(ctx, `UPDATE traces SET facts = ? WHERE id = ?`, d.encode(), trace)
+		}
+	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,7 +55,7 @@ const (
 func child(path, name string) (err error) {
 	ctx := context.Background()
 	if name == crashInMigration {
-		step := &migrations[slices.IndexFunc(migrations, func(m migration) bool { return m.convert != nil })]
+		step := &migrations[len(migrations)-1]
 		convert := step.convert
 		step.convert = func(ctx context.Context, tx *sql.Tx) error {
 			return errors.Join(convert(ctx, tx), kill())

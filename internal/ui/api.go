@@ -85,15 +85,24 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	var running []store.Summary
 	traces, err := s.opts.Store.List(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}
+	for _, t := range s.running(r.Context()) {
+		if ok, err := f.Selects(t); err != nil {
+			return nil, err
+		} else if ok {
+			running = append(running, t.Summary)
+		}
+	}
 	totals, err := s.opts.Store.Totals(r.Context(), f)
 	return struct {
-		Traces []listed     `json:"traces"`
-		Totals store.Totals `json:"totals"`
-	}{s.listed(r.Context(), traces), totals}, err
+		Running []listed     `json:"running"`
+		Traces  []listed     `json:"traces"`
+		Totals  store.Totals `json:"totals"`
+	}{s.listed(r.Context(), running), s.listed(r.Context(), traces), totals}, err
 }
 
 // facets are the values that the filters can have.

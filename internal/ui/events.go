@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -61,9 +62,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 // stamp is another text whenever a watched file has changed.
 func (s *Server) stamp() string {
 	var b bytes.Buffer
-	for _, path := range s.opts.Watch {
-		if info, err := os.Lstat(path); err == nil {
-			_, _ = fmt.Fprintf(&b, "%d %d ", info.Size(), info.ModTime().UnixNano())
+	for _, pattern := range s.opts.Watch {
+		paths, _ := filepath.Glob(pattern) // A pattern is constant.
+		for _, path := range paths {
+			if info, err := os.Lstat(path); err == nil {
+				_, _ = fmt.Fprintf(&b, "%s %d %d ", path, info.Size(), info.ModTime().UnixNano())
+			}
 		}
 	}
 	return b.String()

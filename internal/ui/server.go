@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/view"
 )
 
 // Options are what a Server needs.
@@ -25,8 +26,13 @@ type Options struct {
 	Store *store.Store
 	// Token is what each call of the API must carry. It must not be empty.
 	Token string
-	// Watch are the files that change when there is something new.
+	// Watch are patterns of the files that change when there is something new.
 	Watch []string
+	// Running returns the traces of the tasks that run now. It may be nil.
+	Running func(context.Context) ([]*store.Trace, error)
+	// Whole returns the whole texts of a call of a trace and their source. It may be
+	// nil.
+	Whole func(context.Context, *store.Trace, *view.Row) (view.CallText, error)
 	// Status, Findings and Hooks return what the views of the same names show, as
 	// JSON. tool is empty or the tool whose hooks are asked for.
 	Status   func(context.Context) (any, error)
@@ -46,11 +52,12 @@ type Server struct {
 	digest [sha256.Size]byte
 	mux    *http.ServeMux
 	hosts  []string
-	// running limits the requests that are answered at a time, streams the open
+	// slots limit the requests that are answered at a time, streams the open
 	// event streams.
-	running, streams chan struct{}
-	traces           traceCache
-	reasons          reasonCache
+	slots, streams chan struct{}
+	traces         traceCache
+	reasons        reasonCache
+	live           runningCache
 }
 
 // Limits of one server.
@@ -82,7 +89,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		opts: o, digest: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
-		running: make(chan struct{}, maxRunning), streams: make(chan struct{}, maxStreams),
+		slots: make(chan struct{}, maxRunning), streams: make(chan struct{}, maxStreams),
 	}
 	s.routes()
 	return s
@@ -198,8 +205,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	select {
-	case s.running <- struct{}{}:
-		defer func() { <-s.running }()
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
 	default:
 		h.Set("Retry-After", "1")
 		s.fail(w, &refusal{http.StatusServiceUnavailable, "too many requests at a time", "close some of the pages"})

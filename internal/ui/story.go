@@ -1,12 +1,12 @@
 package ui
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/view"
 )
 
@@ -128,79 +128,23 @@ func (s *Server) changes(r *http.Request) (any, error) {
 func (l *loaded) changes() []change {
 	out := []change{}
 	for i := range l.rows {
-		if row := &l.rows[i]; row.Kind == view.KindTool {
-			if c, ok := changeOf(row.Label, row.Parts()); ok {
-				c.Row, c.ID, c.Tool, c.Status = i, l.ids[i], row.Label, row.Status
-				out = append(out, c)
-			}
+		row := &l.rows[i]
+		if row.Kind != view.KindTool {
+			continue
 		}
-	}
-	return out
-}
-
-// changeOf reads a change from the texts of a call: a replacement, new content, or a
-// patch.
-func changeOf(tool string, parts []view.Part) (c change, ok bool) {
-	for _, p := range parts {
-		switch {
-		case slices.Contains([]string{"file", "file_path", "path", "absolutePath", "notebook_path"}, p.Name):
-			c.Path = cmp.Or(c.Path, p.Text)
-		case p.Lang == "diff":
-			c.Lines = strings.Split(p.Text, "\n")
-		case p.Name == "content" && isWriter(tool), p.Name == "new_source":
-			for l := range strings.SplitSeq(p.Text, "\n") {
-				c.Lines = append(c.Lines, "+"+l)
-			}
-		case (p.Name == "diff" || p.Name == "patch" || p.Name == "input") && isWriter(tool):
-			c.Lines = append(c.Lines, patchLines(p.Text)...)
-		}
-	}
-	if len(c.Lines) == 0 && !(c.Path != "" && isWriter(tool)) {
-		return c, false
-	}
-	for i, l := range c.Lines {
-		switch {
-		case strings.HasPrefix(l, "+"):
-			c.Plus++
-		case strings.HasPrefix(l, "-"):
-			c.Minus++
-		}
-		if i == len(c.Lines)-1 && strings.HasSuffix(l, "…") {
-			c.Cut = true
-		}
-		if c.Path == "" {
-			for _, mark := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ b/"} {
-				if path, found := strings.CutPrefix(l, mark); found {
-					c.Path = path
+		arguments := row.Texts().Arguments
+		for _, e := range view.Edits(row.Label, arguments) {
+			c := change{Row: i, ID: l.ids[i], Tool: row.Label, Status: row.Status, Path: termtext.Line(e.Path), Cut: strings.HasSuffix(arguments, "…")}
+			for _, line := range e.Lines {
+				c.Lines = append(c.Lines, termtext.Value(line))
+				switch {
+				case strings.HasPrefix(line, "+"):
+					c.Plus++
+				case strings.HasPrefix(line, "-"):
+					c.Minus++
 				}
 			}
-		}
-	}
-	return c, true
-}
-
-// isWriter reports a tool that writes files, by its name.
-func isWriter(tool string) bool {
-	tool = strings.ToLower(tool)
-	return slices.ContainsFunc([]string{"write", "edit", "replace", "patch", "create", "new_rule"}, func(s string) bool { return strings.Contains(tool, s) }) &&
-		!strings.Contains(tool, "todo")
-}
-
-// patchLines gives the lines of a patch, or of blocks with SEARCH and REPLACE, the
-// signs of a diff.
-func patchLines(text string) (out []string) {
-	sign := ""
-	for l := range strings.SplitSeq(text, "\n") {
-		switch bare := strings.Trim(l, "-+<>= "); {
-		case bare == "SEARCH" && l != bare:
-			sign = "-"
-			out = append(out, "@")
-		case bare == "REPLACE" && l != bare:
-			sign = ""
-		case bare == "" && len(l) >= 5 && sign == "-":
-			sign = "+"
-		default:
-			out = append(out, sign+l)
+			out = append(out, c)
 		}
 	}
 	return out
@@ -349,6 +293,7 @@ func (s *Server) session(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	traces = slices.DeleteFunc(traces, func(t store.Summary) bool { return t.Session != id })
 	if len(traces) == 0 {
 		return nil, store.ErrNotFound
 	}

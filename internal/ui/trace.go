@@ -3,7 +3,9 @@ package ui
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,7 +35,7 @@ func load(t *store.Trace) *loaded {
 	var above []string // the ids of the rows above, by depth
 	for i := range l.rows {
 		r := &l.rows[i]
-		id := r.Span()
+		id := r.SpanID()
 		if r.Kind == view.KindEvent && r.Depth > 0 {
 			parent := above[r.Depth-1]
 			events[parent]++
@@ -43,6 +45,35 @@ func load(t *store.Trace) *loaded {
 		l.ids[i], l.index[id] = id, i
 	}
 	return l
+}
+
+// runningCache keeps the tasks that run now until there are new events.
+type runningCache struct {
+	mu     sync.Mutex
+	stamp  string
+	traces []*store.Trace
+}
+
+// running returns the traces of the tasks that run now and are not stored, the newest
+// first.
+func (s *Server) running(ctx context.Context) []*store.Trace {
+	c := &s.live
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stamp := s.stamp()
+	if s.opts.Running == nil || stamp == c.stamp {
+		return c.traces
+	}
+	traces, err := s.opts.Running(ctx)
+	if err == nil {
+		c.stamp = stamp
+	}
+	// A task that has ended meanwhile is in the store, too.
+	c.traces = slices.DeleteFunc(traces, func(t *store.Trace) bool {
+		n, err := s.opts.Store.Count(ctx, store.Filter{Trace: t.TraceID})
+		return err == nil && n > 0
+	})
+	return c.traces
 }
 
 // traceCache keeps the trace that was asked for last: a page asks several times.
@@ -62,7 +93,8 @@ func (c *traceCache) drop() {
 }
 
 // get returns the trace with an id.
-func (c *traceCache) get(ctx context.Context, s *store.Store, id string) (*loaded, error) {
+func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, error) {
+	s := srv.opts.Store
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if id == "" {
@@ -78,6 +110,13 @@ func (c *traceCache) get(ctx context.Context, s *store.Store, id string) (*loade
 		}
 	}
 	t, err := s.Trace(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		for _, r := range srv.running(ctx) {
+			if r.TraceID == id {
+				return load(r), nil
+			}
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +128,7 @@ func (c *traceCache) get(ctx context.Context, s *store.Store, id string) (*loade
 }
 
 func (s *Server) loaded(r *http.Request) (*loaded, error) {
-	return s.traces.get(r.Context(), s.opts.Store, r.PathValue("id"))
+	return s.traces.get(r.Context(), s, r.PathValue("id"))
 }
 
 // problem is a row that failed, in short.
@@ -236,7 +275,7 @@ func (s *Server) rows(r *http.Request) (any, error) {
 	n := len(l.rows)
 	c := &columns{
 		Labels: []string{}, Kinds: []view.Kind{view.KindRun, view.KindAgent, view.KindTool, view.KindChat, view.KindSpan, view.KindEvent, view.KindNoRoot},
-		States: []view.Status{view.StatusNone, view.StatusOK, view.StatusFailed, view.StatusDenied, view.StatusUnfinished, view.StatusUnknown},
+		States: []view.Status{view.StatusNone, view.StatusOK, view.StatusFailed, view.StatusDenied, view.StatusUnfinished, view.StatusUnknown, view.StatusRunning},
 		Depth:  make([]int, n), Label: make([]int, n), Kind: make([]int, n), Status: make([]int, n), At: make([]int64, n), Took: make([]int64, n),
 		Cost: make(map[int]int64), Waits: make(map[int][2]int64),
 	}
@@ -401,6 +440,10 @@ type rowOf struct {
 	Model   string       `json:"model,omitempty"`
 	Parts   []partOf     `json:"parts"`
 	Fields  []view.Field `json:"fields"`
+	// Number counts the calls from 1. Source is where the texts are from, if they are
+	// whole.
+	Number int    `json:"number,omitempty"`
+	Source string `json:"source,omitempty"`
 }
 
 func (s *Server) row(r *http.Request) (any, error) {
@@ -416,11 +459,21 @@ func (s *Server) row(r *http.Request) (any, error) {
 	out := rowOf{
 		Row: i, ID: l.ids[i], Kind: row.Kind, Status: row.Status, Label: row.Label, Details: row.Details(), Started: row.Start,
 		TookNS: row.Took().Nanoseconds(), Ended: !row.End.IsZero(), Usage: store.UsageOf(row.Attributes()),
-		Model: termtext.Line(otlp.Text(row.Attributes(), otelmap.KeyRequestModel)), Parts: partsOf(row), Fields: []view.Field{},
+		Model: termtext.Line(otlp.Text(row.Attributes(), otelmap.KeyRequestModel)), Parts: partsOf(row), Fields: []view.Field{}, Number: row.Number,
 	}
 	if isProblem(row.Status) {
 		p := l.problem(i)
 		out.Problem = &p
+	}
+	if row.Kind == view.KindTool && r.URL.Query().Has("whole") && s.opts.Whole != nil {
+		text, err := s.opts.Whole(r.Context(), l.Trace, row)
+		if err != nil {
+			return nil, err
+		}
+		out.Source, out.Parts = text.Source, []partOf{}
+		for _, p := range slices.Concat(view.Arguments(row.Label, text.Arguments), view.TextPart("error", text.Error), view.TextPart("result", text.Result)) {
+			out.Parts = append(out.Parts, partOf{p.Name, p.Lang, p.Prose, p.Short(), p.Text})
+		}
 	}
 	for _, f := range row.Fields() {
 		switch f.Name {

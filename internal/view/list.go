@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,126 +19,124 @@ const shortID = 8
 // minTitle is the room that a title should have; columns give way to it.
 const minTitle = 24
 
-// List writes one line for each trace below a line of headings, and nothing if
-// there are no traces. If the view is too narrow for a title, other columns are
-// left out, tokens and cost last. The host has a column only if the traces have
-// different ones.
-func List(w io.Writer, traces []store.Summary, o Options) error {
+// List writes one line for each trace below a line of headings and, if the view has a
+// width, a last line with the sums over all traces that were asked for. It writes
+// nothing if there are no traces. In a narrow view, columns give way to the title,
+// tokens and cost last. Agent and project have a column if the traces have different
+// ones, and in a view without a width. The first traces are those of running tasks.
+func List(w io.Writer, traces []store.Summary, running int, all store.Totals, o Options) error {
 	if len(traces) == 0 {
 		return nil
 	}
-	st := newStyle(o)
-	cols := st.columns()
-	if !slices.ContainsFunc(traces, func(s store.Summary) bool { return s.Host != traces[0].Host }) {
-		cols = without(cols, "HOST")
+	t := &table{style: newStyle(o), rows: len(traces)}
+	differ := func(of func(*store.Summary) string) bool {
+		return o.Width <= 0 || slices.ContainsFunc(traces, func(s store.Summary) bool { return of(&s) != of(&traces[0]) })
 	}
-	left := math.MaxInt
-	if o.Width > 0 {
-		left = max(40, o.Width)
+	add := func(c *column, cell func(s *store.Summary) (text, sgr string)) {
+		c.cell = func(i int) (string, string) { return cell(&traces[i]) }
+		t.columns = append(t.columns, c)
 	}
-	for i := range cols {
-		cols[i].fill(traces)
-		left -= cols[i].width + 2
-	}
-	for _, name := range []string{"TOOLS", "HOST", outcomeColumn, "TIME", "STARTED", "COST", "TOKENS"} {
-		i := slices.IndexFunc(cols, func(c column) bool { return c.name == name })
-		if left >= minTitle || i < 0 {
-			continue
+	add(&column{name: "TRACE"}, func(s *store.Summary) (string, string) {
+		return termtext.CutWidth(termtext.Line(s.TraceID), shortID, ""), sgrBold
+	})
+	add(&column{name: "STARTED", order: 6}, func(s *store.Summary) (string, string) { return t.age(s.Started), sgrDim })
+	add(&column{name: "OUTCOME", order: 4, narrow: func(i int) (string, string) { return t.outcomeSymbol(&traces[i]) }},
+		func(s *store.Summary) (string, string) {
+			symbol, color := t.outcomeSymbol(s)
+			return symbol + " " + t.cut(cmp.Or(termtext.Line(s.Outcome), "no root"), 12), color
+		})
+	add(&column{name: "TOOK", right: true, order: 5}, func(s *store.Summary) (string, string) { return duration(s.Duration()), "" })
+	add(&column{name: "TOOLS", right: true, order: 2}, func(s *store.Summary) (string, string) {
+		n := fmt.Sprint(s.Tools)
+		if not := toolCounts(s, t.symbol(StatusFailed), t.symbol(StatusUnknown)); not != nil {
+			n += " (" + strings.Join(not, " ") + ")"
 		}
-		left += cols[i].width + 2
-		if name != outcomeColumn {
-			cols = without(cols, name)
-			continue
+		return n, ""
+	})
+	add(&column{name: "TOKENS", right: true, order: 8}, func(s *store.Summary) (string, string) {
+		if s.Usage == nil {
+			return "-", sgrDim
 		}
-		cols[i].name, cols[i].cell = "", st.outcomeSymbol
-		cols[i].fill(traces)
-		left -= cols[i].width + 2
+		return tokens(s.Usage.Input) + "/" + tokens(s.Usage.Output), ""
+	})
+	add(&column{name: "COST", right: true, order: 7}, func(s *store.Summary) (string, string) { return cost(s.Usage) })
+	if differ(func(s *store.Summary) string { return s.Host }) {
+		add(&column{name: "AGENT", order: 3}, func(s *store.Summary) (string, string) { return t.cut(termtext.Line(s.Host), 16), "" })
 	}
+	if differ(func(s *store.Summary) string { return s.Directory }) {
+		add(&column{name: "PROJECT", order: 1}, func(s *store.Summary) (string, string) {
+			return t.cut(cmp.Or(lastPart(s.Directory), "-"), 20), sgrDim
+		})
+	}
+	add(&column{name: "TASK", least: minTitle}, func(s *store.Summary) (string, string) { return cmp.Or(termtext.Line(s.Title), "-"), "" })
 
 	b := bufio.NewWriter(w)
-	var head strings.Builder
-	for _, c := range cols {
-		head.WriteString(c.pad(c.name) + "  ")
-	}
-	_, _ = fmt.Fprintln(b, st.paint(sgrDim, head.String()+"TASK"))
-	for i := range traces {
-		for _, c := range cols {
-			// Spaces stay out of the colour.
-			padded := c.pad(c.cells[i])
-			_, _ = b.WriteString(strings.Replace(padded, c.cells[i], st.paint(c.sgr[i], c.cells[i]), 1) + "  ")
-		}
-		_, _ = fmt.Fprintln(b, st.cut(cmp.Or(termtext.Line(traces[i].Title), "-"), max(1, left)))
+	t.draw(b)
+	if o.Width > 0 {
+		_, _ = b.WriteString("\n" + t.paint(sgrDim, t.cut(t.sums(len(traces)-running, running, all), t.room())) + "\n")
 	}
 	return b.Flush()
 }
 
-// outcomeColumn is narrowed to its symbol instead of being left out.
-const outcomeColumn = "OUTCOME"
-
-// column is one column of the list.
-type column struct {
-	name  string
-	right bool
-	// cell returns a text and its colour.
-	cell func(s *store.Summary) (text, sgr string)
-
-	// What fill sets.
-	cells, sgr []string
-	width      int
-}
-
-func (c *column) fill(traces []store.Summary) {
-	c.cells, c.sgr, c.width = nil, nil, termtext.Width(c.name)
-	for i := range traces {
-		text, sgr := c.cell(&traces[i])
-		c.cells, c.sgr = append(c.cells, text), append(c.sgr, sgr)
-		c.width = max(c.width, termtext.Width(text))
+// sums is the last line of a list, which shows some of all traces.
+func (st *style) sums(shown, running int, all store.Totals) string {
+	count := termtext.Plural(all.Traces, "trace")
+	if shown < all.Traces {
+		count = fmt.Sprintf("%d of %s", shown, count)
 	}
-}
-
-func (c *column) pad(s string) string {
-	if c.right {
-		return padLeft(s, c.width)
+	if running > 0 {
+		count = fmt.Sprintf("%d running%s%s", running, st.dot, count)
 	}
-	return padRight(s, c.width)
-}
-
-func without(cols []column, name string) []column {
-	return slices.DeleteFunc(cols, func(c column) bool { return c.name == name })
-}
-
-func (st *style) columns() []column {
-	return []column{
-		{name: "TRACE", cell: func(s *store.Summary) (string, string) {
-			return termtext.CutWidth(termtext.Line(s.TraceID), shortID, ""), sgrBold
-		}},
-		{name: "STARTED", cell: func(s *store.Summary) (string, string) { return st.age(s.Started), sgrDim }},
-		{name: outcomeColumn, cell: func(s *store.Summary) (string, string) {
-			symbol, color := st.outcomeSymbol(s)
-			return symbol + " " + st.cut(cmp.Or(termtext.Line(s.Outcome), "no root"), 12), color
-		}},
-		{name: "TIME", right: true, cell: func(s *store.Summary) (string, string) { return duration(s.Duration()), "" }},
-		{name: "TOOLS", right: true, cell: func(s *store.Summary) (string, string) {
-			n := fmt.Sprint(s.Tools)
-			if not := toolCounts(s, st.symbol(StatusFailed), st.symbol(StatusUnknown)); not != nil {
-				n += " (" + strings.Join(not, " ") + ")"
-			}
-			return n, ""
-		}},
-		{name: "TOKENS", right: true, cell: func(s *store.Summary) (string, string) {
-			if s.Usage == nil {
-				return "-", sgrDim
-			}
-			return tokens(s.Usage.Input) + "/" + tokens(s.Usage.Output), ""
-		}},
-		{name: "COST", right: true, cell: func(s *store.Summary) (string, string) {
-			if s.Usage == nil || s.Usage.CostUSD == nil {
-				return "-", sgrDim
-			}
-			return dollars(*s.Usage.CostUSD), ""
-		}},
-		{name: "HOST", cell: func(s *store.Summary) (string, string) { return st.cut(termtext.Line(s.Host), 16), "" }},
+	parts := totals(count, all)
+	if len(all.Unpriced) > 0 {
+		parts = append(parts, "no price for "+termtext.Line(strings.Join(all.Unpriced, ", ")))
 	}
+	return st.join(parts...)
+}
+
+// totals returns sums in words, what matters most first.
+func totals(count string, all store.Totals) []string {
+	parts := []string{count}
+	if all.Usage != nil && all.Usage.CostUSD != nil {
+		parts = append(parts, dollars(*all.Usage.CostUSD))
+	}
+	if all.Usage != nil {
+		parts = append(parts, usage(all.Usage)[:2]...)
+	}
+	return append(parts, callCounts(all)...)
+}
+
+// callCounts returns the number of calls, and of those that went wrong.
+func callCounts(t store.Totals) []string {
+	if t.Calls == 0 {
+		return nil
+	}
+	var not []string
+	if t.Failures > 0 {
+		not = append(not, fmt.Sprintf("%d failed", t.Failures))
+	}
+	if t.Denials > 0 {
+		not = append(not, fmt.Sprintf("%d denied", t.Denials))
+	}
+	text := termtext.Plural(t.Calls, "call")
+	if not != nil {
+		text += " (" + strings.Join(not, ", ") + ")"
+	}
+	return []string{text}
+}
+
+// cost returns the cost in a cell.
+func cost(u *store.Usage) (text, sgr string) {
+	if u == nil || u.CostUSD == nil {
+		return "-", sgrDim
+	}
+	return dollars(*u.CostUSD), ""
+}
+
+// lastPart returns the last part of a path of any system, safe for a terminal.
+func lastPart(path string) string {
+	path = strings.TrimRight(termtext.Line(path), `/\`)
+	return path[strings.LastIndexAny(path, `/\`)+1:]
 }
 
 // outcomeSymbol returns a trace's outcome as a symbol and its colour.

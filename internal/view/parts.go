@@ -40,13 +40,16 @@ func addPart(to []Part, name, lang string, prose bool, text string) []Part {
 	return append(to, Part{name, lang, prose, text})
 }
 
+// TextPart returns a text as a part, none for an empty one.
+func TextPart(name, text string) []Part { return addPart(nil, name, "", false, text) }
+
 // Parts returns the texts of a row: what was said, the arguments and the result of
 // a tool call, and the error.
 func (r *Row) Parts() (out []Part) {
 	a := r.Attributes()
 	switch r.Kind {
 	case KindTool:
-		out = argumentParts(otlp.Text(a, otelmap.KeyToolArguments))
+		out = Arguments(r.Label, otlp.Text(a, otelmap.KeyToolArguments))
 	case KindEvent:
 		for _, f := range r.Fields() {
 			out = addPart(out, f.Name, "", f.Name == "text", f.Text)
@@ -71,13 +74,17 @@ func (r *Row) Parts() (out []Part) {
 	return out
 }
 
-// argumentParts returns the arguments of a tool call, those of an object
-// separately.
-func argumentParts(arguments string) (out []Part) {
-	arguments = whole(arguments)
-	if p, ok := diffOf(arguments); ok {
-		return p
+// Arguments returns the arguments of a tool call: an edit as a diff, the members of
+// another object separately.
+func Arguments(tool, arguments string) (out []Part) {
+	if edits := Edits(tool, arguments); len(edits) > 0 {
+		out = addPart(nil, "file", "", false, edits[0].Path)
+		for _, e := range edits {
+			out = addPart(out, "change", "diff", false, strings.Join(e.Lines, "\n"))
+		}
+		return out
 	}
+	arguments = whole(arguments)
 	ok := rawjson.Check([]byte(arguments)) == nil && rawjson.EachMember([]byte(arguments), func(name, value []byte) {
 		text := string(value)
 		if rawjson.IsString(value) {
@@ -102,37 +109,6 @@ func whole(arguments string) string {
 		}
 	}
 	return arguments
-}
-
-// diffOf returns a replacement in a file as a diff.
-func diffOf(arguments string) ([]Part, bool) {
-	text := func(names ...string) (string, bool) {
-		for _, n := range names {
-			if v := rawjson.Member([]byte(arguments), n); rawjson.IsString(v) {
-				return rawjson.Unquote(v), true
-			}
-		}
-		return "", false
-	}
-	if rawjson.Check([]byte(arguments)) != nil {
-		return nil, false
-	}
-	before, okBefore := text("old_string", "old_text")
-	after, okAfter := text("new_string", "new_text")
-	if !okBefore || !okAfter {
-		return nil, false
-	}
-	var lines []string
-	for _, side := range []struct{ sign, text string }{{"-", before}, {"+", after}} {
-		if side.text == "" {
-			continue
-		}
-		for _, l := range termtext.Lines(side.text) {
-			lines = append(lines, side.sign+l)
-		}
-	}
-	path, _ := text("file_path", "absolutePath", "path")
-	return append(addPart(nil, "file", "", false, path), Part{Name: "change", Lang: "diff", Text: strings.Join(lines, "\n")}), true
 }
 
 // Answer returns the agent's last message of a trace, safe to print.

@@ -343,14 +343,14 @@ func TestControlCharactersAreNotPrinted(t *testing.T) {
 				}
 				var b bytes.Buffer
 				other := store.Summary{TraceID: "1", Host: "x"}
-				if err := List(&b, []store.Summary{tr.Summary, other}, Options{Width: 200}); err != nil {
+				if err := List(&b, []store.Summary{tr.Summary, other}, 0, store.Totals{Unpriced: []string{tr.Model}}, Options{Width: 200}); err != nil {
 					t.Fatal(err)
 				}
 				if bad := controls(b.String()); bad != "" {
 					t.Errorf("List prints %q", bad)
 				}
-				if n := strings.Count(b.String(), "\n"); n != 3 {
-					t.Errorf("List writes %d lines for two traces, want 3", n)
+				if n := strings.Count(b.String(), "\n"); n != 5 {
+					t.Errorf("List writes %d lines for two traces, want 3, and 2 for the sums", n)
 				}
 			}
 		})
@@ -368,7 +368,7 @@ func TestTreeReportsAWriterThatFails(t *testing.T) {
 	if err := Tree(failing{}, tr, Options{}); !errors.Is(err, errDisk) {
 		t.Errorf("Tree: got %v, want %v", err, errDisk)
 	}
-	if err := List(failing{}, []store.Summary{tr.Summary}, Options{}); !errors.Is(err, errDisk) {
+	if err := List(failing{}, []store.Summary{tr.Summary}, 0, store.Totals{}, Options{}); !errors.Is(err, errDisk) {
 		t.Errorf("List: got %v, want %v", err, errDisk)
 	}
 }

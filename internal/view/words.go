@@ -6,7 +6,6 @@ import (
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -18,9 +17,6 @@ func (r *Row) Attributes() []*commonpb.KeyValue {
 	}
 	return r.span.GetAttributes()
 }
-
-// Span returns the 16 hex digits of the row's span. It is empty for an event.
-func (r *Row) Span() string { return otlp.SpanID(r.span) }
 
 // Symbol returns the character that stands for the status.
 func (s Status) Symbol() string { return marks[s].symbol }

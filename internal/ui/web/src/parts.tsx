@@ -5,8 +5,8 @@ import { dollars, duration, tokens } from "./format";
 import { go } from "./route";
 import type { Part, Status, Summary, Totals, Usage } from "./types";
 
-const symbols: Record<Status, string> = { "": "·", ok: "✓", failed: "✗", denied: "⊘", unfinished: "…", unknown: "?" };
-const words: Record<Status, string> = { "": "", ok: "succeeded", failed: "failed", denied: "denied", unfinished: "never finished", unknown: "outcome unknown" };
+const symbols: Record<Status, string> = { "": "·", ok: "✓", failed: "✗", denied: "⊘", unfinished: "…", unknown: "?", running: "●" };
+const words: Record<Status, string> = { "": "", ok: "succeeded", failed: "failed", denied: "denied", unfinished: "never finished", unknown: "outcome unknown", running: "running" };
 
 export const Mark = ({ status, word }: { status: Status; word?: string }) => (
   <span class={"mark " + status} role="img" aria-label={word ?? words[status] ?? ""} title={word ?? words[status]}>{symbols[status]}</span>
@@ -109,7 +109,7 @@ export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number
       <b>{t.traces.toLocaleString("en")}</b> {t.traces === 1 ? "task" : "tasks"}{sessions !== undefined && sessions < t.traces ? <> in <b>{sessions.toLocaleString("en")}</b> {sessions === 1 ? "session" : "sessions"}</> : ""} took <b>{duration(t.tookNs)}</b>
       {u?.costUsd !== undefined ? <> and cost <b>{dollars(u.costUsd)}</b></> : ""}
       {u ? <> for <b>{tokens(u.inputTokens + u.outputTokens)}</b> tokens{u.cacheReadTokens ? <>, {cached(u)} % of the input cached</> : ""}</> : ""}.
-      {t.toolCalls > 0 && <> {t.toolFailures ? <><b class="bad">{t.toolFailures.toLocaleString("en")}</b> of </> : "None of "}<b>{t.toolCalls.toLocaleString("en")}</b> tool calls failed{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}.</>}
+      {t.toolCalls > 0 && <> {t.toolFailures ? <><b class="bad">{t.toolFailures.toLocaleString("en")}</b> of </> : "None of the "}<b>{t.toolCalls.toLocaleString("en")}</b> tool calls failed{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}.</>}
       {t.unpricedModels?.length ? <> <span class="warn">No price is known for {t.unpricedModels.join(", ")}.</span></> : ""}
     </p>
   );

@@ -90,7 +90,7 @@ function threads(list: Listed[]): Thread[] {
     by.get(key)!.traces.push(t);
   }
   const all = [...by.values()];
-  const runs = (t: Thread) => t.traces.some((x) => x.summary.outcome === "running");
+  const runs = (t: Thread) => t.traces.some((x) => x.status === "running");
   return [...all.filter(runs), ...all.filter((t) => !runs(t))];
 }
 
@@ -99,7 +99,7 @@ export function SessionsView() {
   const limit = Number(query.get("limit")) || 100;
   const { data, error } = useData<Sessions>("sessions?" + filterQuery(query, { limit: String(limit) }));
   const [at, setAt] = useState(-1);
-  const list = data?.traces ?? [];
+  const list = [...(data?.running ?? []), ...(data?.traces ?? [])];
   const groups = threads(list);
   const flat = groups.flatMap((g) => g.traces);
   const move = (n: number) => () => setAt((old) => {
@@ -125,14 +125,15 @@ export function SessionsView() {
   return (
     <main class="page">
       <h1 class="hidden">Sessions</h1>
-      <Sum totals={data.totals} sessions={data.totals.traces === list.length ? groups.length : undefined} />
+      <Sum totals={data.totals} sessions={data.totals.traces === data.traces.length ? groups.length : undefined} />
       <Filters query={query} />
       {error && <p class="note bad" role="alert">{error.message}. {error.hint}</p>}
       {list.length === 0 && <div class="empty"><h2>No task matches</h2><p>Fewer filters show more.</p></div>}
       <div class="list">
         {groups.map((g) => {
           const first = dayName(g.traces[0].summary.started);
-          const heading = first !== day ? (day = first) : "";
+          const now = g.traces.some((t) => t.status === "running") ? "Running now" : first;
+          const heading = now !== day ? (day = now) : "";
           return (
             <section key={g.session || g.traces[0].summary.traceId}>
               {heading && <h2 class="day">{heading}</h2>}
@@ -146,8 +147,8 @@ export function SessionsView() {
           );
         })}
       </div>
-      {list.length < data.totals.traces && (
-        <p class="note">{list.length} of {data.totals.traces.toLocaleString("en")} tasks. <button class="plain" onClick={() => put({ limit: String(Math.min(5000, limit * 4)) })}>Show more</button></p>
+      {data.traces.length < data.totals.traces && (
+        <p class="note">{data.traces.length} of {data.totals.traces.toLocaleString("en")} tasks. <button class="plain" onClick={() => put({ limit: String(Math.min(5000, limit * 4)) })}>Show more</button></p>
       )}
     </main>
   );

@@ -187,7 +187,8 @@ function Overview({ head }: { head: Header }) {
 }
 
 function Details({ base, row, tree, close }: { base: string; row: number; tree: Tree; close: () => void }) {
-  const { data, error } = useData<Row>(`${base}/row/${row}`);
+  const [whole, setWhole] = useState(-1);
+  const { data, error } = useData<Row>(`${base}/row/${row}${whole === row ? "?whole" : ""}`);
   const last = useRef<Row | undefined>(undefined);
   if (data) last.current = data;
   const r = data ?? last.current;
@@ -201,7 +202,7 @@ function Details({ base, row, tree, close }: { base: string; row: number; tree: 
   return (
     <article class="row-details" aria-busy={!data} key={r.id}>
       <header>
-        <h2><Mark status={r.status} /> {labelOf(r.label)}</h2>
+        <h2><Mark status={r.status} /> {labelOf(r.label)} {r.number ? <span class="dim">#{r.number}</span> : null}</h2>
         <button class="close" aria-label="Close" onClick={close}>×</button>
         <p class="facts"><Facts items={[kind, r.started && "+" + duration(tree.c.at[row] * 1000), r.ended && r.kind !== "event" && duration(r.tookNs), r.model, wait && wait[1] > wait[0] && <span class="warn">waited {duration((wait[1] - wait[0]) * 1000)} for approval</span>]} /></p>
         {r.usage && <p class="facts"><Facts items={usageWords(r.usage)} /></p>}
@@ -210,6 +211,7 @@ function Details({ base, row, tree, close }: { base: string; row: number; tree: 
       {r.problem && (r.problem.message || r.problem.kind) && !r.parts.some((p) => p.name === "error") && <div class="part error"><h3>{r.problem.kind || "error"}</h3><pre tabIndex={0}>{r.problem.message}</pre></div>}
       {r.kind === "event" && r.parts.length === 0 && r.details?.length ? <ul class="plain-list">{r.details.map((d, i) => <li key={i}>{d}</li>)}</ul> : null}
       <Texts parts={r.parts} />
+      {r.source ? <p class="dim source">{r.source}</p> : r.kind === "tool" && <button class="more" onClick={() => setWhole(row)}>Whole texts from the agent's files</button>}
       {r.fields.length > 0 && <dl class="ids">{r.fields.map((f, i) => <><dt key={"t" + i}>{f.Name}</dt><dd key={"d" + i}>{f.Text}</dd></>)}</dl>}
     </article>
   );

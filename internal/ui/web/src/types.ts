@@ -1,6 +1,6 @@
 // What the API returns.
 
-export type Status = "" | "ok" | "failed" | "denied" | "unfinished" | "unknown";
+export type Status = "" | "ok" | "failed" | "denied" | "unfinished" | "unknown" | "running";
 export type Kind = "run" | "agent" | "tool" | "chat" | "span" | "event" | "no root";
 
 export interface Usage { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; costUsd?: number }
@@ -19,7 +19,7 @@ export interface Totals {
 
 export interface Group extends Totals { key: string; p50Ns: number; p95Ns: number }
 
-export interface Sessions { traces: Listed[]; totals: Totals }
+export interface Sessions { running: Listed[]; traces: Listed[]; totals: Totals }
 export interface Facets { project: string[]; agent: string[]; model: string[]; tool: string[] }
 export interface Problem { row: number; id: string; label: string; detail?: string; kind?: string; message?: string; status: Status }
 
@@ -37,7 +37,7 @@ export interface Part { name: string; lang?: string; prose?: boolean; short?: bo
 
 export interface Row {
   row: number; id: string; kind: Kind; status: Status; label: string; details: string[] | null; started?: string; tookNs: number; ended: boolean;
-  problem?: Problem; usage?: Usage; model?: string; parts: Part[]; fields: { Name: string; Text: string }[];
+  problem?: Problem; usage?: Usage; model?: string; parts: Part[]; number?: number; source?: string; fields: { Name: string; Text: string }[];
 }
 
 export interface Said { row: number; id: string; who: string; status?: Status; label?: string; detail?: string; depth: number; tookNs?: number; parts: Part[] }

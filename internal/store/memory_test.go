@@ -1,14 +1,7 @@
 package store
 
 import (
-	"cmp"
-	"context"
-	"database/sql"
-	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,46 +12,20 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// all reads every trace, the newest first.
-func (s *Store) all(ctx context.Context) (out []*Trace, err error) {
-	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer rollback(tx)
-	sums, err := summaries(ctx, tx, `SELECT `+summaryColumns+` FROM traces ORDER BY started DESC, trace_id DESC`)
-	if err != nil {
-		return nil, err
-	}
-	for _, sum := range sums {
-		spans, err := readSpans(ctx, tx, `s.trace = (SELECT id FROM traces WHERE trace_id = ?)
-			ORDER BY s.started, s.ended DESC, s.span_id`, sum.TraceID)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, &Trace{Summary: sum, ResourceSpans: grouped(spans)})
-	}
-	return out, nil
-}
+// memory answers the questions from decoded traces, the newest first.
+type memory []*Trace
 
-// selected returns the traces that a filter selects, without its limit.
-func (s *Store) selected(ctx context.Context, f Filter) (out []*Trace, err error) {
-	var want []phrase
-	if f.Text != "" {
-		if want, err = phrases(f.Text); err != nil {
-			return nil, err
-		}
-	}
-	all, err := s.all(ctx)
-	for _, t := range all {
-		if f.selects(t, want) {
+func (m memory) selected(f Filter) (out memory) {
+	want, _ := phrases(f.Text)
+	for _, t := range m {
+		if f.selectsTrace(t, want) {
 			out = append(out, t)
 		}
 	}
-	return out, s.wrap("read traces", err)
+	return out
 }
 
-func (f Filter) selects(t *Trace, want []phrase) bool {
+func (f Filter) selectsTrace(t *Trace, want []phrase) bool {
 	switch {
 	case !strings.HasPrefix(t.Session, f.Session),
 		!strings.HasPrefix(t.TraceID, strings.ToLower(f.Trace)),
@@ -96,32 +63,16 @@ func first[T any](list []T, f Filter) []T {
 	return list
 }
 
-// List returns the summaries of the selected traces, the newest first.
-func (s *Store) List(ctx context.Context, f Filter) (out []Summary, err error) {
-	traces, err := s.selected(ctx, f)
-	for _, t := range first(traces, f) {
+func (m memory) list(f Filter) (out []Summary) {
+	for _, t := range first(m.selected(f), f) {
 		out = append(out, t.Summary)
 	}
-	return out, err
+	return out
 }
 
-// Each calls f with the selected traces, the newest first, until it returns an
-// error.
-func (s *Store) Each(ctx context.Context, f Filter, visit func(*Trace) error) error {
-	traces, err := s.selected(ctx, f)
-	for _, t := range first(traces, f) {
-		if err == nil {
-			err = visit(t)
-		}
-	}
-	return err
-}
-
-// Totals returns the sums over the selected traces.
-func (s *Store) Totals(ctx context.Context, f Filter) (sum Totals, err error) {
-	traces, err := s.selected(ctx, f)
+func (m memory) totals(f Filter) (sum Totals) {
 	unpriced := make(map[string]bool)
-	for _, t := range traces {
+	for _, t := range m.selected(f) {
 		for _, g := range groupsOf(t, ByModel, time.UTC) {
 			sum.add(g)
 			for _, m := range g.Unpriced {
@@ -130,7 +81,7 @@ func (s *Store) Totals(ctx context.Context, f Filter) (sum Totals, err error) {
 		}
 	}
 	sum.Unpriced = slices.Sorted(maps.Keys(unpriced))
-	return sum, err
+	return sum
 }
 
 func (t *Totals) add(g part) {
@@ -151,18 +102,9 @@ type part struct {
 	took []time.Duration
 }
 
-// Group returns the sums over the selected traces by a key, sorted by it. Days,
-// weeks and months are those of the location.
-func (s *Store) Group(ctx context.Context, f Filter, by By, loc *time.Location) ([]Group, error) {
-	if !slices.Contains(Keys, by) {
-		return nil, fmt.Errorf("group by %q: want one of %s", by, names(Keys))
-	}
-	traces, err := s.selected(ctx, f)
-	if err != nil {
-		return nil, err
-	}
+func (m memory) group(f Filter, by By, loc *time.Location) (out []Group) {
 	groups, took, unpriced := make(map[string]*Group), make(map[string][]time.Duration), make(map[string]map[string]bool)
-	for _, t := range traces {
+	for _, t := range m.selected(f) {
 		for _, p := range groupsOf(t, by, loc) {
 			g := groups[p.key]
 			if g == nil {
@@ -176,7 +118,6 @@ func (s *Store) Group(ctx context.Context, f Filter, by By, loc *time.Location) 
 			}
 		}
 	}
-	var out []Group
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		g, d := groups[key], took[key]
 		slices.Sort(d)
@@ -184,16 +125,7 @@ func (s *Store) Group(ctx context.Context, f Filter, by By, loc *time.Location) 
 		g.Unpriced = slices.Sorted(maps.Keys(unpriced[key]))
 		out = append(out, *g)
 	}
-	return out, nil
-}
-
-// percentile returns the smallest of the sorted durations that p percent of them
-// do not exceed.
-func percentile(d []time.Duration, p int) time.Duration {
-	if len(d) == 0 {
-		return 0
-	}
-	return d[(len(d)*p+99)/100-1]
+	return out
 }
 
 // groupsOf returns what a trace adds to the groups.
@@ -230,7 +162,7 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 			}
 			whole.Calls, whole.Failures, whole.Denials = whole.Calls+1, whole.Failures+one.Failures, whole.Denials+one.Denials
 			if by == ByTool || by == ByCommand {
-				addCall(calls, t, one)
+				tallyCall(calls, t, one)
 			}
 		case RoleChat:
 			if u := UsageOf(a); u != nil {
@@ -245,13 +177,13 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 		if by == ByHook {
 			for _, h := range hookRuns(t, sp) {
 				one := part{key: h.Command, took: []time.Duration{h.Took}, Totals: Totals{Calls: 1, Took: h.Took}}
-				if h.Failed() {
+				switch h.outcome() {
+				case StatusFailed:
 					one.Failures = 1
-				}
-				if h.Denied() {
+				case StatusDenied:
 					one.Denials = 1
 				}
-				addCall(calls, t, one)
+				tallyCall(calls, t, one)
 			}
 		}
 	}
@@ -282,7 +214,7 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 	return []part{whole}
 }
 
-func addCall(calls map[string]*part, t *Trace, one part) {
+func tallyCall(calls map[string]*part, t *Trace, one part) {
 	p := calls[one.key]
 	if p == nil {
 		p = &part{key: one.key, Totals: Totals{Traces: 1, Runs: t.Runs}}
@@ -339,26 +271,17 @@ func hookRuns(t *Trace, sp *tracepb.Span) (out []HookRun) {
 		if e.GetName() != otelmap.EventHook {
 			continue
 		}
-		a := e.GetAttributes()
-		out = append(out, HookRun{
-			Trace: t.TraceID, Span: otlp.SpanID(sp), Session: t.Session, Host: t.Host, Directory: t.Directory,
-			Event: otlp.Text(a, otelmap.KeyHookEvent), Tool: otlp.Text(a, otelmap.KeyHookTool),
-			Command: otlp.Text(a, otelmap.KeyHookCommand), Source: otlp.Text(a, otelmap.KeyHookSource),
-			Status: otlp.Text(a, otelmap.KeyHookStatus), Decision: otlp.Text(a, otelmap.KeyHookDecision),
-			Reason: otlp.Text(a, otelmap.KeyHookReason), Started: otlp.Time(e.GetTimeUnixNano()),
-			Took: time.Duration(otlp.Number(a, otelmap.KeyHookDuration)) * time.Millisecond,
-		})
+		h := hookRunOf(e)
+		h.Trace, h.Span, h.Session, h.Host, h.Directory = t.TraceID, otlp.SpanID(sp), t.Session, t.Host, t.Directory
+		out = append(out, h)
 	}
 	return out
 }
 
-// HookRuns returns the runs of the user's hooks in the selected traces, the newest
-// first. The filter's Failed, Denied and Tool select among the hook runs.
-func (s *Store) HookRuns(ctx context.Context, f Filter) (out []HookRun, err error) {
+func (m memory) hookRuns(f Filter) (out []HookRun) {
 	g := f
 	g.Failed, g.Denied, g.Tool = false, false, ""
-	traces, err := s.selected(ctx, g)
-	for _, t := range traces {
+	for _, t := range m.selected(g) {
 		for sp := range otlp.Spans(t.ResourceSpans) {
 			for _, h := range hookRuns(t, sp) {
 				if f.Failed && !h.Failed() || f.Denied && !h.Denied() || f.Tool != "" && !strings.EqualFold(h.Tool, f.Tool) {
@@ -368,62 +291,24 @@ func (s *Store) HookRuns(ctx context.Context, f Filter) (out []HookRun, err erro
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(x, y HookRun) int { return cmp.Or(y.Started.Compare(x.Started), cmp.Compare(y.Span, x.Span)) })
-	return first(out, f), err
+	return out
 }
 
-// Search returns the spans of the selected traces that have the filter's Text, the
-// newest first.
-func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
-	want, err := phrases(f.Text)
-	if err != nil {
-		return nil, err
-	}
-	traces, err := s.selected(ctx, f)
-	for _, t := range traces {
+func (m memory) search(f Filter) (out []Hit) {
+	want, _ := phrases(f.Text)
+	for _, t := range m.selected(f) {
+		var hits []Hit
 		for sp := range otlp.Spans(t.ResourceSpans) {
 			if found := snippet(textsOf(sp), want); found != "" {
 				a := sp.GetAttributes()
-				out = append(out, Hit{
+				hits = append(hits, Hit{
 					Trace: t.TraceID, Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: otlp.Text(a, otelmap.KeyToolName),
 					Role: RoleOf(a), Status: StatusOf(sp), Started: otlp.Start(sp), Snippet: found,
 				})
 			}
 		}
+		slices.SortStableFunc(hits, newestHit)
+		out = append(out, hits...)
 	}
-	slices.SortStableFunc(out, func(x, y Hit) int { return cmp.Or(y.Started.Compare(x.Started), cmp.Compare(y.Span, x.Span)) })
-	return first(out, f), err
-}
-
-// Delete removes all selected traces, whatever the limit, overwrites them within
-// the file and returns how many they were. As after Prune, an import skips their
-// runs for a year.
-func (s *Store) Delete(ctx context.Context, f Filter) (n int, err error) {
-	traces, err := s.selected(ctx, f)
-	for _, t := range traces {
-		if err == nil {
-			if err = s.Remove(ctx, t.TraceID); err == nil {
-				n++
-			}
-		}
-	}
-	if n > 0 && err == nil {
-		err = s.wrap("shrink", s.shrink(ctx))
-	}
-	return n, err
-}
-
-// Size returns how many bytes the store has on the disk.
-func (s *Store) Size(context.Context) (bytes int64, err error) {
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		info, err := os.Stat(s.path + suffix)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return 0, s.wrap("measure", err)
-		default:
-			bytes += info.Size()
-		}
-	}
-	return bytes, nil
+	return first(out, f)
 }

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// removes says what delete and prune remove, and what not.
+const removes = `The traces are removed from the local store and its index, and their texts are
+overwritten within its file. They no longer wait for a destination. A session's log of
+events, and what is kept of it for your hooks, are removed with the last of its traces
+once the session has ended; before that they stay until a day after its last event, or
+a week.
+
+Not removed are the agent's own files, what destinations have received, and what was
+exported. For a year the store remembers the ids, times, session and folder of each
+removed run, so that an import leaves it out; hookspan import --again imports it.`
+
+func deleteCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "delete [ID]",
+		Short: "Delete traces from this machine",
+		Long: `Delete a trace, or all traces that the filters select. ID is the beginning of a
+trace id, as hookspan list prints it. On a terminal it shows the traces and asks;
+without a terminal, use --yes.
+
+` + removes,
+		Args:              takes(1, "one trace id"),
+		ValidArgsFunction: completeTraces(a),
+	}
+	ff := addFilterFlags(a, cmd)
+	cmd.Flags().BoolVar(&ff.all, "all", false, "every trace")
+	yes, dryRun := yesFlag(cmd), dryRunFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id := strings.Join(args, "")
+		switch chosen := ff.any() || ff.all; {
+		case id != "" && chosen:
+			return wrongUsage(cmd, "delete: found a trace id and filters: want one of them")
+		case id == "" && !chosen:
+			return wrongUsage(cmd, "delete: name a trace or filters such as --project ., or use --all for every trace")
+		}
+		ff.all = true
+		return ff.run(func(ctx context.Context, s *store.Store, f store.Filter) error {
+			traces, err := selected(ctx, a, s, id, f)
+			if err != nil {
+				return err
+			}
+			if id != "" {
+				f.Trace = traces[0].TraceID
+			}
+			return deleteTraces(ctx, a, s, f, traces, *yes, *dryRun)
+		})
+	}
+	return cmd
+}
+
+func pruneCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "prune --before WHEN",
+		Short: "Delete old traces from this machine",
+		Long: `Delete all traces that began before WHEN: a time ago such as 12h, 30d or 2w, or a day
+such as 2026-01-31. On a terminal it asks; without a terminal, use --yes. By itself,
+hookspan removes traces after HOOKSPAN_RETENTION, counted for imported ones from the
+import.
+
+` + removes,
+	}
+	before := cmd.Flags().String("before", "", "delete what began before: 12h, 30d, 2w, or a day such as 2026-01-31")
+	yes, dryRun := yesFlag(cmd), dryRunFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *before == "" {
+			return wrongUsage(cmd, "prune: --before: found nothing, want a time ago such as 30d, or a day such as 2026-01-31")
+		}
+		until, _, err := period(*before, a.now())
+		switch {
+		case err != nil:
+			return wrongUsage(cmd, "--before %w", err)
+		case until.After(a.now()):
+			return wrongUsage(cmd, "--before %q: want a time in the past", *before)
+		}
+		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+			f := store.Filter{Until: until, Limit: -1}
+			traces, err := s.List(ctx, f)
+			if err != nil {
+				return err
+			}
+			return deleteTraces(ctx, a, s, f, traces, *yes, *dryRun)
+		})
+	}
+	return cmd
+}
+
+func yesFlag(cmd *cobra.Command) *bool { return cmd.Flags().Bool("yes", false, "do not ask") }
+
+// shownBefore is how many traces are listed before they are deleted.
+const shownBefore = 10
+
+// deleteTraces deletes the traces that the filter selects, after a person has agreed.
+func deleteTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, traces []store.Summary, yes, dryRun bool) error {
+	if len(traces) == 0 {
+		a.printf("no traces match\n")
+		return nil
+	}
+	if dryRun || !yes {
+		all, err := s.Totals(ctx, f)
+		if err != nil {
+			return err
+		}
+		if err := view.List(a.stdout, traces[:min(len(traces), shownBefore)], 0, all, a.viewOptions()); err != nil {
+			return err
+		}
+		if more := len(traces) - shownBefore; more > 0 {
+			a.printf("the oldest began %s\n", traces[len(traces)-1].Started.In(a.now().Location()).Format(time.DateTime))
+		}
+	}
+	switch {
+	case dryRun:
+		return nil
+	case yes:
+	case !canAsk(a):
+		return hinted{errors.New("nothing was deleted: there is no terminal to ask on"), "--yes deletes them without asking"}
+	default:
+		ok, err := confirm(a, "Delete "+them(traces)+"?")
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errors.New("nothing was deleted")
+		}
+	}
+	return deleteNow(ctx, a, s, f, traces)
+}
+
+// deleteNow cancels the deliveries of traces first: if it is interrupted, the traces
+// are still there to be deleted again.
+func deleteNow(ctx context.Context, a *app, s *store.Store, f store.Filter, traces []store.Summary) error {
+	p, err := a.setup().Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Close() }()
+	ids, of := make(map[string]bool), make(map[spool.Key]store.Filter)
+	for _, t := range traces {
+		ids[t.TraceID] = true
+		of[spool.SessionKey(t.Host, t.Session)] = store.Filter{Host: t.Host, Session: t.Session, Limit: -1}
+	}
+	sessions := make(map[spool.Key]bool)
+	for key, same := range of {
+		stored, err := s.List(ctx, same)
+		if err != nil {
+			return err
+		}
+		sessions[key] = true
+		for _, t := range stored {
+			sessions[key] = sessions[key] && ids[t.TraceID]
+		}
+	}
+	forgotten, err := p.Forget(ctx, sessions, ids)
+	if err != nil {
+		return fmt.Errorf("nothing was deleted: %w", err)
+	}
+	for key, none := range sessions {
+		// A log that stays shows that the session may continue.
+		if left, err := p.Spool.Session(key); err == nil {
+			_ = left.Close()
+		} else if none && key.Host == cline.Host && errors.Is(err, fs.ErrNotExist) {
+			if err := hooksession.At(hooksession.Dir(a.cfg.StateDir), of[key].Session, a.now).Remove(); err != nil {
+				return fmt.Errorf("nothing was deleted: %w", err)
+			}
+		}
+	}
+	n, err := s.Delete(ctx, f)
+	if err != nil {
+		return err
+	}
+	a.printf("deleted %s\n", termtext.Plural(n, "trace"))
+	if forgotten.Waiting > 0 {
+		a.printf("cancelled %s that waited for a destination\n", termtext.Plural(forgotten.Waiting, "upload"))
+	}
+	if forgotten.Kept > 0 {
+		a.hint("the log of " + termtext.Plural(forgotten.Kept, "session") + " stays until a day after its last event; it may hold events of what was deleted")
+	}
+	return nil
+}

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/atomicfile"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/export"
+	"github.com/hookspan/hookspan/internal/redactor"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+)
+
+type exportFlags struct {
+	format, output, to string
+	yes                bool
+}
+
+func exportCmd(a *app) *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export [ID]",
+		Short: "Write traces to a file to share, or send them to a destination",
+		Long: `Write a trace, or all traces that the filters select, without the secrets that
+hookspan recognizes:
+
+  html   one file to share, with a tree of each trace; it holds no script
+  md     the conversation as Markdown
+  otlp   OTLP/JSON, which every OTLP/HTTP receiver accepts
+
+Without -o the text goes to standard output. ID is the beginning of a trace id, as
+hookspan list prints it. Without an ID and a filter, it is the newest trace.
+
+With --to, the traces go to one of the configured destinations, such as one that you
+have added since: under the same ids, the oldest first. A trace that hookspan flush
+will send there is left out. A destination that already has a trace gets it again.`,
+		Args: takes(1, "one trace id"),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", "", "html, md or otlp; without it by the name of FILE, else md")
+	flags.StringVarP(&f.output, "output", "o", "", "write to this `FILE`, which only you can read, instead of standard output")
+	flags.StringVar(&f.to, "to", "", "send to this destination: otlp, infinium or file")
+	flags.BoolVar(&f.yes, "yes", false, "do not ask")
+	_ = cmd.MarkFlagFilename("output", "html", "md", "json")
+	oneOf(cmd, "format", "html", "md", "otlp")
+	oneOf(cmd, "to", exportTo...)
+	ff := addFilterFlags(a, cmd)
+	flags.IntVarP(&ff.f.Limit, "limit", "n", 0, "the newest of them, this many at most")
+	flags.BoolVar(&ff.all, "all", false, "all traces")
+	cmd.ValidArgsFunction = completeTraces(a)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id := strings.Join(args, "")
+		chosen := ff.any() || ff.all || flags.Changed("limit")
+		switch err := f.check(cmd); {
+		case err != nil:
+			return err
+		case id != "" && chosen:
+			return wrongUsage(cmd, "export: found a trace id and filters: want one of them")
+		case id == "" && !chosen && f.to != "":
+			return wrongUsage(cmd, "--to: name a trace or filters such as --since 1w, or use --all")
+		case !chosen:
+			ff.f.Limit = 1
+		}
+		if f.to != "" {
+			if err := f.reachable(cmd, a); err != nil {
+				return err
+			}
+		}
+		return ff.run(func(ctx context.Context, s *store.Store, filter store.Filter) error {
+			traces, err := selected(ctx, a, s, id, filter)
+			switch {
+			case err != nil:
+				return err
+			case len(traces) == 0 && !chosen:
+				return hinted{errors.New("no traces yet"), noTraces}
+			case len(traces) == 0:
+				return errors.New("no traces match: nothing was written")
+			case f.to != "":
+				return exportToDestination(ctx, a, s, traces, f)
+			}
+			return exportFile(ctx, a, s, traces, f)
+		})
+	}
+	return cmd
+}
+
+// exportTo are the destinations that --to can name.
+var exportTo = []string{"otlp", "infinium", "file"}
+
+// check completes the flags.
+func (f *exportFlags) check(cmd *cobra.Command) error {
+	changed := cmd.Flags().Changed
+	switch {
+	case changed("to") && (changed("format") || changed("output")):
+		return wrongUsage(cmd, "--to: it does not go with --format and -o")
+	case changed("to") && !slices.Contains(exportTo, f.to):
+		return wrongUsage(cmd, "--to %q: want one of %s", f.to, strings.Join(exportTo, ", "))
+	case changed("output") && f.output == "":
+		return wrongUsage(cmd, "--output: found nothing, want a file")
+	case !changed("format"):
+		byName, _ := export.FormatOf(f.output)
+		f.format = string(byName)
+		if f.output != "" && f.format == "" && f.to == "" {
+			return wrongUsage(cmd, "--output %q: its ending names no format: want .html, .md or .json, or --format", f.output)
+		}
+		if f.format == "" {
+			f.format = string(export.Markdown)
+		}
+	case !slices.Contains(export.Formats, export.Format(f.format)):
+		return wrongUsage(cmd, "--format %q: want one of html, md, otlp", f.format)
+	}
+	return nil
+}
+
+// selected returns the trace that an id names, or those that a filter selects.
+func selected(ctx context.Context, a *app, s *store.Store, id string, f store.Filter) ([]store.Summary, error) {
+	if id == "" {
+		return s.List(ctx, f)
+	}
+	t, err := s.Trace(ctx, id)
+	if err != nil {
+		return nil, noSuchTrace(ctx, a, s, id, err)
+	}
+	return []store.Summary{t.Summary}, nil
+}
+
+// exportFile writes traces to a file or to standard output.
+func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summary, f exportFlags) error {
+	clean, err := redactor.New(a.cfg)
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error {
+		get := func(id string) (*store.Trace, error) { return s.Trace(ctx, id) }
+		return export.Write(w, export.Format(f.format), traces, get, export.Options{Redact: clean})
+	}
+	if f.output == "" {
+		if err := consentToExport(a, traces, f, "Write "+them(traces)); err != nil {
+			return err
+		}
+		return write(a.stdout)
+	}
+	if info, err := os.Lstat(f.output); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("--output %q: it is there already and no regular file: want another name", f.output)
+	}
+	if err := consentToExport(a, traces, f, "Write "+f.output); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFunc(f.output, atomicfile.Options{}, write); err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return fmt.Errorf("write %q: %w", f.output, err)
+	}
+	a.printf("wrote %s: %s\n", termtext.Value(f.output), termtext.Plural(len(traces), "trace"))
+	return nil
+}
+
+// holds says what exported traces have in them.
+func holds(traces []store.Summary) string {
+	folders := make(map[string]bool)
+	for i := range traces {
+		if traces[i].Directory != "" {
+			folders[traces[i].Directory] = true
+		}
+	}
+	from := ""
+	if len(folders) > 0 {
+		from = " from " + termtext.Plural(len(folders), "folder")
+	}
+	return termtext.Plural(len(traces), "trace") + from + ": prompts, answers, commands and other tool arguments, paths, and the\n" +
+		"beginnings of outputs and file contents. Secrets that hookspan recognizes are\nremoved; read it before you share it."
+}
+
+// consentToExport says what the traces hold and asks whether they may leave, if there
+// is a person to ask. What goes to a terminal leaves nothing, and a pipe's reader may
+// need the terminal.
+func consentToExport(a *app, traces []store.Summary, f exportFlags, question string) error {
+	if f.yes || !canAsk(a) || f.output == "" && f.to == "" && a.terminal() > 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintln(a.stderr, holds(traces))
+	if out, ok := a.stdout.(*os.File); ok && f.output == "" && f.to == "" {
+		if info, err := out.Stat(); err == nil && !info.Mode().IsRegular() {
+			return nil
+		}
+	}
+	if ok, err := confirm(a, question+"?"); err != nil || ok {
+		return err
+	}
+	return errors.New("nothing was written")
+}
+
+// missing says what sets a destination up.
+var missing = map[string]string{
+	config.ExporterOTLP:     "set OTEL_EXPORTER_OTLP_ENDPOINT",
+	config.ExporterInfinium: "set INFINIUM_AGENT_ID, then run hookspan credentials set",
+	config.ExporterFile:     "set HOOKSPAN_FILE_PATH",
+}
+
+// reachable checks that the destination is configured.
+func (f *exportFlags) reachable(cmd *cobra.Command, a *app) error {
+	if !slices.Contains(a.setup().Destinations(), f.to) {
+		return hinted{fmt.Errorf("--to %s: it is not configured", f.to), missing[f.to] + "; hookspan config shows all settings"}
+	}
+	if err := a.setup().Fault(cmd.Context(), f.to); err != nil {
+		return fmt.Errorf("--to %s: %w", f.to, err)
+	}
+	return nil
+}
+
+// exportToDestination sends traces to a destination, the oldest first.
+func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []store.Summary, f exportFlags) error {
+	a.byHand = true
+	p, err := a.setup().Open(ctx, f.to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Close() }()
+	dst := &p.Destinations[0]
+	waiting, err := p.Waiting(ctx, dst)
+	if err != nil {
+		return err
+	}
+	all := len(traces)
+	traces = slices.DeleteFunc(traces, func(t store.Summary) bool { return waiting[t.TraceID] })
+	if left := all - len(traces); left > 0 {
+		a.hint(fmt.Sprintf("%s left out: hookspan flush sends them to %s", termtext.Plural(left, "trace"), f.to))
+	}
+	if len(traces) == 0 {
+		return nil
+	}
+	if err := consentToExport(a, traces, f, "Send "+them(traces)+" to "+f.to+" at "+a.setup().Target(f.to)); err != nil {
+		return err
+	}
+	slices.Reverse(traces)
+	started := make(map[string]time.Time)
+	var list []deliver.StoredTrace
+	for i := range traces {
+		list = append(list, deliver.StoredTrace{ID: traces[i].TraceID, Session: traces[i].Session})
+		started[traces[i].TraceID] = traces[i].Started
+	}
+	step, done := flushProgress(a, len(list), "sending")
+	p.Progress = step
+	sent, err := p.Fill(ctx, dst, list, func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error) {
+		t, err := s.Trace(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return t.ResourceSpans, nil
+	})
+	done()
+	a.printf("%s  %s, %s sent", f.to, termtext.Plural(sent.Traces, "trace"), termtext.Plural(sent.Spans, "span"))
+	if sent.Refused > 0 {
+		a.printf(", %d rejected", sent.Refused)
+	}
+	if sent.Left > 0 {
+		a.printf(", %d not sent", sent.Left)
+	}
+	a.printf("\n")
+	for _, e := range sent.Errors {
+		a.printf("  %s\n", termtext.Value(deliver.WithoutName(e, f.to)))
+	}
+	if err == nil && sent.Left > 0 {
+		a.hint("fix the cause, then run the same command with --since " + started[sent.Next].UTC().Format(time.RFC3339Nano) + ": it continues there")
+	}
+	if err == nil && (sent.Left > 0 || sent.Refused > 0) {
+		return exitError(1)
+	}
+	return err
+}
+
+// them counts traces in a question.
+func them(traces []store.Summary) string {
+	if len(traces) == 1 {
+		return "it"
+	}
+	return "these " + termtext.Plural(len(traces), "trace")
+}

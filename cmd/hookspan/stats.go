@@ -1,0 +1,214 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/view"
+)
+
+type statsFlags struct {
+	*filterFlags
+	by    string
+	asCSV bool
+}
+
+func statsCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "stats", Short: "Sum up what the agents did, and what it cost",
+		Long: `Sum up what the agents did: runs, calls, failures, denials, times, tokens and cost,
+over all traces or those that the filters select. Without --by it is an overview.
+
+  hookspan stats --by tool --since 1w        which tool fails most
+  hookspan stats --by model --since 2026-01-01
+  hookspan stats --by command --project .    how long test commands take here
+  hookspan stats --by hook                   what your hooks denied
+
+P50 and P95 are the times that half and 95 % of the runs, calls or hooks did not
+exceed. IN includes what came from the cache, CACHED is its share. A cost leaves out
+the models without a price, which are named. Days are those of the local time zone,
+weeks begin on Monday; a run counts where it began. With --by tool or command, RUNS
+are those with such a call; with --by hook, CALLS are the hook's.`,
+	}
+	f := &statsFlags{filterFlags: addFilterFlags(a, cmd)}
+	f.addListing()
+	words := make([]string, len(store.Keys))
+	for i, k := range store.Keys {
+		words[i] = string(k)
+	}
+	cmd.Flags().StringVar(&f.by, "by", "", "one line for each "+strings.Join(words, ", "))
+	cmd.Flags().BoolVar(&f.asCSV, "csv", false, "print as CSV, with times in milliseconds")
+	oneOf(cmd, "by", words...)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		switch changed := cmd.Flags().Changed; {
+		case changed("by") && !slices.Contains(words, f.by):
+			return wrongUsage(cmd, "--by %q: want one of %s", f.by, strings.Join(words, ", "))
+		case f.asCSV && f.by == "":
+			return wrongUsage(cmd, "--csv: it needs --by, with one of %s", strings.Join(words, ", "))
+		case f.asCSV && f.asJSON:
+			return wrongUsage(cmd, "--csv and --json: want one of them")
+		}
+		return f.run(f.print)
+	}
+	return cmd
+}
+
+// statsJSON is what --json prints: with --by its groups, else the overview's sections
+// by their keys.
+type statsJSON struct {
+	By       store.By                   `json:"by,omitempty"`
+	Totals   store.Totals               `json:"totals"`
+	Groups   []store.Group              `json:"groups,omitzero"`
+	Sections map[store.By][]store.Group `json:"sections,omitempty"`
+}
+
+func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Filter) error {
+	a := f.app
+	all, err := s.Totals(ctx, filter)
+	if err != nil {
+		return err
+	}
+	if all.Traces == 0 && !f.asJSON && !f.asCSV {
+		a.printf("no traces%s\n", map[bool]string{true: " match", false: " yet"}[f.any()])
+		return nil
+	}
+	if f.by == "" {
+		return f.overview(ctx, s, filter, all)
+	}
+	by := store.By(f.by)
+	groups, err := s.Group(ctx, filter, by, a.now().Location())
+	if err != nil {
+		return err
+	}
+	if by == store.ByCommand {
+		groups = slices.DeleteFunc(groups, func(g store.Group) bool { return g.Key == "" }) // calls that run none
+	}
+	largestFirst(by, groups)
+	shown := groups
+	if limit := cmp.Or(max(filter.Limit, 0), len(groups)); limit < len(groups) && !f.asCSV {
+		shown = groups[:limit]
+		if isTime(by) {
+			shown = groups[len(groups)-limit:] // the newest
+		}
+		defer a.hint(fmt.Sprintf("%d of %d; --all lists every one", limit, len(groups)))
+	}
+	switch {
+	case f.asJSON:
+		return a.printJSON(statsJSON{By: by, Totals: all, Groups: append([]store.Group{}, shown...)})
+	case f.asCSV:
+		return writeCSV(a, by, shown)
+	case len(shown) == 0:
+		a.printf("no traces have a %s\n", by)
+		return nil
+	}
+	if by == store.ByHook || by == store.ByCommand {
+		all = sumOf(groups) // those of all traces are of all calls
+	}
+	return view.Groups(a.stdout, by, shown, all, a.viewOptions())
+}
+
+// sectionLength is how many groups a section of the overview shows.
+const sectionLength = 5
+
+func (f *statsFlags) overview(ctx context.Context, s *store.Store, filter store.Filter, all store.Totals) error {
+	sections := make(map[store.By][]store.Group)
+	v := view.Overview{All: all}
+	for _, by := range []store.By{store.ByDay, store.ByProject, store.ByModel, store.ByTool} {
+		groups, err := s.Group(ctx, filter, by, f.app.now().Location())
+		if err != nil {
+			return err
+		}
+		largestFirst(by, groups)
+		sections[by] = append([]store.Group{}, groups...)
+		from, to := 0, min(len(groups), sectionLength)
+		if isTime(by) {
+			from, to = len(groups)-to, len(groups)
+		}
+		v.Sections = append(v.Sections, view.Section{By: by, Groups: groups[from:to], Of: len(groups)})
+	}
+	if f.asJSON {
+		return f.app.printJSON(statsJSON{Totals: all, Sections: sections})
+	}
+	return view.Stats(f.app.stdout, v, f.app.viewOptions())
+}
+
+func isTime(by store.By) bool { return by == store.ByDay || by == store.ByWeek || by == store.ByMonth }
+
+// largestFirst sorts groups by cost, tokens, calls and runs, unless their keys are
+// times.
+func largestFirst(by store.By, groups []store.Group) {
+	if isTime(by) {
+		return
+	}
+	weight := func(g store.Group) (cost, tokens float64) {
+		if g.Usage == nil {
+			return 0, 0
+		}
+		if g.Usage.CostUSD != nil {
+			cost = *g.Usage.CostUSD
+		}
+		return cost, float64(g.Usage.Input + g.Usage.Output)
+	}
+	slices.SortStableFunc(groups, func(x, y store.Group) int {
+		xc, xt := weight(x)
+		yc, yt := weight(y)
+		return cmp.Or(cmp.Compare(yc, xc), cmp.Compare(yt, xt), cmp.Compare(y.Calls, x.Calls), cmp.Compare(y.Runs, x.Runs))
+	})
+}
+
+// sumOf adds the calls of groups.
+func sumOf(groups []store.Group) (all store.Totals) {
+	for _, g := range groups {
+		all.Calls += g.Calls
+		all.Failures += g.Failures
+		all.Denials += g.Denials
+	}
+	return all
+}
+
+// writeCSV writes groups as RFC 4180 has it, with a line of names.
+func writeCSV(a *app, by store.By, groups []store.Group) error {
+	w := csv.NewWriter(a.stdout)
+	_ = w.Write([]string{
+		string(by), "runs", "calls", "failures", "denials", "p50_ms", "p95_ms",
+		"input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_usd", "unpriced_models",
+	})
+	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	for _, g := range groups {
+		line := []string{
+			cell(g.Key), strconv.Itoa(g.Runs), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), ms(g.P50), ms(g.P95),
+			"", "", "", "", "", cell(strings.Join(g.Unpriced, " ")),
+		}
+		if u := g.Usage; u != nil {
+			for i, n := range []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output} {
+				line[7+i] = strconv.FormatInt(n, 10)
+			}
+			if u.CostUSD != nil {
+				line[11] = strconv.FormatFloat(*u.CostUSD, 'f', -1, 64)
+			}
+		}
+		_ = w.Write(line)
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// cell keeps a spreadsheet from reading a text as a formula, and a terminal from
+// obeying it.
+func cell(text string) string {
+	text = termtext.Line(text)
+	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

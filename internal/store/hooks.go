@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// HookRuns returns the runs of the user's hooks in the selected traces, the newest
+// first. The filter's Failed, Denied and Tool select among the hook runs.
+func (s *Store) HookRuns(ctx context.Context, f Filter) (out []HookRun, err error) {
+	of := f
+	of.Failed, of.Denied, of.Tool = false, false, ""
+	var selected map[int64]bool
+	if of.Model != "" || of.Text != "" {
+		ids, err := s.ids(ctx, of, -1)
+		if err != nil {
+			return nil, err
+		}
+		selected = make(map[int64]bool)
+		for _, id := range ids {
+			selected[id] = true
+		}
+	}
+	where, args := of.where()
+	conditions := []string{strings.TrimPrefix(where, ` WHERE `)}
+	if where == "" {
+		conditions = nil
+	}
+	if f.Denied {
+		conditions = append(conditions, `h.decision IN ('deny', 'block')`)
+	}
+	if f.Failed {
+		conditions = append(conditions, `h.status IN ('error', 'timeout', 'not_started')`)
+	}
+	q := `SELECT t.id, t.trace_id, s.span_id, t.session, t.host, t.directory,
+			h.event, h.tool, h.command, h.source, h.status, h.decision, h.reason, h.started, h.took
+		FROM hook_runs h CROSS JOIN spans s ON s.id = h.span CROSS JOIN traces t ON t.id = s.trace`
+	if len(conditions) > 0 {
+		q += ` WHERE ` + strings.Join(conditions, ` AND `)
+	}
+	limit := f.limited()
+	err = eachRow(ctx, s.db, func(scan func(...any) error) error {
+		var h HookRun
+		var trace, started, took int64
+		err := scan(&trace, &h.Trace, &h.Span, &h.Session, &h.Host, &h.Directory,
+			&h.Event, &h.Tool, &h.Command, &h.Source, &h.Status, &h.Decision, &h.Reason, &started, &took)
+		if err != nil || selected != nil && !selected[trace] || f.Tool != "" && !strings.EqualFold(h.Tool, f.Tool) {
+			return err
+		}
+		h.Started, h.Took = fromColumn(started), time.Duration(took)
+		if out = append(out, h); len(out) == limit {
+			return enough
+		}
+		return nil
+	}, q+` ORDER BY h.started DESC, h.span DESC, h.number DESC`, args...)
+	if err == enough { //nolint:errorlint // never wrapped
+		err = nil
+	}
+	return out, s.wrap("read hook runs", err)
+}

@@ -1,0 +1,222 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Totals returns the sums over the selected traces.
+func (s *Store) Totals(ctx context.Context, f Filter) (Totals, error) {
+	var sum tally
+	err := s.scan(ctx, s.db, f, true, func(t *found) error {
+		sum.addTrace(t)
+		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
+		return nil
+	})
+	return sum.totals(), s.wrap("sum up traces", err)
+}
+
+// Group returns the sums over the selected traces by a key, sorted by it. Days,
+// weeks and months are those of the location. The percentiles are exact: the
+// smallest duration that 50 or 95 percent do not exceed.
+func (s *Store) Group(ctx context.Context, f Filter, by By, loc *time.Location) ([]Group, error) {
+	if !slices.Contains(Keys, by) {
+		return nil, fmt.Errorf("group by %q: want one of %s", by, names(Keys))
+	}
+	groups := make(map[string]*tally)
+	group := func(key string) *tally {
+		g := groups[key]
+		if g == nil {
+			g = &tally{each: true}
+			groups[key] = g
+		}
+		return g
+	}
+	days := dates{by: by, in: loc}
+	err := s.scan(ctx, s.db, f, true, func(t *found) error {
+		switch by {
+		case ByTool:
+			for i := range t.digest.tools {
+				group(t.digest.tools[i].name).addCalls(t, t.digest.tools[i].calls)
+			}
+		case ByCommand:
+			for i := range t.digest.tools {
+				group(t.digest.tools[i].command).addCalls(t, t.digest.tools[i].calls)
+			}
+		case ByHook:
+			for i := range t.digest.hooks {
+				group(t.digest.hooks[i].name).addCalls(t, t.digest.hooks[i].calls)
+			}
+		case ByModel:
+			group(t.Model).addTrace(t)
+			t.eachModel(func(m *modelDigest) {
+				if m.known {
+					group(m.name).addModel(m)
+				}
+			})
+		default:
+			g := group(days.key(&t.Summary))
+			g.addTrace(t)
+			t.eachModel(func(m *modelDigest) { g.addModel(m) })
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, s.wrap("sum up traces", err)
+	}
+	out := make([]Group, 0, len(groups))
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[key]
+		slices.Sort(g.took)
+		out = append(out, Group{Key: key, Totals: g.totals(), P50: percentile(g.took, 50), P95: percentile(g.took, 95)})
+	}
+	return out, nil
+}
+
+// percentile returns the smallest of the sorted durations that p percent of them
+// do not exceed.
+func percentile(d []time.Duration, p int) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	return d[(len(d)*p+99)/100-1]
+}
+
+// dates finds the keys of whole traces.
+type dates struct {
+	by By
+	in *time.Location
+	// quarter and known are of the last start, in quarters of an hour: no time zone
+	// has another offset, and neighbours begin at about the same time.
+	quarter int64
+	known   string
+}
+
+func (d *dates) key(t *Summary) string {
+	switch d.by {
+	case ByProject:
+		return t.Directory
+	case ByAgent:
+		return t.Host
+	case BySession:
+		return t.Session
+	}
+	if t.Started.IsZero() {
+		return ""
+	}
+	quarter := t.Started.Unix() / (15 * 60)
+	if d.known != "" && quarter == d.quarter {
+		return d.known
+	}
+	start := t.Started.In(d.in)
+	layout := time.DateOnly
+	switch d.by {
+	case ByWeek:
+		start = start.AddDate(0, 0, -int(start.Weekday()+6)%7)
+	case ByMonth:
+		layout = "2006-01"
+	}
+	d.quarter, d.known = quarter, start.Format(layout)
+	return d.known
+}
+
+// tally sums up.
+type tally struct {
+	Totals
+	usage    modelDigest
+	unpriced map[string]bool
+	// each keeps took, the durations for percentiles.
+	each bool
+	took []time.Duration
+	// last is the trace that was counted last.
+	last int64
+}
+
+func (g *tally) addTrace(t *found) {
+	d := t.Duration()
+	g.Traces++
+	g.Runs += t.Runs
+	g.Took += d
+	if g.each {
+		g.took = append(g.took, d)
+	}
+	calls := t.digest.calls()
+	g.Calls += calls.n
+	g.Failures += calls.failed
+	g.Denials += calls.denied
+}
+
+func (g *tally) addCalls(t *found, calls []call) {
+	if g.last != t.id {
+		g.last = t.id
+		g.Traces++
+		g.Runs += t.Runs
+	}
+	var c counts
+	c.add(calls)
+	g.Calls += c.n
+	g.Failures += c.failed
+	g.Denials += c.denied
+	g.Took += c.took
+	for _, one := range calls {
+		g.took = append(g.took, one.took())
+	}
+}
+
+func (g *tally) addModel(m *modelDigest) {
+	u := &g.usage
+	u.known, u.priced = u.known || m.known, u.priced || m.priced
+	u.input += m.input
+	u.output += m.output
+	u.cacheRead += m.cacheRead
+	u.cacheWrite += m.cacheWrite
+	u.cost += m.cost
+	if m.unpriced {
+		if g.unpriced == nil {
+			g.unpriced = make(map[string]bool)
+		}
+		g.unpriced[m.name] = true
+	}
+}
+
+func (g *tally) totals() Totals {
+	g.Usage = g.usage.usage()
+	g.Unpriced = slices.Sorted(maps.Keys(g.unpriced))
+	return g.Totals
+}
+
+// eachModel calls f with the usage of each model. What the roots report beyond the
+// requests, such as that of requests that were deleted, is the trace's model's.
+func (t *found) eachModel(f func(*modelDigest)) {
+	u := t.Usage
+	if u == nil {
+		for i := range t.digest.models {
+			f(&t.digest.models[i])
+		}
+		return
+	}
+	rest := modelDigest{
+		name: t.Model, known: true,
+		input: u.Input, output: u.Output, cacheRead: u.CacheRead, cacheWrite: u.CacheWrite,
+	}
+	if u.CostUSD != nil {
+		rest.priced, rest.cost = true, moneyOf(*u.CostUSD)
+	}
+	for i := range t.digest.models {
+		m := &t.digest.models[i]
+		rest.input -= m.input
+		rest.output -= m.output
+		rest.cacheRead -= m.cacheRead
+		rest.cacheWrite -= m.cacheWrite
+		rest.cost -= m.cost
+		f(m)
+	}
+	rest.unpriced = !rest.priced && rest.input+rest.output > 0
+	if !rest.priced {
+		rest.cost = 0
+	}
+	f(&rest)
+}

@@ -1,0 +1,230 @@
+package view
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+)
+
+// minKey is the width to which the keys of a table of sums are cut.
+const minKey = 16
+
+// Groups writes a table of sums, one line for each group, with a last line for all if
+// there are several, and names the models without a price. The bars show cost, else
+// tokens, else calls, else runs. Columns in which every group is empty are left out.
+func Groups(w io.Writer, by store.By, groups []store.Group, all store.Totals, o Options) error {
+	st, b := newStyle(o), bufio.NewWriter(w)
+	st.groups(b, by, groups, &all)
+	if !ofCalls(by) {
+		st.unpriced(b, all)
+	}
+	return b.Flush()
+}
+
+// unpriced names the models without a price.
+func (st *style) unpriced(b *bufio.Writer, all store.Totals) {
+	if len(all.Unpriced) > 0 {
+		text := "no price is known for " + termtext.Line(strings.Join(all.Unpriced, ", ")) + ": the costs do not include it"
+		_, _ = b.WriteString("\n" + st.paint(sgrYellow, st.cut(text, st.room())) + "\n")
+	}
+}
+
+// ofCalls reports whether the groups of a key are sums over calls, which have no usage.
+func ofCalls(by store.By) bool {
+	return by == store.ByTool || by == store.ByCommand || by == store.ByHook
+}
+
+// groups draws the table, with a last line for all of them unless all is nil.
+func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all *store.Totals) {
+	rows := slices.Clone(groups)
+	total := all != nil && len(groups) > 1
+	if total {
+		rows = append(rows, store.Group{Totals: *all})
+	}
+	last := len(rows) - 1
+	t := &table{style: st, rows: len(rows), total: total}
+	add := func(c *column, present func(*store.Group) bool, cell func(g *store.Group) (text, sgr string)) {
+		if present != nil && !slices.ContainsFunc(groups, func(g store.Group) bool { return present(&g) }) {
+			return
+		}
+		c.cell = func(i int) (string, string) { return cell(&rows[i]) }
+		c.right = c.least == 0
+		t.columns = append(t.columns, c)
+	}
+	number := func(n func(*store.Group) int, sgr string) func(*store.Group) (string, string) {
+		return func(g *store.Group) (string, string) {
+			if n(g) == 0 {
+				return "-", sgrDim
+			}
+			return fmt.Sprint(n(g)), sgr
+		}
+	}
+	runs, calls := func(g *store.Group) int { return g.Runs }, func(g *store.Group) int { return g.Calls }
+	failures, denials := func(g *store.Group) int { return g.Failures }, func(g *store.Group) int { return g.Denials }
+	some := func(n func(*store.Group) int) func(*store.Group) bool {
+		return func(g *store.Group) bool { return n(g) > 0 }
+	}
+	tokenCount := func(of func(*store.Usage) int64) func(*store.Group) (string, string) {
+		return func(g *store.Group) (string, string) {
+			if g.Usage == nil {
+				return "-", sgrDim
+			}
+			return tokens(of(g.Usage)), ""
+		}
+	}
+	used := func(g *store.Group) bool { return g.Usage != nil }
+
+	t.columns = append(t.columns, &column{name: strings.ToUpper(string(by)), least: minKey, cell: func(i int) (string, string) {
+		if total && i == last {
+			return "total", ""
+		}
+		return st.key(by, rows[i].Key)
+	}})
+	add(&column{name: "RUNS", order: 4}, nil, number(runs, ""))
+	add(&column{name: "CALLS", order: 6}, some(calls), number(calls, ""))
+	add(&column{name: "FAILED", order: 7}, some(failures), func(g *store.Group) (string, string) {
+		if g.Failures == 0 {
+			return "-", sgrDim
+		}
+		return fmt.Sprintf("%d %3.0f%%", g.Failures, 100*float64(g.Failures)/float64(max(g.Calls, 1))), sgrRed
+	})
+	add(&column{name: "DENIED", order: 5}, some(denials), number(denials, sgrYellow))
+	for _, p := range []struct {
+		name string
+		of   func(*store.Group) time.Duration
+	}{{"P50", func(g *store.Group) time.Duration { return g.P50 }}, {"P95", func(g *store.Group) time.Duration { return g.P95 }}} {
+		add(&column{name: p.name, order: 3}, nil, func(g *store.Group) (string, string) {
+			if total && g == &rows[last] {
+				return "", "" // it is no sum
+			}
+			if g.Runs == 0 {
+				return "-", sgrDim
+			}
+			return duration(p.of(g)), ""
+		})
+	}
+	if !ofCalls(by) {
+		add(&column{name: "IN", order: 8}, used, tokenCount(func(u *store.Usage) int64 { return u.Input }))
+		add(&column{name: "CACHED", order: 1}, used, func(g *store.Group) (string, string) {
+			if g.Usage == nil || g.Usage.Input == 0 {
+				return "-", sgrDim
+			}
+			return fmt.Sprintf("%.0f%%", 100*float64(g.Usage.CacheRead)/float64(g.Usage.Input)), ""
+		})
+		add(&column{name: "OUT", order: 2}, used, tokenCount(func(u *store.Usage) int64 { return u.Output }))
+		add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage) })
+	}
+	t.bar = bars(by, groups)
+	t.draw(b)
+}
+
+// bars returns the length of each group's bar.
+func bars(by store.By, groups []store.Group) func(i int) float64 {
+	measures := []func(*store.Group) float64{
+		func(g *store.Group) float64 { return usageOf(g).cost() },
+		func(g *store.Group) float64 { return float64(usageOf(g).Input + usageOf(g).Output) },
+		func(g *store.Group) float64 { return float64(g.Calls) },
+		func(g *store.Group) float64 { return float64(g.Runs) },
+	}
+	if ofCalls(by) {
+		measures = measures[2:]
+	}
+	for _, measure := range measures {
+		most := 0.0
+		for i := range groups {
+			most = max(most, measure(&groups[i]))
+		}
+		if most > 0 {
+			return func(i int) float64 { return measure(&groups[i]) / most }
+		}
+	}
+	return nil
+}
+
+// groupUsage is a usage of which nothing need be known.
+type groupUsage struct{ store.Usage }
+
+func usageOf(g *store.Group) groupUsage {
+	if g.Usage == nil {
+		return groupUsage{}
+	}
+	return groupUsage{*g.Usage}
+}
+
+func (u groupUsage) cost() float64 {
+	if u.CostUSD == nil {
+		return 0
+	}
+	return *u.CostUSD
+}
+
+// key returns a group's key for people.
+func (st *style) key(by store.By, key string) (text, sgr string) {
+	key = termtext.Line(key)
+	if key == "" {
+		none := "(not known)"
+		switch by {
+		case store.ByCommand:
+			none = "(no command)"
+		case store.ByTool:
+			none = "(no tool)"
+		}
+		return none, sgrDim
+	}
+	switch by {
+	case store.ByDay:
+		if day, err := time.Parse(time.DateOnly, key); err == nil {
+			return key + day.Format(" Mon"), ""
+		}
+	case store.ByWeek:
+		return "from " + key, ""
+	case store.ByProject:
+		// The part that a narrow view cuts is that which says least.
+		name := lastPart(key)
+		if parent := strings.TrimSuffix(key, name); name != "" && parent != "" {
+			return name + "  " + parent, ""
+		}
+	}
+	return key, ""
+}
+
+// Overview is what Stats shows without a key.
+type Overview struct {
+	All store.Totals
+	// Sections are the tables, each with the groups to show and how many there are.
+	Sections []Section
+}
+
+// Section is a part of an Overview.
+type Section struct {
+	By     store.By
+	Groups []store.Group
+	// Of is the number of groups that there are.
+	Of int
+}
+
+// Stats writes an overview: the sums, and the largest groups by several keys.
+func Stats(w io.Writer, v Overview, o Options) error {
+	st := newStyle(o)
+	b := bufio.NewWriter(w)
+	sums := st.join(append(totals(termtext.Plural(v.All.Runs, "run"), v.All), duration(v.All.Took))...)
+	_, _ = b.WriteString(st.paint(sgrBold, st.cut(sums, st.room())) + "\n")
+	for _, s := range v.Sections {
+		if len(s.Groups) == 0 {
+			continue
+		}
+		_, _ = b.WriteString("\n")
+		st.groups(b, s.By, s.Groups, nil)
+		if more := s.Of - len(s.Groups); more > 0 {
+			_, _ = b.WriteString(st.paint(sgrDim, fmt.Sprintf("and %d more: hookspan stats --by %s", more, s.By)) + "\n")
+		}
+	}
+	st.unpriced(b, v.All)
+	return b.Flush()
+}
