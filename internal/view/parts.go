@@ -78,8 +78,8 @@ func (r *Row) Parts() (out []Part) {
 // another object separately.
 func Arguments(tool, arguments string) (out []Part) {
 	if edits := Edits(tool, arguments); len(edits) > 0 {
-		out = addPart(nil, "file", "", false, edits[0].Path)
 		for _, e := range edits {
+			out = addPart(out, "file", "", false, e.Path)
 			out = addPart(out, "change", "diff", false, strings.Join(e.Lines, "\n"))
 		}
 		return out
