@@ -80,6 +80,9 @@ func (m *mapping) rootMessage() *tracepb.Span {
 // outcome returns how the run ended and the description of a failure: by the
 // hooks, else by the host's files.
 func (m *mapping) outcome() (string, hook.TurnEnd) {
+	if m.open {
+		return OutcomeRunning, hook.TurnEnd{}
+	}
 	if e := m.ending; e != nil {
 		switch e.Kind {
 		case hook.KindRunComplete:
@@ -153,7 +156,7 @@ func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 			}
 			events = append(events, m.event(EventPrompt, it, prompt, m.opts.MaxInput))
 		case hook.KindRunStart, hook.KindRunResume:
-			task = cmp.Or(it.Prompt, task)
+			task = cmp.Or(it.Prompt, task, it.Message)
 		case hook.KindCompact:
 			events = append(events, m.event(EventCompaction, it, "", 0))
 		case hook.KindNotification:

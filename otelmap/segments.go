@@ -68,7 +68,11 @@ var outcomes = map[hook.Kind]string{
 func (s *segmenter) terminate(r *Run, it *item) {
 	r.terminal = it
 	r.touch(it)
-	s.leave(r, outcomes[it.Kind])
+	outcome := outcomes[it.Kind]
+	if s.b.turns() && it.Kind == hook.KindRunCancel {
+		outcome = OutcomeInterrupted // a turn is not taken back, unlike a task
+	}
+	s.leave(r, outcome)
 }
 
 // closeOpen ends the open run without a terminal event.

@@ -10,7 +10,7 @@ import (
 // opens a turn, a report of success or failure ends it, and the events between
 // carry the prompt's id. Such agents differ from others in this:
 //
-//   - An interrupted turn reports no end: the next prompt or the session's end
+//   - An interrupted turn may report no end: the next prompt or the session's end
 //     closes it.
 //   - A subagent in the background outlives its turn, whose end is then not the
 //     run's.
@@ -32,6 +32,11 @@ func (s *segmenter) addTurnEvent(it *item) {
 		if s.open != nil && it.Turn != "" && s.open.turn == it.Turn {
 			// The user typed while the agent worked, or the events came out of order.
 			s.open.attach(it)
+			return
+		}
+		if r := s.runOf(it); it.Kind == hook.KindRunResume && it.Turn != "" && r != nil && r == s.last() && r.terminal != nil {
+			s.reopen(r)
+			r.attach(it)
 			return
 		}
 		s.interrupt()
@@ -78,18 +83,23 @@ func (it *item) source() string {
 // it was waiting for: a call that starts an agent in the background reports its
 // end at once, any other call never will.
 func (s *segmenter) interrupt() {
-	if r := s.open; r != nil {
-		background := make(map[string]bool)
-		for it := range r.all {
-			if it.Kind == hook.KindToolEnd && it.Tool != nil {
-				background[it.Tool.Agent] = true
-			}
-		}
-		for id, a := range r.agents {
-			a.gone = a.gone || a.ended == nil && !background[id]
-		}
+	if s.open != nil {
+		s.open.stopAgents()
 	}
 	s.closeOpen()
+}
+
+// stopAgents marks the agents that an interrupted run was waiting for as gone.
+func (r *Run) stopAgents() {
+	background := make(map[string]bool)
+	for it := range r.all {
+		if it.Kind == hook.KindToolEnd && it.Tool != nil {
+			background[it.Tool.Agent] = true
+		}
+	}
+	for id, a := range r.agents {
+		a.gone = a.gone || a.ended == nil && !background[id]
+	}
 }
 
 // runOf returns the run of an event of the lead agent, nil if there is none yet.
@@ -119,12 +129,16 @@ func (s *segmenter) work(it *item) {
 		s.begin(it)
 	default:
 		if r.terminal != nil && it.Kind == hook.KindToolStart && s.last() == r {
-			// The turn continues although an end was reported.
-			r.stopped, r.terminal, r.Outcome = r.terminal, nil, ""
-			s.open = r
+			s.reopen(r)
 		}
 		r.attach(it)
 	}
+}
+
+// reopen makes a turn continue although an end was reported.
+func (s *segmenter) reopen(r *Run) {
+	r.stopped, r.terminal, r.Outcome = r.terminal, nil, ""
+	s.open = r
 }
 
 // note adds an event that may come at any time, also outside turns: some of the
@@ -156,6 +170,9 @@ func (s *segmenter) endTurn(it *item) {
 	if r.terminal != nil && it.keyed && r.terminal.Kind == it.Kind || r != s.open && r != s.last() {
 		r.attachLate(it)
 		return
+	}
+	if it.Kind == hook.KindRunCancel {
+		r.stopAgents()
 	}
 	s.terminate(r, it)
 }

@@ -967,3 +967,42 @@ func TestBoundaryIsWhereRunsCannotDiffer(t *testing.T) {
 		})
 	}
 }
+
+// TestATurnThatIsResumedAfterItsStop has an agent report that a hook refused the end,
+// before it works on.
+func TestATurnThatIsResumedAfterItsStop(t *testing.T) {
+	events := []hook.Event{turnPrompt(0, "p1"), turnStop(1, "p1"), turnEv(2, hook.KindRunResume, "p1")}
+	b := buildTurns(Carry{}, events)
+	if runs := b.Runs(epoch.Add(3 * time.Second)); len(runs) != 1 || runs[0].Ended {
+		t.Fatalf("runs %+v, want one that goes on", runs)
+	}
+	stop := again(turnStop(4, "p1"))
+	stop.Result = "did more"
+	b.Add(stop)
+	runs := b.Runs(epoch.Add(5 * time.Second))
+	if len(runs) != 1 || !runs[0].Ended || rootAttr(b, runs[0], KeyResult) != "did more" || rootAttr(b, runs[0], KeyTask) != "do p1" {
+		t.Errorf("runs %+v", runs)
+	}
+}
+
+// TestATurnThatReportsItsInterruption has an agent report that the user interrupted a
+// turn: it has ended at once, with the subagent that it was waiting for.
+func TestATurnThatReportsItsInterruption(t *testing.T) {
+	b := buildTurns(Carry{}, []hook.Event{
+		turnPrompt(0, "p1"),
+		turnTool(1, hook.KindToolStart, "p1", "agent", "c1"),
+		asAgent(turnEv(2, hook.KindRunStart, "p1"), "a1", "looker"),
+		turnEv(3, hook.KindRunCancel, "p1"),
+		turnPrompt(4, "p2"),
+		turnStop(5, "p2"),
+	})
+	runs := b.Runs(epoch.Add(6 * time.Second))
+	if len(runs) != 2 || !runs[0].Ended || runs[0].Outcome != OutcomeInterrupted || runs[1].Outcome != OutcomeCompleted {
+		t.Fatalf("runs %+v", runs)
+	}
+	for _, s := range spansOf(b, runs[0], nil) {
+		if strings.HasPrefix(s.Name, "execute_tool") && value(s, KeyErrorType) != ErrorToolCancelled {
+			t.Errorf("the call that was running: %v", s)
+		}
+	}
+}

@@ -1,18 +1,23 @@
-// Command claude-hook is what Claude Code starts for each of its events:
+// Command claude-hook is what Claude Code, and agents with its protocol, start for
+// each of their events:
 //
 //	claude-hook EVENT < payload
+//	claude-hook qwen EVENT < payload
 //
 // It stores the payload in the spool and leaves. Claude Code is answered with
 // nothing: what a hook prints may become context for the model, and any exit
 // code but 0 is shown to the user or blocks what was about to happen. Without
-// EVENT the name is taken from the payload. Other agents run Claude Code's
-// hooks, too; their events are not stored.
+// EVENT the name is taken from the payload. Qwen Code is answered with an empty
+// object, without which its telemetry counts the hook as failed.
+//
+// Agents also run hooks that were installed for another; such events are not stored.
 package main
 
 import (
 	"os"
 
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/hookproc"
 )
 
@@ -21,5 +26,8 @@ func main() {
 		Name: claude.Host, Program: "claude-hook", Peek: claude.PeekIn(os.Getenv), Silence: claude.Silence,
 		// The folder a hook runs in follows the model's cd, this does not.
 		ProjectVariable: "CLAUDE_PROJECT_DIR",
+	}, hookproc.Host{
+		Name: qwen.Host, Program: "claude-hook", Word: "qwen", Peek: qwen.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
+		Reply: qwen.Reply, ProjectVariable: "QWEN_PROJECT_DIR",
 	})
 }

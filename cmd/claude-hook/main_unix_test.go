@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -113,6 +114,32 @@ func TestClaudeHookLeavesOtherAgentsAlone(t *testing.T) {
 			lines := strings.Count(string(log), "it is not recorded (said once)")
 			if want := 1 - min(1, tc.events); lines != want {
 				t.Errorf("the log says so %d times, want %d: %s", lines, want, log)
+			}
+		})
+	}
+}
+
+// TestClaudeHookRecordsQwenCode starts the program as Qwen Code does, and as a Claude
+// Code that has taken over Qwen Code's entries.
+func TestClaudeHookRecordsQwenCode(t *testing.T) {
+	program := built(t)
+	const stop = `{"session_id":"s1","prompt_id":"s1########1","hook_event_name":"Stop"}`
+	for name, tc := range map[string]struct {
+		payload, out string
+		want         []stored
+	}{
+		"an event":       {stop, "{}\n", []stored{{Host: qwen.Host, Session: "s1", Event: "Stop"}}},
+		"nothing":        {"", "{}\n", []stored{{Host: qwen.Host, Event: "Stop", Raw: true}}},
+		"a torn payload": {stop[:40], "{}\n", []stored{{Host: qwen.Host, Event: "Stop", Raw: true}}},
+		"Claude Code's":  {stopEvent, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			if out, err := command(t, program, root, tc.payload, "qwen", "Stop").CombinedOutput(); err != nil || string(out) != tc.out {
+				t.Errorf("ends with %v, output %q, want %q", err, out, tc.out)
+			}
+			if diff := cmp.Diff(tc.want, events(t, root)); diff != "" {
+				t.Errorf("stored (-want +got):\n%s", diff)
 			}
 		})
 	}

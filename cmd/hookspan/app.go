@@ -159,10 +159,9 @@ func rootCmd(a *app) *cobra.Command {
 stores each event and answers at once; from there the traces are rebuilt, kept on
 this machine and delivered to the destinations you name.
 
-  hookspan install cline    let Cline report to hookspan
-  hookspan install claude   let Claude Code report to hookspan
-  hookspan list             the tasks so far
-  hookspan show             the newest one, as a tree`,
+  hookspan install   let your coding agents report to hookspan
+  hookspan list      the tasks so far
+  hookspan show      the newest one, as a tree`,
 		SilenceUsage: true, SilenceErrors: true,
 		Version: versionText(a),
 	}

@@ -71,7 +71,7 @@ func runDemo(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	a.printf("$ hookspan list\n")
-	if err := view.List(a.stdout, sums, all, a.viewOptions()); err != nil {
+	if err := view.List(a.stdout, sums, 0, all, a.viewOptions()); err != nil {
 		return err
 	}
 	first := sums[len(sums)-1]
@@ -83,7 +83,7 @@ func runDemo(ctx context.Context, a *app) (err error) {
 	if err := view.Tree(a.stdout, t, a.viewOptions()); err != nil {
 		return err
 	}
-	a.printf("\nFor your own tasks: %s\n", a.agents.InstallCommands())
+	a.printf("\nFor your own tasks: hookspan install\n")
 	return nil
 }
 

@@ -15,14 +15,13 @@ import (
 	"github.com/hookspan/hookspan/internal/diagnose"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // installCmd makes the command that installs hooks, or with undo the one that
 // removes them.
 func installCmd(a *app, undo bool) *cobra.Command {
-	all := group("install AGENT", "Install the hooks of a coding agent")
+	all := installFoundCmd(a)
 	if undo {
 		all = group("uninstall AGENT", "Remove the hooks of a coding agent")
 	}
@@ -33,7 +32,7 @@ func installCmd(a *app, undo bool) *cobra.Command {
 		}
 		var o install.Options
 		c := &cobra.Command{Use: agent.Word, Short: about.Short, Long: about.Long}
-		installFlags(c, &o, about.Flags)
+		installFlags(c, &o, about.Flags, agent.Scopes)
 		dryRun := dryRunFlag(c)
 		if !undo {
 			c.Flags().StringVar(&o.Binary, "binary", "", "the "+agent.Program+" program; the one beside this program if not given")
@@ -41,7 +40,7 @@ func installCmd(a *app, undo bool) *cobra.Command {
 		}
 		c.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 			if cmd.Flags().Changed("scope") && o.Scope == "" {
-				return wrongUsage(cmd, "--scope: found nothing, want user, project or local")
+				return wrongUsage(cmd, "--scope: found nothing, want %s", strings.Join(agent.Scopes, " or "))
 			}
 			if o.Project, err = projectDir(cmd, false); err != nil {
 				return err
@@ -59,7 +58,7 @@ func installCmd(a *app, undo bool) *cobra.Command {
 }
 
 // installFlags registers the flags that usage explains.
-func installFlags(cmd *cobra.Command, o *install.Options, usage map[string]string) {
+func installFlags(cmd *cobra.Command, o *install.Options, usage map[string]string, scopes []string) {
 	words := map[string]*string{"scope": &o.Scope, "project": &o.Project}
 	switches := map[string]*bool{"force": &o.Force, "chain": &o.Chain, "pre-tool-use": &o.PreToolUse}
 	for name, text := range usage {
@@ -71,7 +70,7 @@ func installFlags(cmd *cobra.Command, o *install.Options, usage map[string]strin
 		cmd.Flags().Lookup(name).Hidden = text == ""
 	}
 	_ = cmd.MarkFlagDirname("project") // fails without the flag
-	oneOf(cmd, "scope", claude.ScopeUser, claude.ScopeProject, claude.ScopeLocal)
+	oneOf(cmd, "scope", scopes...)
 }
 
 func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool) (err error) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
@@ -34,6 +35,8 @@ func TestMain(m *testing.M) {
 		"claude-hook": func() {
 			hookproc.Main(hookproc.Host{
 				Name: claude.Host, Program: "claude-hook", Peek: claude.PeekIn(os.Getenv), Silence: claude.Silence,
+			}, hookproc.Host{
+				Name: qwen.Host, Program: "claude-hook", Word: "qwen", Peek: qwen.Protocol.PeekIn(os.Getenv), Reply: qwen.Reply,
 			})
 		},
 	})
@@ -239,16 +242,21 @@ func home(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // play gives the payloads of a recorded session to hook processes; with & they
-// start deliveries as they do in life: play [&] SESSION.
+// start deliveries as they do in life: play [&] SESSION [FILES], where FILES is a
+// pattern.
 func play(ts *testscript.TestScript, neg bool, args []string) {
-	live := len(args) == 2 && args[0] == "&"
-	if neg || len(args) != 1 && !live {
-		ts.Fatalf("usage: play [&] SESSION")
+	live := len(args) > 0 && args[0] == "&"
+	if live {
+		args = args[1:]
 	}
-	files, err := filepath.Glob(filepath.Join(ts.Getenv("SESSIONS"), args[len(args)-1], "*.json"))
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: play [&] SESSION [FILES]")
+	}
+	args = append(args, "*.json")
+	files, err := filepath.Glob(filepath.Join(ts.Getenv("SESSIONS"), args[0], args[1]))
 	ts.Check(err)
 	if len(files) == 0 {
-		ts.Fatalf("no payloads of %s", args[len(args)-1])
+		ts.Fatalf("no payloads of %s", args[0])
 	}
 	hook, err := find(ts.Getenv("PATH"), "cline-hook")
 	if !live && err == nil {

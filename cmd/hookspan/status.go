@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"slices"
 
@@ -8,7 +9,6 @@ import (
 
 	"github.com/hookspan/hookspan/internal/diagnose"
 	"github.com/hookspan/hookspan/internal/hookproc"
-	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 func statusCmd(a *app) *cobra.Command {
@@ -21,7 +21,7 @@ func statusCmd(a *app) *cobra.Command {
 		}
 		return a.result(*asJSON, st, true, func() {
 			a.configProblems()
-			a.printf("%s", st.Text())
+			_, _ = io.WriteString(a.stdout, st.Text(lookOf(a)))
 		})
 	}
 	return cmd
@@ -40,16 +40,14 @@ there is a problem.`,
 		found := machineOf(a).Examine(cmd.Context())
 		ok := !slices.ContainsFunc(found, func(f diagnose.Finding) bool { return f.Level == diagnose.Problem })
 		return a.result(*asJSON, found, ok, func() {
-			for _, f := range found {
-				a.printf("%-8s %s\n", f.Level, termtext.Value(f.Text))
-				if f.Hint != "" {
-					a.printf("%-8s hint: %s\n", "", termtext.Value(f.Hint))
-				}
-			}
+			_, _ = io.WriteString(a.stdout, diagnose.Text(found, lookOf(a)))
 		})
 	}
 	return cmd
 }
+
+// lookOf is how status and doctor look on standard output.
+func lookOf(a *app) diagnose.Look { return diagnose.Look{Marks: a.terminal() > 0, Color: a.color()} }
 
 // machineOf returns what status and doctor diagnose.
 func machineOf(a *app) *diagnose.Machine {

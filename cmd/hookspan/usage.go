@@ -61,15 +61,19 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 }
 
 // finish sets what a command and its subcommands leave unset. A command with
-// subcommands prints its help or reports an unknown word; any other takes no
-// arguments; shells complete no file names.
+// subcommands reports an unknown word, and by itself prints its help; any other takes
+// no arguments; shells complete no file names.
 func finish(cmd *cobra.Command) {
 	if cmd.HasSubCommands() {
 		cmd.DisableFlagsInUseLine, cmd.SuggestionsMinimumDistance = true, 2
 		cmd.Args = cobra.ArbitraryArgs
+		alone := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			switch {
+			case len(args) > 0:
 				return unknownCommand(cmd, args[0])
+			case alone != nil:
+				return alone(cmd, args)
 			}
 			return cmd.Help()
 		}

@@ -19,11 +19,13 @@ type Raw = hook.Raw
 // than 10,000 levels, gives an error and an event of KindUnknown with what
 // precedes the fault. That event has no session, as Peek finds none: the payload
 // was stored without one.
-func Decode(r Raw) ([]hook.Event, error) {
-	ev := r.NewEvent(Host, r.Event)
+func Decode(r Raw) ([]hook.Event, error) { return own.decode(r) }
+
+func (c *Protocol) decode(r Raw) ([]hook.Event, error) {
+	ev := r.NewEvent(c.Host, r.Event)
 	payload := rawjson.Trim(r.Payload)
 	if len(payload) == 0 {
-		ev.Kind = kindOf(ev.Name, false)
+		ev.Kind = c.kind(members{}, ev.Name)
 		if hasTool(ev.Kind) {
 			ev.Tool = &hook.Tool{Duration: hook.UnknownDuration}
 		}
@@ -35,18 +37,21 @@ func Decode(r Raw) ([]hook.Event, error) {
 	ev.PermissionMode = p.Text("permission_mode")
 	ev.Transcript = p.Text("transcript_path")
 	if err != nil {
-		return []hook.Event{ev}, &hook.DecodeError{Agent: "Claude Code", Event: r.Event, Size: len(r.Payload), Cause: err}
+		return []hook.Event{ev}, &hook.DecodeError{Agent: c.Name, Event: r.Event, Size: len(r.Payload), Cause: err}
 	}
 	ev.Name = cmp.Or(p.Text("hook_event_name"), ev.Name)
-	ev.Dialect = dialect
+	ev.Dialect = c.Dialect
 	ev.Session = p.Text("session_id")
 	ev.Turn = p.Text("prompt_id")
 	ev.Agent, ev.AgentType = p.Text("agent_id"), p.Text("agent_type")
 	if ev.Agent != "" {
 		ev.ParentAgent = hook.ParentUnknown
 	}
-	ev.Kind = kindOf(ev.Name, ev.Agent != "")
+	ev.Kind = c.kind(p, ev.Name)
 	p.body(&ev)
+	if c.Adapt != nil {
+		return c.Adapt(p.Object, ev), nil
+	}
 	return []hook.Event{ev}, nil
 }
 
@@ -130,7 +135,7 @@ func (p members) turnStop(ev *hook.Event) {
 // agentStop reads the end of a subagent, which old versions do not name.
 func (p members) agentStop(ev *hook.Event) {
 	ev.Result = p.Text("last_assistant_message")
-	if transcript := p.Text("agent_transcript_path"); transcript != "" {
+	if transcript := p.Text("agent_transcript_path"); transcript != "" && transcript != ev.Transcript {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrAgentTranscript, Value: transcript})
 	}
 }

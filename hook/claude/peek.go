@@ -17,30 +17,32 @@ import (
 // name and nothing else; for an empty payload, also the kind of that event. If
 // another agent sent the payload, the head names it.
 func Peek(payload []byte, event string) hook.Head {
-	return PeekIn(func(string) string { return "" })(payload, event)
+	return own.peek(payload, event, func(string) string { return "" })
 }
 
 // PeekIn returns a Peek that also finds the sender by the environment, if the payload
 // does not show it.
 func PeekIn(getenv func(string) string) func(payload []byte, event string) hook.Head {
-	return func(payload []byte, event string) hook.Head {
-		h := hook.Head{Name: event}
-		payload = rawjson.Trim(payload)
-		var p members
-		if len(payload) > 0 {
-			o, err := rawjson.Open(payload)
-			if err != nil {
-				return h
-			}
-			p = members{o}
-			h.Session = p.Text("session_id")
-			h.Name = cmp.Or(p.Text("hook_event_name"), event)
-			if h.Agent = cmp.Or(p.sender(), p.startedBy(getenv)); h.Agent == Host {
-				h.Agent = ""
-			}
+	return own.PeekIn(getenv)
+}
+
+func (c *Protocol) peek(payload []byte, event string, getenv func(string) string) hook.Head {
+	h := hook.Head{Name: event}
+	payload = rawjson.Trim(payload)
+	var p members
+	if len(payload) > 0 {
+		o, err := rawjson.Open(payload)
+		if err != nil {
+			return h
 		}
-		h.Kind = kindOf(h.Name, p.Text("agent_id") != "")
-		h.RunEnds = h.Kind.Terminal()
-		return h
+		p = members{o}
+		h.Session = p.Text("session_id")
+		h.Name = cmp.Or(p.Text("hook_event_name"), event)
+		if h.Agent = cmp.Or(p.sender(), p.startedBy(getenv)); h.Agent == c.Sender {
+			h.Agent = ""
+		}
 	}
+	h.Kind = c.kind(p, h.Name)
+	h.RunEnds = h.Kind.Terminal() || c.Ends != nil && c.Ends(p.Object, h.Name)
+	return h
 }

@@ -7,11 +7,11 @@ package agents
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/install"
@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
+	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -46,6 +47,9 @@ type Agent struct {
 	// in settings files; otherwise they are files in folders.
 	Installer install.Installer
 	Settings  bool
+	// Scopes are what install.Options.Scope can be, if the hooks are entries in
+	// settings files.
+	Scopes []string
 	// Install and Uninstall describe the commands for the agent's hooks.
 	Install, Uninstall Command
 	// StripsOTel reports that the agent removes OTEL_* variables from the
@@ -85,8 +89,18 @@ func All() Table {
 				ToolError: otelmap.ErrorToolFailure, Provider: "anthropic",
 			},
 			Infinium: connectors.Forms()[claude.Host],
-			Settings: true, StripsOTel: true,
+			Settings: true, StripsOTel: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject, claudehooks.ScopeLocal},
 			Install: installClaude(), Uninstall: uninstallClaude(),
+		},
+		{
+			Host: qwen.Host, Word: "qwen", Name: "Qwen Code", Program: "claude-hook",
+			Decode: qwen.Decode, Transcript: qwenfiles.Agent, Installer: claudehooks.Qwen(),
+			Mapping: otelmap.Agent{
+				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
+				Providers: map[string]string{"gemini": "gcp.gemini", "vertex-ai": "gcp.vertex_ai"},
+			},
+			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
+			Install: installQwen(), Uninstall: uninstallQwen(),
 		},
 	}
 }
@@ -109,15 +123,6 @@ func (t Table) Named(word string) (a Agent, ok bool) {
 		return Agent{}, false
 	}
 	return t[i], true
-}
-
-// InstallCommands names the commands that install the agents' hooks.
-func (t Table) InstallCommands() string {
-	var commands []string
-	for _, a := range t {
-		commands = append(commands, "hookspan install "+a.Word)
-	}
-	return strings.Join(commands, ", or ")
 }
 
 // Mapping returns what the mapping of events to spans must know of an agent. It

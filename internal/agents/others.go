@@ -7,14 +7,19 @@ var others = map[string]string{
 	"copilot": "GitHub Copilot",
 	"droid":   "Factory Droid",
 	"gemini":  "Gemini CLI",
-	"qwen":    "Qwen Code",
 }
 
-// OtherName returns the name of an agent that is not supported as its users know
-// it, or the short name itself if that is unknown.
-func OtherName(short string) string {
-	if name, ok := others[short]; ok {
-		return name
+// OtherName returns the name, as its users know it, of an agent that runs another's
+// hooks, or the short name itself if that is unknown. word is its name on the command
+// line, empty if it is not supported.
+func OtherName(short string) (name, word string) {
+	for _, a := range All() {
+		if a.Host == short || a.Word == short {
+			return a.Name, a.Word
+		}
 	}
-	return short
+	if name, ok := others[short]; ok {
+		return name, ""
+	}
+	return short, ""
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/config"
@@ -168,10 +169,16 @@ const othersShown = 30 * 24 * time.Hour
 // a user who misses their traces learns why.
 func (e *exam) others() {
 	for _, o := range e.Others {
-		if e.Now().Sub(o.Last) <= othersShown {
-			e.add(Note, fmt.Sprintf("%s runs %s too, last on %s; its sessions are not recorded",
-				agents.OtherName(o.Agent), o.Program, o.Last.Local().Format(time.DateOnly)),
-				"hookspan does not support that agent yet; running the program does it no harm")
+		name, word := agents.OtherName(o.Agent)
+		if e.Now().Sub(o.Last) > othersShown || slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Word == word }) {
+			continue // an agent with hooks of its own records itself
 		}
+		text := fmt.Sprintf("%s runs %s too, last on %s; its sessions are not recorded", name, o.Program, o.Last.Local().Format(time.DateOnly))
+		hint := "hookspan does not support that agent yet; running the program does it no harm"
+		if word != "" {
+			text = fmt.Sprintf("%s runs hooks that were installed for another agent, last on %s; its sessions are not recorded", name, o.Last.Local().Format(time.DateOnly))
+			hint = "hookspan install " + word + " records them"
+		}
+		e.add(Note, text, hint)
 	}
 }

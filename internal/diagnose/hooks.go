@@ -12,13 +12,14 @@ import (
 func (e *exam) hooks() {
 	none := len(e.st.installed()) == 0
 	if none {
-		e.add(Problem, "no agent has hookspan's hooks, so nothing is recorded", e.Agents.InstallCommands())
+		e.add(Problem, "no agent has hookspan's hooks, so nothing is recorded", "hookspan install finds your agents and installs the hooks")
 	}
 	for _, h := range e.st.agents {
 		switch {
+		case !none && !h.Present():
 		case h.Settings:
 			e.settings(h)
-		case none || h.Present():
+		default:
 			e.folders(h, none)
 		}
 	}

@@ -50,7 +50,7 @@ func (e *exam) log() {
 		stamp, rest, _ := strings.Cut(sc.Text(), " ")
 		at, err := time.Parse(time.RFC3339, stamp)
 		who, text, ok := strings.Cut(rest, ": ")
-		if err != nil || !ok || e.Now().Sub(at) > logDay || e.st.covered(at, who, text) || isHookStep(sc.Text()) {
+		if err != nil || !ok || e.Now().Sub(at) > logDay || e.st.covered(e.Now(), at, who, text) || isHookStep(sc.Text()) {
 			continue
 		}
 		key := who + ": " + varying.ReplaceAllString(text, "#")
@@ -74,10 +74,20 @@ func (e *exam) log() {
 	}
 }
 
+// logHour is how long the doctor mentions a fault of a hook after which events were
+// stored again.
+const logHour = time.Hour
+
 // covered reports a line of the log that another finding covers, or whose fault has
-// ended: every hook logs wrong settings, and every delivery its failures.
-func (st *Status) covered(at time.Time, who, text string) bool {
-	if strings.HasPrefix(text, "configuration: ") {
+// ended: every hook logs wrong settings, every delivery its failures and what it
+// cannot read of a session.
+func (st *Status) covered(now, at time.Time, who, text string) bool {
+	switch {
+	case strings.HasPrefix(text, "configuration: "):
+		return true
+	case strings.HasPrefix(text, "session ") && (strings.Contains(text, ": event at ") || strings.Contains(text, " damaged places, ")):
+		return true // the finding about the spool counts them
+	case strings.HasSuffix(who, "-hook") && st.LastEvent.After(at) && now.Sub(at) > logHour:
 		return true
 	}
 	for i := range st.Destinations {

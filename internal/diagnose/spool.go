@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -14,7 +15,13 @@ import (
 // spool looks for events that could not be read.
 func (e *exam) spool() {
 	if missing(e.Config.SpoolDir()) {
-		e.add(Note, "no event has been stored yet", "use your agent once; if Cline stores no event then, reload the editor's window")
+		hint := "use your agent once"
+		for _, h := range e.st.installed() {
+			if h.Host == cline.Host {
+				hint += "; if Cline stores no event then, reload the editor's window"
+			}
+		}
+		e.add(Note, "no event has been stored yet", hint)
 		return
 	}
 	var c spoolCounts

@@ -11,45 +11,125 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// Text shows the status to people.
-func (st *Status) Text() string {
+// Look is how texts for people look. The zero value is for a pipe.
+type Look struct {
+	// Marks puts a symbol before each line that is right or wrong, Color colours it.
+	Marks, Color bool
+}
+
+// marks are the symbol and the colour of each level.
+var marks = map[Level]struct{ symbol, sgr string }{
+	OK: {"✓", "32"}, Note: {"!", "33"}, Problem: {"✗", "31"},
+}
+
+// mark returns what precedes a line of a level, two columns wide; "" is no level.
+func (l Look) mark(level Level) string {
+	switch {
+	case !l.Marks:
+		return ""
+	case level == "":
+		return "  "
+	}
+	return l.paint(marks[level].sgr, marks[level].symbol) + " "
+}
+
+// paint colours a safe text (ECMA-48, SGR).
+func (l Look) paint(sgr, text string) string {
+	if !l.Color {
+		return text
+	}
+	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
+}
+
+// Text shows findings to people, with a last line that sums up.
+func Text(found []Finding, l Look) string {
 	var b strings.Builder
-	printf := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	count := map[Level]int{}
+	for _, f := range found {
+		count[f.Level]++
+		lead, below := fmt.Sprintf("%-8s ", f.Level), fmt.Sprintf("%-8s hint: ", "")
+		if l.Marks {
+			lead, below = l.mark(f.Level), "  "+l.paint("2", "hint:")+" "
+		}
+		fmt.Fprintf(&b, "%s%s\n", lead, termtext.Value(f.Text))
+		if f.Hint != "" {
+			fmt.Fprintf(&b, "%s%s\n", below, termtext.Value(f.Hint))
+		}
+	}
+	sum, sgr := "everything works", marks[OK].sgr
+	if n := count[Problem]; n > 0 {
+		sum, sgr = termtext.Plural(n, "problem"), marks[Problem].sgr
+	}
+	if n := count[Note]; n > 0 {
+		sum += ", " + termtext.Plural(n, "note")
+	}
+	fmt.Fprintf(&b, "\n%s\n", l.paint(sgr, sum))
+	return b.String()
+}
+
+// Text shows the status to people, with a last line that sums up.
+func (st *Status) Text(l Look) string {
+	var b strings.Builder
+	problems := len(config.Problems(st.machine.ConfigErr))
+	printf := func(level Level, format string, args ...any) {
+		if level == Problem {
+			problems++
+		}
+		fmt.Fprintf(&b, l.mark(level)+format, args...)
+	}
+	right := func(ok bool) Level {
+		if ok {
+			return OK
+		}
+		return Problem
+	}
 	recording := st.Recording
 	if Paused(st.machine.Config) {
 		recording += "; hookspan resume continues it"
 	}
-	printf("recording    %s\n", recording)
+	printf(right(st.Recording == recordingOn), "recording    %s\n", recording)
 	if st.LastEvent.IsZero() {
-		printf("events       none yet\n")
+		printf("", "events       none yet\n")
 	} else {
-		printf("events       last %s; %s, %s in the spool\n", st.LastEvent.Local().Format(time.DateTime),
+		printf("", "events       last %s; %s, %s in the spool\n", st.LastEvent.Local().Format(time.DateTime),
 			termtext.Plural(st.Sessions, "session"), bytesText(st.SpoolBytes))
 	}
-	printf("state        %s\nenv file     %s\n\n", st.StateDir, st.EnvFile)
+	printf("", "state        %s\n", termtext.Value(st.StateDir))
+	printf("", "env file     %s\n\n", termtext.Value(st.EnvFile))
 	if text := st.ownHooksText(); text != "" {
-		printf("%s\n\n", text)
+		printf("", "%s\n\n", text)
 	}
-	if len(st.installed()) == 0 {
-		printf("no agent has hookspan's hooks: %s\n\n", st.machine.Agents.InstallCommands())
+	present := st.installed()
+	if len(present) == 0 {
+		printf(Problem, "no agent has hookspan's hooks: hookspan install\n\n")
 	}
-	for _, h := range st.agents {
-		if text := h.Text(); text != "" && (h.Settings || h.Present()) {
-			printf("%s\n", text)
+	for _, h := range present {
+		text := h.Text()
+		if l.Marks {
+			text = h.Name + "\n    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n"
 		}
+		printf(right(h.Healthy()), "%s\n", text)
 	}
 	for i := range st.Destinations {
-		for n, line := range st.destinationLines(&st.Destinations[i]) {
-			name := ""
+		d := &st.Destinations[i]
+		bad := d.Off != "" || d.Fault != "" || d.Error != "" || d.Failing > 0 || len(d.Parked) > 0 ||
+			d.Name == config.ExporterStore && d.Stored == nil
+		for n, line := range st.destinationLines(d) {
+			name, level := "", Level("")
 			if n == 0 {
-				name = st.Destinations[i].Name
+				name, level = d.Name, right(!bad)
 			}
-			printf("%-12s %s\n", name, termtext.Value(line))
+			printf(level, "%-12s %s\n", name, termtext.Value(line))
 		}
 	}
 	if len(st.Destinations) == 0 {
-		printf("no destination is set up; hookspan config shows the settings\n")
+		printf(Problem, "no destination is set up; hookspan config shows the settings\n")
 	}
+	sum, sgr := "everything works", marks[OK].sgr
+	if problems > 0 {
+		sum, sgr = termtext.Plural(problems, "problem")+": hookspan doctor says what to do", marks[Problem].sgr
+	}
+	fmt.Fprintf(&b, "\n%s\n", l.paint(sgr, sum))
 	return b.String()
 }
 

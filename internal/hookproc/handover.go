@@ -43,7 +43,7 @@ func handOver(h Host) {
 		return
 	}
 	typed := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(userFlags[:], arg) })
-	p := newProcess(h)
+	p := newProcess(h, args)
 	if typed < 0 && !reserveFDs() {
 		(&Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout}).replyOnly()
 		os.Exit(0)

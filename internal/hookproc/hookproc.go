@@ -32,6 +32,9 @@ type Host struct {
 	// Program is the hook program's name, for its log lines and its help. If
 	// empty, Name and "-hook".
 	Program string
+	// Word is the first argument with which the host starts a program that it shares
+	// with another. If empty, the program is the host's own.
+	Word string
 	// ProjectVariable is the environment variable with the project's folder, for a
 	// host that may run hooks in another folder. If empty, there is none.
 	ProjectVariable string

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/config"
@@ -15,14 +16,18 @@ import (
 )
 
 // Main is the main function of a hook program: it handles one hook call and exits
-// with 0.
-func Main(h Host) {
+// with 0. Other agents start the same program with their Word before the event's name.
+func Main(h Host, others ...Host) {
+	args := os.Args[1:]
+	if i := slices.IndexFunc(others, func(o Host) bool { return len(args) > 0 && args[0] == o.Word }); i >= 0 {
+		h, args = others[i], args[1:]
+	}
 	// First, since the other program would inherit what follows.
 	handOver(h)
 	OwnFiles()
 	debug.SetTraceback("crash")
 	restoreSignals := harden()
-	p := newProcess(h)
+	p := newProcess(h, args)
 	if !reserveFDs() {
 		p.replyOnly()
 		os.Exit(0)
@@ -63,15 +68,15 @@ func Main(h Host) {
 }
 
 // newProcess returns this process. It needs no file descriptor.
-func newProcess(h Host) *Process {
+func newProcess(h Host, args []string) *Process {
 	p := &Process{
 		Host: h, Stdin: input(os.Stdin, stdinDeadline), Stdout: os.Stdout, Environ: os.Environ(),
 		GOOS: runtime.GOOS, PPID: os.Getppid(), Now: time.Now,
 	}
 	p.Home, _ = os.UserHomeDir()
 	p.Dir, _ = os.Getwd()
-	if len(os.Args) > 1 {
-		p.Event = os.Args[1]
+	if len(args) > 0 {
+		p.Event = args[0]
 	}
 	return p
 }

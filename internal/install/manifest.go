@@ -35,7 +35,10 @@ type Manifest struct {
 
 // Record is a hook folder or settings file that was installed into.
 type Record struct {
-	Path string `json:"path"`
+	// Agent is the word of the agent that reads a settings file, empty for Claude
+	// Code.
+	Agent string `json:"agent,omitempty"`
+	Path  string `json:"path"`
 	// Role says who reads a folder, Scope who reads a settings file.
 	Role  string `json:"role,omitempty"`
 	Scope string `json:"scope,omitempty"`

@@ -126,6 +126,8 @@ func (s *Site) lines() (lines []string) {
 		for _, g := range s.Groups() {
 			lines = append(lines, fmt.Sprintf("%-8s %s", g.State, g.Text()))
 		}
+	case len(s.Hooks) > 1 && len(s.Groups()) == 1 && s.Hooks[0].State == StateInstalled && s.Hooks[0].Reason == "":
+		lines = append(lines, fmt.Sprintf("%-14s %s", StateInstalled, termtext.Plural(len(s.Hooks), "hook")))
 	default:
 		for _, h := range s.Hooks {
 			lines = append(lines, fmt.Sprintf("%-14s %s%s", h.State, filepath.Base(h.Path), WithReason(h.Reason)))

@@ -12,7 +12,7 @@
 // empty. A text may begin with a byte order mark, which stays. Of equal keys the
 // last one counts, as in JavaScript.
 //
-// It reads what encoding/json reads: no comments, no trailing commas, and at
+// It reads what encoding/json reads: no comments, unless asked to, no trailing commas, and at
 // most 10,000 levels. It is not meant for texts too large to hold in memory
 // several times over.
 package jsonedit

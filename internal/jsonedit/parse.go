@@ -175,3 +175,43 @@ func (p parser) plain() (start, end int, text string) {
 }
 
 func (p parser) at() int { return p.skipped + int(p.dec.InputOffset()) }
+
+// ParseWithComments is [Parse] for a text that may have comments, as in JavaScript,
+// wherever white space may be.
+func ParseWithComments(text []byte) (*Node, error) { return Parse(WithoutComments(text)) }
+
+// WithoutComments returns the text with white space in place of comments, so that all
+// else keeps its place. A comment that does not end stays.
+func WithoutComments(text []byte) []byte {
+	out := text
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case bytes.HasPrefix(text[i:], []byte("//")), bytes.HasPrefix(text[i:], []byte("/*")):
+			end := bytes.IndexByte(text[i:], '\n')
+			if text[i+1] == '*' {
+				if end = bytes.Index(text[i+2:], []byte("*/")); end < 0 {
+					return out
+				}
+				end += 4
+			} else if end < 0 {
+				end = len(text) - i
+			}
+			if &out[0] == &text[0] {
+				out = bytes.Clone(text)
+			}
+			for at := i; at < i+end; at++ {
+				if c := text[at]; c != '\n' && c != '\r' {
+					out[at] = ' '
+				}
+			}
+			i += end - 1
+		}
+	}
+	return out
+}

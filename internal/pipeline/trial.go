@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -111,11 +112,19 @@ func (p *Pipeline) send(ctx context.Context, c deliver.Client, spans []*tracepb.
 }
 
 // readBack reads the test trace from the local store and removes it, also after
-// an interruption, so that no list shows it.
+// an interruption, so that no list shows it; with it one that an earlier test left
+// because it was killed.
 func (p *Pipeline) readBack(ctx context.Context, id string, spans int) error {
 	got, err := p.Store.Trace(ctx, id)
 	if err == nil && got.Spans != spans {
 		err = fmt.Errorf("%d of %d spans can be read back", got.Spans, spans)
 	}
-	return errors.Join(err, p.Store.Remove(context.WithoutCancel(ctx), id))
+	ctx = context.WithoutCancel(ctx)
+	left, listErr := p.Store.List(ctx, store.Filter{Host: testHost, Limit: -1})
+	for _, t := range left {
+		if t.TraceID != id {
+			err = errors.Join(err, p.Store.Remove(ctx, t.TraceID))
+		}
+	}
+	return errors.Join(err, listErr, p.Store.Remove(ctx, id))
 }

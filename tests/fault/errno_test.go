@@ -14,7 +14,7 @@ import (
 )
 
 // errnoRows have the system calls of the hooks fail.
-var errnoRows = []proof.Row{errnoHook(&hosts[0]), errnoHook(&hosts[1]), noMemory(&hosts[0]), noMemory(&hosts[1])}
+var errnoRows = []proof.Row{errnoHook(&hosts[0]), errnoHook(&hosts[1]), errnoHook(&hosts[2]), noMemory(&hosts[0]), noMemory(&hosts[1]), noMemory(&hosts[2])}
 
 // The errors of a disk, of rights and of limits.
 const (
@@ -93,7 +93,7 @@ func everyFault(calls map[string]int, can map[string][]syscall.Errno, trial func
 
 func errnoHook(a *host) proof.Row {
 	return proof.Row{
-		Name: "Every error that a system call of " + a.program + " can return",
+		Name: "Every error that a system call of " + a.command() + " can return",
 		Rule: "the answer is neutral, nothing else is said, the exit code is 0; earlier events are untouched, later hooks work; an interruption costs no event",
 		Run: func(t *testing.T, r *proof.Result) {
 			if err := trace.Available(); err != nil {
@@ -177,7 +177,7 @@ func noMemory(a *host) proof.Row {
 		"eventfd2": {files, syscall.ENOMEM}, "epoll_ctl": {full, syscall.ENOMEM},
 	}
 	return proof.Row{
-		Name: "No memory, thread or descriptor for the Go runtime of " + a.program,
+		Name: "No memory, thread or descriptor for the Go runtime of " + a.command(),
 		Rule: "half an answer is never given, and once main runs the exit code is never 2",
 		Run: func(t *testing.T, r *proof.Result) {
 			if err := trace.Available(); err != nil {

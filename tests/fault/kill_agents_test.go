@@ -26,6 +26,8 @@ import (
 // which the event is found again.
 type host struct {
 	name, program string
+	// word is the program's first argument, empty for its own agent.
+	word string
 	// answer is what its hook prints.
 	answer string
 	// tool and end are the hooks of a tool call and of the end of a run.
@@ -34,14 +36,14 @@ type host struct {
 }
 
 var hosts = []host{
-	{"cline", "cline-hook", lab.Neutral, "PreToolUse", "TaskComplete", func(hook, session string, n int) []byte {
+	{"cline", "cline-hook", "", lab.Neutral, "PreToolUse", "TaskComplete", func(hook, session string, n int) []byte {
 		if hook == "PreToolUse" {
 			return preToolUse(session, n)
 		}
 		return fmt.Appendf(nil, `{"clineVersion":"3.38.0","hookName":%q,"timestamp":"%d","taskId":%q,"workspaceRoots":["/home/dev/project"],"userId":"u","taskComplete":{"taskMetadata":{"taskId":%q,"ulid":"01K5","result":"src/%d.go","command":""}}}`,
 			hook, 1795175957341+n, session, session, n)
 	}},
-	{"claude-code", "claude-hook", "", "PreToolUse", "Stop", func(hook, session string, n int) []byte {
+	{"claude-code", "claude-hook", "", "", "PreToolUse", "Stop", func(hook, session string, n int) []byte {
 		if hook == "PreToolUse" {
 			return fmt.Appendf(nil, `{"session_id":%q,"prompt_id":"p1","cwd":"/home/dev/project","hook_event_name":%q,"tool_name":"Read","tool_input":{"file_path":"src/%d.go"},"tool_use_id":"toolu_%d"}`,
 				session, hook, n, n)
@@ -50,7 +52,19 @@ var hosts = []host{
 		return fmt.Appendf(nil, `{"session_id":%q,"prompt_id":"p1","cwd":"/home/dev/project","hook_event_name":%q,"stop_hook_active":true,"last_assistant_message":"src/%d.go"}`,
 			session, hook, n)
 	}},
+	{"qwen-code", "claude-hook", "qwen", "{}\n", "PreToolUse", "Stop", func(hook, session string, n int) []byte {
+		if hook == "PreToolUse" {
+			return fmt.Appendf(nil, `{"session_id":%q,"prompt_id":"p########1","cwd":"/home/dev/project","hook_event_name":%q,"tool_name":"read_file","tool_input":{"file_path":"src/%d.go"},"tool_use_id":"toolu_%d","tool_call_id":"call_%d"}`,
+				session, hook, n, n, n)
+		}
+		return fmt.Appendf(nil, `{"session_id":%q,"prompt_id":"p########1","cwd":"/home/dev/project","hook_event_name":%q,"stop_hook_active":true,"last_assistant_message":"src/%d.go"}`,
+			session, hook, n)
+	}},
 }
+
+// args are the arguments of the agent's hook program, command is how people name it.
+func (a *host) args(hook string) []string { return append(strings.Fields(a.word), hook) }
+func (a *host) command() string           { return strings.TrimSpace(a.program + " " + a.word) }
 
 var numbered = regexp.MustCompile(`src/(\d+)\.go`)
 
@@ -71,14 +85,14 @@ func number(t testing.TB, payload []byte) int {
 // traced is the agent's hook program for trace.Run.
 func (a *host) traced(w *lab.World, hook, session string, n int) trace.Program {
 	return trace.Program{
-		Path: filepath.Join(lab.Programs, a.program), Args: []string{hook}, Env: w.Environ, Dir: w.Work,
+		Path: filepath.Join(lab.Programs, a.program), Args: a.args(hook), Env: w.Environ, Dir: w.Work,
 		Stdin: a.payload(hook, session, n),
 	}
 }
 
 // hook starts the agent's hook program undisturbed and holds it to its promises.
 func (a *host) hook(w *lab.World, hook, session string, n int) error {
-	cmd := w.Program(a.program, hook)
+	cmd := w.Program(a.program, a.args(hook)...)
 	cmd.Stdin = bytes.NewReader(a.payload(hook, session, n))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -247,7 +261,7 @@ func holdSweeps(t testing.TB, w *lab.World) {
 // documented are the files that may lie in the state folder: see spool/FORMAT.md
 // and the page on files in docs.
 var documented = regexp.MustCompile(`^(` + strings.Join([]string{
-	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code)`,
+	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code|qwen-code)`,
 	`spool/[a-z-]+/[0-9a-f]{32}`,
 	`spool/[a-z-]+/[0-9a-f]{32}/(events\.json-seq|[a-z]+\.lock|delivery-[a-z]+\.json|quarantine)`,
 	`spool/[a-z-]+/[0-9a-f]{32}/quarantine/[0-9a-f]{16}-[0-9a-f]{8}\.bin`,

@@ -15,7 +15,7 @@ import (
 )
 
 // killHookRows kill a hook before each of its system calls.
-var killHookRows = []proof.Row{killHook(&hosts[0]), killHook(&hosts[1])}
+var killHookRows = []proof.Row{killHook(&hosts[0]), killHook(&hosts[1]), killHook(&hosts[2])}
 
 // situation is what a hook meets.
 type situation struct {
@@ -86,7 +86,7 @@ func everyCall(calls map[string]int, trial func(trace.Call) (hit bool)) {
 
 func killHook(a *host) proof.Row {
 	return proof.Row{
-		Name: "SIGKILL at every system call of " + a.program,
+		Name: "SIGKILL at every system call of " + a.command(),
 		Rule: "an event that was answered for is there, whole, once; earlier events are untouched, later hooks work, all is delivered",
 		Run: func(t *testing.T, r *proof.Result) {
 			if err := trace.Available(); err != nil {

@@ -102,7 +102,7 @@ func killCrowd(t *testing.T, r *proof.Result, sum *crowd, kills int) {
 		if n%64 < len(hosts) {
 			hook = a.end
 		}
-		cmd := w.Program(a.program, hook)
+		cmd := w.Program(a.program, a.args(hook)...)
 		cmd.Stdin = bytes.NewReader(a.payload(hook, fmt.Sprintf("crowd-%d", n%sessions), n))
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs

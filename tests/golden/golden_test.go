@@ -27,11 +27,13 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
+	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/otlpstub"
 )
@@ -45,38 +47,44 @@ const (
 
 // session is a recorded session and the host's files that belong to it.
 type session struct {
-	dir   string // below payloads, or of Claude Code below claudePayloads
+	dir   string // below payloads, or of another agent below its own
 	store string // below storage; empty where none was recorded
-	// claude reports that it is one of Claude Code.
-	claude bool
+	// agent is the agent's word, empty for Cline.
+	agent string
 }
 
 var sessions = []session{
-	{"classic-session", "classic/1795175957341", false},
-	{"next-session", "", false},
-	{"sdk-session", "", false},
-	{"vscode-classic", "", false},
-	{"vscode-next", "sdk/vscode-next/1795341600000_k3v9x", false},
-	{"vscode-next-resumed", "sdk/vscode-next/1795341600000_k3v9x", false},
-	{"e2e-cli2/ok", "cli2/1795174833149", false},
-	{"e2e-cli2/precompact", "", false},
-	{"e2e-cli3/tools", "sdk/tools/1795174957841_0jeru", false},
-	{"e2e-cli3/subagent", "sdk/subagent/1795175660887_ibxt7", false},
-	{"e2e-cli3/provider-error", "sdk/provider-error/1795175034447_1mokh", false},
-	{"e2e-cli3/sigint", "", false},
-	{"e2e-cli3/yolo", "", false},
-	{"session.ndjson", "claude/2.1.240", true},
-	{"e2e/tools-resume", "claude/tools-resume", true},
-	{"e2e/subagent", "claude/subagent", true},
-	{"e2e/background-subagent", "claude/background-subagent", true},
-	{"e2e/interrupt", "claude/interrupt", true},
-	{"e2e/api-error", "claude/api-error", true},
+	{"classic-session", "classic/1795175957341", ""},
+	{"next-session", "", ""},
+	{"sdk-session", "", ""},
+	{"vscode-classic", "", ""},
+	{"vscode-next", "sdk/vscode-next/1795341600000_k3v9x", ""},
+	{"vscode-next-resumed", "sdk/vscode-next/1795341600000_k3v9x", ""},
+	{"e2e-cli2/ok", "cli2/1795174833149", ""},
+	{"e2e-cli2/precompact", "", ""},
+	{"e2e-cli3/tools", "sdk/tools/1795174957841_0jeru", ""},
+	{"e2e-cli3/subagent", "sdk/subagent/1795175660887_ibxt7", ""},
+	{"e2e-cli3/provider-error", "sdk/provider-error/1795175034447_1mokh", ""},
+	{"e2e-cli3/sigint", "", ""},
+	{"e2e-cli3/yolo", "", ""},
+	{"session.ndjson", "claude/2.1.240", "claude"},
+	{"e2e/tools-resume", "claude/tools-resume", "claude"},
+	{"e2e/subagent", "claude/subagent", "claude"},
+	{"e2e/background-subagent", "claude/background-subagent", "claude"},
+	{"e2e/interrupt", "claude/interrupt", "claude"},
+	{"e2e/api-error", "claude/api-error", "claude"},
+	{"hello.ndjson", "qwen/hello", "qwen"},
+	{"behave.ndjson", "qwen/behave", "qwen"},
+	{"tools-resume.ndjson", "qwen/tools-resume", "qwen"},
+	{"subagent.ndjson", "qwen/subagent", "qwen"},
+	{"interrupt.ndjson", "qwen/interrupt", "qwen"},
+	{"api-error.ndjson", "qwen/api-error", "qwen"},
 }
 
 func (s session) name() string {
 	name := strings.ReplaceAll(strings.TrimSuffix(s.dir, ".ndjson"), "/", "-")
-	if s.claude {
-		name = "claude-" + strings.TrimPrefix(name, "e2e-")
+	if s.agent != "" {
+		name = s.agent + "-" + strings.TrimPrefix(name, "e2e-")
 	}
 	return name
 }
@@ -84,8 +92,11 @@ func (s session) name() string {
 // events decodes the session's payloads in the order of arrival.
 func (s session) events(t testing.TB) []hook.Event {
 	t.Helper()
-	if s.claude {
+	switch s.agent {
+	case "claude":
 		return s.claudeEvents(t)
+	case "qwen":
+		return s.lineEvents(t, "../../hook/qwen/testdata", qwen.Decode)
 	}
 	files, err := filepath.Glob(filepath.Join(payloads, s.dir, "*.json"))
 	if err != nil || len(files) == 0 {
@@ -124,8 +135,10 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 	agent, q := clinefiles.Agent, transcript.Query{Session: id, Dialect: clinefiles.DialectClassic, Cwd: "/home/dev/project"}
 	to := filepath.Join(".cline", "data", "tasks", id)
 	switch {
-	case s.claude:
+	case s.agent == "claude":
 		agent, to = claudefiles.Agent, ".claude"
+	case s.agent == "qwen":
+		agent, to = qwenfiles.Agent, ".qwen"
 	case strings.HasPrefix(id, "conv_"):
 		// A conversation, whose session has to be found.
 		q.Dialect, to = clinefiles.DialectNext, filepath.Join(".cline", "data", "sessions", filepath.Base(s.store))
@@ -141,6 +154,31 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 		t.Fatalf("transcript of %s: %v", s.dir, err)
 	}
 	return tr
+}
+
+// lineEvents decodes a session recorded as lines with the time of arrival in
+// nanoseconds.
+func (s session) lineEvents(t testing.TB, dir string, decode func(hook.Raw) ([]hook.Event, error)) (out []hook.Event) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, s.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var row struct {
+			TS      int64
+			Payload json.RawMessage
+		}
+		if err := json.Unmarshal(line, &row); err != nil {
+			t.Fatal(err)
+		}
+		evs, err := decode(hook.Raw{Payload: row.Payload, StoredAt: time.Unix(0, row.TS).UTC(), Offset: int64(len(out)), Cwd: "/"})
+		if err != nil {
+			t.Fatalf("%s: %v", s.dir, err)
+		}
+		out = append(out, evs...)
+	}
+	return out
 }
 
 func build(events []hook.Event) (*otelmap.Builder, []*otelmap.Run) {

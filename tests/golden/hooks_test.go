@@ -45,7 +45,7 @@ func withHooks(t *testing.T, events []hook.Event, answer func(*hook.Event) hook.
 // order in which the log can have them.
 func TestHooksOfTheUsersOnlyAddToATrace(t *testing.T) {
 	for _, s := range sessions {
-		if s.claude {
+		if s.agent != "" {
 			continue
 		}
 		t.Run(s.name(), func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestPlaceOfRecordedEvents(t *testing.T) {
 	for _, s := range sessions {
 		t.Run(s.name(), func(t *testing.T) {
 			events := s.events(t)
-			if !s.claude {
+			if s.agent == "" {
 				events = withHooks(t, events, func(*hook.Event) hook.HookAnswer { return hook.HookAnswer{} })
 			}
 			b, runs := build(events)

@@ -1,4 +1,5 @@
-// Package claude installs hookspan's hooks in Claude Code's settings files.
+// Package claude installs hookspan's hooks in Claude Code's settings files, and in
+// those of Qwen Code, which have the same form.
 //
 // An install adds entries and changes nothing else, neither order nor layout nor
 // the spelling of a number. An uninstall takes them out again, so that the bytes
@@ -8,7 +9,8 @@
 // Claude Code adds up the hooks of the user, of the project and the user's own
 // project settings, and runs equal ones once. An install goes into one of them,
 // the user's by default. An entry is hookspan's if the program it starts is
-// claude-hook with an event's name or no argument.
+// claude-hook with an event's name or no argument. What is said here of Claude Code
+// holds for Qwen Code, unless it says otherwise.
 package claude
 
 import (
@@ -26,6 +28,8 @@ type Installer struct {
 	// ManagedDir is the folder of an organisation's settings for Claude Code. If
 	// empty, it is the system's.
 	ManagedDir string
+
+	of *product // nil for Claude Code
 }
 
 var _ install.Installer = Installer{}

@@ -30,6 +30,7 @@ type change struct {
 
 // settingsEdit is a settings text that is being changed.
 type settingsEdit struct {
+	parse func([]byte) (*jsonedit.Node, error)
 	text  []byte
 	style jsonedit.Style
 	root  *jsonedit.Node
@@ -38,21 +39,25 @@ type settingsEdit struct {
 
 // openSettings reads a settings text. It must be an object.
 func openSettings(text []byte, empty emptied) (*settingsEdit, error) {
-	root, err := jsonedit.Parse(text)
+	return openParsed(jsonedit.Parse, text, empty)
+}
+
+func openParsed(parse func([]byte) (*jsonedit.Node, error), text []byte, empty emptied) (*settingsEdit, error) {
+	root, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
 	if !root.Is(text, '{') {
 		return nil, fmt.Errorf("found %s, want an object", root.Kind(text))
 	}
-	e := &settingsEdit{text: text, style: jsonedit.DetectStyle(text, root), root: root, empty: emptied{}}
+	e := &settingsEdit{parse: parse, text: text, style: jsonedit.DetectStyle(text, root), root: root, empty: emptied{}}
 	maps.Copy(e.empty, empty)
 	return e, nil
 }
 
 // set takes a changed text. What this package writes is valid.
 func (e *settingsEdit) set(text []byte) error {
-	root, err := jsonedit.Parse(text)
+	root, err := e.parse(text)
 	if err != nil {
 		return fmt.Errorf("edit settings: %w", err)
 	}
@@ -180,7 +185,7 @@ func (e *settingsEdit) install(w wantedHandler) (changes []change, err error) {
 	for _, f := range e.find() {
 		events = append(events, f.event)
 	}
-	for _, ev := range hookEvents() {
+	for _, ev := range w.product().events {
 		if w.has(ev) {
 			events = append(events, ev.name)
 		}
@@ -207,7 +212,7 @@ func (e *settingsEdit) settle(w wantedHandler, event string) (changes []change, 
 		same := slices.DeleteFunc(e.find(), func(f found) bool { return f.event != event })
 		switch len(same) {
 		case 0:
-			ev, _ := eventNamed(event)
+			ev, _ := w.product().event(event)
 			return append(changes, change{op: install.OpCreate, event: event}), e.create(w, ev)
 		case 1:
 			c, err := e.fix(w, same[0])
@@ -228,7 +233,7 @@ func (e *settingsEdit) settle(w wantedHandler, event string) (changes []change, 
 func (e *settingsEdit) fix(w wantedHandler, f found) (change, error) {
 	state, reason := w.judge(f.handler, f.event, f.matcher)
 	c := change{op: install.OpKeep, event: f.event, reason: reason}
-	ev, known := eventNamed(f.event)
+	ev, known := w.product().event(f.event)
 	switch {
 	case !known:
 		c.op = install.OpRemove

@@ -48,12 +48,16 @@ func hookEvents() []hookEvent {
 	}
 }
 
-// eventNamed finds an event that hookspan records.
-func eventNamed(name string) (hookEvent, bool) {
-	for _, ev := range hookEvents() {
-		if ev.name == name {
-			return ev, true
-		}
+// qwenEvents lists what is installed for Qwen Code. PostToolBatch is among them, as
+// only it reports calls that never started, and MessageDisplay is not.
+func qwenEvents() []hookEvent {
+	var events []hookEvent
+	for _, name := range []string{
+		"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PermissionDenied", "PostToolUse",
+		"PostToolUseFailure", "PostToolBatch", "SubagentStart", "SubagentStop", "Notification", "PreCompact", "PostCompact",
+		"Stop", "StopFailure", "SessionEnd",
+	} {
+		events = append(events, hookEvent{name: name})
 	}
-	return hookEvent{}, false
+	return events
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/regular"
@@ -23,69 +25,69 @@ const (
 )
 
 // readers describes where Claude Code reads a file of the scope.
-func readers(scope string) string {
+func (p *product) readers(scope string) string {
 	switch scope {
 	case ScopeProject:
-		return "read by Claude Code in this project, by everybody who has it"
+		return "read by " + p.name + " in this project, by everybody who has it"
 	case ScopeLocal:
-		return "read by your Claude Code in this project"
+		return "read by your " + p.name + " in this project"
 	default:
-		return "read by your Claude Code in every project"
+		return "read by your " + p.name + " in every project"
 	}
 }
 
-func place(scope, path, project string) install.Place {
-	return install.Place{Path: path, Kind: scope, Project: project, Readers: readers(scope)}
+func (p *product) place(scope, path, project string) install.Place {
+	return install.Place{Path: path, Kind: scope, Project: project, Readers: p.readers(scope)}
 }
 
-// ownDir is Claude Code's own folder.
-func ownDir(sys install.System) (string, error) {
-	dir := sys.Env("CLAUDE_CONFIG_DIR")
+// ownDir is the agent's own folder.
+func (p *product) ownDir(sys install.System) (string, error) {
+	dir := sys.Env(p.homeVariable)
 	if dir == "" {
-		return filepath.Join(sys.Home, ".claude"), sys.CheckHome()
+		return filepath.Join(sys.Home, p.folder), sys.CheckHome()
 	}
 	if !filepath.IsAbs(dir) {
-		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: found %q, want an absolute path", dir)
+		return "", fmt.Errorf("%s: found %q, want an absolute path", p.homeVariable, dir)
 	}
 	return filepath.Clean(dir), nil
 }
 
 // selected finds the settings file that the options select, by default the
 // project's or without a project the user's.
-func selected(sys install.System, o install.Options) (install.Place, error) {
+func (p *product) selected(sys install.System, o install.Options) (install.Place, error) {
 	scope := o.Scope
 	switch {
 	case scope == ScopeUser && o.Project != "":
-		return install.Place{}, install.Optionf("--project: the user's settings belong to no project: --scope project or --scope local goes with it")
+		return install.Place{}, install.Optionf("--project: the user's settings belong to no project: --scope %s goes with it", strings.Join(p.scopes[1:], " or --scope "))
 	case scope == "" && o.Project != "":
 		scope = ScopeProject
 	}
-	return settingsOf(sys, scope, cmp.Or(o.Project, o.Dir))
+	return p.settingsOf(sys, scope, cmp.Or(o.Project, o.Dir))
 }
 
 // settingsOf finds the settings file of a scope.
-func settingsOf(sys install.System, scope, project string) (install.Place, error) {
+func (p *product) settingsOf(sys install.System, scope, project string) (install.Place, error) {
 	name := "settings.json"
+	if scope != "" && !slices.Contains(p.scopes, scope) {
+		return install.Place{}, install.Optionf("--scope %q: want %s", scope, p.wantScopes())
+	}
 	switch scope {
 	case "", ScopeUser:
-		dir, err := ownDir(sys)
-		return place(ScopeUser, filepath.Join(dir, name), ""), err
-	case ScopeProject:
+		dir, err := p.ownDir(sys)
+		return p.place(ScopeUser, filepath.Join(dir, name), ""), err
 	case ScopeLocal:
 		name = "settings.local.json"
-	default:
-		return install.Place{}, install.Optionf("--scope %q: want %s, %s or %s", scope, ScopeUser, ScopeProject, ScopeLocal)
 	}
 	if err := install.CheckProject(project); err != nil {
 		return install.Place{}, err
 	}
 	project = filepath.Clean(project)
-	return place(scope, filepath.Join(project, ".claude", name), project), nil
+	return p.place(scope, filepath.Join(project, p.folder, name), project), nil
 }
 
 // allSettings lists distinct files: the user's, those of a project, and those of
 // the install record.
-func allSettings(sys install.System, m *install.Manifest, project string) ([]install.Place, error) {
+func (p *product) allSettings(sys install.System, m *install.Manifest, project string) ([]install.Place, error) {
 	var list []install.Place
 	seen := map[string]bool{}
 	add := func(f install.Place) {
@@ -94,22 +96,22 @@ func allSettings(sys install.System, m *install.Manifest, project string) ([]ins
 			list = append(list, f)
 		}
 	}
-	user, err := settingsOf(sys, ScopeUser, "")
+	user, err := p.settingsOf(sys, ScopeUser, "")
 	if err != nil {
 		return nil, err
 	}
 	add(user)
 	if project != "" {
-		for _, scope := range []string{ScopeProject, ScopeLocal} {
-			f, err := settingsOf(sys, scope, project)
+		for _, scope := range p.scopes[1:] {
+			f, err := p.settingsOf(sys, scope, project)
 			if err != nil {
 				return nil, err
 			}
 			add(f)
 		}
 	}
-	for _, rec := range m.Settings {
-		add(place(rec.Scope, rec.Path, rec.Project))
+	for _, rec := range p.records(m) {
+		add(p.place(rec.Scope, rec.Path, rec.Project))
 	}
 	return list, nil
 }

@@ -191,6 +191,7 @@ func plain(path string) bool {
 
 // wantedHandler says what a handler should be.
 type wantedHandler struct {
+	of     *product // nil for Claude Code
 	binary string
 	// guarded asks for a program that starts without the variables of guards, which
 	// needs env or a POSIX shell.
@@ -215,6 +216,14 @@ func newWanted(goos, binary string, v version, known, force bool) wantedHandler 
 	return w
 }
 
+// product returns the agent.
+func (w wantedHandler) product() *product {
+	if w.of == nil {
+		return claudeCode()
+	}
+	return w.of
+}
+
 // has reports that Claude Code has the event, as far as is known.
 func (w wantedHandler) has(ev hookEvent) bool { return !w.known || w.version.has(ev.since) }
 
@@ -230,16 +239,23 @@ func (w wantedHandler) render(ev hookEvent, timeout string, extras jsonedit.Obje
 		}
 	}
 	var args jsonedit.Array // none for a shell
-	command := quoteShell(w.binary) + " " + ev.name
+	words := w.product().args(ev.name)
+	command := strings.Join(append([]string{quoteShell(w.binary)}, words...), " ")
 	switch {
 	case f == formExec && w.guarded:
 		command = envProgram
 		for _, g := range guards() {
 			args = append(args, g)
 		}
-		args = append(args, w.binary, ev.name)
+		args = append(args, w.binary)
+		for _, word := range words {
+			args = append(args, word)
+		}
 	case f == formExec:
-		command, args = w.binary, jsonedit.Array{ev.name}
+		command = w.binary
+		for _, word := range words {
+			args = append(args, word)
+		}
 	case w.guarded:
 		command = strings.Join(guards(), " ") + " exec " + command
 	}
@@ -262,7 +278,7 @@ func (w wantedHandler) group(ev hookEvent) jsonedit.Object {
 // judge returns the state of a handler of hookspan's and what is wrong with it. An
 // empty binary is not compared.
 func (w wantedHandler) judge(h handler, event, matcher string) (install.State, string) {
-	switch _, known := eventNamed(event); {
+	switch _, known := w.product().event(event); {
 	case !known:
 		return install.StateOutdated, "is an event that hookspan does not record"
 	case w.binary != "" && h.program != w.binary:
@@ -271,10 +287,10 @@ func (w wantedHandler) judge(h handler, event, matcher string) (install.State, s
 		return install.StateOutdated, "goes through a shell, which Claude Code no longer needs"
 	case w.form == formShell && h.form != formShell:
 		return install.StateOutdated, "has args, which Claude Code knows since " + execFormSince
-	case !slices.Equal(h.words, []string{event}):
+	case !slices.Equal(h.words, w.product().args(event)):
 		return install.StateOutdated, fmt.Sprintf("reports %q", strings.Join(h.words, " "))
 	case w.guarded && !h.guarded:
-		return install.StateOutdated, "would block Claude Code under a malformed GOMEMLIMIT or GODEBUG"
+		return install.StateOutdated, "would block " + w.product().name + " under a malformed GOMEMLIMIT or GODEBUG"
 	case h.async:
 		return install.StateOutdated, "has async true"
 	case h.timeout == "":

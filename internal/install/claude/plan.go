@@ -24,7 +24,8 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	if err := sys.CheckBinary(o.Binary, hookProgram); err != nil {
 		return nil, err
 	}
-	path, err := selected(sys, o)
+	of := in.product()
+	path, err := of.selected(sys, o)
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +34,15 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 		return nil, err
 	}
 	p := &install.Plan{StateDir: sys.StateDir}
-	v, known, warning := in.version(ctx)
-	if warning != "" {
-		p.Warnings = append(p.Warnings, warning)
+	w := wantedHandler{of: of, binary: o.Binary, guarded: sys.GOOS != "windows", form: formShell, force: o.Force}
+	if of.exec {
+		v, known, warning := in.version(ctx)
+		if warning != "" {
+			p.Warnings = append(p.Warnings, warning)
+		}
+		w = newWanted(sys.GOOS, o.Binary, v, known, o.Force)
 	}
-	w := newWanted(sys.GOOS, o.Binary, v, known, o.Force)
-	f, err := planFile(path, m, func(e *settingsEdit) ([]change, error) { return e.install(w) })
+	f, err := of.planFile(path, m, func(e *settingsEdit) ([]change, error) { return e.install(w) })
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +69,7 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifest, path install.Place, w wantedHandler) error {
 	p.Warnings = append(p.Warnings, in.hooksOff(sys, path.Project)...)
 	var unknown []string
-	for _, ev := range hookEvents() {
+	for _, ev := range w.product().events {
 		if !w.has(ev) {
 			unknown = append(unknown, ev.name)
 		}
@@ -74,7 +78,7 @@ func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifes
 		p.Warnings = append(p.Warnings, fmt.Sprintf("Claude Code %d.%d.%d does not have %s: install again after an upgrade",
 			w.version[0], w.version[1], w.version[2], strings.Join(unknown, ", ")))
 	}
-	others, err := allSettings(sys, m, path.Project)
+	others, err := w.product().allSettings(sys, m, path.Project)
 	if err != nil {
 		return err
 	}
@@ -82,36 +86,41 @@ func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifes
 		if other.Path == path.Path || other.Project != "" && path.Project != "" && other.Project != path.Project {
 			continue
 		}
-		if hasHooks(other.Path) {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks are in %q too: Claude Code runs equal ones once; where the two differ, each event is stored twice and counted once", other.Path))
+		if w.product().hasHooks(other.Path) {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks are in %q too: %s runs equal ones once; where the two differ, each event is stored twice and counted once", other.Path, w.product().name))
 		}
 	}
 	if path.Kind == ScopeProject {
-		p.Warnings = append(p.Warnings, "the hooks name a program on this machine: do not commit them (--scope local is for that)")
+		warning := "the hooks name a program on this machine: do not commit them"
+		if slices.Contains(w.product().scopes, ScopeLocal) {
+			warning += " (--scope local is for that)"
+		}
+		p.Warnings = append(p.Warnings, warning)
 	}
 	return nil
 }
 
 // hasHooks reports that a settings file holds hookspan's hooks. An unreadable
 // file holds none that run.
-func hasHooks(path string) bool {
+func (p *product) hasHooks(path string) bool {
 	f, err := readSettings(path)
 	if err != nil || f.Missing() {
 		return false
 	}
-	e, err := openSettings(f.Data, nil)
+	e, err := p.open(f.Data, nil)
 	return err == nil && len(e.find()) > 0
 }
 
 // PlanUninstall plans to take hookspan's hooks out of the settings: those recorded
 // in the state folder and those found where Claude Code looks now. Edited entries
 // go too.
-func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
+func (in Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
 	m, err := install.ReadManifest(sys.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := uninstallPaths(sys, m, o)
+	of := in.product()
+	paths, err := of.uninstallPaths(sys, m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +128,7 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 	var undone install.Records
 	for _, path := range paths {
 		recorded := m.Settings.Find(path.Path) != nil
-		f, err := planFile(path, m, func(e *settingsEdit) ([]change, error) { return e.uninstall() })
+		f, err := of.planFile(path, m, func(e *settingsEdit) ([]change, error) { return e.uninstall() })
 		switch {
 		case errors.Is(err, install.ErrThroughLink) && o.Scope == "" && o.Project == "":
 			// The other files are undone all the same.
@@ -159,12 +168,12 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 	return p, nil
 }
 
-func uninstallPaths(sys install.System, m *install.Manifest, o install.Options) ([]install.Place, error) {
+func (p *product) uninstallPaths(sys install.System, m *install.Manifest, o install.Options) ([]install.Place, error) {
 	if o.Scope != "" {
-		f, err := selected(sys, o)
+		f, err := p.selected(sys, o)
 		return []install.Place{f}, err
 	}
-	all, err := allSettings(sys, m, cmp.Or(o.Project, o.Dir))
+	all, err := p.allSettings(sys, m, cmp.Or(o.Project, o.Dir))
 	if o.Project != "" {
 		all = slices.DeleteFunc(all, func(f install.Place) bool { return f.Project != filepath.Clean(o.Project) })
 	}
@@ -189,7 +198,7 @@ type plannedFile struct {
 }
 
 // planFile reads a settings file and changes its text by edit.
-func planFile(path install.Place, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
+func (p *product) planFile(path install.Place, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
 	found, err := read(path)
 	if err != nil {
 		return nil, err
@@ -198,13 +207,13 @@ func planFile(path install.Place, m *install.Manifest, edit func(*settingsEdit) 
 	if found.Missing() {
 		text = []byte("{}\n")
 	}
-	rec := install.Record{Path: path.Path, Scope: path.Kind, Project: path.Project}
+	rec := install.Record{Agent: p.word, Path: path.Path, Scope: path.Kind, Project: path.Project}
 	if have := m.Settings.Find(path.Path); have != nil {
 		rec.Created, rec.CreatedFile, rec.Empty = have.Created, have.CreatedFile, have.Empty
 	}
-	e, err := openSettings(text, rec.Empty)
+	e, err := p.open(text, rec.Empty)
 	if err != nil {
-		return nil, fmt.Errorf("settings %q: %w: fix the file (Claude Code cannot read it either); nothing was changed", path.Path, err)
+		return nil, fmt.Errorf("settings %q: %w: fix the file (%s cannot read it either); nothing was changed", path.Path, err, p.name)
 	}
 	changes, err := edit(e)
 	if err != nil {

@@ -196,7 +196,7 @@ func TestClaudeUninstallIsExact(t *testing.T) {
 	if p := h.uninstallClaude(install.Options{Scope: ScopeUser}); !strings.Contains(p.Text(), "remove   settings.json.hookspan-backup") {
 		t.Errorf("plan:\n%s", p.Text())
 	}
-	if !hasHooks(h.path("src/project/.claude/settings.local.json")) {
+	if !claudeCode().hasHooks(h.path("src/project/.claude/settings.local.json")) {
 		t.Error("the other scope's hooks are gone")
 	}
 	if p := h.uninstallCline(); strings.Contains(p.Text(), h.sys.StateDir) {
@@ -234,7 +234,7 @@ func TestClaudeInstallFollowsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := h.installClaude(h.claude(ScopeUser))
-	if !install.IsLink(h.path(".claude/settings.json")) || !hasHooks(real) || !strings.Contains(p.Text(), "the file is "+real) {
+	if !install.IsLink(h.path(".claude/settings.json")) || !claudeCode().hasHooks(real) || !strings.Contains(p.Text(), "the file is "+real) {
 		t.Errorf("plan:\n%s", p.Text())
 	}
 	h.uninstallClaude(install.Options{})

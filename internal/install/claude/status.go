@@ -18,7 +18,8 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 	if err != nil {
 		return nil, err
 	}
-	files, err := allSettings(sys, m, cmp.Or(o.Project, o.Dir))
+	of := in.product()
+	files, err := of.allSettings(sys, m, cmp.Or(o.Project, o.Dir))
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 			found.Data = []byte("{}")
 		}
 		if err == nil {
-			s.Hooks, err = inspect(sys.GOOS, found.Data, o.Binary)
+			s.Hooks, err = of.inspect(sys.GOOS, found.Data, o.Binary)
 			if err != nil {
 				err = fmt.Errorf("settings %q: %w", f.Path, err)
 			}
@@ -50,6 +51,9 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 	for _, s := range r.Sites {
 		if !s.Present {
 			continue
+		}
+		if s.Kind == ScopeUser && s.Path != files[0].Path {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s reads %q now, not %q, where hooks were installed (%s): install again", of.name, files[0].Path, s.Path, of.homeVariable))
 		}
 		for _, why := range in.hooksOff(sys, s.Project) {
 			if !slices.Contains(r.Off, why) {
@@ -68,8 +72,8 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 
 // inspect returns the states of the hooks in a settings text: one for each event
 // that hookspan records, then hookspan's hooks of other events.
-func inspect(goos string, text []byte, binary string) ([]install.Hook, error) {
-	e, err := openSettings(text, nil)
+func (p *product) inspect(goos string, text []byte, binary string) ([]install.Hook, error) {
+	e, err := p.open(text, nil)
 	if err == nil {
 		err = e.check()
 	}
@@ -77,15 +81,18 @@ func inspect(goos string, text []byte, binary string) ([]install.Hook, error) {
 		return nil, err
 	}
 	var hooks []install.Hook
-	for _, ev := range hookEvents() {
+	for _, ev := range p.events {
 		hooks = append(hooks, install.Hook{Event: ev.name, State: install.StateMissing, Faulty: true})
 	}
-	w := wantedHandler{binary: binary, guarded: goos != "windows"}
+	w := wantedHandler{of: p, binary: binary, guarded: goos != "windows"}
+	if !p.exec {
+		w.form = formShell
+	}
 	for _, f := range e.find() {
 		h := install.Hook{Event: f.event}
 		h.State, h.Reason = w.judge(f.handler, f.event, f.matcher)
 		i := slices.IndexFunc(hooks, func(have install.Hook) bool { return have.Event == f.event })
-		_, known := eventNamed(f.event)
+		_, known := p.event(f.event)
 		switch {
 		case !known:
 		case hooks[i].State != install.StateMissing:
@@ -107,7 +114,7 @@ func inspect(goos string, text []byte, binary string) ([]install.Hook, error) {
 // asks for the version only where that matters.
 func (in Installer) excuse(ctx context.Context, r *install.Report) {
 	late := func(h install.Hook) bool {
-		ev, ok := eventNamed(h.Event)
+		ev, ok := in.product().event(h.Event)
 		return ok && h.State == install.StateMissing && ev.since != ""
 	}
 	if !slices.ContainsFunc(r.Sites, func(s install.Site) bool {
@@ -122,7 +129,7 @@ func (in Installer) excuse(ctx context.Context, r *install.Report) {
 	for i := range r.Sites {
 		s := &r.Sites[i]
 		s.Hooks = slices.DeleteFunc(s.Hooks, func(h install.Hook) bool {
-			ev, _ := eventNamed(h.Event)
+			ev, _ := in.product().event(h.Event)
 			return late(h) && !v.has(ev.since)
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/install"
@@ -33,14 +34,18 @@ type switches struct {
 }
 
 // readSwitches reads what it can; a file that cannot be read sets nothing.
-func readSwitches(path string) switches {
+func (p *product) readSwitches(path string) switches {
 	var out switches
 	f, err := readSettings(path)
 	if err != nil || f.Missing() {
 		return out
 	}
 	var raw map[string]json.RawMessage
-	if json.Unmarshal(bytes.TrimPrefix(f.Data, []byte(jsonedit.ByteOrderMark)), &raw) != nil {
+	text := bytes.TrimPrefix(f.Data, []byte(jsonedit.ByteOrderMark))
+	if p.comments {
+		text = jsonedit.WithoutComments(text)
+	}
+	if json.Unmarshal(text, &raw) != nil {
 		return out
 	}
 	// Each by itself: one of a wrong type must not hide the others.
@@ -52,20 +57,21 @@ func readSwitches(path string) switches {
 
 // managedFiles lists an organisation's settings files.
 func (in Installer) managedFiles(sys install.System) []string {
-	dir := cmp.Or(in.ManagedDir, managedDir(sys.GOOS))
+	of := in.product()
+	dir := cmp.Or(in.ManagedDir, of.managedDir(sys.GOOS))
 	more, _ := filepath.Glob(filepath.Join(dir, "managed-settings.d", "*.json")) // the pattern is valid
-	return append([]string{filepath.Join(dir, "managed-settings.json")}, more...)
+	return append([]string{filepath.Join(dir, of.managedName)}, more...)
 }
 
 // effective lists the settings files that Claude Code reads in a project, or
 // without a project the user's, those of the highest precedence first.
 func (in Installer) effective(sys install.System, project string) []string {
 	list := in.managedFiles(sys)
-	for _, scope := range []string{ScopeLocal, ScopeProject, ScopeUser} {
+	for _, scope := range slices.Backward(in.product().scopes) {
 		if scope != ScopeUser && project == "" {
 			continue
 		}
-		if f, err := settingsOf(sys, scope, project); err == nil {
+		if f, err := in.product().settingsOf(sys, scope, project); err == nil {
 			list = append(list, f.Path)
 		}
 	}
@@ -76,19 +82,23 @@ func (in Installer) effective(sys install.System, project string) []string {
 // without a project, anywhere.
 func (in Installer) hooksOff(sys install.System, project string) []string {
 	var out []string
+	of := in.product()
+	if of.switchOff != "" && truthy(sys.Env(of.switchOff)) {
+		out = append(out, fmt.Sprintf("%s runs no hooks while %s is set in the environment: nothing is recorded", of.name, of.switchOff))
+	}
 	for _, path := range in.managedFiles(sys) {
-		if only := readSwitches(path).AllowManagedHooksOnly; only != nil && *only {
-			out = append(out, fmt.Sprintf("Claude Code runs no hooks but your organisation's (allowManagedHooksOnly in %q): nothing is recorded", path))
+		if only := in.product().readSwitches(path).AllowManagedHooksOnly; only != nil && *only {
+			out = append(out, fmt.Sprintf("%s runs no hooks but your organisation's (allowManagedHooksOnly in %q): nothing is recorded", of.name, path))
 			break
 		}
 	}
 	for _, path := range in.effective(sys, project) {
-		off := readSwitches(path).DisableAllHooks
+		off := in.product().readSwitches(path).DisableAllHooks
 		if off == nil {
 			continue
 		}
 		if *off {
-			out = append(out, fmt.Sprintf("hooks are switched off in Claude Code's settings (disableAllHooks in %q): nothing is recorded", path))
+			out = append(out, fmt.Sprintf("hooks are switched off in %s's settings (disableAllHooks in %q): nothing is recorded", of.name, path))
 		}
 		break
 	}
@@ -100,11 +110,14 @@ const telemetryVariable = "CLAUDE_CODE_ENABLE_TELEMETRY"
 
 // telemetry says where Claude Code's own telemetry is switched on, or "".
 func (in Installer) telemetry(sys install.System, project string) string {
+	if in.of != nil {
+		return ""
+	}
 	if truthy(sys.Env(telemetryVariable)) {
 		return "the environment"
 	}
 	for _, path := range in.effective(sys, project) {
-		if v, ok := readSwitches(path).Env[telemetryVariable]; ok {
+		if v, ok := in.product().readSwitches(path).Env[telemetryVariable]; ok {
 			if truthy(fmt.Sprint(v)) {
 				return fmt.Sprintf("%q", path)
 			}
@@ -116,8 +129,11 @@ func (in Installer) telemetry(sys install.System, project string) string {
 
 // endpoint says which settings file sets an OTLP endpoint, or "".
 func (in Installer) endpoint(sys install.System, project string) string {
+	if in.of != nil {
+		return "" // what the environment has reaches the hooks
+	}
 	for _, path := range in.effective(sys, project) {
-		env := readSwitches(path).Env
+		env := in.product().readSwitches(path).Env
 		for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 			if v, ok := env[name]; ok && v != "" {
 				return fmt.Sprintf("%q", path)

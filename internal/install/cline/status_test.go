@@ -84,7 +84,11 @@ func TestStatus(t *testing.T) {
 				if got.State != tt.state || !strings.Contains(got.Reason, tt.reason) || got.Faulty != (tt.state != install.StateInstalled) {
 					t.Errorf("%+v, want %s with %q", got, tt.state, tt.reason)
 				}
-				if line := string(tt.state) + strings.Repeat(" ", 15-len(tt.state)) + "TaskStart"; !strings.Contains(r.Text(), line) {
+				name := "TaskStart"
+				if tt.state == install.StateInstalled && got.Reason == "" {
+					name = "10 hooks" // those of the folder
+				}
+				if line := string(tt.state) + strings.Repeat(" ", 15-len(tt.state)) + name; !strings.Contains(r.Text(), line) {
 					t.Errorf("no line %q in:\n%s", line, r.Text())
 				}
 			}

@@ -197,7 +197,7 @@ func TestClaudeSubagents(t *testing.T) {
 	if err := os.Chtimes(old, sec(9), sec(9)); err != nil {
 		t.Fatal(err)
 	}
-	tr = readClaude(t, f, transcript.Query{Session: claudeSession, Since: sec(9).Add(sinceSlack + time.Second)})
+	tr = readClaude(t, f, transcript.Query{Session: claudeSession, Since: sec(9).Add(transcript.LineSlack + time.Second)})
 	for _, s := range tr.Sources {
 		if s == old {
 			t.Errorf("%s was read", s)

@@ -67,7 +67,7 @@ func TestReadingASessionOfClaudeCodeEndsAtALimit(t *testing.T) {
 		}
 	})
 	t.Run("rows", func(t *testing.T) {
-		r := reader{files: newFinder(t), block: blockSize, maxLine: maxLine, maxText: maxText, maxRows: 100}
+		r := reader{files: newFinder(t), block: transcript.LineBlock, maxLine: transcript.MaxLine, maxText: transcript.MaxText, maxRows: 100}
 		tr, err := r.read(t.Context(), path, transcript.Query{Session: claudeSession})
 		if !errors.Is(err, transcript.ErrBeyond) || !strings.Contains(err.Error(), "first 100") {
 			t.Errorf("error %v, want one that names the number", err)

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 	"unique"
@@ -14,7 +15,9 @@ import (
 // build gathers what the files of one session say.
 type build struct {
 	session string
-	texts   textBudget
+	texts   transcript.Texts
+	// whole is Query.Whole.
+	whole   func(id, name string) bool
 	calls   responses
 	results []hook.ToolResult
 	prompts []hook.Prompt
@@ -33,9 +36,26 @@ type build struct {
 func newBuild(session string, maxText int) *build {
 	return &build{
 		session: session,
-		texts:   textBudget{max: maxText},
+		texts:   transcript.Texts{Max: maxText},
 		spawns:  make(map[string]spawn),
 		callers: make(map[string]*string),
+	}
+}
+
+// eachText visits the texts that are kept.
+func (b *build) eachText(text, input func(*string)) {
+	for _, c := range b.calls.list {
+		text(&c.Text)
+	}
+	for i := range b.results {
+		text(&b.results[i].Text)
+		input(&b.results[i].Input)
+	}
+	for i := range b.prompts {
+		text(&b.prompts[i].Text)
+	}
+	for i := range b.ends.found {
+		text(&b.ends.found[i].Result)
 	}
 }
 
@@ -50,6 +70,7 @@ type fileLog struct {
 	b *build
 	// agent is the subagent whose file it is; empty for the lead's.
 	agent string
+	path  string
 
 	turn     string
 	mode     string
@@ -145,8 +166,8 @@ func (l *fileLog) add(r *row) {
 		}
 	}
 	take(r)
-	if l.b.texts.over() {
-		l.b.texts.shrink(l.b.calls.list, l.b.results, l.b.prompts, l.b.ends.found)
+	if l.b.texts.Over() {
+		l.b.texts.Shrink(l.b.eachText)
 	}
 }
 
@@ -161,7 +182,7 @@ func (l *fileLog) addQueued(r *row) {
 		return
 	}
 	if text := r.in("attachment", "prompt"); text != "" {
-		l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.keep(text), Turn: l.turn})
+		l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.Keep(text), Turn: l.turn})
 	}
 }
 
@@ -178,7 +199,7 @@ func (l *fileLog) forget(until time.Time) {
 		if at.After(until) {
 			return false
 		}
-		b.texts.kept -= texts
+		b.texts.Drop(texts)
 		return true
 	}
 	b.prompts = slices.DeleteFunc(b.prompts, func(p hook.Prompt) bool { return old(p.At, len(p.Text)) })
@@ -222,10 +243,10 @@ func (l *fileLog) addAnswer(r *row) {
 	if !call.seen(r.Get("uuid")) {
 		if text := c.Text(); text != "" {
 			if call.Text != "" {
-				l.b.texts.kept -= len(call.Text)
+				l.b.texts.Drop(len(call.Text))
 				text = call.Text + "\n" + text
 			}
-			call.Text = l.b.texts.keep(text)
+			call.Text = l.b.texts.Keep(text)
 		}
 		l.addUses(r, call, c, agent)
 	}
@@ -270,7 +291,7 @@ func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent st
 		if l.tools == nil {
 			l.tools = make(map[string]toolUse)
 		}
-		l.tools[b.ID] = toolUse{name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, at: r.at}
+		l.tools[b.ID] = toolUse{name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, at: r.at, line: r.line}
 		if caller, wanted := l.b.callers[b.ID]; wanted && caller == nil {
 			l.b.callers[b.ID] = &agent
 		}
@@ -323,7 +344,7 @@ func (l *fileLog) addUser(r *row) {
 			l.refused = l.refused[:0]
 		}
 		l.b.prompts = append(l.b.prompts, hook.Prompt{
-			At: r.at, Text: l.b.texts.keep(text), Turn: r.text("promptId"), Injected: r.injected(),
+			At: r.at, Text: l.b.texts.Keep(text), Turn: r.text("promptId"), Injected: r.injected(),
 		})
 		l.command = 0
 		if kind == textCommand {
@@ -351,6 +372,10 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 		if !known && l.copied {
 			continue // the call was made in the other session
 		}
+		if l.b.whole != nil && !l.b.whole(b.ToolUseID, use.name) {
+			delete(l.tools, b.ToolUseID)
+			continue
+		}
 		delete(l.tools, b.ToolUseID)
 		text := resultText(b.Content)
 		status, asked := toolStatus(r, b.IsError, text)
@@ -359,12 +384,16 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			Agent:  agent,
 			Turn:   cmp.Or(use.turn, l.turn),
 			Name:   use.name,
-			Input:  l.b.texts.keepJSON(use.input),
-			Text:   l.b.texts.keep(text),
+			Input:  l.b.texts.KeepJSON(use.input),
+			Text:   l.b.texts.Keep(text),
 			Status: status,
 			Asked:  use.at,
 			At:     r.at,
 		})
+		if l.b.whole != nil {
+			last := &l.b.results[len(l.b.results)-1]
+			last.Input, last.Text, last.File, last.Row = use.input, text, l.path, r.line
+		}
 		if status == hook.ToolFailed || status == hook.ToolDenied && !asked && wasRunning(r.text("version"), l.mode) {
 			l.refused = append(l.refused, len(l.b.results)-1)
 		}
@@ -374,6 +403,23 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 	}
 	if l.lead(r) && len(c) > 0 {
 		l.b.ends.open = true
+	}
+}
+
+// addUnanswered adds the wanted calls that have no result.
+func (b *build) addUnanswered(agents []subagent, lead *fileLog) {
+	logs := []*fileLog{lead}
+	for i := range agents {
+		logs = append(logs, agents[i].log)
+	}
+	for _, l := range logs {
+		for _, id := range slices.Sorted(maps.Keys(l.tools)) {
+			if use := l.tools[id]; b.whole(id, use.name) {
+				b.results = append(b.results, hook.ToolResult{
+					ID: id, Agent: l.agent, Turn: use.turn, Name: use.name, Input: use.input, Asked: use.at, File: l.path, Row: use.line,
+				})
+			}
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ func origin(ctx context.Context, f *transcript.Files, q transcript.Query) (sessi
 		return "", "", err
 	}
 	defer func() { _ = file.Close() }() // read only
-	r := reader{maxLine: maxLine}
+	r := reader{maxLine: transcript.MaxLine}
 	answer := ""
 	err = r.rows(ctx, file, func(row *row) bool {
 		if row.kind != "assistant" {

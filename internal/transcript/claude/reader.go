@@ -52,7 +52,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 		return nil, err
 	}
 	r := reader{
-		files: f, block: blockSize, maxLine: maxLine, maxText: maxText, maxRows: maxRows,
+		files: f, block: transcript.LineBlock, maxLine: transcript.MaxLine, maxText: transcript.MaxText, maxRows: maxRows,
 	}
 	return r.read(ctx, path, q)
 }

@@ -19,9 +19,6 @@ import (
 // Dialect is the form of Claude Code's files and hooks.
 const Dialect = "claude"
 
-// blockSize is how much of a transcript is read at once from its end.
-const blockSize = 64 << 10
-
 // maxHead bounds how far a subagent's first row is looked for.
 const maxHead = 1 << 20
 
@@ -65,6 +62,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		return nil, err
 	}
 	b := newBuild(q.Session, r.maxText)
+	b.whole, b.texts.None = q.Whole, q.Whole != nil
 	agents, err := r.agents(ctx, strings.TrimSuffix(path, suffix), q.Since)
 	errs := []error{err}
 	for _, a := range agents {
@@ -74,7 +72,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	}
 	t := &hook.Transcript{Session: q.Session}
 	readLog := func(path, agent string) *fileLog {
-		log := &fileLog{b: b, agent: agent}
+		log := &fileLog{b: b, agent: agent, path: path}
 		if err := r.readFile(ctx, path, q, log); err != nil {
 			errs = append(errs, err)
 			if errors.Is(err, transcript.ErrNotFound) {
@@ -84,7 +82,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		t.Sources = append(t.Sources, path)
 		return log
 	}
-	readLog(path, "")
+	lead := readLog(path, "")
 	open, undecided := b.ends.open, b.ends.waiting && !b.ends.recorded && b.ends.last.Kind == hook.KindRunComplete
 	b.ends.flush()
 	last := b.lastTime
@@ -92,6 +90,9 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		agents[i].log = readLog(agents[i].path, agents[i].id)
 	}
 
+	if q.Whole != nil {
+		b.addUnanswered(agents, lead)
+	}
 	t.Calls = b.calls.resolve(prices)
 	t.Prompts, t.ToolResults, t.Ends = b.prompts, b.results, b.ends.found
 	t.HostVersion, t.Cwd = b.version, b.cwd
@@ -117,45 +118,46 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, log *fileLog) error {
-	file, err := r.files.Open(ctx, path, 0)
-	if err != nil {
-		return err
+	var head func(io.ReaderAt) error
+	if log.agent != "" {
+		head = func(file io.ReaderAt) error { return r.readHead(ctx, file, log) }
 	}
-	defer func() { _ = file.Close() }() // read only
-	// Later rows are for the next reading.
-	size, err := r.untilEnd(ctx, file, file.Size(), q.Until)
-	if err != nil {
-		return transcript.ReadError(path, err)
-	}
-	// What is read backwards is read forwards again, from where that ended.
-	view, settle := file.Half()
-	start, beyond := r.sinceStart(ctx, view, size, q.Since, log.agent != "")
-	settle()
-	if beyond != nil && !errors.Is(beyond, transcript.ErrBeyond) {
-		return transcript.ReadError(path, beyond)
-	}
-	if start > 0 && log.agent != "" {
-		if err := r.readHead(ctx, file, log); err != nil {
-			return transcript.ReadError(path, err)
+	var row row
+	var beyond error
+	lines := r.lines(log.agent != "")
+	err := lines.File(ctx, r.files, path, q, head, func(line []byte) bool {
+		if !row.parse(line) {
+			return true
 		}
-	}
-	err = r.rows(ctx, io.NewSectionReader(file, start, size-start), func(row *row) bool {
 		if r.taken++; r.maxRows > 0 && r.taken > r.maxRows {
-			beyond = fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, r.maxRows)
+			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, r.maxRows))
 			return false
 		}
-		log.add(row)
+		row.line = lines.Row
+		log.add(&row)
 		return true
 	})
-	if err = cmp.Or(err, beyond); err != nil {
-		return transcript.ReadError(path, err)
+	return cmp.Or(err, beyond)
+}
+
+// lines reads the rows of a session's file, or of a subagent's.
+func (r *reader) lines(agent bool) *transcript.Lines {
+	var row row
+	return &transcript.Lines{
+		Block: r.block, Max: r.maxLine,
+		Time: func(line []byte) time.Time {
+			if !row.parse(line) {
+				return time.Time{}
+			}
+			return row.at
+		},
+		Opens: func() bool { return row.sidechain == agent && row.opensTurn() },
 	}
-	return nil
 }
 
 // readHead reads a subagent's beginning: when it was started, and what for.
 func (r *reader) readHead(ctx context.Context, file io.ReaderAt, log *fileLog) error {
-	head := &fileLog{b: newBuild(log.b.session, log.b.texts.max), agent: log.agent}
+	head := &fileLog{b: newBuild(log.b.session, log.b.texts.Max), agent: log.agent}
 	err := r.rows(ctx, io.NewSectionReader(file, 0, maxHead), func(row *row) bool {
 		if row.kind == "user" {
 			head.add(row)
@@ -166,26 +168,10 @@ func (r *reader) readHead(ctx context.Context, file io.ReaderAt, log *fileLog) e
 	return err
 }
 
-// sized is a file, or a section of one.
-type sized interface {
-	io.Reader
-	Size() int64
-}
-
 // rows visits the rows of a file until visit returns false.
-func (r *reader) rows(ctx context.Context, file sized, visit func(*row) bool) error {
-	// One byte more than the file has, to read its end.
-	lines := newLineReader(file, int(min(64<<10, file.Size()+1)), r.maxLine)
+func (r *reader) rows(ctx context.Context, file transcript.Sized, visit func(*row) bool) error {
 	var row row
-	for lines.Scan() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if row.parse(lines.Bytes()) && !visit(&row) {
-			return nil
-		}
-	}
-	return lines.Err()
+	return r.lines(false).Each(ctx, file, func(line []byte) bool { return !row.parse(line) || visit(&row) })
 }
 
 // agents lists the subagents whose files were written since a time, by id.
@@ -207,7 +193,7 @@ func (r *reader) agents(ctx context.Context, dir string, since time.Time) ([]sub
 		}
 		s, ok := transcript.Stat(id, filepath.Join(dir, e.Name()))
 		// A file's time may be coarser than a row's.
-		if !ok || s.ModTime.Before(since.Add(-sinceSlack)) {
+		if !ok || s.ModTime.Before(since.Add(-transcript.LineSlack)) {
 			continue
 		}
 		a := subagent{id: id, path: s.Path}

@@ -95,7 +95,7 @@ func TestClaudeSinceGivesWhatTheWholeGives(t *testing.T) {
 			rt.Fatal(err)
 		}
 		since := sec(rapid.IntRange(-10, 3000).Draw(rt, "since"))
-		r := reader{files: newFinder(t), block: rapid.IntRange(1, 4096).Draw(rt, "block"), maxLine: maxLine, maxText: maxText}
+		r := reader{files: newFinder(t), block: rapid.IntRange(1, 4096).Draw(rt, "block"), maxLine: transcript.MaxLine, maxText: transcript.MaxText}
 		read := func(since time.Time) *hook.Transcript {
 			tr, err := r.read(t.Context(), path, transcript.Query{Session: claudeSession, Since: since})
 			if err != nil {
@@ -125,18 +125,18 @@ func TestClaudeUntilReadsNoFurther(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	r := reader{files: newFinder(t), block: 4096, maxLine: maxLine}
+	r := reader{files: newFinder(t), block: 4096, maxLine: transcript.MaxLine}
 	for _, turn := range []int{0, 1, 7, 1000, 1999, turns - 1, turns + 50} {
 		until := sec(100*turn + 50)
 		file := &countingReader{r: bytes.NewReader([]byte(text))}
-		end, err := r.untilEnd(t.Context(), file, int64(len(text)), until)
+		end, err := r.lines(false).End(t.Context(), file, int64(len(text)), until)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if end < int64(len(text)) && text[end-1] != '\n' {
 			t.Errorf("turn %d: reading ends within a row: %.100q", turn, text[end:])
 		}
-		if needed := int64(strings.LastIndex(text, fmt.Sprintf(`"promptId":"p%d"`, min(turn, turns-1)))); end < needed || end > needed+untilStep+20_000 && end < int64(len(text))-untilStep {
+		if needed := int64(strings.LastIndex(text, fmt.Sprintf(`"promptId":"p%d"`, min(turn, turns-1)))); end < needed || end > needed+transcript.EndSlack+20_000 && end < int64(len(text))-transcript.EndSlack {
 			t.Errorf("turn %d: reading ends at %d, the turn at about %d", turn, end, needed)
 		}
 		if file.n > int64(len(text))/10 {
@@ -158,8 +158,8 @@ func TestClaudeUntilReadsNoFurther(t *testing.T) {
 		}
 	}
 	// Single rows that keep a later time prove nothing.
-	odd := strings.Replace(text, summaryRow(100*2000+10), strings.Repeat(summaryRow(100*9000)+"\n", sinceProof-1)+summaryRow(100*2000+10), 1)
-	end, err := r.untilEnd(t.Context(), bytes.NewReader([]byte(odd)), int64(len(odd)), sec(100*3000))
+	odd := strings.Replace(text, summaryRow(100*2000+10), strings.Repeat(summaryRow(100*9000)+"\n", 8-1)+summaryRow(100*2000+10), 1)
+	end, err := r.lines(false).End(t.Context(), bytes.NewReader([]byte(odd)), int64(len(odd)), sec(100*3000))
 	if err != nil || end < int64(strings.Index(odd, `"promptId":"p3000"`)) {
 		t.Errorf("amid odd rows reading ends at %d (%v)", end, err)
 	}
@@ -195,12 +195,12 @@ func turnsOf(n int) string {
 }
 
 func TestClaudeSinceReadsWhatIsNew(t *testing.T) {
-	r := reader{files: newFinder(t), block: 4096, maxLine: maxLine}
+	r := reader{files: newFinder(t), block: 4096, maxLine: transcript.MaxLine}
 	text := turnsOf(2000)
 	start := func(t *testing.T, text string, since time.Time) (int64, int64) {
 		t.Helper()
 		file := &countingReader{r: bytes.NewReader([]byte(text))}
-		at, err := r.sinceStart(t.Context(), file, int64(len(text)), since, false)
+		at, err := r.lines(false).Start(t.Context(), file, int64(len(text)), since)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,9 +220,9 @@ func TestClaudeSinceReadsWhatIsNew(t *testing.T) {
 		{"nothing new", 3000 * 100, text, `"promptId":"p1998"`, 20_000},
 		{"the middle", 1000 * 100, text, `"promptId":"p998"`, len(text)/2 + 30_000},
 		{"everything", 0, text, `"promptId":"p0"`, len(text)},
-		{"single old rows amid the new ones", 1000 * 100, strings.Replace(text, summaryRow(1500*100+10), strings.Repeat(summaryRow(3)+"\n", sinceProof-1)+summaryRow(1500*100+10), 1), `"promptId":"p998"`, len(text)/2 + 40_000},
+		{"single old rows amid the new ones", 1000 * 100, strings.Replace(text, summaryRow(1500*100+10), strings.Repeat(summaryRow(3)+"\n", 8-1)+summaryRow(1500*100+10), 1), `"promptId":"p998"`, len(text)/2 + 40_000},
 		{"rows without a time", 1000 * 100, strings.Replace(text, summaryRow(1500*100+10), strings.Repeat(`{"type":"mode"}`+"\n", 1000)+"not json", 1), `"promptId":"p998"`, len(text)/2 + 60_000},
-		{"a turn that began far back", 1000 * 100, userRow("p", 0, "go") + "\n" + strings.Repeat(resultRow("p", 1, "t", strings.Repeat("y", 900), false)+"\n", 8000) + answerRow("m", 1000*100, "done", ""), `"tool_use_id":"t"`, sinceContext + 100_000},
+		{"a turn that began far back", 1000 * 100, userRow("p", 0, "go") + "\n" + strings.Repeat(resultRow("p", 1, "t", strings.Repeat("y", 900), false)+"\n", 8000) + answerRow("m", 1000*100, "done", ""), `"tool_use_id":"t"`, (4 << 20) + 100_000},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			at, read := start(t, tt.text, sec(tt.since))
@@ -309,8 +309,8 @@ func FuzzClaude(f *testing.F) {
 		for _, since := range []time.Time{sec(0), sec(100)} {
 			small := reader{files: newFinder(t), block: 16, maxLine: 1 << 20}
 			large := reader{files: newFinder(t), block: 1 << 16, maxLine: 1 << 20}
-			a, errA := small.sinceStart(t.Context(), bytes.NewReader(data), int64(len(data)), since, false)
-			b, errB := large.sinceStart(t.Context(), bytes.NewReader(data), int64(len(data)), since, false)
+			a, errA := small.lines(false).Start(t.Context(), bytes.NewReader(data), int64(len(data)), since)
+			b, errB := large.lines(false).Start(t.Context(), bytes.NewReader(data), int64(len(data)), since)
 			if a != b || errA != nil || errB != nil {
 				t.Errorf("reading begins at %d or %d by the block: %v, %v", a, b, errA, errB)
 			}

@@ -13,39 +13,6 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-func TestTextsAreCutToWholeCharacters(t *testing.T) {
-	for _, tt := range []struct {
-		s    string
-		n    int
-		want string
-	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aé", 2, "a"}, {"é", 1, ""}, {"a\xff\xff\xff", 2, "a\xff"}, {"", 0, ""}} {
-		if got := cutText(tt.s, tt.n); got != tt.want {
-			t.Errorf("cutText(%q, %d) = %q, want %q", tt.s, tt.n, got, tt.want)
-		}
-	}
-}
-
-func TestInputsStayJSONWhenCut(t *testing.T) {
-	long := strings.Repeat("é", 1000)
-	for _, tt := range []struct{ name, in, want string }{
-		{"short", `{"a":"b"}`, `{"a":"b"}`},
-		{"a long text", `{"content":"` + long + `","n":1.50,"path":"x"}`, `{"content":"` + strings.Repeat("é", 32) + `","n":1.50,"path":"x"}`},
-		{"in a list", `{"edits":[{"new":"` + long + `"}]}`, `{"edits":[{"new":"` + strings.Repeat("é", 32) + `"}]}`},
-		{"long for another reason", `[` + strings.Repeat("1,", 100) + `1]`, ""},
-		{"no JSON", strings.Repeat("x", 200), strings.Repeat("x", 128)},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := cutJSON(tt.in, 128)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("cut (-want +got):\n%s", diff)
-			}
-			if strings.HasPrefix(tt.in, "{") && !json.Valid([]byte(got)) {
-				t.Errorf("%q is no JSON any more", got)
-			}
-		})
-	}
-}
-
 // All texts are cut to one length once there are too many, and none before.
 func TestTextsStayWithinTheirBound(t *testing.T) {
 	var lines []string
@@ -61,7 +28,7 @@ func TestTextsStayWithinTheirBound(t *testing.T) {
 	write(t, claudePath(f), strings.Join(lines, "\n"))
 	whole := readClaude(t, f, transcript.Query{Session: claudeSession})
 	const bound = 120_000
-	r := reader{files: newFinder(t), block: 4096, maxLine: maxLine, maxText: bound}
+	r := reader{files: newFinder(t), block: 4096, maxLine: transcript.MaxLine, maxText: bound}
 	cut, err := r.read(t.Context(), claudePath(f), transcript.Query{Session: claudeSession})
 	if err != nil {
 		t.Fatal(err)

@@ -80,8 +80,9 @@ func (t *Turn) Usage(n int) Usage {
 type Request struct {
 	// N counts requests from 1.
 	N int `json:"n"`
-	// Turn is the index of the script's turn that answered.
-	Turn int `json:"turn"`
+	// Part is the part of the script that answered, Turn the index of its turn.
+	Part string `json:"part,omitempty"`
+	Turn int    `json:"turn"`
 	// Start is when the request had been read; End when the answer was out or
 	// the client had gone.
 	Start time.Time `json:"start"`
@@ -116,16 +117,22 @@ const keepMessages = 3
 type Server struct {
 	rig.Journal[Request]
 
-	script []Turn
+	parts map[string][]Turn
+	used  map[string]int // turns of each part
+	route func(tools []string) string
 }
 
 // New returns a server that plays the script. An empty script answers every
 // request with the text "ok".
 func New(script []Turn) *Server {
-	if len(script) == 0 {
-		script = []Turn{{Text: "ok"}}
-	}
-	return &Server{script: script}
+	return NewParts(map[string][]Turn{"": script}, func([]string) string { return "" })
+}
+
+// NewParts returns a server that plays a script in parts. route names the part that
+// answers a request by the tools that it offers. A missing or empty part answers
+// with the text "ok".
+func NewParts(parts map[string][]Turn, route func(tools []string) string) *Server {
+	return &Server{parts: parts, used: make(map[string]int), route: route}
 }
 
 // body is what the server reads of a completion request.
@@ -163,12 +170,17 @@ func (s *Server) begin(b *body) (*Request, *Turn) {
 	var turn *Turn
 	req := s.Add(func(n int) *Request {
 		req := &Request{N: n, Start: time.Now(), Stream: b.Stream, Native: len(b.Tools) > 0}
-		req.Turn = min(n, len(s.script)) - 1
 		for _, t := range b.Tools {
 			req.Tools = append(req.Tools, t.Function.Name)
 		}
 		req.Last = b.Messages[max(0, len(b.Messages)-keepMessages):]
-		turn = &s.script[req.Turn]
+		req.Part = s.route(req.Tools)
+		turn = &Turn{Text: "ok"}
+		if part := s.parts[req.Part]; len(part) > 0 {
+			req.Turn = min(s.used[req.Part], len(part)-1)
+			s.used[req.Part]++
+			turn = &part[req.Turn]
+		}
 		req.Calls = turn.Tools
 		return req
 	})

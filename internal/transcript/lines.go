@@ -1,8 +1,9 @@
-package claude
+package transcript
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,36 +11,109 @@ import (
 	"time"
 )
 
-// maxLine bounds one row. Rows hold images and whole files, and they stay below
-// this; a longer row is skipped without being held in memory.
-const maxLine = 8 << 20
+// Limits of files of JSON lines.
+const (
+	// MaxLine bounds one row, in bytes. Rows hold images and whole files, and they
+	// stay below this; a longer row is skipped without being held in memory.
+	MaxLine = 8 << 20
+	// LineBlock is how much of a file is read at once from its end, in bytes.
+	LineBlock = 64 << 10
+)
 
 const (
-	// sinceSlack is how far rows may be out of order. Claude Code writes rows
-	// of one moment in any order, some milliseconds apart.
-	sinceSlack = time.Minute
+	// LineSlack is how far rows may be out of order. Agents write rows of one moment
+	// in any order, some milliseconds apart.
+	LineSlack = time.Minute
+	// EndSlack is how many bytes behind the last row that is wanted may be read.
+	EndSlack = 256 << 10
 	// sinceProof is how many rows in succession must be older, or later, before
 	// the rest of the file is taken to be: single rows keep an old time.
 	sinceProof = 8
 	// sinceContext bounds how far before them the beginning of the turn is
 	// searched.
 	sinceContext = 4 << 20
-	// untilStep is how many bytes more than needed may be read.
-	untilStep = 256 << 10
 )
 
-// sinceStart returns where to begin reading to see everything since a time: at
+// Lines reads files of JSON lines, to which an agent adds a row for all that
+// happens, as far as a query asks for it. The functions may keep no line.
+type Lines struct {
+	// Block is how many bytes are read at once from a file's end, Max the length of
+	// the longest row that is read.
+	Block, Max int
+	// Time returns a row's time, zero for a line that is no row or has none.
+	Time func(line []byte) time.Time
+	// Opens reports that the row that Time was called for last is the prompt that
+	// begins a turn.
+	Opens func() bool
+	// Row is the number of the line that is visited, from 1 where the reading began.
+	Row int
+}
+
+// File gives the rows of a file to visit until it returns false: from the prompt of
+// the turn that was under way at the beginning of what q asks for, up to its end. If
+// that is not the file's beginning, head is called before; it may be nil.
+func (l *Lines) File(ctx context.Context, f *Files, path string, q Query, head func(io.ReaderAt) error, visit func(line []byte) bool) error {
+	file, err := f.Open(ctx, path, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // read only
+	// Later rows are for the next reading.
+	size, err := l.End(ctx, file, file.Size(), q.Until)
+	if err != nil {
+		return ReadError(path, err)
+	}
+	// What is read backwards is read forwards again, from where that ended.
+	view, settle := file.Half()
+	start, beyond := l.Start(ctx, view, size, q.Since)
+	settle()
+	if beyond != nil && !errors.Is(beyond, ErrBeyond) {
+		return ReadError(path, beyond)
+	}
+	if start > 0 && head != nil {
+		if err := head(file); err != nil {
+			return ReadError(path, err)
+		}
+	}
+	err = l.Each(ctx, io.NewSectionReader(file, start, size-start), visit)
+	if err = cmp.Or(err, beyond); err != nil {
+		return ReadError(path, err)
+	}
+	return nil
+}
+
+// Sized is a file, or a section of one.
+type Sized interface {
+	io.Reader
+	Size() int64
+}
+
+// Each gives the rows of a file to visit until it returns false.
+func (l *Lines) Each(ctx context.Context, file Sized, visit func(line []byte) bool) error {
+	// One byte more than the file has, to read its end.
+	lines := newLineReader(file, int(min(64<<10, file.Size()+1)), l.Max)
+	for lines.Scan() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if l.Row = lines.line; !visit(lines.Bytes()) {
+			return nil
+		}
+	}
+	return lines.Err()
+}
+
+// Start returns where to begin reading to see everything since a time: at
 // the prompt of the turn that was under way then, so that what belongs together
 // is read together. It reads the file from its end and no more of it than that.
 // If a limit ends that earlier, the error is ErrBeyond and the place is the row
 // that was reached.
-func (r *reader) sinceStart(ctx context.Context, file io.ReaderAt, size int64, since time.Time, agent bool) (int64, error) {
+func (l *Lines) Start(ctx context.Context, file io.ReaderAt, size int64, since time.Time) (int64, error) {
 	if since.IsZero() {
 		return 0, nil
 	}
-	limit := since.Add(-sinceSlack)
-	lines := newBackReader(file, size, r.block, r.maxLine)
-	var row row
+	limit := since.Add(-LineSlack)
+	lines := newBackReader(file, size, l.Block, l.Max)
 	older, proven, reached := 0, int64(-1), size
 	for {
 		if err := ctx.Err(); err != nil {
@@ -53,10 +127,11 @@ func (r *reader) sinceStart(ctx context.Context, file io.ReaderAt, size int64, s
 			return reached, fmt.Errorf("backwards from byte %d: %w", reached, err)
 		}
 		reached = at
-		if !row.parse(line) || row.at.IsZero() {
+		written := l.Time(line)
+		if written.IsZero() {
 			continue
 		}
-		if !row.at.Before(limit) {
+		if !written.Before(limit) {
 			older, proven = 0, -1
 			continue
 		}
@@ -66,24 +141,24 @@ func (r *reader) sinceStart(ctx context.Context, file io.ReaderAt, size int64, s
 		if proven < 0 {
 			proven = at
 		}
-		if row.sidechain == agent && row.opensTurn() || proven-at > sinceContext {
+		if l.Opens() || proven-at > sinceContext {
 			return at, nil
 		}
 	}
 }
 
-// untilEnd returns where reading may end to see everything up to a time: a row
+// End returns where reading may end to see everything up to a time: a row
 // behind which, as far as some rows in succession prove it, all are later. It
 // finds the place by bisection and reads little of the file.
-func (r *reader) untilEnd(ctx context.Context, file io.ReaderAt, size int64, until time.Time) (int64, error) {
+func (l *Lines) End(ctx context.Context, file io.ReaderAt, size int64, until time.Time) (int64, error) {
 	if until.IsZero() {
 		return size, nil
 	}
-	limit := until.Add(sinceSlack)
+	limit := until.Add(LineSlack)
 	lo, hi := int64(0), size
-	for hi-lo > untilStep {
+	for hi-lo > EndSlack {
 		middle := lo + (hi-lo)/2
-		at, later, err := r.laterFrom(ctx, io.NewSectionReader(file, middle, hi-middle), limit)
+		at, later, err := l.laterFrom(ctx, io.NewSectionReader(file, middle, hi-middle), limit)
 		switch {
 		case err != nil:
 			return 0, fmt.Errorf("search the end: %w", err)
@@ -98,19 +173,19 @@ func (r *reader) untilEnd(ctx context.Context, file io.ReaderAt, size int64, unt
 
 // laterFrom reports whether the first rows of a file, of which the first may be
 // torn, are all later than a time, and where the second begins.
-func (r *reader) laterFrom(ctx context.Context, file io.Reader, limit time.Time) (begin int64, later bool, err error) {
-	lines := newLineReader(file, 16<<10, r.maxLine)
+func (l *Lines) laterFrom(ctx context.Context, file io.Reader, limit time.Time) (begin int64, later bool, err error) {
+	lines := newLineReader(file, 16<<10, l.Max)
 	lines.Scan()
 	begin = lines.read
-	var row row
 	for timed := 0; timed < sinceProof; {
 		if ctx.Err() != nil || !lines.Scan() {
 			return begin, false, errors.Join(ctx.Err(), lines.Err())
 		}
-		if !row.parse(lines.Bytes()) || row.at.IsZero() {
+		written := l.Time(lines.Bytes())
+		if written.IsZero() {
 			continue
 		}
-		if !row.at.After(limit) {
+		if !written.After(limit) {
 			return begin, false, nil
 		}
 		timed++
@@ -125,6 +200,8 @@ type lineReader struct {
 	*bufio.Scanner
 	// read is how many bytes the lines so far have, with their ends.
 	read int64
+	// line is the number of the last line, from 1.
+	line int
 }
 
 func newLineReader(r io.Reader, buffer, maxLine int) *lineReader {
@@ -141,11 +218,13 @@ func newLineReader(r io.Reader, buffer, maxLine int) *lineReader {
 			switch {
 			case end >= 0:
 				advance += end + 1
+				l.line++
 			case len(rest) > maxLine:
 				long = true
 				return len(data), nil, nil
 			case atEOF:
 				end, advance = len(rest), len(data)
+				l.line++
 			default:
 				return advance, nil, nil
 			}

@@ -1,16 +1,15 @@
-package claude
+package transcript
 
 import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// maxText bounds the texts that one reading keeps, in bytes. Only
+// MaxText bounds the texts that one reading keeps, in bytes. Only
 // sessions of some hundred megabytes come near it.
-const maxText = 8 << 20
+const MaxText = 8 << 20
 
 const (
 	// firstTextCut and lastTextCut bound what a text is cut to.
@@ -18,17 +17,24 @@ const (
 	lastTextCut  = 128
 )
 
-// textBudget keeps the texts of a transcript within a bound, so that memory
+// Texts keeps the texts of a transcript within a bound, so that memory
 // does not follow the file. Texts are whole until they add up to the bound;
 // then all are cut to one length, the largest power of two that halves the sum.
-type textBudget struct {
-	max  int
+type Texts struct {
+	// Max is the bound in bytes.
+	Max int
+	// None leaves all texts out.
+	None bool
+
 	kept int
 	cut  int // 0 while texts are whole
 }
 
-// keep counts a text and returns it, cut to the current length.
-func (b *textBudget) keep(s string) string {
+// Keep counts a text and returns it, cut to the current length.
+func (b *Texts) Keep(s string) string {
+	if b.None {
+		return ""
+	}
 	if b.cut > 0 {
 		s = cutText(s, b.cut)
 	}
@@ -36,8 +42,11 @@ func (b *textBudget) keep(s string) string {
 	return s
 }
 
-// keepJSON is keep for a tool call's input.
-func (b *textBudget) keepJSON(s string) string {
+// KeepJSON is Keep for a tool call's input.
+func (b *Texts) KeepJSON(s string) string {
+	if b.None {
+		return ""
+	}
 	if b.cut > 0 {
 		s = cutJSON(s, b.cut)
 	}
@@ -45,35 +54,28 @@ func (b *textBudget) keepJSON(s string) string {
 	return s
 }
 
-// over reports that shrink has to be called.
-func (b *textBudget) over() bool { return b.kept > b.max && b.cut != lastTextCut }
+// Drop uncounts bytes of texts that are no longer kept.
+func (b *Texts) Drop(n int) { b.kept -= n }
 
-// shrink cuts all texts that a reading has kept.
-func (b *textBudget) shrink(calls []*response, results []hook.ToolResult, prompts []hook.Prompt, ends []hook.TurnEnd) {
+// Over reports that Shrink has to be called.
+func (b *Texts) Over() bool { return b.kept > b.Max && b.cut != lastTextCut }
+
+// Shrink cuts all texts that a reading has kept. each calls text with every text
+// and input with every tool call's input.
+func (b *Texts) Shrink(each func(text, input func(*string))) {
 	if b.cut == 0 {
 		b.cut = 2 * firstTextCut
 	}
-	for b.kept > b.max/2 && b.cut > lastTextCut {
+	for b.kept > b.Max/2 && b.cut > lastTextCut {
 		b.cut /= 2
 		b.kept = 0
-		cut := func(s *string) {
-			*s = cutText(*s, b.cut)
-			b.kept += len(*s)
+		shorten := func(cut func(string, int) string) func(*string) {
+			return func(s *string) {
+				*s = cut(*s, b.cut)
+				b.kept += len(*s)
+			}
 		}
-		for i := range calls {
-			cut(&calls[i].Text)
-		}
-		for i := range results {
-			cut(&results[i].Text)
-			results[i].Input = cutJSON(results[i].Input, b.cut)
-			b.kept += len(results[i].Input)
-		}
-		for i := range prompts {
-			cut(&prompts[i].Text)
-		}
-		for i := range ends {
-			cut(&ends[i].Result)
-		}
+		each(shorten(cutText), shorten(cutJSON))
 	}
 }
 

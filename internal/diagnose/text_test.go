@@ -1,0 +1,118 @@
+package diagnose
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/store"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, d)
+	}
+}
+
+// looks are how texts look in a pipe, on a terminal without colours and with them.
+var looks = map[string]Look{"pipe": {}, "plain": {Marks: true}, "color": {Marks: true, Color: true}}
+
+func TestDoctorText(t *testing.T) {
+	for name, l := range looks {
+		golden(t, "doctor-"+name+".txt", Text([]Finding{
+			{OK, "every setting is valid", ""},
+			{Problem, "otlp: tried just now: 401 Unauthorized\x1b[31m", "fix the cause, then run 'hookspan test'"},
+			{Problem, "no agent has hookspan's hooks", "hookspan install"},
+			{Note, "no event has been stored yet", "use your agent once"},
+		}, l)+"\n"+Text([]Finding{{OK, "every setting is valid", ""}}, l)+"\n"+Text([]Finding{{Note, "otlp is not tried yet", ""}}, l))
+	}
+}
+
+func TestStatusText(t *testing.T) {
+	local := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = local })
+	now := time.Date(2026, 3, 4, 10, 15, 0, 0, time.UTC)
+	machine := &Machine{Setup: &pipeline.Setup{
+		Config: &config.Config{StateDir: t.TempDir(), Hooks: true}, Now: func() time.Time { return now },
+	}}
+	hooks := func(states ...install.State) (out []install.Hook) {
+		for i, s := range states {
+			out = append(out, install.Hook{Event: string(rune('A' + i)), Path: "/hooks/Event" + string(rune('A'+i)), State: s, Faulty: s != install.StateInstalled})
+		}
+		return out
+	}
+	report := func(states ...install.State) *install.Report {
+		return &install.Report{Sites: []install.Site{{Place: install.Place{Path: "/hooks", Readers: "read by all"}, Present: true, Hooks: hooks(states...)}}}
+	}
+	right := &Status{
+		Recording: recordingOn, StateDir: "/state", EnvFile: "/settings.env", machine: machine,
+		agents: []agentHooks{
+			{agents.Agent{Name: "Cline"}, report(install.StateInstalled, install.StateInstalled)},
+			{agents.Agent{Name: "Absent"}, &install.Report{Warnings: []string{"of no concern"}}},
+		},
+		Destinations: []Destination{{Name: "store", Stored: &store.Stats{Traces: 2, Spans: 9, Newest: now.Add(-time.Hour)}}},
+	}
+	wrong := *right
+	wrong.Recording = recordingPaused
+	wrong.agents = []agentHooks{{agents.Agent{Name: "Cline"}, report(install.StateInstalled, install.StateOutdated)}}
+	wrong.Destinations = append(right.Destinations, Destination{
+		Name: "otlp", Target: "http://localhost:4318", Tried: now, Error: "otlp: 503 Service Unavailable", Failing: 1, NextTry: now, LastError: "503",
+		Parked: []deliver.Parked{{At: now, Error: "400 Bad Request\x1b[2J"}},
+	}, Destination{Name: "infinium", Fault: "no secret of agent x"})
+	none := *right
+	none.agents = nil
+	for name, l := range looks {
+		golden(t, "status-"+name+".txt", right.Text(l)+"\n---\n"+wrong.Text(l)+"\n---\n"+none.Text(l))
+	}
+}
+
+// TestOldLogLinesAreLeftOut has lines whose fault has ended.
+func TestOldLogLinesAreLeftOut(t *testing.T) {
+	now := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
+	st := &Status{LastEvent: now.Add(-time.Minute)}
+	for _, tt := range []struct {
+		before time.Duration
+		who    string
+		text   string
+		want   bool
+	}{
+		{time.Minute / 2, "cline-hook", "not stored: the disk is full", false},
+		{30 * time.Minute, "cline-hook", "not stored: the disk is full", false},
+		{2 * time.Hour, "cline-hook", "not stored: the disk is full", true},
+		{2 * time.Hour, "hookspan", "housekeeping: permission denied", false},
+		{time.Minute, "hookspan", "configuration: HOOKSPAN_CAPTURE", true},
+		{time.Minute, "hookspan", "session abc: event at 12: decode", true},
+		{time.Minute, "hookspan", "session abc: 2 damaged places, first at 3: torn", true},
+		{time.Minute, "hookspan", "session abc: quarantine: permission denied", false},
+	} {
+		if got := st.covered(now, now.Add(-tt.before), tt.who, tt.text); got != tt.want {
+			t.Errorf("%s: %q %v ago: left out %v, want %v", tt.who, tt.text, tt.before, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package claude
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/jsonedit"
+)
+
+// product is an agent with settings of Claude Code's form.
+type product struct {
+	// word is the agent's name in install records, empty for Claude Code.
+	word string
+	// name is its name for people.
+	name string
+	// folder is its folder in the home folder and in projects, homeVariable the
+	// variable that names another one in place of the former.
+	folder, homeVariable string
+	// scopes are those of its settings files.
+	scopes []string
+	// comments reports that settings may have comments.
+	comments bool
+	// words are the hook program's arguments before the event's name.
+	words []string
+	// events are those that hookspan records.
+	events []hookEvent
+	// exec reports that newer versions start programs without a shell.
+	exec bool
+	// managedDir is the folder of an organisation's settings, and managedName the
+	// file's name.
+	managedDir  func(goos string) string
+	managedName string
+	// switchOff is a variable that switches hooks off.
+	switchOff string
+}
+
+func claudeCode() *product {
+	return &product{
+		name: "Claude Code", folder: ".claude", homeVariable: "CLAUDE_CONFIG_DIR",
+		scopes: []string{ScopeUser, ScopeProject, ScopeLocal}, events: hookEvents(), exec: true,
+		managedDir: managedDir, managedName: "managed-settings.json",
+	}
+}
+
+func qwenCode() *product {
+	return &product{
+		word: "qwen", name: "Qwen Code", folder: ".qwen", homeVariable: "QWEN_HOME",
+		scopes: []string{ScopeUser, ScopeProject}, comments: true, words: []string{"qwen"}, events: qwenEvents(),
+		managedDir: qwenManagedDir, managedName: "settings.json", switchOff: "QWEN_CODE_SAFE_MODE",
+	}
+}
+
+// qwenManagedDir is the folder of Qwen Code's settings for the whole system.
+func qwenManagedDir(goos string) string {
+	switch goos {
+	case "darwin":
+		return "/Library/Application Support/QwenCode"
+	case "windows":
+		return `C:\ProgramData\qwen-code`
+	default:
+		return "/etc/qwen-code"
+	}
+}
+
+// Qwen returns the installer for Qwen Code, whose settings have Claude Code's form.
+func Qwen() Installer { return Installer{of: qwenCode()} }
+
+// product returns the installer's agent.
+func (in Installer) product() *product {
+	if in.of == nil {
+		return claudeCode()
+	}
+	return in.of
+}
+
+// event finds an event that hookspan records.
+func (p *product) event(name string) (hookEvent, bool) {
+	if i := slices.IndexFunc(p.events, func(ev hookEvent) bool { return ev.name == name }); i >= 0 {
+		return p.events[i], true
+	}
+	return hookEvent{}, false
+}
+
+// args are the hook program's arguments for an event.
+func (p *product) args(event string) []string { return append(slices.Clone(p.words), event) }
+
+// open reads a settings text.
+func (p *product) open(text []byte, empty emptied) (*settingsEdit, error) {
+	parse := jsonedit.Parse
+	if p.comments {
+		parse = jsonedit.ParseWithComments
+	}
+	return openParsed(parse, text, empty)
+}
+
+// wantScopes lists the scopes for people.
+func (p *product) wantScopes() string {
+	last := len(p.scopes) - 1
+	return strings.Join(p.scopes[:last], ", ") + " or " + p.scopes[last]
+}
+
+// records are the agent's entries in the install record.
+func (p *product) records(m *install.Manifest) (list install.Records) {
+	for _, rec := range m.Settings {
+		if rec.Agent == p.word {
+			list = append(list, rec)
+		}
+	}
+	return list
+}

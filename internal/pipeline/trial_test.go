@@ -1,0 +1,34 @@
+package pipeline
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/store"
+)
+
+// TestTrialLeavesNothingInTheStore tries the store where an earlier test was killed
+// before it removed its trace.
+func TestTrialLeavesNothingInTheStore(t *testing.T) {
+	s := newSetup(t)
+	now := time.Now()
+	s.Now = func() time.Time { return now }
+	p, err := s.Open(t.Context(), config.ExporterStore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	old, _ := p.TestTrace()
+	if err := p.Store.UploadTraces(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Minute)
+	trace, id := p.TestTrace()
+	if got := p.Try(t.Context(), p.Destinations[0], trace, id); !got.OK {
+		t.Errorf("got %+v", got)
+	}
+	if left, err := p.Store.List(t.Context(), store.Filter{Limit: -1}); err != nil || len(left) > 0 {
+		t.Errorf("%d traces are left, %v", len(left), err)
+	}
+}

@@ -1,0 +1,264 @@
+// Package qwen reads the session files that Qwen Code keeps, one per session below
+// ~/.qwen/projects, with the subagents' files beside them.
+//
+// The format is internal to Qwen Code and changes with its versions: lines that are
+// not rows, rows of unknown types and rows over 8 MiB are skipped. There is a row for
+// each request to a model, subagents' and failed ones included, with its tokens; the
+// rows of answers repeat the tokens and are not counted. Qwen Code knows no prices, so
+// calls have no cost. Requests of its own agents that work in the background, such as
+// the one that keeps its memory, belong to no turn and are left out.
+package qwen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/qwen"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// A session's file is PROJECT/chats/SESSION.jsonl, a subagent's is
+// PROJECT/subagents/SESSION/agent-ID.jsonl with agent-ID.meta.json beside it.
+const (
+	suffix      = ".jsonl"
+	metaSuffix  = ".meta.json"
+	agentPrefix = "agent-"
+	chats       = "chats"
+	subagents   = "subagents"
+)
+
+// Agent reads Qwen Code's files. Read uses Query.Path if it is an absolute path to a
+// regular file named after the session, and reads the file from where the turn begins
+// that was under way at Query.Since.
+var Agent = transcript.Agent{
+	Host: qwen.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true, End: end,
+}
+
+// maxWhole bounds the texts of a reading of whole texts, in bytes.
+const maxWhole = 256 << 20
+
+func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
+	path, err := find(ctx, f, q)
+	if err != nil {
+		return nil, err
+	}
+	most := transcript.MaxText
+	if q.Whole != nil {
+		most = maxWhole
+	}
+	return readAll(ctx, f, q, path, most)
+}
+
+// end reports that the last turn has failed or was interrupted, which Qwen Code
+// reports to no hook when it is not in a terminal.
+func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kind, time.Time, error) {
+	path, err := find(ctx, f, q)
+	if err != nil {
+		return hook.KindUnknown, time.Time{}, err
+	}
+	s, ok := transcript.Stat(q.Session, path)
+	if !ok {
+		return hook.KindUnknown, time.Time{}, nil
+	}
+	q.Since, q.Until = s.ModTime, time.Time{} // the last turn
+	log := newLog(q.Session, transcript.MaxText)
+	err = log.readFile(ctx, f, path, q)
+	last := log.end
+	if err != nil || last == nil || last.Kind == hook.KindRunComplete {
+		return hook.KindUnknown, time.Time{}, err
+	}
+	if last.Kind == hook.KindRunError && log.mayRetry && f.Now().Sub(last.At) < retryAge {
+		return hook.KindUnknown, time.Time{}, nil
+	}
+	return hook.KindSessionEnd, last.At, nil
+}
+
+// retryAge is how long after a failed request Qwen Code may still try it again.
+const retryAge = 5 * time.Minute
+
+func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
+	var found []transcript.Session
+	for _, project := range projects(roots(f)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		dir := filepath.Join(project, chats)
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // no sessions, or another user's project
+		}
+		for _, e := range entries {
+			id, ok := strings.CutSuffix(e.Name(), suffix)
+			if !ok {
+				continue
+			}
+			if s, ok := transcript.Stat(id, filepath.Join(dir, e.Name())); ok {
+				s.Dialect = qwen.Dialect
+				found = append(found, s)
+			}
+		}
+	}
+	return found, nil
+}
+
+// agentsDir is the folder with the files of a session's subagents.
+func agentsDir(path, session string) string {
+	return filepath.Join(filepath.Dir(filepath.Dir(path)), subagents, session)
+}
+
+func parts(s transcript.Session) ([]string, error) {
+	dir := agentsDir(s.Path, s.ID)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	paths := make([]string, len(entries))
+	for i, e := range entries {
+		paths[i] = filepath.Join(dir, e.Name())
+	}
+	return paths, err
+}
+
+// find returns the path of a session's file. The folder of a project is made from the
+// working directory, so all of them are searched; the file written last wins.
+func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
+	name := q.Session + suffix
+	if filepath.IsAbs(q.Path) && filepath.Base(q.Path) == name {
+		if _, ok := transcript.Stat(q.Session, q.Path); ok {
+			return q.Path, nil
+		}
+	}
+	places := roots(f)
+	var copies []string
+	for _, project := range projects(places) {
+		copies = append(copies, filepath.Join(project, chats, name))
+	}
+	newest, ok := transcript.Newest(q.Session, copies)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case !ok:
+		return "", places.NotFound(q.Session, filepath.Join("projects", "*", chats, name))
+	}
+	return newest.Path, nil
+}
+
+// roots returns the folders that may hold Qwen Code's projects.
+func roots(f *transcript.Files) transcript.Folders {
+	var r transcript.Folders
+	r.Add(f.Getenv("QWEN_RUNTIME_DIR"))
+	r.Add(f.Getenv("QWEN_HOME"))
+	r.Add(f.Home, ".qwen")
+	return r
+}
+
+func projects(roots transcript.Folders) []string {
+	var dirs []string
+	for _, root := range roots {
+		dirs = append(dirs, transcript.Subfolders(filepath.Join(root, "projects"))...)
+	}
+	return dirs
+}
+
+// agentMeta is what Qwen Code notes of a subagent.
+type agentMeta struct {
+	AgentID     string `json:"agentId"`
+	AgentType   string `json:"agentType"`
+	Description string `json:"description"`
+	ToolUseID   string `json:"toolUseId"`
+	ParentAgent string `json:"parentAgentId"`
+	Created     string `json:"createdAt"`
+	Updated     string `json:"lastUpdatedAt"`
+	Status      string `json:"status"`
+}
+
+// subagent is one subagent's files.
+type subagent struct {
+	path string
+	meta agentMeta
+}
+
+// agentFiles lists the subagents whose files were written since a time, by id.
+func agentFiles(ctx context.Context, f *transcript.Files, dir string, since time.Time) ([]subagent, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list subagents %q: %w", dir, err)
+	}
+	var agents []subagent
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), suffix)
+		id, named := strings.CutPrefix(name, agentPrefix)
+		if !ok || !named {
+			continue
+		}
+		s, ok := transcript.Stat(id, filepath.Join(dir, e.Name()))
+		// A file's time may be coarser than a row's.
+		if !ok || s.ModTime.Before(since.Add(-transcript.LineSlack)) {
+			continue
+		}
+		a := subagent{path: s.Path}
+		// Without it, or while it is being written, less is known of the agent.
+		a.meta, _ = transcript.Small[agentMeta](ctx, f, strings.TrimSuffix(s.Path, suffix)+metaSuffix, false)
+		a.meta.AgentID = id
+		agents = append(agents, a)
+	}
+	return agents, nil
+}
+
+// readFile gives the rows of a file to the log, as far as the query asks for them.
+func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
+	var row row
+	lines := &transcript.Lines{
+		Block: transcript.LineBlock, Max: transcript.MaxLine,
+		Time: func(line []byte) time.Time {
+			if !row.parse(line) {
+				return time.Time{}
+			}
+			return row.at
+		},
+		Opens: func() bool { return row.kind == kindUser },
+	}
+	// A subagent's first row says what it was started for.
+	head := func(file io.ReaderAt) error {
+		return lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
+			if row.parse(line) && row.kind == kindUser {
+				l.add(&row)
+				return false
+			}
+			return true
+		})
+	}
+	if l.agent == "" {
+		head = nil
+	}
+	var err error
+	read := lines.File(ctx, f, path, q, head, func(line []byte) bool {
+		if !row.parse(line) {
+			return true
+		}
+		if *l.rows++; *l.rows > maxRows {
+			err = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
+			return false
+		}
+		l.add(&row)
+		return true
+	})
+	return errors.Join(read, err)
+}
+
+const (
+	// maxHead bounds how far a subagent's first row is looked for.
+	maxHead = 1 << 20
+	// maxRows bounds the rows that are taken in, since memory follows them.
+	maxRows = 1_000_000
+)

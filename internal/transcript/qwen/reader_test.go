@@ -1,0 +1,272 @@
+package qwen
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// sessionsOf are the recorded sessions, by the name of the recording.
+var sessionsOf = map[string]string{
+	"hello":        "10e7a4fb-f089-4789-a63a-6043c2a077ec",
+	"behave":       "5adcd396-83a6-4ac6-bbd8-1e8c8bad8d6e",
+	"tools-resume": "5688186d-3a85-4674-916c-2d4924a0ef02",
+	"subagent":     "3c008636-9bcd-4a71-bcbf-91acea778c88",
+	"interrupt":    "45d3a3fd-1c07-4a77-8a63-287ff500c8fe",
+	"api-error":    "62e1f1a8-0716-43c0-872e-8e5b08c7c267",
+}
+
+// finder finds the files of a recording as in a home folder.
+func finder(t testing.TB, name string) *transcript.Files {
+	t.Helper()
+	home := t.TempDir()
+	if name != "" {
+		if err := os.CopyFS(filepath.Join(home, ".qwen"), os.DirFS(filepath.Join("../testdata/qwen", name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &transcript.Files{Home: home, GOOS: "linux", Now: func() time.Time { return time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC) }}
+}
+
+func recorded(t testing.TB, name string) *hook.Transcript {
+	t.Helper()
+	tr, err := finder(t, name).Read(t.Context(), Agent, transcript.Query{Session: sessionsOf[name]})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return tr
+}
+
+// line is what is compared of a transcript.
+func lines(tr *hook.Transcript) (out []string) {
+	turn := func(id string) string { return id[strings.LastIndexByte(id, '#')+1:] }
+	for _, p := range tr.Prompts {
+		out = append(out, fmt.Sprintf("prompt %s %q injected %v", turn(p.Turn), p.Text, p.Injected))
+	}
+	for _, c := range tr.Calls {
+		u := hook.Usage{}
+		if c.Usage != nil {
+			u = *c.Usage
+		}
+		out = append(out, fmt.Sprintf("call %s %s%s %d/%d/%d %s %q %v", turn(c.Turn), c.Agent, c.ID[strings.LastIndexByte(c.ID, '-'):], u.Input, u.CacheRead, u.Output, c.Error, c.Text, len(c.ToolCallIDs)))
+	}
+	for _, r := range tr.ToolResults {
+		out = append(out, fmt.Sprintf("result %s %s%s %s %d %.30q %v", turn(r.Turn), r.Agent, r.ID[strings.LastIndexByte(r.ID, 'y'):], r.Name, r.Status, r.Text, r.At.Sub(r.Asked)))
+	}
+	for _, a := range tr.Agents {
+		out = append(out, fmt.Sprintf("agent %s %s %s %q %q %v", turn(a.Turn), a.Type, a.CallID, a.Task, a.Result, a.End.Sub(a.Start)))
+	}
+	for _, e := range tr.Ends {
+		out = append(out, fmt.Sprintf("end %s %s %q %q", turn(e.Turn), e.Kind, e.Result+e.Message, e.ErrorType))
+	}
+	return out
+}
+
+// TestRecordedSessions reads what the real program wrote. The mock's request n had 1000
+// and 10 n tokens of input, 600 and n of them cached, and 50 and n of output.
+func TestRecordedSessions(t *testing.T) {
+	for name, want := range map[string][]string{
+		"hello": {
+			`prompt 0 "say hello" injected false`,
+			`call 0 -1 1010/601/51  "hello there" 0`, // and not the memory's request after the end
+			`end 0 run_complete "hello there" ""`,
+		},
+		"subagent": {
+			`prompt 0 "Delegate the counting" injected false`,
+			`call 0 -1 1010/601/51  "I'll delegate." 1`,
+			`call 0 general-purpose-call_mwry78y7_1_0-2 1020/602/52  "Counting." 1`,
+			`call 0 general-purpose-call_mwry78y7_1_0-3 1030/603/53  "There is 1 line." 0`,
+			`call 0 -4 1040/604/54  "The agent counted one line." 0`,
+			`result 0 general-purpose-call_mwry78y7_1_0y7_2_0 read_file 0 "alpha\n" 109ms`,
+			`result 0 y7_1_0 agent 0 "There is 1 line." 1.139s`,
+			`agent 0 general-purpose call_mwry78y7_1_0 "count the lines of a.txt" "There is 1 line." 972ms`,
+			`end 0 run_complete "The agent counted one line." ""`,
+		},
+		"interrupt": {
+			`prompt 0 "Wait please" injected false`,
+			`call 0 -1 1010/601/51  "Sleeping." 1`,
+			`result 0 y8g4q_1_0 run_shell_command 3 "The tool had already completed" 5.219s`,
+			`end 0 session_end "interrupted by the user" ""`,
+		},
+		"api-error": {
+			`prompt 0 "Fail please" injected false`,
+			`call 0 -1795358683560 0/0/0 BadRequestError "" 0`,
+			`end 0 run_error "400 mock error" "BadRequestError"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := recorded(t, name)
+			if diff := cmp.Diff(want, lines(tr)); diff != "" {
+				t.Errorf("transcript (-want +got):\n%s", diff)
+			}
+			if tr.HostVersion != "0.24.4" || tr.Cwd != "/home/dev/ws" || tr.Model != "qwen3-coder-plus" && name != "api-error" || tr.Pending {
+				t.Errorf("version %q, folder %q, model %q, pending %v", tr.HostVersion, tr.Cwd, tr.Model, tr.Pending)
+			}
+		})
+	}
+	// A hook made the model continue after the first stop.
+	tr := recorded(t, "behave")
+	if len(tr.Ends) != 2 || tr.Ends[0].Kind != hook.KindRunResume || tr.Ends[1].Result != "Stopped for good." {
+		t.Errorf("ends %+v", tr.Ends)
+	}
+	// Two turns, in two processes.
+	tr = recorded(t, "tools-resume")
+	if len(tr.Prompts) != 2 || len(tr.Calls) != 10 || len(tr.ToolResults) != 9 || len(tr.Ends) != 2 || tr.Prompts[1].Turn == tr.Prompts[0].Turn {
+		t.Errorf("prompts %+v, %d calls, %d results, ends %+v", tr.Prompts, len(tr.Calls), len(tr.ToolResults), tr.Ends)
+	}
+}
+
+// Statuses by the real program: a failed command, a missing file, a denied call, an
+// unknown tool and a failed edit among what worked.
+func TestToolStatuses(t *testing.T) {
+	var got []hook.ToolStatus
+	for _, r := range recorded(t, "tools-resume").ToolResults {
+		got = append(got, r.Status)
+		if r.Input == "" || r.Text == "" || r.At.Before(r.Asked) {
+			t.Errorf("result is not whole: %+v", r)
+		}
+	}
+	const ok, failed, denied = hook.ToolOK, hook.ToolFailed, hook.ToolDenied
+	if diff := cmp.Diff([]hook.ToolStatus{ok, failed, ok, ok, failed, denied, failed, failed, ok}, got); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheEndOfASession(t *testing.T) {
+	for name, want := range map[string]hook.Kind{
+		"hello": hook.KindUnknown, "tools-resume": hook.KindUnknown, "interrupt": hook.KindSessionEnd, "api-error": hook.KindSessionEnd,
+	} {
+		kind, at, err := finder(t, name).End(t.Context(), Agent, transcript.Query{Session: sessionsOf[name]})
+		if err != nil || kind != want || at.IsZero() != (want == hook.KindUnknown) {
+			t.Errorf("%s: %v at %v, %v, want %v", name, kind, at, err, want)
+		}
+	}
+}
+
+// A request that the provider was too busy for is tried again.
+func TestAnErrorThatMayPassEndsNoTurn(t *testing.T) {
+	f := finder(t, "api-error")
+	path := filepath.Join(f.Home, ".qwen/projects/-home-dev-ws/chats", sessionsOf["api-error"]+suffix)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.ReplaceAll(text, []byte(`"status_code": 400`), []byte(`"status_code": 429`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for age, want := range map[time.Duration]hook.Kind{time.Minute: hook.KindUnknown, time.Hour: hook.KindSessionEnd} {
+		f.Now = func() time.Time { return time.Date(2026, 11, 22, 14, 44, 43, 0, time.UTC).Add(age) }
+		if kind, _, err := f.End(t.Context(), Agent, transcript.Query{Session: sessionsOf["api-error"]}); err != nil || kind != want {
+			t.Errorf("%v after the error: %v, %v, want %v", age, kind, err, want)
+		}
+	}
+}
+
+func TestSessionsAreListed(t *testing.T) {
+	f := finder(t, "subagent")
+	list, err := f.Sessions(t.Context(), Agent)
+	if err != nil || len(list) != 1 || list[0].ID != sessionsOf["subagent"] || list[0].Dialect != "qwen" {
+		t.Fatalf("sessions %+v, %v", list, err)
+	}
+	if files, err := parts(list[0]); err != nil || len(files) != 2 {
+		t.Errorf("parts %q, %v; want the subagent's two files", files, err)
+	}
+	if _, err := f.Read(t.Context(), Agent, transcript.Query{Session: "another"}); !errors.Is(err, transcript.ErrNotFound) {
+		t.Errorf("another session: %v", err)
+	}
+	if _, err := f.Read(t.Context(), Agent, transcript.Query{Session: "../x"}); err == nil {
+		t.Error("an id that is a path is read")
+	}
+}
+
+// What a query with a beginning gives is the end of what a full one gives.
+func TestReadingFromATime(t *testing.T) {
+	full := recorded(t, "tools-resume")
+	f := finder(t, "tools-resume")
+	for _, p := range full.Prompts {
+		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: full.Session, Since: p.At})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		for _, c := range full.Calls {
+			if !c.End.Before(p.At) {
+				want++
+			}
+		}
+		if diff := cmp.Diff(full.Calls[len(full.Calls)-want:], tr.Calls); diff != "" {
+			t.Errorf("calls since %v (-want +got):\n%s", p.At, diff)
+		}
+	}
+}
+
+// TestTurnsThatOpenLongFiles reads the last turn of a long session without its
+// beginning.
+func TestTurnsThatOpenLongFiles(t *testing.T) {
+	const session, n = "long", 3000
+	f := finder(t, "")
+	var b bytes.Buffer
+	day := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	row := func(at int, members string) {
+		fmt.Fprintf(&b, `{"sessionId":%q,"timestamp":%q,%s}`+"\n", session, day.Add(time.Duration(at)*time.Second).Format(time.RFC3339Nano), members)
+	}
+	for i := range n {
+		row(10*i, fmt.Sprintf(`"type":"user","provenance":"real_user","message":{"parts":[{"text":"prompt %d"}]}`, i))
+		row(10*i+2, fmt.Sprintf(`"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","response_id":"r-%d","duration_ms":500,"input_token_count":7,"output_token_count":1,"prompt_id":"long########%d"}}`, i, i))
+		row(10*i+2, `"type":"assistant","message":{"parts":[{"text":"done"}]}`)
+	}
+	path := filepath.Join(f.Home, ".qwen/projects/p/chats", session+suffix)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, b.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	f.MaxBytes = int64(b.Len() / 4)
+	since := day.Add(10 * (n - 1) * time.Second)
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: session, Path: path, Since: since})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`prompt 2999 "prompt 2999" injected false`, `call 2999 -2999 7/0/1  "done" 0`, `end 2999 run_complete "done" ""`}
+	if diff := cmp.Diff(want, lines(tr)); diff != "" {
+		t.Errorf("last turn (-want +got):\n%s", diff)
+	}
+	if _, err := f.Read(t.Context(), Agent, transcript.Query{Session: session}); !errors.Is(err, transcript.ErrBeyond) {
+		t.Errorf("all of it, beyond the limit: %v", err)
+	}
+}
+
+// FuzzRows takes in rows of any content.
+func FuzzRows(f *testing.F) {
+	for name, id := range sessionsOf {
+		text, err := os.ReadFile(filepath.Join("../testdata/qwen", name, "projects/-home-dev-ws/chats", id+suffix))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l := newLog("fuzzed", 1<<16)
+		var r row
+		for line := range bytes.Lines(text) {
+			if r.parse(bytes.TrimSpace(line)) {
+				l.add(&r)
+			}
+		}
+		l.flush()
+		tr := &hook.Transcript{Session: "fuzzed", Prompts: l.prompts, Calls: l.calls, ToolResults: l.results, Ends: l.ends}
+		for _, e := range Agent.Events("qwen", tr) {
+			if e.StoredAt.IsZero() || e.Kind == hook.KindUnknown {
+				t.Fatalf("event %+v", e)
+			}
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package qwen
+
+import (
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook/qwen"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// The types of rows that are read.
+const (
+	kindUser      = "user"
+	kindAssistant = "assistant"
+	kindResult    = "tool_result"
+	kindSystem    = "system"
+)
+
+// row is one line of a session's file: its members, which alias the line, and the ones
+// that most rows are asked for.
+type row struct {
+	rawjson.Object
+	kind string
+	at   time.Time
+}
+
+// parse reads a line and reports whether it is a row.
+func (r *row) parse(line []byte) bool {
+	*r = row{Object: rawjson.Members(line)}
+	if r.Object == nil {
+		return false
+	}
+	r.kind, r.at = r.Text("type"), transcript.ISOTime(r.Text("timestamp"))
+	return true
+}
+
+// part is a part of a row's message.
+type part struct {
+	text string
+	// id and name belong to a call or its result; input is the call's, response the
+	// result's.
+	id, name        string
+	input, response []byte
+}
+
+// parts are those of the row's message that are a text, a call or a result. Thoughts
+// are none.
+func (r *row) parts() (list []part) {
+	all, _ := r.Members("message").Elements("parts")
+	for _, raw := range all {
+		o := rawjson.Members(raw)
+		call, result := o.Members("functionCall"), o.Members("functionResponse")
+		switch {
+		case o.Is("thought"):
+		case call != nil:
+			list = append(list, part{id: call.Text("id"), name: call.Text("name"), input: call.Get("args")})
+		case result != nil:
+			list = append(list, part{id: result.Text("id"), name: result.Text("name"), response: result.Get("response")})
+		case o.Text("text") != "":
+			list = append(list, part{text: o.Text("text")})
+		}
+	}
+	return list
+}
+
+// textOf joins the texts of parts.
+func textOf(parts []part) string {
+	var texts []string
+	for _, p := range parts {
+		if p.text != "" {
+			texts = append(texts, p.text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// result is what a tool told the model.
+func (p *part) result() string {
+	o := rawjson.Members(p.response)
+	if err := o.Text("error"); err != "" {
+		return qwen.Shell(strings.TrimPrefix(err, "[Operation Cancelled] Reason: "))
+	}
+	return qwen.Output(p.name, o.Get("output"))
+}
+
+// turnOf returns the turn of a prompt's id, SESSION########N. A request of a subagent
+// has SESSION#AGENT#N, which gives its agent.
+func turnOf(id string) (turn, agent string) {
+	if strings.Contains(id, "########") {
+		return id, ""
+	}
+	if _, rest, ok := strings.Cut(id, "#"); ok {
+		if i := strings.LastIndexByte(rest, '#'); i > 0 {
+			return "", rest[:i]
+		}
+	}
+	return "", ""
+}
