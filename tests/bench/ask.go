@@ -295,4 +295,3 @@ func (w *askWriter) trace(spans int) (out []*tracepb.Span) {
 	}
 	return out
 }
-
