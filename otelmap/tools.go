@@ -302,7 +302,11 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 		out.result, out.message, status = c.post.Tool.Output, c.post.Tool.Error, c.post.Tool.Status
 	}
 	if r := c.result; r != nil {
-		out.result = cmp.Or(out.result, m.opts.text(r.Text, m.opts.MaxOutput))
+		cut := m.opts.text
+		if r.Status.Failed() {
+			cut = m.opts.failure
+		}
+		out.result = cmp.Or(out.result, cut(r.Text, m.opts.MaxOutput))
 		if !status.Failed() && r.Status != hook.ToolUnknown || c.post == nil {
 			status = r.Status
 		}

@@ -80,22 +80,17 @@ func (ff *filterFlags) runAll(do func(context.Context, *pipeline.Pipeline, store
 	if err != nil {
 		return err
 	}
-	ff.app.configProblems()
-	ctx := ff.cmd.Context()
-	p, err := ff.app.setup().OpenStore(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = p.Close() }()
-	if ff.project != "" {
-		if f.Directory, err = ff.folder(ctx, p.Store); err != nil {
-			return err
+	return withPipeline(ff.cmd.Context(), ff.app, func(ctx context.Context, p *pipeline.Pipeline) (err error) {
+		if ff.project != "" {
+			if f.Directory, err = ff.folder(ctx, p.Store); err != nil {
+				return err
+			}
 		}
-	}
-	if err = do(ctx, p, f); errors.Is(err, store.ErrText) {
-		return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
-	}
-	return err
+		if err = do(ctx, p, f); errors.Is(err, store.ErrText) {
+			return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
+		}
+		return err
+	})
 }
 
 // check returns the filter that the flags describe, without the project.
