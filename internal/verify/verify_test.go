@@ -228,7 +228,9 @@ func model(part string) func(*tracepb.Span) bool {
 }
 
 func failedSpan(is func(*tracepb.Span) bool) func(*tracepb.Span) bool {
-	return func(s *tracepb.Span) bool { return is(s) && s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR }
+	return func(s *tracepb.Span) bool {
+		return is(s) && s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR
+	}
 }
 
 func succeed(s *tracepb.Span) {
