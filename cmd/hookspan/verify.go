@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -42,24 +43,24 @@ code 1 as well.`,
 			return wrongUsage(cmd, "verify: found a trace id and filters: want one of them")
 		}
 		limited := cmd.Flags().Changed("limit")
-		return ff.run(func(ctx context.Context, s *store.Store, f store.Filter) error {
+		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			switch {
 			case !chosen:
 				f.Limit = 1
 			case !limited:
 				f.Limit = -1
 			}
-			sums, err := selected(ctx, a, s, id, f)
+			sums, err := selected(ctx, ff, p, id, f)
 			switch {
 			case err != nil:
 				return err
 			case len(sums) == 0 && !chosen:
-				return noSuchTrace(ctx, a, s, id, store.ErrNotFound)
+				return noSuchTrace(ctx, a, p.Store, id, store.ErrNotFound)
 			case len(sums) == 0:
 				return errors.New("no traces match: nothing was verified")
 			}
 			v := &verify.Verifier{
-				Store: s, Agents: a.agents,
+				Store: p.Store, Agents: a.agents,
 				Files: &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep},
 			}
 			rep, err := v.Verify(ctx, sums)
