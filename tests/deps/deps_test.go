@@ -200,6 +200,7 @@ var mayImport = map[string][]string{
 		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install", "internal/install/cline",
 		"internal/pipeline", "internal/redactor", "internal/regular", "internal/store", "internal/termtext",
 	},
+	"internal/live": {"hook", "spool"},
 	"internal/pipeline": {
 		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/deliver", "internal/otlp",
 		"internal/redact", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
