@@ -60,8 +60,11 @@ code 1 as well.`,
 				return errors.New("no traces match: nothing was verified")
 			}
 			v := &verify.Verifier{
-				Store: p.Store, Agents: a.agents,
+				Store: p.Store, Transcripts: make(map[string]transcript.Agent),
 				Files: &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep},
+			}
+			for _, agent := range a.agents {
+				v.Transcripts[agent.Host] = agent.Transcript
 			}
 			rep, err := v.Verify(ctx, sums)
 			if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/calltext"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -38,9 +37,10 @@ type Trace struct {
 
 // Verifier verifies traces of a store.
 type Verifier struct {
-	Store  *store.Store
-	Agents agents.Table
-	Files  *transcript.Files
+	Store *store.Store
+	// Transcripts read the agents' files, by host.
+	Transcripts map[string]transcript.Agent
+	Files       *transcript.Files
 }
 
 // Verify compares the traces with the agents' files. An error is the store's or the
@@ -94,14 +94,9 @@ func (r *Report) add(t *Trace) {
 // session compares all traces of a session with its files. why says what keeps it from
 // that.
 func (v *Verifier) session(ctx context.Context, host, id string) (results map[string]Result, why string, err error) {
-	var agent *agents.Agent
-	for i := range v.Agents {
-		if v.Agents[i].Host == host {
-			agent = &v.Agents[i]
-		}
-	}
+	agent := v.Transcripts[host]
 	switch {
-	case agent == nil || agent.Transcript.Read == nil:
+	case agent.Read == nil:
 		return nil, fmt.Sprintf("hookspan does not read the files of %q", host), nil
 	case id == "":
 		return nil, "the trace names no session", nil
@@ -124,7 +119,7 @@ func (v *Verifier) session(ctx context.Context, host, id string) (results map[st
 	if q.Session == "" {
 		return nil, "the trace was removed meanwhile", nil
 	}
-	files, err := v.Files.Read(ctx, agent.Transcript, q)
+	files, err := v.Files.Read(ctx, agent, q)
 	if why = problem(files, err); why != "" {
 		return nil, why, ctx.Err()
 	}
