@@ -160,6 +160,7 @@ var mayImport = map[string][]string{
 	"hook":                          {},
 	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/rawjson"},
 	"hook/...":                      {"hook", "internal/rawjson"},
+	"hook/codex":                    {"hook", "hook/claude", "internal/rawjson"},
 	"hook/qwen":                     {"hook", "hook/claude", "internal/rawjson"},
 	"spool":                         {},
 	"config":                        {},
