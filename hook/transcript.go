@@ -167,4 +167,9 @@ type ToolResult struct {
 	// Asked is when the model asked for the call, At when the result came.
 	Asked time.Time
 	At    time.Time
+	// File and Row are the place in the host's files: the path and the number, from
+	// 1, of the line or of the message. They are set only in a reading of whole
+	// texts; see the package transcript.
+	File string `json:",omitempty"`
+	Row  int    `json:",omitempty"`
 }

@@ -110,8 +110,11 @@ func (m *mapping) transcriptAgent(id string) *hook.Agent {
 
 func (m *mapping) agentSpan(a *agent, parent trace.SpanID) {
 	start, end := a.items[0].At(), a.items[len(a.items)-1].At()
-	if a.ended != nil {
+	switch {
+	case a.ended != nil:
 		end = a.ended.At()
+	case m.open && !a.gone:
+		end = m.end
 	}
 	m.plan(m.agents[a.id], parent, start, end, func() *tracepb.Span { return m.agentMessage(a, end) })
 }
@@ -137,6 +140,7 @@ func (m *mapping) agentMessage(a *agent, end time.Time) *tracepb.Span {
 	m.usage(&at, a.id)
 	s := newSpan(OpInvokeAgent, kind, at)
 	switch {
+	case a.ended == nil && m.open && !a.gone:
 	case a.ended == nil:
 		fail(s, ErrorAbandoned, "the subagent never reported an end", end)
 	case a.ended.Kind == hook.KindRunError:

@@ -164,8 +164,12 @@ func (b *Builder) clean(e hook.Event) *item {
 	if e.Tool != nil {
 		t := e.Tool
 		it.input = maphash.String(b.seed, t.Input)
+		cut := o.text
+		if t.Status.Failed() {
+			cut = o.failure
+		}
 		end := toolResult{
-			t.Status, o.text(t.Output, o.MaxOutput), o.text(t.Error, o.MaxOutput), t.Agent, t.Duration, t.Started, t.Ended,
+			t.Status, cut(t.Output, o.MaxOutput), cut(t.Error, o.MaxOutput), t.Agent, t.Duration, t.Started, t.Ended,
 		}
 		shared := b.start
 		if shared == nil || *shared != end {

@@ -182,10 +182,16 @@ const (
 	OutcomeInterrupted = "interrupted"
 	OutcomeFailed      = "failed"
 	OutcomeAbandoned   = "abandoned"
+	// OutcomeRunning is that of a run that has not ended. It is never sent or stored.
+	OutcomeRunning = "running"
 )
 
-// ToolOutcomeUnknown is the value of KeyToolOutcome.
-const ToolOutcomeUnknown = "unknown"
+// The values of KeyToolOutcome.
+const (
+	ToolOutcomeUnknown = "unknown"
+	// ToolOutcomeRunning is that of a call that has not ended. It is never sent or stored.
+	ToolOutcomeRunning = "running"
+)
 
 // Values of error.type.
 const (

@@ -2,7 +2,9 @@ package otelmap
 
 import (
 	"cmp"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
@@ -108,6 +110,39 @@ func (o *Options) text(s string, limit int) string {
 		limit = 0
 	}
 	return o.Clean(s, limit)
+}
+
+// failureWindow is how much of a long text is cleaned before the part of its end
+// that is kept, in bytes. A secret that ends within that part is then whole.
+const failureWindow = 8 << 10
+
+// minFailure is the preview limit below which the beginning alone is kept.
+const minFailure = 20
+
+// failure is text for what a failed call returned. Of a long text it keeps the
+// beginning and the end: the cause is usually at the end.
+func (o *Options) failure(s string, limit int) string {
+	if o.Capture != CapturePreview || len(s) <= limit || limit < minFailure {
+		return o.text(s, limit)
+	}
+	head, tail := "", s
+	if from := len(s) - limit*utf8.UTFMax - failureWindow; from > 0 {
+		for !utf8.RuneStart(s[from]) && from < len(s)-1 {
+			from++
+		}
+		head, tail = o.Clean(s, limit/3), o.Clean(s[from:], 0)
+	} else if tail = o.Clean(s, 0); utf8.RuneCountInString(tail) > limit {
+		head = termtext.Cut(tail, limit/3)
+	} else {
+		return tail
+	}
+	room := limit - utf8.RuneCountInString(head) - 1
+	tail = termtext.Tail(tail, room-1)
+	// A whole line is easier to read.
+	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/2 {
+		return head + tail[i:]
+	}
+	return head + "\n…" + tail
 }
 
 // preview shortens a text that has been cleaned already.

@@ -80,6 +80,9 @@ func (m *mapping) rootMessage() *tracepb.Span {
 // outcome returns how the run ended and the description of a failure: by the
 // hooks, else by the host's files.
 func (m *mapping) outcome() (string, hook.TurnEnd) {
+	if m.open {
+		return OutcomeRunning, hook.TurnEnd{}
+	}
 	if e := m.ending; e != nil {
 		switch e.Kind {
 		case hook.KindRunComplete:

@@ -35,6 +35,8 @@ type mapping struct {
 	toolCalls, toolFailures, toolUnknown int64
 	// start and end bound the run.
 	start, end time.Time
+	// open reports that the run has not ended.
+	open bool
 	// ending is the end of the run in the host's files, nil if the hooks reported
 	// one or the files have none.
 	ending *hook.TurnEnd
@@ -90,7 +92,19 @@ func (b *Builder) Spans(r *Run, tr *hook.Transcript) *tracepb.ResourceSpans {
 // fewer. Each message is made when it is asked for. Several goroutines may ask, also
 // while others call Batches and Spans.
 func (b *Builder) Batches(r *Run, tr *hook.Transcript) func(size int) iter.Seq[*tracepb.ResourceSpans] {
-	m := b.mapping(r, tr)
+	return b.mapping(r, tr, time.Time{}).batches()
+}
+
+// OpenSpans is Spans for a run that has not ended, to look at and not to send. The run,
+// and the calls and agents of which only the start is known, are running and end at now.
+func (b *Builder) OpenSpans(r *Run, tr *hook.Transcript, now time.Time) *tracepb.ResourceSpans {
+	var all *tracepb.ResourceSpans
+	for all = range b.mapping(r, tr, now).batches()(math.MaxInt) {
+	}
+	return all
+}
+
+func (m *mapping) batches() func(size int) iter.Seq[*tracepb.ResourceSpans] {
 	all := slices.Insert(m.planned, 0, m.rootSpan())
 	resource := m.resource()
 	scope := &commonpb.InstrumentationScope{Name: ScopeName, Version: m.opts.ScopeVersion}
@@ -112,11 +126,11 @@ func (b *Builder) Batches(r *Run, tr *hook.Transcript) func(size int) iter.Seq[*
 	}
 }
 
-// mapping plans the spans of a run.
-func (b *Builder) mapping(r *Run, tr *hook.Transcript) *mapping {
+// mapping plans the spans of a run, which is still open if now is set.
+func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m := &mapping{
 		Builder: b, run: r, tr: cmp.Or(tr, &hook.Transcript{}), root: r.rootContext(&b.opts),
-		agents: make(map[string]trace.SpanID),
+		agents: make(map[string]trace.SpanID), open: !now.IsZero(),
 	}
 	m.start, m.end = r.bounds()
 	m.ending = r.ending(m.tr)
@@ -126,6 +140,7 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript) *mapping {
 			m.end = latest(m.end, m.ending.At)
 		}
 	}
+	m.end = latest(m.end, now)
 	m.agents[""] = m.root.SpanID()
 	m.laterPart = r.turn != "" && r.ID != turnRunID(b.host, b.session, r.turn)
 	m.calls = m.window()

@@ -208,7 +208,10 @@ func (m *mapping) toolMessage(c *call) *tracepb.Span {
 		KeyToolArguments, input,
 		KeyToolResult, out.result,
 	)
-	if out.unknown {
+	switch {
+	case out.running:
+		a.texts(KeyToolOutcome, ToolOutcomeRunning)
+	case out.unknown:
 		a.texts(KeyToolOutcome, ToolOutcomeUnknown)
 	}
 	if c.post != nil && t.Duration >= 0 {
@@ -259,7 +262,7 @@ func (m *mapping) toolTimes(c *call) {
 // or its outcome is unknown.
 type toolOutcome struct {
 	result, failure, message string
-	unknown                  bool
+	unknown, running         bool
 	// denied is the record of the user's hooks that denied the call, or nil.
 	denied *hook.Event
 }
@@ -299,7 +302,11 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 		out.result, out.message, status = c.post.Tool.Output, c.post.Tool.Error, c.post.Tool.Status
 	}
 	if r := c.result; r != nil {
-		out.result = cmp.Or(out.result, m.opts.text(r.Text, m.opts.MaxOutput))
+		cut := m.opts.text
+		if r.Status.Failed() {
+			cut = m.opts.failure
+		}
+		out.result = cmp.Or(out.result, cut(r.Text, m.opts.MaxOutput))
 		if !status.Failed() && r.Status != hook.ToolUnknown || c.post == nil {
 			status = r.Status
 		}
@@ -335,6 +342,9 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 
 // unfinished is the outcome of a call of which only the start is known.
 func (m *mapping) unfinished(c *call) toolOutcome {
+	if m.open {
+		return toolOutcome{running: true}
+	}
 	if m.turns() {
 		if c.asked != nil {
 			return toolOutcome{failure: ErrorToolDenied, message: messageDenied}

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/view"
@@ -16,9 +20,10 @@ import (
 
 // removes says what delete and prune remove, and what not.
 const removes = `The traces are removed from the local store and its index, and their texts are
-overwritten within its file. They no longer wait for a destination. The log of events
-of a session is removed with the last of its traces, once the session has ended;
-before that it stays until a day after its last event.
+overwritten within its file. They no longer wait for a destination. A session's log of
+events, and what is kept of it for your hooks, are removed with the last of its traces
+once the session has ended; before that they stay until a day after its last event, or
+a week.
 
 Not removed are the agent's own files, what destinations have received, and what was
 exported. For a year the store remembers the ids, times, session and folder of each
@@ -114,11 +119,11 @@ func deleteTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, t
 		if err != nil {
 			return err
 		}
-		if err := view.List(a.stdout, traces[:min(len(traces), shownBefore)], all, a.viewOptions()); err != nil {
+		if err := view.List(a.stdout, traces[:min(len(traces), shownBefore)], 0, all, a.viewOptions()); err != nil {
 			return err
 		}
 		if more := len(traces) - shownBefore; more > 0 {
-			a.printf("and %s, the oldest from %s\n", termtext.Plural(more, "more trace"), traces[len(traces)-1].Started.In(a.now().Location()).Format("2006-01-02"))
+			a.printf("the oldest began %s\n", traces[len(traces)-1].Started.In(a.now().Location()).Format(time.DateTime))
 		}
 	}
 	switch {
@@ -166,6 +171,16 @@ func deleteNow(ctx context.Context, a *app, s *store.Store, f store.Filter, trac
 	forgotten, err := p.Forget(ctx, sessions, ids)
 	if err != nil {
 		return fmt.Errorf("nothing was deleted: %w", err)
+	}
+	for key, none := range sessions {
+		// A log that stays shows that the session may continue.
+		if left, err := p.Spool.Session(key); err == nil {
+			_ = left.Close()
+		} else if none && key.Host == cline.Host && errors.Is(err, fs.ErrNotExist) {
+			if err := hooksession.At(hooksession.Dir(a.cfg.StateDir), of[key].Session, a.now).Remove(); err != nil {
+				return fmt.Errorf("nothing was deleted: %w", err)
+			}
+		}
 	}
 	n, err := s.Delete(ctx, f)
 	if err != nil {

@@ -142,8 +142,12 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 	if err != nil {
 		return err
 	}
+	step := func() {}
 	write := func(w io.Writer) error {
-		get := func(id string) (*store.Trace, error) { return s.Trace(ctx, id) }
+		get := func(id string) (*store.Trace, error) {
+			defer step()
+			return s.Trace(ctx, id)
+		}
 		return export.Write(w, export.Format(f.format), traces, get, export.Options{Redact: clean})
 	}
 	if f.output == "" {
@@ -158,7 +162,11 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 	if err := consentToExport(a, traces, f, "Write "+f.output); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFunc(f.output, atomicfile.Options{}, write); err != nil {
+	var done func()
+	step, done = flushProgress(a, len(traces), "writing")
+	err = atomicfile.WriteFunc(f.output, atomicfile.Options{}, write)
+	done()
+	if err != nil {
 		var path *fs.PathError
 		if errors.As(err, &path) {
 			err = path.Err

@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // filterFlags are the flags by which a command selects traces.
@@ -25,8 +27,8 @@ type filterFlags struct {
 	all, asJSON                  bool
 }
 
-// outcomes are the ways a trace ends.
-var outcomes = []string{"completed", "cancelled", "interrupted", "failed", "abandoned"}
+// outcomes are the ways a trace ends, and that of one that has not ended.
+var outcomes = []string{"completed", "cancelled", "interrupted", "failed", "abandoned", otelmap.OutcomeRunning}
 
 // addFilterFlags adds the flags that every command that selects traces has.
 func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
@@ -69,21 +71,31 @@ func (ff *filterFlags) any() bool {
 
 // run calls do with the local store and the filter that the flags describe.
 func (ff *filterFlags) run(do func(context.Context, *store.Store, store.Filter) error) error {
+	return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error { return do(ctx, p.Store, f) })
+}
+
+// runAll is run for a command that also shows what runs.
+func (ff *filterFlags) runAll(do func(context.Context, *pipeline.Pipeline, store.Filter) error) error {
 	f, err := ff.check()
 	if err != nil {
 		return err
 	}
-	return ff.app.withStore(ff.cmd.Context(), func(ctx context.Context, s *store.Store) (err error) {
-		if ff.project != "" {
-			if f.Directory, err = ff.folder(ctx, s); err != nil {
-				return err
-			}
-		}
-		if err = do(ctx, s, f); errors.Is(err, store.ErrText) {
-			return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
-		}
+	ff.app.configProblems()
+	ctx := ff.cmd.Context()
+	p, err := ff.app.setup().OpenStore(ctx)
+	if err != nil {
 		return err
-	})
+	}
+	defer func() { _ = p.Close() }()
+	if ff.project != "" {
+		if f.Directory, err = ff.folder(ctx, p.Store); err != nil {
+			return err
+		}
+	}
+	if err = do(ctx, p, f); errors.Is(err, store.ErrText) {
+		return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
+	}
+	return err
 }
 
 // check returns the filter that the flags describe, without the project.

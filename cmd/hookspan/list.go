@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/view"
@@ -22,18 +24,24 @@ many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
 	ff := addFilterFlags(a, cmd)
 	ff.addListing()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return ff.run(func(ctx context.Context, s *store.Store, f store.Filter) error { return listTraces(ctx, ff, s, f) })
+		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
+			return listTraces(ctx, ff, p, f)
+		})
 	}
 	return cmd
 }
 
-func listTraces(ctx context.Context, ff *filterFlags, s *store.Store, f store.Filter) (err error) {
+func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f store.Filter) (err error) {
 	a := ff.app
-	sums, err := s.List(ctx, f)
+	running, err := runningTraces(ctx, a, p, f)
 	if err != nil {
 		return err
 	}
-	all, err := s.Totals(ctx, f)
+	sums, err := p.Store.List(ctx, f)
+	if err != nil {
+		return err
+	}
+	all, err := p.Store.Totals(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -41,13 +49,18 @@ func listTraces(ctx context.Context, ff *filterFlags, s *store.Store, f store.Fi
 	if all.Traces > len(sums) && (ff.asJSON || a.terminal() == 0) {
 		defer a.hint(fmt.Sprintf("%d of %s; --all lists every one", len(sums), termtext.Plural(all.Traces, "trace")))
 	}
+	// A task that has ended meanwhile is in both.
+	running = slices.DeleteFunc(running, func(r store.Summary) bool {
+		return slices.ContainsFunc(sums, func(s store.Summary) bool { return s.TraceID == r.TraceID })
+	})
+	sums = append(running, sums...)
 	switch {
 	case ff.asJSON && sums == nil:
 		return a.printJSON([]store.Summary{})
 	case ff.asJSON:
 		return a.printJSON(sums)
 	case len(sums) > 0:
-		return view.List(a.stdout, sums, all, a.viewOptions())
+		return view.List(a.stdout, sums, len(running), all, a.viewOptions())
 	case ff.any():
 		a.printf("no traces match\n")
 	default:
@@ -55,6 +68,24 @@ func listTraces(ctx context.Context, ff *filterFlags, s *store.Store, f store.Fi
 		a.hint(noTraces)
 	}
 	return nil
+}
+
+// runningTraces are the tasks that run now and that the filter selects, the newest first.
+func runningTraces(ctx context.Context, a *app, p *pipeline.Pipeline, f store.Filter) (out []store.Summary, err error) {
+	traces, err := p.Running(ctx)
+	if err != nil {
+		a.warnf("running tasks: %v", err) // what is stored can be listed all the same
+	}
+	for _, t := range traces {
+		ok, err := f.Selects(t)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, t.Summary)
+		}
+	}
+	return out, nil
 }
 
 // viewOptions are for what is drawn on standard output.

@@ -245,16 +245,21 @@ func home(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // play gives the payloads of a recorded session to hook processes; with & they
-// start deliveries as they do in life: play [&] SESSION.
+// start deliveries as they do in life: play [&] SESSION [FILES], where FILES is a
+// pattern.
 func play(ts *testscript.TestScript, neg bool, args []string) {
-	live := len(args) == 2 && args[0] == "&"
-	if neg || len(args) != 1 && !live {
-		ts.Fatalf("usage: play [&] SESSION")
+	live := len(args) > 0 && args[0] == "&"
+	if live {
+		args = args[1:]
 	}
-	files, err := filepath.Glob(filepath.Join(ts.Getenv("SESSIONS"), args[len(args)-1], "*.json"))
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: play [&] SESSION [FILES]")
+	}
+	args = append(args, "*.json")
+	files, err := filepath.Glob(filepath.Join(ts.Getenv("SESSIONS"), args[0], args[1]))
 	ts.Check(err)
 	if len(files) == 0 {
-		ts.Fatalf("no payloads of %s", args[len(args)-1])
+		ts.Fatalf("no payloads of %s", args[0])
 	}
 	hook, err := find(ts.Getenv("PATH"), "cline-hook")
 	if !live && err == nil {

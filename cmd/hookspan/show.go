@@ -4,43 +4,346 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/calltext"
+	"github.com/hookspan/hookspan/internal/pager"
+	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/redactor"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/internal/view"
 )
 
+// showFlags are the flags of hookspan show.
+type showFlags struct {
+	session                         string
+	span                            string
+	failed, full                    bool
+	verbose, ascii, asJSON, noPager bool
+}
+
+// newestSession is the value of --session without one.
+const newestSession = "newest"
+
 func showCmd(a *app) *cobra.Command {
+	var f showFlags
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
 		Short: "Show a trace as a tree, the newest if none is named",
 		Long: `Show what the agent did in one task: tools, requests to the model, subagents,
 errors, with durations, tokens and cost. ID is the beginning of a trace id, four
-digits or more, as hookspan list prints it.`,
+digits or more, as hookspan list prints it.
+
+Each tool call has a number. --span shows one call with its arguments, its result
+and the hooks that decided about it, --failed every call that failed. With --full
+the texts are whole: from the agent's own files or, if these no longer have them,
+from the spool, without secrets; where they are from is printed.
+
+--session shows a whole conversation in order: what you and the agent said, and
+the tools.
+
+On a terminal the output goes through the pager in PAGER, or less.`,
+		Example: `  hookspan show
+  hookspan show 1c29f818 --span 3 --full
+  hookspan show --failed --full
+  hookspan show --session`,
 		Args: takes(1, "one trace id"), ValidArgsFunction: completeTraces(a),
 	}
-	asJSON := jsonFlag(cmd)
-	verbose := cmd.Flags().BoolP("verbose", "v", false, "show ids and whole previews")
-	ascii := cmd.Flags().Bool("ascii", false, "draw with ASCII characters alone")
+	flags := cmd.Flags()
+	flags.StringVar(&f.session, "session", "", "show a whole session: the newest one, that of the trace ID, or the one whose id begins with `ID`")
+	flags.Lookup("session").NoOptDefVal = newestSession
+	flags.StringVar(&f.span, "span", "", "show one call: its `NUMBER` in the tree, or the beginning of a span id")
+	flags.BoolVar(&f.failed, "failed", false, "show every call that failed, was denied or never ended")
+	flags.BoolVar(&f.full, "full", false, "with --span or --failed: whole texts, not only the previews")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show ids and whole previews")
+	flags.BoolVar(&f.ascii, "ascii", false, "draw with ASCII characters alone")
+	flags.BoolVar(&f.noPager, "no-pager", false, "no pager, also on a terminal")
+	flags.BoolVar(&f.asJSON, "json", false, "print as JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id := strings.Join(args, "")
-		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
-			t, err := s.Trace(ctx, id)
-			if err != nil {
-				return noSuchTrace(ctx, a, s, id, err)
+		changed := flags.Changed
+		switch {
+		case changed("session") && (f.failed || changed("span") || f.full):
+			return wrongUsage(cmd, "--session: it shows whole conversations: --span, --failed and --full are for one trace")
+		case f.failed && changed("span"):
+			return wrongUsage(cmd, "--span and --failed: want one of them")
+		case f.full && !f.failed && !changed("span"):
+			return wrongUsage(cmd, "--full: want --span or --failed, to say of which calls")
+		case changed("span") && !isCallName(f.span):
+			return wrongUsage(cmd, "--span %q: want a number as the tree prints it, such as 3, or the beginning of a span id, four digits or more", f.span)
+		}
+		return withPipeline(cmd.Context(), a, func(ctx context.Context, p *pipeline.Pipeline) error {
+			if changed("session") {
+				return showSession(ctx, a, p.Store, cmd, f, id)
 			}
-			if *asJSON {
+			t, err := p.Store.Trace(ctx, id)
+			if err != nil {
+				return noSuchTrace(ctx, a, p.Store, id, err)
+			}
+			switch {
+			case f.failed || f.span != "":
+				return showCalls(ctx, a, p, t, f)
+			case f.asJSON:
 				return a.printJSON(t)
 			}
-			o := a.viewOptions()
-			o.Verbose, o.ASCII = *verbose, *ascii
-			return view.Tree(a.stdout, t, o)
+			return paged(a, f, func(w io.Writer) error { return view.Tree(w, t, showOptions(a, f)) })
 		})
 	}
 	return cmd
+}
+
+// isCallName reports whether a word can be the number of a call or the beginning of a
+// span's id.
+func isCallName(s string) bool {
+	n, err := strconv.Atoi(strings.TrimPrefix(s, "#"))
+	return err == nil && n > 0 || len(s) >= 4 && len(s) <= 16 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
+}
+
+func showOptions(a *app, f showFlags) view.Options {
+	o := a.viewOptions()
+	o.Verbose, o.ASCII = f.verbose, f.ascii
+	return o
+}
+
+// paged writes to standard output, on a terminal through the pager.
+func paged(a *app, f showFlags, write func(io.Writer) error) error {
+	out, ok := a.stdout.(*os.File)
+	if !ok || f.noPager || a.terminal() == 0 {
+		return write(a.stdout)
+	}
+	set := slices.ContainsFunc(a.environ, func(kv string) bool { return strings.HasPrefix(kv, "PAGER=") })
+	return pager.Show(pager.Command(a.getenv, set, a.goos), out, a.stderr, a.environ, write)
+}
+
+// shownCall is a call as --json prints it.
+type shownCall struct {
+	Trace   string      `json:"traceId"`
+	Span    string      `json:"spanId"`
+	Number  int         `json:"number,omitempty"`
+	Name    string      `json:"name"`
+	Status  view.Status `json:"status"`
+	Started time.Time   `json:"started,omitzero"`
+	Ended   time.Time   `json:"ended,omitzero"`
+	calltext.Text
+}
+
+// showCalls shows one row of a trace, or the calls that failed.
+func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace, f showFlags) error {
+	rows := view.Rows(t)
+	var places []int
+	if f.failed {
+		places = view.Failed(rows)
+	} else {
+		place, err := findRow(rows, f.span)
+		if err != nil {
+			return hinted{fmt.Errorf("trace %s: %w", t.TraceID[:8], err), "hookspan show " + t.TraceID[:8] + " prints the numbers, with -v also the ids"}
+		}
+		places = []int{place}
+	}
+	texts, err := textsOf(ctx, a, p, t, rows, places, f.full)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		out := make([]shownCall, len(places))
+		for i, at := range places {
+			r := &rows[at]
+			out[i] = shownCall{t.TraceID, r.SpanID(), r.Number, r.Label, r.Status, r.Start, r.End, texts[i]}
+		}
+		return a.printJSON(out)
+	}
+	if len(places) == 0 {
+		a.printf("no call failed in trace %s\n", t.TraceID[:8])
+		return nil
+	}
+	err = paged(a, f, func(w io.Writer) error {
+		for i, at := range places {
+			if i > 0 {
+				if _, err := io.WriteString(w, "\n"); err != nil {
+					return err
+				}
+			}
+			text := view.CallText{Arguments: texts[i].Arguments, Result: texts[i].Result, Error: texts[i].Error, Source: texts[i].Source}
+			if bad := rows[at].Status; text.Error == "" && (bad == view.StatusFailed || bad == view.StatusDenied) {
+				text.Result, text.Error = "", text.Result
+			}
+			if err := view.Call(w, t, &rows[at], view.HooksOf(rows, at), text, showOptions(a, f)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && !f.full {
+		a.hint("these are previews; --full shows the whole texts")
+	}
+	return err
+}
+
+// textsOf returns the texts of rows: whole ones, or the previews.
+func textsOf(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace, rows []view.Row, places []int, full bool) ([]calltext.Text, error) {
+	texts := make([]calltext.Text, len(places))
+	var wanted []calltext.Wanted
+	var at []int
+	for i, place := range places {
+		r := &rows[place]
+		v := r.Texts()
+		texts[i] = calltext.Text{Arguments: v.Arguments, Result: v.Result, Error: v.Error, Place: calltext.PlacePreview}
+		if r.Kind == view.KindTool {
+			wanted, at = append(wanted, calltext.WantedOf(r.Span())), append(at, i)
+		} else if full {
+			texts[i].Source = "only the preview is left: this is no tool call"
+		}
+	}
+	if !full || len(wanted) == 0 {
+		return texts, nil
+	}
+	clean := redactor.Always(a.cfg)
+	finder := &calltext.Finder{
+		Files: &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep},
+		Spool: p.Spool, Home: a.home,
+		Clean: func(s string) string { return clean.Preview(s, 0) },
+	}
+	for _, agent := range a.agents {
+		if agent.Host == t.Host {
+			finder.Transcript, finder.Decode = agent.Transcript, agent.Decode
+		}
+	}
+	found, err := finder.Find(ctx, t, wanted)
+	for i := range found {
+		texts[at[i]] = found[i]
+	}
+	return texts, err
+}
+
+// findRow returns the place of the row that a number or the beginning of a span's id
+// names.
+func findRow(rows []view.Row, name string) (int, error) {
+	var found []int
+	if len(name) >= 4 && name[0] != '#' {
+		for i := range rows {
+			if id := rows[i].SpanID(); strings.HasPrefix(id, strings.ToLower(name)) {
+				found = append(found, i)
+			}
+		}
+	}
+	n, notNumber := strconv.Atoi(strings.TrimPrefix(name, "#"))
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0 && notNumber != nil:
+		return 0, fmt.Errorf("no span begins with %q", name)
+	case len(found) == 0:
+		calls := 0
+		for i := range rows {
+			if rows[i].Number == n {
+				return i, nil
+			}
+			calls = max(calls, rows[i].Number)
+		}
+		return 0, fmt.Errorf("--span %s: it has %s", name, termtext.Plural(calls, "call"))
+	}
+	return 0, fmt.Errorf("%d spans begin with %q: give more digits", len(found), name)
+}
+
+// showSession shows a whole session: the newest, that of a trace, or the one whose id
+// begins with a word.
+func showSession(ctx context.Context, a *app, s *store.Store, cmd *cobra.Command, f showFlags, id string) error {
+	if f.session != newestSession {
+		if id != "" {
+			return wrongUsage(cmd, "--session=%s and %q: want one of them", f.session, id)
+		}
+		id = f.session
+	}
+	session, err := findSession(ctx, a, s, id)
+	if err != nil {
+		return err
+	}
+	filter := store.Filter{Session: session, Limit: -1}
+	sums, err := s.List(ctx, filter)
+	if err != nil {
+		return err
+	}
+	sums = slices.DeleteFunc(sums, func(t store.Summary) bool { return t.Session != session })
+	total, err := s.Totals(ctx, filter)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		slices.Reverse(sums)
+		traces := make([]*store.Trace, 0, len(sums))
+		for i := range sums {
+			t, err := s.Trace(ctx, sums[i].TraceID)
+			if err != nil {
+				return err
+			}
+			traces = append(traces, t)
+		}
+		return a.printJSON(traces)
+	}
+	return paged(a, f, func(w io.Writer) error {
+		get := func(id string) (*store.Trace, error) { return s.Trace(ctx, id) }
+		return view.Conversation(w, sums, &total, get, showOptions(a, f))
+	})
+}
+
+// findSession returns the id of a session. The word is the beginning of its id, or of
+// the id of one of its traces.
+func findSession(ctx context.Context, a *app, s *store.Store, word string) (string, error) {
+	sums, err := s.List(ctx, store.Filter{Session: word, Limit: -1})
+	if err != nil {
+		return "", err
+	}
+	var ids []string
+	for i := range sums {
+		if id := sums[i].Session; id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	switch {
+	case len(ids) == 1 || word == "" && len(ids) > 0 || slices.Contains(ids, word):
+		if slices.Contains(ids, word) {
+			return word, nil
+		}
+		return ids[0], nil
+	case len(ids) > 1:
+		slices.Sort(ids)
+		return "", hinted{
+			fmt.Errorf("%d sessions begin with %q: %s", len(ids), word, strings.Join(ids[:min(len(ids), 5)], ", ")), "give more of the id",
+		}
+	}
+	t, err := s.Trace(ctx, word)
+	switch {
+	case err == nil && t.Session != "":
+		return t.Session, nil
+	case err == nil:
+		return "", fmt.Errorf("trace %s has no session", t.TraceID[:8])
+	case errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrPrefix):
+		if word == "" {
+			return "", noSuchTrace(ctx, a, s, word, err)
+		}
+		return "", hinted{fmt.Errorf("no session begins with %q, and no trace", word), "hookspan list --json prints the ids of sessions"}
+	}
+	return "", noSuchTrace(ctx, a, s, word, err)
+}
+
+// withPipeline calls f with a pipeline whose store is up to date.
+func withPipeline(ctx context.Context, a *app, f func(context.Context, *pipeline.Pipeline) error) error {
+	a.configProblems()
+	p, err := a.setup().OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Close() }()
+	return f(ctx, p)
 }
 
 // noSuchTrace says why the trace that was asked for cannot be shown.

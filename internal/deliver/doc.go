@@ -8,6 +8,9 @@
 // Destinations do not wait for one another: each has its own position, lock and
 // next try.
 //
+// Besides the spool, Fill sends traces that are stored already, and Forget takes
+// deleted ones out of what waits.
+//
 // It does not promise exactly once: if a process is killed after a destination's
 // answer and before the position is stored, those spans are sent again.
 package deliver

@@ -87,8 +87,9 @@ type pageRow struct {
 	Below    []*pageRow
 }
 
-// Open reports whether a row shows what is below it from the start.
-func (r *pageRow) Open() bool { return len(r.Below) > 0 }
+// Open reports whether a row shows what is below it from the start. Failures do:
+// readers look for them.
+func (r *pageRow) Open() bool { return len(r.Below) > 0 || r.Status == view.StatusFailed }
 
 // Span is the length of the bar.
 func (r *pageRow) Span() int { return r.To - r.From }

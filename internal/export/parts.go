@@ -54,7 +54,7 @@ func partsOf(r *view.Row) (out []part) {
 	a := r.Attributes()
 	switch r.Kind {
 	case view.KindTool:
-		out = argumentParts(otlp.Text(a, otelmap.KeyToolArguments))
+		out = argumentParts(r.Label, otlp.Text(a, otelmap.KeyToolArguments))
 	case view.KindEvent:
 		for _, f := range r.Fields() {
 			out = addPart(out, f.Name, "", f.Name == "text", f.Text)
@@ -79,11 +79,15 @@ func partsOf(r *view.Row) (out []part) {
 	return out
 }
 
-// argumentParts returns the arguments of a tool call, those of an object
-// separately.
-func argumentParts(arguments string) (out []part) {
-	if p, ok := diffOf(arguments); ok {
-		return p
+// argumentParts returns the arguments of a tool call: a change of a file as a diff,
+// the members of an object separately.
+func argumentParts(tool, arguments string) (out []part) {
+	if edits := view.Edits(tool, arguments); len(edits) > 0 {
+		for _, e := range edits {
+			out = addPart(out, "file", "", false, e.Path)
+			out = append(out, part{Name: "change", Lang: "diff", Text: strings.Join(e.Lines, "\n")})
+		}
+		return out
 	}
 	ok := rawjson.Check([]byte(arguments)) == nil && rawjson.EachMember([]byte(arguments), func(name, value []byte) {
 		text := string(value)
@@ -96,37 +100,6 @@ func argumentParts(arguments string) (out []part) {
 		return addPart(nil, "input", "", false, arguments)
 	}
 	return out
-}
-
-// diffOf returns a replacement in a file as a diff.
-func diffOf(arguments string) ([]part, bool) {
-	text := func(names ...string) (string, bool) {
-		for _, n := range names {
-			if v := rawjson.Member([]byte(arguments), n); rawjson.IsString(v) {
-				return rawjson.Unquote(v), true
-			}
-		}
-		return "", false
-	}
-	if rawjson.Check([]byte(arguments)) != nil {
-		return nil, false
-	}
-	before, okBefore := text("old_string", "old_text")
-	after, okAfter := text("new_string", "new_text")
-	if !okBefore || !okAfter {
-		return nil, false
-	}
-	var lines []string
-	for _, side := range []struct{ sign, text string }{{"-", before}, {"+", after}} {
-		if side.text == "" {
-			continue
-		}
-		for _, l := range termtext.Lines(side.text) {
-			lines = append(lines, side.sign+l)
-		}
-	}
-	path, _ := text("file_path", "absolutePath", "path")
-	return append(addPart(nil, "file", "", false, path), part{Name: "change", Lang: "diff", Text: strings.Join(lines, "\n")}), true
 }
 
 // answerOf returns the agent's last message of a trace, safe to print.

@@ -2,7 +2,11 @@ package pipeline
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
@@ -98,4 +102,41 @@ func (s *Setup) OpenStore(ctx context.Context) (*Pipeline, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// Running returns the traces of the tasks that run now, the newest first, from the
+// spool. They are never stored. What can be read is returned with an error, too.
+func (p *Pipeline) Running(ctx context.Context) ([]*store.Trace, error) {
+	messages, err := p.Deliverer.Running(ctx, config.ExporterStore)
+	var out []*store.Trace
+	for _, m := range messages {
+		if t := store.NewTrace([]*tracepb.ResourceSpans{m}); t != nil {
+			out = append(out, t)
+		}
+	}
+	return out, err
+}
+
+// Trace returns the trace whose id begins with prefix, stored or of a running task, or
+// the newest one for the empty prefix. Its errors are those of store.Store.Trace.
+func (p *Pipeline) Trace(ctx context.Context, prefix string) (*store.Trace, error) {
+	running, err := p.Running(ctx)
+	if err != nil {
+		p.Log("running tasks: " + err.Error())
+	}
+	t, err := p.Store.Trace(ctx, prefix)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	// A task that has ended meanwhile is in both.
+	for _, r := range running {
+		switch {
+		case !strings.HasPrefix(r.TraceID, strings.ToLower(prefix)):
+		case t == nil, prefix == "" && r.Started.After(t.Started):
+			return r, nil
+		case prefix != "" && r.TraceID != t.TraceID:
+			return nil, &store.AmbiguousError{Prefix: prefix, Candidates: []store.Summary{r.Summary, t.Summary}}
+		}
+	}
+	return t, err
 }

@@ -131,6 +131,56 @@ func Head(s string, n int) string {
 	return s[:end]
 }
 
+// Tail returns the last n characters of a text, or all of them if it has fewer.
+func Tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	begin := len(s)
+	for ; n > 0 && begin > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:begin])
+		begin -= size
+	}
+	return s[begin:]
+}
+
+// Wrap breaks a safe line into lines of at most n columns, at spaces where there are
+// any. The spaces at which it breaks are left out.
+func Wrap(s string, n int) []string {
+	n = max(n, 2)
+	if len(s) <= n || Width(s) <= n {
+		return []string{s}
+	}
+	var out []string
+	// The line begins at begin and has the width so far. Its last space is at space,
+	// and what is behind it has the width after. Indentation is no place to break at.
+	begin, at, space, width, after, state, text := 0, 0, -1, 0, 0, -1, false
+	for rest := s; rest != ""; {
+		var cluster string
+		var w int
+		cluster, rest, w, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		blank := cluster == " "
+		if width+w > n && at > begin && !blank {
+			switch {
+			case space > begin:
+				out = append(out, strings.TrimRight(s[begin:space], " "))
+				begin, width = space+1, after
+			default:
+				out = append(out, strings.TrimRight(s[begin:at], " "))
+				begin, width = at, 0
+			}
+			space = -1
+		}
+		if blank && text {
+			space, after = at, -w
+		}
+		text = text || !blank
+		width, after = width+w, after+w
+		at += len(cluster)
+	}
+	return append(out, strings.TrimRight(s[begin:], " "))
+}
+
 // HeadBytes returns at most the first n bytes of a text, and no part of a
 // character.
 func HeadBytes(s string, n int) string {

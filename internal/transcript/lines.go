@@ -45,6 +45,8 @@ type Lines struct {
 	// Opens reports that the row that Time was called for last is the prompt that
 	// begins a turn.
 	Opens func() bool
+	// Row is the number of the line that is visited, from 1 where the reading began.
+	Row int
 }
 
 // File gives the rows of a file to visit until it returns false: from the prompt of
@@ -94,7 +96,7 @@ func (l *Lines) Each(ctx context.Context, file Sized, visit func(line []byte) bo
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !visit(lines.Bytes()) {
+		if l.Row = lines.line; !visit(lines.Bytes()) {
 			return nil
 		}
 	}
@@ -198,6 +200,8 @@ type lineReader struct {
 	*bufio.Scanner
 	// read is how many bytes the lines so far have, with their ends.
 	read int64
+	// line is the number of the last line, from 1.
+	line int
 }
 
 func newLineReader(r io.Reader, buffer, maxLine int) *lineReader {
@@ -214,11 +218,13 @@ func newLineReader(r io.Reader, buffer, maxLine int) *lineReader {
 			switch {
 			case end >= 0:
 				advance += end + 1
+				l.line++
 			case len(rest) > maxLine:
 				long = true
 				return len(data), nil, nil
 			case atEOF:
 				end, advance = len(rest), len(data)
+				l.line++
 			default:
 				return advance, nil, nil
 			}

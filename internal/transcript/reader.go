@@ -69,6 +69,10 @@ type Query struct {
 	// Full asks for the tool calls and the ends of turns too if hooks usually
 	// report them.
 	Full bool
+	// Whole, if it is not nil, asks for the tool calls for which it returns true,
+	// with whole texts and their places, those without a result included. An agent
+	// may leave out other texts. The id is empty if the call has none.
+	Whole func(id, name string) bool
 }
 
 // Session is a session that an agent has kept on this machine.

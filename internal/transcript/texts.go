@@ -22,13 +22,19 @@ const (
 // then all are cut to one length, the largest power of two that halves the sum.
 type Texts struct {
 	// Max is the bound in bytes.
-	Max  int
+	Max int
+	// None leaves all texts out.
+	None bool
+
 	kept int
 	cut  int // 0 while texts are whole
 }
 
 // Keep counts a text and returns it, cut to the current length.
 func (b *Texts) Keep(s string) string {
+	if b.None {
+		return ""
+	}
 	if b.cut > 0 {
 		s = cutText(s, b.cut)
 	}
@@ -38,6 +44,9 @@ func (b *Texts) Keep(s string) string {
 
 // KeepJSON is Keep for a tool call's input.
 func (b *Texts) KeepJSON(s string) string {
+	if b.None {
+		return ""
+	}
 	if b.cut > 0 {
 		s = cutJSON(s, b.cut)
 	}

@@ -25,7 +25,13 @@ func (r *Row) Details() []string {
 	case r.event != nil:
 		out = r.eventDetails()
 	case r.Kind == KindTool:
-		out = []string{preview(otlp.Text(r.span.GetAttributes(), otelmap.KeyToolArguments))}
+		a := r.span.GetAttributes()
+		arguments := otlp.Text(a, otelmap.KeyToolArguments)
+		if edits := Edits(otlp.Text(a, otelmap.KeyToolName), arguments); len(edits) > 0 {
+			out = []string{line(edits[0].Path)}
+		} else {
+			out = []string{preview(arguments)}
+		}
 	case r.Kind == KindChat:
 		a := r.span.GetAttributes()
 		out = append(usage(store.UsageOf(a)), line(otlp.Text(a, otelmap.KeyText)))

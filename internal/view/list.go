@@ -23,8 +23,8 @@ const minTitle = 24
 // width, a last line with the sums over all traces that were asked for. It writes
 // nothing if there are no traces. In a narrow view, columns give way to the title,
 // tokens and cost last. Agent and project have a column if the traces have different
-// ones, and in a view without a width.
-func List(w io.Writer, traces []store.Summary, all store.Totals, o Options) error {
+// ones, and in a view without a width. The first traces are those of running tasks.
+func List(w io.Writer, traces []store.Summary, running int, all store.Totals, o Options) error {
 	if len(traces) == 0 {
 		return nil
 	}
@@ -73,16 +73,19 @@ func List(w io.Writer, traces []store.Summary, all store.Totals, o Options) erro
 	b := bufio.NewWriter(w)
 	t.draw(b)
 	if o.Width > 0 {
-		_, _ = b.WriteString("\n" + t.paint(sgrDim, t.cut(t.sums(len(traces), all), t.room())) + "\n")
+		_, _ = b.WriteString("\n" + t.paint(sgrDim, t.cut(t.sums(len(traces)-running, running, all), t.room())) + "\n")
 	}
 	return b.Flush()
 }
 
 // sums is the last line of a list, which shows some of all traces.
-func (st *style) sums(shown int, all store.Totals) string {
+func (st *style) sums(shown, running int, all store.Totals) string {
 	count := termtext.Plural(all.Traces, "trace")
 	if shown < all.Traces {
 		count = fmt.Sprintf("%d of %s", shown, count)
+	}
+	if running > 0 {
+		count = fmt.Sprintf("%d running%s%s", running, st.dot, count)
 	}
 	parts := totals(count, all)
 	if len(all.Unpriced) > 0 {

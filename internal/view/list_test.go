@@ -34,16 +34,27 @@ func sampleList() []store.Summary {
 	out[1].Tools = 8
 	out[1].Usage = &store.Usage{Input: 900, Output: 12}
 	out[2].Usage = &store.Usage{Input: 12_000_000, Output: 340_000, CostUSD: new(38.5)}
+	out[0].Outcome = otelmap.OutcomeRunning
 	out[3].Host = "claude-code"
 	out[0].Directory, out[1].Directory, out[2].Directory = "/home/me/work/shop-api", "/home/me/日本", `C:\src\web`
 	return out
+}
+
+// running counts the traces of running tasks.
+func running(s []store.Summary) (n int) {
+	for _, t := range s {
+		if t.Outcome == otelmap.OutcomeRunning {
+			n++
+		}
+	}
+	return n
 }
 
 func listing(t *testing.T, s []store.Summary, o Options) string {
 	t.Helper()
 	o.Location = time.UTC
 	var b bytes.Buffer
-	if err := List(&b, s, store.Totals{Traces: 163, Runs: 170, Calls: 1204, Failures: 63, Denials: 4, Usage: &store.Usage{Input: 12_000_000, CacheRead: 9_600_000, Output: 340_000, CostUSD: new(38.5)}}, o); err != nil {
+	if err := List(&b, s, running(s), store.Totals{Traces: 163, Runs: 170, Calls: 1204, Failures: 63, Denials: 4, Usage: &store.Usage{Input: 12_000_000, CacheRead: 9_600_000, Output: 340_000, CostUSD: new(38.5)}}, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -116,7 +127,7 @@ func TestColorsAreOptional(t *testing.T) {
 		}
 	}
 	// Colours must not move anything.
-	strip := strings.NewReplacer(sgrReset, "", sgrBold, "", sgrDim, "", sgrRed, "", sgrGreen, "", sgrYellow, "")
+	strip := strings.NewReplacer(sgrReset, "", sgrBold, "", sgrDim, "", sgrRed, "", sgrGreen, "", sgrYellow, "", sgrCyan, "")
 	if got, want := strip.Replace(draw(t, tr, Options{Color: true})), draw(t, tr, Options{}); got != want {
 		t.Error("the tree with colours is another one")
 	}

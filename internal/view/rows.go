@@ -42,6 +42,8 @@ const (
 	StatusUnfinished Status = "unfinished"
 	// StatusUnknown is a tool call that ended with an unknown outcome.
 	StatusUnknown Status = "unknown"
+	// StatusRunning is a run, or a call, that has not ended.
+	StatusRunning Status = "running"
 )
 
 // Row is a span or a span event at its place in the trace.
@@ -54,6 +56,8 @@ type Row struct {
 	Label string
 	// Start and End are zero if unknown. Most events have no End.
 	Start, End time.Time
+	// Number counts the tool calls of the trace from 1; 0 for other rows.
+	Number int
 	// Detached reports a span whose parent is not stored or is its own
 	// descendant. It is below the first run.
 	Detached bool
@@ -76,12 +80,18 @@ func (r *Row) Took() time.Duration {
 // name, and spans without a parent. Every span is in one row.
 func Rows(t *store.Trace) []Row {
 	var rows []Row
+	calls := 0
 	todo := arrange(t.ResourceSpans)
 	slices.Reverse(todo)
 	for len(todo) > 0 {
 		n := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		rows = append(rows, n.row(t.Model))
+		r := n.row(t.Model)
+		if r.Kind == KindTool {
+			calls++
+			r.Number = calls
+		}
+		rows = append(rows, r)
 		for _, c := range slices.Backward(n.children) {
 			c.depth = n.depth + 1
 			todo = append(todo, c)
@@ -188,7 +198,7 @@ func (r *Row) describeEvent() {
 	a := r.event.GetAttributes()
 	r.Kind, r.Label = KindEvent, termtext.Line(strings.TrimPrefix(r.event.GetName(), "hookspan."))
 	if r.event.GetName() == otelmap.EventHook && slices.Contains([]string{"deny", "block"}, otlp.Text(a, otelmap.KeyHookDecision)) {
-		r.Status = StatusFailed
+		r.Status = StatusDenied
 	}
 	if ms, ok := otlp.Integer(a, otelmap.KeyHookDuration); ok {
 		r.End = r.Start.Add(time.Duration(ms) * time.Millisecond)
@@ -233,6 +243,8 @@ func spanStatus(s *tracepb.Span) Status {
 		return StatusUnfinished
 	case otlp.Text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown:
 		return StatusUnknown
+	case otlp.Text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeRunning:
+		return StatusRunning
 	}
 	return StatusOK
 }
@@ -245,6 +257,8 @@ func outcomeStatus(outcome string) Status {
 		return StatusFailed
 	case otelmap.OutcomeCancelled, otelmap.OutcomeInterrupted:
 		return StatusDenied
+	case otelmap.OutcomeRunning:
+		return StatusRunning
 	}
 	return StatusUnfinished
 }

@@ -20,8 +20,8 @@ type Options struct {
 	Color bool
 	// ASCII draws with ASCII only; texts from the spans stay unchanged.
 	ASCII bool
-	// Width is the number of columns, at least 40. If zero, a tree has 100 and the
-	// lines of a list are as long as needed.
+	// Width is the number of columns, at least 40. If zero, nothing is cut: lines are
+	// as long as needed.
 	Width int
 	// Verbose adds ids and complete texts to a tree and shows all siblings.
 	Verbose bool
@@ -35,15 +35,15 @@ type Options struct {
 type style struct {
 	Options
 	branch, corner, trunk, none string
-	ellipsis, dot               string
+	ellipsis, dot, bar          string
 }
 
 func newStyle(o Options) *style {
 	o.Location = cmp.Or(o.Location, time.Local)
 	if o.ASCII {
-		return &style{Options: o, branch: "|- ", corner: "`- ", trunk: "|  ", none: "   ", ellipsis: "...", dot: " - "}
+		return &style{Options: o, branch: "|- ", corner: "`- ", trunk: "|  ", none: "   ", ellipsis: "...", dot: " - ", bar: "="}
 	}
-	return &style{Options: o, branch: "├─ ", corner: "└─ ", trunk: "│  ", none: "   ", ellipsis: "…", dot: " · "}
+	return &style{Options: o, branch: "├─ ", corner: "└─ ", trunk: "│  ", none: "   ", ellipsis: "…", dot: " · ", bar: "━"}
 }
 
 // Escape sequences (ECMA-48, SGR).
@@ -54,6 +54,7 @@ const (
 	sgrRed    = "\x1b[31m"
 	sgrGreen  = "\x1b[32m"
 	sgrYellow = "\x1b[33m"
+	sgrCyan   = "\x1b[36m"
 )
 
 // marks are the symbol and the colour of each status.
@@ -63,6 +64,7 @@ var marks = map[Status]struct{ symbol, ascii, sgr string }{
 	StatusDenied:     {"⊘", "-", sgrYellow},
 	StatusUnfinished: {"…", "?", sgrYellow},
 	StatusUnknown:    {"?", "~", sgrDim},
+	StatusRunning:    {"▶", ">", sgrCyan},
 	StatusNone:       {"·", "*", sgrDim},
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,22 +20,54 @@ import (
 // others.
 const collapseAfter = 200
 
-// The columns at the right: the offset from the trace's start, the duration.
+// The columns at the right: the number of a tool call, the offset from the trace's
+// start, the duration, and a bar that shows both within the trace.
 const (
 	offsetWidth   = 9
 	durationWidth = 8
+	maxTimeBar    = 24
+	// Narrower trees have no bar, and no numbers.
+	minBarred, minNumbered = 70, 60
 )
+
+// pipedWidth is where the columns at the right are if nothing is cut.
+const pipedWidth = 100
+
+// shortDiff is how many lines of a diff a tree shows.
+const shortDiff = 6
 
 // Tree writes a header and the rows of a trace as a tree.
 func Tree(w io.Writer, t *store.Trace, o Options) error {
-	o.Width = max(40, cmp.Or(max(o.Width, 0), 100))
-	p := &treePrinter{style: newStyle(o), w: bufio.NewWriter(w), start: t.Started}
+	p := newTreePrinter(w, t, o)
+	rows := Rows(t)
+	p.number(rows)
 	p.header(t)
-	p.rows(p.collapse(Rows(t)))
+	p.rows(p.collapse(rows))
 	if !o.Verbose {
 		p.answer(t)
 	}
 	return p.w.Flush()
+}
+
+func newTreePrinter(w io.Writer, t *store.Trace, o Options) *treePrinter {
+	whole := o.Width <= 0
+	o.Width = max(40, cmp.Or(max(o.Width, 0), pipedWidth))
+	p := &treePrinter{style: newStyle(o), w: bufio.NewWriter(w), start: t.Started, whole: whole}
+	if took := t.Duration(); !whole && o.Width >= minBarred && took > 0 {
+		p.bars, p.took = min((o.Width-minBarred)/3+6, maxTimeBar), took
+	}
+	return p
+}
+
+// number makes room for the numbers of the tool calls.
+func (p *treePrinter) number(rows []Row) {
+	last := 0
+	for i := range rows {
+		last = max(last, rows[i].Number)
+	}
+	if last > 0 && p.Width >= minNumbered {
+		p.numbers = len(strconv.Itoa(last)) + 2
+	}
 }
 
 // treePrinter writes to a buffer, which keeps the first error for Flush.
@@ -42,6 +75,28 @@ type treePrinter struct {
 	*style
 	w     *bufio.Writer
 	start time.Time
+	// whole reports that nothing is cut.
+	whole bool
+	// numbers is the width of the column of numbers, bars that of the bars, 0 for none.
+	// took is the time that a whole bar is.
+	numbers, bars int
+	took          time.Duration
+}
+
+// cut cuts a safe text to n columns unless everything is shown.
+func (p *treePrinter) cut(s string, n int) string {
+	if p.whole {
+		return s
+	}
+	return p.style.cut(s, n)
+}
+
+// wrap breaks a safe line unless everything is shown on its line.
+func (p *treePrinter) wrap(s string, n int) []string {
+	if p.whole {
+		return []string{s}
+	}
+	return termtext.Wrap(s, n)
 }
 
 func (p *treePrinter) line(s string) {
@@ -78,24 +133,33 @@ func (p *treePrinter) header(t *store.Trace) {
 
 // answer writes the agent's last message, which most readers look for.
 func (p *treePrinter) answer(t *store.Trace) {
-	result := ""
+	if result := resultOf(t); result != "" {
+		p.line("")
+		p.said("answer", result)
+	}
+}
+
+// resultOf returns the agent's last message of a trace.
+func resultOf(t *store.Trace) (result string) {
 	for s := range otlp.Spans(t.ResourceSpans) {
 		if otlp.Text(s.GetAttributes(), otelmap.KeyOutcome) != "" {
 			result = cmp.Or(otlp.Text(s.GetAttributes(), otelmap.KeyResult), result)
 		}
 	}
-	if result == "" {
-		return
-	}
-	p.line("")
-	lines := termtext.Lines(termtext.HeadBytes(result, maxLine))
-	if len(lines) > 4 {
-		lines = append(lines[:3], lines[3]+" "+p.ellipsis)
-	}
-	lead := "answer"
-	for _, l := range lines {
-		p.line(p.paint(sgrDim, padRight(lead, 8)) + p.cut(l, p.Width-8))
-		lead = ""
+	return result
+}
+
+// said writes what somebody wrote, wrapped, beside the word for the writer.
+func (p *treePrinter) said(who, text string) {
+	for _, l := range termtext.Lines(text) {
+		for _, part := range p.wrap(l, p.Width-8) {
+			lead := p.paint(sgrDim, padRight(who, 8))
+			if part == "" {
+				lead = strings.TrimRight(lead, " ")
+			}
+			p.line(lead + part)
+			who = ""
+		}
 	}
 }
 
@@ -178,7 +242,7 @@ func (p *treePrinter) rows(entries []*entry) {
 			if e.nested > 0 {
 				below = fmt.Sprintf("and %d below them", e.nested)
 			}
-			p.columns(lead, p.paint(sgrDim, p.ellipsis), fmt.Sprintf("%d more %s", e.count, e.Label), "", below, "", duration(e.took))
+			p.columns(lead, p.paint(sgrDim, p.ellipsis), fmt.Sprintf("%d more %s", e.count, e.Label), "", below, right{took: duration(e.took)})
 			continue
 		}
 		if i+1 < len(entries) && entries[i+1].Depth > e.Depth {
@@ -188,6 +252,7 @@ func (p *treePrinter) rows(entries []*entry) {
 		}
 		p.own(e.Row, lead)
 		p.problem(e.Row, rest)
+		p.edits(e.Row, rest, shortDiff)
 		if p.Verbose {
 			for _, f := range e.Fields() {
 				p.field(rest, f)
@@ -229,13 +294,49 @@ func (p *treePrinter) own(r *Row, lead string) {
 	case r.Kind != KindEvent && r.Kind != KindNoRoot:
 		took = p.ellipsis
 	}
-	p.columns(lead, p.mark(r.Status), label, labelSGR, p.join(r.Details()...), offset, took)
+	p.columns(lead, p.mark(r.Status), label, labelSGR, p.join(r.Details()...), right{r.Number, offset, took, p.barOf(r)})
 }
 
-// columns writes one line: symbol, label and detail at the left, the times at the
-// right. label and detail must be safe.
-func (p *treePrinter) columns(lead, symbol, label, labelSGR, detail, offset, took string) {
-	room := p.Width - offsetWidth - durationWidth - termtext.Width(lead) - 2
+// right is what a line has at the right.
+type right struct {
+	number            int
+	offset, took, bar string
+}
+
+// right returns the columns, without spaces at the end.
+func (p *treePrinter) right(c right) string {
+	out := padLeft(c.offset, offsetWidth) + padLeft(c.took, durationWidth)
+	if p.numbers > 0 {
+		number := ""
+		if c.number > 0 {
+			number = "#" + strconv.Itoa(c.number)
+		}
+		out = padLeft(number, p.numbers) + out
+	}
+	return strings.TrimRight(out, " ")
+}
+
+// barOf draws when the row was and how long within the trace, without spaces at the
+// end.
+func (p *treePrinter) barOf(r *Row) string {
+	if p.bars == 0 || r.Start.IsZero() || r.Kind == KindEvent {
+		return ""
+	}
+	cell := func(at time.Time) int {
+		return int(float64(p.bars) * min(max(float64(at.Sub(p.start))/float64(p.took), 0), 1))
+	}
+	from := min(cell(r.Start), p.bars-1)
+	return strings.Repeat(" ", from) + strings.Repeat(p.bar, max(1, cell(r.End)-from))
+}
+
+// columns writes one line: symbol, label and detail at the left, numbers and times at
+// the right. label and detail must be safe.
+func (p *treePrinter) columns(lead, symbol, label, labelSGR, detail string, c right) {
+	ends := p.numbers + offsetWidth + durationWidth
+	if p.bars > 0 {
+		ends += p.bars + 2
+	}
+	room := p.Width - ends - termtext.Width(lead) - 2
 	label = p.cut(label, room)
 	room -= termtext.Width(label)
 	left := p.paint(sgrDim, lead) + symbol + " " + p.paint(labelSGR, label)
@@ -244,12 +345,21 @@ func (p *treePrinter) columns(lead, symbol, label, labelSGR, detail, offset, too
 		left += "  " + p.paint(sgrDim, detail)
 		room -= 2 + termtext.Width(detail)
 	}
-	right := strings.TrimRight(padLeft(offset, offsetWidth)+padLeft(took, durationWidth), " ")
-	if right == "" {
+	end := p.right(c)
+	if end == "" {
 		p.line(left)
 		return
 	}
-	p.line(left + strings.Repeat(" ", max(0, room)) + p.paint(sgrDim, right))
+	if room < 0 {
+		// Everything is shown, and the columns are further to the right.
+		end = "  " + strings.TrimLeft(end, " ")
+	}
+	left += strings.Repeat(" ", max(0, room)) + p.paint(sgrDim, end)
+	if c.bar != "" {
+		gap := p.numbers + offsetWidth + durationWidth - termtext.Width(end) + 2
+		left += strings.Repeat(" ", gap) + p.paint(sgrCyan, c.bar)
+	}
+	p.line(left)
 }
 
 // problem writes the row's error, on one line or, in a verbose view, completely.
@@ -258,9 +368,9 @@ func (p *treePrinter) problem(r *Row, lead string) {
 	if kind == "" && message == "" {
 		return
 	}
-	lines := []string{line(message)}
-	if p.Verbose {
-		lines = termtext.Lines(message)
+	lines := termtext.Lines(message)
+	if !p.Verbose {
+		lines = p.gist(lines)
 	}
 	if kind = termtext.Line(kind); kind != "" && lines[0] != "" {
 		kind += ": "
@@ -272,9 +382,52 @@ func (p *treePrinter) problem(r *Row, lead string) {
 	}
 	for _, l := range lines {
 		if !p.Verbose {
-			l = p.cut(l, p.Width-termtext.Width(lead))
+			p.below(lead, p.paint(sgr, p.cut(l, p.Width-termtext.Width(lead))))
+			continue
 		}
-		p.below(lead, p.paint(sgr, l))
+		for _, part := range p.wrap(l, p.Width-termtext.Width(lead)) {
+			p.below(lead, p.paint(sgr, part))
+		}
+	}
+}
+
+// gist returns the first and the last two lines of an error that are not empty: the
+// cause is usually at the end.
+func (p *treePrinter) gist(lines []string) []string {
+	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" })
+	for i := range lines {
+		lines[i] = line(lines[i])
+	}
+	switch n := len(lines); {
+	case n == 0:
+		return []string{""}
+	case n > 3:
+		return []string{lines[0] + " " + p.ellipsis, lines[n-2], lines[n-1]}
+	}
+	return lines
+}
+
+// edits writes the changes that a call asked for, at most so many lines of each unless
+// the view is verbose.
+func (p *treePrinter) edits(r *Row, lead string, most int) {
+	if r.Kind != KindTool {
+		return
+	}
+	a := r.span.GetAttributes()
+	all := Edits(otlp.Text(a, otelmap.KeyToolName), otlp.Text(a, otelmap.KeyToolArguments))
+	for _, e := range all {
+		p.diff(e, lead, most)
+	}
+}
+
+// diff writes the lines of a change.
+func (p *treePrinter) diff(e Edit, lead string, most int) {
+	for i, l := range e.Lines {
+		if i == most && len(e.Lines) > most+1 && !p.Verbose {
+			p.below(lead, p.paint(sgrDim, p.ellipsis+" "+termtext.Plural(len(e.Lines)-most, "more line")))
+			return
+		}
+		p.below(lead, p.paint(signColor(l), p.cut(l, p.Width-termtext.Width(lead))))
 	}
 }
 
@@ -282,8 +435,10 @@ func (p *treePrinter) problem(r *Row, lead string) {
 func (p *treePrinter) field(lead string, f Field) {
 	name := f.Name
 	for _, l := range termtext.Lines(f.Text) {
-		p.below(lead+padRight(name, 9), l)
-		name = ""
+		for _, part := range p.wrap(l, p.Width-termtext.Width(lead)-9) {
+			p.below(lead+padRight(name, 9), part)
+			name = ""
+		}
 	}
 }
 

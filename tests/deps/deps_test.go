@@ -183,7 +183,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/otlp":              {"internal/rawjson"},
 	"internal/store":             {"otelmap", "spool", "internal/otlp", "internal/rawjson", "internal/regular", "internal/termtext"},
-	"internal/view":              {"hook", "otelmap", "internal/otlp", "internal/store", "internal/termtext"},
+	"internal/view":              {"hook", "otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext"},
 	"otelmap":                    {"hook", "internal/otlp", "internal/rawjson", "internal/termtext"},
 	"infinium/...":               {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},
 	"infinium":                   {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},

@@ -65,6 +65,9 @@ func (s Session) pending() string { return filepath.Join(s.dir, "pending") }
 // Open makes the session's folder.
 func (s Session) Open() error { return os.MkdirAll(s.pending(), 0o700) }
 
+// Remove removes everything that is kept of the session.
+func (s Session) Remove() error { return os.RemoveAll(s.dir) }
+
 // first marks a name and reports whether it was not marked before. On an error it
 // reports true: a hook that runs twice does less harm than a guard that does not
 // run.

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 	"unique"
@@ -15,6 +16,8 @@ import (
 type build struct {
 	session string
 	texts   transcript.Texts
+	// whole is Query.Whole.
+	whole   func(id, name string) bool
 	calls   responses
 	results []hook.ToolResult
 	prompts []hook.Prompt
@@ -67,6 +70,7 @@ type fileLog struct {
 	b *build
 	// agent is the subagent whose file it is; empty for the lead's.
 	agent string
+	path  string
 
 	turn     string
 	mode     string
@@ -287,7 +291,7 @@ func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent st
 		if l.tools == nil {
 			l.tools = make(map[string]toolUse)
 		}
-		l.tools[b.ID] = toolUse{name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, at: r.at}
+		l.tools[b.ID] = toolUse{name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, at: r.at, line: r.line}
 		if caller, wanted := l.b.callers[b.ID]; wanted && caller == nil {
 			l.b.callers[b.ID] = &agent
 		}
@@ -368,6 +372,10 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 		if !known && l.copied {
 			continue // the call was made in the other session
 		}
+		if l.b.whole != nil && !l.b.whole(b.ToolUseID, use.name) {
+			delete(l.tools, b.ToolUseID)
+			continue
+		}
 		delete(l.tools, b.ToolUseID)
 		text := resultText(b.Content)
 		status, asked := toolStatus(r, b.IsError, text)
@@ -382,6 +390,10 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			Asked:  use.at,
 			At:     r.at,
 		})
+		if l.b.whole != nil {
+			last := &l.b.results[len(l.b.results)-1]
+			last.Input, last.Text, last.File, last.Row = use.input, text, l.path, r.line
+		}
 		if status == hook.ToolFailed || status == hook.ToolDenied && !asked && wasRunning(r.text("version"), l.mode) {
 			l.refused = append(l.refused, len(l.b.results)-1)
 		}
@@ -391,6 +403,23 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 	}
 	if l.lead(r) && len(c) > 0 {
 		l.b.ends.open = true
+	}
+}
+
+// addUnanswered adds the wanted calls that have no result.
+func (b *build) addUnanswered(agents []subagent, lead *fileLog) {
+	logs := []*fileLog{lead}
+	for i := range agents {
+		logs = append(logs, agents[i].log)
+	}
+	for _, l := range logs {
+		for _, id := range slices.Sorted(maps.Keys(l.tools)) {
+			if use := l.tools[id]; b.whole(id, use.name) {
+				b.results = append(b.results, hook.ToolResult{
+					ID: id, Agent: l.agent, Turn: use.turn, Name: use.name, Input: use.input, Asked: use.at, File: l.path, Row: use.line,
+				})
+			}
+		}
 	}
 }
 

@@ -19,6 +19,8 @@ type row struct {
 	// host reports that Claude Code wrote the text, not the user.
 	host    bool
 	message []byte
+	// line is the number of the line, from where the reading began.
+	line int
 }
 
 // parse reads a line and reports whether it is a row. Everything else in a

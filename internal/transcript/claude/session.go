@@ -62,6 +62,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		return nil, err
 	}
 	b := newBuild(q.Session, r.maxText)
+	b.whole, b.texts.None = q.Whole, q.Whole != nil
 	agents, err := r.agents(ctx, strings.TrimSuffix(path, suffix), q.Since)
 	errs := []error{err}
 	for _, a := range agents {
@@ -71,7 +72,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	}
 	t := &hook.Transcript{Session: q.Session}
 	readLog := func(path, agent string) *fileLog {
-		log := &fileLog{b: b, agent: agent}
+		log := &fileLog{b: b, agent: agent, path: path}
 		if err := r.readFile(ctx, path, q, log); err != nil {
 			errs = append(errs, err)
 			if errors.Is(err, transcript.ErrNotFound) {
@@ -81,7 +82,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		t.Sources = append(t.Sources, path)
 		return log
 	}
-	readLog(path, "")
+	lead := readLog(path, "")
 	open, undecided := b.ends.open, b.ends.waiting && !b.ends.recorded && b.ends.last.Kind == hook.KindRunComplete
 	b.ends.flush()
 	last := b.lastTime
@@ -89,6 +90,9 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		agents[i].log = readLog(agents[i].path, agents[i].id)
 	}
 
+	if q.Whole != nil {
+		b.addUnanswered(agents, lead)
+	}
 	t.Calls = b.calls.resolve(prices)
 	t.Prompts, t.ToolResults, t.Ends = b.prompts, b.results, b.ends.found
 	t.HostVersion, t.Cwd = b.version, b.cwd
@@ -120,7 +124,8 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 	}
 	var row row
 	var beyond error
-	err := r.lines(log.agent != "").File(ctx, r.files, path, q, head, func(line []byte) bool {
+	lines := r.lines(log.agent != "")
+	err := lines.File(ctx, r.files, path, q, head, func(line []byte) bool {
 		if !row.parse(line) {
 			return true
 		}
@@ -128,6 +133,7 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, r.maxRows))
 			return false
 		}
+		row.line = lines.Row
 		log.add(&row)
 		return true
 	})

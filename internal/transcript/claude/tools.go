@@ -16,6 +16,7 @@ type toolUse struct {
 	input string
 	turn  string
 	at    time.Time
+	line  int
 }
 
 // denials are the beginnings of results of calls that were not allowed to run.

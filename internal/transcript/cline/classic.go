@@ -22,9 +22,8 @@ const (
 	metadataFile = "task_metadata.json"
 )
 
-// readClassic reads one task's folder; full asks for the tool calls and the
-// ends of runs too, which hooks usually report.
-func readClassic(ctx context.Context, f *transcript.Files, dir string, full bool) (*hook.Transcript, error) {
+// readClassic reads one task's folder.
+func readClassic(ctx context.Context, f *transcript.Files, dir string, q transcript.Query) (*hook.Transcript, error) {
 	var (
 		ui   uiLog
 		api  apiHistory
@@ -44,7 +43,7 @@ func readClassic(ctx context.Context, f *transcript.Files, dir string, full bool
 		}},
 		{historyFile, func(path string) error {
 			return f.Stream(ctx, path, func(r io.Reader) error {
-				api = apiHistory{full: full}
+				api = apiHistory{full: q.Full}
 				return api.decode(ctx, r)
 			})
 		}},
@@ -65,8 +64,9 @@ func readClassic(ctx context.Context, f *transcript.Files, dir string, full bool
 		}
 	}
 	buildClassic(&t, &ui, &api, &meta)
-	if full {
-		t.Ends, t.ToolResults = ui.ends, api.tools.calls
+	if q.Full {
+		t.Ends = ui.ends
+		t.ToolResults = wholeCalls(api.tools.calls, q.Whole, filepath.Join(dir, historyFile))
 	}
 	return &t, errors.Join(errs...)
 }

@@ -34,6 +34,7 @@ type apiMessage struct {
 func (h *apiHistory) decode(ctx context.Context, r io.Reader) error {
 	return streamList(ctx, r, nil, func(m rawjson.Object) {
 		at := timeOf(m.Get("ts"))
+		h.tools.row++
 		msg := apiMessage{assistant: rawjson.Unquote(m.Get("role")) == "assistant"}
 		if msg.assistant {
 			content := transcript.DecodeContent(m.Get("content"))

@@ -38,7 +38,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	switch q.Dialect {
 	case DialectSDK:
 		for _, root := range roots {
-			t, err := readSDK(ctx, f, filepath.Join(root, q.Session), q.Session, q.Full)
+			t, err := readSDK(ctx, f, filepath.Join(root, q.Session), q.Session, q)
 			if !errors.Is(err, transcript.ErrNotFound) || t != nil {
 				return t, err
 			}
@@ -55,7 +55,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 				return nil, err
 			}
 			if id != "" {
-				return readSDK(ctx, f, filepath.Join(root, id), id, q.Full)
+				return readSDK(ctx, f, filepath.Join(root, id), id, q)
 			}
 		}
 		return nil, roots.NotFound(q.Session, fmt.Sprintf("session of an editor in %q", q.Cwd))
@@ -69,7 +69,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	if !ok {
 		return nil, roots.NotFound(q.Session, filepath.Join("tasks", q.Session, uiFile))
 	}
-	return readClassic(ctx, f, filepath.Dir(newest.Path), q.Full)
+	return readClassic(ctx, f, filepath.Dir(newest.Path), q)
 }
 
 // end reports the end of a session of the SDK's. A program that is interrupted

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,7 +66,7 @@ var sourceApps = map[string]string{
 
 // readSDK reads one session's folder. The error is ErrNotFound if there is
 // neither a manifest nor the lead's messages.
-func readSDK(ctx context.Context, f *transcript.Files, dir, id string, full bool) (*hook.Transcript, error) {
+func readSDK(ctx context.Context, f *transcript.Files, dir, id string, q transcript.Query) (*hook.Transcript, error) {
 	var t hook.Transcript
 	var errs []error
 	note := func(path string, err error) (missing bool) {
@@ -83,7 +84,7 @@ func readSDK(ctx context.Context, f *transcript.Files, dir, id string, full bool
 	m, err := transcript.Small[manifest](ctx, f, path, true)
 	noManifest := note(path, err)
 	path = filepath.Join(dir, id+messagesSuffix)
-	lead, err := readMessages(ctx, f, path, "", transcript.ISOTime(m.StartedAt))
+	lead, err := readMessages(ctx, f, path, "", transcript.ISOTime(m.StartedAt), q.Whole)
 	if note(path, err) && noManifest {
 		return nil, fmt.Errorf("session in %q: %w: neither %s nor %s", dir, transcript.ErrNotFound, id+".json", id+messagesSuffix)
 	}
@@ -93,7 +94,7 @@ func readSDK(ctx context.Context, f *transcript.Files, dir, id string, full bool
 	t.Provider, t.Model = cmp.Or(lead.model.provider, m.Provider), cmp.Or(lead.model.id, m.Model)
 	t.Calls, t.ToolResults, t.Prompts = lead.calls, lead.results, lead.prompts
 	t.Pending = m.Status == "running" && lead.lastRole == "user" && f.Now().Sub(lead.last) < transcript.PendingAge
-	if kind, at := m.end(); full && kind != hook.KindUnknown {
+	if kind, at := m.end(); q.Full && kind != hook.KindUnknown {
 		t.Ends = []hook.TurnEnd{{At: at, Kind: kind}}
 	}
 
@@ -101,7 +102,7 @@ func readSDK(ctx context.Context, f *transcript.Files, dir, id string, full bool
 	errs = append(errs, err)
 	for _, agent := range agents {
 		path := filepath.Join(dir, agent+messagesSuffix)
-		log, err := readMessages(ctx, f, path, agent, time.Time{})
+		log, err := readMessages(ctx, f, path, agent, time.Time{}, q.Whole)
 		note(path, err)
 		t.Calls, t.ToolResults = append(t.Calls, log.calls...), append(t.ToolResults, log.results...)
 	}
@@ -135,19 +136,24 @@ type messageLog struct {
 	model   model
 
 	// tools are the calls without a result, with their names and inputs.
-	tools    map[string]hook.ToolResult
+	tools map[string]hook.ToolResult
+	// row is the number of the message.
+	row      int
 	last     time.Time
 	lastRole string
 }
 
 // readMessages reads one messages file. started is used as the time of a message
 // before the first.
-func readMessages(ctx context.Context, f *transcript.Files, path, agent string, started time.Time) (*messageLog, error) {
+func readMessages(
+	ctx context.Context, f *transcript.Files, path, agent string, started time.Time, whole func(id, name string) bool,
+) (*messageLog, error) {
 	var log messageLog
 	err := f.Stream(ctx, path, func(r io.Reader) error {
 		log = messageLog{agent: agent, last: started, tools: make(map[string]hook.ToolResult)}
 		return log.decode(ctx, r)
 	})
+	log.results = wholeCalls(append(log.results, log.unanswered(whole)...), whole, path)
 	return &log, err
 }
 
@@ -162,6 +168,7 @@ func (l *messageLog) decode(ctx context.Context, r io.Reader) error {
 }
 
 func (l *messageLog) add(m rawjson.Object) {
+	l.row++
 	at := timeOf(m.Get("ts"))
 	if at.IsZero() {
 		at = l.last
@@ -182,7 +189,7 @@ func (l *messageLog) add(m rawjson.Object) {
 func (l *messageLog) addReply(m rawjson.Object, c transcript.Content, at time.Time) {
 	for _, b := range c {
 		if b.Type == "tool_use" && b.ID != "" {
-			l.tools[b.ID] = hook.ToolResult{Name: b.Name, Input: rawjson.Canonical(b.Input)}
+			l.tools[b.ID] = hook.ToolResult{Name: b.Name, Input: rawjson.Canonical(b.Input), Agent: l.agent, Row: l.row}
 		}
 	}
 	if m.Get("metrics", "modelInfo") == nil {
@@ -221,7 +228,7 @@ func (l *messageLog) addUser(c transcript.Content, at time.Time) {
 		r := l.tools[b.ToolUseID]
 		var failed bool
 		r.Text, failed = resultText(b.Content)
-		r.ID, r.Agent, r.Name, r.At = b.ToolUseID, l.agent, cmp.Or(b.Name, r.Name), at
+		r.ID, r.Agent, r.Name, r.At, r.Row = b.ToolUseID, l.agent, cmp.Or(b.Name, r.Name), at, l.row
 		if failed || b.IsError {
 			r.Status = hook.ToolFailed
 		}
@@ -231,4 +238,38 @@ func (l *messageLog) addUser(c transcript.Content, at time.Time) {
 	if text, asked := cline.PromptText(said); asked && strings.TrimSpace(said) != "" {
 		l.prompts = append(l.prompts, hook.Prompt{At: at, Text: text})
 	}
+}
+
+// unanswered returns the calls without a result, if they are wanted.
+func (l *messageLog) unanswered(whole func(id, name string) bool) (out []hook.ToolResult) {
+	if whole == nil {
+		return nil
+	}
+	answered := make(map[string]bool)
+	for i := range l.results {
+		answered[l.results[i].ID] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.tools)) {
+		if r := l.tools[id]; !answered[id] {
+			r.ID = id
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// wholeCalls keeps the wanted calls and names their file. If whole is nil, it keeps
+// all, without their places.
+func wholeCalls(calls []hook.ToolResult, whole func(id, name string) bool, path string) []hook.ToolResult {
+	if whole != nil {
+		calls = slices.DeleteFunc(calls, func(r hook.ToolResult) bool { return !whole(r.ID, r.Name) })
+	} else {
+		path = ""
+	}
+	for i := range calls {
+		if calls[i].File = path; path == "" {
+			calls[i].Row = 0
+		}
+	}
+	return calls
 }

@@ -17,6 +17,8 @@ type classicTools struct {
 	calls []hook.ToolResult
 	// open is the index of the newest reply's first call.
 	open int
+	// row is the number of the message.
+	row int
 }
 
 // reply adds what an assistant message asks for: blocks if the provider
@@ -38,7 +40,7 @@ func (c *classicTools) reply(blocks transcript.Content, at time.Time) {
 // ask adds a call. attempt_completion ends the run and is not a tool, as in
 // Cline's hooks.
 func (c *classicTools) ask(r hook.ToolResult) {
-	if r.Name != "" && r.Name != "attempt_completion" {
+	if r.Row = c.row; r.Name != "" && r.Name != "attempt_completion" {
 		c.calls = append(c.calls, r)
 	}
 }
@@ -53,7 +55,7 @@ func (c *classicTools) answer(blocks transcript.Content, at time.Time) {
 		if i < 0 {
 			return
 		}
-		asked[i].At, asked[i].Text = at, text
+		asked[i].At, asked[i].Text, asked[i].Row = at, text, c.row
 		asked[i].Status, _ = cline.Outcome(asked[i].Name, text)
 		if failed && !asked[i].Status.Failed() {
 			asked[i].Status = hook.ToolFailed

@@ -41,12 +41,19 @@ var Agent = transcript.Agent{
 	Host: qwen.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true, End: end,
 }
 
+// maxWhole bounds the texts of a reading of whole texts, in bytes.
+const maxWhole = 256 << 20
+
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
 	path, err := find(ctx, f, q)
 	if err != nil {
 		return nil, err
 	}
-	return readAll(ctx, f, q, path, transcript.MaxText)
+	most := transcript.MaxText
+	if q.Whole != nil {
+		most = maxWhole
+	}
+	return readAll(ctx, f, q, path, most)
 }
 
 // end reports that the last turn has failed or was interrupted, which Qwen Code

@@ -1,0 +1,89 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"slices"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// Running returns the runs of all sessions that have not ended, a message for each, the
+// newest first. They are read from the spool, behind the position of a destination, and
+// nothing is sent or written. A session that cannot be read is in the error.
+func (d *Deliverer) Running(ctx context.Context, destination string) (out []*tracepb.ResourceSpans, err error) {
+	keys, err := d.Spool.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, k := range keys {
+		runs, err := d.running(ctx, k, destination)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+		out = append(out, runs...)
+	}
+	started := func(rs *tracepb.ResourceSpans) int64 {
+		for s := range otlp.Spans([]*tracepb.ResourceSpans{rs}) {
+			return int64(s.GetStartTimeUnixNano()) //nolint:gosec // Before 2262, as all of them.
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(x, y *tracepb.ResourceSpans) int { return int(min(1, max(-1, started(y)-started(x)))) })
+	return out, errors.Join(errs...)
+}
+
+func (d *Deliverer) running(ctx context.Context, k spool.Key, destination string) (out []*tracepb.ResourceSpans, err error) {
+	src, known := d.Sources[k.Host]
+	if !known {
+		return nil, nil
+	}
+	s, err := d.Spool.Session(k)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	st, size, follows, err := readPosition(s, destination)
+	if err != nil || follows && size == st.Offset {
+		return nil, err
+	}
+	if !follows {
+		st.restart()
+	}
+	if last, err := s.ModTime(); err != nil || d.Now().Sub(last) > d.idle() {
+		return nil, err
+	}
+	r, err := s.Reader(st.Offset)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	p := &reading{Deliverer: d, key: k, src: src, st: st, pending: &pending{host: k.Host, session: st.Session, carry: st.Carry}}
+	p.read(r, math.MaxInt64)
+	if p.builder == nil || r.Err() != nil {
+		return nil, r.Err()
+	}
+	p.endSilently(ctx)
+	now := d.Now()
+	for _, run := range p.builder.Runs(now) {
+		if run.Ended || run.Repeated || st.Done[run.ID.String()] {
+			continue
+		}
+		facts := p.facts
+		facts.Since = run.Begun().Add(-fileLead)
+		var tr *hook.Transcript
+		if src.Transcript != nil {
+			// What cannot be read of the files now is there when the run has ended.
+			tr, _ = src.Transcript(ctx, p.session, facts)
+		}
+		out = append(out, d.Clean(p.builder.OpenSpans(run, tr, now)))
+	}
+	return out, ctx.Err()
+}

@@ -1,0 +1,66 @@
+// Package pager shows a program's output a page at a time, by the program that the
+// user chose for that.
+//
+// It promises that output is never lost: without a pager, or if the pager cannot be
+// started, everything goes to where it would go without this package. A pager that the
+// user leaves early is no error.
+package pager
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// standard is the pager if the user chose none: it ends at once if everything fits
+// on the screen, shows colours and does not clear the screen.
+const standard = "less -FRX"
+
+// Command returns the command line of the pager, "" for none: the variable PAGER, or
+// less. goos is the operating system.
+func Command(getenv func(string) string, set bool, goos string) string {
+	command := strings.TrimSpace(getenv("PAGER"))
+	switch {
+	case command == "cat", command == "" && set, getenv("TERM") == "dumb":
+		return ""
+	case command == "" && goos == "windows":
+		return "" // more knows no colours
+	case command == "":
+		return standard
+	}
+	return command
+}
+
+// Show calls write with what leads to the pager, or to out if command is empty or
+// cannot be started. It returns when the pager has ended.
+func Show(command string, out *os.File, stderr io.Writer, environ []string, write func(io.Writer) error) error {
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		return write(out)
+	}
+	var cmd *exec.Cmd
+	if strings.ContainsAny(command, "\"'$|&;<>`\\*?~(){}") {
+		cmd = exec.Command("sh", "-c", command) //nolint:gosec,noctx // The user's own command; it ends when the user ends it.
+	} else {
+		cmd = exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // As above.
+	}
+	cmd.Stdout, cmd.Stderr, cmd.Env = out, stderr, environ
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return write(out)
+	}
+	if err := cmd.Start(); err != nil {
+		_ = in.Close()
+		return write(out)
+	}
+	err = write(in)
+	_ = in.Close()
+	_ = cmd.Wait() // what the pager ends with is its own affair
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
