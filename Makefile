@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all test-windows build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all test-windows page page-tests build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -34,6 +34,17 @@ collector-sources: ## writes collector-config/distribution from collector-config
 demo: build ## a recorded Cline task through the real hook
 	./bin/hookspan demo
 
+page: ## internal/ui/assets, the bundled page; needs node
+	cd internal/ui/web && npm ci --ignore-scripts --no-audit --no-fund && npm run check
+	$(GO) -C internal/ui/web run .
+
+# Modules of their own as well; without node or chromium their tests report why they are skipped.
+PAGE = internal/ui/web tests/ui
+page-tests: ## the bundled page is what its sources give, and works in Chromium
+	cd internal/ui/web && { ! command -v npm >/dev/null || npm ci --ignore-scripts --no-audit --no-fund; }
+	for dir in $(PAGE); do \
+	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 10m ./... || exit 1; done
+
 setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring
 	$(GO) run ./tests/internal/setup
 	./tests/setup.sh
@@ -50,7 +61,7 @@ check: ## for each save: formatting, vet, the packages' own tests
 # not show the go command what they depend on. The packages that wait most begin
 # first, so that none of them is left to run alone at the end.
 LONGEST = ./tests/security ./tests/collector ./tests/fault
-test: setup collector ## everything that proves the promises
+test: setup collector page-tests ## everything that proves the promises
 	$(GO) vet ./...
 	for dir in $(COMPONENTS); do \
 	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 5m ./... || exit 1; done

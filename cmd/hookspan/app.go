@@ -172,9 +172,9 @@ this machine and delivered to the destinations you name.
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		installCmd(a, false), installCmd(a, true), statusCmd(a), doctorCmd(a), testCmd(a),
-		listCmd(a), statsCmd(a), showCmd(a), exportCmd(a), deleteCmd(a), pruneCmd(a), flushCmd(a), importCmd(a), pauseCmd(a), resumeCmd(a),
+		listCmd(a), statsCmd(a), tailCmd(a), showCmd(a), exportCmd(a), deleteCmd(a), pruneCmd(a), flushCmd(a), importCmd(a), pauseCmd(a), resumeCmd(a),
 		configCmd(a), credentialsCmd(a), hooksCmd(a), demoCmd(a), versionCmd(a),
-		bridgeCmd(a), clineHookCmd(a), runHooksCmd(a),
+		uiCmd(a), bridgeCmd(a), clineHookCmd(a), runHooksCmd(a),
 	)
 	addCompletion(root)
 	finish(root)

@@ -80,22 +80,17 @@ func (ff *filterFlags) runAll(do func(context.Context, *pipeline.Pipeline, store
 	if err != nil {
 		return err
 	}
-	ff.app.configProblems()
-	ctx := ff.cmd.Context()
-	p, err := ff.app.setup().OpenStore(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = p.Close() }()
-	if ff.project != "" {
-		if f.Directory, err = ff.folder(ctx, p.Store); err != nil {
-			return err
+	return withPipeline(ff.cmd.Context(), ff.app, func(ctx context.Context, p *pipeline.Pipeline) (err error) {
+		if ff.project != "" {
+			if f.Directory, err = ff.folder(ctx, p.Store); err != nil {
+				return err
+			}
 		}
-	}
-	if err = do(ctx, p, f); errors.Is(err, store.ErrText) {
-		return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
-	}
-	return err
+		if err = do(ctx, p, f); errors.Is(err, store.ErrText) {
+			return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
+		}
+		return err
+	})
 }
 
 // check returns the filter that the flags describe, without the project.
@@ -144,10 +139,7 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 // a project in the store.
 func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (string, error) {
 	path := ff.project
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
-		path = ff.app.home + rest
-	}
-	if path != "." && path != ".." && !strings.ContainsAny(path, `/\`) {
+	if path != "." && path != ".." && path != "~" && !strings.ContainsAny(path, `/\`) {
 		groups, err := s.Group(ctx, store.Filter{}, store.ByProject, nil)
 		if err != nil {
 			return "", err
@@ -166,9 +158,21 @@ func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (string, erro
 		}
 		return "", wrongUsage(ff.cmd, "--project %q: several folders end so: want one of %s", path, strings.Join(found, ", "))
 	}
+	return projectPath(ff.app, ff.cmd, path)
+}
+
+// projectPath returns the whole path of a project's folder, which need not exist.
+func projectPath(a *app, cmd *cobra.Command, name string) (string, error) {
+	if name == "" {
+		return "", wrongUsage(cmd, "--project: found nothing, want a folder")
+	}
+	path := name
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
+		path = a.home + rest
+	}
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return "", fmt.Errorf("--project %q: %w", ff.project, err)
+		return "", fmt.Errorf("--project %q: %w", name, err)
 	}
 	return path, nil
 }

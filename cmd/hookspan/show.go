@@ -85,7 +85,7 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			if changed("session") {
 				return showSession(ctx, a, p.Store, cmd, f, id)
 			}
-			t, err := p.Store.Trace(ctx, id)
+			t, err := p.Trace(ctx, id)
 			if err != nil {
 				return noSuchTrace(ctx, a, p.Store, id, err)
 			}

@@ -31,7 +31,7 @@ func (d *Deliverer) Waiting(ctx context.Context, dst *Destination) (map[string]b
 				}
 			}
 			for more := size > st.Offset; more; {
-				out, err := d.prepare(ctx, s, st, dst.Join != nil)
+				out, err := d.prepareSettled(ctx, s, st, dst.Join != nil)
 				if err != nil {
 					return err
 				}
@@ -63,6 +63,23 @@ func (d *Deliverer) visit(k spool.Key, f func(*spool.Session) error) error {
 		return nil
 	}
 	return err
+}
+
+// settleTries bounds the wait for a session in which one run after another ends.
+const settleTries = 5
+
+// prepareSettled is prepare after the last run has settled: before that it returns no
+// run.
+func (d *Deliverer) prepareSettled(ctx context.Context, s *spool.Session, st *State, whole bool) (out *pending, err error) {
+	for range settleTries {
+		if out, err = d.prepare(ctx, s, st, whole); err != nil || out.settling == 0 {
+			break
+		}
+		if err := d.Sleep(ctx, out.settling); err != nil {
+			return nil, err
+		}
+	}
+	return out, err
 }
 
 // currentPosition is readPosition with the beginning of a log that was cut or
@@ -162,7 +179,7 @@ func (d *Deliverer) forgetFor(ctx context.Context, s *spool.Session, name string
 	}
 	st.Parked = parked
 	if size > st.Offset {
-		out, err := d.prepare(ctx, s, st, true)
+		out, err := d.prepareSettled(ctx, s, st, true)
 		if err != nil {
 			return 0, err
 		}

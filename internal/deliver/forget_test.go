@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -90,6 +91,41 @@ func TestForgottenTracesAreNotSent(t *testing.T) {
 		}
 		if sent[traces[0]] || len(sent) != len(traces)-1 {
 			t.Errorf("%s: sent %v, want all but %s", name, sent, traces[0])
+		}
+	}
+}
+
+// TestForgetWaitsForARunThatHasJustEnded forgets a trace that waits while another run
+// of its session settles.
+func TestForgetWaitsForARunThatHasJustEnded(t *testing.T) {
+	b := newBench(t)
+	k := b.append(oneRun(t, "")...)
+	b.clock.Advance(time.Minute)
+	answer := error(&Error{Err: errors.New("503")})
+	dst := &memory{before: func(context.Context, []*tracepb.ResourceSpans) error { return answer }}
+	d := b.deliverer(Destination{Name: "otlp", Client: dst})
+	b.run(d, Pass{})
+	waiting, err := d.Waiting(t.Context(), &d.Destinations[0])
+	if err != nil || len(waiting) != 1 {
+		t.Fatalf("%v wait, %v, want one", waiting, err)
+	}
+	recs := recorded(t, "classic-session", "")
+	session := oneRun(t, "")[0].Session
+	for i := range recs {
+		recs[i].Payload = bytes.ReplaceAll(recs[i].Payload, []byte(recs[i].Session), []byte(session))
+		recs[i].Session = session
+	}
+	end := slices.IndexFunc(recs, func(r spool.Record) bool { return r.Event == "TaskComplete" })
+	b.append(recs[:end+1]...)
+	if got, err := d.Forget(t.Context(), map[spool.Key]bool{k: false}, waiting); err != nil || got.Waiting != 1 {
+		t.Errorf("%+v, %v, want one that waited", got, err)
+	}
+	answer = nil
+	b.clock.Advance(time.Hour)
+	b.run(d, Pass{Force: true})
+	for _, id := range dst.ids() {
+		if waiting[id.Trace] {
+			t.Fatal("the forgotten trace was sent")
 		}
 	}
 }

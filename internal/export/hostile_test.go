@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/view"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -124,7 +125,7 @@ func TestHostileTextsAreNoMarkupInHTML(t *testing.T) {
 			}
 		}
 		for _, s := range hostileTexts {
-			if want := safeText(strings.ReplaceAll(s, "TARGET", "http://target.test")); !strings.Contains(shown, strings.TrimSpace(want)) && want != "" {
+			if want := view.Text(strings.ReplaceAll(s, "TARGET", "http://target.test")); !strings.Contains(shown, strings.TrimSpace(want)) && want != "" {
 				t.Errorf("%s: %q is not shown", name, want)
 			}
 		}
@@ -225,7 +226,7 @@ func FuzzMarkdown(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, line := range strings.Split(safeText(s), "\n") {
+		for _, line := range strings.Split(view.Text(s), "\n") {
 			source := []byte("# " + escape(strings.TrimSpace(line)) + " " + code(line) + "\n")
 			doc := goldmark.DefaultParser().Parse(text.NewReader(source))
 			for n := doc.FirstChild().FirstChild(); n != nil; n = n.NextSibling() {

@@ -83,7 +83,7 @@ type pageRow struct {
 	// Bar is where the row is in the trace's time; without one, HasBar is false.
 	HasBar   bool
 	From, To int
-	Parts    []part
+	Parts    []view.Part
 	Below    []*pageRow
 }
 
@@ -134,7 +134,7 @@ func (p *page) add(t *store.Trace) error {
 	status := view.OutcomeStatus(t.Outcome)
 	out := pageTrace{
 		Number: p.count, Alone: p.alone, Title: titleOf(&t.Summary), Status: status, Symbol: status.Symbol(),
-		Head: headOf(&t.Summary, p.zone), Prompt: promptOf(t), Answer: answerOf(t), Rows: pageRows(t),
+		Head: headOf(&t.Summary, p.zone), Prompt: view.Prompt(t), Answer: view.Answer(t), Rows: pageRows(t),
 	}
 	if out.Prompt == out.Title {
 		out.Prompt = "" // the title shows it
@@ -168,7 +168,7 @@ func pageRows(t *store.Trace) []*pageRow {
 func pageRowOf(r *view.Row, t *store.Trace) *pageRow {
 	row := &pageRow{
 		Kind: r.Kind, Status: r.Status, Symbol: r.Status.Symbol(), Label: strings.TrimPrefix(r.Label, otelmap.OpInvokeAgent+" "),
-		Detail: termtext.Cut(strings.Join(r.Details(), " · "), 400), Offset: offset(r, t.Started), Parts: partsOf(r),
+		Detail: termtext.Cut(strings.Join(r.Details(), " · "), 400), Offset: offset(r, t.Started), Parts: r.Parts(),
 	}
 	if r.Detached {
 		row.Label += " (parent missing)"

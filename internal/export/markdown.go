@@ -68,9 +68,9 @@ func (m *markdown) add(t *store.Trace) error {
 	rows := view.Rows(t)
 	last, prompted := "", false
 	for i := range rows {
-		prompted = prompted || isPrompt(&rows[i]) && len(partsOf(&rows[i])) > 0
+		prompted = prompted || isPrompt(&rows[i]) && len(rows[i].Parts()) > 0
 	}
-	if prompt := promptOf(t); prompt != "" && !prompted {
+	if prompt := view.Prompt(t); prompt != "" && !prompted {
 		m.heading("Prompt")
 		m.quote(prompt)
 	}
@@ -81,7 +81,7 @@ func (m *markdown) add(t *store.Trace) error {
 		if agents[r.Depth] = ""; r.Kind == view.KindAgent {
 			agents[r.Depth] = r.Label
 		}
-		parts := partsOf(r)
+		parts := r.Parts()
 		if (r.Kind == view.KindRun || r.Kind == view.KindNoRoot || isPrompt(r) || r.Kind == view.KindChat) && len(parts) == 0 {
 			continue
 		}
@@ -90,7 +90,7 @@ func (m *markdown) add(t *store.Trace) error {
 		}
 		m.row(r, within(agents[:r.Depth]), parts, t.Started)
 	}
-	if answer := answerOf(t); answer != "" && answer != last {
+	if answer := view.Answer(t); answer != "" && answer != last {
 		m.heading("Answer")
 		m.quote(answer)
 	}
@@ -110,7 +110,7 @@ func within(agents []string) string {
 }
 
 // row writes what happened in a row.
-func (m *markdown) row(r *view.Row, agent string, parts []part, start time.Time) {
+func (m *markdown) row(r *view.Row, agent string, parts []view.Part, start time.Time) {
 	words := []string{escape(r.Label)}
 	switch {
 	case isPrompt(r):
@@ -161,7 +161,7 @@ func facts(words []string) string {
 // heading writes the heading of a row.
 func (m *markdown) heading(text string) { m.block("", "%s# %s\n", m.level, text) }
 
-func (m *markdown) part(p part) {
+func (m *markdown) part(p view.Part) {
 	switch {
 	case p.Prose:
 		m.quote(p.Text)

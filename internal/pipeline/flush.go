@@ -23,6 +23,7 @@ const linger = 45 * time.Second
 // then removes what is no longer needed.
 func (p *Pipeline) Flush(ctx context.Context, pass deliver.Pass) ([]deliver.Result, error) {
 	results, err := p.Run(ctx, pass)
+	p.index(ctx)
 	if err == nil && len(pass.Sessions) == 0 {
 		p.removeOld(ctx)
 	}
@@ -54,6 +55,7 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 			waiting += r.Waiting
 		}
 		next := p.Now().Add(10 * time.Second)
+		p.index(ctx)
 		if waiting == 0 || !all || next.After(until) {
 			break
 		}
@@ -65,6 +67,17 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 		p.removeOld(ctx)
 	}
 	return nil
+}
+
+// index adds to the store's full text what was delivered. A failure is logged: a
+// search adds the rest.
+func (p *Pipeline) index(ctx context.Context) {
+	if p.Store == nil || ctx.Err() != nil {
+		return
+	}
+	if _, err := p.Store.Index(ctx, 0); err != nil && ctx.Err() == nil {
+		p.Log("full text: " + err.Error())
+	}
 }
 
 // removeOld removes what is no longer needed. A failure is logged.

@@ -175,6 +175,15 @@ func (s *Setup) judge(settings string) (otelmap.Capture, bool) {
 	return otelmap.Capture(capture), same
 }
 
+// Capture returns what a record's settings allow to show of its texts.
+func (s *Setup) Capture(settings string) otelmap.Capture {
+	capture, _ := s.judge(settings)
+	if own := otelmap.Capture(s.Config.Capture); own.Stricter(capture) {
+		return own
+	}
+	return capture
+}
+
 // Sources returns the readers of the agents' events and files, by host.
 func (s *Setup) Sources() map[string]deliver.Source {
 	files := &transcript.Files{Home: s.Home, Getenv: s.Getenv, GOOS: s.GOOS}

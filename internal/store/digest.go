@@ -22,7 +22,13 @@ import (
 // varints, texts and lists with their length first. It does not depend on the order
 // in which the spans were stored.
 type digest struct {
-	// spans, started and ended have their own columns.
+	// sum has what the sums need of the trace's Summary: Host, Session, Model,
+	// Directory, Runs, Usage, which is own with ownCost
+	// after decode.
+	sum     Summary
+	own     Usage
+	ownCost float64
+	// spans, started and ended are in the columns of those names.
 	spans          int
 	started, ended int64
 	// model is the first request's, modelAt its start.
@@ -227,7 +233,20 @@ func (d *digest) addRequest(model string, u *Usage) {
 func (d *digest) encode() []byte {
 	d.places = nil
 	slices.SortFunc(d.models, func(x, y modelDigest) int { return cmp.Compare(x.name, y.name) })
-	out := []byte{digestVersion, flags(d.badRun)}
+	u := d.sum.Usage
+	out := []byte{digestVersion, flags(d.badRun, u != nil, u != nil && u.CostUSD != nil)}
+	for _, text := range []string{d.sum.Host, d.sum.Session, d.sum.Model, d.sum.Directory} {
+		out = appendText(out, text)
+	}
+	out = binary.AppendVarint(out, int64(d.sum.Runs))
+	if u != nil {
+		for _, n := range []int64{u.Input, u.Output, u.CacheRead, u.CacheWrite} {
+			out = binary.AppendVarint(out, n)
+		}
+		if u.CostUSD != nil {
+			out = binary.AppendVarint(out, int64(moneyOf(*u.CostUSD)))
+		}
+	}
 	out = binary.AppendVarint(out, d.modelAt)
 	out = appendText(out, d.model)
 	out = binary.AppendUvarint(out, uint64(len(d.models)))
@@ -281,7 +300,16 @@ func (r *digestReader) decode(data []byte, d *digest) error {
 	if r.byte() != digestVersion {
 		return fmt.Errorf("%w: facts of an unknown form", errUndecodable)
 	}
-	d.badRun = r.byte()&1 != 0
+	set := r.byte()
+	d.badRun = set&1 != 0
+	d.sum = Summary{Host: r.text(), Session: r.text(), Model: r.text(), Directory: r.text(), Runs: int(r.varint())}
+	if set&2 != 0 {
+		d.own = Usage{Input: r.varint(), Output: r.varint(), CacheRead: r.varint(), CacheWrite: r.varint()}
+		if d.sum.Usage = &d.own; set&4 != 0 {
+			d.ownCost = money(r.varint()).usd()
+			d.own.CostUSD = &d.ownCost
+		}
+	}
 	d.modelAt, d.model = r.varint(), r.text()
 	d.models = d.models[:0]
 	for range r.length() {

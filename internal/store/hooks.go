@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 )
@@ -54,7 +55,7 @@ func (s *Store) HookRuns(ctx context.Context, f Filter) (out []HookRun, err erro
 		}
 		return nil
 	}, q+` ORDER BY h.started DESC, h.span DESC, h.number DESC`, args...)
-	if err == enough { //nolint:errorlint // never wrapped
+	if errors.Is(err, enough) {
 		err = nil
 	}
 	return out, s.wrap("read hook runs", err)

@@ -121,7 +121,9 @@ func (m memory) group(f Filter, by By, loc *time.Location) (out []Group) {
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		g, d := groups[key], took[key]
 		slices.Sort(d)
-		g.P50, g.P95 = percentile(d, 50), percentile(d, 95)
+		if n := len(d); n > 0 {
+			g.P50, g.P95 = d[(n+1)/2-1], d[(n*95+99)/100-1]
+		}
 		g.Unpriced = slices.Sorted(maps.Keys(unpriced[key]))
 		out = append(out, *g)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -16,7 +17,7 @@ const keepRemoved = 365 * 24 * time.Hour
 
 // pruneBatch is how many traces Prune removes per transaction, so that an
 // upload never waits long for the lock.
-const pruneBatch = 200
+const pruneBatch = 50
 
 // Prune removes the traces whose last span ended and was stored before the given
 // time, shrinks the file and returns how many traces it removed. The age of an
@@ -130,6 +131,10 @@ func removeTraces(ctx context.Context, tx *sql.Tx, ids []int64, now time.Time) (
 }
 
 func removeTrace(ctx context.Context, p *prepared, id int64) error {
+	err := removeWords(ctx, p, `trace = ?1 AND id <= (SELECT indexed FROM traces WHERE id = ?1)`, id)
+	if err != nil {
+		return err
+	}
 	for _, q := range []string{
 		`DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE id = ?)`,
 		`DELETE FROM spans WHERE trace = ?`,
@@ -159,4 +164,50 @@ func (s *Store) shrink(ctx context.Context) error {
 	}
 	var blocked, logged, moved int
 	return s.db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&blocked, &logged, &moved)
+}
+
+// Removals is what Limit has removed.
+type Removals struct {
+	Traces int64 `json:"traces"`
+	// Last is when it last did. It is zero if never.
+	Last time.Time `json:"last,omitzero"`
+}
+
+// Removals returns what Limit has removed since the store was made.
+func (s *Store) Removals(ctx context.Context) (r Removals, err error) {
+	var last int64
+	err = s.db.QueryRowContext(ctx, `SELECT traces, last FROM removals`).Scan(&r.Traces, &last)
+	r.Last = fromColumn(last)
+	return r, s.wrap("count removed traces", err)
+}
+
+// Limit removes the traces that were stored or ended first until the store has at
+// most so many bytes, and returns how many it removed, of which it keeps count.
+func (s *Store) Limit(ctx context.Context, most int64) (total int, err error) {
+	for {
+		used, err := s.used(ctx)
+		if err != nil || used <= most {
+			return total, err
+		}
+		n := 0
+		err = s.write(ctx, "remove the oldest traces", func(tx *sql.Tx) (err error) {
+			if n, err = pruneSome(ctx, tx, math.MaxInt64, s.now()); err == nil && n > 0 {
+				_, err = tx.ExecContext(ctx, `UPDATE removals SET traces = traces + ?, last = ?`, n, column(otlp.UnixNano(s.now())))
+			}
+			return err
+		})
+		if total += n; err == nil {
+			err = s.wrap("shrink", s.shrink(ctx))
+		}
+		if err != nil || n == 0 {
+			return total, err
+		}
+	}
+}
+
+// used returns the size of the database without its free pages.
+func (s *Store) used(ctx context.Context) (bytes int64, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT (page_count - freelist_count) * page_size
+		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`).Scan(&bytes)
+	return bytes, s.wrap("measure", err)
 }

@@ -43,8 +43,8 @@ func TestRemoveTakesOneTraceAndItsSpans(t *testing.T) {
 
 func TestPrune(t *testing.T) {
 	s := open(t)
-	// More than two batches, the oldest first.
-	const n = 2*pruneBatch + 50
+	// Several batches, the oldest first.
+	const n = 10*pruneBatch + 5
 	ids := series(t, s, n)
 	size := func() (n int64) {
 		for _, suffix := range []string{"", "-wal"} {
@@ -194,5 +194,39 @@ func TestPruneStopsWhenCancelled(t *testing.T) {
 	cancel()
 	if n, err := s.Prune(ctx, at(time.Hour)); n != 0 || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %d, %v, want 0, %v", n, err, context.Canceled)
+	}
+}
+
+func TestLimitRemovesTheOldestTraces(t *testing.T) {
+	s := open(t)
+	ids := series(t, s, 8*pruneBatch)
+	before, err := s.used(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Limit(t.Context(), before); n != 0 || err != nil {
+		t.Errorf("within the limit: removed %d, %v", n, err)
+	}
+	most := before * 2 / 3
+	n, err := s.Limit(t.Context(), most)
+	if n == 0 || n%pruneBatch != 0 || n >= len(ids) || err != nil {
+		t.Errorf("removed %d of %d, %v", n, len(ids), err)
+	}
+	if after, err := s.used(t.Context()); after > most || err != nil {
+		t.Errorf("%d bytes, %v, want at most %d", after, err, most)
+	}
+	if size, err := s.Size(t.Context()); size > most+1<<16 || err != nil {
+		t.Errorf("%d bytes on the disk, %v, want about %d", size, err, most)
+	}
+	list, err := s.List(t.Context(), Filter{Limit: -1})
+	if err != nil || len(list) != len(ids)-n || list[len(list)-1].TraceID != ids[n] {
+		t.Errorf("%d traces are left, %v, want the newest", len(list), err)
+	}
+	if got, err := s.Removals(t.Context()); got != (Removals{int64(n), t0}) || err != nil {
+		t.Errorf("counted %+v, %v, want %d", got, err, n)
+	}
+	// A limit that nothing fits ends.
+	if n, err := s.Limit(t.Context(), 1); n != len(list) || err != nil {
+		t.Errorf("removed %d, %v, want %d", n, err, len(list))
 	}
 }

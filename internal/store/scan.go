@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -52,54 +54,117 @@ func (f Filter) where() (string, []any) {
 	return ` WHERE ` + strings.Join(where, ` AND `), args
 }
 
-// found is a trace that a filter selects.
+// found is a trace that a filter selects. Its Summary has the members of digest.sum
+// and the times.
 type found struct {
 	id int64
 	Summary
-	// digest is set if the filter or the caller needs it. It is used again for the
-	// next trace.
+	// digest is used again for the next trace.
 	digest *digest
 }
 
 // enough ends a scan.
 var enough = errors.New("enough")
 
-// scan calls visit with the traces that a filter selects, the newest first,
-// whatever its limit.
-func (s *Store) scan(ctx context.Context, q querier, f Filter, needDigest bool, visit func(*found) error) error {
-	inText := func(int64) (bool, error) { return true, nil }
-	if f.Text != "" {
-		want, err := phrases(f.Text)
-		if err != nil {
-			return err
-		}
-		if inText, err = tracesWith(ctx, q, want); err != nil {
-			return err
-		}
+// fewTraces is the number of traces up to which finding each is quicker than
+// reading all.
+const fewTraces = 1000
+
+// within restricts a query to a set of traces, if it is small.
+func within(set map[int64]bool, where string, args []any) (string, []any) {
+	if set == nil || len(set) > fewTraces {
+		return where, args
 	}
-	byDigest := f.Model != "" || f.Tool != "" || f.Failed || f.Denied
-	where, args := f.where()
-	var t found
+	ids := []byte("[")
+	for id := range set {
+		ids = append(strconv.AppendInt(ids, id, 10), ',')
+	}
+	ids = append(ids[:max(1, len(ids)-1)], ']')
+	condition := ` AND `
+	if where == "" {
+		condition = ` WHERE `
+	}
+	return where + condition + `t.id IN (SELECT value FROM json_each(?))`, append(args, string(ids))
+}
+
+// withText returns the traces that have the filter's Text, nil if it has none.
+func (s *Store) withText(ctx context.Context, f Filter) (map[int64]bool, error) {
+	if f.Text == "" {
+		return nil, nil
+	}
+	want, err := phrases(f.Text)
+	if err == nil {
+		err = s.complete(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tracesWith(ctx, s.db, want)
+}
+
+// scan calls visit with the traces that a filter selects, in no order and whatever
+// its limit.
+func (s *Store) scan(ctx context.Context, f Filter, visit func(*found) error) error {
+	set, err := s.withText(ctx, f)
+	if err != nil {
+		return err
+	}
 	var d digest
+	t := found{digest: &d}
 	var reader digestReader
-	var facts []byte
-	if byDigest || needDigest {
-		t.digest = &d
-	}
+	var facts sql.RawBytes
+	var started, ended int64
 	same := make(map[string]bool) // models and tools that the filter selects
-	err := eachRow(ctx, q, func(scan func(...any) error) error {
-		err := scanSummary(func(targets ...any) error { return scan(append(targets, &t.id, &facts)...) }, &t.Summary)
-		if err == nil && t.digest != nil {
-			err = reader.decode(facts, &d)
-		}
-		if err != nil || byDigest && !f.selects(&t, same) {
+	where, args := f.where()
+	where, args = within(set, where, args)
+	targets := []any{&t.id, &started, &ended, &facts}
+	return eachRow(ctx, s.db, func(scan func(...any) error) error {
+		if err := scan(targets...); err != nil || set != nil && !set[t.id] {
 			return err
 		}
-		if ok, err := inText(t.id); err != nil || !ok {
+		if err := reader.decode(facts, &d); err != nil {
 			return err
+		}
+		t.Summary = d.sum
+		t.Started, t.Ended = fromColumn(started), fromColumn(ended)
+		if !f.selects(&t, same) {
+			return nil
 		}
 		return visit(&t)
-	}, `SELECT `+summaryColumns+`, id, facts FROM traces t`+where+` ORDER BY started DESC, trace_id DESC`, args...)
+	}, `SELECT id, started, ended, facts FROM traces t`+where, args...)
+}
+
+// inOrder calls visit with the ids and summaries of the traces that a filter
+// selects, the newest first, up to a limit if it is not negative.
+func (s *Store) inOrder(ctx context.Context, f Filter, limit int, visit func(id int64, sum Summary) error) error {
+	var set map[int64]bool
+	var err error
+	if f.Model != "" || f.Tool != "" || f.Failed || f.Denied {
+		set = make(map[int64]bool)
+		err = s.scan(ctx, f, func(t *found) error { set[t.id] = true; return nil })
+	} else {
+		set, err = s.withText(ctx, f)
+	}
+	if err != nil || set != nil && len(set) == 0 || limit == 0 {
+		return err
+	}
+	where, args := f.where()
+	where, args = within(set, where, args)
+	err = eachRow(ctx, s.db, func(scan func(...any) error) error {
+		var sum Summary
+		var id int64
+		err := scanSummary(func(targets ...any) error { return scan(append(targets, &id)...) }, &sum)
+		if err != nil || set != nil && !set[id] {
+			return err
+		}
+		if err := visit(id, sum); err != nil {
+			return err
+		}
+		if limit--; limit == 0 {
+			return enough
+		}
+		return nil
+	}, `SELECT `+summaryColumns+`, id FROM traces t`+where+` ORDER BY started DESC, trace_id DESC`, args...)
 	if errors.Is(err, enough) {
 		return nil
 	}
@@ -139,28 +204,23 @@ func (f Filter) selects(t *found, same map[string]bool) bool {
 
 // Count returns how many traces the filter selects without its limit.
 func (s *Store) Count(ctx context.Context, f Filter) (n int, err error) {
-	err = s.scan(ctx, s.db, f, false, func(*found) error { n++; return nil })
+	err = s.scan(ctx, f, func(*found) error { n++; return nil })
 	return n, s.wrap("count traces", err)
 }
 
 // List returns the summaries of the selected traces, the newest first.
 func (s *Store) List(ctx context.Context, f Filter) (out []Summary, err error) {
-	limit := f.limited()
-	err = s.scan(ctx, s.db, f, false, func(t *found) error {
-		if out = append(out, t.Summary); len(out) == limit {
-			return enough
-		}
+	err = s.inOrder(ctx, f, f.limited(), func(_ int64, sum Summary) error {
+		out = append(out, sum)
 		return nil
 	})
 	return out, s.wrap("list traces", err)
 }
 
-// ids returns the selected traces, up to the limit.
+// ids returns the selected traces, the newest first, up to a limit.
 func (s *Store) ids(ctx context.Context, f Filter, limit int) (out []int64, err error) {
-	err = s.scan(ctx, s.db, f, false, func(t *found) error {
-		if out = append(out, t.id); len(out) == limit {
-			return enough
-		}
+	err = s.inOrder(ctx, f, limit, func(id int64, _ Summary) error {
+		out = append(out, id)
 		return nil
 	})
 	return out, s.wrap("find traces", err)

@@ -15,7 +15,7 @@ const applicationID = 0x686b7370
 // version is in the header (PRAGMA user_version). The first step creates the
 // newest version in an empty file. A released step is never edited.
 var migrations = []migration{
-	{sql: createTraces + createRemoved + createSpans + createImports + createHooks},
+	{sql: createTraces + createRemoved + createSpans + createImports + createHooks + createWords + createRemovals},
 	{sql: `ALTER TABLE traces ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE traces ADD COLUMN tools_unknown INTEGER NOT NULL DEFAULT 0;
 	DROP INDEX traces_ended;
@@ -34,6 +34,9 @@ var migrations = []migration{
 	` + createSpans + createHooks + `
 	ALTER TABLE traces ADD COLUMN facts BLOB NOT NULL DEFAULT x'';
 	ALTER TABLE traces ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE traces ADD COLUMN waiting INTEGER NOT NULL DEFAULT 0;
+	UPDATE traces SET waiting = 1;
+	` + createWords + createRemovals + `
 	INSERT INTO origins SELECT id, message FROM origins_old;
 	INSERT INTO spans SELECT trace << 24 | row_number() OVER (PARTITION BY trace ORDER BY rowid),
 		trace, span_id, parent_id, origin, started, ended, role, message FROM spans_old;
@@ -57,6 +60,10 @@ var (
 	createSpans string
 	//go:embed schema/spans3.sql
 	createSpans3 string
+	//go:embed schema/removals.sql
+	createRemovals string
+	//go:embed schema/words.sql
+	createWords string
 	//go:embed schema/hooks.sql
 	createHooks string
 	//go:embed schema/imports.sql

@@ -11,17 +11,6 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// tracesWith returns what reports whether a trace has a span with all phrases.
-func tracesWith(ctx context.Context, q querier, want []phrase) (func(trace int64) (bool, error), error) {
-	return func(trace int64) (ok bool, err error) {
-		err = eachSpan(ctx, q, func(_ int64, s *tracepb.Span) error {
-			ok = ok || snippet(textsOf(s), want) != ""
-			return nil
-		}, `trace = ?`, trace)
-		return ok, err
-	}, nil
-}
-
 // Search returns the spans of the selected traces that have the filter's Text: of
 // the newest trace first, and in it the newest span.
 func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
@@ -30,12 +19,11 @@ func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
 		return nil, err
 	}
 	limit := f.limited()
-	err = s.scan(ctx, s.db, f, false, func(t *found) error {
-		hits, err := hitsIn(ctx, s.db, t, want)
+	err = s.inOrder(ctx, f, -1, func(id int64, _ Summary) error {
+		hits, err := hitsIn(ctx, s.db, id, want)
 		out = append(out, hits...)
-		if limit >= 0 && len(out) >= limit {
-			out = out[:limit]
-			return enough
+		if err == nil && limit >= 0 && len(out) >= limit {
+			out, err = out[:limit], enough
 		}
 		return err
 	})
@@ -43,17 +31,18 @@ func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
 }
 
 // hitsIn returns the hits of a trace.
-func hitsIn(ctx context.Context, q querier, t *found, want []phrase) (out []Hit, err error) {
+func hitsIn(ctx context.Context, q querier, trace int64, want []phrase) (out []Hit, err error) {
 	err = eachSpan(ctx, q, func(_ int64, sp *tracepb.Span) error {
 		if text := snippet(textsOf(sp), want); text != "" {
 			a := sp.GetAttributes()
 			out = append(out, Hit{
-				Trace: t.TraceID, Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: otlp.Text(a, otelmap.KeyToolName),
+				Trace: otlp.TraceID(sp), Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: otlp.Text(a, otelmap.KeyToolName),
 				Role: RoleOf(a), Status: StatusOf(sp), Started: fromColumn(column(sp.GetStartTimeUnixNano())), Snippet: text,
 			})
 		}
 		return nil
-	}, `trace = ?`, t.id)
+	}, `id IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid > ? AND rowid < ?)`,
+		match(want), trace<<numberBits, (trace+1)<<numberBits)
 	slices.SortStableFunc(out, newestHit)
 	return out, err
 }

@@ -11,7 +11,7 @@ import (
 // Totals returns the sums over the selected traces.
 func (s *Store) Totals(ctx context.Context, f Filter) (Totals, error) {
 	var sum tally
-	err := s.scan(ctx, s.db, f, true, func(t *found) error {
+	err := s.scan(ctx, f, func(t *found) error {
 		sum.addTrace(t)
 		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
 		return nil
@@ -36,7 +36,7 @@ func (s *Store) Group(ctx context.Context, f Filter, by By, loc *time.Location) 
 		return g
 	}
 	days := dates{by: by, in: loc}
-	err := s.scan(ctx, s.db, f, true, func(t *found) error {
+	err := s.scan(ctx, f, func(t *found) error {
 		switch by {
 		case ByTool:
 			for i := range t.digest.tools {
@@ -70,19 +70,52 @@ func (s *Store) Group(ctx context.Context, f Filter, by By, loc *time.Location) 
 	out := make([]Group, 0, len(groups))
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[key]
-		slices.Sort(g.took)
 		out = append(out, Group{Key: key, Totals: g.totals(), P50: percentile(g.took, 50), P95: percentile(g.took, 95)})
 	}
 	return out, nil
 }
 
-// percentile returns the smallest of the sorted durations that p percent of them
-// do not exceed.
+// percentile returns the smallest of the durations that p percent of them do not
+// exceed. It changes their order.
 func percentile(d []time.Duration, p int) time.Duration {
 	if len(d) == 0 {
 		return 0
 	}
-	return d[(len(d)*p+99)/100-1]
+	return smallest(d, (len(d)*p+99)/100-1)
+}
+
+// smallest returns what would be at index n if d were sorted, in linear time.
+func smallest(d []time.Duration, n int) time.Duration {
+	for len(d) > 32 {
+		// The median of five is near the middle even of sorted durations.
+		five := [5]time.Duration{d[0], d[len(d)/4], d[len(d)/2], d[len(d)/4*3], d[len(d)-1]}
+		slices.Sort(five[:])
+		pivot := five[2]
+		less, greater := 0, len(d)
+		for i := 0; i < greater; {
+			switch {
+			case d[i] < pivot:
+				d[less], d[i] = d[i], d[less]
+				less++
+				i++
+			case d[i] > pivot:
+				greater--
+				d[greater], d[i] = d[i], d[greater]
+			default:
+				i++
+			}
+		}
+		switch {
+		case n < less:
+			d = d[:less]
+		case n >= greater:
+			d, n = d[greater:], n-greater
+		default:
+			return pivot
+		}
+	}
+	slices.Sort(d)
+	return d[n]
 }
 
 // dates finds the keys of whole traces.

@@ -151,6 +151,11 @@ func (t *openTrace) upsert(ctx context.Context, tx *prepared, r *row, origin int
 		return fmt.Errorf("the trace has more than %d spans", 1<<numberBits-2)
 	}
 	spanID := otlp.SpanID(r.Span)
+	if t.indexed > 0 {
+		if same, err := t.unchanged(ctx, tx, spanID, r.message, origin); same || err != nil {
+			return err
+		}
+	}
 	res, err := tx.ExecContext(ctx, upsertSpan, t.next, t.id, spanID, otlp.ParentID(r.Span), origin,
 		column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.role), r.message)
 	if err != nil {
@@ -227,6 +232,7 @@ func (t *openTrace) refresh(ctx context.Context, tx *prepared, now time.Time) er
 		}
 	}
 	s := summarize(d, roots)
+	d.sum = s
 	args := append([]any{
 		s.Host, s.Session, s.Title, s.Model, s.Directory, s.Outcome, s.Runs,
 		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolsUnknown,
@@ -234,7 +240,7 @@ func (t *openTrace) refresh(ctx context.Context, tx *prepared, now time.Time) er
 	_, err = tx.ExecContext(ctx, `
 		UPDATE traces SET host = ?, session = ?, title = ?, model = ?, directory = ?, outcome = ?, runs = ?,
 			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?, tools_unknown = ?,
-			input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, facts = ?, stored = ?
+			input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, facts = ?, waiting = 1, stored = ?
 		WHERE id = ?`, append(args, d.encode(), column(otlp.UnixNano(now)), t.id)...)
 	return err
 }
@@ -276,25 +282,33 @@ func digestOf(ctx context.Context, tx querier, trace int64) (*digest, error) {
 
 // digestAll fills what version 5 of the schema added.
 func digestAll(ctx context.Context, tx *sql.Tx) error {
-	var traces []int64
+	type trace struct {
+		id int64
+		Summary
+	}
+	var traces []trace
 	err := eachRow(ctx, tx, func(scan func(...any) error) error {
-		var id int64
-		err := scan(&id)
-		traces = append(traces, id)
+		var t trace
+		err := scanSummary(func(targets ...any) error { return scan(append(targets, &t.id)...) }, &t.Summary)
+		traces = append(traces, t)
 		return err
-	}, `SELECT id FROM traces`)
+	}, `SELECT `+summaryColumns+`, id FROM traces`)
 	p := &prepared{on: tx}
-	for _, trace := range traces {
+	for i := range traces {
 		if err != nil {
 			break
 		}
+		t := &traces[i]
 		var d digest
 		err = eachSpan(ctx, p, func(id int64, s *tracepb.Span) error {
 			d.add(s, RoleOf(s.GetAttributes()))
 			return storeHookRuns(ctx, p, id, s)
-		}, `trace = ?`, trace)
-		if err == nil {
-			_, err = p.ExecContext(ctx, `UPDATE traces SET facts = ? WHERE id = ?`, d.encode(), trace)
+		}, `trace = ?`, t.id)
+		if requests := d.usage(); t.Usage != nil && t.Usage.CostUSD == nil && requests != nil {
+			t.Usage.CostUSD = requests.CostUSD
+		}
+		if d.sum = t.Summary; err == nil {
+			_, err = p.ExecContext(ctx, `UPDATE traces SET facts = ?, cost = ? WHERE id = ?`, d.encode(), t.Usage.columns()[4], t.id)
 		}
 	}
 	return err

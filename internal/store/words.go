@@ -82,6 +82,10 @@ func appendFolded(to []byte, r rune) []byte {
 	return to
 }
 
+// minPrefix is the length of a word from which on it may lack its end: too many
+// words begin with fewer letters.
+const minPrefix = 3
+
 // phrase is a sequence of words. If prefix is set, the last one is a beginning.
 type phrase struct {
 	words  []string
@@ -89,7 +93,7 @@ type phrase struct {
 }
 
 // phrases returns what a search text asks for: each word as typed, whose end may
-// be missing, and each text in quotes. Punctuation within a word only separates.
+// be missing after three letters, and each text in quotes. Punctuation within a word only separates.
 // All of them must be in a span.
 func phrases(text string) (out []phrase, err error) {
 	quoted := false
@@ -99,9 +103,10 @@ func phrases(text string) (out []phrase, err error) {
 			texts = strings.Fields(part)
 		}
 		for _, t := range texts {
-			p := phrase{prefix: !quoted}
+			var p phrase
 			eachWord(t, func(word string, _, _ int) bool { p.words = append(p.words, word); return true })
-			if len(p.words) > 0 {
+			if n := len(p.words); n > 0 {
+				p.prefix = !quoted && utf8.RuneCountInString(p.words[n-1]) >= minPrefix
 				out = append(out, p)
 			}
 		}

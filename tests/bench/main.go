@@ -51,6 +51,7 @@ func parts() []measure.Part[part] {
 		{Name: "ends", Page: page, Run: ends},
 		{Name: "transcripts", Page: page, Run: transcripts},
 		{Name: "limits", Page: page, Run: limits},
+		{Name: "ask", Page: page, Run: ask},
 	}
 }
 

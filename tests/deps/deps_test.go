@@ -184,6 +184,7 @@ var mayImport = map[string][]string{
 	"internal/otlp":              {"internal/rawjson"},
 	"internal/store":             {"otelmap", "spool", "internal/otlp", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/view":              {"hook", "otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext"},
+	"internal/ui":                {"otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/view"},
 	"otelmap":                    {"hook", "internal/otlp", "internal/rawjson", "internal/termtext"},
 	"infinium/...":               {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},
 	"infinium":                   {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
@@ -202,6 +203,7 @@ var mayImport = map[string][]string{
 		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install", "internal/install/cline",
 		"internal/pipeline", "internal/redactor", "internal/regular", "internal/store", "internal/termtext",
 	},
+	"internal/live": {"hook", "spool"},
 	"internal/pipeline": {
 		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/deliver", "internal/otlp",
 		"internal/redact", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",

@@ -1,7 +1,8 @@
 -- A summary of each trace, updated in the transaction that stores its spans.
 -- stored is when a span was last stored or changed; version 1 did not have it.
 -- facts is what the sums need of all spans, as digest.go describes; indexed is the
--- number of the newest span in the full text. Version 4 did not have them.
+-- id of the newest span in the full text, and waiting is set if newer ones wait
+-- for it. Version 4 did not have them.
 -- All times are nanoseconds since 1970, 0 if unknown.
 CREATE TABLE traces (
 	id            INTEGER PRIMARY KEY,
@@ -26,7 +27,8 @@ CREATE TABLE traces (
 	cache_write   INTEGER,
 	cost          REAL,
 	facts         BLOB NOT NULL DEFAULT x'',
-	indexed       INTEGER NOT NULL DEFAULT 0
+	indexed       INTEGER NOT NULL DEFAULT 0,
+	waiting       INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX traces_started ON traces (started, trace_id);
 CREATE INDEX traces_session ON traces (session, started, trace_id);

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/live"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/redactor"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+type tailFlags struct {
+	agent, project, session  string
+	last                     int
+	failed, noFollow, asJSON bool
+}
+
+func tailCmd(a *app) *cobra.Command {
+	var f tailFlags
+	cmd := &cobra.Command{
+		Use: "tail", Short: "Follow what the agents on this machine do now",
+		Long: `Print a line for each event as the agents' hooks report it: prompts, tool calls with
+their results, failures, what your hooks denied, answers. The last events come first.
+Ctrl-C ends it. What a destination has and the log no longer holds is in hookspan list.`,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.agent, "agent", "", "only this agent: "+strings.Join(a.agents.Words(), ", "))
+	flags.StringVar(&f.project, "project", "", "only this `FOLDER` and those below it; . is this one")
+	flags.StringVar(&f.session, "session", "", "only this session, or those whose id begins so")
+	flags.BoolVar(&f.failed, "failed", false, "only what failed or was denied")
+	flags.IntVarP(&f.last, "last", "n", 10, "how many of the last events to begin with")
+	flags.BoolVar(&f.noFollow, "no-follow", false, "end after the last events")
+	flags.BoolVar(&f.asJSON, "json", false, "one JSON object per line")
+	oneOf(cmd, "agent", a.agents.Words()...)
+	_ = cmd.MarkFlagDirname("project")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		want, err := f.selection(a, cmd)
+		if err != nil {
+			return err
+		}
+		return tail(cmd.Context(), a, f, want)
+	}
+	return cmd
+}
+
+// selection returns what reports whether a line is wanted.
+func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine) bool, error) {
+	if f.last < 0 {
+		return nil, wrongUsage(cmd, "--last %d: want 0 or more", f.last)
+	}
+	host, dir := "", ""
+	if f.agent != "" {
+		for _, agent := range a.agents {
+			if f.agent == agent.Word || f.agent == agent.Host {
+				host = agent.Host
+			}
+		}
+		if host == "" {
+			return nil, wrongUsage(cmd, "--agent %q: want one of %s", f.agent, strings.Join(a.agents.Words(), ", "))
+		}
+	}
+	if cmd.Flags().Changed("project") {
+		var err error
+		if dir, err = projectPath(a, cmd, f.project); err != nil {
+			return nil, err
+		}
+	}
+	return func(l *view.EventLine) bool {
+		return (host == "" || l.Agent == host) && strings.HasPrefix(l.Session, f.session) &&
+			(dir == "" || l.Directory == dir || strings.HasPrefix(l.Directory, strings.TrimRight(dir, `/\`)+"/")) &&
+			(!f.failed || l.Status != "" && l.Status != "ok" && l.Status != "running" && l.Status != "unknown")
+	}, nil
+}
+
+// pollSessions is how often sessions are looked at that the system cannot watch.
+const pollSessions = 2 * time.Second
+
+func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) bool) error {
+	a.configProblems()
+	if err := a.cfg.Protected(); err != nil {
+		return err
+	}
+	clean, err := redactor.New(a.cfg)
+	if err != nil {
+		return err
+	}
+	sp, err := spool.Open(a.cfg.SpoolDir(), spool.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sp.Close() }()
+	setup := a.setup()
+	sources := setup.Sources()
+	var lines view.EventLines
+	var recent []view.EventLine
+	caughtUp := false
+	options := a.viewOptions()
+	show := func(l view.EventLine) error {
+		if clean != nil {
+			l.Clean(clean.String)
+		}
+		text := []byte(view.Event(&l, options) + "\n")
+		if f.asJSON {
+			b, err := rawjson.Marshal(l)
+			if err != nil {
+				return err
+			}
+			text = append(termtext.JSON(b), '\n')
+		}
+		_, err := a.stdout.Write(text)
+		return err
+	}
+	follower := &live.Follower{
+		Spool: sp, Dir: a.cfg.SpoolDir(), Poll: pollSessions, Recent: f.last > 0,
+		Decode: func(r *spool.Record) (events []hook.Event, err error) {
+			src, ok := sources[r.Host]
+			if !ok {
+				return nil, nil // of an agent that this hookspan does not know
+			}
+			return src.Decode(r)
+		},
+		Visit: func(e live.Event) error {
+			l, ok := lines.Of(&e.Event)
+			if !ok || !want(&l) {
+				return nil
+			}
+			if setup.Capture(e.Settings) == otelmap.CaptureNone {
+				l.Blank()
+			}
+			if !caughtUp {
+				recent = append(recent, l)
+				return nil
+			}
+			return show(l)
+		},
+		CaughtUp: func() error {
+			for _, l := range recent[max(0, len(recent)-f.last):] {
+				if err := show(l); err != nil {
+					return err
+				}
+			}
+			caughtUp, recent = true, nil
+			return nil
+		},
+	}
+	return follower.Run(ctx, !f.noFollow)
+}

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// onDisk returns what the store's files hold.
+func onDisk(t *testing.T, s *Store) string {
+	t.Helper()
+	var all strings.Builder
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(s.path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(data)
+	}
+	return all.String()
+}
+
+// prose makes a text of words that hardly anything else has.
+func prose(r *rand.Rand, words int) string {
+	var b strings.Builder
+	for range words {
+		for range 12 {
+			b.WriteByte(byte('a' + r.IntN(26)))
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// TestRemovedWordsAreGoneFromTheDisk removes a trace among many in each way and
+// looks for its words, of which the index keeps only what no other word begins
+// with.
+func TestRemovedWordsAreGoneFromTheDisk(t *testing.T) {
+	for name, remove := range map[string]func(s *Store, id string) error{
+		"prune": func(s *Store, _ string) error { _, err := s.Prune(t.Context(), at(-time.Hour)); return err },
+		"delete": func(s *Store, id string) error {
+			_, err := s.Delete(t.Context(), Filter{Trace: id})
+			return err
+		},
+		"limit": func(s *Store, _ string) error {
+			size, err := s.used(t.Context())
+			if err == nil {
+				_, err = s.Limit(t.Context(), size-1)
+			}
+			return err
+		},
+		"change": func(s *Store, _ string) error {
+			b := newBuild("to go")
+			b.root("another task", otelmap.OutcomeCompleted, time.Second)
+			err := s.UploadTraces(t.Context(), b.messages())
+			return errors.Join(err, s.shrink(t.Context()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not for secrets
+			s := open(t)
+			secret := prose(r, 200)
+			old := newBuild("to go")
+			old.root(secret, otelmap.OutcomeCompleted, time.Second)
+			old.last().StartTimeUnixNano, old.last().EndTimeUnixNano = nano(-3*time.Hour), nano(-2*time.Hour)
+			s.Now = func() time.Time { return at(-2 * time.Hour) }
+			upload(t, s, old.messages())
+			s.Now = func() time.Time { return t0 }
+			for i := range 300 {
+				b := newBuild(fmt.Sprint("stays ", i))
+				b.root(prose(r, 100), otelmap.OutcomeCompleted, time.Second)
+				upload(t, s, b.messages())
+			}
+			if left, err := s.Index(t.Context(), 0); left != 0 || err != nil {
+				t.Fatal(left, err)
+			}
+			words := strings.Fields(secret)
+			if hits, err := s.Search(t.Context(), Filter{Text: words[7]}); len(hits) != 1 || err != nil {
+				t.Fatalf("%d hits before, %v", len(hits), err)
+			}
+			if !strings.Contains(onDisk(t, s), words[7][4:]) {
+				t.Fatal("the word is not where the test looks")
+			}
+			if err := remove(s, old.traceID()); err != nil {
+				t.Fatal(err)
+			}
+			disk := onDisk(t, s)
+			for _, word := range words {
+				if strings.Contains(disk, word[4:]) {
+					t.Errorf("%q is still in the file", word)
+				}
+			}
+			if hits, err := s.Search(t.Context(), Filter{Text: words[7]}); len(hits) != 0 || err != nil {
+				t.Errorf("%d hits afterwards, %v", len(hits), err)
+			}
+			if list, err := s.List(t.Context(), Filter{Limit: -1}); len(list) < 300-pruneBatch || err != nil {
+				t.Errorf("%d traces are left, %v", len(list), err)
+			}
+			if _, err := s.db.ExecContext(t.Context(), `INSERT INTO words (words) VALUES ('integrity-check')`); err != nil {
+				t.Errorf("index: %v", err)
+			}
+		})
+	}
+}
+
+func TestIndexAddsWhatWaits(t *testing.T) {
+	s := open(t)
+	b := newBuild("large")
+	b.root("task", otelmap.OutcomeCompleted, time.Second)
+	for i := range indexBatch + 10 {
+		b.tool(1, "Read", fmt.Sprintf(`{"path":"file%dx"}`, i), 0, time.Second)
+	}
+	upload(t, s, b.messages())
+	upload(t, s, clineTrace().messages())
+	if left, err := s.Index(t.Context(), 1); err != nil || left == 0 {
+		t.Errorf("%d left, %v, want some after the shortest time", left, err)
+	}
+	if left, err := s.Index(t.Context(), 0); left != 0 || err != nil {
+		t.Errorf("%d left, %v", left, err)
+	}
+	for _, c := range []struct {
+		text string
+		want int
+	}{{fmt.Sprintf("file%dx", indexBatch+9), 1}, {"file5x", 1}, {"npm", 2}, {"read", indexBatch + 11}} {
+		if hits, err := s.Search(t.Context(), Filter{Text: c.text, Limit: -1}); len(hits) != c.want || err != nil {
+			t.Errorf("%q: %d hits, %v, want %d", c.text, len(hits), err, c.want)
+		}
+	}
+	var docs int
+	if err := s.db.QueryRowContext(t.Context(), `SELECT count(*) FROM words WHERE words MATCH 'task'`).Scan(&docs); err != nil || docs != 1 {
+		t.Errorf("the root is in the index %d times, %v", docs, err)
+	}
+}
+
+func TestSearchNamesWhatIsNotIndexed(t *testing.T) {
+	s := open(t)
+	upload(t, s, clineTrace().messages())
+	// Another process holds the lock.
+	other := openAt(t, s.path)
+	tx, err := other.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rollback(tx)
+	if _, err := s.db.ExecContext(t.Context(), `PRAGMA busy_timeout = 1`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Search(t.Context(), Filter{Text: "health"}); err == nil || !strings.Contains(err.Error(), "lock") {
+		t.Errorf("got %v, want an error that names the lock", err)
+	}
+}
+
+func FuzzSearch(f *testing.F) {
+	for _, text := range []string{`"`, `a"b`, "NEAR(a b)", "a*", "-a", "a AND", "日本", "\x00a", "\xff", "é", "﷽", "ß"} {
+		f.Add(text)
+	}
+	s, err := Open(f.Context(), f.TempDir()+"/traces.db")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = s.Close() })
+	upload(f, s, clineTrace().messages())
+	f.Fuzz(func(t *testing.T, text string) {
+		b := newBuild("fuzz")
+		b.root(text, otelmap.OutcomeCompleted, time.Second)
+		upload(t, s, b.messages())
+		hits, err := s.Search(t.Context(), Filter{Trace: b.traceID(), Text: `"` + strings.ReplaceAll(text, `"`, " ") + `"`})
+		if errors.Is(err, ErrText) {
+			return
+		}
+		if err != nil || len(hits) != 1 {
+			t.Errorf("%q is found %d times, %v", text, len(hits), err)
+		}
+		if _, err := s.Search(t.Context(), Filter{Text: text}); err != nil && !errors.Is(err, ErrText) {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}

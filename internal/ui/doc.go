@@ -1,0 +1,17 @@
+// Package ui serves the page on which people look at traces: a static shell and a
+// JSON API over internal/store and internal/view, for one browser on this machine.
+//
+// It promises:
+//   - A request without the token reads nothing: the shell carries no data, and each
+//     call of the API needs the token in a header. There are no cookies.
+//   - A request is refused if its Host is not an address that Serve listens on, if it
+//     has another page's Origin, or if the browser says that another site sent it.
+//   - No text of a trace becomes markup: answers are JSON, the page makes text nodes
+//     of them, and its policy forbids scripts, styles and connections elsewhere.
+//     Characters that reorder or hide text are shown as their numbers.
+//   - It reads only. Nothing on this machine changes.
+//   - Without an open page it does nothing.
+//
+// It does not protect from programs that run as the same user: they can read the
+// store itself.
+package ui

@@ -1,0 +1,74 @@
+package ui
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// How often the files are looked at while a page is open, and how often a line is
+// sent to find out whether it still is.
+const (
+	lookEvery = 150 * time.Millisecond
+	beatEvery = 15 * time.Second
+)
+
+// events streams an event whenever there is something new to show.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	if !s.allowed(r) {
+		s.fail(w, noToken)
+		return
+	}
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		s.fail(w, &refusal{http.StatusServiceUnavailable, "too many pages are open", "close some of them"})
+		return
+	}
+	out := http.NewResponseController(w)
+	send := func(text string) bool {
+		if out.SetWriteDeadline(time.Now().Add(writeTime)) != nil {
+			return false
+		}
+		_, err := io.WriteString(w, text)
+		return err == nil && out.Flush() == nil
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	last := s.stamp()
+	look, beat := time.NewTicker(lookEvery), time.NewTicker(beatEvery)
+	defer look.Stop()
+	defer beat.Stop()
+	for ok := send("event: open\ndata: {}\n\n"); ok; {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-beat.C:
+			ok = send(":\n\n")
+		case <-look.C:
+			if now := s.stamp(); now != last {
+				last = now
+				ok = send("event: change\ndata: {}\n\n")
+			}
+		}
+	}
+}
+
+// stamp is another text whenever a watched file has changed.
+func (s *Server) stamp() string {
+	var b bytes.Buffer
+	for _, pattern := range s.opts.Watch {
+		paths, _ := filepath.Glob(pattern) // A pattern is constant.
+		for _, path := range paths {
+			if info, err := os.Lstat(path); err == nil {
+				_, _ = fmt.Fprintf(&b, "%s %d %d ", path, info.Size(), info.ModTime().UnixNano())
+			}
+		}
+	}
+	return b.String()
+}

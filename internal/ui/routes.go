@@ -1,0 +1,184 @@
+package ui
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+)
+
+// assets is the page, as web/bundle made it.
+//
+//go:embed assets
+var assets embed.FS
+
+// views are the paths at which the shell is served: it draws what the path names.
+var views = []string{"/{$}", Opening, "/s/{id}", "/t/{id}", "/search", "/cost", "/compare", "/hooks", "/status"}
+
+// routes fills the table of what the server answers.
+func (s *Server) routes() {
+	for _, v := range views {
+		s.mux.HandleFunc(v, func(w http.ResponseWriter, _ *http.Request) { s.asset(w, "index.html") })
+	}
+	s.mux.HandleFunc("/assets/{name}", func(w http.ResponseWriter, r *http.Request) { s.asset(w, r.PathValue("name")) })
+	for p, answer := range map[string]func(*http.Request) (any, error){
+		"about":                    s.about,
+		"sessions":                 s.sessions,
+		"facets":                   s.facets,
+		"session/{id}":             s.session,
+		"traces/{id}":              s.trace,
+		"traces/{id}/rows":         s.rows,
+		"traces/{id}/lines":        s.lines,
+		"traces/{id}/row/{row}":    s.row,
+		"traces/{id}/find":         s.find,
+		"traces/{id}/conversation": s.conversation,
+		"traces/{id}/changes":      s.changes,
+		"search":                   s.search,
+		"usage":                    s.usage,
+		"compare":                  s.compare,
+		"hooks":                    s.hooks,
+		"status":                   s.status,
+	} {
+		s.mux.HandleFunc("/api/v1/"+p, func(w http.ResponseWriter, r *http.Request) {
+			if !s.allowed(r) {
+				s.fail(w, noToken)
+				return
+			}
+			v, err := answer(r)
+			if err != nil {
+				s.fail(w, refusalOf(err))
+				return
+			}
+			s.write(w, http.StatusOK, v)
+		})
+	}
+	s.mux.HandleFunc("/api/v1/events", s.events)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		s.fail(w, &refusal{http.StatusNotFound, "there is no such page", "the sessions are at /"})
+	})
+}
+
+var noToken = &refusal{http.StatusUnauthorized, "the token is missing or wrong", "open the address that hookspan ui printed"}
+
+// refusalOf says what went wrong with a request.
+func refusalOf(err error) *refusal {
+	var wrong wrongRequest
+	var several *store.AmbiguousError
+	switch {
+	case errors.As(err, &wrong):
+		return &refusal{http.StatusBadRequest, err.Error(), ""}
+	case errors.Is(err, store.ErrNotFound):
+		return &refusal{http.StatusNotFound, "there is no such trace", "it may have been deleted; the sessions are at /"}
+	case errors.Is(err, store.ErrPrefix), errors.As(err, &several), errors.Is(err, store.ErrText):
+		return &refusal{http.StatusBadRequest, err.Error(), ""}
+	case errors.Is(err, store.ErrDamaged):
+		return &refusal{http.StatusInternalServerError, err.Error(), "hookspan doctor says what to do"}
+	}
+	return &refusal{http.StatusInternalServerError, err.Error(), ""}
+}
+
+// wrongRequest is a parameter that has no meaning.
+type wrongRequest struct{ error }
+
+func wrong(format string, args ...any) error { return wrongRequest{fmt.Errorf(format, args...)} }
+
+func (s *Server) fail(w http.ResponseWriter, r *refusal) {
+	s.write(w, r.code, struct {
+		Error string `json:"error"`
+		Hint  string `json:"hint,omitempty"`
+	}{r.text, r.hint})
+}
+
+// write answers with JSON. All texts pass through here.
+func (s *Server) write(w http.ResponseWriter, code int, v any) {
+	b, err := rawjson.Marshal(v)
+	if err != nil {
+		code, b = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written as JSON"}`)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write(visible(b))
+}
+
+// visible replaces characters that reorder or hide text by their number, such as
+// ⟨U+202E⟩, so that a browser shows what is there.
+func visible(text []byte) []byte {
+	hidden := func(r rune) bool {
+		return r >= utf8.RuneSelf && r != utf8.RuneError && termtext.Value(string(r)) != string(r)
+	}
+	if !bytes.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) || !bytes.ContainsFunc(text, hidden) {
+		return text
+	}
+	var out bytes.Buffer
+	for _, r := range string(text) {
+		if hidden(r) {
+			fmt.Fprintf(&out, "⟨U+%04X⟩", r)
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.Bytes()
+}
+
+// types are those of the assets.
+var types = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
+}
+
+// asset answers with a file of the page.
+func (s *Server) asset(w http.ResponseWriter, name string) {
+	b, err := assets.ReadFile(path.Join("assets", name))
+	kind := types[path.Ext(name)]
+	if err != nil || kind == "" || strings.Contains(name, "/") {
+		s.fail(w, &refusal{http.StatusNotFound, "there is no such file", ""})
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	_, _ = w.Write(b)
+}
+
+// filterOf returns the filter in a query; parameters have the names of the options
+// of hookspan list.
+func filterOf(q url.Values) (f store.Filter, err error) {
+	f = store.Filter{
+		Host: q.Get("agent"), Model: q.Get("model"), Tool: q.Get("tool"), Outcome: q.Get("outcome"),
+		Directory: q.Get("project"), Session: q.Get("session"), Text: q.Get("text"),
+		Failed: q.Has("failed"), Denied: q.Has("denied"), Limit: 100,
+	}
+	for name, to := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
+		if v := q.Get(name); v != "" {
+			if *to, err = time.Parse(time.RFC3339, v); err != nil {
+				return f, wrong("%s %q: want a time such as 2026-01-31T00:00:00Z", name, v)
+			}
+		}
+	}
+	if f.Limit, err = number(q, "limit", f.Limit, 1, 5000); err != nil {
+		return f, err
+	}
+	return f, nil
+}
+
+// number returns a whole number of a query, or the default if it has none.
+func number(q url.Values, name string, otherwise, least, most int) (int, error) {
+	v := q.Get(name)
+	if v == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < least || n > most {
+		return 0, wrong("%s %q: want a number from %d to %d", name, v, least, most)
+	}
+	return n, nil
+}

@@ -1,0 +1,216 @@
+package ui
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/view"
+)
+
+// Options are what a Server needs.
+type Options struct {
+	// Store is what the page shows. It must not be nil.
+	Store *store.Store
+	// Token is what each call of the API must carry. It must not be empty.
+	Token string
+	// Watch are patterns of the files that change when there is something new.
+	Watch []string
+	// Running returns the traces of the tasks that run now. It may be nil.
+	Running func(context.Context) ([]*store.Trace, error)
+	// Whole returns the whole texts of a call of a trace and their source. It may be
+	// nil.
+	Whole func(context.Context, *store.Trace, *view.Row) (view.CallText, error)
+	// Status, Findings and Hooks return what the views of the same names show, as
+	// JSON. tool is empty or the tool whose hooks are asked for.
+	Status   func(context.Context) (any, error)
+	Findings func(context.Context) (any, error)
+	Hooks    func(ctx context.Context, tool string) (any, error)
+	// NoTraces says what to do if there are no traces.
+	NoTraces string
+	// Version is the program's.
+	Version string
+	// Now is the clock. If nil, time.Now.
+	Now func() time.Time
+}
+
+// Server answers the requests of the page. It must be made by New.
+type Server struct {
+	opts   Options
+	digest [sha256.Size]byte
+	mux    *http.ServeMux
+	hosts  []string
+	// slots limit the requests that are answered at a time, streams the open
+	// event streams.
+	slots, streams chan struct{}
+	traces         traceCache
+	reasons        reasonCache
+	live           runningCache
+}
+
+// Limits of one server.
+const (
+	maxConnections = 128
+	maxRunning     = 32
+	maxStreams     = 16
+	// readTime is for the whole request, which has no body.
+	readTime  = 5 * time.Second
+	writeTime = 30 * time.Second
+	idleTime  = time.Minute
+	maxHeader = 16 << 10
+)
+
+// TokenHeader carries the token.
+const TokenHeader = "X-Hookspan-Token"
+
+// NewToken returns 256 random bits.
+func NewToken() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // Never fails.
+	return hex.EncodeToString(b)
+}
+
+// New returns a server that Serve has yet to start.
+func New(o Options) *Server {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Server{
+		opts: o, digest: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
+		slots: make(chan struct{}, maxRunning), streams: make(chan struct{}, maxStreams),
+	}
+	s.routes()
+	return s
+}
+
+// Serve serves the listeners until the context ends, and closes them. It then
+// returns nil.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	s.allow(listeners)
+	srv := &http.Server{
+		Handler: s, ReadHeaderTimeout: readTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
+		// Streams end with it.
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	ended := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { ended <- srv.Serve(netutil.LimitListener(l, maxConnections)) }()
+	}
+	var err error
+	left := len(listeners)
+	select {
+	case <-ctx.Done():
+	case err = <-ended:
+		left--
+	}
+	err = errors.Join(err, srv.Close())
+	for range left {
+		<-ended
+	}
+	s.traces.drop()
+	return err
+}
+
+// allow sets the values of Host that requests may have: the listeners' addresses,
+// and localhost.
+func (s *Server) allow(listeners []net.Listener) {
+	s.hosts = nil
+	for _, l := range listeners {
+		host, port, err := net.SplitHostPort(l.Addr().String())
+		if err == nil {
+			s.hosts = append(s.hosts, net.JoinHostPort(host, port), net.JoinHostPort("localhost", port))
+		}
+	}
+}
+
+// refusal says why a request is refused, and what would not be.
+type refusal struct {
+	code       int
+	text, hint string
+}
+
+// check refuses what is not from this page. The order matters: a page whose name
+// was rebound to this machine has its name as Host and is refused by that alone.
+func (s *Server) check(r *http.Request) *refusal {
+	if !slices.Contains(s.hosts, r.Host) {
+		return &refusal{http.StatusMisdirectedRequest, "this server has another address", "use the address that hookspan ui printed"}
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		if origin != "http://"+r.Host {
+			return &refusal{http.StatusForbidden, "another page sent this request", ""}
+		}
+	}
+	for _, site := range r.Header.Values("Sec-Fetch-Site") {
+		if site != "same-origin" && site != "none" && !opening(r) {
+			return &refusal{http.StatusForbidden, "another page sent this request", "open the address that hookspan ui printed"}
+		}
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return &refusal{http.StatusMethodNotAllowed, "this server only reads: want GET", ""}
+	}
+	if r.ContentLength != 0 || len(r.TransferEncoding) > 0 {
+		return &refusal{http.StatusRequestEntityTooLarge, "a request to this server has no body", ""}
+	}
+	return nil
+}
+
+// Opening is the path that other pages may lead the browser to: the file that hookspan
+// ui opens does. Like all views it is the shell, without data.
+const Opening = "/open"
+
+func opening(r *http.Request) bool {
+	return r.URL.Path == Opening && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// allowed reports whether a request carries the token.
+func (s *Server) allowed(r *http.Request) bool {
+	given := r.Header.Values(TokenHeader)
+	if len(given) != 1 || s.opts.Token == "" {
+		return false
+	}
+	digest := sha256.Sum256([]byte(given[0]))
+	return subtle.ConstantTimeCompare(digest[:], s.digest[:]) == 1
+}
+
+// policy is the Content-Security-Policy of every answer.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	h.Set("Cache-Control", "no-store")
+	if no := s.check(r); no != nil {
+		s.fail(w, no)
+		return
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		h.Set("Retry-After", "1")
+		s.fail(w, &refusal{http.StatusServiceUnavailable, "too many requests at a time", "close some of the pages"})
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}

@@ -1,0 +1,9 @@
+// Module web bundles the page that hookspan ui serves, so that what it needs stays out
+// of the product's go.mod.
+module github.com/hookspan/hookspan/internal/ui/web
+
+go 1.26.0
+
+require github.com/evanw/esbuild v0.28.2
+
+require golang.org/x/sys v0.0.0-20220715151400-c0bba94af5f8 // indirect

@@ -1,0 +1,136 @@
+import { useEffect, useState } from "preact/hooks";
+
+const key = "hookspan-token";
+const channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel("hookspan");
+
+// takeToken moves the token from the address to this tab's storage, so that it is in
+// no history and no copied link.
+export function takeToken() {
+  const given = /^#token=([0-9a-f]{64})$/.exec(location.hash);
+  if (given) {
+    sessionStorage.setItem(key, given[1]);
+    history.replaceState(history.state, "", location.pathname === "/open" ? "/" : location.pathname + location.search);
+  }
+  // A tab that a link opened asks the others of this origin.
+  channel?.addEventListener("message", (e) => {
+    const mine = sessionStorage.getItem(key);
+    if (e.data === "ask" && mine) channel.postMessage({ token: mine });
+    if (typeof e.data?.token === "string" && !mine) {
+      sessionStorage.setItem(key, e.data.token);
+      changed();
+    }
+  });
+  if (!sessionStorage.getItem(key)) channel?.postMessage("ask");
+}
+
+export class Refused extends Error {
+  constructor(public status: number, message: string, public hint?: string) { super(message); }
+}
+
+const headers = () => ({ "X-Hookspan-Token": sessionStorage.getItem(key) ?? "" });
+
+async function text(path: string): Promise<string> {
+  let res: Response;
+  try {
+    res = await fetch("/api/v1/" + path, { headers: headers(), cache: "no-store", credentials: "omit" });
+  } catch {
+    throw new Refused(0, "hookspan ui does not answer", "start it again: hookspan ui");
+  }
+  const body = await res.text();
+  if (res.ok) return body;
+  let why = { error: res.statusText, hint: undefined as string | undefined };
+  try { why = JSON.parse(body); } catch { /* not from hookspan */ }
+  throw new Refused(res.status, why.error, why.hint);
+}
+
+// The answers seen last are kept, so that Back shows at once what was there.
+const kept = new Map<string, { text: string; value: unknown }>();
+const maxKept = 24;
+
+export async function get<T>(path: string): Promise<T> {
+  const body = await text(path);
+  const old = kept.get(path);
+  kept.delete(path);
+  if (old?.text === body) {
+    kept.set(path, old);
+    return old.value as T;
+  }
+  const value = JSON.parse(body) as T;
+  kept.set(path, { text: body, value });
+  if (kept.size > maxKept) kept.delete(kept.keys().next().value!);
+  return value;
+}
+
+// Changes are counted; what is on the page is asked for again at each.
+let changes = 0;
+let live = false;
+const listeners = new Set<() => void>();
+let pending = 0;
+const changed = () => { changes++; listeners.forEach((f) => f()); };
+function soon() {
+  pending ||= window.setTimeout(() => { pending = 0; changed(); }, 60);
+}
+
+function useListener() {
+  const [, poke] = useState(0);
+  useEffect(() => {
+    const f = () => poke((n) => n + 1);
+    listeners.add(f);
+    f(); // What has changed since the first drawing.
+    return () => { listeners.delete(f); };
+  }, []);
+}
+
+export function useLive(): boolean {
+  useListener();
+  return live;
+}
+
+// useData returns an answer of the API, and asks again when something has changed.
+export function useData<T>(path: string | null): { data?: T; error?: Refused } {
+  useListener();
+  const [state, set] = useState<{ path: string | null; data?: T; error?: Refused }>({ path: null });
+  const at = changes;
+  useEffect(() => {
+    if (path === null) return;
+    let wanted = true;
+    get<T>(path).then(
+      (data) => wanted && set((old) => (old.path === path && old.data === data && !old.error ? old : { path, data })),
+      (error) => wanted && set((old) => ({ path, error, data: error.status === 0 && old.path === path ? old.data : undefined })),
+    );
+    return () => { wanted = false; };
+  }, [path, at]);
+  if (path === null) return {};
+  if (state.path === path) return state;
+  return { data: kept.get(path)?.value as T | undefined };
+}
+
+// follow keeps one stream open while the page is visible.
+export function follow() {
+  let stop: AbortController | undefined;
+  let wait = 500;
+  const run = async () => {
+    if (stop || document.hidden) return;
+    const mine = (stop = new AbortController());
+    try {
+      const res = await fetch("/api/v1/events", { headers: headers(), signal: mine.signal, cache: "no-store", credentials: "omit" });
+      if (!res.ok || !res.body) throw new Error("no stream");
+      const reader = res.body.pipeThrough(new TextDecoderStream()).getReader();
+      live = true;
+      wait = 500;
+      changed();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        if (value.includes("event: change")) soon();
+      }
+    } catch { /* asked again below */ }
+    if (stop === mine) stop = undefined;
+    if (live) { live = false; listeners.forEach((f) => f()); }
+    if (!document.hidden) setTimeout(run, (wait = Math.min(wait * 2, 15_000)));
+  };
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) { stop?.abort(); stop = undefined; } else run();
+  });
+  run();
+}

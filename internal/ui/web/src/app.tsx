@@ -1,0 +1,94 @@
+import { render } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { follow, takeToken, useLive } from "./api";
+import { help, keysOn, switchKeys, useKeys } from "./keys";
+import { Link } from "./parts";
+import { go, useRoute } from "./route";
+import { SessionsView } from "./sessions";
+import { TraceView } from "./trace";
+import { CompareView, CostView, HooksView, SearchView, SessionView, StatusView } from "./views";
+
+const themes = ["", "light", "dark"];
+
+function theme(next?: boolean) {
+  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  let t = localStorage.getItem("theme") ?? "";
+  if (!themes.includes(t)) t = "";
+  if (next) {
+    const other = (t || system) === "dark" ? "light" : "dark";
+    t = other === system ? "" : other;
+    localStorage.setItem("theme", t);
+  }
+  if (t) document.documentElement.dataset.theme = t; else delete document.documentElement.dataset.theme;
+}
+
+const pages: [string, string, string][] = [["/", "Sessions", "s"], ["/search", "Search", "f"], ["/cost", "Cost", "c"], ["/hooks", "Hooks", "h"], ["/status", "Status", "t"]];
+
+function App() {
+  const { path } = useRoute();
+  const live = useLive();
+  const [keys, setKeys] = useState(false);
+  useKeys({
+    ...Object.fromEntries(pages.map(([to, , key]) => ["g " + key, () => go(to)])),
+    t: () => theme(true), "?": () => setKeys(true), "/": () => go("/search"),
+  });
+  useEffect(() => { if (path === "/") document.title = "hookspan"; }, [path]);
+  const [, first, rest] = /^\/([^/]*)(?:\/(.*))?$/.exec(path) ?? [];
+  const id = decodeURIComponent(rest ?? "");
+  return (
+    <div class={"app at-" + (first || "sessions")}>
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>("#main")?.focus(); }}>Skip to the content</a>
+      <header class="top">
+        <Link to="/" class="brand" label="hookspan, all sessions"><svg viewBox="0 0 32 32" aria-hidden="true"><rect class="b1" x="2" y="6" width="24" height="5" rx="2.5" /><rect class="b2" x="7" y="13.5" width="13" height="5" rx="2.5" /><rect class="b3" x="16" y="21" width="13" height="5" rx="2.5" /></svg><span>hookspan</span></Link>
+        <nav aria-label="Views">{pages.map(([to, name]) => <Link key={to} to={to} current={path === to || (to === "/" && (first === "t" || first === "s"))}>{name}</Link>)}</nav>
+        <span class={"live" + (live ? " on" : "")} title={live ? "New traces appear by themselves" : "Not connected"}>{live ? "live" : "offline"}</span>
+        <button class="icon" aria-label="Light or dark" title="Light or dark (t)" onClick={() => theme(true)}><svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" /></svg></button>
+        <button class="icon" aria-label="Keys" title="Keys (?)" onClick={() => setKeys(true)}>?</button>
+      </header>
+      <div id="main" tabIndex={-1}>
+        {first === "" || first === "open" ? <SessionsView /> : first === "t" ? <TraceView key={id} id={id} /> : first === "s" ? <SessionView key={id} id={id} /> : first === "search" ? <SearchView />
+          : first === "cost" ? <CostView /> : first === "compare" ? <CompareView /> : first === "hooks" ? <HooksView /> : first === "status" ? <StatusView />
+          : <div class="empty"><h1>There is no such page</h1><p><Link to="/">Sessions</Link></p></div>}
+      </div>
+      {keys && <KeysDialog close={() => setKeys(false)} />}
+      <Said />
+    </div>
+  );
+}
+
+function KeysDialog({ close }: { close: () => void }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const [on, set] = useState(keysOn());
+  useEffect(() => { ref.current?.showModal(); }, []);
+  useKeys({ Escape: close, "?": close });
+  return (
+    <dialog ref={ref} class="keys" aria-label="Keys" onClose={close} onClick={(e) => { if (e.target === ref.current) close(); }}>
+      <div>
+        <h2>Keys</h2>
+        <div class="key-groups">
+          {help.map(([name, list]) => (
+            <section key={name}><h3>{name}</h3><dl>{list.map(([k, what]) => <div key={k}><dt>{(k.startsWith("g ") ? [k] : k.split(" ")).map((x) => <kbd key={x}>{x}</kbd>)}</dt><dd>{what}</dd></div>)}</dl></section>
+          ))}
+        </div>
+        <label><input type="checkbox" checked={on} onChange={(e) => { switchKeys(e.currentTarget.checked); set(e.currentTarget.checked); }} /> Keys are on</label>
+        <button class="close" aria-label="Close" onClick={close}>×</button>
+      </div>
+    </dialog>
+  );
+}
+
+function Said() {
+  const [text, set] = useState("");
+  useEffect(() => {
+    let timer = 0;
+    const f = (e: Event) => { set((e as CustomEvent<string>).detail); clearTimeout(timer); timer = window.setTimeout(() => set(""), 2500); };
+    addEventListener("say", f);
+    return () => removeEventListener("say", f);
+  }, []);
+  return <p class={"said-note" + (text ? " on" : "")} role="status">{text}</p>;
+}
+
+theme();
+takeToken();
+follow();
+render(<App />, document.getElementById("app")!);

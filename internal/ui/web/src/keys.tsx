@@ -1,0 +1,47 @@
+import { useEffect, useRef } from "preact/hooks";
+
+// Keys of the views. The view that was drawn last answers first.
+export type Keys = Record<string, (e: KeyboardEvent) => void>;
+
+const stack: { current: Keys }[] = [];
+
+export const keysOn = () => localStorage.getItem("keys") !== "off";
+export const switchKeys = (on: boolean) => localStorage.setItem("keys", on ? "on" : "off");
+
+const names: Record<string, string> = { ArrowDown: "j", ArrowUp: "k", ArrowLeft: "h", ArrowRight: "l" };
+let going = 0; // when g was typed
+
+addEventListener("keydown", (e) => {
+  const t = e.target as HTMLElement;
+  const field = t.closest("input, select, textarea, [contenteditable]");
+  if (e.key === "Escape" && field) { (t as HTMLInputElement).blur(); return; }
+  if (field || e.ctrlKey || e.metaKey || e.altKey || (!keysOn() && e.key !== "?" && e.key !== "Escape")) return;
+  // Enter and arrows belong to a focused button, link, list or scroller.
+  if (e.key === "Enter" && t.closest("a, button, summary")) return;
+  if (e.key.startsWith("Arrow") && t.closest("[role=tablist], dialog, pre")) return;
+  let key = names[e.key] ?? e.key;
+  if (going && Date.now() - going < 1500) key = "g " + key;
+  going = e.key === "g" && !going ? Date.now() : 0;
+  if (going) return;
+  for (let i = stack.length - 1; i >= 0; i--) {
+    const f = stack[i].current[key];
+    if (f) { e.preventDefault(); f(e); return; }
+  }
+});
+
+export function useKeys(keys: Keys) {
+  const ref = useRef(keys);
+  ref.current = keys;
+  useEffect(() => {
+    stack.push(ref);
+    return () => { stack.splice(stack.indexOf(ref), 1); };
+  }, []);
+}
+
+export const help: [string, [string, string][]][] = [
+  ["Move", [["j k", "down, up"], ["h l", "fold, unfold"], ["Enter", "open"], ["e E", "next, previous failure"], ["] [", "next, previous turn"]]],
+  ["Find", [["/", "search"], ["n N", "next, previous match"]]],
+  ["Trace", [["1 2 3", "waterfall, conversation, changes"], ["z 0", "zoom to the row, zoom out"], ["f", "follow the newest row"], ["c", "compare with another trace"], ["y", "copy the link"]]],
+  ["Go", [["g s", "sessions"], ["g f", "search"], ["g c", "cost"], ["g h", "hooks"], ["g t", "status"]]],
+  ["Page", [["t", "light or dark"], ["?", "these keys"], ["Esc", "close, leave a field"]]],
+];

@@ -1,0 +1,123 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Refused } from "./api";
+import { dollars, duration, tokens } from "./format";
+import { go } from "./route";
+import type { Part, Status, Summary, Totals, Usage } from "./types";
+
+const symbols: Record<Status, string> = { "": "·", ok: "✓", failed: "✗", denied: "⊘", unfinished: "…", unknown: "?", running: "●" };
+const words: Record<Status, string> = { "": "", ok: "succeeded", failed: "failed", denied: "denied", unfinished: "never finished", unknown: "outcome unknown", running: "running" };
+
+export const Mark = ({ status, word }: { status: Status; word?: string }) => (
+  <span class={"mark " + status} role="img" aria-label={word ?? words[status] ?? ""} title={word ?? words[status]}>{symbols[status]}</span>
+);
+
+// Link leads to another view of the page.
+export function Link({ to, class: name, children, label, current }: { to: string; class?: string; children: ComponentChildren; label?: string; current?: boolean }) {
+  return (
+    <a href={to} class={name} aria-label={label} aria-current={current ? "page" : undefined} onClick={(e) => {
+      if (e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
+      e.preventDefault();
+      go(to);
+    }}>{children}</a>
+  );
+}
+
+export function Problem({ error }: { error: Refused }) {
+  return (
+    <div class="empty" role="alert">
+      <h1>{error.status === 401 ? "This tab has no access" : error.status === 404 ? "Not found" : error.status === 0 ? "No connection" : "That did not work"}</h1>
+      <p>{sentence(error.message)}</p>
+      {error.hint && <p class="dim">{sentence(error.hint)}</p>}
+    </div>
+  );
+}
+
+const sentence = (s: string) => s.charAt(0).toUpperCase() + s.slice(1) + (/[.!?]$/.test(s) ? "" : ".");
+
+export const Wait = () => {
+  const [late, set] = useState(false);
+  useEffect(() => { const t = setTimeout(() => set(true), 250); return () => clearTimeout(t); }, []);
+  return late ? <p class="wait" role="status">Loading…</p> : null;
+};
+
+export const cached = (u: Usage) => (u.inputTokens ? Math.floor((100 * u.cacheReadTokens) / u.inputTokens) : 0);
+
+// usageWords describes tokens and cost.
+export function usageWords(u: Usage | undefined): string[] {
+  if (!u) return [];
+  const out = [tokens(u.inputTokens) + " in" + (u.cacheReadTokens ? ` (${cached(u)} % cached)` : ""), tokens(u.outputTokens) + " out"];
+  if (u.costUsd !== undefined) out.unshift(dollars(u.costUsd));
+  return out;
+}
+
+export function outcome(s: Summary): string {
+  return s.outcome ? s.outcome : "no root span";
+}
+
+export const agentNames: Record<string, string> = { cline: "Cline", "claude-code": "Claude Code", codex: "Codex", gemini: "Gemini", qwen: "Qwen Code", copilot: "Copilot", opencode: "opencode" };
+
+// labelOf names a row without what the icon says: a run and a subagent by the agent.
+export function labelOf(label: string): string {
+  const agent = label.startsWith("invoke_agent ") ? label.slice(13) : "";
+  if (agent) return agentNames[agent] ?? agent;
+  return label.replace(/^chat /, "").replace(/^permission_request$/, "asked for approval").replace(/^turn_failed$/, "turn failed");
+}
+
+export const Facts = ({ items }: { items: ComponentChildren[] }) => (
+  <>{items.filter((x) => x !== "" && x !== undefined && x !== false && x !== null).map((x, i) => <span class="fact" key={i}>{x}</span>)}</>
+);
+
+// Texts shows the texts of a row. All are text nodes.
+export function Texts({ parts, limit = 60 }: { parts: Part[]; limit?: number }) {
+  return <>{parts.map((p, i) => <Text key={i + p.name} part={p} limit={limit} />)}</>;
+}
+
+function Text({ part: p, limit }: { part: Part; limit: number }) {
+  const [all, set] = useState(false);
+  const lines = p.text.split("\n");
+  const much = lines.length > limit || p.text.length > limit * 200;
+  const text = much && !all ? lines.slice(0, limit).join("\n").slice(0, limit * 200) : p.text;
+  const more = much && !all && <button class="more" onClick={() => set(true)}>Show all {lines.length.toLocaleString("en")} lines</button>;
+  if (p.short) return <div class="part short"><h3>{p.name}</h3><code>{p.text}</code></div>;
+  return (
+    <section class={"part " + (p.name === "error" ? "error" : "")}>
+      <h3>{p.name}{p.text.endsWith("…") && <span class="dim"> beginning only</span>}</h3>
+      {p.lang === "diff" ? <Diff lines={text.split("\n")} /> : p.prose ? <p class="prose">{text}</p> : <pre tabIndex={0}>{text}</pre>}
+      {more}
+    </section>
+  );
+}
+
+export const Diff = ({ lines }: { lines: string[] }) => (
+  <pre class="diff" tabIndex={0}>{lines.map((l, i) => (
+    <span key={i} class={l[0] === "+" ? "plus" : l[0] === "-" ? "minus" : l[0] === "@" ? "gap" : ""}>{l || " "}{"\n"}</span>
+  ))}</pre>
+);
+
+// Bars are the sums of a group beside its share of the largest.
+export const share = (part: number, whole: number) => (whole > 0 ? Math.max(0, Math.min(1, part / whole)) : 0);
+
+export const Meter = ({ part, kind = "" }: { part: number; kind?: string }) => (
+  <svg class={"meter " + kind} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width={part * 100} height="8" /></svg>
+);
+
+export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number }) {
+  const u = t.usage;
+  return (
+    <p class="sum">
+      <b>{t.traces.toLocaleString("en")}</b> {t.traces === 1 ? "task" : "tasks"}{sessions !== undefined && sessions < t.traces ? <> in <b>{sessions.toLocaleString("en")}</b> {sessions === 1 ? "session" : "sessions"}</> : ""} took <b>{duration(t.tookNs)}</b>
+      {u?.costUsd !== undefined ? <> and cost <b>{dollars(u.costUsd)}</b></> : ""}
+      {u ? <> for <b>{tokens(u.inputTokens + u.outputTokens)}</b> tokens{u.cacheReadTokens ? <>, {cached(u)} % of the input cached</> : ""}</> : ""}.
+      {t.toolCalls > 0 && <> {t.toolFailures ? <><b class="bad">{t.toolFailures.toLocaleString("en")}</b> of </> : "None of the "}<b>{t.toolCalls.toLocaleString("en")}</b> tool calls failed{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}.</>}
+      {t.unpricedModels?.length ? <> <span class="warn">No price is known for {t.unpricedModels.join(", ")}.</span></> : ""}
+    </p>
+  );
+}
+
+export async function copy(text: string) {
+  try { await navigator.clipboard.writeText(text); say("Copied"); } catch { say("The browser does not allow copying"); }
+}
+
+// say shows a short message for a moment.
+export const say = (text: string) => dispatchEvent(new CustomEvent("say", { detail: text }));

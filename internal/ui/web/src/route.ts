@@ -1,0 +1,52 @@
+import { useEffect, useState } from "preact/hooks";
+
+// The address is the state of the page.
+export interface Route { path: string; query: URLSearchParams }
+
+const read = (): Route => ({ path: location.pathname, query: new URLSearchParams(location.search) });
+const listeners = new Set<() => void>();
+const notify = () => listeners.forEach((f) => f());
+
+history.scrollRestoration = "manual";
+let scrolled = 0;
+addEventListener("scroll", () => {
+  clearTimeout(scrolled);
+  scrolled = window.setTimeout(() => history.replaceState({ ...history.state, y: scrollY }, ""), 120);
+}, { passive: true });
+addEventListener("popstate", () => {
+  clearTimeout(scrolled);
+  notify();
+  const y = history.state?.y ?? 0;
+  requestAnimationFrame(() => requestAnimationFrame(() => scrollTo(0, y)));
+});
+
+export function go(to: string) {
+  history.replaceState({ ...history.state, y: scrollY }, "");
+  clearTimeout(scrolled);
+  history.pushState({}, "", to);
+  notify();
+  scrollTo(0, 0);
+}
+
+// put changes parameters of the address; an empty value removes one. A step that Back
+// should undo is pushed.
+export function put(values: Record<string, string | undefined>, push = false) {
+  const q = new URLSearchParams(location.search);
+  for (const [k, v] of Object.entries(values)) {
+    if (v) q.set(k, v); else q.delete(k);
+  }
+  const to = location.pathname + (q.size ? "?" + q : "");
+  if (to === location.pathname + location.search) return;
+  history[push ? "pushState" : "replaceState"](push ? {} : history.state, "", to);
+  notify();
+}
+
+export function useRoute(): Route {
+  const [route, set] = useState(read);
+  useEffect(() => {
+    const f = () => set(read());
+    listeners.add(f);
+    return () => { listeners.delete(f); };
+  }, []);
+  return route;
+}

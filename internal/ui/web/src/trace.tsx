@@ -1,0 +1,218 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { get, useData } from "./api";
+import { dollars, duration, place, stamp, tokens } from "./format";
+import { useKeys } from "./keys";
+import { agentNames, cached, copy, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, usageWords, Wait } from "./parts";
+import { go, put, useRoute } from "./route";
+import { compareWith, Search } from "./sessions";
+import { Changes, Conversation } from "./story";
+import type { Columns, Header, Row } from "./types";
+import { treeOf, useLines, Waterfall, type Tree } from "./waterfall";
+
+const tabs = ["waterfall", "conversation", "changes"] as const;
+type Tab = (typeof tabs)[number];
+
+export function TraceView({ id }: { id: string }) {
+  const { query } = useRoute();
+  const base = "traces/" + encodeURIComponent(id);
+  const { data: head, error } = useData<Header>(base);
+  const { data: rows } = useData<Columns>(base + "/rows");
+  const tree = useMemo(() => (rows ? treeOf(rows) : undefined), [rows]);
+  const { lines, load, idOf } = useLines(id, rows);
+  const tab = (tabs.includes(query.get("tab") as Tab) ? query.get("tab") : "waterfall") as Tab;
+  const span = query.get("span") ?? "";
+  const find = query.get("find") ?? "";
+  const [selected, setSelected] = useState(-1);
+  const [sheet, setSheet] = useState(!!span);
+  const [folded, setFolded] = useState<Set<number>>(() => new Set(JSON.parse(sessionStorage.getItem("folded " + id) ?? "[]") as number[]));
+  const [following, setFollowing] = useState(false);
+  const { data: found } = useData<number[]>(find ? `${base}/find?text=${encodeURIComponent(find)}` : null);
+  const matches = useMemo(() => new Set(found ?? []), [found]);
+  const problems = head?.problems ?? [];
+
+  const zoomText = query.get("zoom");
+  const zoom = useMemo(() => {
+    const m = /^(\d+)-(\d+)$/.exec(zoomText ?? "");
+    return m && Number(m[1]) < Number(m[2]) ? ([Number(m[1]), Number(m[2])] as [number, number]) : undefined;
+  }, [zoomText]);
+  const setZoom = (z?: [number, number]) => put({ zoom: z ? z.map(Math.floor).join("-") : "" });
+
+  // What the address selects.
+  const mine = useRef("");
+  useEffect(() => {
+    if (!tree || !span || span === mine.current) return;
+    let wanted = true;
+    get<number[]>(`${base}/find?id=${encodeURIComponent(span)}`).then((r) => { if (wanted && r.length) reveal(r[0]); }, () => {});
+    return () => { wanted = false; };
+  }, [tree, span]);
+
+  const keepFolded = (f: Set<number>) => { setFolded(f); sessionStorage.setItem("folded " + id, JSON.stringify([...f].slice(0, 5000))); };
+  const reveal = (row: number) => {
+    if (!tree) return;
+    let f = folded;
+    for (let p = tree.parent[row]; p >= 0; p = tree.parent[p]) if (f.has(p)) { if (f === folded) f = new Set(f); f.delete(p); }
+    if (f !== folded) keepFolded(f);
+    setSelected(row);
+  };
+  const select = async (row: number, open = false) => {
+    if (!tree || row < 0 || row >= tree.n) return;
+    reveal(row);
+    if (open) setSheet(true);
+    const name = await idOf(row);
+    if (name) { mine.current = name; put({ span: name }); }
+  };
+  const fold = (row: number, shut: boolean) => {
+    const f = new Set(folded);
+    if (shut) f.add(row); else f.delete(row);
+    keepFolded(f);
+    if (shut && tree && selected > row && selected < tree.end[row]) select(row);
+  };
+  const next = (rows: number[], n: number) => () => {
+    if (!rows.length) return;
+    const sorted = n > 0 ? rows : [...rows].reverse();
+    const at = selected < 0 && n < 0 ? Infinity : selected;
+    const to = sorted.find((r) => (n > 0 ? r > at : r < at)) ?? sorted[0];
+    select(to);
+  };
+  const visible = (row: number, n: number) => {
+    if (!tree) return row;
+    if (row < 0) return 0;
+    let r = row + n;
+    if (n > 0 && folded.has(row)) r = tree.end[row];
+    for (let p = r < tree.n && r >= 0 ? tree.parent[r] : -1, top = -1; p >= 0; p = tree.parent[p]) { if (folded.has(p)) top = p; if (tree.parent[p] < 0 && top >= 0) r = top; }
+    return Math.max(0, Math.min(tree.n - 1, r));
+  };
+  const show = (t: Tab) => put({ tab: t === "waterfall" ? "" : t });
+  const errorRows = problems.map((p) => p.row);
+  const matchRows = found ?? [];
+  useEffect(() => { if (found?.length && !matches.has(selected)) select(found.find((r) => r >= selected) ?? found[0]); }, [found]);
+  useEffect(() => { if (following && tree) select(tree.n - 1); }, [tree, following]);
+
+  useKeys({
+    j: () => select(visible(selected, 1)), k: () => select(visible(selected, -1)),
+    h: () => { if (tree && selected >= 0) { if (tree.end[selected] > selected + 1 && !folded.has(selected)) fold(selected, true); else if (tree.parent[selected] >= 0) select(tree.parent[selected]); } },
+    l: () => { if (tree && selected >= 0) { if (folded.has(selected)) fold(selected, false); else select(visible(selected, 1)); } },
+    Enter: () => { if (selected >= 0) setSheet(!sheet); else select(0, true); },
+    Escape: () => { setSheet(false); setSelected(-1); mine.current = ""; put({ span: "" }); },
+    e: next(errorRows, 1), E: next(errorRows, -1), n: next(matchRows, 1), N: next(matchRows, -1),
+    "]": () => head?.after && go("/t/" + head.after), "[": () => head?.before && go("/t/" + head.before),
+    "1": () => show("waterfall"), "2": () => show("conversation"), "3": () => show("changes"),
+    z: () => { if (tree && selected >= 0) setZoom([tree.c.at[selected], tree.c.at[selected] + Math.max(1000, tree.c.took[selected])]); },
+    "0": () => setZoom(),
+    c: () => compareWith(id),
+    y: () => copy(location.href),
+    f: () => { setFollowing(!following); say(following ? "Stopped following" : "Following the newest row"); },
+  });
+  useEffect(() => { if (head) document.title = (head.summary.title || "untitled") + " · hookspan"; }, [head]);
+
+  if (error) return <Problem error={error} />;
+  if (!head) return <Wait />;
+  const s = head.summary;
+  const nth = errorRows.indexOf(selected);
+  const current = problems[nth] ?? problems.find((p) => p.status === "failed") ?? problems[0];
+  return (
+    <main class={"trace" + (sheet && selected >= 0 ? " with-sheet" : "")}>
+      <header class="head">
+        <nav class="crumbs" aria-label="Place">
+          <Link to={"/?project=" + encodeURIComponent(s.workingDirectory ?? "")}>{place(s.workingDirectory) || "all projects"}</Link>
+          {s.session && <Link to={"/s/" + encodeURIComponent(s.session)}>{head.turns! > 1 ? `turn ${head.turn} of ${head.turns}` : "session"}</Link>}
+          {head.before && <Link to={"/t/" + head.before} label="Turn before">‹</Link>}
+          {head.after && <Link to={"/t/" + head.after} label="Turn after">›</Link>}
+        </nav>
+        <Title text={head.prompt || s.title || "untitled"} />
+        <p class="facts">
+          <Facts items={[
+            <span class={"outcome " + head.status}><Mark status={head.status} word="" />{outcome(s)}</span>,
+            <b>{duration(s.durationMs * 1e6)}</b>,
+            s.usage?.costUsd !== undefined && <b>{dollars(s.usage.costUsd)}</b>,
+            s.usage && <>{tokens(s.usage.inputTokens)} in{s.usage.cacheReadTokens ? `, ${cached(s.usage)} % cached` : ""} · {tokens(s.usage.outputTokens)} out</>,
+            s.tools > 0 && <>{s.tools} {s.tools === 1 ? "tool call" : "tool calls"}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}</>,
+            s.model, s.host && (agentNames[s.host] ?? s.host), stamp(s.started),
+          ]} />
+        </p>
+        {current && (
+          <div class={"callout " + current.status} role="group" aria-label="Failures">
+            <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + "/" : ""}{problems.length}{problems.length === 1000 ? "+" : ""}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>
+            <button class="why" onClick={() => select(current.row, true)}><Mark status={current.status} /><b>{labelOf(current.label)}</b> <code>{current.detail}</code> <span class="message">{[current.kind !== current.message && current.kind, current.message].filter(Boolean).join(": ")}</span></button>
+          </div>
+        )}
+        <div class="bar-line">
+          <div class="tabs" role="tablist" aria-label="Views of this task">
+            {tabs.map((t) => <button key={t} id={"tab-" + t} role="tab" aria-selected={t === tab} aria-controls="panel" tabIndex={t === tab ? 0 : -1} onClick={() => show(t)} onKeyDown={(e) => {
+              const n = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+              if (n) { const to = tabs[(tabs.indexOf(tab) + n + 3) % 3]; show(to); document.getElementById("tab-" + to)?.focus(); }
+            }}>{t[0].toUpperCase() + t.slice(1)}</button>)}
+          </div>
+          <div class="finder">
+            {find && found && <span class="dim">{found.length ? `${found.indexOf(selected) + 1 || "–"} of ${found.length}` : "nothing found"}</span>}
+            <Search label="Find in this task" value={find} onChange={(v) => put({ find: v })} />
+          </div>
+        </div>
+      </header>
+      <div class="body">
+        <div class="panel" id="panel" role="tabpanel" aria-labelledby={"tab-" + tab}>
+          {tab === "waterfall" && (tree ? <Waterfall trace={id} tree={tree} lines={lines} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /> : <Wait />)}
+          {tab === "conversation" && <Conversation base={base} selected={selected} select={select} />}
+          {tab === "changes" && <Changes base={base} selected={selected} select={select} />}
+        </div>
+        <aside class="details" aria-label="Details" tabIndex={0}>
+          {selected >= 0 && tree ? <Details base={base} row={selected} tree={tree} close={() => setSheet(false)} /> : <Overview head={head} />}
+        </aside>
+      </div>
+    </main>
+  );
+}
+
+function Title({ text }: { text: string }) {
+  const [all, set] = useState(false);
+  const first = text.split("\n")[0];
+  const long = text.length > first.length || first.length > 160;
+  return <h1 class={"prompt" + (all ? " all" : "")}>{all ? text : first}{long && <button class="plain" aria-expanded={all} onClick={() => set(!all)}>{all ? "less" : "more"}</button>}</h1>;
+}
+
+// Overview is what the details show while no row is selected: the answer.
+function Overview({ head }: { head: Header }) {
+  const s = head.summary;
+  return (
+    <div class="overview">
+      {head.answer ? <><h2>Answer</h2><p class="prose">{head.answer}</p></> : <><h2>{head.status === "ok" ? "No answer was recorded" : "Why it ended"}</h2><p class="prose">{head.reason || "The run ended as " + outcome(s) + "."}</p></>}
+      <dl>
+        {s.workingDirectory && <><dt>Folder</dt><dd>{s.workingDirectory}</dd></>}
+        {s.session && <><dt>Session</dt><dd>{s.session}</dd></>}
+        <dt>Trace</dt><dd>{s.traceId}</dd>
+      </dl>
+      <p class="dim hint">Select a row for its texts. <kbd>j</kbd> <kbd>k</kbd> move, <kbd>e</kbd> steps through failures, <kbd>?</kbd> shows all keys.</p>
+    </div>
+  );
+}
+
+function Details({ base, row, tree, close }: { base: string; row: number; tree: Tree; close: () => void }) {
+  const [whole, setWhole] = useState(-1);
+  const { data, error } = useData<Row>(`${base}/row/${row}${whole === row ? "?whole" : ""}`);
+  const last = useRef<Row | undefined>(undefined);
+  if (data) last.current = data;
+  const r = data ?? last.current;
+  if (error) return <p class="note bad">{error.message}</p>;
+  if (!r) return <Wait />;
+  const own = (tree.c.cost[row] ?? 0) / 1e6, total = tree.cost[row] / 1e6;
+  let direct = own;
+  for (let i = row + 1; i < tree.end[row]; i++) if (tree.parent[i] === row) direct += (tree.c.cost[i] ?? 0) / 1e6;
+  const wait = tree.c.waits[row];
+  const kind = { run: "run", agent: "subagent", tool: "tool call", chat: "request to the model", span: "span of another program", event: "event", "no root": "" }[r.kind];
+  return (
+    <article class="row-details" aria-busy={!data} key={r.id}>
+      <header>
+        <h2><Mark status={r.status} /> {labelOf(r.label)} {r.number ? <span class="dim">#{r.number}</span> : null}</h2>
+        <button class="close" aria-label="Close" onClick={close}>×</button>
+        <p class="facts"><Facts items={[kind, r.started && "+" + duration(tree.c.at[row] * 1000), r.ended && r.kind !== "event" && duration(r.tookNs), r.model, wait && wait[1] > wait[0] && <span class="warn">waited {duration((wait[1] - wait[0]) * 1000)} for approval</span>]} /></p>
+        {r.usage && <p class="facts"><Facts items={usageWords(r.usage)} /></p>}
+        {(r.kind === "agent" || r.kind === "run") && total > 0 && Math.abs(total - direct) > 5e-5 && <p class="facts"><Facts items={["own requests " + dollars(direct), "with subagents " + dollars(total)]} /></p>}
+      </header>
+      {r.problem && (r.problem.message || r.problem.kind) && !r.parts.some((p) => p.name === "error") && <div class="part error"><h3>{r.problem.kind || "error"}</h3><pre tabIndex={0}>{r.problem.message}</pre></div>}
+      {r.kind === "event" && r.parts.length === 0 && r.details?.length ? <ul class="plain-list">{r.details.map((d, i) => <li key={i}>{d}</li>)}</ul> : null}
+      <Texts parts={r.parts} />
+      {r.source ? <p class="dim source">{r.source}</p> : r.kind === "tool" && <button class="more" onClick={() => setWhole(row)}>Whole texts from the agent's files</button>}
+      {r.fields.length > 0 && <dl class="ids">{r.fields.map((f, i) => <><dt key={"t" + i}>{f.Name}</dt><dd key={"d" + i}>{f.Text}</dd></>)}</dl>}
+    </article>
+  );
+}

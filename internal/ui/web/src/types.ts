@@ -1,0 +1,48 @@
+// What the API returns.
+
+export type Status = "" | "ok" | "failed" | "denied" | "unfinished" | "unknown" | "running";
+export type Kind = "run" | "agent" | "tool" | "chat" | "span" | "event" | "no root";
+
+export interface Usage { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; costUsd?: number }
+
+export interface Summary {
+  traceId: string; host?: string; session?: string; title?: string; model?: string; workingDirectory?: string; outcome?: string;
+  runs: number; started?: string; ended?: string; spans: number; tools: number; toolFailures: number; toolsUnknown?: number;
+  usage?: Usage; durationMs: number;
+}
+
+export interface Listed { summary: Summary; status: Status; reason?: string }
+
+export interface Totals {
+  traces: number; runs: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; usage?: Usage; unpricedModels?: string[];
+}
+
+export interface Group extends Totals { key: string; p50Ns: number; p95Ns: number }
+
+export interface Sessions { running: Listed[]; traces: Listed[]; totals: Totals }
+export interface Facets { project: string[]; agent: string[]; model: string[]; tool: string[] }
+export interface Problem { row: number; id: string; label: string; detail?: string; kind?: string; message?: string; status: Status }
+
+export interface Header extends Listed {
+  rows: number; prompt?: string; answer?: string; problems: Problem[]; before?: string; after?: string; turn?: number; turns?: number;
+}
+
+export interface Columns {
+  labels: string[]; kinds: Kind[]; statuses: Status[]; depth: number[]; label: number[]; kind: number[]; status: number[];
+  at: number[]; took: number[]; cost: Record<string, number>; waits: Record<string, [number, number]>;
+}
+
+export interface Line { id: string; text: string; note?: string }
+export interface Part { name: string; lang?: string; prose?: boolean; short?: boolean; text: string }
+
+export interface Row {
+  row: number; id: string; kind: Kind; status: Status; label: string; details: string[] | null; started?: string; tookNs: number; ended: boolean;
+  problem?: Problem; usage?: Usage; model?: string; parts: Part[]; number?: number; source?: string; fields: { Name: string; Text: string }[];
+}
+
+export interface Said { row: number; id: string; who: string; status?: Status; label?: string; detail?: string; depth: number; tookNs?: number; parts: Part[] }
+export interface Change { row: number; id: string; path: string; tool: string; status: Status; plus: number; minus: number; lines: string[] | null; cut?: boolean }
+export interface Hit { traceId: string; spanId: string; name: string; tool?: string; started?: string; snippet: string; title: string; failed: boolean }
+export interface Point { at: number; tokens: number; costUsd: number; traceId: string; compact?: boolean }
+export interface Step { id: string; label: string; detail?: string; status: Status; tookNs: number }
+export interface Compared extends Header { tools: { name: string; calls: number; failures: number; tookNs: number }[] | null; files: string[] }

@@ -1,0 +1,353 @@
+import { useEffect, useState } from "preact/hooks";
+import { useData } from "./api";
+import { ago, clock, dayName, dollars, duration, place, plural, stamp, tokens } from "./format";
+import { cached, Facts, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
+import { put, useRoute } from "./route";
+import { filterQuery, Filters, Search, Task } from "./sessions";
+import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
+
+// Session: the turns in order, with the context's size and the cost over them.
+export function SessionView({ id }: { id: string }) {
+  const { data, error } = useData<{ traces: Listed[]; totals: Totals; points: Point[] }>("session/" + encodeURIComponent(id));
+  useEffect(() => { document.title = "Session · hookspan"; });
+  if (error) return <Problem error={error.status === 404 ? Object.assign(error, { message: "there is no such session" }) : error} />;
+  if (!data) return <Wait />;
+  const first = data.traces[0].summary;
+  return (
+    <main class="page">
+      <nav class="crumbs" aria-label="Place"><Link to={"/?project=" + encodeURIComponent(first.workingDirectory ?? "")}>{place(first.workingDirectory) || "all projects"}</Link></nav>
+      <h1>{first.title || "Session"}</h1>
+      <Sum totals={data.totals} />
+      <Context points={data.points} />
+      <h2 class="day">{plural(data.traces.length, "turn")}</h2>
+      <div class="list turns">{data.traces.map((t, i) => <div class="turn" key={t.summary.traceId}><span class="nth">{i + 1}</span><Task task={t} /></div>)}</div>
+      <dl class="ids"><dt>session</dt><dd>{id}</dd></dl>
+    </main>
+  );
+}
+
+// Context draws the size of each request's input, one bar a request.
+function Context({ points }: { points: Point[] }) {
+  const [at, setAt] = useState(-1);
+  const requests = points.filter((p) => !p.compact);
+  if (requests.length < 2) return null;
+  const most = Math.max(...requests.map((p) => p.tokens), 1);
+  const width = 1000, w = width / points.length;
+  let spent = 0;
+  const total = requests.reduce((n, p) => n + p.costUsd, 0);
+  const line = points.map((p, i) => { spent += p.costUsd; return `${i ? "L" : "M"}${((i + 0.5) * w).toFixed(1)},${(100 - 96 * share(spent, total)).toFixed(1)}`; }).join("");
+  const p = at >= 0 ? points[at] : undefined;
+  return (
+    <figure class="context">
+      <figcaption><b>Context</b> {p ? (p.compact ? "was compacted here" : <>{tokens(p.tokens)} tokens, {dollars(p.costUsd)}, {clock(new Date(p.at).toISOString())}</>) : <>up to {tokens(most)} tokens over {plural(requests.length, "request")}{total > 0 && <>; the line is the cost, {dollars(total)} in all</>}</>}</figcaption>
+      <svg viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label={`Context size over ${requests.length} requests, at most ${tokens(most)} tokens`} onMouseLeave={() => setAt(-1)} onMouseMove={(e) => {
+        const box = e.currentTarget.getBoundingClientRect();
+        setAt(Math.min(points.length - 1, Math.max(0, Math.floor(((e.clientX - box.left) / box.width) * points.length))));
+      }}>
+        {points.map((x, i) => x.compact
+          ? <rect key={i} class="compact" x={i * w} width={Math.max(1, w)} y={0} height={104} />
+          : <rect key={i} class={"bar" + (i === at ? " at" : "") + (i > 0 && points[i - 1].traceId !== x.traceId ? " first" : "")} x={i * w + w * 0.1} width={w * 0.8} y={104 - 100 * share(x.tokens, most)} height={100 * share(x.tokens, most)} />)}
+        {total > 0 && <path class="spent" d={line} vector-effect="non-scaling-stroke" />}
+      </svg>
+    </figure>
+  );
+}
+
+export function SearchView() {
+  const { query } = useRoute();
+  const text = query.get("text") ?? "";
+  const { data, error } = useData<Hit[]>(text.trim() ? "search?" + filterQuery(query) : null);
+  useEffect(() => { document.title = (text ? text + " · " : "") + "search · hookspan"; });
+  const groups = new Map<string, Hit[]>();
+  for (const h of data ?? []) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return (
+    <main class="page narrow">
+      <h1 class="hidden">Search</h1>
+      <div class="big-search"><Search auto label="Search everything: prompts, commands, results, errors" value={text} onChange={(v) => put({ text: v })} /></div>
+      <Filters query={query} text={false} />
+      {!text.trim() && <p class="note">All words must be in one step. A word may lack its end; “a phrase” goes in quotes.</p>}
+      {error && (error.status === 400 ? <p class="note">The text needs a letter or digit.</p> : <Problem error={error} />)}
+      {data && data.length === 0 && <div class="empty"><h2>Nothing found</h2><p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p></div>}
+      {data && data.length > 0 && <p class="note">{data.length === 100 ? "The newest 100 steps" : plural(data.length, "step")} in {plural(groups.size, "task")}</p>}
+      {[...groups].map(([id, hits]) => (
+        <section class="hits" key={id}>
+          <h2><Link to={`/t/${id}?find=${encodeURIComponent(words[0] ?? "")}`}>{hits[0].title || "untitled"}</Link><span class="dim">{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
+          {hits.slice(0, 8).map((h) => (
+            <Link key={h.spanId} class="hit" to={`/t/${id}?span=${h.spanId}`}>
+              <b class={h.failed ? "bad" : ""}>{h.tool || h.name}</b> <span><Marked text={h.snippet} words={words} /></span>
+            </Link>
+          ))}
+          {hits.length > 8 && <p class="note">and {hits.length - 8} more</p>}
+        </section>
+      ))}
+    </main>
+  );
+}
+
+function Marked({ text, words }: { text: string; words: string[] }) {
+  if (!words.length) return <>{text}</>;
+  const re = new RegExp("(" + words.map((w) => w.replace(/[^\p{L}\p{N}]/gu, "")).join("|") + ")", "giu");
+  return <>{text.split(re).map((t, i) => (i % 2 ? <mark key={i}>{t}</mark> : t))}</>;
+}
+
+export function CostView() {
+  const { query } = useRoute();
+  const { data, error } = useData<{ totals: Totals; groups: Record<"day" | "model" | "project" | "tool", Group[]> }>("usage?" + filterQuery(query));
+  useEffect(() => { document.title = "Cost · hookspan"; });
+  if (error && !data) return <Problem error={error} />;
+  if (!data) return <Wait />;
+  const days = data.groups.day.filter((g) => g.key);
+  return (
+    <main class="page">
+      <h1 class="hidden">Cost</h1>
+      <Sum totals={data.totals} />
+      <Filters query={query} />
+      {days.length > 0 && <Days days={days} />}
+      <div class="halves">
+        <Table title="Models" groups={data.groups.model} pick="model" name={(k) => k || "(not known)"} />
+        <Table title="Projects" groups={data.groups.project} pick="project" name={(k) => place(k) || "(not known)"} />
+      </div>
+      <Tools groups={data.groups.tool} />
+    </main>
+  );
+}
+
+const money = (g: Totals) => g.usage?.costUsd ?? 0;
+const amount = (g: Totals) => (g.usage ? g.usage.inputTokens + g.usage.outputTokens : 0);
+
+function Days({ days }: { days: Group[] }) {
+  const priced = days.some((d) => money(d) > 0);
+  const value = priced ? money : amount;
+  const most = Math.max(...days.map(value), 1e-9);
+  // Days without a task are empty columns.
+  const by = new Map(days.map((d) => [d.key, d]));
+  const end = new Date(days[days.length - 1].key + "T12:00:00"), start = new Date(days[0].key + "T12:00:00");
+  const all: string[] = [];
+  for (const t = new Date(Math.max(start.getTime(), end.getTime() - 89 * 864e5)); t <= end; t.setDate(t.getDate() + 1)) all.push(`${t.getFullYear()}-${String(t.getMonth() + 1).padStart(2, "0")}-${String(t.getDate()).padStart(2, "0")}`);
+  const [at, setAt] = useState<string>();
+  const g = at ? by.get(at) : undefined;
+  const best = days.reduce((a, b) => (value(b) > value(a) ? b : a));
+  const d = g ?? best;
+  return (
+    <figure class="days">
+      <figcaption><b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : "Most on " + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.traces, "task")}</>}</figcaption>
+      <div class="columns" onMouseLeave={() => setAt(undefined)}>
+        {all.map((k) => {
+          const x = by.get(k);
+          const part = x ? share(value(x), most) : 0;
+          const hit = x?.usage && x.usage.inputTokens ? x.usage.cacheReadTokens / x.usage.inputTokens : 0;
+          return (
+            <div key={k} class={"column" + (k === at ? " at" : "")} onMouseEnter={() => setAt(k)}>
+              <i style={{ height: Math.max(x ? 1.5 : 0, part * 100) + "%" }}><i style={{ height: hit * 100 + "%" }} /></i>
+              <span>{all.length <= 14 || k.endsWith("-01") || new Date(k + "T12:00:00").getDay() === 1 ? Number(k.slice(8)) : ""}</span>
+            </div>
+          );
+        })}
+      </div>
+      <table class="hidden"><caption>Cost by day</caption><thead><tr><th scope="col">day</th><th scope="col">cost</th><th scope="col">tokens</th></tr></thead><tbody>{days.map((x) => <tr key={x.key}><th scope="row">{x.key}</th><td>{dollars(money(x))}</td><td>{amount(x)}</td></tr>)}</tbody></table>
+      <p class="legend"><i class="full" /> cost <i class="cached" /> share of the input that was cached</p>
+    </figure>
+  );
+}
+
+function Table({ title, groups, pick, name }: { title: string; groups: Group[]; pick: string; name: (k: string) => string }) {
+  const sorted = [...groups].sort((a, b) => money(b) - money(a) || amount(b) - amount(a));
+  const most = Math.max(...sorted.map(money), 1e-9);
+  return (
+    <section class="sums">
+      <h2>{title}</h2>
+      <div class="scroller" tabIndex={0} role="region" aria-label={title}>
+        <table>
+          <thead><tr><th scope="col">{title === "Models" ? "model" : "project"}</th><th scope="col" class="num">tasks</th><th scope="col" class="num">tokens</th><th scope="col" class="num">cached</th><th scope="col" class="num">cost</th></tr></thead>
+          <tbody>
+            {sorted.slice(0, 40).map((g) => (
+              <tr key={g.key}>
+                <th scope="row"><button class="plain name" disabled={!g.key} title={g.key} onClick={() => put({ [pick]: g.key }, true)}>{name(g.key)}</button><Meter part={share(money(g), most)} /></th>
+                <td class="num">{g.traces || ""}</td><td class="num">{g.usage ? tokens(amount(g)) : ""}</td>
+                <td class="num">{g.usage?.inputTokens ? cached(g.usage) + " %" : ""}</td>
+                <td class="num strong">{g.usage?.costUsd !== undefined ? dollars(g.usage.costUsd) : g.unpricedModels?.length ? <span class="warn">no price</span> : ""}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Tools({ groups }: { groups: Group[] }) {
+  const sorted = [...groups].sort((a, b) => b.toolCalls - a.toolCalls);
+  if (!sorted.length) return null;
+  return (
+    <section class="sums">
+      <h2>Tools</h2>
+      <div class="scroller" tabIndex={0} role="region" aria-label="Tools">
+        <table>
+          <thead><tr><th scope="col">tool</th><th scope="col" class="num">calls</th><th scope="col" class="num">failed</th><th scope="col" class="num">denied</th><th scope="col" class="num">half within</th><th scope="col" class="num">95 % within</th><th scope="col" class="num">in all</th></tr></thead>
+          <tbody>
+            {sorted.slice(0, 40).map((g) => (
+              <tr key={g.key}>
+                <th scope="row"><Link to={"/?tool=" + encodeURIComponent(g.key)} class="name">{g.key || "(not known)"}</Link></th>
+                <td class="num">{g.toolCalls.toLocaleString("en")}</td><td class="num bad">{g.toolFailures || ""}</td><td class="num warn">{g.toolDenials || ""}</td>
+                <td class="num">{duration(g.p50Ns)}</td><td class="num">{duration(g.p95Ns)}</td><td class="num strong">{duration(g.tookNs)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+export function CompareView() {
+  const { query } = useRoute();
+  const a = query.get("a") ?? "", b = query.get("b") ?? "";
+  const { data, error } = useData<{ a: Compared; b: Compared; steps: [Step | null, Step | null][] }>(a && b ? `compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}` : null);
+  useEffect(() => { document.title = "Compare · hookspan"; });
+  if (!a || !b) return <div class="empty"><h1>Compare two tasks</h1><p>Press <kbd>c</kbd> on a task, then <kbd>c</kbd> on another.</p><p><Link to="/">Sessions</Link></p></div>;
+  if (error) return <Problem error={error} />;
+  if (!data) return <Wait />;
+  const sides = [data.a, data.b];
+  const row = (label: string, values: (string | number | undefined)[], numbers?: (number | undefined)[]) => {
+    const [x, y] = numbers ?? [];
+    const factor = x && y ? y / x : 0;
+    return <tr><th scope="row">{label}</th><td>{values[0]}</td><td>{values[1]}</td><td class="num dim">{factor && Math.abs(factor - 1) >= 0.005 ? (factor >= 10 ? factor.toFixed(0) : factor.toFixed(2)) + "×" : ""}</td></tr>;
+  };
+  const onlyIn = (n: 0 | 1) => sides[n].files.filter((f) => !sides[1 - n].files.includes(f));
+  const cost = (s: Compared) => s.summary.usage?.costUsd;
+  const volume = (s: Compared) => (s.summary.usage ? s.summary.usage.inputTokens + s.summary.usage.outputTokens : undefined);
+  return (
+    <main class="page">
+      <h1>Two tasks</h1>
+      <div class="scroller" tabIndex={0} role="region" aria-label="Differences">
+        <table class="versus">
+          <thead><tr><td /><th scope="col"><Mark status={data.a.status} /> <Link to={"/t/" + a}>{data.a.summary.title || "untitled"}</Link></th><th scope="col"><Mark status={data.b.status} /> <Link to={"/t/" + b}>{data.b.summary.title || "untitled"}</Link></th><th scope="col" class="num">second to first</th></tr></thead>
+          <tbody>
+            {row("started", sides.map((s) => stamp(s.summary.started)))}
+            {row("outcome", sides.map((s) => outcome(s.summary)))}
+            {row("model", sides.map((s) => s.summary.model))}
+            {row("time", sides.map((s) => duration(s.summary.durationMs * 1e6)), sides.map((s) => s.summary.durationMs))}
+            {row("cost", sides.map((s) => (cost(s) === undefined ? "not known" : dollars(cost(s)!))), sides.map(cost))}
+            {row("tokens", sides.map((s) => (volume(s) === undefined ? "not known" : tokens(volume(s)!))), sides.map(volume))}
+            {row("tool calls", sides.map((s) => s.summary.tools), sides.map((s) => s.summary.tools))}
+            {row("failed", sides.map((s) => s.summary.toolFailures), sides.map((s) => s.summary.toolFailures))}
+            {row("files", sides.map((s) => s.files.length))}
+          </tbody>
+        </table>
+      </div>
+      {([0, 1] as const).map((n) => onlyIn(n).length > 0 && <p class="note" key={n}>Changed only by the {n ? "second" : "first"}: {onlyIn(n).map((f) => <code key={f}>{f} </code>)}</p>)}
+      <h2 class="day">Tool calls, side by side</h2>
+      <div class="aligned">
+        {data.steps.map(([x, y], i) => (
+          <div class={"pair" + (x && y ? (x.detail === y.detail ? " same" : " near") : " alone")} key={i}>
+            {[x, y].map((s, n) => s ? (
+              <Link key={n} class={"cell " + s.status} to={`/t/${n ? b : a}?span=${s.id}`}><Mark status={s.status} /><b>{s.label}</b> <code>{s.detail}</code><span class="took">{duration(s.tookNs)}</span></Link>
+            ) : <span key={n} class="cell none" />)}
+          </div>
+        ))}
+      </div>
+    </main>
+  );
+}
+
+interface HookFile { path: string; scope?: string; trusted?: boolean; error?: string; hooks: HookItem[] | null }
+interface HookItem { number: number; line: number; event: string; matcher?: string; type: string; command?: string; args?: string[]; url?: string; timeout_seconds?: number; if?: string; why?: string }
+interface HookRun { traceId: string; spanId: string; event?: string; tool?: string; command?: string; status?: string; decision?: string; reason?: string; started?: string; tookNs: number }
+
+export function HooksView() {
+  const { query } = useRoute();
+  const tool = query.get("tool") ?? "";
+  const { data, error } = useData<{ configured: { files: HookFile[] | null; problems?: { text?: string; message?: string; line?: number; file?: string }[] } | null; runs: HookRun[]; sums: Group[] }>("hooks" + (tool ? "?tool=" + encodeURIComponent(tool) : ""));
+  useEffect(() => { document.title = "Hooks · hookspan"; });
+  if (error && !data) return <Problem error={error} />;
+  if (!data) return <Wait />;
+  const files = data.configured?.files ?? [];
+  const problems = data.configured?.problems ?? [];
+  const last = (h: HookItem) => data.runs.find((r) => r.command && (h.command ?? h.url ?? "").startsWith(r.command.replace(/…$/, "")));
+  const sum = (h: HookItem) => data.sums.find((g) => g.key && (h.command ?? h.url ?? "").startsWith(g.key.replace(/…$/, "")));
+  return (
+    <main class="page">
+      <h1>Hooks</h1>
+      <p class="sum">{files.length === 0 ? "No hooks.json is configured: hookspan hooks add makes one." : <><b>{files.reduce((n, f) => n + (f.hooks?.length ?? 0), 0)}</b> configured in {plural(files.length, "file")}; <b>{data.sums.reduce((n, g) => n + g.toolCalls, 0)}</b> runs in the last day{data.sums.some((g) => g.toolFailures) ? <>, <b class="bad">{data.sums.reduce((n, g) => n + g.toolFailures, 0)}</b> failed</> : ""}{data.sums.some((g) => g.toolDenials) ? <>, <b class="warn">{data.sums.reduce((n, g) => n + g.toolDenials, 0)}</b> denied</> : ""}.</>}</p>
+      <div class="filters"><Search label="Which hooks does a call of this tool start?" value={tool} onChange={(v) => put({ tool: v })} /></div>
+      {problems.map((p, i) => <p key={i} class="callout failed"><Mark status="failed" /> {p.text ?? p.message ?? JSON.stringify(p)}</p>)}
+      {files.map((f) => (
+        <section class="sums" key={f.path}>
+          <h2><code>{f.path}</code>{f.trusted === false && <span class="warn"> not trusted: hookspan hooks trust</span>}</h2>
+          {f.error ? <p class="callout failed">{f.error}</p> : (
+            <div class="scroller" tabIndex={0} role="region" aria-label={f.path}>
+              <table>
+                <thead><tr><th scope="col">event</th><th scope="col">matcher</th><th scope="col">runs</th><th scope="col" class="num">line</th><th scope="col" class="num">last day</th><th scope="col" class="num">half within</th><th scope="col" class="num">95 % within</th><th scope="col">last verdict</th></tr></thead>
+                <tbody>{(f.hooks ?? []).map((h) => {
+                  const g = sum(h), r = last(h);
+                  return <tr key={h.number}><th scope="row">{h.event}</th><td><code>{h.matcher || "every"}</code>{h.why && <small>{h.why}</small>}</td><td><code>{[h.command ?? h.url, ...(h.args ?? [])].join(" ")}</code></td><td class="num">{h.line || ""}</td><td class="num">{g?.toolCalls ?? "none"}</td><td class="num">{g ? duration(g.p50Ns) : ""}</td><td class="num">{g ? duration(g.p95Ns) : ""}</td><td>{r ? <Link to={`/t/${r.traceId}?span=${r.spanId}`}>{r.decision || r.status}</Link> : ""}</td></tr>;
+                })}</tbody>
+              </table>
+              {!f.hooks?.length && <p class="note">{tool ? "None fits this tool." : "No hook that can run."}</p>}
+            </div>
+          )}
+        </section>
+      ))}
+      {data.runs.length > 0 && (
+        <section class="sums">
+          <h2>Runs in the last day</h2>
+          <div class="list runs">
+            {data.runs.slice(0, 100).map((r, i) => {
+              const status: Status = r.decision === "deny" || r.decision === "block" ? "denied" : r.status === "ok" || r.status === "async" ? "ok" : "failed";
+              return <Link key={i} class="hit" to={`/t/${r.traceId}?span=${r.spanId}`}><Mark status={status} /><b>{r.event}{r.tool ? " · " + r.tool : ""}</b> <code>{r.command}</code> <span>{[r.decision, r.reason].filter(Boolean).join(": ")}</span><span class="took">{duration(r.tookNs)} · {clock(r.started)}</span></Link>;
+            })}
+          </div>
+        </section>
+      )}
+    </main>
+  );
+}
+
+interface Destination { name: string; off?: string; fault?: string; target?: string; taken?: string; error?: string; stored?: { traces: number; spans: number }; runs: number; spans: number; rejected: number; behind: number; failing: number; parked?: unknown[]; next_try?: string; last_error?: string }
+interface Installed { scope: string; path: string; installed: number; outdated: number; edited: number; missing: number; error?: string }
+
+export function StatusView() {
+  const { data, error } = useData<{
+    status?: { recording: string; claude?: Installed[]; sessions: number; spool_bytes: number; last_event?: string; destinations: Destination[] | null; state_dir: string; env_file: string; hooks_healthy: boolean };
+    findings?: { level: string; text: string; hint?: string }[]; stored: { traces: number; spans: number }; version: string;
+  }>("status");
+  useEffect(() => { document.title = "Status · hookspan"; });
+  if (error && !data) return <Problem error={error} />;
+  if (!data) return <Wait />;
+  const s = data.status;
+  const order = ["problem", "warning"];
+  const findings = [...(data.findings ?? [])].sort((a, b) => (order.indexOf(a.level) + 9) % 9 - ((order.indexOf(b.level) + 9) % 9));
+  return (
+    <main class="page narrow">
+      <h1>Status</h1>
+      <p class="sum">Recording is <b class={s?.recording === "on" ? "good" : "warn"}>{s?.recording ?? "not known"}</b>. The last event came <b>{ago(s?.last_event)}</b>. <b>{data.stored.traces.toLocaleString("en")}</b> tasks with <b>{data.stored.spans.toLocaleString("en")}</b> spans are stored{s ? <>; {plural(s.sessions, "session")} in the spool</> : ""}.</p>
+      {s?.destinations && (
+        <section class="sums">
+          <h2>Destinations</h2>
+          {s.destinations.map((d) => {
+            const state: Status = d.off ? "unknown" : d.fault || d.error || d.failing ? "failed" : d.behind ? "unfinished" : "ok";
+            return (
+              <div class="finding" key={d.name}>
+                <Mark status={state} word={d.off ? "off" : undefined} />
+                <div><b>{d.name}</b> {d.target && <code>{d.target}</code>}
+                  <p>{d.off ?? d.fault ?? d.error ?? (d.behind ? `${plural(d.behind, "session")} with events to deliver, such as tasks under way` : "everything is delivered")}</p>
+                  <p class="facts"><Facts items={[d.stored && `${d.stored.traces} traces stored`, d.spans > 0 && `${d.spans} spans delivered`, d.rejected > 0 && <span class="bad">{d.rejected} rejected</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></div>
+              </div>
+            );
+          })}
+        </section>
+      )}
+      <section class="sums">
+        <h2>Doctor</h2>
+        {findings.map((f, i) => (
+          <div class="finding" key={i}><Mark status={f.level === "problem" ? "failed" : f.level === "warning" ? "denied" : f.level === "ok" ? "ok" : ""} word={f.level} /><div>{f.text}{f.hint && <p class="dim">{f.hint}</p>}</div></div>
+        ))}
+        {findings.length === 0 && <p class="note">Nothing to report.</p>}
+      </section>
+      {s && <dl class="ids"><dt>state</dt><dd>{s.state_dir}</dd><dt>settings</dt><dd>{s.env_file}</dd><dt>version</dt><dd>{data.version}</dd></dl>}
+    </main>
+  );
+}
+
+

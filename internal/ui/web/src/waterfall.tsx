@@ -1,0 +1,248 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { get } from "./api";
+import { dollars, duration } from "./format";
+import { labelOf } from "./parts";
+import type { Columns, Line, Problem } from "./types";
+
+// Tree is what the waterfall derives from the rows.
+export interface Tree {
+  c: Columns; n: number; parent: Int32Array; end: Int32Array; cost: Float64Array; scale: Scale;
+}
+
+// Scale maps microseconds to a place from 0 to 1; idle time is folded.
+export interface Scale { total: number; gaps: { at: number; to: number; x: number; w: number }[]; of(t: number): number }
+
+const idleLeast = 5e6;
+
+function scaleOf(c: Columns, n: number, end: Int32Array): Scale {
+  const busy: [number, number][] = [];
+  let last = 0;
+  for (let i = 0; i < n; i++) {
+    const kind = c.kinds[c.kind[i]], to = c.at[i] + Math.max(0, c.took[i]);
+    last = Math.max(last, to);
+    if (kind === "run" || kind === "no root" || (kind === "agent" && end[i] > i + 1)) continue;
+    busy.push([c.at[i], to]);
+  }
+  busy.sort((a, b) => a[0] - b[0]);
+  const gaps: Scale["gaps"] = [];
+  let until = 0, idle = 0;
+  for (const [from, to] of [...busy, [last, last] as [number, number]]) {
+    if (from - until > Math.max(idleLeast, last * 0.12)) { gaps.push({ at: until, to: from, x: 0, w: 0 }); idle += from - until; }
+    until = Math.max(until, to);
+  }
+  const width = Math.max(1, (last - idle) * 0.05);
+  const total = Math.max(1, last - idle + gaps.length * width);
+  let before = 0;
+  for (const g of gaps) {
+    g.x = (g.at - before) / total;
+    g.w = width / total;
+    before += g.to - g.at - width;
+  }
+  return {
+    total, gaps,
+    of(t) {
+      let less = 0;
+      for (const g of gaps) {
+        if (t <= g.at) break;
+        const inside = Math.min(t, g.to) - g.at;
+        less += inside - (inside / (g.to - g.at)) * width;
+      }
+      return (t - less) / total;
+    },
+  };
+}
+
+export function treeOf(c: Columns): Tree {
+  const n = c.depth.length;
+  const parent = new Int32Array(n), end = new Int32Array(n), cost = new Float64Array(n);
+  const path: number[] = [];
+  for (let i = 0; i < n; i++) {
+    const d = c.depth[i];
+    for (let k = d; k < path.length; k++) end[path[k]] = i;
+    path.length = d;
+    parent[i] = d > 0 ? path[d - 1] : -1;
+    path[d] = i;
+    cost[i] = c.cost[i] ?? 0;
+  }
+  for (const i of path) end[i] = n;
+  for (let i = n - 1; i >= 0; i--) if (parent[i] >= 0) cost[parent[i]] += cost[i];
+  return { c, n, parent, end, cost, scale: scaleOf(c, n, end) };
+}
+
+const rowHeight = 28;
+const pageLines = 500;
+
+interface Props {
+  trace: string; tree: Tree; lines: Map<number, Line[]>; loadLines: (page: number) => void; selected: number; select: (row: number, open?: boolean) => void;
+  folded: Set<number>; fold: (row: number, on: boolean) => void; zoom?: [number, number]; setZoom: (z?: [number, number]) => void; problems: Problem[]; matches: Set<number>;
+}
+
+export function Waterfall({ tree, lines, loadLines, selected, select, folded, fold, zoom, setZoom, problems, matches }: Props) {
+  const { c, n, end } = tree;
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  const shown = useMemo(() => {
+    const out: number[] = [];
+    for (let i = 0; i < n; ) {
+      out.push(i);
+      i = folded.has(i) ? end[i] : i + 1;
+    }
+    return out;
+  }, [tree, folded]);
+  const place = useMemo(() => {
+    const out = new Int32Array(n).fill(-1);
+    shown.forEach((row, k) => { out[row] = k; });
+    return out;
+  }, [shown]);
+
+  useLayoutEffect(() => {
+    const el = box.current!;
+    const seen = new ResizeObserver(() => setHeight(el.clientHeight));
+    seen.observe(el);
+    setHeight(el.clientHeight);
+    return () => seen.disconnect();
+  }, []);
+  const before = useRef(-1);
+  useLayoutEffect(() => {
+    const el = box.current!, k = selected >= 0 ? place[selected] : -1;
+    if (k < 0) return;
+    const y = k * rowHeight;
+    const room = el.clientHeight;
+    if (y < el.scrollTop || y + rowHeight > el.scrollTop + room) {
+      const near = Math.abs(y - before.current) < rowHeight * 2;
+      el.scrollTop = near ? (y < el.scrollTop ? y : y + rowHeight - room) : Math.max(0, y - room * 0.4);
+      setTop(el.scrollTop);
+    }
+    before.current = y;
+  }, [selected, place]);
+
+  const first = Math.max(0, Math.floor(top / rowHeight) - 6);
+  const last = Math.min(shown.length, first + Math.min(96, Math.ceil(height / rowHeight) + 14));
+  const rows = shown.slice(first, last);
+  const wanted = [...new Set(rows.map((i) => Math.floor(i / pageLines)))].filter((p) => !lines.has(p)).join();
+  useEffect(() => { if (wanted) wanted.split(",").forEach((p) => loadLines(Number(p))); }, [wanted]);
+
+  const [z0, z1] = zoom ? [tree.scale.of(zoom[0]), Math.max(tree.scale.of(zoom[0]) + 1e-9, tree.scale.of(zoom[1]))] : [0, 1];
+  const x = (t: number) => (tree.scale.of(t) - z0) / (z1 - z0);
+  const ticks = useTicks(tree, z0, z1, zoom);
+  const gaps = tree.scale.gaps.map((g) => ({ ...g, x: (g.x - z0) / (z1 - z0), w: g.w / (z1 - z0) })).filter((g) => g.x + g.w > 0 && g.x < 1);
+
+  return (
+    <div class="waterfall">
+      <div class="axis" aria-hidden="true">
+        <span class="axis-tree">{n.toLocaleString("en")} {n === 1 ? "row" : "rows"}{zoom && <button class="plain" tabIndex={-1} onClick={() => setZoom()}>zoom out</button>}</span>
+        <span class="axis-cost">cost</span>
+        <div class="track">
+          {ticks.map((t) => <span class="tick" key={t.x} style={{ left: t.x * 100 + "%" }}>{t.text}</span>)}
+          {gaps.map((g) => <span class="idle" key={g.at} style={{ left: g.x * 100 + "%", width: g.w * 100 + "%" }} title={duration((g.to - g.at) * 1000) + " idle"}><b>{duration((g.to - g.at) * 1000).replace(/(m|h)\d+.$/, "$1")}</b></span>)}
+        </div>
+      </div>
+      <div class="rows-box">
+        <div class="rows" ref={box} role="tree" aria-label="Steps" tabIndex={0} aria-activedescendant={selected >= 0 ? "row" + selected : undefined}
+          onScroll={(e) => setTop(e.currentTarget.scrollTop)}>
+          <div role="presentation" class="spacer" style={{ height: shown.length * rowHeight + "px" }}>
+            <div role="presentation" class="grid-lines" style={{ height: rows.length * rowHeight + "px", transform: `translateY(${first * rowHeight}px)` }}>
+              <i class="track" role="presentation">
+                {ticks.map((t) => <i class="line" key={t.x} style={{ left: t.x * 100 + "%" }} />)}
+                {gaps.map((g) => <i class="idle" key={g.at} style={{ left: g.x * 100 + "%", width: g.w * 100 + "%" }} />)}
+              </i>
+            </div>
+            {rows.map((i, k) => {
+              const kind = c.kinds[c.kind[i]], status = c.statuses[c.status[i]];
+              const line = lines.get(Math.floor(i / pageLines))?.[i % pageLines];
+              const open = end[i] > i + 1 ? !folded.has(i) : undefined;
+              const took = c.took[i], from = x(c.at[i]), to = took >= 0 ? x(c.at[i] + took) : kind === "event" ? from : 1;
+              const wait = c.waits[i];
+              const inside = to > 0.86;
+              return (
+                <div key={i} id={"row" + i} role="treeitem" aria-level={c.depth[i] + 1} aria-selected={i === selected} aria-expanded={open}
+                  class={`row k-${kind.replace(" ", "")} ${status} ${i === selected ? "selected" : ""} ${matches.has(i) ? "match" : ""}`}
+                  style={{ transform: `translateY(${(first + k) * rowHeight}px)` }} onClick={() => select(i, true)}>
+                  <span class="what" style={{ paddingLeft: 8 + Math.min(c.depth[i], 12) * 15 + "px" }}>
+                    {Array.from({ length: Math.min(c.depth[i], 12) }, (_, d) => <i class="guide" key={d} style={{ left: 15 + d * 15 + "px" }} />)}
+                    <span class={"fold" + (open === undefined ? "" : open ? " open" : " shut")} onClick={(e) => {
+                      if (open === undefined) return;
+                      e.stopPropagation();
+                      fold(i, open);
+                    }} />
+                    <span class="dot" />
+                    <span class="label">{labelOf(c.labels[c.label[i]])}</span>
+                    {open === false && <span class="count">{(end[i] - i - 1).toLocaleString("en")}</span>}
+                    {line?.note ? <span class="note">{line.note}</span> : null}
+                    <span class="text">{line?.text ?? ""}</span>
+                  </span>
+                  <span class="cost">{tree.cost[i] ? dollars(tree.cost[i] / 1e6) : ""}</span>
+                  <span class="track">
+                    {from <= 1 && to >= 0 && <i class="bar" style={{ left: Math.max(0, from) * 100 + "%", width: Math.max(0, Math.min(1, to) - Math.max(0, from)) * 100 + "%" }} />}
+                    {wait && <i class="waiting" style={{ left: Math.max(0, x(wait[0])) * 100 + "%", width: Math.max(0, Math.min(1, x(wait[1])) - Math.max(0, x(wait[0]))) * 100 + "%" }} />}
+                    {took >= 0 && kind !== "event" && from <= 1 && to >= 0 && (
+                      <span class={"took" + (inside ? (from > 0.14 ? " left" : " in") : "")} style={inside ? (from > 0.14 ? { right: (1 - from) * 100 + "%" } : { right: Math.max(0, 1 - to) * 100 + "%" }) : { left: Math.max(0, to) * 100 + "%" }}>{duration(took * 1000)}</span>
+                    )}
+                  </span>
+                </div>
+              );
+            })}
+          </div>
+        </div>
+        <div class="ruler" aria-hidden="true">
+          {marksOf(problems, place, shown.length).map((m) => <i key={m.y} class={m.status} style={{ top: m.y * 100 + "%" }} onClick={() => select(m.row)} />)}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+// marksOf places the problems beside the scroll bar, at most 200 of them.
+function marksOf(problems: Problem[], place: Int32Array, n: number) {
+  const by = new Map<number, { y: number; row: number; status: string }>();
+  for (const p of problems) {
+    if (place[p.row] < 0 || n === 0) continue;
+    const y = Math.round((200 * place[p.row]) / n) / 200;
+    if (!by.has(y) || p.status === "failed") by.set(y, { y, row: p.row, status: p.status });
+  }
+  return [...by.values()];
+}
+
+const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * 1e3).concat([1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((n) => n * 1e6));
+
+function useTicks(tree: Tree, z0: number, z1: number, zoom?: [number, number]) {
+  return useMemo(() => {
+    const span = (z1 - z0) * tree.scale.total;
+    const step = steps.find((s) => span / s <= 6) ?? 86400e6 * Math.ceil(span / 86400e6 / 6);
+    const out: { x: number; text: string }[] = [];
+    const most = zoom ? zoom[1] : tree.scale.total + tree.scale.gaps.reduce((n, g) => n + g.to - g.at, 0);
+    let lastX = -1;
+    for (let t = Math.ceil((zoom?.[0] ?? 0) / step) * step; t <= most && out.length < 40; t += step) {
+      const gap = tree.scale.gaps.find((g) => t > g.at && t < g.to);
+      if (gap) { t = Math.max(t, Math.ceil(gap.to / step) * step - step); continue; }
+      const x = (tree.scale.of(t) - z0) / (z1 - z0);
+      if (x < 0 || x > 0.97 || x - lastX < 0.07) continue;
+      lastX = x;
+      out.push({ x, text: t === 0 ? "0" : duration(t * 1000).replace(/m00s$/, "m").replace(/h00m$/, "h").replace(/\.0s$/, "s") });
+    }
+    return out;
+  }, [tree, z0, z1, zoom]);
+}
+
+// useLines keeps the texts of the rows that were shown.
+export function useLines(trace: string, rows: Columns | undefined) {
+  const [state, set] = useState<{ rows?: Columns; map: Map<number, Line[]> }>({ map: new Map() });
+  const asked = useRef(new Set<string>());
+  const map = state.rows === rows ? state.map : new Map<number, Line[]>();
+  const load = async (page: number): Promise<Line[]> => {
+    const here = map.get(page);
+    if (here) return here;
+    const path = `traces/${trace}/lines?from=${page * pageLines}`;
+    const key = path + (rows?.depth.length ?? 0);
+    if (!asked.current.has(key) || state.rows !== rows) {
+      asked.current.add(key);
+      const got = await get<Line[]>(path);
+      set((old) => ({ rows, map: new Map(old.rows === rows ? old.map : []).set(page, got) }));
+      return got;
+    }
+    return get<Line[]>(path);
+  };
+  const idOf = async (row: number) => (await load(Math.floor(row / pageLines)))[row % pageLines]?.id;
+  return { lines: map, load, idOf };
+}

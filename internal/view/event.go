@@ -1,0 +1,125 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/termtext"
+)
+
+// Widths of the columns of an event.
+const (
+	agentWidth   = 11
+	projectWidth = 14
+	toolWidth    = 15
+)
+
+// Event returns the line of an event, without its end. A narrow view has neither
+// project nor session.
+func Event(e *EventLine, o Options) string {
+	st := newStyle(o)
+	status := eventStatuses[e.Status]
+	agent := agentWidth
+	if st.room() < 100 {
+		agent = 7
+	}
+	head := st.paint(sgrDim, e.Time.In(st.Location).Format(time.TimeOnly)) + " " + padRight(st.cut(termtext.Line(e.Agent), agent), agent) + " "
+	room := st.room() - 8 - agent - 2
+	if room > 60 {
+		head += padRight(st.cut(lastPart(e.Directory), projectWidth), projectWidth) + " "
+		head += st.paint(sgrDim, padRight(termtext.CutWidth(termtext.Line(e.Session), 4, ""), 4)) + " "
+		room -= projectWidth + 6
+	}
+	what, detail := eventText(e)
+	var tail string
+	if e.Took > 0 {
+		tail = duration(e.Took)
+	}
+	if e.Calls > 0 {
+		tail = termtext.Plural(e.Calls, "call") + ", " + tail
+		if e.Failures > 0 {
+			tail = fmt.Sprintf("%s, %d failed, %s", termtext.Plural(e.Calls, "call"), e.Failures, duration(e.Took))
+		}
+	}
+	what = st.cut(what, room-2)
+	width := 0
+	switch {
+	case room >= 60:
+		width = toolWidth
+	case room >= 40:
+		width = toolWidth * 2 / 3
+	}
+	line := head + st.mark(status) + " " + st.paint(sgrOf(e, status), what) + strings.Repeat(" ", max(0, width-termtext.Width(what)))
+	room -= 2 + max(width, termtext.Width(what))
+	if room > termtext.Width(tail)+12 {
+		detail = st.cut(detail, room-2-termtext.Width(tail)-min(1, len(tail)))
+		line += "  " + detail
+		if tail != "" {
+			line += " " + st.paint(sgrDim, tail)
+		}
+	}
+	return strings.TrimRight(line, " ")
+}
+
+var eventStatuses = map[string]Status{
+	"running": StatusRunning, "ok": StatusOK, "failed": StatusFailed, "denied": StatusDenied, "cancelled": StatusDenied,
+	"unknown": StatusUnknown, hook.HookError: StatusFailed, hook.HookTimeout: StatusFailed, hook.HookNotStarted: StatusFailed,
+}
+
+func sgrOf(e *EventLine, s Status) string {
+	switch {
+	case s == StatusFailed:
+		return sgrRed
+	case s == StatusDenied:
+		return sgrYellow
+	case e.Tool == "":
+		return sgrBold
+	}
+	return ""
+}
+
+// eventText returns what happened, in a word or two, and the text that belongs to it.
+func eventText(e *EventLine) (what, detail string) {
+	text := line(e.Text)
+	switch e.Kind {
+	case hook.KindPrompt.String():
+		return "prompt", text
+	case hook.KindRunStart.String():
+		if e.Subagent != "" {
+			return "subagent", cmp.Or(text, termtext.Line(e.Subagent))
+		}
+		return "task", text
+	case hook.KindRunResume.String():
+		return "resumed", text
+	case hook.KindToolStart.String():
+		return termtext.Line(e.Tool), preview(e.Input)
+	case hook.KindToolEnd.String():
+		if e.Status == "ok" || text == "" {
+			text = preview(e.Input)
+		}
+		return termtext.Line(e.Tool), text
+	case hook.KindPermission.String():
+		return "asks", termtext.Line(e.Tool) + "  " + preview(e.Input)
+	case hook.KindHookRuns.String():
+		return "hook", text
+	case hook.KindRunComplete.String():
+		if e.Subagent != "" {
+			return "subagent done", text
+		}
+		return "done", text
+	case hook.KindRunCancel.String():
+		return "cancelled", text
+	case hook.KindRunError.String():
+		return "failed", text
+	case hook.KindSessionStart.String(), hook.KindSessionEnd.String():
+		return "session", termtext.Line(e.Event)
+	case hook.KindCompact.String():
+		return "compacts", text
+	case hook.KindNotification.String():
+		return "notifies", text
+	}
+	return cmp.Or(termtext.Line(e.Event), "event"), text
+}

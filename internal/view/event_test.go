@@ -1,0 +1,91 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/termtext"
+)
+
+func sampleEvents() []hook.Event {
+	at := func(s int, e hook.Event) hook.Event {
+		e.StoredAt = t0.Add(time.Duration(s) * time.Second)
+		e.Host, e.Session, e.Cwd = "claude-code", "3f2a9c", "/home/me/work/shop-api"
+		return e
+	}
+	call := func(id, name, input string) *hook.Tool {
+		return &hook.Tool{ID: id, Name: name, Input: input, Duration: hook.UnknownDuration}
+	}
+	failed := call("2", "Bash", `{"command":"npm test"}`)
+	failed.Status, failed.Error, failed.Duration = hook.ToolFailed, "exit code 1\x1b[2J\nFAIL auth.test.ts", 4*time.Second
+	ok := call("1", "Read", `{"file_path":"/home/me/work/shop-api/auth.ts"}`)
+	ok.Output, ok.Duration = "1 import x", 12*time.Millisecond
+	return []hook.Event{
+		at(0, hook.Event{Kind: hook.KindSessionStart, Name: "SessionStart"}),
+		at(1, hook.Event{Kind: hook.KindPrompt, Name: "UserPromptSubmit", Prompt: "Fix the login\nof 日本 " + strings.Repeat("users ", 30)}),
+		at(2, hook.Event{Kind: hook.KindToolStart, Name: "PreToolUse", Tool: call("1", "Read", ok.Input)}),
+		at(2, hook.Event{Kind: hook.KindToolEnd, Name: "PostToolUse", Tool: ok}),
+		at(3, hook.Event{Kind: hook.KindAside, Name: "MessageDelta"}),
+		at(3, hook.Event{Kind: hook.KindPermission, Name: "PermissionRequest", Tool: call("", "mcp__a_long_name_of_a_server__tool", `{"query":"x"}`)}),
+		at(4, hook.Event{Kind: hook.KindRunStart, Name: "SubagentStart", ParentAgent: hook.ParentUnknown, Agent: "a", AgentType: "explore"}),
+		at(5, hook.Event{Kind: hook.KindToolEnd, Name: "PostToolUseFailure", Tool: failed}),
+		at(6, hook.Event{Kind: hook.KindHookRuns, Name: "hookspan", HookRuns: []hook.HookRun{{Command: "fine.sh", Status: hook.HookOK}}}),
+		at(6, hook.Event{Kind: hook.KindHookRuns, Name: "hookspan", Answer: &hook.HookAnswer{Cancelled: true, By: "guard.sh", Reason: "not on Friday"}}),
+		at(7, hook.Event{Kind: hook.KindHookRuns, Name: "hookspan", HookRuns: []hook.HookRun{{Tool: "Bash", Command: "slow.sh", Status: hook.HookTimeout, Duration: time.Minute}}}),
+		at(8, hook.Event{Kind: hook.KindRunComplete, Name: "Stop", Result: "All tests pass."}),
+		at(8, hook.Event{Kind: hook.KindNotification, Name: "Notification", Message: "All tests pass."}),
+		at(9, hook.Event{Kind: hook.KindRunError, Name: "StopFailure", ErrorType: "overloaded", Message: "529"}),
+		at(10, hook.Event{Kind: hook.KindUnknown, Name: "Odd"}),
+	}
+}
+
+func eventLines(o Options) string {
+	o.Location = time.UTC
+	var lines EventLines
+	var b strings.Builder
+	for _, e := range sampleEvents() {
+		if l, ok := lines.Of(&e); ok {
+			b.WriteString(Event(&l, o) + "\n")
+		}
+	}
+	return b.String()
+}
+
+func TestEventGolden(t *testing.T) {
+	for name, o := range map[string]Options{"40": {Width: 40}, "80": {Width: 80}, "120": {Width: 120}, "piped": {}, "ascii": {Width: 80, ASCII: true}, "color": {Width: 80, Color: true}} {
+		t.Run(name, func(t *testing.T) { golden(t, "events-"+name+".txt", eventLines(o)) })
+	}
+}
+
+func TestEventKeepsToItsWidth(t *testing.T) {
+	for w := 40; w <= 160; w++ {
+		text := eventLines(Options{Width: w})
+		for l := range strings.Lines(text) {
+			if got := termtext.Width(strings.TrimSuffix(l, "\n")); got > w {
+				t.Errorf("width %d: a line takes %d columns: %q", w, got, l)
+			}
+		}
+		if strings.Contains(text, "\x1b") {
+			t.Fatal("a result controls the terminal")
+		}
+	}
+}
+
+func TestEventLineCountsTheRun(t *testing.T) {
+	var lines EventLines
+	var end EventLine
+	for _, e := range sampleEvents() {
+		if l, ok := lines.Of(&e); ok && e.Kind == hook.KindRunComplete {
+			end = l
+		}
+	}
+	if end.Calls != 2 || end.Failures != 1 || end.Took != 8*time.Second {
+		t.Errorf("%d calls, %d failures, %s, want 2, 1 and 8s", end.Calls, end.Failures, end.Took)
+	}
+	end.Blank()
+	if end.Text != "" {
+		t.Error("a blank line has a text")
+	}
+}

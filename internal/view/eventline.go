@@ -1,0 +1,146 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// EventLine is an event for people and, as JSON, for programs. Its JSON is stable: members
+// may be added, never renamed or given another meaning. Texts are whole and may hold
+// secrets until Clean is called.
+type EventLine struct {
+	// Time is the host's, else when the event was stored.
+	Time time.Time `json:"time"`
+	// Agent is the agent's name, Session its identifier of the conversation.
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	// Directory is the working directory.
+	Directory string `json:"workingDirectory,omitempty"`
+	// Kind is hook.Kind's name, Event the agent's name of its hook.
+	Kind  string `json:"kind"`
+	Event string `json:"event,omitempty"`
+	// Subagent is the kind of the subagent that acts.
+	Subagent string `json:"subagent,omitempty"`
+	// Tool is set for calls. CallID is the agent's identifier of the call.
+	Tool   string `json:"tool,omitempty"`
+	CallID string `json:"callId,omitempty"`
+	// Status is "running", "ok", "failed", "denied", "cancelled", "unknown" or empty.
+	Status string `json:"status,omitempty"`
+	// Input is a call's parameters, as JSON.
+	Input string `json:"input,omitempty"`
+	// Text is the prompt, the answer, the failure or the message.
+	Text string `json:"text,omitempty"`
+	// Took is how long a call took by the agent's measure, or the time of a run since
+	// its first event that was seen.
+	Took time.Duration `json:"tookNs,omitempty"`
+	// Calls and Failures count the calls of a run that ends, those that were seen.
+	Calls    int `json:"toolCalls,omitempty"`
+	Failures int `json:"toolFailures,omitempty"`
+}
+
+// EventLines turns events into lines. The zero value is ready to use.
+type EventLines struct {
+	runs map[string]*tally
+}
+
+// tally counts what a session's run did.
+type tally struct {
+	began           time.Time
+	calls, failures int
+	// said is the text of the session's last run, which a notification may repeat.
+	said string
+}
+
+// Of returns the line of an event, or false for one that says nothing to people.
+func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
+	out := EventLine{
+		Time: e.At(), Agent: e.Host, Session: e.Session, Directory: e.Cwd,
+		Kind: e.Kind.String(), Event: e.Name, Subagent: e.AgentType, Text: cmp.Or(e.Message, e.Result, e.Prompt),
+	}
+	t := l.tally(e)
+	if e.Tool != nil {
+		out.Tool, out.CallID, out.Input = e.Tool.Name, e.Tool.ID, e.Tool.Input
+	}
+	switch e.Kind {
+	case hook.KindAside:
+		return out, false
+	case hook.KindToolStart:
+		out.Status = "running"
+	case hook.KindToolEnd:
+		out.Status = statuses[e.Tool.Status]
+		out.Text = cmp.Or(e.Tool.Error, e.Tool.Output)
+		out.Took = max(0, e.Tool.Duration)
+		if t.calls++; e.Tool.Status.Failed() {
+			t.failures++
+		}
+	case hook.KindHookRuns:
+		return hookLine(out, e)
+	case hook.KindNotification:
+		if out.Text == "" || out.Text == t.said {
+			return out, false
+		}
+	case hook.KindRunError:
+		out.Status, out.Text = "failed", strings.Trim(e.ErrorType+": "+e.Message, ": ")
+	case hook.KindRunCancel:
+		out.Status = "cancelled"
+	case hook.KindRunComplete:
+		out.Status = "ok"
+	}
+	if e.Kind.Terminal() && e.Kind != hook.KindSessionEnd && e.ParentAgent == "" {
+		out.Took, out.Calls, out.Failures = max(0, e.At().Sub(t.began)), t.calls, t.failures
+		*t = tally{said: out.Text}
+	}
+	return out, true
+}
+
+var statuses = map[hook.ToolStatus]string{
+	hook.ToolOK: "ok", hook.ToolFailed: "failed", hook.ToolDenied: "denied", hook.ToolCancelled: "cancelled", hook.ToolUnknown: "unknown",
+}
+
+// tally returns that of the event's run, which begins with a prompt or a start.
+func (l *EventLines) tally(e *hook.Event) *tally {
+	if l.runs == nil {
+		l.runs = make(map[string]*tally)
+	}
+	opens := e.ParentAgent == "" && (e.Kind == hook.KindRunStart || e.Kind == hook.KindRunResume)
+	t := l.runs[e.Session]
+	if t == nil || opens {
+		t = &tally{}
+		l.runs[e.Session] = t
+	}
+	if t.began.IsZero() {
+		t.began = e.At()
+	}
+	return t
+}
+
+// hookLine is the line of the user's hooks. Hooks that ran and decided nothing have
+// none.
+func hookLine(out EventLine, e *hook.Event) (EventLine, bool) {
+	if e.Answer.Denies() {
+		out.Status, out.Text = "denied", strings.Trim(e.Answer.By+": "+e.Answer.Reason, ": ")
+		return out, true
+	}
+	for _, r := range e.HookRuns {
+		if r.Status != hook.HookOK && r.Status != hook.HookAsync || r.Decision != "" {
+			out.Tool, out.Status, out.Took = r.Tool, r.Status, r.Duration
+			out.Text = fmt.Sprintf("%s: %s", r.Command, cmp.Or(strings.Trim(r.Decision+": "+r.Reason, ": "), r.Status))
+			return out, true
+		}
+	}
+	return out, false
+}
+
+// Clean removes the secrets from the texts. clean may be nil.
+func (l *EventLine) Clean(clean func(string) string) {
+	if clean != nil {
+		l.Text, l.Input = clean(l.Text), clean(l.Input)
+	}
+}
+
+// Blank removes the texts, for sessions of which none are captured.
+func (l *EventLine) Blank() { l.Text, l.Input = "", "" }
