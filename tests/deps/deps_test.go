@@ -160,6 +160,7 @@ var mayImport = map[string][]string{
 	"hook":                          {},
 	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/rawjson"},
 	"hook/...":                      {"hook", "internal/rawjson"},
+	"hook/codex":                    {"hook", "hook/claude", "internal/rawjson"},
 	"hook/qwen":                     {"hook", "hook/claude", "internal/rawjson"},
 	"spool":                         {},
 	"config":                        {},
@@ -192,10 +193,11 @@ var mayImport = map[string][]string{
 	"internal/transcript":        {"hook", "internal/rawjson", "internal/regular"},
 	"internal/transcript/claude": {"hook", "hook/claude", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/cline":  {"hook", "hook/cline", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/codex":  {"hook", "hook/claude", "hook/codex", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/qwen":   {"hook", "hook/qwen", "internal/rawjson", "internal/transcript"},
 	"internal/agents": {
-		"hook", "hook/claude", "hook/cline", "hook/qwen", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
-		"internal/install/cline", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/qwen",
+		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/qwen", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
+		"internal/install/cline", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/qwen",
 	},
 	"internal/demo": {"internal/regular"},
 	"internal/diagnose": {
