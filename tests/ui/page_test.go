@@ -175,7 +175,7 @@ func TestBackAndReloadKeepWhatIsShown(t *testing.T) {
 	b.run(chromedp.Evaluate(`scrollTo(0, 300)`, nil))
 	b.wait(`history.state?.y === 300`)
 	b.run(chromedp.Click(`//a[contains(text(), "Upgrade the map tiles")]`, chromedp.BySearch))
-	b.shows("toMercator")
+	b.shows("8 rows")
 	b.keys("e", "2")
 	b.wait(`location.search.includes("span=") && location.search.includes("tab=conversation")`)
 	b.shows("TS2345")
