@@ -82,9 +82,9 @@ screenshots: ## docs/images/dashboard-*.png, the dashboard over invented data
 reproducible: ## builds the programs twice with cold caches, under different conditions, and compares them
 	$(GO) test -count=1 -timeout 30m ./tests/security -soak -row 'built twice' -v
 
-sbom: build ## dist/hookspan.cdx.json: the contents of the three programs, as CycloneDX
+sbom: build ## dist/hookspan.cdx.json: the contents of the programs, as CycloneDX
 	@mkdir -p dist
-	$(GO) -C internal/tools run ./sbom -version '$(VERSION)' $(addprefix $(CURDIR)/bin/,cline-hook claude-hook hookspan) > dist/hookspan.cdx.json
+	$(GO) -C internal/tools run ./sbom -version '$(VERSION)' $(addprefix $(CURDIR)/bin/,cline-hook claude-hook hook-runner hookspan) > dist/hookspan.cdx.json
 
 bench: ## costs of hook calls and deliveries, beside the minimum; BENCH=-publish writes it into docs/
 	$(GO) run ./tests/bench $(BENCH)

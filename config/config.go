@@ -31,6 +31,7 @@ type Config struct {
 	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC"`
 	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES"`
 	Retention     time.Duration `env:"HOOKSPAN_RETENTION"`
+	StoreMaxBytes int64         `env:"HOOKSPAN_STORE_MAX_BYTES"`
 	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE"`
 
 	Hooks           bool   `env:"HOOKSPAN_HOOKS"`
@@ -94,6 +95,7 @@ var table = [...]variable{
 	{name: "HOOKSPAN_SPOOL_SYNC", byDefault: "boundary", kind: "oneof", allowed: "boundary, always, never", doc: "When events are forced to disk: before a delivery, at every event, or whenever the system sees fit."},
 	{name: "HOOKSPAN_SPOOL_MAX_BYTES", byDefault: "1GiB", kind: "size", lowest: "1MiB", highest: "1TiB", allowed: "a size such as 1GiB, from 1MiB to 1TiB", doc: "Size of the event spool above which the oldest finished sessions are removed."},
 	{name: "HOOKSPAN_RETENTION", byDefault: "720h", kind: "duration", lowest: "0s", highest: "876000h", allowed: "a duration such as 720h, or 0 for no limit", doc: "How long the local store keeps a trace, from its end or from when it was stored (imported), whichever is later; 0 keeps it forever."},
+	{name: "HOOKSPAN_STORE_MAX_BYTES", byDefault: "2GiB", kind: "size", lowest: "16MiB", highest: "1TiB", allowed: "a size such as 2GiB, from 16MiB to 1TiB", doc: "Size of the local store above which the traces that ended, or were imported, first are removed. `hookspan status` shows how many."},
 	{name: configFile, kind: "abspath", allowed: "an absolute path", doc: "Env file to read instead of hookspan.env in the configuration folder, whose HOOKSPAN_CAPTURE, HOOKSPAN_REDACT, HOOKSPAN_REDACT_FILE and lengths of previews still count. Only read from the process environment."},
 
 	{group: "Custom hooks on Cline", name: "HOOKSPAN_HOOKS", byDefault: "true", kind: "bool", allowed: "true, false", doc: "Runs the Claude-format hooks in hooks.json when Cline works."},

@@ -38,12 +38,12 @@ func TestLoadDefaults(t *testing.T) {
 	c := load(t, input(""))
 	got := []any{
 		c.Capture, c.SpoolSync, c.MaxEventBytes, c.IdleTimeout, c.Disabled, c.Traceparent, c.Redact, c.RedactFiles()[0].Path,
-		c.Retention, c.SpoolMaxBytes, c.AllowInsecure, c.MaxInput, c.MaxOutput, c.InfiniumBaseURL, c.InfiniumGranularity, c.StateDir, c.ConfigDir,
+		c.Retention, c.StoreMaxBytes, c.SpoolMaxBytes, c.AllowInsecure, c.MaxInput, c.MaxOutput, c.InfiniumBaseURL, c.InfiniumGranularity, c.StateDir, c.ConfigDir,
 		c.ConfigFile, c.SpoolDir(), c.StorePath(), c.LogPath(), c.PausePath(), c.Off(), c.Service(), len(c.Exporters),
 	}
 	want := []any{
 		"preview", "boundary", int64(1 << 20), 30 * time.Minute, false, "", true, "/home/u/.config/hookspan/redact.rules",
-		720 * time.Hour, int64(1 << 30), false, 0, 0, "https://platform.i42m.ai/api/v1", GranularityTurn, "/home/u/.local/state/hookspan", "/home/u/.config/hookspan",
+		720 * time.Hour, int64(2 << 30), int64(1 << 30), false, 0, 0, "https://platform.i42m.ai/api/v1", GranularityTurn, "/home/u/.local/state/hookspan", "/home/u/.config/hookspan",
 		"/home/u/.config/hookspan/hookspan.env", "/home/u/.local/state/hookspan/spool", "/home/u/.local/state/hookspan/traces.db", "/home/u/.local/state/hookspan/hookspan.log", "/home/u/.local/state/hookspan/paused", false, "", 0,
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -82,6 +82,7 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"HOOKSPAN_MAX_EVENT_BYTES", func(c *Config) any { return c.MaxEventBytes }, map[string]any{"1048576": int64(1 << 20), "1MiB": int64(1 << 20), "512KiB": int64(512 << 10), "32 mib": int64(32 << 20), "5MB": int64(5e6), "4096": int64(4096)}, []string{"4095", "33MiB", "64MiB", "1 M", "MiB", "-1MiB", "1.5MiB", "9999999999TiB"}, ""},
 		{"HOOKSPAN_SPOOL_SYNC", func(c *Config) any { return c.SpoolSync }, map[string]any{"always": "always", "never": "never", "boundary": "boundary"}, []string{"sometimes"}, ""},
 		{"HOOKSPAN_SPOOL_MAX_BYTES", func(c *Config) any { return c.SpoolMaxBytes }, map[string]any{"2GiB": int64(2 << 30), "1TiB": int64(1 << 40)}, []string{"1KiB", "2TiB"}, ""},
+		{"HOOKSPAN_STORE_MAX_BYTES", func(c *Config) any { return c.StoreMaxBytes }, map[string]any{"2GiB": int64(2 << 30), "16MiB": int64(16 << 20)}, []string{"1MiB", "2TiB"}, ""},
 		{"HOOKSPAN_RETENTION", func(c *Config) any { return c.Retention }, map[string]any{"0": time.Duration(0), "24h": 24 * time.Hour}, []string{"-1h", "30d", "7"}, ""},
 		{"HOOKSPAN_HOOKS", func(c *Config) any { return c.Hooks }, map[string]any{"false": false, "on": true}, []string{"never"}, ""},
 		{"HOOKSPAN_HOOKS_ON_ERROR", func(c *Config) any { return c.HooksOnError }, map[string]any{"allow": "allow", "Deny": "deny", "limits": "limits"}, []string{"block"}, ""},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
+	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/view"
@@ -53,8 +54,9 @@ without a terminal, use --yes.
 			return wrongUsage(cmd, "delete: name a trace or filters such as --project ., or use --all for every trace")
 		}
 		ff.all = true
-		return ff.run(func(ctx context.Context, s *store.Store, f store.Filter) error {
-			traces, err := selected(ctx, a, s, id, f)
+		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
+			s := p.Store
+			traces, err := selected(ctx, ff, p, id, f)
 			if err != nil {
 				return err
 			}

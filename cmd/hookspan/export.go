@@ -18,9 +18,11 @@ import (
 	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/export"
+	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/redactor"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 type exportFlags struct {
@@ -78,8 +80,9 @@ will send there is left out. A destination that already has a trace gets it agai
 				return err
 			}
 		}
-		return ff.run(func(ctx context.Context, s *store.Store, filter store.Filter) error {
-			traces, err := selected(ctx, a, s, id, filter)
+		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
+			s := p.Store
+			traces, err := selected(ctx, ff, p, id, filter)
 			switch {
 			case err != nil:
 				return err
@@ -124,16 +127,28 @@ func (f *exportFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// selected returns the trace that an id names, or those that a filter selects.
-func selected(ctx context.Context, a *app, s *store.Store, id string, f store.Filter) ([]store.Summary, error) {
+// selected returns the trace that an id names, or those that a filter selects. Tasks
+// that run are not stored yet.
+func selected(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, id string, f store.Filter) ([]store.Summary, error) {
+	if f.Outcome == otelmap.OutcomeRunning {
+		return nil, wrongUsage(ff.cmd, "--outcome running: a task is stored when it has ended: want another outcome")
+	}
 	if id == "" {
-		return s.List(ctx, f)
+		return p.Store.List(ctx, f)
 	}
-	t, err := s.Trace(ctx, id)
-	if err != nil {
-		return nil, noSuchTrace(ctx, a, s, id, err)
+	t, err := p.Store.Trace(ctx, id)
+	if err == nil {
+		return []store.Summary{t.Summary}, nil
 	}
-	return []store.Summary{t.Summary}, nil
+	if errors.Is(err, store.ErrNotFound) {
+		running, _ := p.Running(ctx) // without it, the id is unknown
+		for _, r := range running {
+			if strings.HasPrefix(r.TraceID, strings.ToLower(id)) {
+				return nil, hinted{fmt.Errorf("trace %s is of a task that still runs", id), "it is stored when the task has ended"}
+			}
+		}
+	}
+	return nil, noSuchTrace(ctx, ff.app, p.Store, id, err)
 }
 
 // exportFile writes traces to a file or to standard output.

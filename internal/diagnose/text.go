@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -160,6 +161,9 @@ func (st *Status) destinationLines(d *Destination) (lines []string) {
 	} else {
 		lines = append(lines, strings.Join(append([]string{d.state(st.machine.Now())}, d.counts()...), "; "))
 	}
+	if d.Stored != nil && d.Stored.Bytes > 0 {
+		lines = append(lines, storeSize(d.Stored, st.machine.Config.StoreMaxBytes, st.machine.Now()))
+	}
 	if d.Failing > 0 {
 		if d.Error == "" && d.Fault == "" && d.elsewhere == "" {
 			lines = append(lines, "failing: "+d.LastError)
@@ -233,6 +237,15 @@ func ago(now, t time.Time) string {
 	default:
 		return termtext.Plural(int(d/(24*time.Hour)), "day") + " ago"
 	}
+}
+
+// storeSize compares the store's size with its limit.
+func storeSize(s *store.Stats, most int64, now time.Time) string {
+	text := fmt.Sprintf("%s of at most %s (HOOKSPAN_STORE_MAX_BYTES)", bytesText(s.Bytes), bytesText(most))
+	if n := s.Limited.Traces; n > 0 {
+		text += fmt.Sprintf("; %s removed to stay below it, the last %s", termtext.Plural(n, "trace"), ago(now, s.Limited.Last))
+	}
+	return text
 }
 
 func bytesText(n int64) string {

@@ -59,7 +59,7 @@ func TestStatusText(t *testing.T) {
 	t.Cleanup(func() { time.Local = local })
 	now := time.Date(2026, 3, 4, 10, 15, 0, 0, time.UTC)
 	machine := &Machine{Setup: &pipeline.Setup{
-		Config: &config.Config{StateDir: t.TempDir(), Hooks: true}, Now: func() time.Time { return now },
+		Config: &config.Config{StateDir: t.TempDir(), Hooks: true, StoreMaxBytes: 2 << 30}, Now: func() time.Time { return now },
 	}}
 	hooks := func(states ...install.State) (out []install.Hook) {
 		for i, s := range states {
@@ -76,7 +76,7 @@ func TestStatusText(t *testing.T) {
 			{agents.Agent{Name: "Cline"}, report(install.StateInstalled, install.StateInstalled)},
 			{agents.Agent{Name: "Absent"}, &install.Report{Warnings: []string{"of no concern"}}},
 		},
-		Destinations: []Destination{{Name: "store", Stored: &store.Stats{Traces: 2, Spans: 9, Newest: now.Add(-time.Hour)}}},
+		Destinations: []Destination{{Name: "store", Stored: &store.Stats{Traces: 2, Spans: 9, Newest: now.Add(-time.Hour), Bytes: 300 << 20}}},
 	}
 	wrong := *right
 	wrong.Recording = recordingPaused
@@ -87,6 +87,9 @@ func TestStatusText(t *testing.T) {
 	}, Destination{Name: "infinium", Fault: "no secret of agent x"})
 	none := *right
 	none.agents = nil
+	limited := *right.Destinations[0].Stored
+	limited.Limited = store.Removals{Traces: 50, Last: now.Add(-3 * 24 * time.Hour)}
+	none.Destinations = []Destination{{Name: "store", Stored: &limited}}
 	for name, l := range looks {
 		golden(t, "status-"+name+".txt", right.Text(l)+"\n---\n"+wrong.Text(l)+"\n---\n"+none.Text(l))
 	}

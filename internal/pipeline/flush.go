@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -94,6 +96,13 @@ func (p *Pipeline) removeOld(ctx context.Context) {
 	if keep := p.setup.Config.Retention; p.Store != nil && keep > 0 {
 		_, err := p.Store.Prune(ctx, p.Now().Add(-keep))
 		log(err)
+	}
+	if p.Store != nil {
+		n, err := p.Store.Limit(ctx, p.setup.Config.StoreMaxBytes)
+		log(err)
+		if n > 0 {
+			p.Log(fmt.Sprintf("the local store has reached HOOKSPAN_STORE_MAX_BYTES: removed %s", termtext.Plural(n, "trace")))
+		}
 	}
 }
 

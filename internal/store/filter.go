@@ -35,7 +35,7 @@ type Filter struct {
 	Since, Until time.Time
 	// Text selects traces with a span whose texts have all words: the task, the
 	// prompts, the answers, the tools' arguments and results, the error messages. A
-	// word of three letters may lack its end; words in double quotes are a phrase. Case, accents and
+	// word of four letters may lack its end; words in double quotes are a phrase. Case, accents and
 	// punctuation do not count. A text without a letter or digit is an ErrText.
 	Text string
 }

@@ -143,17 +143,26 @@ func (s *Store) complete(ctx context.Context) error {
 	return err
 }
 
+// traceSet is a set of traces, with the ids of the spans that a search has found
+// in them, if it was one.
+type traceSet map[int64][]int64
+
 // tracesWith returns the traces that have a span with all phrases.
-func tracesWith(ctx context.Context, q querier, want []phrase) (map[int64]bool, error) {
-	traces := make(map[int64]bool)
-	last := int64(-1)
+func tracesWith(ctx context.Context, q querier, want []phrase) (traceSet, error) {
+	var ids []int64
+	var id int64
 	err := eachRow(ctx, q, func(scan func(...any) error) error {
-		var id int64
 		err := scan(&id)
-		if id != last {
-			traces[id], last = true, id
-		}
+		ids = append(ids, id)
 		return err
-	}, `SELECT DISTINCT rowid >> 24 FROM words WHERE words MATCH ?`, match(want))
-	return traces, err
+	}, `SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid`, match(want))
+	set := make(traceSet)
+	for len(ids) > 0 {
+		n, trace := 1, ids[0]>>numberBits
+		for n < len(ids) && ids[n]>>numberBits == trace {
+			n++
+		}
+		set[trace], ids = ids[:n], ids[n:]
+	}
+	return set, err
 }

@@ -182,9 +182,10 @@ func (s *Store) Removals(ctx context.Context) (r Removals, err error) {
 }
 
 // Limit removes the traces that were stored or ended first until the store has at
-// most so many bytes, and returns how many it removed, of which it keeps count.
+// most so many bytes, and returns how many it removed, of which it keeps count. If
+// the bytes are zero, there is no limit.
 func (s *Store) Limit(ctx context.Context, most int64) (total int, err error) {
-	for {
+	for most > 0 {
 		used, err := s.used(ctx)
 		if err != nil || used <= most {
 			return total, err
@@ -203,6 +204,7 @@ func (s *Store) Limit(ctx context.Context, most int64) (total int, err error) {
 			return total, err
 		}
 	}
+	return 0, nil
 }
 
 // used returns the size of the database without its free pages.

@@ -207,6 +207,9 @@ func TestLimitRemovesTheOldestTraces(t *testing.T) {
 	if n, err := s.Limit(t.Context(), before); n != 0 || err != nil {
 		t.Errorf("within the limit: removed %d, %v", n, err)
 	}
+	if n, err := s.Limit(t.Context(), 0); n != 0 || err != nil {
+		t.Errorf("without a limit: removed %d, %v", n, err)
+	}
 	most := before * 2 / 3
 	n, err := s.Limit(t.Context(), most)
 	if n == 0 || n%pruneBatch != 0 || n >= len(ids) || err != nil {

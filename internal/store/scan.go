@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +60,8 @@ func (f Filter) where() (string, []any) {
 type found struct {
 	id int64
 	Summary
+	// spans are those that have the filter's Text.
+	spans []int64
 	// digest is used again for the next trace.
 	digest *digest
 }
@@ -71,24 +74,33 @@ var enough = errors.New("enough")
 const fewTraces = 1000
 
 // within restricts a query to a set of traces, if it is small.
-func within(set map[int64]bool, where string, args []any) (string, []any) {
+func within(set traceSet, where string, args []any) (string, []any) {
 	if set == nil || len(set) > fewTraces {
 		return where, args
 	}
-	ids := []byte("[")
-	for id := range set {
-		ids = append(strconv.AppendInt(ids, id, 10), ',')
-	}
-	ids = append(ids[:max(1, len(ids)-1)], ']')
-	condition := ` AND `
+	condition := ` AND t.id IN `
 	if where == "" {
-		condition = ` WHERE `
+		condition = ` WHERE t.id IN `
 	}
-	return where + condition + `t.id IN (SELECT value FROM json_each(?))`, append(args, string(ids))
+	return where + condition + inList, append(args, list(slices.Collect(maps.Keys(set))))
+}
+
+// inList is a list of ids in a query, list its parameter.
+const inList = `(SELECT value FROM json_each(?))`
+
+func list(ids []int64) string {
+	out := []byte("[")
+	for i, id := range ids {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendInt(out, id, 10)
+	}
+	return string(append(out, ']'))
 }
 
 // withText returns the traces that have the filter's Text, nil if it has none.
-func (s *Store) withText(ctx context.Context, f Filter) (map[int64]bool, error) {
+func (s *Store) withText(ctx context.Context, f Filter) (traceSet, error) {
 	if f.Text == "" {
 		return nil, nil
 	}
@@ -103,13 +115,13 @@ func (s *Store) withText(ctx context.Context, f Filter) (map[int64]bool, error) 
 }
 
 // scan calls visit with the traces that a filter selects, in no order and whatever
-// its limit.
-func (s *Store) scan(ctx context.Context, f Filter, visit func(*found) error) error {
+// its limit. calls reports whether it needs each call in the digest.
+func (s *Store) scan(ctx context.Context, f Filter, calls bool, visit func(*found) error) error {
 	set, err := s.withText(ctx, f)
 	if err != nil {
 		return err
 	}
-	var d digest
+	d := digest{deep: calls || f.Tool != ""}
 	t := found{digest: &d}
 	var reader digestReader
 	var facts sql.RawBytes
@@ -119,9 +131,12 @@ func (s *Store) scan(ctx context.Context, f Filter, visit func(*found) error) er
 	where, args = within(set, where, args)
 	targets := []any{&t.id, &started, &ended, &facts}
 	return eachRow(ctx, s.db, func(scan func(...any) error) error {
-		if err := scan(targets...); err != nil || set != nil && !set[t.id] {
+		err := scan(targets...)
+		spans, ok := set[t.id]
+		if err != nil || set != nil && !ok {
 			return err
 		}
+		t.spans = spans
 		if err := reader.decode(facts, &d); err != nil {
 			return err
 		}
@@ -134,14 +149,14 @@ func (s *Store) scan(ctx context.Context, f Filter, visit func(*found) error) er
 	}, `SELECT id, started, ended, facts FROM traces t`+where, args...)
 }
 
-// inOrder calls visit with the ids and summaries of the traces that a filter
-// selects, the newest first, up to a limit if it is not negative.
-func (s *Store) inOrder(ctx context.Context, f Filter, limit int, visit func(id int64, sum Summary) error) error {
-	var set map[int64]bool
+// inOrder calls visit with the traces that a filter selects, without their digest,
+// the newest first, up to a limit if it is not negative.
+func (s *Store) inOrder(ctx context.Context, f Filter, limit int, visit func(found) error) error {
+	var set traceSet
 	var err error
 	if f.Model != "" || f.Tool != "" || f.Failed || f.Denied {
-		set = make(map[int64]bool)
-		err = s.scan(ctx, f, func(t *found) error { set[t.id] = true; return nil })
+		set = make(traceSet)
+		err = s.scan(ctx, f, false, func(t *found) error { set[t.id] = t.spans; return nil })
 	} else {
 		set, err = s.withText(ctx, f)
 	}
@@ -151,13 +166,14 @@ func (s *Store) inOrder(ctx context.Context, f Filter, limit int, visit func(id 
 	where, args := f.where()
 	where, args = within(set, where, args)
 	err = eachRow(ctx, s.db, func(scan func(...any) error) error {
-		var sum Summary
-		var id int64
-		err := scanSummary(func(targets ...any) error { return scan(append(targets, &id)...) }, &sum)
-		if err != nil || set != nil && !set[id] {
+		var t found
+		err := scanSummary(func(targets ...any) error { return scan(append(targets, &t.id)...) }, &t.Summary)
+		spans, ok := set[t.id]
+		if err != nil || set != nil && !ok {
 			return err
 		}
-		if err := visit(id, sum); err != nil {
+		t.spans = spans
+		if err := visit(t); err != nil {
 			return err
 		}
 		if limit--; limit == 0 {
@@ -196,7 +212,7 @@ func (f Filter) selects(t *found, same map[string]bool) bool {
 		return false
 	}
 	if f.Failed || f.Denied {
-		calls := t.digest.calls()
+		calls := &t.digest.counted
 		return (!f.Failed || calls.failed > 0 || t.digest.badRun) && (!f.Denied || calls.denied > 0)
 	}
 	return true
@@ -204,14 +220,14 @@ func (f Filter) selects(t *found, same map[string]bool) bool {
 
 // Count returns how many traces the filter selects without its limit.
 func (s *Store) Count(ctx context.Context, f Filter) (n int, err error) {
-	err = s.scan(ctx, f, func(*found) error { n++; return nil })
+	err = s.scan(ctx, f, false, func(*found) error { n++; return nil })
 	return n, s.wrap("count traces", err)
 }
 
 // List returns the summaries of the selected traces, the newest first.
 func (s *Store) List(ctx context.Context, f Filter) (out []Summary, err error) {
-	err = s.inOrder(ctx, f, f.limited(), func(_ int64, sum Summary) error {
-		out = append(out, sum)
+	err = s.inOrder(ctx, f, f.limited(), func(t found) error {
+		out = append(out, t.Summary)
 		return nil
 	})
 	return out, s.wrap("list traces", err)
@@ -219,8 +235,8 @@ func (s *Store) List(ctx context.Context, f Filter) (out []Summary, err error) {
 
 // ids returns the selected traces, the newest first, up to a limit.
 func (s *Store) ids(ctx context.Context, f Filter, limit int) (out []int64, err error) {
-	err = s.inOrder(ctx, f, limit, func(id int64, _ Summary) error {
-		out = append(out, id)
+	err = s.inOrder(ctx, f, limit, func(t found) error {
+		out = append(out, t.id)
 		return nil
 	})
 	return out, s.wrap("find traces", err)

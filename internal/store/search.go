@@ -19,8 +19,8 @@ func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
 		return nil, err
 	}
 	limit := f.limited()
-	err = s.inOrder(ctx, f, -1, func(id int64, _ Summary) error {
-		hits, err := hitsIn(ctx, s.db, id, want)
+	err = s.inOrder(ctx, f, -1, func(t found) error {
+		hits, err := hitsIn(ctx, s.db, t.spans, want)
 		out = append(out, hits...)
 		if err == nil && limit >= 0 && len(out) >= limit {
 			out, err = out[:limit], enough
@@ -30,8 +30,8 @@ func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
 	return out, s.wrap("search", err)
 }
 
-// hitsIn returns the hits of a trace.
-func hitsIn(ctx context.Context, q querier, trace int64, want []phrase) (out []Hit, err error) {
+// hitsIn returns the hits in spans of a trace.
+func hitsIn(ctx context.Context, q querier, spans []int64, want []phrase) (out []Hit, err error) {
 	err = eachSpan(ctx, q, func(_ int64, sp *tracepb.Span) error {
 		if text := snippet(textsOf(sp), want); text != "" {
 			a := sp.GetAttributes()
@@ -41,8 +41,7 @@ func hitsIn(ctx context.Context, q querier, trace int64, want []phrase) (out []H
 			})
 		}
 		return nil
-	}, `id IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid > ? AND rowid < ?)`,
-		match(want), trace<<numberBits, (trace+1)<<numberBits)
+	}, `id IN `+inList, list(spans))
 	slices.SortStableFunc(out, newestHit)
 	return out, err
 }

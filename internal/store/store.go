@@ -81,6 +81,10 @@ type Stats struct {
 	Spans  int64 `json:"spans"`
 	// Newest is the start of the newest trace. It is zero in an empty store.
 	Newest time.Time `json:"newest,omitzero"`
+	// Bytes is the size on the disk.
+	Bytes int64 `json:"bytes"`
+	// Limited is what Limit has removed.
+	Limited Removals `json:"removed_by_limit,omitzero"`
 }
 
 // Stats counts what is stored.
@@ -90,7 +94,13 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	err := s.db.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(spans), 0), max(started) FROM traces`).
 		Scan(&st.Traces, &st.Spans, &newest)
 	st.Newest = fromColumn(newest.Int64)
-	return st, s.wrap("count traces", err)
+	if err != nil {
+		return st, s.wrap("count traces", err)
+	}
+	if st.Bytes, err = s.Size(ctx); err == nil {
+		st.Limited, err = s.Removals(ctx)
+	}
+	return st, err
 }
 
 // makeFile creates the file before SQLite does, because SQLite would give it

@@ -84,7 +84,7 @@ func appendFolded(to []byte, r rune) []byte {
 
 // minPrefix is the length of a word from which on it may lack its end: too many
 // words begin with fewer letters.
-const minPrefix = 3
+const minPrefix = 4
 
 // phrase is a sequence of words. If prefix is set, the last one is a beginning.
 type phrase struct {
@@ -93,7 +93,7 @@ type phrase struct {
 }
 
 // phrases returns what a search text asks for: each word as typed, whose end may
-// be missing after three letters, and each text in quotes. Punctuation within a word only separates.
+// be missing after four letters, and each text in quotes. Punctuation within a word only separates.
 // All of them must be in a span.
 func phrases(text string) (out []phrase, err error) {
 	quoted := false

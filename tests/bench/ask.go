@@ -144,7 +144,7 @@ func questions(id string) (out []question) {
 		{"denied", store.Filter{Denied: true}},
 		{"rare word", store.Filter{Text: "needle"}},
 		{"common word", store.Filter{Text: "handler"}},
-		{"beginning of words", store.Filter{Text: "con"}},
+		{"beginning of words", store.Filter{Text: "conba"}},
 		{"two words", store.Filter{Text: "handler kale"}},
 	} {
 		add("list: "+c.name, func(ctx context.Context, s *store.Store) error { _, err := s.List(ctx, c.f); return err })
