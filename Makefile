@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all test-windows page page-tests build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all test-windows page page-tests page-pictures build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -44,6 +44,9 @@ page-tests: ## the bundled page is what its sources give, and works in Chromium
 	cd internal/ui/web && { ! command -v npm >/dev/null || npm ci --ignore-scripts --no-audit --no-fund; }
 	for dir in $(PAGE); do \
 	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 10m ./... || exit 1; done
+
+page-pictures: ## docs/images/ui-*.png, the page over invented tasks; needs chromium
+	$(GO) -C tests/ui test -count=1 -run Pictures . -pictures $(CURDIR)/docs/images
 
 setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring
 	$(GO) run ./tests/internal/setup
@@ -79,9 +82,9 @@ screenshots: ## docs/images/dashboard-*.png, the dashboard over invented data
 reproducible: ## builds the programs twice with cold caches, under different conditions, and compares them
 	$(GO) test -count=1 -timeout 30m ./tests/security -soak -row 'built twice' -v
 
-sbom: build ## dist/hookspan.cdx.json: the contents of the three programs, as CycloneDX
+sbom: build ## dist/hookspan.cdx.json: the contents of the programs, as CycloneDX
 	@mkdir -p dist
-	$(GO) -C internal/tools run ./sbom -version '$(VERSION)' $(addprefix $(CURDIR)/bin/,cline-hook claude-hook hookspan) > dist/hookspan.cdx.json
+	$(GO) -C internal/tools run ./sbom -version '$(VERSION)' $(addprefix $(CURDIR)/bin/,cline-hook claude-hook hook-runner hookspan) > dist/hookspan.cdx.json
 
 bench: ## costs of hook calls and deliveries, beside the minimum; BENCH=-publish writes it into docs/
 	$(GO) run ./tests/bench $(BENCH)

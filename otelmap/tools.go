@@ -146,19 +146,34 @@ func (c *call) identify(agent string, seen map[string]int) {
 // unreportedCalls returns the calls of an agent that only the host's files have:
 // some hosts run no hook for a tool that does not exist or an invalid input.
 func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
-	if !m.turns() {
-		return nil
-	}
 	known := make(map[string]bool)
 	for _, c := range calls {
 		known[c.tool().ID] = true
 	}
+	// Without ids it cannot be known which calls of the files are the reported ones.
+	if !m.turns() && (len(calls) == 0 || known[""]) {
+		return nil
+	}
 	var out []*call
+	var asked map[string][]time.Time
 	// Several destinations may map at once.
 	extra := NewBuilder(m.host, m.session, m.opts, Carry{})
 	extra.seed = m.seed
 	for _, r := range m.tr.ToolResults {
-		if r.Agent != agent || r.ID == "" || known[r.ID] || r.Asked.IsZero() || !m.holds(r.Agent, r.Turn, r.At) {
+		if r.Agent != agent || r.ID == "" || known[r.ID] || !m.holds(r.Agent, r.Turn, r.At) {
+			continue
+		}
+		if r.Asked.IsZero() {
+			if asked == nil {
+				asked = m.asked(agent)
+			}
+			for _, at := range asked[r.ID] {
+				if at.After(r.Asked) && !at.After(r.At) {
+					r.Asked = at
+				}
+			}
+		}
+		if r.Asked.IsZero() {
 			continue
 		}
 		known[r.ID] = true
@@ -173,6 +188,20 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 			e.ParentAgent = hook.ParentUnknown
 		}
 		out = append(out, &call{post: extra.clean(e)})
+	}
+	return out
+}
+
+// asked returns when the answers of an agent were complete that ask for a call, by the
+// call's id.
+func (m *mapping) asked(agent string) map[string][]time.Time {
+	out := make(map[string][]time.Time)
+	for i := range m.tr.Calls {
+		if c := &m.tr.Calls[i]; c.Agent == agent {
+			for _, id := range c.ToolCallIDs {
+				out[id] = append(out[id], c.End)
+			}
+		}
 	}
 	return out
 }

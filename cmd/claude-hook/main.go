@@ -2,6 +2,7 @@
 // each of their events:
 //
 //	claude-hook EVENT < payload
+//	claude-hook codex EVENT < payload
 //	claude-hook qwen EVENT < payload
 //
 // It stores the payload in the spool and leaves. Claude Code is answered with
@@ -17,6 +18,7 @@ import (
 	"os"
 
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/codex"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/hookproc"
 )
@@ -29,5 +31,7 @@ func main() {
 	}, hookproc.Host{
 		Name: qwen.Host, Program: "claude-hook", Word: "qwen", Peek: qwen.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
 		Reply: qwen.Reply, ProjectVariable: "QWEN_PROJECT_DIR",
+	}, hookproc.Host{
+		Name: codex.Host, Program: "claude-hook", Word: "codex", Peek: codex.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/codex"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -119,23 +120,30 @@ func TestClaudeHookLeavesOtherAgentsAlone(t *testing.T) {
 	}
 }
 
-// TestClaudeHookRecordsQwenCode starts the program as Qwen Code does, and as a Claude
-// Code that has taken over Qwen Code's entries.
-func TestClaudeHookRecordsQwenCode(t *testing.T) {
+// TestClaudeHookRecordsOtherAgents starts the program as Qwen Code and Codex do, and as a
+// Claude Code that has taken over their entries.
+func TestClaudeHookRecordsOtherAgents(t *testing.T) {
 	program := built(t)
-	const stop = `{"session_id":"s1","prompt_id":"s1########1","hook_event_name":"Stop"}`
+	const (
+		stop      = `{"session_id":"s1","prompt_id":"s1########1","hook_event_name":"Stop"}`
+		codexStop = `{"session_id":"s1","turn_id":"t1","transcript_path":null,"hook_event_name":"Stop"}`
+	)
 	for name, tc := range map[string]struct {
-		payload, out string
-		want         []stored
+		word, payload, out string
+		want               []stored
 	}{
-		"an event":       {stop, "{}\n", []stored{{Host: qwen.Host, Session: "s1", Event: "Stop"}}},
-		"nothing":        {"", "{}\n", []stored{{Host: qwen.Host, Event: "Stop", Raw: true}}},
-		"a torn payload": {stop[:40], "{}\n", []stored{{Host: qwen.Host, Event: "Stop", Raw: true}}},
-		"Claude Code's":  {stopEvent, "", nil},
+		"an event":                    {"qwen", stop, "{}\n", []stored{{Host: qwen.Host, Session: "s1", Event: "Stop"}}},
+		"nothing":                     {"qwen", "", "{}\n", []stored{{Host: qwen.Host, Event: "Stop", Raw: true}}},
+		"a torn payload":              {"qwen", stop[:40], "{}\n", []stored{{Host: qwen.Host, Event: "Stop", Raw: true}}},
+		"Claude Code's, to Qwen Code": {"qwen", stopEvent, "", nil},
+		"Codex's":                     {"codex", codexStop, "", []stored{{Host: codex.Host, Session: "s1", Event: "Stop"}}},
+		"nothing from Codex":          {"codex", "", "", []stored{{Host: codex.Host, Event: "Stop", Raw: true}}},
+		"Claude Code's, to Codex":     {"codex", stopEvent, "", nil},
+		"Qwen Code's, to Codex":       {"codex", stop, "{}\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			if out, err := command(t, program, root, tc.payload, "qwen", "Stop").CombinedOutput(); err != nil || string(out) != tc.out {
+			if out, err := command(t, program, root, tc.payload, tc.word, "Stop").CombinedOutput(); err != nil || string(out) != tc.out {
 				t.Errorf("ends with %v, output %q, want %q", err, out, tc.out)
 			}
 			if diff := cmp.Diff(tc.want, events(t, root)); diff != "" {

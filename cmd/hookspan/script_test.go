@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook/codex"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/hookproc"
@@ -37,6 +38,8 @@ func TestMain(m *testing.M) {
 				Name: claude.Host, Program: "claude-hook", Peek: claude.PeekIn(os.Getenv), Silence: claude.Silence,
 			}, hookproc.Host{
 				Name: qwen.Host, Program: "claude-hook", Word: "qwen", Peek: qwen.Protocol.PeekIn(os.Getenv), Reply: qwen.Reply,
+			}, hookproc.Host{
+				Name: codex.Host, Program: "claude-hook", Word: "codex", Peek: codex.Protocol.PeekIn(os.Getenv),
 			})
 		},
 	})

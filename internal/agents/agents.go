@@ -11,6 +11,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook/codex"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
@@ -20,6 +21,7 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
+	codexfiles "github.com/hookspan/hookspan/internal/transcript/codex"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -101,6 +103,13 @@ func All() Table {
 			},
 			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
 			Install: installQwen(), Uninstall: uninstallQwen(),
+		},
+		{
+			Host: codex.Host, Word: "codex", Name: "Codex", Program: "claude-hook",
+			Decode: codex.Decode, Transcript: codexfiles.Agent, Installer: claudehooks.Codex(),
+			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
+			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
+			Install: installCodex(), Uninstall: uninstallCodex(),
 		},
 	}
 }

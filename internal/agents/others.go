@@ -3,7 +3,6 @@ package agents
 // others are agents that hookspan does not support and that run the hooks of
 // supported ones, by the short name that hook programs record.
 var others = map[string]string{
-	"codex":   "Codex",
 	"copilot": "GitHub Copilot",
 	"droid":   "Factory Droid",
 	"gemini":  "Gemini CLI",

@@ -106,13 +106,15 @@ func TestFill(t *testing.T) {
 				"trace " + strings.Repeat("0", 32) + ": 401 Unauthorized",
 				"trace " + strings.Repeat("0", 31) + "1: 401 Unauthorized",
 				"trace " + strings.Repeat("0", 31) + "2: 401 Unauthorized",
-			}}, 3,
+			}},
+			3,
 		},
 		{
 			"the wait is too long", 100, false, func(int, []*tracepb.ResourceSpans) error {
 				return &Error{Err: errors.New("429"), After: time.Hour}
 			},
-			Filled{Left: 5, Next: strings.Repeat("0", 32), Errors: []string{"429"}}, 1,
+			Filled{Left: 5, Next: strings.Repeat("0", 32), Errors: []string{"429"}},
+			1,
 		},
 		{
 			"a span is rejected", 100, false, func(_ int, m []*tracepb.ResourceSpans) error {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hookspan/hookspan/config"
@@ -78,7 +79,7 @@ func (e *exam) settings(h agentHooks) {
 		}
 	}
 	for _, why := range h.Off {
-		e.add(Problem, why, h.Name+" runs hooks again once that setting is gone")
+		e.add(Problem, why, cmp.Or(h.OffHint, h.Name+" runs hooks again once that setting is gone"))
 	}
 	if h.Healthy() {
 		e.add(OK, h.Name+"'s hooks are installed", "")

@@ -37,6 +37,8 @@ type Report struct {
 	// Off says why the agent runs no hooks, each a sentence without a final stop.
 	// It is empty where the agent runs them.
 	Off []string
+	// OffHint says what to do about it. If empty, the setting that Off names has to go.
+	OffHint string
 	// Warnings are other problems, in the same form.
 	Warnings []string
 	// Telemetry is where Claude Code's telemetry is switched on, and Endpoint the

@@ -27,12 +27,14 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook/codex"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
+	codexfiles "github.com/hookspan/hookspan/internal/transcript/codex"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/otlpstub"
@@ -79,6 +81,16 @@ var sessions = []session{
 	{"subagent.ndjson", "qwen/subagent", "qwen"},
 	{"interrupt.ndjson", "qwen/interrupt", "qwen"},
 	{"api-error.ndjson", "qwen/api-error", "qwen"},
+	{"direct.ndjson", "codex/direct", "codex"},
+	{"direct-0.140.ndjson", "codex/direct-0.140", "codex"},
+	{"codemode-resume.ndjson", "codex/codemode-resume", "codex"},
+	{"subagent-v1.ndjson", "codex/subagent-v1", "codex"},
+	{"subagent-v2.ndjson", "codex/subagent-v2", "codex"},
+	{"compact.ndjson", "codex/compact", "codex"},
+	{"behave.ndjson", "codex/behave", "codex"},
+	{"interrupt.ndjson", "codex/interrupt", "codex"},
+	{"failed-stream.ndjson", "codex/failed-stream", "codex"},
+	{"api-error.ndjson", "codex/api-error", "codex"},
 }
 
 func (s session) name() string {
@@ -97,6 +109,8 @@ func (s session) events(t testing.TB) []hook.Event {
 		return s.claudeEvents(t)
 	case "qwen":
 		return s.lineEvents(t, "../../hook/qwen/testdata", qwen.Decode)
+	case "codex":
+		return s.lineEvents(t, "../../hook/codex/testdata", codex.Decode)
 	}
 	files, err := filepath.Glob(filepath.Join(payloads, s.dir, "*.json"))
 	if err != nil || len(files) == 0 {
@@ -139,6 +153,8 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 		agent, to = claudefiles.Agent, ".claude"
 	case s.agent == "qwen":
 		agent, to = qwenfiles.Agent, ".qwen"
+	case s.agent == "codex":
+		agent, to = codexfiles.Agent, ".codex"
 	case strings.HasPrefix(id, "conv_"):
 		// A conversation, whose session has to be found.
 		q.Dialect, to = clinefiles.DialectNext, filepath.Join(".cline", "data", "sessions", filepath.Base(s.store))

@@ -87,6 +87,8 @@ type Result struct {
 
 	// Requests is the model's log, without requests that belong to no turn.
 	Requests []mockanthropic.Request
+	// Told is what the model was told of each call.
+	Told map[string]string
 }
 
 // Do executes steps in an arena in dir, which must be empty, after setup has prepared
@@ -113,7 +115,25 @@ func Do(ctx context.Context, cache, dir string, script Script, steps []rig.Step,
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Result: res, Requests: requests(log, script)}, nil
+	return &Result{Result: res, Requests: requests(log, script), Told: told(log)}, nil
+}
+
+// told finds what the model was told of each call.
+func told(log []mockllm.Request) map[string]string {
+	texts := make(map[string]string)
+	for _, r := range log {
+		for _, raw := range r.Last {
+			var m struct {
+				Role    string `json:"role"`
+				ID      string `json:"tool_call_id"`
+				Content any    `json:"content"`
+			}
+			if err := json.Unmarshal(raw, &m); err == nil && m.Role == "tool" {
+				texts[m.ID] = fmt.Sprint(m.Content)
+			}
+		}
+	}
+	return texts
 }
 
 // requests gives the model's log the form in which it is compared with spans.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
@@ -31,10 +32,12 @@ type change struct {
 // settingsEdit is a settings text that is being changed.
 type settingsEdit struct {
 	parse func([]byte) (*jsonedit.Node, error)
-	text  []byte
-	style jsonedit.Style
-	root  *jsonedit.Node
-	empty emptied
+	// members are all that the settings may have beside hooks; if nil, anything.
+	members []string
+	text    []byte
+	style   jsonedit.Style
+	root    *jsonedit.Node
+	empty   emptied
 }
 
 // openSettings reads a settings text. It must be an object.
@@ -67,6 +70,13 @@ func (e *settingsEdit) set(text []byte) error {
 
 // check refuses hooks of a form that Claude Code does not read.
 func (e *settingsEdit) check() error {
+	for _, m := range e.root.Items {
+		if e.members != nil && m.Key != hooksKey && !slices.Contains(e.members, m.Key) {
+			line, column := jsonedit.Position(e.text, m.Start)
+			return fmt.Errorf("line %d, column %d: found %q, want %s and %s alone, or the whole file counts for nothing",
+				line, column, m.Key, hooksKey, strings.Join(e.members, ", "))
+		}
+	}
 	hooks := e.root.Get(hooksKey)
 	if hooks == nil {
 		return nil

@@ -12,6 +12,9 @@ type hookEvent struct {
 	// are older than any version that matters. An older Claude Code may warn
 	// about the name.
 	since string
+	// timeout is how long the agent waits for the hook, in seconds; if zero,
+	// hookTimeout.
+	timeout int
 }
 
 // hookEvents lists what is installed, in the order of a settings file. It leaves
@@ -46,6 +49,19 @@ func hookEvents() []hookEvent {
 		{name: "StopFailure", since: "2.1.78"},
 		{name: "SessionEnd"},
 	}
+}
+
+// codexEvents lists what is installed for Codex, which waits a second for the last two
+// by itself and warns of more than three.
+func codexEvents() []hookEvent {
+	var events []hookEvent
+	for _, name := range []string{
+		"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PreCompact", "PostCompact",
+		"SubagentStart", "SubagentStop", "Stop",
+	} {
+		events = append(events, hookEvent{name: name})
+	}
+	return append(events, hookEvent{name: "Interrupt", timeout: 1}, hookEvent{name: "SessionEnd", timeout: 1})
 }
 
 // qwenEvents lists what is installed for Qwen Code. PostToolBatch is among them, as

@@ -67,7 +67,7 @@ func (p *product) selected(sys install.System, o install.Options) (install.Place
 
 // settingsOf finds the settings file of a scope.
 func (p *product) settingsOf(sys install.System, scope, project string) (install.Place, error) {
-	name := "settings.json"
+	name := p.file
 	if scope != "" && !slices.Contains(p.scopes, scope) {
 		return install.Place{}, install.Optionf("--scope %q: want %s", scope, p.wantScopes())
 	}

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -263,7 +264,7 @@ func (w wantedHandler) render(ev hookEvent, timeout string, extras jsonedit.Obje
 	if args != nil {
 		o = append(o, jsonedit.Field{Key: "args", Value: args})
 	}
-	var wait any = hookTimeout
+	var wait any = cmp.Or(ev.timeout, hookTimeout)
 	if timeout != "" {
 		wait = jsonedit.Raw(timeout)
 	}
@@ -278,7 +279,8 @@ func (w wantedHandler) group(ev hookEvent) jsonedit.Object {
 // judge returns the state of a handler of hookspan's and what is wrong with it. An
 // empty binary is not compared.
 func (w wantedHandler) judge(h handler, event, matcher string) (install.State, string) {
-	switch _, known := w.product().event(event); {
+	ev, known := w.product().event(event)
+	switch {
 	case !known:
 		return install.StateOutdated, "is an event that hookspan does not record"
 	case w.binary != "" && h.program != w.binary:
@@ -299,7 +301,7 @@ func (w wantedHandler) judge(h handler, event, matcher string) (install.State, s
 		return install.StateEdited, fmt.Sprintf("has the matcher %q, so that only a part is recorded", matcher)
 	case len(h.extras) > 0:
 		return install.StateEdited, "has additional members: " + keys(h.extras)
-	case h.timeout != fmt.Sprint(hookTimeout):
+	case h.timeout != fmt.Sprint(cmp.Or(ev.timeout, hookTimeout)):
 		return install.StateEdited, "has another timeout"
 	}
 	return install.StateInstalled, ""

@@ -90,6 +90,9 @@ func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifes
 			p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks are in %q too: %s runs equal ones once; where the two differ, each event is stored twice and counted once", other.Path, w.product().name))
 		}
 	}
+	if p.Changed() && w.product().trust != nil {
+		p.Warnings = append(p.Warnings, w.product().name+" runs these hooks only when you trust them: "+trustHint)
+	}
 	if path.Kind == ScopeProject {
 		warning := "the hooks name a program on this machine: do not commit them"
 		if slices.Contains(w.product().scopes, ScopeLocal) {

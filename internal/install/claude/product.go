@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -17,6 +18,10 @@ type product struct {
 	// folder is its folder in the home folder and in projects, homeVariable the
 	// variable that names another one in place of the former.
 	folder, homeVariable string
+	// file is the name of its settings file, and members are all that it may have
+	// beside hooks; if nil, anything.
+	file    string
+	members []string
 	// scopes are those of its settings files.
 	scopes []string
 	// comments reports that settings may have comments.
@@ -33,11 +38,14 @@ type product struct {
 	managedName string
 	// switchOff is a variable that switches hooks off.
 	switchOff string
+	// trust returns how far the user trusts the agent's hooks, by their commands. It is
+	// nil for an agent that runs all hooks.
+	trust func(ctx context.Context, dir string) (map[string]string, error)
 }
 
 func claudeCode() *product {
 	return &product{
-		name: "Claude Code", folder: ".claude", homeVariable: "CLAUDE_CONFIG_DIR",
+		name: "Claude Code", file: "settings.json", folder: ".claude", homeVariable: "CLAUDE_CONFIG_DIR",
 		scopes: []string{ScopeUser, ScopeProject, ScopeLocal}, events: hookEvents(), exec: true,
 		managedDir: managedDir, managedName: "managed-settings.json",
 	}
@@ -45,7 +53,7 @@ func claudeCode() *product {
 
 func qwenCode() *product {
 	return &product{
-		word: "qwen", name: "Qwen Code", folder: ".qwen", homeVariable: "QWEN_HOME",
+		word: "qwen", name: "Qwen Code", file: "settings.json", folder: ".qwen", homeVariable: "QWEN_HOME",
 		scopes: []string{ScopeUser, ScopeProject}, comments: true, words: []string{"qwen"}, events: qwenEvents(),
 		managedDir: qwenManagedDir, managedName: "settings.json", switchOff: "QWEN_CODE_SAFE_MODE",
 	}
@@ -62,6 +70,17 @@ func qwenManagedDir(goos string) string {
 		return "/etc/qwen-code"
 	}
 }
+
+func codex() *product {
+	return &product{
+		word: "codex", name: "Codex", file: "hooks.json", members: []string{"description"}, folder: ".codex", homeVariable: "CODEX_HOME",
+		scopes: []string{ScopeUser, ScopeProject}, words: []string{"codex"}, events: codexEvents(), trust: codexTrust,
+	}
+}
+
+// Codex returns the installer for the Codex CLI, whose hooks.json has the form of the
+// hooks in Claude Code's settings.
+func Codex() Installer { return Installer{of: codex()} }
 
 // Qwen returns the installer for Qwen Code, whose settings have Claude Code's form.
 func Qwen() Installer { return Installer{of: qwenCode()} }
@@ -91,7 +110,11 @@ func (p *product) open(text []byte, empty emptied) (*settingsEdit, error) {
 	if p.comments {
 		parse = jsonedit.ParseWithComments
 	}
-	return openParsed(parse, text, empty)
+	e, err := openParsed(parse, text, empty)
+	if err == nil {
+		e.members = p.members
+	}
+	return e, err
 }
 
 // wantScopes lists the scopes for people.

@@ -55,6 +55,9 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 		if s.Kind == ScopeUser && s.Path != files[0].Path {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s reads %q now, not %q, where hooks were installed (%s): install again", of.name, files[0].Path, s.Path, of.homeVariable))
 		}
+		if why := of.untrusted(ctx, cmp.Or(s.Project, o.Dir, sys.Home), s); why != "" {
+			r.Off, r.OffHint = append(r.Off, why), trustHint
+		}
 		for _, why := range in.hooksOff(sys, s.Project) {
 			if !slices.Contains(r.Off, why) {
 				r.Off = append(r.Off, why)

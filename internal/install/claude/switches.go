@@ -58,6 +58,9 @@ func (p *product) readSwitches(path string) switches {
 // managedFiles lists an organisation's settings files.
 func (in Installer) managedFiles(sys install.System) []string {
 	of := in.product()
+	if of.managedDir == nil {
+		return nil
+	}
 	dir := cmp.Or(in.ManagedDir, of.managedDir(sys.GOOS))
 	more, _ := filepath.Glob(filepath.Join(dir, "managed-settings.d", "*.json")) // the pattern is valid
 	return append([]string{filepath.Join(dir, of.managedName)}, more...)

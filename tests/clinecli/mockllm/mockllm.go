@@ -111,7 +111,7 @@ type Request struct {
 func CallID(n, i int) string { return fmt.Sprintf("call_%d_%d", n, i) }
 
 // keepMessages is how many of a request's messages the log keeps.
-const keepMessages = 3
+const keepMessages = 16
 
 // Server plays a script. It is a rig.Model, safe for concurrent use.
 type Server struct {

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/verify"
+)
+
+func verifyCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify [ID]",
+		Short: "Check traces against the agent's own files",
+		Long: `Compare traces with the files that the agent keeps itself: every tool call with its
+status, every request to the model with its tokens, the order and the totals. ID is
+the beginning of a trace id, as hookspan list prints it. Without an ID and a filter,
+it is the newest trace.
+
+The exit code is 1 if something differs, or if no trace could be verified. A trace
+whose files are gone is named and is no difference; with --strict it makes the exit
+code 1 as well.`,
+		Example: `  hookspan verify
+  hookspan verify --since 1w
+  hookspan verify --all --json`,
+		Args: takes(1, "one trace id"), ValidArgsFunction: completeTraces(a),
+	}
+	strict := cmd.Flags().Bool("strict", false, "exit code 1 also if a trace could not be verified")
+	ff := addFilterFlags(a, cmd)
+	ff.addListing()
+	cmd.Flags().Lookup("limit").Usage = "the newest of them, this many at most; without it all"
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id := strings.Join(args, "")
+		chosen := ff.any() || ff.all || cmd.Flags().Changed("limit")
+		if id != "" && chosen {
+			return wrongUsage(cmd, "verify: found a trace id and filters: want one of them")
+		}
+		limited := cmd.Flags().Changed("limit")
+		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
+			switch {
+			case !chosen:
+				f.Limit = 1
+			case !limited:
+				f.Limit = -1
+			}
+			sums, err := selected(ctx, ff, p, id, f)
+			switch {
+			case err != nil:
+				return err
+			case len(sums) == 0 && !chosen:
+				return noSuchTrace(ctx, a, p.Store, id, store.ErrNotFound)
+			case len(sums) == 0:
+				return errors.New("no traces match: nothing was verified")
+			}
+			v := &verify.Verifier{
+				Store: p.Store, Transcripts: make(map[string]transcript.Agent),
+				Files: &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep},
+			}
+			for _, agent := range a.agents {
+				v.Transcripts[agent.Host] = agent.Transcript
+			}
+			rep, err := v.Verify(ctx, sums)
+			if err != nil {
+				return err
+			}
+			good := rep.Different == 0 && rep.Verified > 0 && (rep.Unverified == 0 || !*strict)
+			return a.result(ff.asJSON, rep, good, func() { printVerified(a, rep) })
+		})
+	}
+	return cmd
+}
+
+func printVerified(a *app, rep *verify.Report) {
+	for i := range rep.Traces {
+		t := &rep.Traces[i]
+		head := t.Trace[:min(8, len(t.Trace))] + "  " + termtext.Value(t.Title)
+		switch {
+		case t.Unverified != "":
+			a.printf("? %s\n    cannot verify: %s\n", head, t.Unverified)
+		case len(t.Differences) > 0:
+			a.printf("✗ %s\n", head)
+			for _, d := range t.Differences {
+				a.printf("    %s\n", termtext.Value(d.String()))
+			}
+		default:
+			a.printf("✓ %s  %s\n", head, verifiedCounts(t.Calls, t.Requests, t.NotCompared))
+		}
+	}
+	line := fmt.Sprintf("%d of %s verified", rep.Verified, termtext.Plural(len(rep.Traces), "trace"))
+	if rep.Verified > 0 {
+		line += ": " + verifiedCounts(rep.Calls, rep.Requests, rep.NotCompared) + "; "
+		if rep.Different == 0 {
+			line += "no difference"
+		} else {
+			line += termtext.Plural(rep.Different, "trace") + " with differences"
+		}
+	}
+	a.printf("\n%s\n", line)
+}
+
+func verifiedCounts(calls, requests, notCompared int) string {
+	text := termtext.Plural(calls, "call") + ", " + termtext.Plural(requests, "request")
+	if notCompared > 0 {
+		text += ", " + termtext.Plural(notCompared, "call") + " not compared"
+	}
+	return text
+}

@@ -1,0 +1,58 @@
+package codex
+
+import (
+	"path/filepath"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// agentFiles lists the files of a subagent's thread: of the day of the session's file
+// or a later one.
+func agentFiles(path, thread string) (files []string) {
+	day := filepath.Dir(path)
+	if files = named(day, thread); len(files) > 0 {
+		return files
+	}
+	root := filepath.Dir(filepath.Dir(filepath.Dir(day)))
+	for _, year := range transcript.Subfolders(root) {
+		for _, month := range transcript.Subfolders(year) {
+			for _, dir := range transcript.Subfolders(month) {
+				if dir > day {
+					files = append(files, named(dir, thread)...)
+				}
+			}
+		}
+	}
+	return files
+}
+
+// addEvents adds the events of Codex's hooks, with the keys that a hook's event has.
+func addEvents(b *transcript.EventBuilder, _ string) {
+	for _, p := range b.Transcript.Prompts {
+		b.Add(p.At, hook.Event{
+			Kind: hook.KindPrompt, Name: "UserPromptSubmit", Turn: p.Turn, Prompt: p.Text, Key: claude.PromptKey(p.Turn, p.Text),
+		})
+	}
+	b.AddTools(func(name, id string) string { return name + "/" + id }, nil)
+	for i := range b.Transcript.Agents {
+		a := &b.Transcript.Agents[i]
+		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "SubagentStart", Prompt: a.Task})
+		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "SubagentStop", Result: a.Result})
+	}
+	for _, end := range b.Transcript.Ends {
+		e := hook.Event{Kind: end.Kind, Turn: end.Turn, Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}
+		switch end.Kind {
+		case hook.KindRunComplete:
+			e.Name, e.Key = "Stop", "Stop/"+end.Turn
+		case hook.KindRunError:
+			e.Name = "failure" // Codex has no hook for it
+		case hook.KindSessionEnd:
+			e.Kind, e.Name = hook.KindRunCancel, "Interrupt"
+		default:
+			continue // the turn continued
+		}
+		b.Add(end.At, e)
+	}
+}

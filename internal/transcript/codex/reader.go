@@ -1,0 +1,225 @@
+// Package codex reads the rollout files that the Codex CLI keeps, one for each session
+// and each subagent below ~/.codex/sessions.
+//
+// The format is internal to Codex and changes with its versions: lines that are not
+// rows, rows of unknown types and rows over 8 MiB are skipped. There is a record of the
+// tokens of each response; the running totals of older versions count where there is
+// none. Calls have no cost, since Codex knows no prices. How a tool call ended is only
+// here: in the item that it became, else in the words that the model was told.
+//
+// In code mode the model writes a script that makes the calls. The calls count, and
+// the script itself only if it failed.
+package codex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/codex"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// A rollout file is sessions/YEAR/MONTH/DAY/rollout-TIME-ID.jsonl.
+const (
+	prefix = "rollout-"
+	suffix = ".jsonl"
+)
+
+// Agent reads Codex's files. Read uses Query.Path if it is an absolute path to a
+// regular file named after the session, and reads the files from where the turn
+// begins that was under way at Query.Since.
+var Agent = transcript.Agent{
+	Host: codex.Host, Read: read, Sessions: sessions, AddEvents: addEvents, End: end,
+}
+
+func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
+	path, err := find(ctx, f, q)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(ctx, f, q, path, transcript.MaxText)
+}
+
+// end reports that the last turn has failed or was interrupted, of which the former is
+// reported to no hook.
+func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kind, time.Time, error) {
+	path, err := find(ctx, f, q)
+	if err != nil {
+		return hook.KindUnknown, time.Time{}, err
+	}
+	s, ok := transcript.Stat(q.Session, path)
+	if !ok {
+		return hook.KindUnknown, time.Time{}, nil
+	}
+	q.Since, q.Until = s.ModTime, time.Time{} // the last turn
+	l := newLog(q.Session, transcript.MaxText)
+	if err := l.readFile(ctx, f, path, q); err != nil || l.open || len(l.ends) == 0 {
+		return hook.KindUnknown, time.Time{}, err
+	}
+	last := l.ends[len(l.ends)-1]
+	if last.Kind == hook.KindRunComplete {
+		return hook.KindUnknown, time.Time{}, nil
+	}
+	return hook.KindSessionEnd, last.At, nil
+}
+
+// sessions lists the sessions; a subagent's file is named in its first row.
+func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
+	var found []transcript.Session
+	for _, dir := range days(roots(f)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			id, ok := idOf(e.Name())
+			path := filepath.Join(dir, e.Name())
+			if !ok || isAgent(ctx, f, path) {
+				continue
+			}
+			if s, ok := transcript.Stat(id, path); ok {
+				s.Dialect = codex.Dialect
+				found = append(found, s)
+			}
+		}
+	}
+	return found, nil
+}
+
+// isAgent reports that a file is a subagent's.
+func isAgent(ctx context.Context, f *transcript.Files, path string) (agent bool) {
+	file, err := f.Open(ctx, path, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }() // read only
+	var row row
+	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
+	_ = lines.Each(ctx, io.NewSectionReader(file, 0, min(file.Size(), maxHead)), func(line []byte) bool {
+		if row.parse(line) && row.kind == "session_meta" {
+			session := row.payload.Text("session_id")
+			agent = session != "" && session != row.payload.Text("id")
+		}
+		return false
+	})
+	return agent
+}
+
+// idOf is the id in the name of a file: its last five groups.
+func idOf(name string) (id string, ok bool) {
+	rest, named := strings.CutPrefix(name, prefix)
+	rest, ended := strings.CutSuffix(rest, suffix)
+	parts := strings.Split(rest, "-")
+	if !named || !ended || len(parts) < 6 {
+		return "", false
+	}
+	return strings.Join(parts[len(parts)-5:], "-"), true
+}
+
+func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
+	if id, ok := idOf(filepath.Base(q.Path)); ok && id == q.Session && filepath.IsAbs(q.Path) {
+		if _, ok := transcript.Stat(q.Session, q.Path); ok {
+			return q.Path, nil
+		}
+	}
+	places := roots(f)
+	var copies []string
+	for _, dir := range days(places) {
+		copies = append(copies, named(dir, q.Session)...)
+	}
+	newest, ok := transcript.Newest(q.Session, copies)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case !ok:
+		return "", places.NotFound(q.Session, filepath.Join("sessions", "*", "*", "*", prefix+"*-"+q.Session+suffix))
+	}
+	return newest.Path, nil
+}
+
+// named lists the files of a thread in the folder of a day.
+func named(dir, id string) (paths []string) {
+	entries, _ := os.ReadDir(dir) // a folder that cannot be listed has none
+	for _, e := range entries {
+		if got, ok := idOf(e.Name()); ok && got == id {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths
+}
+
+// roots returns the folders that may hold Codex's sessions.
+func roots(f *transcript.Files) transcript.Folders {
+	var r transcript.Folders
+	r.Add(f.Getenv("CODEX_HOME"))
+	r.Add(f.Home, ".codex")
+	return r
+}
+
+// days lists the folders of all days.
+func days(roots transcript.Folders) (dirs []string) {
+	for _, root := range roots {
+		for _, year := range transcript.Subfolders(filepath.Join(root, "sessions")) {
+			for _, month := range transcript.Subfolders(year) {
+				dirs = append(dirs, transcript.Subfolders(month)...)
+			}
+		}
+	}
+	return dirs
+}
+
+const (
+	// maxHead bounds how far a file's first rows are looked for.
+	maxHead = 1 << 20
+	// maxRows bounds the rows that are taken in, since memory follows them.
+	maxRows = 1_000_000
+	// maxAgents bounds the subagents of one session.
+	maxAgents = 1000
+)
+
+// readFile gives the rows of a file to the log, as far as the query asks for them.
+func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
+	var row row
+	lines := &transcript.Lines{
+		Block: transcript.LineBlock, Max: transcript.MaxLine,
+		Time: func(line []byte) time.Time {
+			if !row.parse(line) {
+				return time.Time{}
+			}
+			return row.at
+		},
+		Opens: func() bool { return row.kind == "event_msg" && row.payload.Text("type") == "task_started" },
+	}
+	// The first row has the version and the folder.
+	head := func(file io.ReaderAt) error {
+		return lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
+			if row.parse(line) {
+				l.add(&row)
+			}
+			return false
+		})
+	}
+	var beyond error
+	err := lines.File(ctx, f, path, q, head, func(line []byte) bool {
+		if !row.parse(line) {
+			return true
+		}
+		if *l.rows++; *l.rows > maxRows {
+			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
+			return false
+		}
+		l.add(&row)
+		return true
+	})
+	return errors.Join(err, beyond)
+}

@@ -1,0 +1,144 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/calltext"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// Report is what a verification found.
+type Report struct {
+	// Verified, Different and Unverified count traces. Different ones were verified.
+	Verified   int `json:"verified"`
+	Different  int `json:"different"`
+	Unverified int `json:"unverified"`
+	// Calls and Requests were compared, NotCompared calls could not be.
+	Calls       int     `json:"calls"`
+	Requests    int     `json:"requests"`
+	NotCompared int     `json:"notCompared,omitempty"`
+	Traces      []Trace `json:"traces"`
+}
+
+// Trace is a trace of a report.
+type Trace struct {
+	Result
+	Host    string `json:"host"`
+	Session string `json:"session"`
+	Title   string `json:"title,omitempty"`
+	// Unverified is why the trace could not be verified, empty if it was.
+	Unverified string `json:"unverified,omitempty"`
+}
+
+// Verifier verifies traces of a store.
+type Verifier struct {
+	Store *store.Store
+	// Transcripts read the agents' files, by host.
+	Transcripts map[string]transcript.Agent
+	Files       *transcript.Files
+}
+
+// Verify compares the traces with the agents' files. An error is the store's or the
+// context's.
+func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, error) {
+	type session struct{ host, id string }
+	bySession := make(map[session][]store.Summary)
+	var order []session
+	for _, t := range sums {
+		k := session{t.Host, t.Session}
+		if bySession[k] == nil {
+			order = append(order, k)
+		}
+		bySession[k] = append(bySession[k], t)
+	}
+	rep := &Report{Traces: []Trace{}}
+	for _, k := range order {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		results, why, err := v.session(ctx, k.host, k.id)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range bySession[k] {
+			out := Trace{Result: Result{Trace: t.TraceID}, Host: t.Host, Session: t.Session, Title: termtext.Line(t.Title), Unverified: why}
+			if r, found := results[t.TraceID]; found && why == "" {
+				out.Result = r
+			}
+			rep.add(&out)
+		}
+	}
+	return rep, nil
+}
+
+func (r *Report) add(t *Trace) {
+	r.Traces = append(r.Traces, *t)
+	if t.Unverified != "" {
+		r.Unverified++
+		return
+	}
+	r.Verified++
+	if len(t.Differences) > 0 {
+		r.Different++
+	}
+	r.Calls += t.Calls
+	r.Requests += t.Requests
+	r.NotCompared += t.NotCompared
+}
+
+// session compares all traces of a session with its files. why says what keeps it from
+// that.
+func (v *Verifier) session(ctx context.Context, host, id string) (results map[string]Result, why string, err error) {
+	agent := v.Transcripts[host]
+	switch {
+	case agent.Read == nil:
+		return nil, fmt.Sprintf("hookspan does not read the files of %q", host), nil
+	case id == "":
+		return nil, "the trace names no session", nil
+	}
+	var c Comparison
+	var q transcript.Query
+	err = v.Store.Each(ctx, store.Filter{Session: id, Host: host, Limit: -1}, func(t *store.Trace) error {
+		if t.Session != id {
+			return nil // the filter takes a prefix
+		}
+		if q.Session == "" {
+			q = calltext.QueryOf(t)
+		}
+		c.Add(t)
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if q.Session == "" {
+		return nil, "the trace was removed meanwhile", nil
+	}
+	files, err := v.Files.Read(ctx, agent, q)
+	if why = problem(files, err); why != "" {
+		return nil, why, ctx.Err()
+	}
+	results = make(map[string]Result)
+	for _, r := range c.Results(files) {
+		results[r.Trace] = r
+	}
+	return results, "", nil
+}
+
+// problem says why files cannot be compared with, "" if they can.
+func problem(files *hook.Transcript, err error) string {
+	switch {
+	case errors.Is(err, transcript.ErrNotFound):
+		return "the agent's files are gone"
+	case err != nil:
+		return "the agent's files cannot be read completely: " + termtext.Message(err)
+	case files == nil:
+		return "the agent's files say nothing"
+	}
+	return ""
+}
