@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all test-windows page page-tests build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all test-windows page page-tests page-pictures build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -44,6 +44,9 @@ page-tests: ## the bundled page is what its sources give, and works in Chromium
 	cd internal/ui/web && { ! command -v npm >/dev/null || npm ci --ignore-scripts --no-audit --no-fund; }
 	for dir in $(PAGE); do \
 	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 10m ./... || exit 1; done
+
+page-pictures: ## docs/images/ui-*.png, the page over invented tasks; needs chromium
+	$(GO) -C tests/ui test -count=1 -run Pictures . -pictures $(CURDIR)/docs/images
 
 setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring
 	$(GO) run ./tests/internal/setup

@@ -119,6 +119,16 @@ func (r *Reader) Tail() (Damage, bool) { return r.tail, r.tail.Length > 0 }
 // Err returns the error that ended the reading, nil at the end of the log.
 func (r *Reader) Err() error { return r.err }
 
+// Check is Session.Check at the Reader's Offset, of the log that it reads.
+func (r *Reader) Check() (string, error) {
+	b := make([]byte, min(r.settled, checked))
+	_, err := r.src.ReadAt(b, r.settled-int64(len(b)))
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return fmt.Sprintf("%08x", checksum(b)), err
+}
+
 // Close closes the file.
 func (r *Reader) Close() error {
 	r.done = true

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -164,12 +163,8 @@ func (s *Session) Check(offset int64) (sum string, err error) {
 		return "", err
 	}
 	defer s.wrap(&err, "read")
-	b := make([]byte, min(offset, checked))
-	_, err = r.src.ReadAt(b, offset-int64(len(b)))
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return fmt.Sprintf("%08x", checksum(b)), errors.Join(err, r.Close())
+	sum, err = r.Check()
+	return sum, errors.Join(err, r.Close())
 }
 
 // Tail returns a Reader of the last records of the log, those that begin within its

@@ -61,7 +61,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup:              func(e *testscript.Env) error { return setup(e, source) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"alone": alone, "bridge": bridgeCommand, "exits": exits, "fake": fake, "home": home, "play": play, "post": post, "took": took,
+			"alone": alone, "bridge": bridgeCommand, "exits": exits, "fake": fake, "follow": follow, "home": home, "play": play, "post": post, "took": took,
 		},
 	})
 }

@@ -74,7 +74,11 @@ type statsJSON struct {
 
 func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Filter) error {
 	a := f.app
-	all, err := s.Totals(ctx, filter)
+	keys := []store.By{store.By(f.by)}
+	if f.by == "" {
+		keys = overviewKeys
+	}
+	all, grouped, err := s.Groups(ctx, filter, a.now().Location(), keys...)
 	if err != nil {
 		return err
 	}
@@ -83,13 +87,10 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 		return nil
 	}
 	if f.by == "" {
-		return f.overview(ctx, s, filter, all)
+		return f.overview(grouped, all)
 	}
 	by := store.By(f.by)
-	groups, err := s.Group(ctx, filter, by, a.now().Location())
-	if err != nil {
-		return err
-	}
+	groups := grouped[by]
 	if by == store.ByCommand {
 		groups = slices.DeleteFunc(groups, func(g store.Group) bool { return g.Key == "" }) // calls that run none
 	}
@@ -120,14 +121,14 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 // sectionLength is how many groups a section of the overview shows.
 const sectionLength = 5
 
-func (f *statsFlags) overview(ctx context.Context, s *store.Store, filter store.Filter, all store.Totals) error {
+// overviewKeys are the keys of the overview's sections.
+var overviewKeys = []store.By{store.ByDay, store.ByProject, store.ByModel, store.ByTool}
+
+func (f *statsFlags) overview(grouped map[store.By][]store.Group, all store.Totals) error {
 	sections := make(map[store.By][]store.Group)
 	v := view.Overview{All: all}
-	for _, by := range []store.By{store.ByDay, store.ByProject, store.ByModel, store.ByTool} {
-		groups, err := s.Group(ctx, filter, by, f.app.now().Location())
-		if err != nil {
-			return err
-		}
+	for _, by := range overviewKeys {
+		groups := grouped[by]
 		largestFirst(by, groups)
 		sections[by] = append([]store.Group{}, groups...)
 		from, to := 0, min(len(groups), sectionLength)

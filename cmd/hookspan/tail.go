@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,12 +32,13 @@ func tailCmd(a *app) *cobra.Command {
 		Use: "tail", Short: "Follow what the agents on this machine do now",
 		Long: `Print a line for each event as the agents' hooks report it: prompts, tool calls with
 their results, failures, what your hooks denied, answers. The last events come first.
-Ctrl-C ends it. What a destination has and the log no longer holds is in hookspan list.`,
+Ctrl-C ends it. The log holds what is not delivered yet: finished tasks are in hookspan
+list.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.agent, "agent", "", "only this agent: "+strings.Join(a.agents.Words(), ", "))
-	flags.StringVar(&f.project, "project", "", "only this `FOLDER` and those below it; . is this one")
-	flags.StringVar(&f.session, "session", "", "only this session, or those whose id begins so")
+	flags.StringVar(&f.project, "project", "", "only this `FOLDER` and those below it, or folders of this name; . is this one")
+	flags.StringVar(&f.session, "session", "", "only sessions whose id begins or ends so")
 	flags.BoolVar(&f.failed, "failed", false, "only what failed or was denied")
 	flags.IntVarP(&f.last, "last", "n", 10, "how many of the last events to begin with")
 	flags.BoolVar(&f.noFollow, "no-follow", false, "end after the last events")
@@ -56,7 +60,7 @@ func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine)
 	if f.last < 0 {
 		return nil, wrongUsage(cmd, "--last %d: want 0 or more", f.last)
 	}
-	host, dir := "", ""
+	host, dir, name := "", "", ""
 	if f.agent != "" {
 		for _, agent := range a.agents {
 			if f.agent == agent.Word || f.agent == agent.Host {
@@ -72,9 +76,13 @@ func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine)
 		if dir, err = projectPath(a, cmd, f.project); err != nil {
 			return nil, err
 		}
+		if f.project != "." && f.project != ".." && f.project != "~" && !strings.ContainsAny(f.project, `/\`) {
+			dir, name = "", f.project
+		}
 	}
 	return func(l *view.EventLine) bool {
-		return (host == "" || l.Agent == host) && strings.HasPrefix(l.Session, f.session) &&
+		return (host == "" || l.Agent == host) && (strings.HasPrefix(l.Session, f.session) || strings.HasSuffix(l.Session, f.session)) &&
+			(name == "" || slices.Contains(strings.FieldsFunc(l.Directory, func(r rune) bool { return r == '/' || r == '\\' }), name)) &&
 			(dir == "" || l.Directory == dir || strings.HasPrefix(l.Directory, strings.TrimRight(dir, `/\`)+"/")) &&
 			(!f.failed || l.Status != "" && l.Status != "ok" && l.Status != "running" && l.Status != "unknown")
 	}, nil
@@ -120,6 +128,12 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 	}
 	follower := &live.Follower{
 		Spool: sp, Dir: a.cfg.SpoolDir(), Poll: pollSessions, Recent: f.last > 0,
+		Polling: func(reason error) {
+			a.warnf("the system cannot watch every session (%v): reading them every %s", reason, pollSessions)
+			if errors.Is(reason, syscall.ENOSPC) || errors.Is(reason, syscall.EMFILE) {
+				a.hint("raise fs.inotify.max_user_watches or fs.inotify.max_user_instances with sysctl")
+			}
+		},
 		Decode: func(r *spool.Record) (events []hook.Event, err error) {
 			src, ok := sources[r.Host]
 			if !ok {

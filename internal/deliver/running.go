@@ -50,15 +50,15 @@ func (d *Deliverer) running(ctx context.Context, k spool.Key, destination string
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if last, err := s.ModTime(); err != nil || d.Now().Sub(last) > d.idle() {
+		return nil, err
+	}
 	st, size, follows, err := readPosition(s, destination)
 	if err != nil || follows && size == st.Offset {
 		return nil, err
 	}
 	if !follows {
 		st.restart()
-	}
-	if last, err := s.ModTime(); err != nil || d.Now().Sub(last) > d.idle() {
-		return nil, err
 	}
 	r, err := s.Reader(st.Offset)
 	if err != nil {

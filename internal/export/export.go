@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -35,8 +35,8 @@ const (
 var Formats = []Format{OTLP, Markdown, HTML}
 
 // FormatOf returns the format of a file by its name's ending.
-func FormatOf(path string) (f Format, ok bool) {
-	switch strings.ToLower(filepath.Ext(path)) {
+func FormatOf(name string) (f Format, ok bool) {
+	switch strings.ToLower(path.Ext(name)) {
 	case ".json":
 		return OTLP, true
 	case ".md", ".markdown":

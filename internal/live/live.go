@@ -11,6 +11,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,6 +31,8 @@ const (
 	// repeats is how many events of a session are remembered: an agent may run two
 	// hooks for one event at the same time.
 	repeats = 16
+	// logName is the log in a session's folder (spool/FORMAT.md).
+	logName = "events.json-seq"
 )
 
 // Follower visits events.
@@ -46,13 +49,20 @@ type Follower struct {
 	CaughtUp func() error
 	// Visit is called for each event. An error of either ends Run.
 	Visit func(Event) error
-	// Poll is how often the sessions are looked at that the system cannot watch.
+	// Poll is how often all sessions are read where the system cannot watch them.
 	Poll time.Duration
+	// Polling is called when that begins, with the reason. It may be nil.
+	Polling func(reason error)
 
 	sessions map[spool.Key]*session
 	watcher  *fsnotify.Watcher
-	// unwatched is for tests: the system watches nothing.
-	unwatched bool
+	// unwatched is why the system does not watch a folder, nil if it watches all.
+	unwatched error
+	polling   bool
+	// wakeups counts how often Run had something to do.
+	wakeups int
+	// refuse is for tests: watching fails with it.
+	refuse error
 }
 
 // Event is a stored event.
@@ -65,7 +75,10 @@ type Event struct {
 
 // session is what is known of one session.
 type session struct {
+	// offset is the position behind what was visited. sum is the log's checksum there,
+	// empty as long as nothing was read: another log has another one.
 	offset int64
+	sum    string
 	// watched reports that the system tells of its changes.
 	watched bool
 	// seen are the newest events.
@@ -83,10 +96,13 @@ func (f *Follower) Run(ctx context.Context, follow bool) (err error) {
 	f.sessions = make(map[spool.Key]*session)
 	if follow {
 		// Without a watcher, such as where there are too many already, sessions are polled.
-		if f.watcher, err = fsnotify.NewWatcher(); err == nil {
-			defer func() { err = errors.Join(err, f.watcher.Close()) }()
+		w, watchErr := fsnotify.NewWatcher()
+		if watchErr != nil {
+			f.refuse = watchErr
+		} else {
+			f.watcher = w
+			defer func() { err = errors.Join(err, w.Close()) }()
 		}
-		f.watch(f.Dir)
 	}
 	keys, err := f.scan()
 	if err != nil {
@@ -110,7 +126,11 @@ func (f *Follower) Run(ctx context.Context, follow bool) (err error) {
 	}
 	for {
 		var poll <-chan time.Time
-		if f.polls() {
+		if f.unwatched != nil {
+			if !f.polling && f.Polling != nil {
+				f.Polling(f.unwatched)
+			}
+			f.polling = true
 			poll = time.After(f.Poll)
 		}
 		changed := make(map[spool.Key]bool)
@@ -133,6 +153,7 @@ func (f *Follower) Run(ctx context.Context, follow bool) (err error) {
 				}
 			}
 		}
+		f.wakeups++
 		if all {
 			if keys, err = f.scan(); err != nil {
 				return err
@@ -151,45 +172,48 @@ func (f *Follower) Run(ctx context.Context, follow bool) (err error) {
 
 // watch has the system report changes in a folder.
 func (f *Follower) watch(dir string) bool {
-	return f.watcher != nil && !f.unwatched && f.watcher.Add(dir) == nil
+	err := f.refuse
+	if err == nil && f.watcher != nil {
+		err = f.watcher.Add(dir)
+	}
+	if err != nil {
+		f.unwatched = err
+	}
+	return err == nil
 }
 
-// polls reports that the system cannot watch everything.
-func (f *Follower) polls() bool {
-	if f.watcher == nil {
-		return true
-	}
-	for _, s := range f.sessions {
-		if !s.watched {
-			return true
-		}
-	}
-	return false
-}
-
-// scan finds the sessions and watches those that are new. These are read from their
-// beginning, unless begin says otherwise.
+// scan finds the sessions, watches those that are not watched, and forgets those that
+// were removed. New ones are read from their beginning, unless begin sets another
+// position.
 func (f *Follower) scan() ([]spool.Key, error) {
+	f.unwatched = nil
+	f.watch(f.Dir)
 	keys, err := f.Spool.Sessions()
 	if err != nil {
 		return nil, err
 	}
-	hosts := make(map[string]bool)
+	hosts, found := make(map[string]bool), make(map[spool.Key]bool, len(keys))
 	for _, k := range keys {
 		if !hosts[k.Host] {
 			hosts[k.Host] = true
 			f.watch(filepath.Join(f.Dir, k.Host))
 		}
+		found[k] = true
 		f.add(k)
 	}
+	maps.DeleteFunc(f.sessions, func(k spool.Key, _ *session) bool { return !found[k] })
 	return keys, nil
 }
 
+// add returns the session, and has the system watch it.
 func (f *Follower) add(k spool.Key) *session {
 	s := f.sessions[k]
 	if s == nil {
-		s = &session{watched: f.watch(filepath.Join(f.Dir, k.Host, k.Name))}
+		s = &session{}
 		f.sessions[k] = s
+	}
+	if !s.watched {
+		s.watched = f.watch(filepath.Join(f.Dir, k.Host, k.Name))
 	}
 	return s
 }
@@ -206,8 +230,15 @@ func (f *Follower) note(e fsnotify.Event, changed map[spool.Key]bool) (all bool)
 		return e.Has(fsnotify.Create) // a new agent
 	}
 	k := spool.Key{Host: parts[0], Name: parts[1]}
-	if len(parts) == 2 && (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) {
-		delete(f.sessions, k) // a folder of that name must be watched anew
+	if s := f.sessions[k]; s != nil && (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) {
+		// A new folder of that name must be watched, a new log be read from its beginning,
+		// unless that was done since: then the checksum tells.
+		if len(parts) == 2 {
+			s.watched = false
+		}
+		if s.sum == "" && (len(parts) == 2 || parts[2] == logName) {
+			s.offset = 0
+		}
 	}
 	changed[k] = true
 	return false
@@ -222,25 +253,22 @@ func (f *Follower) begin(keys []spool.Key) error {
 	}
 	var logs []log
 	for _, k := range keys {
-		s, err := f.Spool.Session(k)
-		if err != nil {
-			continue
-		}
-		size, err := s.Size()
-		at, modErr := s.ModTime()
-		if err == nil && modErr == nil {
-			f.sessions[k].offset = size
-			logs = append(logs, log{k, at})
-		}
-		if err := s.Close(); err != nil {
-			return err
+		// Opening each session takes ten times as long. What is read is opened.
+		fi, err := os.Lstat(filepath.Join(f.Dir, k.Host, k.Name, logName))
+		if err == nil {
+			f.sessions[k].offset = fi.Size()
+			logs = append(logs, log{k, fi.ModTime()})
 		}
 	}
 	if !f.Recent {
 		return nil
 	}
 	slices.SortFunc(logs, func(x, y log) int { return y.at.Compare(x.at) })
-	var events []Event
+	type arrival struct {
+		Event
+		at time.Time
+	}
+	var events []arrival
 	for _, l := range logs[:min(len(logs), recentSessions)] {
 		s, err := f.Spool.Session(l.key)
 		if err != nil {
@@ -248,16 +276,23 @@ func (f *Follower) begin(keys []spool.Key) error {
 		}
 		r, _, err := s.Tail(recentBytes)
 		if err == nil {
-			f.records(l.key, r, func(e Event) error { events = append(events, e); return nil }) //nolint:errcheck // It returns none.
+			var at time.Time                          // never before the session's earlier ones
+			f.records(l.key, r, func(e Event) error { //nolint:errcheck // It returns none.
+				if e.StoredAt.After(at) {
+					at = e.StoredAt
+				}
+				events = append(events, arrival{e, at})
+				return nil
+			})
 			err = r.Close()
 		}
 		if err := errors.Join(err, s.Close()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	slices.SortStableFunc(events, func(x, y Event) int { return x.StoredAt.Compare(y.StoredAt) })
+	slices.SortStableFunc(events, func(x, y arrival) int { return x.at.Compare(y.at) })
 	for _, e := range events {
-		if err := f.Visit(e); err != nil {
+		if err := f.Visit(e.Event); err != nil {
 			return err
 		}
 	}
@@ -268,26 +303,39 @@ func (f *Follower) begin(keys []spool.Key) error {
 func (f *Follower) read(k spool.Key) (err error) {
 	s, err := f.Spool.Session(k)
 	if err != nil {
+		delete(f.sessions, k)
 		return nil // removed, or not hookspan's
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	at := f.add(k) // before the size, so that no change is missed
-	size, err := s.Size()
-	if err != nil {
-		return nil
-	}
-	if size < at.offset {
-		at.offset = 0 // another log in its place
-	}
-	if size == at.offset {
-		return nil
-	}
-	r, err := s.Reader(at.offset)
+	at := f.add(k) // before the log is read, so that no change is missed
+	r, err := open(s, at)
 	if err != nil {
 		return nil
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	return f.records(k, r, f.Visit)
+	if err := f.records(k, r, f.Visit); err != nil {
+		return err
+	}
+	at.sum, err = r.Check()
+	return err
+}
+
+// open returns a Reader from the session's position on, or from the beginning if the
+// log is another one.
+func open(s *spool.Session, at *session) (*spool.Reader, error) {
+	r, err := s.Reader(at.offset)
+	if err == nil && at.sum != "" {
+		sum, err := r.Check()
+		if err == nil && sum == at.sum {
+			return r, nil
+		}
+		_ = r.Close()
+		return s.Reader(0)
+	}
+	if errors.Is(err, spool.ErrPastEnd) {
+		return s.Reader(0)
+	}
+	return r, err
 }
 
 // records visits the events of a reader and keeps the position behind them.
@@ -307,6 +355,6 @@ func (f *Follower) records(k spool.Key, r *spool.Reader, visit func(Event) error
 			}
 		}
 	}
-	s.offset = max(s.offset, r.Offset())
+	s.offset = r.Offset()
 	return nil
 }

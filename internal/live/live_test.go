@@ -12,18 +12,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/spool"
 )
 
 // world is a spool whose events are numbers.
 type world struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	sp  *spool.Spool
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	w := &world{t: t, dir: filepath.Join(t.TempDir(), "spool")}
 	var err error
 	if w.sp, err = spool.Open(w.dir, spool.Options{}); err != nil {
@@ -54,7 +56,7 @@ func (w *world) follow(f *Follower, events int) (wait func() []string) {
 	w.t.Helper()
 	var got []string
 	ready, done := make(chan struct{}), make(chan error, 1)
-	f.Spool, f.Dir, f.Decode, f.Poll = w.sp, w.dir, decode, 10*time.Millisecond
+	f.Spool, f.Dir, f.Decode, f.Poll = w.sp, w.dir, decode, time.Millisecond
 	f.CaughtUp = func() error { close(ready); return nil }
 	f.Visit = func(e Event) error {
 		if got = append(got, e.Prompt); len(got) == events {
@@ -101,8 +103,8 @@ func TestEachEventIsVisitedOnceAndInOrder(t *testing.T) {
 		}
 		next[s]++
 	}
-	if f.watcher != nil && f.polls() {
-		t.Error("sessions are polled although the system watches them")
+	if f.polling {
+		t.Error("sessions are polled although the system watches them:", f.unwatched)
 	}
 }
 
@@ -171,9 +173,120 @@ func TestDamageHidesNoLaterEvent(t *testing.T) {
 func TestSessionsThatCannotBeWatchedArePolled(t *testing.T) {
 	w := newWorld(t)
 	w.store(1, 1)
-	wait := w.follow(&Follower{unwatched: true}, 1)
+	full := errors.New("no space left")
+	polling := make(chan error, 1)
+	wait := w.follow(&Follower{refuse: full, Polling: func(reason error) { polling <- reason }}, 2)
+	if reason := <-polling; !errors.Is(reason, full) {
+		t.Errorf("the reason is %v, want %v", reason, full)
+	}
 	w.store(1, 2)
-	if got := strings.Join(wait(), " "); got != "[1,2]" {
+	w.store(2, 3)
+	if got := strings.Join(wait(), " "); got != "[1,2] [2,3]" && got != "[2,3] [1,2]" {
 		t.Errorf("visited %s", got)
+	}
+}
+
+func TestNothingIsDoneWhileNothingHappens(t *testing.T) {
+	w := newWorld(t)
+	for n := range 200 {
+		w.store(n, n)
+	}
+	f := &Follower{}
+	wait := w.follow(f, 1)
+	started := time.Now()
+	w.store(7, 1000)
+	if got := wait(); len(got) != 1 || got[0] != "[7,1000]" {
+		t.Errorf("visited %s, want [7,1000]", got)
+	}
+	// An append is one or two changes of the file system. With a poll each millisecond
+	// there would be more.
+	if f.polling || f.wakeups > 4 {
+		t.Errorf("woken %d times in %s, polling: %v (%v)", f.wakeups, time.Since(started), f.polling, f.unwatched)
+	}
+}
+
+func TestAnotherLogInPlaceOfOneThatWasReadIsReadFromItsBeginning(t *testing.T) {
+	for name, readBefore := range map[string]bool{"read": true, "not read": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.store(1, 1)
+			f := &Follower{Spool: w.sp, Dir: w.dir, Decode: decode}
+			var got []string
+			f.Visit = func(e Event) error { got = append(got, e.Prompt); return nil }
+			f.sessions = make(map[spool.Key]*session)
+			k := spool.SessionKey("cline", "1")
+			f.add(k)
+			if !readBefore {
+				if err := f.begin([]spool.Key{k}); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := f.read(k); err != nil {
+				t.Fatal(err)
+			}
+			read := func() {
+				t.Helper()
+				if err := f.read(k); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// The folder stays, as with a quarantine in it; the new log is larger.
+			log := filepath.Join(w.dir, k.String(), logName)
+			if err := os.Remove(log); err != nil {
+				t.Fatal(err)
+			}
+			w.store(1, 2)
+			w.store(1, 3)
+			if readBefore {
+				read() // before the removal is reported
+			}
+			if f.note(fsnotify.Event{Name: log, Op: fsnotify.Remove}, map[spool.Key]bool{}) {
+				t.Error("all sessions are read for one log")
+			}
+			f.note(fsnotify.Event{Name: filepath.Dir(log), Op: fsnotify.Remove}, map[spool.Key]bool{})
+			read()
+			read()
+			want := "[1,2] [1,3]"
+			if readBefore {
+				want = "[1,1] " + want
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("visited %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestRemovedSessionsAreForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.store(1, 1)
+	f := &Follower{Spool: w.sp, Dir: w.dir, Decode: decode, sessions: make(map[spool.Key]*session)}
+	for range 2 {
+		if _, err := f.scan(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(filepath.Join(w.dir, "cline")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(f.sessions) > 0 {
+		t.Errorf("%d sessions are known after their removal", len(f.sessions))
+	}
+}
+
+func TestRecentEventsOfASessionKeepTheOrderOfItsLog(t *testing.T) {
+	w := newWorld(t)
+	w.store(1, 5)
+	w.store(1, 3) // its hook received it before the other, and stored it after
+	w.store(2, 4)
+	var got []string
+	f := &Follower{
+		Spool: w.sp, Dir: w.dir, Decode: decode, Recent: true,
+		Visit: func(e Event) error { got = append(got, e.Prompt); return nil },
+	}
+	if err := f.Run(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if want := "[2,4] [1,5] [1,3]"; strings.Join(got, " ") != want {
+		t.Errorf("visited %s, want %s", got, want)
 	}
 }

@@ -37,8 +37,12 @@ type digest struct {
 	// badRun reports a run that failed or was abandoned.
 	badRun bool
 	models []modelDigest
-	// tools are the calls by tool and command, hooks the hook runs by command.
+	// counted has the numbers of tool calls, without their time.
+	counted counts
+	// tools are the tool calls by tool and command, hooks the hook runs by command.
+	// decode leaves them out unless deep is set.
 	tools, hooks []callsDigest
+	deep         bool
 	// places finds an element of the lists.
 	places map[placeKey]int
 }
@@ -72,7 +76,7 @@ func (d *digest) place(list *[]callsDigest, name, command string) (int, bool) {
 	return i, ok
 }
 
-const digestVersion = 1
+const digestVersion = 2
 
 // modelDigest is the sum over the requests to a model.
 type modelDigest struct {
@@ -136,13 +140,6 @@ func (c *counts) add(calls []call) {
 	}
 }
 
-func (d *digest) calls() (sum counts) {
-	for i := range d.tools {
-		sum.add(d.tools[i].calls)
-	}
-	return sum
-}
-
 // usage returns the sum over the requests, nil if unknown.
 func (d *digest) usage() (sum *Usage) {
 	for i := range d.models {
@@ -182,7 +179,9 @@ func (d *digest) add(s *tracepb.Span, role Role) {
 		}
 		tool := otlp.Text(a, otelmap.KeyToolName)
 		command := CommandOf(tool, otlp.Text(a, otelmap.KeyToolArguments))
-		d.addCall(&d.tools, tool, command, callOf(time.Duration(took), StatusOf(s)))
+		one := callOf(time.Duration(took), StatusOf(s))
+		d.counted.add([]call{one})
+		d.addCall(&d.tools, tool, command, one)
 	case RoleChat:
 		model := otlp.Text(a, otelmap.KeyRequestModel)
 		if model != "" && (d.model == "" || cmp.Or(cmp.Compare(start, d.modelAt), cmp.Compare(model, d.model)) < 0) {
@@ -249,6 +248,9 @@ func (d *digest) encode() []byte {
 	}
 	out = binary.AppendVarint(out, d.modelAt)
 	out = appendText(out, d.model)
+	for _, n := range []int{d.counted.n, d.counted.failed, d.counted.denied} {
+		out = binary.AppendVarint(out, int64(n))
+	}
 	out = binary.AppendUvarint(out, uint64(len(d.models)))
 	for i := range d.models {
 		m := &d.models[i]
@@ -287,11 +289,11 @@ func appendText(to []byte, s string) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(s))), s...)
 }
 
-// digestReader decodes digests. Texts that they have in common are kept once.
+// digestReader decodes digests.
 type digestReader struct {
-	data  []byte
-	bad   bool
-	texts map[string]string
+	data   []byte
+	bad    bool
+	recent [251]string
 }
 
 // decode sets what encode wrote. The lists of d are used again.
@@ -311,6 +313,7 @@ func (r *digestReader) decode(data []byte, d *digest) error {
 		}
 	}
 	d.modelAt, d.model = r.varint(), r.text()
+	d.counted = counts{n: int(r.varint()), failed: int(r.varint()), denied: int(r.varint())}
 	d.models = d.models[:0]
 	for range r.length() {
 		m := modelDigest{name: r.text()}
@@ -319,8 +322,10 @@ func (r *digestReader) decode(data []byte, d *digest) error {
 		m.input, m.output, m.cacheRead, m.cacheWrite, m.cost = r.varint(), r.varint(), r.varint(), r.varint(), money(r.varint())
 		d.models = append(d.models, m)
 	}
-	d.tools, d.hooks = r.calls(d.tools), r.calls(d.hooks)
-	if r.bad || len(r.data) > 0 {
+	if d.deep {
+		d.tools, d.hooks = r.calls(d.tools), r.calls(d.hooks)
+	}
+	if r.bad || d.deep && len(r.data) > 0 {
 		return fmt.Errorf("%w: facts", errUndecodable)
 	}
 	return nil
@@ -383,17 +388,17 @@ func (r *digestReader) length() int {
 	return int(n) //nolint:gosec // bounded
 }
 
+// text returns the next text. Most texts were there before, most of these lately.
 func (r *digestReader) text() string {
 	n := r.length()
 	b := r.data[:n]
 	r.data = r.data[n:]
-	s, ok := r.texts[string(b)]
-	if !ok {
-		if r.texts == nil {
-			r.texts = make(map[string]string)
-		}
-		s = string(b)
-		r.texts[s] = s
+	if n == 0 {
+		return ""
 	}
-	return s
+	at := &r.recent[(n*31+int(b[n-1])*7+int(b[n/2]))%len(r.recent)]
+	if *at != string(b) {
+		*at = string(b)
+	}
+	return *at
 }

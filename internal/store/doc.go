@@ -10,9 +10,20 @@
 //     UTF-8 are replaced, by U+FFFD, because Protobuf cannot carry them.
 //   - A file that is damaged, belongs to another program or was written by a newer
 //     hookspan is never changed; the error names it and says what to do.
-//   - Prune overwrites what it removes within the file. Of each removed run it
-//     keeps the ids, the times, the session and the working directory for a year,
-//     so that an import can skip the run.
+//   - Prune, Limit and Delete overwrite what they remove within the file, its words
+//     in the full text included. Of each removed run they keep the ids, the times, the
+//     session and the working directory for a year, so that an import can skip it.
+//   - List, Totals, Group and Each answer the same Filter from the same traces: the
+//     sums of the groups are the totals. Percentiles are exact.
+//   - A search text is never an error of syntax, and finds what an upload has stored,
+//     or says that the full text is not complete.
+//
+// Sums are computed from a digest of each trace, a small value that is stored with
+// its spans (digest.go). The full text is made after an upload, by Index (index.go).
+// Words are those of Go's letters and digits, without case and accents; a character
+// of a script without spaces, such as Chinese, is a word, which a phrase joins. The
+// trigram tokenizer would find parts of words, but no Chinese word of two
+// characters, and has an entry for each character.
 //
 // It does not encrypt: only the owner can read the file, and secrets must have
 // been removed before. It is not made for network file systems, where SQLite's

@@ -115,13 +115,13 @@ func (s *Store) withText(ctx context.Context, f Filter) (traceSet, error) {
 }
 
 // scan calls visit with the traces that a filter selects, in no order and whatever
-// its limit.
-func (s *Store) scan(ctx context.Context, f Filter, visit func(*found) error) error {
+// its limit. calls reports whether it needs each call in the digest.
+func (s *Store) scan(ctx context.Context, f Filter, calls bool, visit func(*found) error) error {
 	set, err := s.withText(ctx, f)
 	if err != nil {
 		return err
 	}
-	var d digest
+	d := digest{deep: calls || f.Tool != ""}
 	t := found{digest: &d}
 	var reader digestReader
 	var facts sql.RawBytes
@@ -156,7 +156,7 @@ func (s *Store) inOrder(ctx context.Context, f Filter, limit int, visit func(fou
 	var err error
 	if f.Model != "" || f.Tool != "" || f.Failed || f.Denied {
 		set = make(traceSet)
-		err = s.scan(ctx, f, func(t *found) error { set[t.id] = t.spans; return nil })
+		err = s.scan(ctx, f, false, func(t *found) error { set[t.id] = t.spans; return nil })
 	} else {
 		set, err = s.withText(ctx, f)
 	}
@@ -212,7 +212,7 @@ func (f Filter) selects(t *found, same map[string]bool) bool {
 		return false
 	}
 	if f.Failed || f.Denied {
-		calls := t.digest.calls()
+		calls := &t.digest.counted
 		return (!f.Failed || calls.failed > 0 || t.digest.badRun) && (!f.Denied || calls.denied > 0)
 	}
 	return true
@@ -220,7 +220,7 @@ func (f Filter) selects(t *found, same map[string]bool) bool {
 
 // Count returns how many traces the filter selects without its limit.
 func (s *Store) Count(ctx context.Context, f Filter) (n int, err error) {
-	err = s.scan(ctx, f, func(*found) error { n++; return nil })
+	err = s.scan(ctx, f, false, func(*found) error { n++; return nil })
 	return n, s.wrap("count traces", err)
 }
 

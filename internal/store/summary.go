@@ -175,8 +175,7 @@ func summarize(d *digest, spans []storedSpan) Summary {
 		s.Directory = cmp.Or(s.Directory, otlp.Text(a, otelmap.KeyWorkingDirectory))
 	}
 	if !counted {
-		calls := d.calls()
-		s.Tools, s.ToolFailures = calls.n, calls.failed+calls.denied
+		s.Tools, s.ToolFailures = d.counted.n, d.counted.failed+d.counted.denied
 	}
 	if requests := d.usage(); s.Usage == nil {
 		s.Usage = requests

@@ -10,69 +10,99 @@ import (
 
 // Totals returns the sums over the selected traces.
 func (s *Store) Totals(ctx context.Context, f Filter) (Totals, error) {
-	var sum tally
-	err := s.scan(ctx, f, func(t *found) error {
-		sum.addTrace(t)
-		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
-		return nil
-	})
-	return sum.totals(), s.wrap("sum up traces", err)
+	sum, _, err := s.Groups(ctx, f, nil)
+	return sum, err
 }
 
 // Group returns the sums over the selected traces by a key, sorted by it. Days,
 // weeks and months are those of the location. The percentiles are exact: the
 // smallest duration that 50 or 95 percent do not exceed.
 func (s *Store) Group(ctx context.Context, f Filter, by By, loc *time.Location) ([]Group, error) {
-	if !slices.Contains(Keys, by) {
-		return nil, fmt.Errorf("group by %q: want one of %s", by, names(Keys))
-	}
-	groups := make(map[string]*tally)
-	group := func(key string) *tally {
-		g := groups[key]
-		if g == nil {
-			g = &tally{each: true}
-			groups[key] = g
+	_, groups, err := s.Groups(ctx, f, loc, by)
+	return groups[by], err
+}
+
+// Groups returns what Totals and Group return for each of the keys, in about the
+// time of one of them.
+func (s *Store) Groups(ctx context.Context, f Filter, loc *time.Location, keys ...By) (Totals, map[By][]Group, error) {
+	calls := false
+	grouped := make([]*grouping, 0, len(keys))
+	for _, by := range keys {
+		if !slices.Contains(Keys, by) {
+			return Totals{}, nil, fmt.Errorf("group by %q: want one of %s", by, names(Keys))
 		}
-		return g
+		calls = calls || by == ByTool || by == ByCommand || by == ByHook
+		grouped = append(grouped, &grouping{dates: dates{by: by, in: loc}, tallies: make(map[string]*tally)})
 	}
-	days := dates{by: by, in: loc}
-	err := s.scan(ctx, f, func(t *found) error {
-		switch by {
-		case ByTool:
-			for i := range t.digest.tools {
-				group(t.digest.tools[i].name).addCalls(t, t.digest.tools[i].calls)
-			}
-		case ByCommand:
-			for i := range t.digest.tools {
-				group(t.digest.tools[i].command).addCalls(t, t.digest.tools[i].calls)
-			}
-		case ByHook:
-			for i := range t.digest.hooks {
-				group(t.digest.hooks[i].name).addCalls(t, t.digest.hooks[i].calls)
-			}
-		case ByModel:
-			group(t.Model).addTrace(t)
-			t.eachModel(func(m *modelDigest) {
-				if m.known {
-					group(m.name).addModel(m)
-				}
-			})
-		default:
-			g := group(days.key(&t.Summary))
-			g.addTrace(t)
-			t.eachModel(func(m *modelDigest) { g.addModel(m) })
+	var all tally
+	err := s.scan(ctx, f, calls, func(t *found) error {
+		all.addTrace(t)
+		t.eachModel(func(m *modelDigest) { all.addModel(m) })
+		for _, g := range grouped {
+			g.add(t)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, s.wrap("sum up traces", err)
+		return Totals{}, nil, s.wrap("sum up traces", err)
 	}
-	out := make([]Group, 0, len(groups))
-	for _, key := range slices.Sorted(maps.Keys(groups)) {
-		g := groups[key]
-		out = append(out, Group{Key: key, Totals: g.totals(), P50: percentile(g.took, 50), P95: percentile(g.took, 95)})
+	out := make(map[By][]Group)
+	for _, g := range grouped {
+		out[g.by] = g.groups()
 	}
-	return out, nil
+	return all.totals(), out, nil
+}
+
+// grouping sums up by one key.
+type grouping struct {
+	dates
+	tallies map[string]*tally
+}
+
+func (g *grouping) of(key string) *tally {
+	t := g.tallies[key]
+	if t == nil {
+		t = &tally{each: true}
+		g.tallies[key] = t
+	}
+	return t
+}
+
+func (g *grouping) add(t *found) {
+	switch g.by {
+	case ByTool:
+		for i := range t.digest.tools {
+			g.of(t.digest.tools[i].name).addCalls(t, t.digest.tools[i].calls)
+		}
+	case ByCommand:
+		for i := range t.digest.tools {
+			g.of(t.digest.tools[i].command).addCalls(t, t.digest.tools[i].calls)
+		}
+	case ByHook:
+		for i := range t.digest.hooks {
+			g.of(t.digest.hooks[i].name).addCalls(t, t.digest.hooks[i].calls)
+		}
+	case ByModel:
+		g.of(t.Model).addTrace(t)
+		t.eachModel(func(m *modelDigest) {
+			if m.known {
+				g.of(m.name).addModel(m)
+			}
+		})
+	default:
+		sum := g.of(g.key(&t.Summary))
+		sum.addTrace(t)
+		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
+	}
+}
+
+func (g *grouping) groups() []Group {
+	out := make([]Group, 0, len(g.tallies))
+	for _, key := range slices.Sorted(maps.Keys(g.tallies)) {
+		t := g.tallies[key]
+		out = append(out, Group{Key: key, Totals: t.totals(), P50: percentile(t.took, 50), P95: percentile(t.took, 95)})
+	}
+	return out
 }
 
 // percentile returns the smallest of the durations that p percent of them do not
@@ -176,7 +206,7 @@ func (g *tally) addTrace(t *found) {
 	if g.each {
 		g.took = append(g.took, d)
 	}
-	calls := t.digest.calls()
+	calls := &t.digest.counted
 	g.Calls += calls.n
 	g.Failures += calls.failed
 	g.Denials += calls.denied

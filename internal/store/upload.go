@@ -248,7 +248,7 @@ func (t *openTrace) refresh(ctx context.Context, tx *prepared, now time.Time) er
 // digest returns the digest of all spans. If the upload has only added spans, it
 // adds them to the stored digest, so that the work does not grow with the trace.
 func (t *openTrace) digest(ctx context.Context, tx *prepared) (*digest, error) {
-	var d digest
+	d := digest{deep: true}
 	var spans int64
 	var facts []byte
 	err := eachRow(ctx, tx, func(scan func(...any) error) error { return scan(&spans, &d.spans, &d.started, &d.ended, &facts) }, `

@@ -72,7 +72,7 @@ func (s *Server) conversation(r *http.Request) (any, error) {
 func (l *loaded) said(i int) (said, bool) {
 	row := &l.rows[i]
 	step := said{
-		Row: i, ID: l.ids[i], Status: row.Status, Label: row.Label, Detail: strings.Join(row.Details(), " · "), Depth: row.Depth,
+		Row: i, ID: l.ids[i], Status: row.Status, Label: row.Label, Detail: l.relative(strings.Join(row.Details(), " · ")), Depth: row.Depth,
 		TookNS: row.Took().Nanoseconds(), Parts: partsOf(row),
 	}
 	switch row.Kind {
@@ -134,7 +134,7 @@ func (l *loaded) changes() []change {
 		}
 		arguments := row.Texts().Arguments
 		for _, e := range view.Edits(row.Label, arguments) {
-			c := change{Row: i, ID: l.ids[i], Tool: row.Label, Status: row.Status, Path: termtext.Line(e.Path), Cut: strings.HasSuffix(arguments, "…")}
+			c := change{Row: i, ID: l.ids[i], Tool: row.Label, Status: row.Status, Path: l.relative(termtext.Line(e.Path)), Cut: strings.HasSuffix(arguments, "…")}
 			for _, line := range e.Lines {
 				c.Lines = append(c.Lines, termtext.Value(line))
 				switch {
@@ -223,7 +223,7 @@ func (l *loaded) tools() (sums []toolSum, calls []step) {
 			sums[at].Failures++
 		}
 		if len(calls) < maxAligned {
-			calls = append(calls, step{l.ids[i], row.Label, strings.Join(row.Details(), " · "), row.Status, row.Took().Nanoseconds()})
+			calls = append(calls, step{l.ids[i], row.Label, l.relative(strings.Join(row.Details(), " · ")), row.Status, row.Took().Nanoseconds()})
 		}
 	}
 	return sums, calls

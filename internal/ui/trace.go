@@ -173,7 +173,7 @@ func (l *loaded) problem(i int) problem {
 		message = otlp.Text(r.Attributes(), otelmap.KeyHookReason)
 	}
 	return problem{
-		Row: i, ID: l.ids[i], Label: r.Label, Detail: termtext.Cut(strings.Join(r.Details(), " · "), 200),
+		Row: i, ID: l.ids[i], Label: r.Label, Detail: termtext.Cut(l.relative(strings.Join(r.Details(), " · ")), 200),
 		Kind: termtext.Line(kind), Message: termtext.Cut(termtext.Line(message), 400), Status: r.Status,
 	}
 }
@@ -348,7 +348,7 @@ func (s *Server) lines(r *http.Request) (any, error) {
 	out := make([]lineOf, 0, maxLines)
 	for i := from; i < min(len(l.rows), from+maxLines); i++ {
 		row := &l.rows[i]
-		line := lineOf{ID: l.ids[i], Text: termtext.Cut(lineText(row), 200)}
+		line := lineOf{ID: l.ids[i], Text: termtext.Cut(l.relative(lineText(row)), 200)}
 		if isProblem(row.Status) {
 			p := l.problem(i)
 			line.Note = termtext.Cut(cmp.Or(p.Message, p.Kind), 200)
@@ -366,6 +366,14 @@ func lineText(row *view.Row) string {
 		text = termtext.Line(termtext.Head(otlp.Text(row.Attributes(), otelmap.KeyText), 400))
 	}
 	return cmp.Or(text, strings.Join(row.Details(), " · "))
+}
+
+// relative shortens paths in the task's folder.
+func (l *loaded) relative(text string) string {
+	if l.Directory == "" || l.Directory == "/" {
+		return text
+	}
+	return strings.ReplaceAll(text, strings.TrimRight(l.Directory, "/")+"/", "")
 }
 
 // find returns the rows with an id, or those with a text.

@@ -27,6 +27,10 @@ var writers = []string{"Write", "write_to_file", "create_file", "write_file"}
 // Edits returns the changes that a call asks for, none for a call that edits no file.
 // The arguments may be JSON that was cut off.
 func Edits(tool, arguments string) (out []Edit) {
+	// Most calls edit nothing, and decoding takes time.
+	if !slices.ContainsFunc(editMarks, func(mark string) bool { return strings.Contains(arguments, mark) }) {
+		return nil
+	}
 	v, _ := repair(arguments)
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -60,6 +64,9 @@ func Edits(tool, arguments string) (out []Edit) {
 	}
 	return out
 }
+
+// editMarks begin the members by which an edit is known.
+var editMarks = []string{`"old`, `"new`, `"diff"`, `"edits"`, `"content"`, `"input"`, `"patch"`}
 
 var (
 	oldNames = []string{"old_string", "old_text", "oldString", "old_str"}

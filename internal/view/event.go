@@ -30,7 +30,7 @@ func Event(e *EventLine, o Options) string {
 	room := st.room() - 8 - agent - 2
 	if room > 60 {
 		head += padRight(st.cut(lastPart(e.Directory), projectWidth), projectWidth) + " "
-		head += st.paint(sgrDim, padRight(termtext.CutWidth(termtext.Line(e.Session), 4, ""), 4)) + " "
+		head += st.paint(sgrDim, padRight(sessionEnd(e.Session), 4)) + " "
 		room -= projectWidth + 6
 	}
 	what, detail := eventText(e)
@@ -62,6 +62,13 @@ func Event(e *EventLine, o Options) string {
 		}
 	}
 	return strings.TrimRight(line, " ")
+}
+
+// sessionEnd is the end of a session's id: those of agents that begin them with the time
+// or with a word begin alike.
+func sessionEnd(id string) string {
+	r := []rune(termtext.Line(id))
+	return termtext.CutWidth(string(r[max(0, len(r)-4):]), 4, "")
 }
 
 var eventStatuses = map[string]Status{

@@ -138,7 +138,9 @@ func hookLine(out EventLine, e *hook.Event) (EventLine, bool) {
 // Clean removes the secrets from the texts. clean may be nil.
 func (l *EventLine) Clean(clean func(string) string) {
 	if clean != nil {
-		l.Text, l.Input = clean(l.Text), clean(l.Input)
+		for _, text := range []*string{&l.Text, &l.Input, &l.Directory, &l.Tool, &l.Subagent, &l.Event} {
+			*text = clean(*text)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // recorded reads the spans of a recorded session.
@@ -129,4 +130,41 @@ func TestCallShowsEditsAndHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "call-edit-color.txt", out.String())
+}
+
+func TestCallsAndSessionsDoNotControlTheTerminal(t *testing.T) {
+	for name, h := range hostile {
+		t.Run(name, func(t *testing.T) {
+			b := newBuild(name)
+			root := b.root(h, "completed", 9*time.Second, str(otelmap.KeyResult, h))
+			b.chat(root, 1, 2)
+			b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyText, h))
+			call := b.tool(root, h, `{"path":"`+h+`"}`, 1, 2)
+			b.event(call, otelmap.EventHook, 1, str(otelmap.KeyHookCommand, h), str(otelmap.KeyHookDecision, "deny"), str(otelmap.KeyHookReason, h))
+			b.fail(h, h)
+			b.tool(root, "Write", fmt.Sprintf(`{"file_path":%q,"content":%q}`, h, h), 2, 3)
+			tr := stored(t, b.messages())
+			rows := Rows(tr)
+			for _, o := range []Options{{}, {Width: 40}, {Width: 120, ASCII: true}} {
+				var out bytes.Buffer
+				for i := range rows {
+					if rows[i].SpanID() == "" {
+						continue
+					}
+					text := CallText{Arguments: `{"` + h + `":"` + h + `"}`, Result: h, Error: h, Source: h}
+					if err := Call(&out, tr, &rows[i], HooksOf(rows, i), text, o); err != nil {
+						t.Fatal(err)
+					}
+				}
+				total := &store.Totals{Traces: 1, Unpriced: []string{h}}
+				get := func(string) (*store.Trace, error) { return tr, nil }
+				if err := Conversation(&out, []store.Summary{tr.Summary}, total, get, o); err != nil {
+					t.Fatal(err)
+				}
+				if bad := controls(out.String()); bad != "" {
+					t.Errorf("%+v: the output holds %q", o, bad)
+				}
+			}
+		})
+	}
 }

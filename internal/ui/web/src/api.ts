@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 const key = "hookspan-token";
 const channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel("hookspan");
@@ -103,6 +103,15 @@ export function useData<T>(path: string | null): { data?: T; error?: Refused } {
   if (path === null) return {};
   if (state.path === path) return state;
   return { data: kept.get(path)?.value as T | undefined };
+}
+
+// useShown is useData that returns the answer shown last until a new one is there, so
+// that a change of a filter does not empty the page.
+export function useShown<T>(path: string | null): { data?: T; error?: Refused } {
+  const now = useData<T>(path);
+  const last = useRef<T | undefined>(undefined);
+  if (now.data || path === null) last.current = now.data;
+  return { data: now.error ? now.data : last.current, error: now.error };
 }
 
 // follow keeps one stream open while the page is visible.

@@ -45,11 +45,11 @@ function App() {
         <button class="icon" aria-label="Light or dark" title="Light or dark (t)" onClick={() => theme(true)}><svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" /></svg></button>
         <button class="icon" aria-label="Keys" title="Keys (?)" onClick={() => setKeys(true)}>?</button>
       </header>
-      <div id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1}>
         {first === "" || first === "open" ? <SessionsView /> : first === "t" ? <TraceView key={id} id={id} /> : first === "s" ? <SessionView key={id} id={id} /> : first === "search" ? <SearchView />
           : first === "cost" ? <CostView /> : first === "compare" ? <CompareView /> : first === "hooks" ? <HooksView /> : first === "status" ? <StatusView />
           : <div class="empty"><h1>There is no such page</h1><p><Link to="/">Sessions</Link></p></div>}
-      </div>
+      </main>
       {keys && <KeysDialog close={() => setKeys(false)} />}
       <Said />
     </div>

@@ -8,9 +8,9 @@ import type { Part, Status, Summary, Totals, Usage } from "./types";
 const symbols: Record<Status, string> = { "": "·", ok: "✓", failed: "✗", denied: "⊘", unfinished: "…", unknown: "?", running: "●" };
 const words: Record<Status, string> = { "": "", ok: "succeeded", failed: "failed", denied: "denied", unfinished: "never finished", unknown: "outcome unknown", running: "running" };
 
-export const Mark = ({ status, word }: { status: Status; word?: string }) => (
-  <span class={"mark " + status} role="img" aria-label={word ?? words[status] ?? ""} title={word ?? words[status]}>{symbols[status]}</span>
-);
+export function Mark({ status, word = words[status] }: { status: Status; word?: string }) {
+  return word ? <span class={"mark " + status} role="img" aria-label={word} title={word}>{symbols[status]}</span> : <span class={"mark " + status} aria-hidden="true">{symbols[status]}</span>;
+}
 
 // Link leads to another view of the page.
 export function Link({ to, class: name, children, label, current }: { to: string; class?: string; children: ComponentChildren; label?: string; current?: boolean }) {
@@ -79,10 +79,10 @@ function Text({ part: p, limit }: { part: Part; limit: number }) {
   const much = lines.length > limit || p.text.length > limit * 200;
   const text = much && !all ? lines.slice(0, limit).join("\n").slice(0, limit * 200) : p.text;
   const more = much && !all && <button class="more" onClick={() => set(true)}>Show all {lines.length.toLocaleString("en")} lines</button>;
-  if (p.short) return <div class="part short"><h3>{p.name}</h3><code>{p.text}</code></div>;
+  if (p.short) return <div class="part short"><div class="cap">{p.name}</div><code>{p.text}</code></div>;
   return (
     <section class={"part " + (p.name === "error" ? "error" : "")}>
-      <h3>{p.name}{p.text.endsWith("…") && <span class="dim"> beginning only</span>}</h3>
+      <div class="cap">{p.name}{p.text.endsWith("…") && <span class="dim"> beginning only</span>}</div>
       {p.lang === "diff" ? <Diff lines={text.split("\n")} /> : p.prose ? <p class="prose">{text}</p> : <pre tabIndex={0}>{text}</pre>}
       {more}
     </section>

@@ -16,9 +16,23 @@ addEventListener("scroll", () => {
 addEventListener("popstate", () => {
   clearTimeout(scrolled);
   notify();
-  const y = history.state?.y ?? 0;
-  requestAnimationFrame(() => requestAnimationFrame(() => scrollTo(0, y)));
+  restore(history.state?.y ?? 0);
 });
+
+// restore scrolls to a place, which may be there only when the data has come; the user's
+// hand ends the tries.
+function restore(y: number) {
+  const end = Date.now() + 3000;
+  let wanted = true;
+  for (const e of ["wheel", "keydown", "pointerdown"]) addEventListener(e, () => { wanted = false; }, { once: true, passive: true });
+  const step = () => {
+    if (!wanted) return;
+    scrollTo(0, y);
+    if (Math.abs(scrollY - y) > 1 && Date.now() < end) requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+}
+if (history.state?.y) restore(history.state.y);
 
 export function go(to: string) {
   history.replaceState({ ...history.state, y: scrollY }, "");

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useData } from "./api";
+import { useData, useShown } from "./api";
 import { clock, dayName, dollars, duration, place, plural, tokens } from "./format";
 import { useKeys } from "./keys";
 import { agentNames, Facts, Link, Mark, outcome, Problem, say, Sum, Wait } from "./parts";
@@ -97,7 +97,7 @@ function threads(list: Listed[]): Thread[] {
 export function SessionsView() {
   const { query } = useRoute();
   const limit = Number(query.get("limit")) || 100;
-  const { data, error } = useData<Sessions>("sessions?" + filterQuery(query, { limit: String(limit) }));
+  const { data, error } = useShown<Sessions>("sessions?" + filterQuery(query, { limit: String(limit) }));
   const [at, setAt] = useState(-1);
   const list = [...(data?.running ?? []), ...(data?.traces ?? [])];
   const groups = threads(list);
@@ -123,7 +123,7 @@ export function SessionsView() {
   let day = "";
   let n = -1;
   return (
-    <main class="page">
+    <div class="page">
       <h1 class="hidden">Sessions</h1>
       <Sum totals={data.totals} sessions={data.totals.traces === data.traces.length ? groups.length : undefined} />
       <Filters query={query} />
@@ -150,7 +150,7 @@ export function SessionsView() {
       {data.traces.length < data.totals.traces && (
         <p class="note">{data.traces.length} of {data.totals.traces.toLocaleString("en")} tasks. <button class="plain" onClick={() => put({ limit: String(Math.min(5000, limit * 4)) })}>Show more</button></p>
       )}
-    </main>
+    </div>
   );
 }
 

@@ -54,7 +54,7 @@ function Step({ step: s, selected, select }: { step: Said; selected: boolean; se
       <button class="line" aria-expanded={isOpen} onClick={() => { setOpen(!isOpen); select(s.row); }}>
         <Mark status={s.status ?? ""} /><b>{labelOf(s.label ?? "")}</b> <code>{s.detail}</code>{s.tookNs ? <span class="took">{duration(s.tookNs)}</span> : null}
       </button>
-      {isOpen && s.parts.length > 0 && <div class="texts"><Texts parts={s.parts} limit={14} /></div>}
+      {isOpen && s.parts.length > 0 && <div class="texts"><Texts parts={s.parts.filter((p) => !(p.short && (s.detail ?? "").includes(p.text)))} limit={14} /></div>}
     </div>
   );
 }

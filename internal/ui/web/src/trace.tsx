@@ -46,6 +46,10 @@ export function TraceView({ id }: { id: string }) {
     return () => { wanted = false; };
   }, [tree, span]);
 
+  // What was selected before the rows were there.
+  const early = useRef(-1);
+  useEffect(() => { if (tree && early.current >= 0) { select(early.current); early.current = -1; } }, [tree]);
+
   const keepFolded = (f: Set<number>) => { setFolded(f); sessionStorage.setItem("folded " + id, JSON.stringify([...f].slice(0, 5000))); };
   const reveal = (row: number) => {
     if (!tree) return;
@@ -55,6 +59,7 @@ export function TraceView({ id }: { id: string }) {
     setSelected(row);
   };
   const select = async (row: number, open = false) => {
+    if (!tree) early.current = row;
     if (!tree || row < 0 || row >= tree.n) return;
     reveal(row);
     if (open) setSheet(true);
@@ -111,7 +116,7 @@ export function TraceView({ id }: { id: string }) {
   const nth = errorRows.indexOf(selected);
   const current = problems[nth] ?? problems.find((p) => p.status === "failed") ?? problems[0];
   return (
-    <main class={"trace" + (sheet && selected >= 0 ? " with-sheet" : "")}>
+    <div class={"trace" + (sheet && selected >= 0 ? " with-sheet" : "")}>
       <header class="head">
         <nav class="crumbs" aria-label="Place">
           <Link to={"/?project=" + encodeURIComponent(s.workingDirectory ?? "")}>{place(s.workingDirectory) || "all projects"}</Link>
@@ -133,7 +138,7 @@ export function TraceView({ id }: { id: string }) {
         {current && (
           <div class={"callout " + current.status} role="group" aria-label="Failures">
             <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + "/" : ""}{problems.length}{problems.length === 1000 ? "+" : ""}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>
-            <button class="why" onClick={() => select(current.row, true)}><Mark status={current.status} /><b>{labelOf(current.label)}</b> <code>{current.detail}</code> <span class="message">{[current.kind !== current.message && current.kind, current.message].filter(Boolean).join(": ")}</span></button>
+            <button class="why" onClick={() => select(current.row, true)}><Mark status={current.status} /><b>{labelOf(current.label)}</b> <code>{current.detail}</code> <span class="message">{current.message || current.kind}</span></button>
           </div>
         )}
         <div class="bar-line">
@@ -159,7 +164,7 @@ export function TraceView({ id }: { id: string }) {
           {selected >= 0 && tree ? <Details base={base} row={selected} tree={tree} close={() => setSheet(false)} /> : <Overview head={head} />}
         </aside>
       </div>
-    </main>
+    </div>
   );
 }
 
@@ -208,7 +213,7 @@ function Details({ base, row, tree, close }: { base: string; row: number; tree: 
         {r.usage && <p class="facts"><Facts items={usageWords(r.usage)} /></p>}
         {(r.kind === "agent" || r.kind === "run") && total > 0 && Math.abs(total - direct) > 5e-5 && <p class="facts"><Facts items={["own requests " + dollars(direct), "with subagents " + dollars(total)]} /></p>}
       </header>
-      {r.problem && (r.problem.message || r.problem.kind) && !r.parts.some((p) => p.name === "error") && <div class="part error"><h3>{r.problem.kind || "error"}</h3><pre tabIndex={0}>{r.problem.message}</pre></div>}
+      {r.problem && (r.problem.message || r.problem.kind) && !r.parts.some((p) => p.name === "error") && <div class="part error"><div class="cap">{r.problem.kind || "error"}</div><pre tabIndex={0}>{r.problem.message}</pre></div>}
       {r.kind === "event" && r.parts.length === 0 && r.details?.length ? <ul class="plain-list">{r.details.map((d, i) => <li key={i}>{d}</li>)}</ul> : null}
       <Texts parts={r.parts} />
       {r.source ? <p class="dim source">{r.source}</p> : r.kind === "tool" && <button class="more" onClick={() => setWhole(row)}>Whole texts from the agent's files</button>}

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { useData } from "./api";
+import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, duration, place, plural, stamp, tokens } from "./format";
 import { cached, Facts, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
 import { put, useRoute } from "./route";
@@ -14,7 +14,7 @@ export function SessionView({ id }: { id: string }) {
   if (!data) return <Wait />;
   const first = data.traces[0].summary;
   return (
-    <main class="page">
+    <div class="page">
       <nav class="crumbs" aria-label="Place"><Link to={"/?project=" + encodeURIComponent(first.workingDirectory ?? "")}>{place(first.workingDirectory) || "all projects"}</Link></nav>
       <h1>{first.title || "Session"}</h1>
       <Sum totals={data.totals} />
@@ -22,7 +22,7 @@ export function SessionView({ id }: { id: string }) {
       <h2 class="day">{plural(data.traces.length, "turn")}</h2>
       <div class="list turns">{data.traces.map((t, i) => <div class="turn" key={t.summary.traceId}><span class="nth">{i + 1}</span><Task task={t} /></div>)}</div>
       <dl class="ids"><dt>session</dt><dd>{id}</dd></dl>
-    </main>
+    </div>
   );
 }
 
@@ -56,13 +56,13 @@ function Context({ points }: { points: Point[] }) {
 export function SearchView() {
   const { query } = useRoute();
   const text = query.get("text") ?? "";
-  const { data, error } = useData<Hit[]>(text.trim() ? "search?" + filterQuery(query) : null);
+  const { data, error } = useShown<Hit[]>(text.trim() ? "search?" + filterQuery(query) : null);
   useEffect(() => { document.title = (text ? text + " · " : "") + "search · hookspan"; });
   const groups = new Map<string, Hit[]>();
   for (const h of data ?? []) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   return (
-    <main class="page narrow">
+    <div class="page narrow">
       <h1 class="hidden">Search</h1>
       <div class="big-search"><Search auto label="Search everything: prompts, commands, results, errors" value={text} onChange={(v) => put({ text: v })} /></div>
       <Filters query={query} text={false} />
@@ -81,7 +81,7 @@ export function SearchView() {
           {hits.length > 8 && <p class="note">and {hits.length - 8} more</p>}
         </section>
       ))}
-    </main>
+    </div>
   );
 }
 
@@ -93,13 +93,13 @@ function Marked({ text, words }: { text: string; words: string[] }) {
 
 export function CostView() {
   const { query } = useRoute();
-  const { data, error } = useData<{ totals: Totals; groups: Record<"day" | "model" | "project" | "tool", Group[]> }>("usage?" + filterQuery(query));
+  const { data, error } = useShown<{ totals: Totals; groups: Record<"day" | "model" | "project" | "tool", Group[]> }>("usage?" + filterQuery(query));
   useEffect(() => { document.title = "Cost · hookspan"; });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const days = data.groups.day.filter((g) => g.key);
   return (
-    <main class="page">
+    <div class="page">
       <h1 class="hidden">Cost</h1>
       <Sum totals={data.totals} />
       <Filters query={query} />
@@ -109,7 +109,7 @@ export function CostView() {
         <Table title="Projects" groups={data.groups.project} pick="project" name={(k) => place(k) || "(not known)"} />
       </div>
       <Tools groups={data.groups.tool} />
-    </main>
+    </div>
   );
 }
 
@@ -218,7 +218,7 @@ export function CompareView() {
   const cost = (s: Compared) => s.summary.usage?.costUsd;
   const volume = (s: Compared) => (s.summary.usage ? s.summary.usage.inputTokens + s.summary.usage.outputTokens : undefined);
   return (
-    <main class="page">
+    <div class="page">
       <h1>Two tasks</h1>
       <div class="scroller" tabIndex={0} role="region" aria-label="Differences">
         <table class="versus">
@@ -247,7 +247,7 @@ export function CompareView() {
           </div>
         ))}
       </div>
-    </main>
+    </div>
   );
 }
 
@@ -258,7 +258,7 @@ interface HookRun { traceId: string; spanId: string; event?: string; tool?: stri
 export function HooksView() {
   const { query } = useRoute();
   const tool = query.get("tool") ?? "";
-  const { data, error } = useData<{ configured: { files: HookFile[] | null; problems?: { text?: string; message?: string; line?: number; file?: string }[] } | null; runs: HookRun[]; sums: Group[] }>("hooks" + (tool ? "?tool=" + encodeURIComponent(tool) : ""));
+  const { data, error } = useShown<{ configured: { files: HookFile[] | null; problems?: { text?: string; message?: string; line?: number; file?: string }[] } | null; runs: HookRun[]; sums: Group[] }>("hooks" + (tool ? "?tool=" + encodeURIComponent(tool) : ""));
   useEffect(() => { document.title = "Hooks · hookspan"; });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
@@ -267,7 +267,7 @@ export function HooksView() {
   const last = (h: HookItem) => data.runs.find((r) => r.command && (h.command ?? h.url ?? "").startsWith(r.command.replace(/…$/, "")));
   const sum = (h: HookItem) => data.sums.find((g) => g.key && (h.command ?? h.url ?? "").startsWith(g.key.replace(/…$/, "")));
   return (
-    <main class="page">
+    <div class="page">
       <h1>Hooks</h1>
       <p class="sum">{files.length === 0 ? "No hooks.json is configured: hookspan hooks add makes one." : <><b>{files.reduce((n, f) => n + (f.hooks?.length ?? 0), 0)}</b> configured in {plural(files.length, "file")}; <b>{data.sums.reduce((n, g) => n + g.toolCalls, 0)}</b> runs in the last day{data.sums.some((g) => g.toolFailures) ? <>, <b class="bad">{data.sums.reduce((n, g) => n + g.toolFailures, 0)}</b> failed</> : ""}{data.sums.some((g) => g.toolDenials) ? <>, <b class="warn">{data.sums.reduce((n, g) => n + g.toolDenials, 0)}</b> denied</> : ""}.</>}</p>
       <div class="filters"><Search label="Which hooks does a call of this tool start?" value={tool} onChange={(v) => put({ tool: v })} /></div>
@@ -300,7 +300,7 @@ export function HooksView() {
           </div>
         </section>
       )}
-    </main>
+    </div>
   );
 }
 
@@ -319,7 +319,7 @@ export function StatusView() {
   const order = ["problem", "warning"];
   const findings = [...(data.findings ?? [])].sort((a, b) => (order.indexOf(a.level) + 9) % 9 - ((order.indexOf(b.level) + 9) % 9));
   return (
-    <main class="page narrow">
+    <div class="page narrow">
       <h1>Status</h1>
       <p class="sum">Recording is <b class={s?.recording === "on" ? "good" : "warn"}>{s?.recording ?? "not known"}</b>. The last event came <b>{ago(s?.last_event)}</b>. <b>{data.stored.traces.toLocaleString("en")}</b> tasks with <b>{data.stored.spans.toLocaleString("en")}</b> spans are stored{s ? <>; {plural(s.sessions, "session")} in the spool</> : ""}.</p>
       {s?.destinations && (
@@ -346,7 +346,7 @@ export function StatusView() {
         {findings.length === 0 && <p class="note">Nothing to report.</p>}
       </section>
       {s && <dl class="ids"><dt>state</dt><dd>{s.state_dir}</dd><dt>settings</dt><dd>{s.env_file}</dd><dt>version</dt><dd>{data.version}</dd></dl>}
-    </main>
+    </div>
   );
 }
 

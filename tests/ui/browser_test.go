@@ -1,0 +1,213 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/ui"
+	"github.com/hookspan/hookspan/tests/ui/sample"
+)
+
+// site is a server with its store, and the address of its page.
+type site struct {
+	store *store.Store
+	// base is without the token, address with it.
+	base, address string
+}
+
+// serve starts a server over a store with tasks.
+func serve(t *testing.T, tasks []sample.Task) *site {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "traces.db")
+	s, err := store.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := sample.Fill(t.Context(), s, time.Now(), tasks); err != nil {
+		t.Fatal(err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := ui.NewToken()
+	server := ui.New(ui.Options{
+		Store: s, Token: token, Watch: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
+		Status: func(context.Context) (any, error) {
+			return map[string]any{"recording": "on", "sessions": 0, "destinations": []any{map[string]any{"name": "store", "target": path, "runs": 0, "spans": 0, "rejected": 0}}}, nil
+		},
+		Findings: func(context.Context) (any, error) {
+			return []any{map[string]any{"level": "problem", "text": "no agent has hookspan's hooks", "hint": "hookspan install"}}, nil
+		},
+		Hooks: func(context.Context, string) (any, error) {
+			return map[string]any{"files": []any{map[string]any{"path": "/home/ada/.cline/hooks.json", "trusted": true, "hooks": []any{
+				map[string]any{"number": 1, "line": 4, "event": "PreToolUse", "matcher": "Bash", "type": "command", "command": "./guard.sh"},
+			}}}}, nil
+		},
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	base := "http://" + l.Addr().String()
+	return &site{s, base, base + ui.Opening + "#token=" + token}
+}
+
+// browser is a tab of Chromium that keeps what went wrong in it.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu sync.Mutex
+	// problems are exceptions, console messages and dialogs; asked are the addresses of
+	// all requests.
+	problems, asked []string
+}
+
+func open(t *testing.T) *browser {
+	t.Helper()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("no chromium on this machine: tests/setup.sh installs Debian's")
+	}
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(time.Minute),
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), 4*time.Minute)
+	ctx, cancel := chromedp.NewExecAllocator(ctx, options...)
+	ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
+	t.Cleanup(func() { closeTab(); cancel(); stop() })
+	b := &browser{t: t, ctx: ctx}
+	chromedp.ListenTarget(ctx, func(event any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			b.problems = append(b.problems, "exception: "+e.ExceptionDetails.Text)
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.APITypeError {
+				b.problems = append(b.problems, "console: an error")
+			}
+		case *cdplog.EventEntryAdded:
+			b.problems = append(b.problems, "log: "+e.Entry.Text+" "+e.Entry.URL)
+		case *page.EventJavascriptDialogOpening:
+			b.problems = append(b.problems, "dialog: "+e.Message)
+			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(false)) }()
+		case *network.EventRequestWillBeSent:
+			b.asked = append(b.asked, e.Request.URL)
+		}
+	})
+	b.run(cdplog.Enable(), network.Enable())
+	return b
+}
+
+func (b *browser) run(actions ...chromedp.Action) {
+	b.t.Helper()
+	if err := chromedp.Run(b.ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// eval returns what an expression gives.
+func eval[T any](b *browser, expression string) (v T) {
+	b.t.Helper()
+	b.run(chromedp.Evaluate(expression, &v, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	return v
+}
+
+// wait waits until an expression is true.
+func (b *browser) wait(expression string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	defer cancel()
+	if err := chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
+		b.t.Fatalf("never true: %s (%v)\nat %s:\n%s", expression, err, eval[string](b, "location.href"), eval[string](b, "document.body.innerText"))
+	}
+}
+
+// shows waits until the page has a text that a person can see.
+func (b *browser) shows(text string) {
+	b.t.Helper()
+	quoted, _ := json.Marshal(text)
+	b.wait("document.body.innerText.includes(" + string(quoted) + ")")
+}
+
+func (b *browser) keys(keys ...string) {
+	b.t.Helper()
+	for _, k := range keys {
+		b.run(chromedp.KeyEvent(k))
+	}
+}
+
+// enter opens the page with its token.
+func (b *browser) enter(s *site) {
+	b.t.Helper()
+	b.run(chromedp.Navigate(s.address))
+	b.wait("sessionStorage.length > 0 && location.hash === ''")
+}
+
+// goTo opens a view.
+func (b *browser) goTo(s *site, path string) {
+	b.t.Helper()
+	b.run(chromedp.Navigate(s.base + path))
+}
+
+// faultless fails the test if something went wrong in the tab, or if it asked another
+// host.
+func (b *browser) faultless(s *site) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.problems {
+		b.t.Errorf("the browser reports: %s", p)
+	}
+	for _, u := range b.asked {
+		if !strings.HasPrefix(u, s.base) && !strings.HasPrefix(u, "data:") {
+			b.t.Errorf("the page asked %s", u)
+		}
+	}
+	b.problems, b.asked = nil, nil
+}
+
+// axe returns the accessibility rules that the page breaks, or skips the test.
+func axe(t *testing.T) string {
+	t.Helper()
+	script, err := os.ReadFile("../../internal/ui/web/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		t.Skip("axe-core is not installed: run npm ci in internal/ui/web")
+	}
+	return string(script)
+}
+
+// upload stores one more task.
+func (s *site) upload(t *testing.T, task sample.Task) {
+	t.Helper()
+	var spans []*tracepb.ResourceSpans = task.Spans(time.Now())
+	if err := s.store.UploadTraces(t.Context(), spans); err != nil {
+		t.Fatal(err)
+	}
+}

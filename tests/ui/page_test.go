@@ -1,0 +1,258 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/ui/sample"
+)
+
+// TestViews opens every view in both themes, wide and narrow: what a person looks for is
+// there, nothing is wider than the screen, and axe finds nothing.
+func TestViews(t *testing.T) {
+	script := axe(t)
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	first := "/t/" + tasks[0].ID()
+	b.enter(s)
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{1440, 320} {
+			b.run(chromedp.EmulateViewport(width, 900), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
+			for path, texts := range map[string][]string{
+				"/":                             {"39 tasks", "Checkout fails for orders", "API request failed: 529", "2 turns in this session", "Today"},
+				"/?project=" + tasks[3].Project: {"6 tasks", "Rotate the database passwords"},
+				first:                           {"Checkout fails", "completed", "15m50s", "11 tool calls, 2 failed", "claude-opus-4-7", "npm test -- cart", "Explore"},
+				first + "?tab=conversation":     {"You", "I will look at how the total is computed first.", "Expected: 2700"},
+				first + "?tab=changes":          {"2 files", "src/cart/line.ts", "return times(line.price, line.count);"},
+				"/s/" + tasks[0].Session:        {"2 turns", "Context", "Now the invoice"},
+				"/search?text=discount":         {"steps in", "Checkout fails"},
+				"/search":                       {"All words must be in one step"},
+				"/cost":                         {"Models", "claude-sonnet-4-6", "Projects", "shop", "Tools", "execute_command"},
+				"/compare?a=" + tasks[0].ID() + "&b=" + tasks[1].ID(): {"Two tasks", "second to first", "side by side", "src/cart/line.ts"},
+				"/compare": {"Compare two tasks"},
+				"/hooks":   {"/home/ada/.cline/hooks.json", "PreToolUse", "deleting folders needs a person"},
+				"/status":  {"Recording is on", "no agent has hookspan's hooks", "39"},
+			} {
+				b.goTo(s, path)
+				for _, text := range texts {
+					if path == first && width == 320 && strings.HasPrefix(text, "Explore") {
+						continue // Below the fold.
+					}
+					b.shows(text)
+				}
+				if over := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+					t.Errorf("%s: %d pixels wider than a screen of %d", path, over, width)
+				}
+				for _, v := range eval[[]string](b, script+`; axe.run({ resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + " " + n.failureSummary)))`) {
+					t.Errorf("%s, %s, %d wide: %s", path, theme, width, v)
+				}
+				b.faultless(s)
+			}
+		}
+	}
+}
+
+// TestKeys presses each key and looks at what it selects.
+func TestKeys(t *testing.T) {
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	first := "/t/" + tasks[0].ID()
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1440, 900))
+	selected := func(label string) {
+		t.Helper()
+		b.wait(fmt.Sprintf(`document.querySelector(".row.selected .label")?.textContent === %q && new URLSearchParams(location.search).has("span")`, label))
+	}
+	detail := func(text string) {
+		t.Helper()
+		b.wait(fmt.Sprintf(`document.querySelector(".details").innerText.includes(%q)`, text))
+	}
+
+	b.goTo(s, first)
+	b.shows("applyDiscount")
+	b.keys("j")
+	selected("Claude Code")
+	b.keys("j", "j", "j")
+	selected("Grep")
+	detail("src/cart/total.ts:31")
+	b.keys("k")
+	selected("chat")
+	b.keys("h")
+	selected("Claude Code")
+	b.keys("h")
+	b.wait(`document.querySelectorAll("[role=treeitem]").length === 1`)
+	b.keys("l")
+	b.wait(`document.querySelectorAll("[role=treeitem]").length > 20`)
+	b.keys("e")
+	detail("deleting folders needs a person")
+	b.keys("e")
+	detail("Expected: 2700")
+	b.keys("E")
+	detail("deleting folders needs a person")
+	b.keys("2")
+	b.wait(`document.querySelector(".did.selected")?.innerText.includes("rm -rf dist") && location.search.includes("tab=conversation")`)
+	b.keys("3")
+	b.shows("2 files")
+	b.keys("1", "e", "z")
+	b.wait(`location.search.includes("zoom=") && document.body.innerText.includes("zoom out")`)
+	b.keys("0")
+	b.wait(`!location.search.includes("zoom=")`)
+	b.keys("/")
+	b.wait(`document.activeElement.type === "search"`)
+	// The browser's driver types the key into the field that it has opened.
+	b.keys("\b", "lineTotal")
+	b.shows(" of ")
+	b.wait(`location.search.includes("find=lineTotal")`)
+	b.keys("\x1b")
+	b.wait(`document.activeElement === document.body`)
+	b.wait(`document.querySelector(".row.selected.match") && !location.search.includes("addef365818811fd")`)
+	at := eval[string](b, `location.search`)
+	b.keys("n")
+	b.wait(fmt.Sprintf(`location.search !== %q`, at))
+	b.keys("N")
+	b.wait(fmt.Sprintf(`location.search === %q`, at))
+	b.wait(`document.querySelectorAll(".row.match").length >= 3`)
+	b.keys("f")
+	b.wait(`document.querySelector(".details").innerText.includes("All 48 tests pass.")`)
+	b.keys("f")
+	b.shows("Stopped following")
+	b.keys("]")
+	b.shows("Now the invoice, please")
+	b.wait(`location.pathname === "/t/` + tasks[1].ID() + `"`)
+	b.keys("[")
+	b.wait(`location.pathname === "` + first + `"`)
+	b.shows("Checkout fails")
+	b.keys("c")
+	b.shows("Press c on another task")
+	b.keys("]")
+	b.shows("Now the invoice, please")
+	b.keys("c")
+	b.shows("Two tasks")
+	for key, path := range map[string]string{"s": "/", "f": "/search", "c": "/cost", "h": "/hooks", "t": "/status"} {
+		b.run(chromedp.Blur("body", chromedp.ByQuery), chromedp.Evaluate(`document.activeElement.blur()`, nil))
+		b.keys("g", key)
+		b.wait(`location.pathname === "` + path + `"`)
+	}
+	b.run(chromedp.Evaluate(`document.activeElement.blur()`, nil))
+	b.keys("g", "s")
+	b.shows("39 tasks")
+	b.keys("j", "j")
+	b.wait(`document.querySelector(".task.at .title")?.textContent.startsWith("Checkout fails")`)
+	b.keys("e")
+	b.wait(`document.querySelector(".task.at .title")?.textContent.startsWith("Upgrade the map")`)
+	b.keys("\r")
+	b.wait(`location.pathname === "/t/` + tasks[2].ID() + `"`)
+	dark := eval[string](b, `getComputedStyle(document.documentElement).backgroundColor`)
+	b.keys("t")
+	b.wait(fmt.Sprintf(`getComputedStyle(document.documentElement).backgroundColor !== %q`, dark))
+	b.keys("?")
+	b.shows("Keys are on")
+	b.run(chromedp.Click("dialog input"))
+	b.keys("\x1b")
+	b.wait(`!document.querySelector("dialog")`)
+	b.keys("g", "s")
+	if got := eval[string](b, "location.pathname"); got == "/" {
+		t.Error("a key works after the keys were switched off")
+	}
+	b.faultless(s)
+}
+
+func TestBackAndReloadKeepWhatIsShown(t *testing.T) {
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1440, 700))
+	b.shows("39 tasks")
+	b.wait(`document.querySelector('select[aria-label="Agent"]')`)
+	b.run(chromedp.SetValue(`select[aria-label="Agent"]`, "cline"))
+	b.shows("10 tasks")
+	b.run(chromedp.Evaluate(`scrollTo(0, 300)`, nil))
+	b.wait(`history.state?.y === 300`)
+	// The driver's click would scroll first.
+	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".title")].find((e) => e.textContent.startsWith("Upgrade the map tiles")).click()`, nil))
+	b.shows("8 rows")
+	b.keys("e", "2")
+	b.wait(`location.search.includes("span=") && location.search.includes("tab=conversation")`)
+	b.shows("TS2345")
+	b.run(chromedp.Reload())
+	b.wait(`document.querySelector(".did.selected")?.innerText.includes("TS2345")`)
+	b.run(chromedp.NavigateBack())
+	b.shows("10 tasks")
+	b.wait(`scrollY === 300 && location.search === "?agent=cline"`)
+	b.run(chromedp.NavigateBack())
+	b.shows("39 tasks")
+	b.faultless(s)
+}
+
+// TestSumsAreThoseOfTheStore compares what a person reads with the store.
+func TestSumsAreThoseOfTheStore(t *testing.T) {
+	s, b := serve(t, sample.Tasks()), open(t)
+	b.enter(s)
+	b.shows("39 tasks in 27 sessions took 1h17m and cost $7.53 for 7.9M tokens, 92 % of the input cached. 8 of 301 tool calls failed, 2 were denied.")
+	b.faultless(s)
+}
+
+func TestNewTraceAppearsByItself(t *testing.T) {
+	s, b := serve(t, nil), open(t)
+	b.enter(s)
+	b.shows("No traces yet")
+	b.shows("run hookspan install")
+	b.wait(`document.querySelector(".live.on")`)
+	var worst time.Duration
+	for i := range 5 {
+		task := sample.Task{Host: "cline", Session: fmt.Sprint(i), Prompt: fmt.Sprintf("New task %d", i), Outcome: otelmap.OutcomeCompleted, Ago: time.Minute}
+		start := time.Now()
+		s.upload(t, task)
+		b.shows(task.Prompt)
+		worst = max(worst, time.Since(start))
+	}
+	t.Logf("stored to visible: at most %v of 5, polling every 20 ms included", worst)
+	b.faultless(s)
+}
+
+// TestManyRowsStaySmall opens a trace of 100,000 spans.
+func TestManyRowsStaySmall(t *testing.T) {
+	task := sample.Big(100_000)
+	s, b := serve(t, []sample.Task{task}), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1440, 900))
+	timed := func(name string, f func()) {
+		start := time.Now()
+		f()
+		t.Logf("%s: %v", name, time.Since(start).Round(time.Millisecond))
+	}
+	for _, name := range []string{"the trace's rows, first time", "again"} {
+		timed(name, func() {
+			b.goTo(s, "/t/"+task.ID())
+			b.shows("100,002 rows")
+			b.shows("go test ./pkg/p3")
+		})
+	}
+	few := func() {
+		t.Helper()
+		if n := eval[int](b, `document.querySelectorAll("[role=treeitem]").length`); n == 0 || n > 100 {
+			t.Errorf("%d rows in the document, want 1 to 100", n)
+		}
+	}
+	few()
+	timed("next failure", func() { b.keys("e"); b.wait(`document.querySelector(".row.selected.failed")`) })
+	timed("20 failures on", func() {
+		for range 20 {
+			b.keys("e")
+		}
+		b.shows("pkg/p19953 fails")
+	})
+	few()
+	b.keys("h", "h")
+	timed("fold", func() { b.wait(`document.querySelectorAll("[role=treeitem]").length === 1`) })
+	b.keys("l")
+	b.wait(`document.querySelectorAll("[role=treeitem]").length > 20`)
+	few()
+	b.faultless(s)
+}
