@@ -165,6 +165,7 @@ this machine and delivered to the destinations you name.
 		SilenceUsage: true, SilenceErrors: true,
 		Version: versionText(a),
 	}
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { refreshPrograms(cmd, a) }
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{errors.New(flagError(err)), cmd}

@@ -74,11 +74,10 @@ func installHookFiles(ctx context.Context, a *app, project string, added []hookf
 		a.hint(command)
 		return nil
 	}
-	binary, err := hookBinary(a, "")
-	if err != nil {
+	o := install.Options{PreToolUse: guard || reach.Editors, ForHooks: guard}
+	if err := useCopy(a, "cline-hook", &o); err != nil {
 		return err
 	}
-	o := install.Options{Binary: binary, PreToolUse: guard || reach.Editors, ForHooks: guard}
 	if project != "" && report.InProject(project) && !report.InProject("") {
 		// Only this project reports to hookspan, and that must not change.
 		o.Project = project
@@ -102,6 +101,11 @@ func installHookFiles(ctx context.Context, a *app, project string, added []hookf
 	if slices.ContainsFunc(plan.Edited(), concerned) {
 		notes += "\nA hookspan hook file there was edited, so it is left as found.\n"
 		a.hint("hookspan install cline --force writes it anew" + with)
+	}
+	if !*f.dryRun {
+		if _, err := copyPrograms(ctx, a); err != nil {
+			return err
+		}
 	}
 	if changed, err := applyPlan(a, plan, notes, *f.dryRun); err != nil || !changed {
 		return err
@@ -139,11 +143,11 @@ func releaseHookFiles(ctx context.Context, a *app, leave bool) error {
 // releaseFrom removes PreToolUse from the folders of a project, or with an empty
 // name from the user's.
 func releaseFrom(ctx context.Context, a *app, project string) error {
-	binary, err := hookBinary(a, "")
-	if err != nil {
+	o := install.Options{Project: project}
+	if err := useCopy(a, "cline-hook", &o); err != nil {
 		return err
 	}
-	plan, err := cline.Installer{}.PlanWithoutHooks(ctx, systemOf(a), install.Options{Binary: binary, Project: project})
+	plan, err := cline.Installer{}.PlanWithoutHooks(ctx, systemOf(a), o)
 	if err != nil {
 		return err
 	}
@@ -154,5 +158,8 @@ func releaseFrom(ctx context.Context, a *app, project string) error {
 		return nil
 	}
 	a.printf("\nNone of your hooks runs before tool calls any more, so the PreToolUse hook file that was\ninstalled for that goes.\n\n%s", plan.Text())
+	if _, err := copyPrograms(ctx, a); err != nil {
+		return err
+	}
 	return install.Apply(plan)
 }

@@ -74,7 +74,13 @@ func installFlags(cmd *cobra.Command, o *install.Options, usage map[string]strin
 }
 
 func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool) (err error) {
-	if o.Binary, err = hookProgram(a, agent.Program, o.Binary); err != nil {
+	copies := o.Binary == ""
+	if copies {
+		err = useCopy(a, agent.Program, &o)
+	} else {
+		o.Binary, err = hookProgram(a, agent.Program, o.Binary)
+	}
+	if err != nil {
 		return err
 	}
 	notes := ""
@@ -108,10 +114,19 @@ func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 		notes += fmt.Sprintf("\n%s %s edited: left as found.\nhookspan install %s --force writes %s anew.\n",
 			termtext.Plural(n, thing), were, agent.Word, them)
 	}
+	copied := false
+	if copies && !dryRun {
+		if copied, err = copyPrograms(cmd.Context(), a); err != nil {
+			return err
+		}
+	}
 	changed, err := applyPlan(a, plan, notes, dryRun)
 	switch {
 	case err != nil || dryRun:
 		return err
+	case !changed && copied:
+		a.printf("\nthe hook programs are now those of hookspan %s\n", buildVersion())
+		return nil
 	case !changed:
 		a.printf("\neverything is in place already\n")
 		return nil
@@ -128,9 +143,15 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 	}
 	if plan.Empty() {
 		a.printf("no hookspan hooks are installed\n")
-		return nil
+		if dryRun {
+			return nil
+		}
+		return removePrograms(cmd.Context(), a)
 	}
 	if changed, err := applyPlan(a, plan, "", dryRun); err != nil || !changed {
+		return err
+	}
+	if err := removePrograms(cmd.Context(), a); err != nil {
 		return err
 	}
 	a.printf("\nuninstalled. The traces so far are in %s\n", a.cfg.StateDir)

@@ -56,6 +56,7 @@ func machineOf(a *app) *diagnose.Machine {
 	m := &diagnose.Machine{
 		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: envFile(a), Dir: dir, ProjectOff: hookproc.ProjectOff(dir),
 		Program: func(name string) (string, error) { return hookProgram(a, name, "") },
+		Copies:  copiesOf(a),
 		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: hooksOf(a).Problems().List()},
 	}
 	for _, o := range hookproc.OtherAgents(a.cfg.StateDir) {

@@ -61,6 +61,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	for _, a := range m.examined(st) {
 		e.program(ctx, a)
 	}
+	e.copies()
 	e.state(ctx)
 	for _, p := range config.Problems(m.ConfigErr) {
 		e.add(Problem, p.Error(), "correct it; hookspan config shows the value used instead")
@@ -116,6 +117,20 @@ func (e *exam) program(ctx context.Context, a agents.Agent) {
 		return
 	}
 	e.add(OK, a.Program+" is beside hookspan and runs", "")
+}
+
+// copies compares the version of the programs that hooks start with that of this
+// program.
+func (e *exam) copies() {
+	v, err := e.Copies.Version()
+	switch {
+	case err != nil:
+		e.add(Problem, termtext.Message(err), "")
+	case v == e.Version && v != "":
+		e.add(OK, "hooks run hookspan "+v, "")
+	case v != "":
+		e.add(Note, fmt.Sprintf("hooks run hookspan %s; this is hookspan %s", v, e.Version), "hookspan install AGENT replaces it by this one")
+	}
 }
 
 // state writes to the state folder and reads the local store. The first event

@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/programs"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
@@ -37,6 +38,9 @@ type Machine struct {
 	// Program returns the path of a hook program. If the program is missing, the
 	// error has a method Hint that says what to do.
 	Program func(name string) (string, error)
+	// Copies are the programs that hooks should start. If the path is empty, they
+	// should start Program.
+	Copies programs.Folder
 	// Others are agents that run hooks of another agent.
 	Others []OtherAgent
 	// Own are the user's hooks for Cline.
@@ -69,7 +73,10 @@ type Status struct {
 	Settings []SettingsFile `json:"claude,omitempty"`
 	// HooksHealthy reports that an agent has hookspan's hooks, and that those
 	// of each agent that has any are as they should be.
-	HooksHealthy bool          `json:"hooks_healthy"`
+	HooksHealthy bool `json:"hooks_healthy"`
+	// HookVersion is the version of hookspan that hooks run. It is empty where
+	// none is installed, and for hooks that do not start the copies of its programs.
+	HookVersion  string        `json:"hook_version,omitempty"`
 	Sessions     int           `json:"sessions"`
 	SpoolBytes   int64         `json:"spool_bytes"`
 	LastEvent    time.Time     `json:"last_event,omitzero"`
@@ -155,6 +162,9 @@ func (m *Machine) HookStatus(ctx context.Context, a agents.Agent) (*install.Repo
 	if err != nil && hint(err) == "" {
 		return nil, err
 	}
+	if err == nil && m.Copies.Path != "" {
+		binary = m.Copies.Program(a.Program)
+	}
 	sys := install.System{GOOS: m.GOOS, Home: m.Home, Getenv: m.Getenv, StateDir: m.Config.StateDir}
 	return a.Installer.Status(ctx, sys, install.Options{Binary: binary, Dir: m.Dir})
 }
@@ -171,6 +181,7 @@ func hint(err error) string {
 // Status gathers the status.
 func (m *Machine) Status(ctx context.Context) (*Status, error) {
 	st := &Status{StateDir: m.Config.StateDir, EnvFile: m.EnvFile, Recording: recordingOn, machine: m}
+	st.HookVersion, _ = m.Copies.Version() // The doctor reports a damaged record.
 	switch {
 	case m.Config.Off():
 		st.Recording = "off (HOOKSPAN_DISABLED or OTEL_SDK_DISABLED)"

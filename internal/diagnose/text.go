@@ -96,6 +96,9 @@ func (st *Status) Text(l Look) string {
 			termtext.Plural(st.Sessions, "session"), bytesText(st.SpoolBytes))
 	}
 	printf("", "state        %s\n", termtext.Value(st.StateDir))
+	if st.HookVersion != "" {
+		printf("", "hooks run    hookspan %s\n", termtext.Value(st.HookVersion))
+	}
 	printf("", "env file     %s\n\n", termtext.Value(st.EnvFile))
 	if text := st.ownHooksText(); text != "" {
 		printf("", "%s\n\n", text)

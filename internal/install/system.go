@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -43,6 +44,9 @@ type Options struct {
 	// Binary is the absolute path of the agent's hook program. For a status it is
 	// the program that hooks should start; if empty, any program is right.
 	Binary string
+	// Source is the program that the caller copies to Binary before the plan is
+	// applied. If empty, Binary is there already.
+	Source string
 	// Project is the absolute path of a project. Hooks go into its places instead
 	// of the user's, and an uninstall or status is limited to them.
 	Project string
@@ -106,7 +110,8 @@ func CheckProject(project string) error {
 
 // CheckBinary refuses a program that hooks could not start. name is the wanted
 // program.
-func (s System) CheckBinary(path, name string) error {
+func (s System) CheckBinary(o Options, name string) error {
+	path := o.Binary
 	switch {
 	case path == "":
 		return fmt.Errorf("hook program: no path given, want the absolute path of %s", name)
@@ -118,6 +123,7 @@ func (s System) CheckBinary(path, name string) error {
 		// JSON settings cannot name it.
 		return fmt.Errorf("hook program %q: the path is not UTF-8: install hookspan elsewhere", path)
 	}
+	path = cmp.Or(o.Source, path)
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("hook program %q: %w: install %s beside hookspan", path, err, name)

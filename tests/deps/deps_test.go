@@ -182,6 +182,7 @@ var mayImport = map[string][]string{
 		"hook", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/regular",
 	},
 	"internal/otlp":              {"internal/rawjson"},
+	"internal/programs":          {"internal/atomicfile", "internal/filelock", "internal/regular"},
 	"internal/store":             {"otelmap", "spool", "internal/otlp", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/view":              {"hook", "otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext"},
 	"internal/export":            {"otelmap", "internal/otlp", "internal/rawjson", "internal/redact", "internal/store", "internal/termtext", "internal/view"},
@@ -202,7 +203,7 @@ var mayImport = map[string][]string{
 	"internal/demo": {"internal/regular"},
 	"internal/diagnose": {
 		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install", "internal/install/cline",
-		"internal/pipeline", "internal/redactor", "internal/regular", "internal/store", "internal/termtext",
+		"internal/pipeline", "internal/programs", "internal/redactor", "internal/regular", "internal/store", "internal/termtext",
 	},
 	"internal/live": {"hook", "spool"},
 	"internal/pipeline": {

@@ -72,6 +72,7 @@ var mayReplace = map[string]string{
 	"internal/filelock/filelock_windows.go": "is the way to do it",
 	"internal/diagnose/doctor.go":           "tries whether a folder can be written to",
 	"infinium/infiniumexporter/parked.go":   "tries whether a folder can be written to",
+	"internal/programs/programs.go":         "a running program is renamed on Windows, and replaced by one that is written in full",
 	"internal/bridge/filestore.go":          "moves a damaged file aside",
 	"internal/clinehooks/hookrun/exec.go":   "makes a file that has no name afterwards",
 	"internal/hookproc/spill.go":            "makes a file that has no name afterwards",

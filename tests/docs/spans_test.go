@@ -213,6 +213,8 @@ func TestEveryGoldenFileIsExplained(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)
 	}
+	// What hookspan tail prints of the session stands beside it, under its name.
+	files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, ".events.txt") })
 	for _, name := range files {
 		for _, word := range []string{name, strings.TrimSuffix(name, ".txt") + ".otlp.json"} {
 			if _, err := os.Stat(filepath.Join(root, "tests", "golden", "testdata", word)); err != nil {

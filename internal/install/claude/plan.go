@@ -21,7 +21,7 @@ import (
 // their hooks do not have the form that Claude Code reads, and when they cannot
 // be written to. Edited hooks are no failure; see install.Plan.Edited.
 func (in Installer) Plan(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
-	if err := sys.CheckBinary(o.Binary, hookProgram); err != nil {
+	if err := sys.CheckBinary(o, hookProgram); err != nil {
 		return nil, err
 	}
 	of := in.product()

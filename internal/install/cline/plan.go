@@ -16,7 +16,7 @@ import (
 // folder, and when a folder to be changed cannot be written to. A file that is
 // not hookspan's is no failure; see install.Plan.Foreign.
 func (in Installer) Plan(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
-	if err := sys.CheckBinary(o.Binary, "cline-hook"); err != nil {
+	if err := sys.CheckBinary(o, "cline-hook"); err != nil {
 		return nil, err
 	}
 	folders, warnings, err := in.folders(ctx, sys, o.Project)
