@@ -92,15 +92,26 @@ func open(t *testing.T) *browser {
 	if err != nil {
 		t.Skip("no chromium on this machine: tests/setup.sh installs Debian's")
 	}
+	// Not t.TempDir: processes of Chromium's may still write when the browser has ended.
+	profile, err := os.MkdirTemp("", "hookspan-chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(t.TempDir()),
+		chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(profile),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(time.Minute),
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), 4*time.Minute)
 	ctx, cancel := chromedp.NewExecAllocator(ctx, options...)
 	ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
-	t.Cleanup(func() { closeTab(); cancel(); stop() })
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // closes the browser and waits for it
+		closeTab()
+		cancel()
+		stop()
+		_ = os.RemoveAll(profile)
+	})
 	b := &browser{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, func(event any) {
 		b.mu.Lock()

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 // Keys of the views. The view that was drawn last answers first.
 export type Keys = Record<string, (e: KeyboardEvent) => void>;
@@ -32,7 +32,8 @@ addEventListener("keydown", (e) => {
 export function useKeys(keys: Keys) {
   const ref = useRef(keys);
   ref.current = keys;
-  useEffect(() => {
+  // As soon as the view can be seen, its keys work.
+  useLayoutEffect(() => {
     stack.push(ref);
     return () => { stack.splice(stack.indexOf(ref), 1); };
   }, []);

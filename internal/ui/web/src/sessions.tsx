@@ -66,7 +66,10 @@ export function Search({ value, onChange, label, auto }: { value: string; onChan
   const ref = useRef<HTMLInputElement>(null);
   const timer = useRef(0);
   useEffect(() => { if (document.activeElement !== ref.current) set(value); }, [value]);
-  useEffect(() => { if (auto) ref.current?.focus(); }, []);
+  useEffect(() => {
+    if (auto) ref.current?.focus();
+    return () => clearTimeout(timer.current); // what was typed belongs to the view that is left
+  }, []);
   useKeys({ "/": () => ref.current?.select() });
   return (
     <input ref={ref} type="search" placeholder={label} aria-label={label} value={text} spellcheck={false} onInput={(e) => {
