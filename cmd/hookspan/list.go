@@ -37,11 +37,7 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	if err != nil {
 		return err
 	}
-	sums, err := p.Store.List(ctx, f)
-	if err != nil {
-		return err
-	}
-	all, err := p.Store.Totals(ctx, f)
+	sums, all, err := p.Store.ListTotals(ctx, f)
 	if err != nil {
 		return err
 	}

@@ -135,6 +135,9 @@ func TestAnswersEqualThoseFromTheSpans(t *testing.T) {
 			check("list", m.list(f), list, err)
 			totals, err := s.Totals(t.Context(), f)
 			check("totals", m.totals(f), totals, err)
+			both, sums, err := s.ListTotals(t.Context(), f)
+			check("list with totals", list, both, err)
+			check("totals with list", totals, sums, err)
 			n, err := s.Count(t.Context(), f)
 			check("count", totals.Traces, n, err)
 			for _, by := range Keys {

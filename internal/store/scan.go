@@ -149,23 +149,35 @@ func (s *Store) scan(ctx context.Context, f Filter, calls bool, visit func(*foun
 	}, `SELECT id, started, ended, facts FROM traces t`+where, args...)
 }
 
+// byDigest reports whether the filter has conditions on more than columns and texts.
+func (f Filter) byDigest() bool { return f.Model != "" || f.Tool != "" || f.Failed || f.Denied }
+
 // inOrder calls visit with the traces that a filter selects, without their digest,
 // the newest first, up to a limit if it is not negative.
 func (s *Store) inOrder(ctx context.Context, f Filter, limit int, visit func(found) error) error {
 	var set traceSet
 	var err error
-	if f.Model != "" || f.Tool != "" || f.Failed || f.Denied {
+	if f.byDigest() {
 		set = make(traceSet)
 		err = s.scan(ctx, f, false, func(t *found) error { set[t.id] = t.spans; return nil })
 	} else {
 		set, err = s.withText(ctx, f)
 	}
-	if err != nil || set != nil && len(set) == 0 || limit == 0 {
+	if err != nil {
 		return err
+	}
+	return s.ordered(ctx, f, set, limit, visit)
+}
+
+// ordered is inOrder for the traces of the set, for all that the conditions on columns
+// select if it is nil.
+func (s *Store) ordered(ctx context.Context, f Filter, set traceSet, limit int, visit func(found) error) error {
+	if set != nil && len(set) == 0 || limit == 0 {
+		return nil
 	}
 	where, args := f.where()
 	where, args = within(set, where, args)
-	err = eachRow(ctx, s.db, func(scan func(...any) error) error {
+	err := eachRow(ctx, s.db, func(scan func(...any) error) error {
 		var t found
 		err := scanSummary(func(targets ...any) error { return scan(append(targets, &t.id)...) }, &t.Summary)
 		spans, ok := set[t.id]
@@ -231,6 +243,30 @@ func (s *Store) List(ctx context.Context, f Filter) (out []Summary, err error) {
 		return nil
 	})
 	return out, s.wrap("list traces", err)
+}
+
+// ListTotals returns what List and Totals return, in about the time of one of them.
+func (s *Store) ListTotals(ctx context.Context, f Filter) (list []Summary, all Totals, err error) {
+	var sum tally
+	var set traceSet
+	if f.Text != "" || f.byDigest() {
+		set = make(traceSet)
+	}
+	err = s.scan(ctx, f, false, func(t *found) error {
+		sum.addTrace(t)
+		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
+		if set != nil {
+			set[t.id] = t.spans
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.ordered(ctx, f, set, f.limited(), func(t found) error {
+			list = append(list, t.Summary)
+			return nil
+		})
+	}
+	return list, sum.totals(), s.wrap("list traces", err)
 }
 
 // ids returns the selected traces, the newest first, up to a limit.
