@@ -90,6 +90,7 @@ func TestListGolden(t *testing.T) {
 		{"list-absolute.txt", sampleList(), Options{Width: 100}},
 		{"list-piped.txt", sampleList(), Options{Now: t0}},
 		{"list-wide.txt", sampleList(), Options{Now: t0, Width: 160}},
+		{"list-120.txt", sampleList(), Options{Now: t0, Width: 120}},
 		{"list-80.txt", sampleList(), Options{Now: t0, Width: 80}},
 		{"list-narrow.txt", sampleList(), Options{Now: t0, Width: 60}},
 		{"list-40.txt", sampleList(), Options{Now: t0, Width: 40}},
