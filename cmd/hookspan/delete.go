@@ -121,7 +121,7 @@ func deleteTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, t
 		if err != nil {
 			return err
 		}
-		if err := view.List(a.stdout, traces[:min(len(traces), shownBefore)], 0, all, a.viewOptions()); err != nil {
+		if err := view.List(a.stdout, traces[:min(len(traces), shownBefore)], 0, nil, all, a.viewOptions()); err != nil {
 			return err
 		}
 		if more := len(traces) - shownBefore; more > 0 {

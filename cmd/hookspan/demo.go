@@ -71,7 +71,7 @@ func runDemo(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	a.printf("$ hookspan list\n")
-	if err := view.List(a.stdout, sums, 0, all, a.viewOptions()); err != nil {
+	if err := view.List(a.stdout, sums, 0, nil, all, a.viewOptions()); err != nil {
 		return err
 	}
 	first := sums[len(sums)-1]

@@ -25,6 +25,7 @@ type filterFlags struct {
 
 	project, agent, since, until string
 	all, asJSON                  bool
+	asCSV                        bool
 }
 
 // outcomes are the ways a trace ends, and that of one that has not ended.
@@ -57,7 +58,7 @@ func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
 // addListing adds the flags of a command that lists what it selects.
 func (ff *filterFlags) addListing() {
 	flags := ff.cmd.Flags()
-	flags.IntVarP(&ff.f.Limit, "limit", "n", store.DefaultLimit, "how many at most; 0 for all, as without it with --json")
+	flags.IntVarP(&ff.f.Limit, "limit", "n", store.DefaultLimit, "how many at most; 0 for all, as without it for programs")
 	flags.BoolVar(&ff.all, "all", false, "all of them")
 	flags.BoolVar(&ff.asJSON, "json", false, "print as JSON")
 }
@@ -107,7 +108,7 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 		return f, wrongUsage(ff.cmd, "--limit %d: want 1 or more, or 0 for all", f.Limit)
 	case ff.all && changed("limit") && f.Limit > 0:
 		return f, wrongUsage(ff.cmd, "--all and --limit %d: want one of them", f.Limit)
-	case ff.all || f.Limit == 0 || ff.asJSON && !changed("limit"):
+	case ff.all || f.Limit == 0 || (ff.asJSON || ff.asCSV) && !changed("limit"):
 		f.Limit = -1
 	}
 	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +22,8 @@ func listCmd(a *app) *cobra.Command {
 		Use: "list", Short: "List the traces on this machine, newest first",
 		Long: `List the traces on this machine, newest first: the newest ` + strconv.Itoa(store.DefaultLimit) + `, with --json all of
 them, or as many as -n says. Where traces are left out, standard error says how
-many. On a terminal, lines fit its width: a narrow one shows fewer columns.`,
+many. On a terminal, lines fit its width: a narrow one shows fewer columns. Below a
+trace, --grep shows where the words are, --denied which hook denied what and why.`,
 	}
 	ff := addFilterFlags(a, cmd)
 	ff.addListing()
@@ -56,7 +60,11 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	case ff.asJSON:
 		return a.printJSON(sums)
 	case len(sums) > 0:
-		return view.List(a.stdout, sums, len(running), all, a.viewOptions())
+		notes, err := notesOf(ctx, p.Store, f, sums[len(running):])
+		if err != nil {
+			return err
+		}
+		return view.List(a.stdout, sums, len(running), notes, all, a.viewOptions())
 	case ff.any():
 		a.printf("no traces match\n")
 	default:
@@ -64,6 +72,45 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		a.hint(noTraces)
 	}
 	return nil
+}
+
+// roleNames name the spans that are no tool calls.
+var roleNames = map[store.Role]string{store.RoleRoot: "task", store.RoleChat: "request", store.RoleAgent: "subagent"}
+
+// notesOf returns where the filter's text is in the traces, and which hooks denied what,
+// if the filter asks for it.
+func notesOf(ctx context.Context, s *store.Store, f store.Filter, traces []store.Summary) (map[string][]view.Note, error) {
+	if len(traces) == 0 {
+		return nil, nil
+	}
+	f.Since, f.Limit = traces[len(traces)-1].Started, -1 // the others are older
+	notes := make(map[string][]view.Note)
+	if f.Text != "" {
+		hits, err := s.Search(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		word, _, _ := strings.Cut(strings.TrimLeftFunc(f.Text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
+		word = strings.Trim(word, `"`)
+		for _, h := range hits {
+			where := cmp.Or(h.Tool, roleNames[h.Role], h.Name)
+			notes[h.Trace] = append(notes[h.Trace], view.Note{Status: h.Status, Where: where, Text: h.Snippet, Word: word})
+		}
+	}
+	if f.Denied {
+		runs, err := s.HookRuns(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range slices.Backward(runs) {
+			text := r.Command
+			if r.Reason != "" {
+				text = r.Reason + " (" + r.Command + ")"
+			}
+			notes[r.Trace] = append(notes[r.Trace], view.Note{Status: store.StatusDenied, Where: cmp.Or(r.Tool, r.Event), Text: text})
+		}
+	}
+	return notes, nil
 }
 
 // runningTraces are the tasks that run now and that the filter selects, the newest first.

@@ -19,8 +19,7 @@ import (
 
 type statsFlags struct {
 	*filterFlags
-	by    string
-	asCSV bool
+	by string
 }
 
 func statsCmd(a *app) *cobra.Command {
@@ -96,7 +95,7 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 	}
 	largestFirst(by, groups)
 	shown := groups
-	if limit := cmp.Or(max(filter.Limit, 0), len(groups)); limit < len(groups) && !f.asCSV {
+	if limit := cmp.Or(max(filter.Limit, 0), len(groups)); limit < len(groups) {
 		shown = groups[:limit]
 		if isTime(by) {
 			shown = groups[len(groups)-limit:] // the newest

@@ -19,12 +19,62 @@ const shortID = 8
 // minTitle is the room that a title should have; columns give way to it.
 const minTitle = 24
 
+// Note is a line below a trace in a list: why the trace was selected.
+type Note struct {
+	Status store.Status
+	// Where is the tool, or another name of the span.
+	Where string
+	Text  string
+	// Word, if it is in Text, stays visible where the text is cut.
+	Word string
+}
+
+// cutAround cuts a safe text to n columns. If it is too wide, it begins not far before
+// the word.
+func (st *style) cutAround(text, word string, n int) string {
+	if lower := strings.ToLower(text); termtext.Width(text) > n && len(lower) == len(text) {
+		if at := strings.Index(lower, strings.ToLower(word)); at > 0 {
+			if before := termtext.Tail(text[:at], n/3); len(before) < at {
+				text = st.ellipsis + strings.TrimLeft(before, " ") + text[at:]
+			}
+		}
+	}
+	return st.cut(text, n)
+}
+
+// noteStatus are the statuses of the store.
+var noteStatus = map[store.Status]Status{
+	store.StatusOK: StatusOK, store.StatusFailed: StatusFailed, store.StatusDenied: StatusDenied,
+	store.StatusUnfinished: StatusUnfinished, store.StatusUnknown: StatusUnknown,
+}
+
+// maxNotes is how many notes a trace in a list has at most.
+const maxNotes = 3
+
+// notes draws the notes of a trace.
+func (st *style) notes(notes []Note) (out []string) {
+	for _, n := range notes[:min(len(notes), maxNotes)] {
+		where := termtext.Line(n.Where)
+		if st.Width > 0 {
+			where = st.cut(where, 24)
+		}
+		where = "  " + where + "  "
+		text := st.cutAround(termtext.Line(n.Text), n.Word, st.room()-termtext.Width(where)-gap)
+		out = append(out, strings.TrimRight("  "+st.mark(noteStatus[n.Status])+where[1:]+st.paint(sgrDim, text), " "))
+	}
+	if more := len(notes) - len(out); more > 0 {
+		out = append(out, st.paint(sgrDim, fmt.Sprintf("    and %d more", more)))
+	}
+	return out
+}
+
 // List writes one line for each trace below a line of headings and, if the view has a
 // width, a last line with the sums over all traces that were asked for. It writes
 // nothing if there are no traces. In a narrow view, columns give way to the title,
 // tokens and cost last. Agent and project have a column if the traces have different
 // ones, and in a view without a width. The first traces are those of running tasks.
-func List(w io.Writer, traces []store.Summary, running int, all store.Totals, o Options) error {
+// The notes, by trace id, are below their traces.
+func List(w io.Writer, traces []store.Summary, running int, notes map[string][]Note, all store.Totals, o Options) error {
 	if len(traces) == 0 {
 		return nil
 	}
@@ -70,15 +120,17 @@ func List(w io.Writer, traces []store.Summary, running int, all store.Totals, o 
 	}
 	add(&column{name: "TASK", least: minTitle}, func(s *store.Summary) (string, string) { return cmp.Or(termtext.Line(s.Title), "-"), "" })
 
+	t.below = func(i int) []string { return t.notes(notes[traces[i].TraceID]) }
 	b := bufio.NewWriter(w)
 	t.draw(b)
 	if o.Width > 0 {
-		_, _ = b.WriteString("\n" + t.paint(sgrDim, t.cut(t.sums(len(traces)-running, running, all), t.room())) + "\n")
+		_, _ = b.WriteString("\n" + t.paint(sgrDim, t.sums(len(traces)-running, running, all)) + "\n")
 	}
 	return b.Flush()
 }
 
-// sums is the last line of a list, which shows some of all traces.
+// sums is the end of a list, which shows some of all traces: a line, or two if models
+// without a price need one.
 func (st *style) sums(shown, running int, all store.Totals) string {
 	count := termtext.Plural(all.Traces, "trace")
 	if shown < all.Traces {
@@ -87,11 +139,23 @@ func (st *style) sums(shown, running int, all store.Totals) string {
 	if running > 0 {
 		count = fmt.Sprintf("%d running%s%s", running, st.dot, count)
 	}
-	parts := totals(count, all)
+	sums := st.fitting(totals(count, all))
 	if len(all.Unpriced) > 0 {
-		parts = append(parts, "no price for "+termtext.Line(strings.Join(all.Unpriced, ", ")))
+		unpriced := st.dot + "no price for " + termtext.Line(strings.Join(all.Unpriced, ", "))
+		if termtext.Width(sums+unpriced) > st.room() {
+			sums, unpriced = sums+"\n", strings.TrimPrefix(unpriced, st.dot)
+		}
+		sums += st.cut(unpriced, st.room())
 	}
-	return st.join(parts...)
+	return sums
+}
+
+// fitting joins the first parts that fit the view, at least one.
+func (st *style) fitting(parts []string) string {
+	for len(parts) > 1 && termtext.Width(st.join(slices.Clone(parts)...)) > st.room() {
+		parts = parts[:len(parts)-1]
+	}
+	return st.cut(st.join(parts...), st.room())
 }
 
 // totals returns sums in words, what matters most first.

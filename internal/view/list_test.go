@@ -50,11 +50,31 @@ func running(s []store.Summary) (n int) {
 	return n
 }
 
+// sampleNotes are below the traces of sampleList.
+func sampleNotes() map[string][]Note {
+	list := sampleList()
+	return map[string][]Note{
+		list[0].TraceID: {
+			{Status: store.StatusFailed, Where: "Bash", Text: "…ok shop-api/server 0.2s, then the linter complained for a while, and at last: dial tcp: connection refused", Word: "Connection"},
+			{Status: store.StatusOK, Where: "mcp__a_server_with_a_long_name__and_a_tool", Text: "connection pool\x1b[2J of 20"},
+		},
+		list[1].TraceID: {
+			{Status: store.StatusDenied, Where: "Bash", Text: "日本語のタスクを消さないでください (~/guard.sh)"},
+			{Status: store.StatusUnfinished, Where: "Bash"}, {Status: store.StatusUnknown, Where: "Read", Text: "?"}, {Where: "Write", Text: "4"}, {Where: "Write", Text: "5"},
+		},
+	}
+}
+
 func listing(t *testing.T, s []store.Summary, o Options) string {
+	t.Helper()
+	return listingWith(t, s, nil, o)
+}
+
+func listingWith(t *testing.T, s []store.Summary, notes map[string][]Note, o Options) string {
 	t.Helper()
 	o.Location = time.UTC
 	var b bytes.Buffer
-	if err := List(&b, s, running(s), store.Totals{Traces: 163, Runs: 170, Calls: 1204, Failures: 63, Denials: 4, Usage: &store.Usage{Input: 12_000_000, CacheRead: 9_600_000, Output: 340_000, CostUSD: new(38.5)}}, o); err != nil {
+	if err := List(&b, s, running(s), notes, store.Totals{Traces: 163, Runs: 170, Calls: 1204, Failures: 63, Denials: 4, Usage: &store.Usage{Input: 12_000_000, CacheRead: 9_600_000, Output: 340_000, CostUSD: new(38.5)}}, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -82,9 +102,46 @@ func TestListGolden(t *testing.T) {
 	}
 }
 
+func TestListWithNotesGolden(t *testing.T) {
+	for name, o := range map[string]Options{
+		"40": {Width: 40}, "80": {Width: 80}, "120": {Width: 120}, "piped": {}, "ascii": {Width: 80, ASCII: true}, "color": {Width: 80, Color: true},
+	} {
+		o.Now = t0
+		t.Run(name, func(t *testing.T) {
+			golden(t, "list-notes-"+name+".txt", listingWith(t, sampleList()[:3], sampleNotes(), o))
+		})
+	}
+}
+
+func TestModelsWithoutPriceAreNamedAtEveryWidth(t *testing.T) {
+	all := store.Totals{Traces: 3, Calls: 4, Usage: &store.Usage{Input: 12_000_000, Output: 340_000, CostUSD: new(38.5)}, Unpriced: []string{"local/llama"}}
+	for w := 40; w <= 200; w++ {
+		var b bytes.Buffer
+		if err := List(&b, sampleList()[:3], 1, nil, all, Options{Now: t0, Width: w, Location: time.UTC}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "no price for local/llama") {
+			t.Fatalf("width %d:\n%s", w, &b)
+		}
+		for l := range strings.Lines(b.String()) {
+			if got := termtext.Width(strings.TrimSpace(l)); got > w {
+				t.Errorf("width %d: %d columns: %q", w, got, l)
+			}
+		}
+	}
+}
+
+func TestWordOfNoteStaysVisible(t *testing.T) {
+	for w := 40; w <= 200; w++ {
+		if text := listingWith(t, sampleList()[:1], sampleNotes(), Options{Now: t0, Width: w}); !strings.Contains(text, "connection") {
+			t.Errorf("width %d:\n%s", w, text)
+		}
+	}
+}
+
 func TestListKeepsToItsWidth(t *testing.T) {
 	for w := 40; w <= 200; w++ {
-		for i, l := range strings.Split(listing(t, sampleList(), Options{Now: t0, Width: w}), "\n") {
+		for i, l := range strings.Split(listingWith(t, sampleList(), sampleNotes(), Options{Now: t0, Width: w}), "\n") {
 			if got := termtext.Width(l); got > w {
 				t.Errorf("width %d: line %d takes %d columns: %q", w, i+1, got, l)
 			}

@@ -213,8 +213,8 @@ type Section struct {
 func Stats(w io.Writer, v Overview, o Options) error {
 	st := newStyle(o)
 	b := bufio.NewWriter(w)
-	sums := st.join(append(totals(termtext.Plural(v.All.Runs, "run"), v.All), duration(v.All.Took))...)
-	_, _ = b.WriteString(st.paint(sgrBold, st.cut(sums, st.room())) + "\n")
+	sums := append(totals(termtext.Plural(v.All.Runs, "run"), v.All), duration(v.All.Took))
+	_, _ = b.WriteString(st.paint(sgrBold, st.fitting(sums)) + "\n")
 	for _, s := range v.Sections {
 		if len(s.Groups) == 0 {
 			continue

@@ -28,6 +28,8 @@ type table struct {
 	// bar, if set, returns the length of a row's bar, from 0 to 1. Bars are drawn at the
 	// right if the view has a width and room.
 	bar func(i int) float64
+	// below, if set, returns lines that follow a row, each drawn and cut.
+	below func(i int) []string
 	// total makes the last row a sum, which has no bar.
 	total bool
 }
@@ -138,6 +140,11 @@ func (t *table) draw(b *bufio.Writer) {
 			line.WriteString(strings.Repeat(" ", gap) + t.paint(sgrDim, t.drawBar(t.bar(row), bar)))
 		}
 		_, _ = b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		if t.below != nil {
+			for _, l := range t.below(row) {
+				_, _ = b.WriteString(l + "\n")
+			}
+		}
 	}
 }
 

@@ -343,7 +343,7 @@ func TestControlCharactersAreNotPrinted(t *testing.T) {
 				}
 				var b bytes.Buffer
 				other := store.Summary{TraceID: "1", Host: "x"}
-				if err := List(&b, []store.Summary{tr.Summary, other}, 0, store.Totals{Unpriced: []string{tr.Model}}, Options{Width: 200}); err != nil {
+				if err := List(&b, []store.Summary{tr.Summary, other}, 0, nil, store.Totals{Unpriced: []string{tr.Model}}, Options{Width: 200}); err != nil {
 					t.Fatal(err)
 				}
 				if bad := controls(b.String()); bad != "" {
@@ -368,7 +368,7 @@ func TestTreeReportsAWriterThatFails(t *testing.T) {
 	if err := Tree(failing{}, tr, Options{}); !errors.Is(err, errDisk) {
 		t.Errorf("Tree: got %v, want %v", err, errDisk)
 	}
-	if err := List(failing{}, []store.Summary{tr.Summary}, 0, store.Totals{}, Options{}); !errors.Is(err, errDisk) {
+	if err := List(failing{}, []store.Summary{tr.Summary}, 0, nil, store.Totals{}, Options{}); !errors.Is(err, errDisk) {
 		t.Errorf("List: got %v, want %v", err, errDisk)
 	}
 }

@@ -143,7 +143,15 @@ func vary(text string, variant int) string {
 func varyRows(t *testing.T, text []byte, variant int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	for line := range bytes.Lines([]byte(vary(string(text), variant))) {
+	lines := slices.Collect(bytes.Lines([]byte(vary(string(text), variant))))
+	last := make(map[string]int) // of each request
+	for i, line := range lines {
+		var row struct{ Message struct{ ID string } }
+		if json.Unmarshal(line, &row) == nil {
+			last[row.Message.ID] = i
+		}
+	}
+	for i, line := range lines {
 		var row map[string]any
 		if json.Unmarshal(line, &row) != nil {
 			continue
@@ -156,6 +164,9 @@ func varyRows(t *testing.T, text []byte, variant int) []byte {
 			message["model"] = models[number(0, uint32(len(models)))]
 			fiveMinutes, hour := number(1, 5000), number(2, 2)*number(3, 5000)
 			u["input_tokens"], u["output_tokens"], u["cache_read_input_tokens"] = number(4, 1000), number(5, 3000), number(6, 200_000)
+			if last[id] != i {
+				u["output_tokens"] = 1 // rows before the last one have the count when the answer began
+			}
 			u["cache_creation_input_tokens"] = fiveMinutes + hour
 			u["cache_creation"] = map[string]any{"ephemeral_5m_input_tokens": fiveMinutes, "ephemeral_1h_input_tokens": hour}
 			delete(u, "iterations")
