@@ -41,10 +41,11 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	if err != nil {
 		return err
 	}
-	sums, all, err := p.Store.ListTotals(ctx, f)
+	page, err := p.Store.Page(ctx, f)
 	if err != nil {
 		return err
 	}
+	sums, all := page.Traces, page.Totals
 	// A program may read standard output.
 	if all.Traces > len(sums) && (ff.asJSON || a.terminal() == 0) {
 		defer a.hint(fmt.Sprintf("%d of %s; --all lists every one", len(sums), termtext.Plural(all.Traces, "trace")))
@@ -60,7 +61,7 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	case ff.asJSON:
 		return a.printJSON(sums)
 	case len(sums) > 0:
-		notes, err := notesOf(ctx, p.Store, f, sums[len(running):])
+		notes, err := notesOf(ctx, p.Store, f, page)
 		if err != nil {
 			return err
 		}
@@ -79,25 +80,21 @@ var roleNames = map[store.Role]string{store.RoleRoot: "task", store.RoleChat: "r
 
 // notesOf returns where the filter's text is in the traces, and which hooks denied what,
 // if the filter asks for it.
-func notesOf(ctx context.Context, s *store.Store, f store.Filter, traces []store.Summary) (map[string][]view.Note, error) {
-	if len(traces) == 0 {
+func notesOf(ctx context.Context, s *store.Store, f store.Filter, page store.Page) (map[string][]view.Note, error) {
+	if len(page.Traces) == 0 {
 		return nil, nil
 	}
-	f.Since, f.Limit = traces[len(traces)-1].Started, -1 // the others are older
 	notes := make(map[string][]view.Note)
 	if f.Text != "" {
-		hits, err := s.Search(ctx, f)
-		if err != nil {
-			return nil, err
-		}
 		word, _, _ := strings.Cut(strings.TrimLeftFunc(f.Text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
 		word = strings.Trim(word, `"`)
-		for _, h := range hits {
+		for _, h := range page.Hits {
 			where := cmp.Or(h.Tool, roleNames[h.Role], h.Name)
 			notes[h.Trace] = append(notes[h.Trace], view.Note{Status: h.Status, Where: where, Text: h.Snippet, Word: word})
 		}
 	}
 	if f.Denied {
+		f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
 		runs, err := s.HookRuns(ctx, f)
 		if err != nil {
 			return nil, err

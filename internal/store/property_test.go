@@ -135,9 +135,9 @@ func TestAnswersEqualThoseFromTheSpans(t *testing.T) {
 			check("list", m.list(f), list, err)
 			totals, err := s.Totals(t.Context(), f)
 			check("totals", m.totals(f), totals, err)
-			both, sums, err := s.ListTotals(t.Context(), f)
-			check("list with totals", list, both, err)
-			check("totals with list", totals, sums, err)
+			page, err := s.Page(t.Context(), f)
+			check("traces of the page", list, page.Traces, err)
+			check("totals of the page", totals, page.Totals, err)
 			n, err := s.Count(t.Context(), f)
 			check("count", totals.Traces, n, err)
 			for _, by := range Keys {

@@ -245,13 +245,32 @@ func (s *Store) List(ctx context.Context, f Filter) (out []Summary, err error) {
 	return out, s.wrap("list traces", err)
 }
 
-// ListTotals returns what List and Totals return, in about the time of one of them.
-func (s *Store) ListTotals(ctx context.Context, f Filter) (list []Summary, all Totals, err error) {
-	var sum tally
+// Page is what List, Totals and Search return for one filter.
+type Page struct {
+	Traces []Summary
+	// Hits are those in Traces, of each trace in a few of its spans, if the filter has a
+	// Text.
+	Hits   []Hit
+	Totals Totals
+}
+
+// maxPageHits is in how many spans of a trace Page looks for the place of the words.
+const maxPageHits = 64
+
+// Page returns the selected traces with the sums over all of them, in about the time of
+// one of the calls that it stands for.
+func (s *Store) Page(ctx context.Context, f Filter) (p Page, err error) {
+	var want []phrase
 	var set traceSet
 	if f.Text != "" || f.byDigest() {
 		set = make(traceSet)
 	}
+	if f.Text != "" {
+		if want, err = phrases(f.Text); err != nil {
+			return p, err
+		}
+	}
+	var sum tally
 	err = s.scan(ctx, f, false, func(t *found) error {
 		sum.addTrace(t)
 		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
@@ -262,11 +281,17 @@ func (s *Store) ListTotals(ctx context.Context, f Filter) (list []Summary, all T
 	})
 	if err == nil {
 		err = s.ordered(ctx, f, set, f.limited(), func(t found) error {
-			list = append(list, t.Summary)
-			return nil
+			p.Traces = append(p.Traces, t.Summary)
+			if want == nil {
+				return nil
+			}
+			hits, err := hitsIn(ctx, s.db, t.spans[:min(len(t.spans), maxPageHits)], want)
+			p.Hits = append(p.Hits, hits...)
+			return err
 		})
 	}
-	return list, sum.totals(), s.wrap("list traces", err)
+	p.Totals = sum.totals()
+	return p, s.wrap("list traces", err)
 }
 
 // ids returns the selected traces, the newest first, up to a limit.
