@@ -180,8 +180,8 @@ func TestFillSendsWhatIsStored(t *testing.T) {
 		t.Errorf("got %+v in %d calls, %v, want 2 traces in 3 calls", got, dst.calls, err)
 	}
 	var want []*tracepb.ResourceSpans
-	for _, messages := range s {
-		want = append(want, messages...)
+	for _, trace := range list {
+		want = append(want, s[trace.ID]...)
 	}
 	wantIDs(t, "sent", idsOf(want...), dst.ids())
 	if dst.doubles() > 0 {

@@ -135,7 +135,7 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 	ctx, cancel := context.WithTimeout(ctx, st.limit())
 	defer cancel()
 	if st.WaitTraces > 0 {
-		r := StepResult{}
+		r := StepResult{Started: start}
 		if err := s.sink.WaitRoots(ctx, st.WaitTraces); err != nil {
 			r.ExitCode, r.TimedOut, r.Error = -1, errors.Is(err, context.DeadlineExceeded), err.Error()
 		}
@@ -193,7 +193,7 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 	}
 	done := make(chan struct{})
 	var wg sync.WaitGroup
-	var r StepResult
+	r := StepResult{Started: start}
 	if st.Signal != nil {
 		wg.Go(func() { r.Signalled = s.send(st.Signal, cmd.Process.Pid, stdout.seen, done) })
 	}

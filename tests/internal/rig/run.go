@@ -143,8 +143,9 @@ type StepResult struct {
 	Stderr    string `json:"stderr"`
 	// Error says why the step could not be run or, for ACP, what went wrong in
 	// the conversation.
-	Error string        `json:"error,omitempty"`
-	Took  time.Duration `json:"took"`
+	Error   string        `json:"error,omitempty"`
+	Started time.Time     `json:"started"`
+	Took    time.Duration `json:"took"`
 	// Requests is the length of the model's log when the step ended.
 	Requests int `json:"requests"`
 }
