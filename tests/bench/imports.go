@@ -89,7 +89,10 @@ func writeSessions(dir string, sessions int) (size int64, err error) {
 		w := bufio.NewWriter(&file)
 		t := &turnWriter{s: s, transcript: w, session: id, prompt: "prompt-" + id, tools: importTools, text: text}
 		t.write()
-		if err := errors.Join(t.err, w.Flush(), os.WriteFile(filepath.Join(dir, id+".jsonl"), file.Bytes(), 0o600)); err != nil {
+		path := filepath.Join(dir, id+".jsonl")
+		// An import reads a file again that changed just before the last one.
+		err := errors.Join(t.err, w.Flush(), os.WriteFile(path, file.Bytes(), 0o600), os.Chtimes(path, at, at))
+		if err != nil {
 			return 0, err
 		}
 		size += int64(file.Len())
