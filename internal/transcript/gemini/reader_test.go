@@ -141,7 +141,7 @@ func TestRecordedSessions(t *testing.T) {
 			`result  run_shell_command 2 "Tool execution blocked: becaus" 242ms`,
 			`result  run_shell_command 0 "plaintext" 532ms`,
 			`result  run_shell_command 0 "slow" 4.213s`,
-			`result  run_shell_command 0 "rewritten\n\n[System] Tool inp" 231ms`,
+			`result  run_shell_command 0 "rewritten\n[System] Tool input " 231ms`,
 			`result  run_shell_command 1 "post says no" 265ms`,
 			`end run_complete "First try to stop."`,
 			`end run_complete "Stopped for good."`,
