@@ -29,17 +29,18 @@ export class Refused extends Error {
 
 const headers = () => ({ "X-Hookspan-Token": sessionStorage.getItem(key) ?? "" });
 
-async function text(path: string): Promise<string> {
+async function text(path: string, body?: unknown): Promise<string> {
   let res: Response;
   try {
-    res = await fetch("/api/v1/" + path, { headers: headers(), cache: "no-store", credentials: "omit" });
+    res = await fetch("/api/v1/" + path, body === undefined ? { headers: headers(), cache: "no-store", credentials: "omit" }
+      : { method: "POST", headers: { ...headers(), "Content-Type": "application/json" }, body: JSON.stringify(body), cache: "no-store", credentials: "omit" });
   } catch {
     throw new Refused(0, "hookspan ui does not answer", "start it again: hookspan ui");
   }
-  const body = await res.text();
-  if (res.ok) return body;
+  const answer = await res.text();
+  if (res.ok) return answer;
   let why = { error: res.statusText, hint: undefined as string | undefined };
-  try { why = JSON.parse(body); } catch { /* not from hookspan */ }
+  try { why = JSON.parse(answer); } catch { /* not from hookspan */ }
   throw new Refused(res.status, why.error, why.hint);
 }
 
@@ -59,6 +60,11 @@ export async function get<T>(path: string): Promise<T> {
   kept.set(path, { text: body, value });
   if (kept.size > maxKept) kept.delete(kept.keys().next().value!);
   return value;
+}
+
+// post asks for a change, and has what is on the page asked for again.
+export async function post<T>(path: string, body: unknown): Promise<T> {
+  try { return JSON.parse(await text(path, body)) as T; } finally { changed(); }
 }
 
 // Changes are counted; what is on the page is asked for again at each.
