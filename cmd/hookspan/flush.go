@@ -116,6 +116,8 @@ func flushAll(ctx context.Context, a *app, f flushFlags, keys []spool.Key) error
 		return err
 	}
 	defer func() { _ = p.Close() }()
+	// The limit alone decides when memory is collected, but for a small heap.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(deliver.MemoryLimit))
 	p.LongRun = func() { debug.SetMemoryLimit(math.MaxInt64) }
 	if f.detached {

@@ -68,8 +68,7 @@ func (p *Payload) common(ev *hook.Event) {
 	if model := p.Get("model"); rawjson.IsString(model) {
 		ev.Model = known(model)
 	} else {
-		o := rawjson.Members(model)
-		ev.Provider, ev.Model = known(o.Get("provider")), known(o.Get("slug"))
+		ev.Provider, ev.Model = known(rawjson.Member(model, "provider")), known(rawjson.Member(model, "slug"))
 	}
 	if roots := p.Roots(); len(roots) > 0 {
 		ev.Cwd = roots[0]
@@ -196,12 +195,15 @@ func notificationAttrs(body rawjson.Object) []hook.Attr {
 	return textAttr(attrs, attrNotification+"severity", body.Get("severity"))
 }
 
-// known is a text, or empty for the host's word for an unknown value.
+// unknown reports the host's word for an unknown value.
+func unknown(raw []byte) bool { return string(raw) == `"unknown"` }
+
+// known is a text, or empty for an unknown value.
 func known(raw []byte) string {
-	if s := rawjson.Text(raw); s != "unknown" {
-		return s
+	if unknown(raw) {
+		return ""
 	}
-	return ""
+	return rawjson.Text(rawjson.Present(raw))
 }
 
 // textAttr appends a text unless it is empty.

@@ -93,12 +93,12 @@ func (p *Payload) sdk() bool {
 // dialect finds the wire form by shape alone: one installed version of the extension
 // contains two of them.
 func (p *Payload) dialect() string {
-	model := p.Members("model")
+	model := p.Get("model")
 	switch {
 	case p.sdk():
 		return dialectSDK
 	case strings.HasPrefix(p.Text("taskId"), "conv_"),
-		model.Text("provider") == "unknown" && model.Text("slug") == "unknown":
+		unknown(rawjson.Member(model, "provider")) && unknown(rawjson.Member(model, "slug")):
 		return dialectNext
 	}
 	return dialectClassic

@@ -303,7 +303,7 @@ func nameStart(s string, i int) string {
 		}
 	}
 	if j > 0 && s[j-1] == ';' {
-		if k := j + strings.IndexByte(s[j:i]+"m", 'm'); k < i && strings.Trim(s[j:k], "0123456789") == "" && k > j {
+		if k := j + strings.IndexByte(s[j:i]+"m", 'm'); k < i && only(s[j:k], digits) && k > j {
 			return s[k+1 : i]
 		}
 	}

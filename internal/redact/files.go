@@ -182,10 +182,10 @@ func (t *text) column(a *assignment, i int) []span {
 		}
 		end = lineEnd(s, next, 600)
 		row := s[next:end]
-		if strings.Trim(row, " \t\"'+,") == "" {
+		if only(row, " \t\"'+,") {
 			continue // the rest of a literal
 		}
-		if strings.Count(row, "--") >= 2 && strings.Trim(row[strings.Index(row, "--"):], "-+|: \t$\r\"',^M\\") == "" || strings.Contains(row, "───") {
+		if strings.Count(row, "--") >= 2 && only(row[strings.Index(row, "--"):], "-+|: \t$\r\"',^M\\") || strings.Contains(row, "───") {
 			ruled = true
 			continue
 		}
@@ -213,7 +213,7 @@ func separator(line string, lo, hi int) string {
 		}
 		left := strings.TrimRight(line[:lo], " \"")
 		right := strings.TrimLeft(line[hi:], " \"")
-		first, last := strings.Trim(left, " \t-+>#*/0123456789:|") == "", frameEnd(right)
+		first, last := only(left, " \t-+>#*/0123456789:|"), frameEnd(right)
 		switch {
 		case sep == "|" || sep == "│":
 			if last || strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && right != "" && colour(right, 0) > 0 {

@@ -113,7 +113,7 @@ func cookieHeader(t *text, i int) []span {
 	}
 	before := nameStart(s, i)
 	set := strings.HasSuffix(strings.ToLower(before), "set-")
-	if !set && strings.Trim(before, "-") != "" && !boundaryBefore(s, i) {
+	if !set && !only(before, "-") && !boundaryBefore(s, i) {
 		return nil
 	}
 	p := headerValue(s, i+len("cookie"))

@@ -35,7 +35,7 @@ func (t *text) isSecret(a *assignment) bool {
 	case a.quoted && a.near && !a.quotedName && a.lo > 0 && s[a.lo-1] == s[a.from-1] && v[0] == '+':
 		return false // "PWD="+dir: the quote closes a text.
 	}
-	env := a.sign == "=" && a.near && strings.ToUpper(a.name) == a.name && strings.Trim(a.name, "-_0123456789") != ""
+	env := a.sign == "=" && a.near && strings.ToUpper(a.name) == a.name && !only(a.name, "-_0123456789")
 	if a.head && t.isBeginning(a, v, env, flag) {
 		return true
 	}
@@ -99,7 +99,7 @@ func (t *text) isPassword(a *assignment, v string, env, data bool) bool {
 	if a.ends && (a.sign == ":" && !a.near || a.sign == "=" && a.near) && len(v) >= 6 && digits > 1 {
 		return true
 	}
-	if strings.Trim(v, alphanumeric+"_-.") == "" {
+	if only(v, alphanumeric+"_-.") {
 		trailing := len(v) - len(strings.TrimRight(v, "0123456789"))
 		return len(v) >= 6 && !(trailing == digits && digits <= 3) && !strings.Contains(v, "_v") || random(v)
 	}

@@ -66,7 +66,7 @@ func (a *assignment) tells(word int) bool {
 	rest := a.telling[word:]
 	low := strings.ToLower(a.telling[:word])
 	weak := a.kind == keyKind || low == "pass" || low == "psk" || low[0] == '_' || low[0] == '-'
-	if weak && strings.Trim(rest, "0123456789_-") != "" && low+strings.ToLower(rest) != "key-data" {
+	if weak && !only(rest, "0123456789_-") && low+strings.ToLower(rest) != "key-data" {
 		return false
 	}
 	if harmlessName(a.telling) {
@@ -142,7 +142,7 @@ var placeholderParts = [...]string{
 // placeholder reports whether a value only replaces a secret.
 func placeholder(v string) bool {
 	low := strings.ToLower(strings.Trim(v, ".,;:"))
-	if slices.Contains(placeholders, low) || strings.HasPrefix(low, "your") || strings.Trim(low, "x*.-_#") == "" {
+	if slices.Contains(placeholders, low) || strings.HasPrefix(low, "your") || only(low, "x*.-_#") {
 		return true
 	}
 	for _, part := range &placeholderParts {
@@ -151,7 +151,7 @@ func placeholder(v string) bool {
 		}
 	}
 	for _, head := range [...]string{"op://", "env:", "file:", "vault:", "ref+", "ssm:", "$"} {
-		if rest, ok := strings.CutPrefix(low, head); ok && (head != "$" || strings.Trim(v[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == "") && rest != "" {
+		if rest, ok := strings.CutPrefix(low, head); ok && (head != "$" || only(v[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")) && rest != "" {
 			return true
 		}
 	}

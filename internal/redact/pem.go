@@ -185,7 +185,7 @@ func blankBefore(s string) bool { return !strings.ContainsAny(s, letters) }
 // looksBase64 distinguishes base64 from long names and paths.
 func looksBase64(v string) bool { return hasDigit(v) && upperLower(v) && !wordy(v) }
 
-func isHexText(v string) bool { return strings.Trim(v, "0123456789abcdef") == "" }
+func isHexText(v string) bool { return only(v, "0123456789abcdef") }
 
 // endOfArmour is where the last line of a key ends that has "-END " at i.
 func endOfArmour(s string, i int) int {

@@ -81,8 +81,15 @@ func (r *Redactor) Preview(s string, max int) string {
 
 // runesEnd is where the first n characters of s end.
 func runesEnd(s string, n int) int {
+	if n >= len(s) {
+		return len(s)
+	}
 	end := 0
 	for ; n > 0 && end < len(s); n-- {
+		if s[end] < utf8.RuneSelf {
+			end++
+			continue
+		}
 		_, size := utf8.DecodeRuneInString(s[end:])
 		end += size
 	}

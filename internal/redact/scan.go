@@ -288,7 +288,7 @@ func (r *rule) match(t *text, i int) (span, bool) {
 // fewLower reports a few lower case letters, which are a word far more often than
 // the beginning of a key.
 func fewLower(v string) bool {
-	return len(v) < 8 && strings.Trim(v, "abcdefghijklmnopqrstuvwxyz") == ""
+	return len(v) < 8 && only(v, lowerCase)
 }
 
 // find matches an anchored expression at i. It looks at the text up to end, which
@@ -340,11 +340,7 @@ func cutAt(seg string, i int, last bool) bool {
 	for i > 0 && i < len(seg) && seg[i] == '.' && seg[i-1] == '.' {
 		i--
 	}
-	rest := seg[i:]
-	if rest == "" {
-		return last
-	}
-	rest = strings.TrimLeft(rest, " \r\n\t")
+	rest := seg[endOf(seg, i, len(seg), " \r\n\t"):]
 	return markAt(rest) > 0 || rest == "" && last
 }
 

@@ -10,56 +10,83 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Spans returns a copy of the message with Tail applied to every text in it:
-// names, status messages, and the attributes of spans, events, links and
-// resources. The argument is not changed.
+// Spans returns the message with Tail applied to every text in it: names, status
+// messages, and the attributes of spans, events, links and resources. The argument is
+// not changed; where no text changes, which is usual, it is returned itself.
 func (r *Redactor) Spans(message *tracepb.ResourceSpans) *tracepb.ResourceSpans {
-	out := proto.CloneOf(message)
-	r.attributes(out.GetResource().GetAttributes())
-	for _, scope := range out.GetScopeSpans() {
-		for _, s := range scope.GetSpans() {
-			r.span(s)
-		}
+	w := texts{r: r}
+	if w.message(message); !w.found {
+		return message
 	}
-	return out
+	w.write = true
+	message = proto.CloneOf(message)
+	w.message(message)
+	return message
 }
 
-func (r *Redactor) span(s *tracepb.Span) {
-	s.Name = r.Tail(s.GetName())
-	if s.Status != nil {
-		s.Status.Message = r.Tail(s.Status.GetMessage())
+// texts takes Tail to the texts of a message.
+type texts struct {
+	r *Redactor
+	// write says to change the texts; found is set when one of them changes.
+	write, found bool
+}
+
+func (w *texts) text(s *string) {
+	if out := w.r.Tail(*s); out != *s {
+		if w.found = true; w.write {
+			*s = out
+		}
 	}
-	r.attributes(s.Attributes)
+}
+
+func (w *texts) message(m *tracepb.ResourceSpans) {
+	w.attributes(m.GetResource().GetAttributes())
+	for _, scope := range m.GetScopeSpans() {
+		for _, s := range scope.GetSpans() {
+			w.span(s)
+		}
+	}
+}
+
+func (w *texts) span(s *tracepb.Span) {
+	w.text(&s.Name)
+	if s.Status != nil {
+		w.text(&s.Status.Message)
+	}
+	w.attributes(s.Attributes)
 	for _, e := range s.GetEvents() {
-		e.Name = r.Tail(e.GetName())
-		r.attributes(e.Attributes)
+		w.text(&e.Name)
+		w.attributes(e.Attributes)
 	}
 	for _, l := range s.GetLinks() {
-		r.attributes(l.GetAttributes())
+		w.attributes(l.GetAttributes())
 	}
 }
 
 // attributes keeps the keys: they are names out of the project's own table.
-func (r *Redactor) attributes(attrs []*commonpb.KeyValue) {
+func (w *texts) attributes(attrs []*commonpb.KeyValue) {
 	for _, kv := range attrs {
-		r.value(kv.GetValue())
+		w.value(kv.GetValue())
 	}
 }
 
-func (r *Redactor) value(v *commonpb.AnyValue) {
+func (w *texts) value(v *commonpb.AnyValue) {
 	switch v := v.GetValue().(type) {
 	case *commonpb.AnyValue_StringValue:
-		v.StringValue = r.Tail(v.StringValue)
+		w.text(&v.StringValue)
 	case *commonpb.AnyValue_BytesValue:
 		if utf8.Valid(v.BytesValue) {
-			v.BytesValue = []byte(r.Tail(string(v.BytesValue)))
+			text := string(v.BytesValue)
+			if w.text(&text); w.write {
+				v.BytesValue = []byte(text)
+			}
 		}
 	case *commonpb.AnyValue_ArrayValue:
 		for _, e := range v.ArrayValue.GetValues() {
-			r.value(e)
+			w.value(e)
 		}
 	case *commonpb.AnyValue_KvlistValue:
-		r.attributes(v.KvlistValue.GetValues())
+		w.attributes(v.KvlistValue.GetValues())
 	}
 }
 

@@ -56,7 +56,8 @@ func (t *text) nextMark(from, to int) int {
 // Sets of bytes, for endOf and startOf.
 const (
 	digits       = "0123456789"
-	letters      = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	lowerCase    = "abcdefghijklmnopqrstuvwxyz"
+	letters      = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + lowerCase
 	alphanumeric = letters + digits
 	wordBytes    = alphanumeric + "_"
 	base64Bytes  = alphanumeric + "+/="
@@ -75,6 +76,9 @@ func startOf(s string, i, most int, set string) int {
 	}
 	return i
 }
+
+// only reports whether s has no other bytes than those of a set.
+func only(s, set string) bool { return endOf(s, 0, len(s), set) == len(s) }
 
 // byteIn reports whether a byte of a set is at i.
 func byteIn(s string, i int, set string) bool {

@@ -36,7 +36,7 @@ func words(v string) bool {
 	return letters >= 3*parts
 }
 
-func identifier(v string) bool { return strings.Trim(v, wordBytes) == "" }
+func identifier(v string) bool { return only(v, wordBytes) }
 
 // looksLikeCode reports paths, addresses and, without quotes, expressions.
 func looksLikeCode(v string, quoted bool) bool {
@@ -65,7 +65,7 @@ func looksLikeCode(v string, quoted bool) bool {
 				return false
 			}
 		}
-		return strings.Trim(v, alphanumeric+"_.,;=") == ""
+		return only(v, alphanumeric+"_.,;=")
 	}
 	return false
 }
@@ -82,7 +82,7 @@ func count(v string) (letters, digits, symbols int) {
 	return letters, digits, len(v) - letters - digits
 }
 
-func hasDigit(v string) bool { return strings.ContainsAny(v, "0123456789") }
+func hasDigit(v string) bool { return strings.ContainsAny(v, digits) }
 
 func upperLower(v string) bool { return strings.ToLower(v) != v && strings.ToUpper(v) != v }
 
@@ -129,12 +129,12 @@ func oddLetters(v string) int {
 var partsWords = [256]bool{'-': true, '_': true, '.': true, '/': true, ':': true, '+': true, '=': true, '~': true, '@': true, '#': true, ',': true}
 
 func wordyPart(p string) bool {
-	letters := strings.TrimRight(p, "0123456789")
+	letters := strings.TrimRight(p, digits)
 	digits := len(p) - len(letters)
 	switch {
 	case letters == "":
 		return digits <= 8
-	case strings.Trim(p[:1], "0123456789") == "":
+	case '0' <= p[0] && p[0] <= '9':
 		return len(p) <= 5 // 24h, 768h
 	case hasDigit(letters):
 		return camelNumbers(p)

@@ -96,7 +96,7 @@ func ask(ctx context.Context, f *field, o options) (_ report, err error) {
 			line("`hookspan "+strings.Join(args, " ")+"`", took)
 		}
 	}
-	return report{b.String(), []budget{{
+	return report{text: b.String(), budgets: []budget{{
 		what:  fmt.Sprintf("in a store of 1,000,000 spans each question is answered in %v", askLimit),
 		found: fmt.Sprintf("%s ms for %s", millis(slowest), which), kept: slowest <= askLimit || o.most < 1_000_000,
 	}}}, nil

@@ -52,5 +52,5 @@ func hookCalls(ctx context.Context, f *field, o options) (r report, err error) {
 	for _, line := range hooksCost(f.contestants) {
 		fmt.Fprintf(&b, "- hooks: %s\n", line)
 	}
-	return report{b.String(), budgets(f.contestants, large, hook.Size())}, nil
+	return report{b.String(), budgets(f.contestants, large, hook.Size()), hookLines(f.contestants)}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/tests/bench/backlog"
 	"github.com/hookspan/hookspan/tests/internal/measure"
 )
 
@@ -45,7 +46,7 @@ func backlogs(ctx context.Context, f *field, o options) (_ report, err error) {
 		}
 		fmt.Fprintf(os.Stderr, "bench: %s: %s of %s\n", d.name(), d.took.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
 	}
-	return report{flushTable(rows, plains), flushBudgets(rows, plains)}, nil
+	return report{flushTable(rows, plains), flushBudgets(rows, plains), flushLines(rows, plains)}, nil
 }
 
 func flushTable(rows []*delivery, plains []*plain) string {
@@ -150,4 +151,31 @@ func flushBudgets(rows []*delivery, plains []*plain) []budget {
 		out = append(out, budget{what: fmt.Sprintf("the exporter alone sends at least %g %% of what otlptracehttp does", shareLeast*100), found: found, kept: share >= shareLeast})
 	}
 	return out
+}
+
+// flushLines are what a span costs in processor time from the log to each
+// destination beside the plain loop, and the memory of one long run.
+func flushLines(rows []*delivery, plains []*plain) []line {
+	var lines []line
+	for _, d := range rows {
+		events, long := d.session.Events(), d.session.Turns == 1
+		if events != 100_000 || d.stopped || d.to == "" || !strings.HasPrefix(d.shape, string(backlog.Classic)) {
+			continue
+		}
+		if long {
+			if d.to == "store" {
+				lines = append(lines, line{
+					what: "memory for one run of 10^5 events", unit: "MiB", ours: float64(d.peak) / 1024,
+					least: "the plain loop, which keeps no run", limit: float64(plains[0].peak) / 1024, aim: "128 MiB",
+				})
+			}
+			continue
+		}
+		lines = append(lines, line{
+			what: "a span from the log to " + map[string]string{"otlp": "OTLP", "store": "the local store and its full text"}[d.to] + ", CPU", unit: "µs",
+			ours: d.cpu.Seconds() / float64(d.session.Spans()) * 1e6, least: "the plain loop: made by the SDK, sent", limit: 1e6 / plains[0].cpuSecond,
+			aim: map[string]string{"otlp": "2 times", "store": "17 µs"}[d.to],
+		})
+	}
+	return lines
 }

@@ -150,3 +150,28 @@ func hooksCost(contestants []*contestant) []string {
 	}
 	return out
 }
+
+// hookLines are the calls of the short table, beside a program that does nothing.
+func hookLines(contestants []*contestant) []line {
+	var lines []line
+	for _, c := range contestants {
+		var what, aim string
+		switch {
+		case strings.Contains(c.name, "10^3 events stored"):
+			what, aim = "a hook call", "1.5 times"
+		case strings.Contains(c.name, "first event"):
+			what, aim = "a hook call: first event of a session", "1.7 times"
+		case c.name == noMatch:
+			what, aim = "a hook call with a hooks.json of which nothing fits", "1.7 times"
+		case c.name == oneHook:
+			what, aim = "a hook call that runs one hook `true`", "5 times"
+		}
+		if what != "" && len(c.took) > 0 && c.base != nil {
+			lines = append(lines, line{
+				what: what, unit: "ms", ours: quantile(c.took, 0.5).Seconds() * 1e3,
+				least: "a Go program that does nothing", limit: quantile(c.base.took, 0.5).Seconds() * 1e3, aim: aim,
+			})
+		}
+	}
+	return lines
+}

@@ -35,11 +35,12 @@ type options struct {
 // part makes one table.
 type part = func(context.Context, *field, options) (report, error)
 
-// report is what came of a part: what the page shows, and the promises it is held
-// to.
+// report is what came of a part: what the page shows, the promises it is held to,
+// and what it adds to the short table.
 type report struct {
 	text    string
 	budgets []budget
+	lines   []line
 }
 
 func parts() []measure.Part[part] {
@@ -50,6 +51,7 @@ func parts() []measure.Part[part] {
 		{Name: "turns", Page: page, Run: turns},
 		{Name: "ends", Page: page, Run: ends},
 		{Name: "transcripts", Page: page, Run: transcripts},
+		{Name: "imports", Page: page, Run: imports},
 		{Name: "limits", Page: page, Run: limits},
 		{Name: "ask", Page: page, Run: ask},
 	}
@@ -74,6 +76,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	var all []budget
+	var lines []line
 	for _, p := range chosen {
 		f, err := newField(filepath.Join(dir, p.Name), dir)
 		if err != nil {
@@ -85,16 +88,16 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
 		fmt.Fprintf(os.Stderr, "bench: %s took %s\n", p.Name, time.Since(begin).Round(time.Second))
-		all = append(all, r.budgets...)
+		all, lines = append(all, r.budgets...), append(lines, r.lines...)
 		if err := o.show(out, p.Name, r.text); err != nil {
 			return err
 		}
 	}
 	if len(chosen) == len(parts()) {
 		// Some of the promises alone would look like all of them.
-		err = o.show(out, promises, verdicts(all))
+		err = errors.Join(o.show(out, promises, verdicts(all)), o.show(out, short, shortTable(lines)))
 	} else {
-		_, err = fmt.Fprintln(out, verdicts(all))
+		_, err = fmt.Fprintf(out, "%s\n%s\n", verdicts(all), shortTable(lines))
 	}
 	if err == nil && o.check && slices.ContainsFunc(all, budget.broken) {
 		err = errBudget
@@ -102,11 +105,12 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return err
 }
 
-// page is where the tables stand, promises the name of the part that has the
-// verdicts.
+// page is where the tables stand; promises and short are the names of the parts that
+// have the verdicts and what matters most of all parts.
 const (
 	page     = "docs/results/performance.md"
 	promises = "promises"
+	short    = "short"
 )
 
 // show prints a part and writes it into the page if that was asked for.

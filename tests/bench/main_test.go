@@ -16,7 +16,7 @@ func TestPageHasPlaceForEachTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range append(parts(), measure.Part[part]{Name: promises}) {
+	for _, p := range append(parts(), measure.Part[part]{Name: promises}, measure.Part[part]{Name: short}) {
 		name := p.Name
 		if !strings.Contains(string(text), "<!-- begin "+name+" -->\n") || !strings.Contains(string(text), "<!-- end "+name+" -->") {
 			t.Errorf("%s has no marks named %s", page, name)

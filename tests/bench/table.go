@@ -141,3 +141,32 @@ func budgets(contestants []*contestant, large largeResult, size int64) []budget 
 	}
 	return out
 }
+
+// line is one line of the short table: a cost, and the least that it can be.
+type line struct {
+	what, unit string
+	ours       float64
+	// least says what costs limit, in the same unit.
+	least string
+	limit float64
+	// aim is what we aim at: a multiple of the limit, or a figure with its unit.
+	aim string
+}
+
+// shortTable is what matters most of all parts, in Markdown.
+func shortTable(lines []line) string {
+	var b strings.Builder
+	b.WriteString("| what | hookspan | the least it can be | | times | aim |\n|---|--:|---|--:|--:|--:|\n")
+	for _, l := range lines {
+		fmt.Fprintf(&b, "| %s | %s %s | %s | %s %s | %.2f | %s |\n", l.what, figure(l.ours), l.unit, l.least, figure(l.limit), l.unit, l.ours/l.limit, l.aim)
+	}
+	return b.String()
+}
+
+// figure writes a number with about three digits.
+func figure(v float64) string {
+	if v >= 100 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}

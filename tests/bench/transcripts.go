@@ -69,7 +69,7 @@ func writeTranscript(path string, size int64) (turns int, last time.Time, err er
 	s := &turnBench{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), transcript: path}
 	for done := int64(0); done < size && err == nil; turns++ {
 		last = s.now.Add(eventTime) // That of its first row.
-		t := &turnWriter{s: s, transcript: w, prompt: fmt.Sprintf("prompt-%d", turns), text: strings.Repeat("a line of the file\n", 1000)}
+		t := &turnWriter{s: s, transcript: w, session: turnSession, tools: turnTools, prompt: fmt.Sprintf("prompt-%d", turns), text: strings.Repeat("a line of the file\n", 1000)}
 		t.write()
 		done, err = done+t.wrote, t.err
 	}

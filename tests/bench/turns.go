@@ -87,7 +87,7 @@ func turnsReport(took, cpu [][]time.Duration) report {
 	}
 	// Both wait for the disk, which others may be using.
 	used := quantile(cpu[len(ages)-1], 0.5).Seconds() / quantile(cpu[1], 0.5).Seconds()
-	return report{b.String(), []budget{{
+	return report{text: b.String(), budgets: []budget{{
 		what: "turn 1,000 costs within 10 % of what the first but one does", found: fmt.Sprintf("%.2f times, %.2f by processor time", last, used),
 		kept: last <= 1.1, busy: quantile(took[1], 0.95) > 3*quantile(took[1], 0.5),
 	}}}
@@ -106,6 +106,9 @@ type turnBench struct {
 	turns      int
 	rows       int
 }
+
+// turnTools is how many tools a turn has.
+const turnTools = 10
 
 const turnSession = "7c1f0e52-9a4d-4b63-8f21-5d0b6a2e9c17"
 
@@ -171,7 +174,7 @@ func (s *turnBench) turn() (err error) {
 	}
 	w := bufio.NewWriter(f)
 	defer func() { err = errors.Join(err, w.Flush(), f.Close()) }()
-	t := &turnWriter{s: s, transcript: w, prompt: fmt.Sprintf("prompt-%d", s.turns), text: strings.Repeat("a line of the file\n", 100)}
+	t := &turnWriter{s: s, transcript: w, session: turnSession, tools: turnTools, prompt: fmt.Sprintf("prompt-%d", s.turns), text: strings.Repeat("a line of the file\n", 100)}
 	t.write()
 	return t.err
 }
@@ -180,7 +183,10 @@ func (s *turnBench) turn() (err error) {
 type turnWriter struct {
 	s          *turnBench
 	transcript *bufio.Writer
+	session    string
 	prompt     string
+	// tools is the number of tool calls.
+	tools int
 	// text is what each tool answers.
 	text string
 	// wrote counts the transcript's bytes.
@@ -190,7 +196,7 @@ type turnWriter struct {
 
 // row adds a line to the transcript.
 func (t *turnWriter) row(kind string, more map[string]any) {
-	more["type"], more["sessionId"], more["timestamp"] = kind, turnSession, t.s.now.Format("2006-01-02T15:04:05.000Z")
+	more["type"], more["sessionId"], more["timestamp"] = kind, t.session, t.s.now.Format("2006-01-02T15:04:05.000Z")
 	more["version"], more["uuid"] = "2.1.329", fmt.Sprintf("%s-%d", t.prompt, t.s.rows)
 	t.s.rows++
 	line, err := json.Marshal(more)
@@ -215,11 +221,11 @@ func (t *turnWriter) event(name string, more map[string]any) {
 	if t.s.spool == nil {
 		return
 	}
-	more["session_id"], more["prompt_id"], more["hook_event_name"] = turnSession, t.prompt, name
+	more["session_id"], more["prompt_id"], more["hook_event_name"] = t.session, t.prompt, name
 	more["transcript_path"], more["cwd"] = t.s.transcript, "/p"
 	payload, err := json.Marshal(more)
 	if err == nil {
-		err = t.s.spool.Append(&spool.Record{Host: claude.Host, Session: turnSession, Event: name, At: t.s.now, Payload: payload})
+		err = t.s.spool.Append(&spool.Record{Host: claude.Host, Session: t.session, Event: name, At: t.s.now, Payload: payload})
 	}
 	t.err = errors.Join(t.err, err)
 }
@@ -227,7 +233,7 @@ func (t *turnWriter) event(name string, more map[string]any) {
 func (t *turnWriter) write() {
 	t.event("UserPromptSubmit", map[string]any{"prompt": "go on"})
 	t.row("user", map[string]any{"promptId": t.prompt, "promptSource": "typed", "message": map[string]any{"role": "user", "content": "go on"}})
-	for i := range 10 {
+	for i := range t.tools {
 		t.s.now = t.s.now.Add(time.Second)
 		id := fmt.Sprintf("toolu-%s-%d", t.prompt, i)
 		input := map[string]string{"file_path": "/p/main.go"}
@@ -239,7 +245,7 @@ func (t *turnWriter) write() {
 		}}})
 	}
 	t.s.now = t.s.now.Add(time.Second)
-	t.answer(10, map[string]any{"type": "text", "text": "done"}, "end_turn")
+	t.answer(t.tools, map[string]any{"type": "text", "text": "done"}, "end_turn")
 	t.event("Stop", map[string]any{"stop_hook_active": false, "last_assistant_message": "done"})
 	t.row("system", map[string]any{"subtype": "stop_hook_summary", "hookErrors": []string{}})
 }

@@ -135,7 +135,7 @@ type call struct{ tool, claudeTool, input, result string }
 func (w *writer) call(i int) call {
 	w.calls++
 	path := "src/part_" + strconv.Itoa(w.calls%977) + "/login_" + strconv.Itoa(i) + ".ts"
-	result := path + `: line ` + strconv.Itoa(w.calls) + `\n` + text
+	result := path + `: line ` + strconv.Itoa(w.calls) + `\n` + Text
 	switch w.calls % 4 {
 	case 0:
 		return call{"execute_command", "Bash", `"command":"npm test -- ` + path + `","requires_approval":"false"`, result}
@@ -147,8 +147,9 @@ func (w *writer) call(i int) call {
 	return call{"read_file", "Read", `"path":"` + path + `"`, result}
 }
 
-// text is some 600 bytes of what tools answer: code, a test's report, a commit.
-var text = strings.Join([]string{
+// Text is some 600 bytes of what tools answer, escaped for JSON: code, a test's
+// report, a commit.
+var Text = strings.Join([]string{
 	`1 | import { hash } from \"./crypto\"`,
 	`2 | export const login = (user?: string, password?: string): boolean => {`,
 	`3 |   if (user === undefined || password === undefined) return false`,

@@ -29,17 +29,18 @@ export class Refused extends Error {
 
 const headers = () => ({ "X-Hookspan-Token": sessionStorage.getItem(key) ?? "" });
 
-async function text(path: string, signal?: AbortSignal): Promise<string> {
-  let res: Response, body: string;
+async function text(path: string, { body, signal }: { body?: unknown; signal?: AbortSignal } = {}): Promise<string> {
+  let res: Response, answer: string;
   try {
-    res = await fetch("/api/v1/" + path, { headers: headers(), cache: "no-store", credentials: "omit", signal });
-    body = await res.text();
+    res = await fetch("/api/v1/" + path, body === undefined ? { headers: headers(), cache: "no-store", credentials: "omit", signal }
+      : { method: "POST", headers: { ...headers(), "Content-Type": "application/json" }, body: JSON.stringify(body), cache: "no-store", credentials: "omit" });
+    answer = await res.text();
   } catch {
     throw new Refused(0, "hookspan ui does not answer", "start it again: hookspan ui");
   }
-  if (res.ok) return body;
+  if (res.ok) return answer;
   let why = { error: res.statusText, hint: undefined as string | undefined };
-  try { why = JSON.parse(body); } catch { /* not from hookspan */ }
+  try { why = JSON.parse(answer); } catch { /* not from hookspan */ }
   throw new Refused(res.status, why.error, why.hint);
 }
 
@@ -48,7 +49,7 @@ const kept = new Map<string, { text: string; value: unknown }>();
 const maxKept = 24;
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const body = await text(path, signal);
+  const body = await text(path, { signal });
   const old = kept.get(path);
   kept.delete(path);
   if (old?.text === body) {
@@ -59,6 +60,11 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   kept.set(path, { text: body, value });
   if (kept.size > maxKept) kept.delete(kept.keys().next().value!);
   return value;
+}
+
+// post asks for a change, and has what is on the page asked for again.
+export async function post<T>(path: string, body: unknown): Promise<T> {
+  try { return JSON.parse(await text(path, { body })) as T; } finally { changed(); }
 }
 
 // Changes are counted; what is on the page is asked for again at each.
