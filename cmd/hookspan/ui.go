@@ -14,8 +14,11 @@ import (
 
 	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/bridge"
+	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui"
+	"github.com/hookspan/hookspan/internal/ui/hooks"
 	"github.com/hookspan/hookspan/internal/view"
 )
 
@@ -29,20 +32,25 @@ func uiCmd(a *app) *cobra.Command {
 		Long: `Serve a page with the traces on this machine, at 127.0.0.1 and ::1 only, and open it
 in the browser. The first line is its address. The address holds a token without
 which the server answers nothing; it changes with each start. The page reads only,
-and asks no other host for anything. It runs until it is interrupted.`,
+and asks no other host for anything. It runs until it is interrupted.
+
+With --edit it can also change hooks: those in your hooks.json and in a project's, and
+those in Claude Code's settings. It shows each change first. What makes a program run,
+such as a new command, a test or trust, needs a code that only this terminal shows.`,
 	}
 	port := c.Flags().Int("port", uiPort, "the port; 0 takes any free one")
 	noOpen := c.Flags().Bool("no-open", false, "open no browser")
+	edit := c.Flags().Bool("edit", false, "let the page change hooks, with a code from this terminal")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *port < 0 || *port > 65535 {
 			return wrongUsage(cmd, "--port %d: want 0 to 65535", *port)
 		}
-		return runUI(cmd.Context(), a, *port, !*noOpen)
+		return runUI(cmd.Context(), a, *port, !*noOpen, *edit)
 	}
 	return c
 }
 
-func runUI(ctx context.Context, a *app, port int, open bool) error {
+func runUI(ctx context.Context, a *app, port int, open, edit bool) error {
 	a.configProblems()
 	p, err := a.setup().OpenStore(ctx)
 	if err != nil {
@@ -66,8 +74,11 @@ func runUI(ctx context.Context, a *app, port int, open bool) error {
 	defer func() { _ = os.Remove(file) }()
 
 	machine := machineOf(a)
-	hooks := hookSetup(a)
-	dir := workingDir()
+	configured := hookMachine(a, p.Store)
+	var editor *hooks.Editor
+	if edit {
+		editor = &hooks.Editor{Machine: configured, Say: func(text string) { a.warnf("%s", termtext.Value(text)) }}
+	}
 	s := ui.New(ui.Options{
 		Store: p.Store, Token: token, Version: buildVersion(), Now: a.now, NoTraces: noTraces,
 		Watch:   []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal", filepath.Join(a.cfg.SpoolDir(), "*", "*", "events.json-seq")},
@@ -81,15 +92,7 @@ func runUI(ctx context.Context, a *app, port int, open bool) error {
 		},
 		Status:   func(ctx context.Context) (any, error) { return machine.Status(ctx) },
 		Findings: func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },
-		Hooks: func(_ context.Context, tool string) (any, error) {
-			l := hooks.List(hooks.Sources(dir))
-			if tool != "" {
-				if err := l.Keep(hooks, tool, dir, a.now()); err != nil {
-					return nil, err
-				}
-			}
-			return l, nil
-		},
+		Hooks:    configured, Edit: editor,
 	})
 	a.printf("%s\n", address)
 	if open {
@@ -99,6 +102,15 @@ func runUI(ctx context.Context, a *app, port int, open bool) error {
 	}
 	a.hint("Ctrl-C ends it")
 	return s.Serve(ctx, listeners...)
+}
+
+// hookMachine is where the page finds hooks.
+func hookMachine(a *app, st *store.Store) *hooks.Machine {
+	a.clean("") // Requests, which come at the same time, find the cleaner made.
+	return &hooks.Machine{
+		Process: hooksOf(a), System: systemOf(a), Dir: workingDir(), Store: st,
+		Installed: func(ctx context.Context) (*install.Report, error) { return installedHooks(ctx, a) },
+	}
 }
 
 // openingFile writes a page that leads to the address. Only the user can read it; every

@@ -1,6 +1,8 @@
 package clinehooks
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,7 +100,7 @@ func (s *Setup) listed(n int, h hookfile.Handler) ListedHook {
 // Keep keeps the hooks that a call of a tool in a project starts. What an if rule
 // says depends on the call's input and is not tried.
 func (l *Listing) Keep(s *Setup, tool, project string, now time.Time) error {
-	events, err := s.callsOf(tool, project, now)
+	events, err := s.CallsOf(tool, nil, project, now)
 	if err != nil {
 		return err
 	}
@@ -120,9 +122,10 @@ func (l *Listing) Keep(s *Setup, tool, project string, now time.Time) error {
 	return nil
 }
 
-// callsOf are the events that hooks receive for calls of a tool, by Cline's or
-// Claude Code's name.
-func (s *Setup) callsOf(tool, project string, now time.Time) ([]hookrun.Event, error) {
+// CallsOf are the events that hooks receive for calls of a tool, by Cline's or
+// Claude Code's name. input is the tool's, in the form that goes with the name; if
+// nil, it is an example.
+func (s *Setup) CallsOf(tool string, input json.RawMessage, project string, now time.Time) ([]hookrun.Event, error) {
 	var tools []sample.Tool
 	for _, t := range sample.Tools() {
 		if t.Name == tool || t.Claude == tool {
@@ -133,13 +136,16 @@ func (s *Setup) callsOf(tool, project string, now time.Time) ([]hookrun.Event, e
 	switch {
 	case tools != nil:
 	case strings.HasPrefix(tool, "mcp__"):
-		calls = []hookrun.Event{{Name: "PreToolUse", Subjects: []string{tool}, Tool: tool, Input: []byte("{}")}}
+		calls = []hookrun.Event{{Name: "PreToolUse", Subjects: []string{tool}, Tool: tool, Input: json.RawMessage(cmp.Or(string(input), "{}"))}}
 	default:
 		tools = []sample.Tool{{Name: tool, Example: "{}"}}
 	}
 	for _, t := range tools {
 		p := sample.Payload{Tool: t.Name, Input: []byte(t.Example), Dialect: t.Dialect, Root: project, Now: now}
 		p.Event, _ = sample.FindEvent("PreToolUse")
+		if t.Name == tool && input != nil {
+			p.Input = input
+		}
 		if err := p.Complete(); err != nil {
 			return nil, err
 		}
@@ -152,7 +158,12 @@ func (s *Setup) callsOf(tool, project string, now time.Time) ([]hookrun.Event, e
 		if err != nil {
 			return nil, err
 		}
-		calls = append(calls, call.Events...)
+		for _, e := range call.Events {
+			if e.Tool == tool && input != nil {
+				e.Input = input
+			}
+			calls = append(calls, e)
+		}
 	}
 	for _, e := range slices.Clone(calls) {
 		for _, name := range []string{"PostToolUse", "PostToolUseFailure"} {

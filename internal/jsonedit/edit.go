@@ -52,6 +52,19 @@ func Cut(text []byte, c *Node, i int) []byte {
 // CutAll takes many elements out at once: of each object or array those that are
 // true. They may be inside one another.
 func CutAll(text []byte, gone map[*Node][]bool) []byte {
+	out, _ := CutGaps(text, gone)
+	return out
+}
+
+// Gap is a part that was cut out of a text: At is where it was in the text without
+// it.
+type Gap struct {
+	At   int    `json:"at"`
+	Text string `json:"text"`
+}
+
+// CutGaps is CutAll that also returns what it has cut, in the order of the text.
+func CutGaps(text []byte, gone map[*Node][]bool) (out []byte, gaps []Gap) {
 	type span struct{ start, end int }
 	var spans []span
 	for c, items := range gone {
@@ -70,15 +83,30 @@ func CutAll(text []byte, gone map[*Node][]bool) []byte {
 		}
 	}
 	slices.SortFunc(spans, func(a, b span) int { return a.start - b.start })
-	out := make([]byte, 0, len(text))
+	out = make([]byte, 0, len(text))
 	at := 0
 	for _, s := range spans {
 		if s.start >= at {
 			out = append(out, text[at:s.start]...)
+			gaps = append(gaps, Gap{At: len(out), Text: string(text[s.start:s.end])})
 			at = s.end
 		}
 	}
-	return append(out, text[at:]...)
+	return append(out, text[at:]...), gaps
+}
+
+// Fill puts back what CutGaps has cut. It reports false for gaps of another text.
+func Fill(text []byte, gaps []Gap) ([]byte, bool) {
+	var out []byte
+	at := 0
+	for _, g := range gaps {
+		if g.At < at || g.At > len(text) {
+			return nil, false
+		}
+		out = append(append(out, text[at:g.At]...), g.Text...)
+		at = g.At
+	}
+	return append(out, text[at:]...), true
 }
 
 // Splice returns the text with a part of it replaced; text itself stays.

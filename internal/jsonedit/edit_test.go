@@ -140,8 +140,15 @@ func TestCutAll(t *testing.T) {
 					gone[c][i] = true
 				}
 			}
-			if diff := cmp.Diff(tt.want, string(CutAll([]byte(text), gone))); diff != "" {
+			out, gaps := CutGaps([]byte(text), gone)
+			if diff := cmp.Diff(tt.want, string(out)); diff != "" {
 				t.Errorf("text (-want +got):\n%s", diff)
+			}
+			if whole, ok := Fill(out, gaps); !ok || string(whole) != text {
+				t.Errorf("filled again: %q, %v", whole, ok)
+			}
+			if _, ok := Fill(nil, gaps); ok && len(gaps) > 0 {
+				t.Error("the gaps of another text are filled")
 			}
 		})
 	}

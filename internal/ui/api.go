@@ -57,11 +57,13 @@ func (s *Server) reason(ctx context.Context, t store.Summary) string {
 	if ok {
 		return reason
 	}
-	whole, err := s.opts.Store.Trace(ctx, t.TraceID)
+	l, err := s.load(ctx, t.TraceID)
+	if err == nil {
+		reason, err = l.reason(ctx)
+	}
 	if err != nil {
 		return ""
 	}
-	reason = load(whole).reason()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by == nil || len(c.by) >= maxReasons {
@@ -178,28 +180,6 @@ func (s *Server) search(r *http.Request) (any, error) {
 		out = append(out, found{h, titles[h.Trace], h.Status == store.StatusFailed})
 	}
 	return out, nil
-}
-
-func (s *Server) hooks(r *http.Request) (any, error) {
-	out := struct {
-		Configured any             `json:"configured"`
-		Runs       []store.HookRun `json:"runs"`
-		Sums       []store.Group   `json:"sums"`
-	}{Runs: []store.HookRun{}, Sums: []store.Group{}}
-	var err error
-	if s.opts.Hooks != nil {
-		if out.Configured, err = s.opts.Hooks(r.Context(), r.URL.Query().Get("tool")); err != nil {
-			return nil, err
-		}
-	}
-	day := store.Filter{Since: s.opts.Now().Add(-24 * time.Hour), Limit: 200}
-	runs, err := s.opts.Store.HookRuns(r.Context(), day)
-	if err != nil {
-		return nil, err
-	}
-	sums, err := s.opts.Store.Group(r.Context(), day, store.ByHook, time.Local)
-	out.Runs, out.Sums = append(out.Runs, runs...), append(out.Sums, sums...)
-	return out, err
 }
 
 func (s *Server) status(r *http.Request) (any, error) {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
 
 // assets is the page, as web/bundle made it.
@@ -48,6 +50,8 @@ func (s *Server) routes() {
 		"usage":                    s.usage,
 		"compare":                  s.compare,
 		"hooks":                    s.hooks,
+		"hooks/calls":              s.calls,
+		"hooks/call/{id}/{span}":   s.call,
 		"status":                   s.status,
 	} {
 		s.mux.HandleFunc("/api/v1/"+p, func(w http.ResponseWriter, r *http.Request) {
@@ -64,6 +68,7 @@ func (s *Server) routes() {
 		})
 	}
 	s.mux.HandleFunc("/api/v1/events", s.events)
+	s.editRoutes()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		s.fail(w, &refusal{http.StatusNotFound, "there is no such page", "the sessions are at /"})
 	})
@@ -75,7 +80,13 @@ var noToken = &refusal{http.StatusUnauthorized, "the token is missing or wrong",
 func refusalOf(err error) *refusal {
 	var wrong wrongRequest
 	var several *store.AmbiguousError
+	var refused *hooks.Error
 	switch {
+	case errors.As(err, &refused):
+		code := map[hooks.Reason]int{
+			hooks.Unknown: http.StatusNotFound, hooks.Stale: http.StatusConflict, hooks.NoCode: http.StatusForbidden,
+		}[refused.Reason]
+		return &refusal{cmp.Or(code, http.StatusBadRequest), err.Error(), refused.Hint}
 	case errors.As(err, &wrong):
 		return &refusal{http.StatusBadRequest, err.Error(), ""}
 	case errors.Is(err, store.ErrNotFound):

@@ -12,11 +12,13 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
 
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/ui/hooks"
 	"github.com/hookspan/hookspan/internal/view"
 )
 
@@ -33,11 +35,13 @@ type Options struct {
 	// Whole returns the whole texts of a call of a trace and their source. It may be
 	// nil.
 	Whole func(context.Context, *store.Trace, *view.Row) (view.CallText, error)
-	// Status, Findings and Hooks return what the views of the same names show, as
-	// JSON. tool is empty or the tool whose hooks are asked for.
+	// Status and Findings return what the view of the status shows, as JSON.
 	Status   func(context.Context) (any, error)
 	Findings func(context.Context) (any, error)
-	Hooks    func(ctx context.Context, tool string) (any, error)
+	// Hooks lists the configured hooks. It may be nil.
+	Hooks *hooks.Machine
+	// Edit changes hooks. If nil, the page only reads.
+	Edit *hooks.Editor
 	// NoTraces says what to do if there are no traces.
 	NoTraces string
 	// Version is the program's.
@@ -56,8 +60,11 @@ type Server struct {
 	// event streams.
 	slots, streams chan struct{}
 	traces         traceCache
+	versions       atomic.Int64
 	reasons        reasonCache
 	live           runningCache
+	// writes are the paths that take a body.
+	writes map[string]bool
 }
 
 // Limits of one server.
@@ -65,7 +72,7 @@ const (
 	maxConnections = 128
 	maxRunning     = 32
 	maxStreams     = 16
-	// readTime is for the whole request, which has no body.
+	// readTime is for the whole request.
 	readTime  = 5 * time.Second
 	writeTime = 30 * time.Second
 	idleTime  = time.Minute
@@ -89,7 +96,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		opts: o, digest: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
-		slots: make(chan struct{}, maxRunning), streams: make(chan struct{}, maxStreams),
+		slots: make(chan struct{}, maxRunning), streams: make(chan struct{}, maxStreams), writes: make(map[string]bool),
 	}
 	s.routes()
 	return s
@@ -157,6 +164,9 @@ func (s *Server) check(r *http.Request) *refusal {
 		if site != "same-origin" && site != "none" && !opening(r) {
 			return &refusal{http.StatusForbidden, "another page sent this request", "open the address that hookspan ui printed"}
 		}
+	}
+	if r.Method == http.MethodPost && s.writes[r.URL.Path] {
+		return checkBody(r)
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return &refusal{http.StatusMethodNotAllowed, "this server only reads: want GET", ""}

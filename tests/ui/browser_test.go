@@ -34,6 +34,12 @@ type site struct {
 // serve starts a server over a store with tasks.
 func serve(t *testing.T, tasks []sample.Task) *site {
 	t.Helper()
+	return serveEdit(t, tasks, nil)
+}
+
+// serveEdit is serve for a page that can change hooks, or with nil cannot.
+func serveEdit(t *testing.T, tasks []sample.Task, edit *editing) *site {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "traces.db")
 	s, err := store.Open(t.Context(), path)
 	if err != nil {
@@ -48,7 +54,7 @@ func serve(t *testing.T, tasks []sample.Task) *site {
 		t.Fatal(err)
 	}
 	token := ui.NewToken()
-	server := ui.New(ui.Options{
+	options := ui.Options{
 		Store: s, Token: token, Watch: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
 		Status: func(context.Context) (any, error) {
 			return map[string]any{"recording": "on", "sessions": 0, "destinations": []any{map[string]any{"name": "store", "target": path, "runs": 0, "spans": 0, "rejected": 0}}}, nil
@@ -56,12 +62,14 @@ func serve(t *testing.T, tasks []sample.Task) *site {
 		Findings: func(context.Context) (any, error) {
 			return []any{map[string]any{"level": "problem", "text": "no agent has hookspan's hooks", "hint": "hookspan install"}}, nil
 		},
-		Hooks: func(context.Context, string) (any, error) {
-			return map[string]any{"files": []any{map[string]any{"path": "/home/ada/.cline/hooks.json", "trusted": true, "hooks": []any{
-				map[string]any{"number": 1, "line": 4, "event": "PreToolUse", "matcher": "Bash", "type": "command", "command": "./guard.sh"},
-			}}}}, nil
-		},
-	})
+	}
+	home := newHome(t)
+	options.Hooks = home.machine(t, s)
+	if edit != nil {
+		edit.home, edit.Machine = home, options.Hooks
+		options.Edit = &edit.Editor
+	}
+	server := ui.New(options)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx, l) }()

@@ -36,7 +36,7 @@ func TestViews(t *testing.T) {
 				"/cost":                         {"Models", "claude-sonnet-4-6", "Projects", "shop", "Tools", "execute_command"},
 				"/compare?a=" + tasks[0].ID() + "&b=" + tasks[1].ID(): {"Two tasks", "second to first", "side by side", "src/cart/line.ts"},
 				"/compare": {"Compare two tasks"},
-				"/hooks":   {"/home/ada/.cline/hooks.json", "PreToolUse", "deleting folders needs a person"},
+				"/hooks":   {".cline/hooks.json", "PreToolUse", "deleting folders needs a person"},
 				"/status":  {"Recording is on", "no agent has hookspan's hooks", "39"},
 			} {
 				b.goTo(s, path)

@@ -34,13 +34,17 @@ type Place struct {
 	Env []hookfile.Variable
 	// Tools are the names of Cline's tools that matchers are tried against.
 	Tools []string
+	// Claude reports that Claude Code runs the hooks. What Cline lacks is then no
+	// finding, nor is a name that is in no list: Claude Code has tools that Cline has
+	// not.
+	Claude bool
 }
 
 // Check returns what in a file will not work, with its own problems, in the order
 // of the file.
 func Check(f *hookfile.File, p Place) []hookfile.Problem {
 	c := checker{place: p, file: f, out: slices.Clone(f.Problems), once: map[string]*repeated{}}
-	if f.Denied > 0 {
+	if f.Denied > 0 && !p.Claude {
 		c.out = append(c.out, hookfile.Problem{
 			Path: f.Path, Line: f.DeniedLine,
 			Text: fmt.Sprintf("permissions.deny is not applied on Cline (%d of its rules): write a PreToolUse hook for each, with \"if\": \"RULE\" and \"command\": \"echo denied >&2; exit 2\"", f.Denied),
@@ -127,6 +131,9 @@ func (c *checker) matcher() {
 	}
 	subjects := values[event]
 	tool := subjects == nil
+	if c.place.Claude && !hookfile.HasTool(event) {
+		return
+	}
 	if tool {
 		subjects = c.place.Tools
 	}
@@ -134,6 +141,10 @@ func (c *checker) matcher() {
 		c.note("matcher %q: on Cline %s has %s and nothing else, so the hook never runs: write that, or no matcher", quoted, event, or(subjects))
 	}
 	if names := compiled.Names; names != nil {
+		if c.place.Claude {
+			c.likeTools(names)
+			return
+		}
 		var never []string
 		for _, name := range names {
 			if !fits(event, name, subjects) && (!tool || !mayBeTool(name)) {
@@ -176,7 +187,14 @@ func (c *checker) matcher() {
 		lower[i] = strings.ToLower(s)
 	}
 	if fits(event, strings.ToLower(matcher), lower) {
-		c.mistake("matcher %q fits no Cline tool, so the hook never runs: upper and lower case count, as in \"Bash\"", quoted)
+		of := "Cline tool"
+		if c.place.Claude {
+			of = "tool"
+		}
+		c.mistake("matcher %q fits no %s, so the hook never runs: upper and lower case count, as in \"Bash\"", quoted, of)
+		return
+	}
+	if c.place.Claude {
 		return
 	}
 	c.note("matcher %q fits no Cline tool, so the hook never runs: name one that hookspan hooks test --tool knows, or remove the hook", quoted)
@@ -201,6 +219,21 @@ func (c *checker) noTools(names []string, all bool) {
 			c.note("matcher %q fits no call that reaches hooks%s: use the event Stop", name, so)
 		case all:
 			c.note("matcher %q fits no Cline tool%s: name one that hookspan hooks test --tool knows, or remove the hook", name, so)
+		}
+	}
+}
+
+// likeTools reports names that differ from a tool's in upper and lower case only, and
+// servers without a tool.
+func (c *checker) likeTools(names []string) {
+	for _, name := range names {
+		right := slices.IndexFunc(c.place.Tools, func(t string) bool { return strings.EqualFold(t, name) })
+		server, isMCP := strings.CutPrefix(name, "mcp__")
+		switch {
+		case isMCP && !strings.Contains(server, "__"):
+			c.mistake("matcher %q fits no tool: write \"mcp__%s__.*\" for all tools of the server", name, server)
+		case right >= 0 && !slices.Contains(c.place.Tools, name):
+			c.mistake("matcher %q fits no tool: upper and lower case count: write %q", name, c.place.Tools[right])
 		}
 	}
 }

@@ -22,7 +22,7 @@ const projectDir = "/\x01project"
 func (c *checker) command() {
 	h := c.handler
 	texts := append([]string{h.Command, h.URL}, h.Args...)
-	if h.Type != hookfile.TypeCommand || h.Args != nil {
+	if !c.place.Claude && (h.Type != hookfile.TypeCommand || h.Args != nil) {
 		for _, variable := range pluginVariables {
 			if slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, variable) }) {
 				c.noteOnce(variable+" exec", "$%s is for plugins of Claude Code, and without a shell nothing replaces it: write the path itself", variable)
@@ -61,7 +61,9 @@ func (c *checker) line() {
 			c.mistake("the line is written for Bash, and /bin/sh, which runs it, may not understand it: add \"shell\": \"bash\" to the hook")
 		}
 	}
-	c.variables(bash)
+	if !c.place.Claude {
+		c.variables(bash)
+	}
 	if c.place.GOOS == "windows" {
 		return
 	}
@@ -249,7 +251,11 @@ func (c *checker) script(name string, start bool) {
 	switch {
 	case filepath.IsAbs(name):
 	case c.place.Project == "":
-		c.note("%s is looked for in the folder where Cline works: for a hook of all your projects write the whole path", name)
+		agent := "Cline"
+		if c.place.Claude {
+			agent = "Claude Code"
+		}
+		c.note("%s is looked for in the folder where %s works: for a hook of all your projects write the whole path", name, agent)
 		return
 	default:
 		full = filepath.Join(c.place.Project, name)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
@@ -66,32 +65,35 @@ func problemOf(h Handler) string {
 }
 
 // add writes the handler.
-func (r *reading) add(h Handler) ([]byte, error) {
+func (r *reading) add(h Handler) ([]byte, error) { return r.insert(h.Event, h.Matcher, render(h)) }
+
+// insert writes a hook to an event and matcher.
+func (r *reading) insert(event, matcher string, hook any) ([]byte, error) {
 	style := jsonedit.DetectStyle(r.text, r.root)
 	hooks := r.root.Get(hooksKey)
 	if hooks == nil {
-		all := jsonedit.Object{{Key: h.Event, Value: jsonedit.Array{group(h)}}}
+		all := jsonedit.Object{{Key: event, Value: jsonedit.Array{groupOf(matcher, hook)}}}
 		return style.AddMember(r.text, r.root, jsonedit.Field{Key: hooksKey, Value: all}), nil
 	}
 	if !hooks.Is(r.text, '{') {
 		return nil, r.refuse(name(hooksKey), hooks, "an object with a list for each event")
 	}
-	list := hooks.Get(h.Event)
+	list := hooks.Get(event)
 	if list == nil {
-		return style.AddMember(r.text, hooks, jsonedit.Field{Key: h.Event, Value: jsonedit.Array{group(h)}}), nil
+		return style.AddMember(r.text, hooks, jsonedit.Field{Key: event, Value: jsonedit.Array{groupOf(matcher, hook)}}), nil
 	}
 	if !list.Is(r.text, '[') {
-		return nil, r.refuse(name(h.Event), list, "a list of groups")
+		return nil, r.refuse(name(event), list, "a list of groups")
 	}
 	for _, item := range slices.Backward(list.Items) {
-		if !item.Value.Is(r.text, '{') || !r.groupMatches(item.Value, h.Matcher) {
+		if !item.Value.Is(r.text, '{') || !r.groupMatches(item.Value, matcher) {
 			continue
 		}
 		if handlers := item.Value.Get(hooksKey); handlers.Is(r.text, '[') {
-			return style.AddElement(r.text, handlers, render(h)), nil
+			return style.AddElement(r.text, handlers, hook), nil
 		}
 	}
-	return style.AddElement(r.text, list, group(h)), nil
+	return style.AddElement(r.text, list, groupOf(matcher, hook)), nil
 }
 
 // refuse is the error for a file to which nothing can be added.
@@ -119,12 +121,14 @@ func (r *reading) groupMatches(group *jsonedit.Node, matcher string) bool {
 func Same(a, b Handler) bool { return a.Event == b.Event && reflect.DeepEqual(group(a), group(b)) }
 
 // group is a group of one handler.
-func group(h Handler) jsonedit.Object {
+func group(h Handler) jsonedit.Object { return groupOf(h.Matcher, render(h)) }
+
+func groupOf(matcher string, hook any) jsonedit.Object {
 	var g jsonedit.Object
-	if !matchesAll(h.Matcher) {
-		g = append(g, jsonedit.Field{Key: matcherKey, Value: h.Matcher})
+	if !matchesAll(matcher) {
+		g = append(g, jsonedit.Field{Key: matcherKey, Value: matcher})
 	}
-	return append(g, jsonedit.Field{Key: hooksKey, Value: jsonedit.Array{render(h)}})
+	return append(g, jsonedit.Field{Key: hooksKey, Value: jsonedit.Array{hook}})
 }
 
 // render returns the handler as it is written to a file.
@@ -147,7 +151,7 @@ func render(h Handler) jsonedit.Object {
 	put(h.Args != nil, "args", array(h.Args))
 	put(h.Shell != "", "shell", h.Shell)
 	put(h.If != "", "if", h.If)
-	put(h.Timeout > 0, "timeout", jsonedit.Raw(strconv.FormatFloat(h.Timeout.Seconds(), 'f', -1, 64)))
+	put(h.Timeout > 0, "timeout", seconds(h.Timeout))
 	put(h.AsyncRewake, "asyncRewake", true)
 	put(h.Async && !h.AsyncRewake, "async", true)
 	put(h.Once, "once", true)
@@ -175,6 +179,27 @@ func Remove(text []byte, match func(Handler) bool) (out []byte, removed []Handle
 	if err != nil {
 		return nil, nil, err
 	}
+	var list []int
+	lines := cursor{text: text, line: 1, column: 1}
+	for i, p := range r.places {
+		if match(p.handler) {
+			p.handler.Line, _ = lines.position(p.handler.Line)
+			removed, list = append(removed, p.handler), append(list, i)
+		}
+	}
+	if len(removed) == 0 {
+		return text, nil, nil
+	}
+	out, _ = r.cut(list)
+	return out, removed, nil
+}
+
+// cut takes out the handlers of some places, and the groups and events that become
+// empty.
+func (r *reading) cut(list []int) (out []byte, gaps []jsonedit.Gap) {
+	if len(list) == 0 {
+		return r.text, nil
+	}
 	gone := make(map[*jsonedit.Node][]bool)
 	mark := func(c *jsonedit.Node, i int) {
 		if gone[c] == nil {
@@ -182,16 +207,8 @@ func Remove(text []byte, match func(Handler) bool) (out []byte, removed []Handle
 		}
 		gone[c][i] = true
 	}
-	lines := cursor{text: text, line: 1, column: 1}
-	for _, p := range r.places {
-		if match(p.handler) {
-			p.handler.Line, _ = lines.position(p.handler.Line)
-			removed = append(removed, p.handler)
-			mark(p.list, p.at)
-		}
-	}
-	if len(removed) == 0 {
-		return text, nil, nil
+	for _, i := range list {
+		mark(r.places[i].list, r.places[i].at)
 	}
 	emptied := func(c *jsonedit.Node) bool { return gone[c] != nil && !slices.Contains(gone[c], false) }
 	hooks := r.root.Get(hooksKey)
@@ -207,5 +224,5 @@ func Remove(text []byte, match func(Handler) bool) (out []byte, removed []Handle
 			mark(hooks, i)
 		}
 	}
-	return jsonedit.CutAll(text, gone), removed, nil
+	return jsonedit.CutGaps(r.text, gone)
 }

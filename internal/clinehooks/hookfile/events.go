@@ -7,6 +7,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 )
 
 // Events returns Claude's names of the events that can occur on Cline, in the
@@ -24,8 +25,14 @@ func HasTool(event string) bool {
 	return event == "PreToolUse" || event == "PostToolUse" || event == "PostToolUseFailure"
 }
 
-// hasMatcher reports whether a matcher means something on the event.
-func hasMatcher(event string) bool { return event != "UserPromptSubmit" && event != "Stop" }
+// hasMatcher reports whether a matcher means something on the event that is read.
+func (r *reading) hasMatcher() bool { return hookmatch.HasMatcher(r.event) }
+
+// hasTool is HasTool for the event that is read. Claude Code asks for permission
+// with two more.
+func (r *reading) hasTool() bool {
+	return HasTool(r.event) || r.claude && (r.event == "PermissionRequest" || r.event == "PermissionDenied")
+}
 
 // nearest is the event that a user may have meant, empty if none is near.
 func nearest(name string) string {

@@ -29,6 +29,9 @@ func (r *reading) handler(n *jsonedit.Node) (h Handler, ok bool) {
 	case TypeHTTP:
 		m.http(&h)
 	case "prompt", "agent", "mcp_tool":
+		if m.claude {
+			break
+		}
 		m.lose("type", "hooks of type %q do not run here: want \"command\" or \"http\"", h.Type)
 	case "":
 		// need has reported it.
@@ -122,6 +125,9 @@ func (m *hook) command(h *Handler) {
 	if h.AsyncRewake = m.flag("asyncRewake"); h.AsyncRewake {
 		// As in Claude Code, asyncRewake implies async.
 		h.Async = true
+		if m.claude {
+			return
+		}
 		m.problem(m.members["asyncRewake"].Start, false, "Cline does not support asyncRewake: the hook runs in the background, and its output is ignored")
 	}
 }
@@ -155,7 +161,7 @@ func (m *hook) http(h *Handler) {
 func (m *hook) common(h *Handler) {
 	h.Timeout = m.timeout()
 	h.If = m.get("if", true)
-	if h.If != "" && !HasTool(m.event) {
+	if h.If != "" && !m.hasTool() {
 		m.lose("if", "a hook with \"if\" runs on tool events only, as in Claude Code, and so never on %s: take the \"if\" out", name(m.event))
 	}
 	h.Once = m.flag("once")

@@ -55,6 +55,8 @@ type reading struct {
 	// out none.
 	skip    func(Handler) bool
 	skipped int
+	// claude reports that Claude Code runs the hooks, not Cline.
+	claude bool
 }
 
 // place is a handler and where it is in the text.
@@ -70,6 +72,28 @@ type place struct {
 // read finds all handlers of a text but those that skip reports, also those that
 // cannot run.
 func read(path string, text []byte, skip func(Handler) bool) (*reading, error) {
+	root, err := parseObject(path, text)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{file: File{Path: path}, text: text, root: root, skip: skip}
+	r.top()
+	return r, nil
+}
+
+// readClaude is read for hooks that Claude Code runs.
+func readClaude(path string, text []byte) (*reading, error) {
+	root, err := parseObject(path, text)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{file: File{Path: path}, text: text, root: root, claude: true}
+	r.top()
+	return r, nil
+}
+
+// parseObject parses a text that must be an object. path may be empty.
+func parseObject(path string, text []byte) (*jsonedit.Node, error) {
 	root, err := jsonedit.Parse(text)
 	if err == nil && !root.Is(text, '{') {
 		line, column := jsonedit.Position(text, root.Start)
@@ -78,12 +102,7 @@ func read(path string, text []byte, skip func(Handler) bool) (*reading, error) {
 	if err != nil && path != "" {
 		err = fmt.Errorf("hooks file %q: %w", path, err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	r := &reading{file: File{Path: path}, text: text, root: root, skip: skip}
-	r.top()
-	return r, nil
+	return root, err
 }
 
 // problem records a fault at a byte. lost says that a handler does not run because
@@ -185,7 +204,7 @@ func known(event string) bool { return slices.Contains(claude.EventNames(), even
 
 // list reads the groups of an event.
 func (r *reading) list(m jsonedit.Item) {
-	runs := slices.Contains(Events(), m.Key)
+	runs := slices.Contains(Events(), m.Key) || r.claude && known(m.Key)
 	if !known(m.Key) {
 		hint := "want one of Claude's events"
 		if event := nearest(m.Key); event != "" {
@@ -221,7 +240,7 @@ func (r *reading) group(n *jsonedit.Node, runs bool) {
 			runs = false
 		} else {
 			r.matcher = r.str(m)
-			if runs && !hasMatcher(r.event) && r.matcher != "" && r.matcher != "*" {
+			if runs && !r.hasMatcher() && r.matcher != "" && r.matcher != "*" {
 				r.problem(m.Start, false, "the matcher has no effect: %s has none, so the hooks run each time", r.event)
 			}
 		}

@@ -35,10 +35,13 @@ var withoutMatcher = []string{
 	"WorktreeCreate", "WorktreeRemove", "MessageDisplay", "CwdChanged",
 }
 
+// HasMatcher reports whether a matcher means something on an event.
+func HasMatcher(event string) bool { return !slices.Contains(withoutMatcher, event) }
+
 // Compile reads the matcher of a group for an event as Claude Code does: everything,
 // a list of exact names, or an unanchored JavaScript regular expression.
 func Compile(event, text string) (Matcher, error) {
-	if slices.Contains(withoutMatcher, event) || text == "" || text == "*" {
+	if !HasMatcher(event) || text == "" || text == "*" {
 		return Matcher{All: true}, nil
 	}
 	text = mcpMatcher(text)

@@ -91,14 +91,24 @@ func (in Installer) effective(sys install.System, project string) []string {
 // hooksOff lists why Claude Code does not run hookspan's hooks in a project, or,
 // without a project, anywhere.
 func (in Installer) hooksOff(sys install.System, project string) []string {
+	out := in.reasonsOff(sys, project)
+	for i := range out {
+		out[i] += ": nothing is recorded"
+	}
+	return out
+}
+
+// reasonsOff lists why Claude Code does not run the hooks of settings that are not an
+// organisation's.
+func (in Installer) reasonsOff(sys install.System, project string) []string {
 	var out []string
 	of := in.product()
 	if of.switchOff != "" && truthy(sys.Env(of.switchOff)) {
-		out = append(out, fmt.Sprintf("%s runs no hooks while %s is set in the environment: nothing is recorded", of.name, of.switchOff))
+		out = append(out, fmt.Sprintf("%s runs no hooks while %s is set in the environment", of.name, of.switchOff))
 	}
 	for _, path := range in.managedFiles(sys) {
 		if only := in.product().readSwitches(path).AllowManagedHooksOnly; only != nil && *only {
-			out = append(out, fmt.Sprintf("%s runs no hooks but your organisation's (allowManagedHooksOnly in %q): nothing is recorded", of.name, path))
+			out = append(out, fmt.Sprintf("%s runs no hooks but your organisation's (allowManagedHooksOnly in %q)", of.name, path))
 			break
 		}
 	}
@@ -117,7 +127,7 @@ func (in Installer) hooksOff(sys install.System, project string) []string {
 			continue
 		}
 		if *off {
-			out = append(out, fmt.Sprintf("hooks are switched off in %s's settings (disableAllHooks in %q): nothing is recorded", of.name, path))
+			out = append(out, fmt.Sprintf("hooks are switched off in %s's settings (disableAllHooks in %q)", of.name, path))
 		}
 		break
 	}

@@ -1,12 +1,13 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { follow, takeToken, useLive } from "./api";
+import { HooksView } from "./hooks";
 import { help, keysOn, switchKeys, useKeys } from "./keys";
 import { Link } from "./parts";
 import { go, useRoute } from "./route";
 import { SessionsView } from "./sessions";
 import { TraceView } from "./trace";
-import { CompareView, CostView, HooksView, SearchView, SessionView, StatusView } from "./views";
+import { CompareView, CostView, SearchView, SessionView, StatusView } from "./views";
 
 const themes = ["", "light", "dark"];
 

@@ -23,7 +23,9 @@ addEventListener("keydown", (e) => {
   if (going && Date.now() - going < 1500) key = "g " + key;
   going = e.key === "g" && !going ? Date.now() : 0;
   if (going) return;
-  for (let i = stack.length - 1; i >= 0; i--) {
+  // Behind an open dialog no view answers.
+  const last = document.querySelector("dialog[open]") ? stack.length - 1 : 0;
+  for (let i = stack.length - 1; i >= last; i--) {
     const f = stack[i].current[key];
     if (f) { e.preventDefault(); f(e); return; }
   }

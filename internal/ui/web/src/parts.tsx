@@ -33,7 +33,7 @@ export function Problem({ error }: { error: Refused }) {
   );
 }
 
-const sentence = (s: string) => s.charAt(0).toUpperCase() + s.slice(1) + (/[.!?]$/.test(s) ? "" : ".");
+export const sentence = (s: string) => s.charAt(0).toUpperCase() + s.slice(1) + (/[.!?]$/.test(s) ? "" : ".");
 
 export const Wait = () => {
   const [late, set] = useState(false);

@@ -251,59 +251,6 @@ export function CompareView() {
   );
 }
 
-interface HookFile { path: string; scope?: string; trusted?: boolean; error?: string; hooks: HookItem[] | null }
-interface HookItem { number: number; line: number; event: string; matcher?: string; type: string; command?: string; args?: string[]; url?: string; timeout_seconds?: number; if?: string; why?: string }
-interface HookRun { traceId: string; spanId: string; event?: string; tool?: string; command?: string; status?: string; decision?: string; reason?: string; started?: string; tookNs: number }
-
-export function HooksView() {
-  const { query } = useRoute();
-  const tool = query.get("tool") ?? "";
-  const { data, error } = useShown<{ configured: { files: HookFile[] | null; problems?: { text?: string; message?: string; line?: number; file?: string }[] } | null; runs: HookRun[]; sums: Group[] }>("hooks" + (tool ? "?tool=" + encodeURIComponent(tool) : ""));
-  useEffect(() => { document.title = "Hooks · hookspan"; });
-  if (error && !data) return <Problem error={error} />;
-  if (!data) return <Wait />;
-  const files = data.configured?.files ?? [];
-  const problems = data.configured?.problems ?? [];
-  const last = (h: HookItem) => data.runs.find((r) => r.command && (h.command ?? h.url ?? "").startsWith(r.command.replace(/…$/, "")));
-  const sum = (h: HookItem) => data.sums.find((g) => g.key && (h.command ?? h.url ?? "").startsWith(g.key.replace(/…$/, "")));
-  return (
-    <div class="page">
-      <h1>Hooks</h1>
-      <p class="sum">{files.length === 0 ? "No hooks.json is configured: hookspan hooks add makes one." : <><b>{files.reduce((n, f) => n + (f.hooks?.length ?? 0), 0)}</b> configured in {plural(files.length, "file")}; <b>{data.sums.reduce((n, g) => n + g.toolCalls, 0)}</b> runs in the last day{data.sums.some((g) => g.toolFailures) ? <>, <b class="bad">{data.sums.reduce((n, g) => n + g.toolFailures, 0)}</b> failed</> : ""}{data.sums.some((g) => g.toolDenials) ? <>, <b class="warn">{data.sums.reduce((n, g) => n + g.toolDenials, 0)}</b> denied</> : ""}.</>}</p>
-      <div class="filters"><Search label="Which hooks does a call of this tool start?" value={tool} onChange={(v) => put({ tool: v })} /></div>
-      {problems.map((p, i) => <p key={i} class="callout failed"><Mark status="failed" /> {p.text ?? p.message ?? JSON.stringify(p)}</p>)}
-      {files.map((f) => (
-        <section class="sums" key={f.path}>
-          <h2><code>{f.path}</code>{f.trusted === false && <span class="warn"> not trusted: hookspan hooks trust</span>}</h2>
-          {f.error ? <p class="callout failed">{f.error}</p> : (
-            <div class="scroller" tabIndex={0} role="region" aria-label={f.path}>
-              <table>
-                <thead><tr><th scope="col">event</th><th scope="col">matcher</th><th scope="col">runs</th><th scope="col" class="num">line</th><th scope="col" class="num">last day</th><th scope="col" class="num">half within</th><th scope="col" class="num">95 % within</th><th scope="col">last verdict</th></tr></thead>
-                <tbody>{(f.hooks ?? []).map((h) => {
-                  const g = sum(h), r = last(h);
-                  return <tr key={h.number}><th scope="row">{h.event}</th><td><code>{h.matcher || "every"}</code>{h.why && <small>{h.why}</small>}</td><td><code>{[h.command ?? h.url, ...(h.args ?? [])].join(" ")}</code></td><td class="num">{h.line || ""}</td><td class="num">{g?.toolCalls ?? "none"}</td><td class="num">{g ? duration(g.p50Ns) : ""}</td><td class="num">{g ? duration(g.p95Ns) : ""}</td><td>{r ? <Link to={`/t/${r.traceId}?span=${r.spanId}`}>{r.decision || r.status}</Link> : ""}</td></tr>;
-                })}</tbody>
-              </table>
-              {!f.hooks?.length && <p class="note">{tool ? "None fits this tool." : "No hook that can run."}</p>}
-            </div>
-          )}
-        </section>
-      ))}
-      {data.runs.length > 0 && (
-        <section class="sums">
-          <h2>Runs in the last day</h2>
-          <div class="list runs">
-            {data.runs.slice(0, 100).map((r, i) => {
-              const status: Status = r.decision === "deny" || r.decision === "block" ? "denied" : r.status === "ok" || r.status === "async" ? "ok" : "failed";
-              return <Link key={i} class="hit" to={`/t/${r.traceId}?span=${r.spanId}`}><Mark status={status} /><b>{r.event}{r.tool ? " · " + r.tool : ""}</b> <code>{r.command}</code> <span>{[r.decision, r.reason].filter(Boolean).join(": ")}</span><span class="took">{duration(r.tookNs)} · {clock(r.started)}</span></Link>;
-            })}
-          </div>
-        </section>
-      )}
-    </div>
-  );
-}
-
 interface Destination { name: string; off?: string; fault?: string; target?: string; taken?: string; error?: string; stored?: { traces: number; spans: number }; runs: number; spans: number; rejected: number; behind: number; failing: number; parked?: unknown[]; next_try?: string; last_error?: string }
 interface Installed { scope: string; path: string; installed: number; outdated: number; edited: number; missing: number; error?: string }
 
@@ -349,5 +296,3 @@ export function StatusView() {
     </div>
   );
 }
-
-

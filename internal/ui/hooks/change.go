@@ -1,0 +1,611 @@
+package hooks
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
+)
+
+// Editor changes the hooks of a machine, one change at a time.
+type Editor struct {
+	Machine *Machine
+	// Say shows a line in the terminal in which the page was started. It must not be
+	// nil.
+	Say func(string)
+
+	mu sync.Mutex
+	// shown is the change that was shown last; only that can be made.
+	shown *change
+	// before has what was written last, by the file's path.
+	before map[string]written
+}
+
+// Request asks for a change, or for a test.
+type Request struct {
+	// Kind is "add", "change", "off", "on", "trust", "untrust", "undo" or "test".
+	Kind string `json:"kind"`
+	// File and SHA256 are those of the list.
+	File   string `json:"file"`
+	SHA256 string `json:"sha256"`
+	// Hook is the index of the hook to change or to switch off, Off the id of the one to
+	// switch on.
+	Hook int    `json:"hook"`
+	Off  string `json:"off"`
+
+	// Event and the further members are the new hook's, or what changes of a hook. A
+	// test has Event.
+	Event   *string   `json:"event"`
+	Matcher *string   `json:"matcher"`
+	Command *string   `json:"command"`
+	Args    *[]string `json:"args"`
+	URL     *string   `json:"url"`
+	If      *string   `json:"if"`
+	Timeout *float64  `json:"timeout"`
+	Async   *bool     `json:"async"`
+
+	// Agent, Tool, Input and Text describe the call of a test.
+	Agent string `json:"agent"`
+	Tool  string `json:"tool"`
+	Input string `json:"input"`
+	Text  string `json:"text"`
+}
+
+// Preview is a change as it would be made.
+type Preview struct {
+	ID string `json:"id"`
+	// What says in a line what it does.
+	What   string `json:"what"`
+	Path   string `json:"path,omitempty"`
+	SHA256 string `json:"sha256"`
+	// Diff is the difference in the unified form, without secrets.
+	Diff string `json:"diff,omitempty"`
+	// Notes are what will not work.
+	Notes []string `json:"notes,omitempty"`
+	// Code reports that the change needs the code that the terminal shows.
+	Code bool `json:"code"`
+	// Call is the event of a test, Matches the hooks that it would start.
+	Call    []string `json:"call,omitempty"`
+	Matches []Match  `json:"matches,omitempty"`
+}
+
+// Confirmation makes a change that was shown.
+type Confirmation struct {
+	ID     string `json:"id"`
+	SHA256 string `json:"sha256"`
+	Code   string `json:"code"`
+}
+
+// Done says what was done.
+type Done struct {
+	Text string `json:"text"`
+	Hint string `json:"hint,omitempty"`
+	// Backup is the copy of the file as it was.
+	Backup string `json:"backup,omitempty"`
+	// Undo is the file's id if the change can be undone, SHA256 what the file has now.
+	Undo   string      `json:"undo,omitempty"`
+	SHA256 string      `json:"sha256,omitempty"`
+	Result *TestResult `json:"result,omitempty"`
+}
+
+// change is a change that was shown and not made yet.
+type change struct {
+	Preview
+	code    string
+	tries   int
+	expires time.Time
+	file    *File
+	// after is the new text.
+	after []byte
+	apply func(context.Context) (*Done, error)
+}
+
+// written is what was written to a file: the digest of the text, and the text before.
+type written struct {
+	sha256 string
+	before []byte
+	// absent reports that there was no file.
+	absent bool
+	// off are the file's hooks that were switched off before.
+	off offFile
+}
+
+// Limits of a change that was shown.
+const (
+	validFor = 10 * time.Minute
+	maxTries = 3
+	// maxSeconds is the longest time limit.
+	maxSeconds = 86_400
+)
+
+// Preview computes a change and keeps it until it is made or another one is shown. The
+// code, if it needs one, goes to the terminal.
+func (e *Editor) Preview(ctx context.Context, r Request) (*Preview, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.shown = nil
+	c := &change{expires: e.Machine.Process.Now().Add(validFor), tries: maxTries}
+	if err := e.prepare(ctx, c, r); err != nil {
+		return nil, err
+	}
+	c.ID = rand.Text()
+	if c.Code {
+		text := rand.Text()
+		c.code = text[:4] + "-" + text[4:8]
+		e.Say(fmt.Sprintf("code %s allows this once: %s", c.code, c.What))
+	}
+	e.shown = c
+	p := c.Preview
+	return &p, nil
+}
+
+// Apply makes the change that was shown.
+func (e *Editor) Apply(ctx context.Context, r Confirmation) (*Done, error) {
+	e.mu.Lock()
+	c, err := e.confirmed(r)
+	if err != nil || c.Result() {
+		e.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		return c.apply(ctx) // a test may take long, and changes nothing
+	}
+	defer e.mu.Unlock()
+	done, err := c.apply(ctx)
+	if err == nil {
+		e.Say(done.Text)
+	}
+	return done, err
+}
+
+// Result reports that the change is a test.
+func (c *change) Result() bool { return c.Call != nil }
+
+// confirmed takes the change that was shown, if the request confirms it.
+func (e *Editor) confirmed(r Confirmation) (*change, error) {
+	c := e.shown
+	switch {
+	case c == nil || r.ID != c.ID || e.Machine.Process.Now().After(c.expires):
+		return nil, &Error{Stale, "this change is not shown any more: nothing was done", "look at the change again"}
+	case r.SHA256 != c.SHA256:
+		return nil, stale(c.Path)
+	case c.Code && subtle.ConstantTimeCompare([]byte(plainCode(r.Code)), []byte(plainCode(c.code))) != 1:
+		if c.tries--; c.tries <= 0 {
+			e.shown = nil
+			return nil, &Error{NoCode, "the code was wrong three times: nothing was done", "look at the change again for a new code"}
+		}
+		return nil, &Error{NoCode, "that is not the code for this change", "the terminal in which hookspan ui runs shows it"}
+	}
+	e.shown = nil
+	return c, nil
+}
+
+func plainCode(s string) string {
+	return strings.NewReplacer("-", "", " ", "").Replace(strings.ToUpper(s))
+}
+
+// prepare fills in the change.
+func (e *Editor) prepare(ctx context.Context, c *change, r Request) error {
+	m := e.Machine
+	if r.Kind == "test" {
+		return e.prepareTest(ctx, c, r)
+	}
+	f, err := e.find(ctx, r.File, true)
+	if err != nil {
+		return err
+	}
+	c.file, c.Path, c.SHA256 = f, f.Path, f.SHA256
+	if r.SHA256 != f.SHA256 {
+		return stale(f.Path)
+	}
+	off := m.switchedOff()
+	switched := off.file(f.Path)
+	before := off.file(f.Path)
+	saveOff := false
+	switch r.Kind {
+	case "add":
+		err = e.add(c, r)
+	case "change":
+		err = e.change(c, r)
+	case "off":
+		if c.after, err = switched.switchOff(f.text(), r.Hook, m.Process.Now()); err == nil {
+			saveOff = true
+			h := f.entries[r.Hook]
+			c.What = "switch off " + m.describe(h.Handler, textOf(h))
+		}
+	case "on":
+		if i := slices.IndexFunc(switched.Hooks, func(h offHook) bool { return h.ID == r.Off }); i >= 0 {
+			h := switched.Hooks[i]
+			c.What = "switch on " + m.describe(hookfile.Handler{Event: h.Event, Matcher: h.Matcher}, h.text())
+		}
+		c.after, err = switched.switchOn(f.text(), r.Off)
+		saveOff = true
+	case "undo":
+		if err = e.undo(c); err == nil {
+			switched, saveOff = e.before[f.Path].off, true
+		}
+	case "trust", "untrust":
+		return e.trust(c, r.Kind == "trust")
+	default:
+		err = Refused("kind %q: want add, change, off, on, trust, untrust, undo or test", r.Kind)
+	}
+	if err != nil {
+		return asRefusal(err)
+	}
+	if bytes.Equal(c.after, f.doc.Data) {
+		return Refused("there is nothing to change")
+	}
+	c.What += ", in " + f.Path
+	c.Diff = f.doc.Diff(c.after, m.Process.Clean)
+	if c.Code, err = runsMore(f, c.after); err != nil {
+		return asRefusal(err)
+	}
+	c.apply = func(ctx context.Context) (*Done, error) {
+		done, err := e.write(ctx, c, r.Kind, func() error {
+			if !saveOff {
+				return nil
+			}
+			return m.saveOff(off.with(switched))
+		})
+		switch last, ok := e.before[f.Path]; {
+		case err != nil && saveOff:
+			err = errors.Join(err, m.saveOff(off))
+		case err == nil && ok:
+			last.off = before
+			e.before[f.Path] = last
+		}
+		return done, err
+	}
+	return nil
+}
+
+// asRefusal makes an error of the file's form one of the request.
+func asRefusal(err error) error {
+	var own *Error
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
+	return Refused("%s", err)
+}
+
+// find reads the file with an id again. strict is as in File.open.
+func (e *Editor) find(ctx context.Context, id string, strict bool) (*File, error) {
+	projects, _, _ := e.Machine.survey(ctx)
+	for _, f := range e.Machine.files(projects) {
+		if f.ID != id {
+			continue
+		}
+		if !f.Editable {
+			return nil, Refused("%s is not yours to change here: it is read only", f.Path)
+		}
+		if err := f.open(strict); err != nil {
+			return nil, &Error{Wrong, e.Machine.Process.Clean(err.Error()), "fix the file first"}
+		}
+		return &f, nil
+	}
+	return nil, unknown("there is no such file in the list")
+}
+
+// describe is a line about a hook.
+func (m *Machine) describe(h hookfile.Handler, text string) string {
+	out := h.Event
+	if h.Matcher != "" && h.Matcher != "*" {
+		out += " [" + h.Matcher + "]"
+	}
+	return m.Process.Clean(out + ": " + text)
+}
+
+func (e *Editor) add(c *change, r Request) error {
+	value := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return strings.TrimSpace(*s)
+	}
+	h := hookfile.Handler{
+		Event: value(r.Event), Matcher: value(r.Matcher), Type: hookfile.TypeCommand, Command: value(r.Command), URL: value(r.URL), If: value(r.If),
+	}
+	switch {
+	case h.Event == "":
+		return Refused("event: want the event that starts the hook")
+	case h.URL != "" && h.Command != "":
+		return Refused("a command and an address: a hook is one of the two")
+	case h.URL != "":
+		h.Type = hookfile.TypeHTTP
+	case h.Command == "":
+		return Refused("command: want what the hook runs, or an address")
+	}
+	if r.Args != nil && h.Type == hookfile.TypeCommand {
+		h.Args = *r.Args
+	}
+	if r.Timeout != nil {
+		h.Timeout = time.Duration(*r.Timeout * float64(time.Second))
+	}
+	h.Async = r.Async != nil && *r.Async && h.Type == hookfile.TypeCommand
+	if err := e.checkFields(r, h.Event); err != nil {
+		return err
+	}
+	var err error
+	if c.after, err = c.file.text().Add(h); err != nil {
+		return err
+	}
+	c.What = "add " + e.Machine.describe(h, h.Text())
+	return e.notes(c, h)
+}
+
+// checkFields checks what a form has, before anything is computed with it.
+func (e *Editor) checkFields(r Request, event string) error {
+	if r.Timeout != nil && (*r.Timeout < 0 || *r.Timeout > maxSeconds) {
+		return Refused("time limit %v: want seconds, more than 0 and at most %d, or nothing", *r.Timeout, maxSeconds)
+	}
+	if r.Matcher != nil {
+		if _, err := hookmatch.Compile(event, strings.TrimSpace(*r.Matcher)); err != nil {
+			return err
+		}
+	}
+	if r.If != nil && strings.TrimSpace(*r.If) != "" {
+		if _, err := hookmatch.ParseRule(strings.TrimSpace(*r.If)); err != nil {
+			return err
+		}
+	}
+	const mark = "[REDACTED:"
+	for _, s := range []*string{r.Command, r.URL, r.If, r.Matcher} {
+		if s != nil && strings.Contains(*s, mark) {
+			return Refused("the text has %q in the place of a secret, which is not shown: write the secret itself, or leave this field as it is", mark+"…]")
+		}
+	}
+	if r.Args != nil && slices.ContainsFunc(*r.Args, func(s string) bool { return strings.Contains(s, mark) }) {
+		return Refused("an argument has %q in the place of a secret, which is not shown: write the secret itself, or leave the arguments as they are", mark+"…]")
+	}
+	return nil
+}
+
+func (e *Editor) change(c *change, r Request) error {
+	if r.Hook < 0 || r.Hook >= len(c.file.entries) {
+		return unknown("there is no such hook in the file")
+	}
+	h := c.file.entries[r.Hook]
+	trim := func(s *string) *string {
+		if s == nil {
+			return nil
+		}
+		t := strings.TrimSpace(*s)
+		return &t
+	}
+	ch := hookfile.Change{Event: trim(r.Event), Matcher: trim(r.Matcher), Command: trim(r.Command), URL: trim(r.URL), If: trim(r.If), Args: r.Args, Async: r.Async}
+	if r.Timeout != nil {
+		d := time.Duration(*r.Timeout * float64(time.Second))
+		ch.Timeout = &d
+	}
+	event := h.Event
+	if ch.Event != nil {
+		event = *ch.Event
+	}
+	if err := e.checkFields(r, event); err != nil {
+		return err
+	}
+	var err error
+	if c.after, err = c.file.text().Change(r.Hook, ch); err != nil {
+		return err
+	}
+	entries, err := hookfile.Text{Data: c.after, Claude: c.file.text().Claude}.Entries()
+	if err != nil {
+		return err
+	}
+	c.What = "change " + e.Machine.describe(h.Handler, textOf(h))
+	for _, now := range entries {
+		if !slices.ContainsFunc(c.file.entries, func(old hookfile.Entry) bool { return sameEntry(old, now) }) {
+			if h.Runs && !now.Runs {
+				return Refused("the hook would not run any more with that: %s", e.fault(c, now))
+			}
+			c.What += " to " + e.Machine.describe(now.Handler, textOf(now))
+			return e.notes(c, now.Handler)
+		}
+	}
+	return nil
+}
+
+// fault is why a hook of the new text does not run.
+func (e *Editor) fault(c *change, h hookfile.Entry) string {
+	parse := hookfile.Parse
+	if c.file.Agent == agentClaude {
+		parse = hookfile.ParseClaude
+	}
+	if f, err := parse(c.file.Path, c.after); err == nil {
+		for _, p := range f.Problems {
+			if p.Dropped && p.Event == h.Event {
+				return e.Machine.Process.Clean(p.Text)
+			}
+		}
+	}
+	return "its event or a member is not valid"
+}
+
+func sameEntry(a, b hookfile.Entry) bool {
+	return a.Event == b.Event && a.Matcher == b.Matcher && bytes.Equal(compact(a.Raw), compact(b.Raw))
+}
+
+// notes adds what will not work with a new or changed hook.
+func (e *Editor) notes(c *change, h hookfile.Handler) error {
+	after := *c.file
+	doc := *c.file.doc
+	doc.Data, doc.Exists = c.after, true
+	after.doc, after.Exists = &doc, true
+	parse := hookfile.Parse
+	if c.file.Agent == agentClaude {
+		parse = hookfile.ParseClaude
+	}
+	var err error
+	if after.parsed, err = parse(c.file.Path, c.after); err != nil {
+		return err
+	}
+	for _, p := range e.Machine.problems(&after) {
+		known := slices.ContainsFunc(e.Machine.problems(c.file), func(old hookfile.Problem) bool { return old.Text == p.Text })
+		if !known && p.Event == h.Event {
+			c.Notes = append(c.Notes, p.Text)
+		}
+	}
+	return nil
+}
+
+// runsMore reports that a hook runs with the new text that did not run before, or one
+// with other variables.
+func runsMore(f *File, after []byte) (bool, error) {
+	text := f.text()
+	text.Data = after
+	entries, err := text.Entries()
+	if err != nil {
+		return false, err
+	}
+	left := slices.Clone(f.entries)
+	for _, h := range entries {
+		i := slices.IndexFunc(left, func(old hookfile.Entry) bool { return sameEntry(old, h) })
+		if i < 0 {
+			return true, nil
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	parsed, err := hookfile.Parse(f.Path, after)
+	if len(bytes.TrimSpace(after)) == 0 {
+		parsed, err = &hookfile.File{}, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return f.parsed.Disabled && !parsed.Disabled || !slices.Equal(parsed.Env, f.parsed.Env), nil
+}
+
+// undo prepares to write back what was there before the last change of a file.
+func (e *Editor) undo(c *change) error {
+	last, ok := e.before[c.file.Path]
+	if !ok || last.sha256 != c.file.SHA256 {
+		return &Error{Stale, "the last change of this page is not the last one of " + c.file.Path + ": nothing to undo", "the file as it was is beside it: " + c.file.doc.Backup()}
+	}
+	c.after, c.What = last.before, "undo the last change"
+	return nil
+}
+
+// write makes the change. first is done just before the file is written.
+func (e *Editor) write(ctx context.Context, c *change, kind string, first func() error) (*Done, error) {
+	f, err := e.same(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := first(); err != nil {
+		return nil, fmt.Errorf("%s: nothing was written: %w", f.Path, err)
+	}
+	done := &Done{Text: "done: " + c.What, Undo: f.ID, SHA256: digest(c.after)}
+	last := e.before[f.Path]
+	trusted := false
+	switch {
+	case kind == "undo" && last.absent:
+		err = os.Remove(f.doc.Target)
+	case f.NeedsTrust:
+		trusted, err = f.doc.WriteTrusted(c.after, e.Machine.Process.Setup().Trust, kind == "add")
+	default:
+		err = f.doc.Write(c.after)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.NeedsTrust && !trusted {
+		done.Hint = "the file is not trusted, so its hooks do not run yet"
+	}
+	if f.Exists {
+		done.Backup = f.doc.Backup()
+	}
+	if e.before == nil {
+		e.before = make(map[string]written)
+	}
+	e.before[f.Path] = written{sha256: digest(c.after), before: f.doc.Data, absent: !f.Exists}
+	if kind == "undo" {
+		delete(e.before, f.Path)
+		done.Undo = ""
+	}
+	return done, nil
+}
+
+// same reads the file of a change again, and refuses it if it is not as it was shown.
+func (e *Editor) same(ctx context.Context, c *change) (*File, error) {
+	f, err := e.find(ctx, c.file.ID, true)
+	if err != nil {
+		return nil, &Error{Stale, cmp.Or(err.Error(), c.Path) + ": nothing was written", "look at the change again"}
+	}
+	if f.SHA256 != c.SHA256 || f.Exists != c.file.Exists || f.doc.Target != c.file.doc.Target {
+		return nil, stale(f.Path)
+	}
+	return f, nil
+}
+
+// trust prepares to trust the content of a project's file, or to stop that.
+func (e *Editor) trust(c *change, on bool) error {
+	f, list := c.file, e.Machine.Process.Setup().Trust
+	is := f.Exists && list.Trusted(f.Path, f.doc.Data)
+	switch {
+	case !f.NeedsTrust:
+		return Refused("%s needs no trust", f.Path)
+	case !f.Exists:
+		return unknown("there is no such file")
+	case on == is:
+		return Refused("there is nothing to change")
+	}
+	if err := hookfile.CheckOwner(f.Path); err != nil {
+		return Refused("%s", err)
+	}
+	c.What, c.Code = "stop trusting "+f.Path, on
+	c.Diff = fmt.Sprintf("-%s trusted, SHA-256 %s\n", f.Path, f.SHA256)
+	if on {
+		c.What = "trust " + f.Path + ": " + runs(f) + " in that project"
+		c.Diff = "+" + c.Diff[1:]
+		c.Diff += "\nwhat the file has:\n" + shown(f, e.Machine.Process.Clean)
+	}
+	c.apply = func(ctx context.Context) (*Done, error) {
+		f, err := e.same(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if on {
+			err = list.Add(f.Path, f.doc.Data)
+		} else {
+			_, err = list.Remove(f.Path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &Done{Text: "done: " + c.What}, nil
+	}
+	return nil
+}
+
+func runs(f *File) string {
+	if n := len(f.parsed.Handlers); n != 1 {
+		return fmt.Sprintf("%d hooks run", n)
+	}
+	return "1 hook runs"
+}
+
+// shown is everything that a file runs and sets, without secrets.
+func shown(f *File, clean func(string) string) string {
+	lines := []string{}
+	for _, v := range f.parsed.Env {
+		lines = append(lines, "variable "+clean(v.Name+"="+v.Value))
+	}
+	for _, h := range f.parsed.Handlers {
+		lines = append(lines, fmt.Sprintf("line %d: %s", h.Line, clean(hookfile.Describe(h))))
+	}
+	for i, l := range lines {
+		lines[i] = " " + strings.ReplaceAll(l, "\n", "\n ")
+	}
+	return strings.Join(lines, "\n")
+}

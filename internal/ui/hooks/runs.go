@@ -1,0 +1,103 @@
+package hooks
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/store"
+)
+
+// Runs sums up the runs of a hook in the last day.
+type Runs struct {
+	Count  int           `json:"count"`
+	Failed int           `json:"failed,omitempty"`
+	Denied int           `json:"denied,omitempty"`
+	P50    time.Duration `json:"p50Ns,omitempty"`
+	P95    time.Duration `json:"p95Ns,omitempty"`
+	// Last is the latest one.
+	Last *store.HookRun `json:"last,omitempty"`
+}
+
+// The runs that are looked at, and in traces of how long ago. A trace can be older than
+// its latest run.
+const (
+	maxRuns    = 20_000
+	tracesOf   = 7 * 24 * time.Hour
+	shownRuns  = 100
+	day        = 24 * time.Hour
+	cutMark    = "…"
+	percentile = 95
+)
+
+// runsByHook are the runs of the last day, the newest first, by event and file. The
+// file is empty for runs whose file is not known.
+type runsByHook map[[2]string][]store.HookRun
+
+// lastDay returns the runs of the last day, the newest first.
+func (m *Machine) lastDay(ctx context.Context) ([]store.HookRun, error) {
+	now := m.Process.Now()
+	runs, err := m.Store.HookRuns(ctx, store.Filter{Since: now.Add(-tracesOf), Limit: maxRuns})
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(runs, func(r store.HookRun) bool { return r.Started.Before(now.Add(-day)) }); i >= 0 {
+		runs = runs[:i]
+	}
+	return runs, nil
+}
+
+func (m *Machine) runs(ctx context.Context) (runsByHook, error) {
+	list, err := m.lastDay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(runsByHook)
+	for _, r := range list {
+		key := [2]string{r.Event, r.Source}
+		out[key] = append(out[key], r)
+	}
+	return out, nil
+}
+
+// Recent returns the latest runs of the last day.
+func (m *Machine) Recent(ctx context.Context) ([]store.HookRun, error) {
+	list, err := m.lastDay(ctx)
+	return list[:min(len(list), shownRuns)], err
+}
+
+// of sums up the runs of a hook. The store has the beginning of its command, without
+// secrets.
+func (r runsByHook) of(f *File, h hookfile.Handler, clean func(string) string) (out Runs) {
+	title := h.Text()
+	if h.Type == hookfile.TypeCommand && len(h.Args) > 0 {
+		title = h.Command + " " + strings.Join(h.Args, " ")
+	}
+	title = clean(title)
+	var took []time.Duration
+	for _, run := range slices.Concat(r[[2]string{h.Event, f.Path}], r[[2]string{h.Event, ""}]) {
+		begin, cut := strings.CutSuffix(run.Command, cutMark)
+		if run.Host != f.Agent || begin == "" || !(run.Command == title || cut && strings.HasPrefix(title, begin)) {
+			continue
+		}
+		if out.Count++; out.Last == nil || run.Started.After(out.Last.Started) {
+			out.Last = &run
+		}
+		if run.Failed() {
+			out.Failed++
+		}
+		if run.Denied() {
+			out.Denied++
+		}
+		if run.Status == "ok" || run.Status == "error" || run.Status == "timeout" {
+			took = append(took, run.Took)
+		}
+	}
+	slices.Sort(took)
+	if n := len(took); n > 0 {
+		out.P50, out.P95 = took[(n-1)/2], took[(n*percentile+99)/100-1]
+	}
+	return out
+}

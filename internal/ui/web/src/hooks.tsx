@@ -1,0 +1,191 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, useData, useShown } from "./api";
+import { ago, clock, duration, place, plural } from "./format";
+import { type Change, ChangeDialog } from "./hookedit";
+import { agentNames, Facts, Link, Mark, Problem, Wait } from "./parts";
+import { put, useRoute } from "./route";
+import type { Status } from "./types";
+
+// The configured hooks, as the API lists them.
+export interface HookProblem { text: string; line?: number }
+export interface HookRun { traceId: string; spanId: string; event?: string; tool?: string; command?: string; status?: string; decision?: string; reason?: string; started?: string; tookNs: number }
+export interface Fields { command?: string; args?: string[]; url?: string; if?: string; timeout?: number; async?: boolean }
+export interface Hook {
+  index: number; line: number; event: string; matcher: string; type: string; text: string; traits?: string[]; fields: Fields; records?: boolean;
+  never?: string; partly?: string; hint?: string; problems?: HookProblem[]; fits?: boolean; why?: string;
+  runs: { count: number; failed?: number; denied?: number; p50Ns?: number; p95Ns?: number; last?: HookRun };
+}
+export interface Off { id: string; event: string; matcher: string; text: string; since: string }
+export interface HookFile {
+  id: string; path: string; agent: string; scope: string; project?: string; plugin?: string; exists: boolean; sha256: string; needsTrust?: boolean; trusted?: boolean;
+  editable?: boolean; off?: string; error?: string; hooks: Hook[]; problems?: HookProblem[]; switchedOff?: Off[];
+}
+interface Folder { path: string; readers: string; project?: string; hooks: { event: string; path: string; state: string; reason?: string; chained?: string }[] }
+export interface Hooks {
+  files: HookFile[]; folders: Folder[]; notes: { agent: string; text: string; hint?: string }[]; events: Record<string, string[]>;
+  runs: HookRun[]; edit: boolean; unknownTool?: boolean; tests?: Record<string, string[]>;
+}
+export interface Recorded { traceId: string; spanId: string; tool: string; detail?: string; started?: string }
+
+const verdictOf = (r: HookRun): Status => (r.decision === "deny" || r.decision === "block" ? "denied" : r.status === "ok" || r.status === "async" ? "ok" : "failed");
+export const agent = (host: string) => agentNames[host] ?? host;
+
+export function HooksView() {
+  const { query } = useRoute();
+  const tool = query.get("tool") ?? "", input = query.get("input") ?? "", mode = query.get("show") ?? "";
+  const { data, error } = useShown<Hooks>("hooks" + (tool ? "?" + new URLSearchParams({ tool, input }) : ""));
+  const last = useRef<Hooks | undefined>(undefined);
+  const [change, setChange] = useState<Change>();
+  useEffect(() => { document.title = "Hooks · hookspan"; });
+  if (data) last.current = data;
+  const shown = data ?? (error?.status === 400 ? last.current : undefined);
+  if (error && !shown) return <Problem error={error} />;
+  if (!shown) return <Wait />;
+  const files = shown.files.filter((f) => f.exists || f.error || shown.edit);
+  const hooks = files.flatMap((f) => f.hooks);
+  const runs = shown.runs;
+  const never = hooks.filter((h) => h.never).length;
+  const fitting = hooks.filter((h) => h.fits);
+  const failed = runs.filter((r) => verdictOf(r) === "failed").length, denied = runs.filter((r) => verdictOf(r) === "denied").length;
+  const keep = (h: Hook) => (mode === "never" ? !!h.never : mode === "fits" ? !!h.fits : true);
+  return (
+    <div class="page">
+      <h1>Hooks</h1>
+      <p class="sum">{hooks.length === 0 ? <>No hook is configured: <code>hookspan hooks add</code> makes one.</> : <><b>{hooks.length}</b> configured in {plural(files.filter((f) => f.hooks.length).length, "file")}{never > 0 && <>, <b class="warn">{never}</b> of which never {never === 1 ? "runs" : "run"}</>}; <b>{runs.length < 100 ? runs.length : "100 and more"}</b> {runs.length === 1 ? "run" : "runs"} in the last day{failed > 0 && <>, <b class="bad">{failed}</b> failed</>}{denied > 0 && <>, <b class="warn">{denied}</b> denied</>}.</>}</p>
+      {shown.notes.map((n) => <Warning key={n.text} label={agent(n.agent)}>{n.text}{n.hint && <>: <code>{n.hint}</code></>}</Warning>)}
+      <Which tool={tool} input={input} error={error?.status === 400 ? error.message : ""} />
+      {tool && !error && <p class="note" role="status">{shown.unknownTool && <>No tool {tool} is known, of Cline's or Claude Code's; upper and lower case count. </>}{fitting.length === 0 ? <>A call of {tool} starts <b>no hook</b>.</> : <>A call of {tool} starts <b>{plural(fitting.length, "hook")}</b>{fitting.some((h) => h.never) && <>, if {fitting.filter((h) => h.never).length === 1 ? "one" : "some"} of them ran at all</>}.</>}</p>}
+      <div class="filters" role="group" aria-label="Which hooks to show">
+        {[["", "All"], ["never", "Never run"], ...(tool ? [["fits", "Started by this call"]] : [])].map(([v, name]) => <button key={v} class="toggle" aria-pressed={mode === v} onClick={() => put({ show: v }, true)}>{name}</button>)}
+        {shown.edit && <button class="toggle" onClick={() => setChange({ kind: "test", tool, input })}>Test a call</button>}
+      </div>
+      {files.map((f) => <FileSection key={f.id} file={f} keep={keep} asked={!!tool && !error} edit={shown.edit} change={setChange} filtered={mode !== ""} />)}
+      <Folders folders={mode ? [] : shown.folders} />
+      {runs.length > 0 && !mode && (
+        <section class="sums">
+          <h2>Runs in the last day</h2>
+          <div class="list runs">
+            {runs.map((r, i) => <Link key={i} class="hit" to={`/t/${r.traceId}?span=${r.spanId}`}><Mark status={verdictOf(r)} /><b>{r.event}{r.tool ? " · " + r.tool : ""}</b> <code>{r.command}</code> <span>{[r.decision, r.reason].filter(Boolean).join(": ")}</span><span class="took">{duration(r.tookNs)} · {clock(r.started)}</span></Link>)}
+          </div>
+        </section>
+      )}
+      {change && <ChangeDialog change={change} hooks={shown} close={() => setChange(undefined)} next={setChange} />}
+    </div>
+  );
+}
+
+export function Warning({ label, children }: { label?: string; children: ComponentChildren }) {
+  return <p class="warning"><Mark status="denied" word="warning" /> <span>{label && <b>{label}: </b>}{children}</span></p>;
+}
+
+// Which asks for a call, typed or recorded.
+function Which({ tool, input, error }: { tool: string; input: string; error: string }) {
+  const [name, setName] = useState(tool), [args, setArgs] = useState(input);
+  useEffect(() => { setName(tool); setArgs(input); }, [tool, input]);
+  const ask = (t = name, i = args) => put({ tool: t.trim(), input: t.trim() ? i.trim() : "", show: t.trim() ? undefined : "" }, true);
+  const enter = (e: KeyboardEvent) => { if (e.key === "Enter") ask(); };
+  return (
+    <section class="which" aria-label="Which hooks does a call start?">
+      <h2>Which hooks does a call start?</h2>
+      <div class="fields">
+        <label>Tool <input type="text" value={name} placeholder="Bash, execute_command, mcp__github__.*" onInput={(e) => setName(e.currentTarget.value)} onKeyDown={enter} spellcheck={false} /></label>
+        <label class="wide">Arguments <input type="text" value={args} placeholder='{"command": "git push"}, or nothing' onInput={(e) => setArgs(e.currentTarget.value)} onKeyDown={enter} spellcheck={false} aria-invalid={!!error} /></label>
+        <RecordedCall label="Recorded call" take={(c) => ask(c.tool, c.input)} />
+        <button class="button" onClick={() => ask()}>Ask</button>
+        {tool && <button class="plain" onClick={() => ask("", "")}>Clear</button>}
+      </div>
+      {error && <p class="bad" role="alert">{error}</p>}
+    </section>
+  );
+}
+
+// RecordedCall offers the latest calls of the store.
+export function RecordedCall({ label, host = "", take }: { label: string; host?: string; take: (c: { tool: string; input: string; whole: boolean; result?: string }) => void }) {
+  const { data } = useData<Recorded[]>("hooks/calls?" + new URLSearchParams({ agent: host }));
+  if (!data?.length) return null;
+  return (
+    <label>{label} <select value="" onChange={async (e) => {
+      const c = data[Number(e.currentTarget.value)];
+      e.currentTarget.value = "";
+      const found = await get<{ tool: string; input: string; whole: boolean; result?: string }>(`hooks/call/${c.traceId}/${c.spanId}`);
+      take(found.whole ? found : { ...found, input: "" });
+    }}>
+      <option value="">choose</option>
+      {data.map((c, i) => <option key={c.spanId} value={i}>{c.tool}{c.detail ? ": " + c.detail.slice(0, 60) : ""}, {clock(c.started)}</option>)}
+    </select></label>
+  );
+}
+
+const scopes: Record<string, string> = { user: "yours, in every project", local: "yours, in this project", managed: "your organisation's", plugin: "a plugin's" };
+
+function scopeOf(f: HookFile): string {
+  if (f.scope === "plugin") return "the plugin " + f.plugin;
+  if (f.scope === "project") return "of the project " + place(f.project);
+  return f.project ? "yours, in the project " + place(f.project) : scopes[f.scope] ?? f.scope;
+}
+
+function FileSection({ file: f, keep, asked, edit, change, filtered }: { file: HookFile; keep: (h: Hook) => boolean; asked: boolean; edit: boolean; change: (c: Change) => void; filtered: boolean }) {
+  const hooks = f.hooks.filter(keep);
+  if (filtered && !hooks.length) return null;
+  const can = edit && f.editable && !f.error;
+  return (
+    <section class="sums hook-file" data-path={f.path}>
+      <h2><span class="badge">{agent(f.agent)}</span> <code>{f.path}</code></h2>
+      <p class="facts"><Facts items={[scopeOf(f), f.needsTrust && f.exists && !f.error && (f.trusted ? "trusted" : <span class="warn">not trusted</span>), !f.exists && !f.error && "not there yet", !f.editable && "read only"]} />
+        {can && <span class="acts"><button class="plain" onClick={() => change({ kind: "add", file: f })}>Add a hook</button>{f.needsTrust && f.exists && <button class="plain" onClick={() => change({ kind: f.trusted ? "untrust" : "trust", file: f })}>{f.trusted ? "Stop trusting" : "Trust"}</button>}</span>}</p>
+      {f.error && <p class="callout failed"><Mark status="failed" /> It cannot be read, so none of its hooks runs: {f.error}</p>}
+      {f.off && f.hooks.length > 0 && <Warning><b>None of these runs:</b> {f.off}.{f.needsTrust && !f.trusted && <> Read what it runs, then <code>hookspan hooks trust</code></>}</Warning>}
+      {(f.problems ?? []).map((p, i) => <Warning key={i}>{p.line ? `Line ${p.line}: ` : ""}{p.text}</Warning>)}
+      <ul class="hooks">{hooks.map((h) => <Row key={h.index} hook={h} file={f} asked={asked} can={!!can} change={change} />)}</ul>
+      {!filtered && (f.switchedOff ?? []).map((h) => (
+        <div class="hook off" key={h.id}>
+          <div class="hook-head"><b>{h.event}</b> <span class="matcher">{h.matcher || "every call"}</span> <code>{h.text}</code></div>
+          <p class="facts"><Facts items={["switched off " + ago(h.since)]} />{can && <span class="acts"><button class="plain" onClick={() => change({ kind: "on", file: f, off: h })}>Switch on</button></span>}</p>
+        </div>
+      ))}
+      {!hooks.length && !f.switchedOff?.length && !f.error && f.exists && <p class="note">No hook.</p>}
+    </section>
+  );
+}
+
+const eventsWithoutMatcher = ["UserPromptSubmit", "Stop", "PostToolBatch", "TeammateIdle", "TaskCreated", "TaskCompleted", "WorktreeCreate", "WorktreeRemove", "MessageDisplay", "CwdChanged"];
+
+function Row({ hook: h, file: f, asked, can, change }: { hook: Hook; file: HookFile; asked: boolean; can: boolean; change: (c: Change) => void }) {
+  const r = h.runs, last = r.last;
+  return (
+    <li class={"hook" + (asked && !h.fits ? " unfit" : "") + (h.never ? " never" : "")}>
+      <div class="hook-head">
+        {asked && <Mark status={h.fits ? "ok" : ""} word={h.fits ? "starts" : ""} />}
+        <b>{h.event}</b> <span class="matcher">{eventsWithoutMatcher.includes(h.event) ? "" : h.matcher && h.matcher !== "*" ? h.matcher : "every call"}</span> <code>{h.text}</code>
+      </div>
+      <p class="facts"><Facts items={[
+        "line " + h.line, h.type !== "command" && h.type, ...(h.traits ?? []), h.records && "records for hookspan",
+        r.count ? plural(r.count, "run") + " in the last day" : "no run in the last day", !!r.failed && <span class="bad">{r.failed} failed</span>, !!r.denied && <span class="warn">{r.denied} denied</span>,
+        r.p50Ns !== undefined && `half within ${duration(r.p50Ns)}, 95 % within ${duration(r.p95Ns ?? 0)}`,
+        last && <>last <Link class="plain" to={`/t/${last.traceId}?span=${last.spanId}`}>{last.decision || last.status || "run"}</Link>{last.reason && <>: {last.reason.slice(0, 120)}</>}</>,
+      ]} />
+        {can && <span class="acts"><button class="plain" onClick={() => change({ kind: "change", file: f, hook: h })}>Edit</button><button class="plain" onClick={() => change({ kind: "off", file: f, hook: h })}>Switch off</button><button class="plain" onClick={() => change({ kind: "test", file: f, hook: h })}>Test</button></span>}</p>
+      {asked && h.why && <p class="why-fits">{h.fits ? "Starts: " : "Does not start: "}{h.why}</p>}
+      {h.never && h.never !== f.off && <Warning><b>Never runs.</b> {h.never}{h.hint && <>: <code>{h.hint}</code></>}</Warning>}
+      {h.partly && <Warning><b>Runs {h.partly.split(":")[0]}:</b>{h.partly.slice(h.partly.indexOf(":") + 1)}{h.hint && <>: <code>{h.hint}</code></>}</Warning>}
+      {(h.problems ?? []).map((p, i) => <Warning key={i}>{p.text}</Warning>)}
+    </li>
+  );
+}
+
+// Folders are those in which Cline looks for its own hook files.
+function Folders({ folders }: { folders: Folder[] }) {
+  if (!folders.length) return null;
+  return (
+    <section class="sums">
+      <h2>Cline's own hook files</h2>
+      {folders.map((d) => (
+        <div class="hook-folder" key={d.path}>
+          <p class="facts"><code>{d.path}</code> <Facts items={[d.readers]} /></p>
+          <ul class="plain-list">{d.hooks.map((h) => <li key={h.event}><Mark status={h.state === "installed" ? "ok" : h.state === "missing" || h.state === "outdated" ? "failed" : "unknown"} word={h.state} /> {h.event} <span class="dim">{h.state === "not hookspan's" ? "yours" : h.state === "installed" ? "hookspan's" : h.state}{h.reason ? ", " + h.reason : ""}</span></li>)}</ul>
+        </div>
+      ))}
+    </section>
+  );
+}

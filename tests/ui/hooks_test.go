@@ -1,0 +1,437 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/claude"
+	"github.com/hookspan/hookspan/internal/install/cline"
+	"github.com/hookspan/hookspan/internal/redactor"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/ui/hooks"
+	"github.com/hookspan/hookspan/tests/ui/sample"
+)
+
+// home is a home folder in which hooks are configured.
+type home struct {
+	t            *testing.T
+	dir, project string
+}
+
+// The files of a home. HOME is its path. The spaces are part of what must stay.
+const (
+	clineHooks = `{
+  "env": { "TEAM": "shop" },
+  "hooks": {
+    "PreToolUse": [
+      { "matcher": "Bash", "hooks": [
+        {"type":"command",   "command":"HOME/hooks/guard.sh", "timeout": 10}
+      ] },
+      { "matcher": "Edit|Write", "hooks": [{ "type": "command", "command": "HOME/hooks/format.sh" }] }
+    ],
+    "PostToolUse": [{ "matcher": "bash", "hooks": [{ "type": "command", "command": "HOME/hooks/log.sh" }] }]
+  }
+}
+`
+	claudeSettings = `{
+  "model": "opus",
+  "hooks": {
+    "PreToolUse": [{ "matcher": "Bash", "hooks": [{ "type": "command", "command": "./guard.sh" }] }],
+    "Stop": [{ "if": 1, "hooks": [{ "type": "prompt", "prompt": "Is everything done?" }] }],
+    "UserPromptSubmit": [{ "hooks": [{ "type": "command", "command": "HOME/hooks/context.sh", "if": "Bash(rm *)" }] }]
+  }
+}
+`
+	projectHooks = `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":".cline/check.sh"}]}]}}` + "\n"
+)
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	h := &home{t: t, dir: t.TempDir()}
+	h.project = filepath.Join(h.dir, "code", "shop")
+	h.write(".cline/hooks.json", clineHooks, 0o600)
+	h.write(".claude/settings.json", claudeSettings, 0o600)
+	h.write("code/shop/.cline/hooks.json", projectHooks, 0o644)
+	h.write("Documents/Cline/Hooks/TaskStart", "#!/bin/sh\ntrue\n", 0o755)
+	h.write("hooks/guard.sh", "#!/bin/sh\ngrep -q 'rm -rf' && { echo 'rm -rf goes too far' >&2; exit 2; }\nexit 0\n", 0o755)
+	for _, name := range []string{"hooks/format.sh", "hooks/log.sh", "hooks/context.sh", "code/shop/.cline/check.sh"} {
+		h.write(name, "#!/bin/sh\nexit 0\n", 0o755)
+	}
+	return h
+}
+
+func (h *home) write(name, text string, mode os.FileMode) {
+	h.t.Helper()
+	path := filepath.Join(h.dir, filepath.FromSlash(name))
+	err := os.MkdirAll(filepath.Dir(path), 0o750)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.ReplaceAll(text, "HOME", h.dir)), mode)
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *home) read(name string) string {
+	h.t.Helper()
+	text, err := os.ReadFile(filepath.Join(h.dir, filepath.FromSlash(name)))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// machine is what the page lists.
+func (h *home) machine(t *testing.T, s *store.Store) *hooks.Machine {
+	t.Helper()
+	environ := []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH")}
+	cfg, err := config.Load(config.Input{Environ: environ, Home: h.dir, GOOS: "linux"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := install.System{GOOS: "linux", Home: h.dir, StateDir: cfg.StateDir}
+	return &hooks.Machine{
+		Process: &clinehooks.Process{
+			Config: cfg, Environ: environ, Home: h.dir, GOOS: "linux", Now: time.Now, Clean: redactor.Always(cfg).String,
+			Log: func(string) {}, Post: hookhttp.Post,
+		},
+		Claude: claude.Installer{ManagedDir: filepath.Join(h.dir, "managed")}, System: sys, Dir: h.project, Store: s,
+		Installed: func(ctx context.Context) (*install.Report, error) {
+			return cline.Installer{DocumentsDir: func(context.Context) (string, error) { return "", nil }}.Status(ctx, sys, install.Options{Dir: h.project})
+		},
+	}
+}
+
+// editing is the editor of a page and what its terminal shows.
+type editing struct {
+	hooks.Editor
+	home *home
+
+	mu    sync.Mutex
+	lines []string
+}
+
+func newEditing() *editing {
+	e := &editing{}
+	e.Say = func(text string) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.lines = append(e.lines, text)
+	}
+	return e
+}
+
+var codeLine = regexp.MustCompile(`^code ([A-Z2-7]{4}-[A-Z2-7]{4}) allows this once: `)
+
+// code is the last code in the terminal.
+func (e *editing) code(t *testing.T) string {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.lines) == 0 {
+		t.Fatal("the terminal shows nothing")
+	}
+	found := codeLine.FindStringSubmatch(e.lines[len(e.lines)-1])
+	if found == nil {
+		t.Fatalf("the terminal shows no code: %q", e.lines)
+	}
+	return found[1]
+}
+
+// fill types a text into the field with a label.
+func (b *browser) fill(label, text string) {
+	b.t.Helper()
+	l, _ := json.Marshal(label)
+	field := fmt.Sprintf(`[...(document.querySelector("dialog") ?? document).querySelectorAll("label")].find((l) => l.offsetParent && l.innerText.startsWith(%s))?.querySelector("input, textarea, select")`, l)
+	b.wait(field)
+	b.run(chromedp.Evaluate(fmt.Sprintf(`{ const e = %s; e.focus(); if (e.select) e.select(); }`, field), nil))
+	if eval[string](b, field+".tagName") == "SELECT" {
+		v, _ := json.Marshal(text)
+		b.run(chromedp.Evaluate(fmt.Sprintf(`{ const e = %s; e.value = [...e.options].find((o) => o.value === %s || o.text.startsWith(%[2]s)).value; e.dispatchEvent(new Event("change", { bubbles: true })); }`, field, v), nil))
+		return
+	}
+	if text == "" {
+		b.keys("\b")
+		return
+	}
+	b.keys(text)
+}
+
+// press presses the button with a text, in the section with another.
+func (b *browser) press(in, text string) {
+	b.t.Helper()
+	i, _ := json.Marshal(in)
+	w, _ := json.Marshal(text)
+	button := fmt.Sprintf(`[...document.querySelectorAll("dialog, .hook, .hook-file, .filters, .which")].filter((e) => e.innerText.includes(%s)).sort((a, b) => a.innerText.length - b.innerText.length).flatMap((e) => [...e.querySelectorAll("button")]).find((x) => x.innerText === %s && !x.disabled && x.offsetParent)`, i, w)
+	b.wait(button)
+	b.run(chromedp.Evaluate(button+".click()", nil))
+}
+
+// confirm types the code and writes.
+func (b *browser) confirm(e *editing, button string) {
+	b.t.Helper()
+	b.shows("Code from the terminal")
+	b.fill("Code from the terminal", e.code(b.t))
+	b.press("Code from the terminal", button)
+}
+
+func TestHooksViewSaysWhatNeverRunsAndWhy(t *testing.T) {
+	s, b := serve(t, sample.Tasks()), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1280, 900))
+	b.goTo(s, "/hooks")
+	for _, text := range []string{
+		"7 configured in 3 files", "of which never run", ".cline/hooks.json", ".claude/settings.json", "line 6", "at most 10s",
+		"you have not trusted this content", "hookspan hooks trust",
+		`matcher "bash" fits no tool, so the hook never runs: upper and lower case count: write "Bash"`,
+		"Cline does not ask hookspan: it has no hook file PreToolUse from hookspan", "hookspan install cline --pre-tool-use",
+		`a hook with "if" runs on tool events only`,
+		"1 run in the last day", "half within 41ms", "last deny: deleting folders needs a person",
+		"Cline's own hook files", "TaskStart yours",
+	} {
+		b.shows(text)
+	}
+	// The verdict leads to its span.
+	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".hook .facts a")].find((a) => a.innerText === "deny").click()`, nil))
+	b.wait(`location.pathname.startsWith("/t/") && location.search.includes("span=")`)
+	b.shows("deleting folders needs a person")
+	b.goTo(s, "/hooks?show=never")
+	b.shows("Never runs.")
+	b.wait(`[...document.querySelectorAll(".hook")].every((h) => h.classList.contains("never"))`)
+	if n := eval[int](b, `[...document.querySelectorAll("button")].filter((x) => ["Add a hook", "Edit", "Switch off", "Test", "Trust", "Test a call"].includes(x.innerText)).length`); n != 0 {
+		t.Errorf("%d buttons change hooks without --edit", n)
+	}
+	b.faultless(s)
+}
+
+func TestHooksViewSaysWhichHooksACallStarts(t *testing.T) {
+	s, b := serve(t, sample.Tasks()), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1280, 900))
+	b.goTo(s, "/hooks")
+	b.fill("Tool", "Bash")
+	b.fill("Arguments", `{"command":"rm -rf dist"}`)
+	b.press("Which hooks", "Ask")
+	b.shows("A call of Bash starts 3 hooks, if some of them ran at all.")
+	b.shows(`Does not start: matcher "Edit|Write" fits none of Bash`)
+	b.shows(`Starts: matcher "Bash" fits Bash`)
+	b.shows("Does not start: it runs at Stop, which is no call of a tool")
+	b.wait(`location.search.includes("tool=Bash") && location.search.includes("input=")`)
+	b.run(chromedp.Reload())
+	b.shows(`Does not start: matcher "Edit|Write"`)
+	b.press("Never run", "Started by this call")
+	b.wait(`document.querySelectorAll(".hook").length === 3 && location.search.includes("show=fits")`)
+	b.run(chromedp.NavigateBack())
+	b.wait(`document.querySelectorAll(".hook").length > 3`)
+	b.fill("Recorded call", "Edit: ")
+	b.shows("A call of Edit starts")
+	b.shows(`Starts: matcher "Edit|Write" fits Edit`)
+	b.fill("Tool", "bash")
+	b.press("Which hooks", "Ask")
+	b.shows("No tool bash is known")
+	b.fill("Arguments", "rm")
+	b.press("Which hooks", "Ask")
+	b.shows("arguments: want a JSON object")
+	b.press("Which hooks", "Clear")
+	b.wait(`location.search === ""`)
+	b.mu.Lock()
+	b.problems = nil // The refused arguments.
+	b.mu.Unlock()
+	b.faultless(s)
+}
+
+// TestAddAHookOnThePage adds a hook, looks at the difference, and at the bytes.
+func TestAddAHookOnThePage(t *testing.T) {
+	e := newEditing()
+	s, b := serveEdit(t, sample.Tasks(), e), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1280, 900))
+	b.goTo(s, "/hooks")
+	before := e.home.read(".cline/hooks.json")
+	b.press(e.home.dir+"/.cline/hooks.json", "Add a hook")
+	b.fill("Matcher", "Grep")
+	b.fill("Command", "./hooks/new.sh")
+	b.fill("Time limit", "5")
+	b.press("Add a hook", "Show the difference")
+	b.shows("add PreToolUse [Grep]: ./hooks/new.sh")
+	b.wait(`[...document.querySelectorAll("dialog .diff .plus")].some((l) => l.innerText.includes('"command": "./hooks/new.sh"'))`)
+	b.shows("is looked for in the folder where Cline works")
+	if got := e.home.read(".cline/hooks.json"); got != before {
+		t.Fatalf("the file was written before it was confirmed:\n%s", got)
+	}
+	b.fill("Code from the terminal", "AAAA-AAAA")
+	b.press("Code from the terminal", "Write")
+	b.shows("That is not the code for this change")
+	b.confirm(e, "Write")
+	b.shows("done: add PreToolUse [Grep]: ./hooks/new.sh")
+	want := strings.Replace(before, `format.sh" }] }`, `format.sh" }] },
+      {
+        "matcher": "Grep",
+        "hooks": [
+          {
+            "type": "command",
+            "command": "./hooks/new.sh",
+            "timeout": 5
+          }
+        ]
+      }`, 1)
+	if got := e.home.read(".cline/hooks.json"); got != want {
+		t.Fatalf("the file is\n%s\nwant\n%s", got, want)
+	}
+	b.press("done: add", "Close")
+	b.wait(`!document.querySelector("dialog") && [...document.querySelectorAll(".hook code")].some((c) => c.innerText === "./hooks/new.sh")`)
+	b.problems = nil // The wrong code.
+
+	b.press("./hooks/new.sh", "Edit")
+	b.fill("Matcher", "Grep|Glob")
+	b.press("Edit a hook", "Show the difference")
+	b.confirm(e, "Write")
+	b.shows("done: change")
+	if got := e.home.read(".cline/hooks.json"); got != strings.Replace(want, `"Grep"`, `"Grep|Glob"`, 1) {
+		t.Fatalf("the file is\n%s", got)
+	}
+	b.press("done: change", "Undo")
+	b.confirm(e, "Write")
+	b.shows("done: undo the last change")
+	if got := e.home.read(".cline/hooks.json"); got != want {
+		t.Fatalf("after the undo the file is\n%s", got)
+	}
+	b.faultless(s)
+}
+
+func TestSwitchOffAndOnRestoresTheFile(t *testing.T) {
+	e := newEditing()
+	s, b := serveEdit(t, nil, e), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1280, 900))
+	b.goTo(s, "/hooks")
+	for name, command := range map[string]string{".cline/hooks.json": "/hooks/guard.sh", ".claude/settings.json": "Is everything done?"} {
+		before := e.home.read(name)
+		b.press(command, "Switch off")
+		b.shows("switch off ")
+		b.press("switch off ", "Write")
+		b.shows("done: switch off")
+		b.press("done: switch off", "Close")
+		b.wait(`document.querySelector(".hook.off")?.innerText.includes("switched off just now")`)
+		if got := e.home.read(name); got == before || strings.Contains(got, command) {
+			t.Fatalf("%s: the hook is still there:\n%s", name, got)
+		}
+		b.press("switched off just now", "Switch on")
+		b.confirm(e, "Write")
+		b.shows("done: switch on")
+		b.press("done: switch on", "Close")
+		b.wait(`!document.querySelector(".hook.off") && !document.querySelector("dialog")`)
+		if got := e.home.read(name); got != before {
+			t.Fatalf("%s: the file is\n%s\nwant\n%s", name, got, before)
+		}
+	}
+	b.faultless(s)
+}
+
+func TestTestOfHooksWithARecordedCall(t *testing.T) {
+	e := newEditing()
+	s, b := serveEdit(t, sample.Tasks(), e), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1280, 900))
+	b.goTo(s, "/hooks")
+	b.press("/hooks/guard.sh", "Test")
+	b.fill("Recorded call", "execute_command: npm run build")
+	b.press("Test hooks", "Show what it starts")
+	b.shows(`matcher "Bash" fits Bash`)
+	b.shows(`does not run`)
+	b.shows(`matcher "Edit|Write" fits none of Bash`)
+	b.confirm(e, "Run them")
+	b.shows("Cline continues as if there were no hook.")
+	b.shows("exit 0")
+	b.press("Test hooks", "Another call")
+	b.fill("Arguments", `{"command":"rm -rf /"}`)
+	b.press("Test hooks", "Show what it starts")
+	b.confirm(e, "Run them")
+	b.shows("Cline does not run the tool")
+	b.shows("exit 2")
+	b.shows("deny: rm -rf goes too far")
+	b.shows(`"cancel":true`)
+	b.press("Test hooks", "Another call")
+	b.fill("Agent", "Claude Code")
+	b.fill("Tool", "Read")
+	b.press("Test hooks", "Show what it starts")
+	b.shows(`matcher "Bash" fits none of Read`)
+	b.wait(`![...document.querySelectorAll("dialog button")].some((x) => x.innerText === "Run them" && x.offsetParent)`)
+	b.faultless(s)
+}
+
+func TestTrustOnThePage(t *testing.T) {
+	e := newEditing()
+	s, b := serveEdit(t, nil, e), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1280, 900))
+	b.goTo(s, "/hooks")
+	b.press("not trusted", "Trust")
+	b.shows("line 1: PreToolUse: .cline/check.sh")
+	b.confirm(e, "Trust")
+	b.shows("done: trust")
+	b.press("done: trust", "Close")
+	b.wait(`[...document.querySelectorAll(".hook-file")].some((f) => f.innerText.includes("of the project shop") && f.innerText.includes("Stop trusting") && !f.innerText.includes("not trusted"))`)
+	b.faultless(s)
+}
+
+// TestEditingViews looks at every dialog in both themes, wide and narrow.
+func TestEditingViews(t *testing.T) {
+	script := axe(t)
+	e := newEditing()
+	s, b := serveEdit(t, sample.Tasks(), e), open(t)
+	b.enter(s)
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{1440, 320} {
+			b.run(chromedp.EmulateViewport(width, 900), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
+			look := func(what string) {
+				t.Helper()
+				if over := eval[int](b, "Math.max(document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll('dialog > div')].map((d) => d.scrollWidth - d.clientWidth))"); over > 0 {
+					t.Errorf("%s: %d pixels wider than a screen of %d", what, over, width)
+				}
+				for _, v := range eval[[]string](b, script+`; axe.run({ resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + " " + n.failureSummary)))`) {
+					t.Errorf("%s, %s, %d wide: %s", what, theme, width, v)
+				}
+			}
+			b.goTo(s, "/hooks?tool=Bash")
+			b.shows("A call of Bash starts")
+			look("the hooks that fit")
+			b.press(e.home.dir+"/.cline/hooks.json", "Add a hook")
+			b.shows("Show the difference")
+			look("the form")
+			b.fill("Command", "true")
+			b.press("Add a hook", "Show the difference")
+			b.shows("Code from the terminal")
+			look("the difference")
+			b.press("Code from the terminal", "×")
+			b.press("/hooks/guard.sh", "Test")
+			b.shows("Show what it starts")
+			look("the test")
+			b.fill("Arguments", `{"command":"rm -rf /"}`)
+			b.press("Test hooks", "Show what it starts")
+			b.shows("Code from the terminal")
+			look("the test's hooks")
+			b.confirm(e, "Run them")
+			b.shows("exit 2")
+			look("the test's result")
+			b.keys("\x1b")
+			b.wait(`!document.querySelector("dialog")`)
+			b.faultless(s)
+		}
+	}
+}
