@@ -3,6 +3,7 @@
 //
 //	claude-hook EVENT < payload
 //	claude-hook codex EVENT < payload
+//	claude-hook copilot EVENT < payload
 //	claude-hook gemini EVENT < payload
 //	claude-hook qwen EVENT < payload
 //
@@ -20,6 +21,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/codex"
+	"github.com/hookspan/hookspan/hook/copilot"
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/hookproc"
@@ -38,5 +40,7 @@ func main() {
 	}, hookproc.Host{
 		Name: gemini.Host, Program: "claude-hook", Word: "gemini", Peek: gemini.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
 		ProjectVariable: "GEMINI_PROJECT_DIR",
+	}, hookproc.Host{
+		Name: copilot.Host, Program: "claude-hook", Word: "copilot", Peek: copilot.Peek, ProjectVariable: "COPILOT_PROJECT_DIR",
 	})
 }
