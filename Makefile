@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all test-windows page page-tests page-pictures build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all test-windows page page-tests page-pictures build lines collector collector-sources setup check test soak release reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -86,6 +86,14 @@ sbom: build ## dist/hookspan.cdx.json: the contents of the programs, as CycloneD
 	@mkdir -p dist
 	$(GO) -C internal/tools run ./sbom -version '$(VERSION)' $(addprefix $(CURDIR)/bin/,cline-hook claude-hook hook-runner hookspan) > dist/hookspan.cdx.json
 
+# The first run builds goreleaser, which takes minutes. The packages are made one
+# after another, since their files would otherwise be in another order each time.
+# goreleaser takes the commit's time only where git knows a remote.
+release: ## dist/: the packages for every system, of VERSION=1.2.3 or a snapshot; publishes nothing
+	$(if $(filter-out file,$(origin VERSION)),GORELEASER_CURRENT_TAG=v$(VERSION:v%=%)) \
+	  GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/hookspan/hookspan \
+	  $(RELEASER) release --snapshot --clean --parallelism 1
+
 bench: ## costs of hook calls and deliveries, beside the minimum; BENCH=-publish writes it into docs/
 	$(GO) run ./tests/bench $(BENCH)
 
@@ -115,6 +123,7 @@ fuzz: ## each fuzz target for FUZZTIME
 # The tools and what they need are pinned in a go.mod of their own. The first
 # run builds them, which takes minutes; after that they are cached.
 TOOL = $(GO) tool -modfile=internal/tools/go.mod
+RELEASER = $(GO) tool -modfile=internal/tools/release/go.mod goreleaser
 
 fmt: ## the formatting that lint asks for
 	$(TOOL) gofumpt -w .
@@ -130,4 +139,4 @@ lint: ## formatting, linters on three systems, known vulnerabilities
 	  *) echo "$$said"; exit $$rc ;; esac
 
 clean:
-	rm -rf bin dist
+	rm -rf bin dist .cache/release
