@@ -16,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/redactor"
+	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
@@ -86,7 +87,7 @@ func (h *Home) Write(name, text string, mode os.FileMode) {
 // Read returns a file of the home folder.
 func (h *Home) Read(name string) string {
 	h.t.Helper()
-	text, err := os.ReadFile(filepath.Join(h.Dir, filepath.FromSlash(name)))
+	text, err := regular.Read(filepath.Join(h.Dir, filepath.FromSlash(name)), regular.Options{Max: 1 << 20})
 	if err != nil {
 		h.t.Fatal(err)
 	}
