@@ -3,6 +3,7 @@
 //
 //	claude-hook EVENT < payload
 //	claude-hook codex EVENT < payload
+//	claude-hook gemini EVENT < payload
 //	claude-hook qwen EVENT < payload
 //
 // It stores the payload in the spool and leaves. Claude Code is answered with
@@ -19,6 +20,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/codex"
+	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/hookproc"
 )
@@ -33,5 +35,8 @@ func main() {
 		Reply: qwen.Reply, ProjectVariable: "QWEN_PROJECT_DIR",
 	}, hookproc.Host{
 		Name: codex.Host, Program: "claude-hook", Word: "codex", Peek: codex.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
+	}, hookproc.Host{
+		Name: gemini.Host, Program: "claude-hook", Word: "gemini", Peek: gemini.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
+		ProjectVariable: "GEMINI_PROJECT_DIR",
 	})
 }

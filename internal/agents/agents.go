@@ -12,6 +12,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/hook/codex"
+	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
@@ -22,6 +23,7 @@ import (
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	codexfiles "github.com/hookspan/hookspan/internal/transcript/codex"
+	geminifiles "github.com/hookspan/hookspan/internal/transcript/gemini"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -110,6 +112,15 @@ func All() Table {
 			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
 			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
 			Install: installCodex(), Uninstall: uninstallCodex(),
+		},
+		{
+			Host: gemini.Host, Word: "gemini", Name: "Gemini CLI", Program: "claude-hook",
+			Decode: gemini.Decode, Transcript: geminifiles.Agent, Installer: claudehooks.Gemini(),
+			Mapping: otelmap.Agent{
+				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "gcp.gemini",
+			},
+			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
+			Install: installGemini(), Uninstall: uninstallGemini(),
 		},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -59,6 +60,7 @@ type Server struct {
 	// event streams.
 	slots, streams chan struct{}
 	traces         traceCache
+	versions       atomic.Int64
 	reasons        reasonCache
 	live           runningCache
 	// writes are the paths that take a body.

@@ -16,9 +16,12 @@ export function TraceView({ id }: { id: string }) {
   const { query } = useRoute();
   const base = "traces/" + encodeURIComponent(id);
   const { data: head, error } = useData<Header>(base);
-  const { data: rows } = useData<Columns>(base + "/rows");
+  // The rows are asked for at once, and again when they have changed.
+  const [version, setVersion] = useState(0);
+  const { data: rows } = useData<Columns>(base + "/rows", version);
+  useEffect(() => { if (head && rows && head.version !== rows.version) setVersion(head.version); }, [head, rows]);
   const tree = useMemo(() => (rows ? treeOf(rows) : undefined), [rows]);
-  const { lines, load, idOf } = useLines(id, rows);
+  const { lines, fresh, load, idOf } = useLines(id, tree?.version);
   const tab = (tabs.includes(query.get("tab") as Tab) ? query.get("tab") : "waterfall") as Tab;
   const span = query.get("span") ?? "";
   const find = query.get("find") ?? "";
@@ -26,7 +29,7 @@ export function TraceView({ id }: { id: string }) {
   const [sheet, setSheet] = useState(!!span);
   const [folded, setFolded] = useState<Set<number>>(() => new Set(JSON.parse(sessionStorage.getItem("folded " + id) ?? "[]") as number[]));
   const [following, setFollowing] = useState(false);
-  const { data: found } = useData<number[]>(find ? `${base}/find?text=${encodeURIComponent(find)}` : null);
+  const { data: found } = useData<number[]>(find ? `${base}/find?text=${encodeURIComponent(find)}` : null, tree?.version ?? 0);
   const matches = useMemo(() => new Set(found ?? []), [found]);
   const problems = head?.problems ?? [];
 
@@ -58,13 +61,19 @@ export function TraceView({ id }: { id: string }) {
     if (f !== folded) keepFolded(f);
     setSelected(row);
   };
-  const select = async (row: number, open = false) => {
+  // The address follows a little later: a browser slows pages that change it often.
+  const later = useRef(0);
+  useEffect(() => () => { clearTimeout(later.current); later.current = 0; }, []);
+  const select = (row: number, open = false) => {
     if (!tree) early.current = row;
     if (!tree || row < 0 || row >= tree.n) return;
     reveal(row);
     if (open) setSheet(true);
-    const name = await idOf(row);
-    if (name) { mine.current = name; put({ span: name }); }
+    clearTimeout(later.current);
+    const mineNow = (later.current = window.setTimeout(async () => {
+      const name = await idOf(row).catch(() => "");
+      if (name && mineNow === later.current) { mine.current = name; put({ span: name }); }
+    }, 60));
   };
   const fold = (row: number, shut: boolean) => {
     const f = new Set(folded);
@@ -98,7 +107,7 @@ export function TraceView({ id }: { id: string }) {
     h: () => { if (tree && selected >= 0) { if (tree.end[selected] > selected + 1 && !folded.has(selected)) fold(selected, true); else if (tree.parent[selected] >= 0) select(tree.parent[selected]); } },
     l: () => { if (tree && selected >= 0) { if (folded.has(selected)) fold(selected, false); else select(visible(selected, 1)); } },
     Enter: () => { if (selected >= 0) setSheet(!sheet); else select(0, true); },
-    Escape: () => { setSheet(false); setSelected(-1); mine.current = ""; put({ span: "" }); },
+    Escape: () => { setSheet(false); setSelected(-1); clearTimeout(later.current); later.current = 0; mine.current = ""; put({ span: "" }); },
     e: next(errorRows, 1), E: next(errorRows, -1), n: next(matchRows, 1), N: next(matchRows, -1),
     "]": () => head?.after && go("/t/" + head.after), "[": () => head?.before && go("/t/" + head.before),
     "1": () => show("waterfall"), "2": () => show("conversation"), "3": () => show("changes"),
@@ -156,9 +165,9 @@ export function TraceView({ id }: { id: string }) {
       </header>
       <div class="body">
         <div class="panel" id="panel" role="tabpanel" aria-labelledby={"tab-" + tab}>
-          {tab === "waterfall" && (tree ? <Waterfall trace={id} tree={tree} lines={lines} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /> : <Wait />)}
-          {tab === "conversation" && <Conversation base={base} selected={selected} select={select} />}
-          {tab === "changes" && <Changes base={base} selected={selected} select={select} />}
+          {tab === "waterfall" && (tree ? <Waterfall trace={id} tree={tree} lines={lines} fresh={fresh} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /> : <Wait />)}
+          {tab === "conversation" && <Conversation base={base} version={head.version} selected={selected} select={select} />}
+          {tab === "changes" && <Changes base={base} version={head.version} selected={selected} select={select} />}
         </div>
         <aside class="details" aria-label="Details" tabIndex={0}>
           {selected >= 0 && tree ? <Details base={base} row={selected} tree={tree} close={() => setSheet(false)} /> : <Overview head={head} />}
