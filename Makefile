@@ -92,7 +92,7 @@ sbom: build ## dist/hookspan.cdx.json: the contents of the programs, as CycloneD
 release: ## dist/: the packages for every system, of VERSION=1.2.3 or a snapshot; publishes nothing
 	$(if $(filter-out file,$(origin VERSION)),GORELEASER_CURRENT_TAG=v$(VERSION:v%=%)) \
 	  GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/hookspan/hookspan \
-	  $(RELEASER) release --snapshot --clean --parallelism 1
+	  $(RELEASER) release --snapshot --clean --parallelism 1 $(RELEASE)
 
 bench: ## costs of hook calls and deliveries, beside the minimum; BENCH=-publish writes it into docs/
 	$(GO) run ./tests/bench $(BENCH)
