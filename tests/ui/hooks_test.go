@@ -290,6 +290,56 @@ func TestTrustOnThePage(t *testing.T) {
 	b.faultless(s)
 }
 
+// TestKeysOfTheHooksView presses each key of the view.
+func TestKeysOfTheHooksView(t *testing.T) {
+	e := newEditing()
+	s, b := serveEdit(t, nil, e), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1280, 900))
+	b.goTo(s, "/hooks")
+	b.shows("yours, in every project")
+	at := func(text string) {
+		t.Helper()
+		b.wait(fmt.Sprintf(`document.activeElement?.closest(".hook")?.innerText.includes(%q)`, text))
+	}
+	b.keys("j")
+	at("guard.sh")
+	b.keys("j", "j")
+	at("log.sh")
+	b.keys("k")
+	at("format.sh")
+	b.keys("e", "e")
+	at("check.sh")
+	b.keys("E")
+	at("log.sh")
+	for key, title := range map[string]string{"\r": "Edit a hook", "x": "Switch a hook off", "v": "Test hooks with a call", "a": "Add a hook"} {
+		b.keys(key)
+		b.wait(fmt.Sprintf(`document.querySelector("dialog h2")?.innerText === %q`, title))
+		b.keys("g", "s", "j") // Behind the dialog no key works.
+		b.keys("\x1b")
+		b.run(chromedp.Evaluate(`document.querySelector("dialog .close")?.click()`, nil))
+		b.wait(`!document.querySelector("dialog") && location.pathname === "/hooks"`)
+		b.keys("j", "k")
+		at("log.sh")
+	}
+	b.keys("/")
+	b.wait(`document.activeElement === document.querySelector(".which input")`)
+	b.faultless(s)
+}
+
+// TestAFileThatIsEditedShowsAtOnce edits a file by hand.
+func TestAFileThatIsEditedShowsAtOnce(t *testing.T) {
+	e := newEditing()
+	s, b := serveEdit(t, nil, e), open(t)
+	b.enter(s)
+	b.goTo(s, "/hooks")
+	b.shows("guard.sh")
+	b.wait(`document.querySelector(".live.on")`)
+	e.home.Write(".cline/hooks.json", strings.Replace(hookstest.ClineHooks, "guard.sh", "other.sh", 1), 0o600)
+	b.shows("other.sh")
+	b.faultless(s)
+}
+
 // TestEditingViews looks at every dialog in both themes, wide and narrow.
 func TestEditingViews(t *testing.T) {
 	script := axe(t)

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get, post, Refused } from "./api";
 import { agent, type Hook, type HookFile, type Hooks, type Off, RecordedCall, Warning } from "./hooks";
 import { useKeys } from "./keys";
@@ -28,7 +28,12 @@ export function ChangeDialog({ change, hooks, close, next }: { change: Change; h
   const [busy, setBusy] = useState(false);
   const [code, setCode] = useState("");
   const asked = useRef<Record<string, unknown>>({});
-  useEffect(() => { if (!ref.current?.open) ref.current?.showModal(); }, []);
+  useLayoutEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    const dialog = ref.current!;
+    dialog.showModal();
+    return () => { dialog.close(); if (before?.isConnected) before.focus(); };
+  }, []);
   useEffect(() => {
     setPreview(undefined); setDone(undefined); setError(undefined); setCode("");
     if (!needsForm(change)) look({});

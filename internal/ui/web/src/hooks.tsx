@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, duration, place, plural } from "./format";
 import { type Change, ChangeDialog } from "./hookedit";
+import { useKeys } from "./keys";
 import { agentNames, Facts, Link, Mark, Problem, Wait } from "./parts";
 import { put, useRoute } from "./route";
 import type { Status } from "./types";
@@ -52,6 +53,7 @@ export function HooksView() {
   const keep = (h: Hook) => (mode === "never" ? !!h.never : mode === "fits" ? !!h.fits : true);
   return (
     <div class="page">
+      <HookKeys />
       <h1>Hooks</h1>
       <p class="sum">{hooks.length === 0 ? <>No hook is configured: <code>hookspan hooks add</code> makes one.</> : <><b>{hooks.length}</b> configured in {plural(files.filter((f) => f.hooks.length).length, "file")}{never > 0 && <>, <b class="warn">{never}</b> of which never {never === 1 ? "runs" : "run"}</>}; <b>{runs.length < 100 ? runs.length : "100 and more"}</b> {runs.length === 1 ? "run" : "runs"} in the last day{failed > 0 && <>, <b class="bad">{failed}</b> failed</>}{denied > 0 && <>, <b class="warn">{denied}</b> denied</>}.</>}</p>
       {shown.notes.map((n) => <Warning key={n.text} label={agent(n.agent)}>{n.text}{n.hint && <>: <code>{n.hint}</code></>}</Warning>)}
@@ -74,6 +76,31 @@ export function HooksView() {
       {change && <ChangeDialog change={change} hooks={shown} close={() => setChange(undefined)} next={setChange} />}
     </div>
   );
+}
+
+// HookKeys are the keys of the view, which answer before those of the whole page.
+function HookKeys() {
+  useKeys({
+    j: () => step(".hook", 1), k: () => step(".hook", -1), e: () => step(".hook.never", 1), E: () => step(".hook.never", -1),
+    "/": () => document.querySelector<HTMLInputElement>(".which input")?.focus(),
+    Enter: () => press(".hook", "Edit"), x: () => press(".hook", "Switch off", "Switch on"), v: () => press(".hook", "Test"), a: () => press(".hook-file", "Add a hook"),
+  });
+  return null;
+}
+
+// step moves the focus to the next hook of a kind, or to the one before.
+function step(kind: string, by: 1 | -1) {
+  const all = [...document.querySelectorAll<HTMLElement>(kind)], from = document.activeElement?.closest(".hook");
+  const after = (e: Element) => !from || !!(from.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING);
+  const next = by > 0 ? all.find((e) => e !== from && after(e)) : all.reverse().find((e) => e !== from && from && !after(e));
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+// press presses a button of the hook or file that has the focus.
+function press(part: string, ...names: string[]) {
+  const at = document.activeElement?.closest(part) ?? (part === ".hook" ? null : document.querySelector(part));
+  [...(at?.querySelectorAll("button") ?? [])].find((b) => names.includes(b.textContent ?? ""))?.click();
 }
 
 export function Warning({ label, children }: { label?: string; children: ComponentChildren }) {
@@ -141,7 +168,7 @@ function FileSection({ file: f, keep, asked, edit, change, filtered }: { file: H
       {(f.problems ?? []).map((p, i) => <Warning key={i}>{p.line ? `Line ${p.line}: ` : ""}{p.text}</Warning>)}
       <ul class="hooks">{hooks.map((h) => <Row key={h.index} hook={h} file={f} asked={asked} can={!!can} change={change} />)}</ul>
       {!filtered && (f.switchedOff ?? []).map((h) => (
-        <div class="hook off" key={h.id}>
+        <div class="hook off" tabIndex={-1} key={h.id}>
           <div class="hook-head"><b>{h.event}</b> <span class="matcher">{h.matcher || "every call"}</span> <code>{h.text}</code></div>
           <p class="facts"><span><Facts items={["switched off " + ago(h.since)]} /></span>{can && <span class="acts"><button class="plain" onClick={() => change({ kind: "on", file: f, off: h })}>Switch on</button></span>}</p>
         </div>
@@ -156,7 +183,7 @@ const eventsWithoutMatcher = ["UserPromptSubmit", "Stop", "PostToolBatch", "Team
 function Row({ hook: h, file: f, asked, can, change }: { hook: Hook; file: HookFile; asked: boolean; can: boolean; change: (c: Change) => void }) {
   const r = h.runs, last = r.last;
   return (
-    <li class={"hook" + (asked && !h.fits ? " unfit" : "") + (h.never ? " never" : "")}>
+    <li tabIndex={-1} class={"hook" + (asked && !h.fits ? " unfit" : "") + (h.never ? " never" : "")}>
       <div class="hook-head">
         {asked && <Mark status={!h.fits ? "" : h.never ? "unfinished" : "ok"} word={!h.fits ? "" : h.never ? "would start" : "starts"} />}
         <b>{h.event}</b> <span class="matcher">{eventsWithoutMatcher.includes(h.event) ? "" : h.matcher && h.matcher !== "*" ? h.matcher : "every call"}</span> <code>{h.text}</code>
