@@ -95,7 +95,9 @@ release: ## dist/: the packages for every system, of VERSION=1.2.3 or a snapshot
 	  $(RELEASER) release --snapshot --clean --parallelism 1 $(RELEASE)
 
 publish: ## the same for the tag that is checked out, and publishes it; run by the release workflow
-	$(RELEASER) release --clean --parallelism 1
+	@mkdir -p .cache
+	packaging/notes.sh "$$(git describe --tags --exact-match)" >.cache/notes.md
+	$(RELEASER) release --clean --parallelism 1 --release-notes .cache/notes.md
 
 bench: ## costs of hook calls and deliveries, beside the minimum; BENCH=-publish writes it into docs/
 	$(GO) run ./tests/bench $(BENCH)
