@@ -32,6 +32,8 @@ type way struct {
 	upgraded string
 	// get installs or upgrades to a version.
 	get func(r *root, version string)
+	// also checks more of the first version.
+	also func(r *root)
 	// remove removes the package.
 	remove func(r *root)
 }
@@ -74,7 +76,23 @@ func npm(t *testing.T, base string, made releases) {
 		hookspan: "npx --yes hookspan",
 		upgraded: "npx --yes hookspan@latest",
 		get:      func(_ *root, version string) { publish(version) },
-		remove:   func(r *root) { r.run("npm cache clean --force 2>&1; rm -r ~/.npm") },
+		also: func(r *root) {
+			for command, want := range map[string]struct {
+				code int
+				text string
+			}{
+				"npx --yes hookspan nonsense": {64, `unknown command "nonsense"`},
+				"npm install --silent --no-audit --no-fund --omit=optional --prefix /tmp/bare hookspan; /tmp/bare/node_modules/.bin/hookspan list": {1, "package @hookspan/linux-"},
+				// A signal for Node reaches hookspan, which ends as after Ctrl-C, and Node with its exit code.
+				"npm install --silent --no-audit --no-fund --prefix /tmp/whole hookspan; mkfifo /tmp/tail; " +
+					"/tmp/whole/node_modules/.bin/hookspan ui --no-open --port 0 >/tmp/tail & read -r line </tmp/tail; echo $line; kill -TERM $!; wait $!": {0, "http://127.0.0.1:"},
+			} {
+				if out, code := r.exit(command); code != want.code || !strings.Contains(out, want.text) {
+					t.Errorf("$ %s\n%s\nexit code %d, want %d and %q", command, out, code, want.code, want.text)
+				}
+			}
+		},
+		remove: func(r *root) { r.run("npm cache clean --force 2>&1; rm -r ~/.npm") },
 	}.check(t, r)
 }
 
@@ -183,6 +201,9 @@ func (w way) check(t *testing.T, r *root) {
 		t.Logf("%s demo:\n%s", w.hookspan, out)
 	}
 	w.installed(t, r, first)
+	if w.also != nil {
+		w.also(r)
+	}
 
 	// Two agents are on the machine, and report.
 	r.run("mkdir -p ~/.cline/data ~/.claude ~/Documents ~/project")

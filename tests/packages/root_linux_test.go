@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -126,6 +127,19 @@ func (r *root) run(command string, input ...byte) string {
 
 func (r *root) try(command string, input ...byte) (string, error) {
 	return r.outside(append(append([]string{"chroot", r.path, "env", "-i"}, r.environ...), "sh", "-c", "cd "+home+" && "+command), input...)
+}
+
+// exit runs a shell command and returns its exit code too.
+func (r *root) exit(command string) (out string, code int) {
+	r.t.Helper()
+	out, err := r.try(command)
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		return out, failed.ExitCode()
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return out, 0
 }
 
 // outside runs a program of this machine, which sees the root folder at its path.
