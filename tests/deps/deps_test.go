@@ -583,3 +583,19 @@ func TestHookprocIsReachedFromCmdOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingLooksForUpgradesUnasked: hookspan asks for a newer release only by the
+// command that people type for it.
+func TestNothingLooksForUpgradesUnasked(t *testing.T) {
+	var users []string
+	for _, f := range sources(t) {
+		for _, spec := range f.syntax.Imports {
+			if spec.Path.Value == strconv.Quote(module+"/internal/upgrade") {
+				users = append(users, path.Join(f.folder, f.name))
+			}
+		}
+	}
+	if want := []string{"cmd/hookspan/upgrade.go"}; !slices.Equal(users, want) {
+		t.Errorf("%q import internal/upgrade, want %q", users, want)
+	}
+}

@@ -69,7 +69,7 @@ func TestStrictAgentsGetCommandsThatEndWell(t *testing.T) {
 		t.Errorf("command %q", command)
 	}
 	for command, want := range map[string]install.State{
-		command: install.StateInstalled,
+		command:                                 install.StateInstalled,
 		strings.TrimSuffix(command, " || true"): install.StateOutdated,
 	} {
 		h := handler{form: formShell, timeout: "10"}
