@@ -43,6 +43,10 @@ type mapping struct {
 	// laterPart reports that an earlier part of the run's turn is a separate run.
 	laterPart bool
 	results   map[resultKey][]*hook.ToolResult
+	// taken are the results of calls that the hooks do not name, unnamed the subagents
+	// that they do not name.
+	taken   map[*hook.ToolResult]bool
+	unnamed []*agent
 }
 
 // planned is a span without its message: of a long run not all messages are in
@@ -148,6 +152,7 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 		m.start = latest(m.calls[0].Start, r.prev.PrevEnd)
 	}
 
+	m.findUnnamed()
 	lead := m.pair(r.items, "")
 	m.subagents(lead)
 	m.chats()

@@ -12,6 +12,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/hook/codex"
+	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/infinium"
@@ -24,6 +25,7 @@ import (
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	codexfiles "github.com/hookspan/hookspan/internal/transcript/codex"
+	geminifiles "github.com/hookspan/hookspan/internal/transcript/gemini"
 	opencodefiles "github.com/hookspan/hookspan/internal/transcript/opencode"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
@@ -113,6 +115,15 @@ func All() Table {
 			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
 			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
 			Install: installCodex(), Uninstall: uninstallCodex(),
+		},
+		{
+			Host: gemini.Host, Word: "gemini", Name: "Gemini CLI", Program: "claude-hook",
+			Decode: gemini.Decode, Transcript: geminifiles.Agent, Installer: claudehooks.Gemini(),
+			Mapping: otelmap.Agent{
+				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "gcp.gemini",
+			},
+			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
+			Install: installGemini(), Uninstall: uninstallGemini(),
 		},
 		{
 			Host: opencode.Host, Word: "opencode", Name: "opencode", Program: "claude-hook",

@@ -5,7 +5,6 @@ package agents
 var others = map[string]string{
 	"copilot": "GitHub Copilot",
 	"droid":   "Factory Droid",
-	"gemini":  "Gemini CLI",
 }
 
 // OtherName returns the name, as its users know it, of an agent that runs another's

@@ -65,6 +65,8 @@ type Server struct {
 	live           runningCache
 	// writes are the paths that take a body.
 	writes map[string]bool
+	// watched are files with hooks.
+	watched []string
 }
 
 // Limits of one server.
@@ -97,6 +99,9 @@ func New(o Options) *Server {
 	s := &Server{
 		opts: o, digest: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
 		slots: make(chan struct{}, maxRunning), streams: make(chan struct{}, maxStreams), writes: make(map[string]bool),
+	}
+	if o.Hooks != nil {
+		s.watched = o.Hooks.Paths()
 	}
 	s.routes()
 	return s

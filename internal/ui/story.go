@@ -166,7 +166,7 @@ func (l *loaded) eachChange(ctx context.Context, from int, f func(i int, some []
 	if err != nil {
 		return err
 	}
-	edits := make([]bool, len(l.rows))
+	edits := make([]bool, l.Len())
 	for _, p := range places {
 		edits[p] = true
 	}
@@ -262,8 +262,8 @@ func (s *Server) compare(r *http.Request) (any, error) {
 // first of them.
 func (l *loaded) tools(ctx context.Context) (sums []toolSum, calls []step, err error) {
 	places := make(map[string]int)
-	for i := range l.rows {
-		row := &l.rows[i]
+	for i := range l.Len() {
+		row := l.Row(i)
 		if row.Kind != view.KindTool {
 			continue
 		}
@@ -368,8 +368,8 @@ func (s *Server) session(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range l.rows {
-			row := &l.rows[i]
+		for i := range l.Len() {
+			row := l.Row(i)
 			p := point{At: row.Start.UnixMilli(), Trace: t.TraceID, Compact: row.Kind == view.KindEvent && row.Label == "compaction"}
 			// A subagent has a separate context.
 			if u := row.Usage(); u != nil && row.Depth <= 1 {

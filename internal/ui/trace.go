@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"runtime/debug"
@@ -33,10 +34,9 @@ type loaded struct {
 	texts
 	// version is another one each time that a trace is read.
 	version int64
-	rows    []view.Row
-	// parents has the row above each row, -1 at the top; nth counts the events below a
-	// row from 1.
-	parents, nth []int32
+	*view.Outline
+	// nth counts the events below a row from 1; 0 for other rows.
+	nth []int32
 
 	mu sync.Mutex
 	// found are the problems, once they were asked for, why is the reason.
@@ -107,25 +107,60 @@ func (s *Server) load(ctx context.Context, id string) (*loaded, error) {
 	from := &stored{store: s.opts.Store}
 	l := &loaded{texts: from}
 	var o *view.Outline
-	k := view.NewSkimmer()
-	err := s.opts.Store.Messages(ctx, id, func(sum store.Summary) {
-		l.Summary, from.trace, o = sum, sum.TraceID, view.NewOutline(&sum)
-		from.numbers = make([]int64, 0, sum.Spans)
-	}, func(number int64, message []byte) error {
-		span, err := k.Span(message)
-		if err == nil {
-			o.Add(span)
+	// One goroutine reads the file while this one decodes what was read.
+	read, used, ended := make(chan *messages, 2), make(chan *messages, 4), make(chan error, 1)
+	for range cap(used) {
+		used <- new(messages)
+	}
+	go func() {
+		some := <-used
+		err := s.opts.Store.Messages(ctx, id, func(sum store.Summary) {
+			l.Summary, from.trace, o = sum, sum.TraceID, view.NewOutline(&sum)
+			from.numbers = make([]int64, 0, sum.Spans)
+		}, func(number int64, message []byte) error {
 			from.numbers = append(from.numbers, number)
+			some.bytes, some.ends = append(some.bytes, message...), append(some.ends, len(some.bytes)+len(message))
+			if len(some.bytes) > manyBytes {
+				read <- some
+				some = <-used
+			}
+			return nil
+		})
+		read <- some
+		close(read)
+		ended <- err
+	}()
+	k := view.NewSkimmer()
+	var bad error
+	for some := range read {
+		begin := 0
+		for _, end := range some.ends {
+			if span, err := k.Span(some.bytes[begin:end]); err == nil {
+				o.Add(span)
+			} else if bad == nil {
+				bad = fmt.Errorf("%w: trace %s: %w", store.ErrDamaged, from.trace, err)
+			}
+			begin = end
 		}
-		return err
-	})
-	if err != nil {
+		some.bytes, some.ends = some.bytes[:0], some.ends[:0]
+		used <- some
+	}
+	if err := cmp.Or(<-ended, bad); err != nil {
 		return nil, err
 	}
 	l.arrange(o)
 	l.version = s.versions.Add(1)
 	return l, nil
 }
+
+// messages are encoded spans, one after the other.
+type messages struct {
+	bytes []byte
+	ends  []int
+}
+
+// manyBytes is how many are read before they are decoded.
+const manyBytes = 256 << 10
 
 // loadRunning makes the rows of a task that is not stored yet.
 func (s *Server) loadRunning(t *store.Trace) *loaded {
@@ -149,39 +184,36 @@ func (l *loaded) task() *store.Trace {
 }
 
 func (l *loaded) arrange(o *view.Outline) {
-	l.rows = o.Rows()
-	l.parents, l.nth = make([]int32, len(l.rows)), make([]int32, len(l.rows))
-	events := make([]int32, len(l.rows))
-	above := []int32{-1} // the rows above, by depth
-	for i := range l.rows {
-		r := &l.rows[i]
-		above = above[:r.Depth+1]
-		l.parents[i] = above[r.Depth]
-		if r.Kind == view.KindEvent {
-			events[l.parents[i]]++
-			l.nth[i] = events[l.parents[i]]
+	o.Arrange()
+	l.Outline, l.nth = o, make([]int32, o.Len())
+	events := make([]int32, o.Len())
+	for i := range l.nth {
+		if above := o.Above(i); above >= 0 && o.Kind(i) == view.KindEvent {
+			events[above]++
+			l.nth[i] = events[above]
 		}
-		above = append(above, int32(i)) //nolint:gosec // A trace has fewer.
 	}
 }
 
 // id names a row: the span's id, and for an event that of its span, a dot and its number.
 func (l *loaded) id(i int) string {
-	if l.rows[i].Kind == view.KindEvent {
-		return l.rows[l.parents[i]].SpanID() + "." + strconv.Itoa(int(l.nth[i]))
+	row := l.Row(i)
+	if l.nth[i] > 0 {
+		row = l.Row(l.Above(i))
+		return row.SpanID() + "." + strconv.Itoa(int(l.nth[i]))
 	}
-	return l.rows[i].SpanID()
+	return row.SpanID()
 }
 
 // find returns the row with an id, -1 if none has it.
 func (l *loaded) find(id string) int {
 	span, number, event := strings.Cut(id, ".")
-	i := view.Find(l.rows, span)
+	i := l.Find(span)
 	if i < 0 || !event {
 		return i
 	}
-	for j := i + 1; j < len(l.rows) && l.rows[j].Depth > l.rows[i].Depth; j++ {
-		if l.nth[j] > 0 && int(l.parents[j]) == i && strconv.Itoa(int(l.nth[j])) == number {
+	for j := i + 1; j < l.Len() && l.Above(j) >= i; j++ {
+		if l.nth[j] > 0 && l.Above(j) == i && strconv.Itoa(int(l.nth[j])) == number {
 			return j
 		}
 	}
@@ -192,8 +224,8 @@ func (l *loaded) find(id string) int {
 func (l *loaded) full(ctx context.Context, rows ...int) ([]*view.Row, error) {
 	var places []int
 	for _, i := range rows {
-		if p := l.rows[i].Place(); p >= 0 {
-			places = append(places, p)
+		if row := l.Row(i); row.Place() >= 0 {
+			places = append(places, row.Place())
 		}
 	}
 	slices.Sort(places)
@@ -205,10 +237,11 @@ func (l *loaded) full(ctx context.Context, rows ...int) ([]*view.Row, error) {
 	out := make([]*view.Row, len(rows))
 	for n, i := range rows {
 		var span *tracepb.Span
-		if at, ok := slices.BinarySearch(places, l.rows[i].Place()); ok {
+		row := l.Row(i)
+		if at, ok := slices.BinarySearch(places, row.Place()); ok {
 			span = spans[at]
 		}
-		out[n] = l.rows[i].With(span)
+		out[n] = row.With(span)
 	}
 	return out, nil
 }
@@ -216,10 +249,11 @@ func (l *loaded) full(ctx context.Context, rows ...int) ([]*view.Row, error) {
 // eachFull calls f with the chosen rows and their texts until it returns false.
 func (l *loaded) eachFull(ctx context.Context, from int, choose func(*view.Row) bool, f func(i int, row *view.Row) bool) error {
 	// The first rows are often enough.
-	for i, some := from, 100; i < len(l.rows); some = min(2*some, 1000) {
+	var row view.Row
+	for i, some := from, 25; i < l.Len(); some = min(2*some, 1000) {
 		var chosen []int
-		for ; i < len(l.rows) && len(chosen) < some; i++ {
-			if choose(&l.rows[i]) {
+		for ; i < l.Len() && len(chosen) < some; i++ {
+			if row = l.Row(i); choose(&row) {
 				chosen = append(chosen, i)
 			}
 		}
@@ -250,8 +284,8 @@ func (l *loaded) trace(ctx context.Context, rows ...int) (*store.Trace, error) {
 func (l *loaded) promptAndAnswer(ctx context.Context) (prompt, answer string, err error) {
 	const most = 200 // Subagents have prompts, too.
 	var told []int
-	for i := range l.rows {
-		if l.rows[i].Told() && (len(told) < most || l.rows[i].Kind == view.KindRun) {
+	for i := range l.Len() {
+		if row := l.Row(i); row.Told() && (len(told) < most || row.Kind == view.KindRun) {
 			told = append(told, i)
 		}
 	}
@@ -326,7 +360,8 @@ func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, 
 	if c.last != nil && c.last.TraceID != id {
 		c.last = nil // Its memory is needed.
 	}
-	l, err := srv.load(ctx, id)
+	// A browser that asks again has cancelled the first request, not the need for it.
+	l, err := srv.load(context.WithoutCancel(ctx), id)
 	if errors.Is(err, store.ErrNotFound) {
 		for _, r := range srv.running(ctx) {
 			if r.TraceID != id {
@@ -376,13 +411,15 @@ func (l *loaded) problems(ctx context.Context) ([]problem, error) {
 		return l.found, nil
 	}
 	rows := []int{}
-	for i := range l.rows {
-		r := &l.rows[i]
+	for i := range l.Len() {
+		r := l.Row(i)
 		if !isProblem(r.Status) || r.Kind == view.KindRun || r.Kind == view.KindNoRoot {
 			continue
 		}
-		if p := l.parents[i]; r.Kind == view.KindEvent && p >= 0 && isProblem(l.rows[p].Status) {
-			continue
+		if l.nth[i] > 0 {
+			if above := l.Row(l.Above(i)); isProblem(above.Status) {
+				continue
+			}
 		}
 		if rows = append(rows, i); len(rows) == maxProblems {
 			break
@@ -467,7 +504,7 @@ func (s *Server) trace(r *http.Request) (any, error) {
 }
 
 func (l *loaded) header(ctx context.Context) (header, error) {
-	h := header{Summary: l.Summary, Status: view.OutcomeStatus(l.Outcome), Rows: len(l.rows), Version: l.version}
+	h := header{Summary: l.Summary, Status: view.OutcomeStatus(l.Outcome), Rows: l.Len(), Version: l.version}
 	var err error
 	if h.Prompt, h.Answer, err = l.promptAndAnswer(ctx); err != nil {
 		return h, err
@@ -492,13 +529,13 @@ func (l *loaded) reason(ctx context.Context) (reason string, err error) {
 		reason = termtext.Cut(termtext.Line(message), 400)
 		return reason == ""
 	})
-	failed := slices.IndexFunc(l.rows, func(r view.Row) bool { return r.Status == view.StatusFailed && r.Kind != view.KindRun })
-	if err == nil && reason == "" && failed >= 0 {
-		var full []*view.Row
-		if full, err = l.full(ctx, failed); err == nil {
-			p := l.problem(failed, full[0])
+	if err == nil && reason == "" {
+		failed := func(r *view.Row) bool { return r.Status == view.StatusFailed && r.Kind != view.KindRun }
+		err = l.eachFull(ctx, 0, failed, func(i int, r *view.Row) bool {
+			p := l.problem(i, r)
 			reason = cmp.Or(p.Message, p.Kind, p.Label)
-		}
+			return false
+		})
 	}
 	if err == nil {
 		l.why = &reason
@@ -535,7 +572,7 @@ func (s *Server) rows(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := len(l.rows)
+	n := l.Len()
 	c := &columns{
 		Version: l.version, Labels: []string{}, Kinds: []view.Kind{view.KindRun, view.KindAgent, view.KindTool, view.KindChat, view.KindSpan, view.KindEvent, view.KindNoRoot},
 		States: []view.Status{view.StatusNone, view.StatusOK, view.StatusFailed, view.StatusDenied, view.StatusUnfinished, view.StatusUnknown, view.StatusRunning},
@@ -543,8 +580,9 @@ func (s *Server) rows(r *http.Request) (any, error) {
 		Cost: make(map[int]int64), Waits: make(map[int][2]int64),
 	}
 	last := l.Ended
-	for i := range l.rows {
-		for _, t := range []time.Time{l.rows[i].Start, l.rows[i].End} {
+	for i := range n {
+		row := l.Row(i)
+		for _, t := range []time.Time{row.Start, row.End} {
 			if t.After(last) {
 				last = t
 			}
@@ -558,14 +596,14 @@ func (s *Server) rows(r *http.Request) (any, error) {
 	for i, k := range c.States {
 		states[k] = i
 	}
-	at := func(row *view.Row) int64 {
-		if row.Start.IsZero() {
+	at := func(t time.Time) int64 {
+		if t.IsZero() {
 			return 0
 		}
-		return max(0, row.Start.Sub(l.Started).Microseconds()) / c.Unit
+		return max(0, t.Sub(l.Started).Microseconds()) / c.Unit
 	}
-	for i := range l.rows {
-		row := &l.rows[i]
+	for i := range n {
+		row := l.Row(i)
 		label, ok := labels[row.Label]
 		if !ok {
 			label = len(c.Labels)
@@ -578,14 +616,16 @@ func (s *Server) rows(r *http.Request) (any, error) {
 		c.Depth = binary.LittleEndian.AppendUint16(c.Depth, uint16(min(row.Depth, math.MaxUint16)))
 		c.Label = binary.LittleEndian.AppendUint32(c.Label, uint32(label)) //nolint:gosec // A trace has fewer rows.
 		c.Kind, c.Status = append(c.Kind, byte(kinds[row.Kind])), append(c.Status, byte(states[row.Status]))
-		c.At = binary.LittleEndian.AppendUint32(c.At, uint32(at(row))) //nolint:gosec // by Unit
+		c.At = binary.LittleEndian.AppendUint32(c.At, uint32(at(row.Start))) //nolint:gosec // by Unit
 		c.Took = binary.LittleEndian.AppendUint32(c.Took, uint32(took))
 		if u := row.Usage(); u != nil && u.CostUSD != nil {
 			c.Cost[i] = int64(*u.CostUSD * 1e6)
 		}
-		if p := l.parents[i]; row.Kind == view.KindEvent && row.Label == "permission_request" && p >= 0 && l.rows[p].Kind == view.KindTool {
-			from, to := waited(&l.rows[p], row)
-			c.Waits[int(p)] = [2]int64{from.Sub(l.Started).Microseconds() / c.Unit, to.Sub(l.Started).Microseconds() / c.Unit}
+		if l.nth[i] > 0 && row.Label == "permission_request" {
+			if call := l.Row(l.Above(i)); call.Kind == view.KindTool {
+				from, to := waited(&call, &row)
+				c.Waits[l.Above(i)] = [2]int64{at(from), at(to)}
+			}
 		}
 	}
 	return c, nil
@@ -625,7 +665,7 @@ func (s *Server) lines(r *http.Request) (any, error) {
 		return nil, err
 	}
 	var rows []int
-	for i := from; i < min(len(l.rows), from+maxLines); i++ {
+	for i := from; i < min(l.Len(), from+maxLines); i++ {
 		rows = append(rows, i)
 	}
 	full, err := l.full(r.Context(), rows...)
@@ -679,7 +719,7 @@ func (s *Server) find(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := make([]bool, len(l.rows))
+	chosen := make([]bool, l.Len())
 	for _, p := range places {
 		chosen[p] = true
 	}
@@ -778,8 +818,8 @@ func (s *Server) row(r *http.Request) (any, error) {
 		return nil, err
 	}
 	i, err := strconv.Atoi(r.PathValue("row"))
-	if err != nil || i < 0 || i >= len(l.rows) {
-		return nil, wrong("row %q: want a number from 0 to %d", r.PathValue("row"), len(l.rows)-1)
+	if err != nil || i < 0 || i >= l.Len() {
+		return nil, wrong("row %q: want a number from 0 to %d", r.PathValue("row"), l.Len()-1)
 	}
 	full, err := l.full(r.Context(), i)
 	if err != nil {
@@ -797,8 +837,8 @@ func (s *Server) row(r *http.Request) (any, error) {
 	}
 	if row.Kind == view.KindTool && r.URL.Query().Has("whole") && s.opts.Whole != nil {
 		runs := []int{i}
-		for at := range l.rows {
-			if l.rows[at].Kind == view.KindRun {
+		for at := range l.Len() {
+			if l.Kind(at) == view.KindRun {
 				runs = append(runs, at)
 			}
 		}

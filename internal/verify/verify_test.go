@@ -28,6 +28,7 @@ var recordedFolders = map[string]string{
 	"classic/1*":        ".cline/data/tasks",
 	"sdk/*":             ".cline/data/sessions",
 	"qwen/*/projects":   ".qwen/projects",
+	"gemini/*/tmp":      ".gemini/tmp",
 }
 
 // session is a recorded session: its traces as they are mapped, and its files.

@@ -69,14 +69,16 @@ func TestOutlineHasTheRowsOfTheTrace(t *testing.T) {
 			o.Add(skimmed)
 			clear(message) // The outline must not keep it.
 		}
-		rows, want := o.Rows(), Rows(&tr)
-		if len(rows) != len(want) {
-			t.Fatalf("%d rows, want %d", len(rows), len(want))
+		o.Arrange()
+		want := Rows(&tr)
+		if o.Len() != len(want) {
+			t.Fatalf("%d rows, want %d", o.Len(), len(want))
 		}
-		for i := range rows {
-			row := &rows[i]
-			if p := row.Place(); p >= 0 {
-				row = row.With(b.spans[p])
+		for i := range want {
+			bare := o.Row(i)
+			row := &bare
+			if p := bare.Place(); p >= 0 {
+				row = bare.With(b.spans[p])
 			}
 			describe := func(r *Row) string {
 				return fmt.Sprintf("%d %s %q %q %v %v #%d %v %s %v %v %v %v %v", r.Depth, r.Kind, r.Status, r.Label, r.Start, r.End, r.Number, r.Detached,
@@ -85,18 +87,16 @@ func TestOutlineHasTheRowsOfTheTrace(t *testing.T) {
 			if d := cmp.Diff(describe(&want[i]), describe(row)); d != "" {
 				t.Errorf("row %d (-want +got):\n%s", i, d)
 			}
-			if rows[i].span != nil || rows[i].event != nil {
-				t.Errorf("row %d keeps its span", i)
-			}
-		}
-		for i := range rows {
-			if at := Find(rows, rows[i].SpanID()); rows[i].Kind != KindEvent && rows[i].Kind != KindNoRoot && at != i {
+			if at := o.Find(bare.SpanID()); bare.Kind != KindEvent && bare.Kind != KindNoRoot && at != i {
 				t.Errorf("the span of row %d is found at %d", i, at)
 			}
+			if above := o.Above(i); above >= i || above < 0 != (bare.Depth == 0) || above >= 0 && o.Row(above).Depth != bare.Depth-1 {
+				t.Errorf("above row %d is %d", i, above)
+			}
 		}
-	}
-	if at := Find(Rows(&store.Trace{ResourceSpans: clineTrace().messages()}), "ffffffffffffffff"); at != -1 {
-		t.Errorf("a missing span is found at %d", at)
+		if at := o.Find("ffffffffffffffff"); at != -1 {
+			t.Errorf("a missing span is found at %d", at)
+		}
 	}
 }
 
@@ -126,8 +126,8 @@ func BenchmarkOutline(b *testing.B) {
 			}
 			o.Add(s)
 		}
-		if rows := o.Rows(); len(rows) != n+1 {
-			b.Fatal(len(rows))
+		if o.Arrange(); o.Len() != n+1 {
+			b.Fatal(o.Len())
 		}
 	}
 }

@@ -118,10 +118,19 @@ func (r *Row) With(s *tracepb.Span) *Row {
 // name, and spans without a parent. Every span is in one row.
 func Rows(t *store.Trace) []Row {
 	o := NewOutline(&t.Summary)
+	var spans []*tracepb.Span
 	for s := range otlp.Spans(t.ResourceSpans) {
-		o.add(s, true)
+		o.Add(s)
+		spans = append(spans, s)
 	}
-	return o.Rows()
+	o.Arrange()
+	rows := make([]Row, o.Len())
+	for i := range rows {
+		if rows[i] = o.Row(i); rows[i].place >= 0 {
+			rows[i] = *rows[i].With(spans[rows[i].place])
+		}
+	}
+	return rows
 }
 
 func (r *Row) describeEvent(e *tracepb.Span_Event) {

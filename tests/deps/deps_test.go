@@ -161,6 +161,7 @@ var mayImport = map[string][]string{
 	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/rawjson"},
 	"hook/...":                      {"hook", "internal/rawjson"},
 	"hook/codex":                    {"hook", "hook/claude", "internal/rawjson"},
+	"hook/gemini":                   {"hook", "hook/claude", "internal/rawjson"},
 	"hook/qwen":                     {"hook", "hook/claude", "internal/rawjson"},
 	"spool":                         {},
 	"config":                        {},
@@ -200,11 +201,12 @@ var mayImport = map[string][]string{
 	"internal/transcript/claude":   {"hook", "hook/claude", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/cline":    {"hook", "hook/cline", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/codex":    {"hook", "hook/claude", "hook/codex", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/gemini":   {"hook", "hook/gemini", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/opencode": {"hook", "hook/opencode", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/qwen":     {"hook", "hook/qwen", "internal/rawjson", "internal/transcript"},
 	"internal/agents": {
-		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/opencode", "hook/qwen", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
-		"internal/install/cline", "internal/install/opencode", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/opencode", "internal/transcript/qwen",
+		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/gemini", "hook/opencode", "hook/qwen", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
+		"internal/install/cline", "internal/install/opencode", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/gemini", "internal/transcript/opencode", "internal/transcript/qwen",
 	},
 	"internal/demo": {"internal/regular"},
 	"internal/diagnose": {
@@ -578,5 +580,21 @@ func TestHookprocIsReachedFromCmdOnly(t *testing.T) {
 		if slices.Contains(f.ours(), "internal/hookproc") && !strings.HasPrefix(f.folder, "cmd/") {
 			t.Errorf("%s/%s imports internal/hookproc, which only commands may", f.folder, f.name)
 		}
+	}
+}
+
+// TestNothingLooksForUpgradesUnasked: hookspan asks for a newer release only by the
+// command that people type for it.
+func TestNothingLooksForUpgradesUnasked(t *testing.T) {
+	var users []string
+	for _, f := range sources(t) {
+		for _, spec := range f.syntax.Imports {
+			if spec.Path.Value == strconv.Quote(module+"/internal/upgrade") {
+				users = append(users, path.Join(f.folder, f.name))
+			}
+		}
+	}
+	if want := []string{"cmd/hookspan/upgrade.go"}; !slices.Equal(users, want) {
+		t.Errorf("%q import internal/upgrade, want %q", users, want)
 	}
 }

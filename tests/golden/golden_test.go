@@ -28,6 +28,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/hook/codex"
+	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/agents"
@@ -36,6 +37,7 @@ import (
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	codexfiles "github.com/hookspan/hookspan/internal/transcript/codex"
+	geminifiles "github.com/hookspan/hookspan/internal/transcript/gemini"
 	opencodefiles "github.com/hookspan/hookspan/internal/transcript/opencode"
 	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
@@ -78,6 +80,12 @@ var sessions = []session{
 	{"e2e/background-subagent", "claude/background-subagent", "claude"},
 	{"e2e/interrupt", "claude/interrupt", "claude"},
 	{"e2e/api-error", "claude/api-error", "claude"},
+	{"api-error.ndjson", "gemini/api-error", "gemini"},
+	{"interrupt.ndjson", "gemini/interrupt", "gemini"},
+	{"subagent.ndjson", "gemini/subagent", "gemini"},
+	{"tools-resume.ndjson", "gemini/tools-resume", "gemini"},
+	{"behave.ndjson", "gemini/behave", "gemini"},
+	{"hello.ndjson", "gemini/hello", "gemini"},
 	{"hello.ndjson", "qwen/hello", "qwen"},
 	{"behave.ndjson", "qwen/behave", "qwen"},
 	{"tools-resume.ndjson", "qwen/tools-resume", "qwen"},
@@ -115,6 +123,8 @@ func (s session) events(t testing.TB) []hook.Event {
 	switch s.agent {
 	case "claude":
 		return s.claudeEvents(t)
+	case "gemini":
+		return s.lineEvents(t, "../../hook/gemini/testdata", gemini.Decode)
 	case "qwen":
 		return s.lineEvents(t, "../../hook/qwen/testdata", qwen.Decode)
 	case "codex":
@@ -161,6 +171,8 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 	switch {
 	case s.agent == "claude":
 		agent, to = claudefiles.Agent, ".claude"
+	case s.agent == "gemini":
+		agent, to = geminifiles.Agent, ".gemini"
 	case s.agent == "qwen":
 		agent, to = qwenfiles.Agent, ".qwen"
 	case s.agent == "codex":

@@ -18,6 +18,8 @@ type product struct {
 	// folder is its folder in the home folder and in projects, homeVariable the
 	// variable that names another one in place of the former.
 	folder, homeVariable string
+	// homeAbove reports that the variable names what holds the folder.
+	homeAbove bool
 	// file is the name of its settings file, and members are all that it may have
 	// beside hooks; if nil, anything.
 	file    string
@@ -77,6 +79,30 @@ func codex() *product {
 		scopes: []string{ScopeUser, ScopeProject}, words: []string{"codex"}, events: codexEvents(), trust: codexTrust,
 	}
 }
+
+func geminiCLI() *product {
+	return &product{
+		word: "gemini", name: "Gemini CLI", file: "settings.json", folder: ".gemini", homeVariable: "GEMINI_CLI_HOME", homeAbove: true,
+		scopes: []string{ScopeUser, ScopeProject}, comments: true, words: []string{"gemini"}, events: geminiEvents(),
+		managedDir: geminiManagedDir, managedName: "settings.json",
+	}
+}
+
+// geminiManagedDir is the folder of the Gemini CLI's settings for the whole system.
+func geminiManagedDir(goos string) string {
+	switch goos {
+	case "darwin":
+		return "/Library/Application Support/GeminiCli"
+	case "windows":
+		return `C:\ProgramData\gemini-cli`
+	default:
+		return "/etc/gemini-cli"
+	}
+}
+
+// Gemini returns the installer for the Gemini CLI, whose settings have the form of
+// Claude Code's, with events of its own and time limits in milliseconds.
+func Gemini() Installer { return Installer{of: geminiCLI()} }
 
 // Codex returns the installer for the Codex CLI, whose hooks.json has the form of the
 // hooks in Claude Code's settings.

@@ -12,15 +12,15 @@ import (
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
-// TestQwenUninstallRestoresBytes installs into settings of any layout, with comments,
-// and takes the hooks out again.
-func TestQwenUninstallRestoresBytes(t *testing.T) {
+// TestUninstallRestoresBytesWithComments installs into settings of any layout, with
+// comments, and takes the hooks out again.
+func TestUninstallRestoresBytesWithComments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		odd := strings.TrimPrefix(oddSettings(t), jsonedit.ByteOrderMark)
 		// A comment after the first bracket is within the object or list that it opens.
 		at := strings.IndexAny(odd, "{[") + 1
 		text := "// mine \"{\n" + odd[:at] + rapid.SampledFrom([]string{"", "/* x */", " // y\n"}).Draw(t, "comment") + odd[at:] + "/* } */"
-		of := qwenCode()
+		of := rapid.SampledFrom([]*product{qwenCode(), geminiCLI()}).Draw(t, "agent")
 		e, err := of.open([]byte(text), nil)
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, text)

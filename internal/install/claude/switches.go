@@ -31,6 +31,12 @@ type switches struct {
 	DisableAllHooks       *bool
 	AllowManagedHooksOnly *bool
 	Env                   map[string]any
+	// HooksConfig are the Gemini CLI's.
+	HooksConfig struct {
+		Enabled *bool
+		// Disabled are names of hooks; a hook without one has its command.
+		Disabled []string
+	}
 }
 
 // readSwitches reads what it can; a file that cannot be read sets nothing.
@@ -52,6 +58,7 @@ func (p *product) readSwitches(path string) switches {
 	_ = json.Unmarshal(raw["disableAllHooks"], &out.DisableAllHooks)
 	_ = json.Unmarshal(raw["allowManagedHooksOnly"], &out.AllowManagedHooksOnly)
 	_ = json.Unmarshal(raw["env"], &out.Env)
+	_ = json.Unmarshal(raw["hooksConfig"], &out.HooksConfig)
 	return out
 }
 
@@ -103,6 +110,15 @@ func (in Installer) reasonsOff(sys install.System, project string) []string {
 		if only := in.product().readSwitches(path).AllowManagedHooksOnly; only != nil && *only {
 			out = append(out, fmt.Sprintf("%s runs no hooks but your organisation's (allowManagedHooksOnly in %q)", of.name, path))
 			break
+		}
+	}
+	for _, path := range in.effective(sys, project) {
+		c := in.product().readSwitches(path).HooksConfig
+		if c.Enabled != nil && !*c.Enabled {
+			out = append(out, fmt.Sprintf("hooks are switched off in %s's settings (hooksConfig.enabled in %q): nothing is recorded", of.name, path))
+		}
+		if i := slices.IndexFunc(c.Disabled, func(s string) bool { return strings.Contains(s, hookProgram) }); i >= 0 {
+			out = append(out, fmt.Sprintf("a hook of hookspan's is switched off in %s's settings (hooksConfig.disabled in %q): /hooks enable-all there switches it on", of.name, path))
 		}
 	}
 	for _, path := range in.effective(sys, project) {
