@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/hook/codex"
 	"github.com/hookspan/hookspan/hook/copilot"
 	"github.com/hookspan/hookspan/hook/gemini"
+	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/hookproc"
@@ -46,6 +47,8 @@ func TestMain(m *testing.M) {
 				Name: gemini.Host, Program: "claude-hook", Word: "gemini", Peek: gemini.Protocol.PeekIn(os.Getenv),
 			}, hookproc.Host{
 				Name: copilot.Host, Program: "claude-hook", Word: "copilot", Peek: copilot.Peek,
+			}, hookproc.Host{
+				Name: opencode.Host, Program: "claude-hook", Word: "opencode", Peek: opencode.Peek, StreamEnded: opencode.StreamEnded,
 			})
 		},
 	})
