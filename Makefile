@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all test-windows page page-tests page-pictures build lines collector collector-sources setup check test soak reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all test-windows page page-tests page-pictures build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -86,6 +86,19 @@ sbom: build ## dist/hookspan.cdx.json: the contents of the programs, as CycloneD
 	@mkdir -p dist
 	$(GO) -C internal/tools run ./sbom -version '$(VERSION)' $(addprefix $(CURDIR)/bin/,cline-hook claude-hook hook-runner hookspan) > dist/hookspan.cdx.json
 
+# The first run builds goreleaser, which takes minutes. The packages are made one
+# after another, since their files would otherwise be in another order each time.
+# goreleaser takes the commit's time only where git knows a remote.
+release: ## dist/: the packages for every system, of VERSION=1.2.3 or a snapshot; publishes nothing
+	$(if $(filter-out file,$(origin VERSION)),GORELEASER_CURRENT_TAG=v$(VERSION:v%=%)) \
+	  GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/hookspan/hookspan \
+	  $(RELEASER) release --snapshot --clean --parallelism 1 $(RELEASE)
+
+publish: ## the same for the tag that is checked out, and publishes it; run by the release workflow
+	@mkdir -p .cache
+	packaging/notes.sh "$$(git describe --tags --exact-match)" >.cache/notes.md
+	$(RELEASER) release --clean --parallelism 1 --release-notes .cache/notes.md
+
 bench: ## costs of hook calls and deliveries, beside the minimum; BENCH=-publish writes it into docs/
 	$(GO) run ./tests/bench $(BENCH)
 
@@ -115,19 +128,21 @@ fuzz: ## each fuzz target for FUZZTIME
 # The tools and what they need are pinned in a go.mod of their own. The first
 # run builds them, which takes minutes; after that they are cached.
 TOOL = $(GO) tool -modfile=internal/tools/go.mod
+RELEASER = $(GO) tool -modfile=internal/tools/release/go.mod goreleaser
 
 fmt: ## the formatting that lint asks for
 	$(TOOL) gofumpt -w .
 
-lint: ## formatting, linters on three systems, known vulnerabilities
+lint: ## formatting, linters on three systems, the workflows, known vulnerabilities
 	@odd=$$($(TOOL) gofumpt -l .) || exit 1; [ -z "$$odd" ] || \
 	  { echo "not formatted ('make fmt' fixes it):"; echo "$$odd"; exit 1; }
 	@linter=$$($(TOOL) -n golangci-lint) || exit 1; for os in linux darwin windows; do \
 	  echo "golangci-lint, $$os"; for dir in . $(COMPONENTS); do \
 	  (cd $$dir && GOOS=$$os "$$linter" run) || exit 1; done; done
+	$(GO) tool -modfile=internal/tools/release/go.mod actionlint
 	@said=$$($(TOOL) govulncheck ./... 2>&1); rc=$$?; case "$$rc $$said" in \
 	  "1 "*"fetching vulnerabilities"*) echo "govulncheck: skipped, the vulnerability database cannot be reached" ;; \
 	  *) echo "$$said"; exit $$rc ;; esac
 
 clean:
-	rm -rf bin dist
+	rm -rf bin dist .cache/release

@@ -15,7 +15,7 @@ import (
 // subagents adds the spans of the run's subagents, each below the tool call
 // that started it, with its own tools below it.
 func (m *mapping) subagents(lead []*call) {
-	agents := m.run.sortedAgents()
+	agents := append(m.run.sortedAgents(), m.unnamed...)
 	for _, a := range agents {
 		m.agents[a.id] = m.run.ID.spanID("agent", a.id)
 	}
@@ -50,6 +50,30 @@ func (m *mapping) subagents(lead []*call) {
 	}
 }
 
+// findUnnamed finds the subagents of the run that no hook names.
+func (m *mapping) findUnnamed() {
+	if !m.opts.Agent.Unnamed {
+		return
+	}
+	b := NewBuilder(m.host, m.session, m.opts, Carry{})
+	for i := range m.tr.Agents {
+		t := &m.tr.Agents[i]
+		if m.run.agents[t.ID] != nil || !m.holds("", t.Turn, t.Start) {
+			continue
+		}
+		at := func(kind hook.Kind, at time.Time, result string) *item {
+			return b.clean(hook.Event{Kind: kind, Time: at, StoredAt: at, Agent: t.ID, ParentAgent: hook.ParentUnknown, AgentType: t.Type, Result: result})
+		}
+		a := &agent{id: t.ID, parent: hook.ParentUnknown, kind: t.Type, items: []*item{at(hook.KindRunStart, t.Start, "")}}
+		if !t.End.IsZero() {
+			a.ended = at(hook.KindRunComplete, t.End, t.Result)
+			a.items = append(a.items, a.ended)
+		}
+		m.unnamed = append(m.unnamed, a)
+		m.agents[a.id] = m.run.ID.spanID("agent", a.id)
+	}
+}
+
 // agentCalls are the tool calls of an agent.
 type agentCalls struct {
 	agent string
@@ -65,7 +89,7 @@ func (m *mapping) namedCall(a *agent, among []agentCalls) *call {
 	}
 	for _, list := range among {
 		for _, c := range list.calls {
-			if c.post != nil && c.post.Tool.Agent == a.id || id != "" && c.tool().ID == id {
+			if c.post != nil && c.post.Tool.Agent == a.id || id != "" && c.id() == id {
 				return c
 			}
 		}

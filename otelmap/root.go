@@ -50,7 +50,11 @@ func (m *mapping) rootMessage() *tracepb.Span {
 		a.texts(KeyResult, m.opts.text(m.ending.Result, MaxTaskRunes))
 	}
 	if r.terminal != nil {
-		a.texts(KeyResult, r.terminal.Result)
+		result := r.terminal.Result
+		if result == "" && m.opts.Agent.Unnamed && r.terminal.Kind == hook.KindRunComplete {
+			result = m.opts.text(m.lastText(), MaxTaskRunes)
+		}
+		a.texts(KeyResult, result)
 		a.facts(&m.opts, r.terminal)
 	}
 	a.num(KeyToolCalls, m.toolCalls)
@@ -102,6 +106,16 @@ func (m *mapping) outcome() (string, hook.TurnEnd) {
 		return m.run.Outcome, failure
 	}
 	return cmp.Or(m.run.Outcome, m.silence()), hook.TurnEnd{}
+}
+
+// lastText returns the text of the lead agent's last answer.
+func (m *mapping) lastText() string {
+	for _, c := range slices.Backward(m.calls) {
+		if c.Agent == "" && c.Kind == hook.CallRequest {
+			return c.Text
+		}
+	}
+	return ""
 }
 
 // requestError returns the error of the lead agent's last request. A host may

@@ -31,7 +31,7 @@ func (b *Builder) SpanFor(about *hook.Event) (sc, root trace.SpanContext, ok boo
 			return sc, root, false
 		}
 		root = r.rootContext(&b.opts)
-		if key := callKey(items, it, agent); key != "" {
+		if key := b.callKey(items, it, agent); key != "" {
 			return root.WithSpanID(r.ID.spanID("tool", key)), root, true
 		}
 		return root, root, true
@@ -69,12 +69,12 @@ func (r *Run) holder(it *item) (agent string, items []*item, ok bool) {
 
 // callKey returns the key of the tool call that the event is about, "" if it is
 // about none.
-func callKey(items []*item, it *item, agent string) string {
+func (b *Builder) callKey(items []*item, it *item, agent string) string {
 	if it.Tool == nil {
 		return ""
 	}
 	seen := make(map[string]int)
-	for _, c := range match(items) {
+	for _, c := range b.calls(items) {
 		c.identify(agent, seen)
 		if c.pre == it || c.post == it || c.asked == it {
 			return c.key

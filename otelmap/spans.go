@@ -43,6 +43,12 @@ type mapping struct {
 	// laterPart reports that an earlier part of the run's turn is a separate run.
 	laterPart bool
 	results   map[resultKey][]*hook.ToolResult
+	// unclaimed are the results that no call has taken yet, where the hooks name no
+	// calls, taken the ids of the others. unnamed are the subagents that they do not
+	// name.
+	unclaimed map[toolKey][]*hook.ToolResult
+	taken     map[string]bool
+	unnamed   []*agent
 }
 
 // planned is a span without its message: of a long run not all messages are in
@@ -148,6 +154,7 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 		m.start = latest(m.calls[0].Start, r.prev.PrevEnd)
 	}
 
+	m.findUnnamed()
 	lead := m.pair(r.items, "")
 	m.subagents(lead)
 	m.chats()

@@ -3,6 +3,8 @@ package otelmap
 import (
 	"cmp"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,8 +22,9 @@ type call struct {
 	next *item
 	// asked is the host's question whether the call may run.
 	asked *item
-	// result is the call's result in the host's files, if the events lack it.
-	result *hook.ToolResult
+	// result is the call's result in the host's files, if the events lack it. named is
+	// the one that names the call, if they name none.
+	result, named *hook.ToolResult
 	// key is the call's identity within its agent.
 	key  string
 	span trace.SpanID
@@ -44,7 +47,18 @@ func (c *call) agent() string {
 	if it := c.event(); it.ParentAgent != "" {
 		return it.Agent
 	}
+	if c.named != nil {
+		return c.named.Agent
+	}
 	return ""
+}
+
+// id is the call's id, empty if nobody gives one.
+func (c *call) id() string {
+	if id := c.tool().ID; id != "" || c.named == nil {
+		return id
+	}
+	return c.named.ID
 }
 
 // toolKey is what the two ends of a call have in common: the call's id, or the
@@ -63,12 +77,26 @@ func keyOf(it *item) toolKey {
 
 // pair matches the starts and ends of one agent's tools and adds their spans.
 func (m *mapping) pair(items []*item, agent string) []*call {
-	calls := match(items)
+	calls := m.Builder.calls(items)
+	if m.opts.Agent.Unnamed {
+		for _, c := range calls {
+			c.named = m.unnamedResult(c)
+		}
+	}
 	calls = append(calls, m.unreportedCalls(calls, agent)...)
 	seen := make(map[string]int)
 	for _, c := range calls {
 		c.identify(agent, seen)
 		m.toolSpan(c)
+	}
+	return calls
+}
+
+// calls finds the calls of one agent, in the order of their first events.
+func (b *Builder) calls(items []*item) []*call {
+	calls := match(items)
+	if b.opts.Agent.Unnamed {
+		calls = joinRewritten(calls)
 	}
 	return calls
 }
@@ -110,6 +138,26 @@ func match(items []*item) []*call {
 	return calls
 }
 
+// joinRewritten joins the ends that no start fits, as a hook has changed the input,
+// with the newest start before them of that tool that has no end.
+func joinRewritten(calls []*call) []*call {
+	out := calls[:0]
+	for _, c := range calls {
+		if c.pre == nil && c.post != nil {
+			i := len(out) - 1
+			for i >= 0 && (out[i].post != nil || out[i].pre.Tool.Name != c.post.Tool.Name) {
+				i--
+			}
+			if i >= 0 {
+				out[i].post = c.post
+				continue
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
 // askedAbout returns the call that the host asks the user about, or nil. The
 // question has no id and may spell the input differently (a path made absolute),
 // so that the tool's name decides if no input is equal.
@@ -148,8 +196,9 @@ func (c *call) identify(agent string, seen map[string]int) {
 func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 	known := make(map[string]bool)
 	for _, c := range calls {
-		known[c.tool().ID] = true
+		known[c.id()] = true
 	}
+	maps.Copy(known, m.taken)
 	// Without ids it cannot be known which calls of the files are the reported ones.
 	if !m.turns() && (len(calls) == 0 || known[""]) {
 		return nil
@@ -233,7 +282,7 @@ func (m *mapping) toolMessage(c *call) *tracepb.Span {
 		KeyConversationID, m.session,
 		KeyToolName, t.Name,
 		KeyToolType, "function",
-		KeyToolCallID, t.ID,
+		KeyToolCallID, c.id(),
 		KeyToolArguments, input,
 		KeyToolResult, out.result,
 	)
@@ -312,7 +361,7 @@ func (m *mapping) findResult(c *call) {
 		}
 		return
 	}
-	if c.post == nil || c.post.Tool.Status == hook.ToolUnknown || c.post.Tool.Output == "" && m.opts.Capture != CaptureNone {
+	if c.result = c.named; c.result == nil && (c.post == nil || c.post.Tool.Status == hook.ToolUnknown || c.post.Tool.Output == "" && m.opts.Capture != CaptureNone) {
 		c.result = m.transcriptResult(c)
 	}
 	if c.post == nil && c.result != nil {
@@ -383,6 +432,39 @@ func (m *mapping) unfinished(c *call) toolOutcome {
 		}
 	}
 	return toolOutcome{failure: ErrorToolUnfinished, message: "the tool never reported an end"}
+}
+
+// unnamedResult returns the oldest result in the host's files that fits a call without
+// an id and is no other call's. It may be that of a subagent which the hooks do not name.
+func (m *mapping) unnamedResult(c *call) *hook.ToolResult {
+	if c.tool().ID != "" {
+		return nil
+	}
+	if m.unclaimed == nil {
+		m.unclaimed, m.taken = make(map[toolKey][]*hook.ToolResult), make(map[string]bool)
+		for i := range m.tr.ToolResults {
+			if r := &m.tr.ToolResults[i]; m.holds(r.Agent, r.Turn, r.At) {
+				k := toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}
+				m.unclaimed[k] = append(m.unclaimed[k], r)
+			}
+		}
+	}
+	// If a hook has changed the input, the files have one or the other.
+	for _, it := range []*item{c.post, c.pre} {
+		if it == nil {
+			continue
+		}
+		k := keyOf(it)
+		for i, r := range m.unclaimed[k] {
+			// A subagent that the hooks name makes its calls itself.
+			if marked := it.ParentAgent != "" || m.run.agents[r.Agent] != nil; !marked || r.Agent == it.Agent {
+				m.unclaimed[k] = slices.Delete(m.unclaimed[k], i, i+1)
+				m.taken[r.ID] = true
+				return r
+			}
+		}
+	}
+	return nil
 }
 
 // resultKey finds a tool result in the transcript.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what some tests use: a keyring to keep a secret in, a Prometheus and a
-# browser. Without one, its tests say so and are skipped.
+# Installs what some tests use: a keyring to keep a secret in, a Prometheus, a
+# browser, and what installs packages. Without one, its tests say so and are skipped.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 
@@ -63,6 +63,21 @@ bring_browser() {
 	fi
 }
 
+bring_packagers() {
+	if command -v rpm >/dev/null && command -v debootstrap >/dev/null; then
+		return
+	fi
+	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+		echo "setup: no rpm or debootstrap on this machine: packages will not be installed"
+		return
+	fi
+	update
+	if ! apt-get install -y --no-install-recommends rpm debootstrap >/dev/null 2>&1; then
+		echo "setup: apt-get could not install rpm and debootstrap: packages will not be installed"
+	fi
+}
+
 bring_keyring
+bring_packagers
 bring_prometheus
 bring_browser

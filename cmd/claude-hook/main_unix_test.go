@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/codex"
+	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -125,8 +126,9 @@ func TestClaudeHookLeavesOtherAgentsAlone(t *testing.T) {
 func TestClaudeHookRecordsOtherAgents(t *testing.T) {
 	program := built(t)
 	const (
-		stop      = `{"session_id":"s1","prompt_id":"s1########1","hook_event_name":"Stop"}`
-		codexStop = `{"session_id":"s1","turn_id":"t1","transcript_path":null,"hook_event_name":"Stop"}`
+		stop       = `{"session_id":"s1","prompt_id":"s1########1","hook_event_name":"Stop"}`
+		geminiStop = `{"session_id":"s1","transcript_path":"/home/dev/.gemini/tmp/p/chats/session-1-s1.jsonl","hook_event_name":"AfterAgent"}`
+		codexStop  = `{"session_id":"s1","turn_id":"t1","transcript_path":null,"hook_event_name":"Stop"}`
 	)
 	for name, tc := range map[string]struct {
 		word, payload, out string
@@ -139,6 +141,9 @@ func TestClaudeHookRecordsOtherAgents(t *testing.T) {
 		"Codex's":                     {"codex", codexStop, "", []stored{{Host: codex.Host, Session: "s1", Event: "Stop"}}},
 		"nothing from Codex":          {"codex", "", "", []stored{{Host: codex.Host, Event: "Stop", Raw: true}}},
 		"Claude Code's, to Codex":     {"codex", stopEvent, "", nil},
+		"Gemini CLI's":                {"gemini", geminiStop, "", []stored{{Host: gemini.Host, Session: "s1", Event: "Stop"}}},
+		"Claude Code's, to Gemini":    {"gemini", stopEvent, "", nil},
+		"Gemini CLI's, to Codex":      {"codex", geminiStop, "", nil},
 		"Qwen Code's, to Codex":       {"codex", stop, "{}\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 // Names of the attributes that are not in the table of facts.
 const (
-	attrStopHookActive  = "hookspan.stop_hook_active"
+	AttrStopHookActive  = "hookspan.stop_hook_active"
 	attrBackgroundTasks = "hookspan.background_tasks"
 	attrEffort          = "hookspan.effort"
 	attrAgentTranscript = "hookspan.agent.transcript"

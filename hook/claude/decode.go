@@ -122,7 +122,7 @@ func (p members) turnStop(ev *hook.Event) {
 		ev.Key = key(stop, ev.Turn)
 	}
 	if p.Is("stop_hook_active") {
-		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrStopHookActive, Value: true})
+		ev.Attrs = append(ev.Attrs, hook.Attr{Key: AttrStopHookActive, Value: true})
 	}
 	if tasks, _ := p.Elements("background_tasks"); len(tasks) > 0 {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrBackgroundTasks, Value: int64(len(tasks))})

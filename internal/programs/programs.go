@@ -331,6 +331,12 @@ func Newer(a, b string) bool {
 	return okX && okY && slices.Compare(x[:], y[:]) > 0
 }
 
+// Released reports that a version has the numbers of a release.
+func Released(version string) bool {
+	_, ok := release(version)
+	return ok
+}
+
 // release returns the three numbers of a version such as v0.1.0-5-gabcdef0.
 func release(version string) (n [3]int, ok bool) {
 	version = strings.TrimPrefix(version, "v")

@@ -1,13 +1,18 @@
 package store
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -107,6 +112,44 @@ func TestRemovedWordsAreGoneFromTheDisk(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A page that is closed cancels its search, wherever that is.
+func TestCancelledIndexLeavesNoLock(t *testing.T) {
+	s := open(t)
+	b := newBuild("large")
+	b.root("task", otelmap.OutcomeCompleted, time.Second)
+	for i := range indexBatch {
+		b.tool(1, "Read", fmt.Sprintf(`{"path":"file%dx"}`, i), 0, time.Second)
+	}
+	upload(t, s, b.messages())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.write(ctx, "test", func(tx *sql.Tx) error {
+			p, first := &prepared{on: tx}, true
+			return eachSpan(context.WithoutCancel(ctx), p, func(id int64, _ *tracepb.Span) error {
+				if first {
+					first = false
+					cancel()
+					for range 1000 { // until database/sql has seen it, if it looks
+						runtime.Gosched()
+					}
+				}
+				_, err := p.ExecContext(context.WithoutCancel(ctx), `UPDATE traces SET waiting = 1 WHERE id = ?`, id)
+				return err
+			}, `id > 0`)
+		})
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("it ended with %v, want that it was cancelled", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("a cancelled transaction waits for itself")
+	}
+	upload(t, s, clineTrace().messages())
 }
 
 func TestIndexAddsWhatWaits(t *testing.T) {

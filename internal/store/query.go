@@ -27,62 +27,64 @@ type Trace struct {
 // Trace returns the trace whose id begins with prefix, at least four hex digits
 // of either case, or the newest trace for the empty prefix. It fails with
 // ErrNotFound, ErrPrefix or an *AmbiguousError.
-func (s *Store) Trace(ctx context.Context, prefix string) (*Trace, error) {
+func (s *Store) Trace(ctx context.Context, prefix string) (t *Trace, err error) {
+	err = s.readTrace(ctx, prefix, func(tx *sql.Tx, id int64, sum Summary) error {
+		t, err = withSpans(ctx, tx, id, sum)
+		return err
+	})
+	return t, err
+}
+
+// readTrace calls f with the trace whose id begins with prefix, in a transaction, so
+// that the summary fits the spans.
+func (s *Store) readTrace(ctx context.Context, prefix string, f func(tx *sql.Tx, id int64, sum Summary) error) error {
 	prefix = strings.ToLower(prefix)
 	if err := checkPrefix(prefix); err != nil {
-		return nil, err
+		return err
 	}
-	// In one transaction, so that the summary fits the spans.
-	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := s.begin(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return nil, s.wrap("read trace", err)
+		return s.wrap("read trace", err)
 	}
 	defer rollback(tx)
 
-	q, args := `SELECT `+summaryColumns+` FROM traces`, []any(nil)
+	where, args, limit := ``, []any(nil), 1
 	if prefix != "" {
 		// The range is what the index can look up; "g" comes after every digit.
-		q, args = q+` WHERE trace_id >= ? AND trace_id < ?`, []any{prefix, prefix + "g"}
+		where, args, limit = `WHERE trace_id >= ? AND trace_id < ?`, []any{prefix, prefix + "g"}, maxCandidates+1
 	}
-	q += ` ORDER BY started DESC, trace_id DESC LIMIT ?`
-	limit := maxCandidates + 1
-	if prefix == "" {
-		limit = 1
-	}
-	found, err := summaries(ctx, tx, q, append(args, limit)...)
+	found, ids, err := summaries(ctx, tx, where+` ORDER BY started DESC, trace_id DESC LIMIT ?`, append(args, limit)...)
 	switch {
 	case err != nil:
-		return nil, s.wrap("find trace", err)
+		return s.wrap("find trace", err)
 	case len(found) == 0 && prefix == "":
-		return nil, fmt.Errorf("trace store %q: %w: it is empty", s.path, ErrNotFound)
+		return fmt.Errorf("trace store %q: %w: it is empty", s.path, ErrNotFound)
 	case len(found) == 0:
-		return nil, fmt.Errorf("trace store %q: %w: none begins with %q", s.path, ErrNotFound, prefix)
+		return fmt.Errorf("trace store %q: %w: none begins with %q", s.path, ErrNotFound, prefix)
 	case len(found) > 1:
 		n := min(len(found), maxCandidates)
-		return nil, &AmbiguousError{Prefix: prefix, Candidates: found[:n], More: n < len(found)}
+		return &AmbiguousError{Prefix: prefix, Candidates: found[:n], More: n < len(found)}
 	}
-	t, err := withSpans(ctx, tx, found[0])
-	return t, s.wrap("read trace "+t.TraceID, err)
+	return s.wrap("read trace "+found[0].TraceID, f(tx, ids[0], found[0]))
 }
 
-func withSpans(ctx context.Context, tx querier, sum Summary) (*Trace, error) {
-	spans, err := readSpans(ctx, tx, `s.trace = (SELECT id FROM traces WHERE trace_id = ?)
-		ORDER BY s.started, s.ended DESC, s.span_id`, sum.TraceID)
+func withSpans(ctx context.Context, tx querier, id int64, sum Summary) (*Trace, error) {
+	spans, err := readSpans(ctx, tx, `s.trace = ? ORDER BY s.started, s.ended DESC, s.span_id`, id)
 	return &Trace{Summary: sum, ResourceSpans: grouped(spans)}, err
 }
 
 // traceByID returns a trace, nil if it is not there any more.
 func (s *Store) traceByID(ctx context.Context, id int64) (*Trace, error) {
-	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := s.begin(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, s.wrap("read trace", err)
 	}
 	defer rollback(tx)
-	found, err := summaries(ctx, tx, `SELECT `+summaryColumns+` FROM traces WHERE id = ?`, id)
+	found, _, err := summaries(ctx, tx, `WHERE id = ?`, id)
 	if err != nil || len(found) == 0 {
 		return nil, s.wrap("read trace", err)
 	}
-	t, err := withSpans(ctx, tx, found[0])
+	t, err := withSpans(ctx, tx, id, found[0])
 	return t, s.wrap("read trace "+t.TraceID, err)
 }
 
@@ -112,14 +114,16 @@ func checkPrefix(p string) error {
 const summaryColumns = `trace_id, host, session, title, model, directory, outcome, runs, started, ended, spans,
 	tools, tool_failures, tools_unknown, input, output, cache_read, cache_write, cost`
 
-func summaries(ctx context.Context, q querier, query string, args ...any) (out []Summary, err error) {
+// summaries returns the traces that a condition selects, and their ids.
+func summaries(ctx context.Context, q querier, where string, args ...any) (out []Summary, ids []int64, err error) {
 	err = eachRow(ctx, q, func(scan func(...any) error) error {
 		var t Summary
-		err := scanSummary(scan, &t)
-		out = append(out, t)
+		var id int64
+		err := scanSummary(func(targets ...any) error { return scan(append(targets, &id)...) }, &t)
+		out, ids = append(out, t), append(ids, id)
 		return err
-	}, query, args...)
-	return out, err
+	}, `SELECT `+summaryColumns+`, id FROM traces `+where, args...)
+	return out, ids, err
 }
 
 // scanSummary reads summaryColumns.

@@ -51,16 +51,24 @@ func readSpans(ctx context.Context, tx querier, where string, trace any) (out []
 // keep the span.
 func eachSpan(ctx context.Context, q querier, f func(id int64, s *tracepb.Span) error, where string, args ...any) error {
 	var s tracepb.Span
+	return eachMessage(ctx, q, func(id int64, message []byte) error {
+		if err := proto.Unmarshal(message, &s); err != nil {
+			return fmt.Errorf("%w: span %d: %w", errUndecodable, id, err)
+		}
+		return f(id, &s)
+	}, where, args...)
+}
+
+// eachMessage calls f with the ids and the encoded spans that a condition selects. f
+// must not keep the bytes.
+func eachMessage(ctx context.Context, q querier, f func(id int64, message []byte) error, where string, args ...any) error {
 	return eachRow(ctx, q, func(scan func(...any) error) error {
 		var id int64
 		var message sql.RawBytes
 		if err := scan(&id, &message); err != nil {
 			return err
 		}
-		if err := proto.Unmarshal(message, &s); err != nil {
-			return fmt.Errorf("%w: span %d: %w", errUndecodable, id, err)
-		}
-		return f(id, &s)
+		return f(id, message)
 	}, `SELECT id, message FROM spans WHERE `+where, args...)
 }
 

@@ -222,15 +222,32 @@ func retryBusy(ctx context.Context, f func() error) error {
 
 // write runs f in a transaction that can write.
 func (s *Store) write(ctx context.Context, doing string, f func(*sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
+	tx, err := s.begin(ctx, nil)
 	if err == nil {
 		defer rollback(tx)
 		err = f(tx)
 	}
 	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
 		err = tx.Commit()
 	}
 	return s.wrap(doing, err)
+}
+
+// begin begins a transaction. The context ends the wait for the lock, and not the
+// transaction: database/sql would wait for open rows then, and a statement that runs
+// for each row would wait for database/sql.
+func (s *Store) begin(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
+	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	began := context.AfterFunc(ctx, cancel)
+	tx, err := s.db.BeginTx(waiting, o)
+	if !began() && err == nil {
+		rollback(tx)
+		err = ctx.Err()
+	}
+	return tx, err
 }
 
 // rollback ends a transaction that was not committed. After a commit it does

@@ -57,11 +57,13 @@ func (s *Server) reason(ctx context.Context, t store.Summary) string {
 	if ok {
 		return reason
 	}
-	whole, err := s.opts.Store.Trace(ctx, t.TraceID)
+	l, err := s.load(ctx, t.TraceID)
+	if err == nil {
+		reason, err = l.reason(ctx)
+	}
 	if err != nil {
 		return ""
 	}
-	reason = load(whole).reason()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by == nil || len(c.by) >= maxReasons {

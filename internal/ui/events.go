@@ -64,11 +64,17 @@ func (s *Server) stamp() string {
 	var b bytes.Buffer
 	for _, pattern := range s.opts.Watch {
 		paths, _ := filepath.Glob(pattern) // A pattern is constant.
-		for _, path := range paths {
-			if info, err := os.Lstat(path); err == nil {
-				_, _ = fmt.Fprintf(&b, "%s %d %d ", path, info.Size(), info.ModTime().UnixNano())
-			}
+		stampOf(&b, paths)
+	}
+	stampOf(&b, s.watched)
+	return b.String()
+}
+
+// stampOf adds the sizes and times of the files that exist.
+func stampOf(b *bytes.Buffer, paths []string) {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			_, _ = fmt.Fprintf(b, "%s %d %d ", path, info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	return b.String()
 }

@@ -6,7 +6,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/store"
@@ -23,7 +25,8 @@ func (s *Server) hooks(r *http.Request) (any, error) {
 		Runs []store.HookRun `json:"runs"`
 		// Edit reports that the page can change hooks.
 		Edit bool `json:"edit"`
-		// UnknownTool reports that the tool asked about is in no list.
+		// Asked is the call that was asked about, UnknownTool that its tool is in no list.
+		Asked       *askedCall          `json:"asked,omitempty"`
 		UnknownTool bool                `json:"unknownTool,omitempty"`
 		Tests       map[string][]string `json:"tests,omitempty"`
 	}
@@ -37,11 +40,18 @@ func (s *Server) hooks(r *http.Request) (any, error) {
 		return nil, err
 	}
 	q := r.URL.Query()
-	if tool := q.Get("tool"); tool != "" {
-		if err := s.opts.Hooks.Fit(out.Listing, tool, q.Get("input")); err != nil {
+	if out.Asked, err = s.askedOf(r.Context(), q); err != nil {
+		return nil, err
+	}
+	if c := out.Asked; c != nil {
+		input := c.Input
+		if !c.Whole {
+			input = ""
+		}
+		if err := s.opts.Hooks.Fit(out.Listing, c.Tool, input); err != nil {
 			return nil, err
 		}
-		out.UnknownTool = !hooks.Known(tool)
+		out.UnknownTool = !hooks.Known(c.Tool)
 	}
 	if out.Edit {
 		out.Tests = hooks.TestEvents
@@ -51,8 +61,8 @@ func (s *Server) hooks(r *http.Request) (any, error) {
 	return out, err
 }
 
-// recorded is a call in the store that hooks can be asked about.
-type recorded struct {
+// recordedCall is a call in the store that hooks can be asked about.
+type recordedCall struct {
 	Trace   string    `json:"traceId"`
 	Span    string    `json:"spanId"`
 	Tool    string    `json:"tool"`
@@ -75,7 +85,7 @@ func (s *Server) calls(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []recorded{}
+	out := []recordedCall{}
 	for _, sum := range traces {
 		if sum.Spans > maxRecordedSpans || len(out) >= maxRecorded {
 			continue
@@ -90,7 +100,7 @@ func (s *Server) calls(r *http.Request) (any, error) {
 			if row.Kind != view.KindTool || tool != "" && row.Label != tool || len(out) >= maxRecorded {
 				continue
 			}
-			c := recorded{Trace: t.TraceID, Span: row.SpanID(), Tool: row.Label, Started: row.Start}
+			c := recordedCall{Trace: t.TraceID, Span: row.SpanID(), Tool: row.Label, Started: row.Start}
 			if details := row.Details(); len(details) > 0 {
 				c.Detail = details[0]
 			}
@@ -100,31 +110,52 @@ func (s *Server) calls(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// call answers with a recorded call, whole if its agent still has it.
+// askedCall is a call of a tool. Whole reports that its input is the one that the tool
+// had, not a part of it.
+type askedCall struct {
+	Tool   string `json:"tool"`
+	Input  string `json:"input,omitempty"`
+	Whole  bool   `json:"whole"`
+	Result string `json:"result,omitempty"`
+}
+
+// askedOf is the call that a query is about, nil if it is about none.
+func (s *Server) askedOf(ctx context.Context, q url.Values) (*askedCall, error) {
+	if trace, span, ok := strings.Cut(q.Get("call"), "."); ok {
+		return s.recorded(ctx, trace, span)
+	}
+	if tool := q.Get("tool"); tool != "" {
+		return &askedCall{Tool: tool, Input: q.Get("input"), Whole: true}, nil
+	}
+	return nil, nil
+}
+
+// call answers with a recorded call.
 func (s *Server) call(r *http.Request) (any, error) {
-	t, err := s.opts.Store.Trace(r.Context(), r.PathValue("id"))
+	return s.recorded(r.Context(), r.PathValue("id"), r.PathValue("span"))
+}
+
+// recorded reads a call, whole if its agent still has it.
+func (s *Server) recorded(ctx context.Context, trace, span string) (*askedCall, error) {
+	t, err := s.opts.Store.Trace(ctx, trace)
 	if err != nil {
 		return nil, err
 	}
 	rows := view.Rows(t)
-	i := slices.IndexFunc(rows, func(row view.Row) bool { return row.Kind == view.KindTool && row.SpanID() == r.PathValue("span") })
+	i := slices.IndexFunc(rows, func(row view.Row) bool { return row.Kind == view.KindTool && row.SpanID() == span })
 	if i < 0 {
 		return nil, store.ErrNotFound
 	}
 	text := rows[i].Texts()
 	if s.opts.Whole != nil {
-		if whole, err := s.opts.Whole(r.Context(), t, &rows[i]); err == nil && whole.Arguments != "" {
+		if whole, err := s.opts.Whole(ctx, t, &rows[i]); err == nil && whole.Arguments != "" {
 			text = whole
 		}
 	}
 	var object map[string]json.RawMessage
-	return struct {
-		Tool  string `json:"tool"`
-		Input string `json:"input"`
-		// Whole reports that the input is the one that the tool had.
-		Whole  bool   `json:"whole"`
-		Result string `json:"result,omitempty"`
-	}{rows[i].Label, text.Arguments, json.Unmarshal([]byte(text.Arguments), &object) == nil && object != nil, termtext.HeadBytes(text.Result, maxBody/4)}, nil
+	return &askedCall{
+		rows[i].Label, text.Arguments, json.Unmarshal([]byte(text.Arguments), &object) == nil && object != nil, termtext.HeadBytes(text.Result, maxBody/4),
+	}, nil
 }
 
 // Limits of requests that change something.

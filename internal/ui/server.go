@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -59,10 +60,13 @@ type Server struct {
 	// event streams.
 	slots, streams chan struct{}
 	traces         traceCache
+	versions       atomic.Int64
 	reasons        reasonCache
 	live           runningCache
 	// writes are the paths that take a body.
 	writes map[string]bool
+	// watched are files with hooks.
+	watched []string
 }
 
 // Limits of one server.
@@ -95,6 +99,9 @@ func New(o Options) *Server {
 	s := &Server{
 		opts: o, digest: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
 		slots: make(chan struct{}, maxRunning), streams: make(chan struct{}, maxStreams), writes: make(map[string]bool),
+	}
+	if o.Hooks != nil {
+		s.watched = o.Hooks.Paths()
 	}
 	s.routes()
 	return s

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -41,38 +42,52 @@ func (s *Server) conversation(r *http.Request) (any, error) {
 		// Next is the row to continue from, 0 at the end.
 		Next int `json:"next"`
 	}{Steps: []said{}}
-	prompted := slices.ContainsFunc(l.rows, func(row view.Row) bool {
-		return row.Kind == view.KindEvent && row.Label == "prompt" && len(row.Parts()) > 0
-	})
-	if prompt := view.Prompt(l.Trace); from == 0 && prompt != "" && !prompted {
-		out.Steps = append(out.Steps, said{ID: l.ids[0], Who: "user", Parts: []partOf{{Name: "text", Prose: true, Text: prompt}}})
+	ctx := r.Context()
+	prompt, answer, err := l.promptAndAnswer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if from == 0 && prompt != "" {
+		prompted := false
+		isPrompt := func(row *view.Row) bool { return row.Kind == view.KindEvent && row.Label == "prompt" }
+		err := l.eachFull(ctx, 0, isPrompt, func(_ int, row *view.Row) bool {
+			prompted = len(row.Parts()) > 0
+			return !prompted
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !prompted {
+			out.Steps = append(out.Steps, said{ID: l.id(0), Who: "user", Parts: []partOf{{Name: "text", Prose: true, Text: prompt}}})
+		}
 	}
 	last := ""
-	for i := from; i < len(l.rows); i++ {
+	all := func(*view.Row) bool { return true }
+	err = l.eachFull(ctx, from, all, func(i int, row *view.Row) bool {
 		if len(out.Steps) >= maxSaid {
 			out.Next = i
-			return out, nil
+			return false
 		}
-		step, ok := l.said(i)
+		step, ok := l.said(i, row)
 		if !ok {
-			continue
+			return true
 		}
 		if step.Who == "agent" {
 			last = step.Parts[0].Text
 		}
 		out.Steps = append(out.Steps, step)
+		return true
+	})
+	if err == nil && out.Next == 0 && answer != "" && answer != last {
+		out.Steps = append(out.Steps, said{ID: l.id(0), Who: "agent", Parts: []partOf{{Name: "text", Prose: true, Text: answer}}})
 	}
-	if answer := view.Answer(l.Trace); answer != "" && answer != last {
-		out.Steps = append(out.Steps, said{ID: l.ids[0], Who: "agent", Parts: []partOf{{Name: "text", Prose: true, Text: answer}}})
-	}
-	return out, nil
+	return out, err
 }
 
-// said returns what a row adds to the conversation.
-func (l *loaded) said(i int) (said, bool) {
-	row := &l.rows[i]
+// said returns what a row with its texts adds to the conversation.
+func (l *loaded) said(i int, row *view.Row) (said, bool) {
 	step := said{
-		Row: i, ID: l.ids[i], Status: row.Status, Label: row.Label, Detail: l.relative(strings.Join(row.Details(), " · ")), Depth: row.Depth,
+		Row: i, ID: l.id(i), Status: row.Status, Label: row.Label, Detail: l.relative(strings.Join(row.Details(), " · ")), Depth: row.Depth,
 		TookNS: row.Took().Nanoseconds(), Parts: partsOf(row),
 	}
 	switch row.Kind {
@@ -116,25 +131,51 @@ type change struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
+// maxChanges is how many changes one answer has.
+const maxChanges = 500
+
 func (s *Server) changes(r *http.Request) (any, error) {
 	l, err := s.loaded(r)
 	if err != nil {
 		return nil, err
 	}
-	return l.changes(), nil
+	from, err := number(r.URL.Query(), "from", 0, 0, 1<<30)
+	if err != nil {
+		return nil, err
+	}
+	out := struct {
+		Changes []change `json:"changes"`
+		// Next is the row to continue from, 0 at the end.
+		Next int `json:"next"`
+	}{Changes: []change{}}
+	err = l.eachChange(r.Context(), from, func(i int, some []change) bool {
+		if len(out.Changes)+len(some) > maxChanges && len(out.Changes) > 0 {
+			out.Next = i
+			return false
+		}
+		out.Changes = append(out.Changes, some...)
+		return true
+	})
+	return out, err
 }
 
-// changes returns what the calls did to files, in order.
-func (l *loaded) changes() []change {
-	out := []change{}
-	for i := range l.rows {
-		row := &l.rows[i]
-		if row.Kind != view.KindTool {
-			continue
-		}
+// eachChange calls f with what each call from a row on did to files, until it returns
+// false.
+func (l *loaded) eachChange(ctx context.Context, from int, f func(i int, some []change) bool) error {
+	places, err := l.choose(ctx, view.MayEdit)
+	if err != nil {
+		return err
+	}
+	edits := make([]bool, l.Len())
+	for _, p := range places {
+		edits[p] = true
+	}
+	chosen := func(row *view.Row) bool { return row.Kind == view.KindTool && edits[row.Place()] }
+	return l.eachFull(ctx, from, chosen, func(i int, row *view.Row) bool {
+		var some []change
 		arguments := row.Texts().Arguments
 		for _, e := range view.Edits(row.Label, arguments) {
-			c := change{Row: i, ID: l.ids[i], Tool: row.Label, Status: row.Status, Path: l.relative(termtext.Line(e.Path)), Cut: strings.HasSuffix(arguments, "…")}
+			c := change{Row: i, ID: l.id(i), Tool: row.Label, Status: row.Status, Path: l.relative(termtext.Line(e.Path)), Cut: strings.HasSuffix(arguments, "…")}
 			for _, line := range e.Lines {
 				c.Lines = append(c.Lines, termtext.Value(line))
 				switch {
@@ -144,10 +185,10 @@ func (l *loaded) changes() []change {
 					c.Minus++
 				}
 			}
-			out = append(out, c)
+			some = append(some, c)
 		}
-	}
-	return out
+		return f(i, some)
+	})
 }
 
 // compared is one of two traces.
@@ -182,21 +223,32 @@ func (s *Server) compare(r *http.Request) (any, error) {
 	var sides [2]compared
 	var calls [2][]step
 	for n, name := range []string{"a", "b"} {
-		t, err := s.opts.Store.Trace(r.Context(), q.Get(name))
 		if q.Get(name) == "" {
-			err = wrong("%s: want the id of a trace", name)
+			return nil, wrong("%s: want the id of a trace", name)
 		}
+		l, err := s.load(r.Context(), q.Get(name))
 		if err != nil {
 			return nil, err
 		}
-		l := load(t)
-		sides[n].header = header{Summary: l.Summary, Status: view.OutcomeStatus(l.Outcome), Rows: len(l.rows), Prompt: view.Prompt(t), Problems: l.problems(), Reason: l.reason()}
-		sides[n].Tools, calls[n] = l.tools()
-		sides[n].Files = []string{}
-		for _, c := range l.changes() {
-			if c.Status == view.StatusOK && c.Path != "" && !slices.Contains(sides[n].Files, c.Path) {
-				sides[n].Files = append(sides[n].Files, c.Path)
+		side := &sides[n]
+		if side.header, err = l.header(r.Context()); err != nil {
+			return nil, err
+		}
+		if side.Tools, calls[n], err = l.tools(r.Context()); err != nil {
+			return nil, err
+		}
+		side.Files = []string{}
+		seen := make(map[string]bool)
+		err = l.eachChange(r.Context(), 0, func(_ int, some []change) bool {
+			for _, c := range some {
+				if c.Status == view.StatusOK && c.Path != "" && !seen[c.Path] {
+					seen[c.Path], side.Files = true, append(side.Files, c.Path)
+				}
 			}
+			return true
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return struct {
@@ -206,27 +258,32 @@ func (s *Server) compare(r *http.Request) (any, error) {
 	}{sides[0], sides[1], align(calls[0], calls[1])}, nil
 }
 
-// tools counts the calls by tool, in the order of their first call, and returns them.
-func (l *loaded) tools() (sums []toolSum, calls []step) {
-	for i := range l.rows {
-		row := &l.rows[i]
+// tools counts the calls by tool, in the order of their first call, and returns the
+// first of them.
+func (l *loaded) tools(ctx context.Context) (sums []toolSum, calls []step, err error) {
+	places := make(map[string]int)
+	for i := range l.Len() {
+		row := l.Row(i)
 		if row.Kind != view.KindTool {
 			continue
 		}
-		at := slices.IndexFunc(sums, func(t toolSum) bool { return t.Name == row.Label })
-		if at < 0 {
-			at, sums = len(sums), append(sums, toolSum{Name: row.Label})
+		at, ok := places[row.Label]
+		if !ok {
+			at = len(sums)
+			places[row.Label], sums = at, append(sums, toolSum{Name: row.Label})
 		}
 		sums[at].Calls++
 		sums[at].TookNS += row.Took().Nanoseconds()
 		if isProblem(row.Status) {
 			sums[at].Failures++
 		}
-		if len(calls) < maxAligned {
-			calls = append(calls, step{l.ids[i], row.Label, l.relative(strings.Join(row.Details(), " · ")), row.Status, row.Took().Nanoseconds()})
-		}
 	}
-	return sums, calls
+	isCall := func(row *view.Row) bool { return row.Kind == view.KindTool }
+	err = l.eachFull(ctx, 0, isCall, func(i int, row *view.Row) bool {
+		calls = append(calls, step{l.id(i), row.Label, l.relative(strings.Join(row.Details(), " · ")), row.Status, row.Took().Nanoseconds()})
+		return len(calls) < maxAligned
+	})
+	return sums, calls, err
 }
 
 // align pairs the calls of two traces: the longest common subsequence of tools, a
@@ -284,7 +341,7 @@ type point struct {
 // which a turn is not read.
 const (
 	maxTurns     = 500
-	maxTurnSpans = 5000
+	maxTurnSpans = 100_000
 )
 
 func (s *Server) session(r *http.Request) (any, error) {
@@ -307,14 +364,15 @@ func (s *Server) session(r *http.Request) (any, error) {
 		if t.Spans > maxTurnSpans {
 			continue
 		}
-		whole, err := s.opts.Store.Trace(r.Context(), t.TraceID)
+		l, err := s.load(r.Context(), t.TraceID)
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range view.Rows(whole) {
+		for i := range l.Len() {
+			row := l.Row(i)
 			p := point{At: row.Start.UnixMilli(), Trace: t.TraceID, Compact: row.Kind == view.KindEvent && row.Label == "compaction"}
 			// A subagent has a separate context.
-			if u := store.UsageOf(row.Attributes()); row.Kind == view.KindChat && u != nil && row.Depth <= 1 {
+			if u := row.Usage(); u != nil && row.Depth <= 1 {
 				if p.Tokens = u.Input; u.CostUSD != nil {
 					p.CostUSD = *u.CostUSD
 				}

@@ -1,15 +1,24 @@
 package ui
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"math"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
@@ -18,33 +27,270 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// loaded is a trace with its rows.
+// loaded is a trace with its rows, which have no texts: those are read when they are
+// shown, so that 100,000 rows stay small.
 type loaded struct {
-	*store.Trace
-	rows []view.Row
-	// ids name the rows: the span's id, and for an event that of its span, a dot and
-	// its number.
-	ids   []string
-	index map[string]int
+	store.Summary
+	texts
+	// version is another one each time that a trace is read.
+	version int64
+	*view.Outline
+	// nth counts the events below a row from 1; 0 for other rows.
+	nth []int32
+
+	mu sync.Mutex
+	// found are the problems, once they were asked for, why is the reason.
+	found []problem
+	why   *string
 }
 
-func load(t *store.Trace) *loaded {
-	l := &loaded{Trace: t, rows: view.Rows(t)}
-	l.ids, l.index = make([]string, len(l.rows)), make(map[string]int, len(l.rows))
-	events := make(map[string]int)
-	var above []string // the ids of the rows above, by depth
-	for i := range l.rows {
-		r := &l.rows[i]
-		id := r.SpanID()
-		if r.Kind == view.KindEvent && r.Depth > 0 {
-			parent := above[r.Depth-1]
-			events[parent]++
-			id = parent + "." + strconv.Itoa(events[parent])
-		}
-		above = append(above[:r.Depth], id)
-		l.ids[i], l.index[id] = id, i
+// texts are the spans of a trace, by their place.
+type texts interface {
+	// spans returns the spans at places, nil for one that is not there any more.
+	spans(ctx context.Context, places []int) ([]*tracepb.Span, error)
+	// choose returns the spans whose encoded message f chooses.
+	choose(ctx context.Context, f func(message []byte) bool) (places []int, err error)
+}
+
+// stored are the spans of a stored trace.
+type stored struct {
+	store   *store.Store
+	trace   string
+	numbers []int64
+}
+
+func (s *stored) spans(ctx context.Context, places []int) ([]*tracepb.Span, error) {
+	numbers := make([]int64, len(places))
+	for i, p := range places {
+		numbers[i] = s.numbers[p]
 	}
+	return s.store.Spans(ctx, numbers)
+}
+
+func (s *stored) choose(ctx context.Context, f func([]byte) bool) (places []int, err error) {
+	err = s.store.Messages(ctx, s.trace, func(store.Summary) {}, func(number int64, message []byte) error {
+		if f(message) {
+			if place, ok := slices.BinarySearch(s.numbers, number); ok {
+				places = append(places, place)
+			}
+		}
+		return nil
+	})
+	return places, err
+}
+
+// running are the spans of a task that is not stored yet.
+type running struct {
+	trace *store.Trace
+	all   []*tracepb.Span
+}
+
+func (s *running) spans(_ context.Context, places []int) ([]*tracepb.Span, error) {
+	out := make([]*tracepb.Span, len(places))
+	for i, p := range places {
+		out[i] = s.all[p]
+	}
+	return out, nil
+}
+
+func (s *running) choose(_ context.Context, f func([]byte) bool) (places []int, err error) {
+	for i, span := range s.all {
+		if message, err := proto.Marshal(span); err == nil && f(message) {
+			places = append(places, i)
+		}
+	}
+	return places, nil
+}
+
+// load reads the rows of a stored trace.
+func (s *Server) load(ctx context.Context, id string) (*loaded, error) {
+	from := &stored{store: s.opts.Store}
+	l := &loaded{texts: from}
+	var o *view.Outline
+	// One goroutine reads the file while this one decodes what was read.
+	read, used, ended := make(chan *messages, 2), make(chan *messages, 4), make(chan error, 1)
+	for range cap(used) {
+		used <- new(messages)
+	}
+	go func() {
+		some := <-used
+		err := s.opts.Store.Messages(ctx, id, func(sum store.Summary) {
+			l.Summary, from.trace, o = sum, sum.TraceID, view.NewOutline(&sum)
+			from.numbers = make([]int64, 0, sum.Spans)
+		}, func(number int64, message []byte) error {
+			from.numbers = append(from.numbers, number)
+			some.bytes, some.ends = append(some.bytes, message...), append(some.ends, len(some.bytes)+len(message))
+			if len(some.bytes) > manyBytes {
+				read <- some
+				some = <-used
+			}
+			return nil
+		})
+		read <- some
+		close(read)
+		ended <- err
+	}()
+	k := view.NewSkimmer()
+	var bad error
+	for some := range read {
+		begin := 0
+		for _, end := range some.ends {
+			if span, err := k.Span(some.bytes[begin:end]); err == nil {
+				o.Add(span)
+			} else if bad == nil {
+				bad = fmt.Errorf("%w: trace %s: %w", store.ErrDamaged, from.trace, err)
+			}
+			begin = end
+		}
+		some.bytes, some.ends = some.bytes[:0], some.ends[:0]
+		used <- some
+	}
+	if err := cmp.Or(<-ended, bad); err != nil {
+		return nil, err
+	}
+	l.arrange(o)
+	l.version = s.versions.Add(1)
+	return l, nil
+}
+
+// messages are encoded spans, one after the other.
+type messages struct {
+	bytes []byte
+	ends  []int
+}
+
+// manyBytes is how many are read before they are decoded.
+const manyBytes = 256 << 10
+
+// loadRunning makes the rows of a task that is not stored yet.
+func (s *Server) loadRunning(t *store.Trace) *loaded {
+	from := &running{trace: t}
+	o := view.NewOutline(&t.Summary)
+	for span := range otlp.Spans(t.ResourceSpans) {
+		o.Add(span)
+		from.all = append(from.all, span)
+	}
+	l := &loaded{Summary: t.Summary, texts: from, version: s.versions.Add(1)}
+	l.arrange(o)
 	return l
+}
+
+// task returns the running task that the trace is of, nil if it is stored.
+func (l *loaded) task() *store.Trace {
+	if from, ok := l.texts.(*running); ok {
+		return from.trace
+	}
+	return nil
+}
+
+func (l *loaded) arrange(o *view.Outline) {
+	o.Arrange()
+	l.Outline, l.nth = o, make([]int32, o.Len())
+	events := make([]int32, o.Len())
+	for i := range l.nth {
+		if above := o.Above(i); above >= 0 && o.Kind(i) == view.KindEvent {
+			events[above]++
+			l.nth[i] = events[above]
+		}
+	}
+}
+
+// id names a row: the span's id, and for an event that of its span, a dot and its number.
+func (l *loaded) id(i int) string {
+	row := l.Row(i)
+	if l.nth[i] > 0 {
+		row = l.Row(l.Above(i))
+		return row.SpanID() + "." + strconv.Itoa(int(l.nth[i]))
+	}
+	return row.SpanID()
+}
+
+// find returns the row with an id, -1 if none has it.
+func (l *loaded) find(id string) int {
+	span, number, event := strings.Cut(id, ".")
+	i := l.Find(span)
+	if i < 0 || !event {
+		return i
+	}
+	for j := i + 1; j < l.Len() && l.Above(j) >= i; j++ {
+		if l.nth[j] > 0 && l.Above(j) == i && strconv.Itoa(int(l.nth[j])) == number {
+			return j
+		}
+	}
+	return -1
+}
+
+// full returns rows with their texts.
+func (l *loaded) full(ctx context.Context, rows ...int) ([]*view.Row, error) {
+	var places []int
+	for _, i := range rows {
+		if row := l.Row(i); row.Place() >= 0 {
+			places = append(places, row.Place())
+		}
+	}
+	slices.Sort(places)
+	places = slices.Compact(places)
+	spans, err := l.spans(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*view.Row, len(rows))
+	for n, i := range rows {
+		var span *tracepb.Span
+		row := l.Row(i)
+		if at, ok := slices.BinarySearch(places, row.Place()); ok {
+			span = spans[at]
+		}
+		out[n] = row.With(span)
+	}
+	return out, nil
+}
+
+// eachFull calls f with the chosen rows and their texts until it returns false.
+func (l *loaded) eachFull(ctx context.Context, from int, choose func(*view.Row) bool, f func(i int, row *view.Row) bool) error {
+	// The first rows are often enough.
+	var row view.Row
+	for i, some := from, 25; i < l.Len(); some = min(2*some, 1000) {
+		var chosen []int
+		for ; i < l.Len() && len(chosen) < some; i++ {
+			if row = l.Row(i); choose(&row) {
+				chosen = append(chosen, i)
+			}
+		}
+		rows, err := l.full(ctx, chosen...)
+		if err != nil {
+			return err
+		}
+		for n, row := range rows {
+			if !f(chosen[n], row) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// trace returns a trace with the spans of some rows only.
+func (l *loaded) trace(ctx context.Context, rows ...int) (*store.Trace, error) {
+	full, err := l.full(ctx, rows...)
+	scope := &tracepb.ScopeSpans{}
+	for _, row := range full {
+		scope.Spans = append(scope.Spans, row.Span())
+	}
+	return &store.Trace{Summary: l.Summary, ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{scope}}}}, err
+}
+
+// promptAndAnswer returns what the run was asked and what it answered.
+func (l *loaded) promptAndAnswer(ctx context.Context) (prompt, answer string, err error) {
+	const most = 200 // Subagents have prompts, too.
+	var told []int
+	for i := range l.Len() {
+		if row := l.Row(i); row.Told() && (len(told) < most || row.Kind == view.KindRun) {
+			told = append(told, i)
+		}
+	}
+	t, err := l.trace(ctx, told...)
+	return view.Prompt(t), view.Answer(t), err
 }
 
 // runningCache keeps the tasks that run now until there are new events.
@@ -90,6 +336,8 @@ func (c *traceCache) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = nil
+	// What a large trace took is the system's again.
+	go debug.FreeOSMemory()
 }
 
 // get returns the trace with an id.
@@ -100,7 +348,7 @@ func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, 
 	if id == "" {
 		return nil, store.ErrNotFound
 	}
-	if c.last != nil && c.last.TraceID == id {
+	if c.last != nil && c.last.TraceID == id && c.last.task() == nil {
 		// A span that is stored again changes neither the end nor the number of spans,
 		// but only a run that has ended is stored.
 		now, err := s.List(ctx, store.Filter{Trace: id, Limit: 1})
@@ -109,12 +357,21 @@ func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, 
 			return c.last, nil
 		}
 	}
-	t, err := s.Trace(ctx, id)
+	if c.last != nil && c.last.TraceID != id {
+		c.last = nil // Its memory is needed.
+	}
+	// A browser that asks again has cancelled the first request, not the need for it.
+	l, err := srv.load(context.WithoutCancel(ctx), id)
 	if errors.Is(err, store.ErrNotFound) {
 		for _, r := range srv.running(ctx) {
-			if r.TraceID == id {
-				return load(r), nil
+			if r.TraceID != id {
+				continue
 			}
+			if c.last != nil && c.last.task() == r {
+				c.timer.Reset(traceTime)
+				return c.last, nil
+			}
+			l, err = srv.loadRunning(r), nil
 		}
 	}
 	if err != nil {
@@ -123,7 +380,7 @@ func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, 
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	c.last, c.timer = load(t), time.AfterFunc(traceTime, c.drop)
+	c.last, c.timer = l, time.AfterFunc(traceTime, c.drop)
 	return c.last, nil
 }
 
@@ -147,33 +404,47 @@ const maxProblems = 1000
 
 // problems returns what failed, was denied or never finished, below the runs. Of a call
 // and the hook that denied it there is one.
-func (l *loaded) problems() (out []problem) {
-	var above []view.Status
-	for i := range l.rows {
-		r := &l.rows[i]
-		above = append(above[:r.Depth], r.Status)
+func (l *loaded) problems(ctx context.Context) ([]problem, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.found != nil {
+		return l.found, nil
+	}
+	rows := []int{}
+	for i := range l.Len() {
+		r := l.Row(i)
 		if !isProblem(r.Status) || r.Kind == view.KindRun || r.Kind == view.KindNoRoot {
 			continue
 		}
-		if r.Kind == view.KindEvent && r.Depth > 0 && isProblem(above[r.Depth-1]) {
-			continue
+		if l.nth[i] > 0 {
+			if above := l.Row(l.Above(i)); isProblem(above.Status) {
+				continue
+			}
 		}
-		if len(out) == maxProblems {
+		if rows = append(rows, i); len(rows) == maxProblems {
 			break
 		}
-		out = append(out, l.problem(i))
 	}
-	return out
+	full, err := l.full(ctx, rows...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]problem, len(rows))
+	for n, i := range rows {
+		out[n] = l.problem(i, full[n])
+	}
+	l.found = out
+	return out, nil
 }
 
-func (l *loaded) problem(i int) problem {
-	r := &l.rows[i]
+// problem describes a row that failed. r has its texts.
+func (l *loaded) problem(i int, r *view.Row) problem {
 	kind, message := r.Problem()
 	if r.Kind == view.KindEvent {
 		message = otlp.Text(r.Attributes(), otelmap.KeyHookReason)
 	}
 	return problem{
-		Row: i, ID: l.ids[i], Label: r.Label, Detail: termtext.Cut(l.relative(strings.Join(r.Details(), " · ")), 200),
+		Row: i, ID: l.id(i), Label: r.Label, Detail: termtext.Cut(l.relative(strings.Join(r.Details(), " · ")), 200),
 		Kind: termtext.Line(kind), Message: termtext.Cut(termtext.Line(message), 400), Status: r.Status,
 	}
 }
@@ -184,12 +455,14 @@ func isProblem(s view.Status) bool {
 
 // header is what the page shows above a trace.
 type header struct {
-	Summary  store.Summary `json:"summary"`
-	Status   view.Status   `json:"status"`
-	Rows     int           `json:"rows"`
-	Prompt   string        `json:"prompt,omitempty"`
-	Answer   string        `json:"answer,omitempty"`
-	Problems []problem     `json:"problems"`
+	Summary store.Summary `json:"summary"`
+	Status  view.Status   `json:"status"`
+	Rows    int           `json:"rows"`
+	// Version changes whenever any other part of the trace may have changed.
+	Version  int64     `json:"version"`
+	Prompt   string    `json:"prompt,omitempty"`
+	Answer   string    `json:"answer,omitempty"`
+	Problems []problem `json:"problems"`
 	// Reason is why a run failed.
 	Reason string `json:"reason,omitempty"`
 	// Before and After are the neighbours in the session.
@@ -205,9 +478,9 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := header{
-		Summary: l.Summary, Status: view.OutcomeStatus(l.Outcome), Rows: len(l.rows), Prompt: view.Prompt(l.Trace),
-		Answer: view.Answer(l.Trace), Problems: l.problems(), Reason: l.reason(),
+	h, err := l.header(r.Context())
+	if err != nil {
+		return nil, err
 	}
 	if l.Session != "" {
 		turns, err := s.opts.Store.List(r.Context(), store.Filter{Session: l.Session, Limit: 1000})
@@ -230,55 +503,92 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	return h, nil
 }
 
-// reason is why the run failed: its own message, else the first problem's.
-func (l *loaded) reason() string {
-	for i := range l.rows {
-		if r := &l.rows[i]; r.Kind == view.KindRun && isProblem(r.Status) {
-			if _, message := r.Problem(); message != "" {
-				return termtext.Cut(termtext.Line(message), 400)
-			}
-		}
+func (l *loaded) header(ctx context.Context) (header, error) {
+	h := header{Summary: l.Summary, Status: view.OutcomeStatus(l.Outcome), Rows: l.Len(), Version: l.version}
+	var err error
+	if h.Prompt, h.Answer, err = l.promptAndAnswer(ctx); err != nil {
+		return h, err
 	}
-	for i := range l.rows {
-		if r := &l.rows[i]; r.Status == view.StatusFailed && r.Kind != view.KindRun {
-			p := l.problem(i)
-			return cmp.Or(p.Message, p.Kind, p.Label)
-		}
+	if h.Problems, err = l.problems(ctx); err != nil {
+		return h, err
 	}
-	return ""
+	h.Reason, err = l.reason(ctx)
+	return h, err
 }
 
-// columns are the rows of a trace, one list for each property, so that a hundred
-// thousand of them stay small. Times are microseconds from the trace's start.
+// reason is why the run failed: its own message, else the first problem's.
+func (l *loaded) reason(ctx context.Context) (reason string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.why != nil {
+		return *l.why, nil
+	}
+	bad := func(r *view.Row) bool { return r.Kind == view.KindRun && isProblem(r.Status) }
+	err = l.eachFull(ctx, 0, bad, func(_ int, r *view.Row) bool {
+		_, message := r.Problem()
+		reason = termtext.Cut(termtext.Line(message), 400)
+		return reason == ""
+	})
+	if err == nil && reason == "" {
+		failed := func(r *view.Row) bool { return r.Status == view.StatusFailed && r.Kind != view.KindRun }
+		err = l.eachFull(ctx, 0, failed, func(i int, r *view.Row) bool {
+			p := l.problem(i, r)
+			reason = cmp.Or(p.Message, p.Kind, p.Label)
+			return false
+		})
+	}
+	if err == nil {
+		l.why = &reason
+	}
+	return reason, err
+}
+
+// columns are the rows of a trace, one list for each property. The lists of numbers are
+// little-endian in base64: a browser reads those of 100,000 rows in some 10 ms. Times
+// are Unit microseconds from the trace's start.
 type columns struct {
-	Labels []string      `json:"labels"`
-	Kinds  []view.Kind   `json:"kinds"`
-	States []view.Status `json:"statuses"`
-	Depth  []int         `json:"depth"`
-	Label  []int         `json:"label"`
-	Kind   []int         `json:"kind"`
-	Status []int         `json:"status"`
-	At     []int64       `json:"at"`
-	// Took is -1 where the end is unknown.
-	Took []int64 `json:"took"`
+	Version int64         `json:"version"`
+	Labels  []string      `json:"labels"`
+	Kinds   []view.Kind   `json:"kinds"`
+	States  []view.Status `json:"statuses"`
+	Unit    int64         `json:"unit"`
+	Depth   []byte        `json:"depth"` // 16 bits each
+	Label   []byte        `json:"label"` // 32 bits
+	Kind    []byte        `json:"kind"`  // 8 bits
+	Status  []byte        `json:"status"`
+	At      []byte        `json:"at"` // 32 bits
+	// Took has 32 bits each, all of them set where the end is unknown.
+	Took []byte `json:"took"`
 	// Cost has the requests' cost in millionths of a dollar by row.
 	Cost map[int]int64 `json:"cost"`
 	// Waits are the times at which a call waited for approval, by row.
 	Waits map[int][2]int64 `json:"waits"`
 }
 
+const unknownEnd = math.MaxUint32
+
 func (s *Server) rows(r *http.Request) (any, error) {
 	l, err := s.loaded(r)
 	if err != nil {
 		return nil, err
 	}
-	n := len(l.rows)
+	n := l.Len()
 	c := &columns{
-		Labels: []string{}, Kinds: []view.Kind{view.KindRun, view.KindAgent, view.KindTool, view.KindChat, view.KindSpan, view.KindEvent, view.KindNoRoot},
+		Version: l.version, Labels: []string{}, Kinds: []view.Kind{view.KindRun, view.KindAgent, view.KindTool, view.KindChat, view.KindSpan, view.KindEvent, view.KindNoRoot},
 		States: []view.Status{view.StatusNone, view.StatusOK, view.StatusFailed, view.StatusDenied, view.StatusUnfinished, view.StatusUnknown, view.StatusRunning},
-		Depth:  make([]int, n), Label: make([]int, n), Kind: make([]int, n), Status: make([]int, n), At: make([]int64, n), Took: make([]int64, n),
+		Depth:  make([]byte, 0, 2*n), Label: make([]byte, 0, 4*n), Kind: make([]byte, 0, n), Status: make([]byte, 0, n), At: make([]byte, 0, 4*n), Took: make([]byte, 0, 4*n),
 		Cost: make(map[int]int64), Waits: make(map[int][2]int64),
 	}
+	last := l.Ended
+	for i := range n {
+		row := l.Row(i)
+		for _, t := range []time.Time{row.Start, row.End} {
+			if t.After(last) {
+				last = t
+			}
+		}
+	}
+	c.Unit = 1 + max(0, last.Sub(l.Started).Microseconds())/(unknownEnd-1)
 	labels, kinds, states := make(map[string]int), make(map[view.Kind]int), make(map[view.Status]int)
 	for i, k := range c.Kinds {
 		kinds[k] = i
@@ -286,28 +596,35 @@ func (s *Server) rows(r *http.Request) (any, error) {
 	for i, k := range c.States {
 		states[k] = i
 	}
-	var above []int
-	for i := range l.rows {
-		row := &l.rows[i]
+	at := func(t time.Time) int64 {
+		if t.IsZero() {
+			return 0
+		}
+		return max(0, t.Sub(l.Started).Microseconds()) / c.Unit
+	}
+	for i := range n {
+		row := l.Row(i)
 		label, ok := labels[row.Label]
 		if !ok {
 			label = len(c.Labels)
 			labels[row.Label], c.Labels = label, append(c.Labels, row.Label)
 		}
-		c.Depth[i], c.Label[i], c.Kind[i], c.Status[i] = row.Depth, label, kinds[row.Kind], states[row.Status]
-		if !row.Start.IsZero() {
-			c.At[i] = row.Start.Sub(l.Started).Microseconds()
+		took := int64(unknownEnd)
+		if !row.End.IsZero() {
+			took = min(row.Took().Microseconds()/c.Unit, unknownEnd-1)
 		}
-		if c.Took[i] = row.Took().Microseconds(); row.End.IsZero() {
-			c.Took[i] = -1
-		}
-		above = append(above[:row.Depth], i)
-		if u := store.UsageOf(row.Attributes()); row.Kind == view.KindChat && u != nil && u.CostUSD != nil {
+		c.Depth = binary.LittleEndian.AppendUint16(c.Depth, uint16(min(row.Depth, math.MaxUint16)))
+		c.Label = binary.LittleEndian.AppendUint32(c.Label, uint32(label)) //nolint:gosec // A trace has fewer rows.
+		c.Kind, c.Status = append(c.Kind, byte(kinds[row.Kind])), append(c.Status, byte(states[row.Status]))
+		c.At = binary.LittleEndian.AppendUint32(c.At, uint32(at(row.Start))) //nolint:gosec // by Unit
+		c.Took = binary.LittleEndian.AppendUint32(c.Took, uint32(took))
+		if u := row.Usage(); u != nil && u.CostUSD != nil {
 			c.Cost[i] = int64(*u.CostUSD * 1e6)
 		}
-		if row.Kind == view.KindEvent && row.Label == "permission_request" && row.Depth > 0 {
-			if call := above[row.Depth-1]; l.rows[call].Kind == view.KindTool {
-				c.Waits[call] = waited(&l.rows[call], c.At[i], c.At[call], c.Took[call])
+		if l.nth[i] > 0 && row.Label == "permission_request" {
+			if call := l.Row(l.Above(i)); call.Kind == view.KindTool {
+				from, to := waited(&call, &row)
+				c.Waits[l.Above(i)] = [2]int64{at(from), at(to)}
 			}
 		}
 	}
@@ -316,12 +633,15 @@ func (s *Server) rows(r *http.Request) (any, error) {
 
 // waited returns from when to when a call waited for approval: from the question to
 // the end, less the time that the agent says it ran.
-func waited(call *view.Row, asked, at, took int64) [2]int64 {
-	end := max(asked, at+max(0, took))
-	if ms, ok := otlp.Integer(call.Attributes(), otelmap.KeyHostDuration); ok {
-		end = max(asked, end-ms*1000)
+func waited(call, question *view.Row) (from, to time.Time) {
+	from, to = question.Start, call.Start.Add(call.Took())
+	if ran, ok := call.Ran(); ok {
+		to = to.Add(-ran)
 	}
-	return [2]int64{asked, end}
+	if to.Before(from) {
+		to = from
+	}
+	return from, to
 }
 
 // lineOf is what a row shows beside its label.
@@ -333,7 +653,7 @@ type lineOf struct {
 }
 
 // maxLines is how many lines one request returns.
-const maxLines = 500
+const maxLines = 200
 
 func (s *Server) lines(r *http.Request) (any, error) {
 	l, err := s.loaded(r)
@@ -344,18 +664,20 @@ func (s *Server) lines(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	from = min(from, len(l.rows))
-	out := make([]lineOf, 0, maxLines)
-	for i := from; i < min(len(l.rows), from+maxLines); i++ {
-		row := &l.rows[i]
-		line := lineOf{ID: l.ids[i], Text: termtext.Cut(l.relative(lineText(row)), 200)}
-		if isProblem(row.Status) {
-			p := l.problem(i)
-			line.Note = termtext.Cut(cmp.Or(p.Message, p.Kind), 200)
-		}
-		out = append(out, line)
+	var rows []int
+	for i := from; i < min(l.Len(), from+maxLines); i++ {
+		rows = append(rows, i)
 	}
-	return out, nil
+	full, err := l.full(r.Context(), rows...)
+	out := make([]lineOf, len(rows))
+	for n, row := range full {
+		out[n] = lineOf{ID: l.id(rows[n]), Text: termtext.Cut(l.relative(lineText(row)), 200)}
+		if isProblem(row.Status) {
+			p := l.problem(rows[n], row)
+			out[n].Note = termtext.Cut(cmp.Or(p.Message, p.Kind), 200)
+		}
+	}
+	return out, err
 }
 
 // lineText is what a request to the model said; of other rows and of silent requests,
@@ -382,27 +704,63 @@ func (s *Server) find(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := []int{}
 	if id := r.URL.Query().Get("id"); id != "" {
-		if i, ok := l.index[id]; ok {
-			found = append(found, i)
+		if i := l.find(id); i >= 0 {
+			return []int{i}, nil
 		}
-		return found, nil
+		return []int{}, nil
 	}
 	text := strings.ToLower(strings.TrimSpace(r.URL.Query().Get("text")))
 	if text == "" {
 		return nil, wrong("text: want what to find")
 	}
-	for i := range l.rows {
-		if l.contains(i, text) {
+	// Only the spans that may have it are decoded. In a message texts are as they are.
+	places, err := l.choose(r.Context(), folding(text))
+	if err != nil {
+		return nil, err
+	}
+	chosen := make([]bool, l.Len())
+	for _, p := range places {
+		chosen[p] = true
+	}
+	found := []int{}
+	labels := make(map[string]bool)
+	may := func(row *view.Row) bool {
+		named, known := labels[row.Label]
+		if !known {
+			named = strings.Contains(strings.ToLower(row.Label), text)
+			labels[row.Label] = named
+		}
+		return named || row.Place() >= 0 && chosen[row.Place()]
+	}
+	err = l.eachFull(r.Context(), 0, may, func(i int, row *view.Row) bool {
+		if contains(row, text) {
 			found = append(found, i)
 		}
-	}
-	return found, nil
+		return true
+	})
+	return found, err
 }
 
-func (l *loaded) contains(i int, text string) bool {
-	row := &l.rows[i]
+// folding returns a function that reports whether a message has a text, which is in
+// lower case, in whichever case.
+func folding(text string) func([]byte) bool {
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return func(message []byte) bool { return bytes.Contains(bytes.ToLower(message), []byte(text)) }
+	}
+	var lower []byte
+	return func(message []byte) bool {
+		lower = append(lower[:0], message...)
+		for i, c := range lower {
+			if 'A' <= c && c <= 'Z' {
+				lower[i] = c + 'a' - 'A'
+			}
+		}
+		return bytes.Contains(lower, []byte(text))
+	}
+}
+
+func contains(row *view.Row, text string) bool {
 	if strings.Contains(strings.ToLower(row.Label), text) {
 		return true
 	}
@@ -460,21 +818,35 @@ func (s *Server) row(r *http.Request) (any, error) {
 		return nil, err
 	}
 	i, err := strconv.Atoi(r.PathValue("row"))
-	if err != nil || i < 0 || i >= len(l.rows) {
-		return nil, wrong("row %q: want a number from 0 to %d", r.PathValue("row"), len(l.rows)-1)
+	if err != nil || i < 0 || i >= l.Len() {
+		return nil, wrong("row %q: want a number from 0 to %d", r.PathValue("row"), l.Len()-1)
 	}
-	row := &l.rows[i]
+	full, err := l.full(r.Context(), i)
+	if err != nil {
+		return nil, err
+	}
+	row := full[0]
 	out := rowOf{
-		Row: i, ID: l.ids[i], Kind: row.Kind, Status: row.Status, Label: row.Label, Details: row.Details(), Started: row.Start,
+		Row: i, ID: l.id(i), Kind: row.Kind, Status: row.Status, Label: row.Label, Details: row.Details(), Started: row.Start,
 		TookNS: row.Took().Nanoseconds(), Ended: !row.End.IsZero(), Usage: store.UsageOf(row.Attributes()),
 		Model: termtext.Line(otlp.Text(row.Attributes(), otelmap.KeyRequestModel)), Parts: partsOf(row), Fields: []view.Field{}, Number: row.Number,
 	}
 	if isProblem(row.Status) {
-		p := l.problem(i)
+		p := l.problem(i, row)
 		out.Problem = &p
 	}
 	if row.Kind == view.KindTool && r.URL.Query().Has("whole") && s.opts.Whole != nil {
-		text, err := s.opts.Whole(r.Context(), l.Trace, row)
+		runs := []int{i}
+		for at := range l.Len() {
+			if l.Kind(at) == view.KindRun {
+				runs = append(runs, at)
+			}
+		}
+		t, err := l.trace(r.Context(), runs...)
+		if err != nil {
+			return nil, err
+		}
+		text, err := s.opts.Whole(r.Context(), t, row)
 		if err != nil {
 			return nil, err
 		}

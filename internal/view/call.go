@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -26,10 +27,7 @@ type CallText struct {
 
 // SpanID returns the id of the row's span as 16 hexadecimal digits, "" for other rows.
 func (r *Row) SpanID() string {
-	if r.span == nil {
-		return ""
-	}
-	return otlp.SpanID(r.span)
+	return hex.EncodeToString([]byte(r.id))
 }
 
 // Texts returns the previews in the row's span.

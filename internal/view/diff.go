@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -63,6 +64,12 @@ func Edits(tool, arguments string) (out []Edit) {
 		out = append(out, Edit{path, termtext.Lines(textOf(m, "input", "patch"))})
 	}
 	return out
+}
+
+// MayEdit reports whether Edits may find something in a call whose span is encoded in a
+// message.
+func MayEdit(message []byte) bool {
+	return slices.ContainsFunc(editMarks, func(mark string) bool { return bytes.Contains(message, []byte(mark)) })
 }
 
 // editMarks begin the members by which an edit is known.

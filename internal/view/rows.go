@@ -62,8 +62,18 @@ type Row struct {
 	// descendant. It is below the first run.
 	Detached bool
 
+	// usage is that of a request to the model. ran is the time that the agent says a
+	// call ran, negative if it does not. told reports a span with a prompt or an answer.
+	usage *store.Usage
+	ran   time.Duration
+	told  bool
+
+	id    string // the span's, as bytes
 	span  *tracepb.Span
 	event *tracepb.Span_Event
+	// place is where the span is among those of the trace, as they were added; number
+	// is the event's in it.
+	place, number int32
 }
 
 // Took returns the time from Start to End, 0 if there is no End. It is never
@@ -75,129 +85,59 @@ func (r *Row) Took() time.Duration {
 	return max(0, r.End.Sub(r.Start))
 }
 
+// Usage returns the tokens and the cost of a request to the model, nil if unknown and
+// for other rows.
+func (r *Row) Usage() *store.Usage { return r.usage }
+
+// Ran returns the time that the agent says a call ran, and whether it does.
+func (r *Row) Ran() (time.Duration, bool) { return max(0, r.ran), r.ran >= 0 }
+
+// Told reports whether the span has a prompt or an answer, as Prompt and Answer find
+// them.
+func (r *Row) Told() bool { return r.told }
+
+// Place returns where the row's span, or that of its event, is among those that
+// were added to the outline.
+func (r *Row) Place() int { return int(r.place) }
+
+// With returns the row of an outline with its span, or with the event in it, so that
+// its texts can be read. s may be nil.
+func (r *Row) With(s *tracepb.Span) *Row {
+	out := *r
+	switch {
+	case r.Kind != KindEvent:
+		out.span = s
+	case int(r.number) < len(s.GetEvents()):
+		out.event = s.GetEvents()[r.number]
+	}
+	return &out
+}
+
 // Rows returns the spans and events of a trace as a tree in depth-first order,
 // siblings in the order of time. At the top are the runs, whatever parent they
 // name, and spans without a parent. Every span is in one row.
 func Rows(t *store.Trace) []Row {
-	var rows []Row
-	calls := 0
-	todo := arrange(t.ResourceSpans)
-	slices.Reverse(todo)
-	for len(todo) > 0 {
-		n := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		r := n.row(t.Model)
-		if r.Kind == KindTool {
-			calls++
-			r.Number = calls
-		}
-		rows = append(rows, r)
-		for _, c := range slices.Backward(n.children) {
-			c.depth = n.depth + 1
-			todo = append(todo, c)
+	o := NewOutline(&t.Summary)
+	var spans []*tracepb.Span
+	for s := range otlp.Spans(t.ResourceSpans) {
+		o.Add(s)
+		spans = append(spans, s)
+	}
+	o.Arrange()
+	rows := make([]Row, o.Len())
+	for i := range rows {
+		if rows[i] = o.Row(i); rows[i].place >= 0 {
+			rows[i] = *rows[i].With(spans[rows[i].place])
 		}
 	}
 	return rows
 }
 
-// node is a span or an event in the tree. It has neither if the root is missing.
-type node struct {
-	span     *tracepb.Span
-	event    *tracepb.Span_Event
-	at       uint64
-	parent   *node
-	children []*node
-	detached bool
-	depth    int
-	walk     int // what detachCycles has seen
-}
-
-// arrange returns the nodes at the top of the tree, at least one.
-func arrange(messages []*tracepb.ResourceSpans) []*node {
-	var nodes []*node
-	byID := make(map[string]*node)
-	for s := range otlp.Spans(messages) {
-		n := &node{span: s, at: s.GetStartTimeUnixNano()}
-		nodes = append(nodes, n)
-		byID[string(s.GetSpanId())] = n
-	}
-	slices.SortStableFunc(nodes, func(x, y *node) int {
-		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(y.span.GetEndTimeUnixNano(), x.span.GetEndTimeUnixNano()))
-	})
-	var runs, others []*node
-	for _, n := range nodes {
-		n.parent = byID[string(n.span.GetParentSpanId())]
-		switch {
-		case n.parent == nil && n.isRun():
-			runs = append(runs, n)
-		case len(n.span.GetParentSpanId()) == 0:
-			others = append(others, n)
-		case n.parent == nil:
-			n.detached = true
-		}
-	}
-	detachCycles(nodes)
-	// Detached spans go below the first run if there is one.
-	tops := append(runs, others...)
-	if len(tops) == 0 {
-		tops = []*node{{}}
-	}
-	for _, n := range nodes {
-		// Exceptions are shown with the span itself.
-		for _, e := range n.span.GetEvents() {
-			if e.GetName() != otelmap.EventException {
-				n.children = append(n.children, &node{event: e, at: e.GetTimeUnixNano(), parent: n})
-			}
-		}
-	}
-	for _, n := range nodes {
-		if n.detached {
-			n.parent = tops[0]
-		}
-		if n.parent != nil {
-			n.parent.children = append(n.parent.children, n)
-		}
-	}
-	for _, n := range append(nodes, tops[0]) {
-		slices.SortStableFunc(n.children, func(x, y *node) int { return cmp.Compare(x.at, y.at) })
-	}
-	return tops
-}
-
-func (n *node) isRun() bool { return store.RoleOf(n.span.GetAttributes()) == store.RoleRoot }
-
-// detachCycles detaches one span of each cycle of parents.
-func detachCycles(nodes []*node) {
-	for i, n := range nodes {
-		for n != nil && n.walk == 0 {
-			n.walk = i + 1
-			n = n.parent
-		}
-		if n != nil && n.walk == i+1 {
-			n.detached = true
-		}
-	}
-}
-
-// row makes the node's row. model is the trace's, which requests to it need not
-// repeat.
-func (n *node) row(model string) Row {
-	r := Row{Depth: n.depth, Detached: n.detached, span: n.span, event: n.event, Start: otlp.Time(n.at)}
-	switch {
-	case n.event != nil:
-		r.describeEvent()
-	case n.span != nil:
-		r.describeSpan(model)
-	default:
-		r.Kind, r.Status, r.Label = KindNoRoot, StatusUnfinished, "(no root span)"
-	}
-	return r
-}
-
-func (r *Row) describeEvent() {
-	a := r.event.GetAttributes()
-	r.Kind, r.Label = KindEvent, termtext.Line(strings.TrimPrefix(r.event.GetName(), "hookspan."))
-	if r.event.GetName() == otelmap.EventHook && slices.Contains([]string{"deny", "block"}, otlp.Text(a, otelmap.KeyHookDecision)) {
+func (r *Row) describeEvent(e *tracepb.Span_Event) {
+	a := e.GetAttributes()
+	r.Start = otlp.Time(e.GetTimeUnixNano())
+	r.Kind, r.Label = KindEvent, termtext.Line(strings.TrimPrefix(e.GetName(), "hookspan."))
+	if e.GetName() == otelmap.EventHook && slices.Contains([]string{"deny", "block"}, otlp.Text(a, otelmap.KeyHookDecision)) {
 		r.Status = StatusDenied
 	}
 	if ms, ok := otlp.Integer(a, otelmap.KeyHookDuration); ok {
@@ -205,10 +145,13 @@ func (r *Row) describeEvent() {
 	}
 }
 
-func (r *Row) describeSpan(model string) {
-	a := r.span.GetAttributes()
-	r.Status, r.End = spanStatus(r.span), otlp.End(r.span)
-	r.Label = cmp.Or(termtext.Line(r.span.GetName()), "unnamed")
+// describeSpan describes a span. model is the trace's, which requests to it need not
+// repeat.
+func (r *Row) describeSpan(s *tracepb.Span, model string) {
+	a := s.GetAttributes()
+	r.Status, r.Start, r.End = spanStatus(s), otlp.Start(s), otlp.End(s)
+	r.Label = cmp.Or(termtext.Line(s.GetName()), "unnamed")
+	r.told = otlp.Find(a, otelmap.KeyTask) != nil || otlp.Find(a, otelmap.KeyOutcome) != nil
 	switch store.RoleOf(a) {
 	case store.RoleRoot:
 		r.Kind = KindRun
@@ -216,9 +159,18 @@ func (r *Row) describeSpan(model string) {
 		r.Kind = KindAgent
 	case store.RoleTool:
 		r.Kind, r.Label = KindTool, cmp.Or(termtext.Line(otlp.Text(a, otelmap.KeyToolName)), r.Label)
+		if ms, ok := otlp.Integer(a, otelmap.KeyHostDuration); ok {
+			r.ran = time.Duration(max(0, ms)) * time.Millisecond
+		}
 	case store.RoleChat:
 		if r.Kind = KindChat; model != "" && otlp.Text(a, otelmap.KeyRequestModel) == model {
 			r.Label = otelmap.OpChat
+		}
+		if u := store.UsageOf(a); u != nil {
+			if u.CostUSD != nil {
+				u.CostUSD = new(*u.CostUSD) // The attribute's, which the next span may get.
+			}
+			r.usage = u
 		}
 	default:
 		r.Kind = KindSpan

@@ -161,6 +161,8 @@ var mayImport = map[string][]string{
 	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/rawjson"},
 	"hook/...":                      {"hook", "internal/rawjson"},
 	"hook/codex":                    {"hook", "hook/claude", "internal/rawjson"},
+	"hook/copilot":                  {"hook", "internal/rawjson"},
+	"hook/gemini":                   {"hook", "hook/claude", "internal/rawjson"},
 	"hook/qwen":                     {"hook", "hook/claude", "internal/rawjson"},
 	"spool":                         {},
 	"config":                        {},
@@ -192,18 +194,21 @@ var mayImport = map[string][]string{
 		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/translate", "internal/install",
 		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/rawjson", "internal/regular", "internal/store",
 	},
-	"otelmap":                    {"hook", "internal/otlp", "internal/rawjson", "internal/termtext"},
-	"infinium/...":               {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},
-	"infinium":                   {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
-	"internal/importer":          {"hook", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store", "internal/termtext", "internal/transcript"},
-	"internal/transcript":        {"hook", "internal/rawjson", "internal/regular"},
-	"internal/transcript/claude": {"hook", "hook/claude", "internal/rawjson", "internal/transcript"},
-	"internal/transcript/cline":  {"hook", "hook/cline", "internal/rawjson", "internal/transcript"},
-	"internal/transcript/codex":  {"hook", "hook/claude", "hook/codex", "internal/rawjson", "internal/transcript"},
-	"internal/transcript/qwen":   {"hook", "hook/qwen", "internal/rawjson", "internal/transcript"},
+	"otelmap":                      {"hook", "internal/otlp", "internal/rawjson", "internal/termtext"},
+	"infinium/...":                 {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},
+	"infinium":                     {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
+	"internal/importer":            {"hook", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store", "internal/termtext", "internal/transcript"},
+	"internal/transcript":          {"hook", "internal/rawjson", "internal/regular"},
+	"internal/transcript/claude":   {"hook", "hook/claude", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/cline":    {"hook", "hook/cline", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/codex":    {"hook", "hook/claude", "hook/codex", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/copilot":  {"hook", "hook/copilot", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/gemini":   {"hook", "hook/gemini", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/opencode": {"hook", "hook/opencode", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/qwen":     {"hook", "hook/qwen", "internal/rawjson", "internal/transcript"},
 	"internal/agents": {
-		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/qwen", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
-		"internal/install/cline", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/qwen",
+		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
+		"internal/install/cline", "internal/install/opencode", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/copilot", "internal/transcript/gemini", "internal/transcript/opencode", "internal/transcript/qwen",
 	},
 	"internal/demo": {"internal/regular"},
 	"internal/diagnose": {
@@ -577,5 +582,21 @@ func TestHookprocIsReachedFromCmdOnly(t *testing.T) {
 		if slices.Contains(f.ours(), "internal/hookproc") && !strings.HasPrefix(f.folder, "cmd/") {
 			t.Errorf("%s/%s imports internal/hookproc, which only commands may", f.folder, f.name)
 		}
+	}
+}
+
+// TestNothingLooksForUpgradesUnasked: hookspan asks for a newer release only by the
+// command that people type for it.
+func TestNothingLooksForUpgradesUnasked(t *testing.T) {
+	var users []string
+	for _, f := range sources(t) {
+		for _, spec := range f.syntax.Imports {
+			if spec.Path.Value == strconv.Quote(module+"/internal/upgrade") {
+				users = append(users, path.Join(f.folder, f.name))
+			}
+		}
+	}
+	if want := []string{"cmd/hookspan/upgrade.go"}; !slices.Equal(users, want) {
+		t.Errorf("%q import internal/upgrade, want %q", users, want)
 	}
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/ui"
+	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
 
@@ -65,8 +66,8 @@ func serveEdit(t *testing.T, tasks []sample.Task, edit *editing) *site {
 			return []any{map[string]any{"level": "problem", "text": "no agent has hookspan's hooks", "hint": "hookspan install"}}, nil
 		},
 	}
-	home := newHome(t)
-	options.Hooks = home.machine(t, s)
+	home := hookstest.New(t)
+	options.Hooks = home.Machine(s)
 	if edit != nil {
 		edit.home, edit.Machine = home, options.Hooks
 		options.Edit = &edit.Editor

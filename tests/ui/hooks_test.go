@@ -1,126 +1,25 @@
 package ui
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
-	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/install/claude"
-	"github.com/hookspan/hookspan/internal/install/cline"
-	"github.com/hookspan/hookspan/internal/redactor"
-	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
+	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
-
-// home is a home folder in which hooks are configured.
-type home struct {
-	t            *testing.T
-	dir, project string
-}
-
-// The files of a home. HOME is its path. The spaces are part of what must stay.
-const (
-	clineHooks = `{
-  "env": { "TEAM": "shop" },
-  "hooks": {
-    "PreToolUse": [
-      { "matcher": "Bash", "hooks": [
-        {"type":"command",   "command":"HOME/hooks/guard.sh", "timeout": 10}
-      ] },
-      { "matcher": "Edit|Write", "hooks": [{ "type": "command", "command": "HOME/hooks/format.sh" }] }
-    ],
-    "PostToolUse": [{ "matcher": "bash", "hooks": [{ "type": "command", "command": "HOME/hooks/log.sh" }] }]
-  }
-}
-`
-	claudeSettings = `{
-  "model": "opus",
-  "hooks": {
-    "PreToolUse": [{ "matcher": "Bash", "hooks": [{ "type": "command", "command": "./guard.sh" }] }],
-    "Stop": [{ "if": 1, "hooks": [{ "type": "prompt", "prompt": "Is everything done?" }] }],
-    "UserPromptSubmit": [{ "hooks": [{ "type": "command", "command": "HOME/hooks/context.sh", "if": "Bash(rm *)" }] }]
-  }
-}
-`
-	projectHooks = `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":".cline/check.sh"}]}]}}` + "\n"
-)
-
-func newHome(t *testing.T) *home {
-	t.Helper()
-	h := &home{t: t, dir: t.TempDir()}
-	h.project = filepath.Join(h.dir, "code", "shop")
-	h.write(".cline/hooks.json", clineHooks, 0o600)
-	h.write(".claude/settings.json", claudeSettings, 0o600)
-	h.write("code/shop/.cline/hooks.json", projectHooks, 0o644)
-	h.write("Documents/Cline/Hooks/TaskStart", "#!/bin/sh\ntrue\n", 0o755)
-	h.write("hooks/guard.sh", "#!/bin/sh\ngrep -q 'rm -rf' && { echo 'rm -rf goes too far' >&2; exit 2; }\nexit 0\n", 0o755)
-	for _, name := range []string{"hooks/format.sh", "hooks/log.sh", "hooks/context.sh", "code/shop/.cline/check.sh"} {
-		h.write(name, "#!/bin/sh\nexit 0\n", 0o755)
-	}
-	return h
-}
-
-func (h *home) write(name, text string, mode os.FileMode) {
-	h.t.Helper()
-	path := filepath.Join(h.dir, filepath.FromSlash(name))
-	err := os.MkdirAll(filepath.Dir(path), 0o750)
-	if err == nil {
-		err = os.WriteFile(path, []byte(strings.ReplaceAll(text, "HOME", h.dir)), mode)
-	}
-	if err != nil {
-		h.t.Fatal(err)
-	}
-}
-
-func (h *home) read(name string) string {
-	h.t.Helper()
-	text, err := os.ReadFile(filepath.Join(h.dir, filepath.FromSlash(name)))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return string(text)
-}
-
-// machine is what the page lists.
-func (h *home) machine(t *testing.T, s *store.Store) *hooks.Machine {
-	t.Helper()
-	environ := []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH")}
-	cfg, err := config.Load(config.Input{Environ: environ, Home: h.dir, GOOS: "linux"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sys := install.System{GOOS: "linux", Home: h.dir, StateDir: cfg.StateDir}
-	return &hooks.Machine{
-		Process: &clinehooks.Process{
-			Config: cfg, Environ: environ, Home: h.dir, GOOS: "linux", Now: time.Now, Clean: redactor.Always(cfg).String,
-			Log: func(string) {}, Post: hookhttp.Post,
-		},
-		Claude: claude.Installer{ManagedDir: filepath.Join(h.dir, "managed")}, System: sys, Dir: h.project, Store: s,
-		Installed: func(ctx context.Context) (*install.Report, error) {
-			return cline.Installer{DocumentsDir: func(context.Context) (string, error) { return "", nil }}.Status(ctx, sys, install.Options{Dir: h.project})
-		},
-	}
-}
 
 // editing is the editor of a page and what its terminal shows.
 type editing struct {
 	hooks.Editor
-	home *home
+	home *hookstest.Home
 
 	mu    sync.Mutex
 	lines []string
@@ -227,7 +126,7 @@ func TestHooksViewSaysWhichHooksACallStarts(t *testing.T) {
 	b.fill("Tool", "Bash")
 	b.fill("Arguments", `{"command":"rm -rf dist"}`)
 	b.press("Which hooks", "Ask")
-	b.shows("A call of Bash starts 3 hooks, if some of them ran at all.")
+	b.shows("A call of Bash starts 1 hook; 2 more would be for it but never run.")
 	b.shows(`Does not start: matcher "Edit|Write" fits none of Bash`)
 	b.shows(`Starts: matcher "Bash" fits Bash`)
 	b.shows("Does not start: it runs at Stop, which is no call of a tool")
@@ -240,7 +139,8 @@ func TestHooksViewSaysWhichHooksACallStarts(t *testing.T) {
 	b.wait(`document.querySelectorAll(".hook").length > 3`)
 	b.fill("Recorded call", "Edit: ")
 	b.shows("A call of Edit starts")
-	b.shows(`Starts: matcher "Edit|Write" fits Edit`)
+	b.wait(`location.search.startsWith("?call=") && [...document.querySelectorAll(".which input")][1].value.includes("src/invoice/rows.ts")`)
+	b.shows(`Would start: matcher "Edit|Write" fits Edit`)
 	b.fill("Tool", "bash")
 	b.press("Which hooks", "Ask")
 	b.shows("No tool bash is known")
@@ -262,8 +162,8 @@ func TestAddAHookOnThePage(t *testing.T) {
 	b.enter(s)
 	b.run(chromedp.EmulateViewport(1280, 900))
 	b.goTo(s, "/hooks")
-	before := e.home.read(".cline/hooks.json")
-	b.press(e.home.dir+"/.cline/hooks.json", "Add a hook")
+	before := e.home.Read(".cline/hooks.json")
+	b.press(e.home.Dir+"/.cline/hooks.json", "Add a hook")
 	b.fill("Matcher", "Grep")
 	b.fill("Command", "./hooks/new.sh")
 	b.fill("Time limit", "5")
@@ -271,7 +171,7 @@ func TestAddAHookOnThePage(t *testing.T) {
 	b.shows("add PreToolUse [Grep]: ./hooks/new.sh")
 	b.wait(`[...document.querySelectorAll("dialog .diff .plus")].some((l) => l.innerText.includes('"command": "./hooks/new.sh"'))`)
 	b.shows("is looked for in the folder where Cline works")
-	if got := e.home.read(".cline/hooks.json"); got != before {
+	if got := e.home.Read(".cline/hooks.json"); got != before {
 		t.Fatalf("the file was written before it was confirmed:\n%s", got)
 	}
 	b.fill("Code from the terminal", "AAAA-AAAA")
@@ -290,7 +190,7 @@ func TestAddAHookOnThePage(t *testing.T) {
           }
         ]
       }`, 1)
-	if got := e.home.read(".cline/hooks.json"); got != want {
+	if got := e.home.Read(".cline/hooks.json"); got != want {
 		t.Fatalf("the file is\n%s\nwant\n%s", got, want)
 	}
 	b.press("done: add", "Close")
@@ -302,13 +202,13 @@ func TestAddAHookOnThePage(t *testing.T) {
 	b.press("Edit a hook", "Show the difference")
 	b.confirm(e, "Write")
 	b.shows("done: change")
-	if got := e.home.read(".cline/hooks.json"); got != strings.Replace(want, `"Grep"`, `"Grep|Glob"`, 1) {
+	if got := e.home.Read(".cline/hooks.json"); got != strings.Replace(want, `"Grep"`, `"Grep|Glob"`, 1) {
 		t.Fatalf("the file is\n%s", got)
 	}
 	b.press("done: change", "Undo")
 	b.confirm(e, "Write")
 	b.shows("done: undo the last change")
-	if got := e.home.read(".cline/hooks.json"); got != want {
+	if got := e.home.Read(".cline/hooks.json"); got != want {
 		t.Fatalf("after the undo the file is\n%s", got)
 	}
 	b.faultless(s)
@@ -321,14 +221,14 @@ func TestSwitchOffAndOnRestoresTheFile(t *testing.T) {
 	b.run(chromedp.EmulateViewport(1280, 900))
 	b.goTo(s, "/hooks")
 	for name, command := range map[string]string{".cline/hooks.json": "/hooks/guard.sh", ".claude/settings.json": "Is everything done?"} {
-		before := e.home.read(name)
+		before := e.home.Read(name)
 		b.press(command, "Switch off")
 		b.shows("switch off ")
 		b.press("switch off ", "Write")
 		b.shows("done: switch off")
 		b.press("done: switch off", "Close")
 		b.wait(`document.querySelector(".hook.off")?.innerText.includes("switched off just now")`)
-		if got := e.home.read(name); got == before || strings.Contains(got, command) {
+		if got := e.home.Read(name); got == before || strings.Contains(got, command) {
 			t.Fatalf("%s: the hook is still there:\n%s", name, got)
 		}
 		b.press("switched off just now", "Switch on")
@@ -336,7 +236,7 @@ func TestSwitchOffAndOnRestoresTheFile(t *testing.T) {
 		b.shows("done: switch on")
 		b.press("done: switch on", "Close")
 		b.wait(`!document.querySelector(".hook.off") && !document.querySelector("dialog")`)
-		if got := e.home.read(name); got != before {
+		if got := e.home.Read(name); got != before {
 			t.Fatalf("%s: the file is\n%s\nwant\n%s", name, got, before)
 		}
 	}
@@ -390,6 +290,56 @@ func TestTrustOnThePage(t *testing.T) {
 	b.faultless(s)
 }
 
+// TestKeysOfTheHooksView presses each key of the view.
+func TestKeysOfTheHooksView(t *testing.T) {
+	e := newEditing()
+	s, b := serveEdit(t, nil, e), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1280, 900))
+	b.goTo(s, "/hooks")
+	b.shows("yours, in every project")
+	at := func(text string) {
+		t.Helper()
+		b.wait(fmt.Sprintf(`document.activeElement?.closest(".hook")?.innerText.includes(%q)`, text))
+	}
+	b.keys("j")
+	at("guard.sh")
+	b.keys("j", "j")
+	at("log.sh")
+	b.keys("k")
+	at("format.sh")
+	b.keys("e", "e")
+	at("check.sh")
+	b.keys("E")
+	at("log.sh")
+	for key, title := range map[string]string{"\r": "Edit a hook", "x": "Switch a hook off", "v": "Test hooks with a call", "a": "Add a hook"} {
+		b.keys(key)
+		b.wait(fmt.Sprintf(`document.querySelector("dialog h2")?.innerText === %q`, title))
+		b.keys("g", "s", "j") // Behind the dialog no key works.
+		b.keys("\x1b")
+		b.run(chromedp.Evaluate(`document.querySelector("dialog .close")?.click()`, nil))
+		b.wait(`!document.querySelector("dialog") && location.pathname === "/hooks"`)
+		b.keys("j", "k")
+		at("log.sh")
+	}
+	b.keys("/")
+	b.wait(`document.activeElement === document.querySelector(".which input")`)
+	b.faultless(s)
+}
+
+// TestAFileThatIsEditedShowsAtOnce edits a file by hand.
+func TestAFileThatIsEditedShowsAtOnce(t *testing.T) {
+	e := newEditing()
+	s, b := serveEdit(t, nil, e), open(t)
+	b.enter(s)
+	b.goTo(s, "/hooks")
+	b.shows("guard.sh")
+	b.wait(`document.querySelector(".live.on")`)
+	e.home.Write(".cline/hooks.json", strings.Replace(hookstest.ClineHooks, "guard.sh", "other.sh", 1), 0o600)
+	b.shows("other.sh")
+	b.faultless(s)
+}
+
 // TestEditingViews looks at every dialog in both themes, wide and narrow.
 func TestEditingViews(t *testing.T) {
 	script := axe(t)
@@ -411,7 +361,7 @@ func TestEditingViews(t *testing.T) {
 			b.goTo(s, "/hooks?tool=Bash")
 			b.shows("A call of Bash starts")
 			look("the hooks that fit")
-			b.press(e.home.dir+"/.cline/hooks.json", "Add a hook")
+			b.press(e.home.Dir+"/.cline/hooks.json", "Add a hook")
 			b.shows("Show the difference")
 			look("the form")
 			b.fill("Command", "true")

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,7 +21,8 @@ func TestPictures(t *testing.T) {
 		t.Skip("make page-pictures writes the pictures")
 	}
 	tasks := sample.Tasks()
-	s, b := serve(t, tasks), open(t)
+	e := newEditing()
+	s, b := serveEdit(t, tasks, e), open(t)
 	b.enter(s)
 	first := "/t/" + tasks[0].ID()
 	for _, p := range []struct {
@@ -37,7 +39,8 @@ func TestPictures(t *testing.T) {
 		{"search", "/search?text=npm+test", "light", "steps in", 1280, 560, nil},
 		{"cost", "/cost", "dark", "Models", 1280, 860, nil},
 		{"compare", "/compare?a=" + tasks[0].ID() + "&b=" + tasks[2].ID(), "light", "side by side", 1280, 860, nil},
-		{"hooks", "/hooks", "light", "PreToolUse", 1280, 420, nil},
+		{"hooks", "/hooks?tool=Bash", "light", "PreToolUse", 1280, 1120, nil},
+		{"hooks-edit", "/hooks", "dark", "PreToolUse", 1280, 900, nil},
 		{"phone", first, "light", "npm test -- cart", 390, 844, nil},
 	} {
 		b.run(chromedp.EmulateViewport(p.width, p.height), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: p.theme}}))
@@ -51,6 +54,16 @@ func TestPictures(t *testing.T) {
 		if p.keys != nil {
 			b.wait(`document.querySelector(".details").innerText.includes("Expected: 2700")`)
 		}
+		if p.name == "hooks-edit" {
+			b.press(e.home.Dir+"/.cline/hooks.json", "Add a hook")
+			b.fill("Matcher", "Bash")
+			b.fill("Command", "~/hooks/no-secrets.sh")
+			b.fill("Time limit", "5")
+			b.press("Add a hook", "Show the difference")
+			b.shows("Code from the terminal")
+		}
+		// The home folder of the test is one of a person.
+		b.run(chromedp.Evaluate(fmt.Sprintf(`{ const w = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); while (w.nextNode()) w.currentNode.data = w.currentNode.data.replaceAll(%q, "/home/ada"); }`, e.home.Dir), nil))
 		var png []byte
 		b.run(chromedp.CaptureScreenshot(&png))
 		if err := os.WriteFile(filepath.Join(*pictures, "ui-"+p.name+".png"), png, 0o600); err != nil {

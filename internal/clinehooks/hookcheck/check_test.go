@@ -294,3 +294,33 @@ func TestCheckKeepsFileOrder(t *testing.T) {
 		t.Errorf("%s\n%s", diff, strings.Join(got, "\n"))
 	}
 }
+
+// TestCheckOfClaudeCodesHooks: what Cline lacks is no finding there.
+func TestCheckOfClaudeCodesHooks(t *testing.T) {
+	f, err := hookfile.ParseClaude("settings.json", []byte(`{"permissions":{"deny":["Bash"]},"hooks":{
+  "PreToolUse":[{"matcher":"NotebookEdit","hooks":[{"type":"command","command":"true"}]},
+    {"matcher":"bash|Edit","hooks":[{"type":"command","command":"true"}]},
+    {"matcher":"^bash$","hooks":[{"type":"command","command":"true"}]},
+    {"matcher":"^nothing$","hooks":[{"type":"command","command":"true"}]},
+    {"matcher":"mcp__github","hooks":[{"type":"command","command":"true"}]},
+    {"matcher":"Bash(rm *)","hooks":[{"type":"command","command":"true"}]}],
+  "SessionStart":[{"matcher":"clear","hooks":[{"type":"command","command":"echo x >>$CLAUDE_ENV_FILE"}]}],
+  "Stop":[{"hooks":[{"type":"command","command":"${CLAUDE_PLUGIN_ROOT}/x","timeout":60000}]}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range Check(f, Place{Claude: true, GOOS: "linux", Tools: []string{"Bash", "Edit"}, Shell: "bash"}) {
+		got = append(got, fmt.Sprintf("%d %s", p.Line, p.Text))
+	}
+	want := []string{
+		`3 PreToolUse: matcher "bash" fits no tool: upper and lower case count: write "Bash"`,
+		`4 PreToolUse: matcher "^bash$" fits no tool, so the hook never runs: upper and lower case count, as in "Bash"`,
+		`6 PreToolUse: matcher "mcp__github" fits no tool: write "mcp__github__.*" for all tools of the server`,
+		`7 PreToolUse: matcher "Bash(rm *)" holds a permission rule, which fits no tool as a matcher: write "matcher": "Bash", and the rule as "if" of the hook`,
+		`9 Stop: timeout 60000 is 16h40m0s, since it is in seconds: write 60`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}

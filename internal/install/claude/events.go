@@ -12,8 +12,8 @@ type hookEvent struct {
 	// are older than any version that matters. An older Claude Code may warn
 	// about the name.
 	since string
-	// timeout is how long the agent waits for the hook, in seconds; if zero,
-	// hookTimeout.
+	// timeout is how long the agent waits for the hook, in its unit; if zero,
+	// hookTimeout, in seconds.
 	timeout int
 }
 
@@ -74,6 +74,32 @@ func qwenEvents() []hookEvent {
 		"Stop", "StopFailure", "SessionEnd",
 	} {
 		events = append(events, hookEvent{name: name})
+	}
+	return events
+}
+
+// copilotEvents lists what is installed for Copilot. It leaves out permissionRequest,
+// which comes for calls that need no permission, too.
+func copilotEvents() []hookEvent {
+	var events []hookEvent
+	for _, name := range []string{
+		"sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "subagentStart", "subagentStop",
+		"notification", "preCompact", "agentStop", "errorOccurred", "sessionEnd",
+	} {
+		events = append(events, hookEvent{name: name})
+	}
+	return events
+}
+
+// geminiEvents lists what is installed for the Gemini CLI, which counts in
+// milliseconds. It leaves out the hooks of requests: each of their payloads has the
+// whole conversation, and some come for every piece of an answer.
+func geminiEvents() []hookEvent {
+	var events []hookEvent
+	for _, name := range []string{
+		"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "AfterAgent", "SessionEnd",
+	} {
+		events = append(events, hookEvent{name: name, timeout: hookTimeout * 1000})
 	}
 	return events
 }

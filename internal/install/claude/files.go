@@ -49,6 +49,9 @@ func (p *product) ownDir(sys install.System) (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", fmt.Errorf("%s: found %q, want an absolute path", p.homeVariable, dir)
 	}
+	if p.homeAbove {
+		dir = filepath.Join(dir, p.folder)
+	}
 	return filepath.Clean(dir), nil
 }
 

@@ -31,6 +31,12 @@ type switches struct {
 	DisableAllHooks       *bool
 	AllowManagedHooksOnly *bool
 	Env                   map[string]any
+	// HooksConfig are the Gemini CLI's.
+	HooksConfig struct {
+		Enabled *bool
+		// Disabled are names of hooks; a hook without one has its command.
+		Disabled []string
+	}
 }
 
 // readSwitches reads what it can; a file that cannot be read sets nothing.
@@ -52,6 +58,7 @@ func (p *product) readSwitches(path string) switches {
 	_ = json.Unmarshal(raw["disableAllHooks"], &out.DisableAllHooks)
 	_ = json.Unmarshal(raw["allowManagedHooksOnly"], &out.AllowManagedHooksOnly)
 	_ = json.Unmarshal(raw["env"], &out.Env)
+	_ = json.Unmarshal(raw["hooksConfig"], &out.HooksConfig)
 	return out
 }
 
@@ -106,6 +113,19 @@ func (in Installer) reasonsOff(sys install.System, project string) []string {
 		}
 	}
 	for _, path := range in.effective(sys, project) {
+		c := in.product().readSwitches(path).HooksConfig
+		if c.Enabled != nil && !*c.Enabled {
+			out = append(out, fmt.Sprintf("hooks are switched off in %s's settings (hooksConfig.enabled in %q): nothing is recorded", of.name, path))
+		}
+		if i := slices.IndexFunc(c.Disabled, func(s string) bool { return strings.Contains(s, hookProgram) }); i >= 0 {
+			out = append(out, fmt.Sprintf("a hook of hookspan's is switched off in %s's settings (hooksConfig.disabled in %q): /hooks enable-all there switches it on", of.name, path))
+		}
+	}
+	paths := in.effective(sys, project)
+	if dir, err := of.ownDir(sys); err == nil && of.switches != "" {
+		paths = append(paths, filepath.Join(dir, of.switches))
+	}
+	for _, path := range paths {
 		off := in.product().readSwitches(path).DisableAllHooks
 		if off == nil {
 			continue

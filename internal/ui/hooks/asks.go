@@ -77,7 +77,7 @@ func clineAsks(r *install.Report, event, project string) (never, partly, hint st
 	}
 	hint = "hookspan install cline"
 	if event == "PreToolUse" {
-		hint += " --pre-tool-use; its --help says what that costs"
+		hint += " --pre-tool-use"
 	}
 	file := strings.Join(slices.Compact(names), " or ")
 	switch {

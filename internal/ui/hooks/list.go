@@ -181,6 +181,14 @@ func (m *Machine) List(ctx context.Context) (*Listing, error) {
 	return l, nil
 }
 
+// Paths are the files whose changes a page should show at once.
+func (m *Machine) Paths() (out []string) {
+	for _, f := range m.files([]string{m.Dir}) {
+		out = append(out, f.Path)
+	}
+	return append(out, m.Process.Setup().Trust.Path)
+}
+
 // survey finds the projects and Cline's hook files, which takes longer than to read
 // files, and keeps them for a moment.
 func (m *Machine) survey(ctx context.Context) ([]string, *install.Report, error) {

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const key = "hookspan-token";
 const channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel("hookspan");
@@ -29,15 +29,15 @@ export class Refused extends Error {
 
 const headers = () => ({ "X-Hookspan-Token": sessionStorage.getItem(key) ?? "" });
 
-async function text(path: string, body?: unknown): Promise<string> {
-  let res: Response;
+async function text(path: string, { body, signal }: { body?: unknown; signal?: AbortSignal } = {}): Promise<string> {
+  let res: Response, answer: string;
   try {
-    res = await fetch("/api/v1/" + path, body === undefined ? { headers: headers(), cache: "no-store", credentials: "omit" }
+    res = await fetch("/api/v1/" + path, body === undefined ? { headers: headers(), cache: "no-store", credentials: "omit", signal }
       : { method: "POST", headers: { ...headers(), "Content-Type": "application/json" }, body: JSON.stringify(body), cache: "no-store", credentials: "omit" });
+    answer = await res.text();
   } catch {
     throw new Refused(0, "hookspan ui does not answer", "start it again: hookspan ui");
   }
-  const answer = await res.text();
   if (res.ok) return answer;
   let why = { error: res.statusText, hint: undefined as string | undefined };
   try { why = JSON.parse(answer); } catch { /* not from hookspan */ }
@@ -48,8 +48,8 @@ async function text(path: string, body?: unknown): Promise<string> {
 const kept = new Map<string, { text: string; value: unknown }>();
 const maxKept = 24;
 
-export async function get<T>(path: string): Promise<T> {
-  const body = await text(path);
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const body = await text(path, { signal });
   const old = kept.get(path);
   kept.delete(path);
   if (old?.text === body) {
@@ -64,7 +64,7 @@ export async function get<T>(path: string): Promise<T> {
 
 // post asks for a change, and has what is on the page asked for again.
 export async function post<T>(path: string, body: unknown): Promise<T> {
-  try { return JSON.parse(await text(path, body)) as T; } finally { changed(); }
+  try { return JSON.parse(await text(path, { body })) as T; } finally { changed(); }
 }
 
 // Changes are counted; what is on the page is asked for again at each.
@@ -92,20 +92,23 @@ export function useLive(): boolean {
   return live;
 }
 
-// useData returns an answer of the API, and asks again when something has changed.
-export function useData<T>(path: string | null): { data?: T; error?: Refused } {
+// useData returns an answer of the API. It asks again when something has changed: the
+// version if there is one, else anything.
+export function useData<T>(path: string | null, version?: number): { data?: T; error?: Refused } {
   useListener();
   const [state, set] = useState<{ path: string | null; data?: T; error?: Refused }>({ path: null });
-  const at = changes;
-  useEffect(() => {
+  const at = version ?? changes;
+  // Before the page is painted: a frame earlier.
+  useLayoutEffect(() => {
     if (path === null) return;
     let wanted = true;
-    get<T>(path).then(
+    const stop = new AbortController();
+    get<T>(path, stop.signal).then(
       (data) => wanted && set((old) => (old.path === path && old.data === data && !old.error ? old : { path, data })),
       (error) => wanted && set((old) => ({ path, error, data: error.status === 0 && old.path === path ? old.data : undefined })),
     );
-    return () => { wanted = false; };
-  }, [path, at]);
+    return () => { wanted = false; stop.abort(); };
+  }, [path, at, version !== undefined && state.error ? changes : 0]);
   if (path === null) return {};
   if (state.path === path) return state;
   return { data: kept.get(path)?.value as T | undefined };

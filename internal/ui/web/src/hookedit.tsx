@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { post, Refused } from "./api";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { get, post, Refused } from "./api";
 import { agent, type Hook, type HookFile, type Hooks, type Off, RecordedCall, Warning } from "./hooks";
 import { useKeys } from "./keys";
 import { Diff, Mark, sentence } from "./parts";
@@ -28,7 +28,12 @@ export function ChangeDialog({ change, hooks, close, next }: { change: Change; h
   const [busy, setBusy] = useState(false);
   const [code, setCode] = useState("");
   const asked = useRef<Record<string, unknown>>({});
-  useEffect(() => { if (!ref.current?.open) ref.current?.showModal(); }, []);
+  useLayoutEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    const dialog = ref.current!;
+    dialog.showModal();
+    return () => { dialog.close(); if (before?.isConnected) before.focus(); };
+  }, []);
   useEffect(() => {
     setPreview(undefined); setDone(undefined); setError(undefined); setCode("");
     if (!needsForm(change)) look({});
@@ -171,7 +176,11 @@ function TestForm({ change, hooks, busy, look }: { change: Change; hooks: Hooks;
       <Field label="Event"><select value={event} onChange={(e) => setEvent(e.currentTarget.value)}>{events.map((x) => <option key={x}>{x}</option>)}</select></Field>
       {ofTool && (
         <>
-          <RecordedCall label="Recorded call" host={host} take={(c) => { setTool(c.tool); setInput(c.input); setSaid(c.result ?? ""); setNote(c.whole ? "" : "Of this call only the beginning of the arguments is left."); }} />
+          <RecordedCall label="Recorded call" host={host} take={async (r) => {
+            const c = await get<{ tool: string; input?: string; whole: boolean; result?: string }>(`hooks/call/${r.traceId}/${r.spanId}`);
+            setTool(c.tool); setInput(c.input ?? ""); setSaid(c.result ?? "");
+            setNote(c.whole ? "" : "Of this call only the beginning of the arguments is left.");
+          }} />
           <Field label="Tool"><input type="text" value={tool} spellcheck={false} onInput={(e) => setTool(e.currentTarget.value)} /></Field>
           <Field label="Arguments" note={note}><textarea rows={4} value={input} spellcheck={false} onInput={(e) => setInput(e.currentTarget.value)} /></Field>
         </>

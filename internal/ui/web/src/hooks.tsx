@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, useData, useShown } from "./api";
+import { useData, useShown } from "./api";
 import { ago, clock, duration, place, plural } from "./format";
 import { type Change, ChangeDialog } from "./hookedit";
+import { useKeys } from "./keys";
 import { agentNames, Facts, Link, Mark, Problem, Wait } from "./parts";
 import { put, useRoute } from "./route";
 import type { Status } from "./types";
@@ -24,7 +25,7 @@ export interface HookFile {
 interface Folder { path: string; readers: string; project?: string; hooks: { event: string; path: string; state: string; reason?: string; chained?: string }[] }
 export interface Hooks {
   files: HookFile[]; folders: Folder[]; notes: { agent: string; text: string; hint?: string }[]; events: Record<string, string[]>;
-  runs: HookRun[]; edit: boolean; unknownTool?: boolean; tests?: Record<string, string[]>;
+  runs: HookRun[]; edit: boolean; asked?: { tool: string; input?: string; whole: boolean }; unknownTool?: boolean; tests?: Record<string, string[]>;
 }
 export interface Recorded { traceId: string; spanId: string; tool: string; detail?: string; started?: string }
 
@@ -33,8 +34,8 @@ export const agent = (host: string) => agentNames[host] ?? host;
 
 export function HooksView() {
   const { query } = useRoute();
-  const tool = query.get("tool") ?? "", input = query.get("input") ?? "", mode = query.get("show") ?? "";
-  const { data, error } = useShown<Hooks>("hooks" + (tool ? "?" + new URLSearchParams({ tool, input }) : ""));
+  const wanted = { tool: query.get("tool") ?? "", input: query.get("input") ?? "", call: query.get("call") ?? "" }, mode = query.get("show") ?? "";
+  const { data, error } = useShown<Hooks>("hooks" + (wanted.tool || wanted.call ? "?" + new URLSearchParams(wanted) : ""));
   const last = useRef<Hooks | undefined>(undefined);
   const [change, setChange] = useState<Change>();
   useEffect(() => { document.title = "Hooks · hookspan"; });
@@ -42,20 +43,22 @@ export function HooksView() {
   const shown = data ?? (error?.status === 400 ? last.current : undefined);
   if (error && !shown) return <Problem error={error} />;
   if (!shown) return <Wait />;
+  const tool = wanted.tool || (wanted.call && shown.asked?.tool) || "", input = wanted.call ? shown.asked?.input ?? "" : wanted.input;
   const files = shown.files.filter((f) => f.exists || f.error || shown.edit);
   const hooks = files.flatMap((f) => f.hooks);
   const runs = shown.runs;
   const never = hooks.filter((h) => h.never).length;
-  const fitting = hooks.filter((h) => h.fits);
+  const fitting = hooks.filter((h) => h.fits), starting = fitting.filter((h) => !h.never).length;
   const failed = runs.filter((r) => verdictOf(r) === "failed").length, denied = runs.filter((r) => verdictOf(r) === "denied").length;
   const keep = (h: Hook) => (mode === "never" ? !!h.never : mode === "fits" ? !!h.fits : true);
   return (
     <div class="page">
+      <HookKeys />
       <h1>Hooks</h1>
       <p class="sum">{hooks.length === 0 ? <>No hook is configured: <code>hookspan hooks add</code> makes one.</> : <><b>{hooks.length}</b> configured in {plural(files.filter((f) => f.hooks.length).length, "file")}{never > 0 && <>, <b class="warn">{never}</b> of which never {never === 1 ? "runs" : "run"}</>}; <b>{runs.length < 100 ? runs.length : "100 and more"}</b> {runs.length === 1 ? "run" : "runs"} in the last day{failed > 0 && <>, <b class="bad">{failed}</b> failed</>}{denied > 0 && <>, <b class="warn">{denied}</b> denied</>}.</>}</p>
       {shown.notes.map((n) => <Warning key={n.text} label={agent(n.agent)}>{n.text}{n.hint && <>: <code>{n.hint}</code></>}</Warning>)}
       <Which tool={tool} input={input} error={error?.status === 400 ? error.message : ""} />
-      {tool && !error && <p class="note" role="status">{shown.unknownTool && <>No tool {tool} is known, of Cline's or Claude Code's; upper and lower case count. </>}{fitting.length === 0 ? <>A call of {tool} starts <b>no hook</b>.</> : <>A call of {tool} starts <b>{plural(fitting.length, "hook")}</b>{fitting.some((h) => h.never) && <>, if {fitting.filter((h) => h.never).length === 1 ? "one" : "some"} of them ran at all</>}.</>}</p>}
+      {tool && !error && <p class="note" role="status">{shown.unknownTool && <>No tool {tool} is known, of Cline's or Claude Code's; upper and lower case count. </>}{shown.asked && !shown.asked.whole && <>Of this call's arguments only the beginning is left, so “only if” was not tried. </>}A call of {tool} starts <b>{starting ? plural(starting, "hook") : "no hook"}</b>{fitting.length > starting && <>; {fitting.length - starting}{starting > 0 && " more"} would be for it but never {fitting.length - starting === 1 ? "runs" : "run"}</>}.</p>}
       <div class="filters" role="group" aria-label="Which hooks to show">
         {[["", "All"], ["never", "Never run"], ...(tool ? [["fits", "Started by this call"]] : [])].map(([v, name]) => <button key={v} class="toggle" aria-pressed={mode === v} onClick={() => put({ show: v }, true)}>{name}</button>)}
         {shown.edit && <button class="toggle" onClick={() => setChange({ kind: "test", tool, input })}>Test a call</button>}
@@ -75,25 +78,56 @@ export function HooksView() {
   );
 }
 
+// HookKeys are the keys of the view, which answer before those of the whole page.
+function HookKeys() {
+  useKeys({
+    j: () => step(".hook", 1), k: () => step(".hook", -1), e: () => step(".hook.never", 1), E: () => step(".hook.never", -1),
+    "/": () => document.querySelector<HTMLInputElement>(".which input")?.focus(),
+    Enter: () => press(".hook", "Edit"), x: () => press(".hook", "Switch off", "Switch on"), v: () => press(".hook", "Test"), a: () => press(".hook-file", "Add a hook"),
+  });
+  return null;
+}
+
+// step moves the focus to the next hook of a kind, or to the one before.
+function step(kind: string, by: 1 | -1) {
+  const all = [...document.querySelectorAll<HTMLElement>(kind)], from = document.activeElement?.closest(".hook");
+  const after = (e: Element) => !from || !!(from.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING);
+  const next = by > 0 ? all.find((e) => e !== from && after(e)) : all.reverse().find((e) => e !== from && from && !after(e));
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+// press presses a button of the hook or file that has the focus.
+function press(part: string, ...names: string[]) {
+  const at = document.activeElement?.closest(part) ?? (part === ".hook" ? null : document.querySelector(part));
+  [...(at?.querySelectorAll("button") ?? [])].find((b) => names.includes(b.textContent ?? ""))?.click();
+}
+
 export function Warning({ label, children }: { label?: string; children: ComponentChildren }) {
   return <p class="warning"><Mark status="denied" word="warning" /> <span>{label && <b>{label}: </b>}{children}</span></p>;
+}
+
+// Hint is a command and what to know of it.
+function Hint({ text }: { text?: string }) {
+  if (!text) return null;
+  return <>: <code>{text}</code>{text.includes("--pre-tool-use") && <> (<code>--help</code> says what that costs)</>}</>;
 }
 
 // Which asks for a call, typed or recorded.
 function Which({ tool, input, error }: { tool: string; input: string; error: string }) {
   const [name, setName] = useState(tool), [args, setArgs] = useState(input);
   useEffect(() => { setName(tool); setArgs(input); }, [tool, input]);
-  const ask = (t = name, i = args) => put({ tool: t.trim(), input: t.trim() ? i.trim() : "", show: t.trim() ? undefined : "" }, true);
+  const ask = (t = name, i = args) => put({ tool: t.trim(), input: t.trim() ? i.trim() : "", call: "", ...(t.trim() ? {} : { show: "" }) }, true);
   const enter = (e: KeyboardEvent) => { if (e.key === "Enter") ask(); };
   return (
     <section class="which" aria-label="Which hooks does a call start?">
       <h2>Which hooks does a call start?</h2>
       <div class="fields">
         <label>Tool <input type="text" value={name} placeholder="Bash, execute_command, mcp__github__.*" onInput={(e) => setName(e.currentTarget.value)} onKeyDown={enter} spellcheck={false} /></label>
-        <label class="wide">Arguments <input type="text" value={args} placeholder='{"command": "git push"}, or nothing' onInput={(e) => setArgs(e.currentTarget.value)} onKeyDown={enter} spellcheck={false} aria-invalid={!!error} /></label>
-        <RecordedCall label="Recorded call" take={(c) => ask(c.tool, c.input)} />
+        <label class="wide">Arguments <input type="text" value={args} maxLength={6000} placeholder='{"command": "git push"}, or nothing' onInput={(e) => setArgs(e.currentTarget.value)} onKeyDown={enter} spellcheck={false} aria-invalid={!!error} /></label>
+        <RecordedCall label="Recorded call" take={(c) => put({ tool: "", input: "", call: c.traceId + "." + c.spanId }, true)} />
         <button class="button" onClick={() => ask()}>Ask</button>
-        {tool && <button class="plain" onClick={() => ask("", "")}>Clear</button>}
+        {tool && <button class="plain clear" onClick={() => ask("", "")}>Clear</button>}
       </div>
       {error && <p class="bad" role="alert">{error}</p>}
     </section>
@@ -101,16 +135,11 @@ function Which({ tool, input, error }: { tool: string; input: string; error: str
 }
 
 // RecordedCall offers the latest calls of the store.
-export function RecordedCall({ label, host = "", take }: { label: string; host?: string; take: (c: { tool: string; input: string; whole: boolean; result?: string }) => void }) {
+export function RecordedCall({ label, host = "", take }: { label: string; host?: string; take: (c: Recorded) => void }) {
   const { data } = useData<Recorded[]>("hooks/calls?" + new URLSearchParams({ agent: host }));
   if (!data?.length) return null;
   return (
-    <label>{label} <select value="" onChange={async (e) => {
-      const c = data[Number(e.currentTarget.value)];
-      e.currentTarget.value = "";
-      const found = await get<{ tool: string; input: string; whole: boolean; result?: string }>(`hooks/call/${c.traceId}/${c.spanId}`);
-      take(found.whole ? found : { ...found, input: "" });
-    }}>
+    <label>{label} <select value="" onChange={(e) => { take(data[Number(e.currentTarget.value)]); e.currentTarget.value = ""; }}>
       <option value="">choose</option>
       {data.map((c, i) => <option key={c.spanId} value={i}>{c.tool}{c.detail ? ": " + c.detail.slice(0, 60) : ""}, {clock(c.started)}</option>)}
     </select></label>
@@ -132,16 +161,16 @@ function FileSection({ file: f, keep, asked, edit, change, filtered }: { file: H
   return (
     <section class="sums hook-file" data-path={f.path}>
       <h2><span class="badge">{agent(f.agent)}</span> <code>{f.path}</code></h2>
-      <p class="facts"><Facts items={[scopeOf(f), f.needsTrust && f.exists && !f.error && (f.trusted ? "trusted" : <span class="warn">not trusted</span>), !f.exists && !f.error && "not there yet", !f.editable && "read only"]} />
+      <p class="facts"><span><Facts items={[scopeOf(f), f.needsTrust && f.exists && !f.error && (f.trusted ? "trusted" : <span class="warn">not trusted</span>), !f.exists && !f.error && "not there yet", !f.editable && "read only"]} /></span>
         {can && <span class="acts"><button class="plain" onClick={() => change({ kind: "add", file: f })}>Add a hook</button>{f.needsTrust && f.exists && <button class="plain" onClick={() => change({ kind: f.trusted ? "untrust" : "trust", file: f })}>{f.trusted ? "Stop trusting" : "Trust"}</button>}</span>}</p>
       {f.error && <p class="callout failed"><Mark status="failed" /> It cannot be read, so none of its hooks runs: {f.error}</p>}
       {f.off && f.hooks.length > 0 && <Warning><b>None of these runs:</b> {f.off}.{f.needsTrust && !f.trusted && <> Read what it runs, then <code>hookspan hooks trust</code></>}</Warning>}
       {(f.problems ?? []).map((p, i) => <Warning key={i}>{p.line ? `Line ${p.line}: ` : ""}{p.text}</Warning>)}
       <ul class="hooks">{hooks.map((h) => <Row key={h.index} hook={h} file={f} asked={asked} can={!!can} change={change} />)}</ul>
       {!filtered && (f.switchedOff ?? []).map((h) => (
-        <div class="hook off" key={h.id}>
+        <div class="hook off" tabIndex={-1} key={h.id}>
           <div class="hook-head"><b>{h.event}</b> <span class="matcher">{h.matcher || "every call"}</span> <code>{h.text}</code></div>
-          <p class="facts"><Facts items={["switched off " + ago(h.since)]} />{can && <span class="acts"><button class="plain" onClick={() => change({ kind: "on", file: f, off: h })}>Switch on</button></span>}</p>
+          <p class="facts"><span><Facts items={["switched off " + ago(h.since)]} /></span>{can && <span class="acts"><button class="plain" onClick={() => change({ kind: "on", file: f, off: h })}>Switch on</button></span>}</p>
         </div>
       ))}
       {!hooks.length && !f.switchedOff?.length && !f.error && f.exists && <p class="note">No hook.</p>}
@@ -154,21 +183,21 @@ const eventsWithoutMatcher = ["UserPromptSubmit", "Stop", "PostToolBatch", "Team
 function Row({ hook: h, file: f, asked, can, change }: { hook: Hook; file: HookFile; asked: boolean; can: boolean; change: (c: Change) => void }) {
   const r = h.runs, last = r.last;
   return (
-    <li class={"hook" + (asked && !h.fits ? " unfit" : "") + (h.never ? " never" : "")}>
+    <li tabIndex={-1} class={"hook" + (asked && !h.fits ? " unfit" : "") + (h.never ? " never" : "")}>
       <div class="hook-head">
-        {asked && <Mark status={h.fits ? "ok" : ""} word={h.fits ? "starts" : ""} />}
+        {asked && <Mark status={!h.fits ? "" : h.never ? "unfinished" : "ok"} word={!h.fits ? "" : h.never ? "would start" : "starts"} />}
         <b>{h.event}</b> <span class="matcher">{eventsWithoutMatcher.includes(h.event) ? "" : h.matcher && h.matcher !== "*" ? h.matcher : "every call"}</span> <code>{h.text}</code>
       </div>
-      <p class="facts"><Facts items={[
+      <p class="facts"><span><Facts items={[
         "line " + h.line, h.type !== "command" && h.type, ...(h.traits ?? []), h.records && "records for hookspan",
         r.count ? plural(r.count, "run") + " in the last day" : "no run in the last day", !!r.failed && <span class="bad">{r.failed} failed</span>, !!r.denied && <span class="warn">{r.denied} denied</span>,
         r.p50Ns !== undefined && `half within ${duration(r.p50Ns)}, 95 % within ${duration(r.p95Ns ?? 0)}`,
         last && <>last <Link class="plain" to={`/t/${last.traceId}?span=${last.spanId}`}>{last.decision || last.status || "run"}</Link>{last.reason && <>: {last.reason.slice(0, 120)}</>}</>,
-      ]} />
+      ]} /></span>
         {can && <span class="acts"><button class="plain" onClick={() => change({ kind: "change", file: f, hook: h })}>Edit</button><button class="plain" onClick={() => change({ kind: "off", file: f, hook: h })}>Switch off</button><button class="plain" onClick={() => change({ kind: "test", file: f, hook: h })}>Test</button></span>}</p>
-      {asked && h.why && <p class="why-fits">{h.fits ? "Starts: " : "Does not start: "}{h.why}</p>}
-      {h.never && h.never !== f.off && <Warning><b>Never runs.</b> {h.never}{h.hint && <>: <code>{h.hint}</code></>}</Warning>}
-      {h.partly && <Warning><b>Runs {h.partly.split(":")[0]}:</b>{h.partly.slice(h.partly.indexOf(":") + 1)}{h.hint && <>: <code>{h.hint}</code></>}</Warning>}
+      {asked && h.why && <p class="why-fits">{!h.fits ? "Does not start: " : h.never ? "Would start: " : "Starts: "}{h.why}</p>}
+      {h.never && h.never !== f.off && <Warning><b>Never runs.</b> {h.never}<Hint text={h.hint} /></Warning>}
+      {h.partly && <Warning><b>Runs {h.partly.split(":")[0]}:</b>{h.partly.slice(h.partly.indexOf(":") + 1)}<Hint text={h.hint} /></Warning>}
       {(h.problems ?? []).map((p, i) => <Warning key={i}>{p.text}</Warning>)}
     </li>
   );

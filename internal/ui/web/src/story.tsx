@@ -4,7 +4,7 @@ import { duration, plural } from "./format";
 import { Diff, labelOf, Mark, Problem, Texts, Wait } from "./parts";
 import type { Change, Said } from "./types";
 
-interface Props { base: string; selected: number; select: (row: number, open?: boolean) => void }
+interface Props { base: string; version: number; selected: number; select: (row: number, open?: boolean) => void }
 
 const shown = (selected: number) => {
   const at = document.querySelector(`[data-row="${selected}"]`);
@@ -14,23 +14,40 @@ const shown = (selected: number) => {
   if (a.top < b.top || a.bottom > b.bottom) at.scrollIntoView({ block: a.height > b.height ? "start" : "center" });
 };
 
-export function Conversation({ base, selected, select }: Props) {
-  const { data, error } = useData<{ steps: Said[]; next: number }>(base + "/conversation");
-  const [more, setMore] = useState<{ of: unknown; steps: Said[]; next: number }>({ of: undefined, steps: [], next: 0 });
-  const steps = [...(data?.steps ?? []), ...(more.of === data ? more.steps : [])];
-  const next = more.of === data ? more.next : data?.next ?? 0;
-  const ready = !!data;
+// useMore returns the part of a long answer that has the selected row, and what the user
+// asked for after it.
+function useMore<T, K extends string>(path: string, version: number, name: K, selected: number) {
+  type Answer = Record<K, T[]> & { next: number };
+  const [start, setStart] = useState(0);
+  const { data, error } = useData<Answer>(path + (start ? "?from=" + start : ""), version);
+  const [more, setMore] = useState<{ of: unknown; list: T[]; next: number }>({ of: undefined, list: [], next: 0 });
+  const mine = more.of === data ? more : { list: [], next: data?.next ?? 0 };
+  const found = useRef(-1);
+  useEffect(() => {
+    if (!data || selected < 0 || selected === found.current) return;
+    found.current = selected;
+    if (selected < start || (mine.next > 0 && selected >= mine.next)) setStart(Math.max(0, selected - 40));
+  }, [selected, data]);
+  const before = start > 0 && <button class="more" onClick={() => setStart(Math.max(0, start - 300))}>Show earlier</button>;
+  const after = mine.next > 0 && <button class="more" onClick={async () => {
+    const got = await get<Answer>(`${path}?from=${mine.next}`);
+    setMore({ of: data, list: [...mine.list, ...got[name]], next: got.next });
+  }}>Show more</button>;
+  return { list: data && [...data[name], ...mine.list], error, before, after };
+}
+
+export function Conversation({ base, version, selected, select }: Props) {
+  const { list: steps, error, before, after } = useMore<Said, "steps">(base + "/conversation", version, "steps", selected);
+  const ready = !!steps;
   useEffect(() => shown(selected), [selected, ready]);
   if (error) return <Problem error={error} />;
-  if (!data) return <Wait />;
+  if (!steps) return <Wait />;
   return (
     <div class="story" tabIndex={0} role="region" aria-label="Conversation">
+      {before}
       {steps.length === 0 && <div class="empty"><h2>Nothing was said</h2><p>The agent's messages are not recorded with HOOKSPAN_CAPTURE=none.</p></div>}
       {steps.map((s) => <Step key={s.who + s.id + s.row} step={s} selected={s.row === selected && s.row > 0} select={select} />)}
-      {next > 0 && <button class="more" onClick={async () => {
-        const got = await get<{ steps: Said[]; next: number }>(`${base}/conversation?from=${next}`);
-        setMore({ of: data, steps: [...(more.of === data ? more.steps : []), ...got.steps], next: got.next });
-      }}>Show more</button>}
+      {after}
     </div>
   );
 }
@@ -59,8 +76,8 @@ function Step({ step: s, selected, select }: { step: Said; selected: boolean; se
   );
 }
 
-export function Changes({ base, selected, select }: Props) {
-  const { data, error } = useData<Change[]>(base + "/changes");
+export function Changes({ base, version, selected, select }: Props) {
+  const { list: data, error, before, after } = useMore<Change, "changes">(base + "/changes", version, "changes", selected);
   const ready = !!data;
   useEffect(() => shown(selected), [selected, ready]);
   if (error) return <Problem error={error} />;
@@ -70,8 +87,9 @@ export function Changes({ base, selected, select }: Props) {
   const sum = (list: Change[], side: "plus" | "minus") => list.filter((c) => c.status === "ok" || c.status === "unknown").reduce((n, c) => n + c[side], 0);
   return (
     <div class="story" tabIndex={0} role="region" aria-label="Changes">
+      {before}
       {data.length === 0 && <div class="empty"><h2>No file was changed by a tool</h2><p>What commands changed is not recorded.</p></div>}
-      {data.length > 0 && <p class="sum">{plural(files.size, "file")}, <span class="plus">+{sum(data, "plus")}</span> <span class="minus">−{sum(data, "minus")}</span></p>}
+      {data.length > 0 && <p class="sum">{plural(files.size, "file")}, <span class="plus">+{sum(data, "plus")}</span> <span class="minus">−{sum(data, "minus")}</span>{(before || after) && <span class="dim"> in this part</span>}</p>}
       {[...files].map(([path, list]) => (
         <section class="file" key={path}>
           <h2><span class="path">{path}</span><span class="plus">+{sum(list, "plus")}</span><span class="minus">−{sum(list, "minus")}</span></h2>
@@ -83,6 +101,7 @@ export function Changes({ base, selected, select }: Props) {
           ))}
         </section>
       ))}
+      {after}
     </div>
   );
 }

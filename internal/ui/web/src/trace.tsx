@@ -16,19 +16,25 @@ export function TraceView({ id }: { id: string }) {
   const { query } = useRoute();
   const base = "traces/" + encodeURIComponent(id);
   const { data: head, error } = useData<Header>(base);
-  const { data: rows } = useData<Columns>(base + "/rows");
+  // The rows are asked for at once, and again when they have changed.
+  const [version, setVersion] = useState(0);
+  const { data: rows } = useData<Columns>(base + "/rows", version);
+  useEffect(() => { if (head && rows && head.version !== rows.version) setVersion(head.version); }, [head, rows]);
   const tree = useMemo(() => (rows ? treeOf(rows) : undefined), [rows]);
-  const { lines, load, idOf } = useLines(id, rows);
+  const { lines, fresh, load, idOf } = useLines(id, tree?.version);
   const tab = (tabs.includes(query.get("tab") as Tab) ? query.get("tab") : "waterfall") as Tab;
   const span = query.get("span") ?? "";
   const find = query.get("find") ?? "";
   const [selected, setSelected] = useState(-1);
+  // here is the selected row at once: keys may come faster than the page is drawn.
+  const here = useRef(-1);
+  const mark = (row: number) => { here.current = row; setSelected(row); };
   const [sheet, setSheet] = useState(!!span);
   const [folded, setFolded] = useState<Set<number>>(() => new Set(JSON.parse(sessionStorage.getItem("folded " + id) ?? "[]") as number[]));
   const [following, setFollowing] = useState(false);
-  const { data: found } = useData<number[]>(find ? `${base}/find?text=${encodeURIComponent(find)}` : null);
+  const { data: found } = useData<number[]>(find ? `${base}/find?text=${encodeURIComponent(find)}` : null, tree?.version ?? 0);
   const matches = useMemo(() => new Set(found ?? []), [found]);
-  const problems = head?.problems ?? [];
+  const problems = useMemo(() => head?.problems ?? [], [head]);
 
   const zoomText = query.get("zoom");
   const zoom = useMemo(() => {
@@ -56,26 +62,32 @@ export function TraceView({ id }: { id: string }) {
     let f = folded;
     for (let p = tree.parent[row]; p >= 0; p = tree.parent[p]) if (f.has(p)) { if (f === folded) f = new Set(f); f.delete(p); }
     if (f !== folded) keepFolded(f);
-    setSelected(row);
+    mark(row);
   };
-  const select = async (row: number, open = false) => {
+  // The address follows a little later: a browser slows pages that change it often.
+  const later = useRef(0);
+  useEffect(() => () => { clearTimeout(later.current); later.current = 0; }, []);
+  const select = (row: number, open = false) => {
     if (!tree) early.current = row;
     if (!tree || row < 0 || row >= tree.n) return;
     reveal(row);
     if (open) setSheet(true);
-    const name = await idOf(row);
-    if (name) { mine.current = name; put({ span: name }); }
+    clearTimeout(later.current);
+    const mineNow = (later.current = window.setTimeout(async () => {
+      const name = problems.find((p) => p.row === row)?.id ?? (await idOf(row).catch(() => ""));
+      if (name && mineNow === later.current) { mine.current = name; put({ span: name }); }
+    }, 60));
   };
   const fold = (row: number, shut: boolean) => {
     const f = new Set(folded);
     if (shut) f.add(row); else f.delete(row);
     keepFolded(f);
-    if (shut && tree && selected > row && selected < tree.end[row]) select(row);
+    if (shut && tree && here.current > row && here.current < tree.end[row]) select(row);
   };
   const next = (rows: number[], n: number) => () => {
     if (!rows.length) return;
     const sorted = n > 0 ? rows : [...rows].reverse();
-    const at = selected < 0 && n < 0 ? Infinity : selected;
+    const at = here.current < 0 && n < 0 ? Infinity : here.current;
     const to = sorted.find((r) => (n > 0 ? r > at : r < at)) ?? sorted[0];
     select(to);
   };
@@ -90,19 +102,19 @@ export function TraceView({ id }: { id: string }) {
   const show = (t: Tab) => put({ tab: t === "waterfall" ? "" : t });
   const errorRows = problems.map((p) => p.row);
   const matchRows = found ?? [];
-  useEffect(() => { if (found?.length && !matches.has(selected)) select(found.find((r) => r >= selected) ?? found[0]); }, [found]);
+  useEffect(() => { if (found?.length && !matches.has(here.current) && !(span && here.current < 0)) select(found.find((r) => r >= here.current) ?? found[0]); }, [found]);
   useEffect(() => { if (following && tree) select(tree.n - 1); }, [tree, following]);
 
   useKeys({
-    j: () => select(visible(selected, 1)), k: () => select(visible(selected, -1)),
-    h: () => { if (tree && selected >= 0) { if (tree.end[selected] > selected + 1 && !folded.has(selected)) fold(selected, true); else if (tree.parent[selected] >= 0) select(tree.parent[selected]); } },
-    l: () => { if (tree && selected >= 0) { if (folded.has(selected)) fold(selected, false); else select(visible(selected, 1)); } },
-    Enter: () => { if (selected >= 0) setSheet(!sheet); else select(0, true); },
-    Escape: () => { setSheet(false); setSelected(-1); mine.current = ""; put({ span: "" }); },
+    j: () => select(visible(here.current, 1)), k: () => select(visible(here.current, -1)),
+    h: () => { if (tree && here.current >= 0) { if (tree.end[here.current] > here.current + 1 && !folded.has(here.current)) fold(here.current, true); else if (tree.parent[here.current] >= 0) select(tree.parent[here.current]); } },
+    l: () => { if (tree && here.current >= 0) { if (folded.has(here.current)) fold(here.current, false); else select(visible(here.current, 1)); } },
+    Enter: () => { if (here.current >= 0) setSheet(!sheet); else select(0, true); },
+    Escape: () => { setSheet(false); mark(-1); clearTimeout(later.current); later.current = 0; mine.current = ""; put({ span: "" }); },
     e: next(errorRows, 1), E: next(errorRows, -1), n: next(matchRows, 1), N: next(matchRows, -1),
     "]": () => head?.after && go("/t/" + head.after), "[": () => head?.before && go("/t/" + head.before),
     "1": () => show("waterfall"), "2": () => show("conversation"), "3": () => show("changes"),
-    z: () => { if (tree && selected >= 0) setZoom([tree.c.at[selected], tree.c.at[selected] + Math.max(1000, tree.c.took[selected])]); },
+    z: () => { const row = here.current; if (tree && row >= 0) setZoom([tree.c.at[row], tree.c.at[row] + Math.max(1000, tree.c.took[row])]); },
     "0": () => setZoom(),
     c: () => compareWith(id),
     y: () => copy(location.href),
@@ -156,9 +168,9 @@ export function TraceView({ id }: { id: string }) {
       </header>
       <div class="body">
         <div class="panel" id="panel" role="tabpanel" aria-labelledby={"tab-" + tab}>
-          {tab === "waterfall" && (tree ? <Waterfall trace={id} tree={tree} lines={lines} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /> : <Wait />)}
-          {tab === "conversation" && <Conversation base={base} selected={selected} select={select} />}
-          {tab === "changes" && <Changes base={base} selected={selected} select={select} />}
+          {tab === "waterfall" && (tree ? <Waterfall trace={id} tree={tree} lines={lines} fresh={fresh} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /> : <Wait />)}
+          {tab === "conversation" && <Conversation base={base} version={head.version} selected={selected} select={select} />}
+          {tab === "changes" && <Changes base={base} version={head.version} selected={selected} select={select} />}
         </div>
         <aside class="details" aria-label="Details" tabIndex={0}>
           {selected >= 0 && tree ? <Details base={base} row={selected} tree={tree} close={() => setSheet(false)} /> : <Overview head={head} />}

@@ -24,12 +24,13 @@ export interface Facets { project: string[]; agent: string[]; model: string[]; t
 export interface Problem { row: number; id: string; label: string; detail?: string; kind?: string; message?: string; status: Status }
 
 export interface Header extends Listed {
-  rows: number; prompt?: string; answer?: string; problems: Problem[]; before?: string; after?: string; turn?: number; turns?: number;
+  rows: number; version: number; prompt?: string; answer?: string; problems: Problem[]; before?: string; after?: string; turn?: number; turns?: number;
 }
 
+// Columns are the rows as the API has them: lists of numbers in base64.
 export interface Columns {
-  labels: string[]; kinds: Kind[]; statuses: Status[]; depth: number[]; label: number[]; kind: number[]; status: number[];
-  at: number[]; took: number[]; cost: Record<string, number>; waits: Record<string, [number, number]>;
+  version: number; labels: string[]; kinds: Kind[]; statuses: Status[]; unit: number; depth: string; label: string; kind: string; status: string;
+  at: string; took: string; cost: Record<string, number>; waits: Record<string, [number, number]>;
 }
 
 export interface Line { id: string; text: string; note?: string }

@@ -1,12 +1,39 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "./api";
 import { dollars, duration } from "./format";
 import { labelOf } from "./parts";
-import type { Columns, Line, Problem } from "./types";
+import type { Columns, Kind, Line, Problem, Status } from "./types";
+
+// Rows are the rows of a trace, a list for each property. Times are microseconds from
+// the trace's start; took is -1 where the end is unknown.
+export interface Rows {
+  labels: string[]; kinds: Kind[]; statuses: Status[]; depth: Uint16Array; label: Uint32Array; kind: Uint8Array; status: Uint8Array;
+  at: Float64Array; took: Float64Array; cost: Record<string, number>; waits: Record<string, [number, number]>;
+}
 
 // Tree is what the waterfall derives from the rows.
 export interface Tree {
-  c: Columns; n: number; parent: Int32Array; end: Int32Array; cost: Float64Array; scale: Scale;
+  c: Rows; n: number; version: number; parent: Int32Array; end: Int32Array; cost: Float64Array; scale: Scale;
+}
+
+// bytesOf decodes base64.
+function bytesOf(text: string): ArrayBuffer {
+  const s = atob(text), out = new Uint8Array(s.length);
+  for (let i = 0; i < s.length; i++) out[i] = s.charCodeAt(i);
+  return out.buffer;
+}
+
+function rowsOf(c: Columns): Rows {
+  const times = (text: string) => {
+    const units = new Uint32Array(bytesOf(text)), out = new Float64Array(units.length);
+    for (let i = 0; i < units.length; i++) out[i] = units[i] === 0xffffffff ? -1 : units[i] * c.unit;
+    return out;
+  };
+  return {
+    labels: c.labels, kinds: c.kinds, statuses: c.statuses, cost: c.cost, depth: new Uint16Array(bytesOf(c.depth)), label: new Uint32Array(bytesOf(c.label)),
+    kind: new Uint8Array(bytesOf(c.kind)), status: new Uint8Array(bytesOf(c.status)), at: times(c.at), took: times(c.took),
+    waits: Object.fromEntries(Object.entries(c.waits).map(([row, [from, to]]) => [row, [from * c.unit, to * c.unit]])),
+  };
 }
 
 // Scale maps microseconds to a place from 0 to 1; idle time is folded.
@@ -14,22 +41,33 @@ export interface Scale { total: number; gaps: { at: number; to: number; x: numbe
 
 const idleLeast = 5e6;
 
-function scaleOf(c: Columns, n: number, end: Int32Array): Scale {
-  const busy: [number, number][] = [];
-  let last = 0;
+// byTime returns the rows in the order of their start. Most are in it already.
+function byTime(at: Float64Array, rows: Uint32Array): Uint32Array {
+  let sorted = true;
+  for (let i = 1; i < rows.length && sorted; i++) sorted = at[rows[i - 1]] <= at[rows[i]];
+  return sorted ? rows : rows.sort((a, b) => at[a] - at[b]);
+}
+
+function scaleOf(c: Rows, n: number, end: Int32Array): Scale {
+  const busy = new Uint32Array(n);
+  let count = 0, last = 0;
+  const ended = (i: number) => c.at[i] + Math.max(0, c.took[i]);
   for (let i = 0; i < n; i++) {
-    const kind = c.kinds[c.kind[i]], to = c.at[i] + Math.max(0, c.took[i]);
-    last = Math.max(last, to);
+    const kind = c.kinds[c.kind[i]];
+    last = Math.max(last, ended(i));
     if (kind === "run" || kind === "no root" || (kind === "agent" && end[i] > i + 1)) continue;
-    busy.push([c.at[i], to]);
+    busy[count++] = i;
   }
-  busy.sort((a, b) => a[0] - b[0]);
   const gaps: Scale["gaps"] = [];
   let until = 0, idle = 0;
-  for (const [from, to] of [...busy, [last, last] as [number, number]]) {
-    if (from - until > Math.max(idleLeast, last * 0.12)) { gaps.push({ at: until, to: from, x: 0, w: 0 }); idle += from - until; }
-    until = Math.max(until, to);
+  const from = (t: number) => {
+    if (t - until > Math.max(idleLeast, last * 0.12)) { gaps.push({ at: until, to: t, x: 0, w: 0 }); idle += t - until; }
+  };
+  for (const i of byTime(c.at, busy.subarray(0, count))) {
+    from(c.at[i]);
+    until = Math.max(until, ended(i));
   }
+  from(last);
   const width = Math.max(1, (last - idle) * 0.05);
   const total = Math.max(1, last - idle + gaps.length * width);
   let before = 0;
@@ -52,8 +90,8 @@ function scaleOf(c: Columns, n: number, end: Int32Array): Scale {
   };
 }
 
-export function treeOf(c: Columns): Tree {
-  const n = c.depth.length;
+export function treeOf(columns: Columns): Tree {
+  const c = rowsOf(columns), n = c.kind.length;
   const parent = new Int32Array(n), end = new Int32Array(n), cost = new Float64Array(n);
   const path: number[] = [];
   for (let i = 0; i < n; i++) {
@@ -62,39 +100,39 @@ export function treeOf(c: Columns): Tree {
     path.length = d;
     parent[i] = d > 0 ? path[d - 1] : -1;
     path[d] = i;
-    cost[i] = c.cost[i] ?? 0;
   }
   for (const i of path) end[i] = n;
+  for (const [i, usd] of Object.entries(c.cost)) cost[Number(i)] = usd;
   for (let i = n - 1; i >= 0; i--) if (parent[i] >= 0) cost[parent[i]] += cost[i];
-  return { c, n, parent, end, cost, scale: scaleOf(c, n, end) };
+  return { c, n, version: columns.version, parent, end, cost, scale: scaleOf(c, n, end) };
 }
 
 const rowHeight = 28;
-const pageLines = 500;
+const pageLines = 200;
 
 interface Props {
-  trace: string; tree: Tree; lines: Map<number, Line[]>; loadLines: (page: number) => void; selected: number; select: (row: number, open?: boolean) => void;
+  trace: string; tree: Tree; lines: { get(page: number): Line[] | undefined }; fresh: Map<number, Line[]>; loadLines: (page: number) => void; selected: number; select: (row: number, open?: boolean) => void;
   folded: Set<number>; fold: (row: number, on: boolean) => void; zoom?: [number, number]; setZoom: (z?: [number, number]) => void; problems: Problem[]; matches: Set<number>;
 }
 
-export function Waterfall({ tree, lines, loadLines, selected, select, folded, fold, zoom, setZoom, problems, matches }: Props) {
+export function Waterfall({ tree, lines, fresh, loadLines, selected, select, folded, fold, zoom, setZoom, problems, matches }: Props) {
   const { c, n, end } = tree;
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
-  const shown = useMemo(() => {
-    const out: number[] = [];
-    for (let i = 0; i < n; ) {
-      out.push(i);
-      i = folded.has(i) ? end[i] : i + 1;
+  // The rows that no fold hides, and where each of them is.
+  const [shown, place] = useMemo(() => {
+    const rows = new Int32Array(n), at = new Int32Array(n).fill(-1);
+    let k = 0;
+    for (let i = 0; i < n; i = folded.has(i) ? end[i] : i + 1) {
+      at[i] = k;
+      rows[k++] = i;
     }
-    return out;
+    return [rows.subarray(0, k), at];
   }, [tree, folded]);
-  const place = useMemo(() => {
-    const out = new Int32Array(n).fill(-1);
-    shown.forEach((row, k) => { out[row] = k; });
-    return out;
-  }, [shown]);
+
+  // What is known of failures before their texts are there.
+  const known = useMemo(() => new Map(problems.map((p) => [p.row, p])), [problems]);
 
   useLayoutEffect(() => {
     const el = box.current!;
@@ -119,9 +157,9 @@ export function Waterfall({ tree, lines, loadLines, selected, select, folded, fo
 
   const first = Math.max(0, Math.floor(top / rowHeight) - 6);
   const last = Math.min(shown.length, first + Math.min(96, Math.ceil(height / rowHeight) + 14));
-  const rows = shown.slice(first, last);
-  const wanted = [...new Set(rows.map((i) => Math.floor(i / pageLines)))].filter((p) => !lines.has(p)).join();
-  useEffect(() => { if (wanted) wanted.split(",").forEach((p) => loadLines(Number(p))); }, [wanted]);
+  const rows = [...shown.subarray(first, last)];
+  const wanted = [...new Set(rows.map((i) => Math.floor(i / pageLines)))].filter((p) => !fresh.has(p)).join();
+  useLayoutEffect(() => { if (wanted) wanted.split(",").forEach((p) => loadLines(Number(p))); }, [wanted, tree]);
 
   const [z0, z1] = zoom ? [tree.scale.of(zoom[0]), Math.max(tree.scale.of(zoom[0]) + 1e-9, tree.scale.of(zoom[1]))] : [0, 1];
   const x = (t: number) => (tree.scale.of(t) - z0) / (z1 - z0);
@@ -150,7 +188,8 @@ export function Waterfall({ tree, lines, loadLines, selected, select, folded, fo
             </div>
             {rows.map((i, k) => {
               const kind = c.kinds[c.kind[i]], status = c.statuses[c.status[i]];
-              const line = lines.get(Math.floor(i / pageLines))?.[i % pageLines];
+              const failure = known.get(i);
+              const line = lines.get(Math.floor(i / pageLines))?.[i % pageLines] ?? (failure && { text: failure.detail, note: failure.message || failure.kind });
               const open = end[i] > i + 1 ? !folded.has(i) : undefined;
               const took = c.took[i], from = x(c.at[i]), to = took >= 0 ? x(c.at[i] + took) : kind === "event" ? from : 1;
               const wait = c.waits[i];
@@ -226,23 +265,26 @@ function useTicks(tree: Tree, z0: number, z1: number, zoom?: [number, number]) {
 }
 
 // useLines keeps the texts of the rows that were shown.
-export function useLines(trace: string, rows: Columns | undefined) {
-  const [state, set] = useState<{ rows?: Columns; map: Map<number, Line[]> }>({ map: new Map() });
-  const asked = useRef(new Set<string>());
-  const map = state.rows === rows ? state.map : new Map<number, Line[]>();
-  const load = async (page: number): Promise<Line[]> => {
-    const here = map.get(page);
-    if (here) return here;
-    const path = `traces/${trace}/lines?from=${page * pageLines}`;
-    const key = path + (rows?.depth.length ?? 0);
-    if (!asked.current.has(key) || state.rows !== rows) {
-      asked.current.add(key);
-      const got = await get<Line[]>(path);
-      set((old) => ({ rows, map: new Map(old.rows === rows ? old.map : []).set(page, got) }));
-      return got;
+export function useLines(trace: string, version: number | undefined) {
+  type Pages = Map<number, Line[]>;
+  // fresh are those of the current rows, old those shown until these are there.
+  const [state, set] = useState<{ version?: number; fresh: Pages; old: Pages }>({ fresh: new Map(), old: new Map() });
+  const asked = useRef(new Map<string, Promise<Line[]>>());
+  const fresh: Pages = state.version === version ? state.fresh : new Map();
+  const lines = { get: (page: number) => fresh.get(page) ?? state.fresh.get(page) ?? state.old.get(page) };
+  const load = (page: number): Promise<Line[]> => {
+    const key = version + " " + page;
+    let answer = asked.current.get(key);
+    if (!answer) {
+      answer = get<Line[]>(`traces/${trace}/lines?from=${page * pageLines}`);
+      asked.current.set(key, answer);
+      answer.then(
+        (got) => set((was) => (was.version === version ? { ...was, fresh: new Map(was.fresh).set(page, got) } : { version, fresh: new Map([[page, got]]), old: was.fresh })),
+        () => asked.current.delete(key),
+      );
     }
-    return get<Line[]>(path);
+    return answer;
   };
   const idOf = async (row: number) => (await load(Math.floor(row / pageLines)))[row % pageLines]?.id;
-  return { lines: map, load, idOf };
+  return { lines, fresh, load, idOf };
 }

@@ -1,0 +1,239 @@
+package gemini
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// finder finds the files of a recording as in a home folder.
+func finder(t testing.TB, name string) *transcript.Files {
+	t.Helper()
+	home := t.TempDir()
+	if name != "" {
+		if err := os.CopyFS(filepath.Join(home, ".gemini"), os.DirFS(filepath.Join("../testdata/gemini", name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &transcript.Files{Home: home, GOOS: "linux", Now: func() time.Time { return time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC) }}
+}
+
+// idOf is the id of the recording's session.
+func idOf(t testing.TB, f *transcript.Files) string {
+	t.Helper()
+	all, err := f.Sessions(t.Context(), Agent)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("sessions %+v, %v; want one", all, err)
+	}
+	return all[0].ID
+}
+
+func recorded(t testing.TB, name string) *hook.Transcript {
+	t.Helper()
+	f := finder(t, name)
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: idOf(t, f)})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return tr
+}
+
+// lines are what is compared of a transcript.
+func lines(tr *hook.Transcript) (out []string) {
+	for _, p := range tr.Prompts {
+		out = append(out, fmt.Sprintf("prompt %q", p.Text))
+	}
+	for _, c := range tr.Calls {
+		u := hook.Usage{}
+		if c.Usage != nil {
+			u = *c.Usage
+		}
+		out = append(out, fmt.Sprintf("call %.4s %d/%d/%d %.20q %v %v", c.Agent, u.Input, u.CacheRead, u.Output, c.Text, c.End.Sub(c.Start), len(c.ToolCallIDs)))
+	}
+	for _, r := range tr.ToolResults {
+		out = append(out, fmt.Sprintf("result %.4s %s %d %.30q %v", r.Agent, r.Name, r.Status, r.Text, r.At.Sub(r.Asked)))
+	}
+	for _, a := range tr.Agents {
+		out = append(out, fmt.Sprintf("agent %.4s %s %s %q %.30q %v", a.ID, a.Type, a.CallID, a.Task, a.Result, a.End.Sub(a.Start)))
+	}
+	for _, e := range tr.Ends {
+		out = append(out, fmt.Sprintf("end %s %q", e.Kind, e.Result))
+	}
+	return out
+}
+
+// TestRecordedSessions reads what the real program wrote. The mock's request n had
+// 1000 and 10 n tokens of input, 600 and n of them cached, 50 and n of output and 7 of
+// thoughts.
+func TestRecordedSessions(t *testing.T) {
+	for name, want := range map[string][]string{
+		"hello": {
+			`prompt "say hello"`,
+			`call  1010/601/58 "hello there my frien" 766ms 0`,
+			`end run_complete "hello there my friend"`,
+		},
+		"tools-resume": {
+			`prompt "Read a.txt and write new.txt"`,
+			`prompt "And the second file"`,
+			`call  1010/601/58 "I'll read the file f" 615ms 1`,
+			`call  1020/602/59 "Two at once." 333ms 3`,
+			`call  1030/603/60 "" 777ms 1`,
+			`call  1040/604/61 "" 459ms 1`,
+			`call  1050/605/62 "" 341ms 1`,
+			`call  1060/606/63 "" 148ms 1`,
+			`call  1070/607/64 "" 235ms 1`,
+			`call  1080/608/65 "All done: read a.txt" 477ms 0`,
+			`call  1010/601/58 "Second answer." 525ms 1`,
+			`call  1020/602/59 "Second done." 282ms 0`,
+			`result  read_file 0 "alpha\n" 292ms`,
+			`result  run_shell_command 1 "oops\nExit Code: 3" 955ms`,
+			`result  read_file 0 "beta\n" 955ms`,
+			`result  list_directory 0 "Directory listing for /home/de" 957ms`,
+			`result  write_file 0 "Successfully created and wrote" 374ms`,
+			`result  read_file 1 "File not found: /home/dev/ws/m" 231ms`,
+			`result  run_shell_command 2 "Tool execution blocked: hooks " 52ms`,
+			`result  no_such_tool 1 "Tool \"no_such_tool\" not found." 2ms`,
+			`result  replace 1 "Could not find an exact match " 185ms`,
+			`result  read_file 0 "beta\n" 129ms`,
+			`end run_complete "All done: read a.txt, one command failed, new.txt written."`,
+			`end run_complete "Second done."`,
+		},
+		"subagent": {
+			`prompt "Delegate the counting"`,
+			`call  1010/601/58 "I'll delegate." 479ms 1`,
+			`call b41f 1020/602/59 "Counting." 182ms 1`,
+			`call b41f 1030/603/60 "" 179ms 1`,
+			`call  1040/604/61 "The agent counted on" 178ms 0`,
+			`result  invoke_agent 0 "Subagent 'codebase_investigato" 883ms`,
+			`result b41f read_file 0 "alpha\n" 77ms`,
+			`result b41f complete_task 0 "Output submitted and task comp" 206ms`,
+			`agent b41f codebase_investigator invoke_agent__invoke_agent_1795357438020_0 "count the lines of a.txt" "Subagent 'codebase_investigato" 763ms`,
+			`end run_complete "The agent counted one line."`,
+		},
+		"interrupt": {
+			`prompt "Sleep please"`,
+			`call  1010/601/58 "Sleeping." 447ms 0`,
+			`end run_complete "Sleeping."`, // the file does not show that the call it asked for was interrupted
+		},
+		"api-error": {
+			`prompt "Fail please"`, // there is no row of the failure
+		},
+		"behave": {
+			`prompt "Behave"`,
+			`prompt "keep going"`, // what a hook answered to the end of the turn
+			`call  1010/601/58 "" 275ms 1`,
+			`call  1020/602/59 "" 44ms 1`,
+			`call  1030/603/60 "" 66ms 1`,
+			`call  1040/604/61 "" 13ms 1`,
+			`call  1050/605/62 "" 14ms 1`,
+			`call  1060/606/63 "" 24ms 1`,
+			`call  1070/607/64 "First try to stop." 20ms 0`,
+			`call  1080/608/65 "Stopped for good." 15ms 0`,
+			`result  run_shell_command 0 "exit1" 451ms`,
+			`result  run_shell_command 2 "Tool execution blocked: becaus" 242ms`,
+			`result  run_shell_command 0 "plaintext" 532ms`,
+			`result  run_shell_command 0 "slow" 4.213s`,
+			`result  run_shell_command 0 "rewritten\n[System] Tool input " 231ms`,
+			`result  run_shell_command 1 "post says no" 265ms`,
+			`end run_complete "First try to stop."`,
+			`end run_complete "Stopped for good."`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := recorded(t, name)
+			if diff := cmp.Diff(want, lines(tr)); diff != "" {
+				t.Errorf("transcript (-want +got):\n%s", diff)
+			}
+			if tr.Model != "gemini-2.5-pro" && name != "api-error" || tr.Pending {
+				t.Errorf("model %q, pending %v", tr.Model, tr.Pending)
+			}
+		})
+	}
+}
+
+// A later turn is read without the rows that the resume repeats.
+func TestReadSince(t *testing.T) {
+	f := finder(t, "tools-resume")
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: idOf(t, f), Since: time.Date(2026, 11, 22, 14, 22, 47, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tr.Prompts) != 1 || len(tr.Calls) != 2 || len(tr.ToolResults) != 1 {
+		t.Errorf("%v", lines(tr))
+	}
+}
+
+// The path that a hook names counts only if the file is the session's.
+func TestFindSession(t *testing.T) {
+	f := finder(t, "hello")
+	id := idOf(t, f)
+	source := func(path string) string {
+		t.Helper()
+		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: id, Path: path})
+		if err != nil || len(tr.Sources) != 1 {
+			t.Fatalf("path %q: %v", path, err)
+		}
+		return tr.Sources[0]
+	}
+	own := source("")
+	other := filepath.Join(t.TempDir(), "session-2026-11-22T14-21-6db0b71b.jsonl")
+	if err := os.WriteFile(other, []byte(`{"sessionId":"another","kind":"main"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{own, other, "session-6db0b71b.jsonl", filepath.Dir(own)} {
+		if got := source(path); got != own {
+			t.Errorf("path %q: %q was read", path, got)
+		}
+	}
+	if _, err := f.Read(t.Context(), Agent, transcript.Query{Session: "6db0b71b-of-another"}); !errors.Is(err, transcript.ErrNotFound) {
+		t.Errorf("another session that begins so: %v", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, name := range []string{"tools-resume", "subagent"} {
+		paths, err := filepath.Glob(filepath.Join("../testdata/gemini", name, "tmp/ws/chats/*.jsonl"))
+		if err != nil || len(paths) != 1 {
+			f.Fatal(paths, err)
+		}
+		text, err := os.ReadFile(paths[0])
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte(`{"id":"1","type":"gemini","timestamp":"2026-11-22T14:22:47Z","toolCalls":[1,{"result":[{}]},{"agentId":"a"}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		files := &transcript.Files{Home: t.TempDir(), GOOS: "linux", Now: func() time.Time { return time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC) }}
+		dir := filepath.Join(files.Home, ".gemini", "tmp", "p", chats)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text = append([]byte(`{"sessionId":"s1","kind":"main"}`+"\n"), text...)
+		if err := os.WriteFile(filepath.Join(dir, "session-1-s1.jsonl"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tr, err := files.Read(t.Context(), Agent, transcript.Query{Session: "s1"})
+		if err != nil && tr == nil {
+			t.Fatal(err)
+		}
+		for _, c := range tr.Calls {
+			if c.ID == "" || c.End.Before(c.Start) {
+				t.Errorf("request %+v", c)
+			}
+		}
+		for _, e := range Agent.Events("", tr) {
+			if e.StoredAt.IsZero() {
+				t.Errorf("event without a time: %+v", e)
+			}
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package gemini
+
+import (
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// The types of rows that are read, and the kind of a subagent's file.
+const (
+	kindUser     = "user"
+	kindModel    = "gemini"
+	kindSubagent = "subagent"
+)
+
+// head is what the first row of a file says.
+type head struct {
+	session, kind string
+	started       time.Time
+}
+
+// parseHead reads a first row. A file that was resumed has more of them.
+func parseHead(line []byte) (h head, ok bool) {
+	o := rawjson.Members(line)
+	h = head{o.Text("sessionId"), o.Text("kind"), transcript.ISOTime(o.Text("startTime"))}
+	return h, h.session != ""
+}
+
+// row is one line of a session's file: its members, which alias the line, and the ones
+// that most rows are asked for.
+type row struct {
+	rawjson.Object
+	id, kind string
+	at       time.Time
+}
+
+// parse reads a line and reports whether it is a row. Changes of the session, which
+// repeat rows, are none.
+func (r *row) parse(line []byte) bool {
+	*r = row{Object: rawjson.Members(line)}
+	r.id, r.kind, r.at = r.Text("id"), r.Text("type"), transcript.ISOTime(r.Text("timestamp"))
+	return r.id != "" && r.kind != ""
+}
+
+// text joins the texts of the row's content; reply reports that it has what tools
+// returned.
+func (r *row) text() (text string, reply bool) {
+	content := r.Get("content")
+	if rawjson.IsString(content) {
+		return rawjson.Unquote(content), false
+	}
+	parts, _ := rawjson.Elements(content)
+	var texts []string
+	for _, raw := range parts {
+		o := rawjson.Members(raw)
+		reply = reply || o.Get("functionResponse") != nil
+		if s := o.Text("text"); s != "" {
+			texts = append(texts, s)
+		}
+	}
+	return strings.Join(texts, "\n"), reply
+}
+
+// prompt reports a row with what the user, or for a subagent its agent, asked for.
+func (r *row) prompt() bool {
+	if r.kind != kindUser {
+		return false
+	}
+	text, reply := r.text()
+	return !reply && !strings.HasPrefix(text, "<session_context>")
+}

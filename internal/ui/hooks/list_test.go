@@ -1,0 +1,272 @@
+//go:build !windows
+
+package hooks_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/cline"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/ui/hooks"
+	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+func openStore(t *testing.T) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func list(t *testing.T, m *hooks.Machine) *hooks.Listing {
+	t.Helper()
+	l, err := m.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// lines has a line for each file, and one for each hook with what keeps it from
+// running.
+func lines(h *hookstest.Home, l *hooks.Listing) (out []string) {
+	for _, f := range l.Files {
+		if !f.Exists && f.Error == "" {
+			continue
+		}
+		line := f.Agent + " " + f.Scope + " " + f.Path
+		if f.Plugin != "" {
+			line += " " + f.Plugin
+		}
+		if f.Editable {
+			line += " editable"
+		}
+		if f.Off != "" {
+			line += " OFF: " + f.Off
+		}
+		if f.Error != "" {
+			line += " ERROR: " + f.Error
+		}
+		out = append(out, strings.ReplaceAll(line, h.Dir, "HOME"))
+		for _, x := range f.Hooks {
+			line := "  " + x.Event + " " + x.Matcher + " " + x.Text
+			for _, extra := range []struct{ name, text string }{{"never", x.Never}, {"partly", x.Partly}, {"do", x.Hint}} {
+				if extra.text != "" {
+					line += " | " + extra.name + ": " + extra.text
+				}
+			}
+			out = append(out, strings.ReplaceAll(line, h.Dir, "HOME"))
+		}
+	}
+	return out
+}
+
+func TestListHasEveryFileAndWhatKeepsHooksFromRunning(t *testing.T) {
+	h := hookstest.New(t)
+	m := h.Machine(openStore(t))
+	hook := func(event, command string) string {
+		return `{"hooks":{"` + event + `":[{"hooks":[{"type":"command","command":"` + command + `"}]}]}}`
+	}
+	h.Write("managed/managed-settings.json", hook("PreToolUse", "policy"), 0o644)
+	h.Write("managed/managed-settings.d/more.json", hook("Stop", "more"), 0o644)
+	h.Write("code/shop/.claude/settings.local.json", strings.Replace(hook("PostToolBatch", "batch"), "{", `{"enabledPlugins":{"off@market":false},`, 1), 0o600)
+	h.Write(".claude/settings.json", strings.Replace(hook("Stopp", "typo"), "{", `{"enabledPlugins":{"off@market":false},`, 1), 0o600)
+	h.Write("code/shop/.claude/settings.json", "{\n  \"hooks\": [1,}\n", 0o644)
+	h.Write(".claude/plugins/installed_plugins.json", `{"version":2,"plugins":{
+		"on@market":[{"scope":"user","installPath":"HOME/plugins/on"}],"off@market":{"installPath":"HOME/plugins/off"},
+		"bare@market":[{"installPath":"HOME/plugins/bare"}],"odd@market":7,"relative@market":{"installPath":"plugins/on"}}}`, 0o600)
+	h.Write("plugins/on/hooks/hooks.json", hook("PreToolUse", "${CLAUDE_PLUGIN_ROOT}/run"), 0o644)
+	h.Write("plugins/off/hooks/hooks.json", hook("PreToolUse", "off"), 0o644)
+	h.Write("code/shop/.cline/hooks.json", `{"disableAllHooks":true,"hooks":{}}`, 0o644)
+	const no = " | never: Cline does not ask hookspan: it has no hook file "
+	want := []string{
+		"cline user HOME/.cline/hooks.json editable",
+		"  PreToolUse Bash HOME/hooks/guard.sh" + no + "PreToolUse from hookspan | do: hookspan install cline --pre-tool-use",
+		"  PreToolUse Edit|Write HOME/hooks/format.sh" + no + "PreToolUse from hookspan | do: hookspan install cline --pre-tool-use",
+		"  PostToolUse bash HOME/hooks/log.sh" + no + "PostToolUse from hookspan | do: hookspan install cline",
+		"cline project HOME/code/shop/.cline/hooks.json editable OFF: you have not trusted this content",
+		"claude-code managed HOME/managed/managed-settings.json",
+		"  PreToolUse  policy",
+		"claude-code managed HOME/managed/managed-settings.d/more.json",
+		"  Stop  more",
+		"claude-code user HOME/.claude/settings.json editable",
+		`  Stopp  typo | never: unknown event "Stopp": did you mean Stop?`,
+		"claude-code project HOME/code/shop/.claude/settings.json editable ERROR: line 2, column 15: ",
+		"claude-code local HOME/code/shop/.claude/settings.local.json editable",
+		"  PostToolBatch  batch",
+		"claude-code plugin HOME/plugins/off/hooks/hooks.json off@market OFF: the plugin off@market is switched off (enabledPlugins)",
+		"  PreToolUse  off | never: the plugin off@market is switched off (enabledPlugins)",
+		"claude-code plugin HOME/plugins/on/hooks/hooks.json on@market",
+		"  PreToolUse  ${CLAUDE_PLUGIN_ROOT}/run",
+	}
+	got := lines(h, list(t, m))
+	for i := range got {
+		if before, _, ok := strings.Cut(got[i], "ERROR: line 2, column 15: "); ok {
+			got[i] = before + "ERROR: line 2, column 15: "
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files and hooks (-want +got):\n%s", diff)
+	}
+
+	// What an organisation and the user's settings switch off.
+	h.Write("managed/managed-settings.json", strings.Replace(hook("PreToolUse", "policy"), "{", `{"allowManagedHooksOnly":true,`, 1), 0o644)
+	for _, f := range list(t, m).Files {
+		off := f.Agent == "claude-code" && f.Scope != "managed"
+		if strings.Contains(f.Off, "allowManagedHooksOnly") != off {
+			t.Errorf("%s: off %q", f.Path, f.Off)
+		}
+	}
+	h.Write("managed/managed-settings.json", "{}", 0o644)
+	h.Write(".claude/settings.json", `{"disableAllHooks":true}`, 0o600)
+	for _, f := range list(t, m).Files {
+		if off := f.Agent == "claude-code" && f.Scope != "managed"; strings.Contains(f.Off, "disableAllHooks in") != off {
+			t.Errorf("%s: off %q", f.Path, f.Off)
+		}
+	}
+}
+
+// TestAnInstallMakesClineAsk: after an install, the CLI 3 asks before tool calls and the
+// editors do not.
+func TestAnInstallMakesClineAsk(t *testing.T) {
+	h := hookstest.New(t)
+	m := h.Machine(openStore(t))
+	h.Write("bin/cline-hook", "#!/bin/sh\n", 0o755)
+	in := cline.Installer{DocumentsDir: func(context.Context) (string, error) { return "", nil }}
+	plan, err := in.Plan(t.Context(), m.System, install.Options{Binary: filepath.Join(h.Dir, "bin/cline-hook")})
+	if err == nil {
+		err = install.Apply(plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := list(t, m)
+	var got []string
+	for _, x := range l.Files[0].Hooks {
+		got = append(got, x.Event+" "+x.Matcher+" never: "+x.Never+" partly: "+x.Partly+" do: "+x.Hint)
+	}
+	const partly = "only in the Cline CLI 3: Cline in editors and the CLI 2 have no hook file PreToolUse from hookspan do: hookspan install cline --pre-tool-use"
+	want := []string{
+		"PreToolUse Bash never:  partly: " + partly,
+		"PreToolUse Edit|Write never:  partly: " + partly,
+		`PostToolUse bash never: PostToolUse: matcher "bash" fits no tool, so the hook never runs: upper and lower case count: write "Bash" partly:  do: `,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("hooks (-want +got):\n%s", diff)
+	}
+	states := make(map[string]string)
+	for _, f := range l.Folders {
+		for _, x := range f.Hooks {
+			states[x.Event] += string(x.State) + " "
+		}
+	}
+	if states["TaskStart"] != "not hookspan's " || states["PreToolUse"] != "installed " {
+		t.Errorf("hook files: %v", states)
+	}
+}
+
+func TestRunsAreThoseOfTheHookAndOfTheLastDay(t *testing.T) {
+	h := hookstest.New(t)
+	s := openStore(t)
+	m := h.Machine(s)
+	now := time.Now()
+	guard := filepath.Join(h.Dir, "hooks/guard.sh")
+	file := filepath.Join(h.Dir, ".cline/hooks.json")
+	run := func(ago time.Duration, event, command, source, status, decision string, took int64) *tracepb.Span_Event {
+		return &tracepb.Span_Event{Name: otelmap.EventHook, TimeUnixNano: uint64(now.Add(-ago).UnixNano()), Attributes: []*commonpb.KeyValue{
+			otlp.String(otelmap.KeyHookEvent, event), otlp.String(otelmap.KeyHookCommand, command), otlp.String(otelmap.KeyHookSource, source),
+			otlp.String(otelmap.KeyHookStatus, status), otlp.String(otelmap.KeyHookDecision, decision), otlp.Int(otelmap.KeyHookDuration, took),
+		}}
+	}
+	events := []*tracepb.Span_Event{
+		run(30*time.Hour, "PreToolUse", guard, file, "ok", "deny", 1),
+		run(3*time.Hour, "PreToolUse", guard, file, "ok", "", 10),
+		run(2*time.Hour, "PreToolUse", guard, file, "error", "", 30),
+		run(time.Hour, "PreToolUse", guard[:12]+"…", file, "ok", "deny", 20),
+		run(time.Minute, "PreToolUse", guard, file, "not_started", "", 0),
+		run(time.Minute, "PostToolUse", guard, file, "ok", "", 99),
+		run(time.Minute, "PreToolUse", guard, "/other/hooks.json", "ok", "", 99),
+		run(time.Minute, "PreToolUse", guard+" x", file, "ok", "", 99),
+	}
+	span := &tracepb.Span{
+		TraceId: []byte("0123456789abcdef"), SpanId: []byte("01234567"), Name: "invoke_agent cline", StartTimeUnixNano: uint64(now.Add(-31 * time.Hour).UnixNano()), EndTimeUnixNano: uint64(now.UnixNano()), Events: events,
+		Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, "cline"), otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted)},
+	}
+	if err := s.UploadTraces(t.Context(), []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{span}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	got := list(t, m).Files[0].Hooks[0].Runs
+	if got.Last == nil || got.Last.Status != "not_started" {
+		t.Errorf("the last run is %+v", got.Last)
+	}
+	got.Last = nil
+	want := hooks.Runs{Count: 4, Failed: 2, Denied: 1, P50: 20 * time.Millisecond, P95: 30 * time.Millisecond}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+}
+
+// TestSecretsAreNotShownAndStay: a change of a hook's time limit leaves the secret in
+// its command.
+func TestSecretsAreNotShownAndStay(t *testing.T) {
+	const secret = "ghp_aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789"
+	h := hookstest.New(t)
+	m := h.Machine(openStore(t))
+	h.Write(".cline/hooks.json", `{"env":{"KEY":"`+secret+`"},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"curl -H 'Authorization: Bearer `+secret+`' https://h"}]}]}}`, 0o600)
+	var said []string
+	e := &hooks.Editor{Machine: m, Say: func(text string) { said = append(said, text) }}
+	f := list(t, m).Files[0]
+	seconds := 5.0
+	p, err := e.Preview(t.Context(), hooks.Request{Kind: "change", File: f.ID, SHA256: f.SHA256, Timeout: &seconds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	off, err := e.Preview(t.Context(), hooks.Request{Kind: "off", File: f.ID, SHA256: f.SHA256})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range append([]string{f.Hooks[0].Text, f.Hooks[0].Fields.Command, p.Diff, p.What, off.Diff, off.What}, said...) {
+		if strings.Contains(text, secret) {
+			t.Errorf("the secret is shown: %s", text)
+		}
+	}
+	if _, err := e.Apply(t.Context(), hooks.Confirmation{ID: off.ID, SHA256: off.SHA256}); err != nil {
+		t.Fatal(err)
+	}
+	if l := list(t, m).Files[0]; len(l.SwitchedOff) != 1 || strings.Contains(l.SwitchedOff[0].Text, secret) || len(l.Hooks) != 0 {
+		t.Errorf("switched off: %+v", l.SwitchedOff)
+	}
+	var memory string
+	err = filepath.WalkDir(h.Dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Name() == "hooks-off.json" {
+			info, err := d.Info()
+			if memory = path; err == nil && info.Mode().Perm() != 0o600 {
+				t.Errorf("%s has mode %v", path, info.Mode())
+			}
+		}
+		return err
+	})
+	if err != nil || memory == "" {
+		t.Errorf("what is switched off is not remembered: %v", err)
+	}
+	f = list(t, m).Files[0]
+	on, err := e.Preview(t.Context(), hooks.Request{Kind: "on", File: f.ID, SHA256: f.SHA256, Off: f.SwitchedOff[0].ID})
+	if err != nil || !on.Code {
+		t.Fatalf("%+v, %v", on, err)
+	}
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+// Runs the hookspan of this platform, which is in an optional package beside this one.
+"use strict";
+const { spawn } = require("node:child_process");
+const os = require("node:os");
+
+const name = `@hookspan/${process.platform}-${process.arch}`;
+const file = process.platform === "win32" ? "hookspan.exe" : "hookspan";
+
+let program;
+try {
+  program = require.resolve(`${name}/${file}`);
+} catch {
+  console.error(`hookspan: package ${name}: not installed
+hint: hookspan has programs for Linux, macOS and Windows on x64 and arm64; if this is such a machine, install without --omit=optional or --no-optional`);
+  process.exit(1);
+}
+
+// An interrupt from the terminal reaches hookspan by itself; other signals are passed on.
+process.on("SIGINT", () => {});
+const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
+for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+child.on("error", (err) => {
+  console.error(`hookspan: ${err.message}`);
+  process.exit(1);
+});
+child.on("exit", (code, signal) => process.exit(signal ? 128 + os.constants.signals[signal] : code));

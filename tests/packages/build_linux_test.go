@@ -1,0 +1,113 @@
+package packages_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/hookspan/hookspan/tests/internal/rig"
+)
+
+const repository = "../.."
+
+// build makes the packages of a version for this machine only, by the release's
+// own configuration, and returns the folder that they are in.
+func build(t *testing.T, version string) string {
+	t.Helper()
+	config, err := os.ReadFile(filepath.Join(repository, ".goreleaser.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dist := filepath.Join(t.TempDir(), "dist")
+	text := string(config) + "\ndist: " + dist + "\n"
+	for all, one := range map[string]string{
+		"goos: [linux, darwin, windows]": "goos: [linux]",
+		"goarch: [amd64, arm64]":         "goarch: [" + runtime.GOARCH + "]",
+	} {
+		if strings.Count(text, all) != 1 {
+			t.Fatalf(".goreleaser.yaml: want %q once", all)
+		}
+		text = strings.Replace(text, all, one, 1)
+	}
+	// Their manifests need archives for Windows.
+	for _, section := range []string{"winget:\n", "scoops:\n"} {
+		text = without(text, section)
+	}
+	reduced := filepath.Join(t.TempDir(), "goreleaser.yaml")
+	if err := os.WriteFile(reduced, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "make", "release", "VERSION="+version, "RELEASE=-f "+reduced)
+	cmd.Dir = repository
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("make release: %v\n%s", err, out)
+	}
+	return dist
+}
+
+// without leaves out a section of the configuration, up to the next empty line.
+func without(text, section string) string {
+	before, after, _ := strings.Cut(text, "\n"+section)
+	_, rest, _ := strings.Cut(after, "\n\n")
+	return before + "\n\n" + rest
+}
+
+// only returns the one file that fits a pattern.
+func only(t *testing.T, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s: want one file, got %q (%v)", pattern, found, err)
+	}
+	return found[0]
+}
+
+// registry starts an npm registry on this machine and returns its address.
+func registry(t *testing.T) string {
+	t.Helper()
+	manifest := os.DirFS("npm")
+	cache, err := rig.DefaultCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := rig.Program{Name: "verdaccio", Manifest: manifest}.Install(t.Context(), cache)
+	rig.Check(t, "verdaccio", err)
+
+	work := t.TempDir()
+	config := filepath.Join(work, "config.yaml")
+	if err := os.WriteFile(config, []byte(`
+storage: `+work+`/storage
+web: {enable: false}
+max_body_size: 100mb
+packages:
+  '**': {access: $all, publish: $all}
+log: {type: stdout, format: json, level: http}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "node_modules", ".bin", "verdaccio"), "--config", config, "--listen", address)
+	cmd.Dir = work
+	cmd.Env = append(os.Environ(), "HOME="+work)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	said := waitFor(out, "http address")
+	if said != "" {
+		t.Fatalf("verdaccio ended:\n%s", said)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return "http://" + address
+}
