@@ -166,7 +166,10 @@ func (m *Machine) List(ctx context.Context) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	off := m.switchedOff()
+	off, err := m.switchedOff()
+	if err != nil {
+		l.Notes = append(l.Notes, Note{"", err.Error(), ""})
+	}
 	for _, f := range m.files(projects) {
 		m.read(&f, report, runs)
 		f.SwitchedOff = off.of(&f, m.Process.Clean)
