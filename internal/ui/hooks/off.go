@@ -138,6 +138,20 @@ func (l *offList) of(f *File, clean func(string) string) (out []SwitchedOff) {
 	return out
 }
 
+// SwitchedOff are the hooks of Cline's file at a path that are switched off, without
+// secrets.
+func (m *Machine) SwitchedOff(path string) ([]SwitchedOff, error) {
+	off, err := m.switchedOff()
+	if err != nil || len(off.file(path).Hooks) == 0 {
+		return nil, err
+	}
+	f := File{Path: path, Agent: agentCline}
+	if err := f.open(false); err != nil {
+		f.entries = nil // All of them are shown.
+	}
+	return off.of(&f, m.Process.Clean), nil
+}
+
 // present are the hooks without those that are in the file.
 func (f offFile) present(entries []hookfile.Entry) []offHook {
 	return slices.DeleteFunc(f.Hooks, func(h offHook) bool {
