@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"runtime/debug"
@@ -106,25 +107,60 @@ func (s *Server) load(ctx context.Context, id string) (*loaded, error) {
 	from := &stored{store: s.opts.Store}
 	l := &loaded{texts: from}
 	var o *view.Outline
-	k := view.NewSkimmer()
-	err := s.opts.Store.Messages(ctx, id, func(sum store.Summary) {
-		l.Summary, from.trace, o = sum, sum.TraceID, view.NewOutline(&sum)
-		from.numbers = make([]int64, 0, sum.Spans)
-	}, func(number int64, message []byte) error {
-		span, err := k.Span(message)
-		if err == nil {
-			o.Add(span)
+	// One goroutine reads the file while this one decodes what was read.
+	read, used, ended := make(chan *messages, 2), make(chan *messages, 4), make(chan error, 1)
+	for range cap(used) {
+		used <- new(messages)
+	}
+	go func() {
+		some := <-used
+		err := s.opts.Store.Messages(ctx, id, func(sum store.Summary) {
+			l.Summary, from.trace, o = sum, sum.TraceID, view.NewOutline(&sum)
+			from.numbers = make([]int64, 0, sum.Spans)
+		}, func(number int64, message []byte) error {
 			from.numbers = append(from.numbers, number)
+			some.bytes, some.ends = append(some.bytes, message...), append(some.ends, len(some.bytes)+len(message))
+			if len(some.bytes) > manyBytes {
+				read <- some
+				some = <-used
+			}
+			return nil
+		})
+		read <- some
+		close(read)
+		ended <- err
+	}()
+	k := view.NewSkimmer()
+	var bad error
+	for some := range read {
+		begin := 0
+		for _, end := range some.ends {
+			if span, err := k.Span(some.bytes[begin:end]); err == nil {
+				o.Add(span)
+			} else if bad == nil {
+				bad = fmt.Errorf("%w: trace %s: %w", store.ErrDamaged, from.trace, err)
+			}
+			begin = end
 		}
-		return err
-	})
-	if err != nil {
+		some.bytes, some.ends = some.bytes[:0], some.ends[:0]
+		used <- some
+	}
+	if err := cmp.Or(<-ended, bad); err != nil {
 		return nil, err
 	}
 	l.arrange(o)
 	l.version = s.versions.Add(1)
 	return l, nil
 }
+
+// messages are encoded spans, one after the other.
+type messages struct {
+	bytes []byte
+	ends  []int
+}
+
+// manyBytes is how many are read before they are decoded.
+const manyBytes = 256 << 10
 
 // loadRunning makes the rows of a task that is not stored yet.
 func (s *Server) loadRunning(t *store.Trace) *loaded {
@@ -324,7 +360,8 @@ func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, 
 	if c.last != nil && c.last.TraceID != id {
 		c.last = nil // Its memory is needed.
 	}
-	l, err := srv.load(ctx, id)
+	// A browser that asks again has cancelled the first request, not the need for it.
+	l, err := srv.load(context.WithoutCancel(ctx), id)
 	if errors.Is(err, store.ErrNotFound) {
 		for _, r := range srv.running(ctx) {
 			if r.TraceID != id {

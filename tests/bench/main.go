@@ -54,6 +54,7 @@ func parts() []measure.Part[part] {
 		{Name: "imports", Page: page, Run: imports},
 		{Name: "limits", Page: page, Run: limits},
 		{Name: "ask", Page: page, Run: ask},
+		{Name: "ui", Page: page, Run: thePage},
 	}
 }
 

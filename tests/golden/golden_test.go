@@ -29,6 +29,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/hook/codex"
 	"github.com/hookspan/hookspan/hook/gemini"
+	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -37,6 +38,8 @@ import (
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	codexfiles "github.com/hookspan/hookspan/internal/transcript/codex"
 	geminifiles "github.com/hookspan/hookspan/internal/transcript/gemini"
+	opencodefiles "github.com/hookspan/hookspan/internal/transcript/opencode"
+	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/otlpstub"
@@ -99,6 +102,11 @@ var sessions = []session{
 	{"interrupt.ndjson", "codex/interrupt", "codex"},
 	{"failed-stream.ndjson", "codex/failed-stream", "codex"},
 	{"api-error.ndjson", "codex/api-error", "codex"},
+	{"tools-resume.ndjson", "opencode/tools-resume", "opencode"},
+	{"permission.ndjson", "opencode/permission", "opencode"},
+	{"subagent.ndjson", "opencode/subagent", "opencode"},
+	{"interrupt.ndjson", "opencode/interrupt", "opencode"},
+	{"api-error.ndjson", "opencode/api-error", "opencode"},
 }
 
 func (s session) name() string {
@@ -121,6 +129,8 @@ func (s session) events(t testing.TB) []hook.Event {
 		return s.lineEvents(t, "../../hook/qwen/testdata", qwen.Decode)
 	case "codex":
 		return s.lineEvents(t, "../../hook/codex/testdata", codex.Decode)
+	case "opencode":
+		return s.lineEvents(t, "../../hook/opencode/testdata", opencode.Decode)
 	}
 	files, err := filepath.Glob(filepath.Join(payloads, s.dir, "*.json"))
 	if err != nil || len(files) == 0 {
@@ -167,6 +177,9 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 		agent, to = qwenfiles.Agent, ".qwen"
 	case s.agent == "codex":
 		agent, to = codexfiles.Agent, ".codex"
+	case s.agent == "opencode":
+		agent, to = opencodefiles.Agent, "recorded"
+		opencodetest.Write(t, home, filepath.Join(storage, s.store, "opencode.sql"))
 	case strings.HasPrefix(id, "conv_"):
 		// A conversation, whose session has to be found.
 		q.Dialect, to = clinefiles.DialectNext, filepath.Join(".cline", "data", "sessions", filepath.Base(s.store))

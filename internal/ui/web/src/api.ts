@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const key = "hookspan-token";
 const channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel("hookspan");
@@ -98,7 +98,8 @@ export function useData<T>(path: string | null, version?: number): { data?: T; e
   useListener();
   const [state, set] = useState<{ path: string | null; data?: T; error?: Refused }>({ path: null });
   const at = version ?? changes;
-  useEffect(() => {
+  // Before the page is painted: a frame earlier.
+  useLayoutEffect(() => {
     if (path === null) return;
     let wanted = true;
     const stop = new AbortController();

@@ -26,6 +26,9 @@ export function TraceView({ id }: { id: string }) {
   const span = query.get("span") ?? "";
   const find = query.get("find") ?? "";
   const [selected, setSelected] = useState(-1);
+  // here is the selected row at once: keys may come faster than the page is drawn.
+  const here = useRef(-1);
+  const mark = (row: number) => { here.current = row; setSelected(row); };
   const [sheet, setSheet] = useState(!!span);
   const [folded, setFolded] = useState<Set<number>>(() => new Set(JSON.parse(sessionStorage.getItem("folded " + id) ?? "[]") as number[]));
   const [following, setFollowing] = useState(false);
@@ -59,7 +62,7 @@ export function TraceView({ id }: { id: string }) {
     let f = folded;
     for (let p = tree.parent[row]; p >= 0; p = tree.parent[p]) if (f.has(p)) { if (f === folded) f = new Set(f); f.delete(p); }
     if (f !== folded) keepFolded(f);
-    setSelected(row);
+    mark(row);
   };
   // The address follows a little later: a browser slows pages that change it often.
   const later = useRef(0);
@@ -79,12 +82,12 @@ export function TraceView({ id }: { id: string }) {
     const f = new Set(folded);
     if (shut) f.add(row); else f.delete(row);
     keepFolded(f);
-    if (shut && tree && selected > row && selected < tree.end[row]) select(row);
+    if (shut && tree && here.current > row && here.current < tree.end[row]) select(row);
   };
   const next = (rows: number[], n: number) => () => {
     if (!rows.length) return;
     const sorted = n > 0 ? rows : [...rows].reverse();
-    const at = selected < 0 && n < 0 ? Infinity : selected;
+    const at = here.current < 0 && n < 0 ? Infinity : here.current;
     const to = sorted.find((r) => (n > 0 ? r > at : r < at)) ?? sorted[0];
     select(to);
   };
@@ -99,19 +102,19 @@ export function TraceView({ id }: { id: string }) {
   const show = (t: Tab) => put({ tab: t === "waterfall" ? "" : t });
   const errorRows = problems.map((p) => p.row);
   const matchRows = found ?? [];
-  useEffect(() => { if (found?.length && !matches.has(selected)) select(found.find((r) => r >= selected) ?? found[0]); }, [found]);
+  useEffect(() => { if (found?.length && !matches.has(here.current) && !(span && here.current < 0)) select(found.find((r) => r >= here.current) ?? found[0]); }, [found]);
   useEffect(() => { if (following && tree) select(tree.n - 1); }, [tree, following]);
 
   useKeys({
-    j: () => select(visible(selected, 1)), k: () => select(visible(selected, -1)),
-    h: () => { if (tree && selected >= 0) { if (tree.end[selected] > selected + 1 && !folded.has(selected)) fold(selected, true); else if (tree.parent[selected] >= 0) select(tree.parent[selected]); } },
-    l: () => { if (tree && selected >= 0) { if (folded.has(selected)) fold(selected, false); else select(visible(selected, 1)); } },
-    Enter: () => { if (selected >= 0) setSheet(!sheet); else select(0, true); },
-    Escape: () => { setSheet(false); setSelected(-1); clearTimeout(later.current); later.current = 0; mine.current = ""; put({ span: "" }); },
+    j: () => select(visible(here.current, 1)), k: () => select(visible(here.current, -1)),
+    h: () => { if (tree && here.current >= 0) { if (tree.end[here.current] > here.current + 1 && !folded.has(here.current)) fold(here.current, true); else if (tree.parent[here.current] >= 0) select(tree.parent[here.current]); } },
+    l: () => { if (tree && here.current >= 0) { if (folded.has(here.current)) fold(here.current, false); else select(visible(here.current, 1)); } },
+    Enter: () => { if (here.current >= 0) setSheet(!sheet); else select(0, true); },
+    Escape: () => { setSheet(false); mark(-1); clearTimeout(later.current); later.current = 0; mine.current = ""; put({ span: "" }); },
     e: next(errorRows, 1), E: next(errorRows, -1), n: next(matchRows, 1), N: next(matchRows, -1),
     "]": () => head?.after && go("/t/" + head.after), "[": () => head?.before && go("/t/" + head.before),
     "1": () => show("waterfall"), "2": () => show("conversation"), "3": () => show("changes"),
-    z: () => { if (tree && selected >= 0) setZoom([tree.c.at[selected], tree.c.at[selected] + Math.max(1000, tree.c.took[selected])]); },
+    z: () => { const row = here.current; if (tree && row >= 0) setZoom([tree.c.at[row], tree.c.at[row] + Math.max(1000, tree.c.took[row])]); },
     "0": () => setZoom(),
     c: () => compareWith(id),
     y: () => copy(location.href),

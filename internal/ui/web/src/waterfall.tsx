@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "./api";
 import { dollars, duration } from "./format";
 import { labelOf } from "./parts";
@@ -24,11 +24,14 @@ function bytesOf(text: string): ArrayBuffer {
 }
 
 function rowsOf(c: Columns): Rows {
-  const took = new Uint32Array(bytesOf(c.took));
+  const times = (text: string) => {
+    const units = new Uint32Array(bytesOf(text)), out = new Float64Array(units.length);
+    for (let i = 0; i < units.length; i++) out[i] = units[i] === 0xffffffff ? -1 : units[i] * c.unit;
+    return out;
+  };
   return {
     labels: c.labels, kinds: c.kinds, statuses: c.statuses, cost: c.cost, depth: new Uint16Array(bytesOf(c.depth)), label: new Uint32Array(bytesOf(c.label)),
-    kind: new Uint8Array(bytesOf(c.kind)), status: new Uint8Array(bytesOf(c.status)),
-    at: Float64Array.from(new Uint32Array(bytesOf(c.at)), (t) => t * c.unit), took: Float64Array.from(took, (t) => (t === 0xffffffff ? -1 : t * c.unit)),
+    kind: new Uint8Array(bytesOf(c.kind)), status: new Uint8Array(bytesOf(c.status)), at: times(c.at), took: times(c.took),
     waits: Object.fromEntries(Object.entries(c.waits).map(([row, [from, to]]) => [row, [from * c.unit, to * c.unit]])),
   };
 }
@@ -153,7 +156,7 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
   const last = Math.min(shown.length, first + Math.min(96, Math.ceil(height / rowHeight) + 14));
   const rows = [...shown.subarray(first, last)];
   const wanted = [...new Set(rows.map((i) => Math.floor(i / pageLines)))].filter((p) => !fresh.has(p)).join();
-  useEffect(() => { if (wanted) wanted.split(",").forEach((p) => loadLines(Number(p))); }, [wanted, tree]);
+  useLayoutEffect(() => { if (wanted) wanted.split(",").forEach((p) => loadLines(Number(p))); }, [wanted, tree]);
 
   const [z0, z1] = zoom ? [tree.scale.of(zoom[0]), Math.max(tree.scale.of(zoom[0]) + 1e-9, tree.scale.of(zoom[1]))] : [0, 1];
   const x = (t: number) => (tree.scale.of(t) - z0) / (z1 - z0);
