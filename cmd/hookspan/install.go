@@ -98,7 +98,7 @@ func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 	if err != nil {
 		return err
 	}
-	if n := len(plan.Foreign()); n > 0 && !o.Chain {
+	if n := len(plan.Foreign()); n > 0 && !o.Chain && cmd.Flags().Lookup("chain") != nil {
 		notes += fmt.Sprintf("\n%s in the way, not hookspan's: left as found, so these events are not recorded there.\n"+
 			"hookspan install %s --chain also runs it and merges both answers.\n", termtext.Plural(n, "hook"), agent.Word)
 	}

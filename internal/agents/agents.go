@@ -12,18 +12,23 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/hook/codex"
+	"github.com/hookspan/hookspan/hook/copilot"
 	"github.com/hookspan/hookspan/hook/gemini"
+	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/install"
 	claudehooks "github.com/hookspan/hookspan/internal/install/claude"
 	clinehooks "github.com/hookspan/hookspan/internal/install/cline"
+	opencodeplugin "github.com/hookspan/hookspan/internal/install/opencode"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	codexfiles "github.com/hookspan/hookspan/internal/transcript/codex"
+	copilotfiles "github.com/hookspan/hookspan/internal/transcript/copilot"
 	geminifiles "github.com/hookspan/hookspan/internal/transcript/gemini"
+	opencodefiles "github.com/hookspan/hookspan/internal/transcript/opencode"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -114,6 +119,15 @@ func All() Table {
 			Install: installCodex(), Uninstall: uninstallCodex(),
 		},
 		{
+			Host: copilot.Host, Word: "copilot", Name: "GitHub Copilot", Program: "claude-hook",
+			Decode: copilot.Decode, Transcript: copilotfiles.Agent, Installer: claudehooks.Copilot(),
+			Mapping: otelmap.Agent{
+				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
+			},
+			Settings: true, StripsOTel: true,
+			Install: installCopilot(), Uninstall: uninstallCopilot(),
+		},
+		{
 			Host: gemini.Host, Word: "gemini", Name: "Gemini CLI", Program: "claude-hook",
 			Decode: gemini.Decode, Transcript: geminifiles.Agent, Installer: claudehooks.Gemini(),
 			Mapping: otelmap.Agent{
@@ -121,6 +135,13 @@ func All() Table {
 			},
 			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
 			Install: installGemini(), Uninstall: uninstallGemini(),
+		},
+		{
+			Host: opencode.Host, Word: "opencode", Name: "opencode", Program: "claude-hook",
+			Decode: opencode.Decode, Transcript: opencodefiles.Agent, Installer: opencodeplugin.Installer{},
+			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
+			Settings: true, Scopes: []string{opencodeplugin.ScopeUser, opencodeplugin.ScopeProject},
+			Install: installOpencode(), Uninstall: uninstallOpencode(),
 		},
 	}
 }

@@ -86,6 +86,28 @@ everything else. --scope and --project limit it. Traces and settings stay.`,
 	}
 }
 
+func installCopilot() Command {
+	return Command{
+		Short: "Let the GitHub Copilot CLI report to hookspan",
+		Long: `Write hookspan's hooks into a file of their own, ~/.copilot/hooks/hookspan.json;
+--dry-run shows it. Your other hooks and settings stay as they are. hookspan uninstall
+copilot removes the file.
+
+Copilot denies a call if a hook of it fails. These hooks never fail, even if hookspan is
+gone.`,
+		Flags: map[string]string{"force": "rewrite hookspan entries that were edited"},
+	}
+}
+
+func uninstallCopilot() Command {
+	return Command{
+		Short: "Take hookspan's hooks out of GitHub Copilot",
+		Long: `Take out exactly what hookspan install copilot put in, and leave everything else. Traces
+and settings stay.`,
+		Flags: map[string]string{"force": ""}, // accepted as for other agents; edited entries go anyway
+	}
+}
+
 func installGemini() Command {
 	return Command{
 		Short: "Let the Gemini CLI report to hookspan",
@@ -113,6 +135,41 @@ everything else. --scope and --project limit it. Traces and settings stay.`,
 			"force":   "", // accepted as for other agents; edited entries go anyway
 			"scope":   "only these settings: user or project",
 			"project": "only this project's settings; for --scope project, this folder if not given",
+		},
+	}
+}
+
+func installOpencode() Command {
+	return Command{
+		Short: "Let opencode report to hookspan",
+		Long: `Write hookspan's plugin, one JavaScript file, into a folder from which opencode loads
+plugins at its start. opencode's settings stay as they are. hookspan uninstall opencode
+removes the file.
+
+With any plugin in a folder opencode fetches its package @opencode-ai/plugin, about
+63 MB, from the npm registry into the folder's node_modules at its next start. It waits
+for that, without a network for more than a minute. --dry-run says whether it will.
+
+  --scope user      ~/.config/opencode/plugin, for all your projects (the default)
+  --scope project   .opencode/plugin in the project`,
+		Flags: map[string]string{
+			"force":   "rewrite a hookspan plugin that was edited",
+			"scope":   "whose plugin folder: user or project",
+			"project": "the project's folder, for --scope project, which it implies; this folder if not given",
+		},
+	}
+}
+
+func uninstallOpencode() Command {
+	return Command{
+		Short: "Remove hookspan's plugin from opencode",
+		Long: `Remove exactly what hookspan install opencode wrote, from wherever it did, and leave
+everything else, the packages that opencode has fetched included. --scope and --project
+limit it. Traces and settings stay.`,
+		Flags: map[string]string{
+			"force":   "remove a hookspan plugin that was edited, too",
+			"scope":   "only this plugin folder: user or project",
+			"project": "only this project's plugin folder; for --scope project, this folder if not given",
 		},
 	}
 }

@@ -44,6 +44,11 @@ type Host struct {
 	// Silence returns the answer to another agent that runs this host's hook. If
 	// nil, such an agent gets none.
 	Silence func(agent string) []byte
+	// StreamEnded returns the payload of the end of a session. If it is not nil, the
+	// host starts one process for all its events and writes each as a line of JSON,
+	// and the payload counts for a session whose lines end in the middle of a run. Such
+	// a host expects no answer and has no HooksFile.
+	StreamEnded func(session string) []byte
 	// Reply encodes an answer. If nil, the host expects none.
 	Reply func(hook.Reply) []byte
 	// HooksFile is the file with the user's Claude-format hooks, relative to a

@@ -15,8 +15,8 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// Main is the main function of a hook program: it handles one hook call and exits
-// with 0. Other agents start the same program with their Word before the event's name.
+// Main is the main function of a hook program: it handles one hook call, or for a host
+// with StreamEnded all its events, and exits with 0. Other agents start the same program with their Word before the event's name.
 func Main(h Host, others ...Host) {
 	args := os.Args[1:]
 	if i := slices.IndexFunc(others, func(o Host) bool { return len(args) > 0 && args[0] == o.Word }); i >= 0 {
@@ -48,6 +48,9 @@ func Main(h Host, others ...Host) {
 		if err != nil {
 			return err
 		}
+		if h.StreamEnded != nil {
+			return DetachReaped(path, args, environ, startFolder(p.stateDir))
+		}
 		return Detach(path, args, environ, startFolder(p.stateDir))
 	}
 	p.RunHooks = func(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
@@ -63,7 +66,12 @@ func Main(h Host, others ...Host) {
 		}
 		return out, err
 	}
-	p.Run()
+	if h.StreamEnded == nil {
+		p.Run()
+		os.Exit(0)
+	}
+	p.Stdin = os.Stdin // which is silent while the agent is
+	p.runLines()
 	os.Exit(0)
 }
 

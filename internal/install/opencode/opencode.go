@@ -1,0 +1,366 @@
+// Package opencode installs hookspan's plugin for opencode: one JavaScript file in a
+// folder from which opencode loads plugins at its start. opencode's settings are not
+// touched. A file of this name that is not hookspan's is never changed.
+package opencode
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/install"
+)
+
+// The values of install.Options.Scope.
+const (
+	ScopeUser    = "user"
+	ScopeProject = "project"
+)
+
+// word is the agent's name on the command line and in the install record.
+const word = "opencode"
+
+// program is the hook program that the plugin starts.
+const program = "claude-hook"
+
+// fileName is the plugin's file. Its name means nothing to opencode.
+const fileName = "hookspan.js"
+
+// pluginVersion is the version of the plugin. It rises when its text changes, so that a
+// file of an earlier version is still distinguished from an edited one.
+const pluginVersion = 1
+
+// The first line marks the file and has the version; the second has the SHA-256 of what
+// follows, by which an edited file is found.
+const (
+	markerPrefix = "// hookspan:opencode-plugin v"
+	markerRest   = ` - managed by "hookspan install opencode"; removed by "hookspan uninstall opencode".`
+	sumPrefix    = "// sha256 "
+)
+
+//go:embed plugin.js
+var source string
+
+// Installer is the install.Installer of opencode.
+type Installer struct{}
+
+var _ install.Installer = Installer{}
+
+// plugin is the content of a plugin file of hookspan's.
+type plugin struct {
+	Version int
+	// Binary is the program that it starts.
+	Binary string
+	// Edited reports that the bytes are not those that hookspan wrote.
+	Edited bool
+}
+
+// render returns the text of the plugin that starts a program.
+func render(binary string) []byte {
+	quoted, _ := json.Marshal(binary) // a string; JSON's are JavaScript's, too
+	body := strings.Replace(source, "HOOK_PROGRAM", string(quoted), 1)
+	return fmt.Appendf(nil, "%s%d%s\n%s%s\n%s", markerPrefix, pluginVersion, markerRest, sumPrefix, sum(body), body)
+}
+
+// read returns the plugin in a file. ok is false if the file is not hookspan's.
+func read(data []byte) (p plugin, ok bool) {
+	first, rest, _ := bytes.Cut(data, []byte("\n"))
+	version, ok := strings.CutPrefix(string(first), markerPrefix)
+	if !ok {
+		return p, false
+	}
+	version, _, _ = strings.Cut(version, " ")
+	p.Version, _ = strconv.Atoi(version)
+	second, body, _ := bytes.Cut(rest, []byte("\n"))
+	p.Edited = string(second) != sumPrefix+sum(string(body)) || p.Version < 1 || p.Version > pluginVersion
+	for line := range bytes.Lines(body) {
+		if quoted, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "const hook = "); ok {
+			_ = json.Unmarshal([]byte(quoted), &p.Binary) // empty if it was edited
+			break
+		}
+	}
+	return p, true
+}
+
+// site is a folder for the plugin.
+type site struct {
+	install.Place
+	// folder is the folder that opencode searches for plugin folders.
+	folder string
+}
+
+func (s site) file() string { return filepath.Join(s.Path, fileName) }
+
+// config is the folder of the user's settings.
+func config(sys install.System) string {
+	if dir := sys.Env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "opencode")
+	}
+	return filepath.Join(sys.Home, ".config", "opencode")
+}
+
+func userSite(sys install.System) site {
+	dir := config(sys)
+	return site{install.Place{Path: filepath.Join(dir, "plugin"), Kind: ScopeUser, Readers: "opencode, all your projects"}, dir}
+}
+
+func projectSite(project string) site {
+	dir := filepath.Join(project, ".opencode")
+	return site{install.Place{
+		Path: filepath.Join(dir, "plugin"), Kind: ScopeProject, Project: project, Readers: "opencode, this project",
+	}, dir}
+}
+
+// chosen is the place that an install goes into.
+func chosen(sys install.System, o install.Options) (site, error) {
+	if err := sys.CheckHome(); err != nil {
+		return site{}, err
+	}
+	switch scope := cmp.Or(o.Scope, map[bool]string{true: ScopeProject, false: ScopeUser}[o.Project != ""]); {
+	case scope == ScopeUser && o.Project != "":
+		return site{}, install.Optionf("scope %q has no project: leave out --project or --scope", scope)
+	case scope == ScopeUser:
+		return userSite(sys), nil
+	case scope == ScopeProject:
+		project := cmp.Or(o.Project, o.Dir)
+		return projectSite(project), install.CheckProject(project)
+	default:
+		return site{}, install.Optionf("scope %q: want %s or %s", scope, ScopeUser, ScopeProject)
+	}
+}
+
+// sites are the places to look at: those that the options select, of those recorded and
+// those that opencode reads now.
+func sites(sys install.System, m *install.Manifest, o install.Options) ([]site, error) {
+	if err := sys.CheckHome(); err != nil {
+		return nil, err
+	}
+	all := []site{userSite(sys)}
+	if project := cmp.Or(o.Project, o.Dir); project != "" {
+		all = append(all, projectSite(project))
+	}
+	for _, r := range m.Settings {
+		if r.Agent != word || slices.ContainsFunc(all, func(s site) bool { return s.Path == filepath.Dir(r.Path) }) {
+			continue
+		}
+		s := site{r.Place(), filepath.Dir(filepath.Dir(r.Path))}
+		s.Path, s.Readers = filepath.Dir(r.Path), "of an earlier install"
+		if r.Project != "" {
+			s.Readers = "opencode, in " + r.Project
+		}
+		all = append(all, s)
+	}
+	return slices.DeleteFunc(all, func(s site) bool {
+		return o.Scope != "" && s.Kind != o.Scope || o.Project != "" && s.Project != o.Project
+	}), nil
+}
+
+// Plan implements install.Installer.
+func (Installer) Plan(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
+	if err := sys.CheckBinary(o, program); err != nil {
+		return nil, err
+	}
+	s, err := chosen(sys, o)
+	if err != nil {
+		return nil, err
+	}
+	a, have, ours, err := look(s)
+	if err != nil {
+		return nil, err
+	}
+	p := &install.Plan{StateDir: sys.StateDir, Places: []install.Place{s.Place}}
+	a.Content = render(o.Binary)
+	switch {
+	case a.Was.Missing():
+		a.Op = install.OpCreate
+	case !ours:
+		a.Op, a.Reason = install.OpForeign, "is not hookspan's and stays as it is: move it away and install again"
+	case have.Edited && !o.Force:
+		a.Op, a.Reason = install.OpEdited, editedReason(have)
+	case bytes.Equal(a.Was.Data, a.Content):
+		a.Op = install.OpKeep
+	case have.Edited:
+		a.Op, a.Reason = install.OpUpdate, "was edited; --force rewrites it"
+	case have.Binary != o.Binary:
+		a.Op, a.Reason = install.OpUpdate, "starts "+have.Binary
+	default:
+		a.Op, a.Reason = install.OpUpdate, "is out of date"
+	}
+	p.Actions = []install.Action{a}
+	if a.Op.Writes() {
+		if err := install.Writable(s.Path); err != nil {
+			return nil, fmt.Errorf("plugin folder %q: %w", s.Path, err)
+		}
+	}
+	if a.Op.Writes() || a.Op == install.OpKeep {
+		p.Before = func(m *install.Manifest) {
+			m.Settings.Add(install.Record{
+				Agent: word, Path: s.file(), Scope: s.Kind, Project: s.Project,
+				Created: install.MissingDirs(s.Path), CreatedFile: a.Op == install.OpCreate,
+			})
+		}
+	}
+	if a.Op == install.OpCreate && !fetched(s) {
+		p.Warnings = append(p.Warnings, fetchNote(s))
+	}
+	if a.Op == install.OpCreate || a.Op == install.OpUpdate {
+		p.Warnings = append(p.Warnings, "opencode loads plugins when it starts: an opencode that runs is not recorded until it is restarted")
+	}
+	if s.Project != "" {
+		p.Warnings = append(p.Warnings, "the plugin names a program on this machine: do not commit it")
+	}
+	return p, nil
+}
+
+// fetched reports that opencode has fetched its plugin package for a folder.
+func fetched(s site) bool {
+	info, err := os.Stat(filepath.Join(s.folder, "node_modules", "@opencode-ai", "plugin"))
+	return err == nil && info.IsDir()
+}
+
+// fetchNote says what opencode does when a folder has its first plugin.
+func fetchNote(s site) string {
+	return fmt.Sprintf("with a plugin, whichever, opencode fetches its package @opencode-ai/plugin (about 63 MB) from the npm registry into %q "+
+		"at its next start, and without a network it waits for more than a minute first", filepath.Join(s.folder, "node_modules"))
+}
+
+// look reads the plugin file of a place.
+func look(s site) (a install.Action, have plugin, ours bool, err error) {
+	check := func() error { return install.ThroughLink(s.Project, s.file()) }
+	if err := check(); err != nil {
+		return a, have, false, err
+	}
+	was, err := install.Look(s.file())
+	if err != nil {
+		return a, have, false, fmt.Errorf("plugin %w", err)
+	}
+	have, ours = read(was.Data)
+	return install.Action{
+		Place: s.Path, Path: s.file(), Event: "plugin", Was: was, Mode: 0o644, FolderMode: 0o755, Check: check,
+	}, have, ours, nil
+}
+
+func editedReason(p plugin) string {
+	if p.Version > pluginVersion {
+		return fmt.Sprintf("was written by a newer hookspan (v%d) and stays as it is (--force takes it over)", p.Version)
+	}
+	return "was written by hookspan and edited since; it stays as it is (--force takes it over)"
+}
+
+// PlanUninstall implements install.Installer. What opencode itself has fetched stays.
+func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
+	m, err := install.ReadManifest(sys.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	all, err := sites(sys, m, o)
+	if err != nil {
+		return nil, err
+	}
+	p := &install.Plan{StateDir: sys.StateDir, Undo: true}
+	var gone []string
+	for _, s := range all {
+		a, have, ours, err := look(s)
+		if err != nil {
+			if o.Project != "" {
+				return nil, err
+			}
+			p.Warnings = append(p.Warnings, err.Error())
+			continue
+		}
+		p.Places = append(p.Places, s.Place)
+		switch {
+		case ours && have.Edited && !o.Force:
+			a.Op, a.Reason = install.OpEdited, editedReason(have)
+		case ours:
+			a.Op = install.OpRemove
+		}
+		if ours {
+			p.Actions = append(p.Actions, a)
+		}
+		rec := m.Settings.Find(s.file())
+		if rec == nil || a.Op == install.OpEdited {
+			continue
+		}
+		for _, dir := range slices.Backward(rec.Created) {
+			p.RemoveIfEmpty(dir)
+		}
+		gone = append(gone, s.file())
+	}
+	if len(gone) > 0 {
+		p.After = func(m *install.Manifest) {
+			for _, path := range gone {
+				m.Settings.Drop(path)
+			}
+		}
+	}
+	p.RemoveState(m)
+	return p, nil
+}
+
+// Status implements install.Installer.
+func (Installer) Status(_ context.Context, sys install.System, o install.Options) (*install.Report, error) {
+	m, err := install.ReadManifest(sys.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	all, err := sites(sys, m, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &install.Report{}
+	for _, s := range all {
+		at := install.Site{Place: s.Place}
+		a, have, ours, err := look(s)
+		if err != nil {
+			at.Err = err
+			r.Sites = append(r.Sites, at)
+			continue
+		}
+		h := install.Hook{Event: "plugin", Path: s.file(), State: install.StateInstalled, Faulty: true}
+		switch {
+		case a.Was.Missing() && m.Settings.Find(s.file()) == nil:
+			continue
+		case a.Was.Missing():
+			h.State, h.Reason = install.StateMissing, "was installed and is gone"
+		case !ours:
+			h.State, h.Faulty = install.StateForeign, false
+		case have.Edited:
+			h.State, h.Reason = install.StateEdited, editedReason(have)
+		case o.Binary != "" && have.Binary != o.Binary:
+			h.State, h.Reason = install.StateOutdated, "starts "+have.Binary
+		case !install.FileExists(have.Binary):
+			h.State, h.Reason = install.StateOutdated, "the program "+have.Binary+" is gone"
+		case !bytes.Equal(a.Was.Data, render(have.Binary)):
+			h.State, h.Reason = install.StateOutdated, "is of an older hookspan"
+		default:
+			h.Faulty = false
+		}
+		at.Present, at.Hooks = ours || h.State == install.StateMissing, []install.Hook{h}
+		if ours && !fetched(s) {
+			r.Warnings = append(r.Warnings, fetchNote(s))
+		}
+		r.Sites = append(r.Sites, at)
+	}
+	if sys.Env("OPENCODE_PURE") == "1" || sys.Env("OPENCODE_PURE") == "true" {
+		r.Off = append(r.Off, "the variable OPENCODE_PURE is set, with which opencode loads no plugins")
+		r.OffHint = "unset it"
+	}
+	return r, nil
+}
+
+// sum is the SHA-256 of the text below the first two lines.
+func sum(body string) string {
+	digest := sha256.Sum256([]byte(body))
+	return hex.EncodeToString(digest[:])
+}

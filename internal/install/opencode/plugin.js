@@ -1,0 +1,121 @@
+import { spawn } from "node:child_process"
+
+const hook = HOOK_PROGRAM
+
+// Hands the events that a trace needs to hookspan's hook program, one line of JSON
+// each, through a pipe that the system empties even if opencode is killed. opencode
+// calls event() without waiting for it; nothing here throws or waits.
+export const Hookspan = async ({ directory }) => {
+	const sessions = new Map() // by id: parent, agent, turn, text and error of the turn's last message
+	const messages = new Map() // of turns that have not ended, by id
+	const started = new Set() // parts: tool calls that run
+	let child
+	let retryAt = 0
+
+	const session = (id) => {
+		if (!sessions.has(id)) sessions.set(id, {})
+		return sessions.get(id)
+	}
+	const write = (line) => {
+		if (!child) {
+			if (Date.now() < retryAt) return
+			retryAt = Date.now() + 10_000
+			const { GOMEMLIMIT, GODEBUG, ...env } = process.env // malformed ones end a Go program
+			const started = spawn(hook, ["opencode"], { cwd: directory, env, stdio: ["pipe", "ignore", "ignore"], detached: true, windowsHide: true })
+			const gone = () => {
+				if (child === started) child = undefined
+			}
+			started.on("error", gone)
+			started.on("exit", gone)
+			started.stdin.on("error", gone)
+			started.unref()
+			started.stdin.unref?.()
+			child = started
+		}
+		if (child.stdin.writableLength < 8 << 20) child.stdin.write(line + "\n") // else the program hangs
+	}
+	const send = (type, id, more) => {
+		const own = session(id)
+		let root = id
+		for (let i = 0; i < 100 && session(root).parent; i++) root = session(root).parent
+		const line = { session: root, type, at: Date.now(), turn: own.turn, cwd: directory }
+		if (root !== id) {
+			line.agent = id
+			line.agent_type = own.agent
+			if (own.parent !== root) line.parent = own.parent
+		}
+		write(JSON.stringify({ ...line, ...more }))
+	}
+
+	const messageUpdated = (info) => {
+		const own = session(info.sessionID)
+		if (!messages.has(info.id)) {
+			own.text = ""
+			if (info.role === "user") {
+				own.turn = info.id
+				own.error = undefined
+				own.agent = info.agent
+			}
+		}
+		messages.set(info.id, info)
+		if (info.role === "assistant") own.error = info.error
+	}
+	const partUpdated = (part) => {
+		const message = messages.get(part.messageID)
+		if (part.type === "text" && message?.role === "user" && !part.synthetic && !part.ignored) {
+			send("message.part.updated", part.sessionID, { turn: message.id, message, part })
+		} else if (part.type === "text" && message?.role === "assistant") {
+			session(part.sessionID).text = part.text
+		} else if (part.type === "tool") {
+			const { status, input, output, error, time, metadata } = part.state
+			if (metadata?.sessionId && part.tool === "task") session(metadata.sessionId).parent ??= part.sessionID
+			if (status === "pending" || (status === "running" && started.has(part.id))) return
+			if (status === "running") started.add(part.id)
+			else started.delete(part.id)
+			const { id, messageID, callID, tool } = part
+			const state = { status, time, metadata: { exit: metadata?.exit, sessionId: metadata?.sessionId }, input, output, error }
+			send("message.part.updated", part.sessionID, { turn: message?.parentID, part: { type: "tool", id, messageID, callID, tool, state } })
+		}
+	}
+	const idle = (id) => {
+		const { turn, text, error } = session(id)
+		send("session.idle", id, { turn, error, text })
+		for (const [key, message] of messages) if (message.sessionID === id && key !== turn) messages.delete(key)
+	}
+	const take = (type, p) => {
+		switch (type) {
+			case "session.created":
+			case "session.updated":
+				if (p.info.parentID) session(p.info.id).parent = p.info.parentID
+				if (p.info.parentID || type === "session.updated") break
+				return send(type, p.info.id, { version: p.info.version })
+			case "message.updated":
+				return messageUpdated(p.info)
+			case "message.part.updated":
+				return partUpdated(p.part)
+			case "permission.asked":
+				return send(type, p.sessionID, { id: p.id, permission: p.permission, patterns: p.patterns, tool: p.tool })
+			case "permission.replied":
+				return send(type, p.sessionID, { reply: p.reply })
+			case "session.error":
+				if (p.sessionID) session(p.sessionID).error ??= p.error
+				break
+			case "session.compacted":
+				return send(type, p.sessionID, {})
+			case "session.idle":
+				return idle(p.sessionID)
+		}
+	}
+	return {
+		event: async ({ event }) => {
+			try {
+				take(event.type, event.properties)
+			} catch {}
+		},
+		dispose: async () => {
+			try {
+				child?.stdin.end()
+			} catch {}
+		},
+	}
+}

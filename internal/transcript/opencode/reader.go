@@ -1,0 +1,375 @@
+// Package opencode reads the database in which opencode keeps its sessions, messages and
+// their parts.
+//
+// The format is internal to opencode: rows over 8 MiB and parts of unknown types are
+// skipped. Each message of the model is one request with its tokens and its cost in USD;
+// a cost of zero is none, since opencode also writes it for a model without a price.
+// opencode counts the tokens of a request when its tool calls have ended, so that a
+// request whose calls were interrupted has none. A subagent is a session with a parent.
+//
+// The database is opened read-only. Older versions kept a JSON file for each message,
+// which this package does not read.
+package opencode
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/opencode"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// Agent reads opencode's database.
+var Agent = transcript.Agent{
+	Host: opencode.Host, Read: read, Sessions: sessions, AddEvents: addEvents, Timed: true,
+}
+
+func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Session, err error) {
+	files, _ := databases(f)
+	for _, path := range files {
+		db, err := open(ctx, f, path)
+		if err != nil {
+			continue
+		}
+		var id, cwd string
+		var updated float64
+		_ = each(ctx, db, path, // a file that cannot be read has no sessions
+			`SELECT id, directory, time_updated FROM session WHERE parent_id IS NULL`, nil, []any{&id, &cwd, &updated}, func() bool {
+				if transcript.CheckID("session id", id) == nil {
+					found = append(found, transcript.Session{
+						ID: id, Dialect: opencode.Dialect, Path: path, Cwd: cwd, ModTime: transcript.Millis(updated).Time(),
+					})
+				}
+				return true
+			})
+		_ = db.Close() // read only
+	}
+	return found, ctx.Err()
+}
+
+func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
+	files, places := databases(f)
+	var errs []error
+	for _, path := range files {
+		db, err := open(ctx, f, path)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		t, err := readSession(ctx, f, db, path, q)
+		_ = db.Close() // read only
+		if t != nil {
+			return t, err
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil && !errors.Is(err, transcript.ErrNotFound) {
+		return nil, err
+	}
+	return nil, places.NotFound(q.Session, "opencode*.db with it")
+}
+
+const (
+	// maxAgents bounds the subagents of one session.
+	maxAgents = 1000
+	// maxRows bounds the messages and parts that are taken in.
+	maxRows = 1_000_000
+)
+
+// session is a session in the database: the one read, or a subagent's.
+type session struct {
+	id, parent, cwd, version, kind string
+	created, updated               time.Time
+}
+
+// tree is the query for a session and its subagents, the session first.
+const tree = `WITH RECURSIVE tree(id, depth) AS (
+	SELECT id, 0 FROM session WHERE id = ?1
+	UNION SELECT s.id, t.depth + 1 FROM session s JOIN tree t ON s.parent_id = t.id WHERE t.depth < 100)
+SELECT s.id, coalesce(s.parent_id, ''), s.directory, s.version, coalesce(s.agent, ''), s.time_created, s.time_updated
+FROM tree JOIN session s ON s.id = tree.id ORDER BY tree.depth, s.time_created, s.id LIMIT ?2`
+
+// readSession reads one session. Without a session of this id it returns nothing.
+func readSession(ctx context.Context, f *transcript.Files, db *sql.DB, path string, q transcript.Query) (*hook.Transcript, error) {
+	var s session
+	var created, updated float64
+	var all []session
+	err := each(ctx, db, path, tree, []any{q.Session, maxAgents + 1},
+		[]any{&s.id, &s.parent, &s.cwd, &s.version, &s.kind, &created, &updated}, func() bool {
+			s.created, s.updated = transcript.Millis(created).Time(), transcript.Millis(updated).Time()
+			all = append(all, s)
+			return true
+		})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	l := &log{
+		path: path, query: q, texts: transcript.Texts{Max: transcript.MaxText},
+		t:       &hook.Transcript{Session: q.Session, Cwd: all[0].cwd, HostVersion: all[0].version, Sources: []string{path}},
+		spawned: make(map[string]spawn),
+	}
+	if q.Whole != nil {
+		l.texts.Max = int(transcript.DefaultMaxBytes)
+	}
+	var errs []error
+	for i, s := range all {
+		if i > 0 && !q.Since.IsZero() && s.updated.Before(q.Since) {
+			continue
+		}
+		errs = append(errs, l.session(ctx, db, s, i == 0))
+	}
+	slices.SortStableFunc(l.t.Calls, func(a, b hook.LLMCall) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
+	l.t.Pending = l.pending && f.Now().Sub(l.last) < transcript.PendingAge
+	return l.t, errors.Join(errs...)
+}
+
+// log gathers what the database says of one session.
+type log struct {
+	path  string
+	query transcript.Query
+	texts transcript.Texts
+	t     *hook.Transcript
+	rows  int
+	// spawned are the calls that started subagents, by the subagent's session.
+	spawned map[string]spawn
+	// pending reports a request without its tokens, last is the newest change.
+	pending bool
+	last    time.Time
+}
+
+// spawn is the call that started a subagent.
+type spawn struct{ call, caller, turn, task string }
+
+// message is one message with its parts, in their order.
+type message struct {
+	id    string
+	row   int // its number among those read, from 1
+	data  rawjson.Object
+	parts []rawjson.Object
+}
+
+const (
+	messages = `SELECT id, time_updated, CASE WHEN length(data) <= ?3 THEN data ELSE '' END
+FROM message WHERE session_id = ?1 AND time_updated >= ?2 ORDER BY time_created, id`
+	parts = `SELECT message_id, time_updated, CASE WHEN length(data) <= ?3 THEN data ELSE '' END
+FROM part WHERE session_id = ?1 AND time_updated >= ?2 ORDER BY message_id, id`
+)
+
+// session reads the messages of the session or of a subagent.
+func (l *log) session(ctx context.Context, db *sql.DB, s session, lead bool) error {
+	since := int64(0)
+	if !l.query.Since.IsZero() {
+		since = l.query.Since.UnixMilli()
+	}
+	args := []any{s.id, since, maxRow}
+	var list []*message
+	byID := make(map[string]*message)
+	var id, data string
+	var updated float64
+	changed := func() bool {
+		if at := transcript.Millis(updated).Time(); at.After(l.last) {
+			l.last = at
+		}
+		l.rows++
+		return l.rows <= maxRows
+	}
+	err := each(ctx, db, l.path, messages, args, []any{&id, &updated, &data}, func() bool {
+		m := &message{id: id, row: len(list) + 1, data: rawjson.Members([]byte(data))}
+		list, byID[id] = append(list, m), m
+		return changed()
+	})
+	errParts := each(ctx, db, l.path, parts, args, []any{&id, &updated, &data}, func() bool {
+		if m := byID[id]; m != nil {
+			m.parts = append(m.parts, rawjson.Members([]byte(data)))
+		}
+		return changed()
+	})
+	agent := &hook.Agent{}
+	if !lead {
+		from := l.spawned[s.id]
+		*agent = hook.Agent{
+			ID: s.id, Type: s.kind, CallID: from.call, ParentAgent: from.caller, Turn: from.turn, Task: from.task, Start: s.created,
+		}
+	}
+	for _, m := range list {
+		l.add(m, agent)
+	}
+	if !lead {
+		l.t.Agents = append(l.t.Agents, *agent)
+	}
+	return errors.Join(err, errParts)
+}
+
+// add adds a message of the lead agent, whose agent has no id, or of a subagent.
+func (l *log) add(m *message, agent *hook.Agent) {
+	at := func(name string) time.Time { return rawjson.Instant(m.data.Members("time").Get(name)) }
+	switch m.data.Text("role") {
+	case "user":
+		for _, p := range m.parts {
+			if p.Text("type") != "text" || p.Is("synthetic") || p.Is("ignored") {
+				continue
+			}
+			text := l.keep(p.Text("text"))
+			if agent.ID != "" {
+				agent.Task = cmp.Or(agent.Task, text)
+			} else {
+				l.t.Prompts = append(l.t.Prompts, hook.Prompt{At: at("created"), Text: text, Turn: m.id})
+			}
+			break
+		}
+	case "assistant":
+		l.answer(m, agent, at("created"), at("completed"))
+	}
+}
+
+func (l *log) keep(text string) string {
+	text = l.texts.Keep(text)
+	if l.texts.Over() {
+		l.texts.Shrink(func(text, input func(*string)) {
+			for i := range l.t.Prompts {
+				text(&l.t.Prompts[i].Text)
+			}
+			for i := range l.t.Calls {
+				text(&l.t.Calls[i].Text)
+			}
+			for i := range l.t.ToolResults {
+				text(&l.t.ToolResults[i].Text)
+				input(&l.t.ToolResults[i].Input)
+			}
+		})
+	}
+	return text
+}
+
+// answer adds a message of the model: a request, and its tool calls.
+func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time) {
+	turn := m.data.Text("parentID")
+	if agent.ID != "" {
+		turn = agent.Turn
+	}
+	c := hook.LLMCall{
+		ID: m.id, Turn: turn, Agent: agent.ID, Start: created, Provider: m.data.Text("providerID"), Model: m.data.Text("modelID"),
+		FinishReason: strings.ReplaceAll(m.data.Text("finish"), "-", "_"), Usage: usage(m.data),
+	}
+	kind, class, reason := opencode.End(m.data.Members("error"))
+	c.Error, c.Message = class, reason
+	var text string
+	var last time.Time
+	for _, p := range m.parts {
+		said := rawjson.Instant(p.Members("time").Get("end"))
+		switch p.Text("type") {
+		case "text":
+			text = hook.Lines(text, p.Text("text"))
+		case "tool":
+			tool := opencode.Tool(p)
+			c.ToolCallIDs = append(c.ToolCallIDs, tool.ID)
+			said = tool.Started
+			l.tool(m, tool, p, agent, turn)
+		}
+		if said.After(last) {
+			last = said
+		}
+	}
+	// A message is completed when its calls have ended, a request when they are known.
+	if c.End = completed; !last.IsZero() && (completed.IsZero() || last.Before(completed)) && len(c.ToolCallIDs) > 0 {
+		c.End = last
+	}
+	if c.End.Before(c.Start) && !c.End.IsZero() {
+		c.End = c.Start
+	}
+	c.Text = l.keep(text)
+	l.pending = l.pending || completed.IsZero()
+	l.t.Calls = append(l.t.Calls, c)
+	if agent.ID == "" {
+		l.t.Provider, l.t.Model = c.Provider, c.Model
+	}
+	if completed.IsZero() || kind == hook.KindRunComplete && c.FinishReason == "tool_calls" {
+		return
+	}
+	if agent.ID != "" {
+		agent.Result, agent.End = c.Text, completed
+		return
+	}
+	end := hook.TurnEnd{Turn: turn, At: completed, Kind: kind, Message: reason, ErrorType: class}
+	if kind == hook.KindRunComplete {
+		end.Result = c.Text
+	}
+	if n := len(l.t.Ends); n > 0 && l.t.Ends[n-1].Turn == turn {
+		l.t.Ends[n-1] = end
+		return
+	}
+	l.t.Ends = append(l.t.Ends, end)
+}
+
+// tool adds a tool call.
+func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook.Agent, turn string) {
+	if tool.Agent != "" {
+		l.spawned[tool.Agent] = spawn{
+			call: tool.ID, caller: agent.ID, turn: turn, task: part.Members("state").Members("input").Text("prompt"),
+		}
+	}
+	q := l.query
+	whole := q.Whole != nil && q.Whole(tool.ID, tool.Name)
+	if !whole && !q.Full {
+		return
+	}
+	r := hook.ToolResult{
+		ID: tool.ID, Agent: agent.ID, Turn: turn, Name: tool.Name, Input: l.texts.KeepJSON(tool.Input),
+		Text: l.keep(cmp.Or(tool.Output, tool.Error)), Status: tool.Status, Asked: tool.Started, At: tool.Ended,
+	}
+	if whole {
+		r.File, r.Row = l.path, m.row
+	}
+	l.t.ToolResults = append(l.t.ToolResults, r)
+}
+
+// usage reads the tokens and the cost of a message; nil if it has none.
+func usage(m rawjson.Object) *hook.Usage {
+	tokens := m.Members("tokens")
+	count := func(o rawjson.Object, name string) int64 {
+		n, ok := rawjson.Float(o.Get(name))
+		if !ok {
+			return 0
+		}
+		return transcript.Tokens(&n)
+	}
+	u := &hook.Usage{
+		Input: count(tokens, "input"), Output: count(tokens, "output") + count(tokens, "reasoning"),
+		CacheRead: count(tokens.Members("cache"), "read"), CacheWrite: count(tokens.Members("cache"), "write"),
+	}
+	if u.TotalInput()+u.Output == 0 {
+		return nil
+	}
+	if cost, ok := rawjson.Float(m.Get("cost")); ok && cost > 0 {
+		u.CostUSD = &cost
+	}
+	return u
+}
+
+// addEvents adds the events that the plugin would have handed on.
+func addEvents(b *transcript.EventBuilder, _ string) {
+	for _, p := range b.Transcript.Prompts {
+		b.Add(p.At, hook.Event{
+			Kind: hook.KindPrompt, Name: "message.part.updated", Turn: p.Turn, Prompt: p.Text, Key: opencode.Key("prompt", p.Turn),
+		})
+	}
+	b.AddTools(nil, nil)
+	for i := range b.Transcript.Agents {
+		a := &b.Transcript.Agents[i]
+		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "message.part.updated", Prompt: a.Task})
+		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "session.idle", Result: a.Result})
+	}
+	for _, end := range b.Transcript.Ends {
+		b.Add(end.At, hook.Event{
+			Kind: end.Kind, Name: "session.idle", Turn: end.Turn, Result: end.Result, Message: end.Message, ErrorType: end.ErrorType,
+			Key: opencode.Key("end", end.Turn),
+		})
+	}
+}
