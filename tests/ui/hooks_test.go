@@ -3,6 +3,7 @@ package ui
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -383,5 +384,61 @@ func TestEditingViews(t *testing.T) {
 			b.wait(`!document.querySelector("dialog")`)
 			b.faultless(s)
 		}
+	}
+}
+
+// TestTextsOfHooksNeverBecomeScripts has hostile texts in each member of a project's
+// file, which the project's author writes, and in Claude Code's settings.
+func TestTextsOfHooksNeverBecomeScripts(t *testing.T) {
+	e := newEditing()
+	s, b := serveEdit(t, nil, e), open(t)
+	type object map[string]any
+	var groups []any
+	for _, text := range hostile {
+		text = strings.ReplaceAll(text, "RAN", "window.ran=1")
+		groups = append(groups, object{"matcher": text, "hooks": []any{object{"type": "command", "command": text + " ", "args": []string{text}, "if": text}, object{"type": text, "command": text}}})
+	}
+	events := object{"PreToolUse": groups}
+	for _, text := range hostile {
+		events[text] = groups[:1]
+	}
+	data, err := json.Marshal(object{"env": object{"A": hostile[0]}, "hooks": events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"code/shop/.cline/hooks.json", "code/shop/.claude/settings.json"} {
+		e.home.Write(name, string(data), 0o600)
+	}
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1280, 900))
+	for _, path := range []string{"/hooks", "/hooks?tool=" + url.QueryEscape(hostile[2]), "/hooks?show=never"} {
+		b.goTo(s, path)
+		b.shows("<script>window.ran=1</script>")
+		b.shows("⟨U+202E⟩gnp.exe")
+		unharmed(b, path)
+	}
+	b.goTo(s, "/hooks")
+	b.press("not trusted", "Trust")
+	b.shows("Code from the terminal")
+	unharmed(b, "trust")
+	b.confirm(e, "Trust")
+	b.shows("done: trust")
+	b.press("done: trust", "Close")
+	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".hook button")].find((x) => x.innerText === "Edit" && x.closest(".hook").innerText.includes("onerror")).click()`, nil))
+	b.shows("Show the difference")
+	b.fill("Time limit", "3")
+	b.press("Edit a hook", "Show the difference")
+	b.wait(`document.querySelector("dialog .diff, dialog [role=alert]")`)
+	unharmed(b, "edit")
+}
+
+// unharmed fails the test if a text ran or became markup.
+func unharmed(b *browser, where string) {
+	b.t.Helper()
+	if eval[bool](b, `"ran" in window || [...document.querySelectorAll("script, iframe, object, embed, base, form, img, video, [onerror], [onload], [href^=javascript]")].some((e) => e.getAttribute("src") !== "/assets/app.js")`) {
+		b.t.Fatalf("%s: a text became markup or a script", where)
+	}
+	if eval[bool](b, `/[\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText)`) {
+		b.t.Errorf("%s: a character that reorders text is in the document", where)
 	}
 }
