@@ -324,6 +324,9 @@ func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook
 		ID: tool.ID, Agent: agent.ID, Turn: turn, Name: tool.Name, Input: l.texts.KeepJSON(tool.Input),
 		Text: l.keep(cmp.Or(tool.Output, tool.Error)), Status: tool.Status, Asked: tool.Started, At: tool.Ended,
 	}
+	if r.At.IsZero() {
+		r.Status = hook.ToolUnknown
+	}
 	if whole {
 		r.File, r.Row = l.path, m.row
 	}
