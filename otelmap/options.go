@@ -46,7 +46,7 @@ type Agent struct {
 	// Turns reports that the agent numbers its turns: a run is a turn. If false,
 	// a run is a task.
 	Turns bool
-	// Unnamed reports that the agent's hooks name neither calls nor subagents. Its
+	// Unnamed reports that the agent's hooks name no calls, and maybe no subagents. Its
 	// files do: a call is the oldest one there with the same tool and input.
 	Unnamed bool
 	// MaxInput and MaxOutput are the preview limits in runes that apply where

@@ -43,10 +43,12 @@ type mapping struct {
 	// laterPart reports that an earlier part of the run's turn is a separate run.
 	laterPart bool
 	results   map[resultKey][]*hook.ToolResult
-	// taken are the results of calls that the hooks do not name, unnamed the subagents
-	// that they do not name.
-	taken   map[*hook.ToolResult]bool
-	unnamed []*agent
+	// unclaimed are the results that no call has taken yet, where the hooks name no
+	// calls, taken the ids of the others. unnamed are the subagents that they do not
+	// name.
+	unclaimed map[toolKey][]*hook.ToolResult
+	taken     map[string]bool
+	unnamed   []*agent
 }
 
 // planned is a span without its message: of a long run not all messages are in

@@ -3,6 +3,8 @@ package otelmap
 import (
 	"cmp"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -196,9 +198,7 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 	for _, c := range calls {
 		known[c.id()] = true
 	}
-	for r := range m.taken {
-		known[r.ID] = true
-	}
+	maps.Copy(known, m.taken)
 	// Without ids it cannot be known which calls of the files are the reported ones.
 	if !m.turns() && (len(calls) == 0 || known[""]) {
 		return nil
@@ -434,21 +434,34 @@ func (m *mapping) unfinished(c *call) toolOutcome {
 	return toolOutcome{failure: ErrorToolUnfinished, message: "the tool never reported an end"}
 }
 
-// unnamedResult returns the oldest result in the host's files, of any agent, that fits
-// a call without an id and is no other call's.
+// unnamedResult returns the oldest result in the host's files that fits a call without
+// an id and is no other call's. It may be that of a subagent which the hooks do not name.
 func (m *mapping) unnamedResult(c *call) *hook.ToolResult {
 	if c.tool().ID != "" {
 		return nil
 	}
-	k := keyOf(c.event())
-	for i := range m.tr.ToolResults {
-		r := &m.tr.ToolResults[i]
-		if r.Name == k.name && maphash.String(m.seed, r.Input) == k.input && !m.taken[r] && m.holds(r.Agent, r.Turn, r.At) {
-			if m.taken == nil {
-				m.taken = make(map[*hook.ToolResult]bool)
+	if m.unclaimed == nil {
+		m.unclaimed, m.taken = make(map[toolKey][]*hook.ToolResult), make(map[string]bool)
+		for i := range m.tr.ToolResults {
+			if r := &m.tr.ToolResults[i]; m.holds(r.Agent, r.Turn, r.At) {
+				k := toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}
+				m.unclaimed[k] = append(m.unclaimed[k], r)
 			}
-			m.taken[r] = true
-			return r
+		}
+	}
+	// If a hook has changed the input, the files have one or the other.
+	for _, it := range []*item{c.post, c.pre} {
+		if it == nil {
+			continue
+		}
+		k := keyOf(it)
+		for i, r := range m.unclaimed[k] {
+			// A subagent that the hooks name makes its calls itself.
+			if marked := it.ParentAgent != "" || m.run.agents[r.Agent] != nil; !marked || r.Agent == it.Agent {
+				m.unclaimed[k] = slices.Delete(m.unclaimed[k], i, i+1)
+				m.taken[r.ID] = true
+				return r
+			}
 		}
 	}
 	return nil

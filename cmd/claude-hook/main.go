@@ -3,6 +3,7 @@
 //
 //	claude-hook EVENT < payload
 //	claude-hook codex EVENT < payload
+//	claude-hook copilot EVENT < payload
 //	claude-hook gemini EVENT < payload
 //	claude-hook qwen EVENT < payload
 //	claude-hook opencode < lines
@@ -22,6 +23,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/codex"
+	"github.com/hookspan/hookspan/hook/copilot"
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
@@ -41,6 +43,8 @@ func main() {
 	}, hookproc.Host{
 		Name: gemini.Host, Program: "claude-hook", Word: "gemini", Peek: gemini.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
 		ProjectVariable: "GEMINI_PROJECT_DIR",
+	}, hookproc.Host{
+		Name: copilot.Host, Program: "claude-hook", Word: "copilot", Peek: copilot.Peek, ProjectVariable: "COPILOT_PROJECT_DIR",
 	}, hookproc.Host{
 		Name: opencode.Host, Program: "claude-hook", Word: "opencode", Peek: opencode.Peek, StreamEnded: opencode.StreamEnded,
 	})

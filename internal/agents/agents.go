@@ -12,6 +12,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/hook/codex"
+	"github.com/hookspan/hookspan/hook/copilot"
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
@@ -25,6 +26,7 @@ import (
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	codexfiles "github.com/hookspan/hookspan/internal/transcript/codex"
+	copilotfiles "github.com/hookspan/hookspan/internal/transcript/copilot"
 	geminifiles "github.com/hookspan/hookspan/internal/transcript/gemini"
 	opencodefiles "github.com/hookspan/hookspan/internal/transcript/opencode"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
@@ -115,6 +117,15 @@ func All() Table {
 			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
 			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
 			Install: installCodex(), Uninstall: uninstallCodex(),
+		},
+		{
+			Host: copilot.Host, Word: "copilot", Name: "GitHub Copilot", Program: "claude-hook",
+			Decode: copilot.Decode, Transcript: copilotfiles.Agent, Installer: claudehooks.Copilot(),
+			Mapping: otelmap.Agent{
+				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
+			},
+			Settings: true, StripsOTel: true,
+			Install: installCopilot(), Uninstall: uninstallCopilot(),
 		},
 		{
 			Host: gemini.Host, Word: "gemini", Name: "Gemini CLI", Program: "claude-hook",

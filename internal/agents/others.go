@@ -3,8 +3,7 @@ package agents
 // others are agents that hookspan does not support and that run the hooks of
 // supported ones, by the short name that hook programs record.
 var others = map[string]string{
-	"copilot": "GitHub Copilot",
-	"droid":   "Factory Droid",
+	"droid": "Factory Droid",
 }
 
 // OtherName returns the name, as its users know it, of an agent that runs another's

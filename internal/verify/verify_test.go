@@ -24,11 +24,12 @@ import (
 
 // recordedFolders are the recorded sessions and where their agents keep them.
 var recordedFolders = map[string]string{
-	"claude/*/projects": ".claude/projects",
-	"classic/1*":        ".cline/data/tasks",
-	"sdk/*":             ".cline/data/sessions",
-	"qwen/*/projects":   ".qwen/projects",
-	"gemini/*/tmp":      ".gemini/tmp",
+	"claude/*/projects":       ".claude/projects",
+	"classic/1*":              ".cline/data/tasks",
+	"sdk/*":                   ".cline/data/sessions",
+	"qwen/*/projects":         ".qwen/projects",
+	"copilot/*/session-state": ".copilot/session-state",
+	"gemini/*/tmp":            ".gemini/tmp",
 }
 
 // session is a recorded session: its traces as they are mapped, and its files.

@@ -161,6 +161,7 @@ var mayImport = map[string][]string{
 	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/rawjson"},
 	"hook/...":                      {"hook", "internal/rawjson"},
 	"hook/codex":                    {"hook", "hook/claude", "internal/rawjson"},
+	"hook/copilot":                  {"hook", "internal/rawjson"},
 	"hook/gemini":                   {"hook", "hook/claude", "internal/rawjson"},
 	"hook/qwen":                     {"hook", "hook/claude", "internal/rawjson"},
 	"spool":                         {},
@@ -191,7 +192,7 @@ var mayImport = map[string][]string{
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/atomicfile", "internal/clinehooks", "internal/clinehooks/hookcheck", "internal/clinehooks/hookfile",
 		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/translate", "internal/install",
-		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/rawjson", "internal/regular", "internal/store",
+		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/filelock", "internal/rawjson", "internal/regular", "internal/store",
 	},
 	"otelmap":                      {"hook", "internal/otlp", "internal/rawjson", "internal/termtext"},
 	"infinium/...":                 {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},
@@ -201,12 +202,13 @@ var mayImport = map[string][]string{
 	"internal/transcript/claude":   {"hook", "hook/claude", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/cline":    {"hook", "hook/cline", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/codex":    {"hook", "hook/claude", "hook/codex", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/copilot":  {"hook", "hook/copilot", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/gemini":   {"hook", "hook/gemini", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/opencode": {"hook", "hook/opencode", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/qwen":     {"hook", "hook/qwen", "internal/rawjson", "internal/transcript"},
 	"internal/agents": {
-		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/gemini", "hook/opencode", "hook/qwen", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
-		"internal/install/cline", "internal/install/opencode", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/gemini", "internal/transcript/opencode", "internal/transcript/qwen",
+		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "otelmap", "infinium", "infinium/connectors", "internal/install", "internal/install/claude",
+		"internal/install/cline", "internal/install/opencode", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/copilot", "internal/transcript/gemini", "internal/transcript/opencode", "internal/transcript/qwen",
 	},
 	"internal/demo": {"internal/regular"},
 	"internal/diagnose": {

@@ -60,6 +60,12 @@ var hosts = []host{
 		return fmt.Appendf(nil, `{"session_id":%q,"prompt_id":"p########1","cwd":"/home/dev/project","hook_event_name":%q,"stop_hook_active":true,"last_assistant_message":"src/%d.go"}`,
 			session, hook, n)
 	}},
+	{"copilot-cli", "claude-hook", "copilot", "", "preToolUse", "agentStop", func(hook, session string, n int) []byte {
+		if hook == "preToolUse" {
+			return fmt.Appendf(nil, `{"sessionId":%q,"cwd":"/home/dev/project","toolName":"view","toolArgs":{"path":"src/%d.go"}}`, session, n)
+		}
+		return fmt.Appendf(nil, `{"sessionId":%q,"cwd":"/home/dev/project","stop_hook_active":true,"stopReason":"src/%d.go"}`, session, n)
+	}},
 	{"gemini-cli", "claude-hook", "gemini", "", "BeforeTool", "AfterAgent", func(hook, session string, n int) []byte {
 		if hook == "BeforeTool" {
 			return fmt.Appendf(nil, `{"session_id":%q,"transcript_path":"/home/dev/.gemini/tmp/p/chats/session-1-s.jsonl","cwd":"/home/dev/project","hook_event_name":%q,"tool_name":"read_file","tool_input":{"file_path":"src/%d.go"}}`,
@@ -277,7 +283,7 @@ func holdSweeps(t testing.TB, w *lab.World) {
 // documented are the files that may lie in the state folder: see spool/FORMAT.md
 // and the page on files in docs.
 var documented = regexp.MustCompile(`^(` + strings.Join([]string{
-	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code|qwen-code|codex|gemini-cli)`,
+	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code|qwen-code|codex|copilot-cli|gemini-cli)`,
 	`spool/[a-z-]+/[0-9a-f]{32}`,
 	`spool/[a-z-]+/[0-9a-f]{32}/(events\.json-seq|[a-z]+\.lock|delivery-[a-z]+\.json|quarantine)`,
 	`spool/[a-z-]+/[0-9a-f]{32}/quarantine/[0-9a-f]{16}-[0-9a-f]{8}\.bin`,

@@ -28,6 +28,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/hook/codex"
+	"github.com/hookspan/hookspan/hook/copilot"
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
@@ -37,6 +38,7 @@ import (
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
 	codexfiles "github.com/hookspan/hookspan/internal/transcript/codex"
+	copilotfiles "github.com/hookspan/hookspan/internal/transcript/copilot"
 	geminifiles "github.com/hookspan/hookspan/internal/transcript/gemini"
 	opencodefiles "github.com/hookspan/hookspan/internal/transcript/opencode"
 	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
@@ -85,6 +87,14 @@ var sessions = []session{
 	{"subagent.ndjson", "gemini/subagent", "gemini"},
 	{"tools-resume.ndjson", "gemini/tools-resume", "gemini"},
 	{"behave.ndjson", "gemini/behave", "gemini"},
+	{"lag.ndjson", "copilot/lag", "copilot"},
+	{"not-allowed.ndjson", "copilot/not-allowed", "copilot"},
+	{"api-error.ndjson", "copilot/api-error", "copilot"},
+	{"interrupt.ndjson", "copilot/interrupt", "copilot"},
+	{"subagent.ndjson", "copilot/subagent", "copilot"},
+	{"tools-resume.ndjson", "copilot/tools-resume", "copilot"},
+	{"behave.ndjson", "copilot/behave", "copilot"},
+	{"hello.ndjson", "copilot/hello", "copilot"},
 	{"hello.ndjson", "gemini/hello", "gemini"},
 	{"hello.ndjson", "qwen/hello", "qwen"},
 	{"behave.ndjson", "qwen/behave", "qwen"},
@@ -123,6 +133,8 @@ func (s session) events(t testing.TB) []hook.Event {
 	switch s.agent {
 	case "claude":
 		return s.claudeEvents(t)
+	case "copilot":
+		return s.lineEvents(t, "../../hook/copilot/testdata", copilot.Decode)
 	case "gemini":
 		return s.lineEvents(t, "../../hook/gemini/testdata", gemini.Decode)
 	case "qwen":
@@ -171,6 +183,8 @@ func (s session) transcript(t testing.TB, id string) *hook.Transcript {
 	switch {
 	case s.agent == "claude":
 		agent, to = claudefiles.Agent, ".claude"
+	case s.agent == "copilot":
+		agent, to = copilotfiles.Agent, ".copilot"
 	case s.agent == "gemini":
 		agent, to = geminifiles.Agent, ".gemini"
 	case s.agent == "qwen":
@@ -208,12 +222,13 @@ func (s session) lineEvents(t testing.TB, dir string, decode func(hook.Raw) ([]h
 	for line := range bytes.Lines(text) {
 		var row struct {
 			TS      int64
+			Event   string
 			Payload json.RawMessage
 		}
 		if err := json.Unmarshal(line, &row); err != nil {
 			t.Fatal(err)
 		}
-		evs, err := decode(hook.Raw{Payload: row.Payload, StoredAt: time.Unix(0, row.TS).UTC(), Offset: int64(len(out)), Cwd: "/"})
+		evs, err := decode(hook.Raw{Payload: row.Payload, Event: row.Event, StoredAt: time.Unix(0, row.TS).UTC(), Offset: int64(len(out)), Cwd: "/"})
 		if err != nil {
 			t.Fatalf("%s: %v", s.dir, err)
 		}

@@ -78,6 +78,19 @@ func qwenEvents() []hookEvent {
 	return events
 }
 
+// copilotEvents lists what is installed for Copilot. It leaves out permissionRequest,
+// which comes for calls that need no permission, too.
+func copilotEvents() []hookEvent {
+	var events []hookEvent
+	for _, name := range []string{
+		"sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "subagentStart", "subagentStop",
+		"notification", "preCompact", "agentStop", "errorOccurred", "sessionEnd",
+	} {
+		events = append(events, hookEvent{name: name})
+	}
+	return events
+}
+
 // geminiEvents lists what is installed for the Gemini CLI, which counts in
 // milliseconds. It leaves out the hooks of requests: each of their payloads has the
 // whole conversation, and some come for every piece of an answer.

@@ -44,7 +44,9 @@ type handler struct {
 	form    form
 	// guarded reports that the program starts without the variables of guards.
 	guarded bool
-	async   bool
+	// endsWell reports that the command ends well whatever becomes of the program.
+	endsWell bool
+	async    bool
 	// timeout is the timeout's text, empty without one.
 	timeout string
 	// extras are the other members, in their order.
@@ -119,6 +121,9 @@ func (h *handler) resolve(command string) (custom bool) {
 		words = words[1:]
 	}
 	h.guarded = len(open) == 0
+	if n := len(words) - 2; n > 0 && words[n] == "||" && words[n+1] == "true" {
+		h.endsWell, words = true, words[:n]
+	}
 	h.program, h.words = "", nil
 	if len(words) > 0 {
 		h.program, h.words = words[0], words[1:]
@@ -257,6 +262,8 @@ func (w wantedHandler) render(ev hookEvent, timeout string, extras jsonedit.Obje
 		for _, word := range words {
 			args = append(args, word)
 		}
+	case w.guarded && w.product().strict:
+		command = strings.Join(guards(), " ") + " " + command + " || true"
 	case w.guarded:
 		command = strings.Join(guards(), " ") + " exec " + command
 	}
@@ -293,6 +300,8 @@ func (w wantedHandler) judge(h handler, event, matcher string) (install.State, s
 		return install.StateOutdated, fmt.Sprintf("reports %q", strings.Join(h.words, " "))
 	case w.guarded && !h.guarded:
 		return install.StateOutdated, "would block " + w.product().name + " under a malformed GOMEMLIMIT or GODEBUG"
+	case w.guarded && w.product().strict && !h.endsWell:
+		return install.StateOutdated, "would have " + w.product().name + " deny every call if it could not start"
 	case h.async:
 		return install.StateOutdated, "has async true"
 	case h.timeout == "":

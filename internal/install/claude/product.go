@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,6 +33,11 @@ type product struct {
 	words []string
 	// events are those that hookspan records.
 	events []hookEvent
+	// strict reports that a hook that fails denies the call: its command ends well
+	// even if the program is gone.
+	strict bool
+	// switches is another file of the agent's folder that can switch hooks off.
+	switches string
 	// exec reports that newer versions start programs without a shell.
 	exec bool
 	// managedDir is the folder of an organisation's settings, and managedName the
@@ -104,6 +110,18 @@ func geminiManagedDir(goos string) string {
 // Claude Code's, with events of its own and time limits in milliseconds.
 func Gemini() Installer { return Installer{of: geminiCLI()} }
 
+func copilotCLI() *product {
+	return &product{
+		word: "copilot", name: "GitHub Copilot", file: filepath.Join("hooks", "hookspan.json"), members: []string{"version"},
+		folder: ".copilot", homeVariable: "COPILOT_HOME", scopes: []string{ScopeUser}, words: []string{"copilot"}, events: copilotEvents(),
+		strict: true, switches: "settings.json",
+	}
+}
+
+// Copilot returns the installer for the GitHub Copilot CLI, which reads hooks in Claude
+// Code's form, under names of its own, from every file of its folder of hooks.
+func Copilot() Installer { return Installer{of: copilotCLI()} }
+
 // Codex returns the installer for the Codex CLI, whose hooks.json has the form of the
 // hooks in Claude Code's settings.
 func Codex() Installer { return Installer{of: codex()} }
@@ -146,6 +164,9 @@ func (p *product) open(text []byte, empty emptied) (*settingsEdit, error) {
 // wantScopes lists the scopes for people.
 func (p *product) wantScopes() string {
 	last := len(p.scopes) - 1
+	if last == 0 {
+		return p.scopes[0]
+	}
 	return strings.Join(p.scopes[:last], ", ") + " or " + p.scopes[last]
 }
 

@@ -56,6 +56,30 @@ func TestUninstallRestoresBytesWithComments(t *testing.T) {
 
 // TestEntriesOfTheOtherAgentAreFixed judges entries that were copied from one agent's
 // settings to the other's.
+func TestStrictAgentsGetCommandsThatEndWell(t *testing.T) {
+	w := wantedHandler{of: copilotCLI(), binary: testHook, guarded: true, form: formShell}
+	ev, _ := w.of.event("preToolUse")
+	var command string
+	for _, f := range w.render(ev, "", nil) {
+		if s, ok := f.Value.(string); ok && f.Key == "command" {
+			command = s
+		}
+	}
+	if !strings.HasSuffix(command, " copilot preToolUse || true") || strings.Contains(command, "exec ") {
+		t.Errorf("command %q", command)
+	}
+	for command, want := range map[string]install.State{
+		command:                                 install.StateInstalled,
+		strings.TrimSuffix(command, " || true"): install.StateOutdated,
+	} {
+		h := handler{form: formShell, timeout: "10"}
+		h.resolve(command)
+		if state, reason := w.judge(h, "preToolUse", ""); state != want {
+			t.Errorf("%s: %s (%s), want %s", command, state, reason, want)
+		}
+	}
+}
+
 func TestEntriesOfTheOtherAgentAreFixed(t *testing.T) {
 	qwen := wantedHandler{of: qwenCode(), binary: testHook, guarded: true, form: formShell}
 	claude := newWanted("linux", testHook, version{2, 1, 100}, true, false)

@@ -121,7 +121,11 @@ func (in Installer) reasonsOff(sys install.System, project string) []string {
 			out = append(out, fmt.Sprintf("a hook of hookspan's is switched off in %s's settings (hooksConfig.disabled in %q): /hooks enable-all there switches it on", of.name, path))
 		}
 	}
-	for _, path := range in.effective(sys, project) {
+	paths := in.effective(sys, project)
+	if dir, err := of.ownDir(sys); err == nil && of.switches != "" {
+		paths = append(paths, filepath.Join(dir, of.switches))
+	}
+	for _, path := range paths {
 		off := in.product().readSwitches(path).DisableAllHooks
 		if off == nil {
 			continue

@@ -55,7 +55,7 @@ export function outcome(s: Summary): string {
   return s.outcome ? s.outcome : "no root span";
 }
 
-export const agentNames: Record<string, string> = { cline: "Cline", "claude-code": "Claude Code", codex: "Codex", gemini: "Gemini", qwen: "Qwen Code", copilot: "Copilot", opencode: "opencode" };
+export const agentNames: Record<string, string> = { cline: "Cline", "claude-code": "Claude Code", codex: "Codex", "gemini-cli": "Gemini CLI", "qwen-code": "Qwen Code", "copilot-cli": "Copilot", opencode: "opencode" };
 
 // labelOf names a row without what the icon says: a run and a subagent by the agent.
 export function labelOf(label: string): string {

@@ -34,7 +34,7 @@ export function TraceView({ id }: { id: string }) {
   const [following, setFollowing] = useState(false);
   const { data: found } = useData<number[]>(find ? `${base}/find?text=${encodeURIComponent(find)}` : null, tree?.version ?? 0);
   const matches = useMemo(() => new Set(found ?? []), [found]);
-  const problems = head?.problems ?? [];
+  const problems = useMemo(() => head?.problems ?? [], [head]);
 
   const zoomText = query.get("zoom");
   const zoom = useMemo(() => {
@@ -74,7 +74,7 @@ export function TraceView({ id }: { id: string }) {
     if (open) setSheet(true);
     clearTimeout(later.current);
     const mineNow = (later.current = window.setTimeout(async () => {
-      const name = await idOf(row).catch(() => "");
+      const name = problems.find((p) => p.row === row)?.id ?? (await idOf(row).catch(() => ""));
       if (name && mineNow === later.current) { mine.current = name; put({ span: name }); }
     }, 60));
   };

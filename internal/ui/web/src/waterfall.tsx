@@ -131,6 +131,9 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
     return [rows.subarray(0, k), at];
   }, [tree, folded]);
 
+  // What is known of failures before their texts are there.
+  const known = useMemo(() => new Map(problems.map((p) => [p.row, p])), [problems]);
+
   useLayoutEffect(() => {
     const el = box.current!;
     const seen = new ResizeObserver(() => setHeight(el.clientHeight));
@@ -185,7 +188,8 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
             </div>
             {rows.map((i, k) => {
               const kind = c.kinds[c.kind[i]], status = c.statuses[c.status[i]];
-              const line = lines.get(Math.floor(i / pageLines))?.[i % pageLines];
+              const failure = known.get(i);
+              const line = lines.get(Math.floor(i / pageLines))?.[i % pageLines] ?? (failure && { text: failure.detail, note: failure.message || failure.kind });
               const open = end[i] > i + 1 ? !folded.has(i) : undefined;
               const took = c.took[i], from = x(c.at[i]), to = took >= 0 ? x(c.at[i] + took) : kind === "event" ? from : 1;
               const wait = c.waits[i];

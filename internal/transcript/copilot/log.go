@@ -1,0 +1,298 @@
+package copilot
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/copilot"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// The types of rows that are read.
+const (
+	sessionStart     = "session.start"
+	sessionResume    = "session.resume"
+	sessionShutdown  = "session.shutdown"
+	sessionError     = "session.error"
+	userMessage      = "user.message"
+	usageRecord      = "session.usage_record"
+	assistantMessage = "assistant.message"
+	toolStart        = "tool.execution_start"
+	toolComplete     = "tool.execution_complete"
+	agentStarted     = "subagent.started"
+	agentCompleted   = "subagent.completed"
+	hookStart        = "hook.start"
+	abort            = "abort"
+)
+
+// row is one line of a session's file; data aliases the line.
+type row struct {
+	kind, agent string
+	at          time.Time
+	data        rawjson.Object
+}
+
+// parse reads a line and reports whether it is a row.
+func (r *row) parse(line []byte) bool {
+	o := rawjson.Members(line)
+	*r = row{o.Text("type"), o.Text("agentId"), transcript.ISOTime(o.Text("timestamp")), o.Members("data")}
+	return r.kind != "" && r.data != nil
+}
+
+// log gathers what the file of a session says.
+type log struct {
+	session string
+	texts   transcript.Texts
+
+	calls   []hook.LLMCall
+	results []hook.ToolResult
+	prompts []hook.Prompt
+	agents  []hook.Agent
+	ends    []hook.TurnEnd
+	// end is how the current turn seems to have ended, nil while it is open.
+	end *hook.TurnEnd
+	// caughtUp reports that the file has the row of the hook at the turn's end.
+	caughtUp bool
+	// requests are the places of the requests, by agent and id, asked the calls without a
+	// result.
+	requests map[agentKey]int
+	asked    map[agentKey]ask
+
+	version, cwd, model string
+	last                time.Time
+}
+
+// agentKey is the id of something of one agent.
+type agentKey struct{ agent, id string }
+
+// ask is a call as the model made it.
+type ask struct {
+	name, input string
+	at          time.Time
+}
+
+func newLog(session string, maxText int) *log {
+	return &log{
+		session: session, texts: transcript.Texts{Max: maxText},
+		requests: make(map[agentKey]int), asked: make(map[agentKey]ask),
+	}
+}
+
+// transcript is what the rows come to.
+func (l *log) transcript(f *transcript.Files, q transcript.Query, path string) *hook.Transcript {
+	late := !l.caughtUp && f.Now().Sub(l.last) < transcript.PendingAge
+	l.flush()
+	t := &hook.Transcript{
+		Session: l.session, HostVersion: l.version, Cwd: l.cwd, Model: l.model, Sources: []string{path},
+		Pending: late, Undecided: late,
+		Calls:       slices.DeleteFunc(l.calls, func(c hook.LLMCall) bool { return c.End.Before(q.Since) }),
+		ToolResults: slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return r.At.Before(q.Since) }),
+		Prompts:     slices.DeleteFunc(l.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) }),
+		Ends:        slices.DeleteFunc(l.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) }),
+		Agents:      l.agents,
+	}
+	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
+	return t
+}
+
+// add adds the next row.
+func (l *log) add(r *row) {
+	if r.at.After(l.last) {
+		l.last = r.at
+	}
+	d := r.data
+	switch r.kind {
+	case sessionStart, sessionResume:
+		l.version = cmp.Or(d.Text("copilotVersion"), l.version)
+		l.cwd = cmp.Or(d.Members("context").Text("cwd"), l.cwd)
+		l.model = cmp.Or(d.Text("selectedModel"), l.model)
+	case userMessage:
+		l.addPrompt(r)
+	case usageRecord:
+		l.addUsage(r)
+	case assistantMessage:
+		l.addAnswer(r)
+	case toolStart:
+		l.asked[agentKey{r.agent, d.Text("toolCallId")}] = ask{d.Text("toolName"), rawjson.Canonical(d.Get("arguments")), r.at}
+	case toolComplete:
+		l.addResult(r)
+	case agentStarted:
+		l.agents = append(l.agents, hook.Agent{ID: r.agent, Type: d.Text("agentName"), CallID: d.Text("toolCallId"), Start: r.at})
+	case agentCompleted:
+		if a := l.subagent(r.agent); a != nil {
+			a.End = r.at
+		}
+	case hookStart:
+		switch d.Text("hookType") {
+		case "agentStop", "sessionEnd":
+			l.caughtUp = l.caughtUp || d.Members("input").Text("sessionId") == l.session
+		}
+	case sessionShutdown:
+		l.caughtUp = true
+	case sessionError:
+		if r.agent == "" {
+			l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: d.Text("message"), ErrorType: d.Text("errorType")}
+		}
+	case abort:
+		l.cancel(r.at)
+		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
+	}
+	if l.texts.Over() {
+		l.texts.Shrink(func(text, input func(*string)) {
+			for i := range l.calls {
+				text(&l.calls[i].Text)
+			}
+			for i := range l.results {
+				text(&l.results[i].Text)
+				input(&l.results[i].Input)
+			}
+			for i := range l.prompts {
+				text(&l.prompts[i].Text)
+			}
+			for i := range l.ends {
+				text(&l.ends[i].Result)
+			}
+		})
+	}
+}
+
+// subagent is one that has been started, or nil.
+func (l *log) subagent(id string) *hook.Agent {
+	if i := slices.IndexFunc(l.agents, func(a hook.Agent) bool { return a.ID == id }); i >= 0 {
+		return &l.agents[i]
+	}
+	return nil
+}
+
+func (l *log) addPrompt(r *row) {
+	text := l.texts.Keep(r.data.Text("content"))
+	if r.agent != "" {
+		if a := l.subagent(r.agent); a != nil && a.Task == "" {
+			a.Task = text
+		}
+		return
+	}
+	l.flush()
+	l.caughtUp = false
+	l.prompts = append(l.prompts, hook.Prompt{At: r.at, Text: text})
+}
+
+// flush counts the end of the current turn.
+func (l *log) flush() {
+	if l.end != nil {
+		l.ends = append(l.ends, *l.end)
+	}
+	l.end = nil
+}
+
+// addUsage adds a request, which has just been answered.
+func (l *log) addUsage(r *row) {
+	u := r.data.Members("usage")
+	took, _ := rawjson.Millis(u.Get("duration"))
+	c := hook.LLMCall{
+		Kind: hook.CallRequest, ID: u.Text("apiCallId"), Agent: r.agent, Start: r.at.Add(-took), End: r.at,
+		Model: u.Text("model"), FinishReason: u.Text("finishReason"), Usage: usage(u),
+	}
+	if c.ID == "" {
+		c.ID = transcript.TimeID("req-", c.Start)
+	}
+	l.requests[agentKey{r.agent, c.ID}] = len(l.calls)
+	l.calls = append(l.calls, c)
+}
+
+// usage is what a request took. The input includes what came from the cache.
+func usage(u rawjson.Object) *hook.Usage {
+	count := func(name string) int64 {
+		n, ok := rawjson.Float(u.Get(name))
+		if !ok {
+			return 0
+		}
+		return transcript.Tokens(&n)
+	}
+	return &hook.Usage{
+		Input: count("inputTokens"), Output: count("outputTokens"), CacheRead: count("cacheReadTokens"), CacheWrite: count("cacheWriteTokens"),
+		InputIncludesCache: true,
+	}
+}
+
+func (l *log) addAnswer(r *row) {
+	d := r.data
+	text := d.Text("content")
+	calls, _ := d.Elements("toolRequests")
+	if i, ok := l.requests[agentKey{r.agent, d.Text("apiCallId")}]; ok {
+		c := &l.calls[i]
+		c.Text = l.texts.Keep(text)
+		for _, raw := range calls {
+			c.ToolCallIDs = append(c.ToolCallIDs, rawjson.Members(raw).Text("toolCallId"))
+		}
+	}
+	if r.agent != "" {
+		if a := l.subagent(r.agent); a != nil && text != "" {
+			a.Result = l.texts.Keep(text)
+		}
+		return
+	}
+	if l.end = nil; len(calls) == 0 {
+		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunComplete, Result: l.texts.Keep(text)}
+	}
+}
+
+// addResult adds a call that has ended.
+func (l *log) addResult(r *row) {
+	d := r.data
+	key := agentKey{r.agent, d.Text("toolCallId")}
+	made := l.asked[key]
+	delete(l.asked, key)
+	res := hook.ToolResult{ID: key.id, Agent: r.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Asked: made.at, At: r.at}
+	failure := d.Members("error")
+	text, code := copilot.Output(d.Members("result").Text("content"))
+	success, said := rawjson.Bool(d.Get("success"))
+	switch exit, ok := rawjson.Int(d.Members("shellExecution").Get("exitCode")); {
+	case failure.Text("code") == "denied":
+		res.Status = hook.ToolDenied
+	case failure != nil, said && !success, ok && exit != 0, code != "" && code != "0":
+		res.Status = hook.ToolFailed
+	case !said:
+		res.Status = hook.ToolUnknown
+	}
+	res.Text = l.texts.Keep(cmp.Or(text, failure.Text("message")))
+	l.results = append(l.results, res)
+}
+
+// cancel ends the calls that were running when the user interrupted the turn.
+func (l *log) cancel(at time.Time) {
+	from := len(l.results)
+	for key, made := range l.asked {
+		l.results = append(l.results, hook.ToolResult{
+			ID: key.id, Agent: key.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Status: hook.ToolCancelled, Asked: made.at, At: at,
+		})
+	}
+	clear(l.asked)
+	slices.SortFunc(l.results[from:], func(a, b hook.ToolResult) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
+}
+
+// addEvents adds the events of Copilot's hooks.
+func addEvents(b *transcript.EventBuilder, _ string) {
+	for _, p := range b.Transcript.Prompts {
+		b.Add(p.At, hook.Event{Kind: hook.KindPrompt, Name: "userPromptSubmitted", Prompt: p.Text})
+	}
+	b.AddTools(nil, nil)
+	for i := range b.Transcript.Agents {
+		a := &b.Transcript.Agents[i]
+		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "subagentStart", Prompt: a.Task})
+		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "subagentStop", Result: a.Result})
+	}
+	for _, end := range b.Transcript.Ends {
+		e := hook.Event{Kind: end.Kind, Name: "agentStop", Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}
+		switch end.Kind {
+		case hook.KindRunError:
+			e.Name = "errorOccurred"
+		case hook.KindSessionEnd:
+			e.Kind, e.Name = hook.KindRunCancel, "abort"
+		}
+		b.Add(end.At, e)
+	}
+}

@@ -1,0 +1,157 @@
+// Package copilot reads the event files that the GitHub Copilot CLI keeps, one for each
+// session below ~/.copilot/session-state, with the work of its subagents.
+//
+// The format is internal to Copilot and changes with its versions: lines that are not
+// rows, rows of unknown types and rows over 8 MiB are skipped. There is a record of the
+// tokens of each request. Costs are in premium requests and credits, not in money, so
+// that calls have none.
+//
+// Copilot writes rows late, some seconds after the hooks. The file has caught up when it
+// has the row of the hook that reports the end; until then the last turn is undecided.
+package copilot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/copilot"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// A session's file is session-state/SESSION/events.jsonl.
+const (
+	folder   = "session-state"
+	fileName = "events.jsonl"
+)
+
+// Agent reads Copilot's files. Read uses Query.Path if it is an absolute path to a
+// regular file in a folder named after the session, and reads the file from where the
+// turn begins that was under way at Query.Since. While there is no file, it returns an
+// undecided transcript.
+var Agent = transcript.Agent{
+	Host: copilot.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true,
+}
+
+// maxWhole bounds the texts of a reading of whole texts, in bytes.
+const maxWhole = 256 << 20
+
+func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
+	path, err := find(f, q)
+	if errors.Is(err, transcript.ErrNotFound) && live(q) {
+		return &hook.Transcript{Session: q.Session, Pending: true, Undecided: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	most := transcript.MaxText
+	if q.Whole != nil {
+		most = maxWhole
+	}
+	l := newLog(q.Session, most)
+	err = l.readFile(ctx, f, path, q)
+	return l.transcript(f, q, path), err
+}
+
+// live reports that hooks have named the file.
+func live(q transcript.Query) bool { return q.Path != "" }
+
+func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
+	var found []transcript.Session
+	for _, root := range roots(f) {
+		entries, err := os.ReadDir(filepath.Join(root, folder))
+		if err != nil {
+			continue // no sessions
+		}
+		for _, e := range entries {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if s, ok := transcript.Stat(e.Name(), filepath.Join(root, folder, e.Name(), fileName)); ok {
+				s.Dialect = copilot.Dialect
+				found = append(found, s)
+			}
+		}
+	}
+	return found, nil
+}
+
+// parts has no files: subagents are in the session's.
+func parts(transcript.Session) ([]string, error) { return nil, nil }
+
+// find returns the path of a session's file.
+func find(f *transcript.Files, q transcript.Query) (string, error) {
+	if filepath.IsAbs(q.Path) && filepath.Base(q.Path) == fileName && filepath.Base(filepath.Dir(q.Path)) == q.Session {
+		if _, ok := transcript.Stat(q.Session, q.Path); ok {
+			return q.Path, nil
+		}
+	}
+	places := roots(f)
+	var copies []string
+	for _, root := range places {
+		copies = append(copies, filepath.Join(root, folder, q.Session, fileName))
+	}
+	newest, ok := transcript.Newest(q.Session, copies)
+	if !ok {
+		return "", places.NotFound(q.Session, filepath.Join(folder, q.Session, fileName))
+	}
+	return newest.Path, nil
+}
+
+// roots returns the folders that may be Copilot's.
+func roots(f *transcript.Files) transcript.Folders {
+	var r transcript.Folders
+	r.Add(f.Getenv("COPILOT_HOME"))
+	r.Add(f.Home, ".copilot")
+	return r
+}
+
+// maxRows bounds the rows that are taken in, since memory follows them; maxHead bounds
+// how far a file's first row is looked for.
+const (
+	maxRows = 1_000_000
+	maxHead = 1 << 20
+)
+
+// readFile gives the rows of the file to the log, as far as the query asks for them.
+func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
+	var r row
+	lines := &transcript.Lines{
+		Block: transcript.LineBlock, Max: transcript.MaxLine,
+		Time: func(line []byte) time.Time {
+			if !r.parse(line) {
+				return time.Time{}
+			}
+			return r.at
+		},
+		Opens: func() bool { return r.kind == userMessage && r.agent == "" },
+	}
+	// The first row has the version and the folder.
+	head := func(file io.ReaderAt) error {
+		return lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
+			if r.parse(line) {
+				l.add(&r)
+			}
+			return false
+		})
+	}
+	rows := 0
+	var beyond error
+	err := lines.File(ctx, f, path, q, head, func(line []byte) bool {
+		if !r.parse(line) {
+			return true
+		}
+		if rows++; rows > maxRows {
+			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
+			return false
+		}
+		l.add(&r)
+		return true
+	})
+	return errors.Join(err, beyond)
+}
