@@ -15,7 +15,7 @@ import (
 )
 
 // killHookRows kill a hook before each of its system calls.
-var killHookRows = []proof.Row{killHook(&hosts[0]), killHook(&hosts[1]), killHook(&hosts[2]), killHook(&hosts[3])}
+var killHookRows = []proof.Row{killHook(&hosts[0]), killHook(&hosts[1]), killHook(&hosts[2]), killHook(&hosts[3]), killHook(&hosts[6])}
 
 // situation is what a hook meets.
 type situation struct {
