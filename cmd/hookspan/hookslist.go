@@ -81,6 +81,7 @@ func printHooks(a *app, l clinehooks.Listing, tool string) {
 			}
 		}
 	}
+	printSwitchedOff(a, l)
 	if len(l.Problems) > 0 {
 		a.printf("\nwhat will not work\n")
 	}
@@ -91,6 +92,26 @@ func printHooks(a *app, l clinehooks.Listing, tool string) {
 		if !f.Trusted && f.Error == "" {
 			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + hookfile.ShellWord(hookfile.ProjectOf(f.Path)))
 		}
+	}
+}
+
+// printSwitchedOff prints the hooks that the page has taken out of their files.
+func printSwitchedOff(a *app, l clinehooks.Listing) {
+	m := hookMachine(a, nil)
+	head := "\nswitched off\n"
+	for _, f := range l.Files {
+		off, err := m.SwitchedOff(f.Path)
+		if err != nil {
+			a.warnf("%s", termtext.Message(err))
+			return
+		}
+		for _, h := range off {
+			a.printf("%s  %s  %s  %s\n", head, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)), termtext.Value(h.Text))
+			head = ""
+		}
+	}
+	if head == "" {
+		a.hint("hookspan ui --edit switches them on again")
 	}
 }
 

@@ -9,9 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/ui"
+	"github.com/hookspan/hookspan/internal/ui/hooks"
+	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
 )
 
 // TestUIPrintsItsAddressFirst starts the page without a store and without a browser,
@@ -68,5 +72,40 @@ func TestUIPrintsItsAddressFirst(t *testing.T) {
 	}
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("the file stays after the end: %v", err)
+	}
+}
+
+// TestHooksListHasWhatThePageSwitchedOff switches a hook off as the page does.
+func TestHooksListHasWhatThePageSwitchedOff(t *testing.T) {
+	h := hookstest.New(t)
+	s, err := store.Open(t.Context(), filepath.Join(h.Dir, "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	m := h.Machine(s)
+	l, err := m.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &hooks.Editor{Machine: m, Say: func(string) {}}
+	p, err := e.Preview(t.Context(), hooks.Request{Kind: "off", File: l.Files[0].ID, SHA256: l.Files[0].SHA256, Hook: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Apply(t.Context(), hooks.Confirmation{ID: p.ID, SHA256: p.SHA256}); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	a := newApp([]string{"hooks", "list"}, nil, &stdout, &stderr, []string{"HOME=" + h.Dir})
+	a.home, a.goos = h.Dir, "linux"
+	if code := run(t.Context(), a); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	if want := "\nswitched off\n  PreToolUse  Edit|Write  " + h.Dir + "/hooks/format.sh\n"; !strings.Contains(stdout.String(), want) {
+		t.Errorf("%s\nwant %s", &stdout, want)
+	}
+	if !strings.Contains(stderr.String(), "hookspan ui --edit") {
+		t.Errorf("stderr: %s", &stderr)
 	}
 }

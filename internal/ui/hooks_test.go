@@ -3,7 +3,6 @@
 package ui
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -31,11 +30,7 @@ type editSite struct {
 func startedEdit(t *testing.T, edit bool) *editSite {
 	t.Helper()
 	s, _ := testStore(t, "npm test")
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := &editSite{t: t, addr: l.Addr().String(), home: hookstest.New(t)}
+	out := &editSite{t: t, home: hookstest.New(t)}
 	o := Options{Store: s, Token: testToken, Hooks: out.home.Machine(s)}
 	if edit {
 		o.Edit = &hooks.Editor{Machine: o.Hooks, Say: func(text string) {
@@ -44,17 +39,7 @@ func startedEdit(t *testing.T, edit bool) *editSite {
 			out.terminal = append(out.terminal, text)
 		}}
 	}
-	server := New(o)
-	server.allow([]net.Listener{l})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	})
+	out.addr = listening(t, o)
 	return out
 }
 

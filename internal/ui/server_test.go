@@ -61,11 +61,17 @@ func testStore(t *testing.T, command string) (*store.Store, string) {
 func started(t *testing.T) string {
 	t.Helper()
 	s, path := testStore(t, "npm test")
+	return listening(t, Options{Store: s, Token: testToken, Watch: []string{path, path + "-wal"}, Version: "1.2.3"})
+}
+
+// listening starts a server and returns its address.
+func listening(t *testing.T, o Options) string {
+	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := New(Options{Store: s, Token: testToken, Watch: []string{path, path + "-wal"}, Version: "1.2.3"})
+	server := New(o)
 	server.allow([]net.Listener{l})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -192,7 +192,7 @@ var mayImport = map[string][]string{
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/atomicfile", "internal/clinehooks", "internal/clinehooks/hookcheck", "internal/clinehooks/hookfile",
 		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/translate", "internal/install",
-		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/rawjson", "internal/regular", "internal/store",
+		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/filelock", "internal/rawjson", "internal/regular", "internal/store",
 	},
 	"otelmap":                      {"hook", "internal/otlp", "internal/rawjson", "internal/termtext"},
 	"infinium/...":                 {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},

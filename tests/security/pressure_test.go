@@ -332,9 +332,11 @@ func (b *bridge) listening(t *testing.T, r *proof.Result) (out []string) {
 	return out
 }
 
-func bindings(t *testing.T, r *proof.Result) {
-	w := lab.New(t)
-	b := startBridge(t, w)
+func bindings(t *testing.T, r *proof.Result) { bound(t, r, startBridge(t, lab.New(t))) }
+
+// bound checks where a server listens.
+func bound(t *testing.T, r *proof.Result, b *bridge) {
+	t.Helper()
 	port := fmt.Sprintf(":%04X", b.Port)
 	allowed := map[string]bool{"0100007F" + port: true, "00000000000000000000000001000000" + port: true}
 	all := b.listening(t, r)

@@ -15,6 +15,7 @@ func TestAttacks(t *testing.T) {
 	proof.Run(t, "docs/results/security.md", "attacks", slices.Concat(
 		nameRows,
 		bridgeRows,
+		uiRows,
 		redirectRows,
 		endlessRows,
 		cleartextRows,

@@ -1,19 +1,56 @@
 package ui
 
 import (
-	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
+
+// TestAttacks is the table of what a browser is needed for; tests/security has the
+// attacks that a program can make.
+func TestAttacks(t *testing.T) {
+	proof.Run(t, "docs/results/security.md", "page", []proof.Row{
+		{
+			Name: "texts that become scripts where a page takes them for markup, and the scripts of the Big List of Naughty Strings, as title, project, agent, model, session, " +
+				"tool, argument, path, command, output, error, hook's reason, subagent, answer, notification and change of a file; in every view",
+			Rule:  "no script runs, no element comes of a text, the browser reports no violation of the policy, and no character reorders what is shown",
+			Short: 250, Run: hostileTexts,
+		},
+		{
+			Name:  "a page at another port of this machine: fetch, image, script, style, form, frame, window, EventSource, WebSocket, the tab's storage and its channel",
+			Rule:  "it reads nothing, and no element of it loads anything",
+			Short: 15, Run: otherPage,
+		},
+		{
+			Name:  "a tab without the token, and one with a wrong one",
+			Rule:  "the page says that it has no access and what to do, and has no data",
+			Short: 2, Run: withoutToken,
+		},
+		{
+			Name:  "the token in the tab: address bar, history, document, cookies, lasting storage, referrers and requests' addresses, in every view",
+			Rule:  "it is in the tab's session storage and a header of requests to the server, and nowhere else",
+			Short: 10, Run: tokenInTab,
+		},
+		{
+			Name:  "these rows over a page that was built without one of its defences; in the short run without the first of them",
+			Rule:  "the row that the defence is for fails",
+			Short: 1, Long: len(defences), Run: defenceless,
+		},
+	})
+}
 
 // hostile are texts that become scripts where a page takes texts for markup. RAN is a
 // call that the test would see.
@@ -27,43 +64,78 @@ var hostile = []string{
 	"\u202egnp.exe\u202c", "a\u0000b\u001b[31mc", `{"__html":"<img src=x onerror=RAN>"}`, `]]><script>RAN</script>`, `<!--<img src="--><img src=x onerror=RAN//">`,
 }
 
-// hostileTasks has the texts in every field of a trace.
-func hostileTasks() (out []sample.Task) {
-	for i, text := range hostile {
-		text = strings.ReplaceAll(text, "RAN", "window.ran=1")
-		out = append(out, sample.Task{
-			Ago: time.Duration(i+1) * time.Minute, Host: text, Model: text, Project: "/" + text, Session: text, Prompt: text, Answer: text, Outcome: otelmap.OutcomeFailed,
-			Steps: []sample.Step{
-				{Say: text, Took: time.Second, Context: 10},
-				{Tool: text, Args: map[string]any{"command": text, text: text}, Result: text, Error: text, Kind: text, Hook: text, Took: time.Second},
-				{Tool: "Edit", Args: map[string]any{"file_path": text, "old_string": text, "new_string": "x" + text}, Result: text, Took: time.Second},
-				{Agent: text, Say: text, Result: text, Steps: []sample.Step{{Tool: text, Took: time.Second}}},
-				{Event: otelmap.EventNotification, Say: text},
-			},
-		})
+// naughty are the strings of the Big List of Naughty Strings that could run something.
+func naughty(r *proof.Result) (out []string) {
+	b, err := os.ReadFile("../../internal/ui/web/node_modules/big-list-of-naughty-strings/blns.json")
+	if err != nil {
+		r.Skip("the list of texts is not installed: run npm ci in internal/ui/web")
+	}
+	var all []string
+	if err := json.Unmarshal(b, &all); err != nil {
+		panic(err)
+	}
+	for _, s := range all {
+		if regexp.MustCompile(`(?i)[<>]|script|alert\(`).MatchString(s) {
+			out = append(out, s)
+		}
 	}
 	return out
 }
 
-func TestTextsOfATraceNeverBecomeScripts(t *testing.T) {
-	tasks := hostileTasks()
-	s, b := serve(t, tasks), open(t)
+// stepsOf has a text in every field of a step.
+func stepsOf(text string) []sample.Step {
+	return []sample.Step{
+		{Say: text, Took: time.Second, Context: 10},
+		{Tool: text, Args: map[string]any{"command": text, text: text}, Result: text, Error: text, Kind: text, Hook: text, Took: time.Second},
+		{Tool: "Edit", Args: map[string]any{"file_path": text, "old_string": text, "new_string": "x" + text}, Result: text, Took: time.Second},
+		{Agent: text, Say: text, Result: text, Steps: []sample.Step{{Tool: text, Took: time.Second}}},
+		{Event: otelmap.EventNotification, Say: text},
+	}
+}
+
+// taskOf has a text in every field of a task.
+func taskOf(i int, text string, steps []sample.Step) sample.Task {
+	return sample.Task{
+		Ago: time.Duration(i+1) * time.Minute, Host: text, Model: text, Project: "/" + text, Session: text, Prompt: text, Answer: text, Outcome: otelmap.OutcomeFailed, Steps: steps,
+	}
+}
+
+func hostileTexts(t *testing.T, r *proof.Result) {
+	var tasks, long []sample.Task
+	for i, text := range hostile {
+		text = strings.ReplaceAll(text, "RAN", "window.ran=1")
+		tasks = append(tasks, taskOf(i, text, stepsOf(text)))
+	}
+	// The list is in the fields of short tasks, which the lists show, and in the steps
+	// of long ones, which are looked at row by row.
+	list := naughty(r)
+	all := tasks
+	for i, text := range list {
+		all = append(all, taskOf(100+i, text, []sample.Step{{Tool: text, Args: map[string]any{"command": text}, Result: text, Error: text, Took: time.Second}}))
+		if i%60 == 0 {
+			long = append(long, taskOf(1000+i, fmt.Sprintf("long %d", i), nil))
+		}
+		last := &long[len(long)-1]
+		last.Steps = append(last.Steps, stepsOf(text)...)
+	}
+	s, b := serve(t, append(all, long...)), open(t)
 	b.enter(s)
 	b.run(chromedp.EmulateViewport(1440, 900))
 	clean := func(path string) {
 		t.Helper()
 		if eval[bool](b, `"ran" in window || [...document.querySelectorAll("script, iframe, object, embed, base, form, img, video, [onerror], [onload], [href^=javascript]")].some((e) => e.getAttribute("src") !== "/assets/app.js")`) {
-			t.Fatalf("%s: a text became markup or a script", path)
+			r.Break("%s: a text became markup or a script", path)
 		}
 		if eval[bool](b, `/[\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText)`) {
-			t.Errorf("%s: a character that reorders text is in the document", path)
+			r.Break("%s: a character that reorders text is in the document", path)
 		}
 	}
-	for _, path := range []string{"/", "/cost", "/hooks", "/search?text=script", "/search?text=window"} {
+	for _, path := range []string{"/?limit=5000", "/cost", "/hooks", "/search?text=script", "/search?text=window", "/compare?a=" + tasks[0].ID() + "&b=" + tasks[2].ID()} {
 		b.goTo(s, path)
 		b.shows("window.ran=1")
 		clean(path)
 	}
+	r.Trial(len(list))
 	for i := range tasks {
 		for _, tab := range []string{"", "?tab=conversation", "?tab=changes"} {
 			path := "/t/" + tasks[i].ID() + tab
@@ -73,15 +145,31 @@ func TestTextsOfATraceNeverBecomeScripts(t *testing.T) {
 			b.wait(`document.querySelector(".row-details")`)
 			clean(path)
 		}
+		r.Trial(1)
+	}
+	for i := range long {
+		for _, tab := range []string{"?tab=conversation", "?tab=changes", ""} {
+			path := "/t/" + long[i].ID() + tab
+			b.goTo(s, path)
+			b.wait(`document.querySelector("h1.prompt") && !document.querySelector(".wait")`)
+			clean(path)
+		}
+		for range long[i].Steps {
+			b.keys("j")
+		}
+		b.wait(`document.querySelector(".row-details[aria-busy=false]")`)
+		clean("/t/" + long[i].ID())
 	}
 	b.goTo(s, "/t/"+tasks[25].ID())
 	b.shows("⟨U+202E⟩gnp.exe⟨U+202C⟩")
-	b.faultless(s)
+	for _, p := range b.takeProblems(s) {
+		r.Break("%s", p)
+	}
 }
 
-// TestAnotherPageOfThisMachineReadsNothing has a page at another port, such as that of a
-// development server, try each way to reach the traces.
-func TestAnotherPageOfThisMachineReadsNothing(t *testing.T) {
+// otherPage has a page at another port, such as that of a development server, try each
+// way to reach the traces.
+func otherPage(t *testing.T, r *proof.Result) {
 	s, b := serve(t, sample.Tasks()), open(t)
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -101,29 +189,91 @@ func TestAnotherPageOfThisMachineReadsNothing(t *testing.T) {
 		"image":                 `new Promise((ok, no) => { const i = new Image(); i.onload = () => ok("loaded"); i.onerror = () => no(0); i.src = BASE + "/assets/icon.svg"; })`,
 		"script":                `new Promise((ok, no) => { const e = document.createElement("script"); e.onload = () => ok("loaded"); e.onerror = () => no(0); e.src = BASE + "/assets/app.js"; document.body.append(e); })`,
 		"style":                 `new Promise((ok, no) => { const e = document.createElement("link"); e.rel = "stylesheet"; e.onload = () => ok("loaded"); e.onerror = () => no(0); e.href = BASE + "/assets/app.css"; document.head.append(e); })`,
-		"event source":          `new Promise((ok, no) => { const e = new EventSource(BASE + "/api/v1/events"); e.onopen = () => ok("open"); e.onerror = () => { e.close(); no(0); }; })`,
-		"WebSocket":             `new Promise((ok, no) => { const e = new WebSocket(BASE.replace("http", "ws") + "/api/v1/events"); e.onopen = () => ok("open"); e.onerror = () => no(0); })`,
-		"frame":                 `new Promise((ok, no) => { const e = document.createElement("iframe"); e.onload = () => { try { ok(e.contentDocument.body.innerText || (() => { throw 0; })()); } catch { no(0); } }; e.src = BASE + "/open"; document.body.append(e); })`,
-		"token of another tab":  `new Promise((ok, no) => { const c = new BroadcastChannel("hookspan"); c.onmessage = (e) => ok(JSON.stringify(e.data)); c.postMessage("ask"); setTimeout(() => no(0), 300); })`,
-		"storage":               `Promise.resolve(sessionStorage.getItem("hookspan-token") || Promise.reject(0))`,
-		"window":                `new Promise((ok, no) => { const w = open(BASE + "/open"); setTimeout(() => { try { ok(w.document.body.innerText || (() => { throw 0; })()); } catch { no(0); } w?.close(); }, 500); })`,
+		"form": `new Promise((ok, no) => { const i = document.createElement("iframe"), f = document.createElement("form"); i.name = f.target = "answer"; f.action = URL; f.method = "post"; document.body.append(i, f);
+			i.onload = () => { try { ok(i.contentDocument.body.innerText || (() => { throw 0; })()); } catch { no(0); } }; f.submit(); })`,
+		"event source":         `new Promise((ok, no) => { const e = new EventSource(BASE + "/api/v1/events"); e.onopen = () => ok("open"); e.onerror = () => { e.close(); no(0); }; })`,
+		"WebSocket":            `new Promise((ok, no) => { const e = new WebSocket(BASE.replace("http", "ws") + "/api/v1/events"); e.onopen = () => ok("open"); e.onerror = () => no(0); })`,
+		"frame":                `new Promise((ok, no) => { const e = document.createElement("iframe"); e.onload = () => { try { ok(e.contentDocument.body.innerText || (() => { throw 0; })()); } catch { no(0); } }; e.src = BASE + "/open"; document.body.append(e); })`,
+		"token of another tab": `new Promise((ok, no) => { const c = new BroadcastChannel("hookspan"); c.onmessage = (e) => ok(JSON.stringify(e.data)); c.postMessage("ask"); setTimeout(() => no(0), 300); })`,
+		"storage":              `Promise.resolve(sessionStorage.getItem("hookspan-token") || Promise.reject(0))`,
+		"window":               `new Promise((ok, no) => { const w = open(BASE + "/open"); setTimeout(() => { try { ok(w.document.body.innerText || (() => { throw 0; })()); } catch { no(0); } w?.close(); }, 500); })`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			expression := strings.NewReplacer("URL", fmt.Sprintf("%q", api), "BASE", fmt.Sprintf("%q", s.base)).Replace(try)
-			if got := eval[string](b, expression+`.then((t) => "read: " + t, () => "refused")`); got != "refused" {
-				t.Errorf("%s", got)
-			}
-		})
+		expression := strings.NewReplacer("URL", fmt.Sprintf("%q", api), "BASE", fmt.Sprintf("%q", s.base)).Replace(try)
+		if got := eval[string](b, expression+`.then((t) => "read: " + t, () => "refused")`); got != "refused" {
+			r.Break("%s: %s", name, got)
+		}
+		r.Trial(1)
+	}
+	// The same ways reach a server that lets them.
+	willing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte("data: x\n\n"))
+	}))
+	defer willing.Close()
+	for _, way := range []string{`fetch(URL).then((r) => r.text())`, `new Promise((ok, no) => { const e = new EventSource(URL); e.onopen = () => { e.close(); ok("open"); }; e.onerror = () => no(0); })`} {
+		if got := eval[string](b, strings.Replace(way, "URL", fmt.Sprintf("%q", willing.URL), 1)+`.then((t) => "read: " + t, () => "refused")`); got == "refused" {
+			t.Errorf("a server that lets other pages read is not read: the row shows nothing")
+		}
 	}
 }
 
-// TestNoTokenNoData opens the page without its token.
-func TestNoTokenNoData(t *testing.T) {
+func withoutToken(t *testing.T, r *proof.Result) {
 	s, b := serve(t, sample.Tasks()), open(t)
-	b.goTo(s, "/")
-	b.shows("This tab has no access")
-	if text := eval[string](b, "document.documentElement.outerHTML"); strings.Contains(text, "Checkout") {
-		t.Error("the page has data without a token")
+	for _, address := range []string{s.base + "/", s.base + "/open#token=" + strings.Repeat("0", 64)} {
+		b.run(chromedp.Navigate(address))
+		b.shows("This tab has no access")
+		b.shows("hookspan ui")
+		if text := eval[string](b, "document.documentElement.outerHTML"); strings.Contains(text, "Checkout") {
+			r.Break("%s: the page has data without its token", address)
+		}
+		r.Trial(1)
+	}
+}
+
+func tokenInTab(t *testing.T, r *proof.Result) {
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	b.enter(s)
+	_, token, _ := strings.Cut(s.address, "#token=")
+	if eval[string](b, `sessionStorage.getItem("hookspan-token")`) != token {
+		t.Fatal("the tab does not have the token")
+	}
+	for _, path := range []string{"/", "/t/" + tasks[0].ID(), "/t/" + tasks[0].ID() + "?tab=conversation", "/s/" + tasks[0].Session, "/search?text=discount", "/cost", "/hooks", "/status", "/compare?a=" + tasks[0].ID() + "&b=" + tasks[2].ID()} {
+		b.goTo(s, path)
+		b.wait(`document.querySelector(".live.on") && !document.querySelector(".wait")`)
+		for what, value := range map[string]string{
+			"address": "location.href", "document": "document.documentElement.outerHTML", "cookies": "document.cookie", "local storage": "JSON.stringify({ ...localStorage })",
+			"history": "JSON.stringify(history.state)", "name of the window": "window.name", "links": `[...document.links].map((a) => a.href).join(" ")`,
+			"timing": `performance.getEntries().map((e) => e.name).join(" ")`,
+		} {
+			// The first entry of the timing is the address that was opened.
+			if strings.Contains(eval[string](b, "String("+value+")"), token) {
+				r.Break("%s: the token is in the %s", path, what)
+			}
+		}
+		r.Trial(1)
+	}
+	_, entries, err := page.GetNavigationHistory().Do(withExecutor(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.Contains(e.URL+e.UserTypedURL+e.Title, token) {
+			r.Break("the token is in the history: %s", e.URL)
+		}
+	}
+	r.Trial(1)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range b.asked {
+		// The driver reports the fragment apart from the address.
+		if strings.Contains(a, token) {
+			r.Break("the token is in the address of a request: %s", a)
+		}
+	}
+	for _, a := range b.referrers {
+		r.Break("a request names the page that it comes from: %s", a)
 	}
 }
 
@@ -137,5 +287,4 @@ func TestLinkInANewTabHasAccess(t *testing.T) {
 	second := &browser{t: t, ctx: ctx}
 	second.goTo(s, "/cost")
 	second.shows("claude-sonnet-4-6")
-	_ = context.Cause(ctx)
 }

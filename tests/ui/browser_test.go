@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -91,8 +93,8 @@ type browser struct {
 
 	mu sync.Mutex
 	// problems are exceptions, console messages and dialogs; asked are the addresses of
-	// all requests.
-	problems, asked []string
+	// all requests, referrers the pages that requests name.
+	problems, asked, referrers []string
 }
 
 func open(t *testing.T) *browser {
@@ -109,7 +111,9 @@ func open(t *testing.T) *browser {
 	options := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(profile),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
+		// The driver presses keys faster than a person.
+		chromedp.Flag("disable-ipc-flooding-protection", true), chromedp.WSURLReadTimeout(time.Minute),
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), 4*time.Minute)
 	ctx, cancel := chromedp.NewExecAllocator(ctx, options...)
@@ -139,6 +143,9 @@ func open(t *testing.T) *browser {
 			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(false)) }()
 		case *network.EventRequestWillBeSent:
 			b.asked = append(b.asked, e.Request.URL)
+			if from := e.Request.Headers["Referer"]; from != nil && from != "" {
+				b.referrers = append(b.referrers, fmt.Sprint(from))
+			}
 		}
 	})
 	b.run(cdplog.Enable(), network.Enable())
@@ -200,17 +207,31 @@ func (b *browser) goTo(s *site, path string) {
 // host.
 func (b *browser) faultless(s *site) {
 	b.t.Helper()
+	for _, p := range b.takeProblems(s) {
+		b.t.Error(p)
+	}
+}
+
+// takeProblems returns what went wrong in the tab since the last call, with the requests
+// to other hosts.
+func (b *browser) takeProblems(s *site) (out []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range b.problems {
-		b.t.Errorf("the browser reports: %s", p)
+		out = append(out, "the browser reports: "+p)
 	}
 	for _, u := range b.asked {
 		if !strings.HasPrefix(u, s.base) && !strings.HasPrefix(u, "data:") {
-			b.t.Errorf("the page asked %s", u)
+			out = append(out, "the page asked "+u)
 		}
 	}
 	b.problems, b.asked = nil, nil
+	return out
+}
+
+// withExecutor returns a context for calls that have no result as an action.
+func withExecutor(b *browser) context.Context {
+	return cdp.WithExecutor(b.ctx, chromedp.FromContext(b.ctx).Target)
 }
 
 // axe returns the accessibility rules that the page breaks, or skips the test.

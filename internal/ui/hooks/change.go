@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -209,7 +210,10 @@ func (e *Editor) prepare(ctx context.Context, c *change, r Request) error {
 	if r.SHA256 != f.SHA256 {
 		return stale(f.Path)
 	}
-	off := m.switchedOff()
+	off, err := m.switchedOff()
+	if err != nil {
+		return err
+	}
 	switched := off.file(f.Path)
 	before := off.file(f.Path)
 	saveOff := false
@@ -252,14 +256,24 @@ func (e *Editor) prepare(ctx context.Context, c *change, r Request) error {
 		return asRefusal(err)
 	}
 	c.apply = func(ctx context.Context) (*Done, error) {
+		lock, err := m.lock(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("another page changes hooks: nothing was written: %w", err)
+		}
+		defer func() { _ = lock.Close() }()
+		saved := false
 		done, err := e.write(ctx, c, r.Kind, func() error {
 			if !saveOff {
 				return nil
 			}
+			if now, err := m.switchedOff(); err != nil || !reflect.DeepEqual(now, off) {
+				return stale(m.offPath())
+			}
+			saved = true
 			return m.saveOff(off.with(switched))
 		})
 		switch last, ok := e.before[f.Path]; {
-		case err != nil && saveOff:
+		case err != nil && saved:
 			err = errors.Join(err, m.saveOff(off))
 		case err == nil && ok:
 			last.off = before
@@ -503,7 +517,7 @@ func (e *Editor) write(ctx context.Context, c *change, kind string, first func()
 		return nil, err
 	}
 	if err := first(); err != nil {
-		return nil, fmt.Errorf("%s: nothing was written: %w", f.Path, err)
+		return nil, err
 	}
 	done := &Done{Text: "done: " + c.What, Undo: f.ID, SHA256: digest(c.after)}
 	last := e.before[f.Path]

@@ -45,6 +45,7 @@ type Machine struct {
 	projects []string
 	report   *install.Report
 	fault    error
+	lately   lately
 }
 
 // Agents are the hosts whose hooks are listed.
@@ -162,11 +163,14 @@ func (m *Machine) List(ctx context.Context) (*Listing, error) {
 	if fault != nil {
 		l.Notes = append(l.Notes, Note{agentCline, "it is not known which hook files Cline has: " + fault.Error(), ""})
 	}
-	runs, err := m.runs(ctx)
+	_, runs, err := m.lastDay(ctx)
 	if err != nil {
 		return nil, err
 	}
-	off := m.switchedOff()
+	off, err := m.switchedOff()
+	if err != nil {
+		l.Notes = append(l.Notes, Note{"", err.Error(), ""})
+	}
 	for _, f := range m.files(projects) {
 		m.read(&f, report, runs)
 		f.SwitchedOff = off.of(&f, m.Process.Clean)

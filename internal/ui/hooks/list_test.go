@@ -270,3 +270,57 @@ func TestSecretsAreNotShownAndStay(t *testing.T) {
 		t.Fatalf("%+v, %v", on, err)
 	}
 }
+
+// TestADamagedListOfHooksThatAreOffIsNotOverwritten: the hooks in it would be lost.
+func TestADamagedListOfHooksThatAreOffIsNotOverwritten(t *testing.T) {
+	h := hookstest.New(t)
+	m := h.Machine(openStore(t))
+	e := &hooks.Editor{Machine: m, Say: func(string) {}}
+	off := func(index int) error {
+		f := list(t, m).Files[0]
+		p, err := e.Preview(t.Context(), hooks.Request{Kind: "off", File: f.ID, SHA256: f.SHA256, Hook: index})
+		if err == nil {
+			_, err = e.Apply(t.Context(), hooks.Confirmation{ID: p.ID, SHA256: p.SHA256})
+		}
+		return err
+	}
+	if err := off(0); err != nil {
+		t.Fatal(err)
+	}
+	memory := filepath.Join(m.Process.Config.StateDir, "ui", "hooks-off.json")
+	good, err := os.ReadFile(memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"damaged": "{", "newer": `{"version":2,"files":[]}`} {
+		if err := os.WriteFile(memory, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := h.Read(".cline/hooks.json")
+		if err := off(0); err == nil || !strings.Contains(err.Error(), "hooks-off.json") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, _ := os.ReadFile(memory); string(got) != text || h.Read(".cline/hooks.json") != before {
+			t.Errorf("%s: something was written", name)
+		}
+		if notes := list(t, m).Notes; len(notes) == 0 || !strings.Contains(notes[0].Text, "hooks-off.json") {
+			t.Errorf("%s: the page does not say so: %+v", name, notes)
+		}
+	}
+	if err := os.WriteFile(memory, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Another page switches a hook off between the difference and the write.
+	f := list(t, m).Files[0]
+	p, err := e.Preview(t.Context(), hooks.Request{Kind: "off", File: f.ID, SHA256: f.SHA256, Hook: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(memory); err != nil {
+		t.Fatal(err)
+	}
+	before := h.Read(".cline/hooks.json")
+	if _, err := e.Apply(t.Context(), hooks.Confirmation{ID: p.ID, SHA256: p.SHA256}); err == nil || h.Read(".cline/hooks.json") != before {
+		t.Errorf("the change was made over another page's: %v", err)
+	}
+}

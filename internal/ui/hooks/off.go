@@ -2,8 +2,13 @@ package hooks
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/filelock"
 	"github.com/hookspan/hookspan/internal/jsonedit"
 	"github.com/hookspan/hookspan/internal/regular"
 )
@@ -57,26 +63,54 @@ func (m *Machine) offPath() string {
 	return filepath.Join(m.Process.Config.StateDir, "ui", "hooks-off.json")
 }
 
-// switchedOff reads the list. One that cannot be read is empty.
-func (m *Machine) switchedOff() offList {
+// switchedOff reads the list. One that cannot be read is an error: to write it would
+// lose hooks.
+func (m *Machine) switchedOff() (offList, error) {
 	out := offList{Version: offVersion}
 	data, err := regular.Read(m.offPath(), regular.Options{Max: hookfile.MaxSize})
-	if err != nil || json.Unmarshal(data, &out) != nil || out.Version != offVersion {
-		return offList{Version: offVersion}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return out, nil
+	case err == nil:
+		err = json.Unmarshal(data, &out)
 	}
-	return out
+	if err == nil && out.Version != offVersion {
+		err = fmt.Errorf("version %d, this hookspan reads %d", out.Version, offVersion)
+	}
+	if err != nil {
+		return offList{Version: offVersion}, fmt.Errorf("list of hooks that are switched off %q: %w", m.offPath(), err)
+	}
+	return out, nil
 }
 
 func (m *Machine) saveOff(l offList) error {
-	l.Files = slices.DeleteFunc(l.Files, func(f offFile) bool { return len(f.Hooks) == 0 })
+	l.Files = slices.DeleteFunc(slices.Clone(l.Files), func(f offFile) bool { return len(f.Hooks) == 0 })
 	data, err := json.Marshal(l)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(m.offPath()), 0o700)
-	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case len(data) > hookfile.MaxSize:
+		err = errors.New("too many hooks are switched off: switch some on, or remove their file " + m.offPath())
+	default:
 		err = atomicfile.Write(m.offPath(), data, atomicfile.Options{})
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("list of hooks that are switched off: %w", err)
+	}
+	return nil
+}
+
+// lockTime is how long to wait for another page's change.
+const lockTime = 5 * time.Second
+
+// lock keeps other pages from changing hooks.
+func (m *Machine) lock(ctx context.Context) (io.Closer, error) {
+	dir := filepath.Dir(m.offPath())
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	return filelock.Folder(ctx, dir)
 }
 
 func (l *offList) file(path string) offFile {
@@ -102,6 +136,20 @@ func (l *offList) of(f *File, clean func(string) string) (out []SwitchedOff) {
 		out = append(out, SwitchedOff{h.ID, h.Event, h.Matcher, clean(h.text()), h.Since})
 	}
 	return out
+}
+
+// SwitchedOff are the hooks of Cline's file at a path that are switched off, without
+// secrets.
+func (m *Machine) SwitchedOff(path string) ([]SwitchedOff, error) {
+	off, err := m.switchedOff()
+	if err != nil || len(off.file(path).Hooks) == 0 {
+		return nil, err
+	}
+	f := File{Path: path, Agent: agentCline}
+	if err := f.open(false); err != nil {
+		f.entries = nil // All of them are shown.
+	}
+	return off.of(&f, m.Process.Clean), nil
 }
 
 // present are the hooks without those that are in the file.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
@@ -24,7 +25,7 @@ type Runs struct {
 // The runs that are looked at, and in traces of how long ago. A trace can be older than
 // its latest run.
 const (
-	maxRuns    = 20_000
+	maxRuns    = 10_000
 	tracesOf   = 7 * 24 * time.Hour
 	shownRuns  = 100
 	day        = 24 * time.Hour
@@ -36,36 +37,47 @@ const (
 // file is empty for runs whose file is not known.
 type runsByHook map[[2]string][]store.HookRun
 
-// lastDay returns the runs of the last day, the newest first.
-func (m *Machine) lastDay(ctx context.Context) ([]store.HookRun, error) {
+// lately are the runs of the last day. Where they take long to read they are kept for a
+// while, so that a page that is asked for at each new trace costs a tenth of a core.
+type lately struct {
+	mu     sync.Mutex
+	until  time.Time
+	recent []store.HookRun
+	by     runsByHook
+}
+
+const keptFor = 10 // times as long as the reading took
+
+// lastDay reads the runs of the last day.
+func (m *Machine) lastDay(ctx context.Context) (recent []store.HookRun, by runsByHook, err error) {
+	c := &m.lately
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	now := m.Process.Now()
+	if now.Before(c.until) {
+		return c.recent, c.by, nil
+	}
 	runs, err := m.Store.HookRuns(ctx, store.Filter{Since: now.Add(-tracesOf), Limit: maxRuns})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if i := slices.IndexFunc(runs, func(r store.HookRun) bool { return r.Started.Before(now.Add(-day)) }); i >= 0 {
 		runs = runs[:i]
 	}
-	return runs, nil
-}
-
-func (m *Machine) runs(ctx context.Context) (runsByHook, error) {
-	list, err := m.lastDay(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := make(runsByHook)
-	for _, r := range list {
+	c.recent, c.by = slices.Clone(runs[:min(len(runs), shownRuns)]), make(runsByHook)
+	for _, r := range runs {
 		key := [2]string{r.Event, r.Source}
-		out[key] = append(out[key], r)
+		c.by[key] = append(c.by[key], r)
 	}
-	return out, nil
+	after := m.Process.Now()
+	c.until = after.Add(keptFor * after.Sub(now))
+	return c.recent, c.by, nil
 }
 
 // Recent returns the latest runs of the last day.
 func (m *Machine) Recent(ctx context.Context) ([]store.HookRun, error) {
-	list, err := m.lastDay(ctx)
-	return list[:min(len(list), shownRuns)], err
+	recent, _, err := m.lastDay(ctx)
+	return recent, err
 }
 
 // of sums up the runs of a hook. The store has the beginning of its command, without

@@ -31,8 +31,14 @@ export function ChangeDialog({ change, hooks, close, next }: { change: Change; h
   useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     const dialog = ref.current!;
+    dialog.addEventListener("close", close);
     dialog.showModal();
-    return () => { dialog.close(); if (before?.isConnected) before.focus(); };
+    return () => {
+      // The event comes later, when another dialog may be open.
+      dialog.removeEventListener("close", close);
+      dialog.close();
+      if (before?.isConnected) before.focus();
+    };
   }, []);
   useEffect(() => {
     setPreview(undefined); setDone(undefined); setError(undefined); setCode("");
@@ -56,7 +62,7 @@ export function ChangeDialog({ change, hooks, close, next }: { change: Change; h
   const test = change.kind === "test";
   const back = needsForm(change) ? () => { setPreview(undefined); setError(undefined); } : undefined;
   return (
-    <dialog ref={ref} class="edit" aria-label={titles[change.kind]} onClose={close}>
+    <dialog ref={ref} class="edit" aria-label={titles[change.kind]}>
       <div>
         <h2>{titles[change.kind]}</h2>
         {change.file && <p class="facts"><span class="badge">{agent(change.file.agent)}</span> <code>{change.file.path}</code></p>}

@@ -56,7 +56,7 @@ export function HooksView() {
       <HookKeys />
       <h1>Hooks</h1>
       <p class="sum">{hooks.length === 0 ? <>No hook is configured: <code>hookspan hooks add</code> makes one.</> : <><b>{hooks.length}</b> configured in {plural(files.filter((f) => f.hooks.length).length, "file")}{never > 0 && <>, <b class="warn">{never}</b> of which never {never === 1 ? "runs" : "run"}</>}; <b>{runs.length < 100 ? runs.length : "100 and more"}</b> {runs.length === 1 ? "run" : "runs"} in the last day{failed > 0 && <>, <b class="bad">{failed}</b> failed</>}{denied > 0 && <>, <b class="warn">{denied}</b> denied</>}.</>}</p>
-      {shown.notes.map((n) => <Warning key={n.text} label={agent(n.agent)}>{n.text}{n.hint && <>: <code>{n.hint}</code></>}</Warning>)}
+      {shown.notes.map((n) => <Warning key={n.text} label={n.agent && agent(n.agent)}>{n.text}{n.hint && <>: <code>{n.hint}</code></>}</Warning>)}
       <Which tool={tool} input={input} error={error?.status === 400 ? error.message : ""} />
       {tool && !error && <p class="note" role="status">{shown.unknownTool && <>No tool {tool} is known, of Cline's or Claude Code's; upper and lower case count. </>}{shown.asked && !shown.asked.whole && <>Of this call's arguments only the beginning is left, so “only if” was not tried. </>}A call of {tool} starts <b>{starting ? plural(starting, "hook") : "no hook"}</b>{fitting.length > starting && <>; {fitting.length - starting}{starting > 0 && " more"} would be for it but never {fitting.length - starting === 1 ? "runs" : "run"}</>}.</p>}
       <div class="filters" role="group" aria-label="Which hooks to show">

@@ -1,4 +1,4 @@
-// Command fill makes a store with the sample: fill FILE [calls of a big task].
+// Command fill makes a store with the sample: fill FILE [calls of a big task, or the word recorded].
 package main
 
 import (
@@ -28,6 +28,9 @@ func fill(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
+	if len(args) > 1 && args[1] == "recorded" {
+		return sample.FillRecorded(ctx, s, ".")
+	}
 	tasks := sample.Tasks()
 	if len(args) > 1 {
 		n, err := strconv.Atoi(args[1])

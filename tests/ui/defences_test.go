@@ -1,0 +1,108 @@
+package ui
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hookspan/hookspan/tests/internal/proof"
+)
+
+// defence is what keeps an attack from reaching the traces: one line or, where one alone
+// would be enough, several.
+type defence struct {
+	name string
+	// change has the name of a file, and texts of it, each followed by the one in its
+	// place.
+	change map[string][]string
+	// row is the beginning of the row that then fails, and says this.
+	row, says string
+}
+
+const (
+	serverFile = "internal/ui/server.go"
+	routesFile = "internal/ui/routes.go"
+	appFile    = "internal/ui/assets/app.js"
+	shellFile  = "internal/ui/assets/index.html"
+)
+
+var (
+	noTextNodes = []string{".createTextNode(", ".markup(", "", `Document.prototype.markup=function(t){const e=this.createElement("span");e.innerHTML=t;return e};`}
+	noSites     = []string{`if site != "same-origin" && site`, `if false && site != "same-origin" && site`}
+)
+
+var defences = []defence{
+	{"a token", map[string][]string{serverFile: {"subtle.ConstantTimeCompare(digest[:], s.digest[:]) == 1", "subtle.ConstantTimeCompare(digest[:], s.digest[:]) >= 0"}}, "a tab without", "never true"},
+	{"text nodes", map[string][]string{appFile: noTextNodes}, "texts that become", "never true"},
+	{
+		"text nodes and the policy", map[string][]string{appFile: noTextNodes, serverFile: {`h.Set("Content-Security-Policy", policy)`, "_ = policy"}},
+		"texts that become", "became markup or a script",
+	},
+	{"visible characters", map[string][]string{routesFile: {"w.Write(visible(b))", "w.Write(b)"}}, "texts that become", "a character that reorders"},
+	{
+		"Sec-Fetch-Site and Cross-Origin-Resource-Policy", map[string][]string{serverFile: append([]string{`h.Set("Cross-Origin-Resource-Policy", "same-origin")`, ""}, noSites...)},
+		"a page at another port", "image: read: loaded",
+	},
+	{
+		"Sec-Fetch-Site, Origin, the token and the answers' origin", map[string][]string{serverFile: append([]string{
+			`h.Set("Cross-Origin-Resource-Policy", "same-origin")`, `h.Set("Access-Control-Allow-Origin", "*")`, `if origin != "http://"+r.Host {`, `if origin != "http://"+r.Host && false {`,
+			"subtle.ConstantTimeCompare(digest[:], s.digest[:]) == 1", "true || digest == s.digest || subtle.ConstantTimeCompare(nil, nil) == 1", "if len(given) != 1 ||", "if len(given) == 0 {\n\t\treturn true\n\t}\n\tif",
+		}, noSites...)},
+		"a page at another port", "event source: read: open",
+	},
+	{"the token's removal from the address", map[string][]string{appFile: {"history.replaceState(history.state,", "((a,b,c)=>a)(history.state,"}}, "the token in the tab", "never true"},
+	{
+		"no referrer", map[string][]string{serverFile: {`h.Set("Referrer-Policy", "no-referrer")`, ""}, shellFile: {`<meta name="referrer" content="no-referrer">`, ""}},
+		"the token in the tab", "a request names the page",
+	},
+}
+
+// defenceless runs rows again over a page without one of its defences, and in the short
+// run only the first.
+func defenceless(t *testing.T, r *proof.Result) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range defences {
+		if i > 0 && !proof.Soak() {
+			break
+		}
+		dir := t.TempDir()
+		replaced := make(map[string]string)
+		for file, change := range d.change {
+			path := filepath.Join(root, filepath.FromSlash(file))
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := 0; i < len(change); i += 2 {
+				if !strings.Contains(string(b), change[i]) {
+					t.Fatalf("%s: %q is not in %s", d.name, change[i], file)
+				}
+				b = []byte(strings.Replace(string(b), change[i], change[i+1], 1))
+			}
+			replaced[path] = filepath.Join(dir, filepath.Base(file))
+			if err := os.WriteFile(replaced[path], b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, err := json.Marshal(map[string]any{"Replace": replaced})
+		if err != nil {
+			t.Fatal(err)
+		}
+		overlay := filepath.Join(dir, "overlay.json")
+		if err := os.WriteFile(overlay, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-overlay", overlay, "-run", "^TestAttacks$", "-row", d.row, ".")
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), d.says) {
+			r.Break("without %s the row %q says %.3000s, want it to say %q (%v)", d.name, d.row, out, d.says, err)
+		}
+		r.Trial(1)
+	}
+}
