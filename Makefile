@@ -79,8 +79,9 @@ soak: setup collector ## the long form of the tables of faults; writes their res
 screenshots: ## docs/images/dashboard-*.png, the dashboard over invented data
 	cd collector-config/grafana/render && npm ci --ignore-scripts --no-audit --no-fund && npm run screenshots
 
-reproducible: ## builds the programs twice with cold caches, under different conditions, and compares them
+reproducible: ## builds programs and packages twice with cold caches, under different conditions, and compares them
 	$(GO) test -count=1 -timeout 30m ./tests/security -soak -row 'built twice' -v
+	$(GO) test -count=1 -timeout 30m ./tests/packages -run Twice -twice -v
 
 sbom: build ## dist/hookspan.cdx.json: the contents of the programs, as CycloneDX
 	@mkdir -p dist

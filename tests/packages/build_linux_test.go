@@ -15,10 +15,10 @@ import (
 const repository = "../.."
 
 // build makes the packages of a version for this machine only, by the release's
-// own configuration, and returns the folder that they are in.
-func build(t *testing.T, version string) string {
+// own configuration in a checkout, and returns the folder that they are in.
+func build(t *testing.T, checkout, version string, environ ...string) string {
 	t.Helper()
-	config, err := os.ReadFile(filepath.Join(repository, ".goreleaser.yaml"))
+	config, err := os.ReadFile(filepath.Join(checkout, ".goreleaser.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +41,8 @@ func build(t *testing.T, version string) string {
 	if err := os.WriteFile(reduced, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "make", "release", "VERSION="+version, "RELEASE=-f "+reduced)
-	cmd.Dir = repository
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `umask "${UMASK:-022}" && exec make release VERSION="$1" RELEASE="-f $2"`, "sh", version, reduced)
+	cmd.Dir, cmd.Env = checkout, append(os.Environ(), environ...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("make release: %v\n%s", err, out)
 	}
