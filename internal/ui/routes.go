@@ -36,6 +36,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("/assets/{name}", func(w http.ResponseWriter, r *http.Request) { s.asset(w, r.PathValue("name")) })
 	for p, answer := range map[string]func(*http.Request) (any, error){
 		"about":                    s.about,
+		"agents":                   func(*http.Request) (any, error) { return s.opts.Agents, nil },
 		"sessions":                 s.sessions,
 		"facets":                   s.facets,
 		"session/{id}":             s.session,
