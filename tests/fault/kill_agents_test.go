@@ -334,7 +334,8 @@ func deliverAll(t testing.TB, r *proof.Result, w *lab.World, l *ledger) {
 	records, _ := stored(t, w)
 	calls := 0
 	for _, rec := range records {
-		if rec.Event == "PreToolUse" && !unread(rec) {
+		i := slices.IndexFunc(hosts, func(a host) bool { return a.name == rec.Host })
+		if rec.Event == hosts[i].tool && !unread(rec) {
 			calls++
 		}
 	}
