@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/codex"
 	"github.com/hookspan/hookspan/hook/gemini"
+	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -245,4 +246,36 @@ func events(t *testing.T, root string) []stored {
 		}
 	}
 	return all
+}
+
+// TestClaudeHookReadsLines starts the program as opencode's plugin does, which writes
+// events as long as opencode runs.
+func TestClaudeHookReadsLines(t *testing.T) {
+	const prompt = `{"session":"s1","type":"message.part.updated","turn":"m1","message":{"id":"m1"},"part":{"type":"text","text":"go"}}`
+	for name, tc := range map[string]struct {
+		lines string
+		want  []stored
+	}{
+		"nothing": {"", nil},
+		"a turn": {
+			prompt + "\n" + `{"session":"s1","type":"session.idle","turn":"m1"}` + "\n",
+			[]stored{{Event: "message.part.updated", Session: "s1"}, {Event: "session.idle", Session: "s1"}},
+		},
+		"a turn that is cut off": {
+			prompt + "\n", []stored{{Event: "message.part.updated", Session: "s1"}, {Event: "hookspan.stream_ended", Session: "s1"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			if out, err := command(t, built(t), root, tc.lines, "opencode").CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("ends with %v, output %q", err, out)
+			}
+			for i := range tc.want {
+				tc.want[i].Host = opencode.Host
+			}
+			if diff := cmp.Diff(tc.want, events(t, root)); diff != "" {
+				t.Errorf("stored (-want +got):\n%s", diff)
+			}
+		})
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/bridge"
 	"github.com/hookspan/hookspan/internal/install"
@@ -92,7 +93,7 @@ func runUI(ctx context.Context, a *app, port int, open, edit bool) error {
 		},
 		Status:   func(ctx context.Context) (any, error) { return machine.Status(ctx) },
 		Findings: func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },
-		Hooks:    configured, Edit: editor,
+		Hooks:    configured, Edit: editor, Agents: agentNames(),
 	})
 	a.printf("%s\n", address)
 	if open {
@@ -102,6 +103,15 @@ func runUI(ctx context.Context, a *app, port int, open, edit bool) error {
 	}
 	a.hint("Ctrl-C ends it")
 	return s.Serve(ctx, listeners...)
+}
+
+// agentNames are the names of the supported agents by host.
+func agentNames() map[string]string {
+	names := make(map[string]string)
+	for _, a := range agents.All() {
+		names[a.Host] = a.Name
+	}
+	return names
 }
 
 // hookMachine is where the page finds hooks.

@@ -189,8 +189,8 @@ var (
 	cancelledErrors = [...]string{"Tool execution aborted", "Tool call aborted"}
 )
 
-// Tool reads a part of a message that is a tool call. A call that has not ended has no
-// status but ToolUnknown.
+// Tool reads a part of a message that is a tool call. One that has not ended has neither
+// Ended nor a status.
 func Tool(part rawjson.Object) *hook.Tool {
 	state := part.Members("state")
 	t := &hook.Tool{

@@ -144,13 +144,14 @@ func (p *Process) Run() {
 	sp, err := p.store(cfg, head, in)
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: event not stored: %v", p.Event, err))
+	} else {
+		defer func() { _ = sp.Close() }()
 	}
 	out = answer(err == nil)
 	p.answer(out)
 	out = reply{sent: true}
 	if err == nil {
 		p.deliver(sp, head, log)
-		_ = sp.Close()
 	}
 }
 
@@ -177,8 +178,8 @@ func (p *Process) Record() (stored bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	defer func() { _ = sp.Close() }()
 	p.deliver(sp, head, log)
-	_ = sp.Close()
 	return true, nil
 }
 

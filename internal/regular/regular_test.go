@@ -23,6 +23,11 @@ func TestReadReturnsRegularFilesOfAllowedSize(t *testing.T) {
 		if err := os.Symlink(to, at(name)); err != nil {
 			t.Skipf("symbolic links cannot be made here: %v", err)
 		}
+		if _, err := os.Stat(to); err == nil {
+			if _, err := os.Stat(at(name)); err != nil {
+				t.Skipf("symbolic links are not followed here: %v", err) // Wine
+			}
+		}
 		return at(name)
 	}
 	giant := write("giant", 0)

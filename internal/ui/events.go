@@ -15,6 +15,9 @@ import (
 const (
 	lookEvery = 150 * time.Millisecond
 	beatEvery = 15 * time.Second
+	// Looking takes at most one lookShare-th of the time: thousands of sessions are looked
+	// at less often.
+	lookShare = 20
 )
 
 // events streams an event whenever there is something new to show.
@@ -41,7 +44,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	last := s.stamp()
-	look, beat := time.NewTicker(lookEvery), time.NewTicker(beatEvery)
+	look, beat := time.NewTimer(lookEvery), time.NewTicker(beatEvery)
 	defer look.Stop()
 	defer beat.Stop()
 	for ok := send("event: open\ndata: {}\n\n"); ok; {
@@ -51,7 +54,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		case <-beat.C:
 			ok = send(":\n\n")
 		case <-look.C:
-			if now := s.stamp(); now != last {
+			begin := time.Now()
+			now := s.stamp()
+			look.Reset(max(lookEvery, lookShare*time.Since(begin)))
+			if now != last {
 				last = now
 				ok = send("event: change\ndata: {}\n\n")
 			}

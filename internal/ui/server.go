@@ -46,6 +46,8 @@ type Options struct {
 	NoTraces string
 	// Version is the program's.
 	Version string
+	// Agents are the names of the agents as their users know them, by host.
+	Agents map[string]string
 	// Now is the clock. If nil, time.Now.
 	Now func() time.Time
 }

@@ -334,10 +334,10 @@ const traceTime = 30 * time.Second
 
 func (c *traceCache) drop() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.last = nil
+	c.mu.Unlock()
 	// What a large trace took is the system's again.
-	go debug.FreeOSMemory()
+	debug.FreeOSMemory()
 }
 
 // get returns the trace with an id.

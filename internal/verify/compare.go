@@ -68,7 +68,8 @@ func (c *Comparison) compareCalls(entries []*entry) {
 		if it.id != "" {
 			it.trace.differ(Agent, what(it), it.span, agentName(it.agent), agentName(e.agent))
 		}
-		if both(it.status, e.status) {
+		// The files of an agent that was stopped do not say that a call was cancelled.
+		if both(it.status, e.status) && (e.status != unfinished || it.status != denied) {
 			it.trace.differ(Status, what(it), it.span, it.status, e.status)
 		}
 	}

@@ -37,7 +37,7 @@ func Edits(tool, arguments string) (out []Edit) {
 	if !ok {
 		return nil
 	}
-	path := textOf(m, "file_path", "path", "absolutePath", "notebook_path")
+	path := textOf(m, "file_path", "filePath", "path", "absolutePath", "notebook_path")
 	add := func(before, after string) {
 		if lines := diffLines(before, after); len(lines) > 0 {
 			out = append(out, Edit{path, lines})

@@ -17,6 +17,7 @@ func TestEdits(t *testing.T) {
 		{"MultiEdit", "MultiEdit", `{"file_path":"a.go","edits":[{"old_string":"a","new_string":"b"},{"old_string":"c","new_string":""}]}`, []Edit{
 			{"a.go", []string{"-a", "+b"}}, {"a.go", []string{"-c"}},
 		}},
+		{"camel case", "edit", `{"filePath":"a.txt","oldString":"a","newString":"b"}`, []Edit{{"a.txt", []string{"-a", "+b"}}}},
 		{"Write", "Write", `{"content":"one\ntwo\n","file_path":"a.txt"}`, []Edit{{"a.txt", []string{"+one", "+two"}}}},
 		{"a preview of a write that was cut", "write_to_file", `{"content":"one\ntwo…","path":"a.txt"}`, []Edit{{"a.txt", []string{"+one", "+two…"}}}},
 		{"Cline's editor", "editor", `{"new_text":"Boolean(u && p)","old_text":"true","path":"src/login.ts"}`, []Edit{

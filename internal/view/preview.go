@@ -13,7 +13,7 @@ import (
 // first, of the tools of Cline and Claude Code.
 var mainParameters = [...]string{
 	"command", "commands", "cmd", "url", "pattern", "regex", "query", "queries",
-	"file_path", "absolutePath", "path", "paths", "files", "notebook_path", "skill", "skill_name",
+	"file_path", "filePath", "absolutePath", "path", "paths", "files", "notebook_path", "skill", "skill_name",
 	"tool_name", "uri", "question", "questions", "description", "prompt", "task", "action", "result", "response", "text",
 	"input", "content",
 }

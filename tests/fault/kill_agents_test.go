@@ -82,6 +82,13 @@ var hosts = []host{
 		return fmt.Appendf(nil, `{"session_id":%q,"turn_id":"t1","transcript_path":null,"cwd":"/home/dev/project","hook_event_name":%q,"stop_hook_active":true,"last_assistant_message":"src/%d.go"}`,
 			session, hook, n)
 	}},
+	{"opencode", "claude-hook", "opencode", "", "message.part.updated", "session.idle", func(hook, session string, n int) []byte {
+		if hook == "message.part.updated" {
+			return fmt.Appendf(nil, `{"session":%q,"type":%q,"cwd":"/home/dev/project","turn":"msg_1","part":{"type":"tool","id":"prt_%d","callID":"call_%d","tool":"read","state":{"status":"running","input":{"filePath":"src/%d.go"}}}}`,
+				session, hook, n, n, n)
+		}
+		return fmt.Appendf(nil, `{"session":%q,"type":%q,"cwd":"/home/dev/project","text":"src/%d.go"}`, session, hook, n)
+	}},
 }
 
 // args are the arguments of the agent's hook program, command is how people name it.
@@ -283,7 +290,7 @@ func holdSweeps(t testing.TB, w *lab.World) {
 // documented are the files that may lie in the state folder: see spool/FORMAT.md
 // and the page on files in docs.
 var documented = regexp.MustCompile(`^(` + strings.Join([]string{
-	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code|qwen-code|codex|copilot-cli|gemini-cli)`,
+	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code|qwen-code|codex|copilot-cli|gemini-cli|opencode)`,
 	`spool/[a-z-]+/[0-9a-f]{32}`,
 	`spool/[a-z-]+/[0-9a-f]{32}/(events\.json-seq|[a-z]+\.lock|delivery-[a-z]+\.json|quarantine)`,
 	`spool/[a-z-]+/[0-9a-f]{32}/quarantine/[0-9a-f]{16}-[0-9a-f]{8}\.bin`,
@@ -327,7 +334,8 @@ func deliverAll(t testing.TB, r *proof.Result, w *lab.World, l *ledger) {
 	records, _ := stored(t, w)
 	calls := 0
 	for _, rec := range records {
-		if rec.Event == "PreToolUse" && !unread(rec) {
+		i := slices.IndexFunc(hosts, func(a host) bool { return a.name == rec.Host })
+		if rec.Event == hosts[i].tool && !unread(rec) {
 			calls++
 		}
 	}

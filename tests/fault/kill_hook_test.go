@@ -15,7 +15,14 @@ import (
 )
 
 // killHookRows kill a hook before each of its system calls.
-var killHookRows = []proof.Row{killHook(&hosts[0]), killHook(&hosts[1]), killHook(&hosts[2]), killHook(&hosts[3])}
+var killHookRows = everyHost(killHook)
+
+func everyHost(row func(*host) proof.Row) (rows []proof.Row) {
+	for i := range hosts {
+		rows = append(rows, row(&hosts[i]))
+	}
+	return rows
+}
 
 // situation is what a hook meets.
 type situation struct {

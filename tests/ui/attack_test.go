@@ -45,6 +45,16 @@ func TestAttacks(t *testing.T) {
 			Short: 10, Run: tokenInTab,
 		},
 		{
+			Name:  "the same texts in each member of a project's hooks.json and settings.json, in the list, the differences and the forms of a page with --edit",
+			Rule:  "no script runs, no element comes of a text, and no character reorders what is shown",
+			Short: 60, Run: hostileHooks,
+		},
+		{
+			Name:  "a page at another port of this machine that tries to change a hook, with --edit: fetch with JSON, text and the stolen token, form, beacon, XMLHttpRequest",
+			Rule:  "no file changes, and the terminal shows no code",
+			Short: 20, Run: otherPageWrites,
+		},
+		{
 			Name:  "these rows over a page that was built without one of its defences; in the short run without the first of them",
 			Rule:  "the row that the defence is for fails",
 			Short: 1, Long: len(defences), Run: defenceless,

@@ -58,7 +58,8 @@ func serveEdit(t *testing.T, tasks []sample.Task, edit *editing) *site {
 	}
 	token := ui.NewToken()
 	options := ui.Options{
-		Store: s, Token: token, Watch: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
+		Agents: map[string]string{"cline": "Cline", "claude-code": "Claude Code"},
+		Store:  s, Token: token, Watch: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
 		Status: func(context.Context) (any, error) {
 			return map[string]any{"recording": "on", "sessions": 0, "destinations": []any{map[string]any{"name": "store", "target": path, "runs": 0, "spans": 0, "rejected": 0}}}, nil
 		},

@@ -3,6 +3,9 @@ package ui
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
+	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
 
@@ -382,6 +386,109 @@ func TestEditingViews(t *testing.T) {
 			b.keys("\x1b")
 			b.wait(`!document.querySelector("dialog")`)
 			b.faultless(s)
+		}
+	}
+}
+
+// hostileHooks has hostile texts in each member of a project's file, which the
+// project's author writes, and in Claude Code's settings.
+func hostileHooks(t *testing.T, r *proof.Result) {
+	e := newEditing()
+	s, b := serveEdit(t, nil, e), open(t)
+	type object map[string]any
+	var groups []any
+	for _, text := range hostile {
+		text = strings.ReplaceAll(text, "RAN", "window.ran=1")
+		groups = append(groups, object{"matcher": text, "hooks": []any{object{"type": "command", "command": text + " ", "args": []string{text}, "if": text}, object{"type": text, "command": text}}})
+	}
+	events := object{"PreToolUse": groups}
+	for _, text := range hostile {
+		events[text] = groups[:1]
+	}
+	data, err := json.Marshal(object{"env": object{"A": hostile[0]}, "hooks": events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"code/shop/.cline/hooks.json", "code/shop/.claude/settings.json"} {
+		e.home.Write(name, string(data), 0o600)
+	}
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1280, 900))
+	for _, path := range []string{"/hooks", "/hooks?tool=" + url.QueryEscape(hostile[2]), "/hooks?show=never"} {
+		b.goTo(s, path)
+		b.shows("<script>window.ran=1</script>")
+		b.shows("⟨U+202E⟩gnp.exe")
+		unharmed(r, b, path)
+	}
+	b.goTo(s, "/hooks")
+	b.press("not trusted", "Trust")
+	b.shows("Code from the terminal")
+	unharmed(r, b, "trust")
+	b.confirm(e, "Trust")
+	b.shows("done: trust")
+	b.press("done: trust", "Close")
+	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".hook button")].find((x) => x.innerText === "Edit" && x.closest(".hook").innerText.includes("onerror")).click()`, nil))
+	b.shows("Show the difference")
+	b.fill("Time limit", "3")
+	b.press("Edit a hook", "Show the difference")
+	b.wait(`document.querySelector("dialog .diff, dialog [role=alert]")`)
+	unharmed(r, b, "edit")
+	r.Trial(2 * len(hostile))
+}
+
+// unharmed breaks the row if a text ran or became markup.
+func unharmed(r *proof.Result, b *browser, where string) {
+	b.t.Helper()
+	if eval[bool](b, `"ran" in window || [...document.querySelectorAll("script, iframe, object, embed, base, form, img, video, [onerror], [onload], [href^=javascript]")].some((e) => e.getAttribute("src") !== "/assets/app.js")`) {
+		r.Break("%s: a text became markup or a script", where)
+	}
+	if eval[bool](b, `/[\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText)`) {
+		r.Break("%s: a character that reorders text is in the document", where)
+	}
+}
+
+// otherPageWrites has a page at another port try to change a hook in each way that a
+// browser has for sending something.
+func otherPageWrites(t *testing.T, r *proof.Result) {
+	e := newEditing()
+	s, b := serveEdit(t, nil, e), open(t)
+	b.enter(s)
+	b.goTo(s, "/hooks")
+	b.shows("guard.sh")
+	list := eval[hooks.Listing](b, `fetch("/api/v1/hooks", { headers: { "X-Hookspan-Token": sessionStorage.getItem("hookspan-token") } }).then((r) => r.json())`)
+	before := e.home.Read(".cline/hooks.json")
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<!doctype html><title>development</title><body>"))
+	}))
+	defer evil.Close()
+	b.run(chromedp.Navigate(evil.URL))
+	body, _ := json.Marshal(map[string]any{"kind": "add", "file": list.Files[0].ID, "sha256": list.Files[0].SHA256, "event": "Stop", "command": "true"})
+	_, token, _ := strings.Cut(s.address, "#token=")
+	for name, try := range map[string]string{
+		"fetch":                   `fetch(URL, { method: "POST", body: BODY })`,
+		"fetch of JSON":           `fetch(URL, { method: "POST", body: BODY, headers: { "Content-Type": "application/json" } })`,
+		"fetch with the token":    `fetch(URL, { method: "POST", body: BODY, headers: { "Content-Type": "application/json", "X-Hookspan-Token": TOKEN } })`,
+		"fetch without an answer": `fetch(URL, { method: "POST", body: BODY, mode: "no-cors" })`,
+		"a beacon":                `Promise.resolve(navigator.sendBeacon(URL, new Blob([BODY], { type: "application/json" })))`,
+		"a beacon of text":        `Promise.resolve(navigator.sendBeacon(URL, BODY))`,
+		"XMLHttpRequest":          `new Promise((ok) => { const x = new XMLHttpRequest(); x.onloadend = ok; x.open("POST", URL); x.send(BODY); })`,
+		"a form of text in a tab": `new Promise((ok) => { const f = document.createElement("form"); f.method = "POST"; f.action = URL; f.enctype = "text/plain"; f.target = "w"; const i = document.createElement("input"); i.name = BODY.slice(0, -1) + ',"x":"'; i.value = '"}'; f.append(i); document.body.append(f); f.submit(); setTimeout(ok, 300); })`,
+		"a form in a frame":       `new Promise((ok) => { const w = document.createElement("iframe"); w.name = "v"; const f = document.createElement("form"); f.method = "POST"; f.action = URL; f.target = "v"; document.body.append(w, f); f.submit(); setTimeout(ok, 300); })`,
+		"keepalive at the end":    `fetch(URL, { method: "POST", body: BODY, keepalive: true })`,
+	} {
+		for _, path := range []string{"preview", "apply"} {
+			u, _ := json.Marshal(s.base + "/api/v1/hooks/" + path)
+			q, _ := json.Marshal(string(body))
+			expression := strings.NewReplacer("URL", string(u), "BODY", string(q), "TOKEN", fmt.Sprintf("%q", token)).Replace(try)
+			_ = eval[bool](b, expression+`.then(() => true, () => false)`)
+			e.mu.Lock()
+			lines := len(e.lines)
+			e.mu.Unlock()
+			if got := e.home.Read(".cline/hooks.json"); got != before || lines > 0 {
+				r.Break("%s to %s: the file is\n%s\nthe terminal shows %q", name, path, got, e.lines)
+			}
+			r.Trial(1)
 		}
 	}
 }

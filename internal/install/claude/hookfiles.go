@@ -57,7 +57,9 @@ func (in Installer) HookFiles(sys install.System, projects []string) []HookFile 
 		}
 	}
 	if dir, err := of.ownDir(sys); err == nil {
-		for name, path := range installedPlugins(dir) {
+		plugins := installedPlugins(dir)
+		for _, name := range slices.Sorted(maps.Keys(plugins)) {
+			path := plugins[name]
 			f := HookFile{Path: filepath.Join(path, "hooks", "hooks.json"), Scope: ScopePlugin, Plugin: name, Off: off}
 			if f.Off == "" && in.disabled(sys, name) {
 				f.Off = "the plugin " + name + " is switched off (enabledPlugins)"

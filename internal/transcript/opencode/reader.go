@@ -256,7 +256,7 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 	}
 	c := hook.LLMCall{
 		ID: m.id, Turn: turn, Agent: agent.ID, Start: created, Provider: m.data.Text("providerID"), Model: m.data.Text("modelID"),
-		FinishReason: strings.ReplaceAll(m.data.Text("finish"), "-", "_"), Usage: usage(m.data),
+		FinishReason: finish(m.data.Text("finish")), Usage: usage(m.data),
 	}
 	kind, class, reason := opencode.End(m.data.Members("error"))
 	c.Error, c.Message = class, reason
@@ -290,7 +290,7 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 	if agent.ID == "" {
 		l.t.Provider, l.t.Model = c.Provider, c.Model
 	}
-	if completed.IsZero() || kind == hook.KindRunComplete && c.FinishReason == "tool_calls" {
+	if completed.IsZero() || kind == hook.KindRunComplete && m.data.Text("finish") == "tool-calls" {
 		return
 	}
 	if agent.ID != "" {
@@ -308,6 +308,14 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 	l.t.Ends = append(l.t.Ends, end)
 }
 
+// finish gives opencode's reason why the model stopped the spelling of other agents.
+func finish(reason string) string {
+	if reason == "tool-calls" {
+		return "tool_use"
+	}
+	return strings.ReplaceAll(reason, "-", "_")
+}
+
 // tool adds a tool call.
 func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook.Agent, turn string) {
 	if tool.Agent != "" {
@@ -323,6 +331,9 @@ func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook
 	r := hook.ToolResult{
 		ID: tool.ID, Agent: agent.ID, Turn: turn, Name: tool.Name, Input: l.texts.KeepJSON(tool.Input),
 		Text: l.keep(cmp.Or(tool.Output, tool.Error)), Status: tool.Status, Asked: tool.Started, At: tool.Ended,
+	}
+	if r.At.IsZero() {
+		r.Status = hook.ToolUnknown
 	}
 	if whole {
 		r.File, r.Row = l.path, m.row

@@ -43,10 +43,11 @@ type Turn struct {
 	// Hang keeps the answer back after the headers until the client goes away.
 	Hang bool `json:"hang,omitempty"`
 	// HTTPError, if not zero, is the status of an answer that is an error;
-	// Message and Code are in its body.
+	// Message, Code and Type, if empty "server_error", are in its body.
 	HTTPError int    `json:"http_error,omitempty"`
 	Message   string `json:"message,omitempty"`
 	Code      string `json:"code,omitempty"`
+	Type      string `json:"type,omitempty"`
 }
 
 // ToolCall is a tool the model asks for.
@@ -189,7 +190,11 @@ func (s *Server) begin(b *body) (*Request, *Turn) {
 
 func (s *Server) answer(ctx context.Context, w http.ResponseWriter, b *body, req *Request, t *Turn) (status int, usage *Usage, complete bool) {
 	if t.HTTPError != 0 {
-		writeJSON(w, t.HTTPError, errorBody(t.Message, t.Code))
+		body := errorBody(t.Message, t.Code)
+		if t.Type != "" {
+			body["error"].(map[string]any)["type"] = t.Type
+		}
+		writeJSON(w, t.HTTPError, body)
 		return t.HTTPError, nil, ctx.Err() == nil
 	}
 	if t.Hang {

@@ -41,3 +41,17 @@ func Exec(t testing.TB, path, statements string) {
 		t.Fatal(err)
 	}
 }
+
+// Open executes statements in a database, and leaves it open until the test ends, so that
+// its write-ahead log stays.
+func Open(t testing.TB, path, statements string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.ExecContext(t.Context(), statements); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,9 +1,9 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { follow, takeToken, useLive } from "./api";
+import { follow, takeToken, useData, useLive } from "./api";
 import { HooksView } from "./hooks";
 import { help, keysOn, switchKeys, useKeys } from "./keys";
-import { Link } from "./parts";
+import { agentNames, Link } from "./parts";
 import { go, useRoute } from "./route";
 import { SessionsView } from "./sessions";
 import { TraceView } from "./trace";
@@ -29,6 +29,7 @@ function App() {
   const { path } = useRoute();
   const live = useLive();
   const [keys, setKeys] = useState(false);
+  Object.assign(agentNames, useData<Record<string, string>>("agents", 0).data);
   useKeys({
     ...Object.fromEntries(pages.map(([to, , key]) => ["g " + key, () => go(to)])),
     t: () => theme(true), "?": () => setKeys(true), "/": () => go("/search"),

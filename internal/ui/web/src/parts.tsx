@@ -55,7 +55,8 @@ export function outcome(s: Summary): string {
   return s.outcome ? s.outcome : "no root span";
 }
 
-export const agentNames: Record<string, string> = { cline: "Cline", "claude-code": "Claude Code", codex: "Codex", gemini: "Gemini", qwen: "Qwen Code", copilot: "Copilot", opencode: "opencode" };
+// agentNames are the agents' names by host; the server knows them.
+export const agentNames: Record<string, string> = {};
 
 // labelOf names a row without what the icon says: a run and a subagent by the agent.
 export function labelOf(label: string): string {

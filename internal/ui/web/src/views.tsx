@@ -1,3 +1,4 @@
+import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, duration, place, plural, stamp, tokens } from "./format";
@@ -151,9 +152,17 @@ function Days({ days }: { days: Group[] }) {
   );
 }
 
+// useFirst returns the first lines of a table, and what shows the others.
+function useFirst(sorted: Group[]): [Group[], VNode | false] {
+  const [all, set] = useState(false);
+  const first = 40;
+  return [all ? sorted : sorted.slice(0, first), !all && sorted.length > first && <button class="more" onClick={() => set(true)}>Show all {sorted.length}</button>];
+}
+
 function Table({ title, groups, pick, name }: { title: string; groups: Group[]; pick: string; name: (k: string) => string }) {
   const sorted = [...groups].sort((a, b) => money(b) - money(a) || amount(b) - amount(a));
   const most = Math.max(...sorted.map(money), 1e-9);
+  const [shown, more] = useFirst(sorted);
   return (
     <section class="sums">
       <h2>{title}</h2>
@@ -161,7 +170,7 @@ function Table({ title, groups, pick, name }: { title: string; groups: Group[]; 
         <table>
           <thead><tr><th scope="col">{title === "Models" ? "model" : "project"}</th><th scope="col" class="num">tasks</th><th scope="col" class="num">tokens</th><th scope="col" class="num">cached</th><th scope="col" class="num">cost</th></tr></thead>
           <tbody>
-            {sorted.slice(0, 40).map((g) => (
+            {shown.map((g) => (
               <tr key={g.key}>
                 <th scope="row"><button class="plain name" disabled={!g.key} title={g.key} onClick={() => put({ [pick]: g.key }, true)}>{name(g.key)}</button><Meter part={share(money(g), most)} /></th>
                 <td class="num">{g.traces || ""}</td><td class="num">{g.usage ? tokens(amount(g)) : ""}</td>
@@ -172,12 +181,14 @@ function Table({ title, groups, pick, name }: { title: string; groups: Group[]; 
           </tbody>
         </table>
       </div>
+      {more}
     </section>
   );
 }
 
 function Tools({ groups }: { groups: Group[] }) {
   const sorted = [...groups].sort((a, b) => b.toolCalls - a.toolCalls);
+  const [shown, more] = useFirst(sorted);
   if (!sorted.length) return null;
   return (
     <section class="sums">
@@ -186,7 +197,7 @@ function Tools({ groups }: { groups: Group[] }) {
         <table>
           <thead><tr><th scope="col">tool</th><th scope="col" class="num">calls</th><th scope="col" class="num">failed</th><th scope="col" class="num">denied</th><th scope="col" class="num">half within</th><th scope="col" class="num">95 % within</th><th scope="col" class="num">in all</th></tr></thead>
           <tbody>
-            {sorted.slice(0, 40).map((g) => (
+            {shown.map((g) => (
               <tr key={g.key}>
                 <th scope="row"><Link to={"/?tool=" + encodeURIComponent(g.key)} class="name">{g.key || "(not known)"}</Link></th>
                 <td class="num">{g.toolCalls.toLocaleString("en")}</td><td class="num bad">{g.toolFailures || ""}</td><td class="num warn">{g.toolDenials || ""}</td>
@@ -196,6 +207,7 @@ function Tools({ groups }: { groups: Group[] }) {
           </tbody>
         </table>
       </div>
+      {more}
     </section>
   );
 }

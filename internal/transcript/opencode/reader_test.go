@@ -1,0 +1,215 @@
+package opencode_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/transcript/opencode"
+	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
+)
+
+// recorded is a home folder with the database of a recording, and the session in it.
+func recorded(t *testing.T, name string) (f *transcript.Files, session, path string) {
+	t.Helper()
+	home := t.TempDir()
+	path = opencodetest.Write(t, home, filepath.Join("..", "testdata", "opencode", name, "opencode.sql"))
+	f = &transcript.Files{Home: home, GOOS: "linux"}
+	list, err := f.Sessions(t.Context(), opencode.Agent)
+	if err != nil || len(list) != 1 || list[0].Cwd != "/home/dev/project" || list[0].Path != path || list[0].ModTime.IsZero() {
+		t.Fatalf("sessions %+v, %v; want one", list, err)
+	}
+	return f, list[0].ID, path
+}
+
+func read(t *testing.T, f *transcript.Files, q transcript.Query) *hook.Transcript {
+	t.Helper()
+	tr, err := f.Read(t.Context(), opencode.Agent, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// TestRead compares the sums of a recording with the model's log.
+func TestRead(t *testing.T) {
+	type sums struct {
+		Calls, Agents, Prompts, Ends, Results int
+		Input, Output                         int64
+		Cost                                  float64
+		Statuses                              [4]int
+	}
+	for name, want := range map[string]sums{
+		"tools-resume": {11, 0, 2, 2, 10, 11570, 607, 0.0258411, [4]int{5, 5}},
+		"subagent":     {4, 1, 1, 1, 2, 4140, 214, 0.0091122, [4]int{2}},
+		"permission":   {12, 0, 2, 1, 13, 12540, 654, 0.0278442, [4]int{6, 5, 2}},
+		"interrupt":    {1, 0, 1, 0, 1, 0, 0, 0, [4]int{}},
+		"api-error":    {1, 0, 1, 1, 0, 0, 0, 0, [4]int{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, session, path := recorded(t, name)
+			tr := read(t, f, transcript.Query{Session: session, Full: true})
+			got := sums{Calls: len(tr.Calls), Agents: len(tr.Agents), Prompts: len(tr.Prompts), Ends: len(tr.Ends), Results: len(tr.ToolResults)}
+			for _, c := range tr.Calls {
+				if c.Usage != nil {
+					got.Input += c.Usage.TotalInput()
+					got.Output += c.Usage.Output
+					got.Cost += *c.Usage.CostUSD
+				}
+			}
+			for _, r := range tr.ToolResults {
+				if int(r.Status) < len(got.Statuses) {
+					got.Statuses[r.Status]++
+				}
+			}
+			if diff := cmp.Diff(want, got, cmp.Comparer(func(x, y float64) bool { return x-y < 1e-9 && y-x < 1e-9 })); diff != "" {
+				t.Errorf("sums (-want +got):\n%s", diff)
+			}
+			if tr.HostVersion != "1.18.33" || tr.Model != "mock-model" || tr.Pending || !cmp.Equal(tr.Sources, []string{path}) {
+				t.Errorf("version %q, model %q, pending %v, sources %q", tr.HostVersion, tr.Model, tr.Pending, tr.Sources)
+			}
+			if again := read(t, f, transcript.Query{Session: session, Full: true}); !cmp.Equal(tr, again) {
+				t.Errorf("a second reading (-first +second):\n%s", cmp.Diff(tr, again))
+			}
+		})
+	}
+}
+
+// TestReadSince reads only what has changed.
+func TestReadSince(t *testing.T) {
+	f, session, _ := recorded(t, "tools-resume")
+	all := read(t, f, transcript.Query{Session: session, Full: true})
+	second := all.Prompts[1].At
+	late := read(t, f, transcript.Query{Session: session, Full: true, Since: second})
+	if len(late.Calls) != 2 || len(late.ToolResults) != 1 || len(late.Prompts) != 1 || late.Prompts[0].Turn != all.Prompts[1].Turn {
+		t.Errorf("since %v: %d calls, %d results, prompts %+v", second, len(late.Calls), len(late.ToolResults), late.Prompts)
+	}
+	if !cmp.Equal(late.Calls, all.Calls[9:]) {
+		t.Errorf("calls (-all +late):\n%s", cmp.Diff(all.Calls[9:], late.Calls))
+	}
+}
+
+// TestReadWhole finds one call with its place.
+func TestReadWhole(t *testing.T) {
+	f, session, path := recorded(t, "tools-resume")
+	tr := read(t, f, transcript.Query{Session: session, Whole: func(_, name string) bool { return name == "write" }})
+	if len(tr.ToolResults) != 1 || tr.ToolResults[0].File != path || tr.ToolResults[0].Row != 4 {
+		t.Errorf("results %+v", tr.ToolResults)
+	}
+}
+
+// TestReadingWritesNothing reads a database that no process uses, and one with a log that
+// another process has written.
+func TestReadingWritesNothing(t *testing.T) {
+	for _, log := range []bool{false, true} {
+		f, session, path := recorded(t, "subagent")
+		if log {
+			opencodetest.Open(t, path, "UPDATE session SET title = 'changed'")
+		}
+		before := files(t, filepath.Dir(path))
+		if log != (len(before) > 1) {
+			t.Fatalf("files %v with a log: %v", before, log)
+		}
+		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Calls) != 4 {
+			t.Errorf("%d calls with a log: %v", len(tr.Calls), log)
+		}
+		after := files(t, filepath.Dir(path))
+		delete(before, "opencode.db-shm") // holds the locks
+		delete(after, "opencode.db-shm")
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("files (-before +after):\n%s", diff)
+		}
+	}
+}
+
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]string)
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = string(data)
+	}
+	return all
+}
+
+// TestOddDatabases gives files that are not, or not quite, opencode's.
+func TestOddDatabases(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, path string){
+		"no database": func(t *testing.T, path string) { replace(t, path, strings.Repeat("no database ", 1000)) },
+		"empty":       func(t *testing.T, path string) { replace(t, path, "") },
+		"no tables":   func(t *testing.T, path string) { opencodetest.Exec(t, path, "DROP TABLE session") },
+		"other column": func(t *testing.T, path string) {
+			opencodetest.Exec(t, path, "ALTER TABLE session RENAME COLUMN version TO v")
+		},
+		"a folder": func(t *testing.T, path string) {
+			if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, session, path := recorded(t, "subagent")
+			change(t, path)
+			tr, err := f.Read(t.Context(), opencode.Agent, transcript.Query{Session: session})
+			if err == nil || tr != nil {
+				t.Errorf("read %+v, %v; want an error", tr, err)
+			}
+			if _, err := f.Sessions(t.Context(), opencode.Agent); err != nil {
+				t.Errorf("list: %v", err)
+			}
+		})
+	}
+	t.Run("a row that is too long", func(t *testing.T) {
+		f, session, path := recorded(t, "subagent")
+		opencodetest.Exec(t, path, `UPDATE message SET data = '{"role":"assistant","x":"' || hex(zeroblob(5000000)) || '"}' WHERE id = (SELECT max(id) FROM message)`)
+		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Calls) != 3 {
+			t.Errorf("%d calls, want those of the other rows", len(tr.Calls))
+		}
+	})
+	t.Run("a session that is its own parent", func(t *testing.T) {
+		f, session, path := recorded(t, "subagent")
+		opencodetest.Exec(t, path, `UPDATE session SET parent_id = id WHERE parent_id IS NOT NULL`)
+		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Calls) != 2 {
+			t.Errorf("%d calls, want those of the session itself", len(tr.Calls))
+		}
+	})
+	t.Run("another session", func(t *testing.T) {
+		f, _, _ := recorded(t, "subagent")
+		if _, err := f.Read(t.Context(), opencode.Agent, transcript.Query{Session: "ses_other"}); !errors.Is(err, transcript.ErrNotFound) {
+			t.Errorf("error %v, want ErrNotFound", err)
+		}
+	})
+}
+
+func replace(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPending waits for a request's tokens, but not for ever.
+func TestPending(t *testing.T) {
+	f, session, _ := recorded(t, "interrupt")
+	last := read(t, f, transcript.Query{Session: session}).Calls[0].Start
+	for after, want := range map[time.Duration]bool{time.Minute: true, time.Hour: false} {
+		f.Now = func() time.Time { return last.Add(after) }
+		if tr := read(t, f, transcript.Query{Session: session}); tr.Pending != want {
+			t.Errorf("pending %v after %v, want %v", tr.Pending, after, want)
+		}
+	}
+}
