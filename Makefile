@@ -45,7 +45,7 @@ page-tests: ## the bundled page is what its sources give, and works in Chromium
 	for dir in $(PAGE); do \
 	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 10m ./... || exit 1; done
 
-page-pictures: ## docs/images/ui-*.png, the page over invented tasks; needs chromium
+page-pictures: ## docs/images/ui-*.png, the page over recorded sessions; needs chromium
 	$(GO) -C tests/ui test -count=1 -run Pictures . -pictures $(CURDIR)/docs/images
 
 setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring

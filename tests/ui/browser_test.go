@@ -58,7 +58,7 @@ func serveEdit(t *testing.T, tasks []sample.Task, edit *editing) *site {
 	}
 	token := ui.NewToken()
 	options := ui.Options{
-		Agents: map[string]string{"cline": "Cline", "claude-code": "Claude Code"},
+		Agents: map[string]string{"cline": "Cline", "claude-code": "Claude Code", "codex": "Codex", "qwen-code": "Qwen Code", "gemini-cli": "Gemini CLI", "copilot-cli": "GitHub Copilot"},
 		Store:  s, Token: token, Watch: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
 		Status: func(context.Context) (any, error) {
 			return map[string]any{"recording": "on", "sessions": 0, "destinations": []any{map[string]any{"name": "store", "target": path, "runs": 0, "spans": 0, "rejected": 0}}}, nil

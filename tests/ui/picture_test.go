@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
 
@@ -20,39 +22,48 @@ func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("make page-pictures writes the pictures")
 	}
-	tasks := sample.Tasks()
 	e := newEditing()
-	s, b := serveEdit(t, tasks, e), open(t)
-	b.enter(s)
-	first := "/t/" + tasks[0].ID()
+	// The verdicts of hooks are of invented tasks, all other pictures of recorded sessions.
+	invented, recorded, b := serveEdit(t, sample.Tasks(), e), serve(t, nil), open(t)
+	if err := sample.FillRecorded(t.Context(), recorded.store, "../.."); err != nil {
+		t.Fatal(err)
+	}
+	const first = "/t/2d8b5ea5ce50f1f57d654ab503c57379"
+	list, err := recorded.store.List(t.Context(), store.Filter{Trace: "1c29f818", Limit: 1})
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	other, session := list[0].TraceID, list[0].Session
 	for _, p := range []struct {
 		name, path, theme, text string
 		width, height           int64
 		keys                    []string
 	}{
-		{"sessions", "/", "light", "Today", 1280, 800, nil},
-		{"trace", first, "light", "npm test -- cart", 1440, 900, []string{"e", "e"}},
-		{"trace-dark", first, "dark", "npm test -- cart", 1440, 900, []string{"e", "e"}},
-		{"conversation", first + "?tab=conversation", "light", "applyDiscount", 1440, 900, []string{"e", "e"}},
-		{"changes", first + "?tab=changes", "dark", "2 files", 1280, 700, nil},
-		{"session", "/s/" + tasks[0].Session, "light", "2 turns", 1280, 560, nil},
-		{"search", "/search?text=npm+test", "light", "steps in", 1280, 560, nil},
+		{"sessions", "/", "light", "tasks in", 1280, 800, nil},
+		{"trace", first, "light", "go test", 1440, 900, []string{"e"}},
+		{"trace-dark", "/t/" + other, "dark", "login", 1440, 900, []string{"e"}},
+		{"conversation", first + "?tab=conversation", "light", "auth.go", 1440, 900, []string{"e"}},
+		{"changes", "/t/" + other + "?tab=changes", "dark", "file", 1280, 700, nil},
+		{"session", "/s/" + session, "light", "turns", 1280, 620, nil},
+		{"search", "/search?text=login", "light", "steps in", 1280, 560, nil},
 		{"cost", "/cost", "dark", "Models", 1280, 860, nil},
-		{"compare", "/compare?a=" + tasks[0].ID() + "&b=" + tasks[2].ID(), "light", "side by side", 1280, 860, nil},
+		{"compare", "/compare?a=" + first[3:] + "&b=" + other, "light", "side by side", 1280, 860, nil},
 		{"hooks", "/hooks?tool=Bash", "light", "PreToolUse", 1280, 1120, nil},
 		{"hooks-edit", "/hooks", "dark", "PreToolUse", 1280, 900, nil},
-		{"phone", first, "light", "npm test -- cart", 390, 844, nil},
+		{"phone", first, "light", "login", 390, 844, nil},
 	} {
 		b.run(chromedp.EmulateViewport(p.width, p.height), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: p.theme}}))
+		s := recorded
+		if strings.HasPrefix(p.path, "/hooks") {
+			s = invented
+		}
+		b.enter(s)
 		b.goTo(s, p.path)
 		b.shows(p.text)
 		b.wait(`document.querySelector(".live.on")`)
 		for _, k := range p.keys {
 			b.keys(k)
 			b.wait(`document.querySelector(".row-details[aria-busy=false]")`)
-		}
-		if p.keys != nil {
-			b.wait(`document.querySelector(".details").innerText.includes("Expected: 2700")`)
 		}
 		if p.name == "hooks-edit" {
 			b.press(e.home.Dir+"/.cline/hooks.json", "Add a hook")
