@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -40,6 +41,7 @@ func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
 	flags.StringVar(&ff.f.Model, "model", "", "only with this model, or a part of its name such as opus")
 	flags.StringVar(&ff.f.Tool, "tool", "", "only with a call of this tool")
 	flags.StringVar(&ff.f.Outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
+	flags.Float64Var(&ff.f.MinCost, "min-cost", 0, "only what cost at least so many `DOLLARS`")
 	flags.BoolVar(&ff.f.Failed, "failed", false, "only with a call, or a run, that failed")
 	flags.BoolVar(&ff.f.Denied, "denied", false, "only with a call that was denied")
 	flags.StringVar(&ff.since, "since", "", "only what began since then: today, 24h, 1w, or a day such as 2026-01-31")
@@ -104,6 +106,8 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 		}
 	}
 	switch {
+	case changed("min-cost") && (f.MinCost <= 0 || math.IsInf(f.MinCost, 0) || math.IsNaN(f.MinCost)):
+		return f, wrongUsage(ff.cmd, "--min-cost %g: want a number of dollars above 0", f.MinCost)
 	case f.Limit < 0:
 		return f, wrongUsage(ff.cmd, "--limit %d: want 1 or more, or 0 for all", f.Limit)
 	case ff.all && changed("limit") && f.Limit > 0:

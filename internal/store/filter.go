@@ -31,6 +31,9 @@ type Filter struct {
 	// that failed or was abandoned. Denied selects those with a call that was
 	// denied or cancelled. HookRuns applies both to the hook runs instead.
 	Failed, Denied bool
+	// MinCost selects traces that cost at least so many US dollars, as far as prices are
+	// known. If zero, any.
+	MinCost float64
 	// Since is the earliest start, Until is after the latest. If zero, any.
 	Since, Until time.Time
 	// Text selects traces with a span whose texts have all words: the task, the

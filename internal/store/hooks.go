@@ -13,7 +13,7 @@ func (s *Store) HookRuns(ctx context.Context, f Filter) (out []HookRun, err erro
 	of := f
 	of.Failed, of.Denied, of.Tool = false, false, ""
 	var selected map[int64]bool
-	if of.Model != "" || of.Text != "" {
+	if of.byDigest() || of.Text != "" {
 		ids, err := s.ids(ctx, of, -1)
 		if err != nil {
 			return nil, err

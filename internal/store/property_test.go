@@ -86,6 +86,7 @@ func drawFilter(t *rapid.T) Filter {
 		Session: pick("session", "a", "a1", "b", "z"), Host: pick("host", "cline", "other"),
 		Trace: pick("trace", "0", "A", "f"), Model: pick("model", "m", "m-two", "ONE", "four"),
 		Tool: pick("tool", "bash", "Read"), Outcome: pick("outcome", otelmap.OutcomeFailed),
+		MinCost:   rapid.SampledFrom([]float64{0, 0, 0, 0.001, 1}).Draw(t, "minimum cost"),
 		Directory: pick("directory", "/a", "/a/", "/"), Failed: pick("failed", "x") != "", Denied: pick("denied", "x") != "",
 		Text: pick("text", "alpha", `"alpha beta"`, "alpha gamma", "本語", "alphab", "bet", "nowhere"),
 	}

@@ -150,7 +150,9 @@ func (s *Store) scan(ctx context.Context, f Filter, calls bool, visit func(*foun
 }
 
 // byDigest reports whether the filter has conditions on more than columns and texts.
-func (f Filter) byDigest() bool { return f.Model != "" || f.Tool != "" || f.Failed || f.Denied }
+func (f Filter) byDigest() bool {
+	return f.Model != "" || f.Tool != "" || f.Failed || f.Denied || f.MinCost > 0
+}
 
 // inOrder calls visit with the traces that a filter selects, without their digest,
 // the newest first, up to a limit if it is not negative.
@@ -221,6 +223,9 @@ func (f Filter) selects(t *found, same map[string]bool) bool {
 	if f.Tool != "" && !slices.ContainsFunc(t.digest.tools, func(c callsDigest) bool {
 		return means("tool ", c.name, func() bool { return strings.EqualFold(c.name, f.Tool) })
 	}) {
+		return false
+	}
+	if f.MinCost > 0 && (t.Usage == nil || t.Usage.CostUSD == nil || *t.Usage.CostUSD < f.MinCost) {
 		return false
 	}
 	if f.Failed || f.Denied {

@@ -15,8 +15,8 @@ import (
 const (
 	lookEvery = 150 * time.Millisecond
 	beatEvery = 15 * time.Second
-	// lookShare is the part of the time that looking takes at most: with thousands of
-	// sessions it is done less often.
+	// Looking takes at most one lookShare-th of the time: thousands of sessions are looked
+	// at less often.
 	lookShare = 20
 )
 

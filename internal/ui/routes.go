@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"path"
@@ -174,6 +175,11 @@ func filterOf(q url.Values) (f store.Filter, err error) {
 			if *to, err = time.Parse(time.RFC3339, v); err != nil {
 				return f, wrong("%s %q: want a time such as 2026-01-31T00:00:00Z", name, v)
 			}
+		}
+	}
+	if v := q.Get("min-cost"); v != "" {
+		if f.MinCost, err = strconv.ParseFloat(v, 64); err != nil || !(f.MinCost > 0) || math.IsInf(f.MinCost, 0) {
+			return f, wrong("min-cost %q: want a number of dollars above 0", v)
 		}
 	}
 	if f.Limit, err = number(q, "limit", f.Limit, 1, 5000); err != nil {

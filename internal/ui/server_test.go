@@ -226,6 +226,8 @@ func TestWrongParametersAreNamed(t *testing.T) {
 	for request, want := range map[string]string{
 		"sessions?limit=x":                     `limit \"x\": want a number`,
 		"sessions?limit=0":                     "want a number from 1 to 5000",
+		"sessions?min-cost=-1":                 `min-cost \"-1\": want a number of dollars above 0`,
+		"sessions?min-cost=NaN":                "above 0",
 		"sessions?since=today":                 `since \"today\"`,
 		"sessions?text=--":                     "letter or digit",
 		"traces/zz":                            "hex digits",

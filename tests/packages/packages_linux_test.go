@@ -50,7 +50,7 @@ func TestPackages(t *testing.T) {
 // npm: on a machine with only Node, the second command prints the first trace.
 func npm(t *testing.T, base string, made releases) {
 	t.Parallel()
-	program, err := exec.Command("node", "-p", "process.execPath").Output()
+	program, err := exec.CommandContext(t.Context(), "node", "-p", "process.execPath").Output()
 	if err != nil {
 		t.Skipf("no node on this machine: %v", err)
 	}

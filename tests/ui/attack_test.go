@@ -55,6 +55,11 @@ func TestAttacks(t *testing.T) {
 			Short: 20, Run: otherPageWrites,
 		},
 		{
+			Name:  "hookspan ui and the browser where there is no network but the loopback addresses: every path of the API, every view",
+			Rule:  "each view shows what it shows elsewhere; no connection or datagram of hookspan ui looks for a way out, and the page asks no other server",
+			Short: 30, Run: noRequestLeaves,
+		},
+		{
 			Name:  "these rows over a page that was built without one of its defences; in the short run without the first of them",
 			Rule:  "the row that the defence is for fails",
 			Short: 1, Long: len(defences), Run: defenceless,

@@ -200,6 +200,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 		{"project=/home/dev/ws", []string{"--project", "/home/dev/ws"}},
 		{"tool=read_file", []string{"--tool", "read_file"}},
 		{"outcome=failed", []string{"--outcome", "failed"}},
+		{"cost=0.01", []string{"--min-cost", "0.01"}},
 		{"failed=1", []string{"--failed"}},
 		{"denied=1", []string{"--denied"}},
 		{"text=login", []string{"--grep", "login"}},

@@ -7,8 +7,9 @@ import { go, put, useRoute } from "./route";
 import type { Facets, Listed, Sessions } from "./types";
 
 const periods: [string, string][] = [["today", "Today"], ["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"]];
+const costs: [string, string][] = [["0.01", "1 cent or more"], ["0.1", "10 cents or more"], ["1", "$1 or more"], ["10", "$10 or more"]];
 const outcomes = ["completed", "failed", "cancelled", "interrupted", "abandoned"];
-export const filterNames = ["project", "agent", "model", "tool", "outcome", "when", "text", "failed", "denied"];
+export const filterNames = ["project", "agent", "model", "tool", "outcome", "cost", "when", "text", "failed", "denied"];
 
 // filterQuery turns the filters of the address into those of the API.
 export function filterQuery(q: URLSearchParams, more: Record<string, string> = {}): string {
@@ -17,6 +18,7 @@ export function filterQuery(q: URLSearchParams, more: Record<string, string> = {
     const v = q.get(name);
     if (v) out.set(name, v);
   }
+  if (q.get("cost")) out.set("min-cost", q.get("cost")!);
   for (const name of ["failed", "denied"]) if (q.has(name)) out.set(name, "");
   const now = new Date();
   const days = { "24h": 1, "7d": 7, "30d": 30 }[q.get("when") ?? ""];
@@ -53,6 +55,7 @@ export function Filters({ query, text = true }: { query: URLSearchParams; text?:
       {pick("model", "Model", named(data?.model))}
       {pick("tool", "Tool", named(data?.tool))}
       {pick("outcome", "Outcome", outcomes.map((x) => [x, x]))}
+      {pick("cost", "Any cost", costs)}
       {pick("when", "Any time", periods)}
       {flag("failed", "Failed")}
       {flag("denied", "Denied")}
