@@ -1,6 +1,7 @@
 package opencodecli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -45,7 +46,9 @@ type wantTrace struct {
 	outcome   string
 	// message is a part of the root's status message.
 	message string
-	tools   []claudecli.WantTool
+	// model is the model that was asked, if not the usual one.
+	model string
+	tools []claudecli.WantTool
 }
 
 func bash(command string) mockllm.ToolCall {
@@ -139,6 +142,12 @@ func scenarios() map[string]scenario {
 		},
 		"interrupted tool": {script: long, steps: []rig.Step{interrupted}, exits: []int{-2}, traces: cut},
 		"killed":           {script: long, steps: []rig.Step{killed}, exits: []int{-2}, traces: cut},
+		// opencode exits at once.
+		"unknown model": {
+			script: opencodecli.Script{Main: []mockllm.Turn{turn("Never.")}},
+			steps:  []rig.Step{opencode("--model", "mock/nope", "never asked")}, exits: []int{1},
+			traces: []wantTrace{{model: "nope", outcome: otelmap.OutcomeFailed, message: "Model not found"}},
+		},
 		"provider error": {
 			script: opencodecli.Script{Main: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal", Type: "invalid_request_error"}}},
 			steps:  []rig.Step{opencode("never answered")}, exits: []int{1},
@@ -353,7 +362,7 @@ func checkTraces(t *testing.T, sc *scenario, res *opencodecli.Result) []*rig.Tra
 func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p prompt) (wrong []string) {
 	attrs := map[string]string{
 		otelmap.KeyConversationID: p.session, otelmap.KeyPromptID: p.turn, otelmap.KeyHostVersion: opencodecli.Version,
-		otelmap.KeyRequestModel: mockllm.Model,
+		otelmap.KeyRequestModel: cmp.Or(want.model, mockllm.Model),
 	}
 	if want.outcome == otelmap.OutcomeCompleted {
 		lead := slices.DeleteFunc(slices.Clone(requests), func(r mockanthropic.Request) bool { return r.Part != mockanthropic.PartMain })
@@ -408,8 +417,8 @@ func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.S
 	}
 	err := json.Unmarshal([]byte(steps[6].Stdout), &imported)
 	there, open := len(sc.traces), 0
-	if sc.traces[0].uncounted {
-		there, open = 0, 1 // the database does not say that opencode is gone
+	if sc.traces[0].uncounted || sc.traces[0].requests == 0 {
+		there, open = 0, 1 // the database does not say that the turn has ended
 	}
 	if err != nil || imported.Runs != 0 || imported.Skipped.AlreadyThere != there || imported.Skipped.Open != open {
 		t.Errorf("import says %q, %v; want %d traces that are stored, %d open", steps[6].Stdout, err, there, open)

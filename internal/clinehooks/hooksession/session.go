@@ -89,17 +89,19 @@ func (s Session) Claim(event string, payload []byte) bool {
 	if err != nil {
 		return true
 	}
-	defer func() { _ = f.Close() }()
+	defer func() {
+		// Windows removes no open file.
+		if _ = f.Close(); info.Size() > maxClaims {
+			// The next process begins another file; a copy of this event that comes then
+			// counts as new.
+			_ = os.Remove(path)
+		}
+	}()
 	sum := sha256.Sum256(append([]byte(event+"\x00"), payload...))
 	key, owner := hex.EncodeToString(sum[:12]), rand.Text()
 	now := s.now().UnixMilli()
 	if _, err := fmt.Fprintf(f, "%s %s %d\n", key, owner, now); err != nil {
 		return true
-	}
-	if info.Size() > maxClaims {
-		// The next process begins another file; a copy of this event that comes then
-		// counts as new.
-		_ = os.Remove(path)
 	}
 	newest := io.NewSectionReader(f, max(0, info.Size()-lastClaims), maxClaims)
 	for lines := bufio.NewScanner(newest); lines.Scan(); {

@@ -16,23 +16,48 @@ export const Hookspan = async ({ directory }) => {
 		if (!sessions.has(id)) sessions.set(id, {})
 		return sessions.get(id)
 	}
+	// In Bun, which opencode is, only its own pipe takes a line at once: what child_process
+	// keeps for later is lost when opencode exits.
+	const start = () => {
+		const { GOMEMLIMIT, GODEBUG, ...env } = process.env // malformed ones end a Go program
+		const gone = () => {
+			if (child === program) child = undefined
+		}
+		let waiting = 0
+		const program = {}
+		if (globalThis.Bun) {
+			const p = Bun.spawn([hook, "opencode"], { cwd: directory, env, stdin: "pipe", stdout: "ignore", stderr: "ignore", detached: true, windowsHide: true, onExit: gone })
+			p.unref()
+			const later = (promise, then) => promise?.then?.(then, gone) // not thrown, nor waited for
+			program.end = () => later(p.stdin.end())
+			program.write = (line) => {
+				if (waiting > 8 << 20) return // the program hangs
+				const written = p.stdin.write(line)
+				if (written?.then) waiting += line.length
+				later(written, () => (waiting -= line.length))
+				later(p.stdin.flush())
+			}
+			return program
+		}
+		const p = spawn(hook, ["opencode"], { cwd: directory, env, stdio: ["pipe", "ignore", "ignore"], detached: true, windowsHide: true })
+		p.on("error", gone)
+		p.on("exit", gone)
+		p.stdin.on("error", gone)
+		p.unref()
+		p.stdin.unref?.()
+		program.end = () => p.stdin.end()
+		program.write = (line) => {
+			if (p.stdin.writableLength < 8 << 20) p.stdin.write(line)
+		}
+		return program
+	}
 	const write = (line) => {
 		if (!child) {
 			if (Date.now() < retryAt) return
 			retryAt = Date.now() + 10_000
-			const { GOMEMLIMIT, GODEBUG, ...env } = process.env // malformed ones end a Go program
-			const started = spawn(hook, ["opencode"], { cwd: directory, env, stdio: ["pipe", "ignore", "ignore"], detached: true, windowsHide: true })
-			const gone = () => {
-				if (child === started) child = undefined
-			}
-			started.on("error", gone)
-			started.on("exit", gone)
-			started.stdin.on("error", gone)
-			started.unref()
-			started.stdin.unref?.()
-			child = started
+			child = start()
 		}
-		if (child.stdin.writableLength < 8 << 20) child.stdin.write(line + "\n") // else the program hangs
+		child.write(line + "\n")
 	}
 	const send = (type, id, more) => {
 		const own = session(id)
@@ -114,7 +139,7 @@ export const Hookspan = async ({ directory }) => {
 		},
 		dispose: async () => {
 			try {
-				child?.stdin.end()
+				child?.end()
 			} catch {}
 		},
 	}
