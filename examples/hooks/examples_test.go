@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 )
@@ -159,7 +160,7 @@ func TestForwardHTTP(t *testing.T) {
 		handlers[i].URL = srv.URL + path
 	}
 	payload := tool(t, "PostToolUse", "Bash", map[string]any{"command": "a && b <c>"})
-	r := hookrun.Runner{Env: []string{"AGENT_EVENTS_TOKEN=t0k"}}
+	r := hookrun.Runner{Post: hookhttp.Post, Env: []string{"AGENT_EVENTS_TOKEN=t0k"}}
 	res := r.Run(t.Context(), handlers, []hookrun.Event{{Name: "PostToolUse", Subjects: []string{"Bash"}, Tool: "Bash", Payload: payload}})
 	for _, run := range res.Runs {
 		if run.Err != "" || len(run.Verdict.Errors) > 0 {

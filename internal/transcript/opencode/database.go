@@ -53,7 +53,11 @@ func open(ctx context.Context, f *transcript.Files, path string) (*sql.DB, error
 	if log, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) || err == nil && log.Size() == 0 {
 		options.Set("immutable", "1")
 	}
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: options.Encode()}
+	place := filepath.ToSlash(path)
+	if !strings.HasPrefix(place, "/") {
+		place = "/" + place // a drive of Windows
+	}
+	name := url.URL{Scheme: "file", Path: place, RawQuery: options.Encode()}
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
 		return nil, transcript.ReadError(path, err)
