@@ -203,6 +203,7 @@ type toolSum struct {
 	Name     string `json:"name"`
 	Calls    int    `json:"calls"`
 	Failures int    `json:"failures"`
+	Denials  int    `json:"denials"`
 	TookNS   int64  `json:"tookNs"`
 }
 
@@ -274,8 +275,11 @@ func (l *loaded) tools(ctx context.Context) (sums []toolSum, calls []step, err e
 		}
 		sums[at].Calls++
 		sums[at].TookNS += row.Took().Nanoseconds()
-		if isProblem(row.Status) {
+		switch row.Status {
+		case view.StatusFailed, view.StatusUnfinished:
 			sums[at].Failures++
+		case view.StatusDenied:
+			sums[at].Denials++
 		}
 	}
 	isCall := func(row *view.Row) bool { return row.Kind == view.KindTool }
@@ -372,7 +376,7 @@ func (s *Server) session(r *http.Request) (any, error) {
 			row := l.Row(i)
 			p := point{At: row.Start.UnixMilli(), Trace: t.TraceID, Compact: row.Kind == view.KindEvent && row.Label == "compaction"}
 			// A subagent has a separate context.
-			if u := row.Usage(); u != nil && row.Depth <= 1 {
+			if u := row.Usage(); u != nil && row.Kind == view.KindChat && row.Depth <= 1 {
 				if p.Tokens = u.Input; u.CostUSD != nil {
 					p.CostUSD = *u.CostUSD
 				}

@@ -27,7 +27,7 @@ func TestViews(t *testing.T) {
 			for path, texts := range map[string][]string{
 				"/":                             {"39 tasks", "Checkout fails for orders", "API request failed: 529", "2 turns in this session", "Today"},
 				"/?project=" + tasks[3].Project: {"6 tasks", "Rotate the database passwords"},
-				first:                           {"Checkout fails", "completed", "15m50s", "11 tool calls, 2 failed", "claude-opus-4-7", "npm test -- cart", "Explore"},
+				first:                           {"Checkout fails", "completed", "15m50s", "11 tool calls, 1 failed, 1 denied", "claude-opus-4-7", "npm test -- cart", "Explore"},
 				first + "?tab=conversation":     {"You", "I will look at how the total is computed first.", "Expected: 2700"},
 				first + "?tab=changes":          {"2 files", "src/cart/line.ts", "return times(line.price, line.count);"},
 				"/s/" + tasks[0].Session:        {"2 turns", "Context", "Now the invoice"},

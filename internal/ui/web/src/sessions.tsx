@@ -114,7 +114,7 @@ export function SessionsView() {
     return next;
   });
   const errors = (n: number) => () => setAt((old) => {
-    for (let i = old + n; i >= 0 && i < flat.length; i += n) if (flat[i].status === "failed" || flat[i].summary.toolFailures) return i;
+    for (let i = old + n; i >= 0 && i < flat.length; i += n) if (flat[i].status === "failed" || flat[i].summary.toolFailures || flat[i].summary.toolDenials) return i;
     return old;
   });
   useKeys({
@@ -166,7 +166,7 @@ export function Task({ task: { summary: s, status, reason }, at, turn }: { task:
       <Mark status={status} word={outcome(s)} />
       <Link to={"/t/" + s.traceId} class="title" current={at}>{s.title || "untitled"}</Link>
       <span class="num time" title="how long it took">{duration(s.durationMs * 1e6)}</span>
-      <span class="num tools" title="tool calls">{s.tools || ""}{s.toolFailures ? <span class="bad"> {s.toolFailures}✗</span> : ""}</span>
+      <span class="num tools" title="tool calls">{s.tools || ""}{s.toolFailures ? <span class="bad" title="failed"> {s.toolFailures}✗</span> : ""}{s.toolDenials ? <span class="warn" title="denied"> {s.toolDenials}⊘</span> : ""}</span>
       <span class="num tokens" title="tokens">{s.usage ? tokens(s.usage.inputTokens + s.usage.outputTokens) : ""}</span>
       <span class="num cost" title="cost">{s.usage?.costUsd !== undefined ? dollars(s.usage.costUsd) : ""}</span>
       <span class="num clock">{clock(s.started)}</span>

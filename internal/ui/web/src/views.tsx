@@ -244,6 +244,7 @@ export function CompareView() {
             {row("tokens", sides.map((s) => (volume(s) === undefined ? "not known" : tokens(volume(s)!))), sides.map(volume))}
             {row("tool calls", sides.map((s) => s.summary.tools), sides.map((s) => s.summary.tools))}
             {row("failed", sides.map((s) => s.summary.toolFailures), sides.map((s) => s.summary.toolFailures))}
+            {sides.some((s) => s.summary.toolDenials > 0) && row("denied", sides.map((s) => s.summary.toolDenials), sides.map((s) => s.summary.toolDenials))}
             {row("files", sides.map((s) => s.files.length))}
           </tbody>
         </table>

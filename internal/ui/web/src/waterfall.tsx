@@ -211,7 +211,7 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
                     {line?.note ? <span class="note">{line.note}</span> : null}
                     <span class="text">{line?.text ?? ""}</span>
                   </span>
-                  <span class="cost">{tree.cost[i] ? dollars(tree.cost[i] / 1e6) : ""}</span>
+                  <span class="cost">{tree.cost[i] ? dollars(tree.cost[i]) : ""}</span>
                   <span class="track">
                     {from <= 1 && to >= 0 && <i class="bar" style={{ left: Math.max(0, from) * 100 + "%", width: Math.max(0, Math.min(1, to) - Math.max(0, from)) * 100 + "%" }} />}
                     {wait && <i class="waiting" style={{ left: Math.max(0, x(wait[0])) * 100 + "%", width: Math.max(0, Math.min(1, x(wait[1])) - Math.max(0, x(wait[0]))) * 100 + "%" }} />}
