@@ -149,7 +149,7 @@ export function TraceView({ id }: { id: string }) {
         </p>
         {current && (
           <div class={"callout " + current.status} role="group" aria-label="Failures">
-            <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + "/" : ""}{problems.length}{problems.length === 1000 ? "+" : ""}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>
+            <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + " of " : ""}{problems.length}{problems.length === 1000 ? "+" : ""}{nth < 0 && <span class="wide"> {problems.length === 1 ? "problem" : "problems"}</span>}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>
             <button class="why" onClick={() => select(current.row, true)}><Mark status={current.status} /><b>{labelOf(current.label)}</b> <code>{current.detail}</code> <span class="message">{current.message || current.kind}</span></button>
           </div>
         )}
