@@ -57,6 +57,10 @@ func TestViews(t *testing.T) {
 			b.shows(text)
 		}
 		b.wait(`document.querySelector(".live.on")`)
+		if view.name == "sessions of some days" { // A small screen shows its filters when they are asked for.
+			b.run(chromedp.Evaluate(`document.querySelector(".fewer").click()`, nil))
+			b.wait(`document.querySelector(".filters.open")`)
+		}
 		if strings.HasPrefix(view.name, "unknown") {
 			b.takeProblems(s) // The browser reports the answer 404.
 		}

@@ -42,6 +42,8 @@ export function filterQuery(q: URLSearchParams, more: Record<string, string> = {
 export function Filters({ query, text = true }: { query: URLSearchParams; text?: boolean }) {
   const { data } = useData<Facets>("facets");
   const used = filterNames.filter((n) => query.get(n) && (text || n !== "text"));
+  const count = used.filter((n) => n !== "text").length;
+  const [open, setOpen] = useState(false); // on a small screen
   const from = query.get("from") ?? "", to = query.get("to") ?? "";
   const dates = !!(from || to || query.get("when") === "dates");
   const pick = (name: string, label: string, values: [string, string][]) => {
@@ -60,8 +62,9 @@ export function Filters({ query, text = true }: { query: URLSearchParams; text?:
   );
   const named = (list: string[] | undefined, f = (x: string) => x): [string, string][] => (list ?? []).map((x) => [x, f(x)]);
   return (
-    <div class="filters" role="group" aria-label="Filters">
+    <div class={"filters" + (open ? " open" : "")} role="group" aria-label="Filters">
       {text && <Search value={query.get("text") ?? ""} onChange={(v) => put({ text: v })} label="Filter by text" />}
+      <button class="toggle fewer" aria-expanded={open} onClick={() => setOpen(!open)}>Filters{count > 0 && ` (${count})`}</button>
       {pick("project", "Project", named(data?.project, (x) => place(x)))}
       {pick("agent", "Agent", named(data?.agent, (x) => agentNames[x] ?? x))}
       {pick("model", "Model", named(data?.model))}
