@@ -13,7 +13,9 @@ import (
 type Payload struct {
 	// Object holds the payload's members; after an error those before the fault.
 	rawjson.Object
-	raw   hook.Raw
+	raw hook.Raw
+	// sent is the hook's name in the payload.
+	sent  string
 	empty bool
 	err   error
 }
@@ -24,6 +26,7 @@ func Read(raw hook.Raw) *Payload {
 	text := rawjson.Trim(raw.Payload)
 	if p.empty = len(text) == 0 && raw.Event != HookRunsEvent; !p.empty {
 		p.Object, p.err = rawjson.Open(text)
+		p.sent = p.Text("hookName")
 	}
 	return p
 }
@@ -81,13 +84,12 @@ func (p *Payload) Roots() []string {
 // name is the hook's documented name: the payload's, else the one the hook was
 // started with.
 func (p *Payload) name() string {
-	return documentedName(cmp.Or(p.Text("hookName"), p.raw.Event))
+	return documentedName(cmp.Or(p.sent, p.raw.Event))
 }
 
 // sdk reports whether the payload has a shape that only the SDK dialect has.
 func (p *Payload) sdk() bool {
-	sent := p.Text("hookName")
-	return p.Get("sessionContext", "agent_id") != nil || strings.Contains(sent, "_") && strings.ToLower(sent) == sent
+	return p.Get("sessionContext", "agent_id") != nil || strings.Contains(p.sent, "_") && strings.ToLower(p.sent) == p.sent
 }
 
 // dialect finds the wire form by shape alone: one installed version of the extension

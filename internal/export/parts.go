@@ -38,6 +38,7 @@ func totalOf(all []store.Summary) []string {
 		took += s.Duration()
 		sum.Tools += s.Tools
 		sum.ToolFailures += s.ToolFailures
+		sum.ToolDenials += s.ToolDenials
 		sum.ToolsUnknown += s.ToolsUnknown
 		if s.Usage == nil {
 			continue

@@ -38,6 +38,17 @@ func Check(data []byte) error {
 // The error is a *[SyntaxError]; the object then holds the members before the
 // fault.
 func Open(text []byte) (Object, error) {
+	if jsontext.Value(text).IsValid(lenient...) {
+		o := make(Object, 0, 8)
+		if EachMember(text, func(name, value []byte) { o = append(o, member{name, value}) }) {
+			return o, nil
+		}
+	}
+	return openFaulty(text)
+}
+
+// openFaulty is Open of a text that is no valid object: it finds the fault.
+func openFaulty(text []byte) (Object, error) {
 	if at := skipSpace(text, 0); at < len(text) && text[at] != '{' {
 		return nil, &SyntaxError{at, "found " + strconv.Quote(string(text[at:at+1])) + ", want a JSON object"}
 	}

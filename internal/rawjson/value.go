@@ -2,6 +2,7 @@ package rawjson
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"slices"
@@ -50,7 +51,7 @@ func Unquote(raw []byte) string {
 // unescape replaces the escapes of two characters, which are all that most texts have.
 // ok is false for a text with others, or with bytes that are not UTF-8.
 func unescape(inner []byte) (text string, ok bool) {
-	if !utf8.Valid(inner) || slices.ContainsFunc(inner, func(c byte) bool { return c < ' ' }) {
+	if hasControl(inner) || !utf8.Valid(inner) {
 		return "", false
 	}
 	var b strings.Builder
@@ -76,6 +77,17 @@ func unescape(inner []byte) (text string, ok bool) {
 	}
 }
 
+// hasControl reports a byte below the blank. It looks at eight bytes at once.
+func hasControl(text []byte) bool {
+	const blanks, highBits = 0x2020202020202020, 0x8080808080808080
+	for ; len(text) >= 8; text = text[8:] {
+		if eight := binary.LittleEndian.Uint64(text); (eight-blanks)&^eight&highBits != 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(text, func(c byte) bool { return c < ' ' })
+}
+
 // Text returns a string's text and a number's or boolean's spelling; anything
 // else is empty. Numbers count because an identifier that looks like one may
 // arrive as one.
@@ -89,9 +101,20 @@ func Text(raw []byte) string {
 	return string(raw)
 }
 
+// spelling is [Text] without a copy unless the text has escapes.
+func spelling(raw []byte) []byte {
+	if IsString(raw) && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return raw[1 : len(raw)-1]
+	}
+	if len(raw) > 0 && raw[0] != '"' && raw[0] != '{' && raw[0] != '[' {
+		return raw
+	}
+	return []byte(Text(raw))
+}
+
 // Bool reads true and false, quoted or not; ok is false for anything else.
 func Bool(raw []byte) (value, ok bool) {
-	switch Text(raw) {
+	switch string(spelling(raw)) {
 	case "true":
 		return true, true
 	case "false":
@@ -103,11 +126,11 @@ func Bool(raw []byte) (value, ok bool) {
 // Int reads a whole number that may be quoted (proto3 quotes int64) or have a
 // fraction, which is cut off.
 func Int(raw []byte) (int64, bool) {
-	s := Text(raw)
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+	s := spelling(raw)
+	if n, err := strconv.ParseInt(string(s), 10, 64); err == nil {
 		return n, true
 	}
-	f, err := strconv.ParseFloat(s, 64)
+	f, err := strconv.ParseFloat(string(s), 64)
 	if err != nil || math.IsNaN(f) || math.Abs(f) >= 1<<53 {
 		return 0, false
 	}
@@ -116,7 +139,7 @@ func Int(raw []byte) (int64, bool) {
 
 // Float reads a finite number that may be quoted.
 func Float(raw []byte) (float64, bool) {
-	f, err := strconv.ParseFloat(Text(raw), 64)
+	f, err := strconv.ParseFloat(string(spelling(raw)), 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0, false
 	}

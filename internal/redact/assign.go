@@ -153,7 +153,7 @@ func signAt(s string) int {
 		return j + 5
 	}
 	for _, sign := range signs {
-		if strings.HasPrefix(s, sign) {
+		if sign[0] == s[0] && strings.HasPrefix(s, sign) {
 			return len(sign)
 		}
 	}

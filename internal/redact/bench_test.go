@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,5 +69,33 @@ func BenchmarkShortTextWithSecret(b *testing.B) {
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
 		New(nil)
+	}
+}
+
+// BenchmarkShortTexts redacts texts of some 600 bytes with five telling words, as a
+// tool's answers have them. Each is new to the redactor.
+func BenchmarkShortTexts(b *testing.B) {
+	texts := make([]string, 2000)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("src/part_%d.ts\n", i) + strings.Join([]string{
+			`1 | import { hash } from "./crypto"`,
+			`2 | export const login = (user?: string, password?: string): boolean => {`,
+			`3 |   if (user === undefined || password === undefined) return false`,
+			`4 |   const row = table.find((r) => r.name === user)`,
+			`5 |   return row !== undefined && row.hash === hash(password, row.salt)`,
+			`6 | }`,
+			`commit 3f786850e387550fdab836ed7e6dc881de23001b (HEAD -> main, origin/main)`,
+			`  PASS  src/login.test.ts (42 tests, 1.204 s)`,
+			`  https://github.com/example/project/blob/main/src/login.ts#L12-L40`,
+			`Tests: 42 passed, 42 total`,
+		}, "\n")
+	}
+	r := New(nil)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if i%len(texts) == 0 {
+			r.clean = cleanTexts{}
+		}
+		r.Preview(texts[i%len(texts)], 4096)
 	}
 }

@@ -157,8 +157,11 @@ func pgpass(t *text, i int) []span {
 // column reads a table of which a telling name, ending at i, heads a column.
 func (t *text) column(a *assignment, i int) []span {
 	s := t.s
-	start := lineStart(s, a.lo, 400)
-	end := lineEnd(s, i, 400)
+	if !besideSeparator(s, a.lo, i) {
+		return nil
+	}
+	start := lineStart(s, a.lo, longestHeader)
+	end := lineEnd(s, i, longestHeader)
 	sep := separator(s[start:end], a.lo-start, i-start)
 	if sep == "" {
 		return nil
@@ -204,6 +207,27 @@ func (t *text) column(a *assignment, i int) []span {
 	return out
 }
 
+// longestHeader is how much of a header's line is read on either side of a name.
+const longestHeader = 400
+
+// besideSeparator reports whether a name from lo to hi can be the cell of a header,
+// which spares most names the reading of their line: behind the name is a separator or
+// what a frame puts at a line's end, or before it is a separator, which no blank
+// follows if it is a comma.
+func besideSeparator(s string, lo, hi int) bool {
+	right := strings.TrimLeft(s[hi:min(len(s), hi+longestHeader)], " \"")
+	if byteIn(right, 0, ",") && len(right) > 1 && isAlnum(right[1]) {
+		return true
+	}
+	if end := strings.TrimLeft(right, " $M\"'n,+"); end == "" || strings.IndexByte("|│\t\\^\x1b\r\n", end[0]) >= 0 {
+		return true
+	}
+	before := s[max(0, lo-longestHeader):lo]
+	left := strings.TrimRight(before, " \"")
+	return strings.HasSuffix(left, "|") || strings.HasSuffix(left, "│") ||
+		strings.HasSuffix(left, ",") && !strings.HasPrefix(before[len(left):], " ")
+}
+
 // separator is what parts the cells of a header's line, of which one is from lo
 // to hi, or nothing.
 func separator(line string, lo, hi int) string {
@@ -213,10 +237,9 @@ func separator(line string, lo, hi int) string {
 		}
 		left := strings.TrimRight(line[:lo], " \"")
 		right := strings.TrimLeft(line[hi:], " \"")
-		first, last := only(left, " \t-+>#*/0123456789:|"), frameEnd(right)
 		switch {
 		case sep == "|" || sep == "│":
-			if last || strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && right != "" && colour(right, 0) > 0 {
+			if frameEnd(right) || strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && right != "" && colour(right, 0) > 0 {
 				return sep
 			}
 		case sep == ",":
@@ -224,7 +247,7 @@ func separator(line string, lo, hi int) string {
 			if (first || strings.HasSuffix(left, sep)) && namesAlone(line, lo, hi) {
 				return sep
 			}
-		case (strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && last && !first) && frameEnd(strings.TrimLeft(right, alphanumeric+"_- \t\\^")):
+		case (strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && frameEnd(right) && !only(left, " \t-+>#*/0123456789:|")) && frameEnd(strings.TrimLeft(right, alphanumeric+"_- \t\\^")):
 			return sep
 		}
 	}
@@ -234,8 +257,8 @@ func separator(line string, lo, hi int) string {
 // namesAlone reports whether a line with commas is a header, and no list of
 // arguments: names with no blanks between them.
 func namesAlone(line string, lo, hi int) bool {
-	return frameEnd(strings.TrimLeft(line[hi:], alphanumeric+"_-, \"")) && !strings.Contains(line, ", ") &&
-		!strings.Contains(line[hi:], "\",") && !strings.Contains(line[:lo], "(")
+	return !strings.Contains(line, ", ") && !strings.Contains(line[hi:], "\",") && !strings.Contains(line[:lo], "(") &&
+		frameEnd(strings.TrimLeft(line[hi:], alphanumeric+"_-, \""))
 }
 
 // frameEnd reports whether nothing is left of a line but what a frame puts there.

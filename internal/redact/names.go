@@ -44,6 +44,9 @@ func tellingWord(s string, i int) (int, kind) {
 			if word[0] != s[i]|0x20 {
 				continue
 			}
+			if !fold(s[i:], word[:min(3, len(word))]) {
+				continue // spares most words the cut
+			}
 			head, tail, _ := strings.Cut(word, " ")
 			if !fold(s[i:], head) {
 				continue
@@ -71,6 +74,9 @@ func (a *assignment) tells(word int) bool {
 	}
 	if harmlessName(a.telling) {
 		return false
+	}
+	if !weak && low != "token" {
+		return true
 	}
 	before := strings.TrimLeft(strings.ToLower(a.name[:len(a.name)-len(a.telling)]), "-")
 	// The word begins one: keypass, mysqlPassword, but not compass and monkey.

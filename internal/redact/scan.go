@@ -85,11 +85,13 @@ func (r *rule) prepare() {
 }
 
 // scanner tries many rules in one pass over a text. A hash of three bytes decides
-// whether any probe may begin at a place, so that most places cost one load. At
-// the others four bytes are looked up in four tables of bit sets; a bit that is in
-// all four is that of a probe that fits.
+// whether any probe may begin at a place, so that most places cost one load, then one
+// of four bytes. What is left is looked up in four tables of bit sets; a bit that is
+// in all four is that of a probe that fits.
 type scanner struct {
-	filter [1 << filterBits / 64]uint64
+	// three has the first three bytes of the probes, four all four of them or, of
+	// the probes that have no fourth, three.
+	three, four filter
 	// stages run one after the other, each on what the one before it has left.
 	stages [][]*group
 }
@@ -97,7 +99,18 @@ type scanner struct {
 // filterBits is the size of the filter: it must fit into a processor's first cache.
 const filterBits = 17
 
-func filterBit(threeBytes uint32) uint32 { return threeBytes * 0x9E3779B1 >> (32 - filterBits) }
+// filter is a set of hashes of bytes, the first of which is the lowest.
+type filter [1 << filterBits / 64]uint64
+
+func (f *filter) has(bytes uint32) bool {
+	bit := bytes * 0x9E3779B1 >> (32 - filterBits)
+	return f[bit>>6]>>(bit&63)&1 != 0
+}
+
+func (f *filter) add(bytes uint32) {
+	bit := bytes * 0x9E3779B1 >> (32 - filterBits)
+	f[bit>>6] |= 1 << (bit & 63)
+}
 
 type group struct {
 	tables [4][256]uint64
@@ -147,8 +160,15 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 	for _, a := range []byte(classes[0]) {
 		for _, b := range []byte(classes[1]) {
 			for _, c := range []byte(classes[2]) {
-				bit := filterBit(uint32(a)<<16 | uint32(b)<<8 | uint32(c))
-				s.filter[bit>>6] |= 1 << (bit & 63)
+				three := uint32(a) | uint32(b)<<8 | uint32(c)<<16
+				s.three.add(three)
+				if classes[3] == anyByte {
+					s.four.add(three)
+					continue
+				}
+				for _, d := range []byte(classes[3]) {
+					s.four.add(three | uint32(d)<<24)
+				}
 			}
 		}
 	}
@@ -187,13 +207,21 @@ func (s *scanner) replace(whole string, cut bool) string {
 
 // places appends where a probe may begin.
 func (s *scanner) places(out []int, text string) []int {
-	if len(text) < 4 {
-		return out
+	i := 0
+	// Eight bytes have the first three of a probe at five places, and its fourth.
+	for ; i+8 < len(text); i += 5 {
+		t := text[i : i+8]
+		eight := uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 |
+			uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
+		for n := range 5 {
+			if three := uint32(eight) & 0xFFFFFF; s.three.has(three) && (s.four.has(uint32(eight)) || s.four.has(three)) {
+				out = append(out, i+n)
+			}
+			eight >>= 8
+		}
 	}
-	three := uint32(text[0])<<8 | uint32(text[1])
-	for i := range text[2 : len(text)-1] {
-		three = (three<<8 | uint32(text[i+2])) & 0xFFFFFF
-		if bit := filterBit(three); s.filter[bit>>6]>>(bit&63)&1 != 0 {
+	for ; i+3 < len(text); i++ {
+		if s.three.has(uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16) {
 			out = append(out, i)
 		}
 	}
@@ -346,6 +374,9 @@ func cutAt(seg string, i int, last bool) bool {
 
 // markAt is the length of the cut mark that text begins with, or 0.
 func markAt(text string) int {
+	if text == "" || markBytes[text[0]] == "" {
+		return 0
+	}
 	for _, mark := range [...]string{"…", "...", "[...", "[trunc", "(trunc", "<trunc", "[output trunc", "[cut", "\\u2026"} {
 		if len(text) >= len(mark) && text[0] == mark[0] && strings.EqualFold(text[:len(mark)], mark) {
 			return len(mark)

@@ -63,16 +63,29 @@ const (
 	base64Bytes  = alphanumeric + "+/="
 )
 
+// in reports whether a set has a byte. Every set as long as alphanumeric has its bytes.
+func in(set string, c byte) bool {
+	if len(set) > 4 {
+		return len(set) >= len(alphanumeric) && isAlnum(c) || strings.IndexByte(set, c) >= 0
+	}
+	for i := range len(set) {
+		if set[i] == c {
+			return true
+		}
+	}
+	return false
+}
+
 // endOf returns where the bytes of a set end that begin at i, at most most bytes.
 func endOf(s string, i, most int, set string) int {
-	for end := min(len(s), i+most); i < end && strings.IndexByte(set, s[i]) >= 0; i++ {
+	for end := min(len(s), i+most); i < end && in(set, s[i]); i++ {
 	}
 	return i
 }
 
 // startOf returns where the bytes of a set begin that end at i, at most most bytes.
 func startOf(s string, i, most int, set string) int {
-	for least := max(0, i-most); i > least && strings.IndexByte(set, s[i-1]) >= 0; i-- {
+	for least := max(0, i-most); i > least && in(set, s[i-1]); i-- {
 	}
 	return i
 }
@@ -82,7 +95,7 @@ func only(s, set string) bool { return endOf(s, 0, len(s), set) == len(s) }
 
 // byteIn reports whether a byte of a set is at i.
 func byteIn(s string, i int, set string) bool {
-	return i < len(s) && strings.IndexByte(set, s[i]) >= 0
+	return i < len(s) && in(set, s[i])
 }
 
 // find returns where the first byte of a set is from i on, at most end.

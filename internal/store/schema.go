@@ -42,6 +42,7 @@ var migrations = []migration{
 		trace, span_id, parent_id, origin, started, ended, role, message FROM spans_old;
 	DROP TABLE spans_old;
 	DROP TABLE origins_old;`, convert: digestAll},
+	{sql: `ALTER TABLE traces ADD COLUMN tool_denials INTEGER NOT NULL DEFAULT 0`, convert: countDenials},
 }
 
 // migration is a step to the next version of the schema.

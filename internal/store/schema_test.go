@@ -251,3 +251,27 @@ func TestManyOpenANewFileAtOnce(t *testing.T) {
 		wg.Wait()
 	}
 }
+
+// TestVersion5IsMigrated opens a store that counts denials as failures.
+func TestVersion5IsMigrated(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "traces.db")
+	s, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upload(t, s, clineTrace().messages())
+	want := everything(t, s)
+	if len(want) != 1 || want[0].ToolDenials == 0 || want[0].ToolFailures == 0 {
+		t.Fatalf("no denial and failure in %+v", want)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	database(t, path, `
+		UPDATE traces SET tool_failures = tool_failures + tool_denials;
+		ALTER TABLE traces DROP COLUMN tool_denials;
+		PRAGMA user_version = 5`)
+	if d := cmp.Diff(want, everything(t, openAt(t, path)), protocmp.Transform()); d != "" {
+		t.Errorf("the traces changed (-want +got):\n%s", d)
+	}
+}

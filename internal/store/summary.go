@@ -43,11 +43,13 @@ type Summary struct {
 	Ended   time.Time `json:"ended,omitzero"`
 	// Spans counts the stored spans.
 	Spans int `json:"spans"`
-	// Tools counts the tool calls, ToolFailures those that failed, were denied or
-	// never finished. ToolsUnknown counts those of unknown outcome, which are
-	// neither successes nor failures; only root spans report them.
+	// Tools counts the tool calls, ToolFailures those that failed or never finished,
+	// ToolDenials those that were denied or cancelled, as in Totals. ToolsUnknown counts
+	// those of unknown outcome, which are neither successes nor failures; only root spans
+	// report them.
 	Tools        int `json:"tools"`
 	ToolFailures int `json:"toolFailures"`
+	ToolDenials  int `json:"toolDenials"`
 	ToolsUnknown int `json:"toolsUnknown,omitempty"`
 	// Usage is nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
@@ -174,8 +176,12 @@ func summarize(d *digest, spans []storedSpan) Summary {
 		s.Model = cmp.Or(s.Model, otlp.Text(a, otelmap.KeyRequestModel))
 		s.Directory = cmp.Or(s.Directory, otlp.Text(a, otelmap.KeyWorkingDirectory))
 	}
-	if !counted {
-		s.Tools, s.ToolFailures = d.counted.n, d.counted.failed+d.counted.denied
+	if counted {
+		// Root spans count denials as failures.
+		s.ToolDenials = min(d.counted.denied, s.ToolFailures)
+		s.ToolFailures -= s.ToolDenials
+	} else {
+		s.Tools, s.ToolFailures, s.ToolDenials = d.counted.n, d.counted.failed, d.counted.denied
 	}
 	if requests := d.usage(); s.Usage == nil {
 		s.Usage = requests

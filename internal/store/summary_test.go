@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
@@ -25,7 +26,7 @@ func TestSummaryOfATrace(t *testing.T) {
 		}, Summary{
 			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
 			Title:   "Add a health endpoint to the API server. It must answer within 50 ms.",
-			Outcome: otelmap.OutcomeCompleted, Runs: 1, Started: t0, Ended: at(134 * s), Spans: 16, Tools: 9, ToolFailures: 3,
+			Outcome: otelmap.OutcomeCompleted, Runs: 1, Started: t0, Ended: at(134 * s), Spans: 16, Tools: 9, ToolFailures: 2, ToolDenials: 1,
 			Usage: &Usage{Input: 81_234, Output: 3_456, CacheRead: 60_000, CostUSD: new(0.4321)},
 		}},
 		{"with a root that does not count", func(b *build) {
@@ -143,10 +144,48 @@ func TestSummaryJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `[{"traceId":"00","runs":1,"started":"2026-03-04T10:15:00Z","ended":"2026-03-04T10:15:00.0015Z",` +
-		`"spans":0,"tools":0,"toolFailures":0,` +
+		`"spans":0,"tools":0,"toolFailures":0,"toolDenials":0,` +
 		`"usage":{"inputTokens":1,"outputTokens":0,"cacheReadTokens":0,"cacheWriteTokens":0},"durationMs":1},` +
-		`{"traceId":"01","runs":0,"spans":0,"tools":0,"toolFailures":0,"durationMs":0}]`
+		`{"traceId":"01","runs":0,"spans":0,"tools":0,"toolFailures":0,"toolDenials":0,"durationMs":0}]`
 	if d := cmp.Diff(want, string(got)); d != "" {
 		t.Errorf("JSON (-want +got):\n%s", d)
+	}
+}
+
+// TestDenialsAreNoFailures compares a trace whose root span counts its calls with one whose
+// root does not, and with the sums.
+func TestDenialsAreNoFailures(t *testing.T) {
+	const s = time.Second
+	for name, counted := range map[string][]*commonpb.KeyValue{
+		"the root counts":         {num(otelmap.KeyToolCalls, 4), num(otelmap.KeyToolFailures, 3)},
+		"the root does not count": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBuild(name)
+			root := b.root("Clean up", otelmap.OutcomeCompleted, 9*s, counted...)
+			for i, kind := range []string{"", otelmap.ErrorTool, otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled} {
+				b.tool(root, "Bash", `{"command":"rm"}`, time.Duration(i)*s, time.Duration(i+1)*s)
+				if kind != "" {
+					b.fail(kind, "no")
+				}
+			}
+			st := open(t)
+			upload(t, st, b.messages())
+			list, err := st.List(t.Context(), Filter{})
+			if err != nil || len(list) != 1 {
+				t.Fatal(list, err)
+			}
+			sums, err := st.Totals(t.Context(), Filter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := list[0]
+			if got := [3]int{one.Tools, one.ToolFailures, one.ToolDenials}; got != [3]int{4, 1, 2} {
+				t.Errorf("%d calls, failures and denials, want 4, 1 and 2", got)
+			}
+			if got := [3]int{sums.Calls, sums.Failures, sums.Denials}; got != [3]int{4, 1, 2} {
+				t.Errorf("sums of %d calls, failures and denials, want 4, 1 and 2", got)
+			}
+		})
 	}
 }

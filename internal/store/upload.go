@@ -235,11 +235,11 @@ func (t *openTrace) refresh(ctx context.Context, tx *prepared, now time.Time) er
 	d.sum = s
 	args := append([]any{
 		s.Host, s.Session, s.Title, s.Model, s.Directory, s.Outcome, s.Runs,
-		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolsUnknown,
+		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolDenials, s.ToolsUnknown,
 	}, s.Usage.columns()...)
 	_, err = tx.ExecContext(ctx, `
 		UPDATE traces SET host = ?, session = ?, title = ?, model = ?, directory = ?, outcome = ?, runs = ?,
-			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?, tools_unknown = ?,
+			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?, tool_denials = ?, tools_unknown = ?,
 			input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, facts = ?, waiting = 1, stored = ?
 		WHERE id = ?`, append(args, d.encode(), column(otlp.UnixNano(now)), t.id)...)
 	return err
@@ -292,7 +292,7 @@ func digestAll(ctx context.Context, tx *sql.Tx) error {
 		err := scanSummary(func(targets ...any) error { return scan(append(targets, &t.id)...) }, &t.Summary)
 		traces = append(traces, t)
 		return err
-	}, `SELECT `+summaryColumns+`, id FROM traces`)
+	}, `SELECT `+strings.Replace(summaryColumns, "tool_denials", "0", 1)+`, id FROM traces`)
 	p := &prepared{on: tx}
 	for i := range traces {
 		if err != nil {
@@ -309,6 +309,33 @@ func digestAll(ctx context.Context, tx *sql.Tx) error {
 		}
 		if d.sum = t.Summary; err == nil {
 			_, err = p.ExecContext(ctx, `UPDATE traces SET facts = ?, cost = ? WHERE id = ?`, d.encode(), t.Usage.columns()[4], t.id)
+		}
+	}
+	return err
+}
+
+// countDenials fills what version 6 of the schema added: denials counted as failures.
+func countDenials(ctx context.Context, tx *sql.Tx) error {
+	denials := make(map[int64]int)
+	var d digest
+	var reader digestReader
+	var id int64
+	var facts sql.RawBytes
+	err := eachRow(ctx, tx, func(scan func(...any) error) error {
+		err := scan(&id, &facts)
+		if err == nil {
+			err = reader.decode(facts, &d)
+		}
+		if err == nil && d.counted.denied > 0 {
+			denials[id] = d.counted.denied
+		}
+		return err
+	}, `SELECT id, facts FROM traces`)
+	p := &prepared{on: tx}
+	for id, n := range denials {
+		if err == nil {
+			_, err = p.ExecContext(ctx, `
+				UPDATE traces SET tool_denials = min(tool_failures, ?1), tool_failures = max(0, tool_failures - ?1) WHERE id = ?2`, n, id)
 		}
 	}
 	return err

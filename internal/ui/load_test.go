@@ -77,7 +77,7 @@ func TestRunningTaskIsShownLikeAStoredOne(t *testing.T) {
 	hexID := func(id string) string { return hex.EncodeToString([]byte(id)) }
 	for path, texts := range map[string][]string{
 		"":                                     {`"rows":11`, `"prompt":"Do it"`, `"answer":"Done"`, `"message":"exit code 1"`, `"status":"denied"`},
-		"/rows":                                {`"cost":{"4":250000}`, `"waits":{"1":[11000000,28000000]}`},
+		"/rows":                                {`"cost":{"4":0.25}`, `"waits":{"1":[11000000,28000000]}`},
 		"/lines":                               {`"text":"I look for the Needle"`, `"note":"exit code 1"`, `"text":"/a.go"`},
 		"/lines?from=11":                       {`[]`},
 		"/row/2":                               {`"label":"permission_request"`, `"id":"` + hexID("edits001") + `.1"`},
@@ -163,4 +163,55 @@ func BenchmarkLargeTrace(b *testing.B) {
 			server.write(httptest.NewRecorder(), 200, v)
 		}
 	})
+}
+
+// TestCostsOfRowsSumUpToTheRuns has runs and subagents whose requests are not all known.
+func TestCostsOfRowsSumUpToTheRuns(t *testing.T) {
+	at := func(d time.Duration) uint64 { return uint64(testTime.Add(d).UnixNano()) }
+	var spans []*tracepb.Span
+	add := func(parent, id, operation string, cost float64, more ...*commonpb.KeyValue) *tracepb.Span {
+		n := time.Duration(len(spans)) * time.Second
+		s := &tracepb.Span{
+			TraceId: []byte("0123456789abcdef"), SpanId: []byte(id), ParentSpanId: []byte(parent), Name: operation, StartTimeUnixNano: at(n), EndTimeUnixNano: at(n + time.Second),
+			Attributes: append(more, otlp.String(otelmap.KeyOperation, operation)),
+		}
+		if cost > 0 {
+			s.Attributes = append(s.Attributes, otlp.Float(otelmap.KeyCost, cost))
+		}
+		spans = append(spans, s)
+		return s
+	}
+	run := []*commonpb.KeyValue{otlp.String(otelmap.KeyHost, "cline"), otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted)}
+	root := add("", "rootspan", otelmap.OpInvokeAgent, 2, run...)
+	root.Events = []*tracepb.Span_Event{{Name: otelmap.EventUsage, TimeUnixNano: at(0), Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyUsageSource, "subagents"), otlp.Float(otelmap.KeyCost, 0.5)}}}
+	add("rootspan", "chats001", otelmap.OpChat, 0.25)
+	add("rootspan", "agent001", otelmap.OpInvokeAgent, 0.25) // without requests
+	add("rootspan", "agent002", otelmap.OpInvokeAgent, 0.5)
+	add("agent002", "chats002", otelmap.OpChat, 0.125)
+	add("agent002", "chats003", otelmap.OpChat, 0.375)
+	add("", "rootspa2", otelmap.OpInvokeAgent, 1, run...)
+	add("rootspa2", "chats004", otelmap.OpChat, 1.125) // more than the run reports
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.UploadTraces(t.Context(), []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: spans}}}}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(Options{Store: s, Token: testToken}).load(t.Context(), otlp.TraceID(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The runs report 2 and 1 dollars, of which 1.5 and 1.125 are below them.
+	if d := cmp.Diff(map[int]float64{0: 0.5, 1: 0.5, 2: 0.25, 3: 0.25, 5: 0.125, 6: 0.375, 7: -0.125, 8: 1.125}, l.costs()); d != "" {
+		t.Errorf("costs (-want +got):\n%s", d)
+	}
+	sum := 0.0
+	for _, usd := range l.costs() {
+		sum += usd
+	}
+	if sum != *l.Usage.CostUSD {
+		t.Errorf("the rows cost %v, the header says %v", sum, *l.Usage.CostUSD)
+	}
 }

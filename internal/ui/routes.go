@@ -92,7 +92,7 @@ func refusalOf(err error) *refusal {
 	case errors.As(err, &wrong):
 		return &refusal{http.StatusBadRequest, err.Error(), ""}
 	case errors.Is(err, store.ErrNotFound):
-		return &refusal{http.StatusNotFound, "there is no such trace", "it may have been deleted; the sessions are at /"}
+		return &refusal{http.StatusNotFound, "there is no such trace", "it may have been deleted, or it is in another store"}
 	case errors.Is(err, store.ErrPrefix), errors.As(err, &several), errors.Is(err, store.ErrText):
 		return &refusal{http.StatusBadRequest, err.Error(), ""}
 	case errors.Is(err, store.ErrDamaged):

@@ -203,6 +203,7 @@ type toolSum struct {
 	Name     string `json:"name"`
 	Calls    int    `json:"calls"`
 	Failures int    `json:"failures"`
+	Denials  int    `json:"denials"`
 	TookNS   int64  `json:"tookNs"`
 }
 
@@ -274,8 +275,11 @@ func (l *loaded) tools(ctx context.Context) (sums []toolSum, calls []step, err e
 		}
 		sums[at].Calls++
 		sums[at].TookNS += row.Took().Nanoseconds()
-		if isProblem(row.Status) {
+		switch row.Status {
+		case view.StatusFailed, view.StatusUnfinished:
 			sums[at].Failures++
+		case view.StatusDenied:
+			sums[at].Denials++
 		}
 	}
 	isCall := func(row *view.Row) bool { return row.Kind == view.KindTool }
@@ -368,18 +372,24 @@ func (s *Server) session(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Points have the cost of all rows since the one before, such as a subagent's: they
+		// sum up to what the session cost.
+		costs, rest := l.costs(), 0.0
+		first := len(points)
 		for i := range l.Len() {
 			row := l.Row(i)
+			rest += costs[i]
 			p := point{At: row.Start.UnixMilli(), Trace: t.TraceID, Compact: row.Kind == view.KindEvent && row.Label == "compaction"}
 			// A subagent has a separate context.
-			if u := row.Usage(); u != nil && row.Depth <= 1 {
-				if p.Tokens = u.Input; u.CostUSD != nil {
-					p.CostUSD = *u.CostUSD
-				}
+			if u := row.Usage(); u != nil && row.Kind == view.KindChat && row.Depth <= 1 {
+				p.Tokens, p.CostUSD, rest = u.Input, rest, 0
 			} else if !p.Compact {
 				continue
 			}
 			points = append(points, p)
+		}
+		if len(points) > first {
+			points[len(points)-1].CostUSD += rest
 		}
 	}
 	return struct {

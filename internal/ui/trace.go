@@ -559,8 +559,8 @@ type columns struct {
 	At      []byte        `json:"at"` // 32 bits
 	// Took has 32 bits each, all of them set where the end is unknown.
 	Took []byte `json:"took"`
-	// Cost has the requests' cost in millionths of a dollar by row.
-	Cost map[int]int64 `json:"cost"`
+	// Cost has what each row adds to the cost of those above it, in dollars.
+	Cost map[int]float64 `json:"cost"`
 	// Waits are the times at which a call waited for approval, by row.
 	Waits map[int][2]int64 `json:"waits"`
 }
@@ -577,7 +577,7 @@ func (s *Server) rows(r *http.Request) (any, error) {
 		Version: l.version, Labels: []string{}, Kinds: []view.Kind{view.KindRun, view.KindAgent, view.KindTool, view.KindChat, view.KindSpan, view.KindEvent, view.KindNoRoot},
 		States: []view.Status{view.StatusNone, view.StatusOK, view.StatusFailed, view.StatusDenied, view.StatusUnfinished, view.StatusUnknown, view.StatusRunning},
 		Depth:  make([]byte, 0, 2*n), Label: make([]byte, 0, 4*n), Kind: make([]byte, 0, n), Status: make([]byte, 0, n), At: make([]byte, 0, 4*n), Took: make([]byte, 0, 4*n),
-		Cost: make(map[int]int64), Waits: make(map[int][2]int64),
+		Cost: l.costs(), Waits: make(map[int][2]int64),
 	}
 	last := l.Ended
 	for i := range n {
@@ -618,9 +618,6 @@ func (s *Server) rows(r *http.Request) (any, error) {
 		c.Kind, c.Status = append(c.Kind, byte(kinds[row.Kind])), append(c.Status, byte(states[row.Status]))
 		c.At = binary.LittleEndian.AppendUint32(c.At, uint32(at(row.Start))) //nolint:gosec // by Unit
 		c.Took = binary.LittleEndian.AppendUint32(c.Took, uint32(took))
-		if u := row.Usage(); u != nil && u.CostUSD != nil {
-			c.Cost[i] = int64(*u.CostUSD * 1e6)
-		}
 		if l.nth[i] > 0 && row.Label == "permission_request" {
 			if call := l.Row(l.Above(i)); call.Kind == view.KindTool {
 				from, to := waited(&call, &row)
@@ -629,6 +626,31 @@ func (s *Server) rows(r *http.Request) (any, error) {
 		}
 	}
 	return c, nil
+}
+
+// costs returns what each row adds to the cost of those above it: a request's own cost,
+// and what a run or a subagent reports beyond the rows below it. The rows of a run sum up
+// to what the run reports.
+func (l *loaded) costs() map[int]float64 {
+	const least = 1e-9 // dollars; less is rounding
+	own, below := make(map[int]float64), make([]float64, l.Len())
+	for i := l.Len() - 1; i >= 0; i-- {
+		row := l.Row(i)
+		if u := row.Usage(); u != nil && u.CostUSD != nil {
+			more := *u.CostUSD
+			if row.Kind == view.KindRun || row.Kind == view.KindAgent {
+				more -= below[i]
+			}
+			if math.Abs(more) >= least && (more > 0 || row.Kind == view.KindRun) {
+				own[i] = more
+			}
+		}
+		below[i] += own[i]
+		if above := l.Above(i); above >= 0 {
+			below[above] += below[i]
+		}
+	}
+	return own
 }
 
 // waited returns from when to when a call waited for approval: from the question to

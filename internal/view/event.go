@@ -39,10 +39,14 @@ func Event(e *EventLine, o Options) string {
 		tail = duration(e.Took)
 	}
 	if e.Calls > 0 {
-		tail = termtext.Plural(e.Calls, "call") + ", " + tail
+		counts := []string{termtext.Plural(e.Calls, "call")}
 		if e.Failures > 0 {
-			tail = fmt.Sprintf("%s, %d failed, %s", termtext.Plural(e.Calls, "call"), e.Failures, duration(e.Took))
+			counts = append(counts, fmt.Sprintf("%d failed", e.Failures))
 		}
+		if e.Denials > 0 {
+			counts = append(counts, fmt.Sprintf("%d denied", e.Denials))
+		}
+		tail = strings.Join(append(counts, tail), ", ")
 	}
 	what = st.cut(what, room-2)
 	width := 0

@@ -37,9 +37,11 @@ type EventLine struct {
 	// Took is how long a call took by the agent's measure, or the time of a run since
 	// its first event that was seen.
 	Took time.Duration `json:"tookNs,omitempty"`
-	// Calls and Failures count the calls of a run that ends, those that were seen.
+	// Calls, Failures and Denials count the calls of a run that ends, those that were
+	// seen. Cancelled calls are among the denials.
 	Calls    int `json:"toolCalls,omitempty"`
 	Failures int `json:"toolFailures,omitempty"`
+	Denials  int `json:"toolDenials,omitempty"`
 }
 
 // EventLines turns events into lines. The zero value is ready to use.
@@ -49,8 +51,8 @@ type EventLines struct {
 
 // tally counts what a session's run did.
 type tally struct {
-	began           time.Time
-	calls, failures int
+	began                    time.Time
+	calls, failures, denials int
 	// said is the text of the session's last run, which a notification may repeat.
 	said string
 }
@@ -74,7 +76,11 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 		out.Status = statuses[e.Tool.Status]
 		out.Text = cmp.Or(e.Tool.Error, e.Tool.Output)
 		out.Took = max(0, e.Tool.Duration)
-		if t.calls++; e.Tool.Status.Failed() {
+		t.calls++
+		switch status := e.Tool.Status; {
+		case status == hook.ToolDenied, status == hook.ToolCancelled:
+			t.denials++
+		case status.Failed():
 			t.failures++
 		}
 	case hook.KindHookRuns:
@@ -91,7 +97,7 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 		out.Status = "ok"
 	}
 	if e.Kind.Terminal() && e.Kind != hook.KindSessionEnd && e.ParentAgent == "" {
-		out.Took, out.Calls, out.Failures = max(0, e.At().Sub(t.began)), t.calls, t.failures
+		out.Took, out.Calls, out.Failures, out.Denials = max(0, e.At().Sub(t.began)), t.calls, t.failures, t.denials
 		*t = tally{said: out.Text}
 	}
 	return out, true

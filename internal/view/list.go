@@ -98,7 +98,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 	add(&column{name: "TOOK", right: true, order: 5}, func(s *store.Summary) (string, string) { return duration(s.Duration()), "" })
 	add(&column{name: "TOOLS", right: true, order: 2}, func(s *store.Summary) (string, string) {
 		n := fmt.Sprint(s.Tools)
-		if not := toolCounts(s, t.symbol(StatusFailed), t.symbol(StatusUnknown)); not != nil {
+		if not := toolCounts(s, t.symbol(StatusFailed), t.symbol(StatusDenied), t.symbol(StatusUnknown)); not != nil {
 			n += " (" + strings.Join(not, " ") + ")"
 		}
 		return n, ""

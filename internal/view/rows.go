@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -62,7 +63,8 @@ type Row struct {
 	// descendant. It is below the first run.
 	Detached bool
 
-	// usage is that of a request to the model. ran is the time that the agent says a
+	// usage is that of a request to the model, of an event that reports requests without
+	// spans, and of a run or subagent with all below. ran is the time that the agent says a
 	// call ran, negative if it does not. told reports a span with a prompt or an answer.
 	usage *store.Usage
 	ran   time.Duration
@@ -85,8 +87,9 @@ func (r *Row) Took() time.Duration {
 	return max(0, r.End.Sub(r.Start))
 }
 
-// Usage returns the tokens and the cost of a request to the model, nil if unknown and
-// for other rows.
+// Usage returns the tokens and the cost of a request to the model, of a usage event, and
+// of a run or subagent with all that is below it. It is nil if unknown and for other
+// rows.
 func (r *Row) Usage() *store.Usage { return r.usage }
 
 // Ran returns the time that the agent says a call ran, and whether it does.
@@ -140,6 +143,9 @@ func (r *Row) describeEvent(e *tracepb.Span_Event) {
 	if e.GetName() == otelmap.EventHook && slices.Contains([]string{"deny", "block"}, otlp.Text(a, otelmap.KeyHookDecision)) {
 		r.Status = StatusDenied
 	}
+	if e.GetName() == otelmap.EventUsage {
+		r.usage = reportedUsage(a)
+	}
 	if ms, ok := otlp.Integer(a, otelmap.KeyHookDuration); ok {
 		r.End = r.Start.Add(time.Duration(ms) * time.Millisecond)
 	}
@@ -154,9 +160,9 @@ func (r *Row) describeSpan(s *tracepb.Span, model string) {
 	r.told = otlp.Find(a, otelmap.KeyTask) != nil || otlp.Find(a, otelmap.KeyOutcome) != nil
 	switch store.RoleOf(a) {
 	case store.RoleRoot:
-		r.Kind = KindRun
+		r.Kind, r.usage = KindRun, reportedUsage(a)
 	case store.RoleAgent:
-		r.Kind = KindAgent
+		r.Kind, r.usage = KindAgent, reportedUsage(a)
 	case store.RoleTool:
 		r.Kind, r.Label = KindTool, cmp.Or(termtext.Line(otlp.Text(a, otelmap.KeyToolName)), r.Label)
 		if ms, ok := otlp.Integer(a, otelmap.KeyHostDuration); ok {
@@ -166,15 +172,19 @@ func (r *Row) describeSpan(s *tracepb.Span, model string) {
 		if r.Kind = KindChat; model != "" && otlp.Text(a, otelmap.KeyRequestModel) == model {
 			r.Label = otelmap.OpChat
 		}
-		if u := store.UsageOf(a); u != nil {
-			if u.CostUSD != nil {
-				u.CostUSD = new(*u.CostUSD) // The attribute's, which the next span may get.
-			}
-			r.usage = u
-		}
+		r.usage = reportedUsage(a)
 	default:
 		r.Kind = KindSpan
 	}
+}
+
+// reportedUsage is store.UsageOf without the attribute's memory, which the next span may get.
+func reportedUsage(a []*commonpb.KeyValue) *store.Usage {
+	u := store.UsageOf(a)
+	if u != nil && u.CostUSD != nil {
+		u.CostUSD = new(*u.CostUSD)
+	}
+	return u
 }
 
 func spanStatus(s *tracepb.Span) Status {

@@ -50,7 +50,7 @@ func (p *treePrinter) sessionHeader(sums []store.Summary, total *store.Totals) {
 	}
 	p.line(p.cut(p.join(termtext.Line(first.Host), termtext.Line(first.Directory), began), p.Width))
 	facts := []string{termtext.Plural(total.Traces, "turn"), duration(total.Took)}
-	counts := Counts(&store.Summary{Usage: total.Usage, Tools: total.Calls, ToolFailures: total.Failures + total.Denials})
+	counts := Counts(&store.Summary{Usage: total.Usage, Tools: total.Calls, ToolFailures: total.Failures, ToolDenials: total.Denials})
 	facts = append(facts, counts...)
 	if len(total.Unpriced) > 0 {
 		facts = append(facts, "no price for "+termtext.Line(strings.Join(total.Unpriced, ", ")))

@@ -145,11 +145,14 @@ func dollars(usd float64) string {
 	return fmt.Sprintf("$%.4f", usd)
 }
 
-// toolCounts returns the failed and unknown tool calls of a trace, if any, each
+// toolCounts returns the failed, denied and unknown tool calls of a trace, if any, each
 // followed by its mark.
-func toolCounts(s *store.Summary, failed, unknown string) (out []string) {
+func toolCounts(s *store.Summary, failed, denied, unknown string) (out []string) {
 	if s.ToolFailures > 0 {
 		out = append(out, fmt.Sprint(s.ToolFailures)+failed)
+	}
+	if s.ToolDenials > 0 {
+		out = append(out, fmt.Sprint(s.ToolDenials)+denied)
 	}
 	if s.ToolsUnknown > 0 {
 		out = append(out, fmt.Sprint(s.ToolsUnknown)+unknown)

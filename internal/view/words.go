@@ -36,7 +36,7 @@ func Counts(s *store.Summary) []string {
 	out := usage(s.Usage)
 	if s.Tools > 0 {
 		tools := termtext.Plural(s.Tools, "tool")
-		if not := toolCounts(s, " failed", " unknown"); not != nil {
+		if not := toolCounts(s, " failed", " denied", " unknown"); not != nil {
 			tools += " (" + strings.Join(not, ", ") + ")"
 		}
 		out = append(out, tools)

@@ -219,9 +219,7 @@ func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.S
 	for i, tr := range sc.traces {
 		want[i] = rig.Listed{Outcome: tr.outcome, Title: tr.title, Tools: len(tr.tools)}
 		for _, tool := range tr.tools {
-			if tool.Error != "" {
-				want[i].Failures++
-			}
+			want[i].CountError(tool.Error)
 		}
 	}
 	wrong := rig.CheckList(steps[2].Stdout, want)

@@ -386,9 +386,7 @@ func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.S
 	for i, tr := range sc.traces {
 		want[i] = rig.Listed{Outcome: tr.outcome, Title: traces[i].Root.Attrs.String(otelmap.KeyTask), Tools: len(tr.tools)}
 		for _, tool := range tr.tools {
-			if tool.Error != "" {
-				want[i].Failures++
-			}
+			want[i].CountError(tool.Error)
 		}
 	}
 	wrong := append(rig.CheckList(steps[2].Stdout, want), rig.CheckShown(steps[3].Stdout, traces[len(traces)-1])...)

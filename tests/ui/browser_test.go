@@ -3,6 +3,8 @@ package ui
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -32,6 +34,8 @@ type site struct {
 	store *store.Store
 	// base is without the token, address with it.
 	base, address string
+	// stop ends the server.
+	stop func()
 }
 
 // serve starts a server over a store with tasks.
@@ -61,7 +65,10 @@ func serveEdit(t *testing.T, tasks []sample.Task, edit *editing) *site {
 		Agents: map[string]string{"cline": "Cline", "claude-code": "Claude Code", "codex": "Codex", "qwen-code": "Qwen Code", "gemini-cli": "Gemini CLI", "copilot-cli": "GitHub Copilot"},
 		Store:  s, Token: token, Watch: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
 		Status: func(context.Context) (any, error) {
-			return map[string]any{"recording": "on", "sessions": 0, "destinations": []any{map[string]any{"name": "store", "target": path, "runs": 0, "spans": 0, "rejected": 0}}}, nil
+			return map[string]any{
+				"recording": "on", "sessions": 3, "last_event": time.Now().Add(-4 * time.Minute), "state_dir": "/home/ada/.local/state/hookspan", "env_file": "/home/ada/.config/hookspan/env",
+				"destinations": []any{map[string]any{"name": "store", "target": path, "runs": 39, "spans": 628, "rejected": 0}},
+			}, nil
 		},
 		Findings: func(context.Context) (any, error) {
 			return []any{map[string]any{"level": "problem", "text": "no agent has hookspan's hooks", "hint": "hookspan install"}}, nil
@@ -84,7 +91,7 @@ func serveEdit(t *testing.T, tasks []sample.Task, edit *editing) *site {
 		}
 	})
 	base := "http://" + l.Addr().String()
-	return &site{s, base, base + ui.Opening + "#token=" + token}
+	return &site{s, base, base + ui.Opening + "#token=" + token, cancel}
 }
 
 // browser is a tab of Chromium that keeps what went wrong in it.
@@ -98,33 +105,74 @@ type browser struct {
 	problems, asked, referrers []string
 }
 
-func open(t *testing.T) *browser {
-	t.Helper()
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no chromium on this machine: tests/setup.sh installs Debian's")
+var looksDir = flag.String("looks", "", "folder to write a picture of each view into")
+
+// chromium is the program that all tests share. Pages of different servers, which are at
+// different ports, share no storage.
+var chromium struct {
+	start sync.Once
+	// profile is the folder of its files.
+	profile string
+	ctx     context.Context
+	stop    func()
+	err     error
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if chromium.stop != nil {
+		chromium.stop()
 	}
-	// Not t.TempDir: processes of Chromium's may still write when the browser has ended.
-	profile, err := os.MkdirTemp("", "hookspan-chromium-")
+	os.Exit(code)
+}
+
+// startChromium starts the shared program.
+func startChromium() error {
+	c := &chromium
+	path, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Fatal(err)
+		return err
+	}
+	if c.profile, err = os.MkdirTemp("", "hookspan-chromium-"); err != nil {
+		return err
 	}
 	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(chromium), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(profile),
+		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(c.profile),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
 		// The driver presses keys faster than a person.
 		chromedp.Flag("disable-ipc-flooding-protection", true), chromedp.WSURLReadTimeout(time.Minute),
+		// A tab that is not in front works as one that is.
+		chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-backgrounding-occluded-windows", true), chromedp.Flag("disable-background-timer-throttling", true),
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), 4*time.Minute)
-	ctx, cancel := chromedp.NewExecAllocator(ctx, options...)
-	ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
-	t.Cleanup(func() {
+	allocated, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeTab := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {}))
+	c.ctx = ctx
+	c.stop = func() {
 		_ = chromedp.Cancel(ctx) // closes the browser and waits for it
 		closeTab()
 		cancel()
+		_ = os.RemoveAll(c.profile)
+	}
+	return chromedp.Run(ctx)
+}
+
+// open opens a tab in the shared browser.
+func open(t *testing.T) *browser {
+	t.Helper()
+	chromium.start.Do(func() { chromium.err = startChromium() })
+	if errors.Is(chromium.err, exec.ErrNotFound) {
+		t.Skip("no chromium on this machine: tests/setup.sh installs Debian's")
+	}
+	if chromium.err != nil {
+		t.Fatal(chromium.err)
+	}
+	ctx, closeTab := chromedp.NewContext(chromium.ctx)
+	ctx, stop := context.WithTimeout(ctx, 4*time.Minute)
+	t.Cleanup(func() {
 		stop()
-		_ = os.RemoveAll(profile)
+		closeTab()
 	})
 	b := &browser{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, func(event any) {
@@ -163,8 +211,16 @@ func (b *browser) run(actions ...chromedp.Action) {
 // eval returns what an expression gives.
 func eval[T any](b *browser, expression string) (v T) {
 	b.t.Helper()
-	b.run(chromedp.Evaluate(expression, &v, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	b.run(chromedp.Evaluate(expression, &v, awaited))
 	return v
+}
+
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// quoted returns a text as JavaScript.
+func quoted(text string) string {
+	b, _ := json.Marshal(text)
+	return string(b)
 }
 
 // wait waits until an expression is true.
@@ -180,8 +236,7 @@ func (b *browser) wait(expression string) {
 // shows waits until the page has a text that a person can see.
 func (b *browser) shows(text string) {
 	b.t.Helper()
-	quoted, _ := json.Marshal(text)
-	b.wait("document.body.innerText.includes(" + string(quoted) + ")")
+	b.wait("document.body.innerText.includes(" + quoted(text) + ")")
 }
 
 func (b *browser) keys(keys ...string) {

@@ -106,7 +106,7 @@ func (m *machine) page() *site {
 // listed is a line of hookspan list --json.
 type listed struct {
 	TraceID, Session, Title, Outcome string
-	Tools, ToolFailures              int
+	Tools, ToolFailures, ToolDenials int
 	DurationMs                       int64
 	Usage                            *store.Usage
 }
@@ -169,6 +169,9 @@ func (l *listed) row() string {
 	}
 	if l.ToolFailures > 0 {
 		cells[2] += fmt.Sprintf(" %d✗", l.ToolFailures)
+	}
+	if l.ToolDenials > 0 {
+		cells[2] += fmt.Sprintf(" %d⊘", l.ToolDenials)
 	}
 	if l.Usage != nil {
 		cells[3] = view.Tokens(l.Usage.Input + l.Usage.Output)
@@ -278,6 +281,36 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 		for i, row := range eval[[]string](b, rowsShown) {
 			if want := list[len(list)-1-i].row(); row != want {
 				t.Errorf("/s/%s: turn %d is %q, want %q", id, i+1, row, want)
+			}
+		}
+	}
+	// The header and the first row of a task.
+	for _, l := range reads[[]listed](m, "list", "--json", "-n", "0") {
+		if l.Usage == nil || l.Usage.CostUSD == nil {
+			continue
+		}
+		b.goTo(s, "/t/"+l.TraceID)
+		b.wait(`document.querySelector("#row0") && document.querySelector(".head .facts")`)
+		head := eval[string](b, `document.querySelector(".head .facts").innerText`)
+		cost := view.Dollars(*l.Usage.CostUSD)
+		if row := eval[string](b, `document.querySelector("#row0 .cost").innerText`); row != cost && *l.Usage.CostUSD > 0 || !strings.Contains(head, cost) {
+			t.Errorf("/t/%s: %s in the first row, %q in the header, want %s", l.TraceID, row, head, cost)
+		}
+		if l.Tools > 0 {
+			calls := fmt.Sprintf("%d tool call", l.Tools)
+			if l.Tools > 1 {
+				calls += "s"
+			}
+			for _, n := range []struct {
+				n    int
+				word string
+			}{{l.ToolFailures, "failed"}, {l.ToolDenials, "denied"}} {
+				if n.n > 0 {
+					calls += fmt.Sprintf(", %d %s", n.n, n.word)
+				}
+			}
+			if !strings.Contains(strings.ReplaceAll(head, "\n", " "), calls) {
+				t.Errorf("/t/%s: %q in the header, want %q", l.TraceID, head, calls)
 			}
 		}
 	}

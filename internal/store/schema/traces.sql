@@ -2,7 +2,7 @@
 -- stored is when a span was last stored or changed; version 1 did not have it.
 -- facts is what the sums need of all spans, as digest.go describes; indexed is the
 -- id of the newest span in the full text, and waiting is set if newer ones wait
--- for it. Version 4 did not have them.
+-- for it. Version 4 did not have them, version 5 did not have tool_denials.
 -- All times are nanoseconds since 1970, 0 if unknown.
 CREATE TABLE traces (
 	id            INTEGER PRIMARY KEY,
@@ -20,6 +20,7 @@ CREATE TABLE traces (
 	spans         INTEGER NOT NULL DEFAULT 0,
 	tools         INTEGER NOT NULL DEFAULT 0,
 	tool_failures INTEGER NOT NULL DEFAULT 0,
+	tool_denials  INTEGER NOT NULL DEFAULT 0,
 	tools_unknown INTEGER NOT NULL DEFAULT 0,
 	input         INTEGER,
 	output        INTEGER,

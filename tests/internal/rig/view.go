@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
@@ -35,6 +36,18 @@ type Listed struct {
 	Title    string `json:"title"`
 	Tools    int    `json:"tools"`
 	Failures int    `json:"toolFailures"`
+	Denials  int    `json:"toolDenials"`
+}
+
+// CountError counts a tool call that ended with an error.type, empty for success.
+func (l *Listed) CountError(kind string) {
+	switch kind {
+	case "":
+	case otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled:
+		l.Denials++
+	default:
+		l.Failures++
+	}
 }
 
 // CheckList compares the output of `hookspan list --json`, which has the newest

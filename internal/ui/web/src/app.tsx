@@ -50,7 +50,7 @@ function App() {
       <main id="main" tabIndex={-1}>
         {first === "" || first === "open" ? <SessionsView /> : first === "t" ? <TraceView key={id} id={id} /> : first === "s" ? <SessionView key={id} id={id} /> : first === "search" ? <SearchView />
           : first === "cost" ? <CostView /> : first === "compare" ? <CompareView /> : first === "hooks" ? <HooksView /> : first === "status" ? <StatusView />
-          : <div class="empty"><h1>There is no such page</h1><p><Link to="/">Sessions</Link></p></div>}
+          : <div class="empty"><h1>There is no such page</h1><p><Link to="/" class="plain">All sessions</Link></p></div>}
       </main>
       {keys && <KeysDialog close={() => setKeys(false)} />}
       <Said />

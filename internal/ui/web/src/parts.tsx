@@ -29,6 +29,7 @@ export function Problem({ error }: { error: Refused }) {
       <h1>{error.status === 401 ? "This tab has no access" : error.status === 404 ? "Not found" : error.status === 0 ? "No connection" : "That did not work"}</h1>
       <p>{sentence(error.message)}</p>
       {error.hint && <p class="dim">{sentence(error.hint)}</p>}
+      {error.status === 404 && <p><Link to="/" class="plain">All sessions</Link></p>}
     </div>
   );
 }
@@ -66,7 +67,7 @@ export function labelOf(label: string): string {
 }
 
 export const Facts = ({ items }: { items: ComponentChildren[] }) => (
-  <>{items.filter((x) => x !== "" && x !== undefined && x !== false && x !== null).map((x, i) => <span class="fact" key={i}>{x}</span>)}</>
+  <span class="fact-list">{items.filter((x) => x !== "" && x !== undefined && x !== false && x !== null).map((x, i) => <span class="fact" key={i}>{x}</span>)}</span>
 );
 
 // Texts shows the texts of a row. All are text nodes.
@@ -105,6 +106,7 @@ export const Meter = ({ part, kind = "" }: { part: number; kind?: string }) => (
 
 export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number }) {
   const u = t.usage;
+  if (!t.traces) return <p class="sum"><b>0</b> tasks.</p>;
   return (
     <p class="sum">
       <b>{t.traces.toLocaleString("en")}</b> {t.traces === 1 ? "task" : "tasks"}{sessions !== undefined && sessions < t.traces ? <> in <b>{sessions.toLocaleString("en")}</b> {sessions === 1 ? "session" : "sessions"}</> : ""} took <b>{duration(t.tookNs)}</b>

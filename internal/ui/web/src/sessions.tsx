@@ -6,10 +6,17 @@ import { agentNames, Facts, Link, Mark, outcome, Problem, say, Sum, Wait } from 
 import { go, put, useRoute } from "./route";
 import type { Facets, Listed, Sessions } from "./types";
 
-const periods: [string, string][] = [["today", "Today"], ["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"]];
+const periods: [string, string][] = [["today", "Today"], ["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["dates", "Dates…"]];
 const costs: [string, string][] = [["0.01", "1 cent or more"], ["0.1", "10 cents or more"], ["1", "$1 or more"], ["10", "$10 or more"]];
 const outcomes = ["completed", "failed", "cancelled", "interrupted", "abandoned"];
-export const filterNames = ["project", "agent", "model", "tool", "outcome", "cost", "when", "text", "failed", "denied"];
+export const isFiltered = (q: URLSearchParams) => filterNames.some((n) => q.get(n));
+export const filterNames = ["project", "agent", "model", "tool", "outcome", "cost", "when", "from", "to", "text", "failed", "denied"];
+
+// dayOf returns the beginning of a day such as 2026-01-31.
+function dayOf(text: string | null): Date | undefined {
+  const t = /^\d{4}-\d\d-\d\d$/.test(text ?? "") ? new Date(text + "T00:00:00") : undefined;
+  return t && !Number.isNaN(t.getTime()) ? t : undefined;
+}
 
 // filterQuery turns the filters of the address into those of the API.
 export function filterQuery(q: URLSearchParams, more: Record<string, string> = {}): string {
@@ -25,13 +32,18 @@ export function filterQuery(q: URLSearchParams, more: Record<string, string> = {
   let since: Date | undefined;
   if (days) { since = new Date(Math.floor(now.getTime() / 36e5) * 36e5); since.setDate(since.getDate() - days); }
   if (q.get("when") === "today") since = new Date(now.getFullYear(), now.getMonth(), now.getDate());
+  const from = dayOf(q.get("from")), to = dayOf(q.get("to"));
+  if (from) since = from;
   if (since) out.set("since", since.toISOString());
+  if (to) { to.setDate(to.getDate() + 1); out.set("until", to.toISOString()); } // the whole day
   return out.toString();
 }
 
 export function Filters({ query, text = true }: { query: URLSearchParams; text?: boolean }) {
   const { data } = useData<Facets>("facets");
-  const used = filterNames.filter((n) => query.get(n));
+  const used = filterNames.filter((n) => query.get(n) && (text || n !== "text"));
+  const from = query.get("from") ?? "", to = query.get("to") ?? "";
+  const dates = !!(from || to || query.get("when") === "dates");
   const pick = (name: string, label: string, values: [string, string][]) => {
     const v = query.get(name) ?? "";
     if (values.length < 2 && !v) return null;
@@ -56,10 +68,19 @@ export function Filters({ query, text = true }: { query: URLSearchParams; text?:
       {pick("tool", "Tool", named(data?.tool))}
       {pick("outcome", "Outcome", outcomes.map((x) => [x, x]))}
       {pick("cost", "Any cost", costs)}
-      {pick("when", "Any time", periods)}
+      <select aria-label="Any time" class={dates || query.get("when") ? "set" : ""} value={dates ? "dates" : query.get("when") ?? ""} onChange={(e) => put({ when: e.currentTarget.value, from: "", to: "" }, true)}>
+        <option value="">Any time</option>
+        {periods.map(([x, shown]) => <option value={x} key={x}>{shown}</option>)}
+      </select>
+      {dates && (
+        <span class="dates">
+          <input type="date" aria-label="From" value={from} max={to || undefined} onChange={(e) => put({ when: "dates", from: e.currentTarget.value })} /> to <input type="date" aria-label="To" value={to} min={from || undefined} onChange={(e) => put({ when: "dates", to: e.currentTarget.value })} />
+          {from && to && from > to && <span class="bad" role="alert">The first day is after the last.</span>}
+        </span>
+      )}
       {flag("failed", "Failed")}
       {flag("denied", "Denied")}
-      {used.length > 0 && <button class="plain" onClick={() => put(Object.fromEntries(filterNames.map((n) => [n, ""])), true)}>Clear</button>}
+      {used.length > 0 && <button class="plain" onClick={() => put(Object.fromEntries(used.map((n) => [n, ""])), true)}>Clear</button>}
     </div>
   );
 }
@@ -114,7 +135,7 @@ export function SessionsView() {
     return next;
   });
   const errors = (n: number) => () => setAt((old) => {
-    for (let i = old + n; i >= 0 && i < flat.length; i += n) if (flat[i].status === "failed" || flat[i].summary.toolFailures) return i;
+    for (let i = old + n; i >= 0 && i < flat.length; i += n) if (flat[i].status === "failed" || flat[i].summary.toolFailures || flat[i].summary.toolDenials) return i;
     return old;
   });
   useKeys({
@@ -124,8 +145,7 @@ export function SessionsView() {
   });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
-  const filtered = filterNames.some((n) => query.get(n));
-  if (list.length === 0 && !filtered) return <Nothing />;
+  if (list.length === 0 && !isFiltered(query)) return <Nothing />;
   let day = "";
   let n = -1;
   return (
@@ -134,7 +154,8 @@ export function SessionsView() {
       <Sum totals={data.totals} sessions={data.totals.traces === data.traces.length ? groups.length : undefined} />
       <Filters query={query} />
       {error && <p class="note bad" role="alert">{error.message}. {error.hint}</p>}
-      {list.length === 0 && <div class="empty"><h2>No task matches</h2><p>Fewer filters show more.</p></div>}
+      {list.length === 0 && <NoMatch />}
+      {list.length > 0 && <Heads />}
       <div class="list">
         {groups.map((g) => {
           const first = dayName(g.traces[0].summary.started);
@@ -160,13 +181,16 @@ export function SessionsView() {
   );
 }
 
+// Heads names the columns of tasks.
+export const Heads = () => <div class="heads" aria-hidden="true">{["took", "tool calls", "tokens", "cost", "at"].map((x) => <span key={x}>{x}</span>)}</div>;
+
 export function Task({ task: { summary: s, status, reason }, at, turn }: { task: Listed; at?: boolean; turn?: Thread }) {
   return (
     <div class={"task " + status + (at ? " at" : "")}>
       <Mark status={status} word={outcome(s)} />
       <Link to={"/t/" + s.traceId} class="title" current={at}>{s.title || "untitled"}</Link>
       <span class="num time" title="how long it took">{duration(s.durationMs * 1e6)}</span>
-      <span class="num tools" title="tool calls">{s.tools || ""}{s.toolFailures ? <span class="bad"> {s.toolFailures}✗</span> : ""}</span>
+      <span class="num tools" title="tool calls"><span class="n">{s.tools || ""}</span>{s.toolFailures ? <span class="bad" title="failed"> {s.toolFailures}✗</span> : ""}{s.toolDenials ? <span class="warn" title="denied"> {s.toolDenials}⊘</span> : ""}</span>
       <span class="num tokens" title="tokens">{s.usage ? tokens(s.usage.inputTokens + s.usage.outputTokens) : ""}</span>
       <span class="num cost" title="cost">{s.usage?.costUsd !== undefined ? dollars(s.usage.costUsd) : ""}</span>
       <span class="num clock">{clock(s.started)}</span>
@@ -193,11 +217,14 @@ export function compareWith(id: string) {
   say("Press c on another task to compare");
 }
 
-function Nothing() {
+export const NoMatch = () => <div class="empty"><h2>No task matches</h2><p>Fewer filters show more.</p></div>;
+
+// Nothing is shown over an empty store.
+export function Nothing({ title = "No traces yet" }: { title?: string }) {
   const { data } = useData<{ noTraces: string }>("about");
   return (
     <div class="empty">
-      <h1>No traces yet</h1>
+      <h1>{title}</h1>
       <p>This page shows what your coding agents did as soon as one has worked with hookspan's hooks.</p>
       {data && <p class="dim">{data.noTraces}.</p>}
     </div>

@@ -143,13 +143,13 @@ export function TraceView({ id }: { id: string }) {
             <b>{duration(s.durationMs * 1e6)}</b>,
             s.usage?.costUsd !== undefined && <b>{dollars(s.usage.costUsd)}</b>,
             s.usage && <>{tokens(s.usage.inputTokens)} in{s.usage.cacheReadTokens ? `, ${cached(s.usage)} % cached` : ""} · {tokens(s.usage.outputTokens)} out</>,
-            s.tools > 0 && <>{s.tools} {s.tools === 1 ? "tool call" : "tool calls"}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}</>,
+            s.tools > 0 && <>{s.tools} {s.tools === 1 ? "tool call" : "tool calls"}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}{s.toolDenials ? <span class="warn">, {s.toolDenials} denied</span> : ""}</>,
             s.model, s.host && (agentNames[s.host] ?? s.host), stamp(s.started),
           ]} />
         </p>
         {current && (
           <div class={"callout " + current.status} role="group" aria-label="Failures">
-            <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + "/" : ""}{problems.length}{problems.length === 1000 ? "+" : ""}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>
+            <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + " of " : ""}{problems.length}{problems.length === 1000 ? "+" : ""}{nth < 0 && <span class="wide"> {problems.length === 1 ? "problem" : "problems"}</span>}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>
             <button class="why" onClick={() => select(current.row, true)}><Mark status={current.status} /><b>{labelOf(current.label)}</b> <code>{current.detail}</code> <span class="message">{current.message || current.kind}</span></button>
           </div>
         )}
@@ -211,9 +211,13 @@ function Details({ base, row, tree, close }: { base: string; row: number; tree: 
   const r = data ?? last.current;
   if (error) return <p class="note bad">{error.message}</p>;
   if (!r) return <Wait />;
-  const own = (tree.c.cost[row] ?? 0) / 1e6, total = tree.cost[row] / 1e6;
-  let direct = own;
-  for (let i = row + 1; i < tree.end[row]; i++) if (tree.parent[i] === row) direct += (tree.c.cost[i] ?? 0) / 1e6;
+  const total = tree.cost[row];
+  // What the row's own requests cost: all but that of subagents and of usage without a request.
+  let own = total, agents = false;
+  for (let i = row + 1; i < tree.end[row]; i++) {
+    const k = tree.c.kinds[tree.c.kind[i]];
+    if (k === "agent") { own -= tree.cost[i]; agents ||= tree.cost[i] > 0; i = tree.end[i] - 1; } else if (k === "event") own -= tree.c.cost[i] ?? 0;
+  }
   const wait = tree.c.waits[row];
   const kind = { run: "run", agent: "subagent", tool: "tool call", chat: "request to the model", span: "span of another program", event: "event", "no root": "" }[r.kind];
   return (
@@ -223,7 +227,7 @@ function Details({ base, row, tree, close }: { base: string; row: number; tree: 
         <button class="close" aria-label="Close" onClick={close}>×</button>
         <p class="facts"><Facts items={[kind, r.started && "+" + duration(tree.c.at[row] * 1000), r.ended && r.kind !== "event" && duration(r.tookNs), r.model, wait && wait[1] > wait[0] && <span class="warn">waited {duration((wait[1] - wait[0]) * 1000)} for approval</span>]} /></p>
         {r.usage && <p class="facts"><Facts items={usageWords(r.usage)} /></p>}
-        {(r.kind === "agent" || r.kind === "run") && total > 0 && Math.abs(total - direct) > 5e-5 && <p class="facts"><Facts items={["own requests " + dollars(direct), "with subagents " + dollars(total)]} /></p>}
+        {(r.kind === "agent" || r.kind === "run") && total > 0 && Math.abs(total - own) > 5e-5 && <p class="facts"><Facts items={["own requests " + dollars(own), (agents ? "with subagents " : "with usage that has no request ") + dollars(total)]} /></p>}
       </header>
       {r.problem && (r.problem.message || r.problem.kind) && !r.parts.some((p) => p.name === "error") && <div class="part error"><div class="cap">{r.problem.kind || "error"}</div><pre tabIndex={0}>{r.problem.message}</pre></div>}
       {r.kind === "event" && r.parts.length === 0 && r.details?.length ? <ul class="plain-list">{r.details.map((d, i) => <li key={i}>{d}</li>)}</ul> : null}

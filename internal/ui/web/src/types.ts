@@ -7,7 +7,7 @@ export interface Usage { inputTokens: number; outputTokens: number; cacheReadTok
 
 export interface Summary {
   traceId: string; host?: string; session?: string; title?: string; model?: string; workingDirectory?: string; outcome?: string;
-  runs: number; started?: string; ended?: string; spans: number; tools: number; toolFailures: number; toolsUnknown?: number;
+  runs: number; started?: string; ended?: string; spans: number; tools: number; toolFailures: number; toolDenials: number; toolsUnknown?: number;
   usage?: Usage; durationMs: number;
 }
 
@@ -46,4 +46,4 @@ export interface Change { row: number; id: string; path: string; tool: string; s
 export interface Hit { traceId: string; spanId: string; name: string; tool?: string; started?: string; snippet: string; title: string; failed: boolean }
 export interface Point { at: number; tokens: number; costUsd: number; traceId: string; compact?: boolean }
 export interface Step { id: string; label: string; detail?: string; status: Status; tookNs: number }
-export interface Compared extends Header { tools: { name: string; calls: number; failures: number; tookNs: number }[] | null; files: string[] }
+export interface Compared extends Header { tools: { name: string; calls: number; failures: number; denials: number; tookNs: number }[] | null; files: string[] }

@@ -2,9 +2,9 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, duration, place, plural, stamp, tokens } from "./format";
-import { cached, Facts, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
+import { cached, Facts, labelOf, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
 import { put, useRoute } from "./route";
-import { filterQuery, Filters, Search, Task } from "./sessions";
+import { filterQuery, Filters, Heads, isFiltered, NoMatch, Nothing, Search, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
 
 // Session: the turns in order, with the context's size and the cost over them.
@@ -20,6 +20,7 @@ export function SessionView({ id }: { id: string }) {
       <h1>{first.title || "Session"}</h1>
       <Sum totals={data.totals} />
       <Context points={data.points} />
+      <Heads />
       <h2 class="day">{plural(data.traces.length, "turn")}</h2>
       <div class="list turns">{data.traces.map((t, i) => <div class="turn" key={t.summary.traceId}><span class="nth">{i + 1}</span><Task task={t} /></div>)}</div>
       <dl class="ids"><dt>session</dt><dd>{id}</dd></dl>
@@ -41,12 +42,12 @@ function Context({ points }: { points: Point[] }) {
   return (
     <figure class="context">
       <figcaption><b>Context</b> {p ? (p.compact ? "was compacted here" : <>{tokens(p.tokens)} tokens, {dollars(p.costUsd)}, {clock(new Date(p.at).toISOString())}</>) : <>up to {tokens(most)} tokens over {plural(requests.length, "request")}{total > 0 && <>; the line is the cost, {dollars(total)} in all</>}</>}</figcaption>
-      <svg viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label={`Context size over ${requests.length} requests, at most ${tokens(most)} tokens`} onMouseLeave={() => setAt(-1)} onMouseMove={(e) => {
+      <svg width={points.length * 60} viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label={`Context size over ${requests.length} requests, at most ${tokens(most)} tokens`} onMouseLeave={() => setAt(-1)} onMouseMove={(e) => {
         const box = e.currentTarget.getBoundingClientRect();
         setAt(Math.min(points.length - 1, Math.max(0, Math.floor(((e.clientX - box.left) / box.width) * points.length))));
       }}>
         {points.map((x, i) => x.compact
-          ? <rect key={i} class="compact" x={i * w} width={Math.max(1, w)} y={0} height={104} />
+          ? <rect key={i} class="compact" x={(i + 0.42) * w} width={Math.max(1, w * 0.16)} y={0} height={104} />
           : <rect key={i} class={"bar" + (i === at ? " at" : "") + (i > 0 && points[i - 1].traceId !== x.traceId ? " first" : "")} x={i * w + w * 0.1} width={w * 0.8} y={104 - 100 * share(x.tokens, most)} height={100 * share(x.tokens, most)} />)}
         {total > 0 && <path class="spent" d={line} vector-effect="non-scaling-stroke" />}
       </svg>
@@ -59,24 +60,25 @@ export function SearchView() {
   const text = query.get("text") ?? "";
   const { data, error } = useShown<Hit[]>(text.trim() ? "search?" + filterQuery(query) : null);
   useEffect(() => { document.title = (text ? text + " · " : "") + "search · hookspan"; });
+  const { data: about } = useData<{ noTraces: string; stored: { traces: number } }>(data?.length === 0 ? "about" : null);
   const groups = new Map<string, Hit[]>();
   for (const h of data ?? []) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   return (
     <div class="page narrow">
       <h1 class="hidden">Search</h1>
-      <div class="big-search"><Search auto label="Search everything: prompts, commands, results, errors" value={text} onChange={(v) => put({ text: v })} /></div>
+      <div class="big-search"><Search auto label="Search prompts, commands, results" value={text} onChange={(v) => put({ text: v })} /></div>
       <Filters query={query} text={false} />
       {!text.trim() && <p class="note">All words must be in one step. A word may lack its end; “a phrase” goes in quotes.</p>}
       {error && (error.status === 400 ? <p class="note">The text needs a letter or digit.</p> : <Problem error={error} />)}
-      {data && data.length === 0 && <div class="empty"><h2>Nothing found</h2><p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p></div>}
+      {data && data.length === 0 && about && <div class="empty"><h2>Nothing found</h2>{about.stored.traces ? <p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p> : <p>The store is empty: {about.noTraces}.</p>}</div>}
       {data && data.length > 0 && <p class="note">{data.length === 100 ? "The newest 100 steps" : plural(data.length, "step")} in {plural(groups.size, "task")}</p>}
       {[...groups].map(([id, hits]) => (
         <section class="hits" key={id}>
           <h2><Link to={`/t/${id}?find=${encodeURIComponent(words[0] ?? "")}`}>{hits[0].title || "untitled"}</Link><span class="dim">{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
           {hits.slice(0, 8).map((h) => (
             <Link key={h.spanId} class="hit" to={`/t/${id}?span=${h.spanId}`}>
-              <b class={h.failed ? "bad" : ""}>{h.tool || h.name}</b> <span><Marked text={h.snippet} words={words} /></span>
+              <b class={h.failed ? "bad" : ""}>{h.tool || labelOf(h.name)}</b> <span><Marked text={h.snippet} words={words} /></span>
             </Link>
           ))}
           {hits.length > 8 && <p class="note">and {hits.length - 8} more</p>}
@@ -98,6 +100,7 @@ export function CostView() {
   useEffect(() => { document.title = "Cost · hookspan"; });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
+  if (!data.totals.traces && !isFiltered(query)) return <Nothing title="No costs yet" />;
   const days = data.groups.day.filter((g) => g.key);
   return (
     <div class="page">
@@ -105,10 +108,13 @@ export function CostView() {
       <Sum totals={data.totals} />
       <Filters query={query} />
       {days.length > 0 && <Days days={days} />}
-      <div class="halves">
-        <Table title="Models" groups={data.groups.model} pick="model" name={(k) => k || "(not known)"} />
-        <Table title="Projects" groups={data.groups.project} pick="project" name={(k) => place(k) || "(not known)"} />
-      </div>
+      {!data.totals.traces && <NoMatch />}
+      {data.totals.traces > 0 && (
+        <div class="halves">
+          <Table title="Models" groups={data.groups.model} pick="model" name={(k) => k || "(not known)"} />
+          <Table title="Projects" groups={data.groups.project} pick="project" name={(k) => place(k) || "(not known)"} />
+        </div>
+      )}
       <Tools groups={data.groups.tool} />
     </div>
   );
@@ -126,6 +132,10 @@ function Days({ days }: { days: Group[] }) {
   const end = new Date(days[days.length - 1].key + "T12:00:00"), start = new Date(days[0].key + "T12:00:00");
   const all: string[] = [];
   for (const t = new Date(Math.max(start.getTime(), end.getTime() - 89 * 864e5)); t <= end; t.setDate(t.getDate() + 1)) all.push(`${t.getFullYear()}-${String(t.getMonth() + 1).padStart(2, "0")}-${String(t.getDate()).padStart(2, "0")}`);
+  // Of many days every second Monday has its number or, first in a month, the month's name.
+  const names = new Map<string, [string, string]>();
+  const named = all.length <= 14 ? all : all.filter((k) => new Date(k + "T12:00:00").getDay() === 1).reverse().filter((_, i) => i % (all.length > 45 ? 2 : 1) === 0).reverse();
+  named.forEach((k, i) => names.set(k, [String(Number(k.slice(8))), i > 0 && named[i - 1].slice(0, 7) === k.slice(0, 7) ? "" : new Date(k + "T12:00:00").toLocaleDateString("en-GB", { month: "short" })]));
   const [at, setAt] = useState<string>();
   const g = at ? by.get(at) : undefined;
   const best = days.reduce((a, b) => (value(b) > value(a) ? b : a));
@@ -139,9 +149,9 @@ function Days({ days }: { days: Group[] }) {
           const part = x ? share(value(x), most) : 0;
           const hit = x?.usage && x.usage.inputTokens ? x.usage.cacheReadTokens / x.usage.inputTokens : 0;
           return (
-            <div key={k} class={"column" + (k === at ? " at" : "")} onMouseEnter={() => setAt(k)}>
+            <div key={k} class={"column" + (k === at ? " at" : "")} onMouseEnter={() => setAt(k)} onClick={() => put({ when: "dates", from: k, to: k }, true)}>
               <i style={{ height: Math.max(x ? 1.5 : 0, part * 100) + "%" }}><i style={{ height: hit * 100 + "%" }} /></i>
-              <span>{all.length <= 14 || k.endsWith("-01") || new Date(k + "T12:00:00").getDay() === 1 ? Number(k.slice(8)) : ""}</span>
+              <span>{names.get(k)?.[0]}<small>{names.get(k)?.[1]}</small></span>
             </div>
           );
         })}
@@ -168,13 +178,13 @@ function Table({ title, groups, pick, name }: { title: string; groups: Group[]; 
       <h2>{title}</h2>
       <div class="scroller" tabIndex={0} role="region" aria-label={title}>
         <table>
-          <thead><tr><th scope="col">{title === "Models" ? "model" : "project"}</th><th scope="col" class="num">tasks</th><th scope="col" class="num">tokens</th><th scope="col" class="num">cached</th><th scope="col" class="num">cost</th></tr></thead>
+          <thead><tr><th scope="col">{title === "Models" ? "model" : "project"}</th><th scope="col" class="num least">tasks</th><th scope="col" class="num">tokens</th><th scope="col" class="num less">cached</th><th scope="col" class="num">cost</th></tr></thead>
           <tbody>
             {shown.map((g) => (
               <tr key={g.key}>
                 <th scope="row"><button class="plain name" disabled={!g.key} title={g.key} onClick={() => put({ [pick]: g.key }, true)}>{name(g.key)}</button><Meter part={share(money(g), most)} /></th>
-                <td class="num">{g.traces || ""}</td><td class="num">{g.usage ? tokens(amount(g)) : ""}</td>
-                <td class="num">{g.usage?.inputTokens ? cached(g.usage) + " %" : ""}</td>
+                <td class="num least">{g.traces || ""}</td><td class="num">{g.usage ? tokens(amount(g)) : ""}</td>
+                <td class="num less">{g.usage?.inputTokens ? cached(g.usage) + " %" : ""}</td>
                 <td class="num strong">{g.usage?.costUsd !== undefined ? dollars(g.usage.costUsd) : g.unpricedModels?.length ? <span class="warn">no price</span> : ""}</td>
               </tr>
             ))}
@@ -195,13 +205,13 @@ function Tools({ groups }: { groups: Group[] }) {
       <h2>Tools</h2>
       <div class="scroller" tabIndex={0} role="region" aria-label="Tools">
         <table>
-          <thead><tr><th scope="col">tool</th><th scope="col" class="num">calls</th><th scope="col" class="num">failed</th><th scope="col" class="num">denied</th><th scope="col" class="num">half within</th><th scope="col" class="num">95 % within</th><th scope="col" class="num">in all</th></tr></thead>
+          <thead><tr><th scope="col">tool</th><th scope="col" class="num">calls</th><th scope="col" class="num">failed</th><th scope="col" class="num">denied</th><th scope="col" class="num less">half within</th><th scope="col" class="num less">95 % within</th><th scope="col" class="num">in all</th></tr></thead>
           <tbody>
             {shown.map((g) => (
               <tr key={g.key}>
                 <th scope="row"><Link to={"/?tool=" + encodeURIComponent(g.key)} class="name">{g.key || "(not known)"}</Link></th>
                 <td class="num">{g.toolCalls.toLocaleString("en")}</td><td class="num bad">{g.toolFailures || ""}</td><td class="num warn">{g.toolDenials || ""}</td>
-                <td class="num">{duration(g.p50Ns)}</td><td class="num">{duration(g.p95Ns)}</td><td class="num strong">{duration(g.tookNs)}</td>
+                <td class="num less">{duration(g.p50Ns)}</td><td class="num less">{duration(g.p95Ns)}</td><td class="num strong">{duration(g.tookNs)}</td>
               </tr>
             ))}
           </tbody>
@@ -217,14 +227,14 @@ export function CompareView() {
   const a = query.get("a") ?? "", b = query.get("b") ?? "";
   const { data, error } = useData<{ a: Compared; b: Compared; steps: [Step | null, Step | null][] }>(a && b ? `compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}` : null);
   useEffect(() => { document.title = "Compare · hookspan"; });
-  if (!a || !b) return <div class="empty"><h1>Compare two tasks</h1><p>Press <kbd>c</kbd> on a task, then <kbd>c</kbd> on another.</p><p><Link to="/">Sessions</Link></p></div>;
+  if (!a || !b) return <div class="empty"><h1>Compare two tasks</h1><p>Press <kbd>c</kbd> on a task, then <kbd>c</kbd> on another.</p><p><Link to="/" class="plain">All sessions</Link></p></div>;
   if (error) return <Problem error={error} />;
   if (!data) return <Wait />;
   const sides = [data.a, data.b];
   const row = (label: string, values: (string | number | undefined)[], numbers?: (number | undefined)[]) => {
     const [x, y] = numbers ?? [];
     const factor = x && y ? y / x : 0;
-    return <tr><th scope="row">{label}</th><td>{values[0]}</td><td>{values[1]}</td><td class="num dim">{factor && Math.abs(factor - 1) >= 0.005 ? (factor >= 10 ? factor.toFixed(0) : factor.toFixed(2)) + "×" : ""}</td></tr>;
+    return <tr><th scope="row">{label}</th><td>{values[0]}</td><td>{values[1]}</td><td class="num dim least">{factor && Math.abs(factor - 1) >= 0.005 ? (factor >= 10 ? factor.toFixed(0) : factor.toFixed(2)) + "×" : ""}</td></tr>;
   };
   const onlyIn = (n: 0 | 1) => sides[n].files.filter((f) => !sides[1 - n].files.includes(f));
   const cost = (s: Compared) => s.summary.usage?.costUsd;
@@ -234,7 +244,7 @@ export function CompareView() {
       <h1>Two tasks</h1>
       <div class="scroller" tabIndex={0} role="region" aria-label="Differences">
         <table class="versus">
-          <thead><tr><td /><th scope="col"><Mark status={data.a.status} /> <Link to={"/t/" + a}>{data.a.summary.title || "untitled"}</Link></th><th scope="col"><Mark status={data.b.status} /> <Link to={"/t/" + b}>{data.b.summary.title || "untitled"}</Link></th><th scope="col" class="num">second to first</th></tr></thead>
+          <thead><tr><td /><th scope="col"><Mark status={data.a.status} /> <Link to={"/t/" + a}>{data.a.summary.title || "untitled"}</Link></th><th scope="col"><Mark status={data.b.status} /> <Link to={"/t/" + b}>{data.b.summary.title || "untitled"}</Link></th><th scope="col" class="num least">second to first</th></tr></thead>
           <tbody>
             {row("started", sides.map((s) => stamp(s.summary.started)))}
             {row("outcome", sides.map((s) => outcome(s.summary)))}
@@ -244,6 +254,7 @@ export function CompareView() {
             {row("tokens", sides.map((s) => (volume(s) === undefined ? "not known" : tokens(volume(s)!))), sides.map(volume))}
             {row("tool calls", sides.map((s) => s.summary.tools), sides.map((s) => s.summary.tools))}
             {row("failed", sides.map((s) => s.summary.toolFailures), sides.map((s) => s.summary.toolFailures))}
+            {sides.some((s) => s.summary.toolDenials > 0) && row("denied", sides.map((s) => s.summary.toolDenials), sides.map((s) => s.summary.toolDenials))}
             {row("files", sides.map((s) => s.files.length))}
           </tbody>
         </table>
@@ -280,7 +291,7 @@ export function StatusView() {
   return (
     <div class="page narrow">
       <h1>Status</h1>
-      <p class="sum">Recording is <b class={s?.recording === "on" ? "good" : "warn"}>{s?.recording ?? "not known"}</b>. The last event came <b>{ago(s?.last_event)}</b>. <b>{data.stored.traces.toLocaleString("en")}</b> tasks with <b>{data.stored.spans.toLocaleString("en")}</b> spans are stored{s ? <>; {plural(s.sessions, "session")} in the spool</> : ""}.</p>
+      <p class="sum">Recording is <b class={s?.recording === "on" ? "good" : "warn"}>{s?.recording ?? "not known"}</b>. {s?.last_event ? <>The last event came <b>{ago(s.last_event)}</b>.</> : "No event has come yet."} <b>{data.stored.traces.toLocaleString("en")}</b> tasks with <b>{data.stored.spans.toLocaleString("en")}</b> spans are stored{s ? <>; {plural(s.sessions, "session")} in the spool</> : ""}.</p>
       {s?.destinations && (
         <section class="sums">
           <h2>Destinations</h2>
@@ -300,7 +311,7 @@ export function StatusView() {
       <section class="sums">
         <h2>Doctor</h2>
         {findings.map((f, i) => (
-          <div class="finding" key={i}><Mark status={f.level === "problem" ? "failed" : f.level === "warning" ? "denied" : f.level === "ok" ? "ok" : ""} word={f.level} /><div>{f.text}{f.hint && <p class="dim">{f.hint}</p>}</div></div>
+          <div class="finding" key={i}><Mark status={f.level === "problem" ? "failed" : f.level === "warning" ? "denied" : f.level === "ok" ? "ok" : ""} word={f.level} /><div>{f.text}{f.hint && <p class="dim">{/^hookspan [-a-z ]+$/.test(f.hint) ? <code>{f.hint}</code> : f.hint}</p>}</div></div>
         ))}
         {findings.length === 0 && <p class="note">Nothing to report.</p>}
       </section>

@@ -120,6 +120,8 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
+  const [width, setWidth] = useState(500);
+  const axis = useRef<HTMLDivElement>(null);
   // The rows that no fold hides, and where each of them is.
   const [shown, place] = useMemo(() => {
     const rows = new Int32Array(n), at = new Int32Array(n).fill(-1);
@@ -136,9 +138,10 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
 
   useLayoutEffect(() => {
     const el = box.current!;
-    const seen = new ResizeObserver(() => setHeight(el.clientHeight));
+    const measure = () => { setHeight(el.clientHeight); setWidth(axis.current!.clientWidth); };
+    const seen = new ResizeObserver(measure);
     seen.observe(el);
-    setHeight(el.clientHeight);
+    measure();
     return () => seen.disconnect();
   }, []);
   const before = useRef(-1);
@@ -163,7 +166,7 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
 
   const [z0, z1] = zoom ? [tree.scale.of(zoom[0]), Math.max(tree.scale.of(zoom[0]) + 1e-9, tree.scale.of(zoom[1]))] : [0, 1];
   const x = (t: number) => (tree.scale.of(t) - z0) / (z1 - z0);
-  const ticks = useTicks(tree, z0, z1, zoom);
+  const ticks = useTicks(tree, z0, z1, width, zoom);
   const gaps = tree.scale.gaps.map((g) => ({ ...g, x: (g.x - z0) / (z1 - z0), w: g.w / (z1 - z0) })).filter((g) => g.x + g.w > 0 && g.x < 1);
 
   return (
@@ -171,7 +174,7 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
       <div class="axis" aria-hidden="true">
         <span class="axis-tree">{n.toLocaleString("en")} {n === 1 ? "row" : "rows"}{zoom && <button class="plain" tabIndex={-1} onClick={() => setZoom()}>zoom out</button>}</span>
         <span class="axis-cost">cost</span>
-        <div class="track">
+        <div class="track" ref={axis}>
           {ticks.map((t) => <span class="tick" key={t.x} style={{ left: t.x * 100 + "%" }}>{t.text}</span>)}
           {gaps.map((g) => <span class="idle" key={g.at} style={{ left: g.x * 100 + "%", width: g.w * 100 + "%" }} title={duration((g.to - g.at) * 1000) + " idle"}><b>{duration((g.to - g.at) * 1000).replace(/(m|h)\d+.$/, "$1")}</b></span>)}
         </div>
@@ -193,7 +196,9 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
               const open = end[i] > i + 1 ? !folded.has(i) : undefined;
               const took = c.took[i], from = x(c.at[i]), to = took >= 0 ? x(c.at[i] + took) : kind === "event" ? from : 1;
               const wait = c.waits[i];
-              const inside = to > 0.86;
+              // The time is behind the bar, before it where there is no room, else in it.
+              const time = took >= 0 ? duration(took * 1000) : "", room = (time.length * 6.6 + 14) / Math.max(1, width);
+              const inside = to + room > 1, ahead = from > room;
               return (
                 <div key={i} id={"row" + i} role="treeitem" aria-level={c.depth[i] + 1} aria-selected={i === selected} aria-expanded={open}
                   class={`row k-${kind.replace(" ", "")} ${status} ${i === selected ? "selected" : ""} ${matches.has(i) ? "match" : ""}`}
@@ -211,12 +216,12 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
                     {line?.note ? <span class="note">{line.note}</span> : null}
                     <span class="text">{line?.text ?? ""}</span>
                   </span>
-                  <span class="cost">{tree.cost[i] ? dollars(tree.cost[i] / 1e6) : ""}</span>
+                  <span class="cost">{tree.cost[i] ? dollars(tree.cost[i]) : ""}</span>
                   <span class="track">
-                    {from <= 1 && to >= 0 && <i class="bar" style={{ left: Math.max(0, from) * 100 + "%", width: Math.max(0, Math.min(1, to) - Math.max(0, from)) * 100 + "%" }} />}
+                    {from <= 1 && to >= 0 && <i class="bar" style={{ left: kind === "event" ? `clamp(4px, ${from * 100}%, 100% - 6px)` : Math.max(0, from) * 100 + "%", width: Math.max(0, Math.min(1, to) - Math.max(0, from)) * 100 + "%" }} />}
                     {wait && <i class="waiting" style={{ left: Math.max(0, x(wait[0])) * 100 + "%", width: Math.max(0, Math.min(1, x(wait[1])) - Math.max(0, x(wait[0]))) * 100 + "%" }} />}
                     {took >= 0 && kind !== "event" && from <= 1 && to >= 0 && (
-                      <span class={"took" + (inside ? (from > 0.14 ? " left" : " in") : "")} style={inside ? (from > 0.14 ? { right: (1 - from) * 100 + "%" } : { right: Math.max(0, 1 - to) * 100 + "%" }) : { left: Math.max(0, to) * 100 + "%" }}>{duration(took * 1000)}</span>
+                      <span class={"took" + (inside ? (ahead ? " left" : " in") : "")} style={inside ? (ahead ? { right: (1 - from) * 100 + "%" } : { right: Math.max(0, 1 - to) * 100 + "%" }) : { left: Math.max(0, to) * 100 + "%" }}>{time}</span>
                     )}
                   </span>
                 </div>
@@ -245,23 +250,27 @@ function marksOf(problems: Problem[], place: Int32Array, n: number) {
 
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * 1e3).concat([1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((n) => n * 1e6));
 
-function useTicks(tree: Tree, z0: number, z1: number, zoom?: [number, number]) {
+function useTicks(tree: Tree, z0: number, z1: number, width: number, zoom?: [number, number]) {
   return useMemo(() => {
     const span = (z1 - z0) * tree.scale.total;
-    const step = steps.find((s) => span / s <= 6) ?? 86400e6 * Math.ceil(span / 86400e6 / 6);
+    const few = Math.max(3, Math.min(6, Math.floor(width / 60)));
+    const step = steps.find((s) => span / s <= few) ?? 86400e6 * Math.ceil(span / 86400e6 / few);
     const out: { x: number; text: string }[] = [];
     const most = zoom ? zoom[1] : tree.scale.total + tree.scale.gaps.reduce((n, g) => n + g.to - g.at, 0);
-    let lastX = -1;
+    let free = -1; // where the label before ends
     for (let t = Math.ceil((zoom?.[0] ?? 0) / step) * step; t <= most && out.length < 40; t += step) {
       const gap = tree.scale.gaps.find((g) => t > g.at && t < g.to);
       if (gap) { t = Math.max(t, Math.ceil(gap.to / step) * step - step); continue; }
       const x = (tree.scale.of(t) - z0) / (z1 - z0);
-      if (x < 0 || x > 0.97 || x - lastX < 0.07) continue;
-      lastX = x;
-      out.push({ x, text: t === 0 ? "0" : duration(t * 1000).replace(/m00s$/, "m").replace(/h00m$/, "h").replace(/\.0s$/, "s") });
+      const text = t === 0 ? "0" : duration(t * 1000).replace(/m00s$/, "m").replace(/h00m$/, "h").replace(/\.0s$/, "s");
+      const end = x + (text.length * 6.6 + 8) / Math.max(1, width);
+      const folded = tree.scale.gaps.some((g) => (g.x - z0) / (z1 - z0) < end && (g.x + g.w - z0) / (z1 - z0) > x);
+      if (x < 0 || end > 1 || x < free || folded) continue;
+      free = end;
+      out.push({ x, text });
     }
     return out;
-  }, [tree, z0, z1, zoom]);
+  }, [tree, z0, z1, width, zoom]);
 }
 
 // useLines keeps the texts of the rows that were shown.

@@ -1,0 +1,78 @@
+package ui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// faults returns what a person sees wrong: a page wider than the screen, and texts that are
+// cut without an ellipsis or have to be scrolled sideways.
+const faults = `(() => {
+	const out = [], over = Math.max(document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("dialog > div")].map((d) => d.scrollWidth - d.clientWidth));
+	if (over > 0) out.push(over + " pixels too wide");
+	const styles = new Map(), style = (e) => styles.get(e) ?? (styles.set(e, getComputedStyle(e)), styles.get(e));
+	for (const e of document.querySelectorAll("body *")) {
+		if (!e.checkVisibility() || e.closest(".hidden, .skip, .said-note, select, noscript, pre, .shut")) continue;
+		const texts = [...e.childNodes].filter((n) => n.nodeType === 3 && n.data.trim());
+		if (!texts.length) continue;
+		const range = document.createRange();
+		range.setStart(texts[0], 0);
+		range.setEndAfter(texts[texts.length - 1]);
+		const r = range.getBoundingClientRect();
+		for (let a = e; a && a !== document.body; a = a.parentElement) {
+			const s = style(a);
+			if (s.position === "fixed" || a.tagName === "DIALOG") break;
+			if (s.textOverflow === "ellipsis" || s.webkitLineClamp !== "none") break;
+			const box = a.getBoundingClientRect();
+			const wide = s.overflowX !== "visible" && (r.right > box.right + 1 || r.left < box.left - 1);
+			const high = s.overflowY === "hidden" && r.bottom > box.bottom + 3;
+			if (wide || high) { out.push((wide ? "cut at the side: " : "cut below: ") + JSON.stringify(e.textContent.slice(0, 60)) + " in " + a.tagName + "." + a.className); break; }
+			if (s.overflowY === "auto" || s.overflowY === "scroll") break; // What is further down is scrolled to.
+		}
+	}
+	return out;
+})()`
+
+// sizes are the widths and heights of screens.
+var sizes = [][2]int64{{1440, 900}, {390, 844}, {320, 700}}
+
+// screen sets the size and the theme.
+func (b *browser) screen(theme string, width, height int64) {
+	b.t.Helper()
+	b.run(chromedp.EmulateViewport(width, height), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
+}
+
+// looks fails the test for what is wrong with what the page shows now, in both themes on
+// every screen: by eye, by axe, and in the browser's log. script is axe. With -looks it
+// writes a picture of each.
+func (b *browser) looks(name, script string) {
+	b.t.Helper()
+	b.run(chromedp.Evaluate(`window.axe || (0, eval)(`+quoted(script)+`); 0`, nil))
+	for _, theme := range []string{"light", "dark"} {
+		for _, size := range sizes {
+			b.screen(theme, size[0], size[1])
+			where := fmt.Sprintf("%s, %s, %d wide", name, theme, size[0])
+			// The measured sizes, as of the waterfall, are known two frames later.
+			b.run(chromedp.Evaluate(`new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(r))))`, nil, awaited))
+			for _, v := range eval[[]string](b, faults) {
+				b.t.Errorf("%s: %s", where, v)
+			}
+			for _, v := range eval[[]string](b, `axe.run({ resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + " " + n.failureSummary)))`) {
+				b.t.Errorf("%s: %s", where, v)
+			}
+			if *looksDir != "" {
+				var png []byte
+				b.run(chromedp.CaptureScreenshot(&png))
+				if err := os.WriteFile(filepath.Join(*looksDir, fmt.Sprintf("%s-%s-%d.png", strings.ReplaceAll(name, " ", "-"), theme, size[0])), png, 0o600); err != nil {
+					b.t.Fatal(err)
+				}
+			}
+		}
+	}
+	b.screen("light", 1440, 900)
+}

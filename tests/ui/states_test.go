@@ -1,0 +1,80 @@
+package ui
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/tests/ui/sample"
+)
+
+// TestViewsWithoutData opens each view over an empty store: each says what is missing and
+// what to do.
+func TestViewsWithoutData(t *testing.T) {
+	script := axe(t)
+	s, b := serve(t, nil), open(t)
+	b.enter(s)
+	for _, view := range []struct {
+		name, path string
+		texts      []string
+	}{
+		{"no sessions", "/", []string{"No traces yet", "as soon as one has worked with hookspan's hooks", "run hookspan install"}},
+		{"no cost", "/cost", []string{"No costs yet", "run hookspan install"}},
+		{"nothing to search", "/search?text=x", []string{"Nothing found", "The store is empty", "run hookspan install"}},
+		{"no session", "/s/gone", []string{"There is no such session", "It may have been deleted, or it is in another store", "All sessions"}},
+		{"no comparison", "/compare?a=0123456789abcdef0123456789abcdef&b=0123456789abcdef0123456789abcde0", []string{"There is no such trace", "All sessions"}},
+	} {
+		b.goTo(s, view.path)
+		for _, text := range view.texts {
+			b.shows(text)
+		}
+		b.wait(`document.querySelector(".live.on")`)
+		b.takeProblems(s) // The browser reports the answers 404.
+		b.looks(view.name, script)
+		b.faultless(s)
+	}
+}
+
+// TestDeletedMeanwhile deletes a trace that the page shows.
+func TestDeletedMeanwhile(t *testing.T) {
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	b.enter(s)
+	for _, path := range []string{"/t/" + tasks[0].ID(), "/t/" + tasks[1].ID() + "?tab=conversation"} {
+		b.goTo(s, path)
+		b.wait(`document.querySelector(".live.on") && document.querySelector(".tabs")`)
+	}
+	if n, err := s.store.Prune(t.Context(), time.Now().Add(time.Hour)); err != nil || n != len(tasks) {
+		t.Fatal(n, err)
+	}
+	b.shows("There is no such trace.")
+	b.shows("It may have been deleted, or it is in another store.")
+	b.run(chromedp.Click(".empty a", chromedp.ByQuery))
+	b.shows("No traces yet")
+	if n, err := s.store.Count(t.Context(), store.Filter{}); err != nil || n != 0 {
+		t.Error(n, err)
+	}
+}
+
+// TestServerGone ends the server under an open page: what is there stays, what is asked for
+// says that nothing answers and how to start it again.
+func TestServerGone(t *testing.T) {
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	b.enter(s)
+	b.screen("light", 390, 844)
+	b.shows("39 tasks")
+	b.wait(`document.querySelector(".live.on")`)
+	s.stop()
+	b.wait(`document.querySelector(".live:not(.on)")?.innerText === "offline"`)
+	b.shows("39 tasks")
+	for _, path := range []string{"/search?text=discount", "/cost", "/hooks", "/status", "/t/" + tasks[0].ID(), "/s/" + url.PathEscape(tasks[0].Session), "/compare?a=" + tasks[0].ID() + "&b=" + tasks[1].ID()} {
+		b.run(chromedp.Evaluate(`history.pushState({}, "", `+quoted(path)+`); dispatchEvent(new PopStateEvent("popstate"))`, nil))
+		b.shows("No connection")
+		b.shows("Hookspan ui does not answer.")
+		b.shows("Start it again: hookspan ui.")
+	}
+}
