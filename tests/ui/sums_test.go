@@ -206,6 +206,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 		{"cost=0.01", []string{"--min-cost", "0.01"}},
 		{"failed=1", []string{"--failed"}},
 		{"denied=1", []string{"--denied"}},
+		{"from=2026-11-20&to=2026-11-21", []string{"--since", "2026-11-20", "--until", "2026-11-21"}},
 		{"text=login", []string{"--grep", "login"}},
 		{"agent=cline&outcome=completed&failed=1", []string{"--agent", "cline", "--outcome", "completed", "--failed"}},
 	} {

@@ -75,7 +75,9 @@ export function TraceView({ id }: { id: string }) {
     clearTimeout(later.current);
     const mineNow = (later.current = window.setTimeout(async () => {
       const name = problems.find((p) => p.row === row)?.id ?? (await idOf(row).catch(() => ""));
-      if (name && mineNow === later.current) { mine.current = name; put({ span: name }); }
+      if (mineNow !== later.current) return;
+      later.current = 0;
+      if (name) { mine.current = name; put({ span: name }); }
     }, 60));
   };
   const fold = (row: number, shut: boolean) => {
@@ -117,7 +119,7 @@ export function TraceView({ id }: { id: string }) {
     z: () => { const row = here.current; if (tree && row >= 0) setZoom([tree.c.at[row], tree.c.at[row] + Math.max(1000, tree.c.took[row])]); },
     "0": () => setZoom(),
     c: () => compareWith(id),
-    y: () => copy(location.href),
+    y: () => { const link = () => { if (later.current) setTimeout(link, 20); else copy(location.href); }; link(); }, // once the address has the row
     f: () => { setFollowing(!following); say(following ? "Stopped following" : "Following the newest row"); },
   });
   useEffect(() => { if (head) document.title = (head.summary.title || "untitled") + " · hookspan"; }, [head]);
